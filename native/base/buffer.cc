@@ -1,0 +1,123 @@
+#include "base/buffer.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <new>
+#include <utility>
+
+namespace serval {
+
+namespace {
+
+constexpr size_t round_up(size_t bytes, size_t step) { return (bytes + step - 1) / step * step; }
+
+uint8_t* allocate_aligned(size_t bytes) {
+  return static_cast<uint8_t*>(
+      ::operator new(bytes, std::align_val_t{kTensorAlignment}, std::nothrow));
+}
+
+void free_aligned(uint8_t* data) { ::operator delete(data, std::align_val_t{kTensorAlignment}); }
+
+}  // namespace
+
+ByteBuffer::ByteBuffer(ByteBuffer&& other) noexcept { *this = std::move(other); }
+
+ByteBuffer& ByteBuffer::operator=(ByteBuffer&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(offset_, other.offset_);
+  std::swap(size_, other.size_);
+  std::swap(capacity_, other.capacity_);
+  return *this;
+}
+
+ByteBuffer::~ByteBuffer() { free_aligned(data_); }
+
+void ByteBuffer::clear(size_t aligned_at) {
+  size_ = 0;
+  offset_ = (kTensorAlignment - aligned_at % kTensorAlignment) % kTensorAlignment;
+}
+
+bool ByteBuffer::reserve(size_t bytes) {
+  size_t wanted = 0;
+  if (__builtin_add_overflow(bytes, offset_ + kBodyPadding + kTensorAlignment, &wanted)) {
+    return false;
+  }
+  if (bytes + offset_ <= capacity_) return true;
+  const size_t usable = round_up(bytes + offset_, 4096);
+  uint8_t* fresh = allocate_aligned(usable + kBodyPadding);
+  if (fresh == nullptr) return false;
+  if (size_ != 0) std::memcpy(fresh + offset_, data_ + offset_, size_);
+  std::memset(fresh + usable, 0, kBodyPadding);
+  free_aligned(data_);
+  data_ = fresh;
+  capacity_ = usable;
+  return true;
+}
+
+bool ByteBuffer::reserve_more(size_t bytes) {
+  size_t wanted = 0;
+  if (__builtin_add_overflow(size_, bytes, &wanted)) return false;
+  return reserve(std::max(wanted, size_ + size_ / 2));
+}
+
+void ByteBuffer::shrink(size_t keep_bytes) {
+  if (capacity_ <= keep_bytes) return;
+  free_aligned(data_);
+  data_ = nullptr;
+  capacity_ = size_ = offset_ = 0;
+}
+
+Arena::~Arena() {
+  for (const Block& block : blocks_) free_aligned(block.data);
+}
+
+void* Arena::allocate(size_t bytes) {
+  if (bytes > SIZE_MAX / 2) return nullptr;
+  const size_t wanted = std::max<size_t>(round_up(bytes, kTensorAlignment), kTensorAlignment);
+  if (blocks_.empty() || wanted > blocks_.back().bytes - used_) {
+    const size_t block_bytes = std::max(kBlockBytes, wanted);
+    uint8_t* data = allocate_aligned(block_bytes);
+    if (data == nullptr) return nullptr;
+    blocks_.push_back({data, block_bytes});
+    used_ = 0;
+  }
+  void* place = blocks_.back().data + used_;
+  used_ += wanted;
+  return place;
+}
+
+void Arena::shrink_last(void* pointer, size_t bytes_used) {
+  Block& block = blocks_.back();
+  const auto start = static_cast<size_t>(static_cast<uint8_t*>(pointer) - block.data);
+  used_ = start + std::max<size_t>(round_up(bytes_used, kTensorAlignment), kTensorAlignment);
+}
+
+void* Arena::regrow_last(void* pointer, size_t bytes_used, size_t bytes_wanted) {
+  Block& block = blocks_.back();
+  const auto start = static_cast<size_t>(static_cast<uint8_t*>(pointer) - block.data);
+  if (bytes_wanted <= block.bytes - start) {
+    used_ = start + round_up(bytes_wanted, kTensorAlignment);
+    used_ = std::min(used_, block.bytes);
+    return pointer;
+  }
+  void* fresh = allocate(bytes_wanted);
+  if (fresh != nullptr) std::memcpy(fresh, pointer, bytes_used);
+  return fresh;
+}
+
+void Arena::reset() {
+  used_ = 0;
+  if (blocks_.size() <= 1 && (blocks_.empty() || blocks_[0].bytes <= kKeepBytes)) return;
+  // Several blocks: keep one as large as all together, so that the next request needs one only.
+  size_t total = 0;
+  for (const Block& block : blocks_) {
+    total += block.bytes;
+    free_aligned(block.data);
+  }
+  blocks_.clear();
+  total = std::min(total, kKeepBytes);
+  uint8_t* data = allocate_aligned(total);
+  if (data != nullptr) blocks_.push_back({data, total});
+}
+
+}  // namespace serval

@@ -1,0 +1,107 @@
+// Byte memory: a growable aligned buffer (bodies, responses) and a bump arena (decoded tensors).
+// Hot path. One thread at a time; both are reused from request to request, so that large blocks are
+// faulted in once. The only code here that calls aligned allocation.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/limits.h"
+
+namespace serval {
+
+// Growable bytes, 64-byte aligned base, always kBodyPadding readable bytes behind size().
+// Growing moves the bytes. Never throws: a failed allocation makes reserve() return false.
+class ByteBuffer {
+ public:
+  ByteBuffer() = default;
+  ByteBuffer(ByteBuffer&& other) noexcept;
+  ByteBuffer& operator=(ByteBuffer&& other) noexcept;
+  ~ByteBuffer();
+
+  uint8_t* data() { return data_ + offset_; }
+  const uint8_t* data() const { return data_ + offset_; }
+  size_t size() const { return size_; }
+  size_t capacity() const { return capacity_ > offset_ ? capacity_ - offset_ : 0; }
+  // The allocation itself (changes when the buffer grows): what JavaScript's ArrayBuffer maps.
+  uint8_t* base() { return data_; }
+  size_t base_bytes() const { return capacity_; }
+  size_t offset() const { return offset_; }
+
+  // Empties, and places the first byte so that byte `aligned_at` is 64-byte aligned.
+  void clear(size_t aligned_at = 0);
+  // Room for `bytes` in all. Keeps the content.
+  [[nodiscard]] bool reserve(size_t bytes);
+  // Appends `bytes` of room and returns it; nullptr when memory is out.
+  uint8_t* grow(size_t bytes) {
+    if (bytes > capacity() - size_ && !reserve_more(bytes)) return nullptr;
+    uint8_t* place = data() + size_;
+    size_ += bytes;
+    return place;
+  }
+  // Room for at least `bytes` behind size(), without taking it; commit with set_end().
+  uint8_t* room(size_t bytes) {
+    if (bytes > capacity() - size_ && !reserve_more(bytes)) return nullptr;
+    return data() + size_;
+  }
+  void set_end(uint8_t* end) { size_ = static_cast<size_t>(end - data()); }
+  [[nodiscard]] bool append(const void* bytes, size_t count) {
+    uint8_t* place = grow(count);
+    if (place == nullptr) return false;
+    if (count != 0) std::memcpy(place, bytes, count);
+    return true;
+  }
+  [[nodiscard]] bool append(std::string_view text) { return append(text.data(), text.size()); }
+  void truncate(size_t bytes) { size_ = bytes; }
+  std::span<const uint8_t> bytes() const { return {data(), size_}; }
+  // Gives memory back when more than `keep_bytes` is held.
+  void shrink(size_t keep_bytes);
+
+ private:
+  bool reserve_more(size_t bytes);
+  uint8_t* data_ = nullptr;
+  size_t offset_ = 0;    // of the first byte in the allocation
+  size_t size_ = 0;      // bytes in use, from offset_
+  size_t capacity_ = 0;  // usable bytes of the allocation (padding not counted)
+};
+
+// Bump allocator for one request's decoded tensors. Blocks come back only at reset() or destruction,
+// so pointers stay valid until then. Keeps its blocks (up to kKeepBytes) for the next request.
+class Arena {
+ public:
+  Arena() = default;
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+  ~Arena();
+
+  // `bytes` of uninitialised memory, 64-byte aligned; nullptr when memory is out. bytes 0 gives a
+  // valid pointer.
+  void* allocate(size_t bytes);
+  template <typename T>
+  T* allocate_array(size_t count) {
+    size_t bytes = 0;
+    if (__builtin_mul_overflow(count, sizeof(T), &bytes)) return nullptr;
+    return static_cast<T*>(allocate(bytes));
+  }
+  // Gives back the unused tail of the latest allocation.
+  void shrink_last(void* pointer, size_t bytes_used);
+  // Grows the latest allocation in place or moves it; nullptr when memory is out (the old one stays).
+  void* regrow_last(void* pointer, size_t bytes_used, size_t bytes_wanted);
+  void reset();
+
+ private:
+  static constexpr size_t kBlockBytes = 64 * 1024;
+  static constexpr size_t kKeepBytes = 16 * 1024 * 1024;
+  struct Block {
+    uint8_t* data;
+    size_t bytes;
+  };
+  std::vector<Block> blocks_;
+  size_t used_ = 0;  // of the last block
+};
+
+}  // namespace serval

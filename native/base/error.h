@@ -1,0 +1,74 @@
+// Error and Result: the only way a failure travels in native code. Hot and control plane, any thread.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "base/generated/engine_generated.h"
+
+namespace serval {
+
+using ErrorCode = fb::ErrorCode;
+
+// `message` goes to the client: what, where (input, index, byte), expected, got.
+// `detail` goes to the log only.
+struct Error {
+  ErrorCode code = ErrorCode::Internal;
+  std::string message;
+  std::string detail;
+};
+
+// A value or an Error. Never empty. Not for large values on the hot path: pass an out parameter and
+// return Status instead.
+template <typename T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : value_(std::in_place_index<0>, std::move(value)) {}      // NOLINT: implicit
+  Result(Error error) : value_(std::in_place_index<1>, std::move(error)) {}  // NOLINT: implicit
+  bool ok() const { return value_.index() == 0; }
+  T& value() { return *std::get_if<0>(&value_); }
+  const T& value() const { return *std::get_if<0>(&value_); }
+  Error& error() { return *std::get_if<1>(&value_); }
+  const Error& error() const { return *std::get_if<1>(&value_); }
+
+ private:
+  std::variant<T, Error> value_;
+};
+
+// Success, or an Error on the heap: one pointer wide, so that the hot path returns it in a register.
+class [[nodiscard]] Status {
+ public:
+  Status() = default;
+  Status(Error error) : error_(new Error(std::move(error))) {}  // NOLINT: implicit
+  Status(Status&& other) noexcept : error_(std::exchange(other.error_, nullptr)) {}
+  Status& operator=(Status&& other) noexcept {
+    std::swap(error_, other.error_);
+    return *this;
+  }
+  Status(const Status&) = delete;
+  Status& operator=(const Status&) = delete;
+  ~Status() { delete error_; }
+  bool ok() const { return error_ == nullptr; }
+  Error& error() { return *error_; }
+  const Error& error() const { return *error_; }
+
+ private:
+  Error* error_ = nullptr;
+};
+
+inline Status ok_status() { return Status(); }
+
+inline Error make_error(ErrorCode code, std::string message, std::string detail = {}) {
+  return Error{code, std::move(message), std::move(detail)};
+}
+
+inline Error invalid_argument(std::string message) {
+  return make_error(ErrorCode::InvalidArgument, std::move(message));
+}
+
+inline Error malformed_body(std::string message) {
+  return make_error(ErrorCode::MalformedBody, std::move(message));
+}
+
+}  // namespace serval

@@ -1,0 +1,25 @@
+// Every limit of the native side, in one place. Constants are hard; the struct's members are the
+// defaults of settings (engine.fbs Limits). Hot and control plane, any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace serval {
+
+inline constexpr size_t kRankMax = 32;             // dims in a tensor; TensorFlow's own limit is 254
+inline constexpr size_t kBodyPadding = 64;         // readable bytes behind every body (simdjson)
+inline constexpr size_t kTensorAlignment = 64;     // first binary tensor, arena and output buffers
+inline constexpr size_t kInputsMax = 4096;         // inputs of one request
+inline constexpr size_t kNameBytesMax = 4096;      // a model, tensor, signature name on the wire
+inline constexpr size_t kIdBytesMax = 65536;       // a request id
+inline constexpr size_t kErrorValueBytesMax = 256; // an echoed value in an error text
+
+struct Limits {
+  uint64_t body_bytes_max = 2147483647;      // one request, after inflating
+  uint64_t response_bytes_max = 2147483647;  // one response
+  uint32_t json_depth_max = 512;             // nesting of tensor data and of ignored values
+  uint32_t in_flight_max = 16384;            // tickets per listener
+};
+
+}  // namespace serval

@@ -1,0 +1,39 @@
+#include "base/signature.h"
+
+namespace serval {
+
+namespace {
+
+int find(const std::vector<TensorSpec>& specs, std::string_view name) {
+  for (size_t i = 0; i < specs.size(); ++i) {
+    if (specs[i].name == name) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+std::string dims_text(const TensorSpec& spec) {
+  std::string text = "[";
+  for (size_t i = 0; i < spec.dims.size(); ++i) {
+    if (i) text += ',';
+    text += std::to_string(spec.dims[i]);
+  }
+  return text + "]";
+}
+
+}  // namespace
+
+int Signature::find_input(std::string_view wanted) const { return find(inputs, wanted); }
+int Signature::find_output(std::string_view wanted) const { return find(outputs, wanted); }
+
+Status check_shape(const TensorSpec& spec, const Shape& shape) {
+  if (spec.unknown_rank) return {};
+  bool fits = spec.dims.size() == shape.rank();
+  for (size_t i = 0; fits && i < spec.dims.size(); ++i) {
+    fits = spec.dims[i] < 0 || spec.dims[i] == shape[i];
+  }
+  if (fits) return {};
+  return invalid_argument("unexpected shape for input '" + spec.name + "': expected " +
+                          dims_text(spec) + ", got " + shape.to_string());
+}
+
+}  // namespace serval

@@ -1,0 +1,37 @@
+// What a model takes and gives. Immutable after load; any thread.
+// (In base, not engine: codecs decode against it. See docs/decisions/0001.)
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/dtype.h"
+#include "base/tensor.h"
+
+namespace serval {
+
+struct TensorSpec {
+  std::string name;
+  DType dtype = DType::Invalid;
+  std::vector<int64_t> dims;         // -1 = free
+  std::vector<std::string> symbols;  // per dim, "" where it has no symbolic name
+  bool unknown_rank = false;
+};
+
+struct Signature {
+  std::string name;  // "serving_default"
+  std::vector<TensorSpec> inputs;
+  std::vector<TensorSpec> outputs;
+
+  // Index, or -1. Linear: signatures have a handful of tensors.
+  int find_input(std::string_view name) const;
+  int find_output(std::string_view name) const;
+};
+
+// Errors: invalid_argument naming the input, the expected and the given shape.
+// Source: v2-protocol.md 1.1 "shape does not match the model": 400.
+Status check_shape(const TensorSpec& spec, const Shape& shape);
+
+}  // namespace serval

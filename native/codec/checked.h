@@ -1,0 +1,19 @@
+// Checks that several decoders share: element counts against shapes, bytes against dtypes.
+// Hot path, any thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/tensor.h"
+
+namespace serval {
+
+// Fills out.dtype/shape/bytes expectations for a raw, fixed-size tensor and makes it a view of `raw`,
+// or a copy in `arena` where `raw` is not aligned to its element. Counts the bytes (base/copies.h).
+// Bool bytes other than 0 and 1 are refused.
+// Errors: invalid_argument ("... expected N bytes (shape [..] of FP32), got M").
+Status raw_fixed_tensor(std::span<const uint8_t> raw, DType dtype, const Shape& shape,
+                        std::string_view input, class Arena& arena, TensorView& out);
+
+}  // namespace serval

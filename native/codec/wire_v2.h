@@ -1,0 +1,35 @@
+// Predict Protocol V2 over gRPC: ModelInferRequest and ModelInferResponse as protobuf wire bytes.
+// Hot path; pure. Source: v2-protocol.md 1.4, seed 001.
+#pragma once
+
+#include "codec/request.h"
+
+namespace serval {
+
+// The model a ModelInferRequest names. Reads top-level fields only.
+struct WireModelRef {
+  std::string_view name;
+  std::string_view version;
+  std::string_view id;
+};
+// Errors: malformed_body ("... at byte N").
+Status peek_wire_v2(std::span<const uint8_t> message, WireModelRef& out);
+
+// Decodes a ModelInferRequest. Raw contents stay views of the message when aligned to their element,
+// else they are copied into `arena`; typed contents are converted into `arena`.
+// Errors: malformed_body, invalid_argument, unimplemented.
+Status decode_wire_v2(std::span<const uint8_t> message, const Signature& signature,
+                      const Limits& limits, Arena& arena, DecodedRequest& out);
+
+// Encodes a ModelInferResponse with raw_output_contents. With `stream`, wrapped as
+// ModelStreamInferResponse.infer_response.
+// Errors: internal (memory), body_too_large (response over limits.response_bytes_max).
+Status encode_wire_v2(const AnswerModel& model, const Signature& signature,
+                      const DecodedRequest& request, std::span<const TensorView> outputs,
+                      bool stream, const Limits& limits, ByteBuffer& out);
+
+// A ModelStreamInferResponse that carries an error: error_message, and infer_response{id}.
+// False when memory is out.
+bool encode_wire_v2_stream_error(std::string_view id, std::string_view message, ByteBuffer& out);
+
+}  // namespace serval
