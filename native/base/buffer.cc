@@ -42,8 +42,8 @@ bool ByteBuffer::reserve(size_t bytes) {
   if (__builtin_add_overflow(bytes, offset_ + kBodyPadding + kTensorAlignment, &wanted)) {
     return false;
   }
-  if (bytes + offset_ <= capacity_) return true;
-  const size_t usable = round_up(bytes + offset_, 4096);
+  if (data_ != nullptr && bytes + offset_ <= capacity_) return true;
+  const size_t usable = round_up(std::max<size_t>(bytes + offset_, 1), 4096);
   uint8_t* fresh = allocate_aligned(usable + kBodyPadding);
   if (fresh == nullptr) return false;
   if (size_ != 0) std::memcpy(fresh + offset_, data_ + offset_, size_);

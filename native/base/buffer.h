@@ -14,7 +14,8 @@
 
 namespace serval {
 
-// Growable bytes, 64-byte aligned base, always kBodyPadding readable bytes behind size().
+// Growable bytes, 64-byte aligned base, kBodyPadding readable bytes behind size() wherever there is
+// memory at all (data() is null before the first growth, however small, and after shrink()).
 // Growing moves the bytes. Never throws: a failed allocation makes reserve() return false.
 class ByteBuffer {
  public:
@@ -23,8 +24,8 @@ class ByteBuffer {
   ByteBuffer& operator=(ByteBuffer&& other) noexcept;
   ~ByteBuffer();
 
-  uint8_t* data() { return data_ + offset_; }
-  const uint8_t* data() const { return data_ + offset_; }
+  uint8_t* data() { return data_ == nullptr ? nullptr : data_ + offset_; }
+  const uint8_t* data() const { return data_ == nullptr ? nullptr : data_ + offset_; }
   size_t size() const { return size_; }
   size_t capacity() const { return capacity_ > offset_ ? capacity_ - offset_ : 0; }
   // The allocation itself (changes when the buffer grows): what JavaScript's ArrayBuffer maps.
@@ -36,16 +37,16 @@ class ByteBuffer {
   void clear(size_t aligned_at = 0);
   // Room for `bytes` in all. Keeps the content.
   [[nodiscard]] bool reserve(size_t bytes);
-  // Appends `bytes` of room and returns it; nullptr when memory is out.
+  // Appends `bytes` of room and returns it; nullptr when memory is out, and only then.
   uint8_t* grow(size_t bytes) {
-    if (bytes > capacity() - size_ && !reserve_more(bytes)) return nullptr;
+    if (must_grow(bytes) && !reserve_more(bytes)) return nullptr;
     uint8_t* place = data() + size_;
     size_ += bytes;
     return place;
   }
   // Room for at least `bytes` behind size(), without taking it; commit with set_end().
   uint8_t* room(size_t bytes) {
-    if (bytes > capacity() - size_ && !reserve_more(bytes)) return nullptr;
+    if (must_grow(bytes) && !reserve_more(bytes)) return nullptr;
     return data() + size_;
   }
   void set_end(uint8_t* end) { size_ = static_cast<size_t>(end - data()); }
@@ -58,10 +59,11 @@ class ByteBuffer {
   [[nodiscard]] bool append(std::string_view text) { return append(text.data(), text.size()); }
   void truncate(size_t bytes) { size_ = bytes; }
   std::span<const uint8_t> bytes() const { return {data(), size_}; }
-  // Gives memory back when more than `keep_bytes` is held.
+  // Gives all memory back, and the content with it, when more than `keep_bytes` is held.
   void shrink(size_t keep_bytes);
 
  private:
+  bool must_grow(size_t bytes) const { return data_ == nullptr || bytes > capacity() - size_; }
   bool reserve_more(size_t bytes);
   uint8_t* data_ = nullptr;
   size_t offset_ = 0;    // of the first byte in the allocation

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -21,7 +22,9 @@ class Shape {
     std::copy_n(other.dims_.data(), other.rank_, dims_.data());
     return *this;
   }
+  // At most kRankMax dims: callers that read input use push_back().
   explicit Shape(std::span<const int64_t> dims) {
+    assert(dims.size() <= kRankMax);
     rank_ = static_cast<uint32_t>(dims.size());
     std::copy(dims.begin(), dims.end(), dims_.begin());
   }
@@ -37,14 +40,19 @@ class Shape {
     dims_[rank_++] = dim;
     return true;
   }
-  // Product of the dims (1 for rank 0); nullopt on a negative dim or past 2^62.
+  // Product of the dims (1 for rank 0, 0 where any dim is 0, whatever the others are); nullopt on a
+  // negative dim or past 2^62.
   std::optional<uint64_t> elements() const {
     uint64_t count = 1;
+    bool empty = false, too_many = false;
     for (int64_t dim : dims()) {
       if (dim < 0) return std::nullopt;
-      if (__builtin_mul_overflow(count, static_cast<uint64_t>(dim), &count)) return std::nullopt;
-      if (count > (uint64_t{1} << 62)) return std::nullopt;
+      empty |= dim == 0;
+      too_many |= __builtin_mul_overflow(count, static_cast<uint64_t>(dim), &count);
+      too_many |= count > (uint64_t{1} << 62);
     }
+    if (empty) return 0;
+    if (too_many) return std::nullopt;
     return count;
   }
   // "[2,3]"

@@ -11,8 +11,9 @@
 
 namespace serval {
 
-inline constexpr size_t kFloatTextMax = 16;   // "-1.17549435e-38" and ".0"
-inline constexpr size_t kDoubleTextMax = 28;
+// Room that a writer may touch, not only what its text takes (floats are stored in words).
+inline constexpr size_t kFloatTextMax = 24;
+inline constexpr size_t kDoubleTextMax = 32;
 inline constexpr size_t kIntegerTextMax = 21;
 
 // Shortest text that reads back as the same value; ".0" where it would look like an integer;

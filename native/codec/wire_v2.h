@@ -12,23 +12,30 @@ struct WireModelRef {
   std::string_view version;
   std::string_view id;
 };
-// Errors: malformed_body ("... at byte N").
+// Errors: malformed_body ("... at byte N"); invalid_argument (name, version or id over its limit in
+// limits.h). At an error `out` is empty.
 Status peek_wire_v2(std::span<const uint8_t> message, WireModelRef& out);
 
 // Decodes a ModelInferRequest. Raw contents stay views of the message when aligned to their element,
 // else they are copied into `arena`; typed contents are converted into `arena`.
-// Errors: malformed_body, invalid_argument, unimplemented.
+// The model is not looked up: peek_wire_v2() says which it is. Shapes are not compared with the
+// signature (the engine does).
+// Order of checks: the whole message's form; features we do not have; inputs in wire order; outputs.
+// Errors: malformed_body, invalid_argument, unimplemented, body_too_large, internal (memory).
 Status decode_wire_v2(std::span<const uint8_t> message, const Signature& signature,
                       const Limits& limits, Arena& arena, DecodedRequest& out);
 
 // Encodes a ModelInferResponse with raw_output_contents. With `stream`, wrapped as
-// ModelStreamInferResponse.infer_response.
+// ModelStreamInferResponse.infer_response. outputs[i] belongs to request.outputs[i]. Appends to `out`,
+// which stays as it was at an error.
 // Errors: internal (memory), body_too_large (response over limits.response_bytes_max).
 Status encode_wire_v2(const AnswerModel& model, const Signature& signature,
                       const DecodedRequest& request, std::span<const TensorView> outputs,
                       bool stream, const Limits& limits, ByteBuffer& out);
 
-// A ModelStreamInferResponse that carries an error: error_message, and infer_response{id}.
+// A ModelStreamInferResponse that carries an error: error_message, and infer_response{id}. Appends.
+// Bytes that are not UTF-8 are replaced: clients refuse a message that holds such a string.
+// Source: v2-protocol.md 11 "tritonclient grpc".
 // False when memory is out.
 bool encode_wire_v2_stream_error(std::string_view id, std::string_view message, ByteBuffer& out);
 

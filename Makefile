@@ -1,0 +1,82 @@
+# Every command of the project. Two do all: `make serve` and `make test`; both work from a fresh
+# clone and are quick when nothing has changed. Native code is described in CMakeLists.txt only.
+SHELL := /bin/bash
+MAKEFLAGS += --no-print-directory
+.DEFAULT_GOAL := help
+
+# Passed on to `serval serve`, to the suites of `make test`, to the benchmark.
+ARGS ?=
+FUZZ_SECONDS ?= 600
+
+.PHONY: help
+help: ## this list
+	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 24
+
+.PHONY: serve
+serve: build models ## install, build, serve ./examples/models (ARGS="--http-port 9000 ...")
+	@exec node bin/serval.mjs serve examples/models $(ARGS)
+
+.PHONY: test
+test: test-tools build models ## every suite, from nothing (ARGS="unit e2e" for some of them)
+	@node scripts/test.mjs $(ARGS)
+
+.PHONY: build build-native build-ts
+build: build-native build-ts ## the native addon and the TypeScript
+build-native: install-deps
+	@node scripts/build-native.mjs
+build-ts: install-deps
+	@node scripts/build-ts.mjs
+
+.PHONY: install-deps build-tools test-tools bench-tools
+install-deps: build-tools ## npm packages of the lock, if they are not there
+	@node scripts/ensure-deps.mjs
+build-tools:
+	@scripts/ensure-tools.sh build
+test-tools:
+	@scripts/ensure-tools.sh build test
+bench-tools:
+	@scripts/ensure-tools.sh build bench
+
+.PHONY: models
+models: install-deps ## example models, if they are not there
+	@test -n "$$(find examples/models -name '*.onnx' -print -quit 2>/dev/null)" || \
+	  node scripts/make-examples.mjs
+
+.PHONY: tidy test-unit test-native test-boundary test-conformance test-e2e test-package
+tidy: ## the style rules, checked
+	@node test/tidy/tidy.mjs
+test-unit: build ## unit tests of the TypeScript and of the scripts
+	@node scripts/test.mjs unit
+test-native: test-tools install-deps ## plain, ASan+UBSan, TSan (ARGS="plain --filter json")
+	@node test/native/run.mjs $(ARGS)
+test-boundary: build models ## every native call in every state
+	@node scripts/test.mjs boundary
+test-conformance: test-tools build models ## exact request, exact response
+	@node scripts/test.mjs conformance
+test-e2e: test-tools build models ## the official clients, unmodified
+	@node scripts/test.mjs e2e
+test-package: build models ## make the package, unpack it elsewhere, one inference
+	@node scripts/test.mjs package
+
+.PHONY: fuzz
+fuzz: test-tools install-deps ## every fuzz target for FUZZ_SECONDS=600 each
+	@node test/fuzz/run.mjs --seconds $(FUZZ_SECONDS) $(ARGS)
+
+.PHONY: bench
+bench: bench-tools build models ## the table of targets and results (ARGS for bench/run.mjs)
+	@node bench/run.mjs $(ARGS)
+
+.PHONY: package
+package: build models ## out/serval-<version>-linux-x64.tar.gz and its checksum
+	@node scripts/package.mjs
+
+.PHONY: generate
+generate: ## code that both languages share, from proto/engine.fbs (needs flatc)
+	@scripts/ensure-tools.sh test
+	@node proto/generate.mjs
+
+.PHONY: clean distclean
+clean: ## what was built
+	@rm -rf build dist out
+distclean: clean ## and the npm packages
+	@rm -rf node_modules

@@ -1,0 +1,79 @@
+// Two checkouts of Serval against each other: every workload of run.mjs, measured in turn (old,
+// new, old, new ...) on one machine in one command. Both must be built. Control plane.
+import { resolve } from 'node:path';
+import { createContext } from './context.mjs';
+import { describeMachine } from './machine.mjs';
+import { parseCompareOptions, SHARED_HELP } from './options.mjs';
+import { alignTable, formatSide } from './report.mjs';
+import { alternate } from './runner.mjs';
+import { medianSample, median } from './statistics.mjs';
+import { selectWorkloads } from './workloads/index.mjs';
+
+const HELP = `node bench/compare.mjs [options] OLD_CHECKOUT NEW_CHECKOUT${SHARED_HELP}
+`;
+
+/** Figure of one pair: how many times faster the new side is. Pure. */
+export function timesFaster(workload, { reference, serval }) {
+  if (workload.metric === 'p50') return reference.p50Us / serval.p50Us;
+  return reference.usPerRequest / serval.usPerRequest;
+}
+
+async function compareOne(context, workload, before, after) {
+  const old = await workload.openServal(context, before);
+  try {
+    const now = await workload.openServal(context, after);
+    try {
+      return await alternate(context.options, old, now);
+    } finally {
+      await now.close();
+    }
+  } finally {
+    await old.close();
+  }
+}
+
+function tableRow(workload, rounds) {
+  const ratios = rounds.map((round) => timesFaster(workload, round));
+  return [
+    workload.title,
+    median(ratios).toFixed(3),
+    ratios.map((ratio) => ratio.toFixed(3)).join(' '),
+    formatSide(medianSample(rounds.map((round) => round.reference))),
+    formatSide(medianSample(rounds.map((round) => round.serval))),
+  ];
+}
+
+async function main() {
+  const options = parseCompareOptions(process.argv.slice(2));
+  if (options.help) {
+    process.stdout.write(HELP);
+    return;
+  }
+  const before = resolve(options.before);
+  const after = resolve(options.after);
+  const context = createContext(options);
+  const rows = [['workload', 'new is N x faster', 'each pair', 'old', 'new']];
+  let failures = 0;
+  for (const workload of selectWorkloads(options.only)) {
+    if (workload.openServal === undefined || context.elapsedSeconds() > options.limitSeconds) {
+      continue;
+    }
+    process.stderr.write(`${workload.title}\n`);
+    try {
+      rows.push(tableRow(workload, await compareOne(context, workload, before, after)));
+    } catch (error) {
+      failures += 1;
+      rows.push([workload.title, 'ERROR', error.message.split('\n')[0], '', '']);
+    }
+  }
+  const commits = `${describeMachine(before).commit} -> ${describeMachine(after).commit}`;
+  process.stdout.write(`\n${commits}\n${alignTable(rows)}\n`);
+  process.exitCode = failures === 0 ? 0 : 1;
+}
+
+if (process.argv[1] === new URL(import.meta.url).pathname) {
+  main().then(() => process.exit(), (error) => {
+    process.stderr.write(`compare: ${error.message}\n`);
+    process.exit(2);
+  });
+}

@@ -1,0 +1,23 @@
+// Starts the reference servers of this folder. Control plane of the benchmarks.
+import { fileURLToPath } from 'node:url';
+import { startServer } from '../children.mjs';
+
+const here = (name) => fileURLToPath(new URL(name, import.meta.url));
+const isReady = (line) => line.event === 'ready';
+
+/** Bare uWebSockets.js echo. Resolves to {host, port, pid, ended(), stop()}. */
+export function startUwsEcho(context) {
+  return startEcho(context, 'uws-echo-server.mjs');
+}
+
+/** @grpc/grpc-js echo of raw bytes. Resolves to {host, port, pid, ended(), stop()}. */
+export function startGrpcEcho(context) {
+  return startEcho(context, 'grpc-echo-server.mjs');
+}
+
+async function startEcho(context, file) {
+  const server = await startServer(
+    process.execPath, [here(file)], context.cores.server, isReady);
+  const { host, port } = server.ready;
+  return { host, port, pid: server.pid, ended: server.ended, stop: server.stop };
+}

@@ -1,0 +1,69 @@
+// What every workload shares: options, cores, a temporary folder, fixture models, native
+// programs. Control plane. Nothing is made before a workload asks for it.
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { runToEnd } from './children.mjs';
+import { pickCores, requireTools } from './machine.mjs';
+
+const BUILD_TIMEOUT_MS = 900_000;
+const FIXTURES_TIMEOUT_MS = 120_000;
+const HERE = fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/, '');
+
+/** `root` is the checkout under test; the harness, its models and native programs are our own. */
+export function createContext(options, root = HERE) {
+  requireTools(['wrk', 'h2load', 'taskset']);
+  const tempDir = mkdtempSync(join(tmpdir(), 'serval-bench-'));
+  process.on('exit', () => rmSync(tempDir, { recursive: true, force: true }));
+  const cores = pickCores();
+  const startedMs = performance.now();
+  const fixtures = once(() => makeFixtures(tempDir, cores));
+  const programs = new Map();
+  let id = 0;
+  return {
+    options, root, cores, tempDir,
+    harnessRoot: HERE,
+    elapsedSeconds: () => (performance.now() - startedMs) / 1000,
+    nextId: () => { id += 1; return id; },
+    /** Path of a model's folder: one of examples/models, else one that the fixtures make. */
+    async model(name) {
+      const example = join(HERE, 'examples', 'models', name);
+      if (existsSync(example)) return example;
+      const path = join(await fixtures(), name);
+      if (!existsSync(path)) throw new Error(`no model '${name}' in examples/models or fixtures`);
+      return path;
+    },
+    /** Path of a program of bench/micro, built when it is not up to date. */
+    program(name) {
+      const build = programs.get(name) ?? buildProgram(name, cores);
+      programs.set(name, build);
+      return build;
+    },
+  };
+}
+
+function once(make) {
+  let made;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}
+
+async function makeFixtures(tempDir, cores) {
+  const script = join(HERE, 'test', 'fixtures', 'make-fixtures.mjs');
+  if (!existsSync(script)) throw new Error(`${script} is missing`);
+  const folder = join(tempDir, 'fixtures');
+  await runToEnd(process.execPath, [script, folder], cores.all, FIXTURES_TIMEOUT_MS);
+  return join(folder, 'models');
+}
+
+async function buildProgram(name, cores) {
+  requireTools(['cmake']);
+  const folder = join(HERE, 'build', 'bench');
+  const run = (args) => runToEnd('cmake', args, cores.all, BUILD_TIMEOUT_MS);
+  await run(['-S', HERE, '-B', folder, '-DSERVAL_ADDON=OFF', '-DSERVAL_BENCH=ON']);
+  await run(['--build', folder, '--target', name, '-j', String(availableParallelism())]);
+  return join(folder, name);
+}

@@ -1,0 +1,80 @@
+// The command line of run.mjs and compare.mjs. Pure.
+import { parseArgs } from 'node:util';
+
+const NAME = /^[A-Za-z0-9._-]+$/;
+
+const SHARED = {
+  only: { type: 'string' },
+  seconds: { type: 'string' },
+  rounds: { type: 'string' },
+  quick: { type: 'boolean', default: false },
+  'limit-seconds': { type: 'string' },
+  help: { type: 'boolean', default: false },
+};
+
+export const SHARED_HELP = `
+  --only WORDS        workloads whose id holds one of these comma-separated words
+  --seconds N         whole seconds a point and round (2)
+  --rounds N          rounds, each measuring both sides (3)
+  --quick             1 second, 1 round: does it run; not a measurement
+  --limit-seconds N   start no further workload after this long (570)
+  --help`;
+
+/** argv of run.mjs -> options. Throws with the flag's name when a value is wrong. */
+export function parseRunOptions(argv) {
+  const { values } = parseArgs({
+    args: argv,
+    options: {
+      ...SHARED,
+      save: { type: 'string' },
+      compare: { type: 'string' },
+      checkout: { type: 'string' },
+      'no-micro': { type: 'boolean', default: false },
+    },
+  });
+  return {
+    ...sharedOptions(values),
+    save: resultName('--save', values.save),
+    compare: resultName('--compare', values.compare),
+    checkout: values.checkout,
+    micro: !values['no-micro'],
+  };
+}
+
+/** argv of compare.mjs -> options with `before` and `after`, two checkouts. */
+export function parseCompareOptions(argv) {
+  const { values, positionals } = parseArgs({
+    args: argv, allowPositionals: true, options: SHARED,
+  });
+  if (!values.help && positionals.length !== 2) {
+    throw new Error(`expected two checkouts, OLD and NEW; got ${positionals.length}`);
+  }
+  return { ...sharedOptions(values), before: positionals[0], after: positionals[1] };
+}
+
+function sharedOptions(values) {
+  const quick = values.quick;
+  return {
+    only: values.only,
+    seconds: wholeNumber('--seconds', values.seconds, quick ? 1 : 2),
+    rounds: wholeNumber('--rounds', values.rounds, quick ? 1 : 3),
+    limitSeconds: wholeNumber('--limit-seconds', values['limit-seconds'], 570),
+    help: values.help,
+  };
+}
+
+function wholeNumber(flag, text, otherwise) {
+  if (text === undefined) return otherwise;
+  const value = Number(text);
+  if (!Number.isSafeInteger(value) || value < 1 || value > 100_000) {
+    throw new Error(`${flag}: expected a whole number from 1 to 100000, got '${text}'`);
+  }
+  return value;
+}
+
+function resultName(flag, name) {
+  if (name !== undefined && !NAME.test(name)) {
+    throw new Error(`${flag}: expected letters, digits, '.', '_' or '-', got '${name}'`);
+  }
+  return name;
+}

@@ -1,0 +1,24 @@
+// Where results lie: bench/results/<name>.json and .svg. Control plane.
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { drawChart } from './chart.mjs';
+
+/** Writes the run as `name`; returns the paths of its JSON and its SVG chart. */
+export function saveRun(folder, name, run) {
+  mkdirSync(folder, { recursive: true });
+  const json = join(folder, `${name}.json`);
+  const svg = join(folder, `${name}.svg`);
+  writeFileSync(json, `${JSON.stringify(run, null, 1)}\n`);
+  writeFileSync(svg, drawChart(run.rows, run.machine));
+  return { json, svg };
+}
+
+/** The saved run `name`; throws an error that lists the saved ones when there is none. */
+export function loadRun(folder, name) {
+  const path = join(folder, `${name}.json`);
+  if (existsSync(path)) return JSON.parse(readFileSync(path, 'utf8'));
+  const files = existsSync(folder) ? readdirSync(folder) : [];
+  const names = files.filter((file) => file.endsWith('.json')).map((file) => file.slice(0, -5));
+  const saved = names.join(', ') || 'none';
+  throw new Error(`no saved run '${name}' in ${folder}; saved: ${saved}`);
+}

@@ -1,0 +1,69 @@
+// Runs one workload: opens both sides, warms them, measures them in turn. Control plane.
+import { judge } from './statistics.mjs';
+
+const WARM_SECONDS = 1;
+const OPEN_SECONDS = 3;
+
+/** Bound on what a paired workload costs, in seconds, for the time limit. */
+export function pairSeconds({ seconds, rounds }) {
+  return 2 * (rounds * seconds + WARM_SECONDS) + OPEN_SECONDS;
+}
+
+/**
+ * The rows of a workload. A failure becomes a row with `error`: the others still run.
+ * A workload has run(context) -> rows, or openServal and openReference (measured as a pair).
+ */
+export async function runWorkload(context, workload) {
+  const { limitSeconds } = context.options;
+  if (context.elapsedSeconds() + pairSeconds(context.options) > limitSeconds) {
+    return [failedRow(workload, new Error(`not run: over the limit of ${limitSeconds} s`))];
+  }
+  try {
+    if (workload.run !== undefined) return await workload.run(context);
+    return [judge(workload, await runPair(context, workload))];
+  } catch (error) {
+    return [failedRow(workload, error)];
+  }
+}
+
+async function runPair(context, workload) {
+  const serval = await workload.openServal(context, context.root);
+  try {
+    const reference = await workload.openReference(context, serval);
+    try {
+      return await alternate(context.options, reference, serval);
+    } finally {
+      await reference.close();
+    }
+  } finally {
+    await serval.close();
+  }
+}
+
+/** A B A B ...: `rounds` samples of each side, after a warm-up of both. */
+export async function alternate({ rounds, seconds }, reference, serval) {
+  await sample(reference, WARM_SECONDS);
+  await sample(serval, WARM_SECONDS);
+  const samples = [];
+  for (let round = 0; round < rounds; round += 1) {
+    samples.push({
+      reference: await sample(reference, seconds),
+      serval: await sample(serval, seconds),
+    });
+  }
+  return samples;
+}
+
+/** One measurement; when it fails because the server died, the error says so. */
+async function sample(side, seconds) {
+  try {
+    return await side.measure(seconds);
+  } catch (error) {
+    const ended = side.ended?.() ?? '';
+    throw ended === '' ? error : new Error(`${error.message}\n${ended}`);
+  }
+}
+
+function failedRow({ id, title, reference = '', target = null }, error) {
+  return { id, title, reference, target, ok: false, error: error.message };
+}

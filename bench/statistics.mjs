@@ -1,0 +1,95 @@
+// Plain arithmetic over measured rounds: medians, percentiles, spreads, the value of one pair.
+// Control plane, any thread, pure: no clock, no I/O.
+
+/** Median of a non-empty list of finite numbers. Throws RangeError on an empty list. */
+export function median(values) {
+  return percentile(values, 50);
+}
+
+/** Percentile `p` (0..100) with linear interpolation between the two nearest ranks. */
+export function percentile(values, p) {
+  if (values.length === 0) throw new RangeError('percentile of no values');
+  const sorted = Float64Array.from(values).sort();
+  const rank = ((sorted.length - 1) * p) / 100;
+  const low = Math.floor(rank);
+  const high = Math.ceil(rank);
+  return sorted[low] + (sorted[high] - sorted[low]) * (rank - low);
+}
+
+/** Smallest and largest of a non-empty list. */
+export function spread(values) {
+  if (values.length === 0) throw new RangeError('spread of no values');
+  return { min: Math.min(...values), max: Math.max(...values) };
+}
+
+/**
+ * The figure of one round from the two samples taken in it.
+ * `rate`: requests a second of Serval / of the reference. `time`: time per request, the same way.
+ * `p50`: Serval's median latency minus the reference's, in us.
+ */
+export function pairValue(metric, reference, serval) {
+  switch (metric) {
+    case 'rate': return serval.perSecond / reference.perSecond;
+    case 'time': return serval.usPerRequest / reference.usPerRequest;
+    case 'p50': return serval.p50Us - reference.p50Us;
+    default: throw new RangeError(`unknown metric '${metric}': expected rate, time or p50`);
+  }
+}
+
+/**
+ * The same figure by the servers' CPU time per request, which a busy machine or a slow load
+ * generator disturbs far less than the wall clock; null where a side has none, and for p50.
+ */
+export function cpuValue(metric, reference, serval) {
+  if (!(reference.cpuUs > 0) || !(serval.cpuUs > 0)) return null;
+  switch (metric) {
+    case 'rate': return reference.cpuUs / serval.cpuUs;
+    case 'time': return serval.cpuUs / reference.cpuUs;
+    default: return null;
+  }
+}
+
+/** Does `got` meet the target? null where the row has no target. */
+export function meets(target, got) {
+  if (target === null) return null;
+  switch (target.relation) {
+    case '>=': return got >= target.limit;
+    case '<=': return got <= target.limit;
+    case '<': return got < target.limit;
+    default: throw new RangeError(`unknown relation '${target.relation}': expected >=, <= or <`);
+  }
+}
+
+/** Samples of one side over the rounds -> one sample holding each member's median. */
+export function medianSample(samples) {
+  const result = {};
+  for (const key of Object.keys(samples[0] ?? {})) {
+    const values = samples.map((sample) => sample[key]).filter(Number.isFinite);
+    if (values.length > 0) result[key] = median(values);
+  }
+  return result;
+}
+
+/** A row as the report wants it, from the samples of all rounds. */
+export function judge(workload, rounds) {
+  const values = rounds.map((r) => pairValue(workload.metric, r.reference, r.serval));
+  const byCpu = rounds.map((r) => cpuValue(workload.metric, r.reference, r.serval));
+  const got = median(values);
+  return {
+    id: workload.id,
+    title: workload.title,
+    reference: workload.reference,
+    form: workload.metric === 'p50' ? 'us' : 'ratio',
+    target: workload.target,
+    got,
+    spread: spread(values),
+    gotByCpu: byCpu.includes(null) ? null : median(byCpu),
+    ok: meets(workload.target, got),
+    sides: {
+      reference: medianSample(rounds.map((r) => r.reference)),
+      serval: medianSample(rounds.map((r) => r.serval)),
+    },
+    rounds,
+    note: workload.note ?? '',
+  };
+}

@@ -1,0 +1,92 @@
+// The reference servers answer what they are sent, in one chunk and in many, and end when told.
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { callOnce, expectBytes, sendOnce } from '../check.mjs';
+import { runToEnd, startServer } from '../children.mjs';
+import { startGrpcEcho, startUwsEcho } from '../contenders/echoes.mjs';
+import { closedLoopLoad } from '../load/closed-loop.mjs';
+import { pickCores } from '../machine.mjs';
+import { runWorkload } from '../runner.mjs';
+
+function makeContext(t) {
+  const tempDir = mkdtempSync(join(tmpdir(), 'serval-bench-test-'));
+  t.after(() => rmSync(tempDir, { recursive: true, force: true }));
+  let id = 0;
+  const nextId = () => { id += 1; return id; };
+  const options = { seconds: 0.01, rounds: 2, limitSeconds: 100 };
+  return { cores: pickCores(), tempDir, nextId, options, elapsedSeconds: () => 0 };
+}
+
+const post = (body) => ({ method: 'POST', path: '/any', headers: { A: 'b' }, body });
+
+test('the HTTP echo returns small and large bodies', async (t) => {
+  const echo = await startUwsEcho(makeContext(t));
+  t.after(echo.stop);
+  for (const size of [1, 100, 602_112, 3_000_000]) {
+    const body = Buffer.alloc(size, `${size} bytes `);
+    expectBytes(`${size}`, (await sendOnce(echo, post(body))).body, body);
+  }
+  await assert.rejects(sendOnce(echo, { method: 'GET', path: '/' }), /404/);
+});
+
+test('the gRPC echo returns the message', async (t) => {
+  const echo = await startGrpcEcho(makeContext(t));
+  t.after(echo.stop);
+  const message = Buffer.from([1, 2, 3]);
+  const answer = await callOnce(echo, '/inference.GRPCInferenceService/ModelInfer', message);
+  expectBytes('echo', answer, message);
+  await assert.rejects(callOnce(echo, '/a.B/C', message), /UNIMPLEMENTED/);
+});
+
+test('the closed loop measures whole answers', async (t) => {
+  const context = makeContext(t);
+  const echo = await startUwsEcho(context);
+  t.after(echo.stop);
+  const body = Buffer.alloc(602_112, 'x');
+  const sample = await closedLoopLoad(context, echo, post(body))(0.05);
+  assert.ok(sample.requests >= 1 && sample.bytesPerAnswer > body.length);
+  assert.ok(sample.p50Us > 0 && sample.cpuUs > 0);
+  const get = closedLoopLoad(context, echo, { ...post(body), method: 'PUT' });
+  await assert.rejects(get(0.05), /not an answer of 200/);
+});
+
+test('a pair alternates, and what fails becomes a row that says why', async (t) => {
+  const context = makeContext(t);
+  const calls = [];
+  const side = (name, perSecond) => async () => ({
+    measure: async () => { calls.push(name); return { perSecond }; },
+    close: async () => { calls.push(`${name} closed`); },
+  });
+  const workload = {
+    id: 'w', title: 'W', reference: 'r', metric: 'rate', target: { relation: '>=', limit: 0.7 },
+    openServal: side('serval', 8), openReference: side('echo', 10),
+  };
+  const [row] = await runWorkload(context, workload);
+  assert.equal(row.got, 0.8);
+  assert.deepEqual(calls, ['echo', 'serval', 'echo', 'serval', 'echo', 'serval', 'echo closed',
+    'serval closed']);
+  const broken = { ...workload, openReference: () => Promise.reject(new Error('no echo')) };
+  assert.deepEqual((await runWorkload(context, broken)).map(({ ok, error }) => [ok, error]),
+    [[false, 'no echo']]);
+  assert.equal(calls.at(-1), 'serval closed');
+  const died = async () => ({
+    measure: () => Promise.reject(new Error('refused')),
+    ended: () => 'the server ended with SIGSEGV',
+    close: async () => {},
+  });
+  assert.equal((await runWorkload(context, { ...workload, openServal: died }))[0].error,
+    'refused\nthe server ended with SIGSEGV');
+  const late = { ...context, elapsedSeconds: () => 99 };
+  assert.match((await runWorkload(late, workload))[0].error, /over the limit of 100 s/);
+});
+
+test('a server that dies before it is ready, and a failing command, say why', async () => {
+  const cores = pickCores().all;
+  const die = ['-e', 'process.stderr.write("because\\n"); process.exit(3)'];
+  const why = /ended with 3.*because/s;
+  await assert.rejects(startServer(process.execPath, die, cores, () => true), why);
+  await assert.rejects(runToEnd(process.execPath, die, cores, 10_000), why);
+});

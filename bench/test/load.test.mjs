@@ -1,0 +1,72 @@
+// What the load generators are told and how their output is read.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parseClosedLoop, requestBytes } from '../load/closed-loop.mjs';
+import { grpcFrame, parseH2load } from '../load/h2load.mjs';
+import { parseWrk, wrkScript } from '../load/wrk.mjs';
+
+const wrkLine = (changes) => JSON.stringify({
+  requests: 1000, us: 2_000_000, bytes: 64_000, p50: 10, p99: 20, p999: 30,
+  errors: { connect: 0, read: 0, write: 0, status: 0, timeout: 0, ...changes },
+});
+
+test('wrk: the summary line becomes a sample', () => {
+  const sample = parseWrk(`Running 2s test\n${wrkLine({})}\n`);
+  assert.equal(sample.perSecond, 500);
+  assert.equal(sample.usPerRequest, 2000);
+  assert.equal(sample.bytesPerAnswer, 64);
+  assert.equal(sample.p999Us, 30);
+});
+
+test('wrk: failed requests and silence are errors', () => {
+  assert.throws(() => parseWrk(wrkLine({ status: 3 })), /failed requests: .*"status":3/);
+  assert.throws(() => parseWrk('Running'), /no summary/);
+  const none = JSON.stringify({ ...JSON.parse(wrkLine({})), requests: 0 });
+  assert.throws(() => parseWrk(none), /no request was answered/);
+});
+
+test('wrk: the script quotes what it is given', () => {
+  const script = wrkScript({ method: 'POST', headers: { A: "it's \\" } }, '/tmp/b');
+  assert.match(script, /wrk\.headers\['A'\] = 'it\\'s \\\\'/);
+  assert.match(script, /io\.open\('\/tmp\/b', 'rb'\)/);
+});
+
+const h2 = ({ failed = 0, others = 0, bytes = 650 } = {}) => [
+  'finished in 1.00s, 10.00 req/s, 1.01MB/s',
+  'requests: 10 total, 12 started, 10 done, 10 succeeded, '
+    + `${failed} failed, 0 errored, 0 timeout`,
+  `status codes: 10 2xx, 0 3xx, 0 4xx, ${others} 5xx`,
+  'traffic: 1.01MB (1057408) total, 52.55KB (53812) headers (space savings 96.37%), '
+    + `650B (${bytes}) data`,
+].join('\n');
+const log = Array.from({ length: 10 }, (_, index) => `1795\t200\t${index + 1}\n`).join('');
+
+test('h2load: the summary and the log become a sample', () => {
+  const sample = parseH2load(h2(), log, 60);
+  assert.equal(sample.perSecond, 10);
+  assert.equal(sample.usPerRequest, 100_000);
+  assert.equal(sample.p50Us, 5.5);
+  assert.equal(sample.requests, 10);
+});
+
+test('h2load: failures, other statuses and answers of another length are errors', () => {
+  assert.throws(() => parseH2load(h2({ failed: 1 }), log, 60), /failed requests/);
+  assert.throws(() => parseH2load(h2({ others: 1 }), log, 60), /failed requests/);
+  assert.throws(() => parseH2load(h2({ bytes: 0 }), log, 60), /answers of 0 bytes .* expected 65/);
+  assert.throws(() => parseH2load('oops', log, 60), /no line like/);
+});
+
+test('a gRPC frame is a zero byte, a big-endian length and the message', () => {
+  assert.deepEqual([...grpcFrame(Buffer.from('ab'))], [0, 0, 0, 0, 2, 97, 98]);
+});
+
+test('closed loop: the whole request as bytes, the answer as a sample', () => {
+  const request = { method: 'POST', path: '/x', headers: { A: 'b' }, body: Buffer.from('hello') };
+  assert.equal(requestBytes('h', request).toString(),
+    'POST /x HTTP/1.1\r\nHost: h\r\nA: b\r\nContent-Length: 5\r\n\r\nhello');
+  const output = JSON.stringify({ elapsedUs: 40, answerBytes: 9, latenciesUs: [10, 20] });
+  const sample = parseClosedLoop(output);
+  assert.equal(sample.usPerRequest, 20);
+  assert.equal(sample.p50Us, 15);
+  assert.throws(() => parseClosedLoop('{"error":"refused"}'), /closed loop: refused/);
+});

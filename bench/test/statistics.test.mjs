@@ -1,0 +1,64 @@
+// The arithmetic behind the table: medians, pairs, targets.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  cpuValue, judge, median, medianSample, meets, pairValue, percentile, spread,
+} from '../statistics.mjs';
+
+test('median and percentile interpolate and do not reorder their input', () => {
+  const values = [3, 1, 2, 10];
+  assert.equal(median(values), 2.5);
+  assert.equal(percentile(values, 0), 1);
+  assert.equal(percentile(values, 100), 10);
+  assert.equal(percentile([7], 99), 7);
+  assert.deepEqual(values, [3, 1, 2, 10]);
+  assert.deepEqual(spread(values), { min: 1, max: 10 });
+});
+
+test('no values are an error, not NaN', () => {
+  assert.throws(() => median([]), RangeError);
+  assert.throws(() => spread([]), RangeError);
+});
+
+test('a pair is Serval over the reference for rate and time, the difference for p50', () => {
+  const reference = { perSecond: 100, usPerRequest: 10, p50Us: 60, cpuUs: 5 };
+  const serval = { perSecond: 80, usPerRequest: 12.5, p50Us: 75, cpuUs: 8 };
+  assert.equal(pairValue('rate', reference, serval), 0.8);
+  assert.equal(pairValue('time', reference, serval), 1.25);
+  assert.equal(pairValue('p50', reference, serval), 15);
+  assert.equal(cpuValue('rate', reference, serval), 0.625);
+  assert.equal(cpuValue('time', reference, serval), 1.6);
+  assert.equal(cpuValue('p50', reference, serval), null);
+  assert.equal(cpuValue('time', { perSecond: 1 }, serval), null);
+  assert.throws(() => pairValue('speed', reference, serval), /unknown metric 'speed'/);
+});
+
+test('targets are inclusive but for <; no target is neither met nor missed', () => {
+  assert.equal(meets({ relation: '>=', limit: 0.7 }, 0.7), true);
+  assert.equal(meets({ relation: '>=', limit: 0.7 }, 0.699), false);
+  assert.equal(meets({ relation: '<=', limit: 1.5 }, 1.5), true);
+  assert.equal(meets({ relation: '<', limit: 0.3 }, 0.3), false);
+  assert.equal(meets(null, 3), null);
+  assert.throws(() => meets({ relation: '=', limit: 1 }, 1), /unknown relation '='/);
+});
+
+test('a row is judged by the median of the ratios, not the ratio of the medians', () => {
+  const round = (reference, serval) => ({
+    reference: { perSecond: reference, cpuUs: 1 }, serval: { perSecond: serval, cpuUs: 2 },
+  });
+  const workload = {
+    id: 'w', title: 'W', reference: 'r', metric: 'rate', target: { relation: '>=', limit: 0.7 },
+  };
+  const row = judge(workload, [round(100, 90), round(200, 120), round(50, 40)]);
+  assert.equal(row.got, 0.8);
+  assert.deepEqual(row.spread, { min: 0.6, max: 0.9 });
+  assert.equal(row.gotByCpu, 0.5);
+  assert.equal(row.ok, true);
+  assert.equal(row.form, 'ratio');
+  assert.equal(row.sides.reference.perSecond, 100);
+  assert.equal(row.sides.serval.perSecond, 90);
+});
+
+test('medianSample leaves out what a sample does not have', () => {
+  assert.deepEqual(medianSample([{ a: 1 }, { a: 3, b: NaN }]), { a: 2 });
+});

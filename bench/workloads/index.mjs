@@ -1,0 +1,23 @@
+// Every row of the table, in its order.
+import { grpcSmall } from './grpc-small.mjs';
+import { httpThreads } from './http-threads.mjs';
+import { jsonSmall } from './json-small.mjs';
+import { large } from './large.mjs';
+import { mlp } from './mlp.mjs';
+import { startup } from './startup.mjs';
+
+export const workloads = [
+  ...jsonSmall, ...grpcSmall, ...large, ...mlp, ...startup, ...httpThreads,
+];
+
+/** The workloads whose id contains one of the comma-separated `only` words; all without it. */
+export function selectWorkloads(only) {
+  if (only === undefined) return workloads;
+  const words = only.split(',').map((word) => word.trim()).filter((word) => word !== '');
+  const chosen = workloads.filter(({ id }) => words.some((word) => id.includes(word)));
+  if (chosen.length === 0) {
+    const ids = workloads.map(({ id }) => id).join(', ');
+    throw new Error(`--only ${only} matches no workload; they are: ${ids}`);
+  }
+  return chosen;
+}

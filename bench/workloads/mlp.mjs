@@ -1,0 +1,98 @@
+// MLP 784-512-10, 32 rows a request, binary, against ONNX Runtime alone in C++ with one thread.
+import { existsSync, readdirSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { bytesOf, floatsOf, makeFloats, v2BinaryAnswer, v2BinaryRequest } from '../bodies.mjs';
+import { expectFloats } from '../check.mjs';
+import { runToEnd } from '../children.mjs';
+import { wrkLoad } from '../load/wrk.mjs';
+import { openServalHttp } from './sides.mjs';
+
+const MODEL = 'mlp';
+const SHAPE = [32, 784];
+const TOLERANCE = 1e-5;
+const TIMEOUT_MS = 120_000;
+const ROUGH_ITERATIONS = 20;
+// onnxruntime_bench runs three loops (bare, and twice through our backend), five rounds of each.
+const RUNS_PER_ITERATION = 15;
+
+/** The model file somewhere below the model's folder. */
+function modelFile(folder) {
+  const name = readdirSync(folder, { recursive: true }).find((path) => path.endsWith('.onnx'));
+  if (name === undefined) throw new Error(`no .onnx file below ${folder}`);
+  return join(folder, name);
+}
+
+/** The library that Serval uses by default: SERVAL_ORT_LIBRARY, or onnxruntime-node's own. */
+function runtimeLibrary() {
+  const wanted = process.env['SERVAL_ORT_LIBRARY'];
+  if (wanted !== undefined && wanted !== '') return wanted;
+  const entry = createRequire(import.meta.url).resolve('onnxruntime-node');
+  const folder = join(dirname(entry), '..', 'bin');
+  const place = join(process.platform, process.arch, 'libonnxruntime.so.1');
+  const found = readdirSync(folder).map((name) => join(folder, name, place)).find(existsSync);
+  if (found === undefined) throw new Error(`no ${place} below ${folder}: set SERVAL_ORT_LIBRARY`);
+  return found;
+}
+
+/** What ONNX Runtime itself answers, through its own Node binding. */
+async function expectedOutput(file, values) {
+  const { InferenceSession, Tensor } = await import('onnxruntime-node');
+  const session = await InferenceSession.create(file, { intraOpNumThreads: 1 });
+  const input = new Tensor('float32', values, SHAPE);
+  const outputs = await session.run({ [session.inputNames[0]]: input });
+  const expected = Float32Array.from(outputs[session.outputNames[0]].data);
+  await session.release();
+  return expected;
+}
+
+async function openServal(context, root, connections) {
+  const values = makeFloats(SHAPE[0] * SHAPE[1]);
+  const expected = await expectedOutput(modelFile(await context.model(MODEL)), values);
+  const plan = ({ input, output }) => {
+    const tensor = { name: input.name, shape: SHAPE, datatype: input.datatype };
+    const check = (answer) => {
+      expectFloats('output', floatsOf(v2BinaryAnswer(answer)), expected, TOLERANCE);
+    };
+    return { request: v2BinaryRequest(MODEL, tensor, output.name, bytesOf(values)), check };
+  };
+  const load = (...args) => wrkLoad(...args, connections);
+  return openServalHttp(context, root, { model: MODEL, plan, load });
+}
+
+async function openReference(context, { modelPath }) {
+  const program = await context.program('onnxruntime_bench');
+  const file = modelFile(modelPath);
+  const bareNs = async (iterations) => {
+    const args = [
+      file, '--batch', String(SHAPE[0]), '--iterations', String(iterations), '--threads', '1',
+      '--library', runtimeLibrary(),
+    ];
+    const output = await runToEnd(program, args, context.cores.server, TIMEOUT_MS);
+    return JSON.parse(output.trim().split('\n').at(-1)).ns_per_run.bare;
+  };
+  const roughNs = await bareNs(ROUGH_ITERATIONS);
+  const measure = async (seconds) => {
+    const iterations = Math.max(1, Math.round((seconds * 1e9) / (roughNs * RUNS_PER_ITERATION)));
+    const ns = await bareNs(iterations);
+    return { usPerRequest: ns / 1000, perSecond: 1e9 / ns };
+  };
+  return { measure, close: async () => {} };
+}
+
+function row(id, connections, target) {
+  return {
+    id,
+    title: `MLP 784-512-10, batch 32 binary, connections: ${connections}`,
+    reference: 'ONNX Runtime in C++',
+    metric: 'time',
+    target,
+    openServal: (context, root) => openServal(context, root, connections),
+    openReference,
+  };
+}
+
+export const mlp = [
+  row('mlp-32-x4', 4, { relation: '<=', limit: 1.15 }),
+  row('mlp-32-x1', 1, null),
+];

@@ -1,0 +1,55 @@
+// Opens the sides of a pair: Serval with one model, or an echo of the same request. A side is
+// {measure(seconds) -> sample, ended(), close(), ...}; its answer is checked before it is handed out.
+// Control plane.
+import { startUwsEcho } from '../contenders/echoes.mjs';
+import { startServal } from '../contenders/serval.mjs';
+import { describeModel, expectBytes, sendOnce } from '../check.mjs';
+
+const EXIT_SEEN_MS = 100;
+
+/**
+ * `build(server)`. When that fails, the server is stopped; had it ended by itself, the error also
+ * says how.
+ */
+export async function orStop(server, build) {
+  try {
+    return await build(server);
+  } catch (error) {
+    await nextTurn();
+    const ended = server.ended();
+    await server.stop();
+    throw ended === '' ? error : new Error(`${error.message}\n${ended}`);
+  }
+}
+
+/** Lets the exit of a child process be seen before it is asked about. */
+function nextTurn() {
+  return new Promise((resolve) => { setTimeout(resolve, EXIT_SEEN_MS); });
+}
+
+/**
+ * Serval of the checkout `root` over HTTP. `plan(described)` gives {request, check(answer)} from
+ * the model's metadata; `load(context, server, request)` gives measure. Resolves to the side with
+ * the request sent, the server and the checked answer.
+ */
+export async function openServalHttp(context, root, { model, plan, load, args, cores }) {
+  const path = await context.model(model);
+  return orStop(await startServal(context, root, [path], { args, cores }), async (server) => {
+    const http = { ...server.http, pid: server.pid };
+    const { request, check } = plan(await describeModel(http, model));
+    const answer = await sendOnce(http, request);
+    check(answer);
+    const measure = load(context, http, request);
+    const { ended, stop } = server;
+    return { measure, ended, close: stop, request, answer, server, modelPath: path };
+  });
+}
+
+/** uWebSockets.js that echoes the body of `request`, under the same load. */
+export async function openUwsEcho(context, request, load) {
+  return orStop(await startUwsEcho(context), async (echo) => {
+    const answer = await sendOnce(echo, request);
+    expectBytes('echo', answer.body, request.body);
+    return { measure: load(context, echo, request), ended: echo.ended, close: echo.stop };
+  });
+}

@@ -1,0 +1,289 @@
+// The addon's calls. Each checks its arguments, asks the listener and reports by control words.
+// Hot path 2/12. Thread: JavaScript's.
+#include <unistd.h>
+
+#include "addon/cpu_check.h"
+#include "addon/guard.h"
+#include "addon/port.h"
+#include "engine/spec_codec.h"
+
+namespace serval {
+
+namespace {
+
+napi_value number(napi_env env, uint32_t value) {
+  napi_value out = nullptr;
+  napi_create_uint32(env, value, &out);
+  return out;
+}
+
+// The thread's port; throws when the thread is not attached.
+Port* attached_port(napi_env env, void* data, const char* call) {
+  auto* port = static_cast<Port*>(data);
+  if (port->attached()) return port;
+  napi_throw_type_error(env, nullptr, (std::string(call) + ": not attached").c_str());
+  return nullptr;
+}
+
+uint64_t limit(const Napi::Object& options, const char* name, uint64_t fallback) {
+  const Napi::Value value = options.Get(name);
+  if (!value.IsNumber()) return fallback;
+  return static_cast<uint64_t>(value.As<Napi::Number>().Int64Value());
+}
+
+// attach(options, onCompletions) -> ArrayBuffer of control words
+napi_value Attach(napi_env env, napi_callback_info info) {
+  return guard(env, [&]() -> napi_value {
+    Arguments<2> arguments(env, info, "attach");
+    if (!arguments.ok()) return nullptr;
+    const Napi::Value first(env, arguments.value(0));
+    if (!first.IsObject() || !Napi::Value(env, arguments.value(1)).IsFunction()) {
+      napi_throw_type_error(env, nullptr, "attach: expected (object, function)");
+      return nullptr;
+    }
+    const Napi::Object object = first.As<Napi::Object>();
+    EngineOptions options;
+    if (object.Get("onnxruntimeLibrary").IsString()) {
+      options.onnxruntime_library = object.Get("onnxruntimeLibrary").As<Napi::String>().Utf8Value();
+    }
+    options.intra_op_threads = static_cast<int>(limit(object, "intraOpThreads", 0));
+    Limits limits;
+    limits.body_bytes_max = limit(object, "bodyBytesMax", limits.body_bytes_max);
+    limits.response_bytes_max = limit(object, "responseBytesMax", limits.response_bytes_max);
+    limits.json_depth_max =
+        static_cast<uint32_t>(limit(object, "jsonDepthMax", limits.json_depth_max));
+    limits.in_flight_max = static_cast<uint32_t>(limit(object, "inFlightMax", limits.in_flight_max));
+    napi_value control = nullptr;
+    auto* port = static_cast<Port*>(arguments.data());
+    const Status attached = port->attach(options, limits, arguments.value(1), &control);
+    if (attached.ok()) return control;
+    napi_throw_type_error(env, nullptr, attached.error().message.c_str());
+    return nullptr;
+  });
+}
+
+// infer(protocol, handle, body: ArrayBuffer, jsonBytes) -> code
+napi_value Infer(napi_env env, napi_callback_info info) {
+  return guard(env, [&]() -> napi_value {
+    Arguments<4> arguments(env, info, "infer");
+    const uint32_t protocol = arguments.u32(0, "protocol");
+    const uint32_t handle = arguments.u32(1, "handle");
+    const std::span<const uint8_t> body = arguments.array_buffer(2, "body");
+    const int64_t json_bytes = arguments.i64(3, "jsonBytes");
+    if (!arguments.ok()) return nullptr;
+    Port* port = attached_port(env, arguments.data(), "infer");
+    if (port == nullptr) return nullptr;
+    const auto kind = static_cast<Protocol>(protocol & 1);
+    return number(env, port->report(port->listener().infer(kind, handle, body, json_bytes)));
+  });
+}
+
+// inferMessage(message: Buffer, stream: boolean) -> code
+napi_value InferMessage(napi_env env, napi_callback_info info) {
+  return guard(env, [&]() -> napi_value {
+    Arguments<2> arguments(env, info, "inferMessage");
+    const std::span<const uint8_t> message = arguments.buffer(0, "message");
+    const bool stream = arguments.boolean(1, "stream");
+    if (!arguments.ok()) return nullptr;
+    Port* port = attached_port(env, arguments.data(), "inferMessage");
+    if (port == nullptr) return nullptr;
+    port->set_message(arguments.value(0));
+    return number(env, port->report(port->listener().infer_message(message, stream)));
+  });
+}
+
+// openBody(expectedBytes, alignedAt) -> code; the ticket is in the control words
+napi_value OpenBody(napi_env env, napi_callback_info info) {
+  return guard(env, [&]() -> napi_value {
+    Arguments<2> arguments(env, info, "openBody");
+    const int64_t expected = arguments.i64(0, "expectedBytes");
+    const int64_t aligned_at = arguments.i64(1, "alignedAt");
+    if (!arguments.ok()) return nullptr;
+    Port* port = attached_port(env, arguments.data(), "openBody");
+    if (port == nullptr) return nullptr;
+    const Result<uint32_t> ticket = port->listener().open_body(
+        expected > 0 ? static_cast<uint64_t>(expected) : 0,
+        aligned_at > 0 ? static_cast<uint64_t>(aligned_at) : 0);
+    if (!ticket.ok()) return number(env, port->report_error(ticket.error()));
+    port->set_ticket(ticket.value());
+    return number(env, 0);
+  });
+}
+
+// appendBody(ticket, chunk: ArrayBuffer) -> code
+napi_value AppendBody(napi_env env, napi_callback_info info) {
+  return guard(env, [&]() -> napi_value {
+    Arguments<2> arguments(env, info, "appendBody");
+    const uint32_t ticket = arguments.u32(0, "ticket");
+    const std::span<const uint8_t> chunk = arguments.array_buffer(1, "chunk");
+    if (!arguments.ok()) return nullptr;
+    Port* port = attached_port(env, arguments.data(), "appendBody");
+    if (port == nullptr) return nullptr;
+    const Status appended = port->listener().append_body(ticket, chunk);
+    return number(env, appended.ok() ? 0 : port->report_error(appended.error()));
+  });
+}
+
+// inferBody(ticket, protocol, handle, jsonBytes) -> code
+napi_value InferBody(napi_env env, napi_callback_info info) {
+  return guard(env, [&]() -> napi_value {
+    Arguments<4> arguments(env, info, "inferBody");
+    const uint32_t ticket = arguments.u32(0, "ticket");
+    const uint32_t protocol = arguments.u32(1, "protocol");
+    const uint32_t handle = arguments.u32(2, "handle");
+    const int64_t json_bytes = arguments.i64(3, "jsonBytes");
+    if (!arguments.ok()) return nullptr;
+    Port* port = attached_port(env, arguments.data(), "inferBody");
+    if (port == nullptr) return nullptr;
+    const auto kind = static_cast<Protocol>(protocol & 1);
+    return number(env,
+                  port->report(port->listener().infer_body(ticket, kind, handle, json_bytes)));
+  });
+}
+
+// cancel(ticket) -> boolean: no completion follows
+napi_value Cancel(napi_env env, napi_callback_info info) {
+  return guard(env, [&]() -> napi_value {
+    Arguments<1> arguments(env, info, "cancel");
+    const uint32_t ticket = arguments.u32(0, "ticket");
+    if (!arguments.ok()) return nullptr;
+    Port* port = attached_port(env, arguments.data(), "cancel");
+    if (port == nullptr) return nullptr;
+    napi_value out = nullptr;
+    napi_get_boolean(env, port->listener().cancel(ticket), &out);
+    return out;
+  });
+}
+
+// mapSlot(slot) -> ArrayBuffer over the slot's response memory, valid for its generation
+napi_value MapSlot(napi_env env, napi_callback_info info) {
+  return guard(env, [&]() -> napi_value {
+    Arguments<1> arguments(env, info, "mapSlot");
+    const uint32_t slot = arguments.u32(0, "slot");
+    if (!arguments.ok()) return nullptr;
+    Port* port = attached_port(env, arguments.data(), "mapSlot");
+    return port == nullptr ? nullptr : port->map_slot(slot);
+  });
+}
+
+// load(spec: Buffer) -> code; completes with ModelInfo bytes
+napi_value Load(napi_env env, napi_callback_info info) {
+  return guard(env, [&]() -> napi_value {
+    Arguments<1> arguments(env, info, "load");
+    const std::span<const uint8_t> bytes = arguments.buffer(0, "spec");
+    if (!arguments.ok()) return nullptr;
+    Port* port = attached_port(env, arguments.data(), "load");
+    if (port == nullptr) return nullptr;
+    Result<ModelSpec> spec = parse_model_spec(bytes);
+    if (!spec.ok()) return number(env, port->report_error(spec.error()));
+    Listener& listener = port->listener();
+    const Result<uint32_t> ticket = listener.open_control();
+    if (!ticket.ok()) return number(env, port->report_error(ticket.error()));
+    port->set_ticket(ticket.value());
+    listener.engine().load(std::move(spec.value()), *listener.control_request(ticket.value()),
+                           port->shared_listener());
+    return number(env, kPending);
+  });
+}
+
+// unload(handle) -> code; completes when the memory is released
+napi_value Unload(napi_env env, napi_callback_info info) {
+  return guard(env, [&]() -> napi_value {
+    Arguments<1> arguments(env, info, "unload");
+    const uint32_t handle = arguments.u32(0, "handle");
+    if (!arguments.ok()) return nullptr;
+    Port* port = attached_port(env, arguments.data(), "unload");
+    if (port == nullptr) return nullptr;
+    Listener& listener = port->listener();
+    const Result<uint32_t> ticket = listener.open_control();
+    if (!ticket.ok()) return number(env, port->report_error(ticket.error()));
+    port->set_ticket(ticket.value());
+    listener.engine().unload(handle, *listener.control_request(ticket.value()),
+                             port->shared_listener());
+    return number(env, kPending);
+  });
+}
+
+// publishRoutes(table: Buffer) -> code
+napi_value PublishRoutes(napi_env env, napi_callback_info info) {
+  return guard(env, [&]() -> napi_value {
+    Arguments<1> arguments(env, info, "publishRoutes");
+    const std::span<const uint8_t> bytes = arguments.buffer(0, "table");
+    if (!arguments.ok()) return nullptr;
+    Port* port = attached_port(env, arguments.data(), "publishRoutes");
+    if (port == nullptr) return nullptr;
+    Result<RouteTable> table = RouteTable::parse(bytes);
+    if (!table.ok()) return number(env, port->report_error(table.error()));
+    port->listener().engine().publish_routes(std::move(table.value()));
+    return number(env, 0);
+  });
+}
+
+// stats() -> code; EngineStats bytes in slot 0
+napi_value Stats(napi_env env, napi_callback_info info) {
+  return guard(env, [&]() -> napi_value {
+    Arguments<0> arguments(env, info, "stats");
+    Port* port = attached_port(env, arguments.data(), "stats");
+    if (port == nullptr) return nullptr;
+    Listener& listener = port->listener();
+    ByteBuffer& out = listener.slot(0)->response;
+    out.clear();
+    listener.slot(0)->json_bytes_out = 0;
+    if (!write_engine_stats(listener.engine().table()->models, listener.tickets_open(), out)) {
+      return number(env, port->report_error(make_error(ErrorCode::Internal, "out of memory")));
+    }
+    return number(env, port->report({}));
+  });
+}
+
+napi_value Detach(napi_env env, napi_callback_info info) {
+  return guard(env, [&]() -> napi_value {
+    Arguments<0> arguments(env, info, "detach");
+    static_cast<Port*>(arguments.data())->detach();
+    return nullptr;
+  });
+}
+
+// exitNow(code): ends the process without waiting for anything (a second SIGTERM)
+napi_value ExitNow(napi_env env, napi_callback_info info) {
+  Arguments<1> arguments(env, info, "exitNow");
+  const uint32_t code = arguments.u32(0, "code");
+  if (arguments.ok()) _exit(static_cast<int>(code & 0xff));
+  return nullptr;
+}
+
+struct Export {
+  const char* name;
+  napi_callback call;
+};
+
+constexpr Export kExports[] = {
+    {"attach", Attach},           {"infer", Infer},           {"inferMessage", InferMessage},
+    {"openBody", OpenBody},       {"appendBody", AppendBody}, {"inferBody", InferBody},
+    {"cancel", Cancel},           {"mapSlot", MapSlot},       {"load", Load},
+    {"unload", Unload},           {"publishRoutes", PublishRoutes}, {"stats", Stats},
+    {"detach", Detach},           {"exitNow", ExitNow},
+};
+
+}  // namespace
+
+}  // namespace serval
+
+// Once per JavaScript thread: a port of its own, dropped with the environment.
+NAPI_MODULE_INIT() {
+  using namespace serval;
+  if (const char* missing = missing_cpu_feature()) {
+    const std::string text = std::string("serval needs a CPU with ") + missing +
+                             " (x86-64-v3, any server CPU since 2013)";
+    napi_throw_error(env, "ERR_SERVAL_CPU", text.c_str());
+    return nullptr;
+  }
+  auto* port = new Port(env);
+  napi_add_env_cleanup_hook(env, [](void* data) { delete static_cast<Port*>(data); }, port);
+  for (const Export& entry : kExports) {
+    napi_value function = nullptr;
+    napi_create_function(env, entry.name, NAPI_AUTO_LENGTH, entry.call, port, &function);
+    napi_set_named_property(env, exports, entry.name, function);
+  }
+  return exports;
+}

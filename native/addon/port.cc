@@ -1,0 +1,161 @@
+// Hot path 10/12 and 11/12. Thread: JavaScript's, but wake().
+#include "addon/port.h"
+
+namespace serval {
+
+namespace {
+
+napi_value make_text(napi_env env, const char* text) {
+  napi_value value = nullptr;
+  napi_create_string_utf8(env, text, NAPI_AUTO_LENGTH, &value);
+  return value;
+}
+
+}  // namespace
+
+Status Port::attach(const EngineOptions& options, const Limits& limits, napi_value on_completions,
+                    napi_value* control) {
+  if (attached()) return invalid_argument("attach: this thread is attached already");
+  void* words = nullptr;
+  napi_create_arraybuffer(env_, kControlWords * sizeof(uint32_t), &words, control);
+  control_ = static_cast<uint32_t*>(words);
+  napi_create_reference(env_, *control, 1, &control_ref_);
+  // Two calls may wait: one that is about to drain and one that was asked for meanwhile.
+  if (napi_create_threadsafe_function(env_, on_completions, nullptr,
+                                      make_text(env_, "serval completions"), 2, 1, nullptr, nullptr,
+                                      this, on_wake, &wake_) != napi_ok) {
+    return make_error(ErrorCode::Internal, "attach: no thread-safe function");
+  }
+  std::shared_ptr<Engine> engine = Engine::acquire(options);
+  listener_ = std::make_shared<Listener>(engine, limits, this);
+  engine->add_listener(listener_);
+  return {};
+}
+
+void Port::detach() {
+  if (!attached()) return;
+  listener_->engine().remove_listener(listener_.get());
+  listener_->close();
+  napi_release_threadsafe_function(wake_, napi_tsfn_abort);
+  wake_ = nullptr;
+  for (napi_ref ref : slot_refs_) {
+    napi_value mapped = nullptr;
+    if (ref == nullptr) continue;
+    if (napi_get_reference_value(env_, ref, &mapped) == napi_ok && mapped != nullptr) {
+      napi_detach_arraybuffer(env_, mapped);
+    }
+    napi_delete_reference(env_, ref);
+  }
+  slot_refs_.clear();
+  napi_delete_reference(env_, control_ref_);
+  control_ref_ = nullptr;
+  control_ = nullptr;
+  listener_.reset();
+}
+
+uint32_t Port::generation_of(Request& request) {
+  ByteBuffer& memory = request.response;
+  if (memory.base() != request.response_mapped ||
+      memory.base_bytes() != request.response_mapped_bytes) {
+    request.response_mapped = memory.base();
+    request.response_mapped_bytes = memory.base_bytes();
+    ++request.response_generation;
+  }
+  return request.response_generation;
+}
+
+// Hot path 10/12. What JavaScript needs to know of an answer, as words.
+uint32_t Port::report(const Answer& answer) {
+  if (answer.pending) {
+    control_[kWordTicket] = answer.ticket;
+    return kPending;
+  }
+  Request& slot0 = *listener_->slot(0);
+  control_[kWordBytes] = static_cast<uint32_t>(slot0.response.size());
+  control_[kWordJsonBytes] = static_cast<uint32_t>(slot0.json_bytes_out);
+  control_[kWordGeneration] = generation_of(slot0);
+  return static_cast<uint32_t>(answer.code);
+}
+
+uint32_t Port::report_error(const Error& error) {
+  Request& slot0 = *listener_->slot(0);
+  slot0.response.clear();
+  slot0.json_bytes_out = 0;
+  if (!slot0.response.append(error.message)) slot0.response.clear();
+  return report({error.code, false, 0});
+}
+
+napi_value Port::map_slot(uint32_t slot) {
+  Request* request = listener_->slot(slot);
+  if (request == nullptr) {
+    napi_throw_range_error(env_, nullptr, "mapSlot: no such slot");
+    return nullptr;
+  }
+  if (slot_refs_.size() <= slot) slot_refs_.resize(slot + 1, nullptr);
+  if (slot_refs_[slot] != nullptr) {
+    napi_value old = nullptr;
+    napi_get_reference_value(env_, slot_refs_[slot], &old);
+    if (old != nullptr) napi_detach_arraybuffer(env_, old);
+    napi_delete_reference(env_, slot_refs_[slot]);
+    slot_refs_[slot] = nullptr;
+  }
+  napi_value mapped = nullptr;
+  ByteBuffer& memory = request->response;
+  if (memory.base() == nullptr) {
+    void* nothing = nullptr;
+    napi_create_arraybuffer(env_, 0, &nothing, &mapped);
+    return mapped;
+  }
+  const napi_finalize keep = [](napi_env, void*, void*) {};
+  if (napi_create_external_arraybuffer(env_, memory.base(), memory.base_bytes(), keep, nullptr,
+                                       &mapped) != napi_ok) {
+    napi_throw_error(env_, nullptr, "mapSlot: this Node does not allow external array buffers");
+    return nullptr;
+  }
+  napi_create_reference(env_, mapped, 1, &slot_refs_[slot]);
+  return mapped;
+}
+
+void Port::wake() { napi_call_threadsafe_function(wake_, nullptr, napi_tsfn_nonblocking); }
+
+void* Port::pin() {
+  napi_ref ref = nullptr;
+  napi_create_reference(env_, message_, 1, &ref);
+  return ref;
+}
+
+void Port::unpin(void* pin) { napi_delete_reference(env_, static_cast<napi_ref>(pin)); }
+
+void Port::on_wake(napi_env env, napi_value callback, void* context, void*) {
+  if (env == nullptr || callback == nullptr) return;
+  auto* port = static_cast<Port*>(context);
+  if (port->attached()) port->drain(callback);
+}
+
+// Hot path 11/12 (queued). One JavaScript call for up to kCompletionsPerWake answers.
+void Port::drain(napi_value callback) {
+  std::array<Request*, kCompletionsPerWake> done;
+  const std::shared_ptr<Listener> listener = listener_;  // the callback may detach
+  const size_t count = listener->take_completed(done);
+  if (count == 0) return;
+  uint32_t* words = control_ + kWordRing;
+  for (size_t i = 0; i < count; ++i, words += kRingWords) {
+    Request& request = *done[i];
+    words[kRingTicket] = listener->ticket_of(request);
+    words[kRingCode] = static_cast<uint32_t>(request.code);
+    words[kRingSlot] = request.slot;
+    words[kRingBytes] = static_cast<uint32_t>(request.response.size());
+    words[kRingJsonBytes] = static_cast<uint32_t>(request.json_bytes_out);
+    words[kRingGeneration] = generation_of(request);
+  }
+  napi_value receiver = nullptr;
+  napi_value argument = nullptr;
+  napi_get_undefined(env_, &receiver);
+  napi_create_uint32(env_, static_cast<uint32_t>(count), &argument);
+  napi_call_function(env_, receiver, callback, 1, &argument, nullptr);
+  if (!attached()) return;
+  for (size_t i = 0; i < count; ++i) listener->release(*done[i]);
+  if (listener->has_completed()) wake();
+}
+
+}  // namespace serval

@@ -1,0 +1,74 @@
+// One JavaScript thread's connection to the engine: the listener, the control words shared with
+// ts/native/hot.ts, the ArrayBuffers over response memory, the completion queue's wake-up.
+// Thread: JavaScript's, but wake().
+#pragma once
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "addon/napi_api.h"
+#include "engine/listener.h"
+
+namespace serval {
+
+// Words of the control block (Uint32Array in JavaScript).
+enum ControlWord : size_t {
+  kWordBytes = 0,       // length of the answer or of the error's text
+  kWordJsonBytes = 1,   // JSON before binary data, else 0
+  kWordTicket = 2,      // of a pending request or an open body
+  kWordGeneration = 3,  // of slot 0's memory
+  kWordRing = 16        // completions: kRingWords each
+};
+enum RingWord : size_t {
+  kRingTicket = 0, kRingCode = 1, kRingSlot = 2, kRingBytes = 3, kRingJsonBytes = 4,
+  kRingGeneration = 5, kRingWords = 6
+};
+inline constexpr size_t kCompletionsPerWake = 64;
+inline constexpr size_t kControlWords = kWordRing + kCompletionsPerWake * kRingWords;
+inline constexpr uint32_t kPending = 255;
+
+class Port final : public ListenerHooks {
+ public:
+  explicit Port(napi_env env) : env_(env) {}
+  ~Port() override { detach(); }
+  Port(const Port&) = delete;
+  Port& operator=(const Port&) = delete;
+
+  // Joins the engine. `on_completions(count)` is called once per wake-up.
+  // Errors: invalid_argument when attached already.
+  Status attach(const EngineOptions& options, const Limits& limits, napi_value on_completions,
+                napi_value* control);
+  void detach();
+  bool attached() const { return listener_ != nullptr; }
+  Listener& listener() { return *listener_; }
+  const std::shared_ptr<Listener>& shared_listener() { return listener_; }
+
+  // Writes the control words of an answer; returns the code JavaScript gets.
+  uint32_t report(const Answer& answer);
+  // Puts an error's text into slot 0.
+  uint32_t report_error(const Error& error);
+  void set_ticket(uint32_t ticket) { control_[kWordTicket] = ticket; }
+  // The ArrayBuffer over a slot's response memory.
+  napi_value map_slot(uint32_t slot);
+  void set_message(napi_value message) { message_ = message; }
+
+  void wake() override;
+  void* pin() override;
+  void unpin(void* pin) override;
+
+ private:
+  static void on_wake(napi_env env, napi_value callback, void* context, void* data);
+  void drain(napi_value callback);
+  uint32_t generation_of(Request& request);
+
+  napi_env env_;
+  std::shared_ptr<Listener> listener_;
+  napi_threadsafe_function wake_ = nullptr;
+  napi_ref control_ref_ = nullptr;
+  uint32_t* control_ = nullptr;
+  napi_value message_ = nullptr;     // during inferMessage only
+  std::vector<napi_ref> slot_refs_;  // the ArrayBuffer handed out per slot
+};
+
+}  // namespace serval

@@ -1,0 +1,270 @@
+// The part of ONNX Runtime's C ABI that we call, declared by ourselves: no package ships the official
+// header. Hot and control plane; no code here. OrtApi is append-only by its makers' rule, so the
+// functions that we do not call are counted placeholders, and kOrtApiVersion may stay behind the
+// library. test/native/support/compare-ort-header.mjs compares slots, argument types and numbers with
+// an official header. Names are the ABI's, not ours.
+// Source: onnxruntime_c_api.h of 1.21 (slots 0-284); 1.24 (slots 390 and 414).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace serval::ort {
+
+// All plain slots below exist since 1.16; 1.17 is the oldest library that we ask and test for.
+inline constexpr uint32_t kOrtApiVersion = 17;
+// First version with TensorTypeAndShape_HasShape and GetTensorElementTypeAndShapeDataReference.
+inline constexpr uint32_t kOrtShapeApiVersion = 24;
+
+struct OrtAllocator;
+struct OrtArenaCfg;
+struct OrtCUDAProviderOptionsV2;
+struct OrtEnv;
+struct OrtMemoryInfo;
+struct OrtModelMetadata;
+struct OrtRunOptions;
+struct OrtSession;
+struct OrtSessionOptions;
+struct OrtStatus;
+struct OrtTensorRTProviderOptionsV2;
+struct OrtTensorTypeAndShapeInfo;
+struct OrtThreadingOptions;
+struct OrtTypeInfo;
+struct OrtValue;
+
+enum ONNXTensorElementDataType : int {
+  ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED = 0,
+  ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT = 1,
+  ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8 = 2,
+  ONNX_TENSOR_ELEMENT_DATA_TYPE_INT8 = 3,
+  ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT16 = 4,
+  ONNX_TENSOR_ELEMENT_DATA_TYPE_INT16 = 5,
+  ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32 = 6,
+  ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64 = 7,
+  ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING = 8,
+  ONNX_TENSOR_ELEMENT_DATA_TYPE_BOOL = 9,
+  ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT16 = 10,
+  ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE = 11,
+  ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT32 = 12,
+  ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT64 = 13,
+  ONNX_TENSOR_ELEMENT_DATA_TYPE_COMPLEX64 = 14,
+  ONNX_TENSOR_ELEMENT_DATA_TYPE_COMPLEX128 = 15,
+  ONNX_TENSOR_ELEMENT_DATA_TYPE_BFLOAT16 = 16,
+  ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E4M3FN = 17,
+  ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E4M3FNUZ = 18,
+  ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E5M2 = 19,
+  ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E5M2FNUZ = 20,
+  ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT4 = 21,
+  ONNX_TENSOR_ELEMENT_DATA_TYPE_INT4 = 22,
+};
+
+enum ONNXType : int {
+  ONNX_TYPE_UNKNOWN = 0,
+  ONNX_TYPE_TENSOR = 1,
+  ONNX_TYPE_SEQUENCE = 2,
+  ONNX_TYPE_MAP = 3,
+  ONNX_TYPE_OPAQUE = 4,
+  ONNX_TYPE_SPARSETENSOR = 5,
+  ONNX_TYPE_OPTIONAL = 6,
+};
+
+enum OrtLoggingLevel : int { ORT_LOGGING_LEVEL_ERROR = 3 };
+
+enum OrtErrorCode : int {
+  ORT_OK = 0,
+  ORT_FAIL = 1,
+  ORT_INVALID_ARGUMENT = 2,
+  ORT_NO_SUCHFILE = 3,
+  ORT_NO_MODEL = 4,
+  ORT_ENGINE_ERROR = 5,
+  ORT_RUNTIME_EXCEPTION = 6,
+  ORT_INVALID_PROTOBUF = 7,
+  ORT_MODEL_LOADED = 8,
+  ORT_NOT_IMPLEMENTED = 9,
+  ORT_INVALID_GRAPH = 10,
+  ORT_EP_FAIL = 11,
+};
+
+enum GraphOptimizationLevel : int {
+  ORT_DISABLE_ALL = 0,
+  ORT_ENABLE_BASIC = 1,
+  ORT_ENABLE_EXTENDED = 2,
+  ORT_ENABLE_ALL = 99,
+};
+
+enum ExecutionMode : int { ORT_SEQUENTIAL = 0, ORT_PARALLEL = 1 };
+enum OrtAllocatorType : int { OrtDeviceAllocator = 0, OrtArenaAllocator = 1 };
+enum OrtMemType : int { OrtMemTypeDefault = 0 };
+
+using OrtLoggingFunction = void (*)(void* param, OrtLoggingLevel severity, const char* category,
+                                    const char* logid, const char* code_location,
+                                    const char* message);
+
+// A null OrtStatus* is success; another one is the caller's to release.
+struct OrtApi {
+  void* slots_0[1];
+  OrtErrorCode (*GetErrorCode)(const OrtStatus* status);
+  const char* (*GetErrorMessage)(const OrtStatus* status);
+  void* slots_3[4];
+  OrtStatus* (*CreateSession)(const OrtEnv* env, const char* model_path,
+                              const OrtSessionOptions* options, OrtSession** out);
+  void* slots_8[1];
+  OrtStatus* (*Run)(OrtSession* session, const OrtRunOptions* run_options,
+                    const char* const* input_names, const OrtValue* const* inputs, size_t input_len,
+                    const char* const* output_names, size_t output_names_len, OrtValue** outputs);
+  OrtStatus* (*CreateSessionOptions)(OrtSessionOptions** options);
+  void* slots_11[2];
+  OrtStatus* (*SetSessionExecutionMode)(OrtSessionOptions* options, ExecutionMode execution_mode);
+  void* slots_14[3];
+  OrtStatus* (*DisableMemPattern)(OrtSessionOptions* options);
+  void* slots_18[5];
+  OrtStatus* (*SetSessionGraphOptimizationLevel)(OrtSessionOptions* options,
+                                                 GraphOptimizationLevel graph_optimization_level);
+  OrtStatus* (*SetIntraOpNumThreads)(OrtSessionOptions* options, int intra_op_num_threads);
+  OrtStatus* (*SetInterOpNumThreads)(OrtSessionOptions* options, int inter_op_num_threads);
+  void* slots_26[4];
+  OrtStatus* (*SessionGetInputCount)(const OrtSession* session, size_t* out);
+  OrtStatus* (*SessionGetOutputCount)(const OrtSession* session, size_t* out);
+  void* slots_32[1];
+  OrtStatus* (*SessionGetInputTypeInfo)(const OrtSession* session, size_t index,
+                                        OrtTypeInfo** type_info);
+  OrtStatus* (*SessionGetOutputTypeInfo)(const OrtSession* session, size_t index,
+                                         OrtTypeInfo** type_info);
+  void* slots_35[1];
+  OrtStatus* (*SessionGetInputName)(const OrtSession* session, size_t index,
+                                    OrtAllocator* allocator, char** value);
+  OrtStatus* (*SessionGetOutputName)(const OrtSession* session, size_t index,
+                                     OrtAllocator* allocator, char** value);
+  void* slots_38[1];
+  OrtStatus* (*CreateRunOptions)(OrtRunOptions** out);
+  void* slots_40[8];
+  OrtStatus* (*CreateTensorAsOrtValue)(OrtAllocator* allocator, const int64_t* shape,
+                                       size_t shape_len, ONNXTensorElementDataType type,
+                                       OrtValue** out);
+  OrtStatus* (*CreateTensorWithDataAsOrtValue)(const OrtMemoryInfo* info, void* p_data,
+                                               size_t p_data_len, const int64_t* shape,
+                                               size_t shape_len, ONNXTensorElementDataType type,
+                                               OrtValue** out);
+  void* slots_50[1];
+  OrtStatus* (*GetTensorMutableData)(OrtValue* value, void** out);
+  void* slots_52[1];
+  OrtStatus* (*GetStringTensorDataLength)(const OrtValue* value, size_t* len);
+  OrtStatus* (*GetStringTensorContent)(const OrtValue* value, void* s, size_t s_len,
+                                       size_t* offsets, size_t offsets_len);
+  OrtStatus* (*CastTypeInfoToTensorInfo)(const OrtTypeInfo* type_info,
+                                         const OrtTensorTypeAndShapeInfo** out);
+  OrtStatus* (*GetOnnxTypeFromTypeInfo)(const OrtTypeInfo* type_info, ONNXType* out);
+  void* slots_57[3];
+  OrtStatus* (*GetTensorElementType)(const OrtTensorTypeAndShapeInfo* info,
+                                     ONNXTensorElementDataType* out);
+  OrtStatus* (*GetDimensionsCount)(const OrtTensorTypeAndShapeInfo* info, size_t* out);
+  OrtStatus* (*GetDimensions)(const OrtTensorTypeAndShapeInfo* info, int64_t* dim_values,
+                              size_t dim_values_length);
+  OrtStatus* (*GetSymbolicDimensions)(const OrtTensorTypeAndShapeInfo* info,
+                                      const char* dim_params[], size_t dim_params_length);
+  void* slots_64[1];
+  OrtStatus* (*GetTensorTypeAndShape)(const OrtValue* value, OrtTensorTypeAndShapeInfo** out);
+  void* slots_66[3];
+  OrtStatus* (*CreateCpuMemoryInfo)(OrtAllocatorType type, OrtMemType mem_type,
+                                    OrtMemoryInfo** out);
+  void* slots_70[6];
+  OrtStatus* (*AllocatorFree)(OrtAllocator* ort_allocator, void* p);
+  void* slots_77[1];
+  OrtStatus* (*GetAllocatorWithDefaultOptions)(OrtAllocator** out);
+  void* slots_79[14];
+  void (*ReleaseStatus)(OrtStatus* input);
+  void* slots_94[1];
+  void (*ReleaseSession)(OrtSession* input);
+  void (*ReleaseValue)(OrtValue* input);
+  void* slots_97[1];
+  void (*ReleaseTypeInfo)(OrtTypeInfo* input);
+  void (*ReleaseTensorTypeAndShapeInfo)(OrtTensorTypeAndShapeInfo* input);
+  void (*ReleaseSessionOptions)(OrtSessionOptions* input);
+  void* slots_101[10];
+  OrtStatus* (*SessionGetModelMetadata)(const OrtSession* session, OrtModelMetadata** out);
+  OrtStatus* (*ModelMetadataGetProducerName)(const OrtModelMetadata* model_metadata,
+                                             OrtAllocator* allocator, char** value);
+  OrtStatus* (*ModelMetadataGetGraphName)(const OrtModelMetadata* model_metadata,
+                                          OrtAllocator* allocator, char** value);
+  OrtStatus* (*ModelMetadataGetDomain)(const OrtModelMetadata* model_metadata,
+                                       OrtAllocator* allocator, char** value);
+  OrtStatus* (*ModelMetadataGetDescription)(const OrtModelMetadata* model_metadata,
+                                            OrtAllocator* allocator, char** value);
+  OrtStatus* (*ModelMetadataLookupCustomMetadataMap)(const OrtModelMetadata* model_metadata,
+                                                     OrtAllocator* allocator, const char* key,
+                                                     char** value);
+  OrtStatus* (*ModelMetadataGetVersion)(const OrtModelMetadata* model_metadata, int64_t* value);
+  void (*ReleaseModelMetadata)(OrtModelMetadata* input);
+  void* slots_119[1];
+  OrtStatus* (*DisablePerSessionThreads)(OrtSessionOptions* options);
+  OrtStatus* (*CreateThreadingOptions)(OrtThreadingOptions** out);
+  void (*ReleaseThreadingOptions)(OrtThreadingOptions* input);
+  OrtStatus* (*ModelMetadataGetCustomMetadataMapKeys)(const OrtModelMetadata* model_metadata,
+                                                      OrtAllocator* allocator, char*** keys,
+                                                      int64_t* num_keys);
+  void* slots_124[1];
+  OrtStatus* (*GetAvailableProviders)(char*** out_ptr, int* provider_length);
+  OrtStatus* (*ReleaseAvailableProviders)(char** ptr, int providers_length);
+  void* slots_127[3];
+  OrtStatus* (*AddSessionConfigEntry)(OrtSessionOptions* options, const char* config_key,
+                                      const char* config_value);
+  void* slots_131[13];
+  OrtStatus* (*CreateAndRegisterAllocator)(OrtEnv* env, const OrtMemoryInfo* mem_info,
+                                           const OrtArenaCfg* arena_cfg);
+  void* slots_145[2];
+  OrtStatus* (*SetGlobalIntraOpNumThreads)(OrtThreadingOptions* tp_options,
+                                           int intra_op_num_threads);
+  OrtStatus* (*SetGlobalInterOpNumThreads)(OrtThreadingOptions* tp_options,
+                                           int inter_op_num_threads);
+  OrtStatus* (*SetGlobalSpinControl)(OrtThreadingOptions* tp_options, int allow_spinning);
+  void* slots_150[1];
+  OrtStatus* (*CreateEnvWithCustomLoggerAndGlobalThreadPools)(
+      OrtLoggingFunction logging_function, void* logger_param, OrtLoggingLevel log_severity_level,
+      const char* logid, const OrtThreadingOptions* tp_options, OrtEnv** out);
+  void* slots_152[18];
+  OrtStatus* (*SessionOptionsAppendExecutionProvider_TensorRT_V2)(
+      OrtSessionOptions* options, const OrtTensorRTProviderOptionsV2* tensorrt_options);
+  OrtStatus* (*CreateTensorRTProviderOptions)(OrtTensorRTProviderOptionsV2** out);
+  OrtStatus* (*UpdateTensorRTProviderOptions)(OrtTensorRTProviderOptionsV2* tensorrt_options,
+                                              const char* const* provider_options_keys,
+                                              const char* const* provider_options_values,
+                                              size_t num_keys);
+  void* slots_173[1];
+  void (*ReleaseTensorRTProviderOptions)(OrtTensorRTProviderOptionsV2* input);
+  void* slots_175[29];
+  OrtStatus* (*SessionOptionsAppendExecutionProvider_CUDA_V2)(
+      OrtSessionOptions* options, const OrtCUDAProviderOptionsV2* cuda_options);
+  OrtStatus* (*CreateCUDAProviderOptions)(OrtCUDAProviderOptionsV2** out);
+  OrtStatus* (*UpdateCUDAProviderOptions)(OrtCUDAProviderOptionsV2* cuda_options,
+                                          const char* const* provider_options_keys,
+                                          const char* const* provider_options_values,
+                                          size_t num_keys);
+  void* slots_207[1];
+  void (*ReleaseCUDAProviderOptions)(OrtCUDAProviderOptionsV2* input);
+  void* slots_209[7];
+  OrtStatus* (*SessionOptionsAppendExecutionProvider)(OrtSessionOptions* options,
+                                                      const char* provider_name,
+                                                      const char* const* provider_options_keys,
+                                                      const char* const* provider_options_values,
+                                                      size_t num_keys);
+  void* slots_217[35];
+  OrtStatus* (*GetResizedStringTensorElementBuffer)(OrtValue* value, size_t index,
+                                                    size_t length_in_bytes, char** buffer);
+  void* slots_253[137];
+  // Since 1.24: to be called only with the table of kOrtShapeApiVersion.
+  bool (*TensorTypeAndShape_HasShape)(const OrtTensorTypeAndShapeInfo* info);
+  void* slots_391[23];
+  OrtStatus* (*GetTensorElementTypeAndShapeDataReference)(const OrtValue* value,
+                                                          ONNXTensorElementDataType* elem_type,
+                                                          const int64_t** shape_data,
+                                                          size_t* shape_data_count);
+};
+
+struct OrtApiBase {
+  const OrtApi* (*GetApi)(uint32_t version);
+  const char* (*GetVersionString)();
+};
+
+using OrtGetApiBaseFunction = const OrtApiBase* (*)();
+
+}  // namespace serval::ort

@@ -1,0 +1,65 @@
+// From ONNX Runtime's statuses and log lines to our Error, and the owner of its handles. Control
+// plane, except OrtHandle's destructor; any thread. Prints nothing.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "backend/onnxruntime_api.h"
+#include "base/error.h"
+
+namespace serval::ort {
+
+// Owns one object of the runtime's; kRelease is the table's function that frees it.
+template <typename T, void (*OrtApi::*kRelease)(T*)>
+class OrtHandle {
+ public:
+  explicit OrtHandle(const OrtApi* api) : api_(api) {}
+  OrtHandle(OrtHandle&& other) noexcept
+      : api_(other.api_), object_(std::exchange(other.object_, nullptr)) {}
+  OrtHandle& operator=(OrtHandle&& other) noexcept {
+    std::swap(api_, other.api_);
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  OrtHandle(const OrtHandle&) = delete;
+  OrtHandle& operator=(const OrtHandle&) = delete;
+  ~OrtHandle() { reset(); }
+
+  T* get() const { return object_; }
+  // Where a Create function stores a new object; frees the old one.
+  T** out() {
+    reset();
+    return &object_;
+  }
+  void reset() {
+    if (object_ != nullptr) (api_->*kRelease)(std::exchange(object_, nullptr));
+  }
+
+ private:
+  const OrtApi* api_;
+  T* object_ = nullptr;
+};
+
+using SessionHandle = OrtHandle<OrtSession, &OrtApi::ReleaseSession>;
+using SessionOptionsHandle = OrtHandle<OrtSessionOptions, &OrtApi::ReleaseSessionOptions>;
+using ValueHandle = OrtHandle<OrtValue, &OrtApi::ReleaseValue>;
+using TypeInfoHandle = OrtHandle<OrtTypeInfo, &OrtApi::ReleaseTypeInfo>;
+using ShapeInfoHandle =
+    OrtHandle<OrtTensorTypeAndShapeInfo, &OrtApi::ReleaseTensorTypeAndShapeInfo>;
+using MetadataHandle = OrtHandle<OrtModelMetadata, &OrtApi::ReleaseModelMetadata>;
+using ThreadingOptionsHandle = OrtHandle<OrtThreadingOptions, &OrtApi::ReleaseThreadingOptions>;
+
+// Error of `code`: message "<what>: <the runtime's text, cleaned>"; detail is the raw text and what
+// the runtime logged on this thread. Takes `status` (not null).
+Error take_error(const OrtApi& api, OrtStatus* status, ErrorCode code, std::string_view what);
+
+// The runtime's text without its source file names, C++ signatures, error prefix and line breaks.
+std::string clean_message(std::string_view text);
+
+// Gives the session's logger lines (severity error) to take_error() of the same thread.
+void collect_log(void* param, OrtLoggingLevel severity, const char* category, const char* logid,
+                 const char* code_location, const char* message);
+
+}  // namespace serval::ort

@@ -1,0 +1,314 @@
+// See onnxruntime_session.h. Hot path, any thread.
+#include "backend/onnxruntime_session.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "backend/onnxruntime_signature.h"
+
+namespace serval::ort {
+namespace {
+
+uint8_t no_bytes = 0;  // where a tensor of no elements points
+
+// Whether the output's shape is a function of the inputs' shapes, as the model declares it: every
+// dim is a number or a symbol of some input. An output that is an input by name is passed through
+// by the runtime and would not be written.
+bool is_fixed_by_inputs(const TensorSpec& output, const Signature& signature) {
+  if (output.unknown_rank || output.dtype == DType::Bytes) return false;
+  if (signature.find_input(output.name) >= 0) return false;
+  for (size_t i = 0; i < output.dims.size(); ++i) {
+    if (output.dims[i] >= 0) continue;
+    const std::string& symbol = output.symbols[i];
+    const bool known = std::any_of(
+        signature.inputs.begin(), signature.inputs.end(), [&symbol](const TensorSpec& input) {
+          return std::find(input.symbols.begin(), input.symbols.end(), symbol) !=
+                 input.symbols.end();
+        });
+    if (symbol.empty() || !known) return false;
+  }
+  return true;
+}
+
+constexpr ErrorCode kFailed = ErrorCode::BackendFailed;
+
+Error output_error(Error error, const TensorSpec& spec) {
+  error.message = "output \"" + spec.name + "\": " + error.message;
+  return error;
+}
+
+}  // namespace
+
+OrtScratch::OrtScratch(const OrtApi& api, size_t input_count)
+    : api_(api), inputs_(input_count), input_values_(input_count) {}
+
+OrtScratch::~OrtScratch() {
+  drop_outputs();
+  for (Input& input : inputs_) drop_input(input);
+}
+
+void OrtScratch::drop_input(Input& input) {
+  if (input.value != nullptr) api_.ReleaseValue(input.value);
+  input.value = nullptr;
+  input.string_bytes = 0;
+}
+
+void OrtScratch::drop_output(size_t position) {
+  OrtValue*& value = output_values_[position];
+  if (value != nullptr) api_.ReleaseValue(value);
+  value = nullptr;
+}
+
+void OrtScratch::drop_outputs() {
+  for (size_t i = 0; i < output_values_.size(); ++i) drop_output(i);
+  has_outputs_ = false;
+}
+
+void OrtScratch::release_outputs() {
+  for (size_t i = 0; i < output_values_.size(); ++i) {
+    if (views_[i].dtype == DType::Bytes || views_[i].bytes > kKeptValueBytes) drop_output(i);
+    strings_[i].bytes.shrink(kKeptValueBytes);
+  }
+  for (Input& input : inputs_) {
+    if (input.string_bytes > kKeptValueBytes) drop_input(input);
+  }
+  has_outputs_ = false;
+}
+
+// A view over the caller's bytes; the runtime does not write to inputs. Kept from run to run: a
+// listener's arena gives the same address again and again, which saves 54 ns each.
+OrtStatus* OrtScratch::bind_fixed(const OrtRuntime& runtime, const TensorView& view, size_t index) {
+  Input& input = inputs_[index];
+  const bool same_shape = input.value != nullptr && input.shape == view.shape;
+  if (same_shape && input.data == view.data) return nullptr;
+  same_shapes_ &= same_shape;
+  drop_input(input);
+  input.shape = view.shape;
+  input.data = view.data;
+  void* data = view.bytes == 0 ? &no_bytes : const_cast<uint8_t*>(view.data);
+  OrtStatus* failed = api_.CreateTensorWithDataAsOrtValue(
+      runtime.cpu_memory, data, view.bytes, view.shape.dims().data(), view.shape.rank(),
+      element_type_of(view.dtype), &input.value);
+  input_values_[index] = input.value;
+  return failed;
+}
+
+// Copies the strings, by length, into a value of the runtime's; a value of the same shape is filled
+// again, its strings keep their capacity.
+OrtStatus* OrtScratch::bind_strings(const OrtRuntime& runtime, const TensorView& view,
+                                    size_t index) {
+  Input& input = inputs_[index];
+  if (input.value == nullptr || !(input.shape == view.shape)) {
+    same_shapes_ = false;
+    drop_input(input);
+    input.shape = view.shape;
+    OrtStatus* failed = api_.CreateTensorAsOrtValue(
+        runtime.allocator, view.shape.dims().data(), view.shape.rank(),
+        ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING, &input.value);
+    input_values_[index] = input.value;
+    if (failed != nullptr) return failed;
+  }
+  size_t total = 0;
+  for (size_t i = 0; i < view.strings.size(); ++i) {
+    const std::string_view text = view.strings[i];
+    char* place = nullptr;
+    OrtStatus* failed =
+        api_.GetResizedStringTensorElementBuffer(input.value, i, text.size(), &place);
+    if (failed != nullptr) return failed;
+    if (!text.empty()) std::memcpy(place, text.data(), text.size());
+    total += text.size();
+  }
+  input.string_bytes = std::max(input.string_bytes, total);  // capacity is not given back
+  return nullptr;
+}
+
+void OrtScratch::select_outputs(std::span<const uint32_t> indices, const Signature& signature) {
+  has_outputs_ = false;
+  if (std::equal(indices.begin(), indices.end(), output_indices_.begin(), output_indices_.end())) {
+    return;
+  }
+  drop_outputs();
+  output_indices_.assign(indices.begin(), indices.end());
+  output_names_.clear();
+  for (uint32_t index : indices) output_names_.push_back(signature.outputs[index].name.c_str());
+  output_values_.assign(indices.size(), nullptr);
+  views_.resize(indices.size());
+  strings_.resize(indices.size());
+}
+
+OrtModel::OrtModel(const OrtRuntime& runtime, SessionHandle session, BackendModelInfo info,
+                   bool cpu_only)
+    : runtime_(runtime), api_(*runtime.api), session_(std::move(session)), info_(std::move(info)),
+      reuse_outputs_(cpu_only) {
+  const Signature& signature = info_.signatures.front();
+  for (const TensorSpec& input : signature.inputs) input_names_.push_back(input.name.c_str());
+  for (const TensorSpec& output : signature.outputs) {
+    fixed_by_inputs_.push_back(is_fixed_by_inputs(output, signature));
+  }
+}
+
+std::unique_ptr<BackendScratch> OrtModel::make_scratch() {
+  return std::make_unique<OrtScratch>(api_, input_names_.size());
+}
+
+Status OrtModel::bind_inputs(std::span<const TensorView> inputs, OrtScratch& scratch) const {
+  const std::vector<TensorSpec>& specs = info_.signatures.front().inputs;
+  if (inputs.size() != specs.size()) {
+    return make_error(ErrorCode::Internal, "a batch of " + std::to_string(inputs.size()) +
+                                               " inputs for a model of " +
+                                               std::to_string(specs.size()));
+  }
+  scratch.same_shapes_ = true;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    OrtStatus* failed = inputs[i].dtype == DType::Bytes
+                            ? scratch.bind_strings(runtime_, inputs[i], i)
+                            : scratch.bind_fixed(runtime_, inputs[i], i);
+    if (failed == nullptr) continue;
+    scratch.drop_input(scratch.inputs_[i]);
+    return take_error(api_, failed, ErrorCode::InvalidArgument,
+                      "input \"" + specs[i].name + "\"");
+  }
+  return ok_status();
+}
+
+// Hot path: one batch through the runtime.
+// Outputs of a run whose inputs have the shapes of the run before have the shapes of the run before
+// where the model declares so; then the runtime is given the old values to write into. Saves 340 of
+// 1590 ns on half_plus_three (AMD EPYC, ORT 1.30). The runtime checks the shapes of given values; a
+// model that breaks its declaration is run again without them, and never given them any more.
+Status OrtModel::run(uint32_t signature, std::span<const TensorView> inputs,
+                     std::span<const uint32_t> output_indices, BackendScratch& scratch_base,
+                     const CancelFlag* cancel) {
+  if (cancel != nullptr && cancel->cancelled.load(std::memory_order_relaxed)) {
+    return make_error(ErrorCode::Cancelled, "the request was cancelled before its model ran");
+  }
+  if (signature >= info_.signatures.size()) {
+    return make_error(ErrorCode::Internal,
+                      "no signature of index " + std::to_string(signature));
+  }
+  OrtScratch& scratch = static_cast<OrtScratch&>(scratch_base);
+  scratch.select_outputs(output_indices, info_.signatures.front());
+  Status status = bind_inputs(inputs, scratch);
+  if (!status.ok()) {
+    scratch.drop_outputs();  // they no longer belong to the shapes that the inputs remember
+    return status;
+  }
+  const bool reuse = scratch.same_shapes_ && reuse_outputs_.load(std::memory_order_relaxed);
+  for (size_t i = 0; i < output_indices.size(); ++i) {
+    if (!reuse || !fixed_by_inputs_[output_indices[i]]) scratch.drop_output(i);
+  }
+  status = call_session(scratch);
+  for (size_t i = 0; status.ok() && i < output_indices.size(); ++i) {
+    status = view_output(scratch, i);
+  }
+  if (!status.ok()) {
+    scratch.drop_outputs();
+    return status;
+  }
+  scratch.has_outputs_ = true;
+  return status;
+}
+
+Status OrtModel::call_session(OrtScratch& scratch) {
+  const auto call = [&] {
+    return api_.Run(session_.get(), runtime_.run_options, input_names_.data(),
+                    scratch.input_values_.data(), scratch.input_values_.size(),
+                    scratch.output_names_.data(), scratch.output_names_.size(),
+                    scratch.output_values_.data());
+  };
+  const bool reused = std::any_of(scratch.output_values_.begin(), scratch.output_values_.end(),
+                                  [](const OrtValue* value) { return value != nullptr; });
+  OrtStatus* failed = call();
+  if (failed == nullptr) return ok_status();
+  if (reused) {
+    api_.ReleaseStatus(failed);
+    scratch.drop_outputs();
+    failed = call();
+    if (failed == nullptr) {
+      reuse_outputs_.store(false, std::memory_order_relaxed);
+      return ok_status();
+    }
+  }
+  const bool bad_input = api_.GetErrorCode(failed) == ORT_INVALID_ARGUMENT;
+  return take_error(api_, failed,
+                    bad_input ? ErrorCode::InvalidArgument : kFailed,
+                    bad_input ? "the model refuses its input" : "the model failed");
+}
+
+// 3 ns with the call of 1.24, 52 ns without.
+OrtStatus* OrtModel::read_type_and_shape(const OrtValue* value, OutputShape& shape) const {
+  if (runtime_.has_shape_calls) {
+    return api_.GetTensorElementTypeAndShapeDataReference(value, &shape.type, &shape.dims,
+                                                          &shape.rank);
+  }
+  ShapeInfoHandle info(&api_);
+  OrtStatus* failed = api_.GetTensorTypeAndShape(value, info.out());
+  if (failed == nullptr) failed = api_.GetTensorElementType(info.get(), &shape.type);
+  if (failed == nullptr) failed = api_.GetDimensionsCount(info.get(), &shape.rank);
+  if (failed == nullptr) {
+    failed = api_.GetDimensions(info.get(), shape.copied, std::min(shape.rank, kRankMax));
+  }
+  shape.dims = shape.copied;
+  return failed;
+}
+
+Status OrtModel::read_strings(const OrtValue* value, size_t count, StringOutput& strings) const {
+  size_t total = 0;
+  strings.views.clear();
+  if (count == 0) return ok_status();
+  OrtStatus* failed = api_.GetStringTensorDataLength(value, &total);
+  if (failed != nullptr) return take_error(api_, failed, kFailed, "strings");
+  strings.bytes.clear();
+  char* text = reinterpret_cast<char*>(strings.bytes.grow(total));
+  if (text == nullptr) {
+    return make_error(kFailed,
+                      "no memory for " + std::to_string(total) + " bytes of strings");
+  }
+  strings.offsets.resize(count + 1);
+  failed = api_.GetStringTensorContent(value, text, total, strings.offsets.data(), count);
+  if (failed != nullptr) return take_error(api_, failed, kFailed, "strings");
+  strings.offsets[count] = total;
+  strings.views.resize(count);
+  for (size_t i = 0; i < count; ++i) {
+    strings.views[i] = {text + strings.offsets[i], strings.offsets[i + 1] - strings.offsets[i]};
+  }
+  return ok_status();
+}
+
+Status OrtModel::view_output(OrtScratch& scratch, size_t position) const {
+  const TensorSpec& spec = info_.signatures.front().outputs[scratch.output_indices_[position]];
+  OrtValue* value = scratch.output_values_[position];
+  TensorView& view = scratch.views_[position];
+  OutputShape shape;
+  OrtStatus* failed = read_type_and_shape(value, shape);
+  if (failed != nullptr) return output_error(take_error(api_, failed, kFailed, "no tensor"), spec);
+  view.dtype = dtype_of(shape.type);
+  view.shape = Shape({shape.dims, std::min(shape.rank, kRankMax)});
+  const std::optional<uint64_t> elements = view.shape.elements();
+  if (view.dtype != spec.dtype || shape.rank > kRankMax || !elements) {
+    return output_error(make_error(kFailed, "expected " + std::string(dtype_name(spec.dtype)) +
+                                                " of rank up to " + std::to_string(kRankMax) +
+                                                ", got element type " +
+                                                std::to_string(static_cast<int>(shape.type)) +
+                                                " of rank " + std::to_string(shape.rank)),
+                        spec);
+  }
+  if (view.dtype == DType::Bytes) {
+    StringOutput& strings = scratch.strings_[position];
+    Status status = read_strings(value, *elements, strings);
+    if (!status.ok()) return output_error(std::move(status.error()), spec);
+    view.data = nullptr;
+    view.bytes = 0;
+    view.strings = strings.views;
+    return status;
+  }
+  void* data = nullptr;
+  failed = api_.GetTensorMutableData(value, &data);
+  if (failed != nullptr) return output_error(take_error(api_, failed, kFailed, "no bytes"), spec);
+  view.data = static_cast<const uint8_t*>(data);
+  view.bytes = *elements * dtype_bytes(view.dtype);
+  view.strings = {};
+  return ok_status();
+}
+
+}  // namespace serval::ort

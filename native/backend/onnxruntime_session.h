@@ -1,0 +1,107 @@
+// One loaded ONNX model: runs batches on its session. Hot path; any thread, each with its own
+// scratch. Must not log, load or look at files.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "backend/backend.h"
+#include "backend/onnxruntime_error.h"
+#include "backend/onnxruntime_library.h"
+#include "base/buffer.h"
+
+namespace serval::ort {
+
+// Up to this many bytes a scratch keeps a value behind release_outputs() to use it again.
+inline constexpr size_t kKeptValueBytes = 64 * 1024;
+
+// A string output's copy: the runtime's strings are C++ objects of its own C++ library, so that
+// views of them would rest on its ABI. One call copies them all.
+struct StringOutput {
+  ByteBuffer bytes;
+  std::vector<size_t> offsets;
+  std::vector<std::string_view> views;
+};
+
+// What the runtime says of an output value; `dims` may point into the value.
+struct OutputShape {
+  ONNXTensorElementDataType type = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
+  const int64_t* dims = nullptr;
+  size_t rank = 0;
+  int64_t copied[kRankMax];  // only for libraries before 1.24
+};
+
+// See BackendScratch. Keeps the runtime's input values (a view made again over the same address and
+// shape is the same value) and small output values (see OrtModel::run).
+class OrtScratch final : public BackendScratch {
+ public:
+  OrtScratch(const OrtApi& api, size_t input_count);
+  ~OrtScratch() override;
+  OrtScratch(const OrtScratch&) = delete;
+  OrtScratch& operator=(const OrtScratch&) = delete;
+
+  std::span<const TensorView> outputs() const override {
+    return has_outputs_ ? std::span<const TensorView>(views_) : std::span<const TensorView>();
+  }
+  void release_outputs() override;
+
+ private:
+  friend class OrtModel;
+
+  struct Input {
+    OrtValue* value = nullptr;
+    Shape shape;
+    const uint8_t* data = nullptr;
+    size_t string_bytes = 0;
+  };
+
+  OrtStatus* bind_fixed(const OrtRuntime& runtime, const TensorView& view, size_t index);
+  OrtStatus* bind_strings(const OrtRuntime& runtime, const TensorView& view, size_t index);
+  void select_outputs(std::span<const uint32_t> indices, const Signature& signature);
+  void drop_input(Input& input);
+  void drop_output(size_t position);
+  void drop_outputs();
+
+  const OrtApi& api_;
+  std::vector<Input> inputs_;
+  std::vector<const OrtValue*> input_values_;
+  bool same_shapes_ = false;  // this run's inputs have the shapes of the run before
+  std::vector<uint32_t> output_indices_;
+  std::vector<const char*> output_names_;
+  std::vector<OrtValue*> output_values_;  // null: the runtime allocates
+  std::vector<TensorView> views_;
+  std::vector<StringOutput> strings_;
+  bool has_outputs_ = false;
+};
+
+class OrtModel final : public BackendModel {
+ public:
+  // Takes the session. `info` holds one signature. `cpu_only`: no provider but the CPU's.
+  OrtModel(const OrtRuntime& runtime, SessionHandle session, BackendModelInfo info, bool cpu_only);
+
+  const BackendModelInfo& info() const override { return info_; }
+  std::unique_ptr<BackendScratch> make_scratch() override;
+  Status run(uint32_t signature, std::span<const TensorView> inputs,
+             std::span<const uint32_t> output_indices, BackendScratch& scratch,
+             const CancelFlag* cancel) override;
+
+ private:
+  Status bind_inputs(std::span<const TensorView> inputs, OrtScratch& scratch) const;
+  Status call_session(OrtScratch& scratch);
+  Status view_output(OrtScratch& scratch, size_t position) const;
+  OrtStatus* read_type_and_shape(const OrtValue* value, OutputShape& shape) const;
+  Status read_strings(const OrtValue* value, size_t count, StringOutput& strings) const;
+
+  const OrtRuntime& runtime_;
+  const OrtApi& api_;
+  SessionHandle session_;
+  const BackendModelInfo info_;
+  std::vector<const char*> input_names_;
+  std::vector<char> fixed_by_inputs_;     // per output: the declared dims follow from the inputs'
+  std::atomic<bool> reuse_outputs_{true};  // false once the model broke that declaration
+};
+
+}  // namespace serval::ort

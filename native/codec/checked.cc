@@ -1,0 +1,81 @@
+// Raw fixed-size tensors: size check, view or copy. Hot path, any thread.
+#include "codec/checked.h"
+
+#include <immintrin.h>
+
+#include <cstring>
+
+#include "base/buffer.h"
+#include "base/copies.h"
+
+namespace serval {
+
+namespace {
+
+std::string quoted(std::string_view input) {
+  std::string text = "input '";
+  text.append(input.substr(0, kErrorValueBytesMax));
+  return text + "'";
+}
+
+// Index of the first byte above 1, or the size.
+size_t first_bad_bool(std::span<const uint8_t> raw) {
+  size_t at = 0;
+  const __m256i one = _mm256_set1_epi8(1);
+  for (; at + 32 <= raw.size(); at += 32) {
+    const __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(raw.data() + at));
+    const __m256i good = _mm256_cmpeq_epi8(_mm256_min_epu8(bytes, one), bytes);
+    if (_mm256_movemask_epi8(good) != -1) break;
+  }
+  while (at < raw.size() && raw[at] <= 1) ++at;
+  return at;
+}
+
+Error wrong_size(size_t got, uint64_t expected, DType dtype, const Shape& shape,
+                 std::string_view input) {
+  return invalid_argument(quoted(input) + ": expected " + std::to_string(expected) +
+                          " bytes (shape " + shape.to_string() + " of " +
+                          std::string(dtype_name(dtype)) + "), got " + std::to_string(got));
+}
+
+}  // namespace
+
+Status raw_fixed_tensor(std::span<const uint8_t> raw, DType dtype, const Shape& shape,
+                        std::string_view input, Arena& arena, TensorView& out) {
+  const size_t element_bytes = dtype_bytes(dtype);
+  const auto elements = shape.elements();
+  uint64_t expected = 0;
+  if (element_bytes == 0 || !elements ||
+      __builtin_mul_overflow(*elements, element_bytes, &expected)) {
+    return invalid_argument(quoted(input) + ": shape " + shape.to_string() + " of " +
+                            std::string(dtype_name(dtype)) + " has no size in bytes");
+  }
+  if (expected != raw.size()) return wrong_size(raw.size(), expected, dtype, shape, input);
+  if (dtype == DType::Bool) {
+    const size_t bad = first_bad_bool(raw);
+    if (bad != raw.size()) {
+      return invalid_argument(quoted(input) + ": BOOL element " + std::to_string(bad) +
+                              ": expected byte 0 or 1, got " + std::to_string(raw[bad]));
+    }
+  }
+  out.dtype = dtype;
+  out.shape = shape;
+  out.bytes = raw.size();
+  out.strings = {};
+  if (!raw.empty() && reinterpret_cast<uintptr_t>(raw.data()) % element_bytes == 0) {
+    out.data = raw.data();
+    count_viewed(raw.size());
+    return {};
+  }
+  auto* copy = static_cast<uint8_t*>(arena.allocate(raw.size()));
+  if (copy == nullptr) {
+    return make_error(ErrorCode::Internal, quoted(input) + ": no memory for " +
+                                               std::to_string(raw.size()) + " bytes");
+  }
+  if (!raw.empty()) std::memcpy(copy, raw.data(), raw.size());
+  out.data = copy;
+  count_copied(raw.size());
+  return {};
+}
+
+}  // namespace serval

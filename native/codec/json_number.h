@@ -1,0 +1,141 @@
+// Numbers of JSON text, read straight from the body. Hot path; pure, any thread. Borrows the text.
+// A number of up to 15 bytes costs one 16-byte load, two bit scans and one shuffle, with no branch
+// that depends on its length or sign; longer ones, exponents and NaN tokens take a second function.
+//
+// The text's end is given; kBodyPadding bytes behind it can be read and may hold anything. A reader
+// that answers nullptr turned the text down: it is no number, or the plain reader has to decide.
+// What a reader accepts, JsonLexer accepts with the same value.
+#pragma once
+
+#include <immintrin.h>
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <limits>
+
+namespace serval {
+
+namespace json_number {
+
+// Row n moves n digits to the right end of a register and clears what is left of them.
+inline constexpr auto kAlignRight = [] {
+  std::array<uint8_t, 32> table{};
+  for (size_t i = 0; i < 16; ++i) {
+    table[i] = 0x80;
+    table[i + 16] = static_cast<uint8_t>(i);
+  }
+  return table;
+}();
+
+inline constexpr std::array<double, 23> kPowersOfTen = {
+    1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+    1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+
+// Where a number's parts are, of the 16 bytes at its front.
+struct Layout {
+  uint32_t negative;  // 1 where the first byte is no digit (so it must be '-')
+  uint32_t whole;     // index of the first byte behind the integer's digits
+  uint32_t end;       // index of the next byte that is no digit; 16 and more = too long
+};
+
+inline Layout find_layout(const char* p) {
+  const __m128i text = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+  const __m128i digits = _mm_sub_epi8(text, _mm_set1_epi8('0'));
+  const __m128i is_digit = _mm_cmpeq_epi8(_mm_min_epu8(digits, _mm_set1_epi8(9)), digits);
+  const uint32_t other = ~static_cast<uint32_t>(_mm_movemask_epi8(is_digit));
+  const uint32_t behind_sign = other & ~1u;
+  return {other & 1u, static_cast<uint32_t>(_tzcnt_u32(behind_sign)),
+          static_cast<uint32_t>(_tzcnt_u32(_blsr_u32(behind_sign)))};
+}
+
+// 1 where the integer part is not plainly right: no digits, leading zeros, something else than a
+// sign in front, or so long that its end was not seen.
+inline uint32_t wrong_whole(const char* p, Layout at) {
+  const uint32_t digits = at.whole - at.negative;
+  return static_cast<uint32_t>(at.whole > 15) | static_cast<uint32_t>(digits == 0) |
+         (static_cast<uint32_t>(digits > 1) & static_cast<uint32_t>(p[at.negative] == '0')) |
+         (at.negative & static_cast<uint32_t>(*p != '-'));
+}
+
+// The value of `count` digits at `first`, of which the first `whole` stand before a point (one byte
+// is left out there). At most 15 bytes in all.
+inline uint64_t gather_digits(const char* first, uint32_t count, uint32_t whole) {
+  const __m128i text = _mm_loadu_si128(reinterpret_cast<const __m128i*>(first));
+  const __m128i digits = _mm_sub_epi8(text, _mm_set1_epi8('0'));
+  __m128i from = _mm_loadu_si128(reinterpret_cast<const __m128i*>(kAlignRight.data() + count));
+  const __m128i before = _mm_set1_epi8(static_cast<char>(whole - 1));
+  from = _mm_sub_epi8(from, _mm_cmpgt_epi8(from, before));
+  const __m128i ones = _mm_shuffle_epi8(digits, from);
+  const __m128i tens = _mm_maddubs_epi16(
+      ones, _mm_setr_epi8(10, 1, 10, 1, 10, 1, 10, 1, 10, 1, 10, 1, 10, 1, 10, 1));
+  const __m128i hundreds = _mm_madd_epi16(tens, _mm_setr_epi16(100, 1, 100, 1, 100, 1, 100, 1));
+  const __m128i packed = _mm_packus_epi32(hundreds, hundreds);
+  const __m128i eights =
+      _mm_madd_epi16(packed, _mm_setr_epi16(10000, 1, 10000, 1, 10000, 1, 10000, 1));
+  const auto pair = static_cast<uint64_t>(_mm_cvtsi128_si64(eights));
+  return (pair & 0xffffffffu) * 100000000u + (pair >> 32);
+}
+
+// The rest of the numbers: any length, exponents, NaN and Infinity.
+const char* read_double_general(const char* p, const char* end, double& out);
+const char* read_integer_general(const char* p, const char* end, bool& negative,
+                                 uint64_t& magnitude);
+
+}  // namespace json_number
+
+// Reads a number at `p` (below `end`) as the correctly rounded double; -0 is 0, -0.0 is -0.0.
+// Returns its end, which may lie behind `end` where the text is cut off: the caller compares.
+inline const char* read_double(const char* p, const char* end, double& out) {
+  using namespace json_number;
+  const Layout at = find_layout(p);
+  const char* first = p + at.negative;
+  const uint32_t whole = at.whole - at.negative;
+  const uint32_t wrong_front = wrong_whole(p, at);
+  if (p[at.whole] == '.') {
+    const uint32_t fraction = at.end - at.whole - 1;
+    const char* stop = p + at.end;
+    const uint32_t wrong = wrong_front | static_cast<uint32_t>(fraction == 0) |
+                           static_cast<uint32_t>(at.end > 15) |
+                           static_cast<uint32_t>((*stop | 0x20) == 'e');
+    if (wrong) [[unlikely]] return read_double_general(p, end, out);
+    const auto mantissa = static_cast<double>(
+        static_cast<int64_t>(gather_digits(first, whole + fraction, whole)));
+    const double magnitude = mantissa / kPowersOfTen[fraction];
+    out = std::bit_cast<double>(std::bit_cast<uint64_t>(magnitude) |
+                                (static_cast<uint64_t>(at.negative) << 63));
+    return stop;
+  }
+  const char* stop = p + at.whole;
+  if (wrong_front | static_cast<uint32_t>((*stop | 0x20) == 'e')) [[unlikely]] {
+    return read_double_general(p, end, out);
+  }
+  const auto mantissa = static_cast<int64_t>(gather_digits(first, whole, 16));
+  out = static_cast<double>(at.negative ? -mantissa : mantissa);
+  return stop;
+}
+
+// Reads an integer at `p` (below `end`) that fits T. Returns its end as read_double() does. What
+// follows is not looked at: a fraction or an exponent is the caller's "unexpected byte".
+template <typename T>
+inline const char* read_integer(const char* p, const char* end, T& out) {
+  using namespace json_number;
+  const Layout at = find_layout(p);
+  const uint32_t whole = at.whole - at.negative;
+  bool negative = at.negative != 0;
+  uint64_t magnitude = 0;
+  const char* stop = p + at.whole;
+  if (wrong_whole(p, at)) [[unlikely]] {
+    stop = read_integer_general(p, end, negative, magnitude);
+    if (stop == nullptr) return nullptr;
+  } else {
+    magnitude = gather_digits(p + at.negative, whole, 16);
+  }
+  constexpr auto kMax = static_cast<uint64_t>(std::numeric_limits<T>::max());
+  constexpr uint64_t kBelowZero = std::numeric_limits<T>::min() < 0 ? kMax + 1 : 0;
+  if (magnitude > (negative ? kBelowZero : kMax)) [[unlikely]] return nullptr;
+  out = static_cast<T>(negative ? 0 - magnitude : magnitude);
+  return stop;
+}
+
+}  // namespace serval

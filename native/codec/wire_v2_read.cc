@@ -1,0 +1,248 @@
+// Hot path. Finds, counts and form-checks the fields of a ModelInferRequest in one walk (after a
+// walk over the top level that sizes the lists). Any thread. Knows no model.
+#include "codec/wire_v2_read.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "base/limits.h"
+
+namespace serval {
+
+namespace {
+
+using wire_v2::kContentsFields;
+using Bytes = std::span<const uint8_t>;
+
+constexpr uint32_t bytes_tag(uint32_t number) { return wire_tag(number, WireType::Bytes); }
+
+// How a value of each contents field stands on the wire when it is not packed.
+constexpr std::array<WireType, kContentsFields + 1> kContentsTypes = {
+    WireType::EndGroup, WireType::Varint,  WireType::Varint,  WireType::Varint, WireType::Varint,
+    WireType::Varint,   WireType::Fixed32, WireType::Fixed64, WireType::Bytes};
+
+struct Walk {
+  const uint8_t* origin;
+  WireFault& fault;
+  WireReader reader(Bytes bytes) const { return {bytes, origin, fault}; }
+  bool sound() const { return fault.reason == nullptr; }
+};
+
+// InferParameter: only its form matters here.
+bool check_parameter(const Walk& walk, Bytes bytes) {
+  WireReader reader = walk.reader(bytes);
+  WireField field;
+  std::string_view text;
+  while (reader.next(field)) {
+    if (field.tag == bytes_tag(wire_v2::kStringParam) && !reader.text(field, text)) return false;
+  }
+  return walk.sound();
+}
+
+// One entry of map<string, InferParameter>. `refused` is set when its key asks for a feature that
+// we do not have; everything else is accepted, triton_* included (v2-protocol.md 11).
+bool read_parameter(const Walk& walk, Bytes entry, std::string_view& refused) {
+  WireReader reader = walk.reader(entry);
+  WireField field;
+  std::string_view key;
+  while (reader.next(field)) {
+    if (field.tag == bytes_tag(wire_v2::kMapKey)) {
+      if (!reader.text(field, key)) return false;
+    } else if (field.tag == bytes_tag(wire_v2::kMapValue)) {
+      if (!check_parameter(walk, field.bytes)) return false;
+    }
+  }
+  if (key == "classification" || key == "shared_memory_region") refused = key;
+  return walk.sound();
+}
+
+void add_dim(WireInput& input, uint64_t value) {
+  ++input.rank;
+  if (input.rank <= kRankMax) (void)input.shape.push_back(static_cast<int64_t>(value));
+}
+
+bool read_packed_shape(const Walk& walk, Bytes run, WireInput& input) {
+  WireReader reader = walk.reader(run);
+  uint64_t value = 0;
+  while (!reader.at_end()) {
+    if (!reader.read_varint(value)) return false;
+    add_dim(input, value);
+  }
+  return true;
+}
+
+// Values in a packed run of contents field `number`.
+bool count_packed(WireReader& reader, uint32_t number, Bytes run, uint64_t& count) {
+  const WireType type = kContentsTypes[number];
+  if (type == WireType::Varint) {
+    const uint8_t* bad = count_varints(run, count);
+    return bad == nullptr || reader.fail("varint cut off or over 64 bits", bad);
+  }
+  const size_t size = type == WireType::Fixed32 ? 4 : 8;
+  if (run.size() % size != 0) {
+    return reader.fail("packed values of which the last is cut off", run.data());
+  }
+  count += run.size() / size;
+  return true;
+}
+
+// InferTensorContents; given again, it is merged: repeated values are appended.
+bool read_contents(const Walk& walk, Bytes bytes, WireInput& input) {
+  input.has_contents = true;
+  WireReader reader = walk.reader(bytes);
+  WireField field;
+  while (reader.next(field)) {
+    const uint32_t number = field.number();
+    if (number > kContentsFields) continue;
+    if (field.type() == kContentsTypes[number]) {
+      ++input.counts[number];
+      ++input.pieces;
+    } else if (field.type() == WireType::Bytes) {
+      if (field.bytes.empty()) continue;
+      if (!count_packed(reader, number, field.bytes, input.counts[number])) return false;
+      ++input.pieces;
+      input.packed_run = field.bytes;
+    }
+  }
+  return walk.sound();
+}
+
+bool read_input(const Walk& walk, Bytes bytes, WireInput& input) {
+  input.message = bytes;
+  WireReader reader = walk.reader(bytes);
+  WireField field;
+  bool good = true;
+  while (good && reader.next(field)) {
+    switch (field.tag) {
+      case bytes_tag(wire_v2::kTensorName):
+        good = reader.text(field, input.name);
+        break;
+      case bytes_tag(wire_v2::kTensorDatatype):
+        good = reader.text(field, input.datatype);
+        break;
+      case bytes_tag(wire_v2::kTensorShape):
+        good = read_packed_shape(walk, field.bytes, input);
+        break;
+      case wire_tag(wire_v2::kTensorShape, WireType::Varint):
+        add_dim(input, field.value);
+        break;
+      case bytes_tag(wire_v2::kTensorParameters):
+        good = read_parameter(walk, field.bytes, input.refused_parameter);
+        break;
+      case bytes_tag(wire_v2::kTensorContents):
+        good = read_contents(walk, field.bytes, input);
+        break;
+      default:
+        break;
+    }
+  }
+  return walk.sound();
+}
+
+bool read_output(const Walk& walk, Bytes bytes, WireOutput& output) {
+  WireReader reader = walk.reader(bytes);
+  WireField field;
+  bool good = true;
+  while (good && reader.next(field)) {
+    if (field.tag == bytes_tag(wire_v2::kRequestedName)) {
+      good = reader.text(field, output.name);
+    } else if (field.tag == bytes_tag(wire_v2::kRequestedParameters)) {
+      good = read_parameter(walk, field.bytes, output.refused_parameter);
+    }
+  }
+  return walk.sound();
+}
+
+// Fills the lists, which have been sized.
+bool read_fields(const Walk& walk, Bytes message, WireRequest& out) {
+  WireReader reader = walk.reader(message);
+  WireField field;
+  size_t inputs = 0, outputs = 0, raw = 0;
+  std::string_view ignored;
+  bool good = true;
+  while (good && reader.next(field)) {
+    switch (field.tag) {
+      case bytes_tag(wire_v2::kModelName):
+        good = reader.text(field, out.model_name);
+        break;
+      case bytes_tag(wire_v2::kModelVersion):
+        good = reader.text(field, out.model_version);
+        break;
+      case bytes_tag(wire_v2::kId):
+        good = reader.text(field, out.id);
+        break;
+      case bytes_tag(wire_v2::kParameters):
+        good = read_parameter(walk, field.bytes, ignored);
+        break;
+      case bytes_tag(wire_v2::kInputs):
+        good = read_input(walk, field.bytes, out.inputs[inputs++]);
+        break;
+      case bytes_tag(wire_v2::kOutputs):
+        good = read_output(walk, field.bytes, out.outputs[outputs++]);
+        break;
+      case bytes_tag(wire_v2::kRawInputs):
+        out.raw_data[raw++] = field.bytes;
+        break;
+      default:
+        break;
+    }
+  }
+  return walk.sound();
+}
+
+template <typename T>
+bool make_list(Arena& arena, size_t count, std::span<T>& list) {
+  T* items = arena.allocate_array<T>(count);
+  if (items == nullptr) return false;
+  std::uninitialized_value_construct_n(items, count);
+  list = {items, count};
+  return true;
+}
+
+Status check_list_size(const char* list, size_t count) {
+  if (count <= kInputsMax) return {};
+  return invalid_argument(std::string(list) + " has " + std::to_string(count) +
+                          " entries; the limit is " + std::to_string(kInputsMax));
+}
+
+}  // namespace
+
+Status read_wire_request(Bytes message, Arena& arena, WireRequest& out) {
+  WireFault fault;
+  const Walk walk{message.data(), fault};
+  size_t inputs = 0, outputs = 0, raw = 0;
+  WireReader reader = walk.reader(message);
+  WireField field;
+  while (reader.next(field)) {
+    inputs += field.tag == bytes_tag(wire_v2::kInputs);
+    outputs += field.tag == bytes_tag(wire_v2::kOutputs);
+    raw += field.tag == bytes_tag(wire_v2::kRawInputs);
+  }
+  if (!walk.sound()) return wire_fault_error(fault);
+  if (Status status = check_list_size("inputs", inputs); !status.ok()) return status;
+  if (Status status = check_list_size("outputs", outputs); !status.ok()) return status;
+  if (Status status = check_list_size("raw_input_contents", raw); !status.ok()) return status;
+  if (!make_list(arena, inputs, out.inputs) || !make_list(arena, outputs, out.outputs) ||
+      !make_list(arena, raw, out.raw_data)) {
+    return make_error(ErrorCode::Internal, "out of memory while reading a ModelInferRequest");
+  }
+  if (!read_fields(walk, message, out)) return wire_fault_error(fault);
+  return {};
+}
+
+Error wire_fault_error(const WireFault& fault) {
+  return malformed_body("malformed ModelInferRequest: " + std::string(fault.reason) + " at byte " +
+                        std::to_string(fault.offset));
+}
+
+std::string wire_quoted(std::string_view text) {
+  size_t cut = std::min(text.size(), kErrorValueBytesMax);
+  if (cut < text.size()) {
+    while (cut > 0 && (static_cast<uint8_t>(text[cut]) & 0xc0u) == 0x80u) --cut;
+  }
+  std::string quoted = "'";
+  quoted.append(text.substr(0, cut)).append(cut < text.size() ? "...'" : "'");
+  return quoted;
+}
+
+}  // namespace serval

@@ -1,0 +1,73 @@
+// Decides whether a request runs to completion on the listener's thread. Hot path 4/12.
+// Any thread; relaxed atomics: a lost update costs one sample.
+//
+// The measured quantity is a request's whole service time (decode, run, encode). It is kept per
+// protocol and per power of two of the body's size, because a model that answers four floats in 3 us
+// may take milliseconds for an image. In Auto a cell goes inline after kSamplesMin requests when the
+// mean is below 3/4 of the limit, and leaves when it is above the limit.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstdint>
+
+#include "backend/backend.h"
+#include "engine/protocol.h"
+
+namespace serval {
+
+class InlinePolicy {
+ public:
+  InlinePolicy(ExecMode mode, int inline_us_max)
+      : mode_(mode), limit_ns_(static_cast<float>(inline_us_max) * 1000.0f) {}
+
+  bool run_inline(Protocol protocol, size_t body_bytes) const {
+    if (mode_ != ExecMode::Auto) return mode_ == ExecMode::Inline;
+    return cell(protocol, body_bytes).run_inline.load(std::memory_order_relaxed);
+  }
+
+  // Only Auto needs the clock.
+  bool measures() const { return mode_ == ExecMode::Auto; }
+
+  // Takes the service time of one request, wherever it ran.
+  void record(Protocol protocol, size_t body_bytes, uint64_t service_ns) {
+    Cell& at = cell(protocol, body_bytes);
+    const auto sample = static_cast<float>(service_ns);
+    const uint32_t samples = at.samples.load(std::memory_order_relaxed);
+    const float mean = at.mean_ns.load(std::memory_order_relaxed);
+    const float next = samples == 0 ? sample : mean + (sample - mean) * kWeight;
+    at.mean_ns.store(next, std::memory_order_relaxed);
+    if (samples < kSamplesMin) at.samples.store(samples + 1, std::memory_order_relaxed);
+    const bool now = at.run_inline.load(std::memory_order_relaxed);
+    if (!now && samples + 1 >= kSamplesMin && next < limit_ns_ * 0.75f) {
+      at.run_inline.store(true, std::memory_order_relaxed);
+    } else if (now && next > limit_ns_) {
+      at.run_inline.store(false, std::memory_order_relaxed);
+      at.samples.store(0, std::memory_order_relaxed);
+    }
+  }
+
+ private:
+  static constexpr uint32_t kSamplesMin = 8;
+  static constexpr float kWeight = 0.125f;
+  static constexpr size_t kSizes = 33;
+  struct Cell {
+    std::atomic<float> mean_ns{0};
+    std::atomic<uint32_t> samples{0};
+    std::atomic<bool> run_inline{false};
+  };
+  const Cell& cell(Protocol protocol, size_t body_bytes) const {
+    const auto size = static_cast<size_t>(std::bit_width(body_bytes));
+    return cells_[static_cast<size_t>(protocol)][size < kSizes ? size : kSizes - 1];
+  }
+  Cell& cell(Protocol protocol, size_t body_bytes) {
+    return const_cast<Cell&>(std::as_const(*this).cell(protocol, body_bytes));
+  }
+
+  ExecMode mode_;
+  float limit_ns_;
+  std::array<std::array<Cell, kSizes>, kProtocols> cells_;
+};
+
+}  // namespace serval

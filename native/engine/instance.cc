@@ -1,0 +1,47 @@
+// Hot path 4b. Thread: instance.
+#include "engine/instance.h"
+
+#include <pthread.h>
+
+#include <string>
+
+#include "base/clock.h"
+#include "engine/listener.h"
+#include "engine/serve.h"
+
+namespace serval {
+
+namespace {
+
+void answer(Model& model, Worker& worker, Request& request) {
+  const uint64_t start = now_ns();
+  model.counters().queue_ns.fetch_add(start - request.queued_at_ns, std::memory_order_relaxed);
+  if (request.cancel.cancelled.load(std::memory_order_relaxed)) {
+    model.counters().cancelled.fetch_add(1, std::memory_order_relaxed);
+    finish_request(request, make_error(ErrorCode::Cancelled, "the client went away"));
+    return;
+  }
+  const ServeInput input{request.protocol, request.bytes(), request.json_bytes, &request.cancel};
+  const size_t body_bytes = input.body.size();
+  Status done = serve(input, model, request.listener->limits(), worker, request.response,
+                      request.json_bytes_out);
+  if (model.policy().measures()) {
+    model.policy().record(request.protocol, body_bytes, now_ns() - start);
+  }
+  if (done.ok()) {
+    finish_request(request);
+  } else {
+    finish_request(request, done.error());
+  }
+}
+
+}  // namespace
+
+void run_instance(Model& model, int index) {
+  const std::string name = "sv-" + model.spec().name.substr(0, 9) + "-" + std::to_string(index);
+  pthread_setname_np(pthread_self(), name.substr(0, 15).c_str());
+  Worker worker;
+  while (Request* request = model.queue().pop()) answer(model, worker, *request);
+}
+
+}  // namespace serval

@@ -1,0 +1,368 @@
+// Hot path. Thread: the listener's, but complete() and poke().
+#include "engine/listener.h"
+
+#include "base/clock.h"
+#include "base/copies.h"
+#include "codec/json_v1.h"
+#include "codec/wire_v2.h"
+
+namespace serval {
+
+namespace {
+
+constexpr uint32_t kSlotBits = 14;
+constexpr uint32_t kSlotMask = (1u << kSlotBits) - 1;
+constexpr uint32_t kUseMask = (1u << (32 - kSlotBits)) - 1;
+constexpr size_t kKeepBytes = 64 * 1024;             // a slot always keeps this much
+constexpr uint64_t kRetainedBytesMax = 256u << 20;  // all slots of a listener together
+
+Error no_memory() { return make_error(ErrorCode::Internal, "out of memory"); }
+
+Error gone(uint32_t handle) {
+  return make_error(ErrorCode::ModelNotReady, "the model was unloaded",
+                    "handle " + std::to_string(handle));
+}
+
+}  // namespace
+
+Listener::Listener(std::shared_ptr<Engine> engine, Limits limits, ListenerHooks* hooks)
+    : engine_(std::move(engine)), limits_(limits), table_(engine_->table()), hooks_(hooks) {
+  slots_.push_back(std::make_unique<Request>());
+}
+
+Listener::~Listener() = default;
+
+uint32_t Listener::ticket_of(const Request& request) const {
+  return (request.use & kUseMask) << kSlotBits | request.slot;
+}
+
+Request* Listener::find(uint32_t ticket) {
+  Request* request = slot(ticket & kSlotMask);
+  if (request == nullptr || request->stage == Request::Stage::Free) return nullptr;
+  return (request->use & kUseMask) == ticket >> kSlotBits ? request : nullptr;
+}
+
+const EngineTable& Listener::table() {
+  if (table_->epoch != engine_->epoch()) table_ = engine_->table();
+  return *table_;
+}
+
+Request* Listener::open_slot() {
+  uint32_t index = 0;
+  if (!free_slots_.empty()) {
+    index = free_slots_.back();
+    free_slots_.pop_back();
+  } else {
+    if (slots_.size() > std::min<size_t>(limits_.in_flight_max, kSlotMask)) return nullptr;
+    index = static_cast<uint32_t>(slots_.size());
+    slots_.push_back(std::make_unique<Request>());
+    slots_.back()->slot = index;
+  }
+  Request* request = slots_[index].get();
+  retained_bytes_ -= request->held_bytes();
+  request->stage = Request::Stage::Body;
+  request->code = ErrorCode::Ok;
+  request->json_bytes_out = 0;
+  request->cancel.cancelled.store(false, std::memory_order_relaxed);
+  ++tickets_open_;
+  return request;
+}
+
+void Listener::release(Request& request) {
+  if (request.pin != nullptr) hooks_->unpin(request.pin);
+  request.pin = nullptr;
+  request.pinned = {};
+  request.model.reset();
+  if (retained_bytes_ + request.held_bytes() > kRetainedBytesMax) {
+    request.body.shrink(kKeepBytes);
+    request.response.shrink(kKeepBytes);
+  }
+  retained_bytes_ += request.held_bytes();
+  ++request.use;
+  request.stage = Request::Stage::Free;
+  free_slots_.push_back(request.slot);
+  --tickets_open_;
+}
+
+Answer Listener::answer_error(Error error) {
+  ByteBuffer& text = slots_[0]->response;
+  text.clear();
+  slots_[0]->json_bytes_out = 0;
+  if (!text.append(error.message)) text.clear();
+  return {error.code, false, 0};
+}
+
+Answer Listener::run_inline(Request& slot0, Model& model, const ServeInput& input) {
+  InlinePolicy& policy = model.policy();
+  const uint64_t start = policy.measures() ? now_ns() : 0;
+  model.counters().requests_inline.fetch_add(1, std::memory_order_relaxed);
+  Status done = serve(input, model, limits_, worker_, slot0.response, slot0.json_bytes_out);
+  if (policy.measures()) policy.record(input.protocol, input.body.size(), now_ns() - start);
+  if (!done.ok()) return answer_error(std::move(done.error()));
+  return {};
+}
+
+Answer Listener::enqueue(Request& request, const std::shared_ptr<Model>& model, Protocol protocol,
+                         int64_t json_bytes) {
+  request.stage = Request::Stage::Queued;
+  request.protocol = protocol;
+  request.json_bytes = json_bytes;
+  request.model = model;
+  request.listener = shared_from_this();
+  request.queued_at_ns = now_ns();
+  {
+    std::lock_guard lock(mutex_);
+    ++working_;
+  }
+  const RequestQueue::Push pushed = model->queue().push(&request);
+  if (pushed == RequestQueue::Push::Taken) {
+    model->counters().requests_queued.fetch_add(1, std::memory_order_relaxed);
+    return {ErrorCode::Ok, true, ticket_of(request)};
+  }
+  {
+    std::lock_guard lock(mutex_);
+    --working_;
+  }
+  request.listener.reset();
+  const std::string name = model->spec().name;
+  const int limit = model->spec().queue_requests_max;
+  if (pushed == RequestQueue::Push::Full) {
+    model->counters().queue_full.fetch_add(1, std::memory_order_relaxed);
+  }
+  release(request);
+  if (pushed == RequestQueue::Push::Closed) return answer_error(gone(0));
+  return answer_error(make_error(ErrorCode::QueueFull,
+                                 "model '" + name + "': the request queue is full (limit " +
+                                     std::to_string(limit) + " requests)"));
+}
+
+// Hot path 3/12. A REST request whose body came in one piece.
+Answer Listener::infer(Protocol protocol, uint32_t handle, std::span<const uint8_t> body,
+                       int64_t json_bytes) {
+  if (body.size() > limits_.body_bytes_max) {
+    return answer_error(make_error(
+        ErrorCode::BodyTooLarge, "request body of " + std::to_string(body.size()) +
+                                     " bytes is over the limit of " +
+                                     std::to_string(limits_.body_bytes_max) + " bytes"));
+  }
+  const std::shared_ptr<Model>* model = table().find(handle);
+  if (handle != 0 && model == nullptr) return answer_error(gone(handle));
+  Request& slot0 = *slots_[0];
+  const bool at_once = model == nullptr || (*model)->policy().run_inline(protocol, body.size());
+  Request* request = at_once ? &slot0 : open_slot();
+  if (request == nullptr) {
+    return answer_error(make_error(ErrorCode::QueueFull, "too many requests in flight"));
+  }
+  request->body.clear(json_bytes > 0 ? static_cast<size_t>(json_bytes) : 0);
+  if (!request->body.append(body.data(), body.size())) {
+    if (!at_once) release(*request);
+    return answer_error(no_memory());
+  }
+  if (!at_once) return enqueue(*request, *model, protocol, json_bytes);
+  if (model == nullptr) {
+    worker_.decoded.clear();
+    Status checked = protocol == Protocol::V1Predict
+                         ? decode_v1_predict(slot0.body.bytes(), {}, limits_, worker_.arena,
+                                             worker_.decoded)
+                         : Status(make_error(ErrorCode::ModelNotFound, ""));
+    worker_.arena.reset();
+    if (checked.ok()) return answer_error(make_error(ErrorCode::ModelNotFound, ""));
+    return answer_error(std::move(checked.error()));
+  }
+  return run_inline(slot0, **model, {protocol, slot0.body.bytes(), json_bytes, nullptr});
+}
+
+// Hot path 3/12. A gRPC message: its bytes are used where they are.
+Answer Listener::infer_message(std::span<const uint8_t> message, bool stream) {
+  const Protocol protocol = stream ? Protocol::V2GrpcStream : Protocol::V2Grpc;
+  WireModelRef ref;
+  const EngineTable& current = table();
+  Error problem;
+  if (Status peeked = peek_wire_v2(message, ref); !peeked.ok()) {
+    problem = std::move(peeked.error());
+  } else if (Result<uint32_t> handle = current.routes->find(ref.name, ref.version); !handle.ok()) {
+    problem = std::move(handle.error());
+  } else if (const std::shared_ptr<Model>* model = current.find(handle.value())) {
+    if ((*model)->policy().run_inline(protocol, message.size())) {
+      return run_inline(*slots_[0], **model, {protocol, message, -1, nullptr});
+    }
+    Request* request = open_slot();
+    if (request != nullptr) {
+      request->pinned = message;
+      request->pin = hooks_->pin();
+      return enqueue(*request, *model, protocol, -1);
+    }
+    problem = make_error(ErrorCode::QueueFull, "too many requests in flight");
+  } else {
+    problem = gone(handle.value());
+  }
+  if (!stream) return answer_error(std::move(problem));
+  ByteBuffer& response = slots_[0]->response;
+  response.clear();
+  if (!encode_wire_v2_stream_error(ref.id, problem.message, response)) {
+    return answer_error(no_memory());
+  }
+  return {};
+}
+
+Result<uint32_t> Listener::open_body(uint64_t expected_bytes, uint64_t aligned_at) {
+  if (expected_bytes > limits_.body_bytes_max) {
+    return make_error(ErrorCode::BodyTooLarge,
+                      "request body of " + std::to_string(expected_bytes) +
+                          " bytes is over the limit of " +
+                          std::to_string(limits_.body_bytes_max) + " bytes");
+  }
+  Request* request = open_slot();
+  if (request == nullptr) return make_error(ErrorCode::QueueFull, "too many requests in flight");
+  request->body.clear(aligned_at);
+  // A stated length is believed up to 64 MiB; behind that memory follows the bytes that really come.
+  if (!request->body.reserve(std::min<uint64_t>(expected_bytes, 64u << 20))) {
+    release(*request);
+    return no_memory();
+  }
+  return ticket_of(*request);
+}
+
+// Hot path 2/12. One chunk: appended inside the callback, the chunk's memory dies on return.
+Status Listener::append_body(uint32_t ticket, std::span<const uint8_t> chunk) {
+  Request* request = find(ticket);
+  if (request == nullptr) return make_error(ErrorCode::Internal, "append to a closed ticket");
+  if (request->body.size() + chunk.size() > limits_.body_bytes_max) {
+    return make_error(ErrorCode::BodyTooLarge,
+                      "request body is over the limit of " +
+                          std::to_string(limits_.body_bytes_max) + " bytes");
+  }
+  if (!request->body.append(chunk.data(), chunk.size())) return no_memory();
+  return {};
+}
+
+Answer Listener::infer_body(uint32_t ticket, Protocol protocol, uint32_t handle,
+                            int64_t json_bytes) {
+  Request* request = find(ticket);
+  if (request == nullptr) {
+    return answer_error(make_error(ErrorCode::Internal, "infer on a closed ticket"));
+  }
+  const std::shared_ptr<Model>* model = table().find(handle);
+  const bool at_once =
+      model == nullptr || (*model)->policy().run_inline(protocol, request->body.size());
+  if (!at_once) return enqueue(*request, *model, protocol, json_bytes);
+  Answer answer;
+  if (model != nullptr) {
+    answer = run_inline(*slots_[0], **model, {protocol, request->body.bytes(), json_bytes, nullptr});
+  } else if (handle != 0) {
+    answer = answer_error(gone(handle));
+  } else {
+    std::swap(slots_[0]->body, request->body);
+    const std::span<const uint8_t> body = slots_[0]->body.bytes();
+    worker_.decoded.clear();
+    Status checked = protocol == Protocol::V1Predict
+                         ? decode_v1_predict(body, {}, limits_, worker_.arena, worker_.decoded)
+                         : Status(make_error(ErrorCode::ModelNotFound, ""));
+    worker_.arena.reset();
+    answer = answer_error(checked.ok() ? make_error(ErrorCode::ModelNotFound, "")
+                                       : std::move(checked.error()));
+  }
+  release(*request);
+  return answer;
+}
+
+bool Listener::cancel(uint32_t ticket) {
+  Request* request = find(ticket);
+  if (request == nullptr) return true;
+  if (request->stage == Request::Stage::Body) {
+    release(*request);
+    return true;
+  }
+  request->cancel.cancelled.store(true, std::memory_order_relaxed);
+  if (request->stage == Request::Stage::Control) return false;
+  if (!request->model->queue().remove(request)) return false;
+  request->model->counters().cancelled.fetch_add(1, std::memory_order_relaxed);
+  request->listener.reset();
+  {
+    std::lock_guard lock(mutex_);
+    --working_;
+  }
+  release(*request);
+  return true;
+}
+
+Result<uint32_t> Listener::open_control() {
+  Request* request = open_slot();
+  if (request == nullptr) return make_error(ErrorCode::QueueFull, "too many requests in flight");
+  request->stage = Request::Stage::Control;
+  {
+    std::lock_guard lock(mutex_);
+    ++working_;
+  }
+  return ticket_of(*request);
+}
+
+// Hot path 10/12 (queued). Up to `out.size()` answers for one wake-up.
+size_t Listener::take_completed(std::span<Request*> out) {
+  table();
+  std::lock_guard lock(mutex_);
+  size_t count = 0;
+  while (count < out.size() && !completed_.empty()) {
+    out[count++] = completed_.front();
+    completed_.pop_front();
+  }
+  return count;
+}
+
+bool Listener::has_completed() {
+  std::lock_guard lock(mutex_);
+  return !completed_.empty();
+}
+
+void Listener::complete(Request& request) {
+  std::lock_guard lock(mutex_);
+  --working_;
+  completed_.push_back(&request);
+  if (closed_) {
+    idle_.notify_all();
+  } else if (completed_.size() == 1) {
+    hooks_->wake();
+  }
+}
+
+void Listener::poke() {
+  std::lock_guard lock(mutex_);
+  if (!closed_) hooks_->wake();
+}
+
+void Listener::close() {
+  {
+    std::lock_guard lock(mutex_);
+    closed_ = true;
+  }
+  for (const std::unique_ptr<Request>& request : slots_) {
+    if (request->stage != Request::Stage::Free) cancel(ticket_of(*request));
+  }
+  std::unique_lock lock(mutex_);
+  idle_.wait(lock, [this] { return working_ == 0; });
+  for (Request* request : completed_) {
+    if (request->pin != nullptr) hooks_->unpin(request->pin);
+    request->pin = nullptr;
+    request->model.reset();
+  }
+  hooks_ = nullptr;
+  table_ = std::make_shared<EngineTable>();
+}
+
+void finish_request(Request& request) {
+  request.code = ErrorCode::Ok;
+  // The request may be reused the moment complete() lets go of it: hold the listener here.
+  const std::shared_ptr<Listener> listener = std::move(request.listener);
+  listener->complete(request);
+}
+
+void finish_request(Request& request, const Error& error) {
+  request.response.clear();
+  request.json_bytes_out = 0;
+  if (!request.response.append(error.message)) request.response.clear();
+  request.code = error.code;
+  const std::shared_ptr<Listener> listener = std::move(request.listener);
+  listener->complete(request);
+}
+
+}  // namespace serval

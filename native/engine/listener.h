@@ -1,0 +1,118 @@
+// The engine's side of one listener (one JavaScript thread): request slots, bodies, tickets and the
+// completion queue. Knows nothing of N-API; the addon supplies hooks.
+//
+// Threads: every method belongs to the listener's thread, but complete() (any thread).
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "engine/engine.h"
+#include "engine/request.h"
+#include "engine/serve.h"
+
+namespace serval {
+
+// What the addon does for a listener.
+class ListenerHooks {
+ public:
+  virtual ~ListenerHooks() = default;
+  virtual void wake() = 0;            // any thread; must not block
+  virtual void* pin() = 0;            // listener's thread: keeps the current message's bytes
+  virtual void unpin(void* pin) = 0;  // listener's thread
+};
+
+// What a call answers at once. Pending: a completion with `ticket` follows. Otherwise the answer (or
+// the error's text) is in slot 0's response.
+struct Answer {
+  ErrorCode code = ErrorCode::Ok;
+  bool pending = false;
+  uint32_t ticket = 0;
+};
+
+class Listener : public std::enable_shared_from_this<Listener> {
+ public:
+  Listener(std::shared_ptr<Engine> engine, Limits limits, ListenerHooks* hooks);
+  ~Listener();
+  Listener(const Listener&) = delete;
+  Listener& operator=(const Listener&) = delete;
+
+  const Limits& limits() const { return limits_; }
+  Engine& engine() { return *engine_; }
+
+  // A whole REST body in one piece. handle 0 = the model is unknown (V1 still checks the body).
+  Answer infer(Protocol protocol, uint32_t handle, std::span<const uint8_t> body,
+               int64_t json_bytes);
+  // A gRPC message; the model is named inside.
+  Answer infer_message(std::span<const uint8_t> message, bool stream);
+
+  // A body that comes in pieces. expected_bytes: Content-Length, 0 = unknown. The byte at
+  // `aligned_at` (the JSON header's length) will be 64-byte aligned.
+  // Errors: queue_full (no slot left), body_too_large.
+  Result<uint32_t> open_body(uint64_t expected_bytes, uint64_t aligned_at);
+  // Errors: body_too_large, internal; the ticket stays open until cancel().
+  Status append_body(uint32_t ticket, std::span<const uint8_t> chunk);
+  // Consumes the ticket when it answers at once; a pending answer keeps it.
+  Answer infer_body(uint32_t ticket, Protocol protocol, uint32_t handle, int64_t json_bytes);
+
+  // The client went away. An open body is dropped at once; a queued request that has not begun is
+  // taken out; a running one completes as usual. No completion may follow when this returns true.
+  bool cancel(uint32_t ticket);
+
+  // Loads and unloads: answered by completion.
+  Result<uint32_t> open_control();
+  Request* control_request(uint32_t ticket) { return find(ticket); }
+
+  // Takes up to `max` completed requests; each must be released. Also picks up a new engine table.
+  size_t take_completed(std::span<Request*> out);
+  bool has_completed();
+  void release(Request& request);
+  uint32_t ticket_of(const Request& request) const;
+  Request* slot(uint32_t index) { return index < slots_.size() ? slots_[index].get() : nullptr; }
+
+  // Any thread: hands a finished request back to the listener's thread.
+  void complete(Request& request);
+
+  // Cancels what waits and blocks until no instance touches this listener's memory.
+  void close();
+
+  uint64_t tickets_open() const { return tickets_open_; }
+  // Any thread: makes the listener's thread pick up a new table.
+  void poke();
+
+ private:
+  Request* find(uint32_t ticket);
+  Request* open_slot();
+  Answer answer_error(Error error);
+  Answer run_inline(Request& slot0, Model& model, const ServeInput& input);
+  Answer enqueue(Request& request, const std::shared_ptr<Model>& model, Protocol protocol,
+                 int64_t json_bytes);
+  const EngineTable& table();
+
+  const std::shared_ptr<Engine> engine_;
+  const Limits limits_;
+  std::shared_ptr<const EngineTable> table_;
+  Worker worker_;
+  std::vector<std::unique_ptr<Request>> slots_;  // slot 0: inline answers
+  std::vector<uint32_t> free_slots_;
+  uint64_t retained_bytes_ = 0;
+  uint64_t tickets_open_ = 0;
+
+  std::mutex mutex_;
+  std::condition_variable idle_;
+  ListenerHooks* hooks_;            // guarded by mutex_ for wake()
+  std::deque<Request*> completed_;  // guarded by mutex_
+  size_t working_ = 0;              // guarded by mutex_: queued, running, loading
+  bool closed_ = false;             // guarded by mutex_
+};
+
+// Records the outcome and hands the request back. Thread: whoever finished it.
+void finish_request(Request& request);
+void finish_request(Request& request, const Error& error);
+
+}  // namespace serval

@@ -1,0 +1,48 @@
+// One request on its way: what the listener's thread and an instance thread hand to each other.
+// A Request belongs to its listener's slot table and is reused; the ticket names slot and use.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "backend/backend.h"
+#include "base/buffer.h"
+#include "engine/protocol.h"
+
+namespace serval {
+
+class Listener;
+class Model;
+
+// Written by the listener's thread until it is queued, by the instance thread until it is completed,
+// by the listener's thread again afterwards. `cancel` may be set at any time by the listener's thread.
+struct Request {
+  uint32_t slot = 0;
+  uint32_t use = 0;  // counts the slot's uses; part of the ticket
+  // Where it is, as the listener's thread knows it. Queued: waiting, running or completed.
+  enum class Stage : uint8_t { Free, Body, Queued, Control };
+  Stage stage = Stage::Free;
+  Protocol protocol = Protocol::V1Predict;
+  int64_t json_bytes = -1;
+  ByteBuffer body;
+  std::span<const uint8_t> pinned;  // gRPC: JavaScript's own bytes instead of `body`
+  void* pin = nullptr;              // addon's reference that keeps them; dropped on the JS thread
+  std::shared_ptr<Model> model;
+  std::shared_ptr<Listener> listener;  // set while queued: keeps the listener alive
+  CancelFlag cancel;
+  uint64_t queued_at_ns = 0;
+
+  ErrorCode code = ErrorCode::Ok;
+  ByteBuffer response;        // answer, or the error's text
+  size_t json_bytes_out = 0;  // V2 REST with binary data: length of the JSON
+  uint32_t response_generation = 0;       // of the memory behind `response`: JavaScript's mapping
+  const uint8_t* response_mapped = nullptr;
+  size_t response_mapped_bytes = 0;
+
+  size_t held_bytes() const { return body.base_bytes() + response.base_bytes(); }
+  std::span<const uint8_t> bytes() const { return pin != nullptr ? pinned : body.bytes(); }
+};
+
+}  // namespace serval

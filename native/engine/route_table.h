@@ -1,0 +1,48 @@
+// From the names in a request to a model: an immutable table that the registry publishes whole.
+// Readers: listener threads. Source of the texts: v2-protocol.md 1.1.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/error.h"
+
+namespace serval {
+
+struct VersionRoute {
+  int64_t version = 0;
+  uint32_t handle = 0;
+  bool ready = false;
+  std::string reason;
+};
+
+struct ModelRoute {
+  int64_t default_version = -1;  // index into versions
+  std::vector<VersionRoute> versions;
+  std::vector<std::pair<std::string, int64_t>> labels;
+};
+
+class RouteTable {
+ public:
+  // Reads engine.fbs RouteTable bytes. Errors: invalid_argument when they are not one.
+  static Result<RouteTable> parse(std::span<const uint8_t> bytes);
+
+  // The handle that serves `name` at `version` (decimal text; empty = default).
+  // Errors: model_not_found, model_not_ready, invalid_argument (version is no number).
+  Result<uint32_t> find(std::string_view name, std::string_view version) const;
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(std::string_view text) const {
+      return std::hash<std::string_view>{}(text);
+    }
+  };
+  std::unordered_map<std::string, ModelRoute, Hash, std::equal_to<>> models_;
+};
+
+}  // namespace serval

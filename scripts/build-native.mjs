@@ -1,0 +1,58 @@
+// Builds the addon to build/Release/serval.node. cmake-js configures build/addon once
+// (CMakeLists.txt is the only build description); after that this is `cmake --build`, which
+// compiles what changed. Called by make, by npm (`build:native`, `install`) and by binding.gyp.
+// Build time only.
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { availableParallelism, totalmem } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const work = join(root, 'build', 'addon');
+const output = join(root, 'build', 'Release');
+const BYTES_PER_COMPILER = 1.5 * 2 ** 30;
+
+// Compilers to run at once: one per core, fewer where memory is short.
+export function compileJobs() {
+  const byMemory = Math.floor(totalmem() / BYTES_PER_COMPILER);
+  return Math.max(1, Math.min(availableParallelism(), byMemory));
+}
+
+// Environment of a CMake run: jobs, and ccache where there is one.
+export function cmakeEnvironment() {
+  const env = { CMAKE_BUILD_PARALLEL_LEVEL: String(compileJobs()), ...process.env };
+  const ccache = spawnSync('ccache', ['--version'], { stdio: 'ignore' });
+  if (ccache.status === 0) env.CMAKE_CXX_COMPILER_LAUNCHER ??= 'ccache';
+  return env;
+}
+
+// Removes a build folder that was configured for other sources (a copied checkout): CMake refuses
+// it.
+export function dropForeignCache(folder) {
+  const cache = join(folder, 'CMakeCache.txt');
+  if (!existsSync(cache)) return;
+  const home = /^CMAKE_HOME_DIRECTORY:INTERNAL=(.*)$/m.exec(readFileSync(cache, 'utf8'))?.[1];
+  if (home !== root) rmSync(folder, { recursive: true, force: true });
+}
+
+// Runs a command in the checkout; false when it fails.
+export function run(command, args, env = process.env) {
+  return spawnSync(command, args, { cwd: root, stdio: 'inherit', env }).status === 0;
+}
+
+function buildAddon() {
+  dropForeignCache(work);
+  mkdirSync(output, { recursive: true });
+  const env = cmakeEnvironment();
+  if (existsSync(join(work, 'CMakeCache.txt'))) return run('cmake', ['--build', work], env);
+  const cmakeJs = join(root, 'node_modules', 'cmake-js', 'bin', 'cmake-js');
+  if (!existsSync(cmakeJs)) {
+    process.stderr.write('build-native: no cmake-js: run `npm ci` first, with devDependencies\n');
+    return false;
+  }
+  const option = `--CDCMAKE_LIBRARY_OUTPUT_DIRECTORY=${output}`;
+  return run(process.execPath, [cmakeJs, 'compile', '--out', work, option], env);
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) process.exit(buildAddon() ? 0 : 1);

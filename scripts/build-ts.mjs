@@ -1,0 +1,26 @@
+// Compiles ts/ to dist/ and removes from dist what no longer has a source. Build time only.
+import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { run } from './build-native.mjs';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const dist = join(root, 'dist');
+
+function removeOrphans() {
+  if (!existsSync(dist)) return;
+  for (const entry of readdirSync(dist, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath ?? entry.path, entry.name);
+    if (!entry.isFile() || !path.endsWith('.js')) continue;
+    const source = join(root, 'ts', relative(dist, path)).replace(/\.js$/, '.ts');
+    if (!existsSync(source)) rmSync(path);
+  }
+}
+
+const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
+if (!existsSync(tsc)) {
+  process.stderr.write('build-ts: no typescript: run `npm ci` first, with devDependencies\n');
+  process.exit(1);
+}
+if (!run(process.execPath, [tsc, '-p', 'tsconfig.json'])) process.exit(1);
+removeOrphans();

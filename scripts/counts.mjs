@@ -1,0 +1,50 @@
+// What every suite reports: passed, failed, and the names of what was skipped. Test time only.
+
+export function noCounts() {
+  return { passed: 0, failed: 0, skipped: [] };
+}
+
+// Adds `more` to `total` in place.
+export function addCounts(total, more) {
+  total.passed += more.passed;
+  total.failed += more.failed;
+  total.skipped.push(...more.skipped);
+}
+
+export function summaryLine(counts) {
+  return `${counts.passed} passed, ${counts.failed} failed, ${counts.skipped.length} skipped`;
+}
+
+// Nothing is skipped quietly: one line each.
+export function printSkipped(counts) {
+  for (const name of counts.skipped) process.stdout.write(`SKIPPED ${name}\n`);
+}
+
+export function seconds(ms) {
+  return `${(ms / 1000).toFixed(1)} s`;
+}
+
+// The last "N passed, N failed, N skipped" of a suite's output, with the names of its SKIPPED
+// lines; undefined when there is none.
+export function parseSummary(output) {
+  const lines = [...output.matchAll(/^(\d+) passed, (\d+) failed, (\d+) skipped$/gm)];
+  const last = lines.at(-1);
+  if (last === undefined) return undefined;
+  const skipped = [...output.matchAll(/^SKIPPED (.*)$/gm)].map((match) => match[1]);
+  while (skipped.length < Number(last[3])) skipped.push('unnamed');
+  skipped.length = Number(last[3]);
+  return { passed: Number(last[1]), failed: Number(last[2]), skipped };
+}
+
+// Counts of node's test runner, from its TAP output (v20 to v24 write the same).
+export function parseTap(tap) {
+  const count = (name) => Number(new RegExp(`^# ${name} (\\d+)$`, 'm').exec(tap)?.[1] ?? NaN);
+  const counts = noCounts();
+  counts.passed = count('pass');
+  counts.failed = count('fail') + count('cancelled');
+  if (Number.isNaN(counts.passed + counts.failed)) return undefined;
+  for (const match of tap.matchAll(/^\s*ok \d+ - (.*?) # (SKIP|TO.O)(.*)$/gm)) {
+    counts.skipped.push(`${match[1]}:${match[3] === '' ? ' no reason given' : match[3]}`);
+  }
+  return counts;
+}

@@ -1,0 +1,141 @@
+#!/usr/bin/env bash
+# Checks that the tools outside npm are there, by group: build, test, bench. What is missing is
+# named with its Debian package; root on a machine with apt gets it installed, anyone else gets the
+# exact command and exit status 1. Node itself is never installed: Debian 12's is too old.
+# Usage: scripts/ensure-tools.sh GROUP...     SERVAL_APT=never only names what is missing.
+set -euo pipefail
+
+node_major_min=20
+gcc_major_min=10
+clang_major_min=14
+read -ra cxx <<<"${CXX:-c++}"
+missing_packages=()
+missing_lines=()
+scratch="$(mktemp -d)"
+trap 'rm -rf "$scratch"' EXIT
+
+# need PACKAGE "what for" COMMAND...: runs COMMAND; a failure notes PACKAGE as missing.
+need() {
+  local package="$1" purpose="$2"
+  shift 2
+  "$@" >/dev/null 2>&1 && return 0
+  missing_packages+=("$package")
+  missing_lines+=("  $package: $purpose")
+}
+
+has() { command -v "$1"; }
+
+has_header() { echo "#include <$1>" | "${cxx[@]}" -std=c++20 -x c++ -E - ; }
+
+# A compiler that is new enough: GCC 10 or Clang 14 (both speak the C++20 that we use).
+has_cxx20() {
+  local version
+  version="$("${cxx[@]}" -dumpversion)" || return 1
+  if "${cxx[@]}" --version | grep -qi clang; then
+    [ "${version%%.*}" -ge "$clang_major_min" ]
+  else
+    [ "${version%%.*}" -ge "$gcc_major_min" ]
+  fi
+}
+
+has_python() { python3 -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))'; }
+
+has_cmake() {
+  local version
+  version="$(cmake --version | sed -n 's/^cmake version //p')" || return 1
+  [ "$(printf '3.20\n%s\n' "$version" | sort -V | head -1)" = 3.20 ]
+}
+
+# The fuzzers need clang's own runtime library beside the compiler.
+has_libfuzzer() {
+  echo 'extern "C" int LLVMFuzzerTestOneInput(const unsigned char*, unsigned long) { return 0; }' |
+    clang++-14 -fsanitize=fuzzer,address -x c++ - -o "$scratch/fuzzer"
+}
+
+check_node() {
+  if ! has node >/dev/null || ! has npm >/dev/null; then
+    echo "serval: Node.js $node_major_min or newer with npm is missing: https://nodejs.org" >&2
+    exit 1
+  fi
+  local version
+  version="$(node --version)"
+  version="${version#v}"
+  if [ "${version%%.*}" -lt "$node_major_min" ]; then
+    echo "serval: Node.js $version is too old, $node_major_min is needed: https://nodejs.org" >&2
+    exit 1
+  fi
+}
+
+check_group() {
+  case "$1" in
+    build)
+      check_node
+      need g++ "C++20: ${cxx[*]} must be GCC $gcc_major_min or Clang $clang_major_min" has_cxx20
+      need cmake "the native build, 3.20 or newer" has_cmake
+      need make "the native build" has make
+      need libflatbuffers-dev "headers of what both languages share" \
+        has_header flatbuffers/flatbuffers.h
+      ;;
+    test)
+      need libgtest-dev "GoogleTest, for the native tests" has_header gtest/gtest.h
+      need python3-venv "Python 3.10 or newer, for the official clients in test/e2e" has_python
+      need curl "test/e2e" has curl
+      need flatbuffers-compiler "flatc, to check that generated code is fresh" has flatc
+      need clang-14 "the fuzz targets" has clang++-14
+      need llvm-14 "readable stacks in sanitizer reports" has llvm-symbolizer-14
+      need libclang-rt-14-dev "libFuzzer and sanitizer runtimes" has_libfuzzer
+      ;;
+    bench)
+      need wrk "HTTP load" has wrk
+      need nghttp2-client "gRPC load (h2load)" has h2load
+      ;;
+    *)
+      echo "ensure-tools: unknown group '$1'; expected build, test or bench" >&2
+      exit 2
+      ;;
+  esac
+}
+
+check_all() {
+  missing_packages=()
+  missing_lines=()
+  local group
+  for group in "$@"; do check_group "$group"; done
+}
+
+[ $# -gt 0 ] || { echo "usage: ensure-tools.sh GROUP... (build, test, bench)" >&2; exit 2; }
+check_all "$@"
+[ ${#missing_packages[@]} -gt 0 ] || exit 0
+
+echo "serval: these packages are missing:" >&2
+printf '%s\n' "${missing_lines[@]}" >&2
+install="apt-get install -y --no-install-recommends ${missing_packages[*]}"
+if [ "$(id -u)" -ne 0 ] || ! has apt-get >/dev/null || [ "${SERVAL_APT:-}" = never ]; then
+  if has apt-get >/dev/null; then
+    [ "$(id -u)" -eq 0 ] || install="sudo $install"
+    echo "serval: install them with:  $install" >&2
+  else
+    echo "serval: the names are Debian's; install the like with this system's package tool" >&2
+  fi
+  exit 1
+fi
+
+echo "serval: running $install" >&2
+export DEBIAN_FRONTEND=noninteractive
+apt_options=(-qq -o Acquire::Retries=3 -o DPkg::Lock::Timeout=120)
+log="$scratch/apt.log"
+# A package index that cannot be read (a third-party source, say) need not stop the installation.
+apt-get "${apt_options[@]}" update >"$log" 2>&1 || true
+if ! apt-get "${apt_options[@]}" install -y --no-install-recommends "${missing_packages[@]}" \
+  >>"$log" 2>&1; then
+  tail -20 "$log" >&2
+  echo "serval: apt-get could not install them; its last lines are above" >&2
+  exit 1
+fi
+
+check_all "$@"
+if [ ${#missing_packages[@]} -gt 0 ]; then
+  echo "serval: installed, but still not usable:" >&2
+  printf '%s\n' "${missing_lines[@]}" >&2
+  exit 1
+fi

@@ -1,0 +1,78 @@
+// Which npm packages run in the shipped program, and the licence texts that travel with them.
+// Build time only.
+import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+// Packages compiled into serval.node; their texts come from node_modules too. FlatBuffers' C++
+// headers come from the system and carry the same licence as the npm package of that name.
+export const nativeLicences = [
+  '@nozbe/simdjson', 'protozero', 'node-addon-api', 'node-api-headers',
+];
+
+// onnxruntime-node ships no licence file.
+const ONNX_RUNTIME_LICENCE = `MIT License
+
+Copyright (c) Microsoft Corporation
+
+Permission is hereby granted, free of charge, to any person obtaining a copy
+of this software and associated documentation files (the "Software"), to deal
+in the Software without restriction, including without limitation the rights
+to use, copy, modify, merge, publish, distribute, sublicense, and/or sell
+copies of the Software, and to permit persons to whom the Software is
+furnished to do so, subject to the following conditions:
+
+The above copyright notice and this permission notice shall be included in all
+copies or substantial portions of the Software.
+
+THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR
+IMPLIED, INCLUDING BUT NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY,
+FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE
+AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER
+LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM,
+OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE
+SOFTWARE.
+
+ONNX Runtime itself contains third-party code, listed in the file
+ThirdPartyNotices.txt of its source repository, github.com/microsoft/onnxruntime.
+`;
+
+// Names of the packages that `roots` need at run time, themselves included, sorted. `leaves` are
+// taken without what they need in turn. `lock` is package-lock.json's `packages`. Throws when the
+// tree is not flat: a nested copy would be left behind.
+export function runtimeClosure(lock, roots, leaves = []) {
+  const found = new Set();
+  const queue = [...roots];
+  while (queue.length > 0) {
+    const name = queue.pop();
+    if (found.has(name)) continue;
+    const entry = lock[`node_modules/${name}`];
+    if (entry === undefined) throw new Error(`package: ${name} is not in package-lock.json`);
+    found.add(name);
+    if (!leaves.includes(name)) queue.push(...Object.keys(entry.dependencies ?? {}));
+  }
+  const nested = Object.keys(lock).find((path) =>
+    [...found].some((name) => path.startsWith(`node_modules/${name}/node_modules/`)));
+  if (nested !== undefined) throw new Error(`package: nested package ${nested} is not supported`);
+  return [...found].sort();
+}
+
+function licenceText(modules, name) {
+  if (name === 'onnxruntime-node') return ONNX_RUNTIME_LICENCE;
+  const folder = join(modules, name);
+  const files = readdirSync(folder).filter((file) => /^(licen[cs]e|copying|notice)/i.test(file));
+  if (files.length === 0) throw new Error(`package: ${name} has no licence file`);
+  return files.sort().map((file) => readFileSync(join(folder, file), 'utf8').trim()).join('\n\n');
+}
+
+// One file with every package's name, version, licence name and text.
+export function writeLicences(path, modules, names) {
+  const parts = names.map((name) => {
+    const manifest = join(modules, name, 'package.json');
+    if (!existsSync(manifest)) throw new Error(`package: ${name} is not in node_modules`);
+    const { version, license } = JSON.parse(readFileSync(manifest, 'utf8'));
+    const title = `${name} ${version} (${license ?? 'see below'})`;
+    const rule = '='.repeat(80);
+    return `${rule}\n${title}\n${rule}\n\n${licenceText(modules, name).trim()}\n`;
+  });
+  writeFileSync(path, `Software that is part of this package.\n\n${parts.join('\n')}`);
+}

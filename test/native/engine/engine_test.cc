@@ -1,0 +1,140 @@
+// Loading, unloading and the table that listeners read.
+#include <thread>
+
+#include "engine/engine_fixture.h"
+#include "engine/spec_codec.h"
+
+namespace serval::test {
+namespace {
+
+constexpr std::string_view kV1Body = R"({"instances":[1,2]})";
+
+TEST_F(EngineTest, LoadAnswersTheSignature) {
+  const uint32_t handle = load(null_spec("m", "echo", ExecMode::Inline));
+  EXPECT_EQ(handle, 1u);
+  EXPECT_EQ(load(null_spec("n", "echo", ExecMode::Inline)), 2u) << "handles are not reused";
+  EXPECT_EQ(unload(handle), ErrorCode::Ok);
+  EXPECT_EQ(load(null_spec("m", "echo", ExecMode::Inline)), 3u);
+}
+
+TEST_F(EngineTest, FailedLoadSaysWhy) {
+  ModelSpec spec = null_spec("m", "echo", ExecMode::Inline);
+  spec.backend = "nonsense";
+  const Result<uint32_t> ticket = listener_->open_control();
+  engine_->load(spec, *listener_->control_request(ticket.value()), listener_);
+  Request* request = next();
+  EXPECT_EQ(request->code, ErrorCode::InvalidArgument);
+  EXPECT_NE(text(*request).find("unknown backend 'nonsense'"), std::string::npos);
+  listener_->release(*request);
+}
+
+TEST_F(EngineTest, UnloadOfNothingIsAnError) {
+  EXPECT_EQ(unload(12), ErrorCode::ModelNotFound);
+}
+
+TEST_F(EngineTest, UnloadWaitsForTheRequestInFlight) {
+  ModelSpec spec = null_spec("m", "delay", ExecMode::Queued);
+  spec.null_delay_us = 20'000;
+  const uint32_t handle = load(spec);
+  const Answer answer = listener_->infer(Protocol::V1Predict, handle, bytes_of(kV1Body), -1);
+  ASSERT_TRUE(answer.pending);
+  const Result<uint32_t> ticket = listener_->open_control();
+  engine_->unload(handle, *listener_->control_request(ticket.value()), listener_);
+  Request* first = next();
+  EXPECT_EQ(listener_->ticket_of(*first), answer.ticket);
+  EXPECT_EQ(first->code, ErrorCode::Ok);
+  listener_->release(*first);
+  Request* second = next();
+  EXPECT_EQ(listener_->ticket_of(*second), ticket.value());
+  EXPECT_EQ(second->code, ErrorCode::Ok);
+  listener_->release(*second);
+  EXPECT_EQ(listener_->infer(Protocol::V1Predict, handle, bytes_of(kV1Body), -1).code,
+            ErrorCode::ModelNotReady);
+}
+
+// Several listeners, several models, loads and unloads meanwhile: for the thread sanitizer above all.
+TEST_F(EngineTest, ListenersWorkWhileModelsChange) {
+  const uint32_t handle = load(null_spec("m", "echo", ExecMode::Queued));
+  constexpr int kThreads = 3;
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong{0};
+  for (int i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&] {
+      TestHooks hooks;
+      auto listener = std::make_shared<Listener>(engine_, Limits{}, &hooks);
+      engine_->add_listener(listener);
+      for (int round = 0; round < 100; ++round) {
+        const Answer answer =
+            listener->infer(Protocol::V1Predict, handle, bytes_of(kV1Body), -1);
+        if (!answer.pending) ++wrong;
+        std::array<Request*, 4> done{};
+        size_t count = 0;
+        while (answer.pending && (count = listener->take_completed(done)) == 0) {
+          if (!hooks.wait()) break;
+        }
+        for (size_t at = 0; at < count; ++at) {
+          if (done[at]->code != ErrorCode::Ok) ++wrong;
+          listener->release(*done[at]);
+        }
+      }
+      engine_->remove_listener(listener.get());
+      listener->close();
+    });
+  }
+  for (int round = 0; round < 20; ++round) {
+    const uint32_t other = load(null_spec("n", "echo", ExecMode::Inline));
+    EXPECT_EQ(unload(other), ErrorCode::Ok);
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong.load(), 0);
+}
+
+TEST(SpecCodec, RefusesBytesThatAreNoTable) {
+  EXPECT_FALSE(parse_model_spec({}).ok());
+  const std::array<uint8_t, 5> junk = {255, 255, 255, 255, 255};
+  EXPECT_FALSE(parse_model_spec(junk).ok());
+  EXPECT_FALSE(RouteTable::parse(junk).ok());
+}
+
+TEST(InlinePolicy, EntersBelowAndLeavesAboveTheLimit) {
+  InlinePolicy policy(ExecMode::Auto, 100);
+  for (int i = 0; i < 7; ++i) {
+    policy.record(Protocol::V2Rest, 50, 10'000);
+    EXPECT_FALSE(policy.run_inline(Protocol::V2Rest, 50));
+  }
+  policy.record(Protocol::V2Rest, 50, 10'000);
+  EXPECT_TRUE(policy.run_inline(Protocol::V2Rest, 50));
+  EXPECT_TRUE(policy.run_inline(Protocol::V2Rest, 63)) << "same power of two";
+  EXPECT_FALSE(policy.run_inline(Protocol::V2Rest, 64)) << "another size is measured anew";
+  EXPECT_FALSE(policy.run_inline(Protocol::V2Grpc, 50)) << "another protocol too";
+  // Between 75 and 100 us nothing changes: hysteresis.
+  for (int i = 0; i < 100; ++i) policy.record(Protocol::V2Rest, 50, 90'000);
+  EXPECT_TRUE(policy.run_inline(Protocol::V2Rest, 50));
+  for (int i = 0; i < 100; ++i) policy.record(Protocol::V2Rest, 50, 120'000);
+  EXPECT_FALSE(policy.run_inline(Protocol::V2Rest, 50));
+  for (int i = 0; i < 100; ++i) policy.record(Protocol::V2Rest, 50, 90'000);
+  EXPECT_FALSE(policy.run_inline(Protocol::V2Rest, 50)) << "not back before 75 us";
+}
+
+TEST(InlinePolicy, SettingsOverrideTheMeasure) {
+  InlinePolicy always(ExecMode::Inline, 1);
+  InlinePolicy never(ExecMode::Queued, 1'000'000);
+  EXPECT_TRUE(always.run_inline(Protocol::V1Predict, 1u << 30));
+  EXPECT_FALSE(never.run_inline(Protocol::V1Predict, 1));
+}
+
+TEST(RequestQueue, IsBoundedAndCloses) {
+  RequestQueue queue(1);
+  Request first, second;
+  EXPECT_EQ(queue.push(&first), RequestQueue::Push::Taken);
+  EXPECT_EQ(queue.push(&second), RequestQueue::Push::Full);
+  EXPECT_TRUE(queue.remove(&first));
+  EXPECT_FALSE(queue.remove(&first));
+  EXPECT_EQ(queue.push(&second), RequestQueue::Push::Taken);
+  EXPECT_EQ(queue.close().size(), 1u);
+  EXPECT_EQ(queue.push(&first), RequestQueue::Push::Closed);
+  EXPECT_EQ(queue.pop(), nullptr);
+}
+
+}  // namespace
+}  // namespace serval::test

@@ -1,0 +1,223 @@
+// The listener in every state: inline and queued answers, bodies in pieces, cancelling, limits,
+// unloading under a request, closing.
+#include "engine/engine_fixture.h"
+
+namespace serval::test {
+namespace {
+
+constexpr std::string_view kV2Body =
+    R"({"inputs":[{"name":"x","shape":[2],"datatype":"FP32","data":[1,2.5]}]})";
+
+TEST_F(EngineTest, AnswersInlineInSlotZero) {
+  const uint32_t handle = load(null_spec("m", "echo", ExecMode::Inline));
+  const Answer answer = listener_->infer(Protocol::V2Rest, handle, bytes_of(kV2Body), -1);
+  EXPECT_FALSE(answer.pending);
+  EXPECT_EQ(answer.code, ErrorCode::Ok) << inline_text();
+  EXPECT_NE(inline_text().find(R"("data":[1.0,2.5])"), std::string::npos) << inline_text();
+  EXPECT_EQ(listener_->tickets_open(), 0u);
+}
+
+TEST_F(EngineTest, AnswersQueuedByCompletion) {
+  const uint32_t handle = load(null_spec("m", "echo", ExecMode::Queued));
+  const Answer answer = listener_->infer(Protocol::V2Rest, handle, bytes_of(kV2Body), -1);
+  ASSERT_TRUE(answer.pending);
+  EXPECT_EQ(listener_->tickets_open(), 1u);
+  Request* done = next();
+  ASSERT_NE(done, nullptr);
+  EXPECT_EQ(listener_->ticket_of(*done), answer.ticket);
+  EXPECT_EQ(done->code, ErrorCode::Ok);
+  EXPECT_NE(text(*done).find(R"("data":[1.0,2.5])"), std::string::npos);
+  listener_->release(*done);
+  EXPECT_EQ(listener_->tickets_open(), 0u);
+}
+
+TEST_F(EngineTest, AutoGoesInlineAfterMeasuring) {
+  const uint32_t handle = load(null_spec("m", "echo", ExecMode::Auto));
+  bool inlined = false;
+  for (int i = 0; i < 200 && !inlined; ++i) {
+    const Answer answer = listener_->infer(Protocol::V2Rest, handle, bytes_of(kV2Body), -1);
+    inlined = !answer.pending;
+    if (answer.pending) listener_->release(*next());
+  }
+  EXPECT_TRUE(inlined);
+}
+
+TEST_F(EngineTest, BodyInPiecesIsPlacedForItsFirstTensor) {
+  const uint32_t handle = load(null_spec("m", "echo", ExecMode::Inline));
+  const std::string json =
+      R"({"inputs":[{"name":"x","shape":[2],"datatype":"FP32","parameters":{"binary_data_size":8}}]})";
+  const Result<uint32_t> ticket = listener_->open_body(json.size() + 8, json.size());
+  ASSERT_TRUE(ticket.ok());
+  const std::string body = json + raw_of<float>({3.0f, 4.0f});
+  for (const char& byte : body) {
+    ASSERT_TRUE(listener_->append_body(ticket.value(), bytes_of({&byte, 1})).ok());
+  }
+  Request* request = listener_->control_request(ticket.value());
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(request->body.data() + json.size()) % 64, 0u);
+  const Answer answer = listener_->infer_body(ticket.value(), Protocol::V2Rest, handle,
+                                              static_cast<int64_t>(json.size()));
+  EXPECT_EQ(answer.code, ErrorCode::Ok) << inline_text();
+  EXPECT_NE(inline_text().find("[3.0,4.0]"), std::string::npos) << inline_text();
+  EXPECT_EQ(listener_->tickets_open(), 0u);
+}
+
+TEST_F(EngineTest, RefusesBodiesOverTheLimit) {
+  Limits limits;
+  limits.body_bytes_max = 10;
+  listener_ = make_listener(limits);
+  EXPECT_EQ(listener_->open_body(11, 0).error().code, ErrorCode::BodyTooLarge);
+  const Result<uint32_t> ticket = listener_->open_body(0, 0);
+  EXPECT_TRUE(listener_->append_body(ticket.value(), bytes_of("0123456789")).ok());
+  const Status over = listener_->append_body(ticket.value(), bytes_of("x"));
+  ASSERT_FALSE(over.ok());
+  EXPECT_EQ(over.error().code, ErrorCode::BodyTooLarge);
+  EXPECT_TRUE(listener_->cancel(ticket.value()));
+  const Answer whole = listener_->infer(Protocol::V1Predict, 0, bytes_of("01234567890"), -1);
+  EXPECT_EQ(whole.code, ErrorCode::BodyTooLarge);
+}
+
+TEST_F(EngineTest, UnknownModelIsFoundAfterTheBodyInV1) {
+  const Answer bad = listener_->infer(Protocol::V1Predict, 0, bytes_of("{"), -1);
+  EXPECT_EQ(bad.code, ErrorCode::MalformedBody);
+  const Answer good = listener_->infer(Protocol::V1Predict, 0, bytes_of(R"({"instances":[1]})"), -1);
+  EXPECT_EQ(good.code, ErrorCode::ModelNotFound);
+  const Answer v2 = listener_->infer(Protocol::V2Rest, 0, bytes_of("{"), -1);
+  EXPECT_EQ(v2.code, ErrorCode::ModelNotFound);
+}
+
+TEST_F(EngineTest, StaleHandleIsNotReady) {
+  const Answer answer = listener_->infer(Protocol::V2Rest, 77, bytes_of(kV2Body), -1);
+  EXPECT_EQ(answer.code, ErrorCode::ModelNotReady);
+}
+
+TEST_F(EngineTest, GrpcMessageIsRoutedByName) {
+  const uint32_t handle = load(null_spec("m", "echo", ExecMode::Inline));
+  route("m", handle);
+  EXPECT_EQ(listener_->infer_message(bytes_of(infer_message("m")), false).code, ErrorCode::Ok);
+  EXPECT_EQ(listener_->infer_message(bytes_of(infer_message("m", "3")), false).code, ErrorCode::Ok);
+  EXPECT_EQ(listener_->infer_message(bytes_of(infer_message("m", "4")), false).code,
+            ErrorCode::ModelNotFound);
+  EXPECT_EQ(listener_->infer_message(bytes_of(infer_message("m", "x")), false).code,
+            ErrorCode::InvalidArgument);
+  EXPECT_EQ(listener_->infer_message(bytes_of(infer_message("n")), false).code,
+            ErrorCode::ModelNotFound);
+  route("m", 0, false, "still loading");
+  EXPECT_EQ(listener_->infer_message(bytes_of(infer_message("m")), false).code,
+            ErrorCode::ModelNotReady);
+  EXPECT_NE(inline_text().find("still loading"), std::string::npos);
+}
+
+TEST_F(EngineTest, StreamErrorsAreReplies) {
+  const Answer answer = listener_->infer_message(bytes_of(infer_message("n", "", "r7")), true);
+  EXPECT_EQ(answer.code, ErrorCode::Ok);
+  EXPECT_NE(inline_text().find("r7"), std::string::npos);
+  EXPECT_NE(inline_text().find("unknown model"), std::string::npos);
+}
+
+TEST_F(EngineTest, QueuedGrpcMessageIsPinnedUntilReleased) {
+  const uint32_t handle = load(null_spec("m", "echo", ExecMode::Queued));
+  route("m", handle);
+  const std::string message = infer_message("m");
+  ASSERT_TRUE(listener_->infer_message(bytes_of(message), false).pending);
+  EXPECT_EQ(hooks_.pins, 1);
+  Request* done = next();
+  EXPECT_EQ(done->code, ErrorCode::Ok);
+  listener_->release(*done);
+  EXPECT_EQ(hooks_.pins, 0);
+}
+
+TEST_F(EngineTest, FullQueueAnswersAtOnce) {
+  ModelSpec spec = null_spec("m", "delay", ExecMode::Queued);
+  spec.null_delay_us = 60'000'000;
+  spec.queue_requests_max = 1;
+  const uint32_t handle = load(spec);
+  std::vector<uint32_t> tickets;
+  Answer answer;
+  for (int i = 0; i < 3; ++i) {
+    answer = listener_->infer(Protocol::V2Rest, handle, bytes_of(kV2Body), -1);
+    if (answer.pending) tickets.push_back(answer.ticket);
+  }
+  EXPECT_FALSE(answer.pending);
+  EXPECT_EQ(answer.code, ErrorCode::QueueFull);
+  EXPECT_NE(inline_text().find("limit 1 requests"), std::string::npos) << inline_text();
+  for (uint32_t ticket : tickets) listener_->cancel(ticket);
+}
+
+TEST_F(EngineTest, CancelTakesOutWhatHasNotBegun) {
+  ModelSpec spec = null_spec("m", "delay", ExecMode::Queued);
+  spec.null_delay_us = 60'000'000;
+  const uint32_t handle = load(spec);
+  const Answer running = listener_->infer(Protocol::V2Rest, handle, bytes_of(kV2Body), -1);
+  const Answer waiting = listener_->infer(Protocol::V2Rest, handle, bytes_of(kV2Body), -1);
+  ASSERT_TRUE(running.pending && waiting.pending);
+  EXPECT_TRUE(listener_->cancel(waiting.ticket));
+  EXPECT_TRUE(listener_->cancel(waiting.ticket)) << "a closed ticket is no work";
+  // The first may or may not have been picked up yet; either way it ends as cancelled.
+  if (!listener_->cancel(running.ticket)) {
+    Request* done = next();
+    EXPECT_EQ(done->code, ErrorCode::Cancelled);
+    listener_->release(*done);
+  }
+  EXPECT_EQ(listener_->tickets_open(), 0u);
+}
+
+TEST_F(EngineTest, BackendFailureIsTheRequestsOwn) {
+  const uint32_t handle = load(null_spec("m", "fail", ExecMode::Inline));
+  const Answer answer = listener_->infer(Protocol::V2Rest, handle, bytes_of(kV2Body), -1);
+  EXPECT_EQ(answer.code, ErrorCode::BackendFailed);
+}
+
+TEST_F(EngineTest, ShapeIsCheckedForEveryProtocol) {
+  ModelSpec spec = null_spec("m", "echo", ExecMode::Inline);
+  spec.null_signature.inputs[0].dims = {3};
+  const uint32_t handle = load(spec);
+  route("m", handle);
+  EXPECT_EQ(listener_->infer(Protocol::V2Rest, handle, bytes_of(kV2Body), -1).code,
+            ErrorCode::InvalidArgument);
+  EXPECT_NE(inline_text().find("expected [3], got [2]"), std::string::npos) << inline_text();
+  const Answer v1 =
+      listener_->infer(Protocol::V1Predict, handle, bytes_of(R"({"instances":[1,2]})"), -1);
+  EXPECT_EQ(v1.code, ErrorCode::InvalidArgument);
+  EXPECT_EQ(listener_->infer_message(bytes_of(infer_message("m")), false).code,
+            ErrorCode::InvalidArgument);
+}
+
+TEST_F(EngineTest, TicketsRunOut) {
+  Limits limits;
+  limits.in_flight_max = 2;
+  listener_ = make_listener(limits);
+  const Result<uint32_t> first = listener_->open_body(0, 0);
+  const Result<uint32_t> second = listener_->open_body(0, 0);
+  ASSERT_TRUE(first.ok() && second.ok());
+  EXPECT_EQ(listener_->open_body(0, 0).error().code, ErrorCode::QueueFull);
+  listener_->cancel(first.value());
+  EXPECT_TRUE(listener_->open_body(0, 0).ok());
+}
+
+TEST_F(EngineTest, OldTicketsMeanNothing) {
+  const uint32_t handle = load(null_spec("m", "echo", ExecMode::Inline));
+  const Result<uint32_t> ticket = listener_->open_body(0, 0);
+  listener_->cancel(ticket.value());
+  const Result<uint32_t> other = listener_->open_body(0, 0);
+  EXPECT_NE(ticket.value(), other.value());
+  EXPECT_FALSE(listener_->append_body(ticket.value(), bytes_of("x")).ok());
+  EXPECT_EQ(listener_->infer_body(ticket.value(), Protocol::V2Rest, handle, -1).code,
+            ErrorCode::Internal);
+}
+
+TEST_F(EngineTest, CloseCancelsAndWaits) {
+  ModelSpec spec = null_spec("m", "delay", ExecMode::Queued);
+  spec.null_delay_us = 60'000'000;
+  const uint32_t handle = load(spec);
+  route("m", handle);
+  const std::string message = infer_message("m");
+  for (int i = 0; i < 4; ++i) {
+    ASSERT_TRUE(listener_->infer_message(bytes_of(message), false).pending);
+  }
+  EXPECT_EQ(hooks_.pins, 4);
+  listener_->close();
+  EXPECT_EQ(hooks_.pins, 0);
+}
+
+}  // namespace
+}  // namespace serval::test

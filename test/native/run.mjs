@@ -1,0 +1,168 @@
+// Builds and runs the native tests: plain (release flags, as shipped), with ASan+UBSan and with
+// TSan.
+//   node test/native/run.mjs [plain] [asan] [tsan] [--filter TEXT]    default: all three
+// Every test/native/<area>/<name>_test.cc is one executable; its counts come from GoogleTest's own
+// report, and one that dies without a report counts as one failure. Ends with the plain line
+// "N passed, N failed, N skipped". Test time only.
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { cmakeEnvironment, dropForeignCache, run } from '../../scripts/build-native.mjs';
+import { addCounts, noCounts, printSkipped, seconds, summaryLine } from '../../scripts/counts.mjs';
+import { googleTestCounts } from './google-test.mjs';
+
+const here = dirname(fileURLToPath(import.meta.url));
+const root = dirname(dirname(here));
+const TEST_TIMEOUT_MS = 300_000;
+const SKIPPED_STATUS = 77;
+
+// TSan costs a factor of ten and finds nothing in code without threads, so it gets these areas
+// only.
+const BUILDS = {
+  plain: { sanitize: '', type: 'Release', areas: undefined },
+  asan: { sanitize: 'address,undefined', type: 'RelWithDebInfo', areas: undefined },
+  tsan: { sanitize: 'thread', type: 'RelWithDebInfo', areas: ['engine', 'backend', 'boundary'] },
+};
+
+// The executables that a build has: {area, name} of each test file.
+function testFiles(areas, filter) {
+  const found = [];
+  for (const area of readdirSync(here, { withFileTypes: true })) {
+    if (!area.isDirectory() || (areas !== undefined && !areas.includes(area.name))) continue;
+    for (const file of readdirSync(join(here, area.name)).sort()) {
+      if (!file.endsWith('_test.cc')) continue;
+      const target = `${area.name}_${file.slice(0, -'.cc'.length)}`;
+      if (filter === undefined || target.includes(filter)) found.push(target);
+    }
+  }
+  return found;
+}
+
+function build(folder, { sanitize, type }, targets) {
+  dropForeignCache(folder);
+  const env = cmakeEnvironment();
+  const configure = ['-S', root, '-B', folder, '-DSERVAL_ADDON=OFF', '-DSERVAL_TESTS=ON'];
+  configure.push(`-DSERVAL_SANITIZE=${sanitize}`, `-DCMAKE_BUILD_TYPE=${type}`, '-Wno-dev');
+  configure.push('--log-level=WARNING');
+  if (!run('cmake', configure, env)) return false;
+  return run('cmake', ['--build', folder, '--target', ...targets], env);
+}
+
+function ortLibrary() {
+  const binaries = join(root, 'node_modules', 'onnxruntime-node', 'bin', 'napi-v6', 'linux');
+  return join(binaries, process.arch, 'libonnxruntime.so.1');
+}
+
+// Sanitizer settings: stop at the first report, and keep quiet only about ONNX Runtime's own
+// insides (it is not instrumented; each rule is explained in the file).
+function testEnvironment() {
+  const suppress = (name) => `suppressions=${join(here, name)}`;
+  const symbolizer = ['/usr/bin/llvm-symbolizer-14', '/usr/bin/llvm-symbolizer'].find(existsSync);
+  const symbols = symbolizer === undefined ? '' : `:external_symbolizer_path=${symbolizer}`;
+  return {
+    SERVAL_ORT_LIBRARY: ortLibrary(),
+    SERVAL_ROOT: root,
+    ASAN_OPTIONS: `detect_leaks=1:allocator_may_return_null=1${symbols}`,
+    LSAN_OPTIONS: `print_suppressions=0:${suppress('lsan.supp')}`,
+    UBSAN_OPTIONS: 'print_stacktrace=1:halt_on_error=1',
+    TSAN_OPTIONS: `halt_on_error=1:second_deadlock_stack=1:${suppress('tsan.supp')}${symbols}`,
+    ...process.env,
+  };
+}
+
+// GCC 12's sanitizers cannot map their shadow where the kernel randomises more than 28 bits.
+function withoutRandomisation() {
+  const setting = '/proc/sys/vm/mmap_rnd_bits';
+  let bits = 28;
+  try {
+    bits = Number(readFileSync(setting, 'utf8'));
+  } catch {
+    return [];
+  }
+  if (bits <= 28) return [];
+  const works = spawnSync('setarch', ['-R', 'true'], { stdio: 'ignore' }).status === 0;
+  return works ? ['setarch', '-R'] : [];
+}
+
+function runTest(executable, report, prefix) {
+  rmSync(report, { force: true });
+  const command = [...prefix, executable, '--gtest_brief=1', `--gtest_output=json:${report}`];
+  const result = spawnSync(command[0], command.slice(1), {
+    cwd: root,
+    env: testEnvironment(),
+    encoding: 'utf8',
+    maxBuffer: 64 * 2 ** 20,
+    timeout: TEST_TIMEOUT_MS,
+  });
+  const counts = googleTestCounts(existsSync(report) ? readFileSync(report, 'utf8') : '');
+  const died = result.status !== 0 && counts.failed === 0;
+  if (died) counts.failed = 1;
+  if (counts.failed > 0) {
+    process.stdout.write(`${result.stdout ?? ''}${result.stderr ?? ''}`);
+    const reason = result.error?.message ?? result.signal ?? `exit status ${result.status}`;
+    process.stdout.write(`FAILED ${executable.slice(root.length + 1)}: ${reason}\n`);
+  }
+  return counts;
+}
+
+function runBuild(name, filter) {
+  const started = Date.now();
+  const total = noCounts();
+  const folder = join(root, 'build', `native-${name}`);
+  const targets = testFiles(BUILDS[name].areas, filter);
+  if (targets.length === 0) {
+    process.stdout.write(`native ${name}: no test file matches\n`);
+    return { ...total, failed: 1 };
+  }
+  process.stdout.write(`native ${name}: building ${targets.length} test executables\n`);
+  if (!build(folder, BUILDS[name], targets)) {
+    process.stdout.write(`native ${name}: the build failed\n`);
+    return { ...total, failed: 1 };
+  }
+  const built = Date.now();
+  const prefix = name === 'plain' ? [] : withoutRandomisation();
+  const reports = join(folder, 'reports');
+  mkdirSync(reports, { recursive: true });
+  for (const target of targets) {
+    addCounts(total, runTest(join(folder, target), join(reports, `${target}.json`), prefix));
+  }
+  const times = `built in ${seconds(built - started)}, ran in ${seconds(Date.now() - built)}`;
+  process.stdout.write(`native ${name}: ${summaryLine(total)} (${times})\n`);
+  return total;
+}
+
+// Our declarations of ONNX Runtime's C ABI against the published header, where one can be had.
+function compareOrtHeader() {
+  const script = join(here, 'support', 'compare_ort_header.mjs');
+  if (!existsSync(script)) return noCounts();
+  const fetched = spawnSync(join(root, 'scripts', 'fetch-ort-header.sh'), { encoding: 'utf8' });
+  process.stderr.write(fetched.stderr ?? '');
+  const header = fetched.status === 0 ? fetched.stdout.trim() : '';
+  const args = header === '' ? [script] : [script, header];
+  const env = { ...process.env, SERVAL_ORT_HEADER: header };
+  const { status } = spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit', env });
+  if (status === 0) return { ...noCounts(), passed: 1 };
+  if (status !== SKIPPED_STATUS) return { ...noCounts(), failed: 1 };
+  return { ...noCounts(), skipped: ['compare_ort_header: no onnxruntime_c_api.h to compare with'] };
+}
+
+function main(args) {
+  const filterAt = args.indexOf('--filter');
+  const filter = filterAt < 0 ? undefined : args[filterAt + 1];
+  const named = filterAt < 0 ? args : args.toSpliced(filterAt, 2);
+  const unknown = named.find((name) => BUILDS[name] === undefined);
+  if (unknown !== undefined) {
+    process.stderr.write(`run.mjs: unknown build '${unknown}'; expected plain, asan or tsan\n`);
+    return 2;
+  }
+  const total = noCounts();
+  const names = named.length > 0 ? named : Object.keys(BUILDS);
+  for (const name of names) addCounts(total, runBuild(name, filter));
+  if (names.includes('plain') && filter === undefined) addCounts(total, compareOrtHeader());
+  printSkipped(total);
+  process.stdout.write(`${summaryLine(total)}\n`);
+  return total.failed === 0 ? 0 : 1;
+}
+
+process.exit(main(process.argv.slice(2)));

@@ -1,0 +1,238 @@
+// The rules of a ModelInferRequest against a signature, one by one, on wire_plain.h's objects; and the
+// comparison of the real codec with it. Used by unit tests and by the fuzz target.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "codec/wire_v2.h"
+#include "support/wire_plain.h"
+
+namespace serval::test {
+
+struct PlainDecoded {
+  struct Tensor {
+    DType dtype = DType::Invalid;
+    std::vector<int64_t> shape;
+    std::string data;                  // fixed-size dtypes
+    std::vector<std::string> strings;  // Bytes
+  };
+  ErrorCode code = ErrorCode::Ok;
+  std::string id;
+  std::vector<Tensor> inputs;
+  std::vector<uint32_t> outputs;
+};
+
+// Product of the dims, 0 where one is 0; unset past 2^62.
+inline std::optional<uint64_t> plain_elements(const std::vector<int64_t>& shape) {
+  if (std::count(shape.begin(), shape.end(), 0) > 0) return 0;
+  long double count = 1;
+  for (int64_t dim : shape) count *= static_cast<long double>(dim);
+  if (count > 0x1p62L) return std::nullopt;
+  return static_cast<uint64_t>(count);
+}
+
+struct PlainRange {
+  DType dtype;
+  uint32_t field;
+  long double low, high;
+};
+
+inline constexpr std::array<PlainRange, 11> kPlainRanges = {{
+    {DType::Bool, 1, 0, 1},
+    {DType::Int8, 2, -128, 127},
+    {DType::Int16, 2, -32768, 32767},
+    {DType::Int32, 2, -2147483648.0L, 2147483647.0L},
+    {DType::Int64, 3, -0x1p63L, 0x1p63L - 1},
+    {DType::Uint8, 4, 0, 255},
+    {DType::Uint16, 4, 0, 65535},
+    {DType::Uint32, 4, 0, 4294967295.0L},
+    {DType::Uint64, 5, 0, 0x1p64L - 1},
+    {DType::Fp32, 6, 0, 0},
+    {DType::Fp64, 7, 0, 0},
+}};
+
+inline bool plain_typed(const PlainTensor& input, DType dtype, uint64_t elements,
+                        PlainDecoded::Tensor& out) {
+  const auto range = std::find_if(kPlainRanges.begin(), kPlainRanges.end(),
+                                  [&](const PlainRange& r) { return r.dtype == dtype; });
+  const bool is_bytes = dtype == DType::Bytes;
+  if (range == kPlainRanges.end() && !is_bytes) return false;  // FP16, BF16: raw only
+  if (!is_bytes && !input.strings.empty()) return false;
+  for (const auto& [field, values] : input.numbers) {
+    if (!values.empty() && (is_bytes || field != range->field)) return false;
+  }
+  if (is_bytes) {
+    out.strings = input.strings;
+    return input.strings.size() == elements;
+  }
+  const auto values = input.numbers.find(range->field);
+  if (values == input.numbers.end()) return elements == 0;
+  if (values->second.size() != elements) return false;
+  const bool is_signed = range->low < 0;
+  for (uint64_t value : values->second) {
+    const long double number = is_signed ? static_cast<long double>(static_cast<int64_t>(value))
+                                         : static_cast<long double>(value);
+    if (range->field < 6 && (number < range->low || number > range->high)) return false;
+    out.data.append(reinterpret_cast<const char*>(&value), dtype_bytes(dtype));
+  }
+  return true;
+}
+
+inline bool plain_raw(const std::string& raw, DType dtype, uint64_t elements,
+                      PlainDecoded::Tensor& out) {
+  if (dtype == DType::Bool && raw.find_first_not_of(std::string("\0\1", 2)) != raw.npos) return false;
+  if (dtype != DType::Bytes) {
+    out.data = raw;
+    return static_cast<long double>(elements) * dtype_bytes(dtype) == raw.size();
+  }
+  size_t at = 0;
+  while (at < raw.size()) {
+    if (out.strings.size() == elements || raw.size() - at < 4) return false;
+    uint32_t length = 0;
+    std::memcpy(&length, raw.data() + at, 4);
+    at += 4;
+    if (length > raw.size() - at) return false;
+    out.strings.push_back(raw.substr(at, length));
+    at += length;
+  }
+  return out.strings.size() == elements;
+}
+
+inline bool plain_input(const PlainMessage& message, size_t i, const Signature& signature,
+                        PlainDecoded& out) {
+  const PlainTensor& input = message.inputs[i];
+  const int index = signature.find_input(input.name);
+  if (index < 0) return false;
+  PlainDecoded::Tensor& tensor = out.inputs[index];
+  if (tensor.dtype != DType::Invalid) return false;
+  tensor.dtype = signature.inputs[index].dtype;
+  tensor.shape = input.shape;
+  if (input.datatype != dtype_name(tensor.dtype)) return false;
+  if (input.shape.size() > kRankMax) return false;
+  for (int64_t dim : input.shape) {
+    if (dim < 0) return false;
+  }
+  const auto elements = plain_elements(input.shape);
+  if (!elements) return false;
+  if (message.raw.empty()) return plain_typed(input, tensor.dtype, *elements, tensor);
+  if (input.has_contents) return false;
+  return plain_raw(message.raw[i], tensor.dtype, *elements, tensor);
+}
+
+// All rules whose breach is InvalidArgument.
+inline bool plain_check(const PlainMessage& message, const Signature& signature,
+                        PlainDecoded& out) {
+  if (!message.raw.empty() && message.raw.size() != message.inputs.size()) return false;
+  if (message.inputs.size() != signature.inputs.size()) return false;
+  out.inputs.resize(signature.inputs.size());
+  for (size_t i = 0; i < message.inputs.size(); ++i) {
+    if (!plain_input(message, i, signature, out)) return false;
+  }
+  for (const PlainTensor& wanted : message.outputs) {
+    const int index = signature.find_output(wanted.name);
+    if (index < 0) return false;
+    if (std::count(out.outputs.begin(), out.outputs.end(), static_cast<uint32_t>(index)) > 0) {
+      return false;
+    }
+    out.outputs.push_back(static_cast<uint32_t>(index));
+  }
+  for (uint32_t i = 0; message.outputs.empty() && i < signature.outputs.size(); ++i) {
+    out.outputs.push_back(i);
+  }
+  return true;
+}
+
+inline PlainDecoded plain_decode_wire_v2(std::string_view bytes, const Signature& signature) {
+  PlainDecoded out;
+  const auto message = plain_message(bytes, false);
+  if (!message) {
+    out.code = ErrorCode::MalformedBody;
+    return out;
+  }
+  const auto refuses = [](const PlainTensor& tensor) {
+    const auto& keys = tensor.parameter_keys;
+    return std::count(keys.begin(), keys.end(), "classification") > 0 ||
+           std::count(keys.begin(), keys.end(), "shared_memory_region") > 0;
+  };
+  out.id = message->id;
+  if (std::any_of(message->inputs.begin(), message->inputs.end(), refuses) ||
+      std::any_of(message->outputs.begin(), message->outputs.end(), refuses)) {
+    out.code = ErrorCode::Unimplemented;
+  } else if (out.id.size() > kIdBytesMax || !plain_check(*message, signature, out)) {
+    out.code = ErrorCode::InvalidArgument;
+  }
+  return out;
+}
+
+inline bool same_tensor(const TensorView& got, const PlainDecoded::Tensor& expected) {
+  const std::vector<int64_t> dims(got.shape.dims().begin(), got.shape.dims().end());
+  if (got.dtype != expected.dtype || dims != expected.shape) return false;
+  if (got.dtype == DType::Bytes) {
+    return std::equal(got.strings.begin(), got.strings.end(), expected.strings.begin(),
+                      expected.strings.end());
+  }
+  return std::string_view(reinterpret_cast<const char*>(got.data), got.bytes) == expected.data;
+}
+
+// What is wrong with the response that echoes `decoded`'s inputs; empty when nothing is.
+inline std::string check_echo(const Signature& signature, const DecodedRequest& decoded) {
+  std::vector<TensorView> outputs;
+  for (const RequestedOutput& output : decoded.outputs) {
+    outputs.push_back(decoded.inputs[output.index]);
+  }
+  ByteBuffer buffer;
+  const AnswerModel model{"model", "7"};
+  const Status status = encode_wire_v2(model, signature, decoded, outputs, false, Limits(), buffer);
+  if (!status.ok()) return "encode failed: " + status.error().message;
+  const auto text = std::string_view(reinterpret_cast<const char*>(buffer.data()), buffer.size());
+  const auto message = plain_message(text, true);
+  if (!message) return "the response is malformed";
+  if (message->model_name != "model" || message->model_version != "7") return "wrong model";
+  if (message->id != decoded.id) return "wrong id";
+  if (message->outputs.size() != outputs.size()) return "wrong number of outputs";
+  if (message->raw.size() != outputs.size()) return "wrong number of raw contents";
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const TensorSpec& spec = signature.outputs[decoded.outputs[i].index];
+    const PlainTensor& got = message->outputs[i];
+    PlainDecoded::Tensor tensor{spec.dtype, got.shape, {}, {}};
+    if (got.name != spec.name || got.datatype != dtype_name(spec.dtype)) return "wrong output";
+    const auto elements = plain_elements(got.shape);
+    if (!elements || !plain_raw(message->raw[i], spec.dtype, *elements, tensor)) return "bad raw";
+    if (!same_tensor(outputs[i], tensor)) return "the tensor changed";
+  }
+  return "";
+}
+
+// Decodes `message` both ways, and echoes it when it is good. Empty when they agree.
+inline std::string compare_wire_v2(std::span<const uint8_t> message, const Signature& signature) {
+  const auto text = std::string_view(reinterpret_cast<const char*>(message.data()), message.size());
+  const PlainDecoded expected = plain_decode_wire_v2(text, signature);
+  Arena arena;
+  DecodedRequest decoded;
+  const Status status = decode_wire_v2(message, signature, Limits(), arena, decoded);
+  const ErrorCode code = status.ok() ? ErrorCode::Ok : status.error().code;
+  if (code != expected.code) {
+    return "expected code " + std::to_string(static_cast<int>(expected.code)) + ", got " +
+           std::to_string(static_cast<int>(code)) + " " + (status.ok() ? "" : status.error().message);
+  }
+  WireModelRef ref;
+  const Status peeked = peek_wire_v2(message, ref);
+  if (!peeked.ok() && code == ErrorCode::Ok) return "peek failed: " + peeked.error().message;
+  if (peeked.ok() && code != ErrorCode::MalformedBody && ref.id != expected.id) return "peeked id";
+  if (!status.ok()) return status.error().message.empty() ? "an error without a text" : "";
+  if (decoded.id != expected.id || decoded.has_id == expected.id.empty()) return "wrong id";
+  for (size_t i = 0; i < expected.inputs.size(); ++i) {
+    if (!same_tensor(decoded.inputs[i], expected.inputs[i])) return "wrong input";
+  }
+  std::vector<uint32_t> outputs;
+  for (const RequestedOutput& output : decoded.outputs) outputs.push_back(output.index);
+  if (outputs != expected.outputs) return "wrong outputs";
+  return check_echo(signature, decoded);
+}
+
+}  // namespace serval::test

@@ -1,0 +1,141 @@
+// What documents and sources say of each other: the request trace, the errors, the changelog, the
+// generated code. Test time only.
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { lineAt } from './lexer.mjs';
+
+const REQUIRED = ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'LICENSE',
+  'docs/errors.md', '.ci/run'];
+const FLATC_VERSION = '2.0.8';
+
+const textOf = (files, path) => files.find((file) => file.path === path)?.text;
+
+export function requiredFiles({ files }) {
+  const present = new Set(files.map(({ path }) => path));
+  return REQUIRED.filter((path) => !present.has(path))
+    .map((path) => ({ path, line: 1, message: 'missing' }));
+}
+
+// Rows `| 3 | native/x.cc | function | ...` of ARCHITECTURE.md's section "Request trace".
+export function traceRows(text) {
+  const rows = [];
+  let inside = false;
+  text.split('\n').forEach((content, index) => {
+    if (content.startsWith('#')) inside = /request trace/i.test(content);
+    const cells = content.split('|').map((cell) => cell.trim().replaceAll('`', ''));
+    if (!inside || !/^\d+$/.test(cells[1] ?? '')) return;
+    const name = (cells[3] ?? '').replace(/\(.*$/, '').split(/::|\./).pop() ?? '';
+    rows.push({ step: Number(cells[1]), file: cells[2] ?? '', name, line: index + 1 });
+  });
+  return rows;
+}
+
+// `Hot path n/N` comments: {path, line, step, of}.
+export function traceComments(files) {
+  return files
+    .filter(({ path, language }) => language !== undefined && /^(native|ts)\//.test(path))
+    .flatMap(({ path, text }) => [...text.matchAll(/\bHot path (\d+)\/(\d+)\b/g)].map((match) => ({
+      path, line: lineAt(text, match.index), step: Number(match[1]), of: Number(match[2]),
+    })));
+}
+
+export function requestTrace({ files }) {
+  const page = 'ARCHITECTURE.md';
+  const text = textOf(files, page);
+  if (text === undefined) return [{ path: page, line: 1, message: 'missing: the request trace' }];
+  const rows = traceRows(text);
+  const comments = traceComments(files);
+  if (rows.length === 0) return [{ path: page, line: 1, message: 'no rows in "Request trace"' }];
+  const last = Math.max(...rows.map(({ step }) => step));
+  const found = [];
+  for (let step = 1; step <= last; step += 1) {
+    if (!rows.some((row) => row.step === step)) {
+      found.push({ path: page, line: rows[0].line, message: `step ${step} of ${last} is missing` });
+    }
+  }
+  for (const row of rows) {
+    const message = rowViolation(row, files, comments);
+    if (message !== undefined) found.push({ path: page, line: row.line, message });
+  }
+  for (const { path, line, step, of } of comments) {
+    const known = rows.some((row) => row.step === step && row.file === path);
+    const comment = `Hot path ${step}/${of}`;
+    const say = (why) => found.push({ path, line, message: `${comment}: ${why}` });
+    if (!known) say(`${page} has no such row for this file`);
+    if (of !== last) say(`the trace has ${last} steps`);
+  }
+  return found;
+}
+
+function rowViolation({ step, file, name }, files, comments) {
+  const text = textOf(files, file);
+  if (text === undefined) return `step ${step}: no file ${file}`;
+  const named = name !== '' && new RegExp(`\\b${name}\\b`).test(text);
+  if (!named) return `step ${step}: no ${name} in ${file}`;
+  const marked = comments.some((comment) => comment.step === step && comment.path === file);
+  return marked ? undefined : `step ${step}: no comment "Hot path ${step}/..." in ${file}`;
+}
+
+// {PascalCase: number} of engine.fbs's ErrorCode.
+export function errorCodes(schema) {
+  const body = /enum ErrorCode[^{]*\{([^}]*)\}/.exec(schema)?.[1] ?? '';
+  const values = [...body.matchAll(/^\s*(\w+)\s*=\s*(\d+)/gm)];
+  return Object.fromEntries(values.map((match) => [match[1], Number(match[2])]));
+}
+
+// Rows of ts/errors.ts: {PascalCase: {name, v1Http, v2Http, grpc}}; grpc is the canonical name.
+export function errorRows(source) {
+  const pattern = /\[ErrorCode\.(\w+)\]:\s*row\(\s*'(\w+)',\s*(\d+),\s*(\d+),\s*(\w+)/g;
+  return Object.fromEntries([...source.matchAll(pattern)].map(([, code, name, v1, v2, grpc]) =>
+    [code, { name, v1Http: Number(v1), v2Http: Number(v2), grpc }]));
+}
+
+// Every code: a row in docs/errors.md with the statuses of ts/errors.ts, a paragraph, and a test
+// that names it.
+export function errorPages({ files }) {
+  const page = 'docs/errors.md';
+  const codes = errorCodes(textOf(files, 'proto/engine.fbs') ?? '');
+  const rows = errorRows(textOf(files, 'ts/errors.ts') ?? '');
+  const text = textOf(files, page) ?? '';
+  const tests = files.filter(({ path, language }) =>
+    path.startsWith('test/') && !path.startsWith('test/tidy/') && language !== undefined);
+  const found = [];
+  const say = (message) => found.push({ path: page, line: 1, message });
+  if (Object.keys(codes).length === 0) say('proto/engine.fbs has no enum ErrorCode');
+  for (const [code, number] of Object.entries(codes)) {
+    const row = rows[code];
+    if (row === undefined) {
+      say(`${code} has no row in ts/errors.ts`);
+      continue;
+    }
+    const cells = `| ${number} | ${row.name} | ${row.v1Http} | ${row.v2Http} | ${row.grpc} |`;
+    if (!text.includes(cells)) say(`no table row "${cells}"`);
+    if (code === 'Ok') continue;
+    if (!new RegExp(`^### ${row.name}$`, 'm').test(text)) say(`no paragraph "### ${row.name}"`);
+    const named = new RegExp(`\\b(${code}|${row.name}|k${code})\\b`);
+    if (!tests.some((file) => named.test(file.text))) say(`no test names ${code} or ${row.name}`);
+  }
+  return found;
+}
+
+export function changelog({ files }) {
+  const path = 'CHANGELOG.md';
+  const version = JSON.parse(textOf(files, 'package.json') ?? '{}').version;
+  const heading = new RegExp(`^## \\[?${String(version).replaceAll('.', '\\.')}\\b`, 'm');
+  if (heading.test(textOf(files, path) ?? '')) return [];
+  return [{ path, line: 1, message: `no section for version ${version}` }];
+}
+
+// Generated code is compared by its generator. {skipped: why} without the flatc that wrote it.
+export function generatedFresh({ root }) {
+  const flatc = spawnSync('flatc', ['--version'], { encoding: 'utf8' });
+  if (flatc.status !== 0) return { skipped: 'no flatc (apt-get install flatbuffers-compiler)' };
+  if (!flatc.stdout.includes(FLATC_VERSION)) {
+    return { skipped: `${flatc.stdout.trim()}, not ${FLATC_VERSION}: its output differs` };
+  }
+  const generate = join(root, 'proto', 'generate.mjs');
+  const result = spawnSync(process.execPath, [generate, '--check'], { encoding: 'utf8' });
+  if (result.status === 0) return [];
+  const lines = result.stderr.trim().split('\n');
+  return lines.map((message) => ({ path: 'proto/engine.fbs', line: 1, message }));
+}

@@ -1,0 +1,61 @@
+// The house style, checked: sizes, imports, words, headers, and that documents agree with the
+// sources. Plain Node, no packages. Prints each violation as path:line and, at the end, "N passed,
+// N failed, N skipped" over the rules. Raised limits stand with their argument in limits.json. Test
+// time only.
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { noCounts, printSkipped, summaryLine } from '../../scripts/counts.mjs';
+import * as documents from './rules-documents.mjs';
+import * as imports from './rules-imports.mjs';
+import * as size from './rules-size.mjs';
+import { readTree } from './source-files.mjs';
+import * as words from './rules-words.mjs';
+
+const here = dirname(fileURLToPath(import.meta.url));
+const root = dirname(dirname(here));
+
+// name -> (tree, limits) => violations, or {skipped: why}
+const RULES = {
+  'file-lines': size.fileLines,
+  'function-lines': size.functionLines,
+  'line-columns': size.lineColumns,
+  'folder-files': size.folderFiles,
+  'blob-bytes': size.blobBytes,
+  'raised-limits': size.raisedLimits,
+  'native-includes': imports.nativeIncludes,
+  'typescript-imports': imports.typescriptImports,
+  words: words.words,
+  unfinished: words.unfinished,
+  'commented-out-code': words.commentedOutCode,
+  headers: words.headers,
+  'file-names': words.fileNames,
+  'required-files': documents.requiredFiles,
+  'request-trace': documents.requestTrace,
+  'error-pages': documents.errorPages,
+  changelog: documents.changelog,
+  'generated-fresh': documents.generatedFresh,
+};
+
+function main() {
+  const limits = JSON.parse(readFileSync(join(here, 'limits.json'), 'utf8'));
+  const tree = { root, ...readTree(root) };
+  const counts = noCounts();
+  for (const [name, rule] of Object.entries(RULES)) {
+    const result = rule(tree, limits);
+    if (result.skipped !== undefined) {
+      counts.skipped.push(`tidy ${name}: ${result.skipped}`);
+      continue;
+    }
+    for (const { path, line, message } of result) {
+      process.stdout.write(`${path}:${line}: ${name}: ${message}\n`);
+    }
+    if (result.length === 0) counts.passed += 1;
+    else counts.failed += 1;
+  }
+  printSkipped(counts);
+  process.stdout.write(`${summaryLine(counts)}\n`);
+  return counts.failed === 0 ? 0 : 1;
+}
+
+process.exit(main());

@@ -1,0 +1,113 @@
+// A gRPC client for tests that sends and gets raw bytes, and the message types to make them with,
+// taken from the descriptors that server reflection hands out.
+import {
+  Client, credentials,
+  type CallOptions, type ClientDuplexStream, type ClientUnaryCall, type ServiceError,
+} from '@grpc/grpc-js';
+import protobuf from 'protobufjs';
+import descriptor from 'protobufjs/ext/descriptor/index.js';
+import { DESCRIPTORS } from '../../../ts/protocols/generated/descriptors.js';
+
+/** How a call ended; `message` is undefined when it failed. */
+export interface Outcome {
+  readonly code: number;
+  readonly details: string;
+  readonly message: Buffer | undefined;
+}
+
+const identity = (bytes: Buffer): Buffer => bytes;
+
+export class RawClient {
+  readonly client: Client;
+
+  constructor(port: number, options: object = {}) {
+    this.client = new Client(`127.0.0.1:${port}`, credentials.createInsecure(), {
+      'grpc.max_receive_message_length': -1, 'grpc.max_send_message_length': -1,
+      'grpc.use_local_subchannel_pool': 1, ...options,
+    });
+  }
+
+  /** Settles with how the call ended; `began` gets the call itself. */
+  unary(
+    path: string, message: Buffer, options: CallOptions = {},
+    began: (call: ClientUnaryCall) => void = () => undefined,
+  ): Promise<Outcome> {
+    return new Promise((resolve) => {
+      const answered = (error: ServiceError | null, response?: Buffer): void => resolve({
+        code: error?.code ?? 0, details: error?.details ?? '', message: response,
+      });
+      began(this.client.makeUnaryRequest(path, identity, identity, message, options, answered));
+    });
+  }
+
+  stream(path: string, options: CallOptions = {}): RawStream {
+    return new RawStream(this.client.makeBidiStreamRequest(path, identity, identity, options));
+  }
+
+  close(): void {
+    this.client.close();
+  }
+}
+
+/** One stream: what came so far, and promises for what comes. */
+export class RawStream {
+  readonly call: ClientDuplexStream<Buffer, Buffer>;
+  readonly ended: Promise<Outcome>;
+  private readonly received: Buffer[] = [];
+  private waiting: (() => void)[] = [];
+
+  constructor(call: ClientDuplexStream<Buffer, Buffer>) {
+    this.call = call;
+    call.on('data', (message: Buffer) => {
+      this.received.push(message);
+      for (const wake of this.waiting.splice(0)) wake();
+    });
+    call.on('error', () => undefined);
+    this.ended = new Promise((resolve) => {
+      call.on('status', (status: { code: number; details: string }) => {
+        resolve({ code: status.code, details: status.details, message: undefined });
+        for (const wake of this.waiting.splice(0)) wake();
+      });
+    });
+  }
+
+  /** The reply at `index`, when it has come. */
+  async reply(index: number): Promise<Buffer> {
+    let over = false;
+    void this.ended.then(() => { over = true; });
+    for (;;) {
+      const message = this.received[index];
+      if (message !== undefined) return message;
+      if (over) throw new Error(`the stream ended before reply ${index}`);
+      await new Promise<void>((resolve) => { this.waiting.push(resolve); });
+    }
+  }
+
+  get count(): number {
+    return this.received.length;
+  }
+}
+
+/** The message types of all our files. */
+export function messageTypes(): protobuf.Root {
+  const file = DESCRIPTORS.map((entry) => (
+    descriptor.FileDescriptorProto.decode(Buffer.from(entry.base64, 'base64'))));
+  const set = descriptor.FileDescriptorSet.create({ file });
+  const root = (protobuf.Root as unknown as { fromDescriptor(from: object): protobuf.Root })
+    .fromDescriptor(set);
+  return root.resolveAll();
+}
+
+/** Encodes `value` as a message of the named type, which must fit it. */
+export function encode(types: protobuf.Root, name: string, value: object): Buffer {
+  const type = types.lookupType(name);
+  const problem = type.verify(value);
+  if (problem !== null) throw new Error(`${name}: ${problem}`);
+  return Buffer.from(type.encode(type.fromObject(value)).finish());
+}
+
+/** Decodes to a plain object: 64-bit numbers and enums as text, lists and maps always there. */
+export function decode(types: protobuf.Root, name: string, bytes: Buffer): object {
+  const type = types.lookupType(name);
+  return type.toObject(type.decode(bytes), { longs: String, enums: String, defaults: true });
+}

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { test } from 'node:test';
+import { ErrorCode } from '../../ts/errors.js';
+import type {
+  ModelSnapshot, RegistrySnapshot, TensorInfo, VersionSnapshot,
+} from '../../ts/registry/snapshot.js';
+import { modelTable, pasteLines, readyJson, readyText, shellQuote } from '../../ts/startup-text.js';
+
+const AT = { host: '0.0.0.0', httpPort: 8000, grpcPort: 8001 };
+
+function tensor(name: string, shape: number[], symbols: string[]): TensorInfo {
+  return { name, datatype: 'FP32', shape, symbols, unknownRank: false };
+}
+
+function model(name: string, inputs: TensorInfo[], change: Partial<VersionSnapshot> = {}): ModelSnapshot {
+  const version: VersionSnapshot = {
+    version: '123', state: 'AVAILABLE', handle: 1, errorCode: ErrorCode.Ok, errorMessage: '',
+    format: 'onnx', platform: 'onnxruntime_onnx',
+    signatures: [{ name: 'serving_default', inputs, outputs: [tensor('y', [-1], ['batch'])] }],
+    ...change,
+  };
+  const defaultVersion = version.state === 'AVAILABLE' ? version.version : undefined;
+  return { name, versions: [version], labels: {}, defaultVersion };
+}
+
+function snapshot(...models: ModelSnapshot[]): RegistrySnapshot {
+  const byName = Object.fromEntries(models.map((one) => [one.name, one]));
+  return { epoch: 1, models: byName, ready: true, draining: false };
+}
+
+const HALF = model('half_plus_three', [tensor('x', [-1], ['batch'])]);
+const FAILED = model('bad', [], {
+  state: 'END', handle: undefined, errorCode: ErrorCode.ModelInvalid, signatures: [],
+  errorMessage: 'no graph\nat byte 3',
+});
+
+test('the table shows models, versions, states and what went wrong', () => {
+  const empty: ModelSnapshot = { name: 'empty', versions: [], labels: {}, defaultVersion: undefined };
+  assert.equal(modelTable(snapshot(FAILED, empty, HALF)), [
+    'MODEL            VERSION  STATE      FORMAT  INPUTS -> OUTPUTS',
+    'bad              123      END        onnx    no graph at byte 3',
+    'empty            -        -          -       no version found',
+    'half_plus_three  123      AVAILABLE  onnx    x FP32 [batch] -> y FP32 [batch]',
+    '',
+  ].join('\n'));
+  assert.equal(modelTable(snapshot()), 'no models\n');
+});
+
+test('one line per protocol, for a model that can be printed', () => {
+  const image = model('an_image', [tensor('x', [-1, 224, 224, 3], ['', '', '', ''])]);
+  assert.deepEqual(pasteLines(snapshot(FAILED, image, HALF), AT), [
+    `curl -d '{"instances":[1.0,2.0,5.0]}' ` +
+      'http://localhost:8000/v1/models/half_plus_three:predict',
+    `curl -d '{"inputs":[{"name":"x","datatype":"FP32","shape":[3],"data":[1.0,2.0,5.0]}]}' ` +
+      'http://localhost:8000/v2/models/half_plus_three/infer',
+    `grpcurl -plaintext -d '{"model_name":"half_plus_three","inputs":[{"name":"x",` +
+      `"datatype":"FP32","shape":[3],"contents":{"fp32_contents":[1.0,2.0,5.0]}}]}' ` +
+      'localhost:8001 inference.GRPCInferenceService/ModelInfer',
+  ]);
+  assert.deepEqual(pasteLines(snapshot(FAILED, image), AT), []);
+});
+
+test('odd model names survive URL and shell', () => {
+  const odd = model(`it's $(a)/b c`, [tensor('x', [-1], ['batch'])]);
+  const line = pasteLines(snapshot(odd), { ...AT, host: '::1' })[0] ?? '';
+  const words = execFileSync('sh', ['-c', `printf '%s\\n' ${line.replace(/^curl/, '')}`]);
+  assert.deepEqual(String(words).trimEnd().split('\n').slice(1), [
+    '{"instances":[1.0,2.0,5.0]}',
+    "http://[::1]:8000/v1/models/it's%20%24(a)%2Fb%20c:predict",
+  ]);
+});
+
+test('shell quoting', () => {
+  assert.equal(shellQuote('plain-1.2/x:y'), 'plain-1.2/x:y');
+  assert.equal(shellQuote("a'b"), "'a'\\''b'");
+  assert.equal(shellQuote(''), "''");
+});
+
+test('the ready line for people and for machines', () => {
+  const text = readyText(snapshot(HALF), AT);
+  assert.match(text, /\nserval is ready: HTTP on localhost:8000, gRPC on localhost:8001\n$/);
+  const json = readyJson(AT, 42);
+  assert.equal(json.indexOf('\n'), json.length - 1);
+  assert.deepEqual(JSON.parse(json), {
+    event: 'ready', http: { host: '0.0.0.0', port: 8000 }, grpc: { host: '0.0.0.0', port: 8001 },
+    pid: 42,
+  });
+});

@@ -1,0 +1,210 @@
+// The configuration of `serval serve`: command line over configuration file over defaults. Control
+// plane, start-up only. ts/config-flags.ts lists the settings.
+import { resolve } from 'node:path';
+import { SERVE_FLAGS, findFlag, nearestFlag } from './config-flags.js';
+import type { FlagRow } from './config-flags.js';
+import {
+  boolValue, choiceValue, configError, echo, graphOptimizationValue, intValue, lastText,
+  providersValue, textValue,
+} from './config-values.js';
+import type { Written } from './config-values.js';
+import { LOG_FORMATS, LOG_LEVELS } from './logger.js';
+import type { LogFormat, LogLevel } from './logger.js';
+import type { ExecModeName, ProviderOptions } from './native/engine-api.js';
+
+/** Settings that every model gets. */
+export interface ModelSettings {
+  readonly execMode: ExecModeName;
+  readonly inlineUsMax: number;
+  readonly queueRequestsMax: number;
+  readonly instances: number;
+  readonly intraOpThreads: number;
+  readonly interOpThreads: number;
+  /** ONNX Runtime's level: 0, 1, 2 or 99. */
+  readonly graphOptimization: number;
+  readonly providers: readonly ProviderOptions[];
+}
+
+/** Where models come from. Paths are absolute. */
+export interface ModelSources {
+  readonly paths: readonly string[];
+  readonly modelRepositories: readonly string[];
+  readonly baseModel: { readonly name: string; readonly path: string } | undefined;
+}
+
+export interface Config {
+  readonly sources: ModelSources;
+  readonly model: ModelSettings;
+  readonly host: string;
+  readonly httpPort: number;
+  readonly grpcPort: number;
+  readonly httpThreads: number;
+  readonly logLevel: LogLevel;
+  readonly logFormat: LogFormat;
+  readonly drainSeconds: number;
+  readonly healthBody: 'json' | 'empty';
+  readonly strictReadiness: boolean;
+  readonly bodyBytesMax: number;
+  readonly grpcMessageBytesMax: number;
+  readonly jsonDepthMax: number;
+  readonly onnxruntimeLibrary: string | undefined;
+}
+
+/** What a command line says, before values are checked. */
+export interface ParsedFlags {
+  readonly settings: ReadonlyMap<string, Written>;
+  readonly positional: readonly string[];
+  readonly help: boolean;
+}
+
+const BOOL_TEXTS = new Set(['true', 'false', '1', '0']);
+
+/** Splits `--flag=value` and `--flag value`; "--" ends the flags.
+ * Errors: InvalidArgument: unknown flag (names the nearest), missing value. */
+export function parseFlags(
+  args: readonly string[], cwd: string, rows: readonly FlagRow[] = SERVE_FLAGS,
+): ParsedFlags {
+  const settings = new Map<string, Written>();
+  const positional: string[] = [];
+  let help = false;
+  for (let i = 0; i < args.length; i++) {
+    const arg = args[i] ?? '';
+    if (arg === '--') {
+      positional.push(...args.slice(i + 1));
+      break;
+    }
+    if (arg === '--help' || arg === '-h') {
+      help = true;
+    } else if (arg.startsWith('-') && arg !== '-') {
+      const { row, where, written, takesNext } = readFlag(arg, args[i + 1], rows);
+      if (takesNext) i += 1;
+      const texts = [...(settings.get(row.name)?.texts ?? []), written];
+      settings.set(row.name, { where, texts, folder: cwd });
+    } else {
+      positional.push(arg);
+    }
+  }
+  return { settings, positional, help };
+}
+
+interface ReadFlag {
+  readonly row: FlagRow;
+  readonly where: string;
+  readonly written: string;
+  readonly takesNext: boolean;
+}
+
+function readFlag(arg: string, next: string | undefined, rows: readonly FlagRow[]): ReadFlag {
+  const equals = arg.indexOf('=');
+  const name = (equals < 0 ? arg : arg.slice(0, equals)).replace(/^--/, '');
+  const row = name.startsWith('-') ? undefined : findFlag(name, rows);
+  if (row === undefined || row.positional === true) {
+    const flags = rows.filter((known) => known.positional !== true);
+    const nearest = nearestFlag(name.replace(/^-+/, ''), flags);
+    throw configError('command line', `unknown flag ${echo(arg)}; did you mean --${nearest}?`);
+  }
+  const where = `--${name}`;
+  if (equals >= 0) return { row, where, written: arg.slice(equals + 1), takesNext: false };
+  if (row.type.kind === 'bool') {
+    const takesNext = next !== undefined && BOOL_TEXTS.has(next);
+    return { row, where, written: takesNext ? next : 'true', takesNext };
+  }
+  if (next === undefined || next.startsWith('--')) {
+    throw configError(where, `expected ${row.value} behind it`);
+  }
+  return { row, where, written: next, takesNext: true };
+}
+
+/** The configuration, or undefined when help is asked for.
+ * Errors: InvalidArgument naming the flag, or file, line and column. */
+export async function parseServeConfig(
+  args: readonly string[], cwd: string,
+): Promise<Config | undefined> {
+  const flags = parseFlags(args, cwd);
+  if (flags.help) return undefined;
+  const settings = new Map<string, Written>();
+  const file = flags.settings.get('config');
+  if (file !== undefined) {
+    const { readConfigFile } = await import('./config-file.js');
+    const path = resolve(cwd, textValue(file));
+    for (const [name, written] of await readConfigFile(path)) settings.set(name, written);
+  }
+  for (const [name, written] of flags.settings) settings.set(name, written);
+  if (flags.positional.length > 0) {
+    settings.set('paths', { where: 'PATH', texts: flags.positional, folder: cwd });
+  }
+  return buildConfig(settings);
+}
+
+/** Checks every value. Errors: InvalidArgument. */
+export function buildConfig(settings: ReadonlyMap<string, Written>): Config {
+  const row = (name: string): FlagRow => {
+    const found = findFlag(name);
+    if (found === undefined) throw new TypeError(`no flag ${name}`);
+    return found;
+  };
+  const written = (name: string): Written =>
+    settings.get(name) ?? { where: `--${name}`, texts: [row(name).default], folder: '' };
+  const int = (name: string): number => intValue(row(name), written(name));
+  const given = (name: string): Written | undefined => settings.get(name);
+  const pathOf = (from: Written): string => resolve(from.folder, textValue(from));
+  const library = given('onnxruntime-library');
+
+  const config: Config = {
+    sources: modelSources(given),
+    model: {
+      execMode: choiceValue(['auto', 'inline', 'queued'] as const, written('exec-mode')),
+      inlineUsMax: int('inline-us-max'),
+      queueRequestsMax: int('queue-requests-max'),
+      instances: int('instances'),
+      intraOpThreads: int('intra-op-threads'),
+      interOpThreads: int('inter-op-threads'),
+      graphOptimization: graphOptimizationValue(written('graph-optimization')),
+      providers: providersValue(written('providers')),
+    },
+    host: textValue(written('host')),
+    httpPort: int('http-port'),
+    grpcPort: int('grpc-port'),
+    httpThreads: int('http-threads'),
+    logLevel: choiceValue(LOG_LEVELS, written('log-level')),
+    logFormat: choiceValue(LOG_FORMATS, written('log-format')),
+    drainSeconds: int('drain-seconds'),
+    healthBody: choiceValue(['json', 'empty'] as const, written('health-body')),
+    strictReadiness: boolValue(written('strict-readiness')),
+    bodyBytesMax: int('body-bytes-max'),
+    grpcMessageBytesMax: int('grpc-message-bytes-max'),
+    jsonDepthMax: int('json-depth-max'),
+    onnxruntimeLibrary: library === undefined ? undefined : pathOf(library),
+  };
+  if (config.httpPort !== 0 && config.httpPort === config.grpcPort) {
+    const where = written('grpc-port').where;
+    throw configError(where, `expected another port than HTTP's, got ${config.grpcPort} for both`);
+  }
+  return config;
+}
+
+function modelSources(given: (name: string) => Written | undefined): ModelSources {
+  const list = (name: string): readonly string[] => {
+    const from = given(name);
+    if (from === undefined) return [];
+    return from.texts.map((text) => resolve(from.folder, textValue({ ...from, texts: [text] })));
+  };
+  const paths = list('paths');
+  const modelRepositories = list('model-repository');
+  const base = given('model-base-path');
+  const name = given('model-name');
+  if (base === undefined && name !== undefined) {
+    throw configError(name.where, `expected --model-base-path with it, got ${echo(lastText(name))}`);
+  }
+  if (base === undefined && paths.length + modelRepositories.length === 0) {
+    throw configError(
+      'command line',
+      'nothing to serve: expected a PATH, --model-repository DIR or --model-base-path DIR',
+    );
+  }
+  const baseModel = base && {
+    name: name === undefined ? 'default' : textValue(name),
+    path: resolve(base.folder, textValue(base)),
+  };
+  return { paths, modelRepositories, baseModel };
+}

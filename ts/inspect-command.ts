@@ -1,0 +1,158 @@
+// `serval inspect PATH [--json]`: what one model takes and gives, and what its file says of itself.
+// Control plane, main thread. Loads the model once through the engine, serves nothing.
+import { resolve } from 'node:path';
+import { parseFlags } from './config.js';
+import { SERVE_FLAGS } from './config-flags.js';
+import type { FlagRow } from './config-flags.js';
+import { boolValue, textValue } from './config-values.js';
+import { ErrorCode, ServalError } from './errors.js';
+import { readOnnxHeader } from './importers/onnx/reader.js';
+import type { OnnxHeader } from './importers/onnx/reader.js';
+import type { LoadedModel } from './native/engine-api.js';
+import { scanSources } from './registry/repository.js';
+import type { ScannedModel, ScannedVersion } from './registry/repository.js';
+import type { SignatureInfo, TensorInfo } from './registry/snapshot.js';
+import { shapeText } from './startup-text.js';
+import { asUsage, UsageError } from './usage.js';
+
+const JSON_FLAG: FlagRow = {
+  name: 'json', aliases: [], type: { kind: 'bool' }, default: 'false', value: '',
+  help: 'one JSON object',
+};
+const INSPECT_FLAGS: readonly FlagRow[] = [
+  JSON_FLAG,
+  ...SERVE_FLAGS.filter((row) => row.name === 'onnxruntime-library'),
+];
+const ONNX_DOMAIN = 'ai.onnx';
+
+/** What `--json` prints. 64-bit numbers are decimal text. */
+export interface ModelReport {
+  readonly name: string;
+  readonly version: string;
+  /** All versions found, highest first; `version` is the one that is described. */
+  readonly versions: readonly string[];
+  readonly path: string;
+  readonly format: string;
+  readonly fileBytes: number;
+  readonly irVersion: string;
+  readonly opsets: Readonly<Record<string, string>>;
+  readonly producer: string;
+  readonly producerVersion: string;
+  readonly graphName: string;
+  readonly domain: string;
+  readonly modelVersion: string;
+  readonly description: string;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly signatures: readonly SignatureInfo[];
+}
+
+/** Answers the exit code. Errors: UsageError; InvalidArgument when PATH does not hold exactly one
+ * model; ModelInvalid, RuntimeUnavailable. */
+export async function inspectCommand(args: readonly string[]): Promise<number> {
+  const cwd = process.cwd();
+  const flags = await asUsage(() => parseFlags(args, cwd, INSPECT_FLAGS));
+  if (flags.help) {
+    const { printHelp } = await import('./help-text.js');
+    return printHelp();
+  }
+  const [path, ...others] = flags.positional;
+  if (path === undefined || others.length > 0) {
+    const message = `inspect: expected one PATH, got ${flags.positional.length}`;
+    throw new UsageError(ErrorCode.InvalidArgument, message);
+  }
+  const written = flags.settings.get('json');
+  const json = written !== undefined && (await asUsage(() => boolValue(written)));
+  const library = flags.settings.get('onnxruntime-library');
+  const libraryPath = library && resolve(cwd, await asUsage(() => textValue(library)));
+  const report = await inspectModel(resolve(cwd, path), libraryPath);
+  process.stdout.write(json ? `${JSON.stringify(report, undefined, 2)}\n` : reportText(report));
+  return 0;
+}
+
+async function inspectModel(path: string, library: string | undefined): Promise<ModelReport> {
+  const model = await findOne(path);
+  const version = model.versions[0];
+  if (version === undefined) {
+    const why = model.problems.join('; ');
+    throw new ServalError(ErrorCode.ModelInvalid, `${path}: no version can be served: ${why}`);
+  }
+  const header = await readOnnxHeader(version.path);
+  const { createEngine } = await import('./native/engine.js');
+  const engine = await createEngine({ onnxruntimeLibrary: library });
+  try {
+    const loaded = await engine.control.load({
+      name: model.name,
+      version: version.version,
+      backend: 'onnxruntime',
+      path: version.path,
+      graphOptimization: 0,
+    });
+    return modelReport(model, version, header, loaded);
+  } finally {
+    engine.close();
+  }
+}
+
+async function findOne(path: string): Promise<ScannedModel> {
+  const scan = await scanSources({ paths: [path], modelRepositories: [], baseModel: undefined });
+  const [model, ...others] = scan.models;
+  if (model !== undefined && others.length === 0) return model;
+  const names = scan.models.slice(0, 10).map((one) => one.basePath).join(', ');
+  const got = model === undefined ? scan.problems.join('; ') : `${scan.models.length}: ${names}`;
+  throw new ServalError(ErrorCode.InvalidArgument, `${path}: expected one model, got ${got}`);
+}
+
+/** Puts together what the file and the engine say. Pure. */
+export function modelReport(
+  model: ScannedModel, version: ScannedVersion, header: OnnxHeader, loaded: LoadedModel,
+): ModelReport {
+  return {
+    name: model.name,
+    version: version.version,
+    versions: model.versions.map((one) => one.version),
+    path: version.path,
+    format: version.format,
+    fileBytes: header.fileBytes,
+    irVersion: String(header.irVersion),
+    opsets: Object.fromEntries(
+      header.opsets.map((opset) => [opset.domain || ONNX_DOMAIN, String(opset.version)]),
+    ),
+    producer: header.producerName,
+    producerVersion: header.producerVersion,
+    graphName: loaded.graphName,
+    domain: header.domain,
+    modelVersion: String(header.modelVersion),
+    description: header.docString,
+    metadata: Object.fromEntries(header.metadata),
+    signatures: loaded.signatures,
+  };
+}
+
+/** The report for people; with a final newline. Pure. */
+export function reportText(report: ModelReport): string {
+  const opsets = Object.entries(report.opsets).map(([domain, version]) => `${domain} ${version}`);
+  const rows: [string, string][] = [
+    ['model', report.name],
+    ['version', `${report.version} of ${report.versions.join(', ')}`],
+    ['file', report.path],
+    ['size', `${report.fileBytes} bytes`],
+    ['format', `${report.format}, IR ${report.irVersion}, opset ${opsets.join(', ') || 'none'}`],
+    ['producer', `${report.producer} ${report.producerVersion}`.trim()],
+    ['graph', report.graphName],
+    ['description', report.description],
+    ...Object.entries(report.metadata).map(([key, value]): [string, string] => [key, value]),
+  ];
+  const shown = rows.filter(([, value]) => value !== '');
+  const width = Math.max(...shown.map(([key]) => key.length)) + 2;
+  const head = shown.map(([key, value]) => `${key.padEnd(width)}${value}\n`).join('');
+  return head + report.signatures.map(signatureText).join('');
+}
+
+function signatureText(signature: SignatureInfo): string {
+  const side = (title: string, tensors: readonly TensorInfo[]): string => {
+    const rows = tensors.map((one) => `    ${one.name}  ${one.datatype}  ${shapeText(one)}\n`);
+    return `  ${title}\n${rows.join('') || '    none\n'}`;
+  };
+  const { name, inputs, outputs } = signature;
+  return `signature ${name}\n${side('inputs', inputs)}${side('outputs', outputs)}`;
+}

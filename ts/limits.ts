@@ -1,0 +1,44 @@
+// Every limit of the control plane in one place; those of the native side stand in
+// native/base/limits.h. Each is checked once, with an error that names it. Constants only.
+
+/** Default of --body-bytes-max and --grpc-message-bytes-max: 2 GiB - 1, protobuf's own. */
+export const BODY_BYTES_MAX_DEFAULT = 2_147_483_647;
+/** Default of --json-depth-max. */
+export const JSON_DEPTH_MAX_DEFAULT = 512;
+
+/** A file given to --config. */
+export const CONFIG_FILE_BYTES_MAX = 1_048_576;
+/** Listener threads on one port. */
+export const HTTP_THREADS_MAX = 256;
+/** Native threads of one model, and threads inside one model run. */
+export const MODEL_THREADS_MAX = 1024;
+
+/** A model's name in UTF-8; native/base/limits.h kNameBytesMax. */
+export const MODEL_NAME_BYTES_MAX = 4096;
+/** Models in all repositories together. */
+export const MODELS_MAX = 100_000;
+/** Version folders of one model. */
+export const VERSIONS_MAX = 10_000;
+/** Versions are int64, as TensorFlow Serving has them. */
+export const VERSION_MAX = 9_223_372_036_854_775_807n;
+/** Versions in state END that a model's status keeps showing (failed or unloaded). */
+export const ENDED_VERSIONS_MAX = 16;
+/** Models that load at the same time. */
+export const LOADS_AT_ONCE = 4;
+
+/** One top-level string of an ONNX file. */
+export const ONNX_STRING_BYTES_MAX = 1_048_576;
+/** All top-level strings of an ONNX file. */
+export const ONNX_STRINGS_BYTES_MAX = 16_777_216;
+/** Operator set imports, and metadata entries, of an ONNX file. */
+export const ONNX_ENTRIES_MAX = 65_536;
+/** Top-level fields of an ONNX file, unknown ones included. */
+export const ONNX_FIELDS_MAX = 1_048_576;
+
+/** Characters of one logged value; the rest is cut with a mark. */
+export const LOG_VALUE_CHARS_MAX = 2048;
+/** Elements that a printed sample request may have in all its inputs together. */
+export const SAMPLE_ELEMENTS_MAX = 256;
+
+/** What a compressed REST body may unpack to; TensorFlow Serving's own limit. */
+export const INFLATED_BYTES_MAX = 104_857_600;

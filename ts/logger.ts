@@ -1,0 +1,99 @@
+// Writes one line per record to stderr, as text or JSON. Control plane, any thread. It is told what
+// to say in small fields: never payloads, never tensor values. Values are cut at a limit and control
+// characters are escaped, so that nothing a client sends can forge a line.
+import { LOG_VALUE_CHARS_MAX } from './limits.js';
+
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'off'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+export const LOG_FORMATS = ['text', 'json'] as const;
+export type LogFormat = (typeof LOG_FORMATS)[number];
+
+export type LogValue = string | number | bigint | boolean;
+/** Undefined values are left out. */
+export type LogFields = Readonly<Record<string, LogValue | undefined>>;
+
+export interface Logger {
+  debug(message: string, fields?: LogFields): void;
+  info(message: string, fields?: LogFields): void;
+  warn(message: string, fields?: LogFields): void;
+  error(message: string, fields?: LogFields): void;
+  /** Whether a record of this level would be written. */
+  enabled(level: LogLevel): boolean;
+}
+
+export interface LoggerOptions {
+  readonly level: LogLevel;
+  readonly format: LogFormat;
+  /** Takes one line with its final newline. Default: stderr. */
+  readonly write?: (line: string) => void;
+  /** Milliseconds since the epoch. Default: Date.now. */
+  readonly now?: () => number;
+}
+
+/** Field names that every JSON record has already; a field of such a name gets a "_" behind it. */
+const RESERVED = new Set(['time', 'level', 'message']);
+const PLAIN_VALUE = /^[^\s"=\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+$/u;
+const UNSAFE_CHARS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+export function createLogger(options: LoggerOptions): Logger {
+  const threshold = LOG_LEVELS.indexOf(options.level);
+  const write = options.write ?? ((line: string): void => void process.stderr.write(line));
+  const now = options.now ?? Date.now;
+  const render = options.format === 'json' ? renderJson : renderText;
+  const enabled = (level: LogLevel): boolean => LOG_LEVELS.indexOf(level) >= threshold;
+  const at =
+    (level: LogLevel) =>
+    (message: string, fields: LogFields = {}): void => {
+      if (!enabled(level)) return;
+      write(render(new Date(now()).toISOString(), level, message, fields));
+    };
+  return {
+    debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error'), enabled,
+  };
+}
+
+function cut(text: string): string {
+  if (text.length <= LOG_VALUE_CHARS_MAX) return text;
+  return `${text.slice(0, LOG_VALUE_CHARS_MAX)}...(${text.length} characters)`;
+}
+
+function escapeChar(char: string): string {
+  const code = char.codePointAt(0) ?? 0;
+  if (char === '\n') return '\\n';
+  if (char === '\r') return '\\r';
+  if (char === '\t') return '\\t';
+  return code > 0xffff ? `\\u{${code.toString(16)}}` : `\\u${code.toString(16).padStart(4, '0')}`;
+}
+
+function textValue(value: LogValue): string {
+  const text = cut(String(value));
+  if (typeof value !== 'string' || PLAIN_VALUE.test(text)) return text;
+  const quoted = text.replaceAll('\\', '\\\\').replaceAll('"', '\\"');
+  return `"${quoted.replace(UNSAFE_CHARS, escapeChar)}"`;
+}
+
+function renderText(time: string, level: string, message: string, fields: LogFields): string {
+  let line = `${time} ${level.toUpperCase().padEnd(5)} `;
+  line += cut(message).replace(UNSAFE_CHARS, escapeChar);
+  for (const [key, value] of Object.entries(fields)) {
+    if (value !== undefined) line += ` ${key}=${textValue(value)}`;
+  }
+  return `${line}\n`;
+}
+
+function renderJson(time: string, level: string, message: string, fields: LogFields): string {
+  const record: Record<string, string | number | boolean> = { time, level, message: cut(message) };
+  for (const [key, value] of Object.entries(fields)) {
+    if (value === undefined) continue;
+    const name = RESERVED.has(key) ? `${key}_` : key;
+    record[name] = typeof value === 'string' ? cut(value) : jsonValue(value);
+  }
+  return `${JSON.stringify(record)}\n`;
+}
+
+/** Numbers that JSON has no form for (bigint, NaN, Infinity) become text. */
+function jsonValue(value: number | bigint | boolean): number | string | boolean {
+  if (typeof value === 'boolean' || Number.isFinite(value)) return value as number | boolean;
+  return String(value);
+}

@@ -1,0 +1,76 @@
+// Loads the addon and names its calls. Both planes, every JavaScript thread (each gets a port of its
+// own; the engine behind is one per process). No work at import time but the types.
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { ErrorCode, ServalError } from '../errors.js';
+
+/** Options of attach(); the first thread's engine options count. */
+export interface AttachOptions {
+  readonly onnxruntimeLibrary: string;
+  readonly intraOpThreads?: number;
+  readonly bodyBytesMax?: number;
+  readonly responseBytesMax?: number;
+  readonly jsonDepthMax?: number;
+  readonly inFlightMax?: number;
+}
+
+/** The addon's calls (native/addon/exports.cc). A code is an ErrorCode, or PENDING. */
+export interface NativeBinding {
+  attach(options: AttachOptions, onCompletions: (count: number) => void): ArrayBuffer;
+  infer(protocol: number, handle: number, body: ArrayBuffer, jsonBytes: number): number;
+  inferMessage(message: Buffer, stream: boolean): number;
+  openBody(expectedBytes: number, alignedAt: number): number;
+  appendBody(ticket: number, chunk: ArrayBuffer): number;
+  inferBody(ticket: number, protocol: number, handle: number, jsonBytes: number): number;
+  cancel(ticket: number): boolean;
+  mapSlot(slot: number): ArrayBuffer;
+  load(spec: Uint8Array): number;
+  unload(handle: number): number;
+  publishRoutes(table: Uint8Array): number;
+  stats(): number;
+  detach(): void;
+  exitNow(code: number): never;
+}
+
+const here = dirname(fileURLToPath(import.meta.url));
+
+/** The folder that holds package.json: found upwards, because tests run from another depth. */
+export function packageRoot(): string {
+  let folder = here;
+  while (!existsSync(join(folder, 'package.json'))) {
+    const parent = dirname(folder);
+    if (parent === folder) return here;
+    folder = parent;
+  }
+  return folder;
+}
+
+/** Loads the addon. Throws ServalError(RuntimeUnavailable) naming the file and the remedy. */
+export function loadBinding(): NativeBinding {
+  const path = process.env['SERVAL_ADDON'] ?? join(packageRoot(), 'build', 'Release', 'serval.node');
+  try {
+    return createRequire(import.meta.url)(path) as NativeBinding;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new ServalError(
+      ErrorCode.RuntimeUnavailable,
+      `cannot load the native addon ${path}: ${reason} (run \`make build\`)`,
+    );
+  }
+}
+
+/** Where ONNX Runtime's library is: the setting, SERVAL_ORT_LIBRARY, or onnxruntime-node's own.
+ * Empty when none is there: loading an ONNX model then says so. */
+export function onnxruntimeLibrary(setting: string | undefined): string {
+  const wanted = setting ?? process.env['SERVAL_ORT_LIBRARY'];
+  if (wanted !== undefined && wanted !== '') return wanted;
+  try {
+    const manifest = createRequire(import.meta.url).resolve('onnxruntime-node/package.json');
+    const place = [process.platform, process.arch, 'libonnxruntime.so.1'];
+    return join(dirname(manifest), 'bin', 'napi-v6', ...place);
+  } catch {
+    return '';
+  }
+}

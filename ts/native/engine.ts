@@ -1,0 +1,99 @@
+// The engine's control calls as promises over tickets. Control plane; the thread that made it.
+import { Builder, ByteBuffer } from 'flatbuffers';
+import { ErrorCode, ServalError } from '../errors.js';
+import type { SignatureInfo } from '../registry/snapshot.js';
+import { loadBinding, onnxruntimeLibrary, type AttachOptions } from './binding.js';
+import type {
+  EngineControl,
+  EngineStats,
+  LoadedModel,
+  ModelRoute,
+  ModelSpec,
+} from './engine-api.js';
+import { readModelInfo, readStats, writeModelSpec, writeRoutes } from './flat.js';
+import { EnginePort, PENDING, type CompletionTarget } from './port.js';
+
+export interface EngineOptions {
+  readonly onnxruntimeLibrary?: string | undefined;
+  readonly intraOpThreads?: number | undefined;
+  readonly bodyBytesMax?: number | undefined;
+  readonly responseBytesMax?: number | undefined;
+  readonly jsonDepthMax?: number | undefined;
+  readonly inFlightMax?: number | undefined;
+}
+
+/** This thread's part of the engine. */
+export interface Engine {
+  readonly port: EnginePort;
+  readonly control: EngineControl;
+  close(): void;
+}
+
+/** Settles a promise from a completion. */
+class Settle<T> implements CompletionTarget {
+  constructor(
+    private readonly resolve: (value: T) => void,
+    private readonly reject: (error: ServalError) => void,
+    private readonly read: (bytes: Buffer) => T,
+  ) {}
+
+  complete(code: number, body: Buffer): void {
+    if (code === ErrorCode.Ok) this.resolve(this.read(Buffer.from(body)));
+    else this.reject(new ServalError(code as ErrorCode, body.toString('utf8')));
+  }
+}
+
+class NativeControl implements EngineControl {
+  constructor(private readonly port: EnginePort) {}
+
+  load(spec: ModelSpec): Promise<LoadedModel> {
+    return this.#later(this.port.native.load(writeModelSpec(new Builder(512), spec)), (bytes) =>
+      readModelInfo(new ByteBuffer(bytes)),
+    );
+  }
+
+  unload(handle: number): Promise<void> {
+    return this.#later(this.port.native.unload(handle), () => undefined);
+  }
+
+  publishRoutes(epoch: number, models: readonly ModelRoute[]): void {
+    this.#check(this.port.native.publishRoutes(writeRoutes(new Builder(1024), epoch, models)));
+  }
+
+  stats(): EngineStats {
+    this.#check(this.port.native.stats());
+    return readStats(new ByteBuffer(Buffer.from(this.port.answer())));
+  }
+
+  #check(code: number): void {
+    if (code === ErrorCode.Ok) return;
+    throw new ServalError(code as ErrorCode, this.port.answer().toString('utf8'));
+  }
+
+  #later<T>(code: number, read: (bytes: Buffer) => T): Promise<T> {
+    if (code !== PENDING) {
+      const text = this.port.answer().toString('utf8');
+      return Promise.reject(new ServalError(code as ErrorCode, text));
+    }
+    return new Promise<T>((resolve, reject) => {
+      this.port.expect(new Settle(resolve, reject, read));
+    });
+  }
+}
+
+/** Attaches this thread to the process's engine (made by the first thread that attaches).
+ * Throws ServalError(RuntimeUnavailable) when the addon cannot be loaded. */
+export function createEngine(options: EngineOptions): Promise<Engine> {
+  const attach: Record<string, unknown> = {
+    ...options,
+    onnxruntimeLibrary: onnxruntimeLibrary(options.onnxruntimeLibrary),
+  };
+  const port = new EnginePort(loadBinding(), attach as unknown as AttachOptions);
+  return Promise.resolve({
+    port,
+    control: new NativeControl(port),
+    close: () => port.detach(),
+  });
+}
+
+export type { SignatureInfo };

@@ -1,0 +1,145 @@
+// One JavaScript thread's port to the engine: the per-request calls, the shared control words, the
+// views of response memory and the dispatch of completions. Hot path; the thread that made it.
+import { ErrorCode } from '../errors.js';
+import type { AttachOptions, NativeBinding } from './binding.js';
+
+/** Request kinds; native/engine/protocol.h has the same numbers. */
+export const V1_PREDICT = 0;
+export const V2_REST = 1;
+
+/** Returned instead of an ErrorCode: a completion will follow. */
+export const PENDING = 255;
+
+// Control words; native/addon/port.h has the same layout.
+const WORD_BYTES = 0;
+const WORD_JSON_BYTES = 1;
+const WORD_TICKET = 2;
+const WORD_GENERATION = 3;
+const WORD_RING = 16;
+const RING_WORDS = 6;
+
+const CACHED_VIEWS = 1024;
+
+/** Who gets a pending answer. `body` is valid until complete() returns; for an error it is the text. */
+export interface CompletionTarget {
+  complete(code: number, body: Buffer, jsonBytes: number): void;
+}
+
+interface Slot {
+  generation: number;
+  memory: ArrayBuffer;
+  views: (Buffer | undefined)[];
+}
+
+export class EnginePort {
+  readonly #native: NativeBinding;
+  readonly #control: Uint32Array;
+  readonly #slots: (Slot | undefined)[] = [];
+  readonly #targets = new Map<number, CompletionTarget>();
+
+  constructor(native: NativeBinding, options: AttachOptions) {
+    this.#native = native;
+    const control = native.attach(options, (count) => this.#dispatch(count));
+    this.#control = new Uint32Array(control);
+  }
+
+  get native(): NativeBinding {
+    return this.#native;
+  }
+
+  /** A whole REST body. On PENDING, follow with expect(). */
+  infer(protocol: number, handle: number, body: ArrayBuffer, jsonBytes: number): number {
+    return this.#native.infer(protocol, handle, body, jsonBytes);
+  }
+
+  /** A gRPC message; its bytes stay pinned while it waits. */
+  inferMessage(message: Buffer, stream: boolean): number {
+    return this.#native.inferMessage(message, stream);
+  }
+
+  /** Opens a body that comes in chunks; the ticket is then ticket(). */
+  openBody(expectedBytes: number, alignedAt: number): number {
+    return this.#native.openBody(expectedBytes, alignedAt);
+  }
+
+  appendBody(ticket: number, chunk: ArrayBuffer): number {
+    return this.#native.appendBody(ticket, chunk);
+  }
+
+  inferBody(ticket: number, protocol: number, handle: number, jsonBytes: number): number {
+    return this.#native.inferBody(ticket, protocol, handle, jsonBytes);
+  }
+
+  /** The ticket of the call that just returned PENDING, or of openBody(). */
+  ticket(): number {
+    return this.#control[WORD_TICKET] ?? 0;
+  }
+
+  /** Names who gets the answer of the request that just returned PENDING; returns its ticket. */
+  expect(target: CompletionTarget): number {
+    const ticket = this.ticket();
+    this.#targets.set(ticket, target);
+    return ticket;
+  }
+
+  /** The client went away: drops an open body, or takes a waiting request out. True: its target
+   * will not be called. */
+  cancel(ticket: number): boolean {
+    const dropped = this.#native.cancel(ticket);
+    if (dropped) this.#targets.delete(ticket);
+    return dropped;
+  }
+
+  /** The answer (or error text) of a call that did not return PENDING. Valid until the next call. */
+  answer(): Buffer {
+    const control = this.#control;
+    return this.#view(0, control[WORD_GENERATION] ?? 0, control[WORD_BYTES] ?? 0);
+  }
+
+  /** Length of the JSON before binary data in answer(); 0 = no binary data. */
+  answerJsonBytes(): number {
+    return this.#control[WORD_JSON_BYTES] ?? 0;
+  }
+
+  /** Requests that wait for an answer on this thread. */
+  get pending(): number {
+    return this.#targets.size;
+  }
+
+  /** Leaves the engine: waiting requests are cancelled, running ones are waited for. */
+  detach(): void {
+    this.#targets.clear();
+    this.#slots.length = 0;
+    this.#native.detach();
+  }
+
+  #view(index: number, generation: number, bytes: number): Buffer {
+    let slot = this.#slots[index];
+    if (slot === undefined || slot.generation !== generation) {
+      slot = { generation, memory: this.#native.mapSlot(index), views: [] };
+      this.#slots[index] = slot;
+    }
+    if (bytes >= CACHED_VIEWS) return Buffer.from(slot.memory, 0, bytes);
+    let view = slot.views[bytes];
+    if (view === undefined) {
+      view = Buffer.from(slot.memory, 0, bytes);
+      slot.views[bytes] = view;
+    }
+    return view;
+  }
+
+  // Hot path 11/12 (queued). Called once per wake-up, with the answers' words in the ring.
+  #dispatch(count: number): void {
+    const control = this.#control;
+    for (let i = 0; i < count; i += 1) {
+      const at = WORD_RING + i * RING_WORDS;
+      const ticket = control[at] ?? 0;
+      const target = this.#targets.get(ticket);
+      if (target === undefined) continue; // its client went away while it ran
+      this.#targets.delete(ticket);
+      const code = control[at + 1] ?? ErrorCode.Internal;
+      const body = this.#view(control[at + 2] ?? 0, control[at + 5] ?? 0, control[at + 3] ?? 0);
+      target.complete(code, body, control[at + 4] ?? 0);
+    }
+  }
+}

@@ -1,0 +1,49 @@
+// ModelInfer and ModelStreamInfer on the engine: bytes in, bytes out. Hot path, gRPC; the thread of
+// the gRPC listener.
+import { ErrorCode } from '../errors.js';
+import { PENDING, type CompletionTarget, type EnginePort } from '../native/port.js';
+import type { GrpcInfer, InferDone } from './grpc-infer.js';
+
+function finish(done: InferDone, code: number, body: Buffer): void {
+  if (code === ErrorCode.Ok) done(null, body);
+  else done({ code: code as ErrorCode, message: body.toString('utf8') }, null);
+}
+
+class WaitingCall implements CompletionTarget {
+  constructor(readonly done: InferDone) {}
+
+  complete(code: number, body: Buffer): void {
+    finish(this.done, code, body);
+  }
+}
+
+export class EngineInfer implements GrpcInfer {
+  readonly #port: EnginePort;
+  readonly #waiting = new Map<number, WaitingCall>();
+
+  constructor(port: EnginePort) {
+    this.#port = port;
+  }
+
+  infer(message: Buffer, stream: boolean, done: InferDone): number {
+    const code = this.#port.inferMessage(message, stream);
+    if (code !== PENDING) {
+      finish(done, code, this.#port.answer());
+      return 0;
+    }
+    const ticket = this.#port.ticket();
+    const call = new WaitingCall((error, response) => {
+      this.#waiting.delete(ticket);
+      done(error, response);
+    });
+    this.#waiting.set(ticket, call);
+    this.#port.expect(call);
+    return ticket;
+  }
+
+  cancel(ticket: number): void {
+    const call = this.#waiting.get(ticket);
+    if (call === undefined || !this.#port.cancel(ticket)) return;
+    call.done({ code: ErrorCode.Cancelled, message: 'the client cancelled the call' }, null);
+  }
+}

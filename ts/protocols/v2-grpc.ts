@@ -1,0 +1,132 @@
+// V2 over gRPC: inference.GRPCInferenceService. The metadata calls answer from the registry's
+// snapshot; ModelInfer and ModelStreamInfer hand the raw message to the engine. Hot plane: the
+// listener's thread. Builds no protobuf object for an inference.
+// Source: proto/wire/inference.proto; statuses: docs/protocols/v2.md.
+import { ServalError } from '../errors.js';
+import type { RegistrySnapshot, TensorInfo } from '../registry/snapshot.js';
+import {
+  thrownStatus, type GrpcReply, type GrpcService, type GrpcUnaryCall, type GrpcUnaryHandler,
+} from '../transport/grpc-call.js';
+import { inferStatus, type GrpcInfer } from './grpc-infer.js';
+import {
+  EXTENSIONS, SERVER_NAME, isServerReady, lookUp, modelMetadata, shownShape,
+} from './v2-documents.js';
+import { InferStream } from './v2-grpc-stream.js';
+import {
+  WireReader, bytesField, int64sField, stringField, stringFields, varintField,
+} from './wire.js';
+
+export type { GrpcInfer, InferDone, InferError } from './grpc-infer.js';
+
+export const INFERENCE_SERVICE = 'inference.GRPCInferenceService';
+
+export interface InferenceServiceOptions {
+  readonly snapshot: () => RegistrySnapshot;
+  readonly infer: GrpcInfer;
+  readonly serverVersion: string;
+}
+
+// Answers from a request's bytes, or with the status of the ServalError that this throws.
+function answering(answer: (message: Buffer) => Buffer): GrpcUnaryHandler {
+  return (call, reply) => {
+    let response: Buffer;
+    try {
+      response = answer(call.request);
+    } catch (error) {
+      reply(error instanceof ServalError ? inferStatus(error) : thrownStatus(error));
+      return;
+    }
+    reply(null, response);
+  };
+}
+
+// ServerLiveRequest and its like have no fields; unknown ones are passed over, broken ones refused.
+function readEmpty(message: Buffer, name: string): void {
+  const reader = new WireReader(message, name);
+  while (reader.next()) reader.skip();
+}
+
+// ModelReadyRequest and ModelMetadataRequest: {name = 1, version = 2}.
+function readNameVersion(message: Buffer, messageName: string): { name: string; version: string } {
+  const reader = new WireReader(message, messageName);
+  let name = '';
+  let version = '';
+  while (reader.next()) {
+    if (reader.field === 1) name = reader.string();
+    else if (reader.field === 2) version = reader.string();
+    else reader.skip();
+  }
+  return { name, version };
+}
+
+const tensorMessage = (field: number, tensor: TensorInfo): Buffer => (
+  bytesField(field, Buffer.concat([
+    stringField(1, tensor.name),
+    stringField(2, tensor.datatype),
+    int64sField(3, shownShape(tensor)),
+  ])));
+
+function modelMetadataMessage(snapshot: RegistrySnapshot, message: Buffer): Buffer {
+  const { name, version } = readNameVersion(message, 'ModelMetadataRequest');
+  const metadata = modelMetadata(snapshot, name, version);
+  return Buffer.concat([
+    stringField(1, metadata.name),
+    stringFields(2, metadata.versions),
+    stringField(3, metadata.platform),
+    ...metadata.inputs.map((tensor) => tensorMessage(4, tensor)),
+    ...metadata.outputs.map((tensor) => tensorMessage(5, tensor)),
+  ]);
+}
+
+function modelReadyMessage(snapshot: RegistrySnapshot, message: Buffer): Buffer {
+  const { name, version } = readNameVersion(message, 'ModelReadyRequest');
+  return varintField(1, lookUp(snapshot, name, version).version !== undefined);
+}
+
+// Hot path, gRPC. One closure per call for the answer; one more only when the engine answers later.
+function modelInfer(infer: GrpcInfer): GrpcUnaryHandler {
+  return (call: GrpcUnaryCall, reply: GrpcReply): void => {
+    let answered = false;
+    const ticket = infer.infer(call.request, false, (error, response) => {
+      answered = true;
+      if (error === null) reply(null, response);
+      else reply(inferStatus(error));
+    });
+    if (ticket === 0) return;
+    // 'cancelled' also follows an answer, when the ticket may already be another request's.
+    call.once('cancelled', () => {
+      if (!answered) infer.cancel(ticket);
+    });
+  };
+}
+
+/** The service, ready to be handed to a gRPC listener. */
+export function inferenceService(options: InferenceServiceOptions): GrpcService {
+  const { snapshot, infer } = options;
+  const serverMetadata = Buffer.concat([
+    stringField(1, SERVER_NAME),
+    stringField(2, options.serverVersion),
+    stringFields(3, EXTENSIONS),
+  ]);
+  return {
+    name: INFERENCE_SERVICE,
+    unary: {
+      ServerLive: answering((message) => {
+        readEmpty(message, 'ServerLiveRequest');
+        return varintField(1, true);
+      }),
+      ServerReady: answering((message) => {
+        readEmpty(message, 'ServerReadyRequest');
+        return varintField(1, isServerReady(snapshot()));
+      }),
+      ModelReady: answering((message) => modelReadyMessage(snapshot(), message)),
+      ServerMetadata: answering((message) => {
+        readEmpty(message, 'ServerMetadataRequest');
+        return serverMetadata;
+      }),
+      ModelMetadata: answering((message) => modelMetadataMessage(snapshot(), message)),
+      ModelInfer: modelInfer(infer),
+    },
+    streams: { ModelStreamInfer: (call) => new InferStream(call, infer) },
+  };
+}

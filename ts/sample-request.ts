@@ -1,0 +1,163 @@
+// Small valid requests made from a model's signature, for the lines that `serval serve` prints.
+// Pure; control plane.
+import { SAMPLE_ELEMENTS_MAX } from './limits.js';
+import type { Datatype, SignatureInfo, TensorInfo } from './registry/snapshot.js';
+
+/** Bodies of one request in three protocols. `grpc` is the JSON form of ModelInferRequest without
+ * the model's name; undefined where a datatype has no typed contents (FP16, BF16). */
+export interface SampleRequest {
+  readonly v1: string;
+  readonly v2: string;
+  readonly grpc: string | undefined;
+}
+
+interface SampleTensor {
+  readonly info: TensorInfo;
+  readonly shape: readonly number[];
+  /** JSON tokens, row-major. */
+  readonly tokens: readonly string[];
+}
+
+const FLOAT_TOKENS = ['1.0', '2.0', '5.0'];
+const INT_TOKENS = ['1', '2', '5'];
+const BOOL_TOKENS = ['true', 'false'];
+const TEXT_TOKENS = ['"hello"', '"world"'];
+/** Rows where every input is a vector of free length; otherwise one row. */
+const VECTOR_ROWS = 3;
+
+const GRPC_CONTENTS: Readonly<Record<Datatype, string | undefined>> = {
+  BOOL: 'bool_contents', UINT8: 'uint_contents', UINT16: 'uint_contents', UINT32: 'uint_contents',
+  UINT64: 'uint64_contents', INT8: 'int_contents', INT16: 'int_contents', INT32: 'int_contents',
+  INT64: 'int64_contents', FP32: 'fp32_contents', FP64: 'fp64_contents', BYTES: 'bytes_contents',
+  FP16: undefined, BF16: undefined,
+};
+
+/** A request that the model's declared shapes accept, or undefined when its inputs have too many
+ * elements to print. Free dimensions become 1, or 3 where every input is a vector; dimensions of
+ * one symbolic name are equal. */
+export function sampleRequest(signature: SignatureInfo): SampleRequest | undefined {
+  const shapes = sampleShapes(signature.inputs);
+  const counts = shapes.map((shape) => shape.reduce((product, dim) => product * dim, 1));
+  if (counts.reduce((sum, count) => sum + count, 0) > SAMPLE_ELEMENTS_MAX) return undefined;
+  const tensors = signature.inputs.map((info, i): SampleTensor => {
+    const tokens = datatypeTokens(info.datatype);
+    const count = counts[i] ?? 0;
+    return {
+      info,
+      shape: shapes[i] ?? [],
+      tokens: Array.from({ length: count }, (_, k) => tokens[k % tokens.length] ?? ''),
+    };
+  });
+  return { v1: v1Body(signature, tensors), v2: v2Body(tensors), grpc: grpcBody(tensors) };
+}
+
+function datatypeTokens(datatype: Datatype): readonly string[] {
+  switch (datatype) {
+    case 'BOOL':
+      return BOOL_TOKENS;
+    case 'BYTES':
+      return TEXT_TOKENS;
+    case 'FP16': case 'FP32': case 'FP64': case 'BF16':
+      return FLOAT_TOKENS;
+    case 'UINT8': case 'UINT16': case 'UINT32': case 'UINT64':
+    case 'INT8': case 'INT16': case 'INT32': case 'INT64':
+      return INT_TOKENS;
+  }
+}
+
+/** An input of unknown rank gets a vector. */
+function sampleShapes(inputs: readonly TensorInfo[]): readonly (readonly number[])[] {
+  const vectors = inputs.every(
+    (input) => input.unknownRank || (input.shape.length === 1 && (input.shape[0] ?? 0) < 0),
+  );
+  const rows = vectors ? VECTOR_ROWS : 1;
+  return inputs.map((input) => {
+    if (input.unknownRank) return [rows];
+    return input.shape.map((dim) => (dim >= 0 ? dim : rows));
+  });
+}
+
+/** Row form where every input and output surely has the same first dimension, else column form. */
+function v1Body(signature: SignatureInfo, tensors: readonly SampleTensor[]): string {
+  const single = tensors.length === 1 ? tensors[0] : undefined;
+  if (!rowForm(signature, tensors)) {
+    if (single !== undefined) return `{"inputs":${nested(single)}}`;
+    return `{"inputs":${named(tensors.map((one) => [one, nested(one)]))}}`;
+  }
+  if (single !== undefined) return `{"instances":${nested(single)}}`;
+  const rows = tensors[0]?.shape[0] ?? 0;
+  const instances = Array.from({ length: rows }, (_, row) =>
+    named(tensors.map((one) => [one, nested(rowOf(one, row))])),
+  );
+  return `{"instances":[${instances.join(',')}]}`;
+}
+
+function rowForm(signature: SignatureInfo, tensors: readonly SampleTensor[]): boolean {
+  const rows = tensors[0]?.shape[0];
+  if (rows === undefined || rows === 0) return false;
+  if (tensors.some((one) => one.shape[0] !== rows || one.info.unknownRank)) return false;
+  const symbols = new Set(tensors.map((one) => one.info.symbols[0] ?? ''));
+  return signature.outputs.every((output) => {
+    const first = output.shape[0];
+    if (output.unknownRank || first === undefined) return false;
+    return first >= 0 ? first === rows : symbols.has(output.symbols[0] ?? '');
+  });
+}
+
+function rowOf(tensor: SampleTensor, row: number): SampleTensor {
+  const shape = tensor.shape.slice(1);
+  const count = shape.reduce((product, dim) => product * dim, 1);
+  return { ...tensor, shape, tokens: tensor.tokens.slice(row * count, (row + 1) * count) };
+}
+
+function named(pairs: readonly (readonly [SampleTensor, string])[]): string {
+  return `{${pairs.map(([one, json]) => `${JSON.stringify(one.info.name)}:${json}`).join(',')}}`;
+}
+
+/** The tensor as nested JSON lists, innermost dimension first grouped. */
+function nested(tensor: SampleTensor): string {
+  if (tensor.tokens.length === 0 && tensor.shape.length > 0) return emptyNested(tensor.shape);
+  let level = [...tensor.tokens];
+  for (const dim of [...tensor.shape].reverse()) {
+    const grouped: string[] = [];
+    for (let i = 0; i < level.length; i += dim) {
+      grouped.push(`[${level.slice(i, i + dim).join(',')}]`);
+    }
+    level = grouped;
+  }
+  return level[0] ?? '';
+}
+
+/** Lists down to the first dimension of size 0. */
+function emptyNested(shape: readonly number[]): string {
+  let text = '[]';
+  for (const dim of shape.slice(0, shape.indexOf(0)).reverse()) {
+    text = `[${Array.from({ length: dim }, () => text).join(',')}]`;
+  }
+  return text;
+}
+
+function v2Body(tensors: readonly SampleTensor[]): string {
+  const inputs = tensors.map(({ info, shape, tokens }) => {
+    const head = `"name":${JSON.stringify(info.name)},"datatype":"${info.datatype}"`;
+    return `{${head},"shape":[${shape.join(',')}],"data":[${tokens.join(',')}]}`;
+  });
+  return `{"inputs":[${inputs.join(',')}]}`;
+}
+
+function grpcBody(tensors: readonly SampleTensor[]): string | undefined {
+  const inputs: string[] = [];
+  for (const { info, shape, tokens } of tensors) {
+    const contents = GRPC_CONTENTS[info.datatype];
+    if (contents === undefined) return undefined;
+    const values = info.datatype === 'BYTES' ? tokens.map(base64Token) : tokens;
+    const head = `"name":${JSON.stringify(info.name)},"datatype":"${info.datatype}"`;
+    const data = `"contents":{"${contents}":[${values.join(',')}]}`;
+    inputs.push(`{${head},"shape":[${shape.join(',')}],${data}}`);
+  }
+  return `"inputs":[${inputs.join(',')}]`;
+}
+
+function base64Token(token: string): string {
+  return `"${Buffer.from(JSON.parse(token) as string).toString('base64')}"`;
+}

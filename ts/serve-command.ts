@@ -1,0 +1,84 @@
+// `serval serve`: reads the configuration, starts the server, says that it is ready, and ends it on a
+// signal. Control plane, main thread.
+import { parseServeConfig } from './config.js';
+import type { Config } from './config.js';
+import { createLogger } from './logger.js';
+import type { Logger } from './logger.js';
+import type { RunningServer } from './server.js';
+import { readyJson, readyText } from './startup-text.js';
+import { asUsage } from './usage.js';
+
+const SIGNAL_EXIT: Readonly<Record<'SIGINT' | 'SIGTERM', number>> = { SIGINT: 130, SIGTERM: 143 };
+
+/** Answers the exit code: 0 with the server running, or after help.
+ * Errors: UsageError; what startServer throws (a missing path, an occupied port). */
+export async function serveCommand(args: readonly string[]): Promise<number> {
+  const config = await asUsage(() => parseServeConfig(args, process.cwd()));
+  if (config === undefined) {
+    const { printHelp } = await import('./help-text.js');
+    return printHelp();
+  }
+  const logger = createLogger({ level: config.logLevel, format: config.logFormat });
+  const signals = new SignalExit(logger);
+  signals.install();
+  try {
+    const { startServer } = await import('./server.js');
+    const server = await startServer(config);
+    signals.server = server;
+    announce(config, server);
+  } catch (error) {
+    signals.remove();
+    throw error;
+  }
+  return 0;
+}
+
+function announce(config: Config, server: RunningServer): void {
+  const { httpPort, grpcPort } = server;
+  const at = { host: config.host, httpPort, grpcPort };
+  const json = config.logFormat === 'json';
+  process.stdout.write(json ? readyJson(at, process.pid) : readyText(server.snapshot(), at));
+}
+
+/** The first SIGTERM or SIGINT drains and exits 0; a second one, or one before the server is up,
+ * exits at once with 128 + the signal's number. */
+class SignalExit {
+  server: RunningServer | undefined;
+  readonly #logger: Logger;
+  #draining = false;
+  readonly #onTerm = (): void => this.#on('SIGTERM');
+  readonly #onInt = (): void => this.#on('SIGINT');
+
+  constructor(logger: Logger) {
+    this.#logger = logger;
+  }
+
+  install(): void {
+    process.on('SIGTERM', this.#onTerm);
+    process.on('SIGINT', this.#onInt);
+  }
+
+  remove(): void {
+    process.off('SIGTERM', this.#onTerm);
+    process.off('SIGINT', this.#onInt);
+  }
+
+  #on(signal: 'SIGINT' | 'SIGTERM'): void {
+    if (this.server === undefined || this.#draining) {
+      process.exit(SIGNAL_EXIT[signal]);
+    }
+    this.#draining = true;
+    this.#logger.info('draining', { signal });
+    this.server.close().then(
+      () => {
+        this.#logger.info('stopped');
+        process.exit(0);
+      },
+      (error: unknown) => {
+        const reason = error instanceof Error ? error.message : String(error);
+        this.#logger.error('failed to stop cleanly', { reason });
+        process.exit(1);
+      },
+    );
+  }
+}

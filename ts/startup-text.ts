@@ -1,0 +1,118 @@
+// What `serval serve` prints on stdout when it is ready: the table of models, lines to paste, the
+// ready line. Pure; control plane.
+import type { ModelSnapshot, RegistrySnapshot, TensorInfo } from './registry/snapshot.js';
+import type { VersionSnapshot } from './registry/snapshot.js';
+import { sampleRequest } from './sample-request.js';
+
+export interface Listening {
+  readonly host: string;
+  readonly httpPort: number;
+  readonly grpcPort: number;
+}
+
+const HEADINGS = ['MODEL', 'VERSION', 'STATE', 'FORMAT', 'INPUTS -> OUTPUTS'];
+const COLUMN_CHARS_MAX = 60;
+const ANY_ADDRESS = new Set(['0.0.0.0', '::', '']);
+const GRPC_METHOD = 'inference.GRPCInferenceService/ModelInfer';
+
+/** Everything for people: table, lines to paste, ready line; with a final newline. */
+export function readyText(snapshot: RegistrySnapshot, at: Listening): string {
+  const samples = pasteLines(snapshot, at);
+  const blocks = [modelTable(snapshot)];
+  if (samples.length > 0) blocks.push(`try:\n${samples.map((line) => `  ${line}\n`).join('')}`);
+  const http = authority(at.host, at.httpPort);
+  const grpc = authority(at.host, at.grpcPort);
+  blocks.push(`serval is ready: HTTP on ${http}, gRPC on ${grpc}\n`);
+  return blocks.join('\n');
+}
+
+/** The same for machines: one JSON line. */
+export function readyJson(at: Listening, pid: number): string {
+  const { host, httpPort, grpcPort } = at;
+  const http = { host, port: httpPort };
+  return `${JSON.stringify({ event: 'ready', http, grpc: { host, port: grpcPort }, pid })}\n`;
+}
+
+/** One line per version; the reason of a failed one stands in its last column. */
+export function modelTable(snapshot: RegistrySnapshot): string {
+  const rows = [HEADINGS];
+  for (const model of Object.values(snapshot.models)) {
+    for (const version of model.versions) {
+      const last = version.errorMessage === '' ? signatureText(version) : version.errorMessage;
+      rows.push([model.name, version.version, version.state, version.format, oneLine(last)]);
+    }
+    if (model.versions.length === 0) rows.push([model.name, '-', '-', '-', 'no version found']);
+  }
+  if (rows.length === 1) return 'no models\n';
+  const widths = HEADINGS.map((_, column) =>
+    Math.min(COLUMN_CHARS_MAX, Math.max(...rows.map((row) => row[column]?.length ?? 0))),
+  );
+  const lines = rows.map((row) =>
+    row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd(),
+  );
+  return `${lines.join('\n')}\n`;
+}
+
+function signatureText(version: VersionSnapshot): string {
+  const signature = version.signatures[0];
+  if (signature === undefined) return '';
+  const list = (tensors: readonly TensorInfo[]): string => tensors.map(tensorText).join(', ');
+  return `${list(signature.inputs)} -> ${list(signature.outputs)}`.trim();
+}
+
+/** "x FP32 [batch,3]"; "?" for a dimension without a name, "[...]" for an unknown rank. */
+export function tensorText(tensor: TensorInfo): string {
+  return `${tensor.name} ${tensor.datatype} ${shapeText(tensor)}`;
+}
+
+export function shapeText(tensor: TensorInfo): string {
+  if (tensor.unknownRank) return '[...]';
+  const dims = tensor.shape.map((dim, i) => (dim >= 0 ? String(dim) : tensor.symbols[i] || '?'));
+  return `[${dims.join(',')}]`;
+}
+
+/** One command per protocol for the first model that has a request small enough to print. */
+export function pasteLines(snapshot: RegistrySnapshot, at: Listening): readonly string[] {
+  for (const model of Object.values(snapshot.models)) {
+    const version = model.versions.find((one) => one.version === model.defaultVersion);
+    const signature = version?.signatures[0];
+    if (signature === undefined || signature.inputs.length === 0) continue;
+    const sample = sampleRequest(signature);
+    if (sample === undefined) continue;
+    return modelLines(model, sample, at);
+  }
+  return [];
+}
+
+function modelLines(
+  model: ModelSnapshot, sample: NonNullable<ReturnType<typeof sampleRequest>>, at: Listening,
+): readonly string[] {
+  const http = `http://${authority(at.host, at.httpPort)}`;
+  const name = encodeURIComponent(model.name);
+  const lines = [
+    `curl -d ${shellQuote(sample.v1)} ${shellQuote(`${http}/v1/models/${name}:predict`)}`,
+    `curl -d ${shellQuote(sample.v2)} ${shellQuote(`${http}/v2/models/${name}/infer`)}`,
+  ];
+  if (sample.grpc !== undefined) {
+    const body = `{"model_name":${JSON.stringify(model.name)},${sample.grpc}}`;
+    const address = shellQuote(authority(at.host, at.grpcPort));
+    lines.push(`grpcurl -plaintext -d ${shellQuote(body)} ${address} ${GRPC_METHOD}`);
+  }
+  return lines;
+}
+
+/** host:port as a client on this machine writes it. */
+function authority(host: string, port: number): string {
+  const name = ANY_ADDRESS.has(host) ? 'localhost' : host;
+  return name.includes(':') ? `[${name}]:${port}` : `${name}:${port}`;
+}
+
+/** In single quotes where the shell would read it otherwise. */
+export function shellQuote(text: string): string {
+  if (/^[A-Za-z0-9_./:@%+,-]+$/.test(text)) return text;
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+function oneLine(text: string): string {
+  return text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim();
+}

@@ -1,0 +1,218 @@
+// What a gRPC call looks like to a protocol: raw message bytes in and out, a status, a deadline,
+// and the one object per stream. Hot plane: one listener's thread. Must not know any protocol or
+// registry.
+import type { ServerDuplexStream } from '@grpc/grpc-js';
+
+/** Replies of one stream that may wait for the client before reading from it pauses. */
+const STREAM_BACKLOG_MESSAGES_MAX = 64;
+const STREAM_BACKLOG_BYTES_MAX = 64 * 1024 * 1024;
+
+/** A status text travels percent-encoded in one HTTP/2 trailer; clients take 8 KiB of trailers. */
+const DETAILS_BYTES_MAX = 4096;
+const DETAILS_ENCODED_BYTES_MAX = 6144;
+
+const CODE_UNAVAILABLE = 14;
+const CODE_INTERNAL = 13;
+const CUT_MARK = '...';
+
+// Bytes that `encodeURI`, which grpc-js applies, makes of one code point.
+function encodedBytes(codePoint: number): number {
+  if (codePoint >= 0x10000) return 12;
+  if (codePoint >= 0x800) return 9;
+  if (codePoint >= 0x80) return 6;
+  const plain = codePoint > 0x20 && codePoint < 0x7f && !'"%<>[\\]^`{|}'.includes(
+    String.fromCharCode(codePoint));
+  return plain ? 1 : 3;
+}
+
+function utf8Bytes(codePoint: number): number {
+  if (codePoint < 0x80) return 1;
+  if (codePoint < 0x800) return 2;
+  return codePoint < 0x10000 ? 3 : 4;
+}
+
+/**
+ * `text` as a status may carry it: at most 4096 bytes of UTF-8 and 6144 bytes in its
+ * percent-encoded form, cut between characters and then ending in "...". Lone surrogates, which
+ * have no UTF-8, become U+FFFD.
+ */
+export function safeDetails(text: string): string {
+  let bytes = CUT_MARK.length;
+  let encoded = CUT_MARK.length;
+  let units = 0;
+  // Nothing longer than this can fit; a text of gigabytes is not walked to its end.
+  const head = text.length > DETAILS_BYTES_MAX ? text.slice(0, DETAILS_BYTES_MAX + 1) : text;
+  for (const character of head) {
+    const codePoint = character.codePointAt(0) ?? 0;
+    const lone = codePoint >= 0xd800 && codePoint <= 0xdfff;
+    bytes += utf8Bytes(lone ? 0xfffd : codePoint);
+    encoded += encodedBytes(lone ? 0xfffd : codePoint);
+    if (bytes > DETAILS_BYTES_MAX || encoded > DETAILS_ENCODED_BYTES_MAX) break;
+    units += character.length;
+  }
+  const cut = units < text.length ? text.slice(0, units) + CUT_MARK : text;
+  return Buffer.from(cut).toString();
+}
+
+/** How a call failed. `code` is a canonical gRPC code other than OK; `details` is cut to what a
+ * trailer carries. */
+export class GrpcStatus {
+  readonly code: number;
+  readonly details: string;
+
+  constructor(code: number, details: string) {
+    this.code = code;
+    this.details = safeDetails(details);
+  }
+}
+
+/** The status of a handler that threw, which is our bug. */
+export function thrownStatus(error: unknown): GrpcStatus {
+  const text = error instanceof Error ? error.message : String(error);
+  return new GrpcStatus(CODE_INTERNAL, `internal error: ${text}`);
+}
+
+/** The status of a call that ends because the server stops. */
+export function drainStatus(): GrpcStatus {
+  return new GrpcStatus(CODE_UNAVAILABLE, 'the server is shutting down');
+}
+
+/**
+ * One unary call. `request` stays valid as long as it is referenced. 'cancelled' also fires once
+ * after a call that was answered. `getDeadline()`: milliseconds since 1970 or Infinity; past it the
+ * client gets DEADLINE_EXCEEDED and 'cancelled' fires.
+ */
+export interface GrpcUnaryCall {
+  readonly request: Buffer;
+  getDeadline(): Date | number;
+  once(event: 'cancelled', listener: () => void): unknown;
+}
+
+/** Answers a unary call, once. Borrows `message` until return. */
+export type GrpcReply = (status: GrpcStatus | null, message?: Buffer | null) => void;
+
+export type GrpcUnaryHandler = (call: GrpcUnaryCall, reply: GrpcReply) => void;
+
+/** One stream as its handler uses it. After `end` or a cancel nothing more is sent. */
+export interface GrpcStreamCall {
+  /** Milliseconds since 1970, Infinity when the client set none. */
+  readonly deadline: number;
+  /** Replies that the client has not taken yet. */
+  readonly unflushed: number;
+  /** Borrows `message` until return. */
+  write(message: Buffer): void;
+  /** Sends the status (null = OK) after all that was written. */
+  end(status: GrpcStatus | null): void;
+  /** Stops and starts `onMessage`. Up to 16 messages more wait in the transport. */
+  setPaused(paused: boolean): void;
+}
+
+/** The handler's side of one stream. None is called after `end` or `onCancel`. */
+export interface GrpcStreamHandler {
+  onMessage(message: Buffer): void;
+  /** The client sends no more messages. */
+  onHalfClose(): void;
+  /** The client went away or the deadline passed. */
+  onCancel(): void;
+  /** One written reply has left. */
+  onFlushed(): void;
+  /** The server stops: finish what was begun, then `end`. */
+  onDrain(): void;
+}
+
+export type GrpcStreamOpen = (call: GrpcStreamCall) => GrpcStreamHandler;
+
+/** The methods of one service, by their plain names; `name` has the package. */
+export interface GrpcService {
+  readonly name: string;
+  readonly unary: Readonly<Record<string, GrpcUnaryHandler>>;
+  readonly streams: Readonly<Record<string, GrpcStreamOpen>>;
+}
+
+/** One stream between grpc-js and its handler: back-pressure, copies, and a throw kept inside. */
+export class GrpcStream implements GrpcStreamCall {
+  readonly deadline: number;
+  private readonly stream: ServerDuplexStream<Buffer, Buffer>;
+  private readonly handler: GrpcStreamHandler;
+  /** Bytes of each reply that has not left, oldest first. */
+  private readonly unflushedReplies: number[] = [];
+  private unflushedBytes = 0;
+  private ended = false;
+  private pausedByHandler = false;
+
+  constructor(stream: ServerDuplexStream<Buffer, Buffer>, open: GrpcStreamOpen) {
+    this.stream = stream;
+    this.deadline = Number(stream.getDeadline());
+    this.handler = open(this);
+    stream.on('data', (message: Buffer) => {
+      if (this.ended) return;
+      try {
+        this.handler.onMessage(message);
+      } catch (error) {
+        this.end(thrownStatus(error));
+      }
+    });
+    stream.on('end', () => this.tell('onHalfClose'));
+    stream.on('cancelled', () => {
+      this.tell('onCancel');
+      this.ended = true;
+    });
+  }
+
+  get unflushed(): number {
+    return this.unflushedReplies.length;
+  }
+
+  write(message: Buffer): void {
+    if (this.ended) return;
+    // grpc-js copies a message as it sends it, at once when nothing else is being sent; a message
+    // that must wait is copied here, since the caller takes it back on return.
+    const kept = this.stream.writableLength === 0 ? message : Buffer.from(message);
+    this.unflushedReplies.push(message.length);
+    this.unflushedBytes += message.length;
+    this.stream.write(kept, this.onFlushed);
+    this.adjustReading();
+  }
+
+  end(status: GrpcStatus | null): void {
+    if (this.ended) return;
+    this.ended = true;
+    if (status === null) this.stream.end();
+    else this.stream.emit('error', status);
+    this.stream.resume();
+  }
+
+  setPaused(paused: boolean): void {
+    this.pausedByHandler = paused;
+    this.adjustReading();
+  }
+
+  /** Tells the handler that the server stops. */
+  drain(): void {
+    this.tell('onDrain');
+  }
+
+  private readonly onFlushed = (): void => {
+    this.unflushedBytes -= this.unflushedReplies.shift() ?? 0;
+    this.adjustReading();
+    this.tell('onFlushed');
+  };
+
+  private adjustReading(): void {
+    if (this.ended) return;
+    const pause = this.pausedByHandler || this.unflushed >= STREAM_BACKLOG_MESSAGES_MAX
+      || this.unflushedBytes >= STREAM_BACKLOG_BYTES_MAX;
+    if (pause === this.stream.isPaused()) return;
+    if (pause) this.stream.pause();
+    else this.stream.resume();
+  }
+
+  private tell(what: 'onHalfClose' | 'onCancel' | 'onFlushed' | 'onDrain'): void {
+    if (this.ended) return;
+    try {
+      this.handler[what]();
+    } catch (error) {
+      this.end(thrownStatus(error));
+    }
+  }
+}

@@ -1,0 +1,172 @@
+// The gRPC server socket: grpc-js over a TCP server of our own, raw bytes in and out. Hot plane:
+// the thread that made it. Must not know any protocol or registry: it is handed the services.
+import { createServer, type Server as TcpServer, type Socket } from 'node:net';
+import {
+  Server, ServerCredentials, logVerbosity, setLogVerbosity,
+  type ConnectionInjector, type ServerDuplexStream, type ServerUnaryCall, type sendUnaryData,
+} from '@grpc/grpc-js';
+import { ErrorCode, ServalError } from '../errors.js';
+import {
+  GrpcStream, thrownStatus, type GrpcService, type GrpcStreamOpen, type GrpcUnaryHandler,
+} from './grpc-call.js';
+
+const MESSAGE_BYTES_MAX = 2_147_483_647;
+const CONCURRENT_STREAMS_MAX = 4096;
+const KEEPALIVE_TIME_MS = 7_200_000;
+const KEEPALIVE_TIMEOUT_MS = 20_000;
+
+/** Absent members take the defaults above. */
+export interface GrpcListenerOptions {
+  readonly host: string;
+  /** 0 picks a free port. */
+  readonly port: number;
+  readonly services: readonly GrpcService[];
+  /** Larger requests fail with RESOURCE_EXHAUSTED; compressed ones count unpacked. */
+  readonly receiveBytesMax?: number;
+  readonly sendBytesMax?: number;
+  /** Streams (calls) open at once on one connection; clients wait with the rest. */
+  readonly concurrentStreamsMax?: number;
+  /** A connection that was silent this long is pinged, and closed when it does not answer. */
+  readonly keepaliveTimeMs?: number;
+  readonly keepaliveTimeoutMs?: number;
+}
+
+const identity = (bytes: Buffer): Buffer => bytes;
+
+function listenError(error: NodeJS.ErrnoException, host: string, port: number): ServalError {
+  const where = `gRPC cannot listen on ${host} port ${port}`;
+  switch (error.code) {
+    case 'EADDRINUSE':
+      return new ServalError(ErrorCode.InvalidArgument,
+        `${where}: the port is in use by another process; choose another, or 0 for a free one`);
+    case 'EACCES':
+      return new ServalError(ErrorCode.InvalidArgument,
+        `${where}: this user may not; ports below 1024 are often reserved`);
+    case 'EADDRNOTAVAIL':
+      return new ServalError(ErrorCode.InvalidArgument,
+        `${where}: the address does not belong to this machine`);
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return new ServalError(ErrorCode.InvalidArgument, `${where}: the host name is not known`);
+    default:
+      return new ServalError(ErrorCode.InvalidArgument, `${where}: ${error.message}`);
+  }
+}
+
+/** One gRPC server on one port. Listens from `start` to `drain`, once. */
+export class GrpcListener {
+  private readonly options: GrpcListenerOptions;
+  private readonly server: Server;
+  private readonly injector: ConnectionInjector;
+  private readonly tcp: TcpServer;
+  private readonly sockets = new Set<Socket>();
+  private readonly streams = new Set<GrpcStream>();
+  private draining = false;
+
+  constructor(options: GrpcListenerOptions) {
+    this.options = options;
+    // grpc-js writes what clients did wrong to stderr; only our logger may print.
+    setLogVerbosity(logVerbosity.NONE);
+    this.server = new Server({
+      'grpc.max_receive_message_length': options.receiveBytesMax ?? MESSAGE_BYTES_MAX,
+      'grpc.max_send_message_length': options.sendBytesMax ?? MESSAGE_BYTES_MAX,
+      'grpc.max_concurrent_streams': options.concurrentStreamsMax ?? CONCURRENT_STREAMS_MAX,
+      'grpc.keepalive_time_ms': options.keepaliveTimeMs ?? KEEPALIVE_TIME_MS,
+      'grpc.keepalive_timeout_ms': options.keepaliveTimeoutMs ?? KEEPALIVE_TIMEOUT_MS,
+      'grpc.enable_channelz': 0,
+    });
+    for (const service of options.services) this.register(service);
+    // Our own TCP server instead of bindAsync: the error keeps its code, no name resolver is
+    // loaded, and the sockets can be destroyed (forceShutdown knows no connection while channelz is
+    // off).
+    this.injector = this.server.createConnectionInjector(ServerCredentials.createInsecure());
+    this.tcp = createServer((socket) => this.accept(socket));
+  }
+
+  /** Listens. Settles with the port; rejects with ServalError (InvalidArgument) that says why. */
+  start(): Promise<number> {
+    const { host, port } = this.options;
+    return new Promise((resolve, reject) => {
+      const failed = (error: NodeJS.ErrnoException): void => reject(listenError(error, host, port));
+      this.tcp.once('error', failed);
+      this.tcp.listen({ host, port, exclusive: true }, () => {
+        this.tcp.removeListener('error', failed);
+        const address = this.tcp.address();
+        resolve(address !== null && typeof address === 'object' ? address.port : port);
+      });
+    });
+  }
+
+  /**
+   * Stops accepting, lets the calls that run finish and tells the streams to; after `seconds` the
+   * connections left are cut. Settles when all are closed, with the number that had to be cut.
+   */
+  async drain(seconds: number): Promise<number> {
+    this.draining = true;
+    let cut = 0;
+    const timer = setTimeout(() => {
+      cut = this.sockets.size;
+      for (const socket of this.sockets) socket.destroy();
+    }, seconds * 1000);
+    const closed = new Promise<void>((resolve) => { this.tcp.close(() => resolve()); });
+    const finished = new Promise<void>((resolve) => { this.server.tryShutdown(() => resolve()); });
+    for (const stream of this.streams) stream.drain();
+    await Promise.all([closed, finished]);
+    clearTimeout(timer);
+    return cut;
+  }
+
+  private accept(socket: Socket): void {
+    if (this.draining) {
+      socket.destroy();
+      return;
+    }
+    this.sockets.add(socket);
+    socket.once('close', () => this.sockets.delete(socket));
+    this.injector.injectConnection(socket);
+  }
+
+  private register(service: GrpcService): void {
+    for (const [method, handler] of Object.entries(service.unary)) {
+      this.registerMethod(`/${service.name}/${method}`, 'unary', unaryAdapter(handler));
+    }
+    for (const [method, open] of Object.entries(service.streams)) {
+      this.registerMethod(`/${service.name}/${method}`, 'bidi', this.streamAdapter(open));
+    }
+  }
+
+  private registerMethod(
+    path: string, type: 'unary' | 'bidi',
+    handler: ReturnType<typeof unaryAdapter> | ReturnType<GrpcListener['streamAdapter']>,
+  ): void {
+    if (!this.server.register<Buffer, Buffer>(path, handler, identity, identity, type)) {
+      throw new TypeError(`gRPC method ${path} is registered twice`);
+    }
+  }
+
+  private streamAdapter(open: GrpcStreamOpen) {
+    return (call: ServerDuplexStream<Buffer, Buffer>): void => {
+      let stream: GrpcStream;
+      try {
+        stream = new GrpcStream(call, open);
+      } catch (error) {
+        call.emit('error', thrownStatus(error));
+        return;
+      }
+      this.streams.add(stream);
+      call.once('close', () => this.streams.delete(stream));
+      if (this.draining) stream.drain();
+    };
+  }
+}
+
+// Hot path, gRPC. grpc-js's own call and callback go straight through: nothing is made per call.
+function unaryAdapter(handler: GrpcUnaryHandler) {
+  return (call: ServerUnaryCall<Buffer, Buffer>, callback: sendUnaryData<Buffer>): void => {
+    try {
+      handler(call, callback);
+    } catch (error) {
+      callback(thrownStatus(error));
+    }
+  };
+}

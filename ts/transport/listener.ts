@@ -1,0 +1,68 @@
+// What an HTTP listener is to the protocols. The transport knows no registry and no protocol: it has
+// routes by URL and hands over heads, chunks and aborts. Hot path; the listener's thread.
+
+/** A request's line and headers. Valid only during begin(). */
+export interface RequestHead {
+  /** Upper case. */
+  method(): string;
+  /** Path without the query, still percent-encoded. */
+  path(): string;
+  /** What is behind "?", or "". */
+  query(): string;
+  /** A header's value by its lower-case name, or "". */
+  header(name: string): string;
+}
+
+/** One request being answered. Fields below are the route's to use; the listener only resets them. */
+export abstract class HttpExchange {
+  /** Engine ticket of the open body or of the waiting request; 0 = none. */
+  ticket = 0;
+  /** Inference-Header-Content-Length, -1 = absent. */
+  jsonBytes = -1;
+  /** Stated body length, 0 = unknown. */
+  contentLength = 0;
+  acceptEncoding = '';
+  contentEncoding = '';
+  /** Content-Encoding of the answer, '' = as it is. */
+  answerCoding = '';
+  /** Chunks kept in JavaScript: only bodies that must be inflated first. */
+  chunks: Buffer[] | undefined = undefined;
+  chunkBytes = 0;
+  finished = false;
+
+  /** Sends the whole answer once; does nothing when the client is gone. Copies or sends `body`
+   * before it returns. `headers`: names and values, alternating. */
+  abstract send(
+    status: number,
+    contentType: string,
+    body: Uint8Array | string,
+    headers?: readonly string[],
+  ): void;
+
+  /** Answers "Expect: 100-continue", so that the client sends its body. */
+  abstract sendContinue(): void;
+}
+
+/** Answers the requests of one URL. Kept and reused: all that belongs to one request is in the
+ * exchange. */
+export interface Route {
+  /** The head is in. May answer at once; otherwise data() follows. */
+  begin(head: RequestHead, exchange: HttpExchange): void;
+  /** A chunk of the body; its memory dies on return. */
+  data(exchange: HttpExchange, chunk: ArrayBuffer, last: boolean): void;
+  /** The client went away before it was answered. */
+  abort(exchange: HttpExchange): void;
+}
+
+/** Finds the route of a URL; kept by (method, path) until routesChanged(). The query is the route's
+ * business. */
+export type Router = (method: string, path: string) => Route;
+
+export interface HttpListener {
+  /** Listens; resolves with the port. Rejects with ServalError when the address is taken. */
+  listen(host: string, port: number): Promise<number>;
+  /** Forgets kept routes: the next request of each URL asks the router again. */
+  routesChanged(): void;
+  /** Stops accepting, waits for what runs (at most `seconds`), closes everything. */
+  drain(seconds: number): Promise<void>;
+}

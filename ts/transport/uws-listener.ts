@@ -1,0 +1,208 @@
+// The HTTP listener on uWebSockets.js. Hot path; the thread that made it.
+import * as uws from 'uWebSockets.js';
+import { ErrorCode, ServalError } from '../errors.js';
+import { HttpExchange, type HttpListener, type RequestHead, type Route, type Router } from './listener.js';
+import { statusLine } from './status-lines.js';
+
+const KEPT_ROUTES_MAX = 8192;
+// Hop 1 of "Expect: 100-continue": an interim answer, after which the real status line must be
+// written as part of the first header (uWebSockets.js writes one status line per answer).
+const INTERIM = '100 Continue\r\n';
+
+class UwsHead implements RequestHead {
+  request: uws.HttpRequest | undefined;
+
+  method(): string {
+    return this.request?.getCaseSensitiveMethod() ?? '';
+  }
+  path(): string {
+    return this.request?.getUrl() ?? '';
+  }
+  query(): string {
+    return this.request?.getQuery() ?? '';
+  }
+  header(name: string): string {
+    return this.request?.getHeader(name) ?? '';
+  }
+}
+
+class UwsExchange extends HttpExchange {
+  aborted = false;
+  interim = false;
+
+  constructor(
+    readonly response: uws.HttpResponse,
+    readonly owner: UwsListener,
+  ) {
+    super();
+  }
+
+  // Hot path 12/12. Status, headers, body: one corked write.
+  send(
+    status: number,
+    contentType: string,
+    body: Uint8Array | string,
+    headers?: readonly string[],
+  ): void {
+    if (this.finished) return;
+    this.finished = true;
+    this.owner.active -= 1;
+    if (this.aborted) return;
+    if (this.owner.corked) this.#write(status, contentType, body, headers);
+    else this.response.cork(() => this.#write(status, contentType, body, headers));
+  }
+
+  sendContinue(): void {
+    if (this.interim || this.finished) return;
+    this.interim = true;
+    this.response.writeStatus(INTERIM);
+  }
+
+  #write(
+    status: number,
+    contentType: string,
+    body: Uint8Array | string,
+    headers: readonly string[] | undefined,
+  ): void {
+    const { response } = this;
+    if (this.interim) {
+      response.writeHeader(`HTTP/1.1 ${statusLine(status)}\r\nContent-Type`, contentType);
+    } else {
+      if (status !== 200) response.writeStatus(statusLine(status));
+      response.writeHeader('Content-Type', contentType);
+    }
+    if (headers !== undefined) {
+      for (let i = 0; i + 1 < headers.length; i += 2) {
+        response.writeHeader(headers[i] ?? '', headers[i + 1] ?? '');
+      }
+    }
+    response.end(body, this.owner.draining);
+  }
+}
+
+export class UwsListener implements HttpListener {
+  active = 0;
+  corked = false;
+  draining = false;
+  readonly #app = uws.App();
+  readonly #router: Router;
+  readonly #report: (error: unknown) => void;
+  readonly #head = new UwsHead();
+  readonly #kept = new Map<string, Map<string, Route>>();
+  #socket: uws.us_listen_socket | undefined;
+  #idle: (() => void) | undefined;
+
+  /** `report` takes what must never happen: exceptions of routes. */
+  constructor(router: Router, report: (error: unknown) => void) {
+    this.#router = router;
+    this.#report = report;
+    this.#app.post('/*', (response, request) => this.#begin('POST', response, request));
+    this.#app.get('/*', (response, request) => this.#begin('GET', response, request));
+    this.#app.any('/*', (response, request) =>
+      this.#begin(request.getCaseSensitiveMethod(), response, request),
+    );
+  }
+
+  listen(host: string, port: number): Promise<number> {
+    return new Promise((resolve, reject) => {
+      this.#app.listen(host, port, (socket) => {
+        if (socket === false) {
+          reject(new ServalError(ErrorCode.InvalidArgument,
+            `cannot listen on ${host}:${port}: the address is in use or not permitted`));
+          return;
+        }
+        this.#socket = socket;
+        resolve(uws.us_socket_local_port(socket as unknown as uws.us_socket));
+      });
+    });
+  }
+
+  routesChanged(): void {
+    this.#kept.clear();
+  }
+
+  async drain(seconds: number): Promise<void> {
+    this.draining = true;
+    if (this.#socket !== undefined) uws.us_listen_socket_close(this.#socket);
+    this.#socket = undefined;
+    if (this.active > 0) {
+      await new Promise<void>((resolve) => {
+        const limit = setTimeout(resolve, seconds * 1000);
+        this.#idle = () => {
+          clearTimeout(limit);
+          resolve();
+        };
+        this.#watchIdle();
+      });
+    }
+    this.#app.close();
+  }
+
+  #watchIdle(): void {
+    if (this.active === 0) this.#idle?.();
+    else setTimeout(() => this.#watchIdle(), 5);
+  }
+
+  #route(method: string, path: string): Route {
+    let routes = this.#kept.get(method);
+    if (routes === undefined) {
+      if (this.#kept.size >= 16) this.#kept.clear();
+      routes = new Map();
+      this.#kept.set(method, routes);
+    }
+    let route = routes.get(path);
+    if (route === undefined) {
+      route = this.#router(method, path);
+      if (routes.size >= KEPT_ROUTES_MAX) routes.clear();
+      routes.set(path, route);
+    }
+    return route;
+  }
+
+  // Hot path 1/12. The head: route by URL, then the body.
+  #begin(method: string, response: uws.HttpResponse, request: uws.HttpRequest): void {
+    const exchange = new UwsExchange(response, this);
+    this.#head.request = request;
+    this.active += 1;
+    this.corked = true;
+    try {
+      const route = this.#route(method, request.getUrl());
+      route.begin(this.#head, exchange);
+      if (!exchange.finished) this.#receive(route, exchange);
+    } catch (error) {
+      this.#failed(exchange, error);
+    }
+    this.corked = false;
+    this.#head.request = undefined;
+  }
+
+  #receive(route: Route, exchange: UwsExchange): void {
+    const { response } = exchange;
+    response.onAborted(() => this.#abort(route, exchange));
+    response.onData((chunk, last) => {
+      if (exchange.finished) return;
+      this.corked = true;
+      try {
+        route.data(exchange, chunk, last);
+      } catch (error) {
+        this.#failed(exchange, error);
+      }
+      this.corked = false;
+    });
+  }
+
+  // A bug of ours must not take the other connections down.
+  #failed(exchange: UwsExchange, error: unknown): void {
+    this.#report(error);
+    const body = '{"error":"internal error"}';
+    exchange.send(500, 'application/json', body);
+  }
+
+  #abort(route: Route, exchange: UwsExchange): void {
+    exchange.aborted = true;
+    if (exchange.finished) return;
+    exchange.finished = true;
+    this.active -= 1;
+    route.abort(exchange);
+  }
+}
