@@ -5,7 +5,7 @@ import { createContext } from './context.mjs';
 import { describeMachine } from './machine.mjs';
 import { parseCompareOptions, SHARED_HELP } from './options.mjs';
 import { alignTable, formatSide } from './report.mjs';
-import { alternate } from './runner.mjs';
+import { alternate, pairSeconds } from './runner.mjs';
 import { medianSample, median } from './statistics.mjs';
 import { selectWorkloads } from './workloads/index.mjs';
 
@@ -32,6 +32,14 @@ async function compareOne(context, workload, before, after) {
   }
 }
 
+/** Why a workload is left out, or ''. */
+function whyNotRun(context, workload) {
+  if (workload.openServal === undefined) return 'not a pair: compare two runs of run.mjs';
+  const { limitSeconds } = context.options;
+  const ends = context.elapsedSeconds() + pairSeconds(context.options);
+  return ends > limitSeconds ? `over the limit of ${limitSeconds} s` : '';
+}
+
 function tableRow(workload, rounds) {
   const ratios = rounds.map((round) => timesFaster(workload, round));
   return [
@@ -55,7 +63,9 @@ async function main() {
   const rows = [['workload', 'new is N x faster', 'each pair', 'old', 'new']];
   let failures = 0;
   for (const workload of selectWorkloads(options.only)) {
-    if (workload.openServal === undefined || context.elapsedSeconds() > options.limitSeconds) {
+    const reason = whyNotRun(context, workload);
+    if (reason !== '') {
+      rows.push([workload.title, 'not run', reason, '', '']);
       continue;
     }
     process.stderr.write(`${workload.title}\n`);

@@ -1,5 +1,5 @@
 // Runs one workload: opens both sides, warms them, measures them in turn. Control plane.
-import { judge } from './statistics.mjs';
+import { formOf, judge } from './statistics.mjs';
 
 const WARM_SECONDS = 1;
 const OPEN_SECONDS = 3;
@@ -64,6 +64,7 @@ async function sample(side, seconds) {
   }
 }
 
-function failedRow({ id, title, reference = '', target = null }, error) {
-  return { id, title, reference, target, ok: false, error: error.message };
+function failedRow({ id, title, metric, reference = '', target = null }, error) {
+  const form = metric === undefined ? undefined : formOf(metric);
+  return { id, title, reference, form, target, ok: false, error: error.message };
 }

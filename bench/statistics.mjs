@@ -70,6 +70,11 @@ export function medianSample(samples) {
   return result;
 }
 
+/** How a metric's figure is written: a difference in us, or a ratio. */
+export function formOf(metric) {
+  return metric === 'p50' ? 'us' : 'ratio';
+}
+
 /** A row as the report wants it, from the samples of all rounds. */
 export function judge(workload, rounds) {
   const values = rounds.map((r) => pairValue(workload.metric, r.reference, r.serval));
@@ -79,7 +84,7 @@ export function judge(workload, rounds) {
     id: workload.id,
     title: workload.title,
     reference: workload.reference,
-    form: workload.metric === 'p50' ? 'us' : 'ratio',
+    form: formOf(workload.metric),
     target: workload.target,
     got,
     spread: spread(values),

@@ -38,7 +38,8 @@ const GRPC_CONTENTS: Readonly<Record<Datatype, string | undefined>> = {
 export function sampleRequest(signature: SignatureInfo): SampleRequest | undefined {
   const shapes = sampleShapes(signature.inputs);
   const counts = shapes.map((shape) => shape.reduce((product, dim) => product * dim, 1));
-  if (counts.reduce((sum, count) => sum + count, 0) > SAMPLE_ELEMENTS_MAX) return undefined;
+  const brackets = shapes.map((shape) => shape.reduce((all, dim) => all * Math.max(1, dim), 1));
+  if (brackets.reduce((sum, count) => sum + count, 0) > SAMPLE_ELEMENTS_MAX) return undefined;
   const tensors = signature.inputs.map((info, i): SampleTensor => {
     const tokens = datatypeTokens(info.datatype);
     const count = counts[i] ?? 0;

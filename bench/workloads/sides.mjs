@@ -1,5 +1,5 @@
 // Opens the sides of a pair: Serval with one model, or an echo of the same request. A side is
-// {measure(seconds) -> sample, ended(), close(), ...}; its answer is checked before it is handed out.
+// {measure(seconds) -> sample, ended(), close(), ...}, handed out once its answer is checked.
 // Control plane.
 import { startUwsEcho } from '../contenders/echoes.mjs';
 import { startServal } from '../contenders/serval.mjs';

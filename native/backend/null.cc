@@ -140,7 +140,7 @@ class NullModel final : public BackendModel {
   }
 
  private:
-  // Waits out the delay; false when cancelled. Short sleeps, because whoever cancels only sets a flag.
+  // Waits out the delay; false when cancelled. Short sleeps: whoever cancels only sets a flag.
   bool wait(const CancelFlag* cancel) const {
     using Clock = std::chrono::steady_clock;
     const Clock::time_point end = Clock::now() + std::chrono::microseconds(delay_us_);

@@ -64,7 +64,7 @@ std::vector<std::string> available_providers(const OrtApi& api) {
     names.assign(list, list + count);
     failed = api.ReleaseAvailableProviders(list, count);
   }
-  if (failed != nullptr) api.ReleaseStatus(failed);
+  drop_status(api, failed);
   return names;
 }
 
@@ -207,11 +207,15 @@ Status set_options(const OrtRuntime& runtime, const ModelSpec& spec, OrtSessionO
   return ok_status();
 }
 
-// "Load model from PATH failed:" says again what our text begins with.
-void drop_repeated_path(std::string& message, const std::string& path) {
+// Error of a refused model: the runtime's text, less the path that ours begins with.
+Error refused(const OrtApi& api, OrtStatus* failed, const std::string& path) {
+  const bool no_protobuf = api.GetErrorCode(failed) == ORT_INVALID_PROTOBUF;
+  Error error = take_error(api, failed, ErrorCode::ModelInvalid, "model file " + path);
   const std::string repeated = "Load model from " + path + " failed:";
-  const size_t at = message.find(repeated);
-  if (at != std::string::npos) message.erase(at, repeated.size());
+  const size_t at = error.message.find(repeated);
+  if (at != std::string::npos) error.message.erase(at, repeated.size());
+  if (no_protobuf) error.message += " The file is not ONNX, or it is cut short.";
+  return error;
 }
 
 Result<std::shared_ptr<BackendModel>> load_model(const OrtRuntime& runtime, const ModelSpec& spec) {
@@ -230,11 +234,7 @@ Result<std::shared_ptr<BackendModel>> load_model(const OrtRuntime& runtime, cons
 
   SessionHandle session(&api);
   failed = api.CreateSession(runtime.env, spec.path.c_str(), options.get(), session.out());
-  if (failed != nullptr) {
-    Error error = take_error(api, failed, ErrorCode::ModelInvalid, where);
-    drop_repeated_path(error.message, spec.path);
-    return error;
-  }
+  if (failed != nullptr) return refused(api, failed, spec.path);
   Result<Signature> signature = read_signature(runtime, *session.get());
   if (!signature.ok()) status = std::move(signature.error());
   if (status.ok()) status = read_metadata(runtime, *session.get(), info);

@@ -38,8 +38,10 @@ void skip(std::string_view text, size_t& at, std::string_view part) {
   if (text.substr(at).starts_with(part)) at += part.size();
 }
 
-// Behind "/path/file.cc:83 Type name(arguments) const [with T = ...] " that starts at `at`, or `at`
-// when it is no such thing.
+bool is_identifier(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+
+// Behind "/path/file.cc:83 Type name(arguments) const [with T = ...] " or "file.h:59 Name ", the
+// runtime's two ways to say where, at `at`; `at` when it is neither.
 size_t behind_code_location(std::string_view text, size_t at) {
   size_t i = text.find_first_of(" :", at);
   if (i == std::string_view::npos || text[i] != ':') return at;
@@ -49,6 +51,11 @@ size_t behind_code_location(std::string_view text, size_t at) {
   if (i == text.size() || !is_digit(text[i])) return at;
   while (i < text.size() && is_digit(text[i])) ++i;
   skip(text, i, " ");
+  if (file.find('/') == std::string_view::npos) {
+    size_t end = i;
+    while (end < text.size() && is_identifier(text[end])) ++end;
+    return end < text.size() && text[end] == ' ' ? end + 1 : i;
+  }
   const size_t open = text.find('(', i);
   if (open == std::string_view::npos) return i;
   size_t end = closing(text, open, '(', ')');
@@ -82,8 +89,8 @@ std::string clean_message(std::string_view text) {
   clean.reserve(text.size());
   for (size_t i = 0; i < text.size();) {
     const bool starts_word = clean.empty() || clean.back() == ' ';
-    if (starts_word) {
-      size_t next = text[i] == '/' ? behind_code_location(text, i) : i;
+    if (starts_word || clean.back() == ':') {
+      size_t next = behind_code_location(text, i);
       if (next == i) next = behind_error_prefix(text, i);
       if (next != i) {
         i = next;
@@ -103,10 +110,16 @@ Error take_error(const OrtApi& api, OrtStatus* status, ErrorCode code, std::stri
   api.ReleaseStatus(status);
   std::string detail = raw;
   const std::string logged = take_logged_text();
-  if (!logged.empty()) detail.append("\nlog: ").append(logged);
+  if (!logged.empty() && logged != raw + '\n') detail.append("\nlog: ").append(logged);
   std::string message(what);
   message.append(": ").append(clean_message(raw));
   return make_error(code, std::move(message), std::move(detail));
+}
+
+void drop_status(const OrtApi& api, OrtStatus* status) {
+  if (status == nullptr) return;
+  api.ReleaseStatus(status);
+  logged_text.bytes = 0;
 }
 
 void collect_log(void*, OrtLoggingLevel, const char*, const char*, const char*,

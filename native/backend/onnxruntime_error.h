@@ -55,6 +55,9 @@ using ThreadingOptionsHandle = OrtHandle<OrtThreadingOptions, &OrtApi::ReleaseTh
 // the runtime logged on this thread. Takes `status` (not null).
 Error take_error(const OrtApi& api, OrtStatus* status, ErrorCode code, std::string_view what);
 
+// Frees a status (may be null) that no one shall hear of, and its log lines.
+void drop_status(const OrtApi& api, OrtStatus* status);
+
 // The runtime's text without its source file names, C++ signatures, error prefix and line breaks.
 std::string clean_message(std::string_view text);
 

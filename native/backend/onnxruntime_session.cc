@@ -221,7 +221,7 @@ Status OrtModel::call_session(OrtScratch& scratch) {
   OrtStatus* failed = call();
   if (failed == nullptr) return ok_status();
   if (reused) {
-    api_.ReleaseStatus(failed);
+    drop_status(api_, failed);
     scratch.drop_outputs();
     failed = call();
     if (failed == nullptr) {

@@ -46,7 +46,7 @@ std::string take_text(const OrtRuntime& runtime, char* text) {
   if (text == nullptr) return {};
   std::string copy = text;
   OrtStatus* status = runtime.api->AllocatorFree(runtime.allocator, text);
-  if (status != nullptr) runtime.api->ReleaseStatus(status);
+  drop_status(*runtime.api, status);
   return copy;
 }
 
@@ -152,7 +152,7 @@ OrtStatus* read_pairs(const OrtRuntime& runtime, const OrtModelMetadata* metadat
     if (failed == nullptr) info.metadata.emplace_back(std::move(key), take_text(runtime, value));
   }
   OrtStatus* freed = api.AllocatorFree(runtime.allocator, keys);
-  if (freed != nullptr) api.ReleaseStatus(freed);
+  drop_status(api, freed);
   std::sort(info.metadata.begin(), info.metadata.end());
   return failed;
 }

@@ -1,3 +1,5 @@
+// ByteBuffer and Arena: growth and reuse. Hot path; the sizes here decide what is faulted in once.
+// One thread at a time.
 #include "base/buffer.h"
 
 #include <algorithm>
@@ -38,10 +40,7 @@ void ByteBuffer::clear(size_t aligned_at) {
 }
 
 bool ByteBuffer::reserve(size_t bytes) {
-  size_t wanted = 0;
-  if (__builtin_add_overflow(bytes, offset_ + kBodyPadding + kTensorAlignment, &wanted)) {
-    return false;
-  }
+  if (bytes > SIZE_MAX / 2) return false;  // the sums below cannot overflow
   if (data_ != nullptr && bytes + offset_ <= capacity_) return true;
   const size_t usable = round_up(std::max<size_t>(bytes + offset_, 1), 4096);
   uint8_t* fresh = allocate_aligned(usable + kBodyPadding);

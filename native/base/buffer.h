@@ -71,8 +71,9 @@ class ByteBuffer {
   size_t capacity_ = 0;  // usable bytes of the allocation (padding not counted)
 };
 
-// Bump allocator for one request's decoded tensors. Blocks come back only at reset() or destruction,
-// so pointers stay valid until then. Keeps its blocks (up to kKeepBytes) for the next request.
+// Bump allocator for one request's decoded tensors. Blocks come back only at reset() or
+// destruction, so pointers stay valid until then. Keeps its blocks (up to kKeepBytes) for the next
+// request.
 class Arena {
  public:
   Arena() = default;
@@ -91,7 +92,8 @@ class Arena {
   }
   // Gives back the unused tail of the latest allocation.
   void shrink_last(void* pointer, size_t bytes_used);
-  // Grows the latest allocation in place or moves it; nullptr when memory is out (the old one stays).
+  // Grows the latest allocation in place or moves it; nullptr when memory is out (the old one
+  // stays).
   void* regrow_last(void* pointer, size_t bytes_used, size_t bytes_wanted);
   void reset();
 

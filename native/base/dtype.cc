@@ -1,3 +1,4 @@
+// Names of data types in the two protocols. Hot and control plane, any thread.
 #include "base/dtype.h"
 
 #include <array>

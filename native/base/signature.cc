@@ -1,3 +1,4 @@
+// Look-ups in a signature and the shape check. Hot path, any thread.
 #include "base/signature.h"
 
 namespace serval {

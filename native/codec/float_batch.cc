@@ -1,6 +1,6 @@
 // Shortest text of many floats: float_text.cc's algorithm on eight values at once (AVX2), then one
-// shuffle per value for the layout. Hot path; pure, any thread. About four times the speed of one by
-// one, with the same text (json_text_test compares them on every exponent).
+// shuffle per value for the layout. Hot path; pure, any thread. About four times the speed of one
+// by one, with the same text (json_text_test compares them on every exponent).
 #include <immintrin.h>
 
 #include <cstring>

@@ -42,8 +42,8 @@ inline Decimal shortest_decimal(uint32_t mantissa, int exponent, bool lower_is_c
   const uint32_t value = round_to_odd(power, (4 * mantissa) << shift);
   const uint32_t upper = round_to_odd(power, (4 * mantissa + 2) << shift) - odd;
 
-  // Conditions are numbers 0 and 1 and are combined as such: which candidate wins is close to random,
-  // and a wrongly predicted branch costs more than all of this.
+  // Conditions are numbers 0 and 1 and are combined as such: which candidate wins is close to
+  // random, and a wrongly predicted branch costs more than all of this.
   const uint32_t whole = value / 4;
   const uint32_t tens = whole / 10;
   const uint32_t tens_up = 40 * tens + 40 <= upper;

@@ -111,8 +111,8 @@ inline __m128i digit_vector(uint64_t digits_1_to_8, uint32_t digit_0) {
                         static_cast<int64_t>(digits_1_to_8 | 0x3030303030303030ULL));
 }
 
-// Lays out a digit vector; `significant`: its digits without trailing zeros. Touches up to 20 bytes.
-// No branches: the exponents of neighbouring values differ at random.
+// Lays out a digit vector; `significant`: its digits without trailing zeros. Touches up to 20
+// bytes. No branches: the exponents of neighbouring values differ at random.
 inline char* lay_out(char* out, __m128i digits, uint32_t significant, const Layout& layout) {
   const __m128i places = _mm_loadu_si128(reinterpret_cast<const __m128i*>(layout.places.data()));
   _mm_storeu_si128(reinterpret_cast<__m128i*>(out), _mm_shuffle_epi8(digits, places));

@@ -1,6 +1,6 @@
-// JSON integers, strings and tensor elements as text. Hot path; pure, any thread. Floats are written
-// by float_text.cc and float_batch.cc, base64 by base64.cc. Must not throw; memory comes from the
-// response buffer only.
+// JSON integers, strings and tensor elements as text. Hot path; pure, any thread. Floats are
+// written by float_text.cc and float_batch.cc, base64 by base64.cc. Must not throw; memory comes
+// from the response buffer only.
 #include "codec/json_text.h"
 
 #include <immintrin.h>

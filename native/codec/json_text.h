@@ -34,7 +34,8 @@ bool append_b64_object(ByteBuffer& out, std::string_view bytes);
 // FP16 and BF16 are written as the shortest text of their float value. Bool as true/false.
 bool append_elements(ByteBuffer& out, const TensorView& tensor, uint64_t begin, uint64_t end);
 
-// Standard alphabet; padding may be missing, not excess; white space skipped. nullptr-view when bad.
+// Standard alphabet; padding may be missing, not excess; white space skipped. nullptr-view when
+// bad.
 // Source: tfserving.md 1.5 b64. Decodes into the arena.
 struct Base64Result {
   bool ok = false;

@@ -199,7 +199,7 @@ const char* FastDecoder::row_objects(const char* p) {
   for (size_t i = 0; i < inputs; ++i) tensors[i].values = 0;
   int64_t instances = 0;
   for (;;) {
-    if (*p != '{' || p >= body_.end) return nullptr;
+    if (*p != '{' || p >= body_.end || is_base64_front(p, body_.end)) return nullptr;
     p = row_object(p, tensors, instances);
     if (p == nullptr) return nullptr;
     ++instances;

@@ -9,11 +9,10 @@ namespace serval {
 // Inference-Header-Content-Length was absent: the whole body is JSON.
 inline constexpr int64_t kNoJsonHeader = -1;
 
-// Decodes an infer body. `json_bytes`: the header's value, kNoJsonHeader, or 0 (the whole body is the
-// raw data of the model's only input; all outputs binary).
-// `signature` null = the model is unknown: answers model_not_found with an empty message at once.
-// Fixed-size binary tensors stay views of the body when aligned to their element, else they are
-// copied into `arena`.
+// Decodes an infer body. `json_bytes`: the header's value, kNoJsonHeader, or 0 (the whole body is
+// the raw data of the model's only input; all outputs binary). `signature` null = the model is
+// unknown: answers model_not_found with an empty message at once. Fixed-size binary tensors stay
+// views of the body when aligned to their element, else they are copied into `arena`.
 // Errors: malformed_body, invalid_argument, unimplemented (shared memory, classification).
 Status decode_v2_infer(std::span<const uint8_t> body, int64_t json_bytes,
                        const Signature* signature, const Limits& limits, Arena& arena,
@@ -29,8 +28,8 @@ Status decode_v2_infer_plain(std::span<const uint8_t> body, int64_t json_bytes,
 
 // Encodes the answer; `json_bytes_out`: length of the JSON when binary data follows, else 0 (then
 // the content type is JSON).
-// Errors: invalid_argument when a BYTES output asked for as JSON is not valid UTF-8 (names the output
-// and the element, and says to ask for binary data).
+// Errors: invalid_argument when a BYTES output asked for as JSON is not valid UTF-8 (names the
+// output and the element, and says to ask for binary data).
 Status encode_v2_infer(const AnswerModel& model, const Signature& signature,
                        const DecodedRequest& request, std::span<const TensorView> outputs,
                        const Limits& limits, ByteBuffer& out, size_t& json_bytes_out);

@@ -136,8 +136,8 @@ struct Fill {
 };
 
 template <typename T, typename Wide>
-Status fill_integers(const WireInput& input, DType dtype, uint64_t elements, Wide high, Arena& arena,
-                     TensorView& out) {
+Status fill_integers(const WireInput& input, DType dtype, uint64_t elements, Wide high,
+                     Arena& arena, TensorView& out) {
   T* data = arena.allocate_array<T>(elements);
   if (data == nullptr) return memory_out(input);
   Fill<T, Wide> fill{data, static_cast<Wide>(std::numeric_limits<T>::min()), high};

@@ -114,7 +114,8 @@ Status decode_inputs(const WireRequest& wire, const Signature& signature, Arena&
     const WireInput& input = wire.inputs[i];
     const int index = signature.find_input(input.name);
     if (index < 0) {
-      return bad_input(input, "the model has no such input; expected " + names_of(signature.inputs));
+      return bad_input(input,
+                       "the model has no such input; expected " + names_of(signature.inputs));
     }
     TensorView& tensor = out.inputs[static_cast<size_t>(index)];
     if (tensor.dtype != DType::Invalid) return bad_input(input, "given more than once");

@@ -110,8 +110,9 @@ Status encode_wire_v2(const AnswerModel& model, const Signature& signature,
   bool fits = response_bytes(model, signature, request, outputs, bytes_max, response);
   const uint64_t total = fits && stream ? field_bytes(response) : response;
   if (!fits || total > bytes_max) {
-    return make_error(ErrorCode::BodyTooLarge, "the ModelInferResponse would be over the limit of " +
-                                                   std::to_string(bytes_max) + " bytes");
+    return make_error(ErrorCode::BodyTooLarge,
+                      "the ModelInferResponse would be over the limit of " +
+                          std::to_string(bytes_max) + " bytes");
   }
   uint8_t* place = out.grow(total);
   if (place == nullptr) {

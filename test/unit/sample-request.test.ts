@@ -99,6 +99,7 @@ test('inputs too large to print give nothing', () => {
   assert.equal(sample([tensor('x', 'FP32', [-1, 224, 224, 3])], []), undefined);
   const huge = Number.MAX_SAFE_INTEGER;
   assert.equal(sample([tensor('x', 'FP32', [huge, huge, huge])], []), undefined);
+  assert.equal(sample([tensor('x', 'FP32', [huge, 0])], []), undefined);
   assert.notEqual(sample([tensor('x', 'FP32', [256])], []), undefined);
 });
 

@@ -137,9 +137,10 @@ class ReflectionStream implements GrpcStreamHandler {
   }
 }
 
-/** Both services, ready to be handed to a gRPC listener. `services`: the others that it serves. */
+/** Both services, ready to be handed to a gRPC listener. `services`: those that it serves; these
+ * two are listed in any case, and each name once. */
 export function reflectionServices(services: readonly string[]): readonly GrpcService[] {
-  const listed = [...services, ...REFLECTION_SERVICES];
+  const listed = [...new Set([...services, ...REFLECTION_SERVICES])];
   return REFLECTION_SERVICES.map((name) => ({
     name,
     unary: {},

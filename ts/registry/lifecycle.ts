@@ -18,6 +18,8 @@ export interface InstanceView extends InstanceId {
 }
 
 export interface LifecycleView {
+  /** Names of the models that are asked for, those without versions included. */
+  readonly models: ReadonlySet<string>;
   readonly desired: readonly InstanceId[];
   readonly actual: readonly InstanceView[];
   readonly loadsAtOnce: number;
@@ -96,14 +98,13 @@ function canGo(
 }
 
 function planForgets(view: LifecycleView, desired: ReadonlySet<string>): LifecycleAction[] {
-  const names = new Set(view.desired.map((id) => id.name));
   const actions: LifecycleAction[] = [];
   for (const [name, instances] of groupByName(view.actual)) {
     const ended = instances.filter((one) => one.unloaded).sort(compareInstances);
     const shown = new Set(instances.filter((one) => !one.unloaded).map((one) => one.version));
     let kept = 0;
     for (const one of ended) {
-      const keep = names.has(name) && !desired.has(one.key) && !shown.has(one.version);
+      const keep = view.models.has(name) && !desired.has(one.key) && !shown.has(one.version);
       if (keep && kept < view.endedVersionsMax) kept += 1;
       else actions.push({ kind: 'forget', key: one.key });
     }

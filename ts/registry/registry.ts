@@ -125,6 +125,7 @@ export class Registry {
 
   #plan(): readonly LifecycleAction[] {
     return planActions({
+      models: new Set(this.#models.map((model) => model.name)),
       desired: [...this.#desired.values()],
       actual: [...this.#instances].map(([key, one]) => ({
         key,

@@ -7,7 +7,8 @@ import type { ServerDuplexStream } from '@grpc/grpc-js';
 const STREAM_BACKLOG_MESSAGES_MAX = 64;
 const STREAM_BACKLOG_BYTES_MAX = 64 * 1024 * 1024;
 
-/** A status text travels percent-encoded in one HTTP/2 trailer; clients take 8 KiB of trailers. */
+/** A status text travels in one HTTP/2 trailer, as grpc-js makes it with encodeURI; clients take
+ * 8 KiB of trailers. */
 const DETAILS_BYTES_MAX = 4096;
 const DETAILS_ENCODED_BYTES_MAX = 6144;
 
@@ -15,43 +16,26 @@ const CODE_UNAVAILABLE = 14;
 const CODE_INTERNAL = 13;
 const CUT_MARK = '...';
 
-// Bytes that `encodeURI`, which grpc-js applies, makes of one code point.
-function encodedBytes(codePoint: number): number {
-  if (codePoint >= 0x10000) return 12;
-  if (codePoint >= 0x800) return 9;
-  if (codePoint >= 0x80) return 6;
-  const plain = codePoint > 0x20 && codePoint < 0x7f && !'"%<>[\\]^`{|}'.includes(
-    String.fromCharCode(codePoint));
-  return plain ? 1 : 3;
-}
-
-function utf8Bytes(codePoint: number): number {
-  if (codePoint < 0x80) return 1;
-  if (codePoint < 0x800) return 2;
-  return codePoint < 0x10000 ? 3 : 4;
-}
-
 /**
  * `text` as a status may carry it: at most 4096 bytes of UTF-8 and 6144 bytes in its
- * percent-encoded form, cut between characters and then ending in "...". Lone surrogates, which
+ * percent-encoded form, else cut between characters and ending in "...". Lone surrogates, which
  * have no UTF-8, become U+FFFD.
  */
 export function safeDetails(text: string): string {
+  // Nothing longer can fit, and a text of gigabytes is not walked to its end.
+  const head = Buffer.from(text.slice(0, DETAILS_BYTES_MAX + 1)).toString();
+  if (Buffer.byteLength(head) <= DETAILS_BYTES_MAX
+    && encodeURI(head).length <= DETAILS_ENCODED_BYTES_MAX) return head;
   let bytes = CUT_MARK.length;
-  let encoded = CUT_MARK.length;
+  let encodedBytes = CUT_MARK.length;
   let units = 0;
-  // Nothing longer than this can fit; a text of gigabytes is not walked to its end.
-  const head = text.length > DETAILS_BYTES_MAX ? text.slice(0, DETAILS_BYTES_MAX + 1) : text;
   for (const character of head) {
-    const codePoint = character.codePointAt(0) ?? 0;
-    const lone = codePoint >= 0xd800 && codePoint <= 0xdfff;
-    bytes += utf8Bytes(lone ? 0xfffd : codePoint);
-    encoded += encodedBytes(lone ? 0xfffd : codePoint);
-    if (bytes > DETAILS_BYTES_MAX || encoded > DETAILS_ENCODED_BYTES_MAX) break;
+    bytes += Buffer.byteLength(character);
+    encodedBytes += encodeURI(character).length;
+    if (bytes > DETAILS_BYTES_MAX || encodedBytes > DETAILS_ENCODED_BYTES_MAX) break;
     units += character.length;
   }
-  const cut = units < text.length ? text.slice(0, units) + CUT_MARK : text;
-  return Buffer.from(cut).toString();
+  return head.slice(0, units) + CUT_MARK;
 }
 
 /** How a call failed. `code` is a canonical gRPC code other than OK; `details` is cut to what a

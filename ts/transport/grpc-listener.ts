@@ -1,5 +1,6 @@
 // The gRPC server socket: grpc-js over a TCP server of our own, raw bytes in and out. Hot plane:
 // the thread that made it. Must not know any protocol or registry: it is handed the services.
+import type { Http2Server, ServerHttp2Session } from 'node:http2';
 import { createServer, type Server as TcpServer, type Socket } from 'node:net';
 import {
   Server, ServerCredentials, logVerbosity, setLogVerbosity,
@@ -14,6 +15,10 @@ const MESSAGE_BYTES_MAX = 2_147_483_647;
 const CONCURRENT_STREAMS_MAX = 4096;
 const KEEPALIVE_TIME_MS = 7_200_000;
 const KEEPALIVE_TIMEOUT_MS = 20_000;
+/** Bytes that a client may send before it hears from us, per call and per connection. With HTTP/2's
+ * own 64 KiB an image of 602 KB stops nine times on its way (0.94 instead of 0.47 ms at best). */
+const CALL_WINDOW_BYTES = 1024 * 1024;
+const CONNECTION_WINDOW_BYTES = 16 * 1024 * 1024;
 
 /** Absent members take the defaults above. */
 export interface GrpcListenerOptions {
@@ -80,6 +85,7 @@ export class GrpcListener {
     // loaded, and the sockets can be destroyed (forceShutdown knows no connection while channelz is
     // off).
     this.injector = this.server.createConnectionInjector(ServerCredentials.createInsecure());
+    widenWindows(this.server);
     this.tcp = createServer((socket) => this.accept(socket));
   }
 
@@ -157,6 +163,19 @@ export class GrpcListener {
       call.once('close', () => this.streams.delete(stream));
       if (this.draining) stream.drain();
     };
+  }
+}
+
+// grpc-js has no option for a server's flow-control windows, so they are set on each session of its
+// HTTP/2 server. Reaches into a private member of the pinned version; a test looks at the windows.
+function widenWindows(server: Server): void {
+  const { http2Servers } = server as unknown as { http2Servers: Map<Http2Server, unknown> };
+  for (const http2Server of http2Servers.keys()) {
+    http2Server.on('session', (session: ServerHttp2Session) => {
+      if (session.destroyed) return;
+      session.settings({ initialWindowSize: CALL_WINDOW_BYTES });
+      session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
+    });
   }
 }
 

@@ -107,6 +107,7 @@ struct Model {
   std::string producer = "serval-test", domain, description, graph_name = "graph";
   int64_t model_version = 0;
   std::vector<std::pair<std::string, std::string>> metadata;
+  std::vector<std::pair<std::string, int64_t>> domains;  // further operator sets
   Message graph;
   int node_count = 0;  // node names are "<op>_<number>"
 
@@ -159,6 +160,9 @@ struct Model {
     model.integer(1, ir_version).bytes(2, producer).bytes(4, domain).integer(5, model_version);
     model.bytes(6, description).message(7, whole_graph);
     model.message(8, Message().bytes(1, "").integer(2, opset));
+    for (const auto& [name, version] : domains) {
+      model.message(8, Message().bytes(1, name).integer(2, version));
+    }
     for (const auto& [key, value] : metadata) {
       model.message(14, Message().bytes(1, key).bytes(2, value));
     }

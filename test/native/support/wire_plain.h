@@ -1,6 +1,6 @@
-// A slow and plain reader of ModelInferRequest and ModelInferResponse, to compare the real codec with:
-// it makes the objects that protobuf would make, then checks them one rule at a time. Shares no code
-// with native/codec.
+// A slow and plain reader of ModelInferRequest and ModelInferResponse, to compare the real codec
+// with: it makes the objects that protobuf would make. Shares no code with native/codec.
+// wire_plain_decode.h checks them against a model.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// The rules of a ModelInferRequest against a signature, one by one, on wire_plain.h's objects; and the
-// comparison of the real codec with it. Used by unit tests and by the fuzz target.
+// The rules of a ModelInferRequest against a signature, one by one, on wire_plain.h's objects; and
+// the comparison of the real codec with it. Used by unit tests and by the fuzz target.
 #pragma once
 
 #include <algorithm>
@@ -85,7 +85,8 @@ inline bool plain_typed(const PlainTensor& input, DType dtype, uint64_t elements
 
 inline bool plain_raw(const std::string& raw, DType dtype, uint64_t elements,
                       PlainDecoded::Tensor& out) {
-  if (dtype == DType::Bool && raw.find_first_not_of(std::string("\0\1", 2)) != raw.npos) return false;
+  const std::string bools("\0\1", 2);
+  if (dtype == DType::Bool && raw.find_first_not_of(bools) != raw.npos) return false;
   if (dtype != DType::Bytes) {
     out.data = raw;
     return static_cast<long double>(elements) * dtype_bytes(dtype) == raw.size();
@@ -218,7 +219,8 @@ inline std::string compare_wire_v2(std::span<const uint8_t> message, const Signa
   const ErrorCode code = status.ok() ? ErrorCode::Ok : status.error().code;
   if (code != expected.code) {
     return "expected code " + std::to_string(static_cast<int>(expected.code)) + ", got " +
-           std::to_string(static_cast<int>(code)) + " " + (status.ok() ? "" : status.error().message);
+           std::to_string(static_cast<int>(code)) + " " +
+           (status.ok() ? "" : status.error().message);
   }
   WireModelRef ref;
   const Status peeked = peek_wire_v2(message, ref);

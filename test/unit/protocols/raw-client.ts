@@ -95,18 +95,21 @@ export function messageTypes(): protobuf.Root {
   const set = descriptor.FileDescriptorSet.create({ file });
   const root = (protobuf.Root as unknown as { fromDescriptor(from: object): protobuf.Root })
     .fromDescriptor(set);
-  return root.resolveAll();
+  root.resolveAll();
+  return root;
 }
 
-/** Encodes `value` as a message of the named type, which must fit it. */
+/** Encodes `value`, whose members are called as in the .proto file, as the named type. */
 export function encode(types: protobuf.Root, name: string, value: object): Buffer {
   const type = types.lookupType(name);
-  const problem = type.verify(value);
+  const unknown = Object.keys(value).find((key) => type.fields[key] === undefined);
+  const problem = unknown === undefined ? type.verify(value) : `no field ${unknown}`;
   if (problem !== null) throw new Error(`${name}: ${problem}`);
   return Buffer.from(type.encode(type.fromObject(value)).finish());
 }
 
-/** Decodes to a plain object: 64-bit numbers and enums as text, lists and maps always there. */
+/** Decodes to a plain object: 64-bit numbers and enums as text, lists always there; a map is the
+ * list of its entries. */
 export function decode(types: protobuf.Root, name: string, bytes: Buffer): object {
   const type = types.lookupType(name);
   return type.toObject(type.decode(bytes), { longs: String, enums: String, defaults: true });

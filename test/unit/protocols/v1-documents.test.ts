@@ -163,7 +163,8 @@ describe('V1 model metadata', () => {
       'DT_INT32', 'DT_INT64', 'DT_HALF', 'DT_FLOAT', 'DT_DOUBLE', 'DT_STRING', 'DT_BFLOAT16',
       'DT_FLOAT', 'DT_FLOAT', 'DT_INT64',
     ]);
-    assert.match(text, /"__proto__": \{\s+"dtype": "DT_FLOAT",\s+"tensor_shape": \{\s+"dim": \[\],/);
+    assert.match(text,
+      /"__proto__": \{\s+"dtype": "DT_FLOAT",\s+"tensor_shape": \{\s+"dim": \[\],/);
     assert.match(text, /"dim": \[\],\s+"unknown_rank": true\s+\},\s+"name": "any:0"/);
   });
 

@@ -1,6 +1,6 @@
 // Compares native/backend/onnxruntime_api.h with an official onnxruntime_c_api.h: slot numbers,
 // function types, enum values, and that what we call is as old as the version that we ask for.
-// Usage: node compare-ort-header.mjs [OFFICIAL_HEADER]; else ORT_HEADER, else /usr/include and
+// Usage: node compare_ort_header.mjs [OFFICIAL_HEADER]; else ORT_HEADER, else /usr/include and
 // /usr/local/include. Exit status: 0 equal, 1 different, 77 no official header (says why).
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -1,0 +1,21 @@
+// A process of threads.test.ts: ends in the named way while requests run and wait.
+import { createEngine } from '../../ts/native/engine.js';
+import { V1_PREDICT } from '../../ts/native/port.js';
+import { bytes, nullModel } from './support.js';
+
+const engine = await createEngine({});
+const spec = nullModel('m', { execMode: 'queued', nullMode: 'delay', nullDelayUs: 5_000_000 });
+const { handle } = await engine.control.load(spec);
+for (let i = 0; i < 4; i += 1) {
+  engine.port.infer(V1_PREDICT, handle, bytes('{"instances":[1]}'), -1);
+}
+switch (process.argv[2]) {
+  case 'exit':
+    process.exit(7);
+    break;
+  case 'exitNow':
+    engine.port.native.exitNow(7);
+    break;
+  default:
+    throw new Error('on purpose');
+}

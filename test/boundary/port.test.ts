@@ -1,0 +1,155 @@
+// Every native call in every state: before attach, with wrong types, at work, after detach.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { loadBinding, type NativeBinding } from '../../ts/native/binding.js';
+import { ErrorCode } from '../../ts/errors.js';
+import { PENDING, V1_PREDICT, V2_REST } from '../../ts/native/port.js';
+import { bytes, nullModel, outcome, withEngine } from './support.js';
+
+const V1_BODY = '{"instances":[1,2.5]}';
+const V2_BODY = '{"inputs":[{"name":"x","shape":[2],"datatype":"FP32","data":[1,2.5]}]}';
+
+const CALLS: readonly [keyof NativeBinding, readonly unknown[]][] = [
+  ['infer', [V1_PREDICT, 1, new ArrayBuffer(1), -1]],
+  ['inferMessage', [Buffer.alloc(1), false]],
+  ['openBody', [1, 0]],
+  ['appendBody', [1, new ArrayBuffer(1)]],
+  ['inferBody', [1, V1_PREDICT, 1, -1]],
+  ['cancel', [1]],
+  ['mapSlot', [0]],
+  ['load', [Buffer.alloc(1)]],
+  ['unload', [1]],
+  ['publishRoutes', [Buffer.alloc(1)]],
+  ['stats', []],
+];
+
+function call(native: NativeBinding, name: keyof NativeBinding, values: readonly unknown[]): unknown {
+  return (native[name] as (...all: unknown[]) => unknown)(...values);
+}
+
+test('calls before attach throw TypeError', () => {
+  const native = loadBinding();
+  for (const [name, values] of CALLS) {
+    assert.throws(() => call(native, name, values), { name: 'TypeError', message: /not attached/ });
+  }
+  native.detach();
+});
+
+test('wrong types throw TypeError that names the argument', async () => {
+  await withEngine(async (engine) => {
+    const { native } = engine.port;
+    for (const [name, values] of CALLS) {
+      if (values.length === 0) continue;
+      const wrong = values.map(() => Symbol('wrong'));
+      assert.throws(() => call(native, name, wrong), { name: 'TypeError' }, String(name));
+      assert.throws(() => call(native, name, []), { name: 'TypeError' }, String(name));
+    }
+    assert.throws(() => native.attach({ onnxruntimeLibrary: '' }, () => undefined),
+      /attached already/);
+    assert.throws(() => native.mapSlot(12345), RangeError);
+  });
+});
+
+test('garbage where a flatbuffer is due is an error, not a crash', async () => {
+  await withEngine(async (engine) => {
+    const { native } = engine.port;
+    for (const size of [0, 1, 4, 64, 1000]) {
+      const junk = Buffer.alloc(size, 0xf7);
+      assert.equal(native.load(junk), ErrorCode.InvalidArgument);
+      assert.equal(native.publishRoutes(junk), ErrorCode.InvalidArgument);
+    }
+  });
+});
+
+test('a request is answered inline and queued with the same bytes', async () => {
+  await withEngine(async (engine) => {
+    const inline = await engine.control.load(nullModel('a', { execMode: 'inline' }));
+    const queued = await engine.control.load(nullModel('b', { execMode: 'queued' }));
+    const first = engine.port.infer(V1_PREDICT, inline.handle, bytes(V1_BODY), -1);
+    assert.equal(first, ErrorCode.Ok);
+    assert.equal((await outcome(engine, first)).text, '{"predictions":[1.0,2.5]}');
+    const second = engine.port.infer(V1_PREDICT, queued.handle, bytes(V1_BODY), -1);
+    assert.equal(second, PENDING);
+    assert.equal((await outcome(engine, second)).text, '{"predictions":[1.0,2.5]}');
+    assert.equal(engine.control.stats().ticketsOpen, 0);
+  });
+});
+
+test('many queued requests come back each with its own answer', async () => {
+  await withEngine(async (engine) => {
+    const model = await engine.control.load(nullModel('m', { execMode: 'queued', instances: 2 }));
+    const all = Array.from({ length: 500 }, (_, i) =>
+      outcome(engine, engine.port.infer(V1_PREDICT, model.handle, bytes(`{"instances":[${i}]}`), -1)),
+    );
+    const texts = (await Promise.all(all)).map((one) => one.text);
+    assert.deepEqual(texts, texts.map((_, i) => `{"predictions":[${i}.0]}`));
+  });
+});
+
+test('a body in chunks equals the body in one piece', async () => {
+  await withEngine(async (engine) => {
+    const { port } = engine;
+    const { handle } = await engine.control.load(nullModel('m', { execMode: 'inline' }));
+    assert.equal(port.openBody(V2_BODY.length, 0), ErrorCode.Ok);
+    const ticket = port.ticket();
+    for (const letter of V2_BODY) port.appendBody(ticket, bytes(letter));
+    const code = port.inferBody(ticket, V2_REST, handle, -1);
+    const chunked = await outcome(engine, code);
+    const whole = await outcome(engine, port.infer(V2_REST, handle, bytes(V2_BODY), -1));
+    assert.deepEqual(chunked, whole);
+    assert.equal(port.appendBody(ticket, bytes('x')), ErrorCode.Internal, 'the ticket is used up');
+  });
+});
+
+test('answers of growing size keep their bytes', async () => {
+  await withEngine(async (engine) => {
+    const { handle } = await engine.control.load(nullModel('m', { execMode: 'inline' }));
+    for (const count of [1, 10, 1000, 100_000, 10, 300_000, 1]) {
+      const values = Array.from({ length: count }, (_, i) => i % 1000);
+      const body = bytes(JSON.stringify({ instances: values }));
+      const code = engine.port.infer(V1_PREDICT, handle, body, -1);
+      const answer = await outcome(engine, code);
+      assert.deepEqual((JSON.parse(answer.text) as { predictions: number[] }).predictions, values);
+    }
+  });
+});
+
+test('cancel: an open body goes, a waiting request goes, an unknown ticket is no harm', async () => {
+  await withEngine(async (engine) => {
+    const { port } = engine;
+    const slow = nullModel('m', { execMode: 'queued', nullMode: 'delay', nullDelayUs: 60_000_000 });
+    const { handle } = await engine.control.load(slow);
+    port.openBody(10, 0);
+    assert.equal(port.cancel(port.ticket()), true);
+    assert.equal(port.cancel(4_000_000_000), true);
+    const running = port.infer(V1_PREDICT, handle, bytes(V1_BODY), -1);
+    const result = outcome(engine, running);
+    const ticket = port.ticket();
+    assert.equal(port.infer(V1_PREDICT, handle, bytes(V1_BODY), -1), PENDING);
+    assert.equal(port.cancel(port.ticket()), true);
+    if (!port.cancel(ticket)) assert.equal((await result).code, ErrorCode.Cancelled);
+    assert.equal(engine.control.stats().ticketsOpen, 0);
+  });
+});
+
+test('load failures and unloads settle their promises', async () => {
+  await withEngine(async (engine) => {
+    const bad = nullModel('m', { nullMode: 'nonsense' as 'echo' });
+    await assert.rejects(engine.control.load(bad), { code: ErrorCode.ModelInvalid });
+    const { handle } = await engine.control.load(nullModel('m'));
+    await engine.control.unload(handle);
+    await assert.rejects(engine.control.unload(handle), { code: ErrorCode.ModelNotFound });
+    const gone = engine.port.infer(V1_PREDICT, handle, bytes(V1_BODY), -1);
+    assert.equal(gone, ErrorCode.ModelNotReady);
+  });
+});
+
+test('a missing runtime library is said by name', async () => {
+  await withEngine(async (engine) => {
+    const spec = { name: 'm', version: '1', backend: 'onnxruntime', path: '/nowhere.onnx' } as const;
+    await assert.rejects(engine.control.load(spec), {
+      code: ErrorCode.RuntimeUnavailable,
+      message: /\/no\/such\/libonnxruntime\.so/,
+    });
+  }, { onnxruntimeLibrary: '/no/such/libonnxruntime.so' });
+});

@@ -1,0 +1,23 @@
+// A worker of threads.test.ts: sends requests to a model loaded elsewhere, reports how many were right.
+import { parentPort, workerData } from 'node:worker_threads';
+import { createEngine } from '../../ts/native/engine.js';
+import { V1_PREDICT } from '../../ts/native/port.js';
+import { bytes, outcome } from './support.js';
+
+const { handle, requests, stay } = workerData as {
+  handle: number;
+  requests: number;
+  stay: boolean;
+};
+const engine = await createEngine({});
+const all = Array.from({ length: requests }, (_, i) =>
+  outcome(engine, engine.port.infer(V1_PREDICT, handle, bytes(`{"instances":[${i}]}`), -1)),
+);
+if (stay) {
+  parentPort?.postMessage(0);
+} else {
+  const answers = await Promise.all(all);
+  const right = answers.filter((one, i) => one.text === `{"predictions":[${i}.0]}`);
+  engine.close();
+  parentPort?.postMessage(right.length);
+}

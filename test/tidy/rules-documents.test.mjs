@@ -1,0 +1,86 @@
+// The tidy rules that compare documents with sources, on small samples; and that the documents of this
+// checkout carry what the sources say. Test time only.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  changelog, errorCodes, errorPages, errorRows, requestTrace, requiredFiles, traceRows,
+} from './rules-documents.mjs';
+import { sourceFile } from './source-files.mjs';
+
+const tree = (pairs) => ({
+  files: Object.entries(pairs).map(([path, text]) => sourceFile(path, text)),
+});
+const messages = (violations) => violations.map(({ path, message }) => `${path}: ${message}`);
+
+const TRACE = [
+  '# Architecture', '| 9 | not/here.cc | f | outside the section |', '## Request trace',
+  '| step | file | function | thread |', '| --- | --- | --- | --- |',
+  '| 1 | `native/addon/exports.cc` | `Submit()` | JavaScript |',
+  '| 2 | native/codec/json_v1.cc | json_v1::decode | any |',
+  '| 2 | native/codec/wire_v2.cc | decode | any |', '## Threads', '| 3 | x.cc | f | outside |',
+].join('\n');
+
+const SOURCES = {
+  'ARCHITECTURE.md': TRACE,
+  'native/addon/exports.cc': '// Hot path 1/2.\nvoid Submit() {}',
+  'native/codec/json_v1.cc': '// Hot path 2/2.\nvoid decode() {}',
+  'native/codec/wire_v2.cc': '// Hot path 2/2.\nvoid decode() {}',
+};
+
+test('the trace is read from its section only', () => {
+  assert.deepEqual(traceRows(TRACE).map(({ step, file, name }) => [step, file, name]), [
+    [1, 'native/addon/exports.cc', 'Submit'], [2, 'native/codec/json_v1.cc', 'decode'],
+    [2, 'native/codec/wire_v2.cc', 'decode'],
+  ]);
+  assert.deepEqual(requestTrace(tree(SOURCES)), []);
+});
+
+test('each way that trace and sources can disagree is named', () => {
+  const disagree = (changes) => messages(requestTrace(tree({ ...SOURCES, ...changes })));
+  const [noPage] = messages(requestTrace(tree({ 'native/a.cc': '' })));
+  assert.match(noPage, /missing/);
+  assert.match(disagree({ 'ARCHITECTURE.md': '# Request trace\nno table' })[0], /no rows/);
+  assert.match(disagree({ 'ARCHITECTURE.md': TRACE.replace('| 1 |', '| 0 |') }).join(), /step 1 of 2/);
+  assert.match(disagree({ 'ARCHITECTURE.md': TRACE.replace('Submit()', 'Send()') })[0], /no Send in/);
+  assert.match(disagree({ 'ARCHITECTURE.md': TRACE.replace('json_v1.cc', 'json.cc') })[0], /no file/);
+  const unmarked = { 'native/codec/wire_v2.cc': 'void decode() {}' };
+  assert.match(disagree(unmarked)[0], /no comment "Hot path 2/);
+  const stray = { 'native/engine/serve.cc': '// Hot path 2/2. Serves.' };
+  assert.match(disagree(stray)[0], /no such row for this file/);
+  const count = { 'native/addon/exports.cc': '// Hot path 1/3.\nvoid Submit() {}' };
+  assert.match(disagree(count)[0], /the trace has 2 steps/);
+});
+
+const ERRORS = {
+  'proto/engine.fbs': 'enum ErrorCode : ubyte {\n  Ok = 0,\n  QueueFull = 10,  // full\n}\n',
+  'ts/errors.ts': "  [ErrorCode.Ok]: row('OK', 200, 200, OK),\n" +
+    "  [ErrorCode.QueueFull]: row('QUEUE_FULL', 503, 503, UNAVAILABLE),\n",
+  'docs/errors.md': '| 0 | OK | 200 | 200 | OK |\n| 10 | QUEUE_FULL | 503 | 503 | UNAVAILABLE |\n' +
+    '### QUEUE_FULL\nThe queue is full.\n',
+  'test/e2e/queue.test.mjs': 'assert.equal(code, ErrorCode.QueueFull)',
+};
+
+test('error codes: enum, table, page and tests agree', () => {
+  assert.deepEqual(errorCodes(ERRORS['proto/engine.fbs']), { Ok: 0, QueueFull: 10 });
+  assert.deepEqual(errorRows(ERRORS['ts/errors.ts']).QueueFull,
+    { name: 'QUEUE_FULL', v1Http: 503, v2Http: 503, grpc: 'UNAVAILABLE' });
+  assert.deepEqual(errorPages(tree(ERRORS)), []);
+});
+
+test('each way that error pages can disagree is named', () => {
+  const disagree = (path, from, to) =>
+    messages(errorPages(tree({ ...ERRORS, [path]: ERRORS[path].replace(from, to) })));
+  assert.match(disagree('ts/errors.ts', '503, 503', '429, 503')[0], /no table row .*429/);
+  assert.match(disagree('ts/errors.ts', 'ErrorCode.QueueFull', 'ErrorCode.Other')[0], /no row in ts/);
+  assert.match(disagree('docs/errors.md', '### QUEUE_FULL', 'QUEUE_FULL')[0], /no paragraph/);
+  assert.match(disagree('test/e2e/queue.test.mjs', 'QueueFull', 'Other')[0], /no test names/);
+  assert.match(disagree('proto/engine.fbs', 'enum ErrorCode', 'enum Other')[0], /no enum/);
+});
+
+test('required files and the changelog', () => {
+  assert.ok(messages(requiredFiles(tree({ 'README.md': '' }))).includes('LICENSE: missing'));
+  const log = (text) => changelog(tree({ 'package.json': '{"version":"0.1.0"}', 'CHANGELOG.md': text }));
+  assert.deepEqual(log('# Changes\n\n## 0.1.0 (unreleased)\n'), []);
+  assert.equal(log('# Changes\n\n## 0.2.0\n').length, 1);
+  assert.equal(log('# Changes\n\n## 0.1.01\n').length, 1);
+});

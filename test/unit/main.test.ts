@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { filledFolder } from './temp-folder.js';
+
+const ENTRY = new URL('../../ts/main.js', import.meta.url).href;
+const START = `const { main } = await import(${JSON.stringify(ENTRY)});` +
+  'await main(process.argv.slice(1));';
+
+interface Ended {
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+function serval(...args: string[]): Ended {
+  const script = ['--input-type=module', '-e', START, '--', ...args];
+  return spawnSync(process.execPath, script, { encoding: 'utf8', timeout: 60_000 });
+}
+
+test('version is that of package.json', () => {
+  let folder = dirname(fileURLToPath(import.meta.url));
+  const manifest = (): string => join(folder, 'package.json');
+  const text = (): string | undefined => {
+    try {
+      return readFileSync(manifest(), 'utf8');
+    } catch {
+      return undefined;
+    }
+  };
+  while (text() === undefined) folder = dirname(folder);
+  const { version } = JSON.parse(text() ?? '') as { version: string };
+  for (const command of ['version', '--version']) {
+    assert.deepEqual(pick(serval(command)), { status: 0, stdout: `serval ${version}\n`, stderr: '' });
+  }
+});
+
+function pick({ status, stdout, stderr }: Ended): Ended {
+  return { status, stdout, stderr };
+}
+
+test('help, wherever it is asked for', () => {
+  const help = serval('help');
+  assert.equal(help.status, 0);
+  assert.match(help.stdout, /--http-port/);
+  for (const args of [['--help'], ['-h'], ['serve', '--help'], ['inspect', '--help']]) {
+    assert.deepEqual(pick(serval(...args)), pick(help), args.join(' '));
+  }
+});
+
+test('a wrong command line exits 2 with one line on stderr', () => {
+  const cases: [string[], RegExp][] = [
+    [[], /expected a command/],
+    [['serv'], /unknown command "serv"; did you mean "serve"\?/],
+    [['serve'], /nothing to serve/],
+    [['serve', 'm', '--http-prot=1'], /did you mean --http-port\?/],
+    [['serve', 'm', '--config=/none.yaml'], /\/none.yaml: cannot read/],
+    [['inspect'], /inspect: expected one PATH, got 0/],
+    [['inspect', 'a', 'b'], /inspect: expected one PATH, got 2/],
+    [['inspect', 'a', '--http-port=1'], /unknown flag "--http-port=1"/],
+    [['inspect', 'a', '--json=maybe'], /--json: expected true, false, 1 or 0, got "maybe"/],
+  ];
+  for (const [args, message] of cases) {
+    const ended = serval(...args);
+    assert.equal(ended.status, 2, args.join(' '));
+    assert.equal(ended.stdout, '');
+    assert.match(ended.stderr, message);
+    assert.match(ended.stderr, /^serval: .*\n$/);
+  }
+});
+
+test('a missing path exits 1 and is named', (t) => {
+  const folder = filledFolder(t, { 'bad.onnx': 'this is a text file' });
+  const missing = join(folder, 'none');
+  const inspect = serval('inspect', missing);
+  assert.deepEqual(pick(inspect),
+    { status: 1, stdout: '', stderr: `serval: ${missing}: no such file or folder\n` });
+  const corrupt = serval('inspect', join(folder, 'bad.onnx'));
+  assert.equal(corrupt.status, 1);
+  assert.match(corrupt.stderr, /bad.onnx: not a valid ONNX file at byte 0/);
+  const empty = serval('inspect', folder);
+  assert.equal(empty.status, 1);
+  assert.match(empty.stderr, /expected one model, got .*bad.onnx is not served/);
+});

@@ -1,0 +1,116 @@
+// An engine that loads and unloads when a test says so, and makers of what the registry takes.
+import { ErrorCode, ServalError } from '../../../ts/errors.js';
+import { createLogger } from '../../../ts/logger.js';
+import type { Logger } from '../../../ts/logger.js';
+import type {
+  EngineControl, EngineStats, LoadedModel, ModelRoute, ModelSpec,
+} from '../../../ts/native/engine-api.js';
+import type { DesiredModel } from '../../../ts/registry/desired.js';
+
+interface PendingLoad {
+  readonly spec: ModelSpec;
+  resolve(model: LoadedModel): void;
+  reject(error: Error): void;
+}
+
+interface PendingUnload {
+  readonly handle: number;
+  resolve(): void;
+  reject(error: Error): void;
+}
+
+export class FakeEngine implements EngineControl {
+  /** Loads and unloads that wait for finish...() or fail...(). */
+  readonly loads: PendingLoad[] = [];
+  readonly unloads: PendingUnload[] = [];
+  /** Everything that happened, in order. */
+  readonly events: string[] = [];
+  routes: readonly ModelRoute[] = [];
+  routeEpochs: number[] = [];
+  loading = 0;
+  loadingMax = 0;
+  #nextHandle = 1;
+
+  load(spec: ModelSpec): Promise<LoadedModel> {
+    this.events.push(`load ${spec.name}/${spec.version}`);
+    this.loading += 1;
+    this.loadingMax = Math.max(this.loadingMax, this.loading);
+    return new Promise((resolve, reject) => this.loads.push({ spec, resolve, reject }));
+  }
+
+  unload(handle: number): Promise<void> {
+    this.events.push(`unload ${handle}`);
+    return new Promise((resolve, reject) => this.unloads.push({ handle, resolve, reject }));
+  }
+
+  publishRoutes(epoch: number, models: readonly ModelRoute[]): void {
+    this.routeEpochs.push(epoch);
+    this.routes = models;
+  }
+
+  stats(): EngineStats {
+    const zeros = { tensorBytesCopied: 0, tensorBytesViewed: 0, bodiesOpen: 0, ticketsOpen: 0 };
+    return { models: [], ...zeros };
+  }
+
+  /** Ends the oldest load; answers its handle. */
+  async finishLoad(): Promise<number> {
+    const pending = this.loads.shift();
+    if (pending === undefined) throw new Error('no load waits');
+    const handle = this.#nextHandle++;
+    this.loading -= 1;
+    pending.resolve(loadedModel(handle));
+    await settle();
+    return handle;
+  }
+
+  async failLoad(message = 'broken file'): Promise<void> {
+    const pending = this.loads.shift();
+    if (pending === undefined) throw new Error('no load waits');
+    this.loading -= 1;
+    pending.reject(new ServalError(ErrorCode.ModelInvalid, message));
+    await settle();
+  }
+
+  async finishUnload(): Promise<void> {
+    const pending = this.unloads.shift();
+    if (pending === undefined) throw new Error('no unload waits');
+    pending.resolve();
+    await settle();
+  }
+}
+
+/** Lets every promise that can go on go on. */
+export function settle(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+export function loadedModel(handle: number): LoadedModel {
+  const input = {
+    name: 'x', datatype: 'FP32', shape: [-1], symbols: ['batch'], unknownRank: false,
+  } as const;
+  return {
+    handle,
+    signatures: [{ name: 'serving_default', inputs: [input], outputs: [{ ...input, name: 'y' }] }],
+    producer: '', graphName: '', description: '', domain: '', modelVersion: '0', metadata: {},
+    fileBytes: 1, loadUs: 1000, providers: ['cpu'],
+  };
+}
+
+/** A model with these versions; `revision` tells contents of one version apart. */
+export function desired(
+  name: string, versions: readonly string[], revision = 'r1', labels: Record<string, string> = {},
+): DesiredModel {
+  return {
+    name,
+    versions: versions.map((version) => ({
+      version, revision, format: 'onnx', platform: 'onnxruntime_onnx',
+      spec: { name, version, backend: 'onnxruntime', path: `/m/${name}/${version}/model.onnx` },
+    })),
+    labels,
+  };
+}
+
+export function quietLogger(lines: string[] = []): Logger {
+  return createLogger({ level: 'debug', format: 'text', write: (line) => lines.push(line) });
+}

@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { planActions } from '../../../ts/registry/lifecycle.js';
+import type { InstanceId, InstanceView } from '../../../ts/registry/lifecycle.js';
+
+/** "m/1" or "m/1@new": name, version, content. */
+function id(text: string): InstanceId {
+  const [name = '', rest = ''] = text.split('/');
+  return { key: text, name, version: rest.split('@')[0] ?? '' };
+}
+
+function view(text: string): InstanceView {
+  const [key = '', state = ''] = text.split(':');
+  const unloaded = state === 'UNLOADED';
+  return { ...id(key), state: (unloaded ? 'END' : state) as InstanceView['state'], unloaded };
+}
+
+function plan(desired: string, actual: string, loadsAtOnce = 4): string {
+  const words = (text: string): string[] => text.split(' ').filter((word) => word !== '');
+  const ids = words(desired).map(id);
+  const actions = planActions({
+    models: new Set(ids.map((one) => one.name)), desired: ids.filter((one) => one.version !== ''),
+    actual: words(actual).map(view), loadsAtOnce, endedVersionsMax: 2,
+  });
+  return actions.map((action) => `${action.kind} ${action.key}`).join(', ');
+}
+
+test('desired minus actual', () => {
+  const cases: [desired: string, actual: string, actions: string][] = [
+    ['', '', ''],
+    ['b/1 a/1 a/2', '', 'add a/2, add a/1, add b/1'],
+    ['a/1 b/1', 'b/1:START a/1:START', 'load a/1, load b/1'],
+    ['a/1', 'a/1:LOADING', ''],
+    ['a/1', 'a/1:AVAILABLE', ''],
+    ['a/1', 'a/1:END', ''],
+    ['a/1', 'a/1:UNLOADED', 'forget a/1, add a/1'],
+    ['', 'a/1:START', 'forget a/1'],
+    ['', 'a/1:LOADING', ''],
+    ['', 'a/1:AVAILABLE a/2:AVAILABLE', 'unload a/2, unload a/1'],
+    ['', 'a/1:UNLOADING', ''],
+    ['', 'a/1:END b/1:UNLOADED', 'forget a/1, forget b/1'],
+    ['a/2', 'a/1:AVAILABLE a/2:LOADING', ''],
+    ['a/2', 'a/1:AVAILABLE a/2:AVAILABLE', 'unload a/1'],
+    ['a/2', 'a/1:AVAILABLE a/2:END', ''],
+    ['a/3', 'a/1:AVAILABLE a/2:AVAILABLE a/3:END', 'unload a/1'],
+    ['a/1@new', 'a/1@old:AVAILABLE', 'add a/1@new'],
+    ['a/1@new', 'a/1@old:AVAILABLE a/1@new:AVAILABLE', 'unload a/1@old'],
+    ['a/1@new', 'a/1@old:AVAILABLE a/1@new:END', ''],
+    ['a/1@new a/2', 'a/1@old:AVAILABLE a/1@new:LOADING a/2:AVAILABLE', ''],
+    ['a/1@new', 'a/1@old:UNLOADED a/1@new:AVAILABLE', 'forget a/1@old'],
+    ['a', 'a/1:UNLOADED a/2:AVAILABLE', 'unload a/2'],
+    ['a/9', 'a/9:AVAILABLE a/1:UNLOADED a/3:UNLOADED a/2:UNLOADED', 'forget a/1'],
+  ];
+  for (const [desired, actual, actions] of cases) {
+    assert.equal(plan(desired, actual), actions, `${desired} | ${actual}`);
+  }
+});
+
+test('loads are bounded by what loads already', () => {
+  assert.equal(plan('a/1 b/1 c/1', 'a/1:LOADING b/1:START c/1:START', 2), 'load b/1');
+  assert.equal(plan('a/1 b/1', 'a/1:LOADING b/1:START', 1), '');
+  assert.equal(plan('a/1', 'a/1:START', 0), '');
+});
+
+/** A small generator of repeatable numbers. */
+function numbers(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+}
+
+test('random histories reach the desired state and never lose a wanted model', () => {
+  for (let seed = 1; seed <= 300; seed++) {
+    const next = numbers(seed);
+    const actual = new Map<string, InstanceView>();
+    let desired: InstanceId[] = [];
+    const set = (key: string, state: string): void => void actual.set(key, view(`${key}:${state}`));
+    const step = (): boolean => {
+      const serving = new Set([...actual.values()].filter((one) => one.state === 'AVAILABLE')
+        .map((one) => one.name));
+      const actions = planActions({
+        models: new Set(desired.map((one) => one.name)), desired, actual: [...actual.values()], loadsAtOnce: 2, endedVersionsMax: 2,
+      });
+      for (const { kind, key } of actions) {
+        if (kind === 'add') set(key, 'START');
+        if (kind === 'load') set(key, 'LOADING');
+        if (kind === 'unload') set(key, 'UNLOADING');
+        if (kind === 'forget') actual.delete(key);
+      }
+      for (const name of serving) {
+        if (!desired.some((one) => one.name === name)) continue;
+        const still = [...actual.values()].some(
+          (one) => one.name === name && one.state === 'AVAILABLE');
+        assert.ok(still, `seed ${seed}: ${name} stopped serving`);
+      }
+      const moving = [...actual.values()].filter((one) => /ING$/.test(one.state));
+      const one = moving[next(Math.max(1, moving.length))];
+      if (one?.state === 'LOADING') set(one.key, next(4) === 0 ? 'END' : 'AVAILABLE');
+      if (one?.state === 'UNLOADING') set(one.key, 'UNLOADED');
+      return actions.length > 0 || moving.length > 0;
+    };
+    for (let round = 0; round < 6; round++) {
+      const wanted = new Map<string, InstanceId>();
+      for (let i = next(5); i > 0; i--) {
+        const one = id(`m${next(2)}/${next(3)}@${next(2)}`);
+        wanted.set(`${one.name}/${one.version}`, one);
+      }
+      desired = [...wanted.values()];
+      for (let i = next(6); i > 0; i--) step();
+    }
+    let steps = 0;
+    while (step()) assert.ok(++steps < 1000, `seed ${seed}: does not settle`);
+    for (const one of desired) {
+      const state = actual.get(one.key)?.state;
+      assert.ok(state === 'AVAILABLE' || state === 'END', `seed ${seed}: ${one.key} is ${state}`);
+    }
+    for (const one of actual.values()) {
+      assert.notEqual(one.state, 'START', `seed ${seed}`);
+      const surplus = one.state === 'AVAILABLE' && !desired.some((want) => want.key === one.key);
+      const failed = desired.some((want) =>
+        want.name === one.name && actual.get(want.key)?.state === 'END');
+      assert.ok(!surplus || failed, `seed ${seed}: ${one.key} stays for no reason`);
+    }
+  }
+});
