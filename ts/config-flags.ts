@@ -1,5 +1,5 @@
-// The table of settings: one row per flag of `serval serve`, also the keys of the configuration file
-// and the text of --help. Control plane, start-up only. Data only; ts/config.ts reads it.
+// The table of settings: one row per flag of `serval serve`, also the keys of the configuration
+// file and the text of --help. Control plane, start-up only. Data only; ts/config.ts reads it.
 import {
   BODY_BYTES_MAX_DEFAULT, HTTP_THREADS_MAX, JSON_DEPTH_MAX_DEFAULT, MODEL_THREADS_MAX,
 } from './limits.js';

@@ -194,7 +194,8 @@ function modelSources(given: (name: string) => Written | undefined): ModelSource
   const base = given('model-base-path');
   const name = given('model-name');
   if (base === undefined && name !== undefined) {
-    throw configError(name.where, `expected --model-base-path with it, got ${echo(lastText(name))}`);
+    const got = echo(lastText(name));
+    throw configError(name.where, `expected --model-base-path with it, got ${got}`);
   }
   if (base === undefined && paths.length + modelRepositories.length === 0) {
     throw configError(

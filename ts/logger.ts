@@ -1,6 +1,6 @@
 // Writes one line per record to stderr, as text or JSON. Control plane, any thread. It is told what
-// to say in small fields: never payloads, never tensor values. Values are cut at a limit and control
-// characters are escaped, so that nothing a client sends can forge a line.
+// to say in small fields: never payloads, never tensor values. Values are cut at a limit and
+// control characters are escaped, so that nothing a client sends can forge a line.
 import { LOG_VALUE_CHARS_MAX } from './limits.js';
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'off'] as const;

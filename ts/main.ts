@@ -2,7 +2,7 @@
 // command needs, because start-up time is a promise (README: ready in 0.3 s).
 import { nearestWord } from './config-flags.js';
 import { ErrorCode } from './errors.js';
-import { UsageError } from './usage.js';
+import { UsageError } from './commands/usage.js';
 
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
@@ -28,7 +28,7 @@ async function run(args: readonly string[]): Promise<number> {
       return serveCommand(rest);
     }
     case 'inspect': {
-      const { inspectCommand } = await import('./inspect-command.js');
+      const { inspectCommand } = await import('./commands/inspect-command.js');
       return inspectCommand(rest);
     }
     case 'version':
@@ -40,7 +40,7 @@ async function run(args: readonly string[]): Promise<number> {
     case 'help':
     case '--help':
     case '-h': {
-      const { printHelp } = await import('./help-text.js');
+      const { printHelp } = await import('./commands/help-text.js');
       return printHelp();
     }
     case undefined:

@@ -1,12 +1,13 @@
-// `serval serve`: reads the configuration, starts the server, says that it is ready, and ends it on a
-// signal. Control plane, main thread.
+// `serval serve`: reads the configuration, starts the server, says that it is ready, and ends it on
+// a signal. Control plane, main thread.
 import { parseServeConfig } from './config.js';
 import type { Config } from './config.js';
 import { createLogger } from './logger.js';
 import type { Logger } from './logger.js';
+import { loadBinding } from './native/binding.js';
 import type { RunningServer } from './server.js';
-import { readyJson, readyText } from './startup-text.js';
-import { asUsage } from './usage.js';
+import { readyJson, readyText } from './commands/startup-text.js';
+import { asUsage } from './commands/usage.js';
 
 const SIGNAL_EXIT: Readonly<Record<'SIGINT' | 'SIGTERM', number>> = { SIGINT: 130, SIGTERM: 143 };
 
@@ -15,7 +16,7 @@ const SIGNAL_EXIT: Readonly<Record<'SIGINT' | 'SIGTERM', number>> = { SIGINT: 13
 export async function serveCommand(args: readonly string[]): Promise<number> {
   const config = await asUsage(() => parseServeConfig(args, process.cwd()));
   if (config === undefined) {
-    const { printHelp } = await import('./help-text.js');
+    const { printHelp } = await import('./commands/help-text.js');
     return printHelp();
   }
   const logger = createLogger({ level: config.logLevel, format: config.logFormat });
@@ -64,21 +65,30 @@ class SignalExit {
   }
 
   #on(signal: 'SIGINT' | 'SIGTERM'): void {
-    if (this.server === undefined || this.#draining) {
-      process.exit(SIGNAL_EXIT[signal]);
-    }
+    if (this.server === undefined || this.#draining) exitNow(SIGNAL_EXIT[signal]);
     this.#draining = true;
     this.#logger.info('draining', { signal });
     this.server.close().then(
       () => {
         this.#logger.info('stopped');
-        process.exit(0);
+        exitNow(0);
       },
       (error: unknown) => {
         const reason = error instanceof Error ? error.message : String(error);
         this.#logger.error('failed to stop cleanly', { reason });
-        process.exit(1);
+        exitNow(1);
       },
     );
+  }
+}
+
+/** Ends the process without waiting: a model may still run on native threads or in a worker, and
+ * tearing those down under it could crash. Output is not lost: stdout and stderr write
+ * synchronously on Linux. */
+function exitNow(code: number): never {
+  try {
+    return loadBinding().exitNow(code);
+  } catch {
+    process.exit(code);
   }
 }

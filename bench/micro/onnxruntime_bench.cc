@@ -1,6 +1,6 @@
 // ONNX Runtime alone, in C++, against our backend on the same session settings: what one run costs.
 // Usage: onnxruntime_bench MODEL.onnx [--batch N] [--iterations N] [--threads N] [--library PATH]
-//        onnxruntime_bench --write DIR     writes half_plus_three.onnx and mlp.onnx and stops
+//        onnxruntime_bench --write DIR     writes half_plus_three.onnx and mlp.onnx, and stops
 // Prints one line of JSON. "bare": Run on a value made before, output released (the reference of
 // bench/). "backend": BackendModel::run over the same bytes. "backend_moving": the same with the
 // input at another address each time, so that nothing of the input is reused. FP32 inputs only; the
@@ -28,7 +28,7 @@ using namespace serval::ort;
 struct Options {
   std::string model, library, write;
   int64_t batch = 4;
-  int iterations = 20000;
+  int iterations = 5000;
   int threads = 1;
 };
 
@@ -76,12 +76,12 @@ void check(const OrtApi& api, OrtStatus* status) {
   if (status != nullptr) fail(api.GetErrorMessage(status));
 }
 
-// The best of nine rounds of each loop, in ns per call. The loops take turns, so that other load on
+// The best of 25 rounds of each loop, in ns per call. The loops take turns, so that other load on
 // the machine does not fall on one of them alone.
 std::vector<double> best_ns(int iterations, const std::vector<std::function<void(int)>>& loops) {
   std::vector<double> best(loops.size(), 1e18);
   for (const auto& loop : loops) loop(iterations / 10);
-  for (int round = 0; round < 9; ++round) {
+  for (int round = 0; round < 25; ++round) {
     for (size_t i = 0; i < loops.size(); ++i) {
       const uint64_t start = now_ns();
       loops[i](iterations);

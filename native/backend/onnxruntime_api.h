@@ -1,8 +1,8 @@
-// The part of ONNX Runtime's C ABI that we call, declared by ourselves: no package ships the official
-// header. Hot and control plane; no code here. OrtApi is append-only by its makers' rule, so the
-// functions that we do not call are counted placeholders, and kOrtApiVersion may stay behind the
-// library. test/native/support/compare_ort_header.mjs compares slots, argument types and numbers with
-// an official header. Names are the ABI's, not ours.
+// The part of ONNX Runtime's C ABI that we call, declared by ourselves: no package ships the
+// official header. Hot and control plane; no code here. OrtApi is append-only by its makers' rule,
+// so the functions that we do not call are counted placeholders, and kOrtApiVersion may stay behind
+// the library. test/native/support/compare_ort_header.mjs compares slots, argument types and
+// numbers with an official header. Names are the ABI's, not ours.
 // Source: onnxruntime_c_api.h of 1.21 (slots 0-284); 1.24 (slots 390 and 414).
 #pragma once
 

@@ -8,8 +8,8 @@
 namespace serval::ort {
 namespace {
 
-// The latest log lines of this thread, for Error.detail. Plain memory: the runtime's own threads log
-// too, and none of them needs a destructor at its end.
+// The latest log lines of this thread, for Error.detail. Plain memory: the runtime's own threads
+// log too, and none of them needs a destructor at its end.
 struct LoggedText {
   size_t bytes;
   char text[2048];

@@ -43,8 +43,8 @@ Result<std::string> resolve_path(const std::string& given) {
     }
     path = variable;
   }
-  // A bare name is the loader's to find. A path is made canonical, so that two spellings of one file
-  // are one runtime; one that does not exist is left to dlopen, whose text says it best.
+  // A bare name is the loader's to find. A path is made canonical, so that two spellings of one
+  // file are one runtime; one that does not exist is left to dlopen, whose text says it best.
   if (path.find('/') == std::string::npos) return path;
   char* canonical = realpath(path.c_str(), nullptr);
   if (canonical == nullptr) return path;
@@ -86,8 +86,8 @@ Result<const OrtApiBase*> open_library(const std::string& path) {
 
 // The environment with the pool and the arena that all sessions share.
 // Spinning is off: an idle server's threads sleep, and a listener on the same core is not starved.
-// Measured on half_plus_three (AMD EPYC, ORT 1.30): the shared arena costs a session nothing against
-// its own (1616 ns and 1617 ns per bare Run).
+// Measured on half_plus_three (AMD EPYC, ORT 1.30): the shared arena costs a session nothing
+// against its own (1616 ns and 1617 ns per bare Run).
 OrtStatus* make_environment(OrtRuntime& runtime) {
   const OrtApi& api = *runtime.api;
   ThreadingOptionsHandle threading(&api);

@@ -22,8 +22,8 @@ struct OrtRuntime {
   OrtRunOptions* run_options = nullptr;  // defaults; Run takes 25 ns more to make its own
 };
 
-// The runtime of `library_path` (empty: SERVAL_ORT_LIBRARY), loaded at the first call. The pool size
-// is that of the first call (0: the cores that this process may use).
+// The runtime of `library_path` (empty: SERVAL_ORT_LIBRARY), loaded at the first call. The pool
+// size is that of the first call (0: the cores that this process may use).
 // Errors: runtime_unavailable naming the path, the loader's text, or the version wanted and got.
 Result<const OrtRuntime*> acquire_runtime(const std::string& library_path, int intra_op_threads);
 

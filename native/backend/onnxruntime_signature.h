@@ -12,8 +12,8 @@ DType dtype_of(ONNXTensorElementDataType type);
 // Total over our dtypes (Invalid gives UNDEFINED). Hot path, any thread.
 ONNXTensorElementDataType element_type_of(DType dtype);
 
-// The session's inputs and outputs as signature "serving_default". A library before 1.24 cannot tell
-// a scalar from a tensor of unknown rank: both are then given as unknown_rank, so that no good
+// The session's inputs and outputs as signature "serving_default". A library before 1.24 cannot
+// tell a scalar from a tensor of unknown rank: both are then given as unknown_rank, so that no good
 // request is refused here; the runtime checks again.
 // Errors: model_invalid naming the tensor and its type, where it is no tensor (sequence, map,
 // optional, sparse), or its element type or rank is not ours.

@@ -54,18 +54,22 @@ Status append_object(const PlainBody& body, const Signature& signature, size_t e
   given.assign(tensors.size(), false);
   const JsonNode* member = body.document.child(value);
   for (; member != nullptr; member = body.document.sibling(*member)) {
-    const int index = signature.find_input(member->key);
-    const std::string key = echo_text(member->key);
+    const int found = signature.find_input(member->key);
+    const auto index = static_cast<size_t>(found);
     Status status;
-    if (index < 0) {
-      status = invalid_argument("JSON object: does not have named input: " + key);
-    } else if (given[static_cast<size_t>(index)]) {
-      status = invalid_argument("JSON object: has more than one value for input: " + key);
+    if (found < 0) {
+      status = invalid_argument("JSON object: does not have named input: " +
+                                echo_text(member->key));
+    } else if (given[index]) {
+      status = invalid_argument("JSON object: has more than one value for input: " +
+                                echo_text(member->key));
     } else {
-      status = tensors[static_cast<size_t>(index)].append(body, *member);
-      given[static_cast<size_t>(index)] = true;
+      status = tensors[index].append(body, *member);
+      given[index] = true;
     }
-    if (!status.ok()) return element_error(element, &key, status.error());
+    if (status.ok()) continue;
+    const std::string key = echo_text(member->key);
+    return element_error(element, &key, status.error());
   }
   if (std::find(given.begin(), given.end(), false) != given.end()) {
     return keys_error(body, signature, element, value);

@@ -216,8 +216,33 @@ inline const uint8_t* count_varints(std::span<const uint8_t> run, uint64_t& coun
   return open == 0 ? nullptr : end - open;
 }
 
-// One varint of a run that count_varints() passed; `at` moves behind it.
-inline uint64_t checked_varint(const uint8_t*& at) {
+// The low seven bits of each of eight bytes, joined to 56 bits.
+inline uint64_t join_sevens(uint64_t word) {
+  word = (word & 0x007f007f007f007fu) | (word & 0x7f007f007f007f00u) >> 1;
+  word = (word & 0x00003fff00003fffu) | (word & 0x3fff00003fff0000u) >> 2;
+  return (word & 0x000000000fffffffu) | (word & 0x0fffffff00000000u) >> 4;
+}
+
+// One varint of a run that count_varints() passed and that ends at `end`; `at` moves behind it.
+// Lengths in a run are hard to predict: eight bytes are joined without a branch on the length.
+inline uint64_t checked_varint(const uint8_t*& at, const uint8_t* end) {
+  if (end - at >= 8) {
+    uint64_t word;
+    std::memcpy(&word, at, 8);
+    const uint64_t stops = ~word & 0x8080808080808080u;
+    if (stops != 0) {
+      at += std::countr_zero(stops) / 8 + 1;
+      return join_sevens(word & (stops ^ (stops - 1)));
+    }
+    uint64_t value = join_sevens(word) | static_cast<uint64_t>(at[8] & 0x7fu) << 56;
+    if (at[8] < 0x80) {
+      at += 9;
+      return value;
+    }
+    value |= static_cast<uint64_t>(at[9]) << 63;
+    at += 10;
+    return value;
+  }
   uint64_t value = *at & 0x7fu;
   for (unsigned shift = 7; *at++ >= 0x80; shift += 7) {
     value |= static_cast<uint64_t>(*at & 0x7fu) << shift;

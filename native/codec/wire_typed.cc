@@ -129,7 +129,7 @@ struct Fill {
         continue;
       }
       // At least one value; the next block of eight is looked at when it is done.
-      if (!add(checked_varint(at))) return false;
+      if (!add(checked_varint(at, end))) return false;
     }
     return true;
   }

@@ -1,3 +1,4 @@
+// Flags, aliases, the configuration file and their errors.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -6,7 +7,7 @@ import { parseConfigText } from '../../ts/config-file.js';
 import { parseFlags, parseServeConfig } from '../../ts/config.js';
 import type { Config } from '../../ts/config.js';
 import { ErrorCode, ServalError } from '../../ts/errors.js';
-import { helpText } from '../../ts/help-text.js';
+import { helpText } from '../../ts/commands/help-text.js';
 import { filledFolder } from './temp-folder.js';
 
 const CWD = '/somewhere';
@@ -71,7 +72,8 @@ test('every flag is taken with "=", with a space, with underscores', async () =>
   };
   const entries = Object.entries(values);
   assert.deepEqual(await parse(...entries.map(([name, value]) => `--${name}=${value}`)), expected);
-  assert.deepEqual(await parse(...entries.flatMap(([name, value]) => [`--${name}`, value])), expected);
+  const spaced = entries.flatMap(([name, value]) => [`--${name}`, value]);
+  assert.deepEqual(await parse(...spaced), expected);
   const snake = entries.map(([name, value]) => `--${name.replaceAll('-', '_')}=${value}`);
   assert.deepEqual(await parse(...snake), expected);
 });
@@ -179,7 +181,7 @@ test('parseFlags knows only the rows it is given', () => {
   assert.throws(() => parseFlags(['--http-port=1'], CWD, rows), /unknown flag "--http-port=1"/);
 });
 
-test('the file takes every spelling; the command line wins; paths count from the file', async (t) => {
+test('the file: every spelling; the command line wins; paths count from the file', async (t) => {
   const text = [
     '# a comment', 'httpPort: 18000', 'grpc-port: 18001', 'model_repository: [repo, /abs]',
     'strict_readiness: false', 'providers:', '  - cuda:device_id=1', '  - cpu', 'host: "::"', '',

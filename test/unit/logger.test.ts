@@ -1,3 +1,4 @@
+// Log records: levels, both formats, nothing that breaks a line.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createLogger } from '../../ts/logger.js';

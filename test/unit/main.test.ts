@@ -1,24 +1,31 @@
+// The command line as a process: exit codes, stdout, stderr.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { filledFolder } from './temp-folder.js';
 
 const ENTRY = new URL('../../ts/main.js', import.meta.url).href;
-const START = `const { main } = await import(${JSON.stringify(ENTRY)});` +
-  'await main(process.argv.slice(1));';
-
 interface Ended {
   readonly status: number | null;
   readonly stdout: string;
   readonly stderr: string;
 }
 
+/** A file, not `node -e`: node takes "inspect" behind that for its own debugger. */
+const launchFolder = mkdtempSync(join(tmpdir(), 'serval-main-'));
+const launcher = join(launchFolder, 'launch.mjs');
+writeFileSync(launcher, `import { main } from ${JSON.stringify(ENTRY)};
+await main(process.argv.slice(2));
+`);
+after(() => rmSync(launchFolder, { recursive: true }));
+
 function serval(...args: string[]): Ended {
-  const script = ['--input-type=module', '-e', START, '--', ...args];
-  return spawnSync(process.execPath, script, { encoding: 'utf8', timeout: 60_000 });
+  const options = { encoding: 'utf8', timeout: 60_000 } as const;
+  return spawnSync(process.execPath, [launcher, ...args], options);
 }
 
 test('version is that of package.json', () => {
@@ -34,7 +41,8 @@ test('version is that of package.json', () => {
   while (text() === undefined) folder = dirname(folder);
   const { version } = JSON.parse(text() ?? '') as { version: string };
   for (const command of ['version', '--version']) {
-    assert.deepEqual(pick(serval(command)), { status: 0, stdout: `serval ${version}\n`, stderr: '' });
+    const expected = { status: 0, stdout: `serval ${version}\n`, stderr: '' };
+    assert.deepEqual(pick(serval(command)), expected);
   }
 });
 

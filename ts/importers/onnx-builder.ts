@@ -187,8 +187,8 @@ function checkTensor(tensor: OnnxTensor): void {
   if (ok && raw !== isString && tensor.data.length === expected) return;
   throw new ServalError(
     ErrorCode.InvalidArgument,
-    `tensor '${tensor.name}' of type ${tensor.type} and dims [${tensor.dims.join(',')}]: expected ` +
-      `${expected} ${unit}, got ${tensor.data.length}${raw ? ' bytes' : ' strings'}`,
+    `tensor '${tensor.name}' of type ${tensor.type} and dims [${tensor.dims.join(',')}]: ` +
+      `expected ${expected} ${unit}, got ${tensor.data.length}${raw ? ' bytes' : ' strings'}`,
   );
 }
 

@@ -5,9 +5,6 @@ import { PENDING, type CompletionTarget, type EnginePort } from '../native/port.
 import type { HttpExchange, RequestHead, Route } from '../transport/listener.js';
 import { answerCoding, pack, requestCoding, unpack, type Coding } from './content-encoding.js';
 
-// Smaller bodies come in one piece: nobody waits for "100 Continue" with them.
-const EXPECT_BYTES_MIN = 1000;
-
 /** What every REST protocol is made with. */
 export interface RestContext {
   readonly port: EnginePort;
@@ -114,8 +111,6 @@ export abstract class InferRoute implements Route {
         `request body of ${text} bytes is over the limit of ${this.context.bodyBytesMax} bytes`,
       );
     }
-    if (text !== '' && exchange.contentLength < EXPECT_BYTES_MIN) return;
-    if (head.header('expect').toLowerCase() === '100-continue') exchange.sendContinue();
   }
 
   #append(exchange: HttpExchange, chunk: ArrayBuffer): boolean {

@@ -37,7 +37,8 @@ export type LifecycleAction =
   | { readonly kind: 'forget'; readonly key: string };
 
 /** What to do now. Applying all of it and asking again, until the answer is empty and nothing is
- * LOADING or UNLOADING, reaches the desired state. A failed load is not tried again under its key. */
+ * LOADING or UNLOADING, reaches the desired state. A failed load is not tried again under its
+ * key. */
 export function planActions(view: LifecycleView): readonly LifecycleAction[] {
   const desiredKeys = new Set(view.desired.map((id) => id.key));
   return [

@@ -128,7 +128,8 @@ async function scanVersions(basePath: string, problems: string[]): Promise<Scann
   const names = await listFolder(basePath, problems);
   if (names === undefined) return [];
   if (names.includes(TRITON_CONFIG_FILE)) {
-    problems.push(`${join(basePath, TRITON_CONFIG_FILE)} is not read: the model's own inputs count`);
+    const ignored = join(basePath, TRITON_CONFIG_FILE);
+    problems.push(`${ignored} is not read: the model's own inputs count`);
   }
   const found = new Map<string, ScannedVersion>();
   let folders = 0;
@@ -144,7 +145,9 @@ async function scanVersions(basePath: string, problems: string[]): Promise<Scann
         'the second is served');
     }
     found.set(one.version, one);
-    if (found.size > VERSIONS_MAX) throw invalid(basePath, `expected at most ${VERSIONS_MAX} versions`);
+    if (found.size > VERSIONS_MAX) {
+      throw invalid(basePath, `expected at most ${VERSIONS_MAX} versions`);
+    }
   }
   const bare = names.includes(MODEL_FILE) ? join(basePath, MODEL_FILE) : undefined;
   if (bare !== undefined && folders > 0) {
@@ -172,7 +175,7 @@ async function scanVersion(
   if (names === undefined) return undefined;
   if (names.includes(MODEL_FILE)) return versionOfFile(version, join(folder, MODEL_FILE), problems);
   const other = names.find((file) => extname(file) === MODEL_EXTENSION);
-  const got = other === undefined ? `got ${names.length} other entries` : `got ${other}`;
+  const got = other === undefined ? `got ${names.length} other files` : `got ${other}`;
   problems.push(`${folder} has no model: expected ${MODEL_FILE}, ${got}`);
   return undefined;
 }

@@ -7,7 +7,8 @@ export type Datatype =
   | 'BOOL' | 'UINT8' | 'UINT16' | 'UINT32' | 'UINT64' | 'INT8' | 'INT16' | 'INT32' | 'INT64'
   | 'FP16' | 'FP32' | 'FP64' | 'BYTES' | 'BF16';
 
-/** One input or output. `shape`: -1 = free dim; `symbols`: the dims' symbolic names, "" where none. */
+/** One input or output. `shape`: -1 = free dim; `symbols`: the dims' symbolic names, "" where
+ * there is none. */
 export interface TensorInfo {
   readonly name: string;
   readonly datatype: Datatype;

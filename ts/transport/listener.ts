@@ -38,9 +38,6 @@ export abstract class HttpExchange {
     body: Uint8Array | string,
     headers?: readonly string[],
   ): void;
-
-  /** Answers "Expect: 100-continue", so that the client sends its body. */
-  abstract sendContinue(): void;
 }
 
 /** Answers the requests of one URL. Kept and reused: all that belongs to one request is in the

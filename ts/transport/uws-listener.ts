@@ -5,9 +5,6 @@ import { HttpExchange, type HttpListener, type RequestHead, type Route, type Rou
 import { statusLine } from './status-lines.js';
 
 const KEPT_ROUTES_MAX = 8192;
-// Hop 1 of "Expect: 100-continue": an interim answer, after which the real status line must be
-// written as part of the first header (uWebSockets.js writes one status line per answer).
-const INTERIM = '100 Continue\r\n';
 
 class UwsHead implements RequestHead {
   request: uws.HttpRequest | undefined;
@@ -28,7 +25,6 @@ class UwsHead implements RequestHead {
 
 class UwsExchange extends HttpExchange {
   aborted = false;
-  interim = false;
 
   constructor(
     readonly response: uws.HttpResponse,
@@ -52,12 +48,6 @@ class UwsExchange extends HttpExchange {
     else this.response.cork(() => this.#write(status, contentType, body, headers));
   }
 
-  sendContinue(): void {
-    if (this.interim || this.finished) return;
-    this.interim = true;
-    this.response.writeStatus(INTERIM);
-  }
-
   #write(
     status: number,
     contentType: string,
@@ -65,12 +55,8 @@ class UwsExchange extends HttpExchange {
     headers: readonly string[] | undefined,
   ): void {
     const { response } = this;
-    if (this.interim) {
-      response.writeHeader(`HTTP/1.1 ${statusLine(status)}\r\nContent-Type`, contentType);
-    } else {
-      if (status !== 200) response.writeStatus(statusLine(status));
-      response.writeHeader('Content-Type', contentType);
-    }
+    if (status !== 200) response.writeStatus(statusLine(status));
+    response.writeHeader('Content-Type', contentType);
     if (headers !== undefined) {
       for (let i = 0; i + 1 < headers.length; i += 2) {
         response.writeHeader(headers[i] ?? '', headers[i + 1] ?? '');

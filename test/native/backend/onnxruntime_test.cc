@@ -123,7 +123,7 @@ struct IdentityCase {
 };
 class Identity : public OnnxRuntimeTest, public testing::WithParamInterface<IdentityCase> {};
 
-// Every fixed-size dtype bit for bit, BF16 and FP16 as raw 16 bits (patterns of NaN and infinity too).
+// Every fixed-size dtype bit for bit, BF16 and FP16 as raw 16 bits (NaN and infinity too).
 TEST_P(Identity, BitForBit) {
   const auto model = load(onnx::identity(GetParam().element_type));
   ASSERT_TRUE(model);
@@ -155,11 +155,13 @@ TEST_P(Identity, BitForBit) {
 
 INSTANTIATE_TEST_SUITE_P(
     AllDtypes, Identity,
-    testing::Values(IdentityCase{DType::Bool, onnx::kBool}, IdentityCase{DType::Uint8, onnx::kUint8},
+    testing::Values(IdentityCase{DType::Bool, onnx::kBool},
+                    IdentityCase{DType::Uint8, onnx::kUint8},
                     IdentityCase{DType::Uint16, onnx::kUint16},
                     IdentityCase{DType::Uint32, onnx::kUint32},
                     IdentityCase{DType::Uint64, onnx::kUint64},
-                    IdentityCase{DType::Int8, onnx::kInt8}, IdentityCase{DType::Int16, onnx::kInt16},
+                    IdentityCase{DType::Int8, onnx::kInt8},
+                    IdentityCase{DType::Int16, onnx::kInt16},
                     IdentityCase{DType::Int32, onnx::kInt32},
                     IdentityCase{DType::Int64, onnx::kInt64},
                     IdentityCase{DType::Fp16, onnx::kFloat16},
@@ -253,8 +255,8 @@ TEST_F(OrtRun, PassedThroughInputAndConstantOutput) {
   }
 }
 
-// The model says that y has x's length; it has as many rows as x has non-zeros. Old outputs must not
-// be forced on it, and every run must answer.
+// The model says that its output has x's length; it has as many columns as x has non-zeros. Old
+// outputs must not be forced on it, and every run must answer.
 TEST_F(OrtRun, ModelThatBreaksItsDeclaredShapes) {
   onnx::Model graph;
   graph.node("NonZero", {"x"}, {"places"});
@@ -364,8 +366,8 @@ TEST_F(OrtRun, ValueThatTheModelRefuses) {
   }
 }
 
-// A failure that the runtime does not blame on an argument: no source file in the client's text, but
-// in the log's.
+// A failure that the runtime does not blame on an argument: no source file in the client's text,
+// but in the log's.
 TEST_F(OrtRun, FailureInsideTheModel) {
   onnx::Model graph;
   graph.node("Reshape", {"x", "shape"}, {"y"});

@@ -186,8 +186,9 @@ Counts compare_many(unsigned odd, bool damaged, uint64_t seed, size_t bodies) {
 TEST(JsonV1Differential, RightBodies) {
   const Counts counts = compare_many(0, false, 1, 30000);
   EXPECT_GT(counts.plain, 20000u);
-  // What only the plain decoder takes are strings in ignored values and the like.
-  EXPECT_GT(counts.fast, counts.plain * 95 / 100);
+  // Left to the plain decoder: ignored strings with escapes, and bodies that name a signature other
+  // than the default one behind tensors that the default one cannot take.
+  EXPECT_GT(counts.fast, counts.plain * 90 / 100);
 }
 
 TEST(JsonV1Differential, NearlyRightBodies) {

@@ -81,7 +81,8 @@ function typeOnly(text, named) {
   if (named && /^\s*void\s*$/.test(type)) return '';
   const isArray = /\[\]\s*$/.test(type);
   type = type.replace(/\[\]\s*$/, '');
-  if (named) type = type.replace(/\b\w+\s*$/, (name) => (/^(int|bool|char)\s*$/.test(name) ? name : ''));
+  const isType = (word) => /^(int|bool|char)\s*$/.test(word);
+  if (named) type = type.replace(/\b\w+\s*$/, (word) => (isType(word) ? word : ''));
   return `${type}${isArray ? '*' : ''}`.replace(/\s*\*\s*/g, '* ').replace(/\s+/g, ' ').trim();
 }
 
@@ -91,6 +92,8 @@ const functionType = (result, args) =>
 
 // name -> {slot, type} of the official table. Every declaration is one slot.
 function officialSlots(text) {
+  const plainPointer =
+    /^(.*?)\( ?(?:ORT_API_CALL)? ?\* ?(\w+) ?\) ?\((.*?)\) ?(?:NO_EXCEPTION.*)?$/;
   const slots = new Map();
   let slot = 0;
   for (const declaration of splitTop(bodyOf(text, /struct OrtApi \{/), ';')) {
@@ -103,8 +106,7 @@ function officialSlots(text) {
       slots.set(`Release${match[1]}`, { slot, type: `void(Ort${match[1]}*)` });
     } else if ((match = /^ORT_API_T\( ?(.*?), ?(\w+) ?,?(.*)\)$/.exec(flat))) {
       slots.set(match[2], { slot, type: functionType(match[1], match[3]) });
-    } else if ((match = /^(.*?)\( ?(?:ORT_API_CALL)? ?\* ?(\w+) ?\) ?\((.*?)\) ?(?:NO_EXCEPTION.*)?$/
-      .exec(flat))) {
+    } else if ((match = plainPointer.exec(flat))) {
       slots.set(match[2], { slot, type: functionType(match[1], match[3]) });
     } else {
       throw new Error(`cannot read slot ${slot} of the official header: ${flat}`);
@@ -150,10 +152,11 @@ function enumerators(text) {
   return values;
 }
 
-// The table's size at our version: the slot of the first function that came later, by the header's
-// "\since Version 1.x" remarks.
+// The minor version that `name` came with, by the header's "\since Version 1.x" remark; undefined
+// where it has none.
 function versionOf(raw, name) {
-  const at = raw.search(new RegExp(`(ORT_API2_STATUS\\(\\s*|ORT_API_T\\([^,]*,\\s*|\\*\\s*)${name}\\b`));
+  const before = '(ORT_API2_STATUS\\(\\s*|ORT_API_T\\([^,]*,\\s*|\\*\\s*)';
+  const at = raw.search(new RegExp(`${before}${name}\\b`));
   const comment = raw.lastIndexOf('/**', at);
   const between = comment < 0 ? '' : raw.slice(comment, at);
   const since = between.includes(';') ? null : /\\since Version 1\.(\d+)/.exec(between);

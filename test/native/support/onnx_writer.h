@@ -84,7 +84,9 @@ inline Message optional_type(const Message& element) {
   return Message().message(9, Message().message(1, element));
 }
 inline Message map_type(int key_type, const Message& value) {
-  return Message().message(5, Message().varint(1, static_cast<uint64_t>(key_type)).message(2, value));
+  Message map;
+  map.varint(1, static_cast<uint64_t>(key_type)).message(2, value);
+  return Message().message(5, map);
 }
 
 inline Message attribute(std::string_view name, int64_t value) {
@@ -150,7 +152,8 @@ struct Model {
                               const std::vector<int64_t>& dims, std::string_view file) {
     Message location;
     location.bytes(1, "location").bytes(2, file);
-    graph.message(5, initializer_head(name, element_type, dims).message(13, location).varint(14, 1));
+    Message tensor = initializer_head(name, element_type, dims);
+    graph.message(5, tensor.message(13, location).varint(14, 1));
     return *this;
   }
   std::string to_bytes() const {

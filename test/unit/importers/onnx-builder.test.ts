@@ -1,3 +1,4 @@
+// What the ONNX builder writes, read by the runtime and by our own reader.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { createRequire } from 'node:module';
@@ -62,7 +63,8 @@ test('every kind of attribute and tensor', async () => {
   const branch = (name: string, value: number): OnnxModel['graph'] => ({
     name, inputs: [], outputs: [{ name, type: 'float', shape: [1] }],
     nodes: [{
-      op: 'Constant', inputs: [], outputs: [name], attributes: { value_floats: { floats: [value] } },
+      op: 'Constant', inputs: [], outputs: [name],
+      attributes: { value_floats: { floats: [value] } },
     }],
   });
   const session = await sessionOf({
@@ -71,7 +73,8 @@ test('every kind of attribute and tensor', async () => {
       inputs: [{ name: 'flag', type: 'bool', shape: [] }],
       outputs: [
         { name: 'chosen', type: 'float' }, { name: 'whole', type: 'int64', shape: [2] },
-        { name: 'words', type: 'string', shape: [2] }, { name: 'texts', type: 'string', shape: [2] },
+        { name: 'words', type: 'string', shape: [2] },
+        { name: 'texts', type: 'string', shape: [2] },
         { name: 'word', type: 'string', shape: [] },
       ],
       initializers: [

@@ -1,3 +1,4 @@
+// The protobuf wire format, byte for byte.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ProtobufWriter } from '../../../ts/importers/protobuf-writer.js';

@@ -1,3 +1,4 @@
+// When labels apply.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { applyLabels } from '../../../ts/registry/labels.js';

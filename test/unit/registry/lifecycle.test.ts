@@ -1,3 +1,4 @@
+// Desired minus actual, by cases and by random histories.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { planActions } from '../../../ts/registry/lifecycle.js';
@@ -81,7 +82,8 @@ test('random histories reach the desired state and never lose a wanted model', (
       const serving = new Set([...actual.values()].filter((one) => one.state === 'AVAILABLE')
         .map((one) => one.name));
       const actions = planActions({
-        models: new Set(desired.map((one) => one.name)), desired, actual: [...actual.values()], loadsAtOnce: 2, endedVersionsMax: 2,
+        models: new Set(desired.map((one) => one.name)), desired,
+        actual: [...actual.values()], loadsAtOnce: 2, endedVersionsMax: 2,
       });
       for (const { kind, key } of actions) {
         if (kind === 'add') set(key, 'START');

@@ -1,3 +1,4 @@
+// The registry with an engine that loads when the test says so.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ErrorCode, ServalError } from '../../../ts/errors.js';
@@ -145,7 +146,7 @@ test('a version whose files changed is swapped without a gap', async () => {
   assert.deepEqual(gaps, []);
 });
 
-test('unload waits until every subscriber acknowledged the snapshot without the handle', async () => {
+test('unload waits until every subscriber acknowledged that the handle is gone', async () => {
   const { engine, registry } = setup();
   void registry.reconcile([desired('m', ['1'])]);
   await settle();

@@ -1,6 +1,9 @@
+// Version numbers and which of them are served.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { chooseVersions, compareVersions, LATEST_ONE, parseVersion } from '../../../ts/registry/version-policy.js';
+import {
+  chooseVersions, compareVersions, LATEST_ONE, parseVersion,
+} from '../../../ts/registry/version-policy.js';
 
 test('folder names to versions', () => {
   const cases: [string, string | undefined][] = [

@@ -1,5 +1,5 @@
 // Reads what an ONNX file says of itself: the top-level fields of ModelProto. The graph and its
-// weights are skipped, not read, so that a file of gigabytes costs a few small reads. Control plane.
+// weights are skipped, not read: a file of gigabytes costs a few small reads. Control plane.
 // Source: field numbers of onnx/onnx.proto; protobuf wire format.
 import { open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
@@ -37,6 +37,7 @@ const WIRE_NAMES: Readonly<Record<number, string>> = {
 };
 const VARINT_BYTES_MAX = 10;
 const READ_BYTES = 65_536;
+const BECAME_SHORTER = 'the file became shorter while it was read';
 
 const FIELDS = {
   irVersion: 1, producerName: 2, producerVersion: 3, domain: 4, modelVersion: 5, docString: 6,
@@ -103,7 +104,7 @@ class Source {
 
   async #fill(): Promise<void> {
     const { bytesRead } = await this.#file.read(this.#block, 0, READ_BYTES, this.offset);
-    if (bytesRead === 0) throw this.fail(this.offset, 'the file became shorter while it was read');
+    if (bytesRead === 0) throw this.fail(this.offset, BECAME_SHORTER);
     this.#blockStart = this.offset;
     this.#blockBytes = bytesRead;
   }
@@ -137,13 +138,13 @@ class Source {
 
   async bytes(field: number, length: number): Promise<Buffer> {
     if (length > ONNX_STRING_BYTES_MAX) {
-      const limit = ONNX_STRING_BYTES_MAX;
-      throw this.fail(this.offset, `field ${field}: expected at most ${limit} bytes, got ${length}`);
+      const expected = `expected at most ${ONNX_STRING_BYTES_MAX} bytes`;
+      throw this.fail(this.offset, `field ${field}: ${expected}, got ${length}`);
     }
     const out = Buffer.alloc(length);
     for (let used = 0; used < length; ) {
       const { bytesRead } = await this.#file.read(out, used, length - used, this.offset);
-      if (bytesRead === 0) throw this.fail(this.offset, 'the file became shorter while it was read');
+      if (bytesRead === 0) throw this.fail(this.offset, BECAME_SHORTER);
       used += bytesRead;
       this.offset += bytesRead;
     }
@@ -231,8 +232,8 @@ async function readLengthField(
   const entries = got.opsets.length + got.metadata.length;
   got.stringBytes += length;
   if (got.stringBytes > ONNX_STRINGS_BYTES_MAX || entries >= ONNX_ENTRIES_MAX) {
-    throw source.fail(start, `expected at most ${ONNX_ENTRIES_MAX} opset and metadata entries and ` +
-      `${ONNX_STRINGS_BYTES_MAX} bytes of strings`);
+    const most = `${ONNX_ENTRIES_MAX} entries and ${ONNX_STRINGS_BYTES_MAX} bytes of strings`;
+    throw source.fail(start, `opsets and metadata: expected at most ${most}`);
   }
   const bytes = await source.bytes(field, length);
   if (field === FIELDS.opset) {

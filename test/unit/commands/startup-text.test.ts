@@ -1,11 +1,14 @@
+// What `serval serve` prints when it is ready.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
-import { ErrorCode } from '../../ts/errors.js';
+import { ErrorCode } from '../../../ts/errors.js';
 import type {
   ModelSnapshot, RegistrySnapshot, TensorInfo, VersionSnapshot,
-} from '../../ts/registry/snapshot.js';
-import { modelTable, pasteLines, readyJson, readyText, shellQuote } from '../../ts/startup-text.js';
+} from '../../../ts/registry/snapshot.js';
+import {
+  modelTable, pasteLines, readyJson, readyText, shellQuote,
+} from '../../../ts/commands/startup-text.js';
 
 const AT = { host: '0.0.0.0', httpPort: 8000, grpcPort: 8001 };
 
@@ -13,7 +16,9 @@ function tensor(name: string, shape: number[], symbols: string[]): TensorInfo {
   return { name, datatype: 'FP32', shape, symbols, unknownRank: false };
 }
 
-function model(name: string, inputs: TensorInfo[], change: Partial<VersionSnapshot> = {}): ModelSnapshot {
+function model(
+  name: string, inputs: TensorInfo[], change: Partial<VersionSnapshot> = {},
+): ModelSnapshot {
   const version: VersionSnapshot = {
     version: '123', state: 'AVAILABLE', handle: 1, errorCode: ErrorCode.Ok, errorMessage: '',
     format: 'onnx', platform: 'onnxruntime_onnx',
@@ -36,7 +41,7 @@ const FAILED = model('bad', [], {
 });
 
 test('the table shows models, versions, states and what went wrong', () => {
-  const empty: ModelSnapshot = { name: 'empty', versions: [], labels: {}, defaultVersion: undefined };
+  const empty = { name: 'empty', versions: [], labels: {}, defaultVersion: undefined };
   assert.equal(modelTable(snapshot(FAILED, empty, HALF)), [
     'MODEL            VERSION  STATE      FORMAT  INPUTS -> OUTPUTS',
     'bad              123      END        onnx    no graph at byte 3',
@@ -59,6 +64,14 @@ test('one line per protocol, for a model that can be printed', () => {
       'localhost:8001 inference.GRPCInferenceService/ModelInfer',
   ]);
   assert.deepEqual(pasteLines(snapshot(FAILED, image), AT), []);
+});
+
+test('the shortest request is printed; long reasons are cut', () => {
+  const wide = model('a_wide_one', [tensor('x', [-1, 16], ['batch', ''])]);
+  assert.match(pasteLines(snapshot(wide, HALF), AT)[0] ?? '', /half_plus_three/);
+  const errorMessage = 'x'.repeat(5000);
+  const long = model('bad', [], { state: 'END', handle: undefined, errorMessage });
+  assert.match(modelTable(snapshot(long)), /onnx {4}x{160}\.\.\.\n$/);
 });
 
 test('odd model names survive URL and shell', () => {

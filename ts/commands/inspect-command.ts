@@ -1,17 +1,17 @@
 // `serval inspect PATH [--json]`: what one model takes and gives, and what its file says of itself.
 // Control plane, main thread. Loads the model once through the engine, serves nothing.
 import { resolve } from 'node:path';
-import { parseFlags } from './config.js';
-import { SERVE_FLAGS } from './config-flags.js';
-import type { FlagRow } from './config-flags.js';
-import { boolValue, textValue } from './config-values.js';
-import { ErrorCode, ServalError } from './errors.js';
-import { readOnnxHeader } from './importers/onnx/reader.js';
-import type { OnnxHeader } from './importers/onnx/reader.js';
-import type { LoadedModel } from './native/engine-api.js';
-import { scanSources } from './registry/repository.js';
-import type { ScannedModel, ScannedVersion } from './registry/repository.js';
-import type { SignatureInfo, TensorInfo } from './registry/snapshot.js';
+import { parseFlags } from '../config.js';
+import { SERVE_FLAGS } from '../config-flags.js';
+import type { FlagRow } from '../config-flags.js';
+import { boolValue, textValue } from '../config-values.js';
+import { ErrorCode, ServalError } from '../errors.js';
+import { readOnnxHeader } from '../importers/onnx/reader.js';
+import type { OnnxHeader } from '../importers/onnx/reader.js';
+import type { LoadedModel } from '../native/engine-api.js';
+import { scanSources } from '../registry/repository.js';
+import type { ScannedModel, ScannedVersion } from '../registry/repository.js';
+import type { SignatureInfo, TensorInfo } from '../registry/snapshot.js';
 import { shapeText } from './startup-text.js';
 import { asUsage, UsageError } from './usage.js';
 
@@ -77,7 +77,7 @@ async function inspectModel(path: string, library: string | undefined): Promise<
     throw new ServalError(ErrorCode.ModelInvalid, `${path}: no version can be served: ${why}`);
   }
   const header = await readOnnxHeader(version.path);
-  const { createEngine } = await import('./native/engine.js');
+  const { createEngine } = await import('../native/engine.js');
   const engine = await createEngine({ onnxruntimeLibrary: library });
   try {
     const loaded = await engine.control.load({

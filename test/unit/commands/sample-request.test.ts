@@ -1,7 +1,8 @@
+// The requests that the server prints for pasting.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Datatype, SignatureInfo, TensorInfo } from '../../ts/registry/snapshot.js';
-import { sampleRequest } from '../../ts/sample-request.js';
+import type { Datatype, SignatureInfo, TensorInfo } from '../../../ts/registry/snapshot.js';
+import { sampleRequest } from '../../../ts/commands/sample-request.js';
 
 type Shape = readonly (number | string)[] | undefined;
 
@@ -105,6 +106,6 @@ test('inputs too large to print give nothing', () => {
 
 test('names are escaped', () => {
   const request = sample([tensor('a"\\\n', 'FP32', [])], []);
-  assert.deepEqual((JSON.parse(request?.v2 ?? '') as { inputs: { name: string }[] }).inputs[0]?.name,
-    'a"\\\n');
+  const body = JSON.parse(request?.v2 ?? '') as { inputs: { name: string }[] };
+  assert.equal(body.inputs[0]?.name, 'a"\\\n');
 });

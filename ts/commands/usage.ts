@@ -1,5 +1,5 @@
-// The error for a wrong command line or configuration file: exit code 2 instead of 1. Control plane.
-import { ServalError } from './errors.js';
+// The error for a wrong command line or configuration file: exit code 2, not 1. Control plane.
+import { ServalError } from '../errors.js';
 
 export class UsageError extends ServalError {}
 

@@ -1,8 +1,9 @@
 // What `serval serve` prints on stdout when it is ready: the table of models, lines to paste, the
 // ready line. Pure; control plane.
-import type { ModelSnapshot, RegistrySnapshot, TensorInfo } from './registry/snapshot.js';
-import type { VersionSnapshot } from './registry/snapshot.js';
+import type { ModelSnapshot, RegistrySnapshot, TensorInfo } from '../registry/snapshot.js';
+import type { VersionSnapshot } from '../registry/snapshot.js';
 import { sampleRequest } from './sample-request.js';
+import type { SampleRequest } from './sample-request.js';
 
 export interface Listening {
   readonly host: string;
@@ -12,6 +13,10 @@ export interface Listening {
 
 const HEADINGS = ['MODEL', 'VERSION', 'STATE', 'FORMAT', 'INPUTS -> OUTPUTS'];
 const COLUMN_CHARS_MAX = 60;
+/** The log has the whole reason of a failed load. */
+const REASON_CHARS_MAX = 160;
+/** Models that are looked at for one to print a request of. */
+const SAMPLED_MODELS_MAX = 1000;
 const ANY_ADDRESS = new Set(['0.0.0.0', '::', '']);
 const GRPC_METHOD = 'inference.GRPCInferenceService/ModelInfer';
 
@@ -38,8 +43,9 @@ export function modelTable(snapshot: RegistrySnapshot): string {
   const rows = [HEADINGS];
   for (const model of Object.values(snapshot.models)) {
     for (const version of model.versions) {
-      const last = version.errorMessage === '' ? signatureText(version) : version.errorMessage;
-      rows.push([model.name, version.version, version.state, version.format, oneLine(last)]);
+      const failed = version.errorMessage !== '';
+      const last = failed ? reasonText(version.errorMessage) : signatureText(version);
+      rows.push([model.name, version.version, version.state, version.format, last]);
     }
     if (model.versions.length === 0) rows.push([model.name, '-', '-', '-', 'no version found']);
   }
@@ -71,21 +77,23 @@ export function shapeText(tensor: TensorInfo): string {
   return `[${dims.join(',')}]`;
 }
 
-/** One command per protocol for the first model that has a request small enough to print. */
+/** One command per protocol, for the model whose request is the shortest; none when no model has a
+ * request small enough to print. */
 export function pasteLines(snapshot: RegistrySnapshot, at: Listening): readonly string[] {
-  for (const model of Object.values(snapshot.models)) {
+  let best: { model: ModelSnapshot; sample: SampleRequest } | undefined;
+  for (const model of Object.values(snapshot.models).slice(0, SAMPLED_MODELS_MAX)) {
     const version = model.versions.find((one) => one.version === model.defaultVersion);
     const signature = version?.signatures[0];
     if (signature === undefined || signature.inputs.length === 0) continue;
     const sample = sampleRequest(signature);
     if (sample === undefined) continue;
-    return modelLines(model, sample, at);
+    if (best === undefined || sample.v2.length < best.sample.v2.length) best = { model, sample };
   }
-  return [];
+  return best === undefined ? [] : modelLines(best.model, best.sample, at);
 }
 
 function modelLines(
-  model: ModelSnapshot, sample: NonNullable<ReturnType<typeof sampleRequest>>, at: Listening,
+  model: ModelSnapshot, sample: SampleRequest, at: Listening,
 ): readonly string[] {
   const http = `http://${authority(at.host, at.httpPort)}`;
   const name = encodeURIComponent(model.name);
@@ -113,6 +121,7 @@ export function shellQuote(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-function oneLine(text: string): string {
-  return text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim();
+function reasonText(message: string): string {
+  const line = message.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim();
+  return line.length > REASON_CHARS_MAX ? `${line.slice(0, REASON_CHARS_MAX)}...` : line;
 }

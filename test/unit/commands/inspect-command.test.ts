@@ -1,13 +1,14 @@
+// What `serval inspect` reports.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { OnnxHeader } from '../../ts/importers/onnx/reader.js';
-import { modelReport, reportText } from '../../ts/inspect-command.js';
-import type { ScannedVersion } from '../../ts/registry/repository.js';
-import { loadedModel } from './registry/fakes.js';
+import type { OnnxHeader } from '../../../ts/importers/onnx/reader.js';
+import { modelReport, reportText } from '../../../ts/commands/inspect-command.js';
+import type { ScannedVersion } from '../../../ts/registry/repository.js';
+import { loadedModel } from '../registry/fakes.js';
 
 const HEADER: OnnxHeader = {
-  irVersion: 8n, producerName: 'pytorch', producerVersion: '2.1', domain: '', modelVersion: 2n ** 60n,
-  docString: '', opsets: [{ domain: '', version: 17n }, { domain: 'ai.onnx.ml', version: 3n }],
+  irVersion: 8n, producerName: 'pytorch', producerVersion: '2.1', domain: '',
+  modelVersion: 2n ** 60n, docString: '', opsets: [{ domain: '', version: 17n }, { domain: 'ai.onnx.ml', version: 3n }],
   metadata: [['task', 'sum']], fileBytes: 1234, graphBytes: 1000,
 };
 
