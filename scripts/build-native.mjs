@@ -27,13 +27,16 @@ export function cmakeEnvironment() {
   return env;
 }
 
-// Removes a build folder that was configured for other sources (a copied checkout): CMake refuses
-// it.
-export function dropForeignCache(folder) {
+// Removes a build folder that was configured for other sources (a copied checkout) or for another
+// generator, where one is asked for: CMake refuses both.
+export function dropForeignCache(folder, generator) {
   const cache = join(folder, 'CMakeCache.txt');
   if (!existsSync(cache)) return;
-  const home = /^CMAKE_HOME_DIRECTORY:INTERNAL=(.*)$/m.exec(readFileSync(cache, 'utf8'))?.[1];
-  if (home !== root) rmSync(folder, { recursive: true, force: true });
+  const text = readFileSync(cache, 'utf8');
+  const home = /^CMAKE_HOME_DIRECTORY:INTERNAL=(.*)$/m.exec(text)?.[1];
+  const made = /^CMAKE_GENERATOR:INTERNAL=(.*)$/m.exec(text)?.[1];
+  if (home === root && (generator === undefined || generator === made)) return;
+  rmSync(folder, { recursive: true, force: true });
 }
 
 // Runs a command in the checkout; false when it fails.

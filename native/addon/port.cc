@@ -34,7 +34,8 @@ Status Port::attach(const EngineOptions& options, const Limits& limits, napi_val
 
 void Port::detach() {
   if (!attached()) return;
-  listener_->engine().remove_listener(listener_.get());
+  const std::shared_ptr<Engine> engine = listener_->shared_engine();
+  engine->remove_listener(listener_.get());
   listener_->close();
   napi_release_threadsafe_function(wake_, napi_tsfn_abort);
   wake_ = nullptr;

@@ -105,7 +105,8 @@ struct OrtApi {
   void* slots_0[1];
   OrtErrorCode (*GetErrorCode)(const OrtStatus* status);
   const char* (*GetErrorMessage)(const OrtStatus* status);
-  void* slots_3[4];
+  void* slots_3[3];
+  OrtStatus* (*DisableTelemetryEvents)(const OrtEnv* env);
   OrtStatus* (*CreateSession)(const OrtEnv* env, const char* model_path,
                               const OrtSessionOptions* options, OrtSession** out);
   void* slots_8[1];

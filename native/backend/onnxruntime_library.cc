@@ -19,6 +19,7 @@ namespace serval::ort {
 namespace {
 
 constexpr const char* kPathVariable = "SERVAL_ORT_LIBRARY";
+constexpr const char* kTelemetryVariable = "ORT_DISABLE_TELEMETRY";
 
 Error unavailable(std::string message) {
   return make_error(ErrorCode::RuntimeUnavailable, std::move(message));
@@ -62,6 +63,16 @@ int usable_cores() {
   return hardware == 0 ? 1 : static_cast<int>(hardware);
 }
 
+// Official Linux builds since 1.29 send model names, graph hashes and machine data to their maker
+// unless this variable is set before the library makes its environment, and queue them in the user's
+// cache directory. A server must not do that unasked: always off. setenv() is not safe beside other
+// threads' getenv(), so a process that has set the variable itself, early, is left alone.
+// Source: ONNX Runtime's docs/Privacy.md, "Disabling telemetry".
+void forbid_telemetry() {
+  const char* value = std::getenv(kTelemetryVariable);
+  if (value == nullptr || std::string_view(value) != "1") setenv(kTelemetryVariable, "1", 1);
+}
+
 // Symbols stay local: the process may hold another ONNX Runtime (a Python or Node binding's).
 Result<const OrtApiBase*> open_library(const std::string& path) {
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -101,6 +112,7 @@ OrtStatus* make_environment(OrtRuntime& runtime) {
     status = api.CreateEnvWithCustomLoggerAndGlobalThreadPools(
         collect_log, nullptr, ORT_LOGGING_LEVEL_ERROR, "serval", threading.get(), &runtime.env);
   }
+  if (status == nullptr) status = api.DisableTelemetryEvents(runtime.env);
   if (status == nullptr) {
     status = api.CreateCpuMemoryInfo(OrtArenaAllocator, OrtMemTypeDefault, &runtime.cpu_memory);
   }
@@ -113,6 +125,7 @@ OrtStatus* make_environment(OrtRuntime& runtime) {
 }
 
 Result<const OrtRuntime*> make_runtime(const std::string& path, int intra_op_threads) {
+  forbid_telemetry();
   Result<const OrtApiBase*> base = open_library(path);
   if (!base.ok()) return std::move(base.error());
   Result<OrtVersion> version = choose_api(*base.value(), path);

@@ -1,5 +1,7 @@
 // The ONNX Runtime library and its one environment: loaded at the first use, kept to the end of the
-// process (its threads and arena serve every session). Control plane; any thread, guarded inside.
+// process (its threads and arena serve every session). Its telemetry is switched off: set
+// ORT_DISABLE_TELEMETRY=1 before other threads start, or the first load does. Control plane; any
+// thread, guarded inside.
 #pragma once
 
 #include <string>

@@ -220,7 +220,7 @@ bool append_json_string(ByteBuffer& out, std::string_view text) {
   *place++ = '"';
   size_t clean = clean_length(text);
   while (true) {
-    std::memcpy(place, text.data(), clean);
+    if (clean != 0) std::memcpy(place, text.data(), clean);
     place += clean;
     if (clean == text.size()) break;
     text.remove_prefix(clean);

@@ -123,14 +123,10 @@ Status check_elements(std::string_view name, const TensorView& tensor) {
   return {};
 }
 
-}  // namespace
-
-Status encode_v2_infer(const AnswerModel& model, const Signature& signature,
-                       const DecodedRequest& request, std::span<const TensorView> outputs,
-                       const Limits& limits, ByteBuffer& out, size_t& json_bytes_out) {
-  json_bytes_out = 0;
-  const size_t start = out.size();
-  uint64_t binary_bytes = 0;
+// The JSON; `binary_bytes`: what stands behind it.
+Status write_json(const AnswerModel& model, const Signature& signature,
+                  const DecodedRequest& request, std::span<const TensorView> outputs,
+                  const Limits& limits, ByteBuffer& out, uint64_t& binary_bytes) {
   if (!append_head(out, model, request)) return no_memory(out);
   for (size_t i = 0; i < request.outputs.size(); ++i) {
     const std::string_view name = signature.outputs[request.outputs[i].index].name;
@@ -146,17 +142,30 @@ Status encode_v2_infer(const AnswerModel& model, const Signature& signature,
       status = append_data(out, name, outputs[i], limits);
     }
     if (!status.ok()) return status;
-    const uint64_t total = out.size() - start + binary_bytes;
+    const uint64_t total = out.size() + binary_bytes;
     if (total > limits.response_bytes_max) return too_large(total, limits);
   }
-  if (!out.append("]}")) return no_memory(out);
-  const size_t json_bytes = out.size() - start;
-  if (json_bytes + binary_bytes > limits.response_bytes_max) {
-    return too_large(json_bytes + binary_bytes, limits);
+  return out.append("]}") ? Status() : no_memory(out);
+}
+
+}  // namespace
+
+Status encode_v2_infer(const AnswerModel& model, const Signature& signature,
+                       const DecodedRequest& request, std::span<const TensorView> outputs,
+                       const Limits& limits, ByteBuffer& out, size_t& json_bytes_out) {
+  json_bytes_out = 0;
+  out.truncate(0);
+  uint64_t binary_bytes = 0;
+  Status status = write_json(model, signature, request, outputs, limits, out, binary_bytes);
+  const size_t json_bytes = out.size();
+  const uint64_t total = json_bytes + binary_bytes;
+  if (status.ok() && total > limits.response_bytes_max) status = too_large(total, limits);
+  if (status.ok() && binary_bytes != 0) {
+    json_bytes_out = json_bytes;
+    status = append_binaries(out, request, outputs, binary_bytes);
   }
-  if (binary_bytes == 0) return {};
-  json_bytes_out = json_bytes;
-  return append_binaries(out, request, outputs, binary_bytes);
+  if (!status.ok()) out.truncate(0);
+  return status;
 }
 
 }  // namespace serval

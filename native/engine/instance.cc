@@ -14,8 +14,8 @@ namespace serval {
 namespace {
 
 void answer(Model& model, Worker& worker, Request& request) {
-  const uint64_t start = now_ns();
-  model.counters().queue_ns.fetch_add(start - request.queued_at_ns, std::memory_order_relaxed);
+  model.counters().queue_ns.fetch_add(request.queued.elapsed_ns(), std::memory_order_relaxed);
+  const Stopwatch watch;
   if (request.cancel.cancelled.load(std::memory_order_relaxed)) {
     model.counters().cancelled.fetch_add(1, std::memory_order_relaxed);
     finish_request(request, make_error(ErrorCode::Cancelled, "the client went away"));
@@ -26,7 +26,7 @@ void answer(Model& model, Worker& worker, Request& request) {
   Status done = serve(input, model, request.listener->limits(), worker, request.response,
                       request.json_bytes_out);
   if (model.policy().measures()) {
-    model.policy().record(request.protocol, body_bytes, now_ns() - start);
+    model.policy().record(request.protocol, body_bytes, watch.elapsed_ns());
   }
   if (done.ok()) {
     finish_request(request);

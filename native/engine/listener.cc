@@ -94,10 +94,12 @@ Answer Listener::answer_error(Error error) {
 
 Answer Listener::run_inline(Request& slot0, Model& model, const ServeInput& input) {
   InlinePolicy& policy = model.policy();
-  const uint64_t start = policy.measures() ? now_ns() : 0;
+  const Stopwatch watch;
   model.counters().requests_inline.fetch_add(1, std::memory_order_relaxed);
   Status done = serve(input, model, limits_, worker_, slot0.response, slot0.json_bytes_out);
-  if (policy.measures()) policy.record(input.protocol, input.body.size(), now_ns() - start);
+  if (policy.measures()) {
+    policy.record(input.protocol, input.body.size(), watch.elapsed_ns());
+  }
   if (!done.ok()) return answer_error(std::move(done.error()));
   return {};
 }
@@ -109,7 +111,7 @@ Answer Listener::enqueue(Request& request, const std::shared_ptr<Model>& model, 
   request.json_bytes = json_bytes;
   request.model = model;
   request.listener = shared_from_this();
-  request.queued_at_ns = now_ns();
+  request.queued = Stopwatch();
   {
     std::lock_guard lock(mutex_);
     ++working_;
@@ -347,6 +349,10 @@ void Listener::close() {
   }
   hooks_ = nullptr;
   table_ = std::make_shared<EngineTable>();
+  lock.unlock();
+  // The thread that completed last may still hold this listener: were it the last holder of the
+  // engine too, the engine would be taken down, and its threads joined, on one of those threads.
+  engine_.reset();
 }
 
 void finish_request(Request& request) {

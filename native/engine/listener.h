@@ -44,6 +44,7 @@ class Listener : public std::enable_shared_from_this<Listener> {
 
   const Limits& limits() const { return limits_; }
   Engine& engine() { return *engine_; }
+  std::shared_ptr<Engine> shared_engine() const { return engine_; }
 
   // A whole REST body in one piece. handle 0 = the model is unknown (V1 still checks the body).
   Answer infer(Protocol protocol, uint32_t handle, std::span<const uint8_t> body,
@@ -94,7 +95,7 @@ class Listener : public std::enable_shared_from_this<Listener> {
                  int64_t json_bytes);
   const EngineTable& table();
 
-  const std::shared_ptr<Engine> engine_;
+  std::shared_ptr<Engine> engine_;  // until close()
   const Limits limits_;
   std::shared_ptr<const EngineTable> table_;
   Worker worker_;

@@ -9,6 +9,7 @@
 
 #include "backend/backend.h"
 #include "base/buffer.h"
+#include "base/clock.h"
 #include "engine/protocol.h"
 
 namespace serval {
@@ -32,7 +33,7 @@ struct Request {
   std::shared_ptr<Model> model;
   std::shared_ptr<Listener> listener;  // set while queued: keeps the listener alive
   CancelFlag cancel;
-  uint64_t queued_at_ns = 0;
+  Stopwatch queued;  // since when it waits
 
   ErrorCode code = ErrorCode::Ok;
   ByteBuffer response;        // answer, or the error's text

@@ -64,10 +64,10 @@ Status run(const ServeInput& input, Model& model, Worker& worker, BackendScratch
   for (const RequestedOutput& output : decoded.outputs) {
     worker.output_indices.push_back(output.index);
   }
-  const uint64_t start = now_ns();
+  const Stopwatch watch;
   Status ran = model.backend().run(decoded.signature_index, decoded.inputs, worker.output_indices,
                                    scratch, input.cancel);
-  model.counters().compute_ns.fetch_add(now_ns() - start, std::memory_order_relaxed);
+  model.counters().compute_ns.fetch_add(watch.elapsed_ns(), std::memory_order_relaxed);
   if (!ran.ok()) return ran;
   const std::span<const TensorView> outputs = scratch.outputs();
   worker.outputs.assign(outputs.begin(), outputs.end());

@@ -1,7 +1,7 @@
 // libFuzzer target of the V1 predict codec. What the fast decoder accepts, the plain one accepts
-// with the same tensors; decoded tensors are as large as their shapes say; they can be written as an
-// answer; nothing crashes. The first byte chooses the model and what stands behind the body; seeds:
-// corpus/json_v1 (their first byte is a character from '0' on: testing::sample_signatures).
+// with the same tensors; decoded tensors are as large as their shapes say; they can be written as
+// an answer; nothing crashes. The first byte chooses the model and what stands behind the body;
+// seeds: corpus/json_v1 (their first byte is a character from '0' on: testing::sample_signatures).
 #include <cstdio>
 #include <cstdlib>
 

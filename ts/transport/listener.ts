@@ -30,6 +30,19 @@ export abstract class HttpExchange {
   chunkBytes = 0;
   finished = false;
 
+  /** Makes the exchange ready for the next request. */
+  reset(): void {
+    this.ticket = 0;
+    this.jsonBytes = -1;
+    this.contentLength = 0;
+    this.acceptEncoding = '';
+    this.contentEncoding = '';
+    this.answerCoding = '';
+    this.chunks = undefined;
+    this.chunkBytes = 0;
+    this.finished = false;
+  }
+
   /** Sends the whole answer once; does nothing when the client is gone. Copies or sends `body`
    * before it returns. `headers`: names and values, alternating. */
   abstract send(

@@ -5,6 +5,7 @@ import { HttpExchange, type HttpListener, type RequestHead, type Route, type Rou
 import { statusLine } from './status-lines.js';
 
 const KEPT_ROUTES_MAX = 8192;
+const KEPT_EXCHANGES_MAX = 1024;
 
 class UwsHead implements RequestHead {
   request: uws.HttpRequest | undefined;
@@ -23,14 +24,21 @@ class UwsHead implements RequestHead {
   }
 }
 
+// Kept and reused, with the two callbacks that uWebSockets.js gets: a request allocates nothing here.
+// One whose client went away is not reused: the engine or zlib may still come back to it.
 class UwsExchange extends HttpExchange {
+  response: uws.HttpResponse | undefined = undefined;
+  route: Route | undefined = undefined;
   aborted = false;
+  readonly owner: UwsListener;
+  readonly onData: (chunk: ArrayBuffer, last: boolean) => void;
+  readonly onAborted: () => void;
 
-  constructor(
-    readonly response: uws.HttpResponse,
-    readonly owner: UwsListener,
-  ) {
+  constructor(owner: UwsListener) {
     super();
+    this.owner = owner;
+    this.onData = (chunk, last) => owner.receive(this, chunk, last);
+    this.onAborted = () => owner.abort(this);
   }
 
   // Hot path 12/12. Status, headers, body: one corked write.
@@ -43,27 +51,31 @@ class UwsExchange extends HttpExchange {
     if (this.finished) return;
     this.finished = true;
     this.owner.active -= 1;
-    if (this.aborted) return;
-    if (this.owner.corked) this.#write(status, contentType, body, headers);
-    else this.response.cork(() => this.#write(status, contentType, body, headers));
+    const { response, owner } = this;
+    if (this.aborted || response === undefined) return;
+    const { draining } = owner;
+    if (owner.corked) write(response, status, contentType, body, headers, draining);
+    else response.cork(() => write(response, status, contentType, body, headers, draining));
+    owner.reuse(this);
   }
+}
 
-  #write(
-    status: number,
-    contentType: string,
-    body: Uint8Array | string,
-    headers: readonly string[] | undefined,
-  ): void {
-    const { response } = this;
-    if (status !== 200) response.writeStatus(statusLine(status));
-    response.writeHeader('Content-Type', contentType);
-    if (headers !== undefined) {
-      for (let i = 0; i + 1 < headers.length; i += 2) {
-        response.writeHeader(headers[i] ?? '', headers[i + 1] ?? '');
-      }
+function write(
+  response: uws.HttpResponse,
+  status: number,
+  contentType: string,
+  body: Uint8Array | string,
+  headers: readonly string[] | undefined,
+  close: boolean,
+): void {
+  if (status !== 200) response.writeStatus(statusLine(status));
+  response.writeHeader('Content-Type', contentType);
+  if (headers !== undefined) {
+    for (let i = 0; i + 1 < headers.length; i += 2) {
+      response.writeHeader(headers[i] ?? '', headers[i + 1] ?? '');
     }
-    response.end(body, this.owner.draining);
   }
+  response.end(body, close);
 }
 
 export class UwsListener implements HttpListener {
@@ -74,6 +86,7 @@ export class UwsListener implements HttpListener {
   readonly #router: Router;
   readonly #report: (error: unknown) => void;
   readonly #head = new UwsHead();
+  readonly #free: UwsExchange[] = [];
   readonly #kept = new Map<string, Map<string, Route>>();
   #socket: uws.us_listen_socket | undefined;
   #idle: (() => void) | undefined;
@@ -147,14 +160,20 @@ export class UwsListener implements HttpListener {
 
   // Hot path 1/12. The head: route by URL, then the body.
   #begin(method: string, response: uws.HttpResponse, request: uws.HttpRequest): void {
-    const exchange = new UwsExchange(response, this);
+    const exchange = this.#free.pop() ?? new UwsExchange(this);
+    exchange.reset();
+    exchange.response = response;
     this.#head.request = request;
     this.active += 1;
     this.corked = true;
     try {
       const route = this.#route(method, request.getUrl());
+      exchange.route = route;
       route.begin(this.#head, exchange);
-      if (!exchange.finished) this.#receive(route, exchange);
+      if (!exchange.finished) {
+        response.onAborted(exchange.onAborted);
+        response.onData(exchange.onData);
+      }
     } catch (error) {
       this.#failed(exchange, error);
     }
@@ -162,33 +181,37 @@ export class UwsListener implements HttpListener {
     this.#head.request = undefined;
   }
 
-  #receive(route: Route, exchange: UwsExchange): void {
-    const { response } = exchange;
-    response.onAborted(() => this.#abort(route, exchange));
-    response.onData((chunk, last) => {
-      if (exchange.finished) return;
-      this.corked = true;
-      try {
-        route.data(exchange, chunk, last);
-      } catch (error) {
-        this.#failed(exchange, error);
-      }
-      this.corked = false;
-    });
+  /** A chunk of a request's body. For exchanges only. */
+  receive(exchange: UwsExchange, chunk: ArrayBuffer, last: boolean): void {
+    if (exchange.finished) return;
+    this.corked = true;
+    try {
+      exchange.route?.data(exchange, chunk, last);
+    } catch (error) {
+      this.#failed(exchange, error);
+    }
+    this.corked = false;
+  }
+
+  /** The client went away. For exchanges only. */
+  abort(exchange: UwsExchange): void {
+    exchange.aborted = true;
+    if (exchange.finished) return;
+    exchange.finished = true;
+    this.active -= 1;
+    exchange.route?.abort(exchange);
+  }
+
+  /** Takes an answered exchange back. For exchanges only. */
+  reuse(exchange: UwsExchange): void {
+    exchange.response = undefined;
+    exchange.route = undefined;
+    if (this.#free.length < KEPT_EXCHANGES_MAX) this.#free.push(exchange);
   }
 
   // A bug of ours must not take the other connections down.
   #failed(exchange: UwsExchange, error: unknown): void {
     this.#report(error);
-    const body = '{"error":"internal error"}';
-    exchange.send(500, 'application/json', body);
-  }
-
-  #abort(route: Route, exchange: UwsExchange): void {
-    exchange.aborted = true;
-    if (exchange.finished) return;
-    exchange.finished = true;
-    this.active -= 1;
-    route.abort(exchange);
+    exchange.send(500, 'application/json', '{"error":"internal error"}');
   }
 }

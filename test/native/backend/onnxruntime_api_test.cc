@@ -159,6 +159,48 @@ TEST(OrtLibrary, LoadedOncePerProcess) {
   EXPECT_TRUE(runtimes[0]->version.starts_with("1."));
 }
 
+int threads_of_this_process() {
+  int count = 0;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    count += task.is_directory() ? 1 : 0;
+  }
+  return count;
+}
+
+// Loads the library and a model as in a user's first process, every place where the runtime's
+// telemetry could keep its queue being `home`. Exit status 0: nothing was written, no thread more
+// than the pool's.
+[[noreturn]] void load_in_an_empty_home(const std::string& library) {
+  const onnx::TemporaryDirectory home, models;
+  for (const char* name : {"CI", "TF_BUILD", "GITHUB_ACTIONS", "ORT_DISABLE_TELEMETRY"}) {
+    unsetenv(name);
+  }
+  for (const char* name : {"HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "TMPDIR"}) {
+    setenv(name, home.path("").c_str(), 1);
+  }
+  std::filesystem::current_path(home.path(""));
+  const int threads_before = threads_of_this_process();
+  ModelSpec spec;
+  spec.path = models.write("model.onnx", onnx::half_plus_three().to_bytes());
+  const auto loaded = make_onnxruntime_backend(library, 2)->load(spec);
+  const bool written = !std::filesystem::is_empty(home.path(""));
+  const int threads = threads_of_this_process() - threads_before;
+  if (!loaded.ok()) std::fprintf(stderr, "not loaded: %s\n", loaded.error().message.c_str());
+  if (written) std::fprintf(stderr, "the runtime wrote files of its own\n");
+  if (threads != 1) std::fprintf(stderr, "%d new threads, expected the pool's one\n", threads);
+  std::filesystem::current_path("/");
+  std::filesystem::remove_all(home.path(""));
+  std::filesystem::remove_all(models.path(""));
+  std::_Exit(loaded.ok() && !written && threads == 1 ? 0 : 1);
+}
+
+// In a process of its own: the library must not have been loaded before.
+TEST(OrtLibraryDeathTest, SendsAndQueuesNoTelemetry) {
+  SKIP_WITHOUT_ONNXRUNTIME();
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(load_in_an_empty_home(onnxruntime_library()), testing::ExitedWithCode(0), "");
+}
+
 // A library before 1.24, as this one's table without the two calls: shapes of outputs read the long
 // way, and rank 0 is taken as unknown because the runtime cannot say.
 TEST(OrtLibrary, WithoutShapeCalls) {

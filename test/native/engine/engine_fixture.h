@@ -82,7 +82,9 @@ inline std::span<const uint8_t> bytes_of(std::string_view text) {
 class EngineTest : public ::testing::Test {
  protected:
   EngineTest() { listener_ = make_listener({}); }
-  ~EngineTest() override { listener_->close(); }
+  ~EngineTest() override {
+    if (listener_ != nullptr) listener_->close();
+  }
 
   std::shared_ptr<Listener> make_listener(Limits limits) {
     auto listener = std::make_shared<Listener>(engine_, limits, &hooks_);

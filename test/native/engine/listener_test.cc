@@ -64,6 +64,7 @@ TEST_F(EngineTest, BodyInPiecesIsPlacedForItsFirstTensor) {
 TEST_F(EngineTest, RefusesBodiesOverTheLimit) {
   Limits limits;
   limits.body_bytes_max = 10;
+  listener_->close();
   listener_ = make_listener(limits);
   EXPECT_EQ(listener_->open_body(11, 0).error().code, ErrorCode::BodyTooLarge);
   const Result<uint32_t> ticket = listener_->open_body(0, 0);
@@ -185,6 +186,7 @@ TEST_F(EngineTest, ShapeIsCheckedForEveryProtocol) {
 TEST_F(EngineTest, TicketsRunOut) {
   Limits limits;
   limits.in_flight_max = 2;
+  listener_->close();
   listener_ = make_listener(limits);
   const Result<uint32_t> first = listener_->open_body(0, 0);
   const Result<uint32_t> second = listener_->open_body(0, 0);
@@ -217,6 +219,7 @@ TEST_F(EngineTest, CloseCancelsAndWaits) {
   EXPECT_EQ(hooks_.pins, 4);
   listener_->close();
   EXPECT_EQ(hooks_.pins, 0);
+  listener_.reset();
 }
 
 }  // namespace

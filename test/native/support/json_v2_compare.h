@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstring>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,18 +30,20 @@ inline Signature one_input(DType dtype) {
   return signature;
 }
 
-// A body with readable bytes behind it, as the engine hands it over.
+// A body with exactly the readable bytes behind it that the engine promises, so that a sanitizer sees
+// a read past them. They hold brackets, the worst that may stand there.
 class PaddedBody {
  public:
-  explicit PaddedBody(std::string_view bytes) {
-    buffer_.clear();
-    (void)buffer_.append(bytes);
-    std::memset(buffer_.room(kBodyPadding), ']', kBodyPadding);  // the worst that may stand there
+  explicit PaddedBody(std::string_view bytes)
+      : size_(bytes.size()), memory_(new uint8_t[bytes.size() + kBodyPadding]) {
+    std::memset(memory_.get() + size_, ']', kBodyPadding);
+    if (size_ != 0) std::memcpy(memory_.get(), bytes.data(), size_);
   }
-  std::span<const uint8_t> bytes() const { return buffer_.bytes(); }
+  std::span<const uint8_t> bytes() const { return {memory_.get(), size_}; }
 
  private:
-  ByteBuffer buffer_;
+  size_t size_;
+  std::unique_ptr<uint8_t[]> memory_;
 };
 
 // What differs between two decoded requests; empty = nothing.
@@ -94,6 +97,36 @@ inline Comparison compare_decoders(std::string_view body, int64_t json_bytes,
   if (!out.fast) return out;
   out.fault = out.plain ? difference(fast, plain) : "refused: " + status.error().message;
   return out;
+}
+
+// Decodes as the engine does and answers with the inputs as outputs. A fault: a decoded tensor is not
+// as large as its shape, or a refused answer left bytes.
+inline std::string answer_with_inputs(std::string_view body, int64_t json_bytes,
+                                      const Signature& signature, bool binary) {
+  const PaddedBody padded(body);
+  Arena arena;
+  DecodedRequest request;
+  Limits limits;
+  limits.response_bytes_max = 1 << 20;
+  if (!decode_v2_infer(padded.bytes(), json_bytes, &signature, limits, arena, request).ok()) {
+    return {};
+  }
+  Signature echo = signature;
+  echo.outputs = echo.inputs;
+  request.outputs.clear();
+  for (uint32_t i = 0; i < echo.inputs.size(); ++i) {
+    request.outputs.push_back({i, binary});
+    const TensorView& tensor = request.inputs[i];
+    const uint64_t count = tensor.dtype == DType::Bytes
+                               ? tensor.strings.size()
+                               : tensor.bytes / dtype_bytes(tensor.dtype);
+    if (tensor.shape.elements() != count) return "a tensor that does not fit its shape";
+  }
+  ByteBuffer out;
+  size_t json = 0;
+  const Status status = encode_v2_infer({"m", "1"}, echo, request, request.inputs, limits, out, json);
+  if (!status.ok() && out.size() != 0) return "a refused answer left bytes";
+  return status.ok() && json > out.size() ? "JSON longer than the answer" : "";
 }
 
 }  // namespace serval::test

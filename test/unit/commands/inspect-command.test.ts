@@ -8,7 +8,8 @@ import { loadedModel } from '../registry/fakes.js';
 
 const HEADER: OnnxHeader = {
   irVersion: 8n, producerName: 'pytorch', producerVersion: '2.1', domain: '',
-  modelVersion: 2n ** 60n, docString: '', opsets: [{ domain: '', version: 17n }, { domain: 'ai.onnx.ml', version: 3n }],
+  modelVersion: 2n ** 60n, docString: '',
+  opsets: [{ domain: '', version: 17n }, { domain: 'ai.onnx.ml', version: 3n }],
   metadata: [['task', 'sum']], fileBytes: 1234, graphBytes: 1000,
 };
 

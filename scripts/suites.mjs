@@ -1,6 +1,6 @@
 // Every suite in the order of STYLE's CI section, each with a heading and its time; a failing suite
 // does not hide the ones after it. `make test` has built everything before.
-//   node scripts/test.mjs [SUITE...]     default: all; --list prints the names
+//   node scripts/suites.mjs [SUITE...]     default: all; --list prints the names
 // Ends with the plain line "N passed, N failed, N skipped" over all suites. Test time only.
 import { spawn, spawnSync } from 'node:child_process';
 import { dirname, join } from 'node:path';
@@ -24,7 +24,7 @@ const SUITES = {
   'native-asan': node('test/native/run.mjs', 'asan'),
   'native-tsan': node('test/native/run.mjs', 'tsan'),
   fuzz: node('test/fuzz/run.mjs', '--seconds', '10'),
-  package: node('scripts/test-package.mjs'),
+  package: node('scripts/check-package.mjs'),
 };
 
 // The suites that drive the official Python clients get the interpreter that has them.

@@ -1,0 +1,81 @@
+// Model repositories for servers under test, in folders of their own that are removed again: the
+// fixture models, chosen broken ones among them, and a model that runs for seconds. Test time only.
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { encodeModel, floatBytes, int64Bytes } from '../../../ts/importers/onnx-builder.js';
+import type { OnnxModel } from '../../../ts/importers/onnx-builder.js';
+import { packageRoot } from '../../../ts/native/binding.js';
+
+/** A folder with fixtures: `models` is a repository in which all load, `broken` one in which none
+ * does. */
+export class ModelFolders {
+  readonly folder = mkdtempSync(join(tmpdir(), 'serval-e2e-'));
+
+  constructor() {
+    const script = join(packageRoot(), 'test', 'fixtures', 'make-fixtures.mjs');
+    execFileSync(process.execPath, [script, this.folder]);
+  }
+
+  get models(): string {
+    return join(this.folder, 'models');
+  }
+
+  /** A repository with some of the models, and some of those that do not load. */
+  repository(name: string, good: readonly string[], broken: readonly string[] = []): string {
+    const folder = join(this.folder, name);
+    mkdirSync(folder, { recursive: true });
+    for (const model of good) cpSync(join(this.models, model), join(folder, model), COPY);
+    for (const model of broken) {
+      cpSync(join(this.folder, 'broken', model), join(folder, model), COPY);
+    }
+    return folder;
+  }
+
+  /** Adds model `name`, version 1, to a repository. */
+  add(repository: string, name: string, model: OnnxModel): void {
+    const path = join(repository, name, '1', 'model.onnx');
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, encodeModel(model));
+  }
+
+  remove(): void {
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+const COPY = { recursive: true };
+
+/** output = input, after `steps` products of two size x size matrices that depend on the input. On
+ * one core about size^3 * steps / 20e9 seconds; no memory beyond three matrices. */
+export function slowModel(size: number, steps: number): OnnxModel {
+  const keepdims = { keepdims: { int: 0n } };
+  const value = { name: 'value', type: 'float', dims: [1], data: floatBytes([1 / size]) } as const;
+  const nodes = [
+    { op: 'ConstantOfShape', inputs: ['size'], outputs: ['flat'],
+      attributes: { value: { tensor: value } } },
+    { op: 'ReduceMean', inputs: ['input'], outputs: ['mean'], attributes: keepdims },
+    { op: 'Mul', inputs: ['flat', 'mean'], outputs: ['m0'] },
+  ];
+  for (let step = 0; step < steps; step += 1) {
+    nodes.push({ op: 'MatMul', inputs: [`m${step}`, 'flat'], outputs: [`m${step + 1}`] });
+  }
+  nodes.push(
+    { op: 'ReduceMean', inputs: [`m${steps}`], outputs: ['end'], attributes: keepdims },
+    { op: 'Mul', inputs: ['end', 'zero'], outputs: ['nothing'] },
+    { op: 'Add', inputs: ['input', 'nothing'], outputs: ['output'] },
+  );
+  return {
+    graph: {
+      name: 'slow',
+      inputs: [{ name: 'input', type: 'float', shape: ['batch'] }],
+      outputs: [{ name: 'output', type: 'float', shape: ['batch'] }],
+      initializers: [
+        { name: 'size', type: 'int64', dims: [2], data: int64Bytes([size, size]) },
+        { name: 'zero', type: 'float', dims: [], data: floatBytes([0]) },
+      ],
+      nodes,
+    },
+  };
+}
