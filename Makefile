@@ -74,6 +74,7 @@ package: build models ## out/serval-<version>-linux-x64.tar.gz and its checksum
 generate: ## code that both languages share, from proto/engine.fbs (needs flatc)
 	@scripts/ensure-tools.sh test
 	@node proto/generate.mjs
+	@node proto/generate-descriptors.mjs
 
 .PHONY: clean distclean
 clean: ## what was built

@@ -1,8 +1,10 @@
 // Writes the code that both languages share from engine.fbs. Run by hand after a change to the
-// schema (`npm run generate`); with --check it compares instead and exits 1 when something is stale.
+// schema (`npm run generate`); with --check it compares instead and exits 1 when a file is stale.
 // Needs flatc 2.0.8 or newer (Debian: flatbuffers-compiler). Control plane, build time only.
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync, existsSync } from 'node:fs';
+import {
+  existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -14,26 +16,25 @@ const schema = join(root, 'proto', 'engine.fbs');
 const cppDir = join(root, 'native', 'base', 'generated');
 const tsDir = join(root, 'ts', 'native', 'generated', 'serval', 'fb');
 
-// flatc 2.0.8 writes TypeScript that strict settings refuse in three ways; npm flatbuffers 25 takes
-// the rest as it is.
+// flatc 2.0.8 imports by paths that Node's modules refuse, and strict settings refuse its style.
 function mendTypeScript(text, name) {
-  let mended = text
-    .replace(/from '(\.[^']*)'/g, (_, path) => `from '${path.replace(/^.*serval\/fb\//, './')}.js'`)
-    .replace(/^import \* as flatbuffers from 'flatbuffers';$/m, "import * as flatbuffers from 'flatbuffers';");
-  if (/\benum\b/.test(mended)) mended = mended.replace(/^export enum/m, 'export enum');
+  const flat = (path) => `from '${path.replace(/^.*serval\/fb\//, './')}.js'`;
+  const mended = text.replace(/from '(\.[^']*)'/g, (_, path) => flat(path));
   return `// @ts-nocheck: generated from proto/engine.fbs by proto/generate.mjs (${name}).\n${mended}`;
 }
 
 const files = new Map();
 try {
   execFileSync('flatc', ['--cpp', '--scoped-enums', '-o', out, schema]);
-  files.set(join(cppDir, 'engine_generated.h'), readFileSync(join(out, 'engine_generated.h'), 'utf8'));
+  const header = readFileSync(join(out, 'engine_generated.h'), 'utf8');
+  files.set(join(cppDir, 'engine_generated.h'), header);
   const tsOut = join(out, 'ts');
   mkdirSync(tsOut);
   execFileSync('flatc', ['--ts', '-o', tsOut, schema]);
   const generated = join(tsOut, 'serval', 'fb');
   for (const name of readdirSync(generated)) {
-    files.set(join(tsDir, name), mendTypeScript(readFileSync(join(generated, name), 'utf8'), name));
+    const text = readFileSync(join(generated, name), 'utf8');
+    files.set(join(tsDir, name), mendTypeScript(text, name));
   }
 } catch (error) {
   console.error(`generate: flatc failed (apt-get install flatbuffers-compiler): ${error.message}`);

@@ -1,5 +1,5 @@
-// Writes the table of `serval serve`'s settings into README.md from dist/config-flags.js, between two
-// marks. With --check compares instead and exits 1 when the table is stale. Build time only.
+// Writes the table of `serval serve`'s settings into README.md from dist/config-flags.js, between
+// two marks. With --check compares instead and exits 1 when the table is stale. Build time only.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';

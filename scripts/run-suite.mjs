@@ -1,8 +1,8 @@
 // Runs the *.test.mjs and *.test.ts files of one or more folders with node's own test runner.
 //   node scripts/run-suite.mjs FOLDER... [--jobs N]
-// TypeScript tests are compiled to build/test first (test/tsconfig.json); a type error is a failure.
-// So is a folder without tests: a suite that is not there has not passed. Ends with the plain line
-// "N passed, N failed, N skipped". Test time only.
+// TypeScript tests are compiled to build/test first (test/tsconfig.json); a type error is a
+// failure. So is a folder without tests: a suite that is not there has not passed. Ends with the
+// plain line "N passed, N failed, N skipped". Test time only.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

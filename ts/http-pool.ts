@@ -3,6 +3,7 @@ import { createServer } from 'node:net';
 import { Worker } from 'node:worker_threads';
 import { ErrorCode, ServalError } from './errors.js';
 import type { FromWorker, ToWorker, WorkerSettings } from './http-messages.js';
+import { HTTP_HEAD_BYTES_MAX } from './limits.js';
 import type { RegistrySnapshot } from './registry/snapshot.js';
 
 /** Finds out whether the address is free, and which port 0 gives. The listeners share the port
@@ -73,6 +74,8 @@ export class HttpPool {
 
   /** Starts `threads` listeners. `lost` is told when a worker thread dies. */
   constructor(settings: WorkerSettings, threads: number, lost: (error: Error) => void) {
+    // uWebSockets.js reads its limit from the process's environment when a worker loads it.
+    process.env['UWS_HTTP_MAX_HEADERS_SIZE'] ??= String(HTTP_HEAD_BYTES_MAX);
     this.#members = Array.from({ length: threads }, () => startMember(settings, lost));
   }
 

@@ -1,5 +1,5 @@
-// The worker thread of one HTTP listener: attaches to the engine, routes by URL, follows the registry's
-// snapshots. Hot path's frame; its own thread.
+// The worker thread of one HTTP listener: attaches to the engine, routes by URL, follows the
+// registry's snapshots. Hot path's frame; its own thread.
 import { parentPort, workerData } from 'node:worker_threads';
 import { ErrorCode, ServalError } from './errors.js';
 import type { FromWorker, ToWorker, WorkerSettings } from './http-messages.js';

@@ -6,6 +6,9 @@ export const BODY_BYTES_MAX_DEFAULT = 2_147_483_647;
 /** Default of --json-depth-max. */
 export const JSON_DEPTH_MAX_DEFAULT = 512;
 
+/** First line and headers of an HTTP request; Node's own. uWebSockets.js alone would take 4 KiB. */
+export const HTTP_HEAD_BYTES_MAX = 16_384;
+
 /** A file given to --config. */
 export const CONFIG_FILE_BYTES_MAX = 1_048_576;
 /** Listener threads on one port. */

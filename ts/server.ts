@@ -1,5 +1,5 @@
-// Wires everything together: engine, registry, HTTP listeners, gRPC listener. The only file that knows
-// all of them. Control plane, main thread (which is also the gRPC listener's).
+// Wires everything together: engine, registry, HTTP listeners, gRPC listener. The only file that
+// knows all of them. Control plane, main thread (which is also the gRPC listener's).
 import type { Config } from './config.js';
 import { HttpPool, reservePort } from './http-pool.js';
 import { INFLATED_BYTES_MAX } from './limits.js';

@@ -1,5 +1,5 @@
-// What stands around every export: foreign exceptions become JavaScript errors, wrong argument types
-// become TypeErrors. Thread: JavaScript's.
+// What stands around every export: foreign exceptions become JavaScript errors, wrong argument
+// types become TypeErrors. Thread: JavaScript's.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,8 @@ napi_value guard(napi_env env, Body body) {
   return nullptr;
 }
 
-// The arguments of one call. A wrong type throws a TypeError naming the argument, and ok() is false.
+// The arguments of one call. A wrong type throws a TypeError naming the argument, and ok() is
+// false.
 template <size_t N>
 class Arguments {
  public:

@@ -34,6 +34,8 @@ Status Port::attach(const EngineOptions& options, const Limits& limits, napi_val
 
 void Port::detach() {
   if (!attached()) return;
+  // The environment's clean-up calls this too, where no scope is open.
+  const Napi::HandleScope scope(env_);
   const std::shared_ptr<Engine> engine = listener_->shared_engine();
   engine->remove_listener(listener_.get());
   listener_->close();

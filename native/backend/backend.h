@@ -50,8 +50,8 @@ struct BackendModelInfo {
   std::vector<std::string> providers;
 };
 
-// Per-run state that is worth keeping: value handles, name arrays, outputs. One user at a time; it may
-// move between threads. Outputs live until release_outputs(), the next run or destruction.
+// Per-run state that is worth keeping: value handles, name arrays, outputs. One user at a time; it
+// may move between threads. Outputs live until release_outputs(), the next run or destruction.
 class BackendScratch {
  public:
   virtual ~BackendScratch() = default;
@@ -87,14 +87,14 @@ class Backend {
   virtual Result<std::shared_ptr<BackendModel>> load(const ModelSpec& spec) = 0;
 };
 
-// Echo, delay, fail: every path testable with no model. Inputs are answered as outputs, by position;
-// the spec's null_signature gives names and dtypes (an output without an input of its position and
-// dtype is an error at load).
+// Echo, delay, fail: every path testable with no model. Inputs are answered as outputs, by
+// position; the spec's null_signature gives names and dtypes (an output without an input of its
+// position and dtype is an error at load).
 std::unique_ptr<Backend> make_null_backend();
 
 // ONNX Runtime through its C ABI. `library_path` empty: SERVAL_ORT_LIBRARY, or an error. Loads the
-// library at the first load() (or warm_up()), once per process. `intra_op_threads`: size of the pool
-// shared by all models; 0 = the cores this process may use.
+// library at the first load() (or warm_up()), once per process. `intra_op_threads`: size of the
+// pool shared by all models; 0 = the cores this process may use.
 std::unique_ptr<Backend> make_onnxruntime_backend(std::string library_path, int intra_op_threads);
 
 }  // namespace serval

@@ -64,9 +64,10 @@ int usable_cores() {
 }
 
 // Official Linux builds since 1.29 send model names, graph hashes and machine data to their maker
-// unless this variable is set before the library makes its environment, and queue them in the user's
-// cache directory. A server must not do that unasked: always off. setenv() is not safe beside other
-// threads' getenv(), so a process that has set the variable itself, early, is left alone.
+// unless this variable is set before the library makes its environment, and queue them in the
+// user's cache directory. A server must not do that unasked: always off. setenv() is not safe
+// beside other threads' getenv(), so a process that has set the variable itself, early, is left
+// alone.
 // Source: ONNX Runtime's docs/Privacy.md, "Disabling telemetry".
 void forbid_telemetry() {
   const char* value = std::getenv(kTelemetryVariable);

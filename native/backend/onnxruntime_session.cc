@@ -164,7 +164,7 @@ Status OrtModel::bind_inputs(std::span<const TensorView> inputs, OrtScratch& scr
                             ? scratch.bind_strings(runtime_, inputs[i], i)
                             : scratch.bind_fixed(runtime_, inputs[i], i);
     if (failed == nullptr) continue;
-    scratch.drop_input(scratch.inputs_[i]);
+    scratch.drop_input(scratch.inputs_[i]);  // the next run's shapes then count as changed
     return take_error(api_, failed, ErrorCode::InvalidArgument,
                       "input \"" + specs[i].name + "\"");
   }
@@ -189,10 +189,7 @@ Status OrtModel::run(uint32_t signature, std::span<const TensorView> inputs,
   OrtScratch& scratch = static_cast<OrtScratch&>(scratch_base);
   scratch.select_outputs(output_indices, info_.signatures.front());
   Status status = bind_inputs(inputs, scratch);
-  if (!status.ok()) {
-    scratch.drop_outputs();  // they no longer belong to the shapes that the inputs remember
-    return status;
-  }
+  if (!status.ok()) return status;
   const bool reuse = scratch.same_shapes_ && reuse_outputs_.load(std::memory_order_relaxed);
   for (size_t i = 0; i < output_indices.size(); ++i) {
     if (!reuse || !fixed_by_inputs_[output_indices[i]]) scratch.drop_output(i);

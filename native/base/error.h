@@ -1,6 +1,8 @@
-// Error and Result: the only way a failure travels in native code. Hot and control plane, any thread.
+// Error and Result: the only way a failure travels in native code. Hot and control plane, any
+// thread.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <variant>
@@ -36,25 +38,19 @@ class [[nodiscard]] Result {
   std::variant<T, Error> value_;
 };
 
-// Success, or an Error on the heap: one pointer wide, so that the hot path returns it in a register.
+// Success, or an Error on the heap: one pointer wide, so that the hot path returns it in a
+// register.
 class [[nodiscard]] Status {
  public:
   Status() = default;
-  Status(Error error) : error_(new Error(std::move(error))) {}  // NOLINT: implicit
-  Status(Status&& other) noexcept : error_(std::exchange(other.error_, nullptr)) {}
-  Status& operator=(Status&& other) noexcept {
-    std::swap(error_, other.error_);
-    return *this;
-  }
-  Status(const Status&) = delete;
-  Status& operator=(const Status&) = delete;
-  ~Status() { delete error_; }
+  Status(Error error)  // NOLINT: implicit
+      : error_(std::make_unique<Error>(std::move(error))) {}
   bool ok() const { return error_ == nullptr; }
   Error& error() { return *error_; }
   const Error& error() const { return *error_; }
 
  private:
-  Error* error_ = nullptr;
+  std::unique_ptr<Error> error_;
 };
 
 inline Status ok_status() { return Status(); }

@@ -1,7 +1,7 @@
 // Small steps of the fast JSON decoders over a body: blanks, strings, values to skip. Hot path;
-// pure, any thread. Borrows the body, whose kBodyPadding bytes behind `end` can be read and may hold
-// anything: a step may stop behind the end, so callers compare before they trust, once per element.
-// A step that answers nullptr turned the body down; the plain reader says why.
+// pure, any thread. Borrows the body, whose kBodyPadding bytes behind `end` can be read and may
+// hold anything: a step may stop behind the end, so callers compare before they trust, once per
+// element. A step that answers nullptr turned the body down; the plain reader says why.
 #pragma once
 
 #include <cstddef>

@@ -1,13 +1,13 @@
-// Pull reader of the JSON dialect that TensorFlow Serving accepts (RapidJSON with NaN and Infinity),
-// iterative, with byte offsets: the slow, plain reader that decides every error text and that the
-// fast decoders are compared with. Control plane of the hot path: only requests that the fast path
-// turned down come here. Any thread. Borrows the text.
+// Pull reader of the JSON dialect that TensorFlow Serving accepts (RapidJSON with NaN and
+// Infinity), iterative, with byte offsets: the slow, plain reader that decides every error text and
+// that the fast decoders are compared with. Control plane of the hot path: only requests that the
+// fast path turned down come here. Any thread. Borrows the text.
 //
-// Dialect (Source: tfserving.md 1.4): UTF-8 byte order mark accepted; no comments, no trailing commas;
-// tokens NaN, -NaN, Infinity, -Infinity, Inf, -Inf; +1 .5 5. 01 rejected; 1e309 is an error
+// Dialect (Source: tfserving.md 1.4): UTF-8 byte order mark accepted; no comments, no trailing
+// commas; tokens NaN, -NaN, Infinity, -Infinity, Inf, -Inf; +1 .5 5. 01 rejected; 1e309 is an error
 // ("Number too big to be stored in double."), 1e-400 is 0; integers wider than 64 bits are doubles;
-// -0 is integer zero, -0.0 keeps its sign; raw control characters in strings rejected; \u0000 kept; lone
-// surrogates rejected; invalid UTF-8 passes through (a caller that wants text checks it).
+// -0 is integer zero, -0.0 keeps its sign; raw control characters in strings rejected; \u0000 kept;
+// lone surrogates rejected; invalid UTF-8 passes through (a caller that wants text checks it).
 #pragma once
 
 #include <cstddef>
@@ -68,8 +68,8 @@ struct JsonDocument {
 
 // Parses `text`. Strings with escapes are decoded into `arena`, others are views of `text`.
 // Errors: malformed_body with TensorFlow Serving's words:
-//   "JSON Parse error: <reason> at offset: <n>"; empty text: "JSON Parse error: The document is empty".
-// The nesting is bounded by memory only (iterative), as upstream's is.
+// "JSON Parse error: <reason> at offset: <n>"; empty text: "JSON Parse error: The document is
+// empty". The nesting is bounded by memory only (iterative), as upstream's is.
 Status parse_json(std::string_view text, Arena& arena, JsonDocument& out);
 
 // True where `text` is valid UTF-8 (no surrogates, no overlong forms).

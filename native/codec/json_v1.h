@@ -6,13 +6,14 @@
 namespace serval {
 
 // Decodes a predict body against the model's signatures.
-// `signatures` empty = the model is unknown: the body is checked as far as TensorFlow Serving checks
-// it before its model lookup (JSON, top level object, signature_name), then the answer is
-// model_not_found with an empty message (the caller words it).
-// body: kBodyPadding readable bytes behind it. Tensors go into `arena` (or, where the bytes can be
-// used as they are, stay views of the body).
+// `signatures` empty = the model is unknown: the body is checked as far as TensorFlow Serving
+// checks it before its model lookup (JSON, top level object, signature_name), then the answer is
+// model_not_found with an empty message (the caller words it). body: kBodyPadding readable bytes
+// behind it. Tensors go into `arena` (or, where the bytes can be used as they are, stay views of
+// the body).
 // Shapes are NOT checked against the signature here (the engine does).
-// Errors: malformed_body, invalid_argument, signature_not_found, unimplemented; texts as upstream's.
+// Errors: malformed_body, invalid_argument, signature_not_found, unimplemented; texts as
+// upstream's.
 Status decode_v1_predict(std::span<const uint8_t> body, std::span<const Signature> signatures,
                          const Limits& limits, Arena& arena, DecodedRequest& out);
 

@@ -1,5 +1,5 @@
-// What a decoder makes of a request and what an encoder makes of an answer: the meeting point of all
-// codecs and the engine. Hot path. Views only: the body and the arena must outlive it.
+// What a decoder makes of a request and what an encoder makes of an answer: the meeting point of
+// all codecs and the engine. Hot path. Views only: the body and the arena must outlive it.
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// See engine.h. Control plane: load threads, and the thread that asks.
 #include "engine/engine.h"
 
 #include <pthread.h>

@@ -1,5 +1,6 @@
-// The engine: one per process, shared by all listeners. Loads and unloads models on threads of its own
-// and publishes what listeners see as one immutable table. Control plane; listeners read the table.
+// The engine: one per process, shared by all listeners. Loads and unloads models on threads of its
+// own and publishes what listeners see as one immutable table. Control plane; listeners read the
+// table.
 #pragma once
 
 #include <atomic>

@@ -2,9 +2,9 @@
 // Any thread; relaxed atomics: a lost update costs one sample.
 //
 // The measured quantity is a request's whole service time (decode, run, encode). It is kept per
-// protocol and per power of two of the body's size, because a model that answers four floats in 3 us
-// may take milliseconds for an image. In Auto a cell goes inline after kSamplesMin requests when the
-// mean is below 3/4 of the limit, and leaves when it is above the limit.
+// protocol and per power of two of the body's size, because a model that answers four floats in 3
+// us may take milliseconds for an image. In Auto a cell goes inline after kSamplesMin requests when
+// the mean is below 3/4 of the limit, and leaves when it is above the limit.
 #pragma once
 
 #include <array>

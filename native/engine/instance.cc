@@ -1,4 +1,4 @@
-// Hot path 4b. Thread: instance.
+// See instance.h. Thread: instance.
 #include "engine/instance.h"
 
 #include <pthread.h>
@@ -13,6 +13,7 @@ namespace serval {
 
 namespace {
 
+// Hot path 4/12. A queued request, from here on as on the listener's thread.
 void answer(Model& model, Worker& worker, Request& request) {
   model.counters().queue_ns.fetch_add(request.queued.elapsed_ns(), std::memory_order_relaxed);
   const Stopwatch watch;

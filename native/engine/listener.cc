@@ -217,7 +217,8 @@ Result<uint32_t> Listener::open_body(uint64_t expected_bytes, uint64_t aligned_a
   Request* request = open_slot();
   if (request == nullptr) return make_error(ErrorCode::QueueFull, "too many requests in flight");
   request->body.clear(aligned_at);
-  // A stated length is believed up to 64 MiB; behind that memory follows the bytes that really come.
+  // A stated length is believed up to 64 MiB; behind that memory follows the bytes that really
+  // come.
   if (!request->body.reserve(std::min<uint64_t>(expected_bytes, 64u << 20))) {
     release(*request);
     return no_memory();

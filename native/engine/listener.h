@@ -27,8 +27,8 @@ class ListenerHooks {
   virtual void unpin(void* pin) = 0;  // listener's thread
 };
 
-// What a call answers at once. Pending: a completion with `ticket` follows. Otherwise the answer (or
-// the error's text) is in slot 0's response.
+// What a call answers at once. Pending: a completion with `ticket` follows. Otherwise the answer
+// (or the error's text) is in slot 0's response.
 struct Answer {
   ErrorCode code = ErrorCode::Ok;
   bool pending = false;

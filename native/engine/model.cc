@@ -1,3 +1,4 @@
+// See model.h. Scratches: hot path, any thread; start and stop: control plane.
 #include "engine/model.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// One loaded version of one model: what the backend made of it, its queue, its instances' policy, its
-// counters. Shared by listeners and instance threads; immutable but for the guarded members.
+// One loaded version of one model: what the backend made of it, its queue, its instances' policy,
+// its counters. Shared by listeners and instance threads; immutable but for the guarded members.
 #pragma once
 
 #include <atomic>

@@ -17,8 +17,9 @@ namespace serval {
 class Listener;
 class Model;
 
-// Written by the listener's thread until it is queued, by the instance thread until it is completed,
-// by the listener's thread again afterwards. `cancel` may be set at any time by the listener's thread.
+// Written by the listener's thread until it is queued, by the instance thread until it is
+// completed, by the listener's thread again afterwards. `cancel` may be set at any time by the
+// listener's thread.
 struct Request {
   uint32_t slot = 0;
   uint32_t use = 0;  // counts the slot's uses; part of the ticket

@@ -1,3 +1,4 @@
+// See request_queue.h. Hot path (queued requests), any thread.
 #include "engine/request_queue.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// One request from bytes to bytes: decode, check, run, encode. The same code on the listener's thread
-// (inline) and on an instance thread (queued).
+// One request from bytes to bytes: decode, check, run, encode. The same code on the listener's
+// thread (inline) and on an instance thread (queued).
 #pragma once
 
 #include "codec/request.h"
@@ -23,8 +23,8 @@ struct ServeInput {
   const CancelFlag* cancel = nullptr;
 };
 
-// Fills `response` (cleared first). `json_bytes_out`: length of the JSON before binary data, else 0.
-// On a stream an error becomes a reply with error_message and the status is ok.
+// Fills `response` (cleared first). `json_bytes_out`: length of the JSON before binary data, else
+// 0. On a stream an error becomes a reply with error_message and the status is ok.
 // Errors: those of the codecs and backends.
 Status serve(const ServeInput& input, Model& model, const Limits& limits, Worker& worker,
              ByteBuffer& response, size_t& json_bytes_out);

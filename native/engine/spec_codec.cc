@@ -1,3 +1,4 @@
+// See spec_codec.h. Control plane, any thread.
 #include "engine/spec_codec.h"
 
 #include "base/copies.h"

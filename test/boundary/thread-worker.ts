@@ -1,4 +1,5 @@
-// A worker of threads.test.ts: sends requests to a model loaded elsewhere, reports how many were right.
+// A worker of threads.test.ts: sends requests to a model loaded elsewhere, reports how many were
+// right.
 import { parentPort, workerData } from 'node:worker_threads';
 import { createEngine } from '../../ts/native/engine.js';
 import { V1_PREDICT } from '../../ts/native/port.js';

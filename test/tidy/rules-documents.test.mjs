@@ -1,4 +1,5 @@
-// The tidy rules that compare documents with sources, on small samples; and that the documents of this
+// The tidy rules that compare documents with sources,
+  on small samples; and that the documents of this
 // checkout carry what the sources say. Test time only.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -40,9 +41,12 @@ test('each way that trace and sources can disagree is named', () => {
   const [noPage] = messages(requestTrace(tree({ 'native/a.cc': '' })));
   assert.match(noPage, /missing/);
   assert.match(disagree({ 'ARCHITECTURE.md': '# Request trace\nno table' })[0], /no rows/);
-  assert.match(disagree({ 'ARCHITECTURE.md': TRACE.replace('| 1 |', '| 0 |') }).join(), /step 1 of 2/);
-  assert.match(disagree({ 'ARCHITECTURE.md': TRACE.replace('Submit()', 'Send()') })[0], /no Send in/);
-  assert.match(disagree({ 'ARCHITECTURE.md': TRACE.replace('json_v1.cc', 'json.cc') })[0], /no file/);
+  assert.match(disagree({ 'ARCHITECTURE.md': TRACE.replace('| 1 |', '| 0 |') }).join(),
+    /step 1 of 2/);
+  assert.match(disagree({ 'ARCHITECTURE.md': TRACE.replace('Submit()', 'Send()') })[0],
+    /no Send in/);
+  assert.match(disagree({ 'ARCHITECTURE.md': TRACE.replace('json_v1.cc', 'json.cc') })[0],
+    /no file/);
   const unmarked = { 'native/codec/wire_v2.cc': 'void decode() {}' };
   assert.match(disagree(unmarked)[0], /no comment "Hot path 2/);
   const stray = { 'native/engine/serve.cc': '// Hot path 2/2. Serves.' };
@@ -71,7 +75,8 @@ test('each way that error pages can disagree is named', () => {
   const disagree = (path, from, to) =>
     messages(errorPages(tree({ ...ERRORS, [path]: ERRORS[path].replace(from, to) })));
   assert.match(disagree('ts/errors.ts', '503, 503', '429, 503')[0], /no table row .*429/);
-  assert.match(disagree('ts/errors.ts', 'ErrorCode.QueueFull', 'ErrorCode.Other')[0], /no row in ts/);
+  assert.match(disagree('ts/errors.ts', 'ErrorCode.QueueFull', 'ErrorCode.Other')[0],
+    /no row in ts/);
   assert.match(disagree('docs/errors.md', '### QUEUE_FULL', 'QUEUE_FULL')[0], /no paragraph/);
   assert.match(disagree('test/e2e/queue.test.mjs', 'QueueFull', 'Other')[0], /no test names/);
   assert.match(disagree('proto/engine.fbs', 'enum ErrorCode', 'enum Other')[0], /no enum/);
@@ -79,7 +84,8 @@ test('each way that error pages can disagree is named', () => {
 
 test('required files and the changelog', () => {
   assert.ok(messages(requiredFiles(tree({ 'README.md': '' }))).includes('LICENSE: missing'));
-  const log = (text) => changelog(tree({ 'package.json': '{"version":"0.1.0"}', 'CHANGELOG.md': text }));
+  const log = (text) => changelog(tree({ 'package.json': '{"version":"0.1.0"}',
+    'CHANGELOG.md': text }));
   assert.deepEqual(log('# Changes\n\n## 0.1.0 (unreleased)\n'), []);
   assert.equal(log('# Changes\n\n## 0.2.0\n').length, 1);
   assert.equal(log('# Changes\n\n## 0.1.01\n').length, 1);

@@ -1,5 +1,5 @@
-// Loads the addon and names its calls. Both planes, every JavaScript thread (each gets a port of its
-// own; the engine behind is one per process). No work at import time but the types.
+// Loads the addon and names its calls. Both planes, every JavaScript thread (each gets a port of
+// its own; the engine behind is one per process). No work at import time but the types.
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';

@@ -63,7 +63,8 @@ export interface ModelRoute {
 export interface EngineControl {
   /** Loads on a native thread. Rejects with ServalError (ModelInvalid, RuntimeUnavailable). */
   load(spec: ModelSpec): Promise<LoadedModel>;
-  /** Takes the model out of use; settles when its last request is done and its memory is released. */
+  /** Takes the model out of use; settles when its last request is done and its memory is
+   * released. */
   unload(handle: number): Promise<void>;
   /** Publishes the route table (gRPC requests name their model inside the message). */
   publishRoutes(epoch: number, models: readonly ModelRoute[]): void;

@@ -20,7 +20,8 @@ const RING_WORDS = 6;
 
 const CACHED_VIEWS = 1024;
 
-/** Who gets a pending answer. `body` is valid until complete() returns; for an error it is the text. */
+/** Who gets a pending answer. `body` is valid until complete() returns; for an error it is the
+ * text. */
 export interface CompletionTarget {
   complete(code: number, body: Buffer, jsonBytes: number): void;
 }
@@ -90,7 +91,8 @@ export class EnginePort {
     return dropped;
   }
 
-  /** The answer (or error text) of a call that did not return PENDING. Valid until the next call. */
+  /** The answer (or error text) of a call that did not return PENDING. Valid until the next
+   * call. */
   answer(): Buffer {
     const control = this.#control;
     return this.#view(0, control[WORD_GENERATION] ?? 0, control[WORD_BYTES] ?? 0);

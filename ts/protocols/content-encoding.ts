@@ -27,7 +27,8 @@ export function answerCoding(header: string): Coding {
     const coding = name === '*' ? 'gzip' : requestCoding(name);
     const quality = parameters.find((text) => text.startsWith('q='));
     const q = quality === undefined ? 1 : Number(quality.slice(2));
-    if (coding === undefined || name === '' || coding === 'identity' || !(q > bestQuality)) continue;
+    if (coding === undefined || name === '' || coding === 'identity') continue;
+    if (!(q > bestQuality)) continue;
     best = coding;
     bestQuality = q;
   }
@@ -64,7 +65,10 @@ export function pack(coding: 'gzip' | 'deflate', body: Buffer): Promise<Buffer> 
   return new Promise((resolve, reject) => {
     const done = (error: Error | null, result: Buffer): void => {
       if (error === null) resolve(result);
-      else reject(new ServalError(ErrorCode.Internal, `cannot compress the answer: ${error.message}`));
+      else {
+      const text = `cannot compress the answer: ${error.message}`;
+      reject(new ServalError(ErrorCode.Internal, text));
+    }
     };
     if (coding === 'gzip') gzip(body, COMPRESSION, done);
     else deflate(body, COMPRESSION, done);

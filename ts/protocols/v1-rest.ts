@@ -34,7 +34,8 @@ function malformed(head: RequestHead): ServalError {
   return new ServalError(ErrorCode.InvalidArgument, `Malformed request: ${head.method()} ${url}`);
 }
 
-/** The version that a target means in this snapshot. Errors: InvalidArgument (label, version text). */
+/** The version that a target means in this snapshot. Errors: InvalidArgument (label, version
+ * text). */
 function findVersion(snapshot: RegistrySnapshot, target: V1Target): VersionSnapshot | undefined {
   const model = Object.hasOwn(snapshot.models, target.name)
     ? snapshot.models[target.name]
@@ -96,8 +97,8 @@ class PredictRoute extends InferRoute {
   }
 }
 
-// What TensorFlow Serving says of a signature that is no classify or regress signature, in its order
-// of checks. Source: tensorflow/serving classifier.cc and regressor.cc.
+// What TensorFlow Serving says of a signature that is no classify or regress signature, in its
+// order of checks. Source: tensorflow/serving classifier.cc and regressor.cc.
 function predictOnlyError(verb: string, version: VersionSnapshot): ServalError {
   const [signature] = version.signatures;
   const inputs = signature?.inputs.map((input) => input.name) ?? [];

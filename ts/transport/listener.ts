@@ -1,5 +1,5 @@
-// What an HTTP listener is to the protocols. The transport knows no registry and no protocol: it has
-// routes by URL and hands over heads, chunks and aborts. Hot path; the listener's thread.
+// What an HTTP listener is to the protocols. The transport knows no registry and no protocol: it
+// has routes by URL and hands over heads, chunks and aborts. Hot path; the listener's thread.
 
 /** A request's line and headers. Valid only during begin(). */
 export interface RequestHead {
@@ -13,7 +13,8 @@ export interface RequestHead {
   header(name: string): string;
 }
 
-/** One request being answered. Fields below are the route's to use; the listener only resets them. */
+/** One request being answered. Fields below are the route's to use; the listener only resets
+ * them. */
 export abstract class HttpExchange {
   /** Engine ticket of the open body or of the waiting request; 0 = none. */
   ticket = 0;

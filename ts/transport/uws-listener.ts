@@ -1,7 +1,9 @@
 // The HTTP listener on uWebSockets.js. Hot path; the thread that made it.
 import * as uws from 'uWebSockets.js';
 import { ErrorCode, ServalError } from '../errors.js';
-import { HttpExchange, type HttpListener, type RequestHead, type Route, type Router } from './listener.js';
+import {
+  HttpExchange, type HttpListener, type RequestHead, type Route, type Router,
+} from './listener.js';
 import { statusLine } from './status-lines.js';
 
 const KEPT_ROUTES_MAX = 8192;
@@ -24,12 +26,14 @@ class UwsHead implements RequestHead {
   }
 }
 
-// Kept and reused, with the two callbacks that uWebSockets.js gets: a request allocates nothing here.
-// One whose client went away is not reused: the engine or zlib may still come back to it.
+// Kept and reused, with the two callbacks that uWebSockets.js gets: a request allocates nothing
+// here. One whose client went away is not reused: the engine or zlib may still come back to it.
 class UwsExchange extends HttpExchange {
   response: uws.HttpResponse | undefined = undefined;
   route: Route | undefined = undefined;
   aborted = false;
+  /** A HEAD request: its answer has headers only. */
+  noBody = false;
   readonly owner: UwsListener;
   readonly onData: (chunk: ArrayBuffer, last: boolean) => void;
   readonly onAborted: () => void;
@@ -53,12 +57,21 @@ class UwsExchange extends HttpExchange {
     this.owner.active -= 1;
     const { response, owner } = this;
     if (this.aborted || response === undefined) return;
+    const end = this.noBody ? endWithoutBody : endWithBody;
     const { draining } = owner;
-    if (owner.corked) write(response, status, contentType, body, headers, draining);
-    else response.cork(() => write(response, status, contentType, body, headers, draining));
+    if (owner.corked) write(response, status, contentType, body, headers, draining, end);
+    else response.cork(() => write(response, status, contentType, body, headers, draining, end));
     owner.reuse(this);
   }
 }
+
+type End = (response: uws.HttpResponse, body: Uint8Array | string, close: boolean) => void;
+
+const endWithBody: End = (response, body, close) => response.end(body, close);
+
+// Source: RFC 9110 9.3.2: the length that GET would state, and no byte of content.
+const endWithoutBody: End = (response, body, close) =>
+  response.endWithoutBody(Buffer.byteLength(body), close);
 
 function write(
   response: uws.HttpResponse,
@@ -67,6 +80,7 @@ function write(
   body: Uint8Array | string,
   headers: readonly string[] | undefined,
   close: boolean,
+  end: End,
 ): void {
   if (status !== 200) response.writeStatus(statusLine(status));
   response.writeHeader('Content-Type', contentType);
@@ -75,7 +89,7 @@ function write(
       response.writeHeader(headers[i] ?? '', headers[i + 1] ?? '');
     }
   }
-  response.end(body, close);
+  end(response, body, close);
 }
 
 export class UwsListener implements HttpListener {
@@ -163,6 +177,7 @@ export class UwsListener implements HttpListener {
     const exchange = this.#free.pop() ?? new UwsExchange(this);
     exchange.reset();
     exchange.response = response;
+    exchange.noBody = method === 'HEAD';
     this.#head.request = request;
     this.active += 1;
     this.corked = true;

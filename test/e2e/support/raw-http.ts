@@ -1,5 +1,5 @@
-// HTTP/1.1 by hand over a TCP socket: what is sent, in which pieces, is the test's choice; what comes
-// back is parsed strictly, so that bytes behind a response's end are seen. Test time only.
+// HTTP/1.1 by hand over a TCP socket: what is sent, in which pieces, is the test's choice; what
+// comes back is parsed strictly, so that bytes behind a response's end are seen. Test time only.
 import { connect, type Socket } from 'node:net';
 import { DEADLINE_MS } from './serval-process.js';
 

@@ -1,5 +1,5 @@
-// Starts the real command line in a process of its own, on free ports, and waits for its ready line.
-// Test time only.
+// Starts the real command line in a process of its own, on free ports, and waits for its ready
+// line. Test time only.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { packageRoot } from '../../../ts/native/binding.js';

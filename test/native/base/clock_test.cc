@@ -1,3 +1,4 @@
+// The stopwatch against the steady clock.
 #include "base/clock.h"
 
 #include <gtest/gtest.h>

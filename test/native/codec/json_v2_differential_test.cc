@@ -1,6 +1,6 @@
 // The fast V2 decoder against the plain one over generated bodies: what the fast one accepts, the
-// plain one must accept with the same tensors; what is valid, both must accept. Bodies are generated
-// from a fixed seed, then spoiled a little. Source: codec/json_v2.h.
+// plain one must accept with the same tensors; what is valid, both must accept. Bodies are
+// generated from a fixed seed, then spoiled a little. Source: codec/json_v2.h.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -52,7 +52,8 @@ TEST_F(EngineTest, UnloadWaitsForTheRequestInFlight) {
             ErrorCode::ModelNotReady);
 }
 
-// Several listeners, several models, loads and unloads meanwhile: for the thread sanitizer above all.
+// Several listeners, several models, loads and unloads meanwhile: for the thread sanitizer above
+// all.
 TEST_F(EngineTest, ListenersWorkWhileModelsChange) {
   const uint32_t handle = load(null_spec("m", "echo", ExecMode::Queued));
   constexpr int kThreads = 3;

@@ -1,5 +1,5 @@
-// V2 REST bodies for tests and fuzz targets: signatures, and the comparison of the fast decoder with
-// the plain one. Test code, any thread.
+// V2 REST bodies for tests and fuzz targets: signatures, and the comparison of the fast decoder
+// with the plain one. Test code, any thread.
 #pragma once
 
 #include <cstring>
@@ -30,8 +30,8 @@ inline Signature one_input(DType dtype) {
   return signature;
 }
 
-// A body with exactly the readable bytes behind it that the engine promises, so that a sanitizer sees
-// a read past them. They hold brackets, the worst that may stand there.
+// A body with exactly the readable bytes behind it that the engine promises, so that a sanitizer
+// sees a read past them. They hold brackets, the worst that may stand there.
 class PaddedBody {
  public:
   explicit PaddedBody(std::string_view bytes)
@@ -99,8 +99,8 @@ inline Comparison compare_decoders(std::string_view body, int64_t json_bytes,
   return out;
 }
 
-// Decodes as the engine does and answers with the inputs as outputs. A fault: a decoded tensor is not
-// as large as its shape, or a refused answer left bytes.
+// Decodes as the engine does and answers with the inputs as outputs. A fault: a decoded tensor is
+// not as large as its shape, or a refused answer left bytes.
 inline std::string answer_with_inputs(std::string_view body, int64_t json_bytes,
                                       const Signature& signature, bool binary) {
   const PaddedBody padded(body);

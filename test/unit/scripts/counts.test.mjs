@@ -1,4 +1,5 @@
-// What the suites report, read from GoogleTest, from node's runner and from each other. Test time only.
+// What the suites report, read from GoogleTest, from node's runner and from each other. Test time
+// only.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
@@ -15,8 +16,10 @@ test('counts add up and print as one plain line', () => {
 });
 
 test('the last summary of an output counts, with the names of what was skipped', () => {
-  const output = '1 passed, 0 failed, 0 skipped\nSKIPPED gpu: no device\n7 passed, 1 failed, 2 skipped\n';
-  assert.deepEqual(parseSummary(output), { passed: 7, failed: 1, skipped: ['gpu: no device', 'unnamed'] });
+  const output = '1 passed, 0 failed, 0 skipped\nSKIPPED gpu: no device\n7 passed, 1 failed,
+    2 skipped\n';
+  assert.deepEqual(parseSummary(output), { passed: 7, failed: 1, skipped: ['gpu: no device',
+    'unnamed'] });
   assert.equal(parseSummary('all is well'), undefined);
 });
 
@@ -46,7 +49,8 @@ test('packages to install: absent, other versions, not the optional ones', () =>
     'node_modules/b': { version: '2.0.0' }, 'node_modules/c': { version: '3.0.0', optional: true },
     'node_modules/d': { version: '4.0.0' },
   };
-  const installed = { 'node_modules/a': { version: '1.0.0' }, 'node_modules/b': { version: '2.0.1' } };
+  const installed = { 'node_modules/a': { version: '1.0.0' },
+    'node_modules/b': { version: '2.0.1' } };
   assert.deepEqual(missingPackages(wanted, installed), ['node_modules/b', 'node_modules/d']);
 });
 

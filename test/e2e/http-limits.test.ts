@@ -1,0 +1,255 @@
+// What is too much or broken on its way: bodies over the limit, compressed bombs, cut and wrong
+// compressed bodies, unknown codings, deep JSON, large heads. Source: v2-protocol.md 1.1, 10;
+// tfserving.md 1.1; RFC 1950-1952, 9110.
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { deflateRawSync, deflateSync, gunzipSync, gzipSync, inflateSync } from 'node:zlib';
+import { ModelFolders } from './support/model-folders.js';
+import {
+  RawConnection, chunked, errorOf, exchange, jsonOf, requestBytes,
+} from './support/raw-http.js';
+import { startServer, type ServalProcess } from './support/serval-process.js';
+
+const PREDICT = '/v1/models/half_plus_three:predict';
+const INFER = '/v2/models/identity_fp32/infer';
+const LIMIT = 100_000;
+const DEPTH = 20;
+const TENSOR = '{"inputs":[{"name":"input","datatype":"FP32","shape":[1,2],"data":[1.5,-2]}]}';
+const ROWS = '{"instances":[1.0,2.0,5.0]}';
+const GZIP = ['Content-Encoding: gzip'];
+const DEFLATE = ['Content-Encoding: deflate'];
+
+/** `bytes` with the byte at `at` (from the end where negative) changed. */
+function spoiled(bytes: Buffer, at: number): Buffer {
+  const copy = Buffer.from(bytes);
+  const index = at < 0 ? copy.length + at : at;
+  copy[index] = (copy[index] ?? 0) ^ 0x55;
+  return copy;
+}
+
+/** A tensor request of exactly `bytes` bytes. */
+function tensorOf(bytes: number): string {
+  return TENSOR + ' '.repeat(bytes - TENSOR.length);
+}
+
+describe('HTTP limits', () => {
+  const folders = new ModelFolders();
+  let server: ServalProcess;
+  let port = 0;
+  before(async () => {
+    const models = folders.repository('limits', ['half_plus_three', 'identity_fp32']);
+    server = await startServer(
+      [models, '--body-bytes-max', String(LIMIT), '--json-depth-max', String(DEPTH)]);
+    port = server.httpPort;
+  });
+  after(async () => {
+    await server.stop();
+    folders.remove();
+  });
+
+  const post = (path: string, body: string | Uint8Array, headers: readonly string[] = []) =>
+    exchange(port, 'POST', path, body, headers);
+  const refused = async (
+    body: string | Uint8Array, headers: readonly string[], status: number, text: string,
+  ): Promise<void> => {
+    for (const path of [INFER, PREDICT]) {
+      const response = await post(path, body, headers);
+      assert.deepEqual([response.status, errorOf(response)], [status, text]);
+    }
+  };
+  const serves = async (): Promise<void> => {
+    const response = await post(INFER, TENSOR);
+    assert.equal(response.status, 200);
+  };
+
+  describe('of the body', () => {
+    it('takes a body of exactly the limit, stated, chunked and packed', async () => {
+      const body = tensorOf(LIMIT);
+      assert.equal((await post(INFER, body)).status, 200);
+      const coded = await post(INFER, chunked(body, 9999), ['Transfer-Encoding: chunked']);
+      assert.equal(coded.status, 200);
+      assert.equal((await post(INFER, gzipSync(body), GZIP)).status, 200);
+    });
+
+    it('refuses BODY_TOO_LARGE by its Content-Length, before it is sent', async () => {
+      for (const path of [INFER, PREDICT]) {
+        const connection = await RawConnection.open(port);
+        await connection.write(requestBytes('POST', path, '', ['Content-Length: 100001']));
+        const response = await connection.response();
+        assert.deepEqual([response.status, errorOf(response)],
+          [413, 'request body of 100001 bytes is over the limit of 100000 bytes']);
+        connection.close();
+      }
+      await serves();
+    });
+
+    it('lets a client send the refused body to its end and go on', async () => {
+      const connection = await RawConnection.open(port);
+      await connection.write(requestBytes('POST', INFER, tensorOf(LIMIT + 1)));
+      assert.equal((await connection.response()).status, 413);
+      await connection.write(requestBytes('POST', INFER, TENSOR));
+      assert.equal((await connection.response()).status, 200);
+      connection.close();
+    });
+
+    it('refuses a chunked body when it passes the limit', async () => {
+      for (const path of [INFER, PREDICT]) {
+        const connection = await RawConnection.open(port);
+        const coded = chunked(tensorOf(LIMIT + 1), 9999);
+        await connection.write(requestBytes('POST', path, coded, ['Transfer-Encoding: chunked']));
+        const response = await connection.response();
+        assert.deepEqual([response.status, errorOf(response)],
+          [413, 'request body is over the limit of 100000 bytes']);
+        await connection.write(requestBytes('POST', INFER, TENSOR));
+        assert.equal((await connection.response()).status, 200);
+        connection.close();
+      }
+    });
+
+    it('refuses lengths that no machine has', async () => {
+      for (const length of ['99999999999', '18446744073709551615', '9'.repeat(18)]) {
+        const connection = await RawConnection.open(port);
+        await connection.write(requestBytes('POST', INFER, '', [`Content-Length: ${length}`]));
+        const response = await connection.response();
+        assert.ok([400, 413].includes(response.status), `${length}: ${response.status}`);
+        connection.close();
+      }
+      await serves();
+    });
+  });
+
+  describe('of compressed bodies', () => {
+    it('unpacks gzip (also of two members), zlib and bare deflate', async () => {
+      const halves = [TENSOR.slice(0, 20), TENSOR.slice(20)].map((half) => gzipSync(half));
+      for (const [body, headers] of [
+        [gzipSync(TENSOR), GZIP], [gzipSync(TENSOR), ['Content-Encoding: X-GZip']],
+        [Buffer.concat(halves), GZIP], [deflateSync(TENSOR), DEFLATE],
+        [deflateRawSync(TENSOR), DEFLATE], [TENSOR, ['Content-Encoding: identity']],
+      ] as const) {
+        const response = await post(INFER, body, headers);
+        assert.equal(response.status, 200, headers.join());
+        const { outputs } = jsonOf(response) as { outputs: [{ data: unknown }] };
+        assert.deepEqual(outputs[0].data, [1.5, -2]);
+      }
+      assert.deepEqual(
+        jsonOf(await post(PREDICT, gzipSync(ROWS), GZIP)), { predictions: [3.5, 4, 5.5] });
+    });
+
+    it('unpacks a compressed body that comes in chunks', async () => {
+      const coded = chunked(gzipSync(TENSOR), 3);
+      const response = await post(INFER, coded, [...GZIP, 'Transfer-Encoding: chunked']);
+      assert.equal(response.status, 200);
+    });
+
+    it('refuses a bomb: little packed, over the limit unpacked', async () => {
+      const bomb = gzipSync(Buffer.alloc(64 << 20));
+      assert.ok(bomb.length < LIMIT);
+      await refused(bomb, GZIP, 413,
+        'request body is over the limit of 100000 bytes once unpacked (gzip)');
+      await refused(deflateSync(Buffer.alloc(64 << 20)), DEFLATE, 413,
+        'request body is over the limit of 100000 bytes once unpacked (deflate)');
+      await serves();
+    });
+
+    it('refuses a packed body that is itself over the limit', async () => {
+      const noise = Buffer.from(Array.from({ length: LIMIT + 50 }, (_, i) => (i * 7919) >> 3 & 255));
+      const coded = chunked(noise, 9999);
+      await refused(coded, [...GZIP, 'Transfer-Encoding: chunked'], 413,
+        'request body is over the limit of 100000 bytes');
+    });
+
+    for (const [what, body, headers, reason] of [
+      ['gzip with a wrong checksum', spoiled(gzipSync(TENSOR), -7), GZIP, 'incorrect data check'],
+      ['gzip with a wrong length', spoiled(gzipSync(TENSOR), -1), GZIP, 'incorrect length check'],
+      ['gzip cut in its trailer', gzipSync(TENSOR).subarray(0, -3), GZIP, 'unexpected end of file'],
+      ['gzip cut in its data', gzipSync(TENSOR).subarray(0, -20), GZIP, 'unexpected end of file'],
+      ['an empty gzip body', '', GZIP, 'unexpected end of file'],
+      ['gzip that is none', TENSOR, GZIP, 'incorrect header check'],
+      ['bytes behind gzip', Buffer.concat([gzipSync(TENSOR), Buffer.from('more')]), GZIP,
+        'incorrect header check'],
+      ['deflate with a wrong checksum', spoiled(deflateSync(TENSOR), -1), DEFLATE,
+        'incorrect data check'],
+      ['deflate that is cut', deflateSync(TENSOR).subarray(0, -5), DEFLATE,
+        'unexpected end of file'],
+    ] as const) {
+      it(`refuses ${what} as MALFORMED_BODY`, async () => {
+        const coding = headers === GZIP ? 'gzip' : 'deflate';
+        await refused(body, headers, 400, `request body is not valid ${coding}: ${reason}`);
+        await serves();
+      });
+    }
+
+    it('refuses other codings as UNSUPPORTED_ENCODING and names its own', async () => {
+      for (const coding of ['br', 'zstd', 'compress', 'gzip, gzip']) {
+        const response = await post(INFER, TENSOR, [`Content-Encoding: ${coding}`]);
+        assert.deepEqual([response.status, errorOf(response)], [415,
+          `Content-Encoding '${coding}' is not supported; expected gzip, deflate or identity`]);
+        assert.equal(response.headers.get('accept-encoding'), 'gzip, deflate');
+      }
+    });
+  });
+
+  describe('of the answer', () => {
+    it('packs it as the client likes best, and not where it does not ask', async () => {
+      const plain = await post(INFER, TENSOR);
+      assert.equal(plain.headers.get('content-encoding'), undefined);
+      for (const [header, coding] of [
+        ['gzip', 'gzip'], ['deflate', 'deflate'], ['deflate, gzip', 'deflate'],
+        ['deflate;q=0.5, gzip;q=0.8', 'gzip'], ['*', 'gzip'], ['GZIP', 'gzip'],
+        ['gzip;q=0, deflate;q=0', undefined], ['br', undefined], ['identity', undefined],
+      ] as const) {
+        const response = await post(INFER, TENSOR, [`Accept-Encoding: ${header}`]);
+        assert.equal(response.headers.get('content-encoding'), coding, header);
+        let { body } = response;
+        if (coding !== undefined) body = coding === 'gzip' ? gunzipSync(body) : inflateSync(body);
+        assert.ok(body.equals(plain.body), header);
+        assert.equal(response.headers.get('content-type'), 'application/json');
+      }
+    });
+
+    it('does not pack errors', async () => {
+      const response = await post(INFER, '{', ['Accept-Encoding: gzip']);
+      assert.equal(response.headers.get('content-encoding'), undefined);
+      assert.equal(response.status, 400);
+      errorOf(response);
+    });
+  });
+
+  describe('of nesting', () => {
+    const nested = (depth: number) => `${'['.repeat(depth)}1${']'.repeat(depth)}`;
+    const deep = (depth: number) => TENSOR.replace('[1.5,-2]', `[1,${nested(depth - 1)}]`);
+
+    it('holds in V2 for data and for what is passed over', async () => {
+      for (const body of [deep(10_000), `{"x":${nested(10_000)},${TENSOR.slice(1)}`]) {
+        const response = await post(INFER, body);
+        assert.equal(response.status, 400);
+        assert.match(errorOf(response), /nest|deep|depth/i);
+      }
+      await serves();
+    });
+
+    it('is settable: what --json-depth-max allows is taken, one more is not', async () => {
+      const answers = await Promise.all([DEPTH, DEPTH + 1].map((depth) => post(INFER, deep(depth))));
+      assert.deepEqual(answers.map(({ status }) => status), [200, 400]);
+    });
+
+    it('kills nothing in V1, at any depth', async () => {
+      for (const body of [`{"instances":${nested(45_000)}}`, `{"x":${nested(45_000)}}`,
+        `{"instances":${'['.repeat(90_000)}`, '{"a":'.repeat(19_000)]) {
+        const response = await post(PREDICT, body);
+        assert.equal(response.status, 400);
+        assert.ok(errorOf(response).length < 1000);
+      }
+      assert.deepEqual(jsonOf(await post(PREDICT, ROWS)), { predictions: [3.5, 4, 5.5] });
+    });
+  });
+
+  it('takes 12 KB of headers and refuses 40 KB', async () => {
+    const header = (bytes: number) => [`X-Token: ${'t'.repeat(bytes)}`];
+    assert.equal((await post(INFER, TENSOR, header(12_000))).status, 200);
+    const connection = await RawConnection.open(port);
+    await connection.write(requestBytes('POST', INFER, TENSOR, header(40_000)));
+    assert.match(await connection.rest(), /^HTTP\/1\.1 431 /);
+    await serves();
+  });
+});
