@@ -36,7 +36,7 @@ async function main(check) {
   const wanted = withTable(text, flagTable(SERVE_FLAGS));
   if (wanted === text) return 0;
   if (!check) writeFileSync(path, wanted);
-  else process.stderr.write('README.md: the table of flags is stale: node scripts/readme-flags.mjs\n');
+  else process.stderr.write('README.md: stale table of flags: node scripts/readme-flags.mjs\n');
   return check ? 1 : 0;
 }
 

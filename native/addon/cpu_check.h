@@ -1,4 +1,5 @@
-// Control plane, module start, any thread. Compiled for the plain x86-64 baseline, so that it runs where the rest would not.
+// Control plane, module start, any thread. Compiled for the plain x86-64 baseline, so that it runs
+// where the rest would not.
 #pragma once
 
 namespace serval {

@@ -15,7 +15,7 @@
 
 namespace serval::ort {
 
-// Up to this many bytes a scratch keeps a value behind release_outputs() to use it again.
+// Larger outputs, and strings, a scratch does not keep memory for between runs.
 inline constexpr size_t kKeptValueBytes = 64 * 1024;
 
 // A string output's copy: the runtime's strings are C++ objects of its own C++ library, so that
@@ -34,8 +34,16 @@ struct OutputShape {
   int64_t copied[kRankMax];  // only for libraries before 1.24
 };
 
+// Memory of ours for one small output, and the runtime's value over it.
+struct OwnOutput {
+  OrtValue* value = nullptr;
+  ByteBuffer memory;
+  Shape shape;
+  bool given = false;  // to the current run
+};
+
 // See BackendScratch. Keeps the runtime's input values (a view made again over the same address and
-// shape is the same value) and small output values (see OrtModel::run).
+// shape is the same value) and memory for small outputs (see OrtModel::run).
 class OrtScratch final : public BackendScratch {
  public:
   OrtScratch(const OrtApi& api, size_t input_count);
@@ -61,17 +69,21 @@ class OrtScratch final : public BackendScratch {
   OrtStatus* bind_fixed(const OrtRuntime& runtime, const TensorView& view, size_t index);
   OrtStatus* bind_strings(const OrtRuntime& runtime, const TensorView& view, size_t index);
   void select_outputs(std::span<const uint32_t> indices, const Signature& signature);
+  void give_own_output(const OrtRuntime& runtime, size_t position);
+  bool gave_own_outputs() const;
+  bool own_outputs_were_written() const;
   void drop_input(Input& input);
-  void drop_output(size_t position);
   void drop_outputs();
 
   const OrtApi& api_;
   std::vector<Input> inputs_;
   std::vector<const OrtValue*> input_values_;
-  bool same_shapes_ = false;  // this run's inputs have the shapes of the run before
+  bool same_shapes_ = false;   // this run's inputs have the shapes of the run before
+  bool shapes_known_ = false;  // views_ holds the shapes of a successful run of these outputs
   std::vector<uint32_t> output_indices_;
   std::vector<const char*> output_names_;
   std::vector<OrtValue*> output_values_;  // null: the runtime allocates
+  std::vector<OwnOutput> own_outputs_;
   std::vector<TensorView> views_;
   std::vector<StringOutput> strings_;
   bool has_outputs_ = false;
@@ -90,6 +102,7 @@ class OrtModel final : public BackendModel {
 
  private:
   Status bind_inputs(std::span<const TensorView> inputs, OrtScratch& scratch) const;
+  void give_own_outputs(OrtScratch& scratch) const;
   Status call_session(OrtScratch& scratch);
   Status view_output(OrtScratch& scratch, size_t position) const;
   OrtStatus* read_type_and_shape(const OrtValue* value, OutputShape& shape) const;

@@ -9,6 +9,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "codec/digits.h"
 #include "codec/float_text.h"
 #include "codec/json_text.h"
 
@@ -54,16 +55,6 @@ inline Decimal shortest_decimal(uint32_t mantissa, int exponent, bool lower_is_c
   const uint32_t nearer_up = uint32_t{value > middle} | (uint32_t{value == middle} & whole);
   const uint32_t ones = whole + ((one_inside & ones_up) | (~one_inside & nearer_up & 1u));
   return {ones ^ ((ones ^ (10 * (tens + tens_up))) & (0 - shorter)), k};
-}
-
-// The eight digits of `value` (< 10^8) as bytes 0..9, the first in the lowest byte.
-inline uint64_t eight_digits(uint32_t value) {
-  // Each step splits every field in two: (x << w) - q * ((step << w) - 1) is q + ((x % step) << w).
-  const uint64_t halves = (uint64_t{value} << 32) - (value / 10000) * ((10000ULL << 32) - 1);
-  const uint64_t hundreds = ((halves * 10486) >> 20) & 0x0000007f0000007fULL;
-  const uint64_t pairs = (halves << 16) - hundreds * ((100ULL << 16) - 1);
-  const uint64_t tens = ((pairs * 103) >> 10) & 0x000f000f000f000fULL;
-  return (pairs << 8) - tens * ((10ULL << 8) - 1);
 }
 
 constexpr std::array<uint32_t, 10> kPower32 = {1,      10,      100,      1000,      10000,

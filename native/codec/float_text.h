@@ -14,6 +14,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "codec/digits.h"
+
 namespace serval::float_text {
 
 __extension__ using Uint128 = unsigned __int128;
@@ -108,7 +110,7 @@ inline constexpr auto kLayouts = [] {
 // The digit vector: the text of digits 1..8 of nine, digit 0, '0', '.'.
 inline __m128i digit_vector(uint64_t digits_1_to_8, uint32_t digit_0) {
   return _mm_set_epi64x(static_cast<int64_t>(digit_0 + 0x2e3030),
-                        static_cast<int64_t>(digits_1_to_8 | 0x3030303030303030ULL));
+                        static_cast<int64_t>(digits_1_to_8 | kEightZeros));
 }
 
 // Lays out a digit vector; `significant`: its digits without trailing zeros. Touches up to 20

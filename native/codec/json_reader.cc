@@ -96,6 +96,11 @@ Status Reader::read() {
   bool ok = true;
   while (ok && state_ != State::Finish && lexer_.peek() != '\0') {
     ok = step();
+    if (document_.nodes.size() > kJsonNodesMax) {
+      return make_error(ErrorCode::BodyTooLarge,
+                        "JSON document with more than " + std::to_string(kJsonNodesMax) +
+                            " values that could not be read as a plain tensor request");
+    }
     if (ok && state_ != State::Finish) lexer_.skip_blanks();
   }
   if (ok && state_ != State::Finish) ok = refuse();

@@ -6,60 +6,30 @@
 #include <immintrin.h>
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cstring>
 
 #include "base/half.h"
+#include "codec/digits.h"
 #include "codec/float_text.h"
 
 namespace serval {
 
 namespace {
 
-constexpr auto kPairs = [] {
-  std::array<char, 200> table{};
-  for (size_t i = 0; i < 100; ++i) {
-    table[2 * i] = static_cast<char>('0' + i / 10);
-    table[2 * i + 1] = static_cast<char>('0' + i % 10);
-  }
-  return table;
-}();
-
-inline char* write_pair(char* out, uint32_t value) {
-  std::memcpy(out, kPairs.data() + size_t{2} * value, 2);
-  return out + 2;
-}
+inline void store_eight(char* out, uint64_t digits) { std::memcpy(out, &digits, 8); }
 
 inline char* write_eight(char* out, uint32_t value) {
-  const uint32_t high = value / 10000;
-  const uint32_t low = value % 10000;
-  write_pair(out, high / 100);
-  write_pair(out + 2, high % 100);
-  write_pair(out + 4, low / 100);
-  write_pair(out + 6, low % 100);
+  store_eight(out, eight_digits(value) | kEightZeros);
   return out + 8;
 }
 
-inline char* write_below_10000(char* out, uint32_t value) {
-  if (value < 10) {
-    *out = static_cast<char>('0' + value);
-    return out + 1;
-  }
-  if (value < 100) return write_pair(out, value);
-  if (value < 1000) {
-    *out = static_cast<char>('0' + value / 100);
-    return write_pair(out + 1, value % 100);
-  }
-  return write_pair(write_pair(out, value / 100), value % 100);
-}
-
-// `value` below 10^8, without leading zeros.
+// `value` below 10^8, without leading zeros. Touches eight bytes.
 inline char* write_short(char* out, uint32_t value) {
-  if (value < 10000) return write_below_10000(out, value);
-  out = write_below_10000(out, value / 10000);
-  const uint32_t low = value % 10000;
-  return write_pair(write_pair(out, low / 100), low % 100);
+  const uint64_t digits = eight_digits(value);
+  const int zeros = std::countr_zero(digits | (uint64_t{1} << 56)) / 8;  // one digit stays
+  store_eight(out, (digits | kEightZeros) >> (8 * zeros));
+  return out + 8 - zeros;
 }
 
 // Bytes that a JSON string must not hold as they are, among the 32 at `text`, as a bit mask.
@@ -72,6 +42,19 @@ inline uint32_t escape_mask(const char* text) {
   return static_cast<uint32_t>(_mm256_movemask_epi8(any));
 }
 
+// The same of eight bytes: the top bit of each such byte (and of bytes above one, which may be
+// wrong).
+inline uint64_t escape_mask_8(const char* text) {
+  constexpr uint64_t kOnes = 0x0101010101010101ULL;
+  uint64_t bytes = 0;
+  std::memcpy(&bytes, text, 8);
+  const uint64_t quote = bytes ^ (kOnes * '"');
+  const uint64_t backslash = bytes ^ (kOnes * '\\');
+  const uint64_t zero_or_low = ((bytes - kOnes * 0x20) & ~bytes) |
+                               ((quote - kOnes) & ~quote) | ((backslash - kOnes) & ~backslash);
+  return zero_or_low & (kOnes * 0x80);
+}
+
 inline bool needs_escape(char c) {
   return static_cast<unsigned char>(c) < 0x20 || c == '"' || c == '\\';
 }
@@ -82,6 +65,10 @@ size_t clean_length(std::string_view text) {
   for (; i + 32 <= text.size(); i += 32) {
     const uint32_t mask = escape_mask(text.data() + i);
     if (mask != 0) return i + static_cast<size_t>(std::countr_zero(mask));
+  }
+  for (; i + 8 <= text.size(); i += 8) {
+    const uint64_t mask = escape_mask_8(text.data() + i);
+    if (mask != 0) return i + static_cast<size_t>(std::countr_zero(mask) / 8);
   }
   while (i < text.size() && !needs_escape(text[i])) ++i;
   return i;
@@ -193,25 +180,22 @@ bool append_halves(ByteBuffer& out, const uint8_t* data, uint64_t count) {
 }  // namespace
 
 char* write_uint64(char* out, uint64_t value) {
-  if (value < 100000000) return write_short(out, static_cast<uint32_t>(value));
-  const uint64_t high = value / 100000000;
-  const auto low = static_cast<uint32_t>(value % 100000000);
-  if (high < 100000000) {
+  constexpr uint64_t kEight = 100000000;
+  if (value < kEight) return write_short(out, static_cast<uint32_t>(value));
+  const uint64_t high = value / kEight;
+  if (high < kEight) {
     out = write_short(out, static_cast<uint32_t>(high));
   } else {
-    out = write_below_10000(out, static_cast<uint32_t>(high / 100000000));
-    out = write_eight(out, static_cast<uint32_t>(high % 100000000));
+    out = write_short(out, static_cast<uint32_t>(high / kEight));
+    out = write_eight(out, static_cast<uint32_t>(high % kEight));
   }
-  return write_eight(out, low);
+  return write_eight(out, static_cast<uint32_t>(value % kEight));
 }
 
 char* write_int64(char* out, int64_t value) {
-  auto magnitude = static_cast<uint64_t>(value);
-  if (value < 0) {
-    *out++ = '-';
-    magnitude = 0 - magnitude;
-  }
-  return write_uint64(out, magnitude);
+  const uint64_t negative = static_cast<uint64_t>(value) >> 63;
+  *out = '-';
+  return write_uint64(out + negative, (static_cast<uint64_t>(value) ^ (0 - negative)) + negative);
 }
 
 bool append_json_string(ByteBuffer& out, std::string_view text) {

@@ -90,9 +90,9 @@ Status store_bool(const Element& element, uint8_t& out) {
 template <typename T, typename Store>
 Status read_all(std::string_view list, Element element, void* memory, Store store) {
   auto* out = static_cast<T*>(memory);
-  return each_leaf(list, [&](uint64_t index, size_t position) {
+  return each_leaf(list, [&](uint64_t index, std::string_view text) {
     element.index = index;
-    element.text = value_text(list, position);
+    element.text = text;
     return store(element, out[index]);
   });
 }
@@ -117,11 +117,11 @@ Status read_strings(std::string_view list, const Element& element, Arena& arena,
   JsonLexer lexer(list, arena);
   auto* out = static_cast<std::string_view*>(memory);
   Element one = element;
-  return each_leaf(list, [&](uint64_t index, size_t position) -> Status {
+  return each_leaf(list, [&](uint64_t index, std::string_view text) -> Status {
     one.index = index;
-    one.text = value_text(list, position);
-    if (kind_at(list, position) != JsonKind::String) return wrong_kind(one, "a string");
-    lexer.seek(position);
+    one.text = text;
+    if (kind_at(text, 0) != JsonKind::String) return wrong_kind(one, "a string");
+    lexer.seek(static_cast<size_t>(text.data() - list.data()));
     if (lexer.string(out[index])) return {};
     return make_error(ErrorCode::Internal, place(one) + "no memory for its text");
   });
@@ -176,7 +176,7 @@ Status read_typed(std::string_view list, const Element& one, Arena& arena, void*
 Status read_elements(std::string_view list, std::string_view input, Arena& arena,
                      TensorView& tensor) {
   uint64_t count = 0;
-  (void)each_leaf(list, [&count](uint64_t, size_t) -> Status {
+  (void)each_leaf(list, [&count](uint64_t, std::string_view) -> Status {
     ++count;
     return {};
   });

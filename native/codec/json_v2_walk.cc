@@ -145,6 +145,8 @@ size_t first_bad_utf8(std::string_view text) {
   return at;
 }
 
+bool is_behind_scalar(char c) { return c == ',' || c == ']' || c == '}' || c <= ' '; }
+
 }  // namespace
 
 Status check_json(std::string_view text, uint32_t depth_max, Arena& arena) {
@@ -201,9 +203,8 @@ size_t value_end(std::string_view text, size_t at) {
     } else if (depth != 0) {
       ++at;  // what stands in a list or an object, one byte at a time
     } else {
-      constexpr std::string_view kBehindScalar = " \n\r\t,]}";
-      const size_t end = text.find_first_of(kBehindScalar, at);
-      return end == std::string_view::npos ? text.size() : end;
+      while (at < text.size() && !is_behind_scalar(text[at])) ++at;
+      return at;
     }
   } while (depth != 0);
   return at;

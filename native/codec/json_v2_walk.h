@@ -69,7 +69,7 @@ Status each_element(std::string_view text, size_t at, Visit visit) {
   return {};
 }
 
-// Calls visit(index, position) for each value in nested lists that is no list itself.
+// Calls visit(index, text) for each value in nested lists that is no list itself.
 template <typename Visit>
 Status each_leaf(std::string_view list, Visit visit) {
   size_t depth = 0;
@@ -86,8 +86,9 @@ Status each_leaf(std::string_view list, Visit visit) {
     } else if (c == ',') {
       ++position;
     } else {
-      if (Status status = visit(index++, position); !status.ok()) return status;
-      position = value_end(list, position);
+      const std::string_view text = value_text(list, position);
+      if (Status status = visit(index++, text); !status.ok()) return status;
+      position += text.size();
     }
     position = behind_blanks(list, position);
   } while (depth != 0);

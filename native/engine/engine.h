@@ -69,6 +69,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   void run_load(ModelSpec spec, Request& request);
   void run_unload(uint32_t handle, Request& request);
   Result<std::shared_ptr<Model>> load_model(ModelSpec spec);
+  Result<std::shared_ptr<Model>> guarded_load(ModelSpec spec);
   void replace_table(std::shared_ptr<EngineTable> table);
   void start_task(std::function<void()> task);
   void run_tasks();

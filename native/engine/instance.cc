@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include <exception>
 #include <string>
 
 #include "base/clock.h"
@@ -12,6 +13,19 @@
 namespace serval {
 
 namespace {
+
+// Nothing here throws but the allocator, and foreign code that a backend did not fence in: that ends
+// one request, not the process.
+Status guarded_serve(const ServeInput& input, Model& model, Request& request, Worker& worker) {
+  try {
+    return serve(input, model, request.listener->limits(), worker, request.response,
+                 request.json_bytes_out);
+  } catch (const std::exception& problem) {
+    return make_error(ErrorCode::Internal, std::string("exception: ") + problem.what());
+  } catch (...) {
+    return make_error(ErrorCode::Internal, "unknown exception");
+  }
+}
 
 // Hot path 4/12. A queued request, from here on as on the listener's thread.
 void answer(Model& model, Worker& worker, Request& request) {
@@ -24,8 +38,7 @@ void answer(Model& model, Worker& worker, Request& request) {
   }
   const ServeInput input{request.protocol, request.bytes(), request.json_bytes, &request.cancel};
   const size_t body_bytes = input.body.size();
-  Status done = serve(input, model, request.listener->limits(), worker, request.response,
-                      request.json_bytes_out);
+  Status done = guarded_serve(input, model, request, worker);
   if (model.policy().measures()) {
     model.policy().record(request.protocol, body_bytes, watch.elapsed_ns());
   }

@@ -92,6 +92,18 @@ Answer Listener::answer_error(Error error) {
   return {error.code, false, 0};
 }
 
+// The model is unknown. V1 finds fault with the body first. Source: tfserving.md 1.3.
+Answer Listener::answer_unknown(Protocol protocol, std::span<const uint8_t> body) {
+  Status checked;
+  if (protocol == Protocol::V1Predict && body.size() <= kUnknownModelBodyMax) {
+    worker_.decoded.clear();
+    checked = decode_v1_predict(body, {}, limits_, worker_.arena, worker_.decoded);
+    worker_.arena.reset();
+  }
+  if (checked.ok()) return answer_error(make_error(ErrorCode::ModelNotFound, ""));
+  return answer_error(std::move(checked.error()));
+}
+
 Answer Listener::run_inline(Request& slot0, Model& model, const ServeInput& input) {
   InlinePolicy& policy = model.policy();
   const Stopwatch watch;
@@ -161,16 +173,7 @@ Answer Listener::infer(Protocol protocol, uint32_t handle, std::span<const uint8
     return answer_error(no_memory());
   }
   if (!at_once) return enqueue(*request, *model, protocol, json_bytes);
-  if (model == nullptr) {
-    worker_.decoded.clear();
-    Status checked = protocol == Protocol::V1Predict
-                         ? decode_v1_predict(slot0.body.bytes(), {}, limits_, worker_.arena,
-                                             worker_.decoded)
-                         : Status(make_error(ErrorCode::ModelNotFound, ""));
-    worker_.arena.reset();
-    if (checked.ok()) return answer_error(make_error(ErrorCode::ModelNotFound, ""));
-    return answer_error(std::move(checked.error()));
-  }
+  if (model == nullptr) return answer_unknown(protocol, slot0.body.bytes());
   return run_inline(slot0, **model, {protocol, slot0.body.bytes(), json_bytes, nullptr});
 }
 
@@ -255,15 +258,7 @@ Answer Listener::infer_body(uint32_t ticket, Protocol protocol, uint32_t handle,
   } else if (handle != 0) {
     answer = answer_error(gone(handle));
   } else {
-    std::swap(slots_[0]->body, request->body);
-    const std::span<const uint8_t> body = slots_[0]->body.bytes();
-    worker_.decoded.clear();
-    Status checked = protocol == Protocol::V1Predict
-                         ? decode_v1_predict(body, {}, limits_, worker_.arena, worker_.decoded)
-                         : Status(make_error(ErrorCode::ModelNotFound, ""));
-    worker_.arena.reset();
-    answer = answer_error(checked.ok() ? make_error(ErrorCode::ModelNotFound, "")
-                                       : std::move(checked.error()));
+    answer = answer_unknown(protocol, request->body.bytes());
   }
   release(*request);
   return answer;

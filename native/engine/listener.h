@@ -90,6 +90,7 @@ class Listener : public std::enable_shared_from_this<Listener> {
   Request* find(uint32_t ticket);
   Request* open_slot();
   Answer answer_error(Error error);
+  Answer answer_unknown(Protocol protocol, std::span<const uint8_t> body);
   Answer run_inline(Request& slot0, Model& model, const ServeInput& input);
   Answer enqueue(Request& request, const std::shared_ptr<Model>& model, Protocol protocol,
                  int64_t json_bytes);

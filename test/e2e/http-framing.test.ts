@@ -164,7 +164,7 @@ describe('HTTP framing', () => {
     const response = await connection.response();
     assert.equal(response.status, 400);
     assert.match(errorOf(response), /^JSON Parse error: /);
-    await connection.write(' /\r\n\r\n');
+    await connection.write(' / SPDY\r\n\r\n');
     assert.match(await connection.rest(), /^HTTP\/1\.1 (400|505) /);
     await live();
   });

@@ -96,7 +96,8 @@ function runTest(executable, report, prefix) {
     maxBuffer: 64 * 2 ** 20,
     timeout: TEST_TIMEOUT_MS,
   });
-  const counts = googleTestCounts(existsSync(report) ? readFileSync(report, 'utf8') : '');
+  const text = existsSync(report) ? readFileSync(report, 'utf8') : '';
+  const counts = googleTestCounts(text, result.stdout ?? '');
   const died = result.status !== 0 && counts.failed === 0;
   if (died) counts.failed = 1;
   if (counts.failed > 0) {

@@ -1,5 +1,5 @@
-// The tidy rules for sources,
-  on small bad samples and on good ones that look alike. Test time only.
+// The tidy rules for sources, on small bad samples and on good ones that look alike. Test time
+// only.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { functionsIn } from './functions.mjs';
@@ -12,10 +12,12 @@ import { sourceFile } from './source-files.mjs';
 const LIMITS = {
   fileLines: 5, functionLines: 4, lineColumns: 20, folderFiles: 2, blobBytes: 10, raised: {},
 };
-const tree = (...pairs) => ({ files: pairs.map(([path, text]) => sourceFile(path, text)),
-  sizes: [] });
-const messages = (violations) => violations.map(({ path, line, message }) =>
-  `${path}:${line} ${message}`);
+const tree = (...pairs) => ({
+  files: pairs.map(([path, text]) => sourceFile(path, text)),
+  sizes: [],
+});
+const messages = (violations) =>
+  violations.map(({ path, line, message }) => `${path}:${line} ${message}`);
 
 test('the lexer parts code from comments and strings', () => {
   const cpp = 'int a = 1\'000; // say "x"\nauto s = R"x(// no)x"; /* b */ char c = \'"\';';
@@ -87,16 +89,16 @@ test('a raised limit holds, needs an argument, and must still be needed', () => 
 test('C++ includes follow the order of the libraries', () => {
   const bad = [
     ['native/base/a.h', '#include "codec/x.h"'], ['native/codec/a.h', '#include "engine/x.h"'],
-    ['native/backend/a.cc', '#include "codec/x.h"'], ['native/engine/a.cc',
-    '#include "backend/null.h"'],
+    ['native/backend/a.cc', '#include "codec/x.h"'],
+    ['native/engine/a.cc', '#include "backend/null.h"'],
     ['native/engine/b.cc', '#include "addon/port.h"'], ['native/addon/a.cc', '#include <napi.h>'],
   ];
   for (const each of bad) assert.equal(nativeIncludes(tree(each)).length, 1, each[0]);
   const good = tree(
     ['native/engine/a.cc', '#include "backend/backend.h"\n#include "codec/x.h"\n#include <vector>'],
     ['native/base/a.cc', '// #include "codec/x.h"\n#include "base/a.h"'],
-    ['native/addon/napi_api.h', '#include <napi.h>'], ['native/addon/a.cc',
-    '#include "engine/e.h"'],
+    ['native/addon/napi_api.h', '#include <napi.h>'],
+    ['native/addon/a.cc', '#include "engine/e.h"'],
   );
   assert.deepEqual(nativeIncludes(good), []);
 });
@@ -111,23 +113,23 @@ test('TypeScript imports: found in every form', () => {
 test('TypeScript imports follow the planes', () => {
   const from = (path, target) => typescriptImports(tree([path, `import { a } from '${target}';`]));
   const bad = [
-    ['ts/transport/a.ts', '../registry/registry.js'], ['ts/transport/a.ts',
-    '../protocols/v1-rest.js'],
-    ['ts/importers/a.ts', '../native/engine.js'], ['ts/importers/onnx/a.ts',
-    '../../registry/registry.js'],
+    ['ts/transport/a.ts', '../registry/registry.js'],
+    ['ts/transport/a.ts', '../protocols/v1-rest.js'],
+    ['ts/importers/a.ts', '../native/engine.js'],
+    ['ts/importers/onnx/a.ts', '../../registry/registry.js'],
     ['ts/protocols/v1-rest.ts', './v2-rest.js'], ['ts/protocols/v2-documents.ts', './v2-rest.js'],
     ['ts/protocols/v1-rest.ts', './v2-documents.js'], ['ts/protocols/a.ts', '../server.js'],
-    ['ts/protocols/a.ts', '../transport/uws-listener.js'], ['ts/native/a.ts',
-    '../registry/registry.js'],
+    ['ts/protocols/a.ts', '../transport/uws-listener.js'],
+    ['ts/native/a.ts', '../registry/registry.js'],
     ['ts/config.ts', './main.js'],
   ];
   for (const [path, target] of bad) assert.equal(from(path, target).length, 1, `${path} ${target}`);
   const good = [
     ['ts/protocols/v1-rest.ts', './wire.js'], ['ts/protocols/v2-grpc-stream.ts', './v2-grpc.js'],
-    ['ts/protocols/v2-rest.ts', './v2-documents.js'], ['ts/server.ts',
-    './transport/uws-listener.js'],
-    ['ts/native/a.ts', '../registry/snapshot.js'], ['ts/protocols/v1-rest.ts',
-    '../registry/registry.js'],
+    ['ts/protocols/v2-rest.ts', './v2-documents.js'],
+    ['ts/server.ts', './transport/uws-listener.js'],
+    ['ts/native/a.ts', '../registry/snapshot.js'],
+    ['ts/protocols/v1-rest.ts', '../registry/registry.js'],
     ['ts/serve-command.ts', './server.js'],
   ];
   for (const [path, target] of good) assert.deepEqual(from(path, target), [], `${path} ${target}`);
@@ -148,8 +150,8 @@ test('words that do not belong', () => {
   for (const each of bad) assert.equal(words(tree(each)).length, 1, each[1]);
   const good = [
     ['ts/logger.ts', 'console.log(1)'], ['native/base/a.cc', 'snprintf(b, 3, "x"); // printf("x")'],
-    ['native/base/a.h', 'A(const A&) = delete;'], ['native/base/buffer.cc',
-    'new (p) A; delete[] p;'],
+    ['native/base/a.h', 'A(const A&) = delete;'],
+    ['native/base/buffer.cc', 'new (p) A; delete[] p;'],
     ['native/base/a.cc', 'const char* s = "throw new x";'], ['ts/a.ts', 'Promise.any(a); many(b);'],
     ['ts/a.ts', 'const s = "as any";'], ['native/codec/a.cc', 'Status status; json.puts(1);'],
     ['scripts/a.mjs', 'console.log(1)'], ['native/backend/a.h', 'struct OrtApiBase {};'],
@@ -171,8 +173,8 @@ test('unfinished work and commented-out code', () => {
 });
 
 test('headers and file names', () => {
-  const missing = headers(tree(['native/base/a.cc', '#include "a.h"\n'], ['ts/a.ts', 'const a =
-    1;']));
+  const bare = tree(['native/base/a.cc', '#include "a.h"\n'], ['ts/a.ts', 'const a = 1;']);
+  const missing = headers(bare);
   assert.equal(missing.length, 2);
   const noThread = headers(tree(['ts/a.ts', '// Counts the things that are there.\n']));
   assert.match(messages(noThread)[0], /neither plane nor thread/);

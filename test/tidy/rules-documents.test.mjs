@@ -1,6 +1,4 @@
-// The tidy rules that compare documents with sources,
-  on small samples; and that the documents of this
-// checkout carry what the sources say. Test time only.
+// The tidy rules that compare documents with sources, on small samples. Test time only.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
@@ -84,8 +82,8 @@ test('each way that error pages can disagree is named', () => {
 
 test('required files and the changelog', () => {
   assert.ok(messages(requiredFiles(tree({ 'README.md': '' }))).includes('LICENSE: missing'));
-  const log = (text) => changelog(tree({ 'package.json': '{"version":"0.1.0"}',
-    'CHANGELOG.md': text }));
+  const manifest = '{"version":"0.1.0"}';
+  const log = (text) => changelog(tree({ 'package.json': manifest, 'CHANGELOG.md': text }));
   assert.deepEqual(log('# Changes\n\n## 0.1.0 (unreleased)\n'), []);
   assert.equal(log('# Changes\n\n## 0.2.0\n').length, 1);
   assert.equal(log('# Changes\n\n## 0.1.01\n').length, 1);

@@ -69,9 +69,12 @@ type End = (response: uws.HttpResponse, body: Uint8Array | string, close: boolea
 
 const endWithBody: End = (response, body, close) => response.end(body, close);
 
-// Source: RFC 9110 9.3.2: the length that GET would state, and no byte of content.
-const endWithoutBody: End = (response, body, close) =>
-  response.endWithoutBody(Buffer.byteLength(body), close);
+// Source: RFC 9110 9.3.2: the length that GET would state, and no byte of content. As an argument
+// of endWithoutBody() the length would be waited for; a drain closes the connection soon enough.
+const endWithoutBody: End = (response, body) => {
+  response.writeHeader('Content-Length', String(Buffer.byteLength(body)));
+  response.endWithoutBody();
+};
 
 function write(
   response: uws.HttpResponse,

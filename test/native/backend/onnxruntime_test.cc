@@ -245,12 +245,16 @@ TEST_F(OrtRun, PassedThroughInputAndConstantOutput) {
   const auto model = load(graph);
   ASSERT_TRUE(model);
   const auto scratch = model->make_scratch();
-  for (float value : {5.0f, 6.0f, 7.0f}) {
-    const TestTensor<float> x(DType::Fp32, {2}, {value, -value});
+  const TestTensor<float> tensors[] = {{DType::Fp32, {2}, {5, -5}},
+                                       {DType::Fp32, {2}, {6, -6}},
+                                       {DType::Fp32, {2}, {7, -7}}};  // three live addresses
+  for (const TestTensor<float>& x : tensors) {
+    const float value = x.values[0];
     ASSERT_TRUE(run(*model, *scratch, {x.view()}).ok());
     EXPECT_EQ(values_of<float>(scratch->outputs()[0]), (std::vector<float>{-value, value}));
     EXPECT_EQ(values_of<float>(scratch->outputs()[1]), (std::vector<float>{value, -value}));
     EXPECT_EQ(values_of<float>(scratch->outputs()[2]), (std::vector<float>{1, 2}));
+    EXPECT_EQ(x.values[1], -value);
     scratch->release_outputs();
   }
 }

@@ -236,7 +236,7 @@ TEST(RawFormV2, RefusesWhatDoesNotFit) {
       {DType::Fp32, {-1, -1, -1}, 12, "does not follow from the body's size"},
       {DType::Fp32, {2, -1, -1}, 16, "does not follow from the body's size"},
       {DType::Fp32, {-1, 0}, 16, "expected a multiple of 0 bytes"},
-      {DType::Bytes, {2}, 16, "the body is one BYTES element, expected shape [1], the model has [2]"},
+      {DType::Bytes, {2}, 16, "one BYTES element, expected shape [1], the model has [2]"},
       {DType::Fp32, {-1}, 0, "the request body is empty"},
   };
   for (const RawCase& one : cases) {

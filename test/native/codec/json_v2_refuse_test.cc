@@ -182,7 +182,8 @@ TEST(RefuseV2, WrongShapes) {
        "input 'x': shape [4294967296,4294967296] overflows"},
       {with_data("FP32", "[1]", "[9223372036854775807,2,0]"),
        "expected 0 elements (shape [9223372036854775807,2,0]), got 1"},
-      {with_data("FP32", "[1]", "[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]"),
+      {with_data("FP32", "[1]", "[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,"
+                                "1]"),
        "shape has more than 32 dimensions"},
       {with_data("FP32", "[1]", "[2]"), "input 'x': expected 2 elements (shape [2]), got 1"},
       {with_data("FP32", "[1,2,3]", "[2]"), "expected 2 elements (shape [2]), got 3"},

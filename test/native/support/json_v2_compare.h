@@ -124,7 +124,8 @@ inline std::string answer_with_inputs(std::string_view body, int64_t json_bytes,
   }
   ByteBuffer out;
   size_t json = 0;
-  const Status status = encode_v2_infer({"m", "1"}, echo, request, request.inputs, limits, out, json);
+  const Status status =
+      encode_v2_infer({"m", "1"}, echo, request, request.inputs, limits, out, json);
   if (!status.ok() && out.size() != 0) return "a refused answer left bytes";
   return status.ok() && json > out.size() ? "JSON longer than the answer" : "";
 }

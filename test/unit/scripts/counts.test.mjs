@@ -16,10 +16,11 @@ test('counts add up and print as one plain line', () => {
 });
 
 test('the last summary of an output counts, with the names of what was skipped', () => {
-  const output = '1 passed, 0 failed, 0 skipped\nSKIPPED gpu: no device\n7 passed, 1 failed,
-    2 skipped\n';
-  assert.deepEqual(parseSummary(output), { passed: 7, failed: 1, skipped: ['gpu: no device',
-    'unnamed'] });
+  const output = [
+    '1 passed, 0 failed, 0 skipped', 'SKIPPED gpu: no device', '7 passed, 1 failed, 2 skipped', '',
+  ].join('\n');
+  const skipped = ['gpu: no device', 'unnamed'];
+  assert.deepEqual(parseSummary(output), { passed: 7, failed: 1, skipped });
   assert.equal(parseSummary('all is well'), undefined);
 });
 
@@ -37,9 +38,9 @@ test('GoogleTest report: a test without a result is a failure', () => {
   const run = { status: 'RUN', result: 'COMPLETED' };
   assert.deepEqual(googleTestCounts(suite(
     { name: 'a', ...run }, { name: 'b', ...run, failures: [{ failure: 'x' }] },
-    { name: 'c', status: 'RUN', result: 'SKIPPED', skipped: [{ message: 'f.cc:1\nno device\n' }] },
+    { name: 'c', status: 'RUN', result: 'SKIPPED' },
     { name: 'd', status: 'NOTRUN', result: 'SUPPRESSED' }, { name: 'e', status: 'RUN' },
-  )), { passed: 1, failed: 2, skipped: ['S.c: no device', 'S.d: disabled'] });
+  ), 'f.cc:1: Skipped\nno device\n\n'), { passed: 1, failed: 2, skipped: ['S.c: no device', 'S.d: disabled'] });
   assert.deepEqual(googleTestCounts('{"cut'), noCounts());
 });
 

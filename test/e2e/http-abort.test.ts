@@ -1,0 +1,141 @@
+// Clients that go away, are slow, or stop in the middle: nothing of theirs may stay behind, and
+// nobody else may notice. Source: the issue's "slow and aborted uploads".
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { ModelFolders, slowModel } from './support/model-folders.js';
+import { RawConnection, chunked, exchange, jsonOf, requestBytes } from './support/raw-http.js';
+import { startServer, type ServalProcess } from './support/serval-process.js';
+
+const PREDICT = '/v1/models/half_plus_three:predict';
+const INFER = '/v2/models/identity_fp32/infer';
+const SLOW = '/v2/models/slow_second/infer';
+const ROWS = '{"instances":[1.0,2.0,5.0]}';
+const PREDICTIONS = { predictions: [3.5, 4, 5.5] };
+const TENSOR = '{"inputs":[{"name":"input","datatype":"FP32","shape":[1,2],"data":[1.5,-2]}]}';
+const ONE = '{"inputs":[{"name":"input","datatype":"FP32","shape":[1],"data":[7]}]}';
+/** More than a listener has tickets (16384): if aborts leaked any, none would be left. */
+const ABORTS = 17_000;
+const AT_ONCE = 100;
+
+describe('HTTP clients that go away', () => {
+  const folders = new ModelFolders();
+  let server: ServalProcess;
+  let port = 0;
+  before(async () => {
+    const models = folders.repository('abort', ['half_plus_three', 'identity_fp32']);
+    folders.add(models, 'slow_second', slowModel(1024, 12));
+    server = await startServer([models, '--exec-mode', 'queued']);
+    port = server.httpPort;
+  });
+  after(async () => {
+    await server.stop();
+    folders.remove();
+  });
+
+  const opened = (): Promise<RawConnection> => RawConnection.open(port);
+  const serves = async (): Promise<void> => {
+    assert.deepEqual(jsonOf(await exchange(port, 'POST', PREDICT, ROWS)), PREDICTIONS);
+    assert.equal((await exchange(port, 'POST', INFER, TENSOR)).status, 200);
+  };
+
+  it('gives every ticket of aborted uploads back', async () => {
+    const upload = requestBytes('POST', INFER, TENSOR.slice(0, 30), ['Content-Length: 500000']);
+    for (let done = 0; done < ABORTS; done += AT_ONCE) {
+      await Promise.all(Array.from({ length: AT_ONCE }, async () => {
+        const connection = await opened();
+        await connection.write(upload);
+        connection.close();
+      }));
+    }
+    await serves();
+  });
+
+  it('forgets uploads aborted in every state', async () => {
+    const whole = requestBytes('POST', INFER, TENSOR);
+    const packed = gzipSync(TENSOR);
+    const starts: Buffer[] = [];
+    for (let cut = 1; cut < whole.length; cut += 3) starts.push(whole.subarray(0, cut));
+    starts.push(
+      requestBytes('POST', INFER, packed.subarray(0, 20),
+        ['Content-Encoding: gzip', `Content-Length: ${packed.length}`]),
+      requestBytes('POST', INFER, chunked(TENSOR, 10).subarray(0, 33),
+        ['Transfer-Encoding: chunked']),
+      requestBytes('POST', INFER, '', ['Expect: 100-continue', 'Content-Length: 10']),
+      requestBytes('POST', '/v2/models/nope/infer', TENSOR, ['Content-Length: 5000']),
+      requestBytes('POST', PREDICT, ROWS, ['Content-Length: 5000']),
+    );
+    for (let round = 0; round < 5; round += 1) {
+      await Promise.all(starts.map(async (start, i) => {
+        const connection = await opened();
+        await connection.write(start);
+        if (i % 2 === 0) connection.close();
+        else connection.socket.resetAndDestroy();
+      }));
+    }
+    await serves();
+  });
+
+  it('does not run what waits for a model when its client goes away', async () => {
+    const begun = Date.now();
+    assert.equal((await exchange(port, 'POST', SLOW, ONE)).status, 200);
+    const onceMs = Date.now() - begun;
+    const gone = await Promise.all(Array.from({ length: 200 }, opened));
+    await Promise.all(gone.map((connection) => connection.write(requestBytes('POST', SLOW, ONE))));
+    // The last one's bytes are in: whoever asks now stands behind all of them in the queue.
+    await serves();
+    for (const connection of gone) connection.close();
+    const after = Date.now();
+    assert.equal((await exchange(port, 'POST', SLOW, ONE)).status, 200);
+    const waitedMs = Date.now() - after;
+    assert.ok(waitedMs < 40 * onceMs, `200 abandoned requests: ${waitedMs} ms, one: ${onceMs} ms`);
+  });
+
+  it('survives aborts while the model runs and while the answer is written', async () => {
+    const count = 500_000;
+    const zeros = Buffer.alloc(count * 4);
+    const json = JSON.stringify({
+      inputs: [{ name: 'input', datatype: 'FP32', shape: [1, count],
+        parameters: { binary_data_size: zeros.length } }],
+    });
+    const large = requestBytes('POST', INFER, Buffer.concat([Buffer.from(json), zeros]),
+      [`Inference-Header-Content-Length: ${json.length}`]);
+    for (let round = 0; round < 8; round += 1) {
+      const connections = await Promise.all(Array.from({ length: 4 }, opened));
+      await Promise.all(connections.map(async (connection, i) => {
+        await connection.write(i % 2 === 0 ? large : requestBytes('POST', SLOW, ONE));
+        // Of the large ones, half are left in the middle of the answer (1 MB of JSON text).
+        if (i === 0) await new Promise((resolve) => connection.socket.once('data', resolve));
+        if (i === 1) connection.socket.resetAndDestroy();
+        else connection.close();
+      }));
+    }
+    await serves();
+  });
+
+  it('serves others while uploads are slow, then answers the slow ones', async () => {
+    const body = requestBytes('POST', INFER, TENSOR);
+    const slow = await Promise.all(Array.from({ length: 50 }, opened));
+    for (let at = 0; at < body.length; at += 70) {
+      await Promise.all(slow.map((connection) => connection.write(body.subarray(at, at + 70))));
+      await serves();
+    }
+    for (const connection of slow) {
+      assert.equal((await connection.response()).status, 200);
+      connection.close();
+    }
+  });
+
+  it('closes connections that stop in the middle of a request', async () => {
+    const stopped = await Promise.all([
+      'POST /v2/mod', requestBytes('POST', INFER, TENSOR).subarray(0, 60),
+      requestBytes('POST', INFER, TENSOR, ['Content-Length: 5000']),
+    ].map(async (start) => {
+      const connection = await opened();
+      await connection.write(start);
+      return connection;
+    }));
+    for (const connection of stopped) assert.equal(await connection.rest(), '');
+    await serves();
+  });
+});
