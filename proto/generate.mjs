@@ -20,7 +20,8 @@ const tsDir = join(root, 'ts', 'native', 'generated', 'serval', 'fb');
 function mendTypeScript(text, name) {
   const flat = (path) => `from '${path.replace(/^.*serval\/fb\//, './')}.js'`;
   const mended = text.replace(/from '(\.[^']*)'/g, (_, path) => flat(path));
-  return `// @ts-nocheck: generated from proto/engine.fbs by proto/generate.mjs (${name}).\n${mended}`;
+  const origin = `generated from proto/engine.fbs by proto/generate.mjs (${name})`;
+  return `// @ts-nocheck: ${origin}.\n${mended}`;
 }
 
 const files = new Map();

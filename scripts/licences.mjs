@@ -6,7 +6,7 @@ import { join } from 'node:path';
 // Packages compiled into serval.node; their texts come from node_modules too. FlatBuffers' C++
 // headers come from the system and carry the same licence as the npm package of that name.
 export const nativeLicences = [
-  '@nozbe/simdjson', 'protozero', 'node-addon-api', 'node-api-headers',
+  '@nozbe/simdjson', 'node-addon-api', 'node-api-headers',
 ];
 
 // onnxruntime-node ships no licence file.

@@ -52,7 +52,8 @@ napi_value Attach(napi_env env, napi_callback_info info) {
     limits.response_bytes_max = limit(object, "responseBytesMax", limits.response_bytes_max);
     limits.json_depth_max =
         static_cast<uint32_t>(limit(object, "jsonDepthMax", limits.json_depth_max));
-    limits.in_flight_max = static_cast<uint32_t>(limit(object, "inFlightMax", limits.in_flight_max));
+    limits.in_flight_max =
+        static_cast<uint32_t>(limit(object, "inFlightMax", limits.in_flight_max));
     napi_value control = nullptr;
     auto* port = static_cast<Port*>(arguments.data());
     const Status attached = port->attach(options, limits, arguments.value(1), &control);

@@ -69,7 +69,8 @@ struct JsonDocument {
 // Parses `text`. Strings with escapes are decoded into `arena`, others are views of `text`.
 // Errors: malformed_body with TensorFlow Serving's words:
 // "JSON Parse error: <reason> at offset: <n>"; empty text: "JSON Parse error: The document is
-// empty". The nesting is bounded by memory only (iterative), as upstream's is.
+// empty"; body_too_large past kJsonNodesMax values (a node takes about 100 bytes).
+// The nesting is bounded by memory only (iterative), as upstream's is.
 Status parse_json(std::string_view text, Arena& arena, JsonDocument& out);
 
 // True where `text` is valid UTF-8 (no surrogates, no overlong forms).

@@ -76,7 +76,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   void poke_listeners();
 
   const EngineOptions options_;
-  std::map<std::string, std::unique_ptr<Backend>, std::less<>> backends_;  // fixed after construction
+  std::map<std::string, std::unique_ptr<Backend>, std::less<>> backends_;  // fixed from the start
   std::atomic<uint64_t> epoch_{0};
   std::mutex mutex_;
   std::shared_ptr<const EngineTable> table_;         // guarded by mutex_

@@ -14,8 +14,8 @@ namespace serval {
 
 namespace {
 
-// Nothing here throws but the allocator, and foreign code that a backend did not fence in: that ends
-// one request, not the process.
+// Nothing here throws but the allocator, and foreign code that a backend did not fence in: that
+// ends one request, not the process.
 Status guarded_serve(const ServeInput& input, Model& model, Request& request, Worker& worker) {
   try {
     return serve(input, model, request.listener->limits(), worker, request.response,

@@ -254,7 +254,8 @@ Answer Listener::infer_body(uint32_t ticket, Protocol protocol, uint32_t handle,
   if (!at_once) return enqueue(*request, *model, protocol, json_bytes);
   Answer answer;
   if (model != nullptr) {
-    answer = run_inline(*slots_[0], **model, {protocol, request->body.bytes(), json_bytes, nullptr});
+    const ServeInput input{protocol, request->body.bytes(), json_bytes, nullptr};
+    answer = run_inline(*slots_[0], **model, input);
   } else if (handle != 0) {
     answer = answer_error(gone(handle));
   } else {

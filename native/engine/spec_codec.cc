@@ -104,7 +104,9 @@ Result<ModelSpec> parse_model_spec(std::span<const uint8_t> bytes) {
   spec.inline_us_max = from->inline_us_max();
   spec.null_mode = text(from->null_mode());
   spec.null_delay_us = from->null_delay_us();
-  if (from->null_signature() != nullptr) spec.null_signature = read_signature(*from->null_signature());
+  if (from->null_signature() != nullptr) {
+    spec.null_signature = read_signature(*from->null_signature());
+  }
   return spec;
 }
 

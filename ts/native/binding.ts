@@ -49,7 +49,8 @@ export function packageRoot(): string {
 
 /** Loads the addon. Throws ServalError(RuntimeUnavailable) naming the file and the remedy. */
 export function loadBinding(): NativeBinding {
-  const path = process.env['SERVAL_ADDON'] ?? join(packageRoot(), 'build', 'Release', 'serval.node');
+  const built = join(packageRoot(), 'build', 'Release', 'serval.node');
+  const path = process.env['SERVAL_ADDON'] ?? built;
   try {
     return createRequire(import.meta.url)(path) as NativeBinding;
   } catch (error) {

@@ -1,5 +1,5 @@
-// ONNX Runtime backend: which of the runtime's values are kept from run to run, seen at the C calls
-// themselves. The function table is a copy whose Run and CreateTensorWithDataAsOrtValue count.
+// ONNX Runtime backend: what is kept from run to run, and when the runtime is given memory of ours
+// for outputs, seen at the C calls themselves. The function table is a copy whose Run and CreateTensorWithDataAsOrtValue count.
 #include "backend/onnxruntime_library.h"
 #include "backend/onnxruntime_session.h"
 #include "backend/onnxruntime_signature.h"
@@ -13,11 +13,12 @@ using Dims = std::vector<Dim>;
 
 struct Calls {
   int runs = 0;
-  int old_outputs = 0;  // values given to Run to be written into
-  int inputs_made = 0;
+  int given_outputs = 0;  // values given to Run to be written into
+  int values_made = 0;    // over memory of ours, inputs and outputs
   bool null_data = false;
 };
 Calls calls;
+bool write_elsewhere = false;  // Run succeeds and leaves given outputs as they are
 const OrtApi* real_api = nullptr;
 
 OrtStatus* counting_run(OrtSession* session, const OrtRunOptions* options,
@@ -25,7 +26,16 @@ OrtStatus* counting_run(OrtSession* session, const OrtRunOptions* options,
                         size_t input_count, const char* const* output_names, size_t output_count,
                         OrtValue** outputs) {
   ++calls.runs;
-  for (size_t i = 0; i < output_count; ++i) calls.old_outputs += outputs[i] != nullptr ? 1 : 0;
+  int given = 0;
+  for (size_t i = 0; i < output_count; ++i) given += outputs[i] != nullptr ? 1 : 0;
+  calls.given_outputs += given;
+  OrtValue* elsewhere[1] = {nullptr};
+  if (given != 0 && write_elsewhere) {
+    OrtStatus* status = real_api->Run(session, options, input_names, inputs, input_count,
+                                      output_names, output_count, elsewhere);
+    real_api->ReleaseValue(elsewhere[0]);
+    return status;
+  }
   return real_api->Run(session, options, input_names, inputs, input_count, output_names,
                        output_count, outputs);
 }
@@ -33,7 +43,7 @@ OrtStatus* counting_run(OrtSession* session, const OrtRunOptions* options,
 OrtStatus* counting_create(const OrtMemoryInfo* info, void* data, size_t bytes,
                            const int64_t* shape, size_t rank, ONNXTensorElementDataType type,
                            OrtValue** out) {
-  ++calls.inputs_made;
+  ++calls.values_made;
   calls.null_data |= data == nullptr;
   return real_api->CreateTensorWithDataAsOrtValue(info, data, bytes, shape, rank, type, out);
 }
@@ -90,25 +100,47 @@ class OrtReuse : public testing::Test {
   std::vector<float> latest_;
 };
 
-TEST_F(OrtReuse, SameShapesReuseTheOutputAndSameAddressTheInput) {
+TEST_F(OrtReuse, SameShapesAndAddressMakeNothing) {
   load(onnx::half_plus_three());
   TestTensor<float> x(DType::Fp32, {2}, {2, 4}), y(DType::Fp32, {2}, {6, 8});
   Calls got = run({x.view()});
   EXPECT_EQ(got.runs, 1);
-  EXPECT_EQ(got.old_outputs, 0);
-  EXPECT_EQ(got.inputs_made, 1);
+  EXPECT_EQ(got.given_outputs, 0);
+  EXPECT_EQ(got.values_made, 1);  // the input
   x.values[1] = 10;
   got = run({x.view()});
-  EXPECT_EQ(got.old_outputs, 1);
-  EXPECT_EQ(got.inputs_made, 0);
+  EXPECT_EQ(got.given_outputs, 1);
+  EXPECT_EQ(got.values_made, 1);  // the output
   EXPECT_EQ(latest_, (std::vector<float>{4, 8}));
+  x.values[0] = -2;
+  got = run({x.view()});
+  EXPECT_EQ(got.given_outputs, 1);
+  EXPECT_EQ(got.values_made, 0);
+  EXPECT_EQ(latest_, (std::vector<float>{2, 8}));
   got = run({y.view()});
-  EXPECT_EQ(got.old_outputs, 1);
-  EXPECT_EQ(got.inputs_made, 1);
+  EXPECT_EQ(got.given_outputs, 1);
+  EXPECT_EQ(got.values_made, 1);  // the input at its new address
   EXPECT_EQ(latest_, (std::vector<float>{6, 7}));
 }
 
-TEST_F(OrtReuse, ChangedShapesRunOnceWithoutOldOutputs) {
+// A runtime that answers elsewhere than in the memory it was given (it does so for an input that is
+// an output) must not make us answer with what that memory held before.
+TEST_F(OrtReuse, OutputThatWasNotWrittenIsRunAgain) {
+  load(onnx::half_plus_three());
+  const TestTensor<float> x(DType::Fp32, {2}, {2, 4}), y(DType::Fp32, {2}, {6, 8});
+  run({x.view()});
+  run({x.view()});
+  write_elsewhere = true;
+  Calls got = run({y.view()});
+  write_elsewhere = false;
+  EXPECT_EQ(got.runs, 2);
+  EXPECT_EQ(latest_, (std::vector<float>{6, 7}));
+  got = run({y.view()});
+  EXPECT_EQ(got.runs, 1);
+  EXPECT_EQ(got.given_outputs, 0);
+}
+
+TEST_F(OrtReuse, ChangedShapesRunOnceWithoutGivenOutputs) {
   load(onnx::half_plus_three());
   const TestTensor<float> two(DType::Fp32, {2}, {2, 4}), three(DType::Fp32, {3}, {2, 4, 6});
   const TestTensor<float>* order[] = {&two, &three, &three, &two, &two};
@@ -116,7 +148,7 @@ TEST_F(OrtReuse, ChangedShapesRunOnceWithoutOldOutputs) {
   for (size_t i = 0; i < 5; ++i) {
     const Calls got = run({order[i]->view()});
     EXPECT_EQ(got.runs, 1) << i;
-    EXPECT_EQ(got.old_outputs, expected[i]) << i;
+    EXPECT_EQ(got.given_outputs, expected[i]) << i;
   }
 }
 
@@ -134,7 +166,7 @@ TEST_F(OrtReuse, FailedBindDoesNotLeaveOutputsOfOtherShapes) {
   for (int i = 0; i < 2; ++i) {
     const Calls got = run({three.view(), cut.view()});
     EXPECT_EQ(got.runs, 1);
-    EXPECT_EQ(got.old_outputs, i);
+    EXPECT_EQ(got.given_outputs, i);
     EXPECT_EQ(latest_, (std::vector<float>{3, 5, 7}));
   }
 }
@@ -150,12 +182,12 @@ TEST_F(OrtReuse, BrokenDeclarationIsRunAgainOnceAndRemembered) {
   EXPECT_EQ(run({one.view()}).runs, 1);
   Calls got = run({both.view()});
   EXPECT_EQ(got.runs, 2);
-  EXPECT_EQ(got.old_outputs, 1);
+  EXPECT_EQ(got.given_outputs, 1);
   EXPECT_EQ(latest_, (std::vector<float>{0, 1}));
   for (const auto* x : {&both, &one, &both}) {
     got = run({x->view()});
     EXPECT_EQ(got.runs, 1);
-    EXPECT_EQ(got.old_outputs, 0);
+    EXPECT_EQ(got.given_outputs, 0);
   }
 }
 
@@ -169,22 +201,22 @@ TEST_F(OrtReuse, ShapesThatDoNotFollowFromTheInputsAreNeverForced) {
     const bool inferred = model_->info().signatures[0].outputs[0].symbols[0] == "n";
     const TestTensor<float> x(DType::Fp32, {2}, {1, 2});
     run({x.view()});
-    EXPECT_EQ(run({x.view()}).old_outputs, inferred ? 1 : 0);
+    EXPECT_EQ(run({x.view()}).given_outputs, inferred ? 1 : 0);
   }
   load(onnx::half_plus_three(std::nullopt));
   const TestTensor<float> x(DType::Fp32, {2}, {1, 2});
   run({x.view()});
-  EXPECT_EQ(run({x.view()}).old_outputs, 0);
+  EXPECT_EQ(run({x.view()}).given_outputs, 0);
 }
 
-TEST_F(OrtReuse, LargeOutputsAreGivenBack) {
+TEST_F(OrtReuse, LargeOutputsAreTheRuntimes) {
   load(onnx::half_plus_three());
   const int64_t limit = static_cast<int64_t>(kKeptValueBytes / sizeof(float));
   for (const int64_t count : {limit, limit + 1}) {
     const TestTensor<float> x(DType::Fp32, {count},
                               std::vector<float>(static_cast<size_t>(count), 2.0f));
     run({x.view()});
-    EXPECT_EQ(run({x.view()}).old_outputs, count <= limit ? 1 : 0);
+    EXPECT_EQ(run({x.view()}).given_outputs, count <= limit ? 1 : 0);
   }
 }
 
