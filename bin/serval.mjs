@@ -1,10 +1,12 @@
 #!/usr/bin/env node
-// Starts the command line of dist/main.js. Control plane; does nothing else.
+// Starts the command line: the bundle of dist/, or dist/ itself where it was only compiled. Control plane; does nothing else.
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-const entry = new URL('../dist/main.js', import.meta.url);
-if (existsSync(fileURLToPath(entry))) {
+const entry = ['../dist/bundle/main.js', '../dist/main.js']
+  .map((path) => new URL(path, import.meta.url))
+  .find((url) => existsSync(fileURLToPath(url)));
+if (entry !== undefined) {
   const { main } = await import(entry.href);
   await main(process.argv.slice(2));
 } else {

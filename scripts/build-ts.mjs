@@ -1,17 +1,19 @@
-// Compiles ts/ to dist/ and removes from dist what no longer has a source. Build time only.
+// Compiles ts/ to dist/, bundles it into dist/bundle/, and removes from dist what no longer has a source. Build time only.
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { run } from './build-native.mjs';
+import { bundle } from './bundle.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const dist = join(root, 'dist');
+const bundled = join(dist, 'bundle');
 
 function removeOrphans() {
   if (!existsSync(dist)) return;
   for (const entry of readdirSync(dist, { recursive: true, withFileTypes: true })) {
     const path = join(entry.parentPath ?? entry.path, entry.name);
-    if (!entry.isFile() || !path.endsWith('.js')) continue;
+    if (!entry.isFile() || !path.endsWith('.js') || path.startsWith(bundled)) continue;
     const source = join(root, 'ts', relative(dist, path)).replace(/\.js$/, '.ts');
     if (!existsSync(source)) rmSync(path);
   }
@@ -24,3 +26,4 @@ if (!existsSync(tsc)) {
 }
 if (!run(process.execPath, [tsc, '-p', 'tsconfig.json'])) process.exit(1);
 removeOrphans();
+await bundle();

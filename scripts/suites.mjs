@@ -16,7 +16,7 @@ const node = (...args) => [process.execPath, ...args];
 // name -> command. Suites that talk to a server over sockets run their files one at a time.
 const SUITES = {
   tidy: node('test/tidy/tidy.mjs'),
-  unit: node('scripts/run-suite.mjs', 'test/tidy', 'test/unit'),
+  unit: node('scripts/run-suite.mjs', 'test/tidy', 'test/unit', 'bench/test'),
   'native-plain': node('test/native/run.mjs', 'plain'),
   boundary: node('scripts/run-suite.mjs', 'test/boundary', '--jobs', '1'),
   conformance: node('scripts/run-suite.mjs', 'test/conformance', '--jobs', '1'),

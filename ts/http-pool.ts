@@ -50,6 +50,7 @@ function startMember(settings: WorkerSettings, lost: (error: Error) => void): Me
       if (message.kind === 'listening') resolve();
       else if (message.kind === 'failed') {
         reject(new ServalError(message.code as ErrorCode, message.message));
+        drained();
       } else if (message.kind === 'drained') drained();
       else {
         for (const acknowledge of due.get(message.epoch) ?? []) acknowledge();
@@ -93,16 +94,19 @@ export class HttpPool {
     })));
   }
 
-  /** Stops accepting, waits for what runs, ends the threads. */
+  /** Stops accepting and waits, at most `seconds`, for what runs; then closes the connections.
+   * Models may still run behind a connection that had to be closed. */
   async drain(seconds: number): Promise<void> {
     const message: ToWorker = { kind: 'drain', seconds };
     for (const member of this.#members) member.worker.postMessage(message);
     await Promise.all(this.#members.map((member) => member.drained));
-    await Promise.all(this.#members.map((member) => member.worker.terminate()));
   }
 
-  /** Ends the threads at once (a start that failed). */
+  /** Ends the threads after a start that failed. Never by terminate() alone: Node aborts the process
+   * when a thread's loop still has uWebSockets.js's handles open. */
   async stop(): Promise<void> {
+    await Promise.all(this.#members.map((member) => member.listening.catch(() => undefined)));
+    await this.drain(0);
     await Promise.all(this.#members.map((member) => member.worker.terminate()));
   }
 }

@@ -4,7 +4,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { ErrorCode, ServalError } from './errors.js';
 import type { FromWorker, ToWorker, WorkerSettings } from './http-messages.js';
 import { createLogger } from './logger.js';
-import { createEngine } from './native/engine.js';
+import { openPort } from './native/open-port.js';
 import { v1Route } from './protocols/v1-rest.js';
 import { v2Route, type V2Context } from './protocols/v2-rest.js';
 import { EMPTY_SNAPSHOT } from './registry/snapshot-build.js';
@@ -20,8 +20,8 @@ function post(message: FromWorker): void {
 
 async function run(settings: WorkerSettings): Promise<void> {
   const logger = createLogger({ level: settings.logLevel, format: settings.logFormat });
-  const engine = await createEngine(settings);
-  const context: V2Context = { ...settings, port: engine.port };
+  const port = openPort(settings);
+  const context: V2Context = { ...settings, port };
   let snapshot: RegistrySnapshot = EMPTY_SNAPSHOT;
   const router = (method: string, path: string): Route =>
     V1_PREFIX.test(path)
@@ -39,8 +39,8 @@ async function run(settings: WorkerSettings): Promise<void> {
       return;
     }
     void listener.drain(message.seconds).then(() => {
-      engine.close();
       post({ kind: 'drained' });
+      port.detach(); // waits for the models that still run, past the limit too
       parentPort?.close();
     });
   });

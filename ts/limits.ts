@@ -11,6 +11,8 @@ export const HTTP_HEAD_BYTES_MAX = 16_384;
 
 /** A file given to --config. */
 export const CONFIG_FILE_BYTES_MAX = 1_048_576;
+/** What --drain-seconds may be overrun by, for listeners to close their connections. */
+export const DRAIN_GRACE_MS = 500;
 /** Listener threads on one port. */
 export const HTTP_THREADS_MAX = 256;
 /** Native threads of one model, and threads inside one model run. */

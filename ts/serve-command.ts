@@ -68,7 +68,7 @@ class SignalExit {
     if (this.server === undefined || this.#draining) exitNow(SIGNAL_EXIT[signal]);
     this.#draining = true;
     this.#logger.info('draining', { signal });
-    this.server.close().then(
+    this.server.drain().then(
       () => {
         this.#logger.info('stopped');
         exitNow(0);

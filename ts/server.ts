@@ -2,7 +2,7 @@
 // knows all of them. Control plane, main thread (which is also the gRPC listener's).
 import type { Config } from './config.js';
 import { HttpPool, reservePort } from './http-pool.js';
-import { INFLATED_BYTES_MAX } from './limits.js';
+import { DRAIN_GRACE_MS, INFLATED_BYTES_MAX } from './limits.js';
 import { createLogger, type Logger } from './logger.js';
 import { createEngine, type Engine } from './native/engine.js';
 import { EngineInfer } from './protocols/engine-infer.js';
@@ -22,8 +22,9 @@ export interface RunningServer {
   readonly logger: Logger;
   /** The registry's present state. */
   snapshot(): RegistrySnapshot;
-  /** Drains and closes everything; takes at most the configured seconds. */
-  close(): Promise<void>;
+  /** Stops accepting, finishes what runs, closes every connection; takes at most the configured
+   * seconds, whatever a model does. Behind it the process can only end: threads may still run. */
+  drain(): Promise<void>;
 }
 
 function grpcListener(config: Config, engine: Engine, registry: Registry): GrpcListener {
@@ -75,7 +76,8 @@ export async function startServer(config: Config): Promise<RunningServer> {
     config.httpThreads,
     (error) => logger.error('an HTTP listener thread died', { reason: error.message }),
   );
-  const registry = new Registry({ engine: engine.control, logger });
+  const { strictReadiness } = config;
+  const registry = new Registry({ engine: engine.control, logger, strictReadiness });
   const grpc = grpcListener(config, engine, registry);
   try {
     // Per-model threads stay 0: the shared pool, which the setting sizes, is what models use.
@@ -90,11 +92,15 @@ export async function startServer(config: Config): Promise<RunningServer> {
       grpcPort,
       logger,
       snapshot: () => registry.snapshot,
-      close: async () => {
-        await registry.drain();
+      drain: () => {
         const seconds = config.drainSeconds;
-        await Promise.all([pool.drain(seconds), grpc.drain(seconds)]);
-        engine.close();
+        const drained = registry.drain()
+          .then(() => Promise.all([pool.drain(seconds), grpc.drain(seconds)]));
+        // A listener whose thread runs a model cannot even hear that it should stop.
+        const late = new Promise((resolve) => {
+          setTimeout(resolve, seconds * 1000 + DRAIN_GRACE_MS);
+        });
+        return Promise.race([drained, late]).then(() => undefined);
       },
     };
   } catch (error) {

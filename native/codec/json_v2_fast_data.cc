@@ -114,7 +114,10 @@ const char* read_typed(const char* p, FastBody& body, DType dtype, uint64_t coun
           p, body, count, depth, memory,
           [](double v, const char*, const char*, uint16_t& e) { return to_bf16(v, e); });
     case DType::Fp32:
-      return read_floats<float>(p, body, count, depth, memory, to_float);
+      return read_floats<float>(p, body, count, depth, memory,
+                                [](double v, const char* begin, const char* end, float& e) {
+                                  return to_float(v, begin, end, e);
+                                });
     case DType::Fp64:
       return read_floats<double>(p, body, count, depth, memory,
                                  [](double v, const char*, const char*, double& e) {

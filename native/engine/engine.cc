@@ -1,6 +1,7 @@
 // See engine.h. Control plane: load threads, and the thread that asks.
 #include "engine/engine.h"
 
+#include <malloc.h>
 #include <pthread.h>
 
 #include <algorithm>
@@ -115,6 +116,7 @@ void Engine::run_tasks() {
     lock.unlock();
     task();
     task = nullptr;
+    malloc_trim(0);  // what building or freeing a session left over goes back to the system
     lock.lock();
   }
 }

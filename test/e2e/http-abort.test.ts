@@ -22,11 +22,21 @@ describe('HTTP clients that go away', () => {
   const folders = new ModelFolders();
   let server: ServalProcess;
   let port = 0;
+  let stopped: readonly RawConnection[] = [];
   before(async () => {
     const models = folders.repository('abort', ['half_plus_three', 'identity_fp32']);
     folders.add(models, 'slow_second', slowModel(1024, 12));
     server = await startServer([models, '--exec-mode', 'queued']);
     port = server.httpPort;
+    // They are looked at last: the server gives them some ten seconds.
+    stopped = await Promise.all([
+      'POST /v2/mod', requestBytes('POST', INFER, TENSOR).subarray(0, 60),
+      requestBytes('POST', INFER, TENSOR, ['Content-Length: 5000']),
+    ].map(async (start) => {
+      const connection = await opened();
+      await connection.write(start);
+      return connection;
+    }));
   });
   after(async () => {
     await server.stop();
@@ -127,14 +137,6 @@ describe('HTTP clients that go away', () => {
   });
 
   it('closes connections that stop in the middle of a request', async () => {
-    const stopped = await Promise.all([
-      'POST /v2/mod', requestBytes('POST', INFER, TENSOR).subarray(0, 60),
-      requestBytes('POST', INFER, TENSOR, ['Content-Length: 5000']),
-    ].map(async (start) => {
-      const connection = await opened();
-      await connection.write(start);
-      return connection;
-    }));
     for (const connection of stopped) assert.equal(await connection.rest(), '');
     await serves();
   });

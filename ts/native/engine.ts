@@ -1,8 +1,6 @@
 // The engine's control calls as promises over tickets. Control plane; the thread that made it.
 import { Builder, ByteBuffer } from 'flatbuffers';
 import { ErrorCode, ServalError } from '../errors.js';
-import type { SignatureInfo } from '../registry/snapshot.js';
-import { loadBinding, onnxruntimeLibrary, type AttachOptions } from './binding.js';
 import type {
   EngineControl,
   EngineStats,
@@ -11,16 +9,8 @@ import type {
   ModelSpec,
 } from './engine-api.js';
 import { readModelInfo, readStats, writeModelSpec, writeRoutes } from './flat.js';
-import { EnginePort, PENDING, type CompletionTarget } from './port.js';
-
-export interface EngineOptions {
-  readonly onnxruntimeLibrary?: string | undefined;
-  readonly intraOpThreads?: number | undefined;
-  readonly bodyBytesMax?: number | undefined;
-  readonly responseBytesMax?: number | undefined;
-  readonly jsonDepthMax?: number | undefined;
-  readonly inFlightMax?: number | undefined;
-}
+import { openPort, type EngineOptions } from './open-port.js';
+import { PENDING, type CompletionTarget, type EnginePort } from './port.js';
 
 /** This thread's part of the engine. */
 export interface Engine {
@@ -84,11 +74,7 @@ class NativeControl implements EngineControl {
 /** Attaches this thread to the process's engine (made by the first thread that attaches).
  * Throws ServalError(RuntimeUnavailable) when the addon cannot be loaded. */
 export function createEngine(options: EngineOptions): Promise<Engine> {
-  const attach: Record<string, unknown> = {
-    ...options,
-    onnxruntimeLibrary: onnxruntimeLibrary(options.onnxruntimeLibrary),
-  };
-  const port = new EnginePort(loadBinding(), attach as unknown as AttachOptions);
+  const port = openPort(options);
   return Promise.resolve({
     port,
     control: new NativeControl(port),
@@ -96,4 +82,4 @@ export function createEngine(options: EngineOptions): Promise<Engine> {
   });
 }
 
-export type { SignatureInfo };
+export type { EngineOptions };

@@ -22,6 +22,8 @@ export interface RegistryOptions {
   readonly logger: Logger;
   readonly loadsAtOnce?: number;
   readonly endedVersionsMax?: number;
+  /** Whether a model that is asked for and not available keeps the server from being ready. */
+  readonly strictReadiness?: boolean;
 }
 
 interface Subscriber {
@@ -42,6 +44,7 @@ export class Registry {
   readonly #logger: Logger;
   readonly #loadsAtOnce: number;
   readonly #endedVersionsMax: number;
+  readonly #strictReadiness: boolean;
   readonly #subscribers = new Set<Subscriber>();
   readonly #instances = new Map<string, Instance>();
   #models: readonly DesiredModel[] = [];
@@ -58,6 +61,7 @@ export class Registry {
     this.#logger = options.logger;
     this.#loadsAtOnce = options.loadsAtOnce ?? LOADS_AT_ONCE;
     this.#endedVersionsMax = options.endedVersionsMax ?? ENDED_VERSIONS_MAX;
+    this.#strictReadiness = options.strictReadiness ?? true;
   }
 
   /** The latest published snapshot; frozen. */
@@ -222,6 +226,7 @@ export class Registry {
       previous: this.#snapshot,
       started: this.#started,
       draining: this.#draining,
+      strictReadiness: this.#strictReadiness,
     });
     this.#snapshot = snapshot;
     try {

@@ -30,6 +30,8 @@ export interface SnapshotInputs {
   /** Everything asked for at start was loaded or failed. */
   readonly started: boolean;
   readonly draining: boolean;
+  /** Ready only while every model that is asked for is available; false: ready once started. */
+  readonly strictReadiness: boolean;
 }
 
 export const EMPTY_SNAPSHOT: RegistrySnapshot = deepFreeze({
@@ -62,7 +64,7 @@ export function buildSnapshot(inputs: SnapshotInputs): RegistrySnapshot {
   return deepFreeze({
     epoch: inputs.epoch,
     models: byName,
-    ready: inputs.started && inputs.models.every(available),
+    ready: inputs.started && (!inputs.strictReadiness || inputs.models.every(available)),
     draining: inputs.draining,
   });
 }

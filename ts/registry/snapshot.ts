@@ -51,7 +51,8 @@ export interface ModelSnapshot {
 export interface RegistrySnapshot {
   readonly epoch: number;
   readonly models: Readonly<Record<string, ModelSnapshot>>;
-  /** Every model that the configuration asks for is AVAILABLE. */
+  /** Everything asked for at start was tried, and (unless readiness is not strict) every model that
+   * the configuration asks for is AVAILABLE. */
   readonly ready: boolean;
   readonly draining: boolean;
 }

@@ -8,6 +8,9 @@ import { statusLine } from './status-lines.js';
 
 const KEPT_ROUTES_MAX = 8192;
 const KEPT_EXCHANGES_MAX = 1024;
+/** Answers from this size on are followed until the socket has taken all of it, so that a drain does
+ * not cut them; smaller ones fit the kernel's buffers. */
+const FOLLOWED_BYTES_MIN = 65_536;
 
 class UwsHead implements RequestHead {
   request: uws.HttpRequest | undefined;
@@ -54,36 +57,64 @@ class UwsExchange extends HttpExchange {
   ): void {
     if (this.finished) return;
     this.finished = true;
-    this.owner.active -= 1;
     const { response, owner } = this;
-    if (this.aborted || response === undefined) return;
-    const end = this.noBody ? endWithoutBody : endWithBody;
-    const { draining } = owner;
-    if (owner.corked) write(response, status, contentType, body, headers, draining, end);
-    else response.cork(() => write(response, status, contentType, body, headers, draining, end));
-    owner.reuse(this);
+    if (response === undefined) return;
+    if (owner.corked) this.#write(response, status, contentType, body, headers);
+    else response.cork(() => this.#write(response, status, contentType, body, headers));
+  }
+
+  #write(
+    response: uws.HttpResponse,
+    status: number,
+    contentType: string,
+    body: Uint8Array | string,
+    headers: readonly string[] | undefined,
+  ): void {
+    const { owner } = this;
+    writeHead(response, status, contentType, headers);
+    if (this.noBody) {
+      endWithoutBody(response, body);
+    } else if (typeof body !== 'string' && body.length >= FOLLOWED_BYTES_MIN) {
+      this.#follow(response, body);
+      return;
+    } else {
+      response.end(body, owner.draining);
+    }
+    owner.answered(this);
+  }
+
+  // What the socket does not take at once is copied, as uWebSockets.js itself would, and sent as it
+  // takes more. Meanwhile the exchange counts as active.
+  #follow(response: uws.HttpResponse, body: Uint8Array): void {
+    const total = body.length;
+    const [, done] = response.tryEnd(body, total);
+    if (done) {
+      this.owner.answered(this);
+      return;
+    }
+    const sent = response.getWriteOffset();
+    const rest = Buffer.from(body.subarray(sent));
+    response.onAborted(this.onAborted);
+    response.onWritable((offset) => {
+      const [taken, ended] = response.tryEnd(rest.subarray(offset - sent), total);
+      if (ended) this.owner.answered(this);
+      return taken;
+    });
   }
 }
 
-type End = (response: uws.HttpResponse, body: Uint8Array | string, close: boolean) => void;
-
-const endWithBody: End = (response, body, close) => response.end(body, close);
-
 // Source: RFC 9110 9.3.2: the length that GET would state, and no byte of content. As an argument
 // of endWithoutBody() the length would be waited for; a drain closes the connection soon enough.
-const endWithoutBody: End = (response, body) => {
+function endWithoutBody(response: uws.HttpResponse, body: Uint8Array | string): void {
   response.writeHeader('Content-Length', String(Buffer.byteLength(body)));
   response.endWithoutBody();
-};
+}
 
-function write(
+function writeHead(
   response: uws.HttpResponse,
   status: number,
   contentType: string,
-  body: Uint8Array | string,
   headers: readonly string[] | undefined,
-  close: boolean,
-  end: End,
 ): void {
   if (status !== 200) response.writeStatus(statusLine(status));
   response.writeHeader('Content-Type', contentType);
@@ -92,7 +123,6 @@ function write(
       response.writeHeader(headers[i] ?? '', headers[i + 1] ?? '');
     }
   }
-  end(response, body, close);
 }
 
 export class UwsListener implements HttpListener {
@@ -214,14 +244,15 @@ export class UwsListener implements HttpListener {
   /** The client went away. For exchanges only. */
   abort(exchange: UwsExchange): void {
     exchange.aborted = true;
-    if (exchange.finished) return;
-    exchange.finished = true;
     this.active -= 1;
+    if (exchange.finished) return; // the answer was on its way
+    exchange.finished = true;
     exchange.route?.abort(exchange);
   }
 
-  /** Takes an answered exchange back. For exchanges only. */
-  reuse(exchange: UwsExchange): void {
+  /** The whole answer is with the socket: takes the exchange back. For exchanges only. */
+  answered(exchange: UwsExchange): void {
+    this.active -= 1;
     exchange.response = undefined;
     exchange.route = undefined;
     if (this.#free.length < KEPT_EXCHANGES_MAX) this.#free.push(exchange);

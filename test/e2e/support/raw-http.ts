@@ -14,14 +14,16 @@ export class RawConnection {
   readonly socket: Socket;
   /** True once the server has closed its side. */
   closed = false;
-  private received = Buffer.alloc(0);
+  private readonly chunks: Buffer[] = [];
+  private receivedBytes = 0;
   private waiting: (() => void)[] = [];
 
   private constructor(socket: Socket) {
     this.socket = socket;
     socket.setNoDelay(true);
     socket.on('data', (chunk: Buffer) => {
-      this.received = Buffer.concat([this.received, chunk]);
+      this.chunks.push(chunk);
+      this.receivedBytes += chunk.length;
       this.wake();
     });
     socket.on('error', () => undefined);
@@ -71,29 +73,37 @@ export class RawConnection {
     const length = Number(headers.get('content-length') ?? 0);
     const none = noBody || status === '100';
     const body = this.take(await this.until(
-      () => (none ? 0 : this.received.length >= length ? length : undefined), 'a response body'));
+      () => (none ? 0 : this.receivedBytes >= length ? length : undefined), 'a response body'));
     return { status: Number(status), headers, body };
   }
 
   /** Settles with what was received and not read when the server closes the connection. */
   async rest(): Promise<string> {
     await this.until(() => (this.closed ? 0 : undefined), 'the end of the connection', true);
-    return this.take(this.received.length).toString('latin1');
+    return this.take(this.receivedBytes).toString('latin1');
   }
 
   /** Bytes that have come and belong to no response read so far. */
   get unread(): number {
-    return this.received.length;
+    return this.receivedBytes;
   }
 
   close(): void {
     this.socket.destroy();
   }
 
+  /** Everything received and not taken, in one piece. */
+  private get received(): Buffer {
+    const whole = this.chunks.length === 1 ? this.chunks[0] : Buffer.concat(this.chunks);
+    this.chunks.splice(0, this.chunks.length, whole ?? Buffer.alloc(0));
+    return this.chunks[0] ?? Buffer.alloc(0);
+  }
+
   private take(bytes: number): Buffer {
-    const taken = this.received.subarray(0, bytes);
-    this.received = this.received.subarray(bytes);
-    return taken;
+    const { received } = this;
+    this.chunks[0] = received.subarray(bytes);
+    this.receivedBytes -= bytes;
+    return received.subarray(0, bytes);
   }
 
   private async until(

@@ -1,5 +1,6 @@
 // ONNX Runtime backend: what is kept from run to run, and when the runtime is given memory of ours
-// for outputs, seen at the C calls themselves. The function table is a copy whose Run and CreateTensorWithDataAsOrtValue count.
+// for outputs, seen at the C calls themselves. The function table is a copy whose Run and
+// CreateTensorWithDataAsOrtValue count.
 #include "backend/onnxruntime_library.h"
 #include "backend/onnxruntime_session.h"
 #include "backend/onnxruntime_signature.h"

@@ -1,6 +1,6 @@
 // Tests of codec/json_text.h: numbers against std::to_chars and std::from_chars, strings, base64.
-// SERVAL_EXHAUSTIVE=1 walks all 2^32 floats (about five minutes); else every exponent, all boundary
-// values and ten million random patterns.
+// SERVAL_EXHAUSTIVE=1 walks all 2^32 floats (minutes to a quarter of an hour); else every exponent,
+// all boundary values and ten million random patterns.
 #include "codec/json_text.h"
 
 #include <gtest/gtest.h>

@@ -36,11 +36,12 @@ test('TAP of node: passes, failures, cancelled tests, reasons of skips', () => {
 test('GoogleTest report: a test without a result is a failure', () => {
   const suite = (...testsuite) => JSON.stringify({ testsuites: [{ name: 'S', testsuite }] });
   const run = { status: 'RUN', result: 'COMPLETED' };
+  const skipped = ['S.c: no device', 'S.d: disabled'];
   assert.deepEqual(googleTestCounts(suite(
     { name: 'a', ...run }, { name: 'b', ...run, failures: [{ failure: 'x' }] },
     { name: 'c', status: 'RUN', result: 'SKIPPED' },
     { name: 'd', status: 'NOTRUN', result: 'SUPPRESSED' }, { name: 'e', status: 'RUN' },
-  ), 'f.cc:1: Skipped\nno device\n\n'), { passed: 1, failed: 2, skipped: ['S.c: no device', 'S.d: disabled'] });
+  ), 'f.cc:1: Skipped\nno device\n\n'), { passed: 1, failed: 2, skipped });
   assert.deepEqual(googleTestCounts('{"cut'), noCounts());
 });
 

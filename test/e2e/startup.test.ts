@@ -1,0 +1,263 @@
+// What the server does with what it is given to serve: good and broken models side by side, missing
+// paths and libraries, occupied ports, several listeners. Source: the issue's "Bad input and faults";
+// v2-protocol.md 1.1, 10; tfserving.md 1.8, 9.
+import assert from 'node:assert/strict';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { after, before, describe, it, type TestContext } from 'node:test';
+import { RawClient, decode, encode, messageTypes } from '../unit/protocols/raw-client.js';
+import { ModelFolders, slowModel } from './support/model-folders.js';
+import { RawConnection, errorOf, exchange, jsonOf, requestBytes } from './support/raw-http.js';
+import { runServal, startServer, type ServalProcess } from './support/serval-process.js';
+
+const ROWS = '{"instances":[1.0,2.0,5.0]}';
+const PREDICTIONS = { predictions: [3.5, 4, 5.5] };
+const BROKEN = ['corrupt', 'truncated', 'empty', 'not_onnx', 'unsupported_op', 'wrong_opset',
+  'wrong_ir'];
+const ANY_PORTS = ['--host', '127.0.0.1', '--http-port', '0', '--grpc-port', '0'];
+const types = messageTypes();
+
+interface Status {
+  readonly model_version_status: readonly [{
+    readonly version: string;
+    readonly state: string;
+    readonly status: { readonly error_code: string; readonly error_message: string };
+  }];
+}
+
+const predicts = async (port: number): Promise<void> => {
+  const path = '/v1/models/half_plus_three:predict';
+  assert.deepEqual(jsonOf(await exchange(port, 'POST', path, ROWS)), PREDICTIONS);
+};
+const statusOf = async (port: number, model: string) => {
+  const response = await exchange(port, 'GET', `/v1/models/${model}`);
+  assert.equal(response.status, 200);
+  return (jsonOf(response) as Status).model_version_status[0];
+};
+
+describe('start', () => {
+  const folders = new ModelFolders();
+  after(() => folders.remove());
+
+  const started = async (
+    context: TestContext, args: readonly string[], env: NodeJS.ProcessEnv = {},
+  ): Promise<ServalProcess> => {
+    const server = await startServer(args, env);
+    context.after(() => server.stop());
+    return server;
+  };
+
+  describe('with broken models among good ones', () => {
+    let server: ServalProcess;
+    let port = 0;
+    before(async () => {
+      server = await startServer(
+        [folders.repository('mixed', ['half_plus_three', 'identity_fp32'], BROKEN)]);
+      port = server.httpPort;
+    });
+    after(() => server.stop());
+
+    it('serves the good ones', async () => {
+      await predicts(port);
+      assert.equal((await exchange(port, 'GET', '/v2/models/identity_fp32/ready')).status, 200);
+    });
+
+    for (const model of BROKEN) {
+      it(`shows why ${model} is MODEL_INVALID, everywhere`, async () => {
+        const { version, state, status } = await statusOf(port, model);
+        assert.deepEqual([version, state, status.error_code], ['1', 'END', 'FAILED_PRECONDITION']);
+        const file = join(folders.folder, 'mixed', model, '1', 'model.onnx');
+        assert.ok(status.error_message.includes(file), status.error_message);
+        const ready = await exchange(port, 'GET', `/v2/models/${model}/ready`);
+        assert.equal(ready.status, 400);
+        const body = jsonOf(ready) as { ready: boolean; error: string };
+        assert.equal(body.ready, false);
+        assert.ok(body.error.includes(status.error_message));
+        const log = server.stderr.split('\n').find((line) => line.includes(`"${model}"`)) ?? '';
+        assert.equal((JSON.parse(log) as { reason: string }).reason, status.error_message);
+      });
+    }
+
+    it('answers MODEL_NOT_READY when a broken one is asked, and 404 in V1', async () => {
+      const body = '{"inputs":[]}';
+      const v2 = await exchange(port, 'POST', '/v2/models/corrupt/infer', body);
+      assert.equal(v2.status, 503);
+      assert.match(errorOf(v2), /^model 'corrupt' has no ready version: version 1 is END: /);
+      const metadata = await exchange(port, 'GET', '/v2/models/corrupt');
+      assert.equal(metadata.status, 503);
+      const v1 = await exchange(port, 'POST', '/v1/models/corrupt:predict', ROWS);
+      assert.deepEqual([v1.status, errorOf(v1)],
+        [404, 'Servable not found for request: Latest(corrupt)']);
+      const client = new RawClient(server.grpcPort);
+      const request = encode(types, 'inference.ModelInferRequest', { model_name: 'corrupt' });
+      const call = await client.unary('/inference.GRPCInferenceService/ModelInfer', request);
+      assert.equal(call.code, 14);
+      assert.match(call.details, /corrupt/);
+      client.close();
+    });
+
+    it('is not ready as a whole, and names the models', async () => {
+      const response = await exchange(port, 'GET', '/v2/health/ready');
+      assert.equal(response.status, 400);
+      assert.deepEqual(jsonOf(response), {
+        ready: false, error: `not every model is ready: ${[...BROKEN].sort().join(', ')}`,
+      });
+      const client = new RawClient(server.grpcPort);
+      const path = '/inference.GRPCInferenceService/ServerReady';
+      const { message } = await client.unary(path, Buffer.alloc(0));
+      const name = 'inference.ServerReadyResponse';
+      assert.deepEqual(decode(types, name, message ?? Buffer.alloc(0)), { ready: false });
+      client.close();
+    });
+  });
+
+  it('is ready with broken models under --strict-readiness=false', async (context) => {
+    const models = folders.repository('lenient', ['half_plus_three'], ['corrupt']);
+    const server = await started(context, [models, '--strict-readiness=false']);
+    const response = await exchange(server.httpPort, 'GET', '/v2/health/ready');
+    assert.deepEqual([response.status, jsonOf(response)], [200, { ready: true }]);
+    const model = await exchange(server.httpPort, 'GET', '/v2/models/corrupt/ready');
+    assert.equal(model.status, 400);
+    await predicts(server.httpPort);
+  });
+
+  it('starts where nothing can be served, and says so', async (context) => {
+    const models = folders.repository('nothing', [], ['no_version', 'no_model_file']);
+    const server = await started(context, [models]);
+    const response = await exchange(server.httpPort, 'GET', '/v2/models/no_version/ready');
+    assert.equal(response.status, 400);
+    assert.match(server.stderr, /has no model: expected model\.onnx/);
+    assert.match(server.stderr, /has no version folder/);
+  });
+
+  it('names a library that is missing as RUNTIME_UNAVAILABLE, in the status', async (context) => {
+    const models = folders.repository('library', ['half_plus_three']);
+    for (const [args, env] of [
+      [[models], { SERVAL_ORT_LIBRARY: '/nowhere/libonnxruntime.so' }],
+      [[models, '--onnxruntime-library', '/nowhere/libonnxruntime.so'], {}],
+    ] as const) {
+      const server = await started(context, args, env);
+      const { state, status } = await statusOf(server.httpPort, 'half_plus_three');
+      assert.deepEqual([state, status.error_code], ['END', 'UNAVAILABLE']);
+      assert.match(status.error_message, /\/nowhere\/libonnxruntime\.so/);
+      const ready = await exchange(server.httpPort, 'GET', '/v2/health/ready');
+      assert.equal(ready.status, 400);
+      await server.stop();
+    }
+  });
+
+  it('exits 1 for a path that is not there, and names it', async () => {
+    for (const args of [['/nowhere/models'], ['--model-repository', '/nowhere/models'],
+      ['--model-name', 'm', '--model-base-path', '/nowhere/models']]) {
+      const run = await runServal(['serve', ...ANY_PORTS, ...args]);
+      assert.deepEqual([run.code, run.stdout], [1, '']);
+      assert.equal(run.stderr, 'serval: /nowhere/models: no such file or folder\n');
+    }
+  });
+
+  it('exits 2 for a command line that makes no sense', async () => {
+    for (const [args, text] of [
+      [['--http-prot', '1'], /unknown flag "--http-prot"; did you mean --http-port\?/],
+      [['--http-port', '65536'], /--http-port: .*65536/],
+      [['--exec-mode', 'fast'], /--exec-mode: .*"fast"/],
+      [['--config', '/nowhere/serval.yaml'], /\/nowhere\/serval\.yaml/],
+    ] as const) {
+      const run = await runServal(['serve', '/nowhere', ...args]);
+      assert.equal(run.code, 2, run.stderr);
+      assert.match(run.stderr, text);
+      assert.equal(run.stdout, '');
+    }
+  });
+
+  it('exits 1 when a port is taken, by another server or anybody', async (context) => {
+    const models = folders.repository('ports', ['half_plus_three']);
+    const first = await started(context, [models]);
+    const other = createServer();
+    await new Promise<void>((resolve) => { other.listen(0, '127.0.0.1', () => resolve()); });
+    context.after(() => { other.close(); });
+    const { port } = other.address() as { port: number };
+    for (const [flag, taken, text] of [
+      ['--http-port', first.httpPort, 'HTTP'], ['--grpc-port', first.grpcPort, 'gRPC'],
+      ['--http-port', port, 'HTTP'], ['--grpc-port', port, 'gRPC'],
+    ] as const) {
+      const run = await runServal(['serve', ...ANY_PORTS, models, flag, String(taken)]);
+      assert.deepEqual([run.code, run.stdout], [1, '']);
+      assert.ok(run.stderr.includes(`serval: ${text} cannot listen on 127.0.0.1 port ${taken}: `
+        + 'the port is in use by another process; choose another, or 0 for a free one'), run.stderr);
+    }
+    await predicts(first.httpPort);
+  });
+
+  it('serves one port from two threads, each with its share', async (context) => {
+    const models = folders.repository('threads', ['half_plus_three']);
+    folders.add(models, 'slow_second', slowModel(1024, 12));
+    const server = await started(context,
+      [models, '--http-threads', '2', '--exec-mode', 'inline']);
+    // With models run on the listeners' own threads a busy listener answers nothing: connections
+    // that are answered while another is busy are with the other thread.
+    const one = '{"inputs":[{"name":"input","datatype":"FP32","shape":[1],"data":[7]}]}';
+    const connections = await Promise.all(
+      Array.from({ length: 40 }, () => RawConnection.open(server.httpPort)));
+    const busy = connections[0] as RawConnection;
+    await busy.write(requestBytes('POST', '/v2/models/slow_second/infer', one));
+    let slowDone = false;
+    const slow = busy.response().then((response) => {
+      slowDone = true;
+      return response;
+    });
+    const answeredMeanwhile = await Promise.all(connections.slice(1).map(async (connection) => {
+      await connection.write(requestBytes('POST', '/v1/models/half_plus_three:predict', ROWS));
+      assert.deepEqual(jsonOf(await connection.response()), PREDICTIONS);
+      return !slowDone;
+    }));
+    assert.equal((await slow).status, 200);
+    const count = answeredMeanwhile.filter(Boolean).length;
+    assert.ok(count > 0 && count < 39, `${count} of 39 connections are with the other thread`);
+    for (const connection of connections) connection.close();
+    server.signal('SIGTERM');
+    assert.equal((await server.ended).code, 0);
+  });
+
+  it('answers health with empty bodies under --health-body empty', async (context) => {
+    const models = folders.repository('health', ['half_plus_three'], ['corrupt']);
+    const server = await started(context, [models, '--health-body', 'empty']);
+    for (const [path, status] of [
+      ['health/live', 200], ['health/ready', 400], ['models/half_plus_three/ready', 200],
+      ['models/corrupt/ready', 400],
+    ] as const) {
+      const response = await exchange(server.httpPort, 'GET', `/v2/${path}`);
+      assert.deepEqual([response.status, response.body.length], [status, 0], path);
+    }
+    assert.equal((await exchange(server.httpPort, 'GET', '/v2/models/nope/ready')).status, 404);
+  });
+
+  it('refuses as QUEUE_FULL what does not fit the queue, and serves the rest', async (context) => {
+    const models = folders.repository('queue', ['half_plus_three']);
+    folders.add(models, 'slow_second', slowModel(1024, 12));
+    const server = await started(context,
+      [models, '--exec-mode', 'queued', '--queue-requests-max', '2']);
+    const one = '{"inputs":[{"name":"input","datatype":"FP32","shape":[1],"data":[7]}]}';
+    const path = '/v2/models/slow_second/infer';
+    const answers = await Promise.all(Array.from({ length: 12 },
+      () => exchange(server.httpPort, 'POST', path, one)));
+    const served = answers.filter(({ status }) => status === 200);
+    const refused = answers.filter(({ status }) => status === 503);
+    assert.equal(served.length + refused.length, 12);
+    assert.ok(served.length >= 2 && refused.length >= 1, `${served.length}, ${refused.length}`);
+    for (const answer of refused) {
+      assert.equal(errorOf(answer),
+        "model 'slow_second': the request queue is full (limit 2 requests)");
+    }
+    await predicts(server.httpPort);
+    const client = new RawClient(server.grpcPort);
+    context.after(() => client.close());
+    const request = encode(types, 'inference.ModelInferRequest', {
+      model_name: 'slow_second',
+      inputs: [{ name: 'input', datatype: 'FP32', shape: [1], contents: { fp32_contents: [7] } }],
+    });
+    const codes = await Promise.all(Array.from({ length: 12 }, async () => (
+      (await client.unary('/inference.GRPCInferenceService/ModelInfer', request)).code)));
+    assert.ok(codes.includes(0) && codes.includes(14), codes.join());
+    assert.ok(codes.every((code) => code === 0 || code === 14), codes.join());
+  });
+});

@@ -1,0 +1,23 @@
+// Attaches a thread to the engine. Control plane, any thread, once each. Apart from engine.ts, so that
+// the listeners' threads load no code that only the control calls need.
+import { loadBinding, onnxruntimeLibrary, type AttachOptions } from './binding.js';
+import { EnginePort } from './port.js';
+
+export interface EngineOptions {
+  readonly onnxruntimeLibrary?: string | undefined;
+  readonly intraOpThreads?: number | undefined;
+  readonly bodyBytesMax?: number | undefined;
+  readonly responseBytesMax?: number | undefined;
+  readonly jsonDepthMax?: number | undefined;
+  readonly inFlightMax?: number | undefined;
+}
+
+/** Attaches this thread to the process's engine (made by the first thread that attaches).
+ * Throws ServalError(RuntimeUnavailable) when the addon cannot be loaded. */
+export function openPort(options: EngineOptions): EnginePort {
+  const attach: Record<string, unknown> = {
+    ...options,
+    onnxruntimeLibrary: onnxruntimeLibrary(options.onnxruntimeLibrary),
+  };
+  return new EnginePort(loadBinding(), attach as unknown as AttachOptions);
+}
