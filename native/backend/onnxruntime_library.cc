@@ -98,8 +98,9 @@ Result<const OrtApiBase*> open_library(const std::string& path) {
 
 // The environment with the pool and the arena that all sessions share.
 // Spinning is off: an idle server's threads sleep, and a listener on the same core is not starved.
-// Measured on half_plus_three (AMD EPYC, ORT 1.30): the shared arena costs a session nothing
-// against its own (1616 ns and 1617 ns per bare Run).
+// Measured (AMD EPYC, ORT 1.30): the shared arena costs a session nothing against an arena of its
+// own (half_plus_three 1616 ns and 1617 ns per bare Run). No arena at all would save 100 ns there,
+// but a chain of operators on 8 MB tensors takes 2.5 ms instead of 2.1, on 64 MB 130 ms not 50.
 OrtStatus* make_environment(OrtRuntime& runtime) {
   const OrtApi& api = *runtime.api;
   ThreadingOptionsHandle threading(&api);

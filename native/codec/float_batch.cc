@@ -3,6 +3,7 @@
 // by one, with the same text (json_text_test compares them on every exponent).
 #include <immintrin.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "codec/float_text.h"
@@ -170,6 +171,29 @@ inline char* write_lane(char* out, const Batch& batch, const uint8_t* data, uint
 }
 
 }  // namespace
+
+char* write_float_rows(char* out, const uint8_t* data, uint64_t count, uint64_t row) {
+  Batch batch;
+  uint8_t last[32] = {};
+  uint64_t column = 0;
+  for (uint64_t at = 0; at < count; at += 8, data += 32) {
+    const auto lanes = static_cast<uint32_t>(std::min<uint64_t>(count - at, 8));
+    const uint8_t* lane_data = data;
+    if (lanes < 8) {
+      std::memcpy(last, data, lanes * sizeof(float));
+      lane_data = last;
+    }
+    decompose(lane_data, batch);
+    for (uint32_t i = 0; i < lanes; ++i) {
+      out = write_lane(out, batch, lane_data, i);
+      if (++column != row) continue;
+      column = 0;
+      std::memcpy(out - 1, "],[", 3);
+      out += 2;
+    }
+  }
+  return out;
+}
 
 char* write_floats(char* out, const uint8_t* data, uint64_t count) {
   Batch batch;

@@ -133,4 +133,8 @@ inline uint32_t significant_digits(uint64_t digits_1_to_8) {
 // Borrows data (floats, any alignment).
 char* write_floats(char* out, const uint8_t* data, uint64_t count);
 
+// The same in rows of `row` elements (`count` is a multiple of it): "],[" instead of the comma
+// behind each row. Short rows fill the batches as long ones do.
+char* write_float_rows(char* out, const uint8_t* data, uint64_t count, uint64_t row);
+
 }  // namespace serval::float_text

@@ -220,6 +220,24 @@ bool append_json_string(ByteBuffer& out, std::string_view text) {
   return true;
 }
 
+bool append_float_rows(ByteBuffer& out, const TensorView& tensor, uint64_t begin, uint64_t end,
+                       uint64_t row) {
+  const uint64_t rows_at_once = std::max<uint64_t>(kChunk / row, 1);
+  if (!out.append("[")) return false;
+  for (uint64_t at = begin; at < end;) {
+    const uint64_t some = std::min(end - at, rows_at_once * row);
+    // Beside its comma, which the element's room counts, a row's end takes two bytes.
+    auto* place =
+        reinterpret_cast<char*>(out.room(some * (kFloatTextMax + 1) + some / row * 2));
+    if (place == nullptr) return false;
+    const uint8_t* data = tensor.data + at * sizeof(float);
+    char* stop = float_text::write_float_rows(place, data, some, row);
+    at += some;
+    out.set_end(reinterpret_cast<uint8_t*>(at == end ? stop - 2 : stop));  // "],[" -> "]"
+  }
+  return true;
+}
+
 bool append_elements(ByteBuffer& out, const TensorView& tensor, uint64_t begin, uint64_t end) {
   const uint8_t* data = tensor.data;
   switch (tensor.dtype) {

@@ -7,21 +7,19 @@ const model = (name: string): string => `/v1/models/${name}:predict`;
 const identity = (datatype: string): string => model(`identity_${datatype}`);
 
 const refused = (
-  name: string, source: string, path: string, body: string, error: string | RegExp, status = 400,
-): RestCase => ({
-  name, source, path, body, status, ...(typeof error === 'string' ? { error } : { errorLike: error }),
-});
+  name: string, source: string, path: string, body: string, error: string, status = 400,
+): RestCase => ({ name, source, path, body, status, error });
 const parse = (body: string, reason: string): RestCase =>
-  refused(JSON.stringify(body).slice(0, 60), '1.4, 1.10', HALF, body, `JSON Parse error: ${reason}`);
+  refused(JSON.stringify(body), '1.4, 1.10', HALF, body, `JSON Parse error: ${reason}`);
 const shown = (body: string): string =>
-  JSON.stringify(JSON.parse(body), null, 4).replace(/\[\]/g, '[]');
+  JSON.stringify(JSON.parse(body), null, 4);
 
 const PARSE: readonly RestCase[] = [
   parse('', 'The document is empty'),
   parse('  ', 'The document is empty. at offset: 2'),
   parse('nope', 'Invalid value. at offset: 1'),
   parse('{"instances":[nan]}', 'Invalid value. at offset: 15'),
-  parse('{"instances":[Nan]}', 'Invalid value. at offset: 15'),
+  parse('{"instances":[Nan]}', 'Invalid value. at offset: 16'),
   parse('{instances:[1]}', 'Missing a name for object member. at offset: 1'),
   parse('{"instances"[1]}', 'Missing a colon after a name of object member. at offset: 12'),
   parse('{"instances":[1]', 'Missing a comma or \'}\' after an object member. at offset: 16'),
@@ -39,7 +37,7 @@ const PARSE: readonly RestCase[] = [
   parse('{"instances":[.5]}', 'Invalid value. at offset: 14'),
   parse('{"instances":[01]}', 'Missing a comma or \']\' after an array element. at offset: 15'),
   parse("{'instances':[1]}", 'Missing a name for object member. at offset: 1'),
-  parse('{"instances":["a\u0001"]}', 'Invalid encoding in string. at offset: 16'),
+  parse('{"instances":["a\u0001"]}', 'Invalid escape character in string. at offset: 16'),
 ];
 
 const TOP_LEVEL: readonly RestCase[] = [
@@ -65,7 +63,8 @@ const ORDER: readonly RestCase[] = [
   refused('no object before an unknown model', '1.3', model('nope'), '2',
     'JSON Value: 2 Is not object'),
   refused('the signature\'s type before an unknown model', '1.3', model('nope'),
-    '{"signature_name":1}', /'signature_name' key must be a string value\.$/),
+    '{"signature_name":1}', `JSON Value: ${shown('{"signature_name":1}')} not formatted correctly. `
+    + "'signature_name' key must be a string value."),
   refused('an unknown model before a missing key', '1.3', model('nope'), '{}',
     'Servable not found for request: Latest(nope)', 404),
   refused('an unknown version', '1.10', '/v1/models/half_plus_three/versions/7:predict', '{}',
@@ -95,7 +94,8 @@ const ROW: readonly RestCase[] = [
     "Failed to process element: 0 key: z of 'instances' list. Error: INVALID_ARGUMENT: "
     + 'JSON object: does not have named input: z'),
   refused('a missing name', '1.5', model('add_sub'), '{"instances":[{"INPUT0":1}]}',
-    /^Failed to process element: 0 .*keys must be equal to: INPUT0,INPUT1$/s),
+    `Failed to process element: 0 of 'instances' list. JSON object: ${shown('{"INPUT0":1}')} `
+    + 'keys must be equal to: INPUT0,INPUT1'),
   refused('counts that differ', '1.5', identity('fp32'), '{"instances":[[1,2],[1,2,3]]}',
     "Failed to process element: 1 of 'instances' list. Error: INVALID_ARGUMENT: "
     + 'Expecting tensor size: 2 but got: 3'),
@@ -109,13 +109,9 @@ const ROW: readonly RestCase[] = [
     "Failed to process element: 0 of 'instances' list. Error: INVALID_ARGUMENT: "
     + 'Encountered list at unexpected level: 1 expected < 1'),
   refused('a scalar among lists', '1.5', model('unknown_rank'), '{"instances":[[[1],2]]}',
-    /^Failed to process element: 0 of 'instances' list\. .*found at incorrect level: /),
-  refused('an output that is a scalar', '1.6', model('unknown_rank'), '{"inputs":1}',
-    /./, 200),
-  refused('outputs of different first dimensions', '1.6', model('mixed_inputs'),
-    '{"instances":[{"tag":"a","signal":[1],"weights":1},{"tag":"b","signal":[2],"weights":2}]}',
-    /./, 200),
-].filter(({ status }) => status !== 200);
+    "Failed to process element: 0 of 'instances' list. Error: INVALID_ARGUMENT: "
+    + 'JSON Value: 2 found at incorrect level: 2 in the JSON DOM. Expected at level: 2'),
+];
 
 const COLUMN: readonly RestCase[] = [
   refused('a missing input', '1.5', HALF, '{"inputs":{"z":[1]}}',
@@ -141,7 +137,8 @@ const TYPES: readonly RestCase[] = [
   wrong('fp32', '"1"', 'String', 'float'), wrong('fp32', 'true', 'True', 'float'),
   wrong('fp64', 'null', 'Null', 'double'), wrong('int32', '1.0', 'Number', 'int32'),
   wrong('int32', '1e2', 'Number', 'int32'), wrong('int32', '2147483648', 'Number', 'int32'),
-  wrong('int64', '9223372036854775808', 'Number', 'int64'), wrong('int64', '1.0', 'Number', 'int64'),
+  wrong('int64', '9223372036854775808', 'Number', 'int64'),
+  wrong('int64', '1.0', 'Number', 'int64'),
   wrong('uint32', '-1', 'Number', 'uint32'), wrong('uint32', '4294967296', 'Number', 'uint32'),
   wrong('uint64', '-1', 'Number', 'uint64'),
   wrong('uint64', '18446744073709551616', 'Number', 'uint64'),
@@ -151,19 +148,22 @@ const TYPES: readonly RestCase[] = [
   range('int8', '128', 'int8', '-128 to 127'), range('int16', '-32769', 'int16', '-32768 to 32767'),
   range('uint16', '65536', 'uint16', '0 to 65535'),
   refused('a b64 object for a number', '1.5 "b64"', identity('fp32'),
-    '{"inputs":[[{"b64":"YQ=="}]]}', /Type: Object is not of expected type: float$/),
+    '{"inputs":[[{"b64":"YQ=="}]]}',
+    `JSON Value: ${shown('{"b64":"YQ=="}')} Type: Object is not of expected type: float`),
   refused('b64 with too much padding', '1.5 "b64"', identity('bytes'),
     '{"inputs":[[{"b64":"YQ==="}]]}', 'Unable to base64 decode'),
   refused('b64 of the URL alphabet', '1.5 "b64"', identity('bytes'),
     '{"inputs":[[{"b64":"_-8="}]]}', 'Unable to base64 decode'),
   refused('an object that is not b64', '1.5 "b64"', identity('bytes'),
-    '{"inputs":[[{"b64":"YQ==","x":1}]]}', /not formatted correctly for base64 data$/),
+    '{"inputs":[[{"b64":"YQ==","x":1}]]}',
+    `JSON Value: ${shown('{"b64":"YQ==","x":1}')} not formatted correctly for base64 data`),
 ];
 
 const CLASSIFY: readonly RestCase[] = ['classify', 'regress'].flatMap((verb) => [
   refused(`${verb} on a predict signature`, '9', `/v1/models/half_plus_three:${verb}`,
-    '{"examples":[{"x":1.0}]}', new RegExp(`^No ${
-      verb === 'classify' ? 'classification' : 'regression'} inputs found in SignatureDef: `)),
+    '{"examples":[{"x":1.0}]}', `No ${verb === 'classify' ? 'classification' : 'regression'} `
+    + 'inputs found in SignatureDef: inputs: x; outputs: y; '
+    + 'method_name: tensorflow/serving/predict'),
   refused(`${verb} of an unknown model`, '1.3', `/v1/models/nope:${verb}`,
     '{"examples":[{"x":1.0}]}', 'Servable not found for request: Latest(nope)', 404),
   refused(`${verb} of bad JSON`, '1.3', `/v1/models/half_plus_three:${verb}`, '{',

@@ -158,7 +158,7 @@ describe('HTTP framing', () => {
     connection.close();
   });
 
-  it('ends a request at its Content-Length: a short one leaves a broken body and the rest', async () => {
+  it('ends a request at its Content-Length, however much more comes', async () => {
     const connection = await opened();
     await connection.write(requestBytes('POST', PREDICT, ROWS, ['Content-Length: 9']));
     const response = await connection.response();

@@ -152,7 +152,7 @@ describe('HTTP limits', () => {
     });
 
     it('refuses a packed body that is itself over the limit', async () => {
-      const noise = Buffer.from(Array.from({ length: LIMIT + 50 }, (_, i) => (i * 7919) >> 3 & 255));
+      const noise = Buffer.alloc(LIMIT + 50).map((_, i) => (i * 7919) >> 3);
       const coded = chunked(noise, 9999);
       await refused(coded, [...GZIP, 'Transfer-Encoding: chunked'], 413,
         'request body is over the limit of 100000 bytes');
@@ -229,7 +229,8 @@ describe('HTTP limits', () => {
     });
 
     it('is settable: what --json-depth-max allows is taken, one more is not', async () => {
-      const answers = await Promise.all([DEPTH, DEPTH + 1].map((depth) => post(INFER, deep(depth))));
+      const bodies = [deep(DEPTH), deep(DEPTH + 1)];
+      const answers = await Promise.all(bodies.map((body) => post(INFER, body)));
       assert.deepEqual(answers.map(({ status }) => status), [200, 400]);
     });
 

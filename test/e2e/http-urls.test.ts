@@ -2,7 +2,7 @@
 // and through curl. Source: tfserving.md 1.1, 1.2; v2-protocol.md 1.1, 1.2; RFC 9110.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { cpSync } from 'node:fs';
+import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
@@ -160,10 +160,9 @@ describe('HTTP methods and URLs', () => {
     it('sends a large body with Expect: 100-continue, and a chunked one', async () => {
       const numbers = Array.from({ length: 200_000 }, (_, i) => i);
       const body = join(folders.folder, 'large.json');
-      const { writeFile } = await import('node:fs/promises');
-      await writeFile(body, JSON.stringify({ instances: numbers }));
-      for (const headers of [['-H', 'Expect: 100-continue'], ['-H', 'Transfer-Encoding: chunked']]) {
-        const reply = await curl(...headers, '--data-binary', `@${body}`,
+      writeFileSync(body, JSON.stringify({ instances: numbers }));
+      for (const header of ['Expect: 100-continue', 'Transfer-Encoding: chunked']) {
+        const reply = await curl('-H', header, '--data-binary', `@${body}`,
           url('/v1/models/half_plus_three:predict'));
         const { predictions } = JSON.parse(reply) as { predictions: number[] };
         assert.deepEqual(predictions, numbers.map((i) => i / 2 + 3));

@@ -1,5 +1,5 @@
 // What the server does with what it is given to serve: good and broken models side by side, missing
-// paths and libraries, occupied ports, several listeners. Source: the issue's "Bad input and faults";
+// paths and libraries, occupied ports, several listeners. Source: the issue's section on faults;
 // v2-protocol.md 1.1, 10; tfserving.md 1.8, 9.
 import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
@@ -182,8 +182,9 @@ describe('start', () => {
     ] as const) {
       const run = await runServal(['serve', ...ANY_PORTS, models, flag, String(taken)]);
       assert.deepEqual([run.code, run.stdout], [1, '']);
-      assert.ok(run.stderr.includes(`serval: ${text} cannot listen on 127.0.0.1 port ${taken}: `
-        + 'the port is in use by another process; choose another, or 0 for a free one'), run.stderr);
+      const why = `serval: ${text} cannot listen on 127.0.0.1 port ${taken}: the port is in use by `
+        + 'another process; choose another, or 0 for a free one';
+      assert.ok(run.stderr.includes(why), run.stderr);
     }
     await predicts(first.httpPort);
   });

@@ -138,7 +138,7 @@ function runBuild(name, filter) {
 function compareOrtHeader() {
   const script = join(here, 'support', 'compare_ort_header.mjs');
   if (!existsSync(script)) return noCounts();
-  const fetched = spawnSync(join(root, 'scripts', 'fetch-ort-header.sh'), { encoding: 'utf8' });
+  const fetched = spawnSync(join(root, 'test', 'env', 'fetch-ort-header.sh'), { encoding: 'utf8' });
   process.stderr.write(fetched.stderr ?? '');
   const header = fetched.status === 0 ? fetched.stdout.trim() : '';
   const args = header === '' ? [script] : [script, header];

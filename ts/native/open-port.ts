@@ -15,6 +15,9 @@ export interface EngineOptions {
 /** Attaches this thread to the process's engine (made by the first thread that attaches).
  * Throws ServalError(RuntimeUnavailable) when the addon cannot be loaded. */
 export function openPort(options: EngineOptions): EnginePort {
+  // ONNX Runtime reports usage to its maker by default (1.30). The backend turns that off too; the
+  // variable is set here because changing the environment is safe only before threads run.
+  process.env['ORT_DISABLE_TELEMETRY'] ??= '1';
   const attach: Record<string, unknown> = {
     ...options,
     onnxruntimeLibrary: onnxruntimeLibrary(options.onnxruntimeLibrary),

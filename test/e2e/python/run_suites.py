@@ -1,4 +1,4 @@
-"""Runs the test modules named on the command line and reports every test as one JSON line on stdout:
+"""Runs the test modules named on the command line and reports every test as a JSON line on stdout:
 {"test", "outcome": "passed" | "failed" | "skipped", "detail", "seconds"}. Test time only."""
 import json
 import sys

@@ -66,7 +66,8 @@ class HttpAio(ServalCase, unittest.IsolatedAsyncioTestCase):
 
     async def test_a_cancelled_call_leaves_the_client_usable(self):
         array = np.float32([1])
-        call = asyncio.ensure_future(self.client.infer("slow", [make_input("input", array, "FP32")]))
+        slow = [make_input("input", array, "FP32")]
+        call = asyncio.ensure_future(self.client.infer("slow", slow))
         await asyncio.sleep(0)
         call.cancel()
         with self.assertRaises(asyncio.CancelledError):

@@ -55,7 +55,8 @@ export class RawConnection {
     }
   }
 
-  /** The next response; `noBody`: one to a HEAD request. Rejects when the connection closes first. */
+  /** The next response; `noBody`: one to a HEAD request. Rejects where the connection closes
+   * before. */
   async response(noBody = false): Promise<RawResponse> {
     const head = await this.until(() => {
       const end = this.received.indexOf('\r\n\r\n');

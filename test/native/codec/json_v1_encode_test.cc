@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "codec/json_text.h"
 #include "support/json_v1_support.h"
 
 namespace serval {
@@ -286,6 +287,31 @@ TEST(JsonV1Encode, ManyElements) {
 }
 
 // What is written for finite values reads back as the same tensor.
+// Rows of every short length, at counts around the batch of eight and the step of 65,536: as if
+// written one by one.
+TEST(JsonV1Encode, ShortRows) {
+  const std::vector<std::pair<int64_t, int64_t>> shapes = {
+      {1, 1}, {2, 1}, {9, 1}, {1, 3}, {5, 3}, {8, 3}, {3, 5}, {7, 7}, {4, 8},
+      {3, 9}, {2, 63}, {2, 64}, {70'000, 1}, {21'846, 3}, {21'845, 3}, {3, 0}, {0, 3}};
+  for (const auto& [rows, row] : shapes) {
+    std::vector<float> values(static_cast<size_t>(rows * row));
+    std::string expected = "[";
+    for (int64_t i = 0; i < rows; ++i) {
+      expected += i == 0 ? "[" : ",[";
+      for (int64_t j = 0; j < row; ++j) {
+        const float value = static_cast<float>(i * row + j) * (j % 2 == 0 ? 0.37f : -1e-9f);
+        values[static_cast<size_t>(i * row + j)] = value;
+        char digits[kFloatTextMax];
+        if (j != 0) expected += ',';
+        expected.append(digits, static_cast<size_t>(write_float(digits, value) - digits));
+      }
+      expected += ']';
+    }
+    const std::string answer = column({{"y", floats({rows, row}, values)}});
+    EXPECT_EQ(answer, "{\"outputs\":" + expected + "]}") << rows << " x " << row;
+  }
+}
+
 TEST(JsonV1Encode, RoundTrip) {
   const Owned original =
       floats({2, 2}, {1.17549435e-38f, -3.40282347e38f, 0.333333343f, 1e-45f});

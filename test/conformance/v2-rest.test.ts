@@ -1,0 +1,33 @@
+// The V2 protocol over REST, exact request to exact answer, over the wire.
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { ModelFolders } from '../e2e/support/model-folders.js';
+import { exchange, jsonOf } from '../e2e/support/raw-http.js';
+import { startServer, type ServalProcess } from '../e2e/support/serval-process.js';
+import { restTests } from './rest-case.js';
+import { V2_BINARY_CASES, binaryTests } from './v2-binary-cases.js';
+import { V2_DOCUMENT_CASES } from './v2-document-cases.js';
+import { V2_INFER_CASES } from './v2-infer-cases.js';
+
+describe('V2 REST', () => {
+  const folders = new ModelFolders();
+  let server: ServalProcess;
+  before(async () => {
+    server = await startServer([folders.models]);
+  });
+  after(async () => {
+    await server.stop();
+    folders.remove();
+  });
+  const port = (): number => server.httpPort;
+  const tables = { ...V2_INFER_CASES, ...V2_BINARY_CASES, ...V2_DOCUMENT_CASES };
+  for (const [name, cases] of Object.entries(tables)) describe(name, () => restTests(port, cases));
+  describe('binary answers', () => binaryTests(port));
+
+  it('names itself and its extensions (seed)', async () => {
+    const metadata = jsonOf(await exchange(port(), 'GET', '/v2')) as Record<string, unknown>;
+    assert.deepEqual(Object.keys(metadata).sort(), ['extensions', 'name', 'version']);
+    assert.equal(metadata['name'], 'serval');
+    assert.deepEqual(metadata['extensions'], ['binary_tensor_data', 'parameters']);
+  });
+});
