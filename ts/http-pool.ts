@@ -102,7 +102,8 @@ export class HttpPool {
     await Promise.all(this.#members.map((member) => member.drained));
   }
 
-  /** Ends the threads after a start that failed. Never by terminate() alone: Node aborts the process
+  /** Ends the threads after a start that failed. Never by terminate() alone: Node aborts the
+   * process
    * when a thread's loop still has uWebSockets.js's handles open. */
   async stop(): Promise<void> {
     await Promise.all(this.#members.map((member) => member.listening.catch(() => undefined)));

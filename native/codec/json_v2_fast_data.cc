@@ -14,6 +14,9 @@ namespace serval::v2 {
 
 namespace {
 
+// Neither blank nor bracket.
+inline bool begins_element(char c) { return c > ' ' && c != '[' && c != ']'; }
+
 // Tensor elements in nested or flat lists. read(p, i) reads element i. Exactly `count` of them.
 template <typename Read>
 const char* read_elements(const char* p, FastBody& body, uint64_t count, uint32_t depth_max,
@@ -28,9 +31,15 @@ const char* read_elements(const char* p, FastBody& body, uint64_t count, uint32_
       p = skip_blanks(p + 1, body.end);
       if (*p != ']') continue;
     } else {
-      if (found == count || depth == 0) return nullptr;
-      p = read(p, found++);
-      if (p == nullptr) return nullptr;
+      if (depth == 0) return nullptr;
+      // Elements with bare commas between them stay in here.
+      for (;;) {
+        if (found == count || p >= body.end) return nullptr;
+        p = read(p, found++);
+        if (p == nullptr) return nullptr;
+        if (*p != ',' || !begins_element(p[1])) break;
+        ++p;
+      }
       p = skip_blanks(p, body.end);
     }
     while (*p == ']' && p < body.end) {

@@ -18,9 +18,15 @@ Model::Model(uint32_t handle, ModelSpec spec, std::shared_ptr<BackendModel> back
       policy_(spec_.exec_mode, spec_.inline_us_max),
       queue_(static_cast<size_t>(std::max(1, spec_.queue_requests_max))) {}
 
-Model::~Model() { stop(); }
+Model::~Model() {
+  stop();
+  give_scratch(nullptr);  // the one at hand joins the others
+}
 
 std::unique_ptr<BackendScratch> Model::take_scratch() {
+  if (BackendScratch* at_hand = scratch_at_hand_.exchange(nullptr, std::memory_order_acq_rel)) {
+    return std::unique_ptr<BackendScratch>(at_hand);
+  }
   {
     std::lock_guard lock(scratch_mutex_);
     if (!scratches_.empty()) {
@@ -33,6 +39,8 @@ std::unique_ptr<BackendScratch> Model::take_scratch() {
 }
 
 void Model::give_scratch(std::unique_ptr<BackendScratch> scratch) {
+  scratch.reset(scratch_at_hand_.exchange(scratch.release(), std::memory_order_acq_rel));
+  if (scratch == nullptr) return;
   std::lock_guard lock(scratch_mutex_);
   scratches_.push_back(std::move(scratch));
 }

@@ -125,7 +125,8 @@ export function binaryTests(port: () => number): void {
     const bytes = Buffer.from(Float32Array.of(1, -1, 0, 2).buffer);
     const json = '{"inputs":[{"name":"x","datatype":"FP32","shape":[1,4],"parameters":'
       + '{"binary_data_size":16}}],'
-      + '"outputs":[{"name":"positive","parameters":{"binary_data":true}},{"name":"doubled"},{"name":"whole","parameters":{"binary_data":true}}]}';
+      + '"outputs":[{"name":"positive","parameters":{"binary_data":true}},{"name":"doubled"},'
+      + '{"name":"whole","parameters":{"binary_data":true}}]}';
     const answer = await askBinary(port(), 'multi_output', json, bytes);
     const { outputs } = answer.json as { outputs: { name: string; data?: number[] }[] };
     const whole = Buffer.from(BigInt64Array.of(1n, -1n, 0n, 2n).buffer);

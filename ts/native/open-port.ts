@@ -1,5 +1,5 @@
-// Attaches a thread to the engine. Control plane, any thread, once each. Apart from engine.ts, so that
-// the listeners' threads load no code that only the control calls need.
+// Attaches a thread to the engine. Control plane, any thread, once each. Apart from engine.ts, so
+// that the listeners' threads load no code that only the control calls need.
 import { loadBinding, onnxruntimeLibrary, type AttachOptions } from './binding.js';
 import { EnginePort } from './port.js';
 

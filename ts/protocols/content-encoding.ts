@@ -36,19 +36,32 @@ export function answerCoding(header: string): Coding {
 }
 
 /** Unpacks a body; at most `bytesMax` bytes come out.
- * Errors: BodyTooLarge, MalformedBody (cut, broken or wrong trailer). */
+ * Errors: BodyTooLarge, MalformedBody (cut, broken, wrong trailer, bytes behind its end). */
 export function unpack(coding: Coding, body: Buffer, bytesMax: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const options = { maxOutputLength: bytesMax };
-    const done = (error: Error | null, result: Buffer): void => {
-      if (error === null) resolve(result);
-      else reject(unpackError(coding, error, bytesMax));
+    const options = { maxOutputLength: bytesMax, info: true };
+    const done = (error: Error | null, result: unknown): void => {
+      if (error !== null) {
+        reject(unpackError(coding, error, bytesMax));
+        return;
+      }
+      const { buffer, engine } = result as Unpacked;
+      const left = body.length - engine.bytesWritten;
+      if (left === 0) resolve(buffer);
+      else reject(unpackError(coding, new Error(`${left} bytes behind its end`), bytesMax));
     };
     if (coding === 'gzip') gunzip(body, options, done);
     // "deflate" means the zlib format; some clients send the bare stream, whose first byte differs.
     else if (((body[0] ?? 0) & 0x0f) === 8) inflate(body, options, done);
     else inflateRaw(body, options, done);
   });
+}
+
+/** What zlib calls back with under `info`. */
+interface Unpacked {
+  readonly buffer: Buffer;
+  /** Of the packed body, how many bytes were read. */
+  readonly engine: { readonly bytesWritten: number };
 }
 
 function unpackError(coding: Coding, error: Error, bytesMax: number): ServalError {

@@ -2,7 +2,9 @@
 // the answer or error back to the exchange. Hot path; the listener's thread.
 import { ErrorCode, ServalError } from '../errors.js';
 import { PENDING, type CompletionTarget, type EnginePort } from '../native/port.js';
-import type { HttpExchange, RequestHead, Route } from '../transport/listener.js';
+import {
+  headerName, type HttpExchange, type RequestHead, type Route,
+} from '../transport/listener.js';
 import { answerCoding, pack, requestCoding, unpack, type Coding } from './content-encoding.js';
 
 /** What every REST protocol is made with. */
@@ -25,7 +27,14 @@ class Waiting implements CompletionTarget {
   }
 }
 
+const CONTENT_LENGTH = headerName('content-length');
+const CONTENT_ENCODING = headerName('content-encoding');
+
 export abstract class InferRoute implements Route {
+  // Set by the first body that comes in pieces: until then the stated length helps nobody, and
+  // reading it is 1 % of a small request.
+  #readsLength = false;
+
   constructor(
     protected readonly context: RestContext,
     private readonly protocol: number,
@@ -39,8 +48,8 @@ export abstract class InferRoute implements Route {
 
   begin(head: RequestHead, exchange: HttpExchange): void {
     try {
-      this.#readLength(head, exchange);
-      exchange.contentEncoding = head.header('content-encoding');
+      if (this.#readsLength) this.#readLength(head, exchange);
+      exchange.contentEncoding = head.header(CONTENT_ENCODING);
       if (exchange.contentEncoding !== '') this.#startUnpacking(exchange);
       this.readHead(head, exchange);
     } catch (error) {
@@ -103,7 +112,7 @@ export abstract class InferRoute implements Route {
   }
 
   #readLength(head: RequestHead, exchange: HttpExchange): void {
-    const text = head.header('content-length');
+    const text = head.header(CONTENT_LENGTH);
     exchange.contentLength = text === '' ? 0 : Number(text);
     if (exchange.contentLength > this.context.bodyBytesMax) {
       throw new ServalError(
@@ -115,6 +124,7 @@ export abstract class InferRoute implements Route {
 
   #append(exchange: HttpExchange, chunk: ArrayBuffer): boolean {
     const { port } = this.context;
+    this.#readsLength = true;
     if (exchange.ticket === 0) {
       const opened = port.openBody(exchange.contentLength, Math.max(exchange.jsonBytes, 0));
       if (opened !== ErrorCode.Ok) {

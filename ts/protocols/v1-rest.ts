@@ -210,7 +210,7 @@ export function v1Route(
   if (method === 'GET') return documentRoute(snapshot, path);
   return new DocumentRoute((head, exchange) => {
     if (method === 'OPTIONS') {
-      const fromBrowser = /^https?:\/\//.test(head.header('origin'));
+      const fromBrowser = /https?:\/\//.test(head.header('origin'));
       exchange.send(fromBrowser ? 200 : 400, JSON_TYPE, '');
       return;
     }

@@ -3,7 +3,9 @@
 import { ERRORS, ErrorCode, ServalError } from '../errors.js';
 import type { RegistrySnapshot } from '../registry/snapshot.js';
 import { V2_REST } from '../native/port.js';
-import type { HttpExchange, RequestHead, Route } from '../transport/listener.js';
+import {
+  headerName, type HttpExchange, type RequestHead, type Route,
+} from '../transport/listener.js';
 import { DocumentRoute, errorBody, InferRoute, type RestContext } from './rest-infer.js';
 import {
   lookUp, modelMetadataJson, modelReady, serverLive, serverMetadataJson, serverReady,
@@ -14,6 +16,8 @@ const JSON_TYPE = 'application/json';
 const BINARY_TYPE = 'application/octet-stream';
 const LENGTH_HEADER = 'Inference-Header-Content-Length';
 const MODEL_URL = /^\/v2\/models\/([^/]+)(?:\/versions\/([^/]+))?(?:\/(ready|infer))?$/;
+const ACCEPT_ENCODING = headerName('accept-encoding');
+const JSON_LENGTH = headerName('inference-header-content-length');
 const DIGITS = /^\d{1,15}$/;
 
 export interface V2Context extends RestContext {
@@ -34,8 +38,8 @@ class V2InferRoute extends InferRoute {
   }
 
   protected readHead(head: RequestHead, exchange: HttpExchange): void {
-    exchange.acceptEncoding = head.header('accept-encoding');
-    const length = head.header('inference-header-content-length');
+    exchange.acceptEncoding = head.header(ACCEPT_ENCODING);
+    const length = head.header(JSON_LENGTH);
     if (length === '') return;
     if (!DIGITS.test(length)) {
       throw new ServalError(ErrorCode.InvalidArgument,

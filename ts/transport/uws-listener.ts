@@ -2,15 +2,20 @@
 import * as uws from 'uWebSockets.js';
 import { ErrorCode, ServalError } from '../errors.js';
 import {
-  HttpExchange, type HttpListener, type RequestHead, type Route, type Router,
+  headerName, HttpExchange, type HeaderName, type HttpListener, type RequestHead, type Route,
+  type Router,
 } from './listener.js';
 import { statusLine } from './status-lines.js';
 
 const KEPT_ROUTES_MAX = 8192;
 const KEPT_EXCHANGES_MAX = 1024;
-/** Answers from this size on are followed until the socket has taken all of it, so that a drain does
- * not cut them; smaller ones fit the kernel's buffers. */
+/** Answers from this size on are followed until the socket has taken all of it, so that a drain
+ * does not cut them; smaller ones fit the kernel's buffers. */
 const FOLLOWED_BYTES_MIN = 65_536;
+
+const CONTENT_TYPE = headerName('Content-Type');
+const JSON_TYPE = 'application/json';
+const JSON_BYTES = headerName(JSON_TYPE);
 
 class UwsHead implements RequestHead {
   request: uws.HttpRequest | undefined;
@@ -24,7 +29,7 @@ class UwsHead implements RequestHead {
   query(): string {
     return this.request?.getQuery() ?? '';
   }
-  header(name: string): string {
+  header(name: string | HeaderName): string {
     return this.request?.getHeader(name) ?? '';
   }
 }
@@ -117,7 +122,7 @@ function writeHead(
   headers: readonly string[] | undefined,
 ): void {
   if (status !== 200) response.writeStatus(statusLine(status));
-  response.writeHeader('Content-Type', contentType);
+  response.writeHeader(CONTENT_TYPE, contentType === JSON_TYPE ? JSON_BYTES : contentType);
   if (headers !== undefined) {
     for (let i = 0; i + 1 < headers.length; i += 2) {
       response.writeHeader(headers[i] ?? '', headers[i + 1] ?? '');
@@ -135,6 +140,7 @@ export class UwsListener implements HttpListener {
   readonly #head = new UwsHead();
   readonly #free: UwsExchange[] = [];
   readonly #kept = new Map<string, Map<string, Route>>();
+  readonly #keptPosts = new Map<string, Route>();
   #socket: uws.us_listen_socket | undefined;
   #idle: (() => void) | undefined;
 
@@ -165,6 +171,7 @@ export class UwsListener implements HttpListener {
 
   routesChanged(): void {
     this.#kept.clear();
+    this.#keptPosts.clear();
   }
 
   async drain(seconds: number): Promise<void> {
@@ -190,7 +197,7 @@ export class UwsListener implements HttpListener {
   }
 
   #route(method: string, path: string): Route {
-    let routes = this.#kept.get(method);
+    let routes = method === 'POST' ? this.#keptPosts : this.#kept.get(method);
     if (routes === undefined) {
       if (this.#kept.size >= 16) this.#kept.clear();
       routes = new Map();
