@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// Starts the command line: the bundle of dist/, or dist/ itself where it was only compiled. Control plane; does nothing else.
+// Starts the command line: the bundle of dist/, or dist/ itself where it was only compiled. Control
+// plane; does nothing else.
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 

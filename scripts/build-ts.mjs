@@ -1,4 +1,5 @@
-// Compiles ts/ to dist/, bundles it into dist/bundle/, and removes from dist what no longer has a source. Build time only.
+// Compiles ts/ to dist/, bundles it into dist/bundle/, and removes from dist what no longer has a
+// source. Build time only.
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';

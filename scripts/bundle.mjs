@@ -1,6 +1,6 @@
-// Bundles dist/ and the JavaScript packages it needs into dist/bundle/: what `serval` runs. One read
-// instead of 250 files: 3 MB less resident memory and about 30 ms less start-up. Names stay readable
-// in stack traces. Native addons stay outside. Build time only.
+// Bundles dist/ and the JavaScript packages it needs into dist/bundle/: what `serval` runs. A few
+// files instead of 250: 3 MB less resident memory and about 30 ms less start-up. Names stay
+// readable in stack traces. Native addons stay outside. Build time only.
 import { readdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';

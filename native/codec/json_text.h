@@ -34,8 +34,8 @@ bool append_b64_object(ByteBuffer& out, std::string_view bytes);
 // FP16 and BF16 are written as the shortest text of their float value. Bool as true/false.
 bool append_elements(ByteBuffer& out, const TensorView& tensor, uint64_t begin, uint64_t end);
 
-// Appends rows of `row` elements (1 or more) of an FP32 tensor, elements [begin, end), a multiple of
-// `row`: "[1.0,2.0],[3.0,4.0]". For rows too short to be worth a call each.
+// Appends rows of `row` elements (1 or more) of an FP32 tensor, elements [begin, end), a multiple
+// of `row`: "[1.0,2.0],[3.0,4.0]". For rows too short to be worth a call each.
 bool append_float_rows(ByteBuffer& out, const TensorView& tensor, uint64_t begin, uint64_t end,
                        uint64_t row);
 

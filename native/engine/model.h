@@ -58,7 +58,7 @@ class Model {
   InlinePolicy policy_;
   RequestQueue queue_;
   ModelCounters counters_;
-  std::atomic<BackendScratch*> scratch_at_hand_{nullptr};  // owned; saves the lock where one user is
+  std::atomic<BackendScratch*> scratch_at_hand_{nullptr};  // owned; no lock for one user
   std::mutex scratch_mutex_;
   std::vector<std::unique_ptr<BackendScratch>> scratches_;  // guarded by scratch_mutex_
   std::vector<std::thread> instances_;                      // control thread only

@@ -23,7 +23,11 @@ const CALLS: readonly [keyof NativeBinding, readonly unknown[]][] = [
   ['stats', []],
 ];
 
-function call(native: NativeBinding, name: keyof NativeBinding, values: readonly unknown[]): unknown {
+function call(
+  native: NativeBinding,
+  name: keyof NativeBinding,
+  values: readonly unknown[],
+): unknown {
   return (native[name] as (...all: unknown[]) => unknown)(...values);
 }
 
@@ -79,7 +83,10 @@ test('many queued requests come back each with its own answer', async () => {
   await withEngine(async (engine) => {
     const model = await engine.control.load(nullModel('m', { execMode: 'queued', instances: 2 }));
     const all = Array.from({ length: 500 }, (_, i) =>
-      outcome(engine, engine.port.infer(V1_PREDICT, model.handle, bytes(`{"instances":[${i}]}`), -1)),
+      outcome(
+        engine,
+        engine.port.infer(V1_PREDICT, model.handle, bytes(`{"instances":[${i}]}`), -1),
+      ),
     );
     const texts = (await Promise.all(all)).map((one) => one.text);
     assert.deepEqual(texts, texts.map((_, i) => `{"predictions":[${i}.0]}`));
@@ -114,7 +121,7 @@ test('answers of growing size keep their bytes', async () => {
   });
 });
 
-test('cancel: an open body goes, a waiting request goes, an unknown ticket is no harm', async () => {
+test('cancel: an open body goes, a waiting request goes, unknown is no harm', async () => {
   await withEngine(async (engine) => {
     const { port } = engine;
     const slow = nullModel('m', { execMode: 'queued', nullMode: 'delay', nullDelayUs: 60_000_000 });
@@ -146,7 +153,8 @@ test('load failures and unloads settle their promises', async () => {
 
 test('a missing runtime library is said by name', async () => {
   await withEngine(async (engine) => {
-    const spec = { name: 'm', version: '1', backend: 'onnxruntime', path: '/nowhere.onnx' } as const;
+    const path = '/nowhere.onnx';
+    const spec = { name: 'm', version: '1', backend: 'onnxruntime', path } as const;
     await assert.rejects(engine.control.load(spec), {
       code: ErrorCode.RuntimeUnavailable,
       message: /\/no\/such\/libonnxruntime\.so/,

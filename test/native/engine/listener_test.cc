@@ -45,7 +45,8 @@ TEST_F(EngineTest, AutoGoesInlineAfterMeasuring) {
 TEST_F(EngineTest, BodyInPiecesIsPlacedForItsFirstTensor) {
   const uint32_t handle = load(null_spec("m", "echo", ExecMode::Inline));
   const std::string json =
-      R"({"inputs":[{"name":"x","shape":[2],"datatype":"FP32","parameters":{"binary_data_size":8}}]})";
+      R"({"inputs":[{"name":"x","shape":[2],"datatype":"FP32",)"
+      R"("parameters":{"binary_data_size":8}}]})";
   const Result<uint32_t> ticket = listener_->open_body(json.size() + 8, json.size());
   ASSERT_TRUE(ticket.ok());
   const std::string body = json + raw_of<float>({3.0f, 4.0f});
@@ -80,7 +81,8 @@ TEST_F(EngineTest, RefusesBodiesOverTheLimit) {
 TEST_F(EngineTest, UnknownModelIsFoundAfterTheBodyInV1) {
   const Answer bad = listener_->infer(Protocol::V1Predict, 0, bytes_of("{"), -1);
   EXPECT_EQ(bad.code, ErrorCode::MalformedBody);
-  const Answer good = listener_->infer(Protocol::V1Predict, 0, bytes_of(R"({"instances":[1]})"), -1);
+  const Answer good =
+      listener_->infer(Protocol::V1Predict, 0, bytes_of(R"({"instances":[1]})"), -1);
   EXPECT_EQ(good.code, ErrorCode::ModelNotFound);
   const Answer v2 = listener_->infer(Protocol::V2Rest, 0, bytes_of("{"), -1);
   EXPECT_EQ(v2.code, ErrorCode::ModelNotFound);
