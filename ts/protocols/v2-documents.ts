@@ -1,6 +1,6 @@
 // The V2 answers that run no model, made from the registry's snapshot: server and model metadata,
 // liveness and readiness, and the lookup rules that V2 over gRPC shares. Control plane, any thread;
-// pure. Source: Predict Protocol V2; statuses: docs/protocols/v2.md.
+// pure. Source: Predict Protocol V2; statuses: docs/protocols/v2-rest.md.
 import { ErrorCode, ServalError } from '../errors.js';
 import type {
   ModelSnapshot, RegistrySnapshot, SignatureInfo, TensorInfo, VersionSnapshot,

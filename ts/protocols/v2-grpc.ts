@@ -1,7 +1,7 @@
 // V2 over gRPC: inference.GRPCInferenceService. The metadata calls answer from the registry's
 // snapshot; ModelInfer and ModelStreamInfer hand the raw message to the engine. Hot plane: the
 // listener's thread. Builds no protobuf object for an inference.
-// Source: proto/wire/inference.proto; statuses: docs/protocols/v2.md.
+// Source: proto/wire/inference.proto; statuses: docs/protocols/v2-rest.md.
 import { ServalError } from '../errors.js';
 import type { RegistrySnapshot, TensorInfo } from '../registry/snapshot.js';
 import {

@@ -186,6 +186,7 @@ constexpr int kNewThreads = 1;
     setenv(name, home.path("").c_str(), 1);
   }
   std::filesystem::current_path(home.path(""));
+  std::thread([] {}).join();  // a sanitizer starts its own thread with the first of ours
   const int threads_before = threads_of_this_process();
   ModelSpec spec;
   spec.path = models.write("model.onnx", onnx::half_plus_three().to_bytes());
