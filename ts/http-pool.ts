@@ -103,8 +103,7 @@ export class HttpPool {
   }
 
   /** Ends the threads after a start that failed. Never by terminate() alone: Node aborts the
-   * process
-   * when a thread's loop still has uWebSockets.js's handles open. */
+   * process when a thread's loop still has uWebSockets.js's handles open. */
   async stop(): Promise<void> {
     await Promise.all(this.#members.map((member) => member.listening.catch(() => undefined)));
     await this.drain(0);

@@ -74,7 +74,11 @@ export async function startServer(config: Config): Promise<RunningServer> {
       logFormat: config.logFormat,
     },
     config.httpThreads,
-    (error) => logger.error('an HTTP listener thread died', { reason: error.message }),
+    (error) => {
+      // Half a server is worse than a restart.
+      logger.error('an HTTP listener thread died: exiting', { reason: error.message });
+      engine.port.native.exitNow(1);
+    },
   );
   const { strictReadiness } = config;
   const registry = new Registry({ engine: engine.control, logger, strictReadiness });

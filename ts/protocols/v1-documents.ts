@@ -1,7 +1,8 @@
 // TensorFlow Serving's GET documents, made from the registry's snapshot: model status and model
 // metadata. Control plane, any thread; pure.
 // Source: tensorflow/serving get_model_status.proto, get_model_metadata.proto as proto3 JSON with
-// the field names kept, one-space indent, defaults printed, final newline; docs/protocols/v1-rest.md.
+// the field names kept, one-space indent, defaults printed, final newline;
+// docs/protocols/v1-rest.md.
 import { ERRORS, ErrorCode, ServalError } from '../errors.js';
 import type {
   Datatype, ModelSnapshot, RegistrySnapshot, SignatureInfo, TensorInfo, VersionSnapshot,
