@@ -1,5 +1,6 @@
 // inference.GRPCInferenceService over a real socket, with an engine that the test answers for.
-// Source: proto/wire/inference.proto, Triton's ModelStreamInfer; statuses: docs/protocols/v2-rest.md.
+// Source: proto/wire/inference.proto, Triton's ModelStreamInfer; statuses:
+// docs/protocols/v2-rest.md.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { ErrorCode } from '../../../ts/errors.js';
