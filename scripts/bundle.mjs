@@ -24,7 +24,7 @@ export async function bundle() {
     format: 'esm',
     platform: 'node',
     target: 'node20',
-    external: ['uWebSockets.js', 'onnxruntime-node'],
+    external: ['uWebSockets.js', 'onnxruntime-node', 'yaml'], // yaml: read with --config only
     minifyWhitespace: true,
     minifySyntax: true,
     legalComments: 'none',

@@ -31,10 +31,6 @@ const CONTENT_LENGTH = headerName('content-length');
 const CONTENT_ENCODING = headerName('content-encoding');
 
 export abstract class InferRoute implements Route {
-  // Set by the first body that comes in pieces: until then the stated length helps nobody, and
-  // reading it is 1 % of a small request.
-  #readsLength = false;
-
   constructor(
     protected readonly context: RestContext,
     private readonly protocol: number,
@@ -48,7 +44,7 @@ export abstract class InferRoute implements Route {
 
   begin(head: RequestHead, exchange: HttpExchange): void {
     try {
-      if (this.#readsLength) this.#readLength(head, exchange);
+      this.#readLength(head, exchange);
       exchange.contentEncoding = head.header(CONTENT_ENCODING);
       if (exchange.contentEncoding !== '') this.#startUnpacking(exchange);
       this.readHead(head, exchange);
@@ -124,7 +120,6 @@ export abstract class InferRoute implements Route {
 
   #append(exchange: HttpExchange, chunk: ArrayBuffer): boolean {
     const { port } = this.context;
-    this.#readsLength = true;
     if (exchange.ticket === 0) {
       const opened = port.openBody(exchange.contentLength, Math.max(exchange.jsonBytes, 0));
       if (opened !== ErrorCode.Ok) {
