@@ -74,6 +74,10 @@ describe('command line', () => {
         assert.ok(['predictions', 'outputs', 'model_version'].includes(member ?? ''),
           `${line}: ${JSON.stringify(reply)}`);
       }
+      const ready = lines.filter((line) => line.startsWith('printf '));
+      assert.equal(ready.length, 1);
+      const bytes = execFileSync('bash', ['-c', ready[0] ?? ''], { encoding: 'utf8' });
+      assert.equal(bytes.trim(), '00 00 00 00 02 08 01', ready[0]);
       const grpcurl = lines.filter((line) => line.startsWith('grpcurl '));
       assert.equal(grpcurl.length, 1);
       const [, body = ''] = /-d '(.*)' \S+ inference/.exec(grpcurl[0] ?? '') ?? [];

@@ -18,7 +18,7 @@ const REASON_CHARS_MAX = 160;
 /** Models that are looked at for one to print a request of. */
 const SAMPLED_MODELS_MAX = 1000;
 const ANY_ADDRESS = new Set(['0.0.0.0', '::', '']);
-const GRPC_METHOD = 'inference.GRPCInferenceService/ModelInfer';
+const GRPC_SERVICE = 'inference.GRPCInferenceService';
 
 /** Everything for people: table, lines to paste, ready line; with a final newline. */
 export function readyText(snapshot: RegistrySnapshot, at: Listening): string {
@@ -101,12 +101,22 @@ function modelLines(
     `curl -d ${shellQuote(sample.v1)} ${shellQuote(`${http}/v1/models/${name}:predict`)}`,
     `curl -d ${shellQuote(sample.v2)} ${shellQuote(`${http}/v2/models/${name}/infer`)}`,
   ];
+  lines.push(grpcCurlLine(`http://${authority(at.host, at.grpcPort)}`));
   if (sample.grpc !== undefined) {
     const body = `{"model_name":${JSON.stringify(model.name)},${sample.grpc}}`;
     const address = shellQuote(authority(at.host, at.grpcPort));
-    lines.push(`grpcurl -plaintext -d ${shellQuote(body)} ${address} ${GRPC_METHOD}`);
+    lines.push(`grpcurl -plaintext -d ${shellQuote(body)} ${address} ${GRPC_SERVICE}/ModelInfer`);
   }
   return lines;
+}
+
+/** gRPC with nothing but curl: an empty message (five zero bytes) to ServerReady. The answer's last
+ * two bytes, 08 01, say that it is. */
+function grpcCurlLine(url: string): string {
+  const headers = "-H 'content-type: application/grpc' -H 'te: trailers'";
+  const target = shellQuote(`${url}/${GRPC_SERVICE}/ServerReady`);
+  return `printf '\\0\\0\\0\\0\\0' | curl -s --http2-prior-knowledge ${headers} `
+    + `--data-binary @- ${target} | od -An -tx1`;
 }
 
 /** host:port as a client on this machine writes it. */

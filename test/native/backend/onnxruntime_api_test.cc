@@ -167,13 +167,6 @@ int threads_of_this_process() {
   return count;
 }
 
-// ThreadSanitizer starts a thread of its own with the first one of the program.
-#if defined(__SANITIZE_THREAD__)
-constexpr int kNewThreads = 2;
-#else
-constexpr int kNewThreads = 1;
-#endif
-
 // Loads the library and a model as in a user's first process, every place where the runtime's
 // telemetry could keep its queue being `home`. Exit status 0: nothing was written, no thread more
 // than the pool's.
@@ -195,11 +188,11 @@ constexpr int kNewThreads = 1;
   const int threads = threads_of_this_process() - threads_before;
   if (!loaded.ok()) std::fprintf(stderr, "not loaded: %s\n", loaded.error().message.c_str());
   if (written) std::fprintf(stderr, "the runtime wrote files of its own\n");
-  if (threads != kNewThreads) std::fprintf(stderr, "%d new threads, not the pool's\n", threads);
+  if (threads != 1) std::fprintf(stderr, "%d new threads, not the pool's\n", threads);
   std::filesystem::current_path("/");
   std::filesystem::remove_all(home.path(""));
   std::filesystem::remove_all(models.path(""));
-  std::_Exit(loaded.ok() && !written && threads == kNewThreads ? 0 : 1);
+  std::_Exit(loaded.ok() && !written && threads == 1 ? 0 : 1);
 }
 
 // In a process of its own: the library must not have been loaded before.

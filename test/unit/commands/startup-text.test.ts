@@ -59,6 +59,9 @@ test('one line per protocol, for a model that can be printed', () => {
       'http://localhost:8000/v1/models/half_plus_three:predict',
     `curl -d '{"inputs":[{"name":"x","datatype":"FP32","shape":[3],"data":[1.0,2.0,5.0]}]}' ` +
       'http://localhost:8000/v2/models/half_plus_three/infer',
+    "printf '\\0\\0\\0\\0\\0' | curl -s --http2-prior-knowledge " +
+      "-H 'content-type: application/grpc' -H 'te: trailers' --data-binary @- " +
+      'http://localhost:8001/inference.GRPCInferenceService/ServerReady | od -An -tx1',
     `grpcurl -plaintext -d '{"model_name":"half_plus_three","inputs":[{"name":"x",` +
       `"datatype":"FP32","shape":[3],"contents":{"fp32_contents":[1.0,2.0,5.0]}}]}' ` +
       'localhost:8001 inference.GRPCInferenceService/ModelInfer',
