@@ -27,10 +27,12 @@ async function run(settings: WorkerSettings): Promise<void> {
     V1_PREFIX.test(path)
       ? v1Route(context, snapshot, method, path)
       : v2Route(context, snapshot, method, path);
-  const listener = new UwsListener(router, (error) => {
+  const report = (error: unknown): void => {
     const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
     logger.error('a request handler failed', { reason });
-  });
+  };
+  port.report = report;
+  const listener = new UwsListener(router, report);
   parentPort?.on('message', (message: ToWorker) => {
     if (message.kind === 'snapshot') {
       snapshot = message.snapshot;

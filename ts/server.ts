@@ -62,6 +62,9 @@ export async function startServer(config: Config): Promise<RunningServer> {
     onnxruntimeLibrary: config.onnxruntimeLibrary,
   };
   const engine = await createEngine(engineOptions);
+  engine.port.report = (error) => {
+    logger.error('a gRPC handler failed', { reason: String(error) });
+  };
   const pool = new HttpPool(
     {
       ...engineOptions,

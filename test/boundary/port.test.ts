@@ -139,6 +139,25 @@ test('cancel: an open body goes, a waiting request goes, unknown is no harm', as
   });
 });
 
+test('a target that throws is reported and the others get their answers', async () => {
+  await withEngine(async (engine) => {
+    const { port } = engine;
+    const { handle } = await engine.control.load(nullModel('m', { execMode: 'queued' }));
+    const reported: unknown[] = [];
+    port.report = (error) => reported.push(error);
+    assert.equal(port.infer(V1_PREDICT, handle, bytes(V1_BODY), -1), PENDING);
+    port.expect({
+      complete: () => {
+        throw new Error('on purpose');
+      },
+    });
+    const next = await outcome(engine, port.infer(V1_PREDICT, handle, bytes(V1_BODY), -1));
+    assert.equal(next.code, ErrorCode.Ok);
+    assert.deepEqual(reported.map(String), ['Error: on purpose']);
+    assert.equal(engine.control.stats().ticketsOpen, 0);
+  });
+});
+
 test('load failures and unloads settle their promises', async () => {
   await withEngine(async (engine) => {
     const bad = nullModel('m', { nullMode: 'nonsense' as 'echo' });

@@ -38,6 +38,13 @@ export class EnginePort {
   readonly #slots: (Slot | undefined)[] = [];
   readonly #targets = new Map<number, CompletionTarget>();
 
+  /** Takes exceptions of targets, which are bugs. Default: they become uncaught exceptions. */
+  report: (error: unknown) => void = (error) => {
+    setImmediate(() => {
+      throw error;
+    });
+  };
+
   constructor(native: NativeBinding, options: AttachOptions) {
     this.#native = native;
     const control = native.attach(options, (count) => this.#dispatch(count));
@@ -141,7 +148,11 @@ export class EnginePort {
       this.#targets.delete(ticket);
       const code = control[at + 1] ?? ErrorCode.Internal;
       const body = this.#view(control[at + 2] ?? 0, control[at + 5] ?? 0, control[at + 3] ?? 0);
-      target.complete(code, body, control[at + 4] ?? 0);
+      try {
+        target.complete(code, body, control[at + 4] ?? 0);
+      } catch (error) {
+        this.report(error); // one answer's bug must not take the others of this wake-up along
+      }
     }
   }
 }
