@@ -24,7 +24,8 @@ export async function bundle() {
     format: 'esm',
     platform: 'node',
     target: 'node20',
-    external: ['uWebSockets.js', 'onnxruntime-node', 'yaml'], // yaml: read with --config only
+    // Behind the addons: what is loaded with --config only, and what never is (channelz is off).
+    external: ['uWebSockets.js', 'onnxruntime-node', 'yaml', '@grpc/proto-loader'],
     minify: true,
     legalComments: 'none',
     banner: { js: require },
