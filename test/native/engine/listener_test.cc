@@ -134,15 +134,22 @@ TEST_F(EngineTest, FullQueueAnswersAtOnce) {
   spec.null_delay_us = 60'000'000;
   spec.queue_requests_max = 1;
   const uint32_t handle = load(spec);
+  // One runs and one waits, so at most two are taken; which of the three is refused depends on when
+  // the instance takes the first.
   std::vector<uint32_t> tickets;
-  Answer answer;
+  int full = 0;
   for (int i = 0; i < 3; ++i) {
-    answer = listener_->infer(Protocol::V2Rest, handle, bytes_of(kV2Body), -1);
-    if (answer.pending) tickets.push_back(answer.ticket);
+    const Answer answer = listener_->infer(Protocol::V2Rest, handle, bytes_of(kV2Body), -1);
+    if (answer.pending) {
+      tickets.push_back(answer.ticket);
+      continue;
+    }
+    ++full;
+    EXPECT_EQ(answer.code, ErrorCode::QueueFull);
+    EXPECT_NE(inline_text().find("limit 1 requests"), std::string::npos) << inline_text();
   }
-  EXPECT_FALSE(answer.pending);
-  EXPECT_EQ(answer.code, ErrorCode::QueueFull);
-  EXPECT_NE(inline_text().find("limit 1 requests"), std::string::npos) << inline_text();
+  EXPECT_GE(full, 1);
+  EXPECT_LE(tickets.size(), 2u);
   for (uint32_t ticket : tickets) listener_->cancel(ticket);
 }
 
