@@ -230,7 +230,8 @@ napi_value Stats(napi_env env, napi_callback_info info) {
     ByteBuffer& out = listener.slot(0)->response;
     out.clear();
     listener.slot(0)->json_bytes_out = 0;
-    if (!write_engine_stats(listener.engine().table()->models, listener.tickets_open(), out)) {
+    if (!write_engine_stats(listener.engine().table()->models, listener.bodies_open(),
+                            listener.tickets_open(), out)) {
       return number(env, port->report_error(make_error(ErrorCode::Internal, "out of memory")));
     }
     return number(env, port->report({}));

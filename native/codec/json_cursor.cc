@@ -56,27 +56,6 @@ const char* skip_list(const char* p, FastBody& body, int depth) {
   }
 }
 
-const char* skip_object(const char* p, FastBody& body, int depth) {
-  p = skip_blanks(p, body.end);
-  if (*p == '}') return p + 1;
-  for (;;) {
-    std::string_view key;
-    if (p >= body.end) return nullptr;
-    p = read_plain_string(p, body.end, key);
-    if (p == nullptr) return nullptr;
-    p = skip_blanks(p, body.end);
-    if (*p != ':') return nullptr;
-    p = skip_blanks(p + 1, body.end);
-    if (p >= body.end) return nullptr;
-    p = skip_value(p, body, depth);
-    if (p == nullptr) return nullptr;
-    p = skip_blanks(p, body.end);
-    if (*p == '}') return p + 1;
-    if (*p != ',') return nullptr;
-    p = skip_blanks(p + 1, body.end);
-  }
-}
-
 }  // namespace
 
 const char* read_plain_string(const char* p, const char* end, std::string_view& out) {
@@ -128,7 +107,9 @@ const char* skip_value(const char* p, FastBody& body, int depth) {
     case '[':
       return skip_list(p + 1, body, depth + 1);
     case '{':
-      return skip_object(p + 1, body, depth + 1);
+      return each_member(p, body, [&](std::string_view, const char* at) {
+        return skip_value(at, body, depth + 1);
+      });
     case '"': {
       std::string_view unused;
       return read_plain_string(p, body.end, unused);

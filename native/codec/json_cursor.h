@@ -38,6 +38,30 @@ const char* read_plain_string(const char* p, const char* end, std::string_view& 
 // Any string; escapes are decoded into the arena.
 const char* read_string(const char* p, FastBody& body, std::string_view& out);
 
+// Calls visit(key, p) at each member's value; it returns the byte behind the value.
+template <typename Visit>
+const char* each_member(const char* p, FastBody& body, Visit visit) {
+  if (*p != '{') return nullptr;
+  p = skip_blanks(p + 1, body.end);
+  if (*p == '}') return p + 1;
+  for (;;) {
+    std::string_view key;
+    if (p >= body.end) return nullptr;
+    p = read_plain_string(p, body.end, key);
+    if (p == nullptr) return nullptr;
+    p = skip_blanks(p, body.end);
+    if (*p != ':') return nullptr;
+    p = skip_blanks(p + 1, body.end);
+    if (p >= body.end) return nullptr;
+    p = visit(key, p);
+    if (p == nullptr) return nullptr;
+    p = skip_blanks(p, body.end);
+    if (*p == '}') return p + 1;
+    if (*p != ',') return nullptr;
+    p = skip_blanks(p + 1, body.end);
+  }
+}
+
 // {"b64": "..."}: `p` stands at the bracket. is_base64_front: a key `b64` whose value is a string.
 bool is_base64_front(const char* p, const char* end);
 const char* read_base64_object(const char* p, FastBody& body, std::string_view& out);

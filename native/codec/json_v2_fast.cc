@@ -33,30 +33,6 @@ struct Request {
   bool binary_by_default = false;
 };
 
-// Calls visit(key, p) at each member's value; it returns the byte behind the value.
-template <typename Visit>
-const char* each_member(const char* p, FastBody& body, Visit visit) {
-  if (*p != '{') return nullptr;
-  p = skip_blanks(p + 1, body.end);
-  if (*p == '}') return p + 1;
-  for (;;) {
-    std::string_view key;
-    if (p >= body.end) return nullptr;
-    p = read_plain_string(p, body.end, key);
-    if (p == nullptr) return nullptr;
-    p = skip_blanks(p, body.end);
-    if (*p != ':') return nullptr;
-    p = skip_blanks(p + 1, body.end);
-    if (p >= body.end) return nullptr;
-    p = visit(key, p);
-    if (p == nullptr) return nullptr;
-    p = skip_blanks(p, body.end);
-    if (*p == '}') return p + 1;
-    if (*p != ',') return nullptr;
-    p = skip_blanks(p + 1, body.end);
-  }
-}
-
 // Calls visit(p) at each element of a list.
 template <typename Visit>
 const char* each_element(const char* p, FastBody& body, Visit visit) {

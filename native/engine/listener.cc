@@ -1,6 +1,8 @@
 // Hot path. Thread: the listener's, but complete() and poke().
 #include "engine/listener.h"
 
+#include <algorithm>
+
 #include "base/clock.h"
 #include "base/copies.h"
 #include "codec/json_v1.h"
@@ -17,6 +19,16 @@ constexpr size_t kKeepBytes = 64 * 1024;             // a slot always keeps this
 constexpr uint64_t kRetainedBytesMax = 256u << 20;  // all slots of a listener together
 
 Error no_memory() { return make_error(ErrorCode::Internal, "out of memory"); }
+
+Error no_slot() { return make_error(ErrorCode::QueueFull, "too many requests in flight"); }
+
+// `bytes`: "of N bytes " where the length is known.
+Error too_large(const std::string& bytes, const Limits& limits) {
+  return make_error(ErrorCode::BodyTooLarge, "request body " + bytes + "is over the limit of " +
+                                                 std::to_string(limits.body_bytes_max) + " bytes");
+}
+
+std::string of_bytes(uint64_t bytes) { return "of " + std::to_string(bytes) + " bytes "; }
 
 Error gone(uint32_t handle) {
   return make_error(ErrorCode::ModelNotReady, "the model was unloaded",
@@ -84,6 +96,18 @@ void Listener::release(Request& request) {
   --tickets_open_;
 }
 
+void Listener::add_working(int change) {
+  std::lock_guard lock(mutex_);
+  working_ += change;
+}
+
+uint64_t Listener::bodies_open() const {
+  return static_cast<uint64_t>(
+      std::count_if(slots_.begin(), slots_.end(), [](const std::unique_ptr<Request>& request) {
+        return request->stage == Request::Stage::Body;
+      }));
+}
+
 Answer Listener::answer_error(Error error) {
   ByteBuffer& text = slots_[0]->response;
   text.clear();
@@ -124,49 +148,38 @@ Answer Listener::enqueue(Request& request, const std::shared_ptr<Model>& model, 
   request.model = model;
   request.listener = shared_from_this();
   request.queued = Stopwatch();
-  {
-    std::lock_guard lock(mutex_);
-    ++working_;
-  }
+  add_working(1);
   const RequestQueue::Push pushed = model->queue().push(&request);
   if (pushed == RequestQueue::Push::Taken) {
     model->counters().requests_queued.fetch_add(1, std::memory_order_relaxed);
     return {ErrorCode::Ok, true, ticket_of(request)};
   }
-  {
-    std::lock_guard lock(mutex_);
-    --working_;
-  }
+  add_working(-1);
   request.listener.reset();
-  const std::string name = model->spec().name;
-  const int limit = model->spec().queue_requests_max;
   if (pushed == RequestQueue::Push::Full) {
     model->counters().queue_full.fetch_add(1, std::memory_order_relaxed);
   }
   release(request);
   if (pushed == RequestQueue::Push::Closed) return answer_error(gone(0));
   return answer_error(make_error(ErrorCode::QueueFull,
-                                 "model '" + name + "': the request queue is full (limit " +
-                                     std::to_string(limit) + " requests)"));
+                                 "model '" + model->spec().name +
+                                     "': the request queue is full (limit " +
+                                     std::to_string(model->spec().queue_requests_max) +
+                                     " requests)"));
 }
 
 // Hot path 3/12. A REST request whose body came in one piece.
 Answer Listener::infer(Protocol protocol, uint32_t handle, std::span<const uint8_t> body,
                        int64_t json_bytes) {
   if (body.size() > limits_.body_bytes_max) {
-    return answer_error(make_error(
-        ErrorCode::BodyTooLarge, "request body of " + std::to_string(body.size()) +
-                                     " bytes is over the limit of " +
-                                     std::to_string(limits_.body_bytes_max) + " bytes"));
+    return answer_error(too_large(of_bytes(body.size()), limits_));
   }
   const std::shared_ptr<Model>* model = table().find(handle);
   if (handle != 0 && model == nullptr) return answer_error(gone(handle));
   Request& slot0 = *slots_[0];
   const bool at_once = model == nullptr || (*model)->policy().run_inline(protocol, body.size());
   Request* request = at_once ? &slot0 : open_slot();
-  if (request == nullptr) {
-    return answer_error(make_error(ErrorCode::QueueFull, "too many requests in flight"));
-  }
+  if (request == nullptr) return answer_error(no_slot());
   request->body.clear(json_bytes > 0 ? static_cast<size_t>(json_bytes) : 0);
   if (!request->body.append(body.data(), body.size())) {
     if (!at_once) release(*request);
@@ -197,7 +210,7 @@ Answer Listener::infer_message(std::span<const uint8_t> message, bool stream) {
       request->pin = hooks_->pin();
       return enqueue(*request, *model, protocol, -1);
     }
-    problem = make_error(ErrorCode::QueueFull, "too many requests in flight");
+    problem = no_slot();
   } else {
     problem = gone(handle.value());
   }
@@ -212,13 +225,10 @@ Answer Listener::infer_message(std::span<const uint8_t> message, bool stream) {
 
 Result<uint32_t> Listener::open_body(uint64_t expected_bytes, uint64_t aligned_at) {
   if (expected_bytes > limits_.body_bytes_max) {
-    return make_error(ErrorCode::BodyTooLarge,
-                      "request body of " + std::to_string(expected_bytes) +
-                          " bytes is over the limit of " +
-                          std::to_string(limits_.body_bytes_max) + " bytes");
+    return too_large(of_bytes(expected_bytes), limits_);
   }
   Request* request = open_slot();
-  if (request == nullptr) return make_error(ErrorCode::QueueFull, "too many requests in flight");
+  if (request == nullptr) return no_slot();
   request->body.clear(aligned_at);
   // A stated length is believed up to 64 MiB; behind that memory follows the bytes that really
   // come.
@@ -234,9 +244,7 @@ Status Listener::append_body(uint32_t ticket, std::span<const uint8_t> chunk) {
   Request* request = find(ticket);
   if (request == nullptr) return make_error(ErrorCode::Internal, "append to a closed ticket");
   if (request->body.size() + chunk.size() > limits_.body_bytes_max) {
-    return make_error(ErrorCode::BodyTooLarge,
-                      "request body is over the limit of " +
-                          std::to_string(limits_.body_bytes_max) + " bytes");
+    return too_large("", limits_);
   }
   if (!request->body.append(chunk.data(), chunk.size())) return no_memory();
   return {};
@@ -277,22 +285,16 @@ bool Listener::cancel(uint32_t ticket) {
   if (!request->model->queue().remove(request)) return false;
   request->model->counters().cancelled.fetch_add(1, std::memory_order_relaxed);
   request->listener.reset();
-  {
-    std::lock_guard lock(mutex_);
-    --working_;
-  }
+  add_working(-1);
   release(*request);
   return true;
 }
 
 Result<uint32_t> Listener::open_control() {
   Request* request = open_slot();
-  if (request == nullptr) return make_error(ErrorCode::QueueFull, "too many requests in flight");
+  if (request == nullptr) return no_slot();
   request->stage = Request::Stage::Control;
-  {
-    std::lock_guard lock(mutex_);
-    ++working_;
-  }
+  add_working(1);
   return ticket_of(*request);
 }
 

@@ -83,12 +83,14 @@ class Listener : public std::enable_shared_from_this<Listener> {
   void close();
 
   uint64_t tickets_open() const { return tickets_open_; }
+  uint64_t bodies_open() const;  // of these, bodies still being received
   // Any thread: makes the listener's thread pick up a new table.
   void poke();
 
  private:
   Request* find(uint32_t ticket);
   Request* open_slot();
+  void add_working(int change);
   Answer answer_error(Error error);
   Answer answer_unknown(Protocol protocol, std::span<const uint8_t> body);
   Answer run_inline(Request& slot0, Model& model, const ServeInput& input);
@@ -109,7 +111,7 @@ class Listener : public std::enable_shared_from_this<Listener> {
   std::condition_variable idle_;
   ListenerHooks* hooks_;            // guarded by mutex_ for wake()
   std::deque<Request*> completed_;  // guarded by mutex_
-  size_t working_ = 0;              // guarded by mutex_: queued, running, loading
+  int64_t working_ = 0;              // guarded by mutex_: queued, running, loading
   bool closed_ = false;             // guarded by mutex_
 };
 

@@ -134,8 +134,8 @@ bool write_model_info(const Model& model, ByteBuffer& out) {
   return out.append(builder.GetBufferPointer(), builder.GetSize());
 }
 
-bool write_engine_stats(const std::vector<std::shared_ptr<Model>>& models, uint64_t tickets_open,
-                        ByteBuffer& out) {
+bool write_engine_stats(const std::vector<std::shared_ptr<Model>>& models, uint64_t bodies_open,
+                        uint64_t tickets_open, ByteBuffer& out) {
   flatbuffers::FlatBufferBuilder builder;
   std::vector<flatbuffers::Offset<fb::ModelStats>> stats;
   for (const std::shared_ptr<Model>& model : models) {
@@ -148,7 +148,7 @@ bool write_engine_stats(const std::vector<std::shared_ptr<Model>>& models, uint6
   }
   const auto models_at = builder.CreateVector(stats);
   builder.Finish(fb::CreateEngineStats(builder, models_at, copy_count().copied_bytes.load(),
-                                       copy_count().viewed_bytes.load(), tickets_open,
+                                       copy_count().viewed_bytes.load(), bodies_open,
                                        tickets_open));
   return out.append(builder.GetBufferPointer(), builder.GetSize());
 }

@@ -17,7 +17,7 @@ Result<ModelSpec> parse_model_spec(std::span<const uint8_t> bytes);
 bool write_model_info(const Model& model, ByteBuffer& out);
 
 // Appends EngineStats bytes. False when memory is out.
-bool write_engine_stats(const std::vector<std::shared_ptr<Model>>& models, uint64_t tickets_open,
-                        ByteBuffer& out);
+bool write_engine_stats(const std::vector<std::shared_ptr<Model>>& models, uint64_t bodies_open,
+                        uint64_t tickets_open, ByteBuffer& out);
 
 }  // namespace serval

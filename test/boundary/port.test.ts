@@ -127,7 +127,9 @@ test('cancel: an open body goes, a waiting request goes, unknown is no harm', as
     const slow = nullModel('m', { execMode: 'queued', nullMode: 'delay', nullDelayUs: 60_000_000 });
     const { handle } = await engine.control.load(slow);
     port.openBody(10, 0);
+    assert.equal(engine.control.stats().bodiesOpen, 1);
     assert.equal(port.cancel(port.ticket()), true);
+    assert.equal(engine.control.stats().bodiesOpen, 0);
     assert.equal(port.cancel(4_000_000_000), true);
     const running = port.infer(V1_PREDICT, handle, bytes(V1_BODY), -1);
     const result = outcome(engine, running);
