@@ -62,6 +62,10 @@ test-package: build models ## make the package, unpack it elsewhere, one inferen
 fuzz: test-tools install-deps ## every fuzz target for FUZZ_SECONDS=600 each
 	@node test/fuzz/run.mjs --seconds $(FUZZ_SECONDS) $(ARGS)
 
+.PHONY: soak
+soak: build models ## minutes of everything at once: no crash, no leak (ARGS="--minutes 1")
+	@node test/soak/run.mjs $(ARGS)
+
 .PHONY: bench
 bench: bench-tools build models ## the table of targets and results (ARGS for bench/run.mjs)
 	@node bench/run.mjs $(ARGS)

@@ -10,14 +10,16 @@ export function alignTable(rows) {
   return [line(rows[0]), rule, ...rows.slice(1).map(line)].join('\n');
 }
 
-/** A figure with its unit: ratios as 0.83, us as +12 us, s and MB plain. */
+/** A figure with its unit: ratios as 0.83, us as +12 us, the others plain. */
 export function formatFigure(form, value) {
   switch (form) {
     case 'ratio': return value >= 10 ? value.toFixed(1) : value.toFixed(3);
     case 'us': return `${value >= 0 ? '+' : ''}${value.toFixed(1)} us`;
     case 's': return `${value.toFixed(3)} s`;
+    case 'ms': return `${value.toFixed(2)} ms`;
+    case 'count': return value.toFixed(0);
     case 'MB': return `${value.toFixed(1)} MB`;
-    default: throw new RangeError(`unknown form '${form}': expected ratio, us, s or MB`);
+    default: throw new RangeError(`unknown form '${form}': expected ratio, us, ms, s, MB or count`);
   }
 }
 
@@ -42,6 +44,7 @@ export function formatUs(us) {
 /**
  * What one side did: rate or time, its tail, the server's CPU time per request and how much of a
  * core that made. A server far below 100 % under many connections waited for the load generator.
+ * `extra` is text of the workload's own.
  */
 export function formatSide(sample) {
   if (sample === undefined) return MISSING;
@@ -62,6 +65,7 @@ export function formatSide(sample) {
     const share = Math.round(sample.busierShare * 100);
     parts.push(`listeners ${share}/${100 - share} %`);
   }
+  if (sample.extra !== undefined) parts.push(sample.extra);
   return parts.join(', ');
 }
 

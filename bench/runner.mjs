@@ -4,6 +4,11 @@ import { formOf, judge } from './statistics.mjs';
 const WARM_SECONDS = 1;
 const OPEN_SECONDS = 3;
 
+/** The options of a workload: one that looks for small differences asks for more rounds. */
+export function optionsOf({ roundsTimes = 1 }, options) {
+  return { ...options, rounds: options.rounds * roundsTimes };
+}
+
 /** Bound on what a paired workload costs, in seconds, for the time limit. */
 export function pairSeconds({ seconds, rounds }) {
   return 2 * (rounds * seconds + WARM_SECONDS) + OPEN_SECONDS;
@@ -15,7 +20,8 @@ export function pairSeconds({ seconds, rounds }) {
  */
 export async function runWorkload(context, workload) {
   const { limitSeconds } = context.options;
-  if (context.elapsedSeconds() + pairSeconds(context.options) > limitSeconds) {
+  const seconds = pairSeconds(optionsOf(workload, context.options));
+  if (context.elapsedSeconds() + seconds > limitSeconds) {
     return [failedRow(workload, new Error(`not run: over the limit of ${limitSeconds} s`))];
   }
   try {
@@ -26,12 +32,13 @@ export async function runWorkload(context, workload) {
   }
 }
 
-async function runPair(context, workload) {
+/** Opens both sides, measures them in turn, closes them: the samples of all rounds. */
+export async function runPair(context, workload) {
   const serval = await workload.openServal(context, context.root);
   try {
     const reference = await workload.openReference(context, serval);
     try {
-      return await alternate(context.options, reference, serval);
+      return await alternate(optionsOf(workload, context.options), reference, serval);
     } finally {
       await reference.close();
     }
@@ -55,7 +62,7 @@ export async function alternate({ rounds, seconds }, reference, serval) {
 }
 
 /** One measurement; when it fails because the server died, the error says so. */
-async function sample(side, seconds) {
+export async function sample(side, seconds) {
   try {
     return await side.measure(seconds);
   } catch (error) {

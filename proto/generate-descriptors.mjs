@@ -13,6 +13,7 @@ const outPath = join(root, 'ts', 'protocols', 'generated', 'descriptors.ts');
 // Health and reflection go by the file names that other implementations know them by.
 const FILES = [
   ['inference.proto', 'inference.proto'],
+  ['model_config.proto', 'model_config.proto'],
   ['health.proto', 'grpc/health/v1/health.proto'],
   ['reflection.proto', 'grpc/reflection/v1/reflection.proto'],
   ['reflection_v1alpha.proto', 'grpc/reflection/v1alpha/reflection.proto'],
@@ -119,15 +120,28 @@ function symbolsOf(scope, file) {
   return symbols.sort();
 }
 
+// Parses a file, and then what it imports, into one root. A file is imported by the name that it
+// is handed out under.
+function parseInto(protoRoot, source) {
+  const text = readFileSync(join(root, 'proto', 'wire', source), 'utf8');
+  const parsed = protobuf.parse(text, protoRoot, { keepCase: true });
+  for (const imported of parsed.imports ?? []) parseInto(protoRoot, imported);
+  return parsed;
+}
+
 function fileOf(source, name) {
-  const parsed = protobuf.parse(readFileSync(join(root, 'proto', 'wire', source), 'utf8'),
+  const protoRoot = new protobuf.Root();
+  const parsed = parseInto(protoRoot, source);
+  protoRoot.resolveAll();
+  // Names of one package may come from several files: a file declares what it has alone.
+  const alone = protobuf.parse(readFileSync(join(root, 'proto', 'wire', source), 'utf8'),
     new protobuf.Root(), { keepCase: true });
-  if (parsed.imports?.length > 0) throw new Error(`${source}: imports are not supported here`);
-  parsed.root.resolveAll();
-  const nested = parsed.root.lookup(parsed.package).nestedArray;
+  const own = new Set(alone.root.lookup(alone.package).nestedArray.map((one) => one.name));
+  const nested = protoRoot.lookup(parsed.package).nestedArray.filter((one) => own.has(one.name));
   const file = {
     name,
     package: parsed.package,
+    dependency: parsed.imports ?? [],
     messageType: nested.filter((one) => one instanceof protobuf.Type).map(messageOf),
     enumType: nested.filter((one) => one instanceof protobuf.Enum).map(enumOf),
     service: nested.filter((one) => one instanceof protobuf.Service).map(serviceOf),

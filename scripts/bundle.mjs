@@ -9,6 +9,9 @@ import { build } from 'esbuild';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const folder = join(root, 'dist', 'bundle');
 
+// The main thread's file and the worker threads'.
+const ENTRIES = ['main.js', 'workers/http-worker.js', 'workers/grpc-worker.js'];
+
 // Bundled CommonJS packages call require for Node's own modules.
 const require = "import { createRequire as makeRequire } from 'node:module';"
   + 'const require = makeRequire(import.meta.url);';
@@ -17,8 +20,10 @@ const require = "import { createRequire as makeRequire } from 'node:module';"
 export async function bundle() {
   rmSync(folder, { recursive: true, force: true });
   await build({
-    entryPoints: ['main.js', 'http-worker.js'].map((name) => join(root, 'dist', name)),
+    entryPoints: ENTRIES.map((name) => join(root, 'dist', name)),
     outdir: folder,
+    // All in one folder: the workers' files lie beside the one that starts them, as in dist.
+    entryNames: '[name]',
     bundle: true,
     splitting: true,
     format: 'esm',

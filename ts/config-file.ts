@@ -9,7 +9,7 @@ import type { Written } from './config-values.js';
 import { CONFIG_FILE_BYTES_MAX } from './limits.js';
 
 const FILE_KEYS = SERVE_FLAGS.filter((row) => row.commandLineOnly !== true);
-const LIST_KINDS = new Set(['path-list', 'providers']);
+const LIST_KINDS = new Set(['path-list', 'text-list', 'providers']);
 
 /** The settings of a file by flag name. Relative paths count from the file's folder.
  * Errors: InvalidArgument: unreadable, too large, not YAML, unknown or repeated key, wrong kind. */

@@ -10,6 +10,7 @@ export type FlagType =
   | { readonly kind: 'text' }
   | { readonly kind: 'path' }
   | { readonly kind: 'path-list' }
+  | { readonly kind: 'text-list' }
   | { readonly kind: 'int'; readonly min: number; readonly max: number }
   | { readonly kind: 'bool' }
   | { readonly kind: 'choice'; readonly choices: readonly string[] }
@@ -34,6 +35,7 @@ export interface FlagRow {
 
 const PORT: FlagType = { kind: 'int', min: 0, max: 65_535 };
 const BYTES: FlagType = { kind: 'int', min: 1, max: BODY_BYTES_MAX_DEFAULT };
+const SECONDS: FlagType = { kind: 'int', min: 0, max: 86_400 };
 const THREADS: FlagType = { kind: 'int', min: 0, max: MODEL_THREADS_MAX };
 const text: FlagType = { kind: 'text' };
 const path: FlagType = { kind: 'path' };
@@ -57,18 +59,72 @@ export const SERVE_FLAGS: readonly FlagRow[] = [
   flag('model-name', 'NAME', text, '',
     'name of the model in --model-base-path (default: "default")'),
   flag('model-base-path', 'DIR', path, '', 'serve one model, DIR/<version>/model.onnx'),
-  flag('host', 'ADDRESS', text, '0.0.0.0', 'address to listen on'),
+  flag('model-config-file', 'FILE', path, '',
+    'TensorFlow Serving models.config: several models with policies and labels'),
+  flag('model-config-file-poll-wait-seconds', 'N', SECONDS, 0,
+    'read --model-config-file anew this often; 0: once'),
+  flag('file-system-poll-wait-seconds', 'N', { kind: 'int', min: -1, max: 86_400 }, 1,
+    'look for new versions under base paths this often; 0 or -1: only at start'),
+  flag('model-control-mode', 'MODE', choice(['none', 'poll', 'explicit']), 'none',
+    'repositories: all models once, all and watched, or --load-model and the repository API'),
+  flag('repository-poll-secs', 'N', { kind: 'int', min: 1, max: 86_400 }, 15,
+    'poll mode: look at the repositories this often'),
+  flag('load-model', 'NAME', { kind: 'text-list' }, '',
+    'explicit mode: load this at start; may be repeated; * loads all'),
+  flag('settle-ms', 'MS', { kind: 'int', min: 0, max: 3_600_000 }, 1000,
+    'a version folder found while serving is loaded when nothing in it changed for this long'),
+  flag('reload-changed-versions', 'BOOL', { kind: 'bool' }, 'true',
+    'when polling: files of a loaded version that changed are loaded anew'),
+  flag('version-transition', 'POLICY', choice(['availability', 'resource']), 'availability',
+    'load the new version before the old one goes, or after'),
+  flag('allow-version-labels-for-unavailable-models', 'BOOL', { kind: 'bool' }, 'true',
+    'labels apply when their version becomes available; false: such a label is an error'),
+  flag('max-num-load-retries', 'N', { kind: 'int', min: 0, max: 1000 }, 0,
+    'how often a failed load is tried again', { aliases: ['model-load-retry-count'] }),
+  flag('load-retry-interval-micros', 'US', { kind: 'int', min: 0, max: 86_400_000_000 },
+    60_000_000, 'time between two tries'),
+  flag('num-load-threads', 'N', { kind: 'int', min: 0, max: 256 }, 0,
+    'models that load at the same time; 0: 4', { aliases: ['model-load-thread-count'] }),
+  flag('exit-on-error', 'BOOL', { kind: 'bool' }, 'false',
+    'stop when a model or a configuration file given at start is bad'),
+  flag('enable-batching', 'BOOL', { kind: 'bool' }, 'false',
+    'join requests of models from base paths, by --batching-parameters-file'),
+  flag('batching-parameters-file', 'FILE', path, '',
+    'TensorFlow Serving BatchingParameters as text proto'),
+  flag('enable-per-model-batching-parameters', 'BOOL', { kind: 'bool' }, 'false',
+    'batching_params.pbtxt in a version folder wins over the file for all'),
+  flag('default-max-batch-size', 'N', { kind: 'int', min: 0, max: 1_000_000 }, 4,
+    'repository models without a configuration: batch up to this many rows; 0: none'),
+  flag('disable-auto-complete-config', 'BOOL', { kind: 'bool' }, 'false',
+    'repository models without config.pbtxt are refused'),
+  flag('enable-model-warmup', 'BOOL', { kind: 'bool' }, 'true',
+    'run warmup requests before a version becomes available'),
+  flag('num-request-iterations-for-warmup', 'N', { kind: 'int', min: 0, max: 1_000_000 }, 0,
+    'runs of each recorded warmup request; 0: one'),
+  flag('rest-api-timeout-in-ms', 'MS', { kind: 'int', min: 0, max: 86_400_000 }, 30_000,
+    'a REST request that waits longer is answered 504; 0: no limit'),
+  flag('monitoring-config-file', 'FILE', path, '',
+    'TensorFlow Serving MonitoringConfig: its metrics at its path'),
+  flag('allow-metrics', 'BOOL', { kind: 'bool' }, 'true', 'serve and record metrics'),
+  flag('metrics-port', 'PORT', { kind: 'int', min: -1, max: 65_535 }, -1,
+    'serve /metrics on this port too; 0 picks a free one; -1: not'),
+  flag('access-log', 'FILE', text, '',
+    'one JSON line per inference request; "-" is stderr'),
+  flag('access-log-one-in', 'N', { kind: 'int', min: 1, max: 1_000_000_000 }, 1,
+    'write every N-th request to the access log'),
+  flag('host', 'ADDRESS', text, '0.0.0.0', 'address to listen on',
+    { aliases: ['http-address'] }),
   flag('http-port', 'PORT', PORT, 8000, 'REST, V1 and V2; 0 picks a free port',
     { aliases: ['rest-api-port'] }),
   flag('grpc-port', 'PORT', PORT, 8001, 'gRPC; 0 picks a free port', { aliases: ['port'] }),
   flag('http-threads', 'N', { kind: 'int', min: 1, max: HTTP_THREADS_MAX }, 1,
-    'listeners on the HTTP port, one worker thread each'),
+    'listeners on the HTTP port, one worker thread each', { aliases: ['http-thread-count'] }),
   flag('log-level', 'LEVEL', choice(LOG_LEVELS), 'info', LOG_LEVELS.join(', ')),
   flag('log-format', 'FORMAT', choice(LOG_FORMATS), 'text', LOG_FORMATS.join(' or ')),
   flag('config', 'FILE', path, '', 'YAML with the names of these flags; flags win',
     { commandLineOnly: true }),
   flag('drain-seconds', 'N', { kind: 'int', min: 0, max: 86_400 }, 30,
-    'after SIGTERM, how long running requests may take'),
+    'after SIGTERM, how long running requests may take', { aliases: ['exit-timeout-secs'] }),
   flag('health-body', 'FORM', choice(['json', 'empty']), 'json', 'body of V2 health replies'),
   flag('strict-readiness', 'BOOL', { kind: 'bool' }, 'true',
     'ready only when every model is available; false: ready when started'),
@@ -80,8 +136,11 @@ export const SERVE_FLAGS: readonly FlagRow[] = [
     'requests that may wait for one model; more are refused'),
   flag('instances', 'N', { kind: 'int', min: 1, max: MODEL_THREADS_MAX }, 1,
     'instance threads of each model'),
-  flag('intra-op-threads', 'N', THREADS, 0, 'threads inside an operator; 0: a shared pool'),
-  flag('inter-op-threads', 'N', THREADS, 0, 'operators at the same time; 0: one by one'),
+  flag('intra-op-threads', 'N', THREADS, 0,
+    'threads of the pool that all models share; 0: one per core',
+    { aliases: ['tensorflow-intra-op-parallelism'] }),
+  flag('inter-op-threads', 'N', THREADS, 0, 'operators at the same time; 0: one by one',
+    { aliases: ['tensorflow-inter-op-parallelism'] }),
   flag('graph-optimization', 'LEVEL', { kind: 'graph-optimization' }, 'all',
     'none (0), basic (1), extended (2) or all (99)'),
   flag('providers', 'LIST', { kind: 'providers' }, '',
@@ -93,6 +152,40 @@ export const SERVE_FLAGS: readonly FlagRow[] = [
     'deepest nesting of JSON'),
   flag('onnxruntime-library', 'PATH', path, '',
     'libonnxruntime.so (default: SERVAL_ORT_LIBRARY, else the bundled one)'),
+];
+
+/** A flag of TensorFlow Serving or Triton that means nothing here. It is taken with a warning, so
+ * that a deployment moves with the command line it has. Flags that would make a server less open
+ * than it is (TLS, restricted calls) are not among them: those stay errors. */
+export interface PeerFlag {
+  readonly name: string;
+  readonly takesValue: boolean;
+  readonly why: string;
+}
+
+const peers = (
+  takesValue: boolean, why: string, ...names: readonly string[]
+): readonly PeerFlag[] => names.map((name) => ({ name, takesValue, why }));
+
+export const PEER_FLAGS: readonly PeerFlag[] = [
+  ...peers(true, 'requests hold no thread while they wait',
+    'rest-api-num-threads', 'grpc-max-threads', 'grpc-infer-thread-count'),
+  ...peers(true, 'unloads have threads of their own', 'num-unload-threads'),
+  ...peers(false, 'files are read once', 'flush-filesystem-caches'),
+  ...peers(true, 'one thread pool is shared by all models',
+    'tensorflow-session-parallelism', 'tensorflow-session-config-file', 'platform-config-file',
+    'thread-pool-factory-config-file', 'rate-limit', 'buffer-manager-thread-count'),
+  ...peers(true, 'ONNX Runtime takes GPU memory as it needs it', 'per-process-gpu-memory-fraction',
+    'pinned-memory-pool-byte-size', 'cuda-memory-pool-byte-size',
+    'min-supported-compute-capability'),
+  ...peers(true, "grpc-js's own settings hold", 'grpc-channel-arguments'),
+  ...peers(false, 'there is no TensorFlow here', 'enable-signature-method-name-check',
+    'remove-unused-fields-from-bundle-metagraph', 'enable-profiler', 'skip-initialize-tpu',
+    'xla-cpu-compilation-enabled', 'xla-gpu-compilation-enabled'),
+  ...peers(false, 'the health service is always there', 'enable-grpc-healthcheck-service'),
+  ...peers(true, 'backends are built in', 'backend-directory', 'backend-config'),
+  ...peers(true, 'metrics are read when they are asked for', 'metrics-interval-ms'),
+  ...peers(true, 'see --log-level', 'log-verbose', 'log-info', 'log-warning', 'log-error'),
 ];
 
 /** One spelling for what is written with dashes, underscores or camelCase. */

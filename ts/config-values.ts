@@ -37,7 +37,7 @@ export function intValue(row: FlagRow, written: Written): number {
   const { type } = row;
   if (type.kind !== 'int') throw new TypeError(`${row.name} is not a number`);
   const value = Number(text);
-  if (/^\d{1,15}$/.test(text) && value >= type.min && value <= type.max) return value;
+  if (/^-?\d{1,15}$/.test(text) && value >= type.min && value <= type.max) return value;
   throw configError(
     written.where,
     `expected a whole number from ${type.min} to ${type.max}, got ${echo(text)}`,

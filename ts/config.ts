@@ -1,16 +1,28 @@
 // The configuration of `serval serve`: command line over configuration file over defaults. Control
 // plane, start-up only. ts/config-flags.ts lists the settings.
 import { resolve } from 'node:path';
-import { SERVE_FLAGS, findFlag, nearestFlag } from './config-flags.js';
-import type { FlagRow } from './config-flags.js';
+import {
+  PEER_FLAGS, SERVE_FLAGS, canonicalName, findFlag, nearestFlag,
+} from './config-flags.js';
+import type { FlagRow, PeerFlag } from './config-flags.js';
 import {
   boolValue, choiceValue, configError, echo, graphOptimizationValue, intValue, lastText,
   providersValue, textValue,
 } from './config-values.js';
 import type { Written } from './config-values.js';
+import {
+  batchingSettings, checkTogether, controlSettings, metricsSettings,
+} from './config-serving.js';
+import type {
+  BatchingSettings, ControlSettings, MetricsSettings, SettingsReader,
+} from './config-serving.js';
 import { LOG_FORMATS, LOG_LEVELS } from './logger.js';
 import type { LogFormat, LogLevel } from './logger.js';
 import type { ExecModeName, ProviderOptions } from './native/engine-api.js';
+
+export type {
+  BatchingSettings, ControlSettings, MetricsSettings, ModelControlMode,
+} from './config-serving.js';
 
 /** Settings that every model gets. */
 export interface ModelSettings {
@@ -30,6 +42,7 @@ export interface ModelSources {
   readonly paths: readonly string[];
   readonly modelRepositories: readonly string[];
   readonly baseModel: { readonly name: string; readonly path: string } | undefined;
+  readonly modelConfigFile: string | undefined;
 }
 
 export interface Config {
@@ -48,6 +61,18 @@ export interface Config {
   readonly grpcMessageBytesMax: number;
   readonly jsonDepthMax: number;
   readonly onnxruntimeLibrary: string | undefined;
+  readonly control: ControlSettings;
+  readonly batching: BatchingSettings;
+  readonly restTimeoutMs: number;
+  readonly modelWarmup: boolean;
+  /** 0 = the requests' own counts. */
+  readonly warmupIterations: number;
+  readonly metrics: MetricsSettings;
+  /** undefined = off; "-" = stderr. */
+  readonly accessLog: string | undefined;
+  readonly accessLogOneIn: number;
+  /** Flags of other servers that were given and mean nothing here: "--flag: why". */
+  readonly ignoredFlags: readonly string[];
 }
 
 /** What a command line says, before values are checked. */
@@ -55,6 +80,8 @@ export interface ParsedFlags {
   readonly settings: ReadonlyMap<string, Written>;
   readonly positional: readonly string[];
   readonly help: boolean;
+  /** Flags of other servers that mean nothing here: "--flag: why". */
+  readonly ignored: readonly string[];
 }
 
 const BOOL_TEXTS = new Set(['true', 'false', '1', '0']);
@@ -66,6 +93,7 @@ export function parseFlags(
 ): ParsedFlags {
   const settings = new Map<string, Written>();
   const positional: string[] = [];
+  const ignored: string[] = [];
   let help = false;
   for (let i = 0; i < args.length; i++) {
     const arg = args[i] ?? '';
@@ -75,6 +103,10 @@ export function parseFlags(
     }
     if (arg === '--help' || arg === '-h') {
       help = true;
+    } else if (arg.startsWith('--') && peerFlag(arg, rows) !== undefined) {
+      const peer = peerFlag(arg, rows);
+      ignored.push(`${arg.replace(/=.*/s, '')}: ${peer?.why ?? ''}`);
+      if (!arg.includes('=') && takesNext(peer, args[i + 1])) i += 1;
     } else if (arg.startsWith('-') && arg !== '-') {
       const { row, where, written, takesNext } = readFlag(arg, args[i + 1], rows);
       if (takesNext) i += 1;
@@ -84,7 +116,19 @@ export function parseFlags(
       positional.push(arg);
     }
   }
-  return { settings, positional, help };
+  return { settings, positional, help, ignored };
+}
+
+/** The other servers' flag that an argument is; ours win. */
+function peerFlag(arg: string, rows: readonly FlagRow[]): PeerFlag | undefined {
+  const name = canonicalName(arg.slice(2).replace(/=.*/s, ''));
+  if (findFlag(name, rows) !== undefined) return undefined;
+  return PEER_FLAGS.find((one) => one.name === name);
+}
+
+function takesNext(peer: PeerFlag | undefined, next: string | undefined): boolean {
+  if (next === undefined) return false;
+  return peer?.takesValue === true ? !next.startsWith('--') : BOOL_TEXTS.has(next);
 }
 
 interface ReadFlag {
@@ -133,7 +177,7 @@ export async function parseServeConfig(
   if (flags.positional.length > 0) {
     settings.set('paths', { where: 'PATH', texts: flags.positional, folder: cwd });
   }
-  return buildConfig(settings);
+  return { ...buildConfig(settings), ignoredFlags: flags.ignored };
 }
 
 /** Checks every value. Errors: InvalidArgument. */
@@ -149,6 +193,14 @@ export function buildConfig(settings: ReadonlyMap<string, Written>): Config {
   const given = (name: string): Written | undefined => settings.get(name);
   const pathOf = (from: Written): string => resolve(from.folder, textValue(from));
   const library = given('onnxruntime-library');
+  const bool = (name: string): boolean => boolValue(written(name));
+  const read: SettingsReader = {
+    int, bool, written, given,
+    filePath: (name) => {
+      const from = given(name);
+      return from === undefined ? undefined : pathOf(from);
+    },
+  };
 
   const config: Config = {
     sources: modelSources(given),
@@ -170,17 +222,30 @@ export function buildConfig(settings: ReadonlyMap<string, Written>): Config {
     logFormat: choiceValue(LOG_FORMATS, written('log-format')),
     drainSeconds: int('drain-seconds'),
     healthBody: choiceValue(['json', 'empty'] as const, written('health-body')),
-    strictReadiness: boolValue(written('strict-readiness')),
+    strictReadiness: bool('strict-readiness'),
     bodyBytesMax: int('body-bytes-max'),
     grpcMessageBytesMax: int('grpc-message-bytes-max'),
     jsonDepthMax: int('json-depth-max'),
     onnxruntimeLibrary: library === undefined ? undefined : pathOf(library),
+    control: controlSettings(read),
+    batching: batchingSettings(read),
+    restTimeoutMs: int('rest-api-timeout-in-ms'),
+    modelWarmup: bool('enable-model-warmup'),
+    warmupIterations: int('num-request-iterations-for-warmup'),
+    metrics: metricsSettings(read),
+    accessLog: accessLogPath(given('access-log')),
+    accessLogOneIn: int('access-log-one-in'),
+    ignoredFlags: [],
   };
-  if (config.httpPort !== 0 && config.httpPort === config.grpcPort) {
-    const where = written('grpc-port').where;
-    throw configError(where, `expected another port than HTTP's, got ${config.grpcPort} for both`);
-  }
+  checkTogether(config, written);
   return config;
+}
+
+/** A path of its own, or "-". */
+function accessLogPath(from: Written | undefined): string | undefined {
+  if (from === undefined) return undefined;
+  const text = textValue(from);
+  return text === '-' ? text : resolve(from.folder, text);
 }
 
 function modelSources(given: (name: string) => Written | undefined): ModelSources {
@@ -197,15 +262,21 @@ function modelSources(given: (name: string) => Written | undefined): ModelSource
     const got = echo(lastText(name));
     throw configError(name.where, `expected --model-base-path with it, got ${got}`);
   }
-  if (base === undefined && paths.length + modelRepositories.length === 0) {
+  const file = given('model-config-file');
+  if (base !== undefined && file !== undefined) {
+    throw configError(file.where, 'expected either this or --model-base-path, got both');
+  }
+  if (base === undefined && file === undefined && paths.length + modelRepositories.length === 0) {
     throw configError(
       'command line',
-      'nothing to serve: expected a PATH, --model-repository DIR or --model-base-path DIR',
+      'nothing to serve: expected a PATH, --model-repository DIR, --model-base-path DIR or '
+        + '--model-config-file FILE',
     );
   }
   const baseModel = base && {
     name: name === undefined ? 'default' : textValue(name),
     path: resolve(base.folder, textValue(base)),
   };
-  return { paths, modelRepositories, baseModel };
+  const modelConfigFile = file && resolve(file.folder, textValue(file));
+  return { paths, modelRepositories, baseModel, modelConfigFile };
 }

@@ -13,6 +13,11 @@ export const HTTP_HEAD_BYTES_MAX = 16_384;
 export const CONFIG_FILE_BYTES_MAX = 1_048_576;
 /** What --drain-seconds may be overrun by, for listeners to close their connections. */
 export const DRAIN_GRACE_MS = 500;
+/** V8's young generation on the gRPC listener's thread: three times its semi-space, here 64 MiB.
+ * With V8's own 16 MiB what grpc-js keeps of calls that wait is copied again and again: 64 calls
+ * that wait for their batch were 18,700 a second on one core, and are 20,800. Calls that run inline
+ * gain nothing. It grows only under such load, and then costs about 75 MB more. */
+export const GRPC_YOUNG_GENERATION_MB = 192;
 /** Listener threads on one port. */
 export const HTTP_THREADS_MAX = 256;
 /** Native threads of one model, and threads inside one model run. */

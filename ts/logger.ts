@@ -22,8 +22,29 @@ export interface Logger {
   enabled(level: LogLevel): boolean;
 }
 
+/** Which levels are written. */
+export type LogSwitches = Readonly<Record<Exclude<LogLevel, 'off'>, boolean>>;
+
+/** Levels that can be changed while loggers use them; every logger of a thread may share one. */
+export class LevelControl {
+  switches: LogSwitches;
+
+  constructor(level: LogLevel) {
+    this.switches = levelSwitches(level);
+  }
+}
+
+/** The level and everything above it. */
+export function levelSwitches(level: LogLevel): LogSwitches {
+  const threshold = LOG_LEVELS.indexOf(level);
+  const at = (one: LogLevel): boolean => LOG_LEVELS.indexOf(one) >= threshold;
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+}
+
 export interface LoggerOptions {
   readonly level: LogLevel;
+  /** Decides instead of `level`, record by record. */
+  readonly control?: LevelControl;
   readonly format: LogFormat;
   /** Takes one line with its final newline. Default: stderr. */
   readonly write?: (line: string) => void;
@@ -37,11 +58,11 @@ const PLAIN_VALUE = /^[^\s"=\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+$/u;
 const UNSAFE_CHARS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 export function createLogger(options: LoggerOptions): Logger {
-  const threshold = LOG_LEVELS.indexOf(options.level);
+  const control = options.control ?? new LevelControl(options.level);
   const write = options.write ?? ((line: string): void => void process.stderr.write(line));
   const now = options.now ?? Date.now;
   const render = options.format === 'json' ? renderJson : renderText;
-  const enabled = (level: LogLevel): boolean => LOG_LEVELS.indexOf(level) >= threshold;
+  const enabled = (level: LogLevel): boolean => level === 'off' || control.switches[level];
   const at =
     (level: LogLevel) =>
     (message: string, fields: LogFields = {}): void => {

@@ -26,6 +26,10 @@ export async function serveCommand(args: readonly string[]): Promise<number> {
     const { startServer } = await import('./server.js');
     const server = await startServer(config);
     signals.server = server;
+    process.on('SIGHUP', () => {
+      logger.info('reading configuration and models anew', { signal: 'SIGHUP' });
+      void server.reload();
+    });
     announce(config, server);
   } catch (error) {
     signals.remove();

@@ -1,118 +1,191 @@
-// Wires everything together: engine, registry, HTTP listeners, gRPC listener. The only file that
-// knows all of them. Control plane, main thread (which is also the gRPC listener's).
+// Wires everything together: engine, registry, model sources, the listeners' threads, metrics. The
+// only file that knows all of them. Control plane, main thread.
+import { createModelControl } from './admin/model-control.js';
+import { startObservers, type Observers } from './admin/observers.js';
 import type { Config } from './config.js';
-import { HttpPool, reservePort } from './http-pool.js';
-import { DRAIN_GRACE_MS, INFLATED_BYTES_MAX } from './limits.js';
-import { createLogger, type Logger } from './logger.js';
+import { ErrorCode, ServalError } from './errors.js';
+import { DRAIN_GRACE_MS, INFLATED_BYTES_MAX, LOADS_AT_ONCE } from './limits.js';
+import { createLogger, LevelControl, type Logger } from './logger.js';
 import { createEngine, type Engine } from './native/engine.js';
-import { EngineInfer } from './protocols/engine-infer.js';
-import { HEALTH_SERVICE, healthService } from './protocols/grpc-health.js';
-import { REFLECTION_SERVICES, reflectionServices } from './protocols/grpc-reflection.js';
-import { INFERENCE_SERVICE, inferenceService } from './protocols/v2-grpc.js';
-import { desiredModels } from './registry/desired.js';
+import { ModelSource } from './registry/model-source.js';
 import { Registry } from './registry/registry.js';
-import { scanSources } from './registry/repository.js';
 import type { RegistrySnapshot } from './registry/snapshot.js';
-import { GrpcListener } from './transport/grpc-listener.js';
 import { servalVersion } from './version.js';
+import { warmUpWith } from './warmup/index.js';
+import { ListenerPool, reservePort } from './workers/pool.js';
 
 export interface RunningServer {
   readonly httpPort: number;
   readonly grpcPort: number;
+  /** undefined where metrics have no port of their own. */
+  readonly metricsPort: number | undefined;
   readonly logger: Logger;
   /** The registry's present state. */
   snapshot(): RegistrySnapshot;
+  /** Reads configuration files and folders anew; never rejects. */
+  reload(): Promise<void>;
   /** Stops accepting, finishes what runs, closes every connection; takes at most the configured
    * seconds, whatever a model does. Behind it the process can only end: threads may still run. */
   drain(): Promise<void>;
 }
 
-function grpcListener(config: Config, engine: Engine, registry: Registry): GrpcListener {
-  const snapshot = (): RegistrySnapshot => registry.snapshot;
-  const subscribe = (listener: () => void): (() => void) => registry.subscribe(() => listener());
-  const infer = new EngineInfer(engine.port);
-  const names = [INFERENCE_SERVICE, HEALTH_SERVICE, ...REFLECTION_SERVICES];
-  return new GrpcListener({
+/** What the parts of one server are made of. */
+interface Parts {
+  readonly config: Config;
+  readonly logger: Logger;
+  readonly levels: LevelControl;
+  readonly engine: Engine;
+  readonly registry: Registry;
+  readonly source: ModelSource;
+}
+
+function listenerPool(
+  { config, logger, engine }: Parts, httpPort: number, monitoringPath: string,
+): ListenerPool {
+  const settings = {
+    ...engineOptions(config),
     host: config.host,
-    port: config.grpcPort,
-    receiveBytesMax: config.grpcMessageBytesMax,
-    sendBytesMax: config.grpcMessageBytesMax,
-    services: [
-      inferenceService({ snapshot, infer, serverVersion: servalVersion() }),
-      healthService({ snapshot, subscribe, services: [INFERENCE_SERVICE] }),
-      ...reflectionServices(names),
-    ],
+    serverVersion: servalVersion(),
+    logLevel: config.logLevel,
+    logFormat: config.logFormat,
+    metricsAllowed: config.metrics.allowed,
+  };
+  return new ListenerPool({
+    http: {
+      ...settings,
+      port: httpPort,
+      healthBody: config.healthBody,
+      inflatedBytesMax: Math.min(config.bodyBytesMax, INFLATED_BYTES_MAX),
+      monitoringPath,
+    },
+    httpThreads: config.httpThreads,
+    grpc: { ...settings, port: config.grpcPort, messageBytesMax: config.grpcMessageBytesMax },
+    lost: (thread, error) => {
+      // Half a server is worse than a restart.
+      logger.error('a listener thread died: exiting', { thread, reason: error.message });
+      engine.port.native.exitNow(1);
+    },
   });
 }
 
-/** Starts the server; settles when it listens and every model is loaded or has failed.
- * Rejects with ServalError when a port is taken or a path does not exist. */
-export async function startServer(config: Config): Promise<RunningServer> {
-  const logger = createLogger({ level: config.logLevel, format: config.logFormat });
-  const [httpPort, scan] = await Promise.all([
-    reservePort(config.host, config.httpPort),
-    scanSources(config.sources),
-  ]);
-  for (const problem of scan.problems) logger.warn('model source', { problem });
-  const limits = { bodyBytesMax: config.bodyBytesMax, jsonDepthMax: config.jsonDepthMax };
-  const { intraOpThreads } = config.model;
-  const engineOptions = {
-    ...limits,
-    intraOpThreads,
+function engineOptions(config: Config) {
+  return {
+    bodyBytesMax: config.bodyBytesMax,
+    jsonDepthMax: config.jsonDepthMax,
+    intraOpThreads: config.model.intraOpThreads,
     onnxruntimeLibrary: config.onnxruntimeLibrary,
+    loadThreads: config.control.loadsAtOnce || LOADS_AT_ONCE,
+    restTimeoutUs: config.restTimeoutMs * 1000,
+    metrics: config.metrics.allowed,
   };
-  const engine = await createEngine(engineOptions);
+}
+
+function makeRegistry(config: Config, engine: Engine, logger: Logger): Registry {
+  const { control } = config;
+  const warmUp = warmUpWith(
+    (handle, message) => engine.control.warmUp(handle, message), config.warmupIterations, logger);
+  return new Registry({
+    engine: engine.control,
+    logger,
+    strictReadiness: config.strictReadiness,
+    loadsAtOnce: control.loadsAtOnce,
+    transition: control.transition,
+    loadRetries: control.loadRetries,
+    loadRetryMs: control.loadRetryMs,
+    ...(config.modelWarmup ? { prepare: warmUp } : {}),
+  });
+}
+
+/** TensorFlow Serving's path of metrics, "" = off. A bad file is an error: nobody would notice. */
+async function monitoringPathOf(file: string | undefined): Promise<string> {
+  if (file === undefined) return '';
+  const { readMonitoringPath } = await import('./model-config/monitoring-config.js');
+  return readMonitoringPath(file);
+}
+
+/** Starts the server; settles when it listens and every model is loaded or has failed.
+ * Rejects with ServalError when a port is taken or a path does not exist, and, where the
+ * configuration asks for it, when anything is wrong with a model. */
+export async function startServer(config: Config): Promise<RunningServer> {
+  const levels = new LevelControl(config.logLevel);
+  const logger = createLogger({
+    level: config.logLevel, format: config.logFormat, control: levels,
+  });
+  for (const flag of config.ignoredFlags) logger.warn('a flag without effect', { flag });
+  const [httpPort, monitoringPath] = await Promise.all([
+    reservePort(config.host, config.httpPort),
+    monitoringPathOf(config.metrics.monitoringConfigFile),
+  ]);
+  const engine = await createEngine(engineOptions(config));
   engine.port.report = (error) => {
-    logger.error('a gRPC handler failed', { reason: String(error) });
+    logger.error('an answer of the engine was not taken', { reason: String(error) });
   };
-  const pool = new HttpPool(
-    {
-      ...engineOptions,
-      host: config.host,
-      port: httpPort,
-      serverVersion: servalVersion(),
-      healthBody: config.healthBody,
-      inflatedBytesMax: Math.min(config.bodyBytesMax, INFLATED_BYTES_MAX),
-      logLevel: config.logLevel,
-      logFormat: config.logFormat,
-    },
-    config.httpThreads,
-    (error) => {
-      // Half a server is worse than a restart.
-      logger.error('an HTTP listener thread died: exiting', { reason: error.message });
-      engine.port.native.exitNow(1);
-    },
-  );
-  const { strictReadiness } = config;
-  const registry = new Registry({ engine: engine.control, logger, strictReadiness });
-  const grpc = grpcListener(config, engine, registry);
+  const registry = makeRegistry(config, engine, logger);
+  // Per-model threads stay 0: the shared pool, which the setting sizes, is what models use.
+  const model = { ...config.model, intraOpThreads: 0 };
+  const source = new ModelSource({ ...config, model }, logger, registry);
+  const parts: Parts = { config, logger, levels, engine, registry, source };
   try {
-    // Per-model threads stay 0: the shared pool, which the setting sizes, is what models use.
-    const model = { ...config.model, intraOpThreads: 0 };
-    const loaded = registry.reconcile(desiredModels(scan.models, model));
-    const [grpcPort] = await Promise.all([grpc.start(), pool.listening()]);
-    registry.subscribe((snapshot) => pool.publish(snapshot));
-    await loaded;
-    await pool.publish(registry.snapshot);
-    return {
-      httpPort,
-      grpcPort,
-      logger,
-      snapshot: () => registry.snapshot,
-      drain: () => {
-        const seconds = config.drainSeconds;
-        const drained = registry.drain()
-          .then(() => Promise.all([pool.drain(seconds), grpc.drain(seconds)]));
-        // A listener whose thread runs a model cannot even hear that it should stop.
-        const late = new Promise((resolve) => {
-          setTimeout(resolve, seconds * 1000 + DRAIN_GRACE_MS);
-        });
-        return Promise.race([drained, late]).then(() => undefined);
-      },
-    };
+    await source.firstLook();
   } catch (error) {
-    await Promise.all([pool.stop(), grpc.drain(0)]);
     engine.close();
     throw error;
   }
+  const pool = listenerPool(parts, httpPort, monitoringPath);
+  const control = createModelControl({
+    source, registry, levels,
+    mode: config.control.mode,
+    levelsChanged: (switches) => pool.setLogSwitches(switches),
+  });
+  pool.attachControl(control);
+  let observers: Observers | undefined;
+  try {
+    const started = source.start();
+    const grpcPort = await pool.listening();
+    registry.subscribe((snapshot) => pool.publish(snapshot));
+    observers = await startObservers(config, engine, registry, logger);
+    await started;
+    refuseBadStart(config, source);
+    await pool.publish(registry.snapshot);
+    return running(parts, { httpPort, grpcPort }, pool, observers);
+  } catch (error) {
+    await Promise.all([pool.stop(), source.stop(), observers?.close()]);
+    engine.close();
+    throw error;
+  }
+}
+
+/** Errors: InvalidArgument with everything that was wrong, where --exit-on-error asks for it. */
+function refuseBadStart(config: Config, source: ModelSource): void {
+  const problems = source.startProblems;
+  if (!config.control.exitOnError || problems.length === 0) return;
+  throw new ServalError(ErrorCode.InvalidArgument,
+    `not started (--exit-on-error): ${problems.join('; ')}`);
+}
+
+function running(
+  { config, logger, registry, source }: Parts,
+  ports: { readonly httpPort: number; readonly grpcPort: number },
+  pool: ListenerPool, observers: Observers,
+): RunningServer {
+  const drain = async (): Promise<void> => {
+    const seconds = config.drainSeconds;
+    const drained = registry.drain()
+      .then(() => Promise.all([pool.drain(seconds), source.stop()]))
+      .then(() => observers.close());
+    // A listener whose thread runs a model cannot even hear that it should stop.
+    const late = new Promise((resolve) => {
+      setTimeout(resolve, seconds * 1000 + DRAIN_GRACE_MS);
+    });
+    await Promise.race([drained, late]);
+  };
+  const reload = async (): Promise<void> => {
+    try {
+      await source.reload();
+    } catch (error) {
+      logger.error('a reload failed', { reason: String(error) });
+    }
+  };
+  const { metricsPort } = observers;
+  return { ...ports, metricsPort, logger, snapshot: () => registry.snapshot, reload, drain };
 }

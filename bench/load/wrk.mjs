@@ -7,14 +7,17 @@ import { processCpuNs } from '../machine.mjs';
 
 const SPARE_MS = 20_000;
 
-/** The Lua script: the request from a file, the summary as one JSON line. Pure. */
+/** The Lua script: the request, its body (if it has one) from a file, the summary as one JSON line.
+ * Pure. */
 export function wrkScript(request, bodyPath) {
-  const headers = Object.entries(request.headers)
+  const headers = Object.entries(request.headers ?? {})
     .map(([name, value]) => `wrk.headers[${lua(name)}] = ${lua(value)}`);
-  return `local file = assert(io.open(${lua(bodyPath)}, 'rb'))
+  const body = request.body === undefined ? '' : `
+local file = assert(io.open(${lua(bodyPath)}, 'rb'))
 wrk.body = file:read('*a')
 file:close()
-wrk.method = ${lua(request.method)}
+`;
+  return `${body.trimStart()}wrk.method = ${lua(request.method)}
 ${headers.join('\n')}
 function done(summary, latency, requests)
   local e = summary.errors
@@ -55,7 +58,7 @@ export function parseWrk(output) {
  */
 export function wrkLoad(context, server, request, connections) {
   const stem = join(context.tempDir, `wrk-${context.nextId()}`);
-  writeFileSync(`${stem}.body`, request.body);
+  if (request.body !== undefined) writeFileSync(`${stem}.body`, request.body);
   writeFileSync(`${stem}.lua`, wrkScript(request, `${stem}.body`));
   const url = `http://${server.host}:${server.port}${request.path}`;
   return async (seconds) => {

@@ -8,6 +8,7 @@ import { callOnce, expectBytes, sendOnce } from '../check.mjs';
 import { runToEnd, startServer } from '../children.mjs';
 import { startGrpcEcho, startUwsEcho } from '../contenders/echoes.mjs';
 import { closedLoopLoad } from '../load/closed-loop.mjs';
+import { beginOpenLoop } from '../load/open-loop.mjs';
 import { pickCores } from '../machine.mjs';
 import { runWorkload } from '../runner.mjs';
 
@@ -51,6 +52,25 @@ test('the closed loop measures whole answers', async (t) => {
   assert.ok(sample.p50Us > 0 && sample.cpuUs > 0);
   const get = closedLoopLoad(context, echo, { ...post(body), method: 'PUT' });
   await assert.rejects(get(0.05), /not an answer of 200/);
+});
+
+test('the open loop keeps its rate, compares answers and ends when told', async (t) => {
+  const context = makeContext(t);
+  const echo = await startUwsEcho(context);
+  t.after(echo.stop);
+  const load = (seconds) => beginOpenLoop(context, echo, post(Buffer.from('hello')),
+    { rate: 500, seconds });
+  const whole = await load(0.2).result();
+  assert.ok(whole.sent > 50 && whole.sent <= 101, `${whole.sent} sent in 0.2 s at 500/s`);
+  assert.equal(whole.answers['200'].count, whole.sent);
+  assert.deepEqual([whole.failures, whole.different], [0, 0]);
+  const began = performance.now();
+  const cut = await load(600).stop();
+  assert.ok(performance.now() - began < 20_000 && cut.failures === 0);
+  const closed = { host: '127.0.0.1', port: 1 };
+  const nobody = await beginOpenLoop(context, closed, post(Buffer.from('x')),
+    { rate: 100, seconds: 0.05 }).result();
+  assert.deepEqual([nobody.answers, nobody.failures], [{}, nobody.sent]);
 });
 
 test('a pair alternates, and what fails becomes a row that says why', async (t) => {

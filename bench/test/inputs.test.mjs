@@ -29,7 +29,8 @@ test('options have defaults, and wrong values name their flag', () => {
 
 test('--only takes words of ids and refuses what matches nothing', () => {
   assert.deepEqual(selectWorkloads('grpc,mlp').map(({ id }) => id),
-    ['grpc-4x16', 'mlp-32-x4', 'mlp-32-x1', 'mlp-32-queued-x4']);
+    ['grpc-4x16', 'mlp-32-x4', 'mlp-32-x1', 'mlp-32-queued-x4', 'batching-grpc',
+      'batching-off-grpc']);
   assert.equal(selectWorkloads(undefined).length, workloads.length);
   assert.throws(() => selectWorkloads('nothing'), /matches no workload; they are: v1-json-16/);
 });

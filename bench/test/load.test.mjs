@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseClosedLoop, requestBytes } from '../load/closed-loop.mjs';
 import { grpcFrame, parseH2load } from '../load/h2load.mjs';
+import { parseOpenLoop } from '../load/open-loop.mjs';
 import { parseWrk, wrkScript } from '../load/wrk.mjs';
 
 const wrkLine = (changes) => JSON.stringify({
@@ -26,9 +27,16 @@ test('wrk: failed requests and silence are errors', () => {
 });
 
 test('wrk: the script quotes what it is given', () => {
-  const script = wrkScript({ method: 'POST', headers: { A: "it's \\" } }, '/tmp/b');
+  const script = wrkScript({ method: 'POST', headers: { A: "it's \\" }, body: 'x' }, '/tmp/b');
   assert.match(script, /wrk\.headers\['A'\] = 'it\\'s \\\\'/);
   assert.match(script, /io\.open\('\/tmp\/b', 'rb'\)/);
+});
+
+test('wrk: a request without a body reads no file', () => {
+  const get = wrkScript({ method: 'GET' }, '/tmp/b');
+  assert.doesNotMatch(get, /io\.open/);
+  assert.match(get, /^wrk\.method = 'GET'/);
+  assert.match(wrkScript({ method: 'POST', body: '' }, '/tmp/b'), /io\.open/);
 });
 
 const h2 = ({ failed = 0, others = 0, bytes = 650 } = {}) => [
@@ -69,4 +77,20 @@ test('closed loop: the whole request as bytes, the answer as a sample', () => {
   assert.equal(sample.usPerRequest, 20);
   assert.equal(sample.p50Us, 15);
   assert.throws(() => parseClosedLoop('{"error":"refused"}'), /closed loop: refused/);
+});
+
+test('open loop: answers by status, with their rate and tail', () => {
+  const line = JSON.stringify({
+    elapsedUs: 2_000_000, sent: 5, skipped: 1, failures: 0, different: 0,
+    answers: {
+      200: { count: 3, latenciesUs: [10, 20, 30] }, 503: { count: 2, latenciesUs: [1, 3] },
+    },
+  });
+  const { answers, sent, skipped } = parseOpenLoop(`noise\n${line}\n`);
+  assert.deepEqual([sent, skipped], [5, 1]);
+  assert.deepEqual([answers['200'].perSecond, answers['200'].p50Us, answers['200'].maxUs],
+    [1.5, 20, 30]);
+  assert.equal(answers['503'].count, 2);
+  assert.throws(() => parseOpenLoop('{"error":"refused"}'), /open loop: refused/);
+  assert.throws(() => parseOpenLoop('nothing'), /no result/);
 });

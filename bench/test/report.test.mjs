@@ -45,6 +45,8 @@ test('figures carry their unit', () => {
   assert.equal(formatFigure('s', 0.25), '0.250 s');
   assert.equal(formatFigure('MB', 76), '76.0 MB');
   assert.equal(formatFigure('ratio', 12.34), '12.3');
+  assert.equal(formatFigure('ms', 1.234), '1.23 ms');
+  assert.equal(formatFigure('count', 0), '0');
   assert.throws(() => formatFigure('kg', 1), /unknown form 'kg'/);
   assert.equal(formatUs(12.34), '12.3 us');
   assert.equal(formatUs(999.4), '999 us');
@@ -56,6 +58,7 @@ test('a side shows rate or time, tail, CPU and how busy its core was', () => {
   assert.equal(formatSide(sample), '50000/s, p50 200 us, p99 400 us, cpu 10.0 us (50 %)');
   assert.equal(formatSide({ perSecond: 10, usPerRequest: 100_000 }), '100 ms');
   assert.match(formatSide({ ...sample, busierShare: 0.6 }), /listeners 60\/40 %$/);
+  assert.equal(formatSide({ extra: 'a row 9 us' }), 'a row 9 us');
   assert.equal(formatSide(undefined), '-');
 });
 

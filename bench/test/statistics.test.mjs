@@ -4,6 +4,8 @@ import { test } from 'node:test';
 import {
   cpuValue, judge, median, medianSample, meets, pairValue, percentile, spread,
 } from '../statistics.mjs';
+import { optionsOf, pairSeconds } from '../runner.mjs';
+import { rowCost, rowCostByCpu } from '../workloads/batching/index.mjs';
 
 test('median and percentile interpolate and do not reorder their input', () => {
   const values = [3, 1, 2, 10];
@@ -61,4 +63,21 @@ test('a row is judged by the median of the ratios, not the ratio of the medians'
 
 test('medianSample leaves out what a sample does not have', () => {
   assert.deepEqual(medianSample([{ a: 1 }, { a: 3, b: NaN }]), { a: 2 });
+});
+
+test('a row beyond the echo is counted in rows of the model alone', () => {
+  const round = {
+    serval: { usPerRequest: 50, cpuUs: 40 }, echo: { usPerRequest: 30, cpuUs: 25 },
+    alone: { usPerRequest: 320 },
+  };
+  assert.equal(rowCost(round, 0), 2);
+  assert.equal(rowCost(round, 4), 1.6);
+  assert.equal(rowCostByCpu(round, 0), 1.5);
+});
+
+test('a workload that looks for little asks for more rounds', () => {
+  const options = { seconds: 2, rounds: 3, limitSeconds: 9 };
+  assert.deepEqual(optionsOf({ roundsTimes: 3 }, options), { ...options, rounds: 9 });
+  assert.deepEqual(optionsOf({}, options), options);
+  assert.equal(pairSeconds(optionsOf({ roundsTimes: 2 }, options)), 29);
 });

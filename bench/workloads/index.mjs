@@ -1,4 +1,6 @@
 // Every row of the table, in its order.
+import { batching } from './batching/index.mjs';
+import { operation } from './control/index.mjs';
 import { grpcSmall } from './grpc-small.mjs';
 import { httpThreads } from './http-threads.mjs';
 import { jsonSmall } from './json-small.mjs';
@@ -8,6 +10,7 @@ import { startup } from './startup.mjs';
 
 export const workloads = [
   ...jsonSmall, ...grpcSmall, ...large, ...mlp, ...startup, ...httpThreads,
+  ...batching, ...operation,
 ];
 
 /** The workloads whose id contains one of the comma-separated `only` words; all without it. */

@@ -13,11 +13,11 @@ const SHAPE = [32, 784];
 const TOLERANCE = 1e-5;
 const TIMEOUT_MS = 120_000;
 const ROUGH_ITERATIONS = 20;
-// onnxruntime_bench runs three loops (bare, and twice through our backend), five rounds of each.
-const RUNS_PER_ITERATION = 15;
+// onnxruntime_bench runs three loops (bare, and twice through our backend), 25 rounds of each.
+const RUNS_PER_ITERATION = 75;
 
 /** The model file somewhere below the model's folder. */
-function modelFile(folder) {
+export function modelFile(folder) {
   const name = readdirSync(folder, { recursive: true }).find((path) => path.endsWith('.onnx'));
   if (name === undefined) throw new Error(`no .onnx file below ${folder}`);
   return join(folder, name);
@@ -36,10 +36,10 @@ function runtimeLibrary() {
 }
 
 /** What ONNX Runtime itself answers, through its own Node binding. */
-async function expectedOutput(file, values) {
+export async function expectedOutput(file, values, shape) {
   const { InferenceSession, Tensor } = await import('onnxruntime-node');
   const session = await InferenceSession.create(file, { intraOpNumThreads: 1 });
-  const input = new Tensor('float32', values, SHAPE);
+  const input = new Tensor('float32', values, shape);
   const outputs = await session.run({ [session.inputNames[0]]: input });
   const expected = Float32Array.from(outputs[session.outputNames[0]].data);
   await session.release();
@@ -48,7 +48,7 @@ async function expectedOutput(file, values) {
 
 async function openServal(context, root, connections, args) {
   const values = makeFloats(SHAPE[0] * SHAPE[1]);
-  const expected = await expectedOutput(modelFile(await context.model(MODEL)), values);
+  const expected = await expectedOutput(modelFile(await context.model(MODEL)), values, SHAPE);
   const plan = ({ input, output }) => {
     const tensor = { name: input.name, shape: SHAPE, datatype: input.datatype };
     const check = (answer) => {
@@ -60,7 +60,8 @@ async function openServal(context, root, connections, args) {
   return openServalHttp(context, root, { model: MODEL, plan, load, args });
 }
 
-async function openReference(context, { modelPath }) {
+/** ONNX Runtime alone over `modelPath`, batches of 32 rows, one thread: a side. */
+export async function openModelAlone(context, { modelPath }) {
   const program = await context.program('onnxruntime_bench');
   const file = modelFile(modelPath);
   const bareNs = async (iterations) => {
@@ -93,7 +94,7 @@ function row(id, connections, target, args) {
     metric: 'time',
     target,
     openServal: (context, root) => openServal(context, root, connections, args),
-    openReference,
+    openReference: openModelAlone,
   };
 }
 

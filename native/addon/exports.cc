@@ -1,6 +1,9 @@
 // The addon's calls. Each checks its arguments, asks the listener and reports by control words.
 // Hot path 2/12. Thread: JavaScript's.
+#include <malloc.h>
 #include <unistd.h>
+
+#include <cstring>
 
 #include "addon/cpu_check.h"
 #include "addon/guard.h"
@@ -47,6 +50,9 @@ napi_value Attach(napi_env env, napi_callback_info info) {
       options.onnxruntime_library = object.Get("onnxruntimeLibrary").As<Napi::String>().Utf8Value();
     }
     options.intra_op_threads = static_cast<int>(limit(object, "intraOpThreads", 0));
+    options.load_threads = static_cast<int>(limit(object, "loadThreads", 2));
+    const Napi::Value metrics = object.Get("metrics");
+    options.records = !metrics.IsBoolean() || metrics.As<Napi::Boolean>().Value();
     Limits limits;
     limits.body_bytes_max = limit(object, "bodyBytesMax", limits.body_bytes_max);
     limits.response_bytes_max = limit(object, "responseBytesMax", limits.response_bytes_max);
@@ -54,6 +60,7 @@ napi_value Attach(napi_env env, napi_callback_info info) {
         static_cast<uint32_t>(limit(object, "jsonDepthMax", limits.json_depth_max));
     limits.in_flight_max =
         static_cast<uint32_t>(limit(object, "inFlightMax", limits.in_flight_max));
+    limits.rest_timeout_us = limit(object, "restTimeoutUs", 0);
     napi_value control = nullptr;
     auto* port = static_cast<Port*>(arguments.data());
     const Status attached = port->attach(options, limits, arguments.value(1), &control);
@@ -79,17 +86,19 @@ napi_value Infer(napi_env env, napi_callback_info info) {
   });
 }
 
-// inferMessage(message: Buffer, stream: boolean) -> code
+// inferMessage(message: Buffer, stream: boolean, timeoutUs) -> code
 napi_value InferMessage(napi_env env, napi_callback_info info) {
   return guard(env, [&]() -> napi_value {
-    Arguments<2> arguments(env, info, "inferMessage");
+    Arguments<3> arguments(env, info, "inferMessage");
     const std::span<const uint8_t> message = arguments.buffer(0, "message");
     const bool stream = arguments.boolean(1, "stream");
+    const int64_t timeout_us = arguments.i64(2, "timeoutUs");
     if (!arguments.ok()) return nullptr;
     Port* port = attached_port(env, arguments.data(), "inferMessage");
     if (port == nullptr) return nullptr;
     port->set_message(arguments.value(0));
-    return number(env, port->report(port->listener().infer_message(message, stream)));
+    const uint64_t timeout = timeout_us > 0 ? static_cast<uint64_t>(timeout_us) : 0;
+    return number(env, port->report(port->listener().infer_message(message, stream, timeout)));
   });
 }
 
@@ -220,21 +229,90 @@ napi_value PublishRoutes(napi_env env, napi_callback_info info) {
   });
 }
 
-// stats() -> code; EngineStats bytes in slot 0
+// stats(handles: Buffer of u32, empty = all) -> code; EngineStats bytes in slot 0
 napi_value Stats(napi_env env, napi_callback_info info) {
   return guard(env, [&]() -> napi_value {
-    Arguments<0> arguments(env, info, "stats");
+    Arguments<1> arguments(env, info, "stats");
+    const std::span<const uint8_t> bytes = arguments.buffer(0, "handles");
+    if (!arguments.ok()) return nullptr;
     Port* port = attached_port(env, arguments.data(), "stats");
+    if (port == nullptr) return nullptr;
+    std::vector<uint32_t> handles(bytes.size() / sizeof(uint32_t));
+    if (!handles.empty()) std::memcpy(handles.data(), bytes.data(), handles.size() * 4);
+    Listener& listener = port->listener();
+    ByteBuffer& out = listener.slot(0)->response;
+    out.clear();
+    listener.slot(0)->json_bytes_out = 0;
+    if (!write_engine_stats(listener.engine().table()->models, handles, listener.bodies_open(),
+                            listener.tickets_open(), out)) {
+      return number(env, port->report_error(make_error(ErrorCode::Internal, "out of memory")));
+    }
+    return number(env, port->report({}));
+  });
+}
+
+// warmUp(handle, message: Buffer) -> code; completes when it ran
+napi_value WarmUp(napi_env env, napi_callback_info info) {
+  return guard(env, [&]() -> napi_value {
+    Arguments<2> arguments(env, info, "warmUp");
+    const uint32_t handle = arguments.u32(0, "handle");
+    const std::span<const uint8_t> message = arguments.buffer(1, "message");
+    if (!arguments.ok()) return nullptr;
+    Port* port = attached_port(env, arguments.data(), "warmUp");
+    if (port == nullptr) return nullptr;
+    Listener& listener = port->listener();
+    const Result<uint32_t> ticket = listener.open_control();
+    if (!ticket.ok()) return number(env, port->report_error(ticket.error()));
+    port->set_ticket(ticket.value());
+    listener.engine().warm_up(handle, {message.begin(), message.end()},
+                              *listener.control_request(ticket.value()), port->shared_listener());
+    return number(env, kPending);
+  });
+}
+
+// metrics(kind: 0 Triton's names, 1 TensorFlow Serving's) -> code; completes with the text
+napi_value Metrics(napi_env env, napi_callback_info info) {
+  return guard(env, [&]() -> napi_value {
+    Arguments<1> arguments(env, info, "metrics");
+    const uint32_t kind = arguments.u32(0, "kind");
+    if (!arguments.ok()) return nullptr;
+    Port* port = attached_port(env, arguments.data(), "metrics");
+    if (port == nullptr) return nullptr;
+    Listener& listener = port->listener();
+    const Result<uint32_t> ticket = listener.open_control();
+    if (!ticket.ok()) return number(env, port->report_error(ticket.error()));
+    port->set_ticket(ticket.value());
+    listener.engine().metrics(kind == 0 ? MetricsKind::Triton : MetricsKind::TensorFlow,
+                              *listener.control_request(ticket.value()), port->shared_listener());
+    return number(env, kPending);
+  });
+}
+
+// takeAccessLog() -> code; the lines since the last call in slot 0
+napi_value TakeAccessLog(napi_env env, napi_callback_info info) {
+  return guard(env, [&]() -> napi_value {
+    Arguments<0> arguments(env, info, "takeAccessLog");
+    Port* port = attached_port(env, arguments.data(), "takeAccessLog");
     if (port == nullptr) return nullptr;
     Listener& listener = port->listener();
     ByteBuffer& out = listener.slot(0)->response;
     out.clear();
     listener.slot(0)->json_bytes_out = 0;
-    if (!write_engine_stats(listener.engine().table()->models, listener.bodies_open(),
-                            listener.tickets_open(), out)) {
-      return number(env, port->report_error(make_error(ErrorCode::Internal, "out of memory")));
-    }
+    if (!out.append(listener.engine().access_log().take())) out.clear();
     return number(env, port->report({}));
+  });
+}
+
+// setAccessLog(oneIn): 0 = off
+napi_value SetAccessLog(napi_env env, napi_callback_info info) {
+  return guard(env, [&]() -> napi_value {
+    Arguments<1> arguments(env, info, "setAccessLog");
+    const uint32_t one_in = arguments.u32(0, "oneIn");
+    if (!arguments.ok()) return nullptr;
+    Port* port = attached_port(env, arguments.data(), "setAccessLog");
+    if (port == nullptr) return nullptr;
+    port->listener().engine().access_log().set_one_in(one_in);
+    return number(env, 0);
   });
 }
 
@@ -254,6 +332,8 @@ napi_value ExitNow(napi_env env, napi_callback_info info) {
   return nullptr;
 }
 
+constexpr int kArenasMax = 2;
+
 struct Export {
   const char* name;
   napi_callback call;
@@ -264,7 +344,9 @@ constexpr Export kExports[] = {
     {"openBody", OpenBody},       {"appendBody", AppendBody}, {"inferBody", InferBody},
     {"cancel", Cancel},           {"mapSlot", MapSlot},       {"load", Load},
     {"unload", Unload},           {"publishRoutes", PublishRoutes}, {"stats", Stats},
-    {"detach", Detach},           {"exitNow", ExitNow},
+    {"detach", Detach},           {"exitNow", ExitNow},       {"warmUp", WarmUp},
+    {"metrics", Metrics},         {"takeAccessLog", TakeAccessLog},
+    {"setAccessLog", SetAccessLog},
 };
 
 }  // namespace
@@ -274,6 +356,8 @@ constexpr Export kExports[] = {
 // Once per JavaScript thread: a port of its own, dropped with the environment.
 NAPI_MODULE_INIT() {
   using namespace serval;
+  // Loads run on changing threads. With an arena for each, what they free is kept in ten places.
+  mallopt(M_ARENA_MAX, kArenasMax);
   if (const char* missing = missing_cpu_feature()) {
     const std::string text = std::string("serval needs a CPU with ") + missing +
                              " (x86-64-v3, any server CPU since 2013)";

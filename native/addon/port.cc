@@ -26,6 +26,9 @@ Status Port::attach(const EngineOptions& options, const Limits& limits, napi_val
                                       this, on_wake, &wake_) != napi_ok) {
     return make_error(ErrorCode::Internal, "attach: no thread-safe function");
   }
+  napi_create_reference(env_, on_completions, 1, &callback_ref_);
+  napi_async_init(env_, nullptr, make_text(env_, "serval turn"), &turn_context_);
+  turn_.start(env_, on_turn_end, this);
   std::shared_ptr<Engine> engine = Engine::acquire(options);
   listener_ = std::make_shared<Listener>(engine, limits, this);
   engine->add_listener(listener_);
@@ -38,7 +41,12 @@ void Port::detach() {
   const Napi::HandleScope scope(env_);
   const std::shared_ptr<Engine> engine = listener_->shared_engine();
   engine->remove_listener(listener_.get());
+  turn_.stop();
   listener_->close();
+  napi_async_destroy(env_, turn_context_);
+  napi_delete_reference(env_, callback_ref_);
+  turn_context_ = nullptr;
+  callback_ref_ = nullptr;
   napi_release_threadsafe_function(wake_, napi_tsfn_abort);
   wake_ = nullptr;
   for (napi_ref ref : slot_refs_) {
@@ -132,11 +140,25 @@ void Port::unpin(void* pin) { napi_delete_reference(env_, static_cast<napi_ref>(
 void Port::on_wake(napi_env env, napi_value callback, void* context, void*) {
   if (env == nullptr || callback == nullptr) return;
   auto* port = static_cast<Port*>(context);
-  if (port->attached()) port->drain(callback);
+  if (port->attached()) port->drain(callback, nullptr);
+}
+
+// The end of a turn: what it queued is made known; what that finished at once is answered.
+void Port::on_turn_end(void* context) {
+  auto* port = static_cast<Port*>(context);
+  if (!port->attached()) return;
+  Listener& listener = port->listener();
+  if (!listener.has_unflushed()) return;
+  listener.flush();
+  if (!listener.has_completed()) return;
+  const Napi::HandleScope scope(port->env_);
+  napi_value callback = nullptr;
+  napi_get_reference_value(port->env_, port->callback_ref_, &callback);
+  if (callback != nullptr) port->drain(callback, port->turn_context_);
 }
 
 // Hot path 11/12 (queued). One JavaScript call for up to kCompletionsPerWake answers.
-void Port::drain(napi_value callback) {
+void Port::drain(napi_value callback, napi_async_context context) {
   std::array<Request*, kCompletionsPerWake> done;
   const std::shared_ptr<Listener> listener = listener_;  // the callback may detach
   const size_t count = listener->take_completed(done);
@@ -155,7 +177,18 @@ void Port::drain(napi_value callback) {
   napi_value argument = nullptr;
   napi_get_undefined(env_, &receiver);
   napi_create_uint32(env_, static_cast<uint32_t>(count), &argument);
-  napi_call_function(env_, receiver, callback, 1, &argument, nullptr);
+  if (context == nullptr) {
+    napi_call_function(env_, receiver, callback, 1, &argument, nullptr);
+  } else {
+    // From outside JavaScript: microtasks and the like run behind the call.
+    napi_get_global(env_, &receiver);
+    if (napi_make_callback(env_, context, receiver, callback, 1, &argument, nullptr) ==
+        napi_pending_exception) {
+      napi_value problem = nullptr;
+      napi_get_and_clear_last_exception(env_, &problem);
+      napi_fatal_exception(env_, problem);
+    }
+  }
   if (!attached()) return;
   for (size_t i = 0; i < count; ++i) listener->release(*done[i]);
   if (listener->has_completed()) wake();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "addon/napi_api.h"
+#include "addon/turn.h"
 #include "engine/listener.h"
 
 namespace serval {
@@ -56,14 +57,21 @@ class Port final : public ListenerHooks {
   void wake() override;
   void* pin() override;
   void unpin(void* pin) override;
+  bool ends_turns() override { return turn_.started(); }
 
  private:
+  static void on_turn_end(void* context);
   static void on_wake(napi_env env, napi_value callback, void* context, void* data);
-  void drain(napi_value callback);
+  // From a call that JavaScript made or that the thread-safe function makes (`context` null), or
+  // from the event loop itself.
+  void drain(napi_value callback, napi_async_context context);
   uint32_t generation_of(Request& request);
 
   napi_env env_;
   std::shared_ptr<Listener> listener_;
+  Turn turn_;
+  napi_async_context turn_context_ = nullptr;
+  napi_ref callback_ref_ = nullptr;
   napi_threadsafe_function wake_ = nullptr;
   napi_ref control_ref_ = nullptr;
   uint32_t* control_ = nullptr;

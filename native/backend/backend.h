@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/policies.h"
 #include "base/signature.h"
 
 namespace serval {
@@ -32,7 +33,13 @@ struct ModelSpec {
   int graph_optimization = 99;
   std::vector<ProviderSpec> providers;
   int instances = 1;
-  int queue_requests_max = 1024;
+  QueueSettings queue;
+  BatchPolicy batch;
+  bool batch_dim = false;                // the first dim is the batch
+  std::vector<TensorOverride> inputs;    // what a configuration says of them
+  std::vector<TensorOverride> outputs;
+  std::vector<int> devices;              // one session each; empty = one session
+  std::vector<std::pair<std::string, std::string>> session_config;
   ExecMode exec_mode = ExecMode::Auto;
   int inline_us_max = 100;
   std::string null_mode;

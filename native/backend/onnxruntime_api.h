@@ -116,9 +116,12 @@ struct OrtApi {
   OrtStatus* (*CreateSessionOptions)(OrtSessionOptions** options);
   void* slots_11[2];
   OrtStatus* (*SetSessionExecutionMode)(OrtSessionOptions* options, ExecutionMode execution_mode);
-  void* slots_14[3];
+  void* slots_14[2];
+  OrtStatus* (*EnableMemPattern)(OrtSessionOptions* options);
   OrtStatus* (*DisableMemPattern)(OrtSessionOptions* options);
-  void* slots_18[5];
+  void* slots_18[1];
+  OrtStatus* (*DisableCpuMemArena)(OrtSessionOptions* options);
+  void* slots_20[3];
   OrtStatus* (*SetSessionGraphOptimizationLevel)(OrtSessionOptions* options,
                                                  GraphOptimizationLevel graph_optimization_level);
   OrtStatus* (*SetIntraOpNumThreads)(OrtSessionOptions* options, int intra_op_num_threads);

@@ -19,11 +19,16 @@ inline constexpr size_t kJsonNodesMax = 8'000'000; // values the plain JSON read
 // does, on the listener's thread: only up to here.
 inline constexpr size_t kUnknownModelBodyMax = 64 * 1024;
 
+inline constexpr uint64_t kTimeoutUsMax = uint64_t{1} << 52;  // a request's or a policy's timeout
+inline constexpr uint32_t kPiecesMax = 65'536;     // runs of one request that is split
+inline constexpr size_t kGatherKeepBytes = 64u << 20;  // of an input's batch memory
+
 struct Limits {
   uint64_t body_bytes_max = 2147483647;      // one request, after inflating
   uint64_t response_bytes_max = 2147483647;  // one response
   uint32_t json_depth_max = 512;             // nesting of tensor data and of ignored values
   uint32_t in_flight_max = 16384;            // tickets per listener
+  uint64_t rest_timeout_us = 0;              // REST requests waiting longer are refused; 0 = none
 };
 
 }  // namespace serval

@@ -13,7 +13,7 @@ inline constexpr int64_t kNoJsonHeader = -1;
 // the raw data of the model's only input; all outputs binary). `signature` null = the model is
 // unknown: answers model_not_found with an empty message at once. Fixed-size binary tensors stay
 // views of the body when aligned to their element, else they are copied into `arena`.
-// Errors: malformed_body, invalid_argument, unimplemented (shared memory, classification).
+// Errors: malformed_body, invalid_argument, unimplemented (shared memory).
 Status decode_v2_infer(std::span<const uint8_t> body, int64_t json_bytes,
                        const Signature* signature, const Limits& limits, Arena& arena,
                        DecodedRequest& out);
@@ -25,6 +25,13 @@ bool decode_v2_infer_fast(std::span<const uint8_t> body, int64_t json_bytes,
 Status decode_v2_infer_plain(std::span<const uint8_t> body, int64_t json_bytes,
                              const Signature& signature, const Limits& limits, Arena& arena,
                              DecodedRequest& out);
+
+// Reads the top-level parameters `priority` and `timeout` only, for models whose queue wants them;
+// what else is wrong with the body is the decoder's to say. `json_bytes` as above; 0 has none.
+// Of a body that the decoder accepts, both are read as it would; kBodyPadding bytes behind the body
+// can be read.
+// Errors: invalid_argument (one of the two is no whole number >= 0 in a body that is JSON).
+Status peek_v2_schedule(std::span<const uint8_t> body, int64_t json_bytes, SchedulePolicy& out);
 
 // Encodes the answer; `json_bytes_out`: length of the JSON when binary data follows, else 0 (then
 // the content type is JSON).

@@ -70,22 +70,20 @@ const char* read_shape(const char* p, FastBody& body, Shape& shape) {
   });
 }
 
-// Parameters of an input, an output or the request: scalars, of which one has a meaning here.
-template <typename Read>
-const char* read_parameters(const char* p, FastBody& body, std::string_view wanted, Read read) {
-  bool found = false;
-  return each_member(p, body, [&](std::string_view key, const char* at) {
-    if (key == wanted) {
-      if (found) return kTurnedDown;
-      found = true;
-      return read(at);
-    }
-    const bool refused = key.starts_with("shared_memory_") || key == "classification";
-    return refused || *at == 'n' ? nullptr : skip_scalar(at, body);
-  });
+// A parameter that has no meaning here: a scalar, and none that moves the data elsewhere.
+const char* skip_parameter(std::string_view key, const char* p, FastBody& body) {
+  return key.starts_with("shared_memory_") || *p == 'n' ? nullptr : skip_scalar(p, body);
 }
 
-enum : uint32_t { kName = 1, kDatatype = 2, kShape = 4, kParameters = 8, kData = 16, kBinary = 32 };
+enum : uint32_t {
+  kName = 1,
+  kDatatype = 2,
+  kShape = 4,
+  kParameters = 8,
+  kData = 16,
+  kBinary = 32,
+  kClasses = 64
+};
 
 struct InputMembers {
   uint32_t seen = 0;
@@ -122,8 +120,9 @@ const char* read_input_member(std::string_view key, const char* p, Request& requ
   }
   if (key == "parameters") {
     if (!mark(members.seen, kParameters)) return nullptr;
-    return read_parameters(p, body, "binary_data_size", [&](const char* at) {
-      members.seen |= kBinary;
+    return each_member(p, body, [&](std::string_view parameter, const char* at) {
+      if (parameter != "binary_data_size") return skip_parameter(parameter, at, body);
+      if (!mark(members.seen, kBinary)) return kTurnedDown;
       return read_integer<uint64_t>(at, body.end, members.binary_bytes);
     });
   }
@@ -157,6 +156,21 @@ const char* read_input(const char* p, Request& request) {
   return p;
 }
 
+const char* read_output_parameter(std::string_view key, const char* p, FastBody& body,
+                                  uint32_t& seen, ListedOutput& output) {
+  if (key == "binary_data") {
+    output.has_binary = true;
+    return mark(seen, kBinary) ? read_bool(p, body, output.binary) : nullptr;
+  }
+  if (key == "classification") {
+    uint64_t classes = 0;
+    p = mark(seen, kClasses) ? read_integer<uint64_t>(p, body.end, classes) : nullptr;
+    output.classes = listed_classes(classes);
+    return output.classes == 0 ? nullptr : p;
+  }
+  return skip_parameter(key, p, body);
+}
+
 const char* read_output(const char* p, Request& request) {
   FastBody& body = request.body;
   uint32_t seen = 0;
@@ -171,9 +185,8 @@ const char* read_output(const char* p, Request& request) {
     }
     if (key == "parameters") {
       if (!mark(seen, kParameters)) return kTurnedDown;
-      return read_parameters(at, body, "binary_data", [&](const char* value) {
-        output.has_binary = true;
-        return read_bool(value, body, output.binary);
+      return each_member(at, body, [&](std::string_view parameter, const char* value) {
+        return read_output_parameter(parameter, value, body, seen, output);
       });
     }
     return skip_scalar(at, body);
@@ -187,7 +200,29 @@ const char* read_output(const char* p, Request& request) {
   return p;
 }
 
-enum : uint32_t { kId = 1, kInputs = 2, kOutputs = 4, kRequestParameters = 8 };
+enum : uint32_t {
+  kId = 1,
+  kInputs = 2,
+  kOutputs = 4,
+  kRequestParameters = 8,
+  kBinaryOutput = 16,
+  kPriority = 32,
+  kTimeout = 64
+};
+
+// priority and timeout are looked at by peek_v2_schedule(): here only their form matters.
+const char* read_request_parameter(std::string_view key, const char* p, Request& request,
+                                   uint32_t& seen) {
+  FastBody& body = request.body;
+  if (key == "binary_data_output") {
+    return mark(seen, kBinaryOutput) ? read_bool(p, body, request.binary_by_default) : nullptr;
+  }
+  const bool priority = key == kPriorityKey;
+  if (!priority && key != kTimeoutKey) return skip_parameter(key, p, body);
+  uint64_t unused = 0;
+  const bool fresh = mark(seen, priority ? kPriority : kTimeout);
+  return fresh ? read_integer<uint64_t>(p, body.end, unused) : nullptr;
+}
 
 const char* read_request_member(std::string_view key, const char* p, Request& request,
                                 uint32_t& seen) {
@@ -208,8 +243,8 @@ const char* read_request_member(std::string_view key, const char* p, Request& re
   }
   if (key == "parameters") {
     if (!mark(seen, kRequestParameters)) return nullptr;
-    return read_parameters(p, body, "binary_data_output", [&](const char* at) {
-      return read_bool(at, body, request.binary_by_default);
+    return each_member(p, body, [&](std::string_view parameter, const char* at) {
+      return read_request_parameter(parameter, at, request, seen);
     });
   }
   return skip_scalar(p, body);

@@ -114,11 +114,25 @@ Status read_binary_section(const Signature& signature, std::span<const BinaryInp
                           " bytes left over behind the last tensor");
 }
 
+bool whole_number(std::string_view text, uint64_t& out) {
+  const bool negative = text.starts_with('-');
+  if (negative) text.remove_prefix(1);
+  const char* end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, out);
+  return read.ec == std::errc{} && read.ptr == end && (!negative || out == 0);
+}
+
+Error not_whole(const std::string& where, std::string_view key, uint64_t least,
+                std::string_view text) {
+  return invalid_argument(where + " '" + std::string(key) + "': expected an integer from " +
+                          number(least) + ", got " + echo_text(text));
+}
+
 void choose_outputs(const Signature& signature, std::span<const ListedOutput> listed,
                     bool binary_by_default, DecodedRequest& out) {
   for (const ListedOutput& output : listed) {
     out.outputs.push_back(
-        {output.index, output.has_binary ? output.binary : binary_by_default});
+        {output.index, output.has_binary ? output.binary : binary_by_default, output.classes});
   }
   if (!listed.empty()) return;
   for (uint32_t i = 0; i < signature.outputs.size(); ++i) {

@@ -3,10 +3,12 @@
 // Source: v2-protocol.md 1.1-1.3.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <string>
 
 #include "base/half.h"
 #include "codec/json_v2.h"
@@ -40,12 +42,30 @@ struct BinaryInput {
 Status read_binary_section(const Signature& signature, std::span<const BinaryInput> tensors,
                            const Body& body, Arena& arena, DecodedRequest& out);
 
+// Request parameters that place a request in the queue.
+inline constexpr std::string_view kPriorityKey = "priority";
+inline constexpr std::string_view kTimeoutKey = "timeout";
+
+// `text`, a JSON value, as a whole number of 0 or more. False: it is none, or over 64 bits.
+bool whole_number(std::string_view text, uint64_t& out);
+
+// What is wrong with a parameter whose value should be a whole number of `least` or more.
+Error not_whole(const std::string& where, std::string_view key, uint64_t least,
+                std::string_view text);
+
 // One entry of "outputs".
 struct ListedOutput {
   uint32_t index;
   bool has_binary;
   bool binary;
+  uint32_t classes;
 };
+
+// The parameter classification as RequestedOutput has it. Cut: the texts of more classes would not
+// fit an answer.
+inline uint32_t listed_classes(uint64_t classes) {
+  return static_cast<uint32_t>(std::min<uint64_t>(classes, UINT32_MAX));
+}
 
 // Fills out.outputs: those listed in their order, or all in the model's.
 void choose_outputs(const Signature& signature, std::span<const ListedOutput> listed,

@@ -65,7 +65,11 @@ class PlainRequest {
   Status read_source(const Member& data, const Member& given, const std::string& where,
                      uint32_t index, TensorView& tensor);
   Status read_output(size_t at, const std::string& where);
-  Status read_binary_size(size_t at, const std::string& where, uint64_t& bytes);
+  Status read_output_parameters(const Member& given, const std::string& where,
+                                ListedOutput& output);
+  Status read_parameters(const Member& given, bool& binary_by_default);
+  // A whole number of `least` or more.
+  Status read_whole(const Member& member, const std::string& where, uint64_t least, uint64_t& out);
   Status read_flag(const Member& member, const std::string& where, bool& out);
 
   JsonKind kind(size_t at) const { return kind_at(text_, at); }
@@ -157,21 +161,11 @@ Status PlainRequest::read_shape(const Member& member, const std::string& where, 
                           " overflows: more elements than 64 bits can count");
 }
 
-Status PlainRequest::read_binary_size(size_t at, const std::string& where, uint64_t& bytes) {
-  const std::string_view value = value_text(text_, at);
-  JsonNumber number;
-  const bool integer = kind(at) == JsonKind::Number &&
-                       value.find_first_not_of("-0123456789") == std::string_view::npos &&
-                       JsonLexer(value, arena_).number(number);
-  const bool fits = integer && number.form != JsonNumber::Form::Double &&
-                    (number.form == JsonNumber::Form::Uint64 || number.i64 >= 0);
-  if (!fits) {
-    return invalid_argument(where + ": parameters 'binary_data_size': expected an integer from 0, "
-                                    "got " +
-                            echo_text(value));
-  }
-  bytes = number.form == JsonNumber::Form::Uint64 ? number.u64 : static_cast<uint64_t>(number.i64);
-  return {};
+Status PlainRequest::read_whole(const Member& member, const std::string& where, uint64_t least,
+                                uint64_t& out) {
+  const std::string_view value = value_text(text_, member.at);
+  if (whole_number(value, out) && out >= least) return {};
+  return not_whole(where, member.name, least, value);
 }
 
 // Where the tensor's elements are: exactly one of data, the binary section, shared memory.
@@ -201,7 +195,7 @@ Status PlainRequest::read_source(const Member& data, const Member& given, const 
   }
   if (has_binary) {
     BinaryInput binary{index, 0};
-    Status status = read_binary_size(wanted[0].at, where, binary.bytes);
+    Status status = read_whole(wanted[0], where + ": parameters", 0, binary.bytes);
     if (status.ok()) binaries_.push_back(binary);
     return status;
   }
@@ -254,30 +248,53 @@ Status PlainRequest::read_output(size_t at, const std::string& where) {
                             (signature_.outputs.empty() ? "none" : name_list(signature_.outputs)));
   }
   const std::string output_text = "output " + quoted(name);
-  ListedOutput output{static_cast<uint32_t>(found), false, false};
+  ListedOutput output{static_cast<uint32_t>(found), false, false, 0};
   for (const ListedOutput& other : outputs_) {
     if (other.index == output.index) return invalid_argument(output_text + " is requested twice");
   }
+  if (members[1].at != kAbsent) status = read_output_parameters(members[1], output_text, output);
+  outputs_.push_back(output);
+  return status;
+}
+
+Status PlainRequest::read_output_parameters(const Member& given, const std::string& where,
+                                            ListedOutput& output) {
   std::array<Member, 5> wanted = {{{"binary_data"},
                                    {"classification"},
                                    {"shared_memory_region"},
                                    {"shared_memory_byte_size"},
                                    {"shared_memory_offset"}}};
-  if (members[1].at != kAbsent) {
-    status = parameters(members[1].at, output_text + ": parameters", wanted);
-    if (!status.ok()) return status;
-  }
-  for (size_t i = 1; i < wanted.size(); ++i) {
+  Status status = parameters(given.at, where + ": parameters", wanted);
+  if (!status.ok()) return status;
+  for (size_t i = 2; i < wanted.size(); ++i) {
     if (wanted[i].at == kAbsent) continue;
-    return make_error(ErrorCode::Unimplemented, output_text + ": parameter '" +
+    return make_error(ErrorCode::Unimplemented, where + ": parameter '" +
                                                     std::string(wanted[i].name) +
                                                     "' is not implemented");
   }
   if (wanted[0].at != kAbsent) {
     output.has_binary = true;
-    status = read_flag(wanted[0], output_text + ": parameters", output.binary);
+    status = read_flag(wanted[0], where + ": parameters", output.binary);
   }
-  outputs_.push_back(output);
+  if (!status.ok() || wanted[1].at == kAbsent) return status;
+  uint64_t classes = 0;
+  status = read_whole(wanted[1], where + ": parameters", 1, classes);
+  output.classes = listed_classes(classes);
+  return status;
+}
+
+// The request's own parameters; priority and timeout are checked, peek_v2_schedule() reads them.
+Status PlainRequest::read_parameters(const Member& given, bool& binary_by_default) {
+  std::array<Member, 3> wanted = {{{"binary_data_output"}, {kPriorityKey}, {kTimeoutKey}}};
+  const std::string where = "parameters";
+  Status status = parameters(given.at, where, wanted);
+  if (status.ok() && wanted[0].at != kAbsent) {
+    status = read_flag(wanted[0], where, binary_by_default);
+  }
+  for (size_t i = 1; i < wanted.size() && status.ok(); ++i) {
+    uint64_t unused = 0;
+    if (wanted[i].at != kAbsent) status = read_whole(wanted[i], where, 0, unused);
+  }
   return status;
 }
 
@@ -297,12 +314,8 @@ Status PlainRequest::read() {
                               " bytes, got " + std::to_string(out_.id.size()));
     }
   }
-  std::array<Member, 1> wanted = {{{"binary_data_output"}}};
-  if (given.at != kAbsent) status = parameters(given.at, "parameters", wanted);
   bool binary_by_default = false;
-  if (status.ok() && wanted[0].at != kAbsent) {
-    status = read_flag(wanted[0], "parameters", binary_by_default);
-  }
+  if (given.at != kAbsent) status = read_parameters(given, binary_by_default);
   if (!status.ok()) return status;
   if (inputs.at == kAbsent) return invalid_argument("request body: 'inputs' is missing");
   if (kind(inputs.at) != JsonKind::Array) {

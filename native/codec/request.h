@@ -17,6 +17,14 @@ namespace serval {
 struct RequestedOutput {
   uint32_t index = 0;   // into signature.outputs
   bool binary = false;  // V2 REST: raw bytes behind the JSON
+  uint32_t classes = 0;  // classification extension: the k largest; 0 = the tensor itself
+};
+
+// What a request says of its place in the queue: the parameters `priority` and `timeout`.
+// Source: Triton's schedule policy extension.
+struct SchedulePolicy {
+  uint64_t priority = 0;    // 0 = the model's default
+  uint64_t timeout_us = 0;  // 0 = the model's default
 };
 
 // A decoded request. Reused: clear() keeps the vectors' memory.

@@ -3,6 +3,8 @@
 // looks at the model: a malformed message is malformed whatever else is wrong with it.
 #include "codec/wire_v2.h"
 
+#include <algorithm>
+
 #include "codec/bytes_tensor.h"
 #include "codec/checked.h"
 #include "codec/wire_typed.h"
@@ -42,7 +44,8 @@ Status check_parameters(const WireRequest& wire) {
       return unimplemented("output", output.name, output.refused_parameter);
     }
   }
-  return {};
+  SchedulePolicy unused;
+  return read_wire_schedule(wire.schedule, unused);
 }
 
 // Source: seed 001 "raw_input_contents"; v2-protocol.md 1.4: typed and raw, too few, too many.
@@ -150,7 +153,13 @@ Status decode_outputs(const WireRequest& wire, const Signature& signature, Decod
       return invalid_argument("requested output " + wire_quoted(wanted.name) +
                               ": given more than once");
     }
-    out.outputs.push_back({static_cast<uint32_t>(index), false});
+    uint64_t classes = 0;
+    const WireParameter& asked = wanted.classification;
+    if (!asked.key.empty() && (!wire_whole_number(asked, classes) || classes == 0)) {
+      return wire_not_whole("output " + wire_quoted(wanted.name) + ": ", asked, 1);
+    }
+    classes = std::min<uint64_t>(classes, UINT32_MAX);  // their texts would not fit an answer
+    out.outputs.push_back({static_cast<uint32_t>(index), false, static_cast<uint32_t>(classes)});
   }
   return {};
 }
@@ -162,6 +171,8 @@ Status peek_wire_v2(Bytes message, WireModelRef& out) {
   WireFault fault;
   WireReader reader(message, message.data(), fault);
   WireField field;
+  WireSchedule schedule;
+  WireParameter parameter;
   bool good = true;
   while (good && reader.next(field)) {
     if (field.tag == wire_tag(wire_v2::kModelName, WireType::Bytes)) {
@@ -170,13 +181,16 @@ Status peek_wire_v2(Bytes message, WireModelRef& out) {
       good = reader.text(field, out.version);
     } else if (field.tag == wire_tag(wire_v2::kId, WireType::Bytes)) {
       good = reader.text(field, out.id);
+    } else if (field.tag == wire_tag(wire_v2::kParameters, WireType::Bytes)) {
+      good = read_wire_parameter(field.bytes, message.data(), fault, parameter);
+      schedule.take(parameter);
     }
   }
   if (fault.reason == nullptr) {
     Status status = check_text_size("id", out.id, kIdBytesMax);
     if (status.ok()) status = check_text_size("model_name", out.name, kNameBytesMax);
     if (status.ok()) status = check_text_size("model_version", out.version, kNameBytesMax);
-    if (status.ok()) return status;
+    if (status.ok()) return read_wire_schedule(schedule, out.schedule);
     out = {};
     return status;
   }

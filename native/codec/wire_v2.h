@@ -6,14 +6,17 @@
 
 namespace serval {
 
-// The model a ModelInferRequest names. Reads top-level fields only.
+// The model a ModelInferRequest names, and its place in the queue. Reads top-level fields only.
 struct WireModelRef {
   std::string_view name;
   std::string_view version;
   std::string_view id;
+  SchedulePolicy schedule;  // parameters priority and timeout; a wrong type there is an error
 };
 // Errors: malformed_body ("... at byte N"); invalid_argument (name, version or id over its limit in
-// limits.h). At an error `out` is empty.
+// limits.h; priority or timeout no int64_param or uint64_param of 0 or more). At an error `out` is
+// empty, except that a wrong priority or timeout leaves name, version and id: the id goes into a
+// stream's error.
 Status peek_wire_v2(std::span<const uint8_t> message, WireModelRef& out);
 
 // Decodes a ModelInferRequest. Raw contents, and FP32 and FP64 in one packed run, stay views of the

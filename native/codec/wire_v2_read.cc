@@ -3,6 +3,7 @@
 #include "codec/wire_v2_read.h"
 
 #include <algorithm>
+#include <bit>
 #include <memory>
 
 #include "base/limits.h"
@@ -28,32 +29,36 @@ struct Walk {
   bool sound() const { return fault.reason == nullptr; }
 };
 
-// InferParameter: only its form matters here.
-bool check_parameter(const Walk& walk, Bytes bytes) {
+// InferParameter.
+bool read_choice(const Walk& walk, Bytes bytes, WireParameter& out) {
   WireReader reader = walk.reader(bytes);
   WireField field;
-  std::string_view text;
   while (reader.next(field)) {
-    if (field.tag == bytes_tag(wire_v2::kStringParam) && !reader.text(field, text)) return false;
+    switch (field.tag) {
+      case bytes_tag(wire_v2::kStringParam):
+        if (!reader.text(field, out.text)) return false;
+        out.choice = field.number();
+        break;
+      case wire_tag(wire_v2::kBoolParam, WireType::Varint):
+      case wire_tag(wire_v2::kInt64Param, WireType::Varint):
+      case wire_tag(wire_v2::kUint64Param, WireType::Varint):
+      case wire_tag(wire_v2::kDoubleParam, WireType::Fixed64):
+        out.value = field.value;
+        out.choice = field.number();
+        break;
+      default:
+        break;
+    }
   }
   return walk.sound();
 }
 
-// One entry of map<string, InferParameter>. `refused` is set when its key asks for a feature that
-// we do not have; everything else is accepted, triton_* included (v2-protocol.md 11).
-bool read_parameter(const Walk& walk, Bytes entry, std::string_view& refused) {
-  WireReader reader = walk.reader(entry);
-  WireField field;
-  std::string_view key;
-  while (reader.next(field)) {
-    if (field.tag == bytes_tag(wire_v2::kMapKey)) {
-      if (!reader.text(field, key)) return false;
-    } else if (field.tag == bytes_tag(wire_v2::kMapValue)) {
-      if (!check_parameter(walk, field.bytes)) return false;
-    }
-  }
-  if (key == "classification" || key == "shared_memory_region") refused = key;
-  return walk.sound();
+// A tensor's parameter. `refused` is set when its key asks for a feature that we do not have;
+// everything else is accepted, triton_* included (v2-protocol.md 11).
+bool read_parameter(const Walk& walk, Bytes entry, std::string_view& refused, WireParameter& out) {
+  if (!read_wire_parameter(entry, walk.origin, walk.fault, out)) return false;
+  if (out.key == "shared_memory_region") refused = out.key;
+  return true;
 }
 
 void add_dim(WireInput& input, uint64_t value) {
@@ -111,6 +116,7 @@ bool read_input(const Walk& walk, Bytes bytes, WireInput& input) {
   input.message = bytes;
   WireReader reader = walk.reader(bytes);
   WireField field;
+  WireParameter ignored;
   bool good = true;
   while (good && reader.next(field)) {
     switch (field.tag) {
@@ -127,7 +133,7 @@ bool read_input(const Walk& walk, Bytes bytes, WireInput& input) {
         add_dim(input, field.value);
         break;
       case bytes_tag(wire_v2::kTensorParameters):
-        good = read_parameter(walk, field.bytes, input.refused_parameter);
+        good = read_parameter(walk, field.bytes, input.refused_parameter, ignored);
         break;
       case bytes_tag(wire_v2::kTensorContents):
         good = read_contents(walk, field.bytes, input);
@@ -147,7 +153,9 @@ bool read_output(const Walk& walk, Bytes bytes, WireOutput& output) {
     if (field.tag == bytes_tag(wire_v2::kRequestedName)) {
       good = reader.text(field, output.name);
     } else if (field.tag == bytes_tag(wire_v2::kRequestedParameters)) {
-      good = read_parameter(walk, field.bytes, output.refused_parameter);
+      WireParameter parameter;
+      good = read_parameter(walk, field.bytes, output.refused_parameter, parameter);
+      if (parameter.key == "classification") output.classification = parameter;
     }
   }
   return walk.sound();
@@ -158,7 +166,7 @@ bool read_fields(const Walk& walk, Bytes message, WireRequest& out) {
   WireReader reader = walk.reader(message);
   WireField field;
   size_t inputs = 0, outputs = 0, raw = 0;
-  std::string_view ignored;
+  WireParameter parameter;
   bool good = true;
   while (good && reader.next(field)) {
     switch (field.tag) {
@@ -172,7 +180,8 @@ bool read_fields(const Walk& walk, Bytes message, WireRequest& out) {
         good = reader.text(field, out.id);
         break;
       case bytes_tag(wire_v2::kParameters):
-        good = read_parameter(walk, field.bytes, ignored);
+        good = read_wire_parameter(field.bytes, walk.origin, walk.fault, parameter);
+        out.schedule.take(parameter);
         break;
       case bytes_tag(wire_v2::kInputs):
         good = read_input(walk, field.bytes, out.inputs[inputs++]);
@@ -206,6 +215,67 @@ Status check_list_size(const char* list, size_t count) {
 }
 
 }  // namespace
+
+bool read_wire_parameter(Bytes entry, const uint8_t* origin, WireFault& fault,
+                         WireParameter& out) {
+  out = {};
+  const Walk walk{origin, fault};
+  WireReader reader = walk.reader(entry);
+  WireField field;
+  while (reader.next(field)) {
+    if (field.tag == bytes_tag(wire_v2::kMapKey)) {
+      if (!reader.text(field, out.key)) return false;
+    } else if (field.tag == bytes_tag(wire_v2::kMapValue)) {
+      if (!read_choice(walk, field.bytes, out)) return false;
+    }
+  }
+  return walk.sound();
+}
+
+bool wire_whole_number(const WireParameter& parameter, uint64_t& out) {
+  out = parameter.value;
+  return parameter.choice == wire_v2::kUint64Param ||
+         (parameter.choice == wire_v2::kInt64Param && static_cast<int64_t>(out) >= 0);
+}
+
+Error wire_not_whole(const std::string& where, const WireParameter& parameter, uint64_t least) {
+  std::string got = "no value";
+  switch (parameter.choice) {
+    case wire_v2::kBoolParam:
+      got = parameter.value != 0 ? "bool_param true" : "bool_param false";
+      break;
+    case wire_v2::kInt64Param:
+      got = "int64_param " + std::to_string(static_cast<int64_t>(parameter.value));
+      break;
+    case wire_v2::kStringParam:
+      got = "string_param " + wire_quoted(parameter.text);
+      break;
+    case wire_v2::kDoubleParam:
+      got = "double_param " + std::to_string(std::bit_cast<double>(parameter.value));
+      break;
+    case wire_v2::kUint64Param:
+      got = "uint64_param " + std::to_string(parameter.value);
+      break;
+    default:
+      break;
+  }
+  return invalid_argument(where + "parameter " + wire_quoted(parameter.key) +
+                          ": expected an integer from " + std::to_string(least) +
+                          " (int64_param or uint64_param), got " + got);
+}
+
+Status read_wire_schedule(const WireSchedule& wire, SchedulePolicy& out) {
+  out = {};
+  SchedulePolicy read;
+  if (!wire.priority.key.empty() && !wire_whole_number(wire.priority, read.priority)) {
+    return wire_not_whole("", wire.priority, 0);
+  }
+  if (!wire.timeout.key.empty() && !wire_whole_number(wire.timeout, read.timeout_us)) {
+    return wire_not_whole("", wire.timeout, 0);
+  }
+  out = read;
+  return {};
+}
 
 Status read_wire_request(Bytes message, Arena& arena, WireRequest& out) {
   WireFault fault;

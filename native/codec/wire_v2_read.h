@@ -7,9 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/buffer.h"
-#include "base/error.h"
-#include "base/shape.h"
+#include "codec/request.h"
 #include "codec/wire_reader.h"
 
 namespace serval {
@@ -22,9 +20,45 @@ inline constexpr uint32_t kModelName = 1, kModelVersion = 2, kId = 3, kParameter
 inline constexpr uint32_t kTensorName = 1, kTensorDatatype = 2, kTensorShape = 3,
                           kTensorParameters = 4, kTensorContents = 5;
 inline constexpr uint32_t kRequestedName = 1, kRequestedParameters = 2;
-inline constexpr uint32_t kMapKey = 1, kMapValue = 2, kStringParam = 3;
+inline constexpr uint32_t kMapKey = 1, kMapValue = 2;
+inline constexpr uint32_t kBoolParam = 1, kInt64Param = 2, kStringParam = 3, kDoubleParam = 4,
+                          kUint64Param = 5;
 inline constexpr uint32_t kContentsFields = 8;  // InferTensorContents has fields 1 to 8
 }  // namespace wire_v2
+
+// An entry of map<string, InferParameter>.
+struct WireParameter {
+  std::string_view key;
+  uint32_t choice = 0;    // field number of the oneof's member that is set, 0 = none
+  uint64_t value = 0;     // of a number or bool: its varint, or a double's bits
+  std::string_view text;  // of string_param
+};
+
+// False at a fault. `origin`: first byte of the outermost message. Values that occur again are
+// merged as protobuf does: the last one counts.
+bool read_wire_parameter(std::span<const uint8_t> entry, const uint8_t* origin, WireFault& fault,
+                         WireParameter& out);
+
+// The value as a whole number of 0 or more; false when it is none.
+bool wire_whole_number(const WireParameter& parameter, uint64_t& out);
+
+// What is wrong with a parameter that should be a whole number of `least` or more. `where`: "" or
+// what stands in front of the word "parameter".
+Error wire_not_whole(const std::string& where, const WireParameter& parameter, uint64_t least);
+
+// The parameters priority and timeout of a request; of each the last one, as in any map.
+struct WireSchedule {
+  WireParameter priority;
+  WireParameter timeout;
+
+  void take(const WireParameter& parameter) {
+    if (parameter.key == "priority") priority = parameter;
+    if (parameter.key == "timeout") timeout = parameter;
+  }
+};
+
+// Errors: invalid_argument (one of the two is no whole number of 0 or more).
+Status read_wire_schedule(const WireSchedule& wire, SchedulePolicy& out);
 
 struct WireInput {
   std::string_view name;
@@ -42,10 +76,12 @@ struct WireInput {
 struct WireOutput {
   std::string_view name;
   std::string_view refused_parameter;
+  WireParameter classification;  // without a key where it is not asked for
 };
 
 struct WireRequest {
   std::string_view model_name, model_version, id;
+  WireSchedule schedule;
   std::span<WireInput> inputs;                   // in wire order
   std::span<WireOutput> outputs;                 // in wire order
   std::span<std::span<const uint8_t>> raw_data;  // in wire order

@@ -1,27 +1,33 @@
 // See engine.h. Control plane: load threads, and the thread that asks.
 #include "engine/engine.h"
 
-#include <malloc.h>
-#include <pthread.h>
-
 #include <algorithm>
 #include <chrono>
 #include <exception>
 
 #include "base/clock.h"
+#include "engine/instance.h"
 #include "engine/listener.h"
+#include "engine/serve.h"
 #include "engine/spec_codec.h"
+#include "stats/metrics_text.h"
 
 namespace serval {
 
 namespace {
+
+constexpr int kUnloadThreads = 4;
 
 std::mutex process_mutex;
 std::weak_ptr<Engine> process_engine;  // guarded by process_mutex
 
 }  // namespace
 
-Engine::Engine(EngineOptions options) : options_(std::move(options)) {
+Engine::Engine(EngineOptions options)
+    : options_(std::move(options)),
+      loads_("sv-load", options_.load_threads, true),
+      unloads_("sv-unload", kUnloadThreads, true),
+      quick_("sv-quick", 1, false) {
   backends_["null"] = make_null_backend();
   backends_["onnxruntime"] =
       make_onnxruntime_backend(options_.onnxruntime_library, options_.intra_op_threads);
@@ -32,12 +38,9 @@ Engine::Engine(EngineOptions options) : options_(std::move(options)) {
 }
 
 Engine::~Engine() {
-  {
-    std::lock_guard lock(task_mutex_);
-    stopping_ = true;
-  }
-  task_ready_.notify_all();
-  for (std::thread& thread : task_threads_) thread.join();
+  loads_.finish();
+  unloads_.finish();
+  quick_.finish();
 }
 
 std::shared_ptr<Engine> Engine::acquire(const EngineOptions& options) {
@@ -93,56 +96,51 @@ void Engine::poke_listeners() {
   }
 }
 
-void Engine::start_task(std::function<void()> task) {
-  std::lock_guard lock(task_mutex_);
-  tasks_.push_back(std::move(task));
-  if (tasks_idle_ < tasks_.size() &&
-      task_threads_.size() < static_cast<size_t>(std::max(1, options_.load_threads))) {
-    task_threads_.emplace_back([this] { run_tasks(); });
-  }
-  task_ready_.notify_one();
-}
-
-void Engine::run_tasks() {
-  pthread_setname_np(pthread_self(), "sv-load");
-  std::unique_lock lock(task_mutex_);
-  for (;;) {
-    ++tasks_idle_;
-    task_ready_.wait(lock, [this] { return stopping_ || !tasks_.empty(); });
-    --tasks_idle_;
-    if (tasks_.empty()) return;
-    std::function<void()> task = std::move(tasks_.front());
-    tasks_.pop_front();
-    lock.unlock();
-    task();
-    task = nullptr;
-    malloc_trim(0);  // what building or freeing a session left over goes back to the system
-    lock.lock();
-  }
-}
-
 void Engine::load(ModelSpec spec, Request& request, std::shared_ptr<Listener> listener) {
   request.listener = std::move(listener);
-  start_task([this, spec = std::move(spec), &request]() mutable {
+  loads_.start([this, spec = std::move(spec), &request]() mutable {
     run_load(std::move(spec), request);
   });
 }
 
-Result<std::shared_ptr<Model>> Engine::load_model(ModelSpec spec) {
+// One session per device; one where no devices are named.
+Result<std::vector<std::shared_ptr<BackendModel>>> Engine::load_replicas(const ModelSpec& spec) {
   const auto backend = backends_.find(spec.backend);
   if (backend == backends_.end()) {
     return invalid_argument("unknown backend '" + spec.backend +
                             "', expected 'onnxruntime' or 'null'");
   }
+  std::vector<std::shared_ptr<BackendModel>> replicas;
+  const size_t count = std::max<size_t>(1, spec.devices.size());
+  for (size_t i = 0; i < count; ++i) {
+    ModelSpec one = spec;
+    if (!spec.devices.empty()) {
+      for (ProviderSpec& provider : one.providers) {
+        if (provider.name != "cuda" && provider.name != "tensorrt") continue;
+        std::erase_if(provider.options, [](const auto& it) { return it.first == "device_id"; });
+        provider.options.emplace_back("device_id", std::to_string(spec.devices[i]));
+      }
+    }
+    Result<std::shared_ptr<BackendModel>> loaded = backend->second->load(one);
+    if (!loaded.ok()) return std::move(loaded.error());
+    replicas.push_back(std::move(loaded.value()));
+  }
+  return replicas;
+}
+
+Result<std::shared_ptr<Model>> Engine::load_model(ModelSpec spec) {
   const uint64_t start = now_ns();
-  Result<std::shared_ptr<BackendModel>> loaded = backend->second->load(spec);
-  if (!loaded.ok()) return std::move(loaded.error());
+  Result<std::vector<std::shared_ptr<BackendModel>>> replicas = load_replicas(spec);
+  if (!replicas.ok()) return std::move(replicas.error());
+  Result<ModelShapes> shapes = ModelShapes::make(spec, replicas.value()[0]->info().signatures);
+  if (!shapes.ok()) return std::move(shapes.error());
   const auto load_us = static_cast<int64_t>((now_ns() - start) / 1000);
   std::lock_guard lock(mutex_);
   auto table = std::make_shared<EngineTable>(*table_);
   const auto handle = static_cast<uint32_t>(table->models.size());
-  auto model =
-      std::make_shared<Model>(handle, std::move(spec), std::move(loaded.value()), load_us);
+  auto model = std::make_shared<Model>(handle, std::move(spec), std::move(replicas.value()),
+                                       std::move(shapes.value()), load_us,
+                                       ModelServices{&access_log_, options_.records});
   model->start();
   table->models.push_back(model);
   replace_table(std::move(table));
@@ -177,7 +175,7 @@ void Engine::run_load(ModelSpec spec, Request& request) {
 
 void Engine::unload(uint32_t handle, Request& request, std::shared_ptr<Listener> listener) {
   request.listener = std::move(listener);
-  start_task([this, handle, &request] { run_unload(handle, request); });
+  unloads_.start([this, handle, &request] { run_unload(handle, request); });
 }
 
 // Takes the model out of the table, then waits until nobody else holds it: listeners drop the old
@@ -204,6 +202,66 @@ void Engine::run_unload(uint32_t handle, Request& request) {
   model.reset();
   request.response.clear();
   finish_request(request);
+}
+
+void Engine::warm_up(uint32_t handle, std::vector<uint8_t> message, Request& request,
+                     std::shared_ptr<Listener> listener) {
+  request.listener = std::move(listener);
+  loads_.start([this, handle, message = std::move(message), &request] {
+    Status done = guarded([&] { return run_warm_up(handle, message); });
+    request.response.clear();
+    if (done.ok()) finish_request(request);
+    else finish_request(request, done.error());
+  });
+}
+
+Status Engine::run_warm_up(uint32_t handle, std::span<const uint8_t> message) {
+  const std::shared_ptr<const EngineTable> current = table();
+  const std::shared_ptr<Model>* model = current->find(handle);
+  if (model == nullptr) {
+    return make_error(ErrorCode::ModelNotFound,
+                      "warm-up: no model has handle " + std::to_string(handle));
+  }
+  Arena arena;
+  DecodedRequest decoded;
+  const ServeInput input{Protocol::V2Grpc, message, -1, nullptr};
+  Status done = decode_request(input, **model, Limits(), arena, decoded);
+  if (!done.ok()) return done;
+  std::vector<uint32_t> outputs;
+  for (const RequestedOutput& output : decoded.outputs) outputs.push_back(output.index);
+  for (size_t i = 0; i < (*model)->replica_count() && done.ok(); ++i) {
+    Replica& replica = (*model)->replica(i);
+    std::unique_ptr<BackendScratch> scratch = replica.take_scratch();
+    done = replica.backend().run(decoded.signature_index, decoded.inputs, outputs, *scratch,
+                                 nullptr);
+    scratch->release_outputs();
+    replica.give_scratch(std::move(scratch));
+  }
+  return done;
+}
+
+void Engine::metrics(MetricsKind kind, Request& request, std::shared_ptr<Listener> listener) {
+  request.listener = std::move(listener);
+  quick_.start([this, kind, &request] { run_metrics(kind, request); });
+}
+
+void Engine::run_metrics(MetricsKind kind, Request& request) {
+  const std::shared_ptr<const EngineTable> current = table();
+  std::vector<ModelMetrics> models;
+  for (const std::shared_ptr<Model>& model : current->models) {
+    if (model == nullptr) continue;
+    ModelMetrics& one = models.emplace_back();
+    one.name = model->spec().name;
+    one.version = model->spec().version;
+    one.load_us = model->load_us();
+    one.reading = model->read_stats();
+  }
+  request.response.clear();
+  const bool written = kind == MetricsKind::Triton
+                           ? write_triton_metrics(models, request.response)
+                           : write_tensorflow_metrics(models, request.response);
+  if (written) finish_request(request);
+  else finish_request(request, make_error(ErrorCode::Internal, "out of memory"));
 }
 
 }  // namespace serval

@@ -4,19 +4,17 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
-#include <deque>
-#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "engine/deadline_timer.h"
 #include "engine/model.h"
 #include "engine/route_table.h"
+#include "engine/task_threads.h"
 
 namespace serval {
 
@@ -26,7 +24,11 @@ struct EngineOptions {
   std::string onnxruntime_library;
   int intra_op_threads = 0;  // the pool shared by all models; 0 = the cores of this process
   int load_threads = 2;
+  bool records = true;  // statistics and metrics
 };
+
+// Whose names a metrics text uses.
+enum class MetricsKind : uint8_t { Triton = 0, TensorFlow = 1 };
 
 // What listeners see. Replaced whole.
 struct EngineTable {
@@ -58,6 +60,15 @@ class Engine : public std::enable_shared_from_this<Engine> {
   // Errors (by completion): model_not_found.
   void unload(uint32_t handle, Request& request, std::shared_ptr<Listener> listener);
   void publish_routes(RouteTable routes);
+  // Runs one ModelInferRequest on every session of a loaded model and drops the answer; not counted
+  // in statistics. Takes the message. Errors (by completion): model_not_found, those of serve().
+  void warm_up(uint32_t handle, std::vector<uint8_t> message, Request& request,
+               std::shared_ptr<Listener> listener);
+  // Completes with the metrics of all models as Prometheus text.
+  void metrics(MetricsKind kind, Request& request, std::shared_ptr<Listener> listener);
+
+  DeadlineTimer& timer() { return timer_; }
+  AccessLog& access_log() { return access_log_; }
 
   uint64_t epoch() const { return epoch_.load(std::memory_order_acquire); }
   std::shared_ptr<const EngineTable> table();
@@ -68,25 +79,25 @@ class Engine : public std::enable_shared_from_this<Engine> {
  private:
   void run_load(ModelSpec spec, Request& request);
   void run_unload(uint32_t handle, Request& request);
+  Status run_warm_up(uint32_t handle, std::span<const uint8_t> message);
+  void run_metrics(MetricsKind kind, Request& request);
+  Result<std::vector<std::shared_ptr<BackendModel>>> load_replicas(const ModelSpec& spec);
   Result<std::shared_ptr<Model>> load_model(ModelSpec spec);
   Result<std::shared_ptr<Model>> guarded_load(ModelSpec spec);
   void replace_table(std::shared_ptr<EngineTable> table);
-  void start_task(std::function<void()> task);
-  void run_tasks();
   void poke_listeners();
 
   const EngineOptions options_;
+  AccessLog access_log_;
+  DeadlineTimer timer_;
   std::map<std::string, std::unique_ptr<Backend>, std::less<>> backends_;  // fixed from the start
   std::atomic<uint64_t> epoch_{0};
   std::mutex mutex_;
   std::shared_ptr<const EngineTable> table_;         // guarded by mutex_
   std::vector<std::weak_ptr<Listener>> listeners_;   // guarded by mutex_
-  std::mutex task_mutex_;
-  std::condition_variable task_ready_;
-  std::deque<std::function<void()>> tasks_;  // guarded by task_mutex_
-  std::vector<std::thread> task_threads_;    // guarded by task_mutex_
-  size_t tasks_idle_ = 0;                    // guarded by task_mutex_
-  bool stopping_ = false;                    // guarded by task_mutex_
+  TaskThreads loads_;    // loads and warm-ups
+  TaskThreads unloads_;  // these wait for requests in flight: no load waits behind them
+  TaskThreads quick_;    // metrics: never behind either
 };
 
 }  // namespace serval

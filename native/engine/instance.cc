@@ -3,10 +3,8 @@
 
 #include <pthread.h>
 
-#include <exception>
-#include <string>
-
 #include "base/clock.h"
+#include "engine/batcher.h"
 #include "engine/listener.h"
 #include "engine/serve.h"
 
@@ -14,48 +12,86 @@ namespace serval {
 
 namespace {
 
-// Nothing here throws but the allocator, and foreign code that a backend did not fence in: that
-// ends one request, not the process.
-Status guarded_serve(const ServeInput& input, Model& model, Request& request, Worker& worker) {
-  try {
-    return serve(input, model, request.listener->limits(), worker, request.response,
-                 request.json_bytes_out);
-  } catch (const std::exception& problem) {
-    return make_error(ErrorCode::Internal, std::string("exception: ") + problem.what());
-  } catch (...) {
-    return make_error(ErrorCode::Internal, "unknown exception");
-  }
+// Counts and hands back a request that was not run.
+void refuse(Model& model, Request& request, Error error) {
+  ServedRequest served;
+  served.protocol = request.protocol;
+  served.code = error.code;
+  served.request_bytes = request.bytes().size();
+  served.queue_ns = served.total_ns = request.queued.elapsed_ns();
+  model.counters().queue_ns.fetch_add(served.queue_ns, std::memory_order_relaxed);
+  store_outcome(request, std::move(error));
+  served.response_bytes = request.response.size();
+  record_request(model, served);
+  complete_one(request);
 }
 
 // Hot path 4/12. A queued request, from here on as on the listener's thread.
-void answer(Model& model, Worker& worker, Request& request) {
-  model.counters().queue_ns.fetch_add(request.queued.elapsed_ns(), std::memory_order_relaxed);
-  const Stopwatch watch;
+void answer(Model& model, size_t replica, Worker& worker, Request& request) {
   if (request.cancel.cancelled.load(std::memory_order_relaxed)) {
     model.counters().cancelled.fetch_add(1, std::memory_order_relaxed);
-    finish_request(request, make_error(ErrorCode::Cancelled, "the client went away"));
+    refuse(model, request, make_error(ErrorCode::Cancelled, "the client went away"));
     return;
   }
+  ServedRequest served;
+  served.protocol = request.protocol;
+  served.queue_ns = request.queued.elapsed_ns();
+  model.counters().queue_ns.fetch_add(served.queue_ns, std::memory_order_relaxed);
+  const Stopwatch watch;
   const ServeInput input{request.protocol, request.bytes(), request.json_bytes, &request.cancel};
-  const size_t body_bytes = input.body.size();
-  Status done = guarded_serve(input, model, request, worker);
+  served.request_bytes = input.body.size();
+  Status done = guarded([&] {
+    return serve(input, model, replica, request.listener->limits(), worker, request.response,
+                 request.json_bytes_out, served.code);
+  });
+  const uint64_t service_ns = watch.elapsed_ns();
   if (model.policy().measures()) {
-    model.policy().record(request.protocol, body_bytes, watch.elapsed_ns());
+    model.policy().record(request.protocol, input.body.size(), service_ns);
   }
-  if (done.ok()) {
-    finish_request(request);
-  } else {
-    finish_request(request, done.error());
-  }
+  if (!done.ok()) served.code = done.error().code;
+  served.id = worker.decoded.id;
+  served.times = worker.times;
+  served.total_ns = served.queue_ns + service_ns;
+  store_outcome(request, std::move(done));
+  served.response_bytes = request.response.size();
+  record_request(model, served);
+  worker.arena.reset();
+  complete_one(request);
 }
 
 }  // namespace
 
+Error late_error(const Model& model, const Request& request) {
+  const std::string name = "model '" + model.spec().name + "': ";
+  if (request.late == Request::Late::Deadline) {
+    return make_error(ErrorCode::DeadlineExceeded,
+                      name + "the request's deadline passed while it waited in the queue");
+  }
+  return make_error(ErrorCode::QueueFull,
+                    name + "Request timeout expired while it waited in the queue");
+}
+
+void finish_late(Model& model, const std::vector<Request*>& late) {
+  for (Request* request : late) refuse(model, *request, late_error(model, *request));
+}
+
 void run_instance(Model& model, int index) {
   const std::string name = "sv-" + model.spec().name.substr(0, 9) + "-" + std::to_string(index);
   pthread_setname_np(pthread_self(), name.substr(0, 15).c_str());
+  const auto replica = static_cast<size_t>(index);
+  if (model.batcher() != nullptr) {
+    model.batcher()->run_instance(replica);
+    return;
+  }
   Worker worker;
-  while (Request* request = model.queue().pop()) answer(model, worker, *request);
+  std::vector<Request*> late;
+  for (;;) {
+    late.clear();
+    Request* request = model.queue().pop(late);
+    finish_late(model, late);
+    if (request != nullptr) answer(model, replica, worker, *request);
+    else if (late.empty()) return;
+  }
 }
 
 }  // namespace serval

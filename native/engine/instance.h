@@ -1,5 +1,13 @@
-// An instance: a named native thread that takes requests from its model's queue, one at a time.
+// An instance: a named native thread that answers its model's queued requests, one at a time or in
+// batches. And what all who answer queued requests share.
 #pragma once
+
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "engine/request.h"
 
 namespace serval {
 
@@ -7,5 +15,24 @@ class Model;
 
 // Runs until the model's queue is closed. Thread: the instance's own.
 void run_instance(Model& model, int index);
+
+// What a late request is answered.
+Error late_error(const Model& model, const Request& request);
+
+// Answers what the queue handed back as late. Any thread but a listener's.
+void finish_late(Model& model, const std::vector<Request*>& late);
+
+// Nothing here throws but the allocator, and foreign code that a backend did not fence in: that
+// ends one request, not the process.
+template <typename Work>
+Status guarded(const Work& work) {
+  try {
+    return work();
+  } catch (const std::exception& problem) {
+    return make_error(ErrorCode::Internal, std::string("exception: ") + problem.what());
+  } catch (...) {
+    return make_error(ErrorCode::Internal, "unknown exception");
+  }
+}
 
 }  // namespace serval

@@ -6,6 +6,8 @@
 #include "base/clock.h"
 #include "base/copies.h"
 #include "codec/json_v1.h"
+#include "codec/json_v2.h"
+#include "engine/batcher.h"
 #include "codec/wire_v2.h"
 
 namespace serval {
@@ -15,6 +17,7 @@ namespace {
 constexpr uint32_t kSlotBits = 14;
 constexpr uint32_t kSlotMask = (1u << kSlotBits) - 1;
 constexpr uint32_t kUseMask = (1u << (32 - kSlotBits)) - 1;
+constexpr size_t kPinBytesMin = 16 * 1024;
 constexpr size_t kKeepBytes = 64 * 1024;             // a slot always keeps this much
 constexpr uint64_t kRetainedBytesMax = 256u << 20;  // all slots of a listener together
 
@@ -75,6 +78,8 @@ Request* Listener::open_slot() {
   request->stage = Request::Stage::Body;
   request->code = ErrorCode::Ok;
   request->json_bytes_out = 0;
+  request->schedule = SchedulePolicy();
+  request->deadline_ns = 0;
   request->cancel.cancelled.store(false, std::memory_order_relaxed);
   ++tickets_open_;
   return request;
@@ -132,12 +137,43 @@ Answer Listener::run_inline(Request& slot0, Model& model, const ServeInput& inpu
   InlinePolicy& policy = model.policy();
   const Stopwatch watch;
   model.counters().requests_inline.fetch_add(1, std::memory_order_relaxed);
-  Status done = serve(input, model, limits_, worker_, slot0.response, slot0.json_bytes_out);
+  ServedRequest served;
+  Status done = serve(input, model, 0, limits_, worker_, slot0.response, slot0.json_bytes_out,
+                      served.code);
+  served.total_ns = watch.elapsed_ns();
   if (policy.measures()) {
-    policy.record(input.protocol, input.body.size(), watch.elapsed_ns());
+    policy.record(input.protocol, input.body.size(), served.total_ns);
   }
+  served.protocol = input.protocol;
+  served.id = worker_.decoded.id;
+  served.request_bytes = input.body.size();
+  served.response_bytes = slot0.response.size();
+  served.times = worker_.times;
+  record_request(model, served);
+  worker_.arena.reset();
   if (!done.ok()) return answer_error(std::move(done.error()));
   return {};
+}
+
+// Joined models run inline only where they are asked to by flush().
+bool Listener::runs_inline(Model& model, Protocol protocol, size_t body_bytes) {
+  return model.batch_mode() != BatchMode::On && model.policy().run_inline(protocol, body_bytes);
+}
+
+// A request that the queue does not take.
+Answer Listener::refuse(Request& request, Model& model, Error error) {
+  ServedRequest served;
+  served.protocol = request.protocol;
+  served.code = error.code;
+  served.request_bytes = request.bytes().size();
+  record_request(model, served);
+  request.listener.reset();
+  const bool stream = request.protocol == Protocol::V2GrpcStream;
+  ByteBuffer& response = slots_[0]->response;
+  slots_[0]->json_bytes_out = 0;
+  const bool told = stream && put_stream_error(request.bytes(), error.message, response);
+  release(request);
+  return told ? Answer{} : answer_error(std::move(error));
 }
 
 Answer Listener::enqueue(Request& request, const std::shared_ptr<Model>& model, Protocol protocol,
@@ -148,24 +184,101 @@ Answer Listener::enqueue(Request& request, const std::shared_ptr<Model>& model, 
   request.model = model;
   request.listener = shared_from_this();
   request.queued = Stopwatch();
+  const bool rest = protocol == Protocol::V1Predict || protocol == Protocol::V2Rest;
+  if (rest && limits_.rest_timeout_us != 0) {
+    request.deadline_ns = now_ns() + limits_.rest_timeout_us * 1000;
+  }
+  if (protocol == Protocol::V2Rest && model->queue().settings().reads_request()) {
+    Status peeked = peek_v2_schedule(request.bytes(), json_bytes, request.schedule);
+    if (!peeked.ok()) return refuse(request, *model, std::move(peeked.error()));
+  }
   add_working(1);
-  const RequestQueue::Push pushed = model->queue().push(&request);
+  const bool later = model->batcher() != nullptr && hooks_->ends_turns();
+  uint64_t limit_ns = kNever;
+  const RequestQueue::Push pushed = model->queue().push(&request, !later, limit_ns);
   if (pushed == RequestQueue::Push::Taken) {
+    if (limit_ns != kNever) engine_->timer().watch(model, limit_ns);
     model->counters().requests_queued.fetch_add(1, std::memory_order_relaxed);
-    return {ErrorCode::Ok, true, ticket_of(request)};
+    return queued(request, model, later);
   }
   add_working(-1);
-  request.listener.reset();
-  if (pushed == RequestQueue::Push::Full) {
-    model->counters().queue_full.fetch_add(1, std::memory_order_relaxed);
+  if (pushed == RequestQueue::Push::Closed) return refuse(request, *model, gone(model->handle()));
+  model->counters().queue_full.fetch_add(1, std::memory_order_relaxed);
+  return refuse(request, *model,
+                make_error(ErrorCode::QueueFull,
+                           "model '" + model->spec().name +
+                               "': the request queue is full (limit " +
+                               std::to_string(model->queue().limit_of(request.schedule.priority)) +
+                               " requests)"));
+}
+
+// `later`: nobody was told of the request yet. Where somebody was, it may be done and gone by now:
+// only what this thread wrote before is used.
+Answer Listener::queued(Request& request, const std::shared_ptr<Model>& model, bool later) {
+  const Answer answer{ErrorCode::Ok, true, ticket_of(request)};
+  if (later) {
+    for (Unflushed& one : unflushed_) {
+      if (one.model != model) continue;
+      one.only = nullptr;
+      if (++one.requests % std::max<uint32_t>(1, model->spec().batch.rows_max) == 0) {
+        model->queue().notify();  // a batch is full: no need to wait for the turn's end
+      }
+      return answer;
+    }
+    unflushed_.push_back({model, &request, 1});
   }
-  release(request);
-  if (pushed == RequestQueue::Push::Closed) return answer_error(gone(0));
-  return answer_error(make_error(ErrorCode::QueueFull,
-                                 "model '" + model->spec().name +
-                                     "': the request queue is full (limit " +
-                                     std::to_string(model->spec().queue_requests_max) +
-                                     " requests)"));
+  return answer;
+}
+
+void Listener::flush() {
+  if (unflushed_.empty()) return;
+  std::vector<Unflushed> unflushed;
+  unflushed.swap(unflushed_);
+  for (const Unflushed& one : unflushed) flush_model(one.model, one.only);
+  if (unflushed_.empty()) {
+    unflushed.clear();
+    unflushed_.swap(unflushed);  // keeps its memory
+  }
+}
+
+void Listener::flush_model(const std::shared_ptr<Model>& model, Request* only) {
+  const bool idle = model->spec().batch.delay_us == 0 &&
+                    model->busy().load(std::memory_order_relaxed) == 0;
+  if (only != nullptr && idle && only->stage == Request::Stage::Queued &&
+      model->policy().run_inline(only->protocol, only->bytes().size()) &&
+      model->queue().take_if_alone(only)) {
+    run_queued_here(*model, *only);
+    return;
+  }
+  model->queue().notify();
+}
+
+// Hot path 4/12. A request that would be a batch of one: the thread that has it answers it.
+void Listener::run_queued_here(Model& model, Request& request) {
+  ServedRequest served;
+  served.queue_ns = request.queued.elapsed_ns();
+  served.protocol = request.protocol;
+  served.request_bytes = request.bytes().size();
+  const Stopwatch watch;
+  const ServeInput input{request.protocol, request.bytes(), request.json_bytes, nullptr};
+  Status done = serve(input, model, 0, limits_, worker_, request.response, request.json_bytes_out,
+                      served.code);
+  const uint64_t service_ns = watch.elapsed_ns();
+  if (model.policy().measures()) {
+    model.policy().record(request.protocol, served.request_bytes, service_ns);
+  }
+  if (!done.ok()) served.code = done.error().code;
+  served.total_ns = served.queue_ns + service_ns;
+  served.id = worker_.decoded.id;
+  served.times = worker_.times;
+  store_outcome(request, std::move(done));
+  served.response_bytes = request.response.size();
+  record_request(model, served);
+  worker_.arena.reset();
+  request.listener.reset();
+  std::lock_guard lock(mutex_);
+  --working_;
+  completed_.push_back(&request);  // the end of the turn takes it: nobody has to be woken
 }
 
 // Hot path 3/12. A REST request whose body came in one piece.
@@ -177,7 +290,7 @@ Answer Listener::infer(Protocol protocol, uint32_t handle, std::span<const uint8
   const std::shared_ptr<Model>* model = table().find(handle);
   if (handle != 0 && model == nullptr) return answer_error(gone(handle));
   Request& slot0 = *slots_[0];
-  const bool at_once = model == nullptr || (*model)->policy().run_inline(protocol, body.size());
+  const bool at_once = model == nullptr || runs_inline(**model, protocol, body.size());
   Request* request = at_once ? &slot0 : open_slot();
   if (request == nullptr) return answer_error(no_slot());
   request->body.clear(json_bytes > 0 ? static_cast<size_t>(json_bytes) : 0);
@@ -191,7 +304,8 @@ Answer Listener::infer(Protocol protocol, uint32_t handle, std::span<const uint8
 }
 
 // Hot path 3/12. A gRPC message: its bytes are used where they are.
-Answer Listener::infer_message(std::span<const uint8_t> message, bool stream) {
+Answer Listener::infer_message(std::span<const uint8_t> message, bool stream,
+                               uint64_t timeout_us) {
   const Protocol protocol = stream ? Protocol::V2GrpcStream : Protocol::V2Grpc;
   WireModelRef ref;
   const EngineTable& current = table();
@@ -201,13 +315,21 @@ Answer Listener::infer_message(std::span<const uint8_t> message, bool stream) {
   } else if (Result<uint32_t> handle = current.routes->find(ref.name, ref.version); !handle.ok()) {
     problem = std::move(handle.error());
   } else if (const std::shared_ptr<Model>* model = current.find(handle.value())) {
-    if ((*model)->policy().run_inline(protocol, message.size())) {
+    if (runs_inline(**model, protocol, message.size())) {
       return run_inline(*slots_[0], **model, {protocol, message, -1, nullptr});
     }
     Request* request = open_slot();
     if (request != nullptr) {
-      request->pinned = message;
-      request->pin = hooks_->pin();
+      // A short message is copied: less work than a reference that JavaScript has to make and drop.
+      request->body.clear();
+      if (message.size() > kPinBytesMin || !request->body.append(message.data(), message.size())) {
+        request->pinned = message;
+        request->pin = hooks_->pin();
+      }
+      request->schedule = ref.schedule;
+      if (timeout_us != 0) {
+        request->deadline_ns = now_ns() + std::min(timeout_us, kTimeoutUsMax) * 1000;
+      }
       return enqueue(*request, *model, protocol, -1);
     }
     problem = no_slot();
@@ -258,7 +380,7 @@ Answer Listener::infer_body(uint32_t ticket, Protocol protocol, uint32_t handle,
   }
   const std::shared_ptr<Model>* model = table().find(handle);
   const bool at_once =
-      model == nullptr || (*model)->policy().run_inline(protocol, request->body.size());
+      model == nullptr || runs_inline(**model, protocol, request->body.size());
   if (!at_once) return enqueue(*request, *model, protocol, json_bytes);
   Answer answer;
   if (model != nullptr) {
@@ -284,6 +406,12 @@ bool Listener::cancel(uint32_t ticket) {
   if (request->stage == Request::Stage::Control) return false;
   if (!request->model->queue().remove(request)) return false;
   request->model->counters().cancelled.fetch_add(1, std::memory_order_relaxed);
+  ServedRequest served;
+  served.protocol = request->protocol;
+  served.code = ErrorCode::Cancelled;
+  served.request_bytes = request->bytes().size();
+  served.queue_ns = served.total_ns = request->queued.elapsed_ns();
+  record_request(*request->model, served);
   request->listener.reset();
   add_working(-1);
   release(*request);
@@ -315,13 +443,14 @@ bool Listener::has_completed() {
   return !completed_.empty();
 }
 
-void Listener::complete(Request& request) {
+void Listener::complete(std::span<Request* const> requests) {
   std::lock_guard lock(mutex_);
-  --working_;
-  completed_.push_back(&request);
+  const bool none = completed_.empty();
+  working_ -= static_cast<int64_t>(requests.size());
+  completed_.insert(completed_.end(), requests.begin(), requests.end());
   if (closed_) {
     idle_.notify_all();
-  } else if (completed_.size() == 1) {
+  } else if (none) {
     hooks_->wake();
   }
 }
@@ -336,6 +465,7 @@ void Listener::close() {
     std::lock_guard lock(mutex_);
     closed_ = true;
   }
+  unflushed_.clear();
   for (const std::unique_ptr<Request>& request : slots_) {
     if (request->stage != Request::Stage::Free) cancel(ticket_of(*request));
   }
@@ -352,22 +482,6 @@ void Listener::close() {
   // The thread that completed last may still hold this listener: were it the last holder of the
   // engine too, the engine would be taken down, and its threads joined, on one of those threads.
   engine_.reset();
-}
-
-void finish_request(Request& request) {
-  request.code = ErrorCode::Ok;
-  // The request may be reused the moment complete() lets go of it: hold the listener here.
-  const std::shared_ptr<Listener> listener = std::move(request.listener);
-  listener->complete(request);
-}
-
-void finish_request(Request& request, const Error& error) {
-  request.response.clear();
-  request.json_bytes_out = 0;
-  if (!request.response.append(error.message)) request.response.clear();
-  request.code = error.code;
-  const std::shared_ptr<Listener> listener = std::move(request.listener);
-  listener->complete(request);
 }
 
 }  // namespace serval

@@ -25,6 +25,8 @@ class ListenerHooks {
   virtual void wake() = 0;            // any thread; must not block
   virtual void* pin() = 0;            // listener's thread: keeps the current message's bytes
   virtual void unpin(void* pin) = 0;  // listener's thread
+  // Whether flush() is called at the end of every turn of the thread's event loop.
+  virtual bool ends_turns() { return false; }
 };
 
 // What a call answers at once. Pending: a completion with `ticket` follows. Otherwise the answer
@@ -49,8 +51,14 @@ class Listener : public std::enable_shared_from_this<Listener> {
   // A whole REST body in one piece. handle 0 = the model is unknown (V1 still checks the body).
   Answer infer(Protocol protocol, uint32_t handle, std::span<const uint8_t> body,
                int64_t json_bytes);
-  // A gRPC message; the model is named inside.
-  Answer infer_message(std::span<const uint8_t> message, bool stream);
+  // A gRPC message; the model is named inside. `timeout_us`: what is left of the call's deadline,
+  // 0 = it has none.
+  Answer infer_message(std::span<const uint8_t> message, bool stream, uint64_t timeout_us);
+
+  // The end of a turn: the requests that this turn queued for batching are made known at once. One
+  // that came alone, to a model with nothing else to do, is run right here where that is fast.
+  void flush();
+  bool has_unflushed() const { return !unflushed_.empty(); }
 
   // A body that comes in pieces. expected_bytes: Content-Length, 0 = unknown. The byte at
   // `aligned_at` (the JSON header's length) will be 64-byte aligned.
@@ -76,8 +84,8 @@ class Listener : public std::enable_shared_from_this<Listener> {
   uint32_t ticket_of(const Request& request) const;
   Request* slot(uint32_t index) { return index < slots_.size() ? slots_[index].get() : nullptr; }
 
-  // Any thread: hands a finished request back to the listener's thread.
-  void complete(Request& request);
+  // Any thread: hands finished requests back to the listener's thread. Not empty.
+  void complete(std::span<Request* const> requests);
 
   // Cancels what waits and blocks until no instance touches this listener's memory.
   void close();
@@ -91,11 +99,16 @@ class Listener : public std::enable_shared_from_this<Listener> {
   Request* find(uint32_t ticket);
   Request* open_slot();
   void add_working(int change);
+  bool runs_inline(Model& model, Protocol protocol, size_t body_bytes);
   Answer answer_error(Error error);
   Answer answer_unknown(Protocol protocol, std::span<const uint8_t> body);
   Answer run_inline(Request& slot0, Model& model, const ServeInput& input);
   Answer enqueue(Request& request, const std::shared_ptr<Model>& model, Protocol protocol,
                  int64_t json_bytes);
+  Answer queued(Request& request, const std::shared_ptr<Model>& model, bool later);
+  Answer refuse(Request& request, Model& model, Error error);
+  void flush_model(const std::shared_ptr<Model>& model, Request* only);
+  void run_queued_here(Model& model, Request& request);
   const EngineTable& table();
 
   std::shared_ptr<Engine> engine_;  // until close()
@@ -104,6 +117,13 @@ class Listener : public std::enable_shared_from_this<Listener> {
   Worker worker_;
   std::vector<std::unique_ptr<Request>> slots_;  // slot 0: inline answers
   std::vector<uint32_t> free_slots_;
+  // Models that this turn queued requests for; `only`: the request, where it is the first.
+  struct Unflushed {
+    std::shared_ptr<Model> model;
+    Request* only = nullptr;
+    uint32_t requests = 0;
+  };
+  std::vector<Unflushed> unflushed_;
   uint64_t retained_bytes_ = 0;
   uint64_t tickets_open_ = 0;
 
@@ -115,7 +135,13 @@ class Listener : public std::enable_shared_from_this<Listener> {
   bool closed_ = false;             // guarded by mutex_
 };
 
-// Records the outcome and hands the request back. Thread: whoever finished it.
+// Writes the outcome into the request: the code, and an error's text (on a stream: the reply that
+// carries it). Thread: whoever finished it.
+void store_outcome(Request& request, Status status);
+// Hands requests whose outcome is stored back to their listeners, those of one at once.
+void complete_all(std::span<Request* const> requests);
+void complete_one(Request& request);
+// Both for one request.
 void finish_request(Request& request);
 void finish_request(Request& request, const Error& error);
 

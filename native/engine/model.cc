@@ -3,27 +3,29 @@
 
 #include <algorithm>
 
+#include "engine/batcher.h"
 #include "engine/instance.h"
 #include "engine/listener.h"
 
 namespace serval {
 
-Model::Model(uint32_t handle, ModelSpec spec, std::shared_ptr<BackendModel> backend,
-             int64_t load_us)
-    : handle_(handle),
-      spec_(std::move(spec)),
-      version_text_(std::to_string(spec_.version)),
-      backend_(std::move(backend)),
-      load_us_(load_us),
-      policy_(spec_.exec_mode, spec_.inline_us_max),
-      queue_(static_cast<size_t>(std::max(1, spec_.queue_requests_max))) {}
+namespace {
 
-Model::~Model() {
-  stop();
-  give_scratch(nullptr);  // the one at hand joins the others
+BatchMode effective_mode(const BatchPolicy& policy, const ModelShapes& shapes) {
+  if (policy.rows_max <= 1 && policy.mode == BatchMode::Auto) return BatchMode::Off;
+  if (policy.only_if_batchable && !shapes.batchable()) return BatchMode::Off;
+  // Nobody asked for it by name: the free dim of a vector may be its length.
+  if (policy.only_if_batchable && policy.mode == BatchMode::Auto && !shapes.rows_have_dims()) {
+    return BatchMode::Off;
+  }
+  return policy.mode;
 }
 
-std::unique_ptr<BackendScratch> Model::take_scratch() {
+}  // namespace
+
+Replica::~Replica() { give_scratch(nullptr); }  // the one at hand joins the others
+
+std::unique_ptr<BackendScratch> Replica::take_scratch() {
   if (BackendScratch* at_hand = scratch_at_hand_.exchange(nullptr, std::memory_order_acq_rel)) {
     return std::unique_ptr<BackendScratch>(at_hand);
   }
@@ -38,15 +40,46 @@ std::unique_ptr<BackendScratch> Model::take_scratch() {
   return backend_->make_scratch();
 }
 
-void Model::give_scratch(std::unique_ptr<BackendScratch> scratch) {
+void Replica::give_scratch(std::unique_ptr<BackendScratch> scratch) {
   scratch.reset(scratch_at_hand_.exchange(scratch.release(), std::memory_order_acq_rel));
   if (scratch == nullptr) return;
   std::lock_guard lock(scratch_mutex_);
   scratches_.push_back(std::move(scratch));
 }
 
+Model::Model(uint32_t handle, ModelSpec spec, std::vector<std::shared_ptr<BackendModel>> replicas,
+             ModelShapes shapes, int64_t load_us, ModelServices services)
+    : handle_(handle),
+      spec_(std::move(spec)),
+      version_text_(std::to_string(spec_.version)),
+      shapes_(std::move(shapes)),
+      load_us_(load_us),
+      services_(services),
+      batch_mode_(effective_mode(spec_.batch, shapes_)),
+      policy_(spec_.exec_mode, spec_.inline_us_max),
+      queue_(spec_.queue) {
+  for (std::shared_ptr<BackendModel>& backend : replicas) {
+    replicas_.push_back(std::make_unique<Replica>(std::move(backend)));
+  }
+  if (batch_mode_ != BatchMode::Off) batcher_ = std::make_unique<Batcher>(*this);
+}
+
+Model::~Model() { stop(); }
+
+uint32_t Model::rows_of(std::span<const TensorView> inputs) const {
+  if (!batch_dim() || inputs.empty() || inputs[0].shape.rank() == 0) return 1;
+  const int64_t rows = inputs[0].shape[0];
+  return static_cast<uint32_t>(std::min<int64_t>(rows, UINT32_MAX));
+}
+
+StatsReading Model::read_stats() {
+  StatsReading reading = stats_.read();
+  reading.pending = queue_.size();
+  return reading;
+}
+
 void Model::start() {
-  const int count = std::max(1, spec_.instances);
+  const int count = std::max(1, spec_.instances) * static_cast<int>(replicas_.size());
   for (int i = 0; i < count; ++i) {
     instances_.emplace_back([this, i] { run_instance(*this, i); });
   }

@@ -12,18 +12,51 @@
 
 #include "backend/backend.h"
 #include "engine/inline_policy.h"
+#include "engine/model_shapes.h"
 #include "engine/request_queue.h"
+#include "stats/access_log.h"
+#include "stats/model_stats.h"
 
 namespace serval {
+
+class Batcher;
 
 struct ModelCounters {
   std::atomic<uint64_t> requests_inline{0}, requests_queued{0}, failures{0}, cancelled{0},
       queue_full{0}, queue_ns{0}, compute_ns{0};
 };
 
+// One session of the model (one per device) with its spare scratches.
+class Replica {
+ public:
+  explicit Replica(std::shared_ptr<BackendModel> backend) : backend_(std::move(backend)) {}
+  ~Replica();
+  Replica(const Replica&) = delete;
+  Replica& operator=(const Replica&) = delete;
+
+  BackendModel& backend() { return *backend_; }
+  // A scratch for one run; give it back. Any thread.
+  std::unique_ptr<BackendScratch> take_scratch();
+  void give_scratch(std::unique_ptr<BackendScratch> scratch);
+
+ private:
+  const std::shared_ptr<BackendModel> backend_;
+  std::atomic<BackendScratch*> scratch_at_hand_{nullptr};  // owned; no lock for one user
+  std::mutex scratch_mutex_;
+  std::vector<std::unique_ptr<BackendScratch>> scratches_;  // guarded by scratch_mutex_
+};
+
+// What the engine lends to its models. Outlives them.
+struct ModelServices {
+  AccessLog* access_log = nullptr;
+  bool records = true;  // statistics and metrics
+};
+
 class Model {
  public:
-  Model(uint32_t handle, ModelSpec spec, std::shared_ptr<BackendModel> backend, int64_t load_us);
+  // `shapes`: made from the backend's signatures and the spec.
+  Model(uint32_t handle, ModelSpec spec, std::vector<std::shared_ptr<BackendModel>> replicas,
+        ModelShapes shapes, int64_t load_us, ModelServices services);
   ~Model();
   Model(const Model&) = delete;
   Model& operator=(const Model&) = delete;
@@ -31,37 +64,58 @@ class Model {
   uint32_t handle() const { return handle_; }
   const ModelSpec& spec() const { return spec_; }
   const std::string& version_text() const { return version_text_; }
-  BackendModel& backend() { return *backend_; }
-  const std::vector<Signature>& signatures() const { return backend_->info().signatures; }
-  const BackendModelInfo& info() const { return backend_->info(); }
+  size_t replica_count() const { return replicas_.size(); }
+  Replica& replica(size_t index) { return *replicas_[index % replicas_.size()]; }
+  // As clients see them: the backend's, with the configuration's dims.
+  const std::vector<Signature>& signatures() const { return shapes_.signatures(); }
+  const ModelShapes& shapes() const { return shapes_; }
+  const BackendModelInfo& info() { return replicas_[0]->backend().info(); }
   int64_t load_us() const { return load_us_; }
   InlinePolicy& policy() { return policy_; }
   RequestQueue& queue() { return queue_; }
   ModelCounters& counters() { return counters_; }
+  ModelStats& stats() { return stats_; }
+  // Of the model and its queue. Control plane, any thread.
+  StatsReading read_stats();
+  const ModelServices& services() const { return services_; }
 
-  // A scratch for one run; give it back. Any thread.
-  std::unique_ptr<BackendScratch> take_scratch();
-  void give_scratch(std::unique_ptr<BackendScratch> scratch);
+  // What BatchPolicy.mode came to.
+  BatchMode batch_mode() const { return batch_mode_; }
+  // Whether the first dim is the batch: said by the configuration, or found by only_if_batchable.
+  bool batch_dim() const { return spec_.batch_dim || batch_mode_ != BatchMode::Off; }
+  bool inputs_batchable() const { return shapes_.batchable(); }
+  // Null when requests are run one by one.
+  Batcher* batcher() { return batcher_.get(); }
+  // Rows of a request: the first dim of its first input where that is the batch, else 1.
+  uint32_t rows_of(std::span<const TensorView> inputs) const;
 
   // Starts the instance threads (once).
   void start();
   // Closes the queue and joins the instances; what is queued is answered ModelNotReady. Not from an
   // instance thread.
   void stop();
+  // Instance threads that run something now.
+  std::atomic<int>& busy() { return busy_; }
+  // When the deadline timer looks at the queue next; kNever = not.
+  std::atomic<uint64_t>& looks_at_ns() { return looks_at_ns_; }
 
  private:
   const uint32_t handle_;
   const ModelSpec spec_;
   const std::string version_text_;
-  const std::shared_ptr<BackendModel> backend_;
+  std::vector<std::unique_ptr<Replica>> replicas_;  // fixed from the start
+  const ModelShapes shapes_;
   const int64_t load_us_;
+  const ModelServices services_;
+  const BatchMode batch_mode_;
   InlinePolicy policy_;
   RequestQueue queue_;
   ModelCounters counters_;
-  std::atomic<BackendScratch*> scratch_at_hand_{nullptr};  // owned; no lock for one user
-  std::mutex scratch_mutex_;
-  std::vector<std::unique_ptr<BackendScratch>> scratches_;  // guarded by scratch_mutex_
-  std::vector<std::thread> instances_;                      // control thread only
+  ModelStats stats_;
+  std::atomic<int> busy_{0};
+  std::atomic<uint64_t> looks_at_ns_{kNever};
+  std::unique_ptr<Batcher> batcher_;
+  std::vector<std::thread> instances_;  // control thread only
 };
 
 }  // namespace serval

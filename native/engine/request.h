@@ -10,6 +10,7 @@
 #include "backend/backend.h"
 #include "base/buffer.h"
 #include "base/clock.h"
+#include "codec/request.h"
 #include "engine/protocol.h"
 
 namespace serval {
@@ -35,6 +36,13 @@ struct Request {
   std::shared_ptr<Listener> listener;  // set while queued: keeps the listener alive
   CancelFlag cancel;
   Stopwatch queued;  // since when it waits
+
+  // Its place in the queue; written by the listener's thread before it is pushed.
+  SchedulePolicy schedule;
+  uint64_t deadline_ns = 0;        // now_ns() by which it must have begun; 0 = none
+  uint64_t policy_timeout_ns = 0;  // the same by the queue's policy
+  enum class Late : uint8_t { No, Timeout, Deadline };
+  Late late = Late::No;  // set by the queue when it hands the request back instead of to be run
 
   ErrorCode code = ErrorCode::Ok;
   ByteBuffer response;        // answer, or the error's text

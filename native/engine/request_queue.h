@@ -1,35 +1,84 @@
-// A model's bounded queue of requests. Any thread. Never blocks a producer.
+// A model's bounded queue of requests: by priority, then in order of arrival; late ones are
+// rejected or delayed as the policy of their level says. Any thread. Never blocks a producer.
+// Source of the policies: Triton's queue policies (docs/batching.md).
 #pragma once
 
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
+#include <limits>
 #include <mutex>
+#include <span>
+#include <vector>
 
+#include "base/policies.h"
 #include "engine/request.h"
 
 namespace serval {
 
+inline constexpr uint64_t kNever = std::numeric_limits<uint64_t>::max();
+
 class RequestQueue {
  public:
-  explicit RequestQueue(size_t requests_max) : requests_max_(requests_max) {}
+  explicit RequestQueue(QueueSettings settings);
 
   enum class Push : uint8_t { Taken, Full, Closed };
-  // Does not own the request.
-  Push push(Request* request);
-  // Waits for a request; nullptr once closed (what is left inside comes back from close()).
-  Request* pop();
-  // Wakes everyone; returns what was waiting.
-  std::deque<Request*> close();
+  // Does not own the request. `notify` false: nobody is woken until notify() (a listener tells of
+  // all the requests of one turn at once).
+  // `limit_ns`: now_ns() at which its time is over, kNever = never.
+  Push push(Request* request, bool notify, uint64_t& limit_ns);
+  Push push(Request* request) {
+    uint64_t limit_ns = kNever;
+    return push(request, true, limit_ns);
+  }
+  void notify() { ready_.notify_one(); }
+
+  // Waits until a request is there, the queue is closed, or now_ns() reaches `until_ns`. Hands out
+  // up to out.size() requests, those to be run next first; late ones go to `late` with
+  // Request::late set and must be answered too.
+  size_t take(std::span<Request*> out, uint64_t until_ns, std::vector<Request*>& late);
+  // For one consumer of one request: nullptr once closed. `late` as above, then with nullptr too.
+  Request* pop(std::vector<Request*>& late);
+
+  // Takes `request` out when it is all that waits. Listener's thread.
+  bool take_if_alone(Request* request);
   // Takes a waiting request out (its client went away). False when it is not waiting any more.
   bool remove(Request* request);
+  // Late requests that must not wait for a consumer (rejected, past their deadline).
+  void expire(std::vector<Request*>& late);
+  // now_ns() before which expire() has nothing to do; kNever = nothing at all.
+  uint64_t next_expiry_ns();
+  // Wakes everyone; returns what was waiting.
+  std::vector<Request*> close();
+
+  const QueueSettings& settings() const { return settings_; }
+  bool closed();
+  size_t size();
+  // The most that wait at the level of this priority.
+  size_t limit_of(uint64_t priority) const;
+  // What its level does with a request that waited too long.
+  TimeoutAction action_of(uint64_t priority) const;
+  // The level a request of this priority goes to: 1..levels, 0 where there are none.
+  uint32_t level_of(uint64_t priority) const;
 
  private:
-  const size_t requests_max_;
+  struct Level {
+    const QueuePolicy* policy = nullptr;
+    size_t requests_max = 0;
+    std::deque<Request*> waiting;
+    std::deque<Request*> delayed;  // past their timeout, run when nothing else waits at the level
+  };
+  void move_late(std::vector<Request*>& late);
+  bool timed_out(Level& level, Request* request, uint64_t now, std::vector<Request*>& late);
+
+  const QueueSettings settings_;
   std::mutex mutex_;
   std::condition_variable ready_;
-  std::deque<Request*> waiting_;  // guarded by mutex_
-  bool closed_ = false;           // guarded by mutex_
+  std::vector<Level> levels_;   // guarded by mutex_; the first is served first
+  size_t size_ = 0;             // guarded by mutex_
+  size_t timed_ = 0;            // guarded by mutex_: waiting requests with a time limit
+  uint64_t earliest_ns_ = kNever;  // guarded by mutex_: no limit of a waiting request is earlier
+  bool closed_ = false;         // guarded by mutex_
 };
 
 }  // namespace serval

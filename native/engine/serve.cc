@@ -1,7 +1,7 @@
 // Hot path. Thread: the listener's (inline) or an instance's.
 #include "engine/serve.h"
 
-#include "base/clock.h"
+#include "codec/classification.h"
 #include "codec/json_v1.h"
 #include "codec/json_v2.h"
 #include "codec/wire_v2.h"
@@ -11,41 +11,79 @@ namespace serval {
 namespace {
 
 // Hot path 6/12. Bytes to tensors.
-Status decode(const ServeInput& input, Model& model, const Limits& limits, Worker& worker) {
+Status decode(const ServeInput& input, const Model& model, const Limits& limits, Arena& arena,
+              DecodedRequest& decoded) {
   const std::vector<Signature>& signatures = model.signatures();
   switch (input.protocol) {
     case Protocol::V1Predict:
-      return decode_v1_predict(input.body, signatures, limits, worker.arena, worker.decoded);
+      return decode_v1_predict(input.body, signatures, limits, arena, decoded);
     case Protocol::V2Rest:
-      return decode_v2_infer(input.body, input.json_bytes, &signatures[0], limits, worker.arena,
-                             worker.decoded);
+      return decode_v2_infer(input.body, input.json_bytes, &signatures[0], limits, arena, decoded);
     case Protocol::V2Grpc:
     case Protocol::V2GrpcStream:
-      return decode_wire_v2(input.body, signatures[0], limits, worker.arena, worker.decoded);
+      return decode_wire_v2(input.body, signatures[0], limits, arena, decoded);
   }
   return make_error(ErrorCode::Internal, "unknown protocol");
 }
 
 // Hot path 9/12. Tensors to bytes.
-Status encode(const ServeInput& input, const Model& model, const Signature& signature,
-              const Limits& limits, Worker& worker, ByteBuffer& response, size_t& json_bytes_out) {
+Status encode(Protocol protocol, const Model& model, const DecodedRequest& decoded,
+              std::span<const TensorView> outputs, const Limits& limits, ByteBuffer& response,
+              size_t& json_bytes_out) {
   const AnswerModel answer{model.spec().name, model.version_text()};
-  switch (input.protocol) {
+  const Signature& signature = model.signatures()[decoded.signature_index];
+  switch (protocol) {
     case Protocol::V1Predict:
-      return encode_v1_predict(signature, worker.decoded, worker.outputs, limits, response);
+      return encode_v1_predict(signature, decoded, outputs, limits, response);
     case Protocol::V2Rest:
-      return encode_v2_infer(answer, signature, worker.decoded, worker.outputs, limits, response,
+      return encode_v2_infer(answer, signature, decoded, outputs, limits, response,
                              json_bytes_out);
     case Protocol::V2Grpc:
     case Protocol::V2GrpcStream:
-      return encode_wire_v2(answer, signature, worker.decoded, worker.outputs,
-                            input.protocol == Protocol::V2GrpcStream, limits, response);
+      return encode_wire_v2(answer, signature, decoded, outputs,
+                            protocol == Protocol::V2GrpcStream, limits, response);
   }
   return make_error(ErrorCode::Internal, "unknown protocol");
 }
 
+// Source of the texts: tfserving.md 1.10; Triton's own.
+Error too_many_rows(Protocol protocol, const Model& model, uint32_t rows) {
+  const std::string limit = std::to_string(model.spec().batch.request_rows_max);
+  if (protocol == Protocol::V1Predict) {
+    return invalid_argument("Task size " + std::to_string(rows) +
+                            " is larger than maximum input batch size " + limit);
+  }
+  return invalid_argument("inference request batch-size must be <= " + limit + " for '" +
+                          model.spec().name + "', got " + std::to_string(rows));
+}
+
+// Where the first dim is the batch, it is one number.
+Status check_rows(Protocol protocol, const Model& model, const DecodedRequest& decoded) {
+  const uint32_t limit = model.spec().batch.request_rows_max;
+  const bool joined = model.batch_mode() == BatchMode::On;
+  if (limit == 0 && !joined) return {};
+  const Signature& signature = model.signatures()[decoded.signature_index];
+  for (size_t i = 0; i < decoded.inputs.size(); ++i) {
+    const Shape& shape = decoded.inputs[i].shape;
+    if (shape.rank() == 0) {
+      return invalid_argument("input '" + signature.inputs[i].name +
+                              "' has no dimension: a batch needs at least one");
+    }
+    if (shape[0] != decoded.inputs[0].shape[0]) {
+      return invalid_argument("inputs '" + signature.inputs[0].name + "' and '" +
+                              signature.inputs[i].name + "' must have the same first dimension, " +
+                              "got " + decoded.inputs[0].shape.to_string() + " and " +
+                              shape.to_string());
+    }
+  }
+  const uint32_t rows = model.rows_of(decoded.inputs);
+  if (limit != 0 && rows > limit) return too_many_rows(protocol, model, rows);
+  return {};
+}
+
 // Hot path 7/12. The shapes against the signature, for every protocol alike.
-Status check_inputs(const Signature& signature, const DecodedRequest& decoded) {
+Status check_inputs(Protocol protocol, const Model& model, const DecodedRequest& decoded) {
+  const Signature& signature = model.signatures()[decoded.signature_index];
   if (decoded.inputs.size() != signature.inputs.size()) {
     return make_error(ErrorCode::Internal, "decoder left an input out");
   }
@@ -54,65 +92,110 @@ Status check_inputs(const Signature& signature, const DecodedRequest& decoded) {
       return fits;
     }
   }
-  return {};
+  return check_rows(protocol, model, decoded);
 }
 
 // Hot path 8/12. Runs the model; the outputs live in the scratch until it is released.
-Status run(const ServeInput& input, Model& model, Worker& worker, BackendScratch& scratch) {
+Status run(const CancelFlag* cancel, Replica& replica, Worker& worker, BackendScratch& scratch) {
   const DecodedRequest& decoded = worker.decoded;
   worker.output_indices.clear();
   for (const RequestedOutput& output : decoded.outputs) {
     worker.output_indices.push_back(output.index);
   }
-  const Stopwatch watch;
-  Status ran = model.backend().run(decoded.signature_index, decoded.inputs, worker.output_indices,
-                                   scratch, input.cancel);
-  model.counters().compute_ns.fetch_add(watch.elapsed_ns(), std::memory_order_relaxed);
+  Status ran = replica.backend().run(decoded.signature_index, decoded.inputs,
+                                     worker.output_indices, scratch, cancel);
   if (!ran.ok()) return ran;
   const std::span<const TensorView> outputs = scratch.outputs();
   worker.outputs.assign(outputs.begin(), outputs.end());
   return {};
 }
 
-Status serve_once(const ServeInput& input, Model& model, const Limits& limits, Worker& worker,
-                  ByteBuffer& response, size_t& json_bytes_out) {
-  Status done = decode(input, model, limits, worker);
+Status serve_once(const ServeInput& input, Model& model, size_t replica_index,
+                  const Limits& limits, Worker& worker, ByteBuffer& response,
+                  size_t& json_bytes_out) {
+  const Stopwatch watch;
+  ServeTimes& times = worker.times;
+  Status done = decode_request(input, model, limits, worker.arena, worker.decoded);
+  times.input_ns = watch.elapsed_ns();
   if (!done.ok()) return done;
-  const Signature& signature = model.signatures()[worker.decoded.signature_index];
-  done = check_inputs(signature, worker.decoded);
-  if (!done.ok()) return done;
-  std::unique_ptr<BackendScratch> scratch = model.take_scratch();
-  done = run(input, model, worker, *scratch);
+  times.rows = model.rows_of(worker.decoded.inputs);
+  Replica& replica = model.replica(replica_index);
+  std::unique_ptr<BackendScratch> scratch = replica.take_scratch();
+  done = run(input.cancel, replica, worker, *scratch);
+  const uint64_t ran_ns = watch.elapsed_ns();
+  times.infer_ns = ran_ns - times.input_ns;
+  model.counters().compute_ns.fetch_add(times.infer_ns, std::memory_order_relaxed);
   if (done.ok()) {
-    done = encode(input, model, signature, limits, worker, response, json_bytes_out);
+    done = encode_answer(input.protocol, model, worker.decoded, worker.output_indices,
+                         worker.outputs, limits, worker.arena, response, json_bytes_out);
+    times.output_ns = watch.elapsed_ns() - ran_ns;
+    if (model.services().records) {
+      model.stats().record(
+          BatchRecord{times.rows, 0, times.input_ns, times.infer_ns, times.output_ns});
+    }
   }
   scratch->release_outputs();
-  model.give_scratch(std::move(scratch));
+  replica.give_scratch(std::move(scratch));
   return done;
 }
 
 }  // namespace
 
-// Hot path 5/12. The frame of one request: memory, the four steps, the stream's error form.
-Status serve(const ServeInput& input, Model& model, const Limits& limits, Worker& worker,
-             ByteBuffer& response, size_t& json_bytes_out) {
-  worker.decoded.clear();
+Status decode_request(const ServeInput& input, const Model& model, const Limits& limits,
+                      Arena& arena, DecodedRequest& decoded) {
+  Status done = decode(input, model, limits, arena, decoded);
+  if (!done.ok()) return done;
+  done = check_inputs(input.protocol, model, decoded);
+  if (!done.ok()) return done;
+  model.shapes().to_model(decoded.inputs);
+  return {};
+}
+
+Status encode_answer(Protocol protocol, const Model& model, const DecodedRequest& decoded,
+                     std::span<const uint32_t> output_indices, std::span<TensorView> outputs,
+                     const Limits& limits, Arena& arena, ByteBuffer& response,
+                     size_t& json_bytes_out) {
   response.clear();
   json_bytes_out = 0;
-  Status done = serve_once(input, model, limits, worker, response, json_bytes_out);
+  model.shapes().to_client(output_indices, outputs);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const uint32_t classes = decoded.outputs[i].classes;
+    if (classes == 0) continue;
+    const uint32_t index = decoded.outputs[i].index;
+    const Signature& signature = model.signatures()[decoded.signature_index];
+    Status done = classify_output(signature.outputs[index].name, classes, model.batch_dim(),
+                                  model.shapes().labels(index), arena, outputs[i]);
+    if (!done.ok()) return done;
+  }
+  return encode(protocol, model, decoded, outputs, limits, response, json_bytes_out);
+}
+
+bool put_stream_error(std::span<const uint8_t> message, const std::string& text,
+                      ByteBuffer& response) {
+  response.clear();
+  WireModelRef ref;
+  const bool readable = peek_wire_v2(message, ref).ok();
+  return encode_wire_v2_stream_error(readable ? ref.id : std::string_view(), text, response);
+}
+
+// Hot path 5/12. The frame of one request: memory, the four steps, the stream's error form.
+Status serve(const ServeInput& input, Model& model, size_t replica, const Limits& limits,
+             Worker& worker, ByteBuffer& response, size_t& json_bytes_out, ErrorCode& failed) {
+  worker.arena.reset();
+  worker.decoded.clear();
+  worker.times = ServeTimes();
+  response.clear();
+  json_bytes_out = 0;
+  failed = ErrorCode::Ok;
+  Status done = serve_once(input, model, replica, limits, worker, response, json_bytes_out);
   if (!done.ok()) {
+    failed = done.error().code;
     model.counters().failures.fetch_add(1, std::memory_order_relaxed);
-    if (input.protocol == Protocol::V2GrpcStream) {
-      response.clear();
-      WireModelRef ref;
-      const bool readable = peek_wire_v2(input.body, ref).ok();
-      if (encode_wire_v2_stream_error(readable ? ref.id : std::string_view(),
-                                      done.error().message, response)) {
-        done = Status();
-      }
+    if (input.protocol == Protocol::V2GrpcStream &&
+        put_stream_error(input.body, done.error().message, response)) {
+      done = Status();
     }
   }
-  worker.arena.reset();
   return done;
 }
 

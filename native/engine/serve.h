@@ -1,12 +1,19 @@
 // One request from bytes to bytes: decode, check, run, encode. The same code on the listener's
-// thread (inline) and on an instance thread (queued).
+// thread (inline), on an instance thread (queued) and, in its pieces, in the batcher.
 #pragma once
 
+#include "base/clock.h"
 #include "codec/request.h"
 #include "engine/model.h"
 #include "engine/protocol.h"
 
 namespace serval {
+
+// Nanoseconds of the steps of one request, as they were reached.
+struct ServeTimes {
+  uint64_t input_ns = 0, infer_ns = 0, output_ns = 0;
+  uint32_t rows = 1;
+};
 
 // Per-thread memory, reused from request to request.
 struct Worker {
@@ -14,6 +21,7 @@ struct Worker {
   DecodedRequest decoded;
   std::vector<uint32_t> output_indices;
   std::vector<TensorView> outputs;
+  ServeTimes times;
 };
 
 struct ServeInput {
@@ -23,10 +31,36 @@ struct ServeInput {
   const CancelFlag* cancel = nullptr;
 };
 
-// Fills `response` (cleared first). `json_bytes_out`: length of the JSON before binary data, else
-// 0. On a stream an error becomes a reply with error_message and the status is ok.
+// Fills `response` (cleared first) and worker.times. `json_bytes_out`: length of the JSON before
+// binary data, else 0. On a stream an error becomes a reply with error_message and `failed` is its
+// code while the status is ok.
 // Errors: those of the codecs and backends.
-Status serve(const ServeInput& input, Model& model, const Limits& limits, Worker& worker,
-             ByteBuffer& response, size_t& json_bytes_out);
+Status serve(const ServeInput& input, Model& model, size_t replica, const Limits& limits,
+             Worker& worker, ByteBuffer& response, size_t& json_bytes_out, ErrorCode& failed);
+
+// The pieces. Bytes to tensors, checked against the signature, in the shapes the model takes.
+// Errors: those of the codecs; invalid_argument (shape, more rows than the model's maximum).
+Status decode_request(const ServeInput& input, const Model& model, const Limits& limits,
+                      Arena& arena, DecodedRequest& decoded);
+// Tensors to bytes; replaces what `response` held. `outputs` are changed on their way to the
+// client's shapes and classes; text goes to `arena`.
+Status encode_answer(Protocol protocol, const Model& model, const DecodedRequest& decoded,
+                     std::span<const uint32_t> output_indices, std::span<TensorView> outputs,
+                     const Limits& limits, Arena& arena, ByteBuffer& response,
+                     size_t& json_bytes_out);
+// A stream's form of an error. False when memory is out.
+bool put_stream_error(std::span<const uint8_t> message, const std::string& text,
+                      ByteBuffer& response);
+
+// Counts one request and writes it to the access log where it is sampled. Hot path, any thread.
+struct ServedRequest {
+  Protocol protocol = Protocol::V1Predict;
+  ErrorCode code = ErrorCode::Ok;
+  std::string_view id;
+  size_t request_bytes = 0, response_bytes = 0;
+  uint64_t queue_ns = 0, total_ns = 0;
+  ServeTimes times;
+};
+void record_request(Model& model, const ServedRequest& served);
 
 }  // namespace serval

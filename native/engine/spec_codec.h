@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <vector>
 
 #include "backend/backend.h"
 #include "base/limits.h"
@@ -10,14 +12,23 @@
 
 namespace serval {
 
-// Errors: invalid_argument when the bytes are no such table or a member is out of range.
+// Limits of a model spec; those of its tensors and names are in base/limits.h.
+inline constexpr uint32_t kPriorityLevelsMax = 1024;         // a queue each
+inline constexpr size_t kLabelsMax = 1'000'000;              // of one output
+inline constexpr size_t kDevicesMax = 256;                   // a session each
+
+// Errors: invalid_argument when the bytes are no such table or a member is out of range; the text
+// names the member, what is expected and what is there.
 Result<ModelSpec> parse_model_spec(std::span<const uint8_t> bytes);
 
 // Appends ModelInfo bytes. False when memory is out.
-bool write_model_info(const Model& model, ByteBuffer& out);
+bool write_model_info(Model& model, ByteBuffer& out);
 
-// Appends EngineStats bytes. False when memory is out.
-bool write_engine_stats(const std::vector<std::shared_ptr<Model>>& models, uint64_t bodies_open,
+// Appends EngineStats bytes. `models` by handle, as EngineTable has them; `handles`: whose
+// statistics are written, empty = of all; one that is not loaded is left out. False when memory is
+// out.
+bool write_engine_stats(const std::vector<std::shared_ptr<Model>>& models,
+                        std::span<const uint32_t> handles, uint64_t bodies_open,
                         uint64_t tickets_open, ByteBuffer& out);
 
 }  // namespace serval

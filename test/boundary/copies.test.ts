@@ -77,7 +77,7 @@ test('gRPC raw tensors are viewed where aligned and copied once where not', asyn
       const at = shift;
       message.copy(memory, at);
       const counts = await counted(engine, async () => {
-        const code = engine.port.inferMessage(memory.subarray(at, at + message.length), false);
+        const code = engine.port.inferMessage(memory.subarray(at, at + message.length), false, 0);
         assert.equal((await outcome(engine, code)).code, ErrorCode.Ok);
       });
       const isAligned = (aligned + at) % 4 === 0;

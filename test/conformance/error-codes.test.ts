@@ -123,11 +123,10 @@ const PROVOKE: Readonly<Record<Provoked, (on: Provoker) => Promise<Got>>> = {
     };
   },
   [ErrorCode.Unimplemented]: async (on) => ({
-    v2: await on.v2(`${HALF}/infer`, JSON.stringify({ inputs: [tensor({ data: [1] })],
-      outputs: [{ name: 'y', parameters: { classification: 1 } }] })),
-    grpc: await on.grpc({ model_name: HALF, inputs: [tensor({ contents: { fp32_contents: [1] } })],
-      outputs: [{ name: 'y',
-        parameters: [{ key: 'classification', value: { int64_param: 1 } }] }] }),
+    v2: await on.v2(`${HALF}/infer`, JSON.stringify({ inputs: [tensor({
+      parameters: { shared_memory_region: 'r', shared_memory_byte_size: 4 } })] })),
+    grpc: (await on.client.unary('/inference.GRPCInferenceService/TraceSetting',
+      Buffer.alloc(0))).code,
   }),
   [ErrorCode.DeadlineExceeded]: async (on) => ({ grpc: await on.grpc(on.slow(), 20) }),
   [ErrorCode.Cancelled]: async (on) => {

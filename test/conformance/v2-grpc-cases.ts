@@ -49,6 +49,10 @@ export const GRPC_TAKEN_CASES: readonly TakenCase[] = [
   { name: 'raw contents', asked: half(RAW), outputs: Y, raw: PLUS },
   { name: 'an id', asked: half({ ...RAW, id: 'größer' }), outputs: Y, raw: PLUS },
   { name: 'a version', asked: half({ ...RAW, model_version: '123' }), outputs: Y, raw: PLUS },
+  { name: 'the two largest classes', asked: half({ ...RAW, outputs: [{ name: 'y', parameters: [
+    { key: 'classification', value: { int64_param: 2 } }] }] }),
+  outputs: [['y', 'BYTES', [2]]],
+  raw: [Buffer.from('\x0a\0\0\x005.500000:2\x0a\0\0\x004.000000:1', 'latin1')] },
   { name: 'parameters', asked: half({ ...RAW, parameters: [
     { key: 'triton_enable_empty_final_response', value: { bool_param: true } },
     { key: 'sequence_id', value: { int64_param: 5 } }, { key: 't', value: { string_param: 'x' } },
@@ -156,8 +160,13 @@ export const GRPC_REFUSED_CASES: readonly RefusedCase[] = [
     inputs: [{ name: 'text', datatype: 'BYTES', shape: [1] }],
     raw_input_contents: [Buffer.from('\x09\0\0\0abc', 'latin1')] },
   "input 'text': BYTES element 0: length 9 at byte 0 overruns the data: 3 bytes left"),
-  bad('classification', half({ ...RAW, outputs: [{ name: 'y', parameters: [
-    { key: 'classification', value: { int64_param: 2 } }] }] }),
-  "output 'y': parameter 'classification' is not implemented over gRPC by this server",
+  ...([[{ int64_param: 0 }, 'int64_param 0'], [{ int64_param: -1 }, 'int64_param -1'],
+    [{ string_param: '2' }, "string_param '2'"]] as const).map(([value, got]) => (
+    bad(`${got} classes`, half({ ...RAW, outputs: [{ name: 'y',
+      parameters: [{ key: 'classification', value }] }] }), "output 'y': parameter "
+      + `'classification': expected an integer from 1 (int64_param or uint64_param), got ${got}`))),
+  bad('shared memory', half({}, { parameters: [
+    { key: 'shared_memory_region', value: { string_param: 'r' } }] }),
+  "input 'x': parameter 'shared_memory_region' is not implemented over gRPC by this server",
   UNIMPLEMENTED),
 ];

@@ -7,6 +7,7 @@ import { startServer, type ServalProcess } from '../e2e/support/serval-process.j
 import {
   RawClient, decode, encode, messageTypes, type Outcome,
 } from '../unit/protocols/raw-client.js';
+import { V2_EXTENSIONS } from './v2-extensions.js';
 import { GRPC_REFUSED_CASES, GRPC_TAKEN_CASES } from './v2-grpc-cases.js';
 
 const SERVICE = '/inference.GRPCInferenceService/';
@@ -56,7 +57,7 @@ describe('V2 gRPC', () => {
     const { name, version, extensions } = await answer('ServerMetadata');
     assert.equal(name, 'serval');
     assert.match(String(version), /^\d+\.\d+\.\d+/);
-    assert.deepEqual(extensions, ['binary_tensor_data', 'parameters']);
+    assert.deepEqual(extensions, V2_EXTENSIONS);
   });
 
   it('describes models', async () => {
@@ -139,7 +140,8 @@ describe('V2 gRPC', () => {
     });
 
     it('methods that are not there are UNIMPLEMENTED', async () => {
-      for (const path of ['ModelConfig', 'ModelStatistics', 'RepositoryIndex', 'Nope']) {
+      for (const path of ['TraceSetting', 'SystemSharedMemoryStatus', 'CudaSharedMemoryRegister',
+        'Nope']) {
         const outcome = await call(path, Buffer.alloc(0));
         assert.equal(outcome.code, 12);
         assert.ok(outcome.details.includes(path), outcome.details);

@@ -19,6 +19,8 @@ const identity = (
 };
 const x = (more: string): string =>
   `{"inputs":[{"name":"x","datatype":"FP32","shape":[3],"data":[1,2,5]}]${more}}`;
+const classes = (wanted: string): string =>
+  `,"outputs":[{"name":"y","parameters":{"classification":${wanted}}}]`;
 const half = (more: object = {}): object => ({
   model_name: 'half_plus_three', model_version: '123', ...more,
   outputs: [{ name: 'y', datatype: 'FP32', shape: [3], data: [3.5, 4, 5.5] }],
@@ -39,6 +41,13 @@ const FORMS: readonly RestCase[] = [
     answer: half({ id: '4ß' }) },
   { name: 'with an empty id', source: '11', path: HALF, body: x(',"id":""'),
     answer: half({ id: '' }) },
+  ...([['2', 2, ['5.500000:2', '4.000000:1']],
+    ['9', 3, ['5.500000:2', '4.000000:1', '3.500000:0']]] as const).map(
+    ([wanted, count, data]): RestCase => ({ name: `the ${wanted} largest classes`, source: '2',
+      path: HALF, body: x(classes(wanted)), answer: {
+        model_name: 'half_plus_three', model_version: '123',
+        outputs: [{ name: 'y', datatype: 'BYTES', shape: [count], data }] } }),
+  ),
   { name: 'by version', source: 'seed', path: '/v2/models/half_plus_three/versions/123/infer',
     body: x(''), answer: half() },
   { name: 'parameters of every kind are kept apart', source: '1.2', path: HALF,
@@ -219,9 +228,13 @@ const NOT_THERE: readonly RestCase[] = [
     '/v2/models/half_plus_three/versions/abc/infer', 404),
   bad('a version beyond int64', '1.1', x(''), `${VERSION}'9223372036854775808'`,
     '/v2/models/half_plus_three/versions/9223372036854775808/infer', 404),
-  bad('UNIMPLEMENTED: classification', '2',
-    x(',"outputs":[{"name":"y","parameters":{"classification":2}}]'),
-    "output 'y': parameter 'classification' is not implemented", HALF, 501),
+  ...['0', '-1', '2.5', '"2"', 'true'].map((wanted) => bad(`${wanted} classes`, '2',
+    x(classes(wanted)), `output 'y': parameters 'classification': expected an integer from 1, got ${
+      wanted}`)),
+  bad('classes of strings', '2', '{"inputs":[{"name":"input","datatype":"BYTES","shape":[1,1],'
+    + '"data":["a"]}],"outputs":[{"name":"output","parameters":{"classification":1}}]}',
+  "output 'output': classification: expected a numeric output, got BYTES",
+  infer('identity_bytes')),
   bad('UNIMPLEMENTED: shared memory', '2', tensor('"datatype":"FP32","shape":[1],"parameters":'
     + '{"shared_memory_region":"r","shared_memory_byte_size":4}'),
   "input 'x': shared memory is not implemented", HALF, 501),

@@ -7,6 +7,7 @@ import { startServer, type ServalProcess } from '../e2e/support/serval-process.j
 import { restTests } from './rest-case.js';
 import { V2_BINARY_CASES, binaryTests } from './v2-binary-cases.js';
 import { V2_DOCUMENT_CASES } from './v2-document-cases.js';
+import { V2_EXTENSIONS } from './v2-extensions.js';
 import { V2_INFER_CASES } from './v2-infer-cases.js';
 
 describe('V2 REST', () => {
@@ -28,6 +29,6 @@ describe('V2 REST', () => {
     const metadata = jsonOf(await exchange(port(), 'GET', '/v2')) as Record<string, unknown>;
     assert.deepEqual(Object.keys(metadata).sort(), ['extensions', 'name', 'version']);
     assert.equal(metadata['name'], 'serval');
-    assert.deepEqual(metadata['extensions'], ['binary_tensor_data', 'parameters']);
+    assert.deepEqual(metadata['extensions'], V2_EXTENSIONS);
   });
 });

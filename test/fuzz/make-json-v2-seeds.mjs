@@ -40,6 +40,22 @@ write('json_v2', 'two_inputs', model('FP32', true),
 write('json_v2', 'parameters', model('INT8'),
   `{"parameters":{"binary_data_output":true,"t":1.5},"inputs":[${input('INT8', '[1,2]')}],`
   + '"outputs":[{"name":"y","parameters":{"binary_data":false}}]}');
+write('json_v2', 'schedule', model('INT16'),
+  `{"inputs":[${input('INT16', '[1,2]')}],"parameters":{"priority":2,"a":"},\\"{","timeout":500}}`);
+write('json_v2', 'schedule_escaped', model('UINT8'),
+  `{"p\\u0061rameters":{"priorit\\u0079":18446744073709551615},"inputs":[${
+    input('UINT8', '[1,2]')}]}`);
+write('json_v2', 'schedule_wrong', model('INT8'),
+  `{"parameters":{"timeout":-1,"priority":1.5},"inputs":[${input('INT8', '[1,2]')}]}`);
+write('json_v2', 'classification', model('FP32'),
+  `{"inputs":[${input('FP32', '[[NaN,2.5,1e30],[1,-1,0]]', '[2,3]')}],`
+  + '"outputs":[{"name":"y","parameters":{"classification":2,"binary_data":true}}]}');
+write('json_v2', 'classification_halves', model('FP16'),
+  `{"inputs":[${input('FP16', '[1,2,2,-Infinity]', '[4]')}],`
+  + '"outputs":[{"name":"y","parameters":{"classification":99}}]}');
+write('json_v2', 'classification_wrong', model('INT64'),
+  `{"inputs":[${input('INT64', '[1,2]')}],`
+  + '"outputs":[{"name":"y","parameters":{"classification":0}}]}');
 write('json_v2', 'scalar', model('FP32'), `{"inputs":[${input('FP32', '7', '[]')}]}`);
 write('json_v2', 'empty', model('FP32'), `{"inputs":[${input('FP32', '[[],[]]', '[2,0]')}]}`);
 write('json_v2', 'deep', model('FP32'),
@@ -73,6 +89,10 @@ writeBinary('bytes', model('BYTES'),
 writeBinary('two_inputs', model('FP32', true),
   `{"inputs":[${bytesInput},${binaryInput('x', 'FP32', '[1]', 4)}],`
   + '"parameters":{"binary_data_output":true}}', strings, [0, 0, 128, 63]);
+writeBinary('classification', model('FP64'),
+  `{"inputs":[${binaryInput('x', 'FP64', '[1,3]', 24)}],"parameters":{"timeout":7},`
+  + '"outputs":[{"name":"z","parameters":{"classification":2,"binary_data":true}}]}',
+  Buffer.from(Float64Array.from([1e300, -0, 2]).buffer));
 writeBinary('mixed', model('INT8', true),
   `{"inputs":[${bytesInput},${input('INT8', '[1,2]')}]}`, strings);
 writeBinary('too_short', model('FP32'),

@@ -22,7 +22,9 @@ const SKIPPED_STATUS = 77;
 const BUILDS = {
   plain: { sanitize: '', type: 'Release', areas: undefined },
   asan: { sanitize: 'address,undefined', type: 'RelWithDebInfo', areas: undefined },
-  tsan: { sanitize: 'thread', type: 'RelWithDebInfo', areas: ['engine', 'backend', 'boundary'] },
+  tsan: {
+    sanitize: 'thread', type: 'RelWithDebInfo', areas: ['engine', 'stats', 'backend', 'boundary'],
+  },
 };
 
 // The executables that a build has: {area, name} of each test file.

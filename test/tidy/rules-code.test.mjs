@@ -122,12 +122,16 @@ test('TypeScript imports follow the planes', () => {
     ['ts/protocols/a.ts', '../transport/uws-listener.js'],
     ['ts/native/a.ts', '../registry/registry.js'],
     ['ts/config.ts', './main.js'],
+    ['ts/server.ts', './transport/uws-listener.js'], ['ts/registry/a.ts', '../workers/pool.js'],
+    ['ts/server.ts', './workers/grpc-worker.js'], ['ts/workers/pool.ts', './http-worker.js'],
+    ['ts/serve-command.ts', './workers/pool.js'],
   ];
   for (const [path, target] of bad) assert.equal(from(path, target).length, 1, `${path} ${target}`);
   const good = [
     ['ts/protocols/v1-rest.ts', './wire.js'], ['ts/protocols/v2-grpc-stream.ts', './v2-grpc.js'],
     ['ts/protocols/v2-rest.ts', './v2-documents.js'],
-    ['ts/server.ts', './transport/uws-listener.js'],
+    ['ts/workers/http-worker.ts', '../transport/uws-listener.js'],
+    ['ts/server.ts', './workers/pool.js'], ['ts/workers/pool.ts', './messages.js'],
     ['ts/native/a.ts', '../registry/snapshot.js'],
     ['ts/protocols/v1-rest.ts', '../registry/registry.js'],
     ['ts/serve-command.ts', './server.js'],

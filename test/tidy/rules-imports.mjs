@@ -8,8 +8,10 @@ const NATIVE_MAY_INCLUDE = {
   base: ['base/'],
   codec: ['base/', 'codec/'],
   backend: ['base/', 'backend/'],
-  engine: ['base/', 'codec/', 'engine/', 'backend/backend.h'],
-  addon: ['base/', 'codec/', 'backend/', 'engine/', 'addon/'],
+  batch: ['base/', 'batch/'],
+  stats: ['base/', 'stats/'],
+  engine: ['base/', 'codec/', 'batch/', 'stats/', 'engine/', 'backend/backend.h'],
+  addon: ['base/', 'codec/', 'backend/', 'batch/', 'stats/', 'engine/', 'addon/'],
 };
 const NAPI_HEADER = 'native/addon/napi_api.h';
 
@@ -25,9 +27,14 @@ const TS_MAY_NOT_IMPORT = {
     folders: ['transport', 'protocols', 'importers', 'registry', 'admin', 'metrics'],
     except: ['registry/snapshot.ts'],
   },
+  'model-config': {
+    folders: ['transport', 'protocols', 'importers', 'admin', 'metrics', 'warmup'], except: [],
+  },
+  warmup: { folders: ['transport', 'protocols', 'importers', 'admin', 'metrics'], except: [] },
   metrics: { folders: ['transport', 'protocols', 'importers'], except: [] },
 };
 const CONCRETE_LISTENER = /^ts\/transport\/\w+-listener\.ts$/;
+const WORKER_ENTRY = /^ts\/workers\/\w+-worker\.ts$/;
 const HOT_MAY_NOT_IMPORT = /^ts\/(importers|admin|config|registry\/(?!snapshot\.ts))/;
 
 export function nativeIncludes({ files }) {
@@ -93,8 +100,12 @@ function importViolation(path, target) {
   if (rule?.folders.includes(other) && !rule.except.includes(inner)) {
     return `ts/${folder} does not know ts/${other}`;
   }
-  if (folder !== 'transport' && nested && CONCRETE_LISTENER.test(target)) {
-    return 'only server.ts picks a listener; others know transport/listener.ts';
+  if (folder !== 'transport' && folder !== 'workers' && CONCRETE_LISTENER.test(target)) {
+    return 'only a worker has a listener; others know transport/listener.ts';
+  }
+  if (WORKER_ENTRY.test(target)) return 'a worker is started as a thread, not imported';
+  if (other === 'workers' && folder !== 'workers' && path !== 'ts/server.ts') {
+    return 'only server.ts starts worker threads';
   }
   return folder === 'protocols' ? protocolViolation(path, target) : undefined;
 }

@@ -30,7 +30,10 @@ async function refuses(args: readonly string[], text: string | RegExp): Promise<
 
 test('defaults are those of the issue', async () => {
   assert.deepEqual(await parse('models'), {
-    sources: { paths: ['/somewhere/models'], modelRepositories: [], baseModel: undefined },
+    sources: {
+      paths: ['/somewhere/models'], modelRepositories: [], baseModel: undefined,
+      modelConfigFile: undefined,
+    },
     model: {
       execMode: 'auto', inlineUsMax: 100, queueRequestsMax: 1024, instances: 1, intraOpThreads: 0,
       interOpThreads: 0, graphOptimization: 99, providers: [],
@@ -39,8 +42,24 @@ test('defaults are those of the issue', async () => {
     logFormat: 'text', drainSeconds: 30, healthBody: 'json', strictReadiness: true,
     bodyBytesMax: 2147483647, grpcMessageBytesMax: 2147483647, jsonDepthMax: 512,
     onnxruntimeLibrary: undefined,
+    control: {
+      mode: 'none', loadModels: [], repositoryPollSeconds: 15, modelConfigFilePollSeconds: 0,
+      fileSystemPollSeconds: 1, settleMs: 1000, reloadChangedVersions: true,
+      transition: 'availability', labelsForUnavailable: true, loadRetries: 0,
+      loadRetryMs: 60_000, loadsAtOnce: 0, exitOnError: false,
+    },
+    batching: {
+      enabled: false, parametersFile: undefined, perModel: false, defaultMaxBatchSize: 4,
+      autoComplete: true,
+    },
+    restTimeoutMs: 30_000, modelWarmup: true, warmupIterations: 0,
+    metrics: { allowed: true, port: -1, monitoringConfigFile: undefined },
+    accessLog: undefined, accessLogOneIn: 1, ignoredFlags: [],
   } satisfies Config);
 });
+
+/** Plain arguments, command line only, not beside --model-base-path. */
+const ELSEWHERE = new Set(['paths', 'config', 'model-config-file']);
 
 test('every flag is taken with "=", with a space, with underscores', async () => {
   const values: Record<string, string> = {
@@ -51,13 +70,25 @@ test('every flag is taken with "=", with a space, with underscores', async () =>
     'queue-requests-max': '6', instances: '7', 'intra-op-threads': '8', 'inter-op-threads': '9',
     'graph-optimization': 'basic', providers: 'cuda:device_id=1;x=y,cpu', 'body-bytes-max': '10',
     'grpc-message-bytes-max': '11', 'json-depth-max': '12', 'onnxruntime-library': 'lib.so',
+    'model-config-file-poll-wait-seconds': '13', 'file-system-poll-wait-seconds': '-1',
+    'model-control-mode': 'explicit', 'repository-poll-secs': '14', 'load-model': 'half',
+    'settle-ms': '15', 'reload-changed-versions': 'false', 'version-transition': 'resource',
+    'allow-version-labels-for-unavailable-models': 'false', 'max-num-load-retries': '16',
+    'load-retry-interval-micros': '17000', 'num-load-threads': '18', 'exit-on-error': 'true',
+    'enable-batching': 'true', 'batching-parameters-file': 'batching.txt',
+    'enable-per-model-batching-parameters': 'true', 'default-max-batch-size': '19',
+    'disable-auto-complete-config': 'true', 'enable-model-warmup': 'false',
+    'num-request-iterations-for-warmup': '20', 'rest-api-timeout-in-ms': '21',
+    'monitoring-config-file': 'monitoring.txt', 'allow-metrics': 'false', 'metrics-port': '22',
+    'access-log': 'access.log', 'access-log-one-in': '23',
   };
   const untested = SERVE_FLAGS.map((row) => row.name)
-    .filter((name) => !(name in values) && name !== 'paths' && name !== 'config');
+    .filter((name) => !(name in values) && !ELSEWHERE.has(name));
   assert.deepEqual(untested, []);
   const expected: Config = {
     sources: {
       paths: [], modelRepositories: ['/somewhere/repo'], baseModel: { name: 'm', path: '/base' },
+      modelConfigFile: undefined,
     },
     model: {
       execMode: 'queued', inlineUsMax: 5, queueRequestsMax: 6, instances: 7, intraOpThreads: 8,
@@ -69,6 +100,19 @@ test('every flag is taken with "=", with a space, with underscores', async () =>
     host: '::1', httpPort: 1, grpcPort: 2, httpThreads: 3, logLevel: 'debug', logFormat: 'json',
     drainSeconds: 4, healthBody: 'empty', strictReadiness: false, bodyBytesMax: 10,
     grpcMessageBytesMax: 11, jsonDepthMax: 12, onnxruntimeLibrary: '/somewhere/lib.so',
+    control: {
+      mode: 'explicit', loadModels: ['half'], repositoryPollSeconds: 14,
+      modelConfigFilePollSeconds: 13, fileSystemPollSeconds: -1, settleMs: 15,
+      reloadChangedVersions: false, transition: 'resource', labelsForUnavailable: false,
+      loadRetries: 16, loadRetryMs: 17, loadsAtOnce: 18, exitOnError: true,
+    },
+    batching: {
+      enabled: true, parametersFile: '/somewhere/batching.txt', perModel: true,
+      defaultMaxBatchSize: 19, autoComplete: false,
+    },
+    restTimeoutMs: 21, modelWarmup: false, warmupIterations: 20,
+    metrics: { allowed: false, port: 22, monitoringConfigFile: '/somewhere/monitoring.txt' },
+    accessLog: '/somewhere/access.log', accessLogOneIn: 23, ignoredFlags: [],
   };
   const entries = Object.entries(values);
   assert.deepEqual(await parse(...entries.map(([name, value]) => `--${name}=${value}`)), expected);
@@ -90,6 +134,34 @@ test("TensorFlow Serving's and Triton's spellings", async () => {
   const triton = await parse('--model-repository=/a', '--model-store', '/b', '--http_port=7');
   assert.deepEqual(triton.sources.modelRepositories, ['/a', '/b']);
   assert.equal(triton.httpPort, 7);
+});
+
+test('flags of other servers that mean nothing here are taken and told', async () => {
+  const config = await parse(
+    '--grpc_max_threads=4', '--rest_api_num_threads', '8', 'm', '--enable_profiler',
+    '--flush-filesystem-caches', 'false', '--log-verbose=1',
+  );
+  assert.deepEqual(config.sources.paths, ['/somewhere/m']);
+  assert.deepEqual(config.ignoredFlags.map((one) => one.split(':')[0]), [
+    '--grpc_max_threads', '--rest_api_num_threads', '--enable_profiler',
+    '--flush-filesystem-caches', '--log-verbose',
+  ]);
+  assert.match(config.ignoredFlags[0] ?? '', /: requests hold no thread/);
+  await refuses(['m', '--ssl_config_file=tls.pbtxt'], /unknown flag/);
+});
+
+test('settings that go together or not at all', async () => {
+  const file = await parse('--model_config_file=models.config');
+  assert.equal(file.sources.modelConfigFile, '/somewhere/models.config');
+  await refuses(['--model-config-file=a', '--model-base-path=b'],
+    '--model-config-file: expected either this or --model-base-path, got both');
+  await refuses(['m', '--batching-parameters-file=a'],
+    '--batching-parameters-file: expected --enable-batching with it');
+  await refuses(['m', '--load-model=a'],
+    '--load-model: expected --model-control-mode=explicit with it, got none');
+  await refuses(['m', '--metrics-port=8000'],
+    /^--metrics-port: expected a port of its own, got 8000/);
+  assert.equal((await parse('m', '--access-log=-')).accessLog, '-');
 });
 
 test('several paths, "--" and repeated flags', async () => {

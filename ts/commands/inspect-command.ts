@@ -94,7 +94,7 @@ async function inspectModel(path: string, library: string | undefined): Promise<
 }
 
 async function findOne(path: string): Promise<ScannedModel> {
-  const scan = await scanSources({ paths: [path], modelRepositories: [], baseModel: undefined });
+  const scan = await scanSources({ paths: [path], modelRepositories: [] });
   const [model, ...others] = scan.models;
   if (model !== undefined && others.length === 0) return model;
   const names = scan.models.slice(0, 10).map((one) => one.basePath).join(', ');

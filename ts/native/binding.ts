@@ -14,13 +14,19 @@ export interface AttachOptions {
   readonly responseBytesMax?: number;
   readonly jsonDepthMax?: number;
   readonly inFlightMax?: number;
+  /** How long a REST request may take; 0 = any time. */
+  readonly restTimeoutUs?: number;
+  /** Threads that load and unload; default 2. */
+  readonly loadThreads?: number;
+  /** Whether requests are counted and timed; default true. */
+  readonly metrics?: boolean;
 }
 
 /** The addon's calls (native/addon/exports.cc). A code is an ErrorCode, or PENDING. */
 export interface NativeBinding {
   attach(options: AttachOptions, onCompletions: (count: number) => void): ArrayBuffer;
   infer(protocol: number, handle: number, body: ArrayBuffer, jsonBytes: number): number;
-  inferMessage(message: Buffer, stream: boolean): number;
+  inferMessage(message: Buffer, stream: boolean, timeoutUs: number): number;
   openBody(expectedBytes: number, alignedAt: number): number;
   appendBody(ticket: number, chunk: ArrayBuffer): number;
   inferBody(ticket: number, protocol: number, handle: number, jsonBytes: number): number;
@@ -29,7 +35,12 @@ export interface NativeBinding {
   load(spec: Uint8Array): number;
   unload(handle: number): number;
   publishRoutes(table: Uint8Array): number;
-  stats(): number;
+  /** Of these models; empty = all. */
+  stats(handles: Uint32Array): number;
+  metrics(kind: number): number;
+  warmUp(handle: number, message: Uint8Array): number;
+  takeAccessLog(): number;
+  setAccessLog(oneIn: number): void;
   detach(): void;
   exitNow(code: number): never;
 }

@@ -10,6 +10,44 @@ export interface ProviderOptions {
   readonly options: Readonly<Record<string, string>>;
 }
 
+/** engine.fbs BatchPolicy; a row is one entry along the first dim. */
+export interface BatchPolicy {
+  readonly mode: 'off' | 'auto' | 'on';
+  readonly rowsMax: number;
+  /** 0 = any. */
+  readonly requestRowsMax: number;
+  readonly preferredRows: readonly number[];
+  readonly allowedRows: readonly number[];
+  readonly delayUs: number;
+  readonly split: boolean;
+  readonly padInner: boolean;
+  readonly preserveOrdering: boolean;
+  readonly onlyIfBatchable: boolean;
+}
+
+/** engine.fbs QueuePolicy. */
+export interface QueuePolicy {
+  readonly timeoutAction: 'reject' | 'delay';
+  /** 0 = none. */
+  readonly defaultTimeoutUs: number;
+  readonly allowTimeoutOverride: boolean;
+  /** 0 = ModelSpec.queueRequestsMax. */
+  readonly requestsMax: number;
+}
+
+export interface PriorityQueuePolicy {
+  readonly level: number;
+  readonly policy: QueuePolicy;
+}
+
+/** engine.fbs TensorOverride. */
+export interface TensorOverride {
+  readonly name: string;
+  readonly dims: readonly number[];
+  readonly modelDims: readonly number[];
+  readonly labels: readonly string[];
+}
+
 /** engine.fbs ModelSpec. Absent members take the engine's defaults. */
 export interface ModelSpec {
   readonly name: string;
@@ -27,6 +65,16 @@ export interface ModelSpec {
   readonly nullMode?: 'echo' | 'delay' | 'fail';
   readonly nullDelayUs?: number;
   readonly nullSignature?: SignatureInfo;
+  readonly batch?: BatchPolicy;
+  readonly priorityLevels?: number;
+  readonly defaultPriority?: number;
+  readonly queuePolicy?: QueuePolicy;
+  readonly priorityPolicies?: readonly PriorityQueuePolicy[];
+  readonly batchDim?: boolean;
+  readonly inputs?: readonly TensorOverride[];
+  readonly outputs?: readonly TensorOverride[];
+  readonly devices?: readonly number[];
+  readonly sessionConfig?: Readonly<Record<string, string>>;
 }
 
 /** engine.fbs ModelInfo. */
@@ -42,6 +90,8 @@ export interface LoadedModel {
   readonly fileBytes: number;
   readonly loadUs: number;
   readonly providers: readonly string[];
+  readonly batchMode: 'off' | 'auto' | 'on';
+  readonly inputsBatchable: boolean;
 }
 
 export interface VersionRoute {
@@ -68,7 +118,11 @@ export interface EngineControl {
   unload(handle: number): Promise<void>;
   /** Publishes the route table (gRPC requests name their model inside the message). */
   publishRoutes(epoch: number, models: readonly ModelRoute[]): void;
-  stats(): EngineStats;
+  /** Runs one V2 ModelInferRequest (protobuf) on a loaded model, routes or not, and drops the
+   * answer. Rejects with what the request would have been answered with. */
+  warmUp(handle: number, message: Uint8Array): Promise<void>;
+  /** Of these models, or of all. */
+  stats(handles?: readonly number[]): EngineStats;
 }
 
 export interface ModelStats {
@@ -80,6 +134,32 @@ export interface ModelStats {
   readonly queueFull: number;
   readonly queueNs: number;
   readonly computeNs: number;
+  /** Milliseconds since 1970; 0 = none yet. */
+  readonly lastInferenceMs: number;
+  /** Rows; requests where the model has no batch dim. */
+  readonly inferenceCount: number;
+  readonly executionCount: number;
+  readonly success: DurationStat;
+  readonly fail: DurationStat;
+  readonly queue: DurationStat;
+  readonly computeInput: DurationStat;
+  readonly computeInfer: DurationStat;
+  readonly computeOutput: DurationStat;
+  readonly batches: readonly BatchStat[];
+  readonly rejected: number;
+  readonly pending: number;
+}
+
+export interface DurationStat {
+  readonly count: number;
+  readonly ns: number;
+}
+
+export interface BatchStat {
+  readonly batchSize: number;
+  readonly computeInput: DurationStat;
+  readonly computeInfer: DurationStat;
+  readonly computeOutput: DurationStat;
 }
 
 export interface EngineStats {

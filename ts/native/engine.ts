@@ -36,7 +36,8 @@ class Settle<T> implements CompletionTarget {
 class NativeControl implements EngineControl {
   constructor(private readonly port: EnginePort) {}
 
-  load(spec: ModelSpec): Promise<LoadedModel> {
+  // async: what the writer refuses becomes a rejection too.
+  async load(spec: ModelSpec): Promise<LoadedModel> {
     return this.#later(this.port.native.load(writeModelSpec(new Builder(512), spec)), (bytes) =>
       readModelInfo(new ByteBuffer(bytes)),
     );
@@ -50,8 +51,12 @@ class NativeControl implements EngineControl {
     this.#check(this.port.native.publishRoutes(writeRoutes(new Builder(1024), epoch, models)));
   }
 
-  stats(): EngineStats {
-    this.#check(this.port.native.stats());
+  warmUp(handle: number, message: Uint8Array): Promise<void> {
+    return this.#later(this.port.native.warmUp(handle, message), () => undefined);
+  }
+
+  stats(handles: readonly number[] = []): EngineStats {
+    this.#check(this.port.native.stats(Uint32Array.from(handles)));
     return readStats(new ByteBuffer(Buffer.from(this.port.answer())));
   }
 

@@ -10,6 +10,9 @@ export interface EngineOptions {
   readonly responseBytesMax?: number | undefined;
   readonly jsonDepthMax?: number | undefined;
   readonly inFlightMax?: number | undefined;
+  readonly loadThreads?: number | undefined;
+  readonly restTimeoutUs?: number | undefined;
+  readonly metrics?: boolean | undefined;
 }
 
 /** Attaches this thread to the process's engine (made by the first thread that attaches).

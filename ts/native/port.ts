@@ -7,6 +7,10 @@ import type { AttachOptions, NativeBinding } from './binding.js';
 export const V1_PREDICT = 0;
 export const V2_REST = 1;
 
+/** Whose names metrics() writes. */
+export const TRITON_METRICS = 0;
+export const TENSORFLOW_METRICS = 1;
+
 /** Returned instead of an ErrorCode: a completion will follow. */
 export const PENDING = 255;
 
@@ -60,9 +64,10 @@ export class EnginePort {
     return this.#native.infer(protocol, handle, body, jsonBytes);
   }
 
-  /** A gRPC message; its bytes stay pinned while it waits. */
-  inferMessage(message: Buffer, stream: boolean): number {
-    return this.#native.inferMessage(message, stream);
+  /** A gRPC message; a long one's bytes stay pinned while it waits, a short one is copied.
+   * `timeoutUs`: what is left of the call's deadline; 0 = none. */
+  inferMessage(message: Buffer, stream: boolean, timeoutUs: number): number {
+    return this.#native.inferMessage(message, stream, timeoutUs);
   }
 
   /** Opens a body that comes in chunks; the ticket is then ticket(). */
@@ -88,6 +93,11 @@ export class EnginePort {
     const ticket = this.ticket();
     this.#targets.set(ticket, target);
     return ticket;
+  }
+
+  /** Who waits for this ticket's answer; undefined when it has come. */
+  targetOf(ticket: number): CompletionTarget | undefined {
+    return this.#targets.get(ticket);
   }
 
   /** The client went away: drops an open body, or takes a waiting request out. True: its target

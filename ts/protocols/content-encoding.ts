@@ -1,4 +1,5 @@
-// Compressed bodies, both ways: gzip and deflate through Node's zlib, off the listener's thread.
+// What is said of a body before it is read (length, coding), and compressed bodies, both ways: gzip
+// and deflate through Node's zlib, off the listener's thread.
 // Hot plane's slow lane; the listener's thread starts it.
 import { constants, deflate, gunzip, gzip, inflate, inflateRaw } from 'node:zlib';
 import { ErrorCode, ServalError } from '../errors.js';
@@ -14,6 +15,29 @@ export function requestCoding(header: string): Coding | undefined {
   if (name === '' || name === 'identity') return 'identity';
   if (name === 'gzip' || name === 'x-gzip') return 'gzip';
   return name === 'deflate' ? 'deflate' : undefined;
+}
+
+/** A Content-Length header in bytes; 0 when it is absent. Errors: BodyTooLarge. */
+export function checkedLength(header: string, bytesMax: number): number {
+  const length = header === '' ? 0 : Number(header);
+  if (!(length > bytesMax)) return length;
+  throw new ServalError(ErrorCode.BodyTooLarge,
+    `request body of ${header} bytes is over the limit of ${bytesMax} bytes`);
+}
+
+/** Of a body that turned out to be longer than it may be. */
+export function overLimit(bytesMax: number): ServalError {
+  return new ServalError(ErrorCode.BodyTooLarge,
+    `request body is over the limit of ${bytesMax} bytes`);
+}
+
+/** A Content-Encoding header's coding. Errors: UnsupportedEncoding. */
+export function bodyCoding(header: string): Coding {
+  const coding = requestCoding(header);
+  if (coding !== undefined) return coding;
+  throw new ServalError(ErrorCode.UnsupportedEncoding,
+    `Content-Encoding '${header.slice(0, 64)}' is not supported; `
+    + 'expected gzip, deflate or identity');
 }
 
 /** The coding that an Accept-Encoding header likes best; identity where it wants neither.

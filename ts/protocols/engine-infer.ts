@@ -19,31 +19,21 @@ class WaitingCall implements CompletionTarget {
 
 export class EngineInfer implements GrpcInfer {
   readonly #port: EnginePort;
-  readonly #waiting = new Map<number, WaitingCall>();
 
   constructor(port: EnginePort) {
     this.#port = port;
   }
 
-  infer(message: Buffer, stream: boolean, done: InferDone): number {
-    const code = this.#port.inferMessage(message, stream);
-    if (code !== PENDING) {
-      finish(done, code, this.#port.answer());
-      return 0;
-    }
-    const ticket = this.#port.ticket();
-    const call = new WaitingCall((error, response) => {
-      this.#waiting.delete(ticket);
-      done(error, response);
-    });
-    this.#waiting.set(ticket, call);
-    this.#port.expect(call);
-    return ticket;
+  infer(message: Buffer, stream: boolean, timeoutUs: number, done: InferDone): number {
+    const code = this.#port.inferMessage(message, stream, timeoutUs);
+    if (code === PENDING) return this.#port.expect(new WaitingCall(done));
+    finish(done, code, this.#port.answer());
+    return 0;
   }
 
   cancel(ticket: number): void {
-    const call = this.#waiting.get(ticket);
-    if (call === undefined || !this.#port.cancel(ticket)) return;
+    const call = this.#port.targetOf(ticket);
+    if (!(call instanceof WaitingCall) || !this.#port.cancel(ticket)) return;
     call.done({ code: ErrorCode.Cancelled, message: 'the client cancelled the call' }, null);
   }
 }

@@ -18,11 +18,20 @@ export interface GrpcInfer {
   /**
    * Runs one ModelInferRequest. `message` is kept by the engine as long as it needs it. With
    * `stream` the response is a ModelStreamInferResponse, also for a request that failed.
+   * `timeoutUs`: how long it may take, 0 = any time; past it, it fails with DeadlineExceeded.
    * Returns a ticket to cancel with, or 0 when `done` was already called.
    */
-  infer(message: Buffer, stream: boolean, done: InferDone): number;
+  infer(message: Buffer, stream: boolean, timeoutUs: number, done: InferDone): number;
   /** Drops the request if it was not begun; `done` is called either way. */
   cancel(ticket: number): void;
+}
+
+/** What is left until a call's deadline, in microseconds, as `infer` takes it: 1 when it has
+ * passed, 0 when there is none (Infinity). `deadline` and `now`: milliseconds since 1970. */
+export function timeoutUs(deadline: number, now: number): number {
+  if (deadline === Infinity) return 0;
+  const left = Math.round((deadline - now) * 1000);
+  return Math.min(Math.max(left, 1), Number.MAX_SAFE_INTEGER);
 }
 
 /** The gRPC status of an error of the engine or of our own. */

@@ -69,7 +69,7 @@ function readRequest(message: Buffer): ReflectionRequest {
 const errorResponse = (code: number, message: string): Buffer => (
   bytesField(ERROR_RESPONSE, Buffer.concat([varintField(1, code), stringField(2, message)])));
 
-// Our files import none, so a file is its own closure.
+// One file; those that it imports are asked for by their names.
 function fileResponse(found: { readonly base64: string } | undefined, what: string): Buffer {
   if (found === undefined) return errorResponse(CODE_NOT_FOUND, `${what} is not known`);
   return bytesField(FILE_DESCRIPTOR_RESPONSE, bytesField(1, Buffer.from(found.base64, 'base64')));

@@ -5,7 +5,9 @@ import { PENDING, type CompletionTarget, type EnginePort } from '../native/port.
 import {
   headerName, type HttpExchange, type RequestHead, type Route,
 } from '../transport/listener.js';
-import { answerCoding, pack, requestCoding, unpack, type Coding } from './content-encoding.js';
+import {
+  answerCoding, bodyCoding, checkedLength, overLimit, pack, unpack, type Coding,
+} from './content-encoding.js';
 
 /** What every REST protocol is made with. */
 export interface RestContext {
@@ -44,7 +46,8 @@ export abstract class InferRoute implements Route {
 
   begin(head: RequestHead, exchange: HttpExchange): void {
     try {
-      this.#readLength(head, exchange);
+      const { bodyBytesMax } = this.context;
+      exchange.contentLength = checkedLength(head.header(CONTENT_LENGTH), bodyBytesMax);
       exchange.contentEncoding = head.header(CONTENT_ENCODING);
       if (exchange.contentEncoding !== '') this.#startUnpacking(exchange);
       this.readHead(head, exchange);
@@ -107,17 +110,6 @@ export abstract class InferRoute implements Route {
     this.settle(exchange, code, port.answer(), port.answerJsonBytes());
   }
 
-  #readLength(head: RequestHead, exchange: HttpExchange): void {
-    const text = head.header(CONTENT_LENGTH);
-    exchange.contentLength = text === '' ? 0 : Number(text);
-    if (exchange.contentLength > this.context.bodyBytesMax) {
-      throw new ServalError(
-        ErrorCode.BodyTooLarge,
-        `request body of ${text} bytes is over the limit of ${this.context.bodyBytesMax} bytes`,
-      );
-    }
-  }
-
   #append(exchange: HttpExchange, chunk: ArrayBuffer): boolean {
     const { port } = this.context;
     if (exchange.ticket === 0) {
@@ -138,14 +130,7 @@ export abstract class InferRoute implements Route {
   }
 
   #startUnpacking(exchange: HttpExchange): void {
-    const coding = requestCoding(exchange.contentEncoding);
-    if (coding === undefined) {
-      throw new ServalError(
-        ErrorCode.UnsupportedEncoding,
-        `Content-Encoding '${exchange.contentEncoding.slice(0, 64)}' is not supported; `
-          + 'expected gzip, deflate or identity',
-      );
-    }
+    const coding = bodyCoding(exchange.contentEncoding);
     exchange.contentEncoding = coding;
     if (coding !== 'identity') exchange.chunks = [];
   }
@@ -155,8 +140,7 @@ export abstract class InferRoute implements Route {
     exchange.chunkBytes += chunk.byteLength;
     if (exchange.chunkBytes > this.context.bodyBytesMax) {
       exchange.chunks = [];
-      const text = `request body is over the limit of ${this.context.bodyBytesMax} bytes`;
-      this.fail(exchange, ErrorCode.BodyTooLarge, text);
+      this.failWith(exchange, overLimit(this.context.bodyBytesMax));
       return;
     }
     chunks.push(Buffer.from(new Uint8Array(chunk))); // a copy: the chunk dies on return

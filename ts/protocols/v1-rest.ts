@@ -14,6 +14,9 @@ const WHICH = '(?:/versions/(\\d+)|/labels/([^/:]+))?';
 const POST_URL = new RegExp(`^/v1/models/${NAME}${WHICH}:(classify|regress|predict)$`, 'i');
 const GET_URL = new RegExp(`^/v1/models(?:/${NAME})?${WHICH}(/metadata)?$`, 'i');
 const METADATA_MODEL = /^\/v1\/models\/metadata$/i;
+// Clients match on TensorFlow Serving's words; ours, which say more, follow. Source: tfserving.md
+// 1.10.
+const QUEUE_FULL = 'The batch scheduling queue to which this task was submitted is full';
 
 function fail(exchange: HttpExchange, code: ErrorCode, message: string): void {
   exchange.send(ERRORS[code].v1Http, JSON_TYPE, errorBody(message));
@@ -93,7 +96,7 @@ class PredictRoute extends InferRoute {
       else fail(exchange, code, notFoundText(this.target));
       return;
     }
-    fail(exchange, code, message);
+    fail(exchange, code, code === ErrorCode.QueueFull ? `${QUEUE_FULL}: ${message}` : message);
   }
 }
 

@@ -1,6 +1,6 @@
 // The V2 answers that run no model, made from the registry's snapshot: server and model metadata,
-// liveness and readiness, and the lookup rules that V2 over gRPC shares. Control plane, any thread;
-// pure. Source: Predict Protocol V2; statuses: docs/protocols/v2-rest.md.
+// configuration, liveness and readiness, and the lookup rules that V2 over gRPC shares. Control
+// plane, any thread; pure. Source: Predict Protocol V2; statuses: docs/protocols/v2-rest.md.
 import { ErrorCode, ServalError } from '../errors.js';
 import type {
   ModelSnapshot, RegistrySnapshot, SignatureInfo, TensorInfo, VersionSnapshot,
@@ -10,7 +10,10 @@ import { canonicalVersion, echoed } from './request-text.js';
 export const SERVER_NAME = 'serval';
 
 /** Exactly what works. */
-export const EXTENSIONS: readonly string[] = ['binary_tensor_data', 'parameters'];
+export const EXTENSIONS: readonly string[] = [
+  'binary_tensor_data', 'classification', 'logging', 'model_configuration', 'model_repository',
+  'model_repository(unload_dependents)', 'parameters', 'schedule_policy', 'statistics',
+];
 
 const DEFAULT_SIGNATURE = 'serving_default';
 const NOT_READY_NAMES_MAX = 10;
@@ -126,6 +129,18 @@ export function modelMetadataJson(
     inputs: metadata.inputs.map(tensorEntry),
     outputs: metadata.outputs.map(tensorEntry),
   });
+}
+
+/** The body of GET /v2/models/NAME[/versions/V]/config: Triton's ModelConfig as JSON text.
+ * Errors: those of lookUp; ModelNotReady when the version cannot be used. */
+export function modelConfigJson(
+  snapshot: RegistrySnapshot, name: string, versionText: string | undefined,
+): string {
+  const { version, reason } = lookUp(snapshot, name, versionText);
+  if (version === undefined) throw new ServalError(ErrorCode.ModelNotReady, reason);
+  if (version.configJson !== '') return version.configJson;
+  throw new ServalError(ErrorCode.Internal,
+    `model '${echoed(name)}' version ${version.version} is served without a configuration`);
 }
 
 /** The body of GET /v2. */

@@ -5,7 +5,7 @@
 import {
   drainStatus, type GrpcStreamCall, type GrpcStreamHandler,
 } from '../transport/grpc-call.js';
-import { inferStatus, type GrpcInfer, type InferError } from './grpc-infer.js';
+import { inferStatus, timeoutUs, type GrpcInfer, type InferError } from './grpc-infer.js';
 
 /** Requests of one stream that the engine may hold, and their bytes; then reading pauses. */
 const IN_FLIGHT_MAX = 64;
@@ -44,8 +44,10 @@ export class InferStream implements GrpcStreamHandler {
     };
     this.slots.push(slot);
     this.slotsBytes += slot.bytes;
+    const { deadline } = this.call;
+    const leftUs = deadline === Infinity ? 0 : timeoutUs(deadline, Date.now());
     slot.ticket = this.infer.infer(
-      message, true, (error, reply) => this.answer(slot, error, reply));
+      message, true, leftUs, (error, reply) => this.answer(slot, error, reply));
     this.adjustReading();
   }
 

@@ -2,15 +2,17 @@
 // snapshot; ModelInfer and ModelStreamInfer hand the raw message to the engine. Hot plane: the
 // listener's thread. Builds no protobuf object for an inference.
 // Source: proto/wire/inference.proto; statuses: docs/protocols/v2-rest.md.
-import { ServalError } from '../errors.js';
 import type { RegistrySnapshot, TensorInfo } from '../registry/snapshot.js';
-import {
-  thrownStatus, type GrpcReply, type GrpcService, type GrpcUnaryCall, type GrpcUnaryHandler,
+import type {
+  GrpcReply, GrpcService, GrpcUnaryCall, GrpcUnaryHandler,
 } from '../transport/grpc-call.js';
-import { inferStatus, type GrpcInfer } from './grpc-infer.js';
+import { inferStatus, timeoutUs, type GrpcInfer } from './grpc-infer.js';
 import {
   EXTENSIONS, SERVER_NAME, isServerReady, lookUp, modelMetadata, shownShape,
 } from './v2-documents.js';
+import {
+  answering, controlCalls, readNameVersion, type GrpcControlOptions,
+} from './v2-grpc-control.js';
 import { InferStream } from './v2-grpc-stream.js';
 import {
   WireReader, bytesField, int64sField, stringField, stringFields, varintField,
@@ -20,43 +22,15 @@ export type { GrpcInfer, InferDone, InferError } from './grpc-infer.js';
 
 export const INFERENCE_SERVICE = 'inference.GRPCInferenceService';
 
-export interface InferenceServiceOptions {
-  readonly snapshot: () => RegistrySnapshot;
+export interface InferenceServiceOptions extends GrpcControlOptions {
   readonly infer: GrpcInfer;
   readonly serverVersion: string;
-}
-
-// Answers from a request's bytes, or with the status of the ServalError that this throws.
-function answering(answer: (message: Buffer) => Buffer): GrpcUnaryHandler {
-  return (call, reply) => {
-    let response: Buffer;
-    try {
-      response = answer(call.request);
-    } catch (error) {
-      reply(error instanceof ServalError ? inferStatus(error) : thrownStatus(error));
-      return;
-    }
-    reply(null, response);
-  };
 }
 
 // ServerLiveRequest and its like have no fields; unknown ones are passed over, broken ones refused.
 function readEmpty(message: Buffer, name: string): void {
   const reader = new WireReader(message, name);
   while (reader.next()) reader.skip();
-}
-
-// ModelReadyRequest and ModelMetadataRequest: {name = 1, version = 2}.
-function readNameVersion(message: Buffer, messageName: string): { name: string; version: string } {
-  const reader = new WireReader(message, messageName);
-  let name = '';
-  let version = '';
-  while (reader.next()) {
-    if (reader.field === 1) name = reader.string();
-    else if (reader.field === 2) version = reader.string();
-    else reader.skip();
-  }
-  return { name, version };
 }
 
 const tensorMessage = (field: number, tensor: TensorInfo): Buffer => (
@@ -87,14 +61,16 @@ function modelReadyMessage(snapshot: RegistrySnapshot, message: Buffer): Buffer 
 function modelInfer(infer: GrpcInfer): GrpcUnaryHandler {
   return (call: GrpcUnaryCall, reply: GrpcReply): void => {
     let answered = false;
-    const ticket = infer.infer(call.request, false, (error, response) => {
+    const deadline = Number(call.getDeadline());
+    const leftUs = deadline === Infinity ? 0 : timeoutUs(deadline, Date.now());
+    const ticket = infer.infer(call.request, false, leftUs, (error, response) => {
       answered = true;
       if (error === null) reply(null, response);
       else reply(inferStatus(error));
     });
     if (ticket === 0) return;
     // 'cancelled' also follows an answer, when the ticket may already be another request's.
-    call.once('cancelled', () => {
+    call.on('cancelled', () => {
       if (!answered) infer.cancel(ticket);
     });
   };
@@ -126,6 +102,7 @@ export function inferenceService(options: InferenceServiceOptions): GrpcService 
       }),
       ModelMetadata: answering((message) => modelMetadataMessage(snapshot(), message)),
       ModelInfer: modelInfer(infer),
+      ...controlCalls(options),
     },
     streams: { ModelStreamInfer: (call) => new InferStream(call, infer) },
   };

@@ -1,35 +1,36 @@
 // Predict Protocol V2 over REST. Hot path (infer) and documents; the listener's thread.
 // Source: the Predict Protocol V2 text and Triton's extensions; docs/protocols/v2-rest.md.
-import { ERRORS, ErrorCode, ServalError } from '../errors.js';
+import { ErrorCode, ServalError } from '../errors.js';
 import type { RegistrySnapshot } from '../registry/snapshot.js';
 import { V2_REST } from '../native/port.js';
 import {
   headerName, type HttpExchange, type RequestHead, type Route,
 } from '../transport/listener.js';
-import { DocumentRoute, errorBody, InferRoute, type RestContext } from './rest-infer.js';
+import { LaterRoute } from './body-route.js';
+import type { EngineReadings } from './engine-readings.js';
+import { InferRoute, type RestContext } from './rest-infer.js';
 import {
-  lookUp, modelMetadataJson, modelReady, serverLive, serverMetadataJson, serverReady,
-  type HealthBody, type HealthReply,
+  lookUp, modelConfigJson, modelMetadataJson, modelReady, serverLive, serverMetadataJson,
+  serverReady, type HealthBody,
 } from './v2-documents.js';
+import { controlEndpoint, type ControlContext } from './v2-rest-control.js';
+import {
+  JSON_TYPE, answerWith, decodedName, failV2, noSuchPath, wrongMethod, type Endpoint,
+} from './v2-rest-replies.js';
+import { modelStatistics, statisticsTargets } from './v2-statistics.js';
 
-const JSON_TYPE = 'application/json';
 const BINARY_TYPE = 'application/octet-stream';
 const LENGTH_HEADER = 'Inference-Header-Content-Length';
-const MODEL_URL = /^\/v2\/models\/([^/]+)(?:\/versions\/([^/]+))?(?:\/(ready|infer))?$/;
+const MODEL_URL =
+  /^\/v2\/models\/([^/]+)(?:\/versions\/([^/]+))?(?:\/(ready|infer|config|stats))?$/;
 const ACCEPT_ENCODING = headerName('accept-encoding');
 const JSON_LENGTH = headerName('inference-header-content-length');
 const DIGITS = /^\d{1,15}$/;
 
-export interface V2Context extends RestContext {
+export interface V2Context extends RestContext, ControlContext {
+  readonly readings: EngineReadings;
   readonly healthBody: HealthBody;
   readonly serverVersion: string;
-}
-
-function fail(exchange: HttpExchange, code: ErrorCode, message: string): void {
-  const headers = code === ErrorCode.UnsupportedEncoding
-    ? ['Accept-Encoding', 'gzip, deflate']
-    : undefined;
-  exchange.send(ERRORS[code].v2Http, JSON_TYPE, errorBody(message), headers);
 }
 
 class V2InferRoute extends InferRoute {
@@ -60,58 +61,13 @@ class V2InferRoute extends InferRoute {
   }
 
   protected fail(exchange: HttpExchange, code: ErrorCode, message: string): void {
-    fail(exchange, code, message);
+    failV2(exchange, code, message);
   }
 }
 
-function answerWith(make: () => HealthReply | string): Route {
-  return new DocumentRoute((_head, exchange) => {
-    try {
-      const made = make();
-      if (typeof made === 'string') exchange.send(200, JSON_TYPE, made);
-      else exchange.send(made.status, JSON_TYPE, made.body);
-    } catch (error) {
-      if (!(error instanceof ServalError)) throw error;
-      fail(exchange, error.code, error.message);
-    }
-  });
-}
-
-function wrongMethod(allowed: 'GET' | 'POST', method: string): Route {
-  return new DocumentRoute((_head, exchange) => {
-    const text = `method ${method.slice(0, 32)} is not allowed here, expected ${allowed}`;
-    exchange.send(ERRORS[ErrorCode.MethodNotAllowed].v2Http, JSON_TYPE, errorBody(text),
-      ['Allow', allowed]);
-  });
-}
-
-function noSuchPath(method: string, path: string): Route {
-  return answerWith(() => {
-    const text = `no such endpoint: ${method.slice(0, 32)} ${path.slice(0, 256)}`;
-    throw new ServalError(ErrorCode.PathNotFound, text);
-  });
-}
-
-function decodedName(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text; // no model has such a name: "not found" says it
-  }
-}
-
-function modelRoute(
-  context: V2Context,
-  snapshot: RegistrySnapshot,
-  match: RegExpExecArray,
+function inferRoute(
+  context: V2Context, snapshot: RegistrySnapshot, name: string, version: string | undefined,
 ): Route {
-  const name = decodedName(match[1] ?? '');
-  const version = match[2] === undefined ? undefined : decodedName(match[2]);
-  const { healthBody } = context;
-  if (match[3] === 'ready') {
-    return answerWith(() => modelReady(snapshot, name, version, healthBody));
-  }
-  if (match[3] === undefined) return answerWith(() => modelMetadataJson(snapshot, name, version));
   try {
     const found = lookUp(snapshot, name, version);
     if (found.version?.handle !== undefined) {
@@ -127,23 +83,62 @@ function modelRoute(
   }
 }
 
+/** Statistics of one version, of a model's, or with "" of all models'. */
+function statisticsRoute(
+  context: V2Context, snapshot: RegistrySnapshot, name: string, version: string,
+): Route {
+  return new LaterRoute(failV2, async () => {
+    const targets = statisticsTargets(snapshot, name, version);
+    const stats = await context.readings.stats(targets.map((target) => target.handle));
+    return { contentType: JSON_TYPE, body: JSON.stringify(modelStatistics(targets, stats)) };
+  });
+}
+
+function modelEndpoint(
+  context: V2Context, snapshot: RegistrySnapshot, match: RegExpExecArray,
+): Endpoint {
+  const name = decodedName(match[1] ?? '');
+  const version = match[2] === undefined ? undefined : decodedName(match[2]);
+  const { healthBody } = context;
+  switch (match[3]) {
+    case 'infer':
+      return { POST: () => inferRoute(context, snapshot, name, version) };
+    case 'ready':
+      return { GET: () => answerWith(() => modelReady(snapshot, name, version, healthBody)) };
+    case 'config':
+      return { GET: () => answerWith(() => modelConfigJson(snapshot, name, version)) };
+    case 'stats':
+      return { GET: () => statisticsRoute(context, snapshot, name, version ?? '') };
+    default:
+      return { GET: () => answerWith(() => modelMetadataJson(snapshot, name, version)) };
+  }
+}
+
+function endpointAt(
+  context: V2Context, snapshot: RegistrySnapshot, path: string,
+): Endpoint | undefined {
+  const { healthBody, serverVersion } = context;
+  switch (path) {
+    case '/v2':
+      return { GET: () => answerWith(() => serverMetadataJson(serverVersion)) };
+    case '/v2/health/live':
+      return { GET: () => answerWith(() => serverLive(healthBody)) };
+    case '/v2/health/ready':
+      return { GET: () => answerWith(() => serverReady(snapshot, healthBody)) };
+    case '/v2/models/stats': // a model of this name has no metadata here, as with Triton
+      return { GET: () => statisticsRoute(context, snapshot, '', '') };
+  }
+  const model = MODEL_URL.exec(path);
+  if (model !== null) return modelEndpoint(context, snapshot, model);
+  return controlEndpoint(context, path);
+}
+
 /** The route of a URL under /v2. Kept by the listener until the snapshot changes. */
 export function v2Route(
-  context: V2Context,
-  snapshot: RegistrySnapshot,
-  method: string,
-  path: string,
+  context: V2Context, snapshot: RegistrySnapshot, method: string, path: string,
 ): Route {
-  const { healthBody, serverVersion } = context;
-  const model = MODEL_URL.exec(path);
-  const allowed = model?.[3] === 'infer' ? 'POST' : 'GET';
-  let make: (() => Route) | undefined;
-  if (model !== null) make = () => modelRoute(context, snapshot, model);
-  else if (path === '/v2') make = () => answerWith(() => serverMetadataJson(serverVersion));
-  else if (path === '/v2/health/live') make = () => answerWith(() => serverLive(healthBody));
-  else if (path === '/v2/health/ready') {
-    make = () => answerWith(() => serverReady(snapshot, healthBody));
-  }
-  if (make === undefined) return noSuchPath(method, path);
-  return method === allowed ? make() : wrongMethod(allowed, method);
+  const endpoint = endpointAt(context, snapshot, path);
+  if (endpoint === undefined) return noSuchPath(method, path);
+  const make = method === 'GET' || method === 'POST' ? endpoint[method] : undefined;
+  return make === undefined ? wrongMethod(endpoint, method) : make();
 }

@@ -68,6 +68,15 @@ export class WireReader {
     return bytes.toString('utf8');
   }
 
+  /** A bool, an enum or a whole number from 0: exact to 2^53. */
+  number(): number {
+    if (this.wireType !== WIRE_VARINT) {
+      this.fail(this.fieldStart,
+        `field ${this.field}: expected wire type ${WIRE_VARINT}, got ${this.wireType}`);
+    }
+    return this.varint();
+  }
+
   /** Passes over a field of any wire type, groups included. */
   skip(): void {
     const open: number[] = [];

@@ -1,10 +1,13 @@
-// What the registry is asked for: scanned models, the version policy and the settings together.
-// Pure; control plane.
+// What the registry is asked for: models that were found and the settings together. Pure; control
+// plane.
+import { createHash } from 'node:crypto';
 import type { ModelSettings } from '../config.js';
+import { batchingSettings } from '../model-config/batching-parameters.js';
+import { autoBatching, engineSettings } from '../model-config/engine-settings.js';
+import type { BatchingParameters, TritonConfig } from '../model-config/types.js';
 import type { ModelSpec } from '../native/engine-api.js';
-import type { ScannedModel, ScannedVersion } from './repository.js';
-import type { VersionPolicy } from './version-policy.js';
-import { chooseVersions, LATEST_ONE } from './version-policy.js';
+import type { Labels } from './labels.js';
+import type { FoundModel, FoundVersion } from './scan.js';
 
 export interface DesiredVersion {
   /** Decimal text, no leading zeros. */
@@ -13,39 +16,90 @@ export interface DesiredVersion {
   readonly format: string;
   /** V2 metadata's `platform`. */
   readonly platform: string;
-  /** Changes when the files change; the version is then loaded anew. */
+  /** Changes when the files or the configuration change; the version is then loaded anew. */
   readonly revision: string;
+  /** The version's folder. */
+  readonly folder: string;
+  readonly config?: TritonConfig | undefined;
+  /** Why it is not even tried. */
+  readonly problem?: string | undefined;
 }
 
 /** A model that is asked for. Without versions it is known and never ready. */
 export interface DesiredModel {
   readonly name: string;
   readonly versions: readonly DesiredVersion[];
-  readonly labels: Readonly<Record<string, string>>;
+  readonly labels: Labels;
+  /** Whether the server is ready only with it. Default: true. */
+  readonly required?: boolean;
+}
+
+/** What every model gets before its own configuration. */
+export interface SpecSettings {
+  readonly model: ModelSettings;
+  /** For models of base paths; undefined: they are not batched. */
+  readonly batching: BatchingParameters | undefined;
+  /** For repository models without a configuration; 0: they are not batched. */
+  readonly defaultMaxBatchSize: number;
 }
 
 /** Triton's name of ONNX models on ONNX Runtime, which clients compare with. */
 export const ONNX_PLATFORM = 'onnxruntime_onnx';
 
-export function desiredModels(
-  models: readonly ScannedModel[], settings: ModelSettings, policy: VersionPolicy = LATEST_ONE,
-): readonly DesiredModel[] {
-  return models.map((model) => {
-    const present = new Map(model.versions.map((one) => [one.version, one]));
-    const { versions } = chooseVersions(policy, [...present.keys()]);
-    const desired = versions.map((version) => present.get(version)).filter((one) => one != null);
-    return {
-      name: model.name,
-      versions: desired.map((one) => desiredVersion(model.name, one, settings)),
-      labels: {},
-    };
-  });
+export function desiredModel(
+  model: FoundModel, settings: SpecSettings, labels: Labels, required: boolean,
+): DesiredModel {
+  const { config, problem } = model.config;
+  const configRevision = revisionOf(config);
+  const versions = model.versions.map((one): DesiredVersion => ({
+    version: one.version,
+    spec: specOf(model, one, settings),
+    format: one.format,
+    platform: one.format === 'onnx' ? ONNX_PLATFORM : '',
+    revision: `${one.revision}${configRevision}`,
+    folder: one.folder,
+    config,
+    problem: problem || one.problem || undefined,
+  }));
+  return { name: model.name, versions, labels, required };
 }
 
-function desiredVersion(
-  name: string, one: ScannedVersion, settings: ModelSettings,
-): DesiredVersion {
-  const { version, path, format, revision } = one;
-  const spec: ModelSpec = { name, version, backend: 'onnxruntime', path, ...settings };
-  return { version, spec, format, platform: ONNX_PLATFORM, revision };
+/** Settings of all models, under the batching of the kind of source, under the model's own. */
+function specOf(model: FoundModel, found: FoundVersion, settings: SpecSettings): ModelSpec {
+  const { config, classLabels } = model.config;
+  const { version, path } = found;
+  return {
+    name: model.name,
+    version,
+    backend: 'onnxruntime',
+    path,
+    ...settings.model,
+    ...batchingOf(model, found, settings),
+    ...(config && engineSettings(config, classLabels, settings.defaultMaxBatchSize)),
+  };
+}
+
+function batchingOf(
+  model: FoundModel, found: FoundVersion, settings: SpecSettings,
+): Partial<ModelSpec> {
+  switch (model.source) {
+    case 'file':
+      return {};
+    case 'base-path': {
+      const parameters = found.batching ?? settings.batching;
+      return parameters === undefined ? {} : batchingSettings(parameters);
+    }
+    case 'model-folder':
+    case 'repository': {
+      const rows = settings.defaultMaxBatchSize;
+      return model.config.config === undefined && rows > 0 ? autoBatching(rows) : {};
+    }
+  }
+}
+
+/** The version policy picks versions; it changes none. */
+function revisionOf(config: TritonConfig | undefined): string {
+  if (config === undefined) return '';
+  const { version_policy: _, ...rest } = config;
+  return `:${createHash('sha1').update(JSON.stringify(rest)).digest('base64url')}`;
 }

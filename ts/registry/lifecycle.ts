@@ -1,6 +1,6 @@
-// Desired versions minus actual versions gives loads and unloads. Pure functions of a view; the one
-// caller is ts/registry/registry.ts. Control plane.
-// Source: tfserving.md 3.4, "availability preserving".
+// Desired versions minus actual versions gives loads and unloads. Pure functions of a view and a
+// clock; the one caller is ts/registry/registry.ts. Control plane.
+// Source: tfserving.md 3.4.
 import type { VersionState } from './snapshot.js';
 import { compareVersions } from './version-policy.js';
 
@@ -15,38 +15,69 @@ export interface InstanceView extends InstanceId {
   readonly state: VersionState;
   /** END after an unload, not after a failed load. */
   readonly unloaded: boolean;
+  /** Failed loads so far; Infinity where no load can help. */
+  readonly failures: number;
+  /** When the last load failed. */
+  readonly failedAtMs: number;
 }
 
-export interface LifecycleView {
+/** availability: the new version serves before the old one goes; resource: the old one is gone
+ * before the new one is loaded. */
+export type Transition = 'availability' | 'resource';
+
+export interface RetryRules {
+  /** How often a failed load is tried again. */
+  readonly loadRetries: number;
+  readonly loadRetryMs: number;
+}
+
+/** Some models, or all of them. */
+export interface LifecycleView extends RetryRules {
   /** Names of the models that are asked for, those without versions included. */
   readonly models: ReadonlySet<string>;
   readonly desired: readonly InstanceId[];
   readonly actual: readonly InstanceView[];
   readonly loadsAtOnce: number;
+  /** Loads under way of models that are not in the view. */
+  readonly loadingElsewhere: number;
   readonly endedVersionsMax: number;
+  readonly transition: Transition;
+  /** A clock that never goes back. */
+  readonly nowMs: number;
 }
 
-export type LifecycleAction =
-  /** Make it known in state START. */
-  | { readonly kind: 'add'; readonly key: string }
-  /** START -> LOADING. */
-  | { readonly kind: 'load'; readonly key: string }
-  /** AVAILABLE -> UNLOADING. */
-  | { readonly kind: 'unload'; readonly key: string }
-  /** Drop from the view. */
-  | { readonly kind: 'forget'; readonly key: string };
+/** add: make it known in state START (END where no load can help). load: START -> LOADING.
+ * unload: AVAILABLE -> UNLOADING. retry: END -> START, a failed load is tried again. forget: drop
+ * it from the view. */
+export interface LifecycleAction {
+  readonly kind: 'add' | 'load' | 'unload' | 'retry' | 'forget';
+  readonly key: string;
+  readonly name: string;
+}
 
-/** What to do now. Applying all of it and asking again, until the answer is empty and nothing is
- * LOADING or UNLOADING, reaches the desired state. A failed load is not tried again under its
- * key. */
+/** What to do now. Applying all of it and asking again, until the answer is empty, nothing is
+ * LOADING or UNLOADING and no retryAtMs() is left, reaches the desired state. */
 export function planActions(view: LifecycleView): readonly LifecycleAction[] {
   const desiredKeys = new Set(view.desired.map((id) => id.key));
   return [
     ...planForgets(view, desiredKeys),
     ...planAdds(view),
+    ...planRetries(view, desiredKeys),
     ...planLoads(view, desiredKeys),
     ...planUnloads(view, desiredKeys),
   ];
+}
+
+function action(kind: LifecycleAction['kind'], { key, name }: InstanceId): LifecycleAction {
+  return { kind, key, name };
+}
+
+/** When a failed load is due again; undefined when it is not tried any more. */
+export function retryAtMs(
+  one: Omit<InstanceView, keyof InstanceId>, rules: RetryRules,
+): number | undefined {
+  if (one.state !== 'END' || one.unloaded || one.failures > rules.loadRetries) return undefined;
+  return one.failedAtMs + rules.loadRetryMs;
 }
 
 /** By name, then the highest version first. */
@@ -60,16 +91,30 @@ function planAdds(view: LifecycleView): LifecycleAction[] {
   return [...view.desired]
     .filter((id) => !known.has(id.key))
     .sort(compareInstances)
-    .map((id) => ({ kind: 'add', key: id.key }));
+    .map((id) => action('add', id));
+}
+
+function planRetries(view: LifecycleView, desired: ReadonlySet<string>): LifecycleAction[] {
+  return view.actual
+    .filter((one) => desired.has(one.key) && (retryAtMs(one, view) ?? Infinity) <= view.nowMs)
+    .sort(compareInstances)
+    .map((one) => action('retry', one));
 }
 
 function planLoads(view: LifecycleView, desired: ReadonlySet<string>): LifecycleAction[] {
   const loading = view.actual.filter((one) => one.state === 'LOADING').length;
+  const occupied = new Set(view.transition === 'availability' ? [] : view.actual
+    .filter((one) => !desired.has(one.key) && holdsMemory(one))
+    .map((one) => one.name));
   return view.actual
-    .filter((one) => one.state === 'START' && desired.has(one.key))
+    .filter((one) => one.state === 'START' && desired.has(one.key) && !occupied.has(one.name))
     .sort(compareInstances)
-    .slice(0, Math.max(0, view.loadsAtOnce - loading))
-    .map((one) => ({ kind: 'load', key: one.key }));
+    .slice(0, Math.max(0, view.loadsAtOnce - view.loadingElsewhere - loading))
+    .map((one) => action('load', one));
+}
+
+function holdsMemory({ state }: InstanceView): boolean {
+  return state === 'LOADING' || state === 'AVAILABLE' || state === 'UNLOADING';
 }
 
 function planUnloads(view: LifecycleView, desired: ReadonlySet<string>): LifecycleAction[] {
@@ -81,14 +126,22 @@ function planUnloads(view: LifecycleView, desired: ReadonlySet<string>): Lifecyc
     const wanted = desiredByName.get(name) ?? [];
     const surplus = available.filter((one) => !desired.has(one.key)).sort(compareInstances);
     const serving = available.filter((one) => desired.has(one.key));
+    const makesRoom = view.transition === 'resource'
+      && instances.some((one) => one.state === 'START' && desired.has(one.key));
+    // While a wanted version is still to come, a label may need the one that is to go.
+    const coming = wanted.some((id) => !instances.some((one) => (
+      one.key === id.key && (one.state === 'AVAILABLE' || one.state === 'END'))));
     surplus.forEach((one, rank) => {
-      if (canGo(one, rank, wanted, serving)) actions.push({ kind: 'unload', key: one.key });
+      if (makesRoom || (!coming && canGo(one, rank, wanted, serving))) {
+        actions.push(action('unload', one));
+      }
     });
   }
   return actions;
 }
 
-/** Whether a surplus instance may go. `rank` 0 is the highest surplus version of its model. */
+/** Whether a surplus instance may go without a gap, once all that is wanted was tried. `rank` 0 is
+ * the highest surplus version of its model. */
 function canGo(
   one: InstanceId, rank: number, wanted: readonly InstanceId[], serving: readonly InstanceId[],
 ): boolean {
@@ -107,11 +160,11 @@ function planForgets(view: LifecycleView, desired: ReadonlySet<string>): Lifecyc
     for (const one of ended) {
       const keep = view.models.has(name) && !desired.has(one.key) && !shown.has(one.version);
       if (keep && kept < view.endedVersionsMax) kept += 1;
-      else actions.push({ kind: 'forget', key: one.key });
+      else actions.push(action('forget', one));
     }
     for (const one of instances) {
       const idle = one.state === 'START' || (one.state === 'END' && !one.unloaded);
-      if (idle && !desired.has(one.key)) actions.push({ kind: 'forget', key: one.key });
+      if (idle && !desired.has(one.key)) actions.push(action('forget', one));
     }
   }
   return actions;

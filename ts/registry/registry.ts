@@ -5,25 +5,62 @@
 import { ErrorCode, ServalError } from '../errors.js';
 import { ENDED_VERSIONS_MAX, LOADS_AT_ONCE } from '../limits.js';
 import type { Logger } from '../logger.js';
-import type { EngineControl } from '../native/engine-api.js';
+import { checkAgainstModel, completeConfig } from '../model-config/triton-model.js';
+import type { TritonConfig } from '../model-config/types.js';
+import type { EngineControl, LoadedModel } from '../native/engine-api.js';
 import type { DesiredModel, DesiredVersion } from './desired.js';
+import { givenTwice, Instances, indexVersions } from './instances.js';
+import type { DesiredInstance } from './instances.js';
 import { planActions } from './lifecycle.js';
-import type { LifecycleAction } from './lifecycle.js';
+import type { LifecycleAction, RetryRules, Transition } from './lifecycle.js';
 import type { RegistrySnapshot } from './snapshot.js';
 import { buildRoutes, buildSnapshot, deepFreeze, EMPTY_SNAPSHOT } from './snapshot-build.js';
 import type { Instance } from './snapshot-build.js';
+import { SYSTEM_CLOCK } from './watcher.js';
+import type { Clock } from './watcher.js';
 
 /** Takes a snapshot. A promise acknowledges it: from then on the subscriber begins no request on a
  * handle that is not in it. A rejection is logged and counts as an acknowledgement. */
 export type SnapshotListener = (snapshot: RegistrySnapshot) => void | Promise<void>;
 
+/** A version that is loaded and not yet available. */
+export interface PreparedVersion {
+  readonly name: string;
+  readonly version: string;
+  /** The version's folder. */
+  readonly path: string;
+  readonly config: TritonConfig | undefined;
+  readonly loaded: LoadedModel;
+}
+
 export interface RegistryOptions {
   readonly engine: EngineControl;
   readonly logger: Logger;
+  /** 0 = the default. */
   readonly loadsAtOnce?: number;
   readonly endedVersionsMax?: number;
   /** Whether a model that is asked for and not available keeps the server from being ready. */
   readonly strictReadiness?: boolean;
+  readonly transition?: Transition;
+  readonly loadRetries?: number;
+  readonly loadRetryMs?: number;
+  readonly clock?: Clock;
+  /** Warms a version up before it becomes available; what it rejects with fails the load. */
+  readonly prepare?: (version: PreparedVersion) => Promise<void>;
+}
+
+/** Since the start. */
+export interface RegistryCounters {
+  readonly loads: number;
+  readonly loadFailures: number;
+  readonly unloads: number;
+}
+
+/** A desired version that could not be loaded. */
+export interface FailedVersion {
+  readonly version: string;
+  readonly code: ErrorCode;
+  readonly message: string;
 }
 
 interface Subscriber {
@@ -32,41 +69,66 @@ interface Subscriber {
   readonly due: Set<() => void>;
 }
 
-interface DesiredInstance {
-  readonly key: string;
-  readonly name: string;
-  readonly version: string;
-  readonly desired: DesiredVersion;
+interface Waiter {
+  /** undefined = every model. */
+  readonly names: readonly string[] | undefined;
+  /** Whether loads that are tried again later count as under way. */
+  readonly retries: boolean;
+  readonly resolve: () => void;
 }
 
 export class Registry {
   readonly #engine: EngineControl;
   readonly #logger: Logger;
+  readonly #clock: Clock;
+  readonly #prepare: RegistryOptions['prepare'];
   readonly #loadsAtOnce: number;
   readonly #endedVersionsMax: number;
   readonly #strictReadiness: boolean;
+  readonly #transition: Transition;
+  readonly #retryRules: RetryRules;
   readonly #subscribers = new Set<Subscriber>();
-  readonly #instances = new Map<string, Instance>();
-  #models: readonly DesiredModel[] = [];
-  #desired: ReadonlyMap<string, DesiredInstance> = new Map();
+  #models: ReadonlyMap<string, DesiredModel> = new Map();
+  #desired: ReadonlyMap<string, readonly DesiredInstance[]> = new Map();
+  readonly #instances: Instances;
+  #cancelRetry: (() => void) | undefined;
   #snapshot: RegistrySnapshot = EMPTY_SNAPSHOT;
   #started = false;
   #draining = false;
-  /** Loads and unloads under way. */
-  #busy = 0;
-  #settled: (() => void)[] = [];
+  #loading = 0;
+  #unloading = 0;
+  #waiters: Waiter[] = [];
+  #counters: RegistryCounters = { loads: 0, loadFailures: 0, unloads: 0 };
 
   constructor(options: RegistryOptions) {
     this.#engine = options.engine;
     this.#logger = options.logger;
-    this.#loadsAtOnce = options.loadsAtOnce ?? LOADS_AT_ONCE;
+    this.#clock = options.clock ?? SYSTEM_CLOCK;
+    this.#prepare = options.prepare;
+    this.#loadsAtOnce = options.loadsAtOnce || LOADS_AT_ONCE;
     this.#endedVersionsMax = options.endedVersionsMax ?? ENDED_VERSIONS_MAX;
     this.#strictReadiness = options.strictReadiness ?? true;
+    this.#transition = options.transition ?? 'availability';
+    const { loadRetries = 0, loadRetryMs = 0 } = options;
+    this.#retryRules = { loadRetries, loadRetryMs };
+    this.#instances = new Instances(this.#retryRules);
   }
 
   /** The latest published snapshot; frozen. */
   get snapshot(): RegistrySnapshot {
     return this.#snapshot;
+  }
+
+  get counters(): RegistryCounters {
+    return this.#counters;
+  }
+
+  /** Versions of the model that are asked for and whose last load failed. */
+  failures(name: string): readonly FailedVersion[] {
+    return this.#instances.failed(name).map((one) => {
+      const { version } = one.desired;
+      return { version, code: one.errorCode, message: one.errorMessage };
+    });
   }
 
   /** Calls the listener at once with the present snapshot, then with every new one, in order.
@@ -82,23 +144,36 @@ export class Registry {
     };
   }
 
-  /** Makes `models` the desired state. Settles when nothing is left to load or unload; failed loads
-   * show in the snapshot and do not reject. A newer call replaces an older one that still runs.
+  /** Makes `models` the desired state; a model that is the same object as before has not changed.
+   * Settles when nothing is left to load or unload (a load that is tried again later is left
+   * alone); failed loads show in the snapshot and do not reject. A newer call replaces an older one
+   * that still runs. `again`: models whose failed loads are tried once more now.
    * Errors: InvalidArgument for a name or version given twice; ShuttingDown while draining. */
-  reconcile(models: readonly DesiredModel[]): Promise<void> {
+  reconcile(models: readonly DesiredModel[], again: readonly string[] = []): Promise<void> {
     if (this.#draining) {
       const message = 'the server is shutting down: no models are loaded any more';
       return Promise.reject(new ServalError(ErrorCode.ShuttingDown, message));
     }
     try {
-      this.#desired = indexDesired(models);
+      this.#index(models);
     } catch (error) {
       return Promise.reject(error as Error);
     }
-    this.#models = models;
+    for (const name of again) {
+      for (const one of this.#instances.failed(name)) this.#instances.remove(one);
+    }
     return new Promise((resolve) => {
-      this.#settled.push(resolve);
+      this.#waiters.push({ names: undefined, retries: false, resolve });
       this.#pump(true);
+    });
+  }
+
+  /** Settles when nothing of these models (of all) is loading, unloading or waiting for it; with
+   * `retries`, also when no failed load is tried again any more. */
+  whenSettled(names?: readonly string[], retries = false): Promise<void> {
+    return new Promise((resolve) => {
+      this.#waiters.push({ names, retries, resolve });
+      this.#answerWaiters();
     });
   }
 
@@ -106,7 +181,29 @@ export class Registry {
    * subscriber has acknowledged that. */
   async drain(): Promise<void> {
     this.#draining = true;
-    await this.#publish();
+    this.#cancelRetry?.();
+    this.#instances.retryAtMs.clear();
+    const acknowledged = this.#publish();
+    this.#answerWaiters();
+    await acknowledged;
+  }
+
+  #index(models: readonly DesiredModel[]): void {
+    const byName = new Map<string, DesiredModel>();
+    const desired = new Map<string, readonly DesiredInstance[]>();
+    for (const model of models) {
+      const { name } = model;
+      if (byName.has(name)) throw givenTwice(`model '${name}'`);
+      byName.set(name, model);
+      const known = this.#models.get(name) === model ? this.#desired.get(name) : undefined;
+      desired.set(name, known ?? indexVersions(model));
+    }
+    const names = new Set([...this.#models.keys(), ...byName.keys()]);
+    for (const name of [...names].sort()) {
+      if (this.#models.get(name) !== byName.get(name)) this.#instances.touch(name);
+    }
+    this.#models = byName;
+    this.#desired = desired;
   }
 
   /** Does what can be done now. Called after every change; publishes at most once. */
@@ -117,52 +214,65 @@ export class Registry {
       dirty = true;
       for (const action of round) this.#apply(action, begin);
     }
-    const idle = this.#busy === 0;
+    this.#instances.dirty.clear();
+    const idle = this.#loading + this.#unloading === 0;
     if (idle && !this.#started) [this.#started, dirty] = [true, true];
     const acknowledged = dirty ? this.#publish() : Promise.resolve();
     this.#unloadAfter(acknowledged, begin);
-    if (!idle) return;
-    const settled = this.#settled;
-    this.#settled = [];
-    for (const resolve of settled) resolve();
+    this.#armRetry();
+    this.#answerWaiters();
   }
 
+  /** For the models that have changed and, where loads may begin, those that wait longest. */
   #plan(): readonly LifecycleAction[] {
+    const loadsAtOnce = this.#draining ? 0 : this.#loadsAtOnce;
+    const free = this.#transition === 'resource' ? Infinity : loadsAtOnce - this.#loading;
+    const { dirty, starting } = this.#instances;
+    const names = new Set(dirty);
+    for (const name of starting) {
+      if (names.size - dirty.size >= free) break;
+      names.add(name);
+    }
+    const chosen = [...names];
+    const actual = chosen.flatMap((name) => this.#instances.of(name));
+    const loadingHere = actual.filter((one) => one.state === 'LOADING').length;
     return planActions({
-      models: new Set(this.#models.map((model) => model.name)),
-      desired: [...this.#desired.values()],
-      actual: [...this.#instances].map(([key, one]) => ({
-        key,
-        name: one.name,
-        version: one.desired.version,
-        state: one.state,
-        unloaded: one.unloaded,
-      })),
-      loadsAtOnce: this.#draining ? 0 : this.#loadsAtOnce,
+      models: new Set(chosen.filter((name) => this.#models.has(name))),
+      desired: chosen.flatMap((name) => this.#desired.get(name) ?? []),
+      actual: actual.map((one) => ({ ...one, version: one.desired.version })),
+      loadsAtOnce,
+      loadingElsewhere: this.#loading - loadingHere,
       endedVersionsMax: this.#endedVersionsMax,
+      transition: this.#transition,
+      nowMs: this.#clock.nowMs(),
+      ...this.#retryRules,
     });
   }
 
   #apply(action: LifecycleAction, begin: (() => void)[]): void {
-    const { key } = action;
     switch (action.kind) {
       case 'add': {
-        const wanted = this.#desired.get(key);
-        if (wanted !== undefined) this.#instances.set(key, newInstance(wanted));
+        const desired = this.#desired.get(action.name) ?? [];
+        const wanted = desired.find((one) => one.key === action.key);
+        if (wanted !== undefined) this.#add(wanted);
         return;
       }
       case 'load':
-        this.#change(key, { state: 'LOADING' });
-        this.#busy += 1;
-        void this.#load(key);
+        this.#instances.change(action, { state: 'LOADING' });
+        this.#loading += 1;
+        void this.#load(action);
         return;
       case 'unload':
-        this.#change(key, { state: 'UNLOADING' });
-        this.#busy += 1;
-        begin.push(() => void this.#unload(key));
+        this.#instances.change(action, { state: 'UNLOADING' });
+        this.#unloading += 1;
+        begin.push(() => void this.#unload(action));
+        return;
+      case 'retry':
+        this.#instances.change(
+          action, { state: 'START', errorCode: ErrorCode.Ok, errorMessage: '' });
         return;
       case 'forget':
-        this.#instances.delete(key);
+        this.#instances.remove(action);
     }
   }
 
@@ -173,48 +283,128 @@ export class Registry {
     });
   }
 
-  #change(key: string, change: Partial<Instance>): void {
-    const instance = this.#instances.get(key);
-    if (instance !== undefined) this.#instances.set(key, { ...instance, ...change });
+  #add(wanted: DesiredInstance): void {
+    const { name, version, desired } = wanted;
+    this.#instances.add(wanted);
+    if (desired.problem === undefined) return;
+    this.#count('loadFailures');
+    const fields = { model: name, version, reason: desired.problem };
+    this.#logger.error('model failed to load', fields);
   }
 
-  async #load(key: string): Promise<void> {
-    const instance = this.#instances.get(key);
+  #count(what: keyof RegistryCounters): void {
+    this.#counters = { ...this.#counters, [what]: this.#counters[what] + 1 };
+  }
+
+  async #load(id: LifecycleAction): Promise<void> {
+    const instance = this.#instances.find(id);
     if (instance === undefined) return;
     const { name, desired } = instance;
     const fields = { model: name, version: desired.version };
     this.#logger.debug('loading model', { ...fields, path: desired.spec.path });
+    const beganMs = this.#clock.nowMs();
+    let loaded: LoadedModel | undefined;
     try {
       await Promise.resolve(); // LOADING is published first
-      const loaded = deepFreeze(structuredClone(await this.#engine.load(desired.spec)));
-      this.#change(key, { state: 'AVAILABLE', loaded });
+      loaded = deepFreeze(structuredClone(await this.#engine.load(desired.spec)));
+      const configJson = await this.#complete(name, desired, loaded);
+      const loadMs = this.#clock.nowMs() - beganMs;
+      this.#instances.change(id, { state: 'AVAILABLE', loaded, configJson, loadMs });
+      this.#count('loads');
       this.#logger.info('model loaded', { ...fields, loadMs: Math.round(loaded.loadUs / 1000) });
     } catch (error) {
+      if (loaded !== undefined) await this.#discard(loaded, fields);
       const { code, message } = asServalError(error);
-      this.#change(key, { state: 'END', errorCode: code, errorMessage: message });
+      this.#instances.change(id, {
+        state: 'END', errorCode: code, errorMessage: message,
+        failures: instance.failures + 1, failedAtMs: this.#clock.nowMs(),
+      });
+      this.#count('loadFailures');
       this.#logger.error('model failed to load', { ...fields, reason: message });
     }
-    this.#busy -= 1;
+    this.#loading -= 1;
     this.#pump(true);
   }
 
-  async #unload(key: string): Promise<void> {
-    const instance = this.#instances.get(key);
+  /** Answers the version's whole configuration as JSON. Rejects when model and configuration do not
+   * fit, or with what prepare() rejects with. */
+  async #complete(name: string, desired: DesiredVersion, loaded: LoadedModel): Promise<string> {
+    const { config, spec, version, folder: path } = desired;
+    const problems = config === undefined ? [] : checkAgainstModel(config, loaded);
+    if (problems.length > 0) {
+      const text = problems.map((one) => `${one.place}: ${one.message}`).join('; ');
+      throw new ServalError(ErrorCode.ModelInvalid, text);
+    }
+    const maxBatchSize = loaded.batchMode === 'off' ? 0 : spec.batch?.rowsMax ?? 0;
+    const { instances = 1 } = spec;
+    const complete = completeConfig(name, config, loaded, { maxBatchSize, instances });
+    await this.#prepare?.({ name, version, path, config, loaded });
+    return JSON.stringify(complete);
+  }
+
+  /** Unloads what was never available. */
+  async #discard(loaded: LoadedModel, fields: { model: string; version: string }): Promise<void> {
+    try {
+      await this.#engine.unload(loaded.handle);
+    } catch (error) {
+      const reason = asServalError(error).message;
+      this.#logger.error('model failed to unload', { ...fields, reason });
+    }
+  }
+
+  async #unload(id: LifecycleAction): Promise<void> {
+    const instance = this.#instances.find(id);
     const ended = { state: 'END', unloaded: true, loaded: undefined } as const;
     if (instance?.loaded !== undefined) {
       const fields = { model: instance.name, version: instance.desired.version };
       try {
         await this.#engine.unload(instance.loaded.handle);
-        this.#change(key, ended);
+        this.#instances.change(id, ended);
+        this.#count('unloads');
         this.#logger.info('model unloaded', fields);
       } catch (error) {
         const { code, message } = asServalError(error);
-        this.#change(key, { ...ended, errorCode: code, errorMessage: message });
+        this.#instances.change(id, { ...ended, errorCode: code, errorMessage: message });
         this.#logger.error('model failed to unload', { ...fields, reason: message });
       }
     }
-    this.#busy -= 1;
+    this.#unloading -= 1;
     this.#pump(true);
+  }
+
+  /** One timer for the failed load that is due first. */
+  #armRetry(): void {
+    this.#cancelRetry?.();
+    this.#cancelRetry = undefined;
+    if (this.#draining || this.#instances.retryAtMs.size === 0) return;
+    const soonest = Math.min(...this.#instances.retryAtMs.values());
+    this.#cancelRetry = this.#clock.after(Math.max(0, soonest - this.#clock.nowMs()), () => {
+      const nowMs = this.#clock.nowMs();
+      for (const [name, atMs] of this.#instances.retryAtMs) {
+        if (atMs <= nowMs) this.#instances.dirty.add(name);
+      }
+      this.#pump(false);
+    });
+  }
+
+  #answerWaiters(): void {
+    const due = this.#waiters.filter((waiter) => this.#isSettled(waiter));
+    if (due.length === 0) return;
+    this.#waiters = this.#waiters.filter((waiter) => !due.includes(waiter));
+    for (const { resolve } of due) resolve();
+  }
+
+  #isSettled({ names, retries }: Waiter): boolean {
+    const { starting, retryAtMs } = this.#instances;
+    const begins = !this.#draining;
+    if (names === undefined) {
+      const moving = this.#loading + this.#unloading > 0 || (begins && starting.size > 0);
+      return !moving && !(begins && retries && retryAtMs.size > 0);
+    }
+    const moves = ({ state }: Instance): boolean =>
+      state === 'LOADING' || state === 'UNLOADING' || (begins && state === 'START');
+    return !names.some((name) => this.#instances.of(name).some(moves)
+      || (begins && retries && retryAtMs.has(name)));
   }
 
   /** Settles when every subscriber of this moment has acknowledged. */
@@ -222,13 +412,15 @@ export class Registry {
     const snapshot = buildSnapshot({
       epoch: this.#snapshot.epoch + 1,
       models: this.#models,
-      instances: [...this.#instances.values()],
+      instances: this.#instances.byName,
       previous: this.#snapshot,
+      changed: this.#instances.changed,
       started: this.#started,
       draining: this.#draining,
       strictReadiness: this.#strictReadiness,
     });
     this.#snapshot = snapshot;
+    this.#instances.changed.clear();
     try {
       this.#engine.publishRoutes(snapshot.epoch, buildRoutes(snapshot));
     } catch (error) {
@@ -257,37 +449,6 @@ export class Registry {
       }
     });
   }
-}
-
-function newInstance(wanted: DesiredInstance): Instance {
-  return {
-    name: wanted.name,
-    desired: wanted.desired,
-    state: 'START',
-    unloaded: false,
-    loaded: undefined,
-    errorCode: ErrorCode.Ok,
-    errorMessage: '',
-  };
-}
-
-function indexDesired(models: readonly DesiredModel[]): Map<string, DesiredInstance> {
-  const instances = new Map<string, DesiredInstance>();
-  const seen = new Set<string>();
-  const once = (id: string, text: string): void => {
-    if (seen.has(id)) throw new ServalError(ErrorCode.InvalidArgument, `${text} is given twice`);
-    seen.add(id);
-  };
-  for (const { name, versions } of models) {
-    once(JSON.stringify([name]), `model '${name}'`);
-    for (const desired of versions) {
-      const { version, revision, spec } = desired;
-      once(JSON.stringify([name, version]), `version ${version} of model '${name}'`);
-      const key = JSON.stringify([name, version, revision, spec]);
-      instances.set(key, { key, name, version, desired });
-    }
-  }
-  return instances;
 }
 
 function asServalError(error: unknown): ServalError {

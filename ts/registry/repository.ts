@@ -1,82 +1,112 @@
-// Finds models on disk: PATH (a file, a model folder or a repository), --model-repository and
-// --model-base-path. Control plane. Reads folders, never model files; whatever is wrong with one
-// model is reported beside it and the others are found all the same.
-import type { Stats } from 'node:fs';
-import { readdir, stat } from 'node:fs/promises';
+// Finds models on disk: PATH (a file, a model folder or a repository) and --model-repository, with
+// each model's config.pbtxt. Control plane. Reads folders and configuration, never model files;
+// whatever is wrong with one model is reported beside it and the others are found all the same.
+import { createHash } from 'node:crypto';
 import { basename, dirname, extname, join } from 'node:path';
 import type { ModelSources } from '../config.js';
-import { ErrorCode, ServalError } from '../errors.js';
-import { MODEL_NAME_BYTES_MAX, MODELS_MAX, VERSIONS_MAX } from '../limits.js';
-import { compareVersions, parseVersion } from './version-policy.js';
+import { MODELS_MAX } from '../limits.js';
+import { readConfigText } from '../model-config/text-proto.js';
+import { readLabels } from '../model-config/label-file.js';
+import { NULL_BACKEND } from '../model-config/triton-checks.js';
+import { parseTritonConfig, versionPolicyOf } from '../model-config/triton-config.js';
+import type { TritonConfigResult } from '../model-config/triton-config.js';
+import type { ConfigProblem, TritonConfig } from '../model-config/types.js';
+import {
+  checkModelName, fingerprint, invalid, listFolder, mapLimited, MODEL_EXTENSION, MODEL_FILE,
+  NO_CONFIG, requirePath, scanVersions, SINGLE_VERSION, tryStat, unreadableModel,
+} from './scan.js';
+import type { FoundConfig, FoundModel, SourceKind } from './scan.js';
+import { parseVersion } from './version-policy.js';
+import type { VersionPolicy } from './version-policy.js';
 
-export type ModelSource = 'file' | 'model-folder' | 'repository' | 'base-path';
+export type {
+  FoundModel, FoundVersion, ScannedModel, ScannedVersion, SourceKind,
+} from './scan.js';
 
-export interface ScannedVersion {
-  /** Decimal text, no leading zeros. */
-  readonly version: string;
-  /** The model file, absolute. */
-  readonly path: string;
-  readonly format: 'onnx';
-  /** Changes when the file changes. */
-  readonly revision: string;
-}
-
-export interface ScannedModel {
-  readonly name: string;
-  readonly basePath: string;
-  /** Highest first; empty when nothing in the folder can be served. */
-  readonly versions: readonly ScannedVersion[];
-  readonly source: ModelSource;
-  /** What is wrong, each a sentence with its path. */
-  readonly problems: readonly string[];
-}
+export const TRITON_CONFIG_FILE = 'config.pbtxt';
 
 export interface ScanResult {
   /** By name; no two have the same. */
-  readonly models: readonly ScannedModel[];
+  readonly models: readonly FoundModel[];
   /** Everything that is wrong, the models' own problems included. */
   readonly problems: readonly string[];
 }
 
-const MODEL_FILE = 'model.onnx';
-const MODEL_EXTENSION = '.onnx';
-const TRITON_CONFIG_FILE = 'config.pbtxt';
-const SINGLE_VERSION = '1';
-const encoder = new TextEncoder();
+/** What one PATH or repository holds. */
+export interface SourceScan {
+  readonly models: readonly FoundModel[];
+  /** Of the source itself, not the models' own. */
+  readonly problems: readonly string[];
+  /** false: nothing is known of it now. */
+  readonly readable: boolean;
+}
 
-/** Errors: InvalidArgument, naming the path: it does not exist, or is a file that is no model. */
-export async function scanSources(sources: ModelSources): Promise<ScanResult> {
-  const found: ScannedModel[] = [];
-  const problems: string[] = [];
-  for (const path of sources.paths) found.push(...(await scanPath(path, problems)));
+export interface ScanRules {
+  /** Wins over what configurations say. */
+  readonly policy?: VersionPolicy;
+  /** Models of other names are not looked at. Default: all. */
+  readonly wants?: (name: string) => boolean;
+  /** What an earlier look found. */
+  readonly before?: (name: string) => FoundModel | undefined;
+  /** Whether a model may be served without config.pbtxt. Default: true. */
+  readonly autoComplete?: boolean;
+  /** A configuration that counts instead of the folder's own. */
+  readonly configOf?: (name: string, folder: string) => Promise<FoundConfig> | undefined;
+}
+
+const MODELS_AT_ONCE = 16;
+
+/** All versions of everything. Errors: InvalidArgument, naming the path: it does not exist, or is
+ * a file that is no model. */
+export async function scanSources(
+  sources: Pick<ModelSources, 'paths' | 'modelRepositories'>,
+): Promise<ScanResult> {
+  const rules: ScanRules = { policy: { kind: 'all' } };
+  const scans: SourceScan[] = [];
+  for (const path of sources.paths) scans.push(await scanPath(path, rules));
   for (const path of sources.modelRepositories) {
     await requireFolder(path);
-    found.push(...(await scanRepository(path, problems)));
+    scans.push(await scanRepository(path, rules));
   }
-  const { baseModel } = sources;
-  if (baseModel !== undefined) {
-    await requireFolder(baseModel.path);
-    found.push(await scanModel(baseModel.name, baseModel.path, 'base-path'));
-  }
-  const models = distinct(found, problems);
+  const problems = scans.flatMap((scan) => scan.problems);
+  const models = distinctModels(scans.flatMap((scan) => scan.models), problems);
   return { models, problems: [...problems, ...models.flatMap((model) => model.problems)] };
 }
 
-async function scanPath(path: string, problems: string[]): Promise<readonly ScannedModel[]> {
+/** Errors: InvalidArgument: the path does not exist or is a file that is no model. */
+export async function scanPath(path: string, rules: ScanRules): Promise<SourceScan> {
   const stats = await requirePath(path);
   if (stats.isDirectory()) {
-    const names = await listFolder(path, problems);
-    if (names === undefined) return [];
-    const isModel = names.includes(MODEL_FILE) || (await hasVersionFolder(path, names));
-    if (isModel) return [await scanModel(basename(path), path, 'model-folder')];
-    return scanRepository(path, problems);
+    const names = await listFolder(path);
+    if (names instanceof Error) return unreadable(path, names);
+    const isModel = names.includes(MODEL_FILE) || names.includes(TRITON_CONFIG_FILE)
+      || (await hasVersionFolder(path, names));
+    if (!isModel) return scanRepository(path, rules);
+    const model = await scanModel(basename(path), path, 'model-folder', rules);
+    return { models: [model], problems: [], readable: true };
   }
   if (!stats.isFile() || extname(path) !== MODEL_EXTENSION) {
     throw invalid(path, `expected a folder or a file that ends in ${MODEL_EXTENSION}`);
   }
-  const version = onnxVersion(SINGLE_VERSION, path, stats);
   const name = basename(path, MODEL_EXTENSION);
-  return [{ name, basePath: dirname(path), versions: [version], source: 'file', problems: [] }];
+  const model = await fileModel(name, path, rules.before?.(name));
+  return { models: [model], problems: [], readable: true };
+}
+
+async function fileModel(
+  name: string, path: string, before: FoundModel | undefined,
+): Promise<FoundModel> {
+  checkModelName(name, path);
+  const folder = dirname(path);
+  const revision = await fingerprint(path);
+  const known = before?.versions.find((one) => one.revision === revision && one.path === path);
+  const version = known ?? {
+    version: SINGLE_VERSION, folder, path, format: 'onnx' as const, revision, problem: '',
+  };
+  return {
+    name, basePath: folder, versions: [version], source: 'file', problems: [], readable: true,
+    config: NO_CONFIG, labels: {}, pending: [],
+  };
 }
 
 async function hasVersionFolder(path: string, names: readonly string[]): Promise<boolean> {
@@ -88,116 +118,137 @@ async function hasVersionFolder(path: string, names: readonly string[]): Promise
   return false;
 }
 
-async function scanRepository(
-  path: string, problems: string[],
-): Promise<readonly ScannedModel[]> {
-  const models: ScannedModel[] = [];
-  for (const name of (await listFolder(path, problems)) ?? []) {
-    if (name.startsWith('.')) continue;
-    const folder = join(path, name);
-    const stats = await tryStat(folder);
-    if (stats instanceof Error) {
-      const problem = `cannot read ${folder}: ${stats.message}`;
-      models.push(
-        { name, basePath: folder, versions: [], source: 'repository', problems: [problem] },
-      );
-    } else if (stats.isDirectory()) {
-      models.push(await scanModel(name, folder, 'repository'));
-    } else if (extname(name) === MODEL_EXTENSION) {
-      const where = join(path, basename(name, MODEL_EXTENSION), SINGLE_VERSION, MODEL_FILE);
-      problems.push(`${folder} is not served: in a repository it would be ${where}`);
-    }
-    if (models.length > MODELS_MAX) throw invalid(path, `expected at most ${MODELS_MAX} models`);
-  }
-  if (models.length === 0) problems.push(`${path} holds no model folder`);
-  return models;
-}
-
-async function scanModel(
-  name: string, basePath: string, source: ModelSource,
-): Promise<ScannedModel> {
-  if (encoder.encode(name).byteLength > MODEL_NAME_BYTES_MAX || name === '') {
-    throw invalid(basePath, `expected a model name of 1 to ${MODEL_NAME_BYTES_MAX} bytes`);
-  }
+/** Never rejects for what is wrong on disk, but for too many models. */
+export async function scanRepository(path: string, rules: ScanRules): Promise<SourceScan> {
+  const names = await listFolder(path);
+  if (names instanceof Error) return unreadable(path, names);
   const problems: string[] = [];
-  const versions = await scanVersions(basePath, problems);
-  return { name, basePath, versions, source, problems };
-}
-
-async function scanVersions(basePath: string, problems: string[]): Promise<ScannedVersion[]> {
-  const names = await listFolder(basePath, problems);
-  if (names === undefined) return [];
-  if (names.includes(TRITON_CONFIG_FILE)) {
-    const ignored = join(basePath, TRITON_CONFIG_FILE);
-    problems.push(`${ignored} is not read: the model's own inputs count`);
-  }
-  const found = new Map<string, ScannedVersion>();
-  let folders = 0;
-  for (const name of names) {
-    if (!/^\d+$/.test(name)) continue;
-    folders += 1;
-    const folder = join(basePath, name);
-    const one = await scanVersion(folder, name, problems);
-    if (one === undefined) continue;
-    const twin = found.get(one.version);
-    if (twin !== undefined) {
-      problems.push(`${dirname(twin.path)} and ${folder} are both version ${one.version}: ` +
-        'the second is served');
-    }
-    found.set(one.version, one);
-    if (found.size > VERSIONS_MAX) {
-      throw invalid(basePath, `expected at most ${VERSIONS_MAX} versions`);
-    }
-  }
-  const bare = names.includes(MODEL_FILE) ? join(basePath, MODEL_FILE) : undefined;
-  if (bare !== undefined && folders > 0) {
-    problems.push(`${bare} is not served: there are version folders beside it`);
-  } else if (bare !== undefined) {
-    const one = await versionOfFile(SINGLE_VERSION, bare, problems);
-    if (one !== undefined) found.set(one.version, one);
-  } else if (folders === 0) {
-    problems.push(
-      `${basePath} has no version folder: expected ${join(basePath, SINGLE_VERSION, MODEL_FILE)}`,
-    );
-  }
-  return [...found.values()].sort((a, b) => compareVersions(b.version, a.version));
-}
-
-async function scanVersion(
-  folder: string, name: string, problems: string[],
-): Promise<ScannedVersion | undefined> {
-  const version = parseVersion(name);
-  if (version === undefined) {
-    problems.push(`${folder}: expected a version number that fits int64, got ${name}`);
+  const wanted = names.filter((name) => !name.startsWith('.') && (rules.wants?.(name) ?? true));
+  const found = await mapLimited(wanted, MODELS_AT_ONCE, async (name) => {
+    const model = await scanRepositoryModel(path, name, rules);
+    if (model !== undefined || extname(name) !== MODEL_EXTENSION) return model;
+    const where = join(path, basename(name, MODEL_EXTENSION), SINGLE_VERSION, MODEL_FILE);
+    problems.push(`${join(path, name)} is not served: in a repository it would be ${where}`);
     return undefined;
+  });
+  const models = found.filter((model) => model !== undefined);
+  if (models.length > MODELS_MAX) throw invalid(path, `expected at most ${MODELS_MAX} models`);
+  const empty = models.length === 0 && rules.wants === undefined;
+  if (empty) problems.push(`${path} holds no model folder`);
+  return { models, problems: problems.sort(), readable: true };
+}
+
+/** The model of that name; undefined when it is no folder. */
+export async function scanRepositoryModel(
+  path: string, name: string, rules: ScanRules,
+): Promise<FoundModel | undefined> {
+  const folder = join(path, name);
+  const stats = await tryStat(folder);
+  if (stats instanceof Error) return unreadableModel(name, folder, 'repository', stats);
+  return stats.isDirectory() ? scanModel(name, folder, 'repository', rules) : undefined;
+}
+
+/** Names of the folders in a repository; empty when it cannot be read. */
+export async function listModels(path: string): Promise<readonly string[]> {
+  const names = await listFolder(path);
+  if (names instanceof Error) return [];
+  const visible = names.filter((name) => !name.startsWith('.'));
+  const folders = await mapLimited(visible, MODELS_AT_ONCE, async (name) => {
+    const stats = await tryStat(join(path, name));
+    return !(stats instanceof Error) && stats.isDirectory();
+  });
+  return visible.filter((_, i) => folders[i]);
+}
+
+/** One model folder: version folders, or a model file alone. */
+export async function scanModel(
+  name: string, basePath: string, source: SourceKind, rules: ScanRules,
+): Promise<FoundModel> {
+  checkModelName(name, basePath);
+  const names = await listFolder(basePath);
+  if (names instanceof Error) return unreadableModel(name, basePath, source, names);
+  const found = await (rules.configOf?.(name, basePath)
+    ?? readConfig(name, basePath, names, rules));
+  if (found instanceof Error) return unreadableModel(name, basePath, source, found);
+  const before = rules.before?.(name);
+  const settings = found.config ?? before?.config.config;
+  const problems = [...found.warnings];
+  if (found.problem !== '') problems.push(found.problem);
+  const versions = await scanVersions({
+    basePath,
+    names,
+    modelFile: modelFileOf(settings),
+    policy: rules.policy ?? versionPolicyOf(settings),
+    parse: parseVersion,
+    before: before?.basePath === basePath ? before.versions : [],
+  }, problems);
+  return {
+    name, basePath, versions, source, problems, readable: true, config: found, labels: {},
+    pending: [],
+  };
+}
+
+async function readConfig(
+  name: string, folder: string, names: readonly string[], rules: ScanRules,
+): Promise<FoundConfig | Error> {
+  const path = join(folder, TRITON_CONFIG_FILE);
+  if (!names.includes(TRITON_CONFIG_FILE)) {
+    if (rules.autoComplete ?? true) return NO_CONFIG;
+    const problem = `${path}: no such file: expected one, as --disable-auto-complete-config is on`;
+    return { ...NO_CONFIG, problem, revision: 'none' };
   }
-  const names = await listFolder(folder, problems);
-  if (names === undefined) return undefined;
-  if (names.includes(MODEL_FILE)) return versionOfFile(version, join(folder, MODEL_FILE), problems);
-  const other = names.find((file) => extname(file) === MODEL_EXTENSION);
-  const got = other === undefined ? `got ${names.length} other files` : `got ${other}`;
-  problems.push(`${folder} has no model: expected ${MODEL_FILE}, ${got}`);
-  return undefined;
+  let text: string;
+  try {
+    text = await readConfigText(path);
+  } catch (error) {
+    return error as Error;
+  }
+  return foundConfig(folder, text, parseTritonConfig(text, path, name));
 }
 
-async function versionOfFile(
-  version: string, path: string, problems: string[],
-): Promise<ScannedVersion | undefined> {
-  const stats = await tryStat(path);
-  if (!(stats instanceof Error) && stats.isFile()) return onnxVersion(version, path, stats);
-  const reason = stats instanceof Error ? stats.message : 'expected a file';
-  problems.push(`cannot read ${path}: ${reason}`);
-  return undefined;
+/** A configuration that was read or sent, with the label files that it names. */
+export async function foundConfig(
+  folder: string, text: string, result: TritonConfigResult,
+): Promise<FoundConfig> {
+  const { config, problems } = result;
+  const warnings = result.warnings.map(problemText);
+  if (config === undefined) {
+    const problem = problems.map(problemText).join('; ');
+    return { ...NO_CONFIG, problem, warnings, revision: digest([text, problem]) };
+  }
+  const { labels, problems: wrongLabels } = await readLabels(folder, config);
+  warnings.push(...wrongLabels.map(problemText));
+  const revision = digest([text, ...warnings, ...[...labels].flat(2)]);
+  return { config, classLabels: labels, problem: '', warnings, revision };
 }
 
-function onnxVersion(version: string, path: string, stats: Stats): ScannedVersion {
-  const revision = `${stats.ino}:${stats.size}:${stats.mtimeMs}`;
-  return { version, path, format: 'onnx', revision };
+function problemText({ place, message }: ConfigProblem): string {
+  return `${place}: ${message}`;
+}
+
+function digest(parts: readonly string[]): string {
+  return createHash('sha1').update(JSON.stringify(parts)).digest('base64url');
+}
+
+/** undefined where versions have no file. */
+function modelFileOf(config: TritonConfig | undefined): string | undefined {
+  if (config?.['backend'] === NULL_BACKEND) return undefined;
+  return String(config?.['default_model_filename'] || MODEL_FILE);
+}
+
+function unreadable(path: string, error: Error): SourceScan {
+  return { models: [], problems: [`cannot read ${path}: ${error.message}`], readable: false };
+}
+
+export async function requireFolder(path: string): Promise<void> {
+  if (!(await requirePath(path)).isDirectory()) throw invalid(path, 'expected a folder');
 }
 
 /** The first of equal names stays; by name. */
-function distinct(found: readonly ScannedModel[], problems: string[]): readonly ScannedModel[] {
-  const byName = new Map<string, ScannedModel>();
+export function distinctModels(
+  found: readonly FoundModel[], problems: string[],
+): readonly FoundModel[] {
+  const byName = new Map<string, FoundModel>();
   for (const model of found) {
     const first = byName.get(model.name);
     if (first === undefined) {
@@ -208,37 +259,4 @@ function distinct(found: readonly ScannedModel[], problems: string[]): readonly 
     problems.push(`model '${model.name}' is in ${kept} and in ${left}: the first is served`);
   }
   return [...byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
-}
-
-/** Entry names in order, or undefined with a problem. */
-async function listFolder(path: string, problems: string[]): Promise<string[] | undefined> {
-  try {
-    return (await readdir(path)).sort();
-  } catch (error) {
-    problems.push(`cannot read ${path}: ${(error as Error).message}`);
-    return undefined;
-  }
-}
-
-async function tryStat(path: string): Promise<Stats | Error> {
-  try {
-    return await stat(path);
-  } catch (error) {
-    return error as Error;
-  }
-}
-
-async function requirePath(path: string): Promise<Stats> {
-  const stats = await tryStat(path);
-  if (!(stats instanceof Error)) return stats;
-  const missing = (stats as NodeJS.ErrnoException).code === 'ENOENT';
-  throw invalid(path, missing ? 'no such file or folder' : stats.message);
-}
-
-async function requireFolder(path: string): Promise<void> {
-  if (!(await requirePath(path)).isDirectory()) throw invalid(path, 'expected a folder');
-}
-
-function invalid(path: string, message: string): ServalError {
-  return new ServalError(ErrorCode.InvalidArgument, `${path}: ${message}`);
 }

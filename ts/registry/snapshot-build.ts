@@ -11,22 +11,32 @@ import { compareVersions } from './version-policy.js';
 
 /** What the registry knows of one version with one content. */
 export interface Instance {
+  readonly key: string;
   readonly name: string;
   readonly desired: DesiredVersion;
   readonly state: VersionState;
   readonly unloaded: boolean;
   /** Frozen. */
   readonly loaded: LoadedModel | undefined;
+  readonly configJson: string;
+  readonly loadMs: number;
   readonly errorCode: ErrorCode;
   readonly errorMessage: string;
+  /** Failed loads so far; Infinity where no load can help. */
+  readonly failures: number;
+  readonly failedAtMs: number;
 }
 
 export interface SnapshotInputs {
   readonly epoch: number;
-  readonly models: readonly DesiredModel[];
-  readonly instances: readonly Instance[];
+  /** By name. */
+  readonly models: ReadonlyMap<string, DesiredModel>;
+  /** By model name; a model without instances may be missing. */
+  readonly instances: ReadonlyMap<string, readonly Instance[]>;
   /** Labels are kept from it while their new version is not available. */
   readonly previous: RegistrySnapshot;
+  /** Names of the models that may differ from `previous`; the others are taken from there. */
+  readonly changed: ReadonlySet<string>;
   /** Everything asked for at start was loaded or failed. */
   readonly started: boolean;
   readonly draining: boolean;
@@ -43,28 +53,26 @@ const STATE_RANK: Readonly<Record<VersionState, number>> = {
   AVAILABLE: 0, LOADING: 1, START: 2, UNLOADING: 3, END: 4,
 };
 
-/** A new frozen snapshot; shares nothing mutable with the inputs. */
+/** A new frozen snapshot; shares nothing mutable with the inputs. Models that did not change are
+ * the very objects of `previous`. */
 export function buildSnapshot(inputs: SnapshotInputs): RegistrySnapshot {
-  const wanted = new Map(inputs.models.map((model) => [model.name, model]));
-  const instances = new Map<string, Instance[]>();
-  for (const name of wanted.keys()) instances.set(name, []);
-  for (const instance of inputs.instances) {
-    const group = instances.get(instance.name);
-    if (group === undefined) instances.set(instance.name, [instance]);
-    else group.push(instance);
-  }
-  const models = [...instances.keys()].sort().map((name): [string, ModelSnapshot] => {
-    const before = findModel(inputs.previous, name);
-    const labels = wanted.get(name)?.labels ?? {};
-    return [name, buildModel(name, instances.get(name) ?? [], labels, before?.labels ?? {})];
+  const { previous, changed } = inputs;
+  const names = [...new Set([...inputs.models.keys(), ...inputs.instances.keys()])].sort();
+  const models = names.map((name): [string, ModelSnapshot] => {
+    const before = findModel(previous, name);
+    if (before !== undefined && !changed.has(name)) return [name, before];
+    const labels = inputs.models.get(name)?.labels ?? {};
+    const instances = inputs.instances.get(name) ?? [];
+    return [name, buildModel(name, instances, labels, before?.labels ?? {})];
   });
   const byName = Object.fromEntries(models);
   const available = (model: DesiredModel): boolean =>
-    byName[model.name]?.defaultVersion !== undefined;
+    model.required === false || byName[model.name]?.defaultVersion !== undefined;
+  const allAvailable = (): boolean => [...inputs.models.values()].every(available);
   return deepFreeze({
     epoch: inputs.epoch,
     models: byName,
-    ready: inputs.started && (!inputs.strictReadiness || inputs.models.every(available)),
+    ready: inputs.started && (!inputs.strictReadiness || allAvailable()),
     draining: inputs.draining,
   });
 }
@@ -83,7 +91,7 @@ function buildModel(
   }
   const versions = [...shown.values()]
     .sort((a, b) => compareVersions(b.desired.version, a.desired.version))
-    .map(buildVersion);
+    .map((one) => buildVersion(one, instances));
   const available = versions.filter((one) => one.state === 'AVAILABLE').map((one) => one.version);
   return {
     name,
@@ -93,19 +101,29 @@ function buildModel(
   };
 }
 
-function buildVersion(instance: Instance): VersionSnapshot {
+function buildVersion(instance: Instance, others: readonly Instance[]): VersionSnapshot {
   const { desired, state, loaded } = instance;
   const serving = state === 'AVAILABLE' ? loaded : undefined;
+  const { errorCode, errorMessage } = serving === undefined
+    ? instance
+    : others.find((one) => replacesInVain(one, desired.version)) ?? instance;
   return {
     version: desired.version,
     state,
     handle: serving?.handle,
-    errorCode: instance.errorCode,
-    errorMessage: instance.errorMessage,
+    errorCode,
+    errorMessage,
     format: desired.format,
     platform: desired.platform,
     signatures: serving?.signatures ?? [],
+    configJson: serving === undefined ? '' : instance.configJson,
+    loadMs: serving === undefined ? 0 : instance.loadMs,
   };
+}
+
+/** Whether this is newer content of a version, which could not be loaded. */
+function replacesInVain(one: Instance, version: string): boolean {
+  return one.desired.version === version && one.state === 'END' && !one.unloaded;
 }
 
 /** The same for the engine. Versions that do not serve have handle 0 and a reason. */
@@ -151,4 +169,34 @@ export function deepFreeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
   for (const member of Object.values(value)) deepFreeze(member);
   return Object.freeze(value);
+}
+
+/** What differs between two snapshots, for readers that have the older one (on other threads). */
+export interface SnapshotChange {
+  readonly epoch: number;
+  readonly ready: boolean;
+  readonly draining: boolean;
+  /** Models that are new or differ. */
+  readonly models: readonly ModelSnapshot[];
+  readonly removed: readonly string[];
+}
+
+/** Compares models by identity: unchanged ones are shared by snapshots. */
+export function snapshotChange(before: RegistrySnapshot, after: RegistrySnapshot): SnapshotChange {
+  const { epoch, ready, draining } = after;
+  const models = Object.values(after.models)
+    .filter((model) => findModel(before, model.name) !== model);
+  const removed = Object.keys(before.models)
+    .filter((name) => findModel(after, name) === undefined);
+  return { epoch, ready, draining, models, removed };
+}
+
+/** The newer snapshot of snapshotChange(). */
+export function applyChange(before: RegistrySnapshot, change: SnapshotChange): RegistrySnapshot {
+  const { epoch, ready, draining } = change;
+  const models = new Map(Object.entries(before.models));
+  for (const name of change.removed) models.delete(name);
+  for (const model of change.models) models.set(model.name, model);
+  const sorted = [...models].sort(([a], [b]) => (a < b ? -1 : 1));
+  return { epoch, models: Object.fromEntries(sorted), ready, draining };
 }

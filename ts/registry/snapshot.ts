@@ -32,11 +32,16 @@ export interface VersionSnapshot {
   readonly version: string;
   readonly state: VersionState;
   readonly handle: number | undefined;
+  /** Why it does not serve; while AVAILABLE: why its newer content could not be loaded. */
   readonly errorCode: ErrorCode;
   readonly errorMessage: string;
   readonly format: string;
   readonly platform: string;
   readonly signatures: readonly SignatureInfo[];
+  /** Triton's ModelConfig, completed from the model, as JSON text; "" unless AVAILABLE. */
+  readonly configJson: string;
+  /** From the beginning of the load until AVAILABLE, warmup included; 0 unless AVAILABLE. */
+  readonly loadMs: number;
 }
 
 export interface ModelSnapshot {
@@ -52,7 +57,7 @@ export interface RegistrySnapshot {
   readonly epoch: number;
   readonly models: Readonly<Record<string, ModelSnapshot>>;
   /** Everything asked for at start was tried, and (unless readiness is not strict) every model that
-   * the configuration asks for is AVAILABLE. */
+   * the configuration asks for is AVAILABLE. Models loaded by call do not count. */
   readonly ready: boolean;
   readonly draining: boolean;
 }

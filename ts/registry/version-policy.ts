@@ -18,6 +18,7 @@ export interface VersionChoice {
 }
 
 const DIGITS = /^\d+$/;
+const SIGNED_DIGITS = /^[+-]?\d+$/;
 /** Longer names are no version whatever their leading zeros. */
 const VERSION_CHARS_MAX = 255;
 
@@ -27,6 +28,16 @@ export function parseVersion(text: string): string | undefined {
   if (text.length > VERSION_CHARS_MAX || !DIGITS.test(text)) return undefined;
   const value = BigInt(text);
   return value <= VERSION_MAX ? value.toString() : undefined;
+}
+
+/** The same for children of a TensorFlow Serving base path, where a sign is taken too: any name
+ * that parses as int64. Source: tfserving.md 3.3. */
+export function parseSignedVersion(text: string): string | undefined {
+  if (text.length > VERSION_CHARS_MAX || !SIGNED_DIGITS.test(text)) return undefined;
+  const negative = text.startsWith('-');
+  const value = BigInt(text.replace(/^[+-]/, ''));
+  if (value > VERSION_MAX + (negative ? 1n : 0n)) return undefined;
+  return (negative ? -value : value).toString();
 }
 
 /** Negative when `a` is the lower version. */
@@ -46,7 +57,8 @@ export function chooseVersions(policy: VersionPolicy, present: readonly string[]
     case 'all':
       return { versions: descending, missing: [] };
     case 'specific': {
-      const wanted = new Set(policy.versions.map((version) => parseVersion(version) ?? version));
+      const wanted = new Set(
+        policy.versions.map((version) => parseSignedVersion(version) ?? version));
       return {
         versions: descending.filter((version) => wanted.has(version)),
         missing: [...wanted].filter((version) => !present.includes(version)),

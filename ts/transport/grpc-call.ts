@@ -69,7 +69,7 @@ export function drainStatus(): GrpcStatus {
 export interface GrpcUnaryCall {
   readonly request: Buffer;
   getDeadline(): Date | number;
-  once(event: 'cancelled', listener: () => void): unknown;
+  on(event: 'cancelled', listener: () => void): unknown;
 }
 
 /** Answers a unary call, once. Borrows `message` until return. */

@@ -35,11 +35,14 @@ class UwsHead implements RequestHead {
 }
 
 // Kept and reused, with the two callbacks that uWebSockets.js gets: a request allocates nothing
-// here. One whose client went away is not reused: the engine or zlib may still come back to it.
+// here. One whose client went away is not reused: the engine or zlib may still come back to it. Nor
+// is one that was answered before its body had ended: the rest of that body still comes to it.
 class UwsExchange extends HttpExchange {
   response: uws.HttpResponse | undefined = undefined;
   route: Route | undefined = undefined;
   aborted = false;
+  /** uWebSockets.js has more of the body to hand over. */
+  bodyOpen = false;
   /** A HEAD request: its answer has headers only. */
   noBody = false;
   readonly owner: UwsListener;
@@ -226,6 +229,7 @@ export class UwsListener implements HttpListener {
       exchange.route = route;
       route.begin(this.#head, exchange);
       if (!exchange.finished) {
+        exchange.bodyOpen = true;
         response.onAborted(exchange.onAborted);
         response.onData(exchange.onData);
       }
@@ -238,6 +242,7 @@ export class UwsListener implements HttpListener {
 
   /** A chunk of a request's body. For exchanges only. */
   receive(exchange: UwsExchange, chunk: ArrayBuffer, last: boolean): void {
+    if (last) exchange.bodyOpen = false;
     if (exchange.finished) return;
     this.corked = true;
     try {
@@ -262,6 +267,7 @@ export class UwsListener implements HttpListener {
     this.active -= 1;
     exchange.response = undefined;
     exchange.route = undefined;
+    if (exchange.bodyOpen) return;
     if (this.#free.length < KEPT_EXCHANGES_MAX) this.#free.push(exchange);
   }
 

@@ -22,6 +22,18 @@ struct TensorSpecBuilder;
 struct Signature;
 struct SignatureBuilder;
 
+struct BatchPolicy;
+struct BatchPolicyBuilder;
+
+struct QueuePolicy;
+struct QueuePolicyBuilder;
+
+struct PriorityQueuePolicy;
+struct PriorityQueuePolicyBuilder;
+
+struct TensorOverride;
+struct TensorOverrideBuilder;
+
 struct KeyValue;
 struct KeyValueBuilder;
 
@@ -51,6 +63,12 @@ struct LimitsBuilder;
 
 struct ModelStats;
 struct ModelStatsBuilder;
+
+struct DurationStat;
+struct DurationStatBuilder;
+
+struct BatchStat;
+struct BatchStatBuilder;
 
 struct EngineStats;
 struct EngineStatsBuilder;
@@ -236,6 +254,69 @@ inline const char *EnumNameExecMode(ExecMode e) {
   if (flatbuffers::IsOutRange(e, ExecMode::Auto, ExecMode::Queued)) return "";
   const size_t index = static_cast<size_t>(e);
   return EnumNamesExecMode()[index];
+}
+
+enum class BatchMode : uint8_t {
+  Off = 0,
+  Auto = 1,
+  On = 2,
+  MIN = Off,
+  MAX = On
+};
+
+inline const BatchMode (&EnumValuesBatchMode())[3] {
+  static const BatchMode values[] = {
+    BatchMode::Off,
+    BatchMode::Auto,
+    BatchMode::On
+  };
+  return values;
+}
+
+inline const char * const *EnumNamesBatchMode() {
+  static const char * const names[4] = {
+    "Off",
+    "Auto",
+    "On",
+    nullptr
+  };
+  return names;
+}
+
+inline const char *EnumNameBatchMode(BatchMode e) {
+  if (flatbuffers::IsOutRange(e, BatchMode::Off, BatchMode::On)) return "";
+  const size_t index = static_cast<size_t>(e);
+  return EnumNamesBatchMode()[index];
+}
+
+enum class TimeoutAction : uint8_t {
+  Reject = 0,
+  Delay = 1,
+  MIN = Reject,
+  MAX = Delay
+};
+
+inline const TimeoutAction (&EnumValuesTimeoutAction())[2] {
+  static const TimeoutAction values[] = {
+    TimeoutAction::Reject,
+    TimeoutAction::Delay
+  };
+  return values;
+}
+
+inline const char * const *EnumNamesTimeoutAction() {
+  static const char * const names[3] = {
+    "Reject",
+    "Delay",
+    nullptr
+  };
+  return names;
+}
+
+inline const char *EnumNameTimeoutAction(TimeoutAction e) {
+  if (flatbuffers::IsOutRange(e, TimeoutAction::Reject, TimeoutAction::Delay)) return "";
+  const size_t index = static_cast<size_t>(e);
+  return EnumNamesTimeoutAction()[index];
 }
 
 struct TensorSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
@@ -425,6 +506,386 @@ inline flatbuffers::Offset<Signature> CreateSignatureDirect(
       outputs__);
 }
 
+struct BatchPolicy FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef BatchPolicyBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_MODE = 4,
+    VT_ROWS_MAX = 6,
+    VT_REQUEST_ROWS_MAX = 8,
+    VT_PREFERRED_ROWS = 10,
+    VT_ALLOWED_ROWS = 12,
+    VT_DELAY_US = 14,
+    VT_SPLIT = 16,
+    VT_PAD_INNER = 18,
+    VT_PRESERVE_ORDERING = 20,
+    VT_ONLY_IF_BATCHABLE = 22
+  };
+  serval::fb::BatchMode mode() const {
+    return static_cast<serval::fb::BatchMode>(GetField<uint8_t>(VT_MODE, 0));
+  }
+  uint32_t rows_max() const {
+    return GetField<uint32_t>(VT_ROWS_MAX, 0);
+  }
+  uint32_t request_rows_max() const {
+    return GetField<uint32_t>(VT_REQUEST_ROWS_MAX, 0);
+  }
+  const flatbuffers::Vector<uint32_t> *preferred_rows() const {
+    return GetPointer<const flatbuffers::Vector<uint32_t> *>(VT_PREFERRED_ROWS);
+  }
+  const flatbuffers::Vector<uint32_t> *allowed_rows() const {
+    return GetPointer<const flatbuffers::Vector<uint32_t> *>(VT_ALLOWED_ROWS);
+  }
+  uint32_t delay_us() const {
+    return GetField<uint32_t>(VT_DELAY_US, 0);
+  }
+  bool split() const {
+    return GetField<uint8_t>(VT_SPLIT, 0) != 0;
+  }
+  bool pad_inner() const {
+    return GetField<uint8_t>(VT_PAD_INNER, 0) != 0;
+  }
+  bool preserve_ordering() const {
+    return GetField<uint8_t>(VT_PRESERVE_ORDERING, 0) != 0;
+  }
+  bool only_if_batchable() const {
+    return GetField<uint8_t>(VT_ONLY_IF_BATCHABLE, 0) != 0;
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyField<uint8_t>(verifier, VT_MODE, 1) &&
+           VerifyField<uint32_t>(verifier, VT_ROWS_MAX, 4) &&
+           VerifyField<uint32_t>(verifier, VT_REQUEST_ROWS_MAX, 4) &&
+           VerifyOffset(verifier, VT_PREFERRED_ROWS) &&
+           verifier.VerifyVector(preferred_rows()) &&
+           VerifyOffset(verifier, VT_ALLOWED_ROWS) &&
+           verifier.VerifyVector(allowed_rows()) &&
+           VerifyField<uint32_t>(verifier, VT_DELAY_US, 4) &&
+           VerifyField<uint8_t>(verifier, VT_SPLIT, 1) &&
+           VerifyField<uint8_t>(verifier, VT_PAD_INNER, 1) &&
+           VerifyField<uint8_t>(verifier, VT_PRESERVE_ORDERING, 1) &&
+           VerifyField<uint8_t>(verifier, VT_ONLY_IF_BATCHABLE, 1) &&
+           verifier.EndTable();
+  }
+};
+
+struct BatchPolicyBuilder {
+  typedef BatchPolicy Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_mode(serval::fb::BatchMode mode) {
+    fbb_.AddElement<uint8_t>(BatchPolicy::VT_MODE, static_cast<uint8_t>(mode), 0);
+  }
+  void add_rows_max(uint32_t rows_max) {
+    fbb_.AddElement<uint32_t>(BatchPolicy::VT_ROWS_MAX, rows_max, 0);
+  }
+  void add_request_rows_max(uint32_t request_rows_max) {
+    fbb_.AddElement<uint32_t>(BatchPolicy::VT_REQUEST_ROWS_MAX, request_rows_max, 0);
+  }
+  void add_preferred_rows(flatbuffers::Offset<flatbuffers::Vector<uint32_t>> preferred_rows) {
+    fbb_.AddOffset(BatchPolicy::VT_PREFERRED_ROWS, preferred_rows);
+  }
+  void add_allowed_rows(flatbuffers::Offset<flatbuffers::Vector<uint32_t>> allowed_rows) {
+    fbb_.AddOffset(BatchPolicy::VT_ALLOWED_ROWS, allowed_rows);
+  }
+  void add_delay_us(uint32_t delay_us) {
+    fbb_.AddElement<uint32_t>(BatchPolicy::VT_DELAY_US, delay_us, 0);
+  }
+  void add_split(bool split) {
+    fbb_.AddElement<uint8_t>(BatchPolicy::VT_SPLIT, static_cast<uint8_t>(split), 0);
+  }
+  void add_pad_inner(bool pad_inner) {
+    fbb_.AddElement<uint8_t>(BatchPolicy::VT_PAD_INNER, static_cast<uint8_t>(pad_inner), 0);
+  }
+  void add_preserve_ordering(bool preserve_ordering) {
+    fbb_.AddElement<uint8_t>(BatchPolicy::VT_PRESERVE_ORDERING, static_cast<uint8_t>(preserve_ordering), 0);
+  }
+  void add_only_if_batchable(bool only_if_batchable) {
+    fbb_.AddElement<uint8_t>(BatchPolicy::VT_ONLY_IF_BATCHABLE, static_cast<uint8_t>(only_if_batchable), 0);
+  }
+  explicit BatchPolicyBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<BatchPolicy> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<BatchPolicy>(end);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<BatchPolicy> CreateBatchPolicy(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    serval::fb::BatchMode mode = serval::fb::BatchMode::Off,
+    uint32_t rows_max = 0,
+    uint32_t request_rows_max = 0,
+    flatbuffers::Offset<flatbuffers::Vector<uint32_t>> preferred_rows = 0,
+    flatbuffers::Offset<flatbuffers::Vector<uint32_t>> allowed_rows = 0,
+    uint32_t delay_us = 0,
+    bool split = false,
+    bool pad_inner = false,
+    bool preserve_ordering = false,
+    bool only_if_batchable = false) {
+  BatchPolicyBuilder builder_(_fbb);
+  builder_.add_delay_us(delay_us);
+  builder_.add_allowed_rows(allowed_rows);
+  builder_.add_preferred_rows(preferred_rows);
+  builder_.add_request_rows_max(request_rows_max);
+  builder_.add_rows_max(rows_max);
+  builder_.add_only_if_batchable(only_if_batchable);
+  builder_.add_preserve_ordering(preserve_ordering);
+  builder_.add_pad_inner(pad_inner);
+  builder_.add_split(split);
+  builder_.add_mode(mode);
+  return builder_.Finish();
+}
+
+inline flatbuffers::Offset<BatchPolicy> CreateBatchPolicyDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    serval::fb::BatchMode mode = serval::fb::BatchMode::Off,
+    uint32_t rows_max = 0,
+    uint32_t request_rows_max = 0,
+    const std::vector<uint32_t> *preferred_rows = nullptr,
+    const std::vector<uint32_t> *allowed_rows = nullptr,
+    uint32_t delay_us = 0,
+    bool split = false,
+    bool pad_inner = false,
+    bool preserve_ordering = false,
+    bool only_if_batchable = false) {
+  auto preferred_rows__ = preferred_rows ? _fbb.CreateVector<uint32_t>(*preferred_rows) : 0;
+  auto allowed_rows__ = allowed_rows ? _fbb.CreateVector<uint32_t>(*allowed_rows) : 0;
+  return serval::fb::CreateBatchPolicy(
+      _fbb,
+      mode,
+      rows_max,
+      request_rows_max,
+      preferred_rows__,
+      allowed_rows__,
+      delay_us,
+      split,
+      pad_inner,
+      preserve_ordering,
+      only_if_batchable);
+}
+
+struct QueuePolicy FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef QueuePolicyBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_TIMEOUT_ACTION = 4,
+    VT_DEFAULT_TIMEOUT_US = 6,
+    VT_ALLOW_TIMEOUT_OVERRIDE = 8,
+    VT_REQUESTS_MAX = 10
+  };
+  serval::fb::TimeoutAction timeout_action() const {
+    return static_cast<serval::fb::TimeoutAction>(GetField<uint8_t>(VT_TIMEOUT_ACTION, 0));
+  }
+  uint64_t default_timeout_us() const {
+    return GetField<uint64_t>(VT_DEFAULT_TIMEOUT_US, 0);
+  }
+  bool allow_timeout_override() const {
+    return GetField<uint8_t>(VT_ALLOW_TIMEOUT_OVERRIDE, 0) != 0;
+  }
+  uint32_t requests_max() const {
+    return GetField<uint32_t>(VT_REQUESTS_MAX, 0);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyField<uint8_t>(verifier, VT_TIMEOUT_ACTION, 1) &&
+           VerifyField<uint64_t>(verifier, VT_DEFAULT_TIMEOUT_US, 8) &&
+           VerifyField<uint8_t>(verifier, VT_ALLOW_TIMEOUT_OVERRIDE, 1) &&
+           VerifyField<uint32_t>(verifier, VT_REQUESTS_MAX, 4) &&
+           verifier.EndTable();
+  }
+};
+
+struct QueuePolicyBuilder {
+  typedef QueuePolicy Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_timeout_action(serval::fb::TimeoutAction timeout_action) {
+    fbb_.AddElement<uint8_t>(QueuePolicy::VT_TIMEOUT_ACTION, static_cast<uint8_t>(timeout_action), 0);
+  }
+  void add_default_timeout_us(uint64_t default_timeout_us) {
+    fbb_.AddElement<uint64_t>(QueuePolicy::VT_DEFAULT_TIMEOUT_US, default_timeout_us, 0);
+  }
+  void add_allow_timeout_override(bool allow_timeout_override) {
+    fbb_.AddElement<uint8_t>(QueuePolicy::VT_ALLOW_TIMEOUT_OVERRIDE, static_cast<uint8_t>(allow_timeout_override), 0);
+  }
+  void add_requests_max(uint32_t requests_max) {
+    fbb_.AddElement<uint32_t>(QueuePolicy::VT_REQUESTS_MAX, requests_max, 0);
+  }
+  explicit QueuePolicyBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<QueuePolicy> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<QueuePolicy>(end);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<QueuePolicy> CreateQueuePolicy(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    serval::fb::TimeoutAction timeout_action = serval::fb::TimeoutAction::Reject,
+    uint64_t default_timeout_us = 0,
+    bool allow_timeout_override = false,
+    uint32_t requests_max = 0) {
+  QueuePolicyBuilder builder_(_fbb);
+  builder_.add_default_timeout_us(default_timeout_us);
+  builder_.add_requests_max(requests_max);
+  builder_.add_allow_timeout_override(allow_timeout_override);
+  builder_.add_timeout_action(timeout_action);
+  return builder_.Finish();
+}
+
+struct PriorityQueuePolicy FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef PriorityQueuePolicyBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_LEVEL = 4,
+    VT_POLICY = 6
+  };
+  uint32_t level() const {
+    return GetField<uint32_t>(VT_LEVEL, 0);
+  }
+  const serval::fb::QueuePolicy *policy() const {
+    return GetPointer<const serval::fb::QueuePolicy *>(VT_POLICY);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyField<uint32_t>(verifier, VT_LEVEL, 4) &&
+           VerifyOffsetRequired(verifier, VT_POLICY) &&
+           verifier.VerifyTable(policy()) &&
+           verifier.EndTable();
+  }
+};
+
+struct PriorityQueuePolicyBuilder {
+  typedef PriorityQueuePolicy Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_level(uint32_t level) {
+    fbb_.AddElement<uint32_t>(PriorityQueuePolicy::VT_LEVEL, level, 0);
+  }
+  void add_policy(flatbuffers::Offset<serval::fb::QueuePolicy> policy) {
+    fbb_.AddOffset(PriorityQueuePolicy::VT_POLICY, policy);
+  }
+  explicit PriorityQueuePolicyBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<PriorityQueuePolicy> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<PriorityQueuePolicy>(end);
+    fbb_.Required(o, PriorityQueuePolicy::VT_POLICY);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<PriorityQueuePolicy> CreatePriorityQueuePolicy(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    uint32_t level = 0,
+    flatbuffers::Offset<serval::fb::QueuePolicy> policy = 0) {
+  PriorityQueuePolicyBuilder builder_(_fbb);
+  builder_.add_policy(policy);
+  builder_.add_level(level);
+  return builder_.Finish();
+}
+
+struct TensorOverride FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef TensorOverrideBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_NAME = 4,
+    VT_DIMS = 6,
+    VT_MODEL_DIMS = 8,
+    VT_LABELS = 10
+  };
+  const flatbuffers::String *name() const {
+    return GetPointer<const flatbuffers::String *>(VT_NAME);
+  }
+  const flatbuffers::Vector<int64_t> *dims() const {
+    return GetPointer<const flatbuffers::Vector<int64_t> *>(VT_DIMS);
+  }
+  const flatbuffers::Vector<int64_t> *model_dims() const {
+    return GetPointer<const flatbuffers::Vector<int64_t> *>(VT_MODEL_DIMS);
+  }
+  const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>> *labels() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>> *>(VT_LABELS);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyOffsetRequired(verifier, VT_NAME) &&
+           verifier.VerifyString(name()) &&
+           VerifyOffset(verifier, VT_DIMS) &&
+           verifier.VerifyVector(dims()) &&
+           VerifyOffset(verifier, VT_MODEL_DIMS) &&
+           verifier.VerifyVector(model_dims()) &&
+           VerifyOffset(verifier, VT_LABELS) &&
+           verifier.VerifyVector(labels()) &&
+           verifier.VerifyVectorOfStrings(labels()) &&
+           verifier.EndTable();
+  }
+};
+
+struct TensorOverrideBuilder {
+  typedef TensorOverride Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_name(flatbuffers::Offset<flatbuffers::String> name) {
+    fbb_.AddOffset(TensorOverride::VT_NAME, name);
+  }
+  void add_dims(flatbuffers::Offset<flatbuffers::Vector<int64_t>> dims) {
+    fbb_.AddOffset(TensorOverride::VT_DIMS, dims);
+  }
+  void add_model_dims(flatbuffers::Offset<flatbuffers::Vector<int64_t>> model_dims) {
+    fbb_.AddOffset(TensorOverride::VT_MODEL_DIMS, model_dims);
+  }
+  void add_labels(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> labels) {
+    fbb_.AddOffset(TensorOverride::VT_LABELS, labels);
+  }
+  explicit TensorOverrideBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<TensorOverride> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<TensorOverride>(end);
+    fbb_.Required(o, TensorOverride::VT_NAME);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<TensorOverride> CreateTensorOverride(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    flatbuffers::Offset<flatbuffers::String> name = 0,
+    flatbuffers::Offset<flatbuffers::Vector<int64_t>> dims = 0,
+    flatbuffers::Offset<flatbuffers::Vector<int64_t>> model_dims = 0,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> labels = 0) {
+  TensorOverrideBuilder builder_(_fbb);
+  builder_.add_labels(labels);
+  builder_.add_model_dims(model_dims);
+  builder_.add_dims(dims);
+  builder_.add_name(name);
+  return builder_.Finish();
+}
+
+inline flatbuffers::Offset<TensorOverride> CreateTensorOverrideDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    const char *name = nullptr,
+    const std::vector<int64_t> *dims = nullptr,
+    const std::vector<int64_t> *model_dims = nullptr,
+    const std::vector<flatbuffers::Offset<flatbuffers::String>> *labels = nullptr) {
+  auto name__ = name ? _fbb.CreateString(name) : 0;
+  auto dims__ = dims ? _fbb.CreateVector<int64_t>(*dims) : 0;
+  auto model_dims__ = model_dims ? _fbb.CreateVector<int64_t>(*model_dims) : 0;
+  auto labels__ = labels ? _fbb.CreateVector<flatbuffers::Offset<flatbuffers::String>>(*labels) : 0;
+  return serval::fb::CreateTensorOverride(
+      _fbb,
+      name__,
+      dims__,
+      model_dims__,
+      labels__);
+}
+
 struct KeyValue FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   typedef KeyValueBuilder Builder;
   enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
@@ -576,7 +1037,17 @@ struct ModelSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_INLINE_US_MAX = 26,
     VT_NULL_MODE = 28,
     VT_NULL_DELAY_US = 30,
-    VT_NULL_SIGNATURE = 32
+    VT_NULL_SIGNATURE = 32,
+    VT_BATCH = 34,
+    VT_PRIORITY_LEVELS = 36,
+    VT_DEFAULT_PRIORITY = 38,
+    VT_QUEUE_POLICY = 40,
+    VT_PRIORITY_POLICIES = 42,
+    VT_BATCH_DIM = 44,
+    VT_INPUTS = 46,
+    VT_OUTPUTS = 48,
+    VT_DEVICES = 50,
+    VT_SESSION_CONFIG = 52
   };
   const flatbuffers::String *name() const {
     return GetPointer<const flatbuffers::String *>(VT_NAME);
@@ -623,6 +1094,36 @@ struct ModelSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   const serval::fb::Signature *null_signature() const {
     return GetPointer<const serval::fb::Signature *>(VT_NULL_SIGNATURE);
   }
+  const serval::fb::BatchPolicy *batch() const {
+    return GetPointer<const serval::fb::BatchPolicy *>(VT_BATCH);
+  }
+  uint32_t priority_levels() const {
+    return GetField<uint32_t>(VT_PRIORITY_LEVELS, 0);
+  }
+  uint32_t default_priority() const {
+    return GetField<uint32_t>(VT_DEFAULT_PRIORITY, 0);
+  }
+  const serval::fb::QueuePolicy *queue_policy() const {
+    return GetPointer<const serval::fb::QueuePolicy *>(VT_QUEUE_POLICY);
+  }
+  const flatbuffers::Vector<flatbuffers::Offset<serval::fb::PriorityQueuePolicy>> *priority_policies() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<serval::fb::PriorityQueuePolicy>> *>(VT_PRIORITY_POLICIES);
+  }
+  bool batch_dim() const {
+    return GetField<uint8_t>(VT_BATCH_DIM, 0) != 0;
+  }
+  const flatbuffers::Vector<flatbuffers::Offset<serval::fb::TensorOverride>> *inputs() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<serval::fb::TensorOverride>> *>(VT_INPUTS);
+  }
+  const flatbuffers::Vector<flatbuffers::Offset<serval::fb::TensorOverride>> *outputs() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<serval::fb::TensorOverride>> *>(VT_OUTPUTS);
+  }
+  const flatbuffers::Vector<int32_t> *devices() const {
+    return GetPointer<const flatbuffers::Vector<int32_t> *>(VT_DEVICES);
+  }
+  const flatbuffers::Vector<flatbuffers::Offset<serval::fb::KeyValue>> *session_config() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<serval::fb::KeyValue>> *>(VT_SESSION_CONFIG);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyOffsetRequired(verifier, VT_NAME) &&
@@ -647,6 +1148,27 @@ struct ModelSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyField<int64_t>(verifier, VT_NULL_DELAY_US, 8) &&
            VerifyOffset(verifier, VT_NULL_SIGNATURE) &&
            verifier.VerifyTable(null_signature()) &&
+           VerifyOffset(verifier, VT_BATCH) &&
+           verifier.VerifyTable(batch()) &&
+           VerifyField<uint32_t>(verifier, VT_PRIORITY_LEVELS, 4) &&
+           VerifyField<uint32_t>(verifier, VT_DEFAULT_PRIORITY, 4) &&
+           VerifyOffset(verifier, VT_QUEUE_POLICY) &&
+           verifier.VerifyTable(queue_policy()) &&
+           VerifyOffset(verifier, VT_PRIORITY_POLICIES) &&
+           verifier.VerifyVector(priority_policies()) &&
+           verifier.VerifyVectorOfTables(priority_policies()) &&
+           VerifyField<uint8_t>(verifier, VT_BATCH_DIM, 1) &&
+           VerifyOffset(verifier, VT_INPUTS) &&
+           verifier.VerifyVector(inputs()) &&
+           verifier.VerifyVectorOfTables(inputs()) &&
+           VerifyOffset(verifier, VT_OUTPUTS) &&
+           verifier.VerifyVector(outputs()) &&
+           verifier.VerifyVectorOfTables(outputs()) &&
+           VerifyOffset(verifier, VT_DEVICES) &&
+           verifier.VerifyVector(devices()) &&
+           VerifyOffset(verifier, VT_SESSION_CONFIG) &&
+           verifier.VerifyVector(session_config()) &&
+           verifier.VerifyVectorOfTables(session_config()) &&
            verifier.EndTable();
   }
 };
@@ -700,6 +1222,36 @@ struct ModelSpecBuilder {
   void add_null_signature(flatbuffers::Offset<serval::fb::Signature> null_signature) {
     fbb_.AddOffset(ModelSpec::VT_NULL_SIGNATURE, null_signature);
   }
+  void add_batch(flatbuffers::Offset<serval::fb::BatchPolicy> batch) {
+    fbb_.AddOffset(ModelSpec::VT_BATCH, batch);
+  }
+  void add_priority_levels(uint32_t priority_levels) {
+    fbb_.AddElement<uint32_t>(ModelSpec::VT_PRIORITY_LEVELS, priority_levels, 0);
+  }
+  void add_default_priority(uint32_t default_priority) {
+    fbb_.AddElement<uint32_t>(ModelSpec::VT_DEFAULT_PRIORITY, default_priority, 0);
+  }
+  void add_queue_policy(flatbuffers::Offset<serval::fb::QueuePolicy> queue_policy) {
+    fbb_.AddOffset(ModelSpec::VT_QUEUE_POLICY, queue_policy);
+  }
+  void add_priority_policies(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::PriorityQueuePolicy>>> priority_policies) {
+    fbb_.AddOffset(ModelSpec::VT_PRIORITY_POLICIES, priority_policies);
+  }
+  void add_batch_dim(bool batch_dim) {
+    fbb_.AddElement<uint8_t>(ModelSpec::VT_BATCH_DIM, static_cast<uint8_t>(batch_dim), 0);
+  }
+  void add_inputs(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::TensorOverride>>> inputs) {
+    fbb_.AddOffset(ModelSpec::VT_INPUTS, inputs);
+  }
+  void add_outputs(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::TensorOverride>>> outputs) {
+    fbb_.AddOffset(ModelSpec::VT_OUTPUTS, outputs);
+  }
+  void add_devices(flatbuffers::Offset<flatbuffers::Vector<int32_t>> devices) {
+    fbb_.AddOffset(ModelSpec::VT_DEVICES, devices);
+  }
+  void add_session_config(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::KeyValue>>> session_config) {
+    fbb_.AddOffset(ModelSpec::VT_SESSION_CONFIG, session_config);
+  }
   explicit ModelSpecBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -729,10 +1281,29 @@ inline flatbuffers::Offset<ModelSpec> CreateModelSpec(
     int32_t inline_us_max = 100,
     flatbuffers::Offset<flatbuffers::String> null_mode = 0,
     int64_t null_delay_us = 0,
-    flatbuffers::Offset<serval::fb::Signature> null_signature = 0) {
+    flatbuffers::Offset<serval::fb::Signature> null_signature = 0,
+    flatbuffers::Offset<serval::fb::BatchPolicy> batch = 0,
+    uint32_t priority_levels = 0,
+    uint32_t default_priority = 0,
+    flatbuffers::Offset<serval::fb::QueuePolicy> queue_policy = 0,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::PriorityQueuePolicy>>> priority_policies = 0,
+    bool batch_dim = false,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::TensorOverride>>> inputs = 0,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::TensorOverride>>> outputs = 0,
+    flatbuffers::Offset<flatbuffers::Vector<int32_t>> devices = 0,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::KeyValue>>> session_config = 0) {
   ModelSpecBuilder builder_(_fbb);
   builder_.add_null_delay_us(null_delay_us);
   builder_.add_version(version);
+  builder_.add_session_config(session_config);
+  builder_.add_devices(devices);
+  builder_.add_outputs(outputs);
+  builder_.add_inputs(inputs);
+  builder_.add_priority_policies(priority_policies);
+  builder_.add_queue_policy(queue_policy);
+  builder_.add_default_priority(default_priority);
+  builder_.add_priority_levels(priority_levels);
+  builder_.add_batch(batch);
   builder_.add_null_signature(null_signature);
   builder_.add_null_mode(null_mode);
   builder_.add_inline_us_max(inline_us_max);
@@ -745,6 +1316,7 @@ inline flatbuffers::Offset<ModelSpec> CreateModelSpec(
   builder_.add_path(path);
   builder_.add_backend(backend);
   builder_.add_name(name);
+  builder_.add_batch_dim(batch_dim);
   builder_.add_exec_mode(exec_mode);
   return builder_.Finish();
 }
@@ -765,12 +1337,27 @@ inline flatbuffers::Offset<ModelSpec> CreateModelSpecDirect(
     int32_t inline_us_max = 100,
     const char *null_mode = nullptr,
     int64_t null_delay_us = 0,
-    flatbuffers::Offset<serval::fb::Signature> null_signature = 0) {
+    flatbuffers::Offset<serval::fb::Signature> null_signature = 0,
+    flatbuffers::Offset<serval::fb::BatchPolicy> batch = 0,
+    uint32_t priority_levels = 0,
+    uint32_t default_priority = 0,
+    flatbuffers::Offset<serval::fb::QueuePolicy> queue_policy = 0,
+    const std::vector<flatbuffers::Offset<serval::fb::PriorityQueuePolicy>> *priority_policies = nullptr,
+    bool batch_dim = false,
+    const std::vector<flatbuffers::Offset<serval::fb::TensorOverride>> *inputs = nullptr,
+    const std::vector<flatbuffers::Offset<serval::fb::TensorOverride>> *outputs = nullptr,
+    const std::vector<int32_t> *devices = nullptr,
+    const std::vector<flatbuffers::Offset<serval::fb::KeyValue>> *session_config = nullptr) {
   auto name__ = name ? _fbb.CreateString(name) : 0;
   auto backend__ = backend ? _fbb.CreateString(backend) : 0;
   auto path__ = path ? _fbb.CreateString(path) : 0;
   auto providers__ = providers ? _fbb.CreateVector<flatbuffers::Offset<serval::fb::Provider>>(*providers) : 0;
   auto null_mode__ = null_mode ? _fbb.CreateString(null_mode) : 0;
+  auto priority_policies__ = priority_policies ? _fbb.CreateVector<flatbuffers::Offset<serval::fb::PriorityQueuePolicy>>(*priority_policies) : 0;
+  auto inputs__ = inputs ? _fbb.CreateVector<flatbuffers::Offset<serval::fb::TensorOverride>>(*inputs) : 0;
+  auto outputs__ = outputs ? _fbb.CreateVector<flatbuffers::Offset<serval::fb::TensorOverride>>(*outputs) : 0;
+  auto devices__ = devices ? _fbb.CreateVector<int32_t>(*devices) : 0;
+  auto session_config__ = session_config ? _fbb.CreateVector<flatbuffers::Offset<serval::fb::KeyValue>>(*session_config) : 0;
   return serval::fb::CreateModelSpec(
       _fbb,
       name__,
@@ -787,7 +1374,17 @@ inline flatbuffers::Offset<ModelSpec> CreateModelSpecDirect(
       inline_us_max,
       null_mode__,
       null_delay_us,
-      null_signature);
+      null_signature,
+      batch,
+      priority_levels,
+      default_priority,
+      queue_policy,
+      priority_policies__,
+      batch_dim,
+      inputs__,
+      outputs__,
+      devices__,
+      session_config__);
 }
 
 struct ModelInfo FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
@@ -803,7 +1400,9 @@ struct ModelInfo FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_METADATA = 18,
     VT_FILE_BYTES = 20,
     VT_LOAD_US = 22,
-    VT_PROVIDERS = 24
+    VT_PROVIDERS = 24,
+    VT_BATCH_MODE = 26,
+    VT_INPUTS_BATCHABLE = 28
   };
   uint32_t handle() const {
     return GetField<uint32_t>(VT_HANDLE, 0);
@@ -838,6 +1437,12 @@ struct ModelInfo FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>> *providers() const {
     return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>> *>(VT_PROVIDERS);
   }
+  serval::fb::BatchMode batch_mode() const {
+    return static_cast<serval::fb::BatchMode>(GetField<uint8_t>(VT_BATCH_MODE, 0));
+  }
+  bool inputs_batchable() const {
+    return GetField<uint8_t>(VT_INPUTS_BATCHABLE, 0) != 0;
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyField<uint32_t>(verifier, VT_HANDLE, 4) &&
@@ -861,6 +1466,8 @@ struct ModelInfo FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyOffset(verifier, VT_PROVIDERS) &&
            verifier.VerifyVector(providers()) &&
            verifier.VerifyVectorOfStrings(providers()) &&
+           VerifyField<uint8_t>(verifier, VT_BATCH_MODE, 1) &&
+           VerifyField<uint8_t>(verifier, VT_INPUTS_BATCHABLE, 1) &&
            verifier.EndTable();
   }
 };
@@ -902,6 +1509,12 @@ struct ModelInfoBuilder {
   void add_providers(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> providers) {
     fbb_.AddOffset(ModelInfo::VT_PROVIDERS, providers);
   }
+  void add_batch_mode(serval::fb::BatchMode batch_mode) {
+    fbb_.AddElement<uint8_t>(ModelInfo::VT_BATCH_MODE, static_cast<uint8_t>(batch_mode), 0);
+  }
+  void add_inputs_batchable(bool inputs_batchable) {
+    fbb_.AddElement<uint8_t>(ModelInfo::VT_INPUTS_BATCHABLE, static_cast<uint8_t>(inputs_batchable), 0);
+  }
   explicit ModelInfoBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -925,7 +1538,9 @@ inline flatbuffers::Offset<ModelInfo> CreateModelInfo(
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::KeyValue>>> metadata = 0,
     int64_t file_bytes = 0,
     int64_t load_us = 0,
-    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> providers = 0) {
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> providers = 0,
+    serval::fb::BatchMode batch_mode = serval::fb::BatchMode::Off,
+    bool inputs_batchable = false) {
   ModelInfoBuilder builder_(_fbb);
   builder_.add_load_us(load_us);
   builder_.add_file_bytes(file_bytes);
@@ -938,6 +1553,8 @@ inline flatbuffers::Offset<ModelInfo> CreateModelInfo(
   builder_.add_producer(producer);
   builder_.add_signatures(signatures);
   builder_.add_handle(handle);
+  builder_.add_inputs_batchable(inputs_batchable);
+  builder_.add_batch_mode(batch_mode);
   return builder_.Finish();
 }
 
@@ -953,7 +1570,9 @@ inline flatbuffers::Offset<ModelInfo> CreateModelInfoDirect(
     const std::vector<flatbuffers::Offset<serval::fb::KeyValue>> *metadata = nullptr,
     int64_t file_bytes = 0,
     int64_t load_us = 0,
-    const std::vector<flatbuffers::Offset<flatbuffers::String>> *providers = nullptr) {
+    const std::vector<flatbuffers::Offset<flatbuffers::String>> *providers = nullptr,
+    serval::fb::BatchMode batch_mode = serval::fb::BatchMode::Off,
+    bool inputs_batchable = false) {
   auto signatures__ = signatures ? _fbb.CreateVector<flatbuffers::Offset<serval::fb::Signature>>(*signatures) : 0;
   auto producer__ = producer ? _fbb.CreateString(producer) : 0;
   auto graph_name__ = graph_name ? _fbb.CreateString(graph_name) : 0;
@@ -973,7 +1592,9 @@ inline flatbuffers::Offset<ModelInfo> CreateModelInfoDirect(
       metadata__,
       file_bytes,
       load_us,
-      providers__);
+      providers__,
+      batch_mode,
+      inputs_batchable);
 }
 
 struct VersionRoute FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
@@ -1376,7 +1997,19 @@ struct ModelStats FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_CANCELLED = 12,
     VT_QUEUE_FULL = 14,
     VT_QUEUE_NS = 16,
-    VT_COMPUTE_NS = 18
+    VT_COMPUTE_NS = 18,
+    VT_LAST_INFERENCE_MS = 20,
+    VT_INFERENCE_COUNT = 22,
+    VT_EXECUTION_COUNT = 24,
+    VT_SUCCESS = 26,
+    VT_FAIL = 28,
+    VT_QUEUE = 30,
+    VT_COMPUTE_INPUT = 32,
+    VT_COMPUTE_INFER = 34,
+    VT_COMPUTE_OUTPUT = 36,
+    VT_BATCHES = 38,
+    VT_REJECTED = 40,
+    VT_PENDING = 42
   };
   uint32_t handle() const {
     return GetField<uint32_t>(VT_HANDLE, 0);
@@ -1402,6 +2035,42 @@ struct ModelStats FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   uint64_t compute_ns() const {
     return GetField<uint64_t>(VT_COMPUTE_NS, 0);
   }
+  uint64_t last_inference_ms() const {
+    return GetField<uint64_t>(VT_LAST_INFERENCE_MS, 0);
+  }
+  uint64_t inference_count() const {
+    return GetField<uint64_t>(VT_INFERENCE_COUNT, 0);
+  }
+  uint64_t execution_count() const {
+    return GetField<uint64_t>(VT_EXECUTION_COUNT, 0);
+  }
+  const serval::fb::DurationStat *success() const {
+    return GetPointer<const serval::fb::DurationStat *>(VT_SUCCESS);
+  }
+  const serval::fb::DurationStat *fail() const {
+    return GetPointer<const serval::fb::DurationStat *>(VT_FAIL);
+  }
+  const serval::fb::DurationStat *queue() const {
+    return GetPointer<const serval::fb::DurationStat *>(VT_QUEUE);
+  }
+  const serval::fb::DurationStat *compute_input() const {
+    return GetPointer<const serval::fb::DurationStat *>(VT_COMPUTE_INPUT);
+  }
+  const serval::fb::DurationStat *compute_infer() const {
+    return GetPointer<const serval::fb::DurationStat *>(VT_COMPUTE_INFER);
+  }
+  const serval::fb::DurationStat *compute_output() const {
+    return GetPointer<const serval::fb::DurationStat *>(VT_COMPUTE_OUTPUT);
+  }
+  const flatbuffers::Vector<flatbuffers::Offset<serval::fb::BatchStat>> *batches() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<serval::fb::BatchStat>> *>(VT_BATCHES);
+  }
+  uint64_t rejected() const {
+    return GetField<uint64_t>(VT_REJECTED, 0);
+  }
+  uint64_t pending() const {
+    return GetField<uint64_t>(VT_PENDING, 0);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyField<uint32_t>(verifier, VT_HANDLE, 4) &&
@@ -1412,6 +2081,26 @@ struct ModelStats FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyField<uint64_t>(verifier, VT_QUEUE_FULL, 8) &&
            VerifyField<uint64_t>(verifier, VT_QUEUE_NS, 8) &&
            VerifyField<uint64_t>(verifier, VT_COMPUTE_NS, 8) &&
+           VerifyField<uint64_t>(verifier, VT_LAST_INFERENCE_MS, 8) &&
+           VerifyField<uint64_t>(verifier, VT_INFERENCE_COUNT, 8) &&
+           VerifyField<uint64_t>(verifier, VT_EXECUTION_COUNT, 8) &&
+           VerifyOffset(verifier, VT_SUCCESS) &&
+           verifier.VerifyTable(success()) &&
+           VerifyOffset(verifier, VT_FAIL) &&
+           verifier.VerifyTable(fail()) &&
+           VerifyOffset(verifier, VT_QUEUE) &&
+           verifier.VerifyTable(queue()) &&
+           VerifyOffset(verifier, VT_COMPUTE_INPUT) &&
+           verifier.VerifyTable(compute_input()) &&
+           VerifyOffset(verifier, VT_COMPUTE_INFER) &&
+           verifier.VerifyTable(compute_infer()) &&
+           VerifyOffset(verifier, VT_COMPUTE_OUTPUT) &&
+           verifier.VerifyTable(compute_output()) &&
+           VerifyOffset(verifier, VT_BATCHES) &&
+           verifier.VerifyVector(batches()) &&
+           verifier.VerifyVectorOfTables(batches()) &&
+           VerifyField<uint64_t>(verifier, VT_REJECTED, 8) &&
+           VerifyField<uint64_t>(verifier, VT_PENDING, 8) &&
            verifier.EndTable();
   }
 };
@@ -1444,6 +2133,42 @@ struct ModelStatsBuilder {
   void add_compute_ns(uint64_t compute_ns) {
     fbb_.AddElement<uint64_t>(ModelStats::VT_COMPUTE_NS, compute_ns, 0);
   }
+  void add_last_inference_ms(uint64_t last_inference_ms) {
+    fbb_.AddElement<uint64_t>(ModelStats::VT_LAST_INFERENCE_MS, last_inference_ms, 0);
+  }
+  void add_inference_count(uint64_t inference_count) {
+    fbb_.AddElement<uint64_t>(ModelStats::VT_INFERENCE_COUNT, inference_count, 0);
+  }
+  void add_execution_count(uint64_t execution_count) {
+    fbb_.AddElement<uint64_t>(ModelStats::VT_EXECUTION_COUNT, execution_count, 0);
+  }
+  void add_success(flatbuffers::Offset<serval::fb::DurationStat> success) {
+    fbb_.AddOffset(ModelStats::VT_SUCCESS, success);
+  }
+  void add_fail(flatbuffers::Offset<serval::fb::DurationStat> fail) {
+    fbb_.AddOffset(ModelStats::VT_FAIL, fail);
+  }
+  void add_queue(flatbuffers::Offset<serval::fb::DurationStat> queue) {
+    fbb_.AddOffset(ModelStats::VT_QUEUE, queue);
+  }
+  void add_compute_input(flatbuffers::Offset<serval::fb::DurationStat> compute_input) {
+    fbb_.AddOffset(ModelStats::VT_COMPUTE_INPUT, compute_input);
+  }
+  void add_compute_infer(flatbuffers::Offset<serval::fb::DurationStat> compute_infer) {
+    fbb_.AddOffset(ModelStats::VT_COMPUTE_INFER, compute_infer);
+  }
+  void add_compute_output(flatbuffers::Offset<serval::fb::DurationStat> compute_output) {
+    fbb_.AddOffset(ModelStats::VT_COMPUTE_OUTPUT, compute_output);
+  }
+  void add_batches(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::BatchStat>>> batches) {
+    fbb_.AddOffset(ModelStats::VT_BATCHES, batches);
+  }
+  void add_rejected(uint64_t rejected) {
+    fbb_.AddElement<uint64_t>(ModelStats::VT_REJECTED, rejected, 0);
+  }
+  void add_pending(uint64_t pending) {
+    fbb_.AddElement<uint64_t>(ModelStats::VT_PENDING, pending, 0);
+  }
   explicit ModelStatsBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -1464,8 +2189,25 @@ inline flatbuffers::Offset<ModelStats> CreateModelStats(
     uint64_t cancelled = 0,
     uint64_t queue_full = 0,
     uint64_t queue_ns = 0,
-    uint64_t compute_ns = 0) {
+    uint64_t compute_ns = 0,
+    uint64_t last_inference_ms = 0,
+    uint64_t inference_count = 0,
+    uint64_t execution_count = 0,
+    flatbuffers::Offset<serval::fb::DurationStat> success = 0,
+    flatbuffers::Offset<serval::fb::DurationStat> fail = 0,
+    flatbuffers::Offset<serval::fb::DurationStat> queue = 0,
+    flatbuffers::Offset<serval::fb::DurationStat> compute_input = 0,
+    flatbuffers::Offset<serval::fb::DurationStat> compute_infer = 0,
+    flatbuffers::Offset<serval::fb::DurationStat> compute_output = 0,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::BatchStat>>> batches = 0,
+    uint64_t rejected = 0,
+    uint64_t pending = 0) {
   ModelStatsBuilder builder_(_fbb);
+  builder_.add_pending(pending);
+  builder_.add_rejected(rejected);
+  builder_.add_execution_count(execution_count);
+  builder_.add_inference_count(inference_count);
+  builder_.add_last_inference_ms(last_inference_ms);
   builder_.add_compute_ns(compute_ns);
   builder_.add_queue_ns(queue_ns);
   builder_.add_queue_full(queue_full);
@@ -1473,7 +2215,186 @@ inline flatbuffers::Offset<ModelStats> CreateModelStats(
   builder_.add_failures(failures);
   builder_.add_requests_queued(requests_queued);
   builder_.add_requests_inline(requests_inline);
+  builder_.add_batches(batches);
+  builder_.add_compute_output(compute_output);
+  builder_.add_compute_infer(compute_infer);
+  builder_.add_compute_input(compute_input);
+  builder_.add_queue(queue);
+  builder_.add_fail(fail);
+  builder_.add_success(success);
   builder_.add_handle(handle);
+  return builder_.Finish();
+}
+
+inline flatbuffers::Offset<ModelStats> CreateModelStatsDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    uint32_t handle = 0,
+    uint64_t requests_inline = 0,
+    uint64_t requests_queued = 0,
+    uint64_t failures = 0,
+    uint64_t cancelled = 0,
+    uint64_t queue_full = 0,
+    uint64_t queue_ns = 0,
+    uint64_t compute_ns = 0,
+    uint64_t last_inference_ms = 0,
+    uint64_t inference_count = 0,
+    uint64_t execution_count = 0,
+    flatbuffers::Offset<serval::fb::DurationStat> success = 0,
+    flatbuffers::Offset<serval::fb::DurationStat> fail = 0,
+    flatbuffers::Offset<serval::fb::DurationStat> queue = 0,
+    flatbuffers::Offset<serval::fb::DurationStat> compute_input = 0,
+    flatbuffers::Offset<serval::fb::DurationStat> compute_infer = 0,
+    flatbuffers::Offset<serval::fb::DurationStat> compute_output = 0,
+    const std::vector<flatbuffers::Offset<serval::fb::BatchStat>> *batches = nullptr,
+    uint64_t rejected = 0,
+    uint64_t pending = 0) {
+  auto batches__ = batches ? _fbb.CreateVector<flatbuffers::Offset<serval::fb::BatchStat>>(*batches) : 0;
+  return serval::fb::CreateModelStats(
+      _fbb,
+      handle,
+      requests_inline,
+      requests_queued,
+      failures,
+      cancelled,
+      queue_full,
+      queue_ns,
+      compute_ns,
+      last_inference_ms,
+      inference_count,
+      execution_count,
+      success,
+      fail,
+      queue,
+      compute_input,
+      compute_infer,
+      compute_output,
+      batches__,
+      rejected,
+      pending);
+}
+
+struct DurationStat FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef DurationStatBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_COUNT = 4,
+    VT_NS = 6
+  };
+  uint64_t count() const {
+    return GetField<uint64_t>(VT_COUNT, 0);
+  }
+  uint64_t ns() const {
+    return GetField<uint64_t>(VT_NS, 0);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyField<uint64_t>(verifier, VT_COUNT, 8) &&
+           VerifyField<uint64_t>(verifier, VT_NS, 8) &&
+           verifier.EndTable();
+  }
+};
+
+struct DurationStatBuilder {
+  typedef DurationStat Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_count(uint64_t count) {
+    fbb_.AddElement<uint64_t>(DurationStat::VT_COUNT, count, 0);
+  }
+  void add_ns(uint64_t ns) {
+    fbb_.AddElement<uint64_t>(DurationStat::VT_NS, ns, 0);
+  }
+  explicit DurationStatBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<DurationStat> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<DurationStat>(end);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<DurationStat> CreateDurationStat(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    uint64_t count = 0,
+    uint64_t ns = 0) {
+  DurationStatBuilder builder_(_fbb);
+  builder_.add_ns(ns);
+  builder_.add_count(count);
+  return builder_.Finish();
+}
+
+struct BatchStat FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef BatchStatBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_BATCH_SIZE = 4,
+    VT_COMPUTE_INPUT = 6,
+    VT_COMPUTE_INFER = 8,
+    VT_COMPUTE_OUTPUT = 10
+  };
+  uint64_t batch_size() const {
+    return GetField<uint64_t>(VT_BATCH_SIZE, 0);
+  }
+  const serval::fb::DurationStat *compute_input() const {
+    return GetPointer<const serval::fb::DurationStat *>(VT_COMPUTE_INPUT);
+  }
+  const serval::fb::DurationStat *compute_infer() const {
+    return GetPointer<const serval::fb::DurationStat *>(VT_COMPUTE_INFER);
+  }
+  const serval::fb::DurationStat *compute_output() const {
+    return GetPointer<const serval::fb::DurationStat *>(VT_COMPUTE_OUTPUT);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyField<uint64_t>(verifier, VT_BATCH_SIZE, 8) &&
+           VerifyOffset(verifier, VT_COMPUTE_INPUT) &&
+           verifier.VerifyTable(compute_input()) &&
+           VerifyOffset(verifier, VT_COMPUTE_INFER) &&
+           verifier.VerifyTable(compute_infer()) &&
+           VerifyOffset(verifier, VT_COMPUTE_OUTPUT) &&
+           verifier.VerifyTable(compute_output()) &&
+           verifier.EndTable();
+  }
+};
+
+struct BatchStatBuilder {
+  typedef BatchStat Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_batch_size(uint64_t batch_size) {
+    fbb_.AddElement<uint64_t>(BatchStat::VT_BATCH_SIZE, batch_size, 0);
+  }
+  void add_compute_input(flatbuffers::Offset<serval::fb::DurationStat> compute_input) {
+    fbb_.AddOffset(BatchStat::VT_COMPUTE_INPUT, compute_input);
+  }
+  void add_compute_infer(flatbuffers::Offset<serval::fb::DurationStat> compute_infer) {
+    fbb_.AddOffset(BatchStat::VT_COMPUTE_INFER, compute_infer);
+  }
+  void add_compute_output(flatbuffers::Offset<serval::fb::DurationStat> compute_output) {
+    fbb_.AddOffset(BatchStat::VT_COMPUTE_OUTPUT, compute_output);
+  }
+  explicit BatchStatBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<BatchStat> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<BatchStat>(end);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<BatchStat> CreateBatchStat(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    uint64_t batch_size = 0,
+    flatbuffers::Offset<serval::fb::DurationStat> compute_input = 0,
+    flatbuffers::Offset<serval::fb::DurationStat> compute_infer = 0,
+    flatbuffers::Offset<serval::fb::DurationStat> compute_output = 0) {
+  BatchStatBuilder builder_(_fbb);
+  builder_.add_batch_size(batch_size);
+  builder_.add_compute_output(compute_output);
+  builder_.add_compute_infer(compute_infer);
+  builder_.add_compute_input(compute_input);
   return builder_.Finish();
 }
 

@@ -51,8 +51,13 @@ class Documents(GrpcCase):
         self.refused(lambda: self.client.is_model_ready("nope"), not_found, "'nope'")
         self.refused(lambda: self.client.get_model_metadata("nope"), not_found, "'nope'")
         self.refused(lambda: self.client.get_model_metadata("versions", "7"), not_found, "7")
-        unimplemented = "StatusCode.UNIMPLEMENTED"
-        self.refused(lambda: self.client.get_model_config("versions"), unimplemented, "ModelConfig")
+
+    def test_control_needs_explicit_mode(self):
+        for call in (lambda: self.client.load_model("half_plus_three"),
+                     lambda: self.client.unload_model("half_plus_three")):
+            self.refused(call, "StatusCode.UNAVAILABLE", "explicit")
+        names = [each.name for each in self.client.get_model_repository_index().models]
+        self.assertIn("half_plus_three", names)
 
 
 class Inference(GrpcCase):
@@ -313,9 +318,6 @@ class Errors(GrpcCase):
         self.refused(lambda: self.client.infer("nope", [x]), not_found, "'nope'")
         self.refused(lambda: self.client.infer("versions", [x], model_version="3"),
                      not_found, "3")
-        outputs = [triton.InferRequestedOutput("y", class_count=2)]
-        self.refused(lambda: self.client.infer("half_plus_three", [x], outputs=outputs),
-                     "StatusCode.UNIMPLEMENTED", "classification")
         shared = triton.InferInput("x", [1], "FP32")
         shared.set_shared_memory("region", 4)
         self.refused(lambda: self.client.infer("half_plus_three", [shared]),

@@ -64,10 +64,13 @@ class Documents(HttpCase):
         array = np.float32([1, 2])
         self.same(self.plus(array, query_params=params).as_numpy("y"), array / 2 + 3)
 
-    def test_what_is_not_there_yet(self):
-        for call in (lambda: self.client.get_model_config("half_plus_three"),
-                     self.client.get_model_repository_index, self.client.get_log_settings):
-            self.refused(call, "404", "no such endpoint")
+    def test_control_needs_explicit_mode(self):
+        for call in (lambda: self.client.load_model("half_plus_three"),
+                     lambda: self.client.unload_model("half_plus_three")):
+            self.refused(call, "503", "explicit")
+        names = [each["name"] for each in self.client.get_model_repository_index()]
+        self.assertIn("half_plus_three", names)
+        self.assertTrue(self.client.is_model_ready("half_plus_three"))
 
 
 class Inference(HttpCase):
@@ -268,9 +271,6 @@ class Errors(HttpCase):
         self.refused(self.infer("half_plus_three", short), "400", "3")
 
     def test_features_that_are_not_there(self):
-        x = make_input("x", np.float32([1]), "FP32", True)
-        outputs = [http.InferRequestedOutput("y", class_count=3)]
-        self.refused(self.infer("half_plus_three", x, outputs=outputs), "501", "classification")
         shared = http.InferInput("x", [1], "FP32")
         shared.set_shared_memory("region", 4)
         self.refused(self.infer("half_plus_three", shared), "501", "shared memory")

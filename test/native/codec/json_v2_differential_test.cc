@@ -45,8 +45,10 @@ class Generator {
     std::vector<std::string> members = {"\"inputs\"" + blank() + ":" + inputs + blank() + "]"};
     if (below(2)) members.push_back(R"("id":"some)" + escape(made.plain_only) + "\"");
     if (below(3) == 0) members.push_back(R"("parameters":{"binary_data_output":true,"p":1.5e3})");
+    else if (below(2)) members.push_back(schedule(made.plain_only));
     if (below(3) == 0) members.push_back(R"("outputs":[{"name":"z"},)" + blank() + R"({"name":"y",
         "parameters":{"binary_data":false}}])");
+    else if (below(3) == 0) members.push_back(classes());
     if (below(5) == 0) members.push_back(R"("other":"text")");
     made.body = blank() + object(members) + blank();
     if (!binary.empty() || below(4) == 0) made.json_bytes = static_cast<int64_t>(made.body.size());
@@ -55,6 +57,24 @@ class Generator {
   }
 
  private:
+  // Parameters that place the request in the queue; names may be written with an escape.
+  std::string schedule(bool& plain_only) {
+    const auto name = [&](const std::string& plain, const std::string& escaped) {
+      if (below(20) != 0) return "\"" + plain + "\"" + blank() + ":" + blank();
+      plain_only = true;
+      return "\"" + escaped + "\":";
+    };
+    std::vector<std::string> given = {name("priority", "priorit\\u0079") + integer(DType::Uint64)};
+    if (below(2)) given.push_back(name("timeout", "\\u0074imeout") + integer(DType::Uint64));
+    if (below(2)) given.push_back(R"("t":"},{")");
+    return name("parameters", "par\\u0061meters") + object(given);
+  }
+
+  std::string classes() {
+    return R"("outputs":[{"parameters":{"classification":)" + std::to_string(1 + below(20)) +
+           (below(2) ? R"(,"binary_data":true)" : "") + R"(},"name":"y"}])";
+  }
+
   std::string blank() {
     static constexpr std::array kBlanks = {"", "", "", " ", "\n", "\t\r ", "  "};
     return kBlanks[below(kBlanks.size())];

@@ -285,12 +285,52 @@ TEST(RefuseV2, WrongOutputs) {
       {body(R"({"name":"y","parameters":{"binary_data":1}})"),
        "output 'y': parameters 'binary_data': expected true or false, got Number"},
       {body(R"({"name":"y","parameters":{"binary_data":null}})"), "got Null"},
-      {body(R"({"name":"y","parameters":{"classification":3}})"),
-       "output 'y': parameter 'classification' is not implemented", ErrorCode::Unimplemented},
       {body(R"({"name":"y","parameters":{"shared_memory_region":"r"}})"),
        "parameter 'shared_memory_region' is not implemented", ErrorCode::Unimplemented},
   };
   for (const Refusal& wrong : cases) expect_refused(wrong, one_input(DType::Fp32));
+}
+
+TEST(RefuseV2, WrongClassification) {
+  const auto refused = [](const std::string& value, const std::string& text) {
+    const std::string body = R"({"inputs":[)" + kGood + R"(],"outputs":[{"name":"z"},)" +
+                             R"({"name":"y","parameters":{"classification":)" + value + "}}]}";
+    expect_refused({body, "output 'y': parameters " + text}, one_input(DType::Fp32));
+  };
+  const std::string whole = "'classification': expected an integer from 1, got ";
+  for (const std::string value : {"0", "-0", "-1", "1.0", "1e1", "NaN", "true", "\"1\"",
+                                  "18446744073709551616", "-9223372036854775808"}) {
+    refused(value, whole + value);
+  }
+  const std::string scalar = "'classification': expected a string, number or boolean, got ";
+  refused("null", scalar + "Null");
+  refused("[1]", scalar + "Array");
+  refused("{}", scalar + "Object");
+  expect_refused({R"({"inputs":[)" + kGood + R"(],"outputs":[{"name":"y","parameters":)" +
+                      R"({"classification":1,"classification":1}}]})",
+                  "output 'y': parameters: 'classification' twice"},
+                 one_input(DType::Fp32));
+  expect_refused({R"({"inputs":[)" + kGood + R"(],"outputs":[{"name":"y","parameters":)" +
+                      R"({"classification":1,"shared_memory_region":"r"}}]})",
+                  "'shared_memory_region' is not implemented", ErrorCode::Unimplemented},
+                 one_input(DType::Fp32));
+}
+
+TEST(RefuseV2, WrongSchedule) {
+  for (const std::string key : {"priority", "timeout"}) {
+    const auto body = [&key](const std::string& value) {
+      return R"({"inputs":[)" + kGood + R"(],"parameters":{")" + key + "\":" + value + "}}";
+    };
+    const std::string whole = "parameters '" + key + "': expected an integer from 0, got ";
+    for (const std::string value : {"-1", "1.0", "1e1", "Infinity", "false", "\"1\"",
+                                    "18446744073709551616", "-9223372036854775809"}) {
+      expect_refused({body(value), whole + value}, one_input(DType::Fp32));
+    }
+    expect_refused({body("null"), "parameters '" + key + "': expected a string"},
+                   one_input(DType::Fp32));
+    expect_refused({body("1,\"" + key + "\":1"), "parameters: '" + key + "' twice"},
+                   one_input(DType::Fp32));
+  }
 }
 
 TEST(RefuseV2, DeepNesting) {

@@ -144,13 +144,16 @@ TEST(WireV2Malformed, Limits) {
 // Good requests that random damage starts from, with the dtype of their "x".
 std::vector<std::pair<DType, std::string>> seeds() {
   std::vector<std::pair<DType, std::string>> out;
-  const WireBuilder entry =
-      WireBuilder().bytes(1, "priority").message(2, WireBuilder().varint(5, 1).bytes(3, "s"));
+  const WireBuilder choice = WireBuilder().bytes(3, "s").varint(5, 1);  // the last one counts
+  const auto entry = [&choice](std::string_view key) {
+    return WireBuilder().bytes(1, key).message(2, choice);
+  };
   const auto add = [&](DType dtype, int64_t count, const WireBuilder& contents, bool typed) {
     WireBuilder input = wire_input("x", dtype_name(dtype), {count});
     if (typed) input.message(5, contents);
-    WireBuilder wire = WireBuilder().bytes(1, "m").bytes(3, "7").message(4, entry);
-    wire.message(5, input.message(4, entry)).message(6, WireBuilder().bytes(1, "y"));
+    WireBuilder wire = WireBuilder().bytes(1, "m").bytes(3, "7").message(4, entry("priority"));
+    wire.message(4, entry("timeout")).message(5, input.message(4, entry("any")));
+    wire.message(6, WireBuilder().bytes(1, "y").message(2, entry("classification")));
     if (!typed) wire.bytes(7, contents.str());
     out.emplace_back(dtype, wire.str());
   };

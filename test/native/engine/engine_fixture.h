@@ -16,7 +16,7 @@
 
 namespace serval::test {
 
-class TestHooks final : public ListenerHooks {
+class TestHooks : public ListenerHooks {
  public:
   void wake() override {
     std::lock_guard lock(mutex_);

@@ -125,7 +125,9 @@ TEST(InlinePolicy, SettingsOverrideTheMeasure) {
 }
 
 TEST(RequestQueue, IsBoundedAndCloses) {
-  RequestQueue queue(1);
+  QueueSettings settings;
+  settings.requests_max = 1;
+  RequestQueue queue(settings);
   Request first, second;
   EXPECT_EQ(queue.push(&first), RequestQueue::Push::Taken);
   EXPECT_EQ(queue.push(&second), RequestQueue::Push::Full);
@@ -134,7 +136,8 @@ TEST(RequestQueue, IsBoundedAndCloses) {
   EXPECT_EQ(queue.push(&second), RequestQueue::Push::Taken);
   EXPECT_EQ(queue.close().size(), 1u);
   EXPECT_EQ(queue.push(&first), RequestQueue::Push::Closed);
-  EXPECT_EQ(queue.pop(), nullptr);
+  std::vector<Request*> late;
+  EXPECT_EQ(queue.pop(late), nullptr);
 }
 
 }  // namespace

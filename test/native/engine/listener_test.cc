@@ -96,32 +96,45 @@ TEST_F(EngineTest, StaleHandleIsNotReady) {
 TEST_F(EngineTest, GrpcMessageIsRoutedByName) {
   const uint32_t handle = load(null_spec("m", "echo", ExecMode::Inline));
   route("m", handle);
-  EXPECT_EQ(listener_->infer_message(bytes_of(infer_message("m")), false).code, ErrorCode::Ok);
-  EXPECT_EQ(listener_->infer_message(bytes_of(infer_message("m", "3")), false).code, ErrorCode::Ok);
-  EXPECT_EQ(listener_->infer_message(bytes_of(infer_message("m", "4")), false).code,
+  EXPECT_EQ(listener_->infer_message(bytes_of(infer_message("m")), false, 0).code, ErrorCode::Ok);
+  EXPECT_EQ(listener_->infer_message(bytes_of(infer_message("m", "3")), false, 0).code,
+            ErrorCode::Ok);
+  EXPECT_EQ(listener_->infer_message(bytes_of(infer_message("m", "4")), false, 0).code,
             ErrorCode::ModelNotFound);
-  EXPECT_EQ(listener_->infer_message(bytes_of(infer_message("m", "x")), false).code,
+  EXPECT_EQ(listener_->infer_message(bytes_of(infer_message("m", "x")), false, 0).code,
             ErrorCode::InvalidArgument);
-  EXPECT_EQ(listener_->infer_message(bytes_of(infer_message("n")), false).code,
+  EXPECT_EQ(listener_->infer_message(bytes_of(infer_message("n")), false, 0).code,
             ErrorCode::ModelNotFound);
   route("m", 0, false, "still loading");
-  EXPECT_EQ(listener_->infer_message(bytes_of(infer_message("m")), false).code,
+  EXPECT_EQ(listener_->infer_message(bytes_of(infer_message("m")), false, 0).code,
             ErrorCode::ModelNotReady);
   EXPECT_NE(inline_text().find("still loading"), std::string::npos);
 }
 
 TEST_F(EngineTest, StreamErrorsAreReplies) {
-  const Answer answer = listener_->infer_message(bytes_of(infer_message("n", "", "r7")), true);
+  const Answer answer = listener_->infer_message(bytes_of(infer_message("n", "", "r7")), true, 0);
   EXPECT_EQ(answer.code, ErrorCode::Ok);
   EXPECT_NE(inline_text().find("r7"), std::string::npos);
   EXPECT_NE(inline_text().find("unknown model"), std::string::npos);
 }
 
-TEST_F(EngineTest, QueuedGrpcMessageIsPinnedUntilReleased) {
+TEST_F(EngineTest, AShortGrpcMessageIsCopiedAndNotPinned) {
   const uint32_t handle = load(null_spec("m", "echo", ExecMode::Queued));
   route("m", handle);
-  const std::string message = infer_message("m");
-  ASSERT_TRUE(listener_->infer_message(bytes_of(message), false).pending);
+  std::string message = infer_message("m");
+  ASSERT_TRUE(listener_->infer_message(bytes_of(message), false, 0).pending);
+  EXPECT_EQ(hooks_.pins, 0);
+  message.assign(message.size(), '\xff');
+  Request* done = next();
+  EXPECT_EQ(done->code, ErrorCode::Ok) << text(*done);
+  listener_->release(*done);
+}
+
+TEST_F(EngineTest, ALongGrpcMessageIsPinnedUntilReleased) {
+  const uint32_t handle = load(null_spec("m", "echo", ExecMode::Queued));
+  route("m", handle);
+  const std::string message = infer_message("m", "", std::string(20'000, 'i'));
+  ASSERT_TRUE(listener_->infer_message(bytes_of(message), false, 0).pending);
   EXPECT_EQ(hooks_.pins, 1);
   Request* done = next();
   EXPECT_EQ(done->code, ErrorCode::Ok);
@@ -132,7 +145,7 @@ TEST_F(EngineTest, QueuedGrpcMessageIsPinnedUntilReleased) {
 TEST_F(EngineTest, FullQueueAnswersAtOnce) {
   ModelSpec spec = null_spec("m", "delay", ExecMode::Queued);
   spec.null_delay_us = 60'000'000;
-  spec.queue_requests_max = 1;
+  spec.queue.requests_max = 1;
   const uint32_t handle = load(spec);
   // One runs and one waits, so at most two are taken; which of the three is refused depends on when
   // the instance takes the first.
@@ -188,7 +201,7 @@ TEST_F(EngineTest, ShapeIsCheckedForEveryProtocol) {
   const Answer v1 =
       listener_->infer(Protocol::V1Predict, handle, bytes_of(R"({"instances":[1,2]})"), -1);
   EXPECT_EQ(v1.code, ErrorCode::InvalidArgument);
-  EXPECT_EQ(listener_->infer_message(bytes_of(infer_message("m")), false).code,
+  EXPECT_EQ(listener_->infer_message(bytes_of(infer_message("m")), false, 0).code,
             ErrorCode::InvalidArgument);
 }
 
@@ -221,9 +234,9 @@ TEST_F(EngineTest, CloseCancelsAndWaits) {
   spec.null_delay_us = 60'000'000;
   const uint32_t handle = load(spec);
   route("m", handle);
-  const std::string message = infer_message("m");
+  const std::string message = infer_message("m", "", std::string(20'000, 'i'));
   for (int i = 0; i < 4; ++i) {
-    ASSERT_TRUE(listener_->infer_message(bytes_of(message), false).pending);
+    ASSERT_TRUE(listener_->infer_message(bytes_of(message), false, 0).pending);
   }
   EXPECT_EQ(hooks_.pins, 4);
   listener_->close();

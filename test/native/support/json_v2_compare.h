@@ -2,12 +2,15 @@
 // with the plain one. Test code, any thread.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "codec/classification.h"
+#include "codec/json_reader.h"
 #include "codec/json_v2.h"
 
 namespace serval::test {
@@ -53,6 +56,7 @@ inline std::string difference(const DecodedRequest& a, const DecodedRequest& b) 
   for (size_t i = 0; i < a.outputs.size(); ++i) {
     if (a.outputs[i].index != b.outputs[i].index) return "output " + std::to_string(i);
     if (a.outputs[i].binary != b.outputs[i].binary) return "output form " + std::to_string(i);
+    if (a.outputs[i].classes != b.outputs[i].classes) return "classes " + std::to_string(i);
   }
   if (a.inputs.size() != b.inputs.size()) return "input count";
   for (size_t i = 0; i < a.inputs.size(); ++i) {
@@ -72,14 +76,42 @@ inline std::string difference(const DecodedRequest& a, const DecodedRequest& b) 
   return {};
 }
 
+// The whole number of a request's parameter, read by parse_json(); 0 where it is not given.
+inline uint64_t parameter_of(const JsonDocument& document, std::string_view name) {
+  const JsonNode* parameters = document.member(document.root(), "parameters");
+  const JsonNode* value = parameters == nullptr ? nullptr : document.member(*parameters, name);
+  if (value == nullptr) return 0;
+  const bool wide = value->number.form == JsonNumber::Form::Uint64;
+  return wide ? value->number.u64 : static_cast<uint64_t>(value->number.i64);
+}
+
+// What is wrong with what peek_v2_schedule() makes of a body that the decoder accepted or refused.
+inline std::string check_peek(std::span<const uint8_t> body, int64_t json_bytes, bool accepted) {
+  SchedulePolicy found{7, 7};
+  Status status = peek_v2_schedule(body, json_bytes, found);
+  if (!status.ok()) {
+    if (accepted) return "peek refuses: " + status.error().message;
+    return found.priority + found.timeout_us == 0 ? "" : "a failed peek is not empty";
+  }
+  if (!accepted) return "";
+  if (json_bytes == 0) return found.priority + found.timeout_us == 0 ? "" : "a raw body's schedule";
+  const size_t size = json_bytes < 0 ? body.size() : static_cast<size_t>(json_bytes);
+  JsonDocument document;
+  Arena arena;
+  status = parse_json({reinterpret_cast<const char*>(body.data()), size}, arena, document);
+  if (!status.ok()) return "accepted, but no JSON: " + status.error().message;
+  if (found.priority != parameter_of(document, "priority")) return "peeked priority";
+  return found.timeout_us == parameter_of(document, "timeout") ? "" : "peeked timeout";
+}
+
 struct Comparison {
   bool fast = false;   // accepted
   bool plain = false;  // accepted
   std::string fault;   // empty: the two agree
 };
 
-// Decodes `body` with both. A fault: the fast one accepts what the plain one refuses, or the two
-// decode different requests.
+// Decodes `body` with both. A fault: the fast one accepts what the plain one refuses, the two
+// decode different requests, or peek_v2_schedule() sees others.
 inline Comparison compare_decoders(std::string_view body, int64_t json_bytes,
                                    const Signature& signature, const Limits& limits = {}) {
   const PaddedBody padded(body);
@@ -93,14 +125,30 @@ inline Comparison compare_decoders(std::string_view body, int64_t json_bytes,
   Status status =
       decode_v2_infer_plain(padded.bytes(), json_bytes, signature, limits, plain_arena, plain);
   out.plain = status.ok();
+  out.fault = check_peek(padded.bytes(), json_bytes, out.plain);
   if (!out.plain && status.error().message.empty()) out.fault = "an error without a text";
-  if (!out.fast) return out;
+  if (!out.fast || !out.fault.empty()) return out;
   out.fault = out.plain ? difference(fast, plain) : "refused: " + status.error().message;
   return out;
 }
 
-// Decodes as the engine does and answers with the inputs as outputs. A fault: a decoded tensor is
-// not as large as its shape, or a refused answer left bytes.
+// Takes the classes of a numeric tensor, as many as the request asks of its first output, at most
+// 99. A fault: the text of another shape, or a refusal.
+inline std::string take_classes(const DecodedRequest& request, Arena& arena, TensorView& tensor) {
+  const uint32_t wanted = std::min(request.outputs[0].classes, 99u);
+  if (wanted == 0 || tensor.dtype == DType::Bytes || tensor.dtype == DType::Bool) return "";
+  const bool batched = tensor.shape.rank() > 1;
+  const Status status = classify_output("y", wanted, batched, {}, arena, tensor);
+  if (!status.ok()) return status.error().message;
+  const bool fits = tensor.dtype == DType::Bytes && tensor.bytes == 0 &&
+                    tensor.shape.rank() == 1u + batched &&
+                    tensor.shape.elements() == tensor.strings.size();
+  return fits ? "" : "classes that do not fit their shape";
+}
+
+// Decodes as the engine does and answers with the inputs as outputs, or with their classes where
+// the first output is asked for as such. A fault: a tensor that is not as large as its shape, or a
+// refused answer left bytes.
 inline std::string answer_with_inputs(std::string_view body, int64_t json_bytes,
                                       const Signature& signature, bool binary) {
   const PaddedBody padded(body);
@@ -113,19 +161,23 @@ inline std::string answer_with_inputs(std::string_view body, int64_t json_bytes,
   }
   Signature echo = signature;
   echo.outputs = echo.inputs;
-  request.outputs.clear();
+  DecodedRequest answer = request;
+  answer.outputs.clear();
   for (uint32_t i = 0; i < echo.inputs.size(); ++i) {
-    request.outputs.push_back({i, binary});
+    answer.outputs.push_back({i, binary});
     const TensorView& tensor = request.inputs[i];
     const uint64_t count = tensor.dtype == DType::Bytes
                                ? tensor.strings.size()
                                : tensor.bytes / dtype_bytes(tensor.dtype);
     if (tensor.shape.elements() != count) return "a tensor that does not fit its shape";
+    if (std::string fault = take_classes(request, arena, answer.inputs[i]); !fault.empty()) {
+      return fault;
+    }
   }
   ByteBuffer out;
   size_t json = 0;
   const Status status =
-      encode_v2_infer({"m", "1"}, echo, request, request.inputs, limits, out, json);
+      encode_v2_infer({"m", "1"}, echo, answer, answer.inputs, limits, out, json);
   if (!status.ok() && out.size() != 0) return "a refused answer left bytes";
   return status.ok() && json > out.size() ? "JSON longer than the answer" : "";
 }

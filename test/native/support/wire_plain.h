@@ -124,10 +124,24 @@ inline bool plain_is_utf8(std::string_view text) {
   return true;
 }
 
+// The member of an InferParameter that is set (its field number, 0 = none) and its number.
+struct PlainChoice {
+  uint32_t member = 0;
+  uint64_t value = 0;
+
+  // Unset unless it is an int64_param or uint64_param of 0 or more.
+  std::optional<uint64_t> whole() const {
+    if (member == 5 || (member == 2 && value >> 63 == 0)) return value;
+    return std::nullopt;
+  }
+};
+
+using PlainParameters = std::map<std::string, PlainChoice>;
+
 struct PlainTensor {
   std::string name, datatype;
   std::vector<int64_t> shape;
-  std::vector<std::string> parameter_keys;
+  PlainParameters parameters;
   bool has_contents = false;
   std::map<uint32_t, std::vector<uint64_t>> numbers;  // per contents field
   std::vector<std::string> strings;
@@ -138,11 +152,26 @@ struct PlainMessage {
   std::vector<PlainTensor> inputs;
   std::vector<PlainTensor> outputs;
   std::vector<std::string> raw;
+  PlainParameters parameters;
 };
 
 // Fills objects from fields; each answers false when the message is malformed.
-inline bool plain_parameter(std::string_view bytes, std::vector<std::string>& keys) {
+inline bool plain_choice(std::string_view bytes, PlainChoice& out) {
+  const auto value = PlainParser::parse(bytes);
+  if (!value) return false;
+  const std::map<uint32_t, uint32_t> types = {{1, 0}, {2, 0}, {3, 2}, {4, 1}, {5, 0}};
+  for (const PlainField& choice : *value) {
+    const auto known = types.find(choice.number);
+    if (known == types.end() || known->second != choice.type) continue;
+    if (choice.number == 3 && !plain_is_utf8(choice.bytes)) return false;
+    out = {choice.number, choice.value};
+  }
+  return true;
+}
+
+inline bool plain_parameter(std::string_view bytes, PlainParameters& parameters) {
   std::string key;
+  PlainChoice choice;
   const auto entry = PlainParser::parse(bytes);
   if (!entry) return false;
   for (const PlainField& field : *entry) {
@@ -151,14 +180,10 @@ inline bool plain_parameter(std::string_view bytes, std::vector<std::string>& ke
       key = field.bytes;
     }
     if (field.number == 2 && field.type == 2) {
-      const auto value = PlainParser::parse(field.bytes);
-      if (!value) return false;
-      for (const PlainField& choice : *value) {
-        if (choice.number == 3 && choice.type == 2 && !plain_is_utf8(choice.bytes)) return false;
-      }
+      if (!plain_choice(field.bytes, choice)) return false;
     }
   }
-  keys.push_back(key);
+  parameters[key] = choice;
   return true;
 }
 
@@ -206,7 +231,7 @@ inline bool plain_tensor(std::string_view bytes, bool requested_output, PlainTen
     bool good = true;
     if (field.type == 2 && field.number == 1) good = plain_text(field, tensor.name);
     if (field.type == 2 && field.number == (requested_output ? 2 : 4)) {
-      good = plain_parameter(field.bytes, tensor.parameter_keys);
+      good = plain_parameter(field.bytes, tensor.parameters);
     } else if (!requested_output && field.type == 2) {
       if (field.number == 2) good = plain_text(field, tensor.datatype);
       if (field.number == 5) good = plain_contents(field.bytes, tensor);
@@ -228,7 +253,6 @@ inline std::optional<PlainMessage> plain_message(std::string_view bytes, bool re
   const auto fields = PlainParser::parse(bytes);
   if (!fields) return std::nullopt;
   PlainMessage message;
-  std::vector<std::string> ignored;
   for (const PlainField& field : *fields) {
     if (field.type != 2) continue;
     bool good = true;
@@ -236,7 +260,7 @@ inline std::optional<PlainMessage> plain_message(std::string_view bytes, bool re
     if (field.number == 1) good = plain_text(field, message.model_name);
     if (field.number == 2) good = plain_text(field, message.model_version);
     if (field.number == 3) good = plain_text(field, message.id);
-    if (field.number == 4) good = plain_parameter(field.bytes, ignored);
+    if (field.number == 4) good = plain_parameter(field.bytes, message.parameters);
     if (field.number == 5) {
       good = plain_tensor(field.bytes, false, tensor);
       (response ? message.outputs : message.inputs).push_back(tensor);

@@ -25,6 +25,10 @@ struct PlainDecoded {
   std::string id;
   std::vector<Tensor> inputs;
   std::vector<uint32_t> outputs;
+  std::vector<uint32_t> classes;  // per output
+  bool has_schedule = true;       // priority and timeout are good or absent
+  uint64_t priority = 0;
+  uint64_t timeout_us = 0;
 };
 
 // Product of the dims, 0 where one is 0; unset past 2^62.
@@ -141,11 +145,28 @@ inline bool plain_check(const PlainMessage& message, const Signature& signature,
       return false;
     }
     out.outputs.push_back(static_cast<uint32_t>(index));
+    out.classes.push_back(0);
+    const auto asked = wanted.parameters.find("classification");
+    if (asked == wanted.parameters.end()) continue;
+    const uint64_t classes = asked->second.whole().value_or(0);
+    if (classes == 0) return false;
+    out.classes.back() = static_cast<uint32_t>(std::min<uint64_t>(classes, 0xffffffffu));
   }
   for (uint32_t i = 0; message.outputs.empty() && i < signature.outputs.size(); ++i) {
     out.outputs.push_back(i);
+    out.classes.push_back(0);
   }
   return true;
+}
+
+// A request's number `name`; 0 where it is not given.
+inline uint64_t plain_number(const PlainParameters& parameters, const std::string& name,
+                             PlainDecoded& out) {
+  const auto found = parameters.find(name);
+  if (found == parameters.end()) return 0;
+  const auto whole = found->second.whole();
+  out.has_schedule = out.has_schedule && whole.has_value();
+  return whole.value_or(0);
 }
 
 inline PlainDecoded plain_decode_wire_v2(std::string_view bytes, const Signature& signature) {
@@ -156,15 +177,16 @@ inline PlainDecoded plain_decode_wire_v2(std::string_view bytes, const Signature
     return out;
   }
   const auto refuses = [](const PlainTensor& tensor) {
-    const auto& keys = tensor.parameter_keys;
-    return std::count(keys.begin(), keys.end(), "classification") > 0 ||
-           std::count(keys.begin(), keys.end(), "shared_memory_region") > 0;
+    return tensor.parameters.count("shared_memory_region") > 0;
   };
   out.id = message->id;
+  out.priority = plain_number(message->parameters, "priority", out);
+  out.timeout_us = plain_number(message->parameters, "timeout", out);
   if (std::any_of(message->inputs.begin(), message->inputs.end(), refuses) ||
       std::any_of(message->outputs.begin(), message->outputs.end(), refuses)) {
     out.code = ErrorCode::Unimplemented;
-  } else if (out.id.size() > kIdBytesMax || !plain_check(*message, signature, out)) {
+  } else if (out.id.size() > kIdBytesMax || !out.has_schedule ||
+             !plain_check(*message, signature, out)) {
     out.code = ErrorCode::InvalidArgument;
   }
   return out;
@@ -209,6 +231,19 @@ inline std::string check_echo(const Signature& signature, const DecodedRequest& 
   return "";
 }
 
+// What is wrong with what peek_wire_v2() makes of a message that `expected` was made of.
+inline std::string check_peek(std::span<const uint8_t> message, const PlainDecoded& expected) {
+  WireModelRef ref;
+  const Status status = peek_wire_v2(message, ref);
+  // It reads the top level only, and has limits of its own on names.
+  if (expected.code == ErrorCode::MalformedBody || message.size() > kNameBytesMax) return "";
+  if (status.ok() != expected.has_schedule) return "peek judges the schedule differently";
+  if (ref.id != expected.id) return "peeked id";
+  if (!status.ok()) return ref.schedule.priority + ref.schedule.timeout_us == 0 ? "" : "not empty";
+  if (ref.schedule.priority != expected.priority) return "peeked priority";
+  return ref.schedule.timeout_us == expected.timeout_us ? "" : "peeked timeout";
+}
+
 // Decodes `message` both ways, and echoes it when it is good. Empty when they agree.
 inline std::string compare_wire_v2(std::span<const uint8_t> message, const Signature& signature) {
   const auto text = std::string_view(reinterpret_cast<const char*>(message.data()), message.size());
@@ -222,18 +257,20 @@ inline std::string compare_wire_v2(std::span<const uint8_t> message, const Signa
            std::to_string(static_cast<int>(code)) + " " +
            (status.ok() ? "" : status.error().message);
   }
-  WireModelRef ref;
-  const Status peeked = peek_wire_v2(message, ref);
-  if (!peeked.ok() && code == ErrorCode::Ok) return "peek failed: " + peeked.error().message;
-  if (peeked.ok() && code != ErrorCode::MalformedBody && ref.id != expected.id) return "peeked id";
+  const std::string peeked = check_peek(message, expected);
+  if (!peeked.empty()) return peeked;
   if (!status.ok()) return status.error().message.empty() ? "an error without a text" : "";
   if (decoded.id != expected.id || decoded.has_id == expected.id.empty()) return "wrong id";
   for (size_t i = 0; i < expected.inputs.size(); ++i) {
     if (!same_tensor(decoded.inputs[i], expected.inputs[i])) return "wrong input";
   }
-  std::vector<uint32_t> outputs;
-  for (const RequestedOutput& output : decoded.outputs) outputs.push_back(output.index);
+  std::vector<uint32_t> outputs, classes;
+  for (const RequestedOutput& output : decoded.outputs) {
+    outputs.push_back(output.index);
+    classes.push_back(output.classes);
+  }
   if (outputs != expected.outputs) return "wrong outputs";
+  if (classes != expected.classes) return "wrong classes";
   return check_echo(signature, decoded);
 }
 

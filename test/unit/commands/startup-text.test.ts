@@ -23,6 +23,7 @@ function model(
     version: '123', state: 'AVAILABLE', handle: 1, errorCode: ErrorCode.Ok, errorMessage: '',
     format: 'onnx', platform: 'onnxruntime_onnx',
     signatures: [{ name: 'serving_default', inputs, outputs: [tensor('y', [-1], ['batch'])] }],
+    configJson: '', loadMs: 0,
     ...change,
   };
   const defaultVersion = version.state === 'AVAILABLE' ? version.version : undefined;

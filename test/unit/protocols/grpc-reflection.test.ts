@@ -66,6 +66,9 @@ for (const name of ['grpc.reflection.v1', 'grpc.reflection.v1alpha']) {
         ['inference.InferParameter.double_param', 'inference.proto'],
         ['inference.InferParameter.parameter_choice', 'inference.proto'],
         ['inference.ModelMetadataResponse.PropertiesEntry', 'inference.proto'],
+        ['inference.ModelConfigResponse', 'inference.proto'],
+        ['inference.ModelConfig', 'model_config.proto'],
+        ['inference.ModelVersionPolicy.Specific', 'model_config.proto'],
         ['grpc.health.v1.HealthCheckResponse.ServingStatus', 'grpc/health/v1/health.proto'],
         ['grpc.health.v1.HealthCheckResponse.SERVING', 'grpc/health/v1/health.proto'],
         ['grpc.reflection.v1.ServerReflection', 'grpc/reflection/v1/reflection.proto'],
@@ -81,16 +84,20 @@ for (const name of ['grpc.reflection.v1', 'grpc.reflection.v1alpha']) {
     });
 
     it('gives a file by name, with which a client can make messages', async () => {
-      const [reply] = await ask({ file_by_filename: 'inference.proto' });
-      const [bytes] = reply?.file_descriptor_response?.file_descriptor_proto ?? [];
-      assert.ok(bytes);
-      const file = [descriptor.FileDescriptorProto.decode(bytes)];
+      const replies = await ask(
+        { file_by_filename: 'inference.proto' }, { file_by_filename: 'model_config.proto' });
+      const file = replies.map((reply) => descriptor.FileDescriptorProto.decode(
+        reply.file_descriptor_response?.file_descriptor_proto[0] ?? new Uint8Array()));
+      assert.deepEqual(file.map((one) => one.toJSON()['dependency'] ?? []),
+        [['model_config.proto'], []]);
       const root = (protobuf.Root as unknown as { fromDescriptor(from: object): protobuf.Root })
         .fromDescriptor(descriptor.FileDescriptorSet.create({ file }));
       root.resolveAll();
       const service = root.lookupService('inference.GRPCInferenceService');
-      assert.deepEqual(Object.keys(service.methods).sort(), ['ModelInfer', 'ModelMetadata',
-        'ModelReady', 'ModelStreamInfer', 'ServerLive', 'ServerMetadata', 'ServerReady']);
+      assert.deepEqual(Object.keys(service.methods).sort(), ['LogSettings', 'ModelConfig',
+        'ModelInfer', 'ModelMetadata', 'ModelReady', 'ModelStatistics', 'ModelStreamInfer',
+        'RepositoryIndex', 'RepositoryModelLoad', 'RepositoryModelUnload', 'ServerLive',
+        'ServerMetadata', 'ServerReady']);
       const stream = service.methods['ModelStreamInfer'];
       assert.deepEqual([stream?.requestStream, stream?.responseStream, stream?.responseType],
         [true, true, '.inference.ModelStreamInferResponse']);

@@ -26,6 +26,8 @@ export function version(
     platform: 'onnxruntime_onnx',
     signatures: available
       ? [{ name: 'serving_default', inputs: [INPUT], outputs: [OUTPUT] }] : [],
+    configJson: available ? `{"name":"m","version":${number}}` : '',
+    loadMs: available ? 5 : 0,
     ...more,
   };
 }

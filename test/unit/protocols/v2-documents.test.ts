@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ErrorCode, ServalError } from '../../../ts/errors.js';
 import {
-  modelMetadataJson, modelReady, serverLive, serverMetadataJson, serverReady,
+  modelConfigJson, modelMetadataJson, modelReady, serverLive, serverMetadataJson, serverReady,
 } from '../../../ts/protocols/v2-documents.js';
 import { INPUT, model, registry, version } from './snapshots.js';
 
@@ -26,7 +26,9 @@ function fails(step: () => unknown, code: ErrorCode, message: string): void {
 describe('V2 metadata', () => {
   it('describes the server', () => {
     assert.equal(serverMetadataJson('1.2.3'),
-      '{"name":"serval","version":"1.2.3","extensions":["binary_tensor_data","parameters"]}');
+      '{"name":"serval","version":"1.2.3","extensions":["binary_tensor_data","classification",'
+      + '"logging","model_configuration","model_repository",'
+      + '"model_repository(unload_dependents)","parameters","schedule_policy","statistics"]}');
   });
 
   it('describes a model: ready versions, platform, tensors', () => {
@@ -73,6 +75,18 @@ describe('V2 metadata', () => {
       "model 'loading' has no ready version: version 1 is LOADING");
     fails(() => modelMetadataJson(snapshot, 'empty', undefined), ModelNotReady,
       "model 'empty' has no ready version: it has no version");
+  });
+
+  it('shows the configuration of a version that serves', () => {
+    assert.equal(modelConfigJson(snapshot, 'm', undefined), '{"name":"m","version":10}');
+    assert.equal(modelConfigJson(snapshot, 'm', '09'), '{"name":"m","version":9}');
+    fails(() => modelConfigJson(snapshot, 'm', '12'), ErrorCode.ModelNotReady,
+      "model 'm' is not ready: version 12 is END: cut short at byte 12");
+    fails(() => modelConfigJson(snapshot, 'nope', undefined), ErrorCode.ModelNotFound,
+      "Request for unknown model: 'nope' is not found");
+    const without = registry([model('m', [version('1', 'AVAILABLE', { configJson: '' })])]);
+    fails(() => modelConfigJson(without, 'm', undefined), ErrorCode.Internal,
+      "model 'm' version 1 is served without a configuration");
   });
 
   it('finds the largest version there is', () => {

@@ -7,6 +7,8 @@ import { ErrorCode } from '../../../ts/errors.js';
 import { inferenceService, type GrpcInfer, type InferDone } from '../../../ts/protocols/v2-grpc.js';
 import { GrpcListener } from '../../../ts/transport/grpc-listener.js';
 import type { RegistrySnapshot } from '../../../ts/registry/snapshot.js';
+import { FakeControl } from '../admin/fake-control.js';
+import { FakeReadings } from './fake-readings.js';
 import { RawClient, decode, encode, messageTypes } from './raw-client.js';
 import { model, registry, version } from './snapshots.js';
 
@@ -17,6 +19,7 @@ const failed = { errorCode: ErrorCode.ModelInvalid, errorMessage: 'cut short' };
 interface Request {
   readonly message: Buffer;
   readonly stream: boolean;
+  readonly timeoutUs: number;
   readonly ticket: number;
   readonly done: InferDone;
 }
@@ -29,9 +32,9 @@ class TestEngine implements GrpcInfer {
   private readonly scratch = Buffer.alloc(4096);
   private waiting: (() => void)[] = [];
 
-  infer(message: Buffer, stream: boolean, done: InferDone): number {
+  infer(message: Buffer, stream: boolean, timeoutUs: number, done: InferDone): number {
     const ticket = this.requests.length + 1;
-    const request = { message, stream, ticket, done };
+    const request = { message, stream, timeoutUs, ticket, done };
     this.requests.push(request);
     for (const wake of this.waiting.splice(0)) wake();
     if (!message.toString().startsWith('now:')) return ticket;
@@ -65,8 +68,10 @@ class TestEngine implements GrpcInfer {
 async function started(snapshot: RegistrySnapshot) {
   const engine = new TestEngine();
   const state = { snapshot };
-  const service = inferenceService(
-    { snapshot: () => state.snapshot, infer: engine, serverVersion: '1.2.3' });
+  const service = inferenceService({
+    snapshot: () => state.snapshot, infer: engine, serverVersion: '1.2.3',
+    control: new FakeControl(), readings: new FakeReadings(), encodeConfig: () => new Uint8Array(),
+  });
   const listener = new GrpcListener({ host: '127.0.0.1', port: 0, services: [service] });
   const client = new RawClient(await listener.start());
   return { engine, state, listener, client };
@@ -115,7 +120,9 @@ describe('V2 gRPC: metadata and health', () => {
 
   it('describes the server and a model', async () => {
     assert.deepEqual(await ask('ServerMetadata', {}),
-      { name: 'serval', version: '1.2.3', extensions: ['binary_tensor_data', 'parameters'] });
+      { name: 'serval', version: '1.2.3', extensions: ['binary_tensor_data', 'classification',
+        'logging', 'model_configuration', 'model_repository', 'model_repository(unload_dependents)',
+        'parameters', 'schedule_policy', 'statistics'] });
     assert.deepEqual(await ask('ModelMetadata', { name: 'm', version: '10' }), {
       name: 'm',
       versions: ['9', '10'],
@@ -151,7 +158,7 @@ describe('V2 gRPC: metadata and health', () => {
   });
 
   it('does not have the calls that it does not have', async () => {
-    for (const method of ['ModelConfig', 'RepositoryIndex', 'modelinfer']) {
+    for (const method of ['TraceSetting', 'CudaSharedMemoryRegister', 'Nope', 'modelinfer']) {
       assert.equal((await server.client.unary(SERVICE + method, Buffer.alloc(0))).code, 12);
     }
   });
@@ -189,6 +196,7 @@ describe('V2 gRPC: ModelInfer', () => {
       [ErrorCode.InvalidArgument, 3], [ErrorCode.MalformedBody, 3], [ErrorCode.ModelNotFound, 5],
       [ErrorCode.ModelNotReady, 14], [ErrorCode.QueueFull, 14], [ErrorCode.BodyTooLarge, 8],
       [ErrorCode.Unimplemented, 12], [ErrorCode.BackendFailed, 13], [ErrorCode.ShuttingDown, 14],
+      [ErrorCode.DeadlineExceeded, 4],
     ];
     for (const [code, status] of cases) {
       const before = engine.requests.length;
@@ -198,6 +206,18 @@ describe('V2 gRPC: ModelInfer', () => {
       const { code: got, details } = await outcome;
       assert.deepEqual([got, details], [status, `why ${code}`]);
     }
+  });
+
+  it('hands the deadline over as what is left of it', async () => {
+    const { engine } = server;
+    const left = async (options: object): Promise<number> => {
+      assert.equal((await infer('now: timed', options)).code, 0);
+      return engine.requests.at(-1)?.timeoutUs ?? -1;
+    };
+    assert.equal(await left({}), 0);
+    const minute = await left({ deadline: Date.now() + 60_000 });
+    assert.ok(minute > 0 && minute <= 60_000_000, `${minute} us`);
+    assert.ok(minute > 30_000_000, `${minute} us`);
   });
 
   it('cancels the ticket when the client goes away or its deadline passes', async () => {
@@ -253,6 +273,17 @@ describe('V2 gRPC: ModelStreamInfer', () => {
     assert.equal((await stream.reply(4)).toString(), 'now:e');
     stream.call.end();
     assert.equal((await stream.ended).code, 0);
+  });
+
+  it('hands the stream\'s deadline over with each request', async () => {
+    const { engine, client } = server;
+    const stream = client.stream(`${SERVICE}ModelStreamInfer`, { deadline: Date.now() + 60_000 });
+    stream.call.write(Buffer.from('now:timed'));
+    await stream.reply(0);
+    const { timeoutUs = 0 } = engine.requests.at(-1) ?? {};
+    assert.ok(timeoutUs > 30_000_000 && timeoutUs <= 60_000_000, `${timeoutUs} us`);
+    stream.call.end();
+    await stream.ended;
   });
 
   it('ends after the last reply when the client has no more requests', async () => {

@@ -32,6 +32,23 @@ describe('wire reader', () => {
     assert.deepEqual(read(hex('8a 80 80 00 81 00 61')), ['a']);
   });
 
+  it('reads numbers and nothing else as numbers', () => {
+    const number = (text: string): number => {
+      const reader = new WireReader(hex(text), 'Sample');
+      reader.next();
+      return reader.number();
+    };
+    assert.deepEqual(['08 00', '08 01', '08 ac 02', '08 ff ff ff ff ff ff ff 0f'].map(number),
+      [0, 1, 300, 2 ** 53 - 1]);
+    for (const [text, message] of [
+      ['0a 01 61', 'Sample: byte 0: field 1: expected wire type 0, got 2'],
+      ['0d 00000000', 'Sample: byte 0: field 1: expected wire type 0, got 5'],
+      ['08 80', 'Sample: byte 1: the message ends inside a number'],
+    ] as const) {
+      assert.throws(() => number(text), new ServalError(ErrorCode.MalformedBody, message));
+    }
+  });
+
   it('says what is broken, and where', () => {
     const cases: readonly [string, string][] = [
       ['0a', 'byte 1: the message ends inside a number'],

@@ -1,4 +1,5 @@
-// An engine that loads and unloads when a test says so, and makers of what the registry takes.
+// An engine that loads and unloads when a test says so, a clock that a test moves, and makers of
+// what the registry takes.
 import { ErrorCode, ServalError } from '../../../ts/errors.js';
 import { createLogger } from '../../../ts/logger.js';
 import type { Logger } from '../../../ts/logger.js';
@@ -6,6 +7,7 @@ import type {
   EngineControl, EngineStats, LoadedModel, ModelRoute, ModelSpec,
 } from '../../../ts/native/engine-api.js';
 import type { DesiredModel } from '../../../ts/registry/desired.js';
+import type { Clock } from '../../../ts/registry/watcher.js';
 
 interface PendingLoad {
   readonly spec: ModelSpec;
@@ -48,6 +50,10 @@ export class FakeEngine implements EngineControl {
     this.routes = models;
   }
 
+  warmUp(): Promise<void> {
+    return Promise.reject(new Error('nothing warms up here'));
+  }
+
   stats(): EngineStats {
     const zeros = { tensorBytesCopied: 0, tensorBytesViewed: 0, bodiesOpen: 0, ticketsOpen: 0 };
     return { models: [], ...zeros };
@@ -80,6 +86,46 @@ export class FakeEngine implements EngineControl {
   }
 }
 
+/** Time that passes when a test says so. */
+export class FakeClock implements Clock {
+  #nowMs = 1000;
+  #timers: { readonly atMs: number; readonly call: () => void }[] = [];
+
+  nowMs(): number {
+    return this.#nowMs;
+  }
+
+  after(ms: number, call: () => void): () => void {
+    const timer = { atMs: this.#nowMs + ms, call };
+    this.#timers.push(timer);
+    return () => {
+      this.#timers = this.#timers.filter((one) => one !== timer);
+    };
+  }
+
+  /** When the next timer goes off, from now. */
+  get nextMs(): number | undefined {
+    if (this.#timers.length === 0) return undefined;
+    return Math.min(...this.#timers.map((one) => one.atMs)) - this.#nowMs;
+  }
+
+  /** Lets this much time pass and calls what is due on the way. */
+  async pass(ms: number): Promise<void> {
+    const endMs = this.#nowMs + ms;
+    for (;;) {
+      const due = this.#timers.filter((one) => one.atMs <= endMs)
+        .sort((a, b) => a.atMs - b.atMs)[0];
+      if (due === undefined) break;
+      this.#timers = this.#timers.filter((one) => one !== due);
+      this.#nowMs = Math.max(this.#nowMs, due.atMs);
+      due.call();
+      await settle();
+    }
+    this.#nowMs = endMs;
+    await settle();
+  }
+}
+
 /** Lets every promise that can go on go on. */
 export function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
@@ -93,7 +139,7 @@ export function loadedModel(handle: number): LoadedModel {
     handle,
     signatures: [{ name: 'serving_default', inputs: [input], outputs: [{ ...input, name: 'y' }] }],
     producer: '', graphName: '', description: '', domain: '', modelVersion: '0', metadata: {},
-    fileBytes: 1, loadUs: 1000, providers: ['cpu'],
+    fileBytes: 1, loadUs: 1000, providers: ['cpu'], batchMode: 'off', inputsBatchable: true,
   };
 }
 
@@ -105,6 +151,7 @@ export function desired(
     name,
     versions: versions.map((version) => ({
       version, revision, format: 'onnx', platform: 'onnxruntime_onnx',
+      folder: `/m/${name}/${version}`,
       spec: { name, version, backend: 'onnxruntime', path: `/m/${name}/${version}/model.onnx` },
     })),
     labels,

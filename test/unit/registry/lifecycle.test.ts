@@ -1,8 +1,8 @@
 // Desired minus actual, by cases and by random histories.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { planActions } from '../../../ts/registry/lifecycle.js';
-import type { InstanceId, InstanceView } from '../../../ts/registry/lifecycle.js';
+import { planActions, retryAtMs } from '../../../ts/registry/lifecycle.js';
+import type { InstanceId, InstanceView, LifecycleView } from '../../../ts/registry/lifecycle.js';
 
 /** "m/1" or "m/1@new": name, version, content. */
 function id(text: string): InstanceId {
@@ -10,18 +10,29 @@ function id(text: string): InstanceId {
   return { key: text, name, version: rest.split('@')[0] ?? '' };
 }
 
+/** "m/1:END" failed once, at 100; "m/1:END3" three times; "m/1:UNLOADED" ended by an unload. */
 function view(text: string): InstanceView {
-  const [key = '', state = ''] = text.split(':');
+  const [key = '', written = ''] = text.split(':');
+  const [, state = '', failures = '1'] = /^([A-Z]+)(\d*)$/.exec(written) ?? [];
   const unloaded = state === 'UNLOADED';
-  return { ...id(key), state: (unloaded ? 'END' : state) as InstanceView['state'], unloaded };
+  return {
+    ...id(key), state: (unloaded ? 'END' : state) as InstanceView['state'], unloaded,
+    failures: state === 'END' ? Number(failures || 1) : 0, failedAtMs: 100,
+  };
 }
 
-function plan(desired: string, actual: string, loadsAtOnce = 4): string {
+const RULES = {
+  loadsAtOnce: 4, loadingElsewhere: 0, endedVersionsMax: 2, transition: 'availability',
+  nowMs: 100, loadRetries: 0, loadRetryMs: 50,
+} as const;
+
+function plan(desired: string, actual: string, rules: Partial<LifecycleView> = {}): string {
   const words = (text: string): string[] => text.split(' ').filter((word) => word !== '');
   const ids = words(desired).map(id);
   const actions = planActions({
+    ...RULES, ...rules,
     models: new Set(ids.map((one) => one.name)), desired: ids.filter((one) => one.version !== ''),
-    actual: words(actual).map(view), loadsAtOnce, endedVersionsMax: 2,
+    actual: words(actual).map(view),
   });
   return actions.map((action) => `${action.kind} ${action.key}`).join(', ');
 }
@@ -44,6 +55,10 @@ test('desired minus actual', () => {
     ['a/2', 'a/1:AVAILABLE a/2:AVAILABLE', 'unload a/1'],
     ['a/2', 'a/1:AVAILABLE a/2:END', ''],
     ['a/3', 'a/1:AVAILABLE a/2:AVAILABLE a/3:END', 'unload a/1'],
+    // A label may still need version 1 while 3 is on its way.
+    ['a/2 a/3', 'a/1:AVAILABLE a/2:AVAILABLE a/3:LOADING', ''],
+    ['a/2 a/3', 'a/1:AVAILABLE a/2:AVAILABLE a/3:AVAILABLE', 'unload a/1'],
+    ['a/2 a/3', 'a/1:AVAILABLE a/2:AVAILABLE a/3:END', 'unload a/1'],
     ['a/1@new', 'a/1@old:AVAILABLE', 'add a/1@new'],
     ['a/1@new', 'a/1@old:AVAILABLE a/1@new:AVAILABLE', 'unload a/1@old'],
     ['a/1@new', 'a/1@old:AVAILABLE a/1@new:END', ''],
@@ -58,9 +73,53 @@ test('desired minus actual', () => {
 });
 
 test('loads are bounded by what loads already', () => {
-  assert.equal(plan('a/1 b/1 c/1', 'a/1:LOADING b/1:START c/1:START', 2), 'load b/1');
-  assert.equal(plan('a/1 b/1', 'a/1:LOADING b/1:START', 1), '');
-  assert.equal(plan('a/1', 'a/1:START', 0), '');
+  const two = { loadsAtOnce: 2 };
+  assert.equal(plan('a/1 b/1 c/1', 'a/1:LOADING b/1:START c/1:START', two), 'load b/1');
+  assert.equal(plan('a/1 b/1', 'a/1:LOADING b/1:START', { loadsAtOnce: 1 }), '');
+  assert.equal(plan('a/1', 'a/1:START', { loadsAtOnce: 0 }), '');
+  assert.equal(plan('a/1', 'a/1:START', { ...two, loadingElsewhere: 2 }), '');
+});
+
+test('resource preserving: the old version is gone before the new one loads', () => {
+  const cases: [desired: string, actual: string, actions: string][] = [
+    ['a/2', 'a/1:AVAILABLE', 'add a/2'],
+    ['a/2', 'a/1:AVAILABLE a/2:START', 'unload a/1'],
+    ['a/2', 'a/1:UNLOADING a/2:START', ''],
+    ['a/2', 'a/1:LOADING a/2:START', ''],
+    ['a/2', 'a/1:UNLOADED a/2:START', 'load a/2'],
+    ['a/1@new', 'a/1@old:AVAILABLE a/1@new:START', 'unload a/1@old'],
+    ['a/2 b/1', 'a/1:UNLOADING a/2:START b/1:START', 'load b/1'],
+    ['a/2 a/1', 'a/1:AVAILABLE a/2:START', 'load a/2'],
+    // What cannot be loaded does not cost what serves.
+    ['a/2', 'a/1:AVAILABLE a/2:END', ''],
+    ['a/1@new', 'a/1@old:AVAILABLE a/1@new:END', ''],
+    ['', 'a/1:AVAILABLE', 'unload a/1'],
+  ];
+  for (const [desired, actual, actions] of cases) {
+    assert.equal(plan(desired, actual, { transition: 'resource' }), actions,
+      `${desired} | ${actual}`);
+  }
+});
+
+test('a failed load is tried again so many times, so much later', () => {
+  const retries = { loadRetries: 2, loadRetryMs: 50 };
+  const cases: [actual: string, nowMs: number, actions: string][] = [
+    ['a/1:END', 149, ''],
+    ['a/1:END', 150, 'retry a/1'],
+    ['a/1:END2', 150, 'retry a/1'],
+    ['a/1:END3', 1000, ''],
+    ['a/1:UNLOADED', 1000, 'forget a/1, add a/1'],
+    ['a/1:AVAILABLE', 1000, ''],
+    ['a/1:START', 1000, 'load a/1'],
+    ['a/2:END', 1000, 'forget a/2, add a/1'],
+  ];
+  for (const [actual, nowMs, actions] of cases) {
+    assert.equal(plan('a/1', actual, { ...retries, nowMs }), actions, `${actual} at ${nowMs}`);
+  }
+  assert.equal(plan('a/1', 'a/1:END', { nowMs: 1000 }), '', 'no retries asked for');
+  const never = { ...view('a/1:END'), failures: Infinity };
+  assert.equal(retryAtMs(never, retries), undefined);
+  assert.equal(retryAtMs(view('a/1:END'), retries), 150);
 });
 
 /** A small generator of repeatable numbers. */
@@ -82,8 +141,8 @@ test('random histories reach the desired state and never lose a wanted model', (
       const serving = new Set([...actual.values()].filter((one) => one.state === 'AVAILABLE')
         .map((one) => one.name));
       const actions = planActions({
-        models: new Set(desired.map((one) => one.name)), desired,
-        actual: [...actual.values()], loadsAtOnce: 2, endedVersionsMax: 2,
+        ...RULES, models: new Set(desired.map((one) => one.name)), desired,
+        actual: [...actual.values()], loadsAtOnce: 2,
       });
       for (const { kind, key } of actions) {
         if (kind === 'add') set(key, 'START');

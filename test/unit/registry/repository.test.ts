@@ -1,17 +1,17 @@
 // Finding models in good and odd folders.
 import assert from 'node:assert/strict';
-import { mkdirSync, symlinkSync } from 'node:fs';
+import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { ModelSources } from '../../../ts/config.js';
 import { ErrorCode, ServalError } from '../../../ts/errors.js';
-import { desiredModels } from '../../../ts/registry/desired.js';
-import { scanSources } from '../../../ts/registry/repository.js';
+import { listModels, scanRepository, scanSources } from '../../../ts/registry/repository.js';
 import type { ScanResult } from '../../../ts/registry/repository.js';
+import { fingerprint, mapLimited } from '../../../ts/registry/scan.js';
 import { filledFolder } from '../temp-folder.js';
 
 function scan(sources: Partial<ModelSources>): Promise<ScanResult> {
-  return scanSources({ paths: [], modelRepositories: [], baseModel: undefined, ...sources });
+  return scanSources({ paths: [], modelRepositories: [], ...sources });
 }
 
 /** "name=versions" of every model. */
@@ -47,19 +47,64 @@ test('a file, a model folder, a bare folder and a repository', async (t) => {
     ['repository', 'repository', 'model-folder', 'model-folder', 'file']);
 });
 
-test('--model-repository and --model-base-path', async (t) => {
+test('--model-repository: folders are models whatever their names', async (t) => {
   const folder = filledFolder(t, { '7/1/model.onnx': 'x', 'other/3/model.onnx': 'x' });
   const repository = await scan({ modelRepositories: [folder] });
   assert.deepEqual(names(repository), ['7=1', 'other=3']);
-  const base = await scan({ baseModel: { name: 'named', path: join(folder, 'other') } });
-  assert.deepEqual(names(base), ['named=3']);
-  assert.equal(base.models[0]?.source, 'base-path');
+  assert.deepEqual(await listModels(folder), ['7', 'other']);
+  assert.deepEqual(await listModels(join(folder, 'none')), []);
+  const wanted = await scanRepository(folder, { wants: (name) => name === 'other' });
+  assert.deepEqual(wanted.models.map((one) => one.name), ['other']);
+});
+
+test('config.pbtxt: file name, version policy, label files', async (t) => {
+  const folder = filledFolder(t, {
+    'm/config.pbtxt': `default_model_filename: "net.onnx"
+      version_policy { latest { num_versions: 2 } }
+      output { name: "y" data_type: TYPE_FP32 dims: 2 label_filename: "labels.txt" }`,
+    'm/labels.txt': 'cat\ndog\n', 'm/1/net.onnx': 'x', 'm/2/net.onnx': 'x', 'm/3/model.onnx': 'x',
+    'm/4/net.onnx': 'x', 'null/config.pbtxt': 'backend: "serval_null"', 'null/1/readme': '',
+    'alone/config.pbtxt': '', 'alone/1/model.onnx': 'x',
+  });
+  const { models } = await scanRepository(folder, {});
+  const [alone, m, none] = models;
+  assert.deepEqual(m?.versions.map((one) => [one.version, one.path]),
+    [['4', join(folder, 'm/4/net.onnx')], ['2', join(folder, 'm/2/net.onnx')]]);
+  assert.deepEqual(m?.config.classLabels.get('y'), ['cat', 'dog']);
+  assert.equal(m?.config.config?.['default_model_filename'], 'net.onnx');
+  assert.deepEqual(m?.problems, [`${folder}/m/3 has no model: expected net.onnx, got model.onnx`]);
+  assert.deepEqual(none?.versions.map((one) => [one.version, one.format]), [['1', 'null']]);
+  assert.deepEqual([alone?.config.config, alone?.problems], [{}, []]);
+  writeFileSync(join(folder, 'm/labels.txt'), 'cat\nhorse\n');
+  const again = await scanRepository(folder, {});
+  assert.notEqual(again.models[1]?.config.revision, m?.config.revision, 'labels count');
+});
+
+test('a bad or missing config.pbtxt is the problem of its model alone', async (t) => {
+  const folder = filledFolder(t, {
+    'bad/config.pbtxt': 'max_batch_size: "many"', 'bad/1/model.onnx': 'x',
+    'good/config.pbtxt': 'max_batch_size: 4', 'good/1/model.onnx': 'x',
+    'labels/config.pbtxt': 'output { name: "y" data_type: TYPE_FP32 dims: 2 label_filename: "l" }',
+    'labels/1/model.onnx': 'x', 'none/1/model.onnx': 'x',
+  });
+  mkdirSync(join(folder, 'odd/config.pbtxt'), { recursive: true });
+  const { models } = await scanRepository(folder, { autoComplete: false });
+  const [bad, good, labels, none, odd] = models;
+  assert.match(bad?.config.problem ?? '', /^\S+\/bad\/config.pbtxt:1:\d+: max_batch_size/);
+  assert.deepEqual(bad?.problems, [bad?.config.problem]);
+  assert.deepEqual(bad?.versions.map((one) => one.version), ['1'], 'would-be versions');
+  assert.deepEqual([good?.config.problem, good?.problems], ['', []]);
+  assert.equal(labels?.config.problem, '');
+  assert.match(labels?.problems[0] ?? '', /labels\/l: label_filename: cannot read/);
+  assert.match(none?.config.problem ?? '', /none\/config.pbtxt: no such file: expected one/);
+  assert.deepEqual([odd?.readable, odd?.versions], [false, []]);
+  assert.match(odd?.problems[0] ?? '', /cannot read .*odd.config.pbtxt/);
 });
 
 test('odd folders are reported and the others load', async (t) => {
   const folder = filledFolder(t, {
     'bare_and_versions/model.onnx': 'x', 'bare_and_versions/1/model.onnx': 'x',
-    'bundle/1/saved_model.pb': 'x', 'config/1/model.onnx': 'x', 'config/config.pbtxt': 'x',
+    'bundle/1/saved_model.pb': 'x',
     'file_as_version/1': 'x', 'good/1/model.onnx': 'x', 'huge/9223372036854775808/model.onnx': 'x',
     'no_version/model-v1.onnx': 'x', 'partly/1/model.onnx': 'x', 'partly/2/other.onnx': 'x',
     'stray.onnx': 'x', 'twins/01/model.onnx': 'x', 'twins/1/model.onnx': 'x',
@@ -70,7 +115,7 @@ test('odd folders are reported and the others load', async (t) => {
   symlinkSync(join(folder, 'loop'), join(folder, 'loop'));
   const result = await scan({ modelRepositories: [folder] });
   assert.deepEqual(names(result), [
-    'bare_and_versions=1', 'bundle=', 'config=1', 'dangling=', 'file_as_version=',
+    'bare_and_versions=1', 'bundle=', 'dangling=', 'file_as_version=',
     'folder_as_model=', 'good=1', 'huge=', 'loop=', 'no_version=', 'partly=1', 'twins=1', 'v1=',
   ]);
   const own = Object.fromEntries(result.models.map((one) => [one.name, one.problems.join('; ')]));
@@ -78,7 +123,6 @@ test('odd folders are reported and the others load', async (t) => {
     Object.keys(own).filter((name) => own[name] === ''), ['good']);
   assert.match(own['bare_and_versions'] ?? '', /model.onnx is not served: there are version/);
   assert.match(own['bundle'] ?? '', /bundle\/1 has no model: expected .*, got 1 other files/);
-  assert.match(own['config'] ?? '', /config.pbtxt is not read/);
   assert.match(own['dangling'] ?? '', /cannot read .*dangling: ENOENT/);
   assert.match(own['loop'] ?? '', /cannot read .*loop: ELOOP/);
   assert.match(own['file_as_version'] ?? '', /cannot read .*file_as_version\/1: ENOTDIR/);
@@ -119,42 +163,52 @@ test('what the user names must be there', async (t) => {
   const at = (name: string): string => join(folder, name);
   await refuses({ paths: [at('none')] }, `${at('none')}: no such file or folder`);
   await refuses({ modelRepositories: [at('none')] }, `${at('none')}: no such file or folder`);
-  await refuses({ baseModel: { name: 'm', path: at('none') } },
-    `${at('none')}: no such file or folder`);
   await refuses({ paths: [at('notes.txt')] },
     `${at('notes.txt')}: expected a folder or a file that ends in .onnx`);
   await refuses({ modelRepositories: [at('m.onnx')] }, `${at('m.onnx')}: expected a folder`);
   await refuses({ paths: ['/dev/null'] },
     '/dev/null: expected a folder or a file that ends in .onnx');
-  await refuses({ baseModel: { name: 'n'.repeat(4097), path: folder } },
-    `${folder}: expected a model name of 1 to 4096 bytes`);
 });
 
-test('the revision changes with the file', async (t) => {
-  const first = await scan({ paths: [join(filledFolder(t, { 'm.onnx': 'x' }), 'm.onnx')] });
-  const second = await scan({ paths: [join(filledFolder(t, { 'm.onnx': 'xy' }), 'm.onnx')] });
-  const revision = (result: ScanResult): string | undefined =>
-    result.models[0]?.versions[0]?.revision;
-  assert.notEqual(revision(first), undefined);
-  assert.notEqual(revision(first), revision(second));
+test('the revision changes with anything in the folder of the version', async (t) => {
+  const folder = filledFolder(t, { '1/model.onnx': 'x', '1/weights/a.bin': 'x', '1/b': 'x' });
+  const at = (name: string): string => join(folder, '1', name);
+  const seen = new Set<string>();
+  const isNew = async (): Promise<boolean> => {
+    const before = seen.size;
+    return seen.add(await fingerprint(at(''))).size > before;
+  };
+  assert.equal(await isNew(), true);
+  assert.equal(await isNew(), false, 'nothing changed');
+  writeFileSync(at('model.onnx'), 'xy');
+  assert.equal(await isNew(), true, 'a longer file');
+  writeFileSync(at('weights/a.bin'), 'xyz');
+  assert.equal(await isNew(), true, 'a file further down');
+  writeFileSync(at('new'), '');
+  assert.equal(await isNew(), true, 'a new file');
+  renameSync(at('new'), at('other'));
+  assert.equal(await isNew(), true, 'another name');
+  rmSync(at('b'));
+  assert.equal(await isNew(), true, 'a file less');
+  writeFileSync(join(folder, 'replacement'), 'xy');
+  renameSync(join(folder, 'replacement'), at('model.onnx'));
+  assert.equal(await isNew(), true, 'the same size, another file');
+  symlinkSync(at('.'), at('loop'));
+  assert.equal(await isNew(), true, 'a link to itself ends');
+  symlinkSync(join(folder, 'nowhere'), at('dangling'));
+  assert.equal(await isNew(), true);
+  assert.equal(await isNew(), false);
 });
 
-test('desired: latest version, settings on every spec, empty models are kept', async (t) => {
-  const folder = filledFolder(t, {
-    'a/1/model.onnx': 'x', 'a/10/model.onnx': 'x', 'a/9/model.onnx': 'x', 'b/readme': 'x',
+test('work is done a few at a time, and results keep their order', async () => {
+  let [running, most] = [0, 0];
+  const doubled = await mapLimited([5, 1, 4, 2, 3], 2, async (n) => {
+    most = Math.max(most, ++running);
+    for (let i = 0; i < n; i++) await Promise.resolve();
+    running -= 1;
+    return 2 * n;
   });
-  const { models } = await scan({ modelRepositories: [folder] });
-  const settings = {
-    execMode: 'queued', inlineUsMax: 5, queueRequestsMax: 6, instances: 7, intraOpThreads: 8,
-    interOpThreads: 9, graphOptimization: 1, providers: [{ name: 'cpu', options: {} }],
-  } as const;
-  const [a, b] = desiredModels(models, settings);
-  assert.deepEqual(a?.versions.map((one) => one.spec), [{
-    name: 'a', version: '10', backend: 'onnxruntime', path: join(folder, 'a/10/model.onnx'),
-    ...settings,
-  }]);
-  assert.equal(a?.versions[0]?.platform, 'onnxruntime_onnx');
-  assert.deepEqual(b, { name: 'b', versions: [], labels: {} });
-  const all = desiredModels(models, settings, { kind: 'all' });
-  assert.deepEqual(all[0]?.versions.map((one) => one.version), ['10', '9', '1']);
+  assert.deepEqual([doubled, most], [[10, 2, 8, 4, 6], 2]);
+  assert.deepEqual(await mapLimited([], 2, () => Promise.resolve(1)), []);
+  await assert.rejects(mapLimited([1], 2, () => Promise.reject(new Error('no'))), /no/);
 });

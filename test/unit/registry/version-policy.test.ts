@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
-  chooseVersions, compareVersions, LATEST_ONE, parseVersion,
+  chooseVersions, compareVersions, LATEST_ONE, parseSignedVersion, parseVersion,
 } from '../../../ts/registry/version-policy.js';
 
 test('folder names to versions', () => {
@@ -14,6 +14,17 @@ test('folder names to versions', () => {
     ['0x10', undefined], ['٣', undefined], ['1'.repeat(1_000_000), undefined],
   ];
   for (const [text, version] of cases) assert.equal(parseVersion(text), version, text.slice(0, 40));
+});
+
+test('under a base path a sign is taken', () => {
+  const cases: [string, string | undefined][] = [
+    ['7', '7'], ['+007', '7'], ['-1', '-1'], ['-0', '0'],
+    ['-9223372036854775808', '-9223372036854775808'], ['-9223372036854775809', undefined],
+    ['+9223372036854775808', undefined], ['--1', undefined], ['+', undefined], ['1-', undefined],
+    ['', undefined], ['-'.padEnd(300, '1'), undefined],
+  ];
+  for (const [text, version] of cases) assert.equal(parseSignedVersion(text), version, text);
+  assert.ok(compareVersions('-2', '-1') < 0);
 });
 
 test('versions compare as 64-bit numbers', () => {

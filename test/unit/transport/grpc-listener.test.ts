@@ -116,7 +116,7 @@ describe('gRPC listener: unary calls', () => {
     const outcome = server.client.unary('/test.Service/Hold', Buffer.alloc(0), {},
       (call) => { cancel = () => call.cancel(); });
     const held = await arrived;
-    const cancelled = new Promise<void>((resolve) => { held.call.once('cancelled', resolve); });
+    const cancelled = new Promise<void>((resolve) => { held.call.on('cancelled', resolve); });
     cancel();
     await cancelled;
     assert.equal((await outcome).code, 1);
@@ -129,7 +129,7 @@ describe('gRPC listener: unary calls', () => {
     const outcome = server.client.unary('/test.Service/Hold', Buffer.alloc(0), { deadline });
     const held = await arrived;
     assert.ok(Math.abs(Number(held.call.getDeadline()) - deadline) < 1000);
-    const cancelled = new Promise<void>((resolve) => { held.call.once('cancelled', resolve); });
+    const cancelled = new Promise<void>((resolve) => { held.call.on('cancelled', resolve); });
     assert.equal((await outcome).code, 4);
     await cancelled;
 

@@ -3,6 +3,7 @@
 
 import * as flatbuffers from 'flatbuffers';
 
+import { BatchMode } from './batch-mode.js';
 import { KeyValue } from './key-value.js';
 import { Signature } from './signature.js';
 
@@ -105,8 +106,18 @@ providersLength():number {
   return offset ? this.bb!.__vector_len(this.bb_pos + offset) : 0;
 }
 
+batchMode():BatchMode {
+  const offset = this.bb!.__offset(this.bb_pos, 26);
+  return offset ? this.bb!.readUint8(this.bb_pos + offset) : BatchMode.Off;
+}
+
+inputsBatchable():boolean {
+  const offset = this.bb!.__offset(this.bb_pos, 28);
+  return offset ? !!this.bb!.readInt8(this.bb_pos + offset) : false;
+}
+
 static startModelInfo(builder:flatbuffers.Builder) {
-  builder.startObject(11);
+  builder.startObject(13);
 }
 
 static addHandle(builder:flatbuffers.Builder, handle:number) {
@@ -189,12 +200,20 @@ static startProvidersVector(builder:flatbuffers.Builder, numElems:number) {
   builder.startVector(4, numElems, 4);
 }
 
+static addBatchMode(builder:flatbuffers.Builder, batchMode:BatchMode) {
+  builder.addFieldInt8(11, batchMode, BatchMode.Off);
+}
+
+static addInputsBatchable(builder:flatbuffers.Builder, inputsBatchable:boolean) {
+  builder.addFieldInt8(12, +inputsBatchable, +false);
+}
+
 static endModelInfo(builder:flatbuffers.Builder):flatbuffers.Offset {
   const offset = builder.endObject();
   return offset;
 }
 
-static createModelInfo(builder:flatbuffers.Builder, handle:number, signaturesOffset:flatbuffers.Offset, producerOffset:flatbuffers.Offset, graphNameOffset:flatbuffers.Offset, descriptionOffset:flatbuffers.Offset, domainOffset:flatbuffers.Offset, modelVersion:bigint, metadataOffset:flatbuffers.Offset, fileBytes:bigint, loadUs:bigint, providersOffset:flatbuffers.Offset):flatbuffers.Offset {
+static createModelInfo(builder:flatbuffers.Builder, handle:number, signaturesOffset:flatbuffers.Offset, producerOffset:flatbuffers.Offset, graphNameOffset:flatbuffers.Offset, descriptionOffset:flatbuffers.Offset, domainOffset:flatbuffers.Offset, modelVersion:bigint, metadataOffset:flatbuffers.Offset, fileBytes:bigint, loadUs:bigint, providersOffset:flatbuffers.Offset, batchMode:BatchMode, inputsBatchable:boolean):flatbuffers.Offset {
   ModelInfo.startModelInfo(builder);
   ModelInfo.addHandle(builder, handle);
   ModelInfo.addSignatures(builder, signaturesOffset);
@@ -207,6 +226,8 @@ static createModelInfo(builder:flatbuffers.Builder, handle:number, signaturesOff
   ModelInfo.addFileBytes(builder, fileBytes);
   ModelInfo.addLoadUs(builder, loadUs);
   ModelInfo.addProviders(builder, providersOffset);
+  ModelInfo.addBatchMode(builder, batchMode);
+  ModelInfo.addInputsBatchable(builder, inputsBatchable);
   return ModelInfo.endModelInfo(builder);
 }
 }

@@ -3,9 +3,14 @@
 
 import * as flatbuffers from 'flatbuffers';
 
+import { BatchPolicy } from './batch-policy.js';
 import { ExecMode } from './exec-mode.js';
+import { KeyValue } from './key-value.js';
+import { PriorityQueuePolicy } from './priority-queue-policy.js';
 import { Provider } from './provider.js';
+import { QueuePolicy } from './queue-policy.js';
 import { Signature } from './signature.js';
+import { TensorOverride } from './tensor-override.js';
 
 
 export class ModelSpec {
@@ -114,8 +119,88 @@ nullSignature(obj?:Signature):Signature|null {
   return offset ? (obj || new Signature()).__init(this.bb!.__indirect(this.bb_pos + offset), this.bb!) : null;
 }
 
+batch(obj?:BatchPolicy):BatchPolicy|null {
+  const offset = this.bb!.__offset(this.bb_pos, 34);
+  return offset ? (obj || new BatchPolicy()).__init(this.bb!.__indirect(this.bb_pos + offset), this.bb!) : null;
+}
+
+priorityLevels():number {
+  const offset = this.bb!.__offset(this.bb_pos, 36);
+  return offset ? this.bb!.readUint32(this.bb_pos + offset) : 0;
+}
+
+defaultPriority():number {
+  const offset = this.bb!.__offset(this.bb_pos, 38);
+  return offset ? this.bb!.readUint32(this.bb_pos + offset) : 0;
+}
+
+queuePolicy(obj?:QueuePolicy):QueuePolicy|null {
+  const offset = this.bb!.__offset(this.bb_pos, 40);
+  return offset ? (obj || new QueuePolicy()).__init(this.bb!.__indirect(this.bb_pos + offset), this.bb!) : null;
+}
+
+priorityPolicies(index: number, obj?:PriorityQueuePolicy):PriorityQueuePolicy|null {
+  const offset = this.bb!.__offset(this.bb_pos, 42);
+  return offset ? (obj || new PriorityQueuePolicy()).__init(this.bb!.__indirect(this.bb!.__vector(this.bb_pos + offset) + index * 4), this.bb!) : null;
+}
+
+priorityPoliciesLength():number {
+  const offset = this.bb!.__offset(this.bb_pos, 42);
+  return offset ? this.bb!.__vector_len(this.bb_pos + offset) : 0;
+}
+
+batchDim():boolean {
+  const offset = this.bb!.__offset(this.bb_pos, 44);
+  return offset ? !!this.bb!.readInt8(this.bb_pos + offset) : false;
+}
+
+inputs(index: number, obj?:TensorOverride):TensorOverride|null {
+  const offset = this.bb!.__offset(this.bb_pos, 46);
+  return offset ? (obj || new TensorOverride()).__init(this.bb!.__indirect(this.bb!.__vector(this.bb_pos + offset) + index * 4), this.bb!) : null;
+}
+
+inputsLength():number {
+  const offset = this.bb!.__offset(this.bb_pos, 46);
+  return offset ? this.bb!.__vector_len(this.bb_pos + offset) : 0;
+}
+
+outputs(index: number, obj?:TensorOverride):TensorOverride|null {
+  const offset = this.bb!.__offset(this.bb_pos, 48);
+  return offset ? (obj || new TensorOverride()).__init(this.bb!.__indirect(this.bb!.__vector(this.bb_pos + offset) + index * 4), this.bb!) : null;
+}
+
+outputsLength():number {
+  const offset = this.bb!.__offset(this.bb_pos, 48);
+  return offset ? this.bb!.__vector_len(this.bb_pos + offset) : 0;
+}
+
+devices(index: number):number|null {
+  const offset = this.bb!.__offset(this.bb_pos, 50);
+  return offset ? this.bb!.readInt32(this.bb!.__vector(this.bb_pos + offset) + index * 4) : 0;
+}
+
+devicesLength():number {
+  const offset = this.bb!.__offset(this.bb_pos, 50);
+  return offset ? this.bb!.__vector_len(this.bb_pos + offset) : 0;
+}
+
+devicesArray():Int32Array|null {
+  const offset = this.bb!.__offset(this.bb_pos, 50);
+  return offset ? new Int32Array(this.bb!.bytes().buffer, this.bb!.bytes().byteOffset + this.bb!.__vector(this.bb_pos + offset), this.bb!.__vector_len(this.bb_pos + offset)) : null;
+}
+
+sessionConfig(index: number, obj?:KeyValue):KeyValue|null {
+  const offset = this.bb!.__offset(this.bb_pos, 52);
+  return offset ? (obj || new KeyValue()).__init(this.bb!.__indirect(this.bb!.__vector(this.bb_pos + offset) + index * 4), this.bb!) : null;
+}
+
+sessionConfigLength():number {
+  const offset = this.bb!.__offset(this.bb_pos, 52);
+  return offset ? this.bb!.__vector_len(this.bb_pos + offset) : 0;
+}
+
 static startModelSpec(builder:flatbuffers.Builder) {
-  builder.startObject(15);
+  builder.startObject(25);
 }
 
 static addName(builder:flatbuffers.Builder, nameOffset:flatbuffers.Offset) {
@@ -188,6 +273,111 @@ static addNullDelayUs(builder:flatbuffers.Builder, nullDelayUs:bigint) {
 
 static addNullSignature(builder:flatbuffers.Builder, nullSignatureOffset:flatbuffers.Offset) {
   builder.addFieldOffset(14, nullSignatureOffset, 0);
+}
+
+static addBatch(builder:flatbuffers.Builder, batchOffset:flatbuffers.Offset) {
+  builder.addFieldOffset(15, batchOffset, 0);
+}
+
+static addPriorityLevels(builder:flatbuffers.Builder, priorityLevels:number) {
+  builder.addFieldInt32(16, priorityLevels, 0);
+}
+
+static addDefaultPriority(builder:flatbuffers.Builder, defaultPriority:number) {
+  builder.addFieldInt32(17, defaultPriority, 0);
+}
+
+static addQueuePolicy(builder:flatbuffers.Builder, queuePolicyOffset:flatbuffers.Offset) {
+  builder.addFieldOffset(18, queuePolicyOffset, 0);
+}
+
+static addPriorityPolicies(builder:flatbuffers.Builder, priorityPoliciesOffset:flatbuffers.Offset) {
+  builder.addFieldOffset(19, priorityPoliciesOffset, 0);
+}
+
+static createPriorityPoliciesVector(builder:flatbuffers.Builder, data:flatbuffers.Offset[]):flatbuffers.Offset {
+  builder.startVector(4, data.length, 4);
+  for (let i = data.length - 1; i >= 0; i--) {
+    builder.addOffset(data[i]!);
+  }
+  return builder.endVector();
+}
+
+static startPriorityPoliciesVector(builder:flatbuffers.Builder, numElems:number) {
+  builder.startVector(4, numElems, 4);
+}
+
+static addBatchDim(builder:flatbuffers.Builder, batchDim:boolean) {
+  builder.addFieldInt8(20, +batchDim, +false);
+}
+
+static addInputs(builder:flatbuffers.Builder, inputsOffset:flatbuffers.Offset) {
+  builder.addFieldOffset(21, inputsOffset, 0);
+}
+
+static createInputsVector(builder:flatbuffers.Builder, data:flatbuffers.Offset[]):flatbuffers.Offset {
+  builder.startVector(4, data.length, 4);
+  for (let i = data.length - 1; i >= 0; i--) {
+    builder.addOffset(data[i]!);
+  }
+  return builder.endVector();
+}
+
+static startInputsVector(builder:flatbuffers.Builder, numElems:number) {
+  builder.startVector(4, numElems, 4);
+}
+
+static addOutputs(builder:flatbuffers.Builder, outputsOffset:flatbuffers.Offset) {
+  builder.addFieldOffset(22, outputsOffset, 0);
+}
+
+static createOutputsVector(builder:flatbuffers.Builder, data:flatbuffers.Offset[]):flatbuffers.Offset {
+  builder.startVector(4, data.length, 4);
+  for (let i = data.length - 1; i >= 0; i--) {
+    builder.addOffset(data[i]!);
+  }
+  return builder.endVector();
+}
+
+static startOutputsVector(builder:flatbuffers.Builder, numElems:number) {
+  builder.startVector(4, numElems, 4);
+}
+
+static addDevices(builder:flatbuffers.Builder, devicesOffset:flatbuffers.Offset) {
+  builder.addFieldOffset(23, devicesOffset, 0);
+}
+
+static createDevicesVector(builder:flatbuffers.Builder, data:number[]|Int32Array):flatbuffers.Offset;
+/**
+ * @deprecated This Uint8Array overload will be removed in the future.
+ */
+static createDevicesVector(builder:flatbuffers.Builder, data:number[]|Uint8Array):flatbuffers.Offset;
+static createDevicesVector(builder:flatbuffers.Builder, data:number[]|Int32Array|Uint8Array):flatbuffers.Offset {
+  builder.startVector(4, data.length, 4);
+  for (let i = data.length - 1; i >= 0; i--) {
+    builder.addInt32(data[i]!);
+  }
+  return builder.endVector();
+}
+
+static startDevicesVector(builder:flatbuffers.Builder, numElems:number) {
+  builder.startVector(4, numElems, 4);
+}
+
+static addSessionConfig(builder:flatbuffers.Builder, sessionConfigOffset:flatbuffers.Offset) {
+  builder.addFieldOffset(24, sessionConfigOffset, 0);
+}
+
+static createSessionConfigVector(builder:flatbuffers.Builder, data:flatbuffers.Offset[]):flatbuffers.Offset {
+  builder.startVector(4, data.length, 4);
+  for (let i = data.length - 1; i >= 0; i--) {
+    builder.addOffset(data[i]!);
+  }
+  return builder.endVector();
+}
+
+static startSessionConfigVector(builder:flatbuffers.Builder, numElems:number) {
+  builder.startVector(4, numElems, 4);
 }
 
 static endModelSpec(builder:flatbuffers.Builder):flatbuffers.Offset {

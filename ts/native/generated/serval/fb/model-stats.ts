@@ -3,6 +3,10 @@
 
 import * as flatbuffers from 'flatbuffers';
 
+import { BatchStat } from './batch-stat.js';
+import { DurationStat } from './duration-stat.js';
+
+
 export class ModelStats {
   bb: flatbuffers.ByteBuffer|null = null;
   bb_pos = 0;
@@ -61,8 +65,73 @@ computeNs():bigint {
   return offset ? this.bb!.readUint64(this.bb_pos + offset) : BigInt('0');
 }
 
+lastInferenceMs():bigint {
+  const offset = this.bb!.__offset(this.bb_pos, 20);
+  return offset ? this.bb!.readUint64(this.bb_pos + offset) : BigInt('0');
+}
+
+inferenceCount():bigint {
+  const offset = this.bb!.__offset(this.bb_pos, 22);
+  return offset ? this.bb!.readUint64(this.bb_pos + offset) : BigInt('0');
+}
+
+executionCount():bigint {
+  const offset = this.bb!.__offset(this.bb_pos, 24);
+  return offset ? this.bb!.readUint64(this.bb_pos + offset) : BigInt('0');
+}
+
+success(obj?:DurationStat):DurationStat|null {
+  const offset = this.bb!.__offset(this.bb_pos, 26);
+  return offset ? (obj || new DurationStat()).__init(this.bb!.__indirect(this.bb_pos + offset), this.bb!) : null;
+}
+
+fail(obj?:DurationStat):DurationStat|null {
+  const offset = this.bb!.__offset(this.bb_pos, 28);
+  return offset ? (obj || new DurationStat()).__init(this.bb!.__indirect(this.bb_pos + offset), this.bb!) : null;
+}
+
+queue(obj?:DurationStat):DurationStat|null {
+  const offset = this.bb!.__offset(this.bb_pos, 30);
+  return offset ? (obj || new DurationStat()).__init(this.bb!.__indirect(this.bb_pos + offset), this.bb!) : null;
+}
+
+computeInput(obj?:DurationStat):DurationStat|null {
+  const offset = this.bb!.__offset(this.bb_pos, 32);
+  return offset ? (obj || new DurationStat()).__init(this.bb!.__indirect(this.bb_pos + offset), this.bb!) : null;
+}
+
+computeInfer(obj?:DurationStat):DurationStat|null {
+  const offset = this.bb!.__offset(this.bb_pos, 34);
+  return offset ? (obj || new DurationStat()).__init(this.bb!.__indirect(this.bb_pos + offset), this.bb!) : null;
+}
+
+computeOutput(obj?:DurationStat):DurationStat|null {
+  const offset = this.bb!.__offset(this.bb_pos, 36);
+  return offset ? (obj || new DurationStat()).__init(this.bb!.__indirect(this.bb_pos + offset), this.bb!) : null;
+}
+
+batches(index: number, obj?:BatchStat):BatchStat|null {
+  const offset = this.bb!.__offset(this.bb_pos, 38);
+  return offset ? (obj || new BatchStat()).__init(this.bb!.__indirect(this.bb!.__vector(this.bb_pos + offset) + index * 4), this.bb!) : null;
+}
+
+batchesLength():number {
+  const offset = this.bb!.__offset(this.bb_pos, 38);
+  return offset ? this.bb!.__vector_len(this.bb_pos + offset) : 0;
+}
+
+rejected():bigint {
+  const offset = this.bb!.__offset(this.bb_pos, 40);
+  return offset ? this.bb!.readUint64(this.bb_pos + offset) : BigInt('0');
+}
+
+pending():bigint {
+  const offset = this.bb!.__offset(this.bb_pos, 42);
+  return offset ? this.bb!.readUint64(this.bb_pos + offset) : BigInt('0');
+}
+
 static startModelStats(builder:flatbuffers.Builder) {
-  builder.startObject(8);
+  builder.startObject(20);
 }
 
 static addHandle(builder:flatbuffers.Builder, handle:number) {
@@ -97,21 +166,69 @@ static addComputeNs(builder:flatbuffers.Builder, computeNs:bigint) {
   builder.addFieldInt64(7, computeNs, BigInt('0'));
 }
 
+static addLastInferenceMs(builder:flatbuffers.Builder, lastInferenceMs:bigint) {
+  builder.addFieldInt64(8, lastInferenceMs, BigInt('0'));
+}
+
+static addInferenceCount(builder:flatbuffers.Builder, inferenceCount:bigint) {
+  builder.addFieldInt64(9, inferenceCount, BigInt('0'));
+}
+
+static addExecutionCount(builder:flatbuffers.Builder, executionCount:bigint) {
+  builder.addFieldInt64(10, executionCount, BigInt('0'));
+}
+
+static addSuccess(builder:flatbuffers.Builder, successOffset:flatbuffers.Offset) {
+  builder.addFieldOffset(11, successOffset, 0);
+}
+
+static addFail(builder:flatbuffers.Builder, failOffset:flatbuffers.Offset) {
+  builder.addFieldOffset(12, failOffset, 0);
+}
+
+static addQueue(builder:flatbuffers.Builder, queueOffset:flatbuffers.Offset) {
+  builder.addFieldOffset(13, queueOffset, 0);
+}
+
+static addComputeInput(builder:flatbuffers.Builder, computeInputOffset:flatbuffers.Offset) {
+  builder.addFieldOffset(14, computeInputOffset, 0);
+}
+
+static addComputeInfer(builder:flatbuffers.Builder, computeInferOffset:flatbuffers.Offset) {
+  builder.addFieldOffset(15, computeInferOffset, 0);
+}
+
+static addComputeOutput(builder:flatbuffers.Builder, computeOutputOffset:flatbuffers.Offset) {
+  builder.addFieldOffset(16, computeOutputOffset, 0);
+}
+
+static addBatches(builder:flatbuffers.Builder, batchesOffset:flatbuffers.Offset) {
+  builder.addFieldOffset(17, batchesOffset, 0);
+}
+
+static createBatchesVector(builder:flatbuffers.Builder, data:flatbuffers.Offset[]):flatbuffers.Offset {
+  builder.startVector(4, data.length, 4);
+  for (let i = data.length - 1; i >= 0; i--) {
+    builder.addOffset(data[i]!);
+  }
+  return builder.endVector();
+}
+
+static startBatchesVector(builder:flatbuffers.Builder, numElems:number) {
+  builder.startVector(4, numElems, 4);
+}
+
+static addRejected(builder:flatbuffers.Builder, rejected:bigint) {
+  builder.addFieldInt64(18, rejected, BigInt('0'));
+}
+
+static addPending(builder:flatbuffers.Builder, pending:bigint) {
+  builder.addFieldInt64(19, pending, BigInt('0'));
+}
+
 static endModelStats(builder:flatbuffers.Builder):flatbuffers.Offset {
   const offset = builder.endObject();
   return offset;
 }
 
-static createModelStats(builder:flatbuffers.Builder, handle:number, requestsInline:bigint, requestsQueued:bigint, failures:bigint, cancelled:bigint, queueFull:bigint, queueNs:bigint, computeNs:bigint):flatbuffers.Offset {
-  ModelStats.startModelStats(builder);
-  ModelStats.addHandle(builder, handle);
-  ModelStats.addRequestsInline(builder, requestsInline);
-  ModelStats.addRequestsQueued(builder, requestsQueued);
-  ModelStats.addFailures(builder, failures);
-  ModelStats.addCancelled(builder, cancelled);
-  ModelStats.addQueueFull(builder, queueFull);
-  ModelStats.addQueueNs(builder, queueNs);
-  ModelStats.addComputeNs(builder, computeNs);
-  return ModelStats.endModelStats(builder);
-}
 }

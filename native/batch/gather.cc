@@ -1,0 +1,229 @@
+// See gather.h. Hot path; thread: instance. Copies of one dtype's elements are free functions over
+// units: bytes for fixed-size dtypes, string views for BYTES.
+#include "batch/gather.h"
+
+#include <algorithm>
+#include <cassert>
+#include <exception>
+#include <type_traits>
+
+namespace serval {
+
+namespace {
+
+// One input on its way into the batch. Lengths in units.
+struct Layout {
+  Shape shape;                                // of the batch
+  std::array<size_t, kRankMax> out_steps{};   // units from one entry of a dim to the next
+  size_t units = 0;                           // of the whole batch
+};
+
+// The units of one element.
+size_t units_of(DType dtype) { return dtype == DType::Bytes ? 1 : dtype_bytes(dtype); }
+
+// steps[i] = units of one entry of dim i. Wraps only where a tensor has no elements.
+void set_steps(std::span<const int64_t> dims, size_t element_units, size_t* steps) {
+  size_t units = element_units;
+  for (size_t i = dims.size(); i-- > 0;) {
+    steps[i] = units;
+    units *= static_cast<size_t>(dims[i]);
+  }
+}
+
+// Errors: internal when the batch has more elements or bytes than can be counted.
+Status lay_out(std::span<const BatchPart> parts, size_t input, uint32_t rows_out, Layout& layout) {
+  const TensorView& first = parts[0].inputs[input];
+  layout.shape = first.shape;
+  layout.shape.set(0, rows_out);
+  for (const BatchPart& part : parts.subspan(1)) {
+    const Shape& shape = part.inputs[input].shape;
+    assert(shape.rank() == first.shape.rank() && part.inputs[input].dtype == first.dtype);
+    for (size_t i = 1; i < shape.rank(); ++i) {
+      layout.shape.set(i, std::max(layout.shape[i], shape[i]));
+    }
+  }
+  const std::optional<uint64_t> elements = layout.shape.elements();
+  const size_t element_units = units_of(first.dtype);
+  if (!elements || __builtin_mul_overflow(*elements, element_units, &layout.units)) {
+    return make_error(ErrorCode::Internal, "batch: input " + std::to_string(input) + " of shape " +
+                                               layout.shape.to_string() + " is too large");
+  }
+  set_steps(layout.shape.dims(), element_units, layout.out_steps.data());
+  return ok_status();
+}
+
+// Where one part's block goes: `from` dims into `to` dims, the rest filled with Unit{}.
+template <typename Unit>
+struct PaddedCopy {
+  std::span<const int64_t> from, to;
+  const size_t* from_steps;
+  const size_t* to_steps;
+  size_t flat = 0;  // from here on a block is contiguous in both
+
+  void run(const Unit* source, Unit* target, size_t dim) const {
+    const auto count = static_cast<size_t>(from[dim]);
+    const size_t to_units = static_cast<size_t>(to[dim]) * to_steps[dim];
+    const size_t used_units = count * to_steps[dim];
+    if (dim == flat) {
+      std::copy_n(source, used_units, target);
+    } else {
+      for (size_t i = 0; i < count; ++i) {
+        run(source + i * from_steps[dim], target + i * to_steps[dim], dim + 1);
+      }
+    }
+    std::fill_n(target + used_units, to_units - used_units, Unit{});
+  }
+};
+
+// Copies rows [first_row, first_row + rows) to `target`, inner dims grown to those of the batch.
+template <typename Unit>
+void copy_part(const BatchPart& part, size_t input, const Layout& layout, Unit* target) {
+  const TensorView& tensor = part.inputs[input];
+  std::array<size_t, kRankMax> from_steps{};
+  set_steps(tensor.shape.dims(), units_of(tensor.dtype), from_steps.data());
+  Shape from = tensor.shape, to = layout.shape;
+  from.set(0, part.rows);
+  to.set(0, part.rows);
+  PaddedCopy<Unit> copy{from.dims(), to.dims(), from_steps.data(), layout.out_steps.data()};
+  for (size_t i = 1; i < from.rank(); ++i) {
+    if (from[i] != to[i]) copy.flat = i;
+  }
+  const Unit* source = nullptr;
+  if constexpr (std::is_same_v<Unit, std::string_view>) {
+    source = tensor.strings.data();
+  } else {
+    source = tensor.data;
+  }
+  copy.run(source + part.first_row * from_steps[0], target, 0);
+}
+
+// Fills `target`, layout.units of it.
+template <typename Unit>
+void fill_batch(std::span<const BatchPart> parts, size_t input, const Layout& layout,
+                Unit* target) {
+  Unit* const end = target + layout.units;
+  const size_t row_units = layout.out_steps[0];
+  const Unit* repeated = nullptr;  // first row of the last part that has rows
+  for (const BatchPart& part : parts) {
+    if (part.rows == 0) continue;
+    repeated = target;
+    copy_part(part, input, layout, target);
+    target += part.rows * row_units;
+  }
+  if (repeated == nullptr) {
+    std::fill(target, end, Unit{});
+    return;
+  }
+  while (target < end) target = std::copy_n(repeated, row_units, target);
+}
+
+Error out_of_memory(size_t input) {
+  return make_error(ErrorCode::Internal,
+                    "batch: out of memory for input " + std::to_string(input));
+}
+
+// Only grows, so that the elements of an earlier batch are not cleared for the next.
+bool grow_strings(std::vector<std::string_view>& strings, size_t count) {
+  if (strings.size() >= count) return true;
+  try {
+    strings.resize(count);
+    return true;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+Status gather_input(std::span<const BatchPart> parts, size_t input, uint32_t rows_out,
+                    GatherMemory& memory, TensorView& out) {
+  Layout layout;
+  Status laid = lay_out(parts, input, rows_out, layout);
+  if (!laid.ok()) return laid;
+  out = TensorView{parts[0].inputs[input].dtype, layout.shape, nullptr, 0, {}};
+  if (out.dtype == DType::Bytes) {
+    std::vector<std::string_view>& strings = memory.strings[input];
+    if (!grow_strings(strings, layout.units)) return out_of_memory(input);
+    if (layout.units != 0) fill_batch(parts, input, layout, strings.data());
+    out.strings = {strings.data(), layout.units};
+    return ok_status();
+  }
+  ByteBuffer& bytes = memory.bytes[input];
+  bytes.clear();
+  uint8_t* place = bytes.grow(layout.units);
+  if (place == nullptr) return out_of_memory(input);
+  if (layout.units != 0) fill_batch(parts, input, layout, place);
+  out.data = place;
+  out.bytes = layout.units;
+  return ok_status();
+}
+
+bool same_inner_dims(const Shape& a, const Shape& b) {
+  return std::ranges::equal(a.dims().subspan(1), b.dims().subspan(1));
+}
+
+}  // namespace
+
+bool same_batch(std::span<const TensorView> a, std::span<const TensorView> b, bool pad_inner) {
+  if (a.size() != b.size()) return false;
+  for (size_t i = 0; i < a.size(); ++i) {
+    const Shape& shape = a[i].shape;
+    // A scalar has no rows.
+    if (a[i].dtype != b[i].dtype || shape.rank() == 0) return false;
+    if (shape.rank() != b[i].shape.rank()) return false;
+    if (!pad_inner && !same_inner_dims(shape, b[i].shape)) return false;
+  }
+  return true;
+}
+
+// Hot path 7/12. See gather.h.
+Status gather(std::span<const BatchPart> parts, uint32_t rows_out,
+              [[maybe_unused]] bool pad_inner, GatherMemory& memory,
+              std::vector<TensorView>& out) {
+  assert(!parts.empty());
+  [[maybe_unused]] uint64_t rows = 0;
+  for (const BatchPart& part : parts) {
+    assert(same_batch(parts[0].inputs, part.inputs, pad_inner));
+    rows += part.rows;
+  }
+  assert(rows <= rows_out);
+  const size_t inputs = parts[0].inputs.size();
+  out.resize(inputs);
+  if (parts.size() == 1 && parts[0].rows == rows_out) {
+    for (size_t i = 0; i < inputs; ++i) {
+      out[i] = slice_rows(parts[0].inputs[i], parts[0].first_row, rows_out);
+    }
+    return ok_status();
+  }
+  if (memory.bytes.size() < inputs) memory.bytes.resize(inputs);
+  if (memory.strings.size() < inputs) memory.strings.resize(inputs);
+  for (size_t i = 0; i < inputs; ++i) {
+    Status gathered = gather_input(parts, i, rows_out, memory, out[i]);
+    if (!gathered.ok()) return gathered;
+  }
+  return ok_status();
+}
+
+TensorView slice_rows(const TensorView& tensor, uint32_t first_row, uint32_t rows) {
+  assert(tensor.shape.rank() >= 1);
+  assert(uint64_t{first_row} + rows <= static_cast<uint64_t>(tensor.shape[0]));
+  TensorView slice = tensor;
+  slice.shape.set(0, rows);
+  const auto rows_all = static_cast<size_t>(tensor.shape[0]);
+  if (rows_all == 0) return slice;
+  if (tensor.dtype == DType::Bytes) {
+    const size_t row_strings = tensor.strings.size() / rows_all;
+    slice.strings = tensor.strings.subspan(first_row * row_strings, rows * row_strings);
+    return slice;
+  }
+  const size_t row_bytes = tensor.bytes / rows_all;
+  if (row_bytes != 0) slice.data = tensor.data + first_row * row_bytes;
+  slice.bytes = rows * row_bytes;
+  return slice;
+}
+
+bool outputs_have_rows(std::span<const TensorView> outputs, uint32_t rows) {
+  return std::ranges::all_of(outputs, [rows](const TensorView& output) {
+    return output.shape.rank() >= 1 && output.shape[0] == int64_t{rows};
+  });
+}
+
+}  // namespace serval

@@ -1,0 +1,71 @@
+// Several requests' tensors into one batch, and a batch's outputs back to requests. Hot path; pure
+// but for the memory it is given. Thread: instance.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/buffer.h"
+#include "base/tensor.h"
+
+namespace serval {
+
+// Rows [first_row, first_row + rows) of one request's inputs, along axis 0.
+struct BatchPart {
+  std::span<const TensorView> inputs;  // rank >= 1, dim 0 >= first_row + rows
+  uint32_t first_row = 0;
+  uint32_t rows = 0;
+};
+
+// Memory of gathered inputs, one set per instance, kept from batch to batch.
+struct GatherMemory {
+  std::vector<ByteBuffer> bytes;                           // per input, fixed-size dtypes
+  std::vector<std::vector<std::string_view>> strings;      // per input, BYTES
+};
+
+// Whether two requests can share a batch: dtypes, ranks and (unless `pad_inner`) all dims but the
+// first are equal, input by input.
+bool same_batch(std::span<const TensorView> a, std::span<const TensorView> b, bool pad_inner);
+
+// Hot path. Concatenates the parts along axis 0 and pads up to `rows_out` rows by repeating the
+// first row of the last part (source: TensorFlow Serving). With `pad_inner`, inner dims grow to the
+// largest and are filled with zeros (BYTES: empty strings). One part without padding is not
+// copied: the views are the request's own (offset to its first row).
+// Borrows the parts until the views are dropped; each element is written once.
+// Errors: internal (memory; sizes that overflow).
+Status gather(std::span<const BatchPart> parts, uint32_t rows_out, bool pad_inner,
+              GatherMemory& memory, std::vector<TensorView>& out);
+
+// Rows [first_row, first_row + rows) of a tensor: a view, nothing is copied. rank >= 1.
+TensorView slice_rows(const TensorView& tensor, uint32_t first_row, uint32_t rows);
+
+// Every output's dim 0 is `rows`; otherwise the batch cannot be taken apart.
+bool outputs_have_rows(std::span<const TensorView> outputs, uint32_t rows);
+
+// Outputs of a request that ran in pieces: copied together along axis 0.
+class PieceOutputs {
+ public:
+  // `rows_total`: rows of the whole request. Forgets what was there.
+  void begin(uint32_t rows_total);
+  // The outputs of the next rows. Inner dims must be those of the first piece.
+  // Errors: backend_failed (inner dims differ; dim 0 is not the piece's), internal (memory).
+  Status append(std::span<const TensorView> outputs, uint32_t rows);
+  // Views of all rows; valid until begin().
+  std::span<const TensorView> finish();
+
+ private:
+  struct Output {
+    TensorView view;
+    ByteBuffer bytes;
+    std::vector<size_t> ends;  // BYTES: end of each element in `bytes`
+    std::vector<std::string_view> strings;
+  };
+  std::vector<Output> outputs_;
+  std::vector<TensorView> views_;
+  uint32_t rows_total_ = 0;
+  uint32_t rows_ = 0;
+};
+
+}  // namespace serval

@@ -1,0 +1,44 @@
+// The tensors of a model as its configuration wants them seen: dims merged with the backend's,
+// reshapes, labels. Immutable after load; any thread.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backend/backend.h"
+
+namespace serval {
+
+class ModelShapes {
+ public:
+  // Merges `spec.inputs` and `spec.outputs` into the first signature.
+  // Errors: model_invalid: an unknown tensor, dims that contradict the model's, a reshape whose
+  // free dims differ in number.
+  static Result<ModelShapes> make(const ModelSpec& spec,
+                                  const std::vector<Signature>& from_backend);
+
+  const std::vector<Signature>& signatures() const { return signatures_; }
+  // The first dim of every input and output of every signature is free.
+  bool batchable() const { return batchable_; }
+  // Every input has dims behind the first.
+  bool rows_have_dims() const;
+  // From what the client sent to what the model takes, and back. Views only change their shape.
+  void to_model(std::span<TensorView> inputs) const;
+  void to_client(std::span<const uint32_t> output_indices, std::span<TensorView> outputs) const;
+  // Classification labels of an output of the first signature.
+  std::span<const std::string> labels(uint32_t output_index) const;
+
+ private:
+  struct Reshape {
+    size_t index = 0;
+    std::vector<int64_t> from, to;  // free dims correspond in order
+  };
+  static void apply(const Reshape& reshape, TensorView& view);
+  std::vector<Signature> signatures_;
+  std::vector<Reshape> inputs_, outputs_;  // only those that are reshaped
+  std::vector<std::vector<std::string>> labels_;
+  bool batchable_ = false;
+};
+
+}  // namespace serval

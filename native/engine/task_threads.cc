@@ -1,0 +1,56 @@
+// See task_threads.h.
+#include "engine/task_threads.h"
+
+#include <malloc.h>
+#include <pthread.h>
+
+#include <algorithm>
+
+namespace serval {
+
+TaskThreads::TaskThreads(std::string name, int threads_max, bool trims)
+    : name_(std::move(name)),
+      threads_max_(static_cast<size_t>(std::max(1, threads_max))),
+      trims_(trims) {}
+
+TaskThreads::~TaskThreads() { finish(); }
+
+void TaskThreads::finish() {
+  std::vector<std::thread> threads;
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+    threads.swap(threads_);
+  }
+  ready_.notify_all();
+  for (std::thread& thread : threads) thread.join();
+}
+
+void TaskThreads::start(std::function<void()> task) {
+  std::lock_guard lock(mutex_);
+  tasks_.push_back(std::move(task));
+  if (idle_ < tasks_.size() && threads_.size() < threads_max_) {
+    threads_.emplace_back([this] { run(); });
+  }
+  ready_.notify_one();
+}
+
+void TaskThreads::run() {
+  pthread_setname_np(pthread_self(), name_.c_str());
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    ++idle_;
+    ready_.wait(lock, [this] { return stopping_ || !tasks_.empty(); });
+    --idle_;
+    if (tasks_.empty()) return;
+    std::function<void()> task = std::move(tasks_.front());
+    tasks_.pop_front();
+    lock.unlock();
+    task();
+    task = nullptr;
+    if (trims_) malloc_trim(0);
+    lock.lock();
+  }
+}
+
+}  // namespace serval

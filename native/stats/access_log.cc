@@ -1,0 +1,176 @@
+// See access_log.h. A line is made before the lock is taken; the lock covers one append.
+#include "stats/access_log.h"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <utility>
+
+#include "stats/utf8.h"
+
+namespace serval {
+
+namespace {
+
+constexpr size_t kLinesBytesMax = 4 * 1024 * 1024;
+constexpr size_t kIdBytesShown = 256;
+
+void add_number(uint64_t value, std::string& out) {
+  char text[20];
+  out.append(text, std::to_chars(text, text + sizeof text, value).ptr);
+}
+
+// With leading zeros.
+void add_digits(uint64_t value, size_t width, std::string& out) {
+  const std::string digits = std::to_string(value);
+  if (digits.size() < width) out.append(width - digits.size(), '0');
+  out += digits;
+}
+
+void add_escape(char byte, std::string& out) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  switch (byte) {
+    case '"':
+    case '\\':
+      out += '\\';
+      out += byte;
+      return;
+    case '\n':
+      out += "\\n";
+      return;
+    case '\r':
+      out += "\\r";
+      return;
+    case '\t':
+      out += "\\t";
+      return;
+    default:
+      out += "\\u00";
+      out += kHex[static_cast<uint8_t>(byte) >> 4];
+      out += kHex[static_cast<uint8_t>(byte) & 15];
+  }
+}
+
+void add_string(std::string_view text, std::string& out) {
+  out += '"';
+  for (size_t at = 0; at < text.size();) {
+    const size_t bytes = utf8_length_at(text, at);
+    const char first = text[at];
+    if (bytes == 0) {
+      out += kReplacementCharacter;
+    } else if (bytes == 1 && (first == '"' || first == '\\' || first < 0x20)) {
+      add_escape(first, out);
+    } else {
+      out += text.substr(at, bytes);
+    }
+    at += bytes == 0 ? 1 : bytes;
+  }
+  out += '"';
+}
+
+// "2026-01-01T00:00:00.000Z" in quotes.
+void add_time(std::chrono::system_clock::time_point time, std::string& out) {
+  using namespace std::chrono;
+  const auto ms = floor<milliseconds>(time);
+  const auto day = floor<days>(ms);
+  const year_month_day date(day);
+  const hh_mm_ss clock(ms - day);
+  out += '"';
+  add_digits(static_cast<uint64_t>(std::max(int{date.year()}, 0)), 4, out);
+  out += '-';
+  add_digits(unsigned{date.month()}, 2, out);
+  out += '-';
+  add_digits(unsigned{date.day()}, 2, out);
+  out += 'T';
+  add_digits(static_cast<uint64_t>(clock.hours().count()), 2, out);
+  out += ':';
+  add_digits(static_cast<uint64_t>(clock.minutes().count()), 2, out);
+  out += ':';
+  add_digits(static_cast<uint64_t>(clock.seconds().count()), 2, out);
+  out += '.';
+  add_digits(static_cast<uint64_t>(clock.subseconds().count()), 3, out);
+  out += "Z\"";
+}
+
+void add_field(std::string_view name, std::string_view text, std::string& out) {
+  out += ",\"";
+  out += name;
+  out += "\":";
+  add_string(text, out);
+}
+
+void add_field(std::string_view name, uint64_t value, std::string& out) {
+  out += ",\"";
+  out += name;
+  out += "\":";
+  add_number(value, out);
+}
+
+// Microseconds to one decimal, rounded.
+void add_us(std::string_view name, uint64_t ns, std::string& out) {
+  const uint64_t tenths = ns / 100 + (ns % 100 >= 50 ? 1 : 0);
+  add_field(name, tenths / 10, out);
+  out += '.';
+  add_number(tenths % 10, out);
+}
+
+void begin_line(std::string& out) {
+  out += "{\"time\":";
+  add_time(std::chrono::system_clock::now(), out);
+}
+
+constinit thread_local uint32_t requests_passed = 0;
+
+}  // namespace
+
+bool AccessLog::sample() {
+  const uint32_t one_in = one_in_.load(std::memory_order_relaxed);
+  if (one_in == 0) return false;
+  if (++requests_passed < one_in) return false;
+  requests_passed = 0;
+  return true;
+}
+
+void AccessLog::record(const AccessRecord& record) {
+  std::string line;
+  line.reserve(512);
+  begin_line(line);
+  add_field("protocol", record.protocol, line);
+  add_field("model", record.model, line);
+  add_field("version", record.version, line);
+  if (!record.id.empty()) add_field("id", cut_utf8(record.id, kIdBytesShown), line);
+  add_field("code", record.code, line);
+  add_field("rows", record.rows, line);
+  add_field("request_bytes", record.request_bytes, line);
+  add_field("response_bytes", record.response_bytes, line);
+  add_us("queue_us", record.queue_ns, line);
+  add_us("input_us", record.input_ns, line);
+  add_us("infer_us", record.infer_ns, line);
+  add_us("output_us", record.output_ns, line);
+  add_us("total_us", record.total_ns, line);
+  line += "}\n";
+  const std::lock_guard lock(mutex_);
+  if (lines_.size() + line.size() > kLinesBytesMax) {
+    ++dropped_;
+  } else {
+    lines_ += line;
+  }
+}
+
+std::string AccessLog::take() {
+  std::string lines;
+  uint64_t dropped = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    lines.swap(lines_);
+    std::swap(dropped, dropped_);
+  }
+  if (dropped == 0) return lines;
+  std::string first;
+  begin_line(first);
+  add_field("dropped", dropped, first);
+  first += "}\n";
+  return first + lines;
+}
+
+}  // namespace serval

@@ -1,0 +1,264 @@
+// See metrics_text.h. A family's lines stand together, as the format asks, so every family goes
+// through all models.
+#include "stats/metrics_text.h"
+
+#include <array>
+#include <charconv>
+#include <map>
+#include <vector>
+
+#include "stats/histogram.h"
+#include "stats/metrics_writer.h"
+#include "stats/process_metrics.h"
+
+namespace serval {
+
+namespace {
+
+struct CountFamily {
+  std::string_view name, type, help;
+  uint64_t (*value)(const ModelMetrics& model);
+};
+
+uint64_t successes(const StatsReading& reading) {
+  return reading.outcomes[static_cast<size_t>(Outcome::Success)];
+}
+
+// Microseconds and items, whole numbers as Triton's. Source: v2-protocol.md 4.
+constexpr CountFamily kTritonFamilies[] = {
+    {"nv_inference_request_success", "counter", "Successful inference requests",
+     [](const ModelMetrics& model) { return successes(model.reading); }},
+    {"nv_inference_count", "counter", "Inferences: batched rows of successful requests",
+     [](const ModelMetrics& model) { return model.reading.inference_count; }},
+    {"nv_inference_exec_count", "counter", "Model executions: batches",
+     [](const ModelMetrics& model) { return model.reading.execution_count; }},
+    {"nv_inference_pending_request_count", "gauge", "Requests that wait to be executed",
+     [](const ModelMetrics& model) { return model.reading.pending; }},
+    {"nv_inference_request_duration_us", "counter",
+     "Time of successful requests from arrival to answer, microseconds",
+     [](const ModelMetrics& model) { return model.reading.success.ns / 1000; }},
+    {"nv_inference_queue_duration_us", "counter",
+     "Time of successful requests in the queue, microseconds",
+     [](const ModelMetrics& model) { return model.reading.queue.ns / 1000; }},
+    {"nv_inference_compute_input_duration_us", "counter",
+     "Time of successful requests spent on inputs, microseconds",
+     [](const ModelMetrics& model) { return model.reading.input.ns / 1000; }},
+    {"nv_inference_compute_infer_duration_us", "counter",
+     "Time of successful requests in the model, microseconds",
+     [](const ModelMetrics& model) { return model.reading.infer.ns / 1000; }},
+    {"nv_inference_compute_output_duration_us", "counter",
+     "Time of successful requests spent on outputs, microseconds",
+     [](const ModelMetrics& model) { return model.reading.output.ns / 1000; }},
+    {"serval_batch_padding_rows", "counter", "Rows added to batches to reach an allowed size",
+     [](const ModelMetrics& model) { return model.reading.padding_rows; }},
+};
+
+struct Reason {
+  Outcome outcome;
+  std::string_view label;
+};
+
+constexpr Reason kTritonReasons[] = {{Outcome::Rejected, "reason=\"REJECTED\""},
+                                     {Outcome::Cancelled, "reason=\"CANCELED\""},
+                                     {Outcome::BackendFailed, "reason=\"BACKEND\""},
+                                     {Outcome::Other, "reason=\"OTHER\""}};
+
+struct LatencyFamily {
+  std::string_view name, help;
+  const HistogramReading& (*reading)(const StatsReading& reading);
+};
+
+constexpr LatencyFamily kLatencyFamilies[] = {
+    {"serval_request_duration_seconds", "Successful requests from arrival to answer",
+     [](const StatsReading& from) -> const HistogramReading& { return from.request_us; }},
+    {"serval_queue_duration_seconds", "Successful requests: time in the queue",
+     [](const StatsReading& from) -> const HistogramReading& { return from.queue_us; }},
+    {"serval_compute_input_duration_seconds", "Successful requests: decode and gather",
+     [](const StatsReading& from) -> const HistogramReading& { return from.input_us; }},
+    {"serval_compute_infer_duration_seconds", "Successful requests: time in the model",
+     [](const StatsReading& from) -> const HistogramReading& { return from.infer_us; }},
+    {"serval_compute_output_duration_seconds", "Successful requests: scatter and encode",
+     [](const StatsReading& from) -> const HistogramReading& { return from.output_us; }},
+};
+
+// A model and its labels, made once for all families.
+struct LabelledModel {
+  const ModelMetrics* model;
+  std::string labels;
+};
+
+std::vector<LabelledModel> labelled(std::span<const ModelMetrics> models) {
+  std::vector<LabelledModel> out;
+  out.reserve(models.size());
+  for (const ModelMetrics& model : models) {
+    out.push_back({&model, metric_label("model", model.name) + "," +
+                               metric_label("version", std::to_string(model.version))});
+  }
+  return out;
+}
+
+void write_counts(const std::vector<LabelledModel>& models, MetricsWriter& writer) {
+  for (const CountFamily& family : kTritonFamilies) {
+    writer.family(family.name, family.type, family.help);
+    for (const auto& [model, labels] : models) {
+      writer.sample(family.name, labels, family.value(*model));
+    }
+  }
+}
+
+void write_failures(const std::vector<LabelledModel>& models, MetricsWriter& writer) {
+  constexpr std::string_view kName = "nv_inference_request_failure";
+  writer.family(kName, "counter", "Failed inference requests by reason");
+  for (const auto& [model, labels] : models) {
+    for (const Reason& reason : kTritonReasons) {
+      const uint64_t count = model->reading.outcomes[static_cast<size_t>(reason.outcome)];
+      writer.sample(kName, labels + "," + std::string(reason.label), count);
+    }
+  }
+}
+
+void write_load_times(const std::vector<LabelledModel>& models, MetricsWriter& writer) {
+  constexpr std::string_view kName = "nv_model_load_duration_secs";
+  writer.family(kName, "gauge", "Time that loading the model took, seconds");
+  for (const auto& [model, labels] : models) {
+    writer.sample(kName, labels, static_cast<double>(model->load_us) / 1e6);
+  }
+}
+
+void write_latencies(const std::vector<LabelledModel>& models, MetricsWriter& writer) {
+  std::vector<std::string> bounds;
+  for (const double bound_us : kLatencyBoundsUs) bounds.push_back(metric_number(bound_us / 1e6));
+  for (const LatencyFamily& family : kLatencyFamilies) {
+    writer.family(family.name, "histogram", family.help);
+    for (const auto& [model, labels] : models) {
+      const HistogramReading& reading = family.reading(model->reading);
+      const std::string sum = metric_number(static_cast<double>(reading.sum_ns) / 1e9);
+      writer.histogram(family.name, labels, bounds, reading.counts, sum);
+    }
+  }
+}
+
+void write_batch_rows(const std::vector<LabelledModel>& models, MetricsWriter& writer) {
+  constexpr std::string_view kName = "serval_batch_rows";
+  std::vector<std::string> bounds;
+  for (size_t i = 0; i < kBatchRowsBounds; ++i) bounds.push_back(std::to_string(1 << i));
+  writer.family(kName, "histogram", "Rows of each executed batch, padding not counted");
+  for (const auto& [model, labels] : models) {
+    const StatsReading& reading = model->reading;
+    writer.histogram(kName, labels, bounds, reading.batch_rows.counts,
+                     std::to_string(reading.batch_rows_sum));
+  }
+}
+
+// The APIs that TensorFlow Serving counts, by entry. REST's label is lower case where the request
+// is named and not where the run is. Source: tfserving.md 3.7.
+struct TensorFlowEntry {
+  size_t entry;
+  std::string_view request_labels, runtime_labels;
+};
+
+constexpr TensorFlowEntry kTensorFlowEntries[] = {
+    {0, R"(API="predict",entrypoint="REST")", R"(API="Predict",runtime="TF1")"},
+};
+
+struct StatusLabel {
+  Outcome outcome;
+  std::string_view label;
+};
+
+constexpr StatusLabel kTensorFlowStatuses[] = {{Outcome::Success, "status=\"OK\""},
+                                               {Outcome::Rejected, "status=\"UNAVAILABLE\""},
+                                               {Outcome::Cancelled, "status=\"CANCELLED\""},
+                                               {Outcome::BackendFailed, "status=\"INTERNAL\""},
+                                               {Outcome::Other, "status=\"INVALID_ARGUMENT\""}};
+
+// All versions of one model: the only label of TensorFlow Serving's is the name.
+struct TensorFlowTotals {
+  std::array<uint64_t, kOutcomes> outcomes{};
+  std::array<HistogramReading, kEntries> request, runtime;
+};
+
+void add_histogram(const HistogramReading& from, HistogramReading& to) {
+  if (to.counts.size() < from.counts.size()) to.counts.resize(from.counts.size());
+  for (size_t i = 0; i < from.counts.size(); ++i) to.counts[i] += from.counts[i];
+  to.count += from.count;
+  to.sum_ns += from.sum_ns;
+}
+
+using TotalsByLabel = std::map<std::string, TensorFlowTotals>;
+
+TotalsByLabel totals_by_name(std::span<const ModelMetrics> models) {
+  TotalsByLabel out;
+  for (const ModelMetrics& model : models) {
+    TensorFlowTotals& totals = out[metric_label("model_name", model.name)];
+    for (const TensorFlowEntry& entry : kTensorFlowEntries) {
+      const auto& outcomes = model.reading.outcomes_by_entry[entry.entry];
+      for (size_t i = 0; i < kOutcomes; ++i) totals.outcomes[i] += outcomes[i];
+      add_histogram(model.reading.tensorflow_request_us[entry.entry], totals.request[entry.entry]);
+      add_histogram(model.reading.tensorflow_runtime_us[entry.entry], totals.runtime[entry.entry]);
+    }
+  }
+  return out;
+}
+
+// As TensorFlow prints them: six digits, which is all that our bounds have.
+std::vector<std::string> tensorflow_bounds() {
+  std::vector<std::string> out;
+  for (const uint64_t bound_ns : kTensorFlowBoundsNs) {
+    std::array<char, 32> text;
+    const auto end = std::to_chars(text.data(), text.data() + text.size(),
+                                   static_cast<double>(bound_ns) / 1e3,
+                                   std::chars_format::general, 6);
+    out.emplace_back(text.data(), end.ptr);
+  }
+  return out;
+}
+
+void write_tensorflow_latency(const TotalsByLabel& models, std::string_view name,
+                              std::array<HistogramReading, kEntries> TensorFlowTotals::*readings,
+                              std::string_view TensorFlowEntry::*labels, MetricsWriter& writer) {
+  const std::vector<std::string> bounds = tensorflow_bounds();
+  writer.family(name, "histogram", "");
+  for (const auto& [label, totals] : models) {
+    for (const TensorFlowEntry& entry : kTensorFlowEntries) {
+      const HistogramReading& reading = (totals.*readings)[entry.entry];
+      if (reading.count == 0) continue;
+      writer.histogram(name, label + "," + std::string(entry.*labels), bounds, reading.counts,
+                       metric_number(static_cast<double>(reading.sum_ns) / 1e3));
+    }
+  }
+}
+
+}  // namespace
+
+bool write_triton_metrics(std::span<const ModelMetrics> models, ByteBuffer& out) {
+  const std::vector<LabelledModel> with_labels = labelled(models);
+  MetricsWriter writer(out);
+  write_counts(with_labels, writer);
+  write_failures(with_labels, writer);
+  write_load_times(with_labels, writer);
+  write_latencies(with_labels, writer);
+  write_batch_rows(with_labels, writer);
+  write_process_metrics(read_process(), writer);
+  return writer.ok();
+}
+
+bool write_tensorflow_metrics(std::span<const ModelMetrics> models, ByteBuffer& out) {
+  constexpr std::string_view kCount = ":tensorflow:serving:request_count";
+  const TotalsByLabel totals = totals_by_name(models);
+  MetricsWriter writer(out);
+  writer.family(kCount, "counter", "");
+  for (const auto& [label, each] : totals) {
+    for (const auto& [outcome, status] : kTensorFlowStatuses) {
+      const uint64_t count = each.outcomes[static_cast<size_t>(outcome)];
+      if (count != 0) writer.sample(kCount, label + "," + std::string(status), count);
+    }
+  }
+  write_tensorflow_latency(totals, ":tensorflow:serving:request_latency",
+                           &TensorFlowTotals::request, &TensorFlowEntry::request_labels, writer);
+  write_tensorflow_latency(totals, ":tensorflow:serving:runtime_latency",
+                           &TensorFlowTotals::runtime, &TensorFlowEntry::runtime_labels, writer);
+  return writer.ok();
+}
+
+}  // namespace serval

@@ -1,0 +1,25 @@
+// Prometheus text of all models: Triton's nv_* names with Serval's histograms, and TensorFlow
+// Serving's names. Control plane, any thread. Source: v2-protocol.md 4, tfserving.md 3.7.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/buffer.h"
+#include "stats/model_stats.h"
+
+namespace serval {
+
+struct ModelMetrics {
+  std::string_view name;
+  int64_t version = 0;
+  int64_t load_us = 0;
+  StatsReading reading;
+};
+
+// Both append and answer false when memory is out. Label values are escaped as the format asks.
+bool write_triton_metrics(std::span<const ModelMetrics> models, ByteBuffer& out);
+bool write_tensorflow_metrics(std::span<const ModelMetrics> models, ByteBuffer& out);
+
+}  // namespace serval

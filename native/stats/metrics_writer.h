@@ -1,0 +1,47 @@
+// Lines of Prometheus's text format 0.0.4. Control plane, any thread.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/buffer.h"
+#include "stats/model_stats.h"
+
+namespace serval {
+
+// `name="value"`, the value escaped: \ " and newline; bytes that are not UTF-8 become U+FFFD,
+// because one such byte makes Prometheus turn the whole page down.
+std::string metric_label(std::string_view name, std::string_view value);
+
+// Shortest text that reads back as `value`; no exponent from 0.0001 to 1e15.
+std::string metric_number(double value);
+
+// Appends to a buffer; once memory is out, appends nothing more and ok() is false. Borrows it.
+class MetricsWriter {
+ public:
+  explicit MetricsWriter(ByteBuffer& out) : out_(out) {}
+
+  // Type: "counter", "gauge" or "histogram". An empty help text leaves its line out.
+  void family(std::string_view name, std::string_view type, std::string_view help);
+  // `labels` without braces, `name="value"` with commas between.
+  void sample(std::string_view name, std::string_view labels, uint64_t value);
+  void sample(std::string_view name, std::string_view labels, double value);
+  // A line without braces.
+  void plain_sample(std::string_view name, std::string_view value);
+  // `bounds`: texts of the upper bounds; +Inf is added. `counts` has one more, or is empty (zeros).
+  void histogram(std::string_view name, std::string_view labels,
+                 std::span<const std::string> bounds, std::span<const uint64_t> counts,
+                 std::string_view sum);
+  bool ok() const { return ok_; }
+
+ private:
+  void put(std::string_view text) { ok_ = ok_ && out_.append(text); }
+  void line(std::string_view name, std::string_view suffix, std::string_view labels,
+            std::string_view value);
+  ByteBuffer& out_;
+  bool ok_ = true;
+};
+
+}  // namespace serval

@@ -1,0 +1,105 @@
+// The counters and histograms of one loaded model version. Recording: hot path, any thread,
+// lock-free, each thread in a shard of its own; reading: control plane, any thread.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace serval {
+
+enum class Outcome : uint8_t { Success, Rejected, Cancelled, BackendFailed, Other };
+inline constexpr size_t kOutcomes = 5;
+
+// How a request came in; numbers are those of engine/protocol.h.
+inline constexpr size_t kEntries = 8;
+// TensorFlow Serving's APIs have histograms of their own: V1 REST, and the numbers kept free for
+// its gRPC calls. V2's (1, 2, 3) have not.
+constexpr bool is_tensorflow_entry(size_t entry) { return entry == 0 || entry >= 4; }
+
+// Upper bounds in microseconds of the histograms that Serval adds; +Inf follows.
+inline constexpr std::array<double, 22> kLatencyBoundsUs = {
+    1,     2,     5,      10,     20,     50,     100,     200,     500,     1000,    2000,
+    5000,  10000, 20000,  50000,  100000, 200000, 500000,  1000000, 2000000, 5000000, 10000000};
+// TensorFlow Serving's request_latency buckets: 10 * 1.8^k, 33 of them; +Inf follows.
+inline constexpr size_t kTensorFlowBuckets = 33;
+
+// One request, whatever became of it. Durations in nanoseconds; those of steps it did not reach
+// are 0.
+struct RequestRecord {
+  uint8_t entry = 0;
+  Outcome outcome = Outcome::Success;
+  uint64_t queue_ns = 0, input_ns = 0, infer_ns = 0, output_ns = 0, total_ns = 0;
+  uint32_t rows = 1;
+};
+
+// One run of the backend.
+struct BatchRecord {
+  uint32_t rows = 1;
+  uint32_t padding_rows = 0;
+  uint64_t input_ns = 0, infer_ns = 0, output_ns = 0;
+};
+
+struct Duration {
+  uint64_t count = 0, ns = 0;
+};
+
+// Cumulative counts are made when text is written: counts[i] are the samples of bucket i alone.
+struct HistogramReading {
+  std::vector<uint64_t> counts;  // one more than there are bounds
+  uint64_t count = 0, sum_ns = 0;  // count: the sum of counts
+};
+
+// Batch sizes below this are told apart; larger ones are counted at the power of two at or below.
+inline constexpr uint32_t kBatchSizesExact = 4096;
+
+struct BatchReading {
+  uint64_t batch_size = 0;
+  Duration input, infer, output;
+};
+
+// A sum over all shards. While threads record, a reading may hold one field of a request and not
+// yet another; nothing is lost, and once they have ended every number is exact.
+struct StatsReading {
+  uint64_t last_inference_ms = 0;  // since 1970, of the latest request of any outcome; 0 = none
+  uint64_t inference_count = 0;    // rows of successful requests
+  uint64_t execution_count = 0;    // batches
+  std::array<uint64_t, kOutcomes> outcomes{};
+  std::array<std::array<uint64_t, kOutcomes>, kEntries> outcomes_by_entry{};
+  Duration success, fail, queue, input, infer, output;  // Triton's: of successful requests but fail
+  uint64_t pending = 0;           // requests that wait now; the reader of the queue fills it in
+  uint64_t padding_rows = 0;
+  std::vector<BatchReading> batches;  // ascending
+  // Of successful requests, like the durations: sums are equal. Bounds: kLatencyBoundsUs.
+  HistogramReading request_us, queue_us, input_us, infer_us, output_us;
+  // Of successful requests: total and infer. Without counts where the entry is not TensorFlow's or
+  // had no success yet.
+  std::array<HistogramReading, kEntries> tensorflow_request_us;
+  std::array<HistogramReading, kEntries> tensorflow_runtime_us;
+  HistogramReading batch_rows;  // powers of two: 1, 2, 4 ... 8192; sum_ns unused
+  uint64_t batch_rows_sum = 0;
+};
+
+class ModelStats {
+ public:
+  ModelStats();
+  ~ModelStats();
+  ModelStats(const ModelStats&) = delete;
+  ModelStats& operator=(const ModelStats&) = delete;
+
+  // Hot path: a few plain stores into the calling thread's shard (made at its first record), no
+  // locked instruction but in the shard that threads beyond the 255th share. entry < kEntries.
+  void record(const RequestRecord& request);
+  void record(const BatchRecord& batch);
+
+  StatsReading read() const;
+
+ private:
+  struct Shard;
+  Shard& shard_of(uint32_t thread);
+  std::array<std::atomic<Shard*>, 256> shards_{};  // by thread_index(); owned
+};
+
+}  // namespace serval

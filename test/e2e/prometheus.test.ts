@@ -1,0 +1,70 @@
+// The metrics pages, read by Prometheus's own parser (test/e2e/python/test_metrics.py), and where
+// they are served. Source: v2-protocol.md 4; tfserving.md 3.7.
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { freePort } from './support/free-port.js';
+import { ModelFolders } from './support/model-folders.js';
+import { findPython, runPythonSuite } from './support/python-suites.js';
+import { errorOf, exchange } from './support/raw-http.js';
+import { startServer, type ServalProcess } from './support/serval-process.js';
+
+const MODELS = ['half_plus_three', 'mlp', 'slow', 'fails_at_run'];
+const MONITORING = 'prometheus_config: { enable: true, path: "/monitoring/prometheus/metrics" }\n';
+
+describe('metrics', () => {
+  const folders = new ModelFolders();
+  const { python, missing } = findPython();
+  let models = '';
+  let monitoring = '';
+  let server: ServalProcess;
+  before(async () => {
+    models = folders.repository('metrics', MODELS);
+    monitoring = join(folders.folder, 'monitoring.config');
+    writeFileSync(monitoring, MONITORING);
+    server = await startServer([models, '--monitoring-config-file', monitoring]);
+  });
+  after(async () => {
+    await server.stop();
+    folders.remove();
+  });
+
+  it('are what Prometheus reads', async (context) => {
+    if (missing !== '') {
+      context.skip(missing);
+      return;
+    }
+    await runPythonSuite(context, python, 'test_metrics', server);
+    assert.ok(server.running, server.stderr);
+  });
+
+  it('take no other method', async () => {
+    const answer = await exchange(server.httpPort, 'POST', '/metrics', '{}');
+    assert.deepEqual([answer.status, answer.headers.get('allow')], [405, 'GET']);
+  });
+
+  it('have a port of their own where asked', async (context) => {
+    const port = await freePort();
+    const other = await startServer([models, '--metrics-port', String(port)]);
+    context.after(() => other.stop());
+    const answer = await exchange(port, 'GET', '/metrics');
+    assert.equal(answer.status, 200);
+    assert.match(answer.body.toString(), /^nv_inference_request_success\{.*model="mlp"/m);
+    assert.equal((await exchange(other.httpPort, 'GET', '/metrics')).status, 200);
+    assert.equal((await exchange(port, 'GET', '/v2')).status, 404);
+    const without = await exchange(other.httpPort, 'GET', '/monitoring/prometheus/metrics');
+    assert.equal(without.status, 404);
+  });
+
+  it('are not there under --allow-metrics=false', async (context) => {
+    const other = await startServer([models, '--allow-metrics=false']);
+    context.after(() => other.stop());
+    const answer = await exchange(other.httpPort, 'GET', '/metrics');
+    assert.equal(answer.status, 404);
+    assert.match(errorOf(answer), /metrics/);
+    const body = '{"instances":[1.0]}';
+    const path = '/v1/models/half_plus_three:predict';
+    assert.equal((await exchange(other.httpPort, 'POST', path, body)).status, 200);
+  });
+});

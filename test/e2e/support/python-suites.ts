@@ -1,0 +1,67 @@
+// Runs modules of test/e2e/python against a server: every Python test becomes a test here. Test
+// time only.
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { TestContext } from 'node:test';
+import { packageRoot } from '../../../ts/native/binding.js';
+import type { ServalProcess } from './serval-process.js';
+
+const FOLDER = join(packageRoot(), 'test', 'e2e', 'python');
+
+interface Outcome {
+  readonly test: string;
+  readonly outcome: 'passed' | 'failed' | 'skipped';
+  readonly detail: string;
+}
+
+/** The interpreter that has the clients: SERVAL_PYTHON, or that of test/env. Throws with the reason
+ * where it cannot be made. */
+export function pythonInterpreter(): string {
+  const given = process.env['SERVAL_PYTHON'];
+  if (given !== undefined && given !== '') return given;
+  const script = join(packageRoot(), 'test', 'env', 'python-env.sh');
+  const made = execFileSync(script, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+  return join(made.trim(), 'bin', 'python');
+}
+
+/** {python, missing}: the interpreter, or why there is none. */
+export function findPython(): { readonly python: string; readonly missing: string } {
+  try {
+    return { python: pythonInterpreter(), missing: '' };
+  } catch (error) {
+    return { python: '', missing: `no Python environment: ${(error as Error).message}` };
+  }
+}
+
+/** One module, as subtests of `context`. `env` is added to what the modules read. */
+export async function runPythonSuite(
+  context: TestContext, python: string, suite: string, server: ServalProcess,
+  extra: NodeJS.ProcessEnv = {},
+): Promise<void> {
+  const env = {
+    ...process.env,
+    SERVAL_HTTP: `127.0.0.1:${server.httpPort}`,
+    SERVAL_GRPC: `127.0.0.1:${server.grpcPort}`,
+    PYTHONDONTWRITEBYTECODE: '1',
+    // The clients' own event tracing must not reach outside.
+    GRPC_VERBOSITY: 'ERROR',
+    ...extra,
+  };
+  const child = spawn(python, ['run_suites.py', suite], { cwd: FOLDER, env });
+  let stderr = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => { stderr += text; });
+  const closed = new Promise<number | null>((resolve) => { child.on('close', resolve); });
+  let count = 0;
+  for await (const line of createInterface({ input: child.stdout })) {
+    const { test, outcome, detail } = JSON.parse(line) as Outcome;
+    count += 1;
+    await context.test(test, (inner) => {
+      if (outcome === 'skipped') inner.skip(detail);
+      else assert.equal(outcome, 'passed', detail);
+    });
+  }
+  assert.equal(await closed, 0, `${suite}: ${stderr}`);
+  assert.ok(count > 0, `${suite} has no tests: ${stderr}`);
+}

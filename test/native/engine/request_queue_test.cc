@@ -1,0 +1,160 @@
+// Priorities, limits and timeouts of the queue, without instances.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <thread>
+
+#include "base/clock.h"
+#include "engine/request_queue.h"
+
+namespace serval::test {
+namespace {
+
+QueueSettings three_levels() {
+  QueueSettings settings;
+  settings.requests_max = 100;
+  settings.priority_levels = 3;
+  settings.default_priority = 2;
+  return settings;
+}
+
+std::vector<Request*> take_all(RequestQueue& queue, std::vector<Request*>& late) {
+  std::array<Request*, 16> out{};
+  const size_t count = queue.take(out, 0, late);
+  return {out.begin(), out.begin() + static_cast<ptrdiff_t>(count)};
+}
+
+TEST(RequestQueue, ServesLevelOneFirstAndKeepsOrderInside) {
+  RequestQueue queue(three_levels());
+  std::array<Request, 5> requests;
+  const std::array<uint64_t, 5> priorities = {3, 0, 1, 99, 1};  // 0 and 99 mean the default, 2
+  for (size_t i = 0; i < requests.size(); ++i) {
+    requests[i].schedule.priority = priorities[i];
+    ASSERT_EQ(queue.push(&requests[i]), RequestQueue::Push::Taken);
+  }
+  std::vector<Request*> late;
+  const std::vector<Request*> expected = {&requests[2], &requests[4], &requests[1], &requests[3],
+                                          &requests[0]};
+  EXPECT_EQ(take_all(queue, late), expected);
+  EXPECT_TRUE(late.empty());
+}
+
+TEST(RequestQueue, ALevelHasItsOwnLimit) {
+  QueueSettings settings = three_levels();
+  PriorityQueuePolicy first{1, {}};
+  first.policy.requests_max = 1;
+  settings.priority_policies.push_back(first);
+  RequestQueue queue(settings);
+  std::array<Request, 3> requests;
+  requests[0].schedule.priority = requests[1].schedule.priority = 1;
+  EXPECT_EQ(queue.push(&requests[0]), RequestQueue::Push::Taken);
+  EXPECT_EQ(queue.push(&requests[1]), RequestQueue::Push::Full);
+  EXPECT_EQ(queue.push(&requests[2]), RequestQueue::Push::Taken) << "level 2 has room";
+  EXPECT_EQ(queue.limit_of(1), 1u);
+  EXPECT_EQ(queue.limit_of(2), 100u);
+}
+
+TEST(RequestQueue, APolicysLimitMayBeLargerThanTheModels) {
+  QueueSettings settings;
+  settings.requests_max = 1;
+  settings.policy.requests_max = 3;
+  RequestQueue queue(settings);
+  std::array<Request, 4> requests;
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(queue.push(&requests[i]), RequestQueue::Push::Taken);
+  }
+  EXPECT_EQ(queue.push(&requests[3]), RequestQueue::Push::Full);
+  EXPECT_EQ(queue.limit_of(0), 3u);
+}
+
+TEST(RequestQueue, RejectsWhatWaitedTooLong) {
+  QueueSettings settings;
+  settings.policy.default_timeout_us = 1;
+  RequestQueue queue(settings);
+  Request request;
+  queue.push(&request);
+  while (now_ns() < request.policy_timeout_ns) std::this_thread::yield();
+  std::vector<Request*> late;
+  EXPECT_TRUE(take_all(queue, late).empty());
+  ASSERT_EQ(late.size(), 1u);
+  EXPECT_EQ(late[0]->late, Request::Late::Timeout);
+  EXPECT_EQ(queue.size(), 0u);
+  EXPECT_EQ(queue.next_expiry_ns(), kNever);
+}
+
+TEST(RequestQueue, DelaysWhatWaitedTooLongBehindTheOthers) {
+  QueueSettings settings;
+  settings.policy.default_timeout_us = 1;
+  settings.policy.timeout_action = TimeoutAction::Delay;
+  RequestQueue queue(settings);
+  Request slow, quick;
+  queue.push(&slow);
+  while (now_ns() < slow.policy_timeout_ns) std::this_thread::yield();
+  std::vector<Request*> late;
+  queue.expire(late);
+  EXPECT_TRUE(late.empty());
+  quick.policy_timeout_ns = 0;
+  queue.push(&quick);
+  std::array<Request*, 1> out{};
+  ASSERT_EQ(queue.take(out, 0, late), 1u);
+  // The quick one may itself have become late by now: then both are delayed, in order.
+  if (out[0] == &quick) {
+    ASSERT_EQ(queue.take(out, 0, late), 1u);
+    EXPECT_EQ(out[0], &slow);
+  }
+  EXPECT_TRUE(late.empty());
+}
+
+TEST(RequestQueue, ARequestMayShortenItsTimeoutWhereAllowed) {
+  QueueSettings settings;
+  settings.policy.default_timeout_us = 1'000'000;
+  Request request;
+  request.schedule.timeout_us = 10;
+  {
+    RequestQueue queue(settings);
+    queue.push(&request);
+    EXPECT_GT(request.policy_timeout_ns, now_ns() + 500'000'000) << "not allowed";
+  }
+  settings.policy.allow_timeout_override = true;
+  {
+    RequestQueue queue(settings);
+    queue.push(&request);
+    EXPECT_LT(request.policy_timeout_ns, now_ns() + 500'000'000);
+    request.schedule.timeout_us = 5'000'000;
+    Request longer;
+    longer.schedule.timeout_us = 5'000'000;
+    queue.push(&longer);
+    EXPECT_LT(longer.policy_timeout_ns, now_ns() + 1'500'000'000) << "never lengthened";
+  }
+}
+
+TEST(RequestQueue, ADeadlineEndsTheWaitWhateverThePolicy) {
+  QueueSettings settings;
+  settings.policy.timeout_action = TimeoutAction::Delay;
+  RequestQueue queue(settings);
+  Request request;
+  request.deadline_ns = now_ns();
+  uint64_t limit_ns = 0;
+  EXPECT_EQ(queue.push(&request, false, limit_ns), RequestQueue::Push::Taken);
+  EXPECT_EQ(limit_ns, request.deadline_ns);
+  std::vector<Request*> late;
+  queue.expire(late);
+  ASSERT_EQ(late.size(), 1u);
+  EXPECT_EQ(late[0]->late, Request::Late::Deadline);
+}
+
+TEST(RequestQueue, TakeIfAloneTakesOnlyTheOnlyOne) {
+  RequestQueue queue{QueueSettings()};
+  Request first, second;
+  queue.push(&first);
+  EXPECT_FALSE(queue.take_if_alone(&second));
+  queue.push(&second);
+  EXPECT_FALSE(queue.take_if_alone(&first));
+  EXPECT_TRUE(queue.remove(&second));
+  EXPECT_FALSE(queue.remove(&second));
+  EXPECT_TRUE(queue.take_if_alone(&first));
+  EXPECT_EQ(queue.size(), 0u);
+}
+
+}  // namespace
+}  // namespace serval::test

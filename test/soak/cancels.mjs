@@ -1,0 +1,70 @@
+// Clients that change their mind: aborted HTTP requests, cancelled and timed-out gRPC calls, one by
+// one and thousands at once, on a model that makes them wait. Test time only.
+import { connect } from 'node:net';
+import { bytesOf } from '../../bench/bodies.mjs';
+import { modelInferRequest } from '../../bench/wire.mjs';
+import { INFER_METHOD } from './http.mjs';
+import { pause } from './options.mjs';
+import { SLOW } from './repository.mjs';
+
+const BODY = JSON.stringify({
+  inputs: [{ name: 'input', datatype: 'FP32', shape: [1], data: [7] }],
+});
+const REQUEST = `POST /v2/models/${SLOW}/infer HTTP/1.1\r\nHost: soak\r\nContent-Length: ${
+  BODY.length}\r\n\r\n${BODY}`;
+const MESSAGE = modelInferRequest(SLOW, { name: 'input', datatype: 'FP32', shape: [1] },
+  bytesOf(Float32Array.of(7)));
+const AT_ONCE = 2000;
+const SOME = 20;
+// OK, cancelled, deadline exceeded, queue full.
+const GRPC_ALLOWED = new Set([0, 1, 4, 14]);
+
+/** Sends the request, or a part of it, and breaks the connection off. */
+function abortOne(port, random) {
+  const part = random.int(0, 3) === 0 ? REQUEST.slice(0, random.int(1, REQUEST.length)) : REQUEST;
+  return new Promise((resolve) => {
+    const socket = connect({ host: '127.0.0.1', port }, () => {
+      socket.write(part, () => setTimeout(() => socket.destroy(), random.int(0, 20)));
+    });
+    socket.on('error', () => {});
+    socket.on('close', resolve);
+    socket.resume();
+  });
+}
+
+/** One call that is cancelled, or whose deadline is short. */
+async function cancelOne(connections, random) {
+  const byDeadline = random.int(0, 1) === 0;
+  const began = (call) => {
+    if (!byDeadline) setTimeout(() => call.cancel(), random.int(0, 20));
+  };
+  const { code, details } = await connections.call(
+    INFER_METHOD, MESSAGE, { deadlineMs: byDeadline ? random.int(1, 40) : 60_000, began });
+  if (!GRPC_ALLOWED.has(code)) throw new Error(`cancelled gRPC call: ${code} ${details}`);
+}
+
+/** Somebody who is not cancelled still gets an answer. */
+async function othersAreServed(connections, served) {
+  const { predictions } = await connections.json(
+    '/v1/models/half_plus_three:predict', '{"instances":[1.0,2.0,5.0]}');
+  if (JSON.stringify(predictions) !== '[3.5,4,5.5]') {
+    throw new Error(`after cancels: ${JSON.stringify(predictions)}`);
+  }
+  served.half_plus_three = (served.half_plus_three ?? 0) + 1;
+}
+
+/** Rounds of cancels until `stopping()`. Resolves to {served, cancels}. */
+export async function runCancels({ connections, random, stopping, ports }) {
+  const served = {};
+  let cancels = 0;
+  while (!stopping()) {
+    const count = random.int(0, 9) === 0 ? AT_ONCE : SOME;
+    const http = random.int(0, 1) === 0;
+    await Promise.all(Array.from({ length: count }, () => (
+      http ? abortOne(ports.http, random) : cancelOne(connections, random))));
+    cancels += count;
+    await othersAreServed(connections, served);
+    await pause(random.int(10, 300));
+  }
+  return { served, cancels };
+}

@@ -1,0 +1,66 @@
+// HTTP and gRPC by the shortest way, for the soak's workers. Test time only.
+import { Client, credentials, Metadata } from '@grpc/grpc-js';
+import { Agent, request as httpRequest } from 'node:http';
+
+const TIMEOUT_MS = 60_000;
+const identity = (bytes) => bytes;
+
+export const INFER_METHOD = '/inference.GRPCInferenceService/ModelInfer';
+
+export class Connections {
+  /** `ports` is {http, grpc}. */
+  constructor(ports) {
+    this.ports = ports;
+    this.agent = new Agent({ keepAlive: true, maxSockets: 64 });
+    this.client = new Client(`127.0.0.1:${ports.grpc}`, credentials.createInsecure(), {
+      'grpc.use_local_subchannel_pool': 1, 'grpc.max_receive_message_length': -1,
+    });
+  }
+
+  /** Resolves to {status, headers, body}. `method` is GET, or POST with a body. */
+  send(path, body, headers = {}, method = body === undefined ? 'GET' : 'POST') {
+    const length = body === undefined ? {} : { 'Content-Length': Buffer.byteLength(body) };
+    return new Promise((resolve, reject) => {
+      const sent = httpRequest({
+        host: '127.0.0.1', port: this.ports.http, agent: this.agent, method, path,
+        headers: { ...headers, ...length }, timeout: TIMEOUT_MS,
+      }, (response) => {
+        const parts = [];
+        response.on('data', (part) => parts.push(part));
+        response.on('error', reject);
+        response.on('end', () => resolve({
+          status: response.statusCode, headers: response.headers, body: Buffer.concat(parts),
+        }));
+      });
+      sent.on('timeout', () => sent.destroy(new Error(`no answer in ${TIMEOUT_MS} ms`)));
+      sent.on('error', (error) => reject(new Error(`${method} ${path}: ${error.message}`)));
+      sent.end(body);
+    });
+  }
+
+  /** The value of a JSON answer; throws unless its status is 200. */
+  async json(path, body, headers) {
+    const answer = await this.send(path, body, headers);
+    if (answer.status !== 200) {
+      throw new Error(`${path}: ${answer.status} ${answer.body.toString('utf8', 0, 500)}`);
+    }
+    return answer.body.length === 0 ? undefined : JSON.parse(answer.body.toString());
+  }
+
+  /** One unary call. Resolves to {code, details, message}; `began` gets the call. */
+  call(method, message, { deadlineMs = TIMEOUT_MS, began = () => {} } = {}) {
+    const options = { deadline: Date.now() + deadlineMs };
+    return new Promise((resolve) => {
+      const answered = (error, answer) => {
+        resolve({ code: error?.code ?? 0, details: error?.details ?? '', message: answer });
+      };
+      began(this.client.makeUnaryRequest(
+        method, identity, identity, message, new Metadata(), options, answered));
+    });
+  }
+
+  close() {
+    this.agent.destroy();
+    this.client.close();
+  }
+}

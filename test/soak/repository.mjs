@@ -1,0 +1,109 @@
+// The models of the soak: a repository under explicit control, and a base path whose versions come,
+// change and go. Test time only.
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+
+/** Loaded at start and never touched again; what they answer is counted and compared. */
+export const STEADY = ['half_plus_three', 'batched', 'text'];
+/** Loaded, unloaded and loaded anew all the time. */
+export const COMING = ['coming_1', 'coming_2'];
+/** Runs for tens of milliseconds: what is cancelled waits here. */
+export const SLOW = 'slow';
+/** From a base path, by polling. */
+export const MOVING = 'moving';
+export const SETTLE_MS = 300;
+
+const BATCHED = `max_batch_size: 16
+input { name: "input" data_type: TYPE_FP32 dims: [ -1 ] }
+output { name: "output" data_type: TYPE_FP32 dims: [ -1 ] }
+dynamic_batching { max_queue_delay_microseconds: 200 }
+instance_group { count: 2 kind: KIND_CPU }
+`;
+const SOURCES = {
+  half_plus_three: ['half_plus_three/123'],
+  batched: ['identity_fp32/1', BATCHED],
+  text: ['identity_bytes/1'],
+  coming_1: ['half_plus_three/123'],
+  coming_2: ['mlp/1'],
+  [SLOW]: ['slow/1'],
+};
+
+export class Repository {
+  constructor(folder, encode) {
+    this.folder = folder;
+    this.encode = encode;
+    this.models = join(folder, 'repository');
+    this.base = join(folder, MOVING);
+    this.configFile = join(folder, 'models.config');
+  }
+
+  static async make(folder) {
+    const fixtures = join(folder, 'fixtures');
+    const script = join(ROOT, 'test', 'fixtures', 'make-fixtures.mjs');
+    execFileSync(process.execPath, [script, fixtures], { stdio: 'inherit' });
+    const onnx = await import('../../dist/importers/onnx-builder.js');
+    const made = new Repository(folder, (constant) => onnx.encodeModel(plus(onnx, constant)));
+    for (const [name, [source, config]] of Object.entries(SOURCES)) {
+      const to = join(made.models, name, '1');
+      mkdirSync(to, { recursive: true });
+      cpSync(join(fixtures, 'models', source, 'model.onnx'), join(to, 'model.onnx'));
+      if (config !== undefined) writeFileSync(join(made.models, name, 'config.pbtxt'), config);
+    }
+    made.addVersion(1, 1);
+    writeFileSync(made.configFile, `model_config_list {
+  config {
+    name: "${MOVING}" base_path: "${made.base}"
+    model_version_policy { latest { num_versions: 2 } }
+  }
+}
+`);
+    return made;
+  }
+
+  get args() {
+    return ['--model-repository', this.models, '--model-control-mode', 'explicit',
+      ...[...STEADY, SLOW].flatMap((name) => ['--load-model', name]),
+      '--model-config-file', this.configFile, '--file-system-poll-wait-seconds', '1',
+      '--settle-ms', String(SETTLE_MS)];
+  }
+
+  /** Version `version` answers x + constant. Copied piece by piece into its final place. */
+  addVersion(version, constant) {
+    const folder = join(this.base, String(version));
+    mkdirSync(folder, { recursive: true });
+    const bytes = this.encode(constant);
+    const path = join(folder, 'model.onnx');
+    writeFileSync(path, bytes.subarray(0, bytes.length >> 1));
+    writeFileSync(path, bytes);
+  }
+
+  /** The same version with other contents, from one moment to the next. */
+  replaceVersion(version, constant) {
+    const path = join(this.base, String(version), 'model.onnx');
+    writeFileSync(`${path}.new`, this.encode(constant));
+    renameSync(`${path}.new`, path);
+  }
+
+  removeVersion(version) {
+    rmSync(join(this.base, String(version)), { recursive: true });
+  }
+}
+
+/** y = x + constant. */
+function plus(onnx, constant) {
+  const port = (name) => ({ name, type: 'float', shape: ['batch'] });
+  const data = onnx.floatBytes([constant]);
+  return {
+    graph: {
+      name: 'plus',
+      inputs: [port('x')],
+      outputs: [port('y')],
+      initializers: [{ name: 'c', type: 'float', dims: [], data }],
+      nodes: [{ op: 'Add', inputs: ['x', 'c'], outputs: ['y'] }],
+    },
+  };
+}

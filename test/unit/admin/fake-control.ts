@@ -1,0 +1,56 @@
+// A ModelControl that remembers what it was asked and answers what the test says.
+import type {
+  LoadModelRequest, LogSettings, ModelControl, RepositoryIndexEntry,
+} from '../../../ts/admin/control.js';
+
+export const LOG_SETTINGS: LogSettings = {
+  log_file: '', log_info: true, log_warning: true, log_error: false, log_verbose_level: 0,
+  log_format: 'default',
+};
+
+export const ENTRIES: readonly RepositoryIndexEntry[] = [
+  { name: 'm', version: '1', state: 'UNAVAILABLE', reason: 'unloaded' },
+  { name: 'm', version: '2', state: 'READY', reason: '' },
+  { name: 'never', version: '', state: 'UNAVAILABLE', reason: '' },
+];
+
+export class FakeControl implements ModelControl {
+  /** Method and arguments of each call. */
+  readonly calls: unknown[][] = [];
+  /** What the next call rejects with, when it is set. */
+  error: Error | undefined;
+  /** Called inside each call; a test may wait here. */
+  gate: () => Promise<void> = () => Promise.resolve();
+
+  index(repository: string, readyOnly: boolean): Promise<readonly RepositoryIndexEntry[]> {
+    const shown = readyOnly ? ENTRIES.filter((entry) => entry.state === 'READY') : ENTRIES;
+    return this.#answer(shown, 'index', repository, readyOnly);
+  }
+  load(request: LoadModelRequest): Promise<void> {
+    const files = [...request.files].map(
+      ([path, bytes]) => [path, Buffer.from(bytes).toString('hex')]);
+    return this.#answer(undefined, 'load', request.model, request.config, files);
+  }
+  unload(model: string, unloadDependents: boolean): Promise<void> {
+    return this.#answer(undefined, 'unload', model, unloadDependents);
+  }
+  reload(): Promise<void> {
+    return this.#answer(undefined, 'reload');
+  }
+  logSettings(): Promise<LogSettings> {
+    return this.#answer(LOG_SETTINGS, 'logSettings');
+  }
+  updateLogSettings(change: Readonly<Record<string, unknown>>): Promise<LogSettings> {
+    return this.#answer(
+      { ...LOG_SETTINGS, ...change } as LogSettings, 'updateLogSettings', { ...change });
+  }
+
+  async #answer<T>(value: T, ...call: unknown[]): Promise<T> {
+    this.calls.push(call);
+    await this.gate();
+    const { error } = this;
+    this.error = undefined;
+    if (error !== undefined) throw error;
+    return value;
+  }
+}

@@ -1,0 +1,72 @@
+// The soak's own judges: its options, its random numbers, and what it takes for a sound metrics
+// page.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { checkHistograms, checkMonotone, parseMetrics, sumOf } from '../../soak/metrics.mjs';
+import { parseOptions, Random } from '../../soak/options.mjs';
+
+const PAGE = `# HELP a_total things
+# TYPE a_total counter
+a_total{model="m",version="1"} 3
+a_total{model="n",version="1"} 4
+# TYPE h histogram
+h_bucket{model="m",le="1"} 1
+h_bucket{model="m",le="+Inf"} 2
+h_sum{model="m"} 1.5
+h_count{model="m"} 2
+# TYPE up gauge
+up{} 1
+bare 7
+`;
+
+test('a page is samples with labels, by family', () => {
+  const page = parseMetrics(PAGE);
+  assert.deepEqual([...page.types], [['a_total', 'counter'], ['h', 'histogram'], ['up', 'gauge']]);
+  assert.equal(sumOf(page, 'a_total'), 7);
+  assert.equal(sumOf(page, 'a_total', { model: 'n' }), 4);
+  assert.equal(sumOf(page, 'bare'), 7);
+  checkHistograms(page);
+  const quoted = parseMetrics('x{a="b\\"},{c",d="e"} 1\n').samples.values().next().value;
+  assert.equal(quoted.labels.d, 'e');
+});
+
+test('what is no page is refused', () => {
+  assert.throws(() => parseMetrics('a b c\n'), /no sample/);
+  assert.throws(() => parseMetrics('a 1\na 2\n'), /a twice/);
+  assert.throws(() => parseMetrics('# TYPE a gauge\n# TYPE a gauge\n'), /family a twice/);
+});
+
+test('histograms must be cumulative, ascending and whole', () => {
+  const broken = (change) => parseMetrics(change(PAGE));
+  assert.throws(() => checkHistograms(broken((t) => t.replace('le="1"} 1', 'le="1"} 3'))),
+    /2 up to Infinity, 3 before/);
+  assert.throws(() => checkHistograms(broken((t) => t.replace('"} 2\nh_sum', '"} 5\nh_sum'))),
+    /count 2/);
+  assert.throws(() => checkHistograms(broken((t) => t.replace('+Inf', '2'))), /up to 2/);
+  assert.throws(() => checkHistograms(broken((t) => t.replace('le="1"', 'le="9"')
+    .replace('+Inf', '3'))), /bound 3 after 9/);
+});
+
+test('counters of the models that stay never go down', () => {
+  const before = parseMetrics(PAGE);
+  const less = parseMetrics(PAGE.replace('version="1"} 3', 'version="1"} 2'));
+  checkMonotone(before, before, ['m', 'n']);
+  checkMonotone(before, less, ['n']);
+  assert.throws(() => checkMonotone(before, less, ['m']), /from 3 to 2/);
+  const gone = parseMetrics(PAGE.replace('h_count{model="m"} 2\n', ''));
+  assert.throws(() => checkMonotone(before, gone, ['m']), /h_count.* to undefined/);
+});
+
+test('options and seeds', () => {
+  assert.deepEqual(parseOptions([], 7), { minutes: 10, seed: 7, verbose: false, help: false });
+  assert.equal(parseOptions(['--minutes', '0.5', '--seed', '9'], 7).minutes, 0.5);
+  assert.throws(() => parseOptions(['--minutes', '0'], 7), /--minutes/);
+  assert.throws(() => parseOptions(['--seed', 'x'], 7), /--seed/);
+  const draw = (seed) => {
+    const random = new Random(seed);
+    return Array.from({ length: 100 }, () => random.int(1, 6));
+  };
+  assert.deepEqual(draw(5), draw(5));
+  assert.notDeepEqual(draw(5), draw(6));
+  assert.deepEqual([...new Set(draw(5))].sort(), [1, 2, 3, 4, 5, 6]);
+});

@@ -1,0 +1,53 @@
+// What a protocol may ask of the server as a whole: the repository, its models' life, log settings.
+// The registry's thread answers; other threads ask through ts/admin/remote-control.ts. Control
+// plane. Types only.
+
+/** Triton's states. */
+export type RepositoryState = 'READY' | 'LOADING' | 'UNLOADING' | 'UNAVAILABLE';
+
+export interface RepositoryIndexEntry {
+  readonly name: string;
+  /** Decimal text; "" for a model none of whose versions was ever asked for. */
+  readonly version: string;
+  readonly state: RepositoryState;
+  /** Why it is not ready; "" otherwise. */
+  readonly reason: string;
+}
+
+export interface LoadModelRequest {
+  readonly model: string;
+  /** Triton ModelConfig as JSON text; replaces the file's. */
+  readonly config: string | undefined;
+  /** "version/file" -> bytes: serve these instead of the repository's files. Needs `config`. */
+  readonly files: ReadonlyMap<string, Uint8Array>;
+}
+
+/** Log settings by Triton's names; log_verbose_level is 0 or more. */
+export interface LogSettings {
+  readonly log_file: string;
+  readonly log_info: boolean;
+  readonly log_warning: boolean;
+  readonly log_error: boolean;
+  readonly log_verbose_level: number;
+  readonly log_format: 'default' | 'ISO8601';
+}
+
+/** All reject with ServalError. Settle on the caller's thread. */
+export interface ModelControl {
+  /** Every version of every model that is or could be served, by name, then version ascending;
+   * `readyOnly` leaves the others out. `repository` "" means all. Errors: InvalidArgument (unknown
+   * repository). */
+  index(repository: string, readyOnly: boolean): Promise<readonly RepositoryIndexEntry[]>;
+  /** Loads what is not loaded, what has changed since and what failed; settles when it is served.
+   * Errors: ModelNotReady outside explicit mode; ModelNotFound; InvalidArgument (config, files);
+   * what the load failed with, the old version then still serving. */
+  load(request: LoadModelRequest): Promise<void>;
+  /** Settles when nothing of it serves any more. Errors: ModelNotReady outside explicit mode;
+   * ModelNotFound. */
+  unload(model: string, unloadDependents: boolean): Promise<void>;
+  /** Reads configuration files and folders anew, as a poll does, and settles when done. */
+  reload(): Promise<void>;
+  logSettings(): Promise<LogSettings>;
+  /** Changes the members given. Errors: InvalidArgument (unknown name, wrong type, log_file). */
+  updateLogSettings(change: Readonly<Record<string, unknown>>): Promise<LogSettings>;
+}

@@ -1,0 +1,48 @@
+// What watches the server from outside: the metrics port and the access log. Control plane, main
+// thread; started by ts/server.ts.
+import type { Config } from '../config.js';
+import type { Logger } from '../logger.js';
+import type { Engine } from '../native/engine.js';
+import { PortReadings } from '../protocols/engine-readings.js';
+import type { Registry } from '../registry/registry.js';
+
+export interface Observers {
+  /** undefined where metrics have no port of their own. */
+  readonly metricsPort: number | undefined;
+  /** Writes what is left and closes. */
+  close(): Promise<void>;
+}
+
+/** Errors: InvalidArgument: the port is taken, the file cannot be opened. */
+export async function startObservers(
+  config: Config, engine: Engine, registry: Registry, logger: Logger,
+): Promise<Observers> {
+  const closers: (() => Promise<void>)[] = [];
+  const close = async (): Promise<void> => {
+    await Promise.all(closers.map((one) => one()));
+  };
+  let metricsPort: number | undefined;
+  try {
+    const { host, metrics, accessLog } = config;
+    if (metrics.allowed && metrics.port >= 0) {
+      const { startMetricsServer } = await import('../metrics/metrics-server.js');
+      const { metricsText } = await import('../protocols/metrics-rest.js');
+      const readings = new PortReadings(engine.port);
+      const text = (): Promise<Buffer> => metricsText(readings, registry.snapshot);
+      const server = await startMetricsServer({ host, port: metrics.port, text });
+      metricsPort = server.port;
+      closers.push(() => server.close());
+    }
+    if (accessLog !== undefined) {
+      const { AccessLog, takeAccessLog } = await import('../metrics/access-log.js');
+      const take = (): Buffer => takeAccessLog(engine.port);
+      const log = await AccessLog.start({ path: accessLog, take, logger });
+      engine.port.native.setAccessLog(config.accessLogOneIn);
+      closers.push(() => log.close());
+    }
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return { metricsPort, close };
+}

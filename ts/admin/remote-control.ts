@@ -1,0 +1,134 @@
+// ModelControl for a thread that is not the registry's: each call becomes a message to the main
+// thread, whose answer settles it. Control plane; RemoteControl on a listener's thread,
+// answerControl on the main one.
+import { ErrorCode, ServalError } from '../errors.js';
+import type {
+  LoadModelRequest, LogSettings, ModelControl, RepositoryIndexEntry,
+} from './control.js';
+
+/** One call. `files` of a load: "version/file" and its bytes. */
+export type ControlCall =
+  | { readonly method: 'index'; readonly repository: string; readonly readyOnly: boolean }
+  | {
+    readonly method: 'load'; readonly model: string; readonly config: string | undefined;
+    readonly files: readonly (readonly [string, Uint8Array])[];
+  }
+  | { readonly method: 'unload'; readonly model: string; readonly unloadDependents: boolean }
+  | { readonly method: 'reload' }
+  | { readonly method: 'logSettings' }
+  | { readonly method: 'updateLogSettings'; readonly change: Readonly<Record<string, unknown>> };
+
+/** To the main thread; structured-cloneable. */
+export interface ControlRequest {
+  readonly kind: 'control';
+  readonly id: number;
+  readonly call: ControlCall;
+}
+
+/** Back: what the call answered, or an error's code and text. */
+export type ControlAnswer = { readonly kind: 'control-answer'; readonly id: number } & (
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly code: number; readonly message: string });
+
+type Post = (request: ControlRequest, transfer: ArrayBuffer[]) => void;
+
+interface Waiting {
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: ServalError) => void;
+}
+
+// A view of memory that is shared with others (Node keeps small buffers in one pool) is copied:
+// only whole memory can be transferred.
+function ownBytes(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+  const { buffer } = bytes;
+  const whole = buffer instanceof ArrayBuffer && bytes.byteLength === buffer.byteLength;
+  return whole ? new Uint8Array(buffer) : Uint8Array.from(bytes);
+}
+
+export class RemoteControl implements ModelControl {
+  readonly #post: Post;
+  readonly #waiting = new Map<number, Waiting>();
+  #lastId = 0;
+
+  constructor(post: Post) {
+    this.#post = post;
+  }
+
+  index(repository: string, readyOnly: boolean): Promise<readonly RepositoryIndexEntry[]> {
+    return this.#ask({ method: 'index', repository, readyOnly }) as
+      Promise<readonly RepositoryIndexEntry[]>;
+  }
+
+  /** Takes the bytes of `request.files`: they are gone here afterwards. */
+  load(request: LoadModelRequest): Promise<void> {
+    const files = [...request.files].map(([path, bytes]) => [path, ownBytes(bytes)] as const);
+    const { model, config } = request;
+    const transfer = files.map(([, bytes]) => bytes.buffer);
+    return this.#ask({ method: 'load', model, config, files }, transfer) as Promise<void>;
+  }
+
+  unload(model: string, unloadDependents: boolean): Promise<void> {
+    return this.#ask({ method: 'unload', model, unloadDependents }) as Promise<void>;
+  }
+
+  reload(): Promise<void> {
+    return this.#ask({ method: 'reload' }) as Promise<void>;
+  }
+
+  logSettings(): Promise<LogSettings> {
+    return this.#ask({ method: 'logSettings' }) as Promise<LogSettings>;
+  }
+
+  updateLogSettings(change: Readonly<Record<string, unknown>>): Promise<LogSettings> {
+    return this.#ask({ method: 'updateLogSettings', change }) as Promise<LogSettings>;
+  }
+
+  /** Takes an answer from the main thread. */
+  settle(answer: ControlAnswer): void {
+    const waiting = this.#waiting.get(answer.id);
+    if (waiting === undefined) throw new TypeError(`no control call has the id ${answer.id}`);
+    this.#waiting.delete(answer.id);
+    if (answer.ok) waiting.resolve(answer.value);
+    else waiting.reject(new ServalError(answer.code as ErrorCode, answer.message));
+  }
+
+  #ask(call: ControlCall, transfer: ArrayBuffer[] = []): Promise<unknown> {
+    this.#lastId += 1;
+    const id = this.#lastId;
+    return new Promise((resolve, reject) => {
+      this.#post({ kind: 'control', id, call }, transfer);
+      this.#waiting.set(id, { resolve, reject });
+    });
+  }
+}
+
+function run(control: ModelControl, call: ControlCall): Promise<unknown> {
+  switch (call.method) {
+    case 'index':
+      return control.index(call.repository, call.readyOnly);
+    case 'load':
+      return control.load({ model: call.model, config: call.config, files: new Map(call.files) });
+    case 'unload':
+      return control.unload(call.model, call.unloadDependents);
+    case 'reload':
+      return control.reload();
+    case 'logSettings':
+      return control.logSettings();
+    case 'updateLogSettings':
+      return control.updateLogSettings(call.change);
+  }
+}
+
+/** The main thread's part: runs a call. Never rejects; errors that are none of ours become
+ * Internal. */
+export async function answerControl(
+  control: ModelControl, { id, call }: ControlRequest,
+): Promise<ControlAnswer> {
+  try {
+    return { kind: 'control-answer', id, ok: true, value: await run(control, call) };
+  } catch (error) {
+    const code = error instanceof ServalError ? error.code : ErrorCode.Internal;
+    const message = error instanceof Error ? error.message : String(error);
+    return { kind: 'control-answer', id, ok: false, code, message };
+  }
+}

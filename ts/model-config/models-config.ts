@@ -1,0 +1,190 @@
+// TensorFlow Serving's models.config (ModelServerConfig) to the models that it lists. One bad entry
+// does not take the others along. Control plane; pure.
+// Source: tfserving.md 3.2, 9.
+import { isAbsolute } from 'node:path';
+import { nearestWord } from '../config-flags.js';
+import { echo } from '../config-values.js';
+import { MODEL_NAME_BYTES_MAX } from '../limits.js';
+import { LATEST_ONE, parseVersion } from '../registry/version-policy.js';
+import type { VersionPolicy } from '../registry/version-policy.js';
+import {
+  choice, decodeText, many, map, message, one, oneOf, OPAQUE, read, scalar,
+} from './schema.js';
+import type { FieldSchema, FieldType, MessageSchema, MessageValue, Places } from './schema.js';
+import { ConfigFileError, parseTextProto } from './text-proto.js';
+import type { ConfigProblem, ModelEntry, ModelServerConfig } from './types.js';
+
+const INT64 = scalar('int64');
+const STRING = scalar('string');
+const type = (name: string, fields: Readonly<Record<string, FieldSchema>>): FieldType =>
+  message({ name, fields });
+
+const VERSION_POLICY = type('ServableVersionPolicy', {
+  latest: oneOf('policy_choice', 100, type('Latest', { num_versions: one(1, scalar('uint32')) })),
+  all: oneOf('policy_choice', 101, type('All', {})),
+  specific: oneOf('policy_choice', 102, type('Specific', { versions: many(1, INT64) })),
+});
+const MODEL_CONFIG = type('ModelConfig', {
+  name: one(1, STRING),
+  base_path: one(2, STRING),
+  model_type: one(3, choice({ MODEL_TYPE_UNSPECIFIED: 0, TENSORFLOW: 1, OTHER: 2 })),
+  model_platform: one(4, STRING),
+  logging_config: one(6, OPAQUE),
+  model_version_policy: one(7, VERSION_POLICY),
+  version_labels: map(8, 'string', INT64),
+});
+const MODEL_LIST = type('ModelConfigList', { config: many(1, MODEL_CONFIG) });
+const MODEL_SERVER_CONFIG: MessageSchema = {
+  name: 'ModelServerConfig',
+  fields: {
+    model_config_list: oneOf('config', 1, MODEL_LIST),
+    custom_model_config: oneOf('config', 2, OPAQUE),
+  },
+};
+
+/** What `model_platform` may say; the files decide the format. */
+export const MODEL_PLATFORMS = [
+  'tensorflow', 'onnx', 'onnxruntime_onnx', 'onnx_onnxv1', 'pmml', 'mleap', 'spark',
+];
+
+export interface ParsedModelServerConfig extends ModelServerConfig {
+  /** What is read and makes no difference. */
+  readonly warnings: readonly ConfigProblem[];
+}
+
+/** `path` names the file in places. */
+export function parseModelServerConfig(text: string, path: string): ParsedModelServerConfig {
+  try {
+    const decoded = decodeText(parseTextProto(text, path), MODEL_SERVER_CONFIG, path);
+    return new ModelList(decoded.places, decoded.problems).read(decoded.value);
+  } catch (error) {
+    if (!(error instanceof ConfigFileError)) throw error;
+    return { models: [], problems: [error.problem], warnings: [] };
+  }
+}
+
+class ModelList {
+  readonly #places: Places;
+  readonly #problems: ConfigProblem[];
+  readonly #warnings: ConfigProblem[] = [];
+  readonly #models: ModelEntry[] = [];
+
+  constructor(places: Places, problems: readonly ConfigProblem[]) {
+    this.#places = places;
+    this.#problems = [...problems];
+  }
+
+  read(config: MessageValue): ParsedModelServerConfig {
+    if (config['custom_model_config'] !== undefined) {
+      this.#problem(config, 'custom_model_config', 'not supported; expected model_config_list');
+    }
+    const firstPlaces = new Map<string, string>();
+    for (const entry of read.children(read.child(config, 'model_config_list'), 'config')) {
+      const name = read.text(entry, 'name');
+      const place = this.#places.at(entry);
+      const first = firstPlaces.get(name);
+      if (first !== undefined && name !== '') {
+        // TensorFlow Serving's words.
+        const listed = `Illegal to list model ${name} multiple times in config list`;
+        this.#problem(entry, 'name', `${listed}; the first is at ${first}`);
+        continue;
+      }
+      firstPlaces.set(name, place);
+      const model = this.#entry(entry, name, place);
+      if (model !== undefined) this.#models.push(model);
+    }
+    return { models: this.#models, problems: this.#problems, warnings: this.#warnings };
+  }
+
+  #problem(of: MessageValue, name: string, text: string): void {
+    this.#problems.push({ place: this.#places.at(of, name), message: `${name}: ${text}` });
+  }
+
+  /** undefined when anything in the entry is a problem. */
+  #entry(entry: MessageValue, name: string, place: string): ModelEntry | undefined {
+    if (this.#places.isBroken(entry)) return undefined;
+    const before = this.#problems.length;
+    if (name === '' || Buffer.byteLength(name) > MODEL_NAME_BYTES_MAX) {
+      const expected = `a model name of 1 to ${MODEL_NAME_BYTES_MAX} bytes`;
+      this.#problem(entry, 'name', `expected ${expected}, got ${echo(name)}`);
+    }
+    const basePath = this.#basePath(entry, name);
+    const platform = this.#platform(entry);
+    const versionPolicy = this.#versionPolicy(entry);
+    const labels = this.#labels(entry);
+    if (entry['logging_config'] !== undefined) {
+      const where = this.#places.at(entry, 'logging_config');
+      const text = `requests of model ${echo(name)} are not logged: not supported yet`;
+      this.#warnings.push({ place: where, message: `logging_config: ${text}` });
+    }
+    if (this.#problems.length > before) return undefined;
+    return { name, basePath, platform, versionPolicy, labels, place };
+  }
+
+  #basePath(entry: MessageValue, name: string): string {
+    const written = read.text(entry, 'base_path');
+    const scheme = /^([A-Za-z][A-Za-z0-9+.-]*):\/\//.exec(written)?.[1];
+    const path = scheme === 'file' ? written.slice('file://'.length) : written;
+    if (scheme !== undefined && scheme !== 'file') {
+      this.#problem(entry, 'base_path', `${scheme}:// is not supported, got ${echo(written)}`);
+    } else if (!isAbsolute(path) || path.includes('\0')) {
+      this.#problem(entry, 'base_path',
+        `expected model ${echo(name)} to have an absolute path, got ${echo(written)}`);
+    }
+    return path;
+  }
+
+  #platform(entry: MessageValue): string {
+    const platform = read.text(entry, 'model_platform');
+    const modelType = read.text(entry, 'model_type');
+    const typed = modelType !== '' && modelType !== 'MODEL_TYPE_UNSPECIFIED';
+    if (typed && platform !== '') {
+      this.#problem(entry, 'model_type', 'expected it or model_platform, got both');
+    } else if (typed && modelType !== 'TENSORFLOW') {
+      this.#problem(entry, 'model_type', `expected TENSORFLOW, got ${modelType}`);
+    } else if (platform !== '' && !MODEL_PLATFORMS.includes(platform)) {
+      const known = MODEL_PLATFORMS.join(', ');
+      const hint = `did you mean "${nearestWord(platform, MODEL_PLATFORMS)}"?`;
+      this.#problem(entry, 'model_platform',
+        `expected one of ${known}, got ${echo(platform)}; ${hint}`);
+    }
+    return typed && platform === '' ? 'tensorflow' : platform;
+  }
+
+  #versionPolicy(entry: MessageValue): VersionPolicy {
+    const policy = read.child(entry, 'model_version_policy');
+    if (policy?.['all'] !== undefined) return { kind: 'all' };
+    const latest = read.child(policy, 'latest');
+    if (latest !== undefined) {
+      return { kind: 'latest', count: Math.max(1, read.int(latest, 'num_versions')) };
+    }
+    const specific = read.child(policy, 'specific');
+    if (specific === undefined) return LATEST_ONE;
+    const versions = read.texts(specific, 'versions').map(String);
+    if (versions.length === 0) {
+      this.#problem(specific, 'versions', 'expected at least one version, got none');
+    }
+    versions.forEach((version, i) => {
+      if (parseVersion(version) !== undefined) return;
+      const place = this.#places.at(specific, 'versions', i);
+      this.#problems.push({ place, message: `versions: expected 0 or more, got ${version}` });
+    });
+    return { kind: 'specific', versions };
+  }
+
+  #labels(entry: MessageValue): Readonly<Record<string, string>> {
+    const labels = read.child(entry, 'version_labels') ?? {};
+    const versions = Object.entries(labels).map(([label, value]) => (
+      [label, String(value)] as const));
+    for (const [label, version] of versions) {
+      const place = this.#places.at(labels, label);
+      if (label === '') {
+        this.#problems.push({ place, message: 'version_labels: expected a label, got ""' });
+      }
+      if (parseVersion(version) !== undefined) continue;
+      const got = `got ${version} for label ${echo(label)}`;
+      this.#problems.push({ place, message: `version_labels: expected 0 or more, ${got}` });
+    }
+    return Object.fromEntries(versions);
+  }
+}

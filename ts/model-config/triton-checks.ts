@@ -1,0 +1,400 @@
+// What a Triton model configuration may not say: contradictions, as Triton finds them, and what
+// Serval does not do yet. Control plane; pure.
+// Source: Triton's ValidateModelConfig and its ONNX Runtime backend; v2-protocol.md 3, 10.
+import { nearestWord } from '../config-flags.js';
+import { echo } from '../config-values.js';
+import { MODEL_THREADS_MAX } from '../limits.js';
+import { read } from './schema.js';
+import type { MessageValue, Places } from './schema.js';
+import type { ConfigProblem } from './types.js';
+
+export const NULL_BACKEND = 'serval_null';
+const ONNX_BACKEND = 'onnxruntime';
+const ONNX_PLATFORMS = ['onnxruntime_onnx', 'onnx_onnxv1'];
+/** Levels of one queue. */
+const PRIORITY_LEVELS_MAX = 1024;
+const UINT32_MAX = 4_294_967_295;
+/** Dims of one tensor, the batch dim included; native/base/limits.h kRankMax. */
+const RANK_MAX = 32;
+const IMAGE_DIMS = 3;
+
+const PRECISIONS = ['FP32', 'FP16', 'BF16', 'INT8'];
+const BOOL_TEXT = /^(?:true|false|0|1)$/i;
+const ROWS_TEXT = /^\s*\d{1,9}\s*(?:,\s*\d{1,9}\s*)*$/;
+
+interface TextRule {
+  readonly expected: string;
+  readonly fits: (text: string) => boolean;
+}
+
+/** What each known parameter must look like. Others are the backend's to read: they are kept. */
+const PARAMETERS: Readonly<Record<string, TextRule>> = {
+  intra_op_thread_count: whole(MODEL_THREADS_MAX),
+  inter_op_thread_count: whole(MODEL_THREADS_MAX),
+  execution_mode: oneOf('0', '1'),
+  enable_mem_arena: bool(),
+  enable_mem_pattern: bool(),
+  cudnn_conv_algo_search: oneOf('0', '1', '2'),
+  arena_extend_strategy: oneOf('0', '1'),
+  'serval.split': bool(),
+  'serval.pad_inner': bool(),
+  'serval.allowed_rows': { expected: 'row counts such as "1,2,4"', fits: (t) => ROWS_TEXT.test(t) },
+};
+const NULL_PARAMETERS: Readonly<Record<string, TextRule>> = {
+  mode: oneOf('echo', 'delay', 'fail'),
+  delay_us: whole(3_600_000_000),
+};
+
+function whole(max: number): TextRule {
+  const fits = (text: string): boolean => /^\d{1,10}$/.test(text) && Number(text) <= max;
+  return { expected: `a whole number from 0 to ${max}`, fits };
+}
+
+function oneOf(...words: readonly string[]): TextRule {
+  return { expected: words.join(' or '), fits: (text) => words.includes(text) };
+}
+
+function bool(): TextRule {
+  return { expected: 'true, false, 1 or 0', fits: (text) => BOOL_TEXT.test(text) };
+}
+
+/** Every problem, with its place; warnings are of what makes no difference. */
+export function checkTritonConfig(
+  config: MessageValue, places: Places, folderName: string | undefined,
+): { readonly problems: readonly ConfigProblem[]; readonly warnings: readonly ConfigProblem[] } {
+  const check = new Check(config, places);
+  check.identity(folderName);
+  check.unsupportedBlocks();
+  check.versionPolicy();
+  for (const list of ['input', 'output']) check.tensors(list);
+  check.dynamicBatching();
+  check.instanceGroups();
+  check.accelerators();
+  check.parameters();
+  return check;
+}
+
+class Check {
+  readonly problems: ConfigProblem[] = [];
+  readonly warnings: ConfigProblem[] = [];
+  readonly #config: MessageValue;
+  readonly #places: Places;
+  readonly #maxBatchSize: number;
+
+  constructor(config: MessageValue, places: Places) {
+    this.#config = config;
+    this.#places = places;
+    this.#maxBatchSize = read.int(config, 'max_batch_size');
+  }
+
+  #problem(of: MessageValue, name: string, text: string, index = 0): void {
+    this.problems.push({ place: this.#places.at(of, name, index), message: `${name}: ${text}` });
+  }
+
+  #warn(of: MessageValue, name: string, text: string): void {
+    this.warnings.push({ place: this.#places.at(of, name), message: `${name}: ${text}` });
+  }
+
+  #unsupported(of: MessageValue, name: string, what: string): void {
+    this.#problem(of, name, `${what} not supported yet`);
+  }
+
+  identity(folderName: string | undefined): void {
+    const config = this.#config;
+    const name = read.text(config, 'name');
+    if (name !== '' && folderName !== undefined && name !== folderName) {
+      const expected = `the name of the model's folder, ${echo(folderName)}`;
+      this.#problem(config, 'name', `expected ${expected}, got ${echo(name)}`);
+    }
+    const backend = read.text(config, 'backend');
+    const platform = read.text(config, 'platform');
+    if (backend !== '' && backend !== ONNX_BACKEND && backend !== NULL_BACKEND) {
+      this.#problem(config, 'backend', `expected ${ONNX_BACKEND}, got ${echo(backend)}`);
+    }
+    if (platform === 'ensemble') {
+      this.#unsupported(config, 'platform', 'ensembles are');
+    } else if (platform !== '' && !ONNX_PLATFORMS.includes(platform)) {
+      const known = ONNX_PLATFORMS.join(' or ');
+      this.#problem(config, 'platform', `expected ${known}, got ${echo(platform)}`);
+    } else if (platform !== '' && backend === NULL_BACKEND) {
+      this.#problem(config, 'platform', `expected none with backend ${backend}, got ${platform}`);
+    }
+    const file = read.text(config, 'default_model_filename');
+    if (file.includes('/') || file.includes('\0') || file === '..' || file === '.') {
+      this.#problem(config, 'default_model_filename',
+        `expected the name of a file in the version folder, got ${echo(file)}`);
+    }
+    if (this.#maxBatchSize < 0) {
+      this.#problem(config, 'max_batch_size', `expected 0 or more, got ${this.#maxBatchSize}`);
+    }
+  }
+
+  unsupportedBlocks(): void {
+    const config = this.#config;
+    if (config['ensemble_scheduling'] !== undefined) {
+      this.#unsupported(config, 'ensemble_scheduling', 'ensembles are');
+    }
+    if (config['sequence_batching'] !== undefined) {
+      this.#unsupported(config, 'sequence_batching', 'sequences and their state are');
+    }
+    for (const name of ['batch_input', 'batch_output']) {
+      if (read.children(config, name).length > 0) {
+        this.#unsupported(config, name, 'ragged batches are');
+      }
+    }
+    if (read.texts(read.child(config, 'model_operations'), 'op_library_filename').length > 0) {
+      this.#unsupported(config, 'model_operations', 'custom operator libraries are');
+    }
+    if (read.children(read.child(config, 'model_repository_agents'), 'agents').length > 0) {
+      this.#unsupported(config, 'model_repository_agents', 'repository agents are');
+    }
+    if (read.bool(read.child(config, 'response_cache'), 'enable')) {
+      this.#unsupported(config, 'response_cache', 'the response cache is');
+    }
+    if (read.bool(read.child(config, 'model_transaction_policy'), 'decoupled')) {
+      this.#unsupported(config, 'model_transaction_policy', 'decoupled models are');
+    }
+    for (const name of ['runtime', 'cc_model_filenames', 'metric_tags', 'model_metrics']) {
+      const value = config[name];
+      const empty = value === undefined || value === ''
+        || (typeof value === 'object' && Object.keys(value as object).length === 0);
+      if (!empty) this.#warn(config, name, 'makes no difference here');
+    }
+  }
+
+  versionPolicy(): void {
+    const policy = read.child(this.#config, 'version_policy');
+    const specific = read.child(policy, 'specific');
+    if (specific === undefined) return;
+    const versions = read.ints(specific, 'versions');
+    if (versions.length === 0) {
+      this.#problem(specific, 'versions', 'expected at least one version, got none');
+    }
+    versions.forEach((version, i) => {
+      if (version < 0) this.#problem(specific, 'versions', `expected 0 or more, got ${version}`, i);
+    });
+  }
+
+  tensors(list: string): void {
+    const seen = new Set<string>();
+    for (const tensor of read.children(this.#config, list)) {
+      const name = read.text(tensor, 'name');
+      if (name === '') this.#problem(tensor, 'name', `expected the ${list}'s name, got none`);
+      else if (seen.has(name)) this.#problem(tensor, 'name', `${echo(name)} is listed twice`);
+      seen.add(name);
+      if (['', 'TYPE_INVALID'].includes(read.text(tensor, 'data_type'))) {
+        this.#problem(tensor, 'data_type', `expected the type of ${list} ${echo(name)}, got none`);
+      }
+      this.#dims(tensor, `${list} ${echo(name)}`);
+      this.#reshape(tensor, `${list} ${echo(name)}`);
+      this.#tensorFeatures(tensor, list);
+    }
+  }
+
+  #dims(tensor: MessageValue, what: string): void {
+    const dims = read.ints(tensor, 'dims');
+    if (dims.length === 0) this.#problem(tensor, 'dims', `expected dims of ${what}, got none`);
+    this.#checkSizes(tensor, 'dims', dims);
+    const format = read.text(tensor, 'format');
+    if (format !== '' && format !== 'FORMAT_NONE' && dims.length !== IMAGE_DIMS) {
+      const expected = `expected ${IMAGE_DIMS} dims with ${format}`;
+      this.#problem(tensor, 'format', `${expected}, got ${dims.length}`);
+    }
+  }
+
+  #checkSizes(of: MessageValue, name: string, sizes: readonly number[]): void {
+    sizes.forEach((size, i) => {
+      if (size >= 1 || size === -1) return;
+      this.#problem(of, name, `expected 1 or more, or -1 for a free one, got ${size}`, i);
+    });
+    const most = this.#maxBatchSize > 0 ? RANK_MAX - 1 : RANK_MAX;
+    if (sizes.length > most) {
+      this.#problem(of, name, `expected at most ${most}, got ${sizes.length}`);
+    }
+  }
+
+  /** Between two free dims both must have the same number of elements. */
+  #reshape(tensor: MessageValue, what: string): void {
+    const reshape = read.child(tensor, 'reshape');
+    if (reshape === undefined) return;
+    const shape = read.ints(reshape, 'shape');
+    if (shape.length === 0 && this.#maxBatchSize === 0) {
+      this.#problem(tensor, 'reshape', 'expected dims where max_batch_size is 0, got none');
+      return;
+    }
+    this.#checkSizes(reshape, 'shape', shape);
+    const dims = read.ints(tensor, 'dims');
+    const [from, to] = [elementRuns(dims), elementRuns(shape)];
+    if (from.length === to.length && from.every((count, i) => count === to[i])) return;
+    const expected = `expected as many elements as the dims of ${what}`;
+    const got = `[${shape.join(', ')}] for dims [${dims.join(', ')}]`;
+    this.#problem(tensor, 'reshape', `${expected}, got ${got}`);
+  }
+
+  #tensorFeatures(tensor: MessageValue, list: string): void {
+    const unsupported: Readonly<Record<string, string>> = {
+      is_shape_tensor: 'shape tensors are', allow_ragged_batch: 'ragged batches are',
+      optional: 'optional inputs are', is_non_linear_format_io: 'non-linear formats are',
+    };
+    for (const [name, what] of Object.entries(unsupported)) {
+      if (read.bool(tensor, name)) this.#unsupported(tensor, name, `${list}: ${what}`);
+    }
+  }
+
+  dynamicBatching(): void {
+    const batching = read.child(this.#config, 'dynamic_batching');
+    if (batching === undefined) return;
+    const max = this.#maxBatchSize;
+    read.ints(batching, 'preferred_batch_size').forEach((size, i) => {
+      if (size >= 1 && size <= max) return;
+      const expected = max > 0 ? `1 to max_batch_size, ${max}` : 'none where max_batch_size is 0';
+      this.#problem(batching, 'preferred_batch_size', `expected ${expected}, got ${size}`, i);
+    });
+    this.#upTo(batching, 'max_queue_delay_microseconds', UINT32_MAX);
+    this.#priorities(batching);
+    this.#ordering(batching);
+  }
+
+  #upTo(of: MessageValue, name: string, max: number): void {
+    const value = read.int(of, name);
+    if (value > max) this.#problem(of, name, `expected at most ${max}, got ${value}`);
+  }
+
+  #priorities(batching: MessageValue): void {
+    const levels = read.int(batching, 'priority_levels');
+    this.#upTo(batching, 'priority_levels', PRIORITY_LEVELS_MAX);
+    const inRange = (level: number): boolean => level >= 1 && level <= levels;
+    const standard = read.int(batching, 'default_priority_level');
+    if (levels > 0 && !inRange(standard)) {
+      const expected = `expected 1 to priority_levels, ${levels}`;
+      this.#problem(batching, 'default_priority_level', `${expected}, got ${standard}`);
+    }
+    if (levels === 0) return;
+    const policies = read.child(batching, 'priority_queue_policy') ?? {};
+    for (const level of Object.keys(policies)) {
+      if (inRange(Number(level))) continue;
+      const place = this.#places.at(policies, level);
+      const message = `priority_queue_policy: expected a level from 1 to ${levels}, got ${level}`;
+      this.problems.push({ place, message });
+    }
+  }
+
+  /** Answers cannot keep their order when some requests overtake others. */
+  #ordering(batching: MessageValue): void {
+    if (!read.bool(batching, 'preserve_ordering')) return;
+    const levels = read.int(batching, 'priority_levels');
+    if (levels > 1) {
+      this.#problem(batching, 'preserve_ordering', `expected one priority level, got ${levels}`);
+    }
+    const policies = read.entries(batching, 'priority_queue_policy').map(([, policy]) => policy);
+    for (const policy of [read.child(batching, 'default_queue_policy') ?? {}, ...policies]) {
+      const delays = read.text(policy, 'timeout_action') === 'DELAY';
+      if (!delays || read.int(policy, 'default_timeout_microseconds') === 0) continue;
+      this.#problem(policy, 'timeout_action', 'expected REJECT with preserve_ordering, got DELAY');
+    }
+  }
+
+  instanceGroups(): void {
+    const groups = read.children(this.#config, 'instance_group');
+    const kinds = new Set(groups.map(isGpu));
+    for (const group of groups) {
+      const kind = read.text(group, 'kind');
+      const gpus = read.ints(group, 'gpus');
+      if (gpus.length > 0 && (kind === 'KIND_CPU' || kind === 'KIND_MODEL')) {
+        this.#problem(group, 'gpus', `expected none with ${kind}, got ${gpus.join(', ')}`);
+      }
+      gpus.forEach((gpu, i) => {
+        if (gpu < 0) this.#problem(group, 'gpus', `expected 0 or more, got ${gpu}`, i);
+      });
+      this.#upTo(group, 'count', MODEL_THREADS_MAX);
+      if (kinds.size > 1 && isGpu(group)) {
+        this.#unsupported(group, 'kind', 'groups on GPUs beside groups on CPUs are');
+      }
+      if (read.bool(group, 'passive')) this.#unsupported(group, 'passive', 'passive instances are');
+      if (read.children(group, 'secondary_devices').length > 0) {
+        this.#unsupported(group, 'secondary_devices', 'secondary devices are');
+      }
+      if (read.texts(group, 'profile').length > 0) {
+        this.#problem(group, 'profile', 'expected none: profiles are TensorRT engines\' alone');
+      }
+      for (const name of ['rate_limiter', 'host_policy']) {
+        if (group[name] !== undefined && group[name] !== '') {
+          this.#warn(group, name, 'makes no difference here');
+        }
+      }
+    }
+  }
+
+  accelerators(): void {
+    const optimization = read.child(this.#config, 'optimization');
+    const lists = read.child(optimization, 'execution_accelerators');
+    if (lists === undefined) return;
+    const known = { gpu_execution_accelerator: ['tensorrt', 'cuda'],
+      cpu_execution_accelerator: ['openvino'] };
+    for (const [list, names] of Object.entries(known)) {
+      for (const accelerator of read.children(lists, list)) {
+        const name = read.text(accelerator, 'name');
+        if (!names.includes(name)) {
+          this.#problem(accelerator, 'name', `expected ${names.join(' or ')}, got ${echo(name)}`);
+        }
+        this.#precision(accelerator);
+      }
+    }
+    const onGpu = read.children(this.#config, 'instance_group').some(isGpu);
+    if (!onGpu && read.children(lists, 'gpu_execution_accelerator').length > 0) {
+      const use = 'used only with an instance_group of KIND_GPU';
+      this.#warn(lists, 'gpu_execution_accelerator', use);
+    }
+  }
+
+  #precision(accelerator: MessageValue): void {
+    const parameters = read.child(accelerator, 'parameters') ?? {};
+    const precision = parameters['precision_mode'];
+    if (precision === undefined || PRECISIONS.includes(String(precision))) return;
+    const got = echo(String(precision));
+    this.#problem(parameters, 'precision_mode', `expected ${PRECISIONS.join(' or ')}, got ${got}`);
+  }
+
+  parameters(): void {
+    const parameters = read.child(this.#config, 'parameters') ?? {};
+    const isNull = read.text(this.#config, 'backend') === NULL_BACKEND;
+    const known = isNull ? { ...PARAMETERS, ...NULL_PARAMETERS } : PARAMETERS;
+    for (const [name, parameter] of read.entries(this.#config, 'parameters')) {
+      const text = read.text(parameter, 'string_value');
+      const rule = Object.hasOwn(known, name) ? known[name] : undefined;
+      if (rule === undefined && name.startsWith('serval.')) {
+        const hint = nearestWord(name, Object.keys(known));
+        this.#problem(parameters, name, `unknown parameter; did you mean "${hint}"?`);
+      } else if (rule !== undefined && !rule.fits(text)) {
+        this.#problem(parameters, name, `expected ${rule.expected}, got ${echo(text)}`);
+      }
+    }
+    this.#allowedRows(parameters);
+  }
+
+  #allowedRows(parameters: MessageValue): void {
+    const name = 'serval.allowed_rows';
+    const text = read.text(read.child(parameters, name), 'string_value');
+    if (!ROWS_TEXT.test(text)) return;
+    const rows = text.split(',').map(Number);
+    const ascending = rows.every((row, i) => row > (rows[i - 1] ?? 0));
+    const last = rows.at(-1);
+    if (ascending && last === this.#maxBatchSize) return;
+    const expected = `ascending row counts up to max_batch_size, ${this.#maxBatchSize}`;
+    this.#problem(parameters, name, `expected ${expected}, got ${echo(text)}`);
+  }
+}
+
+function isGpu(group: MessageValue): boolean {
+  return read.text(group, 'kind') === 'KIND_GPU';
+}
+
+/** Elements before, between and after the free dims. */
+function elementRuns(dims: readonly number[]): readonly number[] {
+  const runs = [1];
+  for (const dim of dims) {
+    if (dim === -1) runs.push(1);
+    else runs.push((runs.pop() ?? 1) * dim);
+  }
+  return runs;
+}

@@ -1,0 +1,54 @@
+// What configuration files say, as plain typed data: TensorFlow Serving's models.config, batching
+// and monitoring files, Triton's config.pbtxt. Types only; control plane. Field names follow the
+// files' own (Triton's JSON form is the same object with the same names: TritonConfig is what GET
+// config answers and what a load with a config override takes).
+import type { VersionPolicy } from '../registry/version-policy.js';
+
+/** Something wrong in a file: the place first ("/etc/models.config:3:7"), then what, expected and
+ * got. */
+export interface ConfigProblem {
+  readonly place: string;
+  readonly message: string;
+}
+
+/** One `config` entry of models.config that can be served. */
+export interface ModelEntry {
+  readonly name: string;
+  /** Absolute path; "file://" is taken off. */
+  readonly basePath: string;
+  /** As written; "" when absent (checked against the known names). */
+  readonly platform: string;
+  readonly versionPolicy: VersionPolicy;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly place: string;
+}
+
+/** models.config. Entries with a problem are left out and reported; a file that is no text proto at
+ * all is one problem and no entries. */
+export interface ModelServerConfig {
+  readonly models: readonly ModelEntry[];
+  readonly problems: readonly ConfigProblem[];
+}
+
+/** TensorFlow Serving's BatchingParameters; absent = the default of tfserving.md 3.5. */
+export interface BatchingParameters {
+  readonly maxBatchSize: number;
+  readonly batchTimeoutMicros: number;
+  readonly maxEnqueuedBatches: number;
+  readonly numBatchThreads: number;
+  readonly allowedBatchSizes: readonly number[];
+  readonly padVariableLengthInputs: boolean;
+  readonly enableLargeBatchSplitting: boolean;
+  readonly maxExecutionBatchSize: number;
+}
+
+export interface MonitoringConfig {
+  readonly enabled: boolean;
+  /** Starts with "/". */
+  readonly path: string;
+}
+
+/** inference.ModelConfig as Triton's JSON has it: proto field names, enums by name, int64 as
+ * numbers where they fit, maps as objects. Only members that are set or completed are present; the
+ * schema (ts/model-config/triton-schema.ts) checked every one. */
+export type TritonConfig = Readonly<Record<string, unknown>> & { readonly name?: string };

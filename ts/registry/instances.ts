@@ -1,0 +1,113 @@
+// The registry's table: every version of every model that is known, loaded or not, and which models
+// have something to do. Control plane, main thread. It decides nothing (ts/registry/lifecycle.ts
+// does) and calls nobody.
+import { ErrorCode, ServalError } from '../errors.js';
+import type { DesiredModel, DesiredVersion } from './desired.js';
+import { retryAtMs } from './lifecycle.js';
+import type { InstanceId, RetryRules } from './lifecycle.js';
+import type { Instance } from './snapshot-build.js';
+
+export interface DesiredInstance extends InstanceId {
+  readonly desired: DesiredVersion;
+}
+
+export class Instances {
+  /** Names of models that have something to plan. */
+  readonly dirty = new Set<string>();
+  /** Names of models that differ from the snapshot. */
+  readonly changed = new Set<string>();
+  /** Names of models with an instance in START, the longest waiting first. */
+  readonly starting = new Set<string>();
+  /** Name -> when a failed load of it is tried again. */
+  readonly retryAtMs = new Map<string, number>();
+  readonly #retryRules: RetryRules;
+  /** No empty lists. */
+  readonly #byName = new Map<string, readonly Instance[]>();
+
+  constructor(retryRules: RetryRules) {
+    this.#retryRules = retryRules;
+  }
+
+  get byName(): ReadonlyMap<string, readonly Instance[]> {
+    return this.#byName;
+  }
+
+  of(name: string): readonly Instance[] {
+    return this.#byName.get(name) ?? [];
+  }
+
+  find({ name, key }: Pick<InstanceId, 'name' | 'key'>): Instance | undefined {
+    return this.of(name).find((one) => one.key === key);
+  }
+
+  touch(name: string): void {
+    this.dirty.add(name);
+    this.changed.add(name);
+  }
+
+  /** In START; in END when no load can help. */
+  add(wanted: DesiredInstance): void {
+    const others = this.of(wanted.name).filter((one) => one.key !== wanted.key);
+    this.#set(wanted.name, [...others, newInstance(wanted)]);
+  }
+
+  change({ name, key }: Pick<InstanceId, 'name' | 'key'>, change: Partial<Instance>): void {
+    this.#set(name, this.of(name).map((one) => (one.key === key ? { ...one, ...change } : one)));
+  }
+
+  remove({ name, key }: Pick<InstanceId, 'name' | 'key'>): void {
+    this.#set(name, this.of(name).filter((one) => one.key !== key));
+  }
+
+  /** Those whose last load failed. */
+  failed(name: string): readonly Instance[] {
+    return this.of(name).filter((one) => one.state === 'END' && !one.unloaded);
+  }
+
+  #set(name: string, instances: readonly Instance[]): void {
+    if (instances.length > 0) this.#byName.set(name, instances);
+    else this.#byName.delete(name);
+    if (instances.some((one) => one.state === 'START')) this.starting.add(name);
+    else this.starting.delete(name);
+    const times = instances.map((one) => retryAtMs(one, this.#retryRules) ?? Infinity);
+    const soonest = Math.min(...times);
+    if (soonest < Infinity) this.retryAtMs.set(name, soonest);
+    else this.retryAtMs.delete(name);
+    this.touch(name);
+  }
+}
+
+function newInstance({ key, name, desired }: DesiredInstance): Instance {
+  const { problem = '' } = desired;
+  const good = problem === '';
+  return {
+    key,
+    name,
+    desired,
+    state: good ? 'START' : 'END',
+    unloaded: false,
+    loaded: undefined,
+    configJson: '',
+    loadMs: 0,
+    errorCode: good ? ErrorCode.Ok : ErrorCode.ModelInvalid,
+    errorMessage: problem,
+    failures: good ? 0 : Infinity,
+    failedAtMs: 0,
+  };
+}
+
+/** The keys of a model's desired versions. Errors: InvalidArgument for a version given twice. */
+export function indexVersions({ name, versions }: DesiredModel): readonly DesiredInstance[] {
+  const seen = new Set<string>();
+  return versions.map((desired) => {
+    const { version, revision, spec, problem } = desired;
+    if (seen.has(version)) throw givenTwice(`version ${version} of model '${name}'`);
+    seen.add(version);
+    const key = JSON.stringify([name, version, revision, spec, problem]);
+    return { key, name, version, desired };
+  });
+}
+
+export function givenTwice(text: string): ServalError {
+  return new ServalError(ErrorCode.InvalidArgument, `${text} is given twice`);
+}

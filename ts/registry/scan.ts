@@ -1,0 +1,285 @@
+// What a look at model folders finds, and the steps that every kind of source shares: listing,
+// picking versions, fingerprints. Control plane. Reads folders, never model files.
+import { createHash } from 'node:crypto';
+import type { Stats } from 'node:fs';
+import { readdir, stat } from 'node:fs/promises';
+import { extname, join } from 'node:path';
+import { ErrorCode, ServalError } from '../errors.js';
+import { MODEL_NAME_BYTES_MAX, VERSIONS_MAX } from '../limits.js';
+import type { BatchingParameters, TritonConfig } from '../model-config/types.js';
+import type { Labels } from './labels.js';
+import type { VersionPolicy } from './version-policy.js';
+import { chooseVersions } from './version-policy.js';
+
+export type SourceKind = 'file' | 'model-folder' | 'repository' | 'base-path';
+
+export interface ScannedVersion {
+  /** Decimal text, no leading zeros. */
+  readonly version: string;
+  /** The model file, absolute. */
+  readonly path: string;
+  readonly format: 'onnx' | 'null';
+  /** Changes when anything in the version's folder changes. */
+  readonly revision: string;
+}
+
+export interface ScannedModel {
+  readonly name: string;
+  readonly basePath: string;
+  /** Highest first; empty when nothing in the folder can be served. */
+  readonly versions: readonly ScannedVersion[];
+  readonly source: SourceKind;
+  /** What is wrong, each a sentence with its path. */
+  readonly problems: readonly string[];
+}
+
+export interface FoundVersion extends ScannedVersion {
+  /** The version's folder, absolute. */
+  readonly folder: string;
+  /** batching_params.pbtxt beside the model file. */
+  readonly batching?: BatchingParameters;
+  /** Why it cannot be served although it is there; "" when it can. */
+  readonly problem: string;
+}
+
+/** What a model's own configuration file says. */
+export interface FoundConfig {
+  /** undefined: there is none. */
+  readonly config: TritonConfig | undefined;
+  /** Lines of each output's label file, by output name. */
+  readonly classLabels: ClassLabels;
+  /** Why nothing can be served by it; "" when it is good. */
+  readonly problem: string;
+  /** What is read and makes no difference. */
+  readonly warnings: readonly string[];
+  /** Changes when the configuration does. */
+  readonly revision: string;
+}
+
+export type ClassLabels = ReadonlyMap<string, readonly string[]>;
+
+export interface FoundModel extends ScannedModel {
+  /** Those that the version policy picks. */
+  readonly versions: readonly FoundVersion[];
+  /** false: the folder could not be read, so that nothing is known of it. */
+  readonly readable: boolean;
+  readonly config: FoundConfig;
+  readonly labels: Labels;
+  /** Versions that are there and wait until nothing in them changes. */
+  readonly pending: readonly string[];
+}
+
+export const NO_CONFIG: FoundConfig = {
+  config: undefined, classLabels: new Map(), problem: '', warnings: [], revision: '',
+};
+
+export const MODEL_FILE = 'model.onnx';
+export const MODEL_EXTENSION = '.onnx';
+export const SINGLE_VERSION = '1';
+/** What a fingerprint looks at; more of a folder counts as unchanging. */
+const FINGERPRINT_ENTRIES_MAX = 4096;
+const FINGERPRINT_DEPTH_MAX = 16;
+const encoder = new TextEncoder();
+
+export interface VersionScan {
+  readonly basePath: string;
+  readonly names: readonly string[];
+  /** Name of the file in a version's folder; undefined: versions are folders alone. */
+  readonly modelFile: string | undefined;
+  readonly policy: VersionPolicy;
+  /** The version that a folder's name stands for. */
+  readonly parse: (name: string) => string | undefined;
+  /** What an earlier look found and what stays when it cannot be read now. */
+  readonly before: readonly FoundVersion[];
+}
+
+/** The versions that the policy picks among those that have a model file; highest first. */
+export async function scanVersions(
+  scan: VersionScan, problems: string[],
+): Promise<readonly FoundVersion[]> {
+  const { basePath, names, modelFile, policy } = scan;
+  const folders = versionFolders(scan, problems);
+  if (modelFile !== undefined && names.includes(modelFile)) {
+    if (folders.size === 0) {
+      const bare = await scanFile(SINGLE_VERSION, basePath, modelFile, scan, problems);
+      return bare === undefined ? [] : [bare];
+    }
+    const path = join(basePath, modelFile);
+    problems.push(`${path} is not served: there are version folders beside it`);
+  } else if (folders.size === 0) {
+    const expected = join(basePath, SINGLE_VERSION, modelFile ?? '');
+    problems.push(`${basePath} has no version folder: expected ${expected}`);
+  }
+  const found: FoundVersion[] = [];
+  const enough = policy.kind === 'latest' ? Math.max(1, policy.count) : Infinity;
+  const choice = chooseVersions(
+    policy.kind === 'latest' ? { kind: 'all' } : policy, [...folders.keys()]);
+  for (const version of choice.versions) {
+    if (found.length >= enough) break;
+    const folder = join(basePath, folders.get(version) ?? version);
+    const one = await scanVersion(version, folder, scan, problems);
+    if (one !== undefined) found.push(one);
+  }
+  for (const version of choice.missing) {
+    problems.push(`${basePath} has no version ${version}, which the version policy names`);
+  }
+  return found;
+}
+
+/** Version -> folder name; of two names for one version the last in order. */
+function versionFolders(scan: VersionScan, problems: string[]): Map<string, string> {
+  const { basePath } = scan;
+  const folders = new Map<string, string>();
+  for (const name of scan.names) {
+    if (!/^[+-]?\d+$/.test(name)) continue;
+    const folder = join(basePath, name);
+    const version = scan.parse(name);
+    if (version === undefined) {
+      problems.push(`${folder}: expected a version number that fits int64, got ${name}`);
+      continue;
+    }
+    const twin = folders.get(version);
+    if (twin !== undefined) {
+      problems.push(`${join(basePath, twin)} and ${folder} are both version ${version}: ` +
+        'the second is served');
+    }
+    folders.set(version, name);
+    if (folders.size > VERSIONS_MAX) {
+      throw invalid(basePath, `expected at most ${VERSIONS_MAX} versions`);
+    }
+  }
+  return folders;
+}
+
+async function scanVersion(
+  version: string, folder: string, scan: VersionScan, problems: string[],
+): Promise<FoundVersion | undefined> {
+  const { modelFile } = scan;
+  const names = await listFolder(folder);
+  if (names instanceof Error) {
+    problems.push(`cannot read ${folder}: ${names.message}`);
+    return isGone(names) ? undefined : scan.before.find((one) => one.version === version);
+  }
+  if (modelFile === undefined) return scanFolder(version, folder);
+  if (names.includes(modelFile)) return scanFile(version, folder, modelFile, scan, problems);
+  const other = names.find((file) => extname(file) === MODEL_EXTENSION);
+  const got = other === undefined ? `got ${names.length} other files` : `got ${other}`;
+  problems.push(`${folder} has no model: expected ${modelFile}, ${got}`);
+  return undefined;
+}
+
+/** The version with this folder, which is the model's own where there are no version folders. */
+async function scanFile(
+  version: string, folder: string, modelFile: string, scan: VersionScan, problems: string[],
+): Promise<FoundVersion | undefined> {
+  const before = scan.before.find((one) => one.version === version);
+  const path = join(folder, modelFile);
+  const stats = await tryStat(path);
+  if (stats instanceof Error || !stats.isFile()) {
+    const reason = stats instanceof Error ? stats.message : 'expected a file';
+    problems.push(`cannot read ${path}: ${reason}`);
+    return stats instanceof Error && !isGone(stats) ? before : undefined;
+  }
+  const revision = await fingerprint(folder);
+  if (before?.revision === revision && before.path === path) return before;
+  return { version, folder, path, format: 'onnx', revision, problem: '' };
+}
+
+async function scanFolder(version: string, folder: string): Promise<FoundVersion> {
+  const revision = await fingerprint(folder);
+  return { version, folder, path: folder, format: 'null', revision, problem: '' };
+}
+
+/** A model of which nothing is known, because its folder cannot be read. */
+export function unreadableModel(
+  name: string, basePath: string, source: SourceKind, error: Error,
+): FoundModel {
+  const problems = [`cannot read ${basePath}: ${error.message}`];
+  return {
+    name, basePath, versions: [], source, problems, readable: false, config: NO_CONFIG, labels: {},
+    pending: [],
+  };
+}
+
+/** Text that differs when a file below the path is added, removed or written: names, sizes, times
+ * and inodes of everything there, links followed, up to a number of entries and a depth. */
+export async function fingerprint(path: string): Promise<string> {
+  const hash = createHash('sha1');
+  let entries = 0;
+  const visit = async (at: string, name: string, depth: number): Promise<void> => {
+    entries += 1;
+    if (entries > FINGERPRINT_ENTRIES_MAX || depth > FINGERPRINT_DEPTH_MAX) return;
+    const stats = await tryStat(at);
+    if (stats instanceof Error) {
+      hash.update(`${name}\0${(stats as NodeJS.ErrnoException).code ?? ''}\n`);
+      return;
+    }
+    const { ino, mtimeMs, ctimeMs } = stats;
+    const folder = stats.isDirectory();
+    const size = folder ? 'folder' : stats.size;
+    hash.update(`${name}\0${ino}:${size}:${mtimeMs}:${ctimeMs}\n`);
+    if (!folder) return;
+    const names = await listFolder(at);
+    if (names instanceof Error) return;
+    for (const child of names) await visit(join(at, child), `${name}/${child}`, depth + 1);
+  };
+  await visit(path, '', 0);
+  return hash.digest('base64url');
+}
+
+/** Errors: InvalidArgument. */
+export function checkModelName(name: string, where: string): void {
+  const bytes = encoder.encode(name).byteLength;
+  if (bytes > 0 && bytes <= MODEL_NAME_BYTES_MAX) return;
+  throw invalid(where, `expected a model name of 1 to ${MODEL_NAME_BYTES_MAX} bytes`);
+}
+
+/** Entry names in order. */
+export async function listFolder(path: string): Promise<readonly string[] | Error> {
+  try {
+    return (await readdir(path)).sort();
+  } catch (error) {
+    return error as Error;
+  }
+}
+
+export async function tryStat(path: string): Promise<Stats | Error> {
+  try {
+    return await stat(path);
+  } catch (error) {
+    return error as Error;
+  }
+}
+
+/** Whether the error says that nothing of the kind is there, rather than that it cannot be read. */
+export function isGone(error: Error): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  return code === 'ENOENT' || code === 'ENOTDIR';
+}
+
+/** Errors: InvalidArgument naming the path. */
+export async function requirePath(path: string): Promise<Stats> {
+  const stats = await tryStat(path);
+  if (!(stats instanceof Error)) return stats;
+  const missing = (stats as NodeJS.ErrnoException).code === 'ENOENT';
+  throw invalid(path, missing ? 'no such file or folder' : stats.message);
+}
+
+export function invalid(path: string, message: string): ServalError {
+  return new ServalError(ErrorCode.InvalidArgument, `${path}: ${message}`);
+}
+
+/** Like Promise.all over items.map(work), a few at a time; results in order. */
+export async function mapLimited<T, R>(
+  items: readonly T[], limit: number, work: (item: T) => Promise<R>,
+): Promise<readonly R[]> {
+  const results: R[] = [];
+  let next = 0;
+  const lane = async (): Promise<void> => {
+    for (let i = next++; i < items.length; i = next++) {
+      results[i] = await work(items[i] as T);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(limit, items.length) }, lane));
+  return results;
+}

@@ -1,0 +1,161 @@
+// When to look at folders and files: every so often, sooner when something has to settle, and when
+// asked; never two looks at once. Control plane, main thread. It knows no model; time comes from a
+// clock that never goes back, so that changes of the system's time mean nothing to it.
+
+export interface Clock {
+  /** Milliseconds since some moment; never goes back. */
+  nowMs(): number;
+  /** Calls once, `ms` from now; the function it returns takes that back. */
+  after(ms: number, call: () => void): () => void;
+}
+
+/** Timers do not keep the process alive. */
+export const SYSTEM_CLOCK: Clock = {
+  nowMs: () => performance.now(),
+  after: (ms, call) => {
+    const timer = setTimeout(call, ms).unref();
+    return () => clearTimeout(timer);
+  },
+};
+
+export interface Watched {
+  /** For messages. */
+  readonly what: string;
+  /** From the end of one look to the next; undefined = only when asked. */
+  readonly everyMs: number | undefined;
+  /** Answers whether something that it saw has to settle first. */
+  look(): Promise<boolean>;
+}
+
+export interface WatcherOptions {
+  readonly clock: Clock;
+  /** How soon to look again at what has to settle. */
+  readonly settleMs: number;
+  /** A look rejected; the next comes in its time. */
+  readonly failed: (what: string, error: unknown) => void;
+}
+
+/** How often lookNow() looks again at what keeps changing. */
+const LOOKS_AGAIN_MAX = 4;
+
+interface Waiter {
+  readonly pending: Set<Watched>;
+  readonly resolve: () => void;
+}
+
+export class Watcher {
+  readonly #watched: readonly Watched[];
+  readonly #options: WatcherOptions;
+  readonly #dueMs = new Map<Watched, number>();
+  #waiters: Waiter[] = [];
+  /** Those whose latest look saw something that has to settle. */
+  readonly #unsettled = new Set<Watched>();
+  /** The end of what runs and waits. */
+  #queue: Promise<void> = Promise.resolve();
+  #cancel: (() => void) | undefined;
+  #running = false;
+
+  constructor(watched: readonly Watched[], options: WatcherOptions) {
+    this.#watched = watched;
+    this.#options = options;
+  }
+
+  /** Looks for the first time one interval from now. */
+  start(): void {
+    this.#running = true;
+    for (const one of this.#watched) this.#schedule(one, false);
+    this.#arm();
+  }
+
+  /** No look begins any more; settles when the one under way has ended. */
+  async stop(): Promise<void> {
+    this.#running = false;
+    this.#cancel?.();
+    for (const { resolve } of this.#waiters) resolve();
+    this.#waiters = [];
+    await this.#queue;
+  }
+
+  /** Looks at everything now, and again at what has to settle until it has, a few times at most:
+   * a file that has settled may bring folders that have to. */
+  async lookNow(): Promise<void> {
+    let unsettled = await this.exclusive(() => this.#lookAt(this.#watched));
+    for (let again = 0; again < LOOKS_AGAIN_MAX; again += 1) {
+      if (unsettled.length === 0 || !this.#running) return;
+      await this.#next(unsettled);
+      unsettled = unsettled.filter((one) => this.#unsettled.has(one));
+    }
+  }
+
+  /** Settles when each of these was looked at once more. */
+  #next(chosen: readonly Watched[]): Promise<void> {
+    return new Promise((resolve) => {
+      this.#waiters.push({ pending: new Set(chosen), resolve });
+    });
+  }
+
+  /** Does this while no look is under way. Takes its result or error. */
+  exclusive<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#queue.then(work);
+    this.#queue = result.then(() => undefined, () => undefined);
+    return result;
+  }
+
+  /** Answers those that have to settle. */
+  async #lookAt(chosen: readonly Watched[]): Promise<readonly Watched[]> {
+    const unsettled: Watched[] = [];
+    for (const one of chosen) {
+      const waits = await this.#lookAtOne(one);
+      if (waits) unsettled.push(one);
+      this.#schedule(one, waits);
+    }
+    this.#arm();
+    return unsettled;
+  }
+
+  async #lookAtOne(one: Watched): Promise<boolean> {
+    // Only those that wait already: a look that is under way may have missed the latest change.
+    const waiters = this.#waiters.filter(({ pending }) => pending.has(one));
+    try {
+      const waits = await one.look();
+      if (waits) this.#unsettled.add(one);
+      else this.#unsettled.delete(one);
+      return waits;
+    } catch (error) {
+      this.#options.failed(one.what, error);
+      this.#unsettled.delete(one);
+      return false;
+    } finally {
+      for (const { pending, resolve } of waiters) {
+        pending.delete(one);
+        if (pending.size === 0) resolve();
+      }
+      this.#waiters = this.#waiters.filter(({ pending }) => pending.size > 0);
+    }
+  }
+
+  #schedule(one: Watched, unsettled: boolean): void {
+    const { settleMs, clock } = this.#options;
+    const everyMs = one.everyMs ?? Infinity;
+    const waitMs = unsettled ? Math.min(everyMs, settleMs) : everyMs;
+    if (waitMs < Infinity) this.#dueMs.set(one, clock.nowMs() + waitMs);
+    else this.#dueMs.delete(one);
+  }
+
+  #arm(): void {
+    this.#cancel?.();
+    this.#cancel = undefined;
+    if (!this.#running || this.#dueMs.size === 0) return;
+    const { clock } = this.#options;
+    const soonest = Math.min(...this.#dueMs.values());
+    this.#cancel = clock.after(Math.max(0, soonest - clock.nowMs()), () => {
+      void this.exclusive(() => this.#lookAt(this.#due()));
+    });
+  }
+
+  #due(): readonly Watched[] {
+    const nowMs = this.#options.clock.nowMs();
+    if (!this.#running) return [];
+    return this.#watched.filter((one) => (this.#dueMs.get(one) ?? Infinity) <= nowMs);
+  }
+}

@@ -1,0 +1,40 @@
+// The worker thread of the gRPC listener: its services. Hot path's frame; its own thread. The only
+// thread that loads grpc-js.
+import { EngineInfer } from '../protocols/engine-infer.js';
+import { HEALTH_SERVICE, healthService } from '../protocols/grpc-health.js';
+import { REFLECTION_SERVICES, reflectionServices } from '../protocols/grpc-reflection.js';
+import { INFERENCE_SERVICE, inferenceService } from '../protocols/v2-grpc.js';
+import type { RegistrySnapshot } from '../registry/snapshot.js';
+import { GrpcListener } from '../transport/grpc-listener.js';
+import { runListener } from './listener-thread.js';
+import type { GrpcSettings } from './messages.js';
+
+// Loaded when first asked for: most servers never are.
+async function encodeConfig(config: Readonly<Record<string, unknown>>): Promise<Uint8Array> {
+  const { encodeModelConfig } = await import('../model-config/triton-config.js');
+  return encodeModelConfig(config);
+}
+
+void runListener<GrpcSettings>((thread, settings) => {
+  const { port, control, readings } = thread;
+  const { serverVersion, messageBytesMax } = settings;
+  const snapshot = (): RegistrySnapshot => thread.snapshot;
+  const subscribe = (follower: () => void): (() => void) => thread.subscribe(follower);
+  const infer = new EngineInfer(port);
+  const names = [INFERENCE_SERVICE, HEALTH_SERVICE, ...REFLECTION_SERVICES];
+  const listener = new GrpcListener({
+    host: settings.host,
+    port: settings.port,
+    receiveBytesMax: messageBytesMax,
+    sendBytesMax: messageBytesMax,
+    services: [
+      inferenceService({ snapshot, infer, serverVersion, control, readings, encodeConfig }),
+      healthService({ snapshot, subscribe, services: [INFERENCE_SERVICE] }),
+      ...reflectionServices(names),
+    ],
+  });
+  return {
+    listen: () => listener.start(),
+    drain: (seconds) => listener.drain(seconds),
+  };
+});

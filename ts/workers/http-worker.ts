@@ -1,0 +1,26 @@
+// The worker thread of one HTTP listener: routes by URL. Hot path's frame; its own thread.
+import { metricsRoute, type MetricsContext } from '../protocols/metrics-rest.js';
+import { v1Route } from '../protocols/v1-rest.js';
+import { v2Route, type V2Context } from '../protocols/v2-rest.js';
+import type { Route } from '../transport/listener.js';
+import { UwsListener } from '../transport/uws-listener.js';
+import { runListener } from './listener-thread.js';
+import type { HttpSettings } from './messages.js';
+
+const V1_PREFIX = /^\/v1\//i;
+
+void runListener<HttpSettings>((thread, settings) => {
+  const { port, control, readings } = thread;
+  const context: V2Context & MetricsContext = { ...settings, port, control, readings };
+  const router = (method: string, path: string): Route =>
+    metricsRoute(context, thread.snapshot, method, path)
+      ?? (V1_PREFIX.test(path)
+        ? v1Route(context, thread.snapshot, method, path)
+        : v2Route(context, thread.snapshot, method, path));
+  const listener = new UwsListener(router, thread.report);
+  thread.subscribe(() => listener.routesChanged());
+  return {
+    listen: () => listener.listen(settings.host, settings.port),
+    drain: (seconds) => listener.drain(seconds),
+  };
+});

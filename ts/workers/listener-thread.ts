@@ -1,0 +1,114 @@
+// What the listeners' worker threads have in common: each attaches to the engine, follows the
+// registry's snapshots and the log switches, asks the main thread for control calls, and drains.
+// Control plane; the listener's own thread.
+import { parentPort, workerData } from 'node:worker_threads';
+import { RemoteControl } from '../admin/remote-control.js';
+import { ErrorCode, ServalError } from '../errors.js';
+import { createLogger, LevelControl, type Logger } from '../logger.js';
+import { openPort } from '../native/open-port.js';
+import type { EnginePort } from '../native/port.js';
+import { PortReadings } from '../protocols/engine-readings.js';
+import { applyChange, EMPTY_SNAPSHOT } from '../registry/snapshot-build.js';
+import type { RegistrySnapshot } from '../registry/snapshot.js';
+import type { FromWorker, ListenerSettings, ToWorker } from './messages.js';
+
+/** A listener as its thread uses it. */
+export interface ThreadListener {
+  /** Settles with the port. Rejects with ServalError, which says why not. */
+  listen(): Promise<number>;
+  /** Stops accepting, finishes what runs, closes every connection after `seconds`. */
+  drain(seconds: number): Promise<unknown>;
+}
+
+function post(message: FromWorker, transfer: readonly ArrayBuffer[] = []): void {
+  parentPort?.postMessage(message, transfer);
+}
+
+export class ListenerThread {
+  readonly port: EnginePort;
+  readonly control = new RemoteControl(post);
+  readonly readings: PortReadings;
+  /** The newest that the main thread sent. */
+  snapshot: RegistrySnapshot = EMPTY_SNAPSHOT;
+  readonly #levels: LevelControl;
+  readonly #logger: Logger;
+  readonly #followers = new Set<() => void>();
+
+  /** Errors: RuntimeUnavailable. */
+  constructor(settings: ListenerSettings) {
+    const { logLevel: level, logFormat: format } = settings;
+    this.#levels = new LevelControl(level);
+    this.#logger = createLogger({ level, format, control: this.#levels });
+    this.port = openPort({ ...settings, metrics: settings.metricsAllowed });
+    this.port.report = this.report;
+    this.readings = new PortReadings(this.port);
+  }
+
+  /** Logs what a handler threw, which is our bug. */
+  readonly report = (error: unknown): void => {
+    const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    this.#logger.error('a request handler failed', { reason });
+  };
+
+  /** Calls `follower` after each new snapshot; returns what ends that. */
+  subscribe(follower: () => void): () => void {
+    this.#followers.add(follower);
+    return () => this.#followers.delete(follower);
+  }
+
+  /** Follows the main thread from now on. */
+  follow(listener: ThreadListener): void {
+    parentPort?.on('message', (message: ToWorker) => {
+      switch (message.kind) {
+        case 'snapshot':
+          this.snapshot = applyChange(this.snapshot, message.change);
+          this.#tellFollowers();
+          post({ kind: 'acknowledged', epoch: this.snapshot.epoch });
+          break;
+        case 'log-switches':
+          this.#levels.switches = message.switches;
+          break;
+        case 'control-answer':
+          this.control.settle(message);
+          break;
+        case 'drain':
+          void this.#drain(listener, message.seconds);
+          break;
+      }
+    });
+  }
+
+  #tellFollowers(): void {
+    for (const follower of this.#followers) {
+      try {
+        follower();
+      } catch (error) {
+        this.report(error);
+      }
+    }
+  }
+
+  async #drain(listener: ThreadListener, seconds: number): Promise<void> {
+    await listener.drain(seconds);
+    post({ kind: 'drained' });
+    this.port.detach(); // waits for the models that still run, past the limit too
+    parentPort?.close();
+  }
+}
+
+/** The whole of a worker: makes its listener and listens until it is told to drain. */
+export async function runListener<Settings extends ListenerSettings>(
+  make: (thread: ListenerThread, settings: Settings) => ThreadListener,
+): Promise<void> {
+  try {
+    const settings = workerData as Settings;
+    const thread = new ListenerThread(settings);
+    const listener = make(thread, settings);
+    thread.follow(listener);
+    post({ kind: 'listening', port: await listener.listen() });
+  } catch (error) {
+    const code = error instanceof ServalError ? error.code : ErrorCode.Internal;
+    const message = error instanceof Error ? error.message : String(error);
+    post({ kind: 'failed', code, message });
+  }
+}

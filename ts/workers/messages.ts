@@ -1,0 +1,46 @@
+// What the main thread and the listeners' worker threads say to each other. Control plane.
+import type { ControlAnswer, ControlRequest } from '../admin/remote-control.js';
+import type { LogFormat, LogLevel, LogSwitches } from '../logger.js';
+import type { SnapshotChange } from '../registry/snapshot-build.js';
+
+/** What every worker is started with. */
+export interface ListenerSettings {
+  readonly host: string;
+  readonly port: number;
+  readonly serverVersion: string;
+  readonly bodyBytesMax: number;
+  readonly jsonDepthMax: number;
+  readonly intraOpThreads: number;
+  readonly onnxruntimeLibrary: string | undefined;
+  readonly logLevel: LogLevel;
+  readonly logFormat: LogFormat;
+  /** False: nothing is counted, and no path answers metrics. */
+  readonly metricsAllowed: boolean;
+  /** How long a REST request may take before it is answered DeadlineExceeded; 0 = any time. */
+  readonly restTimeoutUs: number;
+}
+
+export interface HttpSettings extends ListenerSettings {
+  readonly healthBody: 'json' | 'empty';
+  readonly inflatedBytesMax: number;
+  /** Where TensorFlow Serving's metrics are; "" = off. */
+  readonly monitoringPath: string;
+}
+
+export interface GrpcSettings extends ListenerSettings {
+  /** Of requests (compressed ones count unpacked) and of answers. */
+  readonly messageBytesMax: number;
+}
+
+export type ToWorker =
+  | { readonly kind: 'snapshot'; readonly change: SnapshotChange }
+  | { readonly kind: 'log-switches'; readonly switches: LogSwitches }
+  | ControlAnswer
+  | { readonly kind: 'drain'; readonly seconds: number };
+
+export type FromWorker =
+  | { readonly kind: 'listening'; readonly port: number }
+  | { readonly kind: 'failed'; readonly code: number; readonly message: string }
+  | { readonly kind: 'acknowledged'; readonly epoch: number }
+  | ControlRequest
+  | { readonly kind: 'drained' };

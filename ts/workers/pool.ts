@@ -1,0 +1,206 @@
+// The listeners' worker threads: one for each HTTP listener of the one port, and the gRPC
+// listener's. Control plane, main thread.
+import { createServer } from 'node:net';
+import { Worker, type ResourceLimits } from 'node:worker_threads';
+import type { ModelControl } from '../admin/control.js';
+import { answerControl, type ControlAnswer, type ControlRequest } from '../admin/remote-control.js';
+import { ErrorCode, ServalError } from '../errors.js';
+import { GRPC_YOUNG_GENERATION_MB, HTTP_HEAD_BYTES_MAX } from '../limits.js';
+import type { LogSwitches } from '../logger.js';
+import type { RegistrySnapshot } from '../registry/snapshot.js';
+import { EMPTY_SNAPSHOT, snapshotChange } from '../registry/snapshot-build.js';
+import type {
+  FromWorker, GrpcSettings, HttpSettings, ListenerSettings, ToWorker,
+} from './messages.js';
+
+/** Finds out whether the address is free, and which port 0 gives. The listeners share the port
+ * (SO_REUSEPORT), so that a second server would join silently instead of failing: this one bind
+ * without sharing says it. Errors: InvalidArgument naming host, port and reason. */
+export function reservePort(host: string, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once('error', (error: NodeJS.ErrnoException) => {
+      const why = error.code === 'EADDRINUSE'
+        ? 'the port is in use by another process; choose another, or 0 for a free one'
+        : error.message;
+      reject(new ServalError(ErrorCode.InvalidArgument,
+        `HTTP cannot listen on ${host} port ${port}: ${why}`));
+    });
+    probe.listen({ host, port, exclusive: true }, () => {
+      const address = probe.address();
+      const bound = address !== null && typeof address === 'object' ? address.port : port;
+      probe.close(() => resolve(bound));
+    });
+  });
+}
+
+/** A kind of worker. Its file lies beside this one, in dist/ and in the bundle. */
+interface WorkerKind {
+  readonly file: string;
+  readonly name: string;
+  readonly resourceLimits: ResourceLimits;
+}
+
+const HTTP: WorkerKind = { file: './http-worker.js', name: 'serval-http', resourceLimits: {} };
+const GRPC: WorkerKind = {
+  file: './grpc-worker.js',
+  name: 'serval-grpc',
+  resourceLimits: { maxYoungGenerationSizeMb: GRPC_YOUNG_GENERATION_MB },
+};
+
+type Answer = (request: ControlRequest) => Promise<ControlAnswer>;
+type Lost = (thread: string, error: Error) => void;
+
+/** One worker thread. */
+class Member {
+  /** Settles with the port. */
+  readonly listening: Promise<number>;
+  readonly drained: Promise<void>;
+  readonly #worker: Worker;
+  /** Acknowledgements that are due, by epoch. */
+  readonly #due = new Map<number, (() => void)[]>();
+  #ended = false;
+
+  constructor(kind: WorkerKind, settings: ListenerSettings, lost: Lost, answer: Answer) {
+    const { file, name, resourceLimits } = kind;
+    const worker = new Worker(new URL(file, import.meta.url), {
+      workerData: settings, name, resourceLimits,
+    });
+    this.#worker = worker;
+    let drained = (): void => undefined;
+    this.drained = new Promise<void>((resolve) => {
+      drained = resolve;
+    });
+    this.listening = new Promise<number>((resolve, reject) => {
+      worker.on('message', (message: FromWorker) => {
+        if (message.kind === 'listening') resolve(message.port);
+        else if (message.kind === 'failed') {
+          reject(new ServalError(message.code as ErrorCode, message.message));
+          drained();
+        } else if (message.kind === 'drained') drained();
+        else if (message.kind === 'control') {
+          void answer(message).then((settled) => this.post(settled));
+        } else this.#acknowledged(message.epoch);
+      });
+      worker.on('error', (error) => {
+        reject(error);
+        lost(name, error);
+      });
+    });
+    worker.on('exit', () => {
+      this.#ended = true;
+      drained();
+      for (const epoch of [...this.#due.keys()]) this.#acknowledged(epoch);
+    });
+  }
+
+  post(message: ToWorker): void {
+    this.#worker.postMessage(message);
+  }
+
+  /** Settles when the thread uses the snapshot of this epoch, or has ended. */
+  take(epoch: number, message: ToWorker): Promise<void> {
+    if (this.#ended) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#due.set(epoch, [...(this.#due.get(epoch) ?? []), resolve]);
+      this.post(message);
+    });
+  }
+
+  async terminate(): Promise<void> {
+    await this.#worker.terminate();
+  }
+
+  #acknowledged(epoch: number): void {
+    for (const acknowledge of this.#due.get(epoch) ?? []) acknowledge();
+    this.#due.delete(epoch);
+  }
+}
+
+export interface ListenerPoolOptions {
+  readonly http: HttpSettings;
+  readonly httpThreads: number;
+  readonly grpc: GrpcSettings;
+  /** Told when a worker thread dies. */
+  readonly lost: Lost;
+}
+
+export class ListenerPool {
+  readonly #grpc: Member;
+  readonly #members: readonly Member[];
+  #control: ModelControl | undefined;
+  /** What the listeners have, or will have when they have read their messages. */
+  #sent: RegistrySnapshot = EMPTY_SNAPSHOT;
+  /** Settles when all listeners use what was sent last. */
+  #taken: Promise<unknown> = Promise.resolve();
+
+  /** Starts the threads. */
+  constructor({ http, httpThreads, grpc, lost }: ListenerPoolOptions) {
+    // uWebSockets.js reads its limit from the process's environment when a worker loads it.
+    process.env['UWS_HTTP_MAX_HEADERS_SIZE'] ??= String(HTTP_HEAD_BYTES_MAX);
+    const answer: Answer = (request) => this.#answer(request);
+    this.#grpc = new Member(GRPC, grpc, lost, answer);
+    this.#members = [
+      this.#grpc,
+      ...Array.from({ length: httpThreads }, () => new Member(HTTP, http, lost, answer)),
+    ];
+  }
+
+  /** Names who answers the listeners' control requests. */
+  attachControl(control: ModelControl): void {
+    this.#control = control;
+  }
+
+  /** From now on the listeners write records of these levels. */
+  setLogSwitches(switches: LogSwitches): void {
+    this.#post({ kind: 'log-switches', switches });
+  }
+
+  /** Settles with gRPC's port when all listen. Rejects with the first failure. */
+  async listening(): Promise<number> {
+    await Promise.all(this.#members.map((member) => member.listening));
+    return this.#grpc.listening;
+  }
+
+  /** Hands a snapshot to every listener; settles when all use it. */
+  async publish(snapshot: RegistrySnapshot): Promise<void> {
+    // Only what differs is copied to the threads: of a thousand models one changes at a time.
+    const message: ToWorker = { kind: 'snapshot', change: snapshotChange(this.#sent, snapshot) };
+    this.#sent = snapshot;
+    const taken = Promise.all(
+      this.#members.map((member) => member.take(snapshot.epoch, message)));
+    this.#taken = taken;
+    await taken;
+  }
+
+  /** Stops accepting and waits, at most `seconds`, for what runs; then closes the connections.
+   * Models may still run behind a connection that had to be closed. */
+  async drain(seconds: number): Promise<void> {
+    this.#post({ kind: 'drain', seconds });
+    await Promise.all(this.#members.map((member) => member.drained));
+  }
+
+  /** Ends the threads after a start that failed. Never by terminate() alone: Node aborts the
+   * process when a thread's loop still has uWebSockets.js's handles open. */
+  async stop(): Promise<void> {
+    await Promise.all(this.#members.map((member) => member.listening.catch(() => undefined)));
+    await this.drain(0);
+    await Promise.all(this.#members.map((member) => member.terminate()));
+  }
+
+  #post(message: ToWorker): void {
+    for (const member of this.#members) member.post(message);
+  }
+
+  async #answer(request: ControlRequest): Promise<ControlAnswer> {
+    if (this.#control === undefined) {
+      const { id } = request;
+      const message = 'the server is starting: it takes no control requests yet';
+      return { kind: 'control-answer', id, ok: false, code: ErrorCode.ModelNotReady, message };
+    }
+    const answer = await answerControl(this.#control, request);
+    // What a call did shows on every listener before its client hears of it.
+    await this.#taken;
+    return answer;
+  }
+}
