@@ -245,11 +245,32 @@ void Engine::metrics(MetricsKind kind, Request& request, std::shared_ptr<Listene
   quick_.start([this, kind, &request] { run_metrics(kind, request); });
 }
 
+namespace {
+
+// One of each name and version: while a version's new content replaces the old, both are loaded;
+// the one that requests get counts, before that the older one.
+std::vector<Model*> counted_models(const EngineTable& table) {
+  std::vector<Model*> models;
+  std::map<std::pair<std::string_view, int64_t>, size_t> places;
+  for (const std::shared_ptr<Model>& model : table.models) {
+    if (model == nullptr) continue;
+    const ModelSpec& spec = model->spec();
+    const auto [place, fresh] = places.try_emplace({spec.name, spec.version}, models.size());
+    if (fresh) {
+      models.push_back(model.get());
+    } else if (table.routes->leads_to(spec.name, spec.version, model->handle())) {
+      models[place->second] = model.get();
+    }
+  }
+  return models;
+}
+
+}  // namespace
+
 void Engine::run_metrics(MetricsKind kind, Request& request) {
   const std::shared_ptr<const EngineTable> current = table();
   std::vector<ModelMetrics> models;
-  for (const std::shared_ptr<Model>& model : current->models) {
-    if (model == nullptr) continue;
+  for (Model* model : counted_models(*current)) {
     ModelMetrics& one = models.emplace_back();
     one.name = model->spec().name;
     one.version = model->spec().version;

@@ -58,6 +58,15 @@ Result<RouteTable> RouteTable::parse(std::span<const uint8_t> bytes) {
   return table;
 }
 
+bool RouteTable::leads_to(std::string_view name, int64_t version, uint32_t handle) const {
+  const auto found = models_.find(name);
+  if (found == models_.end()) return false;
+  for (const VersionRoute& route : found->second.versions) {
+    if (route.version == version) return route.ready && route.handle == handle;
+  }
+  return false;
+}
+
 Result<uint32_t> RouteTable::find(std::string_view name, std::string_view version) const {
   const auto found = models_.find(name);
   if (found == models_.end()) return not_found(name, {});

@@ -35,6 +35,9 @@ class RouteTable {
   // Errors: model_not_found, model_not_ready, invalid_argument (version is no number).
   Result<uint32_t> find(std::string_view name, std::string_view version) const;
 
+  // Whether a request for `name` and `version` gets this handle.
+  bool leads_to(std::string_view name, int64_t version, uint32_t handle) const;
+
  private:
   struct Hash {
     using is_transparent = void;

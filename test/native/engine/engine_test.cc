@@ -90,6 +90,28 @@ TEST_F(EngineTest, ListenersWorkWhileModelsChange) {
   EXPECT_EQ(wrong.load(), 0);
 }
 
+TEST_F(EngineTest, MetricsShowOneOfTwoContentsOfAVersion) {
+  const auto page = [&] {
+    const Result<uint32_t> ticket = listener_->open_control();
+    engine_->metrics(MetricsKind::Triton, *listener_->control_request(ticket.value()), listener_);
+    Request* request = next();
+    const std::string text_now = text(*request);
+    listener_->release(*request);
+    return text_now;
+  };
+  const uint32_t before = load(null_spec("m", "echo", ExecMode::Inline));
+  const uint32_t after = load(null_spec("m", "echo", ExecMode::Inline));
+  const std::string series = R"(nv_inference_request_success{model="m",version="3"} )";
+  EXPECT_EQ(listener_->infer(Protocol::V1Predict, before, bytes_of(kV1Body), -1).code,
+            ErrorCode::Ok);
+  for (const auto& [handle, count] : {std::pair(before, "1"), std::pair(after, "0")}) {
+    route("m", handle);
+    const std::string now = page();
+    EXPECT_NE(now.find(series + count), std::string::npos);
+    EXPECT_EQ(now.find(series), now.rfind(series)) << "once";
+  }
+}
+
 TEST(SpecCodec, RefusesBytesThatAreNoTable) {
   EXPECT_FALSE(parse_model_spec({}).ok());
   const std::array<uint8_t, 5> junk = {255, 255, 255, 255, 255};
