@@ -5,8 +5,16 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <chrono>
 
 namespace serval {
+
+namespace {
+
+// Giving memory back holds the allocator's locks for milliseconds: not between two tasks.
+constexpr std::chrono::milliseconds kTrimAfter(300);
+
+}  // namespace
 
 TaskThreads::TaskThreads(std::string name, int threads_max, bool trims)
     : name_(std::move(name)),
@@ -37,10 +45,18 @@ void TaskThreads::start(std::function<void()> task) {
 
 void TaskThreads::run() {
   pthread_setname_np(pthread_self(), name_.c_str());
+  bool trim_due = false;
   std::unique_lock lock(mutex_);
   for (;;) {
     ++idle_;
-    ready_.wait(lock, [this] { return stopping_ || !tasks_.empty(); });
+    const auto some = [this] { return stopping_ || !tasks_.empty(); };
+    if (trim_due && !ready_.wait_for(lock, kTrimAfter, some)) {
+      trim_due = false;
+      lock.unlock();
+      malloc_trim(0);
+      lock.lock();
+    }
+    ready_.wait(lock, some);
     --idle_;
     if (tasks_.empty()) return;
     std::function<void()> task = std::move(tasks_.front());
@@ -48,7 +64,7 @@ void TaskThreads::run() {
     lock.unlock();
     task();
     task = nullptr;
-    if (trims_) malloc_trim(0);
+    trim_due = trims_;
     lock.lock();
   }
 }

@@ -14,7 +14,8 @@ namespace serval {
 
 class TaskThreads {
  public:
-  // `name`: at most 15 bytes. `trims`: memory that a task left over goes back to the system.
+  // `name`: at most 15 bytes. `trims`: memory that tasks left over goes back to the system when
+  // none has come for a while.
   TaskThreads(std::string name, int threads_max, bool trims);
   // Waits for all tasks.
   ~TaskThreads();
