@@ -33,29 +33,12 @@ void answer(Model& model, size_t replica, Worker& worker, Request& request) {
     refuse(model, request, make_error(ErrorCode::Cancelled, "the client went away"));
     return;
   }
-  ServedRequest served;
-  served.protocol = request.protocol;
-  served.queue_ns = request.queued.elapsed_ns();
-  model.counters().queue_ns.fetch_add(served.queue_ns, std::memory_order_relaxed);
-  const Stopwatch watch;
+  const uint64_t queue_ns = request.queued.elapsed_ns();
+  model.counters().queue_ns.fetch_add(queue_ns, std::memory_order_relaxed);
   const ServeInput input{request.protocol, request.bytes(), request.json_bytes, &request.cancel};
-  served.request_bytes = input.body.size();
-  Status done = guarded([&] {
-    return serve(input, model, replica, request.listener->limits(), worker, request.response,
-                 request.json_bytes_out, served.code);
-  });
-  const uint64_t service_ns = watch.elapsed_ns();
-  if (model.policy().measures()) {
-    model.policy().record(request.protocol, input.body.size(), service_ns);
-  }
-  if (!done.ok()) served.code = done.error().code;
-  served.id = worker.decoded.id;
-  served.times = worker.times;
-  served.total_ns = served.queue_ns + service_ns;
-  store_outcome(request, std::move(done));
-  served.response_bytes = request.response.size();
-  record_request(model, served);
-  worker.arena.reset();
+  store_outcome(request,
+                serve_recorded(input, model, replica, queue_ns, request.listener->limits(), worker,
+                               request.response, request.json_bytes_out));
   complete_one(request);
 }
 

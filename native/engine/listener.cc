@@ -134,23 +134,9 @@ Answer Listener::answer_unknown(Protocol protocol, std::span<const uint8_t> body
 }
 
 Answer Listener::run_inline(Request& slot0, Model& model, const ServeInput& input) {
-  InlinePolicy& policy = model.policy();
-  const Stopwatch watch;
   model.counters().requests_inline.fetch_add(1, std::memory_order_relaxed);
-  ServedRequest served;
-  Status done = serve(input, model, 0, limits_, worker_, slot0.response, slot0.json_bytes_out,
-                      served.code);
-  served.total_ns = watch.elapsed_ns();
-  if (policy.measures()) {
-    policy.record(input.protocol, input.body.size(), served.total_ns);
-  }
-  served.protocol = input.protocol;
-  served.id = worker_.decoded.id;
-  served.request_bytes = input.body.size();
-  served.response_bytes = slot0.response.size();
-  served.times = worker_.times;
-  record_request(model, served);
-  worker_.arena.reset();
+  Status done = serve_recorded(input, model, 0, 0, limits_, worker_, slot0.response,
+                               slot0.json_bytes_out);
   if (!done.ok()) return answer_error(std::move(done.error()));
   return {};
 }
@@ -255,26 +241,10 @@ void Listener::flush_model(const std::shared_ptr<Model>& model, Request* only) {
 
 // Hot path 4/12. A request that would be a batch of one: the thread that has it answers it.
 void Listener::run_queued_here(Model& model, Request& request) {
-  ServedRequest served;
-  served.queue_ns = request.queued.elapsed_ns();
-  served.protocol = request.protocol;
-  served.request_bytes = request.bytes().size();
-  const Stopwatch watch;
   const ServeInput input{request.protocol, request.bytes(), request.json_bytes, nullptr};
-  Status done = serve(input, model, 0, limits_, worker_, request.response, request.json_bytes_out,
-                      served.code);
-  const uint64_t service_ns = watch.elapsed_ns();
-  if (model.policy().measures()) {
-    model.policy().record(request.protocol, served.request_bytes, service_ns);
-  }
-  if (!done.ok()) served.code = done.error().code;
-  served.total_ns = served.queue_ns + service_ns;
-  served.id = worker_.decoded.id;
-  served.times = worker_.times;
-  store_outcome(request, std::move(done));
-  served.response_bytes = request.response.size();
-  record_request(model, served);
-  worker_.arena.reset();
+  store_outcome(request,
+                serve_recorded(input, model, 0, request.queued.elapsed_ns(), limits_, worker_,
+                               request.response, request.json_bytes_out));
   request.listener.reset();
   std::lock_guard lock(mutex_);
   --working_;

@@ -1,4 +1,5 @@
-// record_request() of serve.h. Hot path, any thread.
+// serve_recorded() and record_request() of serve.h. Hot path, any thread.
+#include "engine/instance.h"
 #include "engine/serve.h"
 
 namespace serval {
@@ -58,6 +59,31 @@ void record_request(Model& model, const ServedRequest& served) {
   record.output_ns = times.output_ns;
   record.total_ns = served.total_ns;
   services.access_log->record(record);
+}
+
+Status serve_recorded(const ServeInput& input, Model& model, size_t replica, uint64_t queue_ns,
+                      const Limits& limits, Worker& worker, ByteBuffer& response,
+                      size_t& json_bytes_out) {
+  ServedRequest served;
+  const Stopwatch watch;
+  Status done = guarded([&] {
+    return serve(input, model, replica, limits, worker, response, json_bytes_out, served.code);
+  });
+  const uint64_t service_ns = watch.elapsed_ns();
+  if (model.policy().measures()) {
+    model.policy().record(input.protocol, input.body.size(), service_ns);
+  }
+  if (!done.ok()) served.code = done.error().code;
+  served.protocol = input.protocol;
+  served.id = worker.decoded.id;
+  served.request_bytes = input.body.size();
+  served.response_bytes = done.ok() ? response.size() : done.error().message.size();
+  served.queue_ns = queue_ns;
+  served.total_ns = queue_ns + service_ns;
+  served.times = worker.times;
+  record_request(model, served);
+  worker.arena.reset();
+  return done;
 }
 
 }  // namespace serval

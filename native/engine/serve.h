@@ -52,6 +52,12 @@ Status encode_answer(Protocol protocol, const Model& model, const DecodedRequest
 bool put_stream_error(std::span<const uint8_t> message, const std::string& text,
                       ByteBuffer& response);
 
+// serve(), timed for the inline policy, counted and logged; an exception ends as an error.
+// `queue_ns`: how long the request waited before.
+Status serve_recorded(const ServeInput& input, Model& model, size_t replica, uint64_t queue_ns,
+                      const Limits& limits, Worker& worker, ByteBuffer& response,
+                      size_t& json_bytes_out);
+
 // Counts one request and writes it to the access log where it is sampled. Hot path, any thread.
 struct ServedRequest {
   Protocol protocol = Protocol::V1Predict;
