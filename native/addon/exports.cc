@@ -176,6 +176,18 @@ napi_value MapSlot(napi_env env, napi_callback_info info) {
   });
 }
 
+// Opens a control ticket and starts its work: start(engine, request, listener). The work completes
+// later.
+template <typename Start>
+napi_value start_control(napi_env env, Port& port, const Start& start) {
+  Listener& listener = port.listener();
+  const Result<uint32_t> ticket = listener.open_control();
+  if (!ticket.ok()) return number(env, port.report_error(ticket.error()));
+  port.set_ticket(ticket.value());
+  start(listener.engine(), *listener.control_request(ticket.value()), port.shared_listener());
+  return number(env, kPending);
+}
+
 // load(spec: Buffer) -> code; completes with ModelInfo bytes
 napi_value Load(napi_env env, napi_callback_info info) {
   return guard(env, [&]() -> napi_value {
@@ -186,13 +198,9 @@ napi_value Load(napi_env env, napi_callback_info info) {
     if (port == nullptr) return nullptr;
     Result<ModelSpec> spec = parse_model_spec(bytes);
     if (!spec.ok()) return number(env, port->report_error(spec.error()));
-    Listener& listener = port->listener();
-    const Result<uint32_t> ticket = listener.open_control();
-    if (!ticket.ok()) return number(env, port->report_error(ticket.error()));
-    port->set_ticket(ticket.value());
-    listener.engine().load(std::move(spec.value()), *listener.control_request(ticket.value()),
-                           port->shared_listener());
-    return number(env, kPending);
+    return start_control(env, *port, [&](Engine& engine, Request& request, auto listener) {
+      engine.load(std::move(spec.value()), request, std::move(listener));
+    });
   });
 }
 
@@ -204,13 +212,9 @@ napi_value Unload(napi_env env, napi_callback_info info) {
     if (!arguments.ok()) return nullptr;
     Port* port = attached_port(env, arguments.data(), "unload");
     if (port == nullptr) return nullptr;
-    Listener& listener = port->listener();
-    const Result<uint32_t> ticket = listener.open_control();
-    if (!ticket.ok()) return number(env, port->report_error(ticket.error()));
-    port->set_ticket(ticket.value());
-    listener.engine().unload(handle, *listener.control_request(ticket.value()),
-                             port->shared_listener());
-    return number(env, kPending);
+    return start_control(env, *port, [&](Engine& engine, Request& request, auto listener) {
+      engine.unload(handle, request, std::move(listener));
+    });
   });
 }
 
@@ -260,13 +264,9 @@ napi_value WarmUp(napi_env env, napi_callback_info info) {
     if (!arguments.ok()) return nullptr;
     Port* port = attached_port(env, arguments.data(), "warmUp");
     if (port == nullptr) return nullptr;
-    Listener& listener = port->listener();
-    const Result<uint32_t> ticket = listener.open_control();
-    if (!ticket.ok()) return number(env, port->report_error(ticket.error()));
-    port->set_ticket(ticket.value());
-    listener.engine().warm_up(handle, {message.begin(), message.end()},
-                              *listener.control_request(ticket.value()), port->shared_listener());
-    return number(env, kPending);
+    return start_control(env, *port, [&](Engine& engine, Request& request, auto listener) {
+      engine.warm_up(handle, {message.begin(), message.end()}, request, std::move(listener));
+    });
   });
 }
 
@@ -278,13 +278,10 @@ napi_value Metrics(napi_env env, napi_callback_info info) {
     if (!arguments.ok()) return nullptr;
     Port* port = attached_port(env, arguments.data(), "metrics");
     if (port == nullptr) return nullptr;
-    Listener& listener = port->listener();
-    const Result<uint32_t> ticket = listener.open_control();
-    if (!ticket.ok()) return number(env, port->report_error(ticket.error()));
-    port->set_ticket(ticket.value());
-    listener.engine().metrics(kind == 0 ? MetricsKind::Triton : MetricsKind::TensorFlow,
-                              *listener.control_request(ticket.value()), port->shared_listener());
-    return number(env, kPending);
+    return start_control(env, *port, [&](Engine& engine, Request& request, auto listener) {
+      engine.metrics(kind == 0 ? MetricsKind::Triton : MetricsKind::TensorFlow, request,
+                     std::move(listener));
+    });
   });
 }
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <exception>
 
 #include "base/clock.h"
 #include "engine/instance.h"
@@ -147,19 +146,8 @@ Result<std::shared_ptr<Model>> Engine::load_model(ModelSpec spec) {
   return model;
 }
 
-// Foreign exceptions (a runtime's, the allocator's) end the load, not the process.
-Result<std::shared_ptr<Model>> Engine::guarded_load(ModelSpec spec) {
-  try {
-    return load_model(std::move(spec));
-  } catch (const std::exception& problem) {
-    return make_error(ErrorCode::Internal, std::string("exception: ") + problem.what());
-  } catch (...) {
-    return make_error(ErrorCode::Internal, "unknown exception");
-  }
-}
-
 void Engine::run_load(ModelSpec spec, Request& request) {
-  Result<std::shared_ptr<Model>> model = guarded_load(std::move(spec));
+  Result<std::shared_ptr<Model>> model = guarded([&] { return load_model(std::move(spec)); });
   if (!model.ok()) {
     finish_request(request, model.error());
     return;

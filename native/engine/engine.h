@@ -83,7 +83,6 @@ class Engine : public std::enable_shared_from_this<Engine> {
   void run_metrics(MetricsKind kind, Request& request);
   Result<std::vector<std::shared_ptr<BackendModel>>> load_replicas(const ModelSpec& spec);
   Result<std::shared_ptr<Model>> load_model(ModelSpec spec);
-  Result<std::shared_ptr<Model>> guarded_load(ModelSpec spec);
   void replace_table(std::shared_ptr<EngineTable> table);
   void poke_listeners();
 

@@ -23,9 +23,9 @@ Error late_error(const Model& model, const Request& request);
 void finish_late(Model& model, const std::vector<Request*>& late);
 
 // Nothing here throws but the allocator, and foreign code that a backend did not fence in: that
-// ends one request, not the process.
+// ends one request or one load, not the process. `work` answers a Status or a Result.
 template <typename Work>
-Status guarded(const Work& work) {
+auto guarded(const Work& work) -> decltype(work()) {
   try {
     return work();
   } catch (const std::exception& problem) {
