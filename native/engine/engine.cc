@@ -133,13 +133,15 @@ Result<std::shared_ptr<Model>> Engine::load_model(ModelSpec spec) {
   if (!replicas.ok()) return std::move(replicas.error());
   Result<ModelShapes> shapes = ModelShapes::make(spec, replicas.value()[0]->info().signatures);
   if (!shapes.ok()) return std::move(shapes.error());
+  BatchFinding finding = probe_batching(spec, shapes.value(), *replicas.value()[0]);
   const auto load_us = static_cast<int64_t>((now_ns() - start) / 1000);
   std::lock_guard lock(mutex_);
   auto table = std::make_shared<EngineTable>(*table_);
   const auto handle = static_cast<uint32_t>(table->models.size());
   auto model = std::make_shared<Model>(handle, std::move(spec), std::move(replicas.value()),
                                        std::move(shapes.value()), load_us,
-                                       ModelServices{&access_log_, options_.records});
+                                       ModelServices{&access_log_, options_.records},
+                                       std::move(finding));
   model->start();
   table->models.push_back(model);
   replace_table(std::move(table));

@@ -9,21 +9,6 @@
 
 namespace serval {
 
-namespace {
-
-BatchMode effective_mode(const BatchPolicy& policy, const ModelShapes& shapes, bool stateful) {
-  if (stateful) return BatchMode::Off;
-  if (policy.rows_max <= 1 && policy.mode == BatchMode::Auto) return BatchMode::Off;
-  if (policy.only_if_batchable && !shapes.batchable()) return BatchMode::Off;
-  // Nobody asked for it by name: the free dim of a vector may be its length.
-  if (policy.only_if_batchable && policy.mode == BatchMode::Auto && !shapes.rows_have_dims()) {
-    return BatchMode::Off;
-  }
-  return policy.mode;
-}
-
-}  // namespace
-
 Replica::~Replica() { give_scratch(nullptr); }  // the one at hand joins the others
 
 std::unique_ptr<BackendScratch> Replica::take_scratch() {
@@ -49,14 +34,16 @@ void Replica::give_scratch(std::unique_ptr<BackendScratch> scratch) {
 }
 
 Model::Model(uint32_t handle, ModelSpec spec, std::vector<std::shared_ptr<BackendModel>> replicas,
-             ModelShapes shapes, int64_t load_us, ModelServices services)
+             ModelShapes shapes, int64_t load_us, ModelServices services, BatchFinding finding)
     : handle_(handle),
       spec_(std::move(spec)),
       version_text_(std::to_string(spec_.version)),
       shapes_(std::move(shapes)),
       load_us_(load_us),
       services_(services),
-      batch_mode_(effective_mode(spec_.batch, shapes_, replicas[0]->info().stateful)),
+      batch_finding_(std::move(finding)),
+      batch_mode_(effective_mode(spec_.batch, shapes_, replicas[0]->info().stateful,
+                                 batch_finding_.proof)),
       policy_(spec_.exec_mode, spec_.inline_us_max),
       queue_(spec_.queue) {
   for (std::shared_ptr<BackendModel>& backend : replicas) {

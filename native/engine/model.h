@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "backend/backend.h"
+#include "engine/batch_probe.h"
 #include "engine/inline_policy.h"
 #include "engine/model_shapes.h"
 #include "engine/request_queue.h"
@@ -54,9 +55,9 @@ struct ModelServices {
 
 class Model {
  public:
-  // `shapes`: made from the backend's signatures and the spec.
+  // `shapes`: made from the backend's signatures and the spec. `finding`: of probe_batching().
   Model(uint32_t handle, ModelSpec spec, std::vector<std::shared_ptr<BackendModel>> replicas,
-        ModelShapes shapes, int64_t load_us, ModelServices services);
+        ModelShapes shapes, int64_t load_us, ModelServices services, BatchFinding finding = {});
   ~Model();
   Model(const Model&) = delete;
   Model& operator=(const Model&) = delete;
@@ -79,11 +80,12 @@ class Model {
   StatsReading read_stats();
   const ModelServices& services() const { return services_; }
 
-  // What BatchPolicy.mode came to.
+  // What BatchPolicy.mode came to, and what the probe found.
   BatchMode batch_mode() const { return batch_mode_; }
+  const BatchFinding& batch_finding() const { return batch_finding_; }
   // Runs change what later runs see.
   bool stateful() { return info().stateful; }
-  // Whether the first dim is the batch: said by the configuration, or found by only_if_batchable.
+  // Whether the first dim is the batch: said by the configuration, or found by the probe.
   bool batch_dim() const { return spec_.batch_dim || batch_mode_ != BatchMode::Off; }
   bool inputs_batchable() const { return shapes_.batchable(); }
   // Null when requests are run one by one.
@@ -109,6 +111,7 @@ class Model {
   const ModelShapes shapes_;
   const int64_t load_us_;
   const ModelServices services_;
+  const BatchFinding batch_finding_;
   const BatchMode batch_mode_;
   InlinePolicy policy_;
   RequestQueue queue_;

@@ -434,10 +434,13 @@ bool write_model_info(Model& model, ByteBuffer& out) {
   const auto domain = builder.CreateString(info.domain);
   const auto metadata_at = builder.CreateVector(metadata);
   const auto providers = builder.CreateVectorOfStrings(info.providers);
+  const BatchFinding& finding = model.batch_finding();
+  const auto found = builder.CreateString(finding.text);
   builder.Finish(fb::CreateModelInfo(builder, model.handle(), signatures_at, producer, graph_name,
                                      description, domain, info.model_version, metadata_at,
                                      info.file_bytes, model.load_us(), providers,
-                                     model.batch_mode(), model.inputs_batchable()));
+                                     model.batch_mode(), model.inputs_batchable(),
+                                     finding.proof, found));
   return out.append(builder.GetBufferPointer(), builder.GetSize());
 }
 

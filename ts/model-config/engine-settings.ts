@@ -50,7 +50,8 @@ export function engineSettings(
   };
 }
 
-/** Of repository models without a configuration: requests that wait anyway are joined. */
+/** Of repository models without a configuration: requests that wait anyway are joined, where the
+ * engine finds that their rows are answered as alone. */
 export function autoBatching(maxBatch: number): Partial<ModelSpec> {
   if (maxBatch < 2) return { batch: NO_BATCHING };
   return { batch: { ...NO_BATCHING, mode: 'auto', rowsMax: maxBatch, onlyIfBatchable: true } };
@@ -61,7 +62,8 @@ function batchSettings(config: TritonConfig, defaultMaxBatchSize: number): Parti
   const batching = read.child(config, 'dynamic_batching');
   const open = takesModelsTensors(config);
   const extra = extraBatchSettings(config);
-  if (max === 0 && open) {
+  const isWritten = config['max_batch_size'] !== undefined;
+  if (max === 0 && open && !isWritten) {
     const auto = autoBatching(defaultMaxBatchSize).batch ?? NO_BATCHING;
     if (batching === undefined || auto.mode === 'off') return { batch: { ...auto, ...extra } };
     return { batch: { ...auto, ...extra, mode: 'on', ...delaySettings(batching) } };

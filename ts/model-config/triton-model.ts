@@ -14,6 +14,10 @@ import { MODEL_CONFIG } from './triton-schema.js';
 import type { ConfigProblem, TritonConfig } from './types.js';
 
 const NO_SIGNATURE: SignatureInfo = { name: '', inputs: [], outputs: [] };
+/** Of dynamic_batching: what holds for models that are not batched too. */
+const QUEUE_MEMBERS = [
+  'priority_levels', 'default_priority_level', 'default_queue_policy', 'priority_queue_policy',
+];
 const GPU_PROVIDERS = ['CUDAExecutionProvider', 'TensorrtExecutionProvider'];
 
 /** What Serval chooses where the configuration does not. */
@@ -130,7 +134,7 @@ export function completeConfig(
     input: tensors('input', signature.inputs),
     output: tensors('output', signature.outputs),
     optimization: optimizationOf(written),
-    ...(batching === undefined ? {} : { dynamic_batching: batching }),
+    dynamic_batching: batching,
     instance_group: instanceGroups(name, written, loaded, auto.instances ?? 1),
     default_model_filename:
       read.text(written, 'default_model_filename') || (isNull ? '' : MODEL_FILES[platform] ?? ''),
@@ -164,13 +168,17 @@ function versionPolicy(written: MessageValue): MessageValue {
     ? policy : { latest: { num_versions: Math.max(1, read.int(latest, 'num_versions')) } };
 }
 
-/** Preferred sizes are the largest batch where none are written. */
+/** Preferred sizes are the largest batch where none are written. A model that is not batched has
+ * the block only for what it says of the queue. */
 function batchingOf(
   written: MessageValue, loaded: LoadedModel, maxBatchSize: number,
 ): MessageValue | undefined {
   const batching = read.child(written, 'dynamic_batching');
-  const isAuto = loaded.batchMode !== 'off' && maxBatchSize > 1;
-  if (batching === undefined && !isAuto) return undefined;
+  if (loaded.batchMode === 'off') {
+    const queues = Object.keys(batching ?? {}).some((name) => QUEUE_MEMBERS.includes(name));
+    return queues ? batching : undefined;
+  }
+  if (batching === undefined && maxBatchSize < 2) return undefined;
   const preferred = read.ints(batching, 'preferred_batch_size');
   const sizes = preferred.length === 0 && maxBatchSize > 0 ? [maxBatchSize] : preferred;
   return { ...batching, preferred_batch_size: sizes };

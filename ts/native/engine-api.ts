@@ -143,6 +143,9 @@ export interface LoadedModel {
   readonly providers: readonly string[];
   readonly batchMode: 'off' | 'auto' | 'on';
   readonly inputsBatchable: boolean;
+  /** Whether made-up rows that came together were answered as each alone, and why not. */
+  readonly batchProof: 'untried' | 'proven' | 'contradicted' | 'undecided';
+  readonly batchFinding: string;
   /** What the model's own file says of its signatures, where its format has any. */
   readonly signatureDefs?: SignatureDefs;
 }

@@ -8,6 +8,7 @@ import type {
 } from './engine-api.js';
 import { readAll, readSignature } from './flat-tensors.js';
 import { BatchMode } from './generated/serval/fb/batch-mode.js';
+import { BatchProof } from './generated/serval/fb/batch-proof.js';
 import { LabelRoute } from './generated/serval/fb/label-route.js';
 import { ModelInfo } from './generated/serval/fb/model-info.js';
 import { ModelRoute } from './generated/serval/fb/model-route.js';
@@ -21,6 +22,12 @@ const BATCH_MODES: Readonly<Record<BatchMode, LoadedModel['batchMode']>> = {
   [BatchMode.Off]: 'off',
   [BatchMode.Auto]: 'auto',
   [BatchMode.On]: 'on',
+};
+const BATCH_PROOFS: Readonly<Record<BatchProof, LoadedModel['batchProof']>> = {
+  [BatchProof.Untried]: 'untried',
+  [BatchProof.Proven]: 'proven',
+  [BatchProof.Contradicted]: 'contradicted',
+  [BatchProof.Undecided]: 'undecided',
 };
 
 /** What a load answered. */
@@ -44,6 +51,8 @@ export function readModelInfo(bytes: ByteBuffer): LoadedModel {
     providers: readAll<string, string>(info.providersLength(), (i) => info.providers(i), String),
     batchMode: BATCH_MODES[info.batchMode()],
     inputsBatchable: info.inputsBatchable(),
+    batchProof: BATCH_PROOFS[info.batchProof()],
+    batchFinding: info.batchFinding() ?? '',
   };
 }
 

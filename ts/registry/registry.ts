@@ -312,6 +312,7 @@ export class Registry {
       this.#instances.change(id, { state: 'AVAILABLE', loaded, configJson, loadMs });
       this.#count('loads');
       this.#logger.info('model loaded', { ...fields, loadMs: Math.round(loaded.loadUs / 1000) });
+      tellBatching(this.#logger, fields, loaded);
     } catch (error) {
       if (loaded !== undefined) await this.#discard(loaded, fields);
       const { code, message } = asServalError(error);
@@ -449,6 +450,23 @@ export class Registry {
         failed(error);
       }
     });
+  }
+}
+
+/** Says what the engine found of rows that come together, where that is not what is done. */
+function tellBatching(
+  logger: Logger, fields: Readonly<Record<string, unknown>>, loaded: LoadedModel,
+): void {
+  const { batchMode, batchProof, batchFinding: finding } = loaded;
+  if (batchMode === 'on' && batchProof === 'contradicted') {
+    const text = 'requests are batched as configured, but rows together are not answered as alone: '
+      + 'answers may be wrong';
+    logger.warn(text, { ...fields, finding });
+  } else if (finding !== '') {
+    const text = batchMode === 'off'
+      ? 'requests are not batched: the first dim is not proven to be the batch'
+      : 'requests are batched as configured; the model could not be tried';
+    logger.debug(text, { ...fields, finding });
   }
 }
 

@@ -298,6 +298,42 @@ inline const char *EnumNameBatchMode(BatchMode e) {
   return EnumNamesBatchMode()[index];
 }
 
+enum class BatchProof : uint8_t {
+  Untried = 0,
+  Proven = 1,
+  Contradicted = 2,
+  Undecided = 3,
+  MIN = Untried,
+  MAX = Undecided
+};
+
+inline const BatchProof (&EnumValuesBatchProof())[4] {
+  static const BatchProof values[] = {
+    BatchProof::Untried,
+    BatchProof::Proven,
+    BatchProof::Contradicted,
+    BatchProof::Undecided
+  };
+  return values;
+}
+
+inline const char * const *EnumNamesBatchProof() {
+  static const char * const names[5] = {
+    "Untried",
+    "Proven",
+    "Contradicted",
+    "Undecided",
+    nullptr
+  };
+  return names;
+}
+
+inline const char *EnumNameBatchProof(BatchProof e) {
+  if (flatbuffers::IsOutRange(e, BatchProof::Untried, BatchProof::Undecided)) return "";
+  const size_t index = static_cast<size_t>(e);
+  return EnumNamesBatchProof()[index];
+}
+
 enum class TimeoutAction : uint8_t {
   Reject = 0,
   Delay = 1,
@@ -1851,7 +1887,9 @@ struct ModelInfo FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_LOAD_US = 22,
     VT_PROVIDERS = 24,
     VT_BATCH_MODE = 26,
-    VT_INPUTS_BATCHABLE = 28
+    VT_INPUTS_BATCHABLE = 28,
+    VT_BATCH_PROOF = 30,
+    VT_BATCH_FINDING = 32
   };
   uint32_t handle() const {
     return GetField<uint32_t>(VT_HANDLE, 0);
@@ -1892,6 +1930,12 @@ struct ModelInfo FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   bool inputs_batchable() const {
     return GetField<uint8_t>(VT_INPUTS_BATCHABLE, 0) != 0;
   }
+  serval::fb::BatchProof batch_proof() const {
+    return static_cast<serval::fb::BatchProof>(GetField<uint8_t>(VT_BATCH_PROOF, 0));
+  }
+  const flatbuffers::String *batch_finding() const {
+    return GetPointer<const flatbuffers::String *>(VT_BATCH_FINDING);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyField<uint32_t>(verifier, VT_HANDLE, 4) &&
@@ -1917,6 +1961,9 @@ struct ModelInfo FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            verifier.VerifyVectorOfStrings(providers()) &&
            VerifyField<uint8_t>(verifier, VT_BATCH_MODE, 1) &&
            VerifyField<uint8_t>(verifier, VT_INPUTS_BATCHABLE, 1) &&
+           VerifyField<uint8_t>(verifier, VT_BATCH_PROOF, 1) &&
+           VerifyOffset(verifier, VT_BATCH_FINDING) &&
+           verifier.VerifyString(batch_finding()) &&
            verifier.EndTable();
   }
 };
@@ -1964,6 +2011,12 @@ struct ModelInfoBuilder {
   void add_inputs_batchable(bool inputs_batchable) {
     fbb_.AddElement<uint8_t>(ModelInfo::VT_INPUTS_BATCHABLE, static_cast<uint8_t>(inputs_batchable), 0);
   }
+  void add_batch_proof(serval::fb::BatchProof batch_proof) {
+    fbb_.AddElement<uint8_t>(ModelInfo::VT_BATCH_PROOF, static_cast<uint8_t>(batch_proof), 0);
+  }
+  void add_batch_finding(flatbuffers::Offset<flatbuffers::String> batch_finding) {
+    fbb_.AddOffset(ModelInfo::VT_BATCH_FINDING, batch_finding);
+  }
   explicit ModelInfoBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -1989,11 +2042,14 @@ inline flatbuffers::Offset<ModelInfo> CreateModelInfo(
     int64_t load_us = 0,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> providers = 0,
     serval::fb::BatchMode batch_mode = serval::fb::BatchMode::Off,
-    bool inputs_batchable = false) {
+    bool inputs_batchable = false,
+    serval::fb::BatchProof batch_proof = serval::fb::BatchProof::Untried,
+    flatbuffers::Offset<flatbuffers::String> batch_finding = 0) {
   ModelInfoBuilder builder_(_fbb);
   builder_.add_load_us(load_us);
   builder_.add_file_bytes(file_bytes);
   builder_.add_model_version(model_version);
+  builder_.add_batch_finding(batch_finding);
   builder_.add_providers(providers);
   builder_.add_metadata(metadata);
   builder_.add_domain(domain);
@@ -2002,6 +2058,7 @@ inline flatbuffers::Offset<ModelInfo> CreateModelInfo(
   builder_.add_producer(producer);
   builder_.add_signatures(signatures);
   builder_.add_handle(handle);
+  builder_.add_batch_proof(batch_proof);
   builder_.add_inputs_batchable(inputs_batchable);
   builder_.add_batch_mode(batch_mode);
   return builder_.Finish();
@@ -2021,7 +2078,9 @@ inline flatbuffers::Offset<ModelInfo> CreateModelInfoDirect(
     int64_t load_us = 0,
     const std::vector<flatbuffers::Offset<flatbuffers::String>> *providers = nullptr,
     serval::fb::BatchMode batch_mode = serval::fb::BatchMode::Off,
-    bool inputs_batchable = false) {
+    bool inputs_batchable = false,
+    serval::fb::BatchProof batch_proof = serval::fb::BatchProof::Untried,
+    const char *batch_finding = nullptr) {
   auto signatures__ = signatures ? _fbb.CreateVector<flatbuffers::Offset<serval::fb::Signature>>(*signatures) : 0;
   auto producer__ = producer ? _fbb.CreateString(producer) : 0;
   auto graph_name__ = graph_name ? _fbb.CreateString(graph_name) : 0;
@@ -2029,6 +2088,7 @@ inline flatbuffers::Offset<ModelInfo> CreateModelInfoDirect(
   auto domain__ = domain ? _fbb.CreateString(domain) : 0;
   auto metadata__ = metadata ? _fbb.CreateVector<flatbuffers::Offset<serval::fb::KeyValue>>(*metadata) : 0;
   auto providers__ = providers ? _fbb.CreateVector<flatbuffers::Offset<flatbuffers::String>>(*providers) : 0;
+  auto batch_finding__ = batch_finding ? _fbb.CreateString(batch_finding) : 0;
   return serval::fb::CreateModelInfo(
       _fbb,
       handle,
@@ -2043,7 +2103,9 @@ inline flatbuffers::Offset<ModelInfo> CreateModelInfoDirect(
       load_us,
       providers__,
       batch_mode,
-      inputs_batchable);
+      inputs_batchable,
+      batch_proof,
+      batch_finding__);
 }
 
 struct VersionRoute FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {

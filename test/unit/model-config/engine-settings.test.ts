@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import {
   autoBatching, batchingSettings, engineSettings,
 } from '../../../ts/model-config/engine-settings.js';
-import { parseTritonConfig } from '../../../ts/model-config/triton-config.js';
+import { parseTritonConfig, tritonConfigFromJson } from '../../../ts/model-config/triton-config.js';
 import type { BatchingParameters } from '../../../ts/model-config/types.js';
 import type { ModelSpec } from '../../../ts/native/engine-api.js';
 
@@ -93,6 +93,20 @@ test('a configuration that leaves the tensors to the model batches as one withou
   assert.deepEqual([open.batchDim, open.batch],
     [true, { ...OFF, mode: 'auto', rowsMax: 8, requestRowsMax: 8, onlyIfBatchable: true }]);
   assert.equal(settings('max_batch_size: 1').batch?.mode, 'off');
+});
+
+test('a max_batch_size of 0 is obeyed where it is written', () => {
+  const text = settings('max_batch_size: 0', new Map(), 4);
+  assert.deepEqual([text.batch, text.batchDim], [OFF, false]);
+  const queued = settings(`max_batch_size: 0
+    dynamic_batching { priority_levels: 2 default_priority_level: 1 }`, new Map(), 4);
+  assert.deepEqual([queued.batch, queued.priorityLevels], [OFF, 2]);
+  const json = tritonConfigFromJson('{"max_batch_size": 0}', 'config').config;
+  assert.ok(json);
+  assert.deepEqual(engineSettings(json, new Map(), 4).batch, OFF);
+  const none = tritonConfigFromJson('{}', 'config').config;
+  assert.ok(none);
+  assert.equal(engineSettings(none, new Map(), 4).batch?.mode, 'auto');
 });
 
 test('Serval\'s own parameters', () => {

@@ -20,7 +20,7 @@ function loaded(change: Partial<LoadedModel> = {}): LoadedModel {
   return {
     handle: 1, signatures: [signature], producer: '', graphName: '', description: '', domain: '',
     modelVersion: '1', metadata: {}, fileBytes: 1, loadUs: 1, providers: ['CPUExecutionProvider'],
-    batchMode: 'off', inputsBatchable: true, ...change,
+    batchMode: 'off', inputsBatchable: true, batchProof: 'untried', batchFinding: '', ...change,
   };
 }
 
@@ -172,6 +172,26 @@ test('what was written stays', () => {
     (group) => [group['name'], group['kind'], group['count']]);
   assert.deepEqual(groups, [['m_0', 'KIND_CPU', 2], ['g', 'KIND_MODEL', 1]]);
   assert.deepEqual(of('parameters'), { a: { string_value: 'b' } });
+});
+
+test('what is not batched says so', () => {
+  const auto = { maxBatchSize: 0 };
+  const facts = (text: string | undefined, change: Partial<LoadedModel> = {}): unknown => {
+    const written = text === undefined ? undefined : config(text);
+    const complete = completeConfig('m', written, loaded(change), auto);
+    const { max_batch_size: rows, dynamic_batching: batching } = complete;
+    return [rows, batching];
+  };
+  assert.deepEqual(facts(undefined, { batchProof: 'contradicted' }), [0, undefined]);
+  assert.deepEqual(facts('max_batch_size: 0'), [0, undefined]);
+  assert.deepEqual(facts('max_batch_size: 0 dynamic_batching { }'), [0, undefined]);
+  // Rows of a request still count; nothing is joined.
+  assert.deepEqual(facts('max_batch_size: 8'), [8, undefined]);
+  const [rows, batching] = facts(
+    'max_batch_size: 8 dynamic_batching { default_queue_policy { max_queue_size: 2 } }',
+  ) as [number, Record<string, unknown>];
+  assert.equal(rows, 8);
+  assert.deepEqual(batching['preferred_batch_size'], []);
 });
 
 test('on a GPU, the null backend, latest 0, and a batch of one', () => {

@@ -5,6 +5,7 @@ import { Builder, ByteBuffer } from 'flatbuffers';
 import type { ModelSpec as ModelSpecInfo } from '../../../ts/native/engine-api.js';
 import { readModelInfo, readStats, writeModelSpec } from '../../../ts/native/flat.js';
 import { BatchMode } from '../../../ts/native/generated/serval/fb/batch-mode.js';
+import { BatchProof } from '../../../ts/native/generated/serval/fb/batch-proof.js';
 import { BatchStat } from '../../../ts/native/generated/serval/fb/batch-stat.js';
 import { DurationStat } from '../../../ts/native/generated/serval/fb/duration-stat.js';
 import { EngineStats } from '../../../ts/native/generated/serval/fb/engine-stats.js';
@@ -186,21 +187,26 @@ test('a timeout of all 64 bits does not become none', () => {
 
 test('what a load answers', () => {
   const builder = new Builder(64);
+  const finding = builder.createString('output \'y\'');
   ModelInfo.startModelInfo(builder);
   ModelInfo.addHandle(builder, 5);
   ModelInfo.addBatchMode(builder, BatchMode.Auto);
   ModelInfo.addInputsBatchable(builder, true);
+  ModelInfo.addBatchProof(builder, BatchProof.Contradicted);
+  ModelInfo.addBatchFinding(builder, finding);
   builder.finish(ModelInfo.endModelInfo(builder));
   const info = readModelInfo(new ByteBuffer(builder.asUint8Array()));
   assert.equal(info.handle, 5);
   assert.equal(info.batchMode, 'auto');
   assert.equal(info.inputsBatchable, true);
+  assert.deepEqual([info.batchProof, info.batchFinding], ['contradicted', 'output \'y\'']);
   const empty = new Builder(64);
   ModelInfo.startModelInfo(empty);
   empty.finish(ModelInfo.endModelInfo(empty));
   const none = readModelInfo(new ByteBuffer(empty.asUint8Array()));
   assert.equal(none.batchMode, 'off');
   assert.equal(none.inputsBatchable, false);
+  assert.deepEqual([none.batchProof, none.batchFinding], ['untried', '']);
 });
 
 function statsBytes(fill: (builder: Builder) => () => void): ByteBuffer {

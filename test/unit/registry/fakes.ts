@@ -59,13 +59,13 @@ export class FakeEngine implements EngineControl {
     return { models: [], ...zeros };
   }
 
-  /** Ends the oldest load; answers its handle. */
-  async finishLoad(): Promise<number> {
+  /** Ends the oldest load, of a model with these members; answers its handle. */
+  async finishLoad(change: Partial<LoadedModel> = {}): Promise<number> {
     const pending = this.loads.shift();
     if (pending === undefined) throw new Error('no load waits');
     const handle = this.#nextHandle++;
     this.loading -= 1;
-    pending.resolve(loadedModel(handle));
+    pending.resolve({ ...loadedModel(handle), ...change });
     await settle();
     return handle;
   }
@@ -140,6 +140,7 @@ export function loadedModel(handle: number): LoadedModel {
     signatures: [{ name: 'serving_default', inputs: [input], outputs: [{ ...input, name: 'y' }] }],
     producer: '', graphName: '', description: '', domain: '', modelVersion: '0', metadata: {},
     fileBytes: 1, loadUs: 1000, providers: ['cpu'], batchMode: 'off', inputsBatchable: true,
+    batchProof: 'untried', batchFinding: '',
   };
 }
 

@@ -292,3 +292,19 @@ test('the change between two snapshots makes the newer one of the older one', as
   }
   assert.equal(states(copy), 'a/1:AVAILABLE b/2:AVAILABLE b/1:AVAILABLE');
 });
+
+test('batching that was asked for and answers otherwise is told with its numbers', async () => {
+  const { engine, registry, lines } = setup();
+  const done = registry.reconcile(['m', 'n', 'o'].map((name) => desired(name, ['1'])));
+  await settle();
+  const found = (batchFinding: string) => ({ batchProof: 'contradicted', batchFinding }) as const;
+  await engine.finishLoad({ batchMode: 'on', ...found('output \'y\': 0.5 together, 1 alone') });
+  await engine.finishLoad({ batchMode: 'off', ...found('output \'y\': [2,2]') });
+  await engine.finishLoad({ batchMode: 'on', batchProof: 'undecided', batchFinding: 'refused' });
+  await done;
+  const told = lines.filter((line) => line.includes('finding'));
+  assert.equal(told.length, 3);
+  assert.match(told[0] ?? '', /warn.* answers may be wrong .*0\.5 together, 1 alone/i);
+  assert.match(told[1] ?? '', /debug.* not batched.*\[2,2\]/i);
+  assert.match(told[2] ?? '', /debug.* as configured.*refused/i);
+});

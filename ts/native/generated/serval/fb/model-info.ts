@@ -4,6 +4,7 @@
 import * as flatbuffers from 'flatbuffers';
 
 import { BatchMode } from './batch-mode.js';
+import { BatchProof } from './batch-proof.js';
 import { KeyValue } from './key-value.js';
 import { Signature } from './signature.js';
 
@@ -116,8 +117,20 @@ inputsBatchable():boolean {
   return offset ? !!this.bb!.readInt8(this.bb_pos + offset) : false;
 }
 
+batchProof():BatchProof {
+  const offset = this.bb!.__offset(this.bb_pos, 30);
+  return offset ? this.bb!.readUint8(this.bb_pos + offset) : BatchProof.Untried;
+}
+
+batchFinding():string|null
+batchFinding(optionalEncoding:flatbuffers.Encoding):string|Uint8Array|null
+batchFinding(optionalEncoding?:any):string|Uint8Array|null {
+  const offset = this.bb!.__offset(this.bb_pos, 32);
+  return offset ? this.bb!.__string(this.bb_pos + offset, optionalEncoding) : null;
+}
+
 static startModelInfo(builder:flatbuffers.Builder) {
-  builder.startObject(13);
+  builder.startObject(15);
 }
 
 static addHandle(builder:flatbuffers.Builder, handle:number) {
@@ -208,12 +221,20 @@ static addInputsBatchable(builder:flatbuffers.Builder, inputsBatchable:boolean) 
   builder.addFieldInt8(12, +inputsBatchable, +false);
 }
 
+static addBatchProof(builder:flatbuffers.Builder, batchProof:BatchProof) {
+  builder.addFieldInt8(13, batchProof, BatchProof.Untried);
+}
+
+static addBatchFinding(builder:flatbuffers.Builder, batchFindingOffset:flatbuffers.Offset) {
+  builder.addFieldOffset(14, batchFindingOffset, 0);
+}
+
 static endModelInfo(builder:flatbuffers.Builder):flatbuffers.Offset {
   const offset = builder.endObject();
   return offset;
 }
 
-static createModelInfo(builder:flatbuffers.Builder, handle:number, signaturesOffset:flatbuffers.Offset, producerOffset:flatbuffers.Offset, graphNameOffset:flatbuffers.Offset, descriptionOffset:flatbuffers.Offset, domainOffset:flatbuffers.Offset, modelVersion:bigint, metadataOffset:flatbuffers.Offset, fileBytes:bigint, loadUs:bigint, providersOffset:flatbuffers.Offset, batchMode:BatchMode, inputsBatchable:boolean):flatbuffers.Offset {
+static createModelInfo(builder:flatbuffers.Builder, handle:number, signaturesOffset:flatbuffers.Offset, producerOffset:flatbuffers.Offset, graphNameOffset:flatbuffers.Offset, descriptionOffset:flatbuffers.Offset, domainOffset:flatbuffers.Offset, modelVersion:bigint, metadataOffset:flatbuffers.Offset, fileBytes:bigint, loadUs:bigint, providersOffset:flatbuffers.Offset, batchMode:BatchMode, inputsBatchable:boolean, batchProof:BatchProof, batchFindingOffset:flatbuffers.Offset):flatbuffers.Offset {
   ModelInfo.startModelInfo(builder);
   ModelInfo.addHandle(builder, handle);
   ModelInfo.addSignatures(builder, signaturesOffset);
@@ -228,6 +249,8 @@ static createModelInfo(builder:flatbuffers.Builder, handle:number, signaturesOff
   ModelInfo.addProviders(builder, providersOffset);
   ModelInfo.addBatchMode(builder, batchMode);
   ModelInfo.addInputsBatchable(builder, inputsBatchable);
+  ModelInfo.addBatchProof(builder, batchProof);
+  ModelInfo.addBatchFinding(builder, batchFindingOffset);
   return ModelInfo.endModelInfo(builder);
 }
 }

@@ -1,0 +1,293 @@
+// See probe_rows.h.
+#include "batch/probe_rows.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <map>
+
+#include "base/half.h"
+#include "batch/gather.h"
+
+namespace serval {
+
+namespace {
+
+// Sizes of free inner dims: other than the numbers of rows that are tried (1 to 4), and other than
+// each other, so that a dim that is taken for another shows.
+constexpr int64_t kSizes[2][6] = {{5, 7, 6, 9, 8, 10}, {11, 6, 13, 7, 15, 9}};
+constexpr int64_t kLargeSizes[2] = {64, 96};
+
+uint64_t mix(uint64_t value) {  // splitmix64
+  value += 0x9e3779b97f4a7c15u;
+  value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9u;
+  value = (value ^ (value >> 27)) * 0x94d049bb133111ebu;
+  return value ^ (value >> 31);
+}
+
+// One row of every input. Dims of one symbol are of one size; without symbols those of one axis.
+std::vector<Shape> shapes_of(const std::vector<TensorSpec>& inputs, ProbeStyle style,
+                             uint32_t variant) {
+  std::map<std::string, int64_t> sizes;
+  std::vector<Shape> shapes;
+  for (const TensorSpec& input : inputs) {
+    Shape shape(input.dims);
+    shape.set(0, 1);
+    for (size_t axis = 1; axis < input.dims.size(); ++axis) {
+      if (input.dims[axis] >= 0) continue;
+      const bool named = axis < input.symbols.size() && !input.symbols[axis].empty();
+      const std::string key = named ? input.symbols[axis] : "#" + std::to_string(axis);
+      const size_t turn = sizes.size() % std::size(kSizes[0]);
+      const int64_t size = style.large ? kLargeSizes[variant % 2] : kSizes[variant % 2][turn];
+      shape.set(axis, sizes.try_emplace(key, size).first->second);
+    }
+    shapes.push_back(shape);
+  }
+  return shapes;
+}
+
+// Where a value stands: the same place gets the same value.
+struct Place {
+  ProbeStyle style;
+  uint64_t seed = 0;
+  uint32_t row = 0;
+
+  uint64_t bits(size_t element) const { return mix(seed + element * 0x9e3779b97f4a7c15u); }
+  double number(size_t element) const {
+    const double unit = static_cast<double>(bits(element) >> 11) * 0x1p-53;
+    return style.narrow ? 0.05 + unit * 0.95 : unit * 4 - 2;
+  }
+  // The first element tells rows apart.
+  uint64_t integer(size_t element, uint64_t count) const {
+    const uint64_t value = element == 0 ? row : bits(element);
+    return style.narrow ? value % 2 : 1 + value % count;
+  }
+  std::string text(size_t element) const {
+    uint64_t rest = bits(element);
+    std::string out;
+    for (uint64_t left = 1 + rest % 6; left > 0; --left) {
+      rest = mix(rest);
+      out += static_cast<char>(style.narrow ? '0' + rest % 10 : 'a' + rest % 26);
+    }
+    return out;
+  }
+};
+
+template <typename T, typename Make>
+void fill(std::vector<uint8_t>& bytes, const Make& make) {
+  for (size_t i = 0; i < bytes.size() / sizeof(T); ++i) {
+    const T value = static_cast<T>(make(i));
+    std::memcpy(bytes.data() + i * sizeof(T), &value, sizeof(T));
+  }
+}
+
+void fill_numbers(DType dtype, const Place& place, std::vector<uint8_t>& bytes) {
+  const auto number = [&](size_t i) { return place.number(i); };
+  const auto integer = [&](size_t i) { return place.integer(i, 7); };
+  switch (dtype) {
+    case DType::Bool:
+      return fill<uint8_t>(bytes, [&](size_t i) { return place.integer(i, 2) % 2; });
+    case DType::Uint8:
+      return fill<uint8_t>(bytes, [&](size_t i) { return place.integer(i, 199); });
+    case DType::Int8:
+      return fill<int8_t>(bytes, [&](size_t i) { return place.integer(i, 99); });
+    case DType::Uint16:
+    case DType::Int16:
+      return fill<uint16_t>(bytes, integer);
+    case DType::Uint32:
+    case DType::Int32:
+      return fill<uint32_t>(bytes, integer);
+    case DType::Uint64:
+    case DType::Int64:
+      return fill<uint64_t>(bytes, integer);
+    case DType::Fp16:
+      return fill<uint16_t>(bytes, [&](size_t i) { return double_to_half(place.number(i)); });
+    case DType::Bf16:
+      return fill<uint16_t>(bytes, [&](size_t i) { return double_to_bf16(place.number(i)); });
+    case DType::Fp32:
+      return fill<float>(bytes, number);
+    case DType::Fp64:
+      return fill<double>(bytes, number);
+    case DType::Bytes:
+    case DType::Invalid:
+      return;
+  }
+}
+
+bool is_float(DType dtype) {
+  return dtype == DType::Fp16 || dtype == DType::Bf16 || dtype == DType::Fp32 ||
+         dtype == DType::Fp64;
+}
+
+template <typename T>
+T load(const TensorView& tensor, size_t element) {
+  T value;
+  std::memcpy(&value, tensor.data + element * sizeof(T), sizeof(T));
+  return value;
+}
+
+double number_at(const TensorView& tensor, size_t element) {
+  switch (tensor.dtype) {
+    case DType::Bool:
+    case DType::Uint8: return load<uint8_t>(tensor, element);
+    case DType::Uint16: return load<uint16_t>(tensor, element);
+    case DType::Uint32: return load<uint32_t>(tensor, element);
+    case DType::Uint64: return static_cast<double>(load<uint64_t>(tensor, element));
+    case DType::Int8: return load<int8_t>(tensor, element);
+    case DType::Int16: return load<int16_t>(tensor, element);
+    case DType::Int32: return load<int32_t>(tensor, element);
+    case DType::Int64: return static_cast<double>(load<int64_t>(tensor, element));
+    case DType::Fp16: return half_to_float(load<uint16_t>(tensor, element));
+    case DType::Bf16: return bf16_to_float(load<uint16_t>(tensor, element));
+    case DType::Fp32: return load<float>(tensor, element);
+    case DType::Fp64: return load<double>(tensor, element);
+    case DType::Bytes:
+    case DType::Invalid: break;
+  }
+  return 0;
+}
+
+size_t elements_of(const TensorView& tensor) {
+  if (tensor.dtype == DType::Bytes) return tensor.strings.size();
+  return tensor.bytes / dtype_bytes(tensor.dtype);
+}
+
+double largest_of(const TensorView& tensor) {
+  double largest = 0;
+  for (size_t i = 0; i < elements_of(tensor); ++i) {
+    const double size = std::abs(number_at(tensor, i));
+    if (std::isfinite(size)) largest = std::max(largest, size);
+  }
+  return largest;
+}
+
+// `largest`: of the row.
+bool same_floats(double a, double b, bool is_half, double largest) {
+  if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
+  if (a == b) return true;  // infinities
+  const double own = is_half ? 1e-2 : 1e-3, of_row = is_half ? 1e-2 : 1e-4;
+  return std::abs(a - b) <=
+         own * std::max(std::abs(a), std::abs(b)) + of_row * largest + 1e-7;
+}
+
+std::string text(double value) {
+  char buffer[32];
+  std::snprintf(buffer, sizeof buffer, "%.6g", value);
+  return buffer;
+}
+
+bool same_element(const TensorView& a, const TensorView& b, size_t i, double largest) {
+  if (a.dtype == DType::Bytes) return a.strings[i] == b.strings[i];
+  if (!is_float(a.dtype)) {
+    const size_t size = dtype_bytes(a.dtype);
+    return std::memcmp(a.data + i * size, b.data + i * size, size) == 0;
+  }
+  return same_floats(number_at(a, i), number_at(b, i), dtype_bytes(a.dtype) == 2, largest);
+}
+
+}  // namespace
+
+bool ProbeTensors::make(const std::vector<TensorSpec>& inputs, ProbeStyle style, uint32_t variant,
+                        uint32_t row) {
+  const std::vector<Shape> shapes = shapes_of(inputs, style, variant);
+  uint64_t total = 0;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const std::optional<uint64_t> elements = shapes[i].elements();
+    const size_t width = std::max<size_t>(dtype_bytes(inputs[i].dtype), 1);
+    if (!elements || *elements > kProbeRowBytesMax / width) return false;
+    total += *elements * width;
+    if (total > kProbeRowBytesMax) return false;
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const auto count = static_cast<size_t>(*shapes[i].elements());
+    const Place place{style, mix(i * 64 + variant * 32 + row), row};
+    TensorView& view = views_.emplace_back();
+    view.dtype = inputs[i].dtype;
+    view.shape = shapes[i];
+    if (view.dtype == DType::Bytes) {
+      std::vector<std::string>& texts = texts_.emplace_back();
+      for (size_t k = 0; k < count; ++k) texts.push_back(place.text(k));
+      view.strings = strings_.emplace_back(texts.begin(), texts.end());
+      continue;
+    }
+    std::vector<uint8_t>& bytes = bytes_.emplace_back(count * dtype_bytes(view.dtype));
+    fill_numbers(view.dtype, place, bytes);
+    view.data = bytes.data();
+    view.bytes = bytes.size();
+  }
+  return true;
+}
+
+void ProbeTensors::copy(std::span<const TensorView> tensors) {
+  for (const TensorView& tensor : tensors) {
+    TensorView& view = views_.emplace_back(tensor);
+    if (tensor.dtype == DType::Bytes) {
+      std::vector<std::string>& texts =
+          texts_.emplace_back(tensor.strings.begin(), tensor.strings.end());
+      view.strings = strings_.emplace_back(texts.begin(), texts.end());
+      continue;
+    }
+    view.data = bytes_.emplace_back(tensor.data, tensor.data + tensor.bytes).data();
+  }
+}
+
+bool has_free_inner_dims(const std::vector<TensorSpec>& inputs) {
+  return std::any_of(inputs.begin(), inputs.end(), [](const TensorSpec& input) {
+    return std::find(input.dims.begin() + 1, input.dims.end(), -1) != input.dims.end();
+  });
+}
+
+std::optional<std::string> row_difference(const TensorView& together, uint32_t rows, uint32_t row,
+                                          const TensorView& alone) {
+  const std::string shapes = std::to_string(rows) + " rows together answer " +
+                             together.shape.to_string() + ", one row alone " +
+                             alone.shape.to_string();
+  const Shape& shape = together.shape;
+  if (alone.shape.rank() == 0 || alone.shape[0] != 1 || shape.rank() != alone.shape.rank() ||
+      shape[0] != int64_t{rows} ||
+      !std::ranges::equal(shape.dims().subspan(1), alone.shape.dims().subspan(1))) {
+    return shapes;
+  }
+  const TensorView own = slice_rows(together, row, 1);
+  const bool numbers = own.dtype != DType::Bytes;
+  const double largest = numbers ? std::max(largest_of(own), largest_of(alone)) : 0;
+  const size_t count = elements_of(alone);
+  size_t differ = 0, worst = 0;
+  double most = -1;
+  for (size_t i = 0; i < count; ++i) {
+    if (same_element(own, alone, i, largest)) continue;
+    ++differ;
+    double by = numbers ? std::abs(number_at(own, i) - number_at(alone, i)) : 0;
+    if (std::isnan(by)) by = HUGE_VAL;
+    if (by > most) {
+      most = by;
+      worst = i;
+    }
+  }
+  if (differ == 0) return std::nullopt;
+  std::string found = shapes + "; row " + std::to_string(row) + " differs in " +
+                      std::to_string(differ) + " of " + std::to_string(count) + " elements";
+  if (!numbers) return found;
+  return found + ", by up to " + text(std::max(most, 0.0)) + " (" + text(number_at(own, worst)) +
+         " together, " + text(number_at(alone, worst)) + " alone)";
+}
+
+ProbeSight sight_of(std::span<const TensorView> one, std::span<const TensorView> other) {
+  ProbeSight sight = ProbeSight::Constant;
+  for (size_t i = 0; i < one.size(); ++i) {
+    const TensorView &a = one[i], &b = other[i];
+    if (!(a.shape == b.shape)) sight = ProbeSight::Clear;
+    const size_t count = std::min(elements_of(a), elements_of(b));
+    bool finite = !is_float(a.dtype) || count == 0;
+    const double largest = is_float(a.dtype) ? largest_of(a) : 0;
+    for (size_t k = 0; k < count; ++k) {
+      if (!finite) finite = std::isfinite(number_at(a, k)) || std::isfinite(number_at(b, k));
+      if (!same_element(a, b, k, largest)) sight = ProbeSight::Clear;
+    }
+    if (!finite) return ProbeSight::Blind;
+  }
+  return sight;
+}
+
+}  // namespace serval

@@ -1,0 +1,239 @@
+// The probe of what a model does with rows that come together: which models it proves, which it
+// contradicts and in what words, and what it leaves open.
+#include "engine/batch_probe.h"
+
+#include <thread>
+
+#include "engine/engine_fixture.h"
+#include "support/onnxruntime_fixture.h"
+
+namespace serval {
+namespace {
+
+using onnx::Dim;
+using onnx::Dims;
+using onnx::Model;
+
+constexpr int kOpset = 17;
+
+Dims free_dims(std::vector<Dim> inner, std::string first = "") {
+  inner.insert(inner.begin(), Dim(std::move(first)));
+  return inner;
+}
+
+// y = op(x), both [?, 4].
+Model one_op(std::string_view op, const std::vector<onnx::Message>& attributes = {}) {
+  Model model;
+  model.opset = kOpset;
+  model.node(op, {"x"}, {"y"}, attributes);
+  return model.input("x", onnx::kFloat, free_dims({int64_t{4}}))
+      .output("y", onnx::kFloat, free_dims({int64_t{4}}));
+}
+
+class BatchProbeTest : public OnnxRuntimeTest {
+ protected:
+  BatchFinding probe(const Model& model, BatchMode mode = BatchMode::Auto,
+                     uint64_t limit_ns = 60'000'000'000) {
+    ModelSpec spec;
+    spec.backend = "onnxruntime";
+    spec.batch.mode = mode;
+    spec.batch.rows_max = 4;
+    spec.batch.only_if_batchable = true;
+    const std::shared_ptr<BackendModel> backend = load(model, spec);
+    const Result<ModelShapes> shapes = ModelShapes::make(spec, backend->info().signatures);
+    EXPECT_TRUE(shapes.ok());
+    return probe_batching(spec, shapes.value(), *backend, limit_ns);
+  }
+  static void expect_proven(const BatchFinding& found) {
+    EXPECT_EQ(found.proof, BatchProof::Proven) << found.text;
+    EXPECT_EQ(found.text, "");
+  }
+  static void expect_text(const BatchFinding& found, BatchProof proof, const std::string& part) {
+    EXPECT_EQ(found.proof, proof) << found.text;
+    EXPECT_NE(found.text.find(part), std::string::npos) << found.text;
+  }
+};
+
+TEST_F(BatchProbeTest, RowsThatKeepToThemselvesAreProven) {
+  expect_proven(probe(one_op("Tanh")));
+  expect_proven(probe(one_op("Softmax", {onnx::attribute("axis", int64_t{1})})));
+  expect_proven(probe(onnx::mlp(16, 8, 3)));
+  expect_proven(probe(onnx::identity(onnx::kString, free_dims({std::string()}))));
+  expect_proven(probe(onnx::identity(onnx::kFloat16, free_dims({int64_t{2}}, "n"))));
+  // No number is finite where a logarithm is taken of a negative one: others are tried.
+  expect_proven(probe(one_op("Log")));
+}
+
+TEST_F(BatchProbeTest, AConstantThatFollowsTheRowsIsProven) {
+  Model model;
+  model.initializer<float>("zero", onnx::kFloat, {}, {0.0f});
+  model.node("Mul", {"x", "zero"}, {"y"});
+  model.input("x", onnx::kFloat, free_dims({int64_t{4}}));
+  expect_proven(probe(model.output("y", onnx::kFloat, free_dims({int64_t{4}}))));
+}
+
+TEST_F(BatchProbeTest, RowsThatMixAreContradictedWithTheNumbers) {
+  const auto over_rows = onnx::attribute("axis", int64_t{0});
+  expect_text(probe(one_op("Softmax", {over_rows})), BatchProof::Contradicted,
+              "output 'y': 2 rows together answer [2,4], one row alone [1,4]; row 0 differs in 4 "
+              "of 4 elements, by up to ");
+  // Asked for by name: told all the same.
+  expect_text(probe(one_op("Softmax", {over_rows}), BatchMode::On), BatchProof::Contradicted,
+              " alone)");
+  Model gram;
+  gram.node("Transpose", {"x"}, {"t"}).node("MatMul", {"x", "t"}, {"y"});
+  gram.input("x", onnx::kFloat, free_dims({int64_t{4}}));
+  gram.output("y", onnx::kFloat, free_dims({std::string()}));
+  expect_text(probe(gram), BatchProof::Contradicted,
+              "2 rows together answer [2,2], one row alone [1,1]");
+  expect_text(probe(one_op("Squeeze")), BatchProof::Contradicted, "one row alone [4]");
+}
+
+TEST_F(BatchProbeTest, ARowThatIsRefusedInCompanyIsContradicted) {
+  Model model;
+  // The shape [1, 4], in a way that no inference sees through.
+  model.initializer<float>("zero", onnx::kFloat, {}, {0.0f});
+  model.initializer<float>("shape", onnx::kFloat, {2}, {1, 4});
+  model.node("Mul", {"x", "zero"}, {"zeros"});
+  model.node("ReduceMax", {"zeros"}, {"none"}, {onnx::attribute("keepdims", int64_t{0})});
+  model.node("Add", {"shape", "none"}, {"sum"});
+  model.node("Cast", {"sum"}, {"to"}, {onnx::attribute("to", int64_t{onnx::kInt64})});
+  model.node("Reshape", {"x", "to"}, {"y"});
+  model.input("x", onnx::kFloat, free_dims({int64_t{4}}));
+  model.output("y", onnx::kFloat, free_dims({int64_t{4}}));
+  expect_text(probe(model), BatchProof::Contradicted, "2 rows together are refused");
+}
+
+TEST_F(BatchProbeTest, IdsOfATableAreTriedFromItsBeginning) {
+  Model model;
+  model.initializer<float>("table", onnx::kFloat, {2, 3}, {1, 2, 3, 4, 5, 6});
+  model.node("Gather", {"table", "ids"}, {"y"});
+  model.input("ids", onnx::kInt64, free_dims({std::string("t")}, "n"));
+  model.output("y", onnx::kFloat,
+               free_dims({std::string("t"), int64_t{3}}, "n"));
+  expect_proven(probe(model));
+}
+
+TEST_F(BatchProbeTest, InnerDimsOfAnImagesSizeAreTriedWhereSmallOnesAreRefused) {
+  Model model;
+  model.initializer<float>("w", onnx::kFloat, {1, 1, 20, 20}, std::vector<float>(400, 0.01f));
+  model.node("Conv", {"x", "w"}, {"y"});
+  const Dims dims = free_dims({int64_t{1}, std::string(), std::string()});
+  expect_proven(probe(model.input("x", onnx::kFloat, dims).output("y", onnx::kFloat, dims)));
+}
+
+TEST_F(BatchProbeTest, OneSymbolMeansOneThing) {
+  Model other;
+  other.node("Tanh", {"x"}, {"y"});
+  other.input("x", onnx::kFloat, free_dims({int64_t{4}}, "a"));
+  other.node("Tanh", {"z"}, {"w"});
+  other.input("z", onnx::kFloat, free_dims({int64_t{4}}, "b"));
+  other.output("y", onnx::kFloat, free_dims({int64_t{4}}, "a"));
+  other.output("w", onnx::kFloat, free_dims({int64_t{4}}, "b"));
+  expect_text(probe(other), BatchProof::Undecided,
+              "the first dim of 'x' is 'a', that of 'z' is 'b'");
+  Model square = one_op("Tanh");
+  square.graph = onnx::Message();
+  square.node("Tanh", {"x"}, {"y"});
+  square.input("x", onnx::kFloat, free_dims({std::string("n")}, "n"));
+  square.output("y", onnx::kFloat, free_dims({std::string("n")}, "n"));
+  expect_text(probe(square), BatchProof::Undecided, "and another one of 'x'");
+}
+
+TEST_F(BatchProbeTest, WhatCannotBeTriedIsLeftOpen) {
+  Model refusing;
+  refusing.initializer<float>("table", onnx::kFloat, {1, 3}, {1, 2, 3});
+  refusing.node("Gather", {"table", "ids"}, {"y"});
+  refusing.input("ids", onnx::kInt64, free_dims({int64_t{2}}));
+  refusing.output("y", onnx::kFloat, free_dims({int64_t{2}, int64_t{3}}));
+  expect_text(probe(refusing), BatchProof::Undecided, "a made-up row is refused: ");
+  Model random;
+  random.node("RandomUniformLike", {"x"}, {"y"});
+  random.input("x", onnx::kFloat, free_dims({int64_t{4}}));
+  random.output("y", onnx::kFloat, free_dims({int64_t{4}}));
+  expect_text(probe(random), BatchProof::Undecided, "one row is answered in different ways");
+  expect_text(probe(onnx::identity(onnx::kFloat, free_dims({int64_t{8'000'000}}))),
+              BatchProof::Undecided, "one row is over 16777216 bytes");
+  expect_text(probe(one_op("Tanh"), BatchMode::Auto, 0), BatchProof::Undecided,
+              "its runs take too long to try");
+}
+
+TEST_F(BatchProbeTest, NothingIsTriedWhereNothingHangsOnIt) {
+  EXPECT_EQ(probe(one_op("Tanh"), BatchMode::Off).proof, BatchProof::Untried);
+  // The free dim of a vector may be its length.
+  EXPECT_EQ(probe(onnx::half_plus_three()).proof, BatchProof::Untried);
+}
+
+class NoOutputs final : public BackendScratch {
+ public:
+  std::span<const TensorView> outputs() const override { return {}; }
+  void release_outputs() override {}
+};
+
+// A model whose runs do not end.
+class Endless final : public BackendModel {
+ public:
+  explicit Endless(BackendModelInfo info) : info_(std::move(info)) {}
+  const BackendModelInfo& info() const override { return info_; }
+  std::unique_ptr<BackendScratch> make_scratch() override {
+    return std::make_unique<NoOutputs>();
+  }
+  Status run(uint32_t, std::span<const TensorView>, std::span<const uint32_t>, BackendScratch&,
+             const CancelFlag* cancel) override {
+    while (!cancel->cancelled.load()) std::this_thread::yield();
+    return make_error(ErrorCode::Cancelled, "cancelled");
+  }
+
+ private:
+  BackendModelInfo info_;
+};
+
+struct Made {
+  Made() {
+    spec.backend = "onnxruntime";
+    spec.batch.mode = BatchMode::Auto;
+    spec.batch.rows_max = 4;
+    info.signatures.push_back(test::null_spec("m", "echo", ExecMode::Auto).null_signature);
+    info.signatures[0].inputs[0].dims = {-1, 2};
+    info.signatures[0].outputs[0].dims = {-1, 2};
+    shapes = std::make_unique<ModelShapes>(ModelShapes::make(spec, info.signatures).value());
+  }
+  ModelSpec spec;
+  BackendModelInfo info;
+  std::unique_ptr<ModelShapes> shapes;
+};
+
+TEST(BatchProbe, ARunThatDoesNotEndIsCancelled) {
+  const Made made;
+  Endless endless(made.info);
+  const BatchFinding found = probe_batching(made.spec, *made.shapes, endless, 20'000'000);
+  EXPECT_EQ(found.proof, BatchProof::Undecided);
+  EXPECT_EQ(found.text, "its runs take too long to try");
+}
+
+TEST(BatchProbe, AModelThatKeepsStateIsNeitherTriedNorJoined) {
+  Made made;
+  made.info.stateful = true;
+  Endless endless(made.info);
+  EXPECT_EQ(probe_batching(made.spec, *made.shapes, endless).proof, BatchProof::Untried);
+  for (const BatchMode mode : {BatchMode::Auto, BatchMode::On}) {
+    made.spec.batch.mode = mode;
+    EXPECT_EQ(effective_mode(made.spec.batch, *made.shapes, true, BatchProof::Proven),
+              BatchMode::Off);
+  }
+}
+
+TEST(BatchProbe, JoinedIsWhatIsAskedForOrProven) {
+  Made made;
+  for (const BatchProof proof : {BatchProof::Untried, BatchProof::Proven,
+                                 BatchProof::Contradicted, BatchProof::Undecided}) {
+    made.spec.batch.mode = BatchMode::Auto;
+    EXPECT_EQ(effective_mode(made.spec.batch, *made.shapes, false, proof),
+              proof == BatchProof::Proven ? BatchMode::Auto : BatchMode::Off);
+    made.spec.batch.mode = BatchMode::On;
+    EXPECT_EQ(effective_mode(made.spec.batch, *made.shapes, false, proof), BatchMode::On);
+  }
+}
+
+}  // namespace
+}  // namespace serval
