@@ -5,8 +5,9 @@ import type { Config } from './config.js';
 import { createLogger } from './logger.js';
 import type { Logger } from './logger.js';
 import { loadBinding } from './native/binding.js';
+import type { RegistrySnapshot } from './registry/snapshot.js';
 import type { RunningServer } from './server.js';
-import { readyJson, readyText } from './commands/startup-text.js';
+import { startedJson, startedText } from './commands/startup-text.js';
 import { asUsage } from './commands/usage.js';
 
 const SIGNAL_EXIT: Readonly<Record<'SIGINT' | 'SIGTERM', number>> = { SIGINT: 130, SIGTERM: 143 };
@@ -38,11 +39,17 @@ export async function serveCommand(args: readonly string[]): Promise<number> {
   return 0;
 }
 
+/** Says that the server listens, and that it is ready when it is. */
 function announce(config: Config, server: RunningServer): void {
   const { httpPort, grpcPort } = server;
   const at = { host: config.host, httpPort, grpcPort };
-  const json = config.logFormat === 'json';
-  process.stdout.write(json ? readyJson(at, process.pid) : readyText(server.snapshot(), at));
+  const text = config.logFormat === 'json'
+    ? (snapshot: RegistrySnapshot) => startedJson(snapshot, at, process.pid)
+    : (snapshot: RegistrySnapshot) => startedText(snapshot, at);
+  const snapshot = server.snapshot();
+  process.stdout.write(text(snapshot));
+  if (snapshot.ready) return;
+  void server.whenReady().then(() => process.stdout.write(text(server.snapshot())));
 }
 
 /** The first SIGTERM or SIGINT drains and exits 0; a second one, or one before the server is up,

@@ -24,6 +24,8 @@ export interface RunningServer {
   readonly logger: Logger;
   /** The registry's present state. */
   snapshot(): RegistrySnapshot;
+  /** Settles when the server is ready on every listener, which may be never. */
+  whenReady(): Promise<void>;
   /** Reads configuration files and folders anew; never rejects. */
   reload(): Promise<void>;
   /** Stops accepting, finishes what runs, closes every connection; takes at most the configured
@@ -146,15 +148,16 @@ export async function startServer(config: Config): Promise<RunningServer> {
     mode: config.control.mode,
     levelsChanged: (switches) => pool.setLogSwitches(switches),
   });
-  pool.attachControl(control);
   let observers: Observers | undefined;
   try {
     const started = source.start();
     const grpcPort = await pool.listening();
     registry.subscribe((snapshot) => pool.publish(snapshot));
+    // Not before: what control answers must be so on every listener.
+    pool.attachControl(control);
     observers = await startObservers(config, engine, registry, logger);
     await started;
-    refuseBadStart(config, source);
+    refuseBadStart(config, source, registry.snapshot);
     await pool.publish(registry.snapshot);
     return running(parts, { httpPort, grpcPort }, pool, observers);
   } catch (error) {
@@ -164,12 +167,17 @@ export async function startServer(config: Config): Promise<RunningServer> {
   }
 }
 
-/** Errors: InvalidArgument with everything that was wrong, where --exit-on-error asks for it. */
-function refuseBadStart(config: Config, source: ModelSource): void {
-  const problems = source.startProblems;
-  if (!config.control.exitOnError || problems.length === 0) return;
-  throw new ServalError(ErrorCode.InvalidArgument,
-    `not started (--exit-on-error): ${problems.join('; ')}`);
+/** Errors: InvalidArgument with everything that was wrong, where --exit-on-error asks for it, or
+ * where nothing can be served, now or later. */
+function refuseBadStart(config: Config, source: ModelSource, snapshot: RegistrySnapshot): void {
+  const problems = [...new Set([...snapshot.faults, ...source.startProblems])];
+  const { exitOnError, loadRetries } = config.control;
+  const models = Object.values(snapshot.models);
+  const mayServe = source.isWatched || (loadRetries > 0 && models.length > 0)
+    || models.some((model) => model.defaultVersion !== undefined);
+  if (problems.length === 0 || (mayServe && !exitOnError)) return;
+  const why = exitOnError ? '--exit-on-error' : 'nothing can be served and nothing is watched';
+  throw new ServalError(ErrorCode.InvalidArgument, `not started (${why}): ${problems.join('; ')}`);
 }
 
 function running(
@@ -195,6 +203,12 @@ function running(
       logger.error('a reload failed', { reason: String(error) });
     }
   };
+  const whenReady = (): Promise<void> => new Promise((resolve) => {
+    registry.subscribe((snapshot) => {
+      if (snapshot.ready) void pool.caughtUp().then(resolve);
+    });
+  });
   const { metricsPort } = observers;
-  return { ...ports, metricsPort, logger, snapshot: () => registry.snapshot, reload, drain };
+  const snapshot = (): RegistrySnapshot => registry.snapshot;
+  return { ...ports, metricsPort, logger, snapshot, whenReady, reload, drain };
 }

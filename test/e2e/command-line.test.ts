@@ -28,7 +28,7 @@ describe('command line', () => {
   const startedForPeople = async (context: TestContext, path: string): Promise<ServalProcess> => {
     const server = new ServalProcess(['serve', ...ANY_PORTS, path]);
     context.after(() => server.stop());
-    await server.printed(({ stdout }) => /^serval is ready: .*\n/m.test(stdout));
+    await server.printed(({ stdout }) => /^serval is .*: HTTP on .*\n/m.test(stdout));
     return server;
   };
 

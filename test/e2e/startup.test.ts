@@ -2,6 +2,7 @@
 // paths and libraries, occupied ports, several listeners. Source: the issue's section on faults;
 // v2-protocol.md 1.1, 10; tfserving.md 1.8, 9.
 import assert from 'node:assert/strict';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
@@ -23,6 +24,13 @@ interface Status {
     readonly state: string;
     readonly status: { readonly error_code: string; readonly error_message: string };
   }];
+}
+
+/** The first line of a server that is not ready. */
+interface Started {
+  readonly event: string;
+  readonly ready?: boolean;
+  readonly problems: readonly string[];
 }
 
 const predicts = async (port: number): Promise<void> => {
@@ -121,20 +129,105 @@ describe('start', () => {
     await predicts(server.httpPort);
   });
 
-  it('starts where nothing can be served, and says so', async (context) => {
-    const models = folders.repository('nothing', [], ['no_version', 'no_model_file']);
+  it('exits 1 where nothing can be served and nothing is watched, and says why', async () => {
+    const models = folders.repository('nothing', [], ['no_version', 'no_model_file', 'corrupt']);
+    const file = join(folders.folder, 'bad.config');
+    writeFileSync(file, 'model_config_list {');
+    const remote = join(folders.folder, 'remote.config');
+    writeFileSync(remote, 'model_config_list { config { name: "g" base_path: "gs://b/g" } }');
+    const empty = folders.repository('empty', []);
+    for (const [args, reasons] of [
+      [[models], [/has no model: expected model\.onnx/, /has no version folder/, /'corrupt'/]],
+      [[empty], [/no model is there to be served: looked in .*empty; /]],
+      [['--model-config-file', file], [/bad\.config:1:\d+: /]],
+      [['--model-config-file', remote], [/remote\.config:1:\d+: .*gs:\/\/b\/g/]],
+    ] as const) {
+      const run = await runServal(['serve', ...ANY_PORTS, ...args]);
+      assert.deepEqual([run.code, run.stdout], [1, ''], run.stderr);
+      const last = run.stderr.trimEnd().split('\n').at(-1) ?? '';
+      assert.match(last, /^serval: not started \(nothing can be served and nothing is watched\): /);
+      for (const reason of reasons) assert.match(last, reason);
+      assert.match(run.stderr, / ERROR /);
+    }
+  });
+
+  it('is not ready, and says so, until what is watched is mended', async (context) => {
+    const empty = folders.repository('awaited', []);
+    const server = await started(context, [empty, '--model-control-mode', 'poll',
+      '--repository-poll-secs', '1', '--settle-ms', '0']);
+    const first = JSON.parse(server.stdout) as Started;
+    assert.deepEqual([first.event, first.ready], ['started', false]);
+    assert.match(first.problems.join(), /^no model is there to be served: looked in .*awaited$/);
+    const response = await exchange(server.httpPort, 'GET', '/v2/health/ready');
+    assert.deepEqual([response.status, jsonOf(response)],
+      [400, { ready: false, error: first.problems[0] }]);
+    assert.match(server.stderr, /"level":"error","message":"model source"/);
+    folders.repository('awaited', ['half_plus_three']);
+    await server.printed(({ stdout }) => stdout.split('\n').length === 3);
+    assert.equal((JSON.parse(server.stdout.split('\n')[1] ?? '') as Started).event, 'ready');
+    assert.equal((await exchange(server.httpPort, 'GET', '/v2/health/ready')).status, 200);
+    await predicts(server.httpPort);
+  });
+
+  it('says why --load-model loads nothing, and is ready with nothing asked for',
+    async (context) => {
+      const models = folders.repository('explicit', ['half_plus_three']);
+      const explicit = [models, '--model-control-mode', 'explicit'];
+      const unknown = await started(context, [...explicit, '--load-model', 'nope']);
+      assert.match((JSON.parse(unknown.stdout) as Started).problems.join(), /model 'nope'/);
+      assert.equal((await exchange(unknown.httpPort, 'GET', '/v2/health/ready')).status, 400);
+      const none = await started(context, explicit);
+      assert.equal(none.ready?.event, 'ready');
+      assert.equal((await exchange(none.httpPort, 'GET', '/v2/health/ready')).status, 200);
+    });
+
+  it('tells a batching file that is bad, and is not ready', async (context) => {
+    const models = folders.repository('batching', ['half_plus_three']);
+    const file = join(folders.folder, 'batching.txt');
+    writeFileSync(file, 'max_batch_size { value: "many" }');
+    const server = await started(context, ['--model-name', 'half_plus_three',
+      '--model-base-path', join(models, 'half_plus_three'), '--enable-batching',
+      '--batching-parameters-file', file]);
+    const ready = await exchange(server.httpPort, 'GET', '/v2/health/ready');
+    assert.equal(ready.status, 400);
+    assert.match((jsonOf(ready) as { error: string }).error, /batching\.txt:1:\d+: /);
+    await predicts(server.httpPort);
+  });
+
+  it('gives the reason of a model without versions in index, ready and status', async (context) => {
+    const models = folders.repository('foreign', ['half_plus_three']);
+    for (const [name, config] of [
+      ['ensemble', 'platform: "ensemble"'], ['python', 'backend: "python"'],
+      ['torch', 'platform: "pytorch_libtorch"'],
+    ] as const) {
+      mkdirSync(join(models, name, '1'), { recursive: true });
+      writeFileSync(join(models, name, 'config.pbtxt'), config);
+    }
     const server = await started(context, [models]);
-    const response = await exchange(server.httpPort, 'GET', '/v2/models/no_version/ready');
-    assert.equal(response.status, 400);
-    assert.match(server.stderr, /has no model: expected model\.onnx/);
-    assert.match(server.stderr, /has no version folder/);
+    const index = jsonOf(await exchange(server.httpPort, 'POST', '/v2/repository/index', '')) as
+      readonly { name: string; reason: string }[];
+    for (const [name, reason] of [
+      ['ensemble', 'platform: ensembles are not supported yet'],
+      ['python', 'backend: expected onnxruntime or tensorflow, got "python"'],
+      ['torch', 'got "pytorch_libtorch"'],
+    ] as const) {
+      assert.ok(index.find((one) => one.name === name)?.reason.endsWith(reason));
+      for (const [path, status] of [[`/v2/models/${name}/ready`, 400], [`/v2/models/${name}`, 503],
+        [`/v1/models/${name}`, 404]] as const) {
+        const answer = await exchange(server.httpPort, 'GET', path);
+        assert.equal(answer.status, status, path);
+        const { error } = jsonOf(answer) as { error: string };
+        assert.ok(error.endsWith(reason), error);
+      }
+    }
   });
 
   it('names a library that is missing as RUNTIME_UNAVAILABLE, in the status', async (context) => {
     const models = folders.repository('library', ['half_plus_three']);
+    const polled = ['--model-control-mode', 'poll'];
     for (const [args, env] of [
-      [[models], { SERVAL_ORT_LIBRARY: '/nowhere/libonnxruntime.so' }],
-      [[models, '--onnxruntime-library', '/nowhere/libonnxruntime.so'], {}],
+      [[models, ...polled], { SERVAL_ORT_LIBRARY: '/nowhere/libonnxruntime.so' }],
+      [[models, ...polled, '--onnxruntime-library', '/nowhere/libonnxruntime.so'], {}],
     ] as const) {
       const server = await started(context, args, env);
       const { state, status } = await statusOf(server.httpPort, 'half_plus_three');

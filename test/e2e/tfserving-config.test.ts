@@ -102,16 +102,19 @@ describe('TensorFlow Serving\'s sample files', () => {
     assert.match(status?.status.error_message ?? '', /tensorflow/);
   });
 
-  it('a file that is no text proto stops the start only under --exit-on-error', async (context) => {
+  it('a file that is no text proto stops the start unless it is polled', async (context) => {
     const text = sample(context, 'bad_model_config.txt');
     if (text === undefined) return;
     const file = written('bad.config', text);
-    const run = await runServal(['serve', ...ANY_PORTS, '--model_config_file', file,
-      '--exit-on-error']);
-    assert.ok(run.code !== 0 && run.code !== null, `ended with ${run.code}: ${run.stderr}`);
-    assert.match(run.stderr, /bad\.config:1:\d+/);
-    const server = await started(context, ['--model_config_file', file]);
+    const polled = ['--model_config_file', file, '--model_config_file_poll_wait_seconds=1'];
+    for (const args of [polled.slice(0, 2), [...polled, '--exit-on-error']]) {
+      const run = await runServal(['serve', ...ANY_PORTS, ...args]);
+      assert.equal(run.code, 1, run.stderr);
+      assert.match(run.stderr, /bad\.config:1:\d+/);
+    }
+    const server = await started(context, polled);
     assert.match(server.stderr, /bad\.config:1:\d+/);
+    assert.equal((await exchange(server.httpPort, 'GET', '/v2/health/ready')).status, 400);
   });
 
   it('the batching file is the limit of a request', async (context) => {

@@ -85,7 +85,8 @@ function modelEntries(
 ): readonly RepositoryIndexEntry[] {
   const { name, versions } = model;
   if (versions.length === 0) {
-    return [{ name, version: '', state: 'UNAVAILABLE', reason: problems.join('; ') }];
+    const reason = model.problem || problems.join('; ');
+    return [{ name, version: '', state: 'UNAVAILABLE', reason }];
   }
   return [...versions]
     .sort((a, b) => compareVersions(a.version, b.version))

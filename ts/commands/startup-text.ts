@@ -1,5 +1,6 @@
-// What `serval serve` prints on stdout when it is ready: the table of models, lines to paste, the
-// ready line. Pure; control plane.
+// What `serval serve` prints on stdout when it listens: the table of models, lines to paste, and
+// whether it is ready. Pure; control plane.
+import { modelProblem } from '../registry/snapshot-build.js';
 import type { ModelSnapshot, RegistrySnapshot, TensorInfo } from '../registry/snapshot.js';
 import type { VersionSnapshot } from '../registry/snapshot.js';
 import { sampleRequest } from './sample-request.js';
@@ -15,27 +16,45 @@ const HEADINGS = ['MODEL', 'VERSION', 'STATE', 'FORMAT', 'INPUTS -> OUTPUTS'];
 const COLUMN_CHARS_MAX = 60;
 /** The log has the whole reason of a failed load. */
 const REASON_CHARS_MAX = 160;
+const REASONS_MAX = 10;
 /** Models that are looked at for one to print a request of. */
 const SAMPLED_MODELS_MAX = 1000;
 const ANY_ADDRESS = new Set(['0.0.0.0', '::', '']);
 const GRPC_SERVICE = 'inference.GRPCInferenceService';
 
-/** Everything for people: table, lines to paste, ready line; with a final newline. */
-export function readyText(snapshot: RegistrySnapshot, at: Listening): string {
+/** Everything for people: table, lines to paste, ready line or what is wrong; with a final
+ * newline. */
+export function startedText(snapshot: RegistrySnapshot, at: Listening): string {
   const samples = pasteLines(snapshot, at);
   const blocks = [modelTable(snapshot)];
   if (samples.length > 0) blocks.push(`try:\n${samples.map((line) => `  ${line}\n`).join('')}`);
   const http = authority(at.host, at.httpPort);
   const grpc = authority(at.host, at.grpcPort);
-  blocks.push(`serval is ready: HTTP on ${http}, gRPC on ${grpc}\n`);
+  const how = snapshot.ready ? 'serval is ready' : 'serval is serving, but not ready';
+  const problems = unreadyReasons(snapshot).map((reason) => `  ${reasonText(reason)}\n`);
+  blocks.push(`${how}: HTTP on ${http}, gRPC on ${grpc}\n${problems.join('')}`);
   return blocks.join('\n');
 }
 
-/** The same for machines: one JSON line. */
-export function readyJson(at: Listening, pid: number): string {
+/** The same for machines: one JSON line, whose event is "ready" only where the server is. */
+export function startedJson(snapshot: RegistrySnapshot, at: Listening, pid: number): string {
   const { host, httpPort, grpcPort } = at;
-  const http = { host, port: httpPort };
-  return `${JSON.stringify({ event: 'ready', http, grpc: { host, port: grpcPort }, pid })}\n`;
+  const where = { http: { host, port: httpPort }, grpc: { host, port: grpcPort }, pid };
+  const line = snapshot.ready
+    ? { event: 'ready', ...where }
+    : { event: 'started', ready: false, problems: unreadyReasons(snapshot), ...where };
+  return `${JSON.stringify(line)}\n`;
+}
+
+/** What keeps the server from being ready; nothing where it is. */
+function unreadyReasons(snapshot: RegistrySnapshot): readonly string[] {
+  if (snapshot.ready) return [];
+  const unready = Object.values(snapshot.models)
+    .filter((model) => model.defaultVersion === undefined)
+    .map((model) => `model '${model.name}': ${modelProblem(model)}`);
+  const left = unready.length - REASONS_MAX;
+  const more = left > 0 ? [`${left} more models`] : [];
+  return [...snapshot.faults, ...unready.slice(0, REASONS_MAX), ...more];
 }
 
 /** One line per version; the reason of a failed one stands in its last column. */
@@ -47,7 +66,8 @@ export function modelTable(snapshot: RegistrySnapshot): string {
       const last = failed ? reasonText(version.errorMessage) : signatureText(version);
       rows.push([model.name, version.version, version.state, version.format, last]);
     }
-    if (model.versions.length === 0) rows.push([model.name, '-', '-', '-', 'no version found']);
+    if (model.versions.length > 0) continue;
+    rows.push([model.name, '-', '-', '-', reasonText(model.problem || 'no version found')]);
   }
   if (rows.length === 1) return 'no models\n';
   const widths = HEADINGS.map((_, column) =>

@@ -106,8 +106,9 @@ export function statusVersions(
 ): readonly VersionSnapshot[] {
   const model = modelOf(snapshot, target.name);
   if (model === undefined || model.versions.length === 0) {
+    const why = model === undefined || model.problem === '' ? '' : `: ${model.problem}`;
     throw new ServalError(ErrorCode.ModelNotFound,
-      `Could not find any versions of model ${echoed(target.name)}`);
+      `Could not find any versions of model ${echoed(target.name)}${why}`);
   }
   const wanted = wantedVersion(model, target);
   if (wanted === undefined) return model.versions;

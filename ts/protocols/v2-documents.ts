@@ -5,6 +5,7 @@ import { ErrorCode, ServalError } from '../errors.js';
 import type {
   ModelSnapshot, RegistrySnapshot, SignatureInfo, TensorInfo, VersionSnapshot,
 } from '../registry/snapshot.js';
+import { modelProblem, versionProblem } from '../registry/snapshot-build.js';
 import { canonicalVersion, echoed } from './request-text.js';
 
 export const SERVER_NAME = 'serval';
@@ -50,16 +51,10 @@ function findVersion(model: ModelSnapshot, text: string): VersionSnapshot {
   return version;
 }
 
-const stateText = (version: VersionSnapshot): string => (
-  `version ${version.version} is ${version.state}`
-  + (version.errorMessage === '' ? '' : `: ${version.errorMessage}`));
-
 function notReadyReason(model: ModelSnapshot, version: VersionSnapshot | undefined): string {
   const name = echoed(model.name);
-  if (version !== undefined) return `model '${name}' is not ready: ${stateText(version)}`;
-  const newest = model.versions[0];
-  const state = newest === undefined ? 'it has no version' : stateText(newest);
-  return `model '${name}' has no ready version: ${state}`;
+  if (version !== undefined) return `model '${name}' is not ready: ${versionProblem(version)}`;
+  return `model '${name}' has no ready version: ${modelProblem(model)}`;
 }
 
 /** A model and what is asked of it. `version` is set exactly when it can be used; else `reason`. */
@@ -170,8 +165,10 @@ export function serverReady(snapshot: RegistrySnapshot, kind: HealthBody): Healt
   const unlisted = names.length - NOT_READY_NAMES_MAX;
   const more = unlisted > 0 ? ` and ${unlisted} more` : '';
   const models = names.length === 0 ? '' : `: ${listed}${more}`;
-  const error = snapshot.draining
-    ? 'the server is shutting down' : `not every model is ready${models}`;
+  const { faults } = snapshot;
+  const reasons = names.length > 0 || faults.length === 0
+    ? [...faults, `not every model is ready${models}`] : faults;
+  const error = snapshot.draining ? 'the server is shutting down' : reasons.join('; ');
   return healthReply(false, kind, { ready: false, error });
 }
 

@@ -32,6 +32,8 @@ export interface DesiredModel {
   readonly name: string;
   readonly versions: readonly DesiredVersion[];
   readonly labels: Labels;
+  /** Why it has no version; "" where it has one. */
+  readonly problem?: string;
   /** Whether the server is ready only with it. Default: true. */
   readonly required?: boolean;
 }
@@ -62,7 +64,9 @@ export function desiredModel(
     config,
     problem: problem || one.problem || undefined,
   }));
-  return { name: model.name, versions, labels, required };
+  // A configuration that can't be served says more than the files that were looked for by it.
+  const missing = versions.length > 0 ? '' : problem || model.problems.join('; ');
+  return { name: model.name, versions, labels, required, problem: missing };
 }
 
 /** Settings of all models, under the batching of the kind of source, under the model's own. */

@@ -4,10 +4,7 @@
 import type { Config } from '../config.js';
 import { ErrorCode, ServalError } from '../errors.js';
 import type { Logger } from '../logger.js';
-import {
-  defaultBatchingParameters, parseBatchingParameters,
-} from '../model-config/batching-parameters.js';
-import { readConfigText } from '../model-config/text-proto.js';
+import { defaultBatchingParameters } from '../model-config/batching-parameters.js';
 import type { BatchingParameters, ModelEntry } from '../model-config/types.js';
 import { desiredModel } from './desired.js';
 import type { DesiredModel } from './desired.js';
@@ -21,9 +18,10 @@ import { checkModelName } from './scan.js';
 import type { FoundModel } from './scan.js';
 import { findModel } from './snapshot-build.js';
 import {
-  BasePathSource, changedEntries, ModelConfigFile, PathSource, refuseServedElsewhere,
+  BasePathSource, changedEntries, isWatched, ModelConfigFile, PathSource, readBatching,
+  refuseServedElsewhere, StartFaults,
 } from './sources.js';
-import type { SourceRules } from './sources.js';
+import type { Place, SourceRules } from './sources.js';
 import { LATEST_ONE } from './version-policy.js';
 import { SYSTEM_CLOCK, Watcher } from './watcher.js';
 import type { Clock, Watched } from './watcher.js';
@@ -81,6 +79,8 @@ export class ModelSource {
   #basePathsWait = false;
   #basePathsWatched = false;
   #asked: readonly DesiredModel[] | undefined;
+  readonly #startFaults: StartFaults;
+  #faults: readonly string[] = [];
   #problems: readonly string[] = [];
   #startProblems: readonly string[] = [];
   #looks = 0;
@@ -95,6 +95,7 @@ export class ModelSource {
     this.#config = config;
     this.#logger = logger;
     this.#registry = registry;
+    this.#startFaults = new StartFaults(config);
     this.#explicit = new ExplicitModels(control, options.tempRoot);
     const wants = control.mode !== 'explicit' ? undefined
       : (name: string): boolean => this.#explicit.isWanted(name, true);
@@ -129,6 +130,11 @@ export class ModelSource {
   /** Everything that was wrong when start() settled, failed loads included. */
   get startProblems(): readonly string[] {
     return this.#startProblems;
+  }
+
+  /** Whether a later look, or a load call, may bring what is not there now. */
+  get isWatched(): boolean {
+    return isWatched(this.#config, this.#basePaths.entries);
   }
 
   get counters(): SourceCounters {
@@ -386,18 +392,8 @@ export class ModelSource {
   async #readBatching(): Promise<void> {
     const { enabled, parametersFile } = this.#config.batching;
     if (!enabled) return;
-    if (parametersFile === undefined) {
-      this.#batching = defaultBatchingParameters();
-      return;
-    }
-    try {
-      const text = await readConfigText(parametersFile);
-      const { parameters, problems } = parseBatchingParameters(text, parametersFile);
-      this.#batching = parameters;
-      this.#batchingProblems = problems.map((one) => `${one.place}: ${one.message}`);
-    } catch (error) {
-      this.#batchingProblems = [(error as Error).message];
-    }
+    if (parametersFile === undefined) this.#batching = defaultBatchingParameters();
+    else [this.#batching, this.#batchingProblems] = await readBatching(parametersFile);
   }
 
   #found(): readonly FoundModel[] {
@@ -415,22 +411,35 @@ export class ModelSource {
     const found = distinctModels(this.#found(), problems);
     const wanted = found.filter((one) => this.#explicit.isWanted(one.name, isFromRepository(one)));
     const asked = wanted.map((one) => this.#desiredOf(one, problems));
-    for (const name of this.#explicit.namesAtStart) {
-      if (found.some((one) => one.name === name)) continue;
-      if (this.#explicit.isWanted(name, true)) {
-        problems.push(`--load-model: ${this.#notFound(name).message}`);
-      }
-    }
-    this.#showProblems([...problems, ...wanted.flatMap((one) => one.problems)]);
+    const names = this.#namesAtStart(found);
+    const faults = this.#startFaults.now([
+      { what: '--batching-parameters-file', faults: this.#batchingProblems },
+      { what: '--model-config-file', faults: this.#configFile?.faults ?? [] },
+      ...this.#paths.map((one) => ({ what: one.path, faults: one.faults })),
+      ...names,
+    ], wanted.length);
+    problems.push(...names.flatMap((one) => one.faults), ...faults);
+    const unserved = wanted.filter((one) => one.versions.length === 0);
+    this.#showProblems([...problems, ...wanted.flatMap((one) => one.problems)],
+      new Set([...faults, ...unserved.flatMap((one) => one.problems)]));
     const before = this.#asked;
-    const same = before?.length === asked.length && asked.every((one, i) => one === before[i]);
+    const same = before?.length === asked.length && asked.every((one, i) => one === before[i])
+      && faults.join() === this.#faults.join();
     if (same && again.length === 0) return;
-    this.#asked = asked;
+    [this.#asked, this.#faults] = [asked, faults];
     try {
-      await this.#registry.reconcile(asked, again);
+      await this.#registry.reconcile(asked, again, faults);
     } catch (error) {
       this.#logger.warn('models are left as they are', { reason: (error as Error).message });
     }
+  }
+
+  #namesAtStart(found: readonly FoundModel[]): readonly Place[] {
+    return this.#explicit.namesAtStart.map((name) => {
+      const known = found.some((one) => one.name === name) || !this.#explicit.isWanted(name, true);
+      const faults = known ? [] : [`--load-model: ${this.#notFound(name).message}`];
+      return { what: `--load-model=${name}`, faults };
+    });
   }
 
   /** The same object for what has not changed. */
@@ -472,13 +481,13 @@ export class ModelSource {
   }
 
   /** Each is logged when it comes up, not at every look. */
-  #showProblems(problems: readonly string[]): void {
+  #showProblems(problems: readonly string[], grave: ReadonlySet<string>): void {
     const now = [...new Set(problems)];
     const before = new Set(this.#problems);
     for (const problem of now) {
       if (before.delete(problem)) continue;
       this.#problemsSeen += 1;
-      this.#logger.warn('model source', { problem });
+      this.#logger[grave.has(problem) ? 'error' : 'warn']('model source', { problem });
     }
     for (const problem of before) this.#logger.info('model source: no longer', { problem });
     this.#problems = now;

@@ -95,6 +95,7 @@ export class Registry {
   #snapshot: RegistrySnapshot = EMPTY_SNAPSHOT;
   #started = false;
   #draining = false;
+  #faults: readonly string[] = [];
   #loading = 0;
   #unloading = 0;
   #waiters: Waiter[] = [];
@@ -147,9 +148,12 @@ export class Registry {
   /** Makes `models` the desired state; a model that is the same object as before has not changed.
    * Settles when nothing is left to load or unload (a load that is tried again later is left
    * alone); failed loads show in the snapshot and do not reject. A newer call replaces an older one
-   * that still runs. `again`: models whose failed loads are tried once more now.
+   * that still runs. `again`: models whose failed loads are tried once more now. `faults`: what has
+   * been wrong with the sources since the start, for the snapshot.
    * Errors: InvalidArgument for a name or version given twice; ShuttingDown while draining. */
-  reconcile(models: readonly DesiredModel[], again: readonly string[] = []): Promise<void> {
+  reconcile(
+    models: readonly DesiredModel[], again: readonly string[] = [], faults: readonly string[] = [],
+  ): Promise<void> {
     if (this.#draining) {
       const message = 'the server is shutting down: no models are loaded any more';
       return Promise.reject(new ServalError(ErrorCode.ShuttingDown, message));
@@ -159,6 +163,7 @@ export class Registry {
     } catch (error) {
       return Promise.reject(error as Error);
     }
+    this.#faults = faults;
     for (const name of again) {
       for (const one of this.#instances.failed(name)) this.#instances.remove(one);
     }
@@ -419,6 +424,7 @@ export class Registry {
       changed: this.#instances.changed,
       started: this.#started,
       draining: this.#draining,
+      faults: this.#faults,
       strictReadiness: this.#strictReadiness,
     });
     this.#snapshot = snapshot;

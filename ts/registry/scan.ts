@@ -167,9 +167,10 @@ async function scanVersion(
   if (modelFile === undefined) return scanFolder(version, folder);
   const file = findModelFile(names, modelFile);
   if (file !== undefined) return scanFile(version, folder, file, scan, problems);
-  const other = names.find((file) => extname(file) === MODEL_EXTENSION);
-  const got = other === undefined ? `got ${names.length} other files` : `got ${other}`;
-  problems.push(`${folder} has no model: expected ${modelFile}, ${got}`);
+  const other = names.length === 1
+    ? names[0] : names.find((file) => extname(file) === MODEL_EXTENSION);
+  const got = other ?? `${names.length} other files`;
+  problems.push(`${folder} has no model: expected ${modelFile}, got ${got}`);
   return undefined;
 }
 

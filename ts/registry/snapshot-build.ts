@@ -40,12 +40,15 @@ export interface SnapshotInputs {
   /** Everything asked for at start was loaded or failed. */
   readonly started: boolean;
   readonly draining: boolean;
-  /** Ready only while every model that is asked for is available; false: ready once started. */
+  /** What was wrong from the start on. */
+  readonly faults: readonly string[];
+  /** Ready only while there is no fault and every model that is asked for is available; false:
+   * ready once started. */
   readonly strictReadiness: boolean;
 }
 
 export const EMPTY_SNAPSHOT: RegistrySnapshot = deepFreeze({
-  epoch: 0, models: {}, ready: false, draining: false,
+  epoch: 0, models: {}, ready: false, draining: false, faults: [],
 });
 
 /** Which of several instances of one version stands for it: the one that serves. */
@@ -61,24 +64,26 @@ export function buildSnapshot(inputs: SnapshotInputs): RegistrySnapshot {
   const models = names.map((name): [string, ModelSnapshot] => {
     const before = findModel(previous, name);
     if (before !== undefined && !changed.has(name)) return [name, before];
-    const labels = inputs.models.get(name)?.labels ?? {};
     const instances = inputs.instances.get(name) ?? [];
-    return [name, buildModel(name, instances, labels, before?.labels ?? {})];
+    return [name, buildModel(name, instances, inputs.models.get(name), before?.labels ?? {})];
   });
   const byName = Object.fromEntries(models);
   const available = (model: DesiredModel): boolean =>
     model.required === false || byName[model.name]?.defaultVersion !== undefined;
-  const allAvailable = (): boolean => [...inputs.models.values()].every(available);
+  const { faults } = inputs;
+  const allGood = (): boolean => (
+    faults.length === 0 && [...inputs.models.values()].every(available));
   return deepFreeze({
     epoch: inputs.epoch,
     models: byName,
-    ready: inputs.started && (!inputs.strictReadiness || allAvailable()),
+    ready: inputs.started && (!inputs.strictReadiness || allGood()),
     draining: inputs.draining,
+    faults: [...faults],
   });
 }
 
 function buildModel(
-  name: string, instances: readonly Instance[], labels: Readonly<Record<string, string>>,
+  name: string, instances: readonly Instance[], asked: DesiredModel | undefined,
   previousLabels: Readonly<Record<string, string>>,
 ): ModelSnapshot {
   const shown = new Map<string, Instance>();
@@ -96,7 +101,8 @@ function buildModel(
   return {
     name,
     versions,
-    labels: applyLabels(labels, new Set(available), previousLabels),
+    labels: applyLabels(asked?.labels ?? {}, new Set(available), previousLabels),
+    problem: versions.length === 0 ? asked?.problem ?? '' : '',
     defaultVersion: available[0],
   };
 }
@@ -160,6 +166,18 @@ export function notReadyReason(version: VersionSnapshot): string {
   }
 }
 
+/** Why a model has no version that serves, as a sentence for clients. */
+export function modelProblem({ versions, problem }: ModelSnapshot): string {
+  const newest = versions[0];
+  if (newest !== undefined) return versionProblem(newest);
+  return problem === '' ? 'it has no version' : problem;
+}
+
+/** "version 1 is END: REASON". */
+export function versionProblem({ version, state, errorMessage }: VersionSnapshot): string {
+  return `version ${version} is ${state}${errorMessage === '' ? '' : `: ${errorMessage}`}`;
+}
+
 /** The model of that name; names such as "constructor" find nothing. */
 export function findModel(snapshot: RegistrySnapshot, name: string): ModelSnapshot | undefined {
   return Object.hasOwn(snapshot.models, name) ? snapshot.models[name] : undefined;
@@ -177,6 +195,7 @@ export interface SnapshotChange {
   readonly epoch: number;
   readonly ready: boolean;
   readonly draining: boolean;
+  readonly faults: readonly string[];
   /** Models that are new or differ. */
   readonly models: readonly ModelSnapshot[];
   readonly removed: readonly string[];
@@ -184,20 +203,20 @@ export interface SnapshotChange {
 
 /** Compares models by identity: unchanged ones are shared by snapshots. */
 export function snapshotChange(before: RegistrySnapshot, after: RegistrySnapshot): SnapshotChange {
-  const { epoch, ready, draining } = after;
+  const { epoch, ready, draining, faults } = after;
   const models = Object.values(after.models)
     .filter((model) => findModel(before, model.name) !== model);
   const removed = Object.keys(before.models)
     .filter((name) => findModel(after, name) === undefined);
-  return { epoch, ready, draining, models, removed };
+  return { epoch, ready, draining, faults, models, removed };
 }
 
 /** The newer snapshot of snapshotChange(). */
 export function applyChange(before: RegistrySnapshot, change: SnapshotChange): RegistrySnapshot {
-  const { epoch, ready, draining } = change;
+  const { epoch, ready, draining, faults } = change;
   const models = new Map(Object.entries(before.models));
   for (const name of change.removed) models.delete(name);
   for (const model of change.models) models.set(model.name, model);
   const sorted = [...models].sort(([a], [b]) => (a < b ? -1 : 1));
-  return { epoch, models: Object.fromEntries(sorted), ready, draining };
+  return { epoch, models: Object.fromEntries(sorted), ready, draining, faults };
 }

@@ -90,6 +90,8 @@ export interface ModelSnapshot {
   /** Highest version first. */
   readonly versions: readonly VersionSnapshot[];
   readonly labels: Readonly<Record<string, string>>;
+  /** Why it has no version; "" where it has one, or nothing is known. */
+  readonly problem: string;
   /** The version a request without one gets: the highest AVAILABLE; undefined when none is. */
   readonly defaultVersion: string | undefined;
 }
@@ -101,4 +103,7 @@ export interface RegistrySnapshot {
    * the configuration asks for is AVAILABLE. Models loaded by call do not count. */
   readonly ready: boolean;
   readonly draining: boolean;
+  /** What has been wrong with the server's sources and configuration since the start, each a
+   * sentence with its path; while there are any, strict readiness says no. */
+  readonly faults: readonly string[];
 }

@@ -2,11 +2,12 @@
 // repository, TensorFlow Serving's base paths, models.config. Control plane, main thread. A place
 // that cannot be read keeps what it had. Source of base paths: tfserving.md 3.2, 3.3, 3.5.
 import { join } from 'node:path';
+import type { Config } from '../config.js';
 import { ErrorCode, ServalError } from '../errors.js';
 import { parseBatchingParameters } from '../model-config/batching-parameters.js';
 import { parseModelServerConfig } from '../model-config/models-config.js';
 import { readConfigText } from '../model-config/text-proto.js';
-import type { ModelEntry } from '../model-config/types.js';
+import type { BatchingParameters, ConfigProblem, ModelEntry } from '../model-config/types.js';
 import {
   listModels, requireFolder, scanPath, scanRepository, scanRepositoryModel, TRITON_CONFIG_FILE,
 } from './repository.js';
@@ -100,6 +101,7 @@ export class PathSource {
   readonly #rules: SourceRules;
   readonly #taken: TakenModels;
   #problems: readonly string[] = [];
+  #readable = true;
 
   /** `isRepository`: whatever it holds, it is no model itself. */
   constructor(path: string, isRepository: boolean, rules: SourceRules) {
@@ -116,6 +118,11 @@ export class PathSource {
   /** Of the path itself, not its models' own. */
   get problems(): readonly string[] {
     return this.#problems;
+  }
+
+  /** Why nothing is known of what it holds. */
+  get faults(): readonly string[] {
+    return this.#readable ? [] : this.#problems;
   }
 
   /** Everything is taken as found. Errors: InvalidArgument: no such path, or no model. */
@@ -162,6 +169,7 @@ export class PathSource {
 
   #take(scan: SourceScan, asFound: boolean): boolean {
     this.#problems = scan.problems;
+    this.#readable = scan.readable;
     const mayStay = (name: string): boolean => this.#rules.wants?.(name) ?? true;
     return scan.readable && this.#taken.take(scan.models, asFound, mayStay);
   }
@@ -216,7 +224,8 @@ export class ModelConfigFile {
   readonly #settling: Settling;
   #text: string | undefined;
   #entries: readonly ModelEntry[] = [];
-  #problems: readonly string[] = [];
+  #faults: readonly string[] = [];
+  #warnings: readonly string[] = [];
 
   constructor(path: string, rules: SourceRules) {
     this.#path = path;
@@ -228,8 +237,14 @@ export class ModelConfigFile {
     return this.#entries;
   }
 
+  /** What keeps an entry, or all of them, from being served. */
+  get faults(): readonly string[] {
+    return this.#faults;
+  }
+
+  /** The same, and what is read and makes no difference. */
   get problems(): readonly string[] {
-    return this.#problems;
+    return [...this.#faults, ...this.#warnings];
   }
 
   /** Errors: InvalidArgument: the file cannot be read. */
@@ -243,7 +258,7 @@ export class ModelConfigFile {
     try {
       text = await readConfigText(this.#path);
     } catch (error) {
-      this.#problems = [(error as Error).message];
+      [this.#faults, this.#warnings] = [[(error as Error).message], []];
       this.#text = undefined;
       return false;
     }
@@ -262,8 +277,55 @@ export class ModelConfigFile {
     const kept = this.#entries.filter((entry) => problems.length > 0 && !names.has(entry.name));
     this.#text = text;
     this.#entries = [...models, ...kept];
-    this.#problems = [...problems, ...warnings].map((one) => `${one.place}: ${one.message}`);
+    const textOf = (one: ConfigProblem): string => `${one.place}: ${one.message}`;
+    [this.#faults, this.#warnings] = [problems.map(textOf), warnings.map(textOf)];
   }
+}
+
+/** A place or file that the server was started with, and what is wrong with it now. */
+export interface Place {
+  readonly what: string;
+  readonly faults: readonly string[];
+}
+
+type SourceSettings = Pick<Config, 'sources' | 'control'>;
+
+/** What has been wrong from the start on. A place that was right once is none of it any more: what
+ * goes wrong later takes nothing away from what serves. */
+export class StartFaults {
+  readonly #nothing: string;
+  readonly #right = new Set<string>();
+  #served: boolean;
+
+  constructor({ sources, control }: SourceSettings) {
+    const { paths, modelRepositories, baseModel, modelConfigFile } = sources;
+    const looked = [...paths, ...modelRepositories, baseModel?.path, modelConfigFile];
+    const where = looked.filter((path) => path !== undefined).join(', ');
+    this.#nothing = `no model is there to be served: looked in ${where}`;
+    // Nothing need be there where nothing is asked for.
+    this.#served = control.mode === 'explicit' && control.loadModels.length === 0;
+  }
+
+  /** `models`: how many are asked for now. None, and none at any time, is a fault of its own where
+   * no place says why. */
+  now(places: readonly Place[], models: number): readonly string[] {
+    this.#served ||= models > 0;
+    for (const { what, faults } of places) if (faults.length === 0) this.#right.add(what);
+    const open = places.filter(({ what }) => !this.#right.has(what));
+    if (open.length > 0 || this.#served) return open.flatMap(({ faults }) => faults);
+    return [this.#nothing];
+  }
+}
+
+/** Whether a later look, or a load call, may bring what is not there now. */
+export function isWatched(
+  { sources, control }: SourceSettings, entries: readonly ModelEntry[],
+): boolean {
+  const { mode, repositoryPollSeconds } = control;
+  const repositories = mode === 'explicit' || (mode === 'poll' && repositoryPollSeconds > 0);
+  return (sources.paths.length + sources.modelRepositories.length > 0 && repositories)
+    || (sources.modelConfigFile !== undefined && control.modelConfigFilePollSeconds > 0)
+    || (entries.length > 0 && control.fileSystemPollSeconds > 0);
 }
 
 /** Names of the entries that say something else than before, or are new; where they were written
@@ -338,16 +400,21 @@ function platformProblem(
 }
 
 async function withBatching(found: FoundVersion): Promise<FoundVersion> {
-  const path = join(found.folder, BATCHING_FILE);
   const names = await listFolder(found.folder);
   if (names instanceof Error || !names.includes(BATCHING_FILE)) return found;
+  const [batching, problems] = await readBatching(join(found.folder, BATCHING_FILE));
+  return batching === undefined || problems.length > 0
+    ? { ...found, problem: problems.join('; ') } : { ...found, batching };
+}
+
+/** Parameters of batching and what is wrong with their file; never rejects. */
+export async function readBatching(
+  path: string,
+): Promise<[BatchingParameters | undefined, readonly string[]]> {
   try {
     const { parameters, problems } = parseBatchingParameters(await readConfigText(path), path);
-    const problem = problems.map((one) => `${one.place}: ${one.message}`).join('; ');
-    return parameters === undefined || problem !== ''
-      ? { ...found, problem }
-      : { ...found, batching: parameters };
+    return [parameters, problems.map((one) => `${one.place}: ${one.message}`)];
   } catch (error) {
-    return { ...found, problem: (error as Error).message };
+    return [undefined, [(error as Error).message]];
   }
 }

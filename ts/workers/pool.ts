@@ -173,6 +173,11 @@ export class ListenerPool {
     await taken;
   }
 
+  /** Settles when every listener uses what was published last. */
+  async caughtUp(): Promise<void> {
+    await this.#taken;
+  }
+
   /** Stops accepting and waits, at most `seconds`, for what runs; then closes the connections.
    * Models may still run behind a connection that had to be closed. */
   async drain(seconds: number): Promise<void> {
@@ -200,7 +205,7 @@ export class ListenerPool {
     }
     const answer = await answerControl(this.#control, request);
     // What a call did shows on every listener before its client hears of it.
-    await this.#taken;
+    await this.caughtUp();
     return answer;
   }
 }

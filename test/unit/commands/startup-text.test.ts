@@ -7,7 +7,7 @@ import type {
   ModelSnapshot, RegistrySnapshot, TensorInfo, VersionSnapshot,
 } from '../../../ts/registry/snapshot.js';
 import {
-  modelTable, pasteLines, readyJson, readyText, shellQuote,
+  modelTable, pasteLines, shellQuote, startedJson, startedText,
 } from '../../../ts/commands/startup-text.js';
 
 const AT = { host: '0.0.0.0', httpPort: 8000, grpcPort: 8001 };
@@ -27,12 +27,12 @@ function model(
     ...change,
   };
   const defaultVersion = version.state === 'AVAILABLE' ? version.version : undefined;
-  return { name, versions: [version], labels: {}, defaultVersion };
+  return { name, versions: [version], labels: {}, problem: '', defaultVersion };
 }
 
 function snapshot(...models: ModelSnapshot[]): RegistrySnapshot {
   const byName = Object.fromEntries(models.map((one) => [one.name, one]));
-  return { epoch: 1, models: byName, ready: true, draining: false };
+  return { epoch: 1, models: byName, ready: true, draining: false, faults: [] };
 }
 
 const HALF = model('half_plus_three', [tensor('x', [-1], ['batch'])]);
@@ -42,12 +42,16 @@ const FAILED = model('bad', [], {
 });
 
 test('the table shows models, versions, states and what went wrong', () => {
-  const empty = { name: 'empty', versions: [], labels: {}, defaultVersion: undefined };
-  assert.equal(modelTable(snapshot(FAILED, empty, HALF)), [
+  const empty = {
+    name: 'empty', versions: [], labels: {}, problem: '', defaultVersion: undefined,
+  };
+  const python = { ...empty, name: 'python', problem: "backend: got 'python'" };
+  assert.equal(modelTable(snapshot(FAILED, empty, HALF, python)), [
     'MODEL            VERSION  STATE      FORMAT  INPUTS -> OUTPUTS',
     'bad              123      END        onnx    no graph at byte 3',
     'empty            -        -          -       no version found',
     'half_plus_three  123      AVAILABLE  onnx    x FP32 [batch] -> y FP32 [batch]',
+    "python           -        -          -       backend: got 'python'",
     '',
   ].join('\n'));
   assert.equal(modelTable(snapshot()), 'no models\n');
@@ -95,12 +99,28 @@ test('shell quoting', () => {
 });
 
 test('the ready line for people and for machines', () => {
-  const text = readyText(snapshot(HALF), AT);
+  const text = startedText(snapshot(HALF), AT);
   assert.match(text, /\nserval is ready: HTTP on localhost:8000, gRPC on localhost:8001\n$/);
-  const json = readyJson(AT, 42);
+  const json = startedJson(snapshot(HALF), AT, 42);
   assert.equal(json.indexOf('\n'), json.length - 1);
   assert.deepEqual(JSON.parse(json), {
     event: 'ready', http: { host: '0.0.0.0', port: 8000 }, grpc: { host: '0.0.0.0', port: 8001 },
     pid: 42,
   });
+});
+
+test('a server that is not ready says why, and never that it is', () => {
+  const others = Array.from({ length: 12 }, (_, i) => ({ ...FAILED, name: `m${i}` }));
+  const faults = ['models.config:3: expected "}"'];
+  const unready = { ...snapshot(HALF, ...others), ready: false, faults };
+  const text = startedText(unready, AT);
+  assert.match(text, new RegExp('\\nserval is serving, but not ready: HTTP on localhost:8000, '
+    + 'gRPC on localhost:8001\\n  models.config:3: expected "}"\\n'
+    + "  model 'm0': version 123 is END: no graph at byte 3\\n"));
+  assert.match(text, /\n {2}2 more models\n$/);
+  assert.doesNotMatch(text, /serval is ready/);
+  const line = JSON.parse(startedJson(unready, AT, 42)) as Record<string, unknown>;
+  assert.deepEqual([line['event'], line['ready'], line['pid']], ['started', false, 42]);
+  assert.deepEqual((line['problems'] as string[]).slice(0, 2),
+    [...faults, "model 'm0': version 123 is END: no graph\nat byte 3"]);
 });

@@ -37,7 +37,7 @@ export function model(
   name: string, versions: readonly VersionSnapshot[], labels: Record<string, string> = {},
 ): ModelSnapshot {
   const ready = versions.find((entry) => entry.state === 'AVAILABLE');
-  return { name, versions, labels, defaultVersion: ready?.version };
+  return { name, versions, labels, problem: '', defaultVersion: ready?.version };
 }
 
 /** A registry with these models. */
@@ -49,6 +49,7 @@ export function registry(
     models: Object.fromEntries(models.map((entry) => [entry.name, entry])),
     ready: models.every((entry) => entry.defaultVersion !== undefined),
     draining: false,
+    faults: [],
     ...more,
   };
 }

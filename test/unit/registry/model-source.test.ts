@@ -29,7 +29,7 @@ test('at start everything is taken as found and loaded', async (t) => {
   });
   assert.equal(states(), 'a/2:AVAILABLE one/1:AVAILABLE tf/7:AVAILABLE');
   assert.deepEqual(source.problems,
-    [`${folder}/repo/b/1 has no model: expected model.onnx, got 1 other files`]);
+    [`${folder}/repo/b/1 has no model: expected model.onnx, got other.bin`]);
   assert.deepEqual(source.startProblems, source.problems);
   await source.stop();
 });
