@@ -158,7 +158,7 @@ export async function startServer(config: Config): Promise<RunningServer> {
     observers = await startObservers(config, engine, registry, logger);
     await started;
     refuseBadStart(config, source, registry.snapshot);
-    await pool.publish(registry.snapshot);
+    await pool.caughtUp();
     return running(parts, { httpPort, grpcPort }, pool, observers);
   } catch (error) {
     await Promise.all([pool.stop(), source.stop(), observers?.close()]);

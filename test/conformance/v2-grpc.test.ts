@@ -74,11 +74,14 @@ describe('V2 gRPC', () => {
   });
 
   it('does not know other models and versions', async () => {
+    await refuses('ModelMetadata', { name: 'nope' }, 5,
+      "Request for unknown model: 'nope' is not found");
+    await refuses('ModelMetadata', { name: 'versions', version: '2' }, 5,
+      "Request for unknown model: 'versions' version 2 is not found");
+    for (const asked of [{ name: 'nope' }, { name: 'versions', version: '2' }]) {
+      assert.deepEqual(await answer('ModelReady', asked), { ready: false });
+    }
     for (const method of ['ModelReady', 'ModelMetadata']) {
-      await refuses(method, { name: 'nope' }, 5,
-        "Request for unknown model: 'nope' is not found");
-      await refuses(method, { name: 'versions', version: '2' }, 5,
-        "Request for unknown model: 'versions' version 2 is not found");
       await refuses(method, { name: 'versions', version: 'x' }, 5,
         "Request for unknown version of model 'versions': expected a whole number from 0 to "
         + "9223372036854775807, got 'x'");

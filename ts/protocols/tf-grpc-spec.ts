@@ -17,6 +17,8 @@ import { findServable, withBlockedReason } from './tf-documents.js';
 
 export interface ServingOptions {
   readonly snapshot: () => RegistrySnapshot;
+  /** What is said of readiness. */
+  readonly shown: () => RegistrySnapshot;
   readonly infer: GrpcInfer;
   readonly control: ModelControl;
   readonly readings: EngineReadings;

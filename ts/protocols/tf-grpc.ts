@@ -26,7 +26,7 @@ export const SERVING_HEALTH_NAMES: readonly string[] = ['PredictionService', 'Mo
 
 /** The services, ready to be handed to a gRPC listener. */
 export function servingServices(options: ServingOptions): readonly GrpcService[] {
-  const { snapshot, infer } = options;
+  const { snapshot, shown, infer } = options;
   const explained = explainingStatus(snapshot);
   return [
     {
@@ -44,7 +44,7 @@ export function servingServices(options: ServingOptions): readonly GrpcService[]
     {
       name: MODEL_SERVICE,
       unary: {
-        GetModelStatus: answering((message) => modelStatus(snapshot(), message), servingStatus),
+        GetModelStatus: answering((message) => modelStatus(shown(), message), servingStatus),
         HandleReloadConfigRequest: answeringLater(
           (message) => reloadConfig(options, message), servingStatus),
       },

@@ -2,7 +2,7 @@
 // listener's thread.
 // Source: tensorflow/serving http_rest_api_handler; docs/protocols/v1-rest.md.
 import { ERRORS, ErrorCode, ServalError } from '../errors.js';
-import type { RegistrySnapshot, VersionSnapshot } from '../registry/snapshot.js';
+import type { ListenerSnapshots, RegistrySnapshot, VersionSnapshot } from '../registry/snapshot.js';
 import { V1_CLASSIFY, V1_PREDICT, V1_REGRESS } from '../native/port.js';
 import type { HttpExchange, RequestHead, Route } from '../transport/listener.js';
 import { DocumentRoute, errorBody, InferRoute, type RestContext } from './rest-infer.js';
@@ -70,7 +70,7 @@ class V1InferRoute extends InferRoute {
   }
 }
 
-function documentRoute(snapshot: RegistrySnapshot, path: string): Route {
+function documentRoute({ snapshot, shown }: ListenerSnapshots, path: string): Route {
   return new DocumentRoute((head, exchange) => {
     try {
       const match = head.query() === '' ? GET_URL.exec(path) : null;
@@ -84,7 +84,7 @@ function documentRoute(snapshot: RegistrySnapshot, path: string): Route {
         label: label === undefined ? undefined : decoded(label),
       };
       const text = metadata === undefined || bare
-        ? v1StatusJson(snapshot, target)
+        ? v1StatusJson(shown, target)
         : v1MetadataJson(snapshot, target);
       exchange.send(200, JSON_TYPE, text);
     } catch (error) {
@@ -119,12 +119,12 @@ function inferRoute(context: RestContext, snapshot: RegistrySnapshot, path: stri
 /** The route of a URL under /v1/. Kept by the listener until the snapshot changes. */
 export function v1Route(
   context: RestContext,
-  snapshot: RegistrySnapshot,
+  snapshots: ListenerSnapshots,
   method: string,
   path: string,
 ): Route {
-  if (method === 'POST') return inferRoute(context, snapshot, path);
-  if (method === 'GET') return documentRoute(snapshot, path);
+  if (method === 'POST') return inferRoute(context, snapshots.snapshot, path);
+  if (method === 'GET') return documentRoute(snapshots, path);
   return new DocumentRoute((head, exchange) => {
     if (method === 'OPTIONS') {
       const fromBrowser = /https?:\/\//.test(head.header('origin'));

@@ -172,6 +172,23 @@ export function serverReady(snapshot: RegistrySnapshot, kind: HealthBody): Healt
   return healthReply(false, kind, { ready: false, error });
 }
 
+/** What ModelReady over gRPC answers: what is unknown is not ready, which pollers expect.
+ * Errors: ModelNotFound: a version that is no int64.
+ * Source: tritonclient's simple_grpc_model_control.py. */
+export function isModelReady(
+  snapshot: RegistrySnapshot, name: string, versionText: string | undefined,
+): boolean {
+  try {
+    return lookUp(snapshot, name, versionText).version !== undefined;
+  } catch (error) {
+    const isVersion = !versionText || canonicalVersion(versionText) !== undefined;
+    if (isVersion && error instanceof ServalError && error.code === ErrorCode.ModelNotFound) {
+      return false;
+    }
+    throw error;
+  }
+}
+
 /**
  * GET /v2/models/NAME[/versions/V]/ready: 200, or 400 with the reason when the model is known but
  * cannot be used. Errors: ModelNotFound.

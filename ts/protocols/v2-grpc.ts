@@ -8,7 +8,7 @@ import type { GrpcService } from '../transport/grpc-call.js';
 import type { GrpcInfer } from './grpc-infer.js';
 import { answering, inferring } from './grpc-unary.js';
 import {
-  EXTENSIONS, SERVER_NAME, isServerReady, lookUp, modelMetadata, shownShape,
+  EXTENSIONS, SERVER_NAME, isModelReady, isServerReady, modelMetadata, shownShape,
 } from './v2-documents.js';
 import { controlCalls, readNameVersion, type GrpcControlOptions } from './v2-grpc-control.js';
 import { InferStream } from './v2-grpc-stream.js';
@@ -21,6 +21,8 @@ export type { GrpcInfer, InferDone, InferError } from './grpc-infer.js';
 export const INFERENCE_SERVICE = 'inference.GRPCInferenceService';
 
 export interface InferenceServiceOptions extends GrpcControlOptions {
+  /** What is said of readiness. */
+  readonly shown: () => RegistrySnapshot;
   readonly infer: GrpcInfer;
   readonly serverVersion: string;
 }
@@ -52,12 +54,12 @@ function modelMetadataMessage(snapshot: RegistrySnapshot, message: Buffer): Buff
 
 function modelReadyMessage(snapshot: RegistrySnapshot, message: Buffer): Buffer {
   const { name, version } = readNameVersion(message, 'ModelReadyRequest');
-  return varintField(1, lookUp(snapshot, name, version).version !== undefined);
+  return varintField(1, isModelReady(snapshot, name, version));
 }
 
 /** The service, ready to be handed to a gRPC listener. */
 export function inferenceService(options: InferenceServiceOptions): GrpcService {
-  const { snapshot, infer } = options;
+  const { snapshot, shown, infer } = options;
   const serverMetadata = Buffer.concat([
     stringField(1, SERVER_NAME),
     stringField(2, options.serverVersion),
@@ -72,9 +74,9 @@ export function inferenceService(options: InferenceServiceOptions): GrpcService 
       }),
       ServerReady: answering((message) => {
         readEmpty(message, 'ServerReadyRequest');
-        return varintField(1, isServerReady(snapshot()));
+        return varintField(1, isServerReady(shown()));
       }),
-      ModelReady: answering((message) => modelReadyMessage(snapshot(), message)),
+      ModelReady: answering((message) => modelReadyMessage(shown(), message)),
       ServerMetadata: answering((message) => {
         readEmpty(message, 'ServerMetadataRequest');
         return serverMetadata;

@@ -1,7 +1,7 @@
 // Predict Protocol V2 over REST. Hot path (infer) and documents; the listener's thread.
 // Source: the Predict Protocol V2 text and Triton's extensions; docs/protocols/v2-rest.md.
 import { ErrorCode, ServalError } from '../errors.js';
-import type { RegistrySnapshot } from '../registry/snapshot.js';
+import type { ListenerSnapshots, RegistrySnapshot } from '../registry/snapshot.js';
 import { V2_REST } from '../native/port.js';
 import {
   headerName, type HttpExchange, type RequestHead, type Route,
@@ -95,7 +95,7 @@ function statisticsRoute(
 }
 
 function modelEndpoint(
-  context: V2Context, snapshot: RegistrySnapshot, match: RegExpExecArray,
+  context: V2Context, { snapshot, shown }: ListenerSnapshots, match: RegExpExecArray,
 ): Endpoint {
   const name = decodedName(match[1] ?? '');
   const version = match[2] === undefined ? undefined : decodedName(match[2]);
@@ -104,7 +104,7 @@ function modelEndpoint(
     case 'infer':
       return { POST: () => inferRoute(context, snapshot, name, version) };
     case 'ready':
-      return { GET: () => answerWith(() => modelReady(snapshot, name, version, healthBody)) };
+      return { GET: () => answerWith(() => modelReady(shown, name, version, healthBody)) };
     case 'config':
       return { GET: () => answerWith(() => modelConfigJson(snapshot, name, version)) };
     case 'stats':
@@ -115,7 +115,7 @@ function modelEndpoint(
 }
 
 function endpointAt(
-  context: V2Context, snapshot: RegistrySnapshot, path: string,
+  context: V2Context, snapshots: ListenerSnapshots, path: string,
 ): Endpoint | undefined {
   const { healthBody, serverVersion } = context;
   switch (path) {
@@ -124,20 +124,20 @@ function endpointAt(
     case '/v2/health/live':
       return { GET: () => answerWith(() => serverLive(healthBody)) };
     case '/v2/health/ready':
-      return { GET: () => answerWith(() => serverReady(snapshot, healthBody)) };
+      return { GET: () => answerWith(() => serverReady(snapshots.shown, healthBody)) };
     case '/v2/models/stats': // a model of this name has no metadata here, as with Triton
-      return { GET: () => statisticsRoute(context, snapshot, '', '') };
+      return { GET: () => statisticsRoute(context, snapshots.snapshot, '', '') };
   }
   const model = MODEL_URL.exec(path);
-  if (model !== null) return modelEndpoint(context, snapshot, model);
+  if (model !== null) return modelEndpoint(context, snapshots, model);
   return controlEndpoint(context, path);
 }
 
 /** The route of a URL under /v2. Kept by the listener until the snapshot changes. */
 export function v2Route(
-  context: V2Context, snapshot: RegistrySnapshot, method: string, path: string,
+  context: V2Context, snapshots: ListenerSnapshots, method: string, path: string,
 ): Route {
-  const endpoint = endpointAt(context, snapshot, path);
+  const endpoint = endpointAt(context, snapshots, path);
   if (endpoint === undefined) return noSuchPath(method, path);
   const make = method === 'GET' || method === 'POST' ? endpoint[method] : undefined;
   return make === undefined ? wrongMethod(endpoint, method) : make();

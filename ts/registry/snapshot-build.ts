@@ -190,6 +190,28 @@ export function deepFreeze<T>(value: T): T {
   return Object.freeze(value);
 }
 
+/** `newest` as a listener may show it. What serves in it and not yet in `confirmed`, the newest
+ * that every listener has, still loads: a client that is told "ready" may ask any of them. */
+export function shownSnapshot(
+  newest: RegistrySnapshot, confirmed: RegistrySnapshot,
+): RegistrySnapshot {
+  if (newest === confirmed) return newest;
+  const models = Object.fromEntries(Object.entries(newest.models).map(
+    ([name, model]) => [name, shownModel(model, findModel(confirmed, name))]));
+  return { ...newest, models, ready: newest.ready && confirmed.ready };
+}
+
+function shownModel(model: ModelSnapshot, confirmed: ModelSnapshot | undefined): ModelSnapshot {
+  if (model === confirmed) return model;
+  const servesThere = (version: string): boolean => confirmed?.versions
+    .some((one) => one.version === version && one.handle !== undefined) ?? false;
+  const versions = model.versions.map((one): VersionSnapshot => (
+    one.handle === undefined || servesThere(one.version)
+      ? one : { ...one, state: 'LOADING', handle: undefined }));
+  const defaultVersion = versions.find((one) => one.handle !== undefined)?.version;
+  return { ...model, versions, defaultVersion };
+}
+
 /** What differs between two snapshots, for readers that have the older one (on other threads). */
 export interface SnapshotChange {
   readonly epoch: number;

@@ -96,6 +96,14 @@ export interface ModelSnapshot {
   readonly defaultVersion: string | undefined;
 }
 
+/** What a listener goes by. */
+export interface ListenerSnapshots {
+  /** The newest: where requests go. */
+  readonly snapshot: RegistrySnapshot;
+  /** What is said of readiness: nothing is ready in it that another listener does not know yet. */
+  readonly shown: RegistrySnapshot;
+}
+
 export interface RegistrySnapshot {
   readonly epoch: number;
   readonly models: Readonly<Record<string, ModelSnapshot>>;

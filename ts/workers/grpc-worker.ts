@@ -20,6 +20,7 @@ void runListener<GrpcSettings>((thread, settings) => {
   const { port, control, readings } = thread;
   const { serverVersion, messageBytesMax } = settings;
   const snapshot = (): RegistrySnapshot => thread.snapshot;
+  const shown = (): RegistrySnapshot => thread.shown;
   const subscribe = (follower: () => void): (() => void) => thread.subscribe(follower);
   const infer = new EngineInfer(port);
   const services = [INFERENCE_SERVICE, ...SERVING_SERVICES];
@@ -29,9 +30,13 @@ void runListener<GrpcSettings>((thread, settings) => {
     receiveBytesMax: messageBytesMax,
     sendBytesMax: messageBytesMax,
     services: [
-      inferenceService({ snapshot, infer, serverVersion, control, readings, encodeConfig }),
-      ...servingServices({ snapshot, infer, control, readings }),
-      healthService({ snapshot, subscribe, services: [...services, ...SERVING_HEALTH_NAMES] }),
+      inferenceService({
+        snapshot, shown, infer, serverVersion, control, readings, encodeConfig,
+      }),
+      ...servingServices({ snapshot, shown, infer, control, readings }),
+      healthService({
+        snapshot: shown, subscribe, services: [...services, ...SERVING_HEALTH_NAMES],
+      }),
       ...reflectionServices([...services, HEALTH_SERVICE, ...REFLECTION_SERVICES]),
     ],
   });

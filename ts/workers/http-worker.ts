@@ -15,8 +15,8 @@ void runListener<HttpSettings>((thread, settings) => {
   const router = (method: string, path: string): Route =>
     metricsRoute(context, thread.snapshot, method, path)
       ?? (V1_PREFIX.test(path)
-        ? v1Route(context, thread.snapshot, method, path)
-        : v2Route(context, thread.snapshot, method, path));
+        ? v1Route(context, thread, method, path)
+        : v2Route(context, thread, method, path));
   const listener = new UwsListener(router, thread.report);
   thread.subscribe(() => listener.routesChanged());
   return {

@@ -8,7 +8,7 @@ import { createLogger, LevelControl, type Logger } from '../logger.js';
 import { openPort } from '../native/open-port.js';
 import type { EnginePort } from '../native/port.js';
 import { PortReadings } from '../protocols/engine-readings.js';
-import { applyChange, EMPTY_SNAPSHOT } from '../registry/snapshot-build.js';
+import { applyChange, EMPTY_SNAPSHOT, shownSnapshot } from '../registry/snapshot-build.js';
 import type { RegistrySnapshot } from '../registry/snapshot.js';
 import type { FromWorker, ListenerSettings, ToWorker } from './messages.js';
 
@@ -28,8 +28,13 @@ export class ListenerThread {
   readonly port: EnginePort;
   readonly control = new RemoteControl(post);
   readonly readings: PortReadings;
-  /** The newest that the main thread sent. */
+  /** The newest that the main thread sent: where requests go. */
   snapshot: RegistrySnapshot = EMPTY_SNAPSHOT;
+  /** What is said of readiness: of the newest, what every listener has. */
+  shown: RegistrySnapshot = EMPTY_SNAPSHOT;
+  #confirmed: RegistrySnapshot = EMPTY_SNAPSHOT;
+  /** Newer than the confirmed one, by epoch. */
+  readonly #unconfirmed = new Map<number, RegistrySnapshot>();
   readonly #levels: LevelControl;
   readonly #logger: Logger;
   readonly #followers = new Set<() => void>();
@@ -62,8 +67,12 @@ export class ListenerThread {
       switch (message.kind) {
         case 'snapshot':
           this.snapshot = applyChange(this.snapshot, message.change);
-          this.#tellFollowers();
-          post({ kind: 'acknowledged', epoch: this.snapshot.epoch });
+          this.#unconfirmed.set(this.snapshot.epoch, this.snapshot);
+          this.#acknowledge(message.id);
+          break;
+        case 'confirmed':
+          this.#confirm(message.epoch);
+          this.#acknowledge(message.id);
           break;
         case 'log-switches':
           this.#levels.switches = message.switches;
@@ -76,6 +85,19 @@ export class ListenerThread {
           break;
       }
     });
+  }
+
+  #confirm(epoch: number): void {
+    this.#confirmed = this.#unconfirmed.get(epoch) ?? this.#confirmed;
+    for (const older of this.#unconfirmed.keys()) {
+      if (older <= epoch) this.#unconfirmed.delete(older);
+    }
+  }
+
+  #acknowledge(id: number): void {
+    this.shown = shownSnapshot(this.snapshot, this.#confirmed);
+    this.#tellFollowers();
+    post({ kind: 'acknowledged', id });
   }
 
   #tellFollowers(): void {

@@ -34,8 +34,14 @@ export interface GrpcSettings extends ListenerSettings {
   readonly messageBytesMax: number;
 }
 
-export type ToWorker =
+/** Acknowledged by its id. `confirmed`: every listener has acknowledged the snapshot of this epoch,
+ * so that what serves in it may be said to be ready. */
+export type SnapshotMessage = { readonly id: number } & (
   | { readonly kind: 'snapshot'; readonly change: SnapshotChange }
+  | { readonly kind: 'confirmed'; readonly epoch: number });
+
+export type ToWorker =
+  | SnapshotMessage
   | { readonly kind: 'log-switches'; readonly switches: LogSwitches }
   | ControlAnswer
   | { readonly kind: 'drain'; readonly seconds: number };
@@ -43,6 +49,6 @@ export type ToWorker =
 export type FromWorker =
   | { readonly kind: 'listening'; readonly port: number }
   | { readonly kind: 'failed'; readonly code: number; readonly message: string }
-  | { readonly kind: 'acknowledged'; readonly epoch: number }
+  | { readonly kind: 'acknowledged'; readonly id: number }
   | ControlRequest
   | { readonly kind: 'drained' };

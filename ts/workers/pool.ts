@@ -10,7 +10,7 @@ import type { LogSwitches } from '../logger.js';
 import type { RegistrySnapshot } from '../registry/snapshot.js';
 import { EMPTY_SNAPSHOT, snapshotChange } from '../registry/snapshot-build.js';
 import type {
-  FromWorker, GrpcSettings, HttpSettings, ListenerSettings, ToWorker,
+  FromWorker, GrpcSettings, HttpSettings, ListenerSettings, SnapshotMessage, ToWorker,
 } from './messages.js';
 
 /** Finds out whether the address is free, and which port 0 gives. The listeners share the port
@@ -57,8 +57,8 @@ class Member {
   readonly listening: Promise<number>;
   readonly drained: Promise<void>;
   readonly #worker: Worker;
-  /** Acknowledgements that are due, by epoch. */
-  readonly #due = new Map<number, (() => void)[]>();
+  /** Acknowledgements that are due, by the message's id. */
+  readonly #due = new Map<number, () => void>();
   #ended = false;
 
   constructor(kind: WorkerKind, settings: ListenerSettings, lost: Lost, answer: Answer) {
@@ -80,7 +80,7 @@ class Member {
         } else if (message.kind === 'drained') drained();
         else if (message.kind === 'control') {
           void answer(message).then((settled) => this.post(settled));
-        } else this.#acknowledged(message.epoch);
+        } else this.#acknowledged(message.id);
       });
       worker.on('error', (error) => {
         reject(error);
@@ -90,7 +90,7 @@ class Member {
     worker.on('exit', () => {
       this.#ended = true;
       drained();
-      for (const epoch of [...this.#due.keys()]) this.#acknowledged(epoch);
+      for (const id of [...this.#due.keys()]) this.#acknowledged(id);
     });
   }
 
@@ -98,11 +98,11 @@ class Member {
     this.#worker.postMessage(message);
   }
 
-  /** Settles when the thread uses the snapshot of this epoch, or has ended. */
-  take(epoch: number, message: ToWorker): Promise<void> {
+  /** Settles when the thread has acknowledged the message, or has ended. */
+  take(message: SnapshotMessage): Promise<void> {
     if (this.#ended) return Promise.resolve();
     return new Promise((resolve) => {
-      this.#due.set(epoch, [...(this.#due.get(epoch) ?? []), resolve]);
+      this.#due.set(message.id, resolve);
       this.post(message);
     });
   }
@@ -111,9 +111,9 @@ class Member {
     await this.#worker.terminate();
   }
 
-  #acknowledged(epoch: number): void {
-    for (const acknowledge of this.#due.get(epoch) ?? []) acknowledge();
-    this.#due.delete(epoch);
+  #acknowledged(id: number): void {
+    this.#due.get(id)?.();
+    this.#due.delete(id);
   }
 }
 
@@ -131,8 +131,9 @@ export class ListenerPool {
   #control: ModelControl | undefined;
   /** What the listeners have, or will have when they have read their messages. */
   #sent: RegistrySnapshot = EMPTY_SNAPSHOT;
-  /** Settles when all listeners use what was sent last. */
+  /** Settles when all listeners use, and show, what was sent last. */
   #taken: Promise<unknown> = Promise.resolve();
+  #lastId = 0;
 
   /** Starts the threads. */
   constructor({ http, httpThreads, grpc, lost }: ListenerPoolOptions) {
@@ -162,15 +163,23 @@ export class ListenerPool {
     return this.#grpc.listening;
   }
 
-  /** Hands a snapshot to every listener; settles when all use it. */
+  /** Hands a snapshot to every listener; settles when all use it and say so. In two steps: none may
+   * call a model ready while another listener does not know it yet. */
   async publish(snapshot: RegistrySnapshot): Promise<void> {
     // Only what differs is copied to the threads: of a thousand models one changes at a time.
-    const message: ToWorker = { kind: 'snapshot', change: snapshotChange(this.#sent, snapshot) };
+    const change = snapshotChange(this.#sent, snapshot);
     this.#sent = snapshot;
-    const taken = Promise.all(
-      this.#members.map((member) => member.take(snapshot.epoch, message)));
+    const { epoch } = snapshot;
+    const taken = this.#take((id) => ({ id, kind: 'snapshot', change }))
+      .then(() => this.#take((id) => ({ id, kind: 'confirmed', epoch })));
     this.#taken = taken;
     await taken;
+  }
+
+  #take(messageOf: (id: number) => SnapshotMessage): Promise<unknown> {
+    this.#lastId += 1;
+    const message = messageOf(this.#lastId);
+    return Promise.all(this.#members.map((member) => member.take(message)));
   }
 
   /** Settles when every listener uses what was published last. */

@@ -6,7 +6,6 @@ import tritonclient.grpc as triton
 from control_suite import WAIT_SECONDS, ControlSuite
 from google.protobuf.json_format import MessageToDict
 from serval_case import GRPC
-from tritonclient.utils import InferenceServerException
 
 
 def numbers(value):
@@ -72,11 +71,7 @@ class Grpc(ControlSuite):
         return set(self.client.get_server_metadata().extensions)
 
     def is_ready(self, model):
-        try:
-            return self.client.is_model_ready(model)
-        except InferenceServerException as error:
-            self.assertEqual(error.status(), self.NOT_FOUND)
-            return False
+        return self.client.is_model_ready(model)
 
     def index(self):
         return plain(self.client.get_model_repository_index())["models"]

@@ -48,7 +48,7 @@ class Documents(GrpcCase):
 
     def test_what_is_not_there(self):
         not_found = "StatusCode.NOT_FOUND"
-        self.refused(lambda: self.client.is_model_ready("nope"), not_found, "'nope'")
+        self.assertFalse(self.client.is_model_ready("nope"))
         self.refused(lambda: self.client.get_model_metadata("nope"), not_found, "'nope'")
         self.refused(lambda: self.client.get_model_metadata("versions", "7"), not_found, "7")
 

@@ -26,7 +26,7 @@ describe('V2 gRPC: control calls', () => {
   let client: RawClient;
   before(async () => {
     const service = inferenceService({
-      snapshot: () => snapshot, control, readings, serverVersion: '1',
+      snapshot: () => snapshot, shown: () => snapshot, control, readings, serverVersion: '1',
       infer: { infer: () => 0, cancel: () => undefined },
       encodeConfig: (config) => encode(types, 'inference.ModelConfig', config),
     });
@@ -126,7 +126,7 @@ describe('V2 gRPC: control calls', () => {
     const text = '{"name":"m","max_batch_size":8,"input":[{"name":"x","data_type":11,"dims":[4]}]}';
     const configured = registry([model('m', [version('1', 'AVAILABLE', { configJson: text })])]);
     const service = inferenceService({
-      snapshot: () => configured, control, readings, serverVersion: '1',
+      snapshot: () => configured, shown: () => configured, control, readings, serverVersion: '1',
       infer: { infer: () => 0, cancel: () => undefined },
       encodeConfig: (config) => encode(types, 'inference.ModelConfig', config),
     });

@@ -72,7 +72,8 @@ async function started(snapshot: RegistrySnapshot) {
   const engine = new TestEngine();
   const state = { snapshot };
   const service = inferenceService({
-    snapshot: () => state.snapshot, infer: engine, serverVersion: '1.2.3',
+    snapshot: () => state.snapshot, shown: () => state.snapshot,
+    infer: engine, serverVersion: '1.2.3',
     control: new FakeControl(), readings: new FakeReadings(), encodeConfig: () => new Uint8Array(),
   });
   const listener = new GrpcListener({ host: '127.0.0.1', port: 0, services: [service] });
@@ -115,10 +116,12 @@ describe('V2 gRPC: metadata and health', () => {
     assert.deepEqual(await ask('ModelReady', { name: 'm', version: '9' }), { ready: true });
     assert.deepEqual(await ask('ModelReady', { name: 'm', version: '12' }), { ready: false });
     assert.deepEqual(await ask('ModelReady', { name: 'loading' }), { ready: false });
-    assert.deepEqual(await ask('ModelReady', { name: 'nope' }),
-      { code: 5, details: "Request for unknown model: 'nope' is not found" });
-    assert.deepEqual(await ask('ModelReady', { name: 'm', version: '11' }),
-      { code: 5, details: "Request for unknown model: 'm' version 11 is not found" });
+    assert.deepEqual(await ask('ModelReady', { name: 'nope' }), { ready: false });
+    assert.deepEqual(await ask('ModelReady', { name: 'm', version: '11' }), { ready: false });
+    assert.deepEqual(await ask('ModelReady', { name: 'm', version: 'x' }), {
+      code: 5, details: "Request for unknown version of model 'm': expected a whole number from 0 "
+        + "to 9223372036854775807, got 'x'",
+    });
   });
 
   it('describes the server and a model', async () => {

@@ -32,7 +32,7 @@ function send(
     port: {} as EnginePort, control, readings, bodyBytesMax: 4_000_000, inflatedBytesMax: 4_000_000,
     healthBody: 'json', serverVersion: '1.2.3',
   };
-  const route = v2Route(context, snapshot, method, path);
+  const route = v2Route(context, { snapshot, shown: snapshot }, method, path);
   return ask(route, { method, path, headers, ...(body === undefined ? {} : { body: [body] }) });
 }
 

@@ -6,7 +6,7 @@ import { ErrorCode, ServalError } from '../../../ts/errors.js';
 import type { DesiredModel, DesiredVersion } from '../../../ts/registry/desired.js';
 import { Registry } from '../../../ts/registry/registry.js';
 import type { PreparedVersion, RegistryOptions } from '../../../ts/registry/registry.js';
-import { applyChange, snapshotChange } from '../../../ts/registry/snapshot-build.js';
+import { applyChange, shownSnapshot, snapshotChange } from '../../../ts/registry/snapshot-build.js';
 import type { RegistrySnapshot, VersionSnapshot } from '../../../ts/registry/snapshot.js';
 import { desired, FakeClock, FakeEngine, quietLogger, settle } from './fakes.js';
 
@@ -307,4 +307,25 @@ test('batching that was asked for and answers otherwise is told with its numbers
   assert.match(told[0] ?? '', /warn.* answers may be wrong .*0\.5 together, 1 alone/i);
   assert.match(told[1] ?? '', /debug.* not batched.*\[2,2\]/i);
   assert.match(told[2] ?? '', /debug.* as configured.*refused/i);
+});
+
+test('nothing is shown as ready that not every listener has', async () => {
+  const { engine, registry } = setup();
+  const empty = registry.snapshot;
+  void registry.reconcile([desired('m', ['1'])]);
+  await settle();
+  await engine.finishLoad();
+  const first = registry.snapshot;
+  const shown = shownSnapshot(first, empty);
+  assert.equal(states(shown), 'm/1:LOADING');
+  assert.deepEqual([shown.ready, shown.models['m']?.defaultVersion], [false, undefined]);
+  assert.equal(shownSnapshot(first, first), first);
+  void registry.reconcile([desired('m', ['1', '2'])]);
+  await settle();
+  await engine.finishLoad();
+  const second = shownSnapshot(registry.snapshot, first);
+  assert.equal(states(second), 'm/2:LOADING m/1:AVAILABLE');
+  assert.equal(second.models['m']?.defaultVersion, '1');
+  void registry.reconcile([]);
+  assert.equal(states(shownSnapshot(registry.snapshot, first)), states(registry.snapshot));
 });

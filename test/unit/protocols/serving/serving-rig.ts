@@ -4,6 +4,7 @@ import { after, before, beforeEach } from 'node:test';
 import type { MessageProtocol } from '../../../../ts/native/port.js';
 import type { GrpcInfer, InferDone, InferError } from '../../../../ts/protocols/grpc-infer.js';
 import { servingServices } from '../../../../ts/protocols/tf-grpc.js';
+import type { RegistrySnapshot } from '../../../../ts/registry/snapshot.js';
 import { GrpcListener } from '../../../../ts/transport/grpc-listener.js';
 import { FakeControl } from '../../admin/fake-control.js';
 import { FakeReadings } from '../fake-readings.js';
@@ -97,8 +98,9 @@ export function servingRig(): ServingRig {
   let listener: GrpcListener;
   let client: RawClient;
   before(async () => {
+    const snapshot = (): RegistrySnapshot => SERVING_REGISTRY;
     const services = servingServices(
-      { snapshot: () => SERVING_REGISTRY, infer: engine, control, readings });
+      { snapshot, shown: snapshot, infer: engine, control, readings });
     listener = new GrpcListener({ host: '127.0.0.1', port: 0, services });
     client = new RawClient(await listener.start());
   });
