@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "backend/backend.h"
+#include "backend/onnx_guards.h"
 #include "backend/onnxruntime_custom_ops.h"
 #include "backend/onnxruntime_error.h"
 #include "backend/onnxruntime_graphs.h"
@@ -41,6 +42,18 @@ Result<int64_t> check_file(const std::string& path) {
   }
   if (info.st_size == 0) return model_invalid("model file " + path + ": is empty");
   return static_cast<int64_t>(info.st_size);
+}
+
+// The model with the guards that it needs.
+Result<GuardedModel> read_guarded(const std::string& path) {
+  ByteBuffer model;
+  Status read = read_file(path, model);
+  if (!read.ok()) return std::move(read.error());
+  Result<GuardedModel> guarded = guard_model({model.data(), model.size()}, Divisions::Guard);
+  if (!guarded.ok()) {
+    guarded.error().message = "model file " + path + ": " + guarded.error().message;
+  }
+  return guarded;
 }
 
 std::string lower(std::string_view text) {
@@ -251,8 +264,31 @@ Error refused(const OrtApi& api, OrtStatus* failed, const std::string& path) {
   return error;
 }
 
-// A model file of `serval import` is told by what the runtime says of it: reading gigabytes to find
-// out would cost more than the second try.
+// A session of the guarded model, or of the file itself where no guard is needed. A model file of
+// `serval import` is told by what the runtime says of it.
+OrtStatus* make_session(const OrtRuntime& runtime, const std::string& path,
+                        const GuardedModel& guarded, OrtSessionOptions* options,
+                        SessionHandle& session, Status& status) {
+  const OrtApi& api = *runtime.api;
+  OrtStatus* failed = nullptr;
+  if (guarded.bytes.empty()) {
+    failed = api.CreateSession(runtime.env, path.c_str(), options, session.out());
+    if (failed == nullptr || !names_custom_ops(api.GetErrorMessage(failed))) return failed;
+    drop_status(api, failed);
+  }
+  status = add_custom_ops(runtime, options);
+  if (!status.ok()) return nullptr;
+  SessionTurn turn;
+  if (guarded.bytes.empty()) {
+    failed = api.CreateSession(runtime.env, path.c_str(), options, session.out());
+  } else {
+    failed = api.CreateSessionFromArray(runtime.env, guarded.bytes.data(), guarded.bytes.size(),
+                                        options, session.out());
+  }
+  if (failed == nullptr) turn.made();
+  return failed;
+}
+
 Result<std::shared_ptr<BackendModel>> load_model(const OrtRuntime& runtime, const ModelSpec& spec) {
   const OrtApi& api = *runtime.api;
   const std::string where = "model file " + spec.path;
@@ -267,17 +303,12 @@ Result<std::shared_ptr<BackendModel>> load_model(const OrtRuntime& runtime, cons
   Status status = set_options(runtime, spec, options.get(), info.providers);
   if (!status.ok()) return std::move(status.error());
 
+  Result<GuardedModel> guarded = read_guarded(spec.path);
+  if (!guarded.ok()) return std::move(guarded.error());
   SessionHandle session(&api);
-  failed = api.CreateSession(runtime.env, spec.path.c_str(), options.get(), session.out());
-  if (failed != nullptr && names_custom_ops(api.GetErrorMessage(failed))) {
-    drop_status(api, failed);
-    if (status = add_custom_ops(api, options.get()); !status.ok()) {
-      return std::move(status.error());
-    }
-    SessionTurn turn;
-    failed = api.CreateSession(runtime.env, spec.path.c_str(), options.get(), session.out());
-    if (failed == nullptr) turn.made();
-  }
+  failed = make_session(runtime, spec.path, guarded.value(), options.get(), session, status);
+  guarded.value().bytes = {};
+  if (!status.ok()) return std::move(status.error());
   if (failed != nullptr) return refused(api, failed, spec.path);
   Result<Signature> signature = read_signature(runtime, *session.get());
   if (!signature.ok()) status = std::move(signature.error());
@@ -326,15 +357,19 @@ Result<std::unique_ptr<OrtModel>> load_graph(const OrtRuntime& runtime, const Mo
   OrtStatus* failed = api.CreateSessionOptions(options.out());
   if (failed != nullptr) return take_error(api, failed, ErrorCode::ModelInvalid, where);
   Status status = set_options(runtime, spec, options.get(), info.providers);
-  const bool custom = uses_custom_ops(graph.model);
-  if (status.ok() && custom) status = add_custom_ops(api, options.get());
+  Result<GuardedModel> guarded = guard_model(graph.model, Divisions::AreSafe);
+  if (!guarded.ok()) return std::move(guarded.error());
+  const Bytes model =
+      guarded.value().guards > 0 ? bytes_of(guarded.value().bytes) : Bytes(graph.model);
+  const bool custom = guarded.value().guards > 0 || uses_custom_ops(graph.model);
+  if (status.ok() && custom) status = add_custom_ops(runtime, options.get());
   if (status.ok()) status = weights.add_to(spec, graph, options.get());
   if (!status.ok()) return std::move(status.error());
   SessionHandle session(&api);
   {
     SessionTurn turn(custom);
-    failed = api.CreateSessionFromArray(runtime.env, graph.model.data(), graph.model.size(),
-                                        options.get(), session.out());
+    failed = api.CreateSessionFromArray(runtime.env, model.data(), model.size(), options.get(),
+                                        session.out());
     if (failed == nullptr) turn.made();
   }
   if (failed != nullptr) return take_error(api, failed, ErrorCode::ModelInvalid, where);

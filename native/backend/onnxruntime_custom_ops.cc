@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstring>
 #include <exception>
+#include <iterator>
 #include <memory>
 #include <vector>
 
@@ -355,6 +356,36 @@ OrtStatus* run_kernel(void* kernel, OrtKernelContext* context) {
   });
 }
 
+// First version of an OrtCustomOp with aliases. They are asked for without the operator.
+constexpr uint32_t kAliasVersion = 18;
+
+template <size_t kInputs>
+size_t last_input_alias(int** input, int** output) {
+  static int last = static_cast<int>(kInputs) - 1, first = 0;
+  *input = &last;
+  *output = &first;
+  return 1;
+}
+
+// The output shares the last input's memory.
+void alias_last_input(OrtCustomOp& abi, size_t inputs) {
+  static constexpr size_t (*kAliases[])(int**, int**) = {
+      last_input_alias<1>, last_input_alias<2>, last_input_alias<3>, last_input_alias<4>,
+  };
+  if (inputs == 0 || inputs > std::size(kAliases)) return;
+  abi.version = kAliasVersion;
+  abi.GetAliasMap = kAliases[inputs - 1];
+  abi.ReleaseAliasMap = [](int*, int*) {};
+}
+
+// An operator whose output's type the runtime finds itself. Source: custom_ops.cc, which asks one
+// free input of a required output, none of an optional one.
+void type_by_last_input(OrtCustomOp& abi) {
+  abi.GetInputTypeCount = [](const OrtCustomOp* op) { return of(op).type.inputs.size(); };
+  abi.GetInputCharacteristic = [](const OrtCustomOp*, size_t) { return INPUT_OUTPUT_REQUIRED; };
+  abi.GetOutputCharacteristic = [](const OrtCustomOp*, size_t) { return INPUT_OUTPUT_OPTIONAL; };
+}
+
 OrtCustomOp abi_table() {
   OrtCustomOp abi = {};
   abi.version = kOrtApiVersion;
@@ -388,8 +419,8 @@ struct Domain {
 };
 
 // Never freed: sessions point to it.
-const Domain& make_domain(const OrtApi& api) {
-  static const Domain& made = *[&api] {
+const Domain& make_domain(const OrtApi& api, bool aliases) {
+  static const Domain& made = *[&api, aliases] {
     auto domain = std::make_unique<Domain>();
     OrtStatus* failed = api.CreateCustomOpDomain(kDomain, &domain->domain);
     for (OperatorType& type : operators::all_operators()) {
@@ -397,6 +428,11 @@ const Domain& make_domain(const OrtApi& api) {
       op->abi = abi_table();
       op->type = std::move(type);
       op->api = &api;
+      const auto form = op->type.output_type;
+      if (form != OperatorType::OutputType::OfTheGraph) type_by_last_input(op->abi);
+      if (form == OperatorType::OutputType::PassesLastInput && aliases) {
+        alias_last_input(op->abi, op->type.inputs.size());
+      }
       if (failed == nullptr) failed = api.CustomOpDomain_Add(domain->domain, &op->abi);
       domain->operators.push_back(std::move(op));
     }
@@ -435,8 +471,9 @@ bool names_custom_ops(std::string_view message) {
          message.find("omain serval") != std::string_view::npos;
 }
 
-Status add_custom_ops(const OrtApi& api, OrtSessionOptions* options) {
-  const Domain& domain = make_domain(api);
+Status add_custom_ops(const OrtRuntime& runtime, OrtSessionOptions* options) {
+  const OrtApi& api = *runtime.api;
+  const Domain& domain = make_domain(api, runtime.has_shape_calls);
   if (!domain.problem.empty()) {
     return make_error(ErrorCode::RuntimeUnavailable, "custom operators: " + domain.problem);
   }

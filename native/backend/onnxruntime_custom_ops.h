@@ -6,8 +6,9 @@
 // really takes is checked here when its kernel is made (counts, and types where they are known) and
 // at each run. An output's type therefore comes from the graph alone: every output of a node of
 // ours must be a graph output or have a value_info with its element type; its shape may be left
-// out. Without it the load fails. An optional input is left out by a shorter list of inputs: the
-// runtime refuses the name "" there (an output may be called so).
+// out. Without it the load fails. (The guards' operators are the exception: their inputs are
+// required, and their output has the type of the last one.) An optional input is left out by a
+// shorter list of inputs: the runtime refuses the name "" there (an output may be called so).
 #pragma once
 
 #include <cstdint>
@@ -16,13 +17,14 @@
 #include <string_view>
 
 #include "backend/onnxruntime_api.h"
+#include "backend/onnxruntime_library.h"
 #include "base/error.h"
 
 namespace serval::ort {
 
 // Adds the domain to a session's options. It is made once and lives as long as the process.
 // Errors: runtime_unavailable, where the runtime refuses the domain.
-Status add_custom_ops(const OrtApi& api, OrtSessionOptions* options);
+Status add_custom_ops(const OrtRuntime& runtime, OrtSessionOptions* options);
 
 // Whether a graph has nodes of our domain. A session without needs nothing of it.
 bool uses_custom_ops(std::span<const uint8_t> model);

@@ -4,6 +4,7 @@
 #include "backend/onnxruntime_weights.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -57,7 +58,36 @@ Status read_bytes(const WeightSpec& weight, int file, const std::string& path, u
   return ok_status();
 }
 
+// Reads `to.size()` bytes from `offset` on; the number that there were.
+Result<size_t> read_at(int file, uint64_t offset, std::span<uint8_t> to, const std::string& path) {
+  size_t done = 0;
+  while (done < to.size()) {
+    const size_t wanted = std::min(kReadBytes, to.size() - done);
+    const ssize_t got = pread(file, to.data() + done, wanted, static_cast<off_t>(offset + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return make_error(ErrorCode::ModelInvalid, path + ": " + std::strerror(errno));
+    if (got == 0) break;
+    done += static_cast<size_t>(got);
+  }
+  return done;
+}
+
 }  // namespace
+
+Status read_file(const std::string& path, ByteBuffer& content) {
+  const auto problem = [&path](const char* text) {
+    return make_error(ErrorCode::ModelInvalid, "model file " + path + ": " + text);
+  };
+  const File file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat info {};
+  if (file.get() < 0 || fstat(file.get(), &info) != 0) return problem(std::strerror(errno));
+  const size_t bytes = static_cast<size_t>(info.st_size);
+  uint8_t* data = content.grow(bytes);
+  if (data == nullptr) return problem("no memory to read it");
+  Result<size_t> got = read_at(file.get(), 0, {data, bytes}, "model file " + path);
+  if (!got.ok()) return std::move(got.error());
+  return got.value() == bytes ? ok_status() : problem("grew shorter while it was read");
+}
 
 Status SharedWeights::read_one(const WeightSpec& weight, int file, const std::string& path) {
   const OrtApi& api = *runtime_.api;

@@ -11,6 +11,9 @@
 
 namespace serval::ort {
 
+// The whole content of a file. Errors: model_invalid naming it.
+Status read_file(const std::string& path, ByteBuffer& content);
+
 // Owns the memory. The runtime insists on that: it takes no tensor of its own as an initializer.
 class SharedWeights {
  public:

@@ -22,6 +22,10 @@ std::vector<OperatorType> sparse_operators();
 std::vector<OperatorType> sparse_part_operators();
 std::vector<OperatorType> sparse_segment_operators();
 
+// guards/
+std::vector<OperatorType> checked_operators();
+std::vector<OperatorType> division_operators();
+
 // strings/
 std::vector<OperatorType> regex_operators();
 std::vector<OperatorType> string_element_operators();

@@ -64,6 +64,11 @@ struct OperatorType {
   std::vector<Port> inputs, outputs;
   // Errors: model_invalid naming the attribute.
   Result<std::unique_ptr<Kernel>> (*make)(const KernelAttributes& attributes) = nullptr;
+  // Where the runtime itself finds the type of the one output: it is that of the last input, which
+  // PassesLastInput gives on unchanged, in its own memory if the runtime can. All inputs are
+  // required then.
+  enum class OutputType : uint8_t { OfTheGraph, OfLastInput, PassesLastInput };
+  OutputType output_type = OutputType::OfTheGraph;
 };
 
 // A group's operators; one file pair per group of operators, all listed in operators.cc.

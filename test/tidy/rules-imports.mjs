@@ -8,7 +8,7 @@ const NATIVE_MAY_INCLUDE = {
   base: ['base/'],
   codec: ['base/', 'codec/'],
   operators: ['base/', 'operators/'],
-  backend: ['base/', 'backend/', 'operators/operator.h'],
+  backend: ['base/', 'backend/', 'operators/operator.h', 'codec/wire_reader.h'],
   batch: ['base/', 'batch/'],
   stats: ['base/', 'stats/'],
   engine: ['base/', 'codec/', 'batch/', 'stats/', 'engine/', 'backend/backend.h'],

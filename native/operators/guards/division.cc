@@ -1,0 +1,177 @@
+// IntegerDivide, IntegerModulo: ONNX's Div and Mod where the processor's own would end the process,
+// by 0 and of the smallest integer by -1. Floats are computed as ONNX does, for graphs whose types
+// are not known before they run. Hot path, any thread.
+// Source: ONNX Div and Mod; the smallest integer divided by -1 wraps around, as TensorFlow's does
+// (tensorflow/core/kernels/cwise_ops.h, safe_div_or_mod_op).
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "base/half.h"
+#include "operators/groups.h"
+#include "operators/ports.h"
+
+namespace serval::operators {
+namespace {
+
+enum class Form : uint8_t { Divide, FloorModulo, TruncatedModulo };
+
+template <typename T>
+T compute_integer(Form form, T x, T y) {
+  if constexpr (std::is_signed_v<T>) {
+    if (y == T{-1}) return form == Form::Divide ? product_of<T>(x, y) : T{0};
+  }
+  if (form == Form::Divide) return static_cast<T>(x / y);
+  const T rest = static_cast<T>(x % y);
+  if constexpr (std::is_signed_v<T>) {
+    if (form == Form::FloorModulo && rest != 0 && (rest < 0) != (y < 0)) {
+      return static_cast<T>(rest + y);
+    }
+  }
+  return rest;
+}
+
+template <typename T>
+T compute_real(Form form, T x, T y) {
+  if (form == Form::Divide) return x / y;
+  const T rest = std::fmod(x, y);
+  if (form == Form::FloorModulo && rest != 0 && (rest < 0) != (y < 0)) return rest + y;
+  return rest;
+}
+
+// The steps of an operand through the output, 0 where it is broadcast.
+std::vector<size_t> strides_of(const Shape& operand, const Shape& out) {
+  std::vector<size_t> strides(out.rank(), 0);
+  size_t step = 1;
+  for (size_t i = 0; i < operand.rank(); ++i) {
+    const size_t from = operand.rank() - 1 - i;
+    if (operand[from] != 1) strides[out.rank() - 1 - i] = step;
+    step *= static_cast<size_t>(operand[from]);
+  }
+  return strides;
+}
+
+// ONNX's multidirectional broadcasting; false where the shapes do not fit.
+bool broadcast(const Shape& x, const Shape& y, Shape& out) {
+  const size_t rank = std::max(x.rank(), y.rank());
+  for (size_t i = 0; i < rank; ++i) {
+    const size_t from_end = rank - i;
+    const int64_t a = from_end <= x.rank() ? x[x.rank() - from_end] : 1;
+    const int64_t b = from_end <= y.rank() ? y[y.rank() - from_end] : 1;
+    if (a != b && a != 1 && b != 1) return false;
+    if (!out.push_back(a == 1 ? b : a)) return false;
+  }
+  return true;
+}
+
+// Calls work(i, j): the elements of x and y for each one of the output, in order.
+template <typename Work>
+void for_pairs(const Shape& x, const Shape& y, const Shape& out, Work work) {
+  const uint64_t count = out.elements().value_or(0);
+  if (count == 0) return;
+  if (x == y) {
+    for (size_t i = 0; i < count; ++i) work(i, i);
+    return;
+  }
+  const std::vector<size_t> x_steps = strides_of(x, out), y_steps = strides_of(y, out);
+  std::vector<int64_t> at(out.rank(), 0);
+  size_t i = 0, j = 0;
+  for (uint64_t done = 0; done < count; ++done) {
+    work(i, j);
+    for (size_t axis = out.rank(); axis-- > 0;) {
+      i += x_steps[axis];
+      j += y_steps[axis];
+      if (++at[axis] < out[axis]) break;
+      i -= x_steps[axis] * static_cast<size_t>(out[axis]);
+      j -= y_steps[axis] * static_cast<size_t>(out[axis]);
+      at[axis] = 0;
+    }
+  }
+}
+
+class IntegerDivision final : public Kernel {
+ public:
+  IntegerDivision(Form form, std::string node) : form_(form), node_(std::move(node)) {}
+
+  Status run(KernelContext& context) const override {
+    Ports ports(context);
+    const TensorView x = ports.view(0), y = ports.view(1);
+    if (ports.failed()) return ports.take();
+    Shape shape;
+    const bool fits = broadcast(x.shape, y.shape, shape);
+    ports.require(fits, node_ + ": shapes " + x.shape.to_string() + " and " +
+                            y.shape.to_string() + " do not fit");
+    if (ports.failed()) return ports.take();
+    if (x.dtype == DType::Fp16 || x.dtype == DType::Bf16) {
+      run_half(ports, x, y, shape);
+      return ports.take();
+    }
+    const bool known = for_number(x.dtype, [&](auto tag) {
+      run_typed<typename decltype(tag)::type>(ports, x, y, shape);
+    });
+    if (!known) return internal_failure(node_ + ": no division of " +
+                                        std::string(dtype_name(x.dtype)));
+    return ports.take();
+  }
+
+ private:
+  template <typename T>
+  void run_typed(Ports& ports, const TensorView& x, const TensorView& y,
+                 const Shape& shape) const {
+    const std::span<const T> a = ports.elements<T>(x), b = ports.elements<T>(y);
+    if constexpr (std::is_integral_v<T>) {
+      const bool divides_by_zero = shape.elements().value_or(0) > 0 &&
+                                   std::find(b.begin(), b.end(), T{0}) != b.end();
+      ports.require(!divides_by_zero, "Integer division by zero: " + node_);
+    }
+    const std::span<T> out = ports.output<T>(0, shape);
+    if (ports.failed()) return;
+    T* to = out.data();
+    for_pairs(x.shape, y.shape, shape, [&](size_t i, size_t j) {
+      if constexpr (std::is_integral_v<T>) *to++ = compute_integer<T>(form_, a[i], b[j]);
+      else *to++ = compute_real<T>(form_, a[i], b[j]);
+    });
+  }
+
+  void run_half(Ports& ports, const TensorView& x, const TensorView& y, const Shape& shape) const {
+    const bool brain = x.dtype == DType::Bf16;
+    const std::span<uint8_t> out = ports.raw_output(0, x.dtype, shape);
+    ports.require(y.dtype == x.dtype, node_ + ": operands of two types");
+    if (ports.failed()) return;
+    const auto* a = reinterpret_cast<const uint16_t*>(x.data);
+    const auto* b = reinterpret_cast<const uint16_t*>(y.data);
+    auto* to = reinterpret_cast<uint16_t*>(out.data());
+    for_pairs(x.shape, y.shape, shape, [&](size_t i, size_t j) {
+      const float left = brain ? bf16_to_float(a[i]) : half_to_float(a[i]);
+      const float right = brain ? bf16_to_float(b[j]) : half_to_float(b[j]);
+      const float value = compute_real<float>(form_, left, right);
+      *to++ = brain ? float_to_bf16(value) : float_to_half(value);
+    });
+  }
+
+  const Form form_;
+  const std::string node_;
+};
+
+Result<std::unique_ptr<Kernel>> make_divide(const KernelAttributes& attributes) {
+  const std::string node = "Div '" + attributes.text("serval_node", "") + "'";
+  return std::unique_ptr<Kernel>(std::make_unique<IntegerDivision>(Form::Divide, node));
+}
+
+Result<std::unique_ptr<Kernel>> make_modulo(const KernelAttributes& attributes) {
+  const std::string node = "Mod '" + attributes.text("serval_node", "") + "'";
+  const Form form = attributes.integer("fmod", 0) == 0 ? Form::FloorModulo : Form::TruncatedModulo;
+  return std::unique_ptr<Kernel>(std::make_unique<IntegerDivision>(form, node));
+}
+
+}  // namespace
+
+std::vector<OperatorType> division_operators() {
+  constexpr auto kType = OperatorType::OutputType::OfLastInput;
+  return {
+      {"IntegerDivide", {Port{}, Port{}}, {Port{}}, make_divide, kType},
+      {"IntegerModulo", {Port{}, Port{}}, {Port{}}, make_modulo, kType},
+  };
+}
+
+}  // namespace serval::operators

@@ -1,0 +1,233 @@
+// Guards before kernels that end the process: integer divisions with their values, shapes and
+// parameters that are refused in words, and models that need none and get none.
+#include <limits>
+
+#include "backend/onnx_guards.h"
+#include "support/onnxruntime_fixture.h"
+
+namespace serval {
+namespace {
+
+using onnx::Dim;
+using Dims = std::vector<Dim>;
+using Guards = OnnxRuntimeTest;
+
+Dims free_dims(size_t rank) {
+  Dims dims;
+  for (size_t i = 0; i < rank; ++i) dims.push_back(std::string(1, static_cast<char>('a' + i)));
+  return dims;
+}
+
+// y = op(a, b) over `type`, both [n, m].
+onnx::Model binary(std::string_view op, int type, const std::vector<onnx::Message>& attributes) {
+  onnx::Model model;
+  model.node(op, {"a", "b"}, {"y"}, attributes);
+  model.input("a", type, free_dims(2)).input("b", type, free_dims(2));
+  return model.output("y", type, std::nullopt);
+}
+
+int guards_of(const onnx::Model& model) {
+  const std::string bytes = model.to_bytes();
+  const auto guarded = ort::guard_model(ort::bytes_of(bytes), ort::Divisions::Guard);
+  EXPECT_TRUE(guarded.ok());
+  return guarded.ok() ? guarded.value().guards : -1;
+}
+
+// Runs a model of one output; its values, or the message.
+template <typename T>
+std::vector<T> answer(BackendModel& model, const std::vector<TensorView>& inputs) {
+  const auto scratch = model.make_scratch();
+  const uint32_t output = 0;
+  const Status status = model.run(0, inputs, {&output, 1}, *scratch, nullptr);
+  EXPECT_TRUE(status.ok()) << status.error().message;
+  return status.ok() ? values_of<T>(scratch->outputs()[0]) : std::vector<T>{};
+}
+
+std::string refusal(BackendModel& model, const std::vector<TensorView>& inputs) {
+  const auto scratch = model.make_scratch();
+  const uint32_t output = 0;
+  const Status status = model.run(0, inputs, {&output, 1}, *scratch, nullptr);
+  if (status.ok()) return "answered";
+  EXPECT_EQ(status.error().code, ErrorCode::InvalidArgument);
+  return status.error().message;
+}
+
+template <typename T>
+class IntegerDivision : public OnnxRuntimeTest {
+ protected:
+  static constexpr int kType = sizeof(T) == 8 ? onnx::kInt64 : onnx::kInt32;
+  static constexpr DType kDType = sizeof(T) == 8 ? DType::Int64 : DType::Int32;
+  static constexpr T kLowest = std::numeric_limits<T>::lowest();
+
+  using Tensor = TestTensor<T>;
+  const Tensor a{kDType, {2, 3}, {kLowest, 7, -7, kLowest, 7, -7}};
+  const Tensor b{kDType, {2, 3}, {-1, 2, 2, kLowest, -2, -2}};
+  const Tensor zero{kDType, {1, 3}, {1, 0, 1}};
+};
+using Wide = testing::Types<int32_t, int64_t>;
+TYPED_TEST_SUITE(IntegerDivision, Wide);
+
+TYPED_TEST(IntegerDivision, DividesTowardsZeroAndWrapsAround) {
+  using Fixture = IntegerDivision<TypeParam>;
+  const auto model = this->load(binary("Div", Fixture::kType, {}));
+  ASSERT_TRUE(model);
+  EXPECT_EQ(answer<TypeParam>(*model, {this->a.view(), this->b.view()}),
+            (std::vector<TypeParam>{Fixture::kLowest, 3, -3, 1, -3, 3}));
+}
+
+TYPED_TEST(IntegerDivision, ModuloHasTheDivisorsSignAndFmodTheDividends) {
+  using Fixture = IntegerDivision<TypeParam>;
+  const auto floor = this->load(binary("Mod", Fixture::kType, {}));
+  ASSERT_TRUE(floor);
+  EXPECT_EQ(answer<TypeParam>(*floor, {this->a.view(), this->b.view()}),
+            (std::vector<TypeParam>{0, 1, 1, 0, -1, -1}));
+  const auto truncated =
+      this->load(binary("Mod", Fixture::kType, {onnx::attribute("fmod", int64_t{1})}));
+  ASSERT_TRUE(truncated);
+  EXPECT_EQ(answer<TypeParam>(*truncated, {this->a.view(), this->b.view()}),
+            (std::vector<TypeParam>{0, 1, -1, 0, 1, -1}));
+}
+
+TYPED_TEST(IntegerDivision, ByZeroIsRefusedInTensorFlowsWords) {
+  using Fixture = IntegerDivision<TypeParam>;
+  for (const char* op : {"Div", "Mod"}) {
+    const auto model = this->load(binary(op, Fixture::kType, {}));
+    ASSERT_TRUE(model);
+    EXPECT_EQ(refusal(*model, {this->a.view(), this->zero.view()}),
+              std::string("Integer division by zero: ") + op + " '" + op + "_0'");
+  }
+}
+
+TEST_F(Guards, DivisionsBroadcastAndTakeEmptyTensors) {
+  const auto model = load(binary("Div", onnx::kInt32, {}));
+  ASSERT_TRUE(model);
+  const TestTensor<int32_t> column(DType::Int32, {3, 1}, {6, 12, 18}),
+      row(DType::Int32, {1, 2}, {2, 3}), none(DType::Int32, {0, 1}, {}),
+      zero(DType::Int32, {1, 1}, {0});
+  EXPECT_EQ(answer<int32_t>(*model, {column.view(), row.view()}),
+            (std::vector<int32_t>{3, 2, 6, 4, 9, 6}));
+  EXPECT_TRUE(answer<int32_t>(*model, {none.view(), row.view()}).empty());
+  EXPECT_TRUE(answer<int32_t>(*model, {none.view(), zero.view()}).empty());
+}
+
+TEST_F(Guards, FloatsAndConstantDivisorsNeedNone) {
+  EXPECT_EQ(guards_of(binary("Div", onnx::kFloat, {})), 0);
+  EXPECT_EQ(guards_of(binary("Div", onnx::kInt64, {})), 1);
+  for (const int64_t divisor : {2, 0, -1}) {
+    onnx::Model model;
+    model.initializer<int64_t>("b", onnx::kInt64, {1}, {divisor});
+    model.node("Div", {"a", "b"}, {"y"}).input("a", onnx::kInt64, free_dims(1));
+    model.output("y", onnx::kInt64, std::nullopt);
+    EXPECT_EQ(guards_of(model), divisor == 2 ? 0 : 1) << divisor;
+  }
+}
+
+TEST_F(Guards, TypesAreFollowedThroughTheGraph) {
+  onnx::Model model;
+  model.node("Shape", {"x"}, {"shape"});
+  model.node("Cast", {"shape"}, {"real"}, {onnx::attribute("to", int64_t{onnx::kFloat})});
+  model.node("Sqrt", {"real"}, {"root"}).node("Div", {"root", "real"}, {"quotient"});
+  model.node("Cast", {"quotient"}, {"y"}, {onnx::attribute("to", int64_t{onnx::kInt64})});
+  model.input("x", onnx::kFloat, free_dims(2)).output("y", onnx::kInt64, std::nullopt);
+  EXPECT_EQ(guards_of(model), 0);
+  model.node("Div", {"shape", "y"}, {"z"}).output("z", onnx::kInt64, std::nullopt);
+  EXPECT_EQ(guards_of(model), 1);
+}
+
+// A division whose types only the runtime finds: in a function's body.
+onnx::Model function_model() {
+  onnx::Model model;
+  model.domains = {{"local", 1}};
+  model.node("Halve", {"a", "b"}, {"y"}, {}, "local");
+  model.input("a", onnx::kFloat, free_dims(1)).input("b", onnx::kFloat, free_dims(1));
+  return model.output("y", onnx::kFloat, std::nullopt);
+}
+
+TEST_F(Guards, AFunctionsDivisionOfFloatsIsStillTheirs) {
+  onnx::Message node, function;
+  node.bytes(1, "p").bytes(1, "q").bytes(2, "r").bytes(4, "Div");
+  function.bytes(1, "Halve").bytes(4, "p").bytes(4, "q").bytes(5, "r").message(7, node);
+  function.message(9, onnx::Message().bytes(1, "").integer(2, 17)).bytes(10, "local");
+  const std::string bytes =
+      function_model().to_bytes() + onnx::Message().message(25, function).str();
+  const auto loaded = try_load(directory_.write("model.onnx", bytes));
+  ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+  const TestTensor<float> a(DType::Fp32, {2}, {1, -3}), b(DType::Fp32, {2}, {2, 0});
+  EXPECT_EQ(answer<float>(*loaded.value(), {a.view(), b.view()}),
+            (std::vector<float>{0.5f, -std::numeric_limits<float>::infinity()}));
+}
+
+TEST_F(Guards, BodiesAreGuardedToo) {
+  onnx::Message body;
+  body.message(1, onnx::Message().bytes(1, "a").bytes(1, "b").bytes(2, "inner").bytes(4, "Mod"));
+  body.bytes(2, "body").message(
+      12, onnx::Message().bytes(1, "inner").message(2, onnx::tensor_type(onnx::kInt64, {})));
+  onnx::Model model;
+  const auto branch = [&body](std::string_view name) {
+    return onnx::Message().bytes(1, name).message(6, body).varint(20, 5);
+  };
+  model.node("If", {"c"}, {"y"}, {branch("then_branch"), branch("else_branch")});
+  model.input("c", onnx::kBool, Dims{}).input("a", onnx::kInt64, free_dims(1));
+  model.input("b", onnx::kInt64, free_dims(1)).output("y", onnx::kInt64, std::nullopt);
+  EXPECT_EQ(guards_of(model), 2);
+  const auto loaded = load(model);
+  ASSERT_TRUE(loaded);
+  const TestTensor<uint8_t> yes(DType::Bool, {}, {1});
+  const TestTensor<int64_t> a(DType::Int64, {1}, {7}), zero(DType::Int64, {1}, {0});
+  EXPECT_EQ(answer<int64_t>(*loaded, {yes.view(), a.view(), a.view()}), (std::vector<int64_t>{0}));
+  EXPECT_NE(refusal(*loaded, {yes.view(), a.view(), zero.view()}).find("division by zero"),
+            std::string::npos);
+}
+
+TEST_F(Guards, NoRowsIntoTopKAreRefused) {
+  onnx::Model model;
+  model.initializer<int64_t>("k", onnx::kInt64, {1}, {1});
+  model.node("TopK", {"x", "k"}, {"y", "i"}).input("x", onnx::kFloat, free_dims(2));
+  model.output("y", onnx::kFloat, std::nullopt).output("i", onnx::kInt64, std::nullopt);
+  const auto loaded = load(model);
+  ASSERT_TRUE(loaded);
+  const TestTensor<float> x(DType::Fp32, {2, 2}, {1, 4, 3, 2}), none(DType::Fp32, {0, 2}, {});
+  EXPECT_EQ(answer<float>(*loaded, {x.view()}), (std::vector<float>{4, 3}));
+  EXPECT_EQ(refusal(*loaded, {none.view()}),
+            "TopK 'TopK_0': input 'x' of shape [0,2]: expected no dim of 0");
+}
+
+TEST_F(Guards, AHundredScalesAreRefused) {
+  onnx::Model model;
+  model.node("Resize", {"x", "", "scales"}, {"y"}).input("x", onnx::kFloat, free_dims(2));
+  model.input("scales", onnx::kFloat, free_dims(1)).output("y", onnx::kFloat, std::nullopt);
+  const auto loaded = load(model);
+  ASSERT_TRUE(loaded);
+  const TestTensor<float> x(DType::Fp32, {1, 2}, {1, 4}), good(DType::Fp32, {2}, {1, 2}),
+      bad(DType::Fp32, {100}, std::vector<float>(100, 1));
+  EXPECT_EQ(answer<float>(*loaded, {x.view(), good.view()}), (std::vector<float>{1, 1, 4, 4}));
+  EXPECT_EQ(refusal(*loaded, {x.view(), bad.view()}),
+            "Resize 'Resize_0': input 'scales' of shape [100]: expected 2 elements");
+}
+
+TEST_F(Guards, AFrameOfNothingIsRefused) {
+  onnx::Model model;
+  model.node("STFT", {"signal", "step", "", "length"}, {"y"});
+  model.input("signal", onnx::kFloat, free_dims(3)).input("step", onnx::kInt64, Dims{});
+  model.input("length", onnx::kInt64, Dims{}).output("y", onnx::kFloat, std::nullopt);
+  const auto loaded = load(model);
+  ASSERT_TRUE(loaded);
+  const TestTensor<float> signal(DType::Fp32, {1, 8, 1}, std::vector<float>(8, 1));
+  const TestTensor<int64_t> step(DType::Int64, {}, {4}), four(DType::Int64, {}, {4}),
+      zero(DType::Int64, {}, {0});
+  EXPECT_EQ(answer<float>(*loaded, {signal.view(), step.view(), four.view()}).size(), 12u);
+  EXPECT_EQ(refusal(*loaded, {signal.view(), step.view(), zero.view()}),
+            "STFT 'STFT_0': input 'length' of shape []: expected a frame of 1 to 8, the signal's "
+            "length");
+  EXPECT_NE(refusal(*loaded, {signal.view(), zero.view(), four.view()}).find("'step'"),
+            std::string::npos);
+}
+
+TEST_F(Guards, AModelCutShortIsTheRuntimesToRefuse) {
+  const std::string bytes = binary("Div", onnx::kInt32, {}).to_bytes();
+  const Error error = load_error(directory_.write("model.onnx", bytes.substr(0, bytes.size() / 2)));
+  EXPECT_EQ(error.code, ErrorCode::ModelInvalid);
+}
+
+}  // namespace
+}  // namespace serval
