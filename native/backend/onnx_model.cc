@@ -101,6 +101,78 @@ bool read_type(Bytes bytes, OnnxValue& value) {
   });
 }
 
+// The messages on the way from a model to its tensors.
+enum class Part : uint8_t { Other, Model, Graph, Body, Function, Node, Attribute, Tensor, Value };
+
+Part part_of(Part whole, uint32_t field) {
+  switch (whole) {
+    case Part::Model: return field == 7 ? Part::Graph : field == 25 ? Part::Function : Part::Other;
+    case Part::Graph:
+      if (field == onnx_field::kGraphInitializer) return Part::Tensor;
+      return field == onnx_field::kGraphNode ? Part::Node : Part::Other;
+    case Part::Body:
+      if (field == onnx_field::kGraphInitializer) return Part::Value;
+      return field == onnx_field::kGraphNode ? Part::Node : Part::Other;
+    case Part::Function: return field == onnx_field::kFunctionNode ? Part::Node : Part::Other;
+    case Part::Node: return field == onnx_field::kNodeAttribute ? Part::Attribute : Part::Other;
+    case Part::Attribute:
+      if (field == onnx_field::kAttributeTensor || field == onnx_field::kAttributeTensors) {
+        return Part::Value;
+      }
+      return field == onnx_field::kAttributeGraph || field == onnx_field::kAttributeGraphs
+                 ? Part::Body
+                 : Part::Other;
+    case Part::Tensor:
+    case Part::Value:
+    case Part::Other: return Part::Other;
+  }
+  return Part::Other;
+}
+
+class ExternalWalk {
+ public:
+  ExternalWalk(const UseExternal& use, bool writes) : use_(use), writes_(writes) {}
+
+  bool message(Bytes bytes, Part part, OnnxWriter& out) {
+    if (part == Part::Tensor || part == Part::Value) {
+      return tensor(bytes, part == Part::Tensor, out);
+    }
+    return for_fields(bytes, [&](const WireField& field) {
+      const Part inner = field.type() == WireType::Bytes ? part_of(part, field.number())
+                                                         : Part::Other;
+      if (inner == Part::Other) {
+        if (writes_) out.field(field);
+        return true;
+      }
+      OnnxWriter below;
+      if (!message(field.bytes, inner, below)) return false;
+      if (writes_) out.bytes(field.number(), below.str());
+      return true;
+    });
+  }
+
+ private:
+  bool tensor(Bytes bytes, bool initializer, OnnxWriter& out) {
+    OnnxTensor tensor;
+    if (!read_tensor(bytes, tensor)) return false;
+    std::string raw;
+    const ExternalUse use =
+        tensor.external ? use_(tensor, initializer, raw) : ExternalUse::Keep;
+    if (use == ExternalUse::Fail) return false;
+    if (!writes_) return true;
+    (void)for_fields(bytes, [&](const WireField& field) {
+      const bool external = field.number() == 13 || field.number() == 14;
+      if (use == ExternalUse::Keep || !external) out.field(field);
+      return true;
+    });
+    if (use == ExternalUse::Inline) out.bytes(9, raw);
+    return true;
+  }
+
+  const UseExternal& use_;
+  const bool writes_;
+};
+
 }  // namespace
 
 bool read_node(Bytes bytes, OnnxNode& node) {
@@ -194,6 +266,14 @@ OnnxWriter& OnnxWriter::field(const WireField& field) {
     for (size_t i = 0; i < count; ++i) bytes_ += static_cast<char>(field.value >> (8 * i));
   }
   return *this;
+}
+
+bool visit_external(Bytes model, const UseExternal& use, std::string* out) {
+  OnnxWriter writer;
+  ExternalWalk walk(use, out != nullptr);
+  if (!walk.message(model, Part::Model, writer)) return false;
+  if (out != nullptr) *out = writer.take();
+  return true;
 }
 
 std::string integer_attribute(std::string_view name, int64_t value) {

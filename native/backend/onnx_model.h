@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -104,6 +105,17 @@ bool for_fields(Bytes message, Visit visit) {
   }
   return fault.reason == nullptr;
 }
+
+// What becomes of a tensor whose values lie in another file.
+enum class ExternalUse : uint8_t { Keep, Inline, Fail };
+
+// Walks over every tensor with external data: initializers, attributes, those of bodies and
+// functions. `use` gets it, whether it is an initializer of the model's own graph, and where to put
+// its bytes for Inline. `out`: the model with the inlined bytes; null: nothing is written.
+// False where the bytes are no model, or `use` failed.
+using UseExternal =
+    std::function<ExternalUse(const OnnxTensor& tensor, bool initializer, std::string& raw)>;
+bool visit_external(Bytes model, const UseExternal& use, std::string* out);
 
 // A message under construction.
 class OnnxWriter {

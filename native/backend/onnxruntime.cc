@@ -27,7 +27,7 @@ Error model_invalid(std::string message) {
   return make_error(ErrorCode::ModelInvalid, std::move(message));
 }
 
-// The model file's bytes. External data beside it is the runtime's to find, and not counted.
+// The model file's bytes; external data beside it is counted when it is read.
 Result<int64_t> check_file(const std::string& path) {
   struct stat info {};
   if (stat(path.c_str(), &info) != 0) {
@@ -44,17 +44,11 @@ Result<int64_t> check_file(const std::string& path) {
   return static_cast<int64_t>(info.st_size);
 }
 
-// The model with the guards that it needs.
-Result<GuardedModel> read_guarded(const std::string& path) {
-  ByteBuffer model;
-  Status read = read_file(path, model);
-  if (!read.ok()) return std::move(read.error());
-  Result<GuardedModel> guarded = guard_model({model.data(), model.size()}, Divisions::Guard);
-  if (!guarded.ok()) {
-    guarded.error().message = "model file " + path + ": " + guarded.error().message;
-  }
-  return guarded;
-}
+// A model and the memory that its session reads: that goes after it.
+struct ModelWithWeights {
+  std::unique_ptr<SharedWeights> weights;
+  std::unique_ptr<OrtModel> model;
+};
 
 std::string lower(std::string_view text) {
   std::string copy(text);
@@ -264,27 +258,30 @@ Error refused(const OrtApi& api, OrtStatus* failed, const std::string& path) {
   return error;
 }
 
-// A session of the guarded model, or of the file itself where no guard is needed. A model file of
-// `serval import` is told by what the runtime says of it.
-OrtStatus* make_session(const OrtRuntime& runtime, const std::string& path,
-                        const GuardedModel& guarded, OrtSessionOptions* options,
-                        SessionHandle& session, Status& status) {
+OrtStatus* create_session(const OrtRuntime& runtime, const std::string& path,
+                          const ReadModel& model, OrtSessionOptions* options,
+                          SessionHandle& session) {
   const OrtApi& api = *runtime.api;
-  OrtStatus* failed = nullptr;
-  if (guarded.bytes.empty()) {
-    failed = api.CreateSession(runtime.env, path.c_str(), options, session.out());
+  if (model.bytes.empty()) {
+    return api.CreateSession(runtime.env, path.c_str(), options, session.out());
+  }
+  return api.CreateSessionFromArray(runtime.env, model.bytes.data(), model.bytes.size(), options,
+                                    session.out());
+}
+
+// A model file of `serval import` is told by what the runtime says of it.
+OrtStatus* make_session(const OrtRuntime& runtime, const std::string& path, const ReadModel& model,
+                        OrtSessionOptions* options, SessionHandle& session, Status& status) {
+  const OrtApi& api = *runtime.api;
+  if (model.guards == 0) {
+    OrtStatus* failed = create_session(runtime, path, model, options, session);
     if (failed == nullptr || !names_custom_ops(api.GetErrorMessage(failed))) return failed;
     drop_status(api, failed);
   }
   status = add_custom_ops(runtime, options);
   if (!status.ok()) return nullptr;
   SessionTurn turn;
-  if (guarded.bytes.empty()) {
-    failed = api.CreateSession(runtime.env, path.c_str(), options, session.out());
-  } else {
-    failed = api.CreateSessionFromArray(runtime.env, guarded.bytes.data(), guarded.bytes.size(),
-                                        options, session.out());
-  }
+  OrtStatus* failed = create_session(runtime, path, model, options, session);
   if (failed == nullptr) turn.made();
   return failed;
 }
@@ -303,11 +300,15 @@ Result<std::shared_ptr<BackendModel>> load_model(const OrtRuntime& runtime, cons
   Status status = set_options(runtime, spec, options.get(), info.providers);
   if (!status.ok()) return std::move(status.error());
 
-  Result<GuardedModel> guarded = read_guarded(spec.path);
-  if (!guarded.ok()) return std::move(guarded.error());
+  Result<ReadModel> model = read_model(spec.path);
+  if (!model.ok()) return std::move(model.error());
+  auto loaded = std::make_shared<ModelWithWeights>();
+  loaded->weights = std::make_unique<SharedWeights>(runtime);
+  status = loaded->weights->read_all(model.value().weights, options.get());
+  if (!status.ok()) return std::move(status.error());
+  info.file_bytes += loaded->weights->bytes();
   SessionHandle session(&api);
-  failed = make_session(runtime, spec.path, guarded.value(), options.get(), session, status);
-  guarded.value().bytes = {};
+  failed = make_session(runtime, spec.path, model.value(), options.get(), session, status);
   if (!status.ok()) return std::move(status.error());
   if (failed != nullptr) return refused(api, failed, spec.path);
   Result<Signature> signature = read_signature(runtime, *session.get());
@@ -319,8 +320,9 @@ Result<std::shared_ptr<BackendModel>> load_model(const OrtRuntime& runtime, cons
   }
   info.signatures.push_back(std::move(signature.value()));
   const bool cpu_only = info.providers.size() == 1;
-  return std::shared_ptr<BackendModel>(
-      std::make_shared<OrtModel>(runtime, std::move(session), std::move(info), cpu_only));
+  loaded->model =
+      std::make_unique<OrtModel>(runtime, std::move(session), std::move(info), cpu_only);
+  return std::shared_ptr<BackendModel>(loaded, loaded->model.get());
 }
 
 // The state's first values: copies, because a run replaces them.

@@ -7,10 +7,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <map>
+#include <optional>
 
+#include "backend/onnx_guards.h"
+#include "backend/onnx_model.h"
 #include "backend/onnxruntime_signature.h"
 #include "base/crc32c.h"
 
@@ -72,8 +77,127 @@ Result<size_t> read_at(int file, uint64_t offset, std::span<uint8_t> to, const s
   return done;
 }
 
-}  // namespace
+// Our dtype for a tensor's; Invalid for one that no client sends, and for strings.
+DType dtype_of_tensor(const OnnxTensor& tensor) {
+  const DType dtype = dtype_of(static_cast<ONNXTensorElementDataType>(tensor.type));
+  return dtype == DType::Bytes ? DType::Invalid : dtype;
+}
 
+// Where tensors of one model lie in their files.
+class ExternalFinder {
+ public:
+  ExternalFinder(const std::string& path, ModelSpec& weights) : path_(path), weights_(weights) {
+    namespace fs = std::filesystem;
+    std::error_code failed;
+    folder_ = fs::path(path).parent_path();
+    // A model file that is a link may have its data beside what it leads to, as caches have it.
+    for (const fs::path& file : {fs::path(path), fs::canonical(path, failed)}) {
+      const fs::path parent = file.has_parent_path() ? file.parent_path() : fs::path(".");
+      roots_.push_back(fs::canonical(parent, failed));
+    }
+  }
+  Status& status() { return status_; }
+
+  ExternalUse use(const OnnxTensor& tensor, bool initializer, std::string& raw) {
+    const DType dtype = dtype_of_tensor(tensor);
+    const std::string file = file_of(tensor);
+    if (file.empty()) return ExternalUse::Fail;
+    uint64_t bytes = tensor.length;
+    if (dtype != DType::Invalid) {
+      const std::optional<uint64_t> expected = bytes_of_tensor(tensor, dtype);
+      if (!expected || (bytes != 0 && bytes != *expected)) {
+        return fail(tensor, file, "a length of " + std::to_string(bytes) + " bytes does not fit " +
+                                      "its shape and type");
+      }
+      bytes = *expected;
+    }
+    if (initializer && dtype != DType::Invalid) {
+      add(tensor, dtype, file, bytes);
+      return ExternalUse::Keep;
+    }
+    raw.resize(std::min<uint64_t>(bytes, kInlineBytesMax));
+    const File open_file(open(file.c_str(), O_RDONLY | O_CLOEXEC));
+    if (open_file.get() < 0) return fail(tensor, file, std::strerror(errno));
+    Result<size_t> got = read_at(open_file.get(), tensor.offset,
+                                 {reinterpret_cast<uint8_t*>(raw.data()), raw.size()}, file);
+    if (!got.ok()) return fail(tensor, file, got.error().message);
+    if (got.value() == bytes) return ExternalUse::Inline;
+    return fail(tensor, file, "expected " + std::to_string(bytes) + " bytes from " +
+                                  std::to_string(tensor.offset) + " on, got " +
+                                  std::to_string(got.value()));
+  }
+
+ private:
+  static constexpr uint64_t kInlineBytesMax = uint64_t{1} << 30;
+
+  static std::optional<uint64_t> bytes_of_tensor(const OnnxTensor& tensor, DType dtype) {
+    uint64_t bytes = dtype_bytes(dtype);
+    for (const int64_t dim : tensor.dims) {
+      if (dim < 0 || __builtin_mul_overflow(bytes, static_cast<uint64_t>(dim), &bytes)) {
+        return std::nullopt;
+      }
+    }
+    return bytes;
+  }
+
+  ExternalUse fail(const OnnxTensor& tensor, const std::string& file, const std::string& what) {
+    status_ = make_error(ErrorCode::ModelInvalid, "model file " + path_ + ": tensor '" +
+                                                      std::string(tensor.name) +
+                                                      "': external data '" + file + "': " + what);
+    return ExternalUse::Fail;
+  }
+
+  // The file's path; empty after fail().
+  std::string file_of(const OnnxTensor& tensor) {
+    namespace fs = std::filesystem;
+    const std::string location(tensor.location);
+    const fs::path relative(location);
+    const bool climbs = std::find(relative.begin(), relative.end(), "..") != relative.end();
+    std::string why;
+    if (location.empty()) why = "no location";
+    if (!tensor.bad_entry.empty()) why = "'" + std::string(tensor.bad_entry) + "' is no number";
+    if (relative.is_absolute() || climbs) why = "expected a file in the model's folder";
+    std::error_code failed;
+    const fs::path real = why.empty() ? fs::canonical(folder_ / relative, failed) : fs::path();
+    if (failed) why = failed.message();
+    const auto holds = [&real](const fs::path& root) {
+      return std::mismatch(root.begin(), root.end(), real.begin(), real.end()).first == root.end();
+    };
+    if (why.empty() && std::none_of(roots_.begin(), roots_.end(), holds)) {
+      why = "is a link out of the model's folder";
+    }
+    if (why.empty() && !fs::is_regular_file(real, failed)) why = "is no regular file";
+    if (why.empty()) return real.string();
+    (void)fail(tensor, location, why);
+    return {};
+  }
+
+  void add(const OnnxTensor& tensor, DType dtype, const std::string& file, uint64_t bytes) {
+    const auto known = std::find(weights_.weight_files.begin(), weights_.weight_files.end(), file);
+    WeightSpec& weight = weights_.weights.emplace_back();
+    weight.file = static_cast<uint32_t>(known - weights_.weight_files.begin());
+    if (known == weights_.weight_files.end()) weights_.weight_files.push_back(file);
+    weight.name = tensor.name;
+    weight.dtype = dtype;
+    weight.dims = tensor.dims;
+    weight.offset = tensor.offset;
+    weight.bytes = bytes;
+  }
+
+  const std::string path_;
+  ModelSpec& weights_;
+  std::filesystem::path folder_;
+  std::vector<std::filesystem::path> roots_;
+  Status status_;
+};
+
+struct ExternalData {
+  bool used = false;
+  std::string model;  // with the tensors that were put into it; empty: there are none
+  ModelSpec weights;  // the others, and their files
+};
+
+// The whole content of a file.
 Status read_file(const std::string& path, ByteBuffer& content) {
   const auto problem = [&path](const char* text) {
     return make_error(ErrorCode::ModelInvalid, "model file " + path + ": " + text);
@@ -87,6 +211,51 @@ Status read_file(const std::string& path, ByteBuffer& content) {
   Result<size_t> got = read_at(file.get(), 0, {data, bytes}, "model file " + path);
   if (!got.ok()) return std::move(got.error());
   return got.value() == bytes ? ok_status() : problem("grew shorter while it was read");
+}
+
+// Takes the external data of a model out of its files.
+Result<ExternalData> find_external(const std::string& path, Bytes model) {
+  ExternalData data;
+  const auto any = [&data](const OnnxTensor&, bool, std::string&) {
+    data.used = true;
+    return ExternalUse::Keep;
+  };
+  // What cannot be read is the runtime's to refuse.
+  if (!visit_external(model, any, nullptr) || !data.used) return data;
+  ExternalFinder finder(path, data.weights);
+  bool inlined = false;
+  const auto use = [&](const OnnxTensor& tensor, bool initializer, std::string& raw) {
+    const ExternalUse chosen = finder.use(tensor, initializer, raw);
+    inlined |= chosen == ExternalUse::Inline;
+    return chosen;
+  };
+  const bool read = visit_external(model, use, &data.model);
+  if (!finder.status().ok()) return std::move(finder.status().error());
+  if (!read) return make_error(ErrorCode::ModelInvalid, "model file " + path + ": cannot be read");
+  if (!inlined) data.model.clear();
+  return data;
+}
+
+}  // namespace
+
+Result<ReadModel> read_model(const std::string& path) {
+  ByteBuffer file;
+  Status read = read_file(path, file);
+  if (!read.ok()) return std::move(read.error());
+  Result<ExternalData> external = find_external(path, file.bytes());
+  if (!external.ok()) return std::move(external.error());
+  ReadModel model;
+  model.weights = std::move(external.value().weights);
+  model.bytes = std::move(external.value().model);
+  const Bytes given = model.bytes.empty() ? file.bytes() : bytes_of(model.bytes);
+  Result<GuardedModel> guarded = guard_model(given, Divisions::Guard);
+  if (!guarded.ok()) {
+    guarded.error().message = "model file " + path + ": " + guarded.error().message;
+    return std::move(guarded.error());
+  }
+  model.guards = guarded.value().guards;
+  if (model.guards > 0) model.bytes = std::move(guarded.value().bytes);
+  return model;
 }
 
 Status SharedWeights::read_one(const WeightSpec& weight, int file, const std::string& path) {
@@ -129,6 +298,14 @@ Status SharedWeights::read(const ModelSpec& spec) {
     if (!read.ok()) return read;
   }
   return ok_status();
+}
+
+Status SharedWeights::read_all(const ModelSpec& weights, OrtSessionOptions* options) {
+  Status status = read(weights);
+  if (!status.ok()) return status;
+  GraphSpec graph;
+  for (uint32_t i = 0; i < weights.weights.size(); ++i) graph.weights.push_back(i);
+  return add_to(weights, graph, options);
 }
 
 Status SharedWeights::add_to(const ModelSpec& spec, const GraphSpec& graph,

@@ -2,6 +2,7 @@
 // sessions, which read them there. Control plane, the loading thread; must outlive the sessions.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "backend/backend.h"
@@ -11,8 +12,19 @@
 
 namespace serval::ort {
 
-// The whole content of a file. Errors: model_invalid naming it.
-Status read_file(const std::string& path, ByteBuffer& content);
+// A model as the runtime gets it: from its file, or from `bytes` where those are not empty.
+struct ReadModel {
+  std::string bytes;
+  int guards = 0;
+  ModelSpec weights;  // its external data
+};
+
+// Reads the model file at `path`: finds its external data, and puts in the guards that it needs.
+// External data lies in the folder of the file: a relative path without "..", no link out of it.
+// What a session cannot be given as an initializer (a tensor in a body or an attribute, a type that
+// no client sends) is put into the model's bytes.
+// Errors: model_invalid naming the tensor, its file, what was expected and found.
+Result<ReadModel> read_model(const std::string& path);
 
 // Owns the memory. The runtime insists on that: it takes no tensor of its own as an initializer.
 class SharedWeights {
@@ -24,6 +36,8 @@ class SharedWeights {
   Status read(const ModelSpec& spec);
   // Gives `options` the weights of one graph, as its initializers.
   Status add_to(const ModelSpec& spec, const GraphSpec& graph, OrtSessionOptions* options) const;
+  // Both, where `options` is of the one session of `weights`.
+  Status read_all(const ModelSpec& weights, OrtSessionOptions* options);
   const OrtValue* at(uint32_t index) const { return values_[index].get(); }
   int64_t bytes() const { return bytes_; }
 
