@@ -106,7 +106,7 @@ export const SERVE_FLAGS: readonly FlagRow[] = [
   flag('model-cache', 'DIR', path, '',
     'keep compiled TensorFlow models here, so that the next start is quick'),
   flag('rest-api-timeout-in-ms', 'MS', { kind: 'int', min: 0, max: 86_400_000 }, 30_000,
-    'a REST request that waits longer is answered 504; 0: no limit'),
+    'a REST request that takes longer is answered 504; 0: no limit'),
   flag('enable-serialization-as-tensor-content', 'BOOL', { kind: 'bool' }, 'false',
     'answers of TensorFlow Serving\'s gRPC API carry numbers as raw bytes (tensor_content)'),
   flag('enable-signature-method-name-check', 'BOOL', { kind: 'bool' }, 'false',

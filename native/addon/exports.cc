@@ -58,6 +58,7 @@ napi_value Attach(napi_env env, napi_callback_info info) {
     options.intra_op_threads = static_cast<int>(limit(object, "intraOpThreads", 0));
     options.load_threads = static_cast<int>(limit(object, "loadThreads", 2));
     options.records = setting(object, "metrics", true);
+    options.unload_ms_max = limit(object, "unloadMsMax", options.unload_ms_max);
     Limits limits;
     limits.body_bytes_max = limit(object, "bodyBytesMax", limits.body_bytes_max);
     limits.response_bytes_max = limit(object, "responseBytesMax", limits.response_bytes_max);

@@ -2,7 +2,6 @@
 // or JavaScript. Thread rules stand at each function.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -10,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/cancel.h"
 #include "base/policies.h"
 #include "base/signature.h"
 
@@ -98,11 +98,6 @@ class BackendScratch {
   virtual void release_outputs() = 0;
 };
 
-// Lets a long run be given up. Any thread may set it.
-struct CancelFlag {
-  std::atomic<bool> cancelled{false};
-};
-
 class BackendModel {
  public:
   virtual ~BackendModel() = default;
@@ -110,7 +105,7 @@ class BackendModel {
   virtual std::unique_ptr<BackendScratch> make_scratch() = 0;
   // Runs one batch. inputs[i] belongs to signatures[signature].inputs[i]; shapes and dtypes were
   // checked. Borrows the inputs' memory until release_outputs(). Thread-safe: several threads, each
-  // with its own scratch. `cancel` may be null.
+  // with its own scratch. `cancel` may be null; once it is up the run ends as soon as it can.
   // Errors: invalid_argument where the runtime refuses the input, backend_failed, cancelled.
   virtual Status run(uint32_t signature, std::span<const TensorView> inputs,
                      std::span<const uint32_t> output_indices, BackendScratch& scratch,

@@ -140,12 +140,12 @@ class NullModel final : public BackendModel {
   }
 
  private:
-  // Waits out the delay; false when cancelled. Short sleeps: whoever cancels only sets a flag.
+  // Waits out the delay; false when cancelled. Short sleeps, which see the flag.
   bool wait(const CancelFlag* cancel) const {
     using Clock = std::chrono::steady_clock;
     const Clock::time_point end = Clock::now() + std::chrono::microseconds(delay_us_);
     for (;;) {
-      if (cancel != nullptr && cancel->cancelled.load(std::memory_order_relaxed)) return false;
+      if (cancel != nullptr && cancel->cancelled()) return false;
       const auto left = end - Clock::now();
       if (left <= Clock::duration::zero()) return true;
       std::this_thread::sleep_for(

@@ -151,7 +151,9 @@ struct OrtApi {
                                      OrtAllocator* allocator, char** value);
   void* slots_38[1];
   OrtStatus* (*CreateRunOptions)(OrtRunOptions** out);
-  void* slots_40[8];
+  void* slots_40[6];
+  OrtStatus* (*RunOptionsSetTerminate)(OrtRunOptions* options);
+  OrtStatus* (*RunOptionsUnsetTerminate)(OrtRunOptions* options);
   OrtStatus* (*CreateTensorAsOrtValue)(OrtAllocator* allocator, const int64_t* shape,
                                        size_t shape_len, ONNXTensorElementDataType type,
                                        OrtValue** out);
@@ -204,7 +206,7 @@ struct OrtApi {
   void* slots_94[1];
   void (*ReleaseSession)(OrtSession* input);
   void (*ReleaseValue)(OrtValue* input);
-  void* slots_97[1];
+  void (*ReleaseRunOptions)(OrtRunOptions* input);
   void (*ReleaseTypeInfo)(OrtTypeInfo* input);
   void (*ReleaseTensorTypeAndShapeInfo)(OrtTensorTypeAndShapeInfo* input);
   void (*ReleaseSessionOptions)(OrtSessionOptions* input);

@@ -45,6 +45,7 @@ class OrtHandle {
 using SessionHandle = OrtHandle<OrtSession, &OrtApi::ReleaseSession>;
 using SessionOptionsHandle = OrtHandle<OrtSessionOptions, &OrtApi::ReleaseSessionOptions>;
 using ValueHandle = OrtHandle<OrtValue, &OrtApi::ReleaseValue>;
+using RunOptionsHandle = OrtHandle<OrtRunOptions, &OrtApi::ReleaseRunOptions>;
 using TypeInfoHandle = OrtHandle<OrtTypeInfo, &OrtApi::ReleaseTypeInfo>;
 using ShapeInfoHandle =
     OrtHandle<OrtTensorTypeAndShapeInfo, &OrtApi::ReleaseTensorTypeAndShapeInfo>;

@@ -122,7 +122,6 @@ OrtStatus* make_environment(OrtRuntime& runtime) {
     status = api.CreateAndRegisterAllocator(runtime.env, runtime.cpu_memory, nullptr);
   }
   if (status == nullptr) status = api.GetAllocatorWithDefaultOptions(&runtime.allocator);
-  if (status == nullptr) status = api.CreateRunOptions(&runtime.run_options);
   return status;
 }
 

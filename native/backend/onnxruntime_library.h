@@ -21,7 +21,6 @@ struct OrtRuntime {
   OrtEnv* env = nullptr;
   OrtMemoryInfo* cpu_memory = nullptr;
   OrtAllocator* allocator = nullptr;   // names, metadata, string tensors
-  OrtRunOptions* run_options = nullptr;  // defaults; Run takes 25 ns more to make its own
 };
 
 // The runtime of `library_path` (empty: SERVAL_ORT_LIBRARY), loaded at the first call. The pool

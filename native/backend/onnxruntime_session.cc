@@ -50,7 +50,9 @@ Error output_error(Error error, const TensorSpec& spec) {
 }  // namespace
 
 OrtScratch::OrtScratch(const OrtApi& api, size_t input_count)
-    : api_(api), inputs_(input_count), input_values_(input_count) {}
+    : api_(api), run_options_(&api), inputs_(input_count), input_values_(input_count) {
+  drop_status(api_, api_.CreateRunOptions(run_options_.out()));
+}
 
 OrtScratch::~OrtScratch() {
   drop_outputs();
@@ -64,6 +66,17 @@ void OrtScratch::drop_input(Input& input) {
   if (input.value != nullptr) api_.ReleaseValue(input.value);
   input.value = nullptr;
   input.string_bytes = 0;
+}
+
+// The runtime looks between two operators, those of a loop's body too.
+void OrtScratch::end_run() {
+  if (run_options_.get() == nullptr) return;
+  drop_status(api_, api_.RunOptionsSetTerminate(run_options_.get()));
+}
+
+void OrtScratch::forget_end() {
+  if (run_options_.get() == nullptr) return;
+  drop_status(api_, api_.RunOptionsUnsetTerminate(run_options_.get()));
 }
 
 // Gives the runtime's output values back; our own stay.
@@ -239,7 +252,7 @@ void OrtModel::give_own_outputs(OrtScratch& scratch) const {
 Status OrtModel::run(uint32_t signature, std::span<const TensorView> inputs,
                      std::span<const uint32_t> output_indices, BackendScratch& scratch_base,
                      const CancelFlag* cancel) {
-  if (cancel != nullptr && cancel->cancelled.load(std::memory_order_relaxed)) {
+  if (cancel != nullptr && cancel->cancelled()) {
     return make_error(ErrorCode::Cancelled, "the request was cancelled before its model ran");
   }
   if (signature >= info_.signatures.size()) {
@@ -251,7 +264,7 @@ Status OrtModel::run(uint32_t signature, std::span<const TensorView> inputs,
   Status status = bind_inputs(inputs, scratch);
   if (!status.ok()) return status;
   give_own_outputs(scratch);
-  status = call_session(scratch);
+  status = cancel == nullptr ? call_session(scratch, nullptr) : run_until_ended(scratch, *cancel);
   for (size_t i = 0; status.ok() && i < output_indices.size(); ++i) {
     OwnOutput& own = scratch.own_outputs_[i];
     if (own.given) scratch.views_[i].data = own.memory.data();  // all else is as it was
@@ -262,27 +275,38 @@ Status OrtModel::run(uint32_t signature, std::span<const TensorView> inputs,
   return status;
 }
 
-OrtStatus* OrtModel::run_session(OrtScratch& scratch) {
+// What fails after the flag was up failed because it was.
+Status OrtModel::run_until_ended(OrtScratch& scratch, const CancelFlag& cancel) {
+  cancel.begin_run(scratch);
+  Status status = call_session(scratch, &cancel);
+  cancel.leave_run(scratch);
+  if (!cancel.cancelled()) return status;
+  scratch.forget_end();
+  if (status.ok()) return status;
+  return make_error(ErrorCode::Cancelled, "the model's run was ended");
+}
+
+OrtStatus* OrtModel::run_session(OrtScratch& scratch, const CancelFlag* cancel) {
   if (states_ == nullptr) {
-    return api_.Run(session_.get(), runtime_.run_options, input_names_.data(),
+    return api_.Run(session_.get(), scratch.run_options_.get(), input_names_.data(),
                     scratch.input_values_.data(), scratch.input_values_.size(),
                     scratch.output_names_.data(), scratch.output_names_.size(),
                     scratch.output_values_.data());
   }
   return states_->run(runtime_, session_.get(),
-                      {input_names_, scratch.input_values_, scratch.output_names_,
-                       scratch.output_values_});
+                      {scratch.run_options_.get(), cancel, input_names_, scratch.input_values_,
+                       scratch.output_names_, scratch.output_values_});
 }
 
 // A model that breaks its declared shapes (the runtime checks those of memory given to it), or
 // whose outputs are not all written, is run again without memory of ours, and never given it again.
-Status OrtModel::call_session(OrtScratch& scratch) {
-  OrtStatus* failed = run_session(scratch);
+Status OrtModel::call_session(OrtScratch& scratch, const CancelFlag* cancel) {
+  OrtStatus* failed = run_session(scratch, cancel);
   if (failed == nullptr && scratch.own_outputs_were_written()) return ok_status();
   if (scratch.gave_own_outputs()) {
     drop_status(api_, failed);
     scratch.drop_outputs();
-    failed = run_session(scratch);
+    failed = run_session(scratch, cancel);
     if (failed == nullptr) {
       reuse_outputs_.store(false, std::memory_order_relaxed);
       return ok_status();

@@ -2,8 +2,16 @@
 #include "backend/onnxruntime_state.h"
 
 #include <algorithm>
+#include <chrono>
 
 namespace serval::ort {
+
+namespace {
+
+// How long a cancelled run may go on waiting for its turn.
+constexpr std::chrono::milliseconds kCancelCheckInterval(5);
+
+}  // namespace
 
 OrtStatus* StateUses::run(const OrtRuntime& runtime, OrtSession* session,
                           const RunArguments& run) {
@@ -11,7 +19,11 @@ OrtStatus* StateUses::run(const OrtRuntime& runtime, OrtSession* session,
   std::vector<const OrtValue*> inputs(run.inputs.begin(), run.inputs.end());
   std::vector<const char*> output_names(run.output_names.begin(), run.output_names.end());
   std::vector<OrtValue*> outputs(run.outputs.begin(), run.outputs.end());
-  const std::lock_guard lock(set_->mutex);
+  std::unique_lock lock(set_->mutex, std::defer_lock);
+  while (!lock.try_lock_for(kCancelCheckInterval)) {
+    if (run.cancel == nullptr || !run.cancel->cancelled()) continue;
+    return runtime.api->CreateStatus(ORT_FAIL, "cancelled while another run used the variables");
+  }
   for (const GraphState& use : uses_) {
     input_names.push_back(use.input.c_str());
     inputs.push_back(set_->values[use.state].get());
@@ -20,8 +32,8 @@ OrtStatus* StateUses::run(const OrtRuntime& runtime, OrtSession* session,
     outputs.push_back(nullptr);
   }
   OrtStatus* failed =
-      runtime.api->Run(session, runtime.run_options, input_names.data(), inputs.data(),
-                       inputs.size(), output_names.data(), output_names.size(), outputs.data());
+      runtime.api->Run(session, run.options, input_names.data(), inputs.data(), inputs.size(),
+                       output_names.data(), output_names.size(), outputs.data());
   if (failed != nullptr) return failed;
   std::copy_n(outputs.begin(), run.outputs.size(), run.outputs.begin());
   size_t next = run.outputs.size();

@@ -16,12 +16,14 @@ namespace serval::ort {
 
 // The present values. Owns them.
 struct StateSet {
-  std::mutex mutex;
+  std::timed_mutex mutex;
   std::vector<ValueHandle> values;  // guarded by mutex; never null
 };
 
 // What a run is given and gives, apart from state.
 struct RunArguments {
+  const OrtRunOptions* options;
+  const CancelFlag* cancel;  // or null
   std::span<const char* const> input_names;
   std::span<const OrtValue* const> inputs;
   std::span<const char* const> output_names;
@@ -35,7 +37,8 @@ class StateUses {
       : set_(std::move(set)), uses_(std::move(uses)) {}
 
   // Runs with the state's values as further inputs; what the graph assigns replaces them when the
-  // run succeeds, and not at all when it fails. Blocks while another run of the set runs.
+  // run succeeds, and not at all when it fails. Waits while another run of the set
+  // runs, unless this one is cancelled.
   OrtStatus* run(const OrtRuntime& runtime, OrtSession* session, const RunArguments& run);
 
  private:

@@ -19,6 +19,11 @@ inline constexpr size_t kJsonNodesMax = 8'000'000; // values the plain JSON read
 // does, on the listener's thread: only up to here.
 inline constexpr size_t kUnknownModelBodyMax = 64 * 1024;
 
+// A run on a listener's thread is ended and queued after this; where inline was asked for by name,
+// after the second.
+inline constexpr uint64_t kInlineNsMax = 100'000'000;
+inline constexpr uint64_t kInlineByHandNsMax = 10'000'000'000;
+
 inline constexpr uint64_t kTimeoutUsMax = uint64_t{1} << 52;  // a request's or a policy's timeout
 inline constexpr uint32_t kPiecesMax = 65'536;     // runs of one request that is split
 inline constexpr size_t kGatherKeepBytes = 64u << 20;  // of an input's batch memory

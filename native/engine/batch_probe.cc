@@ -52,7 +52,7 @@ class TimeLimit {
     std::unique_lock lock(mutex_);
     const auto limit = std::chrono::nanoseconds(limit_ns);
     if (changed_.wait_for(lock, limit, [this] { return done_; })) return;
-    flag_.cancelled.store(true, std::memory_order_relaxed);
+    flag_.cancel(EndCause::Deadline);
   }
 
   const uint64_t end_ns_;

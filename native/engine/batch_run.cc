@@ -12,10 +12,12 @@ namespace serval {
 
 Status Batcher::run_backend(const Member& like, std::span<const TensorView> inputs,
                             Replica& replica, BackendScratch& scratch, const CancelFlag* cancel) {
-  return guarded([&] {
+  Status ran = guarded([&] {
     return replica.backend().run(like.decoded.signature_index, inputs, like.output_indices,
                                  scratch, cancel);
   });
+  if (ran.ok() || cancel == nullptr || !cancel->cancelled()) return ran;
+  return ended_error(model_, cancel->cause());
 }
 
 // A request larger than a batch: piece by piece, the outputs put together.
@@ -139,11 +141,16 @@ void Batcher::scatter(Batch& batch, const BackendScratch& scratch, const ServeTi
       member->outputs.push_back(slice_rows(output, first, member->rows));
     }
     first += member->rows;
-    Status done = guarded([&] {
-      return encode_answer(request.protocol, model_, member->decoded, member->output_indices,
-                           member->outputs, request.listener->limits(), member->arena,
-                           request.response, request.json_bytes_out);
-    });
+    Status done;
+    if (request.cancel.cancelled()) {
+      done = ended_error(model_, request.cancel.cause());
+    } else {
+      done = guarded([&] {
+        return encode_answer(request.protocol, model_, member->decoded, member->output_indices,
+                             member->outputs, request.listener->limits(), member->arena,
+                             request.response, request.json_bytes_out);
+      });
+    }
     member->times.input_ns += shared.input_ns;
     member->times.infer_ns = shared.infer_ns;
     member->times.output_ns = watch.elapsed_ns();
@@ -165,7 +172,11 @@ bool Batcher::run_joined(Batch& batch, Replica& replica) {
   ServeTimes shared;
   shared.input_ns = watch.elapsed_ns();
   std::unique_ptr<BackendScratch> scratch = replica.take_scratch();
-  const Status ran = run_backend(*batch.members[0], batch.inputs, replica, *scratch, nullptr);
+  Status ran;
+  {
+    const JoinedRun joined(batch.requests);
+    ran = run_backend(*batch.members[0], batch.inputs, replica, *scratch, joined.flag());
+  }
   const uint64_t ran_ns = watch.elapsed_ns();
   shared.infer_ns = ran_ns - shared.input_ns;
   model_.counters().compute_ns.fetch_add(shared.infer_ns, std::memory_order_relaxed);
@@ -184,19 +195,24 @@ bool Batcher::run_joined(Batch& batch, Replica& replica) {
   return apart;
 }
 
+// Nobody is handed back before this returns, so that the requests are there while they count as
+// running.
 void Batcher::run_batch(Batch& batch, size_t replica_index) {
   Replica& replica = model_.replica(replica_index);
   batch.finished.clear();
   // Who went away while the batch was formed is not run; its neighbours do not wait for it.
   std::vector<Member*> gone;
   std::erase_if(batch.members, [&](Member* member) {
-    if (!member->request->cancel.cancelled.load(std::memory_order_relaxed)) return false;
+    if (!member->request->cancel.cancelled()) return false;
     batch.rows -= member->rows;
     finish(*member, make_error(ErrorCode::Cancelled, "the client went away"), batch.finished);
     gone.push_back(member);
     return true;
   });
   for (Member* member : gone) give_member(member);
+  batch.requests.clear();
+  for (const Member* member : batch.members) batch.requests.push_back(member->request);
+  const RunningScope running(model_, batch.requests);
   if (batch.members.size() > 1 && run_joined(batch, replica)) return;
   for (Member* member : batch.members) run_alone(batch, *member, replica);
 }

@@ -55,7 +55,7 @@ void Batcher::admit(Request* request) {
   member->joinable = true;
   member->queue_ns = request->queued.elapsed_ns();  // until it is decoded; grows until it is run
   std::vector<Request*> finished;
-  if (request->cancel.cancelled.load(std::memory_order_relaxed)) {
+  if (request->cancel.cancelled()) {
     finish(*member, make_error(ErrorCode::Cancelled, "the client went away"), finished);
   } else {
     const ServeInput input{request->protocol, request->bytes(), request->json_bytes,

@@ -50,6 +50,7 @@ class Batcher {
     std::vector<TensorView> inputs;
     std::vector<TensorView> slices;
     std::vector<Request*> finished;
+    std::vector<Request*> requests;  // of the members, while they run
   };
 
   bool next_batch(Batch& batch);

@@ -21,6 +21,28 @@ void store_outcome(Request& request, Status status) {
   request.code = error.code;
 }
 
+bool Listener::has_completed() {
+  std::lock_guard lock(mutex_);
+  return !completed_.empty();
+}
+
+void Listener::complete(std::span<Request* const> requests) {
+  std::lock_guard lock(mutex_);
+  const bool none = completed_.empty();
+  working_ -= static_cast<int64_t>(requests.size());
+  completed_.insert(completed_.end(), requests.begin(), requests.end());
+  if (closed_) {
+    idle_.notify_all();
+  } else if (none) {
+    hooks_->wake();
+  }
+}
+
+void Listener::poke() {
+  std::lock_guard lock(mutex_);
+  if (!closed_) hooks_->wake();
+}
+
 void complete_all(std::span<Request* const> requests) {
   for (size_t first = 0; first < requests.size();) {
     // A request may be reused the moment complete() lets go of it: hold the listener here.

@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "base/clock.h"
@@ -38,7 +39,7 @@ void DeadlineTimer::look(const std::shared_ptr<Model>& model) {
   std::vector<Request*> late;
   model->queue().expire(late);
   finish_late(*model, late);
-  const uint64_t next = model->queue().next_expiry_ns();
+  const uint64_t next = std::min(model->queue().next_expiry_ns(), model->running().expire());
   if (next != kNever) watch(model, next);
 }
 

@@ -1,5 +1,6 @@
-// Answers requests whose time limit passes while they wait and no instance is free to say so. One
-// thread, started with the first limit. Control of the hot path's queue; any thread may watch().
+// Answers requests whose time limit passes while they wait and no instance is free to say so, and
+// ends the runs of those whose deadline passes while they run. One thread, started with the first
+// limit. Control of the hot path's queue; any thread may watch().
 #pragma once
 
 #include <condition_variable>
@@ -22,7 +23,7 @@ class DeadlineTimer {
   DeadlineTimer(const DeadlineTimer&) = delete;
   DeadlineTimer& operator=(const DeadlineTimer&) = delete;
 
-  // Looks at the model's queue at `at_ns` (of now_ns()) unless an earlier look is due anyway.
+  // Looks at what waits and runs at `at_ns` (of now_ns()) unless an earlier look is due anyway.
   void watch(const std::shared_ptr<Model>& model, uint64_t at_ns);
 
  private:

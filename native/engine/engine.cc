@@ -37,6 +37,9 @@ Engine::Engine(EngineOptions options)
 }
 
 Engine::~Engine() {
+  for (const std::shared_ptr<Model>& model : table()->models) {
+    if (model != nullptr) model->running().end_all(EndCause::Unloaded);
+  }
   loads_.finish();
   unloads_.finish();
   quick_.finish();
@@ -140,7 +143,7 @@ Result<std::shared_ptr<Model>> Engine::load_model(ModelSpec spec) {
   const auto handle = static_cast<uint32_t>(table->models.size());
   auto model = std::make_shared<Model>(handle, std::move(spec), std::move(replicas.value()),
                                        std::move(shapes.value()), load_us,
-                                       ModelServices{&access_log_, options_.records},
+                                       ModelServices{&access_log_, options_.records, &timer_},
                                        std::move(finding));
   model->start();
   table->models.push_back(model);
@@ -186,8 +189,18 @@ void Engine::run_unload(uint32_t handle, Request& request) {
                                        "unload: no model has handle " + std::to_string(handle)));
     return;
   }
+  model->running().end_warm_ups(EndCause::Unloaded);
   poke_listeners();
-  while (model.use_count() > 1) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  const uint64_t limit_ns = now_ns() + static_cast<uint64_t>(options_.unload_ms_max) * 1'000'000;
+  bool ended = false;
+  while (model.use_count() > 1) {
+    if (!ended && now_ns() >= limit_ns) {
+      ended = true;
+      model->refuse_waiting();
+      model->running().end_all(EndCause::Unloaded);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
   model->stop();
   model.reset();
   request.response.clear();
@@ -198,7 +211,7 @@ void Engine::warm_up(uint32_t handle, Protocol protocol, std::vector<uint8_t> me
                      Request& request, std::shared_ptr<Listener> listener) {
   request.listener = std::move(listener);
   loads_.start([this, handle, protocol, message = std::move(message), &request] {
-    Status done = guarded([&] { return run_warm_up(handle, protocol, message); });
+    Status done = guarded([&] { return run_warm_up(handle, protocol, message, request); });
     request.response.clear();
     if (done.ok()) finish_request(request);
     else finish_request(request, done.error());
@@ -206,25 +219,33 @@ void Engine::warm_up(uint32_t handle, Protocol protocol, std::vector<uint8_t> me
 }
 
 Status Engine::run_warm_up(uint32_t handle, Protocol protocol,
-                           std::span<const uint8_t> message) {
-  const std::shared_ptr<const EngineTable> current = table();
-  const std::shared_ptr<Model>* model = current->find(handle);
+                           std::span<const uint8_t> message, Request& request) {
+  std::shared_ptr<Model> model;  // of the table nothing else: an unload waits for its holders
+  {
+    const std::shared_ptr<const EngineTable> current = table();
+    if (const std::shared_ptr<Model>* found = current->find(handle)) model = *found;
+  }
   if (model == nullptr) {
     return make_error(ErrorCode::ModelNotFound,
                       "warm-up: no model has handle " + std::to_string(handle));
   }
+  Request* const one = &request;
+  const RunningScope running(*model, {&one, 1});
   Arena arena;
   DecodedRequest decoded;
-  const ServeInput input{protocol, message, -1, nullptr};
-  Status done = decode_request(input, **model, Limits(), arena, decoded);
+  const ServeInput input{protocol, message, -1, &request.cancel};
+  Status done = decode_request(input, *model, Limits(), arena, decoded);
   if (!done.ok()) return done;
   std::vector<uint32_t> outputs;
   for (const RequestedOutput& output : decoded.outputs) outputs.push_back(output.index);
-  for (size_t i = 0; i < (*model)->replica_count() && done.ok(); ++i) {
-    Replica& replica = (*model)->replica(i);
+  for (size_t i = 0; i < model->replica_count() && done.ok(); ++i) {
+    Replica& replica = model->replica(i);
     std::unique_ptr<BackendScratch> scratch = replica.take_scratch();
     done = replica.backend().run(decoded.signature_index, decoded.inputs, outputs, *scratch,
-                                 nullptr);
+                                 &request.cancel);
+    if (!done.ok() && request.cancel.cancelled()) {
+      done = ended_error(*model, request.cancel.cause());
+    }
     scratch->release_outputs();
     replica.give_scratch(std::move(scratch));
   }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "engine/deadline_timer.h"
+#include "engine/inline_watch.h"
 #include "engine/model.h"
 #include "engine/route_table.h"
 #include "engine/task_threads.h"
@@ -25,6 +26,7 @@ struct EngineOptions {
   int intra_op_threads = 0;  // the pool shared by all models; 0 = the cores of this process
   int load_threads = 2;
   bool records = true;  // statistics and metrics
+  int64_t unload_ms_max = 30'000;  // how long an unload waits for requests that run
 };
 
 // Whose names a metrics text uses.
@@ -45,7 +47,7 @@ struct EngineTable {
 class Engine : public std::enable_shared_from_this<Engine> {
  public:
   explicit Engine(EngineOptions options);
-  // Waits for loads that run, stops all models.
+  // Waits for loads that run, ends warm-ups, stops all models.
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
@@ -56,18 +58,22 @@ class Engine : public std::enable_shared_from_this<Engine> {
   // Starts a load; `request` (a control ticket of `listener`) completes with ModelInfo bytes or the
   // error. Takes the spec.
   void load(ModelSpec spec, Request& request, std::shared_ptr<Listener> listener);
-  // Starts an unload; completes when the last request is done and the memory is released.
+  // Starts an unload; completes when the last request is done and the memory is released. Warm-ups
+  // of the model are ended at once; requests that run longer than EngineOptions::unload_ms_max, and
+  // those behind them, are answered ModelNotReady.
   // Errors (by completion): model_not_found.
   void unload(uint32_t handle, Request& request, std::shared_ptr<Listener> listener);
   void publish_routes(RouteTable routes);
   // Runs one ModelInferRequest on every session of a loaded model and drops the answer; not counted
-  // in statistics. Takes the message. Errors (by completion): model_not_found, those of serve().
+  // in statistics. Takes the message. Errors (by completion): model_not_found, those of serve();
+  // cancelled or model_not_ready where the ticket is cancelled or the model unloaded meanwhile.
   void warm_up(uint32_t handle, Protocol protocol, std::vector<uint8_t> message, Request& request,
                std::shared_ptr<Listener> listener);
   // Completes with the metrics of all models as Prometheus text.
   void metrics(MetricsKind kind, Request& request, std::shared_ptr<Listener> listener);
 
   DeadlineTimer& timer() { return timer_; }
+  InlineWatch& inline_watch() { return inline_watch_; }
   AccessLog& access_log() { return access_log_; }
 
   uint64_t epoch() const { return epoch_.load(std::memory_order_acquire); }
@@ -79,7 +85,8 @@ class Engine : public std::enable_shared_from_this<Engine> {
  private:
   void run_load(ModelSpec spec, Request& request);
   void run_unload(uint32_t handle, Request& request);
-  Status run_warm_up(uint32_t handle, Protocol protocol, std::span<const uint8_t> message);
+  Status run_warm_up(uint32_t handle, Protocol protocol, std::span<const uint8_t> message,
+                     Request& request);
   void run_metrics(MetricsKind kind, Request& request);
   Result<std::vector<std::shared_ptr<BackendModel>>> load_replicas(const ModelSpec& spec);
   Result<std::shared_ptr<Model>> load_model(ModelSpec spec);
@@ -89,6 +96,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   const EngineOptions options_;
   AccessLog access_log_;
   DeadlineTimer timer_;
+  InlineWatch inline_watch_;
   std::map<std::string, std::unique_ptr<Backend>, std::less<>> backends_;  // fixed from the start
   std::atomic<uint64_t> epoch_{0};
   std::mutex mutex_;

@@ -13,6 +13,7 @@
 #include <cstdint>
 
 #include "backend/backend.h"
+#include "base/limits.h"
 #include "engine/protocol.h"
 
 namespace serval {
@@ -25,6 +26,11 @@ class InlinePolicy {
   bool run_inline(Protocol protocol, size_t body_bytes) const {
     if (mode_ != ExecMode::Auto) return mode_ == ExecMode::Inline;
     return cell(protocol, body_bytes).run_inline.load(std::memory_order_relaxed);
+  }
+
+  // How long a run may take on the listener's thread before it is ended and queued instead.
+  uint64_t run_ns_max() const {
+    return mode_ == ExecMode::Inline ? kInlineByHandNsMax : kInlineNsMax;
   }
 
   // Only Auto needs the clock.

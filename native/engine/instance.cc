@@ -28,7 +28,7 @@ void refuse(Model& model, Request& request, Error error) {
 
 // Hot path 4/12. A queued request, from here on as on the listener's thread.
 void answer(Model& model, size_t replica, Worker& worker, Request& request) {
-  if (request.cancel.cancelled.load(std::memory_order_relaxed)) {
+  if (request.cancel.cancelled()) {
     model.counters().cancelled.fetch_add(1, std::memory_order_relaxed);
     refuse(model, request, make_error(ErrorCode::Cancelled, "the client went away"));
     return;
@@ -36,9 +36,14 @@ void answer(Model& model, size_t replica, Worker& worker, Request& request) {
   const uint64_t queue_ns = request.queued.elapsed_ns();
   model.counters().queue_ns.fetch_add(queue_ns, std::memory_order_relaxed);
   const ServeInput input{request.protocol, request.bytes(), request.json_bytes, &request.cancel};
-  store_outcome(request,
-                serve_recorded(input, model, replica, queue_ns, request.listener->limits(), worker,
-                               request.response, request.json_bytes_out));
+  Status done;
+  {
+    Request* const one = &request;
+    const RunningScope running(model, {&one, 1});
+    done = serve_recorded(input, model, replica, queue_ns, request.listener->limits(), worker,
+                          request.response, request.json_bytes_out);
+  }
+  store_outcome(request, std::move(done));
   complete_one(request);
 }
 
@@ -52,6 +57,22 @@ Error late_error(const Model& model, const Request& request) {
   }
   return make_error(ErrorCode::QueueFull,
                     name + "Request timeout expired while it waited in the queue");
+}
+
+Error ended_error(const Model& model, EndCause cause) {
+  const std::string name = "model '" + model.spec().name + "'";
+  switch (cause) {
+    case EndCause::Deadline:
+      return make_error(ErrorCode::DeadlineExceeded,
+                        name + ": the request's deadline passed while the model ran");
+    case EndCause::Unloaded:
+      return make_error(ErrorCode::ModelNotReady, name + " version " + model.version_text() +
+                                                      " was unloaded while the request ran");
+    case EndCause::None:
+    case EndCause::ClientLeft:
+    case EndCause::Displaced: break;
+  }
+  return make_error(ErrorCode::Cancelled, "the client went away");
 }
 
 void finish_late(Model& model, const std::vector<Request*>& late) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/cancel.h"
 #include "base/error.h"
 #include "engine/request.h"
 
@@ -18,6 +19,9 @@ void run_instance(Model& model, int index);
 
 // What a late request is answered.
 Error late_error(const Model& model, const Request& request);
+
+// What a request is answered whose run was ended.
+Error ended_error(const Model& model, EndCause cause);
 
 // Answers what the queue handed back as late. Any thread but a listener's.
 void finish_late(Model& model, const std::vector<Request*>& late);

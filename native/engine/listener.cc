@@ -1,4 +1,4 @@
-// Hot path. Thread: the listener's, but complete() and poke().
+// Hot path. Thread: the listener's.
 #include "engine/listener.h"
 
 #include <algorithm>
@@ -35,6 +35,12 @@ Error too_large(const std::string& bytes, const Limits& limits) {
 
 std::string of_bytes(uint64_t bytes) { return "of " + std::to_string(bytes) + " bytes "; }
 
+// Nanoseconds of a time limit, less what was spent; at least 1.
+uint64_t left_of(uint64_t timeout_us, uint64_t spent_ns) {
+  const uint64_t timeout_ns = std::min(timeout_us, kTimeoutUsMax) * 1000;
+  return timeout_ns > spent_ns ? timeout_ns - spent_ns : 1;
+}
+
 Error gone(uint32_t handle) {
   return make_error(ErrorCode::ModelNotReady, "the model was unloaded",
                     "handle " + std::to_string(handle));
@@ -45,9 +51,12 @@ Error gone(uint32_t handle) {
 Listener::Listener(std::shared_ptr<Engine> engine, Limits limits, ListenerHooks* hooks)
     : engine_(std::move(engine)), limits_(limits), table_(engine_->table()), hooks_(hooks) {
   slots_.push_back(std::make_unique<Request>());
+  engine_->inline_watch().add(inline_runs_);
 }
 
-Listener::~Listener() = default;
+Listener::~Listener() {
+  if (engine_ != nullptr) engine_->inline_watch().remove(inline_runs_);
+}
 
 uint32_t Listener::ticket_of(const Request& request) const {
   return (request.use & kUseMask) << kSlotBits | request.slot;
@@ -82,7 +91,7 @@ Request* Listener::open_slot() {
   request->json_bytes_out = 0;
   request->schedule = SchedulePolicy();
   request->deadline_ns = 0;
-  request->cancel.cancelled.store(false, std::memory_order_relaxed);
+  request->cancel.reset();
   ++tickets_open_;
   return request;
 }
@@ -140,12 +149,19 @@ Answer Listener::answer_unknown(Protocol protocol, std::span<const uint8_t> body
   return answer_error(std::move(checked.error()));
 }
 
-Answer Listener::run_inline(Request& slot0, Model& model, const ServeInput& input) {
-  model.counters().requests_inline.fetch_add(1, std::memory_order_relaxed);
+// Answers in slot 0; nothing when it took too long for this thread: the request is to be queued.
+std::optional<Answer> Listener::run_inline(Model& model, ServeInput input, uint64_t timeout_us) {
+  Request& slot0 = *slots_[0];
+  uint64_t limit_ns = model.policy().run_ns_max();
+  if (timeout_us != 0) limit_ns = std::min(limit_ns, left_of(timeout_us, 0));
+  input.cancel = inline_runs_.flag();
+  inline_runs_.begin(engine_->inline_watch(), limit_ns);
   Status done = serve_recorded(input, model, 0, 0, limits_, worker_, slot0.response,
                                slot0.json_bytes_out);
+  if (inline_runs_.end(engine_->inline_watch()) && !done.ok()) return std::nullopt;
+  model.counters().requests_inline.fetch_add(1, std::memory_order_relaxed);
   if (!done.ok()) return answer_error(std::move(done.error()));
-  return {};
+  return Answer{};
 }
 
 // Joined models run inline only where they are asked to by flush().
@@ -170,7 +186,7 @@ Answer Listener::refuse(Request& request, Model& model, Error error) {
 }
 
 Answer Listener::enqueue(Request& request, const std::shared_ptr<Model>& model, Protocol protocol,
-                         int64_t json_bytes) {
+                         int64_t json_bytes, uint64_t spent_ns) {
   request.stage = Request::Stage::Queued;
   request.protocol = protocol;
   request.json_bytes = json_bytes;
@@ -178,7 +194,7 @@ Answer Listener::enqueue(Request& request, const std::shared_ptr<Model>& model, 
   request.listener = shared_from_this();
   request.queued = Stopwatch();
   if (is_rest(protocol) && limits_.rest_timeout_us != 0) {
-    request.deadline_ns = now_ns() + limits_.rest_timeout_us * 1000;
+    request.deadline_ns = now_ns() + left_of(limits_.rest_timeout_us, spent_ns);
   }
   if (protocol == Protocol::V2Rest && model->queue().settings().reads_request()) {
     Status peeked = peek_v2_schedule(request.bytes(), json_bytes, request.schedule);
@@ -247,10 +263,20 @@ void Listener::flush_model(const std::shared_ptr<Model>& model, Request* only) {
 
 // Hot path 4/12. A request that would be a batch of one: the thread that has it answers it.
 void Listener::run_queued_here(Model& model, Request& request) {
-  const ServeInput input{request.protocol, request.bytes(), request.json_bytes, nullptr};
-  store_outcome(request,
-                serve_recorded(input, model, 0, request.queued.elapsed_ns(), limits_, worker_,
-                               request.response, request.json_bytes_out));
+  const ServeInput input{request.protocol, request.bytes(), request.json_bytes,
+                         inline_runs_.flag()};
+  inline_runs_.begin(engine_->inline_watch(), model.policy().run_ns_max());
+  Status done = serve_recorded(input, model, 0, request.queued.elapsed_ns(), limits_, worker_,
+                               request.response, request.json_bytes_out);
+  uint64_t limit_ns = kNever;
+  if (inline_runs_.end(engine_->inline_watch()) && !done.ok()) {
+    if (model.queue().push(&request, true, limit_ns) == RequestQueue::Push::Taken) {
+      if (limit_ns != kNever) engine_->timer().watch(request.model, limit_ns);
+      return;
+    }
+    done = gone(model.handle());
+  }
+  store_outcome(request, std::move(done));
   request.listener.reset();
   std::lock_guard lock(mutex_);
   --working_;
@@ -267,16 +293,24 @@ Answer Listener::infer(Protocol protocol, uint32_t handle, std::span<const uint8
   if (handle != 0 && model == nullptr) return answer_error(gone(handle));
   Request& slot0 = *slots_[0];
   const bool at_once = model == nullptr || runs_inline(**model, protocol, body.size());
-  Request* request = at_once ? &slot0 : open_slot();
+  const size_t aligned_at = json_bytes > 0 ? static_cast<size_t>(json_bytes) : 0;
+  uint64_t spent_ns = 0;
+  if (at_once) {
+    slot0.body.clear(aligned_at);
+    if (!slot0.body.append(body.data(), body.size())) return answer_error(no_memory());
+    if (model == nullptr) return answer_unknown(protocol, slot0.body.bytes());
+    const ServeInput input{protocol, slot0.body.bytes(), json_bytes, nullptr};
+    if (const auto answer = run_inline(**model, input, limits_.rest_timeout_us)) return *answer;
+    spent_ns = worker_.times.input_ns + worker_.times.infer_ns;
+  }
+  Request* request = open_slot();
   if (request == nullptr) return answer_error(no_slot());
-  request->body.clear(json_bytes > 0 ? static_cast<size_t>(json_bytes) : 0);
+  request->body.clear(aligned_at);
   if (!request->body.append(body.data(), body.size())) {
-    if (!at_once) release(*request);
+    release(*request);
     return answer_error(no_memory());
   }
-  if (!at_once) return enqueue(*request, *model, protocol, json_bytes);
-  if (model == nullptr) return answer_unknown(protocol, slot0.body.bytes());
-  return run_inline(slot0, **model, {protocol, slot0.body.bytes(), json_bytes, nullptr});
+  return enqueue(*request, *model, protocol, json_bytes, spent_ns);
 }
 
 namespace {
@@ -306,8 +340,11 @@ Answer Listener::infer_message(Protocol protocol, std::span<const uint8_t> messa
       !handle.ok()) {
     problem = std::move(handle.error());
   } else if (const std::shared_ptr<Model>* model = current.find(handle.value())) {
+    uint64_t spent_ns = 0;
     if (runs_inline(**model, protocol, message.size())) {
-      return run_inline(*slots_[0], **model, {protocol, message, -1, nullptr});
+      const ServeInput input{protocol, message, -1, nullptr};
+      if (const auto answer = run_inline(**model, input, timeout_us)) return *answer;
+      spent_ns = worker_.times.input_ns + worker_.times.infer_ns;
     }
     Request* request = open_slot();
     if (request != nullptr) {
@@ -319,9 +356,9 @@ Answer Listener::infer_message(Protocol protocol, std::span<const uint8_t> messa
       }
       request->schedule = ref.schedule;
       if (timeout_us != 0) {
-        request->deadline_ns = now_ns() + std::min(timeout_us, kTimeoutUsMax) * 1000;
+        request->deadline_ns = now_ns() + left_of(timeout_us, spent_ns);
       }
-      return enqueue(*request, *model, protocol, -1);
+      return enqueue(*request, *model, protocol, -1, 0);
     }
     problem = no_slot();
   } else {
@@ -370,13 +407,18 @@ Answer Listener::infer_body(uint32_t ticket, Protocol protocol, uint32_t handle,
     return answer_error(make_error(ErrorCode::Internal, "infer on a closed ticket"));
   }
   const std::shared_ptr<Model>* model = table().find(handle);
-  const bool at_once =
-      model == nullptr || runs_inline(**model, protocol, request->body.size());
-  if (!at_once) return enqueue(*request, *model, protocol, json_bytes);
+  if (model != nullptr && !runs_inline(**model, protocol, request->body.size())) {
+    return enqueue(*request, *model, protocol, json_bytes, 0);
+  }
   Answer answer;
   if (model != nullptr) {
     const ServeInput input{protocol, request->body.bytes(), json_bytes, nullptr};
-    answer = run_inline(*slots_[0], **model, input);
+    const std::optional<Answer> ran = run_inline(**model, input, limits_.rest_timeout_us);
+    if (!ran) {
+      const uint64_t spent_ns = worker_.times.input_ns + worker_.times.infer_ns;
+      return enqueue(*request, *model, protocol, json_bytes, spent_ns);
+    }
+    answer = *ran;
   } else if (handle != 0) {
     answer = answer_error(gone(handle));
   } else {
@@ -393,7 +435,7 @@ bool Listener::cancel(uint32_t ticket) {
     release(*request);
     return true;
   }
-  request->cancel.cancelled.store(true, std::memory_order_relaxed);
+  request->cancel.cancel(EndCause::ClientLeft);
   if (request->stage == Request::Stage::Control) return false;
   if (!request->model->queue().remove(request)) return false;
   request->model->counters().cancelled.fetch_add(1, std::memory_order_relaxed);
@@ -429,28 +471,6 @@ size_t Listener::take_completed(std::span<Request*> out) {
   return count;
 }
 
-bool Listener::has_completed() {
-  std::lock_guard lock(mutex_);
-  return !completed_.empty();
-}
-
-void Listener::complete(std::span<Request* const> requests) {
-  std::lock_guard lock(mutex_);
-  const bool none = completed_.empty();
-  working_ -= static_cast<int64_t>(requests.size());
-  completed_.insert(completed_.end(), requests.begin(), requests.end());
-  if (closed_) {
-    idle_.notify_all();
-  } else if (none) {
-    hooks_->wake();
-  }
-}
-
-void Listener::poke() {
-  std::lock_guard lock(mutex_);
-  if (!closed_) hooks_->wake();
-}
-
 void Listener::close() {
   {
     std::lock_guard lock(mutex_);
@@ -470,6 +490,7 @@ void Listener::close() {
   hooks_ = nullptr;
   table_ = std::make_shared<EngineTable>();
   lock.unlock();
+  engine_->inline_watch().remove(inline_runs_);
   // The thread that completed last may still hold this listener: were it the last holder of the
   // engine too, the engine would be taken down, and its threads joined, on one of those threads.
   engine_.reset();

@@ -9,6 +9,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -71,10 +72,11 @@ class Listener : public std::enable_shared_from_this<Listener> {
   Answer infer_body(uint32_t ticket, Protocol protocol, uint32_t handle, int64_t json_bytes);
 
   // The client went away. An open body is dropped at once; a queued request that has not begun is
-  // taken out; a running one completes as usual. No completion may follow when this returns true.
+  // taken out; a running one is ended and completes. No completion may follow when this returns
+  // true.
   bool cancel(uint32_t ticket);
 
-  // Loads and unloads: answered by completion.
+  // Loads, unloads and warm-ups: answered by completion. cancel() ends a warm-up.
   Result<uint32_t> open_control();
   Request* control_request(uint32_t ticket) { return find(ticket); }
 
@@ -103,9 +105,9 @@ class Listener : public std::enable_shared_from_this<Listener> {
   bool runs_inline(Model& model, Protocol protocol, size_t body_bytes);
   Answer answer_error(Error error);
   Answer answer_unknown(Protocol protocol, std::span<const uint8_t> body);
-  Answer run_inline(Request& slot0, Model& model, const ServeInput& input);
+  std::optional<Answer> run_inline(Model& model, ServeInput input, uint64_t timeout_us);
   Answer enqueue(Request& request, const std::shared_ptr<Model>& model, Protocol protocol,
-                 int64_t json_bytes);
+                 int64_t json_bytes, uint64_t spent_ns);
   Answer queued(Request& request, const std::shared_ptr<Model>& model, bool later);
   Answer refuse(Request& request, Model& model, Error error);
   void flush_model(const std::shared_ptr<Model>& model, Request* only);
@@ -116,6 +118,7 @@ class Listener : public std::enable_shared_from_this<Listener> {
   const Limits limits_;
   std::shared_ptr<const EngineTable> table_;
   Worker worker_;
+  InlineRuns inline_runs_;
   std::vector<std::unique_ptr<Request>> slots_;  // slot 0: inline answers
   std::vector<uint32_t> free_slots_;
   // Models that this turn queued requests for; `only`: the request, where it is the first.

@@ -73,12 +73,16 @@ void Model::start() {
   }
 }
 
-void Model::stop() {
+void Model::refuse_waiting() {
   for (Request* request : queue_.close()) {
     finish_request(*request, make_error(ErrorCode::ModelNotReady,
                                         "model '" + spec_.name + "' version " + version_text_ +
                                             " was unloaded while the request waited"));
   }
+}
+
+void Model::stop() {
+  refuse_waiting();
   for (std::thread& instance : instances_) instance.join();
   instances_.clear();
 }

@@ -15,12 +15,14 @@
 #include "engine/inline_policy.h"
 #include "engine/model_shapes.h"
 #include "engine/request_queue.h"
+#include "engine/running.h"
 #include "stats/access_log.h"
 #include "stats/model_stats.h"
 
 namespace serval {
 
 class Batcher;
+class DeadlineTimer;
 
 struct ModelCounters {
   std::atomic<uint64_t> requests_inline{0}, requests_queued{0}, failures{0}, cancelled{0},
@@ -51,6 +53,7 @@ class Replica {
 struct ModelServices {
   AccessLog* access_log = nullptr;
   bool records = true;  // statistics and metrics
+  DeadlineTimer* timer = nullptr;  // watches the deadlines of what runs
 };
 
 class Model {
@@ -74,6 +77,7 @@ class Model {
   int64_t load_us() const { return load_us_; }
   InlinePolicy& policy() { return policy_; }
   RequestQueue& queue() { return queue_; }
+  RunningRequests& running() { return running_; }
   ModelCounters& counters() { return counters_; }
   ModelStats& stats() { return stats_; }
   // Of the model and its queue. Control plane, any thread.
@@ -95,8 +99,9 @@ class Model {
 
   // Starts the instance threads (once).
   void start();
-  // Closes the queue and joins the instances; what is queued is answered ModelNotReady. Not from an
-  // instance thread.
+  // Closes the queue; what waits is answered ModelNotReady. Not from an instance thread.
+  void refuse_waiting();
+  // The same, and joins the instances.
   void stop();
   // Instance threads that run something now.
   std::atomic<int>& busy() { return busy_; }
@@ -115,6 +120,7 @@ class Model {
   const BatchMode batch_mode_;
   InlinePolicy policy_;
   RequestQueue queue_;
+  RunningRequests running_;
   ModelCounters counters_;
   ModelStats stats_;
   std::atomic<int> busy_{0};

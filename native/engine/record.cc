@@ -74,6 +74,10 @@ Status serve_recorded(const ServeInput& input, Model& model, size_t replica, uin
   if (model.policy().measures()) {
     model.policy().record(input.protocol, input.body.size(), service_ns);
   }
+  if (!done.ok() && was_displaced(input)) {
+    worker.arena.reset();
+    return done;
+  }
   if (!done.ok()) served.code = done.error().code;
   served.protocol = input.protocol;
   served.id = worker.decoded.id;

@@ -19,8 +19,8 @@ class Listener;
 class Model;
 
 // Written by the listener's thread until it is queued, by the instance thread until it is
-// completed, by the listener's thread again afterwards. `cancel` may be set at any time by the
-// listener's thread.
+// completed, by the listener's thread again afterwards. `cancel` may be put up at any time by the
+// listener's thread, and by others while the request is in its model's RunningRequests.
 struct Request {
   uint32_t slot = 0;
   uint32_t use = 0;  // counts the slot's uses; part of the ticket
@@ -35,6 +35,7 @@ struct Request {
   std::shared_ptr<Model> model;
   std::shared_ptr<Listener> listener;  // set while queued: keeps the listener alive
   CancelFlag cancel;
+  size_t running_at = 0;  // its place there
   Stopwatch queued;  // since when it waits
 
   // Its place in the queue; written by the listener's thread before it is pushed.

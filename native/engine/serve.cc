@@ -7,6 +7,7 @@
 #include "codec/json_v2.h"
 #include "codec/wire_tf.h"
 #include "codec/wire_v2.h"
+#include "engine/instance.h"
 
 namespace serval {
 
@@ -144,6 +145,10 @@ Status run(const CancelFlag* cancel, Replica& replica, Worker& worker, BackendSc
   return {};
 }
 
+bool was_ended(const ServeInput& input) {
+  return input.cancel != nullptr && input.cancel->cancelled();
+}
+
 Status serve_once(const ServeInput& input, Model& model, size_t replica_index,
                   const Limits& limits, Worker& worker, ByteBuffer& response,
                   size_t& json_bytes_out) {
@@ -158,6 +163,7 @@ Status serve_once(const ServeInput& input, Model& model, size_t replica_index,
   done = run(input.cancel, replica, worker, *scratch);
   const uint64_t ran_ns = watch.elapsed_ns();
   times.infer_ns = ran_ns - times.input_ns;
+  if (!done.ok() && was_ended(input)) done = ended_error(model, input.cancel->cause());
   model.counters().compute_ns.fetch_add(times.infer_ns, std::memory_order_relaxed);
   if (done.ok()) {
     done = encode_answer(input.protocol, model, worker.decoded, worker.output_indices,
@@ -206,6 +212,10 @@ Status encode_answer(Protocol protocol, const Model& model, const DecodedRequest
   return encode(protocol, model, decoded, outputs, limits, response, json_bytes_out);
 }
 
+bool was_displaced(const ServeInput& input) {
+  return input.cancel != nullptr && input.cancel->cause() == EndCause::Displaced;
+}
+
 bool put_stream_error(std::span<const uint8_t> message, const std::string& text,
                       ByteBuffer& response) {
   response.clear();
@@ -224,9 +234,12 @@ Status serve(const ServeInput& input, Model& model, size_t replica, const Limits
   json_bytes_out = 0;
   failed = ErrorCode::Ok;
   Status done = serve_once(input, model, replica, limits, worker, response, json_bytes_out);
-  if (!done.ok()) {
+  if (!done.ok() && !was_displaced(input)) {
     failed = done.error().code;
-    model.counters().failures.fetch_add(1, std::memory_order_relaxed);
+    ModelCounters& counters = model.counters();
+    std::atomic<uint64_t>& counter =
+        failed == ErrorCode::Cancelled ? counters.cancelled : counters.failures;
+    counter.fetch_add(1, std::memory_order_relaxed);
     if (input.protocol == Protocol::V2GrpcStream &&
         put_stream_error(input.body, done.error().message, response)) {
       done = Status();

@@ -52,6 +52,10 @@ Status encode_answer(Protocol protocol, const Model& model, const DecodedRequest
 bool put_stream_error(std::span<const uint8_t> message, const std::string& text,
                       ByteBuffer& response);
 
+// Whether the run was ended because it took too long on a listener's thread: it is no answer then,
+// counts nowhere, and the request is served anew.
+bool was_displaced(const ServeInput& input);
+
 // serve(), timed for the inline policy, counted and logged; an exception ends as an error.
 // `queue_ns`: how long the request waited before.
 Status serve_recorded(const ServeInput& input, Model& model, size_t replica, uint64_t queue_ns,

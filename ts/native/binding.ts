@@ -18,6 +18,7 @@ export interface AttachOptions {
   readonly restTimeoutUs?: number;
   /** Threads that load and unload; default 2. */
   readonly loadThreads?: number;
+  readonly unloadMsMax?: number;
   /** Whether requests are counted and timed; default true. */
   readonly metrics?: boolean;
   /** Whether TensorFlow Serving's gRPC answers carry tensors as raw bytes; default false. */

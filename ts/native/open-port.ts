@@ -11,6 +11,8 @@ export interface EngineOptions {
   readonly jsonDepthMax?: number | undefined;
   readonly inFlightMax?: number | undefined;
   readonly loadThreads?: number | undefined;
+  /** How long an unload waits for requests that run before it ends them. */
+  readonly unloadMsMax?: number | undefined;
   readonly restTimeoutUs?: number | undefined;
   readonly metrics?: boolean | undefined;
   readonly tfTensorContent?: boolean | undefined;

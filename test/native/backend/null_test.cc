@@ -129,7 +129,7 @@ TEST(NullBackend, DelayCanBeCancelled) {
   auto run = std::async(std::launch::async, [&] {
     return model->run(0, inputs.views, wanted, *scratch, &cancel);
   });
-  cancel.cancelled = true;
+  EXPECT_TRUE(cancel.cancel(EndCause::ClientLeft));
   const Status status = run.get();
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().code, ErrorCode::Cancelled);

@@ -451,7 +451,7 @@ TEST_F(OrtRun, CancelledBefore) {
   const std::vector<uint32_t> outputs = {0};
   CancelFlag cancel;
   EXPECT_TRUE(model->run(0, inputs, outputs, *scratch, &cancel).ok());
-  cancel.cancelled = true;
+  EXPECT_TRUE(cancel.cancel(EndCause::ClientLeft));
   const Status status = model->run(0, inputs, outputs, *scratch, &cancel);
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().code, ErrorCode::Cancelled);

@@ -180,7 +180,7 @@ class Endless final : public BackendModel {
   }
   Status run(uint32_t, std::span<const TensorView>, std::span<const uint32_t>, BackendScratch&,
              const CancelFlag* cancel) override {
-    while (!cancel->cancelled.load()) std::this_thread::yield();
+    while (!cancel->cancelled()) std::this_thread::yield();
     return make_error(ErrorCode::Cancelled, "cancelled");
   }
 

@@ -81,7 +81,10 @@ inline std::span<const uint8_t> bytes_of(std::string_view text) {
 
 class EngineTest : public ::testing::Test {
  protected:
-  EngineTest() { listener_ = make_listener({}); }
+  explicit EngineTest(EngineOptions options = {})
+      : engine_(std::make_shared<Engine>(std::move(options))) {
+    listener_ = make_listener({});
+  }
   ~EngineTest() override {
     if (listener_ != nullptr) listener_->close();
   }
@@ -148,7 +151,7 @@ class EngineTest : public ::testing::Test {
   std::string inline_text() { return text(*listener_->slot(0)); }
 
   TestHooks hooks_;
-  std::shared_ptr<Engine> engine_ = std::make_shared<Engine>(EngineOptions{});
+  std::shared_ptr<Engine> engine_;
   std::shared_ptr<Listener> listener_;
 };
 

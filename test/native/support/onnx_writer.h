@@ -102,6 +102,10 @@ inline Message attribute(std::string_view name, const std::vector<int64_t>& valu
   return message.varint(20, 7);
 }
 
+inline Message graph_attribute(std::string_view name, const Message& graph) {
+  return Message().bytes(1, name).message(6, graph).varint(20, 5);
+}
+
 // A model under construction. Fields that a test wants wrong are plain members.
 struct Model {
   int64_t ir_version = 8;
@@ -194,6 +198,25 @@ inline Model identity(int element_type, const Dims& dims = std::vector<Dim>{std:
   Model model;
   model.node("Identity", {"x"}, {"y"});
   return model.input("x", element_type, dims).output("y", element_type, dims);
+}
+
+// y = trips + max(trips), by adding 1 so often: INT64 [batch]. The largest number never ends.
+inline Model endless_loop() {
+  Model body;
+  body.graph.bytes(2, "body");
+  body.initializer<int64_t>("one", kInt64, {}, {1});
+  body.node("Identity", {"more_in"}, {"more_out"}).node("Add", {"v_in", "one"}, {"v_out"});
+  body.input("iteration", kInt64, std::vector<Dim>{}).input("more_in", kBool, std::vector<Dim>{});
+  body.input("v_in", kInt64, std::vector<Dim>{std::string("batch")});
+  body.output("more_out", kBool, std::vector<Dim>{});
+  body.output("v_out", kInt64, std::vector<Dim>{std::string("batch")});
+  Model model;
+  model.graph_name = "endless_loop";
+  model.initializer<uint8_t>("yes", kBool, {}, {1});
+  model.node("ReduceMax", {"trips"}, {"most"}, {attribute("keepdims", int64_t{0})});
+  model.node("Loop", {"most", "yes", "trips"}, {"y"}, {graph_attribute("body", body.graph)});
+  model.input("trips", kInt64, std::vector<Dim>{std::string("batch")});
+  return model.output("y", kInt64, std::vector<Dim>{std::string("batch")});
 }
 
 // 784-512-10 with relu and softmax; weights are a fixed sequence of small numbers.

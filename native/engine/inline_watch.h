@@ -1,0 +1,81 @@
+// Watches the runs on listeners' threads. Such a thread hears nothing while a model runs: no
+// client that leaves, no signal, no deadline. A run that takes too long there is ended, and its
+// request queued instead, where it is run again and can be given up. One thread (`sv-inline`) that
+// looks every 20 ms while there are inline runs and sleeps otherwise; the runs read no clock.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "base/cancel.h"
+
+namespace serval {
+
+class InlineWatch;
+
+// The inline runs of one listener, one at a time. Hot path; the listener's thread.
+class InlineRuns {
+ public:
+  // `limit_ns`: from when on a run does not belong on this thread.
+  void begin(InlineWatch& watch, uint64_t limit_ns);
+  // True when the run was ended; its request is to be queued.
+  bool end(InlineWatch& watch);
+  const CancelFlag* flag() const { return &flag_; }
+
+ private:
+  friend class InlineWatch;
+
+  CancelFlag flag_;  // odd uses: a run is under way
+  std::atomic<uint64_t> limit_ns_{0};
+};
+
+class InlineWatch {
+ public:
+  InlineWatch() = default;
+  ~InlineWatch();
+  InlineWatch(const InlineWatch&) = delete;
+  InlineWatch& operator=(const InlineWatch&) = delete;
+
+  // Control plane. Borrows until remove().
+  void add(InlineRuns& runs);
+  void remove(InlineRuns& runs);
+
+ private:
+  friend class InlineRuns;
+
+  struct Watched {
+    InlineRuns* runs;
+    uint64_t state = 0;     // of its flag, as last seen
+    uint64_t since_ns = 0;  // when that was first seen
+  };
+  void wake();
+  void run();
+  bool look();
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Watched> watched_;     // guarded by mutex_
+  bool stopping_ = false;            // guarded by mutex_
+  std::thread thread_;               // guarded by mutex_
+  std::atomic<bool> awake_{false};
+};
+
+inline void InlineRuns::begin(InlineWatch& watch, uint64_t limit_ns) {
+  limit_ns_.store(limit_ns, std::memory_order_relaxed);
+  flag_.reset();
+  // After the store above: the watch goes to sleep and then looks once more.
+  if (!watch.awake_.load()) watch.wake();
+}
+
+inline bool InlineRuns::end(InlineWatch& watch) {
+  if (flag_.reset() == EndCause::None) return false;
+  // The watch may still be about to end the run: not the next one.
+  const std::lock_guard lock(watch.mutex_);
+  return true;
+}
+
+}  // namespace serval
