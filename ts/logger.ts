@@ -1,7 +1,8 @@
 // Writes one line per record to stderr, as text or JSON. Control plane, any thread. It is told what
 // to say in small fields: never payloads, never tensor values. Values are cut at a limit and
 // control characters are escaped, so that nothing a client sends can forge a line.
-import { LOG_VALUE_CHARS_MAX } from './limits.js';
+import { writeSync } from 'node:fs';
+import { LOG_BACKLOG_BYTES_MAX, LOG_VALUE_CHARS_MAX } from './limits.js';
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'off'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
@@ -57,9 +58,34 @@ const RESERVED = new Set(['time', 'level', 'message']);
 const PLAIN_VALUE = /^[^\s"=\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+$/u;
 const UNSAFE_CHARS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
+/** What stderr does not take is lost: a reader that went away, a full disk. */
+function writeLine(line: string): void {
+  try {
+    if (process.stderr.writableLength < LOG_BACKLOG_BYTES_MAX) process.stderr.write(line);
+  } catch {
+    // Nobody is left to be told.
+  }
+}
+
+/** A `write` for the last words of a process: past all streams, so that they are out when this
+ * returns. Any thread. */
+export function writeLineNow(line: string): void {
+  try {
+    writeSync(2, line);
+  } catch {
+    // Nobody is left to be told.
+  }
+}
+
+/** Lets the process live when the readers of its output go away or a disk is full; what is printed
+ * then is lost. Once, main thread: the threads' output goes through it. */
+export function surviveLostOutput(): void {
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
+}
+
 export function createLogger(options: LoggerOptions): Logger {
   const control = options.control ?? new LevelControl(options.level);
-  const write = options.write ?? ((line: string): void => void process.stderr.write(line));
+  const write = options.write ?? writeLine;
   const now = options.now ?? Date.now;
   const render = options.format === 'json' ? renderJson : renderText;
   const enabled = (level: LogLevel): boolean => level === 'off' || control.switches[level];

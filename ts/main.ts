@@ -2,6 +2,7 @@
 // what the command needs, because start-up time is a promise (README: ready in 0.3 s).
 import { nearestWord } from './config-flags.js';
 import { ErrorCode } from './errors.js';
+import { surviveLostOutput } from './logger.js';
 import { UsageError } from './commands/usage.js';
 
 const EXIT_FAILED = 1;
@@ -11,6 +12,7 @@ const COMMANDS = ['serve', 'inspect', 'import', 'version', 'help'];
 /** Runs one command and sets the process's exit code; `serve` returns once the server is up.
  * 1: it failed; 2: the command line or the configuration file is wrong. */
 export async function main(args: readonly string[]): Promise<void> {
+  surviveLostOutput();
   try {
     process.exitCode = await run(args);
   } catch (error) {
