@@ -13,6 +13,12 @@ export const HTTP_HEAD_BYTES_MAX = 16_384;
 export const CONFIG_FILE_BYTES_MAX = 1_048_576;
 /** What --drain-seconds may be overrun by, for listeners to close their connections. */
 export const DRAIN_GRACE_MS = 500;
+/** A request of which a part has come may send the rest for so long once a drain has begun. */
+export const DRAIN_BODY_MS = 1000;
+/** A gRPC connection on which nothing runs is cut in a drain when it took nothing for so long. */
+export const DRAIN_SILENT_MS = 1000;
+/** Log lines that may wait for a slow reader of stderr; what comes then is lost. */
+export const LOG_BACKLOG_BYTES_MAX = 16_777_216;
 /** V8's young generation on the gRPC listener's thread: three times its semi-space, here 64 MiB.
  * With V8's own 16 MiB what grpc-js keeps of calls that wait is copied again and again: 64 calls
  * that wait for their batch were 18,700 a second on one core, and are 20,800. Calls that run inline

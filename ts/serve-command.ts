@@ -2,9 +2,9 @@
 // a signal. Control plane, main thread.
 import { parseServeConfig } from './config.js';
 import type { Config } from './config.js';
+import { exitNow, exitOnUncaught } from './exit.js';
 import { createLogger } from './logger.js';
 import type { Logger } from './logger.js';
-import { loadBinding } from './native/binding.js';
 import type { RegistrySnapshot } from './registry/snapshot.js';
 import type { RunningServer } from './server.js';
 import { startedJson, startedText } from './commands/startup-text.js';
@@ -21,6 +21,7 @@ export async function serveCommand(args: readonly string[]): Promise<number> {
     return printHelp();
   }
   const logger = createLogger({ level: config.logLevel, format: config.logFormat });
+  exitOnUncaught({ level: config.logLevel, format: config.logFormat });
   const signals = new SignalExit(logger);
   signals.install();
   try {
@@ -52,8 +53,8 @@ function announce(config: Config, server: RunningServer): void {
   void server.whenReady().then(() => process.stdout.write(text(server.snapshot())));
 }
 
-/** The first SIGTERM or SIGINT drains and exits 0; a second one, or one before the server is up,
- * exits at once with 128 + the signal's number. */
+/** The first SIGTERM or SIGINT drains and exits 0, or 1 where requests had to be cut; a second one,
+ * or one before the server is up, exits at once with 128 + the signal's number. */
 class SignalExit {
   server: RunningServer | undefined;
   readonly #logger: Logger;
@@ -80,9 +81,13 @@ class SignalExit {
     this.#draining = true;
     this.#logger.info('draining', { signal });
     this.server.drain().then(
-      () => {
-        this.#logger.info('stopped');
-        exitNow(0);
+      (cut) => {
+        if (cut === undefined) {
+          this.#logger.info('stopped');
+          exitNow(0);
+        }
+        this.#logger.error('stopped before all requests were answered', { ...cut });
+        exitNow(1);
       },
       (error: unknown) => {
         const reason = error instanceof Error ? error.message : String(error);
@@ -90,16 +95,5 @@ class SignalExit {
         exitNow(1);
       },
     );
-  }
-}
-
-/** Ends the process without waiting: a model may still run on native threads or in a worker, and
- * tearing those down under it could crash. Output is not lost: stdout and stderr write
- * synchronously on Linux. */
-function exitNow(code: number): never {
-  try {
-    return loadBinding().exitNow(code);
-  } catch {
-    process.exit(code);
   }
 }

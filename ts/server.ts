@@ -29,9 +29,13 @@ export interface RunningServer {
   /** Reads configuration files and folders anew; never rejects. */
   reload(): Promise<void>;
   /** Stops accepting, finishes what runs, closes every connection; takes at most the configured
-   * seconds, whatever a model does. Behind it the process can only end: threads may still run. */
-  drain(): Promise<void>;
+   * seconds, whatever a model does. Settles with what had to be cut, if anything. Behind it the
+   * process can only end: threads may still run. */
+  drain(): Promise<CutLog | undefined>;
 }
+
+/** What a drain had to cut: requests by listener, and whether all listeners could be asked. */
+export type CutLog = Readonly<Record<'httpRequests' | 'grpcRequests', number | string>>;
 
 /** What the parts of one server are made of. */
 interface Parts {
@@ -81,6 +85,7 @@ function engineOptions(config: Config) {
     loadThreads: config.control.loadsAtOnce || LOADS_AT_ONCE,
     restTimeoutUs: config.restTimeoutMs * 1000,
     metrics: config.metrics.allowed,
+    unloadMsMax: config.drainSeconds * 1000,
     tfTensorContent: config.servingApi.tensorContent,
     tfCheckMethod: config.servingApi.checkMethod,
   };
@@ -185,16 +190,20 @@ function running(
   ports: { readonly httpPort: number; readonly grpcPort: number },
   pool: ListenerPool, observers: Observers,
 ): RunningServer {
-  const drain = async (): Promise<void> => {
+  const drain = async (): Promise<CutLog | undefined> => {
     const seconds = config.drainSeconds;
-    const drained = registry.drain()
-      .then(() => Promise.all([pool.drain(seconds), source.stop()]))
-      .then(() => observers.close());
-    // A listener whose thread runs a model cannot even hear that it should stop.
-    const late = new Promise((resolve) => {
-      setTimeout(resolve, seconds * 1000 + DRAIN_GRACE_MS);
+    const drained = async (): Promise<CutLog | undefined> => {
+      await registry.drain();
+      const [{ http, grpc }] = await Promise.all([pool.drain(seconds), source.stop()]);
+      await observers.close();
+      return http + grpc === 0 ? undefined : { httpRequests: http, grpcRequests: grpc };
+    };
+    // A listener whose thread runs a model does not hear that it should stop.
+    const late = new Promise<CutLog>((resolve) => {
+      setTimeout(resolve, seconds * 1000 + DRAIN_GRACE_MS,
+        { httpRequests: 'unknown', grpcRequests: 'unknown' });
     });
-    await Promise.race([drained, late]);
+    return Promise.race([drained(), late]);
   };
   const reload = async (): Promise<void> => {
     try {

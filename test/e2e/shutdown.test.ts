@@ -1,6 +1,7 @@
 // How the server ends: the first signal drains, the second one ends it at once. Source: the issue's
 // command line section.
 import assert from 'node:assert/strict';
+import { connect as connectHttp2 } from 'node:http2';
 import { connect } from 'node:net';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { RawClient, encode, messageTypes } from '../unit/protocols/raw-client.js';
@@ -159,13 +160,62 @@ describe('shutdown', () => {
     });
   }
 
-  it('exits 0 when --drain-seconds are over, whatever runs', async (context) => {
+  it('says what it cut and exits 1 when --drain-seconds are over', async (context) => {
     const server = await started(context, '--drain-seconds', '1');
+    const client = new RawClient(server.grpcPort);
+    context.after(() => client.close());
     const waiting = await running(server, ENDLESS);
+    const call = client.unary(INFER, grpcRequest('endless'));
+    const live = '/inference.GRPCInferenceService/ServerLive';
+    assert.equal((await client.unary(live, Buffer.alloc(0))).code, 0);
     server.signal('SIGINT');
-    assert.deepEqual(await server.ended, { code: 0, signal: null });
+    assert.deepEqual(await server.ended, { code: 1, signal: null });
     assert.equal(await waiting.rest(), '');
+    assert.notEqual((await call).code, 0);
+    assert.match(server.stderr,
+      /"message":"stopped before all requests were answered","httpRequests":1,"grpcRequests":1/);
   });
+
+  // An hour to drain: each of these would hold the server for all of it.
+  const silent: readonly (readonly [string, (server: ServalProcess) => Promise<unknown>])[] = [
+    ['a silent HTTP connection', (server) => RawConnection.open(server.httpPort)],
+    ['a silent gRPC connection', (server) => RawConnection.open(server.grpcPort)],
+    ['half a head', async (server) => {
+      const connection = await RawConnection.open(server.httpPort);
+      await connection.write('POST /v2/models/identity_fp32/infer HTTP/1.1\r\nHost: x\r\n');
+    }],
+    ['half a body', async (server) => {
+      const connection = await RawConnection.open(server.httpPort);
+      const whole = requestBytes('POST', '/v2/models/identity_fp32/infer', ONE);
+      await connection.write(whole.subarray(0, whole.length - 10));
+    }],
+    ['half an HTTP/2 preface', async (server) => {
+      const connection = await RawConnection.open(server.grpcPort);
+      await connection.write('PRI * HTTP/2.0\r\n');
+    }],
+    ['an idle HTTP/2 connection', async (server) => {
+      const session = connectHttp2(`http://127.0.0.1:${server.grpcPort}`);
+      session.on('error', () => undefined);
+      await new Promise((resolve) => { session.once('remoteSettings', resolve); });
+    }],
+    ['half a gRPC message', async (server) => {
+      const session = connectHttp2(`http://127.0.0.1:${server.grpcPort}`);
+      session.on('error', () => undefined);
+      const stream = session.request({ ':method': 'POST', ':path': INFER,
+        'content-type': 'application/grpc', te: 'trailers' });
+      stream.on('error', () => undefined);
+      await new Promise((resolve) => { stream.write(Buffer.from([0, 0, 0, 1, 0, 1]), resolve); });
+    }],
+  ];
+  for (const [what, begin] of silent) {
+    it(`does not wait for ${what}`, async (context) => {
+      const server = await started(context, '--drain-seconds', '3600');
+      await begin(server);
+      assert.equal((await exchange(server.httpPort, 'GET', '/v2/health/live')).status, 200);
+      server.signal('SIGTERM');
+      assert.deepEqual(await server.ended, { code: 0, signal: null });
+    });
+  }
 
   it('exits 0 with nothing to do, and the port is free for the next one', async (context) => {
     const first = await started(context);

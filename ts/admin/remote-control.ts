@@ -55,6 +55,11 @@ export class RemoteControl implements ModelControl {
     this.#post = post;
   }
 
+  /** Calls that wait for their answer. */
+  get pending(): number {
+    return this.#waiting.size;
+  }
+
   index(repository: string, readyOnly: boolean): Promise<readonly RepositoryIndexEntry[]> {
     return this.#ask({ method: 'index', repository, readyOnly }) as
       Promise<readonly RepositoryIndexEntry[]>;

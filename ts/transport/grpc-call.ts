@@ -143,6 +143,11 @@ export class GrpcStream implements GrpcStreamCall {
     });
   }
 
+  /** Its status was sent, or its client is gone. */
+  get hasEnded(): boolean {
+    return this.ended;
+  }
+
   get unflushed(): number {
     return this.unflushedReplies.length;
   }

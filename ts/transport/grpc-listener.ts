@@ -7,6 +7,7 @@ import {
   type ConnectionInjector, type ServerDuplexStream, type ServerUnaryCall, type sendUnaryData,
 } from '@grpc/grpc-js';
 import { ErrorCode, ServalError } from '../errors.js';
+import { DRAIN_SILENT_MS } from '../limits.js';
 import {
   GrpcStream, thrownStatus, type GrpcService, type GrpcStreamOpen, type GrpcUnaryHandler,
 } from './grpc-call.js';
@@ -34,7 +35,12 @@ export interface GrpcListenerOptions {
   /** A connection that was silent this long is pinged, and closed when it does not answer. */
   readonly keepaliveTimeMs?: number;
   readonly keepaliveTimeoutMs?: number;
+  /** Calls that are begun and not answered; streams not counted. A drain then leaves connections
+   * that nothing runs on. */
+  readonly running?: () => number;
 }
+
+const DRAIN_LOOK_MS = 50;
 
 const identity = (bytes: Buffer): Buffer => bytes;
 
@@ -105,21 +111,48 @@ export class GrpcListener {
 
   /**
    * Stops accepting, lets the calls that run finish and tells the streams to; after `seconds` the
-   * connections left are cut. Settles when all are closed, with the number that had to be cut.
+   * connections left are cut, and before that those that have nothing to wait for. Settles when
+   * all are closed, with the number of calls that were cut (of connections, without `running`).
    */
   async drain(seconds: number): Promise<number> {
     this.draining = true;
     let cut = 0;
     const timer = setTimeout(() => {
-      cut = this.sockets.size;
+      cut = this.options.running === undefined ? this.sockets.size : this.begun();
       for (const socket of this.sockets) socket.destroy();
     }, seconds * 1000);
+    const looks = this.cutSilent();
     const closed = new Promise<void>((resolve) => { this.tcp.close(() => resolve()); });
     const finished = new Promise<void>((resolve) => { this.server.tryShutdown(() => resolve()); });
     for (const stream of this.streams) stream.drain();
     await Promise.all([closed, finished]);
     clearTimeout(timer);
+    clearInterval(looks);
     return cut;
+  }
+
+  /** Calls and streams that are begun and not answered. */
+  private begun(): number {
+    const streams = [...this.streams].filter((stream) => !stream.hasEnded);
+    return (this.options.running?.() ?? 0) + streams.length;
+  }
+
+  // Who never said a word goes at once; when nothing runs any more, also who takes no answer: one
+  // that idles, or has sent half a message.
+  private cutSilent(): NodeJS.Timeout | undefined {
+    if (this.options.running === undefined) return undefined;
+    for (const socket of this.sockets) if (socket.bytesRead === 0) socket.destroy();
+    const seen = new Map<Socket, { written: number; atMs: number }>();
+    return setInterval(() => {
+      const now = performance.now();
+      const runs = this.begun() > 0;
+      for (const socket of this.sockets) {
+        const written = socket.bytesWritten - socket.writableLength;
+        const last = seen.get(socket);
+        if (runs || last?.written !== written) seen.set(socket, { written, atMs: now });
+        else if (now - last.atMs >= DRAIN_SILENT_MS) socket.destroy();
+      }
+    }, DRAIN_LOOK_MS);
   }
 
   private accept(socket: Socket): void {

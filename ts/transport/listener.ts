@@ -82,6 +82,7 @@ export interface HttpListener {
   listen(host: string, port: number): Promise<number>;
   /** Forgets kept routes: the next request of each URL asks the router again. */
   routesChanged(): void;
-  /** Stops accepting, waits for what runs (at most `seconds`), closes everything. */
-  drain(seconds: number): Promise<void>;
+  /** Stops accepting, waits for what runs (at most `seconds`) and shortly for bodies that still
+   * come, closes everything. Settles with the number of requests that were running then. */
+  drain(seconds: number): Promise<number>;
 }

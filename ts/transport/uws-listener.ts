@@ -1,6 +1,7 @@
 // The HTTP listener on uWebSockets.js. Hot path; the thread that made it.
 import * as uws from 'uWebSockets.js';
 import { ErrorCode, ServalError } from '../errors.js';
+import { DRAIN_BODY_MS } from '../limits.js';
 import {
   headerName, HttpExchange, type HeaderName, type HttpListener, type RequestHead, type Route,
   type Router,
@@ -12,6 +13,8 @@ const KEPT_EXCHANGES_MAX = 1024;
 /** Answers from this size on are followed until the socket has taken all of it, so that a drain
  * does not cut them; smaller ones fit the kernel's buffers. */
 const FOLLOWED_BYTES_MIN = 65_536;
+
+const DRAIN_LOOK_MS = 5;
 
 const CONTENT_TYPE = headerName('Content-Type');
 const JSON_TYPE = 'application/json';
@@ -64,6 +67,7 @@ class UwsExchange extends HttpExchange {
     headers?: readonly string[],
   ): void {
     if (this.finished) return;
+    this.owner.bodyEnded(this);
     this.finished = true;
     const { response, owner } = this;
     if (response === undefined) return;
@@ -135,6 +139,8 @@ function writeHead(
 
 export class UwsListener implements HttpListener {
   active = 0;
+  /** Of the active ones, those that are not answered and whose body has not all come. */
+  receiving = 0;
   corked = false;
   draining = false;
   readonly #app = uws.App();
@@ -145,7 +151,6 @@ export class UwsListener implements HttpListener {
   readonly #kept = new Map<string, Map<string, Route>>();
   readonly #keptPosts = new Map<string, Route>();
   #socket: uws.us_listen_socket | undefined;
-  #idle: (() => void) | undefined;
 
   /** `report` takes what must never happen: exceptions of routes. */
   constructor(router: Router, report: (error: unknown) => void) {
@@ -177,26 +182,19 @@ export class UwsListener implements HttpListener {
     this.#keptPosts.clear();
   }
 
-  async drain(seconds: number): Promise<void> {
+  async drain(seconds: number): Promise<number> {
     this.draining = true;
     if (this.#socket !== undefined) uws.us_listen_socket_close(this.#socket);
     this.#socket = undefined;
-    if (this.active > 0) {
-      await new Promise<void>((resolve) => {
-        const limit = setTimeout(resolve, seconds * 1000);
-        this.#idle = () => {
-          clearTimeout(limit);
-          resolve();
-        };
-        this.#watchIdle();
-      });
+    const begun = performance.now();
+    const passed = (ms: number): boolean => performance.now() - begun >= ms;
+    const waits = (): boolean => this.active > (passed(DRAIN_BODY_MS) ? this.receiving : 0);
+    while (waits() && !passed(seconds * 1000)) {
+      await new Promise((resolve) => { setTimeout(resolve, DRAIN_LOOK_MS); });
     }
+    const cut = this.active - this.receiving;
     this.#app.close();
-  }
-
-  #watchIdle(): void {
-    if (this.active === 0) this.#idle?.();
-    else setTimeout(() => this.#watchIdle(), 5);
+    return cut;
   }
 
   #route(method: string, path: string): Route {
@@ -230,6 +228,7 @@ export class UwsListener implements HttpListener {
       route.begin(this.#head, exchange);
       if (!exchange.finished) {
         exchange.bodyOpen = true;
+        this.receiving += 1;
         response.onAborted(exchange.onAborted);
         response.onData(exchange.onData);
       }
@@ -242,7 +241,10 @@ export class UwsListener implements HttpListener {
 
   /** A chunk of a request's body. For exchanges only. */
   receive(exchange: UwsExchange, chunk: ArrayBuffer, last: boolean): void {
-    if (last) exchange.bodyOpen = false;
+    if (last) {
+      this.bodyEnded(exchange);
+      exchange.bodyOpen = false;
+    }
     if (exchange.finished) return;
     this.corked = true;
     try {
@@ -258,8 +260,14 @@ export class UwsListener implements HttpListener {
     exchange.aborted = true;
     this.active -= 1;
     if (exchange.finished) return; // the answer was on its way
+    this.bodyEnded(exchange);
     exchange.finished = true;
     exchange.route?.abort(exchange);
+  }
+
+  /** The request's body is in, or nobody waits for its rest. For exchanges only. */
+  bodyEnded(exchange: UwsExchange): void {
+    if (exchange.bodyOpen && !exchange.finished) this.receiving -= 1;
   }
 
   /** The whole answer is with the socket: takes the exchange back. For exchanges only. */

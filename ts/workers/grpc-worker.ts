@@ -29,6 +29,7 @@ void runListener<GrpcSettings>((thread, settings) => {
     port: settings.port,
     receiveBytesMax: messageBytesMax,
     sendBytesMax: messageBytesMax,
+    running: () => port.pending + control.pending,
     services: [
       inferenceService({
         snapshot, shown, infer, serverVersion, control, readings, encodeConfig,

@@ -4,6 +4,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { RemoteControl } from '../admin/remote-control.js';
 import { ErrorCode, ServalError } from '../errors.js';
+import { exitOnUncaught } from '../exit.js';
 import { createLogger, LevelControl, type Logger } from '../logger.js';
 import { openPort } from '../native/open-port.js';
 import type { EnginePort } from '../native/port.js';
@@ -16,8 +17,9 @@ import type { FromWorker, ListenerSettings, ToWorker } from './messages.js';
 export interface ThreadListener {
   /** Settles with the port. Rejects with ServalError, which says why not. */
   listen(): Promise<number>;
-  /** Stops accepting, finishes what runs, closes every connection after `seconds`. */
-  drain(seconds: number): Promise<unknown>;
+  /** Stops accepting, finishes what runs, closes every connection after `seconds`. Settles with
+   * the number of requests that were cut. */
+  drain(seconds: number): Promise<number>;
 }
 
 function post(message: FromWorker, transfer: readonly ArrayBuffer[] = []): void {
@@ -111,9 +113,8 @@ export class ListenerThread {
   }
 
   async #drain(listener: ThreadListener, seconds: number): Promise<void> {
-    await listener.drain(seconds);
-    post({ kind: 'drained' });
-    this.port.detach(); // waits for the models that still run, past the limit too
+    post({ kind: 'drained', cut: await listener.drain(seconds) });
+    this.port.detach(); // ends what still runs, past the limit too
     parentPort?.close();
   }
 }
@@ -124,6 +125,7 @@ export async function runListener<Settings extends ListenerSettings>(
 ): Promise<void> {
   try {
     const settings = workerData as Settings;
+    exitOnUncaught({ level: settings.logLevel, format: settings.logFormat });
     const thread = new ListenerThread(settings);
     const listener = make(thread, settings);
     thread.follow(listener);

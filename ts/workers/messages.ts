@@ -51,4 +51,5 @@ export type FromWorker =
   | { readonly kind: 'failed'; readonly code: number; readonly message: string }
   | { readonly kind: 'acknowledged'; readonly id: number }
   | ControlRequest
-  | { readonly kind: 'drained' };
+  /** `cut`: requests that were begun and not answered. */
+  | { readonly kind: 'drained'; readonly cut: number };

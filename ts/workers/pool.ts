@@ -51,11 +51,18 @@ const GRPC: WorkerKind = {
 type Answer = (request: ControlRequest) => Promise<ControlAnswer>;
 type Lost = (thread: string, error: Error) => void;
 
+/** Requests that a drain had to cut, by listener. */
+export interface CutRequests {
+  readonly http: number;
+  readonly grpc: number;
+}
+
 /** One worker thread. */
 class Member {
   /** Settles with the port. */
   readonly listening: Promise<number>;
-  readonly drained: Promise<void>;
+  /** Settles with the number of requests that were cut. */
+  readonly drained: Promise<number>;
   readonly #worker: Worker;
   /** Acknowledgements that are due, by the message's id. */
   readonly #due = new Map<number, () => void>();
@@ -64,11 +71,14 @@ class Member {
   constructor(kind: WorkerKind, settings: ListenerSettings, lost: Lost, answer: Answer) {
     const { file, name, resourceLimits } = kind;
     const worker = new Worker(new URL(file, import.meta.url), {
-      workerData: settings, name, resourceLimits,
+      workerData: settings, name, resourceLimits, stdout: true, stderr: true,
     });
     this.#worker = worker;
-    let drained = (): void => undefined;
-    this.drained = new Promise<void>((resolve) => {
+    // Not piped: a pipe ends with the first error of what it leads to, and fills up.
+    worker.stdout.on('data', (chunk: Buffer) => process.stdout.write(chunk));
+    worker.stderr.on('data', (chunk: Buffer) => process.stderr.write(chunk));
+    let drained = (_cut: number): void => undefined;
+    this.drained = new Promise<number>((resolve) => {
       drained = resolve;
     });
     this.listening = new Promise<number>((resolve, reject) => {
@@ -76,8 +86,8 @@ class Member {
         if (message.kind === 'listening') resolve(message.port);
         else if (message.kind === 'failed') {
           reject(new ServalError(message.code as ErrorCode, message.message));
-          drained();
-        } else if (message.kind === 'drained') drained();
+          drained(0);
+        } else if (message.kind === 'drained') drained(message.cut);
         else if (message.kind === 'control') {
           void answer(message).then((settled) => this.post(settled));
         } else this.#acknowledged(message.id);
@@ -89,7 +99,7 @@ class Member {
     });
     worker.on('exit', () => {
       this.#ended = true;
-      drained();
+      drained(0);
       for (const id of [...this.#due.keys()]) this.#acknowledged(id);
     });
   }
@@ -188,10 +198,12 @@ export class ListenerPool {
   }
 
   /** Stops accepting and waits, at most `seconds`, for what runs; then closes the connections.
-   * Models may still run behind a connection that had to be closed. */
-  async drain(seconds: number): Promise<void> {
+   * Answers what had to be cut. */
+  async drain(seconds: number): Promise<CutRequests> {
     this.#post({ kind: 'drain', seconds });
-    await Promise.all(this.#members.map((member) => member.drained));
+    const cut = await Promise.all(this.#members.map((member) => member.drained));
+    const grpc = await this.#grpc.drained;
+    return { http: cut.reduce((sum, one) => sum + one, 0) - grpc, grpc };
   }
 
   /** Ends the threads after a start that failed. Never by terminate() alone: Node aborts the

@@ -75,3 +75,34 @@ export function slowModel(size: number, steps: number): OnnxModel {
   const graph = { name: 'slow', inputs: [port('input')], outputs: [port('output')] };
   return { graph: { ...graph, initializers, nodes } };
 }
+
+/** y = trips + max(trips), by adding 1 so often: INT64 [batch]. FOREVER never ends. */
+export function endlessModel(): OnnxModel {
+  const scalar = (name: string, type: 'int64' | 'bool') => ({ name, type, shape: [] }) as const;
+  const vector = (name: string) => ({ name, type: 'int64', shape: ['batch'] }) as const;
+  const body = {
+    name: 'body',
+    inputs: [scalar('iteration', 'int64'), scalar('more_in', 'bool'), vector('v_in')],
+    outputs: [scalar('more_out', 'bool'), vector('v_out')],
+    initializers: [{ name: 'one', type: 'int64', dims: [], data: int64Bytes([1]) }] as const,
+    nodes: [
+      { op: 'Identity', inputs: ['more_in'], outputs: ['more_out'] },
+      { op: 'Add', inputs: ['v_in', 'one'], outputs: ['v_out'] },
+    ],
+  };
+  return { graph: {
+    name: 'endless',
+    inputs: [vector('trips')],
+    outputs: [vector('y')],
+    initializers: [{ name: 'yes', type: 'bool', dims: [], data: Uint8Array.of(1) }],
+    nodes: [
+      { op: 'ReduceMax', inputs: ['trips'], outputs: ['most'],
+        attributes: { keepdims: { int: 0n } } },
+      { op: 'Loop', inputs: ['most', 'yes', 'trips'], outputs: ['y'],
+        attributes: { body: { graph: body } } },
+    ],
+  } };
+}
+
+/** So many trips take longer than anybody lives. */
+export const FOREVER = 9_223_372_036_854_775_807n;
