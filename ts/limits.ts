@@ -41,6 +41,14 @@ export const VERSION_MAX = 9_223_372_036_854_775_807n;
 export const ENDED_VERSIONS_MAX = 16;
 /** Models that load at the same time. */
 export const LOADS_AT_ONCE = 4;
+/** Models that load, unload or wait for it make a burst from this number on. */
+export const BURST_MODELS = 16;
+/** Of a burst one snapshot is published every so often: this long after the last one, or
+ * this many times what that took (so that publishing takes a tenth of the time at most, however
+ * many models there are), but not longer than the maximum. */
+export const PUBLISH_EVERY_MS = 10;
+export const PUBLISH_TIMES = 9;
+export const PUBLISH_EVERY_MS_MAX = 500;
 
 /** One top-level string of an ONNX file. */
 export const ONNX_STRING_BYTES_MAX = 1_048_576;

@@ -7,15 +7,16 @@ const isReady = (line) => line.event === 'ready';
 
 /**
  * `serval serve` of the checkout `root` with the folders `models`, pinned to the server's core
- * unless `cores` says otherwise. Resolves to {http, grpc, pid, readyMs, ended(), stop()}.
+ * unless `cores` says otherwise; rejects when it is not ready in `readyMsMax`. Resolves to {http,
+ * grpc, pid, readyMs, ended(), stop()}.
  */
-export async function startServal(context, root, models, { args = [], cores } = {}) {
+export async function startServal(context, root, models, { args = [], cores, readyMsMax } = {}) {
   const bin = join(root, 'bin', 'serval.mjs');
   if (!existsSync(bin)) throw new Error(`${bin} is missing: build the checkout first`);
   const server = await startServer(process.execPath, [
     bin, 'serve', ...models, '--host', '127.0.0.1', '--http-port', '0', '--grpc-port', '0',
     '--log-format', 'json', ...args,
-  ], cores ?? context.cores.server, isReady);
+  ], cores ?? context.cores.server, isReady, readyMsMax);
   const { http, grpc } = server.ready;
   const { pid, readyMs, ended, stop } = server;
   return { http, grpc, pid, readyMs, ended, stop };

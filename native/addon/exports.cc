@@ -241,9 +241,9 @@ napi_value PublishRoutes(napi_env env, napi_callback_info info) {
     if (!arguments.ok()) return nullptr;
     Port* port = attached_port(env, arguments.data(), "publishRoutes");
     if (port == nullptr) return nullptr;
-    Result<RouteTable> table = RouteTable::parse(bytes);
-    if (!table.ok()) return number(env, port->report_error(table.error()));
-    port->listener().engine().publish_routes(std::move(table.value()));
+    Result<RouteChange> change = RouteChange::parse(bytes);
+    if (!change.ok()) return number(env, port->report_error(change.error()));
+    port->listener().engine().publish_routes(std::move(change.value()));
     return number(env, 0);
   });
 }

@@ -157,7 +157,8 @@ uint64_t Batcher::drop_late() {
   return next;
 }
 
-// False once the queue is closed and nothing is left. Blocks; one instance at a time.
+// False once the queue is closed, or the instance has idled for long, and nothing is left. Blocks;
+// one instance at a time.
 bool Batcher::next_batch(Batch& batch) {
   std::lock_guard lead(leader_mutex_);
   RequestQueue& queue = model_.queue();
@@ -171,6 +172,7 @@ bool Batcher::next_batch(Batch& batch) {
     taken_.resize(std::min(room, kTakeMax));
     late_.clear();
     size_t count = 0;
+    const bool idle = formed_.empty();
     if (room != 0) {
       // What is there already is taken without waiting; only then is it worth waiting for more.
       count = queue.take(taken_, formed_.empty() ? kNever : until_ns == kNever ? 0 : until_ns,
@@ -182,6 +184,7 @@ bool Batcher::next_batch(Batch& batch) {
     const bool closed = queue.closed();
     if (formed_.empty()) {
       if (closed) return false;
+      if (idle && count == 0 && late_.empty() && queue.retire()) return false;
       continue;
     }
     if (choose(batch, closed || crowded, until_ns)) return true;

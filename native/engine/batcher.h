@@ -22,7 +22,7 @@ class Batcher {
   Batcher(const Batcher&) = delete;
   Batcher& operator=(const Batcher&) = delete;
 
-  // Until the model's queue is closed. Thread: one instance's.
+  // Until the model's queue is closed, or needs one instance less. Thread: one instance's.
   void run_instance(size_t replica);
 
  private:

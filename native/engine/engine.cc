@@ -31,7 +31,6 @@ Engine::Engine(EngineOptions options)
   backends_["onnxruntime"] =
       make_onnxruntime_backend(options_.onnxruntime_library, options_.intra_op_threads);
   auto table = std::make_shared<EngineTable>();
-  table->models.resize(1);
   table->routes = std::make_shared<RouteTable>();
   table_ = std::move(table);
 }
@@ -67,10 +66,10 @@ void Engine::replace_table(std::shared_ptr<EngineTable> table) {
   epoch_.store(table_->epoch, std::memory_order_release);
 }
 
-void Engine::publish_routes(RouteTable routes) {
+void Engine::publish_routes(RouteChange change) {
   std::lock_guard lock(mutex_);
   auto table = std::make_shared<EngineTable>(*table_);
-  table->routes = std::make_shared<RouteTable>(std::move(routes));
+  table->routes = std::make_shared<RouteTable>(table_->routes->with(std::move(change)));
   replace_table(std::move(table));
 }
 
@@ -140,13 +139,12 @@ Result<std::shared_ptr<Model>> Engine::load_model(ModelSpec spec) {
   const auto load_us = static_cast<int64_t>((now_ns() - start) / 1000);
   std::lock_guard lock(mutex_);
   auto table = std::make_shared<EngineTable>(*table_);
-  const auto handle = static_cast<uint32_t>(table->models.size());
+  const uint32_t handle = next_handle_++;
   auto model = std::make_shared<Model>(handle, std::move(spec), std::move(replicas.value()),
                                        std::move(shapes.value()), load_us,
                                        ModelServices{&access_log_, options_.records, &timer_},
                                        std::move(finding));
-  model->start();
-  table->models.push_back(model);
+  table->models = table_->models.with(handle, model);
   replace_table(std::move(table));
   return model;
 }
@@ -180,7 +178,7 @@ void Engine::run_unload(uint32_t handle, Request& request) {
     if (const std::shared_ptr<Model>* found = table_->find(handle)) {
       model = *found;
       auto table = std::make_shared<EngineTable>(*table_);
-      table->models[handle].reset();
+      table->models = table_->models.with(handle, nullptr);
       replace_table(std::move(table));
     }
   }
@@ -264,16 +262,15 @@ namespace {
 std::vector<Model*> counted_models(const EngineTable& table) {
   std::vector<Model*> models;
   std::map<std::pair<std::string_view, int64_t>, size_t> places;
-  for (const std::shared_ptr<Model>& model : table.models) {
-    if (model == nullptr) continue;
-    const ModelSpec& spec = model->spec();
+  table.models.each([&](Model& model) {
+    const ModelSpec& spec = model.spec();
     const auto [place, fresh] = places.try_emplace({spec.name, spec.version}, models.size());
     if (fresh) {
-      models.push_back(model.get());
-    } else if (table.routes->leads_to(spec.name, spec.version, model->handle())) {
-      models[place->second] = model.get();
+      models.push_back(&model);
+    } else if (table.routes->leads_to(spec.name, spec.version, model.handle())) {
+      models[place->second] = &model;
     }
-  }
+  });
   return models;
 }
 

@@ -14,6 +14,7 @@
 #include "engine/deadline_timer.h"
 #include "engine/inline_watch.h"
 #include "engine/model.h"
+#include "engine/model_table.h"
 #include "engine/route_table.h"
 #include "engine/task_threads.h"
 
@@ -35,13 +36,10 @@ enum class MetricsKind : uint8_t { Triton = 0, TensorFlow = 1 };
 // What listeners see. Replaced whole.
 struct EngineTable {
   uint64_t epoch = 0;
-  std::vector<std::shared_ptr<Model>> models;  // by handle; [0] is empty, unloaded ones too
+  ModelTable models;
   std::shared_ptr<const RouteTable> routes;
 
-  const std::shared_ptr<Model>* find(uint32_t handle) const {
-    if (handle >= models.size() || models[handle] == nullptr) return nullptr;
-    return &models[handle];
-  }
+  const std::shared_ptr<Model>* find(uint32_t handle) const { return models.find(handle); }
 };
 
 class Engine : public std::enable_shared_from_this<Engine> {
@@ -63,7 +61,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   // those behind them, are answered ModelNotReady.
   // Errors (by completion): model_not_found.
   void unload(uint32_t handle, Request& request, std::shared_ptr<Listener> listener);
-  void publish_routes(RouteTable routes);
+  void publish_routes(RouteChange change);
   // Runs one ModelInferRequest on every session of a loaded model and drops the answer; not counted
   // in statistics. Takes the message. Errors (by completion): model_not_found, those of serve();
   // cancelled or model_not_ready where the ticket is cancelled or the model unloaded meanwhile.
@@ -101,6 +99,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   std::atomic<uint64_t> epoch_{0};
   std::mutex mutex_;
   std::shared_ptr<const EngineTable> table_;         // guarded by mutex_
+  uint32_t next_handle_ = 1;                         // guarded by mutex_
   std::vector<std::weak_ptr<Listener>> listeners_;   // guarded by mutex_
   TaskThreads loads_;    // loads and warm-ups
   TaskThreads unloads_;  // these wait for requests in flight: no load waits behind them

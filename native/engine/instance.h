@@ -14,7 +14,7 @@ namespace serval {
 
 class Model;
 
-// Runs until the model's queue is closed. Thread: the instance's own.
+// Runs until the model's queue is closed, or needs one instance less. Thread: the instance's own.
 void run_instance(Model& model, int index);
 
 // What a late request is answered.

@@ -229,11 +229,13 @@ Answer Listener::queued(Request& request, const std::shared_ptr<Model>& model, b
       if (one.model != model) continue;
       one.only = nullptr;
       if (++one.requests % std::max<uint32_t>(1, model->spec().batch.rows_max) == 0) {
-        model->queue().notify();  // a batch is full: no need to wait for the turn's end
+        model->wake();  // a batch is full: no need to wait for the turn's end
       }
       return answer;
     }
     unflushed_.push_back({model, &request, 1});
+  } else {
+    model->attend();
   }
   return answer;
 }
@@ -258,7 +260,7 @@ void Listener::flush_model(const std::shared_ptr<Model>& model, Request* only) {
     run_queued_here(*model, *only);
     return;
   }
-  model->queue().notify();
+  model->wake();
 }
 
 // Hot path 4/12. A request that would be a batch of one: the thread that has it answers it.

@@ -1,7 +1,8 @@
-// See model.h. Scratches: hot path, any thread; start and stop: control plane.
+// See model.h. Scratches, attend and wake: hot path, any thread; stop: control plane.
 #include "engine/model.h"
 
 #include <algorithm>
+#include <system_error>
 
 #include "engine/batcher.h"
 #include "engine/instance.h"
@@ -49,6 +50,7 @@ Model::Model(uint32_t handle, ModelSpec spec, std::vector<std::shared_ptr<Backen
   for (std::shared_ptr<BackendModel>& backend : replicas) {
     replicas_.push_back(std::make_unique<Replica>(std::move(backend)));
   }
+  queue_.set_consumers(static_cast<size_t>(std::max(1, spec_.instances)) * replicas_.size());
   if (batch_mode_ != BatchMode::Off) batcher_ = std::make_unique<Batcher>(*this);
 }
 
@@ -66,11 +68,34 @@ StatsReading Model::read_stats() {
   return reading;
 }
 
-void Model::start() {
-  const int count = std::max(1, spec_.instances) * static_cast<int>(replicas_.size());
-  for (int i = 0; i < count; ++i) {
-    instances_.emplace_back([this, i] { run_instance(*this, i); });
+void Model::attend() {
+  if (!queue_.claim_consumer()) [[likely]] return;
+  std::lock_guard lock(places_mutex_);
+  if (stopped_) return;
+  auto place = std::find_if(places_.begin(), places_.end(), [](const Place& one) {
+    return one.free;
+  });
+  if (place == places_.end()) place = places_.emplace(places_.end());
+  if (place->thread.joinable()) place->thread.join();
+  const auto index = static_cast<size_t>(place - places_.begin());
+  try {
+    place->thread = std::thread([this, index] { run_place(index); });
+    place->free = false;
+  } catch (const std::system_error&) {
+    queue_.unclaim();  // no thread to be had: the next request tries again
   }
+}
+
+void Model::wake() {
+  attend();
+  queue_.notify();
+}
+
+// Thread: instance.
+void Model::run_place(size_t index) {
+  run_instance(*this, static_cast<int>(index));
+  std::lock_guard lock(places_mutex_);
+  places_[index].free = true;
 }
 
 void Model::refuse_waiting() {
@@ -83,8 +108,14 @@ void Model::refuse_waiting() {
 
 void Model::stop() {
   refuse_waiting();
-  for (std::thread& instance : instances_) instance.join();
-  instances_.clear();
+  {
+    std::lock_guard lock(places_mutex_);
+    stopped_ = true;
+  }
+  // Nobody adds a place any more; an instance takes the lock when it ends.
+  for (Place& place : places_) {
+    if (place.thread.joinable()) place.thread.join();
+  }
 }
 
 }  // namespace serval

@@ -1,9 +1,11 @@
 // One loaded version of one model: what the backend made of it, its queue, its instances' policy,
 // its counters. Shared by listeners and instance threads; immutable but for the guarded members.
+// Instance threads start with the first request that is queued, and end when none came for a while.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -97,8 +99,11 @@ class Model {
   // Rows of a request: the first dim of its first input where that is the batch, else 1.
   uint32_t rows_of(std::span<const TensorView> inputs) const;
 
-  // Starts the instance threads (once).
-  void start();
+  // Starts an instance thread where what waits in the queue needs one more. After a push, and
+  // before the queue's notify(); any thread but an instance's.
+  void attend();
+  // attend(), and wakes one that waits.
+  void wake();
   // Closes the queue; what waits is answered ModelNotReady. Not from an instance thread.
   void refuse_waiting();
   // The same, and joins the instances.
@@ -126,7 +131,16 @@ class Model {
   std::atomic<int> busy_{0};
   std::atomic<uint64_t> looks_at_ns_{kNever};
   std::unique_ptr<Batcher> batcher_;
-  std::vector<std::thread> instances_;  // control thread only
+  // An instance's place, from which its replica follows.
+  struct Place {
+    std::thread thread;
+    bool free = true;  // its thread has ended, but for the last instructions
+  };
+  void run_place(size_t index);
+
+  std::mutex places_mutex_;
+  std::deque<Place> places_;  // guarded by places_mutex_
+  bool stopped_ = false;      // guarded by places_mutex_
 };
 
 }  // namespace serval

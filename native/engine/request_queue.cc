@@ -127,14 +127,43 @@ void RequestQueue::move_late(std::vector<Request*>& late) {
   }
 }
 
+void RequestQueue::set_consumers(size_t max, std::chrono::nanoseconds idle) {
+  consumers_max_ = max;
+  idle_ = idle;
+}
+
+// The look without the lock cannot miss a consumer that ended: it did so before the caller pushed,
+// or saw what was pushed and stayed.
+bool RequestQueue::claim_consumer() {
+  if (consumers_.load(std::memory_order_relaxed) >= consumers_max_) return false;
+  std::lock_guard lock(mutex_);
+  if (closed_ || size_ <= waiting_ || consumers_ >= consumers_max_) return false;
+  ++consumers_;
+  return true;
+}
+
+void RequestQueue::unclaim() {
+  std::lock_guard lock(mutex_);
+  --consumers_;
+}
+
+bool RequestQueue::retire() {
+  std::lock_guard lock(mutex_);
+  if (closed_ || size_ != 0 || consumers_ == 0) return false;
+  --consumers_;
+  return true;
+}
+
 size_t RequestQueue::take(std::span<Request*> out, uint64_t until_ns,
                           std::vector<Request*>& late) {
   std::unique_lock lock(mutex_);
   const auto some = [this] { return closed_ || size_ != 0; };
-  if (until_ns == kNever) {
-    ready_.wait(lock, some);
-  } else if (!ready_.wait_until(lock, time_point(until_ns), some)) {
-    return 0;
+  if (!some()) {
+    ++waiting_;
+    const bool came = until_ns == kNever ? ready_.wait_for(lock, idle_, some)
+                                         : ready_.wait_until(lock, time_point(until_ns), some);
+    --waiting_;
+    if (!came) return 0;
   }
   move_late(late);
   size_t count = 0;
@@ -156,7 +185,7 @@ Request* RequestQueue::pop(std::vector<Request*>& late) {
   Request* request = nullptr;
   for (;;) {
     if (take({&request, 1}, kNever, late) == 1) return request;
-    if (!late.empty() || closed()) return nullptr;
+    if (!late.empty() || retire() || closed()) return nullptr;
   }
 }
 
@@ -218,6 +247,11 @@ std::vector<Request*> RequestQueue::close() {
 bool RequestQueue::closed() {
   std::lock_guard lock(mutex_);
   return closed_;
+}
+
+size_t RequestQueue::waiting() {
+  std::lock_guard lock(mutex_);
+  return waiting_;
 }
 
 size_t RequestQueue::size() {

@@ -3,6 +3,8 @@
 // Source of the policies: Triton's queue policies (docs/batching.md).
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
@@ -17,6 +19,8 @@
 namespace serval {
 
 inline constexpr uint64_t kNever = std::numeric_limits<uint64_t>::max();
+// A consumer with nothing to do for so long ends: a thousand idle models have no threads.
+inline constexpr std::chrono::nanoseconds kConsumerIdle = std::chrono::seconds(30);
 
 class RequestQueue {
  public:
@@ -33,11 +37,23 @@ class RequestQueue {
   }
   void notify() { ready_.notify_one(); }
 
-  // Waits until a request is there, the queue is closed, or now_ns() reaches `until_ns`. Hands out
+  // Consumers come when they are needed and go when they are not. At most `max` at a time, each
+  // until it has waited for `idle`. Before the first request.
+  void set_consumers(size_t max, std::chrono::nanoseconds idle = kConsumerIdle);
+  // Whether one more is to be started: more waits than consumers that wait for it. Then the caller
+  // starts one, or takes that back.
+  bool claim_consumer();
+  void unclaim();
+  // For a consumer that take() left with nothing. True when it is to end: nothing waits.
+  bool retire();
+
+  // Waits until a request is there, the queue is closed, or now_ns() reaches `until_ns` (kNever: no
+  // longer than a consumer may idle). Hands out
   // up to out.size() requests, those to be run next first; late ones go to `late` with
   // Request::late set and must be answered too.
   size_t take(std::span<Request*> out, uint64_t until_ns, std::vector<Request*>& late);
-  // For one consumer of one request: nullptr once closed. `late` as above, then with nullptr too.
+  // For one consumer of one request: nullptr once it is to end. `late` as above, then with nullptr
+  // too.
   Request* pop(std::vector<Request*>& late);
 
   // Takes `request` out when it is all that waits. Listener's thread.
@@ -54,6 +70,9 @@ class RequestQueue {
   const QueueSettings& settings() const { return settings_; }
   bool closed();
   size_t size();
+  size_t consumers() const { return consumers_.load(std::memory_order_relaxed); }
+  // Consumers that wait for a request.
+  size_t waiting();
   // The most that wait at the level of this priority.
   size_t limit_of(uint64_t priority) const;
   // What its level does with a request that waited too long.
@@ -79,6 +98,10 @@ class RequestQueue {
   size_t timed_ = 0;            // guarded by mutex_: waiting requests with a time limit
   uint64_t earliest_ns_ = kNever;  // guarded by mutex_: no limit of a waiting request is earlier
   bool closed_ = false;         // guarded by mutex_
+  size_t consumers_max_ = 0;    // fixed from the start, as is idle_
+  std::chrono::nanoseconds idle_ = kConsumerIdle;
+  std::atomic<size_t> consumers_{0};  // changed under mutex_
+  size_t waiting_ = 0;                // guarded by mutex_: consumers that wait for a request
 };
 
 }  // namespace serval

@@ -41,7 +41,7 @@ Result<uint32_t> RouteTable::find_servable(std::string_view name, const int64_t*
                                            const std::string_view* label) const {
   const auto found = models_.find(name);
   if (found == models_.end()) return no_servable(name, version);
-  const ModelRoute& model = found->second;
+  const ModelRoute& model = *found->second;
   int64_t labelled = 0;
   if (label != nullptr) {
     const auto named = std::find_if(model.labels.begin(), model.labels.end(),
@@ -62,14 +62,14 @@ Result<uint32_t> RouteTable::find_servable(std::string_view name, const int64_t*
   return no_servable(name, version);
 }
 
-Result<RouteTable> RouteTable::parse(std::span<const uint8_t> bytes) {
+Result<RouteChange> RouteChange::parse(std::span<const uint8_t> bytes) {
   flatbuffers::Verifier verifier(bytes.data(), bytes.size());
   if (!verifier.VerifyBuffer<fb::RouteTable>(nullptr)) {
     return invalid_argument("route table: not a valid flatbuffer");
   }
-  RouteTable table;
+  RouteChange change;
   const auto* root = flatbuffers::GetRoot<fb::RouteTable>(bytes.data());
-  if (root->models() == nullptr) return table;
+  if (root->models() == nullptr) return change;
   for (const fb::ModelRoute* model : *root->models()) {
     ModelRoute route;
     route.default_version = model->default_version();
@@ -87,15 +87,25 @@ Result<RouteTable> RouteTable::parse(std::span<const uint8_t> bytes) {
       return invalid_argument("route table: default version of '" + model->name()->str() +
                               "' is out of range");
     }
-    table.models_.insert_or_assign(model->name()->str(), std::move(route));
+    change.models.emplace_back(model->name()->str(),
+                               std::make_shared<const ModelRoute>(std::move(route)));
   }
-  return table;
+  return change;
+}
+
+RouteTable RouteTable::with(RouteChange change) const {
+  RouteTable next = *this;
+  for (auto& [name, route] : change.models) {
+    if (route->versions.empty()) next.models_.erase(name);
+    else next.models_.insert_or_assign(std::move(name), std::move(route));
+  }
+  return next;
 }
 
 bool RouteTable::leads_to(std::string_view name, int64_t version, uint32_t handle) const {
   const auto found = models_.find(name);
   if (found == models_.end()) return false;
-  for (const VersionRoute& route : found->second.versions) {
+  for (const VersionRoute& route : found->second->versions) {
     if (route.version == version) return route.ready && route.handle == handle;
   }
   return false;
@@ -104,12 +114,11 @@ bool RouteTable::leads_to(std::string_view name, int64_t version, uint32_t handl
 Result<uint32_t> RouteTable::find(std::string_view name, std::string_view version) const {
   const auto found = models_.find(name);
   if (found == models_.end()) return not_found(name, {});
-  const ModelRoute& model = found->second;
+  const ModelRoute& model = *found->second;
   if (version.empty()) {
     if (model.default_version >= 0) {
       return model.versions[static_cast<size_t>(model.default_version)].handle;
     }
-    if (model.versions.empty()) return not_found(name, {});
     return not_ready(name, model.versions.front());
   }
   int64_t number = 0;

@@ -1,8 +1,10 @@
-// From the names in a request to a model: an immutable table that the registry publishes whole.
+// From the names in a request to a model: an immutable table. The registry publishes changes, each
+// of which makes a new table that shares the models that stayed.
 // Readers: listener threads. Source of the texts: v2-protocol.md 1.1.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,10 +28,18 @@ struct ModelRoute {
   std::vector<std::pair<std::string, int64_t>> labels;
 };
 
+// Models that are new or differ; those that go have no versions.
+struct RouteChange {
+  // Reads engine.fbs RouteTable bytes. Errors: invalid_argument when they are not one.
+  static Result<RouteChange> parse(std::span<const uint8_t> bytes);
+
+  std::vector<std::pair<std::string, std::shared_ptr<const ModelRoute>>> models;
+};
+
 class RouteTable {
  public:
-  // Reads engine.fbs RouteTable bytes. Errors: invalid_argument when they are not one.
-  static Result<RouteTable> parse(std::span<const uint8_t> bytes);
+  // This table with the change; control plane.
+  RouteTable with(RouteChange change) const;
 
   // The handle that serves `name` at `version` (decimal text; empty = default).
   // Errors: model_not_found, model_not_ready, invalid_argument (version is no number).
@@ -50,7 +60,8 @@ class RouteTable {
       return std::hash<std::string_view>{}(text);
     }
   };
-  std::unordered_map<std::string, ModelRoute, Hash, std::equal_to<>> models_;
+  using Route = std::shared_ptr<const ModelRoute>;
+  std::unordered_map<std::string, Route, Hash, std::equal_to<>> models_;
 };
 
 }  // namespace serval

@@ -444,17 +444,16 @@ bool write_model_info(Model& model, ByteBuffer& out) {
   return out.append(builder.GetBufferPointer(), builder.GetSize());
 }
 
-bool write_engine_stats(const std::vector<std::shared_ptr<Model>>& models,
-                        std::span<const uint32_t> handles, uint64_t bodies_open,
-                        uint64_t tickets_open, ByteBuffer& out) {
+bool write_engine_stats(const ModelTable& models, std::span<const uint32_t> handles,
+                        uint64_t bodies_open, uint64_t tickets_open, ByteBuffer& out) {
   Builder builder;
   std::vector<flatbuffers::Offset<fb::ModelStats>> stats;
   for (const uint32_t handle : handles) {
-    if (handle >= models.size() || models[handle] == nullptr) continue;
-    stats.push_back(write_stats(builder, *models[handle]));
+    const std::shared_ptr<Model>* model = models.find(handle);
+    if (model != nullptr) stats.push_back(write_stats(builder, **model));
   }
-  for (size_t i = 0; handles.empty() && i < models.size(); ++i) {
-    if (models[i] != nullptr) stats.push_back(write_stats(builder, *models[i]));
+  if (handles.empty()) {
+    models.each([&](Model& model) { stats.push_back(write_stats(builder, model)); });
   }
   const auto models_at = builder.CreateVector(stats);
   builder.Finish(fb::CreateEngineStats(builder, models_at, copy_count().copied_bytes.load(),

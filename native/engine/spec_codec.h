@@ -9,6 +9,7 @@
 #include "backend/backend.h"
 #include "base/limits.h"
 #include "engine/model.h"
+#include "engine/model_table.h"
 
 namespace serval {
 
@@ -32,11 +33,9 @@ Result<Signature> read_signature(const fb::Signature& from);
 // Appends ModelInfo bytes. False when memory is out.
 bool write_model_info(Model& model, ByteBuffer& out);
 
-// Appends EngineStats bytes. `models` by handle, as EngineTable has them; `handles`: whose
-// statistics are written, empty = of all; one that is not loaded is left out. False when memory is
-// out.
-bool write_engine_stats(const std::vector<std::shared_ptr<Model>>& models,
-                        std::span<const uint32_t> handles, uint64_t bodies_open,
-                        uint64_t tickets_open, ByteBuffer& out);
+// Appends EngineStats bytes. `handles`: whose statistics are written, empty = of all; one that is
+// not loaded is left out. False when memory is out.
+bool write_engine_stats(const ModelTable& models, std::span<const uint32_t> handles,
+                        uint64_t bodies_open, uint64_t tickets_open, ByteBuffer& out);
 
 }  // namespace serval

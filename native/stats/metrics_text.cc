@@ -132,6 +132,7 @@ void write_latencies(const std::vector<LabelledModel>& models, MetricsWriter& wr
     writer.family(family.name, "histogram", family.help);
     for (const auto& [model, labels] : models) {
       const HistogramReading& reading = family.reading(model->reading);
+      if (reading.count == 0) continue;  // of a thousand idle models this would be most of the page
       const std::string sum = metric_number(static_cast<double>(reading.sum_ns) / 1e9);
       writer.histogram(family.name, labels, bounds, reading.counts, sum);
     }
@@ -145,6 +146,7 @@ void write_batch_rows(const std::vector<LabelledModel>& models, MetricsWriter& w
   writer.family(kName, "histogram", "Rows of each executed batch, padding not counted");
   for (const auto& [model, labels] : models) {
     const StatsReading& reading = model->reading;
+    if (reading.batch_rows.count == 0) continue;
     writer.histogram(kName, labels, bounds, reading.batch_rows.counts,
                      std::to_string(reading.batch_rows_sum));
   }

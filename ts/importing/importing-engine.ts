@@ -23,7 +23,7 @@ export function importingEngine(engine: EngineControl, options: ImportingOptions
   return {
     load,
     unload: (handle) => engine.unload(handle),
-    publishRoutes: (epoch, models) => { engine.publishRoutes(epoch, models); },
+    publishRoutes: (epoch, models, removed) => { engine.publishRoutes(epoch, models, removed); },
     warmUp: (handle, protocol, message) => engine.warmUp(handle, protocol, message),
     stats: (handles) => engine.stats(handles),
   };

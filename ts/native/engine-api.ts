@@ -172,8 +172,12 @@ export interface EngineControl {
   /** Takes the model out of use; settles when its last request is done and its memory is
    * released. */
   unload(handle: number): Promise<void>;
-  /** Publishes the route table (gRPC requests name their model inside the message). */
-  publishRoutes(epoch: number, models: readonly ModelRoute[]): void;
+  /** Changes the routes (gRPC requests name their model inside the message): `models` are added or
+   * replaced, `removed` and those without versions go, the others stay. All of it is taken or, with
+   * an error, nothing. */
+  publishRoutes(
+    epoch: number, models: readonly ModelRoute[], removed?: readonly string[],
+  ): void;
   /** Runs one request message (protobuf; a V2 ModelInferRequest or one of TensorFlow Serving's) on
    * a loaded model, routes or not, and drops the answer. Rejects with what the request would have
    * been answered with. */

@@ -49,8 +49,11 @@ class NativeControl implements EngineControl {
     return this.#later(this.port.native.unload(handle), () => undefined);
   }
 
-  publishRoutes(epoch: number, models: readonly ModelRoute[]): void {
-    this.#check(this.port.native.publishRoutes(writeRoutes(new Builder(1024), epoch, models)));
+  publishRoutes(
+    epoch: number, models: readonly ModelRoute[], removed: readonly string[] = [],
+  ): void {
+    const table = writeRoutes(new Builder(1024), epoch, models, removed);
+    this.#check(this.port.native.publishRoutes(table));
   }
 
   warmUp(handle: number, protocol: MessageProtocol, message: Uint8Array): Promise<void> {

@@ -63,13 +63,15 @@ function writeVersion(builder: Builder, route: VersionRouteInfo): number {
   );
 }
 
-/** RouteTable bytes. */
+/** RouteTable bytes: a model that goes is one without versions. */
 export function writeRoutes(
   builder: Builder,
   epoch: number,
   models: readonly ModelRouteInfo[],
+  removed: readonly string[],
 ): Uint8Array {
-  const offsets = models.map((model) => {
+  const gone = removed.map((name) => ({ name, defaultVersion: -1, versions: [], labels: {} }));
+  const offsets = [...models, ...gone].map((model: ModelRouteInfo) => {
     const versions = model.versions.map((version) => writeVersion(builder, version));
     const labels = Object.entries(model.labels).map(([label, version]) =>
       LabelRoute.createLabelRoute(builder, builder.createString(label), BigInt(version)),

@@ -1,9 +1,9 @@
 // The models that are served: keeps what is loaded equal to what is desired and publishes one
-// immutable snapshot to subscribers and one route table to the engine, each swapped whole. Control
-// plane, main thread only. It reads no files and polls nothing: whoever finds models calls
-// reconcile().
+// immutable snapshot to subscribers, and what differs in it as routes to the engine, each taken
+// whole. Control plane, main thread only. It reads no files and polls nothing: whoever finds models
+// calls reconcile().
 import { ErrorCode, ServalError } from '../errors.js';
-import { ENDED_VERSIONS_MAX, LOADS_AT_ONCE } from '../limits.js';
+import { BURST_MODELS, ENDED_VERSIONS_MAX, LOADS_AT_ONCE } from '../limits.js';
 import type { Logger } from '../logger.js';
 import { checkAgainstModel, completeConfig } from '../model-config/triton-model.js';
 import type { TritonConfig } from '../model-config/types.js';
@@ -13,8 +13,11 @@ import { givenTwice, Instances, indexVersions } from './instances.js';
 import type { DesiredInstance } from './instances.js';
 import { planActions } from './lifecycle.js';
 import type { LifecycleAction, RetryRules, Transition } from './lifecycle.js';
+import { PublishTurns } from './publish-turns.js';
 import type { RegistrySnapshot } from './snapshot.js';
-import { buildRoutes, buildSnapshot, deepFreeze, EMPTY_SNAPSHOT } from './snapshot-build.js';
+import {
+  buildRoute, buildSnapshot, deepFreeze, EMPTY_SNAPSHOT, findModel,
+} from './snapshot-build.js';
 import type { Instance } from './snapshot-build.js';
 import { SYSTEM_CLOCK } from './watcher.js';
 import type { Clock } from './watcher.js';
@@ -88,6 +91,13 @@ export class Registry {
   readonly #transition: Transition;
   readonly #retryRules: RetryRules;
   readonly #subscribers = new Set<Subscriber>();
+  readonly #turns: PublishTurns;
+  /** Something differs from the snapshot. */
+  #isDue = false;
+  /** Begin when what is due is published and acknowledged. */
+  #unloadsDue: (() => void)[] = [];
+  /** Models whose routes the engine has not got yet. */
+  readonly #routesDue = new Set<string>();
   #models: ReadonlyMap<string, DesiredModel> = new Map();
   #desired: ReadonlyMap<string, readonly DesiredInstance[]> = new Map();
   readonly #instances: Instances;
@@ -105,6 +115,7 @@ export class Registry {
     this.#engine = options.engine;
     this.#logger = options.logger;
     this.#clock = options.clock ?? SYSTEM_CLOCK;
+    this.#turns = new PublishTurns(this.#clock);
     this.#prepare = options.prepare;
     this.#loadsAtOnce = options.loadsAtOnce || LOADS_AT_ONCE;
     this.#endedVersionsMax = options.endedVersionsMax ?? ENDED_VERSIONS_MAX;
@@ -115,7 +126,8 @@ export class Registry {
     this.#instances = new Instances(this.#retryRules);
   }
 
-  /** The latest published snapshot; frozen. */
+  /** The latest published snapshot; frozen. During a burst of loads it is some milliseconds old;
+   * what a caller waited for is in it. */
   get snapshot(): RegistrySnapshot {
     return this.#snapshot;
   }
@@ -169,6 +181,7 @@ export class Registry {
     }
     return new Promise((resolve) => {
       this.#waiters.push({ names: undefined, retries: false, resolve });
+      this.#isDue = true;
       this.#pump(true);
     });
   }
@@ -178,7 +191,7 @@ export class Registry {
   whenSettled(names?: readonly string[], retries = false): Promise<void> {
     return new Promise((resolve) => {
       this.#waiters.push({ names, retries, resolve });
-      this.#answerWaiters();
+      this.#settleWaiters();
     });
   }
 
@@ -189,7 +202,7 @@ export class Registry {
     this.#cancelRetry?.();
     this.#instances.retryAtMs.clear();
     const acknowledged = this.#publish();
-    this.#answerWaiters();
+    this.#settleWaiters();
     await acknowledged;
   }
 
@@ -211,21 +224,25 @@ export class Registry {
     this.#desired = desired;
   }
 
-  /** Does what can be done now. Called after every change; publishes at most once. */
-  #pump(changed: boolean): void {
-    let dirty = changed;
-    const begin: (() => void)[] = [];
+  /** Does what can be done now. Called after every change; publishes at most once: now, or where
+   * many load or wait for it and the last snapshot is fresh, together with what comes in the next
+   * milliseconds. */
+  #pump(now: boolean): void {
     for (let round = this.#plan(); round.length > 0; round = this.#plan()) {
-      dirty = true;
-      for (const action of round) this.#apply(action, begin);
+      this.#isDue = true;
+      for (const action of round) this.#apply(action);
     }
     this.#instances.dirty.clear();
-    const idle = this.#loading + this.#unloading === 0;
-    if (idle && !this.#started) [this.#started, dirty] = [true, true];
-    const acknowledged = dirty ? this.#publish() : Promise.resolve();
-    this.#unloadAfter(acknowledged, begin);
+    const moving = this.#loading + this.#unloading;
+    const idle = moving === 0;
+    if (idle && !this.#started) [this.#started, this.#isDue] = [true, true];
+    if (this.#isDue) {
+      const few = moving + this.#instances.starting.size < BURST_MODELS;
+      if (now || idle || few || this.#turns.isOpen) void this.#publish();
+      else this.#turns.whenOpen(() => void this.#publish());
+    }
     this.#armRetry();
-    this.#answerWaiters();
+    this.#settleWaiters();
   }
 
   /** For the models that have changed and, where loads may begin, those that wait longest. */
@@ -254,7 +271,7 @@ export class Registry {
     });
   }
 
-  #apply(action: LifecycleAction, begin: (() => void)[]): void {
+  #apply(action: LifecycleAction): void {
     switch (action.kind) {
       case 'add': {
         const desired = this.#desired.get(action.name) ?? [];
@@ -270,7 +287,7 @@ export class Registry {
       case 'unload':
         this.#instances.change(action, { state: 'UNLOADING' });
         this.#unloading += 1;
-        begin.push(() => void this.#unload(action));
+        this.#unloadsDue.push(() => void this.#unload(action));
         return;
       case 'retry':
         this.#instances.change(
@@ -279,13 +296,6 @@ export class Registry {
       case 'forget':
         this.#instances.remove(action);
     }
-  }
-
-  #unloadAfter(acknowledged: Promise<void>, begin: readonly (() => void)[]): void {
-    if (begin.length === 0) return;
-    void acknowledged.then(() => {
-      for (const unload of begin) unload();
-    });
   }
 
   #add(wanted: DesiredInstance): void {
@@ -310,7 +320,7 @@ export class Registry {
     const beganMs = this.#clock.nowMs();
     let loaded: LoadedModel | undefined;
     try {
-      await Promise.resolve(); // LOADING is published first
+      await Promise.resolve(); // LOADING is published first, or in a burst soon after
       loaded = deepFreeze(structuredClone(await this.#engine.load(desired.spec)));
       const configJson = await this.#complete(name, desired, loaded);
       const loadMs = this.#clock.nowMs() - beganMs;
@@ -329,7 +339,8 @@ export class Registry {
       this.#logger.error('model failed to load', { ...fields, reason: message });
     }
     this.#loading -= 1;
-    this.#pump(true);
+    this.#isDue = true;
+    this.#pump(false);
   }
 
   /** Answers the version's whole configuration as JSON. Rejects when model and configuration do not
@@ -376,7 +387,8 @@ export class Registry {
       }
     }
     this.#unloading -= 1;
-    this.#pump(true);
+    this.#isDue = true;
+    this.#pump(false);
   }
 
   /** One timer for the failed load that is due first. */
@@ -394,9 +406,11 @@ export class Registry {
     });
   }
 
-  #answerWaiters(): void {
+  /** Answers those that have nothing to wait for, when the snapshot shows it. */
+  #settleWaiters(): void {
     const due = this.#waiters.filter((waiter) => this.#isSettled(waiter));
     if (due.length === 0) return;
+    if (this.#isDue) void this.#publish();
     this.#waiters = this.#waiters.filter((waiter) => !due.includes(waiter));
     for (const { resolve } of due) resolve();
   }
@@ -414,28 +428,47 @@ export class Registry {
       || (begins && retries && retryAtMs.has(name)));
   }
 
-  /** Settles when every subscriber of this moment has acknowledged. */
-  async #publish(): Promise<void> {
+  /** Publishes what is due. Settles when every subscriber of this moment has acknowledged. */
+  #publish(): Promise<void> {
+    this.#isDue = false;
+    const unloads = this.#unloadsDue;
+    this.#unloadsDue = [];
+    const acknowledged = this.#turns.take(() => this.#publishSnapshot());
+    return acknowledged.then(() => {
+      for (const unload of unloads) unload();
+    });
+  }
+
+  async #publishSnapshot(): Promise<void> {
+    const { changed } = this.#instances;
     const snapshot = buildSnapshot({
       epoch: this.#snapshot.epoch + 1,
       models: this.#models,
       instances: this.#instances.byName,
       previous: this.#snapshot,
-      changed: this.#instances.changed,
+      changed,
       started: this.#started,
       draining: this.#draining,
       faults: this.#faults,
       strictReadiness: this.#strictReadiness,
     });
     this.#snapshot = snapshot;
-    this.#instances.changed.clear();
+    for (const name of changed) this.#routesDue.add(name);
+    changed.clear();
+    this.#publishRoutes(snapshot);
+    await Promise.all([...this.#subscribers].map((one) => this.#deliver(one, snapshot)));
+  }
+
+  #publishRoutes(snapshot: RegistrySnapshot): void {
+    const models = [...this.#routesDue].flatMap((name) => findModel(snapshot, name) ?? []);
+    const gone = [...this.#routesDue].filter((name) => findModel(snapshot, name) === undefined);
     try {
-      this.#engine.publishRoutes(snapshot.epoch, buildRoutes(snapshot));
+      this.#engine.publishRoutes(snapshot.epoch, models.map(buildRoute), gone);
+      this.#routesDue.clear();
     } catch (error) {
       const reason = asServalError(error).message;
       this.#logger.error('the engine did not take the routes', { epoch: snapshot.epoch, reason });
     }
-    await Promise.all([...this.#subscribers].map((one) => this.#deliver(one, snapshot)));
   }
 
   #deliver(subscriber: Subscriber, snapshot: RegistrySnapshot): Promise<void> {

@@ -35,7 +35,8 @@ export interface SnapshotInputs {
   readonly instances: ReadonlyMap<string, readonly Instance[]>;
   /** Labels are kept from it while their new version is not available. */
   readonly previous: RegistrySnapshot;
-  /** Names of the models that may differ from `previous`; the others are taken from there. */
+  /** Names of the models that may differ from `previous`, those that are new or gone included; the
+   * others are taken from there. */
   readonly changed: ReadonlySet<string>;
   /** Everything asked for at start was loaded or failed. */
   readonly started: boolean;
@@ -60,14 +61,19 @@ const STATE_RANK: Readonly<Record<VersionState, number>> = {
  * the very objects of `previous`. */
 export function buildSnapshot(inputs: SnapshotInputs): RegistrySnapshot {
   const { previous, changed } = inputs;
-  const names = [...new Set([...inputs.models.keys(), ...inputs.instances.keys()])].sort();
-  const models = names.map((name): [string, ModelSnapshot] => {
-    const before = findModel(previous, name);
-    if (before !== undefined && !changed.has(name)) return [name, before];
-    const instances = inputs.instances.get(name) ?? [];
-    return [name, buildModel(name, instances, inputs.models.get(name), before?.labels ?? {})];
-  });
-  const byName = Object.fromEntries(models);
+  const built: ModelSnapshot[] = [];
+  const removed: string[] = [];
+  for (const name of changed) {
+    const instances = inputs.instances.get(name);
+    const asked = inputs.models.get(name);
+    if (instances === undefined && asked === undefined) {
+      removed.push(name);
+      continue;
+    }
+    const labelsBefore = findModel(previous, name)?.labels ?? {};
+    built.push(buildModel(name, instances ?? [], asked, labelsBefore));
+  }
+  const byName = changeModels(previous.models, built, removed);
   const available = (model: DesiredModel): boolean =>
     model.required === false || byName[model.name]?.defaultVersion !== undefined;
   const { faults } = inputs;
@@ -134,8 +140,8 @@ function replacesInVain(one: Instance, version: string): boolean {
 }
 
 /** The same for the engine. Versions that do not serve have handle 0 and a reason. */
-export function buildRoutes(snapshot: RegistrySnapshot): readonly ModelRoute[] {
-  return Object.values(snapshot.models).map((model) => ({
+export function buildRoute(model: ModelSnapshot): ModelRoute {
+  return {
     name: model.name,
     defaultVersion: model.versions.findIndex((one) => one.version === model.defaultVersion),
     versions: model.versions.map((one) => ({
@@ -145,7 +151,24 @@ export function buildRoutes(snapshot: RegistrySnapshot): readonly ModelRoute[] {
       reason: one.handle === undefined ? notReadyReason(one) : '',
     })),
     labels: model.labels,
-  }));
+  };
+}
+
+/** Models by name, sorted: `before` without `removed`, with `models` in place of those of their
+ * names. Sorts only where a name is new. */
+function changeModels(
+  before: RegistrySnapshot['models'], models: readonly ModelSnapshot[], removed: readonly string[],
+): RegistrySnapshot['models'] {
+  if (removed.length === 0 && models.every(({ name }) => Object.hasOwn(before, name))) {
+    const after = { ...before };
+    // Not by assignment: a model may be called "__proto__".
+    for (const model of models) Object.defineProperty(after, model.name, { value: model });
+    return after;
+  }
+  const after = new Map(Object.entries(before));
+  for (const name of removed) after.delete(name);
+  for (const model of models) after.set(model.name, model);
+  return Object.fromEntries([...after].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 /** Why a version does not serve, as a sentence for clients. */
@@ -236,9 +259,6 @@ export function snapshotChange(before: RegistrySnapshot, after: RegistrySnapshot
 /** The newer snapshot of snapshotChange(). */
 export function applyChange(before: RegistrySnapshot, change: SnapshotChange): RegistrySnapshot {
   const { epoch, ready, draining, faults } = change;
-  const models = new Map(Object.entries(before.models));
-  for (const name of change.removed) models.delete(name);
-  for (const model of change.models) models.set(model.name, model);
-  const sorted = [...models].sort(([a], [b]) => (a < b ? -1 : 1));
-  return { epoch, models: Object.fromEntries(sorted), ready, draining, faults };
+  const models = changeModels(before.models, change.models, change.removed);
+  return { epoch, models, ready, draining, faults };
 }

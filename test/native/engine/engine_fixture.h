@@ -138,10 +138,10 @@ class EngineTest : public ::testing::Test {
     const auto model = fb::CreateModelRoute(builder, name_at, ready ? 0 : -1, versions);
     const auto models = builder.CreateVector(&model, 1);
     builder.Finish(fb::CreateRouteTable(builder, 1, models));
-    Result<RouteTable> table =
-        RouteTable::parse({builder.GetBufferPointer(), builder.GetSize()});
-    ASSERT_TRUE(table.ok());
-    engine_->publish_routes(std::move(table.value()));
+    Result<RouteChange> change =
+        RouteChange::parse({builder.GetBufferPointer(), builder.GetSize()});
+    ASSERT_TRUE(change.ok());
+    engine_->publish_routes(std::move(change.value()));
   }
 
   static std::string text(const Request& request) {

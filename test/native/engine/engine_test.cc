@@ -116,7 +116,7 @@ TEST(SpecCodec, RefusesBytesThatAreNoTable) {
   EXPECT_FALSE(parse_model_spec({}).ok());
   const std::array<uint8_t, 5> junk = {255, 255, 255, 255, 255};
   EXPECT_FALSE(parse_model_spec(junk).ok());
-  EXPECT_FALSE(RouteTable::parse(junk).ok());
+  EXPECT_FALSE(RouteChange::parse(junk).ok());
 }
 
 TEST(InlinePolicy, EntersBelowAndLeavesAboveTheLimit) {

@@ -68,7 +68,7 @@ class WriteEngineStats : public ::testing::Test {
  protected:
   WriteEngineStats() {
     for (const uint32_t handle : {1u, 3u}) {
-      models_[handle] = make_model(handle, spec_of(BatchMode::On));
+      models_ = models_.with(handle, make_model(handle, spec_of(BatchMode::On)));
     }
   }
   const fb::EngineStats* write(std::vector<uint32_t> handles) {
@@ -84,7 +84,7 @@ class WriteEngineStats : public ::testing::Test {
     return out;
   }
 
-  std::vector<std::shared_ptr<Model>> models_{4};  // 0 and 2 are not loaded
+  ModelTable models_;  // 0 and 2 are not loaded
   ByteBuffer bytes_;
 };
 
@@ -114,7 +114,7 @@ TEST_F(WriteEngineStats, NothingYet) {
 }
 
 TEST_F(WriteEngineStats, CountersAndReadings) {
-  Model& model = *models_[1];
+  Model& model = **models_.find(1);
   model.counters().requests_inline = 1;
   model.counters().requests_queued = 2;
   model.counters().failures = 3;

@@ -45,9 +45,13 @@ export class FakeEngine implements EngineControl {
     return new Promise((resolve, reject) => this.unloads.push({ handle, resolve, reject }));
   }
 
-  publishRoutes(epoch: number, models: readonly ModelRoute[]): void {
+  publishRoutes(
+    epoch: number, models: readonly ModelRoute[], removed: readonly string[] = [],
+  ): void {
     this.routeEpochs.push(epoch);
-    this.routes = models;
+    const stay = this.routes.filter(({ name }) => (
+      !removed.includes(name) && !models.some((one) => one.name === name)));
+    this.routes = [...stay, ...models].sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
   warmUp(): Promise<void> {

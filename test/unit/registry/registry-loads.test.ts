@@ -3,7 +3,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ErrorCode, ServalError } from '../../../ts/errors.js';
+import { PUBLISH_EVERY_MS, PUBLISH_EVERY_MS_MAX } from '../../../ts/limits.js';
 import type { DesiredModel, DesiredVersion } from '../../../ts/registry/desired.js';
+import { publishPauseMs } from '../../../ts/registry/publish-turns.js';
 import { Registry } from '../../../ts/registry/registry.js';
 import type { PreparedVersion, RegistryOptions } from '../../../ts/registry/registry.js';
 import { applyChange, shownSnapshot, snapshotChange } from '../../../ts/registry/snapshot-build.js';
@@ -244,8 +246,63 @@ test('a model that only a call asked for does not keep the server from being rea
   assert.equal(registry.snapshot.ready, false);
 });
 
+test('loads of a burst that end together are published together, and a burst in few', async () => {
+  const { engine, registry, clock } = setup({ loadsAtOnce: 50 });
+  const names = Array.from({ length: 400 }, (_, i) => `m${String(i).padStart(3, '0')}`);
+  const seen: number[] = [];
+  const available = ({ models }: RegistrySnapshot): number => (
+    Object.values(models).filter((one) => one.defaultVersion !== undefined).length);
+  const reconciled = registry.reconcile(names.map((name) => desired(name, ['1'])));
+  registry.subscribe((snapshot) => void seen.push(available(snapshot)));
+  const published = engine.routeEpochs.length;
+  await settle();
+  const finish = async (count: number): Promise<void> => {
+    for (let i = 0; i < count; i++) void engine.finishLoad();
+    await settle();
+  };
+  await finish(50);
+  assert.deepEqual(seen, [0], 'they wait for each other');
+  assert.equal(engine.loading, 50, 'loads wait for no snapshot');
+  await clock.pass(PUBLISH_EVERY_MS);
+  assert.deepEqual(seen, [0, 50]);
+  assert.equal(engine.routeEpochs.length, published + 1);
+  await finish(10);
+  await registry.whenSettled(['m055']);
+  assert.equal(available(registry.snapshot), 60, 'what somebody waited for is published at once');
+  while (engine.loads.length > 0) await finish(10);
+  await reconciled;
+  assert.equal(seen.at(-1), 400);
+  assert.equal(engine.routes.filter((one) => one.versions[0]?.ready).length, 400);
+  assert.ok(seen.length <= 20, `${seen.length} snapshots`);
+});
+
+test('publishing takes a tenth of the time at most', () => {
+  assert.equal(publishPauseMs(0), PUBLISH_EVERY_MS);
+  assert.equal(publishPauseMs(5), 45);
+  assert.equal(publishPauseMs(1000), PUBLISH_EVERY_MS_MAX);
+});
+
+test('routes that the engine refused are sent again with the next ones', async () => {
+  const { engine, registry } = setup();
+  const take = engine.publishRoutes.bind(engine);
+  engine.publishRoutes = () => {
+    throw new Error('not now');
+  };
+  void registry.reconcile([desired('a', ['1']), desired('b', ['1'])]);
+  await settle();
+  await engine.finishLoad();
+  engine.publishRoutes = take;
+  await engine.finishLoad();
+  const routes = engine.routes.map((one) => [one.name, one.defaultVersion]);
+  assert.deepEqual(routes, [['a', 0], ['b', 0]]);
+  void registry.reconcile([desired('b', ['1'])]);
+  await settle();
+  await engine.finishUnload();
+  assert.deepEqual(engine.routes.map((one) => one.name), ['b']);
+});
+
 test('of a thousand models only those that changed are built anew', async () => {
-  const { engine, registry } = setup({ loadsAtOnce: 2 });
+  const { engine, registry, clock } = setup({ loadsAtOnce: 2 });
   const names = Array.from({ length: 1000 }, (_, i) => `m${i}`);
   const models = names.map((name) => desired(name, ['1']));
   let before = registry.snapshot;
@@ -260,7 +317,10 @@ test('of a thousand models only those that changed are built anew', async () => 
   });
   const reconciled = registry.reconcile(models);
   await settle();
-  for (const _ of names) await engine.finishLoad();
+  for (const _ of names) {
+    await engine.finishLoad();
+    await clock.pass(PUBLISH_EVERY_MS);
+  }
   await reconciled;
   assert.equal(Object.values(before.models).filter((one) => one.defaultVersion).length, 1000);
   assert.ok(publishes >= 1000, `${publishes} snapshots`);

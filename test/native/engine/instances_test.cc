@@ -1,0 +1,111 @@
+// Instance threads: none before there is work for them, as many as there is work for, gone when
+// idle; and no request is lost between one that ends and one that starts.
+#include <thread>
+
+#include "engine/engine_fixture.h"
+
+namespace serval::test {
+namespace {
+
+constexpr std::string_view kBody = R"({"instances":[1,2]})";
+constexpr std::chrono::nanoseconds kAtOnce(0);
+
+TEST(Consumers, AreAskedForWhereMoreWaitsThanWaitForIt) {
+  RequestQueue queue{QueueSettings()};
+  queue.set_consumers(2, kAtOnce);
+  std::array<Request, 3> requests;
+  std::vector<Request*> late;
+  EXPECT_FALSE(queue.claim_consumer()) << "nothing waits";
+  for (Request& request : requests) ASSERT_EQ(queue.push(&request), RequestQueue::Push::Taken);
+  EXPECT_TRUE(queue.claim_consumer());
+  EXPECT_TRUE(queue.claim_consumer());
+  EXPECT_FALSE(queue.claim_consumer()) << "two at most";
+  queue.unclaim();
+  EXPECT_TRUE(queue.claim_consumer());
+  EXPECT_FALSE(queue.retire()) << "three wait";
+  for (Request& request : requests) EXPECT_EQ(queue.pop(late), &request);
+  EXPECT_EQ(queue.pop(late), nullptr) << "idle for long enough: one ends";
+  EXPECT_EQ(queue.consumers(), 1u);
+  ASSERT_EQ(queue.push(&requests[0]), RequestQueue::Push::Taken);
+  EXPECT_TRUE(queue.claim_consumer());
+  queue.close();
+  EXPECT_FALSE(queue.claim_consumer());
+}
+
+TEST(Consumers, OneThatWaitsIsEnoughForOne) {
+  RequestQueue queue{QueueSettings()};
+  queue.set_consumers(2);
+  std::array<Request, 2> requests;
+  queue.push(&requests[0]);
+  ASSERT_TRUE(queue.claim_consumer());
+  std::thread consumer([&] {
+    std::vector<Request*> late;
+    while (queue.pop(late) != nullptr) {}
+  });
+  while (queue.waiting() == 0) std::this_thread::yield();
+  EXPECT_EQ(queue.size(), 0u);
+  queue.push(&requests[1]);
+  EXPECT_FALSE(queue.claim_consumer());
+  queue.close();
+  consumer.join();
+}
+
+class InstancesTest : public EngineTest {
+ protected:
+  uint32_t load_with(ModelSpec spec, std::chrono::nanoseconds idle) {
+    const size_t instances = static_cast<size_t>(spec.instances);
+    const uint32_t handle = load(std::move(spec));
+    queue(handle).set_consumers(instances, idle);
+    return handle;
+  }
+  RequestQueue& queue(uint32_t handle) { return (*engine_->table()->find(handle))->queue(); }
+  Answer ask(uint32_t handle) {
+    return listener_->infer(Protocol::V1Predict, handle, bytes_of(kBody), -1);
+  }
+};
+
+TEST_F(InstancesTest, InlineModelsHaveNone) {
+  const uint32_t handle = load(null_spec("m", "echo", ExecMode::Inline));
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(ask(handle).code, ErrorCode::Ok);
+  EXPECT_EQ(queue(handle).consumers(), 0u);
+}
+
+TEST_F(InstancesTest, StartWithTheRequestsAndEndWhenIdle) {
+  ModelSpec spec = null_spec("m", "delay", ExecMode::Queued);
+  spec.null_delay_us = 20'000;
+  spec.instances = 3;
+  const uint32_t handle = load_with(spec, kAtOnce);
+  EXPECT_EQ(queue(handle).consumers(), 0u);
+  for (int i = 0; i < 9; ++i) ASSERT_TRUE(ask(handle).pending);
+  EXPECT_EQ(queue(handle).consumers(), 3u);
+  for (int i = 0; i < 9; ++i) listener_->release(*next());
+  while (queue(handle).consumers() != 0) std::this_thread::yield();
+  ASSERT_TRUE(ask(handle).pending);
+  listener_->release(*next());
+  EXPECT_EQ(unload(handle), ErrorCode::Ok);
+}
+
+TEST_F(InstancesTest, NothingIsLostBetweenOneThatEndsAndOneThatStarts) {
+  for (const BatchMode mode : {BatchMode::Off, BatchMode::On}) {
+    ModelSpec spec = null_spec("m", "echo", ExecMode::Queued);
+    spec.instances = 2;
+    spec.batch_dim = mode == BatchMode::On;
+    spec.batch.mode = mode;
+    spec.batch.rows_max = 4;
+    const uint32_t handle = load_with(spec, kAtOnce);
+    for (int round = 0; round < 300; ++round) {
+      const int count = 1 + round % 3;
+      for (int i = 0; i < count; ++i) ASSERT_TRUE(ask(handle).pending);
+      for (int i = 0; i < count; ++i) {
+        Request* done = next();
+        ASSERT_NE(done, nullptr);
+        EXPECT_EQ(done->code, ErrorCode::Ok) << text(*done);
+        listener_->release(*done);
+      }
+    }
+    EXPECT_EQ(unload(handle), ErrorCode::Ok);
+  }
+}
+
+}  // namespace
+}  // namespace serval::test
