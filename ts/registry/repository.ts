@@ -153,6 +153,15 @@ export async function scanRepositoryModel(
   return stats.isDirectory() ? scanModel(name, folder, 'repository', rules) : undefined;
 }
 
+/** Whether listModels() has the name, without a look at the others. */
+export async function hasModel(path: string, name: string): Promise<boolean> {
+  const names = await listFolder(path);
+  // One of the entries, not a path: a name may hold slashes and dots.
+  if (names instanceof Error || name.startsWith('.') || !names.includes(name)) return false;
+  const stats = await tryStat(join(path, name));
+  return !(stats instanceof Error) && stats.isDirectory();
+}
+
 /** Names of the folders in a repository; empty when it cannot be read. */
 export async function listModels(path: string): Promise<readonly string[]> {
   const names = await listFolder(path);

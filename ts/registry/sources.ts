@@ -9,7 +9,8 @@ import { parseModelServerConfig } from '../model-config/models-config.js';
 import { readConfigText } from '../model-config/text-proto.js';
 import type { BatchingParameters, ConfigProblem, ModelEntry } from '../model-config/types.js';
 import {
-  listModels, requireFolder, scanPath, scanRepository, scanRepositoryModel, TRITON_CONFIG_FILE,
+  hasModel, listModels, requireFolder, scanPath, scanRepository, scanRepositoryModel,
+  TRITON_CONFIG_FILE,
 } from './repository.js';
 import type { ScanRules, SourceScan } from './repository.js';
 import {
@@ -151,7 +152,7 @@ export class PathSource {
     if (own !== undefined && own.source !== 'repository') {
       return (await scanPath(this.path, rules)).models.find((one) => one.name === name);
     }
-    if (!(await listModels(this.path)).includes(name)) return undefined;
+    if (!(await hasModel(this.path, name))) return undefined;
     return scanRepositoryModel(this.path, name, rules);
   }
 

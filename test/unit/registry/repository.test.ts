@@ -1,11 +1,13 @@
 // Finding models in good and odd folders.
 import assert from 'node:assert/strict';
-import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { ModelSources } from '../../../ts/config.js';
 import { ErrorCode, ServalError } from '../../../ts/errors.js';
-import { listModels, scanRepository, scanSources } from '../../../ts/registry/repository.js';
+import {
+  hasModel, listModels, scanRepository, scanSources,
+} from '../../../ts/registry/repository.js';
 import type { ScanResult } from '../../../ts/registry/repository.js';
 import { fingerprint, mapLimited } from '../../../ts/registry/scan.js';
 import { filledFolder } from '../temp-folder.js';
@@ -52,6 +54,9 @@ test('--model-repository: folders are models whatever their names', async (t) =>
   const repository = await scan({ modelRepositories: [folder] });
   assert.deepEqual(names(repository), ['7=1', 'other=3']);
   assert.deepEqual(await listModels(folder), ['7', 'other']);
+  for (const name of [...readdirSync(folder), 'none', '7/.', '../x', '.', '..', '']) {
+    assert.equal(await hasModel(folder, name), ['7', 'other'].includes(name), name);
+  }
   assert.deepEqual(await listModels(join(folder, 'none')), []);
   const wanted = await scanRepository(folder, { wants: (name) => name === 'other' });
   assert.deepEqual(wanted.models.map((one) => one.name), ['other']);
