@@ -1,7 +1,8 @@
 // Builds the fuzz targets with clang (AddressSanitizer, UndefinedBehaviorSanitizer, libFuzzer) into
 // build/fuzz and runs each one for a while, starting from its corpus.
 //   node test/fuzz/run.mjs [--seconds N] [TARGET...]      default: 20 seconds, all targets
-// A target is a file test/fuzz/<name>_fuzz.cc, named without "_fuzz"; its seeds are in
+// One target is a program of its own: onnx_cases (onnx-cases.mjs).
+// The others are files test/fuzz/<name>_fuzz.cc, named without "_fuzz"; its seeds are in
 // test/fuzz/corpus/<name>, what it finds on the way in build/fuzz/corpus/<name>. A crash prints the
 // reproducer and how to run it. Ends with the plain line "N passed, N failed, N skipped".
 // Test time only.
@@ -12,10 +13,12 @@ import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { cmakeEnvironment, dropForeignCache, run } from '../../scripts/build-native.mjs';
 import { noCounts, seconds, summaryLine } from '../../scripts/counts.mjs';
+import { runOnnxCases } from './onnx-cases.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const root = dirname(dirname(here));
 const folder = join(root, 'build', 'fuzz');
+const ONNX_CASES = 'onnx_cases';
 const COMPILER = 'clang++-14';
 const LIMITS = ['-max_len=4096', '-rss_limit_mb=2048', '-timeout=10'];
 const SECONDS_DEFAULT = 20;
@@ -127,7 +130,7 @@ function fuzz(name, runSeconds) {
 
 // {seconds, names}, or the text of what is wrong.
 function parseArguments(args) {
-  const known = targetNames();
+  const known = [...targetNames(), ONNX_CASES];
   const names = [];
   let runSeconds = SECONDS_DEFAULT;
   for (let i = 0; i < args.length; ++i) {
@@ -153,13 +156,19 @@ function main(args) {
     return 2;
   }
   const counts = noCounts();
-  const { names, runSeconds } = parsed;
+  const { runSeconds } = parsed;
+  const names = parsed.names.filter((name) => name !== ONNX_CASES);
+  if (parsed.names.includes(ONNX_CASES)) counts[runOnnxCases(runSeconds, say)] += 1;
+  if (names.length === 0) {
+    say(summaryLine(counts));
+    return counts.failed === 0 ? 0 : 1;
+  }
   if (!ensureCompiler()) {
     say(`fuzz: ${COMPILER} cannot be had here`);
-    counts.failed = names.length;
+    counts.failed += names.length;
   } else if (!build(names)) {
     say('fuzz: the build failed');
-    counts.failed = names.length;
+    counts.failed += names.length;
   } else {
     for (const name of names) {
       if (fuzz(name, runSeconds)) counts.passed += 1;
