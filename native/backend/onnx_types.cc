@@ -161,6 +161,14 @@ void OnnxTypes::add_node(const OnnxNode& node) {
     }
   }
   add_type(node.outputs[0], type);
+  // Weights of quantized models and of other types reach their operator through these.
+  if (any_of({"Cast", "Identity", "QuantizeLinear", "DequantizeLinear"}, op) && node.has_input(0)) {
+    const KnownValue* from = find(node.inputs[0]);
+    if (from != nullptr && from->dims) {
+      const std::vector<int64_t> dims = *from->dims;  // values_ may move
+      values_[node.outputs[0]].dims = dims;
+    }
+  }
   for (const OnnxAttribute& attribute : node.attributes) {
     OnnxTensor tensor;
     if (op != "Constant" || !attribute.tensor || !read_tensor(*attribute.tensor, tensor)) continue;

@@ -30,6 +30,9 @@ class Checked final : public Kernel {
     const Complaint wrong = rule_->check(GuardedInputs(places_, {views, places_.size()}));
     if (!wrong.empty()) return invalid_argument(text_of(wrong, views));
     const TensorView& last = views[places_.size() - 1];
+    if (last.dtype == DType::Invalid) {
+      return internal_failure(node_ + ": an input of a type that can't be passed on");
+    }
     if (last.dtype == DType::Bytes) {
       ports.strings(0, last.shape, last.strings);
     } else {

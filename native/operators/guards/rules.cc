@@ -1,5 +1,6 @@
 // The rules of guarded operators: what ONNX Runtime's kernels of these names do not survive.
 // Hot path, any thread. docs/robustness.md lists them.
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -17,11 +18,10 @@ Error refused_attribute(std::string_view op, std::string_view name, int64_t valu
                        std::string(expected) + ", got " + std::to_string(value));
 }
 
+// Of a tensor of any type, also one that we have no name for; false where it is absent.
 bool has_zero_dim(const TensorView& view) {
-  for (const int64_t dim : view.shape.dims()) {
-    if (dim == 0) return view.dtype != DType::Invalid;
-  }
-  return false;
+  const auto dims = view.shape.dims();
+  return std::find(dims.begin(), dims.end(), 0) != dims.end();
 }
 
 // The number of a tensor of one integer; nullopt for another tensor.

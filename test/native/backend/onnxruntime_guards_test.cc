@@ -205,6 +205,45 @@ TEST_F(Guards, AHundredScalesAreRefused) {
             "Resize 'Resize_0': input 'scales' of shape [100]: expected 2 elements");
 }
 
+TEST_F(Guards, AConvolutionOfConstantWeightsNeedsNone) {
+  for (const bool quantized : {false, true}) {
+    onnx::Model model;
+    model.initializer<int8_t>("q", onnx::kInt8, {1, 1, 1}, {2});
+    model.initializer<float>("scale", onnx::kFloat, {}, {0.5f});
+    model.node("DequantizeLinear", {"q", "scale"}, {"w"}).input("x", onnx::kFloat, free_dims(3));
+    if (!quantized) model.input("v", onnx::kFloat, free_dims(3));
+    model.node("Conv", {"x", quantized ? "w" : "v"}, {"y"});
+    model.output("y", onnx::kFloat, std::nullopt);
+    EXPECT_EQ(guards_of(model), quantized ? 0 : 1);
+    if (quantized) continue;
+    const auto loaded = load(model);
+    ASSERT_TRUE(loaded);
+    const TestTensor<float> x(DType::Fp32, {1, 0, 4}, {}), v(DType::Fp32, {1, 0, 1}, {});
+    EXPECT_EQ(refusal(*loaded, {x.view(), v.view()}),
+              "Conv 'Conv_1': input 'x' of shape [1,0,4]: expected no dim of 0");
+  }
+}
+
+// Data of a type that no client sends: its shape is looked at all the same.
+TEST_F(Guards, BlocksOfNothingAreRefused) {
+  onnx::Model model;
+  model.opset = 21;
+  model.ir_version = 10;
+  model.node("Cast", {"x"}, {"q"}, {onnx::attribute("to", int64_t{onnx::kInt4})});
+  model.node("DequantizeLinear", {"q", "scale"}, {"y"},
+             {onnx::attribute("axis", int64_t{1}), onnx::attribute("block_size", int64_t{2})});
+  model.input("x", onnx::kFloat, free_dims(2)).input("scale", onnx::kFloat, free_dims(2));
+  model.output("y", onnx::kFloat, std::nullopt);
+  const auto loaded = load(model);
+  ASSERT_TRUE(loaded);
+  const TestTensor<float> x(DType::Fp32, {1, 2}, {1, 4}), scale(DType::Fp32, {1, 1}, {0.5f}),
+      none(DType::Fp32, {1, 0}, {});
+  EXPECT_EQ(answer<float>(*loaded, {x.view(), scale.view()}), (std::vector<float>{0.5f, 2}));
+  EXPECT_EQ(refusal(*loaded, {none.view(), scale.view()}),
+            "DequantizeLinear 'DequantizeLinear_1': input 'q' of shape [1,0]: expected no dim of "
+            "0");
+}
+
 TEST_F(Guards, AFrameOfNothingIsRefused) {
   onnx::Model model;
   model.node("STFT", {"signal", "step", "", "length"}, {"y"});
