@@ -198,7 +198,9 @@ Made make_guard_rule(std::string_view op, const KernelAttributes& attributes) {
     return no_zero_dims({0, 1});
   }
   if (op == "QLinearConv") return no_zero_dims({0, 3});
-  if (op == "Attention") return attention(op, attributes);
+  if (op == "Attention" || op == "MultiHeadAttention" || op == "GroupQueryAttention") {
+    return attention(op, attributes);
+  }
   if (op == "Resize") return resize(attributes);
   if (op == "Upsample") return upsample();
   if (op == "STFT") return std::unique_ptr<GuardRule>(std::make_unique<Stft>());

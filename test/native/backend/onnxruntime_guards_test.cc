@@ -224,6 +224,28 @@ TEST_F(Guards, AConvolutionOfConstantWeightsNeedsNone) {
   }
 }
 
+onnx::Model attention_model(int64_t heads) {
+  onnx::Model model;
+  model.domains = {{"com.microsoft", 1}};
+  model.node("MultiHeadAttention", {"q", "k", "v"}, {"y"}, {onnx::attribute("num_heads", heads)},
+             "com.microsoft");
+  for (const char* name : {"q", "k", "v"}) model.input(name, onnx::kFloat, free_dims(3));
+  return model.output("y", onnx::kFloat, std::nullopt);
+}
+
+TEST_F(Guards, AttentionWithoutHeadsIsRefused) {
+  const auto loaded = load(attention_model(1));
+  ASSERT_TRUE(loaded);
+  const TestTensor<float> x(DType::Fp32, {1, 1, 8}, std::vector<float>(8, 1)),
+      none(DType::Fp32, {1, 1, 0}, {});
+  EXPECT_EQ(answer<float>(*loaded, {x.view(), x.view(), x.view()}), std::vector<float>(8, 1));
+  EXPECT_NE(refusal(*loaded, {none.view(), none.view(), none.view()}).find("hidden size"),
+            std::string::npos);
+  const Error error = load_error(attention_model(0));
+  EXPECT_EQ(error.code, ErrorCode::ModelInvalid);
+  EXPECT_NE(error.message.find("num_heads"), std::string::npos) << error.message;
+}
+
 // Data of a type that no client sends: its shape is looked at all the same.
 TEST_F(Guards, BlocksOfNothingAreRefused) {
   onnx::Model model;

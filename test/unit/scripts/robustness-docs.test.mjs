@@ -1,0 +1,27 @@
+// docs/robustness.md lists the operators that are guarded. Test time only.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../../..', import.meta.url));
+const read = (...path) => readFileSync(join(root, ...path), 'utf8');
+
+test('docs/robustness.md names the guarded operators, and no others', () => {
+  const rows = read('docs', 'robustness.md').split('\n').filter((line) => line.startsWith('| `'));
+  const documented = rows.flatMap((line) => (
+    [...line.split('|')[1].matchAll(/`(\w+)`/g)].map((match) => match[1])));
+  const source = read('native', 'backend', 'onnx_guards.cc');
+  const guarded = [...source.matchAll(/^ +\{"([A-Z]\w+)", \{\d/gm)].map((match) => match[1]);
+  assert.ok(guarded.length > 10, `${guarded.length} guarded operators found`);
+  assert.deepEqual(documented.sort(), [...guarded, 'Div', 'Mod'].sort());
+});
+
+test('every guarded operator has a rule', () => {
+  const source = read('native', 'backend', 'onnx_guards.cc');
+  const rules = read('native', 'operators', 'guards', 'rules.cc');
+  for (const [, name] of source.matchAll(/^ +\{"([A-Z]\w+)", \{\d/gm)) {
+    assert.ok(rules.includes(`op == "${name}"`), `${name} has no rule`);
+  }
+});
