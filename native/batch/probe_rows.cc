@@ -173,7 +173,7 @@ bool same_floats(double a, double b, bool is_half, double largest) {
 
 std::string text(double value) {
   char buffer[32];
-  std::snprintf(buffer, sizeof buffer, "%.6g", value);
+  std::snprintf(buffer, sizeof buffer, "%.7g", value);
   return buffer;
 }
 

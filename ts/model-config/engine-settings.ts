@@ -57,6 +57,8 @@ export function autoBatching(maxBatch: number): Partial<ModelSpec> {
   return { batch: { ...NO_BATCHING, mode: 'auto', rowsMax: maxBatch, onlyIfBatchable: true } };
 }
 
+/** Inner dims are padded only where joining is asked for by name: zeros are part of what the model
+ * then sees, and nothing proves that it does not mind. */
 function batchSettings(config: TritonConfig, defaultMaxBatchSize: number): Partial<ModelSpec> {
   const max = read.int(config, 'max_batch_size');
   const batching = read.child(config, 'dynamic_batching');
@@ -65,7 +67,9 @@ function batchSettings(config: TritonConfig, defaultMaxBatchSize: number): Parti
   const isWritten = config['max_batch_size'] !== undefined;
   if (max === 0 && open && !isWritten) {
     const auto = autoBatching(defaultMaxBatchSize).batch ?? NO_BATCHING;
-    if (batching === undefined || auto.mode === 'off') return { batch: { ...auto, ...extra } };
+    if (batching === undefined || auto.mode === 'off') {
+      return { batch: { ...auto, ...extra, padInner: false } };
+    }
     return { batch: { ...auto, ...extra, mode: 'on', ...delaySettings(batching) } };
   }
   if (max === 0) return { batch: NO_BATCHING, batchDim: false };
@@ -77,7 +81,8 @@ function batchSettings(config: TritonConfig, defaultMaxBatchSize: number): Parti
   }
   const auto = open && max > 1;
   const mode = auto ? 'auto' : 'off';
-  return { batchDim: true, batch: { ...policy, mode, onlyIfBatchable: auto } };
+  const unasked = { mode, onlyIfBatchable: auto, padInner: false } as const;
+  return { batchDim: true, batch: { ...policy, ...unasked } };
 }
 
 function delaySettings(batching: MessageValue): Partial<BatchPolicy> {

@@ -31,6 +31,7 @@ const SETTINGS: Readonly<Record<string, Setting>> = {
   never: { config: 'max_batch_size: 0\n', rowsMax: 3 },
   padded: { config: `max_batch_size: 8\n${parameter('allowed_rows', '2,4,8')}`, rowsMax: 5 },
   pieces: { config: `max_batch_size: 4\n${parameter('split', 'true')}`, rowsMax: 11 },
+  ragged: { config: `max_batch_size: 8\n${parameter('pad_inner', 'true')}`, rowsMax: 3 },
   preferred: {
     config: `max_batch_size: 8\n${DYNAMIC} preferred_batch_size: [ 3, 6 ] }\n`, asked: true,
     rowsMax: 4,
@@ -187,7 +188,7 @@ describe('random requests of a zoo of models', () => {
     for (const { name, zoo, setting } of served) {
       // Where max_batch_size is written the first dims of a request are one number.
       const towers = { ...zoo, towers: zoo.towers === true && setting === SETTINGS['plain'] };
-      const bodies = Array.from({ length: 32 }, () => (
+      const bodies = Array.from({ length: 24 }, () => (
         request(zoo.model, towers, setting.rowsMax, random)));
       const count = await wrongAnswers(server, name, bodies);
       if (count > 0) wrong.push(`${name}: ${count} of ${bodies.length}`);

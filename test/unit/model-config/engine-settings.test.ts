@@ -121,6 +121,10 @@ test('Serval\'s own parameters', () => {
   });
   const not = settings(`max_batch_size: 8 ${TENSORS} ${parameter('split', 'False')}`).batch;
   assert.deepEqual([not?.split, not?.requestRowsMax], [false, 8]);
+  const unasked = [`max_batch_size: 8 ${parameter('pad_inner', '1')}`, parameter('pad_inner', '1')]
+    .map((text) => settings(text, new Map(), 4).batch);
+  assert.deepEqual(unasked.map((one) => [one?.mode, one?.padInner]),
+    [['auto', false], ['auto', false]], 'a proof is of rows of one shape');
 });
 
 test('instances are counted over groups and GPUs', () => {
