@@ -13,6 +13,11 @@ export const HTTP_HEAD_BYTES_MAX = 16_384;
 export const CONFIG_FILE_BYTES_MAX = 1_048_576;
 /** What --drain-seconds may be overrun by, for listeners to close their connections. */
 export const DRAIN_GRACE_MS = 500;
+/** Runs of warm-up requests of one version, and how long they go on: no more begin then. */
+export const WARMUP_RUNS_MAX = 10_000;
+export const WARMUP_MS_MAX = 60_000;
+/** A warm-up, the run under way too, that takes longer than this fails the load. */
+export const WARMUP_END_MS = 600_000;
 /** A request of which a part has come may send the rest for so long once a drain has begun. */
 export const DRAIN_BODY_MS = 1000;
 /** A gRPC connection on which nothing runs is cut in a drain when it took nothing for so long. */

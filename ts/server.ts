@@ -94,7 +94,8 @@ function engineOptions(config: Config) {
 function makeRegistry(config: Config, engine: Engine, logger: Logger): Registry {
   const { control } = config;
   const warmUp = warmUpWith(
-    (handle, protocol, message) => engine.control.warmUp(handle, protocol, message),
+    (handle, protocol, message, signal) =>
+      engine.control.warmUp(handle, protocol, message, signal),
     config.warmupIterations, logger);
   return new Registry({
     engine: importingEngine(engine.control, {

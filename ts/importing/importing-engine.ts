@@ -24,7 +24,8 @@ export function importingEngine(engine: EngineControl, options: ImportingOptions
     load,
     unload: (handle) => engine.unload(handle),
     publishRoutes: (epoch, models, removed) => { engine.publishRoutes(epoch, models, removed); },
-    warmUp: (handle, protocol, message) => engine.warmUp(handle, protocol, message),
+    warmUp: (handle, protocol, message, signal) =>
+      engine.warmUp(handle, protocol, message, signal),
     stats: (handles) => engine.stats(handles),
   };
 }

@@ -180,8 +180,10 @@ export interface EngineControl {
   ): void;
   /** Runs one request message (protobuf; a V2 ModelInferRequest or one of TensorFlow Serving's) on
    * a loaded model, routes or not, and drops the answer. Rejects with what the request would have
-   * been answered with. */
-  warmUp(handle: number, protocol: MessageProtocol, message: Uint8Array): Promise<void>;
+   * been answered with, or Cancelled when `signal` ends it. */
+  warmUp(
+    handle: number, protocol: MessageProtocol, message: Uint8Array, signal?: AbortSignal,
+  ): Promise<void>;
   /** Of these models, or of all. */
   stats(handles?: readonly number[]): EngineStats;
 }

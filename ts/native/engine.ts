@@ -56,8 +56,17 @@ class NativeControl implements EngineControl {
     this.#check(this.port.native.publishRoutes(table));
   }
 
-  warmUp(handle: number, protocol: MessageProtocol, message: Uint8Array): Promise<void> {
-    return this.#later(this.port.native.warmUp(handle, protocol, message), () => undefined);
+  async warmUp(
+    handle: number, protocol: MessageProtocol, message: Uint8Array, signal?: AbortSignal,
+  ): Promise<void> {
+    const code = this.port.native.warmUp(handle, protocol, message);
+    const ticket = this.port.ticket();
+    const done = this.#later(code, () => undefined);
+    if (signal === undefined || code !== PENDING) return done;
+    const end = (): void => void this.port.cancel(ticket);
+    if (signal.aborted) end();
+    else signal.addEventListener('abort', end);
+    return done.finally(() => signal.removeEventListener('abort', end));
   }
 
   stats(handles: readonly number[] = []): EngineStats {

@@ -48,8 +48,9 @@ export interface RegistryOptions {
   readonly loadRetries?: number;
   readonly loadRetryMs?: number;
   readonly clock?: Clock;
-  /** Warms a version up before it becomes available; what it rejects with fails the load. */
-  readonly prepare?: (version: PreparedVersion) => Promise<void>;
+  /** Warms a version up before it becomes available; what it rejects with fails the load. `signal`:
+   * nobody wants the version any more. */
+  readonly prepare?: (version: PreparedVersion, signal: AbortSignal) => Promise<void>;
 }
 
 /** Since the start. */
@@ -109,6 +110,8 @@ export class Registry {
   #loading = 0;
   #unloading = 0;
   #waiters: Waiter[] = [];
+  /** What ends the preparation of a version, by key. */
+  readonly #preparing = new Map<string, { readonly name: string; readonly end: AbortController }>();
   #counters: RegistryCounters = { loads: 0, loadFailures: 0, unloads: 0 };
 
   constructor(options: RegistryOptions) {
@@ -199,6 +202,7 @@ export class Registry {
    * subscriber has acknowledged that. */
   async drain(): Promise<void> {
     this.#draining = true;
+    this.#endPreparations();
     this.#cancelRetry?.();
     this.#instances.retryAtMs.clear();
     const acknowledged = this.#publish();
@@ -222,6 +226,15 @@ export class Registry {
     }
     this.#models = byName;
     this.#desired = desired;
+    this.#endPreparations();
+  }
+
+  /** Of versions that are not wanted any more; of all when the server ends. */
+  #endPreparations(): void {
+    for (const [key, { name, end }] of this.#preparing) {
+      const wanted = this.#desired.get(name)?.some((one) => one.key === key) ?? false;
+      if (this.#draining || !wanted) end.abort();
+    }
   }
 
   /** Does what can be done now. Called after every change; publishes at most once: now, or where
@@ -322,7 +335,7 @@ export class Registry {
     try {
       await Promise.resolve(); // LOADING is published first, or in a burst soon after
       loaded = deepFreeze(structuredClone(await this.#engine.load(desired.spec)));
-      const configJson = await this.#complete(name, desired, loaded);
+      const configJson = await this.#complete(id, desired, loaded);
       const loadMs = this.#clock.nowMs() - beganMs;
       this.#instances.change(id, { state: 'AVAILABLE', loaded, configJson, loadMs });
       this.#count('loads');
@@ -345,7 +358,9 @@ export class Registry {
 
   /** Answers the version's whole configuration as JSON. Rejects when model and configuration do not
    * fit, or with what prepare() rejects with. */
-  async #complete(name: string, desired: DesiredVersion, loaded: LoadedModel): Promise<string> {
+  async #complete(
+    { name, key }: LifecycleAction, desired: DesiredVersion, loaded: LoadedModel,
+  ): Promise<string> {
     const { config, spec, version, folder: path } = desired;
     const problems = config === undefined ? [] : checkAgainstModel(config, loaded);
     if (problems.length > 0) {
@@ -356,7 +371,14 @@ export class Registry {
     const { instances = 1 } = spec;
     const complete = completeConfig(
       name, config, loaded, { maxBatchSize, instances, platform: desired.platform });
-    await this.#prepare?.({ name, version, path, config, loaded });
+    const end = new AbortController();
+    this.#preparing.set(key, { name, end });
+    this.#endPreparations();
+    try {
+      await this.#prepare?.({ name, version, path, config, loaded }, end.signal);
+    } finally {
+      this.#preparing.delete(key);
+    }
     return JSON.stringify(complete);
   }
 

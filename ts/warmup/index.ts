@@ -3,6 +3,7 @@
 // Source: tfserving.md 3.6; v2-protocol.md 3.
 import { dirname, join } from 'node:path';
 import { ErrorCode, ServalError } from '../errors.js';
+import { WARMUP_END_MS, WARMUP_MS_MAX, WARMUP_RUNS_MAX } from '../limits.js';
 import type { Logger } from '../logger.js';
 import type { TritonConfig } from '../model-config/types.js';
 import { V2_GRPC, type MessageProtocol } from '../native/port.js';
@@ -72,24 +73,64 @@ async function* configuredMessages(inputs: WarmupInputs): AsyncGenerator<WarmupM
   }
 }
 
+/** Absent: those of limits.ts. */
+export interface WarmupLimits {
+  readonly runsMax?: number;
+  readonly msMax?: number;
+  readonly endMs?: number;
+}
+
+type WarmUp = (
+  protocol: MessageProtocol, message: Uint8Array, signal: AbortSignal) => Promise<void>;
+
 /**
  * Runs every warmup request, one after the other, and logs how many and how long. The first that
- * fails ends it.
- * Errors: ServalError with the label in front; `warmUp`'s keep their code.
+ * fails ends it. After so many runs, or so much time, no more begin: the version is served.
+ * Errors: ServalError with the label in front; `warmUp`'s keep their code. Cancelled when `signal`
+ * ends it, DeadlineExceeded when a run never ends.
  */
 export async function runWarmup(
-  inputs: WarmupInputs,
-  warmUp: (protocol: MessageProtocol, message: Uint8Array) => Promise<void>,
-  logger: Logger,
+  inputs: WarmupInputs, warmUp: WarmUp, logger: Logger, signal?: AbortSignal,
+  limits: WarmupLimits = {},
 ): Promise<{ requests: number }> {
+  const { runsMax = WARMUP_RUNS_MAX, msMax = WARMUP_MS_MAX, endMs = WARMUP_END_MS } = limits;
   const started = performance.now();
+  const ending = new AbortController();
+  const ended = ending.signal;
+  const unwanted = (): void => {
+    ending.abort(new ServalError(ErrorCode.Cancelled, 'the version is not wanted any more'));
+  };
+  const late = setTimeout(() => {
+    ending.abort(new ServalError(
+      ErrorCode.DeadlineExceeded, `the warm-up took longer than ${endMs} ms`));
+  }, endMs);
+  if (signal?.aborted === true) unwanted();
+  signal?.addEventListener('abort', unwanted);
+  try {
+    return await runAll(inputs, warmUp, logger, ended, { runsMax, msMax, started });
+  } finally {
+    clearTimeout(late);
+    signal?.removeEventListener('abort', unwanted);
+  }
+}
+
+async function runAll(
+  inputs: WarmupInputs, warmUp: WarmUp, logger: Logger, ended: AbortSignal,
+  { runsMax, msMax, started }: { runsMax: number; msMax: number; started: number },
+): Promise<{ requests: number }> {
   let requests = 0;
   for await (const { protocol, message, label } of warmupMessages(inputs)) {
-    try {
-      await warmUp(protocol, message);
-    } catch (error) {
-      throw labelled(label, error);
+    if (requests >= runsMax || performance.now() - started >= msMax) {
+      logger.warn('a warm-up was stopped at its limit',
+        { model: inputs.name, folder: inputs.versionFolder, requests, runsMax, msMax });
+      break;
     }
+    try {
+      if (!ended.aborted) await warmUp(protocol, message, ended);
+    } catch (error) {
+      if (!ended.aborted) throw labelled(label, error);
+    }
+    if (ended.aborted) throw labelled(label, ended.reason);
     requests += 1;
   }
   for (const sample of warmupSamples(inputs.config)) {
@@ -112,15 +153,15 @@ function labelled(label: string, error: unknown): ServalError {
 /** What a registry is given as its `prepare`: runs the warmup requests of a loaded version.
  * `iterations`: runs of each recorded request; 0 = 1. */
 export function warmUpWith(
-  warmUp: (handle: number, protocol: MessageProtocol, message: Uint8Array) => Promise<void>,
+  warmUp: (handle: number, ...request: Parameters<WarmUp>) => Promise<void>,
   iterations: number, logger: Logger,
-): (version: PreparedVersion) => Promise<void> {
-  return async ({ name, path, config, loaded }) => {
+): (version: PreparedVersion, signal: AbortSignal) => Promise<void> {
+  return async ({ name, path, config, loaded }, signal) => {
     const batchDim = Number(config?.['max_batch_size'] ?? 0) > 0 || loaded.batchMode !== 'off';
     const inputs = {
       name, versionFolder: path, modelFolder: dirname(path), config, batchDim, iterations,
     };
     await runWarmup(
-      inputs, (protocol, message) => warmUp(loaded.handle, protocol, message), logger);
+      inputs, (...request) => warmUp(loaded.handle, ...request), logger, signal);
   };
 }

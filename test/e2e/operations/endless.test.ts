@@ -1,7 +1,8 @@
 // Runs that nobody waits for, in a model that never ends: its client leaves, a deadline passes, its
 // version is unloaded, the server is told to end. The model answers again, the processor is free.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { RawClient, encode, messageTypes } from '../../unit/protocols/raw-client.js';
 import { endlessModel, FOREVER, ModelFolders } from '../support/model-folders.js';
@@ -128,6 +129,31 @@ describe('runs that nobody waits for', () => {
     const response = await connection.response();
     assert.match(errorOf(response), /'endless' version 1 was unloaded while the request ran/);
     await untilBusy(server, false);
+  });
+
+  it('ends as a warm-up when its model is unloaded, and with the server', async (context) => {
+    const repository = folders.repository('cold', []);
+    const server = await startServer([repository, '--model-control-mode', 'explicit']);
+    context.after(() => server.stop());
+    const cold = join(repository, 'cold');
+    folders.add(repository, 'cold', endlessModel());
+    mkdirSync(join(cold, 'warmup'));
+    writeFileSync(join(cold, 'warmup', 'forever'), Buffer.from(BigInt64Array.of(FOREVER).buffer));
+    writeFileSync(join(cold, 'config.pbtxt'), `model_warmup { name: "first" batch_size: 1
+      inputs { key: "trips" value {
+        data_type: TYPE_INT64 dims: [ 1 ] input_data_file: "forever" } } }`);
+    const control = (what: string) =>
+      exchange(server.httpPort, 'POST', `/v2/repository/models/cold/${what}`, '{}');
+    const load = control('load');
+    await untilBusy(server, true);
+    assert.equal((await control('unload')).status, 200);
+    await load;
+    await untilBusy(server, false);
+    const again = control('load').catch(() => undefined);
+    await untilBusy(server, true);
+    server.signal('SIGTERM');
+    assert.equal((await server.ended).signal, null);
+    await again;
   });
 
   it('ends with the server, which says so and exits 1', async (context) => {

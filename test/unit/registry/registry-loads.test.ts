@@ -162,6 +162,29 @@ test('a version is prepared before it is available; loadMs counts that', async (
   assert.equal(complete['max_batch_size'], 8);
 });
 
+test('preparing a version that is not wanted any more is ended; all at a drain', async () => {
+  const ended: string[] = [];
+  const { engine, registry } = setup({
+    prepare: ({ name }, signal) => new Promise((_resolve, reject) => {
+      signal.addEventListener('abort', () => {
+        ended.push(name);
+        reject(new ServalError(ErrorCode.Cancelled, 'ended'));
+      });
+    }),
+  });
+  void registry.reconcile([desired('m', ['1']), desired('n', ['1'])]);
+  await settle();
+  await engine.finishLoad();
+  await engine.finishLoad();
+  assert.equal(states(registry.snapshot), 'm/1:LOADING n/1:LOADING');
+  void registry.reconcile([desired('n', ['1'])]);
+  await settle();
+  assert.deepEqual(ended, ['m']);
+  await engine.finishUnload();
+  await registry.drain();
+  assert.deepEqual(ended, ['m', 'n']);
+});
+
 test('a version that cannot be prepared is unloaded; the old content goes on serving', async () => {
   let fails = false;
   const { engine, registry } = setup({

@@ -195,4 +195,46 @@ describe('warmup that fails', () => {
     assert.match(await errorOf(() => run(inputsWith(place))),
       /^MODEL_INVALID: warmup file .*tf_serving_warmup_requests: expected a regular file$/);
   });
+
+  const silent = createLogger({ level: 'off', format: 'json' });
+  const forever = inputsWith('/none', { config: { model_warmup: [
+    { name: 'zeros', batch_size: 1, count: 4294967295,
+      inputs: { x: { data_type: 'TYPE_FP32', dims: [1], zero_data: true } } },
+  ] } });
+
+  it('begins no more runs than the limit, and says so', async () => {
+    const lines: string[] = [];
+    const logger = createLogger({
+      level: 'warn', format: 'text', write: (line) => lines.push(line),
+    });
+    const { requests } = await runWarmup(
+      forever, () => Promise.resolve(), logger, undefined, { runsMax: 7 });
+    assert.equal(requests, 7);
+    assert.match(lines.join(''), /WARN +a warm-up was stopped at its limit .*requests=7 runsMax=7/);
+    const inTime = await runWarmup(
+      forever, () => Promise.resolve(), silent, undefined, { msMax: 0 });
+    assert.equal(inTime.requests, 0);
+  });
+
+  // As the engine does: a run that never ends but by its signal.
+  const endless = (_protocol: MessageProtocol, _message: Uint8Array, signal: AbortSignal) =>
+    new Promise<void>((_resolve, reject) => {
+      signal.addEventListener('abort', () => reject(new Error('cancelled')));
+    });
+
+  it('ends a run that never ends', async () => {
+    const error = await errorOf(
+      () => runWarmup(forever, endless, silent, undefined, { endMs: 20 }));
+    assert.equal(error,
+      "DEADLINE_EXCEEDED: model_warmup 'zeros': the warm-up took longer than 20 ms");
+  });
+
+  it('ends when nobody wants the version any more', async () => {
+    const unwanted = new AbortController();
+    const error = errorOf(() => runWarmup(forever, endless, silent, unwanted.signal));
+    unwanted.abort();
+    assert.match(await error, /^CANCELLED: model_warmup 'zeros': the version is not wanted/);
+    const before = await errorOf(() => runWarmup(forever, endless, silent, unwanted.signal));
+    assert.match(before, /^CANCELLED: /);
+  });
 });
