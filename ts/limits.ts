@@ -18,6 +18,15 @@ export const WARMUP_RUNS_MAX = 10_000;
 export const WARMUP_MS_MAX = 60_000;
 /** A warm-up, the run under way too, that takes longer than this fails the load. */
 export const WARMUP_END_MS = 600_000;
+/** Connections of one listener; fewer where the process may open fewer files. */
+export const CONNECTIONS_MAX = 1_000_000;
+/** Of the files that the process may open, those that are not for connections: models, logs,
+ * threads' own. */
+export const DESCRIPTORS_KEPT = 96;
+/** A gRPC client that has not said its HTTP/2 preface and settings by then is cut. */
+export const HANDSHAKE_MS_MAX = 10_000;
+/** Between two log lines about too many connections. */
+export const FULL_LOG_EVERY_MS = 60_000;
 /** A request of which a part has come may send the rest for so long once a drain has begun. */
 export const DRAIN_BODY_MS = 1000;
 /** A gRPC connection on which nothing runs is cut in a drain when it took nothing for so long. */

@@ -14,6 +14,7 @@ import { Registry } from './registry/registry.js';
 import type { RegistrySnapshot } from './registry/snapshot.js';
 import { servalVersion } from './version.js';
 import { warmUpWith } from './warmup/index.js';
+import { connectionLimits, openFilesMax } from './workers/connection-limits.js';
 import { ListenerPool, reservePort } from './workers/pool.js';
 
 export interface RunningServer {
@@ -50,6 +51,7 @@ interface Parts {
 function listenerPool(
   { config, logger, engine }: Parts, httpPort: number, monitoringPath: string,
 ): ListenerPool {
+  const limits = connectionLimits(openFilesMax(), config.httpThreads);
   const settings = {
     ...engineOptions(config),
     host: config.host,
@@ -62,12 +64,18 @@ function listenerPool(
     http: {
       ...settings,
       port: httpPort,
+      connectionsMax: limits.http,
       healthBody: config.healthBody,
       inflatedBytesMax: Math.min(config.bodyBytesMax, INFLATED_BYTES_MAX),
       monitoringPath,
     },
     httpThreads: config.httpThreads,
-    grpc: { ...settings, port: config.grpcPort, messageBytesMax: config.grpcMessageBytesMax },
+    grpc: {
+      ...settings,
+      port: config.grpcPort,
+      connectionsMax: limits.grpc,
+      messageBytesMax: config.grpcMessageBytesMax,
+    },
     lost: (thread, error) => {
       // Half a server is worse than a restart.
       logger.error('a listener thread died: exiting', { thread, reason: error.message });

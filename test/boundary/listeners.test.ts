@@ -39,7 +39,7 @@ async function startPool(
   const settings = {
     host: HOST, serverVersion: '1', bodyBytesMax: 1e6, jsonDepthMax: 512, intraOpThreads: 1,
     onnxruntimeLibrary: undefined, logLevel: 'off', logFormat: 'json', metricsAllowed: true,
-    restTimeoutUs: 0, tfTensorContent: false, tfCheckMethod: false,
+    restTimeoutUs: 0, connectionsMax: 1000, tfTensorContent: false, tfCheckMethod: false,
   } as const;
   const pool = new ListenerPool({
     http: {

@@ -7,7 +7,7 @@ import {
   type ConnectionInjector, type ServerDuplexStream, type ServerUnaryCall, type sendUnaryData,
 } from '@grpc/grpc-js';
 import { ErrorCode, ServalError } from '../errors.js';
-import { DRAIN_SILENT_MS } from '../limits.js';
+import { DRAIN_SILENT_MS, HANDSHAKE_MS_MAX } from '../limits.js';
 import {
   GrpcStream, thrownStatus, type GrpcService, type GrpcStreamOpen, type GrpcUnaryHandler,
 } from './grpc-call.js';
@@ -35,12 +35,18 @@ export interface GrpcListenerOptions {
   /** A connection that was silent this long is pinged, and closed when it does not answer. */
   readonly keepaliveTimeMs?: number;
   readonly keepaliveTimeoutMs?: number;
+  /** Connections beyond are closed at once; `full` is told. */
+  readonly connectionsMax?: number;
+  readonly full?: (connections: number) => void;
+  readonly handshakeMsMax?: number;
   /** Calls that are begun and not answered; streams not counted. A drain then leaves connections
    * that nothing runs on. */
   readonly running?: () => number;
 }
 
 const DRAIN_LOOK_MS = 50;
+/** HTTP/2's preface and an empty SETTINGS frame: less no client has said. Source: RFC 9113 3.4. */
+const HANDSHAKE_BYTES = 33;
 
 const identity = (bytes: Buffer): Buffer => bytes;
 
@@ -93,6 +99,9 @@ export class GrpcListener {
     this.injector = this.server.createConnectionInjector(ServerCredentials.createInsecure());
     widenWindows(this.server);
     this.tcp = createServer((socket) => this.accept(socket));
+    const { connectionsMax, full } = options;
+    if (connectionsMax !== undefined) this.tcp.maxConnections = connectionsMax;
+    this.tcp.on('drop', () => full?.(connectionsMax ?? 0));
   }
 
   /** Listens. Settles with the port; rejects with ServalError (InvalidArgument) that says why. */
@@ -161,7 +170,13 @@ export class GrpcListener {
       return;
     }
     this.sockets.add(socket);
-    socket.once('close', () => this.sockets.delete(socket));
+    const late = setTimeout(() => {
+      if (socket.bytesRead < HANDSHAKE_BYTES) socket.destroy();
+    }, this.options.handshakeMsMax ?? HANDSHAKE_MS_MAX);
+    socket.once('close', () => {
+      clearTimeout(late);
+      this.sockets.delete(socket);
+    });
     this.injector.injectConnection(socket);
   }
 

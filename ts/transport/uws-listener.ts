@@ -15,6 +15,7 @@ const KEPT_EXCHANGES_MAX = 1024;
 const FOLLOWED_BYTES_MIN = 65_536;
 
 const DRAIN_LOOK_MS = 5;
+const LISTEN_AGAIN_MS = 100;
 
 const CONTENT_TYPE = headerName('Content-Type');
 const JSON_TYPE = 'application/json';
@@ -137,6 +138,14 @@ function writeHead(
   }
 }
 
+/** How many connections there may be at once; `full` is told when they are there. */
+export interface Connections {
+  readonly max: number;
+  readonly full: (connections: number) => void;
+}
+
+const UNLIMITED: Connections = { max: Infinity, full: () => undefined };
+
 export class UwsListener implements HttpListener {
   active = 0;
   /** Of the active ones, those that are not answered and whose body has not all come. */
@@ -146,16 +155,24 @@ export class UwsListener implements HttpListener {
   readonly #app = uws.App();
   readonly #router: Router;
   readonly #report: (error: unknown) => void;
+  readonly #connections: Connections;
   readonly #head = new UwsHead();
   readonly #free: UwsExchange[] = [];
   readonly #kept = new Map<string, Map<string, Route>>();
   readonly #keptPosts = new Map<string, Route>();
   #socket: uws.us_listen_socket | undefined;
+  #open = 0;
+  /** Where it listens; undefined before that. */
+  #address: { readonly host: string; readonly port: number } | undefined;
 
   /** `report` takes what must never happen: exceptions of routes. */
-  constructor(router: Router, report: (error: unknown) => void) {
+  constructor(
+    router: Router, report: (error: unknown) => void, connections: Connections = UNLIMITED,
+  ) {
     this.#router = router;
     this.#report = report;
+    this.#connections = connections;
+    this.#app.filter((_response, change) => this.#connected(change));
     this.#app.post('/*', (response, request) => this.#begin('POST', response, request));
     this.#app.get('/*', (response, request) => this.#begin('GET', response, request));
     this.#app.any('/*', (response, request) =>
@@ -172,8 +189,35 @@ export class UwsListener implements HttpListener {
           return;
         }
         this.#socket = socket;
-        resolve(uws.us_socket_local_port(socket as unknown as uws.us_socket));
+        const bound = uws.us_socket_local_port(socket as unknown as uws.us_socket);
+        this.#address = { host, port: bound };
+        resolve(bound);
       });
+    });
+  }
+
+  // Nobody is accepted who would take the last descriptors: the port is closed until there is room.
+  // (A listener that cannot accept is told so again and again, and takes a core.)
+  #connected(change: number): void {
+    this.#open += change;
+    const { max, full } = this.#connections;
+    if (this.#open >= max && this.#socket !== undefined) {
+      uws.us_listen_socket_close(this.#socket);
+      this.#socket = undefined;
+      full(max);
+    } else if (this.#open < max && this.#socket === undefined) {
+      setImmediate(() => this.#listenAgain());
+    }
+  }
+
+  #listenAgain(): void {
+    const { max } = this.#connections;
+    if (this.draining || this.#socket !== undefined || this.#address === undefined) return;
+    if (this.#open >= max) return;
+    const { host, port } = this.#address;
+    this.#app.listen(host, port, (socket) => {
+      if (socket === false) setTimeout(() => this.#listenAgain(), LISTEN_AGAIN_MS);
+      else this.#socket = socket;
     });
   }
 

@@ -29,6 +29,8 @@ void runListener<GrpcSettings>((thread, settings) => {
     port: settings.port,
     receiveBytesMax: messageBytesMax,
     sendBytesMax: messageBytesMax,
+    connectionsMax: settings.connectionsMax,
+    full: thread.full,
     running: () => port.pending + control.pending,
     services: [
       inferenceService({

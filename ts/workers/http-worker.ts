@@ -17,7 +17,8 @@ void runListener<HttpSettings>((thread, settings) => {
       ?? (V1_PREFIX.test(path)
         ? v1Route(context, thread, method, path)
         : v2Route(context, thread, method, path));
-  const listener = new UwsListener(router, thread.report);
+  const listener = new UwsListener(
+    router, thread.report, { max: settings.connectionsMax, full: thread.full });
   thread.subscribe(() => listener.routesChanged());
   return {
     listen: () => listener.listen(settings.host, settings.port),

@@ -5,6 +5,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { RemoteControl } from '../admin/remote-control.js';
 import { ErrorCode, ServalError } from '../errors.js';
 import { exitOnUncaught } from '../exit.js';
+import { FULL_LOG_EVERY_MS } from '../limits.js';
 import { createLogger, LevelControl, type Logger } from '../logger.js';
 import { openPort } from '../native/open-port.js';
 import type { EnginePort } from '../native/port.js';
@@ -40,6 +41,7 @@ export class ListenerThread {
   readonly #levels: LevelControl;
   readonly #logger: Logger;
   readonly #followers = new Set<() => void>();
+  #fullMs = -Infinity;
 
   /** Errors: RuntimeUnavailable. */
   constructor(settings: ListenerSettings) {
@@ -55,6 +57,14 @@ export class ListenerThread {
   readonly report = (error: unknown): void => {
     const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
     this.#logger.error('a request handler failed', { reason });
+  };
+
+  /** Logs that connections have to be refused, now and then. */
+  readonly full = (connections: number): void => {
+    const now = performance.now();
+    if (now - this.#fullMs < FULL_LOG_EVERY_MS) return;
+    this.#fullMs = now;
+    this.#logger.warn('too many connections: new ones are refused', { connections });
   };
 
   /** Calls `follower` after each new snapshot; returns what ends that. */

@@ -7,6 +7,8 @@ import type { SnapshotChange } from '../registry/snapshot-build.js';
 export interface ListenerSettings {
   readonly host: string;
   readonly port: number;
+  /** Of this listener; more are refused. */
+  readonly connectionsMax: number;
   readonly serverVersion: string;
   readonly bodyBytesMax: number;
   readonly jsonDepthMax: number;

@@ -28,9 +28,13 @@ export class ServalProcess {
   ready: Ready | undefined;
   private waiting: (() => void)[] = [];
 
-  constructor(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
-    const command = [join(packageRoot(), 'bin', 'serval.mjs'), ...args];
-    this.child = spawn(process.execPath, command, {
+  /** `before`: a program and its arguments that start it, as prlimit does. */
+  constructor(
+    args: readonly string[], env: NodeJS.ProcessEnv = {}, before: readonly string[] = [],
+  ) {
+    const [program = process.execPath, ...command] = [
+      ...before, process.execPath, join(packageRoot(), 'bin', 'serval.mjs'), ...args];
+    this.child = spawn(program, command, {
       stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env },
     });
     const keep = (name: 'stdout' | 'stderr') => (text: string): void => {
@@ -91,10 +95,11 @@ export class ServalProcess {
 
 /** `serval serve` on 127.0.0.1 with free ports; settles when it is ready. */
 export async function startServer(
-  args: readonly string[], env: NodeJS.ProcessEnv = {},
+  args: readonly string[], env: NodeJS.ProcessEnv = {}, before: readonly string[] = [],
 ): Promise<ServalProcess> {
   const ports = ['--host', '127.0.0.1', '--http-port', '0', '--grpc-port', '0'];
-  const server = new ServalProcess(['serve', ...ports, '--log-format', 'json', ...args], env);
+  const command = ['serve', ...ports, '--log-format', 'json', ...args];
+  const server = new ServalProcess(command, env, before);
   try {
     await server.printed(({ stdout }) => stdout.includes('\n'));
   } catch (error) {
