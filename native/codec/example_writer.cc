@@ -137,7 +137,7 @@ Status check_element(const PlainBody& body, JsonNode& element, const JsonNode& m
   kind = own;
   if (element.kind == JsonKind::Number && element.number.form == JsonNumber::Form::Uint64) {
     return invalid_argument("Feature: " + echo_text(member.key) +
-                            " has uint64 element. Only int64_t is supported.");
+                            " has uint64_t element. Only int64_t is supported.");
   }
   if (!object) return {};
   const Base64Result decoded = decode_base64(body.document.child(element)->text, body.arena);

@@ -220,7 +220,6 @@ const char* FastDecoder::columns(const char* p) {
   return whole_value(p, signature().inputs[0], 0);
 }
 
-// Names that the signature does not have are ignored.
 const char* FastDecoder::column_objects(const char* p) {
   const std::vector<TensorSpec>& inputs = signature().inputs;
   p = skip_blanks(p + 1, body_.end);
@@ -231,13 +230,9 @@ const char* FastDecoder::column_objects(const char* p) {
     p = read_key(p, body_.end, key);
     if (p == nullptr) return nullptr;
     const size_t index = find_input(key, given);
-    if (index == inputs.size()) {
-      p = skip_value(p, body_);
-    } else {
-      if (out_.inputs[index].dtype != DType::Invalid) return nullptr;
-      p = whole_value(p, inputs[index], index);
-      ++given;
-    }
+    if (index == inputs.size() || out_.inputs[index].dtype != DType::Invalid) return nullptr;
+    p = whole_value(p, inputs[index], index);
+    ++given;
     if (p == nullptr) return nullptr;
     p = skip_blanks(p, body_.end);
     if (*p == '}') return given == inputs.size() ? p + 1 : nullptr;

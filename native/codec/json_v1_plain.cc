@@ -129,6 +129,17 @@ Status decode_row(const PlainBody& body, const Signature& signature, const JsonN
   return {};
 }
 
+// Behind everything that TensorFlow Serving checks, as it ignores such a name: a misspelt input of a
+// signature without inputs, or beside a good one, must not pass silently.
+Status refuse_unknown(const PlainBody& body, const Signature& signature, const JsonNode& inputs) {
+  const JsonNode* member = body.document.child(inputs);
+  for (; member != nullptr; member = body.document.sibling(*member)) {
+    if (signature.find_input(member->key) >= 0) continue;
+    return invalid_argument("JSON object: does not have named input: " + echo_text(member->key));
+  }
+  return {};
+}
+
 Status decode_columns(const PlainBody& body, const Signature& signature, const JsonNode& inputs,
                       DecodedRequest& out) {
   const bool named = is_named_object(body, inputs);
@@ -152,7 +163,7 @@ Status decode_columns(const PlainBody& body, const Signature& signature, const J
     if (!status.ok()) return status;
     out.inputs.push_back(tensor.whole());
   }
-  return {};
+  return named ? refuse_unknown(body, signature, inputs) : Status();
 }
 
 // The signature the body names. Source: tfserving.md 1.3 (its place among the checks), 1.10.

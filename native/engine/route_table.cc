@@ -35,20 +35,24 @@ Error no_servable(std::string_view name, const int64_t* version) {
   return make_error(ErrorCode::ModelNotFound, "Servable not found for request: " + which);
 }
 
+Error unknown_label(std::string_view label) {
+  return invalid_argument("Unrecognized servable version label: " + std::string(label));
+}
+
 }  // namespace
 
 Result<uint32_t> RouteTable::find_servable(std::string_view name, const int64_t* version,
                                            const std::string_view* label) const {
   const auto found = models_.find(name);
-  if (found == models_.end()) return no_servable(name, version);
+  if (found == models_.end()) {
+    return label == nullptr ? no_servable(name, version) : unknown_label(*label);
+  }
   const ModelRoute& model = *found->second;
   int64_t labelled = 0;
   if (label != nullptr) {
     const auto named = std::find_if(model.labels.begin(), model.labels.end(),
                                     [&](const auto& one) { return one.first == *label; });
-    if (named == model.labels.end()) {
-      return invalid_argument("Unrecognized servable version label: " + std::string(*label));
-    }
+    if (named == model.labels.end()) return unknown_label(*label);
     labelled = named->second;
     version = &labelled;
   }

@@ -71,6 +71,8 @@ const ORDER: readonly RestCase[] = [
     'Servable not found for request: Specific(half_plus_three, 7)', 404),
   refused('an unknown label', '1.10', '/v1/models/half_plus_three/labels/stable:predict', '{}',
     'Unrecognized servable version label: stable'),
+  refused('a label of an unknown model', '1.10', '/v1/models/nope/labels/stable:predict', '{}',
+    'Unrecognized servable version label: stable'),
   refused('bad JSON before a version beyond int64', '1.2, 9',
     '/v1/models/half_plus_three/versions/9223372036854775808:predict', '{"instances":[1]}',
     'Failed to convert version: 9223372036854775808 to numeric.'),

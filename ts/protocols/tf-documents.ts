@@ -52,15 +52,15 @@ function modelOf(snapshot: RegistrySnapshot, name: string): ModelSnapshot | unde
 }
 
 /** The version asked for, by number or label; undefined when none is named.
- * Errors: InvalidArgument: a label that the model has not, a version beyond int64. */
+ * Errors: InvalidArgument: a label that the model has not, or that is asked of an unknown model; a
+ * version beyond int64. */
 function wantedVersion(
   model: ModelSnapshot | undefined, target: ServableTarget,
 ): string | undefined {
   if (target.label !== undefined) {
     const labels = model?.labels ?? {};
     const version = Object.hasOwn(labels, target.label) ? labels[target.label] : undefined;
-    // Of an unknown model, that it is unknown is said.
-    if (version === undefined && model !== undefined) {
+    if (version === undefined) {
       throw new ServalError(ErrorCode.InvalidArgument,
         `Unrecognized servable version label: ${echoed(target.label)}`);
     }

@@ -134,7 +134,7 @@ TEST(JsonExamplesDecode, FeatureErrors) {
   EXPECT_EQ(example_error("{\"f\":[1,{\"b64\":\"\"}]}"), kind + "int64");
   EXPECT_EQ(example_error("{\"f\":[{\"b64\":\"\"},false]}"), kind + "bytes");
   EXPECT_EQ(example_error("{\"f\":[0.5,18446744073709551615]}"), kind + "float");
-  const std::string large = "Feature: f has uint64 element. Only int64_t is supported.";
+  const std::string large = "Feature: f has uint64_t element. Only int64_t is supported.";
   EXPECT_EQ(example_error("{\"f\":9223372036854775808}"), large);
   EXPECT_EQ(example_error("{\"f\":[1,18446744073709551615]}"), large);
   EXPECT_EQ(example_error("{\"f\":{\"b64\":\"_-\"}}"), "Unable to base64 decode");

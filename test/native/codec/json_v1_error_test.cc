@@ -246,6 +246,8 @@ TEST(JsonV1Error, Columns) {
           {R"({"inputs": {"b64": "YQ=="}})", kPlain, "1.5"},
           {R"({"inputs": {}})", "Missing named input: x in 'inputs' object.", "1.5"},
           {R"({"inputs": {"x": 1, "z": 2}})", "Missing named input: y in 'inputs' object.", "1.5"},
+          {R"({"inputs": {"x": 1, "z": 2, "y": 1}})",
+           "JSON object: does not have named input: z", "as for rows; there it is ignored"},
           {R"({"inputs": {"x": [1, "a"], "y": 1}})",
            "JSON Value: \"a\" Type: String is not of expected type: int32", "1.5"},
           {R"({"inputs": {"x": [[1], [2, 3]], "y": 1}})",
@@ -270,6 +272,8 @@ TEST(JsonV1Error, Columns) {
                    "Failed to process element: 0 key: x of 'instances' list. Error: "
                    "INVALID_ARGUMENT: JSON object: does not have named input: x",
                    "9 signatures without inputs"},
+                  {R"({"inputs": {"x": [1]}})", "JSON object: does not have named input: x",
+                   "as for rows; there it is ignored"},
                   {R"({"inputs": [1]})",
                    "inputs is a plain value/list, but expecting an empty object as no input "
                    "tensors required as per tensorinfo_map",

@@ -52,7 +52,7 @@ describe('the version that is meant', () => {
       [{ name: 'tf', version: '8' }, `${none}Specific(tf, 8)`],
       [{ name: 'tf', version: '-1' }, `${none}Specific(tf, -1)`],
       [{ name: 'tf', label: 'next' }, `${none}Specific(tf, 8)`],
-      [{ name: 'nope', label: 'x' }, `${none}Latest(nope)`],
+      [{ name: 'nope', label: 'x' }, 'InvalidArgument: Unrecognized servable version label: x'],
       [{ name: 'tf', label: 'x' }, 'InvalidArgument: Unrecognized servable version label: x'],
       [{ name: 'tf', label: 'toString' },
         'InvalidArgument: Unrecognized servable version label: toString'],
