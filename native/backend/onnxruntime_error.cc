@@ -5,6 +5,8 @@
 #include <cctype>
 #include <cstring>
 
+#include "base/declared_shape.h"
+
 namespace serval::ort {
 namespace {
 
@@ -82,6 +84,63 @@ size_t behind_error_prefix(std::string_view text, size_t at) {
   return i;
 }
 
+// What the runtime says around a kernel's reason; empty views where it names no node.
+struct NodeFailure {
+  std::string_view op, node, reason;
+};
+
+// Of nested graphs the innermost node, whose kernel it was. The views are into `text`.
+NodeFailure node_failure(std::string_view text) {
+  constexpr std::string_view kRunning = "Non-zero status code returned while running ";
+  constexpr std::string_view kName = " node. Name:'";
+  constexpr std::string_view kReason = "' Status Message: ";
+  const size_t running = text.rfind(kRunning);
+  if (running == std::string_view::npos) return {};
+  const size_t op = running + kRunning.size();
+  const size_t name = text.find(kName, op);
+  const size_t reason = name == std::string_view::npos ? name : text.find(kReason, name);
+  if (reason == std::string_view::npos) return {};
+  const size_t node = name + kName.size();
+  return {text.substr(op, name - op), text.substr(node, reason - node),
+          text.substr(reason + kReason.size())};
+}
+
+// Whether no other request would have fared better: the machine, a device, or the runtime itself.
+bool is_own_fault(OrtErrorCode code, std::string_view reason) {
+  switch (code) {
+    case ORT_FAIL:
+    case ORT_INVALID_ARGUMENT:
+    case ORT_RUNTIME_EXCEPTION:
+      break;
+    default:
+      return true;
+  }
+  constexpr std::string_view kOwn[] = {
+      "bad_alloc", "allocate memory", "out of memory", "available memory", "not implemented",
+      "terminate flag", "cuda", "cudnn", "cublas", "tensorrt"};
+  std::string lower(reason);
+  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return std::any_of(std::begin(kOwn), std::end(kOwn), [&lower](std::string_view part) {
+    return lower.find(part) != std::string::npos;
+  });
+}
+
+constexpr size_t kInputsShown = 8;
+
+// "'x' [2,5] where [-1,4] is declared, 'y' [3]".
+std::string shapes_text(std::span<const FedInput> inputs) {
+  std::string text;
+  for (size_t i = 0; i < std::min(inputs.size(), kInputsShown); ++i) {
+    const auto& [spec, shape] = inputs[i];
+    if (i > 0) text += ", ";
+    text += '\'' + spec.name + "' " + shape.to_string();
+    const bool contradicts = !spec.unknown_rank && !fits_declared(spec, shape);
+    if (contradicts) text += " where " + dims_text(spec) + " is declared";
+  }
+  if (inputs.size() <= kInputsShown) return text;
+  return text + " and " + std::to_string(inputs.size() - kInputsShown) + " more";
+}
+
 }  // namespace
 
 std::string clean_message(std::string_view text) {
@@ -123,6 +182,29 @@ std::string_view kernel_words(std::string_view text) {
   const size_t last = text.find(kKernelMark, first + 1);
   if (last == std::string_view::npos) return {};
   return text.substr(first + 1, last - first - 1);
+}
+
+Error run_error(const OrtApi& api, OrtStatus* status, std::span<const FedInput> inputs) {
+  const OrtErrorCode code = api.GetErrorCode(status);
+  const std::string words(kernel_words(api.GetErrorMessage(status)));
+  const std::string text = clean_message(api.GetErrorMessage(status));
+  const auto [op, node, reason] = node_failure(text);
+  const bool says_so = code == ORT_INVALID_ARGUMENT;
+  const bool refused = says_so || (!op.empty() && words.empty() && !is_own_fault(code, reason));
+  Error error = take_error(api, status,
+                           refused ? ErrorCode::InvalidArgument : ErrorCode::BackendFailed,
+                           refused ? "the model refuses its input" : "the model failed");
+  if (!refused) return error;
+  if (!words.empty()) {
+    error.message = words;  // as TensorFlow would say it
+    return error;
+  }
+  if (!op.empty()) {
+    error.message = "the model refuses its input: " + std::string(op) + " node '" +
+                    std::string(node) + "': " + std::string(reason);
+  }
+  error.message += "; inputs: " + shapes_text(inputs);
+  return error;
 }
 
 void drop_status(const OrtApi& api, OrtStatus* status) {

@@ -2,12 +2,14 @@
 // plane, except OrtHandle's destructor; any thread. Prints nothing.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "backend/onnxruntime_api.h"
 #include "base/error.h"
+#include "base/signature.h"
 
 namespace serval::ort {
 
@@ -69,6 +71,20 @@ inline constexpr char kKernelMark = '\x1f';
 // The words of the kernel that made a run (or a load) fail, out of the runtime's text about it;
 // empty where no kernel of ours did. The view is into `text`.
 std::string_view kernel_words(std::string_view text);
+
+// An input of a run that failed, as its model declares it and as it came.
+struct FedInput {
+  const TensorSpec& spec;
+  const Shape& shape;
+};
+
+// Why a run failed, and whose fault it is. What a node's kernel says of its data (shapes that do
+// not fit, an index out of bounds, a count too large) is the request's, because the same model
+// answers others: invalid_argument with operator, node, reason and all inputs' shapes. Memory,
+// devices, what is not implemented and kernels of ours that say so are the backend's:
+// backend_failed.
+// Takes `status` (not null).
+Error run_error(const OrtApi& api, OrtStatus* status, std::span<const FedInput> inputs);
 
 // Gives the session's logger lines (severity error) to take_error() of the same thread.
 void collect_log(void* param, OrtLoggingLevel severity, const char* category, const char* logid,

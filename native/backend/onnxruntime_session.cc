@@ -312,12 +312,10 @@ Status OrtModel::call_session(OrtScratch& scratch, const CancelFlag* cancel) {
       return ok_status();
     }
   }
-  const bool bad_input = api_.GetErrorCode(failed) == ORT_INVALID_ARGUMENT;
-  const std::string words(kernel_words(api_.GetErrorMessage(failed)));
-  Error error = take_error(api_, failed, bad_input ? ErrorCode::InvalidArgument : kFailed,
-                           bad_input ? "the model refuses its input" : "the model failed");
-  if (bad_input && !words.empty()) error.message = words;  // as TensorFlow would say it
-  return error;
+  std::vector<FedInput> fed;
+  const std::vector<TensorSpec>& specs = info_.signatures.front().inputs;
+  for (size_t i = 0; i < specs.size(); ++i) fed.push_back({specs[i], scratch.inputs_[i].shape});
+  return run_error(api_, failed, fed);
 }
 
 // 3 ns with the call of 1.24, 52 ns without.

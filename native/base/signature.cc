@@ -1,6 +1,8 @@
 // Look-ups in a signature and the shape check. Hot path, any thread.
 #include "base/signature.h"
 
+#include "base/declared_shape.h"
+
 namespace serval {
 
 namespace {
@@ -12,6 +14,8 @@ int find(const std::vector<TensorSpec>& specs, std::string_view name) {
   return -1;
 }
 
+}  // namespace
+
 std::string dims_text(const TensorSpec& spec) {
   std::string text = "[";
   for (size_t i = 0; i < spec.dims.size(); ++i) {
@@ -20,8 +24,6 @@ std::string dims_text(const TensorSpec& spec) {
   }
   return text + "]";
 }
-
-}  // namespace
 
 int Signature::find_input(std::string_view wanted) const { return find(inputs, wanted); }
 int Signature::find_output(std::string_view wanted) const { return find(outputs, wanted); }
@@ -33,13 +35,16 @@ Method Signature::method() const {
   return Method::Other;
 }
 
-Status check_shape(const TensorSpec& spec, const Shape& shape) {
-  if (spec.unknown_rank || spec.unchecked) return {};
-  bool fits = spec.dims.size() == shape.rank();
+bool fits_declared(const TensorSpec& spec, const Shape& shape) {
+  bool fits = !spec.unknown_rank && spec.dims.size() == shape.rank();
   for (size_t i = 0; fits && i < spec.dims.size(); ++i) {
     fits = spec.dims[i] < 0 || spec.dims[i] == shape[i];
   }
-  if (fits) return {};
+  return fits;
+}
+
+Status check_shape(const TensorSpec& spec, const Shape& shape) {
+  if (spec.unknown_rank || spec.unchecked || fits_declared(spec, shape)) return {};
   return invalid_argument("unexpected shape for input '" + spec.name + "': expected " +
                           dims_text(spec) + ", got " + shape.to_string());
 }

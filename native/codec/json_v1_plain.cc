@@ -129,8 +129,8 @@ Status decode_row(const PlainBody& body, const Signature& signature, const JsonN
   return {};
 }
 
-// Behind everything that TensorFlow Serving checks, as it ignores such a name: a misspelt input of a
-// signature without inputs, or beside a good one, must not pass silently.
+// Behind everything that TensorFlow Serving checks, as it ignores such a name: a misspelt input
+// beside good ones must not pass silently.
 Status refuse_unknown(const PlainBody& body, const Signature& signature, const JsonNode& inputs) {
   const JsonNode* member = body.document.child(inputs);
   for (; member != nullptr; member = body.document.sibling(*member)) {

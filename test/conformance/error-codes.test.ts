@@ -1,11 +1,12 @@
 // Every error code, provoked over the wire in each protocol that can, answers what its row of
 // ts/errors.ts says. Source: docs/errors.md; the pages that it names.
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { ModelFolders, slowModel } from '../e2e/support/model-folders.js';
+import { put } from '../e2e/support/operating.js';
 import { exchange, jsonOf } from '../e2e/support/raw-http.js';
 import { startServer, type ServalProcess } from '../e2e/support/serval-process.js';
-import { int64Bytes } from '../../ts/importers/onnx-builder.js';
 import { ERRORS, ErrorCode } from '../../ts/errors.js';
 import { RawClient, encode, messageTypes } from '../unit/protocols/raw-client.js';
 
@@ -15,7 +16,12 @@ const GRPC_NAMES: Readonly<Record<number, string>> = {
 };
 const ROWS = '{"instances":[1]}';
 const ONE = '{"inputs":[{"name":"input","datatype":"FP32","shape":[1],"data":[7]}]}';
-const SIX = '{"inputs":[{"name":"x","datatype":"FP32","shape":[5],"data":[1,2,3,4,5]}]}';
+const TWO = '{"inputs":[{"name":"x","datatype":"FP32","shape":[2],"data":[1,2]}]}';
+const FAILING = `backend: "serval_null"
+input { name: "x" data_type: TYPE_FP32 dims: [ -1 ] }
+output { name: "y" data_type: TYPE_FP32 dims: [ -1 ] }
+parameters { key: "mode" value { string_value: "fail" } }
+`;
 
 /** What a protocol answered: an HTTP status, or the code of a call. */
 interface Got {
@@ -158,10 +164,10 @@ const PROVOKE: Readonly<Record<Provoked, (on: Provoker) => Promise<Got>>> = {
     return { grpc: ERRORS[ErrorCode.RuntimeUnavailable].grpc };
   },
   [ErrorCode.BackendFailed]: async (on) => ({
-    v1: await on.v1('two_by_three:predict', '{"inputs":[1,2,3,4,5]}'),
-    v2: await on.v2('two_by_three/infer', SIX),
-    grpc: await on.grpc({ model_name: 'two_by_three', inputs: [tensor({ shape: [5],
-      contents: { fp32_contents: [1, 2, 3, 4, 5] } })] }),
+    v1: await on.v1('failing:predict', '{"inputs":[1,2]}'),
+    v2: await on.v2('failing/infer', TWO),
+    grpc: await on.grpc({ model_name: 'failing', inputs: [tensor({ shape: [2],
+      contents: { fp32_contents: [1, 2] } })] }),
   }),
 };
 
@@ -171,18 +177,13 @@ describe('error codes', () => {
   before(async () => {
     const models = folders.repository('codes', [HALF], ['corrupt']);
     folders.add(models, 'slow_second', slowModel(1024, 12));
-    folders.add(models, 'two_by_three', { graph: {
-      name: 'two_by_three',
-      inputs: [{ name: 'x', type: 'float', shape: ['n'] }],
-      outputs: [{ name: 'y', type: 'float', shape: [2, 3] }],
-      initializers: [{ name: 'shape', type: 'int64', dims: [2], data: int64Bytes([2, 3]) }],
-      nodes: [{ op: 'Reshape', inputs: ['x', 'shape'], outputs: ['y'] }],
-    } });
+    put(join(models, 'failing', '1', 'empty'), '');
+    put(join(models, 'failing', 'config.pbtxt'), FAILING);
     const limits = ['--body-bytes-max', '5000', '--grpc-message-bytes-max', '5000',
       '--queue-requests-max', '1', '--exec-mode', 'queued'];
     const [server, broken] = await Promise.all([
       startServer([models, ...limits]),
-      startServer([folders.repository('no-library', [HALF])],
+      startServer([folders.repository('no-library', [HALF]), '--model-control-mode', 'poll'],
         { SERVAL_ORT_LIBRARY: '/nowhere.so' }),
     ]);
     on = new Provoker(server, broken);

@@ -366,7 +366,7 @@ TEST_F(OrtRun, WrongDimIsInvalidArgument) {
   EXPECT_EQ(status.error().message,
             "the model refuses its input: Got invalid dimensions for input: x for the following "
             "indices index: 1 Got: 3 Expected: 784 Please fix either the inputs/outputs or the "
-            "model.");
+            "model.; inputs: 'x' [1,3] where [-1,784] is declared");
   EXPECT_TRUE(scratch->outputs().empty());
 }
 
@@ -405,32 +405,6 @@ TEST_F(OrtRun, ValueThatTheModelRefuses) {
     EXPECT_NE(status.error().message.find("99"), std::string::npos);
     EXPECT_TRUE(scratch->outputs().empty());
   }
-}
-
-// A failure that the runtime does not blame on an argument: no source file in the client's text,
-// but in the log's.
-TEST_F(OrtRun, FailureInsideTheModel) {
-  onnx::Model graph;
-  graph.node("Reshape", {"x", "shape"}, {"y"});
-  graph.input("x", onnx::kFloat, Dims{std::string("n")}).input("shape", onnx::kInt64,
-                                                              Dims{int64_t{2}});
-  graph.output("y", onnx::kFloat, Dims{std::string("a"), std::string("b")});
-  const auto model = load(graph);
-  ASSERT_TRUE(model);
-  const auto scratch = model->make_scratch();
-  const TestTensor<float> x(DType::Fp32, {2}, {1, 2});
-  const TestTensor<int64_t> good(DType::Int64, {2}, {2, 1}), bad(DType::Int64, {2}, {7, 7});
-  EXPECT_TRUE(run(*model, *scratch, {x.view(), good.view()}).ok());
-  const Status status = run(*model, *scratch, {x.view(), bad.view()});
-  ASSERT_FALSE(status.ok());
-  EXPECT_EQ(status.error().code, ErrorCode::BackendFailed);
-  const std::string& message = status.error().message;
-  EXPECT_TRUE(message.starts_with("the model failed: ")) << message;
-  EXPECT_NE(message.find("Reshape_0"), std::string::npos) << message;
-  EXPECT_NE(message.find("requested shape:{7,7}"), std::string::npos) << message;
-  EXPECT_EQ(message.find(".h:"), std::string::npos) << message;
-  EXPECT_NE(status.error().detail.find(".h:"), std::string::npos) << status.error().detail;
-  EXPECT_TRUE(run(*model, *scratch, {x.view(), good.view()}).ok());
 }
 
 TEST_F(OrtRun, MismatchedInputsAndSignature) {

@@ -122,6 +122,12 @@ export class OpContext {
     return this.fail(`input ${index} is a ${value.kind}, expected a tensor`);
   }
 
+  /** Says that TensorFlow's kernel refuses other ranks of the value, where ONNX's operator may not:
+   * the runtime then checks it in what a request feeds. */
+  requireRank(value: TensorValue, rank: number): void {
+    if (value.name !== undefined) this.builder.ranks.set(value.name, rank);
+  }
+
   /** The input's elements where it is a small constant of numbers. */
   numbers(index: number): readonly number[] | undefined {
     const { constant } = this.tensor(index);

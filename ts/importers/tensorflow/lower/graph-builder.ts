@@ -149,6 +149,8 @@ function castTarget(type: string, dtype: Dtype, supported: string): Dtype | unde
 export class GraphBuilder {
   readonly model: ModelBuild;
   readonly nodes: OnnxNode[] = [];
+  /** Ranks that TensorFlow's kernels insist on, by the value's name. */
+  readonly ranks = new Map<string, number>();
 
   constructor(model: ModelBuild) {
     this.model = model;

@@ -244,6 +244,7 @@ class SignatureLowering {
     const refs = outputs.map(([alias, info]) => tensorRef('output', alias, info));
     const results = lowering.lower(refs);
     if (problems.length > 0) return undefined;
+    declareRanks(values, lowering.builder.ranks);
     if (lowering.builder.nodes.some(({ op }) => SLIDING.has(op))) declareSequences(values, inputs);
     const given = outputs.map(([alias, info], i) => (
       this.#give(lowering, alias, info, names[i] ?? alias, results[i])));
@@ -390,6 +391,15 @@ function declareSequences(values: OnnxValue[], inputs: readonly FedTensor[]): vo
     const value = values[i];
     if (value === undefined || value.shape !== undefined || rank !== SEQUENCE_RANK) return;
     values[i] = { ...value, shape: [undefined, undefined, undefined] };
+  });
+}
+
+/** Gives inputs that go straight to a strict kernel its rank, and free dims. */
+function declareRanks(values: OnnxValue[], ranks: ReadonlyMap<string, number>): void {
+  values.forEach((value, i) => {
+    const rank = ranks.get(value.name);
+    if (value.shape !== undefined || rank === undefined) return;
+    values[i] = { ...value, shape: Array.from({ length: rank }, () => undefined) };
   });
 }
 

@@ -28,6 +28,7 @@ function product(cx: OpContext, a: TensorValue, b: TensorValue, dtype: Dtype): T
 /** TensorFlow's MatMul takes matrices only. */
 function matrix(cx: OpContext, index: number): TensorValue {
   const value = cx.tensor(index);
+  cx.requireRank(value, 2); // ONNX's takes vectors too
   if (value.shape === undefined) return { ...value, shape: [undefined, undefined] };
   if (value.shape.length === 2) return value;
   return cx.fail(`input ${index}: expected a matrix, got ${cx.describe(value)}`);

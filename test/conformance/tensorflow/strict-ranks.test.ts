@@ -1,0 +1,64 @@
+// Shapes that contradict a TensorFlow signature: TensorFlow checks fed shapes against nothing, so
+// what its kernels take is answered; what they refuse is the request's fault, with both shapes.
+// Source: tensorflow/core/kernels/matmul_op_impl.h ("In[0] and In[1] has different ndims").
+import assert from 'node:assert/strict';
+import { after, before, describe, test, type TestContext } from 'node:test';
+import type { ImportedModel } from '../../../ts/importers/tensorflow/imported.js';
+import { numbersTensor, tensorNumbers } from
+  '../../../ts/importers/tensorflow/lower/tensors.js';
+import type { NodeDef } from '../../../ts/importers/tensorflow/types.js';
+import { graphOf, lowered, modelOf, signature } from
+  '../../unit/importers/tensorflow/lower/support.js';
+import { constant, floats, node, shape, type } from
+  '../../unit/importers/tensorflow/prepare/graphs.js';
+import { EngineRunner } from './support/engine-run.js';
+
+const FLOAT = { T: type('float') };
+const DIMS = ['-1', '4'].map((size) => ({ size, name: '' }));
+const X = { name: 'x:0', dtypeCode: 1, shape: { unknownRank: false, dims: DIMS } };
+
+const fed = (dims: readonly (number | undefined)[]): NodeDef =>
+  node('x', 'Placeholder', [], { dtype: type('float'), shape: shape([...dims]) });
+
+describe('fed shapes', () => {
+  let engine: EngineRunner;
+  before(async () => { engine = await EngineRunner.open(); });
+  after(() => engine.close());
+
+  const imported = (t: TestContext, nodes: readonly NodeDef[]): ImportedModel =>
+    lowered(t, modelOf(nodes, { serving_default: signature({ x: X }, { y: 'y:0' }) }));
+  const answer = async (model: ImportedModel, dims: readonly number[]) => {
+    const values = Array.from({ length: dims.reduce((a, b) => a * b, 1) }, (_, i) => i);
+    const feeds = new Map([['x', numbersTensor('float', dims, values)]]);
+    const outputs = await engine.run(model, graphOf(model, 'serving_default'), feeds);
+    const y = outputs.get('y');
+    return y === undefined ? undefined : [y.shape, tensorNumbers(y)];
+  };
+
+  const weights = constant('w', floats(Array.from({ length: 12 }, () => 1), [4, 3]));
+
+  test('MatMul takes matrices only, as its kernel does', async (t) => {
+    for (const declared of [[undefined, 4], [undefined, undefined]]) {
+      const model = imported(t, [fed(declared), weights, node('y', 'MatMul', ['x', 'w'], FLOAT)]);
+      assert.deepEqual(await answer(model, [1, 4]), [[1, 3], [6, 6, 6]]);
+      await assert.rejects(answer(model, [4]), {
+        message: /^InvalidArgument: .*rank.*x.* Got: 1 Expected: 2 .*'x' \[4\] where \[-1,4\] is/,
+      });
+      await assert.rejects(answer(model, [1, 1, 4]), { message: /^InvalidArgument: .* Got: 3 / });
+    }
+  });
+
+  test('a dim that the product refuses is the request\'s fault', async (t) => {
+    const model = imported(t,
+      [fed([undefined, 4]), weights, node('y', 'MatMul', ['x', 'w'], FLOAT)]);
+    await assert.rejects(answer(model, [2, 5]), {
+      message: /^InvalidArgument: .*MatMul.*; inputs: 'x' \[2,5\] where \[-1,4\] is declared$/,
+    });
+  });
+
+  test('what kernels take is answered, whatever is declared', async (t) => {
+    const model = imported(t,
+      [fed([undefined, 4]), constant('one', floats([1])), node('y', 'AddV2', ['x', 'one'], FLOAT)]);
+    assert.deepEqual(await answer(model, [3]), [[3], [1, 2, 3]]);
+  });
+});
