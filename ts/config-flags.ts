@@ -13,6 +13,8 @@ export type FlagType =
   | { readonly kind: 'text-list' }
   | { readonly kind: 'int'; readonly min: number; readonly max: number }
   | { readonly kind: 'bool' }
+  /** Bytes, also as 512M or 4G. */
+  | { readonly kind: 'size' }
   | { readonly kind: 'choice'; readonly choices: readonly string[] }
   | { readonly kind: 'graph-optimization' }
   | { readonly kind: 'providers' };
@@ -156,6 +158,8 @@ export const SERVE_FLAGS: readonly FlagRow[] = [
   flag('body-bytes-max', 'BYTES', BYTES, BODY_BYTES_MAX_DEFAULT,
     'largest HTTP request body, inflated'),
   flag('grpc-message-bytes-max', 'BYTES', BYTES, BODY_BYTES_MAX_DEFAULT, 'largest gRPC message'),
+  flag('memory-limit', 'SIZE', { kind: 'size' }, 0,
+    'bytes that requests and answers may hold in all (512M, 4G); 0: half of what is free at start'),
   flag('json-depth-max', 'N', { kind: 'int', min: 1, max: 10_000 }, JSON_DEPTH_MAX_DEFAULT,
     'deepest nesting of JSON'),
   flag('onnxruntime-library', 'PATH', path, '',

@@ -1,6 +1,7 @@
 // Turns the text of one setting into its value. Pure; control plane, start-up only.
 import type { FlagRow } from './config-flags.js';
 import { ErrorCode, ServalError } from './errors.js';
+import { MEMORY_LIMIT_MIN } from './limits.js';
 import type { ProviderOptions } from './native/engine-api.js';
 
 /** What was written for one setting. `where` names the place in errors ("--http-port",
@@ -42,6 +43,20 @@ export function intValue(row: FlagRow, written: Written): number {
     written.where,
     `expected a whole number from ${type.min} to ${type.max}, got ${echo(text)}`,
   );
+}
+
+/** A number of bytes: 268435456, 256M, 4G (powers of 1024); 0 where that is written.
+ * Errors: InvalidArgument when it is no such number, or below MEMORY_LIMIT_MIN. */
+export function sizeValue(written: Written): number {
+  const text = lastText(written);
+  const [, digits = '', unit = ''] = /^(\d{1,15})([KMGT]?)(?:i?B)?$/i.exec(text) ?? [];
+  const power = unit === '' ? 0 : 'KMGT'.indexOf(unit.toUpperCase()) + 1;
+  const bytes = Number(digits) * 1024 ** power;
+  if (digits !== '' && (bytes === 0 || bytes >= MEMORY_LIMIT_MIN) && Number.isSafeInteger(bytes)) {
+    return bytes;
+  }
+  throw configError(written.where,
+    `expected a size of at least 16M such as 512M or 4G, or 0, got ${echo(text)}`);
 }
 
 /** Errors: InvalidArgument for anything but true, false, 1, 0. */

@@ -7,7 +7,7 @@ import {
 import type { FlagRow, PeerFlag } from './config-flags.js';
 import {
   boolValue, choiceValue, configError, echo, graphOptimizationValue, intValue, lastText,
-  providersValue, textValue, wordsValue,
+  providersValue, sizeValue, textValue, wordsValue,
 } from './config-values.js';
 import type { Written } from './config-values.js';
 import {
@@ -59,6 +59,8 @@ export interface Config {
   readonly strictReadiness: boolean;
   readonly bodyBytesMax: number;
   readonly grpcMessageBytesMax: number;
+  /** What requests may hold in all; 0: found out at start (memory-limit.ts). */
+  readonly memoryLimitBytes: number;
   readonly jsonDepthMax: number;
   readonly onnxruntimeLibrary: string | undefined;
   readonly control: ControlSettings;
@@ -230,6 +232,7 @@ export function buildConfig(settings: ReadonlyMap<string, Written>): Config {
     strictReadiness: bool('strict-readiness'),
     bodyBytesMax: int('body-bytes-max'),
     grpcMessageBytesMax: int('grpc-message-bytes-max'),
+    memoryLimitBytes: sizeValue(written('memory-limit')),
     jsonDepthMax: int('json-depth-max'),
     onnxruntimeLibrary: library === undefined ? undefined : pathOf(library),
     control: controlSettings(read),

@@ -51,6 +51,7 @@ export const ERRORS: Readonly<Record<ErrorCode, ErrorRow>> = {
   [ErrorCode.RuntimeUnavailable]: row('RUNTIME_UNAVAILABLE', 503, 503, UNAVAILABLE),
   [ErrorCode.BackendFailed]: row('BACKEND_FAILED', 500, 500, INTERNAL),
   [ErrorCode.Internal]: row('INTERNAL', 500, 500, INTERNAL),
+  [ErrorCode.MemoryFull]: row('MEMORY_FULL', 503, 503, RESOURCE_EXHAUSTED),
 };
 
 /** An error with a code, for everything that TypeScript itself finds wrong. */

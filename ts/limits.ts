@@ -3,6 +3,8 @@
 
 /** Default of --body-bytes-max and --grpc-message-bytes-max: 2 GiB - 1, protobuf's own. */
 export const BODY_BYTES_MAX_DEFAULT = 2_147_483_647;
+/** The least that --memory-limit may be, and the least that is found at start. */
+export const MEMORY_LIMIT_MIN = 16_777_216;
 /** Default of --json-depth-max. */
 export const JSON_DEPTH_MAX_DEFAULT = 512;
 

@@ -12,6 +12,7 @@ import { importingEngine } from './importing/importing-engine.js';
 import { ModelSource } from './registry/model-source.js';
 import { Registry } from './registry/registry.js';
 import type { RegistrySnapshot } from './registry/snapshot.js';
+import { defaultMemoryLimit, readMemoryFacts } from './memory-limit.js';
 import { servalVersion } from './version.js';
 import { warmUpWith } from './warmup/index.js';
 import { connectionLimits, openFilesMax } from './workers/connection-limits.js';
@@ -66,7 +67,6 @@ function listenerPool(
       port: httpPort,
       connectionsMax: limits.http,
       healthBody: config.healthBody,
-      inflatedBytesMax: Math.min(config.bodyBytesMax, INFLATED_BYTES_MAX),
       monitoringPath,
     },
     httpThreads: config.httpThreads,
@@ -87,10 +87,12 @@ function listenerPool(
 function engineOptions(config: Config) {
   return {
     bodyBytesMax: config.bodyBytesMax,
+    inflatedBytesMax: Math.min(config.bodyBytesMax, INFLATED_BYTES_MAX),
     jsonDepthMax: config.jsonDepthMax,
     intraOpThreads: config.model.intraOpThreads,
     onnxruntimeLibrary: config.onnxruntimeLibrary,
     loadThreads: config.control.loadsAtOnce || LOADS_AT_ONCE,
+    memoryLimitBytes: config.memoryLimitBytes || defaultMemoryLimit(readMemoryFacts()),
     restTimeoutUs: config.restTimeoutMs * 1000,
     metrics: config.metrics.allowed,
     unloadMsMax: config.drainSeconds * 1000,

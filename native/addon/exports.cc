@@ -59,8 +59,10 @@ napi_value Attach(napi_env env, napi_callback_info info) {
     options.load_threads = static_cast<int>(limit(object, "loadThreads", 2));
     options.records = setting(object, "metrics", true);
     options.unload_ms_max = limit(object, "unloadMsMax", options.unload_ms_max);
+    options.memory_limit = limit(object, "memoryLimitBytes", options.memory_limit);
     Limits limits;
     limits.body_bytes_max = limit(object, "bodyBytesMax", limits.body_bytes_max);
+    limits.inflated_bytes_max = limit(object, "inflatedBytesMax", limits.inflated_bytes_max);
     limits.response_bytes_max = limit(object, "responseBytesMax", limits.response_bytes_max);
     limits.json_depth_max =
         static_cast<uint32_t>(limit(object, "jsonDepthMax", limits.json_depth_max));
@@ -163,6 +165,41 @@ napi_value InferBody(napi_env env, napi_callback_info info) {
     if (port == nullptr) return nullptr;
     return number(env,
                   port->report(port->listener().infer_body(ticket, protocol, handle, json_bytes)));
+  });
+}
+
+// inferPacked(ticket, protocol, handle, jsonBytes, coding) -> code
+napi_value InferPacked(napi_env env, napi_callback_info info) {
+  return guard(env, [&]() -> napi_value {
+    Arguments<5> arguments(env, info, "inferPacked");
+    const uint32_t ticket = arguments.u32(0, "ticket");
+    const Protocol protocol = protocol_argument(arguments, 1, false);
+    const uint32_t handle = arguments.u32(2, "handle");
+    const int64_t json_bytes = arguments.i64(3, "jsonBytes");
+    const uint32_t coding = arguments.u32(4, "coding");
+    if (coding > static_cast<uint32_t>(Coding::Deflate)) arguments.fail("coding");
+    if (!arguments.ok()) return nullptr;
+    Port* port = attached_port(env, arguments.data(), "inferPacked");
+    if (port == nullptr) return nullptr;
+    const Answer answer = port->listener().infer_packed(ticket, protocol, handle, json_bytes,
+                                                        static_cast<Coding>(coding));
+    return number(env, port->report(answer));
+  });
+}
+
+// countBytes(change, refusable) -> boolean: false when `change` more bytes, held by JavaScript, are
+// over the budget; then they are not counted
+napi_value CountBytes(napi_env env, napi_callback_info info) {
+  return guard(env, [&]() -> napi_value {
+    Arguments<2> arguments(env, info, "countBytes");
+    const int64_t change = arguments.i64(0, "change");
+    const bool refusable = arguments.boolean(1, "refusable");
+    if (!arguments.ok()) return nullptr;
+    Port* port = attached_port(env, arguments.data(), "countBytes");
+    if (port == nullptr) return nullptr;
+    napi_value out = nullptr;
+    napi_get_boolean(env, port->listener().count_bytes(change, refusable), &out);
+    return out;
   });
 }
 
@@ -360,7 +397,7 @@ constexpr Export kExports[] = {
     {"unload", Unload},           {"publishRoutes", PublishRoutes}, {"stats", Stats},
     {"detach", Detach},           {"exitNow", ExitNow},       {"warmUp", WarmUp},
     {"metrics", Metrics},         {"takeAccessLog", TakeAccessLog},
-    {"setAccessLog", SetAccessLog},
+    {"setAccessLog", SetAccessLog}, {"inferPacked", InferPacked}, {"countBytes", CountBytes},
 };
 
 }  // namespace

@@ -20,6 +20,20 @@ uint8_t* allocate_aligned(size_t bytes) {
 
 void free_aligned(uint8_t* data) { ::operator delete(data, std::align_val_t{kTensorAlignment}); }
 
+// Memory that `budget` (none: nullptr) counts; nullptr when either is out.
+uint8_t* allocate_counted(size_t bytes, size_t counted_bytes, MemoryBudget* budget) {
+  if (budget != nullptr && !budget->take(counted_bytes)) return nullptr;
+  uint8_t* data = allocate_aligned(bytes);
+  if (data == nullptr && budget != nullptr) budget->give(counted_bytes);
+  return data;
+}
+
+void free_counted(uint8_t* data, size_t counted_bytes, MemoryBudget* budget) {
+  if (data == nullptr) return;
+  free_aligned(data);
+  if (budget != nullptr) budget->give(counted_bytes);
+}
+
 }  // namespace
 
 ByteBuffer::ByteBuffer(ByteBuffer&& other) noexcept { *this = std::move(other); }
@@ -29,10 +43,11 @@ ByteBuffer& ByteBuffer::operator=(ByteBuffer&& other) noexcept {
   std::swap(offset_, other.offset_);
   std::swap(size_, other.size_);
   std::swap(capacity_, other.capacity_);
+  std::swap(budget_, other.budget_);
   return *this;
 }
 
-ByteBuffer::~ByteBuffer() { free_aligned(data_); }
+ByteBuffer::~ByteBuffer() { free_counted(data_, capacity_, budget_); }
 
 void ByteBuffer::clear(size_t aligned_at) {
   size_ = 0;
@@ -43,11 +58,11 @@ bool ByteBuffer::reserve(size_t bytes) {
   if (bytes > SIZE_MAX / 2) return false;  // the sums below cannot overflow
   if (data_ != nullptr && bytes + offset_ <= capacity_) return true;
   const size_t usable = round_up(std::max<size_t>(bytes + offset_, 1), 4096);
-  uint8_t* fresh = allocate_aligned(usable + kBodyPadding);
+  uint8_t* fresh = allocate_counted(usable + kBodyPadding, usable, budget_);
   if (fresh == nullptr) return false;
   if (size_ != 0) std::memcpy(fresh + offset_, data_ + offset_, size_);
   std::memset(fresh + usable, 0, kBodyPadding);
-  free_aligned(data_);
+  free_counted(data_, capacity_, budget_);
   data_ = fresh;
   capacity_ = usable;
   return true;
@@ -61,13 +76,22 @@ bool ByteBuffer::reserve_more(size_t bytes) {
 
 void ByteBuffer::shrink(size_t keep_bytes) {
   if (capacity_ <= keep_bytes) return;
-  free_aligned(data_);
+  free_counted(data_, capacity_, budget_);
   data_ = nullptr;
   capacity_ = size_ = offset_ = 0;
 }
 
-Arena::~Arena() {
-  for (const Block& block : blocks_) free_aligned(block.data);
+Arena::~Arena() { drop_blocks(); }
+
+uint8_t* Arena::new_block(size_t bytes) {
+  uint8_t* data = allocate_counted(bytes, bytes, budget_);
+  if (data != nullptr) blocks_.push_back({data, bytes});
+  return data;
+}
+
+void Arena::drop_blocks() {
+  for (const Block& block : blocks_) free_counted(block.data, block.bytes, budget_);
+  blocks_.clear();
 }
 
 void* Arena::allocate(size_t bytes) {
@@ -75,9 +99,7 @@ void* Arena::allocate(size_t bytes) {
   const size_t wanted = std::max<size_t>(round_up(bytes, kTensorAlignment), kTensorAlignment);
   if (blocks_.empty() || wanted > blocks_.back().bytes - used_) {
     const size_t block_bytes = std::max(kBlockBytes, wanted);
-    uint8_t* data = allocate_aligned(block_bytes);
-    if (data == nullptr) return nullptr;
-    blocks_.push_back({data, block_bytes});
+    if (new_block(block_bytes) == nullptr) return nullptr;
     used_ = 0;
   }
   void* place = blocks_.back().data + used_;
@@ -109,14 +131,9 @@ void Arena::reset() {
   if (blocks_.size() <= 1 && (blocks_.empty() || blocks_[0].bytes <= kKeepBytes)) return;
   // Several blocks: keep one as large as all together, so that the next request needs one only.
   size_t total = 0;
-  for (const Block& block : blocks_) {
-    total += block.bytes;
-    free_aligned(block.data);
-  }
-  blocks_.clear();
-  total = std::min(total, kKeepBytes);
-  uint8_t* data = allocate_aligned(total);
-  if (data != nullptr) blocks_.push_back({data, total});
+  for (const Block& block : blocks_) total += block.bytes;
+  drop_blocks();
+  new_block(std::min(total, kKeepBytes));
 }
 
 }  // namespace serval

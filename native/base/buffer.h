@@ -11,18 +11,23 @@
 #include <vector>
 
 #include "base/limits.h"
+#include "base/memory_budget.h"
 
 namespace serval {
 
 // Growable bytes, 64-byte aligned base, kBodyPadding readable bytes behind size() wherever there is
 // memory at all (data() is null before the first growth, however small, and after shrink()).
-// Growing moves the bytes. Never throws: a failed allocation makes reserve() return false.
+// Growing moves the bytes. Never throws: a failed allocation, or one that the budget refuses, makes
+// reserve() return false.
 class ByteBuffer {
  public:
   ByteBuffer() = default;
   ByteBuffer(ByteBuffer&& other) noexcept;
   ByteBuffer& operator=(ByteBuffer&& other) noexcept;
   ~ByteBuffer();
+
+  // Counts all memory from now on; before the first growth. Borrows the budget for good.
+  void charge_to(MemoryBudget* budget) { budget_ = budget; }
 
   uint8_t* data() { return data_ == nullptr ? nullptr : data_ + offset_; }
   const uint8_t* data() const { return data_ == nullptr ? nullptr : data_ + offset_; }
@@ -69,6 +74,7 @@ class ByteBuffer {
   size_t offset_ = 0;    // of the first byte in the allocation
   size_t size_ = 0;      // bytes in use, from offset_
   size_t capacity_ = 0;  // usable bytes of the allocation (padding not counted)
+  MemoryBudget* budget_ = nullptr;
 };
 
 // Bump allocator for one request's decoded tensors. Blocks come back only at reset() or
@@ -80,6 +86,9 @@ class Arena {
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
   ~Arena();
+
+  // Counts all blocks from now on; before the first one. Borrows the budget for good.
+  void charge_to(MemoryBudget* budget) { budget_ = budget; }
 
   // `bytes` of uninitialised memory, 64-byte aligned; nullptr when memory is out. bytes 0 gives a
   // valid pointer.
@@ -99,13 +108,16 @@ class Arena {
 
  private:
   static constexpr size_t kBlockBytes = 64 * 1024;
-  static constexpr size_t kKeepBytes = 16 * 1024 * 1024;
+  static constexpr size_t kKeepBytes = 4 * 1024 * 1024;
   struct Block {
     uint8_t* data;
     size_t bytes;
   };
+  uint8_t* new_block(size_t bytes);
+  void drop_blocks();
   std::vector<Block> blocks_;
   size_t used_ = 0;  // of the last block
+  MemoryBudget* budget_ = nullptr;
 };
 
 }  // namespace serval

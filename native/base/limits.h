@@ -26,10 +26,11 @@ inline constexpr uint64_t kInlineByHandNsMax = 10'000'000'000;
 
 inline constexpr uint64_t kTimeoutUsMax = uint64_t{1} << 52;  // a request's or a policy's timeout
 inline constexpr uint32_t kPiecesMax = 65'536;     // runs of one request that is split
-inline constexpr size_t kGatherKeepBytes = 64u << 20;  // of an input's batch memory
+inline constexpr size_t kGatherKeepBytes = 16u << 20;  // of an input's batch memory
 
 struct Limits {
   uint64_t body_bytes_max = 2147483647;      // one request, after inflating
+  uint64_t inflated_bytes_max = 104857600;   // what a compressed REST body may unpack to
   uint64_t response_bytes_max = 2147483647;  // one response
   uint32_t json_depth_max = 512;             // nesting of tensor data and of ignored values
   uint32_t in_flight_max = 16384;            // tickets per listener

@@ -118,7 +118,7 @@ void fill_batch(std::span<const BatchPart> parts, size_t input, const Layout& la
 }
 
 Error out_of_memory(size_t input) {
-  return make_error(ErrorCode::Internal,
+  return make_error(ErrorCode::MemoryFull,
                     "batch: out of memory for input " + std::to_string(input));
 }
 
@@ -193,7 +193,7 @@ Status gather(std::span<const BatchPart> parts, uint32_t rows_out,
     }
     return ok_status();
   }
-  if (memory.bytes.size() < inputs) memory.bytes.resize(inputs);
+  while (memory.bytes.size() < inputs) memory.bytes.emplace_back().charge_to(memory.budget);
   if (memory.strings.size() < inputs) memory.strings.resize(inputs);
   for (size_t i = 0; i < inputs; ++i) {
     Status gathered = gather_input(parts, i, rows_out, memory, out[i]);

@@ -10,7 +10,7 @@ namespace serval {
 namespace {
 
 Error out_of_memory(size_t output) {
-  return make_error(ErrorCode::Internal,
+  return make_error(ErrorCode::MemoryFull,
                     "split request: out of memory for output " + std::to_string(output));
 }
 
@@ -95,7 +95,7 @@ Status PieceOutputs::append(std::span<const TensorView> outputs, uint32_t rows) 
   rows_ += rows;
   return ok_status();
 } catch (const std::exception&) {
-  return make_error(ErrorCode::Internal, "split request: out of memory");
+  return make_error(ErrorCode::MemoryFull, "split request: out of memory");
 }
 
 std::span<const TensorView> PieceOutputs::finish() {

@@ -43,7 +43,7 @@ Status decode_raw_bytes(std::span<const uint8_t> raw, uint64_t elements, std::st
   }
   auto* strings = arena.allocate_array<std::string_view>(static_cast<size_t>(elements));
   if (strings == nullptr) {
-    return make_error(ErrorCode::Internal, "no memory for the elements of a BYTES tensor");
+    return make_error(ErrorCode::MemoryFull, "no memory for the elements of a BYTES tensor");
   }
   size_t at = 0;
   for (uint64_t i = 0; i < elements; ++i) {

@@ -90,7 +90,7 @@ Status write_examples(const PlainBody& body, const ExampleBody& wanted, const Li
   auto* views = body.arena.allocate_array<std::string_view>(count);
   auto* memory = body.arena.allocate_array<uint8_t>(total);
   if (views == nullptr || memory == nullptr) {
-    return make_error(ErrorCode::Internal, "out of memory for the examples of a request");
+    return make_error(ErrorCode::MemoryFull, "out of memory for the examples of a request");
   }
   WireWriter writer{memory};
   const JsonNode* example = document.child(*wanted.examples);

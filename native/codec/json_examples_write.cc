@@ -21,7 +21,7 @@ struct Answer {
   Status check(bool written) {
     if (written && out.size() - start <= bytes_max) return {};
     out.truncate(start);
-    if (!written) return make_error(ErrorCode::Internal, "out of memory for the response");
+    if (!written) return make_error(ErrorCode::MemoryFull, "out of memory for the response");
     return make_error(ErrorCode::BodyTooLarge,
                       "response is larger than " + std::to_string(bytes_max) + " bytes");
   }

@@ -134,7 +134,7 @@ Status PlainTensor::reserve(const PlainBody& body) {
     data_ = body.arena.allocate_array<uint8_t>(capacity_ * dtype_bytes(spec_->dtype));
   }
   if (data_ != nullptr || strings_ != nullptr) return {};
-  return make_error(ErrorCode::Internal, "out of memory for input: " + spec_->name);
+  return make_error(ErrorCode::MemoryFull, "out of memory for input: " + spec_->name);
 }
 
 Status PlainTensor::fill(const PlainBody& body, const JsonNode& value, size_t level) {

@@ -105,7 +105,7 @@ bool AnswerWriter::nested(const TensorView& tensor, bool as_base64, size_t dim, 
 Status AnswerWriter::status() {
   if (!no_memory_ && !too_large_) return {};
   out_.truncate(start_);
-  if (no_memory_) return make_error(ErrorCode::Internal, "out of memory for the response");
+  if (no_memory_) return make_error(ErrorCode::MemoryFull, "out of memory for the response");
   return make_error(ErrorCode::BodyTooLarge,
                     "response is larger than " + std::to_string(bytes_max_) + " bytes");
 }

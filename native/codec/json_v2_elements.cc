@@ -190,7 +190,7 @@ Status read_elements(std::string_view list, std::string_view input, Arena& arena
   const size_t bytes = count * (strings ? sizeof(std::string_view) : dtype_bytes(tensor.dtype));
   void* memory = arena.allocate(bytes);
   if (memory == nullptr) {
-    return make_error(ErrorCode::Internal,
+    return make_error(ErrorCode::MemoryFull,
                       "no memory for the " + std::to_string(count) + " elements of an input");
   }
   if (strings) {

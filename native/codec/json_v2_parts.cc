@@ -81,7 +81,7 @@ Status decode_raw_form(std::span<const uint8_t> body, const Signature& signature
                             shape.to_string());
   }
   auto* element = arena.allocate_array<std::string_view>(1);
-  if (element == nullptr) return make_error(ErrorCode::Internal, "no memory for the tensor");
+  if (element == nullptr) return make_error(ErrorCode::MemoryFull, "no memory for the tensor");
   *element = {reinterpret_cast<const char*>(body.data()), body.size()};
   tensor.strings = {element, 1};
   count_viewed(body.size());

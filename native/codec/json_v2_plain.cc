@@ -22,7 +22,7 @@ Status wrong_kind(const std::string& where, std::string_view expected, JsonKind 
                           std::string(json_kind_name(got)));
 }
 
-Status no_memory() { return make_error(ErrorCode::Internal, "no memory for the request"); }
+Status no_memory() { return make_error(ErrorCode::MemoryFull, "no memory for the request"); }
 
 std::string quoted(std::string_view name) {
   std::string text = "'";

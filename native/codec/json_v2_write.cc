@@ -13,7 +13,7 @@ namespace serval {
 namespace {
 
 Status no_memory(const ByteBuffer& out) {
-  return make_error(ErrorCode::Internal,
+  return make_error(ErrorCode::MemoryFull,
                     "no memory for the response behind byte " + std::to_string(out.size()));
 }
 

@@ -259,7 +259,7 @@ Error tensor_parsing_error(std::string_view name, std::string reason) {
 }
 
 Error tensor_memory_out(std::string_view name) {
-  return make_error(ErrorCode::Internal, "out of memory for input " + wire_quoted(name));
+  return make_error(ErrorCode::MemoryFull, "out of memory for input " + wire_quoted(name));
 }
 
 Status take_tensor_content(const TensorDecode& decode) {

@@ -26,7 +26,7 @@ bool prepend_context(std::string_view context, uint64_t total, std::span<std::st
 }
 
 Error memory_out(const char* name) {
-  return make_error(ErrorCode::Internal, "out of memory while reading a " + std::string(name));
+  return make_error(ErrorCode::MemoryFull, "out of memory while reading a " + std::string(name));
 }
 
 Status take_examples(Bytes message, const char* name, const WireTfExamples& wire,

@@ -169,7 +169,7 @@ Status read_tf_predict(Bytes message, Arena& arena, WireTfPredict& out) {
   if (Status status = check_list_size("inputs", inputs); !status.ok()) return status;
   if (Status status = check_list_size("output_filter", filter); !status.ok()) return status;
   if (!make_list(arena, inputs, out.inputs) || !make_list(arena, filter, out.output_filter)) {
-    return make_error(ErrorCode::Internal, "out of memory while reading a PredictRequest");
+    return make_error(ErrorCode::MemoryFull, "out of memory while reading a PredictRequest");
   }
   if (!read_fields(message, fault, out)) return tf_fault_error("PredictRequest", fault);
   make_map(out.inputs);

@@ -63,7 +63,7 @@ Status grow_response(const char* name, uint64_t total, const Limits& limits, Byt
   }
   place = out.grow(total);
   if (place != nullptr) return {};
-  return make_error(ErrorCode::Internal,
+  return make_error(ErrorCode::MemoryFull,
                     "out of memory for a response of " + std::to_string(total) + " bytes");
 }
 

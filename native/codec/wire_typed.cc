@@ -51,7 +51,7 @@ constexpr uint32_t contents_field(DType dtype) {
 std::string input_text(const WireInput& input) { return "input " + wire_quoted(input.name); }
 
 Error memory_out(const WireInput& input) {
-  return make_error(ErrorCode::Internal, "out of memory while reading " + input_text(input));
+  return make_error(ErrorCode::MemoryFull, "out of memory while reading " + input_text(input));
 }
 
 Status check_fields(const WireInput& input, DType dtype, uint32_t wanted, uint64_t elements) {

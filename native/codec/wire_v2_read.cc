@@ -266,7 +266,7 @@ Status read_wire_request(Bytes message, Arena& arena, WireRequest& out) {
   if (Status status = check_list_size("raw_input_contents", raw); !status.ok()) return status;
   if (!make_list(arena, inputs, out.inputs) || !make_list(arena, outputs, out.outputs) ||
       !make_list(arena, raw, out.raw_data)) {
-    return make_error(ErrorCode::Internal, "out of memory while reading a ModelInferRequest");
+    return make_error(ErrorCode::MemoryFull, "out of memory while reading a ModelInferRequest");
   }
   if (!read_fields(walk, message, out)) return wire_fault_error(fault);
   return {};

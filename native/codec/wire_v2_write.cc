@@ -116,7 +116,7 @@ Status encode_wire_v2(const AnswerModel& model, const Signature& signature,
   }
   uint8_t* place = out.grow(total);
   if (place == nullptr) {
-    return make_error(ErrorCode::Internal,
+    return make_error(ErrorCode::MemoryFull,
                       "out of memory for a response of " + std::to_string(total) + " bytes");
   }
   Writer writer{place};

@@ -29,6 +29,7 @@ Batcher::Member* Batcher::take_member() {
   std::lock_guard lock(pool_mutex_);
   if (free_members_.empty()) {
     members_.push_back(std::make_unique<Member>());
+    members_.back()->arena.charge_to(model_.services().budget);
     return members_.back().get();
   }
   Member* member = free_members_.back();
@@ -235,6 +236,7 @@ void Batcher::deliver(Batch& batch) {
 
 void Batcher::run_instance(size_t replica) {
   Batch batch;
+  batch.memory.budget = model_.services().budget;
   while (next_batch(batch)) {
     model_.busy().fetch_add(1, std::memory_order_relaxed);
     run_batch(batch, replica);

@@ -10,12 +10,14 @@
 #include "engine/serve.h"
 #include "engine/spec_codec.h"
 #include "stats/metrics_text.h"
+#include "stats/metrics_writer.h"
 
 namespace serval {
 
 namespace {
 
 constexpr int kUnloadThreads = 4;
+constexpr int kInflateThreads = 2;  // bodies unpacked at a time
 
 std::mutex process_mutex;
 std::weak_ptr<Engine> process_engine;  // guarded by process_mutex
@@ -24,9 +26,12 @@ std::weak_ptr<Engine> process_engine;  // guarded by process_mutex
 
 Engine::Engine(EngineOptions options)
     : options_(std::move(options)),
+      budget_(std::make_shared<MemoryBudget>(options_.memory_limit)),
       loads_("sv-load", options_.load_threads, true),
       unloads_("sv-unload", kUnloadThreads, true),
-      quick_("sv-quick", 1, false) {
+      quick_("sv-quick", 1, false),
+      inflating_("sv-inflate", kInflateThreads, false),
+      trimmer_(budget_, [this] { poke_listeners(true); }) {
   backends_["null"] = make_null_backend();
   backends_["onnxruntime"] =
       make_onnxruntime_backend(options_.onnxruntime_library, options_.intra_op_threads);
@@ -42,6 +47,8 @@ Engine::~Engine() {
   loads_.finish();
   unloads_.finish();
   quick_.finish();
+  inflating_.finish();
+  trimmer_.finish();
 }
 
 std::shared_ptr<Engine> Engine::acquire(const EngineOptions& options) {
@@ -86,14 +93,14 @@ void Engine::remove_listener(Listener* listener) {
   });
 }
 
-void Engine::poke_listeners() {
+void Engine::poke_listeners(bool drop_kept) {
   std::vector<std::weak_ptr<Listener>> listeners;
   {
     std::lock_guard lock(mutex_);
     listeners = listeners_;
   }
   for (const std::weak_ptr<Listener>& entry : listeners) {
-    if (const std::shared_ptr<Listener> listener = entry.lock()) listener->poke();
+    if (const std::shared_ptr<Listener> listener = entry.lock()) listener->poke(drop_kept);
   }
 }
 
@@ -142,7 +149,8 @@ Result<std::shared_ptr<Model>> Engine::load_model(ModelSpec spec) {
   const uint32_t handle = next_handle_++;
   auto model = std::make_shared<Model>(handle, std::move(spec), std::move(replicas.value()),
                                        std::move(shapes.value()), load_us,
-                                       ModelServices{&access_log_, options_.records, &timer_},
+                                       ModelServices{&access_log_, options_.records,
+                                                     budget_.get(), &timer_},
                                        std::move(finding));
   table->models = table_->models.with(handle, model);
   replace_table(std::move(table));
@@ -276,6 +284,19 @@ std::vector<Model*> counted_models(const EngineTable& table) {
 
 }  // namespace
 
+namespace {
+
+void write_memory_metrics(const MemoryBudget& budget, MetricsWriter& writer) {
+  writer.family("serval_memory_limit_bytes", "gauge", "What requests and answers may hold in all");
+  writer.plain_sample("serval_memory_limit_bytes", std::to_string(budget.limit()));
+  writer.family("serval_memory_used_bytes", "gauge", "What requests and answers hold");
+  writer.plain_sample("serval_memory_used_bytes", std::to_string(budget.used()));
+  writer.family("serval_memory_refused_total", "counter", "Times that the limit refused memory");
+  writer.plain_sample("serval_memory_refused_total", std::to_string(budget.refused()));
+}
+
+}  // namespace
+
 void Engine::run_metrics(MetricsKind kind, Request& request) {
   const std::shared_ptr<const EngineTable> current = table();
   std::vector<ModelMetrics> models;
@@ -290,7 +311,9 @@ void Engine::run_metrics(MetricsKind kind, Request& request) {
   const bool written = kind == MetricsKind::Triton
                            ? write_triton_metrics(models, request.response)
                            : write_tensorflow_metrics(models, request.response);
-  if (written) finish_request(request);
+  MetricsWriter writer(request.response);
+  if (kind == MetricsKind::Triton) write_memory_metrics(*budget_, writer);
+  if (written && writer.ok()) finish_request(request);
   else finish_request(request, make_error(ErrorCode::Internal, "out of memory"));
 }
 

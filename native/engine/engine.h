@@ -11,8 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "base/memory_budget.h"
 #include "engine/deadline_timer.h"
 #include "engine/inline_watch.h"
+#include "engine/memory_trimmer.h"
 #include "engine/model.h"
 #include "engine/model_table.h"
 #include "engine/route_table.h"
@@ -28,6 +30,7 @@ struct EngineOptions {
   int load_threads = 2;
   bool records = true;  // statistics and metrics
   int64_t unload_ms_max = 30'000;  // how long an unload waits for requests that run
+  uint64_t memory_limit = UINT64_MAX;  // bytes that requests may hold in all
 };
 
 // Whose names a metrics text uses.
@@ -73,6 +76,11 @@ class Engine : public std::enable_shared_from_this<Engine> {
   DeadlineTimer& timer() { return timer_; }
   InlineWatch& inline_watch() { return inline_watch_; }
   AccessLog& access_log() { return access_log_; }
+  // Listeners keep it: their memory is given back after they let go of the engine.
+  const std::shared_ptr<MemoryBudget>& budget() const { return budget_; }
+  MemoryTrimmer& trimmer() { return trimmer_; }
+  // Threads that unpack compressed bodies.
+  TaskThreads& inflating() { return inflating_; }
 
   uint64_t epoch() const { return epoch_.load(std::memory_order_acquire); }
   std::shared_ptr<const EngineTable> table();
@@ -89,9 +97,10 @@ class Engine : public std::enable_shared_from_this<Engine> {
   Result<std::vector<std::shared_ptr<BackendModel>>> load_replicas(const ModelSpec& spec);
   Result<std::shared_ptr<Model>> load_model(ModelSpec spec);
   void replace_table(std::shared_ptr<EngineTable> table);
-  void poke_listeners();
+  void poke_listeners(bool drop_kept = false);
 
   const EngineOptions options_;
+  const std::shared_ptr<MemoryBudget> budget_;
   AccessLog access_log_;
   DeadlineTimer timer_;
   InlineWatch inline_watch_;
@@ -104,6 +113,8 @@ class Engine : public std::enable_shared_from_this<Engine> {
   TaskThreads loads_;    // loads and warm-ups
   TaskThreads unloads_;  // these wait for requests in flight: no load waits behind them
   TaskThreads quick_;    // metrics: never behind either
+  TaskThreads inflating_;
+  MemoryTrimmer trimmer_;
 };
 
 }  // namespace serval

@@ -12,25 +12,11 @@ namespace serval {
 
 namespace {
 
-// Counts and hands back a request that was not run.
-void refuse(Model& model, Request& request, Error error) {
-  ServedRequest served;
-  served.protocol = request.protocol;
-  served.code = error.code;
-  served.request_bytes = request.bytes().size();
-  served.queue_ns = served.total_ns = request.queued.elapsed_ns();
-  model.counters().queue_ns.fetch_add(served.queue_ns, std::memory_order_relaxed);
-  store_outcome(request, std::move(error));
-  served.response_bytes = request.response.size();
-  record_request(model, served);
-  complete_one(request);
-}
-
 // Hot path 4/12. A queued request, from here on as on the listener's thread.
 void answer(Model& model, size_t replica, Worker& worker, Request& request) {
   if (request.cancel.cancelled()) {
     model.counters().cancelled.fetch_add(1, std::memory_order_relaxed);
-    refuse(model, request, make_error(ErrorCode::Cancelled, "the client went away"));
+    finish_refused(model, request, make_error(ErrorCode::Cancelled, "the client went away"));
     return;
   }
   const uint64_t queue_ns = request.queued.elapsed_ns();
@@ -48,6 +34,30 @@ void answer(Model& model, size_t replica, Worker& worker, Request& request) {
 }
 
 }  // namespace
+
+void finish_refused(Model& model, Request& request, Error error) {
+  ServedRequest served;
+  served.protocol = request.protocol;
+  served.code = error.code;
+  served.request_bytes = request.bytes().size();
+  served.queue_ns = served.total_ns = request.queued.elapsed_ns();
+  model.counters().queue_ns.fetch_add(served.queue_ns, std::memory_order_relaxed);
+  store_outcome(request, std::move(error));
+  served.response_bytes = request.response.size();
+  record_request(model, served);
+  complete_one(request);
+}
+
+Error not_taken(Model& model, const Request& request, bool closed) {
+  if (closed) {
+    return make_error(ErrorCode::ModelNotReady, "the model was unloaded",
+                      "handle " + std::to_string(model.handle()));
+  }
+  return make_error(ErrorCode::QueueFull,
+                    "model '" + model.spec().name + "': the request queue is full (limit " +
+                        std::to_string(model.queue().limit_of(request.schedule.priority)) +
+                        " requests)");
+}
 
 Error late_error(const Model& model, const Request& request) {
   const std::string name = "model '" + model.spec().name + "': ";
@@ -76,7 +86,7 @@ Error ended_error(const Model& model, EndCause cause) {
 }
 
 void finish_late(Model& model, const std::vector<Request*>& late) {
-  for (Request* request : late) refuse(model, *request, late_error(model, *request));
+  for (Request* request : late) finish_refused(model, *request, late_error(model, *request));
 }
 
 void run_instance(Model& model, int index) {
@@ -87,7 +97,7 @@ void run_instance(Model& model, int index) {
     model.batcher()->run_instance(replica);
     return;
   }
-  Worker worker;
+  Worker worker(model.services().budget);
   std::vector<Request*> late;
   for (;;) {
     late.clear();

@@ -23,6 +23,12 @@ Error late_error(const Model& model, const Request& request);
 // What a request is answered whose run was ended.
 Error ended_error(const Model& model, EndCause cause);
 
+// Counts, answers and hands back a request that is not run. Any thread but a listener's.
+void finish_refused(Model& model, Request& request, Error error);
+
+// Why a model's queue did not take a request: it is `closed`, or full.
+Error not_taken(Model& model, const Request& request, bool closed);
+
 // Answers what the queue handed back as late. Any thread but a listener's.
 void finish_late(Model& model, const std::vector<Request*>& late);
 

@@ -2,6 +2,7 @@
 #include "engine/listener.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/copies.h"
@@ -11,6 +12,7 @@
 #include "codec/wire_tf.h"
 #include "codec/wire_v2.h"
 #include "engine/batcher.h"
+#include "engine/instance.h"
 
 namespace serval {
 
@@ -20,10 +22,19 @@ constexpr uint32_t kSlotBits = 14;
 constexpr uint32_t kSlotMask = (1u << kSlotBits) - 1;
 constexpr uint32_t kUseMask = (1u << (32 - kSlotBits)) - 1;
 constexpr size_t kPinBytesMin = 16 * 1024;
-constexpr size_t kKeepBytes = 64 * 1024;             // a slot always keeps this much
-constexpr uint64_t kRetainedBytesMax = 256u << 20;  // all slots of a listener together
+// Answers are copied as they are taken, and their memory is given back after all of one wake-up.
+constexpr size_t kAnswerBytesPerWake = 2u << 20;
+// What free slots of a listener keep together: so much, and so large a part of the budget.
+constexpr uint64_t kRetainedBytesMax = 64u << 20;
+constexpr uint64_t kRetainedPart = 16;
 
-Error no_memory() { return make_error(ErrorCode::Internal, "out of memory"); }
+// A body of `bytes` that has no room.
+Error no_memory(uint64_t bytes, const MemoryBudget& budget) {
+  return make_error(ErrorCode::MemoryFull,
+                    "no memory for a request body of " + std::to_string(bytes) + " bytes: " +
+                        std::to_string(budget.used()) + " bytes are in use, the limit is " +
+                        std::to_string(budget.limit()));
+}
 
 Error no_slot() { return make_error(ErrorCode::QueueFull, "too many requests in flight"); }
 
@@ -49,8 +60,14 @@ Error gone(uint32_t handle) {
 }  // namespace
 
 Listener::Listener(std::shared_ptr<Engine> engine, Limits limits, ListenerHooks* hooks)
-    : engine_(std::move(engine)), limits_(limits), table_(engine_->table()), hooks_(hooks) {
-  slots_.push_back(std::make_unique<Request>());
+    : engine_(std::move(engine)),
+      budget_(engine_->budget()),
+      limits_(limits),
+      retained_bytes_max_(std::min(kRetainedBytesMax, budget_->limit() / kRetainedPart)),
+      table_(engine_->table()),
+      worker_(budget_.get()),
+      hooks_(hooks) {
+  new_slot();
   engine_->inline_watch().add(inline_runs_);
 }
 
@@ -73,6 +90,15 @@ const EngineTable& Listener::table() {
   return *table_;
 }
 
+Request* Listener::new_slot() {
+  slots_.push_back(std::make_unique<Request>());
+  Request* request = slots_.back().get();
+  request->slot = static_cast<uint32_t>(slots_.size() - 1);
+  request->body.charge_to(budget_.get());
+  request->response.charge_to(budget_.get());
+  return request;
+}
+
 Request* Listener::open_slot() {
   uint32_t index = 0;
   if (!free_slots_.empty()) {
@@ -80,9 +106,7 @@ Request* Listener::open_slot() {
     free_slots_.pop_back();
   } else {
     if (slots_.size() > std::min<size_t>(limits_.in_flight_max, kSlotMask)) return nullptr;
-    index = static_cast<uint32_t>(slots_.size());
-    slots_.push_back(std::make_unique<Request>());
-    slots_.back()->slot = index;
+    index = new_slot()->slot;
   }
   Request* request = slots_[index].get();
   retained_bytes_ -= request->held_bytes();
@@ -97,13 +121,12 @@ Request* Listener::open_slot() {
 }
 
 void Listener::release(Request& request) {
-  if (request.pin != nullptr) hooks_->unpin(request.pin);
-  request.pin = nullptr;
-  request.pinned = {};
+  unpin(request);
   request.model.reset();
-  if (retained_bytes_ + request.held_bytes() > kRetainedBytesMax) {
-    request.body.shrink(kKeepBytes);
-    request.response.shrink(kKeepBytes);
+  if (request.held_bytes() >= MemoryBudget::kLargeBytes) engine_->trimmer().note();
+  if (retained_bytes_ + request.held_bytes() > retained_bytes_max_) {
+    request.body.shrink(kSlotKeepBytes);
+    request.response.shrink(kSlotKeepBytes);
   }
   retained_bytes_ += request.held_bytes();
   ++request.use;
@@ -115,13 +138,6 @@ void Listener::release(Request& request) {
 void Listener::add_working(int change) {
   std::lock_guard lock(mutex_);
   working_ += change;
-}
-
-uint64_t Listener::bodies_open() const {
-  return static_cast<uint64_t>(
-      std::count_if(slots_.begin(), slots_.end(), [](const std::unique_ptr<Request>& request) {
-        return request->stage == Request::Stage::Body;
-      }));
 }
 
 Answer Listener::answer_error(Error error) {
@@ -185,8 +201,8 @@ Answer Listener::refuse(Request& request, Model& model, Error error) {
   return told ? Answer{} : answer_error(std::move(error));
 }
 
-Answer Listener::enqueue(Request& request, const std::shared_ptr<Model>& model, Protocol protocol,
-                         int64_t json_bytes, uint64_t spent_ns) {
+void Listener::begin_queued(Request& request, const std::shared_ptr<Model>& model,
+                            Protocol protocol, int64_t json_bytes, uint64_t spent_ns) {
   request.stage = Request::Stage::Queued;
   request.protocol = protocol;
   request.json_bytes = json_bytes;
@@ -196,6 +212,11 @@ Answer Listener::enqueue(Request& request, const std::shared_ptr<Model>& model, 
   if (is_rest(protocol) && limits_.rest_timeout_us != 0) {
     request.deadline_ns = now_ns() + left_of(limits_.rest_timeout_us, spent_ns);
   }
+}
+
+Answer Listener::enqueue(Request& request, const std::shared_ptr<Model>& model, Protocol protocol,
+                         int64_t json_bytes, uint64_t spent_ns) {
+  begin_queued(request, model, protocol, json_bytes, spent_ns);
   if (protocol == Protocol::V2Rest && model->queue().settings().reads_request()) {
     Status peeked = peek_v2_schedule(request.bytes(), json_bytes, request.schedule);
     if (!peeked.ok()) return refuse(request, *model, std::move(peeked.error()));
@@ -210,14 +231,9 @@ Answer Listener::enqueue(Request& request, const std::shared_ptr<Model>& model, 
     return queued(request, model, later);
   }
   add_working(-1);
-  if (pushed == RequestQueue::Push::Closed) return refuse(request, *model, gone(model->handle()));
-  model->counters().queue_full.fetch_add(1, std::memory_order_relaxed);
-  return refuse(request, *model,
-                make_error(ErrorCode::QueueFull,
-                           "model '" + model->spec().name +
-                               "': the request queue is full (limit " +
-                               std::to_string(model->queue().limit_of(request.schedule.priority)) +
-                               " requests)"));
+  const bool closed = pushed == RequestQueue::Push::Closed;
+  if (!closed) model->counters().queue_full.fetch_add(1, std::memory_order_relaxed);
+  return refuse(request, *model, not_taken(*model, request, closed));
 }
 
 // `later`: nobody was told of the request yet. Where somebody was, it may be done and gone by now:
@@ -272,8 +288,10 @@ void Listener::run_queued_here(Model& model, Request& request) {
                                request.response, request.json_bytes_out);
   uint64_t limit_ns = kNever;
   if (inline_runs_.end(engine_->inline_watch()) && !done.ok()) {
+    const std::shared_ptr<Model> held = request.model;  // the request may be gone once it is pushed
     if (model.queue().push(&request, true, limit_ns) == RequestQueue::Push::Taken) {
-      if (limit_ns != kNever) engine_->timer().watch(request.model, limit_ns);
+      if (limit_ns != kNever) engine_->timer().watch(held, limit_ns);
+      model.attend();
       return;
     }
     done = gone(model.handle());
@@ -299,7 +317,9 @@ Answer Listener::infer(Protocol protocol, uint32_t handle, std::span<const uint8
   uint64_t spent_ns = 0;
   if (at_once) {
     slot0.body.clear(aligned_at);
-    if (!slot0.body.append(body.data(), body.size())) return answer_error(no_memory());
+    if (!slot0.body.append(body.data(), body.size())) {
+      return answer_error(no_memory(body.size(), *budget_));
+    }
     if (model == nullptr) return answer_unknown(protocol, slot0.body.bytes());
     const ServeInput input{protocol, slot0.body.bytes(), json_bytes, nullptr};
     if (const auto answer = run_inline(**model, input, limits_.rest_timeout_us)) return *answer;
@@ -310,7 +330,7 @@ Answer Listener::infer(Protocol protocol, uint32_t handle, std::span<const uint8
   request->body.clear(aligned_at);
   if (!request->body.append(body.data(), body.size())) {
     release(*request);
-    return answer_error(no_memory());
+    return answer_error(no_memory(body.size(), *budget_));
   }
   return enqueue(*request, *model, protocol, json_bytes, spent_ns);
 }
@@ -355,6 +375,7 @@ Answer Listener::infer_message(Protocol protocol, std::span<const uint8_t> messa
       if (message.size() > kPinBytesMin || !request->body.append(message.data(), message.size())) {
         request->pinned = message;
         request->pin = hooks_->pin();
+        budget_->add(message.size());
       }
       request->schedule = ref.schedule;
       if (timeout_us != 0) {
@@ -370,7 +391,7 @@ Answer Listener::infer_message(Protocol protocol, std::span<const uint8_t> messa
   ByteBuffer& response = slots_[0]->response;
   response.clear();
   if (!encode_wire_v2_stream_error(ref.id, problem.message, response)) {
-    return answer_error(no_memory());
+    return answer_error(make_error(ErrorCode::MemoryFull, "out of memory"));
   }
   return {};
 }
@@ -382,11 +403,11 @@ Result<uint32_t> Listener::open_body(uint64_t expected_bytes, uint64_t aligned_a
   Request* request = open_slot();
   if (request == nullptr) return no_slot();
   request->body.clear(aligned_at);
-  // A stated length is believed up to 64 MiB; behind that memory follows the bytes that really
-  // come.
-  if (!request->body.reserve(std::min<uint64_t>(expected_bytes, 64u << 20))) {
+  // A stated length is believed: what the budget has no room for is refused before it comes.
+  // Memory that nothing was written to yet costs addresses only.
+  if (!request->body.reserve(expected_bytes)) {
     release(*request);
-    return no_memory();
+    return no_memory(expected_bytes, *budget_);
   }
   return ticket_of(*request);
 }
@@ -398,7 +419,9 @@ Status Listener::append_body(uint32_t ticket, std::span<const uint8_t> chunk) {
   if (request->body.size() + chunk.size() > limits_.body_bytes_max) {
     return too_large("", limits_);
   }
-  if (!request->body.append(chunk.data(), chunk.size())) return no_memory();
+  if (!request->body.append(chunk.data(), chunk.size())) {
+    return no_memory(request->body.size() + chunk.size(), *budget_);
+  }
   return {};
 }
 
@@ -464,9 +487,12 @@ Result<uint32_t> Listener::open_control() {
 // Hot path 10/12 (queued). Up to `out.size()` answers for one wake-up.
 size_t Listener::take_completed(std::span<Request*> out) {
   table();
+  if (drop_due_.load(std::memory_order_relaxed) && drop_due_.exchange(false)) drop_kept();
   std::lock_guard lock(mutex_);
   size_t count = 0;
-  while (count < out.size() && !completed_.empty()) {
+  size_t bytes = 0;
+  while (count < out.size() && !completed_.empty() && bytes < kAnswerBytesPerWake) {
+    bytes += completed_.front()->response.size();
     out[count++] = completed_.front();
     completed_.pop_front();
   }
@@ -479,14 +505,14 @@ void Listener::close() {
     closed_ = true;
   }
   unflushed_.clear();
+  budget_->give(static_cast<uint64_t>(std::exchange(counted_bytes_, 0)));
   for (const std::unique_ptr<Request>& request : slots_) {
     if (request->stage != Request::Stage::Free) cancel(ticket_of(*request));
   }
   std::unique_lock lock(mutex_);
   idle_.wait(lock, [this] { return working_ == 0; });
   for (Request* request : completed_) {
-    if (request->pin != nullptr) hooks_->unpin(request->pin);
-    request->pin = nullptr;
+    unpin(*request);
     request->model.reset();
   }
   hooks_ = nullptr;

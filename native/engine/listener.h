@@ -4,6 +4,7 @@
 // Threads: every method belongs to the listener's thread, but complete() (any thread).
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -13,6 +14,7 @@
 #include <span>
 #include <vector>
 
+#include "codec/inflate.h"
 #include "engine/engine.h"
 #include "engine/request.h"
 #include "engine/serve.h"
@@ -64,12 +66,17 @@ class Listener : public std::enable_shared_from_this<Listener> {
 
   // A body that comes in pieces. expected_bytes: Content-Length, 0 = unknown. The byte at
   // `aligned_at` (the JSON header's length) will be 64-byte aligned.
-  // Errors: queue_full (no slot left), body_too_large.
+  // Errors: queue_full (no slot left), body_too_large, memory_full.
   Result<uint32_t> open_body(uint64_t expected_bytes, uint64_t aligned_at);
-  // Errors: body_too_large, internal; the ticket stays open until cancel().
+  // Errors: body_too_large, memory_full, internal; the ticket stays open until cancel().
   Status append_body(uint32_t ticket, std::span<const uint8_t> chunk);
   // Consumes the ticket when it answers at once; a pending answer keeps it.
   Answer infer_body(uint32_t ticket, Protocol protocol, uint32_t handle, int64_t json_bytes);
+
+  // The same for a compressed body, which is unpacked first: by another thread where it is long.
+  // Errors: body_too_large, malformed_body, memory_full; those of infer_body().
+  Answer infer_packed(uint32_t ticket, Protocol protocol, uint32_t handle, int64_t json_bytes,
+                      Coding coding);
 
   // The client went away. An open body is dropped at once; a queued request that has not begun is
   // taken out; a running one is ended and completes. No completion may follow when this returns
@@ -90,13 +97,18 @@ class Listener : public std::enable_shared_from_this<Listener> {
   // Any thread: hands finished requests back to the listener's thread. Not empty.
   void complete(std::span<Request* const> requests);
 
+  // Counts bytes that this thread's JavaScript holds (negative: holds no more). False, and nothing
+  // counted, when they are `refusable` and over the budget.
+  bool count_bytes(int64_t change, bool refusable);
+
   // Cancels what waits and blocks until no instance touches this listener's memory.
   void close();
 
   uint64_t tickets_open() const { return tickets_open_; }
   uint64_t bodies_open() const;  // of these, bodies still being received
-  // Any thread: makes the listener's thread pick up a new table.
-  void poke();
+  // Any thread: makes the listener's thread pick up a new table and, with `drop_kept`, give back
+  // what free slots keep for later.
+  void poke(bool drop_kept = false);
 
  private:
   Request* find(uint32_t ticket);
@@ -110,12 +122,21 @@ class Listener : public std::enable_shared_from_this<Listener> {
                  int64_t json_bytes, uint64_t spent_ns);
   Answer queued(Request& request, const std::shared_ptr<Model>& model, bool later);
   Answer refuse(Request& request, Model& model, Error error);
+  void begin_queued(Request& request, const std::shared_ptr<Model>& model, Protocol protocol,
+                    int64_t json_bytes, uint64_t spent_ns);
+  void unpack_and_push(Request& request, Coding coding);
+  void drop_kept();
+  void unpin(Request& request);
   void flush_model(const std::shared_ptr<Model>& model, Request* only);
   void run_queued_here(Model& model, Request& request);
   const EngineTable& table();
 
+  Request* new_slot();
+
   std::shared_ptr<Engine> engine_;  // until close()
+  const std::shared_ptr<MemoryBudget> budget_;
   const Limits limits_;
+  const uint64_t retained_bytes_max_;
   std::shared_ptr<const EngineTable> table_;
   Worker worker_;
   InlineRuns inline_runs_;
@@ -130,6 +151,7 @@ class Listener : public std::enable_shared_from_this<Listener> {
   std::vector<Unflushed> unflushed_;
   uint64_t retained_bytes_ = 0;
   uint64_t tickets_open_ = 0;
+  int64_t counted_bytes_ = 0;  // by count_bytes()
 
   std::mutex mutex_;
   std::condition_variable idle_;
@@ -137,6 +159,7 @@ class Listener : public std::enable_shared_from_this<Listener> {
   std::deque<Request*> completed_;  // guarded by mutex_
   int64_t working_ = 0;              // guarded by mutex_: queued, running, loading
   bool closed_ = false;             // guarded by mutex_
+  std::atomic<bool> drop_due_{false};
 };
 
 // Writes the outcome into the request: the code, and an error's text (on a stream: the reply that

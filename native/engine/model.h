@@ -51,10 +51,13 @@ class Replica {
   std::vector<std::unique_ptr<BackendScratch>> scratches_;  // guarded by scratch_mutex_
 };
 
+class DeadlineTimer;
+
 // What the engine lends to its models. Outlives them.
 struct ModelServices {
   AccessLog* access_log = nullptr;
-  bool records = true;  // statistics and metrics
+  bool records = true;             // statistics and metrics
+  MemoryBudget* budget = nullptr;  // the engine's, which outlives its models
   DeadlineTimer* timer = nullptr;  // watches the deadlines of what runs
 };
 

@@ -18,6 +18,8 @@ namespace serval {
 class Listener;
 class Model;
 
+inline constexpr size_t kSlotKeepBytes = 64 * 1024;  // a free slot always keeps this much
+
 // Written by the listener's thread until it is queued, by the instance thread until it is
 // completed, by the listener's thread again afterwards. `cancel` may be put up at any time by the
 // listener's thread, and by others while the request is in its model's RunningRequests.

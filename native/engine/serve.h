@@ -22,6 +22,8 @@ struct Worker {
   std::vector<uint32_t> output_indices;
   std::vector<TensorView> outputs;
   ServeTimes times;
+
+  explicit Worker(MemoryBudget* budget = nullptr) { arena.charge_to(budget); }
 };
 
 struct ServeInput {

@@ -38,6 +38,7 @@ async function startPool(
   const lost: string[] = [];
   const settings = {
     host: HOST, serverVersion: '1', bodyBytesMax: 1e6, jsonDepthMax: 512, intraOpThreads: 1,
+    memoryLimitBytes: 1e9,
     onnxruntimeLibrary: undefined, logLevel: 'off', logFormat: 'json', metricsAllowed: true,
     restTimeoutUs: 0, connectionsMax: 1000, tfTensorContent: false, tfCheckMethod: false,
   } as const;

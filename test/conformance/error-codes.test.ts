@@ -36,11 +36,14 @@ type Provoked = Exclude<ErrorCode, ErrorCode.Ok | ErrorCode.Internal>;
 class Provoker {
   readonly server: ServalProcess;
   readonly broken: ServalProcess;
+  /** Its --memory-limit is 16 MiB. */
+  readonly narrow: ServalProcess;
   readonly client: RawClient;
 
-  constructor(server: ServalProcess, broken: ServalProcess) {
+  constructor(server: ServalProcess, broken: ServalProcess, narrow: ServalProcess) {
     this.server = server;
     this.broken = broken;
+    this.narrow = narrow;
     this.client = new RawClient(server.grpcPort);
   }
 
@@ -128,6 +131,19 @@ const PROVOKE: Readonly<Record<Provoked, (on: Provoker) => Promise<Got>>> = {
       grpc: await many(() => on.grpc(on.slow())),
     };
   },
+  [ErrorCode.MemoryFull]: async ({ narrow }) => {
+    const stated = async (path: string): Promise<number> => (await exchange(
+      narrow.httpPort, 'POST', path, '', ['Content-Length: 17000000'])).status;
+    const client = new RawClient(narrow.grpcPort);
+    const message = Buffer.alloc(9_000_000);
+    const { code } = await client.unary('/inference.GRPCInferenceService/ModelInfer', message);
+    client.close();
+    return {
+      v1: await stated(`/v1/models/${HALF}:predict`),
+      v2: await stated(`/v2/models/${HALF}/infer`),
+      grpc: code,
+    };
+  },
   [ErrorCode.Unimplemented]: async (on) => ({
     v2: await on.v2(`${HALF}/infer`, JSON.stringify({ inputs: [tensor({
       parameters: { shared_memory_region: 'r', shared_memory_byte_size: 4 } })] })),
@@ -181,16 +197,17 @@ describe('error codes', () => {
     put(join(models, 'failing', 'config.pbtxt'), FAILING);
     const limits = ['--body-bytes-max', '5000', '--grpc-message-bytes-max', '5000',
       '--queue-requests-max', '1', '--exec-mode', 'queued'];
-    const [server, broken] = await Promise.all([
+    const [server, broken, narrow] = await Promise.all([
       startServer([models, ...limits]),
       startServer([folders.repository('no-library', [HALF]), '--model-control-mode', 'poll'],
         { SERVAL_ORT_LIBRARY: '/nowhere.so' }),
+      startServer([folders.repository('narrow', [HALF]), '--memory-limit', '16M']),
     ]);
-    on = new Provoker(server, broken);
+    on = new Provoker(server, broken, narrow);
   });
   after(async () => {
     on.client.close();
-    await Promise.all([on.server.stop(), on.broken.stop()]);
+    await Promise.all([on.server.stop(), on.broken.stop(), on.narrow.stop()]);
     folders.remove();
   });
 

@@ -41,6 +41,7 @@ test('defaults are those of the issue', async () => {
     host: '0.0.0.0', httpPort: 8000, grpcPort: 8001, httpThreads: 1, logLevel: 'info',
     logFormat: 'text', drainSeconds: 30, healthBody: 'json', strictReadiness: true,
     bodyBytesMax: 2147483647, grpcMessageBytesMax: 2147483647, jsonDepthMax: 512,
+    memoryLimitBytes: 0,
     onnxruntimeLibrary: undefined,
     control: {
       mode: 'none', loadModels: [], repositoryPollSeconds: 15, modelConfigFilePollSeconds: 0,
@@ -71,7 +72,8 @@ test('every flag is taken with "=", with a space, with underscores', async () =>
     'strict-readiness': 'false', 'exec-mode': 'queued', 'inline-us-max': '5',
     'queue-requests-max': '6', instances: '7', 'intra-op-threads': '8', 'inter-op-threads': '9',
     'graph-optimization': 'basic', providers: 'cuda:device_id=1;x=y,cpu', 'body-bytes-max': '10',
-    'grpc-message-bytes-max': '11', 'json-depth-max': '12', 'onnxruntime-library': 'lib.so',
+    'grpc-message-bytes-max': '11', 'memory-limit': '256M', 'json-depth-max': '12',
+    'onnxruntime-library': 'lib.so',
     'model-config-file-poll-wait-seconds': '13', 'file-system-poll-wait-seconds': '-1',
     'model-control-mode': 'explicit', 'repository-poll-secs': '14', 'load-model': 'half',
     'settle-ms': '15', 'reload-changed-versions': 'false', 'version-transition': 'resource',
@@ -103,7 +105,8 @@ test('every flag is taken with "=", with a space, with underscores', async () =>
     },
     host: '::1', httpPort: 1, grpcPort: 2, httpThreads: 3, logLevel: 'debug', logFormat: 'json',
     drainSeconds: 4, healthBody: 'empty', strictReadiness: false, bodyBytesMax: 10,
-    grpcMessageBytesMax: 11, jsonDepthMax: 12, onnxruntimeLibrary: '/somewhere/lib.so',
+    grpcMessageBytesMax: 11, memoryLimitBytes: 268_435_456, jsonDepthMax: 12,
+    onnxruntimeLibrary: '/somewhere/lib.so',
     control: {
       mode: 'explicit', loadModels: ['half'], repositoryPollSeconds: 14,
       modelConfigFilePollSeconds: 13, fileSystemPollSeconds: -1, settleMs: 15,

@@ -11,6 +11,8 @@ export interface AttachOptions {
   readonly onnxruntimeLibrary: string;
   readonly intraOpThreads?: number;
   readonly bodyBytesMax?: number;
+  /** What a compressed REST body may unpack to. */
+  readonly inflatedBytesMax?: number;
   readonly responseBytesMax?: number;
   readonly jsonDepthMax?: number;
   readonly inFlightMax?: number;
@@ -19,6 +21,8 @@ export interface AttachOptions {
   /** Threads that load and unload; default 2. */
   readonly loadThreads?: number;
   readonly unloadMsMax?: number;
+  /** Bytes that requests may hold in all; default: any number. */
+  readonly memoryLimitBytes?: number;
   /** Whether requests are counted and timed; default true. */
   readonly metrics?: boolean;
   /** Whether TensorFlow Serving's gRPC answers carry tensors as raw bytes; default false. */
@@ -35,6 +39,10 @@ export interface NativeBinding {
   openBody(expectedBytes: number, alignedAt: number): number;
   appendBody(ticket: number, chunk: ArrayBuffer): number;
   inferBody(ticket: number, protocol: number, handle: number, jsonBytes: number): number;
+  inferPacked(
+    ticket: number, protocol: number, handle: number, jsonBytes: number, coding: number,
+  ): number;
+  countBytes(change: number, refusable: boolean): boolean;
   cancel(ticket: number): boolean;
   mapSlot(slot: number): ArrayBuffer;
   load(spec: Uint8Array): number;

@@ -7,12 +7,14 @@ export interface EngineOptions {
   readonly onnxruntimeLibrary?: string | undefined;
   readonly intraOpThreads?: number | undefined;
   readonly bodyBytesMax?: number | undefined;
+  readonly inflatedBytesMax?: number | undefined;
   readonly responseBytesMax?: number | undefined;
   readonly jsonDepthMax?: number | undefined;
   readonly inFlightMax?: number | undefined;
   readonly loadThreads?: number | undefined;
   /** How long an unload waits for requests that run before it ends them. */
   readonly unloadMsMax?: number | undefined;
+  readonly memoryLimitBytes?: number | undefined;
   readonly restTimeoutUs?: number | undefined;
   readonly metrics?: boolean | undefined;
   readonly tfTensorContent?: boolean | undefined;

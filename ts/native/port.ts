@@ -95,6 +95,19 @@ export class EnginePort {
     return this.#native.inferBody(ticket, protocol, handle, jsonBytes);
   }
 
+  /** The same for a body that is packed; `coding`: 0 gzip, 1 deflate. */
+  inferPacked(
+    ticket: number, protocol: number, handle: number, jsonBytes: number, coding: number,
+  ): number {
+    return this.#native.inferPacked(ticket, protocol, handle, jsonBytes, coding);
+  }
+
+  /** Counts bytes that this thread's JavaScript holds for clients (negative: holds no more) in the
+   * engine's budget. False, and nothing counted: they are `refusable` and over it. */
+  countBytes(change: number, refusable: boolean): boolean {
+    return this.#native.countBytes(change, refusable);
+  }
+
   /** The ticket of the call that just returned PENDING, or of openBody(). */
   ticket(): number {
     return this.#control[WORD_TICKET] ?? 0;

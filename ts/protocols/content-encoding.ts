@@ -6,6 +6,9 @@ import { ErrorCode, ServalError } from '../errors.js';
 
 export type Coding = 'identity' | 'gzip' | 'deflate';
 
+/** Codings that the engine unpacks; native/codec/inflate.h has the same numbers. */
+export const PACKED_CODINGS: ReadonlyMap<string, number> = new Map([['gzip', 0], ['deflate', 1]]);
+
 // Fast rather than small: the answer waits for it.
 const COMPRESSION = { level: constants.Z_BEST_SPEED };
 

@@ -6,7 +6,7 @@ import {
   headerName, type HttpExchange, type RequestHead, type Route,
 } from '../transport/listener.js';
 import {
-  answerCoding, bodyCoding, checkedLength, overLimit, pack, unpack, type Coding,
+  answerCoding, bodyCoding, checkedLength, PACKED_CODINGS, pack,
 } from './content-encoding.js';
 
 /** What every REST protocol is made with. */
@@ -30,6 +30,9 @@ class Waiting implements CompletionTarget {
 }
 
 const CONTENT_LENGTH = headerName('content-length');
+/** A longer body never comes in one piece (uWebSockets.js reads so much at a time): room for it is
+ * asked for before any of it is read. */
+const ONE_PIECE_BYTES_MAX = 524_288;
 const CONTENT_ENCODING = headerName('content-encoding');
 
 export abstract class InferRoute implements Route {
@@ -49,8 +52,13 @@ export abstract class InferRoute implements Route {
       const { bodyBytesMax } = this.context;
       exchange.contentLength = checkedLength(head.header(CONTENT_LENGTH), bodyBytesMax);
       exchange.contentEncoding = head.header(CONTENT_ENCODING);
-      if (exchange.contentEncoding !== '') this.#startUnpacking(exchange);
+      if (exchange.contentEncoding !== '') {
+        exchange.contentEncoding = bodyCoding(exchange.contentEncoding);
+      }
       this.readHead(head, exchange);
+      if (exchange.contentLength > ONE_PIECE_BYTES_MAX) {
+        this.#open(exchange);
+      }
     } catch (error) {
       this.failWith(exchange, error);
     }
@@ -58,23 +66,22 @@ export abstract class InferRoute implements Route {
 
   // Hot path 2/12. The common case is the last line but two: one chunk, one call.
   data(exchange: HttpExchange, chunk: ArrayBuffer, last: boolean): void {
-    if (exchange.chunks !== undefined) {
-      this.#collect(exchange, chunk, last);
-      return;
-    }
     const { port } = this.context;
-    if (exchange.ticket === 0 && last) {
+    const coding = exchange.contentEncoding === '' ? undefined
+      : PACKED_CODINGS.get(exchange.contentEncoding);
+    if (exchange.ticket === 0 && last && coding === undefined) {
       this.#answer(exchange, port.infer(this.protocol, this.handle, chunk, exchange.jsonBytes));
       return;
     }
     if (!this.#append(exchange, chunk) || !last) return;
     const { ticket, jsonBytes } = exchange;
     exchange.ticket = 0;
-    this.#answer(exchange, port.inferBody(ticket, this.protocol, this.handle, jsonBytes));
+    this.#answer(exchange, coding === undefined
+      ? port.inferBody(ticket, this.protocol, this.handle, jsonBytes)
+      : port.inferPacked(ticket, this.protocol, this.handle, jsonBytes, coding));
   }
 
   abort(exchange: HttpExchange): void {
-    exchange.chunks = undefined;
     if (exchange.ticket === 0) return;
     this.context.port.cancel(exchange.ticket);
     exchange.ticket = 0;
@@ -110,16 +117,18 @@ export abstract class InferRoute implements Route {
     this.settle(exchange, code, port.answer(), port.answerJsonBytes());
   }
 
+  // Errors: MemoryFull, QueueFull; answered here.
+  #open(exchange: HttpExchange): boolean {
+    const { port } = this.context;
+    const opened = port.openBody(exchange.contentLength, Math.max(exchange.jsonBytes, 0));
+    if (opened === ErrorCode.Ok) exchange.ticket = port.ticket();
+    else this.fail(exchange, opened as ErrorCode, port.answer().toString('utf8'));
+    return opened === ErrorCode.Ok;
+  }
+
   #append(exchange: HttpExchange, chunk: ArrayBuffer): boolean {
     const { port } = this.context;
-    if (exchange.ticket === 0) {
-      const opened = port.openBody(exchange.contentLength, Math.max(exchange.jsonBytes, 0));
-      if (opened !== ErrorCode.Ok) {
-        this.fail(exchange, opened as ErrorCode, port.answer().toString('utf8'));
-        return false;
-      }
-      exchange.ticket = port.ticket();
-    }
+    if (exchange.ticket === 0 && !this.#open(exchange)) return false;
     const appended = port.appendBody(exchange.ticket, chunk);
     if (appended === ErrorCode.Ok) return true;
     const message = port.answer().toString('utf8');
@@ -129,46 +138,17 @@ export abstract class InferRoute implements Route {
     return false;
   }
 
-  #startUnpacking(exchange: HttpExchange): void {
-    const coding = bodyCoding(exchange.contentEncoding);
-    exchange.contentEncoding = coding;
-    if (coding !== 'identity') exchange.chunks = [];
-  }
-
-  #collect(exchange: HttpExchange, chunk: ArrayBuffer, last: boolean): void {
-    const chunks = exchange.chunks ?? [];
-    exchange.chunkBytes += chunk.byteLength;
-    if (exchange.chunkBytes > this.context.bodyBytesMax) {
-      exchange.chunks = [];
-      this.failWith(exchange, overLimit(this.context.bodyBytesMax));
-      return;
-    }
-    chunks.push(Buffer.from(new Uint8Array(chunk))); // a copy: the chunk dies on return
-    if (!last) return;
-    exchange.chunks = undefined;
-    void this.#unpackAndInfer(exchange, Buffer.concat(chunks));
-  }
-
-  async #unpackAndInfer(exchange: HttpExchange, packed: Buffer): Promise<void> {
-    const { port, inflatedBytesMax } = this.context;
-    try {
-      const body = await unpack(exchange.contentEncoding as Coding, packed, inflatedBytesMax);
-      if (exchange.finished) return; // the client went away meanwhile
-      const bytes = new Uint8Array(body).buffer;
-      this.#answer(exchange, port.infer(this.protocol, this.handle, bytes, exchange.jsonBytes));
-    } catch (error) {
-      const known = error instanceof ServalError;
-      this.fail(exchange, known ? error.code : ErrorCode.Internal, (error as Error).message);
-    }
-  }
-
   #succeedPacked(
     exchange: HttpExchange,
     coding: 'gzip' | 'deflate',
     body: Buffer,
     jsonBytes: number,
   ): void {
-    pack(coding, body).then(
+    const { port } = this.context;
+    port.countBytes(body.length, false);
+    const packing = pack(coding, body);
+    void packing.finally(() => port.countBytes(-body.length, false)).catch(() => undefined);
+    packing.then(
       (packed) => {
         exchange.answerCoding = coding;
         this.succeed(exchange, packed, jsonBytes);
@@ -176,6 +156,13 @@ export abstract class InferRoute implements Route {
       (error: ServalError) => this.fail(exchange, error.code, error.message),
     );
   }
+}
+
+const RETRY_SOON: readonly string[] = ['Retry-After', '1'];
+
+/** Headers that both REST protocols send with an error; undefined = none. */
+export function errorHeaders(code: ErrorCode): readonly string[] | undefined {
+  return code === ErrorCode.MemoryFull ? RETRY_SOON : undefined;
 }
 
 /** The error body of both REST protocols. */

@@ -5,7 +5,9 @@ import { ERRORS, ErrorCode, ServalError } from '../errors.js';
 import type { ListenerSnapshots, RegistrySnapshot, VersionSnapshot } from '../registry/snapshot.js';
 import { V1_CLASSIFY, V1_PREDICT, V1_REGRESS } from '../native/port.js';
 import type { HttpExchange, RequestHead, Route } from '../transport/listener.js';
-import { DocumentRoute, errorBody, InferRoute, type RestContext } from './rest-infer.js';
+import {
+  DocumentRoute, errorBody, errorHeaders, InferRoute, type RestContext,
+} from './rest-infer.js';
 import { findServable, withBlockedReason } from './tf-documents.js';
 import { v1MetadataJson, v1StatusJson } from './v1-documents.js';
 
@@ -23,7 +25,7 @@ const VERBS: Readonly<Record<string, number>> = {
 const QUEUE_FULL = 'The batch scheduling queue to which this task was submitted is full';
 
 function fail(exchange: HttpExchange, code: ErrorCode, message: string): void {
-  exchange.send(ERRORS[code].v1Http, JSON_TYPE, errorBody(message));
+  exchange.send(ERRORS[code].v1Http, JSON_TYPE, errorBody(message), errorHeaders(code));
 }
 
 /** Throws ServalError where the percent-encoding is broken. */

@@ -80,6 +80,7 @@ export class InferStream implements GrpcStreamHandler {
     } else {
       slot.error = error;
       slot.reply = reply === null ? null : Buffer.from(reply);
+      this.call.hold(reply?.length ?? 0);
     }
   }
 
@@ -102,12 +103,15 @@ export class InferStream implements GrpcStreamHandler {
   }
 
   private release(): void {
-    this.slotsBytes -= this.slots.shift()?.bytes ?? 0;
+    const slot = this.slots.shift();
+    this.slotsBytes -= slot?.bytes ?? 0;
+    this.call.hold(-(slot?.reply?.length ?? 0));
   }
 
   private cancelAll(): void {
     for (const slot of this.slots) {
       if (!slot.answered && slot.ticket !== 0) this.infer.cancel(slot.ticket);
+      this.call.hold(-(slot.reply?.length ?? 0));
     }
     this.slots.length = 0;
   }

@@ -2,7 +2,7 @@
 // Source: Predict Protocol V2; statuses: docs/protocols/v2-rest.md.
 import { ERRORS, ErrorCode, ServalError } from '../errors.js';
 import type { HttpExchange, Route } from '../transport/listener.js';
-import { DocumentRoute, errorBody } from './rest-infer.js';
+import { DocumentRoute, errorBody, errorHeaders } from './rest-infer.js';
 import type { HealthReply } from './v2-documents.js';
 
 export const JSON_TYPE = 'application/json';
@@ -16,7 +16,7 @@ export interface Endpoint {
 export function failV2(exchange: HttpExchange, code: ErrorCode, message: string): void {
   const headers = code === ErrorCode.UnsupportedEncoding
     ? ['Accept-Encoding', 'gzip, deflate']
-    : undefined;
+    : errorHeaders(code);
   exchange.send(ERRORS[code].v2Http, JSON_TYPE, errorBody(message), headers);
 }
 

@@ -2,10 +2,11 @@
 // and the one object per stream. Hot plane: one listener's thread. Must not know any protocol or
 // registry.
 import type { ServerDuplexStream } from '@grpc/grpc-js';
+import type { HeldBytes } from './listener.js';
 
 /** Replies of one stream that may wait for the client before reading from it pauses. */
 const STREAM_BACKLOG_MESSAGES_MAX = 64;
-const STREAM_BACKLOG_BYTES_MAX = 64 * 1024 * 1024;
+const STREAM_BACKLOG_BYTES_MAX = 8 * 1024 * 1024;
 
 /** A status text travels in one HTTP/2 trailer, as grpc-js makes it with encodeURI; clients take
  * 8 KiB of trailers. */
@@ -83,6 +84,8 @@ export interface GrpcStreamCall {
   readonly deadline: number;
   /** Replies that the client has not taken yet. */
   readonly unflushed: number;
+  /** Counts bytes that the handler keeps for the client (negative: keeps no more). */
+  hold(bytes: number): void;
   /** Borrows `message` until return. */
   write(message: Buffer): void;
   /** Sends the status (null = OK) after all that was written. */
@@ -118,14 +121,18 @@ export class GrpcStream implements GrpcStreamCall {
   readonly deadline: number;
   private readonly stream: ServerDuplexStream<Buffer, Buffer>;
   private readonly handler: GrpcStreamHandler;
+  private readonly held: HeldBytes | undefined;
   /** Bytes of each reply that has not left, oldest first. */
   private readonly unflushedReplies: number[] = [];
   private unflushedBytes = 0;
   private ended = false;
   private pausedByHandler = false;
 
-  constructor(stream: ServerDuplexStream<Buffer, Buffer>, open: GrpcStreamOpen) {
+  constructor(
+    stream: ServerDuplexStream<Buffer, Buffer>, open: GrpcStreamOpen, held?: HeldBytes,
+  ) {
     this.stream = stream;
+    this.held = held;
     this.deadline = Number(stream.getDeadline());
     this.handler = open(this);
     stream.on('data', (message: Buffer) => {
@@ -150,6 +157,10 @@ export class GrpcStream implements GrpcStreamCall {
 
   get unflushed(): number {
     return this.unflushedReplies.length;
+  }
+
+  hold(bytes: number): void {
+    this.held?.change(bytes);
   }
 
   write(message: Buffer): void {

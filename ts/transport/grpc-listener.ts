@@ -8,6 +8,7 @@ import {
 } from '@grpc/grpc-js';
 import { ErrorCode, ServalError } from '../errors.js';
 import { DRAIN_SILENT_MS, HANDSHAKE_MS_MAX } from '../limits.js';
+import { countGrpcMemory, type GrpcMemoryOptions } from './grpc-memory.js';
 import {
   GrpcStream, thrownStatus, type GrpcService, type GrpcStreamOpen, type GrpcUnaryHandler,
 } from './grpc-call.js';
@@ -42,6 +43,8 @@ export interface GrpcListenerOptions {
   /** Calls that are begun and not answered; streams not counted. A drain then leaves connections
    * that nothing runs on. */
   readonly running?: () => number;
+  /** Where what calls hold is counted; absent = nowhere. */
+  readonly memory?: GrpcMemoryOptions;
 }
 
 const DRAIN_LOOK_MS = 50;
@@ -92,6 +95,7 @@ export class GrpcListener {
       'grpc.keepalive_timeout_ms': options.keepaliveTimeoutMs ?? KEEPALIVE_TIMEOUT_MS,
       'grpc.enable_channelz': 0,
     });
+    if (options.memory !== undefined) countGrpcMemory(options.memory);
     for (const service of options.services) this.register(service);
     // Our own TCP server instead of bindAsync: the error keeps its code, no name resolver is
     // loaded, and the sockets can be destroyed (forceShutdown knows no connection while channelz is
@@ -202,7 +206,7 @@ export class GrpcListener {
     return (call: ServerDuplexStream<Buffer, Buffer>): void => {
       let stream: GrpcStream;
       try {
-        stream = new GrpcStream(call, open);
+        stream = new GrpcStream(call, open, this.options.memory?.held);
       } catch (error) {
         call.emit('error', thrownStatus(error));
         return;

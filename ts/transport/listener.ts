@@ -21,6 +21,14 @@ export interface RequestHead {
   header(name: string | HeaderName): string;
 }
 
+/** Where bytes are counted that JavaScript holds for clients. */
+export interface HeldBytes {
+  /** Counts what is held (negative: held no more), whatever the limit. */
+  change(bytes: number): void;
+  /** Counts more, or answers false where it does not fit. */
+  take(bytes: number): boolean;
+}
+
 /** One request being answered. Fields below are the route's to use; the listener only resets
  * them. */
 export abstract class HttpExchange {

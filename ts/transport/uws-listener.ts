@@ -3,8 +3,8 @@ import * as uws from 'uWebSockets.js';
 import { ErrorCode, ServalError } from '../errors.js';
 import { DRAIN_BODY_MS } from '../limits.js';
 import {
-  headerName, HttpExchange, type HeaderName, type HttpListener, type RequestHead, type Route,
-  type Router,
+  headerName, HttpExchange, type HeaderName, type HeldBytes, type HttpListener,
+  type RequestHead, type Route, type Router,
 } from './listener.js';
 import { statusLine } from './status-lines.js';
 
@@ -16,6 +16,8 @@ const FOLLOWED_BYTES_MIN = 65_536;
 
 const DRAIN_LOOK_MS = 5;
 const LISTEN_AGAIN_MS = 100;
+
+const UNCOUNTED: HeldBytes = { change: () => undefined, take: () => true };
 
 const CONTENT_TYPE = headerName('Content-Type');
 const JSON_TYPE = 'application/json';
@@ -47,6 +49,8 @@ class UwsExchange extends HttpExchange {
   aborted = false;
   /** uWebSockets.js has more of the body to hand over. */
   bodyOpen = false;
+  /** Of an answer that the socket has not taken: its copy's length. */
+  heldBytes = 0;
   /** A HEAD request: its answer has headers only. */
   noBody = false;
   readonly owner: UwsListener;
@@ -107,6 +111,8 @@ class UwsExchange extends HttpExchange {
     }
     const sent = response.getWriteOffset();
     const rest = Buffer.from(body.subarray(sent));
+    this.heldBytes = rest.length;
+    this.owner.held.change(rest.length);
     response.onAborted(this.onAborted);
     response.onWritable((offset) => {
       const [taken, ended] = response.tryEnd(rest.subarray(offset - sent), total);
@@ -164,11 +170,14 @@ export class UwsListener implements HttpListener {
   #open = 0;
   /** Where it listens; undefined before that. */
   #address: { readonly host: string; readonly port: number } | undefined;
+  readonly held: HeldBytes;
 
   /** `report` takes what must never happen: exceptions of routes. */
   constructor(
     router: Router, report: (error: unknown) => void, connections: Connections = UNLIMITED,
+    held: HeldBytes = UNCOUNTED,
   ) {
+    this.held = held;
     this.#router = router;
     this.#report = report;
     this.#connections = connections;
@@ -302,6 +311,7 @@ export class UwsListener implements HttpListener {
   /** The client went away. For exchanges only. */
   abort(exchange: UwsExchange): void {
     exchange.aborted = true;
+    this.#heldNoMore(exchange);
     this.active -= 1;
     if (exchange.finished) return; // the answer was on its way
     this.bodyEnded(exchange);
@@ -317,10 +327,17 @@ export class UwsListener implements HttpListener {
   /** The whole answer is with the socket: takes the exchange back. For exchanges only. */
   answered(exchange: UwsExchange): void {
     this.active -= 1;
+    this.#heldNoMore(exchange);
     exchange.response = undefined;
     exchange.route = undefined;
     if (exchange.bodyOpen) return;
     if (this.#free.length < KEPT_EXCHANGES_MAX) this.#free.push(exchange);
+  }
+
+  #heldNoMore(exchange: UwsExchange): void {
+    if (exchange.heldBytes === 0) return;
+    this.held.change(-exchange.heldBytes);
+    exchange.heldBytes = 0;
   }
 
   // A bug of ours must not take the other connections down.

@@ -1,5 +1,6 @@
 // The worker thread of the gRPC listener: its services. Hot path's frame; its own thread. The only
 // thread that loads grpc-js.
+import { PortHeldBytes } from '../native/held-bytes.js';
 import { EngineInfer } from '../protocols/engine-infer.js';
 import { HEALTH_SERVICE, healthService } from '../protocols/grpc-health.js';
 import { REFLECTION_SERVICES, reflectionServices } from '../protocols/grpc-reflection.js';
@@ -32,6 +33,10 @@ void runListener<GrpcSettings>((thread, settings) => {
     connectionsMax: settings.connectionsMax,
     full: thread.full,
     running: () => port.pending + control.pending,
+    memory: {
+      held: new PortHeldBytes(port),
+      unsentBytesMax: Math.floor(settings.memoryLimitBytes / 2),
+    },
     services: [
       inferenceService({
         snapshot, shown, infer, serverVersion, control, readings, encodeConfig,

@@ -1,4 +1,5 @@
 // The worker thread of one HTTP listener: routes by URL. Hot path's frame; its own thread.
+import { PortHeldBytes } from '../native/held-bytes.js';
 import { metricsRoute, type MetricsContext } from '../protocols/metrics-rest.js';
 import { v1Route } from '../protocols/v1-rest.js';
 import { v2Route, type V2Context } from '../protocols/v2-rest.js';
@@ -18,7 +19,8 @@ void runListener<HttpSettings>((thread, settings) => {
         ? v1Route(context, thread, method, path)
         : v2Route(context, thread, method, path));
   const listener = new UwsListener(
-    router, thread.report, { max: settings.connectionsMax, full: thread.full });
+    router, thread.report, { max: settings.connectionsMax, full: thread.full },
+    new PortHeldBytes(port));
   thread.subscribe(() => listener.routesChanged());
   return {
     listen: () => listener.listen(settings.host, settings.port),

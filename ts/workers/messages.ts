@@ -12,6 +12,8 @@ export interface ListenerSettings {
   readonly serverVersion: string;
   readonly bodyBytesMax: number;
   readonly jsonDepthMax: number;
+  /** What requests and answers may hold in all. */
+  readonly memoryLimitBytes: number;
   readonly intraOpThreads: number;
   readonly onnxruntimeLibrary: string | undefined;
   readonly logLevel: LogLevel;

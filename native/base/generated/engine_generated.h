@@ -171,11 +171,12 @@ enum class ErrorCode : uint8_t {
   RuntimeUnavailable = 16,
   BackendFailed = 17,
   Internal = 18,
+  MemoryFull = 19,
   MIN = Ok,
-  MAX = Internal
+  MAX = MemoryFull
 };
 
-inline const ErrorCode (&EnumValuesErrorCode())[19] {
+inline const ErrorCode (&EnumValuesErrorCode())[20] {
   static const ErrorCode values[] = {
     ErrorCode::Ok,
     ErrorCode::InvalidArgument,
@@ -195,13 +196,14 @@ inline const ErrorCode (&EnumValuesErrorCode())[19] {
     ErrorCode::ModelInvalid,
     ErrorCode::RuntimeUnavailable,
     ErrorCode::BackendFailed,
-    ErrorCode::Internal
+    ErrorCode::Internal,
+    ErrorCode::MemoryFull
   };
   return values;
 }
 
 inline const char * const *EnumNamesErrorCode() {
-  static const char * const names[20] = {
+  static const char * const names[21] = {
     "Ok",
     "InvalidArgument",
     "MalformedBody",
@@ -221,13 +223,14 @@ inline const char * const *EnumNamesErrorCode() {
     "RuntimeUnavailable",
     "BackendFailed",
     "Internal",
+    "MemoryFull",
     nullptr
   };
   return names;
 }
 
 inline const char *EnumNameErrorCode(ErrorCode e) {
-  if (flatbuffers::IsOutRange(e, ErrorCode::Ok, ErrorCode::Internal)) return "";
+  if (flatbuffers::IsOutRange(e, ErrorCode::Ok, ErrorCode::MemoryFull)) return "";
   const size_t index = static_cast<size_t>(e);
   return EnumNamesErrorCode()[index];
 }

@@ -20,5 +20,6 @@ export enum ErrorCode {
   ModelInvalid = 15,
   RuntimeUnavailable = 16,
   BackendFailed = 17,
-  Internal = 18
+  Internal = 18,
+  MemoryFull = 19
 }

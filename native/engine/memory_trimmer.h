@@ -1,0 +1,46 @@
+// Gives memory back to the system when a burst of large requests is over: listeners drop what their
+// idle slots keep, then the allocator its free pages. Control plane; a thread of its own
+// (`sv-trim`), from the first large request on, that sleeps but for a burst's end.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "base/memory_budget.h"
+
+namespace serval {
+
+class MemoryTrimmer {
+ public:
+  // `drop_kept` asks whoever keeps memory for later requests to drop it. Thread: sv-trim.
+  MemoryTrimmer(std::shared_ptr<const MemoryBudget> budget, std::function<void()> drop_kept);
+  ~MemoryTrimmer() { finish(); }
+  MemoryTrimmer(const MemoryTrimmer&) = delete;
+  MemoryTrimmer& operator=(const MemoryTrimmer&) = delete;
+
+  // Something large ended. Any thread; costs one load while a burst goes on.
+  void note() {
+    if (!due_.load(std::memory_order_relaxed)) begin();
+  }
+  // Ends the thread; later notes do nothing.
+  void finish();
+
+ private:
+  void begin();
+  void run();
+  bool pause();  // false when it is to end
+
+  const std::shared_ptr<const MemoryBudget> budget_;
+  const std::function<void()> drop_kept_;
+  std::atomic<bool> due_{false};
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::thread thread_;     // guarded by mutex_
+  bool stopping_ = false;  // guarded by mutex_
+};
+
+}  // namespace serval

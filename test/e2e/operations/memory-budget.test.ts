@@ -1,0 +1,216 @@
+// One budget for what requests and answers hold: clients that do not read, bodies that are large
+// and bodies that unpack to much take at most --memory-limit, others are served meanwhile, and the
+// memory goes back when the burst is over. Scaled down: a limit of 96 MiB, answers of 10 MB.
+// Source: the issue's section on bytes.
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { connect, type ClientHttp2Session, type ClientHttp2Stream } from 'node:http2';
+import { after, before, describe, it } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { floatBytes, int64Bytes, type OnnxModel } from '../../../ts/importers/onnx-builder.js';
+import { RawClient, encode, messageTypes } from '../../unit/protocols/raw-client.js';
+import { ModelFolders } from '../support/model-folders.js';
+import { metric } from '../support/operating.js';
+import { SteadyLoad, until } from '../support/polling.js';
+import { RawConnection, errorOf, exchange, requestBytes } from '../support/raw-http.js';
+import { startServer, type ServalProcess } from '../support/serval-process.js';
+
+const MIB = 1 << 20;
+const LIMIT = 96 * MIB;
+/** What V8, grpc-js and the allocator take beside what is counted. */
+const BESIDE = 160 * MIB;
+const ELEMENTS = 2_600_000;
+const CLIENTS = 40;
+const TENSOR = '{"inputs":[{"name":"input","datatype":"FP32","shape":[1,2],"data":[1.5,-2]}]}';
+const WIDE = '{"inputs":[{"name":"x","datatype":"FP32","shape":[1],"data":[0.5]}]}';
+const INFER = '/v2/models/identity_fp32/infer';
+const GRPC_INFER = '/inference.GRPCInferenceService/ModelInfer';
+const RESOURCE_EXHAUSTED = '8';
+
+/** y = x everywhere in a row of ELEMENTS: 10 MB of answer to 100 bytes of request. */
+function wide(): OnnxModel {
+  return {
+    graph: {
+      name: 'wide',
+      inputs: [{ name: 'x', type: 'float', shape: [1] }],
+      outputs: [{ name: 'y', type: 'float', shape: [ELEMENTS] }],
+      initializers: [{ name: 'n', type: 'int64', dims: [1], data: int64Bytes([ELEMENTS]) },
+        { name: 'zero', type: 'float', dims: [1], data: floatBytes([0]) }],
+      nodes: [{ op: 'Add', inputs: ['x', 'zero'], outputs: ['sum'] },
+        { op: 'Expand', inputs: ['sum', 'n'], outputs: ['y'] }],
+    },
+  };
+}
+
+const types = messageTypes();
+
+/** A length-prefixed message. */
+function framed(message: Buffer, packed: boolean): Buffer {
+  const head = Buffer.alloc(5);
+  head[0] = packed ? 1 : 0;
+  head.writeUInt32BE(message.length, 1);
+  return Buffer.concat([head, message]);
+}
+
+/** A gRPC call by hand on a session; settles with its grpc-status. */
+function call(
+  session: ClientHttp2Session, body: Buffer, headers: Readonly<Record<string, string>> = {},
+): { readonly stream: ClientHttp2Stream; readonly status: Promise<string> } {
+  const stream = session.request({ ':method': 'POST', ':path': GRPC_INFER,
+    'content-type': 'application/grpc', te: 'trailers', ...headers });
+  const status = new Promise<string>((resolve) => {
+    const take = (got: Readonly<Record<string, unknown>>): void => {
+      if (got['grpc-status'] !== undefined) resolve(String(got['grpc-status']));
+    };
+    stream.on('response', take);
+    stream.on('trailers', take);
+    stream.on('error', () => resolve('reset'));
+    stream.on('close', () => resolve('closed'));
+  });
+  stream.end(body);
+  return { stream, status };
+}
+
+describe('the memory budget', () => {
+  const folders = new ModelFolders();
+  let server: ServalProcess;
+  let load: SteadyLoad;
+  let beforeBytes = 0;
+  const status = (key: string): number => {
+    const text = readFileSync(`/proc/${server.ready?.pid ?? 0}/status`, 'utf8');
+    return Number(new RegExp(`^${key}:\\s*(\\d+) kB$`, 'm').exec(text)?.[1]) * 1024;
+  };
+  const used = (): Promise<number> => metric(server, 'serval_memory_used_bytes');
+
+  before(async () => {
+    const repository = folders.repository('budget', ['half_plus_three', 'identity_fp32']);
+    folders.add(repository, 'wide', wide());
+    server = await startServer([repository, '--memory-limit', '96M', '--log-level', 'warn']);
+    // Warm: each path has run once with what it keeps.
+    for (let i = 0; i < 3; i += 1) {
+      const response = await exchange(server.httpPort, 'POST', '/v2/models/wide/infer', WIDE);
+      assert.equal(response.status, 200);
+      assert.equal((await exchange(server.httpPort, 'POST', INFER, TENSOR)).status, 200);
+    }
+    const session = connect(`http://127.0.0.1:${server.grpcPort}`);
+    const one = call(session, framed(wideMessage(), false));
+    one.stream.resume();
+    assert.equal(await one.status, '0');
+    session.destroy();
+    await exchange(server.httpPort, 'GET', '/metrics');
+    beforeBytes = status('VmRSS');
+    load = new SteadyLoad(
+      server.httpPort, '/v1/models/half_plus_three:predict', '{"instances":[1.0,2.0,5.0]}');
+  });
+  after(async () => {
+    await server.stop();
+    folders.remove();
+  });
+
+  const wideMessage = (): Buffer => encode(types, 'inference.ModelInferRequest', {
+    model_name: 'wide', inputs: [
+      { name: 'x', datatype: 'FP32', shape: [1], contents: { fp32_contents: [0.5] } }] });
+
+  /** Runs an attack and looks at the most that was resident meanwhile, and at what is after it. */
+  const holds = async (attack: () => Promise<() => void>): Promise<void> => {
+    writeFileSync(`/proc/${server.ready?.pid ?? 0}/clear_refs`, '5');
+    const began = performance.now();
+    const end = await attack();
+    await load.more(20);
+    const grown = status('VmHWM') - beforeBytes;
+    assert.ok(grown <= LIMIT * 1.2 + BESIDE, `${grown} bytes more were resident`);
+    assert.deepEqual(load.failures, []);
+    end();
+    await until('memory to go back', () => status('VmRSS') <= beforeBytes * 1.3,
+      () => `${beforeBytes} before, ${status('VmRSS')} now, `
+        + `${Math.round(performance.now() - began)} ms`);
+    await until('all to be given back', async () => await used() < 4 * MIB);
+  };
+
+  it('holds when clients do not read their answers', () => holds(async () => {
+    const clients = await Promise.all(
+      Array.from({ length: CLIENTS }, () => RawConnection.open(server.httpPort)));
+    for (const client of clients) {
+      client.socket.pause();
+      await client.write(requestBytes('POST', '/v2/models/wide/infer', WIDE));
+    }
+    await until('answers to fill the budget', async () => await used() > LIMIT / 2);
+    await until('something to be refused', async () => (
+      await metric(server, 'serval_memory_refused_total') > 0));
+    return () => { for (const client of clients) client.close(); };
+  }));
+
+  it('closes a client that takes nothing of its answer', async () => {
+    const client = await RawConnection.open(server.httpPort);
+    client.socket.pause();
+    await client.write(requestBytes('POST', '/v2/models/wide/infer', WIDE));
+    await until('its answer to be held', async () => await used() > 4 * MIB);
+    await until('it to be closed', async () => await used() < 4 * MIB);
+    client.close();
+  });
+
+  it('holds when a gRPC connection has its window closed', () => holds(async () => {
+    const session = connect(`http://127.0.0.1:${server.grpcPort}`,
+      { settings: { initialWindowSize: 0 } });
+    const message = framed(wideMessage(), false);
+    const calls = Array.from({ length: CLIENTS }, () => call(session, message));
+    await until('answers to fill the budget', async () => await used() > LIMIT / 2);
+    const refused = await Promise.race(calls.map((one) => one.status));
+    assert.equal(refused, RESOURCE_EXHAUSTED);
+    const other = new RawClient(server.grpcPort);
+    const answer = await other.unary(GRPC_INFER, encode(types, 'inference.ModelInferRequest', {
+      model_name: 'identity_fp32', inputs: [{ name: 'input', datatype: 'FP32', shape: [1, 2],
+        contents: { fp32_contents: [1, 2] } }] }));
+    assert.equal(answer.code, 0, answer.details);
+    other.close();
+    return () => session.destroy();
+  }));
+
+  it('holds when gRPC messages unpack to more than there is', () => holds(async () => {
+    const bomb = framed(gzipSync(Buffer.alloc(300 * MIB), { level: 1 }), true);
+    const session = connect(`http://127.0.0.1:${server.grpcPort}`);
+    const calls = Array.from({ length: 4 }, () => call(session, bomb, { 'grpc-encoding': 'gzip' }));
+    for (const { status: ended } of calls) assert.equal(await ended, RESOURCE_EXHAUSTED);
+    return () => session.destroy();
+  }));
+
+  it('refuses a gRPC message that has no room when its length is known', async () => {
+    const session = connect(`http://127.0.0.1:${server.grpcPort}`);
+    const head = Buffer.alloc(5);
+    head.writeUInt32BE(90 * MIB, 1);
+    const one = call(session, Buffer.concat([head, Buffer.alloc(1000)]));
+    assert.equal(await one.status, RESOURCE_EXHAUSTED);
+    session.destroy();
+  });
+
+  it('admits large bodies as far as it goes, and refuses others before they come', () => (
+    holds(async () => {
+      const clients = await Promise.all(
+        Array.from({ length: 10 }, () => RawConnection.open(server.httpPort)));
+      const head = requestBytes('POST', INFER, '', [`Content-Length: ${20 * MIB}`]);
+      for (const client of clients) {
+        await client.write(head);
+        await exchange(server.httpPort, 'GET', '/v2/health/live');
+      }
+      const refused = clients.filter((client) => client.unread > 0);
+      assert.equal(refused.length, 6);
+      for (const client of refused) {
+        const response = await client.response();
+        assert.deepEqual([response.status, response.headers.get('retry-after')], [503, '1']);
+        assert.match(errorOf(response), /^no memory for a request body of 20971520 bytes: /);
+      }
+      const rest = Buffer.from(TENSOR + ' '.repeat(20 * MIB - TENSOR.length));
+      const admitted = clients.filter((client) => !refused.includes(client));
+      for (const client of admitted) await client.write(rest);
+      for (const client of admitted) assert.equal((await client.response()).status, 200);
+      return () => { for (const client of clients) client.close(); };
+    })));
+
+  it('holds when REST bodies unpack to more than there is', () => holds(async () => {
+    const bomb = gzipSync(Buffer.from(TENSOR + ' '.repeat(90 * MIB)), { level: 1 });
+    const answers = await Promise.all(Array.from({ length: 12 }, () => (
+      exchange(server.httpPort, 'POST', INFER, bomb, ['Content-Encoding: gzip']))));
+    for (const answer of answers) assert.equal(answer.status, 503, answer.body.toString());
+    return () => undefined;
+  }));
+});

@@ -1,0 +1,68 @@
+// Bytes that a listener's JavaScript holds for clients (answers that they do not take, messages
+// that still come), counted in the engine's budget. Coarse: the engine hears of it when much
+// changed. Hot plane; one listener's thread.
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import type { EnginePort } from './port.js';
+
+/** So many bytes may change before the engine is told. */
+const UNTOLD_BYTES_MAX = 65_536;
+/** A burst is what held so much; it is over when a sixteenth of that is left. */
+const BURST_BYTES_MIN = 33_554_432;
+/** How long after a burst its garbage is collected. */
+const COLLECT_AFTER_MS = 1000;
+
+/** V8 frees buffers when it collects garbage, which an idle thread never does by itself. */
+function collectGarbage(): void {
+  setFlagsFromString('--expose-gc');
+  (runInNewContext('gc') as () => void)();
+}
+
+/** The transport's HeldBytes on the engine. */
+export class PortHeldBytes {
+  readonly #port: Pick<EnginePort, 'countBytes'>;
+  readonly #collect: () => void;
+  #held = 0;
+  #untold = 0;
+  #inBurst = false;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(port: Pick<EnginePort, 'countBytes'>, collect: () => void = collectGarbage) {
+    this.#port = port;
+    this.#collect = collect;
+  }
+
+  change(bytes: number): void {
+    this.#held += bytes;
+    this.#untold += bytes;
+    if (Math.abs(this.#untold) >= UNTOLD_BYTES_MAX || this.#held === 0) this.#tell();
+    this.#watch();
+  }
+
+  take(bytes: number): boolean {
+    if (bytes >= UNTOLD_BYTES_MAX && !this.#port.countBytes(bytes, true)) return false;
+    this.#held += bytes;
+    if (bytes < UNTOLD_BYTES_MAX) this.#untold += bytes;
+    this.#watch();
+    return true;
+  }
+
+  #tell(): void {
+    if (this.#untold !== 0) this.#port.countBytes(this.#untold, false);
+    this.#untold = 0;
+  }
+
+  #watch(): void {
+    if (this.#held >= BURST_BYTES_MIN) this.#inBurst = true;
+    else if (this.#inBurst && this.#held < BURST_BYTES_MIN / 16) this.#burstEnds();
+  }
+
+  #burstEnds(): void {
+    this.#inBurst = false;
+    this.#timer?.refresh();
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      if (!this.#inBurst) this.#collect();
+    }, COLLECT_AFTER_MS).unref();
+  }
+}
