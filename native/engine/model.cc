@@ -93,6 +93,7 @@ void Model::wake() {
 
 // Thread: instance.
 void Model::run_place(size_t index) {
+  queue_.arrive();
   run_instance(*this, static_cast<int>(index));
   std::lock_guard lock(places_mutex_);
   places_[index].free = true;

@@ -72,7 +72,8 @@ RequestQueue::Push RequestQueue::push(Request* request, bool notify_now, uint64_
   {
     std::lock_guard lock(mutex_);
     if (closed_) return Push::Closed;
-    if (level.waiting.size() + level.delayed.size() >= level.requests_max) return Push::Full;
+    const size_t waits = level.waiting.size() + level.delayed.size();
+    if (waits >= level.requests_max + starting_) return Push::Full;
     level.waiting.push_back(request);
     ++size_;
     if (has_limit(*request)) {
@@ -139,11 +140,18 @@ bool RequestQueue::claim_consumer() {
   std::lock_guard lock(mutex_);
   if (closed_ || size_ <= waiting_ || consumers_ >= consumers_max_) return false;
   ++consumers_;
+  ++starting_;
   return true;
+}
+
+void RequestQueue::arrive() {
+  std::lock_guard lock(mutex_);
+  --starting_;
 }
 
 void RequestQueue::unclaim() {
   std::lock_guard lock(mutex_);
+  --starting_;
   --consumers_;
 }
 

@@ -41,8 +41,10 @@ class RequestQueue {
   // until it has waited for `idle`. Before the first request.
   void set_consumers(size_t max, std::chrono::nanoseconds idle = kConsumerIdle);
   // Whether one more is to be started: more waits than consumers that wait for it. Then the caller
-  // starts one, or takes that back.
+  // starts one, which tells when it is there, or takes that back. A request for each that starts
+  // counts as taken and not as waiting: the limits do not depend on how fast threads start.
   bool claim_consumer();
+  void arrive();
   void unclaim();
   // For a consumer that take() left with nothing. True when it is to end: nothing waits.
   bool retire();
@@ -102,6 +104,7 @@ class RequestQueue {
   std::chrono::nanoseconds idle_ = kConsumerIdle;
   std::atomic<size_t> consumers_{0};  // changed under mutex_
   size_t waiting_ = 0;                // guarded by mutex_: consumers that wait for a request
+  size_t starting_ = 0;               // guarded by mutex_: consumers claimed and not there yet
 };
 
 }  // namespace serval

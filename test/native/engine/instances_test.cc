@@ -23,6 +23,8 @@ TEST(Consumers, AreAskedForWhereMoreWaitsThanWaitForIt) {
   queue.unclaim();
   EXPECT_TRUE(queue.claim_consumer());
   EXPECT_FALSE(queue.retire()) << "three wait";
+  queue.arrive();
+  queue.arrive();
   for (Request& request : requests) EXPECT_EQ(queue.pop(late), &request);
   EXPECT_EQ(queue.pop(late), nullptr) << "idle for long enough: one ends";
   EXPECT_EQ(queue.consumers(), 1u);
@@ -32,6 +34,24 @@ TEST(Consumers, AreAskedForWhereMoreWaitsThanWaitForIt) {
   EXPECT_FALSE(queue.claim_consumer());
 }
 
+TEST(Consumers, WhatIsForOneThatStartsDoesNotCountAsWaiting) {
+  QueueSettings settings;
+  settings.requests_max = 1;
+  RequestQueue queue(settings);
+  queue.set_consumers(1);
+  std::array<Request, 3> requests;
+  std::vector<Request*> late;
+  ASSERT_EQ(queue.push(&requests[0]), RequestQueue::Push::Taken);
+  EXPECT_EQ(queue.push(&requests[1]), RequestQueue::Push::Full);
+  ASSERT_TRUE(queue.claim_consumer());
+  EXPECT_EQ(queue.push(&requests[1]), RequestQueue::Push::Taken);
+  EXPECT_EQ(queue.push(&requests[2]), RequestQueue::Push::Full);
+  queue.arrive();
+  EXPECT_EQ(queue.pop(late), &requests[0]);
+  EXPECT_EQ(queue.push(&requests[2]), RequestQueue::Push::Full) << "one waits";
+  EXPECT_EQ(queue.pop(late), &requests[1]);
+}
+
 TEST(Consumers, OneThatWaitsIsEnoughForOne) {
   RequestQueue queue{QueueSettings()};
   queue.set_consumers(2);
@@ -39,6 +59,7 @@ TEST(Consumers, OneThatWaitsIsEnoughForOne) {
   queue.push(&requests[0]);
   ASSERT_TRUE(queue.claim_consumer());
   std::thread consumer([&] {
+    queue.arrive();
     std::vector<Request*> late;
     while (queue.pop(late) != nullptr) {}
   });
