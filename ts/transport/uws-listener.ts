@@ -19,6 +19,9 @@ const LISTEN_AGAIN_MS = 100;
 
 const UNCOUNTED: HeldBytes = { change: () => undefined, take: () => true };
 
+/** A chunk from here on ends its connection's part of a turn. */
+const TURN_BYTES = 262_144;
+
 const CONTENT_TYPE = headerName('Content-Type');
 const JSON_TYPE = 'application/json';
 const JSON_BYTES = headerName(JSON_TYPE);
@@ -306,6 +309,17 @@ export class UwsListener implements HttpListener {
       this.#failed(exchange, error);
     }
     this.corked = false;
+    if (!last && chunk.byteLength >= TURN_BYTES) this.#letOthers(exchange);
+  }
+
+  // A fast client would be read from for as long as it sends: others wait until the next turn.
+  #letOthers(exchange: UwsExchange): void {
+    const { response } = exchange;
+    if (exchange.finished || response === undefined) return;
+    response.pause();
+    setImmediate(() => {
+      if (exchange.response === response && !exchange.aborted) response.resume();
+    });
   }
 
   /** The client went away. For exchanges only. */
