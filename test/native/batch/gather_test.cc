@@ -146,7 +146,7 @@ TEST_F(Gather, MemoryThatIsNotThereIsAnError) {
     const std::vector<TensorView> second = {empty(dtype, {1, 0, int64_t{1} << 30})};
     const Status status = run({{first, 0, 1}, {second, 0, 1}}, 2, true);
     ASSERT_FALSE(status.ok());
-    EXPECT_EQ(status.error().code, ErrorCode::Internal);
+    EXPECT_EQ(status.error().code, ErrorCode::MemoryFull);
     EXPECT_EQ(status.error().message, "batch: out of memory for input 0");
   }
 }

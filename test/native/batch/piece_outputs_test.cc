@@ -97,7 +97,7 @@ TEST_F(PieceOutputsTest, MemoryThatIsNotThere) {
   output.bytes = size_t{1} << 40;
   const Status status = append(output, 1);
   ASSERT_FALSE(status.ok());
-  EXPECT_EQ(status.error().code, ErrorCode::Internal);
+  EXPECT_EQ(status.error().code, ErrorCode::MemoryFull);
   EXPECT_EQ(status.error().message, "split request: out of memory for output 0");
 }
 
