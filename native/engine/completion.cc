@@ -1,8 +1,18 @@
-// How an answer gets back to its listener: the end of listener.h. Any thread.
+// How an answer gets back to its listener, and how a listener ends. Hot path. Any thread, but
+// take_completed() and close(): the listener's.
+#include <utility>
+
 #include "engine/listener.h"
 #include "engine/serve.h"
 
 namespace serval {
+
+namespace {
+
+// Answers are copied as they are taken, and their memory is given back after all of one wake-up.
+constexpr size_t kAnswerBytesPerWake = 2u << 20;
+
+}  // namespace
 
 void store_outcome(Request& request, Status status) {
   if (status.ok()) {
@@ -38,9 +48,44 @@ void Listener::complete(std::span<Request* const> requests) {
   }
 }
 
-void Listener::poke() {
+// Hot path 10/12 (queued). Up to `out.size()` answers for one wake-up.
+size_t Listener::take_completed(std::span<Request*> out) {
+  table();
+  if (drop_due_.load(std::memory_order_relaxed) && drop_due_.exchange(false)) drop_kept();
   std::lock_guard lock(mutex_);
-  if (!closed_) hooks_->wake();
+  size_t count = 0;
+  size_t bytes = 0;
+  while (count < out.size() && !completed_.empty() && bytes < kAnswerBytesPerWake) {
+    bytes += completed_.front()->response.size();
+    out[count++] = completed_.front();
+    completed_.pop_front();
+  }
+  return count;
+}
+
+void Listener::close() {
+  {
+    std::lock_guard lock(mutex_);
+    closed_ = true;
+  }
+  unflushed_.clear();
+  budget_->give(static_cast<uint64_t>(std::exchange(counted_bytes_, 0)));
+  for (const std::unique_ptr<Request>& request : slots_) {
+    if (request->stage != Request::Stage::Free) cancel(ticket_of(*request));
+  }
+  std::unique_lock lock(mutex_);
+  idle_.wait(lock, [this] { return working_ == 0; });
+  for (Request* request : completed_) {
+    unpin(*request);
+    request->model.reset();
+  }
+  hooks_ = nullptr;
+  table_ = std::make_shared<EngineTable>();
+  lock.unlock();
+  engine_->inline_watch().remove(inline_runs_);
+  // The thread that completed last may still hold this listener: were it the last holder of the
+  // engine too, the engine would be taken down, and its threads joined, on one of those threads.
+  engine_.reset();
 }
 
 void complete_all(std::span<Request* const> requests) {

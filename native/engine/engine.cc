@@ -41,9 +41,7 @@ Engine::Engine(EngineOptions options)
 }
 
 Engine::~Engine() {
-  for (const std::shared_ptr<Model>& model : table()->models) {
-    if (model != nullptr) model->running().end_all(EndCause::Unloaded);
-  }
+  table()->models.each([](Model& model) { model.running().end_all(EndCause::Unloaded); });
   loads_.finish();
   unloads_.finish();
   quick_.finish();

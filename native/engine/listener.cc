@@ -22,8 +22,6 @@ constexpr uint32_t kSlotBits = 14;
 constexpr uint32_t kSlotMask = (1u << kSlotBits) - 1;
 constexpr uint32_t kUseMask = (1u << (32 - kSlotBits)) - 1;
 constexpr size_t kPinBytesMin = 16 * 1024;
-// Answers are copied as they are taken, and their memory is given back after all of one wake-up.
-constexpr size_t kAnswerBytesPerWake = 2u << 20;
 // What free slots of a listener keep together: so much, and so large a part of the budget.
 constexpr uint64_t kRetainedBytesMax = 64u << 20;
 constexpr uint64_t kRetainedPart = 16;
@@ -482,46 +480,6 @@ Result<uint32_t> Listener::open_control() {
   request->stage = Request::Stage::Control;
   add_working(1);
   return ticket_of(*request);
-}
-
-// Hot path 10/12 (queued). Up to `out.size()` answers for one wake-up.
-size_t Listener::take_completed(std::span<Request*> out) {
-  table();
-  if (drop_due_.load(std::memory_order_relaxed) && drop_due_.exchange(false)) drop_kept();
-  std::lock_guard lock(mutex_);
-  size_t count = 0;
-  size_t bytes = 0;
-  while (count < out.size() && !completed_.empty() && bytes < kAnswerBytesPerWake) {
-    bytes += completed_.front()->response.size();
-    out[count++] = completed_.front();
-    completed_.pop_front();
-  }
-  return count;
-}
-
-void Listener::close() {
-  {
-    std::lock_guard lock(mutex_);
-    closed_ = true;
-  }
-  unflushed_.clear();
-  budget_->give(static_cast<uint64_t>(std::exchange(counted_bytes_, 0)));
-  for (const std::unique_ptr<Request>& request : slots_) {
-    if (request->stage != Request::Stage::Free) cancel(ticket_of(*request));
-  }
-  std::unique_lock lock(mutex_);
-  idle_.wait(lock, [this] { return working_ == 0; });
-  for (Request* request : completed_) {
-    unpin(*request);
-    request->model.reset();
-  }
-  hooks_ = nullptr;
-  table_ = std::make_shared<EngineTable>();
-  lock.unlock();
-  engine_->inline_watch().remove(inline_runs_);
-  // The thread that completed last may still hold this listener: were it the last holder of the
-  // engine too, the engine would be taken down, and its threads joined, on one of those threads.
-  engine_.reset();
 }
 
 }  // namespace serval

@@ -95,6 +95,8 @@ const ROW: readonly RestCase[] = [
   refused('an unknown name', '1.5', HALF, '{"instances":[{"x":1,"z":2}]}',
     "Failed to process element: 0 key: z of 'instances' list. Error: INVALID_ARGUMENT: "
     + 'JSON object: does not have named input: z'),
+  refused('an unknown name in columns, ignored there', 'docs/protocols/v1-rest.md', HALF,
+    '{"inputs":{"other":[[1],"a"],"x":[2]}}', 'JSON object: does not have named input: other'),
   refused('a missing name', '1.5', model('add_sub'), '{"instances":[{"INPUT0":1}]}',
     `Failed to process element: 0 of 'instances' list. JSON object: ${shown('{"INPUT0":1}')} `
     + 'keys must be equal to: INPUT0,INPUT1'),

@@ -20,8 +20,6 @@ const FORMS: readonly RestCase[] = [
     body: '{"instances":[{"x":1.0},{"x":2.0}]}', answer: { predictions: [3.5, 4] } },
   { name: 'column form, named input', source: '1.5', path: HALF,
     body: '{"inputs":{"x":[1.0,2.0]}}', answer: { outputs: [3.5, 4] } },
-  { name: 'column form passes unknown names over', source: '1.5', path: HALF,
-    body: '{"inputs":{"other":[[1],"a"],"x":[2]}}', answer: { outputs: [4] } },
   { name: 'several outputs, row form: a list of objects', source: '1.6',
     path: model('multi_output'), body: '{"instances":[[1.5,-2,0,4],[0,0,0,1]]}',
     answer: { predictions: [

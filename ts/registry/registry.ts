@@ -9,22 +9,16 @@ import { checkAgainstModel, completeConfig } from '../model-config/triton-model.
 import type { TritonConfig } from '../model-config/types.js';
 import type { EngineControl, LoadedModel } from '../native/engine-api.js';
 import type { DesiredModel, DesiredVersion } from './desired.js';
-import { givenTwice, Instances, indexVersions } from './instances.js';
-import type { DesiredInstance } from './instances.js';
+import { givenTwice, Instances, indexVersions, type DesiredInstance } from './instances.js';
 import { planActions } from './lifecycle.js';
 import type { LifecycleAction, RetryRules, Transition } from './lifecycle.js';
 import { PublishTurns } from './publish-turns.js';
 import type { RegistrySnapshot } from './snapshot.js';
 import {
-  buildRoute, buildSnapshot, deepFreeze, EMPTY_SNAPSHOT, findModel,
+  buildRoute, buildSnapshot, deepFreeze, EMPTY_SNAPSHOT, findModel, type Instance,
 } from './snapshot-build.js';
-import type { Instance } from './snapshot-build.js';
-import { SYSTEM_CLOCK } from './watcher.js';
-import type { Clock } from './watcher.js';
-
-/** Takes a snapshot. A promise acknowledges it: from then on the subscriber begins no request on a
- * handle that is not in it. A rejection is logged and counts as an acknowledgement. */
-export type SnapshotListener = (snapshot: RegistrySnapshot) => void | Promise<void>;
+import { Subscribers, type SnapshotListener } from './subscribers.js';
+import { SYSTEM_CLOCK, type Clock } from './watcher.js';
 
 /** A version that is loaded and not yet available. */
 export interface PreparedVersion {
@@ -67,12 +61,6 @@ export interface FailedVersion {
   readonly message: string;
 }
 
-interface Subscriber {
-  readonly listener: SnapshotListener;
-  /** Resolvers of acknowledgements that are due. */
-  readonly due: Set<() => void>;
-}
-
 interface Waiter {
   /** undefined = every model. */
   readonly names: readonly string[] | undefined;
@@ -91,7 +79,7 @@ export class Registry {
   readonly #strictReadiness: boolean;
   readonly #transition: Transition;
   readonly #retryRules: RetryRules;
-  readonly #subscribers = new Set<Subscriber>();
+  readonly #subscribers: Subscribers;
   readonly #turns: PublishTurns;
   /** Something differs from the snapshot. */
   #isDue = false;
@@ -117,6 +105,7 @@ export class Registry {
   constructor(options: RegistryOptions) {
     this.#engine = options.engine;
     this.#logger = options.logger;
+    this.#subscribers = new Subscribers(options.logger);
     this.#clock = options.clock ?? SYSTEM_CLOCK;
     this.#turns = new PublishTurns(this.#clock);
     this.#prepare = options.prepare;
@@ -150,14 +139,7 @@ export class Registry {
   /** Calls the listener at once with the present snapshot, then with every new one, in order.
    * Returns a function that ends it; what the listener still owed then counts as acknowledged. */
   subscribe(listener: SnapshotListener): () => void {
-    const subscriber: Subscriber = { listener, due: new Set() };
-    this.#subscribers.add(subscriber);
-    void this.#deliver(subscriber, this.#snapshot);
-    return () => {
-      this.#subscribers.delete(subscriber);
-      for (const resolve of subscriber.due) resolve();
-      subscriber.due.clear();
-    };
+    return this.#subscribers.add(listener, this.#snapshot);
   }
 
   /** Makes `models` the desired state; a model that is the same object as before has not changed.
@@ -478,7 +460,7 @@ export class Registry {
     for (const name of changed) this.#routesDue.add(name);
     changed.clear();
     this.#publishRoutes(snapshot);
-    await Promise.all([...this.#subscribers].map((one) => this.#deliver(one, snapshot)));
+    await this.#subscribers.deliver(snapshot);
   }
 
   #publishRoutes(snapshot: RegistrySnapshot): void {
@@ -491,26 +473,6 @@ export class Registry {
       const reason = asServalError(error).message;
       this.#logger.error('the engine did not take the routes', { epoch: snapshot.epoch, reason });
     }
-  }
-
-  #deliver(subscriber: Subscriber, snapshot: RegistrySnapshot): Promise<void> {
-    return new Promise((resolve) => {
-      subscriber.due.add(resolve);
-      const acknowledge = (): void => {
-        subscriber.due.delete(resolve);
-        resolve();
-      };
-      const failed = (error: unknown): void => {
-        const reason = error instanceof Error ? error.message : String(error);
-        this.#logger.error('a snapshot was not taken', { epoch: snapshot.epoch, reason });
-        acknowledge();
-      };
-      try {
-        Promise.resolve(subscriber.listener(snapshot)).then(acknowledge, failed);
-      } catch (error) {
-        failed(error);
-      }
-    });
   }
 }
 

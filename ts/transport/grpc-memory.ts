@@ -2,7 +2,7 @@
 // until their handler has them, unpacked ones as they grow, answers until the client took them.
 // Over the budget a call ends with RESOURCE_EXHAUSTED before its message is read. Hot plane: the
 // gRPC listener's thread. grpc-js has no hooks for any of this: methods of its server calls, of the
-// pinned version, are wrapped; test/e2e/operations/memory-budget.test.ts sees that they work.
+// pinned version, are wrapped; test/e2e/resilience/memory-budget.test.ts sees that they work.
 import { createGunzip, createInflate } from 'node:zlib';
 import { BaseServerInterceptingCall } from '@grpc/grpc-js/build/src/server-interceptors.js';
 import type { HeldBytes } from './listener.js';
