@@ -207,7 +207,7 @@ class Counters(MetricsCase):
 
     def test_quantiles_can_be_read(self):
         before = buckets(samples(OURS), REQUEST, model="slow")
-        self.assertEqual(before[-1][1], 0)
+        self.assertEqual(before, [])  # a histogram begins with its first sample
         for _ in range(10):
             self.infer("slow", "input", np.float32([1]))
         after = buckets(samples(OURS), REQUEST, model="slow")
