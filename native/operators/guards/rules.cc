@@ -55,6 +55,22 @@ class NoZeroDims final : public GuardRule {
   const std::vector<int64_t> places_;
 };
 
+// A convolution of [batch, channels, ...] without channels never ends. An empty batch has no answer
+// to compute.
+class SomeChannels final : public GuardRule {
+ public:
+  explicit SomeChannels(int64_t weights) : weights_(weights) {}
+  Complaint check(const GuardedInputs& inputs) const override {
+    const Shape& data = inputs.at(0).shape;
+    if (data.rank() > 1 && data[1] == 0) return {0, "expected 1 channel or more"};
+    if (has_zero_dim(inputs.at(weights_))) return {weights_, "expected no dim of 0"};
+    return {};
+  }
+
+ private:
+  const int64_t weights_;
+};
+
 // Attention over [batch, heads, length, size] divides by the number of heads.
 class SomeHeads final : public GuardRule {
  public:
@@ -193,11 +209,13 @@ Made make_guard_rule(std::string_view op, const KernelAttributes& attributes) {
   if (op == "TopK" || op == "LSTM" || op == "GRU" || op == "RNN" || op == "Unique") {
     return no_zero_dims({0});
   }
-  if (op == "Conv" || op == "ConvTranspose" || op == "ConvInteger" || op == "QuantizeLinear" ||
-      op == "DequantizeLinear") {
+  if (op == "ConvTranspose" || op == "QuantizeLinear" || op == "DequantizeLinear") {
     return no_zero_dims({0, 1});
   }
-  if (op == "QLinearConv") return no_zero_dims({0, 3});
+  if (op == "Conv" || op == "ConvInteger" || op == "QLinearConv") {
+    const int64_t weights = op == "QLinearConv" ? 3 : 1;
+    return std::unique_ptr<GuardRule>(std::make_unique<SomeChannels>(weights));
+  }
   if (op == "Attention" || op == "MultiHeadAttention" || op == "GroupQueryAttention") {
     return attention(op, attributes);
   }

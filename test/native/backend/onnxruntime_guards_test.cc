@@ -220,7 +220,9 @@ TEST_F(Guards, AConvolutionOfConstantWeightsNeedsNone) {
     ASSERT_TRUE(loaded);
     const TestTensor<float> x(DType::Fp32, {1, 0, 4}, {}), v(DType::Fp32, {1, 0, 1}, {});
     EXPECT_EQ(refusal(*loaded, {x.view(), v.view()}),
-              "Conv 'Conv_1': input 'x' of shape [1,0,4]: expected no dim of 0");
+              "Conv 'Conv_1': input 'x' of shape [1,0,4]: expected 1 channel or more");
+    const TestTensor<float> none(DType::Fp32, {0, 1, 4}, {}), one(DType::Fp32, {1, 1, 1}, {2});
+    EXPECT_EQ(answer<float>(*loaded, {none.view(), one.view()}), std::vector<float>());
   }
 }
 
