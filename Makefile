@@ -42,6 +42,10 @@ models: install-deps ## example models, if they are not there
 	@test -n "$$(find examples/models -name '*.onnx' -print -quit 2>/dev/null)" || \
 	  node scripts/make-examples.mjs
 
+.PHONY: t
+t: install-deps ## one test, in seconds: T=path[:name], TypeScript, C++ or Python
+	@node test/run/one.mjs '$(T)'
+
 .PHONY: tidy test-unit test-native test-boundary test-conformance test-e2e test-package
 tidy: ## the style rules, checked
 	@node test/tidy/tidy.mjs

@@ -24,13 +24,13 @@ export function testFilesIn(folder) {
 }
 
 // Where the compiler puts a test: build/test mirrors the checkout.
-function compiledPath(file) {
+export function compiledPath(file) {
   if (file.endsWith('.mjs')) return file;
   return join(root, 'build', 'test', relative(root, file)).replace(/\.ts$/, '.js');
 }
 
 // False when a test does not type-check; it is compiled all the same.
-function compileTests() {
+export function compileTests() {
   const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
   const args = [tsc, '-p', join('test', 'tsconfig.json')];
   return spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit' }).status === 0;

@@ -1,7 +1,7 @@
 // Builds and runs the native tests: plain (release flags, as shipped), with ASan+UBSan and with
 // TSan.
 //   node test/native/run.mjs [plain] [asan] [tsan] [--filter TEXT]    default: all three
-// Every test/native/<area>/<name>_test.cc is one executable; its counts come from GoogleTest's own
+// Every *_test.cc of test/native is one executable; its counts come from GoogleTest's own
 // report, and one that dies without a report counts as one failure. Ends with the plain line
 // "N passed, N failed, N skipped". Test time only.
 import { spawnSync } from 'node:child_process';
@@ -23,22 +23,23 @@ const BUILDS = {
   plain: { sanitize: '', type: 'Release', areas: undefined },
   asan: { sanitize: 'address,undefined', type: 'RelWithDebInfo', areas: undefined },
   tsan: {
-    sanitize: 'thread', type: 'RelWithDebInfo', areas: ['engine', 'stats', 'backend', 'boundary'],
+    sanitize: 'thread', type: 'RelWithDebInfo', areas: ['engine', 'stats', 'backend'],
   },
 };
 
-// The executables that a build has: {area, name} of each test file.
-function testFiles(areas, filter) {
-  const found = [];
-  for (const area of readdirSync(here, { withFileTypes: true })) {
-    if (!area.isDirectory() || (areas !== undefined && !areas.includes(area.name))) continue;
-    for (const file of readdirSync(join(here, area.name)).sort()) {
-      if (!file.endsWith('_test.cc')) continue;
-      const target = `${area.name}_${file.slice(0, -'.cc'.length)}`;
-      if (filter === undefined || target.includes(filter)) found.push(target);
-    }
-  }
-  return found;
+/** test/native/area/part/name_test.cc -> area_part_name_test, its executable. */
+export function testTarget(path) {
+  return path.replace(/^test\/native\//, '').replace(/\.cc$/, '').replaceAll('/', '_');
+}
+
+// The executables that a build has.
+function testTargets(areas, filter) {
+  return readdirSync(here, { recursive: true })
+    .filter((path) => path.endsWith('_test.cc'))
+    .filter((path) => areas === undefined || areas.includes(path.split('/')[0]))
+    .map(testTarget)
+    .filter((target) => filter === undefined || target.includes(filter))
+    .sort();
 }
 
 function build(folder, { sanitize, type }, targets) {
@@ -114,7 +115,7 @@ function runBuild(name, filter) {
   const started = Date.now();
   const total = noCounts();
   const folder = join(root, 'build', `native-${name}`);
-  const targets = testFiles(BUILDS[name].areas, filter);
+  const targets = testTargets(BUILDS[name].areas, filter);
   if (targets.length === 0) {
     process.stdout.write(`native ${name}: no test file matches\n`);
     return { ...total, failed: 1 };
@@ -150,6 +151,27 @@ function compareOrtHeader() {
   return { ...noCounts(), skipped: ['compare_ort_header: no onnxruntime_c_api.h to compare with'] };
 }
 
+/**
+ * Builds `targets` as shipped and runs what of them `name` picks (part of a test's name, or a whole
+ * GoogleTest filter), on the screen. False where something failed or nothing was picked.
+ */
+export function runGoogleTest(targets, name) {
+  const folder = join(root, 'build', 'native-plain');
+  if (!build(folder, BUILDS.plain, targets)) return false;
+  const filter = name === '' || /[*:]/.test(name) ? name : `*${name}*`;
+  let [passed, ran] = [true, 0];
+  for (const target of targets) {
+    const report = join(folder, 'reports', `${target}.json`);
+    const args = [`--gtest_output=json:${report}`];
+    if (filter !== '') args.push(`--gtest_filter=${filter}`);
+    const options = { cwd: root, env: testEnvironment(), stdio: 'inherit' };
+    if (spawnSync(join(folder, target), args, options).status !== 0) passed = false;
+    ran += JSON.parse(readFileSync(report, 'utf8')).tests;
+  }
+  if (ran === 0) process.stdout.write(`no test is named '${name}'\n`);
+  return passed && ran > 0;
+}
+
 function main(args) {
   const filterAt = args.indexOf('--filter');
   const filter = filterAt < 0 ? undefined : args[filterAt + 1];
@@ -168,4 +190,4 @@ function main(args) {
   return total.failed === 0 ? 0 : 1;
 }
 
-process.exit(main(process.argv.slice(2)));
+if (process.argv[1] === fileURLToPath(import.meta.url)) process.exit(main(process.argv.slice(2)));

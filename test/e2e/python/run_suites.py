@@ -1,6 +1,8 @@
 """Runs the test modules named on the command line and reports every test as a JSON line on stdout:
-{"test", "outcome": "passed" | "failed" | "skipped", "detail", "seconds"}. Test time only."""
+{"test", "outcome": "passed" | "failed" | "skipped", "detail", "seconds"}. SERVAL_PYTHON_TESTS: part
+of the names of those that are wanted. Test time only."""
 import json
+import os
 import sys
 import time
 import unittest
@@ -49,7 +51,10 @@ def report(test, outcome, detail, seconds):
     print(json.dumps(line), flush=True)
 
 
-suite = unittest.defaultTestLoader.loadTestsFromNames(sys.argv[1:])
+loader = unittest.TestLoader()
+if os.environ.get("SERVAL_PYTHON_TESTS"):
+    loader.testNamePatterns = [f"*{os.environ['SERVAL_PYTHON_TESTS']}*"]
+suite = loader.loadTestsFromNames(sys.argv[1:])
 result = JsonLines()
 suite.run(result)
 sys.exit(0 if result.wasSuccessful() and result.testsRun > 0 else 1)
