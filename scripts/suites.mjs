@@ -22,6 +22,7 @@ const SUITES = {
   conformance: node('scripts/run-suite.mjs', 'test/conformance', '--jobs', '1'),
   e2e: node('scripts/run-suite.mjs', 'test/e2e', '--jobs', '1'),
   'native-asan': node('test/native/run.mjs', 'asan'),
+  'boundary-asan': node('test/run/boundary-asan.mjs'),
   'native-tsan': node('test/native/run.mjs', 'tsan'),
   fuzz: node('test/fuzz/run.mjs', '--seconds', '10'),
   package: node('scripts/check-package.mjs'),

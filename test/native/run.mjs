@@ -21,7 +21,7 @@ const SKIPPED_STATUS = 77;
 // only.
 const BUILDS = {
   plain: { sanitize: '', type: 'Release', areas: undefined },
-  asan: { sanitize: 'address,undefined', type: 'RelWithDebInfo', areas: undefined },
+  asan: { sanitize: 'address,undefined', type: 'RelWithDebInfo', areas: undefined, addon: true },
   tsan: {
     sanitize: 'thread', type: 'RelWithDebInfo', areas: ['engine', 'stats', 'backend'],
   },
@@ -42,11 +42,11 @@ function testTargets(areas, filter) {
     .sort();
 }
 
-function build(folder, { sanitize, type }, targets) {
+function build(folder, { sanitize, type, addon = false }, targets) {
   dropForeignCache(folder, 'Ninja'); // Make would build the named targets one after the other
   const env = cmakeEnvironment();
   const configure = ['-G', 'Ninja', '-S', root, '-B', folder];
-  configure.push('-DSERVAL_ADDON=OFF', '-DSERVAL_TESTS=ON');
+  configure.push(`-DSERVAL_ADDON=${addon ? 'ON' : 'OFF'}`, '-DSERVAL_TESTS=ON');
   configure.push(`-DSERVAL_SANITIZE=${sanitize}`, `-DCMAKE_BUILD_TYPE=${type}`, '-Wno-dev');
   configure.push('--log-level=WARNING');
   if (!run('cmake', configure, env)) return false;
@@ -170,6 +170,25 @@ export function runGoogleTest(targets, name) {
   }
   if (ran === 0) process.stdout.write(`no test is named '${name}'\n`);
   return passed && ran > 0;
+}
+
+/**
+ * Builds the addon with ASan and UBSan. Resolves to the environment in which Node loads it (their
+ * libraries come first; what Node itself keeps at its end is no leak of ours) and the command that
+ * Node must run under; undefined where the build failed.
+ */
+export function sanitizedAddon() {
+  const folder = join(root, 'build', 'native-asan');
+  if (!build(folder, BUILDS.asan, ['serval'])) return undefined;
+  const library = (name) => spawnSync('g++', [`-print-file-name=${name}`], { encoding: 'utf8' })
+    .stdout.trim();
+  const env = {
+    ...testEnvironment(),
+    SERVAL_ADDON: join(folder, 'serval.node'),
+    LD_PRELOAD: `${library('libasan.so')} ${library('libubsan.so')}`,
+  };
+  env.ASAN_OPTIONS = env.ASAN_OPTIONS.replace('detect_leaks=1', 'detect_leaks=0');
+  return { env, prefix: withoutRandomisation() };
 }
 
 function main(args) {
