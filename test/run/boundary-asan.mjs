@@ -1,5 +1,6 @@
 // The boundary suite once more, with an addon that was built with ASan and UBSan: N-API calls,
-// turns and the ends of threads. Ends with the line "N passed, N failed, N skipped". Test time only.
+// turns and the ends of threads. Ends with the line "N passed, N failed, N skipped". Test time
+// only.
 import { spawnSync } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';

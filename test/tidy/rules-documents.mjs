@@ -1,5 +1,5 @@
 // What documents and sources say of each other: the request trace, the errors, the changelog, the
-// generated code. Test time only.
+// cited sections, the generated code. Test time only.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { lineAt } from './lexer.mjs';
@@ -127,6 +127,25 @@ export function changelog({ files }) {
 }
 
 // Generated code is compared by its generator. {skipped: why} without the flatc that wrote it.
+// "Source: tfserving.md 1.5" names a section of docs/spec/tfserving.md that is there.
+export function citedSections({ files }) {
+  const sections = new Map();
+  for (const { path, text } of files) {
+    const page = /^docs\/spec\/([\w-]+\.md)$/.exec(path)?.[1];
+    if (page === undefined) continue;
+    sections.set(page, new Set([...text.matchAll(/^#+ ([\d.]*\d)/gm)].map((match) => match[1])));
+  }
+  const pages = [...sections.keys()].map((page) => page.replace('.', '\\.')).join('|');
+  if (pages === '') return [{ path: 'docs/spec', line: 1, message: 'no pages' }];
+  const citation = new RegExp(`\\b(${pages}),? (?:section )?(\\d+(?:\\.\\d+)*)`, 'g');
+  return files.filter(({ path }) => !path.startsWith('docs/spec/')).flatMap(({ path, text }) => (
+    [...text.matchAll(citation)]
+      .filter(([, page, section]) => !sections.get(page).has(section))
+      .map((match) => ({
+        path, line: lineAt(text, match.index), message: `docs/spec/${match[1]} has no ${match[2]}`,
+      }))));
+}
+
 export function generatedFresh({ root }) {
   const flatc = spawnSync('flatc', ['--version'], { encoding: 'utf8' });
   if (flatc.status !== 0) return { skipped: 'no flatc (apt-get install flatbuffers-compiler)' };

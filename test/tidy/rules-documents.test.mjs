@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
-  changelog, errorCodes, errorPages, errorRows, requestTrace, requiredFiles, traceRows,
+  changelog, citedSections, errorCodes, errorPages, errorRows, requestTrace, requiredFiles, traceRows,
 } from './rules-documents.mjs';
 import { sourceFile } from './source-files.mjs';
 
@@ -87,4 +87,13 @@ test('required files and the changelog', () => {
   assert.deepEqual(log('# Changes\n\n## 0.1.0 (unreleased)\n'), []);
   assert.equal(log('# Changes\n\n## 0.2.0\n').length, 1);
   assert.equal(log('# Changes\n\n## 0.1.01\n').length, 1);
+});
+
+test('cited sections are there', () => {
+  const page = sourceFile('docs/spec/a-b.md', '# A\n\n## 1. One\n\n### 1.2 Two\n');
+  const citing = (text) => citedSections({ files: [page, sourceFile('ts/a.ts', text)] });
+  assert.deepEqual(citing('// Source: a-b.md 1.2, c.md 7; a-b.md 1 "words".'), []);
+  assert.deepEqual(citing('\n// Source: a-b.md 1.3.'), [
+    { path: 'ts/a.ts', line: 2, message: 'docs/spec/a-b.md has no 1.3' }]);
+  assert.equal(citedSections({ files: [] }).length, 1);
 });

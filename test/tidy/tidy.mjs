@@ -34,6 +34,7 @@ const RULES = {
   'request-trace': documents.requestTrace,
   'error-pages': documents.errorPages,
   changelog: documents.changelog,
+  'cited-sections': documents.citedSections,
   'generated-fresh': documents.generatedFresh,
 };
 
