@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
-  changelog, citedSections, errorCodes, errorPages, errorRows, requestTrace, requiredFiles, traceRows,
+  changelog, citedSections, errorCodes, errorPages, errorRows, requestTrace, requiredFiles,
+  traceRows,
 } from './rules-documents.mjs';
 import { sourceFile } from './source-files.mjs';
 
