@@ -126,7 +126,6 @@ export function changelog({ files }) {
   return [{ path, line: 1, message: `no section for version ${version}` }];
 }
 
-// Generated code is compared by its generator. {skipped: why} without the flatc that wrote it.
 // "Source: tfserving.md 1.5" names a section of docs/spec/tfserving.md that is there.
 export function citedSections({ files }) {
   const sections = new Map();
@@ -146,6 +145,7 @@ export function citedSections({ files }) {
       }))));
 }
 
+// Generated code is compared by its generator. {skipped: why} without the flatc that wrote it.
 export function generatedFresh({ root }) {
   const flatc = spawnSync('flatc', ['--version'], { encoding: 'utf8' });
   if (flatc.status !== 0) return { skipped: 'no flatc (apt-get install flatbuffers-compiler)' };
