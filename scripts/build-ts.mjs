@@ -1,10 +1,11 @@
-// Compiles ts/ to dist/, bundles it into dist/bundle/, and removes from dist what no longer has a
-// source. Build time only.
+// Compiles ts/ to dist/, bundles it into dist/bundle/ with the package's types, and removes from
+// dist what no longer has a source. Build time only.
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { run } from './build-native.mjs';
 import { bundle } from './bundle.mjs';
+import { writeTypes } from './packaging/write-types.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const dist = join(root, 'dist');
@@ -28,3 +29,4 @@ if (!existsSync(tsc)) {
 if (!run(process.execPath, [tsc, '-p', 'tsconfig.json'])) process.exit(1);
 removeOrphans();
 await bundle();
+await writeTypes();

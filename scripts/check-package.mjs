@@ -1,23 +1,26 @@
-// Makes the package, unpacks it where there is Node and nothing else, and has it serve one
-// inference over each REST protocol. Prints "N passed, N failed, N skipped". Test time only.
-import { spawn, spawnSync } from 'node:child_process';
+// The package suite: the tarball of `make package` where there is nothing else, not even a PATH,
+// and the npm package installed without a registry, on every Node that is supported. Each serves
+// one inference over each protocol. Prints "N passed, N failed, N skipped". Test time only.
+import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
-  mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync,
+  existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { noCounts, summaryLine } from './counts.mjs';
-import { nativeLicences, systemLicences } from './licences.mjs';
+import { noCounts, seconds, summaryLine } from './counts.mjs';
+import { systemLicences } from './licences.mjs';
+import {
+  checkExports, installedFolder, installPacked, smokeNodes,
+} from './packaging/check-npm.mjs';
+import { shippedPackages } from './packaging/prebuilt.mjs';
+import { check, serveOnce } from './packaging/served.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const BYTES_MAX = 80e6;
-const READY_TIMEOUT_MS = 60_000;
-
-function check(condition, message) {
-  if (!condition) throw new Error(message);
-}
+// No variable is set, and no folder is searched for programs.
+const BARE = { PATH: '/nowhere' };
 
 function makePackage() {
   const script = join(root, 'scripts', 'package.mjs');
@@ -35,14 +38,6 @@ function checkTarball(tarball) {
   check(written === sum && tarball.endsWith(`/${name}`), 'the checksum file does not fit');
 }
 
-// PATH holds `node` and nothing else; no other variable is set.
-function bareEnvironment(scratch) {
-  const bin = join(scratch, 'path');
-  mkdirSync(bin);
-  symlinkSync(process.execPath, join(bin, 'node'));
-  return { PATH: bin };
-}
-
 function unpack(tarball, scratch) {
   const to = join(scratch, 'unpacked');
   mkdirSync(to);
@@ -52,83 +47,31 @@ function unpack(tarball, scratch) {
   return join(to, folder);
 }
 
-function checkContents(folder, env, version) {
-  const options = { cwd: folder, env, encoding: 'utf8' };
-  const answer = spawnSync('node', ['bin/serval.mjs', 'version'], options);
+function checkContents(folder, version) {
+  const options = { cwd: folder, env: BARE, encoding: 'utf8' };
+  const answer = spawnSync('bin/serval', ['version'], options);
   check(answer.stdout.includes(version), `version printed '${answer.stdout}${answer.stderr}'`);
+  symlinkSync(join(folder, 'bin', 'serval'), join(folder, '..', 'linked'));
+  const linked = spawnSync(join(folder, '..', 'linked'), ['version'], { encoding: 'utf8' });
+  check(linked.stdout === answer.stdout, `by a link it printed '${linked.stdout}'`);
   const licences = readFileSync(join(folder, 'THIRD-PARTY-LICENSES.txt'), 'utf8');
-  const linked = [...nativeLicences, ...Object.keys(systemLicences)];
-  for (const name of [...readdirSync(join(folder, 'node_modules')), ...linked]) {
-    if (/^\./.test(name) || (name.startsWith('@') && !name.includes('/'))) continue;
+  for (const name of [...shippedPackages(), ...Object.keys(systemLicences)]) {
     check(licences.includes(`\n${name} `), `no licence of ${name}`);
   }
+  const node = readFileSync(join(folder, 'node', 'LICENSE'), 'utf8');
+  check(node.includes('Node.js is licensed'), 'no licence of Node');
 }
 
-// A frozen TensorFlow graph, y = x + x: it is compiled in the importer's worker.
-const TWICE = `node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }
-node { name: "y" op: "AddV2" input: "x" input: "x" attr { key: "T" value { type: DT_FLOAT } } }
-versions { producer: 1087 }
-`;
-
-// Starts the server and settles with its ready record.
-function start(folder, env) {
-  const ports = ['--host', '127.0.0.1', '--http-port', '0', '--grpc-port', '0'];
-  writeFileSync(join(folder, 'twice.pbtxt'), TWICE);
-  const command = [
-    'bin/serval.mjs', 'serve', 'examples/models', 'twice.pbtxt', '--log-format', 'json',
-  ];
-  const server = spawn('node', [...command, ...ports], { cwd: folder, env });
-  const exited = new Promise((resolve) => server.on('exit', (status) => resolve(status)));
-  let [output, errors] = ['', ''];
-  server.stderr.on('data', (text) => { errors += text; });
-  const ready = new Promise((resolve, reject) => {
-    const late = () => reject(new Error(`not ready in time: ${errors}`));
-    const timer = setTimeout(late, READY_TIMEOUT_MS);
-    server.stdout.on('data', (text) => {
-      output += text;
-      const line = output.split('\n').slice(0, -1).find((each) => each.includes('"ready"'));
-      if (line === undefined) return;
-      clearTimeout(timer);
-      resolve(JSON.parse(line));
-    });
-    void exited.then((status) => {
-      clearTimeout(timer);
-      reject(new Error(`ended with status ${status}: ${errors}`));
-    });
-  });
-  return { server, ready, exited };
-}
-
-async function post(url, body) {
-  const response = await fetch(url, { method: 'POST', body: JSON.stringify(body) });
-  const text = await response.text();
-  check(response.status === 200, `${url} answered ${response.status}: ${text}`);
-  return JSON.parse(text);
-}
-
-async function infer(port) {
-  const base = `http://127.0.0.1:${port}`;
-  const v1 = await post(`${base}/v1/models/half_plus_three:predict`, { instances: [1, 2, 5] });
-  check(JSON.stringify(v1.predictions) === '[3.5,4,5.5]', `V1 answered ${JSON.stringify(v1)}`);
-  const twice = await post(`${base}/v1/models/twice:predict`, { instances: [1, 2.5] });
-  check(JSON.stringify(twice.predictions) === '[2,5]', `twice answered ${JSON.stringify(twice)}`);
-  const metadata = await (await fetch(`${base}/v2/models/half_plus_three`)).json();
-  const [{ name, datatype }] = metadata.inputs;
-  const inputs = [{ name, datatype, shape: [3], data: [1, 2, 5] }];
-  const v2 = await post(`${base}/v2/models/half_plus_three/infer`, { inputs });
-  const [{ data }] = v2.outputs;
-  check(JSON.stringify(data) === '[3.5,4,5.5]', `V2 answered ${JSON.stringify(v2)}`);
-}
-
-async function serveOnce(folder, env) {
-  const { server, ready, exited } = start(folder, env);
-  try {
-    await infer((await ready).http.port);
-    server.kill('SIGTERM');
-    const status = await exited;
-    check(status === 0, `SIGTERM ended it with status ${status}, expected 0`);
-  } finally {
-    server.kill('SIGKILL');
+// Every relative link of every page leads to a file that is there.
+function checkLinks(folder) {
+  const pages = readdirSync(folder, { recursive: true }).filter((path) => path.endsWith('.md'));
+  check(pages.includes('README.md') && pages.length > 15, `too few pages: ${pages.join(', ')}`);
+  for (const page of pages) {
+    const text = readFileSync(join(folder, page), 'utf8');
+    for (const [, target] of text.matchAll(/\]\(([^)#]+)(?:#[^)]*)?\)/g)) {
+      if (/^[a-z]+:/.test(target)) continue;
+      check(existsSync(join(folder, dirname(page), target)), `${page} links to ${target}`);
+    }
   }
 }
 
@@ -136,9 +79,11 @@ async function main() {
   const counts = noCounts();
   const scratch = mkdtempSync(join(tmpdir(), 'serval-package-'));
   const step = async (name, action) => {
+    const began = Date.now();
     try {
       const result = await action();
       counts.passed += 1;
+      process.stdout.write(`${name}: ${seconds(Date.now() - began)}\n`);
       return result;
     } catch (error) {
       process.stdout.write(`FAILED package: ${name}: ${error.message}\n`);
@@ -150,9 +95,13 @@ async function main() {
     const { version, tarball } = await step('make', makePackage);
     await step('tarball', () => checkTarball(tarball));
     const folder = await step('unpack', () => unpack(tarball, scratch));
-    const env = bareEnvironment(scratch);
-    await step('contents', () => checkContents(folder, env, version));
-    await step('serve', () => serveOnce(folder, env));
+    await step('contents', () => checkContents(folder, version));
+    await step('links', () => checkLinks(folder));
+    await step('serve without a PATH', () => serveOnce(['bin/serval'], folder, BARE));
+    const prefix = await step('npm install -g', () => installPacked(scratch));
+    await step('links of the npm package', () => checkLinks(installedFolder(prefix)));
+    await step('import and require', () => checkExports(prefix, scratch));
+    await step('every Node', () => smokeNodes(prefix, scratch));
   } catch {
     // Counted and printed above; the steps after it cannot run.
   } finally {

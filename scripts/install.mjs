@@ -1,6 +1,7 @@
-// npm's install step: makes a plain `npm install` of a checkout end with a server that runs. A
-// package without sources has nothing to build; nor has a built checkout without devDependencies.
-// `make` installs with --ignore-scripts and builds by itself, so nothing is built twice.
+// npm's `dependencies` step, which makes a plain `npm install` of a checkout end with a server that
+// runs, and the first half of `prepack`. npm takes neither where the package is installed: what it
+// packs is built (docs/decisions/0009). `make` installs with --ignore-scripts and builds by itself,
+// so nothing is built twice. Build time only.
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -10,11 +11,9 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const has = (...path) => existsSync(join(root, ...path));
 
 function main() {
-  if (!has('CMakeLists.txt')) return 0;
   if (!has('node_modules', '@nozbe', 'simdjson') || !has('node_modules', 'typescript')) {
-    if (has('build', 'Release', 'serval.node') && has('dist', 'main.js')) return 0;
-    process.stderr.write('serval: building from source needs the devDependencies: ' +
-      '`npm install` without --omit=dev, or take the packaged tarball\n');
+    process.stderr.write('serval: a checkout is built with its devDependencies: `npm install` ' +
+      'without --omit=dev, or take the package that `npm pack` or `make package` writes\n');
     return 1;
   }
   if (!run(join(root, 'scripts', 'ensure-tools.sh'), ['build'])) return 1;

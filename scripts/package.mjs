@@ -1,7 +1,6 @@
-// Writes out/serval-<version>-linux-x64.tar.gz (and .sha256): all that runs where there is Node and
-// nothing else. Holds what package.json's `files` names, the example models, and of node_modules
-// only what is loaded: packages of the run-time closure without sources, types and other platforms'
-// files. The same inputs give the same bytes. Needs `make build models` before. Build time only.
+// Writes out/serval-<version>-linux-x64.tar.gz (and .sha256), which needs nothing but glibc: what
+// package.json's `files` names, the example models, a README of its own and Node. The same inputs
+// give the same bytes. Needs `make build models` before. Build time only.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
@@ -10,63 +9,37 @@ import {
 } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { nativeLicences, runtimeClosure, writeLicences } from './licences.mjs';
+import { nodeRuntime, NODES, PACKAGED_NODE } from './packaging/node-runtime.mjs';
+import { shippedPackages, writePrebuilt } from './packaging/prebuilt.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const modules = join(root, 'node_modules');
+const packaging = join(root, 'scripts', 'packaging');
 const BYTES_MAX = 80e6;
-const ABIS = ['115', '127']; // process.versions.modules of Node 20 and 22
 
-// Files of a package that no program reads at run time, and whole folders of some packages.
-const UNUSED_FILE = /\.(d\.[cm]?ts|ts|map|md|markdown|flow)$/i;
-const UNUSED_FOLDERS = ['@grpc/grpc-js/src', 'flatbuffers/mjs', 'flatbuffers/ts', 'yaml/browser'];
-
-// Packages of which we take named files only.
-const PICKED = {
-  'onnxruntime-node': ['package.json', 'bin/napi-v6/linux/x64/libonnxruntime.so.1'],
-  'uWebSockets.js': [
-    'package.json', 'LICENSE', 'dist/index.mjs', 'dist/uws.mjs',
-    ...ABIS.map((abi) => `dist/bin/uws_linux_x64_${abi}.node`),
-  ],
-};
-
-function isUsed(source) {
-  const path = relative(modules, source);
-  if (UNUSED_FOLDERS.some((folder) => path === folder)) return false;
-  return /^licen[cs]e/i.test(basename(path)) || !UNUSED_FILE.test(path);
-}
-
-function copyPackage(name, stage) {
-  const from = join(modules, name);
-  const to = join(stage, 'node_modules', name);
-  const picked = PICKED[name];
-  if (picked === undefined) {
-    cpSync(from, to, { recursive: true, filter: isUsed });
-    return;
-  }
-  for (const file of picked) {
-    mkdirSync(dirname(join(to, file)), { recursive: true });
-    cpSync(join(from, file), join(to, file));
-  }
-}
+// Made here, not copied from the checkout.
+const MADE = new Set(['prebuilt', 'THIRD-PARTY-LICENSES.txt']);
 
 // Of our own package.json, what a user of the package can use.
 function writeManifest(manifest, stage) {
-  const names = ['name', 'version', 'description', 'license', 'private', 'type', 'engines', 'bin',
-    'dependencies'];
+  const names = ['name', 'version', 'description', 'license', 'private', 'type', 'engines', 'os',
+    'cpu', 'libc', 'bin', 'main', 'types', 'exports'];
   const kept = Object.fromEntries(names.map((name) => [name, manifest[name]]));
   writeFileSync(join(stage, 'package.json'), `${JSON.stringify(kept, null, 2)}\n`);
 }
 
+function copyTo(stage, path, source = join(root, path)) {
+  if (!existsSync(source)) throw new Error(`package: ${path} is missing: run \`make package\``);
+  mkdirSync(dirname(join(stage, path)), { recursive: true });
+  cpSync(source, join(stage, path), { recursive: true });
+}
+
 function copyOwnFiles(manifest, stage) {
-  const documents = ['README.md', 'CHANGELOG.md', 'LICENSE', 'docs/errors.md', 'docs/protocols'];
-  for (const path of [...manifest.files, 'examples/models', ...documents]) {
-    const source = join(root, path);
-    if (!existsSync(source)) throw new Error(`package: ${path} is missing: run \`make package\``);
-    mkdirSync(dirname(join(stage, path)), { recursive: true });
-    cpSync(source, join(stage, path), { recursive: true });
-  }
-  execFileSync('strip', ['--strip-unneeded', join(stage, 'build', 'Release', 'serval.node')]);
+  const files = manifest.files.filter((path) => !MADE.has(path));
+  for (const path of [...files, 'examples/models', 'LICENSE']) copyTo(stage, path);
+  copyTo(stage, 'README.md', join(packaging, 'package-readme.md'));
+  copyTo(stage, 'bin/serval', join(packaging, 'serval.sh'));
+  const node = nodeRuntime(PACKAGED_NODE);
+  for (const name of ['node', 'LICENSE']) copyTo(stage, `node/${name}`, join(node, name));
 }
 
 function setModes(folder, executable) {
@@ -89,7 +62,7 @@ function timeStamp() {
 
 function writeTarball(stage, tarball) {
   const args = ['--sort=name', '--owner=0', '--group=0', '--numeric-owner', '--format=gnu'];
-  args.push(`--mtime=@${timeStamp()}`, '--use-compress-program=gzip -9n', '-cf', tarball);
+  args.push(`--mtime=@${timeStamp()}`, '--use-compress-program=gzip -6n', '-cf', tarball);
   execFileSync('tar', [...args, '-C', dirname(stage), basename(stage)], { stdio: 'inherit' });
   const sum = createHash('sha256').update(readFileSync(tarball)).digest('hex');
   writeFileSync(`${tarball}.sha256`, `${sum}  ${basename(tarball)}\n`);
@@ -104,17 +77,16 @@ function main() {
   mkdirSync(stage, { recursive: true });
   copyOwnFiles(manifest, stage);
   writeManifest(manifest, stage);
-  const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages;
-  const packages = runtimeClosure(lock, Object.keys(manifest.dependencies), Object.keys(PICKED));
-  for (const each of packages) copyPackage(each, stage);
-  writeLicences(join(stage, 'THIRD-PARTY-LICENSES.txt'), modules, [...packages, ...nativeLicences]);
-  const executable = new Set(Object.values(manifest.bin).map((path) => join(stage, path)));
+  writePrebuilt(stage);
+  const programs = [...Object.values(manifest.bin), 'bin/serval', 'node/node'];
+  const executable = new Set(programs.map((path) => join(stage, path)));
   setModes(stage, executable);
   writeTarball(stage, tarball);
   const bytes = statSync(tarball).size;
   rmSync(stage, { recursive: true });
   const megabytes = `${(bytes / 1e6).toFixed(1)} MB`;
-  const counted = `${megabytes}, ${packages.length} npm packages`;
+  const packages = shippedPackages().length;
+  const counted = `${megabytes}, ${packages} npm packages, Node ${NODES[PACKAGED_NODE].version}`;
   process.stdout.write(`${relative(root, tarball)}  ${counted}\n`);
   if (bytes <= BYTES_MAX) return 0;
   process.stderr.write(`package: ${megabytes} is over the limit of ${BYTES_MAX / 1e6} MB\n`);

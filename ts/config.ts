@@ -173,18 +173,25 @@ export async function parseServeConfig(
 ): Promise<Config | undefined> {
   const flags = parseFlags(args, cwd);
   if (flags.help) return undefined;
+  const given = new Map(flags.settings);
+  if (flags.positional.length > 0) {
+    given.set('paths', { where: 'PATH', texts: flags.positional, folder: cwd });
+  }
+  return { ...await configOf(given, cwd), ignoredFlags: flags.ignored };
+}
+
+/** What was given over the configuration file that it names, if it names one, over defaults.
+ * Errors: InvalidArgument. */
+export async function configOf(given: ReadonlyMap<string, Written>, cwd: string): Promise<Config> {
   const settings = new Map<string, Written>();
-  const file = flags.settings.get('config');
+  const file = given.get('config');
   if (file !== undefined) {
     const { readConfigFile } = await import('./config-file.js');
     const path = resolve(cwd, textValue(file));
     for (const [name, written] of await readConfigFile(path)) settings.set(name, written);
   }
-  for (const [name, written] of flags.settings) settings.set(name, written);
-  if (flags.positional.length > 0) {
-    settings.set('paths', { where: 'PATH', texts: flags.positional, folder: cwd });
-  }
-  return { ...buildConfig(settings), ignoredFlags: flags.ignored };
+  for (const [name, written] of given) settings.set(name, written);
+  return buildConfig(settings);
 }
 
 /** Checks every value. Errors: InvalidArgument. */

@@ -34,6 +34,8 @@ export interface RunningServer {
    * seconds, whatever a model does. Settles with what had to be cut, if anything. Behind it the
    * process can only end: threads may still run. */
   drain(): Promise<CutLog | undefined>;
+  /** Leaves the engine, behind drain(), in a process that goes on. */
+  close(): void;
 }
 
 /** What a drain had to cut: requests by listener, and whether all listeners could be asked. */
@@ -197,7 +199,7 @@ function refuseBadStart(config: Config, source: ModelSource, snapshot: RegistryS
 }
 
 function running(
-  { config, logger, registry, source }: Parts,
+  { config, logger, engine, registry, source }: Parts,
   ports: { readonly httpPort: number; readonly grpcPort: number },
   pool: ListenerPool, observers: Observers,
 ): RunningServer {
@@ -210,11 +212,12 @@ function running(
       return http + grpc === 0 ? undefined : { httpRequests: http, grpcRequests: grpc };
     };
     // A listener whose thread runs a model does not hear that it should stop.
+    let timer: NodeJS.Timeout | undefined;
     const late = new Promise<CutLog>((resolve) => {
-      setTimeout(resolve, seconds * 1000 + DRAIN_GRACE_MS,
+      timer = setTimeout(resolve, seconds * 1000 + DRAIN_GRACE_MS,
         { httpRequests: 'unknown', grpcRequests: 'unknown' });
     });
-    return Promise.race([drained(), late]);
+    return Promise.race([drained(), late]).finally(() => clearTimeout(timer));
   };
   const reload = async (): Promise<void> => {
     try {
@@ -230,5 +233,6 @@ function running(
   });
   const { metricsPort } = observers;
   const snapshot = (): RegistrySnapshot => registry.snapshot;
-  return { ...ports, metricsPort, logger, snapshot, whenReady, reload, drain };
+  const close = (): void => engine.close();
+  return { ...ports, metricsPort, logger, snapshot, whenReady, reload, drain, close };
 }

@@ -58,6 +58,7 @@ export interface NativeBinding {
   exitNow(code: number): never;
 }
 
+const ORT_NAME = 'libonnxruntime.so.1';
 const here = dirname(fileURLToPath(import.meta.url));
 
 /** The folder that holds package.json: found upwards, because tests run from another depth. */
@@ -71,10 +72,19 @@ export function packageRoot(): string {
   return folder;
 }
 
+/** A file that is no JavaScript: `inCheckout` (a path from the root), else what a package carries
+ * under `name`; undefined where neither is there. */
+export function shippedFile(name: string, inCheckout: string): string | undefined {
+  const root = packageRoot();
+  const places = [join(root, inCheckout), join(root, 'prebuilt', name)];
+  return places.find((path) => existsSync(path));
+}
+
 /** Loads the addon. Throws ServalError(RuntimeUnavailable) naming the file and the remedy. */
 export function loadBinding(): NativeBinding {
-  const built = join(packageRoot(), 'build', 'Release', 'serval.node');
-  const path = process.env['SERVAL_ADDON'] ?? built;
+  const built = 'build/Release/serval.node';
+  const path = process.env['SERVAL_ADDON'] ?? shippedFile('serval.node', built)
+    ?? join(packageRoot(), built);
   try {
     return createRequire(import.meta.url)(path) as NativeBinding;
   } catch (error) {
@@ -86,16 +96,11 @@ export function loadBinding(): NativeBinding {
   }
 }
 
-/** Where ONNX Runtime's library is: the setting, SERVAL_ORT_LIBRARY, or onnxruntime-node's own.
- * Empty when none is there: loading an ONNX model then says so. */
+/** Where ONNX Runtime's library is: the setting, SERVAL_ORT_LIBRARY, or onnxruntime-node's own (in
+ * a package: its copy). Empty when none is there: loading an ONNX model then says so. */
 export function onnxruntimeLibrary(setting: string | undefined): string {
   const wanted = setting ?? process.env['SERVAL_ORT_LIBRARY'];
   if (wanted !== undefined && wanted !== '') return wanted;
-  try {
-    const manifest = createRequire(import.meta.url).resolve('onnxruntime-node/package.json');
-    const place = [process.platform, process.arch, 'libonnxruntime.so.1'];
-    return join(dirname(manifest), 'bin', 'napi-v6', ...place);
-  } catch {
-    return '';
-  }
+  const place = `${process.platform}/${process.arch}/${ORT_NAME}`;
+  return shippedFile(ORT_NAME, `node_modules/onnxruntime-node/bin/napi-v6/${place}`) ?? '';
 }

@@ -1,5 +1,5 @@
 // The HTTP listener on uWebSockets.js. Hot path; the thread that made it.
-import * as uws from 'uWebSockets.js';
+import type * as uws from 'uWebSockets.js';
 import { ErrorCode, ServalError } from '../errors.js';
 import { DRAIN_BODY_MS } from '../limits.js';
 import {
@@ -7,6 +7,9 @@ import {
   type RequestHead, type Route, type Router,
 } from './listener.js';
 import { statusLine } from './status-lines.js';
+import { loadUws } from './uws-binding.js';
+
+const { App, us_listen_socket_close, us_socket_local_port } = loadUws();
 
 const KEPT_ROUTES_MAX = 8192;
 const KEPT_EXCHANGES_MAX = 1024;
@@ -161,7 +164,7 @@ export class UwsListener implements HttpListener {
   receiving = 0;
   corked = false;
   draining = false;
-  readonly #app = uws.App();
+  readonly #app = App();
   readonly #router: Router;
   readonly #report: (error: unknown) => void;
   readonly #connections: Connections;
@@ -201,7 +204,7 @@ export class UwsListener implements HttpListener {
           return;
         }
         this.#socket = socket;
-        const bound = uws.us_socket_local_port(socket as unknown as uws.us_socket);
+        const bound = us_socket_local_port(socket as unknown as uws.us_socket);
         this.#address = { host, port: bound };
         resolve(bound);
       });
@@ -214,7 +217,7 @@ export class UwsListener implements HttpListener {
     this.#open += change;
     const { max, full } = this.#connections;
     if (this.#open >= max && this.#socket !== undefined) {
-      uws.us_listen_socket_close(this.#socket);
+      us_listen_socket_close(this.#socket);
       this.#socket = undefined;
       full(max);
     } else if (this.#open < max && this.#socket === undefined) {
@@ -240,7 +243,7 @@ export class UwsListener implements HttpListener {
 
   async drain(seconds: number): Promise<number> {
     this.draining = true;
-    if (this.#socket !== undefined) uws.us_listen_socket_close(this.#socket);
+    if (this.#socket !== undefined) us_listen_socket_close(this.#socket);
     this.#socket = undefined;
     const begun = performance.now();
     const passed = (ms: number): boolean => performance.now() - begun >= ms;

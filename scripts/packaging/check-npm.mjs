@@ -1,0 +1,112 @@
+// The npm package as its users meet it: packed, installed with the network's registry out of
+// reach, started on every Node that is supported, imported, required and type-checked. Test time
+// only.
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { NODES, nodeRuntime } from './node-runtime.mjs';
+import { check, serveOnce } from './served.mjs';
+
+const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+
+function run(command, args, cwd) {
+  const { status, stdout, stderr } = spawnSync(command, args, { cwd, encoding: 'utf8' });
+  const what = `${command} ${args.join(' ')}`;
+  check(status === 0, `${what} ended with ${status}: ${stdout}${stderr}`);
+  return stdout;
+}
+
+/** `npm pack`, then `npm install -g` of the tarball into a prefix of its own, which it answers. */
+export function installPacked(scratch) {
+  run('npm', ['pack', '--silent', '--pack-destination', scratch], root);
+  const prefix = join(scratch, 'prefix');
+  const tarball = join(scratch, `${manifest.name}-${manifest.version}.tgz`);
+  // No such registry: all that it needs is in it.
+  const closed = ['--registry', 'http://127.0.0.1:1', '--ignore-scripts'];
+  run('npm', ['install', '-g', '--prefix', prefix, ...closed, tarball], scratch);
+  const answer = run(join(prefix, 'bin', 'serval'), ['version'], scratch);
+  check(answer.includes(manifest.version), `serval version printed '${answer}'`);
+  return prefix;
+}
+
+/** Where the package lies in it. */
+export function installedFolder(prefix) {
+  return join(prefix, 'lib', 'node_modules', manifest.name);
+}
+
+function exampleModels(folder, to) {
+  cpSync(join(root, 'examples', 'models'), join(folder, to), { recursive: true });
+}
+
+/** Every supported Node starts it and answers each protocol. */
+export async function smokeNodes(prefix, scratch) {
+  const cwd = join(scratch, 'smoke');
+  mkdirSync(cwd);
+  exampleModels(cwd, 'examples/models');
+  const entry = join(installedFolder(prefix), manifest.bin.serval);
+  for (const major of ['20', '22']) {
+    const program = [join(nodeRuntime(major), 'node'), entry];
+    try {
+      await serveOnce(program, cwd, {});
+    } catch (error) {
+      throw new Error(`on Node ${NODES[major].version}: ${error.message}`);
+    }
+  }
+}
+
+// The first block of JavaScript in README.md, and what it says that it prints.
+function readmeExample() {
+  const text = readFileSync(join(root, 'README.md'), 'utf8');
+  const code = /```js\n(.*?)```/s.exec(text)?.[1] ?? '';
+  const printed = /console\.log\(.*\); \/\/ (.*)/.exec(code)?.[1] ?? '';
+  check(printed !== '', 'README.md has no example with console.log(...); // what it prints');
+  return { code, printed };
+}
+
+const TYPED = `import { startServer, type ServeOptions } from 'serval';
+const options: ServeOptions = { paths: 'models', httpPort: 0, execMode: 'inline' };
+const server = await startServer(options);
+const port: number = server.http.port + server.grpc.port;
+await server.stop();
+// @ts-expect-error a port is a number
+const wrong: ServeOptions = { httpPort: 'x' };
+// @ts-expect-error there is no such mode
+const mode: ServeOptions = { execMode: 'sometimes' };
+export { port, wrong, mode };
+`;
+
+/** Imports, requires and type-checks the installed package, in a program of its own. */
+export function checkExports(prefix, scratch) {
+  const app = join(scratch, 'app');
+  mkdirSync(join(app, 'node_modules'), { recursive: true });
+  symlinkSync(installedFolder(prefix), join(app, 'node_modules', manifest.name));
+  exampleModels(app, 'models');
+  const { code, printed } = readmeExample();
+  const node = (file) => run(process.execPath, [file], app);
+  writeFileSync(join(app, 'example.mjs'), code);
+  check(node('example.mjs').trim() === printed, 'the example of README.md prints something else');
+  const common = code.replace(/^import (.*) from (.*);$/m, 'const $1 = require($2);');
+  writeFileSync(join(app, 'example.cjs'), `(async () => {\n${common}})();\n`);
+  check(node('example.cjs').trim() === printed, 'the example prints something else by require()');
+  writeFileSync(join(app, 'wrong.mjs'), `import { startServer } from 'serval';
+    const bad = [{ htpPort: 1 }, { httpPort: '1' }, { httpPort: 70000, paths: 'x' }, {}];
+    for (const options of bad) {
+      await startServer(options).catch((error) => console.log(error.message));
+    }`);
+  const errors = node('wrong.mjs').trim().split('\n');
+  const wanted = [
+    /unknown option "htpPort"; did you mean httpPort\?/,
+    /httpPort: expected a number, got string/,
+    /httpPort: expected a whole number from 0 to 65535, got "70000"/,
+    /nothing to serve/,
+  ];
+  wanted.forEach((one, i) => check(one.test(errors[i]), `option error ${i}: ${errors[i]}`));
+  writeFileSync(join(app, 'typed.mts'), TYPED);
+  writeFileSync(join(app, 'typed.cts'), `import { startServer } from 'serval';
+    export const port = startServer({ paths: ['models'] }).then((server) => server.http.port);`);
+  const options = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2022'];
+  const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
+  run(process.execPath, [tsc, ...options, 'typed.mts', 'typed.cts'], app);
+}

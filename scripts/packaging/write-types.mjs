@@ -1,0 +1,73 @@
+// Writes what package.json's `exports` name beside dist/bundle/api.js: api.cjs for require(), and
+// the declarations of both, whose options, defaults and texts are the table of flags. Build time
+// only.
+import { writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const dist = join(dirname(dirname(dirname(fileURLToPath(import.meta.url)))), 'dist');
+
+const TYPES = {
+  text: 'string', path: 'string', providers: 'string', int: 'number', bool: 'boolean',
+  size: 'number | string', 'path-list': 'string | readonly string[]',
+  'text-list': 'string | readonly string[]',
+  'graph-optimization': "'none' | 'basic' | 'extended' | 'all'",
+};
+
+function typeOf({ name, type }) {
+  if (type.kind === 'choice') return type.choices.map((each) => `'${each}'`).join(' | ');
+  const found = TYPES[type.kind];
+  if (found === undefined) throw new Error(`write-types: no type for --${name} (${type.kind})`);
+  return found;
+}
+
+function optionLines(row, optionName) {
+  const standard = row.default === '' ? '' : ` Default: ${row.default}.`;
+  const unit = ['BYTES', 'MS', 'US'].includes(row.value) ? ` (${row.value.toLowerCase()})` : '';
+  const text = `${row.help}${unit}.${standard}`.replaceAll('*/', '* /');
+  return `  /** ${text[0].toUpperCase()}${text.slice(1)} */\n  readonly ${optionName(row)}?: ` +
+    `${typeOf(row)} | undefined;\n`;
+}
+
+// The declarations as text. `rows`: ts/config-flags.ts.
+export function declarations(rows, optionName) {
+  return `// Written by scripts/packaging/write-types.mjs from ts/config-flags.ts.
+
+/** The settings of \`serval serve\`. */
+export interface ServeOptions {
+${rows.map((row) => optionLines(row, optionName)).join('')}}
+
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface Server {
+  readonly http: Address;
+  readonly grpc: Address;
+  /** Whether every model is available. */
+  readonly ready: boolean;
+  /** Stops accepting, finishes what runs within \`drainSeconds\`, closes every connection and ends
+   * the threads. Settles with what had to be cut: undefined where nothing had. */
+  stop(): Promise<
+    { readonly httpRequests: number | string; readonly grpcRequests: number | string } | undefined>;
+}
+
+/** Starts a server in this process; settles when it listens and every model is loaded or has
+ * failed. Relative paths count from the working directory. One server at a time. Rejects with an
+ * Error that names the option, the port or the path. */
+export function startServer(options: ServeOptions): Promise<Server>;
+`;
+}
+
+const COMMON_JS = `'use strict';
+exports.startServer = async (options) => (await import('./api.js')).startServer(options);
+`;
+
+export async function writeTypes() {
+  const { SERVE_FLAGS } = await import(join(dist, 'config-flags.js'));
+  const { optionName } = await import(join(dist, 'api.js'));
+  const text = declarations(SERVE_FLAGS, optionName);
+  for (const name of ['api.d.ts', 'api.d.cts']) writeFileSync(join(dist, 'bundle', name), text);
+  writeFileSync(join(dist, 'bundle', 'api.cjs'), COMMON_JS);
+}

@@ -1,0 +1,87 @@
+// What a program gets from `import 'serval'`: a server inside its own process, with the settings of
+// `serval serve` as options. Control plane, main thread. scripts/packaging/write-types.mjs writes
+// its declarations from the table of flags.
+import type { FlagRow } from './config-flags.js';
+import { findFlag, nearestFlag, SERVE_FLAGS } from './config-flags.js';
+import { configOf } from './config.js';
+import { configError, echo } from './config-values.js';
+import type { Written } from './config-values.js';
+import { startServer as start, type CutLog } from './server.js';
+
+/** By the flags' names in camelCase: numbers, booleans, texts; lists where a flag may be
+ * repeated. */
+export type ServeOptions = Readonly<Record<string, unknown>>;
+
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface Server {
+  readonly http: Address;
+  readonly grpc: Address;
+  /** Whether every model is available. */
+  readonly ready: boolean;
+  /** Stops accepting, finishes what runs within `drainSeconds`, closes every connection and ends
+   * the threads. Settles with what had to be cut: undefined where nothing had. */
+  stop(): Promise<CutLog | undefined>;
+}
+
+const CALL = 'startServer';
+const LISTS = new Set(['path-list', 'text-list']);
+
+/** "httpPort" of "http-port". */
+export function optionName(row: FlagRow): string {
+  return row.name.replace(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+function optionTexts(row: FlagRow, value: unknown, where: string): readonly string[] {
+  const { kind } = row.type;
+  if (LISTS.has(kind) && Array.isArray(value)) {
+    return value.flatMap((one) => optionTexts(row, one, where));
+  }
+  const wanted = kind === 'int' ? 'number' : kind === 'bool' ? 'boolean' : 'string';
+  const fits = typeof value === wanted || (kind === 'size' && typeof value === 'number');
+  if (!fits) throw configError(where, `expected a ${wanted}, got ${typeof value}`);
+  return [String(value)];
+}
+
+/** The options as settings by flag name; undefined values are left out.
+ * Errors: InvalidArgument: an unknown option (names the nearest), a value of another type. */
+export function optionSettings(options: ServeOptions, folder: string): Map<string, Written> {
+  const settings = new Map<string, Written>();
+  for (const [name, value] of Object.entries(options)) {
+    if (value === undefined) continue;
+    const row = findFlag(name);
+    if (row === undefined || optionName(row) !== name) {
+      const nearest = findFlag(nearestFlag(name)) ?? SERVE_FLAGS[0];
+      const named = nearest === undefined ? '' : `; did you mean ${optionName(nearest)}?`;
+      throw configError(CALL, `unknown option ${echo(name)}${named}`);
+    }
+    const where = `${CALL}: ${name}`;
+    settings.set(row.name, { where, texts: optionTexts(row, value, where), folder });
+  }
+  return settings;
+}
+
+/** Starts a server in this process; settles when it listens and every model is loaded or has
+ * failed. Relative paths count from the working directory. One server at a time: the engine is one
+ * per process. Rejects with an Error that names the option, the port or the path. */
+export async function startServer(options: ServeOptions): Promise<Server> {
+  const cwd = process.cwd();
+  const config = await configOf(optionSettings(options, cwd), cwd);
+  const server = await start(config);
+  const { host } = config;
+  return {
+    http: { host, port: server.httpPort },
+    grpc: { host, port: server.grpcPort },
+    get ready() {
+      return server.snapshot().ready;
+    },
+    stop: async () => {
+      const cut = await server.drain();
+      server.close();
+      return cut;
+    },
+  };
+}

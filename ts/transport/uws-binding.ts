@@ -1,0 +1,27 @@
+// Finds and loads uWebSockets.js, which is a binary per Node ABI. Control plane; a listener's
+// thread (load) and the main thread (find). Named by file, past the package's own loader: a
+// package of Serval carries two of its binaries and no node_modules.
+import { createRequire } from 'node:module';
+import type * as Uws from 'uWebSockets.js';
+import { ErrorCode, ServalError } from '../errors.js';
+import { shippedFile } from '../native/binding.js';
+
+/** The binary for the Node that runs; undefined where there is none for its ABI. */
+export function uwsFile(): string | undefined {
+  const { platform, arch, versions } = process;
+  const name = `uws_${platform}_${arch}_${versions.modules}.node`;
+  return shippedFile(name, `node_modules/uWebSockets.js/dist/bin/${name}`);
+}
+
+/** Throws ServalError(RuntimeUnavailable) where there is none, or it cannot be loaded. */
+export function loadUws(): typeof Uws {
+  const file = uwsFile();
+  try {
+    if (file === undefined) throw new Error(`none for ABI ${process.versions.modules}`);
+    return createRequire(import.meta.url)(file) as typeof Uws;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new ServalError(ErrorCode.RuntimeUnavailable,
+      `cannot load uWebSockets.js on Node ${process.version}: ${reason}`);
+  }
+}
