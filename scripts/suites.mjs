@@ -88,7 +88,7 @@ async function main(args) {
   const lines = [];
   const begun = Date.now();
   for (const name of names) {
-    process.stdout.write(`\n== ${name}\n`);
+    process.stdout.write(`\n== ${name} (Node ${process.versions.node})\n`);
     const started = Date.now();
     const counts = await runSuite(name);
     lines.push(`${timeColumn(name, started)}   ${summaryLine(counts)}`);

@@ -4,6 +4,7 @@ import {
   BODY_BYTES_MAX_DEFAULT, HTTP_THREADS_MAX, JSON_DEPTH_MAX_DEFAULT, MODEL_THREADS_MAX,
 } from './limits.js';
 import { LOG_FORMATS, LOG_LEVELS } from './logger.js';
+import { HTTP_LISTENERS } from './transport/http-kind.js';
 
 /** How a flag's text becomes a value. "list" flags may be repeated. */
 export type FlagType =
@@ -129,6 +130,8 @@ export const SERVE_FLAGS: readonly FlagRow[] = [
   flag('grpc-port', 'PORT', PORT, 8001, 'gRPC; 0 picks a free port', { aliases: ['port'] }),
   flag('http-threads', 'N', { kind: 'int', min: 1, max: HTTP_THREADS_MAX }, 1,
     'listeners on the HTTP port, one worker thread each', { aliases: ['http-thread-count'] }),
+  flag('http-listener', 'KIND', choice(HTTP_LISTENERS), 'auto',
+    'what HTTP runs on: uws (uWebSockets.js), node (node:http), or uws where it can be loaded'),
   flag('log-level', 'LEVEL', choice(LOG_LEVELS), 'info', LOG_LEVELS.join(', ')),
   flag('log-format', 'FORMAT', choice(LOG_FORMATS), 'text', LOG_FORMATS.join(' or ')),
   flag('config', 'FILE', path, '', 'YAML with the names of these flags; flags win',

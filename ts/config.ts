@@ -18,6 +18,8 @@ import type {
 } from './config-serving.js';
 import { LOG_FORMATS, LOG_LEVELS } from './logger.js';
 import type { LogFormat, LogLevel } from './logger.js';
+import { HTTP_LISTENERS } from './transport/http-kind.js';
+import type { HttpListenerChoice } from './transport/http-kind.js';
 import type { ExecModeName, ProviderOptions } from './native/engine-api.js';
 
 export type {
@@ -52,6 +54,7 @@ export interface Config {
   readonly httpPort: number;
   readonly grpcPort: number;
   readonly httpThreads: number;
+  readonly httpListener: HttpListenerChoice;
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
   readonly drainSeconds: number;
@@ -232,6 +235,7 @@ export function buildConfig(settings: ReadonlyMap<string, Written>): Config {
     httpPort: int('http-port'),
     grpcPort: int('grpc-port'),
     httpThreads: int('http-threads'),
+    httpListener: choiceValue(HTTP_LISTENERS, written('http-listener')),
     logLevel: choiceValue(LOG_LEVELS, written('log-level')),
     logFormat: choiceValue(LOG_FORMATS, written('log-format')),
     drainSeconds: int('drain-seconds'),

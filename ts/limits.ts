@@ -10,6 +10,11 @@ export const JSON_DEPTH_MAX_DEFAULT = 512;
 
 /** First line and headers of an HTTP request; Node's own. uWebSockets.js alone would take 4 KiB. */
 export const HTTP_HEAD_BYTES_MAX = 16_384;
+/** On node:http (uWebSockets.js's own is the same): a connection on which nothing moves, and of
+ * which nobody waits for us, is cut. */
+export const HTTP_IDLE_MS = 10_000;
+/** On node:http: requests of one connection that are not answered yet. */
+export const HTTP_PIPELINED_MAX = 1024;
 
 /** A file given to --config. */
 export const CONFIG_FILE_BYTES_MAX = 1_048_576;

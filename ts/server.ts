@@ -12,6 +12,7 @@ import { importingEngine } from './importing/importing-engine.js';
 import { ModelSource } from './registry/model-source.js';
 import { Registry } from './registry/registry.js';
 import type { RegistrySnapshot } from './registry/snapshot.js';
+import { chooseHttpListener, type HttpListenerKind } from './transport/http-kind.js';
 import { defaultMemoryLimit, readMemoryFacts } from './memory-limit.js';
 import { servalVersion } from './version.js';
 import { warmUpWith } from './warmup/index.js';
@@ -47,12 +48,13 @@ interface Parts {
   readonly logger: Logger;
   readonly levels: LevelControl;
   readonly engine: Engine;
+  readonly listener: HttpListenerKind;
   readonly registry: Registry;
   readonly source: ModelSource;
 }
 
 function listenerPool(
-  { config, logger, engine }: Parts, httpPort: number, monitoringPath: string,
+  { config, logger, engine, listener }: Parts, httpPort: number, monitoringPath: string,
 ): ListenerPool {
   const limits = connectionLimits(openFilesMax(), config.httpThreads);
   const settings = {
@@ -66,6 +68,7 @@ function listenerPool(
   return new ListenerPool({
     http: {
       ...settings,
+      listener,
       port: httpPort,
       connectionsMax: limits.http,
       healthBody: config.healthBody,
@@ -84,6 +87,17 @@ function listenerPool(
       engine.port.native.exitNow(1);
     },
   });
+}
+
+/** Says which it is where that costs something. Errors: InvalidArgument. */
+function httpListener(config: Config, logger: Logger): HttpListenerKind {
+  const { httpListener: choice, httpThreads } = config;
+  const kind = chooseHttpListener(choice, httpThreads);
+  if (kind === 'node') {
+    logger.warn('HTTP runs on node:http: a small request takes 2.6 times the processor time that '
+      + 'it takes on uWebSockets.js', { node: process.version, asked: choice });
+  }
+  return kind;
 }
 
 function engineOptions(config: Config) {
@@ -145,6 +159,7 @@ export async function startServer(config: Config): Promise<RunningServer> {
     reservePort(config.host, config.httpPort),
     monitoringPathOf(config.metrics.monitoringConfigFile),
   ]);
+  const listener = httpListener(config, logger);
   const engine = await createEngine(engineOptions(config));
   engine.port.report = (error) => {
     logger.error('an answer of the engine was not taken', { reason: String(error) });
@@ -153,7 +168,7 @@ export async function startServer(config: Config): Promise<RunningServer> {
   // Per-model threads stay 0: the shared pool, which the setting sizes, is what models use.
   const model = { ...config.model, intraOpThreads: 0 };
   const source = new ModelSource({ ...config, model }, logger, registry);
-  const parts: Parts = { config, logger, levels, engine, registry, source };
+  const parts: Parts = { config, logger, levels, engine, listener, registry, source };
   try {
     await source.firstLook();
   } catch (error) {

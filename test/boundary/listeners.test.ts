@@ -7,6 +7,7 @@ import { Worker } from 'node:worker_threads';
 import { ErrorCode, ServalError } from '../../ts/errors.js';
 import { GRPC_YOUNG_GENERATION_MB } from '../../ts/limits.js';
 import type { RegistrySnapshot } from '../../ts/registry/snapshot.js';
+import { chooseHttpListener } from '../../ts/transport/http-kind.js';
 import { ListenerPool, reservePort, type ListenerPoolOptions } from '../../ts/workers/pool.js';
 import { FakeControl } from '../unit/admin/fake-control.js';
 import { RawClient, decode, encode, messageTypes } from '../unit/protocols/raw-client.js';
@@ -45,6 +46,7 @@ async function startPool(
   const pool = new ListenerPool({
     http: {
       ...settings, port: httpPort, healthBody: 'json', inflatedBytesMax: 1e6, monitoringPath: '',
+      listener: chooseHttpListener('auto', 2),
     },
     httpThreads: 2,
     grpc: { ...settings, port: grpcPort, messageBytesMax: 1e6, ...change },

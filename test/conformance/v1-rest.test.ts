@@ -1,5 +1,6 @@
 // TensorFlow Serving's REST API, exact request to exact answer, over the wire.
 import { after, before, describe } from 'node:test';
+import { overListeners } from '../e2e/support/http-listeners.js';
 import { ModelFolders } from '../e2e/support/model-folders.js';
 import { startServer, type ServalProcess } from '../e2e/support/serval-process.js';
 import { restTests } from './rest-case.js';
@@ -7,11 +8,11 @@ import { V1_DOCUMENT_CASES } from './v1-document-cases.js';
 import { V1_ERROR_CASES } from './v1-error-cases.js';
 import { V1_REQUEST_CASES } from './v1-request-cases.js';
 
-describe('V1 REST', () => {
+overListeners('V1 REST', (flags) => {
   const folders = new ModelFolders();
   let server: ServalProcess;
   before(async () => {
-    server = await startServer([folders.models]);
+    server = await startServer([folders.models, ...flags]);
   });
   after(async () => {
     await server.stop();

@@ -1,6 +1,7 @@
 // The V2 protocol over REST, exact request to exact answer, over the wire.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { overListeners } from '../e2e/support/http-listeners.js';
 import { ModelFolders } from '../e2e/support/model-folders.js';
 import { exchange, jsonOf } from '../e2e/support/raw-http.js';
 import { startServer, type ServalProcess } from '../e2e/support/serval-process.js';
@@ -10,11 +11,11 @@ import { V2_DOCUMENT_CASES } from './v2-document-cases.js';
 import { V2_EXTENSIONS } from './v2-extensions.js';
 import { V2_INFER_CASES } from './v2-infer-cases.js';
 
-describe('V2 REST', () => {
+overListeners('V2 REST', (flags) => {
   const folders = new ModelFolders();
   let server: ServalProcess;
   before(async () => {
-    server = await startServer([folders.models]);
+    server = await startServer([folders.models, ...flags]);
   });
   after(async () => {
     await server.stop();

@@ -1,8 +1,9 @@
 // Clients that go away, are slow, or stop in the middle: nothing of theirs may stay behind, and
 // nobody else may notice. Source: the issue's "slow and aborted uploads".
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { after, before, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
+import { overListeners } from './support/http-listeners.js';
 import { ModelFolders, slowModel } from './support/model-folders.js';
 import { RawConnection, chunked, exchange, jsonOf, requestBytes } from './support/raw-http.js';
 import { startServer, type ServalProcess } from './support/serval-process.js';
@@ -18,7 +19,7 @@ const ONE = '{"inputs":[{"name":"input","datatype":"FP32","shape":[1],"data":[7]
 const ABORTS = 17_000;
 const AT_ONCE = 100;
 
-describe('HTTP clients that go away', () => {
+overListeners('HTTP clients that go away', (flags, kind) => {
   const folders = new ModelFolders();
   let server: ServalProcess;
   let port = 0;
@@ -26,7 +27,7 @@ describe('HTTP clients that go away', () => {
   before(async () => {
     const models = folders.repository('abort', ['half_plus_three', 'identity_fp32']);
     folders.add(models, 'slow_second', slowModel(1024, 12));
-    server = await startServer([models, '--exec-mode', 'queued']);
+    server = await startServer([models, '--exec-mode', 'queued', ...flags]);
     port = server.httpPort;
     // They are looked at last: the server gives them some ten seconds.
     stopped = await Promise.all([
@@ -139,12 +140,19 @@ describe('HTTP clients that go away', () => {
   // uWebSockets.js holds one open request per connection: a client that sends the next one while
   // the first waits for its model is disconnected. (Behind answered requests pipelining works:
   // http-framing.test.ts.) What must not happen is a mixed-up answer or a lost ticket.
-  it('ends a connection that pipelines behind a request that still runs', async () => {
+  // node:http keeps the order of the answers instead.
+  it('mixes up no answers where a request is pipelined behind one that still runs', async () => {
     for (let round = 0; round < 20; round += 1) {
       const connection = await opened();
       await connection.write(
         Buffer.concat([requestBytes('POST', SLOW, ONE), requestBytes('GET', '/v2')]));
-      assert.equal(await connection.rest(), '');
+      if (kind === 'uws') {
+        assert.equal(await connection.rest(), '');
+        continue;
+      }
+      assert.match((await connection.response()).body.toString(), /"model_name":"slow_second"/);
+      assert.equal((jsonOf(await connection.response()) as { name: string }).name, 'serval');
+      connection.close();
     }
     await serves();
   });

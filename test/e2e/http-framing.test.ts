@@ -1,7 +1,8 @@
 // How a request travels must not matter: in pieces, many on one connection, in chunks; and what is
 // no HTTP must not hurt. Source: RFC 9112; seeds 000, 001.
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { after, before, it } from 'node:test';
+import { overListeners } from './support/http-listeners.js';
 import { ModelFolders } from './support/model-folders.js';
 import {
   RawConnection, chunked, errorOf, exchange, jsonOf, requestBytes,
@@ -18,13 +19,13 @@ const ANSWER = {
   outputs: [{ name: 'output', datatype: 'FP32', shape: [1, 2], data: [1.5, -2] }],
 };
 
-describe('HTTP framing', () => {
+overListeners('HTTP framing', (flags) => {
   const folders = new ModelFolders();
   let server: ServalProcess;
   let port = 0;
   before(async () => {
     const models = folders.repository('framing', ['half_plus_three', 'identity_fp32']);
-    server = await startServer([models, '--exec-mode', 'inline']);
+    server = await startServer([models, '--exec-mode', 'inline', ...flags]);
     port = server.httpPort;
   });
   after(async () => {

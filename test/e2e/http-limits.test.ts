@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { deflateRawSync, deflateSync, gunzipSync, gzipSync, inflateSync } from 'node:zlib';
+import { overListeners } from './support/http-listeners.js';
 import { ModelFolders } from './support/model-folders.js';
 import {
   RawConnection, chunked, errorOf, exchange, jsonOf, requestBytes,
@@ -32,14 +33,14 @@ function tensorOf(bytes: number): string {
   return TENSOR + ' '.repeat(bytes - TENSOR.length);
 }
 
-describe('HTTP limits', () => {
+overListeners('HTTP limits', (flags) => {
   const folders = new ModelFolders();
   let server: ServalProcess;
   let port = 0;
   before(async () => {
     const models = folders.repository('limits', ['half_plus_three', 'identity_fp32']);
     server = await startServer(
-      [models, '--body-bytes-max', String(LIMIT), '--json-depth-max', String(DEPTH)]);
+      [models, '--body-bytes-max', String(LIMIT), '--json-depth-max', String(DEPTH), ...flags]);
     port = server.httpPort;
   });
   after(async () => {

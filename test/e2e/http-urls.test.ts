@@ -6,6 +6,7 @@ import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
+import { overListeners } from './support/http-listeners.js';
 import { ModelFolders } from './support/model-folders.js';
 import { RawConnection, errorOf, exchange, jsonOf, requestBytes } from './support/raw-http.js';
 import { startServer, type ServalProcess } from './support/serval-process.js';
@@ -16,7 +17,7 @@ const VALUES = [3.5, 4, 5.5];
 /** As folders have them: a blank, a percent sign, a plus, an umlaut, a kanji. */
 const NAMES = ['half plus three', '50%25', 'a+b', 'zwölf', '漢字', 'a;b=c', "it's"];
 
-describe('HTTP methods and URLs', () => {
+overListeners('HTTP methods and URLs', (flags) => {
   const folders = new ModelFolders();
   let server: ServalProcess;
   let port = 0;
@@ -25,7 +26,7 @@ describe('HTTP methods and URLs', () => {
     for (const name of NAMES) {
       cpSync(join(models, 'half_plus_three'), join(models, name), { recursive: true });
     }
-    server = await startServer([models]);
+    server = await startServer([models, ...flags]);
     port = server.httpPort;
   });
   after(async () => {

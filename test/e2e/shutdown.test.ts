@@ -3,8 +3,9 @@
 import assert from 'node:assert/strict';
 import { connect as connectHttp2 } from 'node:http2';
 import { connect } from 'node:net';
-import { after, before, describe, it, type TestContext } from 'node:test';
+import { after, before, it, type TestContext } from 'node:test';
 import { RawClient, encode, messageTypes } from '../unit/protocols/raw-client.js';
+import { overListeners } from './support/http-listeners.js';
 import { ModelFolders, slowModel } from './support/model-folders.js';
 import { RawConnection, errorOf, exchange, jsonOf, requestBytes } from './support/raw-http.js';
 import { startServer, type ServalProcess } from './support/serval-process.js';
@@ -39,7 +40,7 @@ async function refuses(port: number): Promise<boolean> {
   }
 }
 
-describe('shutdown', () => {
+overListeners('shutdown', (flags) => {
   const folders = new ModelFolders();
   let models = '';
   before(() => {
@@ -50,7 +51,7 @@ describe('shutdown', () => {
   after(() => folders.remove());
 
   const started = async (context: TestContext, ...args: string[]): Promise<ServalProcess> => {
-    const server = await startServer([models, ...args]);
+    const server = await startServer([models, ...flags, ...args]);
     context.after(() => server.stop());
     return server;
   };
@@ -223,7 +224,7 @@ describe('shutdown', () => {
     assert.equal((await exchange(port, 'GET', '/v2/health/live')).status, 200);
     first.signal('SIGTERM');
     assert.deepEqual(await first.ended, { code: 0, signal: null });
-    const second = await startServer([models, '--http-port', String(port)]);
+    const second = await startServer([models, ...flags, '--http-port', String(port)]);
     context.after(() => second.stop());
     assert.equal(second.httpPort, port);
     const response = await exchange(port, 'POST', '/v2/models/nope/infer', ONE);

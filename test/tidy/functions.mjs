@@ -4,7 +4,8 @@ import { lineAt, splitSource } from './lexer.mjs';
 
 const NOT_A_FUNCTION =
   /^(?:else\s+)?(?:if|for|while|switch|catch|do|try|namespace|class|struct|enum|union|extern)\b/;
-const NOT_MEASURED = /^(?:await\s+)?(?:describe|suite)\s*\(/; // a list of tests, not a function
+// A list of tests, not a function.
+const NOT_MEASURED = /^(?:await\s+)?(?:describe|suite|overListeners)\s*\(/;
 
 const OPENS_FUNCTION = {
   cpp: /\)\s*(?:const|noexcept|override|final|mutable|&|\s)*(?:->[^;]*?)?(?::[^:].*)?$/s,

@@ -29,6 +29,17 @@ export interface HeldBytes {
   take(bytes: number): boolean;
 }
 
+/** Counts nothing. */
+export const UNCOUNTED: HeldBytes = { change: () => undefined, take: () => true };
+
+/** How many connections there may be at once; `full` is told when they are there. */
+export interface Connections {
+  readonly max: number;
+  readonly full: (connections: number) => void;
+}
+
+export const UNLIMITED: Connections = { max: Infinity, full: () => undefined };
+
 /** One request being answered. Fields below are the route's to use; the listener only resets
  * them. */
 export abstract class HttpExchange {

@@ -3,15 +3,15 @@ import type * as uws from 'uWebSockets.js';
 import { ErrorCode, ServalError } from '../errors.js';
 import { DRAIN_BODY_MS } from '../limits.js';
 import {
-  headerName, HttpExchange, type HeaderName, type HeldBytes, type HttpListener,
-  type RequestHead, type Route, type Router,
+  headerName, HttpExchange, UNCOUNTED, UNLIMITED, type Connections, type HeaderName,
+  type HeldBytes, type HttpListener, type RequestHead, type Route, type Router,
 } from './listener.js';
+import { RouteCache } from './route-cache.js';
 import { statusLine } from './status-lines.js';
 import { loadUws } from './uws-binding.js';
 
 const { App, us_listen_socket_close, us_socket_local_port } = loadUws();
 
-const KEPT_ROUTES_MAX = 8192;
 const KEPT_EXCHANGES_MAX = 1024;
 /** Answers from this size on are followed until the socket has taken all of it, so that a drain
  * does not cut them; smaller ones fit the kernel's buffers. */
@@ -19,8 +19,6 @@ const FOLLOWED_BYTES_MIN = 65_536;
 
 const DRAIN_LOOK_MS = 5;
 const LISTEN_AGAIN_MS = 100;
-
-const UNCOUNTED: HeldBytes = { change: () => undefined, take: () => true };
 
 /** A chunk from here on ends its connection's part of a turn. */
 const TURN_BYTES = 262_144;
@@ -150,14 +148,6 @@ function writeHead(
   }
 }
 
-/** How many connections there may be at once; `full` is told when they are there. */
-export interface Connections {
-  readonly max: number;
-  readonly full: (connections: number) => void;
-}
-
-const UNLIMITED: Connections = { max: Infinity, full: () => undefined };
-
 export class UwsListener implements HttpListener {
   active = 0;
   /** Of the active ones, those that are not answered and whose body has not all come. */
@@ -165,13 +155,11 @@ export class UwsListener implements HttpListener {
   corked = false;
   draining = false;
   readonly #app = App();
-  readonly #router: Router;
+  readonly #routes: RouteCache;
   readonly #report: (error: unknown) => void;
   readonly #connections: Connections;
   readonly #head = new UwsHead();
   readonly #free: UwsExchange[] = [];
-  readonly #kept = new Map<string, Map<string, Route>>();
-  readonly #keptPosts = new Map<string, Route>();
   #socket: uws.us_listen_socket | undefined;
   #open = 0;
   /** Where it listens; undefined before that. */
@@ -184,7 +172,7 @@ export class UwsListener implements HttpListener {
     held: HeldBytes = UNCOUNTED,
   ) {
     this.held = held;
-    this.#router = router;
+    this.#routes = new RouteCache(router);
     this.#report = report;
     this.#connections = connections;
     this.#app.filter((_response, change) => this.#connected(change));
@@ -237,8 +225,7 @@ export class UwsListener implements HttpListener {
   }
 
   routesChanged(): void {
-    this.#kept.clear();
-    this.#keptPosts.clear();
+    this.#routes.clear();
   }
 
   async drain(seconds: number): Promise<number> {
@@ -256,22 +243,6 @@ export class UwsListener implements HttpListener {
     return cut;
   }
 
-  #route(method: string, path: string): Route {
-    let routes = method === 'POST' ? this.#keptPosts : this.#kept.get(method);
-    if (routes === undefined) {
-      if (this.#kept.size >= 16) this.#kept.clear();
-      routes = new Map();
-      this.#kept.set(method, routes);
-    }
-    let route = routes.get(path);
-    if (route === undefined) {
-      route = this.#router(method, path);
-      if (routes.size >= KEPT_ROUTES_MAX) routes.clear();
-      routes.set(path, route);
-    }
-    return route;
-  }
-
   // Hot path 1/12. The head: route by URL, then the body.
   #begin(method: string, response: uws.HttpResponse, request: uws.HttpRequest): void {
     const exchange = this.#free.pop() ?? new UwsExchange(this);
@@ -282,7 +253,7 @@ export class UwsListener implements HttpListener {
     this.active += 1;
     this.corked = true;
     try {
-      const route = this.#route(method, request.getUrl());
+      const route = this.#routes.find(method, request.getUrl());
       exchange.route = route;
       route.begin(this.#head, exchange);
       if (!exchange.finished) {

@@ -3,14 +3,20 @@ import { PortHeldBytes } from '../native/held-bytes.js';
 import { metricsRoute, type MetricsContext } from '../protocols/metrics-rest.js';
 import { v1Route } from '../protocols/v1-rest.js';
 import { v2Route, type V2Context } from '../protocols/v2-rest.js';
+import type { HttpListenerKind } from '../transport/http-kind.js';
 import type { Route } from '../transport/listener.js';
-import { UwsListener } from '../transport/uws-listener.js';
 import { runListener } from './listener-thread.js';
 import type { HttpSettings } from './messages.js';
 
 const V1_PREFIX = /^\/v1\//i;
 
-void runListener<HttpSettings>((thread, settings) => {
+// Only one of them is loaded: uWebSockets.js has no binary for some Nodes.
+async function listenerClass(kind: HttpListenerKind) {
+  if (kind === 'node') return (await import('../transport/node-listener.js')).NodeListener;
+  return (await import('../transport/uws-listener.js')).UwsListener;
+}
+
+void runListener<HttpSettings>(async (thread, settings) => {
   const { port, control, readings } = thread;
   const context: V2Context & MetricsContext = { ...settings, port, control, readings };
   const router = (method: string, path: string): Route =>
@@ -18,7 +24,8 @@ void runListener<HttpSettings>((thread, settings) => {
       ?? (V1_PREFIX.test(path)
         ? v1Route(context, thread, method, path)
         : v2Route(context, thread, method, path));
-  const listener = new UwsListener(
+  const Listener = await listenerClass(settings.listener);
+  const listener = new Listener(
     router, thread.report, { max: settings.connectionsMax, full: thread.full },
     new PortHeldBytes(port));
   thread.subscribe(() => listener.routesChanged());

@@ -131,13 +131,15 @@ export class ListenerThread {
 
 /** The whole of a worker: makes its listener and listens until it is told to drain. */
 export async function runListener<Settings extends ListenerSettings>(
-  make: (thread: ListenerThread, settings: Settings) => ThreadListener,
+  make: (
+    thread: ListenerThread, settings: Settings,
+  ) => ThreadListener | Promise<ThreadListener>,
 ): Promise<void> {
   try {
     const settings = workerData as Settings;
     exitOnUncaught({ level: settings.logLevel, format: settings.logFormat });
     const thread = new ListenerThread(settings);
-    const listener = make(thread, settings);
+    const listener = await make(thread, settings);
     thread.follow(listener);
     post({ kind: 'listening', port: await listener.listen() });
   } catch (error) {

@@ -1,6 +1,7 @@
 // What the main thread and the listeners' worker threads say to each other. Control plane.
 import type { ControlAnswer, ControlRequest } from '../admin/remote-control.js';
 import type { LogFormat, LogLevel, LogSwitches } from '../logger.js';
+import type { HttpListenerKind } from '../transport/http-kind.js';
 import type { SnapshotChange } from '../registry/snapshot-build.js';
 
 /** What every worker is started with. */
@@ -27,6 +28,7 @@ export interface ListenerSettings {
 }
 
 export interface HttpSettings extends ListenerSettings {
+  readonly listener: HttpListenerKind;
   readonly healthBody: 'json' | 'empty';
   readonly inflatedBytesMax: number;
   /** Where TensorFlow Serving's metrics are; "" = off. */

@@ -28,9 +28,10 @@ describe('few descriptors', () => {
   const warnings = (server: ServalProcess): number =>
     server.stderr.split('too many connections').length - 1;
 
-  for (const kind of ['http', 'grpc'] as const) {
-    it(`silent ${kind} connections lock nobody out`, async (context) => {
-      const server = await startServer([models, '--http-threads', '1'], {}, FEW);
+  for (const [kind, listener] of [['http', 'uws'], ['http', 'node'], ['grpc', 'uws']] as const) {
+    it(`silent ${kind} connections lock nobody out (${listener})`, async (context) => {
+      const flags = ['--http-threads', '1', '--http-listener', listener];
+      const server = await startServer([models, ...flags], {}, FEW);
       context.after(() => server.stop());
       const port = kind === 'http' ? server.httpPort : server.grpcPort;
       const other = new RawClient(server.grpcPort);

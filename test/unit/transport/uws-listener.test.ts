@@ -1,10 +1,13 @@
-// The HTTP listener over real sockets: bytes of one request never reach another, and answers that
+// The HTTP listeners over real sockets: bytes of one request never reach another, and answers that
 // come later. Routes here are the test's own.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { HttpExchange, Route } from '../../../ts/transport/listener.js';
-import { UwsListener } from '../../../ts/transport/uws-listener.js';
+import { NodeListener } from '../../../ts/transport/node-listener.js';
+import { uwsFile } from '../../../ts/transport/uws-binding.js';
 import { RawConnection, chunked, requestBytes } from '../../e2e/support/raw-http.js';
+
+type UwsClass = typeof import('../../../ts/transport/uws-listener.js').UwsListener;
 
 /** Joins a body; past 10 bytes it answers 413 at once. Tells of each chunk. */
 class Joining implements Route {
@@ -40,12 +43,17 @@ class Held implements Route {
   }
 }
 
-describe('UwsListener', () => {
+const listeners: (typeof NodeListener | UwsClass)[] = [NodeListener];
+if (uwsFile() !== undefined) {
+  listeners.push((await import('../../../ts/transport/uws-listener.js')).UwsListener);
+}
+
+for (const Listener of listeners) describe(Listener.name, () => {
   const joining = new Joining();
   const held = new Held();
   const problems: unknown[] = [];
   const connections: RawConnection[] = [];
-  const listener = new UwsListener((_method, path) => (path === '/held' ? held : joining),
+  const listener = new Listener((_method, path) => (path === '/held' ? held : joining),
     (error) => problems.push(error));
   let port = 0;
   before(async () => {

@@ -1,0 +1,58 @@
+// The budget of bytes on node:http: what is refused is refused before its body is read, and who
+// takes nothing of an answer is cut. On uWebSockets.js: memory-budget.test.ts.
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { ModelFolders } from '../support/model-folders.js';
+import { metric } from '../support/operating.js';
+import { until } from '../support/polling.js';
+import { RawConnection, errorOf, exchange, requestBytes } from '../support/raw-http.js';
+import { startServer, type ServalProcess } from '../support/serval-process.js';
+
+const MIB = 1 << 20;
+const INFER = '/v2/models/identity_fp32/infer';
+const TENSOR = '{"inputs":[{"name":"input","datatype":"FP32","shape":[1,2],"data":[1.5,-2]}]}';
+
+describe('the memory budget on node:http', () => {
+  const folders = new ModelFolders();
+  let server: ServalProcess;
+  before(async () => {
+    const models = folders.repository('node-budget', ['identity_fp32']);
+    server = await startServer([models, '--memory-limit', '96M', '--http-listener', 'node']);
+  });
+  after(async () => {
+    await server.stop();
+    folders.remove();
+  });
+
+  const used = (): Promise<number> => metric(server, 'serval_memory_used_bytes');
+
+  for (const expects of [false, true]) {
+    it(`refuses a body that has no room before any of it comes (Expect: ${expects})`, async () => {
+      const connection = await RawConnection.open(server.httpPort);
+      const headers = [`Content-Length: ${200 * MIB}`, 'Inference-Header-Content-Length: 100'];
+      if (expects) headers.push('Expect: 100-continue');
+      await connection.write(requestBytes('POST', INFER, '', headers));
+      const response = await connection.response();
+      assert.equal(response.status, 503);
+      assert.match(errorOf(response), /memory/);
+      connection.close();
+    });
+  }
+
+  it('counts an answer that its client does not take, and cuts the client', async () => {
+    const bytes = Buffer.alloc(16 * MIB);
+    const json = Buffer.from(JSON.stringify({
+      inputs: [{ name: 'input', datatype: 'FP32', shape: [1, bytes.length / 4],
+        parameters: { binary_data_size: bytes.length } }],
+      parameters: { binary_data_output: true },
+    }));
+    const client = await RawConnection.open(server.httpPort);
+    client.socket.pause();
+    await client.write(requestBytes('POST', INFER, Buffer.concat([json, bytes]),
+      [`Inference-Header-Content-Length: ${json.length}`]));
+    await until('its answer to be held', async () => await used() > 15 * MIB);
+    assert.equal((await exchange(server.httpPort, 'POST', INFER, TENSOR)).status, 200);
+    await until('it to be cut', async () => await used() < 4 * MIB);
+    client.close();
+  });
+});

@@ -1,0 +1,32 @@
+// Which HTTP listener a server gets, by what is asked for and what this Node has.
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { ServalError } from '../../../ts/errors.js';
+import { chooseHttpListener, sharesPorts } from '../../../ts/transport/http-kind.js';
+
+describe('the choice of the HTTP listener', () => {
+  it('is uWebSockets.js where it has a binary, else node:http', () => {
+    assert.equal(chooseHttpListener('auto', 4, true, false), 'uws');
+    assert.equal(chooseHttpListener('auto', 1, false, false), 'node');
+    assert.equal(chooseHttpListener('uws', 1, true, true), 'uws');
+    assert.equal(chooseHttpListener('node', 2, true, true), 'node');
+  });
+
+  it('is refused where it cannot work', () => {
+    for (const [choice, threads, message] of [
+      ['uws', 1, /^--http-listener: expected node: uWebSockets.js has no binary for Node v/],
+      ['node', 2, /^--http-threads: expected 1 with --http-listener node on Node v.*, got 2: /],
+      ['auto', 2, /^--http-threads: expected 1 /],
+    ] as const) {
+      assert.throws(() => chooseHttpListener(choice, threads, false, false),
+        (error) => error instanceof ServalError && message.test(error.message));
+    }
+  });
+
+  it('knows which Nodes share a port', () => {
+    for (const [version, shares] of [['20.20.2', false], ['22.11.0', false], ['22.12.0', true],
+      ['23.0.0', false], ['23.1.0', true], ['24.0.0', true]] as const) {
+      assert.equal(sharesPorts(version), shares, version);
+    }
+  });
+});

@@ -1,0 +1,34 @@
+// Which of the two HTTP listeners a server has. Control plane, main thread, at start.
+import { ErrorCode, ServalError } from '../errors.js';
+import { uwsFile } from './uws-binding.js';
+
+export const HTTP_LISTENERS = ['auto', 'uws', 'node'] as const;
+/** What is asked for; auto: uWebSockets.js where it has a binary for the Node that runs. */
+export type HttpListenerChoice = (typeof HTTP_LISTENERS)[number];
+export type HttpListenerKind = Exclude<HttpListenerChoice, 'auto'>;
+
+/** Whether several listeners of node:http can share a port: Node 22.12 and from 23.1 on. */
+export function sharesPorts(version = process.versions.node): boolean {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  return major > 23 || (major === 23 && minor >= 1) || (major === 22 && minor >= 12);
+}
+
+/** Errors: InvalidArgument where the choice cannot work on this Node. */
+export function chooseHttpListener(
+  choice: HttpListenerChoice, threads: number,
+  found = uwsFile() !== undefined, shares = sharesPorts(),
+): HttpListenerKind {
+  const kind = choice === 'auto' ? (found ? 'uws' : 'node') : choice;
+  const { version, versions } = process;
+  if (kind === 'uws' && !found) {
+    throw new ServalError(ErrorCode.InvalidArgument,
+      `--http-listener: expected node: uWebSockets.js has no binary for Node ${version} `
+        + `(ABI ${versions.modules})`);
+  }
+  if (kind === 'node' && threads > 1 && !shares) {
+    throw new ServalError(ErrorCode.InvalidArgument,
+      `--http-threads: expected 1 with --http-listener node on Node ${version}, got ${threads}: `
+        + 'listeners of node:http share a port from Node 22.12 on');
+  }
+  return kind;
+}

@@ -1,0 +1,358 @@
+// The HTTP listener on node:http: for a Node that uWebSockets.js has no binary for, and where it is
+// asked for. It answers as that one does, in 2.6 times its processor time; what differs is in
+// docs/decisions/0010. Hot path; the thread that made it.
+import {
+  createServer, type IncomingMessage, type Server, type ServerResponse,
+} from 'node:http';
+import { createServer as createAcceptor, type Server as Acceptor, type Socket } from 'node:net';
+import { ErrorCode, ServalError } from '../errors.js';
+import {
+  DRAIN_BODY_MS, HTTP_HEAD_BYTES_MAX, HTTP_IDLE_MS, HTTP_PIPELINED_MAX,
+} from '../limits.js';
+import { sharesPorts } from './http-kind.js';
+import {
+  HttpExchange, UNCOUNTED, UNLIMITED, type Connections, type HeaderName, type HeldBytes,
+  type HttpListener, type RequestHead, type Route, type Router,
+} from './listener.js';
+import { NOT_HTTP_1_1, refuse, refuseUnread, type ParserError } from './node-refusal.js';
+import { RouteCache } from './route-cache.js';
+import { statusLine } from './status-lines.js';
+
+const DRAIN_LOOK_MS = 5;
+const LISTEN_AGAIN_MS = 100;
+/** Shorter answers travel as text, in one piece with their head. */
+const TEXT_BYTES_MAX = 4096;
+/** So much of a body in one turn; then others have theirs. */
+const TURN_BYTES = 262_144;
+const NOTHING = new ArrayBuffer(0);
+
+const names = new Map<HeaderName, string>();
+
+function nameOf(bytes: HeaderName): string {
+  let name = names.get(bytes);
+  if (name === undefined) {
+    name = new TextDecoder().decode(bytes);
+    names.set(bytes, name);
+  }
+  return name;
+}
+
+class NodeHead implements RequestHead {
+  #request: IncomingMessage | undefined;
+  #mark = -1;
+
+  set(request: IncomingMessage | undefined): void {
+    this.#request = request;
+    this.#mark = request?.url?.indexOf('?') ?? -1;
+  }
+  method(): string {
+    return this.#request?.method ?? '';
+  }
+  path(): string {
+    const url = this.#request?.url ?? '';
+    return this.#mark < 0 ? url : url.slice(0, this.#mark);
+  }
+  query(): string {
+    return this.#mark < 0 ? '' : (this.#request?.url ?? '').slice(this.#mark + 1);
+  }
+  header(name: string | HeaderName): string {
+    const value = this.#request?.headers[typeof name === 'string' ? name : nameOf(name)];
+    return typeof value === 'string' ? value : (value?.join(', ') ?? '');
+  }
+}
+
+/** A chunk as memory of its own; Node's are pieces of a larger buffer. */
+function memoryOf({ buffer, byteOffset, byteLength }: Buffer): ArrayBuffer {
+  const memory = buffer as ArrayBuffer;
+  if (byteLength === memory.byteLength) return memory;
+  return memory.slice(byteOffset, byteOffset + byteLength);
+}
+
+class NodeExchange extends HttpExchange {
+  route: Route | undefined = undefined;
+  aborted = false;
+  /** Counted as receiving. */
+  bodyOpen = false;
+  /** The route has had the body's last chunk. */
+  bodyWhole = false;
+  receivedBytes = 0;
+  turnBytes = 0;
+  /** Of the answer, while the socket has not taken it. */
+  heldBytes = 0;
+
+  constructor(
+    private readonly owner: NodeListener,
+    readonly request: IncomingMessage,
+    private readonly response: ServerResponse,
+  ) {
+    super();
+  }
+
+  send(
+    status: number, contentType: string, body: Uint8Array | string, headers?: readonly string[],
+  ): void {
+    if (this.finished) return;
+    this.owner.bodyEnded(this);
+    this.finished = true;
+    const { response, owner } = this;
+    const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
+    const head = ['Content-Type', contentType, 'Content-Length', String(length)];
+    if (headers !== undefined) head.push(...headers);
+    if (owner.draining) response.shouldKeepAlive = false;
+    response.writeHead(status, statusLine(status).slice(4), head);
+    response.once('finish', () => owner.answered(this));
+    if (typeof body === 'string') {
+      response.end(body);
+    } else if (length <= TEXT_BYTES_MAX) {
+      const bytes = Buffer.from(body.buffer, body.byteOffset, length);
+      response.end(bytes.toString('latin1'), 'latin1');
+    } else {
+      this.heldBytes = length;
+      owner.held.change(length);
+      // Node looks twice before it calls a write stuck.
+      this.request.socket.setTimeout(HTTP_IDLE_MS / 2);
+      response.end(Buffer.from(body)); // a copy: the socket takes it after we have returned
+    }
+  }
+}
+
+export class NodeListener implements HttpListener {
+  active = 0;
+  /** Of the active ones, those that are not answered and whose body has not all come. */
+  receiving = 0;
+  draining = false;
+  readonly held: HeldBytes;
+  readonly #routes: RouteCache;
+  readonly #report: (error: unknown) => void;
+  readonly #connections: Connections;
+  readonly #head = new NodeHead();
+  /** Reads requests from the sockets that #acceptor hands it; never listens itself. */
+  readonly #server: Server;
+  readonly #acceptor: Acceptor;
+  /** Open connections and what is not answered on each, in the order of asking. */
+  readonly #sockets = new Map<Socket, Set<NodeExchange>>();
+  /** Where it listens; undefined before that. */
+  #address: { readonly host: string; readonly port: number } | undefined;
+
+  /** `report` takes what must never happen: exceptions of routes. */
+  constructor(
+    router: Router, report: (error: unknown) => void, connections: Connections = UNLIMITED,
+    held: HeldBytes = UNCOUNTED,
+  ) {
+    this.held = held;
+    this.#routes = new RouteCache(router);
+    this.#report = report;
+    this.#connections = connections;
+    this.#server = createServer({
+      maxHeaderSize: HTTP_HEAD_BYTES_MAX, keepAliveTimeout: HTTP_IDLE_MS,
+      headersTimeout: 0, requestTimeout: 0,
+    });
+    this.#server.timeout = HTTP_IDLE_MS;
+    this.#server.on('request', (request, response) => this.#begin(request, response, false));
+    this.#server.on('checkContinue', (request, response) => this.#begin(request, response, true));
+    this.#server.on('checkExpectation',
+      (request, response) => this.#begin(request, response, false));
+    this.#server.on('timeout', (socket: Socket) => this.#silent(socket));
+    this.#server.on('clientError', (error: ParserError, socket) => {
+      try {
+        refuseUnread(socket as Socket, error, router);
+      } catch (failure) {
+        report(failure);
+        socket.destroy();
+      }
+    });
+    // Half-closed connections are not left open: a client that ends its side went away.
+    this.#acceptor = createAcceptor({ allowHalfOpen: true, noDelay: true },
+      (socket) => this.#connected(socket));
+  }
+
+  listen(host: string, port: number): Promise<number> {
+    return new Promise((resolve, reject) => {
+      this.#listen(host, port, () => {
+        const bound = this.#acceptor.address();
+        const real = bound !== null && typeof bound === 'object' ? bound.port : port;
+        this.#address = { host, port: real };
+        resolve(real);
+      }, (error) => {
+        reject(new ServalError(ErrorCode.InvalidArgument,
+          `cannot listen on ${host}:${port}: the address is in use or not permitted `
+            + `(${error.message})`));
+      });
+    });
+  }
+
+  #listen(host: string, port: number, done: () => void, failed: (error: Error) => void): void {
+    const acceptor = this.#acceptor;
+    const listening = (): void => {
+      acceptor.off('error', refused);
+      done();
+    };
+    const refused = (error: Error): void => {
+      acceptor.off('listening', listening);
+      failed(error);
+    };
+    acceptor.once('listening', listening);
+    acceptor.once('error', refused);
+    const shared = sharesPorts() ? { reusePort: true } : {};
+    acceptor.listen({ host, port, exclusive: true, ...shared });
+  }
+
+  // As uws-listener: nobody is accepted who would take the last descriptors.
+  #connected(socket: Socket): void {
+    this.#sockets.set(socket, new Set());
+    socket.once('close', () => this.#closed(socket));
+    socket.on('end', () => socket.destroy());
+    socket.on('error', () => undefined); // 'close' follows
+    this.#server.emit('connection', socket);
+    const { max, full } = this.#connections;
+    if (this.#sockets.size < max || !this.#acceptor.listening) return;
+    this.#acceptor.close();
+    full(max);
+  }
+
+  #closed(socket: Socket): void {
+    const open = this.#sockets.get(socket);
+    this.#sockets.delete(socket);
+    for (const exchange of open ?? []) this.#abort(exchange);
+    if (!this.#acceptor.listening) setImmediate(() => this.#listenAgain());
+  }
+
+  #listenAgain(): void {
+    const full = this.#sockets.size >= this.#connections.max;
+    if (this.draining || full || this.#acceptor.listening || this.#address === undefined) return;
+    const { host, port } = this.#address;
+    this.#listen(host, port, () => undefined, () => {
+      setTimeout(() => this.#listenAgain(), LISTEN_AGAIN_MS);
+    });
+  }
+
+  // Nothing has moved on this connection for a while: its client is cut, unless it waits for us.
+  #silent(socket: Socket): void {
+    for (const exchange of this.#sockets.get(socket) ?? []) {
+      if (!exchange.finished && !exchange.bodyOpen) return;
+    }
+    socket.destroy();
+  }
+
+  routesChanged(): void {
+    this.#routes.clear();
+  }
+
+  async drain(seconds: number): Promise<number> {
+    this.draining = true;
+    if (this.#acceptor.listening) this.#acceptor.close();
+    const begun = performance.now();
+    const passed = (ms: number): boolean => performance.now() - begun >= ms;
+    const waits = (): boolean => this.active > (passed(DRAIN_BODY_MS) ? this.receiving : 0);
+    while (waits() && !passed(seconds * 1000)) {
+      await new Promise((resolve) => { setTimeout(resolve, DRAIN_LOOK_MS); });
+    }
+    const cut = this.active - this.receiving;
+    for (const socket of [...this.#sockets.keys()]) {
+      socket.destroy();
+      this.#closed(socket); // now: behind us nobody is there to be told
+    }
+    return cut;
+  }
+
+  #begin(request: IncomingMessage, response: ServerResponse, waits: boolean): void {
+    const { socket } = request;
+    const open = this.#sockets.get(socket);
+    if (request.httpVersion !== '1.1') {
+      refuse(socket, NOT_HTTP_1_1);
+      return;
+    }
+    if (open === undefined || open.size >= HTTP_PIPELINED_MAX) {
+      socket.destroy();
+      return;
+    }
+    const exchange = new NodeExchange(this, request, response);
+    open.add(exchange);
+    this.active += 1;
+    this.#head.set(request);
+    try {
+      const route = this.#routes.find(request.method ?? '', this.#head.path());
+      exchange.route = route;
+      route.begin(this.#head, exchange);
+      if (!exchange.finished) this.#awaitBody(exchange, response, waits);
+    } catch (error) {
+      this.#failed(exchange, error);
+    }
+    this.#head.set(undefined);
+  }
+
+  #awaitBody(exchange: NodeExchange, response: ServerResponse, waits: boolean): void {
+    const { request } = exchange;
+    const length = Number(request.headers['content-length'] ?? -1);
+    exchange.bodyOpen = true;
+    this.receiving += 1;
+    if (waits) response.writeContinue();
+    request.on('data', (chunk: Buffer) => {
+      exchange.receivedBytes += chunk.length;
+      this.#receive(exchange, memoryOf(chunk), exchange.receivedBytes === length);
+    });
+    request.on('end', () => {
+      if (!exchange.bodyWhole) this.#receive(exchange, NOTHING, true);
+    });
+  }
+
+  #receive(exchange: NodeExchange, chunk: ArrayBuffer, last: boolean): void {
+    if (last) {
+      this.bodyEnded(exchange);
+      exchange.bodyWhole = true;
+    }
+    if (exchange.finished) return;
+    try {
+      exchange.route?.data(exchange, chunk, last);
+    } catch (error) {
+      this.#failed(exchange, error);
+    }
+    exchange.turnBytes += chunk.byteLength;
+    if (!last && exchange.turnBytes >= TURN_BYTES) this.#letOthers(exchange);
+  }
+
+  // A fast client would be read from for as long as it sends: others wait until the next turn.
+  #letOthers(exchange: NodeExchange): void {
+    exchange.turnBytes = 0;
+    exchange.request.pause();
+    setImmediate(() => exchange.request.resume());
+  }
+
+  // The client went away.
+  #abort(exchange: NodeExchange): void {
+    exchange.aborted = true;
+    this.#heldNoMore(exchange);
+    this.active -= 1;
+    if (exchange.finished) return; // the answer was on its way
+    this.bodyEnded(exchange);
+    exchange.finished = true;
+    exchange.route?.abort(exchange);
+  }
+
+  /** The request's body is in, or nobody waits for its rest. For exchanges only. */
+  bodyEnded(exchange: NodeExchange): void {
+    if (!exchange.bodyOpen) return;
+    exchange.bodyOpen = false;
+    this.receiving -= 1;
+  }
+
+  /** The whole answer is with the socket. For exchanges only. */
+  answered(exchange: NodeExchange): void {
+    if (exchange.aborted) return;
+    this.active -= 1;
+    this.#heldNoMore(exchange);
+    this.#sockets.get(exchange.request.socket)?.delete(exchange);
+  }
+
+  #heldNoMore(exchange: NodeExchange): void {
+    if (exchange.heldBytes === 0) return;
+    this.held.change(-exchange.heldBytes);
+    exchange.heldBytes = 0;
+  }
+
+  // A bug of ours must not take the other connections down.
+  #failed(exchange: NodeExchange, error: unknown): void {
+    this.#report(error);
+    exchange.send(500, 'application/json', '{"error":"internal error"}');
+  }
+}
