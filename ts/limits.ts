@@ -14,7 +14,7 @@ export const HTTP_HEAD_BYTES_MAX = 16_384;
  * which nobody waits for us, is cut. */
 export const HTTP_IDLE_MS = 10_000;
 /** On node:http: requests of one connection that are not answered yet. */
-export const HTTP_PIPELINED_MAX = 1024;
+export const HTTP_PIPELINED_MAX = 256;
 
 /** A file given to --config. */
 export const CONFIG_FILE_BYTES_MAX = 1_048_576;

@@ -148,10 +148,12 @@ export class NodeListener implements HttpListener {
       headersTimeout: 0, requestTimeout: 0,
     });
     this.#server.timeout = HTTP_IDLE_MS;
+    this.#server.maxHeadersCount = 0; // those beyond it would be dropped, not refused
     this.#server.on('request', (request, response) => this.#begin(request, response, false));
     this.#server.on('checkContinue', (request, response) => this.#begin(request, response, true));
     this.#server.on('checkExpectation',
       (request, response) => this.#begin(request, response, false));
+    this.#server.on('connect', (request) => refuse(request.socket, NOT_HTTP_1_1));
     this.#server.on('timeout', (socket: Socket) => this.#silent(socket));
     this.#server.on('clientError', (error: ParserError, socket) => {
       try {

@@ -7,6 +7,9 @@ import { statusLine } from './status-lines.js';
 
 /** So much of a request is looked at for its first line. */
 const LINE_BYTES_MAX = 8192;
+const OTHER_PROTOCOLS: ReadonlySet<string> = new Set([
+  'HPE_INVALID_VERSION', 'HPE_INVALID_CONSTANT', 'HPE_PAUSED_H2_UPGRADE',
+]);
 export const NOT_HTTP_1_1 = '505 HTTP Version Not Supported';
 
 /** Node's error, with the bytes that came and how many of them it could read. */
@@ -47,9 +50,8 @@ export function refuseUnread(socket: Socket, error: ParserError, router: Router)
   if (code === 'ECONNRESET' || !socket.writable) socket.destroy();
   else if (code === 'HPE_HEADER_OVERFLOW') refuse(socket, '431 Request Header Fields Too Large');
   else if (code === 'HPE_INVALID_METHOD') refuseMethod(socket, error, router);
-  else if (code === 'HPE_INVALID_VERSION' || code === 'HPE_INVALID_CONSTANT') {
-    refuse(socket, NOT_HTTP_1_1);
-  } else refuse(socket, '400 Bad Request');
+  else if (code !== undefined && OTHER_PROTOCOLS.has(code)) refuse(socket, NOT_HTTP_1_1);
+  else refuse(socket, '400 Bad Request');
 }
 
 // Node's parser knows the registered methods only; the routes have an answer to any.
