@@ -6,7 +6,7 @@ import { findFlag, nearestFlag, SERVE_FLAGS } from './config-flags.js';
 import { configOf } from './config.js';
 import { configError, echo } from './config-values.js';
 import type { Written } from './config-values.js';
-import { startServer as start, type CutLog } from './server.js';
+import { startServer as start, type CutLog, type RunningServer } from './server.js';
 
 /** By the flags' names in camelCase: numbers, booleans, texts; lists where a flag may be
  * repeated. */
@@ -64,24 +64,39 @@ export function optionSettings(options: ServeOptions, folder: string): Map<strin
   return settings;
 }
 
+/** The engine is one per process, and so is the server. */
+let taken = false;
+
 /** Starts a server in this process; settles when it listens and every model is loaded or has
- * failed. Relative paths count from the working directory. One server at a time: the engine is one
- * per process. Rejects with an Error that names the option, the port or the path. */
+ * failed. Relative paths count from the working directory. Rejects with an Error that names the
+ * option, the port or the path, or where one runs here already. */
 export async function startServer(options: ServeOptions): Promise<Server> {
   const cwd = process.cwd();
   const config = await configOf(optionSettings(options, cwd), cwd);
-  const server = await start(config);
-  const { host } = config;
+  if (taken) throw configError(CALL, 'expected one server at a time: stop() the one that runs');
+  taken = true;
+  try {
+    return serverOf(config.host, await start(config));
+  } catch (error) {
+    taken = false;
+    throw error;
+  }
+}
+
+function serverOf(host: string, server: RunningServer): Server {
+  const stop = async (): Promise<CutLog | undefined> => {
+    const cut = await server.drain();
+    server.close();
+    taken = false;
+    return cut;
+  };
+  let stopped: ReturnType<typeof stop> | undefined;
   return {
     http: { host, port: server.httpPort },
     grpc: { host, port: server.grpcPort },
     get ready() {
       return server.snapshot().ready;
     },
-    stop: async () => {
-      const cut = await server.drain();
-      server.close();
-      return cut;
-    },
+    stop: () => (stopped ??= stop()),
   };
 }

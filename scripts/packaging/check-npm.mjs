@@ -80,6 +80,20 @@ const mode: ServeOptions = { execMode: 'sometimes' };
 export { port, wrong, mode };
 `;
 
+// What is wrong, a second server, and a server after one that was stopped.
+const MISUSED = `import { startServer } from 'serval';
+const bad = [{ htpPort: 1 }, { httpPort: '1' }, { httpPort: 70000, paths: 'x' }, {}];
+for (const options of bad) await startServer(options).catch((error) => console.log(error.message));
+const good = { paths: 'models', host: '127.0.0.1', httpPort: 0, grpcPort: 0, logLevel: 'off' };
+const server = await startServer(good);
+await startServer(good).catch((error) => console.log(error.message));
+await Promise.all([server.stop(), server.stop()]);
+console.log('stopped, and again');
+const next = await startServer({ ...good, httpListener: 'node' });
+console.log('ready on ' + next.http.host + ': ' + next.ready);
+await next.stop();
+`;
+
 /** Imports, requires and type-checks the installed package, in a program of its own. */
 export function checkExports(prefix, scratch) {
   const app = join(scratch, 'app');
@@ -93,19 +107,18 @@ export function checkExports(prefix, scratch) {
   const common = code.replace(/^import (.*) from (.*);$/m, 'const $1 = require($2);');
   writeFileSync(join(app, 'example.cjs'), `(async () => {\n${common}})();\n`);
   check(node('example.cjs').trim() === printed, 'the example prints something else by require()');
-  writeFileSync(join(app, 'wrong.mjs'), `import { startServer } from 'serval';
-    const bad = [{ htpPort: 1 }, { httpPort: '1' }, { httpPort: 70000, paths: 'x' }, {}];
-    for (const options of bad) {
-      await startServer(options).catch((error) => console.log(error.message));
-    }`);
+  writeFileSync(join(app, 'wrong.mjs'), MISUSED);
   const errors = node('wrong.mjs').trim().split('\n');
   const wanted = [
     /unknown option "htpPort"; did you mean httpPort\?/,
     /httpPort: expected a number, got string/,
     /httpPort: expected a whole number from 0 to 65535, got "70000"/,
     /nothing to serve/,
+    /expected one server at a time/,
+    /^stopped, and again$/,
+    /^ready on 127\.0\.0\.1: true$/,
   ];
-  wanted.forEach((one, i) => check(one.test(errors[i]), `option error ${i}: ${errors[i]}`));
+  wanted.forEach((one, i) => check(one.test(errors[i]), `misused, ${i}: ${errors.join('; ')}`));
   writeFileSync(join(app, 'typed.mts'), TYPED);
   writeFileSync(join(app, 'typed.cts'), `import { startServer } from 'serval';
     export const port = startServer({ paths: ['models'] }).then((server) => server.http.port);`);

@@ -54,8 +54,8 @@ export interface Server {
 }
 
 /** Starts a server in this process; settles when it listens and every model is loaded or has
- * failed. Relative paths count from the working directory. One server at a time. Rejects with an
- * Error that names the option, the port or the path. */
+ * failed. Relative paths count from the working directory. Rejects with an Error that names the
+ * option, the port or the path, or where one runs here already. */
 export function startServer(options: ServeOptions): Promise<Server>;
 `;
 }
