@@ -70,6 +70,11 @@ fuzz: test-tools install-deps ## every fuzz target for FUZZ_SECONDS=600 each
 soak: build models ## minutes of everything at once: no crash, no leak (ARGS="--minutes 1")
 	@node test/soak/run.mjs $(ARGS)
 
+.PHONY: attacks
+attacks: build models ## attacks on memory at full size (ARGS="--memory-limit 1G --only grpc-bomb")
+	@node_modules/.bin/tsc -p test/tsconfig.json
+	@node build/test/test/attacks/run.js $(ARGS)
+
 .PHONY: bench
 bench: bench-tools build models ## the table of targets and results (ARGS for bench/run.mjs)
 	@node bench/run.mjs $(ARGS)

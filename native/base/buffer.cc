@@ -20,9 +20,18 @@ uint8_t* allocate_aligned(size_t bytes) {
 
 void free_aligned(uint8_t* data) { ::operator delete(data, std::align_val_t{kTensorAlignment}); }
 
-// Memory that `budget` (none: nullptr) counts; nullptr when either is out.
-uint8_t* allocate_counted(size_t bytes, size_t counted_bytes, MemoryBudget* budget) {
-  if (budget != nullptr && !budget->take(counted_bytes)) return nullptr;
+// What is never refused: error texts and the smallest requests are to work when nothing else does.
+constexpr size_t kPageBytes = 4096;
+
+// Memory that `budget` (none: nullptr) counts; nullptr when either is out. `never_refused`: it is
+// counted only.
+uint8_t* allocate_counted(size_t bytes, size_t counted_bytes, MemoryBudget* budget,
+                          bool never_refused) {
+  if (budget != nullptr && never_refused) {
+    static_cast<void>(budget->add(counted_bytes));
+  } else if (budget != nullptr && !budget->take(counted_bytes)) {
+    return nullptr;
+  }
   uint8_t* data = allocate_aligned(bytes);
   if (data == nullptr && budget != nullptr) budget->give(counted_bytes);
   return data;
@@ -58,7 +67,8 @@ bool ByteBuffer::reserve(size_t bytes) {
   if (bytes > SIZE_MAX / 2) return false;  // the sums below cannot overflow
   if (data_ != nullptr && bytes + offset_ <= capacity_) return true;
   const size_t usable = round_up(std::max<size_t>(bytes + offset_, 1), 4096);
-  uint8_t* fresh = allocate_counted(usable + kBodyPadding, usable, budget_);
+  uint8_t* fresh =
+      allocate_counted(usable + kBodyPadding, usable, budget_, usable <= kPageBytes);
   if (fresh == nullptr) return false;
   if (size_ != 0) std::memcpy(fresh + offset_, data_ + offset_, size_);
   std::memset(fresh + usable, 0, kBodyPadding);
@@ -84,7 +94,8 @@ void ByteBuffer::shrink(size_t keep_bytes) {
 Arena::~Arena() { drop_blocks(); }
 
 uint8_t* Arena::new_block(size_t bytes) {
-  uint8_t* data = allocate_counted(bytes, bytes, budget_);
+  const bool first = blocks_.empty() && bytes <= kBlockBytes;  // of which each worker has one
+  uint8_t* data = allocate_counted(bytes, bytes, budget_, first);
   if (data != nullptr) blocks_.push_back({data, bytes});
   return data;
 }

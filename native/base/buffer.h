@@ -89,6 +89,8 @@ class Arena {
 
   // Counts all blocks from now on; before the first one. Borrows the budget for good.
   void charge_to(MemoryBudget* budget) { budget_ = budget; }
+  // Where it counts; nullptr = nowhere.
+  MemoryBudget* budget() const { return budget_; }
 
   // `bytes` of uninitialised memory, 64-byte aligned; nullptr when memory is out. bytes 0 gives a
   // valid pointer.

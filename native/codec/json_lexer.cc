@@ -186,7 +186,7 @@ bool JsonLexer::string(std::string_view& out) {
 bool JsonLexer::decoded_string(size_t start, std::string_view& out) {
   if (decoded_ == nullptr) {
     decoded_ = decoded_end_ = arena_.allocate_array<char>(text_.size() - start);
-    if (decoded_ == nullptr) return fail("out of memory", start);
+    if (decoded_ == nullptr) return fail(json_reason::kNoMemory, start);
   }
   char* const begin = decoded_end_;
   char* end = begin;

@@ -27,6 +27,8 @@ inline constexpr std::string_view kMissQuote = "Missing a closing quotation mark
 inline constexpr std::string_view kTooBig = "Number too big to be stored in double.";
 inline constexpr std::string_view kMissFraction = "Miss fraction part in number.";
 inline constexpr std::string_view kMissExponent = "Miss exponent in number.";
+// None of upstream's: the request is not to blame.
+inline constexpr std::string_view kNoMemory = "out of memory";
 }  // namespace json_reason
 
 // Takes tokens from the front of a text. Every function that answers bool returns false after

@@ -5,6 +5,8 @@
 // kParseStopWhenDone).
 #include "codec/json_reader.h"
 
+#include <algorithm>
+
 #include "codec/json_lexer.h"
 #include "simdjson.h"
 
@@ -27,6 +29,10 @@ enum class State : uint8_t {
   ElementComma,
   Finish
 };
+
+constexpr size_t kFirstNodes = 32;
+
+Error no_memory() { return make_error(ErrorCode::MemoryFull, "no memory for the request"); }
 
 // Why a byte that cannot follow is refused.
 std::string_view reason_in(State state) {
@@ -54,7 +60,7 @@ std::string_view reason_in(State state) {
 class Reader {
  public:
   Reader(std::string_view text, Arena& arena, JsonDocument& out)
-      : lexer_(text, arena), document_(out) {}
+      : lexer_(text, arena), budget_(arena.budget()), document_(out) {}
 
   Status read();
 
@@ -71,6 +77,7 @@ class Reader {
   bool delimiter_step(char c);
   bool scalar(char c);
 
+  bool room_for_node();
   bool refuse() { return lexer_.fail(reason_in(state_), lexer_.position()); }
   JsonNode& add(JsonKind kind, size_t begin);
   void open(JsonKind kind);
@@ -82,6 +89,7 @@ class Reader {
   }
 
   JsonLexer lexer_;
+  MemoryBudget* const budget_;
   JsonDocument& document_;
   State state_ = State::Start;
   std::vector<Open> open_;
@@ -95,6 +103,7 @@ Status Reader::read() {
   lexer_.skip_blanks();
   bool ok = true;
   while (ok && state_ != State::Finish && lexer_.peek() != '\0') {
+    if (!room_for_node()) return no_memory();
     ok = step();
     if (document_.nodes.size() > kJsonNodesMax) {
       return make_error(ErrorCode::BodyTooLarge,
@@ -105,12 +114,25 @@ Status Reader::read() {
   }
   if (ok && state_ != State::Finish) ok = refuse();
   lexer_.finish();
+  if (!ok && lexer_.reason() == kNoMemory) return no_memory();
   if (!ok) {
     return malformed_body("JSON Parse error: " + std::string(lexer_.reason()) +
                           " at offset: " + std::to_string(lexer_.error_offset()));
   }
   document_.end_offset = lexer_.position();
   return {};
+}
+
+// A step adds one node at most. Counted before it is allocated.
+bool Reader::room_for_node() {
+  std::vector<JsonNode>& nodes = document_.nodes;
+  const size_t before = nodes.capacity();
+  if (nodes.size() < before) return true;
+  const size_t wanted = std::max(kFirstNodes, 2 * before);
+  if (!document_.counted.more(budget_, wanted * sizeof(JsonNode))) return false;
+  nodes.reserve(wanted);
+  document_.counted.less(before * sizeof(JsonNode));
+  return true;
 }
 
 bool Reader::step() {

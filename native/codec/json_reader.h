@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/buffer.h"
+#include "base/counted_bytes.h"
 #include "base/error.h"
 
 namespace serval {
@@ -53,6 +54,7 @@ struct JsonNode {
 // behind it are not looked at (TensorFlow Serving ignores them; V2 callers check for white space).
 struct JsonDocument {
   std::vector<JsonNode> nodes;
+  CountedBytes counted;  // the nodes' memory, where the arena's is counted
   size_t end_offset = 0;
 
   const JsonNode& root() const { return nodes[0]; }
@@ -69,7 +71,7 @@ struct JsonDocument {
 // Parses `text`. Strings with escapes are decoded into `arena`, others are views of `text`.
 // Errors: malformed_body with TensorFlow Serving's words:
 // "JSON Parse error: <reason> at offset: <n>"; empty text: "JSON Parse error: The document is
-// empty"; body_too_large past kJsonNodesMax values (a node takes about 100 bytes).
+// empty"; body_too_large past kJsonNodesMax values (a node takes about 100 bytes); memory_full.
 // The nesting is bounded by memory only (iterative), as upstream's is.
 Status parse_json(std::string_view text, Arena& arena, JsonDocument& out);
 

@@ -293,6 +293,15 @@ void write_memory_metrics(const MemoryBudget& budget, MetricsWriter& writer) {
   writer.plain_sample("serval_memory_refused_total", std::to_string(budget.refused()));
 }
 
+// Beside the budget: weights are in no request's memory.
+void write_model_bytes(const EngineTable& table, MetricsWriter& writer) {
+  int64_t bytes = 0;
+  table.models.each([&](Model& model) { bytes += model.info().file_bytes; });
+  writer.family("serval_model_file_bytes", "gauge",
+                "Files of all loaded models, weights in files of their own included");
+  writer.plain_sample("serval_model_file_bytes", std::to_string(bytes));
+}
+
 }  // namespace
 
 void Engine::run_metrics(MetricsKind kind, Request& request) {
@@ -310,7 +319,10 @@ void Engine::run_metrics(MetricsKind kind, Request& request) {
                            ? write_triton_metrics(models, request.response)
                            : write_tensorflow_metrics(models, request.response);
   MetricsWriter writer(request.response);
-  if (kind == MetricsKind::Triton) write_memory_metrics(*budget_, writer);
+  if (kind == MetricsKind::Triton) {
+    write_memory_metrics(*budget_, writer);
+    write_model_bytes(*current, writer);
+  }
   if (written && writer.ok()) finish_request(request);
   else finish_request(request, make_error(ErrorCode::Internal, "out of memory"));
 }

@@ -97,8 +97,8 @@ class Listener : public std::enable_shared_from_this<Listener> {
   // Any thread: hands finished requests back to the listener's thread. Not empty.
   void complete(std::span<Request* const> requests);
 
-  // Counts bytes that this thread's JavaScript holds (negative: holds no more). False, and nothing
-  // counted, when they are `refusable` and over the budget.
+  // Counts bytes that this thread's JavaScript holds (negative: holds no more). False: they are
+  // `refusable`, do not fit and are not counted; or they are counted, and the budget is full.
   bool count_bytes(int64_t change, bool refusable);
 
   // Cancels what waits and blocks until no instance touches this listener's memory.

@@ -14,18 +14,20 @@ uint64_t Listener::bodies_open() const {
 }
 
 bool Listener::count_bytes(int64_t change, bool refusable) {
-  if (change > 0) {
+  bool room = true;
+  if (change >= 0) {
     const auto bytes = static_cast<uint64_t>(change);
-    if (!refusable) budget_->add(bytes);
+    if (!refusable) room = budget_->add(bytes);
     else if (!budget_->take(bytes)) return false;
   } else {
-    const auto bytes = static_cast<uint64_t>(-std::max(change, -counted_bytes_));
-    budget_->give(bytes);
-    if (bytes >= MemoryBudget::kLargeBytes) engine_->trimmer().note();
-    change = -static_cast<int64_t>(bytes);
+    change = std::max(change, -counted_bytes_);
+    budget_->give(static_cast<uint64_t>(-change));
+    // Many small steps end something large too.
+    constexpr auto kLarge = static_cast<int64_t>(MemoryBudget::kLargeBytes);
+    if (counted_bytes_ / kLarge != (counted_bytes_ + change) / kLarge) engine_->trimmer().note();
   }
   counted_bytes_ += change;
-  return true;
+  return room;
 }
 
 void Listener::unpin(Request& request) {

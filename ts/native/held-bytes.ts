@@ -24,6 +24,7 @@ export class PortHeldBytes {
   readonly #collect: () => void;
   #held = 0;
   #untold = 0;
+  #full = false;
   #inBurst = false;
   #timer: NodeJS.Timeout | undefined;
 
@@ -35,7 +36,8 @@ export class PortHeldBytes {
   change(bytes: number): void {
     this.#held += bytes;
     this.#untold += bytes;
-    if (Math.abs(this.#untold) >= UNTOLD_BYTES_MAX || this.#held === 0) this.#tell();
+    const none = this.#held === 0 && this.#untold !== 0;
+    if (none || Math.abs(this.#untold) >= UNTOLD_BYTES_MAX) this.#tell();
     this.#watch();
   }
 
@@ -47,8 +49,17 @@ export class PortHeldBytes {
     return true;
   }
 
+  keep(bytes: number): boolean {
+    if (this.#full && bytes < UNTOLD_BYTES_MAX) {
+      this.#tell();
+      if (this.#full) return false;
+    }
+    this.change(bytes);
+    return true;
+  }
+
   #tell(): void {
-    if (this.#untold !== 0) this.#port.countBytes(this.#untold, false);
+    this.#full = !this.#port.countBytes(this.#untold, false);
     this.#untold = 0;
   }
 

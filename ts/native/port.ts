@@ -103,7 +103,8 @@ export class EnginePort {
   }
 
   /** Counts bytes that this thread's JavaScript holds for clients (negative: holds no more) in the
-   * engine's budget. False, and nothing counted: they are `refusable` and over it. */
+   * engine's budget. False: they are `refusable`, do not fit and are not counted; or they are
+   * counted, and no more small ones are to be. */
   countBytes(change: number, refusable: boolean): boolean {
     return this.#native.countBytes(change, refusable);
   }

@@ -2,7 +2,7 @@
 // requests, never inference; the listener's thread, which only waits meanwhile.
 import { ErrorCode, ServalError } from '../errors.js';
 import {
-  headerName, type HttpExchange, type RequestHead, type Route,
+  headerName, type HeldBytes, type HttpExchange, type RequestHead, type Route,
 } from '../transport/listener.js';
 import {
   bodyCoding, checkedLength, overLimit, unpack, type Coding,
@@ -58,10 +58,33 @@ export interface BodyLimits {
   readonly bodyBytesMax: number;
   /** Of what a compressed body may unpack to. */
   readonly inflatedBytesMax: number;
+  readonly held: HeldBytes;
 }
 
-/** Collects and unpacks a body, then asks `make`, which gets memory of its own. */
+/** Bytes that one request holds. */
+class Counted {
+  bytes = 0;
+  constructor(private readonly held: HeldBytes) {}
+
+  /** False, and nothing counted, where they do not fit. */
+  readonly take = (bytes: number): boolean => {
+    if (!this.held.take(bytes)) return false;
+    this.bytes += bytes;
+    return true;
+  };
+
+  release(): void {
+    this.held.change(-this.bytes);
+    this.bytes = 0;
+  }
+}
+
+/** Collects and unpacks a body, then asks `make`, which gets memory of its own. The body counts in
+ * the budget, twice (its pieces, and the whole), until `make` has answered.
+ * Errors: MemoryFull, BodyTooLarge, MalformedBody, UnsupportedEncoding. */
 export class BodyRoute implements Route {
+  readonly #counted = new WeakMap<HttpExchange, Counted>();
+
   constructor(
     private readonly limits: BodyLimits,
     private readonly fail: Fail,
@@ -73,6 +96,9 @@ export class BodyRoute implements Route {
       const length = head.header(CONTENT_LENGTH);
       exchange.contentLength = checkedLength(length, this.limits.bodyBytesMax);
       exchange.contentEncoding = bodyCoding(head.header(CONTENT_ENCODING));
+      const counted = new Counted(this.limits.held);
+      if (!counted.take(2 * exchange.contentLength)) throw noMemory(exchange.contentLength);
+      this.#counted.set(exchange, counted);
       exchange.chunks = [];
     } catch (error) {
       if (!(error instanceof ServalError)) throw error;
@@ -85,9 +111,14 @@ export class BodyRoute implements Route {
     if (chunks === undefined) return; // refused already
     const { bodyBytesMax } = this.limits;
     exchange.chunkBytes += chunk.byteLength;
-    if (exchange.chunkBytes > bodyBytesMax) {
+    const counted = this.#counted.get(exchange);
+    if (counted === undefined) throw new TypeError('a chunk without its head');
+    const more = 2 * exchange.chunkBytes - counted.bytes; // of a body without a stated length
+    const error = exchange.chunkBytes > bodyBytesMax ? overLimit(bodyBytesMax)
+      : more > 0 && !counted.take(more) ? noMemory(exchange.chunkBytes) : undefined;
+    if (error !== undefined) {
       exchange.chunks = undefined;
-      const error = overLimit(bodyBytesMax);
+      counted.release();
       this.fail(exchange, error.code, error.message);
       return;
     }
@@ -96,17 +127,27 @@ export class BodyRoute implements Route {
     exchange.chunks = undefined;
     const coding = exchange.contentEncoding as Coding;
     answerLater(exchange, this.fail, async () => {
-      const body = Buffer.concat(chunks);
-      return this.make(await this.#unpacked(coding, body));
+      try {
+        return await this.make(await this.#unpacked(coding, Buffer.concat(chunks), counted));
+      } finally {
+        counted.release();
+      }
     });
   }
 
   abort(exchange: HttpExchange): void {
+    if (exchange.chunks === undefined) return; // who answers releases
     exchange.chunks = undefined;
+    this.#counted.get(exchange)?.release();
   }
 
-  #unpacked(coding: Coding, body: Buffer): Promise<Buffer> {
+  #unpacked(coding: Coding, body: Buffer, { take }: Counted): Promise<Buffer> {
     if (coding === 'identity') return Promise.resolve(body);
-    return unpack(coding, body, this.limits.inflatedBytesMax);
+    return unpack(coding, body, { bytesMax: this.limits.inflatedBytesMax, take });
   }
+}
+
+function noMemory(bytes: number): ServalError {
+  return new ServalError(ErrorCode.MemoryFull,
+    `no memory for a request body of ${bytes} bytes`);
 }

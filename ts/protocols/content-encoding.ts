@@ -1,7 +1,10 @@
 // What is said of a body before it is read (length, coding), and compressed bodies, both ways: gzip
-// and deflate through Node's zlib, off the listener's thread.
+// and deflate through Node's zlib, off the listener's thread. (Those of inference requests are
+// unpacked by the engine.)
 // Hot plane's slow lane; the listener's thread starts it.
-import { constants, deflate, gunzip, gzip, inflate, inflateRaw } from 'node:zlib';
+import {
+  constants, createGunzip, createInflate, createInflateRaw, deflate, gzip,
+} from 'node:zlib';
 import { ErrorCode, ServalError } from '../errors.js';
 
 export type Coding = 'identity' | 'gzip' | 'deflate';
@@ -62,42 +65,53 @@ export function answerCoding(header: string): Coding {
   return best;
 }
 
-/** Unpacks a body; at most `bytesMax` bytes come out.
- * Errors: BodyTooLarge, MalformedBody (cut, broken, wrong trailer, bytes behind its end). */
-export function unpack(coding: Coding, body: Buffer, bytesMax: number): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const options = { maxOutputLength: bytesMax, info: true };
-    const done = (error: Error | null, result: unknown): void => {
-      if (error !== null) {
-        reject(unpackError(coding, error, bytesMax));
-        return;
+/** How far a body may unpack. */
+export interface UnpackLimits {
+  readonly bytesMax: number;
+  /** Asked for each piece before it is kept; false: there is no memory. */
+  readonly take: (bytes: number) => boolean;
+}
+
+/** Unpacks a body, piece by piece.
+ * Errors: BodyTooLarge, MemoryFull, MalformedBody (cut, broken, wrong trailer, bytes behind its
+ * end). */
+export async function unpack(
+  coding: Coding, body: Buffer, { bytesMax, take }: UnpackLimits,
+): Promise<Buffer> {
+  const unpacker = unpackerOf(coding, body);
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  unpacker.end(body);
+  try {
+    for await (const part of unpacker as AsyncIterable<Buffer>) {
+      bytes += part.length;
+      if (bytes > bytesMax) {
+        throw new ServalError(ErrorCode.BodyTooLarge,
+          `request body is over the limit of ${bytesMax} bytes once unpacked (${coding})`);
       }
-      const { buffer, engine } = result as Unpacked;
-      const left = body.length - engine.bytesWritten;
-      if (left === 0) resolve(buffer);
-      else reject(unpackError(coding, new Error(`${left} bytes behind its end`), bytesMax));
-    };
-    if (coding === 'gzip') gunzip(body, options, done);
-    // "deflate" means the zlib format; some clients send the bare stream, whose first byte differs.
-    else if (((body[0] ?? 0) & 0x0f) === 8) inflate(body, options, done);
-    else inflateRaw(body, options, done);
-  });
-}
-
-/** What zlib calls back with under `info`. */
-interface Unpacked {
-  readonly buffer: Buffer;
-  /** Of the packed body, how many bytes were read. */
-  readonly engine: { readonly bytesWritten: number };
-}
-
-function unpackError(coding: Coding, error: Error, bytesMax: number): ServalError {
-  if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') {
-    const text = `request body is over the limit of ${bytesMax} bytes once unpacked (${coding})`;
-    return new ServalError(ErrorCode.BodyTooLarge, text);
+      if (!take(2 * part.length)) { // and once more in the whole
+        throw new ServalError(ErrorCode.MemoryFull,
+          `no memory for a request body of more than ${bytes} bytes once unpacked`);
+      }
+      parts.push(part);
+    }
+  } catch (error) {
+    unpacker.destroy();
+    throw error instanceof ServalError ? error : malformed(coding, (error as Error).message);
   }
-  const text = `request body is not valid ${coding}: ${error.message}`;
-  return new ServalError(ErrorCode.MalformedBody, text);
+  const left = body.length - unpacker.bytesWritten;
+  if (left !== 0) throw malformed(coding, `${left} bytes behind its end`);
+  return Buffer.concat(parts, bytes);
+}
+
+function unpackerOf(coding: Coding, body: Buffer) {
+  if (coding === 'gzip') return createGunzip();
+  // "deflate" means the zlib format; some clients send the bare stream, whose first byte differs.
+  return ((body[0] ?? 0) & 0x0f) === 8 ? createInflate() : createInflateRaw();
+}
+
+function malformed(coding: Coding, reason: string): ServalError {
+  return new ServalError(ErrorCode.MalformedBody, `request body is not valid ${coding}: ${reason}`);
 }
 
 /** Packs an answer. Errors: Internal. */

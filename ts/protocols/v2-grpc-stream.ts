@@ -4,7 +4,7 @@
 // ModelStreamInfer.
 import { V2_GRPC_STREAM } from '../native/port.js';
 import {
-  drainStatus, type GrpcStreamCall, type GrpcStreamHandler,
+  drainStatus, type GrpcStreamCall, type GrpcStreamHandler, type KeptMessage,
 } from '../transport/grpc-call.js';
 import { inferStatus, timeoutUs, type GrpcInfer, type InferError } from './grpc-infer.js';
 
@@ -17,8 +17,8 @@ interface Slot {
   readonly bytes: number;
   ticket: number;
   answered: boolean;
-  /** A copy of the reply, kept while an earlier one is missing. */
-  reply: Buffer | null;
+  /** Kept while an earlier one is missing. */
+  reply: KeptMessage | null;
   error: InferError | null;
 }
 
@@ -79,8 +79,7 @@ export class InferStream implements GrpcStreamHandler {
       this.sendWaiting();
     } else {
       slot.error = error;
-      slot.reply = reply === null ? null : Buffer.from(reply);
-      this.call.hold(reply?.length ?? 0);
+      slot.reply = reply === null ? null : this.call.keep(reply) ?? null;
     }
   }
 
@@ -94,7 +93,7 @@ export class InferStream implements GrpcStreamHandler {
   }
 
   // An error here is none of the request's own (those come as replies): it ends the stream.
-  private send(error: InferError | null, reply: Buffer | null): void {
+  private send(error: InferError | null, reply: Buffer | KeptMessage | null): void {
     if (reply !== null) this.call.write(reply);
     if (error === null) return;
     this.closed = true;
@@ -105,13 +104,11 @@ export class InferStream implements GrpcStreamHandler {
   private release(): void {
     const slot = this.slots.shift();
     this.slotsBytes -= slot?.bytes ?? 0;
-    this.call.hold(-(slot?.reply?.length ?? 0));
   }
 
   private cancelAll(): void {
     for (const slot of this.slots) {
       if (!slot.answered && slot.ticket !== 0) this.infer.cancel(slot.ticket);
-      this.call.hold(-(slot.reply?.length ?? 0));
     }
     this.slots.length = 0;
   }

@@ -76,7 +76,7 @@ function bodyRoute(
 ): Route {
   const bodyBytesMax = Math.min(context.bodyBytesMax, bytesMax);
   const inflatedBytesMax = Math.min(context.inflatedBytesMax, bytesMax);
-  return new BodyRoute({ bodyBytesMax, inflatedBytesMax }, failV2,
+  return new BodyRoute({ bodyBytesMax, inflatedBytesMax, held: context.held }, failV2,
     async (body) => make(readObject(body)));
 }
 

@@ -2,7 +2,6 @@
 // and the one object per stream. Hot plane: one listener's thread. Must not know any protocol or
 // registry.
 import type { ServerDuplexStream } from '@grpc/grpc-js';
-import type { HeldBytes } from './listener.js';
 
 /** Replies of one stream that may wait for the client before reading from it pauses. */
 const STREAM_BACKLOG_MESSAGES_MAX = 64;
@@ -78,16 +77,46 @@ export type GrpcReply = (status: GrpcStatus | null, message?: Buffer | null) => 
 
 export type GrpcUnaryHandler = (call: GrpcUnaryCall, reply: GrpcReply) => void;
 
+const FRAME_HEAD_BYTES = 5;
+
+/** A copy of a reply that is sent later, as it travels: behind five bytes of head, so that grpc-js
+ * need not copy it again. */
+export class KeptMessage {
+  readonly framed: Buffer;
+
+  constructor(message: Buffer) {
+    this.framed = Buffer.allocUnsafe(FRAME_HEAD_BYTES + message.length);
+    this.framed[0] = 0; // not compressed
+    this.framed.writeUInt32BE(message.length, 1);
+    message.copy(this.framed, FRAME_HEAD_BYTES);
+  }
+
+  get length(): number {
+    return this.framed.length - FRAME_HEAD_BYTES;
+  }
+
+  get message(): Buffer {
+    return this.framed.subarray(FRAME_HEAD_BYTES);
+  }
+}
+
+/** Where one stream's replies are counted. */
+export interface StreamMemory {
+  /** Counts a reply that is going to wait; false: there is no room, and the stream was reset. */
+  keep(bytes: number): boolean;
+}
+
 /** One stream as its handler uses it. After `end` or a cancel nothing more is sent. */
 export interface GrpcStreamCall {
   /** Milliseconds since 1970, Infinity when the client set none. */
   readonly deadline: number;
   /** Replies that the client has not taken yet. */
   readonly unflushed: number;
-  /** Counts bytes that the handler keeps for the client (negative: keeps no more). */
-  hold(bytes: number): void;
-  /** Borrows `message` until return. */
-  write(message: Buffer): void;
+  /** A copy of a reply whose turn to be written has not come. undefined: there is no memory for
+   * it, and the stream is over (`onCancel` was called). */
+  keep(message: Buffer): KeptMessage | undefined;
+  /** Borrows a Buffer until return. */
+  write(message: Buffer | KeptMessage): void;
   /** Sends the status (null = OK) after all that was written. */
   end(status: GrpcStatus | null): void;
   /** Stops and starts `onMessage`. Up to 16 messages more wait in the transport. */
@@ -119,9 +148,9 @@ export interface GrpcService {
 /** One stream between grpc-js and its handler: back-pressure, copies, and a throw kept inside. */
 export class GrpcStream implements GrpcStreamCall {
   readonly deadline: number;
-  private readonly stream: ServerDuplexStream<Buffer, Buffer>;
+  private readonly stream: ServerDuplexStream<Buffer, Buffer | KeptMessage>;
   private readonly handler: GrpcStreamHandler;
-  private readonly held: HeldBytes | undefined;
+  private readonly memory: StreamMemory | undefined;
   /** Bytes of each reply that has not left, oldest first. */
   private readonly unflushedReplies: number[] = [];
   private unflushedBytes = 0;
@@ -129,10 +158,11 @@ export class GrpcStream implements GrpcStreamCall {
   private pausedByHandler = false;
 
   constructor(
-    stream: ServerDuplexStream<Buffer, Buffer>, open: GrpcStreamOpen, held?: HeldBytes,
+    stream: ServerDuplexStream<Buffer, Buffer | KeptMessage>, open: GrpcStreamOpen,
+    memory?: StreamMemory,
   ) {
     this.stream = stream;
-    this.held = held;
+    this.memory = memory;
     this.deadline = Number(stream.getDeadline());
     this.handler = open(this);
     stream.on('data', (message: Buffer) => {
@@ -159,15 +189,21 @@ export class GrpcStream implements GrpcStreamCall {
     return this.unflushedReplies.length;
   }
 
-  hold(bytes: number): void {
-    this.held?.change(bytes);
+  keep(message: Buffer): KeptMessage | undefined {
+    if (this.ended) return undefined;
+    if (this.memory?.keep(message.length) !== false) return new KeptMessage(message);
+    this.tell('onCancel');
+    this.ended = true;
+    return undefined;
   }
 
-  write(message: Buffer): void {
+  write(message: Buffer | KeptMessage): void {
     if (this.ended) return;
     // grpc-js copies a message as it sends it, at once when nothing else is being sent; a message
     // that must wait is copied here, since the caller takes it back on return.
-    const kept = this.stream.writableLength === 0 ? message : Buffer.from(message);
+    const atOnce = message instanceof KeptMessage || this.stream.writableLength === 0;
+    const kept = atOnce ? message : this.keep(message);
+    if (kept === undefined) return;
     this.unflushedReplies.push(message.length);
     this.unflushedBytes += message.length;
     this.stream.write(kept, this.onFlushed);

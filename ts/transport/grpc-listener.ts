@@ -8,9 +8,10 @@ import {
 } from '@grpc/grpc-js';
 import { ErrorCode, ServalError } from '../errors.js';
 import { DRAIN_SILENT_MS, HANDSHAKE_MS_MAX } from '../limits.js';
-import { countGrpcMemory, type GrpcMemoryOptions } from './grpc-memory.js';
+import { countGrpcMemory, type GrpcMemory, type GrpcMemoryOptions } from './grpc-memory.js';
 import {
-  GrpcStream, thrownStatus, type GrpcService, type GrpcStreamOpen, type GrpcUnaryHandler,
+  GrpcStream, KeptMessage, thrownStatus,
+  type GrpcService, type GrpcStreamOpen, type GrpcUnaryHandler,
 } from './grpc-call.js';
 
 const MESSAGE_BYTES_MAX = 2_147_483_647;
@@ -52,6 +53,8 @@ const DRAIN_LOOK_MS = 50;
 const HANDSHAKE_BYTES = 33;
 
 const identity = (bytes: Buffer): Buffer => bytes;
+const messageOf = (reply: Buffer | KeptMessage): Buffer => (
+  reply instanceof KeptMessage ? reply.message : reply);
 
 function listenError(error: NodeJS.ErrnoException, host: string, port: number): ServalError {
   const where = `gRPC cannot listen on ${host} port ${port}`;
@@ -78,6 +81,7 @@ export class GrpcListener {
   private readonly options: GrpcListenerOptions;
   private readonly server: Server;
   private readonly injector: ConnectionInjector;
+  private readonly memory: GrpcMemory | undefined;
   private readonly tcp: TcpServer;
   private readonly sockets = new Set<Socket>();
   private readonly streams = new Set<GrpcStream>();
@@ -95,7 +99,7 @@ export class GrpcListener {
       'grpc.keepalive_timeout_ms': options.keepaliveTimeoutMs ?? KEEPALIVE_TIMEOUT_MS,
       'grpc.enable_channelz': 0,
     });
-    if (options.memory !== undefined) countGrpcMemory(options.memory);
+    this.memory = options.memory && countGrpcMemory(options.memory);
     for (const service of options.services) this.register(service);
     // Our own TCP server instead of bindAsync: the error keeps its code, no name resolver is
     // loaded, and the sockets can be destroyed (forceShutdown knows no connection while channelz is
@@ -197,16 +201,17 @@ export class GrpcListener {
     path: string, type: 'unary' | 'bidi',
     handler: ReturnType<typeof unaryAdapter> | ReturnType<GrpcListener['streamAdapter']>,
   ): void {
-    if (!this.server.register<Buffer, Buffer>(path, handler, identity, identity, type)) {
+    if (!this.server.register<Buffer, Buffer | KeptMessage>(
+      path, handler, messageOf, identity, type)) {
       throw new TypeError(`gRPC method ${path} is registered twice`);
     }
   }
 
   private streamAdapter(open: GrpcStreamOpen) {
-    return (call: ServerDuplexStream<Buffer, Buffer>): void => {
+    return (call: ServerDuplexStream<Buffer, Buffer | KeptMessage>): void => {
       let stream: GrpcStream;
       try {
-        stream = new GrpcStream(call, open, this.options.memory?.held);
+        stream = new GrpcStream(call, open, this.memory?.ofStream(call));
       } catch (error) {
         call.emit('error', thrownStatus(error));
         return;

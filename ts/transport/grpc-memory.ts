@@ -1,10 +1,12 @@
 // What grpc-js holds of messages, counted: requests from the moment that their length is known
 // until their handler has them, unpacked ones as they grow, answers until the client took them.
-// Over the budget a call ends with RESOURCE_EXHAUSTED before its message is read. Hot plane: the
-// gRPC listener's thread. grpc-js has no hooks for any of this: methods of its server calls, of the
-// pinned version, are wrapped; test/e2e/resilience/memory-budget.test.ts sees that they work.
+// Over the budget a call ends with RESOURCE_EXHAUSTED before its message is read. A connection that
+// takes nothing is closed when memory is short. Hot plane: the gRPC listener's thread. grpc-js has
+// no hooks for any of this: methods of its server calls, of the pinned version, are wrapped;
+// test/e2e/resilience/memory-budget.test.ts sees that they work.
 import { createGunzip, createInflate } from 'node:zlib';
 import { BaseServerInterceptingCall } from '@grpc/grpc-js/build/src/server-interceptors.js';
+import { KeptMessage, type StreamMemory } from './grpc-call.js';
 import type { HeldBytes } from './listener.js';
 
 /** Shorter messages are not counted: grpc-js keeps as much for any call. */
@@ -15,9 +17,16 @@ const ASKED_BYTES_MIN = 65_536;
 const UNPACKED_AT_ONCE = 2;
 /** Unpacked messages are asked for piece by piece. */
 const UNPACKED_PIECE_BYTES = 262_144;
+/** Where answers of all connections are over the limit of one: of one then. */
+const SHORT_PART = 16;
+/** How long a connection may take nothing of its answers while memory is short. */
+const SILENT_MS_MAX = 10_000;
+const LOOK_MS = 1000;
 const READING_MESSAGE = 2;
 const RESOURCE_EXHAUSTED = 8;
 const INTERNAL = 13;
+/** Of HTTP/2; gRPC clients read RESOURCE_EXHAUSTED. Source: gRPC over HTTP2, "Errors". */
+const ENHANCE_YOUR_CALM = 11;
 
 export interface GrpcMemoryOptions {
   readonly held: HeldBytes;
@@ -25,24 +34,36 @@ export interface GrpcMemoryOptions {
   readonly unsentBytesMax: number;
 }
 
+interface Session {
+  readonly socket: { readonly bytesWritten: number; readonly writableLength: number } | undefined;
+  once(event: 'close', listener: () => void): unknown;
+  destroy(): void;
+}
+
 /** What is used of grpc-js's BaseServerInterceptingCall. */
 interface Call {
   readonly stream: {
-    readonly session?: object;
+    readonly session?: Session;
     once(event: 'close', listener: () => void): unknown;
+    close(code: number): void;
   };
+  readonly metadataSent: boolean;
   readonly decoder: { readonly readState: number; readonly readMessageSize: number };
   readonly maxReceiveMessageSize: number;
   handleDataFrame(data: Buffer): void;
   decompressMessage(message: Buffer, encoding: string): Buffer | Promise<Buffer>;
   decompressAndMaybePush(entry: { readonly compressedMessage: Buffer }): Promise<void>;
-  sendMessage(message: Buffer, callback: () => void): void;
+  serializeMessage(message: Buffer | KeptMessage): Buffer;
+  sendMessage(message: Buffer | KeptMessage, callback: () => void): void;
   account?: Account;
   sendStatus(status: { code: number; details: string; metadata: null }): void;
 }
 
 interface Connection {
   unsent: number;
+  /** When it took something last, as the looks saw it, and how much there was then. */
+  tookAtMs: number;
+  taken: number;
 }
 
 /** Of one call that holds anything countable. */
@@ -53,12 +74,14 @@ interface Account {
   refused: boolean;
 }
 
-class GrpcMemory {
+/** Of one thread. */
+export class GrpcMemory {
   readonly #held: HeldBytes;
   readonly #unsentBytesMax: number;
-  readonly #connections = new WeakMap<object, Connection>();
-  /** Connections over the limit; 0 in nearly all servers nearly always. */
-  #full = 0;
+  readonly #connections = new Map<Session, Connection>();
+  /** Of all connections. */
+  #unsentBytes = 0;
+  #looks: NodeJS.Timeout | undefined;
   #unpacking = 0;
   readonly #waiting: (() => void)[] = [];
 
@@ -70,9 +93,10 @@ class GrpcMemory {
   /** False where the frame is not to be read: the call is refused. */
   mayRead(call: Call): boolean {
     if (call.account?.refused === true) return false;
-    if (this.#full === 0) return true;
-    const unsent = this.#connections.get(call.stream.session ?? call)?.unsent ?? 0;
-    if (unsent <= this.#unsentBytesMax) return true;
+    if (this.#unsentBytes <= this.#unsentBytesMax) return true;
+    const { session } = call.stream;
+    const unsent = session === undefined ? 0 : this.#connections.get(session)?.unsent ?? 0;
+    if (unsent <= this.#unsentBytesMax / SHORT_PART) return true;
     this.#refuse(call, `${unsent} bytes of answers wait on this connection to be read`);
     return false;
   }
@@ -96,14 +120,31 @@ class GrpcMemory {
     account.received = 0;
   }
 
-  /** Counts an answer; returns what to call when the client took it. */
-  sent(call: Call, bytes: number, taken: () => void): () => void {
+  /** Counts an answer; returns what to call when the client took it. undefined: there is no room
+   * for it, and the call is over. */
+  sent(
+    call: Call, message: Buffer | KeptMessage, taken: () => void,
+  ): (() => void) | undefined {
     const account = this.#account(call);
-    this.#unsent(account, bytes);
+    const bytes = message.length;
+    if (!(message instanceof KeptMessage) && !this.#keep(account, bytes)) {
+      this.#refuse(call, 'too many answers wait to be read');
+      return undefined;
+    }
     return () => {
-      this.#unsent(account, -Math.min(bytes, account.unsent));
+      this.#taken(account, bytes);
       taken();
     };
+  }
+
+  /** Of a stream of grpc-js's. */
+  ofStream(stream: object): StreamMemory {
+    const { call } = stream as { readonly call: Call };
+    return { keep: (bytes) => {
+      if (this.#keep(this.#account(call), bytes)) return true;
+      this.#refuse(call, 'too many answers wait to be read');
+      return false;
+    } };
   }
 
   async unpack(call: Call, message: Buffer, encoding: string): Promise<Buffer> {
@@ -155,32 +196,72 @@ class GrpcMemory {
   #refuse(call: Call, why: string): void {
     this.delivered(call);
     this.#account(call).refused = true;
-    call.sendStatus(status(RESOURCE_EXHAUSTED, why));
+    // A status would wait behind the answers that nobody reads.
+    if (call.metadataSent) call.stream.close(ENHANCE_YOUR_CALM);
+    else call.sendStatus(status(RESOURCE_EXHAUSTED, why));
   }
 
   #account(call: Call): Account {
     if (call.account !== undefined) return call.account;
-    const key = call.stream.session ?? call;
-    const connection = this.#connections.get(key) ?? { unsent: 0 };
-    this.#connections.set(key, connection);
+    const connection = this.#connection(call.stream.session);
     const account = { connection, received: 0, unsent: 0, refused: false };
     call.account = account;
     call.stream.once('close', () => {
       this.delivered(call);
-      this.#unsent(account, -account.unsent);
+      this.#taken(account, account.unsent);
     });
     return account;
   }
 
-  #unsent(account: Account, change: number): void {
-    if (change === 0) return;
-    account.unsent += change;
-    this.#held.change(change);
-    const { connection } = account;
-    const wasFull = connection.unsent > this.#unsentBytesMax;
-    connection.unsent += change;
-    const isFull = connection.unsent > this.#unsentBytesMax;
-    if (wasFull !== isFull) this.#full += isFull ? 1 : -1;
+  #connection(session: Session | undefined): Connection {
+    const known = session && this.#connections.get(session);
+    if (known !== undefined) return known;
+    const connection = { unsent: 0, tookAtMs: 0, taken: 0 };
+    if (session === undefined) return connection; // its call is over already
+    this.#connections.set(session, connection);
+    session.once('close', () => this.#connections.delete(session));
+    return connection;
+  }
+
+  #keep(account: Account, bytes: number): boolean {
+    if (!this.#held.keep(bytes)) return false;
+    account.unsent += bytes;
+    account.connection.unsent += bytes;
+    this.#unsentBytes += bytes;
+    if (this.#unsentBytes > this.#unsentBytesMax && this.#looks === undefined) {
+      this.#looks = setInterval(() => this.#closeSilent(), LOOK_MS).unref();
+    }
+    return true;
+  }
+
+  #taken(account: Account, bytes: number): void {
+    const taken = Math.min(bytes, account.unsent);
+    if (taken === 0) return;
+    account.unsent -= taken;
+    account.connection.unsent -= taken;
+    this.#unsentBytes -= taken;
+    this.#held.change(-taken);
+  }
+
+  // While memory is short: who took nothing for long is not waited for.
+  #closeSilent(): void {
+    if (this.#unsentBytes <= this.#unsentBytesMax) {
+      clearInterval(this.#looks);
+      this.#looks = undefined;
+      for (const connection of this.#connections.values()) connection.tookAtMs = 0;
+      return;
+    }
+    const now = performance.now();
+    for (const [session, connection] of this.#connections) {
+      const { socket } = session;
+      const taken = socket === undefined ? 0 : socket.bytesWritten - socket.writableLength;
+      if (connection.tookAtMs === 0 || taken !== connection.taken || connection.unsent === 0) {
+        connection.tookAtMs = now;
+        connection.taken = taken;
+      } else if (now - connection.tookAtMs >= SILENT_MS_MAX) {
+        session.destroy();
+      }
+    }
   }
 }
 
@@ -189,11 +270,13 @@ function status(code: number, details: string) {
 }
 
 const calls = BaseServerInterceptingCall.prototype as unknown as Call;
-const { decompressAndMaybePush, decompressMessage, handleDataFrame, sendMessage } = calls;
+const {
+  decompressAndMaybePush, decompressMessage, handleDataFrame, sendMessage, serializeMessage,
+} = calls;
 
 /** Counts what grpc-js's server calls of this thread hold from now on. Once per thread: calls made
  * before are not known. */
-export function countGrpcMemory(options: GrpcMemoryOptions): void {
+export function countGrpcMemory(options: GrpcMemoryOptions): GrpcMemory {
   const memory = new GrpcMemory(options);
   calls.handleDataFrame = function counted(this: Call, data: Buffer): void {
     if (!memory.mayRead(this)) return;
@@ -214,8 +297,15 @@ export function countGrpcMemory(options: GrpcMemoryOptions): void {
     const done = decompressAndMaybePush.call(this, entry);
     return packed || this.account !== undefined ? done.then(() => memory.delivered(this)) : done;
   };
-  calls.sendMessage = function counted(this: Call, message: Buffer, callback: () => void): void {
-    sendMessage.call(this, message, message.length < COUNTED_BYTES_MIN ? callback
-      : memory.sent(this, message.length, callback));
+  calls.serializeMessage = function framed(this: Call, message: Buffer | KeptMessage): Buffer {
+    return message instanceof KeptMessage ? message.framed : serializeMessage.call(this, message);
   };
+  calls.sendMessage = function counted(
+    this: Call, message: Buffer | KeptMessage, callback: () => void,
+  ): void {
+    const small = !(message instanceof KeptMessage) && message.length < COUNTED_BYTES_MIN;
+    const taken = small ? callback : memory.sent(this, message, callback);
+    if (taken !== undefined) sendMessage.call(this, message, taken);
+  };
+  return memory;
 }

@@ -27,10 +27,13 @@ export interface HeldBytes {
   change(bytes: number): void;
   /** Counts more, or answers false where it does not fit. */
   take(bytes: number): boolean;
+  /** Counts an answer that the engine has counted so far, where that is large; a small one too, or
+   * answers false where the budget is full. */
+  keep(bytes: number): boolean;
 }
 
 /** Counts nothing. */
-export const UNCOUNTED: HeldBytes = { change: () => undefined, take: () => true };
+export const UNCOUNTED: HeldBytes = { change: () => undefined, take: () => true, keep: () => true };
 
 /** How many connections there may be at once; `full` is told when they are there. */
 export interface Connections {

@@ -18,7 +18,8 @@ async function listenerClass(kind: HttpListenerKind) {
 
 void runListener<HttpSettings>(async (thread, settings) => {
   const { port, control, readings } = thread;
-  const context: V2Context & MetricsContext = { ...settings, port, control, readings };
+  const held = new PortHeldBytes(port);
+  const context: V2Context & MetricsContext = { ...settings, port, control, readings, held };
   const router = (method: string, path: string): Route =>
     metricsRoute(context, thread.snapshot, method, path)
       ?? (V1_PREFIX.test(path)
@@ -26,8 +27,7 @@ void runListener<HttpSettings>(async (thread, settings) => {
         : v2Route(context, thread, method, path));
   const Listener = await listenerClass(settings.listener);
   const listener = new Listener(
-    router, thread.report, { max: settings.connectionsMax, full: thread.full },
-    new PortHeldBytes(port));
+    router, thread.report, { max: settings.connectionsMax, full: thread.full }, held);
   thread.subscribe(() => listener.routesChanged());
   return {
     listen: () => listener.listen(settings.host, settings.port),

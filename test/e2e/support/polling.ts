@@ -6,13 +6,13 @@ const EVERY_MS = 10;
 /** Longer than anything here takes on a busy machine; shorter than a test may. */
 const LIMIT_MS = 20_000;
 
-/** The first answer of `look` that is neither undefined nor false; rejects when there is none in
- * time. `what` and `seen()` go into that error. */
+/** The first answer of `look` that is neither undefined nor false; rejects when there is none
+ * within `limitMs`. `what` and `seen()` go into that error. */
 export async function until<T>(
   what: string, look: () => Promise<T | undefined | false> | T | undefined | false,
-  seen: () => unknown = () => '',
+  seen: () => unknown = () => '', limitMs = LIMIT_MS,
 ): Promise<T> {
-  const end = performance.now() + LIMIT_MS;
+  const end = performance.now() + limitMs;
   for (;;) {
     const answer = await look();
     if (answer !== undefined && answer !== false) return answer;

@@ -21,11 +21,23 @@ TEST(MemoryBudget, RefusesWhatDoesNotFitAndCountsIt) {
   EXPECT_EQ(budget.large_gives(), 1u);
 }
 
-TEST(MemoryBudget, RefusesNothingSmallAndNothingThatIsThere) {
-  MemoryBudget budget(kMiB);
-  budget.add(2 * kMiB);
-  EXPECT_TRUE(budget.take(MemoryBudget::kAlwaysBytes));
-  EXPECT_EQ(budget.used(), 2 * kMiB + MemoryBudget::kAlwaysBytes);
+TEST(MemoryBudget, SmallThingsHaveAReserveAndWhatIsThereIsCounted) {
+  MemoryBudget budget(16 * kMiB);
+  EXPECT_TRUE(budget.add(16 * kMiB));
+  EXPECT_FALSE(budget.take(MemoryBudget::kAlwaysBytes + 1));
+  uint64_t small = 0;
+  while (budget.take(MemoryBudget::kAlwaysBytes)) small += MemoryBudget::kAlwaysBytes;
+  EXPECT_EQ(small, kMiB);
+  EXPECT_FALSE(budget.add(1));  // half of the reserve is not for what waits for clients
+  EXPECT_EQ(budget.used(), 17 * kMiB + 1);
+  budget.give(kMiB);
+  EXPECT_TRUE(budget.add(1));
+}
+
+TEST(MemoryBudget, HasNoLimitThatOverflows) {
+  MemoryBudget budget(UINT64_MAX);
+  EXPECT_TRUE(budget.take(kMiB));
+  EXPECT_TRUE(budget.add(kMiB));
 }
 
 TEST(MemoryBudget, CountsABuffersMemoryWhereverItMoves) {

@@ -352,5 +352,30 @@ TEST(JsonReader, ChecksUtf8) {
   }
 }
 
+TEST(JsonReader, CountsItsNodesAndSaysWhereThereIsNoMemory) {
+  MemoryBudget budget(1u << 20);
+  std::string many = "[";
+  for (int i = 0; i < 100'000; ++i) many += "1,";
+  many += "1]";
+  const std::string escaped = "[\"\\n" + std::string(2u << 20, 'x') + "\"]";
+  for (const std::string& text : {many, escaped}) {
+    Arena arena;
+    arena.charge_to(&budget);
+    JsonDocument document;
+    const Status status = parse_json(text, arena, document);
+    ASSERT_FALSE(status.ok());
+    EXPECT_EQ(status.error().code, ErrorCode::MemoryFull) << status.error().message;
+  }
+  EXPECT_EQ(budget.used(), 0u);
+  {
+    Arena arena;
+    arena.charge_to(&budget);
+    JsonDocument document;
+    ASSERT_TRUE(parse_json("[1,2,[3,\"a\"]]", arena, document).ok());
+    EXPECT_GE(budget.used(), document.nodes.capacity() * sizeof(JsonNode));
+  }
+  EXPECT_EQ(budget.used(), 0u);
+}
+
 }  // namespace
 }  // namespace serval

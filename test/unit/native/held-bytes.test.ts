@@ -35,6 +35,25 @@ describe('held bytes', () => {
     assert.deepEqual(told, []);
   });
 
+  it('keeps small answers until the engine is full, and large ones that it knows', () => {
+    let full = false;
+    let told = 0;
+    const held = new PortHeldBytes({ countBytes: (change) => {
+      told += change;
+      return !full;
+    } });
+    for (let i = 0; i < 10; i += 1) assert.ok(held.keep(60_000));
+    full = true;
+    assert.ok(held.keep(60_000)); // what fills is told when much changed
+    assert.ok(held.keep(60_000));
+    assert.equal(held.keep(60_000), false);
+    assert.ok(held.keep(MIB));
+    full = false;
+    assert.ok(held.keep(60_000));
+    held.change(-13 * 60_000 - MIB);
+    assert.equal(told, 0);
+  });
+
   it('collects once, a second behind a burst, and never without one', () => {
     mock.timers.enable({ apis: ['setTimeout'] });
     try {

@@ -8,7 +8,26 @@ import type { Route } from '../../../ts/transport/listener.js';
 import { ask, begin } from './fake-http.js';
 
 const fail: Fail = (exchange, code, message) => exchange.send(code, 'error', message);
-const echo = new BodyRoute({ bodyBytesMax: 10, inflatedBytesMax: 20 }, fail,
+
+/** Counts, up to so many bytes. */
+class Held {
+  bytes = 0;
+  constructor(private readonly max = Infinity) {}
+  change(bytes: number): void {
+    this.bytes += bytes;
+  }
+  take(bytes: number): boolean {
+    if (this.bytes + bytes > this.max) return false;
+    this.bytes += bytes;
+    return true;
+  }
+  keep(bytes: number): boolean {
+    return this.take(bytes);
+  }
+}
+
+const held = new Held();
+const echo = new BodyRoute({ bodyBytesMax: 10, inflatedBytesMax: 20, held }, fail,
   (body) => Promise.resolve({ contentType: 'text', body: `got ${body.toString()}` }));
 
 describe('BodyRoute', () => {
@@ -25,7 +44,7 @@ describe('BodyRoute', () => {
       ['gzip', gzipSync('hello')], ['deflate', deflateSync('hello')],
       ['identity', Buffer.from('hello')],
     ] as const) {
-      const wide = new BodyRoute({ bodyBytesMax: 100, inflatedBytesMax: 20 }, fail,
+      const wide = new BodyRoute({ bodyBytesMax: 100, inflatedBytesMax: 20, held }, fail,
         (body) => Promise.resolve({ contentType: 'text', body: `got ${body.toString()}` }));
       const headers = { 'content-encoding': coding };
       const half = Math.floor(packed.length / 2);
@@ -46,7 +65,7 @@ describe('BodyRoute', () => {
 
   it('refuses what unpacks to too much, what is broken, and codings that it does not know',
     async () => {
-      const wide = new BodyRoute({ bodyBytesMax: 1000, inflatedBytesMax: 20 }, fail,
+      const wide = new BodyRoute({ bodyBytesMax: 1000, inflatedBytesMax: 20, held }, fail,
         () => assert.fail('was asked'));
       const of = async (coding: string, body: Uint8Array): Promise<number> => (
         await ask(wide, { headers: { 'content-encoding': coding }, body: [body] })).status;
@@ -55,13 +74,36 @@ describe('BodyRoute', () => {
       assert.equal(await of('br', Buffer.from('abc')), ErrorCode.UnsupportedEncoding);
     });
 
+  it('counts a body until it is answered, and refuses what has no room', async () => {
+    const small = new Held(100);
+    let seen = 0;
+    const route = new BodyRoute({ bodyBytesMax: 1000, inflatedBytesMax: 1000, held: small }, fail,
+      () => {
+        seen = small.bytes;
+        return Promise.resolve({ contentType: 'text', body: '' });
+      });
+    const of = async (body: Uint8Array, headers = {}): Promise<number> => {
+      const { status } = await ask(route, { headers, body: [body] });
+      await new Promise(setImmediate);
+      assert.equal(small.bytes, 0);
+      return status;
+    };
+    const gzip = { 'content-encoding': 'gzip' };
+    assert.equal(await of(Buffer.alloc(40)), 200);
+    assert.equal(seen, 80);
+    assert.equal(await of(Buffer.alloc(51)), ErrorCode.MemoryFull);
+    assert.equal(await of(Buffer.alloc(1), { 'content-length': '51' }), ErrorCode.MemoryFull);
+    assert.equal(await of(gzipSync(Buffer.alloc(10)), gzip), 200);
+    assert.equal(await of(gzipSync(Buffer.alloc(90)), gzip), ErrorCode.MemoryFull);
+  });
+
   it('answers errors of the maker, and its bugs as internal', async () => {
     const errors: readonly [Error, number, string][] = [
       [new ServalError(ErrorCode.ModelNotFound, 'none'), ErrorCode.ModelNotFound, 'none'],
       [new RangeError('oops'), ErrorCode.Internal, 'oops'],
     ];
     for (const [error, status, text] of errors) {
-      const limits = { bodyBytesMax: 10, inflatedBytesMax: 10 };
+      const limits = { bodyBytesMax: 10, inflatedBytesMax: 10, held };
       const later = new BodyRoute(limits, fail, () => Promise.reject(error));
       const now = new BodyRoute(limits, fail, () => {
         throw error;
@@ -74,7 +116,7 @@ describe('BodyRoute', () => {
   });
 
   it('forgets the body of a client that leaves', () => {
-    const route = new BodyRoute({ bodyBytesMax: 10, inflatedBytesMax: 10 }, fail,
+    const route = new BodyRoute({ bodyBytesMax: 10, inflatedBytesMax: 10, held }, fail,
       () => assert.fail('was asked'));
     const exchange = begin(route, { body: [] });
     route.data(exchange, new ArrayBuffer(3), false);

@@ -30,6 +30,7 @@ function send(
 ): Promise<Sent> {
   const context: V2Context = {
     port: {} as EnginePort, control, readings, bodyBytesMax: 4_000_000, inflatedBytesMax: 4_000_000,
+    held: { change: () => undefined, take: () => true, keep: () => true },
     healthBody: 'json', serverVersion: '1.2.3',
   };
   const route = v2Route(context, { snapshot, shown: snapshot }, method, path);

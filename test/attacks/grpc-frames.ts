@@ -1,0 +1,69 @@
+// gRPC calls by hand on an HTTP/2 session: messages as they travel, windows that stay closed, and
+// the model whose answers are 100,000 times its requests. Test time only.
+import type { ClientHttp2Session, ClientHttp2Stream } from 'node:http2';
+import { floatBytes, int64Bytes, type OnnxModel } from '../../ts/importers/onnx-builder.js';
+import { encode, messageTypes } from '../unit/protocols/raw-client.js';
+
+export const GRPC_INFER = '/inference.GRPCInferenceService/ModelInfer';
+export const GRPC_STREAM = '/inference.GRPCInferenceService/ModelStreamInfer';
+
+const types = messageTypes();
+
+/** `name`'s y is its x in each of so many elements: 4 bytes of answer each to 100 of request. */
+export function wideModel(name: string, elements: number): OnnxModel {
+  return {
+    graph: {
+      name,
+      inputs: [{ name: 'x', type: 'float', shape: [1] }],
+      outputs: [{ name: 'y', type: 'float', shape: [elements] }],
+      initializers: [{ name: 'n', type: 'int64', dims: [1], data: int64Bytes([elements]) },
+        { name: 'zero', type: 'float', dims: [1], data: floatBytes([0]) }],
+      nodes: [{ op: 'Add', inputs: ['x', 'zero'], outputs: ['sum'] },
+        { op: 'Expand', inputs: ['sum', 'n'], outputs: ['y'] }],
+    },
+  };
+}
+
+/** A ModelInferRequest of one FP32 input. */
+export function inferMessage(
+  model: string, input: string, values: readonly number[], shape: readonly number[],
+): Buffer {
+  return encode(types, 'inference.ModelInferRequest', { model_name: model, inputs: [
+    { name: input, datatype: 'FP32', shape, contents: { fp32_contents: values } }] });
+}
+
+/** A length-prefixed message. */
+export function framed(message: Buffer, packed = false): Buffer {
+  const head = Buffer.alloc(5);
+  head[0] = packed ? 1 : 0;
+  head.writeUInt32BE(message.length, 1);
+  return Buffer.concat([head, message]);
+}
+
+export interface FramedCall {
+  readonly stream: ClientHttp2Stream;
+  /** Its grpc-status; 'reset' or 'closed' where none came. */
+  readonly status: Promise<string>;
+}
+
+/** A gRPC call whose answer is read as far as somebody reads `stream`. */
+export function framedCall(
+  session: ClientHttp2Session, body: Buffer,
+  { path = GRPC_INFER, headers = {} }: {
+    readonly path?: string; readonly headers?: Readonly<Record<string, string>>;
+  } = {},
+): FramedCall {
+  const stream = session.request({ ':method': 'POST', ':path': path,
+    'content-type': 'application/grpc', te: 'trailers', ...headers });
+  const status = new Promise<string>((resolve) => {
+    const take = (got: Readonly<Record<string, unknown>>): void => {
+      if (got['grpc-status'] !== undefined) resolve(String(got['grpc-status']));
+    };
+    stream.on('response', take);
+    stream.on('trailers', take);
+    stream.on('error', () => resolve('reset'));
+    stream.on('close', () => resolve('closed'));
+  });
+  stream.end(body);
+  return { stream, status };
+}
