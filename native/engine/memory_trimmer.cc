@@ -11,7 +11,8 @@ namespace serval {
 namespace {
 
 // Giving memory back holds the allocator's locks for milliseconds: not inside a burst. One that has
-// no pause is trimmed in so many looks all the same.
+// no pause is trimmed in so many looks all the same; at once where half of the budget is in use,
+// since what the allocator keeps comes on top of that.
 constexpr std::chrono::milliseconds kLook(500);
 constexpr int kLooksMax = 8;
 
@@ -54,6 +55,7 @@ void MemoryTrimmer::run() {
     }
     uint64_t before = budget_->large_gives() + 1;
     for (int look = 0; look < kLooksMax && before != budget_->large_gives(); ++look) {
+      if (look > 0 && budget_->used() > budget_->limit() / 2) break;
       before = budget_->large_gives();
       if (!pause()) return;
     }

@@ -111,8 +111,8 @@ export const ATTACKS: readonly Attack[] = [
     run: unreadCalls({ calls: 100, messages: 64 }) },
   { name: 'grpc-connections', what: '20 closed windows, 20 calls for 10 MB each',
     run: unreadCalls({ sessions: 20, calls: 20 }) },
-  { name: 'grpc-small', what: '20 closed windows, 50 streams each of 64 requests for 60 KB',
-    run: unreadCalls({ sessions: 20, calls: 50, messages: 64, model: 'narrow' }) },
+  { name: 'grpc-small', what: '10 closed windows, 25 streams each of 64 requests for 60 KB',
+    run: unreadCalls({ sessions: 10, calls: 25, messages: 64, model: 'narrow' }) },
   { name: 'grpc-bomb', what: 'a gzip message of 2 MB that unpacks to 2 GB, four times',
     run: async ({ grpcPort }, settled) => {
       const bomb = framed(gzipOfZeros(2000 * MIB), true);

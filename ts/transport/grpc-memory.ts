@@ -44,6 +44,7 @@ interface Session {
 interface Call {
   readonly stream: {
     readonly session?: Session;
+    readonly closed: boolean;
     once(event: 'close', listener: () => void): unknown;
     close(code: number): void;
   };
@@ -72,6 +73,8 @@ interface Account {
   received: number;
   unsent: number;
   refused: boolean;
+  /** Its stream is gone: nothing more is counted, since nobody would give it back. */
+  closed: boolean;
 }
 
 /** Of one thread. */
@@ -188,7 +191,7 @@ export class GrpcMemory {
   }
 
   #take(account: Account, bytes: number): boolean {
-    if (!this.#held.take(bytes)) return false;
+    if (account.closed || !this.#held.take(bytes)) return false;
     account.received += bytes;
     return true;
   }
@@ -204,9 +207,11 @@ export class GrpcMemory {
   #account(call: Call): Account {
     if (call.account !== undefined) return call.account;
     const connection = this.#connection(call.stream.session);
-    const account = { connection, received: 0, unsent: 0, refused: false };
+    const { closed } = call.stream;
+    const account = { connection, received: 0, unsent: 0, refused: false, closed };
     call.account = account;
     call.stream.once('close', () => {
+      account.closed = true;
       this.delivered(call);
       this.#taken(account, account.unsent);
     });
@@ -224,7 +229,7 @@ export class GrpcMemory {
   }
 
   #keep(account: Account, bytes: number): boolean {
-    if (!this.#held.keep(bytes)) return false;
+    if (account.closed || !this.#held.keep(bytes)) return false;
     account.unsent += bytes;
     account.connection.unsent += bytes;
     this.#unsentBytes += bytes;
