@@ -1,6 +1,7 @@
 // ONNX Runtime alone, in C++, against our backend on the same session settings: what one run costs.
 // Usage: onnxruntime_bench MODEL.onnx [--batch N] [--iterations N] [--threads N] [--library PATH]
-//        onnxruntime_bench --write DIR     writes half_plus_three.onnx and mlp.onnx, and stops
+//        onnxruntime_bench --write DIR     writes half_plus_three.onnx and mlp.onnx, and the models
+//                                          of guarded operators, with a guard and without; stops
 // Prints one line of JSON. "bare": Run on a value made before, output released (the reference of
 // bench/). "backend": BackendModel::run over the same bytes. "backend_moving": the same with the
 // input at another address each time, so that nothing of the input is reused. FP32 inputs only; the
@@ -59,6 +60,23 @@ Options parse(int count, char** arguments) {
   return options;
 }
 
+// One operator over FP32 data of `dims`: dims that are free put a guard before it.
+onnx::Model one_operator(std::string_view op, const std::vector<onnx::Dim>& dims) {
+  onnx::Model model;
+  std::vector<std::string> inputs = {"x"}, outputs = {"y"};
+  if (op == "TopK") {
+    model.initializer<int64_t>("k", onnx::kInt64, {1}, {3});
+    inputs.push_back("k");
+    outputs.push_back("i");
+    model.output("i", onnx::kInt64, std::nullopt);
+  } else {
+    model.initializer<float>("w", onnx::kFloat, {1, 1, 3}, {1, 2, 3});
+    inputs.push_back("w");
+  }
+  model.node(op, inputs, outputs).input("x", onnx::kFloat, dims);
+  return model.output("y", onnx::kFloat, std::nullopt);
+}
+
 void write_models(const std::string& directory) {
   const auto write = [&directory](const char* name, const std::string& bytes) {
     const std::string path = directory + "/" + name;
@@ -70,6 +88,13 @@ void write_models(const std::string& directory) {
   };
   write("half_plus_three.onnx", onnx::half_plus_three().to_bytes());
   write("mlp.onnx", onnx::mlp().to_bytes());
+  const onnx::Dim batch = int64_t{4};
+  write("topk.onnx", one_operator("TopK", {batch, int64_t{8}}).to_bytes());
+  write("topk_guarded.onnx", one_operator("TopK", {"batch", int64_t{8}}).to_bytes());
+  const std::vector<onnx::Dim> image = {int64_t{1}, int64_t{64}};
+  write("deconv.onnx", one_operator("ConvTranspose", {batch, image[0], image[1]}).to_bytes());
+  write("deconv_guarded.onnx",
+        one_operator("ConvTranspose", {"batch", image[0], image[1]}).to_bytes());
 }
 
 void check(const OrtApi& api, OrtStatus* status) {

@@ -40,6 +40,10 @@ bool weights_are_filled(const OnnxNode& node, const OnnxTypes& types) {
   return filled(node, types, node.op == "QLinearConv" ? 3 : 1);
 }
 
+bool indices_are_filled(const OnnxNode& node, const OnnxTypes& types) {
+  return filled(node, types, 1);
+}
+
 bool has_no_axis(const OnnxNode& node, const OnnxTypes& types) {
   return node.attribute("axis") == nullptr || data_is_filled(node, types);
 }
@@ -79,16 +83,23 @@ const std::vector<Guarded>& table() {
       {"Upsample", {0, 1}, lists_are_constant},
       {"DFT", {0, 1, 2}, never},
       {"STFT", {0, 1, 2, 3}, never},
+      {"ArrayFeatureExtractor", {1}, indices_are_filled},
   };
   return rows;
 }
 
 const Guarded* find_row(const OnnxNode& node) {
-  if (!node.is_onnx() && node.domain != "com.microsoft") return nullptr;
+  const bool known = node.domain == "com.microsoft" || node.domain == "ai.onnx.ml";
+  if (!node.is_onnx() && !known) return nullptr;
   for (const Guarded& row : table()) {
     if (row.op == node.op) return &row;
   }
   return nullptr;
+}
+
+// Before opset 10 the number of elements is an attribute.
+bool is_top_k_of_input(const OnnxNode& node) {
+  return node.op == "TopK" && node.has_input(0) && node.has_input(1);
 }
 
 bool is_division(const OnnxNode& node) {
@@ -180,7 +191,9 @@ class Rewriter {
       }
       const Guarded* row = find_row(node);
       if (row != nullptr && !row->is_safe(node, types)) {
-        guard(node, *row, node_field, value_field, types, out);
+        if (is_top_k_of_input(node)) surround(node, kTopK, node_field, out);
+        else if (node.op == "ArrayFeatureExtractor") surround(node, kFeatures, node_field, out);
+        else guard(node, *row, node_field, value_field, types, out);
       } else if (bodies.empty()) {
         out.bytes(node_field, node.bytes);
       } else {
@@ -269,19 +282,56 @@ class Rewriter {
     made.bytes(5, text_attribute("serval_inputs", names));
     made.bytes(5, integers_attribute("serval_places", places));
     out.bytes(node_field, made.bytes(7, kDomain).str());
-    out.bytes(node_field, with_input(node, through, output));
+    out.bytes(node_field, renamed(node, through, output, {}));
     // What the model says of the shape is said of the guard's output too.
     const KnownValue* known = types.find(node.inputs[through]);
     if (known == nullptr || known->type_bytes.empty()) return;
     out.bytes(value_field, OnnxWriter().bytes(1, output).bytes(2, known->type_bytes).str());
   }
 
-  static std::string with_input(const OnnxNode& node, size_t index, std::string_view name) {
+  // A node that has an answer for no rows, which its kernel does not give: what goes in second is
+  // changed then, and so are its outputs (operators/guards/no_rows.cc).
+  struct Surrounding {
+    std::string_view before, behind;
+    bool sees_data;  // the operator before gets the node's first input too
+  };
+  static constexpr Surrounding kTopK = {"TopKCount", "TopKShape", true};
+  static constexpr Surrounding kFeatures = {"SomeIndices", "NoFeatures", false};
+
+  void surround(const OnnxNode& node, const Surrounding& kind, uint32_t node_field,
+                OnnxWriter& out) {
+    const std::string prefix = "serval_guarded_" + std::to_string(++guards_);
+    const std::string axis = integer_attribute("axis", node.integer("axis", -1));
+    const auto add = [&](OnnxWriter& made, std::string_view name, std::string_view op) {
+      made.bytes(3, name).bytes(4, op).bytes(5, axis).bytes(7, kDomain);
+      out.bytes(node_field, made.str());
+    };
+    OnnxWriter before;
+    if (kind.sees_data) before.bytes(1, node.inputs[0]);
+    add(before.bytes(1, node.inputs[1]).bytes(2, prefix), prefix, kind.before);
+    std::vector<std::string> outputs;
+    for (const std::string_view name : node.outputs) {
+      outputs.push_back(name.empty() ? "" : prefix + "_" + std::to_string(outputs.size()));
+    }
+    out.bytes(node_field, renamed(node, 1, prefix, outputs));
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      if (outputs[i].empty()) continue;
+      OnnxWriter behind;
+      behind.bytes(1, node.inputs[1]).bytes(1, outputs[i]).bytes(2, node.outputs[i]);
+      add(behind, outputs[i], kind.behind);
+    }
+  }
+
+  // The node with another name for one input, and for its outputs where some are given.
+  static std::string renamed(const OnnxNode& node, size_t index, std::string_view input,
+                             const std::vector<std::string>& outputs) {
     OnnxWriter out;
-    size_t at = 0;
+    size_t inputs_seen = 0, outputs_seen = 0;
     (void)for_fields(node.bytes, [&](const WireField& field) {
-      const bool input = field.tag == wire_tag(onnx_field::kNodeInput, WireType::Bytes);
-      if (input && at++ == index) out.bytes(onnx_field::kNodeInput, name);
+      const bool is_input = field.tag == wire_tag(onnx_field::kNodeInput, WireType::Bytes);
+      const bool is_output = field.tag == wire_tag(onnx_field::kNodeOutput, WireType::Bytes);
+      if (is_input && inputs_seen++ == index) out.bytes(onnx_field::kNodeInput, input);
+      else if (is_output && !outputs.empty()) out.bytes(field.number(), outputs[outputs_seen++]);
       else out.field(field);
       return true;
     });

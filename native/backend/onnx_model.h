@@ -82,7 +82,7 @@ inline constexpr uint32_t kGraphNode = 1, kGraphInitializer = 5, kGraphInput = 1
                           kGraphOutput = 12, kGraphValueInfo = 13;
 inline constexpr uint32_t kFunctionInput = 4, kFunctionNode = 7, kFunctionOpset = 9,
                           kFunctionValueInfo = 12;
-inline constexpr uint32_t kNodeInput = 1, kNodeAttribute = 5;
+inline constexpr uint32_t kNodeInput = 1, kNodeOutput = 2, kNodeAttribute = 5;
 inline constexpr uint32_t kAttributeTensor = 5, kAttributeGraph = 6, kAttributeTensors = 10,
                           kAttributeGraphs = 11;
 }  // namespace onnx_field

@@ -111,8 +111,10 @@ const Port* port_at(const std::vector<Port>& ports, size_t index) {
 // One run's tensors. Strings are copied out of the runtime in one call for each input, on demand.
 class RunContext final : public KernelContext {
  public:
-  RunContext(const OrtApi& api, const OperatorType& type, OrtKernelContext* context)
-      : api_(api), type_(type), context_(context) {
+  // `shape_calls`: the library has the call of 1.24.
+  RunContext(const OrtApi& api, const OperatorType& type, bool shape_calls,
+             OrtKernelContext* context)
+      : api_(api), type_(type), shape_calls_(shape_calls), context_(context) {
     drop_status(api_, api_.KernelContext_GetInputCount(context_, &input_count_));
     drop_status(api_, api_.KernelContext_GetOutputCount(context_, &output_count_));
   }
@@ -196,13 +198,19 @@ class RunContext final : public KernelContext {
     ShapeInfoHandle info(&api_);
     ONNXTensorElementDataType type = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
     size_t rank = 0;
-    int64_t dims[kRankMax];
-    OrtStatus* failed = api_.GetTensorTypeAndShape(&value, info.out());
-    if (failed == nullptr) failed = api_.GetTensorElementType(info.get(), &type);
-    if (failed == nullptr) failed = api_.GetDimensionsCount(info.get(), &rank);
+    int64_t copied[kRankMax];
+    const int64_t* dims = copied;
+    OrtStatus* failed = nullptr;
+    if (shape_calls_) {
+      failed = api_.GetTensorElementTypeAndShapeDataReference(&value, &type, &dims, &rank);
+    } else {
+      failed = api_.GetTensorTypeAndShape(&value, info.out());
+      if (failed == nullptr) failed = api_.GetTensorElementType(info.get(), &type);
+      if (failed == nullptr) failed = api_.GetDimensionsCount(info.get(), &rank);
+    }
     if (failed != nullptr) return check(api_, failed, "input");
     if (rank > kRankMax) return backend_failed("input of rank " + std::to_string(rank));
-    if (failed == nullptr) failed = api_.GetDimensions(info.get(), dims, rank);
+    if (!shape_calls_) failed = api_.GetDimensions(info.get(), copied, rank);
     view.dtype = dtype_of(type);
     view.shape = Shape({dims, rank});
     return check(api_, failed, "input");
@@ -258,6 +266,7 @@ class RunContext final : public KernelContext {
 
   const OrtApi& api_;
   const OperatorType& type_;
+  const bool shape_calls_;
   OrtKernelContext* const context_;
   size_t input_count_ = 0, output_count_ = 0;
   std::vector<std::unique_ptr<Strings>> strings_;
@@ -269,6 +278,7 @@ struct CustomOp {
   OrtCustomOp abi = {};
   OperatorType type;
   const OrtApi* api = nullptr;
+  bool shape_calls = false;  // see RunContext
 };
 
 struct NodeKernel {
@@ -351,7 +361,7 @@ OrtStatus* run_kernel(void* kernel, OrtKernelContext* context) {
   const NodeKernel& node = *static_cast<const NodeKernel*>(kernel);
   const OrtApi& api = *node.op->api;
   return guarded(api, node.op->type, [&]() -> Status {
-    RunContext run(api, node.op->type, context);
+    RunContext run(api, node.op->type, node.op->shape_calls, context);
     return node.kernel->run(run);
   });
 }
@@ -419,8 +429,8 @@ struct Domain {
 };
 
 // Never freed: sessions point to it.
-const Domain& make_domain(const OrtApi& api, bool aliases) {
-  static const Domain& made = *[&api, aliases] {
+const Domain& make_domain(const OrtApi& api, bool has_shape_calls) {
+  static const Domain& made = *[&api, has_shape_calls] {
     auto domain = std::make_unique<Domain>();
     OrtStatus* failed = api.CreateCustomOpDomain(kDomain, &domain->domain);
     for (OperatorType& type : operators::all_operators()) {
@@ -428,9 +438,10 @@ const Domain& make_domain(const OrtApi& api, bool aliases) {
       op->abi = abi_table();
       op->type = std::move(type);
       op->api = &api;
+      op->shape_calls = has_shape_calls;
       const auto form = op->type.output_type;
       if (form != OperatorType::OutputType::OfTheGraph) type_by_last_input(op->abi);
-      if (form == OperatorType::OutputType::PassesLastInput && aliases) {
+      if (form == OperatorType::OutputType::PassesLastInput && has_shape_calls) {
         alias_last_input(op->abi, op->type.inputs.size());
       }
       if (failed == nullptr) failed = api.CustomOpDomain_Add(domain->domain, &op->abi);

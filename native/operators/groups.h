@@ -25,6 +25,7 @@ std::vector<OperatorType> sparse_segment_operators();
 // guards/
 std::vector<OperatorType> checked_operators();
 std::vector<OperatorType> division_operators();
+std::vector<OperatorType> no_row_operators();
 
 // strings/
 std::vector<OperatorType> regex_operators();

@@ -15,7 +15,7 @@ std::vector<OperatorType> all_operators() {
       regex_operators,    string_element_operators, string_format_operators,
       string_join_operators, string_number_operators, string_split_operators,
       unicode_operators,  image_operators,
-      checked_operators,  division_operators,
+      checked_operators,  division_operators,  no_row_operators,
   };
   for (const auto group : kGroups) {
     std::vector<OperatorType> types = group();

@@ -179,11 +179,92 @@ TEST_F(Guards, BodiesAreGuardedToo) {
             std::string::npos);
 }
 
-TEST_F(Guards, NoRowsIntoTopKAreRefused) {
+// y, i = TopK(x, k) along `axis` of [n, m].
+onnx::Model top_k(int64_t axis) {
   onnx::Model model;
-  model.initializer<int64_t>("k", onnx::kInt64, {1}, {1});
-  model.node("TopK", {"x", "k"}, {"y", "i"}).input("x", onnx::kFloat, free_dims(2));
-  model.output("y", onnx::kFloat, std::nullopt).output("i", onnx::kInt64, std::nullopt);
+  model.node("TopK", {"x", "k"}, {"y", "i"}, {onnx::attribute("axis", axis)});
+  model.input("x", onnx::kFloat, free_dims(2)).input("k", onnx::kInt64, Dims{int64_t{1}});
+  return model.output("y", onnx::kFloat, std::nullopt).output("i", onnx::kInt64, std::nullopt);
+}
+
+TEST_F(Guards, NoRowsIntoTopKGiveNoRows) {
+  const TestTensor<float> x(DType::Fp32, {2, 2}, {1, 4, 3, 2}), none(DType::Fp32, {0, 2}, {}),
+      no_columns(DType::Fp32, {2, 0}, {});
+  const TestTensor<int64_t> one(DType::Int64, {1}, {1}), two(DType::Int64, {1}, {2}),
+      zero(DType::Int64, {1}, {0}), three(DType::Int64, {1}, {3});
+  const auto loaded = load(top_k(-1));
+  ASSERT_TRUE(loaded);
+  const std::vector<uint32_t> both = {0, 1};
+  const auto scratch = loaded->make_scratch();
+  const auto shapes = [&](const TestTensor<float>& data, const TestTensor<int64_t>& k) {
+    const std::vector<TensorView> inputs = {data.view(), k.view()};
+    const Status status = loaded->run(0, inputs, both, *scratch, nullptr);
+    if (!status.ok()) return status.error().message;
+    const std::string indices = scratch->outputs()[1].shape.to_string();
+    return scratch->outputs()[0].shape.to_string() + " and " + indices;
+  };
+  EXPECT_EQ(answer<float>(*loaded, {x.view(), one.view()}), (std::vector<float>{4, 3}));
+  EXPECT_EQ(shapes(none, one), "[0,1] and [0,1]");
+  EXPECT_EQ(shapes(none, two), "[0,2] and [0,2]");
+  EXPECT_EQ(shapes(none, zero), "[0,0] and [0,0]");
+  EXPECT_EQ(shapes(x, zero), "[2,0] and [2,0]");
+  EXPECT_EQ(shapes(no_columns, zero), "[2,0] and [2,0]");
+  EXPECT_NE(shapes(none, three).find("k argument [3]"), std::string::npos) << shapes(none, three);
+  EXPECT_NE(shapes(no_columns, one).find("k argument [1]"), std::string::npos);
+  EXPECT_EQ(answer<float>(*loaded, {x.view(), two.view()}), (std::vector<float>{4, 1, 3, 2}));
+}
+
+TEST_F(Guards, TopKAlongTheRowsRefusesMoreThanThereAre) {
+  const auto loaded = load(top_k(0));
+  ASSERT_TRUE(loaded);
+  const TestTensor<float> none(DType::Fp32, {0, 2}, {}), empty(DType::Fp32, {2, 0}, {});
+  const TestTensor<int64_t> one(DType::Int64, {1}, {1});
+  EXPECT_NE(refusal(*loaded, {none.view(), one.view()}).find("k argument [1]"),
+            std::string::npos);
+  EXPECT_EQ(answer<float>(*loaded, {empty.view(), one.view()}), std::vector<float>());
+}
+
+// ONNX Runtime refuses to take nothing; most classifiers end in this operator.
+TEST_F(Guards, NoIndicesTakeNoFeatures) {
+  for (const int type : {onnx::kFloat, onnx::kString}) {
+    onnx::Model model;
+    model.domains = {{"ai.onnx.ml", 1}};
+    model.node("ArrayFeatureExtractor", {"x", "i"}, {"y"}, {}, "ai.onnx.ml");
+    model.input("x", type, free_dims(2)).input("i", onnx::kInt64, free_dims(1));
+    model.output("y", type, std::nullopt);
+    const auto loaded = load(model);
+    ASSERT_TRUE(loaded);
+    const std::vector<std::string_view> words = {"a", "b", "c", "d"};
+    const TestTensor<float> numbers(DType::Fp32, {2, 2}, {1, 2, 3, 4});
+    TensorView x = numbers.view();
+    if (type == onnx::kString) {
+      x = {};
+      x.dtype = DType::Bytes;
+      x.shape = numbers.view().shape;
+      x.strings = words;
+    }
+    const TestTensor<int64_t> two(DType::Int64, {3}, {1, 0, 1}), none(DType::Int64, {0}, {});
+    const auto shape = [&](const TestTensor<int64_t>& indices) {
+      const auto scratch = loaded->make_scratch();
+      const std::vector<TensorView> inputs = {x, indices.view()};
+      const uint32_t output = 0;
+      const Status status = loaded->run(0, inputs, {&output, 1}, *scratch, nullptr);
+      return status.ok() ? scratch->outputs()[0].shape.to_string() : status.error().message;
+    };
+    EXPECT_EQ(shape(two), "[2,3]");
+    EXPECT_EQ(shape(none), "[2,0]");
+    if (type != onnx::kFloat) continue;
+    EXPECT_EQ(answer<float>(*loaded, {x, two.view()}), (std::vector<float>{2, 1, 2, 4, 3, 4}));
+  }
+}
+
+// Where it is written as an attribute, before opset 10.
+TEST_F(Guards, NoRowsIntoAnOldTopKAreRefused) {
+  onnx::Model model;
+  model.opset = 9;
+  model.ir_version = 4;
+  model.node("TopK", {"x"}, {"y", "i"}, {onnx::attribute("k", int64_t{1})});
+  model.input("x", onnx::kFloat, free_dims(2)).output("y", onnx::kFloat, std::nullopt);
   const auto loaded = load(model);
   ASSERT_TRUE(loaded);
   const TestTensor<float> x(DType::Fp32, {2, 2}, {1, 4, 3, 2}), none(DType::Fp32, {0, 2}, {});

@@ -1,0 +1,146 @@
+// Operators before and behind nodes of ONNX that have an answer for no rows, which ONNX Runtime's
+// kernels do not give. Hot path, any thread.
+// TopKCount, TopKShape: TopK's kernel ends the process. It survives being asked for no elements;
+// its outputs, which are empty either way, then get the dim that they would have had.
+// SomeIndices, NoFeatures: ArrayFeatureExtractor's refuses to take nothing. It is asked for the
+// first feature, which is then taken away. Most classifiers of scikit-learn end in it.
+// Source: ONNX TopK (the outputs' shape is the input's, but `k` along the axis), and
+// ArrayFeatureExtractor (the output's is the data's, but the number of indices as the last dim).
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "operators/groups.h"
+#include "operators/ports.h"
+
+namespace serval::operators {
+namespace {
+
+// The number in `k`; nullopt where it is none, which the runtime refuses.
+std::optional<int64_t> count_in(const TensorView& k) {
+  if (k.dtype != DType::Int64 || k.shape.rank() != 1 || k.shape[0] != 1) return std::nullopt;
+  int64_t count = 0;
+  std::memcpy(&count, k.data, sizeof count);
+  return count;
+}
+
+// The axis of a shape that an attribute means; its rank where it means none.
+size_t axis_of(int64_t axis, const Shape& shape) {
+  const int64_t rank = static_cast<int64_t>(shape.rank());
+  if (axis < 0) axis += rank;
+  return static_cast<size_t>(axis < 0 || axis > rank ? rank : axis);
+}
+
+// Gives `from` on, in its own memory where the runtime says so; of `shape`, whose elements are
+// those of `from` or none.
+void pass_on(Ports& ports, const TensorView& from, const Shape& shape) {
+  if (from.dtype == DType::Bytes) {
+    const bool empty = shape.elements() == 0u;
+    ports.strings(0, shape, empty ? std::span<const std::string_view>() : from.strings);
+    return;
+  }
+  const std::span<uint8_t> out = ports.raw_output(0, from.dtype, shape);
+  const bool copies = !ports.failed() && !out.empty() && out.data() != from.data;
+  if (copies) std::memcpy(out.data(), from.data, out.size());
+}
+
+// (data, k) -> k, or 0 where the data has no rows and k elements would be an answer.
+class TopKCount final : public Kernel {
+ public:
+  explicit TopKCount(int64_t axis) : axis_(axis) {}
+
+  Status run(KernelContext& context) const override {
+    Ports ports(context);
+    const TensorView data = ports.view(0), k = ports.view(1);
+    const std::span<int64_t> out = ports.output<int64_t>(0, k.shape);
+    if (ports.failed() || out.empty()) return ports.take();
+    std::memcpy(out.data(), k.data, out.size_bytes());
+    const std::optional<int64_t> count = count_in(k);
+    const size_t axis = axis_of(axis_, data.shape);
+    const auto dims = data.shape.dims();
+    const bool empty = std::find(dims.begin(), dims.end(), 0) != dims.end();
+    const bool fits = count && axis < dims.size() && *count >= 0 && *count <= dims[axis];
+    if (empty && fits) out[0] = 0;
+    return ports.take();
+  }
+
+ private:
+  const int64_t axis_;
+};
+
+// (k, output of TopK) -> the output; an empty one with k along its axis.
+class TopKShape final : public Kernel {
+ public:
+  explicit TopKShape(int64_t axis) : axis_(axis) {}
+
+  Status run(KernelContext& context) const override {
+    Ports ports(context);
+    const TensorView k = ports.view(0), from = ports.view(1);
+    if (ports.failed()) return ports.take();
+    const size_t axis = axis_of(axis_, from.shape);
+    const bool empty = from.shape.elements() == 0u && axis < from.shape.rank();
+    Shape shape = from.shape;
+    if (empty) shape.set(axis, count_in(k).value_or(shape[axis]));
+    pass_on(ports, from, shape);
+    return ports.take();
+  }
+
+ private:
+  const int64_t axis_;
+};
+
+// (indices) -> a copy of them, or the index 0 where there are none.
+class SomeIndices final : public Kernel {
+ public:
+  Status run(KernelContext& context) const override {
+    Ports ports(context);
+    const std::span<const int64_t> indices = ports.elements<int64_t>(0);
+    const std::span<int64_t> out =
+        ports.output<int64_t>(0, indices.empty() ? shape_of({1}) : ports.view(0).shape);
+    if (ports.failed()) return ports.take();
+    if (indices.empty()) out[0] = 0;
+    else std::copy(indices.begin(), indices.end(), out.begin());
+    return ports.take();
+  }
+};
+
+// (indices, features) -> the features; none where there are no indices.
+class NoFeatures final : public Kernel {
+ public:
+  Status run(KernelContext& context) const override {
+    Ports ports(context);
+    const TensorView indices = ports.view(0), from = ports.view(1);
+    if (ports.failed()) return ports.take();
+    Shape shape = from.shape;
+    const bool none = indices.shape.elements() == 0u && shape.rank() > 0;
+    if (none) shape.set(shape.rank() - 1, 0);
+    pass_on(ports, from, shape);
+    return ports.take();
+  }
+};
+
+template <typename T>
+Result<std::unique_ptr<Kernel>> make_plain(const KernelAttributes&) {
+  return std::unique_ptr<Kernel>(std::make_unique<T>());
+}
+
+template <typename T>
+Result<std::unique_ptr<Kernel>> make(const KernelAttributes& attributes) {
+  return std::unique_ptr<Kernel>(std::make_unique<T>(attributes.integer("axis", -1)));
+}
+
+}  // namespace
+
+std::vector<OperatorType> no_row_operators() {
+  using Type = OperatorType::OutputType;
+  return {
+      {"TopKCount", {Port{}, Port{DType::Int64}}, {Port{}}, make<TopKCount>, Type::OfLastInput},
+      {"TopKShape", {Port{DType::Int64}, Port{}}, {Port{}}, make<TopKShape>,
+       Type::PassesLastInput},
+      {"SomeIndices", {Port{DType::Int64}}, {Port{}}, make_plain<SomeIndices>, Type::OfLastInput},
+      {"NoFeatures", {Port{DType::Int64}, Port{}}, {Port{}}, make_plain<NoFeatures>,
+       Type::PassesLastInput},
+  };
+}
+
+}  // namespace serval::operators
