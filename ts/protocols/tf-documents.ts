@@ -7,6 +7,7 @@ import type {
   Datatype, ModelSnapshot, RegistrySnapshot, SignatureDefDoc, SignatureInfo, TensorInfo,
   TensorInfoDoc, VersionSnapshot,
 } from '../registry/snapshot.js';
+import { modelProblem, versionProblem } from '../registry/snapshot-build.js';
 import { canonicalVersion, echoed } from './request-text.js';
 
 /** A model and at most one of version (decimal text as it was sent) and label. */
@@ -84,6 +85,17 @@ export function notFoundText(target: ServableTarget): string {
   return `Servable not found for request: Specific(${name}, ${version})`;
 }
 
+/** ": REASON" where a version, or the newest one (`wanted` undefined), could not be loaded, or the
+ * model has none because of what its folder holds; else "". */
+function problemOf(model: ModelSnapshot, wanted: string | undefined): string {
+  const [newest] = model.versions;
+  if (newest === undefined) return model.problem === '' ? '' : `: ${modelProblem(model)}`;
+  const version = wanted === undefined ? newest
+    : model.versions.find((entry) => entry.version === wanted);
+  const failed = version !== undefined && version.errorMessage !== '';
+  return failed ? `: ${versionProblem(version)}` : '';
+}
+
 /** The version that serves `target`.
  * Errors: ModelNotFound; InvalidArgument: an unknown label, a version beyond int64. */
 export function findServable(
@@ -95,7 +107,8 @@ export function findServable(
   const version = model?.versions.find((entry) => entry.version === number);
   if (version?.state === 'AVAILABLE') return version;
   const named = wanted === undefined ? target : { name: target.name, version: wanted };
-  throw new ServalError(ErrorCode.ModelNotFound, notFoundText(named));
+  const why = model === undefined ? '' : problemOf(model, number);
+  throw new ServalError(ErrorCode.ModelNotFound, notFoundText(named) + why);
 }
 
 /** The versions that a question for status means, newest first: all, or the one named. A label

@@ -76,19 +76,23 @@ export function readRequest(
   return spec;
 }
 
-/** servingStatus() that also says why a signature of the model's file is not served. The request is
- * looked at only when there is something to say. */
+/** servingStatus() that also says why a model, or a signature of its file, is not served. The
+ * request is looked at only when there is something to say. */
 export function explainingStatus(snapshot: () => RegistrySnapshot): StatusOf {
   return (error, request) => {
     const { code, message } = error;
-    if (code !== ErrorCode.SignatureNotFound && code !== ErrorCode.InvalidArgument) {
-      return servingStatus(error);
-    }
+    const isMissing = code === ErrorCode.ModelNotFound;
+    const isExplained = isMissing || code === ErrorCode.SignatureNotFound
+      || code === ErrorCode.InvalidArgument;
+    if (!isExplained) return servingStatus(error);
     let version: VersionSnapshot | undefined;
     try {
       const spec = readRequest(request, 'request', (reader) => reader.skip());
       if (spec !== undefined) version = findServable(snapshot(), spec);
-    } catch {
+    } catch (problem) {
+      if (isMissing && problem instanceof ServalError && problem.code === code) {
+        return servingStatus(problem);
+      }
       // The model went away meanwhile: the error stands as it is.
     }
     return servingStatus({ code, message: withBlockedReason(version, message) });

@@ -2,13 +2,14 @@
 // snapshot; ModelInfer and ModelStreamInfer hand the raw message to the engine. Hot plane: the
 // listener's thread. Builds no protobuf object for an inference.
 // Source: proto/wire/inference.proto; statuses: docs/protocols/v2-rest.md.
+import { ErrorCode, ServalError } from '../errors.js';
 import { V2_GRPC } from '../native/port.js';
 import type { RegistrySnapshot, TensorInfo } from '../registry/snapshot.js';
 import type { GrpcService } from '../transport/grpc-call.js';
-import type { GrpcInfer } from './grpc-infer.js';
-import { answering, inferring } from './grpc-unary.js';
+import { inferStatus, type GrpcInfer } from './grpc-infer.js';
+import { answering, inferring, type StatusOf } from './grpc-unary.js';
 import {
-  EXTENSIONS, SERVER_NAME, isModelReady, isServerReady, modelMetadata, shownShape,
+  EXTENSIONS, SERVER_NAME, isModelReady, isServerReady, lookUp, modelMetadata, shownShape,
 } from './v2-documents.js';
 import { controlCalls, readNameVersion, type GrpcControlOptions } from './v2-grpc-control.js';
 import { InferStream } from './v2-grpc-stream.js';
@@ -57,6 +58,25 @@ function modelReadyMessage(snapshot: RegistrySnapshot, message: Buffer): Buffer 
   return varintField(1, isModelReady(snapshot, name, version));
 }
 
+/** inferStatus() in REST's words where the model or its version does not serve: the engine does not
+ * know why. The request is looked at only then. */
+function explainingStatus(snapshot: () => RegistrySnapshot): StatusOf {
+  return (error, request) => {
+    const isMissing = error.code === ErrorCode.ModelNotFound
+      || error.code === ErrorCode.ModelNotReady;
+    if (!isMissing) return inferStatus(error);
+    try {
+      const { name, version } = readNameVersion(request, 'ModelInferRequest');
+      const found = lookUp(snapshot(), name, version);
+      if (found.version !== undefined) return inferStatus(error); // it came meanwhile
+      return inferStatus({ code: ErrorCode.ModelNotReady, message: found.reason });
+    } catch (problem) {
+      const isKnown = problem instanceof ServalError && problem.code === ErrorCode.ModelNotFound;
+      return inferStatus(isKnown ? problem : error);
+    }
+  };
+}
+
 /** The service, ready to be handed to a gRPC listener. */
 export function inferenceService(options: InferenceServiceOptions): GrpcService {
   const { snapshot, shown, infer } = options;
@@ -82,7 +102,7 @@ export function inferenceService(options: InferenceServiceOptions): GrpcService 
         return serverMetadata;
       }),
       ModelMetadata: answering((message) => modelMetadataMessage(snapshot(), message)),
-      ModelInfer: inferring(infer, V2_GRPC),
+      ModelInfer: inferring(infer, V2_GRPC, explainingStatus(snapshot)),
       ...controlCalls(options),
     },
     streams: { ModelStreamInfer: (call) => new InferStream(call, infer) },

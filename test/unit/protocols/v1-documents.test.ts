@@ -179,7 +179,7 @@ describe('V1 model metadata', () => {
     fails(() => v1MetadataJson(snapshot, { name: 'm', version: '7' }), ModelNotFound,
       `${text}Specific(m, 7)`);
     fails(() => v1MetadataJson(snapshot, { name: 'm', label: 'next' }), ModelNotFound,
-      `${text}Specific(m, 124)`);
+      `${text}Specific(m, 124): version 124 is END: opset 99 is not supported`);
     fails(() => v1MetadataJson(snapshot, { name: 'm', label: 'x' }), InvalidArgument,
       'Unrecognized servable version label: x');
   });

@@ -84,6 +84,7 @@ async function started(snapshot: RegistrySnapshot) {
 const registryOfAll = registry([
   model('m', [version('12', 'END', failed), version('10'), version('9')]),
   model('loading', [version('1', 'LOADING')]),
+  { ...model('none', []), problem: "platform 'ensemble' is not supported" },
 ]);
 
 describe('V2 gRPC: metadata and health', () => {
@@ -213,6 +214,30 @@ describe('V2 gRPC: ModelInfer', () => {
       const { code: got, details } = await outcome;
       assert.deepEqual([got, details], [status, `why ${code}`]);
     }
+  });
+
+  it('says why a model or version does not serve, as REST does', async () => {
+    const { engine } = server;
+    const ask = async (name: string, number: string, code: ErrorCode): Promise<unknown[]> => {
+      const before = engine.requests.length;
+      const bytes = encode(types, 'inference.ModelInferRequest',
+        { model_name: name, model_version: number });
+      const outcome = server.client.unary(`${SERVICE}ModelInfer`, bytes);
+      await engine.until(() => engine.requests.length > before);
+      engine.request(before).done({ code, message: 'engine' }, null);
+      const { code: got, details } = await outcome;
+      return [got, details];
+    };
+    const { ModelNotFound, ModelNotReady } = ErrorCode;
+    assert.deepEqual(await ask('none', '', ModelNotFound),
+      [14, "model 'none' has no ready version: platform 'ensemble' is not supported"]);
+    assert.deepEqual(await ask('m', '12', ModelNotReady),
+      [14, "model 'm' is not ready: version 12 is END: cut short"]);
+    assert.deepEqual(await ask('loading', '', ModelNotReady),
+      [14, "model 'loading' has no ready version: version 1 is LOADING"]);
+    assert.deepEqual(await ask('nope', '', ModelNotFound),
+      [5, "Request for unknown model: 'nope' is not found"]);
+    assert.deepEqual(await ask('m', '', ModelNotFound), [5, 'engine']); // it came meanwhile
   });
 
   it('hands the deadline over as what is left of it', async () => {

@@ -80,7 +80,7 @@ describe('GetModelMetadata', () => {
       [asked({ name: 'nope' }, 'signature_def'),
         [5, 'Servable not found for request: Latest(nope)']],
       [asked({ name: 'tf', version: { value: 8 } }, 'signature_def'),
-        [5, 'Servable not found for request: Specific(tf, 8)']],
+        [5, 'Servable not found for request: Specific(tf, 8): version 8 is END: cut short']],
       [asked({ name: 'tf', version_label: 'x' }, 'signature_def'),
         [3, 'Unrecognized servable version label: x']],
     ];

@@ -55,6 +55,15 @@ describe('Predict, Classify, Regress', () => {
     }
   });
 
+  it('say why a model is not served', async () => {
+    const text = 'Servable not found for request: Specific(tf, 8)';
+    engine.reply = () => ({ code: ErrorCode.ModelNotFound, message: text });
+    const ask = (version: number): Promise<Outcome> => call('Predict', encoded('PredictRequest', {
+      model_spec: { name: 'tf', version: { value: version } } }));
+    assert.deepEqual(outcome(await ask(8)), [5, `${text}: version 8 is END: cut short`]);
+    assert.deepEqual(outcome(await ask(7)), [5, text]); // it came meanwhile
+  });
+
   it('say why a signature of the file is not served', async () => {
     engine.reply = () => (
       { code: ErrorCode.SignatureNotFound, message: 'Serving signature key "sparse" not found.' });
