@@ -149,20 +149,22 @@ std::string netstring(std::string_view text) {
 
 class Rewriter {
  public:
-  explicit Rewriter(Divisions divisions) : divisions_(divisions) {}
+  Rewriter(Divisions divisions, OnnxFunctions& functions)
+      : divisions_(divisions), functions_(functions) {}
 
   int guards() const { return guards_; }
 
   // A GraphProto, or a FunctionProto. False where it cannot be read.
   bool rewrite_graph(Bytes graph, const OnnxTypes* outer, OnnxWriter& out) {
-    OnnxTypes types(outer);
+    OnnxTypes types = outer == nullptr ? OnnxTypes(functions_) : OnnxTypes(outer);
     return types.add_graph(graph) &&
            rewrite_nodes(graph, onnx_field::kGraphNode, onnx_field::kGraphValueInfo, types, out);
   }
   bool rewrite_function(Bytes function, OnnxWriter& out) {
-    OnnxTypes types(nullptr);
+    OnnxTypes types(functions_);
     const int before = guards_;
     if (!types.add_function(function)) return false;
+    functions_.add_inputs(function, types);
     if (!rewrite_nodes(function, onnx_field::kFunctionNode, onnx_field::kFunctionValueInfo, types,
                        out)) {
       return false;
@@ -339,6 +341,7 @@ class Rewriter {
   }
 
   const Divisions divisions_;
+  OnnxFunctions& functions_;
   int guards_ = 0;
 };
 
@@ -377,7 +380,9 @@ Result<GuardedModel> guard_model(Bytes model, Divisions divisions) {
   if (!needs_look(model, divisions, unreadable)) return guarded;
   if (unreadable) return refused("cannot be read");
   if (model.size() > kModelBytesMax) return refused("is too large to add the guards");
-  Rewriter rewriter(divisions);
+  OnnxFunctions functions;
+  if (!functions.read(model)) return refused("cannot be read");
+  Rewriter rewriter(divisions, functions);
   OnnxWriter out;
   const bool read = for_fields(model, [&](const WireField& field) {
     OnnxWriter inner;

@@ -11,10 +11,6 @@ namespace {
 constexpr uint32_t varint_tag(uint32_t number) { return wire_tag(number, WireType::Varint); }
 constexpr uint32_t bytes_tag(uint32_t number) { return wire_tag(number, WireType::Bytes); }
 
-std::string_view text_of(const WireField& field) {
-  return {reinterpret_cast<const char*>(field.bytes.data()), field.bytes.size()};
-}
-
 // A repeated int64: one by one, or packed.
 bool add_integers(const WireField& field, std::vector<int64_t>& values) {
   if (field.type() == WireType::Varint) {
@@ -185,6 +181,7 @@ bool read_node(Bytes bytes, OnnxNode& node) {
       case bytes_tag(4): node.op = text_of(field); break;
       case bytes_tag(5): return read_attribute(field.bytes, node.attributes.emplace_back());
       case bytes_tag(7): node.domain = text_of(field); break;
+      case bytes_tag(8): node.overload = text_of(field); break;
       default: break;
     }
     return true;

@@ -48,7 +48,7 @@ struct OnnxAttribute {
 };
 
 struct OnnxNode {
-  std::string_view name, op, domain;
+  std::string_view name, op, domain, overload;
   std::vector<std::string_view> inputs, outputs;
   std::vector<OnnxAttribute> attributes;
   Bytes bytes;  // the whole message
@@ -80,8 +80,9 @@ namespace onnx_field {
 inline constexpr uint32_t kModelGraph = 7, kModelOpset = 8, kModelFunctions = 25;
 inline constexpr uint32_t kGraphNode = 1, kGraphInitializer = 5, kGraphInput = 11,
                           kGraphOutput = 12, kGraphValueInfo = 13;
-inline constexpr uint32_t kFunctionInput = 4, kFunctionNode = 7, kFunctionOpset = 9,
-                          kFunctionValueInfo = 12;
+inline constexpr uint32_t kFunctionName = 1, kFunctionInput = 4, kFunctionOutput = 5,
+                          kFunctionNode = 7, kFunctionOpset = 9, kFunctionDomain = 10,
+                          kFunctionValueInfo = 12, kFunctionOverload = 13;
 inline constexpr uint32_t kNodeInput = 1, kNodeOutput = 2, kNodeAttribute = 5;
 inline constexpr uint32_t kAttributeTensor = 5, kAttributeGraph = 6, kAttributeTensors = 10,
                           kAttributeGraphs = 11;
@@ -91,6 +92,10 @@ inline constexpr uint32_t kAttributeTensor = 5, kAttributeGraph = 6, kAttributeT
 bool read_node(Bytes bytes, OnnxNode& node);
 bool read_tensor(Bytes bytes, OnnxTensor& tensor);
 bool read_value(Bytes bytes, OnnxValue& value);
+// A field of text.
+inline std::string_view text_of(const WireField& field) {
+  return {reinterpret_cast<const char*>(field.bytes.data()), field.bytes.size()};
+}
 // The values of a tensor of integers that stands in the model; false where it is none.
 bool read_integers(const OnnxTensor& tensor, std::vector<int64_t>& values);
 

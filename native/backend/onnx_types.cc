@@ -63,7 +63,9 @@ OnnxType constant_type(const OnnxNode& node) {
     if (any_of({"value_int", "value_ints"}, attribute.name)) return OnnxType::Int64;
     if (any_of({"value_string", "value_strings"}, attribute.name)) return OnnxType::String;
   }
-  return node.op == "ConstantOfShape" ? OnnxType::Float : OnnxType::Unknown;
+  // A value that is there and none of these is an attribute of the function around.
+  const bool is_float = node.op == "ConstantOfShape" && node.attribute("value") == nullptr;
+  return is_float ? OnnxType::Float : OnnxType::Unknown;
 }
 
 }  // namespace
@@ -142,6 +144,13 @@ void OnnxTypes::add_outputs_of(const OnnxNode& node, Bytes body, size_t skipped)
 }
 
 void OnnxTypes::add_node(const OnnxNode& node) {
+  if (functions_.has(node)) {
+    const std::vector<OnnxType> types = functions_.outputs_of_call(node, *this);
+    for (size_t i = 0; i < std::min(types.size(), node.outputs.size()); ++i) {
+      add_type(node.outputs[i], types[i]);
+    }
+    return;
+  }
   if (!node.is_onnx() || node.outputs.empty()) return;
   const std::string_view op = node.op;
   for (const OnnxAttribute& attribute : node.attributes) {
@@ -179,6 +188,136 @@ void OnnxTypes::add_node(const OnnxNode& node) {
   // Further outputs of the first one's type: those of these operators.
   if (!any_of({"Split", "LSTM", "GRU", "RNN", "BatchNormalization"}, op)) return;
   for (size_t i = 1; i < node.outputs.size(); ++i) add_type(node.outputs[i], type);
+}
+
+namespace {
+
+// What following calls may cost; past it nothing is known of functions.
+constexpr size_t kRunsMax = 10'000, kDepthMax = 64;
+
+}  // namespace
+
+std::string OnnxFunctions::key_of(std::string_view domain, std::string_view name,
+                                  std::string_view overload) {
+  std::string key(domain == "ai.onnx" ? "" : domain);
+  return key.append(1, '\0').append(name).append(1, '\0').append(overload);
+}
+
+bool OnnxFunctions::read_function(Bytes bytes, Function& function, std::string& key) {
+  std::string_view domain, name, overload;
+  function.bytes = bytes;
+  const bool read = for_fields(bytes, [&](const WireField& field) {
+    if (field.type() != WireType::Bytes) return true;
+    switch (field.number()) {
+      case onnx_field::kFunctionName: name = text_of(field); break;
+      case onnx_field::kFunctionDomain: domain = text_of(field); break;
+      case onnx_field::kFunctionOverload: overload = text_of(field); break;
+      case onnx_field::kFunctionInput: function.inputs.push_back(text_of(field)); break;
+      case onnx_field::kFunctionOutput: function.outputs.push_back(text_of(field)); break;
+      default: break;
+    }
+    return true;
+  });
+  key = key_of(domain, name, overload);
+  return read;
+}
+
+bool OnnxFunctions::add(Bytes bytes) {
+  Function function;
+  std::string key;
+  if (!read_function(bytes, function, key)) return false;
+  const auto [at, is_new] = functions_.try_emplace(std::move(key), std::move(function));
+  at->second.twice |= !is_new;
+  return true;
+}
+
+bool OnnxFunctions::read(Bytes model) {
+  const bool read = for_fields(model, [this](const WireField& field) {
+    return field.tag != wire_tag(onnx_field::kModelFunctions, WireType::Bytes) || add(field.bytes);
+  });
+  if (!read || functions_.empty()) return read;
+  const bool followed = for_fields(model, [this](const WireField& field) {
+    if (field.tag != wire_tag(onnx_field::kModelGraph, WireType::Bytes)) return true;
+    OnnxTypes types(*this);
+    return types.add_graph(field.bytes) && follow(field.bytes, onnx_field::kGraphNode, types);
+  });
+  follows_ = false;
+  return followed && readable_;
+}
+
+bool OnnxFunctions::follow(Bytes graph, uint32_t node_field, OnnxTypes& types) {
+  return for_fields(graph, [&](const WireField& field) {
+    if (field.tag != wire_tag(node_field, WireType::Bytes)) return true;
+    OnnxNode node;
+    if (!read_node(field.bytes, node)) return false;
+    const auto follow_body = [&](Bytes body) {
+      OnnxTypes inner(&types);
+      return inner.add_graph(body) && follow(body, onnx_field::kGraphNode, inner);
+    };
+    for (const OnnxAttribute& attribute : node.attributes) {
+      if (attribute.graph && !follow_body(*attribute.graph)) return false;
+      for (const Bytes body : attribute.graphs) {
+        if (!follow_body(body)) return false;
+      }
+    }
+    types.add_node(node);
+    return true;
+  });
+}
+
+std::vector<OnnxType> OnnxFunctions::outputs_of_call(const OnnxNode& node,
+                                                     const OnnxTypes& types) {
+  Function& function = functions_.at(key_of(node));
+  std::vector<OnnxType> inputs(function.inputs.size(), OnnxType::Unknown);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (node.has_input(i)) inputs[i] = types.type_of(node.inputs[i]);
+  }
+  if (follows_ && !function.called) {
+    function.called = true;
+    function.given = inputs;
+  } else if (follows_) {
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (function.given[i] != inputs[i]) function.given[i] = OnnxType::Unknown;
+    }
+  }
+  const std::vector<OnnxType>& outputs = run(function, inputs);
+  // A function of an operator's name: which of the two runs is the runtime's choice.
+  return node.is_onnx() || function.twice ? std::vector<OnnxType>() : outputs;
+}
+
+// One that is called while it is run (which the runtime refuses) has outputs of no known type.
+const std::vector<OnnxType>& OnnxFunctions::run(Function& function,
+                                                const std::vector<OnnxType>& inputs) {
+  const std::vector<OnnxType> unknown(function.outputs.size(), OnnxType::Unknown);
+  const auto [known, is_new] = function.known.try_emplace(inputs, unknown);
+  if (!is_new) return known->second;
+  if (++runs_ > kRunsMax || depth_ == kDepthMax) {
+    gave_up_ = true;
+    return known->second;
+  }
+  ++depth_;
+  OnnxTypes types(*this);
+  bool read = types.add_function(function.bytes);
+  for (size_t i = 0; i < inputs.size(); ++i) types.add_type(function.inputs[i], inputs[i]);
+  read = read && follow(function.bytes, onnx_field::kFunctionNode, types);
+  readable_ &= read;
+  --depth_;
+  for (size_t i = 0; read && i < unknown.size(); ++i) {
+    known->second[i] = types.type_of(function.outputs[i]);
+  }
+  return known->second;
+}
+
+void OnnxFunctions::add_inputs(Bytes bytes, OnnxTypes& types) const {
+  Function read;
+  std::string key;
+  if (gave_up_ || !read_function(bytes, read, key)) return;
+  const auto found = functions_.find(key);
+  if (found == functions_.end() || !found->second.called || found->second.twice) return;
+  const Function& function = found->second;
+  for (size_t i = 0; i < function.inputs.size(); ++i) {
+    types.add_type(function.inputs[i], function.given[i]);
+  }
 }
 
 }  // namespace serval::ort

@@ -134,27 +134,68 @@ TEST_F(Guards, TypesAreFollowedThroughTheGraph) {
   EXPECT_EQ(guards_of(model), 1);
 }
 
-// A division whose types only the runtime finds: in a function's body.
-onnx::Model function_model() {
-  onnx::Model model;
-  model.domains = {{"local", 1}};
-  model.node("Halve", {"a", "b"}, {"y"}, {}, "local");
-  model.input("a", onnx::kFloat, free_dims(1)).input("b", onnx::kFloat, free_dims(1));
-  return model.output("y", onnx::kFloat, std::nullopt);
+// A FunctionProto "local"::name (p, q) -> r of one node.
+std::string function(std::string_view name, std::string_view op, std::string_view domain = {}) {
+  onnx::Message node, proto;
+  node.bytes(1, "p").bytes(1, "q").bytes(2, "r").bytes(4, op);
+  if (!domain.empty()) node.bytes(7, domain);
+  proto.bytes(1, name).bytes(4, "p").bytes(4, "q").bytes(5, "r").message(7, node);
+  proto.message(9, onnx::Message().bytes(1, "").integer(2, 17));
+  proto.message(9, onnx::Message().bytes(1, "local").integer(2, 1)).bytes(10, "local");
+  return onnx::Message().message(25, proto).str();
 }
 
-TEST_F(Guards, AFunctionsDivisionOfFloatsIsStillTheirs) {
-  onnx::Message node, function;
-  node.bytes(1, "p").bytes(1, "q").bytes(2, "r").bytes(4, "Div");
-  function.bytes(1, "Halve").bytes(4, "p").bytes(4, "q").bytes(5, "r").message(7, node);
-  function.message(9, onnx::Message().bytes(1, "").integer(2, 17)).bytes(10, "local");
+// Calls of "local"::Halve(a, b), one for each type.
+onnx::Model calls_of(std::vector<int> types) {
+  onnx::Model model;
+  model.domains = {{"local", 1}};
+  for (size_t i = 0; i < types.size(); ++i) {
+    const std::string at = std::to_string(i);
+    model.node("Halve", {"a" + at, "b" + at}, {"y" + at}, {}, "local");
+    model.input("a" + at, types[i], free_dims(1)).input("b" + at, types[i], free_dims(1));
+    model.output("y" + at, types[i], std::nullopt);
+  }
+  return model;
+}
+
+int guards_of(const std::string& bytes) {
+  const auto guarded = ort::guard_model(ort::bytes_of(bytes), ort::Divisions::Guard);
+  return guarded.ok() ? guarded.value().guards : -1;
+}
+
+TEST_F(Guards, AFunctionsDivisionHasTheTypesOfItsCalls) {
+  using onnx::kFloat, onnx::kInt64;
+  const std::string divides = function("Halve", "Div");
+  EXPECT_EQ(guards_of(calls_of({kFloat}).to_bytes() + divides), 0);
+  EXPECT_EQ(guards_of(calls_of({kFloat, kFloat}).to_bytes() + divides), 0);
+  EXPECT_EQ(guards_of(calls_of({kInt64}).to_bytes() + divides), 1);
+  EXPECT_EQ(guards_of(calls_of({kFloat, kInt64}).to_bytes() + divides), 1);
+  const std::string through = function("Halve", "Inner", "local") + function("Inner", "Div");
+  EXPECT_EQ(guards_of(calls_of({kFloat}).to_bytes() + through), 0);
+  EXPECT_EQ(guards_of(calls_of({kInt64, kFloat}).to_bytes() + through), 1);
+  // What a call gives has a type too.
+  onnx::Model after = calls_of({kFloat});
+  after.node("Div", {"y0", "y0"}, {"z"}).output("z", kFloat, std::nullopt);
+  const std::string adds = function("Halve", "Add");
+  EXPECT_EQ(guards_of(after.to_bytes() + adds), 0);
+  // Nothing is known of two functions of one name, and of one that calls itself.
+  EXPECT_EQ(guards_of(calls_of({kFloat}).to_bytes() + divides + divides), 2);
+  const std::string itself = function("Halve", "Halve", "local") + function("Other", "Div");
+  EXPECT_EQ(guards_of(calls_of({kFloat}).to_bytes() + itself), 1);
+}
+
+TEST_F(Guards, AFunctionsDivisionOfTwoTypesAnswersBoth) {
   const std::string bytes =
-      function_model().to_bytes() + onnx::Message().message(25, function).str();
+      calls_of({onnx::kFloat, onnx::kInt64}).to_bytes() + function("Halve", "Div");
   const auto loaded = try_load(directory_.write("model.onnx", bytes));
   ASSERT_TRUE(loaded.ok()) << loaded.error().message;
   const TestTensor<float> a(DType::Fp32, {2}, {1, -3}), b(DType::Fp32, {2}, {2, 0});
-  EXPECT_EQ(answer<float>(*loaded.value(), {a.view(), b.view()}),
+  const TestTensor<int64_t> c(DType::Int64, {2}, {7, -3}), d(DType::Int64, {2}, {2, -1}),
+      zero(DType::Int64, {2}, {1, 0});
+  EXPECT_EQ(answer<float>(*loaded.value(), {a.view(), b.view(), c.view(), d.view()}),
             (std::vector<float>{0.5f, -std::numeric_limits<float>::infinity()}));
+  EXPECT_NE(refusal(*loaded.value(), {a.view(), b.view(), c.view(), zero.view()})
+                .find("division by zero"), std::string::npos);
 }
 
 TEST_F(Guards, BodiesAreGuardedToo) {
