@@ -17,7 +17,7 @@ import {
 
 /**
  * CPU time of one import, the collector's threads included. The largest that the limits of
- * prepare/limits.ts let in take 4 to 7 s; what no limit stopped would take for ever.
+ * prepare/limits.ts let in take about 2 s; what no limit stopped would take for ever.
  */
 const LIMIT_MS = 30_000;
 const FLOAT = attr.type(1);

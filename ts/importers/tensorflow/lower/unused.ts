@@ -16,14 +16,33 @@ export function usedNodes(nodes: readonly OnnxNode[], outputs: Iterable<string>)
 }
 
 /** Values that a node takes, those that its subgraphs take from outside included. */
-export function* namesUsedBy(node: OnnxNode): Generator<string> {
-  yield* node.inputs;
-  for (const attribute of Object.values(node.attributes ?? {})) {
-    if ('graph' in attribute) yield* namesUsedIn(attribute.graph);
+export function namesUsedBy(node: OnnxNode): Iterable<string> {
+  const { attributes = {} } = node;
+  let used: readonly string[] | Set<string> = node.inputs;
+  for (const name of Object.keys(attributes)) {
+    const attribute = attributes[name];
+    if (attribute === undefined || !('graph' in attribute)) continue;
+    if (!(used instanceof Set)) used = new Set(used);
+    for (const taken of namesTakenBy(attribute.graph)) used.add(taken);
   }
+  return used;
 }
 
-function* namesUsedIn(graph: OnnxGraph): Generator<string> {
-  for (const node of graph.nodes) yield* namesUsedBy(node);
-  for (const output of graph.outputs) yield output.name;
+// A finished graph does not change: those inside of one another are each looked through once.
+const TAKEN = new WeakMap<OnnxGraph, ReadonlySet<string>>();
+
+/** What a subgraph takes from outside. Names are unique in a model, those of its subgraphs too. */
+function namesTakenBy(graph: OnnxGraph): ReadonlySet<string> {
+  const known = TAKEN.get(graph);
+  if (known !== undefined) return known;
+  const names = new Set(graph.outputs.map((output) => output.name));
+  for (const node of graph.nodes) {
+    for (const name of namesUsedBy(node)) names.add(name);
+  }
+  for (const node of graph.nodes) {
+    for (const name of node.outputs) names.delete(name);
+  }
+  for (const input of graph.inputs) names.delete(input.name);
+  TAKEN.set(graph, names);
+  return names;
 }

@@ -15,9 +15,14 @@ import {
   CALL_DEPTH_MAX, FLAT_EDGES_MAX, FLAT_NAME_CHARS_MAX, FLAT_NODES_MAX,
 } from './limits.js';
 import { argumentCount, bodyOf, Resolver, Scope } from './scope.js';
-import type { Body, Target } from './scope.js';
+import type { Body, Target, Where } from './scope.js';
 
 const CALLS = new Set(['PartitionedCall', 'StatefulPartitionedCall']);
+
+// What most nodes have none of is shared: a model may have 300,000 of them.
+const NONE: readonly string[] = [];
+const NO_TARGETS: readonly Target[] = [];
+const NO_ATTRIBUTES: Attributes = new Map();
 
 /** What a model's flattening has used up of its limits; one for the model and its functions. */
 class Budget {
@@ -124,6 +129,7 @@ class Flight {
   readonly #parts: Parts;
   readonly #nodes = new Map<string, FlatNode>();
   readonly #taken = new Map<string, number>();
+  readonly #identities = new Map<string, Attributes>();
   readonly #work: Target[] = [];
 
   constructor(parts: Parts) {
@@ -157,12 +163,15 @@ class Flight {
   }
 
   #unique(scope: Scope, wanted: string): string {
-    let root = scope;
-    while (root.parent !== undefined) root = root.parent;
-    const isFree = (name: string): boolean =>
-      !this.#taken.has(name) && !root.body.byName.has(name) && !root.slots.has(name);
+    const { root } = scope;
+    const isRoots = (name: string): boolean => root.body.byName.has(name) || root.slots.has(name);
+    const before = this.#taken.get(wanted);
+    if (before === undefined && !isRoots(wanted)) {
+      this.#taken.set(wanted, 0);
+      return wanted;
+    }
     let name = wanted;
-    for (let count = this.#taken.get(wanted) ?? 0; !isFree(name); count += 1) {
+    for (let count = before ?? 0; this.#taken.has(name) || isRoots(name); count += 1) {
       this.#taken.set(wanted, count + 1);
       name = `${wanted}_${count + 1}`;
     }
@@ -196,7 +205,7 @@ class Flight {
   }
 
   #inputs(scope: Scope, node: NodeDef): { data: readonly Target[]; control: Target[] } {
-    const where = scope.describe(node.name);
+    const where = scope.at(node.name);
     const data: Target[] = [];
     const control: Target[] = [];
     for (const input of node.inputs) {
@@ -215,21 +224,35 @@ class Flight {
     control: readonly Target[],
   ): void {
     this.#parts.budget.addNode(node.name, data.length + control.length);
-    const before = new Set(control.map((target) => this.nameOf(target)));
-    before.delete(node.name);
-    this.#nodes.set(node.name, {
-      ...node, inputs: data.map((target) => this.refOf(target)), control: [...before],
-    });
+    const { name, op, attributes } = node;
+    const inputs = data.map((target) => this.refOf(target));
+    this.#nodes.set(name, { name, op, attributes, inputs, control: this.#names(control, name) });
     // The first input is visited first: results come in the order of the model, not backwards.
-    for (const target of control.toReversed()) this.want(target);
-    for (const target of data.toReversed()) this.want(target);
+    this.#wantAll(control);
+    this.#wantAll(data);
+  }
+
+  /** The names of control inputs, each once and without the node's own. */
+  #names(control: readonly Target[], own: string): readonly string[] {
+    if (control.length === 0) return NONE;
+    const names = new Set(control.map((target) => this.nameOf(target)));
+    names.delete(own);
+    return [...names];
+  }
+
+  /** want(), the last one first. */
+  #wantAll(targets: readonly Target[]): void {
+    for (let i = targets.length - 1; i >= 0; i -= 1) {
+      const target = targets[i];
+      if (target !== undefined) this.#work.push(target);
+    }
   }
 
   #visitCall(
     scope: Scope, node: NodeDef, attributes: Attributes, ref: FunctionRef, name: string,
   ): void {
     const definition = this.#parts.functions.get(ref.name);
-    const where = scope.describe(node.name);
+    const where = scope.at(node.name);
     if (definition === undefined) {
       throw invalid(`${where} calls function ${quoted(ref.name)}, which there is not`);
     }
@@ -251,10 +274,20 @@ class Flight {
         `it gives ${returns.length}`);
     }
     const after = [...control, ...this.effects(inner, definition)];
-    const kept: [string, Attribute][] = returns.length === 0 ? [] : [['T', typeList(types)]];
-    this.#add({
-      name, op: returns.length === 0 ? 'NoOp' : 'IdentityN', attributes: new Map(kept),
-    }, returns, after);
+    const isEmpty = returns.length === 0;
+    const kept = isEmpty ? NO_ATTRIBUTES : this.#typed(types);
+    this.#add({ name, op: isEmpty ? 'NoOp' : 'IdentityN', attributes: kept }, returns, after);
+  }
+
+  /** The attributes of an IdentityN; nodes of the same types share them. */
+  #typed(types: readonly Dtype[]): Attributes {
+    const key = types.join();
+    let attributes = this.#identities.get(key);
+    if (attributes === undefined) {
+      attributes = new Map([['T', typeList(types)]]);
+      this.#identities.set(key, attributes);
+    }
+    return attributes;
   }
 
   // A call starts when all its inputs are there: what its body reads from variables it reads after
@@ -263,13 +296,15 @@ class Flight {
     scope: Scope, data: readonly Target[], control: readonly Target[],
   ): readonly Target[] {
     const tainted = this.#parts.effects.tainted(scope.body);
-    const after = data.filter((target) => target.scope === scope && tainted.has(target.local));
+    const after = tainted.size === 0 ? NO_TARGETS
+      : data.filter((target) => target.scope === scope && tainted.has(target.local));
+    if (scope.control.length + control.length + after.length === 0) return NO_TARGETS;
     return [...new Set([...scope.control, ...control, ...after])];
   }
 
   /** What the function returns, in the order of its signature. */
   returns(scope: Scope, definition: FunctionDef): readonly Target[] {
-    const where = `function ${quoted(definition.signature.name)}`;
+    const where = ofFunction(definition);
     const targets: Target[] = [];
     for (const output of definition.signature.outputs) {
       const text = definition.returns.get(output.name);
@@ -288,10 +323,10 @@ class Flight {
 
   /** What must have run when the function returns. */
   effects(scope: Scope, definition: FunctionDef): readonly Target[] {
-    const where = `function ${quoted(definition.signature.name)}`;
-    const locals = new Set<string>();
-    for (const name of definition.controlReturns.values()) locals.add(name);
-    for (const name of this.#parts.effects.nodesOf(definition)) locals.add(name);
+    const effective = this.#parts.effects.nodesOf(definition);
+    if (definition.controlReturns.size + effective.length === 0) return NO_TARGETS;
+    const where = ofFunction(definition);
+    const locals = new Set([...definition.controlReturns.values(), ...effective]);
     const targets = [...locals].map((name) => this.#parts.resolver.control(scope, name, where));
     for (const target of targets) this.want(target);
     return targets;
@@ -320,7 +355,11 @@ class Flight {
   }
 }
 
-function checkNesting(scope: Scope, name: string, where: string): void {
+function ofFunction(definition: FunctionDef): Where {
+  return { toString: () => `function ${quoted(definition.signature.name)}` };
+}
+
+function checkNesting(scope: Scope, name: string, where: Where): void {
   if (scope.depth >= CALL_DEPTH_MAX) {
     throw invalid(`${where}: calls are nested more than ${CALL_DEPTH_MAX} deep`);
   }
@@ -331,7 +370,7 @@ function checkNesting(scope: Scope, name: string, where: string): void {
   }
 }
 
-function setSlots(scope: Scope, definition: FunctionDef, where: string): void {
+function setSlots(scope: Scope, definition: FunctionDef, where: Where): void {
   let start = 0;
   for (const argument of definition.signature.inputs) {
     const count = argumentCount(argument, scope.attributes, where);
@@ -363,7 +402,7 @@ function returnTypes(
   const given = CALLS.has(node.op) ? attributeOf(attributes, 'Tout', 'list') : undefined;
   if (given !== undefined) return given.types;
   const types: Dtype[] = [];
-  const where = `function ${quoted(definition.signature.name)}`;
+  const where = ofFunction(definition);
   for (const output of definition.signature.outputs) {
     const count = argumentCount(output, inner, where);
     for (let index = 0; index < count; index += 1) {

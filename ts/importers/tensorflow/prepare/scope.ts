@@ -33,7 +33,14 @@ interface Slots {
   readonly count: number;
 }
 
+/** Where something is, for messages: text, or what gives it when a message is made. */
+export interface Where {
+  toString(): string;
+}
+
 export class Scope {
+  /** The main graph's, or that of the function that is flattened on its own. */
+  readonly root: Scope;
   /** Tensors that the arguments stand for, lists spread out. */
   arguments: readonly Target[] = [];
   /** What must have run before a stateful node of this call does. */
@@ -51,6 +58,12 @@ export class Scope {
     readonly parent: Scope | undefined,
   ) {
     this.depth = parent === undefined ? 0 : parent.depth + 1;
+    this.root = parent === undefined ? this : parent.root;
+  }
+
+  /** describe(), not before it is needed: nearly all are not. */
+  at(local: string): Where {
+    return { toString: () => this.describe(local) };
   }
 
   /** For messages. */
@@ -79,7 +92,7 @@ export function bodyOf(source: GraphDef | FunctionDef): Body {
  * How many tensors an argument of a function is.
  * Errors: ModelInvalid when its number is missing, negative or too large.
  */
-export function argumentCount(argument: ArgDef, attributes: Attributes, where: string): number {
+export function argumentCount(argument: ArgDef, attributes: Attributes, where: Where): number {
   if (argument.typeListAttr !== '') {
     const list = attributeOf(attributes, argument.typeListAttr, 'list');
     if (list !== undefined) return list.types.length;
@@ -134,14 +147,16 @@ export class Resolver {
       if (this.#ops.find(node.op) === undefined) return undefined;
       return this.#ops.outputs(node.op, attributes);
     }
-    const where = `call ${quoted(node.name)} of function ${quoted(node.op)}`;
+    const where: Where = {
+      toString: () => `call ${quoted(node.name)} of function ${quoted(node.op)}`,
+    };
     return definition.signature.outputs.map((output) => ({
       name: output.name, count: argumentCount(output, attributes, where),
     }));
   }
 
   /** The name of the node in `^name`. */
-  control(scope: Scope, name: string, where: string): Target {
+  control(scope: Scope, name: string, where: Where): Target {
     const slots = scope.slots.get(name);
     if (slots !== undefined) {
       const argument = scope.arguments[slots.start];
@@ -154,7 +169,7 @@ export class Resolver {
    * The tensors that an input (not a control input) is spelled as: one, or all of a list.
    * Errors: ModelInvalid naming `where`: no such node or output, two nodes of this name.
    */
-  data(scope: Scope, text: string, where: string): readonly Target[] {
+  data(scope: Scope, text: string, where: Where): readonly Target[] {
     if (scope.body.definition === undefined) return [this.#graphTarget(scope, text, where)];
     const colon = text.indexOf(':');
     const name = colon < 0 ? text : text.slice(0, colon);
@@ -165,7 +180,7 @@ export class Resolver {
     return this.#bodyTargets(scope, text, where);
   }
 
-  #graphTarget(scope: Scope, text: string, where: string): Target {
+  #graphTarget(scope: Scope, text: string, where: Where): Target {
     const colon = text.lastIndexOf(':');
     const name = colon < 0 ? text : text.slice(0, colon);
     const port = colon < 0 ? 0 : portNumber(text.slice(colon + 1), text, where);
@@ -174,7 +189,7 @@ export class Resolver {
     return { scope, local: name, port };
   }
 
-  #checkPort(node: NodeDef, attributes: Attributes, port: number, where: string): void {
+  #checkPort(node: NodeDef, attributes: Attributes, port: number, where: Where): void {
     const outputs = this.outputs(node, attributes);
     if (outputs === undefined) return;
     let count = 0;
@@ -185,7 +200,7 @@ export class Resolver {
     }
   }
 
-  #bodyTargets(scope: Scope, text: string, where: string): readonly Target[] {
+  #bodyTargets(scope: Scope, text: string, where: Where): readonly Target[] {
     const [name = '', argument = '', index] = text.split(':');
     const node = this.#existing(scope, name, where);
     if (argument === '') throw invalid(`${where} takes ${quoted(text)}: expected "node:output:0"`);
@@ -208,7 +223,7 @@ export class Resolver {
       quoted(argument));
   }
 
-  #existing(scope: Scope, name: string, where: string): NodeDef {
+  #existing(scope: Scope, name: string, where: Where): NodeDef {
     if (scope.body.duplicates.has(name)) {
       throw invalid(`${where} names ${quoted(name)}, and there are two nodes of this name`);
     }
@@ -225,7 +240,7 @@ function targetsOf(scope: Scope, local: string, start: number, count: number): T
 }
 
 function argumentTargets(
-  scope: Scope, { start, count }: Slots, index: string, text: string, where: string,
+  scope: Scope, { start, count }: Slots, index: string, text: string, where: Where,
 ): readonly Target[] {
   if (index === '') return scope.arguments.slice(start, start + count);
   const offset = portNumber(index, text, where);
@@ -234,7 +249,7 @@ function argumentTargets(
   throw invalid(`${where} takes ${quoted(text)}, but the argument has ${count} tensors there`);
 }
 
-function portNumber(digits: string, text: string, where: string): number {
+function portNumber(digits: string, text: string, where: Where): number {
   const port = /^\d{1,9}$/.test(digits) ? Number(digits) : NaN;
   if (!Number.isNaN(port)) return port;
   throw invalid(`${where} takes ${quoted(text)}: expected an output number`);
