@@ -14,6 +14,20 @@ int find(const std::vector<TensorSpec>& specs, std::string_view name) {
   return -1;
 }
 
+bool takes_rank(const TensorSpec& spec, size_t rank) {
+  return rank >= spec.rank_min && (spec.rank_max == 0 || rank <= spec.rank_max);
+}
+
+// "MatMul: input 'x' of shape [4] where [-1,4] is declared: expected 2 dims"
+Error wrong_rank(const TensorSpec& spec, const Shape& shape) {
+  std::string text = spec.rank_of.empty() ? "" : spec.rank_of + ": ";
+  text += "input '" + spec.name + "' of shape " + shape.to_string();
+  if (!spec.unknown_rank) text += " where " + dims_text(spec) + " is declared";
+  text += ": expected " + std::to_string(spec.rank_min);
+  if (spec.rank_max != spec.rank_min) text += " or more";
+  return invalid_argument(text + " dims");
+}
+
 }  // namespace
 
 std::string dims_text(const TensorSpec& spec) {
@@ -44,6 +58,7 @@ bool fits_declared(const TensorSpec& spec, const Shape& shape) {
 }
 
 Status check_shape(const TensorSpec& spec, const Shape& shape) {
+  if (!takes_rank(spec, shape.rank())) return wrong_rank(spec, shape);
   if (spec.unknown_rank || spec.unchecked || fits_declared(spec, shape)) return {};
   return invalid_argument("unexpected shape for input '" + spec.name + "': expected " +
                           dims_text(spec) + ", got " + shape.to_string());

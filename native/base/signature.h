@@ -22,6 +22,10 @@ struct TensorSpec {
   // `dims` are what the signature says, not what the graph needs: no protocol checks shapes against
   // them (TensorFlow does not). Source: tfserving.md 1.5 "Shape and signature".
   bool unchecked = false;
+  // Ranks of an input that an operator behind it takes, also where it is unchecked. A rank_max of 0
+  // is none; rank_of "" is the graph itself.
+  uint8_t rank_min = 0, rank_max = 0;
+  std::string rank_of;
   // SignatureDef.defaults: what is fed where a request leaves the input out. Null = required. The
   // pointer keeps the tensor's memory too (aliasing constructor).
   std::shared_ptr<const TensorView> default_value;

@@ -68,6 +68,9 @@ Result<TensorSpec> read_tensor(const fb::TensorSpec& from) {
   }
   spec.unknown_rank = from.unknown_rank();
   spec.unchecked = from.unchecked();
+  spec.rank_min = from.rank_min();
+  spec.rank_max = from.rank_max();
+  spec.rank_of = text(from.rank_of());
   if (from.default_proto() != nullptr) {
     Status read = read_default(*from.default_proto(), spec);
     if (!read.ok()) return std::move(read.error());

@@ -34,6 +34,7 @@ function tensorInfo(tensor: ImportedTensor, what: string): TensorInfo {
     symbols: shape.map(() => ''),
     unknownRank: tensor.shape === undefined,
     unchecked: true,
+    ...(tensor.ranks === undefined ? {} : { ranks: tensor.ranks }),
     ...(defaultValue === undefined ? {} : { defaultProto: encodeTensorProto(defaultValue) }),
   };
 }

@@ -32,6 +32,8 @@ function writeTensor(builder: Builder, tensor: TensorInfo): number {
   );
   const { defaultProto } = tensor;
   const proto = defaultProto && TensorSpec.createDefaultProtoVector(builder, defaultProto);
+  const { ranks } = tensor;
+  const rankOf = ranks === undefined ? 0 : builder.createString(ranks.of);
   TensorSpec.startTensorSpec(builder);
   TensorSpec.addName(builder, name);
   TensorSpec.addDtype(builder, dtypeOf(tensor.datatype));
@@ -40,6 +42,11 @@ function writeTensor(builder: Builder, tensor: TensorInfo): number {
   TensorSpec.addUnknownRank(builder, tensor.unknownRank);
   TensorSpec.addUnchecked(builder, tensor.unchecked ?? false);
   if (proto !== undefined) TensorSpec.addDefaultProto(builder, proto);
+  if (ranks !== undefined) {
+    TensorSpec.addRankMin(builder, ranks.min);
+    TensorSpec.addRankMax(builder, ranks.max ?? 0);
+    TensorSpec.addRankOf(builder, rankOf);
+  }
   return TensorSpec.endTensorSpec(builder);
 }
 

@@ -17,8 +17,17 @@ export interface TensorInfo {
   readonly unknownRank: boolean;
   /** The shape is documentation: requests are not checked against it. */
   readonly unchecked?: boolean;
+  readonly ranks?: RankRule;
   /** A TensorProto that is fed where a request leaves the input out. */
   readonly defaultProto?: Uint8Array;
+}
+
+/** Ranks of an unchecked input that an operator behind it takes. `max`: absent = any; `of`: "" =
+ * the graph itself. */
+export interface RankRule {
+  readonly min: number;
+  readonly max?: number;
+  readonly of: string;
 }
 
 export interface SignatureInfo {

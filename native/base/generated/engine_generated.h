@@ -376,7 +376,10 @@ struct TensorSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_SYMBOLS = 10,
     VT_UNKNOWN_RANK = 12,
     VT_UNCHECKED = 14,
-    VT_DEFAULT_PROTO = 16
+    VT_DEFAULT_PROTO = 16,
+    VT_RANK_MIN = 18,
+    VT_RANK_MAX = 20,
+    VT_RANK_OF = 22
   };
   const flatbuffers::String *name() const {
     return GetPointer<const flatbuffers::String *>(VT_NAME);
@@ -399,6 +402,15 @@ struct TensorSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   const flatbuffers::Vector<uint8_t> *default_proto() const {
     return GetPointer<const flatbuffers::Vector<uint8_t> *>(VT_DEFAULT_PROTO);
   }
+  uint8_t rank_min() const {
+    return GetField<uint8_t>(VT_RANK_MIN, 0);
+  }
+  uint8_t rank_max() const {
+    return GetField<uint8_t>(VT_RANK_MAX, 0);
+  }
+  const flatbuffers::String *rank_of() const {
+    return GetPointer<const flatbuffers::String *>(VT_RANK_OF);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyOffsetRequired(verifier, VT_NAME) &&
@@ -413,6 +425,10 @@ struct TensorSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyField<uint8_t>(verifier, VT_UNCHECKED, 1) &&
            VerifyOffset(verifier, VT_DEFAULT_PROTO) &&
            verifier.VerifyVector(default_proto()) &&
+           VerifyField<uint8_t>(verifier, VT_RANK_MIN, 1) &&
+           VerifyField<uint8_t>(verifier, VT_RANK_MAX, 1) &&
+           VerifyOffset(verifier, VT_RANK_OF) &&
+           verifier.VerifyString(rank_of()) &&
            verifier.EndTable();
   }
 };
@@ -442,6 +458,15 @@ struct TensorSpecBuilder {
   void add_default_proto(flatbuffers::Offset<flatbuffers::Vector<uint8_t>> default_proto) {
     fbb_.AddOffset(TensorSpec::VT_DEFAULT_PROTO, default_proto);
   }
+  void add_rank_min(uint8_t rank_min) {
+    fbb_.AddElement<uint8_t>(TensorSpec::VT_RANK_MIN, rank_min, 0);
+  }
+  void add_rank_max(uint8_t rank_max) {
+    fbb_.AddElement<uint8_t>(TensorSpec::VT_RANK_MAX, rank_max, 0);
+  }
+  void add_rank_of(flatbuffers::Offset<flatbuffers::String> rank_of) {
+    fbb_.AddOffset(TensorSpec::VT_RANK_OF, rank_of);
+  }
   explicit TensorSpecBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -462,12 +487,18 @@ inline flatbuffers::Offset<TensorSpec> CreateTensorSpec(
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> symbols = 0,
     bool unknown_rank = false,
     bool unchecked = false,
-    flatbuffers::Offset<flatbuffers::Vector<uint8_t>> default_proto = 0) {
+    flatbuffers::Offset<flatbuffers::Vector<uint8_t>> default_proto = 0,
+    uint8_t rank_min = 0,
+    uint8_t rank_max = 0,
+    flatbuffers::Offset<flatbuffers::String> rank_of = 0) {
   TensorSpecBuilder builder_(_fbb);
+  builder_.add_rank_of(rank_of);
   builder_.add_default_proto(default_proto);
   builder_.add_symbols(symbols);
   builder_.add_dims(dims);
   builder_.add_name(name);
+  builder_.add_rank_max(rank_max);
+  builder_.add_rank_min(rank_min);
   builder_.add_unchecked(unchecked);
   builder_.add_unknown_rank(unknown_rank);
   builder_.add_dtype(dtype);
@@ -482,11 +513,15 @@ inline flatbuffers::Offset<TensorSpec> CreateTensorSpecDirect(
     const std::vector<flatbuffers::Offset<flatbuffers::String>> *symbols = nullptr,
     bool unknown_rank = false,
     bool unchecked = false,
-    const std::vector<uint8_t> *default_proto = nullptr) {
+    const std::vector<uint8_t> *default_proto = nullptr,
+    uint8_t rank_min = 0,
+    uint8_t rank_max = 0,
+    const char *rank_of = nullptr) {
   auto name__ = name ? _fbb.CreateString(name) : 0;
   auto dims__ = dims ? _fbb.CreateVector<int64_t>(*dims) : 0;
   auto symbols__ = symbols ? _fbb.CreateVector<flatbuffers::Offset<flatbuffers::String>>(*symbols) : 0;
   auto default_proto__ = default_proto ? _fbb.CreateVector<uint8_t>(*default_proto) : 0;
+  auto rank_of__ = rank_of ? _fbb.CreateString(rank_of) : 0;
   return serval::fb::CreateTensorSpec(
       _fbb,
       name__,
@@ -495,7 +530,10 @@ inline flatbuffers::Offset<TensorSpec> CreateTensorSpecDirect(
       symbols__,
       unknown_rank,
       unchecked,
-      default_proto__);
+      default_proto__,
+      rank_min,
+      rank_max,
+      rank_of__);
 }
 
 struct Signature FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {

@@ -10,8 +10,17 @@ export interface ImportedTensor {
   readonly dtype: Dtype;
   /** As the signature declares it; says nothing of what the graph takes. */
   readonly shape: Shape;
+  /** What the graph takes of it, where that is not all. */
+  readonly ranks?: ImportedRanks;
   /** SignatureDef.defaults. */
   readonly defaultValue?: Tensor;
+}
+
+/** Ranks that an operator takes. `max`: absent = any; `of`: "" = the graph itself. */
+export interface ImportedRanks {
+  readonly min: number;
+  readonly max?: number;
+  readonly of: string;
 }
 
 export interface ImportedGraph {

@@ -123,9 +123,11 @@ export class OpContext {
   }
 
   /** Says that TensorFlow's kernel refuses other ranks of the value, where ONNX's operator may not:
-   * the runtime then checks it in what a request feeds. */
-  requireRank(value: TensorValue, rank: number): void {
-    if (value.name !== undefined) this.builder.ranks.set(value.name, rank);
+   * the engine then checks it in what a request feeds. */
+  requireRank(value: TensorValue, min: number, max?: number): void {
+    if (value.name === undefined) return;
+    const most = max === undefined ? {} : { max };
+    this.builder.requireRank(value.name, { min, ...most, of: this.node.op });
   }
 
   /** The input's elements where it is a small constant of numbers. */

@@ -4,6 +4,7 @@ import { ErrorCode, ServalError } from '../../../errors.js';
 import type {
   ElementType, OnnxAttribute, OnnxGraph, OnnxNode, OnnxTensor, OnnxValue,
 } from '../../onnx-builder.js';
+import type { ImportedRanks } from '../imported.js';
 import type { Dtype, Shape, Tensor } from '../types.js';
 import { KERNEL_TYPES } from './generated/kernel-types.js';
 import { numbersTensor, tensorBytes, tensorNumbers, tensorStrings } from './tensors.js';
@@ -150,7 +151,9 @@ export class GraphBuilder {
   readonly model: ModelBuild;
   readonly nodes: OnnxNode[] = [];
   /** Ranks that TensorFlow's kernels insist on, by the value's name. */
-  readonly ranks = new Map<string, number>();
+  readonly ranks = new Map<string, ImportedRanks>();
+  /** Values that have the shape of another, by name. */
+  readonly #shapedAs = new Map<string, string>();
 
   constructor(model: ModelBuild) {
     this.model = model;
@@ -199,6 +202,20 @@ export class GraphBuilder {
     const name = this.model.name(`n_${op}`);
     const own = domain === '' ? {} : { domain };
     this.nodes.push({ op, name, inputs, outputs, attributes, ...own });
+    const [input, output] = [inputs[0], outputs[0]];
+    if (input === undefined || output === undefined || !KEEPS_SHAPE.has(op)) return;
+    this.#shapedAs.set(output, input);
+  }
+
+  /** Notes which ranks an operator takes of a value, and of what that is computed from one by
+   * one. */
+  requireRank(name: string, rule: ImportedRanks): void {
+    for (let at: string | undefined = name; at !== undefined; at = this.#shapedAs.get(at)) {
+      const known = this.ranks.get(at);
+      const isNarrower = known === undefined || rule.min > known.min
+        || (rule.min === known.min && (rule.max ?? Infinity) < (known.max ?? Infinity));
+      if (isNarrower) this.ranks.set(at, rule);
+    }
   }
 
   cast(value: TensorValue, dtype: Dtype): TensorValue {
@@ -231,6 +248,12 @@ export class GraphBuilder {
     return { name, inputs, outputs: named, nodes, valueInfos: this.model.typesOf(nodes) };
   }
 }
+
+/** Operators whose output has the first input's shape, whatever it is. */
+const KEEPS_SHAPE: ReadonlySet<string> = new Set([
+  'Abs', 'Cast', 'Elu', 'Erf', 'Exp', 'Identity', 'LeakyRelu', 'Log', 'Neg', 'Reciprocal', 'Relu',
+  'Sigmoid', 'Softplus', 'Sqrt', 'Tanh',
+]);
 
 const CAST_TYPES: Partial<Record<ElementType, number>> = {
   float: 1, uint8: 2, int8: 3, uint16: 4, int16: 5, int32: 6, int64: 7, string: 8, bool: 9,

@@ -6,8 +6,8 @@ import { encodeModel, type OnnxGraph, type OnnxValue } from '../../onnx-builder.
 import { tensorOf } from '../load/meta-graph-parts.js';
 import { dtypeOfCode } from '../proto/dtypes.js';
 import type {
-  BlockedSignature, ImportedGraph, ImportedModel, ImportedState, ImportedStateUse, ImportedTensor,
-  OperatorUse,
+  BlockedSignature, ImportedGraph, ImportedModel, ImportedRanks, ImportedState, ImportedStateUse,
+  ImportedTensor, OperatorUse,
 } from '../imported.js';
 import type {
   Dtype, FlatFunction, FlatNode, FunctionRef, PreparedModel, Ref, Shape, SignatureDef,
@@ -244,7 +244,8 @@ class SignatureLowering {
     const refs = outputs.map(([alias, info]) => tensorRef('output', alias, info));
     const results = lowering.lower(refs);
     if (problems.length > 0) return undefined;
-    declareRanks(values, lowering.builder.ranks);
+    const { ranks } = lowering.builder;
+    declareRanks(values, ranks);
     if (lowering.builder.nodes.some(({ op }) => SLIDING.has(op))) declareSequences(values, inputs);
     const given = outputs.map(([alias, info], i) => (
       this.#give(lowering, alias, info, names[i] ?? alias, results[i])));
@@ -259,7 +260,7 @@ class SignatureLowering {
     return {
       signature: this.#name,
       methodName: this.#signature.methodName,
-      inputs: inputs.map(({ rank: _, ...tensor }): ImportedTensor => tensor),
+      inputs: inputs.map((tensor, i) => withRanks(tensor, values[i], ranks)),
       outputs: given.map((one) => one.tensor),
       onnx,
       weights: this.#weightsOf(graph),
@@ -394,13 +395,26 @@ function declareSequences(values: OnnxValue[], inputs: readonly FedTensor[]): vo
   });
 }
 
-/** Gives inputs that go straight to a strict kernel its rank, and free dims. */
-function declareRanks(values: OnnxValue[], ranks: ReadonlyMap<string, number>): void {
+/** Gives inputs that go straight to a kernel of one rank that rank, and free dims. */
+function declareRanks(values: OnnxValue[], ranks: ReadonlyMap<string, ImportedRanks>): void {
   values.forEach((value, i) => {
-    const rank = ranks.get(value.name);
-    if (value.shape !== undefined || rank === undefined) return;
-    values[i] = { ...value, shape: Array.from({ length: rank }, () => undefined) };
+    const rule = ranks.get(value.name);
+    if (value.shape !== undefined || rule === undefined || rule.min !== rule.max) return;
+    values[i] = { ...value, shape: Array.from({ length: rule.min }, () => undefined) };
   });
+}
+
+/** The input with the ranks that the engine shall hold requests to: a strict kernel's, or the one
+ * that the graph declares, because the runtime would refuse others. */
+function withRanks(
+  { rank: _, ...tensor }: FedTensor, value: OnnxValue | undefined,
+  rules: ReadonlyMap<string, ImportedRanks>,
+): ImportedTensor {
+  const length = value?.shape?.length;
+  const strict = rules.get(tensor.graphName);
+  const ranks = length === undefined || length === strict?.max ? strict
+    : { min: length, max: length, of: '' };
+  return ranks === undefined ? tensor : { ...tensor, ranks };
 }
 
 /** An input with the rank that was counted on. */

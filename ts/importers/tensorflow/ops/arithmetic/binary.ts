@@ -52,6 +52,7 @@ const addN: Lowering = (cx) => {
 /** The bias goes along the last axis, or in NCHW along the second. */
 const biasAdd: Lowering = (cx) => {
   const [value, bias] = [cx.tensor(0), cx.tensor(1)];
+  cx.requireRank(value, 2); // ONNX's Add takes vectors too
   const shape = value.shape ?? (bias.shape === undefined ? undefined : value.shape);
   if (cx.text('data_format', 'NHWC') !== 'NCHW') {
     return cx.op('Add', [value, bias], { shape });

@@ -28,7 +28,7 @@ function product(cx: OpContext, a: TensorValue, b: TensorValue, dtype: Dtype): T
 /** TensorFlow's MatMul takes matrices only. */
 function matrix(cx: OpContext, index: number): TensorValue {
   const value = cx.tensor(index);
-  cx.requireRank(value, 2); // ONNX's takes vectors too
+  cx.requireRank(value, 2, 2); // ONNX's takes vectors too
   if (value.shape === undefined) return { ...value, shape: [undefined, undefined] };
   if (value.shape.length === 2) return value;
   return cx.fail(`input ${index}: expected a matrix, got ${cx.describe(value)}`);
@@ -41,8 +41,10 @@ export const matMul: Lowering = (cx) => {
 };
 
 const batchMatMul: Lowering = (cx) => {
-  const a = adjoint(cx, cx.tensor(0), cx.bool('adj_x', false));
-  const b = adjoint(cx, cx.tensor(1), cx.bool('adj_y', false));
+  const [x, y] = [cx.tensor(0), cx.tensor(1)];
+  for (const one of [x, y]) cx.requireRank(one, 2); // ONNX's takes vectors too
+  const a = adjoint(cx, x, cx.bool('adj_x', false));
+  const b = adjoint(cx, y, cx.bool('adj_y', false));
   return product(cx, a, b, cx.type('Tout', a.dtype));
 };
 

@@ -83,8 +83,25 @@ defaultProtoArray():Uint8Array|null {
   return offset ? new Uint8Array(this.bb!.bytes().buffer, this.bb!.bytes().byteOffset + this.bb!.__vector(this.bb_pos + offset), this.bb!.__vector_len(this.bb_pos + offset)) : null;
 }
 
+rankMin():number {
+  const offset = this.bb!.__offset(this.bb_pos, 18);
+  return offset ? this.bb!.readUint8(this.bb_pos + offset) : 0;
+}
+
+rankMax():number {
+  const offset = this.bb!.__offset(this.bb_pos, 20);
+  return offset ? this.bb!.readUint8(this.bb_pos + offset) : 0;
+}
+
+rankOf():string|null
+rankOf(optionalEncoding:flatbuffers.Encoding):string|Uint8Array|null
+rankOf(optionalEncoding?:any):string|Uint8Array|null {
+  const offset = this.bb!.__offset(this.bb_pos, 22);
+  return offset ? this.bb!.__string(this.bb_pos + offset, optionalEncoding) : null;
+}
+
 static startTensorSpec(builder:flatbuffers.Builder) {
-  builder.startObject(7);
+  builder.startObject(10);
 }
 
 static addName(builder:flatbuffers.Builder, nameOffset:flatbuffers.Offset) {
@@ -151,13 +168,25 @@ static startDefaultProtoVector(builder:flatbuffers.Builder, numElems:number) {
   builder.startVector(1, numElems, 1);
 }
 
+static addRankMin(builder:flatbuffers.Builder, rankMin:number) {
+  builder.addFieldInt8(7, rankMin, 0);
+}
+
+static addRankMax(builder:flatbuffers.Builder, rankMax:number) {
+  builder.addFieldInt8(8, rankMax, 0);
+}
+
+static addRankOf(builder:flatbuffers.Builder, rankOfOffset:flatbuffers.Offset) {
+  builder.addFieldOffset(9, rankOfOffset, 0);
+}
+
 static endTensorSpec(builder:flatbuffers.Builder):flatbuffers.Offset {
   const offset = builder.endObject();
   builder.requiredField(offset, 4) // name
   return offset;
 }
 
-static createTensorSpec(builder:flatbuffers.Builder, nameOffset:flatbuffers.Offset, dtype:DType, dimsOffset:flatbuffers.Offset, symbolsOffset:flatbuffers.Offset, unknownRank:boolean, unchecked:boolean, defaultProtoOffset:flatbuffers.Offset):flatbuffers.Offset {
+static createTensorSpec(builder:flatbuffers.Builder, nameOffset:flatbuffers.Offset, dtype:DType, dimsOffset:flatbuffers.Offset, symbolsOffset:flatbuffers.Offset, unknownRank:boolean, unchecked:boolean, defaultProtoOffset:flatbuffers.Offset, rankMin:number, rankMax:number, rankOfOffset:flatbuffers.Offset):flatbuffers.Offset {
   TensorSpec.startTensorSpec(builder);
   TensorSpec.addName(builder, nameOffset);
   TensorSpec.addDtype(builder, dtype);
@@ -166,6 +195,9 @@ static createTensorSpec(builder:flatbuffers.Builder, nameOffset:flatbuffers.Offs
   TensorSpec.addUnknownRank(builder, unknownRank);
   TensorSpec.addUnchecked(builder, unchecked);
   TensorSpec.addDefaultProto(builder, defaultProtoOffset);
+  TensorSpec.addRankMin(builder, rankMin);
+  TensorSpec.addRankMax(builder, rankMax);
+  TensorSpec.addRankOf(builder, rankOfOffset);
   return TensorSpec.endTensorSpec(builder);
 }
 }
