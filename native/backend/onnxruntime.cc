@@ -304,13 +304,14 @@ Result<std::shared_ptr<BackendModel>> load_model(const OrtRuntime& runtime, cons
   if (!model.ok()) return std::move(model.error());
   auto loaded = std::make_shared<ModelWithWeights>();
   loaded->weights = std::make_unique<SharedWeights>(runtime);
-  status = loaded->weights->read_all(model.value().weights, options.get());
+  status = loaded->weights->read_all(model.value(), options.get());
   if (!status.ok()) return std::move(status.error());
   info.file_bytes += loaded->weights->bytes();
   SessionHandle session(&api);
   failed = make_session(runtime, spec.path, model.value(), options.get(), session, status);
   if (!status.ok()) return std::move(status.error());
   if (failed != nullptr) return refused(api, failed, spec.path);
+  loaded->weights->drop_copied();
   Result<Signature> signature = read_signature(runtime, *session.get());
   if (!signature.ok()) status = std::move(signature.error());
   if (status.ok()) status = read_metadata(runtime, *session.get(), info);

@@ -300,7 +300,13 @@ struct OrtApi {
   void* slots_245[7];
   OrtStatus* (*GetResizedStringTensorElementBuffer)(OrtValue* value, size_t index,
                                                     size_t length_in_bytes, char** buffer);
-  void* slots_253[137];
+  void* slots_253[26];
+  // Since 1.18: to be called only with the table of kOrtShapeApiVersion.
+  OrtStatus* (*AddExternalInitializersFromFilesInMemory)(OrtSessionOptions* options,
+                                                         const char* const* file_names,
+                                                         char* const* buffers,
+                                                         const size_t* lengths, size_t num_files);
+  void* slots_280[110];
   // Since 1.24: to be called only with the table of kOrtShapeApiVersion.
   bool (*TensorTypeAndShape_HasShape)(const OrtTensorTypeAndShapeInfo* info);
   void* slots_391[23];

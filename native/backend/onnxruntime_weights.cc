@@ -22,6 +22,8 @@
 namespace serval::ort {
 namespace {
 
+// What a session copies stands in a protobuf message of its own, which cannot be over 2 GB.
+constexpr uint64_t kCopiedBytesMax = uint64_t{1900} << 20;
 constexpr size_t kReadBytes = size_t{4} << 20;  // what is read is checked while it is in the cache
 
 class File {
@@ -86,7 +88,8 @@ DType dtype_of_tensor(const OnnxTensor& tensor) {
 // Where tensors of one model lie in their files.
 class ExternalFinder {
  public:
-  ExternalFinder(const std::string& path, ModelSpec& weights) : path_(path), weights_(weights) {
+  ExternalFinder(const std::string& path, ModelSpec& weights, std::vector<std::string>& locations)
+      : path_(path), weights_(weights), locations_(locations) {
     namespace fs = std::filesystem;
     std::error_code failed;
     folder_ = fs::path(path).parent_path();
@@ -182,10 +185,12 @@ class ExternalFinder {
     weight.dims = tensor.dims;
     weight.offset = tensor.offset;
     weight.bytes = bytes;
+    locations_.emplace_back(tensor.location);
   }
 
   const std::string path_;
   ModelSpec& weights_;
+  std::vector<std::string>& locations_;
   std::filesystem::path folder_;
   std::vector<std::filesystem::path> roots_;
   Status status_;
@@ -195,6 +200,7 @@ struct ExternalData {
   bool used = false;
   std::string model;  // with the tensors that were put into it; empty: there are none
   ModelSpec weights;  // the others, and their files
+  std::vector<std::string> locations;
 };
 
 // The whole content of a file.
@@ -222,7 +228,7 @@ Result<ExternalData> find_external(const std::string& path, Bytes model) {
   };
   // What cannot be read is the runtime's to refuse.
   if (!visit_external(model, any, nullptr) || !data.used) return data;
-  ExternalFinder finder(path, data.weights);
+  ExternalFinder finder(path, data.weights, data.locations);
   bool inlined = false;
   const auto use = [&](const OnnxTensor& tensor, bool initializer, std::string& raw) {
     const ExternalUse chosen = finder.use(tensor, initializer, raw);
@@ -246,6 +252,7 @@ Result<ReadModel> read_model(const std::string& path) {
   if (!external.ok()) return std::move(external.error());
   ReadModel model;
   model.weights = std::move(external.value().weights);
+  model.locations = std::move(external.value().locations);
   model.bytes = std::move(external.value().model);
   const Bytes given = model.bytes.empty() ? file.bytes() : bytes_of(model.bytes);
   Result<GuardedModel> guarded = guard_model(given, Divisions::Guard);
@@ -300,7 +307,67 @@ Status SharedWeights::read(const ModelSpec& spec) {
   return ok_status();
 }
 
-Status SharedWeights::read_all(const ModelSpec& weights, OrtSessionOptions* options) {
+// Each file's weights at their places in memory of its length, which costs what is read.
+Status SharedWeights::read_files(const ReadModel& model, OrtSessionOptions* options) {
+  const std::vector<WeightSpec>& weights = model.weights.weights;
+  std::map<std::string, std::pair<ByteBuffer, File>> files;  // by location
+  for (size_t i = 0; i < weights.size(); ++i) {
+    const WeightSpec& weight = weights[i];
+    const std::string& path = model.weights.weight_files[weight.file];
+    auto found = files.find(model.locations[i]);
+    if (found == files.end()) {
+      File file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+      struct stat info {};
+      if (file.get() < 0 || fstat(file.get(), &info) != 0) {
+        return make_error(ErrorCode::ModelInvalid, path + ": " + std::strerror(errno));
+      }
+      ByteBuffer memory;
+      const size_t bytes = static_cast<size_t>(info.st_size);
+      if (memory.grow(bytes + 1) == nullptr) {  // an empty file has a place too
+        return bad_weight(weight, path, "no memory for its file");
+      }
+      memory.truncate(bytes);
+      std::pair<ByteBuffer, File> content(std::move(memory), std::move(file));
+      found = files.emplace(model.locations[i], std::move(content)).first;
+    }
+    auto& [memory, file] = found->second;
+    const uint64_t there = memory.size() - std::min<uint64_t>(memory.size(), weight.offset);
+    if (there < weight.bytes) {
+      return bad_weight(weight, path, "expected " + std::to_string(weight.bytes) +
+                                          " bytes, the file ends after " + std::to_string(there));
+    }
+    uint32_t crc = 0;
+    Status read = read_bytes(weight, file.get(), path, memory.data() + weight.offset, crc);
+    if (!read.ok()) return read;
+    bytes_ += static_cast<int64_t>(weight.bytes);
+  }
+  std::vector<const char*> names;
+  std::vector<char*> contents;
+  std::vector<size_t> lengths;
+  for (auto& [location, content] : files) {
+    names.push_back(location.c_str());
+    contents.push_back(reinterpret_cast<char*>(content.first.data()));
+    lengths.push_back(content.first.size());
+    blocks_.push_back(std::move(content.first));
+  }
+  copied_ = true;
+  const OrtApi& api = *runtime_.api;
+  OrtStatus* failed = api.AddExternalInitializersFromFilesInMemory(
+      options, names.data(), contents.data(), lengths.data(), names.size());
+  if (failed == nullptr) return ok_status();
+  return take_error(api, failed, ErrorCode::ModelInvalid, "weights");
+}
+
+void SharedWeights::drop_copied() {
+  if (copied_) blocks_.clear();
+}
+
+Status SharedWeights::read_all(const ReadModel& model, OrtSessionOptions* options) {
+  const ModelSpec& weights = model.weights;
+  if (weights.weights.empty()) return ok_status();
+  uint64_t bytes = 0;
+  for (const WeightSpec& weight : weights.weights) bytes += weight.bytes;
+  if (runtime_.has_shape_calls && bytes <= kCopiedBytesMax) return read_files(model, options);
   Status status = read(weights);
   if (!status.ok()) return status;
   GraphSpec graph;

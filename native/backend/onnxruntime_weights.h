@@ -17,6 +17,7 @@ struct ReadModel {
   std::string bytes;
   int guards = 0;
   ModelSpec weights;  // its external data
+  std::vector<std::string> locations;  // what the model calls the file of each weight
 };
 
 // Reads the model file at `path`: finds its external data, and puts in the guards that it needs.
@@ -36,17 +37,23 @@ class SharedWeights {
   Status read(const ModelSpec& spec);
   // Gives `options` the weights of one graph, as its initializers.
   Status add_to(const ModelSpec& spec, const GraphSpec& graph, OrtSessionOptions* options) const;
-  // Both, where `options` is of the one session of `weights`.
-  Status read_all(const ModelSpec& weights, OrtSessionOptions* options);
+  // Both, for the one session of `model`. Where the library can, the session copies what it needs,
+  // and drop_copied() frees the rest.
+  Status read_all(const ReadModel& model, OrtSessionOptions* options);
+  // To be called when that session is made. Kernels keep weights in an order of their own, and the
+  // runtime frees what they need no longer, but not what is ours: it would be held twice.
+  void drop_copied();
   const OrtValue* at(uint32_t index) const { return values_[index].get(); }
   int64_t bytes() const { return bytes_; }
 
  private:
   Status read_one(const WeightSpec& weight, int file, const std::string& path);
+  Status read_files(const ReadModel& model, OrtSessionOptions* options);
   const OrtRuntime& runtime_;
   std::vector<ValueHandle> values_;  // by index, over blocks_
   std::vector<ByteBuffer> blocks_;
   int64_t bytes_ = 0;
+  bool copied_ = false;
 };
 
 }  // namespace serval::ort

@@ -57,6 +57,40 @@ TEST_F(External, AFileThatIsCutOrOverwrittenChangesNothing) {
   EXPECT_TRUE(answers() == eight);
 }
 
+size_t resident_bytes() {
+  size_t pages = 0, resident = 0;
+  FILE* file = std::fopen("/proc/self/statm", "r");
+  if (file == nullptr) return 0;
+  const int read = std::fscanf(file, "%zu %zu", &pages, &resident);
+  std::fclose(file);
+  return read == 2 ? resident * static_cast<size_t>(sysconf(_SC_PAGESIZE)) : 0;
+}
+
+// A MatMul keeps its weights in an order of its own: those that were read are then not needed.
+TEST_F(External, WeightsAreHeldOnce) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "the sanitizers keep freed memory";
+#endif
+  constexpr int64_t kSide = 4096;
+  constexpr size_t kBytes = kSide * kSide * sizeof(float);
+  directory_.write("w.bin", bytes_of_floats(std::vector<float>(kSide * kSide, 0.5f)));
+  ASSERT_TRUE(load(adder("w.bin")));  // what the first model of a process takes
+  onnx::Model product;
+  product.external_initializer("w", onnx::kFloat, {kSide, kSide}, "w.bin");
+  product.node("MatMul", {"x", "w"}, {"y"});
+  product.input("x", onnx::kFloat, Dims{std::string("n"), kSide});
+  product.output("y", onnx::kFloat, std::nullopt);
+  const size_t before = resident_bytes();
+  const auto model = load(product);
+  ASSERT_TRUE(model);
+  EXPECT_LT(resident_bytes() - before, kBytes + kBytes / 2);
+  const TestTensor<float> x(DType::Fp32, {1, kSide}, std::vector<float>(kSide, 1));
+  const auto scratch = model->make_scratch();
+  const Status status = run(*model, *scratch, {x.view()});
+  ASSERT_TRUE(status.ok()) << status.error().message;
+  EXPECT_EQ(values_of<float>(scratch->outputs()[0])[7], kSide / 2);
+}
+
 TEST_F(External, GuardsAndExternalDataGoTogether) {
   directory_.write("w.bin", bytes_of_floats({2, 4}));
   onnx::Model model;
