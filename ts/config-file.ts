@@ -2,6 +2,7 @@
 // scalars or lists of scalars. Control plane, start-up only. Every error carries line and column.
 import { open } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import { LineCounter, isAlias, isMap, isScalar, isSeq, parseDocument } from 'yaml';
 import { findFlag, nearestFlag, SERVE_FLAGS } from './config-flags.js';
 import type { FlagRow } from './config-flags.js';
 import { configError, echo } from './config-values.js';
@@ -40,7 +41,6 @@ async function readBounded(path: string): Promise<string> {
 
 /** The same for text in memory; `path` names it in errors and gives the folder. */
 export async function parseConfigText(text: string, path: string): Promise<Map<string, Written>> {
-  const { LineCounter, isAlias, isMap, isScalar, isSeq, parseDocument } = await import('yaml');
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const place = (offset: number | undefined): string => {

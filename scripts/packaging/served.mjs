@@ -23,7 +23,8 @@ versions { producer: 1087 }
 function start([program, ...args], cwd, env, more) {
   const ports = ['--host', '127.0.0.1', '--http-port', '0', '--grpc-port', '0'];
   writeFileSync(join(cwd, 'twice.pbtxt'), TWICE);
-  const command = [...args, 'serve', 'examples/models', 'twice.pbtxt', '--log-format', 'json'];
+  writeFileSync(join(cwd, 'serval.yaml'), 'log-format: json\n');
+  const command = [...args, 'serve', 'examples/models', 'twice.pbtxt', '--config', 'serval.yaml'];
   const server = spawn(program, [...command, ...ports, ...more], { cwd, env });
   const exited = new Promise((resolve) => server.on('exit', (status) => resolve(status)));
   let [output, errors] = ['', ''];
