@@ -184,6 +184,19 @@ TEST_F(Guards, AFunctionsDivisionHasTheTypesOfItsCalls) {
   EXPECT_EQ(guards_of(calls_of({kFloat}).to_bytes() + itself), 1);
 }
 
+// A value that is an attribute of the function may be of any type.
+TEST_F(Guards, AnAttributeOfAFunctionHasNoKnownType) {
+  onnx::Message fill, divide, proto;
+  fill.bytes(1, "p").bytes(2, "c").bytes(4, "ConstantOfShape");
+  fill.message(5, onnx::Message().bytes(1, "value").varint(20, 4).bytes(21, "value"));
+  divide.bytes(1, "c").bytes(1, "c").bytes(2, "r").bytes(4, "Div");
+  proto.bytes(1, "Halve").bytes(4, "p").bytes(4, "q").bytes(5, "r").bytes(6, "value");
+  proto.message(7, fill).message(7, divide).bytes(10, "local");
+  proto.message(9, onnx::Message().bytes(1, "").integer(2, 17));
+  const std::string bytes = calls_of({onnx::kInt64}).to_bytes();
+  EXPECT_EQ(guards_of(bytes + onnx::Message().message(25, proto).str()), 1);
+}
+
 TEST_F(Guards, AFunctionsDivisionOfTwoTypesAnswersBoth) {
   const std::string bytes =
       calls_of({onnx::kFloat, onnx::kInt64}).to_bytes() + function("Halve", "Div");
