@@ -8,6 +8,7 @@
 #include "addon/cpu_check.h"
 #include "addon/guard.h"
 #include "addon/port.h"
+#include "addon/receive_limit.h"
 #include "engine/spec_codec.h"
 
 namespace serval {
@@ -367,6 +368,19 @@ napi_value SetAccessLog(napi_env env, napi_callback_info info) {
   });
 }
 
+// limitReceive(port, bytes) -> number of listening sockets on that TCP port; needs no attach
+napi_value LimitReceive(napi_env env, napi_callback_info info) {
+  return guard(env, [&]() -> napi_value {
+    Arguments<2> arguments(env, info, "limitReceive");
+    const uint32_t port = arguments.u32(0, "port");
+    const uint32_t bytes = arguments.u32(1, "bytes");
+    if (port > UINT16_MAX) arguments.fail("port");
+    if (bytes > INT32_MAX) arguments.fail("bytes");
+    if (!arguments.ok()) return nullptr;
+    return number(env, limit_receive(static_cast<uint16_t>(port), static_cast<int>(bytes)));
+  });
+}
+
 napi_value Detach(napi_env env, napi_callback_info info) {
   return guard(env, [&]() -> napi_value {
     Arguments<0> arguments(env, info, "detach");
@@ -398,6 +412,7 @@ constexpr Export kExports[] = {
     {"detach", Detach},           {"exitNow", ExitNow},       {"warmUp", WarmUp},
     {"metrics", Metrics},         {"takeAccessLog", TakeAccessLog},
     {"setAccessLog", SetAccessLog}, {"inferPacked", InferPacked}, {"countBytes", CountBytes},
+    {"limitReceive", LimitReceive},
 };
 
 }  // namespace

@@ -44,6 +44,9 @@ export interface NativeBinding {
   ): number;
   countBytes(change: number, refusable: boolean): boolean;
   cancel(ticket: number): boolean;
+  /** What lies unread on connections to `port`, of this process's listening sockets; returns how
+   * many of those there are. */
+  limitReceive(port: number, bytes: number): number;
   mapSlot(slot: number): ArrayBuffer;
   load(spec: Uint8Array): number;
   unload(handle: number): number;

@@ -6,6 +6,7 @@ import {
   headerName, HttpExchange, type HeaderName, type HeldBytes, type HttpListener,
   type RequestHead, type Route, type Router,
 } from './listener.js';
+import { LARGE_CHUNK_BYTES, ReadingTurns, type Sender } from './reading-turns.js';
 import { statusLine } from './status-lines.js';
 
 const KEPT_ROUTES_MAX = 8192;
@@ -18,9 +19,6 @@ const DRAIN_LOOK_MS = 5;
 const LISTEN_AGAIN_MS = 100;
 
 const UNCOUNTED: HeldBytes = { change: () => undefined, take: () => true };
-
-/** A chunk from here on ends its connection's part of a turn. */
-const TURN_BYTES = 262_144;
 
 const CONTENT_TYPE = headerName('Content-Type');
 const JSON_TYPE = 'application/json';
@@ -46,12 +44,14 @@ class UwsHead implements RequestHead {
 // Kept and reused, with the two callbacks that uWebSockets.js gets: a request allocates nothing
 // here. One whose client went away is not reused: the engine or zlib may still come back to it. Nor
 // is one that was answered before its body had ended: the rest of that body still comes to it.
-class UwsExchange extends HttpExchange {
+class UwsExchange extends HttpExchange implements Sender {
   response: uws.HttpResponse | undefined = undefined;
   route: Route | undefined = undefined;
   aborted = false;
   /** uWebSockets.js has more of the body to hand over. */
   bodyOpen = false;
+  /** It has sent a large chunk of this body: it is read from in turns. */
+  sendsLarge = false;
   /** Of an answer that the socket has not taken: its copy's length. */
   heldBytes = 0;
   /** A HEAD request: its answer has headers only. */
@@ -65,6 +65,14 @@ class UwsExchange extends HttpExchange {
     this.owner = owner;
     this.onData = (chunk, last) => owner.receive(this, chunk, last);
     this.onAborted = () => owner.abort(this);
+  }
+
+  pauseReading(): void {
+    this.response?.pause();
+  }
+
+  resumeReading(): void {
+    if (!this.aborted) this.response?.resume();
   }
 
   // Hot path 12/12. Status, headers, body: one corked write.
@@ -169,18 +177,22 @@ export class UwsListener implements HttpListener {
   readonly #free: UwsExchange[] = [];
   readonly #kept = new Map<string, Map<string, Route>>();
   readonly #keptPosts = new Map<string, Route>();
+  readonly #turns = new ReadingTurns();
+  readonly #listening: (port: number) => void;
   #socket: uws.us_listen_socket | undefined;
   #open = 0;
   /** Where it listens; undefined before that. */
   #address: { readonly host: string; readonly port: number } | undefined;
   readonly held: HeldBytes;
 
-  /** `report` takes what must never happen: exceptions of routes. */
+  /** `report` takes what must never happen: exceptions of routes. `listening` is told the port
+   * whenever a socket begins to listen, before anybody is accepted. */
   constructor(
     router: Router, report: (error: unknown) => void, connections: Connections = UNLIMITED,
-    held: HeldBytes = UNCOUNTED,
+    held: HeldBytes = UNCOUNTED, listening: (port: number) => void = () => undefined,
   ) {
     this.held = held;
+    this.#listening = listening;
     this.#router = router;
     this.#report = report;
     this.#connections = connections;
@@ -203,6 +215,7 @@ export class UwsListener implements HttpListener {
         this.#socket = socket;
         const bound = uws.us_socket_local_port(socket as unknown as uws.us_socket);
         this.#address = { host, port: bound };
+        this.#listening(bound);
         resolve(bound);
       });
     });
@@ -228,8 +241,12 @@ export class UwsListener implements HttpListener {
     if (this.#open >= max) return;
     const { host, port } = this.#address;
     this.#app.listen(host, port, (socket) => {
-      if (socket === false) setTimeout(() => this.#listenAgain(), LISTEN_AGAIN_MS);
-      else this.#socket = socket;
+      if (socket === false) {
+        setTimeout(() => this.#listenAgain(), LISTEN_AGAIN_MS);
+      } else {
+        this.#socket = socket;
+        this.#listening(port);
+      }
     });
   }
 
@@ -309,17 +326,9 @@ export class UwsListener implements HttpListener {
       this.#failed(exchange, error);
     }
     this.corked = false;
-    if (!last && chunk.byteLength >= TURN_BYTES) this.#letOthers(exchange);
-  }
-
-  // A fast client would be read from for as long as it sends: others wait until the next turn.
-  #letOthers(exchange: UwsExchange): void {
-    const { response } = exchange;
-    if (exchange.finished || response === undefined) return;
-    response.pause();
-    setImmediate(() => {
-      if (exchange.response === response && !exchange.aborted) response.resume();
-    });
+    if (last || exchange.finished || chunk.byteLength < LARGE_CHUNK_BYTES) return;
+    exchange.sendsLarge = true;
+    this.#turns.took(exchange, chunk.byteLength);
   }
 
   /** The client went away. For exchanges only. */
@@ -336,6 +345,9 @@ export class UwsListener implements HttpListener {
   /** The request's body is in, or nobody waits for its rest. For exchanges only. */
   bodyEnded(exchange: UwsExchange): void {
     if (exchange.bodyOpen && !exchange.finished) this.receiving -= 1;
+    if (!exchange.sendsLarge) return;
+    exchange.sendsLarge = false;
+    this.#turns.left(exchange);
   }
 
   /** The whole answer is with the socket: takes the exchange back. For exchanges only. */

@@ -8,6 +8,10 @@ import { UwsListener } from '../transport/uws-listener.js';
 import { runListener } from './listener-thread.js';
 import type { HttpSettings } from './messages.js';
 
+/** Of what a client sends, so much may lie in the kernel unread: the kernel doubles it, and counts
+ * its own overhead. uWebSockets.js reads a connection for as long as 524,288 bytes are there: with
+ * less it reads once in a turn. The number is Linux's own default maximum: it is not cut there. */
+const RECEIVE_BYTES = 212_992;
 const V1_PREFIX = /^\/v1\//i;
 
 void runListener<HttpSettings>((thread, settings) => {
@@ -20,7 +24,7 @@ void runListener<HttpSettings>((thread, settings) => {
         : v2Route(context, thread, method, path));
   const listener = new UwsListener(
     router, thread.report, { max: settings.connectionsMax, full: thread.full },
-    new PortHeldBytes(port));
+    new PortHeldBytes(port), (bound) => port.native.limitReceive(bound, RECEIVE_BYTES));
   thread.subscribe(() => listener.routesChanged());
   return {
     listen: () => listener.listen(settings.host, settings.port),
