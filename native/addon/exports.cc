@@ -218,6 +218,20 @@ napi_value Cancel(napi_env env, napi_callback_info info) {
   });
 }
 
+// keepAnswer(ticket) -> boolean: the answer that is being handed over stays until cancel(ticket)
+napi_value KeepAnswer(napi_env env, napi_callback_info info) {
+  return guard(env, [&]() -> napi_value {
+    Arguments<1> arguments(env, info, "keepAnswer");
+    const uint32_t ticket = arguments.u32(0, "ticket");
+    if (!arguments.ok()) return nullptr;
+    Port* port = attached_port(env, arguments.data(), "keepAnswer");
+    if (port == nullptr) return nullptr;
+    napi_value out = nullptr;
+    napi_get_boolean(env, port->listener().keep_answer(ticket), &out);
+    return out;
+  });
+}
+
 // mapSlot(slot) -> ArrayBuffer over the slot's response memory, valid for its generation
 napi_value MapSlot(napi_env env, napi_callback_info info) {
   return guard(env, [&]() -> napi_value {
@@ -412,7 +426,7 @@ constexpr Export kExports[] = {
     {"detach", Detach},           {"exitNow", ExitNow},       {"warmUp", WarmUp},
     {"metrics", Metrics},         {"takeAccessLog", TakeAccessLog},
     {"setAccessLog", SetAccessLog}, {"inferPacked", InferPacked}, {"countBytes", CountBytes},
-    {"limitReceive", LimitReceive},
+    {"limitReceive", LimitReceive}, {"keepAnswer", KeepAnswer},
 };
 
 }  // namespace

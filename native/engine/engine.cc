@@ -31,6 +31,7 @@ Engine::Engine(EngineOptions options)
       unloads_("sv-unload", kUnloadThreads, true),
       quick_("sv-quick", 1, false),
       inflating_("sv-inflate", kInflateThreads, false),
+      freeing_("sv-free", 1, false),
       trimmer_(budget_, [this] { poke_listeners(true); }) {
   backends_["null"] = make_null_backend();
   backends_["onnxruntime"] =
@@ -46,6 +47,7 @@ Engine::~Engine() {
   unloads_.finish();
   quick_.finish();
   inflating_.finish();
+  freeing_.finish();
   trimmer_.finish();
 }
 

@@ -81,6 +81,8 @@ class Engine : public std::enable_shared_from_this<Engine> {
   MemoryTrimmer& trimmer() { return trimmer_; }
   // Threads that unpack compressed bodies.
   TaskThreads& inflating() { return inflating_; }
+  // Where large blocks of memory are freed.
+  TaskThreads& freeing() { return freeing_; }
 
   uint64_t epoch() const { return epoch_.load(std::memory_order_acquire); }
   std::shared_ptr<const EngineTable> table();
@@ -114,6 +116,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   TaskThreads unloads_;  // these wait for requests in flight: no load waits behind them
   TaskThreads quick_;    // metrics: never behind either
   TaskThreads inflating_;
+  TaskThreads freeing_;
   MemoryTrimmer trimmer_;
 };
 

@@ -123,8 +123,8 @@ void Listener::release(Request& request) {
   request.model.reset();
   if (request.held_bytes() >= MemoryBudget::kLargeBytes) engine_->trimmer().note();
   if (retained_bytes_ + request.held_bytes() > retained_bytes_max_) {
-    request.body.shrink(kSlotKeepBytes);
-    request.response.shrink(kSlotKeepBytes);
+    drop(request.body);
+    drop(request.response);
   }
   retained_bytes_ += request.held_bytes();
   ++request.use;
@@ -454,12 +454,12 @@ Answer Listener::infer_body(uint32_t ticket, Protocol protocol, uint32_t handle,
 bool Listener::cancel(uint32_t ticket) {
   Request* request = find(ticket);
   if (request == nullptr) return true;
-  if (request->stage == Request::Stage::Body) {
+  if (request->stage == Request::Stage::Body || request->stage == Request::Stage::Kept) {
     release(*request);
     return true;
   }
   request->cancel.cancel(EndCause::ClientLeft);
-  if (request->stage == Request::Stage::Control) return false;
+  if (request->stage != Request::Stage::Queued) return false;
   if (!request->model->queue().remove(request)) return false;
   request->model->counters().cancelled.fetch_add(1, std::memory_order_relaxed);
   ServedRequest served;

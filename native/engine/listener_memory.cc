@@ -1,6 +1,8 @@
 // What a listener counts and keeps of memory: open bodies, bytes that its JavaScript holds, and
 // what free slots keep for later requests. Control plane. Thread: the listener's, but poke().
 #include <algorithm>
+#include <memory>
+#include <utility>
 
 #include "engine/listener.h"
 
@@ -36,13 +38,40 @@ void Listener::unpin(Request& request) {
   request.pinned = {};
 }
 
+// Unmapping 100 MB takes 10 ms and more: not on this thread.
+void Listener::drop(ByteBuffer& buffer) {
+  if (buffer.base_bytes() < MemoryBudget::kLargeBytes) {
+    buffer.shrink(kSlotKeepBytes);
+    return;
+  }
+  const auto gone = std::make_shared<ByteBuffer>();
+  gone->charge_to(budget_.get());
+  std::swap(*gone, buffer);
+  engine_->freeing().start([gone, budget = budget_] { gone->shrink(0); });
+}
+
+bool Listener::keep_answer(uint32_t ticket) {
+  Request* request = find(ticket);
+  if (request == nullptr || request->stage != Request::Stage::Taken) return false;
+  unpin(*request);
+  request->model.reset();
+  request->stage = Request::Stage::Kept;
+  drop(request->body);
+  return true;
+}
+
+void Listener::release_taken(uint32_t ticket) {
+  Request* request = find(ticket);
+  if (request != nullptr && request->stage == Request::Stage::Taken) release(*request);
+}
+
 // Slot 0 too: its answers are taken before the listener's thread comes here.
 void Listener::drop_kept() {
   retained_bytes_ = 0;
   for (const std::unique_ptr<Request>& request : slots_) {
     if (request->stage != Request::Stage::Free) continue;
-    request->body.shrink(kSlotKeepBytes);
-    request->response.shrink(kSlotKeepBytes);
+    drop(request->body);
+    drop(request->response);
     if (request->slot != 0) retained_bytes_ += request->held_bytes();
   }
 }

@@ -18,6 +18,7 @@ const CALLS: readonly [keyof NativeBinding, readonly unknown[]][] = [
   ['appendBody', [1, new ArrayBuffer(1)]],
   ['inferBody', [1, V1_PREDICT, 1, -1]],
   ['cancel', [1]],
+  ['keepAnswer', [1]],
   ['mapSlot', [0]],
   ['load', [Buffer.alloc(1)]],
   ['unload', [1]],

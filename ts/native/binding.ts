@@ -47,6 +47,8 @@ export interface NativeBinding {
   /** What lies unread on connections to `port`, of this process's listening sockets; returns how
    * many of those there are. */
   limitReceive(port: number, bytes: number): number;
+  /** Until cancel(): the answer that is being handed over. */
+  keepAnswer(ticket: number): boolean;
   mapSlot(slot: number): ArrayBuffer;
   load(spec: Uint8Array): number;
   unload(handle: number): number;

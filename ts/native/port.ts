@@ -108,6 +108,16 @@ export class EnginePort {
     return this.#native.countBytes(change, refusable);
   }
 
+  /** Keeps the memory of the answer that complete() was given under `ticket` until dropAnswer().
+   * False: no such answer is being handed over. */
+  keepAnswer(ticket: number): boolean {
+    return this.#native.keepAnswer(ticket);
+  }
+
+  dropAnswer(ticket: number): void {
+    this.#native.cancel(ticket);
+  }
+
   /** The ticket of the call that just returned PENDING, or of openBody(). */
   ticket(): number {
     return this.#control[WORD_TICKET] ?? 0;

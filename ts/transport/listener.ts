@@ -29,11 +29,21 @@ export interface HeldBytes {
   take(bytes: number): boolean;
 }
 
+/** Memory of answers that the engine owns. A long one that its client does not take at once is kept
+ * there instead of being copied. */
+export interface EngineAnswers {
+  /** Keeps what is handed over under `ticket` until drop(). False: it is to be copied. */
+  keep(ticket: number): boolean;
+  drop(ticket: number): void;
+}
+
 /** One request being answered. Fields below are the route's to use; the listener only resets
  * them. */
 export abstract class HttpExchange {
   /** Engine ticket of the open body or of the waiting request; 0 = none. */
   ticket = 0;
+  /** Of the answer that the engine hands over right now; 0 = none. */
+  answerTicket = 0;
   /** Inference-Header-Content-Length, -1 = absent. */
   jsonBytes = -1;
   /** Stated body length, 0 = unknown. */
@@ -50,6 +60,7 @@ export abstract class HttpExchange {
   /** Makes the exchange ready for the next request. */
   reset(): void {
     this.ticket = 0;
+    this.answerTicket = 0;
     this.jsonBytes = -1;
     this.contentLength = 0;
     this.acceptEncoding = '';

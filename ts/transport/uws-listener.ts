@@ -2,12 +2,14 @@
 import * as uws from 'uWebSockets.js';
 import { ErrorCode, ServalError } from '../errors.js';
 import { DRAIN_BODY_MS } from '../limits.js';
+import { FollowedAnswer } from './followed-answer.js';
 import {
-  headerName, HttpExchange, type HeaderName, type HeldBytes, type HttpListener,
-  type RequestHead, type Route, type Router,
+  headerName, HttpExchange, type EngineAnswers, type HeaderName, type HeldBytes,
+  type HttpListener, type RequestHead, type Route, type Router,
 } from './listener.js';
 import { LARGE_CHUNK_BYTES, ReadingTurns, type Sender } from './reading-turns.js';
 import { statusLine } from './status-lines.js';
+import { WritingTurns } from './writing-turns.js';
 
 const KEPT_ROUTES_MAX = 8192;
 const KEPT_EXCHANGES_MAX = 1024;
@@ -19,6 +21,7 @@ const DRAIN_LOOK_MS = 5;
 const LISTEN_AGAIN_MS = 100;
 
 const UNCOUNTED: HeldBytes = { change: () => undefined, take: () => true };
+const COPIED: EngineAnswers = { keep: () => false, drop: () => undefined };
 
 const CONTENT_TYPE = headerName('Content-Type');
 const JSON_TYPE = 'application/json';
@@ -52,8 +55,8 @@ class UwsExchange extends HttpExchange implements Sender {
   bodyOpen = false;
   /** It has sent a large chunk of this body: it is read from in turns. */
   sendsLarge = false;
-  /** Of an answer that the socket has not taken: its copy's length. */
-  heldBytes = 0;
+  /** The answer that the socket has not all taken. */
+  following: FollowedAnswer | undefined = undefined;
   /** A HEAD request: its answer has headers only. */
   noBody = false;
   readonly owner: UwsListener;
@@ -111,25 +114,17 @@ class UwsExchange extends HttpExchange implements Sender {
     owner.answered(this);
   }
 
-  // What the socket does not take at once is copied, as uWebSockets.js itself would, and sent as it
-  // takes more. Meanwhile the exchange counts as active.
+  // What the socket does not take at once follows in turns. Meanwhile the exchange is active.
   #follow(response: uws.HttpResponse, body: Uint8Array): void {
-    const total = body.length;
-    const [, done] = response.tryEnd(body, total);
-    if (done) {
-      this.owner.answered(this);
+    const { owner } = this;
+    const following = new FollowedAnswer(response, owner.writing, () => owner.answered(this));
+    if (following.begin(body)) {
+      owner.answered(this);
       return;
     }
-    const sent = response.getWriteOffset();
-    const rest = Buffer.from(body.subarray(sent));
-    this.heldBytes = rest.length;
-    this.owner.held.change(rest.length);
+    following.hold(body, this.answerTicket, owner.held, owner.answers);
+    this.following = following;
     response.onAborted(this.onAborted);
-    response.onWritable((offset) => {
-      const [taken, ended] = response.tryEnd(rest.subarray(offset - sent), total);
-      if (ended) this.owner.answered(this);
-      return taken;
-    });
   }
 }
 
@@ -161,6 +156,15 @@ export interface Connections {
   readonly full: (connections: number) => void;
 }
 
+/** What the listener works with; each may be absent. */
+export interface Surroundings {
+  readonly connections?: Connections;
+  readonly held?: HeldBytes;
+  readonly answers?: EngineAnswers;
+  /** Told the port whenever a socket begins to listen, before anybody is accepted. */
+  readonly listening?: (port: number) => void;
+}
+
 const UNLIMITED: Connections = { max: Infinity, full: () => undefined };
 
 export class UwsListener implements HttpListener {
@@ -184,15 +188,17 @@ export class UwsListener implements HttpListener {
   /** Where it listens; undefined before that. */
   #address: { readonly host: string; readonly port: number } | undefined;
   readonly held: HeldBytes;
+  readonly answers: EngineAnswers;
+  readonly writing = new WritingTurns();
 
-  /** `report` takes what must never happen: exceptions of routes. `listening` is told the port
-   * whenever a socket begins to listen, before anybody is accepted. */
+  /** `report` takes what must never happen: exceptions of routes. */
   constructor(
-    router: Router, report: (error: unknown) => void, connections: Connections = UNLIMITED,
-    held: HeldBytes = UNCOUNTED, listening: (port: number) => void = () => undefined,
+    router: Router, report: (error: unknown) => void, surroundings: Surroundings = {},
   ) {
+    const { connections = UNLIMITED, held = UNCOUNTED, answers = COPIED } = surroundings;
     this.held = held;
-    this.#listening = listening;
+    this.answers = answers;
+    this.#listening = surroundings.listening ?? (() => undefined);
     this.#router = router;
     this.#report = report;
     this.#connections = connections;
@@ -361,9 +367,8 @@ export class UwsListener implements HttpListener {
   }
 
   #heldNoMore(exchange: UwsExchange): void {
-    if (exchange.heldBytes === 0) return;
-    this.held.change(-exchange.heldBytes);
-    exchange.heldBytes = 0;
+    exchange.following?.end();
+    exchange.following = undefined;
   }
 
   // A bug of ours must not take the other connections down.

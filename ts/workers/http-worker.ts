@@ -22,9 +22,15 @@ void runListener<HttpSettings>((thread, settings) => {
       ?? (V1_PREFIX.test(path)
         ? v1Route(context, thread, method, path)
         : v2Route(context, thread, method, path));
-  const listener = new UwsListener(
-    router, thread.report, { max: settings.connectionsMax, full: thread.full },
-    new PortHeldBytes(port), (bound) => port.native.limitReceive(bound, RECEIVE_BYTES));
+  const listener = new UwsListener(router, thread.report, {
+    connections: { max: settings.connectionsMax, full: thread.full },
+    held: new PortHeldBytes(port),
+    answers: {
+      keep: (ticket) => port.keepAnswer(ticket),
+      drop: (ticket) => port.dropAnswer(ticket),
+    },
+    listening: (bound) => port.native.limitReceive(bound, RECEIVE_BYTES),
+  });
   thread.subscribe(() => listener.routesChanged());
   return {
     listen: () => listener.listen(settings.host, settings.port),
