@@ -1,5 +1,8 @@
 // What a listener counts and keeps of memory: open bodies, bytes that its JavaScript holds, and
 // what free slots keep for later requests. Control plane. Thread: the listener's, but poke().
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -38,6 +41,24 @@ void Listener::unpin(Request& request) {
   request.pinned = {};
 }
 
+namespace {
+
+constexpr uintptr_t kPieceBytes = 4u << 20;
+
+// Unmapping holds the lock of the process's memory map all the while, and whoever maps something or
+// touches a new page waits: the pages go in pieces before. Thread: sv-free.
+void free_in_pieces(ByteBuffer& buffer) {
+  const uintptr_t page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto begin = reinterpret_cast<uintptr_t>(buffer.base());
+  const uintptr_t end = (begin + buffer.base_bytes()) / page * page;
+  for (uintptr_t at = (begin + page - 1) / page * page; at < end; at += kPieceBytes) {
+    madvise(reinterpret_cast<void*>(at), std::min(kPieceBytes, end - at), MADV_DONTNEED);
+  }
+  buffer.shrink(0);
+}
+
+}  // namespace
+
 // Unmapping 100 MB takes 10 ms and more: not on this thread.
 void Listener::drop(ByteBuffer& buffer) {
   if (buffer.base_bytes() < MemoryBudget::kLargeBytes) {
@@ -47,7 +68,7 @@ void Listener::drop(ByteBuffer& buffer) {
   const auto gone = std::make_shared<ByteBuffer>();
   gone->charge_to(budget_.get());
   std::swap(*gone, buffer);
-  engine_->freeing().start([gone, budget = budget_] { gone->shrink(0); });
+  engine_->freeing().start([gone, budget = budget_] { free_in_pieces(*gone); });
 }
 
 bool Listener::keep_answer(uint32_t ticket) {
