@@ -31,6 +31,7 @@ struct EngineOptions {
   bool records = true;  // statistics and metrics
   int64_t unload_ms_max = 30'000;  // how long an unload waits for requests that run
   uint64_t memory_limit = UINT64_MAX;  // bytes that requests may hold in all
+  StartThread start_thread = serval::start_thread;  // for instances
 };
 
 // Whose names a metrics text uses.
