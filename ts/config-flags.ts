@@ -1,7 +1,8 @@
 // The table of settings: one row per flag of `serval serve`, also the keys of the configuration
 // file and the text of --help. Control plane, start-up only. Data only; ts/config.ts reads it.
 import {
-  BODY_BYTES_MAX_DEFAULT, HTTP_THREADS_MAX, JSON_DEPTH_MAX_DEFAULT, MODEL_THREADS_MAX,
+  BODY_BYTES_MAX_DEFAULT, CONNECTIONS_MAX, HTTP_THREADS_MAX, JSON_DEPTH_MAX_DEFAULT,
+  MODEL_THREADS_MAX,
 } from './limits.js';
 import { LOG_FORMATS, LOG_LEVELS } from './logger.js';
 
@@ -129,6 +130,8 @@ export const SERVE_FLAGS: readonly FlagRow[] = [
   flag('grpc-port', 'PORT', PORT, 8001, 'gRPC; 0 picks a free port', { aliases: ['port'] }),
   flag('http-threads', 'N', { kind: 'int', min: 1, max: HTTP_THREADS_MAX }, 1,
     'listeners on the HTTP port, one worker thread each', { aliases: ['http-thread-count'] }),
+  flag('max-connections', 'N', { kind: 'int', min: 0, max: CONNECTIONS_MAX }, 0,
+    'connections of each port, at most what the limit of open files allows; 0: so many'),
   flag('log-level', 'LEVEL', choice(LOG_LEVELS), 'info', LOG_LEVELS.join(', ')),
   flag('log-format', 'FORMAT', choice(LOG_FORMATS), 'text', LOG_FORMATS.join(' or ')),
   flag('config', 'FILE', path, '', 'YAML with the names of these flags; flags win',

@@ -52,6 +52,8 @@ export interface Config {
   readonly httpPort: number;
   readonly grpcPort: number;
   readonly httpThreads: number;
+  /** Of each port; 0 = what the limit of open files allows. */
+  readonly connectionsMax: number;
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
   readonly drainSeconds: number;
@@ -225,6 +227,7 @@ export function buildConfig(settings: ReadonlyMap<string, Written>): Config {
     httpPort: int('http-port'),
     grpcPort: int('grpc-port'),
     httpThreads: int('http-threads'),
+    connectionsMax: int('max-connections'),
     logLevel: choiceValue(LOG_LEVELS, written('log-level')),
     logFormat: choiceValue(LOG_FORMATS, written('log-format')),
     drainSeconds: int('drain-seconds'),

@@ -52,7 +52,8 @@ interface Parts {
 function listenerPool(
   { config, logger, engine }: Parts, httpPort: number, monitoringPath: string,
 ): ListenerPool {
-  const limits = connectionLimits(openFilesMax(), config.httpThreads);
+  const limits = connectionLimits(
+    openFilesMax(), config.httpThreads, config.connectionsMax);
   const settings = {
     ...engineOptions(config),
     host: config.host,
