@@ -322,6 +322,21 @@ napi_value Stats(napi_env env, napi_callback_info info) {
   });
 }
 
+// unanswered() -> code; in slot 0 the models of the requests that are queued or run, with counts
+napi_value Unanswered(napi_env env, napi_callback_info info) {
+  return guard(env, [&]() -> napi_value {
+    Arguments<0> arguments(env, info, "unanswered");
+    Port* port = attached_port(env, arguments.data(), "unanswered");
+    if (port == nullptr) return nullptr;
+    Listener& listener = port->listener();
+    ByteBuffer& out = listener.slot(0)->response;
+    out.clear();
+    listener.slot(0)->json_bytes_out = 0;
+    if (!listener.unanswered(out)) out.clear();
+    return number(env, port->report({}));
+  });
+}
+
 // warmUp(handle, protocol, message: Buffer) -> code; completes when it ran
 napi_value WarmUp(napi_env env, napi_callback_info info) {
   return guard(env, [&]() -> napi_value {
@@ -427,6 +442,7 @@ constexpr Export kExports[] = {
     {"metrics", Metrics},         {"takeAccessLog", TakeAccessLog},
     {"setAccessLog", SetAccessLog}, {"inferPacked", InferPacked}, {"countBytes", CountBytes},
     {"limitReceive", LimitReceive}, {"keepAnswer", KeepAnswer},
+    {"unanswered", Unanswered},
 };
 
 }  // namespace

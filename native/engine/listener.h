@@ -109,6 +109,10 @@ class Listener : public std::enable_shared_from_this<Listener> {
   // Cancels what waits and blocks until no instance touches this listener's memory.
   void close();
 
+  // The models of requests that are queued or run: for each "<count> <name>" and a NUL byte. False
+  // when memory is out.
+  bool unanswered(ByteBuffer& out) const;
+
   uint64_t tickets_open() const { return tickets_open_; }
   uint64_t bodies_open() const;  // of these, bodies still being received
   // Any thread: makes the listener's thread pick up a new table and, with `drop_kept`, give back

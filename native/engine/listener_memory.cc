@@ -1,10 +1,13 @@
-// What a listener counts and keeps of memory: open bodies, bytes that its JavaScript holds, and
-// what free slots keep for later requests. Control plane. Thread: the listener's, but poke().
+// What a listener counts and keeps: open bodies, what is unanswered, bytes that its JavaScript
+// holds, what free slots keep for later requests. Control plane. Thread: the listener's, but
+// poke().
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "engine/listener.h"
@@ -39,6 +42,17 @@ void Listener::unpin(Request& request) {
   budget_->give(request.pinned.size());
   request.pin = nullptr;
   request.pinned = {};
+}
+
+bool Listener::unanswered(ByteBuffer& out) const {
+  std::map<std::string, size_t> counts;
+  for (const std::unique_ptr<Request>& request : slots_) {
+    if (request->stage == Request::Stage::Queued) ++counts[request->model->spec().name];
+  }
+  for (const auto& [name, count] : counts) {
+    if (!out.append(std::to_string(count) + ' ' + name + '\0')) return false;
+  }
+  return true;
 }
 
 namespace {

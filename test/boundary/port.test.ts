@@ -26,6 +26,7 @@ const CALLS: readonly [keyof NativeBinding, readonly unknown[]][] = [
   ['stats', [new Uint32Array(0)]],
   ['warmUp', [1, 2, new Uint8Array(0)]],
   ['metrics', [0]],
+  ['unanswered', []],
   ['takeAccessLog', []],
   ['setAccessLog', [0]],
 ];

@@ -57,6 +57,7 @@ export interface NativeBinding {
   stats(handles: Uint32Array): number;
   metrics(kind: number): number;
   warmUp(handle: number, protocol: number, message: Uint8Array): number;
+  unanswered(): number;
   takeAccessLog(): number;
   setAccessLog(oneIn: number): void;
   detach(): void;

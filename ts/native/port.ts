@@ -160,6 +160,16 @@ export class EnginePort {
     return this.#targets.size;
   }
 
+  /** How many requests wait for an answer or run, by their model's name. */
+  unanswered(): Readonly<Record<string, number>> {
+    if (this.#native.unanswered() !== ErrorCode.Ok) return {};
+    const lines = this.answer().toString('utf8').split('\0').slice(0, -1);
+    return Object.fromEntries(lines.map((line) => {
+      const space = line.indexOf(' ');
+      return [line.slice(space + 1), Number(line.slice(0, space))];
+    }));
+  }
+
   /** Leaves the engine: waiting requests are cancelled, running ones are waited for. */
   detach(): void {
     this.#targets.clear();

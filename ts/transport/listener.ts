@@ -96,12 +96,20 @@ export interface Route {
  * business. */
 export type Router = (method: string, path: string) => Route;
 
+/** What a drain had to cut: how many requests, and of those the models have, by name. */
+export interface Cut {
+  readonly requests: number;
+  readonly models: Readonly<Record<string, number>>;
+}
+
+export const NOTHING_CUT: Cut = { requests: 0, models: {} };
+
 export interface HttpListener {
   /** Listens; resolves with the port. Rejects with ServalError when the address is taken. */
   listen(host: string, port: number): Promise<number>;
   /** Forgets kept routes: the next request of each URL asks the router again. */
   routesChanged(): void;
   /** Stops accepting, waits for what runs (at most `seconds`) and shortly for bodies that still
-   * come, closes everything. Settles with the number of requests that were running then. */
-  drain(seconds: number): Promise<number>;
+   * come, closes everything. Settles with the requests that were running then. */
+  drain(seconds: number): Promise<Cut>;
 }

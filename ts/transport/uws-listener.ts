@@ -4,7 +4,7 @@ import { ErrorCode, ServalError } from '../errors.js';
 import { DRAIN_BODY_MS } from '../limits.js';
 import { FollowedAnswer } from './followed-answer.js';
 import {
-  headerName, HttpExchange, type EngineAnswers, type HeaderName, type HeldBytes,
+  headerName, HttpExchange, type Cut, type EngineAnswers, type HeaderName, type HeldBytes,
   type HttpListener, type RequestHead, type Route, type Router,
 } from './listener.js';
 import { LARGE_CHUNK_BYTES, ReadingTurns, type Sender } from './reading-turns.js';
@@ -163,6 +163,8 @@ export interface Surroundings {
   readonly answers?: EngineAnswers;
   /** Told the port whenever a socket begins to listen, before anybody is accepted. */
   readonly listening?: (port: number) => void;
+  /** The models of requests that wait for an answer. */
+  readonly unanswered?: () => Cut['models'];
 }
 
 const UNLIMITED: Connections = { max: Infinity, full: () => undefined };
@@ -183,6 +185,7 @@ export class UwsListener implements HttpListener {
   readonly #keptPosts = new Map<string, Route>();
   readonly #turns = new ReadingTurns();
   readonly #listening: (port: number) => void;
+  readonly #unanswered: () => Cut['models'];
   #socket: uws.us_listen_socket | undefined;
   #open = 0;
   /** Where it listens; undefined before that. */
@@ -199,6 +202,7 @@ export class UwsListener implements HttpListener {
     this.held = held;
     this.answers = answers;
     this.#listening = surroundings.listening ?? (() => undefined);
+    this.#unanswered = surroundings.unanswered ?? (() => ({}));
     this.#router = router;
     this.#report = report;
     this.#connections = connections;
@@ -261,7 +265,7 @@ export class UwsListener implements HttpListener {
     this.#keptPosts.clear();
   }
 
-  async drain(seconds: number): Promise<number> {
+  async drain(seconds: number): Promise<Cut> {
     this.draining = true;
     if (this.#socket !== undefined) uws.us_listen_socket_close(this.#socket);
     this.#socket = undefined;
@@ -271,9 +275,10 @@ export class UwsListener implements HttpListener {
     while (waits() && !passed(seconds * 1000)) {
       await new Promise((resolve) => { setTimeout(resolve, DRAIN_LOOK_MS); });
     }
-    const cut = this.active - this.receiving;
+    const requests = this.active - this.receiving;
+    const models = requests === 0 ? {} : this.#unanswered();
     this.#app.close();
-    return cut;
+    return { requests, models };
   }
 
   #route(method: string, path: string): Route {

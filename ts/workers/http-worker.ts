@@ -29,6 +29,7 @@ void runListener<HttpSettings>((thread, settings) => {
       keep: (ticket) => port.keepAnswer(ticket),
       drop: (ticket) => port.dropAnswer(ticket),
     },
+    unanswered: () => port.unanswered(),
     listening: (bound) => port.native.limitReceive(bound, RECEIVE_BYTES),
   });
   thread.subscribe(() => listener.routesChanged());

@@ -12,6 +12,7 @@ import type { EnginePort } from '../native/port.js';
 import { PortReadings } from '../protocols/engine-readings.js';
 import { applyChange, EMPTY_SNAPSHOT, shownSnapshot } from '../registry/snapshot-build.js';
 import type { RegistrySnapshot } from '../registry/snapshot.js';
+import type { Cut } from '../transport/listener.js';
 import type { FromWorker, ListenerSettings, ToWorker } from './messages.js';
 
 /** A listener as its thread uses it. */
@@ -19,8 +20,8 @@ export interface ThreadListener {
   /** Settles with the port. Rejects with ServalError, which says why not. */
   listen(): Promise<number>;
   /** Stops accepting, finishes what runs, closes every connection after `seconds`. Settles with
-   * the number of requests that were cut. */
-  drain(seconds: number): Promise<number>;
+   * the requests that were cut. */
+  drain(seconds: number): Promise<Cut>;
 }
 
 function post(message: FromWorker, transfer: readonly ArrayBuffer[] = []): void {

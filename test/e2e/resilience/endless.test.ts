@@ -198,6 +198,7 @@ describe('runs that nobody waits for', () => {
     assert.deepEqual(await server.ended, { code: 1, signal: null });
     assert.equal(await connection.rest(), '');
     assert.match(server.stderr,
-      /"message":"stopped before all requests were answered","httpRequests":1,"grpcRequests":0/);
+      /"message":"stopped before all requests were answered","httpRequests":1,"grpcRequests":0,/);
+    assert.match(server.stderr, /"models":"endless: 1"/);
   });
 });
