@@ -34,9 +34,9 @@ export class ListenerThread {
   readonly readings: PortReadings;
   /** The newest that the main thread sent: where requests go. */
   snapshot: RegistrySnapshot = EMPTY_SNAPSHOT;
-  /** What is said of readiness: of the newest, what every listener has. */
-  shown: RegistrySnapshot = EMPTY_SNAPSHOT;
   #confirmed: RegistrySnapshot = EMPTY_SNAPSHOT;
+  /** What `shown` came to since the last message; undefined = nobody asked. */
+  #shown: RegistrySnapshot | undefined;
   /** Newer than the confirmed one, by epoch. */
   readonly #unconfirmed = new Map<number, RegistrySnapshot>();
   readonly #levels: LevelControl;
@@ -52,6 +52,13 @@ export class ListenerThread {
     this.port = openPort({ ...settings, metrics: settings.metricsAllowed });
     this.port.report = this.report;
     this.readings = new PortReadings(this.port);
+  }
+
+  /** What is said of readiness: of the newest, what every listener has. Made when it is asked for:
+   * while thousands of models load nobody asks for most of them. */
+  get shown(): RegistrySnapshot {
+    this.#shown ??= shownSnapshot(this.snapshot, this.#confirmed);
+    return this.#shown;
   }
 
   /** Logs what a handler threw, which is our bug. */
@@ -108,7 +115,7 @@ export class ListenerThread {
   }
 
   #acknowledge(id: number): void {
-    this.shown = shownSnapshot(this.snapshot, this.#confirmed);
+    this.#shown = undefined;
     this.#tellFollowers();
     post({ kind: 'acknowledged', id });
   }
