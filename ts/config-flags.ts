@@ -1,7 +1,8 @@
 // The table of settings: one row per flag of `serval serve`, also the keys of the configuration
 // file and the text of --help. Control plane, start-up only. Data only; ts/config.ts reads it.
 import {
-  BODY_BYTES_MAX_DEFAULT, HTTP_THREADS_MAX, JSON_DEPTH_MAX_DEFAULT, MODEL_THREADS_MAX,
+  BODY_BYTES_MAX_DEFAULT, CONNECTIONS_MAX, HTTP_THREADS_MAX, JSON_DEPTH_MAX_DEFAULT,
+  MODEL_THREADS_MAX,
 } from './limits.js';
 import { LOG_FORMATS, LOG_LEVELS } from './logger.js';
 import { HTTP_LISTENERS } from './transport/http-kind.js';
@@ -132,6 +133,8 @@ export const SERVE_FLAGS: readonly FlagRow[] = [
     'listeners on the HTTP port, one worker thread each', { aliases: ['http-thread-count'] }),
   flag('http-listener', 'KIND', choice(HTTP_LISTENERS), 'auto',
     'what HTTP runs on: uws (uWebSockets.js), node (node:http), or uws where it can be loaded'),
+  flag('max-connections', 'N', { kind: 'int', min: 0, max: CONNECTIONS_MAX }, 0,
+    'connections of each port, at most what the limit of open files allows; 0: so many'),
   flag('log-level', 'LEVEL', choice(LOG_LEVELS), 'info', LOG_LEVELS.join(', ')),
   flag('log-format', 'FORMAT', choice(LOG_FORMATS), 'text', LOG_FORMATS.join(' or ')),
   flag('config', 'FILE', path, '', 'YAML with the names of these flags; flags win',

@@ -55,6 +55,8 @@ export interface Config {
   readonly grpcPort: number;
   readonly httpThreads: number;
   readonly httpListener: HttpListenerChoice;
+  /** Of each port; 0 = what the limit of open files allows. */
+  readonly connectionsMax: number;
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
   readonly drainSeconds: number;
@@ -236,6 +238,7 @@ export function buildConfig(settings: ReadonlyMap<string, Written>): Config {
     grpcPort: int('grpc-port'),
     httpThreads: int('http-threads'),
     httpListener: choiceValue(HTTP_LISTENERS, written('http-listener')),
+    connectionsMax: int('max-connections'),
     logLevel: choiceValue(LOG_LEVELS, written('log-level')),
     logFormat: choiceValue(LOG_FORMATS, written('log-format')),
     drainSeconds: int('drain-seconds'),

@@ -39,8 +39,10 @@ export interface RunningServer {
   close(): void;
 }
 
-/** What a drain had to cut: requests by listener, and whether all listeners could be asked. */
-export type CutLog = Readonly<Record<'httpRequests' | 'grpcRequests', number | string>>;
+/** What a drain had to cut: requests by listener, and those that were with models by model, as
+ * "name: count"; "unknown" where not all listeners could be asked. */
+export type CutLog = Readonly<
+  Record<'httpRequests' | 'grpcRequests', number | string> & { readonly models: string }>;
 
 /** What the parts of one server are made of. */
 interface Parts {
@@ -56,7 +58,8 @@ interface Parts {
 function listenerPool(
   { config, logger, engine, listener }: Parts, httpPort: number, monitoringPath: string,
 ): ListenerPool {
-  const limits = connectionLimits(openFilesMax(), config.httpThreads);
+  const limits = connectionLimits(
+    openFilesMax(), config.httpThreads, config.connectionsMax);
   const settings = {
     ...engineOptions(config),
     host: config.host,
@@ -222,15 +225,17 @@ function running(
     const seconds = config.drainSeconds;
     const drained = async (): Promise<CutLog | undefined> => {
       await registry.drain();
-      const [{ http, grpc }] = await Promise.all([pool.drain(seconds), source.stop()]);
+      const [{ http, grpc, models }] = await Promise.all([pool.drain(seconds), source.stop()]);
       await observers.close();
-      return http + grpc === 0 ? undefined : { httpRequests: http, grpcRequests: grpc };
+      if (http + grpc === 0) return undefined;
+      const counts = Object.entries(models).map(([name, count]) => `${name}: ${count}`);
+      return { httpRequests: http, grpcRequests: grpc, models: counts.join(', ') };
     };
     // A listener whose thread runs a model does not hear that it should stop.
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<CutLog>((resolve) => {
       timer = setTimeout(resolve, seconds * 1000 + DRAIN_GRACE_MS,
-        { httpRequests: 'unknown', grpcRequests: 'unknown' });
+        { httpRequests: 'unknown', grpcRequests: 'unknown', models: 'unknown' });
     });
     return Promise.race([drained(), late]).finally(() => clearTimeout(timer));
   };

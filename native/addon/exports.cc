@@ -8,6 +8,7 @@
 #include "addon/cpu_check.h"
 #include "addon/guard.h"
 #include "addon/port.h"
+#include "addon/receive_limit.h"
 #include "engine/spec_codec.h"
 
 namespace serval {
@@ -217,6 +218,20 @@ napi_value Cancel(napi_env env, napi_callback_info info) {
   });
 }
 
+// keepAnswer(ticket) -> boolean: the answer that is being handed over stays until cancel(ticket)
+napi_value KeepAnswer(napi_env env, napi_callback_info info) {
+  return guard(env, [&]() -> napi_value {
+    Arguments<1> arguments(env, info, "keepAnswer");
+    const uint32_t ticket = arguments.u32(0, "ticket");
+    if (!arguments.ok()) return nullptr;
+    Port* port = attached_port(env, arguments.data(), "keepAnswer");
+    if (port == nullptr) return nullptr;
+    napi_value out = nullptr;
+    napi_get_boolean(env, port->listener().keep_answer(ticket), &out);
+    return out;
+  });
+}
+
 // mapSlot(slot) -> ArrayBuffer over the slot's response memory, valid for its generation
 napi_value MapSlot(napi_env env, napi_callback_info info) {
   return guard(env, [&]() -> napi_value {
@@ -307,6 +322,21 @@ napi_value Stats(napi_env env, napi_callback_info info) {
   });
 }
 
+// unanswered() -> code; in slot 0 the models of the requests that are queued or run, with counts
+napi_value Unanswered(napi_env env, napi_callback_info info) {
+  return guard(env, [&]() -> napi_value {
+    Arguments<0> arguments(env, info, "unanswered");
+    Port* port = attached_port(env, arguments.data(), "unanswered");
+    if (port == nullptr) return nullptr;
+    Listener& listener = port->listener();
+    ByteBuffer& out = listener.slot(0)->response;
+    out.clear();
+    listener.slot(0)->json_bytes_out = 0;
+    if (!listener.unanswered(out)) out.clear();
+    return number(env, port->report({}));
+  });
+}
+
 // warmUp(handle, protocol, message: Buffer) -> code; completes when it ran
 napi_value WarmUp(napi_env env, napi_callback_info info) {
   return guard(env, [&]() -> napi_value {
@@ -367,6 +397,19 @@ napi_value SetAccessLog(napi_env env, napi_callback_info info) {
   });
 }
 
+// limitReceive(port, bytes) -> number of listening sockets on that TCP port; needs no attach
+napi_value LimitReceive(napi_env env, napi_callback_info info) {
+  return guard(env, [&]() -> napi_value {
+    Arguments<2> arguments(env, info, "limitReceive");
+    const uint32_t port = arguments.u32(0, "port");
+    const uint32_t bytes = arguments.u32(1, "bytes");
+    if (port > UINT16_MAX) arguments.fail("port");
+    if (bytes > INT32_MAX) arguments.fail("bytes");
+    if (!arguments.ok()) return nullptr;
+    return number(env, limit_receive(static_cast<uint16_t>(port), static_cast<int>(bytes)));
+  });
+}
+
 napi_value Detach(napi_env env, napi_callback_info info) {
   return guard(env, [&]() -> napi_value {
     Arguments<0> arguments(env, info, "detach");
@@ -400,6 +443,8 @@ constexpr Export kExports[] = {
     {"detach", Detach},           {"exitNow", ExitNow},       {"warmUp", WarmUp},
     {"metrics", Metrics},         {"takeAccessLog", TakeAccessLog},
     {"setAccessLog", SetAccessLog}, {"inferPacked", InferPacked}, {"countBytes", CountBytes},
+    {"limitReceive", LimitReceive}, {"keepAnswer", KeepAnswer},
+    {"unanswered", Unanswered},
 };
 
 }  // namespace

@@ -160,13 +160,14 @@ void Port::on_turn_end(void* context) {
 // Hot path 11/12 (queued). One JavaScript call for up to kCompletionsPerWake answers.
 void Port::drain(napi_value callback, napi_async_context context) {
   std::array<Request*, kCompletionsPerWake> done;
+  std::array<uint32_t, kCompletionsPerWake> tickets;
   const std::shared_ptr<Listener> listener = listener_;  // the callback may detach
   const size_t count = listener->take_completed(done);
   if (count == 0) return;
   uint32_t* words = control_ + kWordRing;
   for (size_t i = 0; i < count; ++i, words += kRingWords) {
     Request& request = *done[i];
-    words[kRingTicket] = listener->ticket_of(request);
+    words[kRingTicket] = tickets[i] = listener->ticket_of(request);
     words[kRingCode] = static_cast<uint32_t>(request.code);
     words[kRingSlot] = request.slot;
     words[kRingBytes] = static_cast<uint32_t>(request.response.size());
@@ -190,7 +191,7 @@ void Port::drain(napi_value callback, napi_async_context context) {
     }
   }
   if (!attached()) return;
-  for (size_t i = 0; i < count; ++i) listener->release(*done[i]);
+  for (size_t i = 0; i < count; ++i) listener->release_taken(tickets[i]);
   if (listener->has_completed()) wake();
 }
 

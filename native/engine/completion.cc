@@ -57,6 +57,7 @@ size_t Listener::take_completed(std::span<Request*> out) {
   size_t bytes = 0;
   while (count < out.size() && !completed_.empty() && bytes < kAnswerBytesPerWake) {
     bytes += completed_.front()->response.size();
+    completed_.front()->stage = Request::Stage::Taken;
     out[count++] = completed_.front();
     completed_.pop_front();
   }

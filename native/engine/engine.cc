@@ -31,6 +31,7 @@ Engine::Engine(EngineOptions options)
       unloads_("sv-unload", kUnloadThreads, true),
       quick_("sv-quick", 1, false),
       inflating_("sv-inflate", kInflateThreads, false),
+      freeing_("sv-free", 1, false),
       trimmer_(budget_, [this] { poke_listeners(true); }) {
   backends_["null"] = make_null_backend();
   backends_["onnxruntime"] =
@@ -46,6 +47,7 @@ Engine::~Engine() {
   unloads_.finish();
   quick_.finish();
   inflating_.finish();
+  freeing_.finish();
   trimmer_.finish();
 }
 
@@ -148,7 +150,7 @@ Result<std::shared_ptr<Model>> Engine::load_model(ModelSpec spec) {
   auto model = std::make_shared<Model>(handle, std::move(spec), std::move(replicas.value()),
                                        std::move(shapes.value()), load_us,
                                        ModelServices{&access_log_, options_.records,
-                                                     budget_.get(), &timer_},
+                                                     budget_.get(), &timer_, options_.start_thread},
                                        std::move(finding));
   table->models = table_->models.with(handle, model);
   replace_table(std::move(table));

@@ -31,6 +31,7 @@ struct EngineOptions {
   bool records = true;  // statistics and metrics
   int64_t unload_ms_max = 30'000;  // how long an unload waits for requests that run
   uint64_t memory_limit = UINT64_MAX;  // bytes that requests may hold in all
+  StartThread start_thread = serval::start_thread;  // for instances
 };
 
 // Whose names a metrics text uses.
@@ -81,6 +82,8 @@ class Engine : public std::enable_shared_from_this<Engine> {
   MemoryTrimmer& trimmer() { return trimmer_; }
   // Threads that unpack compressed bodies.
   TaskThreads& inflating() { return inflating_; }
+  // Where large blocks of memory are freed.
+  TaskThreads& freeing() { return freeing_; }
 
   uint64_t epoch() const { return epoch_.load(std::memory_order_acquire); }
   std::shared_ptr<const EngineTable> table();
@@ -114,6 +117,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   TaskThreads unloads_;  // these wait for requests in flight: no load waits behind them
   TaskThreads quick_;    // metrics: never behind either
   TaskThreads inflating_;
+  TaskThreads freeing_;
   MemoryTrimmer trimmer_;
 };
 

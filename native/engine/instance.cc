@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "engine/batcher.h"
+#include "engine/deadline_timer.h"
 #include "engine/listener.h"
 #include "engine/serve.h"
 
@@ -57,6 +58,20 @@ Error not_taken(Model& model, const Request& request, bool closed) {
                     "model '" + model.spec().name + "': the request queue is full (limit " +
                         std::to_string(model.queue().limit_of(request.schedule.priority)) +
                         " requests)");
+}
+
+RequestQueue::Push push_request(const std::shared_ptr<Model>& model, Request& request,
+                                Entry entry) {
+  uint64_t limit_ns = kNever;
+  const bool told = entry != Entry::Unflushed;
+  const RequestQueue::Push pushed = model->queue().push(&request, told, limit_ns);
+  if (pushed != RequestQueue::Push::Taken) return pushed;
+  if (limit_ns != kNever) model->services().timer->watch(model, limit_ns);
+  if (entry != Entry::Again) {
+    model->counters().requests_queued.fetch_add(1, std::memory_order_relaxed);
+  }
+  if (told) model->attend();
+  return pushed;
 }
 
 Error late_error(const Model& model, const Request& request) {

@@ -2,13 +2,16 @@
 // batches. And what all who answer queued requests share.
 #pragma once
 
+#include <cstdint>
 #include <exception>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/cancel.h"
 #include "base/error.h"
 #include "engine/request.h"
+#include "engine/request_queue.h"
 
 namespace serval {
 
@@ -23,11 +26,20 @@ Error late_error(const Model& model, const Request& request);
 // What a request is answered whose run was ended.
 Error ended_error(const Model& model, EndCause cause);
 
-// Counts, answers and hands back a request that is not run. Any thread but a listener's.
+// Counts, answers and hands back a request that is not run. Any thread.
 void finish_refused(Model& model, Request& request, Error error);
 
 // Why a model's queue did not take a request: it is `closed`, or full.
 Error not_taken(Model& model, const Request& request, bool closed);
+
+// How a request comes into its model's queue. First: it is counted, and somebody is there to take
+// it. Unflushed: the same, but the listener tells of it at the end of its turn. Again: it was there
+// before.
+enum class Entry : uint8_t { First, Unflushed, Again };
+// Puts `request` into the queue of `model`, whose time limit is watched from now on. Where that is
+// not Taken, it is still the caller's; otherwise it may be done and gone on return.
+RequestQueue::Push push_request(const std::shared_ptr<Model>& model, Request& request,
+                                Entry entry);
 
 // Answers what the queue handed back as late. Any thread but a listener's.
 void finish_late(Model& model, const std::vector<Request*>& late);

@@ -123,8 +123,8 @@ void Listener::release(Request& request) {
   request.model.reset();
   if (request.held_bytes() >= MemoryBudget::kLargeBytes) engine_->trimmer().note();
   if (retained_bytes_ + request.held_bytes() > retained_bytes_max_) {
-    request.body.shrink(kSlotKeepBytes);
-    request.response.shrink(kSlotKeepBytes);
+    drop(request.body);
+    drop(request.response);
   }
   retained_bytes_ += request.held_bytes();
   ++request.use;
@@ -221,13 +221,9 @@ Answer Listener::enqueue(Request& request, const std::shared_ptr<Model>& model, 
   }
   add_working(1);
   const bool later = model->batcher() != nullptr && hooks_->ends_turns();
-  uint64_t limit_ns = kNever;
-  const RequestQueue::Push pushed = model->queue().push(&request, !later, limit_ns);
-  if (pushed == RequestQueue::Push::Taken) {
-    if (limit_ns != kNever) engine_->timer().watch(model, limit_ns);
-    model->counters().requests_queued.fetch_add(1, std::memory_order_relaxed);
-    return queued(request, model, later);
-  }
+  const RequestQueue::Push pushed =
+      push_request(model, request, later ? Entry::Unflushed : Entry::First);
+  if (pushed == RequestQueue::Push::Taken) return queued(request, model, later);
   add_working(-1);
   const bool closed = pushed == RequestQueue::Push::Closed;
   if (!closed) model->counters().queue_full.fetch_add(1, std::memory_order_relaxed);
@@ -238,19 +234,16 @@ Answer Listener::enqueue(Request& request, const std::shared_ptr<Model>& model, 
 // only what this thread wrote before is used.
 Answer Listener::queued(Request& request, const std::shared_ptr<Model>& model, bool later) {
   const Answer answer{ErrorCode::Ok, true, ticket_of(request)};
-  if (later) {
-    for (Unflushed& one : unflushed_) {
-      if (one.model != model) continue;
-      one.only = nullptr;
-      if (++one.requests % std::max<uint32_t>(1, model->spec().batch.rows_max) == 0) {
-        model->wake();  // a batch is full: no need to wait for the turn's end
-      }
-      return answer;
+  if (!later) return answer;
+  for (Unflushed& one : unflushed_) {
+    if (one.model != model) continue;
+    one.only = nullptr;
+    if (++one.requests % std::max<uint32_t>(1, model->spec().batch.rows_max) == 0) {
+      model->wake();  // a batch is full: no need to wait for the turn's end
     }
-    unflushed_.push_back({model, &request, 1});
-  } else {
-    model->attend();
+    return answer;
   }
+  unflushed_.push_back({model, &request, 1});
   return answer;
 }
 
@@ -284,14 +277,9 @@ void Listener::run_queued_here(Model& model, Request& request) {
   inline_runs_.begin(engine_->inline_watch(), model.policy().run_ns_max());
   Status done = serve_recorded(input, model, 0, request.queued.elapsed_ns(), limits_, worker_,
                                request.response, request.json_bytes_out);
-  uint64_t limit_ns = kNever;
   if (inline_runs_.end(engine_->inline_watch()) && !done.ok()) {
     const std::shared_ptr<Model> held = request.model;  // the request may be gone once it is pushed
-    if (model.queue().push(&request, true, limit_ns) == RequestQueue::Push::Taken) {
-      if (limit_ns != kNever) engine_->timer().watch(held, limit_ns);
-      model.attend();
-      return;
-    }
+    if (push_request(held, request, Entry::Again) == RequestQueue::Push::Taken) return;
     done = gone(model.handle());
   }
   store_outcome(request, std::move(done));
@@ -454,12 +442,12 @@ Answer Listener::infer_body(uint32_t ticket, Protocol protocol, uint32_t handle,
 bool Listener::cancel(uint32_t ticket) {
   Request* request = find(ticket);
   if (request == nullptr) return true;
-  if (request->stage == Request::Stage::Body) {
+  if (request->stage == Request::Stage::Body || request->stage == Request::Stage::Kept) {
     release(*request);
     return true;
   }
   request->cancel.cancel(EndCause::ClientLeft);
-  if (request->stage == Request::Stage::Control) return false;
+  if (request->stage != Request::Stage::Queued) return false;
   if (!request->model->queue().remove(request)) return false;
   request->model->counters().cancelled.fetch_add(1, std::memory_order_relaxed);
   ServedRequest served;

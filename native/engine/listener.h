@@ -89,6 +89,11 @@ class Listener : public std::enable_shared_from_this<Listener> {
 
   // Takes up to `max` completed requests; each must be released. Also picks up a new engine table.
   size_t take_completed(std::span<Request*> out);
+  // Keeps the answer of a request that was just taken until cancel(), and not its body. False when
+  // the ticket is no such request's.
+  bool keep_answer(uint32_t ticket);
+  // Releases a request that was taken, if it is not kept.
+  void release_taken(uint32_t ticket);
   bool has_completed();
   void release(Request& request);
   uint32_t ticket_of(const Request& request) const;
@@ -103,6 +108,10 @@ class Listener : public std::enable_shared_from_this<Listener> {
 
   // Cancels what waits and blocks until no instance touches this listener's memory.
   void close();
+
+  // The models of requests that are queued or run: for each "<count> <name>" and a NUL byte. False
+  // when memory is out.
+  bool unanswered(ByteBuffer& out) const;
 
   uint64_t tickets_open() const { return tickets_open_; }
   uint64_t bodies_open() const;  // of these, bodies still being received
@@ -126,6 +135,7 @@ class Listener : public std::enable_shared_from_this<Listener> {
                     int64_t json_bytes, uint64_t spent_ns);
   void unpack_and_push(Request& request, Coding coding);
   void drop_kept();
+  void drop(ByteBuffer& buffer);
   void unpin(Request& request);
   void flush_model(const std::shared_ptr<Model>& model, Request* only);
   void run_queued_here(Model& model, Request& request);

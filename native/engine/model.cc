@@ -70,8 +70,20 @@ StatsReading Model::read_stats() {
 
 void Model::attend() {
   if (!queue_.claim_consumer()) [[likely]] return;
+  const std::string problem = start_instance();
+  if (problem.empty()) return;
+  queue_.unclaim();  // the next request tries again
+  for (Request* request : queue_.strand()) {
+    finish_refused(*this, *request,
+                   make_error(ErrorCode::QueueFull,
+                              "model '" + spec_.name + "': no thread could be started to run it: " +
+                                  problem));
+  }
+}
+
+std::string Model::start_instance() {
   std::lock_guard lock(places_mutex_);
-  if (stopped_) return;
+  if (stopped_) return "";
   auto place = std::find_if(places_.begin(), places_.end(), [](const Place& one) {
     return one.free;
   });
@@ -79,11 +91,13 @@ void Model::attend() {
   if (place->thread.joinable()) place->thread.join();
   const auto index = static_cast<size_t>(place - places_.begin());
   try {
-    place->thread = std::thread([this, index] { run_place(index); });
+    place->thread = services_.start_thread([this, index] { run_place(index); });
     place->free = false;
-  } catch (const std::system_error&) {
-    queue_.unclaim();  // no thread to be had: the next request tries again
+  } catch (const std::system_error& problem) {
+    place->free = true;
+    return problem.code().message();
   }
+  return "";
 }
 
 void Model::wake() {

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -53,12 +54,17 @@ class Replica {
 
 class DeadlineTimer;
 
+// Starts a thread. Throws std::system_error where there is none to be had.
+using StartThread = std::thread (*)(std::function<void()> run);
+inline std::thread start_thread(std::function<void()> run) { return std::thread(std::move(run)); }
+
 // What the engine lends to its models. Outlives them.
 struct ModelServices {
   AccessLog* access_log = nullptr;
   bool records = true;             // statistics and metrics
   MemoryBudget* budget = nullptr;  // the engine's, which outlives its models
   DeadlineTimer* timer = nullptr;  // watches the deadlines of what runs
+  StartThread start_thread = serval::start_thread;
 };
 
 class Model {
@@ -102,8 +108,9 @@ class Model {
   // Rows of a request: the first dim of its first input where that is the batch, else 1.
   uint32_t rows_of(std::span<const TensorView> inputs) const;
 
-  // Starts an instance thread where what waits in the queue needs one more. After a push, and
-  // before the queue's notify(); any thread but an instance's.
+  // Starts an instance thread where what waits in the queue needs one more; where there is none to
+  // be had, and no other instance, what waits is answered so. After a push, and before the queue's
+  // notify(); any thread but an instance's.
   void attend();
   // attend(), and wakes one that waits.
   void wake();
@@ -139,6 +146,7 @@ class Model {
     std::thread thread;
     bool free = true;  // its thread has ended, but for the last instructions
   };
+  std::string start_instance();  // answers what went wrong, "" = nothing
   void run_place(size_t index);
 
   std::mutex places_mutex_;

@@ -5,7 +5,6 @@
 #include "base/clock.h"
 #include "codec/inflate.h"
 #include "codec/json_v2.h"
-#include "engine/deadline_timer.h"
 #include "engine/instance.h"
 #include "engine/listener.h"
 
@@ -88,14 +87,8 @@ void Listener::unpack_and_push(Request& request, Coding coding) {
     done = peek_v2_schedule(request.bytes(), request.json_bytes, request.schedule);
   }
   if (done.ok()) {
-    uint64_t limit_ns = kNever;
-    const RequestQueue::Push pushed = model->queue().push(&request, true, limit_ns);
-    if (pushed == RequestQueue::Push::Taken) {
-      if (limit_ns != kNever) model->services().timer->watch(model, limit_ns);
-      model->counters().requests_queued.fetch_add(1, std::memory_order_relaxed);
-      model->attend();
-      return;
-    }
+    const RequestQueue::Push pushed = push_request(model, request, Entry::First);
+    if (pushed == RequestQueue::Push::Taken) return;
     done = not_taken(*model, request, pushed == RequestQueue::Push::Closed);
   }
   finish_refused(*model, request, std::move(done.error()));

@@ -27,8 +27,9 @@ inline constexpr size_t kSlotKeepBytes = 4096;
 struct Request {
   uint32_t slot = 0;
   uint32_t use = 0;  // counts the slot's uses; part of the ticket
-  // Where it is, as the listener's thread knows it. Queued: waiting, running or completed.
-  enum class Stage : uint8_t { Free, Body, Queued, Control };
+  // Where it is, as the listener's thread knows it. Queued: waiting, running or completed. Taken:
+  // its answer is being handed over. Kept: the answer was, and is still read.
+  enum class Stage : uint8_t { Free, Body, Queued, Control, Taken, Kept };
   Stage stage = Stage::Free;
   Protocol protocol = Protocol::V1Predict;
   int64_t json_bytes = -1;

@@ -235,18 +235,31 @@ uint64_t RequestQueue::next_expiry_ns() {
   return timed_ == 0 ? kNever : earliest_ns_;
 }
 
+// Caller holds mutex_.
+std::vector<Request*> RequestQueue::take_all() {
+  std::vector<Request*> all;
+  for (Level& level : levels_) {
+    all.insert(all.end(), level.waiting.begin(), level.waiting.end());
+    all.insert(all.end(), level.delayed.begin(), level.delayed.end());
+    level.waiting.clear();
+    level.delayed.clear();
+  }
+  size_ = timed_ = 0;
+  return all;
+}
+
+std::vector<Request*> RequestQueue::strand() {
+  std::lock_guard lock(mutex_);
+  if (consumers_.load(std::memory_order_relaxed) > 0) return {};
+  return take_all();
+}
+
 std::vector<Request*> RequestQueue::close() {
   std::vector<Request*> left;
   {
     std::lock_guard lock(mutex_);
     closed_ = true;
-    for (Level& level : levels_) {
-      left.insert(left.end(), level.waiting.begin(), level.waiting.end());
-      left.insert(left.end(), level.delayed.begin(), level.delayed.end());
-      level.waiting.clear();
-      level.delayed.clear();
-    }
-    size_ = timed_ = 0;
+    left = take_all();
   }
   ready_.notify_all();
   return left;

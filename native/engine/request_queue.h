@@ -66,6 +66,8 @@ class RequestQueue {
   void expire(std::vector<Request*>& late);
   // now_ns() before which expire() has nothing to do; kNever = nothing at all.
   uint64_t next_expiry_ns();
+  // Where there is no consumer, and none starts: what waits, which nobody would take.
+  std::vector<Request*> strand();
   // Wakes everyone; returns what was waiting.
   std::vector<Request*> close();
 
@@ -89,6 +91,7 @@ class RequestQueue {
     std::deque<Request*> waiting;
     std::deque<Request*> delayed;  // past their timeout, run when nothing else waits at the level
   };
+  std::vector<Request*> take_all();
   void move_late(std::vector<Request*>& late);
   bool timed_out(Level& level, Request* request, uint64_t now, std::vector<Request*>& late);
 

@@ -1,5 +1,7 @@
 // Every native call in every state: before attach, with wrong types, at work, after detach.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { loadBinding, type NativeBinding } from '../../ts/native/binding.js';
 import { ErrorCode } from '../../ts/errors.js';
@@ -16,6 +18,7 @@ const CALLS: readonly [keyof NativeBinding, readonly unknown[]][] = [
   ['appendBody', [1, new ArrayBuffer(1)]],
   ['inferBody', [1, V1_PREDICT, 1, -1]],
   ['cancel', [1]],
+  ['keepAnswer', [1]],
   ['mapSlot', [0]],
   ['load', [Buffer.alloc(1)]],
   ['unload', [1]],
@@ -23,6 +26,7 @@ const CALLS: readonly [keyof NativeBinding, readonly unknown[]][] = [
   ['stats', [new Uint32Array(0)]],
   ['warmUp', [1, 2, new Uint8Array(0)]],
   ['metrics', [0]],
+  ['unanswered', []],
   ['takeAccessLog', []],
   ['setAccessLog', [0]],
 ];
@@ -56,6 +60,20 @@ test('wrong types throw TypeError that names the argument', async () => {
       /attached already/);
     assert.throws(() => native.mapSlot(12345), RangeError);
   });
+});
+
+test('the sockets that listen on a port are found, and no others', async () => {
+  const native = loadBinding();
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  assert.equal(native.limitReceive(port, 212_992), 1);
+  server.close();
+  await once(server, 'close');
+  assert.equal(native.limitReceive(port, 212_992), 0);
+  for (const wrong of [[port], [65_536, 1], [port, 2 ** 31], ['80', 1]]) {
+    assert.throws(() => call(native, 'limitReceive', wrong), { name: 'TypeError' });
+  }
 });
 
 test('garbage where a flatbuffer is due is an error, not a crash', async () => {

@@ -174,7 +174,8 @@ overListeners('shutdown', (flags, kind) => {
     assert.equal(await waiting.rest(), '');
     assert.notEqual((await call).code, 0);
     assert.match(server.stderr,
-      /"message":"stopped before all requests were answered","httpRequests":1,"grpcRequests":1/);
+      /"message":"stopped before all requests were answered","httpRequests":1,"grpcRequests":1,/);
+    assert.match(server.stderr, /"grpcRequests":1,"models":"endless: 2"/);
   });
 
   // An hour to drain: each of these would hold the server for all of it.

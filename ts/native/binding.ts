@@ -44,6 +44,11 @@ export interface NativeBinding {
   ): number;
   countBytes(change: number, refusable: boolean): boolean;
   cancel(ticket: number): boolean;
+  /** What lies unread on connections to `port`, of this process's listening sockets; returns how
+   * many of those there are. */
+  limitReceive(port: number, bytes: number): number;
+  /** Until cancel(): the answer that is being handed over. */
+  keepAnswer(ticket: number): boolean;
   mapSlot(slot: number): ArrayBuffer;
   load(spec: Uint8Array): number;
   unload(handle: number): number;
@@ -52,6 +57,7 @@ export interface NativeBinding {
   stats(handles: Uint32Array): number;
   metrics(kind: number): number;
   warmUp(handle: number, protocol: number, message: Uint8Array): number;
+  unanswered(): number;
   takeAccessLog(): number;
   setAccessLog(oneIn: number): void;
   detach(): void;

@@ -109,6 +109,16 @@ export class EnginePort {
     return this.#native.countBytes(change, refusable);
   }
 
+  /** Keeps the memory of the answer that complete() was given under `ticket` until dropAnswer().
+   * False: no such answer is being handed over. */
+  keepAnswer(ticket: number): boolean {
+    return this.#native.keepAnswer(ticket);
+  }
+
+  dropAnswer(ticket: number): void {
+    this.#native.cancel(ticket);
+  }
+
   /** The ticket of the call that just returned PENDING, or of openBody(). */
   ticket(): number {
     return this.#control[WORD_TICKET] ?? 0;
@@ -149,6 +159,16 @@ export class EnginePort {
   /** Requests that wait for an answer on this thread. */
   get pending(): number {
     return this.#targets.size;
+  }
+
+  /** How many requests wait for an answer or run, by their model's name. */
+  unanswered(): Readonly<Record<string, number>> {
+    if (this.#native.unanswered() !== ErrorCode.Ok) return {};
+    const lines = this.answer().toString('utf8').split('\0').slice(0, -1);
+    return Object.fromEntries(lines.map((line) => {
+      const space = line.indexOf(' ');
+      return [line.slice(space + 1), Number(line.slice(0, space))];
+    }));
   }
 
   /** Leaves the engine: waiting requests are cancelled, running ones are waited for. */

@@ -24,8 +24,11 @@ class Waiting implements CompletionTarget {
   ) {}
 
   complete(code: number, body: Buffer, jsonBytes: number): void {
-    this.exchange.ticket = 0;
-    this.route.settle(this.exchange, code, body, jsonBytes);
+    const { exchange } = this;
+    exchange.answerTicket = exchange.ticket;
+    exchange.ticket = 0;
+    this.route.settle(exchange, code, body, jsonBytes);
+    exchange.answerTicket = 0;
   }
 }
 

@@ -219,8 +219,12 @@ export function shownSnapshot(
   newest: RegistrySnapshot, confirmed: RegistrySnapshot,
 ): RegistrySnapshot {
   if (newest === confirmed) return newest;
-  const models = Object.fromEntries(Object.entries(newest.models).map(
-    ([name, model]) => [name, shownModel(model, findModel(confirmed, name))]));
+  const held: ModelSnapshot[] = [];
+  for (const model of Object.values(newest.models)) {
+    const shown = shownModel(model, findModel(confirmed, model.name));
+    if (shown !== model) held.push(shown);
+  }
+  const models = changeModels(newest.models, held, []);
   return { ...newest, models, ready: newest.ready && confirmed.ready };
 }
 
@@ -228,9 +232,11 @@ function shownModel(model: ModelSnapshot, confirmed: ModelSnapshot | undefined):
   if (model === confirmed) return model;
   const servesThere = (version: string): boolean => confirmed?.versions
     .some((one) => one.version === version && one.handle !== undefined) ?? false;
+  const holds = (one: VersionSnapshot): boolean =>
+    one.handle !== undefined && !servesThere(one.version);
+  if (!model.versions.some(holds)) return model;
   const versions = model.versions.map((one): VersionSnapshot => (
-    one.handle === undefined || servesThere(one.version)
-      ? one : { ...one, state: 'LOADING', handle: undefined }));
+    holds(one) ? { ...one, state: 'LOADING', handle: undefined } : one));
   const defaultVersion = versions.find((one) => one.handle !== undefined)?.version;
   return { ...model, versions, defaultVersion };
 }

@@ -9,6 +9,7 @@ import {
 import { ErrorCode, ServalError } from '../errors.js';
 import { DRAIN_SILENT_MS, HANDSHAKE_MS_MAX } from '../limits.js';
 import { countGrpcMemory, type GrpcMemory, type GrpcMemoryOptions } from './grpc-memory.js';
+import { NOTHING_CUT, type Cut } from './listener.js';
 import {
   GrpcStream, KeptMessage, thrownStatus,
   type GrpcService, type GrpcStreamOpen, type GrpcUnaryHandler,
@@ -44,6 +45,8 @@ export interface GrpcListenerOptions {
   /** Calls that are begun and not answered; streams not counted. A drain then leaves connections
    * that nothing runs on. */
   readonly running?: () => number;
+  /** The models of calls that wait for an answer. */
+  readonly unanswered?: () => Cut['models'];
   /** Where what calls hold is counted; absent = nowhere. */
   readonly memory?: GrpcMemoryOptions;
 }
@@ -129,13 +132,15 @@ export class GrpcListener {
   /**
    * Stops accepting, lets the calls that run finish and tells the streams to; after `seconds` the
    * connections left are cut, and before that those that have nothing to wait for. Settles when
-   * all are closed, with the number of calls that were cut (of connections, without `running`).
+   * all are closed, with the calls that were cut (connections, without `running`).
    */
-  async drain(seconds: number): Promise<number> {
+  async drain(seconds: number): Promise<Cut> {
     this.draining = true;
-    let cut = 0;
+    let cut = NOTHING_CUT;
     const timer = setTimeout(() => {
-      cut = this.options.running === undefined ? this.sockets.size : this.begun();
+      const { running, unanswered } = this.options;
+      const requests = running === undefined ? this.sockets.size : this.begun();
+      cut = { requests, models: requests === 0 ? {} : unanswered?.() ?? {} };
       for (const socket of this.sockets) socket.destroy();
     }, seconds * 1000);
     const looks = this.cutSilent();

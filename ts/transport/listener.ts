@@ -43,11 +43,35 @@ export interface Connections {
 
 export const UNLIMITED: Connections = { max: Infinity, full: () => undefined };
 
+/** Memory of answers that the engine owns. A long one that its client does not take at once is kept
+ * there instead of being copied. */
+export interface EngineAnswers {
+  /** Keeps what is handed over under `ticket` until drop(). False: it is to be copied. */
+  keep(ticket: number): boolean;
+  drop(ticket: number): void;
+}
+
+/** Copies all. */
+export const COPIED: EngineAnswers = { keep: () => false, drop: () => undefined };
+
+/** What a listener works with; each may be absent. */
+export interface Surroundings {
+  readonly connections?: Connections;
+  readonly held?: HeldBytes;
+  readonly answers?: EngineAnswers;
+  /** Told the port whenever a socket begins to listen, before anybody is accepted. */
+  readonly listening?: (port: number) => void;
+  /** The models of requests that wait for an answer. */
+  readonly unanswered?: () => Cut['models'];
+}
+
 /** One request being answered. Fields below are the route's to use; the listener only resets
  * them. */
 export abstract class HttpExchange {
   /** Engine ticket of the open body or of the waiting request; 0 = none. */
   ticket = 0;
+  /** Of the answer that the engine hands over right now; 0 = none. */
+  answerTicket = 0;
   /** Inference-Header-Content-Length, -1 = absent. */
   jsonBytes = -1;
   /** Stated body length, 0 = unknown. */
@@ -64,6 +88,7 @@ export abstract class HttpExchange {
   /** Makes the exchange ready for the next request. */
   reset(): void {
     this.ticket = 0;
+    this.answerTicket = 0;
     this.jsonBytes = -1;
     this.contentLength = 0;
     this.acceptEncoding = '';
@@ -99,12 +124,20 @@ export interface Route {
  * business. */
 export type Router = (method: string, path: string) => Route;
 
+/** What a drain had to cut: how many requests, and of those the models have, by name. */
+export interface Cut {
+  readonly requests: number;
+  readonly models: Readonly<Record<string, number>>;
+}
+
+export const NOTHING_CUT: Cut = { requests: 0, models: {} };
+
 export interface HttpListener {
   /** Listens; resolves with the port. Rejects with ServalError when the address is taken. */
   listen(host: string, port: number): Promise<number>;
   /** Forgets kept routes: the next request of each URL asks the router again. */
   routesChanged(): void;
   /** Stops accepting, waits for what runs (at most `seconds`) and shortly for bodies that still
-   * come, closes everything. Settles with the number of requests that were running then. */
-  drain(seconds: number): Promise<number>;
+   * come, closes everything. Settles with the requests that were running then. */
+  drain(seconds: number): Promise<Cut>;
 }

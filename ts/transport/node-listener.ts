@@ -11,8 +11,9 @@ import {
 } from '../limits.js';
 import { sharesPorts } from './http-kind.js';
 import {
-  HttpExchange, UNCOUNTED, UNLIMITED, type Connections, type HeaderName, type HeldBytes,
-  type HttpListener, type RequestHead, type Route, type Router,
+  HttpExchange, UNCOUNTED, UNLIMITED, type Connections, type Cut, type HeaderName,
+  type HeldBytes, type HttpListener, type RequestHead, type Route, type Router,
+  type Surroundings,
 } from './listener.js';
 import { NOT_HTTP_1_1, refuse, refuseUnread, type ParserError } from './node-refusal.js';
 import { RouteCache } from './route-cache.js';
@@ -125,6 +126,7 @@ export class NodeListener implements HttpListener {
   readonly #routes: RouteCache;
   readonly #report: (error: unknown) => void;
   readonly #connections: Connections;
+  readonly #unanswered: () => Cut['models'];
   readonly #head = new NodeHead();
   /** Reads requests from the sockets that #acceptor hands it; never listens itself. */
   readonly #server: Server;
@@ -136,10 +138,11 @@ export class NodeListener implements HttpListener {
 
   /** `report` takes what must never happen: exceptions of routes. */
   constructor(
-    router: Router, report: (error: unknown) => void, connections: Connections = UNLIMITED,
-    held: HeldBytes = UNCOUNTED,
+    router: Router, report: (error: unknown) => void, surroundings: Surroundings = {},
   ) {
+    const { connections = UNLIMITED, held = UNCOUNTED } = surroundings;
     this.held = held;
+    this.#unanswered = surroundings.unanswered ?? (() => ({}));
     this.#routes = new RouteCache(router);
     this.#report = report;
     this.#connections = connections;
@@ -240,7 +243,7 @@ export class NodeListener implements HttpListener {
     this.#routes.clear();
   }
 
-  async drain(seconds: number): Promise<number> {
+  async drain(seconds: number): Promise<Cut> {
     this.draining = true;
     if (this.#acceptor.listening) this.#acceptor.close();
     const begun = performance.now();
@@ -249,12 +252,13 @@ export class NodeListener implements HttpListener {
     while (waits() && !passed(seconds * 1000)) {
       await new Promise((resolve) => { setTimeout(resolve, DRAIN_LOOK_MS); });
     }
-    const cut = this.active - this.receiving;
+    const requests = this.active - this.receiving;
+    const models = requests === 0 ? {} : this.#unanswered();
     for (const socket of [...this.#sockets.keys()]) {
       socket.destroy();
       this.#closed(socket); // now: behind us nobody is there to be told
     }
-    return cut;
+    return { requests, models };
   }
 
   #begin(request: IncomingMessage, response: ServerResponse, waits: boolean): void {

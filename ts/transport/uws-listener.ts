@@ -2,13 +2,17 @@
 import type * as uws from 'uWebSockets.js';
 import { ErrorCode, ServalError } from '../errors.js';
 import { DRAIN_BODY_MS } from '../limits.js';
+import { FollowedAnswer } from './followed-answer.js';
 import {
-  headerName, HttpExchange, UNCOUNTED, UNLIMITED, type Connections, type HeaderName,
-  type HeldBytes, type HttpListener, type RequestHead, type Route, type Router,
+  COPIED, headerName, HttpExchange, UNCOUNTED, UNLIMITED, type Connections, type Cut,
+  type EngineAnswers, type HeaderName, type HeldBytes, type HttpListener, type RequestHead,
+  type Route, type Router, type Surroundings,
 } from './listener.js';
+import { LARGE_CHUNK_BYTES, ReadingTurns, type Sender } from './reading-turns.js';
 import { RouteCache } from './route-cache.js';
 import { statusLine } from './status-lines.js';
 import { loadUws } from './uws-binding.js';
+import { WritingTurns } from './writing-turns.js';
 
 const { App, us_listen_socket_close, us_socket_local_port } = loadUws();
 
@@ -20,8 +24,6 @@ const FOLLOWED_BYTES_MIN = 65_536;
 const DRAIN_LOOK_MS = 5;
 const LISTEN_AGAIN_MS = 100;
 
-/** A chunk from here on ends its connection's part of a turn. */
-const TURN_BYTES = 262_144;
 
 const CONTENT_TYPE = headerName('Content-Type');
 const JSON_TYPE = 'application/json';
@@ -47,14 +49,16 @@ class UwsHead implements RequestHead {
 // Kept and reused, with the two callbacks that uWebSockets.js gets: a request allocates nothing
 // here. One whose client went away is not reused: the engine or zlib may still come back to it. Nor
 // is one that was answered before its body had ended: the rest of that body still comes to it.
-class UwsExchange extends HttpExchange {
+class UwsExchange extends HttpExchange implements Sender {
   response: uws.HttpResponse | undefined = undefined;
   route: Route | undefined = undefined;
   aborted = false;
   /** uWebSockets.js has more of the body to hand over. */
   bodyOpen = false;
-  /** Of an answer that the socket has not taken: its copy's length. */
-  heldBytes = 0;
+  /** It has sent a large chunk of this body: it is read from in turns. */
+  sendsLarge = false;
+  /** The answer that the socket has not all taken. */
+  following: FollowedAnswer | undefined = undefined;
   /** A HEAD request: its answer has headers only. */
   noBody = false;
   readonly owner: UwsListener;
@@ -66,6 +70,14 @@ class UwsExchange extends HttpExchange {
     this.owner = owner;
     this.onData = (chunk, last) => owner.receive(this, chunk, last);
     this.onAborted = () => owner.abort(this);
+  }
+
+  pauseReading(): void {
+    this.response?.pause();
+  }
+
+  resumeReading(): void {
+    if (!this.aborted) this.response?.resume();
   }
 
   // Hot path 12/12. Status, headers, body: one corked write.
@@ -104,25 +116,17 @@ class UwsExchange extends HttpExchange {
     owner.answered(this);
   }
 
-  // What the socket does not take at once is copied, as uWebSockets.js itself would, and sent as it
-  // takes more. Meanwhile the exchange counts as active.
+  // What the socket does not take at once follows in turns. Meanwhile the exchange is active.
   #follow(response: uws.HttpResponse, body: Uint8Array): void {
-    const total = body.length;
-    const [, done] = response.tryEnd(body, total);
-    if (done) {
-      this.owner.answered(this);
+    const { owner } = this;
+    const following = new FollowedAnswer(response, owner.writing, () => owner.answered(this));
+    if (following.begin(body)) {
+      owner.answered(this);
       return;
     }
-    const sent = response.getWriteOffset();
-    const rest = Buffer.from(body.subarray(sent));
-    this.heldBytes = rest.length;
-    this.owner.held.change(rest.length);
+    following.hold(body, this.answerTicket, owner.held, owner.answers);
+    this.following = following;
     response.onAborted(this.onAborted);
-    response.onWritable((offset) => {
-      const [taken, ended] = response.tryEnd(rest.subarray(offset - sent), total);
-      if (ended) this.owner.answered(this);
-      return taken;
-    });
   }
 }
 
@@ -160,18 +164,26 @@ export class UwsListener implements HttpListener {
   readonly #connections: Connections;
   readonly #head = new UwsHead();
   readonly #free: UwsExchange[] = [];
+  readonly #turns = new ReadingTurns();
+  readonly #listening: (port: number) => void;
+  readonly #unanswered: () => Cut['models'];
   #socket: uws.us_listen_socket | undefined;
   #open = 0;
   /** Where it listens; undefined before that. */
   #address: { readonly host: string; readonly port: number } | undefined;
   readonly held: HeldBytes;
+  readonly answers: EngineAnswers;
+  readonly writing = new WritingTurns();
 
   /** `report` takes what must never happen: exceptions of routes. */
   constructor(
-    router: Router, report: (error: unknown) => void, connections: Connections = UNLIMITED,
-    held: HeldBytes = UNCOUNTED,
+    router: Router, report: (error: unknown) => void, surroundings: Surroundings = {},
   ) {
+    const { connections = UNLIMITED, held = UNCOUNTED, answers = COPIED } = surroundings;
     this.held = held;
+    this.answers = answers;
+    this.#listening = surroundings.listening ?? (() => undefined);
+    this.#unanswered = surroundings.unanswered ?? (() => ({}));
     this.#routes = new RouteCache(router);
     this.#report = report;
     this.#connections = connections;
@@ -194,6 +206,7 @@ export class UwsListener implements HttpListener {
         this.#socket = socket;
         const bound = us_socket_local_port(socket as unknown as uws.us_socket);
         this.#address = { host, port: bound };
+        this.#listening(bound);
         resolve(bound);
       });
     });
@@ -219,8 +232,12 @@ export class UwsListener implements HttpListener {
     if (this.#open >= max) return;
     const { host, port } = this.#address;
     this.#app.listen(host, port, (socket) => {
-      if (socket === false) setTimeout(() => this.#listenAgain(), LISTEN_AGAIN_MS);
-      else this.#socket = socket;
+      if (socket === false) {
+        setTimeout(() => this.#listenAgain(), LISTEN_AGAIN_MS);
+      } else {
+        this.#socket = socket;
+        this.#listening(port);
+      }
     });
   }
 
@@ -228,7 +245,7 @@ export class UwsListener implements HttpListener {
     this.#routes.clear();
   }
 
-  async drain(seconds: number): Promise<number> {
+  async drain(seconds: number): Promise<Cut> {
     this.draining = true;
     if (this.#socket !== undefined) us_listen_socket_close(this.#socket);
     this.#socket = undefined;
@@ -238,9 +255,10 @@ export class UwsListener implements HttpListener {
     while (waits() && !passed(seconds * 1000)) {
       await new Promise((resolve) => { setTimeout(resolve, DRAIN_LOOK_MS); });
     }
-    const cut = this.active - this.receiving;
+    const requests = this.active - this.receiving;
+    const models = requests === 0 ? {} : this.#unanswered();
     this.#app.close();
-    return cut;
+    return { requests, models };
   }
 
   // Hot path 1/12. The head: route by URL, then the body.
@@ -283,17 +301,9 @@ export class UwsListener implements HttpListener {
       this.#failed(exchange, error);
     }
     this.corked = false;
-    if (!last && chunk.byteLength >= TURN_BYTES) this.#letOthers(exchange);
-  }
-
-  // A fast client would be read from for as long as it sends: others wait until the next turn.
-  #letOthers(exchange: UwsExchange): void {
-    const { response } = exchange;
-    if (exchange.finished || response === undefined) return;
-    response.pause();
-    setImmediate(() => {
-      if (exchange.response === response && !exchange.aborted) response.resume();
-    });
+    if (last || exchange.finished || chunk.byteLength < LARGE_CHUNK_BYTES) return;
+    exchange.sendsLarge = true;
+    this.#turns.took(exchange, chunk.byteLength);
   }
 
   /** The client went away. For exchanges only. */
@@ -310,6 +320,9 @@ export class UwsListener implements HttpListener {
   /** The request's body is in, or nobody waits for its rest. For exchanges only. */
   bodyEnded(exchange: UwsExchange): void {
     if (exchange.bodyOpen && !exchange.finished) this.receiving -= 1;
+    if (!exchange.sendsLarge) return;
+    exchange.sendsLarge = false;
+    this.#turns.left(exchange);
   }
 
   /** The whole answer is with the socket: takes the exchange back. For exchanges only. */
@@ -323,9 +336,8 @@ export class UwsListener implements HttpListener {
   }
 
   #heldNoMore(exchange: UwsExchange): void {
-    if (exchange.heldBytes === 0) return;
-    this.held.change(-exchange.heldBytes);
-    exchange.heldBytes = 0;
+    exchange.following?.end();
+    exchange.following = undefined;
   }
 
   // A bug of ours must not take the other connections down.

@@ -33,6 +33,7 @@ void runListener<GrpcSettings>((thread, settings) => {
     connectionsMax: settings.connectionsMax,
     full: thread.full,
     running: () => port.pending + control.pending,
+    unanswered: () => port.unanswered(),
     memory: {
       held: new PortHeldBytes(port),
       unsentBytesMax: Math.floor(settings.memoryLimitBytes / 2),

@@ -8,6 +8,10 @@ import type { Route } from '../transport/listener.js';
 import { runListener } from './listener-thread.js';
 import type { HttpSettings } from './messages.js';
 
+/** Of what a client sends, so much may lie in the kernel unread: the kernel doubles it, and counts
+ * its own overhead. uWebSockets.js reads a connection for as long as 524,288 bytes are there: with
+ * less it reads once in a turn. The number is Linux's own default maximum: it is not cut there. */
+const RECEIVE_BYTES = 212_992;
 const V1_PREFIX = /^\/v1\//i;
 
 // Only one of them is loaded: uWebSockets.js has no binary for some Nodes.
@@ -26,8 +30,16 @@ void runListener<HttpSettings>(async (thread, settings) => {
         ? v1Route(context, thread, method, path)
         : v2Route(context, thread, method, path));
   const Listener = await listenerClass(settings.listener);
-  const listener = new Listener(
-    router, thread.report, { max: settings.connectionsMax, full: thread.full }, held);
+  const listener = new Listener(router, thread.report, {
+    connections: { max: settings.connectionsMax, full: thread.full },
+    held,
+    answers: {
+      keep: (ticket) => port.keepAnswer(ticket),
+      drop: (ticket) => port.dropAnswer(ticket),
+    },
+    unanswered: () => port.unanswered(),
+    listening: (bound) => port.native.limitReceive(bound, RECEIVE_BYTES),
+  });
   thread.subscribe(() => listener.routesChanged());
   return {
     listen: () => listener.listen(settings.host, settings.port),

@@ -12,6 +12,7 @@ import type { EnginePort } from '../native/port.js';
 import { PortReadings } from '../protocols/engine-readings.js';
 import { applyChange, EMPTY_SNAPSHOT, shownSnapshot } from '../registry/snapshot-build.js';
 import type { RegistrySnapshot } from '../registry/snapshot.js';
+import type { Cut } from '../transport/listener.js';
 import type { FromWorker, ListenerSettings, ToWorker } from './messages.js';
 
 /** A listener as its thread uses it. */
@@ -19,8 +20,8 @@ export interface ThreadListener {
   /** Settles with the port. Rejects with ServalError, which says why not. */
   listen(): Promise<number>;
   /** Stops accepting, finishes what runs, closes every connection after `seconds`. Settles with
-   * the number of requests that were cut. */
-  drain(seconds: number): Promise<number>;
+   * the requests that were cut. */
+  drain(seconds: number): Promise<Cut>;
 }
 
 function post(message: FromWorker, transfer: readonly ArrayBuffer[] = []): void {
@@ -33,9 +34,9 @@ export class ListenerThread {
   readonly readings: PortReadings;
   /** The newest that the main thread sent: where requests go. */
   snapshot: RegistrySnapshot = EMPTY_SNAPSHOT;
-  /** What is said of readiness: of the newest, what every listener has. */
-  shown: RegistrySnapshot = EMPTY_SNAPSHOT;
   #confirmed: RegistrySnapshot = EMPTY_SNAPSHOT;
+  /** What `shown` came to since the last message; undefined = nobody asked. */
+  #shown: RegistrySnapshot | undefined;
   /** Newer than the confirmed one, by epoch. */
   readonly #unconfirmed = new Map<number, RegistrySnapshot>();
   readonly #levels: LevelControl;
@@ -51,6 +52,13 @@ export class ListenerThread {
     this.port = openPort({ ...settings, metrics: settings.metricsAllowed });
     this.port.report = this.report;
     this.readings = new PortReadings(this.port);
+  }
+
+  /** What is said of readiness: of the newest, what every listener has. Made when it is asked for:
+   * while thousands of models load nobody asks for most of them. */
+  get shown(): RegistrySnapshot {
+    this.#shown ??= shownSnapshot(this.snapshot, this.#confirmed);
+    return this.#shown;
   }
 
   /** Logs what a handler threw, which is our bug. */
@@ -107,7 +115,7 @@ export class ListenerThread {
   }
 
   #acknowledge(id: number): void {
-    this.shown = shownSnapshot(this.snapshot, this.#confirmed);
+    this.#shown = undefined;
     this.#tellFollowers();
     post({ kind: 'acknowledged', id });
   }

@@ -3,6 +3,7 @@ import type { ControlAnswer, ControlRequest } from '../admin/remote-control.js';
 import type { LogFormat, LogLevel, LogSwitches } from '../logger.js';
 import type { HttpListenerKind } from '../transport/http-kind.js';
 import type { SnapshotChange } from '../registry/snapshot-build.js';
+import type { Cut } from '../transport/listener.js';
 
 /** What every worker is started with. */
 export interface ListenerSettings {
@@ -58,4 +59,4 @@ export type FromWorker =
   | { readonly kind: 'acknowledged'; readonly id: number }
   | ControlRequest
   /** `cut`: requests that were begun and not answered. */
-  | { readonly kind: 'drained'; readonly cut: number };
+  | { readonly kind: 'drained'; readonly cut: Cut };

@@ -9,6 +9,7 @@ import { GRPC_YOUNG_GENERATION_MB, HTTP_HEAD_BYTES_MAX } from '../limits.js';
 import type { LogSwitches } from '../logger.js';
 import type { RegistrySnapshot } from '../registry/snapshot.js';
 import { EMPTY_SNAPSHOT, snapshotChange } from '../registry/snapshot-build.js';
+import { NOTHING_CUT, type Cut } from '../transport/listener.js';
 import type {
   FromWorker, GrpcSettings, HttpSettings, ListenerSettings, SnapshotMessage, ToWorker,
 } from './messages.js';
@@ -51,18 +52,19 @@ const GRPC: WorkerKind = {
 type Answer = (request: ControlRequest) => Promise<ControlAnswer>;
 type Lost = (thread: string, error: Error) => void;
 
-/** Requests that a drain had to cut, by listener. */
+/** Requests that a drain had to cut, by listener, and how many of them each model had. */
 export interface CutRequests {
   readonly http: number;
   readonly grpc: number;
+  readonly models: Cut['models'];
 }
 
 /** One worker thread. */
 class Member {
   /** Settles with the port. */
   readonly listening: Promise<number>;
-  /** Settles with the number of requests that were cut. */
-  readonly drained: Promise<number>;
+  /** Settles with the requests that were cut. */
+  readonly drained: Promise<Cut>;
   readonly #worker: Worker;
   /** Acknowledgements that are due, by the message's id. */
   readonly #due = new Map<number, () => void>();
@@ -77,8 +79,8 @@ class Member {
     // Not piped: a pipe ends with the first error of what it leads to, and fills up.
     worker.stdout.on('data', (chunk: Buffer) => process.stdout.write(chunk));
     worker.stderr.on('data', (chunk: Buffer) => process.stderr.write(chunk));
-    let drained = (_cut: number): void => undefined;
-    this.drained = new Promise<number>((resolve) => {
+    let drained = (_cut: Cut): void => undefined;
+    this.drained = new Promise<Cut>((resolve) => {
       drained = resolve;
     });
     this.listening = new Promise<number>((resolve, reject) => {
@@ -86,7 +88,7 @@ class Member {
         if (message.kind === 'listening') resolve(message.port);
         else if (message.kind === 'failed') {
           reject(new ServalError(message.code as ErrorCode, message.message));
-          drained(0);
+          drained(NOTHING_CUT);
         } else if (message.kind === 'drained') drained(message.cut);
         else if (message.kind === 'control') {
           void answer(message).then((settled) => this.post(settled));
@@ -99,7 +101,7 @@ class Member {
     });
     worker.on('exit', () => {
       this.#ended = true;
-      drained(0);
+      drained(NOTHING_CUT);
       for (const id of [...this.#due.keys()]) this.#acknowledged(id);
     });
   }
@@ -202,8 +204,12 @@ export class ListenerPool {
   async drain(seconds: number): Promise<CutRequests> {
     this.#post({ kind: 'drain', seconds });
     const cut = await Promise.all(this.#members.map((member) => member.drained));
-    const grpc = await this.#grpc.drained;
-    return { http: cut.reduce((sum, one) => sum + one, 0) - grpc, grpc };
+    const { requests: grpc } = await this.#grpc.drained;
+    const models: Record<string, number> = {};
+    for (const [name, count] of cut.flatMap((one) => Object.entries(one.models))) {
+      models[name] = (models[name] ?? 0) + count;
+    }
+    return { http: cut.reduce((sum, one) => sum + one.requests, 0) - grpc, grpc, models };
   }
 
   /** Ends the threads after a start that failed. Never by terminate() alone: Node aborts the

@@ -1,8 +1,11 @@
-// The rows about operation: metrics, many models, loads under load, overload.
+// The rows about operation: metrics, many models, loads under load, overload, health.
+import { health } from './health.mjs';
 import { idleModels } from './idle-models.mjs';
 import { manyModelsRows } from './many-models.mjs';
 import { metrics } from './metrics.mjs';
 import { overload } from './overload.mjs';
 import { reload } from './reload.mjs';
 
-export const operation = [...metrics, ...manyModelsRows, ...idleModels, ...reload, ...overload];
+export const operation = [
+  ...metrics, ...manyModelsRows, ...idleModels, ...reload, ...overload, ...health,
+];

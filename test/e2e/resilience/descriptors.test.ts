@@ -28,6 +28,22 @@ describe('few descriptors', () => {
   const warnings = (server: ServalProcess): number =>
     server.stderr.split('too many connections').length - 1;
 
+  it('--max-connections counts for each port', async (context) => {
+    const server = await startServer([models, '--max-connections', '3']);
+    context.after(() => server.stop());
+    for (const port of [server.httpPort, server.grpcPort]) {
+      const open: RawConnection[] = [];
+      context.after(() => open.forEach((one) => one.close()));
+      const told = warnings(server);
+      for (let i = 0; i < 6; i += 1) {
+        const one = await RawConnection.open(port).catch(() => undefined);
+        if (one !== undefined) open.push(one);
+      }
+      await until('a warning', () => warnings(server) > told, () => server.stderr);
+    }
+    assert.match(server.stderr, /too many connections: new ones are refused","connections":3/);
+  });
+
   for (const [kind, listener] of [['http', 'uws'], ['http', 'node'], ['grpc', 'uws']] as const) {
     it(`silent ${kind} connections lock nobody out (${listener})`, async (context) => {
       const flags = ['--http-threads', '1', '--http-listener', listener];

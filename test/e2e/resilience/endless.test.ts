@@ -11,6 +11,8 @@ import { startServer, type ServalProcess } from '../support/serval-process.js';
 
 const PATH = '/v2/models/endless/infer';
 const INFER = '/inference.GRPCInferenceService/ModelInfer';
+/** From a run's end to the next answer of its model. */
+const SOON_MS = 100;
 const types = messageTypes();
 
 const body = (trips: bigint): string =>
@@ -70,11 +72,37 @@ describe('runs that nobody waits for', () => {
     await untilBusy(server, false);
   };
 
+  /** Runs rounds until one is in time; each tells its milliseconds. A thread of a busy machine may
+   * have to wait for any time; where nothing ends the run, no round ends. */
+  const soon = async (round: () => Promise<number>): Promise<void> => {
+    let best = Infinity;
+    for (let i = 0; i < 5 && best > SOON_MS; i += 1) best = Math.min(best, await round());
+    assert.ok(best <= SOON_MS, `the model answered again after ${best} ms`);
+  };
+
   it('ends when its HTTP client leaves', async (context) => {
     const server = await started(context);
-    const connection = await endless(server);
-    connection.close();
+    await soon(async () => {
+      const connection = await endless(server);
+      const left = performance.now();
+      connection.close();
+      await answersFast(server);
+      return performance.now() - left;
+    });
     await answersAgain(server);
+  });
+
+  it('ends in time at the deadline of its gRPC call', async (context) => {
+    const server = await started(context);
+    const client = new RawClient(server.grpcPort);
+    context.after(() => client.close());
+    await soon(async () => {
+      const due = performance.now() + 300;
+      const late = await client.unary(INFER, grpcRequest(FOREVER), { deadline: Date.now() + 300 });
+      assert.equal(late.code, 4);
+      await answersFast(server);
+      return performance.now() - due;
+    });
   });
 
   it('ends when its gRPC client cancels, and at its deadline', async (context) => {
@@ -123,12 +151,19 @@ describe('runs that nobody waits for', () => {
     const server = await started(context, '--model-control-mode', 'explicit', '--load-model', '*',
       '--drain-seconds', '1');
     const connection = await endless(server);
-    const unload = await exchange(server.httpPort, 'POST',
-      '/v2/repository/models/endless/unload', '{}');
-    assert.equal(unload.status, 200);
+    const control = async (what: string): Promise<void> => {
+      const answer = await exchange(server.httpPort, 'POST',
+        `/v2/repository/models/endless/${what}`, '{}');
+      assert.equal(answer.status, 200);
+    };
+    const unloaded = performance.now();
+    await control('unload');
     const response = await connection.response();
     assert.match(errorOf(response), /'endless' version 1 was unloaded while the request ran/);
+    assert.ok(performance.now() - unloaded >= 1000);
     await untilBusy(server, false);
+    await control('load');
+    await answersAgain(server);
   });
 
   it('ends as a warm-up when its model is unloaded, and with the server', async (context) => {
@@ -163,6 +198,7 @@ describe('runs that nobody waits for', () => {
     assert.deepEqual(await server.ended, { code: 1, signal: null });
     assert.equal(await connection.rest(), '');
     assert.match(server.stderr,
-      /"message":"stopped before all requests were answered","httpRequests":1,"grpcRequests":0/);
+      /"message":"stopped before all requests were answered","httpRequests":1,"grpcRequests":0,/);
+    assert.match(server.stderr, /"models":"endless: 1"/);
   });
 });

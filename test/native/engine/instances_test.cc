@@ -1,5 +1,8 @@
 // Instance threads: none before there is work for them, as many as there is work for, gone when
 // idle; and no request is lost between one that ends and one that starts.
+#include <atomic>
+#include <functional>
+#include <system_error>
 #include <thread>
 
 #include "engine/engine_fixture.h"
@@ -124,6 +127,59 @@ TEST_F(InstancesTest, NothingIsLostBetweenOneThatEndsAndOneThatStarts) {
         listener_->release(*done);
       }
     }
+    EXPECT_EQ(unload(handle), ErrorCode::Ok);
+  }
+}
+
+std::atomic<bool> no_threads{false};
+
+std::thread start_thread_or_fail(std::function<void()> run) {
+  if (no_threads) {
+    throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));
+  }
+  return std::thread(std::move(run));
+}
+
+EngineOptions failing_options() {
+  EngineOptions options;
+  options.start_thread = start_thread_or_fail;
+  return options;
+}
+
+class NoThreadsTest : public EngineTest {
+ protected:
+  NoThreadsTest() : EngineTest(failing_options()) {}
+  void TearDown() override { no_threads = false; }
+};
+
+TEST_F(NoThreadsTest, WhatNobodyCouldRunIsAnsweredAtOnce) {
+  for (const BatchMode mode : {BatchMode::Off, BatchMode::On}) {
+    ModelSpec spec = null_spec("m", "echo", ExecMode::Queued);
+    spec.batch_dim = mode == BatchMode::On;
+    spec.batch.mode = mode;
+    const uint32_t handle = load(std::move(spec));
+    Model& model = **engine_->table()->find(handle);
+    model.queue().set_consumers(1, kAtOnce);
+    const auto ask = [&] {
+      return listener_->infer(Protocol::V1Predict, handle, bytes_of(kBody), -1);
+    };
+    no_threads = true;
+    for (int i = 0; i < 2; ++i) {
+      ASSERT_TRUE(ask().pending);
+      Request* done = next();
+      ASSERT_NE(done, nullptr);
+      EXPECT_EQ(done->code, ErrorCode::QueueFull);
+      EXPECT_EQ(text(*done), "model 'm': no thread could be started to run it: "
+                             "Resource temporarily unavailable");
+      listener_->release(*done);
+    }
+    EXPECT_EQ(model.queue().consumers(), 0u);
+    no_threads = false;
+    ASSERT_TRUE(ask().pending);
+    Request* done = next();
+    ASSERT_NE(done, nullptr);
+    EXPECT_EQ(done->code, ErrorCode::Ok);
+    listener_->release(*done);
     EXPECT_EQ(unload(handle), ErrorCode::Ok);
   }
 }

@@ -31,6 +31,27 @@ TEST_F(EngineTest, AnswersQueuedByCompletion) {
   EXPECT_EQ(listener_->tickets_open(), 0u);
 }
 
+// A client that takes its time: the answer's memory is not another request's until it is dropped.
+TEST_F(EngineTest, KeepsAnAnswerUntilItIsDropped) {
+  const uint32_t handle = load(null_spec("m", "echo", ExecMode::Queued));
+  const Answer first = listener_->infer(Protocol::V2Rest, handle, bytes_of(kV2Body), -1);
+  EXPECT_FALSE(listener_->keep_answer(first.ticket)) << "it is not handed over yet";
+  Request* done = next();
+  const std::string kept_text = text(*done);
+  EXPECT_TRUE(listener_->keep_answer(first.ticket));
+  listener_->release_taken(first.ticket);
+  EXPECT_EQ(listener_->tickets_open(), 1u);
+  for (int i = 0; i < 3; ++i) {
+    const Answer other = listener_->infer(Protocol::V2Rest, handle, bytes_of(kV2Body), -1);
+    EXPECT_NE(listener_->ticket_of(*next()), first.ticket);
+    listener_->release_taken(other.ticket);
+  }
+  EXPECT_EQ(text(*done), kept_text);
+  EXPECT_TRUE(listener_->cancel(first.ticket));
+  EXPECT_EQ(listener_->tickets_open(), 0u);
+  EXPECT_FALSE(listener_->keep_answer(first.ticket)) << "an old ticket means nothing";
+}
+
 TEST_F(EngineTest, AutoGoesInlineAfterMeasuring) {
   const uint32_t handle = load(null_spec("m", "echo", ExecMode::Auto));
   bool inlined = false;

@@ -411,4 +411,7 @@ test('nothing is shown as ready that not every listener has', async () => {
   assert.equal(second.models['m']?.defaultVersion, '1');
   void registry.reconcile([]);
   assert.equal(states(shownSnapshot(registry.snapshot, first)), states(registry.snapshot));
+  for (const [name, model] of Object.entries(shownSnapshot(registry.snapshot, first).models)) {
+    assert.equal(model, registry.snapshot.models[name], 'what is shown as it is, is not copied');
+  }
 });

@@ -1,0 +1,19 @@
+// How many connections there may be: what the limit of open files leaves, or fewer where asked for.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { CONNECTIONS_MAX } from '../../../ts/limits.js';
+import { connectionLimits } from '../../../ts/workers/connection-limits.js';
+
+test('half of the files that are left for each port, shared by the threads of HTTP', () => {
+  assert.deepEqual(connectionLimits(1096 + 8 * 2, 2, 0), { http: 250, grpc: 500 });
+  assert.deepEqual(connectionLimits(Infinity, 1, 0),
+    { http: CONNECTIONS_MAX, grpc: CONNECTIONS_MAX });
+  assert.deepEqual(connectionLimits(10, 4, 0), { http: 1, grpc: 1 });
+});
+
+test('--max-connections counts for each port, and not beyond the files', () => {
+  assert.deepEqual(connectionLimits(Infinity, 2, 40), { http: 20, grpc: 40 });
+  assert.deepEqual(connectionLimits(1096 + 8, 1, 400), { http: 400, grpc: 400 });
+  assert.deepEqual(connectionLimits(1096 + 8, 1, 4000), { http: 500, grpc: 500 });
+  assert.deepEqual(connectionLimits(Infinity, 8, 3), { http: 1, grpc: 3 });
+});
