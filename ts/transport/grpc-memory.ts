@@ -15,8 +15,11 @@ const COUNTED_BYTES_MIN = 4096;
 const ASKED_BYTES_MIN = 65_536;
 /** Compressed messages that are unpacked at a time; others wait packed. */
 const UNPACKED_AT_ONCE = 2;
-/** Unpacked messages are asked for piece by piece. */
+/** Unpacked messages are asked for piece by piece. Large pieces go back to the system as soon as
+ * they are collected; smaller ones wait for the end of the next burst. */
 const UNPACKED_PIECE_BYTES = 262_144;
+const LARGE_PIECE_BYTES = 1_048_576;
+const LARGE_PACKED_BYTES = 65_536;
 /** Where answers of all connections are over the limit of one: of one then. */
 const SHORT_PART = 16;
 /** How long a connection may take nothing of its answers while memory is short. */
@@ -167,7 +170,8 @@ export class GrpcMemory {
     const account = this.#account(call);
     const parts: Buffer[] = [];
     let bytes = 0;
-    const options = { chunkSize: UNPACKED_PIECE_BYTES };
+    const options = { chunkSize: message.length < LARGE_PACKED_BYTES ? UNPACKED_PIECE_BYTES
+      : LARGE_PIECE_BYTES };
     const unpacker = encoding === 'gzip' ? createGunzip(options) : createInflate(options);
     unpacker.end(message);
     try {
