@@ -18,7 +18,7 @@ serve: build models ## install, build, serve ./examples/models (ARGS="--http-por
 
 .PHONY: test
 test: test-tools build models ## every suite, from nothing (ARGS="unit e2e" for some of them)
-	@node scripts/suites.mjs $(ARGS)
+	@node test/run/suites.mjs $(ARGS)
 
 .PHONY: build build-native build-ts
 build: build-native build-ts ## the native addon and the TypeScript
@@ -50,17 +50,17 @@ t: install-deps ## one test, in seconds: T=path[:name], TypeScript, C++ or Pytho
 tidy: ## the style rules, checked
 	@node test/tidy/tidy.mjs
 test-unit: build ## unit tests of the TypeScript and of the scripts
-	@node scripts/suites.mjs unit
+	@node test/run/suites.mjs unit
 test-native: test-tools install-deps ## plain, ASan+UBSan, TSan (ARGS="plain --filter json")
 	@node test/native/run.mjs $(ARGS)
 test-boundary: build models ## every native call in every state
-	@node scripts/suites.mjs boundary
+	@node test/run/suites.mjs boundary
 test-conformance: test-tools build models ## exact request, exact response
-	@node scripts/suites.mjs conformance
+	@node test/run/suites.mjs conformance
 test-e2e: test-tools build models ## the official clients, unmodified
-	@node scripts/suites.mjs e2e
+	@node test/run/suites.mjs e2e
 test-package: build models ## make the package, unpack it elsewhere, one inference
-	@node scripts/suites.mjs package
+	@node test/run/suites.mjs package
 
 .PHONY: fuzz
 fuzz: test-tools install-deps ## every fuzz target for FUZZ_SECONDS=600 each

@@ -1,6 +1,7 @@
-// Writes ts/protocols/generated/descriptors.ts, what server reflection hands out, from the files in
-// proto/wire. Run by hand after a change there (`node proto/generate-descriptors.mjs`); with
-// --check it compares instead and exits 1 when the file is stale. Control plane, build time only.
+// Writes ts/protocols/grpc/generated/descriptors.ts, what server reflection hands out, from the
+// files in proto/wire. Run by hand after a change there (`node proto/generate-descriptors.mjs`);
+// with --check it compares instead and exits 1 when the file is stale. Control plane, build time
+// only.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -8,7 +9,7 @@ import protobuf from 'protobufjs';
 import descriptor from 'protobufjs/ext/descriptor/index.js';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const outPath = join(root, 'ts', 'protocols', 'generated', 'descriptors.ts');
+const outPath = join(root, 'ts', 'protocols', 'grpc', 'generated', 'descriptors.ts');
 
 // Health, reflection and protobuf's own types go by the file names that others know them by.
 const FILES = [

@@ -12,7 +12,7 @@ const folder = join(root, 'dist', 'bundle');
 // The command line's file, the package's own, and the worker threads'.
 const ENTRIES = [
   'main.js', 'api.js', 'workers/http-worker.js', 'workers/grpc-worker.js',
-  'importers/importer-worker.js',
+  'import/import-worker.js',
 ];
 
 // Bundled CommonJS packages call require for Node's own modules.

@@ -9,7 +9,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { noCounts, seconds, summaryLine } from './counts.mjs';
+import { noCounts, seconds, summaryLine } from '../test/run/counts.mjs';
 import { systemLicences } from './licences.mjs';
 import {
   checkExports, installedFolder, installPacked, smokeNodes,

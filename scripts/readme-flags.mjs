@@ -1,4 +1,4 @@
-// Writes the table of `serval serve`'s settings into README.md from dist/config-flags.js, between
+// Writes the table of `serval serve`'s settings into README.md from dist/config/flags.js, between
 // two marks. With --check compares instead and exits 1 when the table is stale. Build time only.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -10,7 +10,7 @@ const END = '<!-- flags end -->';
 
 const cell = (text) => text.replaceAll('|', '\\|');
 
-// The Markdown table of flag rows (ts/config-flags.ts), one line each.
+// The Markdown table of flag rows (ts/config/flags.ts), one line each.
 export function flagTable(rows) {
   const lines = rows.map((row) => {
     const own = row.positional ? row.value : `--${row.name} ${row.value}`;
@@ -30,7 +30,7 @@ export function withTable(text, table) {
 }
 
 async function main(check) {
-  const { SERVE_FLAGS } = await import(join(root, 'dist', 'config-flags.js'));
+  const { SERVE_FLAGS } = await import(join(root, 'dist', 'config', 'flags.js'));
   const path = join(root, 'README.md');
   const text = readFileSync(path, 'utf8');
   const wanted = withTable(text, flagTable(SERVE_FLAGS));

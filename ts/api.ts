@@ -1,11 +1,11 @@
 // What a program gets from `import 'serval'`: a server inside its own process, with the settings of
 // `serval serve` as options. Control plane, main thread. scripts/packaging/write-types.mjs writes
 // its declarations from the table of flags.
-import type { FlagRow } from './config-flags.js';
-import { findFlag, nearestFlag, SERVE_FLAGS } from './config-flags.js';
-import { configOf } from './config.js';
-import { configError, echo } from './config-values.js';
-import type { Written } from './config-values.js';
+import type { FlagRow } from './config/flags.js';
+import { findFlag, nearestFlag, SERVE_FLAGS } from './config/flags.js';
+import { configOf } from './config/config.js';
+import { configError, echo } from './config/values.js';
+import type { Written } from './config/values.js';
 import { startServer as start, type CutLog, type RunningServer } from './server.js';
 
 /** By the flags' names in camelCase: numbers, booleans, texts; lists where a flag may be

@@ -1,6 +1,6 @@
 // The command line: serve, inspect, import, version, help. Control plane, main thread. Loads only
 // what the command needs, because start-up time is a promise (README: ready in 0.3 s).
-import { nearestWord } from './config-flags.js';
+import { nearestWord } from './config/flags.js';
 import { ErrorCode } from './errors.js';
 import { surviveLostOutput } from './logger.js';
 import { UsageError } from './commands/usage.js';
@@ -26,7 +26,7 @@ async function run(args: readonly string[]): Promise<number> {
   const [command, ...rest] = args;
   switch (command) {
     case 'serve': {
-      const { serveCommand } = await import('./serve-command.js');
+      const { serveCommand } = await import('./commands/serve-command.js');
       return serveCommand(rest);
     }
     case 'inspect': {

@@ -2,18 +2,18 @@
 // only file that knows all of them. Control plane, main thread.
 import { createModelControl } from './admin/model-control.js';
 import { startObservers, type Observers } from './admin/observers.js';
-import type { Config } from './config.js';
+import type { Config } from './config/config.js';
 import { ErrorCode, ServalError } from './errors.js';
-import { importInThread } from './importers/import-thread.js';
+import { importInThread } from './import/import-thread.js';
 import { DRAIN_GRACE_MS, INFLATED_BYTES_MAX, LOADS_AT_ONCE } from './limits.js';
 import { createLogger, LevelControl, type Logger } from './logger.js';
 import { createEngine, type Engine } from './native/engine.js';
-import { importingEngine } from './importing/importing-engine.js';
+import { importingEngine } from './import/importing-engine.js';
 import { ModelSource } from './registry/model-source.js';
 import { Registry } from './registry/registry.js';
-import type { RegistrySnapshot } from './registry/snapshot.js';
+import type { RegistrySnapshot } from './model/snapshot.js';
 import { chooseHttpListener, type HttpListenerKind } from './transport/http-kind.js';
-import { defaultMemoryLimit, readMemoryFacts } from './memory-limit.js';
+import { defaultMemoryLimit, readMemoryFacts } from './config/memory-limit.js';
 import { servalVersion } from './version.js';
 import { warmUpWith } from './warmup/index.js';
 import { connectionLimits, openFilesMax } from './workers/connection-limits.js';

@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "codec/json_text.h"
-#include "codec/json_v1.h"
-#include "codec/json_v2.h"
+#include "codec/json/text.h"
+#include "codec/serving/json.h"
+#include "codec/v2/json.h"
 #include "simdjson.h"
 
 namespace {

@@ -17,8 +17,8 @@
 
 #include "../../test/native/support/onnx_writer.h"
 #include "backend/backend.h"
-#include "backend/onnxruntime_error.h"
-#include "backend/onnxruntime_library.h"
+#include "backend/onnxruntime/error.h"
+#include "backend/onnxruntime/library.h"
 #include "base/clock.h"
 
 namespace {

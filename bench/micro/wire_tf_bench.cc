@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "codec/wire_tensor.h"
-#include "codec/wire_tf.h"
+#include "codec/serving/wire_tensor.h"
+#include "codec/serving/wire.h"
 #ifdef SERVAL_BENCH_PROTOBUF
 #include "tf_predict.pb.h"
 #endif

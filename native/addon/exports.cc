@@ -9,7 +9,7 @@
 #include "addon/guard.h"
 #include "addon/port.h"
 #include "addon/receive_limit.h"
-#include "engine/spec_codec.h"
+#include "engine/spec/codec.h"
 
 namespace serval {
 

@@ -9,7 +9,7 @@
 
 #include "addon/napi_api.h"
 #include "addon/turn.h"
-#include "engine/listener.h"
+#include "engine/listener/listener.h"
 
 namespace serval {
 

@@ -1,6 +1,6 @@
 // Requests of one row that are made up to learn what a model does with rows that come together, and
 // the comparison of its answers. Control plane (the loading thread); pure. The one caller is
-// native/engine/batch_probe.cc.
+// native/engine/model/batch_probe.cc.
 #pragma once
 
 #include <cstdint>

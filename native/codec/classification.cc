@@ -10,7 +10,7 @@
 #include <type_traits>
 
 #include "base/half.h"
-#include "codec/json_echo.h"
+#include "codec/json/echo.h"
 
 namespace serval {
 

@@ -12,7 +12,7 @@
 
 namespace serval {
 
-// ts/protocols/content-encoding.ts has the same numbers.
+// ts/protocols/rest/content-encoding.ts has the same numbers.
 enum class Coding : uint8_t { Gzip = 0, Deflate = 1 };
 
 class Inflater {

@@ -5,10 +5,10 @@
 #include <chrono>
 
 #include "base/clock.h"
-#include "engine/instance.h"
-#include "engine/listener.h"
+#include "engine/model/instance.h"
+#include "engine/listener/listener.h"
 #include "engine/serve.h"
-#include "engine/spec_codec.h"
+#include "engine/spec/codec.h"
 #include "stats/metrics_text.h"
 #include "stats/metrics_writer.h"
 

@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "base/memory_budget.h"
-#include "engine/deadline_timer.h"
-#include "engine/inline_watch.h"
-#include "engine/memory_trimmer.h"
-#include "engine/model.h"
+#include "engine/watch/deadline_timer.h"
+#include "engine/watch/inline_watch.h"
+#include "engine/watch/memory_trimmer.h"
+#include "engine/model/model.h"
 #include "engine/model_table.h"
 #include "engine/route_table.h"
 #include "engine/task_threads.h"

@@ -1,5 +1,5 @@
 // serve_recorded() and record_request() of serve.h. Hot path, any thread.
-#include "engine/instance.h"
+#include "engine/model/instance.h"
 #include "engine/serve.h"
 
 namespace serval {

@@ -2,12 +2,12 @@
 #include "engine/serve.h"
 
 #include "codec/classification.h"
-#include "codec/json_examples.h"
-#include "codec/json_v1.h"
-#include "codec/json_v2.h"
-#include "codec/wire_tf.h"
-#include "codec/wire_v2.h"
-#include "engine/instance.h"
+#include "codec/examples/json.h"
+#include "codec/serving/json.h"
+#include "codec/v2/json.h"
+#include "codec/serving/wire.h"
+#include "codec/v2/wire.h"
+#include "engine/model/instance.h"
 
 namespace serval {
 

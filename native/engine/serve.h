@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "codec/request.h"
-#include "engine/model.h"
+#include "engine/model/model.h"
 #include "engine/protocol.h"
 
 namespace serval {

@@ -29,9 +29,9 @@ function optionLines(row, optionName) {
     `${typeOf(row)} | undefined;\n`;
 }
 
-// The declarations as text. `rows`: ts/config-flags.ts.
+// The declarations as text. `rows`: ts/config/flags.ts.
 export function declarations(rows, optionName) {
-  return `// Written by scripts/packaging/write-types.mjs from ts/config-flags.ts.
+  return `// Written by scripts/packaging/write-types.mjs from ts/config/flags.ts.
 
 /** The settings of \`serval serve\`. */
 export interface ServeOptions {
@@ -65,7 +65,7 @@ exports.startServer = async (options) => (await import('./api.js')).startServer(
 `;
 
 export async function writeTypes() {
-  const { SERVE_FLAGS } = await import(join(dist, 'config-flags.js'));
+  const { SERVE_FLAGS } = await import(join(dist, 'config', 'flags.js'));
   const { optionName } = await import(join(dist, 'api.js'));
   const text = declarations(SERVE_FLAGS, optionName);
   for (const name of ['api.d.ts', 'api.d.cts']) writeFileSync(join(dist, 'bundle', name), text);

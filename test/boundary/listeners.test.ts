@@ -6,7 +6,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { ErrorCode, ServalError } from '../../ts/errors.js';
 import { GRPC_YOUNG_GENERATION_MB } from '../../ts/limits.js';
-import type { RegistrySnapshot } from '../../ts/registry/snapshot.js';
+import type { RegistrySnapshot } from '../../ts/model/snapshot.js';
 import { chooseHttpListener } from '../../ts/transport/http-kind.js';
 import { ListenerPool, reservePort, type ListenerPoolOptions } from '../../ts/workers/pool.js';
 import { FakeControl } from '../unit/admin/fake-control.js';

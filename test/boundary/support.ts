@@ -1,8 +1,8 @@
 // An engine with null models on this thread, and the requests that boundary tests send.
 import { createEngine, type Engine, type EngineOptions } from '../../ts/native/engine.js';
-import type { ModelSpec } from '../../ts/native/engine-api.js';
+import type { ModelSpec } from '../../ts/model/engine-api.js';
 import { PENDING } from '../../ts/native/port.js';
-import type { TensorInfo } from '../../ts/registry/snapshot.js';
+import type { TensorInfo } from '../../ts/model/snapshot.js';
 
 export function tensor(name: string, shape: readonly number[]): TensorInfo {
   const symbols = shape.map(() => '');

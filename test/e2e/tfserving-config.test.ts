@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it, type TestContext } from 'node:test';
-import { floatBytes, type OnnxModel } from '../../ts/importers/onnx-builder.js';
+import { floatBytes, type OnnxModel } from '../../ts/onnx/builder.js';
 import { packageRoot } from '../../ts/native/binding.js';
 import { ModelFolders } from './support/model-folders.js';
 import { errorOf, exchange, jsonOf } from './support/raw-http.js';

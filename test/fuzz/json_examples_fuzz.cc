@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "codec/json_examples.h"
-#include "codec/wire_reader.h"
+#include "codec/examples/json.h"
+#include "base/bytes/wire_reader.h"
 #include "support/json_v1_support.h"
 #include "support/wire_tf_support.h"
 

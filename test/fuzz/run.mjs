@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { cmakeEnvironment, dropForeignCache, run } from '../../scripts/build-native.mjs';
-import { noCounts, seconds, summaryLine } from '../../scripts/counts.mjs';
+import { noCounts, seconds, summaryLine } from '../run/counts.mjs';
 import { runOnnxCases } from './onnx-cases.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "codec/wire_tensor.h"
+#include "codec/serving/wire_tensor.h"
 #include "support/json_v1_support.h"
 #include "support/wire_tf_support.h"
 

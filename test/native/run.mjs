@@ -9,7 +9,7 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync } from 'node:f
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { cmakeEnvironment, dropForeignCache, run } from '../../scripts/build-native.mjs';
-import { addCounts, noCounts, printSkipped, seconds, summaryLine } from '../../scripts/counts.mjs';
+import { addCounts, noCounts, printSkipped, seconds, summaryLine } from '../run/counts.mjs';
 import { googleTestCounts } from './google-test.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));

@@ -9,8 +9,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { runGoogleTest, testTarget } from '../native/run.mjs';
-import { parseTap } from '../../scripts/counts.mjs';
-import { compiledPath, compileTests, testFilesIn } from '../../scripts/run-suite.mjs';
+import { parseTap } from './counts.mjs';
+import { compiledPath, compileTests, testFilesIn } from './suite.mjs';
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 // Tests below these folders run the product: addon, dist/bundle and example models.

@@ -114,27 +114,35 @@ test('TypeScript imports follow the planes', () => {
   const from = (path, target) => typescriptImports(tree([path, `import { a } from '${target}';`]));
   const bad = [
     ['ts/transport/a.ts', '../registry/registry.js'],
-    ['ts/transport/a.ts', '../protocols/v1-rest.js'],
-    ['ts/importers/a.ts', '../native/engine.js'],
-    ['ts/importers/onnx/a.ts', '../../registry/registry.js'],
-    ['ts/protocols/v1-rest.ts', './v2-rest.js'], ['ts/protocols/v2-documents.ts', './v2-rest.js'],
-    ['ts/protocols/v1-rest.ts', './v2-documents.js'], ['ts/protocols/a.ts', '../server.js'],
-    ['ts/protocols/a.ts', '../transport/uws-listener.js'],
+    ['ts/transport/a.ts', '../protocols/serving/rest.js'],
+    ['ts/import/a.ts', '../native/engine.js'],
+    ['ts/tensorflow/load/a.ts', '../../registry/registry.js'],
+    ['ts/onnx/a.ts', '../tensorflow/index.js'],
+    ['ts/model/a.ts', '../native/port.js'], ['ts/protobuf/a.ts', '../config/values.js'],
+    ['ts/protocols/serving/rest.ts', '../v2/rest.js'],
+    ['ts/protocols/serving/rest.ts', '../v2/documents.js'],
+    ['ts/protocols/v2/documents.ts', './rest.js'], ['ts/protocols/v2/rest.ts', './grpc.js'],
+    ['ts/protocols/rest/infer.ts', '../v2/documents.js'],
+    ['ts/protocols/rest/infer.ts', '../grpc/unary.js'],
+    ['ts/protocols/a.ts', './v2/documents.js'], ['ts/protocols/a.ts', '../server.js'],
+    ['ts/protocols/rest/a.ts', '../../transport/uws-listener.js'],
     ['ts/native/a.ts', '../registry/registry.js'],
-    ['ts/config.ts', './main.js'],
+    ['ts/config/config.ts', '../main.js'], ['ts/commands/help-text.ts', '../server.js'],
     ['ts/server.ts', './transport/uws-listener.js'], ['ts/registry/a.ts', '../workers/pool.js'],
     ['ts/server.ts', './workers/grpc-worker.js'], ['ts/workers/pool.ts', './http-worker.js'],
-    ['ts/serve-command.ts', './workers/pool.js'],
+    ['ts/commands/serve-command.ts', '../workers/pool.js'],
   ];
   for (const [path, target] of bad) assert.equal(from(path, target).length, 1, `${path} ${target}`);
   const good = [
-    ['ts/protocols/v1-rest.ts', './wire.js'], ['ts/protocols/v2-grpc-stream.ts', './v2-grpc.js'],
-    ['ts/protocols/v2-rest.ts', './v2-documents.js'],
+    ['ts/protocols/serving/rest.ts', './documents.js'],
+    ['ts/protocols/serving/rest.ts', '../rest/infer.js'],
+    ['ts/protocols/v2/grpc-stream.ts', './grpc.js'], ['ts/protocols/v2/rest.ts', './documents.js'],
+    ['ts/protocols/v2/rest.ts', '../request-text.js'],
     ['ts/workers/http-worker.ts', '../transport/uws-listener.js'],
     ['ts/server.ts', './workers/pool.js'], ['ts/workers/pool.ts', './messages.js'],
-    ['ts/native/a.ts', '../registry/snapshot.js'],
-    ['ts/protocols/v1-rest.ts', '../registry/registry.js'],
-    ['ts/serve-command.ts', './server.js'],
+    ['ts/native/a.ts', '../model/snapshot.js'],
+    ['ts/protocols/serving/rest.ts', '../../registry/registry.js'],
+    ['ts/commands/serve-command.ts', '../server.js'],
   ];
   for (const [path, target] of good) assert.deepEqual(from(path, target), [], `${path} ${target}`);
   const hot = "// Hot path 2/12.\nimport { a } from '../config.js';";

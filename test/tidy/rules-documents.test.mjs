@@ -16,21 +16,21 @@ const TRACE = [
   '# Architecture', '| 9 | not/here.cc | f | outside the section |', '## Request trace',
   '| step | file | function | thread |', '| --- | --- | --- | --- |',
   '| 1 | `native/addon/exports.cc` | `Submit()` | JavaScript |',
-  '| 2 | native/codec/json_v1.cc | json_v1::decode | any |',
-  '| 2 | native/codec/wire_v2.cc | decode | any |', '## Threads', '| 3 | x.cc | f | outside |',
+  '| 2 | native/codec/serving/json.cc | json_v1::decode | any |',
+  '| 2 | native/codec/v2/wire.cc | decode | any |', '## Threads', '| 3 | x.cc | f | outside |',
 ].join('\n');
 
 const SOURCES = {
   'ARCHITECTURE.md': TRACE,
   'native/addon/exports.cc': '// Hot path 1/2.\nvoid Submit() {}',
-  'native/codec/json_v1.cc': '// Hot path 2/2.\nvoid decode() {}',
-  'native/codec/wire_v2.cc': '// Hot path 2/2.\nvoid decode() {}',
+  'native/codec/serving/json.cc': '// Hot path 2/2.\nvoid decode() {}',
+  'native/codec/v2/wire.cc': '// Hot path 2/2.\nvoid decode() {}',
 };
 
 test('the trace is read from its section only', () => {
   assert.deepEqual(traceRows(TRACE).map(({ step, file, name }) => [step, file, name]), [
-    [1, 'native/addon/exports.cc', 'Submit'], [2, 'native/codec/json_v1.cc', 'decode'],
-    [2, 'native/codec/wire_v2.cc', 'decode'],
+    [1, 'native/addon/exports.cc', 'Submit'], [2, 'native/codec/serving/json.cc', 'decode'],
+    [2, 'native/codec/v2/wire.cc', 'decode'],
   ]);
   assert.deepEqual(requestTrace(tree(SOURCES)), []);
 });
@@ -46,7 +46,7 @@ test('each way that trace and sources can disagree is named', () => {
     /no Send in/);
   assert.match(disagree({ 'ARCHITECTURE.md': TRACE.replace('json_v1.cc', 'json.cc') })[0],
     /no file/);
-  const unmarked = { 'native/codec/wire_v2.cc': 'void decode() {}' };
+  const unmarked = { 'native/codec/v2/wire.cc': 'void decode() {}' };
   assert.match(disagree(unmarked)[0], /no comment "Hot path 2/);
   const stray = { 'native/engine/serve.cc': '// Hot path 2/2. Serves.' };
   assert.match(disagree(stray)[0], /no such row for this file/);

@@ -8,7 +8,7 @@ const NATIVE_MAY_INCLUDE = {
   base: ['base/'],
   codec: ['base/', 'codec/'],
   operators: ['base/', 'operators/'],
-  backend: ['base/', 'backend/', 'operators/operator.h', 'codec/wire_reader.h'],
+  backend: ['base/', 'backend/', 'operators/operator.h'],
   batch: ['base/', 'batch/'],
   stats: ['base/', 'stats/'],
   engine: ['base/', 'codec/', 'batch/', 'stats/', 'engine/', 'backend/backend.h'],
@@ -16,31 +16,35 @@ const NATIVE_MAY_INCLUDE = {
 };
 const NAPI_HEADER = 'native/addon/napi_api.h';
 
-// Folder of ts/ -> folders of ts/ it may not import, with the exceptions that are types of data.
+// Folder of ts/ -> folders of ts/ it may not import.
+const IMPORTERS = ['import', 'tensorflow', 'onnx'];
+const SERVING = ['transport', 'protocols', 'admin', 'metrics'];
 const TS_MAY_NOT_IMPORT = {
-  transport: { folders: ['registry', 'protocols', 'importers', 'admin', 'metrics'], except: [] },
-  protocols: { folders: ['importers'], except: [] },
-  protobuf: {
-    folders: ['native', 'registry', 'transport', 'protocols', 'importers', 'admin', 'metrics'],
-    except: [],
-  },
-  importers: {
-    folders: ['native', 'registry', 'transport', 'protocols', 'admin', 'metrics'], except: [],
-  },
-  registry: { folders: ['transport', 'protocols', 'admin'], except: [] },
-  native: {
-    folders: ['transport', 'protocols', 'importers', 'registry', 'admin', 'metrics'],
-    except: ['registry/snapshot.ts'],
-  },
-  'model-config': {
-    folders: ['transport', 'protocols', 'importers', 'admin', 'metrics', 'warmup'], except: [],
-  },
-  warmup: { folders: ['transport', 'protocols', 'importers', 'admin', 'metrics'], except: [] },
-  metrics: { folders: ['transport', 'protocols', 'importers'], except: [] },
+  model: [...SERVING, ...IMPORTERS, 'native', 'registry', 'warmup', 'config'],
+  protobuf: [...SERVING, ...IMPORTERS, 'native', 'registry', 'model', 'config', 'model-config'],
+  onnx: [...SERVING, 'import', 'tensorflow', 'native', 'registry'],
+  tensorflow: [...SERVING, 'import', 'native', 'registry'],
+  import: [...SERVING, 'native', 'registry'],
+  transport: ['registry', 'protocols', 'admin', 'metrics', ...IMPORTERS],
+  protocols: IMPORTERS,
+  registry: ['transport', 'protocols', 'admin'],
+  native: [...SERVING, ...IMPORTERS, 'registry'],
+  'model-config': [...SERVING, ...IMPORTERS, 'warmup'],
+  warmup: [...SERVING, ...IMPORTERS],
+  metrics: ['transport', 'protocols', ...IMPORTERS],
+};
+// Folder of ts/protocols/ -> its folders that it may not import: a protocol knows its transports'
+// common parts, never another protocol.
+const PROTOCOLS_MAY_NOT_IMPORT = {
+  rest: ['grpc', 'serving', 'v2'],
+  grpc: ['rest', 'serving', 'v2'],
+  serving: ['v2'],
+  v2: ['serving'],
 };
 const CONCRETE_LISTENER = /^ts\/transport\/\w+-listener\.ts$/;
+const SERVE_COMMAND = 'ts/commands/serve-command.ts';
 const WORKER_ENTRY = /^ts\/workers\/\w+-worker\.ts$/;
-const HOT_MAY_NOT_IMPORT = /^ts\/(importers|admin|config|registry\/(?!snapshot\.ts))/;
+const HOT_MAY_NOT_IMPORT = /^ts\/(import|tensorflow|onnx|admin|config|registry)\//;
 
 export function nativeIncludes({ files }) {
   const found = [];
@@ -76,33 +80,29 @@ export function importsOf(path, text) {
   }));
 }
 
-// "v2-rest" of ts/protocols/v2-rest-health.ts; undefined for pieces that belong to no single one.
-function protocolOf(path) {
-  return /^ts\/protocols\/(\w+-(?:rest|grpc))\b/.exec(path)?.[1];
-}
-
-// "v2" of ts/protocols/v2-documents.ts.
-function familyOf(path) {
-  return /^ts\/protocols\/(v\d+)-/.exec(path)?.[1];
+// "rest" of ts/protocols/v2/rest-control.ts; undefined for pieces of no single transport.
+function transportOf(path) {
+  return /^ts\/protocols\/(?:serving|v2)\/(rest|grpc)\b/.exec(path)?.[1];
 }
 
 function protocolViolation(path, target) {
-  const [from, to] = [protocolOf(path), protocolOf(target)];
-  if (to !== undefined && from !== to) return 'protocols do not import each other';
-  const [family, other] = [familyOf(path), familyOf(target)];
-  if (other !== undefined && family !== other) return 'pieces of one protocol stay with it';
-  return undefined;
+  const [from, to] = [path, target].map((each) => /^ts\/protocols\/([\w-]+)\//.exec(each)?.[1]);
+  if (PROTOCOLS_MAY_NOT_IMPORT[from]?.includes(to)) return `${from} does not know ${to}`;
+  if (from === undefined && to !== undefined) return 'what all protocols share knows none of them';
+  if (from !== to || transportOf(target) === undefined) return undefined;
+  const other = transportOf(path);
+  if (other === transportOf(target)) return undefined;
+  return other === undefined
+    ? 'what both transports share knows neither' : 'REST and gRPC do not know each other';
 }
 
 function importViolation(path, target) {
-  const nested = path.split('/').length > 2;
-  if (target === 'ts/server.ts' && nested) return 'only the command line starts the server';
+  const starts = path.split('/').length === 2 || path === SERVE_COMMAND;
+  if (target === 'ts/server.ts' && !starts) return 'only the command line starts the server';
   if (target === 'ts/main.ts') return 'nobody imports main.ts';
   const folder = path.split('/')[1];
-  const rule = TS_MAY_NOT_IMPORT[folder];
-  const inner = target.replace(/^ts\//, '');
-  const other = inner.split('/')[0];
-  if (rule?.folders.includes(other) && !rule.except.includes(inner)) {
+  const other = target.split('/')[1];
+  if (TS_MAY_NOT_IMPORT[folder]?.includes(other)) {
     return `ts/${folder} does not know ts/${other}`;
   }
   if (folder !== 'transport' && folder !== 'workers' && CONCRETE_LISTENER.test(target)) {

@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { noCounts, printSkipped, summaryLine } from '../../scripts/counts.mjs';
+import { noCounts, printSkipped, summaryLine } from '../run/counts.mjs';
 import * as documents from './rules-documents.mjs';
 import * as imports from './rules-imports.mjs';
 import * as size from './rules-size.mjs';

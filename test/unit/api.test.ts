@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { optionName, optionSettings } from '../../ts/api.js';
-import { configOf } from '../../ts/config.js';
-import { SERVE_FLAGS } from '../../ts/config-flags.js';
+import { configOf } from '../../ts/config/config.js';
+import { SERVE_FLAGS } from '../../ts/config/flags.js';
 import { ErrorCode, ServalError } from '../../ts/errors.js';
 
 const texts = (options: Record<string, unknown>): Record<string, readonly string[]> =>

@@ -1,14 +1,14 @@
 // Answers what protocols ask of the server as a whole, on the registry's thread. Control plane,
 // main thread; other threads reach it through ts/admin/remote-control.ts.
-import type { ModelControlMode } from '../config.js';
+import type { ModelControlMode } from '../config/config.js';
 import { ErrorCode, ServalError } from '../errors.js';
 import { readModelServerConfig } from '../model-config/models-config.js';
 import type { LevelControl, LogSwitches } from '../logger.js';
 import type { ModelSource } from '../registry/model-source.js';
 import type { Registry } from '../registry/registry.js';
 import { findModel, notReadyReason } from '../registry/snapshot-build.js';
-import type { ModelSnapshot, VersionSnapshot, VersionState } from '../registry/snapshot.js';
-import { compareVersions } from '../registry/version-policy.js';
+import type { ModelSnapshot, VersionSnapshot, VersionState } from '../model/snapshot.js';
+import { compareVersions } from '../model/version-policy.js';
 import type {
   LoadModelRequest, LogSettings, ModelControl, RepositoryIndexEntry, RepositoryState,
 } from './control.js';

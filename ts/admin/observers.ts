@@ -1,6 +1,6 @@
 // What watches the server from outside: the metrics port and the access log. Control plane, main
 // thread; started by ts/server.ts.
-import type { Config } from '../config.js';
+import type { Config } from '../config/config.js';
 import type { Logger } from '../logger.js';
 import type { Engine } from '../native/engine.js';
 import { PortReadings } from '../protocols/engine-readings.js';
@@ -26,7 +26,7 @@ export async function startObservers(
     const { host, metrics, accessLog } = config;
     if (metrics.allowed && metrics.port >= 0) {
       const { startMetricsServer } = await import('../metrics/metrics-server.js');
-      const { metricsText } = await import('../protocols/metrics-rest.js');
+      const { metricsText } = await import('../protocols/rest/metrics.js');
       const readings = new PortReadings(engine.port);
       const text = (): Promise<Buffer> => metricsText(readings, registry.snapshot);
       const server = await startMetricsServer({ host, port: metrics.port, text });

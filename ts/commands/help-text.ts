@@ -1,6 +1,6 @@
 // The text of `serval help`. Control plane.
-import { SERVE_FLAGS } from '../config-flags.js';
-import type { FlagRow } from '../config-flags.js';
+import { SERVE_FLAGS } from '../config/flags.js';
+import type { FlagRow } from '../config/flags.js';
 
 const INDENT = 34;
 

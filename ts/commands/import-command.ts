@@ -2,13 +2,13 @@
 // ONNX runtime reads, as far as they need no operator of Serval's own. Control plane, main thread.
 import { existsSync, writeFileSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
-import { parseFlags } from '../config.js';
-import { SERVE_FLAGS, type FlagRow } from '../config-flags.js';
-import { textValue } from '../config-values.js';
+import { parseFlags } from '../config/config.js';
+import { SERVE_FLAGS, type FlagRow } from '../config/flags.js';
+import { textValue } from '../config/values.js';
 import { ErrorCode, ServalError } from '../errors.js';
-import type { ImportedGraph, ImportedModel } from '../importers/tensorflow/imported.js';
-import { importTensorFlow } from '../importers/tensorflow/index.js';
-import { blockedText } from '../importing/imported-spec.js';
+import type { ImportedGraph, ImportedModel } from '../tensorflow/imported.js';
+import { importTensorFlow } from '../tensorflow/index.js';
+import { blockedText } from '../import/imported-spec.js';
 import { findOne, served, tagsOf } from './inspect-command.js';
 import { asUsage, UsageError } from './usage.js';
 

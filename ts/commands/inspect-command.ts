@@ -1,18 +1,18 @@
 // `serval inspect PATH [--json]`: what one model takes and gives, and what its file says of itself.
 // Control plane, main thread. Loads the model once through the engine, serves nothing.
 import { resolve } from 'node:path';
-import { parseFlags } from '../config.js';
-import { SERVE_FLAGS } from '../config-flags.js';
-import type { FlagRow } from '../config-flags.js';
-import { boolValue, textValue, wordsValue } from '../config-values.js';
-import type { Written } from '../config-values.js';
+import { parseFlags } from '../config/config.js';
+import { SERVE_FLAGS } from '../config/flags.js';
+import type { FlagRow } from '../config/flags.js';
+import { boolValue, textValue, wordsValue } from '../config/values.js';
+import type { Written } from '../config/values.js';
 import { ErrorCode, ServalError } from '../errors.js';
-import { readOnnxHeader } from '../importers/onnx/reader.js';
-import type { OnnxHeader } from '../importers/onnx/reader.js';
-import type { LoadedModel } from '../native/engine-api.js';
+import { readOnnxHeader } from '../onnx/reader.js';
+import type { OnnxHeader } from '../onnx/reader.js';
+import type { LoadedModel } from '../model/engine-api.js';
 import { scanSources } from '../registry/repository.js';
 import type { ScannedModel, ScannedVersion } from '../registry/repository.js';
-import type { SignatureInfo, TensorInfo } from '../registry/snapshot.js';
+import type { SignatureInfo, TensorInfo } from '../model/snapshot.js';
 import { shapeText } from './startup-text.js';
 import { asUsage, UsageError } from './usage.js';
 

@@ -1,7 +1,7 @@
 // Small valid requests made from a model's signature, for the lines that `serval serve` prints.
 // Pure; control plane.
 import { SAMPLE_ELEMENTS_MAX } from '../limits.js';
-import type { Datatype, SignatureInfo, TensorInfo } from '../registry/snapshot.js';
+import type { Datatype, SignatureInfo, TensorInfo } from '../model/snapshot.js';
 
 /** Bodies of one request in three protocols. `grpc` is the JSON form of ModelInferRequest without
  * the model's name; undefined where a datatype has no typed contents (FP16, BF16). */

@@ -1,8 +1,8 @@
 // What `serval serve` prints on stdout when it listens: the table of models, lines to paste, and
 // whether it is ready. Pure; control plane.
 import { modelProblem } from '../registry/snapshot-build.js';
-import type { ModelSnapshot, RegistrySnapshot, TensorInfo } from '../registry/snapshot.js';
-import type { VersionSnapshot } from '../registry/snapshot.js';
+import type { ModelSnapshot, RegistrySnapshot, TensorInfo } from '../model/snapshot.js';
+import type { VersionSnapshot } from '../model/snapshot.js';
 import { sampleRequest } from './sample-request.js';
 import type { SampleRequest } from './sample-request.js';
 

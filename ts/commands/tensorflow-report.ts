@@ -1,13 +1,13 @@
 // `serval inspect` of a TensorFlow model: what saved_model_cli prints, and which operators are
 // there and supported. Control plane, main thread. Imports the model, serves nothing.
-import { importInThread } from '../importers/import-thread.js';
-import type { ImportedModel } from '../importers/tensorflow/imported.js';
-import { savedModelTags } from '../importers/tensorflow/load/saved-model.js';
-import type { SignatureDef, TensorInfoDef } from '../importers/tensorflow/types.js';
-import { blockedText } from '../importing/imported-spec.js';
+import { importInThread } from '../import/import-thread.js';
+import type { ImportedModel } from '../tensorflow/imported.js';
+import { savedModelTags } from '../tensorflow/load/saved-model.js';
+import type { SignatureDef, TensorInfoDef } from '../tensorflow/types.js';
+import { blockedText } from '../import/imported-spec.js';
 import { rm } from 'node:fs/promises';
 import type { ScannedModel, ScannedVersion } from '../registry/repository.js';
-import { dtypeName } from '../protocols/tf-documents.js';
+import { dtypeName } from '../protocols/serving/documents.js';
 import { servalVersion } from '../version.js';
 
 interface TensorReport {

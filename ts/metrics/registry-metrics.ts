@@ -1,7 +1,7 @@
 // What the registry adds to /metrics: which versions there are, in which state, and which loads
 // failed. Control plane, any thread; pure. Source: the Prometheus text format; names are Serval's.
 import { ERRORS, ErrorCode } from '../errors.js';
-import type { ModelSnapshot, RegistrySnapshot, VersionSnapshot } from '../registry/snapshot.js';
+import type { ModelSnapshot, RegistrySnapshot, VersionSnapshot } from '../model/snapshot.js';
 
 export const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 

@@ -3,10 +3,12 @@
 // Source: tfserving.md 3.5.
 import { availableParallelism } from 'node:os';
 import { MODEL_THREADS_MAX } from '../limits.js';
-import type { BatchPolicy, ModelSpec } from '../native/engine-api.js';
-import { decodeText, many, message, one, read, scalar } from './schema.js';
-import type { FieldType, MessageSchema, MessageValue, Places, ScalarName } from './schema.js';
-import { ConfigFileError, parseTextProto } from './text-proto.js';
+import type { BatchPolicy, ModelSpec } from '../model/engine-api.js';
+import { decodeText, many, message, one, read, scalar } from '../protobuf/schema.js';
+import type {
+  FieldType, MessageSchema, MessageValue, Places, ScalarName,
+} from '../protobuf/schema.js';
+import { ConfigFileError, parseTextProto } from '../protobuf/text-format.js';
 import type { BatchingParameters, ConfigProblem } from './types.js';
 
 /** google.protobuf.Int64Value and its like: `max_batch_size { value: 128 }`. */

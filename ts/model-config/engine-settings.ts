@@ -4,11 +4,11 @@
 import { availableParallelism } from 'node:os';
 import type {
   BatchPolicy, ModelSpec, PriorityQueuePolicy, ProviderOptions, QueuePolicy, TensorOverride,
-} from '../native/engine-api.js';
-import type { TensorInfo } from '../registry/snapshot.js';
+} from '../model/engine-api.js';
+import type { TensorInfo } from '../model/snapshot.js';
 import { NO_BATCHING } from './batching-parameters.js';
-import { read } from './schema.js';
-import type { MessageValue } from './schema.js';
+import { read } from '../protobuf/schema.js';
+import type { MessageValue } from '../protobuf/schema.js';
 import { NULL_BACKEND } from './triton-checks.js';
 import { datatypeOf, takesModelsTensors } from './triton-config.js';
 import type { TritonConfig } from './types.js';

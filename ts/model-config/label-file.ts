@@ -3,8 +3,8 @@
 // Source: v2-protocol.md 2 (classification), 3 (label_filename).
 import { readFile, realpath, stat } from 'node:fs/promises';
 import { isAbsolute, join, sep } from 'node:path';
-import { echo } from '../config-values.js';
-import { read } from './schema.js';
+import { echo } from '../config/values.js';
+import { read } from '../protobuf/schema.js';
 import type { ConfigProblem, TritonConfig } from './types.js';
 
 export const LABEL_BYTES_MAX = 16_777_216;

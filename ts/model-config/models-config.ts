@@ -2,18 +2,20 @@
 // does not take the others along. Control plane; pure.
 // Source: tfserving.md 3.2, 9.
 import { isAbsolute } from 'node:path';
-import { nearestWord } from '../config-flags.js';
-import { echo } from '../config-values.js';
+import { nearestWord } from '../config/flags.js';
+import { echo } from '../config/values.js';
 import { ErrorCode, ServalError } from '../errors.js';
 import { MODEL_NAME_BYTES_MAX } from '../limits.js';
-import { LATEST_ONE, parseVersion } from '../registry/version-policy.js';
-import type { VersionPolicy } from '../registry/version-policy.js';
+import { LATEST_ONE, parseVersion } from '../model/version-policy.js';
+import type { VersionPolicy } from '../model/version-policy.js';
 import {
   choice, decodeText, many, map, message, one, oneOf, OPAQUE, read, scalar,
-} from './schema.js';
-import type { FieldSchema, FieldType, MessageSchema, MessageValue, Places } from './schema.js';
-import { decodeWire } from './schema-read-wire.js';
-import { ConfigFileError, parseTextProto } from './text-proto.js';
+} from '../protobuf/schema.js';
+import type {
+  FieldSchema, FieldType, MessageSchema, MessageValue, Places,
+} from '../protobuf/schema.js';
+import { decodeWire } from '../protobuf/schema-read.js';
+import { ConfigFileError, parseTextProto } from '../protobuf/text-format.js';
 import type { ConfigProblem, ModelEntry, ModelServerConfig } from './types.js';
 
 const INT64 = scalar('int64');

@@ -1,9 +1,9 @@
 // TensorFlow Serving's --monitoring_config_file. Control plane; pure but for readMonitoringPath.
 // Source: tfserving.md 3.7.
-import { echo } from '../config-values.js';
-import { decodeText, message, one, read, scalar } from './schema.js';
-import type { MessageSchema } from './schema.js';
-import { ConfigFileError, parseTextProto, readConfigText } from './text-proto.js';
+import { echo } from '../config/values.js';
+import { decodeText, message, one, read, scalar } from '../protobuf/schema.js';
+import type { MessageSchema } from '../protobuf/schema.js';
+import { ConfigFileError, parseTextProto, readConfigText } from '../protobuf/text-format.js';
 import type { ConfigProblem, MonitoringConfig } from './types.js';
 
 const SCHEMA: MessageSchema = {

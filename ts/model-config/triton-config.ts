@@ -1,14 +1,14 @@
 // Triton's model configuration, as config.pbtxt or as JSON, to plain checked data, and from there
 // to the wire. Control plane; pure. Source: v2-protocol.md 3.
-import { echo } from '../config-values.js';
-import { LATEST_ONE } from '../registry/version-policy.js';
-import type { VersionPolicy } from '../registry/version-policy.js';
-import type { Datatype } from '../registry/snapshot.js';
-import { decodeJson } from './schema-json.js';
-import { encodeMessage } from './schema-wire.js';
-import { decodeText, read } from './schema.js';
-import type { Decoded } from './schema.js';
-import { ConfigFileError, parseTextProto, TEXT_BYTES_MAX } from './text-proto.js';
+import { echo } from '../config/values.js';
+import { LATEST_ONE } from '../model/version-policy.js';
+import type { VersionPolicy } from '../model/version-policy.js';
+import type { Datatype } from '../model/snapshot.js';
+import { decodeJson } from '../protobuf/schema-json.js';
+import { encodeMessage } from '../protobuf/schema-write.js';
+import { decodeText, read } from '../protobuf/schema.js';
+import type { Decoded } from '../protobuf/schema.js';
+import { ConfigFileError, parseTextProto, TEXT_BYTES_MAX } from '../protobuf/text-format.js';
 import { checkTritonConfig } from './triton-checks.js';
 import { MODEL_CONFIG } from './triton-schema.js';
 import type { ConfigProblem, TritonConfig } from './types.js';

@@ -2,12 +2,12 @@
 // configuration as GET config answers it. Control plane; pure.
 // Source: v2-protocol.md 3, 11; Triton's configuration in JSON (every default written out) and its
 // ONNX Runtime backend's auto-complete.
-import type { LoadedModel } from '../native/engine-api.js';
-import type { SignatureInfo, TensorInfo } from '../registry/snapshot.js';
+import type { LoadedModel } from '../model/engine-api.js';
+import type { SignatureInfo, TensorInfo } from '../model/snapshot.js';
 import { tensorDims } from './engine-settings.js';
-import { withDefaults } from './schema-json.js';
-import { read } from './schema.js';
-import type { MessageValue } from './schema.js';
+import { withDefaults } from '../protobuf/schema-json.js';
+import { read } from '../protobuf/schema.js';
+import type { MessageValue } from '../protobuf/schema.js';
 import { NULL_BACKEND } from './triton-checks.js';
 import { dataTypeName, datatypeOf, takesModelsTensors } from './triton-config.js';
 import { MODEL_CONFIG } from './triton-schema.js';

@@ -2,8 +2,8 @@
 // with its number, in the proto's order. Data only; control plane. What Serval does with the fields
 // is ts/model-config/triton-checks.ts's and engine-settings.ts's to say.
 // Source: triton-inference-server/common, protobuf/model_config.proto.
-import { choice, many, map, message, one, oneOf, scalar } from './schema.js';
-import type { FieldSchema, FieldType, MessageSchema } from './schema.js';
+import { choice, many, map, message, one, oneOf, scalar } from '../protobuf/schema.js';
+import type { FieldSchema, FieldType, MessageSchema } from '../protobuf/schema.js';
 
 const INT32 = scalar('int32');
 const INT64 = scalar('int64');

@@ -2,7 +2,7 @@
 // and monitoring files, Triton's config.pbtxt. Types only; control plane. Field names follow the
 // files' own (Triton's JSON form is the same object with the same names: TritonConfig is what GET
 // config answers and what a load with a config override takes).
-import type { VersionPolicy } from '../registry/version-policy.js';
+import type { VersionPolicy } from '../model/version-policy.js';
 
 /** Something wrong in a file: the place first ("/etc/models.config:3:7"), then what, expected and
  * got. */

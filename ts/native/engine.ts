@@ -7,7 +7,7 @@ import type {
   LoadedModel,
   ModelRoute,
   ModelSpec,
-} from './engine-api.js';
+} from '../model/engine-api.js';
 import { readModelInfo, readStats, writeModelSpec, writeRoutes } from './flat.js';
 import { openPort, type EngineOptions } from './open-port.js';
 import {

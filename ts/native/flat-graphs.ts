@@ -2,7 +2,7 @@
 // any thread. What the numbers mean is checked by the engine.
 import type { Builder } from 'flatbuffers';
 import type { GraphSpec as GraphSpecInfo, ModelSpec as ModelSpecInfo, Weight as WeightInfo } from
-  './engine-api.js';
+  '../model/engine-api.js';
 import { dtypeOf, writeSignature } from './flat-tensors.js';
 import { GraphSpec } from './generated/serval/fb/graph-spec.js';
 import { GraphState } from './generated/serval/fb/graph-state.js';

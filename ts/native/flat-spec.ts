@@ -7,7 +7,7 @@ import type {
   ModelSpec as ModelSpecInfo,
   QueuePolicy as QueuePolicyInfo,
   TensorOverride as TensorOverrideInfo,
-} from './engine-api.js';
+} from '../model/engine-api.js';
 import { addGraphs, writeGraphs } from './flat-graphs.js';
 import { writeSignature } from './flat-tensors.js';
 import { BatchMode } from './generated/serval/fb/batch-mode.js';

@@ -1,7 +1,7 @@
 // EngineStats bytes as plain objects. Control plane, any thread. Counts are doubles here: exact up
 // to 2^53, which is 104 days of nanoseconds.
 import { ByteBuffer } from 'flatbuffers';
-import type { BatchStat, DurationStat, EngineStats, ModelStats } from './engine-api.js';
+import type { BatchStat, DurationStat, EngineStats, ModelStats } from '../model/engine-api.js';
 import { readAll } from './flat-tensors.js';
 import type { BatchStat as FbBatchStat } from './generated/serval/fb/batch-stat.js';
 import type { DurationStat as FbDurationStat } from './generated/serval/fb/duration-stat.js';

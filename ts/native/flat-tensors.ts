@@ -1,7 +1,7 @@
 // engine.fbs signatures to and from plain objects, for flat.ts and its parts. Control plane, any
 // thread.
 import type { Builder } from 'flatbuffers';
-import type { Datatype, SignatureInfo, TensorInfo } from '../registry/snapshot.js';
+import type { Datatype, SignatureInfo, TensorInfo } from '../model/snapshot.js';
 import { DType } from './generated/serval/fb/dtype.js';
 import { Signature } from './generated/serval/fb/signature.js';
 import { TensorSpec } from './generated/serval/fb/tensor-spec.js';

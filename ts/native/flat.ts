@@ -5,7 +5,7 @@ import type {
   LoadedModel,
   ModelRoute as ModelRouteInfo,
   VersionRoute as VersionRouteInfo,
-} from './engine-api.js';
+} from '../model/engine-api.js';
 import { readAll, readSignature } from './flat-tensors.js';
 import { BatchMode } from './generated/serval/fb/batch-mode.js';
 import { BatchProof } from './generated/serval/fb/batch-proof.js';

@@ -3,8 +3,8 @@
 // and examples stay the bytes that they are. Control plane, any thread; pure.
 // Source: tfserving.md 2.
 import { ErrorCode, ServalError } from '../errors.js';
-import { ProtobufWriter } from './protobuf-writer.js';
-import type { WireReader } from './wire-reader.js';
+import { ProtobufWriter } from './writer.js';
+import type { WireReader } from './reader.js';
 
 export const DEFAULT_SIGNATURE = 'serving_default';
 export const CLASSIFY_METHOD = 'tensorflow/serving/classify';

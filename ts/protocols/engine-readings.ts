@@ -1,7 +1,7 @@
 // What the engine counted, for documents: statistics of models and the text of metrics. Control
 // plane; the thread whose port it reads.
 import { ErrorCode, ServalError } from '../errors.js';
-import type { EngineStats } from '../native/engine-api.js';
+import type { EngineStats } from '../model/engine-api.js';
 import { PENDING, type CompletionTarget, type EnginePort } from '../native/port.js';
 
 /** The engine as documents use it. */

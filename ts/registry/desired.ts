@@ -1,14 +1,14 @@
 // What the registry is asked for: models that were found and the settings together. Pure; control
 // plane.
 import { createHash } from 'node:crypto';
-import type { ModelSettings } from '../config.js';
+import type { ModelSettings } from '../config/config.js';
 import { batchingSettings } from '../model-config/batching-parameters.js';
 import { autoBatching, engineSettings } from '../model-config/engine-settings.js';
-import { read } from '../model-config/schema.js';
+import { read } from '../protobuf/schema.js';
 import type { BatchingParameters, TritonConfig } from '../model-config/types.js';
-import type { ModelSpec } from '../native/engine-api.js';
+import type { ModelSpec } from '../model/engine-api.js';
 import type { Labels } from './labels.js';
-import { GRAPH_DEF_PLATFORM } from '../importers/model-files.js';
+import { GRAPH_DEF_PLATFORM } from '../import/model-files.js';
 import type { FoundModel, FoundVersion } from './scan.js';
 
 export interface DesiredVersion {

@@ -3,7 +3,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { ControlSettings } from '../config.js';
+import type { ControlSettings } from '../config/config.js';
 import { ErrorCode, ServalError } from '../errors.js';
 import { tritonConfigFromJson } from '../model-config/triton-config.js';
 import type { TritonConfigResult } from '../model-config/triton-config.js';

@@ -1,8 +1,8 @@
 // Desired versions minus actual versions gives loads and unloads. Pure functions of a view and a
 // clock; the one caller is ts/registry/registry.ts. Control plane.
 // Source: tfserving.md 3.4.
-import type { VersionState } from './snapshot.js';
-import { compareVersions } from './version-policy.js';
+import type { VersionState } from '../model/snapshot.js';
+import { compareVersions } from '../model/version-policy.js';
 
 /** One version with one content. Equal keys mean the same model file with the same settings. */
 export interface InstanceId {

@@ -1,7 +1,7 @@
 // All places that models come from, as one: looks at them at start and as the settings say, tells
 // the registry what is asked for, loads and unloads single models by call. Control plane, main
 // thread.
-import type { Config } from '../config.js';
+import type { Config } from '../config/config.js';
 import { ErrorCode, ServalError } from '../errors.js';
 import type { Logger } from '../logger.js';
 import { defaultBatchingParameters } from '../model-config/batching-parameters.js';
@@ -22,7 +22,7 @@ import {
   refuseServedElsewhere, StartFaults,
 } from './sources.js';
 import type { Place, SourceRules } from './sources.js';
-import { LATEST_ONE } from './version-policy.js';
+import { LATEST_ONE } from '../model/version-policy.js';
 import { SYSTEM_CLOCK, Watcher } from './watcher.js';
 import type { Clock, Watched } from './watcher.js';
 

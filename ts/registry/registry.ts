@@ -7,13 +7,13 @@ import { BURST_MODELS, ENDED_VERSIONS_MAX, LOADS_AT_ONCE } from '../limits.js';
 import type { Logger } from '../logger.js';
 import { checkAgainstModel, completeConfig } from '../model-config/triton-model.js';
 import type { TritonConfig } from '../model-config/types.js';
-import type { EngineControl, LoadedModel } from '../native/engine-api.js';
+import type { EngineControl, LoadedModel } from '../model/engine-api.js';
 import type { DesiredModel, DesiredVersion } from './desired.js';
 import { givenTwice, Instances, indexVersions, type DesiredInstance } from './instances.js';
 import { planActions } from './lifecycle.js';
 import type { LifecycleAction, RetryRules, Transition } from './lifecycle.js';
 import { PublishTurns } from './publish-turns.js';
-import type { RegistrySnapshot } from './snapshot.js';
+import type { RegistrySnapshot } from '../model/snapshot.js';
 import {
   buildRoute, buildSnapshot, deepFreeze, EMPTY_SNAPSHOT, findModel, type Instance,
 } from './snapshot-build.js';

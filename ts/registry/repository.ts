@@ -3,9 +3,9 @@
 // whatever is wrong with one model is reported beside it and the others are found all the same.
 import { createHash } from 'node:crypto';
 import { basename, dirname, extname, join } from 'node:path';
-import type { ModelSources } from '../config.js';
+import type { ModelSources } from '../config/config.js';
 import { MODELS_MAX } from '../limits.js';
-import { readConfigText } from '../model-config/text-proto.js';
+import { readConfigText } from '../protobuf/text-format.js';
 import { readLabels } from '../model-config/label-file.js';
 import { NULL_BACKEND } from '../model-config/triton-checks.js';
 import { parseTritonConfig, versionPolicyOf } from '../model-config/triton-config.js';
@@ -16,9 +16,9 @@ import {
   NO_CONFIG, requirePath, scanVersions, SINGLE_VERSION, tryStat, unreadableModel,
 } from './scan.js';
 import type { FoundConfig, FoundModel, SourceKind } from './scan.js';
-import { findModelFile, modelFileOf, type ModelFile } from '../importers/model-files.js';
-import { parseVersion } from './version-policy.js';
-import type { VersionPolicy } from './version-policy.js';
+import { findModelFile, modelFileOf, type ModelFile } from '../import/model-files.js';
+import { parseVersion } from '../model/version-policy.js';
+import type { VersionPolicy } from '../model/version-policy.js';
 
 export type {
   FoundModel, FoundVersion, ScannedModel, ScannedVersion, SourceKind,

@@ -8,9 +8,9 @@ import { ErrorCode, ServalError } from '../errors.js';
 import { MODEL_NAME_BYTES_MAX, VERSIONS_MAX } from '../limits.js';
 import type { BatchingParameters, TritonConfig } from '../model-config/types.js';
 import type { Labels } from './labels.js';
-import { findModelFile, type ModelFile, type ModelFormat } from '../importers/model-files.js';
-import type { VersionPolicy } from './version-policy.js';
-import { chooseVersions } from './version-policy.js';
+import { findModelFile, type ModelFile, type ModelFormat } from '../import/model-files.js';
+import type { VersionPolicy } from '../model/version-policy.js';
+import { chooseVersions } from '../model/version-policy.js';
 
 export type SourceKind = 'file' | 'model-folder' | 'repository' | 'base-path';
 

@@ -1,13 +1,13 @@
 // Turns the registry's instances into the immutable snapshot that readers see and into the engine's
 // route table. Pure; control plane.
 import { ErrorCode } from '../errors.js';
-import type { LoadedModel, ModelRoute } from '../native/engine-api.js';
+import type { LoadedModel, ModelRoute } from '../model/engine-api.js';
 import type { DesiredModel, DesiredVersion } from './desired.js';
 import { applyLabels } from './labels.js';
 import type {
   ModelSnapshot, RegistrySnapshot, VersionSnapshot, VersionState,
-} from './snapshot.js';
-import { compareVersions } from './version-policy.js';
+} from '../model/snapshot.js';
+import { compareVersions } from '../model/version-policy.js';
 
 /** What the registry knows of one version with one content. */
 export interface Instance {

@@ -1,7 +1,7 @@
 // Who follows the registry's snapshots, and what each has not acknowledged yet. Control plane, main
 // thread only.
 import type { Logger } from '../logger.js';
-import type { RegistrySnapshot } from './snapshot.js';
+import type { RegistrySnapshot } from '../model/snapshot.js';
 
 /** Takes a snapshot. A promise acknowledges it: from then on the subscriber begins no request on a
  * handle that is not in it. A rejection is logged and counts as an acknowledgement. */

@@ -3,7 +3,7 @@
 // batch_size 0 is left out, count 0 is 1, a data file may be longer than its tensor.
 import { ErrorCode, ServalError } from '../errors.js';
 import type { TritonConfig } from '../model-config/types.js';
-import type { Datatype } from '../registry/snapshot.js';
+import type { Datatype } from '../model/snapshot.js';
 import { encodeInferRequest } from './infer-request.js';
 import { randomData, zeroData } from './synthetic-data.js';
 import {

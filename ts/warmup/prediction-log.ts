@@ -7,7 +7,7 @@ import { TF_CLASSIFY, TF_PREDICT, TF_REGRESS, type MessageProtocol } from '../na
 import {
   checkTasks, CLASSIFY_METHOD, readMultiInference, taskRequest,
 } from '../protobuf/serving-messages.js';
-import { WireReader } from '../protobuf/wire-reader.js';
+import { WireReader } from '../protobuf/reader.js';
 
 /** A request for one run. Its model name, version and label mean nothing here. */
 export interface RecordedRequest {

@@ -1,6 +1,6 @@
 // Made-up tensor data for warmup requests: zeros, and numbers that are random but the same in every
 // run. Control plane; pure.
-import type { Datatype } from '../registry/snapshot.js';
+import type { Datatype } from '../model/snapshot.js';
 import { ELEMENT_BYTES } from './tensor.js';
 
 /** FNV-1a, 32 bits. */

@@ -1,7 +1,7 @@
 // Tensors of warmup requests in the V2 protocol's raw form, and their sizes. Control plane; pure.
 import { ErrorCode, ServalError } from '../errors.js';
 import { BODY_BYTES_MAX_DEFAULT } from '../limits.js';
-import type { Datatype } from '../registry/snapshot.js';
+import type { Datatype } from '../model/snapshot.js';
 
 /** `raw`: little-endian elements without padding; BYTES elements each behind a 4-byte length. */
 export interface Tensor {

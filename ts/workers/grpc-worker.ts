@@ -1,12 +1,14 @@
 // The worker thread of the gRPC listener: its services. Hot path's frame; its own thread. The only
 // thread that loads grpc-js.
 import { PortHeldBytes } from '../native/held-bytes.js';
-import { EngineInfer } from '../protocols/engine-infer.js';
-import { HEALTH_SERVICE, healthService } from '../protocols/grpc-health.js';
-import { REFLECTION_SERVICES, reflectionServices } from '../protocols/grpc-reflection.js';
-import { SERVING_HEALTH_NAMES, SERVING_SERVICES, servingServices } from '../protocols/tf-grpc.js';
-import { INFERENCE_SERVICE, inferenceService } from '../protocols/v2-grpc.js';
-import type { RegistrySnapshot } from '../registry/snapshot.js';
+import { EngineInfer } from '../protocols/grpc/engine-infer.js';
+import { HEALTH_SERVICE, healthService } from '../protocols/grpc/health.js';
+import { REFLECTION_SERVICES, reflectionServices } from '../protocols/grpc/reflection.js';
+import {
+  SERVING_HEALTH_NAMES, SERVING_SERVICES, servingServices,
+} from '../protocols/serving/grpc.js';
+import { INFERENCE_SERVICE, inferenceService } from '../protocols/v2/grpc.js';
+import type { RegistrySnapshot } from '../model/snapshot.js';
 import { GrpcListener } from '../transport/grpc-listener.js';
 import { runListener } from './listener-thread.js';
 import type { GrpcSettings } from './messages.js';

@@ -1,8 +1,8 @@
 // The worker thread of one HTTP listener: routes by URL. Hot path's frame; its own thread.
 import { PortHeldBytes } from '../native/held-bytes.js';
-import { metricsRoute, type MetricsContext } from '../protocols/metrics-rest.js';
-import { v1Route } from '../protocols/v1-rest.js';
-import { v2Route, type V2Context } from '../protocols/v2-rest.js';
+import { metricsRoute, type MetricsContext } from '../protocols/rest/metrics.js';
+import { v1Route } from '../protocols/serving/rest.js';
+import { v2Route, type V2Context } from '../protocols/v2/rest.js';
 import type { HttpListenerKind } from '../transport/http-kind.js';
 import type { Route } from '../transport/listener.js';
 import { runListener } from './listener-thread.js';

@@ -11,7 +11,7 @@ import { openPort } from '../native/open-port.js';
 import type { EnginePort } from '../native/port.js';
 import { PortReadings } from '../protocols/engine-readings.js';
 import { applyChange, EMPTY_SNAPSHOT, shownSnapshot } from '../registry/snapshot-build.js';
-import type { RegistrySnapshot } from '../registry/snapshot.js';
+import type { RegistrySnapshot } from '../model/snapshot.js';
 import type { Cut } from '../transport/listener.js';
 import type { FromWorker, ListenerSettings, ToWorker } from './messages.js';
 

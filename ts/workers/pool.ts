@@ -7,7 +7,7 @@ import { answerControl, type ControlAnswer, type ControlRequest } from '../admin
 import { ErrorCode, ServalError } from '../errors.js';
 import { GRPC_YOUNG_GENERATION_MB, HTTP_HEAD_BYTES_MAX } from '../limits.js';
 import type { LogSwitches } from '../logger.js';
-import type { RegistrySnapshot } from '../registry/snapshot.js';
+import type { RegistrySnapshot } from '../model/snapshot.js';
 import { EMPTY_SNAPSHOT, snapshotChange } from '../registry/snapshot-build.js';
 import { NOTHING_CUT, type Cut } from '../transport/listener.js';
 import type {

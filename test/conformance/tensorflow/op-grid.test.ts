@@ -4,7 +4,7 @@
 // SERVAL_TF_OPS: only these operators, by commas.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { OPERATORS } from '../../../ts/importers/tensorflow/ops/index.js';
+import { OPERATORS } from '../../../ts/tensorflow/ops/index.js';
 import { EngineRunner } from './support/engine-run.js';
 import { goldenFolder, goldenNames, NO_GOLDENS, readGoldens } from './support/golden-files.js';
 import { type CaseResult, type Outcome, runGoldens } from './support/golden-runner.js';

@@ -1,9 +1,9 @@
 // Models whose rows keep to themselves and models whose rows do not, all with free first dims: what
 // runs requests together may never show in an answer of either kind. Test time only.
-import { floatBytes, int64Bytes } from '../../../ts/importers/onnx-builder.js';
+import { floatBytes, int64Bytes } from '../../../ts/onnx/builder.js';
 import type {
   OnnxAttribute, OnnxDim, OnnxModel, OnnxNode, OnnxTensor, OnnxValue,
-} from '../../../ts/importers/onnx-builder.js';
+} from '../../../ts/onnx/builder.js';
 
 export interface ZooModel {
   readonly name: string;

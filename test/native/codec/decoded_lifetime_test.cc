@@ -2,8 +2,8 @@
 // same thread uses again. The batcher keeps several decoded requests at once, each with its arena.
 #include <gtest/gtest.h>
 
-#include "codec/json_v1.h"
-#include "codec/wire_v2.h"
+#include "codec/serving/json.h"
+#include "codec/v2/wire.h"
 #include "support/json_v2_compare.h"
 #include "support/wire_builder.h"
 

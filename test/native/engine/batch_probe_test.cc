@@ -1,6 +1,6 @@
 // The probe of what a model does with rows that come together: which models it proves, which it
 // contradicts and in what words, and what it leaves open.
-#include "engine/batch_probe.h"
+#include "engine/model/batch_probe.h"
 
 #include <thread>
 

@@ -11,7 +11,7 @@
 #include <mutex>
 #include <string>
 
-#include "engine/listener.h"
+#include "engine/listener/listener.h"
 #include "support/wire_builder.h"
 
 namespace serval::test {

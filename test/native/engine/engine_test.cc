@@ -2,7 +2,7 @@
 #include <thread>
 
 #include "engine/engine_fixture.h"
-#include "engine/spec_codec.h"
+#include "engine/spec/codec.h"
 
 namespace serval::test {
 namespace {

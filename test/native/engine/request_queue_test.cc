@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "base/clock.h"
-#include "engine/request_queue.h"
+#include "engine/model/request_queue.h"
 
 namespace serval::test {
 namespace {

@@ -1,4 +1,4 @@
-// Compares native/backend/onnxruntime_api.h with an official onnxruntime_c_api.h: slot numbers,
+// Compares native/backend/onnxruntime/api.h with an official onnxruntime_c_api.h: slot numbers,
 // function types, enum values, and that what we call is as old as the version that we ask for.
 // Usage: node compare_ort_header.mjs [OFFICIAL_HEADER]; else ORT_HEADER, else /usr/include and
 // /usr/local/include. Exit status: 0 equal, 1 different, 77 no official header (says why).
@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 
 const say = (line) => process.stdout.write(`${line}\n`);
 const root = join(dirname(fileURLToPath(import.meta.url)), '../../..');
-const ourPath = join(root, 'native/backend/onnxruntime_api.h');
+const ourPath = join(root, 'native/backend/onnxruntime/api.h');
 const differences = [];
 
 function findBelow(folder, depth) {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "codec/json_v1.h"
+#include "codec/serving/json.h"
 
 namespace serval::testing {
 

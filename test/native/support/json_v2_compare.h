@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "codec/classification.h"
-#include "codec/json_reader.h"
-#include "codec/json_v2.h"
+#include "codec/json/reader.h"
+#include "codec/v2/json.h"
 
 namespace serval::test {
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "codec/wire_v2.h"
+#include "codec/v2/wire.h"
 #include "support/wire_plain.h"
 
 namespace serval::test {

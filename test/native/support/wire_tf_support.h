@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "codec/wire_tf.h"
+#include "codec/serving/wire.h"
 #include "support/wire_builder.h"
 
 namespace serval::test {

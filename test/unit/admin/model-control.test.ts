@@ -9,7 +9,7 @@ import type {
   LoadModelRequest, ModelControl, RepositoryIndexEntry,
 } from '../../../ts/admin/control.js';
 import { createModelControl } from '../../../ts/admin/model-control.js';
-import type { ModelControlMode } from '../../../ts/config.js';
+import type { ModelControlMode } from '../../../ts/config/config.js';
 import { ErrorCode } from '../../../ts/errors.js';
 import { createLogger, LevelControl } from '../../../ts/logger.js';
 import type { LogSwitches } from '../../../ts/logger.js';

@@ -1,7 +1,7 @@
 // What `serval inspect` reports.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { OnnxHeader } from '../../../ts/importers/onnx/reader.js';
+import type { OnnxHeader } from '../../../ts/onnx/reader.js';
 import { modelReport, reportText } from '../../../ts/commands/inspect-command.js';
 import type { ScannedVersion } from '../../../ts/registry/repository.js';
 import { loadedModel } from '../registry/fakes.js';

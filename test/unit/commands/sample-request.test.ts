@@ -1,7 +1,7 @@
 // The requests that the server prints for pasting.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Datatype, SignatureInfo, TensorInfo } from '../../../ts/registry/snapshot.js';
+import type { Datatype, SignatureInfo, TensorInfo } from '../../../ts/model/snapshot.js';
 import { sampleRequest } from '../../../ts/commands/sample-request.js';
 
 type Shape = readonly (number | string)[] | undefined;

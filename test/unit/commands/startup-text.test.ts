@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { ErrorCode } from '../../../ts/errors.js';
 import type {
   ModelSnapshot, RegistrySnapshot, TensorInfo, VersionSnapshot,
-} from '../../../ts/registry/snapshot.js';
+} from '../../../ts/model/snapshot.js';
 import {
   modelTable, pasteLines, shellQuote, startedJson, startedText,
 } from '../../../ts/commands/startup-text.js';

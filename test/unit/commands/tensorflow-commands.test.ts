@@ -8,9 +8,9 @@ import { inspectCommand } from '../../../ts/commands/inspect-command.js';
 import { type TensorFlowReport, tensorFlowText } from '../../../ts/commands/tensorflow-report.js';
 import { UsageError } from '../../../ts/commands/usage.js';
 import { ErrorCode, ServalError } from '../../../ts/errors.js';
-import { floats, xToY } from '../importers/support.js';
-import { attr, graph, info, savedModel, type Fill } from '../importers/tensorflow/messages.js';
-import { onnxText } from '../importers/tensorflow/lower/support.js';
+import { floats, xToY } from '../import/support.js';
+import { attr, graph, info, savedModel, type Fill } from '../tensorflow/messages.js';
+import { onnxText } from '../tensorflow/lower/support.js';
 import { filledFolder } from '../temp-folder.js';
 
 const FLOAT = attr.type(1);

@@ -7,7 +7,7 @@ import {
 } from '../../../ts/model-config/engine-settings.js';
 import { parseTritonConfig, tritonConfigFromJson } from '../../../ts/model-config/triton-config.js';
 import type { BatchingParameters } from '../../../ts/model-config/types.js';
-import type { ModelSpec } from '../../../ts/native/engine-api.js';
+import type { ModelSpec } from '../../../ts/model/engine-api.js';
 
 const TENSORS = `
   input [ { name: "x" data_type: TYPE_FP32 dims: [ 4 ] } ]

@@ -12,7 +12,7 @@ import { parseModelServerConfig } from '../../../ts/model-config/models-config.j
 import {
   parseMonitoringConfig, readMonitoringPath,
 } from '../../../ts/model-config/monitoring-config.js';
-import { ConfigFileError } from '../../../ts/model-config/text-proto.js';
+import { ConfigFileError } from '../../../ts/protobuf/text-format.js';
 import type { ConfigProblem } from '../../../ts/model-config/types.js';
 import { filledFolder } from '../temp-folder.js';
 

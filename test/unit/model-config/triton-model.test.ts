@@ -4,8 +4,8 @@ import { test } from 'node:test';
 import { encodeModelConfig, parseTritonConfig } from '../../../ts/model-config/triton-config.js';
 import { checkAgainstModel, completeConfig } from '../../../ts/model-config/triton-model.js';
 import type { TritonConfig } from '../../../ts/model-config/types.js';
-import type { LoadedModel } from '../../../ts/native/engine-api.js';
-import type { Datatype, TensorInfo } from '../../../ts/registry/snapshot.js';
+import type { LoadedModel } from '../../../ts/model/engine-api.js';
+import type { Datatype, TensorInfo } from '../../../ts/model/snapshot.js';
 
 function tensor(name: string, datatype: Datatype, shape: readonly number[]): TensorInfo {
   return { name, datatype, shape, symbols: shape.map(() => ''), unknownRank: false };

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Builder, ByteBuffer } from 'flatbuffers';
-import type { ModelSpec as ModelSpecInfo } from '../../../ts/native/engine-api.js';
+import type { ModelSpec as ModelSpecInfo } from '../../../ts/model/engine-api.js';
 import { readModelInfo, readStats, writeModelSpec } from '../../../ts/native/flat.js';
 import { BatchMode } from '../../../ts/native/generated/serval/fb/batch-mode.js';
 import { BatchProof } from '../../../ts/native/generated/serval/fb/batch-proof.js';

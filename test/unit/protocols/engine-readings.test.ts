@@ -7,7 +7,7 @@ import type { NativeBinding } from '../../../ts/native/binding.js';
 import { EngineStats } from '../../../ts/native/generated/serval/fb/engine-stats.js';
 import { ModelStats } from '../../../ts/native/generated/serval/fb/model-stats.js';
 import { EnginePort, PENDING, V2_GRPC, V2_GRPC_STREAM } from '../../../ts/native/port.js';
-import { EngineInfer } from '../../../ts/protocols/engine-infer.js';
+import { EngineInfer } from '../../../ts/protocols/grpc/engine-infer.js';
 import { PortReadings } from '../../../ts/protocols/engine-readings.js';
 
 const WORDS = { bytes: 0, ticket: 2, generation: 3, ring: 16 };

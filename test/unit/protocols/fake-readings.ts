@@ -1,5 +1,5 @@
 // Engine readings that a test makes up.
-import type { EngineStats, ModelStats } from '../../../ts/native/engine-api.js';
+import type { EngineStats, ModelStats } from '../../../ts/model/engine-api.js';
 import type { EngineReadings } from '../../../ts/protocols/engine-readings.js';
 
 /** Statistics of one handle: every count and time is different, so that none can be mistaken. */

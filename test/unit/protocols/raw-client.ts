@@ -6,7 +6,7 @@ import {
 } from '@grpc/grpc-js';
 import protobuf from 'protobufjs';
 import descriptor from 'protobufjs/ext/descriptor/index.js';
-import { DESCRIPTORS } from '../../../ts/protocols/generated/descriptors.js';
+import { DESCRIPTORS } from '../../../ts/protocols/grpc/generated/descriptors.js';
 
 /** How a call ended; `message` is undefined when it failed. */
 export interface Outcome {

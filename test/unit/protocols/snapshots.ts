@@ -2,7 +2,7 @@
 import { ErrorCode } from '../../../ts/errors.js';
 import type {
   ModelSnapshot, RegistrySnapshot, TensorInfo, VersionSnapshot, VersionState,
-} from '../../../ts/registry/snapshot.js';
+} from '../../../ts/model/snapshot.js';
 
 export const INPUT: TensorInfo = {
   name: 'x', datatype: 'FP32', shape: [-1, 4], symbols: ['batch', ''], unknownRank: false,

@@ -5,7 +5,7 @@ import { createLogger } from '../../../ts/logger.js';
 import type { Logger } from '../../../ts/logger.js';
 import type {
   EngineControl, EngineStats, LoadedModel, ModelRoute, ModelSpec,
-} from '../../../ts/native/engine-api.js';
+} from '../../../ts/model/engine-api.js';
 import type { DesiredModel } from '../../../ts/registry/desired.js';
 import type { Clock } from '../../../ts/registry/watcher.js';
 

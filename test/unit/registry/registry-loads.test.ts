@@ -9,7 +9,7 @@ import { publishPauseMs } from '../../../ts/registry/publish-turns.js';
 import { Registry } from '../../../ts/registry/registry.js';
 import type { PreparedVersion, RegistryOptions } from '../../../ts/registry/registry.js';
 import { applyChange, shownSnapshot, snapshotChange } from '../../../ts/registry/snapshot-build.js';
-import type { RegistrySnapshot, VersionSnapshot } from '../../../ts/registry/snapshot.js';
+import type { RegistrySnapshot, VersionSnapshot } from '../../../ts/model/snapshot.js';
 import { desired, FakeClock, FakeEngine, quietLogger, settle } from './fakes.js';
 
 function setup(options: Partial<RegistryOptions> = {}): {

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { ErrorCode, ServalError } from '../../../ts/errors.js';
 import { Registry } from '../../../ts/registry/registry.js';
 import { findModel } from '../../../ts/registry/snapshot-build.js';
-import type { RegistrySnapshot } from '../../../ts/registry/snapshot.js';
+import type { RegistrySnapshot } from '../../../ts/model/snapshot.js';
 import { desired, FakeEngine, quietLogger, settle } from './fakes.js';
 
 function setup(options: { loadsAtOnce?: number; endedVersionsMax?: number } = {}): {

@@ -8,7 +8,7 @@ import { createModelControl } from '../../../ts/admin/model-control.js';
 import { ErrorCode, ServalError } from '../../../ts/errors.js';
 import { LevelControl } from '../../../ts/logger.js';
 import type { ModelEntry } from '../../../ts/model-config/types.js';
-import { LATEST_ONE } from '../../../ts/registry/version-policy.js';
+import { LATEST_ONE } from '../../../ts/model/version-policy.js';
 import { encode, messageTypes } from '../protocols/raw-client.js';
 import { filledFolder } from '../temp-folder.js';
 import { startSource } from './source-setup.js';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { ModelSources } from '../../../ts/config.js';
+import type { ModelSources } from '../../../ts/config/config.js';
 import { ErrorCode, ServalError } from '../../../ts/errors.js';
 import {
   hasModel, listModels, scanRepository, scanSources,

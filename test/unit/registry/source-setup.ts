@@ -2,7 +2,7 @@
 // the test moves.
 import assert from 'node:assert/strict';
 import { ErrorCode, ServalError } from '../../../ts/errors.js';
-import type { LoadedModel, ModelSpec } from '../../../ts/native/engine-api.js';
+import type { LoadedModel, ModelSpec } from '../../../ts/model/engine-api.js';
 import { ModelSource } from '../../../ts/registry/model-source.js';
 import type { ModelSourceConfig } from '../../../ts/registry/model-source.js';
 import { Registry } from '../../../ts/registry/registry.js';

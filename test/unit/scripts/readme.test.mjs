@@ -1,8 +1,8 @@
-// The table of settings in README.md is the one of ts/config-flags.ts. Test time only; needs dist/.
+// The table of settings in README.md is the one of ts/config/flags.ts. Test time only; needs dist/.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { SERVE_FLAGS } from '../../../dist/config-flags.js';
+import { SERVE_FLAGS } from '../../../dist/config/flags.js';
 import { flagTable, withTable } from '../../../scripts/readme-flags.mjs';
 
 const readme = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8');

@@ -1,7 +1,7 @@
 // Made-up warmup data: its size, its range, and that it is the same every time.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Datatype } from '../../../ts/registry/snapshot.js';
+import type { Datatype } from '../../../ts/model/snapshot.js';
 import { randomData, zeroData } from '../../../ts/warmup/synthetic-data.js';
 import { ELEMENT_BYTES } from '../../../ts/warmup/tensor.js';
 

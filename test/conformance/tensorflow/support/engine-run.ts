@@ -2,19 +2,19 @@
 // custom operators are those that serve.
 import { ErrorCode } from '../../../../ts/errors.js';
 import type { ImportedGraph, ImportedModel } from
-  '../../../../ts/importers/tensorflow/imported.js';
+  '../../../../ts/tensorflow/imported.js';
 import { encodeTensorProto } from
-  '../../../../ts/importers/tensorflow/proto/tensor-proto-writer.js';
-import { ReadContext } from '../../../../ts/importers/tensorflow/proto/read-context.js';
-import { readTensor } from '../../../../ts/importers/tensorflow/proto/tensor-proto.js';
-import type { Tensor } from '../../../../ts/importers/tensorflow/types.js';
+  '../../../../ts/tensorflow/proto/tensor-proto-writer.js';
+import { ReadContext } from '../../../../ts/tensorflow/proto/read-context.js';
+import { readTensor } from '../../../../ts/tensorflow/proto/tensor-proto.js';
+import type { Tensor } from '../../../../ts/tensorflow/types.js';
 import { createEngine, type Engine } from '../../../../ts/native/engine.js';
 import {
   PENDING, TF_CLASSIFY, TF_PREDICT, TF_REGRESS, type MessageProtocol,
 } from '../../../../ts/native/port.js';
-import { ProtobufWriter } from '../../../../ts/protobuf/protobuf-writer.js';
-import { WireReader } from '../../../../ts/protobuf/wire-reader.js';
-import { importedSpec } from '../../../../ts/importing/imported-spec.js';
+import { ProtobufWriter } from '../../../../ts/protobuf/writer.js';
+import { WireReader } from '../../../../ts/protobuf/reader.js';
+import { importedSpec } from '../../../../ts/import/imported-spec.js';
 
 /** Feeds and results by alias. Errors: rejects where the model cannot be loaded or run. */
 export type RunGraph = (

@@ -1,6 +1,6 @@
 // Serialized tf.train.Examples with float features. Test time only.
 // Source: tensorflow/core/example/example.proto.
-import { ProtobufWriter } from '../../../../ts/protobuf/protobuf-writer.js';
+import { ProtobufWriter } from '../../../../ts/protobuf/writer.js';
 
 /** An Example of these features. */
 export function floatExample(features: Readonly<Record<string, readonly number[]>>): Uint8Array {

@@ -3,12 +3,12 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { readGraphDef } from '../../../../ts/importers/tensorflow/proto/graph-def.js';
+import { readGraphDef } from '../../../../ts/tensorflow/proto/graph-def.js';
 import { dtypeOfCode } from './dtype-codes.js';
-import { ReadContext } from '../../../../ts/importers/tensorflow/proto/read-context.js';
-import type { GraphDef, Tensor } from '../../../../ts/importers/tensorflow/types.js';
+import { ReadContext } from '../../../../ts/tensorflow/proto/read-context.js';
+import type { GraphDef, Tensor } from '../../../../ts/tensorflow/types.js';
 import { packageRoot } from '../../../../ts/native/binding.js';
-import { WireReader } from '../../../../ts/protobuf/wire-reader.js';
+import { WireReader } from '../../../../ts/protobuf/reader.js';
 
 /** A tensor in cases.json: little-endian elements as base64, strings each as base64. */
 export interface GoldenTensor {

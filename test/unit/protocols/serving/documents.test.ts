@@ -6,8 +6,8 @@ import { ErrorCode, ServalError } from '../../../../ts/errors.js';
 import {
   dtypeName, findServable, signatureDocs, statusVersions, withBlockedReason,
   type ServableTarget,
-} from '../../../../ts/protocols/tf-documents.js';
-import { tensorProtoJson } from '../../../../ts/protocols/tf-tensor-json.js';
+} from '../../../../ts/protocols/serving/documents.js';
+import { tensorProtoJson } from '../../../../ts/protocols/serving/tensor-json.js';
 import { encode, messageTypes } from '../raw-client.js';
 import { SERVING_REGISTRY } from './serving-snapshot.js';
 

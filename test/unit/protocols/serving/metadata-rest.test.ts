@@ -4,11 +4,11 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { loadGraph } from '../../../../ts/importers/tensorflow/load/index.js';
-import { v1MetadataJson } from '../../../../ts/protocols/v1-documents.js';
-import { signatureDefs } from '../../../../ts/importing/imported-spec.js';
-import type { RegistrySnapshot } from '../../../../ts/registry/snapshot.js';
-import { MODELS } from '../../importers/tensorflow/load/support.js';
+import { loadGraph } from '../../../../ts/tensorflow/load/index.js';
+import { v1MetadataJson } from '../../../../ts/protocols/serving/rest-documents.js';
+import { signatureDefs } from '../../../../ts/import/imported-spec.js';
+import type { RegistrySnapshot } from '../../../../ts/model/snapshot.js';
+import { MODELS } from '../../tensorflow/load/support.js';
 import { SERVING_REGISTRY } from './serving-snapshot.js';
 import { model, registry, version } from '../snapshots.js';
 

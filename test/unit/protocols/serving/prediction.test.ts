@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ErrorCode } from '../../../../ts/errors.js';
 import { TF_CLASSIFY, TF_PREDICT, TF_REGRESS } from '../../../../ts/native/port.js';
-import type { InferError } from '../../../../ts/protocols/grpc-infer.js';
-import { truncated } from '../../../../ts/protocols/tf-grpc-spec.js';
+import type { InferError } from '../../../../ts/protocols/grpc/infer.js';
+import { truncated } from '../../../../ts/protocols/serving/grpc-spec.js';
 import type { Outcome } from '../raw-client.js';
 import { encoded, outcome, servingRig, SPEC } from './serving-rig.js';
 

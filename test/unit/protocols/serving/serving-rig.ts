@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach } from 'node:test';
 import type { MessageProtocol } from '../../../../ts/native/port.js';
-import type { GrpcInfer, InferDone, InferError } from '../../../../ts/protocols/grpc-infer.js';
-import { servingServices } from '../../../../ts/protocols/tf-grpc.js';
-import type { RegistrySnapshot } from '../../../../ts/registry/snapshot.js';
+import type { GrpcInfer, InferDone, InferError } from '../../../../ts/protocols/grpc/infer.js';
+import { servingServices } from '../../../../ts/protocols/serving/grpc.js';
+import type { RegistrySnapshot } from '../../../../ts/model/snapshot.js';
 import { GrpcListener } from '../../../../ts/transport/grpc-listener.js';
 import { FakeControl } from '../../admin/fake-control.js';
 import { FakeReadings } from '../fake-readings.js';

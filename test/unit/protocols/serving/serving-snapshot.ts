@@ -2,7 +2,7 @@
 // form that a signature's tensors take, and one signature that is not served.
 import type {
   RegistrySnapshot, SignatureDefDoc, TensorInfoDoc,
-} from '../../../../ts/registry/snapshot.js';
+} from '../../../../ts/model/snapshot.js';
 import { INPUT, OUTPUT, model, registry, version } from '../snapshots.js';
 
 const dims = (...sizes: readonly string[]): NonNullable<TensorInfoDoc['shape']> => (

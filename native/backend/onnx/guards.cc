@@ -1,0 +1,408 @@
+// See onnx_guards.h.
+#include "backend/onnx/guards.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "backend/onnx/types.h"
+
+namespace serval::ort {
+namespace {
+
+constexpr std::string_view kDomain = "serval";
+// Protobuf reads no message over 2 GB; the rest is for what guards add.
+constexpr size_t kModelBytesMax = 1900u << 20;
+
+// An operator that is guarded: the inputs that its rule looks at (the first is the one that goes
+// through the guard), and when it needs one.
+struct Guarded {
+  std::string_view op;
+  std::vector<uint8_t> inputs;
+  bool (*is_safe)(const OnnxNode& node, const OnnxTypes& types);
+};
+
+bool filled(const OnnxNode& node, const OnnxTypes& types, size_t index) {
+  if (!node.has_input(index)) return true;
+  const KnownValue* known = types.find(node.inputs[index]);
+  return known != nullptr && known->is_filled();
+}
+
+bool data_is_filled(const OnnxNode& node, const OnnxTypes& types) {
+  return filled(node, types, 0);
+}
+
+bool both_are_filled(const OnnxNode& node, const OnnxTypes& types) {
+  return filled(node, types, 0) && filled(node, types, 1);
+}
+
+// A convolution's channels are the weights': a request's cannot be 0 where theirs are not.
+bool weights_are_filled(const OnnxNode& node, const OnnxTypes& types) {
+  return filled(node, types, node.op == "QLinearConv" ? 3 : 1);
+}
+
+bool indices_are_filled(const OnnxNode& node, const OnnxTypes& types) {
+  return filled(node, types, 1);
+}
+
+bool has_no_axis(const OnnxNode& node, const OnnxTypes& types) {
+  return node.attribute("axis") == nullptr || data_is_filled(node, types);
+}
+
+bool has_no_blocks(const OnnxNode& node, const OnnxTypes& types) {
+  return node.integer("block_size", 0) == 0 || both_are_filled(node, types);
+}
+
+// Lists in the model were checked with it by the runtime's own shape inference, when it loaded.
+bool lists_are_constant(const OnnxNode& node, const OnnxTypes& types) {
+  for (size_t i = 1; i < node.inputs.size(); ++i) {
+    const KnownValue* known = node.has_input(i) ? types.find(node.inputs[i]) : nullptr;
+    if (node.has_input(i) && (known == nullptr || !known->constant)) return false;
+  }
+  return true;
+}
+
+bool never(const OnnxNode&, const OnnxTypes&) { return false; }
+
+const std::vector<Guarded>& table() {
+  static const std::vector<Guarded> rows = {
+      {"TopK", {0}, data_is_filled},
+      {"LSTM", {0}, data_is_filled},
+      {"GRU", {0}, data_is_filled},
+      {"RNN", {0}, data_is_filled},
+      {"Unique", {0}, has_no_axis},
+      {"Conv", {0, 1}, weights_are_filled},
+      {"ConvInteger", {0, 1}, weights_are_filled},
+      {"QLinearConv", {0, 3}, weights_are_filled},
+      {"ConvTranspose", {0, 1}, both_are_filled},
+      {"QuantizeLinear", {0, 1}, has_no_blocks},
+      {"DequantizeLinear", {1, 0}, has_no_blocks},
+      {"Attention", {0, 1, 2}, never},
+      {"MultiHeadAttention", {0, 1, 2}, never},
+      {"GroupQueryAttention", {0, 1, 2}, never},
+      {"Resize", {0, 1, 2, 3}, lists_are_constant},
+      {"Upsample", {0, 1}, lists_are_constant},
+      {"DFT", {0, 1, 2}, never},
+      {"STFT", {0, 1, 2, 3}, never},
+      {"ArrayFeatureExtractor", {1}, indices_are_filled},
+  };
+  return rows;
+}
+
+const Guarded* find_row(const OnnxNode& node) {
+  const bool known = node.domain == "com.microsoft" || node.domain == "ai.onnx.ml";
+  if (!node.is_onnx() && !known) return nullptr;
+  for (const Guarded& row : table()) {
+    if (row.op == node.op) return &row;
+  }
+  return nullptr;
+}
+
+// Before opset 10 the number of elements is an attribute.
+bool is_top_k_of_input(const OnnxNode& node) {
+  return node.op == "TopK" && node.has_input(0) && node.has_input(1);
+}
+
+bool is_division(const OnnxNode& node) {
+  return node.is_onnx() && (node.op == "Div" || node.op == "Mod");
+}
+
+// Whether a division may meet 0, or the smallest integer and -1, as far as the model shows.
+bool division_is_safe(const OnnxNode& node, const OnnxTypes& types) {
+  if (node.inputs.size() != 2) return true;  // the runtime refuses it
+  for (const std::string_view input : node.inputs) {
+    const OnnxType type = types.type_of(input);
+    if (is_floating(type)) return true;
+  }
+  const KnownValue* divisor = types.find(node.inputs[1]);
+  if (divisor == nullptr || !divisor->constant) return false;
+  std::vector<int64_t> values;
+  if (!read_integers(*divisor->constant, values)) return false;
+  return std::none_of(values.begin(), values.end(),
+                      [](int64_t value) { return value == 0 || value == -1; });
+}
+
+// Looks for operators of interest only, in a graph or (field 7) a function.
+bool has_guarded(Bytes graph, uint32_t node_field, Divisions divisions, bool& unreadable) {
+  bool found = false;
+  const bool read = for_fields(graph, [&](const WireField& field) {
+    if (field.tag != wire_tag(node_field, WireType::Bytes)) return true;
+    OnnxNode node;
+    if (!read_node(field.bytes, node)) return false;
+    found |= find_row(node) != nullptr || (divisions == Divisions::Guard && is_division(node));
+    for (const OnnxAttribute& attribute : node.attributes) {
+      if (attribute.graph) {
+        found |= has_guarded(*attribute.graph, onnx_field::kGraphNode, divisions, unreadable);
+      }
+      for (const Bytes body : attribute.graphs) {
+        found |= has_guarded(body, onnx_field::kGraphNode, divisions, unreadable);
+      }
+    }
+    return !found;
+  });
+  if (!read && !found) unreadable = true;
+  return found;
+}
+
+std::string netstring(std::string_view text) {
+  return std::to_string(text.size()) + ":" + std::string(text);
+}
+
+class Rewriter {
+ public:
+  Rewriter(Divisions divisions, OnnxFunctions& functions)
+      : divisions_(divisions), functions_(functions) {}
+
+  int guards() const { return guards_; }
+
+  // A GraphProto, or a FunctionProto. False where it cannot be read.
+  bool rewrite_graph(Bytes graph, const OnnxTypes* outer, OnnxWriter& out) {
+    OnnxTypes types = outer == nullptr ? OnnxTypes(functions_) : OnnxTypes(outer);
+    return types.add_graph(graph) &&
+           rewrite_nodes(graph, onnx_field::kGraphNode, onnx_field::kGraphValueInfo, types, out);
+  }
+  bool rewrite_function(Bytes function, OnnxWriter& out) {
+    OnnxTypes types(functions_);
+    const int before = guards_;
+    if (!types.add_function(function)) return false;
+    functions_.add_inputs(function, types);
+    if (!rewrite_nodes(function, onnx_field::kFunctionNode, onnx_field::kFunctionValueInfo, types,
+                       out)) {
+      return false;
+    }
+    if (guards_ != before) out.bytes(onnx_field::kFunctionOpset, opset());
+    return true;
+  }
+  static std::string opset() { return OnnxWriter().bytes(1, kDomain).integer(2, 1).take(); }
+
+ private:
+  bool rewrite_nodes(Bytes graph, uint32_t node_field, uint32_t value_field, OnnxTypes& types,
+                     OnnxWriter& out) {
+    return for_fields(graph, [&](const WireField& field) {
+      if (field.tag != wire_tag(node_field, WireType::Bytes)) {
+        out.field(field);
+        return true;
+      }
+      OnnxNode node;
+      if (!read_node(field.bytes, node)) return false;
+      std::string bodies;  // the node, where a graph in it was changed
+      if (!rewrite_bodies(node, types, bodies)) return false;
+      types.add_node(node);
+      if (divisions_ == Divisions::Guard && is_division(node) && !division_is_safe(node, types)) {
+        out.bytes(node_field, division(node));
+        return true;
+      }
+      const Guarded* row = find_row(node);
+      if (row != nullptr && !row->is_safe(node, types)) {
+        if (is_top_k_of_input(node)) surround(node, kTopK, node_field, out);
+        else if (node.op == "ArrayFeatureExtractor") surround(node, kFeatures, node_field, out);
+        else guard(node, *row, node_field, value_field, types, out);
+      } else if (bodies.empty()) {
+        out.bytes(node_field, node.bytes);
+      } else {
+        out.bytes(node_field, bodies);
+      }
+      return true;
+    });
+  }
+
+  bool rewrite_bodies(const OnnxNode& node, const OnnxTypes& types, std::string& changed) {
+    const int before = guards_;
+    bool has_bodies = false;
+    for (const OnnxAttribute& attribute : node.attributes) {
+      has_bodies |= attribute.graph || !attribute.graphs.empty();
+    }
+    if (!has_bodies) return true;
+    OnnxWriter out;
+    const bool read = for_fields(node.bytes, [&](const WireField& field) {
+      if (field.tag != wire_tag(onnx_field::kNodeAttribute, WireType::Bytes)) {
+        out.field(field);
+        return true;
+      }
+      OnnxWriter attribute;
+      const bool done = for_fields(field.bytes, [&](const WireField& inner) {
+        const bool body = inner.tag == wire_tag(onnx_field::kAttributeGraph, WireType::Bytes) ||
+                          inner.tag == wire_tag(onnx_field::kAttributeGraphs, WireType::Bytes);
+        if (!body) {
+          attribute.field(inner);
+          return true;
+        }
+        OnnxWriter graph;
+        if (!rewrite_graph(inner.bytes, &types, graph)) return false;
+        attribute.bytes(inner.number(), graph.str());
+        return true;
+      });
+      out.bytes(onnx_field::kNodeAttribute, attribute.str());
+      return done;
+    });
+    if (guards_ != before) changed = out.take();
+    return read;
+  }
+
+  // The division by our operator of the same meaning.
+  std::string division(const OnnxNode& node) {
+    ++guards_;
+    OnnxWriter out;
+    for (const std::string_view name : node.inputs) out.bytes(1, name);
+    for (const std::string_view name : node.outputs) out.bytes(2, name);
+    out.bytes(3, node.name).bytes(4, node.op == "Div" ? "IntegerDivide" : "IntegerModulo");
+    out.bytes(5, text_attribute("serval_node", name_of(node)));
+    if (node.op == "Mod") out.bytes(5, integer_attribute("fmod", node.integer("fmod", 0)));
+    return out.bytes(7, kDomain).take();
+  }
+
+  // A node without a name is known by its first output.
+  static std::string_view name_of(const OnnxNode& node) {
+    return node.name.empty() && !node.outputs.empty() ? node.outputs[0] : node.name;
+  }
+
+  // The guard of a node and the node behind it.
+  void guard(const OnnxNode& node, const Guarded& row, uint32_t node_field, uint32_t value_field,
+             const OnnxTypes& types, OnnxWriter& out) {
+    std::vector<int64_t> places;
+    for (const uint8_t input : row.inputs) {
+      if (node.has_input(input)) places.push_back(input);
+    }
+    if (places.empty()) {
+      out.bytes(node_field, node.bytes);
+      return;
+    }
+    std::rotate(places.begin(), places.begin() + 1, places.end());  // what goes through is last
+    const size_t through = static_cast<size_t>(places.back());
+    const std::string output = "serval_guarded_" + std::to_string(++guards_);
+    OnnxWriter made;
+    std::string names;
+    for (const int64_t place : places) {
+      made.bytes(1, node.inputs[static_cast<size_t>(place)]);
+      names += netstring(node.inputs[static_cast<size_t>(place)]);
+    }
+    made.bytes(2, output).bytes(3, output).bytes(4, "Checked" + std::to_string(places.size()));
+    for (const OnnxAttribute& attribute : node.attributes) {
+      if (!attribute.graph && attribute.graphs.empty()) made.bytes(5, attribute.bytes);
+    }
+    made.bytes(5, text_attribute("serval_operator", node.op));
+    made.bytes(5, text_attribute("serval_node", name_of(node)));
+    made.bytes(5, text_attribute("serval_inputs", names));
+    made.bytes(5, integers_attribute("serval_places", places));
+    out.bytes(node_field, made.bytes(7, kDomain).str());
+    out.bytes(node_field, renamed(node, through, output, {}));
+    // What the model says of the shape is said of the guard's output too.
+    const KnownValue* known = types.find(node.inputs[through]);
+    if (known == nullptr || known->type_bytes.empty()) return;
+    out.bytes(value_field, OnnxWriter().bytes(1, output).bytes(2, known->type_bytes).str());
+  }
+
+  // A node that has an answer for no rows, which its kernel does not give: what goes in second is
+  // changed then, and so are its outputs (operators/guards/no_rows.cc).
+  struct Surrounding {
+    std::string_view before, behind;
+    bool sees_data;  // the operator before gets the node's first input too
+  };
+  static constexpr Surrounding kTopK = {"TopKCount", "TopKShape", true};
+  static constexpr Surrounding kFeatures = {"SomeIndices", "NoFeatures", false};
+
+  void surround(const OnnxNode& node, const Surrounding& kind, uint32_t node_field,
+                OnnxWriter& out) {
+    const std::string prefix = "serval_guarded_" + std::to_string(++guards_);
+    const std::string axis = integer_attribute("axis", node.integer("axis", -1));
+    const auto add = [&](OnnxWriter& made, std::string_view name, std::string_view op) {
+      made.bytes(3, name).bytes(4, op).bytes(5, axis).bytes(7, kDomain);
+      out.bytes(node_field, made.str());
+    };
+    OnnxWriter before;
+    if (kind.sees_data) before.bytes(1, node.inputs[0]);
+    add(before.bytes(1, node.inputs[1]).bytes(2, prefix), prefix, kind.before);
+    std::vector<std::string> outputs;
+    for (const std::string_view name : node.outputs) {
+      outputs.push_back(name.empty() ? "" : prefix + "_" + std::to_string(outputs.size()));
+    }
+    out.bytes(node_field, renamed(node, 1, prefix, outputs));
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      if (outputs[i].empty()) continue;
+      OnnxWriter behind;
+      behind.bytes(1, node.inputs[1]).bytes(1, outputs[i]).bytes(2, node.outputs[i]);
+      add(behind, outputs[i], kind.behind);
+    }
+  }
+
+  // The node with another name for one input, and for its outputs where some are given.
+  static std::string renamed(const OnnxNode& node, size_t index, std::string_view input,
+                             const std::vector<std::string>& outputs) {
+    OnnxWriter out;
+    size_t inputs_seen = 0, outputs_seen = 0;
+    (void)for_fields(node.bytes, [&](const WireField& field) {
+      const bool is_input = field.tag == wire_tag(onnx_field::kNodeInput, WireType::Bytes);
+      const bool is_output = field.tag == wire_tag(onnx_field::kNodeOutput, WireType::Bytes);
+      if (is_input && inputs_seen++ == index) out.bytes(onnx_field::kNodeInput, input);
+      else if (is_output && !outputs.empty()) out.bytes(field.number(), outputs[outputs_seen++]);
+      else out.field(field);
+      return true;
+    });
+    return out.take();
+  }
+
+  const Divisions divisions_;
+  OnnxFunctions& functions_;
+  int guards_ = 0;
+};
+
+Error refused(std::string why) {
+  return make_error(ErrorCode::ModelInvalid,
+                    "the model has operators that must be guarded (docs/robustness.md), and " +
+                        std::move(why));
+}
+
+bool needs_look(Bytes model, Divisions divisions, bool& unreadable) {
+  bool found = false;
+  const bool read = for_fields(model, [&](const WireField& field) {
+    if (field.tag == wire_tag(onnx_field::kModelGraph, WireType::Bytes)) {
+      found |= has_guarded(field.bytes, onnx_field::kGraphNode, divisions, unreadable);
+    } else if (field.tag == wire_tag(onnx_field::kModelFunctions, WireType::Bytes)) {
+      found |= has_guarded(field.bytes, onnx_field::kFunctionNode, divisions, unreadable);
+    }
+    return true;
+  });
+  unreadable |= !read;
+  return found;
+}
+
+}  // namespace
+
+std::vector<std::string> guarded_operators() {
+  std::vector<std::string> names = {"Div", "Mod"};
+  for (const Guarded& row : table()) names.emplace_back(row.op);
+  return names;
+}
+
+Result<GuardedModel> guard_model(Bytes model, Divisions divisions) {
+  GuardedModel guarded;
+  bool unreadable = false;
+  // What cannot be read at all is the runtime's to refuse.
+  if (!needs_look(model, divisions, unreadable)) return guarded;
+  if (unreadable) return refused("cannot be read");
+  if (model.size() > kModelBytesMax) return refused("is too large to add the guards");
+  OnnxFunctions functions;
+  if (!functions.read(model)) return refused("cannot be read");
+  Rewriter rewriter(divisions, functions);
+  OnnxWriter out;
+  const bool read = for_fields(model, [&](const WireField& field) {
+    OnnxWriter inner;
+    if (field.tag == wire_tag(onnx_field::kModelGraph, WireType::Bytes)) {
+      if (!rewriter.rewrite_graph(field.bytes, nullptr, inner)) return false;
+    } else if (field.tag == wire_tag(onnx_field::kModelFunctions, WireType::Bytes)) {
+      if (!rewriter.rewrite_function(field.bytes, inner)) return false;
+    } else {
+      out.field(field);
+      return true;
+    }
+    out.bytes(field.number(), inner.str());
+    return true;
+  });
+  if (!read) return refused("cannot be read");
+  if (rewriter.guards() == 0) return guarded;
+  out.bytes(onnx_field::kModelOpset, Rewriter::opset());
+  guarded.bytes = out.take();
+  guarded.guards = rewriter.guards();
+  return guarded;
+}
+
+}  // namespace serval::ort

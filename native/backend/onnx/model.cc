@@ -1,0 +1,291 @@
+// See onnx_model.h.
+#include "backend/onnx/model.h"
+
+#include <charconv>
+#include <cstring>
+#include <utility>
+
+namespace serval::ort {
+namespace {
+
+constexpr uint32_t varint_tag(uint32_t number) { return wire_tag(number, WireType::Varint); }
+constexpr uint32_t bytes_tag(uint32_t number) { return wire_tag(number, WireType::Bytes); }
+
+// A repeated int64: one by one, or packed.
+bool add_integers(const WireField& field, std::vector<int64_t>& values) {
+  if (field.type() == WireType::Varint) {
+    values.push_back(static_cast<int64_t>(field.value));
+    return true;
+  }
+  if (field.type() != WireType::Bytes) return true;
+  WireFault fault;
+  WireReader reader(field.bytes, field.bytes.data(), fault);
+  while (!reader.at_end()) {
+    uint64_t value = 0;
+    if (!reader.read_varint(value)) return false;
+    values.push_back(static_cast<int64_t>(value));
+  }
+  return true;
+}
+
+template <typename T>
+void add_raw(Bytes raw, std::vector<int64_t>& values) {
+  for (size_t at = 0; at + sizeof(T) <= raw.size(); at += sizeof(T)) {
+    T value;
+    std::memcpy(&value, raw.data() + at, sizeof value);
+    values.push_back(static_cast<int64_t>(value));
+  }
+}
+
+bool read_attribute(Bytes bytes, OnnxAttribute& attribute) {
+  attribute.bytes = bytes;
+  return for_fields(bytes, [&attribute](const WireField& field) {
+    switch (field.tag) {
+      case bytes_tag(1): attribute.name = text_of(field); break;
+      case varint_tag(3): attribute.integer = static_cast<int64_t>(field.value); break;
+      case bytes_tag(4): attribute.text = text_of(field); break;
+      case bytes_tag(5): attribute.tensor = field.bytes; break;
+      case bytes_tag(6): attribute.graph = field.bytes; break;
+      case varint_tag(8):
+      case bytes_tag(8): return add_integers(field, attribute.integers);
+      case bytes_tag(10): attribute.tensors.push_back(field.bytes); break;
+      case bytes_tag(11): attribute.graphs.push_back(field.bytes); break;
+      case varint_tag(20): attribute.type = static_cast<int32_t>(field.value); break;
+      default: break;
+    }
+    return true;
+  });
+}
+
+// A StringStringEntryProto of external_data.
+bool read_external(Bytes bytes, OnnxTensor& tensor) {
+  std::string_view key, value;
+  const bool read = for_fields(bytes, [&](const WireField& field) {
+    if (field.tag == bytes_tag(1)) key = text_of(field);
+    if (field.tag == bytes_tag(2)) value = text_of(field);
+    return true;
+  });
+  if (key == "location") tensor.location = value;
+  if (key != "offset" && key != "length") return read;
+  uint64_t& number = key == "offset" ? tensor.offset : tensor.length;
+  const auto [end, problem] = std::from_chars(value.data(), value.data() + value.size(), number);
+  if (problem != std::errc() || end != value.data() + value.size()) tensor.bad_entry = key;
+  return read;
+}
+
+// A TensorShapeProto.
+bool read_shape(Bytes bytes, OnnxValue& value) {
+  value.dims.emplace();
+  return for_fields(bytes, [&value](const WireField& field) {
+    if (field.tag != bytes_tag(1)) return true;
+    int64_t& dim = value.dims->emplace_back(-1);
+    return for_fields(field.bytes, [&dim](const WireField& inner) {
+      if (inner.tag == varint_tag(1)) dim = static_cast<int64_t>(inner.value);
+      return true;
+    });
+  });
+}
+
+bool read_type(Bytes bytes, OnnxValue& value) {
+  value.type_bytes = bytes;
+  return for_fields(bytes, [&value](const WireField& field) {
+    if (field.tag != bytes_tag(1)) return true;  // another than a dense tensor
+    return for_fields(field.bytes, [&value](const WireField& inner) {
+      if (inner.tag == varint_tag(1)) value.type = static_cast<OnnxType>(inner.value);
+      return inner.tag != bytes_tag(2) || read_shape(inner.bytes, value);
+    });
+  });
+}
+
+// The messages on the way from a model to its tensors.
+enum class Part : uint8_t { Other, Model, Graph, Body, Function, Node, Attribute, Tensor, Value };
+
+Part part_of(Part whole, uint32_t field) {
+  switch (whole) {
+    case Part::Model: return field == 7 ? Part::Graph : field == 25 ? Part::Function : Part::Other;
+    case Part::Graph:
+      if (field == onnx_field::kGraphInitializer) return Part::Tensor;
+      return field == onnx_field::kGraphNode ? Part::Node : Part::Other;
+    case Part::Body:
+      if (field == onnx_field::kGraphInitializer) return Part::Value;
+      return field == onnx_field::kGraphNode ? Part::Node : Part::Other;
+    case Part::Function: return field == onnx_field::kFunctionNode ? Part::Node : Part::Other;
+    case Part::Node: return field == onnx_field::kNodeAttribute ? Part::Attribute : Part::Other;
+    case Part::Attribute:
+      if (field == onnx_field::kAttributeTensor || field == onnx_field::kAttributeTensors) {
+        return Part::Value;
+      }
+      return field == onnx_field::kAttributeGraph || field == onnx_field::kAttributeGraphs
+                 ? Part::Body
+                 : Part::Other;
+    case Part::Tensor:
+    case Part::Value:
+    case Part::Other: return Part::Other;
+  }
+  return Part::Other;
+}
+
+class ExternalWalk {
+ public:
+  ExternalWalk(const UseExternal& use, bool writes) : use_(use), writes_(writes) {}
+
+  bool message(Bytes bytes, Part part, OnnxWriter& out) {
+    if (part == Part::Tensor || part == Part::Value) {
+      return tensor(bytes, part == Part::Tensor, out);
+    }
+    return for_fields(bytes, [&](const WireField& field) {
+      const Part inner = field.type() == WireType::Bytes ? part_of(part, field.number())
+                                                         : Part::Other;
+      if (inner == Part::Other) {
+        if (writes_) out.field(field);
+        return true;
+      }
+      OnnxWriter below;
+      if (!message(field.bytes, inner, below)) return false;
+      if (writes_) out.bytes(field.number(), below.str());
+      return true;
+    });
+  }
+
+ private:
+  bool tensor(Bytes bytes, bool initializer, OnnxWriter& out) {
+    OnnxTensor tensor;
+    if (!read_tensor(bytes, tensor)) return false;
+    std::string raw;
+    const ExternalUse use =
+        tensor.external ? use_(tensor, initializer, raw) : ExternalUse::Keep;
+    if (use == ExternalUse::Fail) return false;
+    if (!writes_) return true;
+    (void)for_fields(bytes, [&](const WireField& field) {
+      const bool external = field.number() == 13 || field.number() == 14;
+      if (use == ExternalUse::Keep || !external) out.field(field);
+      return true;
+    });
+    if (use == ExternalUse::Inline) out.bytes(9, raw);
+    return true;
+  }
+
+  const UseExternal& use_;
+  const bool writes_;
+};
+
+}  // namespace
+
+bool read_node(Bytes bytes, OnnxNode& node) {
+  node.bytes = bytes;
+  return for_fields(bytes, [&node](const WireField& field) {
+    switch (field.tag) {
+      case bytes_tag(1): node.inputs.push_back(text_of(field)); break;
+      case bytes_tag(2): node.outputs.push_back(text_of(field)); break;
+      case bytes_tag(3): node.name = text_of(field); break;
+      case bytes_tag(4): node.op = text_of(field); break;
+      case bytes_tag(5): return read_attribute(field.bytes, node.attributes.emplace_back());
+      case bytes_tag(7): node.domain = text_of(field); break;
+      case bytes_tag(8): node.overload = text_of(field); break;
+      default: break;
+    }
+    return true;
+  });
+}
+
+bool read_tensor(Bytes bytes, OnnxTensor& tensor) {
+  tensor.bytes = bytes;
+  return for_fields(bytes, [&tensor](const WireField& field) {
+    switch (field.tag) {
+      case varint_tag(1):
+      case bytes_tag(1): return add_integers(field, tensor.dims);
+      case varint_tag(2): tensor.type = static_cast<OnnxType>(field.value); break;
+      case bytes_tag(8): tensor.name = text_of(field); break;
+      case bytes_tag(9): tensor.raw = field.bytes; break;
+      case bytes_tag(13): return read_external(field.bytes, tensor);
+      case varint_tag(14): tensor.external = field.value == 1; break;
+      default: break;
+    }
+    return true;
+  });
+}
+
+bool read_value(Bytes bytes, OnnxValue& value) {
+  return for_fields(bytes, [&value](const WireField& field) {
+    if (field.tag == bytes_tag(1)) value.name = text_of(field);
+    return field.tag != bytes_tag(2) || read_type(field.bytes, value);
+  });
+}
+
+bool read_integers(const OnnxTensor& tensor, std::vector<int64_t>& values) {
+  if (tensor.external) return false;
+  switch (tensor.type) {
+    case OnnxType::Int8: add_raw<int8_t>(tensor.raw, values); break;
+    case OnnxType::Uint8: add_raw<uint8_t>(tensor.raw, values); break;
+    case OnnxType::Int16: add_raw<int16_t>(tensor.raw, values); break;
+    case OnnxType::Uint16: add_raw<uint16_t>(tensor.raw, values); break;
+    case OnnxType::Int32: add_raw<int32_t>(tensor.raw, values); break;
+    case OnnxType::Uint32: add_raw<uint32_t>(tensor.raw, values); break;
+    case OnnxType::Int64:
+    case OnnxType::Uint64: add_raw<int64_t>(tensor.raw, values); break;
+    default: return false;
+  }
+  return for_fields(tensor.bytes, [&values](const WireField& field) {
+    const uint32_t number = field.number();  // int32_data, int64_data, uint64_data
+    return (number != 5 && number != 7 && number != 11) || add_integers(field, values);
+  });
+}
+
+void OnnxWriter::varint(uint64_t value) {
+  for (; value >= 0x80; value >>= 7) bytes_ += static_cast<char>(value | 0x80u);
+  bytes_ += static_cast<char>(value);
+}
+
+OnnxWriter& OnnxWriter::bytes(uint32_t number, std::string_view value) {
+  varint(bytes_tag(number));
+  varint(value.size());
+  bytes_.append(value);
+  return *this;
+}
+
+OnnxWriter& OnnxWriter::bytes(uint32_t number, Bytes value) {
+  return bytes(number, {reinterpret_cast<const char*>(value.data()), value.size()});
+}
+
+OnnxWriter& OnnxWriter::integer(uint32_t number, int64_t value) {
+  varint(varint_tag(number));
+  varint(static_cast<uint64_t>(value));
+  return *this;
+}
+
+OnnxWriter& OnnxWriter::field(const WireField& field) {
+  if (field.type() == WireType::Bytes) return bytes(field.number(), field.bytes);
+  varint(field.tag);
+  if (field.type() == WireType::Varint) {
+    varint(field.value);
+  } else {
+    const size_t count = field.type() == WireType::Fixed32 ? 4 : 8;
+    for (size_t i = 0; i < count; ++i) bytes_ += static_cast<char>(field.value >> (8 * i));
+  }
+  return *this;
+}
+
+bool visit_external(Bytes model, const UseExternal& use, std::string* out) {
+  OnnxWriter writer;
+  ExternalWalk walk(use, out != nullptr);
+  if (!walk.message(model, Part::Model, writer)) return false;
+  if (out != nullptr) *out = writer.take();
+  return true;
+}
+
+std::string integer_attribute(std::string_view name, int64_t value) {
+  return OnnxWriter().bytes(1, name).integer(3, value).integer(20, 2).take();
+}
+
+std::string text_attribute(std::string_view name, std::string_view value) {
+  return OnnxWriter().bytes(1, name).bytes(4, value).integer(20, 3).take();
+}
+
+std::string integers_attribute(std::string_view name, std::span<const int64_t> values) {
+  OnnxWriter writer;
+  writer.bytes(1, name);
+  for (const int64_t value : values) writer.integer(8, value);
+  return writer.integer(20, 7).take();
+}
+
+}  // namespace serval::ort

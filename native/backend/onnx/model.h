@@ -1,0 +1,150 @@
+// A ModelProto as its bytes: nodes, attributes and tensors are read where they stand, and a changed
+// graph is written as the fields of the old one with some of them replaced. Control plane, the
+// loading thread. Everything borrows the model's bytes. Source: onnx.proto3 (field numbers).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes/wire_reader.h"
+
+namespace serval::ort {
+
+using Bytes = std::span<const uint8_t>;
+
+// TensorProto.DataType, as far as types are looked at by name.
+enum class OnnxType : int32_t {
+  Unknown = 0, Float = 1, Uint8 = 2, Int8 = 3, Uint16 = 4, Int16 = 5, Int32 = 6, Int64 = 7,
+  String = 8, Bool = 9, Float16 = 10, Double = 11, Uint32 = 12, Uint64 = 13, Complex64 = 14,
+  Complex128 = 15, Bfloat16 = 16,
+};
+
+// A TensorProto. Values are read on demand only.
+struct OnnxTensor {
+  std::string_view name;
+  OnnxType type = OnnxType::Unknown;
+  std::vector<int64_t> dims;
+  Bytes raw;
+  bool external = false;
+  std::string_view location;  // external: file, and where in it (length 0: to its end)
+  uint64_t offset = 0, length = 0;
+  std::string_view bad_entry;  // the first external_data entry that is no number
+  Bytes bytes;                 // the whole message
+};
+
+struct OnnxAttribute {
+  std::string_view name, text;
+  int64_t integer = 0;
+  int32_t type = 0;       // AttributeProto.AttributeType
+  std::optional<Bytes> tensor, graph;
+  std::vector<int64_t> integers;
+  std::vector<Bytes> graphs, tensors;
+  Bytes bytes;  // the whole message
+};
+
+struct OnnxNode {
+  std::string_view name, op, domain, overload;
+  std::vector<std::string_view> inputs, outputs;
+  std::vector<OnnxAttribute> attributes;
+  Bytes bytes;  // the whole message
+
+  bool is_onnx() const { return domain.empty() || domain == "ai.onnx"; }
+  bool has_input(size_t index) const { return index < inputs.size() && !inputs[index].empty(); }
+  const OnnxAttribute* attribute(std::string_view wanted) const {
+    for (const OnnxAttribute& entry : attributes) {
+      if (entry.name == wanted) return &entry;
+    }
+    return nullptr;
+  }
+  int64_t integer(std::string_view wanted, int64_t fallback) const {
+    const OnnxAttribute* found = attribute(wanted);
+    return found == nullptr ? fallback : found->integer;
+  }
+};
+
+// A ValueInfoProto of a tensor. A dim that is no number is -1; no dims: the rank is unknown.
+struct OnnxValue {
+  std::string_view name;
+  OnnxType type = OnnxType::Unknown;
+  std::optional<std::vector<int64_t>> dims;
+  Bytes type_bytes;  // the TypeProto
+};
+
+// Fields of the messages that are looked into.
+namespace onnx_field {
+inline constexpr uint32_t kModelGraph = 7, kModelOpset = 8, kModelFunctions = 25;
+inline constexpr uint32_t kGraphNode = 1, kGraphInitializer = 5, kGraphInput = 11,
+                          kGraphOutput = 12, kGraphValueInfo = 13;
+inline constexpr uint32_t kFunctionName = 1, kFunctionInput = 4, kFunctionOutput = 5,
+                          kFunctionNode = 7, kFunctionOpset = 9, kFunctionDomain = 10,
+                          kFunctionValueInfo = 12, kFunctionOverload = 13;
+inline constexpr uint32_t kNodeInput = 1, kNodeOutput = 2, kNodeAttribute = 5;
+inline constexpr uint32_t kAttributeTensor = 5, kAttributeGraph = 6, kAttributeTensors = 10,
+                          kAttributeGraphs = 11;
+}  // namespace onnx_field
+
+// Each returns false at bytes that are no such message.
+bool read_node(Bytes bytes, OnnxNode& node);
+bool read_tensor(Bytes bytes, OnnxTensor& tensor);
+bool read_value(Bytes bytes, OnnxValue& value);
+// A field of text.
+inline std::string_view text_of(const WireField& field) {
+  return {reinterpret_cast<const char*>(field.bytes.data()), field.bytes.size()};
+}
+// The values of a tensor of integers that stands in the model; false where it is none.
+bool read_integers(const OnnxTensor& tensor, std::vector<int64_t>& values);
+
+// Calls visit(field) for each field of a message; false where the bytes are none, or visit said so.
+template <typename Visit>
+bool for_fields(Bytes message, Visit visit) {
+  WireFault fault;
+  WireReader reader(message, message.data(), fault);
+  WireField field;
+  while (reader.next(field)) {
+    if (!visit(field)) return false;
+  }
+  return fault.reason == nullptr;
+}
+
+// What becomes of a tensor whose values lie in another file.
+enum class ExternalUse : uint8_t { Keep, Inline, Fail };
+
+// Walks over every tensor with external data: initializers, attributes, those of bodies and
+// functions. `use` gets it, whether it is an initializer of the model's own graph, and where to put
+// its bytes for Inline. `out`: the model with the inlined bytes; null: nothing is written.
+// False where the bytes are no model, or `use` failed.
+using UseExternal =
+    std::function<ExternalUse(const OnnxTensor& tensor, bool initializer, std::string& raw)>;
+bool visit_external(Bytes model, const UseExternal& use, std::string* out);
+
+// A message under construction.
+class OnnxWriter {
+ public:
+  OnnxWriter& bytes(uint32_t number, std::string_view value);
+  OnnxWriter& bytes(uint32_t number, Bytes value);
+  OnnxWriter& integer(uint32_t number, int64_t value);
+  // Copies a field as it was read.
+  OnnxWriter& field(const WireField& field);
+  const std::string& str() const { return bytes_; }
+  std::string take() { return std::move(bytes_); }
+
+ private:
+  void varint(uint64_t value);
+  std::string bytes_;
+};
+
+inline Bytes bytes_of(std::string_view text) {
+  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
+}
+
+// AttributeProtos.
+std::string integer_attribute(std::string_view name, int64_t value);
+std::string text_attribute(std::string_view name, std::string_view value);
+std::string integers_attribute(std::string_view name, std::span<const int64_t> values);
+
+}  // namespace serval::ort

@@ -1,0 +1,470 @@
+// The ONNX Runtime backend: from a ModelSpec to a loaded model. Control plane, the loading thread.
+// The hot path is onnxruntime_session.cc.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <cstring>
+
+#include "backend/backend.h"
+#include "backend/onnx/guards.h"
+#include "backend/onnxruntime/custom_ops.h"
+#include "backend/onnxruntime/error.h"
+#include "backend/onnxruntime/graphs.h"
+#include "backend/onnxruntime/library.h"
+#include "backend/onnxruntime/session.h"
+#include "backend/onnxruntime/signature.h"
+#include "backend/onnxruntime/weights.h"
+
+namespace serval::ort {
+namespace {
+
+constexpr const char* kCpuProvider = "CPUExecutionProvider";
+
+Error model_invalid(std::string message) {
+  return make_error(ErrorCode::ModelInvalid, std::move(message));
+}
+
+// The model file's bytes; external data beside it is counted when it is read.
+Result<int64_t> check_file(const std::string& path) {
+  struct stat info {};
+  if (stat(path.c_str(), &info) != 0) {
+    return model_invalid("model file " + path + ": " + std::strerror(errno));
+  }
+  if (S_ISDIR(info.st_mode)) {
+    return model_invalid("model file " + path + ": is a directory, expected an ONNX file");
+  }
+  if (!S_ISREG(info.st_mode)) return model_invalid("model file " + path + ": is no regular file");
+  if (access(path.c_str(), R_OK) != 0) {
+    return model_invalid("model file " + path + ": " + std::strerror(errno));
+  }
+  if (info.st_size == 0) return model_invalid("model file " + path + ": is empty");
+  return static_cast<int64_t>(info.st_size);
+}
+
+// A model and the memory that its session reads: that goes after it.
+struct ModelWithWeights {
+  std::unique_ptr<SharedWeights> weights;
+  std::unique_ptr<OrtModel> model;
+};
+
+std::string lower(std::string_view text) {
+  std::string copy(text);
+  for (char& c : copy) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return copy;
+}
+
+// "CUDAExecutionProvider", "CUDA", "cuda" -> "cuda".
+std::string short_name(std::string_view provider) {
+  constexpr std::string_view kSuffix = "executionprovider";
+  std::string name = lower(provider);
+  if (name.ends_with(kSuffix)) name.resize(name.size() - kSuffix.size());
+  return name;
+}
+
+// The library's providers, best first by its own order. Empty when the call fails.
+std::vector<std::string> available_providers(const OrtApi& api) {
+  std::vector<std::string> names;
+  char** list = nullptr;
+  int count = 0;
+  OrtStatus* failed = api.GetAvailableProviders(&list, &count);
+  if (failed == nullptr) {
+    names.assign(list, list + count);
+    failed = api.ReleaseAvailableProviders(list, count);
+  }
+  drop_status(api, failed);
+  return names;
+}
+
+struct OptionList {
+  explicit OptionList(const ProviderSpec& provider) {
+    for (const auto& [key, value] : provider.options) {
+      keys.push_back(key.c_str());
+      values.push_back(value.c_str());
+    }
+  }
+  std::vector<const char*> keys, values;
+};
+
+OrtStatus* append_cuda(const OrtApi& api, OrtSessionOptions* session, const OptionList& list) {
+  OrtHandle<OrtCUDAProviderOptionsV2, &OrtApi::ReleaseCUDAProviderOptions> options(&api);
+  OrtStatus* failed = api.CreateCUDAProviderOptions(options.out());
+  if (failed == nullptr) {
+    failed = api.UpdateCUDAProviderOptions(options.get(), list.keys.data(), list.values.data(),
+                                           list.keys.size());
+  }
+  if (failed != nullptr) return failed;
+  return api.SessionOptionsAppendExecutionProvider_CUDA_V2(session, options.get());
+}
+
+OrtStatus* append_tensorrt(const OrtApi& api, OrtSessionOptions* session, const OptionList& list) {
+  OrtHandle<OrtTensorRTProviderOptionsV2, &OrtApi::ReleaseTensorRTProviderOptions> options(&api);
+  OrtStatus* failed = api.CreateTensorRTProviderOptions(options.out());
+  if (failed == nullptr) {
+    failed = api.UpdateTensorRTProviderOptions(options.get(), list.keys.data(), list.values.data(),
+                                               list.keys.size());
+  }
+  if (failed != nullptr) return failed;
+  return api.SessionOptionsAppendExecutionProvider_TensorRT_V2(session, options.get());
+}
+
+// The spelling that SessionOptionsAppendExecutionProvider knows; the runtime compares cases.
+const char* generic_name(const std::string& short_form) {
+  constexpr const char* kNames[] = {"QNN",   "SNPE",     "XNNPACK", "OpenVINO", "CoreML",
+                                    "AZURE", "VitisAI",  "WebGPU",  "JS",       "DML",
+                                    "ACL",   "MIGraphX", "Dnnl"};
+  for (const char* name : kNames) {
+    if (lower(name) == short_form) return name;
+  }
+  return nullptr;
+}
+
+// Adds one provider; `used` gets the library's name of it.
+// Errors: model_invalid naming the provider, and those that the library has.
+Status append_provider(const OrtApi& api, OrtSessionOptions* session, const ProviderSpec& provider,
+                       std::vector<std::string>& used) {
+  const std::string name = short_name(provider.name);
+  const std::vector<std::string> available = available_providers(api);
+  const auto known =
+      std::find_if(available.begin(), available.end(),
+                   [&name](const std::string& other) { return short_name(other) == name; });
+  if (known == available.end()) {
+    std::string list;
+    for (const std::string& other : available) list += (list.empty() ? "" : ", ") + other;
+    return model_invalid("execution provider \"" + provider.name +
+                         "\" is not in this ONNX Runtime library; available: " + list);
+  }
+  if (*known == kCpuProvider) {
+    if (provider.options.empty()) return ok_status();  // always there, always last
+    return model_invalid("execution provider \"" + provider.name + "\" takes no options, got \"" +
+                         provider.options.front().first + "\"");
+  }
+  const OptionList list(provider);
+  OrtStatus* failed = nullptr;
+  if (name == "cuda") {
+    failed = append_cuda(api, session, list);
+  } else if (name == "tensorrt") {
+    failed = append_tensorrt(api, session, list);
+  } else {
+    const char* generic = generic_name(name);
+    failed = api.SessionOptionsAppendExecutionProvider(
+        session, generic == nullptr ? provider.name.c_str() : generic, list.keys.data(),
+        list.values.data(), list.keys.size());
+  }
+  if (failed != nullptr) {
+    return take_error(api, failed, ErrorCode::ModelInvalid,
+                      "execution provider \"" + provider.name + "\"");
+  }
+  used.push_back(*known);
+  return ok_status();
+}
+
+// Threads of the session: the shared pool, or its own when the spec asks for a number.
+OrtStatus* set_threads(const OrtRuntime& runtime, const ModelSpec& spec,
+                       OrtSessionOptions* options) {
+  const OrtApi& api = *runtime.api;
+  if (spec.intra_op_threads == 0 && spec.inter_op_threads == 0) {
+    return api.DisablePerSessionThreads(options);
+  }
+  const int intra =
+      spec.intra_op_threads > 0 ? spec.intra_op_threads : runtime.intra_op_threads;
+  OrtStatus* failed = api.SetIntraOpNumThreads(options, intra);
+  if (failed == nullptr && spec.inter_op_threads > 0) {
+    failed = api.SetSessionExecutionMode(options, ORT_PARALLEL);
+    if (failed == nullptr) failed = api.SetInterOpNumThreads(options, spec.inter_op_threads);
+  }
+  const char* const spin[] = {"session.intra_op.allow_spinning", "session.inter_op.allow_spinning"};
+  for (const char* key : spin) {
+    if (failed == nullptr) failed = api.AddSessionConfigEntry(options, key, "0");
+  }
+  return failed;
+}
+
+// A configuration's session options: two switches of Triton's names, and ONNX Runtime's own keys,
+// which have a dot ("session.set_denormal_as_zero"). Source: Triton's ONNX Runtime backend.
+Status set_session_config(const OrtApi& api, const ModelSpec& spec, OrtSessionOptions* options) {
+  for (const auto& [key, value] : spec.session_config) {
+    OrtStatus* failed = nullptr;
+    const bool on = value == "1" || value == "true";
+    if (key == "enable_mem_arena") {
+      if (!on) {
+        failed = api.DisableCpuMemArena(options);
+        if (failed == nullptr) {
+          failed = api.AddSessionConfigEntry(options, "session.use_env_allocators", "0");
+        }
+      }
+    } else if (key == "enable_mem_pattern") {
+      if (on) failed = api.EnableMemPattern(options);
+    } else if (key.find('.') != std::string::npos) {
+      failed = api.AddSessionConfigEntry(options, key.c_str(), value.c_str());
+    } else {
+      return model_invalid("unknown session option '" + key +
+                           "': expected enable_mem_arena, enable_mem_pattern or a key of ONNX "
+                           "Runtime's own, such as session.set_denormal_as_zero");
+    }
+    if (failed != nullptr) {
+      return take_error(api, failed, ErrorCode::ModelInvalid, "session option '" + key + "'");
+    }
+  }
+  return ok_status();
+}
+
+// The memory pattern is off: the runtime keeps one per combination of input shapes, for ever, and
+// the shapes are the clients' choice. It costs nothing (AMD EPYC, ORT 1.30: half_plus_three 1502 ns
+// without, 1616 with; MLP 784-512-10 at batch 32 117 us both).
+Status set_options(const OrtRuntime& runtime, const ModelSpec& spec, OrtSessionOptions* options,
+                   std::vector<std::string>& providers) {
+  const OrtApi& api = *runtime.api;
+  const int level = spec.graph_optimization;
+  if (level != ORT_DISABLE_ALL && level != ORT_ENABLE_BASIC && level != ORT_ENABLE_EXTENDED &&
+      level != ORT_ENABLE_ALL) {
+    return model_invalid("graph optimization level: expected 0, 1, 2 or 99, got " +
+                         std::to_string(level));
+  }
+  if (spec.intra_op_threads < 0 || spec.inter_op_threads < 0) {
+    return model_invalid("threads: expected 0 or more, got intra " +
+                         std::to_string(spec.intra_op_threads) + ", inter " +
+                         std::to_string(spec.inter_op_threads));
+  }
+  OrtStatus* failed =
+      api.SetSessionGraphOptimizationLevel(options, static_cast<GraphOptimizationLevel>(level));
+  if (failed == nullptr) failed = set_threads(runtime, spec, options);
+  if (failed == nullptr) failed = api.DisableMemPattern(options);
+  if (failed == nullptr) {
+    failed = api.AddSessionConfigEntry(options, "session.use_env_allocators", "1");
+  }
+  if (failed != nullptr) {
+    return take_error(api, failed, ErrorCode::ModelInvalid, "session options");
+  }
+  if (Status set = set_session_config(api, spec, options); !set.ok()) return set;
+  for (const ProviderSpec& provider : spec.providers) {
+    Status status = append_provider(api, options, provider, providers);
+    if (!status.ok()) return status;
+  }
+  providers.push_back(kCpuProvider);
+  return ok_status();
+}
+
+// Error of a refused model: the runtime's text, less the path that ours begins with.
+Error refused(const OrtApi& api, OrtStatus* failed, const std::string& path) {
+  const bool no_protobuf = api.GetErrorCode(failed) == ORT_INVALID_PROTOBUF;
+  Error error = take_error(api, failed, ErrorCode::ModelInvalid, "model file " + path);
+  const std::string repeated = "Load model from " + path + " failed:";
+  const size_t at = error.message.find(repeated);
+  if (at != std::string::npos) error.message.erase(at, repeated.size());
+  if (no_protobuf) error.message += " The file is not ONNX, or it is cut short.";
+  return error;
+}
+
+OrtStatus* create_session(const OrtRuntime& runtime, const std::string& path,
+                          const ReadModel& model, OrtSessionOptions* options,
+                          SessionHandle& session) {
+  const OrtApi& api = *runtime.api;
+  if (model.bytes.empty()) {
+    return api.CreateSession(runtime.env, path.c_str(), options, session.out());
+  }
+  return api.CreateSessionFromArray(runtime.env, model.bytes.data(), model.bytes.size(), options,
+                                    session.out());
+}
+
+// A model file of `serval import` is told by what the runtime says of it.
+OrtStatus* make_session(const OrtRuntime& runtime, const std::string& path, const ReadModel& model,
+                        OrtSessionOptions* options, SessionHandle& session, Status& status) {
+  const OrtApi& api = *runtime.api;
+  if (model.guards == 0) {
+    OrtStatus* failed = create_session(runtime, path, model, options, session);
+    if (failed == nullptr || !names_custom_ops(api.GetErrorMessage(failed))) return failed;
+    drop_status(api, failed);
+  }
+  status = add_custom_ops(runtime, options);
+  if (!status.ok()) return nullptr;
+  SessionTurn turn;
+  OrtStatus* failed = create_session(runtime, path, model, options, session);
+  if (failed == nullptr) turn.made();
+  return failed;
+}
+
+Result<std::shared_ptr<BackendModel>> load_model(const OrtRuntime& runtime, const ModelSpec& spec) {
+  const OrtApi& api = *runtime.api;
+  const std::string where = "model file " + spec.path;
+  BackendModelInfo info;
+  Result<int64_t> file_bytes = check_file(spec.path);
+  if (!file_bytes.ok()) return std::move(file_bytes.error());
+  info.file_bytes = file_bytes.value();
+
+  SessionOptionsHandle options(&api);
+  OrtStatus* failed = api.CreateSessionOptions(options.out());
+  if (failed != nullptr) return take_error(api, failed, ErrorCode::ModelInvalid, where);
+  Status status = set_options(runtime, spec, options.get(), info.providers);
+  if (!status.ok()) return std::move(status.error());
+
+  Result<ReadModel> model = read_model(spec.path);
+  if (!model.ok()) return std::move(model.error());
+  auto loaded = std::make_shared<ModelWithWeights>();
+  loaded->weights = std::make_unique<SharedWeights>(runtime);
+  status = loaded->weights->read_all(model.value(), options.get());
+  if (!status.ok()) return std::move(status.error());
+  info.file_bytes += loaded->weights->bytes();
+  SessionHandle session(&api);
+  failed = make_session(runtime, spec.path, model.value(), options.get(), session, status);
+  if (!status.ok()) return std::move(status.error());
+  if (failed != nullptr) return refused(api, failed, spec.path);
+  loaded->weights->drop_copied();
+  Result<Signature> signature = read_signature(runtime, *session.get());
+  if (!signature.ok()) status = std::move(signature.error());
+  if (status.ok()) status = read_metadata(runtime, *session.get(), info);
+  if (!status.ok()) {
+    status.error().message = where + ": " + status.error().message;
+    return std::move(status.error());
+  }
+  info.signatures.push_back(std::move(signature.value()));
+  const bool cpu_only = info.providers.size() == 1;
+  loaded->model =
+      std::make_unique<OrtModel>(runtime, std::move(session), std::move(info), cpu_only);
+  return std::shared_ptr<BackendModel>(loaded, loaded->model.get());
+}
+
+// The state's first values: copies, because a run replaces them.
+Result<std::shared_ptr<StateSet>> make_states(const OrtRuntime& runtime, const ModelSpec& spec,
+                                              const SharedWeights& weights) {
+  auto set = std::make_shared<StateSet>();
+  const OrtApi& api = *runtime.api;
+  for (const uint32_t index : spec.states) {
+    const WeightSpec& weight = spec.weights[index];
+    ValueHandle& value = set->values.emplace_back(&api);
+    void *to = nullptr, *from = nullptr;
+    OrtStatus* failed =
+        api.CreateTensorAsOrtValue(runtime.allocator, weight.dims.data(), weight.dims.size(),
+                                   element_type_of(weight.dtype), value.out());
+    if (failed == nullptr) failed = api.GetTensorMutableData(value.get(), &to);
+    if (failed == nullptr) {
+      failed = api.GetTensorMutableData(const_cast<OrtValue*>(weights.at(index)), &from);
+    }
+    if (failed != nullptr) {
+      return take_error(api, failed, ErrorCode::ModelInvalid, "state '" + weight.name + "'");
+    }
+    if (weight.bytes > 0) std::memcpy(to, from, weight.bytes);
+  }
+  return set;
+}
+
+Result<std::unique_ptr<OrtModel>> load_graph(const OrtRuntime& runtime, const ModelSpec& spec,
+                                             const GraphSpec& graph, const SharedWeights& weights,
+                                             const std::shared_ptr<StateSet>& states) {
+  const OrtApi& api = *runtime.api;
+  const std::string where = "signature '" + graph.signature.name + "'";
+  BackendModelInfo info;
+  SessionOptionsHandle options(&api);
+  OrtStatus* failed = api.CreateSessionOptions(options.out());
+  if (failed != nullptr) return take_error(api, failed, ErrorCode::ModelInvalid, where);
+  Status status = set_options(runtime, spec, options.get(), info.providers);
+  Result<GuardedModel> guarded = guard_model(graph.model, Divisions::AreSafe);
+  if (!guarded.ok()) return std::move(guarded.error());
+  const Bytes model =
+      guarded.value().guards > 0 ? bytes_of(guarded.value().bytes) : Bytes(graph.model);
+  const bool custom = guarded.value().guards > 0 || uses_custom_ops(graph.model);
+  if (status.ok() && custom) status = add_custom_ops(runtime, options.get());
+  if (status.ok()) status = weights.add_to(spec, graph, options.get());
+  if (!status.ok()) return std::move(status.error());
+  SessionHandle session(&api);
+  {
+    SessionTurn turn(custom);
+    failed = api.CreateSessionFromArray(runtime.env, model.data(), model.size(), options.get(),
+                                        session.out());
+    if (failed == nullptr) turn.made();
+  }
+  if (failed != nullptr) return take_error(api, failed, ErrorCode::ModelInvalid, where);
+  info.signatures.push_back(graph.signature);
+  const bool cpu_only = info.providers.size() == 1;
+  std::unique_ptr<StateUses> uses;
+  if (!graph.states.empty()) uses = std::make_unique<StateUses>(states, graph.states);
+  return std::make_unique<OrtModel>(runtime, std::move(session), std::move(info), cpu_only,
+                                    GraphNames{graph.input_names, graph.output_names},
+                                    std::move(uses));
+}
+
+// Whether a session of one can stand for the other: names and datatypes in the same order.
+bool same_tensors(const Signature& a, const Signature& b) {
+  const auto same = [](const TensorSpec& x, const TensorSpec& y) {
+    return x.name == y.name && x.dtype == y.dtype;
+  };
+  return std::equal(a.inputs.begin(), a.inputs.end(), b.inputs.begin(), b.inputs.end(), same) &&
+         std::equal(a.outputs.begin(), a.outputs.end(), b.outputs.begin(), b.outputs.end(), same);
+}
+
+// The first graph that is the same as graph `index`, or `index`: Keras writes two signatures, serve
+// and serving_default, of one content.
+size_t same_graph(const ModelSpec& spec, size_t index) {
+  const GraphSpec& graph = spec.graphs[index];
+  for (size_t i = 0; i < index; ++i) {
+    const GraphSpec& other = spec.graphs[i];
+    const bool same = other.model == graph.model && other.weights == graph.weights &&
+                      other.input_names == graph.input_names &&
+                      other.output_names == graph.output_names && graph.states.empty() &&
+                      other.states.empty() && same_tensors(other.signature, graph.signature);
+    if (same) return i;
+  }
+  return index;
+}
+
+Result<std::shared_ptr<BackendModel>> load_graphs(const OrtRuntime& runtime,
+                                                  const ModelSpec& spec) {
+  if (!spec.states.empty() && spec.devices.size() > 1) {
+    return model_invalid("the model keeps state between requests: it can run on one device only");
+  }
+  auto weights = std::make_unique<SharedWeights>(runtime);
+  Status read = weights->read(spec);
+  if (!read.ok()) return std::move(read.error());
+  Result<std::shared_ptr<StateSet>> states = make_states(runtime, spec, *weights);
+  if (!states.ok()) return std::move(states.error());
+  BackendModelInfo info;
+  info.file_bytes = weights->bytes();
+  info.stateful = !spec.states.empty();
+  std::vector<std::shared_ptr<OrtModel>> graphs;
+  for (size_t i = 0; i < spec.graphs.size(); ++i) {
+    const GraphSpec& graph = spec.graphs[i];
+    info.signatures.push_back(graph.signature);
+    if (const size_t twin = same_graph(spec, i); twin < i) {
+      graphs.push_back(graphs[twin]);
+      continue;
+    }
+    Result<std::unique_ptr<OrtModel>> loaded =
+        load_graph(runtime, spec, graph, *weights, states.value());
+    if (!loaded.ok()) return std::move(loaded.error());
+    info.file_bytes += static_cast<int64_t>(graph.model.size());
+    info.providers = loaded.value()->info().providers;
+    graphs.push_back(std::move(loaded.value()));
+  }
+  return std::shared_ptr<BackendModel>(
+      std::make_shared<OrtGraphs>(std::move(info), std::move(weights), std::move(graphs)));
+}
+
+class OnnxRuntimeBackend final : public Backend {
+ public:
+  OnnxRuntimeBackend(std::string library_path, int intra_op_threads)
+      : library_path_(std::move(library_path)), intra_op_threads_(intra_op_threads) {}
+
+  Result<std::shared_ptr<BackendModel>> load(const ModelSpec& spec) override {
+    Result<const OrtRuntime*> runtime = acquire_runtime(library_path_, intra_op_threads_);
+    if (!runtime.ok()) return std::move(runtime.error());
+    if (!spec.graphs.empty()) return load_graphs(*runtime.value(), spec);
+    return load_model(*runtime.value(), spec);
+  }
+
+ private:
+  const std::string library_path_;
+  const int intra_op_threads_;
+};
+
+}  // namespace
+}  // namespace serval::ort
+
+namespace serval {
+
+std::unique_ptr<Backend> make_onnxruntime_backend(std::string library_path, int intra_op_threads) {
+  return std::make_unique<ort::OnnxRuntimeBackend>(std::move(library_path), intra_op_threads);
+}
+
+}  // namespace serval

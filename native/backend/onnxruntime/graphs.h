@@ -1,0 +1,33 @@
+// A model of several graphs: one session per signature over shared weights and state. Hot path
+// (run), any thread, each with its own scratch.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "backend/onnxruntime/session.h"
+#include "backend/onnxruntime/weights.h"
+
+namespace serval::ort {
+
+class OrtGraphs final : public BackendModel {
+ public:
+  // Takes the graphs, one per signature of `info`, in its order; signatures of the same content
+  // share one. `weights` is what the sessions read.
+  OrtGraphs(BackendModelInfo info, std::unique_ptr<SharedWeights> weights,
+            std::vector<std::shared_ptr<OrtModel>> graphs)
+      : info_(std::move(info)), weights_(std::move(weights)), graphs_(std::move(graphs)) {}
+
+  const BackendModelInfo& info() const override { return info_; }
+  std::unique_ptr<BackendScratch> make_scratch() override;
+  Status run(uint32_t signature, std::span<const TensorView> inputs,
+             std::span<const uint32_t> output_indices, BackendScratch& scratch,
+             const CancelFlag* cancel) override;
+
+ private:
+  const BackendModelInfo info_;
+  const std::unique_ptr<SharedWeights> weights_;  // before graphs_: goes after them
+  const std::vector<std::shared_ptr<OrtModel>> graphs_;
+};
+
+}  // namespace serval::ort

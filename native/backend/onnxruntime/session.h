@@ -1,0 +1,137 @@
+// One loaded ONNX model: runs batches on its session. Hot path; any thread, each with its own
+// scratch. Must not log, load or look at files.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backend/backend.h"
+#include "backend/onnxruntime/error.h"
+#include "backend/onnxruntime/library.h"
+#include "backend/onnxruntime/state.h"
+#include "base/buffer.h"
+
+namespace serval::ort {
+
+// Larger outputs, and strings, a scratch does not keep memory for between runs.
+inline constexpr size_t kKeptValueBytes = 64 * 1024;
+
+// A string output's copy: the runtime's strings are C++ objects of its own C++ library, so that
+// views of them would rest on its ABI. One call copies them all.
+struct StringOutput {
+  ByteBuffer bytes;
+  std::vector<size_t> offsets;
+  std::vector<std::string_view> views;
+};
+
+// What the runtime says of an output value; `dims` may point into the value.
+struct OutputShape {
+  ONNXTensorElementDataType type = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
+  const int64_t* dims = nullptr;
+  size_t rank = 0;
+  int64_t copied[kRankMax];  // only for libraries before 1.24
+};
+
+// Memory of ours for one small output, and the runtime's value over it.
+struct OwnOutput {
+  OrtValue* value = nullptr;
+  ByteBuffer memory;
+  Shape shape;
+  bool given = false;  // to the current run
+};
+
+// The names of a signature's tensors in the graph, in the signature's order.
+struct GraphNames {
+  std::vector<std::string> inputs, outputs;
+};
+
+// See BackendScratch. Keeps the runtime's input values (a view made again over the same address and
+// shape is the same value), memory for small outputs (see OrtModel::run), and the options of its
+// run, through which that can be ended: those of the runtime's default would cost Run 25 ns more.
+class OrtScratch final : public BackendScratch, private RunEnder {
+ public:
+  OrtScratch(const OrtApi& api, size_t input_count);
+  ~OrtScratch() override;
+  OrtScratch(const OrtScratch&) = delete;
+  OrtScratch& operator=(const OrtScratch&) = delete;
+
+  std::span<const TensorView> outputs() const override {
+    return has_outputs_ ? std::span<const TensorView>(views_) : std::span<const TensorView>();
+  }
+  void release_outputs() override;
+
+ private:
+  friend class OrtModel;
+
+  struct Input {
+    OrtValue* value = nullptr;
+    Shape shape;
+    const uint8_t* data = nullptr;
+    size_t string_bytes = 0;
+  };
+
+  OrtStatus* bind_fixed(const OrtRuntime& runtime, const TensorView& view, size_t index);
+  OrtStatus* bind_strings(const OrtRuntime& runtime, const TensorView& view, size_t index);
+  void select_outputs(std::span<const uint32_t> indices, const GraphNames& names);
+  void give_own_output(const OrtRuntime& runtime, size_t position);
+  bool gave_own_outputs() const;
+  bool own_outputs_were_written() const;
+  void drop_input(Input& input);
+  void drop_outputs();
+  void end_run() override;  // RunEnder's
+  void forget_end();
+
+  const OrtApi& api_;
+  RunOptionsHandle run_options_;  // holds null where memory is out: such a run cannot be ended
+  std::vector<Input> inputs_;
+  std::vector<const OrtValue*> input_values_;
+  bool same_shapes_ = false;   // this run's inputs have the shapes of the run before
+  bool shapes_known_ = false;  // views_ holds the shapes of a successful run of these outputs
+  std::vector<uint32_t> output_indices_;
+  std::vector<const char*> output_names_;
+  std::vector<OrtValue*> output_values_;  // null: the runtime allocates
+  std::vector<OwnOutput> own_outputs_;
+  std::vector<TensorView> views_;
+  std::vector<StringOutput> strings_;
+  bool has_outputs_ = false;
+};
+
+class OrtModel final : public BackendModel {
+ public:
+  // Takes the session. `info` holds one signature. `cpu_only`: no provider but the CPU's.
+  // `names` empty: those of the signature. `states`: what runs read and assign besides, or null.
+  OrtModel(const OrtRuntime& runtime, SessionHandle session, BackendModelInfo info, bool cpu_only,
+           GraphNames names = {}, std::unique_ptr<StateUses> states = nullptr);
+
+  const BackendModelInfo& info() const override { return info_; }
+  std::unique_ptr<BackendScratch> make_scratch() override;
+  Status run(uint32_t signature, std::span<const TensorView> inputs,
+             std::span<const uint32_t> output_indices, BackendScratch& scratch,
+             const CancelFlag* cancel) override;
+
+ private:
+  Status bind_inputs(std::span<const TensorView> inputs, OrtScratch& scratch) const;
+  void give_own_outputs(OrtScratch& scratch) const;
+  Status run_until_ended(OrtScratch& scratch, const CancelFlag& cancel);
+  Status call_session(OrtScratch& scratch, const CancelFlag* cancel);
+  OrtStatus* run_session(OrtScratch& scratch, const CancelFlag* cancel);
+  Status view_output(OrtScratch& scratch, size_t position) const;
+  OrtStatus* read_type_and_shape(const OrtValue* value, OutputShape& shape) const;
+  Status read_strings(const OrtValue* value, size_t count, StringOutput& strings) const;
+
+  const OrtRuntime& runtime_;
+  const OrtApi& api_;
+  SessionHandle session_;
+  const BackendModelInfo info_;
+  const GraphNames names_;
+  std::vector<const char*> input_names_;
+  const std::unique_ptr<StateUses> states_;
+  std::vector<char> fixed_by_inputs_;     // per output: the declared dims follow from the inputs'
+  std::atomic<bool> reuse_outputs_{true};  // false once the model broke that declaration
+};
+
+}  // namespace serval::ort

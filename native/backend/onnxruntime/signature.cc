@@ -1,0 +1,231 @@
+// See onnxruntime_signature.h. Control plane.
+#include "backend/onnxruntime/signature.h"
+
+#include <algorithm>
+
+#include "backend/onnxruntime/error.h"
+#include "base/limits.h"
+
+namespace serval::ort {
+namespace {
+
+const char* value_kind(ONNXType type) {
+  switch (type) {
+    case ONNX_TYPE_TENSOR: return "tensor";
+    case ONNX_TYPE_SEQUENCE: return "sequence";
+    case ONNX_TYPE_MAP: return "map";
+    case ONNX_TYPE_OPAQUE: return "opaque";
+    case ONNX_TYPE_SPARSETENSOR: return "sparse tensor";
+    case ONNX_TYPE_OPTIONAL: return "optional";
+    case ONNX_TYPE_UNKNOWN: break;
+  }
+  return "unknown";
+}
+
+// A name for the element types that we have no dtype for.
+std::string element_type_name(ONNXTensorElementDataType type) {
+  switch (type) {
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_COMPLEX64: return "complex64";
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_COMPLEX128: return "complex128";
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E4M3FN: return "float8e4m3fn";
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E4M3FNUZ: return "float8e4m3fnuz";
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E5M2: return "float8e5m2";
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E5M2FNUZ: return "float8e5m2fnuz";
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT4: return "uint4";
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_INT4: return "int4";
+    default: return "number " + std::to_string(static_cast<int>(type));
+  }
+}
+
+Error model_invalid(std::string message) {
+  return make_error(ErrorCode::ModelInvalid, std::move(message));
+}
+
+// Text that the runtime allocated; frees it. Null is "".
+std::string take_text(const OrtRuntime& runtime, char* text) {
+  if (text == nullptr) return {};
+  std::string copy = text;
+  OrtStatus* status = runtime.api->AllocatorFree(runtime.allocator, text);
+  drop_status(*runtime.api, status);
+  return copy;
+}
+
+// One row of the runtime's table of inputs or of outputs.
+struct Side {
+  const char* word;
+  OrtStatus* (*OrtApi::*count)(const OrtSession*, size_t*);
+  OrtStatus* (*OrtApi::*name)(const OrtSession*, size_t, OrtAllocator*, char**);
+  OrtStatus* (*OrtApi::*type)(const OrtSession*, size_t, OrtTypeInfo**);
+};
+constexpr Side kInputs = {"input", &OrtApi::SessionGetInputCount, &OrtApi::SessionGetInputName,
+                          &OrtApi::SessionGetInputTypeInfo};
+constexpr Side kOutputs = {"output", &OrtApi::SessionGetOutputCount, &OrtApi::SessionGetOutputName,
+                           &OrtApi::SessionGetOutputTypeInfo};
+
+OrtStatus* read_dims(const OrtRuntime& runtime, const OrtTensorTypeAndShapeInfo* shape,
+                     TensorSpec& spec) {
+  const OrtApi& api = *runtime.api;
+  size_t rank = 0;
+  OrtStatus* status = api.GetDimensionsCount(shape, &rank);
+  if (status != nullptr) return status;
+  spec.unknown_rank =
+      runtime.has_shape_calls ? !api.TensorTypeAndShape_HasShape(shape) : rank == 0;
+  if (spec.unknown_rank || rank == 0) return nullptr;
+  spec.dims.resize(rank);
+  std::vector<const char*> symbols(rank, nullptr);
+  status = api.GetDimensions(shape, spec.dims.data(), rank);
+  if (status == nullptr) status = api.GetSymbolicDimensions(shape, symbols.data(), rank);
+  for (size_t i = 0; i < rank; ++i) {
+    spec.dims[i] = std::max<int64_t>(spec.dims[i], -1);
+    spec.symbols.emplace_back(symbols[i] == nullptr ? "" : symbols[i]);
+  }
+  return status;
+}
+
+// Reads tensor `index`. A failed call gives `failed`; a type that is not ours an error.
+Status read_tensor(const OrtRuntime& runtime, const OrtSession& session, const Side& side,
+                   size_t index, TensorSpec& spec) {
+  const OrtApi& api = *runtime.api;
+  const std::string place = std::string(side.word) + " " + std::to_string(index);
+  char* name = nullptr;
+  OrtStatus* failed = (api.*side.name)(&session, index, runtime.allocator, &name);
+  if (failed != nullptr) return take_error(api, failed, ErrorCode::ModelInvalid, place);
+  spec.name = take_text(runtime, name);
+  const std::string what = std::string(side.word) + " \"" + spec.name + "\"";
+
+  TypeInfoHandle type(&api);
+  ONNXType kind = ONNX_TYPE_UNKNOWN;
+  failed = (api.*side.type)(&session, index, type.out());
+  if (failed == nullptr) failed = api.GetOnnxTypeFromTypeInfo(type.get(), &kind);
+  if (failed != nullptr) return take_error(api, failed, ErrorCode::ModelInvalid, what);
+  if (kind != ONNX_TYPE_TENSOR) {
+    return model_invalid(what + " is of type " + value_kind(kind) + "; only tensors are served");
+  }
+  const OrtTensorTypeAndShapeInfo* shape = nullptr;  // belongs to `type`
+  ONNXTensorElementDataType element = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
+  failed = api.CastTypeInfoToTensorInfo(type.get(), &shape);
+  if (failed == nullptr) failed = api.GetTensorElementType(shape, &element);
+  if (failed == nullptr) failed = read_dims(runtime, shape, spec);
+  if (failed != nullptr) return take_error(api, failed, ErrorCode::ModelInvalid, what);
+  spec.dtype = dtype_of(element);
+  if (spec.dtype == DType::Invalid) {
+    return model_invalid(what + " has element type " + element_type_name(element) +
+                         ", which is not served");
+  }
+  if (spec.dims.size() > kRankMax) {
+    return model_invalid(what + " has rank " + std::to_string(spec.dims.size()) + "; at most " +
+                         std::to_string(kRankMax) + " is served");
+  }
+  return ok_status();
+}
+
+Status read_side(const OrtRuntime& runtime, const OrtSession& session, const Side& side,
+                 std::vector<TensorSpec>& specs) {
+  size_t count = 0;
+  OrtStatus* failed = (runtime.api->*side.count)(&session, &count);
+  if (failed != nullptr) {
+    return take_error(*runtime.api, failed, ErrorCode::ModelInvalid, side.word);
+  }
+  specs.resize(count);
+  for (size_t i = 0; i < count; ++i) {
+    Status status = read_tensor(runtime, session, side, i, specs[i]);
+    if (!status.ok()) return status;
+  }
+  return ok_status();
+}
+
+// The custom metadata map's pairs. Always frees the runtime's keys.
+OrtStatus* read_pairs(const OrtRuntime& runtime, const OrtModelMetadata* metadata,
+                      BackendModelInfo& info) {
+  const OrtApi& api = *runtime.api;
+  char** keys = nullptr;
+  int64_t count = 0;
+  OrtStatus* failed =
+      api.ModelMetadataGetCustomMetadataMapKeys(metadata, runtime.allocator, &keys, &count);
+  if (failed != nullptr || keys == nullptr) return failed;
+  for (int64_t i = 0; i < count; ++i) {
+    std::string key = take_text(runtime, keys[i]);
+    if (failed != nullptr) continue;
+    char* value = nullptr;
+    failed = api.ModelMetadataLookupCustomMetadataMap(metadata, runtime.allocator, key.c_str(),
+                                                      &value);
+    if (failed == nullptr) info.metadata.emplace_back(std::move(key), take_text(runtime, value));
+  }
+  OrtStatus* freed = api.AllocatorFree(runtime.allocator, keys);
+  drop_status(api, freed);
+  std::sort(info.metadata.begin(), info.metadata.end());
+  return failed;
+}
+
+}  // namespace
+
+DType dtype_of(ONNXTensorElementDataType type) {
+  switch (type) {
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT: return DType::Fp32;
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8: return DType::Uint8;
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_INT8: return DType::Int8;
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT16: return DType::Uint16;
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_INT16: return DType::Int16;
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32: return DType::Int32;
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64: return DType::Int64;
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING: return DType::Bytes;
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_BOOL: return DType::Bool;
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT16: return DType::Fp16;
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE: return DType::Fp64;
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT32: return DType::Uint32;
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT64: return DType::Uint64;
+    case ONNX_TENSOR_ELEMENT_DATA_TYPE_BFLOAT16: return DType::Bf16;
+    default: return DType::Invalid;
+  }
+}
+
+ONNXTensorElementDataType element_type_of(DType dtype) {
+  switch (dtype) {
+    case DType::Bool: return ONNX_TENSOR_ELEMENT_DATA_TYPE_BOOL;
+    case DType::Uint8: return ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8;
+    case DType::Uint16: return ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT16;
+    case DType::Uint32: return ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT32;
+    case DType::Uint64: return ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT64;
+    case DType::Int8: return ONNX_TENSOR_ELEMENT_DATA_TYPE_INT8;
+    case DType::Int16: return ONNX_TENSOR_ELEMENT_DATA_TYPE_INT16;
+    case DType::Int32: return ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32;
+    case DType::Int64: return ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64;
+    case DType::Fp16: return ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT16;
+    case DType::Fp32: return ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT;
+    case DType::Fp64: return ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE;
+    case DType::Bytes: return ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING;
+    case DType::Bf16: return ONNX_TENSOR_ELEMENT_DATA_TYPE_BFLOAT16;
+    case DType::Invalid: break;
+  }
+  return ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
+}
+
+Result<Signature> read_signature(const OrtRuntime& runtime, const OrtSession& session) {
+  Signature signature;
+  signature.name = "serving_default";
+  Status status = read_side(runtime, session, kInputs, signature.inputs);
+  if (status.ok()) status = read_side(runtime, session, kOutputs, signature.outputs);
+  if (!status.ok()) return std::move(status.error());
+  return signature;
+}
+
+Status read_metadata(const OrtRuntime& runtime, const OrtSession& session, BackendModelInfo& info) {
+  const OrtApi& api = *runtime.api;
+  MetadataHandle metadata(&api);
+  OrtStatus* failed = api.SessionGetModelMetadata(&session, metadata.out());
+  const auto read = [&](auto call, std::string& text) {
+    char* value = nullptr;
+    if (failed == nullptr) failed = (api.*call)(metadata.get(), runtime.allocator, &value);
+    text = take_text(runtime, value);
+  };
+  read(&OrtApi::ModelMetadataGetProducerName, info.producer);
+  read(&OrtApi::ModelMetadataGetGraphName, info.graph_name);
+  read(&OrtApi::ModelMetadataGetDescription, info.description);
+  read(&OrtApi::ModelMetadataGetDomain, info.domain);
+  if (failed == nullptr) failed = api.ModelMetadataGetVersion(metadata.get(), &info.model_version);
+  if (failed == nullptr) failed = read_pairs(runtime, metadata.get(), info);
+  if (failed != nullptr) return take_error(api, failed, ErrorCode::ModelInvalid, "metadata");
+  return ok_status();
+}
+
+}  // namespace serval::ort

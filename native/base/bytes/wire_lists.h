@@ -1,0 +1,48 @@
+// What the readers of the two protocols' messages share: lists in the arena, counts of packed
+// values. Hot path, any thread.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "base/limits.h"
+#include "base/bytes/wire_reader.h"
+
+namespace serval {
+
+// `count` value-initialised items in `arena`; false when memory is out.
+template <typename T>
+bool make_list(Arena& arena, size_t count, std::span<T>& list) {
+  T* items = arena.allocate_array<T>(count);
+  if (items == nullptr) return false;
+  std::uninitialized_value_construct_n(items, count);
+  list = {items, count};
+  return true;
+}
+
+// Errors: invalid_argument above kInputsMax.
+inline Status check_list_size(const char* list, size_t count) {
+  if (count <= kInputsMax) return {};
+  return invalid_argument(std::string(list) + " has " + std::to_string(count) +
+                          " entries; the limit is " + std::to_string(kInputsMax));
+}
+
+// Adds the number of values in a packed run of this type; false at a fault, which the reader keeps.
+inline bool count_packed(WireReader& reader, WireType type, std::span<const uint8_t> run,
+                         uint64_t& count) {
+  if (type == WireType::Varint) {
+    const uint8_t* bad = count_varints(run, count);
+    return bad == nullptr || reader.fail("varint cut off or over 64 bits", bad);
+  }
+  const size_t size = type == WireType::Fixed32 ? 4 : 8;
+  if (run.size() % size != 0) {
+    return reader.fail("packed values of which the last is cut off", run.data());
+  }
+  count += run.size() / size;
+  return true;
+}
+
+}  // namespace serval

@@ -1,0 +1,131 @@
+// Hot path. REST bodies of classify and regress, with TensorFlow Serving's checks in its order and
+// words; the Examples are written into one block of the arena. Any thread.
+// Source: tfserving.md 1.3, 1.7; upstream's util/json_tensor.cc.
+#include "codec/examples/json.h"
+
+#include "base/copies.h"
+#include "codec/examples/signature.h"
+#include "codec/examples/writer.h"
+#include "codec/json/echo.h"
+#include "codec/serving/json_request.h"
+
+namespace serval {
+
+namespace {
+
+constexpr std::string_view kContextKey = "context";
+constexpr std::string_view kExamplesKey = "examples";
+
+// What stands in front of the checks of a model: the body, read and found to be in order.
+struct ExampleBody {
+  std::string_view signature_name;
+  const JsonNode* context = nullptr;
+  const JsonNode* examples = nullptr;
+};
+
+// The whole document before what is wrong with it.
+Error format_error(const PlainBody& body, const char* text) {
+  return invalid_argument("JSON Value: " +
+                          echo_json(body.document, body.document.root(), body.text) + " " + text);
+}
+
+Status check_body(const PlainBody& body, JsonDocument& document, ExampleBody& out) {
+  const JsonNode& root = document.root();
+  if (root.kind != JsonKind::Object) return format_error(body, "Is not object");
+  const JsonNode* name = document.member(root, kSignatureNameKey);
+  if (name != nullptr && name->kind != JsonKind::String) {
+    return format_error(body,
+                        "not formatted correctly. 'signature_name' key must be a string value.");
+  }
+  if (name != nullptr) out.signature_name = name->text;
+  out.context = document.member(root, kContextKey);
+  if (out.context != nullptr) {
+    Status status = check_example(body, document, *out.context);
+    if (!status.ok()) return status;
+  }
+  out.examples = document.member(root, kExamplesKey);
+  if (out.examples == nullptr) {
+    return format_error(body,
+                        "When method is classify, key 'examples' is expected and was not found");
+  }
+  if (out.examples->kind != JsonKind::Array) {
+    return format_error(body, "Expecting 'examples' value to be an list/array");
+  }
+  if (out.examples->children == 0) {
+    return format_error(body, "'examples' value is an empty array");
+  }
+  const JsonNode* example = document.child(*out.examples);
+  for (; example != nullptr; example = document.sibling(*example)) {
+    Status status = check_example(body, document, *example);
+    if (!status.ok()) return status;
+  }
+  return {};
+}
+
+// Bytes of all Examples with the context in front of each; false where they are over the limit. A
+// document has at most kJsonNodesMax values and comes from one body, so that no sum overflows.
+bool total_bytes(const JsonDocument& document, const ExampleBody& wanted, uint64_t context,
+                 uint64_t bytes_max, uint64_t& total) {
+  total = context * wanted.examples->children;
+  const JsonNode* example = document.child(*wanted.examples);
+  for (; example != nullptr && total <= bytes_max; example = document.sibling(*example)) {
+    total += example_bytes(document, *example);
+  }
+  return total <= bytes_max;
+}
+
+Status write_examples(const PlainBody& body, const ExampleBody& wanted, const Limits& limits,
+                      DecodedRequest& out) {
+  const JsonDocument& document = body.document;
+  const size_t count = wanted.examples->children;
+  const uint64_t context =
+      wanted.context == nullptr ? 0 : example_bytes(document, *wanted.context);
+  uint64_t total = 0;
+  if (!total_bytes(document, wanted, context, limits.body_bytes_max, total)) {
+    return make_error(ErrorCode::BodyTooLarge,
+                      std::to_string(count) + " examples with a context of " +
+                          std::to_string(context) + " bytes each are over the limit of " +
+                          std::to_string(limits.body_bytes_max) + " bytes");
+  }
+  auto* views = body.arena.allocate_array<std::string_view>(count);
+  auto* memory = body.arena.allocate_array<uint8_t>(total);
+  if (views == nullptr || memory == nullptr) {
+    return make_error(ErrorCode::MemoryFull, "out of memory for the examples of a request");
+  }
+  WireWriter writer{memory};
+  const JsonNode* example = document.child(*wanted.examples);
+  const uint8_t* const first_context = memory;
+  for (size_t i = 0; i < count; ++i, example = document.sibling(*example)) {
+    const uint8_t* const begin = writer.at;
+    if (context != 0 && i != 0) {
+      writer.raw(first_context, context);
+    } else if (context != 0) {
+      write_example(writer, document, *wanted.context);
+    }
+    write_example(writer, document, *example);
+    views[i] = {reinterpret_cast<const char*>(begin), static_cast<size_t>(writer.at - begin)};
+  }
+  count_copied(total);
+  set_example_input({views, count}, out);
+  return {};
+}
+
+}  // namespace
+
+Status decode_v1_examples(std::span<const uint8_t> body, Method method, bool check_method,
+                          std::span<const Signature> signatures, const Limits& limits,
+                          Arena& arena, DecodedRequest& out) {
+  out.clear();
+  const std::string_view text(reinterpret_cast<const char*>(body.data()), body.size());
+  JsonDocument document;
+  if (Status status = parse_json(text, arena, document); !status.ok()) return status;
+  const PlainBody plain{document, text, arena};
+  ExampleBody wanted;
+  if (Status status = check_body(plain, document, wanted); !status.ok()) return status;
+  if (signatures.empty()) return make_error(ErrorCode::ModelNotFound, "");
+  Status status =
+      choose_example_signature(signatures, wanted.signature_name, method, check_method, out);
+  return status.ok() ? write_examples(plain, wanted, limits, out) : std::move(status);
+}
+
+}  // namespace serval

@@ -1,0 +1,81 @@
+// Hot path. A ClassificationRequest or RegressionRequest: its serialized Examples as the
+// signature's only input. Any thread. Source: tfserving.md 1.7, 2; upstream's servables/util.cc.
+#include "base/copies.h"
+#include "codec/examples/signature.h"
+#include "codec/serving/wire_read.h"
+
+namespace serval {
+
+namespace {
+
+using Bytes = std::span<const uint8_t>;
+
+// Puts `context` in front of each example: the bytes of merged messages stand one behind the other.
+bool prepend_context(std::string_view context, uint64_t total, std::span<std::string_view> examples,
+                     Arena& arena) {
+  auto* at = arena.allocate_array<char>(total);
+  if (at == nullptr) return false;
+  for (std::string_view& example : examples) {
+    std::memcpy(at, context.data(), context.size());
+    if (!example.empty()) std::memcpy(at + context.size(), example.data(), example.size());
+    example = {at, context.size() + example.size()};
+    at += example.size();
+  }
+  count_copied(total);
+  return true;
+}
+
+Error memory_out(const char* name) {
+  return make_error(ErrorCode::MemoryFull, "out of memory while reading a " + std::string(name));
+}
+
+Status take_examples(Bytes message, const char* name, const WireTfExamples& wire,
+                     const Limits& limits, Arena& arena, DecodedRequest& out) {
+  if (wire.examples == 0) return invalid_argument("Input is empty.");
+  uint64_t total = 0;
+  bool fits = !__builtin_mul_overflow(wire.examples, wire.context_bytes, &total);
+  fits = fits && !__builtin_add_overflow(total, wire.example_bytes, &total);
+  if (!fits || total > limits.body_bytes_max) {
+    return make_error(ErrorCode::BodyTooLarge,
+                      std::string(name) + ": " + std::to_string(wire.examples) +
+                          " examples with a context of " + std::to_string(wire.context_bytes) +
+                          " bytes each are over the limit of " +
+                          std::to_string(limits.body_bytes_max) + " bytes");
+  }
+  auto* views = arena.allocate_array<std::string_view>(wire.examples);
+  auto* context = arena.allocate_array<uint8_t>(wire.context_bytes);
+  if (views == nullptr || context == nullptr) return memory_out(name);
+  take_tf_examples(message, wire, views, context);
+  const std::span<std::string_view> examples(views, wire.examples);
+  if (wire.context_bytes == 0) {
+    count_viewed(wire.example_bytes);
+  } else if (!prepend_context({reinterpret_cast<char*>(context), wire.context_bytes}, total,
+                              examples, arena)) {
+    return memory_out(name);
+  }
+  set_example_input(examples, out);
+  return {};
+}
+
+}  // namespace
+
+Status decode_tf_examples(Bytes message, Method method, bool check_method,
+                          std::span<const Signature> signatures, const Limits& limits,
+                          Arena& arena, DecodedRequest& out) {
+  out.clear();
+  const char* name =
+      method == Method::Classify ? "ClassificationRequest" : "RegressionRequest";
+  if (message.size() > limits.body_bytes_max) {
+    return make_error(ErrorCode::BodyTooLarge,
+                      std::string(name) + " is " + std::to_string(message.size()) +
+                          " bytes long; the limit is " + std::to_string(limits.body_bytes_max));
+  }
+  WireTfExamples wire;
+  if (Status status = read_tf_examples(message, name, wire); !status.ok()) return status;
+  Status status = choose_example_signature(signatures, wire.model.signature_name, method,
+                                           check_method, out);
+  if (status.ok()) status = take_examples(message, name, wire, limits, arena, out);
+  return status;
+}
+
+}  // namespace serval

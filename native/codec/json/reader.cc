@@ -1,0 +1,314 @@
+// The plain JSON reader: an iterative state machine after RapidJSON's, so that reasons and offsets
+// of errors are those that TensorFlow Serving's clients know. Only requests that the fast path
+// turned down come here. Any thread. Must not recurse and must stay linear in the text.
+// Source: tfserving.md 1.4, 1.10 (RapidJSON 1.1.0 with kParseIterative, kParseNanAndInf,
+// kParseStopWhenDone).
+#include "codec/json/reader.h"
+
+#include <algorithm>
+
+#include "codec/json/lexer.h"
+#include "simdjson.h"
+
+namespace serval {
+
+namespace {
+
+using namespace json_reason;
+
+// What the reader has just taken, and so what may follow.
+enum class State : uint8_t {
+  Start,
+  ObjectOpen,
+  Key,
+  Colon,
+  MemberValue,
+  MemberComma,
+  ArrayOpen,
+  Element,
+  ElementComma,
+  Finish
+};
+
+constexpr size_t kFirstNodes = 32;
+
+Error no_memory() { return make_error(ErrorCode::MemoryFull, "no memory for the request"); }
+
+// Why a byte that cannot follow is refused.
+std::string_view reason_in(State state) {
+  switch (state) {
+    case State::Start:
+      return kEmptyDocument;
+    case State::ObjectOpen:
+    case State::MemberComma:
+      return kMissName;
+    case State::Key:
+      return kMissColon;
+    case State::MemberValue:
+      return kMissCurly;
+    case State::Element:
+      return kMissSquare;
+    case State::Colon:
+    case State::ArrayOpen:
+    case State::ElementComma:
+    case State::Finish:
+      return kInvalidValue;
+  }
+  return kInvalidValue;
+}
+
+class Reader {
+ public:
+  Reader(std::string_view text, Arena& arena, JsonDocument& out)
+      : lexer_(text, arena), budget_(arena.budget()), document_(out) {}
+
+  Status read();
+
+ private:
+  struct Open {
+    uint32_t node;
+    uint32_t last_child;
+  };
+
+  // Each step takes one token; false after lexer_.fail().
+  bool step();
+  bool value_step(char c);
+  bool key_step(char c);
+  bool delimiter_step(char c);
+  bool scalar(char c);
+
+  bool room_for_node();
+  bool refuse() { return lexer_.fail(reason_in(state_), lexer_.position()); }
+  JsonNode& add(JsonKind kind, size_t begin);
+  void open(JsonKind kind);
+  void close();
+  State after_value() const {
+    if (open_.empty()) return State::Finish;
+    const bool array = document_.nodes[open_.back().node].kind == JsonKind::Array;
+    return array ? State::Element : State::MemberValue;
+  }
+
+  JsonLexer lexer_;
+  MemoryBudget* const budget_;
+  JsonDocument& document_;
+  State state_ = State::Start;
+  std::vector<Open> open_;
+  std::string_view key_;
+};
+
+Status Reader::read() {
+  document_.nodes.clear();
+  document_.end_offset = 0;
+  lexer_.skip_byte_order_mark();
+  lexer_.skip_blanks();
+  bool ok = true;
+  while (ok && state_ != State::Finish && lexer_.peek() != '\0') {
+    if (!room_for_node()) return no_memory();
+    ok = step();
+    if (document_.nodes.size() > kJsonNodesMax) {
+      return make_error(ErrorCode::BodyTooLarge,
+                        "JSON document with more than " + std::to_string(kJsonNodesMax) +
+                            " values that could not be read as a plain tensor request");
+    }
+    if (ok && state_ != State::Finish) lexer_.skip_blanks();
+  }
+  if (ok && state_ != State::Finish) ok = refuse();
+  lexer_.finish();
+  if (!ok && lexer_.reason() == kNoMemory) return no_memory();
+  if (!ok) {
+    return malformed_body("JSON Parse error: " + std::string(lexer_.reason()) +
+                          " at offset: " + std::to_string(lexer_.error_offset()));
+  }
+  document_.end_offset = lexer_.position();
+  return {};
+}
+
+// A step adds one node at most. Counted before it is allocated.
+bool Reader::room_for_node() {
+  std::vector<JsonNode>& nodes = document_.nodes;
+  const size_t before = nodes.capacity();
+  if (nodes.size() < before) return true;
+  const size_t wanted = std::max(kFirstNodes, 2 * before);
+  if (!document_.counted.more(budget_, wanted * sizeof(JsonNode))) return false;
+  nodes.reserve(wanted);
+  document_.counted.less(before * sizeof(JsonNode));
+  return true;
+}
+
+bool Reader::step() {
+  const char c = lexer_.peek();
+  switch (state_) {
+    case State::Start:
+    case State::Colon:
+    case State::ArrayOpen:
+    case State::ElementComma:
+      return value_step(c);
+    case State::ObjectOpen:
+    case State::MemberComma:
+      return key_step(c);
+    case State::Key:
+      if (!lexer_.take(':')) return refuse();
+      state_ = State::Colon;
+      return true;
+    case State::MemberValue:
+    case State::Element:
+      return delimiter_step(c);
+    case State::Finish:
+      break;
+  }
+  return true;
+}
+
+bool Reader::value_step(char c) {
+  switch (c) {
+    case '[':
+      open(JsonKind::Array);
+      return true;
+    case '{':
+      open(JsonKind::Object);
+      return true;
+    case ']':
+      if (state_ != State::ArrayOpen) return refuse();
+      close();
+      return true;
+    case '}':
+    case ',':
+    case ':':
+      return refuse();
+    default:
+      if (!scalar(c)) return false;
+      state_ = after_value();
+      return true;
+  }
+}
+
+bool Reader::key_step(char c) {
+  if (c == '}' && state_ == State::ObjectOpen) {
+    close();
+    return true;
+  }
+  if (c != '"') return refuse();
+  state_ = State::Key;
+  return lexer_.string(key_);
+}
+
+bool Reader::delimiter_step(char c) {
+  const bool array = state_ == State::Element;
+  if (c == ',') {
+    lexer_.skip();
+    state_ = array ? State::ElementComma : State::MemberComma;
+    return true;
+  }
+  if (c != (array ? ']' : '}')) return refuse();
+  close();
+  return true;
+}
+
+bool Reader::scalar(char c) {
+  const size_t begin = lexer_.position();
+  JsonKind kind = JsonKind::Number;
+  std::string_view text;
+  JsonNumber number;
+  bool ok = false;
+  if (c == 'n') {
+    kind = JsonKind::Null;
+    ok = lexer_.word("null");
+  } else if (c == 't') {
+    kind = JsonKind::True;
+    ok = lexer_.word("true");
+  } else if (c == 'f') {
+    kind = JsonKind::False;
+    ok = lexer_.word("false");
+  } else if (c == '"') {
+    kind = JsonKind::String;
+    ok = lexer_.string(text);
+  } else {
+    ok = lexer_.number(number);
+  }
+  if (!ok) return false;
+  JsonNode& node = add(kind, begin);
+  node.text = text;
+  node.number = number;
+  return true;
+}
+
+// A value's node, linked behind its parent's last child. `end` is the reader's place, which is
+// right for scalars; close() corrects it for containers.
+JsonNode& Reader::add(JsonKind kind, size_t begin) {
+  const auto index = static_cast<uint32_t>(document_.nodes.size());
+  if (!open_.empty()) {
+    Open& parent = open_.back();
+    JsonNode& node = document_.nodes[parent.node];
+    ++node.children;
+    if (parent.last_child == 0) {
+      node.first_child = index;
+    } else {
+      document_.nodes[parent.last_child].next = index;
+    }
+    parent.last_child = index;
+  }
+  JsonNode& node = document_.nodes.emplace_back();
+  node.kind = kind;
+  node.begin = begin;
+  node.end = lexer_.position();
+  node.key = key_;
+  key_ = {};
+  return node;
+}
+
+void Reader::open(JsonKind kind) {
+  add(kind, lexer_.position());
+  lexer_.skip();
+  open_.push_back({static_cast<uint32_t>(document_.nodes.size() - 1), 0});
+  state_ = kind == JsonKind::Array ? State::ArrayOpen : State::ObjectOpen;
+}
+
+void Reader::close() {
+  lexer_.skip();
+  document_.nodes[open_.back().node].end = lexer_.position();
+  open_.pop_back();
+  state_ = after_value();
+}
+
+}  // namespace
+
+std::string_view json_kind_name(JsonKind kind) {
+  switch (kind) {
+    case JsonKind::Null:
+      return "Null";
+    case JsonKind::True:
+      return "True";
+    case JsonKind::False:
+      return "False";
+    case JsonKind::Number:
+      return "Number";
+    case JsonKind::String:
+      return "String";
+    case JsonKind::Object:
+      return "Object";
+    case JsonKind::Array:
+      return "Array";
+  }
+  return "Null";
+}
+
+const JsonNode* JsonDocument::member(const JsonNode& object, std::string_view name) const {
+  for (const JsonNode* node = child(object); node != nullptr; node = sibling(*node)) {
+    if (node->key == name) return node;
+  }
+  return nullptr;
+}
+
+Status parse_json(std::string_view text, Arena& arena, JsonDocument& out) {
+  if (text.empty()) {
+    out.nodes.clear();
+    return malformed_body("JSON Parse error: The document is empty");
+  }
+  return Reader(text, arena, out).read();
+}
+
+bool is_valid_utf8(std::string_view text) {
+  return simdjson::validate_utf8(text.data(), text.size());
+}
+
+}  // namespace serval

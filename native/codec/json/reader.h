@@ -1,0 +1,81 @@
+// Pull reader of the JSON dialect that TensorFlow Serving accepts (RapidJSON with NaN and
+// Infinity), iterative, with byte offsets: the slow, plain reader that decides every error text and
+// that the fast decoders are compared with. Control plane of the hot path: only requests that the
+// fast path turned down come here. Any thread. Borrows the text.
+//
+// Dialect (Source: tfserving.md 1.4): UTF-8 byte order mark accepted; no comments, no trailing
+// commas; tokens NaN, -NaN, Infinity, -Infinity, Inf, -Inf; +1 .5 5. 01 rejected; 1e309 is an error
+// ("Number too big to be stored in double."), 1e-400 is 0; integers wider than 64 bits are doubles;
+// -0 is integer zero, -0.0 keeps its sign; raw control characters in strings rejected; \u0000 kept;
+// lone surrogates rejected; invalid UTF-8 passes through (a caller that wants text checks it).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/buffer.h"
+#include "base/bytes/counted_bytes.h"
+#include "base/error.h"
+
+namespace serval {
+
+enum class JsonKind : uint8_t { Null, True, False, Number, String, Object, Array };
+
+// RapidJSON's name of a kind as TensorFlow Serving's texts use it: "Null", "True", ...
+std::string_view json_kind_name(JsonKind kind);
+
+// A number keeps what its text said: an integer in the 64-bit ranges is exact, else a double.
+struct JsonNumber {
+  enum class Form : uint8_t { Int64, Uint64, Double };  // Uint64 only above int64's range
+  Form form = Form::Int64;
+  int64_t i64 = 0;
+  uint64_t u64 = 0;
+  double f64 = 0;  // always set: the correctly rounded value
+};
+
+// A node of the parsed document. Children are linked, so that a document of any depth needs no
+// recursion and one allocation per array growth.
+struct JsonNode {
+  JsonKind kind = JsonKind::Null;
+  uint32_t next = 0;         // next sibling, 0 = none
+  uint32_t first_child = 0;  // of an array or object, 0 = none
+  uint32_t children = 0;     // array elements or object members
+  size_t begin = 0;          // byte range of the value's text in the body
+  size_t end = 0;
+  std::string_view key;      // member name, decoded (objects' children)
+  std::string_view text;     // decoded string value
+  JsonNumber number;
+};
+
+// The whole document as nodes; node 0 is the root. `end_offset`: where the root value ended; bytes
+// behind it are not looked at (TensorFlow Serving ignores them; V2 callers check for white space).
+struct JsonDocument {
+  std::vector<JsonNode> nodes;
+  CountedBytes counted;  // the nodes' memory, where the arena's is counted
+  size_t end_offset = 0;
+
+  const JsonNode& root() const { return nodes[0]; }
+  // First member called `name`, or nullptr. Source: tfserving.md 1.4 "first wins".
+  const JsonNode* member(const JsonNode& object, std::string_view name) const;
+  const JsonNode* child(const JsonNode& parent) const {
+    return parent.first_child ? &nodes[parent.first_child] : nullptr;
+  }
+  const JsonNode* sibling(const JsonNode& node) const {
+    return node.next ? &nodes[node.next] : nullptr;
+  }
+};
+
+// Parses `text`. Strings with escapes are decoded into `arena`, others are views of `text`.
+// Errors: malformed_body with TensorFlow Serving's words:
+// "JSON Parse error: <reason> at offset: <n>"; empty text: "JSON Parse error: The document is
+// empty"; body_too_large past kJsonNodesMax values (a node takes about 100 bytes); memory_full.
+// The nesting is bounded by memory only (iterative), as upstream's is.
+Status parse_json(std::string_view text, Arena& arena, JsonDocument& out);
+
+// True where `text` is valid UTF-8 (no surrogates, no overlong forms).
+bool is_valid_utf8(std::string_view text);
+
+}  // namespace serval

@@ -1,0 +1,277 @@
+// JSON integers, strings and tensor elements as text. Hot path; pure, any thread. Floats are
+// written by float_text.cc and float_batch.cc, base64 by base64.cc. Must not throw; memory comes
+// from the response buffer only.
+#include "codec/json/text.h"
+
+#include <immintrin.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "base/half.h"
+#include "codec/json/digits.h"
+#include "codec/json/float_text.h"
+
+namespace serval {
+
+namespace {
+
+inline void store_eight(char* out, uint64_t digits) { std::memcpy(out, &digits, 8); }
+
+inline char* write_eight(char* out, uint32_t value) {
+  store_eight(out, eight_digits(value) | kEightZeros);
+  return out + 8;
+}
+
+// `value` below 10^8, without leading zeros. Touches eight bytes.
+inline char* write_short(char* out, uint32_t value) {
+  const uint64_t digits = eight_digits(value);
+  const int zeros = std::countr_zero(digits | (uint64_t{1} << 56)) / 8;  // one digit stays
+  store_eight(out, (digits | kEightZeros) >> (8 * zeros));
+  return out + 8 - zeros;
+}
+
+// Bytes that a JSON string must not hold as they are, among the 32 at `text`, as a bit mask.
+inline uint32_t escape_mask(const char* text) {
+  const __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(text));
+  const __m256i control = _mm256_cmpeq_epi8(_mm256_min_epu8(bytes, _mm256_set1_epi8(0x1f)), bytes);
+  const __m256i quote = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8('"'));
+  const __m256i backslash = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8('\\'));
+  const __m256i any = _mm256_or_si256(control, _mm256_or_si256(quote, backslash));
+  return static_cast<uint32_t>(_mm256_movemask_epi8(any));
+}
+
+// The same of eight bytes: the top bit of each such byte (and of bytes above one, which may be
+// wrong).
+inline uint64_t escape_mask_8(const char* text) {
+  constexpr uint64_t kOnes = 0x0101010101010101ULL;
+  uint64_t bytes = 0;
+  std::memcpy(&bytes, text, 8);
+  const uint64_t quote = bytes ^ (kOnes * '"');
+  const uint64_t backslash = bytes ^ (kOnes * '\\');
+  const uint64_t zero_or_low = ((bytes - kOnes * 0x20) & ~bytes) |
+                               ((quote - kOnes) & ~quote) | ((backslash - kOnes) & ~backslash);
+  return zero_or_low & (kOnes * 0x80);
+}
+
+inline bool needs_escape(char c) {
+  return static_cast<unsigned char>(c) < 0x20 || c == '"' || c == '\\';
+}
+
+// Length of the front part of `text` that needs no escape.
+size_t clean_length(std::string_view text) {
+  size_t i = 0;
+  for (; i + 32 <= text.size(); i += 32) {
+    const uint32_t mask = escape_mask(text.data() + i);
+    if (mask != 0) return i + static_cast<size_t>(std::countr_zero(mask));
+  }
+  for (; i + 8 <= text.size(); i += 8) {
+    const uint64_t mask = escape_mask_8(text.data() + i);
+    if (mask != 0) return i + static_cast<size_t>(std::countr_zero(mask) / 8);
+  }
+  while (i < text.size() && !needs_escape(text[i])) ++i;
+  return i;
+}
+
+constexpr size_t kEscapeMax = 6;
+
+char* write_escape(char* out, char c) {
+  *out++ = '\\';
+  switch (c) {
+    case '"':
+    case '\\':
+      *out++ = c;
+      return out;
+    case '\b':
+      *out++ = 'b';
+      return out;
+    case '\f':
+      *out++ = 'f';
+      return out;
+    case '\n':
+      *out++ = 'n';
+      return out;
+    case '\r':
+      *out++ = 'r';
+      return out;
+    case '\t':
+      *out++ = 't';
+      return out;
+    default:
+      break;
+  }
+  constexpr char kHex[] = "0123456789abcdef";
+  std::memcpy(out, "u00", 3);
+  out[3] = kHex[(c >> 4) & 0xf];
+  out[4] = kHex[c & 0xf];
+  return out + 5;
+}
+
+// Elements per reservation: bounds how far the buffer is reserved past what is needed.
+constexpr uint64_t kChunk = 4096;
+
+template <typename T>
+T load(const uint8_t* data, uint64_t index) {
+  T value;
+  std::memcpy(&value, data + index * sizeof(T), sizeof(T));
+  return value;
+}
+
+// Writes elements [begin, end) as write(out, element), comma separated.
+template <typename T, size_t kTextMax, typename Write>
+bool append_each(ByteBuffer& out, const uint8_t* data, uint64_t begin, uint64_t end, Write write) {
+  for (uint64_t at = begin; at < end;) {
+    const uint64_t stop = std::min(end, at + kChunk);
+    auto* place = reinterpret_cast<char*>(out.room((stop - at) * (kTextMax + 1)));
+    if (place == nullptr) return false;
+    for (; at < stop; ++at) {
+      place = write(place, load<T>(data, at));
+      *place++ = ',';
+    }
+    out.set_end(reinterpret_cast<uint8_t*>(at == end ? place - 1 : place));
+  }
+  return true;
+}
+
+template <typename T>
+bool append_integers(ByteBuffer& out, const uint8_t* data, uint64_t begin, uint64_t end) {
+  return append_each<T, kIntegerTextMax>(out, data, begin, end, [](char* place, T value) {
+    if constexpr (std::is_signed_v<T>) {
+      return write_int64(place, value);
+    } else {
+      return write_uint64(place, value);
+    }
+  });
+}
+
+char* write_bool(char* out, uint8_t value) {
+  std::memcpy(out, value != 0 ? "true\0" : "false", 5);
+  return out + (value != 0 ? 4 : 5);
+}
+
+bool append_floats(ByteBuffer& out, const uint8_t* data, uint64_t count) {
+  for (uint64_t at = 0; at < count;) {
+    const uint64_t some = std::min(count - at, kChunk);
+    auto* place = reinterpret_cast<char*>(out.room(some * (kFloatTextMax + 1)));
+    if (place == nullptr) return false;
+    char* end = float_text::write_floats(place, data + at * sizeof(float), some);
+    at += some;
+    out.set_end(reinterpret_cast<uint8_t*>(at == count ? end - 1 : end));
+  }
+  return true;
+}
+
+// FP16 and BF16: by way of float, a block at a time.
+template <float (*kToFloat)(uint16_t)>
+bool append_halves(ByteBuffer& out, const uint8_t* data, uint64_t count) {
+  constexpr uint64_t kBlock = 512;
+  float block[kBlock];
+  for (uint64_t at = 0; at < count;) {
+    const uint64_t some = std::min(count - at, kBlock);
+    for (uint64_t i = 0; i < some; ++i) block[i] = kToFloat(load<uint16_t>(data, at + i));
+    if (at != 0 && !out.append(",")) return false;
+    if (!append_floats(out, reinterpret_cast<const uint8_t*>(block), some)) return false;
+    at += some;
+  }
+  return true;
+}
+
+}  // namespace
+
+char* write_uint64(char* out, uint64_t value) {
+  constexpr uint64_t kEight = 100000000;
+  if (value < kEight) return write_short(out, static_cast<uint32_t>(value));
+  const uint64_t high = value / kEight;
+  if (high < kEight) {
+    out = write_short(out, static_cast<uint32_t>(high));
+  } else {
+    out = write_short(out, static_cast<uint32_t>(high / kEight));
+    out = write_eight(out, static_cast<uint32_t>(high % kEight));
+  }
+  return write_eight(out, static_cast<uint32_t>(value % kEight));
+}
+
+char* write_int64(char* out, int64_t value) {
+  const uint64_t negative = static_cast<uint64_t>(value) >> 63;
+  *out = '-';
+  return write_uint64(out + negative, (static_cast<uint64_t>(value) ^ (0 - negative)) + negative);
+}
+
+bool append_json_string(ByteBuffer& out, std::string_view text) {
+  auto* place = reinterpret_cast<char*>(out.room(text.size() + 2));
+  if (place == nullptr) return false;
+  *place++ = '"';
+  size_t clean = clean_length(text);
+  while (true) {
+    if (clean != 0) std::memcpy(place, text.data(), clean);
+    place += clean;
+    if (clean == text.size()) break;
+    text.remove_prefix(clean);
+    out.set_end(reinterpret_cast<uint8_t*>(place));
+    place = reinterpret_cast<char*>(out.room(text.size() + kEscapeMax + 1));
+    if (place == nullptr) return false;
+    place = write_escape(place, text[0]);
+    text.remove_prefix(1);
+    clean = clean_length(text);
+  }
+  *place++ = '"';
+  out.set_end(reinterpret_cast<uint8_t*>(place));
+  return true;
+}
+
+bool append_float_rows(ByteBuffer& out, const TensorView& tensor, uint64_t begin, uint64_t end,
+                       uint64_t row) {
+  const uint64_t rows_at_once = std::max<uint64_t>(kChunk / row, 1);
+  if (!out.append("[")) return false;
+  for (uint64_t at = begin; at < end;) {
+    const uint64_t some = std::min(end - at, rows_at_once * row);
+    // Beside its comma, which the element's room counts, a row's end takes two bytes.
+    auto* place =
+        reinterpret_cast<char*>(out.room(some * (kFloatTextMax + 1) + some / row * 2));
+    if (place == nullptr) return false;
+    const uint8_t* data = tensor.data + at * sizeof(float);
+    char* stop = float_text::write_float_rows(place, data, some, row);
+    at += some;
+    out.set_end(reinterpret_cast<uint8_t*>(at == end ? stop - 2 : stop));  // "],[" -> "]"
+  }
+  return true;
+}
+
+bool append_elements(ByteBuffer& out, const TensorView& tensor, uint64_t begin, uint64_t end) {
+  const uint8_t* data = tensor.data;
+  switch (tensor.dtype) {
+    case DType::Bool:
+      return append_each<uint8_t, 5>(out, data, begin, end, write_bool);
+    case DType::Uint8:
+      return append_integers<uint8_t>(out, data, begin, end);
+    case DType::Uint16:
+      return append_integers<uint16_t>(out, data, begin, end);
+    case DType::Uint32:
+      return append_integers<uint32_t>(out, data, begin, end);
+    case DType::Uint64:
+      return append_integers<uint64_t>(out, data, begin, end);
+    case DType::Int8:
+      return append_integers<int8_t>(out, data, begin, end);
+    case DType::Int16:
+      return append_integers<int16_t>(out, data, begin, end);
+    case DType::Int32:
+      return append_integers<int32_t>(out, data, begin, end);
+    case DType::Int64:
+      return append_integers<int64_t>(out, data, begin, end);
+    case DType::Fp16:
+      return append_halves<half_to_float>(out, data + begin * 2, end - begin);
+    case DType::Bf16:
+      return append_halves<bf16_to_float>(out, data + begin * 2, end - begin);
+    case DType::Fp32:
+      return append_floats(out, data + begin * 4, end - begin);
+    case DType::Fp64:
+      return append_each<double, kDoubleTextMax>(out, data, begin, end, write_double);
+    case DType::Bytes:
+    case DType::Invalid:
+      break;
+  }
+  return false;
+}
+
+}  // namespace serval

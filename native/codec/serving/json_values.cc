@@ -1,0 +1,202 @@
+// Tensor values of V1 predict bodies: nested lists into flat memory, one loop per dtype. Hot path;
+// any thread. Recursion is bounded by kRankMax. What is accepted here, json_v1_tensor.cc accepts
+// with the same elements; everything odd is turned down.
+#include "codec/serving/json_values.h"
+
+#include <cstring>
+
+#include "base/half.h"
+#include "codec/json/number.h"
+
+namespace serval {
+
+namespace {
+
+// A kind of element: what it is in memory and how its text is read.
+template <typename T>
+struct IntegerLeaf {
+  using Type = T;
+  static const char* read(const char* p, FastBody& body, T& out) {
+    return read_integer(p, body.end, out);
+  }
+};
+
+template <typename T, T (*kConvert)(double)>
+struct FloatLeaf {
+  using Type = T;
+  static const char* read(const char* p, FastBody& body, T& out) {
+    double value = 0;
+    p = read_double(p, body.end, value);
+    out = kConvert(value);
+    return p;
+  }
+};
+
+float to_float(double value) { return static_cast<float>(value); }
+double to_double(double value) { return value; }
+
+struct BoolLeaf {
+  using Type = uint8_t;
+  static const char* read(const char* p, FastBody&, uint8_t& out) {
+    const bool yes = std::memcmp(p, "true", 4) == 0;
+    if (!yes && std::memcmp(p, "false", 5) != 0) return nullptr;
+    out = yes;
+    return p + (yes ? 4 : 5);
+  }
+};
+
+struct TextLeaf {
+  using Type = std::string_view;
+  static const char* read(const char* p, FastBody& body, std::string_view& out) {
+    return *p == '{' ? read_base64_object(p, body, out) : read_string(p, body, out);
+  }
+};
+
+bool set_dim(int64_t& dim, int64_t count) {
+  if (dim < 0) dim = count;
+  return dim == count;
+}
+
+// The innermost list; `p` stands behind its bracket.
+template <typename Leaf>
+const char* read_leaves(const char* p, FastBody& body, FastTensor& tensor, int64_t& dim) {
+  using T = typename Leaf::Type;
+  const char* const end = body.end;
+  T* const first = reinterpret_cast<T*>(tensor.next);
+  T* const limit = reinterpret_cast<T*>(tensor.limit);
+  T* out = first;
+  p = skip_blanks(p, end);
+  if (*p != ']') {
+    for (;;) {
+      if (out == limit || p >= end) return nullptr;
+      p = Leaf::read(p, body, *out);
+      if (p == nullptr) return nullptr;
+      ++out;
+      p = skip_blanks(p, end);
+      if (*p != ',') break;
+      p = skip_blanks(p + 1, end);
+    }
+    if (*p != ']') return nullptr;
+  }
+  tensor.next = reinterpret_cast<uint8_t*>(out);
+  return set_dim(dim, out - first) ? p + 1 : nullptr;
+}
+
+template <typename Leaf>
+const char* read_lists(const char* p, FastBody& body, FastTensor& tensor, size_t level) {
+  if (*p != '[') return nullptr;
+  if (level + 1 == tensor.rank) {
+    return read_leaves<Leaf>(p + 1, body, tensor, tensor.dims[level]);
+  }
+  int64_t count = 0;
+  p = skip_blanks(p + 1, body.end);
+  for (;;) {
+    if (p >= body.end) return nullptr;
+    p = read_lists<Leaf>(p, body, tensor, level + 1);
+    if (p == nullptr) return nullptr;
+    ++count;
+    p = skip_blanks(p, body.end);
+    if (*p != ',') break;
+    p = skip_blanks(p + 1, body.end);
+  }
+  return *p == ']' && set_dim(tensor.dims[level], count) ? p + 1 : nullptr;
+}
+
+template <typename Leaf>
+const char* read_nested(const char* p, FastBody& body, FastTensor& tensor) {
+  using T = typename Leaf::Type;
+  if (tensor.rank != 0) return read_lists<Leaf>(p, body, tensor, 0);
+  if (tensor.next == tensor.limit || p >= body.end) return nullptr;
+  p = Leaf::read(p, body, *reinterpret_cast<T*>(tensor.next));
+  tensor.next += sizeof(T);
+  return p;
+}
+
+}  // namespace
+
+size_t element_bytes(DType dtype) {
+  return dtype == DType::Bytes ? sizeof(std::string_view) : dtype_bytes(dtype);
+}
+
+bool begin_value(const char* p, FastBody& body, DType dtype, size_t rank_max, FastTensor& tensor) {
+  tensor.dtype = dtype;
+  tensor.rank = 0;
+  tensor.values = 0;
+  const char* front = p;
+  while (*front == '[' && front < body.end) {
+    if (tensor.rank == rank_max) return false;
+    tensor.dims[tensor.rank++] = -1;
+    front = skip_blanks(front + 1, body.end);
+  }
+  // An element and what separates it take two bytes at least, three where it is a string.
+  const auto left = static_cast<size_t>(body.end - p);
+  const size_t elements = tensor.rank == 0 ? 1 : left / (dtype == DType::Bytes ? 3 : 2) + 1;
+  const size_t bytes = elements * element_bytes(dtype);
+  tensor.data = tensor.next = static_cast<uint8_t*>(body.arena.allocate(bytes));
+  if (tensor.data == nullptr) return false;
+  tensor.limit = tensor.data + bytes;
+  body.latest = tensor.data;
+  return true;
+}
+
+const char* read_value(const char* p, FastBody& body, FastTensor& tensor) {
+  switch (tensor.dtype) {
+    case DType::Bool:
+      return read_nested<BoolLeaf>(p, body, tensor);
+    case DType::Uint8:
+      return read_nested<IntegerLeaf<uint8_t>>(p, body, tensor);
+    case DType::Uint16:
+      return read_nested<IntegerLeaf<uint16_t>>(p, body, tensor);
+    case DType::Uint32:
+      return read_nested<IntegerLeaf<uint32_t>>(p, body, tensor);
+    case DType::Uint64:
+      return read_nested<IntegerLeaf<uint64_t>>(p, body, tensor);
+    case DType::Int8:
+      return read_nested<IntegerLeaf<int8_t>>(p, body, tensor);
+    case DType::Int16:
+      return read_nested<IntegerLeaf<int16_t>>(p, body, tensor);
+    case DType::Int32:
+      return read_nested<IntegerLeaf<int32_t>>(p, body, tensor);
+    case DType::Int64:
+      return read_nested<IntegerLeaf<int64_t>>(p, body, tensor);
+    case DType::Fp16:
+      return read_nested<FloatLeaf<uint16_t, double_to_half>>(p, body, tensor);
+    case DType::Bf16:
+      return read_nested<FloatLeaf<uint16_t, double_to_bf16>>(p, body, tensor);
+    case DType::Fp32:
+      return read_nested<FloatLeaf<float, to_float>>(p, body, tensor);
+    case DType::Fp64:
+      return read_nested<FloatLeaf<double, to_double>>(p, body, tensor);
+    case DType::Bytes:
+      return read_nested<TextLeaf>(p, body, tensor);
+    case DType::Invalid:
+      break;
+  }
+  return nullptr;
+}
+
+void trim_value(FastBody& body, FastTensor& tensor) {
+  if (body.latest != tensor.data) return;
+  body.arena.shrink_last(tensor.data, static_cast<size_t>(tensor.next - tensor.data));
+  tensor.limit = tensor.next;
+}
+
+void make_view(const FastTensor& tensor, int64_t batch, TensorView& out) {
+  out.dtype = tensor.dtype;
+  out.shape.clear();
+  bool fits = batch < 0 || out.shape.push_back(batch);
+  for (uint32_t i = 0; i < tensor.rank; ++i) fits = fits && out.shape.push_back(tensor.dims[i]);
+  const auto bytes = static_cast<size_t>(tensor.next - tensor.data);
+  out.data = nullptr;
+  out.bytes = 0;
+  out.strings = {};
+  if (tensor.dtype == DType::Bytes) {
+    out.strings = {reinterpret_cast<const std::string_view*>(tensor.data),
+                   bytes / sizeof(std::string_view)};
+  } else {
+    out.data = tensor.data;
+    out.bytes = bytes;
+  }
+}
+
+}  // namespace serval

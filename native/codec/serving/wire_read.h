@@ -1,0 +1,71 @@
+// TensorFlow Serving's requests as they stand on the wire: fields found, merged as protobuf merges,
+// and checked for form, nothing compared with a model yet. Hot path, any thread. Views of the
+// message. Source: tfserving.md 2.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "codec/serving/wire_tensor.h"
+#include "codec/serving/wire.h"
+
+namespace serval {
+
+namespace wire_tf {
+inline constexpr uint32_t kModelSpec = 1;  // of all requests
+inline constexpr uint32_t kModelName = 1, kModelVersion = 2, kModelSignature = 3, kModelLabel = 4;
+inline constexpr uint32_t kVersionValue = 1;  // Int64Value
+inline constexpr uint32_t kPredictInputs = 2, kPredictFilter = 3;
+inline constexpr uint32_t kInput = 2;  // of ClassificationRequest and RegressionRequest
+inline constexpr uint32_t kExampleList = 1, kExampleListWithContext = 2;
+inline constexpr uint32_t kExamples = 1, kContext = 2;
+}  // namespace wire_tf
+
+// Reads the ModelSpec `bytes` into `out`, merging. False at a fault.
+bool read_tf_model(std::span<const uint8_t> bytes, const uint8_t* origin, WireFault& fault,
+                   TfModelRef& out);
+
+// The malformed_body that a fault stands for. `message`: the request's type.
+Error tf_fault_error(const char* message, const WireFault& fault);
+
+struct WireTfInput {
+  std::string_view alias;
+  WireTensor tensor;
+};
+
+struct WireTfPredict {
+  TfModelRef model;
+  std::span<WireTfInput> inputs;                // by alias, each once
+  std::span<std::string_view> output_filter;    // in wire order
+
+  // Null where there is none.
+  const WireTfInput* find(std::string_view alias) const;
+};
+
+// Reads all of a PredictRequest. Records come from `arena`.
+// Errors: malformed_body with the byte; invalid_argument when a list is over kInputsMax; internal.
+Status read_tf_predict(std::span<const uint8_t> message, Arena& arena, WireTfPredict& out);
+
+// What an Input holds after merging: a oneof, so that a list of one kind drops an earlier one of
+// the other.
+struct WireTfExamples {
+  TfModelRef model;
+  uint64_t examples = 0;
+  uint64_t example_bytes = 0;
+  uint64_t context_bytes = 0;
+  uint32_t kind = 0;        // field number of the list, 0 = none
+  uint64_t first_list = 0;  // lists in front of it are dropped
+};
+
+// Reads all of a ClassificationRequest or RegressionRequest (`name`). The Examples themselves are
+// not looked into: who parses them says what is wrong with them.
+// Errors: malformed_body with the byte.
+Status read_tf_examples(std::span<const uint8_t> message, const char* name, WireTfExamples& out);
+
+// Fills `examples` (out.examples of them) with views of the message, and `context` with
+// out.context_bytes bytes: contexts that are merged stand one behind the other. `message` is the
+// one that `wire` was read from.
+void take_tf_examples(std::span<const uint8_t> message, const WireTfExamples& wire,
+                      std::string_view* examples, uint8_t* context);
+
+}  // namespace serval

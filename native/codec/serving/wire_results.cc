@@ -1,0 +1,236 @@
+// Hot path. What classify and regress make of a signature's outputs, and ClassificationResponse and
+// RegressionResponse. Any thread. Source: tfserving.md 1.7, 2; upstream's classifier.cc,
+// regressor.cc (checks, order, words).
+#include <algorithm>
+#include <bit>
+
+#include "codec/examples/signature.h"
+#include "codec/json/reader.h"
+#include "codec/serving/wire.h"
+#include "codec/serving/wire_write.h"
+#include "codec/v2/wire_read.h"
+
+namespace serval {
+
+namespace {
+
+// Field numbers of both responses and of what is in them.
+constexpr uint32_t kResult = 1, kResponseModel = 2;
+constexpr uint32_t kRows = 1;     // classifications, regressions
+constexpr uint32_t kClasses = 1;  // Classifications
+constexpr uint32_t kLabel = 1, kScore = 2;
+constexpr uint32_t kValue = 1;    // Regression
+constexpr uint64_t kFloatFieldBytes = 5;
+
+// "DT_FLOAT"
+std::string data_type_name(DType dtype) {
+  std::string name = "DT_";
+  for (char c : dtype_tf_name(dtype)) name += c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;
+  return name;
+}
+
+uint64_t example_count(const DecodedRequest& request) {
+  const bool known = !request.inputs.empty() && request.inputs[0].shape.rank() != 0;
+  return known ? static_cast<uint64_t>(request.inputs[0].shape[0]) : 0;
+}
+
+// The output called `alias`; null where it was not asked for.
+const TensorView* find_output(const Signature& signature, const DecodedRequest& request,
+                              std::span<const TensorView> outputs, std::string_view alias) {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (signature.outputs[request.outputs[i].index].name == alias) return &outputs[i];
+  }
+  return nullptr;
+}
+
+Status check_class_output(const TensorView& tensor, const char* name, DType wanted,
+                          uint64_t examples) {
+  if (tensor.shape.rank() != 2) {
+    return invalid_argument("Expected Tensor shape: [batch_size num_classes] but got " +
+                            tensor.shape.to_string());
+  }
+  if (tensor.dtype != wanted) {
+    return invalid_argument(std::string("Expected ") + name + " Tensor of " +
+                            data_type_name(wanted) + ". Got: " + data_type_name(tensor.dtype));
+  }
+  if (static_cast<uint64_t>(tensor.shape[0]) != examples) {
+    return invalid_argument(std::string("Expected ") + name + " output batch size of " +
+                            std::to_string(examples) +
+                            ". Got: " + std::to_string(tensor.shape[0]));
+  }
+  return {};
+}
+
+// An FP32 tensor's elements. Errors: internal where its memory is not aligned to them.
+Status view_floats(const TensorSpec& spec, const TensorView& tensor, std::span<const float>& out) {
+  if (Status status = check_answer(spec, tensor); !status.ok()) return status;
+  if (reinterpret_cast<uintptr_t>(tensor.data) % sizeof(float) != 0) {
+    return make_error(ErrorCode::Internal,
+                      "output " + wire_quoted(spec.name) + " is not aligned to its elements");
+  }
+  out = {reinterpret_cast<const float*>(tensor.data), tensor.bytes / sizeof(float)};
+  return {};
+}
+
+const TensorSpec& output_spec(const Signature& signature, std::string_view alias) {
+  return signature.outputs[static_cast<size_t>(signature.find_output(alias))];
+}
+
+// proto3 leaves out a zero, not a negative one.
+uint64_t float_bytes(float value) {
+  return std::bit_cast<uint32_t>(value) == 0 ? 0 : kFloatFieldBytes;
+}
+
+void write_float_field(WireWriter& writer, uint32_t number, float value) {
+  if (float_bytes(value) == 0) return;
+  writer.tag(number, WireType::Fixed32);
+  writer.raw(&value, sizeof value);
+}
+
+std::string_view label_at(const ClassifyView& view, size_t index) {
+  return view.labels.empty() ? std::string_view() : view.labels[index];
+}
+
+float score_at(const ClassifyView& view, size_t index) {
+  return view.scores.empty() ? 0 : view.scores[index];
+}
+
+uint64_t class_bytes(const ClassifyView& view, size_t index) {
+  return wire_text_bytes(label_at(view, index)) + float_bytes(score_at(view, index));
+}
+
+uint64_t row_bytes(const ClassifyView& view, size_t row) {
+  uint64_t bytes = 0;
+  for (size_t i = row * view.classes; i < (row + 1) * view.classes; ++i) {
+    bytes += wire_field_bytes(class_bytes(view, i));
+  }
+  return bytes;
+}
+
+// A label is a protobuf string: clients refuse a message that holds another.
+Status check_labels(const ClassifyView& view) {
+  for (size_t i = 0; i < view.labels.size(); ++i) {
+    if (is_valid_utf8(view.labels[i])) continue;
+    return invalid_argument("output 'classes': label " + std::to_string(i) +
+                            " is not valid UTF-8, which a gRPC answer cannot carry; REST can");
+  }
+  return {};
+}
+
+void write_classes(WireWriter& writer, const ClassifyView& view) {
+  for (size_t row = 0; row < view.rows; ++row) {
+    writer.head(kRows, row_bytes(view, row));
+    for (size_t i = row * view.classes; i < (row + 1) * view.classes; ++i) {
+      writer.head(kClasses, class_bytes(view, i));
+      writer.text(kLabel, label_at(view, i));
+      write_float_field(writer, kScore, score_at(view, i));
+    }
+  }
+}
+
+Status encode_classes(const ClassifyView& view, const TfModelSpec& model, const Limits& limits,
+                      ByteBuffer& out) {
+  if (Status status = check_labels(view); !status.ok()) return status;
+  uint64_t result = 0;
+  for (size_t row = 0; row < view.rows; ++row) result += wire_field_bytes(row_bytes(view, row));
+  uint8_t* place = nullptr;
+  const uint64_t total = wire_field_bytes(result) + model.field_bytes();
+  Status status = grow_response("ClassificationResponse", total, limits, out, place);
+  if (!status.ok()) return status;
+  WireWriter writer{place};
+  writer.head(kResult, result);
+  write_classes(writer, view);
+  model.write(writer, kResponseModel);
+  return {};
+}
+
+Status encode_values(std::span<const float> values, const TfModelSpec& model,
+                     const Limits& limits, ByteBuffer& out) {
+  uint64_t result = 0;
+  for (float value : values) result += wire_field_bytes(float_bytes(value));
+  uint8_t* place = nullptr;
+  const uint64_t total = wire_field_bytes(result) + model.field_bytes();
+  Status status = grow_response("RegressionResponse", total, limits, out, place);
+  if (!status.ok()) return status;
+  WireWriter writer{place};
+  writer.head(kResult, result);
+  for (float value : values) {
+    writer.head(kRows, float_bytes(value));
+    write_float_field(writer, kValue, value);
+  }
+  model.write(writer, kResponseModel);
+  return {};
+}
+
+}  // namespace
+
+Status view_classification(const Signature& signature, const DecodedRequest& request,
+                           std::span<const TensorView> outputs, ClassifyView& out) {
+  out = {};
+  const uint64_t examples = example_count(request);
+  const TensorView* classes = find_output(signature, request, outputs, kClassifyClasses);
+  const TensorView* scores = find_output(signature, request, outputs, kClassifyScores);
+  Status status;
+  if (classes != nullptr) {
+    status = check_class_output(*classes, "classes", DType::Bytes, examples);
+    if (!status.ok()) return status;
+  }
+  if (scores != nullptr) {
+    status = check_class_output(*scores, "scores", DType::Fp32, examples);
+    if (!status.ok()) return status;
+  }
+  if (classes != nullptr && scores != nullptr && classes->shape[1] != scores->shape[1]) {
+    return invalid_argument("Tensors class and score should match in dim_size(1). Got " +
+                            std::to_string(classes->shape[1]) + " vs. " +
+                            std::to_string(scores->shape[1]));
+  }
+  out.rows = examples;
+  if (classes != nullptr) {
+    status = check_answer(output_spec(signature, kClassifyClasses), *classes);
+    out.classes = static_cast<size_t>(classes->shape[1]);
+    out.labels = classes->strings;
+  }
+  if (scores != nullptr && status.ok()) {
+    status = view_floats(output_spec(signature, kClassifyScores), *scores, out.scores);
+    out.classes = static_cast<size_t>(scores->shape[1]);
+  }
+  return status;
+}
+
+Status view_regression(const Signature& signature, const DecodedRequest& request,
+                       std::span<const TensorView> outputs, std::span<const float>& out) {
+  const TensorView* tensor = find_output(signature, request, outputs, kRegressOutput);
+  if (tensor == nullptr) return invalid_argument("Could not find output tensor 'outputs'");
+  const Shape& shape = tensor->shape;
+  if (!(shape.rank() == 1 || (shape.rank() == 2 && shape[1] == 1))) {
+    return invalid_argument(
+        "Expected output Tensor shape to be either [batch_size] or [batch_size, 1] but got " +
+        shape.to_string());
+  }
+  const uint64_t examples = example_count(request);
+  if (static_cast<uint64_t>(shape[0]) != examples) {
+    return invalid_argument("Input batch size did not match output batch size: " +
+                            std::to_string(examples) + " vs. " + std::to_string(shape[0]));
+  }
+  if (tensor->dtype != DType::Fp32) {
+    return invalid_argument("Expected output Tensor of DT_FLOAT.  Got: " +
+                            data_type_name(tensor->dtype));
+  }
+  return view_floats(output_spec(signature, kRegressOutput), *tensor, out);
+}
+
+Status encode_tf_results(Method method, const AnswerModel& model, const Signature& signature,
+                         const DecodedRequest& request, std::span<const TensorView> outputs,
+                         const Limits& limits, ByteBuffer& out) {
+  const TfModelSpec model_spec(model, signature);
+  if (method == Method::Classify) {
+    ClassifyView view;
+    Status status = view_classification(signature, request, outputs, view);
+    return status.ok() ? encode_classes(view, model_spec, limits, out) : std::move(status);
+  }
+  std::span<const float> values;
+  Status status = view_regression(signature, request, outputs, values);
+  return status.ok() ? encode_values(values, model_spec, limits, out) : std::move(status);
+}
+
+}  // namespace serval

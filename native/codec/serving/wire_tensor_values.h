@@ -1,0 +1,53 @@
+// The values of a TensorProto that has been read: into a tensor. Internal to wire_tensor.cc. Hot
+// path, any thread.
+#pragma once
+
+#include <algorithm>
+
+#include "codec/serving/wire_tensor.h"
+
+namespace serval {
+
+// How a value of a typed field stands on the wire when it is not packed.
+constexpr WireType typed_type(uint32_t field) {
+  switch (field) {
+    case 5:
+    case 9:
+      return WireType::Fixed32;
+    case 6:
+    case 12:
+      return WireType::Fixed64;
+    case 8:
+    case 14:
+    case 15:
+    case 18:
+      return WireType::Bytes;
+    default:
+      return WireType::Varint;
+  }
+}
+
+// What one decode_wire_tensor() knows. Borrows all. The type is one that the engine has.
+struct TensorDecode {
+  const WireTensor& wire;
+  const TfType& type;
+  std::string_view name;
+  uint64_t elements;  // 1 or more
+  Arena& arena;
+  TensorView& out;
+
+  const WireTensor::Values& values() const { return wire.values(type.field); }
+  // Values that are there and wanted. The last of them repeats up to `elements`.
+  uint64_t given() const { return std::min(values().count, elements); }
+};
+
+// `tensor parsing error: <name>`: TensorFlow's whole text, to the client; the reason to the log.
+Error tensor_parsing_error(std::string_view name, std::string reason);
+Error tensor_memory_out(std::string_view name);
+
+// Makes the tensor of decode.wire.content, or of the typed field of its dtype. Errors: as
+// decode_wire_tensor().
+Status take_tensor_content(const TensorDecode& decode);
+Status take_tensor_values(const TensorDecode& decode, uint64_t& fill_left);
+
+}  // namespace serval

@@ -1,0 +1,199 @@
+// Tensor data of V2 bodies: one loop per type, straight from text to tensor memory. Hot path; pure,
+// any thread. nullptr = turned down. Nothing recurses: nested lists are flattened as they come.
+#include "codec/v2/json_fast.h"
+
+#include <immintrin.h>
+
+#include <bit>
+#include <cstring>
+
+#include "codec/json/number.h"
+#include "codec/v2/json_parts.h"
+
+namespace serval::v2 {
+
+namespace {
+
+// Neither blank nor bracket.
+inline bool begins_element(char c) { return c > ' ' && c != '[' && c != ']'; }
+
+// Tensor elements in nested or flat lists. read(p, i) reads element i. Exactly `count` of them.
+template <typename Read>
+const char* read_elements(const char* p, FastBody& body, uint64_t count, uint32_t depth_max,
+                          Read read) {
+  uint32_t depth = 0;
+  uint64_t found = 0;
+  for (;;) {
+    p = skip_blanks(p, body.end);
+    if (p >= body.end) return nullptr;
+    if (*p == '[') {
+      if (++depth > depth_max) return nullptr;
+      p = skip_blanks(p + 1, body.end);
+      if (*p != ']') continue;
+    } else {
+      if (depth == 0) return nullptr;
+      // Elements with bare commas between them stay in here.
+      for (;;) {
+        if (found == count || p >= body.end) return nullptr;
+        p = read(p, found++);
+        if (p == nullptr) return nullptr;
+        if (*p != ',' || !begins_element(p[1])) break;
+        ++p;
+      }
+      p = skip_blanks(p, body.end);
+    }
+    while (*p == ']' && p < body.end) {
+      ++p;
+      if (--depth == 0) return found == count ? p : nullptr;
+      p = skip_blanks(p, body.end);
+    }
+    if (*p != ',') return nullptr;
+    ++p;
+  }
+}
+
+template <typename T>
+const char* read_integers(const char* p, FastBody& body, uint64_t count, uint32_t depth_max,
+                          void* memory) {
+  auto* out = static_cast<T*>(memory);
+  return read_elements(p, body, count, depth_max, [&](const char* at, uint64_t i) {
+    return read_integer<T>(at, body.end, out[i]);
+  });
+}
+
+// convert(value, begin, end, element) as to_float.
+template <typename T, typename Convert>
+const char* read_floats(const char* p, FastBody& body, uint64_t count, uint32_t depth_max,
+                        void* memory, Convert convert) {
+  auto* out = static_cast<T*>(memory);
+  return read_elements(p, body, count, depth_max, [&](const char* at, uint64_t i) {
+    double value = 0;
+    const char* end = read_double(at, body.end, value);
+    const bool good = end != nullptr && convert(value, at, end, out[i]);
+    return good ? end : nullptr;
+  });
+}
+
+const char* read_bools(const char* p, FastBody& body, uint64_t count, uint32_t depth_max,
+                       void* memory) {
+  auto* out = static_cast<uint8_t*>(memory);
+  return read_elements(p, body, count, depth_max, [&](const char* at, uint64_t i) {
+    bool value = false;
+    at = read_bool(at, body, value);
+    out[i] = value;
+    return at;
+  });
+}
+
+const char* read_strings(const char* p, FastBody& body, uint64_t count, uint32_t depth_max,
+                         void* memory) {
+  auto* out = static_cast<std::string_view*>(memory);
+  return read_elements(p, body, count, depth_max, [&](const char* at, uint64_t i) {
+    return read_string(at, body, out[i]);
+  });
+}
+
+const char* read_typed(const char* p, FastBody& body, DType dtype, uint64_t count,
+                       uint32_t depth, void* memory) {
+  switch (dtype) {
+    case DType::Bool:
+      return read_bools(p, body, count, depth, memory);
+    case DType::Uint8:
+      return read_integers<uint8_t>(p, body, count, depth, memory);
+    case DType::Uint16:
+      return read_integers<uint16_t>(p, body, count, depth, memory);
+    case DType::Uint32:
+      return read_integers<uint32_t>(p, body, count, depth, memory);
+    case DType::Uint64:
+      return read_integers<uint64_t>(p, body, count, depth, memory);
+    case DType::Int8:
+      return read_integers<int8_t>(p, body, count, depth, memory);
+    case DType::Int16:
+      return read_integers<int16_t>(p, body, count, depth, memory);
+    case DType::Int32:
+      return read_integers<int32_t>(p, body, count, depth, memory);
+    case DType::Int64:
+      return read_integers<int64_t>(p, body, count, depth, memory);
+    case DType::Fp16:
+      return read_floats<uint16_t>(
+          p, body, count, depth, memory,
+          [](double v, const char*, const char*, uint16_t& e) { return to_half(v, e); });
+    case DType::Bf16:
+      return read_floats<uint16_t>(
+          p, body, count, depth, memory,
+          [](double v, const char*, const char*, uint16_t& e) { return to_bf16(v, e); });
+    case DType::Fp32:
+      return read_floats<float>(p, body, count, depth, memory,
+                                [](double v, const char* begin, const char* end, float& e) {
+                                  return to_float(v, begin, end, e);
+                                });
+    case DType::Fp64:
+      return read_floats<double>(p, body, count, depth, memory,
+                                 [](double v, const char*, const char*, double& e) {
+                                   e = v;
+                                   return true;
+                                 });
+    case DType::Bytes:
+      return read_strings(p, body, count, depth, memory);
+    case DType::Invalid:
+      break;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+const char* read_bool(const char* p, FastBody& body, bool& out) {
+  const auto left = static_cast<size_t>(body.end - p);
+  out = *p == 't';
+  if (out) return left >= 4 && std::memcmp(p, "true", 4) == 0 ? p + 4 : nullptr;
+  return left >= 5 && std::memcmp(p, "false", 5) == 0 ? p + 5 : nullptr;
+}
+
+const char* read_data(const char* p, FastBody& body, uint32_t depth_max, TensorView& tensor) {
+  const auto count = tensor.shape.elements();
+  // Every element takes a byte of text at least: memory is bounded by the body.
+  if (!count || *count > static_cast<uint64_t>(body.end - p)) return nullptr;
+  const bool strings = tensor.dtype == DType::Bytes;
+  const size_t bytes = *count * (strings ? sizeof(std::string_view) : dtype_bytes(tensor.dtype));
+  void* memory = body.arena.allocate(bytes);
+  if (memory == nullptr) return nullptr;
+  if (strings) {
+    tensor.strings = {static_cast<std::string_view*>(memory), *count};
+  } else {
+    tensor.data = static_cast<uint8_t*>(memory);
+    tensor.bytes = bytes;
+  }
+  return read_typed(p, body, tensor.dtype, *count, depth_max, memory);
+}
+
+const char* skip_list_unread(const char* p, const char* end) {
+  const __m256i same_bits = _mm256_set1_epi8(~0x06);  // '[' and ']' (and 'Y', '_') agree in these
+  size_t depth = 0;
+  while (p < end) {
+    const __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+    const __m256i brackets =
+        _mm256_cmpeq_epi8(_mm256_and_si256(bytes, same_bits), _mm256_set1_epi8('[' & ~0x06));
+    const __m256i quotes = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8('"'));
+    auto mask = static_cast<uint32_t>(_mm256_movemask_epi8(_mm256_or_si256(brackets, quotes)));
+    const char* next = p + 32;
+    for (; mask != 0; mask &= mask - 1) {
+      const char* at = p + std::countr_zero(mask);
+      if (at >= end) return nullptr;
+      if (*at == '[') {
+        ++depth;
+      } else if (*at == ']') {
+        if (--depth == 0) return at + 1;
+      } else if (*at == '"') {
+        std::string_view unused;
+        next = read_plain_string(at, end, unused);
+        if (next == nullptr) return nullptr;
+        break;
+      }
+    }
+    p = next;
+  }
+  return nullptr;
+}
+
+}  // namespace serval::v2

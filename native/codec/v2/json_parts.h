@@ -1,0 +1,100 @@
+// What the fast and the plain decoder of V2 JSON share: the split of the body, the binary section,
+// the raw form, and numbers that become 32 and 16 bit floats. Hot path; pure, any thread.
+// Source: v2-protocol.md 1.1-1.3.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "base/half.h"
+#include "codec/v2/json.h"
+
+namespace serval::v2 {
+
+struct Body {
+  std::string_view json;
+  std::span<const uint8_t> binary;
+  bool has_header = false;  // the header said how long the JSON is
+};
+
+// Errors: malformed_body when json_bytes is not within the body, or the body is empty.
+Status split_body(std::span<const uint8_t> body, int64_t json_bytes, Body& out);
+
+// The body as the raw data of the model's only input, json_bytes being 0. Batch and other free
+// dimensions: with one free dimension it follows from the size; with two, the first is 1. BYTES:
+// the body is the only element, without a length in front. All outputs binary.
+Status decode_raw_form(std::span<const uint8_t> body, const Signature& signature, Arena& arena,
+                       DecodedRequest& out);
+
+// A tensor that lies in the binary section, in the order of the request's inputs. Its dtype and
+// shape stand in the decoded request already.
+struct BinaryInput {
+  uint32_t index;
+  uint64_t bytes;
+};
+
+// Errors: invalid_argument naming the input whose bytes are missing, do not fit its shape, or the
+// bytes that are left over.
+Status read_binary_section(const Signature& signature, std::span<const BinaryInput> tensors,
+                           const Body& body, Arena& arena, DecodedRequest& out);
+
+// Request parameters that place a request in the queue.
+inline constexpr std::string_view kPriorityKey = "priority";
+inline constexpr std::string_view kTimeoutKey = "timeout";
+
+// `text`, a JSON value, as a whole number of 0 or more. False: it is none, or over 64 bits.
+bool whole_number(std::string_view text, uint64_t& out);
+
+// What is wrong with a parameter whose value should be a whole number of `least` or more.
+Error not_whole(const std::string& where, std::string_view key, uint64_t least,
+                std::string_view text);
+
+// One entry of "outputs".
+struct ListedOutput {
+  uint32_t index;
+  bool has_binary;
+  bool binary;
+  uint32_t classes;
+};
+
+// The parameter classification as RequestedOutput has it. Cut: the texts of more classes would not
+// fit an answer.
+inline uint32_t listed_classes(uint64_t classes) {
+  return static_cast<uint32_t>(std::min<uint64_t>(classes, UINT32_MAX));
+}
+
+// Fills out.outputs: those listed in their order, or all in the model's.
+void choose_outputs(const Signature& signature, std::span<const ListedOutput> listed,
+                    bool binary_by_default, DecodedRequest& out);
+
+// Nearest float of the number whose text is [begin, end) and whose nearest double is `value`.
+// Rounding twice is wrong only where the double is half-way between two floats (or the float is
+// subnormal): those are read again. False: finite, but beyond FP32.
+inline bool to_float(double value, const char* begin, const char* end, float& out) {
+  out = static_cast<float>(value);
+  const auto bits = std::bit_cast<uint64_t>(value);
+  const bool half_way = (bits & 0x1fffffffu) == 0x10000000u;
+  const bool subnormal = std::fabs(out) < std::numeric_limits<float>::min();
+  if (half_way || subnormal) [[unlikely]] {
+    float exact = 0;
+    if (value != 0 && std::from_chars(begin, end, exact).ec == std::errc{}) out = exact;
+  }
+  return !std::isinf(out) || std::isinf(value);
+}
+
+// False: finite, but rounds to infinity.
+inline bool to_half(double value, uint16_t& out) {
+  out = double_to_half(value);
+  return (out & 0x7fffu) != 0x7c00u || std::isinf(value);
+}
+
+inline bool to_bf16(double value, uint16_t& out) {
+  out = double_to_bf16(value);
+  return (out & 0x7fffu) != 0x7f80u || std::isinf(value);
+}
+
+}  // namespace serval::v2

@@ -1,0 +1,360 @@
+// The plain decoder of V2 infer bodies: checks the JSON first, then walks it member by member, and
+// words every error. Only requests that the fast decoder turned down come here; any thread.
+// Source: v2-protocol.md 1.1-1.3 ("suggested" statuses), seed 001. Rulings where those are silent:
+// a known member given twice is refused; null is no parameter value; other members are ignored.
+#include <array>
+
+#include "codec/json/echo.h"
+#include "codec/v2/json_elements.h"
+#include "codec/v2/json_parts.h"
+#include "codec/v2/json_walk.h"
+
+namespace serval {
+
+namespace {
+
+using namespace v2;
+
+constexpr size_t kAbsent = ~size_t{0};
+
+Status wrong_kind(const std::string& where, std::string_view expected, JsonKind got) {
+  return invalid_argument(where + ": expected " + std::string(expected) + ", got " +
+                          std::string(json_kind_name(got)));
+}
+
+Status no_memory() { return make_error(ErrorCode::MemoryFull, "no memory for the request"); }
+
+std::string quoted(std::string_view name) {
+  std::string text = "'";
+  return text.append(echo_text(name)).append("'");
+}
+
+// "'a', 'b'", cut where it gets long.
+std::string name_list(const std::vector<TensorSpec>& specs) {
+  std::string text;
+  for (const TensorSpec& spec : specs) {
+    if (text.size() > kErrorValueBytesMax) return text + ", ...";
+    if (!text.empty()) text += ", ";
+    text += quoted(spec.name);
+  }
+  return text;
+}
+
+// A member of interest: its name and where its value stands.
+struct Member {
+  std::string_view name;
+  size_t at = kAbsent;
+};
+
+class PlainRequest {
+ public:
+  PlainRequest(const Body& body, const Signature& signature, Arena& arena, DecodedRequest& out)
+      : body_(body), text_(body.json), signature_(signature), arena_(arena), out_(out) {}
+
+  Status read();
+
+ private:
+  // Finds `members` in the object at `at`. Errors: one of them is there twice.
+  Status find(size_t at, const std::string& where, std::span<Member> members);
+  Status string_member(const Member& member, const std::string& where, std::string_view& out);
+  Status parameters(size_t at, const std::string& where, std::span<Member> wanted);
+
+  Status read_input(size_t at, const std::string& where);
+  Status read_datatype(const Member& member, const std::string& where, const TensorSpec& spec);
+  Status read_shape(const Member& member, const std::string& where, Shape& shape);
+  Status read_source(const Member& data, const Member& given, const std::string& where,
+                     uint32_t index, TensorView& tensor);
+  Status read_output(size_t at, const std::string& where);
+  Status read_output_parameters(const Member& given, const std::string& where,
+                                ListedOutput& output);
+  Status read_parameters(const Member& given, bool& binary_by_default);
+  // A whole number of `least` or more.
+  Status read_whole(const Member& member, const std::string& where, uint64_t least, uint64_t& out);
+  Status read_flag(const Member& member, const std::string& where, bool& out);
+
+  JsonKind kind(size_t at) const { return kind_at(text_, at); }
+
+  const Body& body_;
+  std::string_view text_;
+  const Signature& signature_;
+  Arena& arena_;
+  DecodedRequest& out_;
+  std::vector<BinaryInput> binaries_;
+  std::vector<ListedOutput> outputs_;
+};
+
+Status PlainRequest::find(size_t at, const std::string& where, std::span<Member> members) {
+  return each_member(text_, at, arena_, [&](std::string_view key, size_t value) -> Status {
+    for (Member& member : members) {
+      if (member.name != key) continue;
+      if (member.at != kAbsent) return invalid_argument(where + ": " + quoted(key) + " twice");
+      member.at = value;
+    }
+    return {};
+  });
+}
+
+Status PlainRequest::string_member(const Member& member, const std::string& where,
+                                   std::string_view& out) {
+  const std::string name = where + ": '" + std::string(member.name) + "'";
+  if (member.at == kAbsent) return invalid_argument(name + " is missing");
+  if (kind(member.at) != JsonKind::String) return wrong_kind(name, "a string", kind(member.at));
+  return string_at(text_, member.at, arena_, out) ? Status() : no_memory();
+}
+
+// The object of parameters at `at`; values are strings, numbers or booleans.
+Status PlainRequest::parameters(size_t at, const std::string& where, std::span<Member> wanted) {
+  if (kind(at) != JsonKind::Object) return wrong_kind(where, "an object", kind(at));
+  Status status = each_member(text_, at, arena_, [&](std::string_view key, size_t value) -> Status {
+    const JsonKind got = kind(value);
+    if (got != JsonKind::Null && got != JsonKind::Array && got != JsonKind::Object) return {};
+    return wrong_kind(where + " " + quoted(key), "a string, number or boolean", got);
+  });
+  if (!status.ok()) return status;
+  return find(at, where, wanted);
+}
+
+Status PlainRequest::read_flag(const Member& member, const std::string& where, bool& out) {
+  const JsonKind got = kind(member.at);
+  if (got != JsonKind::True && got != JsonKind::False) {
+    return wrong_kind(where + " '" + std::string(member.name) + "'", "true or false", got);
+  }
+  out = got == JsonKind::True;
+  return {};
+}
+
+Status PlainRequest::read_datatype(const Member& member, const std::string& where,
+                                   const TensorSpec& spec) {
+  std::string_view name;
+  Status status = string_member(member, where, name);
+  if (!status.ok()) return status;
+  const DType dtype = dtype_from_name(name);
+  if (dtype == DType::Invalid) {
+    return invalid_argument(where + ": unknown datatype " + quoted(name));
+  }
+  if (dtype == spec.dtype) return {};
+  return invalid_argument(where + ": expected datatype " + std::string(dtype_name(spec.dtype)) +
+                          ", got " + std::string(name));
+}
+
+Status PlainRequest::read_shape(const Member& member, const std::string& where, Shape& shape) {
+  if (member.at == kAbsent) return invalid_argument(where + ": 'shape' is missing");
+  const JsonKind got = kind(member.at);
+  if (got != JsonKind::Array) return wrong_kind(where + ": 'shape'", "an array", got);
+  Status status = each_element(text_, member.at, [&](size_t index, size_t at) -> Status {
+    const std::string_view value = value_text(text_, at);
+    JsonNumber number;
+    const bool is_number =
+        kind(at) == JsonKind::Number && JsonLexer(value, arena_).number(number);
+    const bool integer = value.find_first_not_of("-0123456789") == std::string_view::npos;
+    if (!is_number || !integer || number.form != JsonNumber::Form::Int64 || number.i64 < 0) {
+      return invalid_argument(where + ": shape[" + std::to_string(index) +
+                              "]: expected an integer from 0 to 9223372036854775807, got " +
+                              echo_text(value));
+    }
+    if (shape.push_back(number.i64)) return {};
+    return invalid_argument(where + ": shape has more than " + std::to_string(kRankMax) +
+                            " dimensions");
+  });
+  if (!status.ok() || shape.elements()) return status;
+  return invalid_argument(where + ": shape " + shape.to_string() +
+                          " overflows: more elements than 64 bits can count");
+}
+
+Status PlainRequest::read_whole(const Member& member, const std::string& where, uint64_t least,
+                                uint64_t& out) {
+  const std::string_view value = value_text(text_, member.at);
+  if (whole_number(value, out) && out >= least) return {};
+  return not_whole(where, member.name, least, value);
+}
+
+// Where the tensor's elements are: exactly one of data, the binary section, shared memory.
+Status PlainRequest::read_source(const Member& data, const Member& given, const std::string& where,
+                                 uint32_t index, TensorView& tensor) {
+  std::array<Member, 4> wanted = {{{"binary_data_size"},
+                                   {"shared_memory_region"},
+                                   {"shared_memory_byte_size"},
+                                   {"shared_memory_offset"}}};
+  if (given.at != kAbsent) {
+    Status status = parameters(given.at, where + ": parameters", wanted);
+    if (!status.ok()) return status;
+  }
+  const bool has_data = data.at != kAbsent;
+  const bool has_binary = wanted[0].at != kAbsent;
+  const bool has_shared = wanted[1].at != kAbsent || wanted[2].at != kAbsent ||
+                          wanted[3].at != kAbsent;
+  const int sources = int{has_data} + int{has_binary} + int{has_shared};
+  if (sources != 1) {
+    return invalid_argument(where +
+                            ": expected exactly one of 'data', parameters 'binary_data_size' and "
+                            "parameters 'shared_memory_region', got " +
+                            std::to_string(sources));
+  }
+  if (has_shared) {
+    return make_error(ErrorCode::Unimplemented, where + ": shared memory is not implemented");
+  }
+  if (has_binary) {
+    BinaryInput binary{index, 0};
+    Status status = read_whole(wanted[0], where + ": parameters", 0, binary.bytes);
+    if (status.ok()) binaries_.push_back(binary);
+    return status;
+  }
+  const bool scalar = tensor.shape.rank() == 0 && kind(data.at) != JsonKind::Object;
+  if (kind(data.at) != JsonKind::Array && !scalar) {
+    return wrong_kind(where + ": 'data'", "an array", kind(data.at));
+  }
+  const std::string_view name = signature_.inputs[index].name;
+  return read_elements(value_text(text_, data.at), name, arena_, tensor);
+}
+
+Status PlainRequest::read_input(size_t at, const std::string& where) {
+  if (kind(at) != JsonKind::Object) return wrong_kind(where, "an object", kind(at));
+  std::array<Member, 5> members = {
+      {{"name"}, {"datatype"}, {"shape"}, {"data"}, {"parameters"}}};
+  Status status = find(at, where, members);
+  std::string_view name;
+  if (status.ok()) status = string_member(members[0], where, name);
+  if (!status.ok()) return status;
+  const int found = signature_.find_input(name);
+  if (found < 0) {
+    return invalid_argument(where + ": unexpected input " + quoted(name) + "; the model takes " +
+                            (signature_.inputs.empty() ? "none" : name_list(signature_.inputs)));
+  }
+  const auto index = static_cast<uint32_t>(found);
+  const TensorSpec& spec = signature_.inputs[index];
+  const std::string input = "input " + quoted(name);
+  if (out_.inputs[index].dtype != DType::Invalid) {
+    return invalid_argument(input + " is given twice");
+  }
+  TensorView tensor;
+  tensor.dtype = spec.dtype;
+  status = read_datatype(members[1], input, spec);
+  if (status.ok()) status = read_shape(members[2], input, tensor.shape);
+  if (status.ok()) status = read_source(members[3], members[4], input, index, tensor);
+  if (status.ok()) out_.inputs[index] = tensor;
+  return status;
+}
+
+Status PlainRequest::read_output(size_t at, const std::string& where) {
+  if (kind(at) != JsonKind::Object) return wrong_kind(where, "an object", kind(at));
+  std::array<Member, 2> members = {{{"name"}, {"parameters"}}};
+  Status status = find(at, where, members);
+  std::string_view name;
+  if (status.ok()) status = string_member(members[0], where, name);
+  if (!status.ok()) return status;
+  const int found = signature_.find_output(name);
+  if (found < 0) {
+    return invalid_argument(where + ": unknown output " + quoted(name) + "; the model has " +
+                            (signature_.outputs.empty() ? "none" : name_list(signature_.outputs)));
+  }
+  const std::string output_text = "output " + quoted(name);
+  ListedOutput output{static_cast<uint32_t>(found), false, false, 0};
+  for (const ListedOutput& other : outputs_) {
+    if (other.index == output.index) return invalid_argument(output_text + " is requested twice");
+  }
+  if (members[1].at != kAbsent) status = read_output_parameters(members[1], output_text, output);
+  outputs_.push_back(output);
+  return status;
+}
+
+Status PlainRequest::read_output_parameters(const Member& given, const std::string& where,
+                                            ListedOutput& output) {
+  std::array<Member, 5> wanted = {{{"binary_data"},
+                                   {"classification"},
+                                   {"shared_memory_region"},
+                                   {"shared_memory_byte_size"},
+                                   {"shared_memory_offset"}}};
+  Status status = parameters(given.at, where + ": parameters", wanted);
+  if (!status.ok()) return status;
+  for (size_t i = 2; i < wanted.size(); ++i) {
+    if (wanted[i].at == kAbsent) continue;
+    return make_error(ErrorCode::Unimplemented, where + ": parameter '" +
+                                                    std::string(wanted[i].name) +
+                                                    "' is not implemented");
+  }
+  if (wanted[0].at != kAbsent) {
+    output.has_binary = true;
+    status = read_flag(wanted[0], where + ": parameters", output.binary);
+  }
+  if (!status.ok() || wanted[1].at == kAbsent) return status;
+  uint64_t classes = 0;
+  status = read_whole(wanted[1], where + ": parameters", 1, classes);
+  output.classes = listed_classes(classes);
+  return status;
+}
+
+// The request's own parameters; priority and timeout are checked, peek_v2_schedule() reads them.
+Status PlainRequest::read_parameters(const Member& given, bool& binary_by_default) {
+  std::array<Member, 3> wanted = {{{"binary_data_output"}, {kPriorityKey}, {kTimeoutKey}}};
+  const std::string where = "parameters";
+  Status status = parameters(given.at, where, wanted);
+  if (status.ok() && wanted[0].at != kAbsent) {
+    status = read_flag(wanted[0], where, binary_by_default);
+  }
+  for (size_t i = 1; i < wanted.size() && status.ok(); ++i) {
+    uint64_t unused = 0;
+    if (wanted[i].at != kAbsent) status = read_whole(wanted[i], where, 0, unused);
+  }
+  return status;
+}
+
+Status PlainRequest::read() {
+  const size_t root = json_start(text_);
+  if (kind(root) != JsonKind::Object) return wrong_kind("request body", "an object", kind(root));
+  std::array<Member, 4> members = {{{"inputs"}, {"outputs"}, {"parameters"}, {"id"}}};
+  Status status = find(root, "request body", members);
+  if (!status.ok()) return status;
+  const auto& [inputs, outputs, given, id] = members;
+  if (id.at != kAbsent) {
+    status = string_member(id, "request body", out_.id);
+    if (!status.ok()) return status;
+    out_.has_id = true;
+    if (out_.id.size() > kIdBytesMax) {
+      return invalid_argument("id: expected at most " + std::to_string(kIdBytesMax) +
+                              " bytes, got " + std::to_string(out_.id.size()));
+    }
+  }
+  bool binary_by_default = false;
+  if (given.at != kAbsent) status = read_parameters(given, binary_by_default);
+  if (!status.ok()) return status;
+  if (inputs.at == kAbsent) return invalid_argument("request body: 'inputs' is missing");
+  if (kind(inputs.at) != JsonKind::Array) {
+    return wrong_kind("'inputs'", "an array of objects", kind(inputs.at));
+  }
+  if (outputs.at != kAbsent && kind(outputs.at) != JsonKind::Array) {
+    return wrong_kind("'outputs'", "an array of objects", kind(outputs.at));
+  }
+  out_.inputs.resize(signature_.inputs.size());
+  status = each_element(text_, inputs.at, [this](size_t index, size_t at) {
+    return read_input(at, "inputs[" + std::to_string(index) + "]");
+  });
+  if (!status.ok()) return status;
+  for (size_t i = 0; i < out_.inputs.size(); ++i) {
+    if (out_.inputs[i].dtype != DType::Invalid) continue;
+    return invalid_argument("input " + quoted(signature_.inputs[i].name) + " is missing");
+  }
+  if (outputs.at != kAbsent) {
+    status = each_element(text_, outputs.at, [this](size_t index, size_t at) {
+      return read_output(at, "outputs[" + std::to_string(index) + "]");
+    });
+    if (!status.ok()) return status;
+  }
+  choose_outputs(signature_, outputs_, binary_by_default, out_);
+  return read_binary_section(signature_, binaries_, body_, arena_, out_);
+}
+
+}  // namespace
+
+Status decode_v2_infer_plain(std::span<const uint8_t> body, int64_t json_bytes,
+                             const Signature& signature, const Limits& limits, Arena& arena,
+                             DecodedRequest& out) {
+  out.clear();
+  Body parts;
+  if (Status status = split_body(body, json_bytes, parts); !status.ok()) return status;
+  if (json_bytes == 0) return decode_raw_form(body, signature, arena, out);
+  Status status = check_json(parts.json, limits.json_depth_max, arena);
+  if (!status.ok()) return status;
+  return PlainRequest(parts, signature, arena, out).read();
+}
+
+}  // namespace serval

@@ -1,0 +1,290 @@
+// Hot path. Finds, counts and form-checks the fields of a ModelInferRequest in one walk (after a
+// walk over the top level that sizes the lists). Any thread. Knows no model.
+#include "codec/v2/wire_read.h"
+
+#include <algorithm>
+#include <bit>
+#include <memory>
+
+#include "base/limits.h"
+#include "base/bytes/wire_lists.h"
+
+namespace serval {
+
+namespace {
+
+using wire_v2::kContentsFields;
+using Bytes = std::span<const uint8_t>;
+
+constexpr uint32_t bytes_tag(uint32_t number) { return wire_tag(number, WireType::Bytes); }
+
+// How a value of each contents field stands on the wire when it is not packed.
+constexpr std::array<WireType, kContentsFields + 1> kContentsTypes = {
+    WireType::EndGroup, WireType::Varint,  WireType::Varint,  WireType::Varint, WireType::Varint,
+    WireType::Varint,   WireType::Fixed32, WireType::Fixed64, WireType::Bytes};
+
+struct Walk {
+  const uint8_t* origin;
+  WireFault& fault;
+  WireReader reader(Bytes bytes) const { return {bytes, origin, fault}; }
+  bool sound() const { return fault.reason == nullptr; }
+};
+
+// InferParameter.
+bool read_choice(const Walk& walk, Bytes bytes, WireParameter& out) {
+  WireReader reader = walk.reader(bytes);
+  WireField field;
+  while (reader.next(field)) {
+    switch (field.tag) {
+      case bytes_tag(wire_v2::kStringParam):
+        if (!reader.text(field, out.text)) return false;
+        out.choice = field.number();
+        break;
+      case wire_tag(wire_v2::kBoolParam, WireType::Varint):
+      case wire_tag(wire_v2::kInt64Param, WireType::Varint):
+      case wire_tag(wire_v2::kUint64Param, WireType::Varint):
+      case wire_tag(wire_v2::kDoubleParam, WireType::Fixed64):
+        out.value = field.value;
+        out.choice = field.number();
+        break;
+      default:
+        break;
+    }
+  }
+  return walk.sound();
+}
+
+// A tensor's parameter. `refused` is set when its key asks for a feature that we do not have;
+// everything else is accepted, triton_* included (v2-protocol.md 11).
+bool read_parameter(const Walk& walk, Bytes entry, std::string_view& refused, WireParameter& out) {
+  if (!read_wire_parameter(entry, walk.origin, walk.fault, out)) return false;
+  if (out.key == "shared_memory_region") refused = out.key;
+  return true;
+}
+
+void add_dim(WireInput& input, uint64_t value) {
+  ++input.rank;
+  if (input.rank <= kRankMax) (void)input.shape.push_back(static_cast<int64_t>(value));
+}
+
+bool read_packed_shape(const Walk& walk, Bytes run, WireInput& input) {
+  WireReader reader = walk.reader(run);
+  uint64_t value = 0;
+  while (!reader.at_end()) {
+    if (!reader.read_varint(value)) return false;
+    add_dim(input, value);
+  }
+  return true;
+}
+
+// InferTensorContents; given again, it is merged: repeated values are appended.
+bool read_contents(const Walk& walk, Bytes bytes, WireInput& input) {
+  input.has_contents = true;
+  WireReader reader = walk.reader(bytes);
+  WireField field;
+  while (reader.next(field)) {
+    const uint32_t number = field.number();
+    if (number > kContentsFields) continue;
+    if (field.type() == kContentsTypes[number]) {
+      ++input.counts[number];
+      ++input.pieces;
+    } else if (field.type() == WireType::Bytes) {
+      if (field.bytes.empty()) continue;
+      const WireType type = kContentsTypes[number];
+      if (!count_packed(reader, type, field.bytes, input.counts[number])) return false;
+      ++input.pieces;
+      input.packed_run = field.bytes;
+    }
+  }
+  return walk.sound();
+}
+
+bool read_input(const Walk& walk, Bytes bytes, WireInput& input) {
+  input.message = bytes;
+  WireReader reader = walk.reader(bytes);
+  WireField field;
+  WireParameter ignored;
+  bool good = true;
+  while (good && reader.next(field)) {
+    switch (field.tag) {
+      case bytes_tag(wire_v2::kTensorName):
+        good = reader.text(field, input.name);
+        break;
+      case bytes_tag(wire_v2::kTensorDatatype):
+        good = reader.text(field, input.datatype);
+        break;
+      case bytes_tag(wire_v2::kTensorShape):
+        good = read_packed_shape(walk, field.bytes, input);
+        break;
+      case wire_tag(wire_v2::kTensorShape, WireType::Varint):
+        add_dim(input, field.value);
+        break;
+      case bytes_tag(wire_v2::kTensorParameters):
+        good = read_parameter(walk, field.bytes, input.refused_parameter, ignored);
+        break;
+      case bytes_tag(wire_v2::kTensorContents):
+        good = read_contents(walk, field.bytes, input);
+        break;
+      default:
+        break;
+    }
+  }
+  return walk.sound();
+}
+
+bool read_output(const Walk& walk, Bytes bytes, WireOutput& output) {
+  WireReader reader = walk.reader(bytes);
+  WireField field;
+  bool good = true;
+  while (good && reader.next(field)) {
+    if (field.tag == bytes_tag(wire_v2::kRequestedName)) {
+      good = reader.text(field, output.name);
+    } else if (field.tag == bytes_tag(wire_v2::kRequestedParameters)) {
+      WireParameter parameter;
+      good = read_parameter(walk, field.bytes, output.refused_parameter, parameter);
+      if (parameter.key == "classification") output.classification = parameter;
+    }
+  }
+  return walk.sound();
+}
+
+// Fills the lists, which have been sized.
+bool read_fields(const Walk& walk, Bytes message, WireRequest& out) {
+  WireReader reader = walk.reader(message);
+  WireField field;
+  size_t inputs = 0, outputs = 0, raw = 0;
+  WireParameter parameter;
+  bool good = true;
+  while (good && reader.next(field)) {
+    switch (field.tag) {
+      case bytes_tag(wire_v2::kModelName):
+        good = reader.text(field, out.model_name);
+        break;
+      case bytes_tag(wire_v2::kModelVersion):
+        good = reader.text(field, out.model_version);
+        break;
+      case bytes_tag(wire_v2::kId):
+        good = reader.text(field, out.id);
+        break;
+      case bytes_tag(wire_v2::kParameters):
+        good = read_wire_parameter(field.bytes, walk.origin, walk.fault, parameter);
+        out.schedule.take(parameter);
+        break;
+      case bytes_tag(wire_v2::kInputs):
+        good = read_input(walk, field.bytes, out.inputs[inputs++]);
+        break;
+      case bytes_tag(wire_v2::kOutputs):
+        good = read_output(walk, field.bytes, out.outputs[outputs++]);
+        break;
+      case bytes_tag(wire_v2::kRawInputs):
+        out.raw_data[raw++] = field.bytes;
+        break;
+      default:
+        break;
+    }
+  }
+  return walk.sound();
+}
+
+}  // namespace
+
+bool read_wire_parameter(Bytes entry, const uint8_t* origin, WireFault& fault,
+                         WireParameter& out) {
+  out = {};
+  const Walk walk{origin, fault};
+  WireReader reader = walk.reader(entry);
+  WireField field;
+  while (reader.next(field)) {
+    if (field.tag == bytes_tag(wire_v2::kMapKey)) {
+      if (!reader.text(field, out.key)) return false;
+    } else if (field.tag == bytes_tag(wire_v2::kMapValue)) {
+      if (!read_choice(walk, field.bytes, out)) return false;
+    }
+  }
+  return walk.sound();
+}
+
+bool wire_whole_number(const WireParameter& parameter, uint64_t& out) {
+  out = parameter.value;
+  return parameter.choice == wire_v2::kUint64Param ||
+         (parameter.choice == wire_v2::kInt64Param && static_cast<int64_t>(out) >= 0);
+}
+
+Error wire_not_whole(const std::string& where, const WireParameter& parameter, uint64_t least) {
+  std::string got = "no value";
+  switch (parameter.choice) {
+    case wire_v2::kBoolParam:
+      got = parameter.value != 0 ? "bool_param true" : "bool_param false";
+      break;
+    case wire_v2::kInt64Param:
+      got = "int64_param " + std::to_string(static_cast<int64_t>(parameter.value));
+      break;
+    case wire_v2::kStringParam:
+      got = "string_param " + wire_quoted(parameter.text);
+      break;
+    case wire_v2::kDoubleParam:
+      got = "double_param " + std::to_string(std::bit_cast<double>(parameter.value));
+      break;
+    case wire_v2::kUint64Param:
+      got = "uint64_param " + std::to_string(parameter.value);
+      break;
+    default:
+      break;
+  }
+  return invalid_argument(where + "parameter " + wire_quoted(parameter.key) +
+                          ": expected an integer from " + std::to_string(least) +
+                          " (int64_param or uint64_param), got " + got);
+}
+
+Status read_wire_schedule(const WireSchedule& wire, SchedulePolicy& out) {
+  out = {};
+  SchedulePolicy read;
+  if (!wire.priority.key.empty() && !wire_whole_number(wire.priority, read.priority)) {
+    return wire_not_whole("", wire.priority, 0);
+  }
+  if (!wire.timeout.key.empty() && !wire_whole_number(wire.timeout, read.timeout_us)) {
+    return wire_not_whole("", wire.timeout, 0);
+  }
+  out = read;
+  return {};
+}
+
+Status read_wire_request(Bytes message, Arena& arena, WireRequest& out) {
+  WireFault fault;
+  const Walk walk{message.data(), fault};
+  size_t inputs = 0, outputs = 0, raw = 0;
+  WireReader reader = walk.reader(message);
+  WireField field;
+  while (reader.next(field)) {
+    inputs += field.tag == bytes_tag(wire_v2::kInputs);
+    outputs += field.tag == bytes_tag(wire_v2::kOutputs);
+    raw += field.tag == bytes_tag(wire_v2::kRawInputs);
+  }
+  if (!walk.sound()) return wire_fault_error(fault);
+  if (Status status = check_list_size("inputs", inputs); !status.ok()) return status;
+  if (Status status = check_list_size("outputs", outputs); !status.ok()) return status;
+  if (Status status = check_list_size("raw_input_contents", raw); !status.ok()) return status;
+  if (!make_list(arena, inputs, out.inputs) || !make_list(arena, outputs, out.outputs) ||
+      !make_list(arena, raw, out.raw_data)) {
+    return make_error(ErrorCode::MemoryFull, "out of memory while reading a ModelInferRequest");
+  }
+  if (!read_fields(walk, message, out)) return wire_fault_error(fault);
+  return {};
+}
+
+Error wire_fault_error(const WireFault& fault) {
+  return malformed_body("malformed ModelInferRequest: " + std::string(fault.reason) + " at byte " +
+                        std::to_string(fault.offset));
+}
+
+std::string wire_quoted(std::string_view text) {
+  size_t cut = std::min(text.size(), kErrorValueBytesMax);
+  if (cut < text.size()) {
+    while (cut > 0 && (static_cast<uint8_t>(text[cut]) & 0xc0u) == 0x80u) --cut;
+  }
+  std::string quoted = "'";
+  quoted.append(text.substr(0, cut)).append(cut < text.size() ? "...'" : "'");
+  return quoted;
+}
+
+}  // namespace serval

@@ -1,0 +1,120 @@
+// How an answer gets back to its listener, and how a listener ends. Hot path. Any thread, but
+// take_completed() and close(): the listener's.
+#include <utility>
+
+#include "engine/listener/listener.h"
+#include "engine/serve.h"
+
+namespace serval {
+
+namespace {
+
+// Answers are copied as they are taken, and their memory is given back after all of one wake-up.
+constexpr size_t kAnswerBytesPerWake = 2u << 20;
+
+}  // namespace
+
+void store_outcome(Request& request, Status status) {
+  if (status.ok()) {
+    request.code = ErrorCode::Ok;
+    return;
+  }
+  Error& error = status.error();
+  request.json_bytes_out = 0;
+  if (request.protocol == Protocol::V2GrpcStream && request.stage == Request::Stage::Queued &&
+      put_stream_error(request.bytes(), error.message, request.response)) {
+    request.code = ErrorCode::Ok;
+    return;
+  }
+  request.response.clear();
+  if (!request.response.append(error.message)) request.response.clear();
+  request.code = error.code;
+}
+
+bool Listener::has_completed() {
+  std::lock_guard lock(mutex_);
+  return !completed_.empty();
+}
+
+void Listener::complete(std::span<Request* const> requests) {
+  std::lock_guard lock(mutex_);
+  const bool none = completed_.empty();
+  working_ -= static_cast<int64_t>(requests.size());
+  completed_.insert(completed_.end(), requests.begin(), requests.end());
+  if (closed_) {
+    idle_.notify_all();
+  } else if (none) {
+    hooks_->wake();
+  }
+}
+
+// Hot path 10/12 (queued). Up to `out.size()` answers for one wake-up.
+size_t Listener::take_completed(std::span<Request*> out) {
+  table();
+  if (drop_due_.load(std::memory_order_relaxed) && drop_due_.exchange(false)) drop_kept();
+  std::lock_guard lock(mutex_);
+  size_t count = 0;
+  size_t bytes = 0;
+  while (count < out.size() && !completed_.empty() && bytes < kAnswerBytesPerWake) {
+    bytes += completed_.front()->response.size();
+    completed_.front()->stage = Request::Stage::Taken;
+    out[count++] = completed_.front();
+    completed_.pop_front();
+  }
+  return count;
+}
+
+void Listener::close() {
+  {
+    std::lock_guard lock(mutex_);
+    closed_ = true;
+  }
+  unflushed_.clear();
+  budget_->give(static_cast<uint64_t>(std::exchange(counted_bytes_, 0)));
+  for (const std::unique_ptr<Request>& request : slots_) {
+    if (request->stage != Request::Stage::Free) cancel(ticket_of(*request));
+  }
+  std::unique_lock lock(mutex_);
+  idle_.wait(lock, [this] { return working_ == 0; });
+  for (Request* request : completed_) {
+    unpin(*request);
+    request->model.reset();
+  }
+  hooks_ = nullptr;
+  table_ = std::make_shared<EngineTable>();
+  lock.unlock();
+  engine_->inline_watch().remove(inline_runs_);
+  // The thread that completed last may still hold this listener: were it the last holder of the
+  // engine too, the engine would be taken down, and its threads joined, on one of those threads.
+  engine_.reset();
+}
+
+void complete_all(std::span<Request* const> requests) {
+  for (size_t first = 0; first < requests.size();) {
+    // A request may be reused the moment complete() lets go of it: hold the listener here.
+    const std::shared_ptr<Listener> listener = std::move(requests[first]->listener);
+    size_t end = first + 1;
+    while (end < requests.size() && requests[end]->listener == listener) {
+      requests[end++]->listener.reset();
+    }
+    listener->complete(requests.subspan(first, end - first));
+    first = end;
+  }
+}
+
+void complete_one(Request& request) {
+  Request* one = &request;
+  complete_all({&one, 1});
+}
+
+void finish_request(Request& request) {
+  request.code = ErrorCode::Ok;
+  complete_one(request);
+}
+
+void finish_request(Request& request, const Error& error) {
+  store_outcome(request, error);
+  complete_one(request);
+}
+
+}  // namespace serval

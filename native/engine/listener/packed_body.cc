@@ -1,0 +1,97 @@
+// Compressed REST bodies: short ones are unpacked on the listener's thread, others on `sv-inflate`,
+// a few at a time, from where they go into their model's queue. Hot plane's slow lane.
+#include <utility>
+
+#include "base/clock.h"
+#include "codec/inflate.h"
+#include "codec/v2/json.h"
+#include "engine/model/instance.h"
+#include "engine/listener/listener.h"
+
+namespace serval {
+
+namespace {
+
+// Packed and unpacked, what a listener's thread does itself: 0.1 ms.
+constexpr size_t kHereBytesMax = 16 * 1024;
+constexpr size_t kHereUnpackedMax = 64 * 1024;
+// Between two looks at whether the client is still there.
+constexpr size_t kStepBytes = 1u << 20;
+
+size_t aligned_at(int64_t json_bytes) {
+  return json_bytes > 0 ? static_cast<size_t>(json_bytes) : 0;
+}
+
+// Replaces the packed body by what it unpacks to.
+Status unpack(Request& request, Coding coding, uint64_t bytes_max, MemoryBudget* budget) {
+  ByteBuffer plain;
+  plain.charge_to(budget);
+  plain.clear(aligned_at(request.json_bytes));
+  Inflater inflater(coding, request.body.bytes(), bytes_max);
+  while (!inflater.done()) {
+    if (request.cancel.cancelled()) {
+      return make_error(ErrorCode::Cancelled, "the client went away");
+    }
+    if (Status step = inflater.step(plain, kStepBytes); !step.ok()) return step;
+  }
+  std::swap(request.body, plain);
+  return {};
+}
+
+}  // namespace
+
+Answer Listener::infer_packed(uint32_t ticket, Protocol protocol, uint32_t handle,
+                              int64_t json_bytes, Coding coding) {
+  Request* request = find(ticket);
+  if (request == nullptr) {
+    return answer_error(make_error(ErrorCode::Internal, "infer on a closed ticket"));
+  }
+  const std::shared_ptr<Model>* model = table().find(handle);
+  if (request->body.size() <= kHereBytesMax) {
+    ByteBuffer& plain = slots_[0]->body;
+    plain.clear(aligned_at(json_bytes));
+    Inflater inflater(coding, request->body.bytes(), limits_.inflated_bytes_max);
+    if (Status step = inflater.step(plain, kHereUnpackedMax); !step.ok()) {
+      release(*request);
+      return answer_error(std::move(step.error()));
+    }
+    if (inflater.done()) {
+      std::swap(request->body, plain);
+      return infer_body(ticket, protocol, handle, json_bytes);
+    }
+  }
+  if (model == nullptr) {
+    release(*request);
+    return answer_error(handle != 0 ? make_error(ErrorCode::ModelNotReady,
+                                                 "the model was unloaded")
+                                    : make_error(ErrorCode::ModelNotFound, ""));
+  }
+  begin_queued(*request, *model, protocol, json_bytes, 0);
+  add_working(1);
+  engine_->inflating().start([request, coding] {
+    const std::shared_ptr<Listener> listener = request->listener;  // outlives the request's use
+    listener->unpack_and_push(*request, coding);
+  });
+  return {ErrorCode::Ok, true, ticket_of(*request)};
+}
+
+// Thread: sv-inflate. The request is nobody else's until it is pushed or completed.
+void Listener::unpack_and_push(Request& request, Coding coding) {
+  const std::shared_ptr<Model> model = request.model;
+  Status done = guarded([&] {
+    return unpack(request, coding, limits_.inflated_bytes_max, budget_.get());
+  });
+  engine_->trimmer().note();  // what it grew out of, or all of it, is free again
+  if (done.ok() && request.protocol == Protocol::V2Rest &&
+      model->queue().settings().reads_request()) {
+    done = peek_v2_schedule(request.bytes(), request.json_bytes, request.schedule);
+  }
+  if (done.ok()) {
+    const RequestQueue::Push pushed = push_request(model, request, Entry::First);
+    if (pushed == RequestQueue::Push::Taken) return;
+    done = not_taken(*model, request, pushed == RequestQueue::Push::Closed);
+  }
+  finish_refused(*model, request, std::move(done.error()));
+}
+
+}  // namespace serval

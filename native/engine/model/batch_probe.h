@@ -1,0 +1,34 @@
+// Whether rows that come together are answered as each alone, asked of the model itself when it is
+// loaded. Control plane: the loading thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "backend/backend.h"
+#include "engine/model/shapes.h"
+
+namespace serval {
+
+using BatchProof = fb::BatchProof;
+
+// All runs of one probe together; a run that is under way then is cancelled.
+inline constexpr uint64_t kProbeNs = 1'000'000'000;
+
+struct BatchFinding {
+  BatchProof proof = BatchProof::Untried;
+  std::string text;  // why it is not proven: output, shapes and numbers, or what stood in the way
+};
+
+// Runs made-up rows alone and together, in several orders and two sizes of free inner dims, and
+// compares. Untried where nothing hangs on it: a model that is not to be joined, cannot be, or
+// keeps state. For BatchMode::Auto, first dims of different symbols settle it without a run.
+BatchFinding probe_batching(const ModelSpec& spec, const ModelShapes& shapes,
+                            BackendModel& backend, uint64_t limit_ns = kProbeNs);
+
+// What BatchPolicy.mode comes to: joined is what a configuration asks for by name or what is
+// proven.
+BatchMode effective_mode(const BatchPolicy& policy, const ModelShapes& shapes, bool stateful,
+                         BatchProof proof);
+
+}  // namespace serval

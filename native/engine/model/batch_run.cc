@@ -1,0 +1,225 @@
+// The running half of batcher.h: gather, run, scatter, and what to do when that fails. Hot path
+// (queued requests). Thread: instance.
+#include <algorithm>
+#include <optional>
+
+#include "base/clock.h"
+#include "engine/model/batcher.h"
+#include "engine/model/instance.h"
+#include "engine/listener/listener.h"
+
+namespace serval {
+
+Status Batcher::run_backend(const Member& like, std::span<const TensorView> inputs,
+                            Replica& replica, BackendScratch& scratch, const CancelFlag* cancel) {
+  Status ran = guarded([&] {
+    return replica.backend().run(like.decoded.signature_index, inputs, like.output_indices,
+                                 scratch, cancel);
+  });
+  if (ran.ok() || cancel == nullptr || !cancel->cancelled()) return ran;
+  return ended_error(model_, cancel->cause());
+}
+
+// A request larger than a batch: piece by piece, the outputs put together.
+Status Batcher::run_pieces(Batch& batch, Member& member, Replica& replica) {
+  const BatchPolicy& policy = model_.spec().batch;
+  if (member.rows / policy.rows_max >= kPiecesMax) {
+    return invalid_argument("the request has " + std::to_string(member.rows) +
+                            " rows, which is over the limit of " + std::to_string(kPiecesMax) +
+                            " batches of " + std::to_string(policy.rows_max));
+  }
+  member.pieces.begin(member.rows);
+  for (uint64_t at = 0; at < member.rows; at += policy.rows_max) {
+    const auto first = static_cast<uint32_t>(at);
+    const uint32_t rows = std::min(policy.rows_max, member.rows - first);
+    const uint32_t padded = padded_rows(policy, rows);
+    const BatchPart part{member.decoded.inputs, first, rows};
+    Status done = gather({&part, 1}, padded, policy.pad_inner, batch.memory, batch.inputs);
+    if (!done.ok()) return done;
+    std::unique_ptr<BackendScratch> scratch = replica.take_scratch();
+    const Stopwatch watch;
+    done = run_backend(member, batch.inputs, replica, *scratch, &member.request->cancel);
+    member.times.infer_ns += watch.elapsed_ns();
+    if (done.ok() && !outputs_have_rows(scratch->outputs(), padded)) {
+      done = make_error(ErrorCode::BackendFailed,
+                        "the request was run in pieces, and an output's first dimension is not "
+                        "the piece's number of rows");
+    }
+    if (done.ok()) {
+      batch.slices.clear();
+      for (const TensorView& output : scratch->outputs()) {
+        batch.slices.push_back(slice_rows(output, 0, rows));
+      }
+      done = member.pieces.append(batch.slices, rows);
+      if (model_.services().records) {
+        model_.stats().record(BatchRecord{rows, padded - rows, 0, watch.elapsed_ns(), 0});
+      }
+    }
+    scratch->release_outputs();
+    replica.give_scratch(std::move(scratch));
+    if (!done.ok()) return done;
+  }
+  const std::span<const TensorView> outputs = member.pieces.finish();
+  member.outputs.assign(outputs.begin(), outputs.end());
+  return {};
+}
+
+// One request as it came: alone in its batch, larger than any, or apart from neighbours that failed
+// with it.
+void Batcher::run_alone(Batch& batch, Member& member, Replica& replica) {
+  const BatchPolicy& policy = model_.spec().batch;
+  Request& request = *member.request;
+  std::unique_ptr<BackendScratch> scratch;
+  std::optional<BatchRecord> ran;
+  Status done;
+  if (policy.split && member.joinable && member.rows > policy.rows_max) {
+    done = run_pieces(batch, member, replica);
+  } else {
+    const uint32_t padded = member.joinable ? padded_rows(policy, member.rows) : member.rows;
+    std::span<const TensorView> inputs = member.decoded.inputs;
+    if (padded != member.rows) {
+      const BatchPart part{member.decoded.inputs, 0, member.rows};
+      done = gather({&part, 1}, padded, policy.pad_inner, batch.memory, batch.inputs);
+      inputs = batch.inputs;
+    }
+    const Stopwatch watch;
+    if (done.ok()) {
+      scratch = replica.take_scratch();
+      done = run_backend(member, inputs, replica, *scratch, &request.cancel);
+    }
+    uint32_t padding = padded - member.rows;
+    if (done.ok() && padding != 0 && !outputs_have_rows(scratch->outputs(), padded)) {
+      // The padding cannot be taken off again: run it as it came.
+      padding = 0;
+      scratch->release_outputs();
+      done = run_backend(member, member.decoded.inputs, replica, *scratch, &request.cancel);
+    }
+    member.times.infer_ns = watch.elapsed_ns();
+    if (done.ok()) {
+      const std::span<const TensorView> outputs = scratch->outputs();
+      member.outputs.assign(outputs.begin(), outputs.end());
+      if (padding != 0) {
+        for (TensorView& output : member.outputs) output = slice_rows(output, 0, member.rows);
+      }
+      ran = BatchRecord{member.rows, padding, member.times.input_ns, member.times.infer_ns, 0};
+    }
+  }
+  model_.counters().compute_ns.fetch_add(member.times.infer_ns, std::memory_order_relaxed);
+  if (done.ok()) {
+    const Stopwatch watch;
+    done = guarded([&] {
+      return encode_answer(request.protocol, model_, member.decoded, member.output_indices,
+                           member.outputs, request.listener->limits(), member.arena,
+                           request.response, request.json_bytes_out);
+    });
+    member.times.output_ns = watch.elapsed_ns();
+  }
+  if (ran.has_value() && model_.services().records) {
+    ran->output_ns = member.times.output_ns;
+    model_.stats().record(*ran);
+  }
+  if (model_.policy().measures()) {
+    model_.policy().record(request.protocol, request.bytes().size(),
+                           member.times.input_ns + member.times.infer_ns +
+                               member.times.output_ns);
+  }
+  if (scratch != nullptr) {
+    scratch->release_outputs();
+    replica.give_scratch(std::move(scratch));
+  }
+  finish(member, std::move(done), batch.finished);
+}
+
+// Hot path 9/12. Each request's rows of the outputs, as views, into its answer.
+void Batcher::scatter(Batch& batch, const BackendScratch& scratch, const ServeTimes& shared) {
+  uint32_t first = 0;
+  for (Member* member : batch.members) {
+    const Stopwatch watch;
+    Request& request = *member->request;
+    member->outputs.clear();
+    for (const TensorView& output : scratch.outputs()) {
+      member->outputs.push_back(slice_rows(output, first, member->rows));
+    }
+    first += member->rows;
+    Status done;
+    if (request.cancel.cancelled()) {
+      done = ended_error(model_, request.cancel.cause());
+    } else {
+      done = guarded([&] {
+        return encode_answer(request.protocol, model_, member->decoded, member->output_indices,
+                             member->outputs, request.listener->limits(), member->arena,
+                             request.response, request.json_bytes_out);
+      });
+    }
+    member->times.input_ns += shared.input_ns;
+    member->times.infer_ns = shared.infer_ns;
+    member->times.output_ns = watch.elapsed_ns();
+    finish(*member, std::move(done), batch.finished);
+  }
+}
+
+// Hot path 5/12. False when the batch as a whole failed and nobody was answered: each is then run
+// by itself.
+bool Batcher::run_joined(Batch& batch, Replica& replica) {
+  const BatchPolicy& policy = model_.spec().batch;
+  const Stopwatch watch;
+  batch.parts.clear();
+  for (const Member* member : batch.members) {
+    batch.parts.push_back({member->decoded.inputs, 0, member->rows});
+  }
+  const uint32_t padded = padded_rows(policy, batch.rows);
+  if (!gather(batch.parts, padded, policy.pad_inner, batch.memory, batch.inputs).ok()) return false;
+  ServeTimes shared;
+  shared.input_ns = watch.elapsed_ns();
+  std::unique_ptr<BackendScratch> scratch = replica.take_scratch();
+  Status ran;
+  {
+    const JoinedRun joined(batch.requests);
+    ran = run_backend(*batch.members[0], batch.inputs, replica, *scratch, joined.flag());
+  }
+  const uint64_t ran_ns = watch.elapsed_ns();
+  shared.infer_ns = ran_ns - shared.input_ns;
+  model_.counters().compute_ns.fetch_add(shared.infer_ns, std::memory_order_relaxed);
+  const bool apart = ran.ok() && outputs_have_rows(scratch->outputs(), padded);
+  // A model whose outputs have no rows is asked one by one from now on.
+  if (ran.ok() && !apart) joins_.store(false, std::memory_order_relaxed);
+  if (apart) {
+    scatter(batch, *scratch, shared);
+    if (model_.services().records) {
+      model_.stats().record(BatchRecord{batch.rows, padded - batch.rows, shared.input_ns,
+                                        shared.infer_ns, watch.elapsed_ns() - ran_ns});
+    }
+  }
+  scratch->release_outputs();
+  replica.give_scratch(std::move(scratch));
+  return apart;
+}
+
+// Nobody is handed back before this returns, so that the requests are there while they count as
+// running.
+void Batcher::run_batch(Batch& batch, size_t replica_index) {
+  Replica& replica = model_.replica(replica_index);
+  batch.finished.clear();
+  // Who went away while the batch was formed is not run; its neighbours do not wait for it.
+  std::vector<Member*> gone;
+  std::erase_if(batch.members, [&](Member* member) {
+    if (!member->request->cancel.cancelled()) return false;
+    batch.rows -= member->rows;
+    finish(*member, make_error(ErrorCode::Cancelled, "the client went away"), batch.finished);
+    gone.push_back(member);
+    return true;
+  });
+  for (Member* member : gone) give_member(member);
+  batch.requests.clear();
+  for (const Member* member : batch.members) batch.requests.push_back(member->request);
+  const RunningScope running(model_, batch.requests);
+  if (batch.members.size() > 1 && run_joined(batch, replica)) return;
+  for (Member* member : batch.members) run_alone(batch, *member, replica);
+}
+
+// What one large batch took is not held for ever.
+void Batcher::trim(Batch& batch) {
+  for (ByteBuffer& bytes : batch.memory.bytes) bytes.shrink(kGatherKeepBytes);
+}
+
+}  // namespace serval

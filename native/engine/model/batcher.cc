@@ -1,0 +1,251 @@
+// See batcher.h. Forming: hot path (queued requests). Thread: instance.
+#include "engine/model/batcher.h"
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "engine/model/instance.h"
+#include "engine/listener/listener.h"
+
+namespace serval {
+
+namespace {
+
+// Requests of other shapes that may stand decoded beside a batch being formed, per row of it.
+constexpr size_t kFormedPerRow = 4;
+// The most requests taken from the queue at a time.
+constexpr size_t kTakeMax = 256;
+
+bool same_outputs(std::span<const RequestedOutput> a, std::span<const RequestedOutput> b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const RequestedOutput& one, const RequestedOutput& other) {
+                      return one.index == other.index;
+                    });
+}
+
+}  // namespace
+
+Batcher::Member* Batcher::take_member() {
+  std::lock_guard lock(pool_mutex_);
+  if (free_members_.empty()) {
+    members_.push_back(std::make_unique<Member>());
+    members_.back()->arena.charge_to(model_.services().budget);
+    return members_.back().get();
+  }
+  Member* member = free_members_.back();
+  free_members_.pop_back();
+  return member;
+}
+
+void Batcher::give_member(Member* member) {
+  member->request = nullptr;
+  member->arena.reset();
+  member->decoded.clear();
+  member->outputs.clear();
+  std::lock_guard lock(pool_mutex_);
+  free_members_.push_back(member);
+}
+
+// Hot path 4/12. Decodes one request and appends it to formed_; a bad one is answered at once and
+// harms nobody.
+void Batcher::admit(Request* request) {
+  Member* member = take_member();
+  const Stopwatch watch;
+  member->request = request;
+  member->times = ServeTimes();
+  member->joinable = true;
+  member->queue_ns = request->queued.elapsed_ns();  // until it is decoded; grows until it is run
+  std::vector<Request*> finished;
+  if (request->cancel.cancelled()) {
+    finish(*member, make_error(ErrorCode::Cancelled, "the client went away"), finished);
+  } else {
+    const ServeInput input{request->protocol, request->bytes(), request->json_bytes,
+                           &request->cancel};
+    Status decoded = guarded([&] {
+      return decode_request(input, model_, request->listener->limits(), member->arena,
+                            member->decoded);
+    });
+    member->times.input_ns = watch.elapsed_ns();
+    if (decoded.ok()) {
+      member->rows = model_.rows_of(member->decoded.inputs);
+      member->times.rows = member->rows;
+      for (const TensorView& input_view : member->decoded.inputs) {
+        member->joinable &= input_view.shape.rank() > 0 && member->rows > 0 &&
+                            input_view.shape[0] == static_cast<int64_t>(member->rows);
+      }
+      member->output_indices.clear();
+      for (const RequestedOutput& output : member->decoded.outputs) {
+        member->output_indices.push_back(output.index);
+      }
+      formed_.push_back(member);
+      return;
+    }
+    finish(*member, std::move(decoded), finished);
+  }
+  give_member(member);
+  complete_all(finished);
+}
+
+bool Batcher::may_join(const Member& head, const Member& other) const {
+  return other.joinable && head.decoded.signature_index == other.decoded.signature_index &&
+         same_outputs(head.decoded.outputs, other.decoded.outputs) &&
+         same_batch(head.decoded.inputs, other.decoded.inputs, model_.spec().batch.pad_inner);
+}
+
+// Takes the oldest request and those that can go with it, or says until when to wait for more.
+bool Batcher::choose(Batch& batch, bool closing, uint64_t& until_ns) {
+  Member& head = *formed_.front();
+  group_.assign(1, 0);
+  group_rows_.assign(1, head.rows);
+  const BatchPolicy& policy = model_.spec().batch;
+  uint64_t rows = head.rows;
+  const bool joins = head.joinable && joins_.load(std::memory_order_relaxed);
+  for (size_t i = 1; joins && i < formed_.size() && rows <= policy.rows_max; ++i) {
+    if (!may_join(head, *formed_[i])) continue;
+    group_.push_back(i);
+    group_rows_.push_back(formed_[i]->rows);
+    rows += formed_[i]->rows;
+  }
+  BatchView view;
+  view.rows = group_rows_;
+  view.oldest_wait_ns = head.request->queued.elapsed_ns();
+  view.closing = closing || !joins;
+  const BatchChoice choice = choose_batch(policy, view);
+  if (choice.requests == 0) {
+    until_ns = now_ns() + choice.wait_ns;
+    return false;
+  }
+  batch.members.clear();
+  batch.rows = 0;
+  for (size_t i = 0; i < choice.requests; ++i) {
+    Member* member = formed_[group_[i]];
+    batch.members.push_back(member);
+    batch.rows += member->rows;
+    member->queue_ns = member->request->queued.elapsed_ns() - member->times.input_ns;
+    formed_[group_[i]] = nullptr;
+  }
+  std::erase(formed_, nullptr);
+  batch.sequence = sequence_++;
+  return true;
+}
+
+// Answers those whose time is over while they wait for company; says when the next one's is. (One
+// that its policy would delay is about to run anyway.)
+uint64_t Batcher::drop_late() {
+  uint64_t next = kNever;
+  std::vector<Request*> finished;
+  for (Member*& member : formed_) {
+    Request& request = *member->request;
+    const bool rejects = request.policy_timeout_ns != 0 &&
+                         model_.queue().action_of(request.schedule.priority) ==
+                             TimeoutAction::Reject;
+    const uint64_t timeout_ns = rejects ? request.policy_timeout_ns : kNever;
+    const uint64_t deadline_ns = request.deadline_ns != 0 ? request.deadline_ns : kNever;
+    const uint64_t limit = std::min(timeout_ns, deadline_ns);
+    if (limit == kNever) continue;
+    if (now_ns() < limit) {
+      next = std::min(next, limit);
+      continue;
+    }
+    request.late = deadline_ns <= timeout_ns ? Request::Late::Deadline : Request::Late::Timeout;
+    member->queue_ns = request.queued.elapsed_ns() - member->times.input_ns;
+    finish(*member, late_error(model_, request), finished);
+    give_member(member);
+    member = nullptr;
+  }
+  std::erase(formed_, nullptr);
+  complete_all(finished);
+  return next;
+}
+
+// False once the queue is closed, or the instance has idled for long, and nothing is left. Blocks;
+// one instance at a time.
+bool Batcher::next_batch(Batch& batch) {
+  std::lock_guard lead(leader_mutex_);
+  RequestQueue& queue = model_.queue();
+  const size_t rows_max = std::max<uint32_t>(1, model_.spec().batch.rows_max);
+  uint64_t until_ns = kNever;
+  for (;;) {
+    size_t rows = 0;
+    for (const Member* member : formed_) rows += std::max<uint32_t>(1, member->rows);
+    const bool crowded = rows >= rows_max * kFormedPerRow;
+    const size_t room = crowded ? 0 : std::max<size_t>(1, rows_max - std::min(rows, rows_max));
+    taken_.resize(std::min(room, kTakeMax));
+    late_.clear();
+    size_t count = 0;
+    const bool idle = formed_.empty();
+    if (room != 0) {
+      // What is there already is taken without waiting; only then is it worth waiting for more.
+      count = queue.take(taken_, formed_.empty() ? kNever : until_ns == kNever ? 0 : until_ns,
+                         late_);
+    }
+    finish_late(model_, late_);
+    for (size_t i = 0; i < count; ++i) admit(taken_[i]);
+    const uint64_t limit_ns = drop_late();
+    const bool closed = queue.closed();
+    if (formed_.empty()) {
+      if (closed) return false;
+      if (idle && count == 0 && late_.empty() && queue.retire()) return false;
+      continue;
+    }
+    if (choose(batch, closed || crowded, until_ns)) return true;
+    until_ns = std::min(until_ns, limit_ns);
+  }
+}
+
+// Writes the outcome where the listener's thread will read it. Does not hand the request back yet.
+void Batcher::finish(Member& member, Status status, std::vector<Request*>& finished) {
+  Request& request = *member.request;
+  ServedRequest served;
+  served.protocol = request.protocol;
+  served.id = member.decoded.id;
+  served.code = status.ok() ? ErrorCode::Ok : status.error().code;
+  served.request_bytes = request.bytes().size();
+  served.queue_ns = member.queue_ns;
+  served.times = member.times;
+  model_.counters().queue_ns.fetch_add(member.queue_ns, std::memory_order_relaxed);
+  if (served.code == ErrorCode::Cancelled) {
+    model_.counters().cancelled.fetch_add(1, std::memory_order_relaxed);
+  } else if (!status.ok()) {
+    model_.counters().failures.fetch_add(1, std::memory_order_relaxed);
+  }
+  store_outcome(request, std::move(status));
+  served.response_bytes = request.response.size();
+  served.total_ns = request.queued.elapsed_ns();
+  record_request(model_, served);
+  finished.push_back(&request);
+}
+
+// Hands the answers back, in the order of the batches where that is asked for.
+void Batcher::deliver(Batch& batch) {
+  if (!model_.spec().batch.preserve_ordering) {
+    complete_all(batch.finished);
+    batch.finished.clear();
+    return;
+  }
+  std::lock_guard lock(order_mutex_);
+  undelivered_[batch.sequence] = std::move(batch.finished);
+  batch.finished.clear();
+  for (auto next = undelivered_.find(next_delivery_); next != undelivered_.end();
+       next = undelivered_.find(next_delivery_)) {
+    complete_all(next->second);
+    undelivered_.erase(next);
+    ++next_delivery_;
+  }
+}
+
+void Batcher::run_instance(size_t replica) {
+  Batch batch;
+  batch.memory.budget = model_.services().budget;
+  while (next_batch(batch)) {
+    model_.busy().fetch_add(1, std::memory_order_relaxed);
+    run_batch(batch, replica);
+    for (Member* member : batch.members) give_member(member);
+    deliver(batch);
+    // Not before the answers are on their way: a request that finds nobody busy may run at once.
+    model_.busy().fetch_sub(1, std::memory_order_relaxed);
+    trim(batch);
+  }
+}
+
+}  // namespace serval

@@ -1,0 +1,91 @@
+// Runs waiting requests of one model together. Its instances take turns to form a batch: the one
+// that forms (the leader) holds `leader_mutex_`, decodes what the queue hands out and asks
+// choose_batch(); with a batch in hand it lets the next one lead and runs. Thread: instances'.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "batch/batch_policy.h"
+#include "batch/gather.h"
+#include "engine/model/model.h"
+#include "engine/serve.h"
+
+namespace serval {
+
+class Batcher {
+ public:
+  explicit Batcher(Model& model) : model_(model) {}
+  Batcher(const Batcher&) = delete;
+  Batcher& operator=(const Batcher&) = delete;
+
+  // Until the model's queue is closed, or needs one instance less. Thread: one instance's.
+  void run_instance(size_t replica);
+
+ private:
+  // One request from the time it is decoded. Reused.
+  struct Member {
+    Request* request = nullptr;
+    Arena arena;
+    DecodedRequest decoded;
+    std::vector<uint32_t> output_indices;
+    std::vector<TensorView> outputs;
+    uint32_t rows = 1;
+    bool joinable = true;
+    uint64_t queue_ns = 0;  // until it was decoded
+    ServeTimes times;
+    Status done;
+    PieceOutputs pieces;
+  };
+  // What one instance works with.
+  struct Batch {
+    uint64_t sequence = 0;
+    std::vector<Member*> members;
+    uint32_t rows = 0;
+    GatherMemory memory;
+    std::vector<BatchPart> parts;
+    std::vector<TensorView> inputs;
+    std::vector<TensorView> slices;
+    std::vector<Request*> finished;
+    std::vector<Request*> requests;  // of the members, while they run
+  };
+
+  bool next_batch(Batch& batch);
+  uint64_t drop_late();
+  void admit(Request* request);
+  bool choose(Batch& batch, bool closing, uint64_t& until_ns);
+  bool may_join(const Member& head, const Member& other) const;
+  void run_batch(Batch& batch, size_t replica);
+  bool run_joined(Batch& batch, Replica& replica);
+  void run_alone(Batch& batch, Member& member, Replica& replica);
+  Status run_pieces(Batch& batch, Member& member, Replica& replica);
+  Status run_backend(const Member& like, std::span<const TensorView> inputs, Replica& replica,
+                     BackendScratch& scratch, const CancelFlag* cancel);
+  void scatter(Batch& batch, const BackendScratch& scratch, const ServeTimes& shared);
+  void finish(Member& member, Status status, std::vector<Request*>& finished);
+  void deliver(Batch& batch);
+  static void trim(Batch& batch);
+  Member* take_member();
+  void give_member(Member* member);
+
+  Model& model_;
+  std::mutex leader_mutex_;
+  std::deque<Member*> formed_;        // guarded by leader_mutex_: decoded, in the queue's order
+  std::vector<Request*> taken_;       // guarded by leader_mutex_: scratch
+  std::vector<Request*> late_;        // guarded by leader_mutex_: scratch
+  std::vector<uint32_t> group_rows_;  // guarded by leader_mutex_: scratch
+  std::vector<size_t> group_;         // guarded by leader_mutex_: scratch
+  uint64_t sequence_ = 0;             // guarded by leader_mutex_
+  std::mutex pool_mutex_;
+  std::vector<std::unique_ptr<Member>> members_;  // guarded by pool_mutex_: all there are
+  std::vector<Member*> free_members_;             // guarded by pool_mutex_
+  std::mutex order_mutex_;
+  uint64_t next_delivery_ = 0;                              // guarded by order_mutex_
+  std::map<uint64_t, std::vector<Request*>> undelivered_;   // guarded by order_mutex_
+  std::atomic<bool> joins_{true};  // false once outputs turned out to have no rows
+};
+
+}  // namespace serval

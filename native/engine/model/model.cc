@@ -1,0 +1,136 @@
+// See model.h. Scratches, attend and wake: hot path, any thread; stop: control plane.
+#include "engine/model/model.h"
+
+#include <algorithm>
+#include <system_error>
+
+#include "engine/model/batcher.h"
+#include "engine/model/instance.h"
+#include "engine/listener/listener.h"
+
+namespace serval {
+
+Replica::~Replica() { give_scratch(nullptr); }  // the one at hand joins the others
+
+std::unique_ptr<BackendScratch> Replica::take_scratch() {
+  if (BackendScratch* at_hand = scratch_at_hand_.exchange(nullptr, std::memory_order_acq_rel)) {
+    return std::unique_ptr<BackendScratch>(at_hand);
+  }
+  {
+    std::lock_guard lock(scratch_mutex_);
+    if (!scratches_.empty()) {
+      std::unique_ptr<BackendScratch> scratch = std::move(scratches_.back());
+      scratches_.pop_back();
+      return scratch;
+    }
+  }
+  return backend_->make_scratch();
+}
+
+void Replica::give_scratch(std::unique_ptr<BackendScratch> scratch) {
+  scratch.reset(scratch_at_hand_.exchange(scratch.release(), std::memory_order_acq_rel));
+  if (scratch == nullptr) return;
+  std::lock_guard lock(scratch_mutex_);
+  scratches_.push_back(std::move(scratch));
+}
+
+Model::Model(uint32_t handle, ModelSpec spec, std::vector<std::shared_ptr<BackendModel>> replicas,
+             ModelShapes shapes, int64_t load_us, ModelServices services, BatchFinding finding)
+    : handle_(handle),
+      spec_(std::move(spec)),
+      version_text_(std::to_string(spec_.version)),
+      shapes_(std::move(shapes)),
+      load_us_(load_us),
+      services_(services),
+      batch_finding_(std::move(finding)),
+      batch_mode_(effective_mode(spec_.batch, shapes_, replicas[0]->info().stateful,
+                                 batch_finding_.proof)),
+      policy_(spec_.exec_mode, spec_.inline_us_max),
+      queue_(spec_.queue) {
+  for (std::shared_ptr<BackendModel>& backend : replicas) {
+    replicas_.push_back(std::make_unique<Replica>(std::move(backend)));
+  }
+  queue_.set_consumers(static_cast<size_t>(std::max(1, spec_.instances)) * replicas_.size());
+  if (batch_mode_ != BatchMode::Off) batcher_ = std::make_unique<Batcher>(*this);
+}
+
+Model::~Model() { stop(); }
+
+uint32_t Model::rows_of(std::span<const TensorView> inputs) const {
+  if (!batch_dim() || inputs.empty() || inputs[0].shape.rank() == 0) return 1;
+  const int64_t rows = inputs[0].shape[0];
+  return static_cast<uint32_t>(std::min<int64_t>(rows, UINT32_MAX));
+}
+
+StatsReading Model::read_stats() {
+  StatsReading reading = stats_.read();
+  reading.pending = queue_.size();
+  return reading;
+}
+
+void Model::attend() {
+  if (!queue_.claim_consumer()) [[likely]] return;
+  const std::string problem = start_instance();
+  if (problem.empty()) return;
+  queue_.unclaim();  // the next request tries again
+  for (Request* request : queue_.strand()) {
+    finish_refused(*this, *request,
+                   make_error(ErrorCode::QueueFull,
+                              "model '" + spec_.name + "': no thread could be started to run it: " +
+                                  problem));
+  }
+}
+
+std::string Model::start_instance() {
+  std::lock_guard lock(places_mutex_);
+  if (stopped_) return "";
+  auto place = std::find_if(places_.begin(), places_.end(), [](const Place& one) {
+    return one.free;
+  });
+  if (place == places_.end()) place = places_.emplace(places_.end());
+  if (place->thread.joinable()) place->thread.join();
+  const auto index = static_cast<size_t>(place - places_.begin());
+  try {
+    place->thread = services_.start_thread([this, index] { run_place(index); });
+    place->free = false;
+  } catch (const std::system_error& problem) {
+    place->free = true;
+    return problem.code().message();
+  }
+  return "";
+}
+
+void Model::wake() {
+  attend();
+  queue_.notify();
+}
+
+// Thread: instance.
+void Model::run_place(size_t index) {
+  queue_.arrive();
+  run_instance(*this, static_cast<int>(index));
+  std::lock_guard lock(places_mutex_);
+  places_[index].free = true;
+}
+
+void Model::refuse_waiting() {
+  for (Request* request : queue_.close()) {
+    finish_request(*request, make_error(ErrorCode::ModelNotReady,
+                                        "model '" + spec_.name + "' version " + version_text_ +
+                                            " was unloaded while the request waited"));
+  }
+}
+
+void Model::stop() {
+  refuse_waiting();
+  {
+    std::lock_guard lock(places_mutex_);
+    stopped_ = true;
+  }
+  // Nobody adds a place any more; an instance takes the lock when it ends.
+  for (Place& place : places_) {
+    if (place.thread.joinable()) place.thread.join();
+  }
+}
+
+}  // namespace serval

@@ -1,0 +1,157 @@
+// One loaded version of one model: what the backend made of it, its queue, its instances' policy,
+// its counters. Shared by listeners and instance threads; immutable but for the guarded members.
+// Instance threads start with the first request that is queued, and end when none came for a while.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "backend/backend.h"
+#include "engine/model/batch_probe.h"
+#include "engine/model/inline_policy.h"
+#include "engine/model/shapes.h"
+#include "engine/model/request_queue.h"
+#include "engine/watch/running.h"
+#include "stats/access_log.h"
+#include "stats/model_stats.h"
+
+namespace serval {
+
+class Batcher;
+class DeadlineTimer;
+
+struct ModelCounters {
+  std::atomic<uint64_t> requests_inline{0}, requests_queued{0}, failures{0}, cancelled{0},
+      queue_full{0}, queue_ns{0}, compute_ns{0};
+};
+
+// One session of the model (one per device) with its spare scratches.
+class Replica {
+ public:
+  explicit Replica(std::shared_ptr<BackendModel> backend) : backend_(std::move(backend)) {}
+  ~Replica();
+  Replica(const Replica&) = delete;
+  Replica& operator=(const Replica&) = delete;
+
+  BackendModel& backend() { return *backend_; }
+  // A scratch for one run; give it back. Any thread.
+  std::unique_ptr<BackendScratch> take_scratch();
+  void give_scratch(std::unique_ptr<BackendScratch> scratch);
+
+ private:
+  const std::shared_ptr<BackendModel> backend_;
+  std::atomic<BackendScratch*> scratch_at_hand_{nullptr};  // owned; no lock for one user
+  std::mutex scratch_mutex_;
+  std::vector<std::unique_ptr<BackendScratch>> scratches_;  // guarded by scratch_mutex_
+};
+
+class DeadlineTimer;
+
+// Starts a thread. Throws std::system_error where there is none to be had.
+using StartThread = std::thread (*)(std::function<void()> run);
+inline std::thread start_thread(std::function<void()> run) { return std::thread(std::move(run)); }
+
+// What the engine lends to its models. Outlives them.
+struct ModelServices {
+  AccessLog* access_log = nullptr;
+  bool records = true;             // statistics and metrics
+  MemoryBudget* budget = nullptr;  // the engine's, which outlives its models
+  DeadlineTimer* timer = nullptr;  // watches the deadlines of what runs
+  StartThread start_thread = serval::start_thread;
+};
+
+class Model {
+ public:
+  // `shapes`: made from the backend's signatures and the spec. `finding`: of probe_batching().
+  Model(uint32_t handle, ModelSpec spec, std::vector<std::shared_ptr<BackendModel>> replicas,
+        ModelShapes shapes, int64_t load_us, ModelServices services, BatchFinding finding = {});
+  ~Model();
+  Model(const Model&) = delete;
+  Model& operator=(const Model&) = delete;
+
+  uint32_t handle() const { return handle_; }
+  const ModelSpec& spec() const { return spec_; }
+  const std::string& version_text() const { return version_text_; }
+  size_t replica_count() const { return replicas_.size(); }
+  Replica& replica(size_t index) { return *replicas_[index % replicas_.size()]; }
+  // As clients see them: the backend's, with the configuration's dims.
+  const std::vector<Signature>& signatures() const { return shapes_.signatures(); }
+  const ModelShapes& shapes() const { return shapes_; }
+  const BackendModelInfo& info() { return replicas_[0]->backend().info(); }
+  int64_t load_us() const { return load_us_; }
+  InlinePolicy& policy() { return policy_; }
+  RequestQueue& queue() { return queue_; }
+  RunningRequests& running() { return running_; }
+  ModelCounters& counters() { return counters_; }
+  ModelStats& stats() { return stats_; }
+  // Of the model and its queue. Control plane, any thread.
+  StatsReading read_stats();
+  const ModelServices& services() const { return services_; }
+
+  // What BatchPolicy.mode came to, and what the probe found.
+  BatchMode batch_mode() const { return batch_mode_; }
+  const BatchFinding& batch_finding() const { return batch_finding_; }
+  // Runs change what later runs see.
+  bool stateful() { return info().stateful; }
+  // Whether the first dim is the batch: said by the configuration, or found by the probe.
+  bool batch_dim() const { return spec_.batch_dim || batch_mode_ != BatchMode::Off; }
+  bool inputs_batchable() const { return shapes_.batchable(); }
+  // Null when requests are run one by one.
+  Batcher* batcher() { return batcher_.get(); }
+  // Rows of a request: the first dim of its first input where that is the batch, else 1.
+  uint32_t rows_of(std::span<const TensorView> inputs) const;
+
+  // Starts an instance thread where what waits in the queue needs one more; where there is none to
+  // be had, and no other instance, what waits is answered so. After a push, and before the queue's
+  // notify(); any thread but an instance's.
+  void attend();
+  // attend(), and wakes one that waits.
+  void wake();
+  // Closes the queue; what waits is answered ModelNotReady. Not from an instance thread.
+  void refuse_waiting();
+  // The same, and joins the instances.
+  void stop();
+  // Instance threads that run something now.
+  std::atomic<int>& busy() { return busy_; }
+  // When the deadline timer looks at the queue next; kNever = not.
+  std::atomic<uint64_t>& looks_at_ns() { return looks_at_ns_; }
+
+ private:
+  const uint32_t handle_;
+  const ModelSpec spec_;
+  const std::string version_text_;
+  std::vector<std::unique_ptr<Replica>> replicas_;  // fixed from the start
+  const ModelShapes shapes_;
+  const int64_t load_us_;
+  const ModelServices services_;
+  const BatchFinding batch_finding_;
+  const BatchMode batch_mode_;
+  InlinePolicy policy_;
+  RequestQueue queue_;
+  RunningRequests running_;
+  ModelCounters counters_;
+  ModelStats stats_;
+  std::atomic<int> busy_{0};
+  std::atomic<uint64_t> looks_at_ns_{kNever};
+  std::unique_ptr<Batcher> batcher_;
+  // An instance's place, from which its replica follows.
+  struct Place {
+    std::thread thread;
+    bool free = true;  // its thread has ended, but for the last instructions
+  };
+  std::string start_instance();  // answers what went wrong, "" = nothing
+  void run_place(size_t index);
+
+  std::mutex places_mutex_;
+  std::deque<Place> places_;  // guarded by places_mutex_
+  bool stopped_ = false;      // guarded by places_mutex_
+};
+
+}  // namespace serval

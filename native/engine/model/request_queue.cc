@@ -1,0 +1,283 @@
+// See request_queue.h. Hot path (queued requests), any thread.
+#include "engine/model/request_queue.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/clock.h"
+
+namespace serval {
+
+namespace {
+
+bool has_limit(const Request& request) {
+  return request.deadline_ns != 0 || request.policy_timeout_ns != 0;
+}
+
+uint64_t limit_ns(const Request& request) {
+  uint64_t limit = kNever;
+  if (request.deadline_ns != 0) limit = std::min(limit, request.deadline_ns);
+  if (request.policy_timeout_ns != 0) limit = std::min(limit, request.policy_timeout_ns);
+  return limit;
+}
+
+std::chrono::steady_clock::time_point time_point(uint64_t ns) {
+  return std::chrono::steady_clock::time_point(
+      std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+          std::chrono::nanoseconds(static_cast<int64_t>(ns))));
+}
+
+}  // namespace
+
+RequestQueue::RequestQueue(QueueSettings settings) : settings_(std::move(settings)) {
+  levels_.resize(std::max<size_t>(1, settings_.priority_levels));
+  for (size_t i = 0; i < levels_.size(); ++i) {
+    const uint32_t level = settings_.priority_levels == 0 ? 0 : static_cast<uint32_t>(i + 1);
+    levels_[i].policy = &settings_.policy_of(level);
+    const uint32_t own = levels_[i].policy->requests_max;
+    levels_[i].requests_max = own != 0 ? own : settings_.requests_max;
+  }
+}
+
+uint32_t RequestQueue::level_of(uint64_t priority) const {
+  if (settings_.priority_levels == 0) return 0;
+  if (priority == 0 || priority > settings_.priority_levels) {
+    return std::max<uint32_t>(1, settings_.default_priority);
+  }
+  return static_cast<uint32_t>(priority);
+}
+
+size_t RequestQueue::limit_of(uint64_t priority) const {
+  const QueuePolicy& policy = settings_.policy_of(level_of(priority));
+  return policy.requests_max != 0 ? policy.requests_max : settings_.requests_max;
+}
+
+TimeoutAction RequestQueue::action_of(uint64_t priority) const {
+  return settings_.policy_of(level_of(priority)).timeout_action;
+}
+
+RequestQueue::Push RequestQueue::push(Request* request, bool notify_now, uint64_t& limit) {
+  const uint32_t level_number = level_of(request->schedule.priority);
+  Level& level = levels_[level_number == 0 ? 0 : level_number - 1];
+  const QueuePolicy& policy = *level.policy;
+  uint64_t timeout_us = policy.default_timeout_us;
+  const uint64_t wanted_us = std::min(request->schedule.timeout_us, kTimeoutUsMax);
+  if (policy.allow_timeout_override && wanted_us != 0 &&
+      (timeout_us == 0 || wanted_us < timeout_us)) {
+    timeout_us = wanted_us;
+  }
+  request->late = Request::Late::No;
+  request->policy_timeout_ns = timeout_us == 0 ? 0 : now_ns() + timeout_us * 1000;
+  limit = limit_ns(*request);
+  {
+    std::lock_guard lock(mutex_);
+    if (closed_) return Push::Closed;
+    const size_t waits = level.waiting.size() + level.delayed.size();
+    if (waits >= level.requests_max + starting_) return Push::Full;
+    level.waiting.push_back(request);
+    ++size_;
+    if (has_limit(*request)) {
+      ++timed_;
+      earliest_ns_ = std::min(earliest_ns_, limit);
+    }
+  }
+  if (notify_now) ready_.notify_one();
+  return Push::Taken;
+}
+
+// Caller holds mutex_. True when the request is not to be run now: rejected, or moved back.
+bool RequestQueue::timed_out(Level& level, Request* request, uint64_t now,
+                             std::vector<Request*>& late) {
+  if (request->deadline_ns != 0 && now >= request->deadline_ns) {
+    request->late = Request::Late::Deadline;
+  } else if (request->policy_timeout_ns != 0 && now >= request->policy_timeout_ns) {
+    if (level.policy->timeout_action == TimeoutAction::Delay) {
+      request->policy_timeout_ns = 0;
+      if (request->deadline_ns == 0) --timed_;
+      else earliest_ns_ = std::min(earliest_ns_, request->deadline_ns);
+      level.delayed.push_back(request);
+      return true;
+    }
+    request->late = Request::Late::Timeout;
+  } else {
+    return false;
+  }
+  --timed_;
+  --size_;
+  late.push_back(request);
+  return true;
+}
+
+// Caller holds mutex_. Takes late requests out wherever they stand. Looks at them only when the
+// earliest limit has passed.
+void RequestQueue::move_late(std::vector<Request*>& late) {
+  if (timed_ == 0) earliest_ns_ = kNever;
+  if (earliest_ns_ == kNever) return;
+  const uint64_t now = now_ns();
+  if (now < earliest_ns_) return;
+  earliest_ns_ = kNever;
+  for (Level& level : levels_) {
+    const auto sift = [&](Request* request) {
+      if (!has_limit(*request)) return false;
+      if (timed_out(level, request, now, late)) return true;
+      earliest_ns_ = std::min(earliest_ns_, limit_ns(*request));
+      return false;
+    };
+    std::erase_if(level.delayed, sift);
+    std::erase_if(level.waiting, sift);
+  }
+}
+
+void RequestQueue::set_consumers(size_t max, std::chrono::nanoseconds idle) {
+  consumers_max_ = max;
+  idle_ = idle;
+}
+
+// The look without the lock cannot miss a consumer that ended: it did so before the caller pushed,
+// or saw what was pushed and stayed.
+bool RequestQueue::claim_consumer() {
+  if (consumers_.load(std::memory_order_relaxed) >= consumers_max_) return false;
+  std::lock_guard lock(mutex_);
+  if (closed_ || size_ <= waiting_ || consumers_ >= consumers_max_) return false;
+  ++consumers_;
+  ++starting_;
+  return true;
+}
+
+void RequestQueue::arrive() {
+  std::lock_guard lock(mutex_);
+  --starting_;
+}
+
+void RequestQueue::unclaim() {
+  std::lock_guard lock(mutex_);
+  --starting_;
+  --consumers_;
+}
+
+bool RequestQueue::retire() {
+  std::lock_guard lock(mutex_);
+  if (closed_ || size_ != 0 || consumers_ == 0) return false;
+  --consumers_;
+  return true;
+}
+
+size_t RequestQueue::take(std::span<Request*> out, uint64_t until_ns,
+                          std::vector<Request*>& late) {
+  std::unique_lock lock(mutex_);
+  const auto some = [this] { return closed_ || size_ != 0; };
+  if (!some()) {
+    ++waiting_;
+    const bool came = until_ns == kNever ? ready_.wait_for(lock, idle_, some)
+                                         : ready_.wait_until(lock, time_point(until_ns), some);
+    --waiting_;
+    if (!came) return 0;
+  }
+  move_late(late);
+  size_t count = 0;
+  for (Level& level : levels_) {
+    for (std::deque<Request*>* requests : {&level.waiting, &level.delayed}) {
+      while (count < out.size() && !requests->empty()) {
+        Request* request = requests->front();
+        requests->pop_front();
+        --size_;
+        if (has_limit(*request)) --timed_;
+        out[count++] = request;
+      }
+    }
+  }
+  return count;
+}
+
+Request* RequestQueue::pop(std::vector<Request*>& late) {
+  Request* request = nullptr;
+  for (;;) {
+    if (take({&request, 1}, kNever, late) == 1) return request;
+    if (!late.empty() || retire() || closed()) return nullptr;
+  }
+}
+
+bool RequestQueue::take_if_alone(Request* request) {
+  std::lock_guard lock(mutex_);
+  if (size_ != 1) return false;
+  for (Level& level : levels_) {
+    if (level.waiting.empty() || level.waiting.front() != request) continue;
+    level.waiting.pop_front();
+    --size_;
+    if (has_limit(*request)) --timed_;
+    return true;
+  }
+  return false;
+}
+
+bool RequestQueue::remove(Request* request) {
+  std::lock_guard lock(mutex_);
+  for (Level& level : levels_) {
+    for (std::deque<Request*>* requests : {&level.waiting, &level.delayed}) {
+      const auto found = std::find(requests->begin(), requests->end(), request);
+      if (found == requests->end()) continue;
+      requests->erase(found);
+      --size_;
+      if (has_limit(*request)) --timed_;
+      return true;
+    }
+  }
+  return false;
+}
+
+void RequestQueue::expire(std::vector<Request*>& late) {
+  std::lock_guard lock(mutex_);
+  move_late(late);
+}
+
+uint64_t RequestQueue::next_expiry_ns() {
+  std::lock_guard lock(mutex_);
+  return timed_ == 0 ? kNever : earliest_ns_;
+}
+
+// Caller holds mutex_.
+std::vector<Request*> RequestQueue::take_all() {
+  std::vector<Request*> all;
+  for (Level& level : levels_) {
+    all.insert(all.end(), level.waiting.begin(), level.waiting.end());
+    all.insert(all.end(), level.delayed.begin(), level.delayed.end());
+    level.waiting.clear();
+    level.delayed.clear();
+  }
+  size_ = timed_ = 0;
+  return all;
+}
+
+std::vector<Request*> RequestQueue::strand() {
+  std::lock_guard lock(mutex_);
+  if (consumers_.load(std::memory_order_relaxed) > 0) return {};
+  return take_all();
+}
+
+std::vector<Request*> RequestQueue::close() {
+  std::vector<Request*> left;
+  {
+    std::lock_guard lock(mutex_);
+    closed_ = true;
+    left = take_all();
+  }
+  ready_.notify_all();
+  return left;
+}
+
+bool RequestQueue::closed() {
+  std::lock_guard lock(mutex_);
+  return closed_;
+}
+
+size_t RequestQueue::waiting() {
+  std::lock_guard lock(mutex_);
+  return waiting_;
+}
+
+size_t RequestQueue::size() {
+  std::lock_guard lock(mutex_);
+  return size_;
+}
+
+}  // namespace serval

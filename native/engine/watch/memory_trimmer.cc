@@ -1,0 +1,69 @@
+// See memory_trimmer.h.
+#include "engine/watch/memory_trimmer.h"
+
+#include <malloc.h>
+#include <pthread.h>
+
+#include <chrono>
+
+namespace serval {
+
+namespace {
+
+// Giving memory back holds the allocator's locks for milliseconds: not inside a burst. One that has
+// no pause is trimmed in so many looks all the same; at once where half of the budget is in use,
+// since what the allocator keeps comes on top of that.
+constexpr std::chrono::milliseconds kLook(500);
+constexpr int kLooksMax = 8;
+
+}  // namespace
+
+MemoryTrimmer::MemoryTrimmer(std::shared_ptr<const MemoryBudget> budget,
+                             std::function<void()> drop_kept)
+    : budget_(std::move(budget)), drop_kept_(std::move(drop_kept)) {}
+
+void MemoryTrimmer::begin() {
+  std::lock_guard lock(mutex_);
+  if (stopping_ || due_.exchange(true)) return;
+  if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+  changed_.notify_one();
+}
+
+void MemoryTrimmer::finish() {
+  std::thread thread;
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+    thread.swap(thread_);
+  }
+  changed_.notify_one();
+  if (thread.joinable()) thread.join();
+}
+
+bool MemoryTrimmer::pause() {
+  std::unique_lock lock(mutex_);
+  return !changed_.wait_for(lock, kLook, [this] { return stopping_; });
+}
+
+void MemoryTrimmer::run() {
+  pthread_setname_np(pthread_self(), "sv-trim");
+  for (;;) {
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return stopping_ || due_.load(); });
+      if (stopping_) return;
+    }
+    uint64_t before = budget_->large_gives() + 1;
+    for (int look = 0; look < kLooksMax && before != budget_->large_gives(); ++look) {
+      if (look > 0 && budget_->used() > budget_->limit() / 2) break;
+      before = budget_->large_gives();
+      if (!pause()) return;
+    }
+    due_.store(false);
+    drop_kept_();
+    if (!pause()) return;  // listeners drop on threads of their own
+    malloc_trim(0);
+  }
+}
+
+}  // namespace serval

@@ -1,0 +1,318 @@
+// Flags, aliases, the configuration file and their errors.
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { canonicalName, nearestFlag, SERVE_FLAGS } from '../../../ts/config/flags.js';
+import { parseConfigText } from '../../../ts/config/file.js';
+import { parseFlags, parseServeConfig } from '../../../ts/config/config.js';
+import type { Config } from '../../../ts/config/config.js';
+import { ErrorCode, ServalError } from '../../../ts/errors.js';
+import { helpText } from '../../../ts/commands/help-text.js';
+import { filledFolder } from '../temp-folder.js';
+
+const CWD = '/somewhere';
+
+async function parse(...args: string[]): Promise<Config> {
+  const config = await parseServeConfig(args, CWD);
+  assert.ok(config, 'expected a configuration');
+  return config;
+}
+
+async function refuses(args: readonly string[], text: string | RegExp): Promise<void> {
+  await assert.rejects(parseServeConfig(args, CWD), (error: unknown) => {
+    assert.ok(error instanceof ServalError);
+    assert.equal(error.code, ErrorCode.InvalidArgument);
+    if (typeof text === 'string') assert.equal(error.message, text);
+    else assert.match(error.message, text);
+    return true;
+  });
+}
+
+test('defaults are those of the issue', async () => {
+  assert.deepEqual(await parse('models'), {
+    sources: {
+      paths: ['/somewhere/models'], modelRepositories: [], baseModel: undefined,
+      modelConfigFile: undefined,
+    },
+    model: {
+      execMode: 'auto', inlineUsMax: 100, queueRequestsMax: 1024, instances: 1, intraOpThreads: 0,
+      interOpThreads: 0, graphOptimization: 99, providers: [],
+    },
+    host: '0.0.0.0', httpPort: 8000, grpcPort: 8001, httpThreads: 1, httpListener: 'auto',
+    connectionsMax: 0, logLevel: 'info',
+    logFormat: 'text', drainSeconds: 30, healthBody: 'json', strictReadiness: true,
+    bodyBytesMax: 2147483647, grpcMessageBytesMax: 2147483647, jsonDepthMax: 512,
+    memoryLimitBytes: 0,
+    onnxruntimeLibrary: undefined,
+    control: {
+      mode: 'none', loadModels: [], repositoryPollSeconds: 15, modelConfigFilePollSeconds: 0,
+      fileSystemPollSeconds: 1, settleMs: 1000, reloadChangedVersions: true,
+      transition: 'availability', labelsForUnavailable: true, loadRetries: 0,
+      loadRetryMs: 60_000, loadsAtOnce: 0, exitOnError: false,
+    },
+    batching: {
+      enabled: false, parametersFile: undefined, perModel: false, defaultMaxBatchSize: 4,
+      autoComplete: true,
+    },
+    savedModelTags: ['serve'], modelCache: undefined,
+    servingApi: { tensorContent: false, checkMethod: false },
+    restTimeoutMs: 30_000, modelWarmup: true, warmupIterations: 0,
+    metrics: { allowed: true, port: -1, monitoringConfigFile: undefined },
+    accessLog: undefined, accessLogOneIn: 1, ignoredFlags: [],
+  } satisfies Config);
+});
+
+/** Plain arguments, command line only, not beside --model-base-path. */
+const ELSEWHERE = new Set(['paths', 'config', 'model-config-file']);
+
+test('every flag is taken with "=", with a space, with underscores', async () => {
+  const values: Record<string, string> = {
+    'model-repository': 'repo', 'model-name': 'm', 'model-base-path': '/base', host: '::1',
+    'http-port': '1', 'grpc-port': '2', 'http-threads': '3', 'http-listener': 'node',
+    'log-level': 'debug', 'max-connections': '40',
+    'log-format': 'json', 'drain-seconds': '4', 'health-body': 'empty',
+    'strict-readiness': 'false', 'exec-mode': 'queued', 'inline-us-max': '5',
+    'queue-requests-max': '6', instances: '7', 'intra-op-threads': '8', 'inter-op-threads': '9',
+    'graph-optimization': 'basic', providers: 'cuda:device_id=1;x=y,cpu', 'body-bytes-max': '10',
+    'grpc-message-bytes-max': '11', 'memory-limit': '256M', 'json-depth-max': '12',
+    'onnxruntime-library': 'lib.so',
+    'model-config-file-poll-wait-seconds': '13', 'file-system-poll-wait-seconds': '-1',
+    'model-control-mode': 'explicit', 'repository-poll-secs': '14', 'load-model': 'half',
+    'settle-ms': '15', 'reload-changed-versions': 'false', 'version-transition': 'resource',
+    'allow-version-labels-for-unavailable-models': 'false', 'max-num-load-retries': '16',
+    'load-retry-interval-micros': '17000', 'num-load-threads': '18', 'exit-on-error': 'true',
+    'enable-batching': 'true', 'batching-parameters-file': 'batching.txt',
+    'enable-per-model-batching-parameters': 'true', 'default-max-batch-size': '19',
+    'disable-auto-complete-config': 'true', 'enable-model-warmup': 'false',
+    'num-request-iterations-for-warmup': '20', 'rest-api-timeout-in-ms': '21',
+    'monitoring-config-file': 'monitoring.txt', 'allow-metrics': 'false', 'metrics-port': '22',
+    'access-log': 'access.log', 'access-log-one-in': '23',
+    'enable-serialization-as-tensor-content': 'true', 'enable-signature-method-name-check': 'true',
+    'saved-model-tags': 'serve,gpu', 'model-cache': 'cache',
+  };
+  const untested = SERVE_FLAGS.map((row) => row.name)
+    .filter((name) => !(name in values) && !ELSEWHERE.has(name));
+  assert.deepEqual(untested, []);
+  const expected: Config = {
+    sources: {
+      paths: [], modelRepositories: ['/somewhere/repo'], baseModel: { name: 'm', path: '/base' },
+      modelConfigFile: undefined,
+    },
+    model: {
+      execMode: 'queued', inlineUsMax: 5, queueRequestsMax: 6, instances: 7, intraOpThreads: 8,
+      interOpThreads: 9, graphOptimization: 1,
+      providers: [
+        { name: 'cuda', options: { device_id: '1', x: 'y' } }, { name: 'cpu', options: {} },
+      ],
+    },
+    host: '::1', httpPort: 1, grpcPort: 2, httpThreads: 3, httpListener: 'node',
+    connectionsMax: 40,
+    logLevel: 'debug', logFormat: 'json',
+    drainSeconds: 4, healthBody: 'empty', strictReadiness: false, bodyBytesMax: 10,
+    grpcMessageBytesMax: 11, memoryLimitBytes: 268_435_456, jsonDepthMax: 12,
+    onnxruntimeLibrary: '/somewhere/lib.so',
+    control: {
+      mode: 'explicit', loadModels: ['half'], repositoryPollSeconds: 14,
+      modelConfigFilePollSeconds: 13, fileSystemPollSeconds: -1, settleMs: 15,
+      reloadChangedVersions: false, transition: 'resource', labelsForUnavailable: false,
+      loadRetries: 16, loadRetryMs: 17, loadsAtOnce: 18, exitOnError: true,
+    },
+    batching: {
+      enabled: true, parametersFile: '/somewhere/batching.txt', perModel: true,
+      defaultMaxBatchSize: 19, autoComplete: false,
+    },
+    savedModelTags: ['serve', 'gpu'], modelCache: '/somewhere/cache',
+    servingApi: { tensorContent: true, checkMethod: true },
+    restTimeoutMs: 21, modelWarmup: false, warmupIterations: 20,
+    metrics: { allowed: false, port: 22, monitoringConfigFile: '/somewhere/monitoring.txt' },
+    accessLog: '/somewhere/access.log', accessLogOneIn: 23, ignoredFlags: [],
+  };
+  const entries = Object.entries(values);
+  assert.deepEqual(await parse(...entries.map(([name, value]) => `--${name}=${value}`)), expected);
+  const spaced = entries.flatMap(([name, value]) => [`--${name}`, value]);
+  assert.deepEqual(await parse(...spaced), expected);
+  const snake = entries.map(([name, value]) => `--${name.replaceAll('-', '_')}=${value}`);
+  assert.deepEqual(await parse(...snake), expected);
+});
+
+test("TensorFlow Serving's and Triton's spellings", async () => {
+  const tf = await parse(
+    '--rest_api_port=8501', '--port=8500', '--model_name=half', '--model_base_path=/models/half',
+  );
+  assert.equal(tf.httpPort, 8501);
+  assert.equal(tf.grpcPort, 8500);
+  assert.deepEqual(tf.sources.baseModel, { name: 'half', path: '/models/half' });
+  const unnamed = await parse('--model_base_path=/models/half');
+  assert.deepEqual(unnamed.sources.baseModel, { name: 'default', path: '/models/half' });
+  const triton = await parse('--model-repository=/a', '--model-store', '/b', '--http_port=7');
+  assert.deepEqual(triton.sources.modelRepositories, ['/a', '/b']);
+  assert.equal(triton.httpPort, 7);
+});
+
+test('flags of other servers that mean nothing here are taken and told', async () => {
+  const config = await parse(
+    '--grpc_max_threads=4', '--rest_api_num_threads', '8', 'm', '--enable_profiler',
+    '--flush-filesystem-caches', 'false', '--log-verbose=1',
+  );
+  assert.deepEqual(config.sources.paths, ['/somewhere/m']);
+  assert.deepEqual(config.ignoredFlags.map((one) => one.split(':')[0]), [
+    '--grpc_max_threads', '--rest_api_num_threads', '--enable_profiler',
+    '--flush-filesystem-caches', '--log-verbose',
+  ]);
+  assert.match(config.ignoredFlags[0] ?? '', /: requests hold no thread/);
+  await refuses(['m', '--ssl_config_file=tls.pbtxt'], /unknown flag/);
+});
+
+test('settings that go together or not at all', async () => {
+  const file = await parse('--model_config_file=models.config');
+  assert.equal(file.sources.modelConfigFile, '/somewhere/models.config');
+  await refuses(['--model-config-file=a', '--model-base-path=b'],
+    '--model-config-file: expected either this or --model-base-path, got both');
+  await refuses(['m', '--batching-parameters-file=a'],
+    '--batching-parameters-file: expected --enable-batching with it');
+  await refuses(['m', '--load-model=a'],
+    '--load-model: expected --model-control-mode=explicit with it, got none');
+  await refuses(['m', '--metrics-port=8000'],
+    /^--metrics-port: expected a port of its own, got 8000/);
+  assert.equal((await parse('m', '--access-log=-')).accessLog, '-');
+});
+
+test('several paths, "--" and repeated flags', async () => {
+  const config = await parse('a', '--http-port', '1', 'b', '--http-port=2', '--', '--c', '-d');
+  assert.deepEqual(
+    config.sources.paths,
+    ['a', 'b', '--c', '-d'].map((name) => join(CWD, name)),
+  );
+  assert.equal(config.httpPort, 2);
+});
+
+test('booleans', async () => {
+  const strict = async (...args: string[]): Promise<boolean> =>
+    (await parse('m', ...args)).strictReadiness;
+  assert.equal(await strict('--strict-readiness=0'), false);
+  assert.equal(await strict('--strict-readiness', 'false'), false);
+  assert.equal(await strict('--strict_readiness=1'), true);
+  assert.equal(await strict('--strict-readiness', 'true'), true);
+  assert.equal(await strict('--strict-readiness'), true);
+  const followed = await parse('--strict-readiness', 'm');
+  assert.deepEqual(followed.sources.paths, ['/somewhere/m']);
+  await refuses(
+    ['m', '--strict-readiness=yes'],
+    '--strict-readiness: expected true, false, 1 or 0, got "yes"',
+  );
+});
+
+test('wrong flags and values say where, expected and got', async () => {
+  const cases: [string[], string | RegExp][] = [
+    [['m', '--http-prt=1'], 'command line: unknown flag "--http-prt=1"; did you mean --http-port?'],
+    [['m', '--hots', 'x'], /did you mean --host\?/],
+    [['m', '-x'], /unknown flag "-x"/],
+    [['m', '--paths=a'], /unknown flag/],
+    [['m', '--http-port'], '--http-port: expected PORT behind it'],
+    [['m', '--http-port', '--host', 'x'], '--http-port: expected PORT behind it'],
+    [['m', '--http-port=65536'],
+      '--http-port: expected a whole number from 0 to 65535, got "65536"'],
+    [['m', '--rest_api_port', '-1'],
+      '--rest_api_port: expected a whole number from 0 to 65535, got "-1"'],
+    [['m', '--http-port='], /got ""/],
+    [['m', '--http-port=1.5'], /got "1.5"/],
+    [['m', '--http-port=0x10'], /got "0x10"/],
+    [['m', '--http-port= 1'], /got " 1"/],
+    [['m', '--http-threads=0'], /from 1 to 256, got "0"/],
+    [['m', '--body-bytes-max=2147483648'], /from 1 to 2147483647/],
+    [['m', '--drain-seconds=99999999999999999999'], /whole number/],
+    [['m', '--log-format=xml'], '--log-format: expected text or json, got "xml"'],
+    [['m', '--exec-mode=fast'], /expected auto or inline or queued, got "fast"/],
+    [['m', '--graph-optimization=3'], /expected none, basic, extended, all or 0, 1, 2, 99/],
+    [['m', '--graph-optimization=constructor'], /got "constructor"/],
+    [['m', '--providers=cuda,,cpu'], /expected provider names such as cuda,cpu, got ""/],
+    [['m', '--providers=cpu,cpu'], /provider "cpu" is listed twice/],
+    [['m', '--providers=cuda:device'], /expected key=value, got "device"/],
+    [['m', '--host='], '--host: expected a value, got ""'],
+    [['m', '--model-name=x'], /expected --model-base-path with it, got "x"/],
+    [['m', '--http-port=5', '--grpc-port=5'], /expected another port than HTTP's, got 5 for both/],
+    [[], /nothing to serve/],
+    [['m', '--config=/does/not/exist.yaml'], /\/does\/not\/exist.yaml: cannot read .*ENOENT/],
+    [['m', `--${'x'.repeat(100_000)}`], /^.{0,250}$/],
+  ];
+  for (const [args, text] of cases) await refuses(args, text);
+});
+
+test('port 0 for both is no clash', async () => {
+  const config = await parse('m', '--http-port=0', '--grpc-port=0');
+  assert.deepEqual([config.httpPort, config.grpcPort], [0, 0]);
+});
+
+test('help wins and lists every flag and alias', async () => {
+  assert.equal(await parseServeConfig(['--help', '--http-port=x'], CWD), undefined);
+  assert.equal(await parseServeConfig(['-h'], CWD), undefined);
+  const text = helpText();
+  for (const row of SERVE_FLAGS.filter((one) => one.positional !== true)) {
+    for (const name of [row.name, ...row.aliases]) assert.ok(text.includes(`--${name}`), name);
+    assert.ok(text.includes(row.help), row.name);
+  }
+});
+
+test('names are found however they are written', () => {
+  assert.equal(canonicalName('restApiPort'), 'rest-api-port');
+  assert.equal(canonicalName('REST_api-Port'), 'rest-api-port');
+  assert.equal(nearestFlag('grpc_prot'), 'grpc-port');
+  const names = SERVE_FLAGS.flatMap((row) => [row.name, ...row.aliases]);
+  assert.equal(new Set(names).size, names.length);
+});
+
+test('parseFlags knows only the rows it is given', () => {
+  const rows = SERVE_FLAGS.filter((row) => row.name === 'onnxruntime-library');
+  assert.throws(() => parseFlags(['--http-port=1'], CWD, rows), /unknown flag "--http-port=1"/);
+});
+
+test('the file: every spelling; the command line wins; paths count from the file', async (t) => {
+  const text = [
+    '# a comment', 'httpPort: 18000', 'grpc-port: 18001', 'model_repository: [repo, /abs]',
+    'strict_readiness: false', 'providers:', '  - cuda:device_id=1', '  - cpu', 'host: "::"', '',
+  ].join('\n');
+  const folder = filledFolder(t, { 'etc/serval.yaml': text });
+  const config = await parse(`--config=${folder}/etc/serval.yaml`, '--http-port=9', 'here');
+  assert.equal(config.httpPort, 9);
+  assert.equal(config.grpcPort, 18001);
+  assert.equal(config.host, '::');
+  assert.equal(config.strictReadiness, false);
+  assert.deepEqual(config.sources.modelRepositories, [join(folder, 'etc/repo'), '/abs']);
+  assert.deepEqual(config.sources.paths, ['/somewhere/here']);
+  assert.deepEqual(config.model.providers.map((one) => one.name), ['cuda', 'cpu']);
+  const fromFile = await parse(`--config=${folder}/etc/serval.yaml`);
+  assert.equal(fromFile.httpPort, 18000);
+});
+
+test('errors of the file carry line and column', async (t) => {
+  const cases: [string, RegExp][] = [
+    ['host: a\nhttp-prot: 1\n', /:2:1: unknown key "http-prot"; did you mean "http-port"\?$/],
+    ['\n  http-port: 70000\n', /:2:14: http-port: expected a whole number .*got "70000"$/],
+    ['http-port: 1\nrest_api_port: 2\n', /:2:1: http-port is given twice$/],
+    ['host: a\nhost: b\n', /:2:1: .*unique/],
+    ['config: other.yaml\n', /:1:1: unknown key "config"/],
+    ['host: [a, b]\n', /:1:7: host: expected one value$/],
+    ['host:\n', /:1:\d+: host: expected one value$/],
+    ['model-repository: [[a]]\n', /:1:19: model-repository: expected one value$/],
+    ['- host\n', /:1:1: expected "name: value" lines$/],
+    ['just text\n', /:1:1: expected "name: value" lines$/],
+    ['host: "unfinished\n', /:\d+:\d+: /],
+    ['host: &a x\nmodel-name: *a\n', /:2:13: model-name: YAML aliases are not used here$/],
+    ['{[1]: 2}\n', /:1:2: expected one value$/],
+    ['log-level: loud\n', /:1:12: log-level: expected debug or .*got "loud"$/],
+  ];
+  for (const [text, message] of cases) {
+    const folder = filledFolder(t, { 'c.yaml': text });
+    await refuses(['m', `--config=${folder}/c.yaml`], message);
+  }
+});
+
+test('an empty file and a file of comments set nothing', async () => {
+  assert.equal((await parseConfigText('', 'c.yaml')).size, 0);
+  assert.equal((await parseConfigText('# nothing\n', 'c.yaml')).size, 0);
+});
+
+test('a file above the limit is refused', async (t) => {
+  const folder = filledFolder(t, { 'c.yaml': `host: ${'x'.repeat(1_048_576)}\n` });
+  await refuses(['m', `--config=${folder}/c.yaml`], /expected at most 1048576 bytes/);
+});

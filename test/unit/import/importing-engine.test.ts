@@ -1,0 +1,125 @@
+// Loads through an import: what the engine is given, and that no temporary folder outlives a load.
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { ErrorCode, ServalError } from '../../../ts/errors.js';
+import type { ImportAnswer, ImportRequest } from '../../../ts/import/importer.js';
+import type { ImportedModel } from '../../../ts/tensorflow/imported.js';
+import { importingEngine } from '../../../ts/import/importing-engine.js';
+import type { EngineControl, LoadedModel, ModelSpec } from '../../../ts/model/engine-api.js';
+import { FakeEngine, loadedModel, quietLogger } from '../registry/fakes.js';
+import { tempFolder } from '../temp-folder.js';
+
+class OneLoad extends FakeEngine {
+  spec: ModelSpec | undefined;
+  error: Error | undefined;
+  /** Whether the import's folder was there during the load. */
+  sawFolder = false;
+  folder = '';
+
+  override load(spec: ModelSpec): Promise<LoadedModel> {
+    this.spec = spec;
+    this.sawFolder = existsSync(this.folder);
+    return this.error === undefined ? Promise.resolve(loadedModel(7)) : Promise.reject(this.error);
+  }
+}
+
+const MODEL: ImportedModel = {
+  format: 'saved-model', tags: ['serve'], tensorflowVersion: '2.21.0', signatureDefs: [],
+  weights: [], states: [], operators: [], warnings: ['a guess'],
+  blocked: [{ signature: 'bad', problems: [
+    { op: 'Foo', node: 'n', count: 2, reason: 'the operator is not supported' }] }],
+  graphs: [{
+    signature: 'serving_default', methodName: 'm', inputs: [], outputs: [], weights: [], states: [],
+    onnx: new Uint8Array([1]),
+  }],
+};
+const SPEC: ModelSpec = {
+  name: 'm', version: '3', backend: 'onnxruntime', path: '/models/m/3',
+  importer: { format: 'tensorflow', tags: ['t'], inputs: ['i'], outputs: ['o'], signature: 's' },
+};
+
+interface Setup {
+  readonly engine: OneLoad;
+  readonly control: EngineControl;
+  readonly requests: ImportRequest[];
+  readonly lines: string[];
+  readonly folder: string;
+}
+
+function setup(t: TestContext, answer: Partial<ImportAnswer> | ServalError = {}): Setup {
+  const folder = join(tempFolder(t), 'work');
+  mkdirSync(folder);
+  writeFileSync(join(folder, 'weights.bin'), 'x');
+  const engine = new OneLoad();
+  engine.folder = folder;
+  const requests: ImportRequest[] = [];
+  const lines: string[] = [];
+  const control = importingEngine(engine, {
+    cacheFolder: '/cache', logger: quietLogger(lines),
+    importModel: (asked) => {
+      requests.push(asked);
+      if (answer instanceof ServalError) return Promise.reject(answer);
+      return Promise.resolve({
+        model: MODEL, temporaryFolder: folder, fromCache: false, ...answer });
+    },
+  });
+  return { engine, control, requests, lines, folder };
+}
+
+test('what is no import goes straight to the engine', async (t) => {
+  const { engine, control, requests, folder } = setup(t);
+  const { importer: _, ...plain } = SPEC;
+  assert.equal((await control.load(plain)).handle, 7);
+  assert.deepEqual([engine.spec, requests], [plain, []]);
+  assert.ok(existsSync(folder));
+});
+
+test('an import: what is asked, what is loaded, what is said', async (t) => {
+  const { engine, control, requests, lines, folder } = setup(t);
+  const loaded = await control.load(SPEC);
+  assert.deepEqual(requests, [{
+    format: 'tensorflow', path: '/models/m/3', tags: ['t'], inputs: ['i'], outputs: ['o'],
+    first: 's', signatures: [], cacheFolder: '/cache',
+  }]);
+  assert.equal(engine.spec?.graphs?.length, 1);
+  assert.ok(engine.sawFolder, 'its weights are there while they are loaded');
+  assert.ok(!existsSync(folder));
+  assert.deepEqual([loaded.handle, loaded.producer, loaded.metadata],
+    [7, 'tensorflow', { tensorflow_version: '2.21.0' }]);
+  assert.match(loaded.signatureDefs?.blocked['bad'] ?? '', /Foo 'n' \(2 nodes\)/);
+  const log = lines.join('');
+  assert.match(log, /model imported/);
+  assert.match(log, /a guess/);
+  assert.match(log, /signature is not served.*Foo/);
+});
+
+test('the temporary folder goes also when the engine refuses the graphs', async (t) => {
+  const { engine, control, folder } = setup(t);
+  engine.error = new ServalError(ErrorCode.ModelInvalid, 'no such operator');
+  await assert.rejects(control.load(SPEC), /no such operator/);
+  assert.ok(engine.sawFolder && !existsSync(folder));
+});
+
+test('and when nothing of the model can be served', async (t) => {
+  const { engine, control, folder } = setup(t, { model: { ...MODEL, graphs: [] } });
+  await assert.rejects(control.load(SPEC), (error: unknown) => (
+    error instanceof ServalError && error.code === ErrorCode.ModelInvalid
+    && /nothing can be served: signature 'bad': Foo/.test(error.message)));
+  assert.equal(engine.spec, undefined);
+  assert.ok(!existsSync(folder));
+});
+
+test('an import that fails is the load\'s failure, with its code', async (t) => {
+  const { control, engine } = setup(t, new ServalError(ErrorCode.Unimplemented, 'TensorFlow Lite'));
+  await assert.rejects(control.load(SPEC), (error: unknown) => (
+    error instanceof ServalError && error.code === ErrorCode.Unimplemented));
+  assert.equal(engine.spec, undefined);
+});
+
+test('a kept import has no temporary folder', async (t) => {
+  const { control, folder } = setup(t, { temporaryFolder: '', fromCache: true });
+  await control.load(SPEC);
+  assert.ok(existsSync(folder));
+});

@@ -1,0 +1,159 @@
+// The reader of recorded requests' protobuf. Source: the protobuf encoding guide.
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { ErrorCode } from '../../../ts/errors.js';
+import { WireReader } from '../../../ts/protobuf/reader.js';
+import { errorOf, hex, hexOf } from '../warmup/support.js';
+
+const sample = (text: string): WireReader => new WireReader(hex(text), 'Sample');
+
+/** Every number of field 1, as unsigned 64 bits. */
+function numbers(text: string): bigint[] {
+  const found: bigint[] = [];
+  const reader = sample(text);
+  while (reader.next()) {
+    if (reader.field !== 1) reader.skip();
+    else reader.varints(({ low, high }) => found.push(BigInt(high) * 2n ** 32n + BigInt(low)));
+  }
+  return found;
+}
+
+function walk(text: string): number {
+  const reader = sample(text);
+  let fields = 0;
+  for (; reader.next(); fields += 1) reader.skip();
+  return fields;
+}
+
+it('reads int64 fields, and takes the code of its errors', async () => {
+  const reader = sample('08ffffffffffffffffff01 0805');
+  assert.ok(reader.next());
+  assert.equal(reader.int64(), -1n);
+  assert.ok(reader.next());
+  assert.equal(reader.int64(), 5n);
+  const broken = new WireReader(hex('0a020a05'), 'M', 0, ErrorCode.MalformedBody);
+  assert.ok(broken.next());
+  const inner = broken.nested('Inner').again();
+  assert.ok(inner.next());
+  assert.match(await errorOf(() => inner.view()), /^MALFORMED_BODY: Inner: byte 2: field 1: 5 byt/);
+});
+
+describe('wire reader', () => {
+  it('reads numbers of every length, packed or not', () => {
+    assert.deepEqual(numbers('0800 087f 088001 08ffffffff0f 088080808010'),
+      [0n, 127n, 128n, 2n ** 32n - 1n, 2n ** 32n]);
+    assert.deepEqual(numbers('0a04 00 7f 8001'), [0n, 127n, 128n]);
+    assert.deepEqual(numbers('0a00'), []);
+    for (let bit = 0n; bit < 64n; bit += 1n) {
+      let rest = 1n << bit;
+      const bytes = [];
+      for (; rest > 127n; rest >>= 7n) bytes.push(Number(rest & 127n) | 128);
+      assert.deepEqual(numbers(`08${hexOf(Uint8Array.from([...bytes, Number(rest)]))}`),
+        [1n << bit]);
+    }
+  });
+
+  it('drops bits above the 64th, and takes numbers written too long', () => {
+    assert.deepEqual(numbers('08 ffffffffffffffffff 01'), [2n ** 64n - 1n]);
+    assert.deepEqual(numbers('08 ffffffffffffffffff 7f'), [2n ** 64n - 1n]);
+    assert.deepEqual(numbers('8800 8100 88808000 01'), [1n, 1n]);
+  });
+
+  it('reads fixed-size lists, nested messages and text', () => {
+    const reader = sample('0d01020304 0a0805060708 090a0b0c 12040a02c3a9');
+    const runs: string[] = [];
+    for (let i = 0; i < 2 && reader.next(); i += 1) runs.push(hexOf(reader.fixed(4)));
+    assert.deepEqual(runs, ['01020304', '05060708090a0b0c']);
+    assert.ok(reader.next());
+    const inner = reader.nested('Inner');
+    assert.ok(inner.next());
+    assert.equal(inner.string(), 'é');
+    assert.equal(inner.next() || reader.next(), false);
+    assert.ok(reader.again().next());
+  });
+
+  it('passes over everything it does not know', () => {
+    assert.equal(walk('08ffffffffffffffffff01 110102030405060708 1a03010203 2501020304'
+      + '33 0b 08 01 0c 12 00 34 f8ffffff0f00'), 6);
+    assert.equal(walk(`${'0b'.repeat(100)}${'0c'.repeat(100)}`), 1);
+  });
+
+  it('says what is broken, and where', async () => {
+    const cases: readonly [string, string][] = [
+      ['08', 'byte 1: field 1: the message ends inside a number'],
+      ['0880', 'byte 1: field 1: the message ends inside a number'],
+      ['08ffffffffffffffffffff01', 'byte 1: field 1: a number is longer than 10 bytes'],
+      ['0a0501', 'byte 0: field 1: 5 bytes expected, 1 are left'],
+      ['0a02 8080 81', 'byte 2: field 1: the message ends inside a number'],
+      ['0a02 0180 01', 'byte 0: field 1: a number reaches beyond its list'],
+      ['0affffffffffffffffff01 00',
+        'byte 0: field 1: more than 2^53 bytes expected, 1 are left'],
+      ['0d01', 'byte 0: field 1: expected wire type 0, got 5'],
+      ['00', 'byte 0: field number 0 is not from 1 to 536870911'],
+      ['8080808010', 'byte 0: field number 536870912 is not from 1 to 536870911'],
+      ['1001 808080808001', 'byte 2: field number 4294967296 is not from 1 to 536870911'],
+      ['1101', 'byte 0: field 2: 8 bytes expected, 1 are left'],
+      ['1501', 'byte 0: field 2: 4 bytes expected, 1 are left'],
+      ['1205', 'byte 0: field 2: 5 bytes expected, 0 are left'],
+      ['16', 'byte 0: field 2: wire type 6 does not exist'],
+      ['14', 'byte 0: field 2: it ends no open group'],
+      ['131c', 'byte 1: field 3: it ends no open group'],
+      ['130801', 'byte 3: the message ends inside a number'],
+      ['13'.repeat(101), 'byte 0: field 2: groups nest deeper than 100'],
+    ];
+    for (const [text, message] of cases) {
+      assert.equal(await errorOf(() => numbers(text)), `MODEL_INVALID: Sample: ${message}`, text);
+    }
+  });
+
+  it('counts bytes from the beginning of the outermost message', async () => {
+    const reader = sample('0801 120412020880');
+    assert.ok(reader.next());
+    reader.varint();
+    assert.ok(reader.next());
+    const inner = reader.nested('Inner');
+    assert.ok(inner.next());
+    const innermost = inner.nested('Innermost');
+    assert.ok(innermost.next());
+    assert.equal(await errorOf(() => innermost.varint()),
+      'MODEL_INVALID: Innermost: byte 7: field 1: the message ends inside a number');
+  });
+
+  it('refuses a list of half elements and text that is not UTF-8', async () => {
+    const broken = (text: string, read: (reader: WireReader) => unknown): Promise<string> => (
+      errorOf(() => {
+        const reader = sample(text);
+        reader.next();
+        read(reader);
+      }));
+    assert.equal(await broken('0a03010203', (reader) => reader.fixed(4)),
+      'MODEL_INVALID: Sample: byte 0: field 1: a list of 4-byte elements has 3 bytes');
+    assert.equal(await broken('0d01020304', (reader) => reader.fixed(8)),
+      'MODEL_INVALID: Sample: byte 0: field 1: expected wire type 1, got 5');
+    assert.equal(await broken('0a02ff61', (reader) => reader.string()),
+      'MODEL_INVALID: Sample: byte 2: field 1: the text is not valid UTF-8');
+    assert.equal(await broken('0801', (reader) => reader.view()),
+      'MODEL_INVALID: Sample: byte 0: field 1: expected wire type 2, got 0');
+  });
+});
+
+describe('texts', () => {
+  const read = (bytes: Uint8Array): string => {
+    const reader = new WireReader(Uint8Array.from([0x0a, bytes.length, ...bytes]), 'M');
+    assert.ok(reader.next());
+    return reader.string();
+  };
+
+  it('are what they are, short and long, ASCII or not', () => {
+    const texts = ['', 'a', '\0\x7f', '\u00e4', 'a'.repeat(24), 'a'.repeat(25),
+      `${'a'.repeat(22)}\u00e4`, '\u20ac'.repeat(8), '\u20ac'.repeat(9), '\ufeffa', '\u{1f600}'];
+    for (const text of texts) assert.equal(read(Buffer.from(text)), text);
+  });
+
+  it('are refused where they are not UTF-8, with the byte', async () => {
+    for (const bytes of [[0xff], [0x61, 0xc3], [0xed, 0xa0, 0x80]]) {
+      assert.match(await errorOf(() => read(Uint8Array.from(bytes))),
+        /: byte 2: field 1: the text is not valid UTF-8/);
+    }
+  });
+});

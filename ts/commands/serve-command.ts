@@ -1,0 +1,99 @@
+// `serval serve`: reads the configuration, starts the server, says that it is ready, and ends it on
+// a signal. Control plane, main thread.
+import { parseServeConfig } from '../config/config.js';
+import type { Config } from '../config/config.js';
+import { exitNow, exitOnUncaught } from '../exit.js';
+import { createLogger } from '../logger.js';
+import type { Logger } from '../logger.js';
+import type { RegistrySnapshot } from '../model/snapshot.js';
+import type { RunningServer } from '../server.js';
+import { startedJson, startedText } from './startup-text.js';
+import { asUsage } from './usage.js';
+
+const SIGNAL_EXIT: Readonly<Record<'SIGINT' | 'SIGTERM', number>> = { SIGINT: 130, SIGTERM: 143 };
+
+/** Answers the exit code: 0 with the server running, or after help.
+ * Errors: UsageError; what startServer throws (a missing path, an occupied port). */
+export async function serveCommand(args: readonly string[]): Promise<number> {
+  const config = await asUsage(() => parseServeConfig(args, process.cwd()));
+  if (config === undefined) {
+    const { printHelp } = await import('./help-text.js');
+    return printHelp();
+  }
+  const logger = createLogger({ level: config.logLevel, format: config.logFormat });
+  exitOnUncaught({ level: config.logLevel, format: config.logFormat });
+  const signals = new SignalExit(logger);
+  signals.install();
+  try {
+    const { startServer } = await import('../server.js');
+    const server = await startServer(config);
+    signals.server = server;
+    process.on('SIGHUP', () => {
+      logger.info('reading configuration and models anew', { signal: 'SIGHUP' });
+      void server.reload();
+    });
+    announce(config, server);
+  } catch (error) {
+    signals.remove();
+    throw error;
+  }
+  return 0;
+}
+
+/** Says that the server listens, and that it is ready when it is. */
+function announce(config: Config, server: RunningServer): void {
+  const { httpPort, grpcPort } = server;
+  const at = { host: config.host, httpPort, grpcPort };
+  const text = config.logFormat === 'json'
+    ? (snapshot: RegistrySnapshot) => startedJson(snapshot, at, process.pid)
+    : (snapshot: RegistrySnapshot) => startedText(snapshot, at);
+  const snapshot = server.snapshot();
+  process.stdout.write(text(snapshot));
+  if (snapshot.ready) return;
+  void server.whenReady().then(() => process.stdout.write(text(server.snapshot())));
+}
+
+/** The first SIGTERM or SIGINT drains and exits 0, or 1 where requests had to be cut; a second one,
+ * or one before the server is up, exits at once with 128 + the signal's number. */
+class SignalExit {
+  server: RunningServer | undefined;
+  readonly #logger: Logger;
+  #draining = false;
+  readonly #onTerm = (): void => this.#on('SIGTERM');
+  readonly #onInt = (): void => this.#on('SIGINT');
+
+  constructor(logger: Logger) {
+    this.#logger = logger;
+  }
+
+  install(): void {
+    process.on('SIGTERM', this.#onTerm);
+    process.on('SIGINT', this.#onInt);
+  }
+
+  remove(): void {
+    process.off('SIGTERM', this.#onTerm);
+    process.off('SIGINT', this.#onInt);
+  }
+
+  #on(signal: 'SIGINT' | 'SIGTERM'): void {
+    if (this.server === undefined || this.#draining) exitNow(SIGNAL_EXIT[signal]);
+    this.#draining = true;
+    this.#logger.info('draining', { signal });
+    this.server.drain().then(
+      (cut) => {
+        if (cut === undefined) {
+          this.#logger.info('stopped');
+          exitNow(0);
+        }
+        this.#logger.error('stopped before all requests were answered', { ...cut });
+        exitNow(1);
+      },
+      (error: unknown) => {
+        const reason = error instanceof Error ? error.message : String(error);
+        this.#logger.error('failed to stop cleanly', { reason });
+        exitNow(1);
+      },
+    );
+  }
+}

@@ -1,0 +1,256 @@
+// The table of settings: one row per flag of `serval serve`, also the keys of the configuration
+// file and the text of --help. Control plane, start-up only. Data only; ts/config/config.ts
+// reads it.
+import {
+  BODY_BYTES_MAX_DEFAULT, CONNECTIONS_MAX, HTTP_THREADS_MAX, JSON_DEPTH_MAX_DEFAULT,
+  MODEL_THREADS_MAX,
+} from '../limits.js';
+import { LOG_FORMATS, LOG_LEVELS } from '../logger.js';
+import { HTTP_LISTENERS } from '../transport/http-kind.js';
+
+/** How a flag's text becomes a value. "list" flags may be repeated. */
+export type FlagType =
+  | { readonly kind: 'text' }
+  | { readonly kind: 'path' }
+  | { readonly kind: 'path-list' }
+  | { readonly kind: 'text-list' }
+  | { readonly kind: 'int'; readonly min: number; readonly max: number }
+  | { readonly kind: 'bool' }
+  /** Bytes, also as 512M or 4G. */
+  | { readonly kind: 'size' }
+  | { readonly kind: 'choice'; readonly choices: readonly string[] }
+  | { readonly kind: 'graph-optimization' }
+  | { readonly kind: 'providers' };
+
+export interface FlagRow {
+  /** Kebab-case; underscores and camelCase mean the same. */
+  readonly name: string;
+  readonly aliases: readonly string[];
+  readonly type: FlagType;
+  /** As it would be written; "" = none. */
+  readonly default: string;
+  /** What stands for the value in --help. */
+  readonly value: string;
+  readonly help: string;
+  /** Given as plain arguments on the command line; a key only in the file. */
+  readonly positional?: true;
+  /** A flag only; no key of the file. */
+  readonly commandLineOnly?: true;
+}
+
+const PORT: FlagType = { kind: 'int', min: 0, max: 65_535 };
+const BYTES: FlagType = { kind: 'int', min: 1, max: BODY_BYTES_MAX_DEFAULT };
+const SECONDS: FlagType = { kind: 'int', min: 0, max: 86_400 };
+const THREADS: FlagType = { kind: 'int', min: 0, max: MODEL_THREADS_MAX };
+const text: FlagType = { kind: 'text' };
+const path: FlagType = { kind: 'path' };
+const choice = (choices: readonly string[]): FlagType => ({ kind: 'choice', choices });
+
+type RowExtra = Pick<FlagRow, 'positional' | 'commandLineOnly'> & { aliases?: readonly string[] };
+
+function flag(
+  name: string, value: string, type: FlagType, standard: string | number, help: string,
+  extra: RowExtra = {},
+): FlagRow {
+  const { aliases = [], ...rest } = extra;
+  return { name, aliases, type, default: String(standard), value, help, ...rest };
+}
+
+export const SERVE_FLAGS: readonly FlagRow[] = [
+  flag('paths', 'PATH', { kind: 'path-list' }, '',
+    'a model file, a model folder or a model repository', { positional: true }),
+  flag('model-repository', 'DIR', { kind: 'path-list' }, '',
+    'serve DIR/<name>/<version>/model.onnx; may be repeated', { aliases: ['model-store'] }),
+  flag('model-name', 'NAME', text, '',
+    'name of the model in --model-base-path (default: "default")'),
+  flag('model-base-path', 'DIR', path, '', 'serve one model, DIR/<version>/model.onnx'),
+  flag('model-config-file', 'FILE', path, '',
+    'TensorFlow Serving models.config: several models with policies and labels'),
+  flag('model-config-file-poll-wait-seconds', 'N', SECONDS, 0,
+    'read --model-config-file anew this often; 0: once'),
+  flag('file-system-poll-wait-seconds', 'N', { kind: 'int', min: -1, max: 86_400 }, 1,
+    'look for new versions under base paths this often; 0 or -1: only at start'),
+  flag('model-control-mode', 'MODE', choice(['none', 'poll', 'explicit']), 'none',
+    'repositories: all models once, all and watched, or --load-model and the repository API'),
+  flag('repository-poll-secs', 'N', { kind: 'int', min: 1, max: 86_400 }, 15,
+    'poll mode: look at the repositories this often'),
+  flag('load-model', 'NAME', { kind: 'text-list' }, '',
+    'explicit mode: load this at start; may be repeated; * loads all'),
+  flag('settle-ms', 'MS', { kind: 'int', min: 0, max: 3_600_000 }, 1000,
+    'a version folder found while serving is loaded when nothing in it changed for this long'),
+  flag('reload-changed-versions', 'BOOL', { kind: 'bool' }, 'true',
+    'when polling: files of a loaded version that changed are loaded anew'),
+  flag('version-transition', 'POLICY', choice(['availability', 'resource']), 'availability',
+    'load the new version before the old one goes, or after'),
+  flag('allow-version-labels-for-unavailable-models', 'BOOL', { kind: 'bool' }, 'true',
+    'labels apply when their version becomes available; false: such a label is an error'),
+  flag('max-num-load-retries', 'N', { kind: 'int', min: 0, max: 1000 }, 0,
+    'how often a failed load is tried again', { aliases: ['model-load-retry-count'] }),
+  flag('load-retry-interval-micros', 'US', { kind: 'int', min: 0, max: 86_400_000_000 },
+    60_000_000, 'time between two tries'),
+  flag('num-load-threads', 'N', { kind: 'int', min: 0, max: 256 }, 0,
+    'models that load at the same time; 0: 4', { aliases: ['model-load-thread-count'] }),
+  flag('exit-on-error', 'BOOL', { kind: 'bool' }, 'false',
+    'stop when a model or a configuration file given at start is bad'),
+  flag('enable-batching', 'BOOL', { kind: 'bool' }, 'false',
+    'join requests of models from base paths, by --batching-parameters-file'),
+  flag('batching-parameters-file', 'FILE', path, '',
+    'TensorFlow Serving BatchingParameters as text proto'),
+  flag('enable-per-model-batching-parameters', 'BOOL', { kind: 'bool' }, 'false',
+    'batching_params.pbtxt in a version folder wins over the file for all'),
+  flag('default-max-batch-size', 'N', { kind: 'int', min: 0, max: 1_000_000 }, 4,
+    'repository models without a configuration: batch up to this many rows; 0: none'),
+  flag('disable-auto-complete-config', 'BOOL', { kind: 'bool' }, 'false',
+    'repository models without config.pbtxt are refused'),
+  flag('enable-model-warmup', 'BOOL', { kind: 'bool' }, 'true',
+    'run warmup requests before a version becomes available'),
+  flag('num-request-iterations-for-warmup', 'N', { kind: 'int', min: 0, max: 1_000_000 }, 0,
+    'runs of each recorded warmup request; 0: one'),
+  flag('saved-model-tags', 'TAGS', text, 'serve',
+    'SavedModels: the meta graph with exactly these tags, separated by commas'),
+  flag('model-cache', 'DIR', path, '',
+    'keep compiled TensorFlow models here, so that the next start is quick'),
+  flag('rest-api-timeout-in-ms', 'MS', { kind: 'int', min: 0, max: 86_400_000 }, 30_000,
+    'a REST request that takes longer is answered 504; 0: no limit'),
+  flag('enable-serialization-as-tensor-content', 'BOOL', { kind: 'bool' }, 'false',
+    'answers of TensorFlow Serving\'s gRPC API carry numbers as raw bytes (tensor_content)'),
+  flag('enable-signature-method-name-check', 'BOOL', { kind: 'bool' }, 'false',
+    'classify and regress only signatures whose method_name says so'),
+  flag('monitoring-config-file', 'FILE', path, '',
+    'TensorFlow Serving MonitoringConfig: its metrics at its path'),
+  flag('allow-metrics', 'BOOL', { kind: 'bool' }, 'true', 'serve and record metrics'),
+  flag('metrics-port', 'PORT', { kind: 'int', min: -1, max: 65_535 }, -1,
+    'serve /metrics on this port too; 0 picks a free one; -1: not'),
+  flag('access-log', 'FILE', text, '',
+    'one JSON line per inference request; "-" is stderr'),
+  flag('access-log-one-in', 'N', { kind: 'int', min: 1, max: 1_000_000_000 }, 1,
+    'write every N-th request to the access log'),
+  flag('host', 'ADDRESS', text, '0.0.0.0', 'address to listen on',
+    { aliases: ['http-address'] }),
+  flag('http-port', 'PORT', PORT, 8000, 'REST, V1 and V2; 0 picks a free port',
+    { aliases: ['rest-api-port'] }),
+  flag('grpc-port', 'PORT', PORT, 8001, 'gRPC; 0 picks a free port', { aliases: ['port'] }),
+  flag('http-threads', 'N', { kind: 'int', min: 1, max: HTTP_THREADS_MAX }, 1,
+    'listeners on the HTTP port, one worker thread each', { aliases: ['http-thread-count'] }),
+  flag('http-listener', 'KIND', choice(HTTP_LISTENERS), 'auto',
+    'what HTTP runs on: uws (uWebSockets.js), node (node:http), or uws where it can be loaded'),
+  flag('max-connections', 'N', { kind: 'int', min: 0, max: CONNECTIONS_MAX }, 0,
+    'connections of each port, at most what the limit of open files allows; 0: so many'),
+  flag('log-level', 'LEVEL', choice(LOG_LEVELS), 'info', LOG_LEVELS.join(', ')),
+  flag('log-format', 'FORMAT', choice(LOG_FORMATS), 'text', LOG_FORMATS.join(' or ')),
+  flag('config', 'FILE', path, '', 'YAML with the names of these flags; flags win',
+    { commandLineOnly: true }),
+  flag('drain-seconds', 'N', { kind: 'int', min: 0, max: 86_400 }, 30,
+    'after SIGTERM, how long running requests may take', { aliases: ['exit-timeout-secs'] }),
+  flag('health-body', 'FORM', choice(['json', 'empty']), 'json', 'body of V2 health replies'),
+  flag('strict-readiness', 'BOOL', { kind: 'bool' }, 'true',
+    'ready only when every model is available; false: ready when started'),
+  flag('exec-mode', 'MODE', choice(['auto', 'inline', 'queued']), 'auto',
+    'where models run: listener thread, instance threads, or by measured time'),
+  flag('inline-us-max', 'US', { kind: 'int', min: 0, max: 1_000_000 }, 100,
+    'auto: a model slower than this goes to instance threads'),
+  flag('queue-requests-max', 'N', { kind: 'int', min: 1, max: 1_000_000 }, 1024,
+    'requests that may wait for one model; more are refused'),
+  flag('instances', 'N', { kind: 'int', min: 1, max: MODEL_THREADS_MAX }, 1,
+    'instance threads of each model'),
+  flag('intra-op-threads', 'N', THREADS, 0,
+    'threads of the pool that all models share; 0: one per core',
+    { aliases: ['tensorflow-intra-op-parallelism'] }),
+  flag('inter-op-threads', 'N', THREADS, 0, 'operators at the same time; 0: one by one',
+    { aliases: ['tensorflow-inter-op-parallelism'] }),
+  flag('graph-optimization', 'LEVEL', { kind: 'graph-optimization' }, 'all',
+    'none (0), basic (1), extended (2) or all (99)'),
+  flag('providers', 'LIST', { kind: 'providers' }, '',
+    'execution providers in order of preference: cuda:device_id=0,cpu'),
+  flag('body-bytes-max', 'BYTES', BYTES, BODY_BYTES_MAX_DEFAULT,
+    'largest HTTP request body, inflated'),
+  flag('grpc-message-bytes-max', 'BYTES', BYTES, BODY_BYTES_MAX_DEFAULT, 'largest gRPC message'),
+  flag('memory-limit', 'SIZE', { kind: 'size' }, 0,
+    'bytes that requests and answers may hold in all (512M, 4G); 0: half of what is free at start'),
+  flag('json-depth-max', 'N', { kind: 'int', min: 1, max: 10_000 }, JSON_DEPTH_MAX_DEFAULT,
+    'deepest nesting of JSON'),
+  flag('onnxruntime-library', 'PATH', path, '',
+    'libonnxruntime.so (default: SERVAL_ORT_LIBRARY, else the bundled one)'),
+];
+
+/** A flag of TensorFlow Serving or Triton that means nothing here. It is taken with a warning, so
+ * that a deployment moves with the command line it has. Flags that would make a server less open
+ * than it is (TLS, restricted calls) are not among them: those stay errors. */
+export interface PeerFlag {
+  readonly name: string;
+  readonly takesValue: boolean;
+  readonly why: string;
+}
+
+const peers = (
+  takesValue: boolean, why: string, ...names: readonly string[]
+): readonly PeerFlag[] => names.map((name) => ({ name, takesValue, why }));
+
+export const PEER_FLAGS: readonly PeerFlag[] = [
+  ...peers(true, 'requests hold no thread while they wait',
+    'rest-api-num-threads', 'grpc-max-threads', 'grpc-infer-thread-count'),
+  ...peers(true, 'unloads have threads of their own', 'num-unload-threads'),
+  ...peers(false, 'files are read once', 'flush-filesystem-caches'),
+  ...peers(true, 'one thread pool is shared by all models',
+    'tensorflow-session-parallelism', 'tensorflow-session-config-file', 'platform-config-file',
+    'thread-pool-factory-config-file', 'rate-limit', 'buffer-manager-thread-count'),
+  ...peers(true, 'ONNX Runtime takes GPU memory as it needs it', 'per-process-gpu-memory-fraction',
+    'pinned-memory-pool-byte-size', 'cuda-memory-pool-byte-size',
+    'min-supported-compute-capability'),
+  ...peers(true, "grpc-js's own settings hold", 'grpc-channel-arguments'),
+  ...peers(false, 'there is no TensorFlow here',
+    'remove-unused-fields-from-bundle-metagraph', 'enable-profiler', 'skip-initialize-tpu',
+    'xla-cpu-compilation-enabled', 'xla-gpu-compilation-enabled'),
+  ...peers(false, 'the health service is always there', 'enable-grpc-healthcheck-service'),
+  ...peers(true, 'backends are built in', 'backend-directory', 'backend-config'),
+  ...peers(true, 'metrics are read when they are asked for', 'metrics-interval-ms'),
+  ...peers(true, 'see --log-level', 'log-verbose', 'log-info', 'log-warning', 'log-error'),
+];
+
+/** One spelling for what is written with dashes, underscores or camelCase. */
+export function canonicalName(written: string): string {
+  return written
+    .replace(/([a-z0-9])([A-Z])/g, '$1-$2')
+    .replaceAll('_', '-')
+    .toLowerCase();
+}
+
+/** The row with this name or alias. */
+export function findFlag(
+  written: string, rows: readonly FlagRow[] = SERVE_FLAGS,
+): FlagRow | undefined {
+  const name = canonicalName(written);
+  return rows.find((row) => row.name === name || row.aliases.includes(name));
+}
+
+/** The known flag with the fewest edits, for "did you mean". */
+export function nearestFlag(written: string, rows: readonly FlagRow[] = SERVE_FLAGS): string {
+  const names = rows.flatMap((row) => [row.name, ...row.aliases]);
+  return nearestWord(canonicalName(written), names);
+}
+
+/** The word in `words` with the fewest edits to `written`. */
+export function nearestWord(written: string, words: readonly string[]): string {
+  let best = '';
+  let bestEdits = Number.POSITIVE_INFINITY;
+  const bounded = written.slice(0, 64);
+  for (const word of words) {
+    const edits = editCount(bounded, word);
+    if (edits < bestEdits) [best, bestEdits] = [word, edits];
+  }
+  return best;
+}
+
+/** Levenshtein distance. */
+function editCount(a: string, b: string): number {
+  let previous = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= a.length; i++) {
+    const current = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const change = (previous[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      current.push(Math.min(change, (previous[j] ?? 0) + 1, (current[j - 1] ?? 0) + 1));
+    }
+    previous = current;
+  }
+  return previous[b.length] ?? 0;
+}

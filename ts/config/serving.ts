@@ -1,0 +1,130 @@
+// The settings of how models come and go, of batching and of metrics: the part of the configuration
+// that operators of TensorFlow Serving and Triton bring along. Control plane, start-up only.
+import { choiceValue, configError } from './values.js';
+import type { Written } from './values.js';
+
+export type ModelControlMode = 'none' | 'poll' | 'explicit';
+
+/** How models come and go. Seconds: 0 = once. */
+export interface ControlSettings {
+  readonly mode: ModelControlMode;
+  readonly loadModels: readonly string[];
+  readonly repositoryPollSeconds: number;
+  readonly modelConfigFilePollSeconds: number;
+  /** -1 = base paths are never looked at again. */
+  readonly fileSystemPollSeconds: number;
+  readonly settleMs: number;
+  readonly reloadChangedVersions: boolean;
+  readonly transition: 'availability' | 'resource';
+  readonly labelsForUnavailable: boolean;
+  readonly loadRetries: number;
+  readonly loadRetryMs: number;
+  readonly loadsAtOnce: number;
+  readonly exitOnError: boolean;
+}
+
+export interface BatchingSettings {
+  /** For models from base paths and models.config. */
+  readonly enabled: boolean;
+  readonly parametersFile: string | undefined;
+  readonly perModel: boolean;
+  /** Repository models without config.pbtxt; 0 = they are not batched. */
+  readonly defaultMaxBatchSize: number;
+  readonly autoComplete: boolean;
+}
+
+export interface MetricsSettings {
+  readonly allowed: boolean;
+  /** -1 = on the HTTP port only. */
+  readonly port: number;
+  readonly monitoringConfigFile: string | undefined;
+}
+
+/** TensorFlow Serving's API. */
+export interface ServingApiSettings {
+  /** gRPC answers carry tensors as raw bytes. */
+  readonly tensorContent: boolean;
+  /** classify and regress look at a signature's method name. */
+  readonly checkMethod: boolean;
+}
+
+/** How ts/config/config.ts reads one flag. */
+export interface SettingsReader {
+  readonly int: (name: string) => number;
+  readonly bool: (name: string) => boolean;
+  readonly written: (name: string) => Written;
+  readonly given: (name: string) => Written | undefined;
+  readonly filePath: (name: string) => string | undefined;
+}
+
+export function controlSettings({ int, bool, written, given }: SettingsReader): ControlSettings {
+  return {
+    mode: choiceValue(['none', 'poll', 'explicit'] as const, written('model-control-mode')),
+    loadModels: (given('load-model')?.texts ?? []).filter((name) => name !== ''),
+    repositoryPollSeconds: int('repository-poll-secs'),
+    modelConfigFilePollSeconds: int('model-config-file-poll-wait-seconds'),
+    fileSystemPollSeconds: int('file-system-poll-wait-seconds'),
+    settleMs: int('settle-ms'),
+    reloadChangedVersions: bool('reload-changed-versions'),
+    transition: choiceValue(['availability', 'resource'] as const, written('version-transition')),
+    labelsForUnavailable: bool('allow-version-labels-for-unavailable-models'),
+    loadRetries: int('max-num-load-retries'),
+    loadRetryMs: int('load-retry-interval-micros') / 1000,
+    loadsAtOnce: int('num-load-threads'),
+    exitOnError: bool('exit-on-error'),
+  };
+}
+
+export function batchingSettings({ int, bool, filePath }: SettingsReader): BatchingSettings {
+  return {
+    enabled: bool('enable-batching'),
+    parametersFile: filePath('batching-parameters-file'),
+    perModel: bool('enable-per-model-batching-parameters'),
+    defaultMaxBatchSize: int('default-max-batch-size'),
+    autoComplete: !bool('disable-auto-complete-config'),
+  };
+}
+
+export function servingApiSettings({ bool }: SettingsReader): ServingApiSettings {
+  return {
+    tensorContent: bool('enable-serialization-as-tensor-content'),
+    checkMethod: bool('enable-signature-method-name-check'),
+  };
+}
+
+export function metricsSettings({ int, bool, filePath }: SettingsReader): MetricsSettings {
+  return {
+    allowed: bool('allow-metrics'),
+    port: int('metrics-port'),
+    monitoringConfigFile: filePath('monitoring-config-file'),
+  };
+}
+
+interface Together {
+  readonly httpPort: number;
+  readonly grpcPort: number;
+  readonly metrics: MetricsSettings;
+  readonly batching: BatchingSettings;
+  readonly control: ControlSettings;
+}
+
+/** Refuses settings that contradict each other. Errors: InvalidArgument naming the flag. */
+export function checkTogether(config: Together, written: (name: string) => Written): void {
+  const { httpPort, grpcPort, metrics, batching, control } = config;
+  if (httpPort !== 0 && httpPort === grpcPort) {
+    const where = written('grpc-port').where;
+    throw configError(where, `expected another port than HTTP's, got ${grpcPort} for both`);
+  }
+  if (metrics.port > 0 && (metrics.port === httpPort || metrics.port === grpcPort)) {
+    throw configError(written('metrics-port').where,
+      `expected a port of its own, got ${metrics.port}, which is HTTP's or gRPC's`);
+  }
+  if (batching.parametersFile !== undefined && !batching.enabled) {
+    throw configError(written('batching-parameters-file').where,
+      'expected --enable-batching with it');
+  }
+  if (control.loadModels.length > 0 && control.mode !== 'explicit') {
+    throw configError(written('load-model').where,
+      `expected --model-control-mode=explicit with it, got ${control.mode}`);
+  }
+}

@@ -1,0 +1,128 @@
+// Turns the text of one setting into its value. Pure; control plane, start-up only.
+import type { FlagRow } from './flags.js';
+import { ErrorCode, ServalError } from '../errors.js';
+import { MEMORY_LIMIT_MIN } from '../limits.js';
+import type { ProviderOptions } from '../model/engine-api.js';
+
+/** What was written for one setting. `where` names the place in errors ("--http-port",
+ * "serval.yaml:3:7: http-port"); `folder` is what relative paths are relative to. */
+export interface Written {
+  readonly where: string;
+  readonly texts: readonly string[];
+  readonly folder: string;
+}
+
+const ECHO_CHARS_MAX = 100;
+const GRAPH_OPTIMIZATION: Readonly<Record<string, number>> = {
+  none: 0, basic: 1, extended: 2, all: 99, '0': 0, '1': 1, '2': 2, '99': 99,
+};
+
+export function configError(where: string, message: string): ServalError {
+  return new ServalError(ErrorCode.InvalidArgument, `${where}: ${message}`);
+}
+
+/** The value in quotes, cut where it is long. */
+export function echo(text: string): string {
+  const cut = text.length > ECHO_CHARS_MAX ? `${text.slice(0, ECHO_CHARS_MAX)}...` : text;
+  return JSON.stringify(cut);
+}
+
+/** The text that counts: the last one where a flag was given more than once. */
+export function lastText(written: Written): string {
+  return written.texts.at(-1) ?? '';
+}
+
+/** Errors: InvalidArgument when not a whole decimal number in the row's range. */
+export function intValue(row: FlagRow, written: Written): number {
+  const text = lastText(written);
+  const { type } = row;
+  if (type.kind !== 'int') throw new TypeError(`${row.name} is not a number`);
+  const value = Number(text);
+  if (/^-?\d{1,15}$/.test(text) && value >= type.min && value <= type.max) return value;
+  throw configError(
+    written.where,
+    `expected a whole number from ${type.min} to ${type.max}, got ${echo(text)}`,
+  );
+}
+
+/** A number of bytes: 268435456, 256M, 4G (powers of 1024); 0 where that is written.
+ * Errors: InvalidArgument when it is no such number, or below MEMORY_LIMIT_MIN. */
+export function sizeValue(written: Written): number {
+  const text = lastText(written);
+  const [, digits = '', unit = ''] = /^(\d{1,15})([KMGT]?)(?:i?B)?$/i.exec(text) ?? [];
+  const power = unit === '' ? 0 : 'KMGT'.indexOf(unit.toUpperCase()) + 1;
+  const bytes = Number(digits) * 1024 ** power;
+  if (digits !== '' && (bytes === 0 || bytes >= MEMORY_LIMIT_MIN) && Number.isSafeInteger(bytes)) {
+    return bytes;
+  }
+  throw configError(written.where,
+    `expected a size of at least 16M such as 512M or 4G, or 0, got ${echo(text)}`);
+}
+
+/** Errors: InvalidArgument for anything but true, false, 1, 0. */
+export function boolValue(written: Written): boolean {
+  const text = lastText(written);
+  if (text === 'true' || text === '1') return true;
+  if (text === 'false' || text === '0') return false;
+  throw configError(written.where, `expected true, false, 1 or 0, got ${echo(text)}`);
+}
+
+/** Errors: InvalidArgument naming the choices. */
+export function choiceValue<T extends string>(choices: readonly T[], written: Written): T {
+  const text = lastText(written);
+  const found = choices.find((choice) => choice === text);
+  if (found !== undefined) return found;
+  throw configError(written.where, `expected ${choices.join(' or ')}, got ${echo(text)}`);
+}
+
+/** Errors: InvalidArgument when empty. */
+export function textValue(written: Written): string {
+  const text = lastText(written);
+  if (text === '' || text.includes('\0')) {
+    throw configError(written.where, `expected a value, got ${echo(text)}`);
+  }
+  return text;
+}
+
+/** "serve,gpu" */
+export function wordsValue(written: Written): readonly string[] {
+  return textValue(written).split(',').map((word) => word.trim()).filter((word) => word !== '');
+}
+
+/** ONNX Runtime's level: 0, 1, 2 or 99. */
+export function graphOptimizationValue(written: Written): number {
+  const text = lastText(written);
+  const level = Object.hasOwn(GRAPH_OPTIMIZATION, text) ? GRAPH_OPTIMIZATION[text] : undefined;
+  if (level !== undefined) return level;
+  const known = 'none, basic, extended, all or 0, 1, 2, 99';
+  throw configError(written.where, `expected ${known}, got ${echo(text)}`);
+}
+
+/** `name[:key=value[;key=value]]`, separated by commas; several texts are joined. Empty = none.
+ * Errors: InvalidArgument for an empty or repeated name and for an option without "=". */
+export function providersValue(written: Written): readonly ProviderOptions[] {
+  const parts = written.texts.filter((text) => text !== '').flatMap((text) => text.split(','));
+  const providers = parts.map((part) => providerValue(part.trim(), written.where));
+  const names = providers.map((provider) => provider.name);
+  const twice = names.find((name, i) => names.indexOf(name) !== i);
+  if (twice !== undefined) {
+    throw configError(written.where, `provider ${echo(twice)} is listed twice`);
+  }
+  return providers;
+}
+
+function providerValue(part: string, where: string): ProviderOptions {
+  const colon = part.indexOf(':');
+  const name = colon < 0 ? part : part.slice(0, colon);
+  if (!/^[A-Za-z][A-Za-z0-9_-]*$/.test(name)) {
+    throw configError(where, `expected provider names such as cuda,cpu, got ${echo(part)}`);
+  }
+  const options = new Map<string, string>();
+  const pairs = colon < 0 ? [] : part.slice(colon + 1).split(';');
+  for (const pair of pairs) {
+    const equals = pair.indexOf('=');
+    if (equals < 1) throw configError(where, `expected key=value, got ${echo(pair)}`);
+    options.set(pair.slice(0, equals), pair.slice(equals + 1));
+  }
+  return { name, options: Object.fromEntries(options) };
+}

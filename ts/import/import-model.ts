@@ -1,0 +1,51 @@
+// One import, from the request to the answer, with the cache where there is one. Importer's worker
+// thread.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ImportAnswer, ImportRequest } from './importer.js';
+import { beginEntry, cacheKey, finishEntry, readCached } from './model-cache.js';
+import type { ImportedModel } from '../tensorflow/imported.js';
+import { importTensorFlow } from '../tensorflow/index.js';
+
+/** `made` is told of a folder for the import's files, for when this does not come to its end.
+ * Errors: those of importTensorFlow(); of the file system where the cache cannot be written. */
+export function importModel(
+  request: ImportRequest, programVersion: string, made: (folder: string) => void = () => undefined,
+): ImportAnswer {
+  const { cacheFolder } = request;
+  if (cacheFolder === '') {
+    const folder = mkdtempSync(join(tmpdir(), 'serval-import-'));
+    made(folder);
+    return importInto(request, folder);
+  }
+  const key = cacheKey(request, programVersion);
+  const known = readCached(cacheFolder, key);
+  if (known !== undefined) return { model: known, temporaryFolder: '', fromCache: true };
+  const building = beginEntry(cacheFolder);
+  made(building);
+  const { model } = importInto(request, building);
+  const kept = finishEntry(cacheFolder, key, building, model);
+  return { model: kept, temporaryFolder: '', fromCache: false };
+}
+
+function importInto(request: ImportRequest, folder: string): ImportAnswer {
+  try {
+    return { model: run(request, folder), temporaryFolder: folder, fromCache: false };
+  } catch (error) {
+    rmSync(folder, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+function run(request: ImportRequest, workFolder: string): ImportedModel {
+  const { path, tags, inputs, outputs, first, signatures } = request;
+  return importTensorFlow(path, {
+    workFolder,
+    ...(first === '' ? {} : { first }),
+    ...(tags.length === 0 ? {} : { tags }),
+    ...(inputs.length === 0 ? {} : { inputs }),
+    ...(outputs.length === 0 ? {} : { outputs }),
+    ...(signatures.length === 0 ? {} : { signatures }),
+  });
+}

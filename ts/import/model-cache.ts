@@ -1,0 +1,149 @@
+// Finished imports kept in a folder, so that the next start need not import again. An entry is a
+// folder named by its key: what the import gave, and the blob of weights beside it. Importer's
+// worker thread; several processes may share the folder.
+// The key: the version of this program, what was asked, and the content of every file of the model,
+// except that of a checkpoint's data files: their checksums are in its index, which counts.
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from
+  'node:fs';
+import { join } from 'node:path';
+import { deserialize, serialize } from 'node:v8';
+import { ErrorCode, ServalError } from '../errors.js';
+import type { ImportRequest } from './importer.js';
+import type { ImportedModel } from '../tensorflow/imported.js';
+
+/** Changes when what an import gives does: raise it with every change of the lowering. */
+const CACHE_FORMAT = 4;
+const ENTRY_FILE = 'import.bin';
+const WEIGHTS_FILE = 'weights.bin';
+const FILES_MAX = 10_000;
+const DEPTH_MAX = 16;
+/** Data files of version 2 checkpoints: "variables.data-00000-of-00001". */
+const CHECKSUMMED = /\.data-\d{5}-of-\d{5}$/;
+const READ_BYTES_MAX = 2 ** 31 - 1;
+
+/** Text that differs where the import could. Errors: ModelInvalid: unreadable, more than `bytesMax`
+ * bytes to read, too many files. */
+export function cacheKey(
+  request: ImportRequest, programVersion: string, bytesMax = Infinity,
+): string {
+  const hash = createHash('sha256');
+  const { format, path, tags, inputs, outputs, first, signatures } = request;
+  hash.update(JSON.stringify([
+    CACHE_FORMAT, programVersion, format, tags, inputs, outputs, first, signatures, path,
+  ]));
+  let files = 0;
+  let bytes = 0;
+  const visit = (at: string, name: string, depth: number): void => {
+    files += 1;
+    if (files > FILES_MAX || depth > DEPTH_MAX) throw new RangeError('too many files');
+    const stats = statSync(at);
+    hash.update(`\n${name}\n${stats.isDirectory() ? 'folder' : stats.size}\n`);
+    if (stats.isDirectory()) {
+      for (const child of readdirSync(at).sort()) {
+        visit(join(at, child), `${name}/${child}`, depth + 1);
+      }
+    } else if (stats.isFile() && !CHECKSUMMED.test(name) && stats.size <= READ_BYTES_MAX) {
+      bytes += stats.size;
+      if (bytes > bytesMax) throw new RangeError(`more than ${bytesMax} bytes`);
+      hash.update(readFileSync(at));
+    } else {
+      // Also what is no file: reading a pipe or a device might never end.
+      hash.update(String(stats.mtimeMs));
+    }
+  };
+  try {
+    visit(path, '', 0);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new ServalError(ErrorCode.ModelInvalid, `${path}: cannot be read: ${why}`);
+  }
+  return hash.digest('hex');
+}
+
+/** Bytes of a model's files that may be read on the thread that asks; more go to a worker. */
+const QUICK_BYTES_MAX = 32 * 1024 * 1024;
+
+/** The kept import of a model whose key is quickly made: without a worker thread, whose start would
+ * take longer. undefined: none, or it has to be looked for in a worker. Any thread. */
+export function quicklyCached(
+  request: ImportRequest, programVersion: string,
+): ImportedModel | undefined {
+  const { cacheFolder } = request;
+  if (cacheFolder === '') return undefined;
+  try {
+    return readCached(cacheFolder, cacheKey(request, programVersion, QUICK_BYTES_MAX));
+  } catch {
+    return undefined; // the worker finds the same and says so
+  }
+}
+
+const DIGEST_BYTES = 32;
+
+const digestOf = (content: Uint8Array): Buffer => createHash('sha256').update(content).digest();
+
+/** The kept import; undefined where there is none, or it is damaged. */
+export function readCached(folder: string, key: string): ImportedModel | undefined {
+  const entry = join(folder, key);
+  try {
+    const bytes = readFileSync(join(entry, ENTRY_FILE));
+    const content = bytes.subarray(DIGEST_BYTES);
+    if (!bytes.subarray(0, DIGEST_BYTES).equals(digestOf(content))) return undefined;
+    const model = deserialize(content) as ImportedModel;
+    const blob = join(entry, WEIGHTS_FILE);
+    for (const { path, offset, byteLength } of model.weights) {
+      if (path === blob && statSync(path).size < offset + byteLength) return undefined;
+    }
+    return model;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Makes a folder for an import's files, inside the cache, not yet an entry. */
+export function beginEntry(folder: string): string {
+  const building = join(folder, `building-${process.pid}-${randomBytes(8).toString('hex')}`);
+  mkdirSync(building, { recursive: true });
+  return building;
+}
+
+/** Turns what is in `building` into the entry, and answers the import with its files' new places.
+ * Another process may have been faster: then its entry is taken. */
+export function finishEntry(
+  folder: string, key: string, building: string, model: ImportedModel,
+): ImportedModel {
+  const entry = join(folder, key);
+  const moved: ImportedModel = {
+    ...model,
+    weights: model.weights.map((weight) => (
+      weight.path === join(building, WEIGHTS_FILE)
+        ? { ...weight, path: join(entry, WEIGHTS_FILE) } : weight)),
+  };
+  const content = serialize(moved);
+  writeFileSync(join(building, ENTRY_FILE), Buffer.concat([digestOf(content), content]));
+  try {
+    renameSync(building, entry);
+  } catch {
+    const other = readCached(folder, key);
+    if (other !== undefined) {
+      rmSync(building, { recursive: true, force: true });
+      return other;
+    }
+    replaceEntry(entry, building);
+  }
+  return moved;
+}
+
+/** Puts `building` where a damaged entry is. */
+function replaceEntry(entry: string, building: string): void {
+  const damaged = `${building}-damaged`;
+  try {
+    renameSync(entry, damaged);
+    renameSync(building, entry);
+  } catch (error) {
+    rmSync(building, { recursive: true, force: true });
+    throw error;
+  } finally {
+    rmSync(damaged, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,245 @@
+// Walks protobuf messages of recorded requests: tensors in packed and unpacked lists, which the
+// reader of the small control messages (ts/protobuf/small-messages.ts) has no need of.
+// Control plane; pure.
+// Source: the protobuf encoding guide.
+import { isUtf8 } from 'node:buffer';
+import { ErrorCode, ServalError } from '../errors.js';
+
+const WIRE_VARINT = 0;
+const WIRE_64_BIT = 1;
+const WIRE_BYTES = 2;
+const WIRE_GROUP_START = 3;
+const WIRE_GROUP_END = 4;
+const WIRE_32_BIT = 5;
+
+const FIELD_MAX = 536_870_911;
+const VARINT_BYTES_MAX = 10;
+const GROUP_DEPTH_MAX = 100;
+const UINT32_RANGE = 4_294_967_296;
+/** Texts up to this size, most names and keys, are put together here when they are ASCII: calls
+ * into the runtime's own decoder cost more. */
+const SHORT_TEXT_BYTES_MAX = 24;
+
+/**
+ * Walks the fields of one message: `while (reader.next()) switch (reader.field) ...`, where each
+ * field is either read or skipped. A message that comes twice is read twice into one object, which
+ * is protobuf's merge. Borrows the bytes.
+ * Errors: every method throws ServalError (`code`: ModelInvalid for what comes from files) that
+ * names the message and the byte, counted from the beginning of the outermost message.
+ */
+export class WireReader {
+  /** The number of the field that next() found. */
+  field = 0;
+  /** Lower and upper 32 bits, unsigned, of the number that readVarint() read. */
+  low = 0;
+  high = 0;
+  readonly #bytes: Uint8Array;
+  readonly #message: string;
+  readonly #offset: number;
+  readonly #code: ErrorCode;
+  #position = 0;
+  #wireType = 0;
+  #fieldStart = 0;
+
+  constructor(
+    bytes: Uint8Array, message: string, offset = 0, code: ErrorCode = ErrorCode.ModelInvalid,
+  ) {
+    this.#bytes = bytes;
+    this.#message = message;
+    this.#offset = offset;
+    this.#code = code;
+  }
+
+  /** The same message from its beginning. */
+  again(): WireReader {
+    return new WireReader(this.#bytes, this.#message, this.#offset, this.#code);
+  }
+
+  /** Goes to the next field; false at the end of the message. */
+  next(): boolean {
+    if (this.#position >= this.#bytes.length) return false;
+    this.#fieldStart = this.#position;
+    this.readTag();
+    return true;
+  }
+
+  /** A bytes field: a view. */
+  view(): Uint8Array {
+    this.expect(WIRE_BYTES);
+    return this.take(this.length());
+  }
+
+  /** A message field. */
+  nested(message: string): WireReader {
+    const bytes = this.view();
+    const offset = this.#offset + this.#position - bytes.length;
+    return new WireReader(bytes, message, offset, this.#code);
+  }
+
+  /** A string field, which must be UTF-8. */
+  string(): string {
+    const bytes = this.view();
+    const short = bytes.length <= SHORT_TEXT_BYTES_MAX ? asciiText(bytes) : undefined;
+    if (short !== undefined) return short;
+    if (!isUtf8(bytes)) this.fail(this.#position - bytes.length, 'the text is not valid UTF-8');
+    return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8');
+  }
+
+  /** An int64 field. */
+  int64(): bigint {
+    this.varint();
+    return BigInt.asIntN(64, (BigInt(this.high) << 32n) | BigInt(this.low));
+  }
+
+  /** A varint field that is no list, into low and high. */
+  varint(): void {
+    this.expect(WIRE_VARINT);
+    this.readVarint();
+  }
+
+  /** One occurrence of a repeated varint field, packed or not; `each` sees low and high. */
+  varints(each: (reader: WireReader) => void): void {
+    if (this.#wireType !== WIRE_BYTES) {
+      this.varint();
+      each(this);
+      return;
+    }
+    const length = this.lengthWithin();
+    const end = this.#position + length;
+    while (this.#position < end) {
+      this.readVarint();
+      if (this.#position > end) this.fail(this.#fieldStart, 'a number reaches beyond its list');
+      each(this);
+    }
+  }
+
+  /** One occurrence of a repeated fixed32 or fixed64 field, packed or not: its elements' bytes. */
+  fixed(elementBytes: 4 | 8): Uint8Array {
+    if (this.#wireType !== WIRE_BYTES) {
+      this.expect(elementBytes === 4 ? WIRE_32_BIT : WIRE_64_BIT);
+      return this.take(elementBytes);
+    }
+    const bytes = this.view();
+    if (bytes.length % elementBytes !== 0) {
+      this.fail(this.#fieldStart,
+        `a list of ${elementBytes}-byte elements has ${bytes.length} bytes`);
+    }
+    return bytes;
+  }
+
+  /** Passes over a field of any wire type, groups included. */
+  skip(): void {
+    const open: number[] = [];
+    for (;;) {
+      if (this.#wireType === WIRE_GROUP_START) {
+        if (open.length >= GROUP_DEPTH_MAX) {
+          this.fail(this.#fieldStart, `groups nest deeper than ${GROUP_DEPTH_MAX}`);
+        }
+        open.push(this.field);
+      } else if (this.#wireType === WIRE_GROUP_END) {
+        if (open.pop() !== this.field) this.fail(this.#position - 1, 'it ends no open group');
+      } else {
+        this.skipValue();
+      }
+      if (open.length === 0) return;
+      this.readTag();
+    }
+  }
+
+  private skipValue(): void {
+    switch (this.#wireType) {
+      case WIRE_VARINT:
+        this.readVarint();
+        return;
+      case WIRE_64_BIT:
+        this.take(8);
+        return;
+      case WIRE_BYTES:
+        this.take(this.length());
+        return;
+      case WIRE_32_BIT:
+        this.take(4);
+        return;
+      default:
+        this.fail(this.#fieldStart, `wire type ${this.#wireType} does not exist`);
+    }
+  }
+
+  private expect(wireType: number): void {
+    if (this.#wireType === wireType) return;
+    this.fail(this.#fieldStart, `expected wire type ${wireType}, got ${this.#wireType}`);
+  }
+
+  private readTag(): void {
+    const start = this.#position;
+    this.field = 0;
+    this.readVarint();
+    const field = Math.floor((this.high * UINT32_RANGE + this.low) / 8);
+    if (field < 1 || field > FIELD_MAX) {
+      this.fail(start, `field number ${field} is not from 1 to ${FIELD_MAX}`);
+    }
+    this.#wireType = this.low % 8;
+    this.field = field;
+  }
+
+  private length(): number {
+    this.readVarint();
+    return this.high * UINT32_RANGE + this.low;
+  }
+
+  /** A length that what is left of the message has room for; nothing of it is read yet. */
+  private lengthWithin(): number {
+    const length = this.length();
+    this.take(length);
+    this.#position -= length;
+    return length;
+  }
+
+  private take(length: number): Uint8Array {
+    const left = this.#bytes.length - this.#position;
+    if (length > left) {
+      const shown = length > Number.MAX_SAFE_INTEGER ? 'more than 2^53' : length;
+      this.fail(this.#fieldStart, `${shown} bytes expected, ${left} are left`);
+    }
+    this.#position += length;
+    return this.#bytes.subarray(this.#position - length, this.#position);
+  }
+
+  /** Bits above the 64th are dropped, as protobuf does. */
+  private readVarint(): void {
+    const start = this.#position;
+    let low = 0;
+    let high = 0;
+    for (let shift = 0; shift < VARINT_BYTES_MAX * 7; shift += 7) {
+      const byte = this.#bytes[this.#position];
+      if (byte === undefined) this.fail(start, 'the message ends inside a number');
+      this.#position += 1;
+      const bits = byte & 0x7f;
+      if (shift < 32) low |= bits << shift;
+      if (shift > 28) high |= bits << (shift - 32);
+      else if (shift === 28) high = bits >>> 4;
+      if (byte < 0x80) {
+        this.low = low >>> 0;
+        this.high = high >>> 0;
+        return;
+      }
+    }
+    this.fail(start, `a number is longer than ${VARINT_BYTES_MAX} bytes`);
+  }
+
+  private fail(position: number, what: string): never {
+    const field = this.field === 0 ? '' : `field ${this.field}: `;
+    throw new ServalError(this.#code,
+      `${this.#message}: byte ${this.#offset + position}: ${field}${what}`);
+  }
+}
+
+/** undefined where a byte is not ASCII. */
+function asciiText(bytes: Uint8Array): string | undefined {
+  let text = '';
+  for (const byte of bytes) {
+    if (byte >= 0x80) return undefined;
+    text += String.fromCharCode(byte);
+  }
+  return text;
+}

@@ -1,0 +1,43 @@
+// ModelInfer and ModelStreamInfer on the engine: bytes in, bytes out. Hot path, gRPC; the thread of
+// the gRPC listener.
+import { ErrorCode } from '../../errors.js';
+import {
+  PENDING, type CompletionTarget, type EnginePort, type MessageProtocol,
+} from '../../native/port.js';
+import type { GrpcInfer, InferDone } from './infer.js';
+
+function finish(done: InferDone, code: number, body: Buffer): void {
+  if (code === ErrorCode.Ok) done(null, body);
+  else done({ code: code as ErrorCode, message: body.toString('utf8') }, null);
+}
+
+class WaitingCall implements CompletionTarget {
+  constructor(readonly done: InferDone) {}
+
+  complete(code: number, body: Buffer): void {
+    finish(this.done, code, body);
+  }
+}
+
+export class EngineInfer implements GrpcInfer {
+  readonly #port: EnginePort;
+
+  constructor(port: EnginePort) {
+    this.#port = port;
+  }
+
+  infer(
+    message: Buffer, protocol: MessageProtocol, timeoutUs: number, done: InferDone,
+  ): number {
+    const code = this.#port.inferMessage(message, protocol, timeoutUs);
+    if (code === PENDING) return this.#port.expect(new WaitingCall(done));
+    finish(done, code, this.#port.answer());
+    return 0;
+  }
+
+  cancel(ticket: number): void {
+    const call = this.#port.targetOf(ticket);
+    if (!(call instanceof WaitingCall) || !this.#port.cancel(ticket)) return;
+    call.done({ code: ErrorCode.Cancelled, message: 'the client cancelled the call' }, null);
+  }
+}

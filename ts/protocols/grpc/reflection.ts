@@ -1,0 +1,151 @@
+// Server reflection, v1 and v1alpha: the services of this server and the descriptors behind them,
+// so that grpcurl and its like need no .proto files. Control plane: the listener's thread.
+// Source: proto/wire/reflection.proto and the published gRPC server reflection protocol.
+import { ErrorCode, ServalError } from '../../errors.js';
+import {
+  drainStatus, thrownStatus, type GrpcService, type GrpcStreamCall, type GrpcStreamHandler,
+} from '../../transport/grpc-call.js';
+import { DESCRIPTORS } from './generated/descriptors.js';
+import { inferStatus } from './infer.js';
+import { echoed } from '../request-text.js';
+import { WireReader, bytesField, stringField, varintField } from '../../protobuf/small-messages.js';
+
+export const REFLECTION_SERVICES: readonly string[] = [
+  'grpc.reflection.v1.ServerReflection', 'grpc.reflection.v1alpha.ServerReflection',
+];
+
+const CODE_INVALID_ARGUMENT = 3;
+const CODE_NOT_FOUND = 5;
+const CODE_UNIMPLEMENTED = 12;
+
+// Fields of ServerReflectionRequest.
+const HOST = 1;
+const FILE_BY_FILENAME = 3;
+const FILE_CONTAINING_SYMBOL = 4;
+const FILE_CONTAINING_EXTENSION = 5;
+const ALL_EXTENSION_NUMBERS = 6;
+const LIST_SERVICES = 7;
+
+// Fields of ServerReflectionResponse.
+const VALID_HOST = 1;
+const ORIGINAL_REQUEST = 2;
+const FILE_DESCRIPTOR_RESPONSE = 4;
+const LIST_SERVICES_RESPONSE = 6;
+const ERROR_RESPONSE = 7;
+
+interface ReflectionRequest {
+  host: string;
+  /** The field of the question, 0 when there is none; the last one counts. */
+  kind: number;
+  argument: string;
+}
+
+function readRequest(message: Buffer): ReflectionRequest {
+  const reader = new WireReader(message, 'ServerReflectionRequest');
+  const request: ReflectionRequest = { host: '', kind: 0, argument: '' };
+  while (reader.next()) {
+    switch (reader.field) {
+      case HOST:
+        request.host = reader.string();
+        break;
+      case FILE_BY_FILENAME:
+      case FILE_CONTAINING_SYMBOL:
+      case ALL_EXTENSION_NUMBERS:
+      case LIST_SERVICES:
+        request.kind = reader.field;
+        request.argument = reader.string();
+        break;
+      case FILE_CONTAINING_EXTENSION:
+        request.kind = reader.field;
+        reader.skip();
+        break;
+      default:
+        reader.skip();
+    }
+  }
+  return request;
+}
+
+const errorResponse = (code: number, message: string): Buffer => (
+  bytesField(ERROR_RESPONSE, Buffer.concat([varintField(1, code), stringField(2, message)])));
+
+// One file; those that it imports are asked for by their names.
+function fileResponse(found: { readonly base64: string } | undefined, what: string): Buffer {
+  if (found === undefined) return errorResponse(CODE_NOT_FOUND, `${what} is not known`);
+  return bytesField(FILE_DESCRIPTOR_RESPONSE, bytesField(1, Buffer.from(found.base64, 'base64')));
+}
+
+function answer(request: ReflectionRequest, services: readonly string[]): Buffer {
+  const { kind, argument } = request;
+  switch (kind) {
+    case LIST_SERVICES:
+      return bytesField(LIST_SERVICES_RESPONSE,
+        Buffer.concat(services.map((name) => bytesField(1, stringField(1, name)))));
+    case FILE_BY_FILENAME:
+      return fileResponse(DESCRIPTORS.find((file) => file.name === argument),
+        `file '${echoed(argument)}'`);
+    case FILE_CONTAINING_SYMBOL:
+      return fileResponse(DESCRIPTORS.find((file) => file.symbols.includes(argument)),
+        `symbol '${echoed(argument)}'`);
+    case FILE_CONTAINING_EXTENSION:
+    case ALL_EXTENSION_NUMBERS:
+      return errorResponse(CODE_UNIMPLEMENTED, 'extensions are not offered: all files are proto3');
+    default:
+      return errorResponse(CODE_INVALID_ARGUMENT, 'the request asks for nothing known');
+  }
+}
+
+/** The answer to one ServerReflectionRequest. Errors: ServalError (MalformedBody). */
+export function reflectionResponse(message: Buffer, services: readonly string[]): Buffer {
+  const request = readRequest(message);
+  return Buffer.concat([
+    stringField(VALID_HOST, request.host),
+    bytesField(ORIGINAL_REQUEST, message),
+    answer(request, services),
+  ]);
+}
+
+class ReflectionStream implements GrpcStreamHandler {
+  private readonly call: GrpcStreamCall;
+  private readonly services: readonly string[];
+
+  constructor(call: GrpcStreamCall, services: readonly string[]) {
+    this.call = call;
+    this.services = services;
+  }
+
+  onMessage(message: Buffer): void {
+    try {
+      this.call.write(reflectionResponse(message, this.services));
+    } catch (error) {
+      const known = error instanceof ServalError && error.code === ErrorCode.MalformedBody;
+      this.call.end(known ? inferStatus(error) : thrownStatus(error));
+    }
+  }
+
+  onHalfClose(): void {
+    this.call.end(null);
+  }
+
+  // Nothing is kept between requests.
+  onCancel(): void {}
+
+  onFlushed(): void {}
+
+  onDrain(): void {
+    this.call.end(drainStatus());
+  }
+}
+
+/** Both services, ready to be handed to a gRPC listener. `services`: those that it serves; these
+ * two are listed in any case, and each name once. */
+export function reflectionServices(services: readonly string[]): readonly GrpcService[] {
+  const listed = [...new Set([...services, ...REFLECTION_SERVICES])];
+  return REFLECTION_SERVICES.map((name) => ({
+    name,
+    unary: {},
+    streams: {
+      ServerReflectionInfo: (call: GrpcStreamCall) => new ReflectionStream(call, listed),
+    },
+  }));
+}

@@ -1,0 +1,130 @@
+// What is said of a body before it is read (length, coding), and compressed bodies, both ways: gzip
+// and deflate through Node's zlib, off the listener's thread. (Those of inference requests are
+// unpacked by the engine.)
+// Hot plane's slow lane; the listener's thread starts it.
+import {
+  constants, createGunzip, createInflate, createInflateRaw, deflate, gzip,
+} from 'node:zlib';
+import { ErrorCode, ServalError } from '../../errors.js';
+
+export type Coding = 'identity' | 'gzip' | 'deflate';
+
+/** Codings that the engine unpacks; native/codec/inflate.h has the same numbers. */
+export const PACKED_CODINGS: ReadonlyMap<string, number> = new Map([['gzip', 0], ['deflate', 1]]);
+
+// Fast rather than small: the answer waits for it.
+const COMPRESSION = { level: constants.Z_BEST_SPEED };
+
+/** What a Content-Encoding header means; undefined = none that we read. */
+export function requestCoding(header: string): Coding | undefined {
+  const name = header.trim().toLowerCase();
+  if (name === '' || name === 'identity') return 'identity';
+  if (name === 'gzip' || name === 'x-gzip') return 'gzip';
+  return name === 'deflate' ? 'deflate' : undefined;
+}
+
+/** A Content-Length header in bytes; 0 when it is absent. Errors: BodyTooLarge. */
+export function checkedLength(header: string, bytesMax: number): number {
+  const length = header === '' ? 0 : Number(header);
+  if (!(length > bytesMax)) return length;
+  throw new ServalError(ErrorCode.BodyTooLarge,
+    `request body of ${header} bytes is over the limit of ${bytesMax} bytes`);
+}
+
+/** Of a body that turned out to be longer than it may be. */
+export function overLimit(bytesMax: number): ServalError {
+  return new ServalError(ErrorCode.BodyTooLarge,
+    `request body is over the limit of ${bytesMax} bytes`);
+}
+
+/** A Content-Encoding header's coding. Errors: UnsupportedEncoding. */
+export function bodyCoding(header: string): Coding {
+  const coding = requestCoding(header);
+  if (coding !== undefined) return coding;
+  throw new ServalError(ErrorCode.UnsupportedEncoding,
+    `Content-Encoding '${header.slice(0, 64)}' is not supported; `
+    + 'expected gzip, deflate or identity');
+}
+
+/** The coding that an Accept-Encoding header likes best; identity where it wants neither.
+ * Source: RFC 9110 12.5.3 (q values, "*"). */
+export function answerCoding(header: string): Coding {
+  if (header === '') return 'identity';
+  let best: Coding = 'identity';
+  let bestQuality = 0;
+  for (const part of header.toLowerCase().split(',')) {
+    const [name = '', ...parameters] = part.split(';').map((text) => text.trim());
+    const coding = name === '*' ? 'gzip' : requestCoding(name);
+    const quality = parameters.find((text) => text.startsWith('q='));
+    const q = quality === undefined ? 1 : Number(quality.slice(2));
+    if (coding === undefined || name === '' || coding === 'identity') continue;
+    if (!(q > bestQuality)) continue;
+    best = coding;
+    bestQuality = q;
+  }
+  return best;
+}
+
+/** How far a body may unpack. */
+export interface UnpackLimits {
+  readonly bytesMax: number;
+  /** Asked for each piece before it is kept; false: there is no memory. */
+  readonly take: (bytes: number) => boolean;
+}
+
+/** Unpacks a body, piece by piece.
+ * Errors: BodyTooLarge, MemoryFull, MalformedBody (cut, broken, wrong trailer, bytes behind its
+ * end). */
+export async function unpack(
+  coding: Coding, body: Buffer, { bytesMax, take }: UnpackLimits,
+): Promise<Buffer> {
+  const unpacker = unpackerOf(coding, body);
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  unpacker.end(body);
+  try {
+    for await (const part of unpacker as AsyncIterable<Buffer>) {
+      bytes += part.length;
+      if (bytes > bytesMax) {
+        throw new ServalError(ErrorCode.BodyTooLarge,
+          `request body is over the limit of ${bytesMax} bytes once unpacked (${coding})`);
+      }
+      if (!take(2 * part.length)) { // and once more in the whole
+        throw new ServalError(ErrorCode.MemoryFull,
+          `no memory for a request body of more than ${bytes} bytes once unpacked`);
+      }
+      parts.push(part);
+    }
+  } catch (error) {
+    unpacker.destroy();
+    throw error instanceof ServalError ? error : malformed(coding, (error as Error).message);
+  }
+  const left = body.length - unpacker.bytesWritten;
+  if (left !== 0) throw malformed(coding, `${left} bytes behind its end`);
+  return Buffer.concat(parts, bytes);
+}
+
+function unpackerOf(coding: Coding, body: Buffer) {
+  if (coding === 'gzip') return createGunzip();
+  // "deflate" means the zlib format; some clients send the bare stream, whose first byte differs.
+  return ((body[0] ?? 0) & 0x0f) === 8 ? createInflate() : createInflateRaw();
+}
+
+function malformed(coding: Coding, reason: string): ServalError {
+  return new ServalError(ErrorCode.MalformedBody, `request body is not valid ${coding}: ${reason}`);
+}
+
+/** Packs an answer. Errors: Internal. */
+export function pack(coding: 'gzip' | 'deflate', body: Buffer): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const done = (error: Error | null, result: Buffer): void => {
+      if (error === null) resolve(result);
+      else {
+      const text = `cannot compress the answer: ${error.message}`;
+      reject(new ServalError(ErrorCode.Internal, text));
+    }
+    };
+    if (coding === 'gzip') gzip(body, COMPRESSION, done);
+    else deflate(body, COMPRESSION, done);
+  });
+}

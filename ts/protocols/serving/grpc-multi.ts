@@ -1,0 +1,145 @@
+// PredictionService.MultiInference: classify and regress of several signatures on one input. Each
+// task becomes a request of its own, all on one version; results are put together as bytes. The
+// gRPC listener's thread. Source: tensorflow/serving multi_inference.cc, inference.proto.
+import { ErrorCode, ServalError } from '../../errors.js';
+import { TF_CLASSIFY, TF_REGRESS } from '../../native/port.js';
+import { ProtobufWriter } from '../../protobuf/writer.js';
+import {
+  checkTasks, CLASSIFY_METHOD, DEFAULT_SIGNATURE, readMultiInference, taskRequest,
+  type InferenceTask, type MultiInference,
+} from '../../protobuf/serving-messages.js';
+import type { RegistrySnapshot, VersionSnapshot } from '../../model/snapshot.js';
+import type { GrpcReply, GrpcUnaryCall, GrpcUnaryHandler } from '../../transport/grpc-call.js';
+import type { GrpcInfer, InferError } from '../grpc/infer.js';
+import { callTimeoutUs, statusOfThrown } from '../grpc/unary.js';
+import { findServable, withBlockedReason } from './documents.js';
+import {
+  messageBuffer, requestReader, requireSpec, servingStatus, type ServingOptions,
+} from './grpc-spec.js';
+
+interface Planned extends MultiInference {
+  readonly version: VersionSnapshot;
+}
+
+/** Errors: as the rpc answers them. */
+function plan(message: Buffer, snapshot: RegistrySnapshot): Planned {
+  const request = readMultiInference(requestReader(message, 'MultiInferenceRequest'));
+  const spec = requireSpec(request.tasks[0]?.spec ?? {
+    name: '', version: undefined, label: undefined, signature: '',
+  });
+  const version = findServable(snapshot, spec);
+  checkTasks(request.tasks);
+  for (const { spec: { signature } } of request.tasks) requireSignature(version, signature);
+  return { ...request, version };
+}
+
+function requireSignature(version: VersionSnapshot, asked: string): void {
+  const name = asked || DEFAULT_SIGNATURE;
+  if (version.signatures.some((one) => one.name === name)) return;
+  throw new ServalError(ErrorCode.InvalidArgument,
+    withBlockedReason(version, `Requested signature not found in model graph: ${name}`));
+}
+
+const isClassify = (task: InferenceTask): boolean => task.method === CLASSIFY_METHOD;
+
+/** A ClassificationResponse or RegressionResponse as the entry of `results`: with its tag. */
+function resultEntry(task: InferenceTask, response: Buffer): Buffer {
+  const reader = requestReader(response, 'response');
+  let result: Uint8Array = new Uint8Array();
+  let spec: Uint8Array = new Uint8Array();
+  while (reader.next()) {
+    if (reader.field === 1) result = reader.view();
+    else if (reader.field === 2) spec = reader.view();
+    else reader.skip();
+  }
+  const writer = new ProtobufWriter();
+  writer.message(1, (entry) => entry.bytes(1, spec).bytes(isClassify(task) ? 2 : 3, result));
+  return messageBuffer(writer);
+}
+
+/** Copies of the input that one call's tasks may hold, in bytes; one task runs in any case. */
+const IN_FLIGHT_BYTES_MAX = 64 * 1024 * 1024;
+
+/** One call: its tasks run side by side, as far as their copies of the input are small; the first
+ * that fails ends it. */
+class MultiRun {
+  readonly #infer: GrpcInfer;
+  readonly #reply: GrpcReply;
+  readonly #planned: Planned;
+  readonly #call: GrpcUnaryCall;
+  readonly #runningMax: number;
+  readonly #entries: Buffer[] = [];
+  /** Of the tasks that were begun; 0 = answered. */
+  readonly #tickets: number[] = [];
+  #begun = 0;
+  #answered = 0;
+  #isBeginning = false;
+  #over = false;
+
+  constructor(infer: GrpcInfer, reply: GrpcReply, planned: Planned, call: GrpcUnaryCall) {
+    this.#infer = infer;
+    this.#reply = reply;
+    this.#planned = planned;
+    this.#call = call;
+    const bytes = Math.max(1, call.request.length);
+    this.#runningMax = Math.max(1, Math.floor(IN_FLIGHT_BYTES_MAX / bytes));
+  }
+
+  /** Begins as many tasks as may run. A loop, not recursion, where tasks are answered at once. */
+  begin(): void {
+    if (this.#isBeginning) return;
+    this.#isBeginning = true;
+    const { tasks, version, inputs } = this.#planned;
+    while (!this.#over && this.#begun - this.#answered < this.#runningMax) {
+      const at = this.#begun;
+      const task = tasks[at];
+      if (task === undefined) break;
+      this.#begun += 1;
+      const message = Buffer.from(taskRequest(task, version.version, inputs));
+      const protocol = isClassify(task) ? TF_CLASSIFY : TF_REGRESS;
+      const ticket = this.#infer.infer(message, protocol, callTimeoutUs(this.#call),
+        (error, response) => this.#take(at, task, error, response));
+      this.#tickets[at] = ticket;
+    }
+    this.#isBeginning = false;
+  }
+
+  /** The client went away, or a task failed. */
+  cancel(): void {
+    this.#over = true;
+    for (const ticket of this.#tickets.splice(0)) {
+      if (ticket !== undefined && ticket !== 0) this.#infer.cancel(ticket);
+    }
+  }
+
+  #take(at: number, task: InferenceTask, error: InferError | null, response: Buffer | null): void {
+    this.#tickets[at] = 0;
+    if (this.#over) return;
+    if (error !== null || response === null) {
+      this.cancel();
+      this.#reply(servingStatus(
+        error ?? { code: ErrorCode.Internal, message: 'the engine gave no response' }));
+      return;
+    }
+    this.#entries[at] = resultEntry(task, response);
+    this.#answered += 1;
+    if (this.#answered < this.#planned.tasks.length) {
+      this.begin();
+      return;
+    }
+    this.#over = true;
+    this.#reply(null, Buffer.concat(this.#entries));
+  }
+}
+
+export function multiInference({ snapshot, infer }: ServingOptions): GrpcUnaryHandler {
+  return (call, reply) => {
+    try {
+      const run = new MultiRun(infer, reply, plan(call.request, snapshot()), call);
+      run.begin();
+      call.on('cancelled', () => run.cancel());
+    } catch (error) {
+      reply(statusOfThrown(error, call.request, servingStatus));
+    }
+  };
+}

@@ -1,0 +1,97 @@
+// Triton's repository extension as REST and gRPC share it: what load and unload requests may say,
+// and how they are handed to the registry. Control plane, the listener's thread.
+// Source: v2-protocol.md 2, 11.
+import type { LoadModelRequest, ModelControl } from '../../admin/control.js';
+import { ErrorCode, ServalError } from '../../errors.js';
+import { echoed } from '../request-text.js';
+
+const FILE_PREFIX = 'file:';
+
+/** A request's `parameters`, each value as the protocol read it. */
+export type ControlParameters = readonly (readonly [string, unknown])[];
+
+/** What a value is called in an error. */
+export function kindOf(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'an array';
+  if (value instanceof Uint8Array) return 'bytes';
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
+}
+
+/** Errors: InvalidArgument naming the member. */
+export function wrongKind(member: string, expected: string, value: unknown): ServalError {
+  return new ServalError(ErrorCode.InvalidArgument,
+    `${member}: expected ${expected}, got ${kindOf(value)}`);
+}
+
+function unknownParameter(name: string, expected: string): ServalError {
+  return new ServalError(ErrorCode.InvalidArgument,
+    `parameters: unknown parameter '${echoed(name)}', expected ${expected}`);
+}
+
+/** `readFile` makes bytes of a file's value or throws. Errors: InvalidArgument. */
+export function loadRequest(
+  model: string, parameters: ControlParameters,
+  readFile: (member: string, value: unknown) => Uint8Array,
+): LoadModelRequest {
+  let config: string | undefined;
+  const files = new Map<string, Uint8Array>();
+  for (const [name, value] of parameters) {
+    const member = `parameters.${echoed(name)}`;
+    if (name === 'config') {
+      if (typeof value !== 'string') throw wrongKind(member, 'a string with JSON', value);
+      config = value;
+    } else if (name.startsWith(FILE_PREFIX)) {
+      files.set(name.slice(FILE_PREFIX.length), readFile(member, value));
+    } else {
+      throw unknownParameter(name, 'config or file:<version>/<name>');
+    }
+  }
+  return { model, config, files };
+}
+
+/** Errors: InvalidArgument. */
+export function unloadDependents(parameters: ControlParameters): boolean {
+  let dependents = false;
+  for (const [name, value] of parameters) {
+    if (name !== 'unload_dependents') throw unknownParameter(name, 'unload_dependents');
+    if (typeof value !== 'boolean') throw wrongKind(`parameters.${name}`, 'a boolean', value);
+    dependents = value;
+  }
+  return dependents;
+}
+
+// A load or unload that names a repository means a model of that one; models are one list by name.
+// Errors: InvalidArgument (unknown repository), ModelNotFound.
+async function checkRepository(
+  control: ModelControl, repository: string, model: string,
+): Promise<void> {
+  if (repository === '') return;
+  const entries = await control.index(repository, false);
+  if (entries.some((entry) => entry.name === model)) return;
+  throw new ServalError(ErrorCode.ModelNotFound,
+    `model '${echoed(model)}' is not in repository '${echoed(repository)}'`);
+}
+
+function checkName(model: string): void {
+  if (model !== '') return;
+  throw new ServalError(ErrorCode.InvalidArgument, 'model_name: expected a name, got ""');
+}
+
+/** Errors: those of ModelControl.load; ModelNotFound when the named repository lacks the model. */
+export async function loadModel(
+  control: ModelControl, repository: string, request: LoadModelRequest,
+): Promise<void> {
+  checkName(request.model);
+  await checkRepository(control, repository, request.model);
+  await control.load(request);
+}
+
+/** Errors: those of ModelControl.unload; ModelNotFound as above. */
+export async function unloadModel(
+  control: ModelControl, repository: string, model: string, dependents: boolean,
+): Promise<void> {
+  checkName(model);
+  await checkRepository(control, repository, model);
+  await control.unload(model, dependents);
+}

@@ -1,0 +1,203 @@
+// The V2 answers that run no model, made from the registry's snapshot: server and model metadata,
+// configuration, liveness and readiness, and the lookup rules that V2 over gRPC shares. Control
+// plane, any thread; pure. Source: Predict Protocol V2; statuses: docs/protocols/v2-rest.md.
+import { ErrorCode, ServalError } from '../../errors.js';
+import type {
+  ModelSnapshot, RegistrySnapshot, SignatureInfo, TensorInfo, VersionSnapshot,
+} from '../../model/snapshot.js';
+import { modelProblem, versionProblem } from '../../registry/snapshot-build.js';
+import { canonicalVersion, echoed } from '../request-text.js';
+
+export const SERVER_NAME = 'serval';
+
+/** Exactly what works. */
+export const EXTENSIONS: readonly string[] = [
+  'binary_tensor_data', 'classification', 'logging', 'model_configuration', 'model_repository',
+  'model_repository(unload_dependents)', 'parameters', 'schedule_policy', 'statistics',
+];
+
+const DEFAULT_SIGNATURE = 'serving_default';
+const NOT_READY_NAMES_MAX = 10;
+
+/** 'json' answers health requests as newer texts of the protocol do, 'empty' as the first one. */
+export type HealthBody = 'json' | 'empty';
+
+export interface HealthReply {
+  readonly status: number;
+  readonly body: string;
+}
+
+function findModel(snapshot: RegistrySnapshot, name: string): ModelSnapshot {
+  const model = Object.hasOwn(snapshot.models, name) ? snapshot.models[name] : undefined;
+  if (model === undefined) {
+    throw new ServalError(ErrorCode.ModelNotFound,
+      `Request for unknown model: '${echoed(name)}' is not found`);
+  }
+  return model;
+}
+
+function findVersion(model: ModelSnapshot, text: string): VersionSnapshot {
+  const number = canonicalVersion(text);
+  if (number === undefined) {
+    throw new ServalError(ErrorCode.ModelNotFound, `Request for unknown version of model `
+      + `'${echoed(model.name)}': expected a whole number from 0 to 9223372036854775807, got `
+      + `'${echoed(text)}'`);
+  }
+  const version = model.versions.find((entry) => entry.version === number);
+  if (version === undefined) {
+    throw new ServalError(ErrorCode.ModelNotFound,
+      `Request for unknown model: '${echoed(model.name)}' version ${number} is not found`);
+  }
+  return version;
+}
+
+function notReadyReason(model: ModelSnapshot, version: VersionSnapshot | undefined): string {
+  const name = echoed(model.name);
+  if (version !== undefined) return `model '${name}' is not ready: ${versionProblem(version)}`;
+  return `model '${name}' has no ready version: ${modelProblem(model)}`;
+}
+
+/** A model and what is asked of it. `version` is set exactly when it can be used; else `reason`. */
+export interface V2Lookup {
+  readonly model: ModelSnapshot;
+  readonly version: VersionSnapshot | undefined;
+  readonly reason: string;
+}
+
+/**
+ * Finds a model by name and version text; undefined or empty text means the default version.
+ * Errors: ModelNotFound for an unknown model or version, and for a version that is no int64.
+ */
+export function lookUp(
+  snapshot: RegistrySnapshot, name: string, versionText: string | undefined,
+): V2Lookup {
+  const model = findModel(snapshot, name);
+  const text = versionText === undefined || versionText === '' ? model.defaultVersion : versionText;
+  const version = text === undefined ? undefined : findVersion(model, text);
+  if (version !== undefined && version.state === 'AVAILABLE') return { model, version, reason: '' };
+  return { model, version: undefined, reason: notReadyReason(model, version) };
+}
+
+/** What the metadata of one ready model says. */
+export interface V2ModelMetadata {
+  readonly name: string;
+  /** Those that can be asked for, lowest first. */
+  readonly versions: readonly string[];
+  readonly platform: string;
+  readonly inputs: readonly TensorInfo[];
+  readonly outputs: readonly TensorInfo[];
+}
+
+/** Errors: those of lookUp; ModelNotReady when the version cannot be used. */
+export function modelMetadata(
+  snapshot: RegistrySnapshot, name: string, versionText: string | undefined,
+): V2ModelMetadata {
+  const { model, version, reason } = lookUp(snapshot, name, versionText);
+  if (version === undefined) throw new ServalError(ErrorCode.ModelNotReady, reason);
+  const signature: SignatureInfo | undefined = version.signatures.find(
+    (entry) => entry.name === DEFAULT_SIGNATURE) ?? version.signatures[0];
+  return {
+    name: model.name,
+    versions: model.versions.filter((entry) => entry.state === 'AVAILABLE')
+      .map((entry) => entry.version).reverse(),
+    platform: version.platform,
+    inputs: signature?.inputs ?? [],
+    outputs: signature?.outputs ?? [],
+  };
+}
+
+/** The dims that V2 shows. It has no word for an unknown rank: that is shown as one free dim. */
+export function shownShape(tensor: TensorInfo): readonly number[] {
+  return tensor.unknownRank ? [-1] : tensor.shape;
+}
+
+const tensorEntry = (tensor: TensorInfo): object => (
+  { name: tensor.name, datatype: tensor.datatype, shape: shownShape(tensor) });
+
+/** The body of GET /v2/models/NAME[/versions/V]. Errors: those of modelMetadata. */
+export function modelMetadataJson(
+  snapshot: RegistrySnapshot, name: string, versionText: string | undefined,
+): string {
+  const metadata = modelMetadata(snapshot, name, versionText);
+  return JSON.stringify({
+    ...metadata,
+    inputs: metadata.inputs.map(tensorEntry),
+    outputs: metadata.outputs.map(tensorEntry),
+  });
+}
+
+/** The body of GET /v2/models/NAME[/versions/V]/config: Triton's ModelConfig as JSON text.
+ * Errors: those of lookUp; ModelNotReady when the version cannot be used. */
+export function modelConfigJson(
+  snapshot: RegistrySnapshot, name: string, versionText: string | undefined,
+): string {
+  const { version, reason } = lookUp(snapshot, name, versionText);
+  if (version === undefined) throw new ServalError(ErrorCode.ModelNotReady, reason);
+  if (version.configJson !== '') return version.configJson;
+  throw new ServalError(ErrorCode.Internal,
+    `model '${echoed(name)}' version ${version.version} is served without a configuration`);
+}
+
+/** The body of GET /v2. */
+export function serverMetadataJson(serverVersion: string): string {
+  return JSON.stringify({ name: SERVER_NAME, version: serverVersion, extensions: EXTENSIONS });
+}
+
+const healthReply = (ready: boolean, kind: HealthBody, body: object): HealthReply => (
+  { status: ready ? 200 : 400, body: kind === 'json' ? JSON.stringify(body) : '' });
+
+/** GET /v2/health/live: whoever can answer is live. */
+export function serverLive(kind: HealthBody): HealthReply {
+  return healthReply(true, kind, { live: true });
+}
+
+/** Whether the server as a whole takes inference requests. */
+export function isServerReady(snapshot: RegistrySnapshot): boolean {
+  return snapshot.ready && !snapshot.draining;
+}
+
+/** GET /v2/health/ready: 200, or 400 with the reason. */
+export function serverReady(snapshot: RegistrySnapshot, kind: HealthBody): HealthReply {
+  if (isServerReady(snapshot)) return healthReply(true, kind, { ready: true });
+  const names = Object.values(snapshot.models).filter((model) => model.defaultVersion === undefined)
+    .map((model) => echoed(model.name));
+  const listed = names.slice(0, NOT_READY_NAMES_MAX).join(', ');
+  const unlisted = names.length - NOT_READY_NAMES_MAX;
+  const more = unlisted > 0 ? ` and ${unlisted} more` : '';
+  const models = names.length === 0 ? '' : `: ${listed}${more}`;
+  const { faults } = snapshot;
+  const reasons = names.length > 0 || faults.length === 0
+    ? [...faults, `not every model is ready${models}`] : faults;
+  const error = snapshot.draining ? 'the server is shutting down' : reasons.join('; ');
+  return healthReply(false, kind, { ready: false, error });
+}
+
+/** What ModelReady over gRPC answers: what is unknown is not ready, which pollers expect.
+ * Errors: ModelNotFound: a version that is no int64.
+ * Source: tritonclient's simple_grpc_model_control.py. */
+export function isModelReady(
+  snapshot: RegistrySnapshot, name: string, versionText: string | undefined,
+): boolean {
+  try {
+    return lookUp(snapshot, name, versionText).version !== undefined;
+  } catch (error) {
+    const isVersion = !versionText || canonicalVersion(versionText) !== undefined;
+    if (isVersion && error instanceof ServalError && error.code === ErrorCode.ModelNotFound) {
+      return false;
+    }
+    throw error;
+  }
+}
+
+/**
+ * GET /v2/models/NAME[/versions/V]/ready: 200, or 400 with the reason when the model is known but
+ * cannot be used. Errors: ModelNotFound.
+ */
+export function modelReady(
+  snapshot: RegistrySnapshot, name: string, versionText: string | undefined, kind: HealthBody,
+): HealthReply {
+  const { model, version, reason } = lookUp(snapshot, name, versionText);
+  return version === undefined
+    ? healthReply(false, kind, { name: model.name, ready: false, error: reason })
+    : healthReply(true, kind, { name: model.name, ready: true });
+}

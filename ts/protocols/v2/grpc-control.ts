@@ -1,0 +1,251 @@
+// Triton's control calls of inference.GRPCInferenceService: repository, configuration, statistics,
+// log settings. The listener's thread hands them to the registry and the engine's counters.
+// Source: proto/wire/inference.proto; v2-protocol.md 2, 11.
+import type { LogSettings, ModelControl } from '../../admin/control.js';
+import { ErrorCode, ServalError } from '../../errors.js';
+import type { DurationStat } from '../../model/engine-api.js';
+import type { RegistrySnapshot } from '../../model/snapshot.js';
+import type { GrpcUnaryHandler } from '../../transport/grpc-call.js';
+import type { EngineReadings } from '../engine-readings.js';
+import { answering, answeringLater } from '../grpc/unary.js';
+import {
+  loadModel, loadRequest, unloadDependents, unloadModel, wrongKind, type ControlParameters,
+} from './control.js';
+import { modelConfigJson } from './documents.js';
+import { modelStatistics, statisticsTargets, type ModelStatistics } from './statistics.js';
+import { WireReader, bytesField, stringField, varintField } from '../../protobuf/small-messages.js';
+
+export type EncodeConfig = (
+  config: Readonly<Record<string, unknown>>,
+) => Uint8Array | Promise<Uint8Array>;
+
+export interface GrpcControlOptions {
+  readonly snapshot: () => RegistrySnapshot;
+  readonly control: ModelControl;
+  readonly readings: EngineReadings;
+  /** Triton's ModelConfig as a protobuf message, from its JSON form. */
+  readonly encodeConfig: EncodeConfig;
+}
+
+const NOTHING = Buffer.alloc(0);
+
+/** A request of {name = 1, version = 2}. Errors: MalformedBody. */
+export function readNameVersion(
+  message: Buffer, messageName: string,
+): { name: string; version: string } {
+  const reader = new WireReader(message, messageName);
+  let name = '';
+  let version = '';
+  while (reader.next()) {
+    if (reader.field === 1) name = reader.string();
+    else if (reader.field === 2) version = reader.string();
+    else reader.skip();
+  }
+  return { name, version };
+}
+
+// A map's entry: {key = 1, value = 2}.
+function readEntry(message: Buffer, name: string): { key: string; value: Buffer } {
+  const reader = new WireReader(message, name);
+  let key = '';
+  let value: Buffer = NOTHING;
+  while (reader.next()) {
+    if (reader.field === 1) key = reader.string();
+    else if (reader.field === 2) value = reader.view();
+    else reader.skip();
+  }
+  return { key, value };
+}
+
+// ModelRepositoryParameter: {bool = 1, int64 = 2, string = 3, bytes = 4}; null when it is empty.
+function readParameter(message: Buffer): unknown {
+  const reader = new WireReader(message, 'ModelRepositoryParameter');
+  let value: unknown = null;
+  while (reader.next()) {
+    if (reader.field === 1) value = reader.number() !== 0;
+    else if (reader.field === 2) value = reader.number();
+    else if (reader.field === 3) value = reader.string();
+    else if (reader.field === 4) value = reader.view();
+    else reader.skip();
+  }
+  return value;
+}
+
+// SettingValue: {bool = 1, uint32 = 2, string = 3}.
+function readSetting(message: Buffer): unknown {
+  const reader = new WireReader(message, 'SettingValue');
+  let value: unknown = null;
+  while (reader.next()) {
+    if (reader.field === 1) value = reader.number() !== 0;
+    else if (reader.field === 2) value = reader.number();
+    else if (reader.field === 3) value = reader.string();
+    else reader.skip();
+  }
+  return value;
+}
+
+interface RepositoryRequest {
+  readonly repository: string;
+  readonly model: string;
+  readonly parameters: ControlParameters;
+}
+
+// RepositoryModelLoadRequest and -UnloadRequest.
+function readRepositoryRequest(message: Buffer, name: string): RepositoryRequest {
+  const reader = new WireReader(message, name);
+  let repository = '';
+  let model = '';
+  const parameters = new Map<string, unknown>();
+  while (reader.next()) {
+    if (reader.field === 1) repository = reader.string();
+    else if (reader.field === 2) model = reader.string();
+    else if (reader.field === 3) {
+      const { key, value } = readEntry(reader.view(), `${name}.ParametersEntry`);
+      parameters.set(key, readParameter(value)); // of equal keys the last one counts
+    } else {
+      reader.skip();
+    }
+  }
+  return { repository, model, parameters: [...parameters] };
+}
+
+function fileBytes(member: string, value: unknown): Uint8Array {
+  if (value instanceof Uint8Array) return value;
+  throw wrongKind(member, 'bytes', value);
+}
+
+async function index(control: ModelControl, message: Buffer): Promise<Buffer> {
+  const reader = new WireReader(message, 'RepositoryIndexRequest');
+  let repository = '';
+  let ready = false;
+  while (reader.next()) {
+    if (reader.field === 1) repository = reader.string();
+    else if (reader.field === 2) ready = reader.number() !== 0;
+    else reader.skip();
+  }
+  const entries = await control.index(repository, ready);
+  return Buffer.concat(entries.map((entry) => bytesField(1, Buffer.concat([
+    stringField(1, entry.name),
+    stringField(2, entry.version),
+    stringField(3, entry.state),
+    stringField(4, entry.reason),
+  ]))));
+}
+
+async function load(control: ModelControl, message: Buffer): Promise<Buffer> {
+  const { repository, model, parameters } =
+    readRepositoryRequest(message, 'RepositoryModelLoadRequest');
+  await loadModel(control, repository, loadRequest(model, parameters, fileBytes));
+  return NOTHING;
+}
+
+async function unload(control: ModelControl, message: Buffer): Promise<Buffer> {
+  const { repository, model, parameters } =
+    readRepositoryRequest(message, 'RepositoryModelUnloadRequest');
+  await unloadModel(control, repository, model, unloadDependents(parameters));
+  return NOTHING;
+}
+
+const duration = (field: number, { count, ns }: DurationStat): Buffer => (
+  bytesField(field, Buffer.concat([varintField(1, count), varintField(2, ns)])));
+
+function statisticsMessage(model: ModelStatistics): Buffer {
+  const stats = model.inference_stats;
+  const durations = [stats.success, stats.fail, stats.queue, stats.compute_input,
+    stats.compute_infer, stats.compute_output, stats.cache_hit, stats.cache_miss];
+  return bytesField(1, Buffer.concat([
+    stringField(1, model.name),
+    stringField(2, model.version),
+    varintField(3, model.last_inference),
+    varintField(4, model.inference_count),
+    varintField(5, model.execution_count),
+    bytesField(6, Buffer.concat(durations.map((one, at) => duration(at + 1, one)))),
+    ...model.batch_stats.map((batch) => bytesField(7, Buffer.concat([
+      varintField(1, batch.batch_size),
+      duration(2, batch.compute_input),
+      duration(3, batch.compute_infer),
+      duration(4, batch.compute_output),
+    ]))),
+  ]));
+}
+
+async function statistics(options: GrpcControlOptions, message: Buffer): Promise<Buffer> {
+  const { name, version } = readNameVersion(message, 'ModelStatisticsRequest');
+  const targets = statisticsTargets(options.snapshot(), name, version);
+  const stats = await options.readings.stats(targets.map((target) => target.handle));
+  return Buffer.concat(modelStatistics(targets, stats).model_stats.map(statisticsMessage));
+}
+
+async function configMessage(options: GrpcControlOptions, message: Buffer): Promise<Buffer> {
+  const { name, version } = readNameVersion(message, 'ModelConfigRequest');
+  const text = modelConfigJson(options.snapshot(), name, version);
+  const config = JSON.parse(text) as Readonly<Record<string, unknown>>;
+  return bytesField(1, Buffer.from(await options.encodeConfig(config)));
+}
+
+// A value that is the default still says which member of the oneof it is.
+function settingMessage(value: unknown): Buffer {
+  switch (typeof value) {
+    case 'boolean':
+      return value ? varintField(1, true) : Buffer.of(1 * 8, 0);
+    case 'number':
+      return value === 0 ? Buffer.of(2 * 8, 0) : varintField(2, value);
+    default:
+      return bytesField(3, Buffer.from(String(value), 'utf8'));
+  }
+}
+
+async function logSettings(control: ModelControl, message: Buffer): Promise<Buffer> {
+  const reader = new WireReader(message, 'LogSettingsRequest');
+  const change = new Map<string, unknown>();
+  while (reader.next()) {
+    if (reader.field !== 1) {
+      reader.skip();
+      continue;
+    }
+    const { key, value } = readEntry(reader.view(), 'LogSettingsRequest.SettingsEntry');
+    const setting = readSetting(value);
+    if (setting === null) throw wrongKind(`settings.${key}`, 'a value', setting);
+    change.set(key, setting);
+  }
+  const settings: LogSettings = change.size === 0
+    ? await control.logSettings()
+    : await control.updateLogSettings(Object.fromEntries(change));
+  return Buffer.concat(Object.entries(settings).map(([key, value]) => (
+    bytesField(1, Buffer.concat([stringField(1, key), bytesField(2, settingMessage(value))])))));
+}
+
+const NOT_OFFERED: Readonly<Record<string, string>> = {
+  TraceSetting: 'this server records no traces',
+  SystemSharedMemoryStatus: 'this server takes no shared memory',
+  SystemSharedMemoryRegister: 'this server takes no shared memory',
+  SystemSharedMemoryUnregister: 'this server takes no shared memory',
+  CudaSharedMemoryStatus: 'this server takes no shared memory',
+  CudaSharedMemoryRegister: 'this server takes no shared memory',
+  CudaSharedMemoryUnregister: 'this server takes no shared memory',
+};
+
+function notOffered(): Record<string, GrpcUnaryHandler> {
+  return Object.fromEntries(Object.entries(NOT_OFFERED).map(([method, reason]) => [
+    method,
+    answering(() => {
+      throw new ServalError(ErrorCode.Unimplemented, `${method} is not offered: ${reason}`);
+    }),
+  ]));
+}
+
+/** The calls by name. */
+export function controlCalls(
+  options: GrpcControlOptions,
+): Readonly<Record<string, GrpcUnaryHandler>> {
+  const { control } = options;
+  return {
+    RepositoryIndex: answeringLater((message) => index(control, message)),
+    RepositoryModelLoad: answeringLater((message) => load(control, message)),
+    RepositoryModelUnload: answeringLater((message) => unload(control, message)),
+    ModelConfig: answeringLater((message) => configMessage(options, message)),
+    ModelStatistics: answeringLater((message) => statistics(options, message)),
+    LogSettings: answeringLater((message) => logSettings(control, message)),
+    ...notOffered(),
+  };
+}

@@ -1,0 +1,127 @@
+// One ModelStreamInfer call: requests go to the engine as they come, replies leave in the order of
+// the requests. Hot plane: the listener's thread. Knows nothing of the messages' contents: the
+// engine writes the wrapped replies, those of failed requests too. Source: Triton's
+// ModelStreamInfer.
+import { V2_GRPC_STREAM } from '../../native/port.js';
+import {
+  drainStatus, type GrpcStreamCall, type GrpcStreamHandler, type KeptMessage,
+} from '../../transport/grpc-call.js';
+import { inferStatus, timeoutUs, type GrpcInfer, type InferError } from '../grpc/infer.js';
+
+/** Requests of one stream that the engine may hold, and their bytes; then reading pauses. */
+const IN_FLIGHT_MAX = 64;
+const IN_FLIGHT_BYTES_MAX = 64 * 1024 * 1024;
+
+/** A request's place in the order of replies. `done` is what the engine calls. */
+interface Slot {
+  readonly bytes: number;
+  ticket: number;
+  answered: boolean;
+  /** Kept while an earlier one is missing. */
+  reply: KeptMessage | null;
+  error: InferError | null;
+}
+
+/** Handles one stream; made by the service for each. */
+export class InferStream implements GrpcStreamHandler {
+  private readonly call: GrpcStreamCall;
+  private readonly infer: GrpcInfer;
+  /** Oldest first. */
+  private readonly slots: Slot[] = [];
+  private slotsBytes = 0;
+  private finish: 'no' | 'half-closed' | 'draining' = 'no';
+  private closed = false;
+
+  constructor(call: GrpcStreamCall, infer: GrpcInfer) {
+    this.call = call;
+    this.infer = infer;
+  }
+
+  onMessage(message: Buffer): void {
+    // What arrived after the drain began is not run: the closing status says so.
+    if (this.finish === 'draining') return;
+    const slot: Slot = {
+      bytes: message.length, ticket: 0, answered: false, reply: null, error: null,
+    };
+    this.slots.push(slot);
+    this.slotsBytes += slot.bytes;
+    const { deadline } = this.call;
+    const leftUs = deadline === Infinity ? 0 : timeoutUs(deadline, Date.now());
+    slot.ticket = this.infer.infer(
+      message, V2_GRPC_STREAM, leftUs, (error, reply) => this.answer(slot, error, reply));
+    this.adjustReading();
+  }
+
+  onHalfClose(): void {
+    if (this.finish === 'no') this.finish = 'half-closed';
+    this.finishWhenEmpty();
+  }
+
+  onCancel(): void {
+    this.closed = true;
+    this.cancelAll();
+  }
+
+  // The transport itself stops reading when too many replies wait for the client.
+  onFlushed(): void {}
+
+  onDrain(): void {
+    if (this.finish === 'no') this.finish = 'draining';
+    this.finishWhenEmpty();
+  }
+
+  private answer(slot: Slot, error: InferError | null, reply: Buffer | null): void {
+    slot.answered = true;
+    if (this.closed) return;
+    if (slot === this.slots[0]) {
+      this.release();
+      this.send(error, reply);
+      this.sendWaiting();
+    } else {
+      slot.error = error;
+      slot.reply = reply === null ? null : this.call.keep(reply) ?? null;
+    }
+  }
+
+  private sendWaiting(): void {
+    for (let head = this.slots[0]; head?.answered === true && !this.closed; head = this.slots[0]) {
+      this.release();
+      this.send(head.error, head.reply);
+    }
+    this.finishWhenEmpty();
+    this.adjustReading();
+  }
+
+  // An error here is none of the request's own (those come as replies): it ends the stream.
+  private send(error: InferError | null, reply: Buffer | KeptMessage | null): void {
+    if (reply !== null) this.call.write(reply);
+    if (error === null) return;
+    this.closed = true;
+    this.cancelAll();
+    this.call.end(inferStatus(error));
+  }
+
+  private release(): void {
+    const slot = this.slots.shift();
+    this.slotsBytes -= slot?.bytes ?? 0;
+  }
+
+  private cancelAll(): void {
+    for (const slot of this.slots) {
+      if (!slot.answered && slot.ticket !== 0) this.infer.cancel(slot.ticket);
+    }
+    this.slots.length = 0;
+  }
+
+  private finishWhenEmpty(): void {
+    if (this.closed || this.finish === 'no' || this.slots.length > 0) return;
+    this.closed = true;
+    this.call.end(this.finish === 'draining' ? drainStatus() : null);
+  }
+
+  private adjustReading(): void {
+    if (this.closed) return;
+    const full = this.slots.length >= IN_FLIGHT_MAX || this.slotsBytes >= IN_FLIGHT_BYTES_MAX;
+    this.call.setPaused(full);
+  }
+}

@@ -1,0 +1,147 @@
+// Triton's repository and logging extensions over REST, and Serval's own reload. Control requests
+// with small JSON bodies (a load may carry a model); the listener's thread hands them on.
+// Source: v2-protocol.md 2, 10, 11.
+import { constants } from 'node:buffer';
+import type { ModelControl, RepositoryIndexEntry } from '../../admin/control.js';
+import { ErrorCode, ServalError } from '../../errors.js';
+import type { Route } from '../../transport/listener.js';
+import { BodyRoute, LaterRoute, type Answer, type BodyLimits } from '../rest/body-route.js';
+import {
+  loadModel, loadRequest, unloadDependents, unloadModel, wrongKind, type ControlParameters,
+} from './control.js';
+import { JSON_TYPE, decodedName, failV2, type Endpoint } from './rest-replies.js';
+
+/** A control request that carries no model. */
+const SMALL_BODY_BYTES_MAX = 1_048_576;
+/** What one JavaScript string holds, ASCII. */
+const LOAD_BODY_BYTES_MAX = constants.MAX_STRING_LENGTH;
+
+const INDEX_URL = /^\/v2\/repository(?:\/([^/]+))?\/index$/;
+const MODEL_URL = /^\/v2\/repository(?:\/([^/]+))?\/models\/([^/]+)\/(load|unload)$/;
+
+export interface ControlContext extends BodyLimits {
+  readonly control: ModelControl;
+}
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+function asObject(where: string, value: unknown): JsonObject {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw wrongKind(where, 'an object', value);
+  }
+  return value as JsonObject;
+}
+
+// An empty body asks for nothing special: clients send one to the index.
+function readObject(body: Buffer): JsonObject {
+  if (body.length === 0) return {};
+  let value: unknown;
+  try {
+    value = JSON.parse(body.toString('utf8'));
+  } catch (error) {
+    throw new ServalError(ErrorCode.MalformedBody,
+      `request body is not valid JSON: ${error instanceof Error ? error.message : 'unreadable'}`);
+  }
+  return asObject('request body', value);
+}
+
+const member = (object: JsonObject, name: string): unknown => (
+  Object.hasOwn(object, name) ? object[name] : undefined);
+
+function parametersOf(object: JsonObject): ControlParameters {
+  const parameters = member(object, 'parameters');
+  return parameters === undefined ? [] : Object.entries(asObject('parameters', parameters));
+}
+
+// Node's decoder passes over what it does not know; a file must not lose bytes so.
+function fileBytes(where: string, value: unknown): Uint8Array {
+  if (typeof value !== 'string') throw wrongKind(where, 'a string with base64', value);
+  const bytes = Buffer.from(value, 'base64');
+  const padding = /={0,2}$/.exec(value.slice(-2))?.[0].length ?? 0;
+  const digits = value.length - padding;
+  const whole = Math.floor((digits * 3) / 4);
+  const badAt = value.search(/[^A-Za-z0-9+/=]/);
+  if (badAt < 0 && value.length % 4 === 0 && bytes.length === whole) return bytes;
+  const got = badAt < 0 ? `${value.length} characters that do not end as base64 does`
+    : `another character at index ${badAt}`;
+  throw new ServalError(ErrorCode.InvalidArgument, `${where}: expected base64, got ${got}`);
+}
+
+const json = (value: unknown): Answer => (
+  { contentType: JSON_TYPE, body: JSON.stringify(value) });
+const NOTHING: Answer = { contentType: JSON_TYPE, body: '' };
+
+function bodyRoute(
+  context: ControlContext, bytesMax: number, make: (body: JsonObject) => Promise<Answer>,
+): Route {
+  const bodyBytesMax = Math.min(context.bodyBytesMax, bytesMax);
+  const inflatedBytesMax = Math.min(context.inflatedBytesMax, bytesMax);
+  return new BodyRoute({ bodyBytesMax, inflatedBytesMax, held: context.held }, failV2,
+    async (body) => make(readObject(body)));
+}
+
+/** Absent members are those that have nothing to say, as Triton has it. */
+const indexEntry = (entry: RepositoryIndexEntry): object => ({
+  name: entry.name,
+  ...(entry.version === '' ? {} : { version: entry.version }),
+  state: entry.state,
+  ...(entry.reason === '' ? {} : { reason: entry.reason }),
+});
+
+function indexRoute(context: ControlContext, repository: string): Route {
+  return bodyRoute(context, SMALL_BODY_BYTES_MAX, async (body) => {
+    const ready = member(body, 'ready');
+    if (ready !== undefined && typeof ready !== 'boolean') {
+      throw wrongKind('ready', 'a boolean', ready);
+    }
+    const entries = await context.control.index(repository, ready ?? false);
+    return json(entries.map(indexEntry));
+  });
+}
+
+function loadRoute(context: ControlContext, repository: string, model: string): Route {
+  return bodyRoute(context, LOAD_BODY_BYTES_MAX, async (body) => {
+    const request = loadRequest(model, parametersOf(body), fileBytes);
+    await loadModel(context.control, repository, request);
+    return NOTHING;
+  });
+}
+
+function unloadRoute(context: ControlContext, repository: string, model: string): Route {
+  return bodyRoute(context, SMALL_BODY_BYTES_MAX, async (body) => {
+    const dependents = unloadDependents(parametersOf(body));
+    await unloadModel(context.control, repository, model, dependents);
+    return NOTHING;
+  });
+}
+
+function reloadRoute(context: ControlContext): Route {
+  return bodyRoute(context, SMALL_BODY_BYTES_MAX, async (body) => {
+    const [name] = Object.keys(body);
+    if (name !== undefined) {
+      throw new ServalError(ErrorCode.InvalidArgument,
+        `request body: expected no members, got '${name.slice(0, 64)}'`);
+    }
+    await context.control.reload();
+    return json({});
+  });
+}
+
+const loggingEndpoint = (context: ControlContext): Endpoint => ({
+  GET: () => new LaterRoute(failV2, async () => json(await context.control.logSettings())),
+  POST: () => bodyRoute(context, SMALL_BODY_BYTES_MAX,
+    async (body) => json(await context.control.updateLogSettings(body))),
+});
+
+/** The control endpoint at a path; undefined when there is none. */
+export function controlEndpoint(context: ControlContext, path: string): Endpoint | undefined {
+  if (path === '/v2/logging') return loggingEndpoint(context);
+  if (path === '/v2/repository/reload') return { POST: () => reloadRoute(context) };
+  const index = INDEX_URL.exec(path);
+  if (index !== null) return { POST: () => indexRoute(context, decodedName(index[1] ?? '')) };
+  const found = MODEL_URL.exec(path);
+  if (found === null) return undefined;
+  const [, repository = '', model = '', verb] = found;
+  const make = verb === 'load' ? loadRoute : unloadRoute;
+  return { POST: () => make(context, decodedName(repository), decodedName(model)) };
+}

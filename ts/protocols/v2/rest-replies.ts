@@ -1,0 +1,62 @@
+// How V2 over REST answers: errors, documents, wrong methods and paths. The listener's thread.
+// Source: Predict Protocol V2; statuses: docs/protocols/v2-rest.md.
+import { ERRORS, ErrorCode, ServalError } from '../../errors.js';
+import type { HttpExchange, Route } from '../../transport/listener.js';
+import { DocumentRoute, errorBody, errorHeaders } from '../rest/infer.js';
+import type { HealthReply } from './documents.js';
+
+export const JSON_TYPE = 'application/json';
+
+/** The routes of one path by method. A method that is not there is answered 405. */
+export interface Endpoint {
+  readonly GET?: () => Route;
+  readonly POST?: () => Route;
+}
+
+export function failV2(exchange: HttpExchange, code: ErrorCode, message: string): void {
+  const headers = code === ErrorCode.UnsupportedEncoding
+    ? ['Accept-Encoding', 'gzip, deflate']
+    : errorHeaders(code);
+  exchange.send(ERRORS[code].v2Http, JSON_TYPE, errorBody(message), headers);
+}
+
+/** Answers with a document made for each request, or with the ServalError that making it throws. */
+export function answerWith(make: () => HealthReply | string): Route {
+  return new DocumentRoute((_head, exchange) => {
+    try {
+      const made = make();
+      if (typeof made === 'string') exchange.send(200, JSON_TYPE, made);
+      else exchange.send(made.status, JSON_TYPE, made.body);
+    } catch (error) {
+      if (!(error instanceof ServalError)) throw error;
+      failV2(exchange, error.code, error.message);
+    }
+  });
+}
+
+/** 405 with `Allow`. */
+export function wrongMethod(endpoint: Endpoint, method: string): Route {
+  const allowed = Object.keys(endpoint);
+  return new DocumentRoute((_head, exchange) => {
+    const expected = allowed.join(' or ');
+    const text = `method ${method.slice(0, 32)} is not allowed here, expected ${expected}`;
+    exchange.send(ERRORS[ErrorCode.MethodNotAllowed].v2Http, JSON_TYPE, errorBody(text),
+      ['Allow', allowed.join(', ')]);
+  });
+}
+
+export function noSuchPath(method: string, path: string): Route {
+  return answerWith(() => {
+    const text = `no such endpoint: ${method.slice(0, 32)} ${path.slice(0, 256)}`;
+    throw new ServalError(ErrorCode.PathNotFound, text);
+  });
+}
+
+/** A name in a URL, percent-decoded. */
+export function decodedName(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text; // nothing has such a name: "not found" says it
+  }
+}

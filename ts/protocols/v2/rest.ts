@@ -1,0 +1,144 @@
+// Predict Protocol V2 over REST. Hot path (infer) and documents; the listener's thread.
+// Source: the Predict Protocol V2 text and Triton's extensions; docs/protocols/v2-rest.md.
+import { ErrorCode, ServalError } from '../../errors.js';
+import type { ListenerSnapshots, RegistrySnapshot } from '../../model/snapshot.js';
+import { V2_REST } from '../../native/port.js';
+import {
+  headerName, type HttpExchange, type RequestHead, type Route,
+} from '../../transport/listener.js';
+import { LaterRoute } from '../rest/body-route.js';
+import type { EngineReadings } from '../engine-readings.js';
+import { InferRoute, type RestContext } from '../rest/infer.js';
+import {
+  lookUp, modelConfigJson, modelMetadataJson, modelReady, serverLive, serverMetadataJson,
+  serverReady, type HealthBody,
+} from './documents.js';
+import { controlEndpoint, type ControlContext } from './rest-control.js';
+import {
+  JSON_TYPE, answerWith, decodedName, failV2, noSuchPath, wrongMethod, type Endpoint,
+} from './rest-replies.js';
+import { modelStatistics, statisticsTargets } from './statistics.js';
+
+const BINARY_TYPE = 'application/octet-stream';
+const LENGTH_HEADER = 'Inference-Header-Content-Length';
+const MODEL_URL =
+  /^\/v2\/models\/([^/]+)(?:\/versions\/([^/]+))?(?:\/(ready|infer|config|stats))?$/;
+const ACCEPT_ENCODING = headerName('accept-encoding');
+const JSON_LENGTH = headerName('inference-header-content-length');
+const DIGITS = /^\d{1,15}$/;
+
+export interface V2Context extends RestContext, ControlContext {
+  readonly readings: EngineReadings;
+  readonly healthBody: HealthBody;
+  readonly serverVersion: string;
+}
+
+class V2InferRoute extends InferRoute {
+  constructor(context: V2Context, handle: number) {
+    super(context, V2_REST, handle);
+  }
+
+  protected readHead(head: RequestHead, exchange: HttpExchange): void {
+    exchange.acceptEncoding = head.header(ACCEPT_ENCODING);
+    const length = head.header(JSON_LENGTH);
+    if (length === '') return;
+    if (!DIGITS.test(length)) {
+      throw new ServalError(ErrorCode.InvalidArgument,
+        `${LENGTH_HEADER}: expected a whole number of bytes, got '${length.slice(0, 64)}'`);
+    }
+    exchange.jsonBytes = Number(length);
+  }
+
+  protected succeed(exchange: HttpExchange, body: Uint8Array, jsonBytes: number): void {
+    const coding = exchange.answerCoding;
+    if (jsonBytes === 0 && coding === '') {
+      exchange.send(200, JSON_TYPE, body);
+      return;
+    }
+    const headers: string[] = coding === '' ? [] : ['Content-Encoding', coding];
+    if (jsonBytes !== 0) headers.push(LENGTH_HEADER, String(jsonBytes));
+    exchange.send(200, jsonBytes === 0 ? JSON_TYPE : BINARY_TYPE, body, headers);
+  }
+
+  protected fail(exchange: HttpExchange, code: ErrorCode, message: string): void {
+    failV2(exchange, code, message);
+  }
+}
+
+function inferRoute(
+  context: V2Context, snapshot: RegistrySnapshot, name: string, version: string | undefined,
+): Route {
+  try {
+    const found = lookUp(snapshot, name, version);
+    if (found.version?.handle !== undefined) {
+      return new V2InferRoute(context, found.version.handle);
+    }
+    return answerWith(() => {
+      throw new ServalError(ErrorCode.ModelNotReady, found.reason);
+    });
+  } catch (error) {
+    return answerWith(() => {
+      throw error;
+    });
+  }
+}
+
+/** Statistics of one version, of a model's, or with "" of all models'. */
+function statisticsRoute(
+  context: V2Context, snapshot: RegistrySnapshot, name: string, version: string,
+): Route {
+  return new LaterRoute(failV2, async () => {
+    const targets = statisticsTargets(snapshot, name, version);
+    const stats = await context.readings.stats(targets.map((target) => target.handle));
+    return { contentType: JSON_TYPE, body: JSON.stringify(modelStatistics(targets, stats)) };
+  });
+}
+
+function modelEndpoint(
+  context: V2Context, { snapshot, shown }: ListenerSnapshots, match: RegExpExecArray,
+): Endpoint {
+  const name = decodedName(match[1] ?? '');
+  const version = match[2] === undefined ? undefined : decodedName(match[2]);
+  const { healthBody } = context;
+  switch (match[3]) {
+    case 'infer':
+      return { POST: () => inferRoute(context, snapshot, name, version) };
+    case 'ready':
+      return { GET: () => answerWith(() => modelReady(shown, name, version, healthBody)) };
+    case 'config':
+      return { GET: () => answerWith(() => modelConfigJson(snapshot, name, version)) };
+    case 'stats':
+      return { GET: () => statisticsRoute(context, snapshot, name, version ?? '') };
+    default:
+      return { GET: () => answerWith(() => modelMetadataJson(snapshot, name, version)) };
+  }
+}
+
+function endpointAt(
+  context: V2Context, snapshots: ListenerSnapshots, path: string,
+): Endpoint | undefined {
+  const { healthBody, serverVersion } = context;
+  switch (path) {
+    case '/v2':
+      return { GET: () => answerWith(() => serverMetadataJson(serverVersion)) };
+    case '/v2/health/live':
+      return { GET: () => answerWith(() => serverLive(healthBody)) };
+    case '/v2/health/ready':
+      return { GET: () => answerWith(() => serverReady(snapshots.shown, healthBody)) };
+    case '/v2/models/stats': // a model of this name has no metadata here, as with Triton
+      return { GET: () => statisticsRoute(context, snapshots.snapshot, '', '') };
+  }
+  const model = MODEL_URL.exec(path);
+  if (model !== null) return modelEndpoint(context, snapshots, model);
+  return controlEndpoint(context, path);
+}
+
+/** The route of a URL under /v2. Kept by the listener until the snapshot changes. */
+export function v2Route(
+  context: V2Context, snapshots: ListenerSnapshots, method: string, path: string,
+): Route {
+  const endpoint = endpointAt(context, snapshots, path);
+  if (endpoint === undefined) return noSuchPath(method, path);
+  const make = method === 'GET' || method === 'POST' ? endpoint[method] : undefined;
+  return make === undefined ? wrongMethod(endpoint, method) : make();
+}

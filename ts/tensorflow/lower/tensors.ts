@@ -1,0 +1,145 @@
+// Constants' elements: reading them, and making constants of numbers. Importer's worker thread.
+import { closeSync, openSync, readSync } from 'node:fs';
+import { ErrorCode, ServalError } from '../../errors.js';
+import {
+  bfloat16ToNumber, halfToNumber, numberToBfloat16, numberToHalf,
+} from '../proto/half.js';
+import type { Dtype, Tensor } from '../types.js';
+import { dtypeBytes, elementCount, shapeText } from './values.js';
+
+/** Most elements that are looked at one by one while a graph is lowered. */
+const SMALL_ELEMENTS_MAX = 65_536;
+
+/** A constant that the file gives by one element, written out. */
+const FILL_BYTES_MAX = 134_217_728;
+
+/** The raw little-endian elements; reads the file where they are in one. The result may be a view:
+ * it must not be changed.
+ * Errors: ModelInvalid when the file is too short, or one element is repeated too often;
+ * Unimplemented for strings. */
+export function tensorBytes(tensor: Tensor): Uint8Array {
+  const { data } = tensor;
+  switch (data.kind) {
+    case 'bytes':
+      return data.bytes;
+    case 'file':
+      return readBytes(data.path, data.offset, data.byteLength);
+    case 'fill':
+      return filledBytes(tensor.shape, data.element);
+    case 'strings':
+      throw new ServalError(ErrorCode.Unimplemented, 'strings where numbers are expected');
+  }
+}
+
+/** A file of a few bytes may ask for any number of elements. */
+function filledBytes(shape: readonly number[], element: Uint8Array): Uint8Array {
+  const bytes = elementCount(shape) * element.length;
+  if (bytes > FILL_BYTES_MAX) {
+    throw new ServalError(ErrorCode.ModelInvalid,
+      `a constant of shape ${shapeText(shape)} that repeats one element: expected at most `
+      + `${FILL_BYTES_MAX} bytes, got ${bytes}`);
+  }
+  const out = Buffer.alloc(bytes);
+  if (element.some((byte) => byte !== 0)) out.fill(element);
+  return out;
+}
+
+function readBytes(path: string, offset: number, byteLength: number): Uint8Array {
+  const out = Buffer.allocUnsafe(byteLength);
+  const file = openSync(path, 'r');
+  try {
+    let done = 0;
+    while (done < byteLength) {
+      const read = readSync(file, out, done, byteLength - done, offset + done);
+      if (read === 0) {
+        throw new ServalError(ErrorCode.ModelInvalid,
+          `${path}: expected ${byteLength} bytes at byte ${offset}, got ${done}`);
+      }
+      done += read;
+    }
+  } finally {
+    closeSync(file);
+  }
+  return out;
+}
+
+const READERS: Partial<Record<Dtype, (view: DataView, at: number) => number>> = {
+  float: (view, at) => view.getFloat32(at, true),
+  double: (view, at) => view.getFloat64(at, true),
+  int32: (view, at) => view.getInt32(at, true),
+  qint32: (view, at) => view.getInt32(at, true),
+  uint32: (view, at) => view.getUint32(at, true),
+  int64: (view, at) => Number(view.getBigInt64(at, true)),
+  uint64: (view, at) => Number(view.getBigUint64(at, true)),
+  int16: (view, at) => view.getInt16(at, true),
+  uint16: (view, at) => view.getUint16(at, true),
+  int8: (view, at) => view.getInt8(at),
+  qint8: (view, at) => view.getInt8(at),
+  uint8: (view, at) => view.getUint8(at),
+  quint8: (view, at) => view.getUint8(at),
+  bool: (view, at) => view.getUint8(at),
+  half: (view, at) => halfToNumber(view.getUint16(at, true)),
+  bfloat16: (view, at) => bfloat16ToNumber(view.getUint16(at, true)),
+};
+
+/** The elements as numbers (bools 0 and 1; 64-bit integers beyond 2^53 lose precision), or
+ * undefined for types without numbers and for more than 65,536 elements. */
+export function tensorNumbers(tensor: Tensor): readonly number[] | undefined {
+  const read = READERS[tensor.dtype];
+  const count = elementCount(tensor.shape);
+  if (read === undefined || count > SMALL_ELEMENTS_MAX) return undefined;
+  const bytes = tensorBytes(tensor);
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const width = dtypeBytes(tensor.dtype);
+  return Array.from({ length: count }, (_, i) => read(view, i * width));
+}
+
+/** The strings of a string tensor; undefined for other types. */
+export function tensorStrings(tensor: Tensor): readonly Uint8Array[] | undefined {
+  const { data } = tensor;
+  if (data.kind === 'strings') return data.values;
+  if (data.kind !== 'fill' || tensor.dtype !== 'string') return undefined;
+  return Array.from({ length: elementCount(tensor.shape) }, () => data.element);
+}
+
+const WRITERS: Partial<Record<Dtype, (view: DataView, at: number, value: number) => void>> = {
+  float: (view, at, value) => view.setFloat32(at, value, true),
+  double: (view, at, value) => view.setFloat64(at, value, true),
+  int32: (view, at, value) => view.setInt32(at, value, true),
+  qint32: (view, at, value) => view.setInt32(at, value, true),
+  uint32: (view, at, value) => view.setUint32(at, value, true),
+  int64: (view, at, value) => view.setBigInt64(at, BigInt(value), true),
+  uint64: (view, at, value) => view.setBigUint64(at, BigInt(value), true),
+  int16: (view, at, value) => view.setInt16(at, value, true),
+  uint16: (view, at, value) => view.setUint16(at, value, true),
+  int8: (view, at, value) => view.setInt8(at, value),
+  qint8: (view, at, value) => view.setInt8(at, value),
+  uint8: (view, at, value) => view.setUint8(at, value),
+  quint8: (view, at, value) => view.setUint8(at, value),
+  bool: (view, at, value) => view.setUint8(at, value === 0 ? 0 : 1),
+  half: (view, at, value) => view.setUint16(at, numberToHalf(value), true),
+  bfloat16: (view, at, value) => view.setUint16(at, numberToBfloat16(value), true),
+};
+
+/** A constant of these numbers, row-major. Errors: Unimplemented for types without numbers. */
+export function numbersTensor(
+  dtype: Dtype, shape: readonly number[], values: readonly number[],
+): Tensor {
+  const write = WRITERS[dtype];
+  if (write === undefined) {
+    throw new ServalError(ErrorCode.Unimplemented, `constants of type ${dtype} are not supported`);
+  }
+  const width = dtypeBytes(dtype);
+  const bytes = new Uint8Array(values.length * width);
+  const view = new DataView(bytes.buffer);
+  values.forEach((value, i) => write(view, i * width, value));
+  return { dtype, shape, data: { kind: 'bytes', bytes } };
+}
+
+/** A constant of strings. */
+export function stringsTensor(
+  shape: readonly number[], values: readonly (Uint8Array | string)[],
+): Tensor {
+  const bytes = values.map((one) => (typeof one === 'string' ? Buffer.from(one) : one));
+  return { dtype: 'string', shape, data: { kind: 'strings', values: bytes } };
+}

@@ -1,0 +1,123 @@
+// What a TensorFlow value is while its graph is lowered. Importer's worker thread; data only.
+import { ErrorCode, ServalError } from '../../errors.js';
+import type { ElementType } from '../../onnx/builder.js';
+import type { Dtype, Shape, Tensor } from '../types.js';
+
+export { elementBytes as dtypeBytes } from '../proto/dtypes.js';
+
+/** A tensor: a value of the ONNX graph, or a constant that nothing has used yet. */
+export interface TensorValue {
+  readonly kind: 'tensor';
+  readonly dtype: Dtype;
+  readonly shape: Shape;
+  /** Its name in the ONNX graph; undefined for a constant without one (GraphBuilder gives it). */
+  readonly name?: string;
+  readonly constant?: Tensor;
+  /** Elements of an integer or bool tensor of rank 0 or 1 as far as they are known: what shapes are
+   * computed from. Bools are 0 and 1. */
+  readonly ints?: readonly (number | undefined)[];
+}
+
+/** A variable, by reference or by resource handle. */
+export interface VariableValue {
+  readonly kind: 'variable';
+  /** Key of Initialised.variables. */
+  readonly key: string;
+}
+
+/** A hash table's handle. */
+export interface TableValue {
+  readonly kind: 'table';
+  /** Key of Initialised.tables. */
+  readonly key: string;
+}
+
+/** A TensorList or TensorArray. All elements have one shape. */
+export interface ListValue {
+  readonly kind: 'list';
+  readonly dtype: Dtype;
+  readonly elementShape: Shape;
+  /** int64 scalar. */
+  readonly length: TensorValue;
+  /** [length, ...elementShape]; undefined while no element was ever set. */
+  readonly items: TensorValue | undefined;
+  /** Of a list of pieces of different lengths: how many rows of its item each has (int64, rank 1);
+   * the items are as long as the longest. Only reading them and putting them together works. */
+  readonly rowCounts?: TensorValue;
+  /** Setting an item behind its end makes it longer. */
+  readonly isGrowing?: true;
+  /** In a loop that fills the list in order: setting an item is all that is done to it, and only
+   * the item is kept. */
+  readonly collecting?: true;
+  readonly lastItem?: TensorValue;
+}
+
+/** What only the operators of one family understand. */
+export interface OpaqueValue {
+  readonly kind: 'opaque';
+  readonly what: string;
+  readonly data: unknown;
+}
+
+export type Value = TensorValue | VariableValue | TableValue | ListValue | OpaqueValue;
+
+const ONNX_TYPES: Partial<Record<Dtype, ElementType>> = {
+  float: 'float', double: 'double', int32: 'int32', uint8: 'uint8', int16: 'int16', int8: 'int8',
+  string: 'string', int64: 'int64', bool: 'bool', bfloat16: 'bfloat16', uint16: 'uint16',
+  half: 'float16', uint32: 'uint32', uint64: 'uint64', qint8: 'int8', quint8: 'uint8',
+  qint32: 'int32', qint16: 'int16', quint16: 'uint16',
+};
+
+/** ONNX's element type. Errors: Unimplemented for those that ONNX has not (complex, variant). */
+export function elementType(dtype: Dtype): ElementType {
+  const type = ONNX_TYPES[dtype];
+  if (type !== undefined) return type;
+  throw new ServalError(ErrorCode.Unimplemented, `tensors of type ${dtype} are not supported`);
+}
+
+export const isFloating = (dtype: Dtype): boolean =>
+  dtype === 'float' || dtype === 'double' || dtype === 'half' || dtype === 'bfloat16';
+
+export const elementCount = (shape: readonly number[]): number =>
+  shape.reduce((product, dim) => product * dim, 1);
+
+/** Whether every dim is known. */
+export function isStatic(shape: Shape): shape is readonly number[] {
+  return shape !== undefined && shape.every((dim) => dim !== undefined);
+}
+
+/** NumPy's broadcasting, as far as the shapes are known. */
+export function broadcastShapes(a: Shape, b: Shape): Shape {
+  if (a === undefined || b === undefined) return undefined;
+  const rank = Math.max(a.length, b.length);
+  const out: (number | undefined)[] = [];
+  for (let i = 0; i < rank; i++) {
+    const x = i < rank - a.length ? 1 : a[i - (rank - a.length)];
+    const y = i < rank - b.length ? 1 : b[i - (rank - b.length)];
+    if (x === 1) out.push(y);
+    else if (y === 1 || x === y) out.push(x);
+    else out.push(x ?? (y !== undefined && y > 1 ? y : undefined));
+  }
+  return out;
+}
+
+/** Known integers that are kept of one value: shapes need a few, lists of indices some more. */
+const INTS_MAX = 65_536;
+
+/** The lists one after the other; undefined where one is not known, or they are too many. */
+export function joinedInts(
+  lists: readonly (TensorValue['ints'])[],
+): TensorValue['ints'] | undefined {
+  const count = lists.reduce((sum, ints) => sum + (ints?.length ?? Infinity), 0);
+  return count > INTS_MAX ? undefined : lists.flatMap((ints) => ints ?? []);
+}
+
+/** What is known of a value that is either one (branches of a condition, rounds of a loop). */
+export function commonShape(a: Shape, b: Shape): Shape {
+  if (a === undefined || b === undefined || a.length !== b.length) return undefined;
+  return a.map((dim, i) => (dim === b[i] ? dim : undefined));
+}
+
+/** "[?,3]", "[]" or "unknown rank". */
+export const shapeText = (shape: Shape): string =>
+  shape === undefined ? 'unknown rank' : `[${shape.map((dim) => dim ?? '?').join(',')}]`;
