@@ -4,7 +4,8 @@
 import type { FlagRow } from './config/flags.js';
 import { findFlag, nearestFlag, SERVE_FLAGS } from './config/flags.js';
 import { configOf } from './config/config.js';
-import { configError, echo } from './config/values.js';
+import { configError } from './config/values.js';
+import { echo } from './text.js';
 import type { Written } from './config/values.js';
 import { startServer as start, type CutLog, type RunningServer } from './server.js';
 

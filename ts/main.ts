@@ -1,6 +1,6 @@
 // The command line: serve, inspect, import, version, help. Control plane, main thread. Loads only
 // what the command needs, because start-up time is a promise (README: ready in 0.3 s).
-import { nearestWord } from './config/flags.js';
+import { nearestWord } from './text.js';
 import { ErrorCode } from './errors.js';
 import { surviveLostOutput } from './logger.js';
 import { UsageError } from './commands/usage.js';

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Engine } from '../../ts/native/engine.js';
 import { ErrorCode } from '../../ts/errors.js';
-import { V2_GRPC, V2_REST } from '../../ts/native/port.js';
+import { V2_GRPC, V2_REST } from '../../ts/model/request-kinds.js';
 import { bytesField, int64sField, stringField } from '../../ts/protobuf/small-messages.js';
 import { nullModel, outcome, withEngine } from './support.js';
 

@@ -1,6 +1,6 @@
 // A process of threads.test.ts: ends in the named way while requests run and wait.
 import { createEngine } from '../../ts/native/engine.js';
-import { V1_PREDICT } from '../../ts/native/port.js';
+import { V1_PREDICT } from '../../ts/model/request-kinds.js';
 import { bytes, nullModel } from './support.js';
 
 const engine = await createEngine({});

@@ -5,7 +5,8 @@ import { createServer, type AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { loadBinding, type NativeBinding } from '../../ts/native/binding.js';
 import { ErrorCode } from '../../ts/errors.js';
-import { PENDING, V1_PREDICT, V2_REST } from '../../ts/native/port.js';
+import { PENDING } from '../../ts/native/port.js';
+import { V1_PREDICT, V2_REST } from '../../ts/model/request-kinds.js';
 import { bytes, nullModel, outcome, withEngine } from './support.js';
 
 const V1_BODY = '{"instances":[1,2.5]}';

@@ -2,7 +2,7 @@
 // right.
 import { parentPort, workerData } from 'node:worker_threads';
 import { createEngine } from '../../ts/native/engine.js';
-import { V1_PREDICT } from '../../ts/native/port.js';
+import { V1_PREDICT } from '../../ts/model/request-kinds.js';
 import { bytes, outcome } from './support.js';
 
 const { handle, requests, stay } = workerData as {

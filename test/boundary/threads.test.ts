@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import { V1_PREDICT } from '../../ts/native/port.js';
+import { V1_PREDICT } from '../../ts/model/request-kinds.js';
 import { bytes, nullModel, outcome, withEngine } from './support.js';
 
 const workerFile = new URL('./thread-worker.js', import.meta.url);

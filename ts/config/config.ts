@@ -6,9 +6,10 @@ import {
 } from './flags.js';
 import type { FlagRow, PeerFlag } from './flags.js';
 import {
-  boolValue, choiceValue, configError, echo, graphOptimizationValue, intValue, lastText,
-  providersValue, sizeValue, textValue, wordsValue,
+  boolValue, choiceValue, configError, graphOptimizationValue, intValue, lastText, providersValue,
+  sizeValue, textValue, wordsValue,
 } from './values.js';
+import { echo } from '../text.js';
 import type { Written } from './values.js';
 import {
   batchingSettings, checkTogether, controlSettings, metricsSettings, servingApiSettings,

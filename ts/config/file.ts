@@ -5,7 +5,8 @@ import { dirname, resolve } from 'node:path';
 import { LineCounter, isAlias, isMap, isScalar, isSeq, parseDocument } from 'yaml';
 import { findFlag, nearestFlag, SERVE_FLAGS } from './flags.js';
 import type { FlagRow } from './flags.js';
-import { configError, echo } from './values.js';
+import { configError } from './values.js';
+import { echo } from '../text.js';
 import type { Written } from './values.js';
 import { CONFIG_FILE_BYTES_MAX } from '../limits.js';
 

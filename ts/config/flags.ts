@@ -7,6 +7,7 @@ import {
 } from '../limits.js';
 import { LOG_FORMATS, LOG_LEVELS } from '../logger.js';
 import { HTTP_LISTENERS } from '../transport/http-kind.js';
+import { nearestWord } from '../text.js';
 
 /** How a flag's text becomes a value. "list" flags may be repeated. */
 export type FlagType =
@@ -227,30 +228,4 @@ export function findFlag(
 export function nearestFlag(written: string, rows: readonly FlagRow[] = SERVE_FLAGS): string {
   const names = rows.flatMap((row) => [row.name, ...row.aliases]);
   return nearestWord(canonicalName(written), names);
-}
-
-/** The word in `words` with the fewest edits to `written`. */
-export function nearestWord(written: string, words: readonly string[]): string {
-  let best = '';
-  let bestEdits = Number.POSITIVE_INFINITY;
-  const bounded = written.slice(0, 64);
-  for (const word of words) {
-    const edits = editCount(bounded, word);
-    if (edits < bestEdits) [best, bestEdits] = [word, edits];
-  }
-  return best;
-}
-
-/** Levenshtein distance. */
-function editCount(a: string, b: string): number {
-  let previous = Array.from({ length: b.length + 1 }, (_, i) => i);
-  for (let i = 1; i <= a.length; i++) {
-    const current = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const change = (previous[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      current.push(Math.min(change, (previous[j] ?? 0) + 1, (current[j - 1] ?? 0) + 1));
-    }
-    previous = current;
-  }
-  return previous[b.length] ?? 0;
 }

@@ -3,6 +3,7 @@ import type { FlagRow } from './flags.js';
 import { ErrorCode, ServalError } from '../errors.js';
 import { MEMORY_LIMIT_MIN } from '../limits.js';
 import type { ProviderOptions } from '../model/engine-api.js';
+import { echo } from '../text.js';
 
 /** What was written for one setting. `where` names the place in errors ("--http-port",
  * "serval.yaml:3:7: http-port"); `folder` is what relative paths are relative to. */
@@ -12,19 +13,12 @@ export interface Written {
   readonly folder: string;
 }
 
-const ECHO_CHARS_MAX = 100;
 const GRAPH_OPTIMIZATION: Readonly<Record<string, number>> = {
   none: 0, basic: 1, extended: 2, all: 99, '0': 0, '1': 1, '2': 2, '99': 99,
 };
 
 export function configError(where: string, message: string): ServalError {
   return new ServalError(ErrorCode.InvalidArgument, `${where}: ${message}`);
-}
-
-/** The value in quotes, cut where it is long. */
-export function echo(text: string): string {
-  const cut = text.length > ECHO_CHARS_MAX ? `${text.slice(0, ECHO_CHARS_MAX)}...` : text;
-  return JSON.stringify(cut);
 }
 
 /** The text that counts: the last one where a flag was given more than once. */

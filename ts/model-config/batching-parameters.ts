@@ -9,7 +9,8 @@ import type {
   FieldType, MessageSchema, MessageValue, Places, ScalarName,
 } from '../protobuf/schema.js';
 import { ConfigFileError, parseTextProto } from '../protobuf/text-format.js';
-import type { BatchingParameters, ConfigProblem } from './types.js';
+import type { BatchingParameters } from './types.js';
+import type { ConfigProblem } from '../protobuf/problem.js';
 
 /** google.protobuf.Int64Value and its like: `max_batch_size { value: 128 }`. */
 const wrapped = (name: string, type: ScalarName): FieldType =>

@@ -3,9 +3,10 @@
 // Source: v2-protocol.md 2 (classification), 3 (label_filename).
 import { readFile, realpath, stat } from 'node:fs/promises';
 import { isAbsolute, join, sep } from 'node:path';
-import { echo } from '../config/values.js';
+import { echo } from '../text.js';
 import { read } from '../protobuf/schema.js';
-import type { ConfigProblem, TritonConfig } from './types.js';
+import type { TritonConfig } from './types.js';
+import type { ConfigProblem } from '../protobuf/problem.js';
 
 export const LABEL_BYTES_MAX = 16_777_216;
 

@@ -2,8 +2,8 @@
 // does not take the others along. Control plane; pure.
 // Source: tfserving.md 3.2, 9.
 import { isAbsolute } from 'node:path';
-import { nearestWord } from '../config/flags.js';
-import { echo } from '../config/values.js';
+import { nearestWord } from '../text.js';
+import { echo } from '../text.js';
 import { ErrorCode, ServalError } from '../errors.js';
 import { MODEL_NAME_BYTES_MAX } from '../limits.js';
 import { LATEST_ONE, parseVersion } from '../model/version-policy.js';
@@ -16,7 +16,8 @@ import type {
 } from '../protobuf/schema.js';
 import { decodeWire } from '../protobuf/schema-read.js';
 import { ConfigFileError, parseTextProto } from '../protobuf/text-format.js';
-import type { ConfigProblem, ModelEntry, ModelServerConfig } from './types.js';
+import type { ModelEntry, ModelServerConfig } from './types.js';
+import type { ConfigProblem } from '../protobuf/problem.js';
 
 const INT64 = scalar('int64');
 const STRING = scalar('string');

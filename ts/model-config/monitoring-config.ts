@@ -1,10 +1,11 @@
 // TensorFlow Serving's --monitoring_config_file. Control plane; pure but for readMonitoringPath.
 // Source: tfserving.md 3.7.
-import { echo } from '../config/values.js';
+import { echo } from '../text.js';
 import { decodeText, message, one, read, scalar } from '../protobuf/schema.js';
 import type { MessageSchema } from '../protobuf/schema.js';
 import { ConfigFileError, parseTextProto, readConfigText } from '../protobuf/text-format.js';
-import type { ConfigProblem, MonitoringConfig } from './types.js';
+import type { MonitoringConfig } from './types.js';
+import type { ConfigProblem } from '../protobuf/problem.js';
 
 const SCHEMA: MessageSchema = {
   name: 'MonitoringConfig',

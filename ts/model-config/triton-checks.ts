@@ -1,12 +1,12 @@
 // What a Triton model configuration may not say: contradictions, as Triton finds them, and what
 // Serval does not do yet. Control plane; pure.
 // Source: Triton's ValidateModelConfig and its ONNX Runtime backend; v2-protocol.md 3, 10.
-import { nearestWord } from '../config/flags.js';
-import { echo } from '../config/values.js';
+import { nearestWord } from '../text.js';
+import { echo } from '../text.js';
 import { MODEL_THREADS_MAX } from '../limits.js';
 import { read } from '../protobuf/schema.js';
 import type { MessageValue, Places } from '../protobuf/schema.js';
-import type { ConfigProblem } from './types.js';
+import type { ConfigProblem } from '../protobuf/problem.js';
 
 export const NULL_BACKEND = 'serval_null';
 /** Backend -> platforms that go with it. All run on the same engine. */

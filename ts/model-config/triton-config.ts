@@ -1,6 +1,6 @@
 // Triton's model configuration, as config.pbtxt or as JSON, to plain checked data, and from there
 // to the wire. Control plane; pure. Source: v2-protocol.md 3.
-import { echo } from '../config/values.js';
+import { echo } from '../text.js';
 import { LATEST_ONE } from '../model/version-policy.js';
 import type { VersionPolicy } from '../model/version-policy.js';
 import type { Datatype } from '../model/snapshot.js';
@@ -11,7 +11,8 @@ import type { Decoded } from '../protobuf/schema.js';
 import { ConfigFileError, parseTextProto, TEXT_BYTES_MAX } from '../protobuf/text-format.js';
 import { checkTritonConfig } from './triton-checks.js';
 import { MODEL_CONFIG } from './triton-schema.js';
-import type { ConfigProblem, TritonConfig } from './types.js';
+import type { TritonConfig } from './types.js';
+import type { ConfigProblem } from '../protobuf/problem.js';
 
 export interface TritonConfigResult {
   /** undefined when there is a problem: the model is then not served. */

@@ -11,7 +11,8 @@ import type { MessageValue } from '../protobuf/schema.js';
 import { NULL_BACKEND } from './triton-checks.js';
 import { dataTypeName, datatypeOf, takesModelsTensors } from './triton-config.js';
 import { MODEL_CONFIG } from './triton-schema.js';
-import type { ConfigProblem, TritonConfig } from './types.js';
+import type { TritonConfig } from './types.js';
+import type { ConfigProblem } from '../protobuf/problem.js';
 
 const NO_SIGNATURE: SignatureInfo = { name: '', inputs: [], outputs: [] };
 /** Of dynamic_batching: what holds for models that are not batched too. */

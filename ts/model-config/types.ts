@@ -3,13 +3,7 @@
 // files' own (Triton's JSON form is the same object with the same names: TritonConfig is what GET
 // config answers and what a load with a config override takes).
 import type { VersionPolicy } from '../model/version-policy.js';
-
-/** Something wrong in a file: the place first ("/etc/models.config:3:7"), then what, expected and
- * got. */
-export interface ConfigProblem {
-  readonly place: string;
-  readonly message: string;
-}
+import type { ConfigProblem } from '../protobuf/problem.js';
 
 /** One `config` entry of models.config that can be served. */
 export interface ModelEntry {

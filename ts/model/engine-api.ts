@@ -2,7 +2,7 @@
 // Control plane here; the per-request calls are in ts/native/hot.ts.
 import type { ErrorCode } from '../errors.js';
 import type { Datatype, SignatureDefs, SignatureInfo } from './snapshot.js';
-import type { MessageProtocol } from '../native/port.js';
+import type { MessageProtocol } from './request-kinds.js';
 
 export type ExecModeName = 'auto' | 'inline' | 'queued';
 

@@ -10,9 +10,8 @@ import type {
 } from '../model/engine-api.js';
 import { readModelInfo, readStats, writeModelSpec, writeRoutes } from './flat.js';
 import { openPort, type EngineOptions } from './open-port.js';
-import {
-  PENDING, type CompletionTarget, type EnginePort, type MessageProtocol,
-} from './port.js';
+import { PENDING, type CompletionTarget, type EnginePort } from './port.js';
+import type { MessageProtocol } from '../model/request-kinds.js';
 
 /** This thread's part of the engine. */
 export interface Engine {

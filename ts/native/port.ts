@@ -1,23 +1,8 @@
 // One JavaScript thread's port to the engine: the per-request calls, the shared control words, the
 // views of response memory and the dispatch of completions. Hot path; the thread that made it.
 import { ErrorCode } from '../errors.js';
+import type { MessageProtocol } from '../model/request-kinds.js';
 import type { AttachOptions, NativeBinding } from './binding.js';
-
-/** Request kinds; native/engine/protocol.h has the same numbers. */
-export const V1_PREDICT = 0;
-export const V2_REST = 1;
-export const V2_GRPC = 2;
-export const V2_GRPC_STREAM = 3;
-export const TF_PREDICT = 4;
-export const TF_CLASSIFY = 5;
-export const TF_REGRESS = 6;
-export const V1_CLASSIFY = 7;
-export const V1_REGRESS = 8;
-
-/** Kinds of messages that name their model inside. */
-export type MessageProtocol =
-  | typeof V2_GRPC | typeof V2_GRPC_STREAM | typeof TF_PREDICT | typeof TF_CLASSIFY
-  | typeof TF_REGRESS;
 
 /** Whose names metrics() writes. */
 export const TRITON_METRICS = 0;

@@ -2,7 +2,7 @@
 // any thread; pure. The form is that of schema.ts.
 // Source: protobuf.dev, ProtoJSON; enum names in any case and no unknown fields, as Triton reads
 // configurations; defaults written out as Triton's GET config has them.
-import { echo } from '../config/values.js';
+import { echo } from '../text.js';
 import {
   DecodeNotes, defaultValue, enumName, integerValue, isInteger, typeText, unknownField,
   WrittenMembers,

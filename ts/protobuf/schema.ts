@@ -3,10 +3,10 @@
 // it, with proto field names: enums by name, maps as objects, 64-bit integers as numbers where they
 // are exact and as decimal text elsewhere. Only members that were written are present.
 // Source: protobuf.dev (text format, JSON mapping).
-import { echo } from '../config/values.js';
-import { nearestWord } from '../config/flags.js';
+import { echo } from '../text.js';
+import { nearestWord } from '../text.js';
 import type { TextField, TextMessage, TextPlace, TextValue } from './text-format.js';
-import type { ConfigProblem } from '../model-config/types.js';
+import type { ConfigProblem } from './problem.js';
 
 export type ScalarName =
   | 'int32' | 'int64' | 'uint32' | 'uint64' | 'float' | 'double' | 'bool' | 'string';

@@ -1,9 +1,9 @@
 // Words of protobuf's text format: names, numbers, strings, symbols, each with its place. Pure;
 // control plane, any thread. Knows no message and no field.
 // Source: protobuf.dev, text format language specification.
-import { echo } from '../config/values.js';
+import { echo } from '../text.js';
 import { ErrorCode, ServalError } from '../errors.js';
-import type { ConfigProblem } from '../model-config/types.js';
+import type { ConfigProblem } from './problem.js';
 
 /** Characters of one number: BigInt() of a long one would take seconds. */
 const NUMBER_CHARS_MAX = 400;

@@ -10,7 +10,8 @@ import { readLabels } from '../model-config/label-file.js';
 import { NULL_BACKEND } from '../model-config/triton-checks.js';
 import { parseTritonConfig, versionPolicyOf } from '../model-config/triton-config.js';
 import type { TritonConfigResult } from '../model-config/triton-config.js';
-import type { ConfigProblem, TritonConfig } from '../model-config/types.js';
+import type { TritonConfig } from '../model-config/types.js';
+import type { ConfigProblem } from '../protobuf/problem.js';
 import {
   checkModelName, fingerprint, invalid, listFolder, mapLimited, MODEL_EXTENSION, MODEL_FILE,
   NO_CONFIG, requirePath, scanVersions, SINGLE_VERSION, tryStat, unreadableModel,

@@ -7,7 +7,8 @@ import { ErrorCode, ServalError } from '../errors.js';
 import { parseBatchingParameters } from '../model-config/batching-parameters.js';
 import { parseModelServerConfig } from '../model-config/models-config.js';
 import { readConfigText } from '../protobuf/text-format.js';
-import type { BatchingParameters, ConfigProblem, ModelEntry } from '../model-config/types.js';
+import type { BatchingParameters, ModelEntry } from '../model-config/types.js';
+import type { ConfigProblem } from '../protobuf/problem.js';
 import {
   hasModel, listModels, requireFolder, scanPath, scanRepository, scanRepositoryModel,
   TRITON_CONFIG_FILE,

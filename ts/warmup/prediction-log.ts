@@ -3,7 +3,9 @@
 // Only MultiInference is taken apart, into the classify and regress requests of its tasks. Control
 // plane; pure. Source: tfserving.md 2 (messages), 3.6 (which kinds are run).
 import { ErrorCode, ServalError } from '../errors.js';
-import { TF_CLASSIFY, TF_PREDICT, TF_REGRESS, type MessageProtocol } from '../native/port.js';
+import {
+  TF_CLASSIFY, TF_PREDICT, TF_REGRESS, type MessageProtocol,
+} from '../model/request-kinds.js';
 import {
   checkTasks, CLASSIFY_METHOD, readMultiInference, taskRequest,
 } from '../protobuf/serving-messages.js';

@@ -11,7 +11,7 @@
 #include <span>
 #include <string_view>
 
-#include "codec/json/reader.h"
+#include "base/bytes/utf8.h"
 
 namespace serval {
 

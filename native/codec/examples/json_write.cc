@@ -1,5 +1,6 @@
 // REST answers of classify and regress, compact. Hot path; pure, any thread.
 // Source: tfserving.md 1.6 (floats), 1.7, 9 (labels that are not UTF-8).
+#include "base/bytes/utf8.h"
 #include "codec/examples/json.h"
 #include "codec/json/reader.h"
 #include "codec/json/text.h"

@@ -2,6 +2,7 @@
 // is full: every level writes a byte at least, so it is kErrorValueBytesMax deep at most.
 #include "codec/json/echo.h"
 
+#include "base/bytes/utf8.h"
 #include "base/limits.h"
 
 namespace serval {

@@ -307,8 +307,4 @@ Status parse_json(std::string_view text, Arena& arena, JsonDocument& out) {
   return Reader(text, arena, out).read();
 }
 
-bool is_valid_utf8(std::string_view text) {
-  return simdjson::validate_utf8(text.data(), text.size());
-}
-
 }  // namespace serval

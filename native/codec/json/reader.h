@@ -75,7 +75,4 @@ struct JsonDocument {
 // The nesting is bounded by memory only (iterative), as upstream's is.
 Status parse_json(std::string_view text, Arena& arena, JsonDocument& out);
 
-// True where `text` is valid UTF-8 (no surrogates, no overlong forms).
-bool is_valid_utf8(std::string_view text);
-
 }  // namespace serval

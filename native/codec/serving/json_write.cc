@@ -3,6 +3,7 @@
 // Source: tfserving.md 1.6, 9 (bytes that are not UTF-8, compact JSON, all dtypes).
 #include <algorithm>
 
+#include "base/bytes/utf8.h"
 #include "codec/json/reader.h"
 #include "codec/json/text.h"
 #include "codec/serving/json.h"

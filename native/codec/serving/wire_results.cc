@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/bytes/utf8.h"
 #include "codec/examples/signature.h"
 #include "codec/json/reader.h"
 #include "codec/serving/wire.h"

@@ -3,6 +3,7 @@
 // it accepts, json_v2_plain.cc accepts with the same tensors. Hot path; pure, any thread. Reading
 // past the JSON's end is harmless (kBodyPadding or the binary section is there), so the end is
 // compared once per element.
+#include "base/bytes/utf8.h"
 #include "codec/json/cursor.h"
 #include "codec/json/number.h"
 #include "codec/json/reader.h"

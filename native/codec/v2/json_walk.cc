@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "base/bytes/utf8.h"
 #include "codec/json/echo.h"
 
 namespace serval::v2 {

@@ -2,6 +2,7 @@
 // Source: v2-protocol.md 1.2, 1.3, seed 001 "Inference Response JSON Object".
 #include <cstring>
 
+#include "base/bytes/utf8.h"
 #include "codec/bytes_tensor.h"
 #include "codec/json/echo.h"
 #include "codec/json/reader.h"

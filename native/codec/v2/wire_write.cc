@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "codec/bytes_tensor.h"
+#include "base/bytes/utf8.h"
 #include "base/bytes/wire_reader.h"
 #include "codec/v2/wire.h"
 

@@ -13,7 +13,7 @@ import {
   parseMonitoringConfig, readMonitoringPath,
 } from '../../../ts/model-config/monitoring-config.js';
 import { ConfigFileError } from '../../../ts/protobuf/text-format.js';
-import type { ConfigProblem } from '../../../ts/model-config/types.js';
+import type { ConfigProblem } from '../../../ts/protobuf/problem.js';
 import { filledFolder } from '../temp-folder.js';
 
 /** Beside the checkout, where there is one. */

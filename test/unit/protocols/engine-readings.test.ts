@@ -6,7 +6,8 @@ import { ErrorCode, ServalError } from '../../../ts/errors.js';
 import type { NativeBinding } from '../../../ts/native/binding.js';
 import { EngineStats } from '../../../ts/native/generated/serval/fb/engine-stats.js';
 import { ModelStats } from '../../../ts/native/generated/serval/fb/model-stats.js';
-import { EnginePort, PENDING, V2_GRPC, V2_GRPC_STREAM } from '../../../ts/native/port.js';
+import { EnginePort, PENDING } from '../../../ts/native/port.js';
+import { V2_GRPC, V2_GRPC_STREAM } from '../../../ts/model/request-kinds.js';
 import { EngineInfer } from '../../../ts/protocols/grpc/engine-infer.js';
 import { PortReadings } from '../../../ts/protocols/engine-readings.js';
 

@@ -7,7 +7,7 @@ import { ErrorCode, ServalError } from '../../../ts/errors.js';
 import { createLogger } from '../../../ts/logger.js';
 import {
   TF_CLASSIFY, TF_PREDICT, TF_REGRESS, V2_GRPC, type MessageProtocol,
-} from '../../../ts/native/port.js';
+} from '../../../ts/model/request-kinds.js';
 import { runWarmup, warmupMessages } from '../../../ts/warmup/index.js';
 import type { WarmupInputs } from '../../../ts/warmup/index.js';
 import { decode, messageTypes } from '../protocols/raw-client.js';

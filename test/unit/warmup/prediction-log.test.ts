@@ -1,7 +1,7 @@
 // PredictionLog records to request messages. Source: tfserving.md 2 and 3.6.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { TF_CLASSIFY, TF_PREDICT, TF_REGRESS } from '../../../ts/native/port.js';
+import { TF_CLASSIFY, TF_PREDICT, TF_REGRESS } from '../../../ts/model/request-kinds.js';
 import { recordedRequests } from '../../../ts/warmup/prediction-log.js';
 import { decode, messageTypes } from '../protocols/raw-client.js';
 import {

@@ -1,9 +1,8 @@
 // ModelInfer and ModelStreamInfer on the engine: bytes in, bytes out. Hot path, gRPC; the thread of
 // the gRPC listener.
 import { ErrorCode } from '../../errors.js';
-import {
-  PENDING, type CompletionTarget, type EnginePort, type MessageProtocol,
-} from '../../native/port.js';
+import { PENDING, type CompletionTarget, type EnginePort } from '../../native/port.js';
+import type { MessageProtocol } from '../../model/request-kinds.js';
 import type { GrpcInfer, InferDone } from './infer.js';
 
 function finish(done: InferDone, code: number, body: Buffer): void {

@@ -1,7 +1,7 @@
 // What the gRPC inference services ask of the engine, and how its errors become statuses. Hot
 // plane: the listener's thread.
 import { ERRORS, type ErrorCode } from '../../errors.js';
-import type { MessageProtocol } from '../../native/port.js';
+import type { MessageProtocol } from '../../model/request-kinds.js';
 import { GrpcStatus } from '../../transport/grpc-call.js';
 
 /** How a request failed. */

@@ -1,7 +1,7 @@
 // Unary gRPC calls of whatever protocol: answered from the request's bytes, at once or later, or by
 // the engine. Hot plane: the listener's thread.
 import { ServalError } from '../../errors.js';
-import type { MessageProtocol } from '../../native/port.js';
+import type { MessageProtocol } from '../../model/request-kinds.js';
 import {
   thrownStatus, type GrpcReply, type GrpcStatus, type GrpcUnaryCall, type GrpcUnaryHandler,
 } from '../../transport/grpc-call.js';

@@ -2,7 +2,7 @@
 // task becomes a request of its own, all on one version; results are put together as bytes. The
 // gRPC listener's thread. Source: tensorflow/serving multi_inference.cc, inference.proto.
 import { ErrorCode, ServalError } from '../../errors.js';
-import { TF_CLASSIFY, TF_REGRESS } from '../../native/port.js';
+import { TF_CLASSIFY, TF_REGRESS } from '../../model/request-kinds.js';
 import { ProtobufWriter } from '../../protobuf/writer.js';
 import {
   checkTasks, CLASSIFY_METHOD, DEFAULT_SIGNATURE, readMultiInference, taskRequest,

@@ -3,7 +3,7 @@
 // is fetched: it becomes a PredictRequest, tensors as the bytes that they are. The gRPC listener's
 // thread. Source: tensorflow/serving session_service.proto.
 import { ErrorCode, ServalError } from '../../errors.js';
-import { TF_PREDICT } from '../../native/port.js';
+import { TF_PREDICT } from '../../model/request-kinds.js';
 import { ProtobufWriter } from '../../protobuf/writer.js';
 import {
   DEFAULT_SIGNATURE, writeModelSpec, type ModelSpecMessage,

@@ -2,7 +2,7 @@
 // Classify and Regress hand the raw message to the engine; the others answer from the registry's
 // snapshot, or through the engine by messages made here. Hot plane: the listener's thread.
 // Source: tfserving.md 2; docs/protocols/tf-grpc.md.
-import { TF_CLASSIFY, TF_PREDICT, TF_REGRESS } from '../../native/port.js';
+import { TF_CLASSIFY, TF_PREDICT, TF_REGRESS } from '../../model/request-kinds.js';
 import type { GrpcService } from '../../transport/grpc-call.js';
 import { answering, answeringLater, inferring } from '../grpc/unary.js';
 import { modelMetadata } from './grpc-metadata.js';

@@ -3,7 +3,7 @@
 // Source: tensorflow/serving http_rest_api_handler; docs/protocols/v1-rest.md.
 import { ERRORS, ErrorCode, ServalError } from '../../errors.js';
 import type { ListenerSnapshots, RegistrySnapshot, VersionSnapshot } from '../../model/snapshot.js';
-import { V1_CLASSIFY, V1_PREDICT, V1_REGRESS } from '../../native/port.js';
+import { V1_CLASSIFY, V1_PREDICT, V1_REGRESS } from '../../model/request-kinds.js';
 import type { HttpExchange, RequestHead, Route } from '../../transport/listener.js';
 import {
   DocumentRoute, errorBody, errorHeaders, InferRoute, type RestContext,

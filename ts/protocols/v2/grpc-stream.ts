@@ -2,7 +2,7 @@
 // the requests. Hot plane: the listener's thread. Knows nothing of the messages' contents: the
 // engine writes the wrapped replies, those of failed requests too. Source: Triton's
 // ModelStreamInfer.
-import { V2_GRPC_STREAM } from '../../native/port.js';
+import { V2_GRPC_STREAM } from '../../model/request-kinds.js';
 import {
   drainStatus, type GrpcStreamCall, type GrpcStreamHandler, type KeptMessage,
 } from '../../transport/grpc-call.js';

@@ -3,7 +3,7 @@
 // listener's thread. Builds no protobuf object for an inference.
 // Source: proto/wire/inference.proto; statuses: docs/protocols/v2-rest.md.
 import { ErrorCode, ServalError } from '../../errors.js';
-import { V2_GRPC } from '../../native/port.js';
+import { V2_GRPC } from '../../model/request-kinds.js';
 import type { RegistrySnapshot, TensorInfo } from '../../model/snapshot.js';
 import type { GrpcService } from '../../transport/grpc-call.js';
 import { inferStatus, type GrpcInfer } from '../grpc/infer.js';

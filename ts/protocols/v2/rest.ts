@@ -2,7 +2,7 @@
 // Source: the Predict Protocol V2 text and Triton's extensions; docs/protocols/v2-rest.md.
 import { ErrorCode, ServalError } from '../../errors.js';
 import type { ListenerSnapshots, RegistrySnapshot } from '../../model/snapshot.js';
-import { V2_REST } from '../../native/port.js';
+import { V2_REST } from '../../model/request-kinds.js';
 import {
   headerName, type HttpExchange, type RequestHead, type Route,
 } from '../../transport/listener.js';

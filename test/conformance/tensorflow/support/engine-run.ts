@@ -9,9 +9,10 @@ import { ReadContext } from '../../../../ts/tensorflow/proto/read-context.js';
 import { readTensor } from '../../../../ts/tensorflow/proto/tensor-proto.js';
 import type { Tensor } from '../../../../ts/tensorflow/types.js';
 import { createEngine, type Engine } from '../../../../ts/native/engine.js';
+import { PENDING } from '../../../../ts/native/port.js';
 import {
-  PENDING, TF_CLASSIFY, TF_PREDICT, TF_REGRESS, type MessageProtocol,
-} from '../../../../ts/native/port.js';
+  TF_CLASSIFY, TF_PREDICT, TF_REGRESS, type MessageProtocol,
+} from '../../../../ts/model/request-kinds.js';
 import { ProtobufWriter } from '../../../../ts/protobuf/writer.js';
 import { WireReader } from '../../../../ts/protobuf/reader.js';
 import { importedSpec } from '../../../../ts/import/imported-spec.js';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ErrorCode } from '../../../../ts/errors.js';
-import { TF_CLASSIFY, TF_PREDICT, TF_REGRESS } from '../../../../ts/native/port.js';
+import { TF_CLASSIFY, TF_PREDICT, TF_REGRESS } from '../../../../ts/model/request-kinds.js';
 import type { InferError } from '../../../../ts/protocols/grpc/infer.js';
 import { truncated } from '../../../../ts/protocols/serving/grpc-spec.js';
 import type { Outcome } from '../raw-client.js';

@@ -1,7 +1,7 @@
 // TensorFlow Serving's gRPC services on a real socket, with an engine that the test answers for.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach } from 'node:test';
-import type { MessageProtocol } from '../../../../ts/native/port.js';
+import type { MessageProtocol } from '../../../../ts/model/request-kinds.js';
 import type { GrpcInfer, InferDone, InferError } from '../../../../ts/protocols/grpc/infer.js';
 import { servingServices } from '../../../../ts/protocols/serving/grpc.js';
 import type { RegistrySnapshot } from '../../../../ts/model/snapshot.js';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ErrorCode } from '../../../../ts/errors.js';
-import { TF_PREDICT } from '../../../../ts/native/port.js';
+import { TF_PREDICT } from '../../../../ts/model/request-kinds.js';
 import { decode } from '../raw-client.js';
 import { encoded, outcome, servingRig, SPEC, types } from './serving-rig.js';
 

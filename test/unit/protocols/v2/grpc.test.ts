@@ -3,7 +3,9 @@
 // docs/protocols/v2-rest.md.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { V2_GRPC, V2_GRPC_STREAM, type MessageProtocol } from '../../../../ts/native/port.js';
+import {
+  V2_GRPC, V2_GRPC_STREAM, type MessageProtocol,
+} from '../../../../ts/model/request-kinds.js';
 import { ErrorCode } from '../../../../ts/errors.js';
 import {
   inferenceService, type GrpcInfer, type InferDone,

@@ -1,0 +1,35 @@
+// Small text rules that everybody shares: how a written value is echoed in an error, and which
+// known word was meant. Pure; any thread.
+const ECHO_CHARS_MAX = 100;
+
+/** The value in quotes, cut where it is long. */
+export function echo(text: string): string {
+  const cut = text.length > ECHO_CHARS_MAX ? `${text.slice(0, ECHO_CHARS_MAX)}...` : text;
+  return JSON.stringify(cut);
+}
+
+/** The word in `words` with the fewest edits to `written`. */
+export function nearestWord(written: string, words: readonly string[]): string {
+  let best = '';
+  let bestEdits = Number.POSITIVE_INFINITY;
+  const bounded = written.slice(0, 64);
+  for (const word of words) {
+    const edits = editCount(bounded, word);
+    if (edits < bestEdits) [best, bestEdits] = [word, edits];
+  }
+  return best;
+}
+
+/** Levenshtein distance. */
+function editCount(a: string, b: string): number {
+  let previous = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= a.length; i++) {
+    const current = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const change = (previous[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      current.push(Math.min(change, (previous[j] ?? 0) + 1, (current[j - 1] ?? 0) + 1));
+    }
+    previous = current;
+  }
+  return previous[b.length] ?? 0;
+}
