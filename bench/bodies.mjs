@@ -56,10 +56,12 @@ export function v2JsonRequest(model, tensor, texts) {
 
 /** V2 with the binary tensor data extension both ways. `bytes` is the tensor, little-endian. */
 export function v2BinaryRequest(model, tensor, outputName, bytes) {
-  const head = Buffer.from(JSON.stringify({
-    inputs: [{ ...tensor, parameters: { binary_data_size: bytes.length } }],
-    outputs: [{ name: outputName, parameters: { binary_data: true } }],
-  }));
+  const head = Buffer.from(
+    JSON.stringify({
+      inputs: [{ ...tensor, parameters: { binary_data_size: bytes.length } }],
+      outputs: [{ name: outputName, parameters: { binary_data: true } }],
+    }),
+  );
   return {
     method: 'POST',
     path: `/v2/models/${model}/infer`,

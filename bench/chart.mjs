@@ -24,11 +24,14 @@ function bar(row, index) {
   const times = Math.min(timesTarget(row), SCALE_MAX);
   const width = ((Math.max(times, 0.01) * BARS_PX) / SCALE_MAX).toFixed(1);
   const y = TOP_PX + index * ROW_PX;
-  const figure = `${formatFigure(row.form, row.got)} (target ${row.target.relation} ${
-    formatFigure(row.form, row.target.limit)})`;
+  const figure = `${formatFigure(row.form, row.got)} (target ${row.target.relation} ${formatFigure(
+    row.form,
+    row.target.limit,
+  )})`;
   return `<text x="${LABEL_PX - 8}" y="${y + 15}" text-anchor="end">${escapeXml(row.title)}</text>
 <rect x="${LABEL_PX}" y="${y}" width="${width}" height="20" fill="${
-    row.ok ? COLOUR.met : COLOUR.missed}"/>
+    row.ok ? COLOUR.met : COLOUR.missed
+  }"/>
 <text x="${LABEL_PX + BARS_PX + 8}" y="${y + 15}">${escapeXml(figure)}</text>`;
 }
 
@@ -52,7 +55,8 @@ export function drawChart(rows, machine) {
 ${drawn.map(bar).join('\n')}
 ${[1, 2, 3].map((times) => gridLine(times, bottom)).join('\n')}
 <text x="12" y="${bottom + 20}" fill="#666">${escapeXml(
-    `${machine.cpu}, ${machine.cpus} cores, Node ${machine.node}, ${machine.time}`)}</text>
+    `${machine.cpu}, ${machine.cpus} cores, Node ${machine.node}, ${machine.time}`,
+  )}</text>
 </svg>
 `;
 }

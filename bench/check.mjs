@@ -31,11 +31,18 @@ export function callOnce(server, path, message) {
   const deadline = Date.now() + TIMEOUT_MS;
   return new Promise((resolve, reject) => {
     client.makeUnaryRequest(
-      path, identity, identity, message, new Metadata(), { deadline }, (error, answer) => {
+      path,
+      identity,
+      identity,
+      message,
+      new Metadata(),
+      { deadline },
+      (error, answer) => {
         client.close();
         if (error === null) resolve(answer);
         else reject(error);
-      });
+      },
+    );
   });
 }
 

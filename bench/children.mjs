@@ -94,7 +94,9 @@ export function runToEnd(command, args, cores, timeoutMs) {
     let output = '';
     const timer = setTimeout(() => child.kill('SIGKILL'), timeoutMs);
     child.stdout.setEncoding('utf8');
-    child.stdout.on('data', (text) => { output += text; });
+    child.stdout.on('data', (text) => {
+      output += text;
+    });
     child.once('error', reject);
     child.once('close', (code, signal) => {
       clearTimeout(timer);

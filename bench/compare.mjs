@@ -82,8 +82,11 @@ async function main() {
 }
 
 if (process.argv[1] === new URL(import.meta.url).pathname) {
-  main().then(() => process.exit(), (error) => {
-    process.stderr.write(`compare: ${error.message}\n`);
-    process.exit(2);
-  });
+  main().then(
+    () => process.exit(),
+    (error) => {
+      process.stderr.write(`compare: ${error.message}\n`);
+      process.exit(2);
+    },
+  );
 }

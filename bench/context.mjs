@@ -22,10 +22,16 @@ export function createContext(options, root = HERE) {
   const programs = new Map();
   let id = 0;
   return {
-    options, root, cores, tempDir,
+    options,
+    root,
+    cores,
+    tempDir,
     harnessRoot: HERE,
     elapsedSeconds: () => (performance.now() - startedMs) / 1000,
-    nextId: () => { id += 1; return id; },
+    nextId: () => {
+      id += 1;
+      return id;
+    },
     /** Path of a model's folder: one of examples/models, else one that the fixtures make. */
     async model(name) {
       const example = join(HERE, 'examples', 'models', name);

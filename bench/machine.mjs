@@ -5,7 +5,10 @@ import { cpus, loadavg, release } from 'node:os';
 import { delimiter, join } from 'node:path';
 
 const APT_PACKAGES = {
-  wrk: 'wrk', h2load: 'nghttp2-client', taskset: 'util-linux', setpriv: 'util-linux',
+  wrk: 'wrk',
+  h2load: 'nghttp2-client',
+  taskset: 'util-linux',
+  setpriv: 'util-linux',
 };
 
 /** '0-2,5' -> [0, 1, 2, 5]. */
@@ -112,9 +115,11 @@ export function describeMachine(root) {
 
 function commitOf(root) {
   try {
-    const git = (...args) => execFileSync('git', ['-C', root, ...args], {
-      encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'],
-    }).trim();
+    const git = (...args) =>
+      execFileSync('git', ['-C', root, ...args], {
+        encoding: 'utf8',
+        stdio: ['ignore', 'pipe', 'ignore'],
+      }).trim();
     const dirty = git('status', '--porcelain', '--untracked-files=no') === '' ? '' : '+';
     return git('rev-parse', '--short=12', 'HEAD') + dirty;
   } catch {

@@ -13,13 +13,16 @@ export async function runMicro(context) {
 
 /** JSON lines -> objects. Throws, with the line, on anything else. */
 export function parseMicro(output) {
-  return output.split('\n').filter((line) => line.trim() !== '').map((line) => {
-    try {
-      return JSON.parse(line);
-    } catch {
-      throw new Error(`codec_bench: not JSON: ${line.slice(0, 200)}`);
-    }
-  });
+  return output
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .map((line) => {
+      try {
+        return JSON.parse(line);
+      } catch {
+        throw new Error(`codec_bench: not JSON: ${line.slice(0, 200)}`);
+      }
+    });
 }
 
 /** The rows as a table whose columns are the members of all rows, in order of appearance. */

@@ -44,7 +44,9 @@ export function parseRunOptions(argv) {
 /** argv of compare.mjs -> options with `before` and `after`, two checkouts. */
 export function parseCompareOptions(argv) {
   const { values, positionals } = parseArgs({
-    args: argv, allowPositionals: true, options: SHARED,
+    args: argv,
+    allowPositionals: true,
+    options: SHARED,
   });
   if (!values.help && positionals.length !== 2) {
     throw new Error(`expected two checkouts, OLD and NEW; got ${positionals.length}`);

@@ -5,7 +5,11 @@ const MISSING = '-';
 /** Columns of cells -> lines aligned with two spaces between; the first row is the heading. */
 export function alignTable(rows) {
   const widths = rows[0].map((_, column) => Math.max(...rows.map((row) => row[column].length)));
-  const line = (row) => row.map((cell, column) => cell.padEnd(widths[column])).join('  ').trimEnd();
+  const line = (row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column]))
+      .join('  ')
+      .trimEnd();
   const rule = widths.map((width) => '-'.repeat(width)).join('  ');
   return [line(rows[0]), rule, ...rows.slice(1).map(line)].join('\n');
 }
@@ -13,13 +17,20 @@ export function alignTable(rows) {
 /** A figure with its unit: ratios as 0.83, us as +12 us, the others plain. */
 export function formatFigure(form, value) {
   switch (form) {
-    case 'ratio': return value >= 10 ? value.toFixed(1) : value.toFixed(3);
-    case 'us': return `${value >= 0 ? '+' : ''}${value.toFixed(1)} us`;
-    case 's': return `${value.toFixed(3)} s`;
-    case 'ms': return `${value.toFixed(2)} ms`;
-    case 'count': return value.toFixed(0);
-    case 'MB': return `${value.toFixed(1)} MB`;
-    default: throw new RangeError(`unknown form '${form}': expected ratio, us, ms, s, MB or count`);
+    case 'ratio':
+      return value >= 10 ? value.toFixed(1) : value.toFixed(3);
+    case 'us':
+      return `${value >= 0 ? '+' : ''}${value.toFixed(1)} us`;
+    case 's':
+      return `${value.toFixed(3)} s`;
+    case 'ms':
+      return `${value.toFixed(2)} ms`;
+    case 'count':
+      return value.toFixed(0);
+    case 'MB':
+      return `${value.toFixed(1)} MB`;
+    default:
+      throw new RangeError(`unknown form '${form}': expected ratio, us, ms, s, MB or count`);
   }
 }
 
@@ -72,23 +83,44 @@ export function formatSide(sample) {
 function tableRow(row) {
   if (row.error !== undefined) {
     const first = row.error.split('\n')[0];
-    return [row.title, row.reference, formatTarget(row), MISSING, MISSING, MISSING, 'ERROR', first,
-      ''];
+    return [
+      row.title,
+      row.reference,
+      formatTarget(row),
+      MISSING,
+      MISSING,
+      MISSING,
+      'ERROR',
+      first,
+      '',
+    ];
   }
   const { min, max } = row.spread;
   const figure = (value) => formatFigure(row.form, value);
   return [
-    row.title, row.reference, formatTarget(row), figure(row.got),
+    row.title,
+    row.reference,
+    formatTarget(row),
+    figure(row.got),
     `${figure(min)} .. ${figure(max)}`,
-    typeof row.gotByCpu === 'number' ? figure(row.gotByCpu) : MISSING, formatOk(row),
-    formatSide(row.sides.serval), formatSide(row.sides.reference),
+    typeof row.gotByCpu === 'number' ? figure(row.gotByCpu) : MISSING,
+    formatOk(row),
+    formatSide(row.sides.serval),
+    formatSide(row.sides.reference),
   ];
 }
 
 /** The main table: one line a row of the issue's list. */
 export function formatRows(rows) {
   const heading = [
-    'workload', 'reference', 'target', 'got', 'spread', 'by cpu', 'ok', 'Serval',
+    'workload',
+    'reference',
+    'target',
+    'got',
+    'spread',
+    'by cpu',
+    'ok',
+    'Serval',
     'the reference itself',
   ];
   return alignTable([heading, ...rows.map(tableRow)]);
@@ -96,8 +128,10 @@ export function formatRows(rows) {
 
 /** The errors of failed rows in full, or ''. */
 export function formatErrors(rows) {
-  return rows.filter((row) => row.error !== undefined)
-    .map((row) => `${row.id}: ${row.error}`).join('\n');
+  return rows
+    .filter((row) => row.error !== undefined)
+    .map((row) => `${row.id}: ${row.error}`)
+    .join('\n');
 }
 
 /**
@@ -135,8 +169,11 @@ function verdictOf(before, now) {
 export function formatComparison(name, comparison) {
   const heading = ['workload', `saved '${name}'`, 'now', 'change', 'verdict'];
   const lines = comparison.map(({ id, form, before, now, change, verdict }) => [
-    id, formatFigure(form, before), formatFigure(form, now),
-    change === null ? MISSING : `${change >= 0 ? '+' : ''}${(change * 100).toFixed(1)} %`, verdict,
+    id,
+    formatFigure(form, before),
+    formatFigure(form, now),
+    change === null ? MISSING : `${change >= 0 ? '+' : ''}${(change * 100).toFixed(1)} %`,
+    verdict,
   ]);
   return alignTable([heading, ...lines]);
 }

@@ -28,9 +28,11 @@ function describeRun({ cores, options }, machine) {
   const busy = machine.load1 > BUSY_LOAD ? ` (busy: load ${machine.load1.toFixed(1)})` : '';
   const shared = cores.shared ? ', ONE core for both: figures are not comparable' : '';
   return `${machine.cpu}, kernel ${machine.kernel}, Node ${machine.node}${busy}; commit ${
-    machine.commit}
+    machine.commit
+  }
 server on core ${cores.server}, load on core ${cores.load}${shared}; ${options.rounds} rounds of ${
-    options.seconds} s, A B A B; got = median over the rounds, spread = smallest .. largest,
+    options.seconds
+  } s, A B A B; got = median over the rounds, spread = smallest .. largest,
 by cpu = the same from the servers' CPU time per request\n`;
 }
 
@@ -38,7 +40,7 @@ async function runAll(context, workloads) {
   const rows = [];
   for (const [index, workload] of workloads.entries()) {
     progress(`[${index + 1}/${workloads.length}] ${workload.title}`);
-    rows.push(...await runWorkload(context, workload));
+    rows.push(...(await runWorkload(context, workload)));
   }
   return rows;
 }
@@ -83,7 +85,10 @@ async function main() {
   process.exitCode = errors === '' ? 0 : 1;
 }
 
-main().then(() => process.exit(), (error) => {
-  progress(`bench: ${error.message}`);
-  process.exit(2);
-});
+main().then(
+  () => process.exit(),
+  (error) => {
+    progress(`bench: ${error.message}`);
+    process.exit(2);
+  },
+);

@@ -29,10 +29,14 @@ export function spread(values) {
  */
 export function pairValue(metric, reference, serval) {
   switch (metric) {
-    case 'rate': return serval.perSecond / reference.perSecond;
-    case 'time': return serval.usPerRequest / reference.usPerRequest;
-    case 'p50': return serval.p50Us - reference.p50Us;
-    default: throw new RangeError(`unknown metric '${metric}': expected rate, time or p50`);
+    case 'rate':
+      return serval.perSecond / reference.perSecond;
+    case 'time':
+      return serval.usPerRequest / reference.usPerRequest;
+    case 'p50':
+      return serval.p50Us - reference.p50Us;
+    default:
+      throw new RangeError(`unknown metric '${metric}': expected rate, time or p50`);
   }
 }
 
@@ -43,9 +47,12 @@ export function pairValue(metric, reference, serval) {
 export function cpuValue(metric, reference, serval) {
   if (!(reference.cpuUs > 0) || !(serval.cpuUs > 0)) return null;
   switch (metric) {
-    case 'rate': return reference.cpuUs / serval.cpuUs;
-    case 'time': return serval.cpuUs / reference.cpuUs;
-    default: return null;
+    case 'rate':
+      return reference.cpuUs / serval.cpuUs;
+    case 'time':
+      return serval.cpuUs / reference.cpuUs;
+    default:
+      return null;
   }
 }
 
@@ -53,10 +60,14 @@ export function cpuValue(metric, reference, serval) {
 export function meets(target, got) {
   if (target === null) return null;
   switch (target.relation) {
-    case '>=': return got >= target.limit;
-    case '<=': return got <= target.limit;
-    case '<': return got < target.limit;
-    default: throw new RangeError(`unknown relation '${target.relation}': expected >=, <= or <`);
+    case '>=':
+      return got >= target.limit;
+    case '<=':
+      return got <= target.limit;
+    case '<':
+      return got < target.limit;
+    default:
+      throw new RangeError(`unknown relation '${target.relation}': expected >=, <= or <`);
   }
 }
 

@@ -71,6 +71,7 @@ export function fields(message) {
 
 /** The raw_output_contents of a ModelInferResponse, in order. Throws on a malformed message. */
 export function rawOutputs(message) {
-  return fields(message).filter(([field]) => field === FIELD.response.rawOutputContents)
+  return fields(message)
+    .filter(([field]) => field === FIELD.response.rawOutputContents)
     .map(([, bytes]) => bytes);
 }

@@ -30,20 +30,37 @@ const LABEL_REPEATED = 3;
 const TYPE_MESSAGE = 11;
 const TYPE_ENUM = 14;
 const SCALARS = {
-  double: 1, float: 2, int64: 3, uint64: 4, int32: 5, fixed64: 6, fixed32: 7, bool: 8, string: 9,
-  bytes: 12, uint32: 13, sfixed32: 15, sfixed64: 16, sint32: 17, sint64: 18,
+  double: 1,
+  float: 2,
+  int64: 3,
+  uint64: 4,
+  int32: 5,
+  fixed64: 6,
+  fixed32: 7,
+  bool: 8,
+  string: 9,
+  bytes: 12,
+  uint32: 13,
+  sfixed32: 15,
+  sfixed64: 16,
+  sint32: 17,
+  sint64: 18,
 };
 
 function typeOf(field, typeName) {
   if (SCALARS[typeName] !== undefined) return { type: SCALARS[typeName] };
   const resolved = field.resolvedType;
   return {
-    type: resolved instanceof protobuf.Enum ? TYPE_ENUM : TYPE_MESSAGE, typeName: resolved.fullName,
+    type: resolved instanceof protobuf.Enum ? TYPE_ENUM : TYPE_MESSAGE,
+    typeName: resolved.fullName,
   };
 }
 
-const pascal = (name) => (
-  name.split('_').map((word) => word[0].toUpperCase() + word.slice(1)).join(''));
+const pascal = (name) =>
+  name
+    .split('_')
+    .map((word) => word[0].toUpperCase() + word.slice(1))
+    .join('');
 
 // A map field is a repeated message of its own, made the way protoc makes it.
 function mapEntry(field) {
@@ -114,7 +131,7 @@ function symbolsOf(scope, file) {
   };
   const addMessage = (parent, message) => {
     const self = add(parent, message.name);
-    for (const part of [...message.field, ...message.oneofDecl ?? []]) add(self, part.name);
+    for (const part of [...message.field, ...(message.oneofDecl ?? [])]) add(self, part.name);
     for (const nested of message.nestedType ?? []) addMessage(self, nested);
     for (const one of message.enumType ?? []) addEnum(self, one);
   };
@@ -143,8 +160,11 @@ function fileOf(source, name) {
   const parsed = parseInto(protoRoot, source);
   protoRoot.resolveAll();
   // Names of one package may come from several files: a file declares what it has alone.
-  const alone = protobuf.parse(readFileSync(join(root, 'proto', 'wire', source), 'utf8'),
-    new protobuf.Root(), { keepCase: true });
+  const alone = protobuf.parse(
+    readFileSync(join(root, 'proto', 'wire', source), 'utf8'),
+    new protobuf.Root(),
+    { keepCase: true },
+  );
   const own = new Set(alone.root.lookup(alone.package).nestedArray.map((one) => one.name));
   const nested = protoRoot.lookup(parsed.package).nestedArray.filter((one) => own.has(one.name));
   const file = {
@@ -167,8 +187,10 @@ function entryText(file) {
   const pieces = file.base64.match(/.{1,88}/g) ?? [];
   const base64 = pieces.map((piece) => `      '${piece}'`).join(',\n');
   const symbols = file.symbols.map((symbol) => `      '${symbol}',`).join('\n');
-  return `  {\n    name: '${file.name}',\n    base64: [\n${base64},\n    ].join(''),\n`
-    + `    symbols: [\n${symbols}\n    ],\n  },\n`;
+  return (
+    `  {\n    name: '${file.name}',\n    base64: [\n${base64},\n    ].join(''),\n` +
+    `    symbols: [\n${symbols}\n    ],\n  },\n`
+  );
 }
 
 const text = `// Generated from proto/wire by proto/generate-descriptors.mjs; do not edit.

@@ -11,13 +11,17 @@ const folder = join(root, 'dist', 'bundle');
 
 // The command line's file, the package's own, and the worker threads'.
 const ENTRIES = [
-  'main.js', 'api.js', 'workers/http-worker.js', 'workers/grpc-worker.js',
+  'main.js',
+  'api.js',
+  'workers/http-worker.js',
+  'workers/grpc-worker.js',
   'import/import-worker.js',
 ];
 
 // Bundled CommonJS packages call require for Node's own modules.
-const require = "import { createRequire as makeRequire } from 'node:module';"
-  + 'const require = makeRequire(import.meta.url);';
+const require =
+  "import { createRequire as makeRequire } from 'node:module';" +
+  'const require = makeRequire(import.meta.url);';
 
 /** Writes dist/bundle; throws when something cannot be resolved. */
 export async function bundle() {

@@ -4,7 +4,14 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
-  existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -12,7 +19,10 @@ import { fileURLToPath } from 'node:url';
 import { noCounts, seconds, summaryLine } from '../test/run/counts.mjs';
 import { systemLicences } from './licences.mjs';
 import {
-  checkExports, installedFolder, installPacked, smokeNodes,
+  checkExports,
+  installedFolder,
+  installPacked,
+  smokeNodes,
 } from './packaging/check-npm.mjs';
 import { shippedPackages } from './packaging/prebuilt.mjs';
 import { check, serveOnce } from './packaging/served.mjs';

@@ -12,8 +12,10 @@ const has = (...path) => existsSync(join(root, ...path));
 
 function main() {
   if (!has('node_modules', '@nozbe', 'simdjson') || !has('node_modules', 'typescript')) {
-    process.stderr.write('serval: a checkout is built with its devDependencies: `npm install` ' +
-      'without --omit=dev, or take the package that `npm pack` or `make package` writes\n');
+    process.stderr.write(
+      'serval: a checkout is built with its devDependencies: `npm install` ' +
+        'without --omit=dev, or take the package that `npm pack` or `make package` writes\n',
+    );
     return 1;
   }
   if (!run(join(root, 'scripts', 'ensure-tools.sh'), ['build'])) return 1;

@@ -5,13 +5,13 @@ import { join } from 'node:path';
 
 // Packages compiled into serval.node; their texts come from node_modules too. FlatBuffers' C++
 // headers come from the system and carry the same licence as the npm package of that name.
-export const nativeLicences = [
-  '@nozbe/simdjson', 'node-addon-api', 'node-api-headers', 're2',
-];
+export const nativeLicences = ['@nozbe/simdjson', 'node-addon-api', 'node-api-headers', 're2'];
 
 // Libraries of the system that are linked into serval.node, and where Debian keeps their licences.
 export const systemLicences = {
-  'libjpeg-turbo': 'libjpeg62-turbo-dev', libpng: 'libpng-dev', zlib: 'zlib1g-dev',
+  'libjpeg-turbo': 'libjpeg62-turbo-dev',
+  libpng: 'libpng-dev',
+  zlib: 'zlib1g-dev',
 };
 const SYSTEM_DOCS = '/usr/share/doc';
 
@@ -57,7 +57,8 @@ export function runtimeClosure(lock, roots, leaves = []) {
     if (!leaves.includes(name)) queue.push(...Object.keys(entry.dependencies ?? {}));
   }
   const nested = Object.keys(lock).find((path) =>
-    [...found].some((name) => path.startsWith(`node_modules/${name}/node_modules/`)));
+    [...found].some((name) => path.startsWith(`node_modules/${name}/node_modules/`)),
+  );
   if (nested !== undefined) throw new Error(`package: nested package ${nested} is not supported`);
   return [...found].sort();
 }
@@ -69,7 +70,10 @@ function licenceText(modules, name) {
   // The package's own text is of its JavaScript; the sources that we compile have theirs.
   if (name === 're2') files.push('vendor/LICENSE');
   if (files.length === 0) throw new Error(`package: ${name} has no licence file`);
-  return files.sort().map((file) => readFileSync(join(folder, file), 'utf8').trim()).join('\n\n');
+  return files
+    .sort()
+    .map((file) => readFileSync(join(folder, file), 'utf8').trim())
+    .join('\n\n');
 }
 
 // One file with every package's name, version, licence name and text.

@@ -4,7 +4,14 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
-  chmodSync, cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync,
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
@@ -21,8 +28,22 @@ const MADE = new Set(['prebuilt', 'THIRD-PARTY-LICENSES.txt']);
 
 // Of our own package.json, what a user of the package can use.
 function writeManifest(manifest, stage) {
-  const names = ['name', 'version', 'description', 'license', 'private', 'type', 'engines', 'os',
-    'cpu', 'libc', 'bin', 'main', 'types', 'exports'];
+  const names = [
+    'name',
+    'version',
+    'description',
+    'license',
+    'private',
+    'type',
+    'engines',
+    'os',
+    'cpu',
+    'libc',
+    'bin',
+    'main',
+    'types',
+    'exports',
+  ];
   const kept = Object.fromEntries(names.map((name) => [name, manifest[name]]));
   writeFileSync(join(stage, 'package.json'), `${JSON.stringify(kept, null, 2)}\n`);
 }

@@ -11,19 +11,30 @@ const END = '<!-- operators end -->';
 const DEFAULT_DTYPES = 'numeric';
 
 const TITLES = {
-  arithmetic: 'Arithmetic, activations, random numbers', control: 'Control flow and lists',
-  conv: 'Convolution and pooling', image: 'Images', 'image-bytes': 'Encoded images',
-  linear: 'Matrices', norm: 'Normalisation', plumbing: 'Constants, variables, pass-through',
-  quantize: 'Quantisation', reduce: 'Reductions', rnn: 'Recurrent cells',
+  arithmetic: 'Arithmetic, activations, random numbers',
+  control: 'Control flow and lists',
+  conv: 'Convolution and pooling',
+  image: 'Images',
+  'image-bytes': 'Encoded images',
+  linear: 'Matrices',
+  norm: 'Normalisation',
+  plumbing: 'Constants, variables, pass-through',
+  quantize: 'Quantisation',
+  reduce: 'Reductions',
+  rnn: 'Recurrent cells',
   select: 'Comparison and choice',
-  shape: 'Shapes and slices', strings: 'Strings',
+  shape: 'Shapes and slices',
+  strings: 'Strings',
   tabular: 'Examples, tables, sparse and ragged tensors',
 };
 
 const isOperator = (value) => typeof value === 'object' && value !== null && 'lower' in value;
 
-const isGroup = (value) => typeof value === 'object' && value !== null
-  && Object.values(value).length > 0 && Object.values(value).every(isOperator);
+const isGroup = (value) =>
+  typeof value === 'object' &&
+  value !== null &&
+  Object.values(value).length > 0 &&
+  Object.values(value).every(isOperator);
 
 /** Family (a folder of ops/) -> {operator: {dtypes, note}}. `folder` holds the compiled modules.
  * Throws where an operator of OPERATORS is in no family. */
@@ -65,7 +76,7 @@ export function operatorTables(families) {
     for (const name of Object.keys(operators).sort()) {
       const { dtypes = DEFAULT_DTYPES, note = '' } = operators[name];
       const words = `${cell(dtypes)} | ${cell(note)}`;
-      rows.set(words, [...rows.get(words) ?? [], `\`${name}\``]);
+      rows.set(words, [...(rows.get(words) ?? []), `\`${name}\``]);
     }
     const lines = [...rows].map(([words, names]) => `| ${names.join(', ')} | ${words} |`);
     const head = ['| operators | types | note |', '| --- | --- | --- |'];

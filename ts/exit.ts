@@ -20,8 +20,10 @@ export function exitOnUncaught(options: Pick<LoggerOptions, 'level' | 'format'>)
   const logger = createLogger({ ...options, write: writeLineNow });
   process.on('uncaughtException', (error: unknown) => {
     const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    logger.error('an error that nobody caught: exiting',
-      { thread: isMainThread ? 'main' : 'listener', reason });
+    logger.error('an error that nobody caught: exiting', {
+      thread: isMainThread ? 'main' : 'listener',
+      reason,
+    });
     exitNow(1);
   });
 }

@@ -96,7 +96,11 @@ export function createLogger(options: LoggerOptions): Logger {
       write(render(new Date(now()).toISOString(), level, message, fields));
     };
   return {
-    debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error'), enabled,
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+    enabled,
   };
 }
 

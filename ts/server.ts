@@ -42,7 +42,8 @@ export interface RunningServer {
 /** What a drain had to cut: requests by listener, and those that were with models by model, as
  * "name: count"; "unknown" where not all listeners could be asked. */
 export type CutLog = Readonly<
-  Record<'httpRequests' | 'grpcRequests', number | string> & { readonly models: string }>;
+  Record<'httpRequests' | 'grpcRequests', number | string> & { readonly models: string }
+>;
 
 /** What the parts of one server are made of. */
 interface Parts {
@@ -56,10 +57,11 @@ interface Parts {
 }
 
 function listenerPool(
-  { config, logger, engine, listener }: Parts, httpPort: number, monitoringPath: string,
+  { config, logger, engine, listener }: Parts,
+  httpPort: number,
+  monitoringPath: string,
 ): ListenerPool {
-  const limits = connectionLimits(
-    openFilesMax(), config.httpThreads, config.connectionsMax);
+  const limits = connectionLimits(openFilesMax(), config.httpThreads, config.connectionsMax);
   const settings = {
     ...engineOptions(config),
     host: config.host,
@@ -97,8 +99,11 @@ function httpListener(config: Config, logger: Logger): HttpListenerKind {
   const { httpListener: choice, httpThreads } = config;
   const kind = chooseHttpListener(choice, httpThreads);
   if (kind === 'node') {
-    logger.warn('HTTP runs on node:http: a small request takes 2.6 times the processor time that '
-      + 'it takes on uWebSockets.js', { node: process.version, asked: choice });
+    logger.warn(
+      'HTTP runs on node:http: a small request takes 2.6 times the processor time that ' +
+        'it takes on uWebSockets.js',
+      { node: process.version, asked: choice },
+    );
   }
   return kind;
 }
@@ -123,9 +128,10 @@ function engineOptions(config: Config) {
 function makeRegistry(config: Config, engine: Engine, logger: Logger): Registry {
   const { control } = config;
   const warmUp = warmUpWith(
-    (handle, protocol, message, signal) =>
-      engine.control.warmUp(handle, protocol, message, signal),
-    config.warmupIterations, logger);
+    (handle, protocol, message, signal) => engine.control.warmUp(handle, protocol, message, signal),
+    config.warmupIterations,
+    logger,
+  );
   return new Registry({
     engine: importingEngine(engine.control, {
       importModel: (request) => importInThread(request, { programVersion: servalVersion() }),
@@ -155,7 +161,9 @@ async function monitoringPathOf(file: string | undefined): Promise<string> {
 export async function startServer(config: Config): Promise<RunningServer> {
   const levels = new LevelControl(config.logLevel);
   const logger = createLogger({
-    level: config.logLevel, format: config.logFormat, control: levels,
+    level: config.logLevel,
+    format: config.logFormat,
+    control: levels,
   });
   for (const flag of config.ignoredFlags) logger.warn('a flag without effect', { flag });
   const [httpPort, monitoringPath] = await Promise.all([
@@ -180,7 +188,9 @@ export async function startServer(config: Config): Promise<RunningServer> {
   }
   const pool = listenerPool(parts, httpPort, monitoringPath);
   const control = createModelControl({
-    source, registry, levels,
+    source,
+    registry,
+    levels,
     mode: config.control.mode,
     levelsChanged: (switches) => pool.setLogSwitches(switches),
   });
@@ -209,8 +219,10 @@ function refuseBadStart(config: Config, source: ModelSource, snapshot: RegistryS
   const problems = [...new Set([...snapshot.faults, ...source.startProblems])];
   const { exitOnError, loadRetries } = config.control;
   const models = Object.values(snapshot.models);
-  const mayServe = source.isWatched || (loadRetries > 0 && models.length > 0)
-    || models.some((model) => model.defaultVersion !== undefined);
+  const mayServe =
+    source.isWatched ||
+    (loadRetries > 0 && models.length > 0) ||
+    models.some((model) => model.defaultVersion !== undefined);
   if (problems.length === 0 || (mayServe && !exitOnError)) return;
   const why = exitOnError ? '--exit-on-error' : 'nothing can be served and nothing is watched';
   throw new ServalError(ErrorCode.InvalidArgument, `not started (${why}): ${problems.join('; ')}`);
@@ -219,7 +231,8 @@ function refuseBadStart(config: Config, source: ModelSource, snapshot: RegistryS
 function running(
   { config, logger, engine, registry, source }: Parts,
   ports: { readonly httpPort: number; readonly grpcPort: number },
-  pool: ListenerPool, observers: Observers,
+  pool: ListenerPool,
+  observers: Observers,
 ): RunningServer {
   const drain = async (): Promise<CutLog | undefined> => {
     const seconds = config.drainSeconds;
@@ -234,8 +247,11 @@ function running(
     // A listener whose thread runs a model does not hear that it should stop.
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<CutLog>((resolve) => {
-      timer = setTimeout(resolve, seconds * 1000 + DRAIN_GRACE_MS,
-        { httpRequests: 'unknown', grpcRequests: 'unknown', models: 'unknown' });
+      timer = setTimeout(resolve, seconds * 1000 + DRAIN_GRACE_MS, {
+        httpRequests: 'unknown',
+        grpcRequests: 'unknown',
+        models: 'unknown',
+      });
     });
     return Promise.race([drained(), late]).finally(() => clearTimeout(timer));
   };
@@ -246,11 +262,12 @@ function running(
       logger.error('a reload failed', { reason: String(error) });
     }
   };
-  const whenReady = (): Promise<void> => new Promise((resolve) => {
-    registry.subscribe((snapshot) => {
-      if (snapshot.ready) void pool.caughtUp().then(resolve);
+  const whenReady = (): Promise<void> =>
+    new Promise((resolve) => {
+      registry.subscribe((snapshot) => {
+        if (snapshot.ready) void pool.caughtUp().then(resolve);
+      });
     });
-  });
   const { metricsPort } = observers;
   const snapshot = (): RegistrySnapshot => registry.snapshot;
   const close = (): void => engine.close();

@@ -16,8 +16,7 @@ export function startGrpcEcho(context) {
 }
 
 async function startEcho(context, file) {
-  const server = await startServer(
-    process.execPath, [here(file)], context.cores.server, isReady);
+  const server = await startServer(process.execPath, [here(file)], context.cores.server, isReady);
   const { host, port } = server.ready;
   return { host, port, pid: server.pid, ended: server.ended, stop: server.stop };
 }

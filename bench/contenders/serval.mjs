@@ -13,10 +13,26 @@ const isReady = (line) => line.event === 'ready';
 export async function startServal(context, root, models, { args = [], cores, readyMsMax } = {}) {
   const bin = join(root, 'bin', 'serval.mjs');
   if (!existsSync(bin)) throw new Error(`${bin} is missing: build the checkout first`);
-  const server = await startServer(process.execPath, [
-    bin, 'serve', ...models, '--host', '127.0.0.1', '--http-port', '0', '--grpc-port', '0',
-    '--log-format', 'json', ...args,
-  ], cores ?? context.cores.server, isReady, readyMsMax);
+  const server = await startServer(
+    process.execPath,
+    [
+      bin,
+      'serve',
+      ...models,
+      '--host',
+      '127.0.0.1',
+      '--http-port',
+      '0',
+      '--grpc-port',
+      '0',
+      '--log-format',
+      'json',
+      ...args,
+    ],
+    cores ?? context.cores.server,
+    isReady,
+    readyMsMax,
+  );
   const { http, grpc } = server.ready;
   const { pid, readyMs, ended, stop } = server;
   return { http, grpc, pid, readyMs, ended, stop };

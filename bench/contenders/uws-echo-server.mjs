@@ -19,12 +19,14 @@ function echo(res) {
   });
 }
 
-App().post('/*', echo).listen(HOST, 0, (socket) => {
-  if (socket === false) {
-    process.stderr.write(`cannot listen on ${HOST}\n`);
-    process.exit(1);
-  }
-  const ready = { event: 'ready', host: HOST, port: us_socket_local_port(socket) };
-  process.stdout.write(`${JSON.stringify(ready)}\n`);
-});
+App()
+  .post('/*', echo)
+  .listen(HOST, 0, (socket) => {
+    if (socket === false) {
+      process.stderr.write(`cannot listen on ${HOST}\n`);
+      process.exit(1);
+    }
+    const ready = { event: 'ready', host: HOST, port: us_socket_local_port(socket) };
+    process.stdout.write(`${JSON.stringify(ready)}\n`);
+  });
 process.stdin.on('end', () => process.exit(0)).resume();

@@ -17,8 +17,9 @@ let open = Number(clients);
 
 function report() {
   const elapsedUs = Math.round((performance.now() - startedMs) * 1000);
-  process.stdout.write(`${JSON.stringify({ elapsedUs, answers, failures })}\n`,
-    () => process.exit(0));
+  process.stdout.write(`${JSON.stringify({ elapsedUs, answers, failures })}\n`, () =>
+    process.exit(0),
+  );
 }
 
 function next() {
@@ -46,10 +47,14 @@ function send() {
     left = Infinity;
     socket.end();
   });
-  socket.on('error', () => { failures += 1; });
+  socket.on('error', () => {
+    failures += 1;
+  });
   socket.on('close', next);
 }
 
 process.stdin.resume();
-process.stdin.on('end', () => { stopped = true; });
+process.stdin.on('end', () => {
+  stopped = true;
+});
 for (let i = 0; i < Number(clients); i += 1) send();

@@ -40,6 +40,8 @@ async function run() {
   return { elapsedUs: (nowMs - startedMs) * 1000, answerBytes: Number(answerBytes), latenciesUs };
 }
 
-run().catch((error) => ({ error: error.message })).then((result) => {
-  process.stdout.write(`${JSON.stringify(result)}\n`, () => process.exit(0));
-});
+run()
+  .catch((error) => ({ error: error.message }))
+  .then((result) => {
+    process.stdout.write(`${JSON.stringify(result)}\n`, () => process.exit(0));
+  });

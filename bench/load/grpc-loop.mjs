@@ -16,12 +16,20 @@ export function grpcLoop(context, server, { path, message, answerBytes }) {
   const file = join(context.tempDir, `grpc-loop-${context.nextId()}.message`);
   writeFileSync(file, message);
   return async (seconds) => {
-    const args = [CLIENT, server.host, String(server.port), path, file, String(answerBytes),
-      String(seconds)];
+    const args = [
+      CLIENT,
+      server.host,
+      String(server.port),
+      path,
+      file,
+      String(answerBytes),
+      String(seconds),
+    ];
     const before = processCpuNs(server.pid);
     const timeoutMs = seconds * 1000 + SPARE_MS;
     const sample = parseClosedLoop(
-      await runToEnd(process.execPath, args, context.cores.load, timeoutMs));
+      await runToEnd(process.execPath, args, context.cores.load, timeoutMs),
+    );
     const cpuNs = processCpuNs(server.pid) - before;
     // The client's first call is not among its latencies.
     return { ...sample, cpuUs: cpuNs / 1000 / (sample.requests + 1) };

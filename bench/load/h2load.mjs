@@ -38,7 +38,9 @@ export function parseH2load(output, log, answerBytes) {
   if (Math.abs(meanBytes - wanted) > 0.02 * wanted) {
     throw new Error(`h2load: answers of ${meanBytes} bytes on average, expected ${wanted}`);
   }
-  const latencies = log.split('\n').filter((line) => line !== '')
+  const latencies = log
+    .split('\n')
+    .filter((line) => line !== '')
     .map((line) => Number(line.split('\t')[2]));
   return {
     perSecond: rate,
@@ -67,10 +69,22 @@ export function h2loadLoad(context, server, { path, message, answerBytes, client
   return async (seconds) => {
     rmSync(`${stem}.log`, { force: true });
     const before = processCpuNs(server.pid);
-    const output = await runToEnd('h2load', [
-      '-t1', `-c${clients}`, `-m${streams}`, `-D${seconds}`, `-d${stem}.body`,
-      '-Hcontent-type: application/grpc', '-Hte: trailers', `--log-file=${stem}.log`, url,
-    ], context.cores.load, seconds * 1000 + SPARE_MS);
+    const output = await runToEnd(
+      'h2load',
+      [
+        '-t1',
+        `-c${clients}`,
+        `-m${streams}`,
+        `-D${seconds}`,
+        `-d${stem}.body`,
+        '-Hcontent-type: application/grpc',
+        '-Hte: trailers',
+        `--log-file=${stem}.log`,
+        url,
+      ],
+      context.cores.load,
+      seconds * 1000 + SPARE_MS,
+    );
     const cpuNs = processCpuNs(server.pid) - before;
     const sample = parseH2load(output, readFileSync(`${stem}.log`, 'latin1'), answerBytes);
     return { ...sample, cpuUs: cpuNs / 1000 / sample.requests };

@@ -71,8 +71,11 @@ class Connection {
     const length = Number(/\r\ncontent-length: *(\d+)\r\n/i.exec(head)?.[1] ?? 0);
     const total = end + HEAD_END.length + length;
     if (this.received.length < total) return;
-    note(status, this.received.subarray(end + HEAD_END.length, total),
-      (performance.now() - this.sentMs) * 1000);
+    note(
+      status,
+      this.received.subarray(end + HEAD_END.length, total),
+      (performance.now() - this.sentMs) * 1000,
+    );
     this.received = Buffer.alloc(0);
     this.waiting = false;
     inFlight -= 1;

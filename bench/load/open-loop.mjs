@@ -36,11 +36,20 @@ export function parseOpenLoop(output) {
 export function beginOpenLoop(context, server, request, { rate, seconds, cores }) {
   const path = join(context.tempDir, `open-loop-${context.nextId()}.request`);
   writeFileSync(path, requestBytes(server.host, request));
-  const args = [CLIENT, server.host, String(server.port), path, String(rate), String(seconds),
-    String(CONNECTIONS_MAX)];
+  const args = [
+    CLIENT,
+    server.host,
+    String(server.port),
+    path,
+    String(rate),
+    String(seconds),
+    String(CONNECTIONS_MAX),
+  ];
   const { child, tail } = start(process.execPath, args, cores ?? context.cores.load);
   let output = '';
-  child.stdout.setEncoding('utf8').on('data', (text) => { output += text; });
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    output += text;
+  });
   const ended = new Promise((resolve, reject) => {
     child.once('error', reject);
     child.once('close', (code, signal) => {
@@ -50,5 +59,11 @@ export function beginOpenLoop(context, server, request, { rate, seconds, cores }
   });
   ended.catch(() => {});
   const result = async () => parseOpenLoop(await ended);
-  return { result, stop: () => { child.stdin.end(); return result(); } };
+  return {
+    result,
+    stop: () => {
+      child.stdin.end();
+      return result();
+    },
+  };
 }

@@ -10,9 +10,13 @@ const SPARE_MS = 20_000;
 /** The Lua script: the request, its body (if it has one) from a file, the summary as one JSON line.
  * Pure. */
 export function wrkScript(request, bodyPath) {
-  const headers = Object.entries(request.headers ?? {})
-    .map(([name, value]) => `wrk.headers[${lua(name)}] = ${lua(value)}`);
-  const body = request.body === undefined ? '' : `
+  const headers = Object.entries(request.headers ?? {}).map(
+    ([name, value]) => `wrk.headers[${lua(name)}] = ${lua(value)}`,
+  );
+  const body =
+    request.body === undefined
+      ? ''
+      : `
 local file = assert(io.open(${lua(bodyPath)}, 'rb'))
 wrk.body = file:read('*a')
 file:close()

@@ -63,10 +63,10 @@ void measure(const char* name, size_t elements, size_t bytes, const std::functio
   const double ns = best_ns(work);
   const double reference_ns = best_ns(reference.work);
   const auto count = static_cast<double>(elements);
-  std::printf("{\"name\":\"%s\",\"ns_per_element\":%.3f,\"gb_per_s\":%.3f,\"reference\":\"%s\","
-              "\"reference_ns_per_element\":%.3f}\n",
-              name, ns / count, static_cast<double>(bytes) / ns, reference.name,
-              reference_ns / count);
+  std::printf(
+      "{\"name\":\"%s\",\"ns_per_element\":%.3f,\"gb_per_s\":%.3f,\"reference\":\"%s\","
+      "\"reference_ns_per_element\":%.3f}\n",
+      name, ns / count, static_cast<double>(bytes) / ns, reference.name, reference_ns / count);
   std::fflush(stdout);
 }
 
@@ -219,8 +219,7 @@ void bench_v2_decode(const char* name, DType dtype, const TensorView& tensor) {
   decode();
   const size_t elements = std::max(tensor.strings.size(), size_t{1}) *
                           (tensor.bytes != 0 ? tensor.bytes / dtype_bytes(dtype) : 1);
-  require(tensor.bytes == 0 ||
-              std::memcmp(request.inputs[0].data, tensor.data, tensor.bytes) == 0,
+  require(tensor.bytes == 0 || std::memcmp(request.inputs[0].data, tensor.data, tensor.bytes) == 0,
           "wrong values decoded");
   measure(name, elements, text.size(), decode, dom_parsing(text));
 }

@@ -216,8 +216,7 @@ int main(int count, char** arguments) {
   const std::unique_ptr<BackendScratch> scratch = model.make_scratch();
   size_t turn = 0;
   const auto run = [&] {
-    const Status status =
-        model.run(0, workload.views[turn], workload.outputs, *scratch, nullptr);
+    const Status status = model.run(0, workload.views[turn], workload.outputs, *scratch, nullptr);
     if (!status.ok()) fail(status.error().message);
   };
   BareRun bare = make_bare_run(*runtime.value(), options.model, signature, workload);
@@ -246,9 +245,10 @@ int main(int count, char** arguments) {
                                    },
                                    [&](int iterations) { backend_loop(iterations, 0); },
                                    [&](int iterations) { backend_loop(iterations, 1); }});
-  std::printf("{\"model\":\"%s\",\"library\":\"%s\",\"batch\":%lld,\"threads\":%d,"
-              "\"ns_per_run\":{\"bare\":%.0f,\"backend\":%.0f,\"backend_moving\":%.0f}}\n",
-              options.model.c_str(), runtime.value()->version.c_str(),
-              static_cast<long long>(options.batch), options.threads, ns[0], ns[1], ns[2]);
+  std::printf(
+      "{\"model\":\"%s\",\"library\":\"%s\",\"batch\":%lld,\"threads\":%d,"
+      "\"ns_per_run\":{\"bare\":%.0f,\"backend\":%.0f,\"backend_moving\":%.0f}}\n",
+      options.model.c_str(), runtime.value()->version.c_str(),
+      static_cast<long long>(options.batch), options.threads, ns[0], ns[1], ns[2]);
   return 0;
 }

@@ -51,9 +51,10 @@ void measure(const char* name, const std::function<void()>& round) {
   const double reference_ns = best_ns([] {
     for (size_t i = 0; i < kCalls; ++i) counter.fetch_add(1, std::memory_order_relaxed);
   });
-  std::printf("{\"name\":\"%s\",\"ns_per_call\":%.2f,\"reference\":\"locked addition\","
-              "\"reference_ns_per_call\":%.2f}\n",
-              name, ns, reference_ns);
+  std::printf(
+      "{\"name\":\"%s\",\"ns_per_call\":%.2f,\"reference\":\"locked addition\","
+      "\"reference_ns_per_call\":%.2f}\n",
+      name, ns, reference_ns);
   std::fflush(stdout);
 }
 

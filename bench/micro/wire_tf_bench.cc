@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "codec/serving/wire_tensor.h"
 #include "codec/serving/wire.h"
+#include "codec/serving/wire_tensor.h"
 #ifdef SERVAL_BENCH_PROTOBUF
 #include "tf_predict.pb.h"
 #endif
@@ -56,9 +56,10 @@ void print(const char* name, size_t bytes, const std::function<void()>& work, co
   if (std::strstr(name, filter) == nullptr) return;
   const double ns = best_ns(work);
   const double reference_ns = best_ns(reference);
-  std::printf("{\"name\":\"%s\",\"ns\":%.0f,\"gb_per_s\":%.2f,\"reference\":\"%s\","
-              "\"reference_ns\":%.0f}\n",
-              name, ns, static_cast<double>(bytes) / ns, other, reference_ns);
+  std::printf(
+      "{\"name\":\"%s\",\"ns\":%.0f,\"gb_per_s\":%.2f,\"reference\":\"%s\","
+      "\"reference_ns\":%.0f}\n",
+      name, ns, static_cast<double>(bytes) / ns, other, reference_ns);
   std::fflush(stdout);
 }
 
@@ -106,8 +107,7 @@ void bench_decode(const char* name, const TensorView& tensor, TfTensorForm form,
   const Limits limits;
   const auto work = [&] {
     arena.reset();
-    const Status status =
-        decode_tf_predict(message.span(), signatures, limits, arena, request);
+    const Status status = decode_tf_predict(message.span(), signatures, limits, arena, request);
     require(status.ok(), "decoding");
     keep(request.inputs.data());
   };
@@ -142,8 +142,8 @@ void bench_encode(const char* name, const TensorView& tensor, TfTensorForm form)
   const Limits limits;
   const auto work = [&] {
     out.clear();
-    const Status status = encode_tf_predict({"m", "1"}, signatures[0], request, {&tensor, 1}, form,
-                                            limits, out);
+    const Status status =
+        encode_tf_predict({"m", "1"}, signatures[0], request, {&tensor, 1}, form, limits, out);
     require(status.ok(), "encoding");
     keep(out.data());
   };
@@ -182,8 +182,9 @@ TensorView view_of(DType dtype, const std::vector<T>& values) {
 int main(int argc, char** argv) {
   if (argc > 1) filter = argv[1];
 #ifndef SERVAL_BENCH_PROTOBUF
-  std::fprintf(stderr, "wire_tf_bench: built without protobuf (protobuf-compiler, "
-                       "libprotobuf-dev): compared with memcpy only\n");
+  std::fprintf(stderr,
+               "wire_tf_bench: built without protobuf (protobuf-compiler, "
+               "libprotobuf-dev): compared with memcpy only\n");
 #endif
   std::vector<float> reals(kElements);
   std::vector<int32_t> small(kElements), large(kElements);

@@ -25,8 +25,10 @@ export function predictRequest(model, alias, shape, values) {
   return Buffer.concat([modelSpec(model), bytesField(2, entry)]);
 }
 
-const of = (message, wanted) => fields(message).filter(([field]) => field === wanted)
-  .map(([, bytes]) => bytes);
+const of = (message, wanted) =>
+  fields(message)
+    .filter(([field]) => field === wanted)
+    .map(([, bytes]) => bytes);
 
 /** The floats of the only output of a PredictResponse. */
 export function predictOutput(message) {

@@ -17,8 +17,10 @@ function lineReader({ child, tail }) {
   return async () => {
     let timer;
     const late = new Promise((_, reject) => {
-      timer = setTimeout(() => reject(new Error(`call_model.py: silent: ${tail()}`)),
-        LINE_TIMEOUT_MS);
+      timer = setTimeout(
+        () => reject(new Error(`call_model.py: silent: ${tail()}`)),
+        LINE_TIMEOUT_MS,
+      );
     });
     const { value, done } = await Promise.race([lines.next(), late]);
     clearTimeout(timer);
@@ -34,9 +36,10 @@ function lineReader({ child, tail }) {
 export async function startTensorFlow(context, model, { alias, shape, values, strings }) {
   const python = await tensorFlowPython(context);
   const stem = join(context.tempDir, `tensorflow-${context.nextId()}`);
-  const request = strings === undefined
-    ? { alias, shape, floats: `${stem}.floats` }
-    : { alias, strings: strings.map((bytes) => bytes.toString('base64')) };
+  const request =
+    strings === undefined
+      ? { alias, shape, floats: `${stem}.floats` }
+      : { alias, strings: strings.map((bytes) => bytes.toString('base64')) };
   if (values !== undefined) writeFileSync(`${stem}.floats`, values);
   writeFileSync(`${stem}.json`, JSON.stringify(request));
   const args = ['-B', CALL_MODEL, join(model, '1'), `${stem}.json`, `${stem}.answer`, '1'];

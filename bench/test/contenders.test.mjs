@@ -16,7 +16,10 @@ function makeContext(t) {
   const tempDir = mkdtempSync(join(tmpdir(), 'serval-bench-test-'));
   t.after(() => rmSync(tempDir, { recursive: true, force: true }));
   let id = 0;
-  const nextId = () => { id += 1; return id; };
+  const nextId = () => {
+    id += 1;
+    return id;
+  };
   const options = { seconds: 0.01, rounds: 2, limitSeconds: 100 };
   return { cores: pickCores(), tempDir, nextId, options, elapsedSeconds: () => 0 };
 }
@@ -58,8 +61,8 @@ test('the open loop keeps its rate, compares answers and ends when told', async 
   const context = makeContext(t);
   const echo = await startUwsEcho(context);
   t.after(echo.stop);
-  const load = (seconds) => beginOpenLoop(context, echo, post(Buffer.from('hello')),
-    { rate: 500, seconds });
+  const load = (seconds) =>
+    beginOpenLoop(context, echo, post(Buffer.from('hello')), { rate: 500, seconds });
   const whole = await load(0.2).result();
   assert.ok(whole.sent > 50 && whole.sent <= 101, `${whole.sent} sent in 0.2 s at 500/s`);
   assert.equal(whole.answers['200'].count, whole.sent);
@@ -68,8 +71,10 @@ test('the open loop keeps its rate, compares answers and ends when told', async 
   const cut = await load(600).stop();
   assert.ok(performance.now() - began < 20_000 && cut.failures === 0);
   const closed = { host: '127.0.0.1', port: 1 };
-  const nobody = await beginOpenLoop(context, closed, post(Buffer.from('x')),
-    { rate: 100, seconds: 0.05 }).result();
+  const nobody = await beginOpenLoop(context, closed, post(Buffer.from('x')), {
+    rate: 100,
+    seconds: 0.05,
+  }).result();
   assert.deepEqual([nobody.answers, nobody.failures], [{}, nobody.sent]);
 });
 
@@ -77,28 +82,50 @@ test('a pair alternates, and what fails becomes a row that says why', async (t) 
   const context = makeContext(t);
   const calls = [];
   const side = (name, perSecond) => async () => ({
-    measure: async () => { calls.push(name); return { perSecond }; },
-    close: async () => { calls.push(`${name} closed`); },
+    measure: async () => {
+      calls.push(name);
+      return { perSecond };
+    },
+    close: async () => {
+      calls.push(`${name} closed`);
+    },
   });
   const workload = {
-    id: 'w', title: 'W', reference: 'r', metric: 'rate', target: { relation: '>=', limit: 0.7 },
-    openServal: side('serval', 8), openReference: side('echo', 10),
+    id: 'w',
+    title: 'W',
+    reference: 'r',
+    metric: 'rate',
+    target: { relation: '>=', limit: 0.7 },
+    openServal: side('serval', 8),
+    openReference: side('echo', 10),
   };
   const [row] = await runWorkload(context, workload);
   assert.equal(row.got, 0.8);
-  assert.deepEqual(calls, ['echo', 'serval', 'echo', 'serval', 'echo', 'serval', 'echo closed',
-    'serval closed']);
+  assert.deepEqual(calls, [
+    'echo',
+    'serval',
+    'echo',
+    'serval',
+    'echo',
+    'serval',
+    'echo closed',
+    'serval closed',
+  ]);
   const broken = { ...workload, openReference: () => Promise.reject(new Error('no echo')) };
-  assert.deepEqual((await runWorkload(context, broken)).map(({ ok, error }) => [ok, error]),
-    [[false, 'no echo']]);
+  assert.deepEqual(
+    (await runWorkload(context, broken)).map(({ ok, error }) => [ok, error]),
+    [[false, 'no echo']],
+  );
   assert.equal(calls.at(-1), 'serval closed');
   const died = async () => ({
     measure: () => Promise.reject(new Error('refused')),
     ended: () => 'the server ended with SIGSEGV',
     close: async () => {},
   });
-  assert.equal((await runWorkload(context, { ...workload, openServal: died }))[0].error,
-    'refused\nthe server ended with SIGSEGV');
+  assert.equal(
+    (await runWorkload(context, { ...workload, openServal: died }))[0].error,
+    'refused\nthe server ended with SIGSEGV',
+  );
   const late = { ...context, elapsedSeconds: () => 99 };
   assert.match((await runWorkload(late, workload))[0].error, /over the limit of 100 s/);
 });
@@ -107,6 +134,9 @@ test('a server that dies before it is ready, and a failing command, say why', as
   const cores = pickCores().all;
   const die = ['-e', 'process.stderr.write("because\\n"); process.exit(3)'];
   const why = /ended with 3.*because/s;
-  await assert.rejects(startServer(process.execPath, die, cores, () => true), why);
+  await assert.rejects(
+    startServer(process.execPath, die, cores, () => true),
+    why,
+  );
   await assert.rejects(runToEnd(process.execPath, die, cores, 10_000), why);
 });

@@ -2,13 +2,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
-  bytesOf, floatsOf, floatTexts, makeFloats, nestTexts, v1Request, v2BinaryAnswer,
-  v2BinaryRequest, v2JsonRequest,
+  bytesOf,
+  floatsOf,
+  floatTexts,
+  makeFloats,
+  nestTexts,
+  v1Request,
+  v2BinaryAnswer,
+  v2BinaryRequest,
+  v2JsonRequest,
 } from '../bodies.mjs';
 import { expectBytes, expectFloats } from '../check.mjs';
-import {
-  parseCpuList, pickCores, processCpuNs, requireTools, residentBytes,
-} from '../machine.mjs';
+import { parseCpuList, pickCores, processCpuNs, requireTools, residentBytes } from '../machine.mjs';
 import { parseCompareOptions, parseRunOptions } from '../options.mjs';
 import { modelInferRequest, rawOutputs } from '../wire.mjs';
 import { busierShare } from '../workloads/http-threads.mjs';
@@ -28,9 +33,17 @@ test('options have defaults, and wrong values name their flag', () => {
 });
 
 test('--only takes words of ids and refuses what matches nothing', () => {
-  assert.deepEqual(selectWorkloads('grpc,mlp').map(({ id }) => id),
-    ['grpc-4x16', 'mlp-32-x4', 'mlp-32-x1', 'mlp-32-queued-x4', 'batching-grpc',
-      'batching-off-grpc']);
+  assert.deepEqual(
+    selectWorkloads('grpc,mlp').map(({ id }) => id),
+    [
+      'grpc-4x16',
+      'mlp-32-x4',
+      'mlp-32-x1',
+      'mlp-32-queued-x4',
+      'batching-grpc',
+      'batching-off-grpc',
+    ],
+  );
   assert.equal(selectWorkloads(undefined).length, workloads.length);
   assert.throws(() => selectWorkloads('nothing'), /matches no workload; they are: v1-json-16/);
 });
@@ -56,15 +69,18 @@ test('nesting is row-major and must come out even', () => {
 
 test('request bodies are what the protocols say', () => {
   const tensor = { name: 'x', shape: [2], datatype: 'FP32' };
-  assert.deepEqual(JSON.parse(v1Request('m', ['1.0', '2.0'], [2]).body.toString()),
-    { instances: [1, 2] });
-  assert.deepEqual(JSON.parse(v2JsonRequest('m', tensor, ['1.0', '2.0']).body.toString()),
-    { inputs: [{ ...tensor, data: [1, 2] }] });
+  assert.deepEqual(JSON.parse(v1Request('m', ['1.0', '2.0'], [2]).body.toString()), {
+    instances: [1, 2],
+  });
+  assert.deepEqual(JSON.parse(v2JsonRequest('m', tensor, ['1.0', '2.0']).body.toString()), {
+    inputs: [{ ...tensor, data: [1, 2] }],
+  });
   const bytes = bytesOf(Float32Array.of(1, 2));
   const { body, headers } = v2BinaryRequest('m', tensor, 'y', bytes);
   const headBytes = Number(headers['Inference-Header-Content-Length']);
-  assert.deepEqual(JSON.parse(body.toString('utf8', 0, headBytes)).inputs[0].parameters,
-    { binary_data_size: 8 });
+  assert.deepEqual(JSON.parse(body.toString('utf8', 0, headBytes)).inputs[0].parameters, {
+    binary_data_size: 8,
+  });
   assert.deepEqual([...floatsOf(body.subarray(headBytes))], [1, 2]);
 });
 
@@ -78,16 +94,23 @@ test('a binary answer must hold exactly the bytes it announces', () => {
   };
   assert.deepEqual([...v2BinaryAnswer(answer(3, Buffer.from('abc')))], [97, 98, 99]);
   assert.throws(() => v2BinaryAnswer(answer(4, Buffer.from('abc'))), /3 bytes follow, .* says 4/);
-  assert.throws(() => v2BinaryAnswer({ headers: new Headers(), body: Buffer.alloc(0) }),
-    /no Inference-Header-Content-Length/);
+  assert.throws(
+    () => v2BinaryAnswer({ headers: new Headers(), body: Buffer.alloc(0) }),
+    /no Inference-Header-Content-Length/,
+  );
 });
 
 test('the protobuf fields are those of the V2 proto', () => {
   const tensor = { name: 'x', datatype: 'FP32', shape: [300] };
-  assert.equal(modelInferRequest('m', tensor, Buffer.from([9])).toString('hex'),
-    '0a016d' + '2a0d' + '0a0178' + '120446503332' + '1a02ac02' + '3a0109');
+  assert.equal(
+    modelInferRequest('m', tensor, Buffer.from([9])).toString('hex'),
+    '0a016d' + '2a0d' + '0a0178' + '120446503332' + '1a02ac02' + '3a0109',
+  );
   const answer = Buffer.from('0a016d' + '0801' + '3202abcd' + '320101', 'hex');
-  assert.deepEqual(rawOutputs(answer).map((bytes) => bytes.toString('hex')), ['abcd', '01']);
+  assert.deepEqual(
+    rawOutputs(answer).map((bytes) => bytes.toString('hex')),
+    ['abcd', '01'],
+  );
   assert.throws(() => rawOutputs(Buffer.from('3205ab', 'hex')), /ends past the message/);
   assert.throws(() => rawOutputs(Buffer.from('80', 'hex')), /ends inside a varint/);
   assert.throws(() => rawOutputs(Buffer.from('0900000000', 'hex')), /unexpected wire type 1/);
@@ -102,8 +125,15 @@ test('answers that differ are refused with the place', () => {
 });
 
 test('the share of the busier listener', () => {
-  const before = new Map([['1', 100], ['2', 50]]);
-  const after = new Map([['1', 400], ['2', 150], ['3', 10]]);
+  const before = new Map([
+    ['1', 100],
+    ['2', 50],
+  ]);
+  const after = new Map([
+    ['1', 400],
+    ['2', 150],
+    ['3', 10],
+  ]);
   assert.equal(busierShare(before, after), 0.75);
   assert.equal(busierShare(new Map(), new Map()), 1);
 });

@@ -6,10 +6,16 @@ import { grpcFrame, parseH2load } from '../load/h2load.mjs';
 import { parseOpenLoop } from '../load/open-loop.mjs';
 import { parseWrk, wrkScript } from '../load/wrk.mjs';
 
-const wrkLine = (changes) => JSON.stringify({
-  requests: 1000, us: 2_000_000, bytes: 64_000, p50: 10, p99: 20, p999: 30,
-  errors: { connect: 0, read: 0, write: 0, status: 0, timeout: 0, ...changes },
-});
+const wrkLine = (changes) =>
+  JSON.stringify({
+    requests: 1000,
+    us: 2_000_000,
+    bytes: 64_000,
+    p50: 10,
+    p99: 20,
+    p999: 30,
+    errors: { connect: 0, read: 0, write: 0, status: 0, timeout: 0, ...changes },
+  });
 
 test('wrk: the summary line becomes a sample', () => {
   const sample = parseWrk(`Running 2s test\n${wrkLine({})}\n`);
@@ -39,14 +45,15 @@ test('wrk: a request without a body reads no file', () => {
   assert.match(wrkScript({ method: 'POST', body: '' }, '/tmp/b'), /io\.open/);
 });
 
-const h2 = ({ failed = 0, others = 0, bytes = 650 } = {}) => [
-  'finished in 1.00s, 10.00 req/s, 1.01MB/s',
-  'requests: 10 total, 12 started, 10 done, 10 succeeded, '
-    + `${failed} failed, 0 errored, 0 timeout`,
-  `status codes: 10 2xx, 0 3xx, 0 4xx, ${others} 5xx`,
-  'traffic: 1.01MB (1057408) total, 52.55KB (53812) headers (space savings 96.37%), '
-    + `650B (${bytes}) data`,
-].join('\n');
+const h2 = ({ failed = 0, others = 0, bytes = 650 } = {}) =>
+  [
+    'finished in 1.00s, 10.00 req/s, 1.01MB/s',
+    'requests: 10 total, 12 started, 10 done, 10 succeeded, ' +
+      `${failed} failed, 0 errored, 0 timeout`,
+    `status codes: 10 2xx, 0 3xx, 0 4xx, ${others} 5xx`,
+    'traffic: 1.01MB (1057408) total, 52.55KB (53812) headers (space savings 96.37%), ' +
+      `650B (${bytes}) data`,
+  ].join('\n');
 const log = Array.from({ length: 10 }, (_, index) => `1795\t200\t${index + 1}\n`).join('');
 
 test('h2load: the summary and the log become a sample', () => {
@@ -70,8 +77,10 @@ test('a gRPC frame is a zero byte, a big-endian length and the message', () => {
 
 test('closed loop: the whole request as bytes, the answer as a sample', () => {
   const request = { method: 'POST', path: '/x', headers: { A: 'b' }, body: Buffer.from('hello') };
-  assert.equal(requestBytes('h', request).toString(),
-    'POST /x HTTP/1.1\r\nHost: h\r\nA: b\r\nContent-Length: 5\r\n\r\nhello');
+  assert.equal(
+    requestBytes('h', request).toString(),
+    'POST /x HTTP/1.1\r\nHost: h\r\nA: b\r\nContent-Length: 5\r\n\r\nhello',
+  );
   const output = JSON.stringify({ elapsedUs: 40, answerBytes: 9, latenciesUs: [10, 20] });
   const sample = parseClosedLoop(output);
   assert.equal(sample.usPerRequest, 20);
@@ -81,15 +90,22 @@ test('closed loop: the whole request as bytes, the answer as a sample', () => {
 
 test('open loop: answers by status, with their rate and tail', () => {
   const line = JSON.stringify({
-    elapsedUs: 2_000_000, sent: 5, skipped: 1, failures: 0, different: 0,
+    elapsedUs: 2_000_000,
+    sent: 5,
+    skipped: 1,
+    failures: 0,
+    different: 0,
     answers: {
-      200: { count: 3, latenciesUs: [10, 20, 30] }, 503: { count: 2, latenciesUs: [1, 3] },
+      200: { count: 3, latenciesUs: [10, 20, 30] },
+      503: { count: 2, latenciesUs: [1, 3] },
     },
   });
   const { answers, sent, skipped } = parseOpenLoop(`noise\n${line}\n`);
   assert.deepEqual([sent, skipped], [5, 1]);
-  assert.deepEqual([answers['200'].perSecond, answers['200'].p50Us, answers['200'].maxUs],
-    [1.5, 20, 30]);
+  assert.deepEqual(
+    [answers['200'].perSecond, answers['200'].p50Us, answers['200'].maxUs],
+    [1.5, 20, 30],
+  );
   assert.equal(answers['503'].count, 2);
   assert.throws(() => parseOpenLoop('{"error":"refused"}'), /open loop: refused/);
   assert.throws(() => parseOpenLoop('nothing'), /no result/);

@@ -8,29 +8,58 @@ import { drawChart, timesTarget } from '../chart.mjs';
 import { timesFaster } from '../compare.mjs';
 import { formatMicro, parseMicro } from '../micro.mjs';
 import {
-  compareRuns, formatComparison, formatErrors, formatFigure, formatRows, formatSide, formatUs,
+  compareRuns,
+  formatComparison,
+  formatErrors,
+  formatFigure,
+  formatRows,
+  formatSide,
+  formatUs,
 } from '../report.mjs';
 import { loadRun, saveRun } from '../results.mjs';
 
 const machine = {
-  cpu: 'A <CPU>', cpus: 2, kernel: '6', node: 'v20', load1: 0, commit: 'abc', time: 'now',
+  cpu: 'A <CPU>',
+  cpus: 2,
+  kernel: '6',
+  node: 'v20',
+  load1: 0,
+  commit: 'abc',
+  time: 'now',
 };
 
 function row(id, got, { min = got, max = got, relation = '>=', limit = 0.7, ok = true } = {}) {
   return {
-    id, title: `title ${id}`, reference: 'echo', form: 'ratio', target: { relation, limit },
-    got, spread: { min, max }, ok, sides: {}, rounds: [], note: '',
+    id,
+    title: `title ${id}`,
+    reference: 'echo',
+    form: 'ratio',
+    target: { relation, limit },
+    got,
+    spread: { min, max },
+    ok,
+    sides: {},
+    rounds: [],
+    note: '',
   };
 }
 
 const failed = {
-  id: 'bad', title: 'bad one', reference: 'echo', target: { relation: '<=', limit: 2 },
-  ok: false, error: 'first line\nsecond line',
+  id: 'bad',
+  title: 'bad one',
+  reference: 'echo',
+  target: { relation: '<=', limit: 2 },
+  ok: false,
+  error: 'first line\nsecond line',
 };
 
 test('the table says target, got, spread and whether it is met', () => {
-  const lines = formatRows([row('a', 0.75, { min: 0.7, max: 0.8 }), row('b', 0.5, { ok: false }),
-    failed, { ...row('c', 1), target: null, ok: null }]).split('\n');
+  const lines = formatRows([
+    row('a', 0.75, { min: 0.7, max: 0.8 }),
+    row('b', 0.5, { ok: false }),
+    failed,
+    { ...row('c', 1), target: null, ok: null },
+  ]).split('\n');
   assert.equal(lines.length, 6);
   assert.match(lines[2], /title a +echo +>= 0\.700 +0\.750 +0\.700 \.\. 0\.800 +- +yes/);
   assert.match(lines[3], / NO /);
@@ -63,17 +92,31 @@ test('a side shows rate or time, tail, CPU and how busy its core was', () => {
 });
 
 test('a saved run is compared row by row; only spreads apart count as a change', () => {
-  const saved = { rows: [
-    row('up', 0.7, { min: 0.68, max: 0.72 }), row('noise', 0.7, { min: 0.6, max: 0.8 }),
-    row('slow', 1.1, { relation: '<=' }), row('gone', 1), failed,
-  ] };
+  const saved = {
+    rows: [
+      row('up', 0.7, { min: 0.68, max: 0.72 }),
+      row('noise', 0.7, { min: 0.6, max: 0.8 }),
+      row('slow', 1.1, { relation: '<=' }),
+      row('gone', 1),
+      failed,
+    ],
+  };
   const now = [
-    row('up', 0.77, { min: 0.75, max: 0.8 }), row('noise', 0.75, { min: 0.7, max: 0.8 }),
-    row('slow', 1.32, { relation: '<=' }), row('new', 1), { ...row('bad', 1) },
+    row('up', 0.77, { min: 0.75, max: 0.8 }),
+    row('noise', 0.75, { min: 0.7, max: 0.8 }),
+    row('slow', 1.32, { relation: '<=' }),
+    row('new', 1),
+    { ...row('bad', 1) },
   ];
   const compared = compareRuns(saved, now);
-  assert.deepEqual(compared.map(({ id, verdict }) => [id, verdict]),
-    [['up', 'better'], ['noise', 'same'], ['slow', 'worse']]);
+  assert.deepEqual(
+    compared.map(({ id, verdict }) => [id, verdict]),
+    [
+      ['up', 'better'],
+      ['noise', 'same'],
+      ['slow', 'worse'],
+    ],
+  );
   const text = formatComparison('base', compared);
   assert.match(text, /saved 'base'/);
   assert.match(text, /up +0\.700 +0\.770 +\+10\.0 % +better/);

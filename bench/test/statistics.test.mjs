@@ -2,7 +2,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
-  cpuValue, judge, median, medianSample, meets, pairValue, percentile, spread,
+  cpuValue,
+  judge,
+  median,
+  medianSample,
+  meets,
+  pairValue,
+  percentile,
+  spread,
 } from '../statistics.mjs';
 import { optionsOf, pairSeconds } from '../runner.mjs';
 import { rowCost, rowCostByCpu } from '../workloads/batching/index.mjs';
@@ -46,10 +53,15 @@ test('targets are inclusive but for <; no target is neither met nor missed', () 
 
 test('a row is judged by the median of the ratios, not the ratio of the medians', () => {
   const round = (reference, serval) => ({
-    reference: { perSecond: reference, cpuUs: 1 }, serval: { perSecond: serval, cpuUs: 2 },
+    reference: { perSecond: reference, cpuUs: 1 },
+    serval: { perSecond: serval, cpuUs: 2 },
   });
   const workload = {
-    id: 'w', title: 'W', reference: 'r', metric: 'rate', target: { relation: '>=', limit: 0.7 },
+    id: 'w',
+    title: 'W',
+    reference: 'r',
+    metric: 'rate',
+    target: { relation: '>=', limit: 0.7 },
   };
   const row = judge(workload, [round(100, 90), round(200, 120), round(50, 40)]);
   assert.equal(row.got, 0.8);
@@ -67,7 +79,8 @@ test('medianSample leaves out what a sample does not have', () => {
 
 test('a row beyond the echo is counted in rows of the model alone', () => {
   const round = {
-    serval: { usPerRequest: 50, cpuUs: 40 }, echo: { usPerRequest: 30, cpuUs: 25 },
+    serval: { usPerRequest: 50, cpuUs: 40 },
+    echo: { usPerRequest: 30, cpuUs: 25 },
     alone: { usPerRequest: 320 },
   };
   assert.equal(rowCost(round, 0), 2);

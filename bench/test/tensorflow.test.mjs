@@ -3,7 +3,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { peakBytes, residentBytes } from '../machine.mjs';
 import {
-  classifyRequest, classifyScores, exampleOf, predictOutput, predictRequest,
+  classifyRequest,
+  classifyScores,
+  exampleOf,
+  predictOutput,
+  predictRequest,
 } from '../tensorflow/messages.mjs';
 import { wireRow } from '../workloads/tensorflow/messages.mjs';
 
@@ -11,13 +15,12 @@ test('a PredictRequest is what the protocol says', () => {
   const message = predictRequest('m', 'x', [1, 2], Float32Array.of(1, 2));
   // model_spec{name}, inputs{key, value{dtype, tensor_shape{dim, dim}, tensor_content}}
   const tensor = '0801' + '1208' + '12020801' + '12020802' + '2208' + '0000803f' + '00000040';
-  assert.equal(message.toString('hex'),
-    '0a030a016d' + '121b' + '0a0178' + '1216' + tensor);
+  assert.equal(message.toString('hex'), '0a030a016d' + '121b' + '0a0178' + '1216' + tensor);
 });
 
 test('outputs are read from both forms of a tensor', () => {
-  const of = (tensor) => Buffer.from(`0a${hex(tensor.length / 2 + 5)}0a017912${
-    hex(tensor.length / 2)}${tensor}`, 'hex');
+  const of = (tensor) =>
+    Buffer.from(`0a${hex(tensor.length / 2 + 5)}0a017912${hex(tensor.length / 2)}${tensor}`, 'hex');
   assert.deepEqual([...predictOutput(of('080122040000803f'))], [1]);
   assert.deepEqual([...predictOutput(of('08012a080000803f00000040'))], [1, 2]);
   assert.throws(() => predictOutput(Buffer.alloc(0)), /0 outputs, expected 1/);
@@ -39,8 +42,11 @@ test('Examples and the scores of their classes', () => {
 test('the worst of several alignments counts; without protobuf there is no row', () => {
   const line = (name, ns, reference) => ({ name, ns, reference, reference_ns: 100 });
   const kind = { id: 'i', prefix: 'decode floats', what: 'w' };
-  const row = wireRow(kind, [line('decode floats at offset 0', 10, 'protobuf parse'),
-    line('decode floats at offset 1', 50, 'protobuf parse'), line('other', 900, 'protobuf parse')]);
+  const row = wireRow(kind, [
+    line('decode floats at offset 0', 10, 'protobuf parse'),
+    line('decode floats at offset 1', 50, 'protobuf parse'),
+    line('other', 900, 'protobuf parse'),
+  ]);
   assert.deepEqual([row.got, row.ok, row.spread], [0.5, true, { min: 0.1, max: 0.5 }]);
   assert.throws(() => wireRow(kind, [line('decode floats', 1, 'memcpy')]), /without protobuf/);
   assert.throws(() => wireRow(kind, []), /no 'decode floats'/);

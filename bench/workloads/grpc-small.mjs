@@ -16,7 +16,11 @@ const STREAMS = 16;
 
 function load(context, server, message, answer) {
   return h2loadLoad(context, server, {
-    path: METHOD, message, answerBytes: answer.length, clients: CLIENTS, streams: STREAMS,
+    path: METHOD,
+    message,
+    answerBytes: answer.length,
+    clients: CLIENTS,
+    streams: STREAMS,
   });
 }
 
@@ -43,12 +47,14 @@ async function openReference(context, { message }) {
   });
 }
 
-export const grpcSmall = [{
-  id: 'grpc-4x16',
-  title: 'gRPC ModelInfer, 4 floats raw, 4x16',
-  reference: 'grpc-js raw echo',
-  metric: 'rate',
-  target: { relation: '>=', limit: 0.85 },
-  openServal,
-  openReference,
-}];
+export const grpcSmall = [
+  {
+    id: 'grpc-4x16',
+    title: 'gRPC ModelInfer, 4 floats raw, 4x16',
+    reference: 'grpc-js raw echo',
+    metric: 'rate',
+    target: { relation: '>=', limit: 0.85 },
+    openServal,
+    openReference,
+  },
+];

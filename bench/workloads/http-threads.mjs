@@ -38,13 +38,15 @@ async function open(context, root, threads) {
   return { ...side, measure };
 }
 
-export const httpThreads = [{
-  id: 'http-threads-2',
-  title: '--http-threads 2, V1 JSON, 64 connections',
-  reference: '--http-threads 1',
-  metric: 'rate',
-  target: null,
-  note: 'server on two cores; where the machine has only two, the load shares one of them',
-  openServal: (context, root) => open(context, root, LISTENERS),
-  openReference: (context) => open(context, context.root, 1),
-}];
+export const httpThreads = [
+  {
+    id: 'http-threads-2',
+    title: '--http-threads 2, V1 JSON, 64 connections',
+    reference: '--http-threads 1',
+    metric: 'rate',
+    target: null,
+    note: 'server on two cores; where the machine has only two, the load shares one of them',
+    openServal: (context, root) => open(context, root, LISTENERS),
+    openReference: (context) => open(context, context.root, 1),
+  },
+];

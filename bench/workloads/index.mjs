@@ -10,14 +10,24 @@ import { startup } from './startup.mjs';
 import { tensorflow } from './tensorflow/index.mjs';
 
 export const workloads = [
-  ...jsonSmall, ...grpcSmall, ...large, ...mlp, ...startup, ...httpThreads,
-  ...batching, ...operation, ...tensorflow,
+  ...jsonSmall,
+  ...grpcSmall,
+  ...large,
+  ...mlp,
+  ...startup,
+  ...httpThreads,
+  ...batching,
+  ...operation,
+  ...tensorflow,
 ];
 
 /** The workloads whose id contains one of the comma-separated `only` words; all without it. */
 export function selectWorkloads(only) {
   if (only === undefined) return workloads;
-  const words = only.split(',').map((word) => word.trim()).filter((word) => word !== '');
+  const words = only
+    .split(',')
+    .map((word) => word.trim())
+    .filter((word) => word !== '');
   const chosen = workloads.filter(({ id }) => words.some((word) => id.includes(word)));
   if (chosen.length === 0) {
     const ids = workloads.map(({ id }) => id).join(', ');

@@ -30,7 +30,10 @@ export function planV2({ input }) {
 function pair(id, title, connections, plan, judged) {
   const load = (context, server, request) => wrkLoad(context, server, request, connections);
   return {
-    id, title, reference: 'uWS echo', ...judged,
+    id,
+    title,
+    reference: 'uWS echo',
+    ...judged,
     openServal: (context, root) => openServalHttp(context, root, { model: MODEL, plan, load }),
     openReference: (context, serval) => openUwsEcho(context, serval.request, load),
   };

@@ -4,7 +4,13 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import {
-  bytesOf, floatsOf, floatTexts, makeFloats, v1Request, v2BinaryAnswer, v2BinaryRequest,
+  bytesOf,
+  floatsOf,
+  floatTexts,
+  makeFloats,
+  v1Request,
+  v2BinaryAnswer,
+  v2BinaryRequest,
   v2JsonRequest,
 } from '../bodies.mjs';
 import { expectBytes, expectFloats } from '../check.mjs';
@@ -63,9 +69,12 @@ function openJsonText(context, { request, answer }) {
   return { measure, close: async () => {} };
 }
 
-const serval = (plan) => (context, root) => openServalHttp(context, root, {
-  model: MODEL, plan, load: closedLoopLoad,
-});
+const serval = (plan) => (context, root) =>
+  openServalHttp(context, root, {
+    model: MODEL,
+    plan,
+    load: closedLoopLoad,
+  });
 const json = {
   reference: 'Node JSON.parse + stringify',
   metric: 'time',
@@ -74,10 +83,18 @@ const json = {
 };
 
 export const large = [
-  { id: 'v1-json-large', title: 'V1 JSON, 150,528 floats in and out', ...json,
-    openServal: serval(planV1) },
-  { id: 'v2-json-large', title: 'V2 JSON, 150,528 floats in and out', ...json,
-    openServal: serval(planV2) },
+  {
+    id: 'v1-json-large',
+    title: 'V1 JSON, 150,528 floats in and out',
+    ...json,
+    openServal: serval(planV1),
+  },
+  {
+    id: 'v2-json-large',
+    title: 'V2 JSON, 150,528 floats in and out',
+    ...json,
+    openServal: serval(planV2),
+  },
   {
     id: 'v2-binary-large',
     title: 'V2 binary, 602 KB in and out',

@@ -30,7 +30,9 @@ function runtimeLibrary() {
   const entry = createRequire(import.meta.url).resolve('onnxruntime-node');
   const folder = join(dirname(entry), '..', 'bin');
   const place = join(process.platform, process.arch, 'libonnxruntime.so.1');
-  const found = readdirSync(folder).map((name) => join(folder, name, place)).find(existsSync);
+  const found = readdirSync(folder)
+    .map((name) => join(folder, name, place))
+    .find(existsSync);
   if (found === undefined) throw new Error(`no ${place} below ${folder}: set SERVAL_ORT_LIBRARY`);
   return found;
 }
@@ -66,8 +68,15 @@ export async function openModelAlone(context, { modelPath }) {
   const file = modelFile(modelPath);
   const bareNs = async (iterations) => {
     const args = [
-      file, '--batch', String(SHAPE[0]), '--iterations', String(iterations), '--threads', '1',
-      '--library', runtimeLibrary(),
+      file,
+      '--batch',
+      String(SHAPE[0]),
+      '--iterations',
+      String(iterations),
+      '--threads',
+      '1',
+      '--library',
+      runtimeLibrary(),
     ];
     const output = await runToEnd(program, args, context.cores.server, TIMEOUT_MS);
     return JSON.parse(output.trim().split('\n').at(-1)).ns_per_run.bare;

@@ -24,7 +24,9 @@ export async function orStop(server, build) {
 
 /** Lets the exit of a child process be seen before it is asked about. */
 function nextTurn() {
-  return new Promise((resolve) => { setTimeout(resolve, EXIT_SEEN_MS); });
+  return new Promise((resolve) => {
+    setTimeout(resolve, EXIT_SEEN_MS);
+  });
 }
 
 /**
@@ -35,7 +37,7 @@ function nextTurn() {
  */
 export async function openServalHttp(context, root, options) {
   const { model, plan, load, args, cores } = options;
-  const path = options.path ?? await context.model(model);
+  const path = options.path ?? (await context.model(model));
   return orStop(await startServal(context, root, [path], { args, cores }), async (server) => {
     const http = { ...server.http, pid: server.pid };
     const { request, check } = plan(await describeModel(http, model));

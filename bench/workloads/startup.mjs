@@ -17,7 +17,9 @@ async function startOnce(context) {
   try {
     const { request, check } = planV1();
     check(await sendOnce(server.http, request));
-    await new Promise((resolve) => { setTimeout(resolve, SETTLE_MS); });
+    await new Promise((resolve) => {
+      setTimeout(resolve, SETTLE_MS);
+    });
     return { readySeconds: server.readyMs / 1000, residentMb: residentBytes(server.pid) / 1e6 };
   } finally {
     await server.stop();
@@ -27,8 +29,17 @@ async function startOnce(context) {
 function row(id, title, form, target, values) {
   const got = median(values);
   return {
-    id, title, reference: 'Triton: 0.2 s / 76 MB', form, target, got,
-    spread: spread(values), ok: meets(target, got), sides: {}, rounds: values, note: '',
+    id,
+    title,
+    reference: 'Triton: 0.2 s / 76 MB',
+    form,
+    target,
+    got,
+    spread: spread(values),
+    ok: meets(target, got),
+    sides: {},
+    rounds: values,
+    note: '',
   };
 }
 

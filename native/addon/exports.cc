@@ -130,9 +130,9 @@ napi_value OpenBody(napi_env env, napi_callback_info info) {
     if (!arguments.ok()) return nullptr;
     Port* port = attached_port(env, arguments.data(), "openBody");
     if (port == nullptr) return nullptr;
-    const Result<uint32_t> ticket = port->listener().open_body(
-        expected > 0 ? static_cast<uint64_t>(expected) : 0,
-        aligned_at > 0 ? static_cast<uint64_t>(aligned_at) : 0);
+    const Result<uint32_t> ticket =
+        port->listener().open_body(expected > 0 ? static_cast<uint64_t>(expected) : 0,
+                                   aligned_at > 0 ? static_cast<uint64_t>(aligned_at) : 0);
     if (!ticket.ok()) return number(env, port->report_error(ticket.error()));
     port->set_ticket(ticket.value());
     return number(env, 0);
@@ -436,14 +436,28 @@ struct Export {
 };
 
 constexpr Export kExports[] = {
-    {"attach", Attach},           {"infer", Infer},           {"inferMessage", InferMessage},
-    {"openBody", OpenBody},       {"appendBody", AppendBody}, {"inferBody", InferBody},
-    {"cancel", Cancel},           {"mapSlot", MapSlot},       {"load", Load},
-    {"unload", Unload},           {"publishRoutes", PublishRoutes}, {"stats", Stats},
-    {"detach", Detach},           {"exitNow", ExitNow},       {"warmUp", WarmUp},
-    {"metrics", Metrics},         {"takeAccessLog", TakeAccessLog},
-    {"setAccessLog", SetAccessLog}, {"inferPacked", InferPacked}, {"countBytes", CountBytes},
-    {"limitReceive", LimitReceive}, {"keepAnswer", KeepAnswer},
+    {"attach", Attach},
+    {"infer", Infer},
+    {"inferMessage", InferMessage},
+    {"openBody", OpenBody},
+    {"appendBody", AppendBody},
+    {"inferBody", InferBody},
+    {"cancel", Cancel},
+    {"mapSlot", MapSlot},
+    {"load", Load},
+    {"unload", Unload},
+    {"publishRoutes", PublishRoutes},
+    {"stats", Stats},
+    {"detach", Detach},
+    {"exitNow", ExitNow},
+    {"warmUp", WarmUp},
+    {"metrics", Metrics},
+    {"takeAccessLog", TakeAccessLog},
+    {"setAccessLog", SetAccessLog},
+    {"inferPacked", InferPacked},
+    {"countBytes", CountBytes},
+    {"limitReceive", LimitReceive},
+    {"keepAnswer", KeepAnswer},
     {"unanswered", Unanswered},
 };
 
@@ -467,7 +481,8 @@ NAPI_MODULE_INIT() {
     return nullptr;
   }
   auto* port = new Port(env);
-  napi_add_env_cleanup_hook(env, [](void* data) { delete static_cast<Port*>(data); }, port);
+  napi_add_env_cleanup_hook(
+      env, [](void* data) { delete static_cast<Port*>(data); }, port);
   for (const Export& entry : kExports) {
     napi_value function = nullptr;
     napi_create_function(env, entry.name, NAPI_AUTO_LENGTH, entry.call, port, &function);

@@ -22,8 +22,13 @@ enum ControlWord : size_t {
   kWordRing = 16        // completions: kRingWords each
 };
 enum RingWord : size_t {
-  kRingTicket = 0, kRingCode = 1, kRingSlot = 2, kRingBytes = 3, kRingJsonBytes = 4,
-  kRingGeneration = 5, kRingWords = 6
+  kRingTicket = 0,
+  kRingCode = 1,
+  kRingSlot = 2,
+  kRingBytes = 3,
+  kRingJsonBytes = 4,
+  kRingGeneration = 5,
+  kRingWords = 6
 };
 inline constexpr size_t kCompletionsPerWake = 64;
 inline constexpr size_t kControlWords = kWordRing + kCompletionsPerWake * kRingWords;

@@ -24,12 +24,9 @@ bool listens_on(int descriptor, uint16_t port) {
   bytes = sizeof(address);
   if (getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &bytes) != 0) return false;
   switch (address.ss_family) {
-    case AF_INET:
-      return ntohs(reinterpret_cast<const sockaddr_in&>(address).sin_port) == port;
-    case AF_INET6:
-      return ntohs(reinterpret_cast<const sockaddr_in6&>(address).sin6_port) == port;
-    default:
-      return false;
+    case AF_INET: return ntohs(reinterpret_cast<const sockaddr_in&>(address).sin_port) == port;
+    case AF_INET6: return ntohs(reinterpret_cast<const sockaddr_in6&>(address).sin6_port) == port;
+    default: return false;
   }
 }
 

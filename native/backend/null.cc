@@ -46,8 +46,8 @@ Status check_tensors(const ModelSpec& spec, const std::string& list,
     }
     for (int64_t dim : tensor.dims) {
       if (dim >= -1) continue;
-      return bad_spec(spec, where + ": expected dimensions of -1 or more, got " +
-                                std::to_string(dim));
+      return bad_spec(spec,
+                      where + ": expected dimensions of -1 or more, got " + std::to_string(dim));
     }
     if (!tensor.symbols.empty() && tensor.symbols.size() != tensor.dims.size()) {
       return bad_spec(spec, where + " has " + std::to_string(tensor.symbols.size()) +

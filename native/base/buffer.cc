@@ -15,10 +15,10 @@ constexpr size_t round_up(size_t bytes, size_t step) { return (bytes + step - 1)
 
 uint8_t* allocate_aligned(size_t bytes) {
   return static_cast<uint8_t*>(
-      ::operator new(bytes, std::align_val_t{kTensorAlignment}, std::nothrow));
+      ::operator new (bytes, std::align_val_t{kTensorAlignment}, std::nothrow));
 }
 
-void free_aligned(uint8_t* data) { ::operator delete(data, std::align_val_t{kTensorAlignment}); }
+void free_aligned(uint8_t* data) { ::operator delete (data, std::align_val_t{kTensorAlignment}); }
 
 // What is never refused: error texts and the smallest requests are to work when nothing else does.
 constexpr size_t kPageBytes = 4096;
@@ -67,8 +67,7 @@ bool ByteBuffer::reserve(size_t bytes) {
   if (bytes > SIZE_MAX / 2) return false;  // the sums below cannot overflow
   if (data_ != nullptr && bytes + offset_ <= capacity_) return true;
   const size_t usable = round_up(std::max<size_t>(bytes + offset_, 1), 4096);
-  uint8_t* fresh =
-      allocate_counted(usable + kBodyPadding, usable, budget_, usable <= kPageBytes);
+  uint8_t* fresh = allocate_counted(usable + kBodyPadding, usable, budget_, usable <= kPageBytes);
   if (fresh == nullptr) return false;
   if (size_ != 0) std::memcpy(fresh + offset_, data_ + offset_, size_);
   std::memset(fresh + usable, 0, kBodyPadding);

@@ -15,24 +15,19 @@ constexpr size_t dtype_bytes(DType dtype) {
   switch (dtype) {
     case DType::Bool:
     case DType::Uint8:
-    case DType::Int8:
-      return 1;
+    case DType::Int8: return 1;
     case DType::Uint16:
     case DType::Int16:
     case DType::Fp16:
-    case DType::Bf16:
-      return 2;
+    case DType::Bf16: return 2;
     case DType::Uint32:
     case DType::Int32:
-    case DType::Fp32:
-      return 4;
+    case DType::Fp32: return 4;
     case DType::Uint64:
     case DType::Int64:
-    case DType::Fp64:
-      return 8;
+    case DType::Fp64: return 8;
     case DType::Bytes:
-    case DType::Invalid:
-      return 0;
+    case DType::Invalid: return 0;
   }
   return 0;
 }

@@ -7,14 +7,14 @@
 
 namespace serval {
 
-inline constexpr size_t kRankMax = 32;             // dims in a tensor (TensorFlow: 254)
-inline constexpr size_t kBodyPadding = 64;         // readable bytes behind every body (simdjson)
-inline constexpr size_t kTensorAlignment = 64;     // first binary tensor, arena and output buffers
-inline constexpr size_t kInputsMax = 4096;         // inputs of one request
-inline constexpr size_t kNameBytesMax = 4096;      // a model, tensor, signature name on the wire
-inline constexpr size_t kIdBytesMax = 65536;       // a request id
-inline constexpr size_t kErrorValueBytesMax = 256; // an echoed value in an error text
-inline constexpr size_t kJsonNodesMax = 8'000'000; // values the plain JSON reader keeps
+inline constexpr size_t kRankMax = 32;              // dims in a tensor (TensorFlow: 254)
+inline constexpr size_t kBodyPadding = 64;          // readable bytes behind every body (simdjson)
+inline constexpr size_t kTensorAlignment = 64;      // first binary tensor, arena and output buffers
+inline constexpr size_t kInputsMax = 4096;          // inputs of one request
+inline constexpr size_t kNameBytesMax = 4096;       // a model, tensor, signature name on the wire
+inline constexpr size_t kIdBytesMax = 65536;        // a request id
+inline constexpr size_t kErrorValueBytesMax = 256;  // an echoed value in an error text
+inline constexpr size_t kJsonNodesMax = 8'000'000;  // values the plain JSON reader keeps
 // A V1 body for an unknown model is read before it is answered "not found", as TensorFlow Serving
 // does, on the listener's thread: only up to here.
 inline constexpr size_t kUnknownModelBodyMax = 64 * 1024;
@@ -25,8 +25,8 @@ inline constexpr uint64_t kInlineNsMax = 100'000'000;
 inline constexpr uint64_t kInlineByHandNsMax = 10'000'000'000;
 
 inline constexpr uint64_t kTimeoutUsMax = uint64_t{1} << 52;  // a request's or a policy's timeout
-inline constexpr uint32_t kPiecesMax = 65'536;     // runs of one request that is split
-inline constexpr size_t kGatherKeepBytes = 16u << 20;  // of an input's batch memory
+inline constexpr uint32_t kPiecesMax = 65'536;                // runs of one request that is split
+inline constexpr size_t kGatherKeepBytes = 16u << 20;         // of an input's batch memory
 
 struct Limits {
   uint64_t body_bytes_max = 2147483647;      // one request, after inflating

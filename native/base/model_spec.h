@@ -58,17 +58,17 @@ struct ModelSpec {
   int instances = 1;
   QueueSettings queue;
   BatchPolicy batch;
-  bool batch_dim = false;                // the first dim is the batch
-  std::vector<TensorOverride> inputs;    // what a configuration says of them
+  bool batch_dim = false;              // the first dim is the batch
+  std::vector<TensorOverride> inputs;  // what a configuration says of them
   std::vector<TensorOverride> outputs;
-  std::vector<int> devices;              // one session each; empty = one session
+  std::vector<int> devices;  // one session each; empty = one session
   std::vector<std::pair<std::string, std::string>> session_config;
   ExecMode exec_mode = ExecMode::Auto;
   int inline_us_max = 100;
   std::vector<GraphSpec> graphs;  // instead of the file at `path`: one session each
   std::vector<WeightSpec> weights;
   std::vector<std::string> weight_files;
-  std::vector<uint32_t> states;   // indices of the weights that are the states' first values
+  std::vector<uint32_t> states;  // indices of the weights that are the states' first values
   std::string null_mode;
   int64_t null_delay_us = 0;
   Signature null_signature;

@@ -10,9 +10,9 @@ namespace {
 
 // The longest prefix that fits in one batch, and the one that leaves at once.
 struct Prefixes {
-  size_t fitting = 1;           // requests
+  size_t fitting = 1;  // requests
   uint64_t fitting_rows = 0;
-  size_t preferred = 0;         // requests; 0 = no prefix has a preferred size
+  size_t preferred = 0;  // requests; 0 = no prefix has a preferred size
 };
 
 // Rows are 32 bits and fewer than 2^32 requests wait: a 64-bit sum cannot overflow.
@@ -40,8 +40,7 @@ BatchChoice choose_batch(const BatchPolicy& policy, const BatchView& view) {
   // Before "full": a preferred size is what the model is best at (Triton's order). Rows beyond the
   // largest preferred size without a hit cannot hit one later, so they leave too.
   if (found.preferred != 0) return {found.preferred, 0};
-  const bool full =
-      found.fitting < view.rows.size() || found.fitting_rows >= policy.rows_max;
+  const bool full = found.fitting < view.rows.size() || found.fitting_rows >= policy.rows_max;
   const bool past_preferred =
       !policy.preferred_rows.empty() && found.fitting_rows > policy.preferred_rows.back();
   const uint64_t delay_ns = uint64_t{policy.delay_us} * 1000;

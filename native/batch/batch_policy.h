@@ -12,9 +12,9 @@ namespace serval {
 
 // Requests that may share a batch, oldest first.
 struct BatchView {
-  std::span<const uint32_t> rows;   // of each request
-  uint64_t oldest_wait_ns = 0;      // of the first
-  bool closing = false;             // nothing more will come
+  std::span<const uint32_t> rows;  // of each request
+  uint64_t oldest_wait_ns = 0;     // of the first
+  bool closing = false;            // nothing more will come
 };
 
 struct BatchChoice {

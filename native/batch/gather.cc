@@ -13,9 +13,9 @@ namespace {
 
 // One input on its way into the batch. Lengths in units.
 struct Layout {
-  Shape shape;                                // of the batch
-  std::array<size_t, kRankMax> out_steps{};   // units from one entry of a dim to the next
-  size_t units = 0;                           // of the whole batch
+  Shape shape;                               // of the batch
+  std::array<size_t, kRankMax> out_steps{};  // units from one entry of a dim to the next
+  size_t units = 0;                          // of the whole batch
 };
 
 // The units of one element.
@@ -175,9 +175,8 @@ bool same_batch(std::span<const TensorView> a, std::span<const TensorView> b, bo
 }
 
 // Hot path 7/12. See gather.h.
-Status gather(std::span<const BatchPart> parts, uint32_t rows_out,
-              [[maybe_unused]] bool pad_inner, GatherMemory& memory,
-              std::vector<TensorView>& out) {
+Status gather(std::span<const BatchPart> parts, uint32_t rows_out, [[maybe_unused]] bool pad_inner,
+              GatherMemory& memory, std::vector<TensorView>& out) {
   assert(!parts.empty());
   [[maybe_unused]] uint64_t rows = 0;
   for (const BatchPart& part : parts) {

@@ -21,9 +21,9 @@ struct BatchPart {
 
 // Memory of gathered inputs, one set per instance, kept from batch to batch.
 struct GatherMemory {
-  MemoryBudget* budget = nullptr;                          // counts `bytes`
-  std::vector<ByteBuffer> bytes;                           // per input, fixed-size dtypes
-  std::vector<std::vector<std::string_view>> strings;      // per input, BYTES
+  MemoryBudget* budget = nullptr;                      // counts `bytes`
+  std::vector<ByteBuffer> bytes;                       // per input, fixed-size dtypes
+  std::vector<std::vector<std::string_view>> strings;  // per input, BYTES
 };
 
 // Whether two requests can share a batch: dtypes, ranks and (unless `pad_inner`) all dims but the

@@ -21,11 +21,11 @@ Status check_piece(const TensorView& output, const TensorView& whole, size_t ind
   Shape expected = whole.shape;
   expected.set(0, rows);
   if (output.dtype == whole.dtype && shape == expected) return ok_status();
-  return make_error(
-      ErrorCode::BackendFailed,
-      "split request: output " + std::to_string(index) + " of a piece is expected to be " +
-          std::string(dtype_name(whole.dtype)) + " " + expected.to_string() + ", got " +
-          std::string(dtype_name(output.dtype)) + " " + shape.to_string());
+  return make_error(ErrorCode::BackendFailed,
+                    "split request: output " + std::to_string(index) +
+                        " of a piece is expected to be " + std::string(dtype_name(whole.dtype)) +
+                        " " + expected.to_string() + ", got " +
+                        std::string(dtype_name(output.dtype)) + " " + shape.to_string());
 }
 
 // An output without rows cannot be put together.
@@ -46,8 +46,7 @@ bool append_strings(std::span<const std::string_view> strings, ByteBuffer& bytes
 }
 
 // Appends the rows' bytes. The first rows make room for all, so that the rest does not move them.
-bool append_fixed(const TensorView& output, uint32_t rows, uint32_t rows_total,
-                  ByteBuffer& bytes) {
+bool append_fixed(const TensorView& output, uint32_t rows, uint32_t rows_total, ByteBuffer& bytes) {
   if (bytes.size() == 0 && rows != 0) {
     size_t bytes_total = 0;
     if (__builtin_mul_overflow(output.bytes / rows, rows_total, &bytes_total)) return false;

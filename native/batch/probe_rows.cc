@@ -88,30 +88,22 @@ void fill_numbers(DType dtype, const Place& place, std::vector<uint8_t>& bytes) 
   switch (dtype) {
     case DType::Bool:
       return fill<uint8_t>(bytes, [&](size_t i) { return place.integer(i, 2) % 2; });
-    case DType::Uint8:
-      return fill<uint8_t>(bytes, [&](size_t i) { return place.integer(i, 199); });
-    case DType::Int8:
-      return fill<int8_t>(bytes, [&](size_t i) { return place.integer(i, 99); });
+    case DType::Uint8: return fill<uint8_t>(bytes, [&](size_t i) { return place.integer(i, 199); });
+    case DType::Int8: return fill<int8_t>(bytes, [&](size_t i) { return place.integer(i, 99); });
     case DType::Uint16:
-    case DType::Int16:
-      return fill<uint16_t>(bytes, integer);
+    case DType::Int16: return fill<uint16_t>(bytes, integer);
     case DType::Uint32:
-    case DType::Int32:
-      return fill<uint32_t>(bytes, integer);
+    case DType::Int32: return fill<uint32_t>(bytes, integer);
     case DType::Uint64:
-    case DType::Int64:
-      return fill<uint64_t>(bytes, integer);
+    case DType::Int64: return fill<uint64_t>(bytes, integer);
     case DType::Fp16:
       return fill<uint16_t>(bytes, [&](size_t i) { return double_to_half(place.number(i)); });
     case DType::Bf16:
       return fill<uint16_t>(bytes, [&](size_t i) { return double_to_bf16(place.number(i)); });
-    case DType::Fp32:
-      return fill<float>(bytes, number);
-    case DType::Fp64:
-      return fill<double>(bytes, number);
+    case DType::Fp32: return fill<float>(bytes, number);
+    case DType::Fp64: return fill<double>(bytes, number);
     case DType::Bytes:
-    case DType::Invalid:
-      return;
+    case DType::Invalid: return;
   }
 }
 
@@ -167,8 +159,7 @@ bool same_floats(double a, double b, bool is_half, double largest) {
   if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
   if (a == b) return true;  // infinities
   const double own = is_half ? 1e-2 : 1e-3, of_row = is_half ? 1e-2 : 1e-4;
-  return std::abs(a - b) <=
-         own * std::max(std::abs(a), std::abs(b)) + of_row * largest + 1e-7;
+  return std::abs(a - b) <= own * std::max(std::abs(a), std::abs(b)) + of_row * largest + 1e-7;
 }
 
 std::string text(double value) {

@@ -26,8 +26,8 @@ inline uint32_t load_length(const uint8_t* at) {
 }
 
 std::string missing(uint64_t found, uint64_t elements, size_t size) {
-  return "data of " + std::to_string(size) + " bytes ends after element " +
-         std::to_string(found) + ": expected " + std::to_string(elements) + " elements";
+  return "data of " + std::to_string(size) + " bytes ends after element " + std::to_string(found) +
+         ": expected " + std::to_string(elements) + " elements";
 }
 
 }  // namespace
@@ -51,18 +51,16 @@ Status decode_raw_bytes(std::span<const uint8_t> raw, uint64_t elements, std::st
     const uint32_t length = load_length(raw.data() + at);
     at += kPrefixBytes;
     if (length > size - at) {
-      return bad_raw(input, "element " + std::to_string(i) + ": length " +
-                                std::to_string(length) + " at byte " +
-                                std::to_string(at - kPrefixBytes) + " overruns the data: " +
-                                std::to_string(size - at) + " bytes left");
+      return bad_raw(input, "element " + std::to_string(i) + ": length " + std::to_string(length) +
+                                " at byte " + std::to_string(at - kPrefixBytes) +
+                                " overruns the data: " + std::to_string(size - at) + " bytes left");
     }
     strings[i] = {reinterpret_cast<const char*>(raw.data() + at), length};
     at += length;
   }
   if (at != size) {
     return bad_raw(input, "data: " + std::to_string(size - at) + " bytes left over behind " +
-                              std::to_string(elements) + " elements at byte " +
-                              std::to_string(at));
+                              std::to_string(elements) + " elements at byte " + std::to_string(at));
   }
   out.dtype = DType::Bytes;
   out.data = nullptr;

@@ -69,8 +69,8 @@ Status raw_fixed_tensor(std::span<const uint8_t> raw, DType dtype, const Shape& 
   }
   auto* copy = static_cast<uint8_t*>(arena.allocate(raw.size()));
   if (copy == nullptr) {
-    return make_error(ErrorCode::Internal, quoted(input) + ": no memory for " +
-                                               std::to_string(raw.size()) + " bytes");
+    return make_error(ErrorCode::Internal,
+                      quoted(input) + ": no memory for " + std::to_string(raw.size()) + " bytes");
   }
   if (!raw.empty()) std::memcpy(copy, raw.data(), raw.size());
   out.data = copy;

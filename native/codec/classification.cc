@@ -17,9 +17,9 @@ namespace serval {
 namespace {
 
 constexpr size_t kIndexTextMax = 20;
-constexpr size_t kShortTextMax = 24;   // an integer, or a float below 1e16 with six decimals
-constexpr size_t kDoubleTextMax = 320; // "-", 309 digits, ".", six decimals
-constexpr int kDecimals = 6;           // as "%f" prints
+constexpr size_t kShortTextMax = 24;    // an integer, or a float below 1e16 with six decimals
+constexpr size_t kDoubleTextMax = 320;  // "-", 309 digits, ".", six decimals
+constexpr int kDecimals = 6;            // as "%f" prints
 
 // How the rows of an output are taken apart.
 struct Rows {
@@ -158,34 +158,21 @@ bool classify(const Rows& rows, std::span<const std::string> labels, Arena& aren
 bool classify_typed(DType dtype, const Rows& rows, std::span<const std::string> labels,
                     Arena& arena, std::span<std::string_view> strings) {
   switch (dtype) {
-    case DType::Uint8:
-      return classify<Plain<uint8_t>>(rows, labels, arena, strings);
-    case DType::Uint16:
-      return classify<Plain<uint16_t>>(rows, labels, arena, strings);
-    case DType::Uint32:
-      return classify<Plain<uint32_t>>(rows, labels, arena, strings);
-    case DType::Uint64:
-      return classify<Plain<uint64_t>>(rows, labels, arena, strings);
-    case DType::Int8:
-      return classify<Plain<int8_t>>(rows, labels, arena, strings);
-    case DType::Int16:
-      return classify<Plain<int16_t>>(rows, labels, arena, strings);
-    case DType::Int32:
-      return classify<Plain<int32_t>>(rows, labels, arena, strings);
-    case DType::Int64:
-      return classify<Plain<int64_t>>(rows, labels, arena, strings);
-    case DType::Fp16:
-      return classify<Sixteen<half_to_float>>(rows, labels, arena, strings);
-    case DType::Bf16:
-      return classify<Sixteen<bf16_to_float>>(rows, labels, arena, strings);
-    case DType::Fp32:
-      return classify<Plain<float>>(rows, labels, arena, strings);
-    case DType::Fp64:
-      return classify<Plain<double>>(rows, labels, arena, strings);
+    case DType::Uint8: return classify<Plain<uint8_t>>(rows, labels, arena, strings);
+    case DType::Uint16: return classify<Plain<uint16_t>>(rows, labels, arena, strings);
+    case DType::Uint32: return classify<Plain<uint32_t>>(rows, labels, arena, strings);
+    case DType::Uint64: return classify<Plain<uint64_t>>(rows, labels, arena, strings);
+    case DType::Int8: return classify<Plain<int8_t>>(rows, labels, arena, strings);
+    case DType::Int16: return classify<Plain<int16_t>>(rows, labels, arena, strings);
+    case DType::Int32: return classify<Plain<int32_t>>(rows, labels, arena, strings);
+    case DType::Int64: return classify<Plain<int64_t>>(rows, labels, arena, strings);
+    case DType::Fp16: return classify<Sixteen<half_to_float>>(rows, labels, arena, strings);
+    case DType::Bf16: return classify<Sixteen<bf16_to_float>>(rows, labels, arena, strings);
+    case DType::Fp32: return classify<Plain<float>>(rows, labels, arena, strings);
+    case DType::Fp64: return classify<Plain<double>>(rows, labels, arena, strings);
     case DType::Bool:
     case DType::Bytes:
-    case DType::Invalid:
-      break;
+    case DType::Invalid: break;
   }
   return false;
 }
@@ -206,10 +193,9 @@ Status classify_output(std::string_view name, uint32_t k, bool batch_dim,
   const auto row = Shape(output.shape.dims().subspan(batch.size())).elements();
   const auto total = output.shape.elements();
   if (!row || !total || *total * element_bytes != output.bytes) {
-    return make_error(ErrorCode::Internal, output_text(name) + "classification: " +
-                                               std::to_string(output.bytes) +
-                                               " bytes do not fit shape " +
-                                               output.shape.to_string());
+    return make_error(ErrorCode::Internal,
+                      output_text(name) + "classification: " + std::to_string(output.bytes) +
+                          " bytes do not fit shape " + output.shape.to_string());
   }
   const uint64_t count = batched ? static_cast<uint64_t>(output.shape[0]) : 1;
   const Rows rows{output.data, count, *row, std::min<uint64_t>(k, *row)};

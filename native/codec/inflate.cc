@@ -62,16 +62,16 @@ Status Inflater::ended() {
 }
 
 Status Inflater::step(ByteBuffer& out, size_t bytes) {
-  const Error no_memory = make_error(
-      ErrorCode::MemoryFull, "no memory for a request body of more than " +
-                                 std::to_string(out.size()) + " bytes once unpacked");
+  const Error no_memory =
+      make_error(ErrorCode::MemoryFull, "no memory for a request body of more than " +
+                                            std::to_string(out.size()) + " bytes once unpacked");
   if (!stream_->open) return no_memory;
   z_stream& z = stream_->z;
   const size_t begin = out.size();
   while (!done_ && out.size() - begin < bytes) {
     // One byte past the limit shows that it is passed.
-    const auto room = static_cast<size_t>(
-        std::min<uint64_t>(kPieceBytes, bytes_max_ + 1 - out.size()));
+    const auto room =
+        static_cast<size_t>(std::min<uint64_t>(kPieceBytes, bytes_max_ + 1 - out.size()));
     uint8_t* place = out.room(room);
     if (place == nullptr) return no_memory;
     z.next_out = place;
@@ -91,12 +91,9 @@ Status Inflater::step(ByteBuffer& out, size_t bytes) {
       case Z_BUF_ERROR:
         if (z.avail_in == 0 && z.avail_out != 0) return malformed("unexpected end of file");
         break;
-      case Z_NEED_DICT:
-        return malformed("Missing dictionary");
-      case Z_MEM_ERROR:
-        return no_memory;
-      default:
-        return malformed(z.msg != nullptr ? z.msg : "broken stream");
+      case Z_NEED_DICT: return malformed("Missing dictionary");
+      case Z_MEM_ERROR: return no_memory;
+      default: return malformed(z.msg != nullptr ? z.msg : "broken stream");
     }
   }
   return {};

@@ -15,8 +15,8 @@ namespace serval {
 
 // One output to return, in the order of the answer.
 struct RequestedOutput {
-  uint32_t index = 0;   // into signature.outputs
-  bool binary = false;  // V2 REST: raw bytes behind the JSON
+  uint32_t index = 0;    // into signature.outputs
+  bool binary = false;   // V2 REST: raw bytes behind the JSON
   uint32_t classes = 0;  // classification extension: the k largest; 0 = the tensor itself
 };
 
@@ -31,10 +31,10 @@ struct SchedulePolicy {
 struct DecodedRequest {
   uint32_t signature_index = 0;
   bool has_id = false;
-  bool row_format = false;                // V1: "instances" rather than "inputs"
-  std::string_view id;                    // decoded text (V2)
-  std::vector<TensorView> inputs;         // one per signature.inputs, in its order
-  std::vector<RequestedOutput> outputs;   // never empty after a successful decode
+  bool row_format = false;               // V1: "instances" rather than "inputs"
+  std::string_view id;                   // decoded text (V2)
+  std::vector<TensorView> inputs;        // one per signature.inputs, in its order
+  std::vector<RequestedOutput> outputs;  // never empty after a successful decode
 
   void clear() {
     signature_index = 0;

@@ -5,8 +5,8 @@
 #include <chrono>
 
 #include "base/clock.h"
-#include "engine/model/instance.h"
 #include "engine/listener/listener.h"
+#include "engine/model/instance.h"
 #include "engine/serve.h"
 #include "engine/spec/codec.h"
 #include "stats/metrics_text.h"
@@ -106,9 +106,8 @@ void Engine::poke_listeners(bool drop_kept) {
 
 void Engine::load(ModelSpec spec, Request& request, std::shared_ptr<Listener> listener) {
   request.listener = std::move(listener);
-  loads_.start([this, spec = std::move(spec), &request]() mutable {
-    run_load(std::move(spec), request);
-  });
+  loads_.start(
+      [this, spec = std::move(spec), &request]() mutable { run_load(std::move(spec), request); });
 }
 
 // One session per device; one where no devices are named.
@@ -147,11 +146,10 @@ Result<std::shared_ptr<Model>> Engine::load_model(ModelSpec spec) {
   std::lock_guard lock(mutex_);
   auto table = std::make_shared<EngineTable>(*table_);
   const uint32_t handle = next_handle_++;
-  auto model = std::make_shared<Model>(handle, std::move(spec), std::move(replicas.value()),
-                                       std::move(shapes.value()), load_us,
-                                       ModelServices{&access_log_, options_.records,
-                                                     budget_.get(), &timer_, options_.start_thread},
-                                       std::move(finding));
+  auto model = std::make_shared<Model>(
+      handle, std::move(spec), std::move(replicas.value()), std::move(shapes.value()), load_us,
+      ModelServices{&access_log_, options_.records, budget_.get(), &timer_, options_.start_thread},
+      std::move(finding));
   table->models = table_->models.with(handle, model);
   replace_table(std::move(table));
   return model;
@@ -224,8 +222,8 @@ void Engine::warm_up(uint32_t handle, Protocol protocol, std::vector<uint8_t> me
   });
 }
 
-Status Engine::run_warm_up(uint32_t handle, Protocol protocol,
-                           std::span<const uint8_t> message, Request& request) {
+Status Engine::run_warm_up(uint32_t handle, Protocol protocol, std::span<const uint8_t> message,
+                           Request& request) {
   std::shared_ptr<Model> model;  // of the table nothing else: an unload waits for its holders
   {
     const std::shared_ptr<const EngineTable> current = table();

@@ -12,13 +12,13 @@
 #include <vector>
 
 #include "base/memory_budget.h"
-#include "engine/watch/deadline_timer.h"
-#include "engine/watch/inline_watch.h"
-#include "engine/watch/memory_trimmer.h"
 #include "engine/model/model.h"
 #include "engine/model_table.h"
 #include "engine/route_table.h"
 #include "engine/task_threads.h"
+#include "engine/watch/deadline_timer.h"
+#include "engine/watch/inline_watch.h"
+#include "engine/watch/memory_trimmer.h"
 
 namespace serval {
 
@@ -28,8 +28,8 @@ struct EngineOptions {
   std::string onnxruntime_library;
   int intra_op_threads = 0;  // the pool shared by all models; 0 = the cores of this process
   int load_threads = 2;
-  bool records = true;  // statistics and metrics
-  int64_t unload_ms_max = 30'000;  // how long an unload waits for requests that run
+  bool records = true;                 // statistics and metrics
+  int64_t unload_ms_max = 30'000;      // how long an unload waits for requests that run
   uint64_t memory_limit = UINT64_MAX;  // bytes that requests may hold in all
   StartThread start_thread = serval::start_thread;  // for instances
 };
@@ -110,10 +110,10 @@ class Engine : public std::enable_shared_from_this<Engine> {
   std::map<std::string, std::unique_ptr<Backend>, std::less<>> backends_;  // fixed from the start
   std::atomic<uint64_t> epoch_{0};
   std::mutex mutex_;
-  std::shared_ptr<const EngineTable> table_;         // guarded by mutex_
-  uint32_t next_handle_ = 1;                         // guarded by mutex_
-  std::vector<std::weak_ptr<Listener>> listeners_;   // guarded by mutex_
-  TaskThreads loads_;    // loads and warm-ups
+  std::shared_ptr<const EngineTable> table_;        // guarded by mutex_
+  uint32_t next_handle_ = 1;                        // guarded by mutex_
+  std::vector<std::weak_ptr<Listener>> listeners_;  // guarded by mutex_
+  TaskThreads loads_;                               // loads and warm-ups
   TaskThreads unloads_;  // these wait for requests in flight: no load waits behind them
   TaskThreads quick_;    // metrics: never behind either
   TaskThreads inflating_;

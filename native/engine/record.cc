@@ -29,7 +29,7 @@ std::string code_text(ErrorCode code) {
 }
 
 constexpr std::string_view kProtocolNames[kProtocols] = {
-    "v1-rest",    "v2-rest",     "v2-grpc",          "v2-grpc-stream", "tf-grpc",
+    "v1-rest",          "v2-rest",         "v2-grpc",          "v2-grpc-stream", "tf-grpc",
     "tf-grpc-classify", "tf-grpc-regress", "v1-rest-classify", "v1-rest-regress"};
 
 }  // namespace
@@ -38,10 +38,9 @@ void record_request(Model& model, const ServedRequest& served) {
   const ModelServices& services = model.services();
   const ServeTimes& times = served.times;
   if (services.records) {
-    model.stats().record(RequestRecord{static_cast<uint8_t>(served.protocol),
-                                       outcome_of(served.code), served.queue_ns, times.input_ns,
-                                       times.infer_ns, times.output_ns, served.total_ns,
-                                       times.rows});
+    model.stats().record(RequestRecord{
+        static_cast<uint8_t>(served.protocol), outcome_of(served.code), served.queue_ns,
+        times.input_ns, times.infer_ns, times.output_ns, served.total_ns, times.rows});
   }
   if (services.access_log == nullptr || !services.access_log->sample()) return;
   AccessRecord record;

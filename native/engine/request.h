@@ -40,7 +40,7 @@ struct Request {
   std::shared_ptr<Listener> listener;  // set while queued: keeps the listener alive
   CancelFlag cancel;
   size_t running_at = 0;  // its place there
-  Stopwatch queued;  // since when it waits
+  Stopwatch queued;       // since when it waits
 
   // Its place in the queue; written by the listener's thread before it is pushed.
   SchedulePolicy schedule;
@@ -50,9 +50,9 @@ struct Request {
   Late late = Late::No;  // set by the queue when it hands the request back instead of to be run
 
   ErrorCode code = ErrorCode::Ok;
-  ByteBuffer response;        // answer, or the error's text
-  size_t json_bytes_out = 0;  // V2 REST with binary data: length of the JSON
-  uint32_t response_generation = 0;       // of the memory behind `response`: JavaScript's mapping
+  ByteBuffer response;               // answer, or the error's text
+  size_t json_bytes_out = 0;         // V2 REST with binary data: length of the JSON
+  uint32_t response_generation = 0;  // of the memory behind `response`: JavaScript's mapping
   const uint8_t* response_mapped = nullptr;
   size_t response_mapped_bytes = 0;
 

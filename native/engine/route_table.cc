@@ -21,17 +21,16 @@ Error not_found(std::string_view name, std::string_view version) {
 }
 
 Error not_ready(std::string_view name, const VersionRoute& route) {
-  std::string text = "model '" + std::string(name) + "' version " +
-                     std::to_string(route.version) + " is not ready";
+  std::string text = "model '" + std::string(name) + "' version " + std::to_string(route.version) +
+                     " is not ready";
   if (!route.reason.empty()) text += ": " + route.reason;
   return make_error(ErrorCode::ModelNotReady, std::move(text));
 }
 
 Error no_servable(std::string_view name, const int64_t* version) {
   const std::string which =
-      version == nullptr
-          ? "Latest(" + std::string(name) + ")"
-          : "Specific(" + std::string(name) + ", " + std::to_string(*version) + ")";
+      version == nullptr ? "Latest(" + std::string(name) + ")"
+                         : "Specific(" + std::string(name) + ", " + std::to_string(*version) + ")";
   return make_error(ErrorCode::ModelNotFound, "Servable not found for request: " + which);
 }
 

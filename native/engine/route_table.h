@@ -56,9 +56,7 @@ class RouteTable {
  private:
   struct Hash {
     using is_transparent = void;
-    size_t operator()(std::string_view text) const {
-      return std::hash<std::string_view>{}(text);
-    }
+    size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
   };
   using Route = std::shared_ptr<const ModelRoute>;
   std::unordered_map<std::string, Route, Hash, std::equal_to<>> models_;

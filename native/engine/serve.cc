@@ -4,8 +4,8 @@
 #include "codec/classification.h"
 #include "codec/examples/json.h"
 #include "codec/serving/json.h"
-#include "codec/v2/json.h"
 #include "codec/serving/wire.h"
+#include "codec/v2/json.h"
 #include "codec/v2/wire.h"
 #include "engine/model/instance.h"
 
@@ -59,17 +59,15 @@ Status encode(Protocol protocol, const Model& model, const DecodedRequest& decod
     case Protocol::V1Predict:
       return encode_v1_predict(signature, decoded, outputs, limits, response);
     case Protocol::V2Rest:
-      return encode_v2_infer(answer, signature, decoded, outputs, limits, response,
-                             json_bytes_out);
+      return encode_v2_infer(answer, signature, decoded, outputs, limits, response, json_bytes_out);
     case Protocol::V2Grpc:
     case Protocol::V2GrpcStream:
-      return encode_wire_v2(answer, signature, decoded, outputs,
-                            protocol == Protocol::V2GrpcStream, limits, response);
+      return encode_wire_v2(answer, signature, decoded, outputs, protocol == Protocol::V2GrpcStream,
+                            limits, response);
     case Protocol::TfPredict:
-      return encode_tf_predict(answer, signature, decoded, outputs,
-                               limits.tf_tensor_content ? TfTensorForm::Content
-                                                        : TfTensorForm::Typed,
-                               limits, response);
+      return encode_tf_predict(
+          answer, signature, decoded, outputs,
+          limits.tf_tensor_content ? TfTensorForm::Content : TfTensorForm::Typed, limits, response);
     case Protocol::TfClassify:
     case Protocol::TfRegress:
       return encode_tf_results(method_of(protocol), answer, signature, decoded, outputs, limits,
@@ -137,8 +135,8 @@ Status run(const CancelFlag* cancel, Replica& replica, Worker& worker, BackendSc
   for (const RequestedOutput& output : decoded.outputs) {
     worker.output_indices.push_back(output.index);
   }
-  Status ran = replica.backend().run(decoded.signature_index, decoded.inputs,
-                                     worker.output_indices, scratch, cancel);
+  Status ran = replica.backend().run(decoded.signature_index, decoded.inputs, worker.output_indices,
+                                     scratch, cancel);
   if (!ran.ok()) return ran;
   const std::span<const TensorView> outputs = scratch.outputs();
   worker.outputs.assign(outputs.begin(), outputs.end());
@@ -149,9 +147,8 @@ bool was_ended(const ServeInput& input) {
   return input.cancel != nullptr && input.cancel->cancelled();
 }
 
-Status serve_once(const ServeInput& input, Model& model, size_t replica_index,
-                  const Limits& limits, Worker& worker, ByteBuffer& response,
-                  size_t& json_bytes_out) {
+Status serve_once(const ServeInput& input, Model& model, size_t replica_index, const Limits& limits,
+                  Worker& worker, ByteBuffer& response, size_t& json_bytes_out) {
   const Stopwatch watch;
   ServeTimes& times = worker.times;
   Status done = decode_request(input, model, limits, worker.arena, worker.decoded);
@@ -205,8 +202,8 @@ Status encode_answer(Protocol protocol, const Model& model, const DecodedRequest
     const Signature& signature = model.signatures()[decoded.signature_index];
     const std::span<const std::string> labels =
         model.shapes().labels(decoded.signature_index, index);
-    Status done = classify_output(signature.outputs[index].name, classes, model.batch_dim(),
-                                  labels, arena, outputs[i]);
+    Status done = classify_output(signature.outputs[index].name, classes, model.batch_dim(), labels,
+                                  arena, outputs[i]);
     if (!done.ok()) return done;
   }
   return encode(protocol, model, decoded, outputs, limits, response, json_bytes_out);

@@ -227,8 +227,7 @@ class RowCopier {
   size_t row_elements() const { return row_elements_; }
   // Writes rows[i] of the source as row i of output `index`; -1 leaves zeros (or empty strings).
   // Rows are in range.
-  void gather(Ports& ports, size_t index, const Shape& shape,
-              std::span<const int64_t> rows) const {
+  void gather(Ports& ports, size_t index, const Shape& shape, std::span<const int64_t> rows) const {
     if (from_.dtype == DType::Bytes) {
       std::vector<std::string_view> out;
       if (!ports.require(shape.elements().has_value(), "shape overflow")) return;

@@ -35,15 +35,9 @@ void add_escape(char byte, std::string& out) {
       out += '\\';
       out += byte;
       return;
-    case '\n':
-      out += "\\n";
-      return;
-    case '\r':
-      out += "\\r";
-      return;
-    case '\t':
-      out += "\\t";
-      return;
+    case '\n': out += "\\n"; return;
+    case '\r': out += "\\r"; return;
+    case '\t': out += "\\t"; return;
     default:
       out += "\\u00";
       out += kHex[static_cast<uint8_t>(byte) >> 4];

@@ -13,9 +13,9 @@ namespace serval {
 struct AccessRecord {
   std::string_view protocol;  // "v1-rest", "v2-rest", "v2-grpc", "v2-grpc-stream"
   std::string_view model;
-  std::string_view version;   // decimal text
-  std::string_view id;        // "" = none
-  std::string_view code;      // "OK" or the error code's name
+  std::string_view version;  // decimal text
+  std::string_view id;       // "" = none
+  std::string_view code;     // "OK" or the error code's name
   uint32_t rows = 0;
   uint64_t request_bytes = 0, response_bytes = 0;
   uint64_t queue_ns = 0, input_ns = 0, infer_ns = 0, output_ns = 0, total_ns = 0;
@@ -36,8 +36,8 @@ class AccessLog {
  private:
   std::atomic<uint32_t> one_in_{0};
   std::mutex mutex_;
-  std::string lines_;      // guarded by mutex_
-  uint64_t dropped_ = 0;   // guarded by mutex_
+  std::string lines_;     // guarded by mutex_
+  uint64_t dropped_ = 0;  // guarded by mutex_
 };
 
 }  // namespace serval

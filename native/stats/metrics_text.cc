@@ -215,9 +215,9 @@ std::vector<std::string> tensorflow_bounds() {
   std::vector<std::string> out;
   for (const uint64_t bound_ns : kTensorFlowBoundsNs) {
     std::array<char, 32> text;
-    const auto end = std::to_chars(text.data(), text.data() + text.size(),
-                                   static_cast<double>(bound_ns) / 1e3,
-                                   std::chars_format::general, 6);
+    const auto end =
+        std::to_chars(text.data(), text.data() + text.size(), static_cast<double>(bound_ns) / 1e3,
+                      std::chars_format::general, 6);
     out.emplace_back(text.data(), end.ptr);
   }
   return out;

@@ -91,8 +91,8 @@ void MetricsWriter::plain_sample(std::string_view name, std::string_view value) 
 }
 
 void MetricsWriter::histogram(std::string_view name, std::string_view labels,
-                              std::span<const std::string> bounds,
-                              std::span<const uint64_t> counts, std::string_view sum) {
+                              std::span<const std::string> bounds, std::span<const uint64_t> counts,
+                              std::string_view sum) {
   uint64_t total = 0;
   NumberText text;
   for (size_t i = 0; i <= bounds.size(); ++i) {

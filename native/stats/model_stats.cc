@@ -37,7 +37,8 @@ uint64_t value_of(const Counter& counter) { return counter.load(std::memory_orde
 template <typename T>
 T& made(std::atomic<T*>& place) {
   T* found = place.load(std::memory_order_acquire);
-  if (found != nullptr) [[likely]] return *found;
+  if (found != nullptr) [[likely]]
+    return *found;
   auto fresh = std::make_unique<T>();
   if (!place.compare_exchange_strong(found, fresh.get(), std::memory_order_acq_rel,
                                      std::memory_order_acquire)) {
@@ -150,7 +151,7 @@ struct alignas(64) ModelStats::Shard {
   std::array<Counters<kOutcomes>, kEntries> outcomes{};
   Counter executions{0}, executed_rows{0}, padding_rows{0};
   Counters<kBatchRowsBounds + 1> batch_rows{};
-  std::array<std::atomic<BatchPage*>, kExactPages + 1> batches{};       // owned
+  std::array<std::atomic<BatchPage*>, kExactPages + 1> batches{};      // owned
   std::array<std::atomic<TensorFlowLatency*>, kEntries> tensorflow{};  // owned
 };
 
@@ -234,14 +235,16 @@ ModelStats::Shard& ModelStats::shard_of(uint32_t thread) { return made(shards_[t
 void ModelStats::record(const RequestRecord& request) {
   const uint32_t thread = thread_index();
   Shard& shard = shard_of(thread);
-  if (thread == kSharedThreadIndex) [[unlikely]] return shard.record<Writers::Many>(request);
+  if (thread == kSharedThreadIndex) [[unlikely]]
+    return shard.record<Writers::Many>(request);
   shard.record<Writers::One>(request);
 }
 
 void ModelStats::record(const BatchRecord& batch) {
   const uint32_t thread = thread_index();
   Shard& shard = shard_of(thread);
-  if (thread == kSharedThreadIndex) [[unlikely]] return shard.record<Writers::Many>(batch);
+  if (thread == kSharedThreadIndex) [[unlikely]]
+    return shard.record<Writers::Many>(batch);
   shard.record<Writers::One>(batch);
 }
 

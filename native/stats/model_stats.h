@@ -20,8 +20,8 @@ constexpr bool is_tensorflow_entry(size_t entry) { return entry == 0 || entry >=
 
 // Upper bounds in microseconds of the histograms that Serval adds; +Inf follows.
 inline constexpr std::array<double, 22> kLatencyBoundsUs = {
-    1,     2,     5,      10,     20,     50,     100,     200,     500,     1000,    2000,
-    5000,  10000, 20000,  50000,  100000, 200000, 500000,  1000000, 2000000, 5000000, 10000000};
+    1,    2,     5,     10,    20,     50,     100,    200,     500,     1000,    2000,
+    5000, 10000, 20000, 50000, 100000, 200000, 500000, 1000000, 2000000, 5000000, 10000000};
 // TensorFlow Serving's request_latency buckets: 10 * 1.8^k, 33 of them; +Inf follows.
 inline constexpr size_t kTensorFlowBuckets = 33;
 
@@ -47,7 +47,7 @@ struct Duration {
 
 // Cumulative counts are made when text is written: counts[i] are the samples of bucket i alone.
 struct HistogramReading {
-  std::vector<uint64_t> counts;  // one more than there are bounds
+  std::vector<uint64_t> counts;    // one more than there are bounds
   uint64_t count = 0, sum_ns = 0;  // count: the sum of counts
 };
 
@@ -68,7 +68,7 @@ struct StatsReading {
   std::array<uint64_t, kOutcomes> outcomes{};
   std::array<std::array<uint64_t, kOutcomes>, kEntries> outcomes_by_entry{};
   Duration success, fail, queue, input, infer, output;  // Triton's: of successful requests but fail
-  uint64_t pending = 0;           // requests that wait now; the reader of the queue fills it in
+  uint64_t pending = 0;  // requests that wait now; the reader of the queue fills it in
   uint64_t padding_rows = 0;
   std::vector<BatchReading> batches;  // ascending
   // Of successful requests, like the durations: sums are equal. Bounds: kLatencyBoundsUs.

@@ -1,8 +1,8 @@
 // See process_metrics.h. Linux's /proc.
 #include "stats/process_metrics.h"
 
-#include <ctime>
 #include <unistd.h>
+#include <ctime>
 
 #include <algorithm>
 #include <array>
@@ -130,8 +130,8 @@ double CpuShare::next(CpuTicks now) {
   // Two calls within a tick: the share is the one before. Counters that ran back start anew.
   if (started_ && now.total == last_.total) return share_;
   if (started_ && now.total > last_.total && now.busy >= last_.busy) {
-    share_ = static_cast<double>(now.busy - last_.busy) /
-             static_cast<double>(now.total - last_.total);
+    share_ =
+        static_cast<double>(now.busy - last_.busy) / static_cast<double>(now.total - last_.total);
     share_ = std::min(share_, 1.0);
   }
   started_ = true;

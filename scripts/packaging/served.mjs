@@ -28,14 +28,19 @@ function start([program, ...args], cwd, env, more) {
   const server = spawn(program, [...command, ...ports, ...more], { cwd, env });
   const exited = new Promise((resolve) => server.on('exit', (status) => resolve(status)));
   let [output, errors] = ['', ''];
-  server.stderr.on('data', (text) => { errors += text; });
+  server.stderr.on('data', (text) => {
+    errors += text;
+  });
   const ready = new Promise((resolve, reject) => {
     server.on('error', reject);
     const late = () => reject(new Error(`not ready in time: ${errors}`));
     const timer = setTimeout(late, READY_TIMEOUT_MS);
     server.stdout.on('data', (text) => {
       output += text;
-      const line = output.split('\n').slice(0, -1).find((each) => each.includes('"ready"'));
+      const line = output
+        .split('\n')
+        .slice(0, -1)
+        .find((each) => each.includes('"ready"'));
       if (line === undefined) return;
       clearTimeout(timer);
       resolve(JSON.parse(line));
@@ -73,20 +78,29 @@ async function inferRest(port) {
 function call(client, types, [method, request, answer], message) {
   const [asked, answered] = [types.lookupType(request), types.lookupType(answer)];
   return new Promise((resolve, reject) => {
-    client.makeUnaryRequest(method, (value) => Buffer.from(asked.encode(value).finish()),
+    client.makeUnaryRequest(
+      method,
+      (value) => Buffer.from(asked.encode(value).finish()),
       (bytes) => answered.toObject(answered.decode(bytes), { arrays: true }),
       asked.fromObject(message),
       (error, value) => {
         if (error) reject(new Error(`${method}: ${error.message}`));
         else resolve(value);
-      });
+      },
+    );
   });
 }
 
-const V2_INFER = ['/inference.GRPCInferenceService/ModelInfer', 'inference.ModelInferRequest',
-  'inference.ModelInferResponse'];
-const TF_PREDICT = ['/tensorflow.serving.PredictionService/Predict',
-  'tensorflow.serving.PredictRequest', 'tensorflow.serving.PredictResponse'];
+const V2_INFER = [
+  '/inference.GRPCInferenceService/ModelInfer',
+  'inference.ModelInferRequest',
+  'inference.ModelInferResponse',
+];
+const TF_PREDICT = [
+  '/tensorflow.serving.PredictionService/Predict',
+  'tensorflow.serving.PredictRequest',
+  'tensorflow.serving.PredictResponse',
+];
 
 async function inferGrpc(port, input) {
   const wire = new protobuf.Root();
@@ -94,15 +108,23 @@ async function inferGrpc(port, input) {
   const types = await wire.load(['inference.proto', 'tensorflow_serving.proto']);
   const client = new Client(`127.0.0.1:${port}`, credentials.createInsecure());
   try {
-    const v2 = await call(client, types, V2_INFER, { modelName: 'half_plus_three', inputs: [
-      { name: input, datatype: 'FP32', shape: [3], contents: { fp32Contents: [1, 2, 5] } }] });
+    const v2 = await call(client, types, V2_INFER, {
+      modelName: 'half_plus_three',
+      inputs: [
+        { name: input, datatype: 'FP32', shape: [3], contents: { fp32Contents: [1, 2, 5] } },
+      ],
+    });
     const raw = Buffer.from(v2.rawOutputContents[0] ?? []);
-    const values = raw.length > 0 ? [0, 4, 8].map((at) => raw.readFloatLE(at))
-      : v2.outputs[0].contents.fp32Contents;
+    const values =
+      raw.length > 0
+        ? [0, 4, 8].map((at) => raw.readFloatLE(at))
+        : v2.outputs[0].contents.fp32Contents;
     check(String(values) === '3.5,4,5.5', `V2 gRPC answered ${JSON.stringify(v2)}`);
     const tensor = { dtype: 1, tensorShape: { dim: [{ size: 3 }] }, floatVal: [1, 2, 5] };
-    const tf = await call(client, types, TF_PREDICT,
-      { modelSpec: { name: 'half_plus_three' }, inputs: { [input]: tensor } });
+    const tf = await call(client, types, TF_PREDICT, {
+      modelSpec: { name: 'half_plus_three' },
+      inputs: { [input]: tensor },
+    });
     const [output] = Object.values(tf.outputs);
     check(String(output.floatVal) === '3.5,4,5.5', `TF gRPC answered ${JSON.stringify(tf)}`);
   } finally {

@@ -8,8 +8,13 @@ import { fileURLToPath } from 'node:url';
 const dist = join(dirname(dirname(dirname(fileURLToPath(import.meta.url)))), 'dist');
 
 const TYPES = {
-  text: 'string', path: 'string', providers: 'string', int: 'number', bool: 'boolean',
-  size: 'number | string', 'path-list': 'string | readonly string[]',
+  text: 'string',
+  path: 'string',
+  providers: 'string',
+  int: 'number',
+  bool: 'boolean',
+  size: 'number | string',
+  'path-list': 'string | readonly string[]',
   'text-list': 'string | readonly string[]',
   'graph-optimization': "'none' | 'basic' | 'extended' | 'all'",
 };
@@ -25,8 +30,10 @@ function optionLines(row, optionName) {
   const standard = row.default === '' ? '' : ` Default: ${row.default}.`;
   const unit = ['BYTES', 'MS', 'US'].includes(row.value) ? ` (${row.value.toLowerCase()})` : '';
   const text = `${row.help}${unit}.${standard}`.replaceAll('*/', '* /');
-  return `  /** ${text[0].toUpperCase()}${text.slice(1)} */\n  readonly ${optionName(row)}?: ` +
-    `${typeOf(row)} | undefined;\n`;
+  return (
+    `  /** ${text[0].toUpperCase()}${text.slice(1)} */\n  readonly ${optionName(row)}?: ` +
+    `${typeOf(row)} | undefined;\n`
+  );
 }
 
 // The declarations as text. `rows`: ts/config/flags.ts.

@@ -11,8 +11,7 @@ export const WIDE_ELEMENTS = 2_600_000;
 /** 60 KB: always answered, however little memory is left. */
 export const NARROW_ELEMENTS = 15_000;
 
-export const WIDE_BODY =
-  '{"inputs":[{"name":"x","datatype":"FP32","shape":[1],"data":[0.5]}]}';
+export const WIDE_BODY = '{"inputs":[{"name":"x","datatype":"FP32","shape":[1],"data":[0.5]}]}';
 export const SMALL_BODY =
   '{"inputs":[{"name":"input","datatype":"FP32","shape":[1,2],"data":[1.5,-2]}]}';
 export const INFER = '/v2/models/identity_fp32/infer';
@@ -47,16 +46,23 @@ async function connections(count: number, port: number): Promise<readonly RawCon
 }
 
 function closeAll(clients: readonly RawConnection[]): () => void {
-  return () => { for (const client of clients) client.close(); };
+  return () => {
+    for (const client of clients) client.close();
+  };
 }
 
 /** Calls on connections with closed windows, each with so many messages. */
-function unreadCalls(
-  { sessions = 1, calls, messages = 1, model = 'wide' }: {
-    readonly sessions?: number; readonly calls: number; readonly messages?: number;
-    readonly model?: string;
-  },
-): Attack['run'] {
+function unreadCalls({
+  sessions = 1,
+  calls,
+  messages = 1,
+  model = 'wide',
+}: {
+  readonly sessions?: number;
+  readonly calls: number;
+  readonly messages?: number;
+  readonly model?: string;
+}): Attack['run'] {
   return async (target, settled) => {
     const message = wideMessage(model);
     const body = Buffer.concat(Array.from({ length: messages }, () => message));
@@ -68,7 +74,9 @@ function unreadCalls(
       }
     }
     await settled();
-    return () => { for (const session of open) session.destroy(); };
+    return () => {
+      for (const session of open) session.destroy();
+    };
   };
 }
 
@@ -77,10 +85,12 @@ function bodies(count: number, body: Buffer): Attack['run'] {
   return async ({ httpPort }, settled) => {
     const clients = await connections(count, httpPort);
     const head = requestBytes('POST', INFER, '', [`Content-Length: ${body.length}`]);
-    await Promise.all(clients.map(async (client) => {
-      await client.write(head);
-      await Promise.race([client.write(body), client.response().catch(() => undefined)]);
-    }));
+    await Promise.all(
+      clients.map(async (client) => {
+        await client.write(head);
+        await Promise.race([client.write(body), client.response().catch(() => undefined)]);
+      }),
+    );
     await settled();
     return closeAll(clients);
   };
@@ -98,36 +108,60 @@ function gzipOfZeros(bytes: number): Buffer {
 
 async function bombs({ httpPort }: Target, settled: () => Promise<void>): Promise<() => void> {
   const bomb = gzipSync(padded(99_000_000), { level: 9 });
-  const answers = Promise.allSettled(Array.from({ length: 40 }, () => (
-    exchange(httpPort, 'POST', INFER, bomb, ['Content-Encoding: gzip']))));
+  const answers = Promise.allSettled(
+    Array.from({ length: 40 }, () =>
+      exchange(httpPort, 'POST', INFER, bomb, ['Content-Encoding: gzip']),
+    ),
+  );
   await Promise.all([answers, settled()]);
   return () => undefined;
 }
 
 export const ATTACKS: readonly Attack[] = [
-  { name: 'grpc-unary', what: 'one closed window, 400 calls for 10 MB',
-    run: unreadCalls({ calls: 400 }) },
-  { name: 'grpc-stream', what: 'one closed window, a stream of 1,000 requests for 10 MB',
-    run: unreadCalls({ calls: 1, messages: 1000 }) },
-  { name: 'grpc-streams', what: 'one closed window, 100 streams of 64 requests for 10 MB',
-    run: unreadCalls({ calls: 100, messages: 64 }) },
-  { name: 'grpc-connections', what: '20 closed windows, 20 calls for 10 MB each',
-    run: unreadCalls({ sessions: 20, calls: 20 }) },
-  { name: 'grpc-small', what: '10 closed windows, 25 streams each of 64 requests for 60 KB',
+  {
+    name: 'grpc-unary',
+    what: 'one closed window, 400 calls for 10 MB',
+    run: unreadCalls({ calls: 400 }),
+  },
+  {
+    name: 'grpc-stream',
+    what: 'one closed window, a stream of 1,000 requests for 10 MB',
+    run: unreadCalls({ calls: 1, messages: 1000 }),
+  },
+  {
+    name: 'grpc-streams',
+    what: 'one closed window, 100 streams of 64 requests for 10 MB',
+    run: unreadCalls({ calls: 100, messages: 64 }),
+  },
+  {
+    name: 'grpc-connections',
+    what: '20 closed windows, 20 calls for 10 MB each',
+    run: unreadCalls({ sessions: 20, calls: 20 }),
+  },
+  {
+    name: 'grpc-small',
+    what: '10 closed windows, 25 streams each of 64 requests for 60 KB',
     known: 'blocks below 1 MiB stay with the allocator',
-    run: unreadCalls({ sessions: 10, calls: 25, messages: 64, model: 'narrow' }) },
-  { name: 'grpc-bomb', what: 'a gzip message of 2 MB that unpacks to 2 GB, four times',
+    run: unreadCalls({ sessions: 10, calls: 25, messages: 64, model: 'narrow' }),
+  },
+  {
+    name: 'grpc-bomb',
+    what: 'a gzip message of 2 MB that unpacks to 2 GB, four times',
     run: async ({ grpcPort }, settled) => {
       const bomb = framed(gzipOfZeros(2000 * MIB), true);
       const session = connect(`http://127.0.0.1:${grpcPort}`);
       session.on('error', () => undefined);
-      const calls = Array.from({ length: 4 }, () => (
-        framedCall(session, bomb, { headers: { 'grpc-encoding': 'gzip' } })));
+      const calls = Array.from({ length: 4 }, () =>
+        framedCall(session, bomb, { headers: { 'grpc-encoding': 'gzip' } }),
+      );
       await Promise.all(calls.map(({ status }) => status));
       await settled();
       return () => session.destroy();
-    } },
-  { name: 'http-unread', what: '200 clients that do not read 10 MB',
+    },
+  },
+  {
+    name: 'http-unread',
+    what: '200 clients that do not read 10 MB',
     run: async ({ httpPort }, settled) => {
       const clients = await connections(200, httpPort);
       for (const client of clients) {
@@ -136,8 +170,11 @@ export const ATTACKS: readonly Attack[] = [
       }
       await settled();
       return closeAll(clients);
-    } },
-  { name: 'http-pipelined', what: '200 clients that ask for 60 KB 200 times and read nothing',
+    },
+  },
+  {
+    name: 'http-pipelined',
+    what: '200 clients that ask for 60 KB 200 times and read nothing',
     run: async ({ httpPort }, settled) => {
       const clients = await connections(200, httpPort);
       const one = requestBytes('POST', '/v2/models/narrow/infer', WIDE_BODY);
@@ -148,14 +185,25 @@ export const ATTACKS: readonly Attack[] = [
       }
       await settled();
       return closeAll(clients);
-    } },
-  { name: 'http-bodies', what: '64 bodies of 100 MB at once',
-    run: (target, settled) => bodies(64, padded(100_000_000))(target, settled) },
-  { name: 'http-tensors', what: '64 bodies of 100 MB of JSON numbers at once',
-    run: (target, settled) => bodies(64, numbers(100_000_000))(target, settled) },
+    },
+  },
+  {
+    name: 'http-bodies',
+    what: '64 bodies of 100 MB at once',
+    run: (target, settled) => bodies(64, padded(100_000_000))(target, settled),
+  },
+  {
+    name: 'http-tensors',
+    what: '64 bodies of 100 MB of JSON numbers at once',
+    run: (target, settled) => bodies(64, numbers(100_000_000))(target, settled),
+  },
   { name: 'http-bombs', what: '40 gzip bodies of 100 KB that unpack to 99 MB', run: bombs },
-  { name: 'http-bombs-4g', what: 'the same in 4 GB of address space', run: bombs,
-    addressBytes: 4_000_000_000 },
+  {
+    name: 'http-bombs-4g',
+    what: 'the same in 4 GB of address space',
+    run: bombs,
+    addressBytes: 4_000_000_000,
+  },
 ];
 
 /** A request of so many bytes of two-digit numbers. */

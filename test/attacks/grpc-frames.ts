@@ -16,20 +16,29 @@ export function wideModel(name: string, elements: number): OnnxModel {
       name,
       inputs: [{ name: 'x', type: 'float', shape: [1] }],
       outputs: [{ name: 'y', type: 'float', shape: [elements] }],
-      initializers: [{ name: 'n', type: 'int64', dims: [1], data: int64Bytes([elements]) },
-        { name: 'zero', type: 'float', dims: [1], data: floatBytes([0]) }],
-      nodes: [{ op: 'Add', inputs: ['x', 'zero'], outputs: ['sum'] },
-        { op: 'Expand', inputs: ['sum', 'n'], outputs: ['y'] }],
+      initializers: [
+        { name: 'n', type: 'int64', dims: [1], data: int64Bytes([elements]) },
+        { name: 'zero', type: 'float', dims: [1], data: floatBytes([0]) },
+      ],
+      nodes: [
+        { op: 'Add', inputs: ['x', 'zero'], outputs: ['sum'] },
+        { op: 'Expand', inputs: ['sum', 'n'], outputs: ['y'] },
+      ],
     },
   };
 }
 
 /** A ModelInferRequest of one FP32 input. */
 export function inferMessage(
-  model: string, input: string, values: readonly number[], shape: readonly number[],
+  model: string,
+  input: string,
+  values: readonly number[],
+  shape: readonly number[],
 ): Buffer {
-  return encode(types, 'inference.ModelInferRequest', { model_name: model, inputs: [
-    { name: input, datatype: 'FP32', shape, contents: { fp32_contents: values } }] });
+  return encode(types, 'inference.ModelInferRequest', {
+    model_name: model,
+    inputs: [{ name: input, datatype: 'FP32', shape, contents: { fp32_contents: values } }],
+  });
 }
 
 /** A length-prefixed message. */
@@ -48,13 +57,23 @@ export interface FramedCall {
 
 /** A gRPC call whose answer is read as far as somebody reads `stream`. */
 export function framedCall(
-  session: ClientHttp2Session, body: Buffer,
-  { path = GRPC_INFER, headers = {} }: {
-    readonly path?: string; readonly headers?: Readonly<Record<string, string>>;
+  session: ClientHttp2Session,
+  body: Buffer,
+  {
+    path = GRPC_INFER,
+    headers = {},
+  }: {
+    readonly path?: string;
+    readonly headers?: Readonly<Record<string, string>>;
   } = {},
 ): FramedCall {
-  const stream = session.request({ ':method': 'POST', ':path': path,
-    'content-type': 'application/grpc', te: 'trailers', ...headers });
+  const stream = session.request({
+    ':method': 'POST',
+    ':path': path,
+    'content-type': 'application/grpc',
+    te: 'trailers',
+    ...headers,
+  });
   const status = new Promise<string>((resolve) => {
     const take = (got: Readonly<Record<string, unknown>>): void => {
       if (got['grpc-status'] !== undefined) resolve(String(got['grpc-status']));

@@ -11,7 +11,14 @@ import { SteadyLoad } from '../e2e/support/polling.js';
 import { exchange } from '../e2e/support/raw-http.js';
 import { startServer, type ServalProcess } from '../e2e/support/serval-process.js';
 import {
-  ATTACKS, INFER, MIB, NARROW_ELEMENTS, SMALL_BODY, WIDE_BODY, WIDE_ELEMENTS, type Attack,
+  ATTACKS,
+  INFER,
+  MIB,
+  NARROW_ELEMENTS,
+  SMALL_BODY,
+  WIDE_BODY,
+  WIDE_ELEMENTS,
+  type Attack,
 } from './attacks.js';
 import { framed, framedCall, inferMessage, wideModel } from './grpc-frames.js';
 
@@ -35,8 +42,13 @@ interface Outcome {
   readonly seconds: number;
 }
 
-const pause = (ms: number): Promise<void> => new Promise((resolve) => { setTimeout(resolve, ms); });
-const print = (text: string): void => { process.stdout.write(`${text}\n`); };
+const pause = (ms: number): Promise<void> =>
+  new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
+const print = (text: string): void => {
+  process.stdout.write(`${text}\n`);
+};
 const mib = (bytes: number): string => `${Math.round(bytes / MIB)}`;
 
 class Watched {
@@ -75,7 +87,7 @@ class Watched {
   async settled(): Promise<void> {
     const end = performance.now() + ATTACK_MS_MAX;
     let last = '';
-    for (let quiet = 0; quiet < QUIET_LOOKS && performance.now() < end;) {
+    for (let quiet = 0; quiet < QUIET_LOOKS && performance.now() < end; ) {
       await pause(LOOK_MS);
       const used = await metric(this.server, 'serval_memory_used_bytes');
       const now = `${Math.round(this.status('VmRSS') / (8 * MIB))} ${Math.round(used / MIB)}`;
@@ -86,16 +98,22 @@ class Watched {
 }
 
 async function measure(attack: Attack, repository: string, limit: string): Promise<Outcome> {
-  const before: readonly string[] = attack.addressBytes === undefined ? []
-    : ['prlimit', `--as=${attack.addressBytes}`];
+  const before: readonly string[] =
+    attack.addressBytes === undefined ? [] : ['prlimit', `--as=${attack.addressBytes}`];
   const server = await startServer(
-    [repository, '--memory-limit', limit, '--log-level', 'warn'], {}, before);
+    [repository, '--memory-limit', limit, '--log-level', 'warn'],
+    {},
+    before,
+  );
   try {
     const watched = new Watched(server);
     await watched.warm();
     const idle = watched.status('VmRSS');
     const load = new SteadyLoad(
-      server.httpPort, '/v1/models/half_plus_three:predict', '{"instances":[1.0,2.0,5.0]}');
+      server.httpPort,
+      '/v1/models/half_plus_three:predict',
+      '{"instances":[1.0,2.0,5.0]}',
+    );
     watched.clearPeak();
     const began = performance.now();
     const end = await attack.run(server, () => watched.settled());
@@ -106,8 +124,15 @@ async function measure(attack: Attack, repository: string, limit: string): Promi
     await load.stop();
     end();
     await pause(AFTER_MS);
-    return { before: idle, peak, after: watched.status('VmRSS'), refused, seconds,
-      served: load.answered, failures: load.failures };
+    return {
+      before: idle,
+      peak,
+      after: watched.status('VmRSS'),
+      refused,
+      seconds,
+      served: load.answered,
+      failures: load.failures,
+    };
   } catch (error) {
     print(server.stderr.slice(-2000));
     throw error;
@@ -119,8 +144,8 @@ async function measure(attack: Attack, repository: string, limit: string): Promi
 function problems(outcome: Outcome, limitBytes: number): readonly string[] {
   const { before, peak, after, failures } = outcome;
   return [
-    ...peak - before > limitBytes * OVER_PART + BESIDE ? ['over the limit'] : [],
-    ...after > before * AFTER_PART ? ['memory did not go back'] : [],
+    ...(peak - before > limitBytes * OVER_PART + BESIDE ? ['over the limit'] : []),
+    ...(after > before * AFTER_PART ? ['memory did not go back'] : []),
     ...failures.slice(0, 1),
   ];
 }
@@ -131,10 +156,12 @@ const bytesOf = (text: string): number => {
 };
 
 async function main(): Promise<number> {
-  const { values } = parseArgs({ options: {
-    'memory-limit': { type: 'string', default: '512M' },
-    only: { type: 'string' },
-  } });
+  const { values } = parseArgs({
+    options: {
+      'memory-limit': { type: 'string', default: '512M' },
+      only: { type: 'string' },
+    },
+  });
   const limit = values['memory-limit'];
   const chosen = ATTACKS.filter(({ name }) => values.only === undefined || name === values.only);
   if (chosen.length === 0) throw new Error(`--only: no attack '${values.only ?? ''}'`);
@@ -151,9 +178,15 @@ async function main(): Promise<number> {
     const note = wrong.length > 0 && attack.known !== undefined ? ` (${attack.known})` : '';
     bad += wrong.length > 0 && attack.known === undefined ? 1 : 0;
     const { before, peak, after, refused, served, seconds } = outcome;
-    const columns = [mib(before).padStart(6), mib(peak).padStart(6),
-      mib(peak - before).padStart(6), mib(after).padStart(6), String(refused).padStart(8),
-      String(served).padStart(7), seconds.toFixed(1).padStart(5)];
+    const columns = [
+      mib(before).padStart(6),
+      mib(peak).padStart(6),
+      mib(peak - before).padStart(6),
+      mib(after).padStart(6),
+      String(refused).padStart(8),
+      String(served).padStart(7),
+      seconds.toFixed(1).padStart(5),
+    ];
     print(`${attack.name.padEnd(18)} ${columns.join(' ')}  ${wrong.join('; ')}${note}`);
   }
   folders.remove();

@@ -24,10 +24,14 @@ async function counted(engine: Engine, run: () => Promise<void>): Promise<[numbe
 function binaryBody(pad: number): { json: string; body: ArrayBuffer } {
   const json = JSON.stringify({
     id: 'x'.repeat(pad),
-    inputs: [{
-      name: 'x', shape: [FLOATS], datatype: 'FP32',
-      parameters: { binary_data_size: TENSOR_BYTES },
-    }],
+    inputs: [
+      {
+        name: 'x',
+        shape: [FLOATS],
+        datatype: 'FP32',
+        parameters: { binary_data_size: TENSOR_BYTES },
+      },
+    ],
     parameters: { binary_data_output: true },
   });
   const body = new Uint8Array(json.length + TENSOR_BYTES);
@@ -62,13 +66,19 @@ test('REST binary tensors are viewed, whatever the length of the JSON', async ()
 test('gRPC raw tensors are viewed where aligned and copied once where not', async () => {
   await withEngine(async (engine) => {
     const { handle } = await engine.control.load(nullModel('m', { execMode: 'inline' }));
-    engine.control.publishRoutes(1, [{
-      name: 'm', defaultVersion: 0, labels: {},
-      versions: [{ version: '1', handle, ready: true, reason: '' }],
-    }]);
+    engine.control.publishRoutes(1, [
+      {
+        name: 'm',
+        defaultVersion: 0,
+        labels: {},
+        versions: [{ version: '1', handle, ready: true, reason: '' }],
+      },
+    ]);
     const raw = Buffer.alloc(TENSOR_BYTES);
     const input = Buffer.concat([
-      stringField(1, 'x'), stringField(2, 'FP32'), int64sField(3, [FLOATS]),
+      stringField(1, 'x'),
+      stringField(2, 'FP32'),
+      int64sField(3, [FLOATS]),
     ]);
     const message = Buffer.concat([stringField(1, 'm'), bytesField(5, input), bytesField(7, raw)]);
     for (let shift = 0; shift < 8; shift += 1) {
@@ -77,8 +87,7 @@ test('gRPC raw tensors are viewed where aligned and copied once where not', asyn
       const at = shift;
       message.copy(memory, at);
       const counts = await counted(engine, async () => {
-        const code = engine.port.inferMessage(
-          memory.subarray(at, at + message.length), V2_GRPC, 0);
+        const code = engine.port.inferMessage(memory.subarray(at, at + message.length), V2_GRPC, 0);
         assert.equal((await outcome(engine, code)).code, ErrorCode.Ok);
       });
       const isAligned = (aligned + at) % 4 === 0;

@@ -23,7 +23,10 @@ const types = messageTypes();
 
 const snapshotOf = (epoch: number, change: Partial<RegistrySnapshot> = {}): RegistrySnapshot => ({
   ...registry([model('m', [version('1', 'AVAILABLE', { configJson: '{"name":"m"}' })])]),
-  epoch, ready: true, draining: false, ...change,
+  epoch,
+  ready: true,
+  draining: false,
+  ...change,
 });
 
 interface Started {
@@ -33,19 +36,35 @@ interface Started {
 }
 
 async function startPool(
-  context: TestContext, grpcPort = 0, change: Partial<ListenerPoolOptions['grpc']> = {},
+  context: TestContext,
+  grpcPort = 0,
+  change: Partial<ListenerPoolOptions['grpc']> = {},
 ): Promise<Started> {
   const httpPort = await reservePort(HOST, 0);
   const lost: string[] = [];
   const settings = {
-    host: HOST, serverVersion: '1', bodyBytesMax: 1e6, jsonDepthMax: 512, intraOpThreads: 1,
+    host: HOST,
+    serverVersion: '1',
+    bodyBytesMax: 1e6,
+    jsonDepthMax: 512,
+    intraOpThreads: 1,
     memoryLimitBytes: 1e9,
-    onnxruntimeLibrary: undefined, logLevel: 'off', logFormat: 'json', metricsAllowed: true,
-    restTimeoutUs: 0, connectionsMax: 1000, tfTensorContent: false, tfCheckMethod: false,
+    onnxruntimeLibrary: undefined,
+    logLevel: 'off',
+    logFormat: 'json',
+    metricsAllowed: true,
+    restTimeoutUs: 0,
+    connectionsMax: 1000,
+    tfTensorContent: false,
+    tfCheckMethod: false,
   } as const;
   const pool = new ListenerPool({
     http: {
-      ...settings, port: httpPort, healthBody: 'json', inflatedBytesMax: 1e6, monitoringPath: '',
+      ...settings,
+      port: httpPort,
+      healthBody: 'json',
+      inflatedBytesMax: 1e6,
+      monitoringPath: '',
       listener: chooseHttpListener('auto', 2),
     },
     httpThreads: 2,
@@ -95,29 +114,32 @@ describe('listener threads', () => {
     assert.equal((await watch.ended).code, 0);
   });
 
-  it('run control calls on this thread, answered when every listener has caught up',
-    async (context) => {
-      const { pool, httpPort } = await startPool(context);
-      const client = clientOf(context, await pool.listening());
-      const load = encode(types, 'inference.RepositoryModelLoadRequest', { model_name: 'm' });
-      const early = await client.unary(`${SERVICE}RepositoryModelLoad`, load);
-      assert.deepEqual([early.code, early.details],
-        [14, 'the server is starting: it takes no control requests yet']);
-      const control = new FakeControl();
-      let caughtUp = false;
-      control.gate = () => {
-        void pool.publish(snapshotOf(1)).then(() => { caughtUp = true; });
-        return Promise.resolve();
-      };
-      pool.attachControl(control);
-      assert.equal((await client.unary(`${SERVICE}RepositoryModelLoad`, load)).code, 0);
-      assert.ok(caughtUp);
-      assert.equal(await isReady(httpPort), true);
-      assert.deepEqual(control.calls, [['load', 'm', undefined, []]]);
-      control.error = new ServalError(ErrorCode.ModelNotFound, 'no m here');
-      const failed = await client.unary(`${SERVICE}RepositoryModelLoad`, load);
-      assert.deepEqual([failed.code, failed.details], [5, 'no m here']);
-    });
+  it('run control calls on this thread, answered when every listener has caught up', async (context) => {
+    const { pool, httpPort } = await startPool(context);
+    const client = clientOf(context, await pool.listening());
+    const load = encode(types, 'inference.RepositoryModelLoadRequest', { model_name: 'm' });
+    const early = await client.unary(`${SERVICE}RepositoryModelLoad`, load);
+    assert.deepEqual(
+      [early.code, early.details],
+      [14, 'the server is starting: it takes no control requests yet'],
+    );
+    const control = new FakeControl();
+    let caughtUp = false;
+    control.gate = () => {
+      void pool.publish(snapshotOf(1)).then(() => {
+        caughtUp = true;
+      });
+      return Promise.resolve();
+    };
+    pool.attachControl(control);
+    assert.equal((await client.unary(`${SERVICE}RepositoryModelLoad`, load)).code, 0);
+    assert.ok(caughtUp);
+    assert.equal(await isReady(httpPort), true);
+    assert.deepEqual(control.calls, [['load', 'm', undefined, []]]);
+    control.error = new ServalError(ErrorCode.ModelNotFound, 'no m here');
+    const failed = await client.unary(`${SERVICE}RepositoryModelLoad`, load);
+    assert.deepEqual([failed.code, failed.details], [5, 'no m here']);
+  });
 
   it('answer a configuration in its protobuf form', async (context) => {
     const { pool } = await startPool(context);
@@ -125,8 +147,11 @@ describe('listener threads', () => {
     await pool.publish(snapshotOf(1));
     const ask = encode(types, 'inference.ModelConfigRequest', { name: 'm' });
     const { message } = await client.unary(`${SERVICE}ModelConfig`, ask);
-    const { config } = decode(types, 'inference.ModelConfigResponse', message ?? Buffer.alloc(0)) as
-      { config: { name: string } };
+    const { config } = decode(
+      types,
+      'inference.ModelConfigResponse',
+      message ?? Buffer.alloc(0),
+    ) as { config: { name: string } };
     assert.equal(config.name, 'm');
     const none = encode(types, 'inference.ModelConfigRequest', { name: 'nope' });
     assert.equal((await client.unary(`${SERVICE}ModelConfig`, none)).code, 5);
@@ -134,15 +159,20 @@ describe('listener threads', () => {
 
   it('say why they cannot listen, and end', async (context) => {
     const other = createServer();
-    await new Promise<void>((resolve) => { other.listen(0, HOST, () => resolve()); });
-    context.after(() => { other.close(); });
+    await new Promise<void>((resolve) => {
+      other.listen(0, HOST, () => resolve());
+    });
+    context.after(() => {
+      other.close();
+    });
     const { port } = other.address() as { port: number };
     const { pool, httpPort, lost } = await startPool(context, port);
     await assert.rejects(pool.listening(), {
       name: 'ServalError',
       code: ErrorCode.InvalidArgument,
-      message: `gRPC cannot listen on ${HOST} port ${port}: the port is in use by another process; `
-        + 'choose another, or 0 for a free one',
+      message:
+        `gRPC cannot listen on ${HOST} port ${port}: the port is in use by another process; ` +
+        'choose another, or 0 for a free one',
     });
     await pool.stop();
     assert.equal(await reservePort(HOST, httpPort), httpPort);
@@ -150,11 +180,11 @@ describe('listener threads', () => {
     assert.deepEqual(lost, []);
   });
 
-  it('say that an address is not this machine\'s', async (context) => {
+  it("say that an address is not this machine's", async (context) => {
     const { pool, lost } = await startPool(context, 0, { host: '192.0.2.1' });
     await assert.rejects(pool.listening(), {
-      message: 'gRPC cannot listen on 192.0.2.1 port 0: the address does not belong to this '
-        + 'machine',
+      message:
+        'gRPC cannot listen on 192.0.2.1 port 0: the address does not belong to this ' + 'machine',
     });
     assert.deepEqual(lost, []);
   });
@@ -177,7 +207,7 @@ const GROW = `
   parentPort.postMessage(bytesMax);
 `;
 
-it('the gRPC thread\'s limit is what V8 makes two semi-spaces of 64 MiB of', async () => {
+it("the gRPC thread's limit is what V8 makes two semi-spaces of 64 MiB of", async () => {
   const resourceLimits = { maxYoungGenerationSizeMb: GRPC_YOUNG_GENERATION_MB };
   const bytesMax = await new Promise<number>((resolve, reject) => {
     const worker = new Worker(GROW, { eval: true, resourceLimits });

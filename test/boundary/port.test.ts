@@ -57,8 +57,10 @@ test('wrong types throw TypeError that names the argument', async () => {
       assert.throws(() => call(native, name, wrong), { name: 'TypeError' }, String(name));
       assert.throws(() => call(native, name, []), { name: 'TypeError' }, String(name));
     }
-    assert.throws(() => native.attach({ onnxruntimeLibrary: '' }, () => undefined),
-      /attached already/);
+    assert.throws(
+      () => native.attach({ onnxruntimeLibrary: '' }, () => undefined),
+      /attached already/,
+    );
     assert.throws(() => native.mapSlot(12345), RangeError);
   });
 });
@@ -112,7 +114,10 @@ test('many queued requests come back each with its own answer', async () => {
       ),
     );
     const texts = (await Promise.all(all)).map((one) => one.text);
-    assert.deepEqual(texts, texts.map((_, i) => `{"predictions":[${i}.0]}`));
+    assert.deepEqual(
+      texts,
+      texts.map((_, i) => `{"predictions":[${i}.0]}`),
+    );
   });
 });
 
@@ -196,12 +201,15 @@ test('load failures and unloads settle their promises', async () => {
 });
 
 test('a missing runtime library is said by name', async () => {
-  await withEngine(async (engine) => {
-    const path = '/nowhere.onnx';
-    const spec = { name: 'm', version: '1', backend: 'onnxruntime', path } as const;
-    await assert.rejects(engine.control.load(spec), {
-      code: ErrorCode.RuntimeUnavailable,
-      message: /\/no\/such\/libonnxruntime\.so/,
-    });
-  }, { onnxruntimeLibrary: '/no/such/libonnxruntime.so' });
+  await withEngine(
+    async (engine) => {
+      const path = '/nowhere.onnx';
+      const spec = { name: 'm', version: '1', backend: 'onnxruntime', path } as const;
+      await assert.rejects(engine.control.load(spec), {
+        code: ErrorCode.RuntimeUnavailable,
+        message: /\/no\/such\/libonnxruntime\.so/,
+      });
+    },
+    { onnxruntimeLibrary: '/no/such/libonnxruntime.so' },
+  );
 });

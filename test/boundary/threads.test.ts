@@ -13,8 +13,9 @@ const workerFile = new URL('./thread-worker.js', import.meta.url);
 test('a worker thread serves a model that another thread loaded', async () => {
   await withEngine(async (engine) => {
     const { handle } = await engine.control.load(nullModel('m', { execMode: 'queued' }));
-    const workers = [0, 1, 2].map(() =>
-      new Worker(workerFile, { workerData: { handle, requests: 200, stay: false } }));
+    const workers = [0, 1, 2].map(
+      () => new Worker(workerFile, { workerData: { handle, requests: 200, stay: false } }),
+    );
     const exits = workers.map((worker) => once(worker, 'exit'));
     const answers = await Promise.all(workers.map((worker) => once(worker, 'message')));
     for (const [right] of answers) assert.equal(right, 200);

@@ -12,7 +12,8 @@ import { RawClient, encode, messageTypes } from '../unit/protocols/raw-client.js
 
 const types = messageTypes();
 const GRPC_NAMES: Readonly<Record<number, string>> = {
-  9: 'FAILED_PRECONDITION', 14: 'UNAVAILABLE',
+  9: 'FAILED_PRECONDITION',
+  14: 'UNAVAILABLE',
 };
 const ROWS = '{"instances":[1]}';
 const ONE = '{"inputs":[{"name":"input","datatype":"FP32","shape":[1],"data":[7]}]}';
@@ -70,14 +71,17 @@ class Provoker {
   /** The canonical code's name that a model's status shows. */
   async loadError(server: ServalProcess, model: string): Promise<string> {
     const response = await exchange(server.httpPort, 'GET', `/v1/models/${model}`);
-    const { model_version_status: [version] } = jsonOf(response) as
-      { model_version_status: [{ status: { error_code: string } }] };
+    const {
+      model_version_status: [version],
+    } = jsonOf(response) as { model_version_status: [{ status: { error_code: string } }] };
     return version.status.error_code;
   }
 
   slow(): object {
-    return { model_name: 'slow_second', inputs: [
-      { name: 'input', datatype: 'FP32', shape: [1], contents: { fp32_contents: [7] } }] };
+    return {
+      model_name: 'slow_second',
+      inputs: [{ name: 'input', datatype: 'FP32', shape: [1], contents: { fp32_contents: [7] } }],
+    };
   }
 }
 
@@ -91,7 +95,8 @@ const PROVOKE: Readonly<Record<Provoked, (on: Provoker) => Promise<Got>>> = {
     grpc: await on.grpc({ model_name: HALF }),
   }),
   [ErrorCode.MalformedBody]: async (on) => ({
-    v1: await on.v1(`${HALF}:predict`, '{'), v2: await on.v2(`${HALF}/infer`, '{'),
+    v1: await on.v1(`${HALF}:predict`, '{'),
+    v2: await on.v2(`${HALF}/infer`, '{'),
     grpc: await on.infer(Buffer.from('ffff', 'hex')),
   }),
   [ErrorCode.PathNotFound]: async (on) => ({
@@ -99,14 +104,16 @@ const PROVOKE: Readonly<Record<Provoked, (on: Provoker) => Promise<Got>>> = {
     grpc: (await on.client.unary('/inference.GRPCInferenceService/Nope', Buffer.alloc(0))).code,
   }),
   [ErrorCode.ModelNotFound]: async (on) => ({
-    v1: await on.v1('nope:predict', ROWS), v2: await on.v2('nope/infer', ONE),
+    v1: await on.v1('nope:predict', ROWS),
+    v2: await on.v2('nope/infer', ONE),
     grpc: await on.grpc({ model_name: 'nope' }),
   }),
   [ErrorCode.SignatureNotFound]: async (on) => ({
     v1: await on.v1(`${HALF}:predict`, '{"signature_name":"nope","instances":[1]}'),
   }),
   [ErrorCode.ModelNotReady]: async (on) => ({
-    v2: await on.v2('corrupt/infer', ONE), grpc: await on.grpc({ model_name: 'corrupt' }),
+    v2: await on.v2('corrupt/infer', ONE),
+    grpc: await on.grpc({ model_name: 'corrupt' }),
   }),
   [ErrorCode.MethodNotAllowed]: async (on) => ({
     v2: (await exchange(on.server.httpPort, 'PUT', '/v2')).status,
@@ -132,8 +139,8 @@ const PROVOKE: Readonly<Record<Provoked, (on: Provoker) => Promise<Got>>> = {
     };
   },
   [ErrorCode.MemoryFull]: async ({ narrow }) => {
-    const stated = async (path: string): Promise<number> => (await exchange(
-      narrow.httpPort, 'POST', path, '', ['Content-Length: 17000000'])).status;
+    const stated = async (path: string): Promise<number> =>
+      (await exchange(narrow.httpPort, 'POST', path, '', ['Content-Length: 17000000'])).status;
     const client = new RawClient(narrow.grpcPort);
     const message = Buffer.alloc(9_000_000);
     const { code } = await client.unary('/inference.GRPCInferenceService/ModelInfer', message);
@@ -145,18 +152,28 @@ const PROVOKE: Readonly<Record<Provoked, (on: Provoker) => Promise<Got>>> = {
     };
   },
   [ErrorCode.Unimplemented]: async (on) => ({
-    v2: await on.v2(`${HALF}/infer`, JSON.stringify({ inputs: [tensor({
-      parameters: { shared_memory_region: 'r', shared_memory_byte_size: 4 } })] })),
-    grpc: (await on.client.unary('/inference.GRPCInferenceService/TraceSetting',
-      Buffer.alloc(0))).code,
+    v2: await on.v2(
+      `${HALF}/infer`,
+      JSON.stringify({
+        inputs: [
+          tensor({
+            parameters: { shared_memory_region: 'r', shared_memory_byte_size: 4 },
+          }),
+        ],
+      }),
+    ),
+    grpc: (await on.client.unary('/inference.GRPCInferenceService/TraceSetting', Buffer.alloc(0)))
+      .code,
   }),
   [ErrorCode.DeadlineExceeded]: async (on) => ({ grpc: await on.grpc(on.slow(), 20) }),
   [ErrorCode.Cancelled]: async (on) => {
     const message = encode(types, 'inference.ModelInferRequest', on.slow());
     const path = '/inference.GRPCInferenceService/ModelInfer';
-    const outcome = await on.client.unary(path, message, {}, (call) => setImmediate(() => {
-      call.cancel();
-    }));
+    const outcome = await on.client.unary(path, message, {}, (call) =>
+      setImmediate(() => {
+        call.cancel();
+      }),
+    );
     return { grpc: outcome.code };
   },
   [ErrorCode.ShuttingDown]: async (on) => {
@@ -182,8 +199,10 @@ const PROVOKE: Readonly<Record<Provoked, (on: Provoker) => Promise<Got>>> = {
   [ErrorCode.BackendFailed]: async (on) => ({
     v1: await on.v1('failing:predict', '{"inputs":[1,2]}'),
     v2: await on.v2('failing/infer', TWO),
-    grpc: await on.grpc({ model_name: 'failing', inputs: [tensor({ shape: [2],
-      contents: { fp32_contents: [1, 2] } })] }),
+    grpc: await on.grpc({
+      model_name: 'failing',
+      inputs: [tensor({ shape: [2], contents: { fp32_contents: [1, 2] } })],
+    }),
   }),
 };
 
@@ -195,12 +214,21 @@ describe('error codes', () => {
     folders.add(models, 'slow_second', slowModel(1024, 12));
     put(join(models, 'failing', '1', 'empty'), '');
     put(join(models, 'failing', 'config.pbtxt'), FAILING);
-    const limits = ['--body-bytes-max', '5000', '--grpc-message-bytes-max', '5000',
-      '--queue-requests-max', '1', '--exec-mode', 'queued'];
+    const limits = [
+      '--body-bytes-max',
+      '5000',
+      '--grpc-message-bytes-max',
+      '5000',
+      '--queue-requests-max',
+      '1',
+      '--exec-mode',
+      'queued',
+    ];
     const [server, broken, narrow] = await Promise.all([
       startServer([models, ...limits]),
-      startServer([folders.repository('no-library', [HALF]), '--model-control-mode', 'poll'],
-        { SERVAL_ORT_LIBRARY: '/nowhere.so' }),
+      startServer([folders.repository('no-library', [HALF]), '--model-control-mode', 'poll'], {
+        SERVAL_ORT_LIBRARY: '/nowhere.so',
+      }),
       startServer([folders.repository('narrow', [HALF]), '--memory-limit', '16M']),
     ]);
     on = new Provoker(server, broken, narrow);
@@ -213,15 +241,18 @@ describe('error codes', () => {
 
   // ShuttingDown ends its server: last.
   const codes = Object.keys(PROVOKE).map((key) => Number(key) as Provoked);
-  const ordered = [...codes.filter((code) => code !== ErrorCode.ShuttingDown),
-    ErrorCode.ShuttingDown] as const;
+  const ordered = [
+    ...codes.filter((code) => code !== ErrorCode.ShuttingDown),
+    ErrorCode.ShuttingDown,
+  ] as const;
   for (const code of ordered) {
     const { name, v1Http, v2Http, grpc } = ERRORS[code];
     it(`${name} answers ${v1Http}, ${v2Http}, ${grpc}`, async () => {
       const got = await PROVOKE[code](on);
       assert.ok(Object.keys(got).length > 0);
       assert.deepEqual(got, {
-        ...('v1' in got ? { v1: v1Http } : {}), ...('v2' in got ? { v2: v2Http } : {}),
+        ...('v1' in got ? { v1: v1Http } : {}),
+        ...('v2' in got ? { v2: v2Http } : {}),
         ...('grpc' in got ? { grpc } : {}),
       });
     });

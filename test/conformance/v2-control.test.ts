@@ -34,10 +34,22 @@ describe('V2 control', () => {
     folders.add(repository, 'slow_second', slowModel(1024, 12));
     const monitoring = join(folders.folder, 'monitoring.config');
     writeFileSync(monitoring, MONITORING);
-    server = await startServer(['--model-repository', repository, '--model-control-mode',
-      'explicit', '--load-model', HALF, '--monitoring-config-file', monitoring,
-      '--rest-api-timeout-in-ms', '100', '--exec-mode', 'queued',
-      '--default-max-batch-size', '0']);
+    server = await startServer([
+      '--model-repository',
+      repository,
+      '--model-control-mode',
+      'explicit',
+      '--load-model',
+      HALF,
+      '--monitoring-config-file',
+      monitoring,
+      '--rest-api-timeout-in-ms',
+      '100',
+      '--exec-mode',
+      'queued',
+      '--default-max-batch-size',
+      '0',
+    ]);
     client = new RawClient(server.grpcPort);
   });
   after(async () => {
@@ -57,31 +69,40 @@ describe('V2 control', () => {
   const call = async (method: string, asked: object): Promise<Record<string, unknown>> => {
     const request = encode(types, `inference.${method}Request`, asked);
     const { code, details, message } = await client.unary(SERVICE + method, request);
-    return message === undefined ? { code, details }
-      : decode(types, `inference.${method}Response`, message) as Record<string, unknown>;
+    return message === undefined
+      ? { code, details }
+      : (decode(types, `inference.${method}Response`, message) as Record<string, unknown>);
   };
-  const stateOf = async (name: string): Promise<Entry | undefined> => (
-    (await shown('/v2/repository/index', '') as Entry[]).find((entry) => entry.name === name));
+  const stateOf = async (name: string): Promise<Entry | undefined> =>
+    ((await shown('/v2/repository/index', '')) as Entry[]).find((entry) => entry.name === name);
 
   it('lists what is and what could be served (2, 10)', async () => {
-    const entries = await shown('/v2/repository/index', '') as Entry[];
-    assert.deepEqual([...new Set(entries.map((entry) => entry.name))],
-      ['corrupt', HALF, 'identity_fp32', 'slow_second']);
+    const entries = (await shown('/v2/repository/index', '')) as Entry[];
+    assert.deepEqual(
+      [...new Set(entries.map((entry) => entry.name))],
+      ['corrupt', HALF, 'identity_fp32', 'slow_second'],
+    );
     assert.deepEqual(await stateOf(HALF), { name: HALF, version: '123', state: 'READY' });
     assert.equal((await stateOf('identity_fp32'))?.state, 'UNAVAILABLE');
     const ready = [{ name: HALF, version: '123', state: 'READY' }];
     assert.deepEqual(await shown('/v2/repository/index', '{"ready":true}'), ready);
-    assert.deepEqual(await call('RepositoryIndex', { ready: true }),
-      { models: ready.map((entry) => ({ ...entry, reason: '' })) });
+    assert.deepEqual(await call('RepositoryIndex', { ready: true }), {
+      models: ready.map((entry) => ({ ...entry, reason: '' })),
+    });
     const refused = await post('/v2/repository/index', '{"ready":"yes"}');
-    assert.deepEqual([refused.status, errorOf(refused)],
-      [400, 'ready: expected a boolean, got a string']);
+    assert.deepEqual(
+      [refused.status, errorOf(refused)],
+      [400, 'ready: expected a boolean, got a string'],
+    );
   });
 
   it('loads and unloads by REST and gRPC (2)', async () => {
     assert.equal((await post('/v2/repository/models/identity_fp32/load', '{}')).status, 200);
-    assert.deepEqual(await stateOf('identity_fp32'),
-      { name: 'identity_fp32', version: '1', state: 'READY' });
+    assert.deepEqual(await stateOf('identity_fp32'), {
+      name: 'identity_fp32',
+      version: '1',
+      state: 'READY',
+    });
     const unload = '{"parameters":{"unload_dependents":false}}';
     assert.equal((await post('/v2/repository/models/identity_fp32/unload', unload)).status, 200);
     assert.equal((await get('/v2/models/identity_fp32/ready')).status, 404);
@@ -93,19 +114,29 @@ describe('V2 control', () => {
 
   it('loads a model that comes with the request (2)', async () => {
     const bytes = readFileSync(join(repository, HALF, '123', 'model.onnx'));
-    const parameters = { config: '{"backend":"onnxruntime"}',
-      'file:7/model.onnx': bytes.toString('base64') };
+    const parameters = {
+      config: '{"backend":"onnxruntime"}',
+      'file:7/model.onnx': bytes.toString('base64'),
+    };
     const loaded = await post('/v2/repository/models/sent/load', JSON.stringify({ parameters }));
     assert.equal(loaded.status, 200, loaded.body.toString());
-    assert.deepEqual(await shown('/v1/models/sent/versions/7:predict', PREDICT),
-      { predictions: [3.5, 4, 5.5] });
+    assert.deepEqual(await shown('/v1/models/sent/versions/7:predict', PREDICT), {
+      predictions: [3.5, 4, 5.5],
+    });
     assert.deepEqual(await call('RepositoryModelUnload', { model_name: 'sent' }), {});
-    assert.deepEqual(await call('RepositoryModelLoad', { model_name: 'sent', parameters: [
-      { key: 'config', value: { string_param: '{}' } },
-      { key: 'file:8/model.onnx', value: { bytes_param: bytes } },
-    ] }), {});
-    assert.deepEqual(await shown('/v1/models/sent/versions/8:predict', PREDICT),
-      { predictions: [3.5, 4, 5.5] });
+    assert.deepEqual(
+      await call('RepositoryModelLoad', {
+        model_name: 'sent',
+        parameters: [
+          { key: 'config', value: { string_param: '{}' } },
+          { key: 'file:8/model.onnx', value: { bytes_param: bytes } },
+        ],
+      }),
+      {},
+    );
+    assert.deepEqual(await shown('/v1/models/sent/versions/8:predict', PREDICT), {
+      predictions: [3.5, 4, 5.5],
+    });
     assert.deepEqual(await call('RepositoryModelUnload', { model_name: 'sent' }), {});
   });
 
@@ -119,7 +150,8 @@ describe('V2 control', () => {
     const metrics = (await get('/metrics')).body.toString();
     assert.match(metrics, /^serval_model_load_failed\{model="corrupt",[^}]*\} 1$/m);
     for (const [path, status] of [
-      ['/v2/repository/models/nope/load', 404], ['/v2/repository/models/nope/unload', 404],
+      ['/v2/repository/models/nope/load', 404],
+      ['/v2/repository/models/nope/unload', 404],
       ['/v2/repository/other/models/half_plus_three/load', 400],
     ] as const) {
       assert.equal((await post(path, '{}')).status, status, path);
@@ -127,16 +159,19 @@ describe('V2 control', () => {
   });
 
   it('shows the configuration, the same by REST and gRPC (2, 11)', async () => {
-    const config = await shown(`/v2/models/${HALF}/config`) as Record<string, unknown>;
+    const config = (await shown(`/v2/models/${HALF}/config`)) as Record<string, unknown>;
     assert.equal(config['name'], HALF);
     assert.equal(typeof config['max_batch_size'], 'number');
     const [input] = config['input'] as [{ name: string; data_type: string }];
     assert.deepEqual([input.name, input.data_type], ['x', 'TYPE_FP32']);
     assert.deepEqual(await shown(`/v2/models/${HALF}/versions/123/config`), config);
-    const { config: message } = await call('ModelConfig', { name: HALF }) as
-      { config: Record<string, unknown> & { input: { name: string; data_type: string }[] } };
-    assert.deepEqual([message['name'], message['max_batch_size'], message.input[0]?.data_type],
-      [HALF, config['max_batch_size'], 'TYPE_FP32']);
+    const { config: message } = (await call('ModelConfig', { name: HALF })) as {
+      config: Record<string, unknown> & { input: { name: string; data_type: string }[] };
+    };
+    assert.deepEqual(
+      [message['name'], message['max_batch_size'], message.input[0]?.data_type],
+      [HALF, config['max_batch_size'], 'TYPE_FP32'],
+    );
     assert.equal((await get('/v2/models/corrupt/config')).status, 503);
     assert.equal((await call('ModelConfig', { name: 'corrupt' }))['code'], 14);
     assert.equal((await get('/v2/models/nope/config')).status, 404);
@@ -144,26 +179,42 @@ describe('V2 control', () => {
   });
 
   it('counts what was served (2, 11)', async () => {
-    type Stats = { model_stats: [{ name: string; version: string; inference_count: number;
-      last_inference: number; inference_stats: Record<string, { count: number; ns: number }> }] };
-    const before = await shown(`/v2/models/${HALF}/stats`) as Stats;
+    type Stats = {
+      model_stats: [
+        {
+          name: string;
+          version: string;
+          inference_count: number;
+          last_inference: number;
+          inference_stats: Record<string, { count: number; ns: number }>;
+        },
+      ];
+    };
+    const before = (await shown(`/v2/models/${HALF}/stats`)) as Stats;
     for (let times = 0; times < 3; times += 1) {
       assert.equal((await post(`/v1/models/${HALF}:predict`, PREDICT)).status, 200);
     }
     assert.equal((await post(`/v1/models/${HALF}:predict`, '{"instances":[]}')).status, 400);
-    const { model_stats: [now] } = await shown(`/v2/models/${HALF}/versions/123/stats`) as Stats;
+    const {
+      model_stats: [now],
+    } = (await shown(`/v2/models/${HALF}/versions/123/stats`)) as Stats;
     const [then] = before.model_stats;
-    const grown = (name: string): number => (
-      (now.inference_stats[name]?.count ?? 0) - (then.inference_stats[name]?.count ?? 0));
-    assert.deepEqual(['success', 'fail', 'queue', 'compute_infer', 'cache_hit', 'cache_miss']
-      .map(grown), [3, 1, 3, 3, 0, 0]);
+    const grown = (name: string): number =>
+      (now.inference_stats[name]?.count ?? 0) - (then.inference_stats[name]?.count ?? 0);
+    assert.deepEqual(
+      ['success', 'fail', 'queue', 'compute_infer', 'cache_hit', 'cache_miss'].map(grown),
+      [3, 1, 3, 3, 0, 0],
+    );
     assert.deepEqual([now.name, now.version], [HALF, '123']);
     assert.ok(now.last_inference > 1_600_000_000_000);
     assert.ok((now.inference_stats['success']?.ns ?? 0) > 0);
-    const { model_stats: all } = await shown('/v2/models/stats') as { model_stats: object[] };
+    const { model_stats: all } = (await shown('/v2/models/stats')) as { model_stats: object[] };
     assert.equal(all.length, 1);
-    const { model_stats: [message] } = await call('ModelStatistics', { name: HALF }) as
-      { model_stats: [{ inference_count: string; inference_stats: Record<string, object> }] };
+    const {
+      model_stats: [message],
+    } = (await call('ModelStatistics', { name: HALF })) as {
+      model_stats: [{ inference_count: string; inference_stats: Record<string, object> }];
+    };
     assert.equal(message.inference_count, String(now.inference_count));
     assert.deepEqual(message.inference_stats['cache_hit'], { count: '0', ns: '0' });
     assert.equal((await get('/v2/models/nope/stats')).status, 404);
@@ -171,31 +222,44 @@ describe('V2 control', () => {
   });
 
   it('shows and changes log settings (2)', async () => {
-    const settings = await shown('/v2/logging') as Record<string, unknown>;
-    assert.deepEqual(Object.keys(settings).sort(), ['log_error', 'log_file', 'log_format',
-      'log_info', 'log_verbose_level', 'log_warning']);
+    const settings = (await shown('/v2/logging')) as Record<string, unknown>;
+    assert.deepEqual(Object.keys(settings).sort(), [
+      'log_error',
+      'log_file',
+      'log_format',
+      'log_info',
+      'log_verbose_level',
+      'log_warning',
+    ]);
     const changed = await shown('/v2/logging', '{"log_info":false}');
     assert.deepEqual(changed, { ...settings, log_info: false });
     assert.deepEqual(await shown('/v2/logging'), changed);
-    const reply = await call('LogSettings', { settings: [
-      { key: 'log_info', value: { bool_param: true } }] }) as
-      { settings: { key: string; value: object }[] };
-    assert.deepEqual(reply.settings.find((one) => one.key === 'log_info')?.value,
-      { bool_param: true });
+    const reply = (await call('LogSettings', {
+      settings: [{ key: 'log_info', value: { bool_param: true } }],
+    })) as { settings: { key: string; value: object }[] };
+    assert.deepEqual(reply.settings.find((one) => one.key === 'log_info')?.value, {
+      bool_param: true,
+    });
     assert.deepEqual(await shown('/v2/logging'), settings);
     for (const body of ['{"log_info":1}', '{"nope":true}', '{"log_verbose_level":-1}']) {
       assert.equal((await post('/v2/logging', body)).status, 400, body);
     }
-    assert.equal((await call('LogSettings', { settings: [
-      { key: 'log_info', value: { string_param: 'no' } }] }))['code'], 3);
+    assert.equal(
+      (
+        await call('LogSettings', {
+          settings: [{ key: 'log_info', value: { string_param: 'no' } }],
+        })
+      )['code'],
+      3,
+    );
   });
 
-  it('reads the repository anew (Serval\'s own)', async () => {
+  it("reads the repository anew (Serval's own)", async () => {
     assert.deepEqual(await shown('/v2/repository/reload', ''), {});
     assert.equal((await post('/v2/repository/reload', '[]')).status, 400);
   });
 
-  it('has Triton\'s metrics and TensorFlow Serving\'s (4, tfserving.md 3.7)', async () => {
+  it("has Triton's metrics and TensorFlow Serving's (4, tfserving.md 3.7)", async () => {
     const triton = await get('/metrics');
     assert.equal(triton.headers.get('content-type'), 'text/plain; version=0.0.4; charset=utf-8');
     const text = triton.body.toString();
@@ -203,8 +267,10 @@ describe('V2 control', () => {
     assert.match(text, /^serval_model_ready\{model="half_plus_three"\} 1$/m);
     const tensorflow = await get('/tf/metrics');
     assert.equal(tensorflow.headers.get('content-type'), 'text/plain');
-    assert.match(tensorflow.body.toString(),
-      /^:tensorflow:serving:request_count\{model_name="half_plus_three",status="OK"\} \d+$/m);
+    assert.match(
+      tensorflow.body.toString(),
+      /^:tensorflow:serving:request_count\{model_name="half_plus_three",status="OK"\} \d+$/m,
+    );
     assert.equal((await get('/tf/metrics?x=1')).status, 400);
     assert.equal((await get('/monitoring/prometheus/metrics')).status, 404);
     assert.equal((await post('/metrics')).headers.get('allow'), 'GET');
@@ -214,14 +280,20 @@ describe('V2 control', () => {
     assert.equal((await post('/v2/repository/models/slow_second/load', '{}')).status, 200);
     const v2 = '{"inputs":[{"name":"input","datatype":"FP32","shape":[1],"data":[7]}]}';
     const asked = [
-      ...Array.from({ length: 3 },
-        () => post('/v1/models/slow_second:predict', '{"instances":[1]}')),
+      ...Array.from({ length: 3 }, () =>
+        post('/v1/models/slow_second:predict', '{"instances":[1]}'),
+      ),
       ...Array.from({ length: 3 }, () => post('/v2/models/slow_second/infer', v2)),
     ];
     const statuses = (await Promise.all(asked)).map((response) => response.status);
-    assert.ok(statuses.slice(0, 3).includes(504) && statuses.slice(3).includes(504),
-      statuses.join());
-    assert.ok(statuses.every((status) => status === 200 || status === 504), statuses.join());
+    assert.ok(
+      statuses.slice(0, 3).includes(504) && statuses.slice(3).includes(504),
+      statuses.join(),
+    );
+    assert.ok(
+      statuses.every((status) => status === 200 || status === 504),
+      statuses.join(),
+    );
     assert.equal((await post('/v2/repository/models/slow_second/unload')).status, 200);
   });
 });

@@ -1,6 +1,13 @@
 // The extensions that the server must name: those that the tests show at work. Data only.
 // Source: v2-protocol.md 2.
 export const V2_EXTENSIONS: readonly string[] = [
-  'binary_tensor_data', 'classification', 'logging', 'model_configuration', 'model_repository',
-  'model_repository(unload_dependents)', 'parameters', 'schedule_policy', 'statistics',
+  'binary_tensor_data',
+  'classification',
+  'logging',
+  'model_configuration',
+  'model_repository',
+  'model_repository(unload_dependents)',
+  'parameters',
+  'schedule_policy',
+  'statistics',
 ];

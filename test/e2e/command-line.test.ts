@@ -12,8 +12,16 @@ import { ServalProcess, runServal, startServer } from './support/serval-process.
 
 const ROWS = '{"instances":[1.0,2.0,5.0]}';
 const ANY_PORTS = ['--host', '127.0.0.1', '--http-port', '0', '--grpc-port', '0'];
-const TYPED = ['add_sub', 'identity_bool', 'identity_int64', 'scalar', 'text_identity',
-  'multi_output', 'mixed_inputs', 'unknown_rank'];
+const TYPED = [
+  'add_sub',
+  'identity_bool',
+  'identity_int64',
+  'scalar',
+  'text_identity',
+  'multi_output',
+  'mixed_inputs',
+  'unknown_rank',
+];
 
 describe('command line', () => {
   const folders = new ModelFolders();
@@ -37,7 +45,9 @@ describe('command line', () => {
     context.after(() => server.stop());
     const host = '127.0.0.1';
     assert.deepEqual(JSON.parse(server.stdout), {
-      event: 'ready', http: { host, port: server.httpPort }, grpc: { host, port: server.grpcPort },
+      event: 'ready',
+      http: { host, port: server.httpPort },
+      grpc: { host, port: server.grpcPort },
       pid: server.child.pid,
     });
     assert.match(server.stdout, /^[^\n]+\n$/);
@@ -53,8 +63,12 @@ describe('command line', () => {
     const { stdout } = await startedForPeople(context, models);
     const rows = stdout.split('\n').map((line) => line.trim().split(/ {2,}/));
     const row = (name: string) => rows.find(([first]) => first === name) ?? [];
-    assert.deepEqual(row('half_plus_three').slice(0, 4),
-      ['half_plus_three', '123', 'AVAILABLE', 'onnx']);
+    assert.deepEqual(row('half_plus_three').slice(0, 4), [
+      'half_plus_three',
+      '123',
+      'AVAILABLE',
+      'onnx',
+    ]);
     assert.match(row('half_plus_three')[4] ?? '', /^x FP32 \[.*\] -> y FP32 \[.*\]$/);
     assert.equal(row('versions')[1], '10');
     assert.deepEqual(row('corrupt').slice(1, 3), ['1', 'END']);
@@ -71,8 +85,10 @@ describe('command line', () => {
         const text = execFileSync('bash', ['-c', line], { stdio: ['ignore', 'pipe', 'ignore'] });
         const reply = JSON.parse(text.toString()) as object;
         const [member] = Object.keys(reply).filter((key) => key !== 'model_name');
-        assert.ok(['predictions', 'outputs', 'model_version'].includes(member ?? ''),
-          `${line}: ${JSON.stringify(reply)}`);
+        assert.ok(
+          ['predictions', 'outputs', 'model_version'].includes(member ?? ''),
+          `${line}: ${JSON.stringify(reply)}`,
+        );
       }
       const ready = lines.filter((line) => line.startsWith('printf '));
       assert.equal(ready.length, 1);
@@ -96,8 +112,7 @@ describe('command line', () => {
       [['--model-base-path', base], 'default'],
       [[join(base, '123', 'model.onnx')], 'model'],
       [[base], 'half_plus_three'],
-      [[join(folders.models, 'scalar'), base, '--model-repository', repository],
-        'half_plus_three'],
+      [[join(folders.models, 'scalar'), base, '--model-repository', repository], 'half_plus_three'],
     ] as const) {
       const server = await startServer([...args, '--log-level', 'error']);
       await predicts(server.httpPort, model);
@@ -113,10 +128,18 @@ describe('command line', () => {
   it('reads --config, over which flags win', async (context) => {
     const repository = folders.repository('config', ['half_plus_three'], ['corrupt']);
     const file = join(folders.folder, 'serval.yaml');
-    writeFileSync(file, [
-      'model-repository:', `  - ${repository}`, 'health_body: empty', 'strictReadiness: false',
-      'body-bytes-max: 50', 'log-level: error', '',
-    ].join('\n'));
+    writeFileSync(
+      file,
+      [
+        'model-repository:',
+        `  - ${repository}`,
+        'health_body: empty',
+        'strictReadiness: false',
+        'body-bytes-max: 50',
+        'log-level: error',
+        '',
+      ].join('\n'),
+    );
     const server = await startServer(['--config', file, '--body-bytes-max', '60']);
     context.after(() => server.stop());
     const ready = await exchange(server.httpPort, 'GET', '/v2/health/ready');
@@ -136,19 +159,34 @@ describe('command line', () => {
     const path = join(folders.models, 'multi_output');
     const text = await runServal(['inspect', path]);
     assert.equal(text.code, 0);
-    for (const line of [/^model +multi_output$/m, /^version +1 of 1$/m, /^size +\d+ bytes$/m,
-      /^format +onnx, IR 8, opset ai\.onnx 17$/m, /^producer +serval/m,
-      /^signature serving_default$/m, /^ +x {2}FP32 {2}\[batch,4\]$/m,
-      /^ +whole {2}INT64 {2}\[batch,4\]$/m]) assert.match(text.stdout, line);
+    for (const line of [
+      /^model +multi_output$/m,
+      /^version +1 of 1$/m,
+      /^size +\d+ bytes$/m,
+      /^format +onnx, IR 8, opset ai\.onnx 17$/m,
+      /^producer +serval/m,
+      /^signature serving_default$/m,
+      /^ +x {2}FP32 {2}\[batch,4\]$/m,
+      /^ +whole {2}INT64 {2}\[batch,4\]$/m,
+    ])
+      assert.match(text.stdout, line);
     const json = await runServal(['inspect', '--json', path]);
     const report = JSON.parse(json.stdout) as Record<string, unknown> & {
       signatures: [{ name: string; outputs: { name: string; datatype: string }[] }];
     };
     const file = join(path, '1', 'model.onnx');
-    assert.deepEqual([report['name'], report['version'], report['path'], report['fileBytes']],
-      ['multi_output', '1', file, readFileSync(file).length]);
-    assert.deepEqual(report.signatures[0].outputs.map(({ name, datatype }) => [name, datatype]),
-      [['doubled', 'FP32'], ['whole', 'INT64'], ['positive', 'BOOL']]);
+    assert.deepEqual(
+      [report['name'], report['version'], report['path'], report['fileBytes']],
+      ['multi_output', '1', file, readFileSync(file).length],
+    );
+    assert.deepEqual(
+      report.signatures[0].outputs.map(({ name, datatype }) => [name, datatype]),
+      [
+        ['doubled', 'FP32'],
+        ['whole', 'INT64'],
+        ['positive', 'BOOL'],
+      ],
+    );
   });
 
   it('inspects nothing that is no model, and says why', async () => {
@@ -165,8 +203,9 @@ describe('command line', () => {
   });
 
   it('says its version, and helps', async () => {
-    const { version } = JSON.parse(
-      readFileSync(join(packageRoot(), 'package.json'), 'utf8')) as { version: string };
+    const { version } = JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8')) as {
+      version: string;
+    };
     for (const argument of ['version', '--version']) {
       const run = await runServal([argument]);
       assert.deepEqual([run.code, run.stdout], [0, `serval ${version}\n`]);

@@ -28,7 +28,8 @@ class Serving {
   constructor(command: string, env: NodeJS.ProcessEnv) {
     // exec: the signal must reach the server, not the shell.
     this.child = spawn('bash', ['-euo', 'pipefail', '-c', `exec ${command}`], {
-      env, stdio: ['ignore', 'pipe', 'pipe'],
+      env,
+      stdio: ['ignore', 'pipe', 'pipe'],
     });
     this.over = new Promise((resolve) => {
       this.child.on('close', (code) => {
@@ -137,7 +138,8 @@ class Page {
 
   private write({ detail, text }: DocBlock): void {
     const path = join(this.env['WORK'] ?? '', detail);
-    const inPlace = text.replaceAll('/etc/serval', this.env['WORK'] ?? '')
+    const inPlace = text
+      .replaceAll('/etc/serval', this.env['WORK'] ?? '')
       .replaceAll('"/models', `"${this.env['MODELS'] ?? ''}`);
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, `${inPlace}\n`);
@@ -164,8 +166,10 @@ describe('the commands of the pages', () => {
   const tools = new Map<string, string>();
   if (python !== '') tools.set('python', python);
   if (analyzer !== undefined) tools.set('perf_analyzer', analyzer);
-  const path = analyzer === undefined ? process.env['PATH'] ?? ''
-    : `${dirname(analyzer)}:${process.env['PATH'] ?? ''}`;
+  const path =
+    analyzer === undefined
+      ? (process.env['PATH'] ?? '')
+      : `${dirname(analyzer)}:${process.env['PATH'] ?? ''}`;
 
   for (const name of PAGES) {
     it(name, async (context) => {
@@ -173,16 +177,26 @@ describe('the commands of the pages', () => {
       const work = join(folders.folder, name);
       mkdirSync(work);
       const ports = await Promise.all([freePort(), freePort(), freePort()]);
-      const page = new Page(name, {
-        ...process.env, PATH: path, MODELS: models, WORK: work,
-        SERVAL: `${process.execPath} ${join(packageRoot(), 'bin', 'serval.mjs')}`,
-        HTTP_PORT: String(ports[0]), GRPC_PORT: String(ports[1]), METRICS_PORT: String(ports[2]),
-      }, tools);
+      const page = new Page(
+        name,
+        {
+          ...process.env,
+          PATH: path,
+          MODELS: models,
+          WORK: work,
+          SERVAL: `${process.execPath} ${join(packageRoot(), 'bin', 'serval.mjs')}`,
+          HTTP_PORT: String(ports[0]),
+          GRPC_PORT: String(ports[1]),
+          METRICS_PORT: String(ports[2]),
+        },
+        tools,
+      );
       try {
         for (const block of blocks) {
           const [first = ''] = block.text.split('\n');
-          await context.test(`${name}.md:${block.line} ${block.kind} ${first}`,
-            (inner) => page.take(block, inner));
+          await context.test(`${name}.md:${block.line} ${block.kind} ${first}`, (inner) =>
+            page.take(block, inner),
+          );
         }
       } finally {
         await page.end();
@@ -197,7 +211,8 @@ describe('the commands of the pages', () => {
     assert.throws(() => docBlocks(`${setup}\`\`\`sh run\nls\n`), /not closed/);
     assert.throws(() => docBlocks('```sh run\nls\n```\n'), /"sh setup" first/);
     const [, tool, file] = docBlocks(
-      `${setup}\`\`\`sh run if=x\nls\n\`\`\`\n\`\`\`text file=a/b.c\nx\n\`\`\`\n`);
+      `${setup}\`\`\`sh run if=x\nls\n\`\`\`\n\`\`\`text file=a/b.c\nx\n\`\`\`\n`,
+    );
     assert.deepEqual([tool?.detail, file?.detail, file?.text], ['x', 'a/b.c', 'x']);
   });
 });

@@ -30,14 +30,17 @@ overListeners('HTTP clients that go away', (flags, kind) => {
     server = await startServer([models, '--exec-mode', 'queued', ...flags]);
     port = server.httpPort;
     // They are looked at last: the server gives them some ten seconds.
-    stopped = await Promise.all([
-      'POST /v2/mod', requestBytes('POST', INFER, TENSOR).subarray(0, 60),
-      requestBytes('POST', INFER, TENSOR, ['Content-Length: 5000']),
-    ].map(async (start) => {
-      const connection = await opened();
-      await connection.write(start);
-      return connection;
-    }));
+    stopped = await Promise.all(
+      [
+        'POST /v2/mod',
+        requestBytes('POST', INFER, TENSOR).subarray(0, 60),
+        requestBytes('POST', INFER, TENSOR, ['Content-Length: 5000']),
+      ].map(async (start) => {
+        const connection = await opened();
+        await connection.write(start);
+        return connection;
+      }),
+    );
   });
   after(async () => {
     await server.stop();
@@ -53,11 +56,13 @@ overListeners('HTTP clients that go away', (flags, kind) => {
   it('gives every ticket of aborted uploads back', async () => {
     const upload = requestBytes('POST', INFER, TENSOR.slice(0, 30), ['Content-Length: 500000']);
     for (let done = 0; done < ABORTS; done += AT_ONCE) {
-      await Promise.all(Array.from({ length: AT_ONCE }, async () => {
-        const connection = await opened();
-        await connection.write(upload);
-        connection.close();
-      }));
+      await Promise.all(
+        Array.from({ length: AT_ONCE }, async () => {
+          const connection = await opened();
+          await connection.write(upload);
+          connection.close();
+        }),
+      );
     }
     await serves();
   });
@@ -68,21 +73,26 @@ overListeners('HTTP clients that go away', (flags, kind) => {
     const starts: Buffer[] = [];
     for (let cut = 1; cut < whole.length; cut += 3) starts.push(whole.subarray(0, cut));
     starts.push(
-      requestBytes('POST', INFER, packed.subarray(0, 20),
-        ['Content-Encoding: gzip', `Content-Length: ${packed.length}`]),
-      requestBytes('POST', INFER, chunked(TENSOR, 10).subarray(0, 33),
-        ['Transfer-Encoding: chunked']),
+      requestBytes('POST', INFER, packed.subarray(0, 20), [
+        'Content-Encoding: gzip',
+        `Content-Length: ${packed.length}`,
+      ]),
+      requestBytes('POST', INFER, chunked(TENSOR, 10).subarray(0, 33), [
+        'Transfer-Encoding: chunked',
+      ]),
       requestBytes('POST', INFER, '', ['Expect: 100-continue', 'Content-Length: 10']),
       requestBytes('POST', '/v2/models/nope/infer', TENSOR, ['Content-Length: 5000']),
       requestBytes('POST', PREDICT, ROWS, ['Content-Length: 5000']),
     );
     for (let round = 0; round < 5; round += 1) {
-      await Promise.all(starts.map(async (start, i) => {
-        const connection = await opened();
-        await connection.write(start);
-        if (i % 2 === 0) connection.close();
-        else connection.socket.resetAndDestroy();
-      }));
+      await Promise.all(
+        starts.map(async (start, i) => {
+          const connection = await opened();
+          await connection.write(start);
+          if (i % 2 === 0) connection.close();
+          else connection.socket.resetAndDestroy();
+        }),
+      );
     }
     await serves();
   });
@@ -106,20 +116,29 @@ overListeners('HTTP clients that go away', (flags, kind) => {
     const count = 500_000;
     const zeros = Buffer.alloc(count * 4);
     const json = JSON.stringify({
-      inputs: [{ name: 'input', datatype: 'FP32', shape: [1, count],
-        parameters: { binary_data_size: zeros.length } }],
+      inputs: [
+        {
+          name: 'input',
+          datatype: 'FP32',
+          shape: [1, count],
+          parameters: { binary_data_size: zeros.length },
+        },
+      ],
     });
-    const large = requestBytes('POST', INFER, Buffer.concat([Buffer.from(json), zeros]),
-      [`Inference-Header-Content-Length: ${json.length}`]);
+    const large = requestBytes('POST', INFER, Buffer.concat([Buffer.from(json), zeros]), [
+      `Inference-Header-Content-Length: ${json.length}`,
+    ]);
     for (let round = 0; round < 8; round += 1) {
       const connections = await Promise.all(Array.from({ length: 4 }, opened));
-      await Promise.all(connections.map(async (connection, i) => {
-        await connection.write(i % 2 === 0 ? large : requestBytes('POST', SLOW, ONE));
-        // Of the large ones, half are left in the middle of the answer (1 MB of JSON text).
-        if (i === 0) await new Promise((resolve) => connection.socket.once('data', resolve));
-        if (i === 1) connection.socket.resetAndDestroy();
-        else connection.close();
-      }));
+      await Promise.all(
+        connections.map(async (connection, i) => {
+          await connection.write(i % 2 === 0 ? large : requestBytes('POST', SLOW, ONE));
+          // Of the large ones, half are left in the middle of the answer (1 MB of JSON text).
+          if (i === 0) await new Promise((resolve) => connection.socket.once('data', resolve));
+          if (i === 1) connection.socket.resetAndDestroy();
+          else connection.close();
+        }),
+      );
     }
     await serves();
   });
@@ -145,7 +164,8 @@ overListeners('HTTP clients that go away', (flags, kind) => {
     for (let round = 0; round < 20; round += 1) {
       const connection = await opened();
       await connection.write(
-        Buffer.concat([requestBytes('POST', SLOW, ONE), requestBytes('GET', '/v2')]));
+        Buffer.concat([requestBytes('POST', SLOW, ONE), requestBytes('GET', '/v2')]),
+      );
       if (kind === 'uws') {
         assert.equal(await connection.rest(), '');
         continue;

@@ -5,7 +5,12 @@ import { after, before, it } from 'node:test';
 import { overListeners } from './support/http-listeners.js';
 import { ModelFolders } from './support/model-folders.js';
 import {
-  RawConnection, chunked, errorOf, exchange, jsonOf, requestBytes,
+  RawConnection,
+  chunked,
+  errorOf,
+  exchange,
+  jsonOf,
+  requestBytes,
 } from './support/raw-http.js';
 import { startServer, type ServalProcess } from './support/serval-process.js';
 
@@ -15,7 +20,8 @@ const ROWS = '{"instances":[1.0,2.0,5.0]}';
 const PREDICTIONS = { predictions: [3.5, 4, 5.5] };
 const TENSOR = '{"inputs":[{"name":"input","datatype":"FP32","shape":[1,2],"data":[1.5,-2]}]}';
 const ANSWER = {
-  model_name: 'identity_fp32', model_version: '1',
+  model_name: 'identity_fp32',
+  model_version: '1',
   outputs: [{ name: 'output', datatype: 'FP32', shape: [1, 2], data: [1.5, -2] }],
 };
 
@@ -40,7 +46,10 @@ overListeners('HTTP framing', (flags) => {
   };
 
   it('takes a request byte by byte', async () => {
-    for (const [path, body, answer] of [[PREDICT, ROWS, PREDICTIONS], [INFER, TENSOR, ANSWER]]) {
+    for (const [path, body, answer] of [
+      [PREDICT, ROWS, PREDICTIONS],
+      [INFER, TENSOR, ANSWER],
+    ]) {
       const connection = await opened();
       const bytes = requestBytes('POST', path as string, body as string);
       const line = bytes.indexOf('\r\n') + 2;
@@ -75,11 +84,15 @@ overListeners('HTTP framing', (flags) => {
   it('answers pipelined requests in their order', async () => {
     const connection = await opened();
     const numbers = Array.from({ length: 64 }, (_, i) => i);
-    await connection.write(Buffer.concat(numbers.flatMap((i) => [
-      requestBytes('POST', PREDICT, `{"instances":[${i * 2}]}`),
-      requestBytes('POST', PREDICT, '{"instances":'),
-      requestBytes('GET', '/v2/health/live'),
-    ])));
+    await connection.write(
+      Buffer.concat(
+        numbers.flatMap((i) => [
+          requestBytes('POST', PREDICT, `{"instances":[${i * 2}]}`),
+          requestBytes('POST', PREDICT, '{"instances":'),
+          requestBytes('GET', '/v2/health/live'),
+        ]),
+      ),
+    );
     for (const i of numbers) {
       assert.deepEqual(jsonOf(await connection.response()), { predictions: [i + 3] });
       assert.equal((await connection.response()).status, 400);
@@ -109,11 +122,15 @@ overListeners('HTTP framing', (flags) => {
 
   it('takes chunked uploads whatever the chunks', async () => {
     for (const size of [1, 7, 1000]) {
-      for (const [path, body, answer] of [[PREDICT, ROWS, PREDICTIONS], [INFER, TENSOR, ANSWER]]) {
+      for (const [path, body, answer] of [
+        [PREDICT, ROWS, PREDICTIONS],
+        [INFER, TENSOR, ANSWER],
+      ]) {
         const connection = await opened();
         const coded = chunked(body as string, size);
         await connection.write(
-          requestBytes('POST', path as string, coded, ['Transfer-Encoding: chunked']));
+          requestBytes('POST', path as string, coded, ['Transfer-Encoding: chunked']),
+        );
         assert.deepEqual(jsonOf(await connection.response()), answer);
         await connection.write(requestBytes('GET', '/v2/health/live'));
         assert.equal((await connection.response()).status, 200);
@@ -127,15 +144,25 @@ overListeners('HTTP framing', (flags) => {
     const count = 20_000;
     const values = Float32Array.from({ length: count }, (_, i) => i / 3);
     const bytes = Buffer.from(values.buffer);
-    const json = Buffer.from(JSON.stringify({
-      inputs: [{ name: 'input', datatype: 'FP32', shape: [1, count],
-        parameters: { binary_data_size: bytes.length } }],
-      outputs: [{ name: 'output', parameters: { binary_data: true } }],
-    }));
+    const json = Buffer.from(
+      JSON.stringify({
+        inputs: [
+          {
+            name: 'input',
+            datatype: 'FP32',
+            shape: [1, count],
+            parameters: { binary_data_size: bytes.length },
+          },
+        ],
+        outputs: [{ name: 'output', parameters: { binary_data: true } }],
+      }),
+    );
     const coded = chunked(Buffer.concat([json, bytes]), 997);
     const connection = await opened();
-    const head = requestBytes('POST', INFER, '', ['Transfer-Encoding: chunked',
-      `Inference-Header-Content-Length: ${json.length}`]);
+    const head = requestBytes('POST', INFER, '', [
+      'Transfer-Encoding: chunked',
+      `Inference-Header-Content-Length: ${json.length}`,
+    ]);
     const pieces = [head];
     for (let at = 0; at < coded.length; at += 3001) pieces.push(coded.subarray(at, at + 3001));
     await connection.writePieces(pieces);
@@ -173,7 +200,8 @@ overListeners('HTTP framing', (flags) => {
   it('waits for the bytes that a long Content-Length promises', async () => {
     const connection = await opened();
     await connection.write(
-      requestBytes('POST', PREDICT, ROWS, [`Content-Length: ${ROWS.length + 3}`]));
+      requestBytes('POST', PREDICT, ROWS, [`Content-Length: ${ROWS.length + 3}`]),
+    );
     await live();
     assert.equal(connection.unread, 0);
     await connection.write(' \n ');
@@ -182,16 +210,25 @@ overListeners('HTTP framing', (flags) => {
   });
 
   for (const [what, bytes, status] of [
-    ['both lengths', requestBytes('POST', PREDICT, chunked(ROWS, 5),
-      ['Content-Length: 3', 'Transfer-Encoding: chunked']), 400],
+    [
+      'both lengths',
+      requestBytes('POST', PREDICT, chunked(ROWS, 5), [
+        'Content-Length: 3',
+        'Transfer-Encoding: chunked',
+      ]),
+      400,
+    ],
     ['a negative length', requestBytes('POST', PREDICT, ROWS, ['Content-Length: -3']), 400],
     ['a length that is no number', requestBytes('POST', PREDICT, ROWS, ['Content-Length: a']), 400],
     ['another protocol', Buffer.from('\x16\x03\x01\x02\x00\x01\x00\r\n\r\n', 'latin1'), 505],
     ['HTTP/2', Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), 505],
     ['CONNECT', Buffer.from('CONNECT a:1 HTTP/1.1\r\nHost: test\r\n\r\n'), 505],
     ['HTTP/1.0', Buffer.from('GET /v2 HTTP/1.0\r\nHost: test\r\n\r\n'), 505],
-    ['chunk sizes that are no numbers', requestBytes('POST', PREDICT, 'zz\r\nabc\r\n0\r\n\r\n',
-      ['Transfer-Encoding: chunked']), 400],
+    [
+      'chunk sizes that are no numbers',
+      requestBytes('POST', PREDICT, 'zz\r\nabc\r\n0\r\n\r\n', ['Transfer-Encoding: chunked']),
+      400,
+    ],
   ] as const) {
     it(`refuses ${what}, closes that connection and serves the others`, async () => {
       const connection = await opened();

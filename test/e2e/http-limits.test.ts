@@ -7,7 +7,12 @@ import { deflateRawSync, deflateSync, gunzipSync, gzipSync, inflateSync } from '
 import { overListeners } from './support/http-listeners.js';
 import { ModelFolders } from './support/model-folders.js';
 import {
-  RawConnection, chunked, errorOf, exchange, jsonOf, requestBytes,
+  RawConnection,
+  chunked,
+  errorOf,
+  exchange,
+  jsonOf,
+  requestBytes,
 } from './support/raw-http.js';
 import { startServer, type ServalProcess } from './support/serval-process.js';
 
@@ -39,8 +44,14 @@ overListeners('HTTP limits', (flags) => {
   let port = 0;
   before(async () => {
     const models = folders.repository('limits', ['half_plus_three', 'identity_fp32']);
-    server = await startServer(
-      [models, '--body-bytes-max', String(LIMIT), '--json-depth-max', String(DEPTH), ...flags]);
+    server = await startServer([
+      models,
+      '--body-bytes-max',
+      String(LIMIT),
+      '--json-depth-max',
+      String(DEPTH),
+      ...flags,
+    ]);
     port = server.httpPort;
   });
   after(async () => {
@@ -51,7 +62,10 @@ overListeners('HTTP limits', (flags) => {
   const post = (path: string, body: string | Uint8Array, headers: readonly string[] = []) =>
     exchange(port, 'POST', path, body, headers);
   const refused = async (
-    body: string | Uint8Array, headers: readonly string[], status: number, text: string,
+    body: string | Uint8Array,
+    headers: readonly string[],
+    status: number,
+    text: string,
   ): Promise<void> => {
     for (const path of [INFER, PREDICT]) {
       const response = await post(path, body, headers);
@@ -77,8 +91,10 @@ overListeners('HTTP limits', (flags) => {
         const connection = await RawConnection.open(port);
         await connection.write(requestBytes('POST', path, '', ['Content-Length: 100001']));
         const response = await connection.response();
-        assert.deepEqual([response.status, errorOf(response)],
-          [413, 'request body of 100001 bytes is over the limit of 100000 bytes']);
+        assert.deepEqual(
+          [response.status, errorOf(response)],
+          [413, 'request body of 100001 bytes is over the limit of 100000 bytes'],
+        );
         connection.close();
       }
       await serves();
@@ -99,8 +115,10 @@ overListeners('HTTP limits', (flags) => {
         const coded = chunked(tensorOf(LIMIT + 1), 9999);
         await connection.write(requestBytes('POST', path, coded, ['Transfer-Encoding: chunked']));
         const response = await connection.response();
-        assert.deepEqual([response.status, errorOf(response)],
-          [413, 'request body is over the limit of 100000 bytes']);
+        assert.deepEqual(
+          [response.status, errorOf(response)],
+          [413, 'request body is over the limit of 100000 bytes'],
+        );
         await connection.write(requestBytes('POST', INFER, TENSOR));
         assert.equal((await connection.response()).status, 200);
         connection.close();
@@ -123,17 +141,21 @@ overListeners('HTTP limits', (flags) => {
     it('unpacks gzip (also of two members), zlib and bare deflate', async () => {
       const halves = [TENSOR.slice(0, 20), TENSOR.slice(20)].map((half) => gzipSync(half));
       for (const [body, headers] of [
-        [gzipSync(TENSOR), GZIP], [gzipSync(TENSOR), ['Content-Encoding: X-GZip']],
-        [Buffer.concat(halves), GZIP], [deflateSync(TENSOR), DEFLATE],
-        [deflateRawSync(TENSOR), DEFLATE], [TENSOR, ['Content-Encoding: identity']],
+        [gzipSync(TENSOR), GZIP],
+        [gzipSync(TENSOR), ['Content-Encoding: X-GZip']],
+        [Buffer.concat(halves), GZIP],
+        [deflateSync(TENSOR), DEFLATE],
+        [deflateRawSync(TENSOR), DEFLATE],
+        [TENSOR, ['Content-Encoding: identity']],
       ] as const) {
         const response = await post(INFER, body, headers);
         assert.equal(response.status, 200, headers.join());
         const { outputs } = jsonOf(response) as { outputs: [{ data: unknown }] };
         assert.deepEqual(outputs[0].data, [1.5, -2]);
       }
-      assert.deepEqual(
-        jsonOf(await post(PREDICT, gzipSync(ROWS), GZIP)), { predictions: [3.5, 4, 5.5] });
+      assert.deepEqual(jsonOf(await post(PREDICT, gzipSync(ROWS), GZIP)), {
+        predictions: [3.5, 4, 5.5],
+      });
     });
 
     it('unpacks a compressed body that comes in chunks', async () => {
@@ -145,18 +167,30 @@ overListeners('HTTP limits', (flags) => {
     it('refuses a bomb: little packed, over the limit unpacked', async () => {
       const bomb = gzipSync(Buffer.alloc(64 << 20));
       assert.ok(bomb.length < LIMIT);
-      await refused(bomb, GZIP, 413,
-        'request body is over the limit of 100000 bytes once unpacked (gzip)');
-      await refused(deflateSync(Buffer.alloc(64 << 20)), DEFLATE, 413,
-        'request body is over the limit of 100000 bytes once unpacked (deflate)');
+      await refused(
+        bomb,
+        GZIP,
+        413,
+        'request body is over the limit of 100000 bytes once unpacked (gzip)',
+      );
+      await refused(
+        deflateSync(Buffer.alloc(64 << 20)),
+        DEFLATE,
+        413,
+        'request body is over the limit of 100000 bytes once unpacked (deflate)',
+      );
       await serves();
     });
 
     it('refuses a packed body that is itself over the limit', async () => {
       const noise = Buffer.alloc(LIMIT + 50).map((_, i) => (i * 7919) >> 3);
       const coded = chunked(noise, 9999);
-      await refused(coded, [...GZIP, 'Transfer-Encoding: chunked'], 413,
-        'request body is over the limit of 100000 bytes');
+      await refused(
+        coded,
+        [...GZIP, 'Transfer-Encoding: chunked'],
+        413,
+        'request body is over the limit of 100000 bytes',
+      );
     });
 
     for (const [what, body, headers, reason] of [
@@ -166,18 +200,42 @@ overListeners('HTTP limits', (flags) => {
       ['gzip cut in its data', gzipSync(TENSOR).subarray(0, -20), GZIP, 'unexpected end of file'],
       ['an empty gzip body', '', GZIP, 'unexpected end of file'],
       ['gzip that is none', TENSOR, GZIP, 'incorrect header check'],
-      ['bytes behind gzip', Buffer.concat([gzipSync(TENSOR), Buffer.from('more')]), GZIP,
-        'incorrect header check'],
-      ['bytes behind zlib', Buffer.concat([deflateSync(TENSOR), Buffer.from('more')]), DEFLATE,
-        '4 bytes behind its end'],
-      ['bytes behind bare deflate', Buffer.concat([deflateRawSync(TENSOR), Buffer.from('more')]),
-        DEFLATE, '4 bytes behind its end'],
-      ['zeros behind gzip', Buffer.concat([gzipSync(TENSOR), Buffer.alloc(5)]), GZIP,
-        '5 bytes behind its end'],
-      ['deflate with a wrong checksum', spoiled(deflateSync(TENSOR), -1), DEFLATE,
-        'incorrect data check'],
-      ['deflate that is cut', deflateSync(TENSOR).subarray(0, -5), DEFLATE,
-        'unexpected end of file'],
+      [
+        'bytes behind gzip',
+        Buffer.concat([gzipSync(TENSOR), Buffer.from('more')]),
+        GZIP,
+        'incorrect header check',
+      ],
+      [
+        'bytes behind zlib',
+        Buffer.concat([deflateSync(TENSOR), Buffer.from('more')]),
+        DEFLATE,
+        '4 bytes behind its end',
+      ],
+      [
+        'bytes behind bare deflate',
+        Buffer.concat([deflateRawSync(TENSOR), Buffer.from('more')]),
+        DEFLATE,
+        '4 bytes behind its end',
+      ],
+      [
+        'zeros behind gzip',
+        Buffer.concat([gzipSync(TENSOR), Buffer.alloc(5)]),
+        GZIP,
+        '5 bytes behind its end',
+      ],
+      [
+        'deflate with a wrong checksum',
+        spoiled(deflateSync(TENSOR), -1),
+        DEFLATE,
+        'incorrect data check',
+      ],
+      [
+        'deflate that is cut',
+        deflateSync(TENSOR).subarray(0, -5),
+        DEFLATE,
+        'unexpected end of file',
+      ],
     ] as const) {
       it(`refuses ${what} as MALFORMED_BODY`, async () => {
         const coding = headers === GZIP ? 'gzip' : 'deflate';
@@ -189,8 +247,13 @@ overListeners('HTTP limits', (flags) => {
     it('refuses other codings as UNSUPPORTED_ENCODING and names its own', async () => {
       for (const coding of ['br', 'zstd', 'compress', 'gzip, gzip']) {
         const response = await post(INFER, TENSOR, [`Content-Encoding: ${coding}`]);
-        assert.deepEqual([response.status, errorOf(response)], [415,
-          `Content-Encoding '${coding}' is not supported; expected gzip, deflate or identity`]);
+        assert.deepEqual(
+          [response.status, errorOf(response)],
+          [
+            415,
+            `Content-Encoding '${coding}' is not supported; expected gzip, deflate or identity`,
+          ],
+        );
         assert.equal(response.headers.get('accept-encoding'), 'gzip, deflate');
       }
     });
@@ -201,9 +264,15 @@ overListeners('HTTP limits', (flags) => {
       const plain = await post(INFER, TENSOR);
       assert.equal(plain.headers.get('content-encoding'), undefined);
       for (const [header, coding] of [
-        ['gzip', 'gzip'], ['deflate', 'deflate'], ['deflate, gzip', 'deflate'],
-        ['deflate;q=0.5, gzip;q=0.8', 'gzip'], ['*', 'gzip'], ['GZIP', 'gzip'],
-        ['gzip;q=0, deflate;q=0', undefined], ['br', undefined], ['identity', undefined],
+        ['gzip', 'gzip'],
+        ['deflate', 'deflate'],
+        ['deflate, gzip', 'deflate'],
+        ['deflate;q=0.5, gzip;q=0.8', 'gzip'],
+        ['*', 'gzip'],
+        ['GZIP', 'gzip'],
+        ['gzip;q=0, deflate;q=0', undefined],
+        ['br', undefined],
+        ['identity', undefined],
       ] as const) {
         const response = await post(INFER, TENSOR, [`Accept-Encoding: ${header}`]);
         assert.equal(response.headers.get('content-encoding'), coding, header);
@@ -238,12 +307,19 @@ overListeners('HTTP limits', (flags) => {
     it('is settable: what --json-depth-max allows is taken, one more is not', async () => {
       const bodies = [deep(DEPTH), deep(DEPTH + 1)];
       const answers = await Promise.all(bodies.map((body) => post(INFER, body)));
-      assert.deepEqual(answers.map(({ status }) => status), [200, 400]);
+      assert.deepEqual(
+        answers.map(({ status }) => status),
+        [200, 400],
+      );
     });
 
     it('kills nothing in V1, at any depth', async () => {
-      for (const body of [`{"instances":${nested(45_000)}}`, `{"x":${nested(45_000)}}`,
-        `{"instances":${'['.repeat(90_000)}`, '{"a":'.repeat(19_000)]) {
+      for (const body of [
+        `{"instances":${nested(45_000)}}`,
+        `{"x":${nested(45_000)}}`,
+        `{"instances":${'['.repeat(90_000)}`,
+        '{"a":'.repeat(19_000),
+      ]) {
         const response = await post(PREDICT, body);
         assert.equal(response.status, 400);
         assert.ok(errorOf(response).length < 1000);

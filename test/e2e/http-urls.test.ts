@@ -39,8 +39,11 @@ overListeners('HTTP methods and URLs', (flags) => {
 
   describe('V2', () => {
     for (const [path, allowed] of [
-      ['/v2', 'GET'], ['/v2/health/live', 'GET'], ['/v2/health/ready', 'GET'],
-      ['/v2/models/half_plus_three', 'GET'], ['/v2/models/half_plus_three/ready', 'GET'],
+      ['/v2', 'GET'],
+      ['/v2/health/live', 'GET'],
+      ['/v2/health/ready', 'GET'],
+      ['/v2/models/half_plus_three', 'GET'],
+      ['/v2/models/half_plus_three/ready', 'GET'],
       ['/v2/models/half_plus_three/infer', 'POST'],
       ['/v2/models/half_plus_three/versions/1/infer', 'POST'],
     ] as const) {
@@ -48,8 +51,10 @@ overListeners('HTTP methods and URLs', (flags) => {
         const methods = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'BREW'];
         for (const method of methods.filter((one) => one !== allowed)) {
           const response = await ask(method, path);
-          assert.deepEqual([response.status, errorOf(response)],
-            [405, `method ${method} is not allowed here, expected ${allowed}`]);
+          assert.deepEqual(
+            [response.status, errorOf(response)],
+            [405, `method ${method} is not allowed here, expected ${allowed}`],
+          );
           assert.equal(response.headers.get('allow'), allowed);
           assert.equal(response.headers.get('content-type'), 'application/json');
         }
@@ -57,12 +62,25 @@ overListeners('HTTP methods and URLs', (flags) => {
     }
 
     it('answers PATH_NOT_FOUND elsewhere', async () => {
-      for (const path of ['/', '/v2/', '/v3', '/v1', '/v2/model', '/v2/models', '/v2/health',
-        '/v2/models/half_plus_three/', '/v2/models/half_plus_three/infer/',
-        '/v2/models/half_plus_three/versions/', '/v2/models//infer', '/favicon.ico']) {
+      for (const path of [
+        '/',
+        '/v2/',
+        '/v3',
+        '/v1',
+        '/v2/model',
+        '/v2/models',
+        '/v2/health',
+        '/v2/models/half_plus_three/',
+        '/v2/models/half_plus_three/infer/',
+        '/v2/models/half_plus_three/versions/',
+        '/v2/models//infer',
+        '/favicon.ico',
+      ]) {
         const response = await ask('GET', path);
         assert.deepEqual(
-          [response.status, errorOf(response)], [404, `no such endpoint: GET ${path}`]);
+          [response.status, errorOf(response)],
+          [404, `no such endpoint: GET ${path}`],
+        );
       }
     });
 
@@ -78,7 +96,8 @@ overListeners('HTTP methods and URLs', (flags) => {
         const path = `/v2/models/${encodeURIComponent(name)}`;
         assert.equal((jsonOf(await ask('GET', path)) as { name: string }).name, name);
         const reply = jsonOf(await ask('POST', `${path}/infer`, TENSOR)) as {
-          model_name: string; outputs: [{ data: [] }];
+          model_name: string;
+          outputs: [{ data: [] }];
         };
         assert.deepEqual([reply.model_name, reply.outputs[0].data], [name, VALUES]);
       }
@@ -96,14 +115,19 @@ overListeners('HTTP methods and URLs', (flags) => {
         const path = '/v1/models/half_plus_three';
         const response = await ask(method, path);
         assert.deepEqual(
-          [response.status, errorOf(response)], [400, `Malformed request: ${method} ${path}`]);
+          [response.status, errorOf(response)],
+          [400, `Malformed request: ${method} ${path}`],
+        );
       }
     });
 
     it('answers OPTIONS to browsers', async () => {
       for (const [headers, status] of [
-        [['Origin: http://page'], 200], [['Origin: https://page'], 200],
-        [['Origin: null http://page'], 200], [[], 400], [['Origin: null'], 400],
+        [['Origin: http://page'], 200],
+        [['Origin: https://page'], 200],
+        [['Origin: null http://page'], 200],
+        [[], 400],
+        [['Origin: null'], 400],
       ] as const) {
         const response = await ask('OPTIONS', '/v1/models/half_plus_three:predict', '', headers);
         assert.deepEqual([response.status, response.body.length], [status, 0]);
@@ -114,7 +138,9 @@ overListeners('HTTP methods and URLs', (flags) => {
       const path = '/v1/models/half_plus_three:predict?x=1';
       const response = await ask('POST', path, ROWS);
       assert.deepEqual(
-        [response.status, errorOf(response)], [400, `Malformed request: POST ${path}`]);
+        [response.status, errorOf(response)],
+        [400, `Malformed request: POST ${path}`],
+      );
     });
 
     it('decodes names', async () => {
@@ -124,7 +150,11 @@ overListeners('HTTP methods and URLs', (flags) => {
         const reply = await ask('POST', `${path}:predict`, ROWS);
         assert.deepEqual(jsonOf(reply), { predictions: VALUES });
       }
-      for (const [method, path] of [['GET', ''], ['GET', '/metadata'], ['POST', ':predict']]) {
+      for (const [method, path] of [
+        ['GET', ''],
+        ['GET', '/metadata'],
+        ['POST', ':predict'],
+      ]) {
         const response = await ask(method ?? '', `/v1/models/half%zz${path}`, ROWS);
         assert.equal(response.status, 400);
         assert.match(errorOf(response), /^Malformed request: /);
@@ -134,8 +164,13 @@ overListeners('HTTP methods and URLs', (flags) => {
 
   it('answers HEAD without a body, so that the next answer is not misread', async () => {
     const connection = await RawConnection.open(port);
-    for (const path of ['/v2/health/live', '/v2', '/v1/models/half_plus_three', '/nowhere',
-      '/v2/models/half_plus_three/infer']) {
+    for (const path of [
+      '/v2/health/live',
+      '/v2',
+      '/v1/models/half_plus_three',
+      '/nowhere',
+      '/v2/models/half_plus_three/infer',
+    ]) {
       await connection.write(requestBytes('HEAD', path));
       const response = await connection.response(true);
       assert.ok([400, 404, 405].includes(response.status));
@@ -163,16 +198,28 @@ overListeners('HTTP methods and URLs', (flags) => {
       const body = join(folders.folder, 'large.json');
       writeFileSync(body, JSON.stringify({ instances: numbers }));
       for (const header of ['Expect: 100-continue', 'Transfer-Encoding: chunked']) {
-        const reply = await curl('-H', header, '--data-binary', `@${body}`,
-          url('/v1/models/half_plus_three:predict'));
+        const reply = await curl(
+          '-H',
+          header,
+          '--data-binary',
+          `@${body}`,
+          url('/v1/models/half_plus_three:predict'),
+        );
         const { predictions } = JSON.parse(reply) as { predictions: number[] };
-        assert.deepEqual(predictions, numbers.map((i) => i / 2 + 3));
+        assert.deepEqual(
+          predictions,
+          numbers.map((i) => i / 2 + 3),
+        );
       }
     });
 
     it('unpacks what it asked for with --compressed', async () => {
-      const reply = await curl('--compressed', '-d', TENSOR,
-        url('/v2/models/half_plus_three/infer'));
+      const reply = await curl(
+        '--compressed',
+        '-d',
+        TENSOR,
+        url('/v2/models/half_plus_three/infer'),
+      );
       const { outputs } = JSON.parse(reply) as { outputs: [{ data: number[] }] };
       assert.deepEqual(outputs[0].data, VALUES);
     });

@@ -48,8 +48,21 @@ describe('perf_analyzer', () => {
 
   const analyze = async (protocol: 'http' | 'grpc', mode: readonly string[]): Promise<string> => {
     const port = protocol === 'http' ? server.httpPort : server.grpcPort;
-    const args = ['-m', MODEL, '-i', protocol, '-u', `127.0.0.1:${port}`,
-      '-p', String(WINDOW_MS), '-s', String(STABILITY_PERCENT), '-r', String(TRIALS), ...mode];
+    const args = [
+      '-m',
+      MODEL,
+      '-i',
+      protocol,
+      '-u',
+      `127.0.0.1:${port}`,
+      '-p',
+      String(WINDOW_MS),
+      '-s',
+      String(STABILITY_PERCENT),
+      '-r',
+      String(TRIALS),
+      ...mode,
+    ];
     const { stdout, stderr } = await run(program, args, { timeout: RUN_MS });
     assert.ok(server.running, server.stderr);
     return `${stdout}${stderr}`;

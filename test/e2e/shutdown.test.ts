@@ -17,10 +17,11 @@ const INFER = '/inference.GRPCInferenceService/ModelInfer';
 const STREAM = '/inference.GRPCInferenceService/ModelStreamInfer';
 const types = messageTypes();
 
-const grpcRequest = (model: string): Buffer => encode(types, 'inference.ModelInferRequest', {
-  model_name: model,
-  inputs: [{ name: 'input', datatype: 'FP32', shape: [1], contents: { fp32_contents: [7] } }],
-});
+const grpcRequest = (model: string): Buffer =>
+  encode(types, 'inference.ModelInferRequest', {
+    model_name: model,
+    inputs: [{ name: 'input', datatype: 'FP32', shape: [1], contents: { fp32_contents: [7] } }],
+  });
 
 /** Settles with true when the port takes no more connections. */
 async function refuses(port: number): Promise<boolean> {
@@ -36,7 +37,9 @@ async function refuses(port: number): Promise<boolean> {
       });
     });
     if (refused) return true;
-    await new Promise((resolve) => { setTimeout(resolve, 2); });
+    await new Promise((resolve) => {
+      setTimeout(resolve, 2);
+    });
   }
 }
 
@@ -104,14 +107,25 @@ overListeners('shutdown', (flags, kind) => {
     const server = await started(context);
     const values = new Float32Array(4_000_000).fill(1.25);
     const bytes = Buffer.from(values.buffer);
-    const json = Buffer.from(JSON.stringify({
-      inputs: [{ name: 'input', datatype: 'FP32', shape: [1, values.length],
-        parameters: { binary_data_size: bytes.length } }],
-      parameters: { binary_data_output: true },
-    }));
+    const json = Buffer.from(
+      JSON.stringify({
+        inputs: [
+          {
+            name: 'input',
+            datatype: 'FP32',
+            shape: [1, values.length],
+            parameters: { binary_data_size: bytes.length },
+          },
+        ],
+        parameters: { binary_data_output: true },
+      }),
+    );
     const connection = await RawConnection.open(server.httpPort);
-    await connection.write(requestBytes('POST', '/v2/models/identity_fp32/infer',
-      Buffer.concat([json, bytes]), [`Inference-Header-Content-Length: ${json.length}`]));
+    await connection.write(
+      requestBytes('POST', '/v2/models/identity_fp32/infer', Buffer.concat([json, bytes]), [
+        `Inference-Header-Content-Length: ${json.length}`,
+      ]),
+    );
     await new Promise((resolve) => connection.socket.once('data', resolve));
     connection.socket.pause();
     server.signal('SIGTERM');
@@ -144,7 +158,10 @@ overListeners('shutdown', (flags, kind) => {
     assert.deepEqual(await server.ended, { code: 0, signal: null });
   });
 
-  for (const [signal, code] of [['SIGTERM', 143], ['SIGINT', 130]] as const) {
+  for (const [signal, code] of [
+    ['SIGTERM', 143],
+    ['SIGINT', 130],
+  ] as const) {
     it(`exits at once with ${code} on a second ${signal}, whatever runs`, async (context) => {
       const server = await started(context, '--drain-seconds', '3600');
       const client = new RawClient(server.grpcPort);
@@ -173,8 +190,10 @@ overListeners('shutdown', (flags, kind) => {
     assert.deepEqual(await server.ended, { code: 1, signal: null });
     assert.equal(await waiting.rest(), '');
     assert.notEqual((await call).code, 0);
-    assert.match(server.stderr,
-      /"message":"stopped before all requests were answered","httpRequests":1,"grpcRequests":1,/);
+    assert.match(
+      server.stderr,
+      /"message":"stopped before all requests were answered","httpRequests":1,"grpcRequests":1,/,
+    );
     assert.match(server.stderr, /"grpcRequests":1,"models":"endless: 2"/);
   });
 
@@ -182,32 +201,55 @@ overListeners('shutdown', (flags, kind) => {
   const silent: readonly (readonly [string, (server: ServalProcess) => Promise<unknown>])[] = [
     ['a silent HTTP connection', (server) => RawConnection.open(server.httpPort)],
     ['a silent gRPC connection', (server) => RawConnection.open(server.grpcPort)],
-    ['half a head', async (server) => {
-      const connection = await RawConnection.open(server.httpPort);
-      await connection.write('POST /v2/models/identity_fp32/infer HTTP/1.1\r\nHost: x\r\n');
-    }],
-    ['half a body', async (server) => {
-      const connection = await RawConnection.open(server.httpPort);
-      const whole = requestBytes('POST', '/v2/models/identity_fp32/infer', ONE);
-      await connection.write(whole.subarray(0, whole.length - 10));
-    }],
-    ['half an HTTP/2 preface', async (server) => {
-      const connection = await RawConnection.open(server.grpcPort);
-      await connection.write('PRI * HTTP/2.0\r\n');
-    }],
-    ['an idle HTTP/2 connection', async (server) => {
-      const session = connectHttp2(`http://127.0.0.1:${server.grpcPort}`);
-      session.on('error', () => undefined);
-      await new Promise((resolve) => { session.once('remoteSettings', resolve); });
-    }],
-    ['half a gRPC message', async (server) => {
-      const session = connectHttp2(`http://127.0.0.1:${server.grpcPort}`);
-      session.on('error', () => undefined);
-      const stream = session.request({ ':method': 'POST', ':path': INFER,
-        'content-type': 'application/grpc', te: 'trailers' });
-      stream.on('error', () => undefined);
-      await new Promise((resolve) => { stream.write(Buffer.from([0, 0, 0, 1, 0, 1]), resolve); });
-    }],
+    [
+      'half a head',
+      async (server) => {
+        const connection = await RawConnection.open(server.httpPort);
+        await connection.write('POST /v2/models/identity_fp32/infer HTTP/1.1\r\nHost: x\r\n');
+      },
+    ],
+    [
+      'half a body',
+      async (server) => {
+        const connection = await RawConnection.open(server.httpPort);
+        const whole = requestBytes('POST', '/v2/models/identity_fp32/infer', ONE);
+        await connection.write(whole.subarray(0, whole.length - 10));
+      },
+    ],
+    [
+      'half an HTTP/2 preface',
+      async (server) => {
+        const connection = await RawConnection.open(server.grpcPort);
+        await connection.write('PRI * HTTP/2.0\r\n');
+      },
+    ],
+    [
+      'an idle HTTP/2 connection',
+      async (server) => {
+        const session = connectHttp2(`http://127.0.0.1:${server.grpcPort}`);
+        session.on('error', () => undefined);
+        await new Promise((resolve) => {
+          session.once('remoteSettings', resolve);
+        });
+      },
+    ],
+    [
+      'half a gRPC message',
+      async (server) => {
+        const session = connectHttp2(`http://127.0.0.1:${server.grpcPort}`);
+        session.on('error', () => undefined);
+        const stream = session.request({
+          ':method': 'POST',
+          ':path': INFER,
+          'content-type': 'application/grpc',
+          te: 'trailers',
+        });
+        stream.on('error', () => undefined);
+        await new Promise((resolve) => {
+          stream.write(Buffer.from([0, 0, 0, 1, 0, 1]), resolve);
+        });
+      },
+    ],
   ];
   for (const [what, begin] of silent) {
     if (kind === 'node' && /gRPC|HTTP\/2/.test(what)) continue; // the same there
@@ -230,7 +272,9 @@ overListeners('shutdown', (flags, kind) => {
     context.after(() => second.stop());
     assert.equal(second.httpPort, port);
     const response = await exchange(port, 'POST', '/v2/models/nope/infer', ONE);
-    assert.deepEqual([response.status, errorOf(response)],
-      [404, "Request for unknown model: 'nope' is not found"]);
+    assert.deepEqual(
+      [response.status, errorOf(response)],
+      [404, "Request for unknown model: 'nope' is not found"],
+    );
   });
 });

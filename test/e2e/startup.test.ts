@@ -13,17 +13,26 @@ import { runServal, startServer, type ServalProcess } from './support/serval-pro
 
 const ROWS = '{"instances":[1.0,2.0,5.0]}';
 const PREDICTIONS = { predictions: [3.5, 4, 5.5] };
-const BROKEN = ['corrupt', 'truncated', 'empty', 'not_onnx', 'unsupported_op', 'wrong_opset',
-  'wrong_ir'];
+const BROKEN = [
+  'corrupt',
+  'truncated',
+  'empty',
+  'not_onnx',
+  'unsupported_op',
+  'wrong_opset',
+  'wrong_ir',
+];
 const ANY_PORTS = ['--host', '127.0.0.1', '--http-port', '0', '--grpc-port', '0'];
 const types = messageTypes();
 
 interface Status {
-  readonly model_version_status: readonly [{
-    readonly version: string;
-    readonly state: string;
-    readonly status: { readonly error_code: string; readonly error_message: string };
-  }];
+  readonly model_version_status: readonly [
+    {
+      readonly version: string;
+      readonly state: string;
+      readonly status: { readonly error_code: string; readonly error_message: string };
+    },
+  ];
 }
 
 /** The first line of a server that is not ready. */
@@ -48,7 +57,9 @@ describe('start', () => {
   after(() => folders.remove());
 
   const started = async (
-    context: TestContext, args: readonly string[], env: NodeJS.ProcessEnv = {},
+    context: TestContext,
+    args: readonly string[],
+    env: NodeJS.ProcessEnv = {},
   ): Promise<ServalProcess> => {
     const server = await startServer(args, env);
     context.after(() => server.stop());
@@ -59,8 +70,9 @@ describe('start', () => {
     let server: ServalProcess;
     let port = 0;
     before(async () => {
-      server = await startServer(
-        [folders.repository('mixed', ['half_plus_three', 'identity_fp32'], BROKEN)]);
+      server = await startServer([
+        folders.repository('mixed', ['half_plus_three', 'identity_fp32'], BROKEN),
+      ]);
       port = server.httpPort;
     });
     after(() => server.stop());
@@ -95,8 +107,10 @@ describe('start', () => {
       assert.equal(metadata.status, 503);
       const v1 = await exchange(port, 'POST', '/v1/models/corrupt:predict', ROWS);
       assert.equal(v1.status, 404);
-      assert.match(errorOf(v1),
-        /^Servable not found for request: Latest\(corrupt\): version 1 is END: /);
+      assert.match(
+        errorOf(v1),
+        /^Servable not found for request: Latest\(corrupt\): version 1 is END: /,
+      );
       const client = new RawClient(server.grpcPort);
       const request = encode(types, 'inference.ModelInferRequest', { model_name: 'corrupt' });
       const call = await client.unary('/inference.GRPCInferenceService/ModelInfer', request);
@@ -109,7 +123,8 @@ describe('start', () => {
       const response = await exchange(port, 'GET', '/v2/health/ready');
       assert.equal(response.status, 400);
       assert.deepEqual(jsonOf(response), {
-        ready: false, error: `not every model is ready: ${[...BROKEN].sort().join(', ')}`,
+        ready: false,
+        error: `not every model is ready: ${[...BROKEN].sort().join(', ')}`,
       });
       const client = new RawClient(server.grpcPort);
       const path = '/inference.GRPCInferenceService/ServerReady';
@@ -154,14 +169,23 @@ describe('start', () => {
 
   it('is not ready, and says so, until what is watched is mended', async (context) => {
     const empty = folders.repository('awaited', []);
-    const server = await started(context, [empty, '--model-control-mode', 'poll',
-      '--repository-poll-secs', '1', '--settle-ms', '0']);
+    const server = await started(context, [
+      empty,
+      '--model-control-mode',
+      'poll',
+      '--repository-poll-secs',
+      '1',
+      '--settle-ms',
+      '0',
+    ]);
     const first = JSON.parse(server.stdout) as Started;
     assert.deepEqual([first.event, first.ready], ['started', false]);
     assert.match(first.problems.join(), /^no model is there to be served: looked in .*awaited$/);
     const response = await exchange(server.httpPort, 'GET', '/v2/health/ready');
-    assert.deepEqual([response.status, jsonOf(response)],
-      [400, { ready: false, error: first.problems[0] }]);
+    assert.deepEqual(
+      [response.status, jsonOf(response)],
+      [400, { ready: false, error: first.problems[0] }],
+    );
     assert.match(server.stderr, /"level":"error","message":"model source"/);
     folders.repository('awaited', ['half_plus_three']);
     await server.printed(({ stdout }) => stdout.split('\n').length === 3);
@@ -170,25 +194,30 @@ describe('start', () => {
     await predicts(server.httpPort);
   });
 
-  it('says why --load-model loads nothing, and is ready with nothing asked for',
-    async (context) => {
-      const models = folders.repository('explicit', ['half_plus_three']);
-      const explicit = [models, '--model-control-mode', 'explicit'];
-      const unknown = await started(context, [...explicit, '--load-model', 'nope']);
-      assert.match((JSON.parse(unknown.stdout) as Started).problems.join(), /model 'nope'/);
-      assert.equal((await exchange(unknown.httpPort, 'GET', '/v2/health/ready')).status, 400);
-      const none = await started(context, explicit);
-      assert.equal(none.ready?.event, 'ready');
-      assert.equal((await exchange(none.httpPort, 'GET', '/v2/health/ready')).status, 200);
-    });
+  it('says why --load-model loads nothing, and is ready with nothing asked for', async (context) => {
+    const models = folders.repository('explicit', ['half_plus_three']);
+    const explicit = [models, '--model-control-mode', 'explicit'];
+    const unknown = await started(context, [...explicit, '--load-model', 'nope']);
+    assert.match((JSON.parse(unknown.stdout) as Started).problems.join(), /model 'nope'/);
+    assert.equal((await exchange(unknown.httpPort, 'GET', '/v2/health/ready')).status, 400);
+    const none = await started(context, explicit);
+    assert.equal(none.ready?.event, 'ready');
+    assert.equal((await exchange(none.httpPort, 'GET', '/v2/health/ready')).status, 200);
+  });
 
   it('tells a batching file that is bad, and is not ready', async (context) => {
     const models = folders.repository('batching', ['half_plus_three']);
     const file = join(folders.folder, 'batching.txt');
     writeFileSync(file, 'max_batch_size { value: "many" }');
-    const server = await started(context, ['--model-name', 'half_plus_three',
-      '--model-base-path', join(models, 'half_plus_three'), '--enable-batching',
-      '--batching-parameters-file', file]);
+    const server = await started(context, [
+      '--model-name',
+      'half_plus_three',
+      '--model-base-path',
+      join(models, 'half_plus_three'),
+      '--enable-batching',
+      '--batching-parameters-file',
+      file,
+    ]);
     const ready = await exchange(server.httpPort, 'GET', '/v2/health/ready');
     assert.equal(ready.status, 400);
     assert.match((jsonOf(ready) as { error: string }).error, /batching\.txt:1:\d+: /);
@@ -198,23 +227,28 @@ describe('start', () => {
   it('gives the reason of a model without versions in index, ready and status', async (context) => {
     const models = folders.repository('foreign', ['half_plus_three']);
     for (const [name, config] of [
-      ['ensemble', 'platform: "ensemble"'], ['python', 'backend: "python"'],
+      ['ensemble', 'platform: "ensemble"'],
+      ['python', 'backend: "python"'],
       ['torch', 'platform: "pytorch_libtorch"'],
     ] as const) {
       mkdirSync(join(models, name, '1'), { recursive: true });
       writeFileSync(join(models, name, 'config.pbtxt'), config);
     }
     const server = await started(context, [models]);
-    const index = jsonOf(await exchange(server.httpPort, 'POST', '/v2/repository/index', '')) as
-      readonly { name: string; reason: string }[];
+    const index = jsonOf(
+      await exchange(server.httpPort, 'POST', '/v2/repository/index', ''),
+    ) as readonly { name: string; reason: string }[];
     for (const [name, reason] of [
       ['ensemble', 'platform: ensembles are not supported yet'],
       ['python', 'backend: expected onnxruntime or tensorflow, got "python"'],
       ['torch', 'got "pytorch_libtorch"'],
     ] as const) {
       assert.ok(index.find((one) => one.name === name)?.reason.endsWith(reason));
-      for (const [path, status] of [[`/v2/models/${name}/ready`, 400], [`/v2/models/${name}`, 503],
-        [`/v1/models/${name}`, 404]] as const) {
+      for (const [path, status] of [
+        [`/v2/models/${name}/ready`, 400],
+        [`/v2/models/${name}`, 503],
+        [`/v1/models/${name}`, 404],
+      ] as const) {
         const answer = await exchange(server.httpPort, 'GET', path);
         assert.equal(answer.status, status, path);
         const { error } = jsonOf(answer) as { error: string };
@@ -241,8 +275,11 @@ describe('start', () => {
   });
 
   it('exits 1 for a path that is not there, and names it', async () => {
-    for (const args of [['/nowhere/models'], ['--model-repository', '/nowhere/models'],
-      ['--model-name', 'm', '--model-base-path', '/nowhere/models']]) {
+    for (const args of [
+      ['/nowhere/models'],
+      ['--model-repository', '/nowhere/models'],
+      ['--model-name', 'm', '--model-base-path', '/nowhere/models'],
+    ]) {
       const run = await runServal(['serve', ...ANY_PORTS, ...args]);
       assert.deepEqual([run.code, run.stdout], [1, '']);
       assert.equal(run.stderr, 'serval: /nowhere/models: no such file or folder\n');
@@ -267,17 +304,24 @@ describe('start', () => {
     const models = folders.repository('ports', ['half_plus_three']);
     const first = await started(context, [models]);
     const other = createServer();
-    await new Promise<void>((resolve) => { other.listen(0, '127.0.0.1', () => resolve()); });
-    context.after(() => { other.close(); });
+    await new Promise<void>((resolve) => {
+      other.listen(0, '127.0.0.1', () => resolve());
+    });
+    context.after(() => {
+      other.close();
+    });
     const { port } = other.address() as { port: number };
     for (const [flag, taken, text] of [
-      ['--http-port', first.httpPort, 'HTTP'], ['--grpc-port', first.grpcPort, 'gRPC'],
-      ['--http-port', port, 'HTTP'], ['--grpc-port', port, 'gRPC'],
+      ['--http-port', first.httpPort, 'HTTP'],
+      ['--grpc-port', first.grpcPort, 'gRPC'],
+      ['--http-port', port, 'HTTP'],
+      ['--grpc-port', port, 'gRPC'],
     ] as const) {
       const run = await runServal(['serve', ...ANY_PORTS, models, flag, String(taken)]);
       assert.deepEqual([run.code, run.stdout], [1, '']);
-      const why = `serval: ${text} cannot listen on 127.0.0.1 port ${taken}: the port is in use by `
-        + 'another process; choose another, or 0 for a free one';
+      const why =
+        `serval: ${text} cannot listen on 127.0.0.1 port ${taken}: the port is in use by ` +
+        'another process; choose another, or 0 for a free one';
       assert.ok(run.stderr.includes(why), run.stderr);
     }
     await predicts(first.httpPort);
@@ -286,13 +330,13 @@ describe('start', () => {
   it('serves one port from two threads, each with its share', async (context) => {
     const models = folders.repository('threads', ['half_plus_three']);
     folders.add(models, 'slow_second', slowModel(1024, 12));
-    const server = await started(context,
-      [models, '--http-threads', '2', '--exec-mode', 'inline']);
+    const server = await started(context, [models, '--http-threads', '2', '--exec-mode', 'inline']);
     // With models run on the listeners' own threads a busy listener answers nothing: connections
     // that are answered while another is busy are with the other thread.
     const one = '{"inputs":[{"name":"input","datatype":"FP32","shape":[1],"data":[7]}]}';
     const connections = await Promise.all(
-      Array.from({ length: 40 }, () => RawConnection.open(server.httpPort)));
+      Array.from({ length: 40 }, () => RawConnection.open(server.httpPort)),
+    );
     const busy = connections[0] as RawConnection;
     await busy.write(requestBytes('POST', '/v2/models/slow_second/infer', one));
     let slowDone = false;
@@ -300,11 +344,13 @@ describe('start', () => {
       slowDone = true;
       return response;
     });
-    const answeredMeanwhile = await Promise.all(connections.slice(1).map(async (connection) => {
-      await connection.write(requestBytes('POST', '/v1/models/half_plus_three:predict', ROWS));
-      assert.deepEqual(jsonOf(await connection.response()), PREDICTIONS);
-      return !slowDone;
-    }));
+    const answeredMeanwhile = await Promise.all(
+      connections.slice(1).map(async (connection) => {
+        await connection.write(requestBytes('POST', '/v1/models/half_plus_three:predict', ROWS));
+        assert.deepEqual(jsonOf(await connection.response()), PREDICTIONS);
+        return !slowDone;
+      }),
+    );
     assert.equal((await slow).status, 200);
     const count = answeredMeanwhile.filter(Boolean).length;
     assert.ok(count > 0 && count < 39, `${count} of 39 connections are with the other thread`);
@@ -317,7 +363,9 @@ describe('start', () => {
     const models = folders.repository('health', ['half_plus_three'], ['corrupt']);
     const server = await started(context, [models, '--health-body', 'empty']);
     for (const [path, status] of [
-      ['health/live', 200], ['health/ready', 400], ['models/half_plus_three/ready', 200],
+      ['health/live', 200],
+      ['health/ready', 400],
+      ['models/half_plus_three/ready', 200],
       ['models/corrupt/ready', 400],
     ] as const) {
       const response = await exchange(server.httpPort, 'GET', `/v2/${path}`);
@@ -329,19 +377,27 @@ describe('start', () => {
   it('refuses as QUEUE_FULL what does not fit the queue, and serves the rest', async (context) => {
     const models = folders.repository('queue', ['half_plus_three']);
     folders.add(models, 'slow_second', slowModel(1024, 12));
-    const server = await started(context,
-      [models, '--exec-mode', 'queued', '--queue-requests-max', '2']);
+    const server = await started(context, [
+      models,
+      '--exec-mode',
+      'queued',
+      '--queue-requests-max',
+      '2',
+    ]);
     const one = '{"inputs":[{"name":"input","datatype":"FP32","shape":[1],"data":[7]}]}';
     const path = '/v2/models/slow_second/infer';
-    const answers = await Promise.all(Array.from({ length: 12 },
-      () => exchange(server.httpPort, 'POST', path, one)));
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, () => exchange(server.httpPort, 'POST', path, one)),
+    );
     const served = answers.filter(({ status }) => status === 200);
     const refused = answers.filter(({ status }) => status === 503);
     assert.equal(served.length + refused.length, 12);
     assert.ok(served.length >= 2 && refused.length >= 1, `${served.length}, ${refused.length}`);
     for (const answer of refused) {
-      assert.equal(errorOf(answer),
-        "model 'slow_second': the request queue is full (limit 2 requests)");
+      assert.equal(
+        errorOf(answer),
+        "model 'slow_second': the request queue is full (limit 2 requests)",
+      );
     }
     await predicts(server.httpPort);
     const client = new RawClient(server.grpcPort);
@@ -350,9 +406,17 @@ describe('start', () => {
       model_name: 'slow_second',
       inputs: [{ name: 'input', datatype: 'FP32', shape: [1], contents: { fp32_contents: [7] } }],
     });
-    const codes = await Promise.all(Array.from({ length: 12 }, async () => (
-      (await client.unary('/inference.GRPCInferenceService/ModelInfer', request)).code)));
+    const codes = await Promise.all(
+      Array.from(
+        { length: 12 },
+        async () =>
+          (await client.unary('/inference.GRPCInferenceService/ModelInfer', request)).code,
+      ),
+    );
     assert.ok(codes.includes(0) && codes.includes(14), codes.join());
-    assert.ok(codes.every((code) => code === 0 || code === 14), codes.join());
+    assert.ok(
+      codes.every((code) => code === 0 || code === 14),
+      codes.join(),
+    );
   });
 });

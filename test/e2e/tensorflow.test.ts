@@ -5,7 +5,14 @@
 // (SERVAL_TF_GOLDENS); what is missing is skipped out loud.
 import assert from 'node:assert/strict';
 import {
-  cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
   writeFileSync,
 } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -16,19 +23,25 @@ import type { InferenceSession, Tensor } from 'onnxruntime-node';
 import { packageRoot } from '../../ts/native/binding.js';
 import { goldenFolder, NO_GOLDENS } from '../conformance/tensorflow/support/golden-files.js';
 import {
-  decode, encode, messageTypes, type Outcome, RawClient,
+  decode,
+  encode,
+  messageTypes,
+  type Outcome,
+  RawClient,
 } from '../unit/protocols/raw-client.js';
 import { predict, put, v1Versions } from './support/operating.js';
 import { SteadyLoad, until } from './support/polling.js';
 import { errorOf, exchange, jsonOf, type RawResponse } from './support/raw-http.js';
 import { runServal, startServer, type ServalProcess } from './support/serval-process.js';
 
-const MODELS = process.env['SERVAL_TFSERVING_MODELS']
-  ?? join(packageRoot(), '..', 'shared', 'models', 'tfserving');
+const MODELS =
+  process.env['SERVAL_TFSERVING_MODELS'] ??
+  join(packageRoot(), '..', 'shared', 'models', 'tfserving');
 const HALF = 'saved_model_half_plus_two_cpu';
 
 const runtime = createRequire(import.meta.url)('onnxruntime-node') as {
-  readonly InferenceSession: typeof InferenceSession; readonly Tensor: typeof Tensor;
+  readonly InferenceSession: typeof InferenceSession;
+  readonly Tensor: typeof Tensor;
 };
 
 /** The answer's JSON; it must be a 200. */
@@ -65,23 +78,48 @@ describe('TensorFlow models', () => {
     const call = async (verb: string, body: string): Promise<unknown> =>
       answered(await post(server, `/v1/models/half_plus_two:${verb}`, body));
 
-    assert.deepEqual(await call('predict', '{"instances": [1.0, 2.0, 5.0]}'),
-      { predictions: [2.5, 3, 4.5] });
-    assert.deepEqual(await call('predict', '{"instances": [[1.0], [5.0]]}'),
-      { predictions: [[2.5], [4.5]] });
+    assert.deepEqual(await call('predict', '{"instances": [1.0, 2.0, 5.0]}'), {
+      predictions: [2.5, 3, 4.5],
+    });
+    assert.deepEqual(await call('predict', '{"instances": [[1.0], [5.0]]}'), {
+      predictions: [[2.5], [4.5]],
+    });
     assert.deepEqual(await call('predict', '{"instances": [{"x": 1.0}]}'), { predictions: [2.5] });
     assert.deepEqual(await call('predict', '{"inputs": [[1.0]]}'), { outputs: [[2.5]] });
-    assert.deepEqual(await call('predict', '{"signature_name": "serving_default", '
-      + '"inputs": {"x": [1.0, -2.0]}}'), { outputs: [2.5, 1] });
-    assert.deepEqual(await call('regress', '{"signature_name": "regress_x_to_y", '
-      + '"examples": [{"x": 1.0}, {"x": [2.0]}]}'), { results: [2.5, 3] });
-    assert.deepEqual(await call('regress', '{"signature_name": "regress_x_to_y2", '
-      + '"context": {"x": 4.0}, "examples": [{}, {}]}'), { results: [5, 5] });
-    assert.deepEqual(await call('classify', '{"signature_name": "classify_x_to_y", '
-      + '"examples": [{"x": 1.0}, {"x": 5.0}]}'), { results: [[['', 2.5]], [['', 4.5]]] });
     assert.deepEqual(
-      answered(await post(server, '/v1/models/half_plus_two/versions/123:predict',
-        '{"instances": [0]}')), { predictions: [2] });
+      await call(
+        'predict',
+        '{"signature_name": "serving_default", ' + '"inputs": {"x": [1.0, -2.0]}}',
+      ),
+      { outputs: [2.5, 1] },
+    );
+    assert.deepEqual(
+      await call(
+        'regress',
+        '{"signature_name": "regress_x_to_y", ' + '"examples": [{"x": 1.0}, {"x": [2.0]}]}',
+      ),
+      { results: [2.5, 3] },
+    );
+    assert.deepEqual(
+      await call(
+        'regress',
+        '{"signature_name": "regress_x_to_y2", ' + '"context": {"x": 4.0}, "examples": [{}, {}]}',
+      ),
+      { results: [5, 5] },
+    );
+    assert.deepEqual(
+      await call(
+        'classify',
+        '{"signature_name": "classify_x_to_y", ' + '"examples": [{"x": 1.0}, {"x": 5.0}]}',
+      ),
+      { results: [[['', 2.5]], [['', 4.5]]] },
+    );
+    assert.deepEqual(
+      answered(
+        await post(server, '/v1/models/half_plus_two/versions/123:predict', '{"instances": [0]}'),
+      ),
+      { predictions: [2] },
+    );
   });
 
   it('calls that are wrong: signature, input, type, version, body', async (t) => {
@@ -93,30 +131,46 @@ describe('TensorFlow models', () => {
       assert.equal(response.status, status, response.body.toString());
       return errorOf(response);
     };
-    assert.match(await refusal(400, ':predict', '{"signature_name": "none", "instances": [1]}'),
-      /Serving signature name: "none" not found|signature.*none/i);
+    assert.match(
+      await refusal(400, ':predict', '{"signature_name": "none", "instances": [1]}'),
+      /Serving signature name: "none" not found|signature.*none/i,
+    );
     assert.match(await refusal(400, ':predict', '{"instances": [{"z": 1}]}'), /z|x/);
     await refusal(400, ':predict', '{"instances": ["text"]}');
     await refusal(400, ':predict', '{"instances": [1,]}');
     await refusal(400, ':predict', '{"instances": []}');
     await refusal(400, ':regress', '{"examples": []}');
-    await refusal(400, ':regress',
-      '{"signature_name": "regress_x_to_y", "examples": [{"x": "a"}]}');
+    await refusal(
+      400,
+      ':regress',
+      '{"signature_name": "regress_x_to_y", "examples": [{"x": "a"}]}',
+    );
     await refusal(404, '/versions/7:predict', '{"instances": [1]}');
-    assert.deepEqual(answered(await predict(server, 'half_plus_two', '{"instances": [1]}')),
-      { predictions: [2.5] }, 'it still serves');
+    assert.deepEqual(
+      answered(await predict(server, 'half_plus_two', '{"instances": [1]}')),
+      { predictions: [2.5] },
+      'it still serves',
+    );
   });
 
   it('status and metadata as TensorFlow Serving shows them', async (t) => {
     const path = model(t, 'saved_model_half_plus_two_2_versions');
-    const expected = join(MODELS, 'expected',
-      'saved_model_half_plus_two_2_versions_metadata.json');
+    const expected = join(MODELS, 'expected', 'saved_model_half_plus_two_2_versions_metadata.json');
     if (path === undefined) return;
     const server = await started(t, '--model_name=half', `--model_base_path=${path}`);
-    assert.deepEqual(await get(server, '/v1/models/half'), { model_version_status: [{
-      version: '124', state: 'AVAILABLE', status: { error_code: 'OK', error_message: '' } }] });
-    const metadata = await get(server, '/v1/models/half/metadata') as {
-      model_spec: object; metadata: object };
+    assert.deepEqual(await get(server, '/v1/models/half'), {
+      model_version_status: [
+        {
+          version: '124',
+          state: 'AVAILABLE',
+          status: { error_code: 'OK', error_message: '' },
+        },
+      ],
+    });
+    const metadata = (await get(server, '/v1/models/half/metadata')) as {
+      model_spec: object;
+      metadata: object;
+    };
     const want = JSON.parse(readFileSync(expected, 'utf8')) as typeof metadata;
     assert.deepEqual(metadata.metadata, want.metadata);
     assert.deepEqual(metadata.model_spec, { name: 'half', signature_name: '', version: '124' });
@@ -127,41 +181,69 @@ describe('TensorFlow models', () => {
     const bundle = model(t, 'session_bundle/half_plus_two');
     if (path === undefined || bundle === undefined) return;
     const file = join(folder, 'models.config');
-    writeFileSync(file, `model_config_list {
+    writeFileSync(
+      file,
+      `model_config_list {
       config {
         name: "half" base_path: "${path}" model_platform: "tensorflow"
         model_version_policy { all { } } version_labels { key: "stable" value: 123 }
       }
       config { name: "bundle" base_path: "${bundle}" model_platform: "tensorflow" }
-    }\n`);
+    }\n`,
+    );
     const server = await started(t, `--model_config_file=${file}`);
     const body = '{"instances": [3.0]}';
     for (const place of ['half', 'half/versions/123', 'half/labels/stable']) {
       assert.deepEqual(answered(await predict(server, place, body)), { predictions: [3.5] });
     }
     assert.deepEqual([...(await v1Versions(server, 'half')).keys()], ['124', '123']);
-    assert.deepEqual(answered(await post(server, '/v1/models/bundle:regress',
-      '{"examples": [{"x": 1.0}]}')), { results: [2.5] });
-    assert.deepEqual(answered(await post(server, '/v1/models/bundle:predict',
-      '{"signature_name": "serving_default_from_named", "instances": [2.0]}')),
-    { predictions: [3] });
+    assert.deepEqual(
+      answered(await post(server, '/v1/models/bundle:regress', '{"examples": [{"x": 1.0}]}')),
+      { results: [2.5] },
+    );
+    assert.deepEqual(
+      answered(
+        await post(
+          server,
+          '/v1/models/bundle:predict',
+          '{"signature_name": "serving_default_from_named", "instances": [2.0]}',
+        ),
+      ),
+      { predictions: [3] },
+    );
   });
 
   it('Predict Protocol V2 of the same model', async (t) => {
     const path = model(t, HALF);
     if (path === undefined) return;
     const server = await started(t, '--model_name=half', `--model_base_path=${path}`);
-    const metadata = await get(server, '/v2/models/half') as {
-      platform: string; inputs: { name: string; datatype: string; shape: number[] }[] };
+    const metadata = (await get(server, '/v2/models/half')) as {
+      platform: string;
+      inputs: { name: string; datatype: string; shape: number[] }[];
+    };
     assert.equal(metadata.platform, 'tensorflow_savedmodel');
     assert.deepEqual(metadata.inputs, [{ name: 'x', datatype: 'FP32', shape: [-1, 1] }]);
-    const answer = answered(await post(server, '/v2/models/half/infer', JSON.stringify({
-      inputs: [{ name: 'x', datatype: 'FP32', shape: [2, 1], data: [1, 2] }] }))) as {
-      outputs: object[] };
-    assert.deepEqual(answer.outputs,
-      [{ name: 'y', datatype: 'FP32', shape: [2, 1], data: [2.5, 3] }]);
-    const wrong = await post(server, '/v2/models/half/infer', JSON.stringify({
-      inputs: [{ name: 'x', datatype: 'INT32', shape: [1, 1], data: [1] }] }));
+    const answer = answered(
+      await post(
+        server,
+        '/v2/models/half/infer',
+        JSON.stringify({
+          inputs: [{ name: 'x', datatype: 'FP32', shape: [2, 1], data: [1, 2] }],
+        }),
+      ),
+    ) as {
+      outputs: object[];
+    };
+    assert.deepEqual(answer.outputs, [
+      { name: 'y', datatype: 'FP32', shape: [2, 1], data: [2.5, 3] },
+    ]);
+    const wrong = await post(
+      server,
+      '/v2/models/half/infer',
+      JSON.stringify({
+        inputs: [{ name: 'x', datatype: 'INT32', shape: [1, 1], data: [1] }],
+      }),
+    );
     assert.equal(wrong.status, 400);
   });
 
@@ -172,19 +254,27 @@ describe('TensorFlow models', () => {
     const types = messageTypes();
     const client = new RawClient(server.grpcPort);
     t.after(() => client.close());
-    const infer = (datatype: string): Promise<Outcome> => client.unary(
-      '/inference.GRPCInferenceService/ModelInfer',
-      encode(types, 'inference.ModelInferRequest', {
-        model_name: 'half', inputs: [{ name: 'x', datatype, shape: [2, 1] }],
-        raw_input_contents: [Buffer.from(Float32Array.from([1, 2]).buffer)],
-      }));
+    const infer = (datatype: string): Promise<Outcome> =>
+      client.unary(
+        '/inference.GRPCInferenceService/ModelInfer',
+        encode(types, 'inference.ModelInferRequest', {
+          model_name: 'half',
+          inputs: [{ name: 'x', datatype, shape: [2, 1] }],
+          raw_input_contents: [Buffer.from(Float32Array.from([1, 2]).buffer)],
+        }),
+      );
     const { code, details, message = Buffer.alloc(0) } = await infer('FP32');
     assert.equal(code, 0, details);
     const answer = decode(types, 'inference.ModelInferResponse', message) as {
-      model_version: string; outputs: { name: string; shape: string[] }[];
-      raw_output_contents: Uint8Array[] };
+      model_version: string;
+      outputs: { name: string; shape: string[] }[];
+      raw_output_contents: Uint8Array[];
+    };
     assert.equal(answer.model_version, '123');
-    assert.deepEqual(answer.outputs.map(({ name, shape }) => [name, shape]), [['y', ['2', '1']]]);
+    assert.deepEqual(
+      answer.outputs.map(({ name, shape }) => [name, shape]),
+      [['y', ['2', '1']]],
+    );
     const [raw = Buffer.alloc(0)] = answer.raw_output_contents;
     assert.deepEqual([...new Float32Array(Uint8Array.from(raw).buffer)], [2.5, 3]);
     assert.equal((await infer('INT32')).code, 3);
@@ -200,22 +290,33 @@ describe('TensorFlow models', () => {
     const server = await started(t, ...names.map((name) => join(goldens, 'models', name)));
     for (const name of names) {
       const cases = JSON.parse(
-        readFileSync(join(goldens, 'models', name, 'cases.json'), 'utf8')) as GoldenCall[];
-      for (const one of cases.filter(({ method, outputs }) => (
-        method === 'predict' && !Object.values(outputs).includes(null)))) {
+        readFileSync(join(goldens, 'models', name, 'cases.json'), 'utf8'),
+      ) as GoldenCall[];
+      for (const one of cases.filter(
+        ({ method, outputs }) => method === 'predict' && !Object.values(outputs).includes(null),
+      )) {
         const inputs = Object.fromEntries(
-          Object.entries(one.inputs).map(([alias, value]) => [alias, jsonTensor(value)]));
-        const answer = answered(await post(server, `/v1/models/${name}:predict`,
-          JSON.stringify({ signature_name: one.signature, inputs }))) as { outputs: unknown };
+          Object.entries(one.inputs).map(([alias, value]) => [alias, jsonTensor(value)]),
+        );
+        const answer = answered(
+          await post(
+            server,
+            `/v1/models/${name}:predict`,
+            JSON.stringify({ signature_name: one.signature, inputs }),
+          ),
+        ) as { outputs: unknown };
         const outputs = Object.entries(one.outputs);
         for (const [alias, value] of outputs) {
-          const got = outputs.length === 1
-            ? answer.outputs : (answer.outputs as Record<string, unknown>)[alias];
+          const got =
+            outputs.length === 1
+              ? answer.outputs
+              : (answer.outputs as Record<string, unknown>)[alias];
           const want = [jsonTensor(value as Golden)].flat(Infinity);
           const have = [got].flat(Infinity);
           assert.equal(have.length, want.length, `${name} ${alias}`);
-          have.forEach((number, i) => assert.ok(
-            Math.abs(Number(number) - Number(want[i])) < 1e-3, `${name} ${alias} ${i}`));
+          have.forEach((number, i) =>
+            assert.ok(Math.abs(Number(number) - Number(want[i])) < 1e-3, `${name} ${alias} ${i}`),
+          );
         }
       }
     }
@@ -227,8 +328,12 @@ describe('TensorFlow models', () => {
     if (path === undefined || three === undefined) return;
     const base = join(folder, 'appears');
     cpSync(join(path, '00000123'), join(base, '1'), { recursive: true });
-    const server = await started(t, '--model_name=m', `--model_base_path=${base}`,
-      '--file_system_poll_wait_seconds=1');
+    const server = await started(
+      t,
+      '--model_name=m',
+      `--model_base_path=${base}`,
+      '--file_system_poll_wait_seconds=1',
+    );
     const load = new SteadyLoad(server.httpPort, '/v1/models/m:predict', '{"instances":[1.0]}');
     await load.more(5);
     const place = (version: string, make: (at: string) => void): void => {
@@ -237,9 +342,14 @@ describe('TensorFlow models', () => {
       renameSync(building, join(base, version));
     };
     place('2', (at) => cpSync(join(three, '00000123'), at, { recursive: true }));
-    await until('version 2', () => load.answers.at(-1) === '{"predictions":[3.5]}',
-      () => load.answers.join());
-    place('3', (at) => { put(join(at, 'saved_model.pb'), 'no protobuf at all'); });
+    await until(
+      'version 2',
+      () => load.answers.at(-1) === '{"predictions":[3.5]}',
+      () => load.answers.join(),
+    );
+    place('3', (at) => {
+      put(join(at, 'saved_model.pb'), 'no protobuf at all');
+    });
     const failed = await until('version 3 fails', async () => {
       const version = (await v1Versions(server, 'm')).get('3');
       return version?.state === 'END' ? version : undefined;
@@ -265,11 +375,12 @@ describe('TensorFlow models', () => {
     };
     assert.match(await problem('bad_half_plus_two'), /the model has no signatures/);
     assert.match(await problem('saved_model_half_plus_two_tflite'), /TensorFlow Lite is not read/);
-    assert.deepEqual(answered(await predict(server, HALF, '{"instances":[1]}')),
-      { predictions: [2.5] });
+    assert.deepEqual(answered(await predict(server, HALF, '{"instances":[1]}')), {
+      predictions: [2.5],
+    });
   });
 
-  it('an asset outside of the model\'s folder is refused', async (t) => {
+  it("an asset outside of the model's folder is refused", async (t) => {
     const path = model(t, HALF);
     if (path === undefined) return;
     const base = join(folder, 'hostile', '1');
@@ -292,14 +403,18 @@ describe('TensorFlow models', () => {
     if (path === undefined) return;
     const server = await started(t, '--model_name=c', `--model_base_path=${path}`);
     const count = async (signature: string, inputs = '{}'): Promise<number> => {
-      const answer = answered(await predict(server, 'c',
-        `{"signature_name": "${signature}", "inputs": ${inputs}}`)) as { outputs: number };
+      const answer = answered(
+        await predict(server, 'c', `{"signature_name": "${signature}", "inputs": ${inputs}}`),
+      ) as { outputs: number };
       return answer.outputs;
     };
     assert.equal(await count('get_counter'), 0);
     const calls = 200;
     const seen = await Promise.all(Array.from({ length: calls }, () => count('incr_counter')));
-    assert.deepEqual(seen.sort((a, b) => a - b), Array.from({ length: calls }, (_, i) => i + 1));
+    assert.deepEqual(
+      seen.sort((a, b) => a - b),
+      Array.from({ length: calls }, (_, i) => i + 1),
+    );
     assert.equal(await count('get_counter'), calls);
     assert.equal(await count('incr_counter_by', '{"delta": 0.5}'), calls + 0.5);
     assert.equal(await count('reset_counter'), 0);
@@ -314,8 +429,9 @@ describe('TensorFlow models', () => {
     const fromCache = async (): Promise<unknown> => {
       const server = await startServer(args);
       try {
-        assert.deepEqual(answered(await predict(server, 'm', '{"instances":[1]}')),
-          { predictions: [2.5] });
+        assert.deepEqual(answered(await predict(server, 'm', '{"instances":[1]}')), {
+          predictions: [2.5],
+        });
         const line = server.stderr.split('\n').find((one) => one.includes('model imported'));
         return (JSON.parse(line ?? '{}') as { fromCache?: unknown }).fromCache;
       } finally {
@@ -348,8 +464,7 @@ describe('TensorFlow models', () => {
     const path = model(t, HALF);
     if (path === undefined) return;
     const out = join(folder, 'half.onnx');
-    const run = await runServal(
-      ['import', path, '--out', out, '--signature', 'serving_default']);
+    const run = await runServal(['import', path, '--out', out, '--signature', 'serving_default']);
     assert.equal(run.code, 0, run.stderr);
     assert.match(run.stdout, /half\.onnx {2}signature serving_default/);
     assert.deepEqual(await outputOf(out, 'x', 'y', [1, 2, 5], [3, 1]), [2.5, 3, 4.5]);
@@ -364,12 +479,20 @@ describe('TensorFlow models', () => {
     const name = 'keras_small_cnn';
     const out = join(folder, 'cnn', 'cnn.onnx');
     mkdirSync(join(folder, 'cnn'));
-    const run = await runServal(['import', join(goldens, 'models', name), '--out', out,
-      '--signature', 'serving_default']);
+    const run = await runServal([
+      'import',
+      join(goldens, 'models', name),
+      '--out',
+      out,
+      '--signature',
+      'serving_default',
+    ]);
     assert.equal(run.code, 0, run.stderr);
     assert.deepEqual(readdirSync(join(folder, 'cnn')), ['cnn.onnx', 'cnn.onnx.data']);
     const [one] = JSON.parse(readFileSync(join(goldens, 'models', name, 'cases.json'), 'utf8')) as {
-      inputs: Record<string, Golden>; outputs: Record<string, Golden> }[];
+      inputs: Record<string, Golden>;
+      outputs: Record<string, Golden>;
+    }[];
     const [[input, given] = ['', undefined]] = Object.entries(one?.inputs ?? {});
     const [[output, wanted] = ['', undefined]] = Object.entries(one?.outputs ?? {});
     assert.ok(given !== undefined && wanted !== undefined);
@@ -411,15 +534,20 @@ function jsonTensor(golden: Golden): unknown {
     else values = [...new Int32Array(buffer)];
   }
   for (const dim of [...shape].slice(1).reverse()) {
-    values = Array.from({ length: values.length / dim }, (_, i) => (
-      values.slice(i * dim, (i + 1) * dim)));
+    values = Array.from({ length: values.length / dim }, (_, i) =>
+      values.slice(i * dim, (i + 1) * dim),
+    );
   }
   return shape.length === 0 ? values[0] : values;
 }
 
 /** What ONNX Runtime's own package makes of the file. */
 async function outputOf(
-  path: string, input: string, output: string, values: readonly number[], shape: readonly number[],
+  path: string,
+  input: string,
+  output: string,
+  values: readonly number[],
+  shape: readonly number[],
 ): Promise<number[]> {
   const session = await runtime.InferenceSession.create(path, { logSeverityLevel: 4 });
   const feed = new runtime.Tensor('float32', Float32Array.from(values), shape);

@@ -11,8 +11,9 @@ import { ModelFolders } from './support/model-folders.js';
 import { errorOf, exchange, jsonOf } from './support/raw-http.js';
 import { runServal, startServer, type ServalProcess } from './support/serval-process.js';
 
-const SAMPLES = process.env['SERVAL_TFSERVING_CONFIGS']
-  ?? join(packageRoot(), '..', 'shared', 'models', 'tfserving', 'configs');
+const SAMPLES =
+  process.env['SERVAL_TFSERVING_CONFIGS'] ??
+  join(packageRoot(), '..', 'shared', 'models', 'tfserving', 'configs');
 const ANY_PORTS = ['--host', '127.0.0.1', '--http-port', '0', '--grpc-port', '0'];
 const ROWS = '{"instances":[1.0,2.0,5.0]}';
 
@@ -27,8 +28,8 @@ interface Status {
 /** y = x / 2 + 2. */
 function halfPlusTwo(): OnnxModel {
   const port = (name: string) => ({ name, type: 'float', shape: ['batch'] }) as const;
-  const value = (name: string, data: number) => (
-    { name, type: 'float', dims: [], data: floatBytes([data]) }) as const;
+  const value = (name: string, data: number) =>
+    ({ name, type: 'float', dims: [], data: floatBytes([data]) }) as const;
   return {
     graph: {
       name: 'half_plus_two',
@@ -43,7 +44,7 @@ function halfPlusTwo(): OnnxModel {
   };
 }
 
-describe('TensorFlow Serving\'s sample files', () => {
+describe("TensorFlow Serving's sample files", () => {
   const folders = new ModelFolders();
   const base = folders.repository('base', ['half_plus_three', 'versions']);
   folders.add(base, 'half_plus_two', halfPlusTwo());
@@ -62,18 +63,17 @@ describe('TensorFlow Serving\'s sample files', () => {
     writeFileSync(path, text);
     return path;
   };
-  const withPaths = (text: string): string => text
-    .replace('${TEST_HALF_PLUS_TWO_DIR}', join(base, 'half_plus_two'))
-    .replace('${TEST_HALF_PLUS_THREE_DIR}', join(base, 'half_plus_three'));
-  const started = async (
-    context: TestContext, args: readonly string[],
-  ): Promise<ServalProcess> => {
+  const withPaths = (text: string): string =>
+    text
+      .replace('${TEST_HALF_PLUS_TWO_DIR}', join(base, 'half_plus_two'))
+      .replace('${TEST_HALF_PLUS_THREE_DIR}', join(base, 'half_plus_three'));
+  const started = async (context: TestContext, args: readonly string[]): Promise<ServalProcess> => {
     const server = await startServer(args);
     context.after(() => server.stop());
     return server;
   };
-  const predict = (server: ServalProcess, model: string, body = ROWS) => (
-    exchange(server.httpPort, 'POST', `/v1/models/${model}:predict`, body));
+  const predict = (server: ServalProcess, model: string, body = ROWS) =>
+    exchange(server.httpPort, 'POST', `/v1/models/${model}:predict`, body);
   const statusOf = async (server: ServalProcess, model: string) => {
     const answer = await exchange(server.httpPort, 'GET', `/v1/models/${model}`);
     return (jsonOf(answer) as Status).model_version_status[0];
@@ -84,10 +84,12 @@ describe('TensorFlow Serving\'s sample files', () => {
     if (text === undefined) return;
     const onnx = withPaths(text).replaceAll('"tensorflow"', '"onnx"');
     const server = await started(context, ['--model_config_file', written('good.config', onnx)]);
-    assert.deepEqual(jsonOf(await predict(server, 'half_plus_two')),
-      { predictions: [2.5, 3, 4.5] });
-    assert.deepEqual(jsonOf(await predict(server, 'half_plus_three')),
-      { predictions: [3.5, 4, 5.5] });
+    assert.deepEqual(jsonOf(await predict(server, 'half_plus_two')), {
+      predictions: [2.5, 3, 4.5],
+    });
+    assert.deepEqual(jsonOf(await predict(server, 'half_plus_three')), {
+      predictions: [3.5, 4, 5.5],
+    });
   });
 
   it('a platform that contradicts the files is an error of that model', async (context) => {
@@ -120,9 +122,12 @@ describe('TensorFlow Serving\'s sample files', () => {
   it('the batching file is the limit of a request', async (context) => {
     const text = sample(context, 'batching_config.txt');
     if (text === undefined) return;
-    const server = await started(context, ['--model_name=half_plus_three',
-      `--model_base_path=${join(base, 'half_plus_three')}`, '--enable_batching',
-      `--batching_parameters_file=${written('batching.config', text)}`]);
+    const server = await started(context, [
+      '--model_name=half_plus_three',
+      `--model_base_path=${join(base, 'half_plus_three')}`,
+      '--enable_batching',
+      `--batching_parameters_file=${written('batching.config', text)}`,
+    ]);
     const rows = (count: number): string => JSON.stringify({ instances: new Array(count).fill(1) });
     const good = await predict(server, 'half_plus_three', rows(128));
     assert.deepEqual(jsonOf(good), { predictions: new Array(128).fill(3.5) });
@@ -134,8 +139,12 @@ describe('TensorFlow Serving\'s sample files', () => {
   it('the batching file without --enable-batching is an error', async (context) => {
     const text = sample(context, 'batching_config.txt');
     if (text === undefined) return;
-    const run = await runServal(['serve', ...ANY_PORTS, base,
-      `--batching_parameters_file=${written('alone.config', text)}`]);
+    const run = await runServal([
+      'serve',
+      ...ANY_PORTS,
+      base,
+      `--batching_parameters_file=${written('alone.config', text)}`,
+    ]);
     assert.equal(run.code, 2);
     assert.match(run.stderr, /enable-batching/);
   });
@@ -143,18 +152,24 @@ describe('TensorFlow Serving\'s sample files', () => {
   it('the monitoring file gives the metrics their path', async (context) => {
     const text = sample(context, 'monitoring_config.txt');
     if (text === undefined) return;
-    const server = await started(context, ['--model_name=half_plus_three',
+    const server = await started(context, [
+      '--model_name=half_plus_three',
       `--model_base_path=${join(base, 'half_plus_three')}`,
-      `--monitoring_config_file=${written('monitoring.config', text)}`]);
+      `--monitoring_config_file=${written('monitoring.config', text)}`,
+    ]);
     await predict(server, 'half_plus_three');
     const page = await exchange(server.httpPort, 'GET', '/monitoring/prometheus/metrics');
     assert.equal(page.status, 200);
-    assert.match(page.body.toString(),
-      /^:tensorflow:serving:request_count\{model_name="half_plus_three",status="OK"\} 1$/m);
+    assert.match(
+      page.body.toString(),
+      /^:tensorflow:serving:request_count\{model_name="half_plus_three",status="OK"\} 1$/m,
+    );
   });
 
   it('labels, policies and odd spellings', async (context) => {
-    const file = written('labels.config', `# a comment
+    const file = written(
+      'labels.config',
+      `# a comment
 model_config_list: {
   config {
     name: 'versions', base_path: "${join(base, 'versions')}"; model_platform: "onnx"
@@ -164,7 +179,8 @@ model_config_list: {
     version_labels { key: "later" value: 7 }
   }
 }
-`);
+`,
+    );
     const server = await started(context, ['--model_config_file', file]);
     const at = (place: string) => predict(server, `versions/${place}`, '{"instances":[0.0]}');
     assert.deepEqual(jsonOf(await at('labels/stable')), { predictions: [1] });

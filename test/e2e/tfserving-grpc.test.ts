@@ -43,8 +43,10 @@ describe("TensorFlow Serving's gRPC stubs", () => {
       context.skip(missing);
       return;
     }
-    await runPythonSuite(context, python, 'test_tf_grpc', onnx,
-      { SERVAL_BASE_PATHS: folders.models, TF_CPP_MIN_LOG_LEVEL: '3' });
+    await runPythonSuite(context, python, 'test_tf_grpc', onnx, {
+      SERVAL_BASE_PATHS: folders.models,
+      TF_CPP_MIN_LOG_LEVEL: '3',
+    });
     assert.ok(onnx.running, onnx.stderr);
   });
 
@@ -55,15 +57,20 @@ describe("TensorFlow Serving's gRPC stubs", () => {
         context.skip(lacking);
         return;
       }
-      const entries = Object.entries(SERVED).map(([name, folder]) => (
-        `config { name: "${name}" base_path: "${join(MODELS, folder)}" }`));
+      const entries = Object.entries(SERVED).map(
+        ([name, folder]) => `config { name: "${name}" base_path: "${join(MODELS, folder)}" }`,
+      );
       const file = join(folders.folder, 'tensorflow-models.config');
       writeFileSync(file, `model_config_list { ${entries.join('\n')} }`);
-      const server = await startServer(['--model-config-file', file,
-        `--enable_serialization_as_tensor_content=${content}`]);
+      const server = await startServer([
+        '--model-config-file',
+        file,
+        `--enable_serialization_as_tensor_content=${content}`,
+      ]);
       try {
         await runPythonSuite(context, python, 'test_tf_models', server, {
-          SERVAL_TF_MODELS: Object.keys(SERVED).join(' '), SERVAL_TF_CONTENT: content,
+          SERVAL_TF_MODELS: Object.keys(SERVED).join(' '),
+          SERVAL_TF_CONTENT: content,
           TF_CPP_MIN_LOG_LEVEL: '3',
         });
         assert.ok(server.running, server.stderr);

@@ -38,8 +38,9 @@ function makeRepository(folders: ModelFolders): string {
   copy('identity_fp32', 'bad_config');
   writeFileSync(file('bad_config', 'config.pbtxt'), MISSPELT);
   writeFileSync(file('versions', 'config.pbtxt'), 'version_policy { all { } }\n');
-  cpSync(join(folders.models, 'half_plus_three', '123'), file('replaceable', '1'),
-    { recursive: true });
+  cpSync(join(folders.models, 'half_plus_three', '123'), file('replaceable', '1'), {
+    recursive: true,
+  });
   folders.add(repository, 'slow_second', slowModel(1024, 60));
   writeFileSync(file('slow_second', 'config.pbtxt'), QUEUED);
   return repository;
@@ -53,9 +54,16 @@ describe('control by tritonclient', () => {
   before(async () => {
     if (missing !== '') return;
     repository = makeRepository(folders);
-    server = await startServer(['--model-repository', repository,
-      '--model-control-mode', 'explicit',
-      '--load-model', 'half_plus_three', '--load-model', 'slow_second']);
+    server = await startServer([
+      '--model-repository',
+      repository,
+      '--model-control-mode',
+      'explicit',
+      '--load-model',
+      'half_plus_three',
+      '--load-model',
+      'slow_second',
+    ]);
   });
   after(async () => {
     await server?.stop();

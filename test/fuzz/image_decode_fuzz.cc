@@ -7,8 +7,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace serval;
   using namespace serval::operators;
   if (size == 0) return 0;
-  constexpr const char* kNames[] = {"DecodeImage", "DecodeJpeg", "DecodePng",
-                                    "DecodeBmp",   "DecodeGif",  "DecodeAndCropJpeg",
+  constexpr const char* kNames[] = {"DecodeImage",     "DecodeJpeg", "DecodePng",
+                                    "DecodeBmp",       "DecodeGif",  "DecodeAndCropJpeg",
                                     "ExtractJpegShape"};
   const uint8_t choice = data[0];
   const std::string name = kNames[choice % std::size(kNames)];

@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "codec/examples/json.h"
 #include "base/bytes/wire_reader.h"
+#include "codec/examples/json.h"
 #include "support/json_v1_support.h"
 #include "support/wire_tf_support.h"
 
@@ -44,9 +44,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const bool classify = (data[0] & 1u) != 0;
   const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
   const PaddedBody body(text, sample_padding(data[0] >> 1));
-  const std::vector<Signature> signatures{
-      tf_signature({tf_spec("inputs", DType::Bytes)},
-                   {tf_spec(classify ? "scores" : "outputs", DType::Fp32)})};
+  const std::vector<Signature> signatures{tf_signature(
+      {tf_spec("inputs", DType::Bytes)}, {tf_spec(classify ? "scores" : "outputs", DType::Fp32)})};
   Limits limits;
   limits.body_bytes_max = 1 << 20;
   Arena arena;

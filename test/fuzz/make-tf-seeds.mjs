@@ -53,8 +53,9 @@ const wire = {
   content: predict(input('k', proto(1, [2], bytes(4, floats([1, 2]))))),
   content_short: predict(input('k', proto(1, [2], bytes(4, 'abc')))),
   pieces: predict(input('k', proto(1, [3], bytes(5, floats([1])), varint(45), floats([2])))),
-  merged: predict(bytes(2, concat(bytes(2, proto(9, [2])), bytes(1, 'i'),
-    bytes(2, packed(10, [4, 5]))))),
+  merged: predict(
+    bytes(2, concat(bytes(2, proto(9, [2])), bytes(1, 'i'), bytes(2, packed(10, [4, 5])))),
+  ),
   fill: predict(input('l', proto(2, [1000], bytes(6, doubles([2]))))),
   too_much: predict(input('l', proto(2, [1000000000000], bytes(6, doubles([2]))))),
   negative: predict(input('k', proto(1, [-1]))),
@@ -65,8 +66,14 @@ const wire = {
   label: [0, concat(bytes(1, concat(bytes(1, 'm'), bytes(4, 'canary'), bytes(3, 's'))), flag)],
   classify: [1, concat(spec, bytes(2, bytes(1, concat(bytes(1, 'one'), bytes(1, 'two')))))],
   regress: [2, concat(spec, bytes(2, bytes(2, concat(bytes(1, 'one'), bytes(2, 'context')))))],
-  regress_both: [2, concat(spec, bytes(2, bytes(1, bytes(1, 'a'))),
-    bytes(2, bytes(2, concat(bytes(1, 'b'), bytes(2, 'c')))))],
+  regress_both: [
+    2,
+    concat(
+      spec,
+      bytes(2, bytes(1, bytes(1, 'a'))),
+      bytes(2, bytes(2, concat(bytes(1, 'b'), bytes(2, 'c')))),
+    ),
+  ],
   empty_input: [2, concat(spec, bytes(2, ''))],
 };
 for (const [alias, [dtype, values]] of Object.entries(dtypes)) {

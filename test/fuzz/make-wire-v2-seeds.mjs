@@ -24,8 +24,23 @@ const floats = (values) => Buffer.from(Float32Array.from(values).buffer);
 const doubles = (values) => Buffer.from(Float64Array.from(values).buffer);
 const concat = (...parts) => Buffer.concat(parts);
 
-const dtypes = ['', 'BOOL', 'UINT8', 'UINT16', 'UINT32', 'UINT64', 'INT8', 'INT16', 'INT32',
-  'INT64', 'FP16', 'FP32', 'FP64', 'BYTES', 'BF16'];
+const dtypes = [
+  '',
+  'BOOL',
+  'UINT8',
+  'UINT16',
+  'UINT32',
+  'UINT64',
+  'INT8',
+  'INT16',
+  'INT32',
+  'INT64',
+  'FP16',
+  'FP32',
+  'FP64',
+  'BYTES',
+  'BF16',
+];
 
 const head = concat(bytes(1, 'm'), bytes(2, '1'), bytes(3, 'id'));
 const parameter = (field, key, value) => bytes(field, concat(bytes(1, key), bytes(2, value)));
@@ -49,33 +64,103 @@ const seeds = {
   typed_fp32: [11, typed('FP32', 2, bytes(6, floats([1, -0])))],
   typed_fp64: [12, typed('FP64', 2, bytes(7, doubles([0.1, Infinity])))],
   typed_bytes: [13, typed('BYTES', 2, concat(bytes(8, 'a'), bytes(8, '')))],
-  typed_pieces: [11, concat(head, tensor('x', 'FP32', [2], bytes(5, bytes(6, floats([1]))),
-    bytes(5, concat(varint(6 * 8 + 5), floats([2])))))],
+  typed_pieces: [
+    11,
+    concat(
+      head,
+      tensor(
+        'x',
+        'FP32',
+        [2],
+        bytes(5, bytes(6, floats([1]))),
+        bytes(5, concat(varint(6 * 8 + 5), floats([2]))),
+      ),
+    ),
+  ],
   raw_bytes: [13, raw('BYTES', 2, strings)],
   raw_fp16: [10, raw('FP16', 2, 'abcd')],
   raw_bf16: [14, raw('BF16', 2, 'abcd')],
   raw_bool: [1, raw('BOOL', 2, Buffer.from([0, 1]))],
   raw_fp32_offset: [11 + 3 * 32, raw('FP32', 2, floats([1, 2]))],
-  raw_two_inputs: [0, concat(head, bytes(7, 'z'), tensor('b', 'INT8', [1]),
-    tensor('a', 'FP32', [1, 1]),
-    bytes(7, floats([1])), bytes(6, bytes(1, 'd')), bytes(6, bytes(1, 'c')))],
+  raw_two_inputs: [
+    0,
+    concat(
+      head,
+      bytes(7, 'z'),
+      tensor('b', 'INT8', [1]),
+      tensor('a', 'FP32', [1, 1]),
+      bytes(7, floats([1])),
+      bytes(6, bytes(1, 'd')),
+      bytes(6, bytes(1, 'c')),
+    ),
+  ],
   empty_model: [15, head],
-  parameters: [11, concat(parameter(4, 'priority', number(5, 1)), tensor('x', 'FP32', [0],
-    parameter(4, 'classification', number(2, 3)), parameter(4, 't', bytes(3, 'text'))))],
-  schedule: [11, concat(parameter(4, 'priority', number(5, 2)),
-    parameter(4, 'timeout', number(2, 500)), typed('FP32', 1, bytes(6, floats([1]))))],
-  schedule_twice: [15, concat(head, parameter(4, 'timeout', bytes(3, 'soon')),
-    bytes(4, concat(bytes(2, bytes(3, 'a')), bytes(2, number(5, 9)), bytes(1, 'timeout'))))],
+  parameters: [
+    11,
+    concat(
+      parameter(4, 'priority', number(5, 1)),
+      tensor(
+        'x',
+        'FP32',
+        [0],
+        parameter(4, 'classification', number(2, 3)),
+        parameter(4, 't', bytes(3, 'text')),
+      ),
+    ),
+  ],
+  schedule: [
+    11,
+    concat(
+      parameter(4, 'priority', number(5, 2)),
+      parameter(4, 'timeout', number(2, 500)),
+      typed('FP32', 1, bytes(6, floats([1]))),
+    ),
+  ],
+  schedule_twice: [
+    15,
+    concat(
+      head,
+      parameter(4, 'timeout', bytes(3, 'soon')),
+      bytes(4, concat(bytes(2, bytes(3, 'a')), bytes(2, number(5, 9)), bytes(1, 'timeout'))),
+    ),
+  ],
   schedule_wrong: [15, concat(head, parameter(4, 'priority', number(2, -1)))],
-  classification: [0, concat(head, tensor('b', 'INT8', [1]), tensor('a', 'FP32', [1]),
-    bytes(7, 'z'), bytes(7, floats([1])), bytes(6, concat(bytes(1, 'd'),
-      parameter(2, 'classification', number(2, 3)))), bytes(6, bytes(1, 'c')))],
-  classification_wrong: [11, concat(typed('FP32', 1, bytes(6, floats([1]))),
-    bytes(6, concat(bytes(1, 'y'), parameter(2, 'classification', number(5, 0)))))],
-  shared_memory: [11, concat(typed('FP32', 1, bytes(6, floats([1]))),
-    bytes(6, concat(bytes(1, 'y'), parameter(2, 'shared_memory_region', bytes(3, 'r')))))],
-  group: [15, concat(varint(9 * 8 + 3), number(1, 5), varint(8 * 8 + 3), varint(8 * 8 + 4),
-    varint(9 * 8 + 4))],
+  classification: [
+    0,
+    concat(
+      head,
+      tensor('b', 'INT8', [1]),
+      tensor('a', 'FP32', [1]),
+      bytes(7, 'z'),
+      bytes(7, floats([1])),
+      bytes(6, concat(bytes(1, 'd'), parameter(2, 'classification', number(2, 3)))),
+      bytes(6, bytes(1, 'c')),
+    ),
+  ],
+  classification_wrong: [
+    11,
+    concat(
+      typed('FP32', 1, bytes(6, floats([1]))),
+      bytes(6, concat(bytes(1, 'y'), parameter(2, 'classification', number(5, 0)))),
+    ),
+  ],
+  shared_memory: [
+    11,
+    concat(
+      typed('FP32', 1, bytes(6, floats([1]))),
+      bytes(6, concat(bytes(1, 'y'), parameter(2, 'shared_memory_region', bytes(3, 'r')))),
+    ),
+  ],
+  group: [
+    15,
+    concat(
+      varint(9 * 8 + 3),
+      number(1, 5),
+      varint(8 * 8 + 3),
+      varint(8 * 8 + 4),
+      varint(9 * 8 + 4),
+    ),
+  ],
 };
 
 mkdirSync(folder, { recursive: true });
@@ -84,6 +169,8 @@ for (const [name, [choice, message]] of Object.entries(seeds)) {
 }
 for (const [choice, dtype] of dtypes.entries()) {
   if (dtype === '') continue;
-  writeFileSync(join(folder, `empty_${dtype.toLowerCase()}`),
-    Buffer.concat([Buffer.from([choice]), concat(tensor('x', dtype, [0]), bytes(7, ''))]));
+  writeFileSync(
+    join(folder, `empty_${dtype.toLowerCase()}`),
+    Buffer.concat([Buffer.from([choice]), concat(tensor('x', dtype, [0]), bytes(7, ''))]),
+  );
 }

@@ -49,8 +49,9 @@ function build() {
   const options = ['-G', 'Ninja', '-S', root, '-B', folder, '-DSERVAL_ADDON=OFF'];
   options.push('-DSERVAL_TESTS=ON', '-DSERVAL_SANITIZE=', '-DCMAKE_BUILD_TYPE=Release');
   options.push('-Wno-dev', '--log-level=WARNING');
-  return run('cmake', options, env)
-    && run('cmake', ['--build', folder, '--target', 'onnx_cases'], env);
+  return (
+    run('cmake', options, env) && run('cmake', ['--build', folder, '--target', 'onnx_cases'], env)
+  );
 }
 
 /** What is wrong with the lines of a run; `known` cases may answer otherwise, and must. */

@@ -71,9 +71,7 @@ struct Change {
   std::function<void(std::vector<Tensor>&)> apply;
 };
 
-bool is_integer(DType dtype) {
-  return dtype >= DType::Uint8 && dtype <= DType::Int64;
-}
+bool is_integer(DType dtype) { return dtype >= DType::Uint8 && dtype <= DType::Int64; }
 
 bool is_real(DType dtype) {
   return dtype == DType::Fp16 || dtype == DType::Fp32 || dtype == DType::Fp64 ||
@@ -105,12 +103,16 @@ void set_element(Tensor& tensor, size_t at, double value) {
     case DType::Fp32: put(static_cast<float>(value)); break;
     case DType::Fp64: put(value); break;
     case DType::Fp16:
-      put(static_cast<uint16_t>(std::isnan(value) ? 0x7e00 : value > 0 ? 0x7bff
-                                : value < 0 ? 0xfbff : 0));
+      put(static_cast<uint16_t>(std::isnan(value) ? 0x7e00
+                                : value > 0       ? 0x7bff
+                                : value < 0       ? 0xfbff
+                                                  : 0));
       break;
     case DType::Bf16:
-      put(static_cast<uint16_t>(std::isnan(value) ? 0x7fc0 : value > 0 ? 0x7f7f
-                                : value < 0 ? 0xff7f : 0));
+      put(static_cast<uint16_t>(std::isnan(value) ? 0x7fc0
+                                : value > 0       ? 0x7f7f
+                                : value < 0       ? 0xff7f
+                                                  : 0));
       break;
     default: break;
   }
@@ -152,13 +154,13 @@ void change_shapes(const Case& given, std::vector<Change>& changes) {
   }
   for (size_t axis = 0; axis < rank_max; ++axis) {
     changes.push_back({"every dim " + std::to_string(axis) + " = 0", [axis](auto& inputs) {
-      for (Tensor& input : inputs) {
-        if (axis >= input.dims.size()) continue;
-        std::vector<int64_t> dims = input.dims;
-        dims[axis] = 0;
-        input.resize(dims);
-      }
-    }});
+                         for (Tensor& input : inputs) {
+                           if (axis >= input.dims.size()) continue;
+                           std::vector<int64_t> dims = input.dims;
+                           dims[axis] = 0;
+                           input.resize(dims);
+                         }
+                       }});
   }
 }
 
@@ -179,12 +181,12 @@ void change_values(const Case& given, std::vector<Change>& changes) {
     for (size_t j = 0; j < count; ++j) {
       if (i == j || !is_integer(input.dtype) || !is_integer(given.inputs[j].dtype)) continue;
       for (const double value : {-1.0, 0.0, 1e30}) {
-        changes.push_back({name + " lowest, input " + std::to_string(j) + " all " +
-                               number_text(value),
-                           [i, j, value](auto& inputs) {
-                             fill(inputs[i], -1e30);
-                             fill(inputs[j], value);
-                           }});
+        changes.push_back(
+            {name + " lowest, input " + std::to_string(j) + " all " + number_text(value),
+             [i, j, value](auto& inputs) {
+               fill(inputs[i], -1e30);
+               fill(inputs[j], value);
+             }});
       }
     }
   }
@@ -335,8 +337,8 @@ int wait_for(pid_t child, const Progress& progress) {
 }
 
 void judge_case(const Case& given, Counts& counts) {
-  void* shared = mmap(nullptr, sizeof(Progress), PROT_READ | PROT_WRITE,
-                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  void* shared =
+      mmap(nullptr, sizeof(Progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   Progress& progress = *new (shared) Progress{};
   ++counts.cases;
   for (int deaths = 0; deaths < kDeathsMax;) {

@@ -38,8 +38,8 @@ function targetNames() {
 // True where clang can link a libFuzzer binary (its runtime is a package of its own).
 function compilerWorks() {
   const scratch = mkdtempSync(join(tmpdir(), 'serval-fuzz-'));
-  const source = 'extern "C" int LLVMFuzzerTestOneInput(const unsigned char*, unsigned long) '
-    + '{ return 0; }';
+  const source =
+    'extern "C" int LLVMFuzzerTestOneInput(const unsigned char*, unsigned long) ' + '{ return 0; }';
   const args = ['-fsanitize=fuzzer,address', '-x', 'c++', '-', '-o', join(scratch, 'empty')];
   const options = { input: source, stdio: ['pipe', 'ignore', 'ignore'] };
   const { status } = spawnSync(COMPILER, args, options);
@@ -117,14 +117,23 @@ function fuzz(name, runSeconds) {
   const stat = (key) => new RegExp(`stat::${key}:\\s+(\\d+)`).exec(result.stderr ?? '')?.[1];
   const runs = stat('number_of_executed_units');
   if (result.status !== 0 || runs === undefined) {
-    const fresh = readdirSync(artifacts).filter((file) => !before.has(file)).sort();
-    reportFailure(name, result, fresh.map((file) => join(artifacts, file)), executable);
+    const fresh = readdirSync(artifacts)
+      .filter((file) => !before.has(file))
+      .sort();
+    reportFailure(
+      name,
+      result,
+      fresh.map((file) => join(artifacts, file)),
+      executable,
+    );
     return false;
   }
   const coverage = [...result.stderr.matchAll(/ cov: (\d+) /g)].at(-1)?.[1] ?? 'unknown';
-  say(`fuzz ${name}: ${runs} runs in ${seconds(Date.now() - started)}, `
-    + `${stat('average_exec_per_sec')} per second, coverage ${coverage}, `
-    + `${stat('new_units_added')} new inputs, ${stat('peak_rss_mb')} MB at most, no crash`);
+  say(
+    `fuzz ${name}: ${runs} runs in ${seconds(Date.now() - started)}, ` +
+      `${stat('average_exec_per_sec')} per second, coverage ${coverage}, ` +
+      `${stat('new_units_added')} new inputs, ${stat('peak_rss_mb')} MB at most, no crash`,
+  );
   return true;
 }
 

@@ -9,11 +9,16 @@ using serval::DType;
 using serval::operators::FakeAttributes;
 using serval::operators::FakeTensor;
 
-constexpr const char* kNames[] = {
-    "StringLower", "StringUpper", "StringStrip", "StringLength", "Substr", "DecodeBase64",
-    "EncodeBase64", "StringToNumber", "DecodeRaw", "UnicodeDecodeWithOffsets", "UnicodeTranscode",
-    "StringSplit", "StringSplitV2", "RegexReplace", "RegexFullMatch", "DecodeCSV", "StringJoin",
-    "AsString", "StringFormat"};
+constexpr const char* kNames[] = {"StringLower",      "StringUpper",
+                                  "StringStrip",      "StringLength",
+                                  "Substr",           "DecodeBase64",
+                                  "EncodeBase64",     "StringToNumber",
+                                  "DecodeRaw",        "UnicodeDecodeWithOffsets",
+                                  "UnicodeTranscode", "StringSplit",
+                                  "StringSplitV2",    "RegexReplace",
+                                  "RegexFullMatch",   "DecodeCSV",
+                                  "StringJoin",       "AsString",
+                                  "StringFormat"};
 
 FakeAttributes settings(uint8_t choice) {
   constexpr const char* kEncodings[] = {"UTF-8", "UTF-16", "UTF-32", "UTF-16-LE"};

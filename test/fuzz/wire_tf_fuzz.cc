@@ -31,8 +31,8 @@ void require_same(const std::string& difference, const char* what) {
 Signature wide_signature() {
   Signature signature = tf_signature({}, {tf_spec("y", DType::Fp32), tf_spec("z", DType::Bytes)});
   for (uint8_t i = 1; i <= 14; ++i) {
-    TensorSpec spec = tf_spec(std::string(1, static_cast<char>('a' + i - 1)),
-                              static_cast<DType>(i));
+    TensorSpec spec =
+        tf_spec(std::string(1, static_cast<char>('a' + i - 1)), static_cast<DType>(i));
     TensorView empty;
     empty.dtype = spec.dtype;
     (void)empty.shape.push_back(0);
@@ -89,9 +89,9 @@ void fuzz_request(unsigned which, Bytes message) {
     const std::vector<Signature> signatures{wide_signature()};
     status = decode_tf_predict(message, signatures, small_limits(), arena, request);
   } else {
-    const std::vector<Signature> signatures{tf_signature(
-        {tf_spec("inputs", DType::Bytes)}, {tf_spec(which == 1 ? "scores" : "outputs",
-                                                    DType::Fp32)})};
+    const std::vector<Signature> signatures{
+        tf_signature({tf_spec("inputs", DType::Bytes)},
+                     {tf_spec(which == 1 ? "scores" : "outputs", DType::Fp32)})};
     status = decode_tf_examples(message, which == 1 ? Method::Classify : Method::Regress, false,
                                 signatures, small_limits(), arena, request);
   }

@@ -23,13 +23,18 @@ const BUILDS = {
   plain: { sanitize: '', type: 'Release', areas: undefined },
   asan: { sanitize: 'address,undefined', type: 'RelWithDebInfo', areas: undefined, addon: true },
   tsan: {
-    sanitize: 'thread', type: 'RelWithDebInfo', areas: ['engine', 'stats', 'backend'],
+    sanitize: 'thread',
+    type: 'RelWithDebInfo',
+    areas: ['engine', 'stats', 'backend'],
   },
 };
 
 /** test/native/area/part/name_test.cc -> area_part_name_test, its executable. */
 export function testTarget(path) {
-  return path.replace(/^test\/native\//, '').replace(/\.cc$/, '').replaceAll('/', '_');
+  return path
+    .replace(/^test\/native\//, '')
+    .replace(/\.cc$/, '')
+    .replaceAll('/', '_');
 }
 
 // The executables that a build has.
@@ -180,8 +185,8 @@ export function runGoogleTest(targets, name) {
 export function sanitizedAddon() {
   const folder = join(root, 'build', 'native-asan');
   if (!build(folder, BUILDS.asan, ['serval'])) return undefined;
-  const library = (name) => spawnSync('g++', [`-print-file-name=${name}`], { encoding: 'utf8' })
-    .stdout.trim();
+  const library = (name) =>
+    spawnSync('g++', [`-print-file-name=${name}`], { encoding: 'utf8' }).stdout.trim();
   const env = {
     ...testEnvironment(),
     SERVAL_ADDON: join(folder, 'serval.node'),

@@ -24,13 +24,16 @@ export function parseWanted(text) {
 
 function filesBelow(folder, pattern) {
   return readdirSync(join(root, folder), { recursive: true })
-    .filter((path) => pattern.test(path)).map((path) => join(folder, path)).sort();
+    .filter((path) => pattern.test(path))
+    .map((path) => join(folder, path))
+    .sort();
 }
 
 /** The files of test/e2e that run the Python module `suite`. */
 export function driversOf(suite) {
-  return filesBelow('test/e2e', /\.test\.ts$/).filter(
-    (path) => readFileSync(join(root, path), 'utf8').includes(`'${suite}'`));
+  return filesBelow('test/e2e', /\.test\.ts$/).filter((path) =>
+    readFileSync(join(root, path), 'utf8').includes(`'${suite}'`),
+  );
 }
 
 function run(command, args, env = {}) {
@@ -76,7 +79,8 @@ function runWanted(text) {
     return runGoogleTest(filesBelow(path, /_test\.cc$/).map(testTarget), name);
   }
   const files = /\.test\.(ts|mjs)$/.test(path)
-    ? [path] : testFilesIn(join(root, path)).map((file) => relative(root, file));
+    ? [path]
+    : testFilesIn(join(root, path)).map((file) => relative(root, file));
   if (files.length === 0) throw new Error(`no test in '${written}'`);
   return runNodeTests(files, name, {});
 }

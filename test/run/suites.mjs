@@ -6,7 +6,12 @@ import { spawn, spawnSync } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import {
-  addCounts, noCounts, parseSummary, printSkipped, seconds, summaryLine,
+  addCounts,
+  noCounts,
+  parseSummary,
+  printSkipped,
+  seconds,
+  summaryLine,
 } from './counts.mjs';
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));

@@ -5,9 +5,10 @@ import { pause } from './options.mjs';
 
 const PREDICT = '/v1/models/half_plus_three:predict';
 const INFER = '/v2/models/half_plus_three/infer';
-const tensor = (changes) => JSON.stringify({
-  inputs: [{ name: 'x', datatype: 'FP32', shape: [2], data: [1, 2], ...changes }],
-});
+const tensor = (changes) =>
+  JSON.stringify({
+    inputs: [{ name: 'x', datatype: 'FP32', shape: [2], data: [1, 2], ...changes }],
+  });
 
 // [path, body, status, headers, method]
 const HTTP = [
@@ -31,22 +32,33 @@ const HTTP = [
   [INFER, tensor({}), 415, { 'Content-Encoding': 'br' }],
   [INFER, 'not gzip', 400, { 'Content-Encoding': 'gzip' }],
   [INFER, undefined, 405, {}, 'GET'],
-  ['/v2/models/batched/infer', JSON.stringify({
-    inputs: [{ name: 'input', datatype: 'FP32', shape: [17, 1], data: new Array(17).fill(1) }],
-  }), 400],
+  [
+    '/v2/models/batched/infer',
+    JSON.stringify({
+      inputs: [{ name: 'input', datatype: 'FP32', shape: [17, 1], data: new Array(17).fill(1) }],
+    }),
+    400,
+  ],
   ['/v2/repository/models/nope/load', '{}', 404],
   ['/v2/repository/models/half_plus_three/load', '{"parameters":{"config":"{"}}', 400],
 ];
 
-const named = (model, name) => modelInferRequest(
-  model, { name, datatype: 'FP32', shape: [1] }, Buffer.alloc(4));
+const named = (model, name) =>
+  modelInferRequest(model, { name, datatype: 'FP32', shape: [1] }, Buffer.alloc(4));
 // [method, message, code]
 const GRPC = [
   [INFER_METHOD, Buffer.from([0xff, 0xff, 0xff]), 3],
   [INFER_METHOD, named('nope', 'x'), 5],
   [INFER_METHOD, named('half_plus_three', 'z'), 3],
-  [INFER_METHOD, modelInferRequest(
-    'half_plus_three', { name: 'x', datatype: 'FP32', shape: [2] }, Buffer.alloc(4)), 3],
+  [
+    INFER_METHOD,
+    modelInferRequest(
+      'half_plus_three',
+      { name: 'x', datatype: 'FP32', shape: [2] },
+      Buffer.alloc(4),
+    ),
+    3,
+  ],
   ['/inference.GRPCInferenceService/Nothing', Buffer.alloc(0), 12],
 ];
 

@@ -11,9 +11,13 @@ const BODY = JSON.stringify({
   inputs: [{ name: 'input', datatype: 'FP32', shape: [1], data: [7] }],
 });
 const REQUEST = `POST /v2/models/${SLOW}/infer HTTP/1.1\r\nHost: soak\r\nContent-Length: ${
-  BODY.length}\r\n\r\n${BODY}`;
-const MESSAGE = modelInferRequest(SLOW, { name: 'input', datatype: 'FP32', shape: [1] },
-  bytesOf(Float32Array.of(7)));
+  BODY.length
+}\r\n\r\n${BODY}`;
+const MESSAGE = modelInferRequest(
+  SLOW,
+  { name: 'input', datatype: 'FP32', shape: [1] },
+  bytesOf(Float32Array.of(7)),
+);
 const AT_ONCE = 2000;
 const SOME = 20;
 // OK, cancelled, deadline exceeded, queue full.
@@ -38,8 +42,10 @@ async function cancelOne(connections, random) {
   const began = (call) => {
     if (!byDeadline) setTimeout(() => call.cancel(), random.int(0, 20));
   };
-  const { code, details } = await connections.call(
-    INFER_METHOD, MESSAGE, { deadlineMs: byDeadline ? random.int(1, 40) : 60_000, began });
+  const { code, details } = await connections.call(INFER_METHOD, MESSAGE, {
+    deadlineMs: byDeadline ? random.int(1, 40) : 60_000,
+    began,
+  });
   // Node's HTTP/2 ends a connection whose client resets more than 1,000 streams at once and 33 a
   // second after that (CVE-2023-44487); grpc-js makes a new one. See docs/protocols/v2-grpc.md.
   if (code === 13 && details.includes('Session closed with error code 2')) return;
@@ -49,7 +55,9 @@ async function cancelOne(connections, random) {
 /** Somebody who is not cancelled still gets an answer. */
 async function othersAreServed(connections, served) {
   const { predictions } = await connections.json(
-    '/v1/models/half_plus_three:predict', '{"instances":[1.0,2.0,5.0]}');
+    '/v1/models/half_plus_three:predict',
+    '{"instances":[1.0,2.0,5.0]}',
+  );
   if (JSON.stringify(predictions) !== '[3.5,4,5.5]') {
     throw new Error(`after cancels: ${JSON.stringify(predictions)}`);
   }
@@ -63,8 +71,11 @@ export async function runCancels({ connections, random, stopping, ports }) {
   while (!stopping()) {
     const count = random.int(0, 9) === 0 ? AT_ONCE : SOME;
     const http = random.int(0, 1) === 0;
-    await Promise.all(Array.from({ length: count }, () => (
-      http ? abortOne(ports.http, random) : cancelOne(connections, random))));
+    await Promise.all(
+      Array.from({ length: count }, () =>
+        http ? abortOne(ports.http, random) : cancelOne(connections, random),
+      ),
+    );
     cancels += count;
     await othersAreServed(connections, served);
     await pause(random.int(10, 300));

@@ -21,8 +21,7 @@ async function until(what, probe) {
 /** Loads, unloads and loads anew until `stopping()`. Resolves to {loads}. */
 export async function runLoads({ connections, random, stopping }) {
   let loads = 0;
-  const post = (model, verb) => connections.json(
-    `/v2/repository/models/${model}/${verb}`, '{}');
+  const post = (model, verb) => connections.json(`/v2/repository/models/${model}/${verb}`, '{}');
   while (!stopping()) {
     const model = random.pick(COMING);
     for (let times = random.int(1, 3); times > 0; times -= 1) await post(model, 'load');
@@ -58,10 +57,11 @@ export async function runVersions({ connections, random, stopping, repository })
   // Of these the latest two are served.
   const present = [1];
   let changes = 0;
-  const answers = (what, constant) => until(what, async () => {
-    const got = await answerOf(connections);
-    return got === constant ? '' : `expected x + ${constant}, got ${got}`;
-  });
+  const answers = (what, constant) =>
+    until(what, async () => {
+      const got = await answerOf(connections);
+      return got === constant ? '' : `expected x + ${constant}, got ${got}`;
+    });
   while (!stopping()) {
     const newest = present.at(-1);
     const step = random.int(0, 3);

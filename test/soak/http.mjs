@@ -13,7 +13,8 @@ export class Connections {
     this.ports = ports;
     this.agent = new Agent({ keepAlive: true, maxSockets: 64 });
     this.client = new Client(`127.0.0.1:${ports.grpc}`, credentials.createInsecure(), {
-      'grpc.use_local_subchannel_pool': 1, 'grpc.max_receive_message_length': -1,
+      'grpc.use_local_subchannel_pool': 1,
+      'grpc.max_receive_message_length': -1,
     });
   }
 
@@ -21,17 +22,29 @@ export class Connections {
   send(path, body, headers = {}, method = body === undefined ? 'GET' : 'POST') {
     const length = body === undefined ? {} : { 'Content-Length': Buffer.byteLength(body) };
     return new Promise((resolve, reject) => {
-      const sent = httpRequest({
-        host: '127.0.0.1', port: this.ports.http, agent: this.agent, method, path,
-        headers: { ...headers, ...length }, timeout: TIMEOUT_MS,
-      }, (response) => {
-        const parts = [];
-        response.on('data', (part) => parts.push(part));
-        response.on('error', reject);
-        response.on('end', () => resolve({
-          status: response.statusCode, headers: response.headers, body: Buffer.concat(parts),
-        }));
-      });
+      const sent = httpRequest(
+        {
+          host: '127.0.0.1',
+          port: this.ports.http,
+          agent: this.agent,
+          method,
+          path,
+          headers: { ...headers, ...length },
+          timeout: TIMEOUT_MS,
+        },
+        (response) => {
+          const parts = [];
+          response.on('data', (part) => parts.push(part));
+          response.on('error', reject);
+          response.on('end', () =>
+            resolve({
+              status: response.statusCode,
+              headers: response.headers,
+              body: Buffer.concat(parts),
+            }),
+          );
+        },
+      );
       sent.on('timeout', () => sent.destroy(new Error(`no answer in ${TIMEOUT_MS} ms`)));
       sent.on('error', (error) => reject(new Error(`${method} ${path}: ${error.message}`)));
       sent.end(body);
@@ -54,8 +67,17 @@ export class Connections {
       const answered = (error, answer) => {
         resolve({ code: error?.code ?? 0, details: error?.details ?? '', message: answer });
       };
-      began(this.client.makeUnaryRequest(
-        method, identity, identity, message, new Metadata(), options, answered));
+      began(
+        this.client.makeUnaryRequest(
+          method,
+          identity,
+          identity,
+          message,
+          new Metadata(),
+          options,
+          answered,
+        ),
+      );
     });
   }
 

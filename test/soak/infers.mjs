@@ -40,9 +40,14 @@ function moving(random) {
   const data = quarters(random, 3);
   const check = (got, version) => {
     const offset = got[0] - data[0];
-    const allowed = version === undefined ? offset >= 1 && Number.isInteger(offset * 2)
-      : offset === version || offset === version + 0.5;
-    const wrong = sameList(got, data.map((value) => value + offset));
+    const allowed =
+      version === undefined
+        ? offset >= 1 && Number.isInteger(offset * 2)
+        : offset === version || offset === version + 0.5;
+    const wrong = sameList(
+      got,
+      data.map((value) => value + offset),
+    );
     return allowed ? wrong : `x + ${offset} from version ${version ?? '?'}`;
   };
   return { ...floatPlan(MOVING, ['x', 'y'], [3], data, check), mayBeAway: true };
@@ -51,8 +56,11 @@ function moving(random) {
 function text(random) {
   const data = [random.pick(WORDS), random.pick(WORDS)];
   return {
-    model: 'text', tensor: { name: 'input', shape: [1, 2], datatype: 'BYTES' }, output: 'output',
-    data, check: (got) => sameList(got, data),
+    model: 'text',
+    tensor: { name: 'input', shape: [1, 2], datatype: 'BYTES' },
+    output: 'output',
+    data,
+    check: (got) => sameList(got, data),
   };
 }
 
@@ -82,7 +90,9 @@ async function overV2Json(connections, { model, data, tensor }) {
   const answer = await connections.send(`/v2/models/${model}/infer`, body);
   const value = () => JSON.parse(answer.body.toString());
   return {
-    ...answer, read: () => value().outputs[0].data, version: () => Number(value().model_version),
+    ...answer,
+    read: () => value().outputs[0].data,
+    version: () => Number(value().model_version),
   };
 }
 
@@ -102,8 +112,10 @@ async function overGrpc(connections, { model, data, tensor }) {
   const message = modelInferRequest(model, tensor, bytesOf(Float32Array.from(data)));
   const answer = await connections.call(INFER_METHOD, message);
   return {
-    status: answer.code === 0 ? 200 : answer.code, grpc: true,
-    body: Buffer.from(answer.details), read: () => [...floatsOf(rawOutputs(answer.message)[0])],
+    status: answer.code === 0 ? 200 : answer.code,
+    grpc: true,
+    body: Buffer.from(answer.details),
+    read: () => [...floatsOf(rawOutputs(answer.message)[0])],
   };
 }
 

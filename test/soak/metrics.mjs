@@ -23,7 +23,8 @@ export function parseMetrics(text) {
     const [key] = line.split(/ (?=\S+$)/);
     if (samples.has(key)) throw new Error(`metrics: ${key} twice`);
     const labels = Object.fromEntries(
-      [...(match[2] ?? '').matchAll(LABEL)].map(([, name, value]) => [name, value]));
+      [...(match[2] ?? '').matchAll(LABEL)].map(([, name, value]) => [name, value]),
+    );
     const value = Number(match[3].replace('Inf', 'Infinity'));
     samples.set(key, { name: match[1], labels, key, value });
   }
@@ -48,14 +49,19 @@ export function checkHistograms({ types, samples }) {
 
 function checkBuckets(family, key, buckets, rows) {
   const where = `metrics: ${family} ${key}`;
-  buckets.reduce(([bound, before], [nextBound, value]) => {
-    if (nextBound <= bound) throw new Error(`${where}: bound ${nextBound} after ${bound}`);
-    if (value < before) throw new Error(`${where}: ${value} up to ${nextBound}, ${before} before`);
-    return [nextBound, value];
-  }, [-Infinity, 0]);
+  buckets.reduce(
+    ([bound, before], [nextBound, value]) => {
+      if (nextBound <= bound) throw new Error(`${where}: bound ${nextBound} after ${bound}`);
+      if (value < before)
+        throw new Error(`${where}: ${value} up to ${nextBound}, ${before} before`);
+      return [nextBound, value];
+    },
+    [-Infinity, 0],
+  );
   const [bound, last] = buckets.at(-1);
-  const count = rows.find(({ name, labels }) => (
-    name === `${family}_count` && JSON.stringify(labels) === key));
+  const count = rows.find(
+    ({ name, labels }) => name === `${family}_count` && JSON.stringify(labels) === key,
+  );
   if (bound !== Infinity || count?.value !== last) {
     throw new Error(`${where}: ${last} up to ${bound}, count ${count?.value}`);
   }

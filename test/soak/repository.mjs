@@ -54,21 +54,33 @@ export class Repository {
       if (config !== undefined) writeFileSync(join(made.models, name, 'config.pbtxt'), config);
     }
     made.addVersion(1, 1);
-    writeFileSync(made.configFile, `model_config_list {
+    writeFileSync(
+      made.configFile,
+      `model_config_list {
   config {
     name: "${MOVING}" base_path: "${made.base}"
     model_version_policy { latest { num_versions: 2 } }
   }
 }
-`);
+`,
+    );
     return made;
   }
 
   get args() {
-    return ['--model-repository', this.models, '--model-control-mode', 'explicit',
+    return [
+      '--model-repository',
+      this.models,
+      '--model-control-mode',
+      'explicit',
       ...[...STEADY, SLOW].flatMap((name) => ['--load-model', name]),
-      '--model-config-file', this.configFile, '--file-system-poll-wait-seconds', '1',
-      '--settle-ms', String(SETTLE_MS)];
+      '--model-config-file',
+      this.configFile,
+      '--file-system-poll-wait-seconds',
+      '1',
+      '--settle-ms',
+      String(SETTLE_MS),
+    ];
   }
 
   /** Version `version` answers x + constant. Copied piece by piece into its final place. */

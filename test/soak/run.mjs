@@ -37,7 +37,9 @@ function startWorker(kind, seed, ports) {
       reject(new Error(`${kind}: the worker ended with ${code ?? signal}`));
     });
   });
-  const stop = () => { if (child.connected) child.send('stop'); };
+  const stop = () => {
+    if (child.connected) child.send('stop');
+  };
   return { done, stop, kill: () => child.kill('SIGKILL') };
 }
 
@@ -45,11 +47,16 @@ function startWorker(kind, seed, ports) {
 async function mix(server, repository, connections, { minutes, seed }) {
   let stop = false;
   const workers = WORKERS.map((kind, index) => startWorker(kind, seed + index, server.ports));
-  const operator = (run, index) => run({
-    connections, repository, random: new Random(seed + 100 + index), stopping: () => stop,
-  });
+  const operator = (run, index) =>
+    run({
+      connections,
+      repository,
+      random: new Random(seed + 100 + index),
+      stopping: () => stop,
+    });
   const all = Promise.all([
-    ...workers.map(({ done }) => done), ...[runLoads, runVersions, runScrapes].map(operator),
+    ...workers.map(({ done }) => done),
+    ...[runLoads, runVersions, runScrapes].map(operator),
   ]);
   const crashed = server.ended.then(({ code, signal }) => {
     if (!server.expectedEnd) throw new Error(`the server ended with ${code ?? signal}`);
@@ -61,9 +68,12 @@ async function mix(server, repository, connections, { minutes, seed }) {
     stop = true;
     for (const worker of workers) worker.stop();
   }, minutes * 60_000);
-  const late = setTimeout(() => {
-    for (const worker of workers) worker.kill();
-  }, minutes * 60_000 + STOP_MS);
+  const late = setTimeout(
+    () => {
+      for (const worker of workers) worker.kill();
+    },
+    minutes * 60_000 + STOP_MS,
+  );
   try {
     return await Promise.race([all, crashed.then(() => all)]);
   } finally {
@@ -93,14 +103,20 @@ async function checkCounters(connections, served) {
     if (counted !== (served[model] ?? 0)) {
       throw new Error(`${model}: ${counted} requests in /metrics, clients got ${served[model]}`);
     }
-    const { model_stats: [stats] } = await connections.json(`/v2/models/${model}/stats`);
+    const {
+      model_stats: [stats],
+    } = await connections.json(`/v2/models/${model}/stats`);
     if (stats.inference_stats.success.count !== counted) {
-      throw new Error(`${model}: ${counted} requests in /metrics, ${
-        stats.inference_stats.success.count} in the statistics`);
+      throw new Error(
+        `${model}: ${counted} requests in /metrics, ${
+          stats.inference_stats.success.count
+        } in the statistics`,
+      );
     }
   }
-  const open = [...metrics.samples.values()].filter(({ name }) => (
-    /pending_request_count$|tickets_open$|bodies_open$/.test(name)));
+  const open = [...metrics.samples.values()].filter(({ name }) =>
+    /pending_request_count$|tickets_open$|bodies_open$/.test(name),
+  );
   if (open.length === 0) throw new Error('no nv_inference_pending_request_count in /metrics');
   const left = open.filter(({ value }) => value !== 0);
   if (left.length > 0) {
@@ -117,11 +133,17 @@ function checkMemory(server, startedMs, endedMs) {
   const before = server.memoryBetween(from, from + windowMs);
   const after = server.memoryBetween(endedMs - windowMs, endedMs + QUIET_MS);
   const growth = after / before - 1;
-  print(`  resident ${mb(before)} after ${(warmMs / 1000).toFixed(0)} s, ${mb(after)} at the end: ${
-    (growth * 100).toFixed(1)} %`);
+  print(
+    `  resident ${mb(before)} after ${(warmMs / 1000).toFixed(0)} s, ${mb(after)} at the end: ${(
+      growth * 100
+    ).toFixed(1)} %`,
+  );
   if (growth > MEMORY_GROWTH_MAX) {
-    throw new Error(`resident memory grew by ${(growth * 100).toFixed(1)} %, at most ${
-      MEMORY_GROWTH_MAX * 100} %`);
+    throw new Error(
+      `resident memory grew by ${(growth * 100).toFixed(1)} %, at most ${
+        MEMORY_GROWTH_MAX * 100
+      } %`,
+    );
   }
 }
 

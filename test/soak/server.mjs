@@ -29,10 +29,25 @@ export class Server {
 
   /** Resolves when it is ready; rejects, with its log, when it ends before. */
   static async start(args, verbose) {
-    const child = spawn(process.execPath, [
-      join(ROOT, 'bin', 'serval.mjs'), 'serve', '--host', '127.0.0.1', '--http-port', '0',
-      '--grpc-port', '0', '--log-format', 'json', '--log-level', 'warn', ...args,
-    ], { stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(
+      process.execPath,
+      [
+        join(ROOT, 'bin', 'serval.mjs'),
+        'serve',
+        '--host',
+        '127.0.0.1',
+        '--http-port',
+        '0',
+        '--grpc-port',
+        '0',
+        '--log-format',
+        'json',
+        '--log-level',
+        'warn',
+        ...args,
+      ],
+      { stdio: ['ignore', 'pipe', 'pipe'] },
+    );
     const server = new Server(child, verbose);
     const ready = await server.readyLine();
     server.ports = { http: ready.http.port, grpc: ready.grpc.port };
@@ -71,8 +86,10 @@ export class Server {
 
   /** Median of what was sampled between two times, in bytes. */
   memoryBetween(fromMs, toMs) {
-    const bytes = this.memory.filter(({ atMs }) => atMs >= fromMs && atMs <= toMs)
-      .map((sample) => sample.bytes).sort((a, b) => a - b);
+    const bytes = this.memory
+      .filter(({ atMs }) => atMs >= fromMs && atMs <= toMs)
+      .map((sample) => sample.bytes)
+      .sort((a, b) => a - b);
     if (bytes.length === 0) throw new Error(`no memory sample between ${fromMs} and ${toMs} ms`);
     return bytes[bytes.length >> 1];
   }

@@ -15,7 +15,9 @@ if (run === undefined) throw new Error(`unknown kind of worker '${kind}'`);
 const ports = { http: Number(http), grpc: Number(grpc) };
 const connections = new Connections(ports);
 let stop = false;
-process.on('message', () => { stop = true; });
+process.on('message', () => {
+  stop = true;
+});
 process.on('disconnect', () => process.exit(1));
 
 const report = (message) => process.send(message, () => process.exit(0));

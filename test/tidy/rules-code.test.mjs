@@ -10,7 +10,12 @@ import { commentedOutCode, fileNames, headers, unfinished, words } from './rules
 import { sourceFile } from './source-files.mjs';
 
 const LIMITS = {
-  fileLines: 5, functionLines: 4, lineColumns: 20, folderFiles: 2, blobBytes: 10, raised: {},
+  fileLines: 5,
+  functionLines: 4,
+  lineColumns: 20,
+  folderFiles: 2,
+  blobBytes: 10,
+  raised: {},
 };
 const tree = (...pairs) => ({
   files: pairs.map(([path, text]) => sourceFile(path, text)),
@@ -40,39 +45,82 @@ test('a template inside a template ends where it should', () => {
 
 test('functions are measured, and blocks that are no functions are not', () => {
   const cpp = [
-    'namespace a {', 'struct S {', '  S() : x_{1}, y_(2) {', '    f();', '  }', '};',
-    'int g(int b) const noexcept {', '  for (int i = 0; i < b; ++i) {', '    h([&](int v) {',
-    '      return v;', '    });', '  }', '  return 1;', '}', '}',
+    'namespace a {',
+    'struct S {',
+    '  S() : x_{1}, y_(2) {',
+    '    f();',
+    '  }',
+    '};',
+    'int g(int b) const noexcept {',
+    '  for (int i = 0; i < b; ++i) {',
+    '    h([&](int v) {',
+    '      return v;',
+    '    });',
+    '  }',
+    '  return 1;',
+    '}',
+    '}',
   ].join('\n');
-  assert.deepEqual(functionsIn(cpp, 'cpp').map(({ line, lines }) => [line, lines]),
-    [[3, 3], [7, 8], [9, 3]]);
+  assert.deepEqual(
+    functionsIn(cpp, 'cpp').map(({ line, lines }) => [line, lines]),
+    [
+      [3, 3],
+      [7, 8],
+      [9, 3],
+    ],
+  );
   const script = [
-    'class A {', '  run(a: number): Promise<void> {', '    if (a) {', '      b();', '    }',
-    '  }', '}',
-    'const c = (x) => {', '  return { x };', '};', 'describe("d", () => {', '  test("t", () => {',
-    '    e();', '  });', '});',
+    'class A {',
+    '  run(a: number): Promise<void> {',
+    '    if (a) {',
+    '      b();',
+    '    }',
+    '  }',
+    '}',
+    'const c = (x) => {',
+    '  return { x };',
+    '};',
+    'describe("d", () => {',
+    '  test("t", () => {',
+    '    e();',
+    '  });',
+    '});',
   ].join('\n');
-  assert.deepEqual(functionsIn(script, 'script').map(({ line, lines }) => [line, lines]),
-    [[2, 5], [8, 3], [12, 3]]);
+  assert.deepEqual(
+    functionsIn(script, 'script').map(({ line, lines }) => [line, lines]),
+    [
+      [2, 5],
+      [8, 3],
+      [12, 3],
+    ],
+  );
 });
 
 test('sizes: file, line, function, folder, blob', () => {
   const long = '// x\n'.repeat(6);
-  assert.deepEqual(messages(size.fileLines(tree(['ts/a.ts', long]), LIMITS)),
-    ['ts/a.ts:6 6 lines, at most 5: split the file']);
+  assert.deepEqual(messages(size.fileLines(tree(['ts/a.ts', long]), LIMITS)), [
+    'ts/a.ts:6 6 lines, at most 5: split the file',
+  ]);
   assert.deepEqual(size.fileLines(tree(['ts/a.ts', '// x\n'.repeat(5)]), LIMITS), []);
   const wide = tree(['ts/a.ts', `// ${'é'.repeat(17)}\n// ${'é'.repeat(18)}\n`]);
   assert.deepEqual(messages(size.lineColumns(wide, LIMITS)), ['ts/a.ts:2 21 columns, at most 20']);
   const body = 'function f() {\n  a();\n  b();\n  c();\n}\n';
-  assert.deepEqual(messages(size.functionLines(tree(['ts/a.ts', body]), LIMITS)),
-    ['ts/a.ts:1 function of 5 lines, at most 4']);
+  assert.deepEqual(messages(size.functionLines(tree(['ts/a.ts', body]), LIMITS)), [
+    'ts/a.ts:1 function of 5 lines, at most 4',
+  ]);
   const folder = tree(['n/a.h', ''], ['n/a.cc', ''], ['n/b.cc', ''], ['m/a.ts', '']);
   assert.deepEqual(size.folderFiles(folder, LIMITS), []);
   folder.files.push(sourceFile('n/c.cc', ''));
   assert.deepEqual(messages(size.folderFiles(folder, LIMITS)), ['n:1 3 files, at most 2']);
-  const sizes = [{ path: 'a.bin', bytes: 11 }, { path: 'b.bin', bytes: 10 },
-    { path: 'native/base/generated/x.h', bytes: 99 }];
-  assert.deepEqual(size.blobBytes({ sizes }, LIMITS).map(({ path }) => path), ['a.bin']);
+  const sizes = [
+    { path: 'a.bin', bytes: 11 },
+    { path: 'b.bin', bytes: 10 },
+    { path: 'native/base/generated/x.h', bytes: 99 },
+  ];
+  assert.deepEqual(
+    size.blobBytes({ sizes }, LIMITS).map(({ path }) => path),
+    ['a.bin'],
+  );
 });
 
 test('a raised limit holds, needs an argument, and must still be needed', () => {
@@ -88,10 +136,12 @@ test('a raised limit holds, needs an argument, and must still be needed', () => 
 
 test('C++ includes follow the order of the libraries', () => {
   const bad = [
-    ['native/base/a.h', '#include "codec/x.h"'], ['native/codec/a.h', '#include "engine/x.h"'],
+    ['native/base/a.h', '#include "codec/x.h"'],
+    ['native/codec/a.h', '#include "engine/x.h"'],
     ['native/backend/a.cc', '#include "codec/x.h"'],
     ['native/engine/a.cc', '#include "backend/null.h"'],
-    ['native/engine/b.cc', '#include "addon/port.h"'], ['native/addon/a.cc', '#include <napi.h>'],
+    ['native/engine/b.cc', '#include "addon/port.h"'],
+    ['native/addon/a.cc', '#include <napi.h>'],
   ];
   for (const each of bad) assert.equal(nativeIncludes(tree(each)).length, 1, each[0]);
   const good = tree(
@@ -104,10 +154,13 @@ test('C++ includes follow the order of the libraries', () => {
 });
 
 test('TypeScript imports: found in every form', () => {
-  const text = "import { a } from './a.js';\nexport * from '../b.js';\nawait import('./c.js');\n" +
+  const text =
+    "import { a } from './a.js';\nexport * from '../b.js';\nawait import('./c.js');\n" +
     "// import './no.js'\nimport type { D } from '../d/d.js';\nimport 'node:fs';";
-  assert.deepEqual(importsOf('ts/x/y.ts', text).map(({ line, target }) => `${line} ${target}`),
-    ['1 ts/x/a.ts', '2 ts/b.ts', '3 ts/x/c.ts', '5 ts/d/d.ts']);
+  assert.deepEqual(
+    importsOf('ts/x/y.ts', text).map(({ line, target }) => `${line} ${target}`),
+    ['1 ts/x/a.ts', '2 ts/b.ts', '3 ts/x/c.ts', '5 ts/d/d.ts'],
+  );
 });
 
 test('TypeScript imports follow the planes', () => {
@@ -118,55 +171,74 @@ test('TypeScript imports follow the planes', () => {
     ['ts/import/a.ts', '../native/engine.js'],
     ['ts/tensorflow/load/a.ts', '../../registry/registry.js'],
     ['ts/onnx/a.ts', '../tensorflow/index.js'],
-    ['ts/model/a.ts', '../native/port.js'], ['ts/protobuf/a.ts', '../config/values.js'],
+    ['ts/model/a.ts', '../native/port.js'],
+    ['ts/protobuf/a.ts', '../config/values.js'],
     ['ts/protocols/serving/rest.ts', '../v2/rest.js'],
     ['ts/protocols/serving/rest.ts', '../v2/documents.js'],
-    ['ts/protocols/v2/documents.ts', './rest.js'], ['ts/protocols/v2/rest.ts', './grpc.js'],
+    ['ts/protocols/v2/documents.ts', './rest.js'],
+    ['ts/protocols/v2/rest.ts', './grpc.js'],
     ['ts/protocols/rest/infer.ts', '../v2/documents.js'],
     ['ts/protocols/rest/infer.ts', '../grpc/unary.js'],
-    ['ts/protocols/a.ts', './v2/documents.js'], ['ts/protocols/a.ts', '../server.js'],
+    ['ts/protocols/a.ts', './v2/documents.js'],
+    ['ts/protocols/a.ts', '../server.js'],
     ['ts/protocols/rest/a.ts', '../../transport/uws-listener.js'],
     ['ts/native/a.ts', '../registry/registry.js'],
-    ['ts/config/config.ts', '../main.js'], ['ts/commands/help-text.ts', '../server.js'],
-    ['ts/server.ts', './transport/uws-listener.js'], ['ts/registry/a.ts', '../workers/pool.js'],
-    ['ts/server.ts', './workers/grpc-worker.js'], ['ts/workers/pool.ts', './http-worker.js'],
+    ['ts/config/config.ts', '../main.js'],
+    ['ts/commands/help-text.ts', '../server.js'],
+    ['ts/server.ts', './transport/uws-listener.js'],
+    ['ts/registry/a.ts', '../workers/pool.js'],
+    ['ts/server.ts', './workers/grpc-worker.js'],
+    ['ts/workers/pool.ts', './http-worker.js'],
     ['ts/commands/serve-command.ts', '../workers/pool.js'],
   ];
   for (const [path, target] of bad) assert.equal(from(path, target).length, 1, `${path} ${target}`);
   const good = [
     ['ts/protocols/serving/rest.ts', './documents.js'],
     ['ts/protocols/serving/rest.ts', '../rest/infer.js'],
-    ['ts/protocols/v2/grpc-stream.ts', './grpc.js'], ['ts/protocols/v2/rest.ts', './documents.js'],
+    ['ts/protocols/v2/grpc-stream.ts', './grpc.js'],
+    ['ts/protocols/v2/rest.ts', './documents.js'],
     ['ts/protocols/v2/rest.ts', '../request-text.js'],
     ['ts/workers/http-worker.ts', '../transport/uws-listener.js'],
-    ['ts/server.ts', './workers/pool.js'], ['ts/workers/pool.ts', './messages.js'],
+    ['ts/server.ts', './workers/pool.js'],
+    ['ts/workers/pool.ts', './messages.js'],
     ['ts/native/a.ts', '../model/snapshot.js'],
     ['ts/protocols/serving/rest.ts', '../../registry/registry.js'],
     ['ts/commands/serve-command.ts', '../server.js'],
   ];
   for (const [path, target] of good) assert.deepEqual(from(path, target), [], `${path} ${target}`);
-  const hot = "// Hot path 2/12.\nimport { a } from '../config.js';";
+  const hot = "// Hot path 2/12.\nimport { a } from '../config/config.js';";
   assert.equal(typescriptImports(tree(['ts/native/hot.ts', hot])).length, 1);
 });
 
 test('words that do not belong', () => {
   const bad = [
-    ['ts/a.ts', 'console.log(1)'], ['bin/serval.mjs', 'console.error(1)'],
-    ['native/base/a.cc', 'std::cout << 1;'], ['native/base/a.cc', 'printf("x");'],
-    ['native/base/a.cc', 'std::fprintf(stderr, "x");'], ['native/base/a.cc', 'throw 1;'],
-    ['native/codec/a.cc', 'auto p = new Thing();'], ['native/codec/a.cc', 'delete p;'],
-    ['native/codec/a.cc', 'int http_status = 4;'], ['ts/a.ts', 'const a: any = b;'],
-    ['ts/a.ts', 'const a = b as any;'], ['ts/a.ts', 'export default a;'],
-    ['ts/a.ts', 'class ModelManager {}'], ['test/unit/a.test.mjs', 'test.only("x", f);'],
+    ['ts/a.ts', 'console.log(1)'],
+    ['bin/serval.mjs', 'console.error(1)'],
+    ['native/base/a.cc', 'std::cout << 1;'],
+    ['native/base/a.cc', 'printf("x");'],
+    ['native/base/a.cc', 'std::fprintf(stderr, "x");'],
+    ['native/base/a.cc', 'throw 1;'],
+    ['native/codec/a.cc', 'auto p = new Thing();'],
+    ['native/codec/a.cc', 'delete p;'],
+    ['native/codec/a.cc', 'int http_status = 4;'],
+    ['ts/a.ts', 'const a: any = b;'],
+    ['ts/a.ts', 'const a = b as any;'],
+    ['ts/a.ts', 'export default a;'],
+    ['ts/a.ts', 'class ModelManager {}'],
+    ['test/unit/a.test.mjs', 'test.only("x", f);'],
   ];
   for (const each of bad) assert.equal(words(tree(each)).length, 1, each[1]);
   const good = [
-    ['ts/logger.ts', 'console.log(1)'], ['native/base/a.cc', 'snprintf(b, 3, "x"); // printf("x")'],
+    ['ts/logger.ts', 'console.log(1)'],
+    ['native/base/a.cc', 'snprintf(b, 3, "x"); // printf("x")'],
     ['native/base/a.h', 'A(const A&) = delete;'],
     ['native/base/buffer.cc', 'new (p) A; delete[] p;'],
-    ['native/base/a.cc', 'const char* s = "throw new x";'], ['ts/a.ts', 'Promise.any(a); many(b);'],
-    ['ts/a.ts', 'const s = "as any";'], ['native/codec/a.cc', 'Status status; json.puts(1);'],
-    ['scripts/a.mjs', 'console.log(1)'], ['native/backend/a.h', 'struct OrtApiBase {};'],
+    ['native/base/a.cc', 'const char* s = "throw new x";'],
+    ['ts/a.ts', 'Promise.any(a); many(b);'],
+    ['ts/a.ts', 'const s = "as any";'],
+    ['native/codec/a.cc', 'Status status; json.puts(1);'],
+    ['scripts/a.mjs', 'console.log(1)'],
+    ['native/backend/a.h', 'struct OrtApiBase {};'],
   ];
   for (const each of good) assert.deepEqual(messages(words(tree(each))), [], each[1]);
 });
@@ -175,12 +247,21 @@ test('unfinished work and commented-out code', () => {
   const mark = 'FIX' + 'ME';
   assert.equal(unfinished(tree(['ts/a.ts', `// ${mark}: later`])).length, 1);
   assert.equal(unfinished(tree(['docs/a.md', `${mark}`])).length, 0);
-  const code = ['// const a = 1;', '// if (a) {', '// return a;', '// call(a, b);',
-    '//   #include "a";', '// }'];
+  const code = [
+    '// const a = 1;',
+    '// if (a) {',
+    '// return a;',
+    '// call(a, b);',
+    '//   #include "a";',
+    '// }',
+  ];
   for (const line of code) assert.equal(commentedOutCode(tree(['ts/a.ts', line])).length, 1, line);
-  const prose = ['// Returns 1 for a bad call (see below).',
+  const prose = [
+    '// Returns 1 for a bad call (see below).',
     '// for each row: one byte; then the next',
-    'call("// const a = 1;");', '// Source: seed 001, part 2;'];
+    'call("// const a = 1;");',
+    '// Source: seed 001, part 2;',
+  ];
   for (const line of prose) assert.deepEqual(commentedOutCode(tree(['ts/a.ts', line])), [], line);
 });
 
@@ -190,11 +271,17 @@ test('headers and file names', () => {
   assert.equal(missing.length, 2);
   const noThread = headers(tree(['ts/a.ts', '// Counts the things that are there.\n']));
   assert.match(messages(noThread)[0], /neither plane nor thread/);
-  const good = headers(tree(
-    ['ts/a.ts', '// Counts the things that are there. Control plane.\n'],
-    ['native/base/a.cc', '// Counts the things that are there.\n#include "a.h"'],
-    ['scripts/a.sh', '#!/bin/sh\n# Counts the things that are there.\n']));
+  const good = headers(
+    tree(
+      ['ts/a.ts', '// Counts the things that are there. Control plane.\n'],
+      ['native/base/a.cc', '// Counts the things that are there.\n#include "a.h"'],
+      ['scripts/a.sh', '#!/bin/sh\n# Counts the things that are there.\n'],
+    ),
+  );
   assert.deepEqual(good, []);
   const names = fileNames(tree(['native/base/a-b.cc', ''], ['ts/a_b.ts', ''], ['ts/a-b.ts', '']));
-  assert.deepEqual(names.map(({ path }) => path), ['native/base/a-b.cc', 'ts/a_b.ts']);
+  assert.deepEqual(
+    names.map(({ path }) => path),
+    ['native/base/a-b.cc', 'ts/a_b.ts'],
+  );
 });

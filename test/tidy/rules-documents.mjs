@@ -4,16 +4,26 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { lineAt } from './lexer.mjs';
 
-const REQUIRED = ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'LICENSE',
-  'docs/errors.md', '.ci/run'];
+const REQUIRED = [
+  'README.md',
+  'ARCHITECTURE.md',
+  'CONTRIBUTING.md',
+  'CHANGELOG.md',
+  'LICENSE',
+  'docs/errors.md',
+  '.ci/run',
+];
 const FLATC_VERSION = '2.0.8';
 
 const textOf = (files, path) => files.find((file) => file.path === path)?.text;
 
 export function requiredFiles({ files }) {
   const present = new Set(files.map(({ path }) => path));
-  return REQUIRED.filter((path) => !present.has(path))
-    .map((path) => ({ path, line: 1, message: 'missing' }));
+  return REQUIRED.filter((path) => !present.has(path)).map((path) => ({
+    path,
+    line: 1,
+    message: 'missing',
+  }));
 }
 
 // Rows `| 3 | native/x.cc | function | ...` of ARCHITECTURE.md's section "Request trace".
@@ -34,9 +44,14 @@ export function traceRows(text) {
 export function traceComments(files) {
   return files
     .filter(({ path, language }) => language !== undefined && /^(native|ts)\//.test(path))
-    .flatMap(({ path, text }) => [...text.matchAll(/\bHot path (\d+)\/(\d+)\b/g)].map((match) => ({
-      path, line: lineAt(text, match.index), step: Number(match[1]), of: Number(match[2]),
-    })));
+    .flatMap(({ path, text }) =>
+      [...text.matchAll(/\bHot path (\d+)\/(\d+)\b/g)].map((match) => ({
+        path,
+        line: lineAt(text, match.index),
+        step: Number(match[1]),
+        of: Number(match[2]),
+      })),
+    );
 }
 
 export function requestTrace({ files }) {
@@ -86,8 +101,12 @@ export function errorCodes(schema) {
 // Rows of ts/errors.ts: {PascalCase: {name, v1Http, v2Http, grpc}}; grpc is the canonical name.
 export function errorRows(source) {
   const pattern = /\[ErrorCode\.(\w+)\]:\s*row\(\s*'(\w+)',\s*(\d+),\s*(\d+),\s*(\w+)/g;
-  return Object.fromEntries([...source.matchAll(pattern)].map(([, code, name, v1, v2, grpc]) =>
-    [code, { name, v1Http: Number(v1), v2Http: Number(v2), grpc }]));
+  return Object.fromEntries(
+    [...source.matchAll(pattern)].map(([, code, name, v1, v2, grpc]) => [
+      code,
+      { name, v1Http: Number(v1), v2Http: Number(v2), grpc },
+    ]),
+  );
 }
 
 // Every code: a row in docs/errors.md with the statuses of ts/errors.ts, a paragraph, and a test
@@ -97,8 +116,10 @@ export function errorPages({ files }) {
   const codes = errorCodes(textOf(files, 'proto/engine.fbs') ?? '');
   const rows = errorRows(textOf(files, 'ts/errors.ts') ?? '');
   const text = textOf(files, page) ?? '';
-  const tests = files.filter(({ path, language }) =>
-    path.startsWith('test/') && !path.startsWith('test/tidy/') && language !== undefined);
+  const tests = files.filter(
+    ({ path, language }) =>
+      path.startsWith('test/') && !path.startsWith('test/tidy/') && language !== undefined,
+  );
   const found = [];
   const say = (message) => found.push({ path: page, line: 1, message });
   if (Object.keys(codes).length === 0) say('proto/engine.fbs has no enum ErrorCode');
@@ -137,12 +158,17 @@ export function citedSections({ files }) {
   const pages = [...sections.keys()].map((page) => page.replace('.', '\\.')).join('|');
   if (pages === '') return [{ path: 'docs/spec', line: 1, message: 'no pages' }];
   const citation = new RegExp(`\\b(${pages}),? (?:section )?(\\d+(?:\\.\\d+)*)`, 'g');
-  return files.filter(({ path }) => !path.startsWith('docs/spec/')).flatMap(({ path, text }) => (
-    [...text.matchAll(citation)]
-      .filter(([, page, section]) => !sections.get(page).has(section))
-      .map((match) => ({
-        path, line: lineAt(text, match.index), message: `docs/spec/${match[1]} has no ${match[2]}`,
-      }))));
+  return files
+    .filter(({ path }) => !path.startsWith('docs/spec/'))
+    .flatMap(({ path, text }) =>
+      [...text.matchAll(citation)]
+        .filter(([, page, section]) => !sections.get(page).has(section))
+        .map((match) => ({
+          path,
+          line: lineAt(text, match.index),
+          message: `docs/spec/${match[1]} has no ${match[2]}`,
+        })),
+    );
 }
 
 // Generated code is compared by its generator. {skipped: why} without the flatc that wrote it.

@@ -2,7 +2,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
-  changelog, citedSections, errorCodes, errorPages, errorRows, requestTrace, requiredFiles,
+  changelog,
+  citedSections,
+  errorCodes,
+  errorPages,
+  errorRows,
+  requestTrace,
+  requiredFiles,
   traceRows,
 } from './rules-documents.mjs';
 import { sourceFile } from './source-files.mjs';
@@ -13,11 +19,16 @@ const tree = (pairs) => ({
 const messages = (violations) => violations.map(({ path, message }) => `${path}: ${message}`);
 
 const TRACE = [
-  '# Architecture', '| 9 | not/here.cc | f | outside the section |', '## Request trace',
-  '| step | file | function | thread |', '| --- | --- | --- | --- |',
+  '# Architecture',
+  '| 9 | not/here.cc | f | outside the section |',
+  '## Request trace',
+  '| step | file | function | thread |',
+  '| --- | --- | --- | --- |',
   '| 1 | `native/addon/exports.cc` | `Submit()` | JavaScript |',
   '| 2 | native/codec/serving/json.cc | json_v1::decode | any |',
-  '| 2 | native/codec/v2/wire.cc | decode | any |', '## Threads', '| 3 | x.cc | f | outside |',
+  '| 2 | native/codec/v2/wire.cc | decode | any |',
+  '## Threads',
+  '| 3 | x.cc | f | outside |',
 ].join('\n');
 
 const SOURCES = {
@@ -28,10 +39,14 @@ const SOURCES = {
 };
 
 test('the trace is read from its section only', () => {
-  assert.deepEqual(traceRows(TRACE).map(({ step, file, name }) => [step, file, name]), [
-    [1, 'native/addon/exports.cc', 'Submit'], [2, 'native/codec/serving/json.cc', 'decode'],
-    [2, 'native/codec/v2/wire.cc', 'decode'],
-  ]);
+  assert.deepEqual(
+    traceRows(TRACE).map(({ step, file, name }) => [step, file, name]),
+    [
+      [1, 'native/addon/exports.cc', 'Submit'],
+      [2, 'native/codec/serving/json.cc', 'decode'],
+      [2, 'native/codec/v2/wire.cc', 'decode'],
+    ],
+  );
   assert.deepEqual(requestTrace(tree(SOURCES)), []);
 });
 
@@ -40,12 +55,18 @@ test('each way that trace and sources can disagree is named', () => {
   const [noPage] = messages(requestTrace(tree({ 'native/a.cc': '' })));
   assert.match(noPage, /missing/);
   assert.match(disagree({ 'ARCHITECTURE.md': '# Request trace\nno table' })[0], /no rows/);
-  assert.match(disagree({ 'ARCHITECTURE.md': TRACE.replace('| 1 |', '| 0 |') }).join(),
-    /step 1 of 2/);
-  assert.match(disagree({ 'ARCHITECTURE.md': TRACE.replace('Submit()', 'Send()') })[0],
-    /no Send in/);
-  assert.match(disagree({ 'ARCHITECTURE.md': TRACE.replace('json_v1.cc', 'json.cc') })[0],
-    /no file/);
+  assert.match(
+    disagree({ 'ARCHITECTURE.md': TRACE.replace('| 1 |', '| 0 |') }).join(),
+    /step 1 of 2/,
+  );
+  assert.match(
+    disagree({ 'ARCHITECTURE.md': TRACE.replace('Submit()', 'Send()') })[0],
+    /no Send in/,
+  );
+  assert.match(
+    disagree({ 'ARCHITECTURE.md': TRACE.replace('serving/json.cc', 'serving/plain.cc') })[0],
+    /no file/,
+  );
   const unmarked = { 'native/codec/v2/wire.cc': 'void decode() {}' };
   assert.match(disagree(unmarked)[0], /no comment "Hot path 2/);
   const stray = { 'native/engine/serve.cc': '// Hot path 2/2. Serves.' };
@@ -56,17 +77,23 @@ test('each way that trace and sources can disagree is named', () => {
 
 const ERRORS = {
   'proto/engine.fbs': 'enum ErrorCode : ubyte {\n  Ok = 0,\n  QueueFull = 10,  // full\n}\n',
-  'ts/errors.ts': "  [ErrorCode.Ok]: row('OK', 200, 200, OK),\n" +
+  'ts/errors.ts':
+    "  [ErrorCode.Ok]: row('OK', 200, 200, OK),\n" +
     "  [ErrorCode.QueueFull]: row('QUEUE_FULL', 503, 503, UNAVAILABLE),\n",
-  'docs/errors.md': '| 0 | OK | 200 | 200 | OK |\n| 10 | QUEUE_FULL | 503 | 503 | UNAVAILABLE |\n' +
+  'docs/errors.md':
+    '| 0 | OK | 200 | 200 | OK |\n| 10 | QUEUE_FULL | 503 | 503 | UNAVAILABLE |\n' +
     '### QUEUE_FULL\nThe queue is full.\n',
   'test/e2e/queue.test.mjs': 'assert.equal(code, ErrorCode.QueueFull)',
 };
 
 test('error codes: enum, table, page and tests agree', () => {
   assert.deepEqual(errorCodes(ERRORS['proto/engine.fbs']), { Ok: 0, QueueFull: 10 });
-  assert.deepEqual(errorRows(ERRORS['ts/errors.ts']).QueueFull,
-    { name: 'QUEUE_FULL', v1Http: 503, v2Http: 503, grpc: 'UNAVAILABLE' });
+  assert.deepEqual(errorRows(ERRORS['ts/errors.ts']).QueueFull, {
+    name: 'QUEUE_FULL',
+    v1Http: 503,
+    v2Http: 503,
+    grpc: 'UNAVAILABLE',
+  });
   assert.deepEqual(errorPages(tree(ERRORS)), []);
 });
 
@@ -74,8 +101,10 @@ test('each way that error pages can disagree is named', () => {
   const disagree = (path, from, to) =>
     messages(errorPages(tree({ ...ERRORS, [path]: ERRORS[path].replace(from, to) })));
   assert.match(disagree('ts/errors.ts', '503, 503', '429, 503')[0], /no table row .*429/);
-  assert.match(disagree('ts/errors.ts', 'ErrorCode.QueueFull', 'ErrorCode.Other')[0],
-    /no row in ts/);
+  assert.match(
+    disagree('ts/errors.ts', 'ErrorCode.QueueFull', 'ErrorCode.Other')[0],
+    /no row in ts/,
+  );
   assert.match(disagree('docs/errors.md', '### QUEUE_FULL', 'QUEUE_FULL')[0], /no paragraph/);
   assert.match(disagree('test/e2e/queue.test.mjs', 'QueueFull', 'Other')[0], /no test names/);
   assert.match(disagree('proto/engine.fbs', 'enum ErrorCode', 'enum Other')[0], /no enum/);
@@ -95,6 +124,7 @@ test('cited sections are there', () => {
   const citing = (text) => citedSections({ files: [page, sourceFile('ts/a.ts', text)] });
   assert.deepEqual(citing('// Source: a-b.md 1.2, c.md 7; a-b.md 1 "words".'), []);
   assert.deepEqual(citing('\n// Source: a-b.md 1.3.'), [
-    { path: 'ts/a.ts', line: 2, message: 'docs/spec/a-b.md has no 1.3' }]);
+    { path: 'ts/a.ts', line: 2, message: 'docs/spec/a-b.md has no 1.3' },
+  ]);
   assert.equal(citedSections({ files: [] }).length, 1);
 });

@@ -93,7 +93,8 @@ function protocolViolation(path, target) {
   const other = transportOf(path);
   if (other === transportOf(target)) return undefined;
   return other === undefined
-    ? 'what both transports share knows neither' : 'REST and gRPC do not know each other';
+    ? 'what both transports share knows neither'
+    : 'REST and gRPC do not know each other';
 }
 
 function importViolation(path, target) {

@@ -2,7 +2,10 @@
 import { basename } from 'node:path';
 import { lineAt, splitSource } from './lexer.mjs';
 
-const inFolder = (folder) => ({ path }) => path.startsWith(`${folder}/`);
+const inFolder =
+  (folder) =>
+  ({ path }) =>
+    path.startsWith(`${folder}/`);
 const native = inFolder('native');
 const typescript = inFolder('ts');
 const product = (file) => native(file) || typescript(file) || inFolder('bin')(file);
@@ -22,12 +25,20 @@ const EMPTY_NAME =
 
 // Looked for in code without strings and comments.
 const CODE_RULES = [
-  { where: inScripts, but: /^ts\/logger\.ts$/, pattern: CONSOLE,
-    say: 'console. outside the logger' },
+  {
+    where: inScripts,
+    but: /^ts\/logger\.ts$/,
+    pattern: CONSOLE,
+    say: 'console. outside the logger',
+  },
   { where: native, pattern: PRINTS, say: 'native code prints nothing' },
   { where: native, pattern: /\bthrow\b/g, say: 'we throw nothing: return a Result' },
-  { where: native, but: OWNS_RAW_MEMORY, pattern: RAW_MEMORY,
-    say: 'raw new/delete outside base/buffer and the runtime wrappers' },
+  {
+    where: native,
+    but: OWNS_RAW_MEMORY,
+    pattern: RAW_MEMORY,
+    say: 'raw new/delete outside base/buffer and the runtime wrappers',
+  },
   { where: native, pattern: STATUS, say: 'C++ never names an HTTP or gRPC status' },
   { where: typescript, pattern: ANY, say: 'no `any`: parse unknown' },
   { where: typescript, pattern: /\bexport\s+default\b/g, say: 'named exports only' },

@@ -4,8 +4,15 @@ import { readFileSync, statSync } from 'node:fs';
 import { basename, dirname, extname, join } from 'node:path';
 
 const LANGUAGES = {
-  '.cc': 'cpp', '.h': 'cpp', '.ts': 'script', '.mjs': 'script', '.py': 'hash', '.sh': 'hash',
-  '.fbs': 'plain', '.proto': 'plain', '.gyp': 'hash',
+  '.cc': 'cpp',
+  '.h': 'cpp',
+  '.ts': 'script',
+  '.mjs': 'script',
+  '.py': 'hash',
+  '.sh': 'hash',
+  '.fbs': 'plain',
+  '.proto': 'plain',
+  '.gyp': 'hash',
 };
 const BY_NAME = { Makefile: 'hash', 'CMakeLists.txt': 'hash', run: 'hash' };
 
@@ -39,9 +46,12 @@ export function readTree(root) {
 
 // The files of a language under a folder.
 export function filesUnder(files, folder, ...languages) {
-  return files.filter(({ path, language }) =>
-    path.startsWith(`${folder}/`) && language !== undefined &&
-    (languages.length === 0 || languages.includes(language)));
+  return files.filter(
+    ({ path, language }) =>
+      path.startsWith(`${folder}/`) &&
+      language !== undefined &&
+      (languages.length === 0 || languages.includes(language)),
+  );
 }
 
 export function folderOf(path) {

@@ -13,10 +13,24 @@ const texts = (options: Record<string, unknown>): Record<string, readonly string
 describe('options of startServer', () => {
   it('are the flags in camelCase', () => {
     assert.deepEqual(
-      texts({ paths: ['a', 'b'], httpPort: 0, strictReadiness: false, memoryLimit: '1G',
-        loadModel: 'x', restApiTimeoutInMs: 5, host: undefined }),
-      { 'paths': ['a', 'b'], 'http-port': ['0'], 'strict-readiness': ['false'],
-        'memory-limit': ['1G'], 'load-model': ['x'], 'rest-api-timeout-in-ms': ['5'] });
+      texts({
+        paths: ['a', 'b'],
+        httpPort: 0,
+        strictReadiness: false,
+        memoryLimit: '1G',
+        loadModel: 'x',
+        restApiTimeoutInMs: 5,
+        host: undefined,
+      }),
+      {
+        paths: ['a', 'b'],
+        'http-port': ['0'],
+        'strict-readiness': ['false'],
+        'memory-limit': ['1G'],
+        'load-model': ['x'],
+        'rest-api-timeout-in-ms': ['5'],
+      },
+    );
     assert.deepEqual(texts({ memoryLimit: 16_777_216 }), { 'memory-limit': ['16777216'] });
   });
 
@@ -35,9 +49,13 @@ describe('options of startServer', () => {
     [{ paths: ['a', 1] }, 'startServer: paths: expected a string, got number'],
   ] as const) {
     it(`are refused: ${JSON.stringify(options)}`, () => {
-      assert.throws(() => optionSettings(options, '/here'),
-        (error) => error instanceof ServalError && error.code === ErrorCode.InvalidArgument
-          && error.message === message);
+      assert.throws(
+        () => optionSettings(options, '/here'),
+        (error) =>
+          error instanceof ServalError &&
+          error.code === ErrorCode.InvalidArgument &&
+          error.message === message,
+      );
     });
   }
 

@@ -27,8 +27,13 @@ test('JSON records', () => {
   logger.error('failed', { reason: 'x\ny', level: 'odd', big: 2n ** 63n, bad: Number.NaN });
   assert.equal(lines.length, 1);
   assert.deepEqual(JSON.parse(lines[0] ?? ''), {
-    time: '2024-01-02T03:04:05.678Z', level: 'error', message: 'failed', reason: 'x\ny',
-    level_: 'odd', big: '9223372036854775808', bad: 'NaN',
+    time: '2024-01-02T03:04:05.678Z',
+    level: 'error',
+    message: 'failed',
+    reason: 'x\ny',
+    level_: 'odd',
+    big: '9223372036854775808',
+    bad: 'NaN',
   });
 });
 
@@ -38,7 +43,10 @@ test('levels below the threshold are not written', () => {
   logger.info('b');
   logger.warn('c');
   logger.error('d');
-  assert.deepEqual(lines.map((line) => line.trim().at(-1)), ['c', 'd']);
+  assert.deepEqual(
+    lines.map((line) => line.trim().at(-1)),
+    ['c', 'd'],
+  );
   assert.equal(logger.enabled('info'), false);
   assert.equal(logger.enabled('error'), true);
   const off = capture('off', 'text');

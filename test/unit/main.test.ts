@@ -18,9 +18,12 @@ interface Ended {
 /** A file, not `node -e`: node takes "inspect" behind that for its own debugger. */
 const launchFolder = mkdtempSync(join(tmpdir(), 'serval-main-'));
 const launcher = join(launchFolder, 'launch.mjs');
-writeFileSync(launcher, `import { main } from ${JSON.stringify(ENTRY)};
+writeFileSync(
+  launcher,
+  `import { main } from ${JSON.stringify(ENTRY)};
 await main(process.argv.slice(2));
-`);
+`,
+);
 after(() => rmSync(launchFolder, { recursive: true }));
 
 function serval(...args: string[]): Ended {
@@ -84,8 +87,11 @@ test('a missing path exits 1 and is named', (t) => {
   const folder = filledFolder(t, { 'bad.onnx': 'this is a text file' });
   const missing = join(folder, 'none');
   const inspect = serval('inspect', missing);
-  assert.deepEqual(pick(inspect),
-    { status: 1, stdout: '', stderr: `serval: ${missing}: no such file or folder\n` });
+  assert.deepEqual(pick(inspect), {
+    status: 1,
+    stdout: '',
+    stderr: `serval: ${missing}: no such file or folder\n`,
+  });
   const corrupt = serval('inspect', join(folder, 'bad.onnx'));
   assert.equal(corrupt.status, 1);
   assert.match(corrupt.stderr, /bad.onnx: not a valid ONNX file at byte 0/);

@@ -12,7 +12,8 @@ export function tempFolder(context: TestContext): string {
 
 /** Writes `files` (path below the folder -> content) and returns the folder. */
 export function filledFolder(
-  context: TestContext, files: Readonly<Record<string, string | Uint8Array>>,
+  context: TestContext,
+  files: Readonly<Record<string, string | Uint8Array>>,
 ): string {
   const folder = tempFolder(context);
   for (const [path, content] of Object.entries(files)) {

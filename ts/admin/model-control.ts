@@ -10,7 +10,11 @@ import { findModel, notReadyReason } from '../registry/snapshot-build.js';
 import type { ModelSnapshot, VersionSnapshot, VersionState } from '../model/snapshot.js';
 import { compareVersions } from '../model/version-policy.js';
 import type {
-  LoadModelRequest, LogSettings, ModelControl, RepositoryIndexEntry, RepositoryState,
+  LoadModelRequest,
+  LogSettings,
+  ModelControl,
+  RepositoryIndexEntry,
+  RepositoryState,
 } from './control.js';
 
 export interface ModelControlParts {
@@ -23,7 +27,10 @@ export interface ModelControlParts {
 }
 
 const REPOSITORY_STATES: Readonly<Record<VersionState, RepositoryState>> = {
-  START: 'LOADING', LOADING: 'LOADING', AVAILABLE: 'READY', UNLOADING: 'UNLOADING',
+  START: 'LOADING',
+  LOADING: 'LOADING',
+  AVAILABLE: 'READY',
+  UNLOADING: 'UNLOADING',
   END: 'UNAVAILABLE',
 };
 const UNLOADED = 'unloaded';
@@ -37,9 +44,11 @@ export function createModelControl(parts: ModelControlParts): ModelControl {
   /** Source: v2-protocol.md 11 (load and unload without explicit mode). */
   const requireExplicit = (): void => {
     if (mode === 'explicit') return;
-    throw new ServalError(ErrorCode.ModelNotReady,
+    throw new ServalError(
+      ErrorCode.ModelNotReady,
       'explicit model load / unload is not allowed if polling is enabled: ' +
-        `expected --model-control-mode=explicit, got ${mode}`);
+        `expected --model-control-mode=explicit, got ${mode}`,
+    );
   };
   return {
     async index(repository, readyOnly) {
@@ -48,15 +57,18 @@ export function createModelControl(parts: ModelControlParts): ModelControl {
       const entries = listed.flatMap(({ name, unloaded, problems }) => {
         const model = findModel(snapshot, name);
         return model === undefined
-          ? unservedEntries(name, unloaded, problems) : modelEntries(model, problems);
+          ? unservedEntries(name, unloaded, problems)
+          : modelEntries(model, problems);
       });
       return entries.filter((entry) => !readyOnly || entry.state === 'READY');
     },
     async load({ model, config, files }: LoadModelRequest) {
       requireExplicit();
       if (config === undefined && files.size > 0) {
-        throw new ServalError(ErrorCode.InvalidArgument,
-          `model '${model}': files: expected the parameter "config" with them, got none`);
+        throw new ServalError(
+          ErrorCode.InvalidArgument,
+          `model '${model}': files: expected the parameter "config" with them, got none`,
+        );
       }
       await source.load(model, config === undefined ? undefined : { config, files });
     },
@@ -67,8 +79,10 @@ export function createModelControl(parts: ModelControlParts): ModelControl {
     async reloadModels(config) {
       const { models, problems } = readModelServerConfig(config);
       if (problems.length > 0) {
-        throw new ServalError(ErrorCode.InvalidArgument,
-          problems.map((one) => `${one.place}: ${one.message}`).join('; '));
+        throw new ServalError(
+          ErrorCode.InvalidArgument,
+          problems.map((one) => `${one.place}: ${one.message}`).join('; '),
+        );
       }
       await source.replaceModels(models);
     },
@@ -81,7 +95,8 @@ export function createModelControl(parts: ModelControlParts): ModelControl {
 }
 
 function modelEntries(
-  model: ModelSnapshot, problems: readonly string[],
+  model: ModelSnapshot,
+  problems: readonly string[],
 ): readonly RepositoryIndexEntry[] {
   const { name, versions } = model;
   if (versions.length === 0) {
@@ -106,7 +121,9 @@ function reasonOf(version: VersionSnapshot): string {
 }
 
 function unservedEntries(
-  name: string, unloaded: readonly string[], problems: readonly string[],
+  name: string,
+  unloaded: readonly string[],
+  problems: readonly string[],
 ): readonly RepositoryIndexEntry[] {
   if (unloaded.length === 0) {
     return [{ name, version: '', state: 'UNAVAILABLE', reason: problems.join('; ') }];
@@ -163,9 +180,11 @@ class Logs {
 
 function checkedSetting(name: string, value: unknown): Partial<LogSettings> {
   const expect = (what: string): ServalError => {
-    const got = typeof value === 'bigint' ? String(value) : JSON.stringify(value) ?? 'nothing';
-    return new ServalError(ErrorCode.InvalidArgument,
-      `log setting ${JSON.stringify(name)}: expected ${what}, got ${got.slice(0, 100)}`);
+    const got = typeof value === 'bigint' ? String(value) : (JSON.stringify(value) ?? 'nothing');
+    return new ServalError(
+      ErrorCode.InvalidArgument,
+      `log setting ${JSON.stringify(name)}: expected ${what}, got ${got.slice(0, 100)}`,
+    );
   };
   switch (name) {
     case 'log_file':
@@ -188,8 +207,10 @@ function checkedSetting(name: string, value: unknown): Partial<LogSettings> {
     }
     default: {
       const known = 'log_file, log_info, log_warning, log_error, log_verbose_level, log_format';
-      throw new ServalError(ErrorCode.InvalidArgument,
-        `log setting ${JSON.stringify(name.slice(0, 100))}: expected one of ${known}`);
+      throw new ServalError(
+        ErrorCode.InvalidArgument,
+        `log setting ${JSON.stringify(name.slice(0, 100))}: expected one of ${known}`,
+      );
     }
   }
 }

@@ -15,7 +15,10 @@ export interface Observers {
 
 /** Errors: InvalidArgument: the port is taken, the file cannot be opened. */
 export async function startObservers(
-  config: Config, engine: Engine, registry: Registry, logger: Logger,
+  config: Config,
+  engine: Engine,
+  registry: Registry,
+  logger: Logger,
 ): Promise<Observers> {
   const closers: (() => Promise<void>)[] = [];
   const close = async (): Promise<void> => {

@@ -3,16 +3,21 @@
 // answerControl on the main one.
 import { ErrorCode, ServalError } from '../errors.js';
 import type {
-  LoadModelRequest, LogSettings, ModelControl, RepositoryIndexEntry,
+  LoadModelRequest,
+  LogSettings,
+  ModelControl,
+  RepositoryIndexEntry,
 } from './control.js';
 
 /** One call. `files` of a load: "version/file" and its bytes. */
 export type ControlCall =
   | { readonly method: 'index'; readonly repository: string; readonly readyOnly: boolean }
   | {
-    readonly method: 'load'; readonly model: string; readonly config: string | undefined;
-    readonly files: readonly (readonly [string, Uint8Array])[];
-  }
+      readonly method: 'load';
+      readonly model: string;
+      readonly config: string | undefined;
+      readonly files: readonly (readonly [string, Uint8Array])[];
+    }
   | { readonly method: 'unload'; readonly model: string; readonly unloadDependents: boolean }
   | { readonly method: 'reloadModels'; readonly config: Uint8Array }
   | { readonly method: 'reload' }
@@ -29,7 +34,8 @@ export interface ControlRequest {
 /** Back: what the call answered, or an error's code and text. */
 export type ControlAnswer = { readonly kind: 'control-answer'; readonly id: number } & (
   | { readonly ok: true; readonly value: unknown }
-  | { readonly ok: false; readonly code: number; readonly message: string });
+  | { readonly ok: false; readonly code: number; readonly message: string }
+);
 
 type Post = (request: ControlRequest, transfer: ArrayBuffer[]) => void;
 
@@ -61,8 +67,9 @@ export class RemoteControl implements ModelControl {
   }
 
   index(repository: string, readyOnly: boolean): Promise<readonly RepositoryIndexEntry[]> {
-    return this.#ask({ method: 'index', repository, readyOnly }) as
-      Promise<readonly RepositoryIndexEntry[]>;
+    return this.#ask({ method: 'index', repository, readyOnly }) as Promise<
+      readonly RepositoryIndexEntry[]
+    >;
   }
 
   /** Takes the bytes of `request.files`: they are gone here afterwards. */
@@ -135,7 +142,8 @@ function run(control: ModelControl, call: ControlCall): Promise<unknown> {
 /** The main thread's part: runs a call. Never rejects; errors that are none of ours become
  * Internal. */
 export async function answerControl(
-  control: ModelControl, { id, call }: ControlRequest,
+  control: ModelControl,
+  { id, call }: ControlRequest,
 ): Promise<ControlAnswer> {
   try {
     return { kind: 'control-answer', id, ok: true, value: await run(control, call) };

@@ -28,8 +28,10 @@ export function helpText(): string {
   const out = line('--out FILE', 'the ONNX file; constants go to FILE.data');
   const signature = line('--signature NAME', 'only this one (all, a file each)');
   const help = line('--help, -h', 'show this text');
-  return `${USAGE}${rows.map(flagLine).join('')}${help}\nFlags of inspect:\n\n${json}${inspect}`
-    + `${tags}\nFlags of import:\n\n${out}${signature}${tags}`;
+  return (
+    `${USAGE}${rows.map(flagLine).join('')}${help}\nFlags of inspect:\n\n${json}${inspect}` +
+    `${tags}\nFlags of import:\n\n${out}${signature}${tags}`
+  );
 }
 
 /** Prints it; answers exit code 0. */

@@ -12,8 +12,14 @@ import { blockedText } from '../import/imported-spec.js';
 import { findOne, served, tagsOf } from './inspect-command.js';
 import { asUsage, UsageError } from './usage.js';
 
-const text = (name: string, help: string): FlagRow => (
-  { name, aliases: [], type: { kind: 'text' }, default: '', value: '', help });
+const text = (name: string, help: string): FlagRow => ({
+  name,
+  aliases: [],
+  type: { kind: 'text' },
+  default: '',
+  value: '',
+  help,
+});
 const IMPORT_FLAGS: readonly FlagRow[] = [
   text('out', 'the ONNX file'),
   text('signature', 'only this one'),
@@ -31,31 +37,40 @@ export async function importCommand(args: readonly string[]): Promise<number> {
   }
   const value = async (name: string): Promise<string | undefined> => {
     const written = flags.settings.get(name);
-    return written && await asUsage(() => textValue(written));
+    return written && (await asUsage(() => textValue(written)));
   };
   const [path, ...others] = flags.positional;
   const out = await value('out');
   if (path === undefined || others.length > 0 || out === undefined) {
     const got = `${flags.positional.length} and ${out === undefined ? 'no' : 'a'} --out`;
-    throw new UsageError(ErrorCode.InvalidArgument,
-      `import: expected one PATH and --out FILE, got ${got}`);
+    throw new UsageError(
+      ErrorCode.InvalidArgument,
+      `import: expected one PATH and --out FILE, got ${got}`,
+    );
   }
   const tags = await asUsage(() => tagsOf(flags.settings.get('saved-model-tags')));
   const full = resolve(cwd, path);
   const version = served(await findOne(full), full);
   if (version.format !== 'tensorflow') {
     throw new ServalError(
-      ErrorCode.InvalidArgument, `${version.path}: is ${version.format} already`);
+      ErrorCode.InvalidArgument,
+      `${version.path}: is ${version.format} already`,
+    );
   }
   return writeModel(version.path, resolve(cwd, out), tags, await value('signature'));
 }
 
 function writeModel(
-  path: string, out: string, tags: readonly string[], signature: string | undefined,
+  path: string,
+  out: string,
+  tags: readonly string[],
+  signature: string | undefined,
 ): number {
   if (!existsSync(dirname(out))) {
-    throw new ServalError(ErrorCode.InvalidArgument,
-      `${out}: expected a file in a folder that exists, got ${dirname(out)}`);
+    throw new ServalError(
+      ErrorCode.InvalidArgument,
+      `${out}: expected a file in a folder that exists, got ${dirname(out)}`,
+    );
   }
   const model = importTensorFlow(path, {
     workFolder: dirname(out),
@@ -75,18 +90,21 @@ function writeModel(
   return model.blocked.length === 0 ? 0 : 1;
 }
 
-function checkSignature(
-  model: ImportedModel, path: string, signature: string | undefined,
-): void {
+function checkSignature(model: ImportedModel, path: string, signature: string | undefined): void {
   const known = model.signatureDefs.map(([name]) => name);
   if (signature === undefined || known.includes(signature)) return;
-  throw new ServalError(ErrorCode.InvalidArgument,
-    `${path}: expected one of the signatures ${known.join(', ')}, got ${signature}`);
+  throw new ServalError(
+    ErrorCode.InvalidArgument,
+    `${path}: expected one of the signatures ${known.join(', ')}, got ${signature}`,
+  );
 }
 
 /** "model.onnx", or "model.serving_default.onnx" where there are several; none of `taken`. */
 function fileOf(
-  out: string, { signature }: ImportedGraph, several: boolean, taken: ReadonlySet<string>,
+  out: string,
+  { signature }: ImportedGraph,
+  several: boolean,
+  taken: ReadonlySet<string>,
 ): string {
   if (!several) return out;
   const extension = extname(out);
@@ -98,7 +116,8 @@ function fileOf(
 
 function statesText({ states }: ImportedGraph): string {
   if (states.length === 0) return '';
-  const names = states.map(({ inputName, outputName }) => (
-    outputName === '' ? inputName : `${inputName} -> ${outputName}`));
+  const names = states.map(({ inputName, outputName }) =>
+    outputName === '' ? inputName : `${inputName} -> ${outputName}`,
+  );
   return `; state as inputs and outputs: ${names.join(', ')}`;
 }

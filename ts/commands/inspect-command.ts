@@ -17,7 +17,11 @@ import { shapeText } from './startup-text.js';
 import { asUsage, UsageError } from './usage.js';
 
 const JSON_FLAG: FlagRow = {
-  name: 'json', aliases: [], type: { kind: 'bool' }, default: 'false', value: '',
+  name: 'json',
+  aliases: [],
+  type: { kind: 'bool' },
+  default: 'false',
+  value: '',
   help: 'one JSON object',
 };
 const INSPECT_NAMES: ReadonlySet<string> = new Set(['onnxruntime-library', 'saved-model-tags']);
@@ -74,7 +78,8 @@ export async function inspectCommand(args: readonly string[]): Promise<number> {
     const tags = await asUsage(() => tagsOf(flags.settings.get('saved-model-tags')));
     const report = await tensorFlowReport(model, version, tags);
     process.stdout.write(
-      json ? `${JSON.stringify(report, undefined, 2)}\n` : tensorFlowText(report));
+      json ? `${JSON.stringify(report, undefined, 2)}\n` : tensorFlowText(report),
+    );
     return 0;
   }
   const report = await inspectModel(model, version, libraryPath);
@@ -96,7 +101,9 @@ export function tagsOf(written: Written | undefined): readonly string[] {
 }
 
 async function inspectModel(
-  model: ScannedModel, version: ScannedVersion, library: string | undefined,
+  model: ScannedModel,
+  version: ScannedVersion,
+  library: string | undefined,
 ): Promise<ModelReport> {
   const header = await readOnnxHeader(version.path);
   const { createEngine } = await import('../native/engine.js');
@@ -119,14 +126,20 @@ export async function findOne(path: string): Promise<ScannedModel> {
   const scan = await scanSources({ paths: [path], modelRepositories: [] });
   const [model, ...others] = scan.models;
   if (model !== undefined && others.length === 0) return model;
-  const names = scan.models.slice(0, 10).map((one) => one.basePath).join(', ');
+  const names = scan.models
+    .slice(0, 10)
+    .map((one) => one.basePath)
+    .join(', ');
   const got = model === undefined ? scan.problems.join('; ') : `${scan.models.length}: ${names}`;
   throw new ServalError(ErrorCode.InvalidArgument, `${path}: expected one model, got ${got}`);
 }
 
 /** Puts together what the file and the engine say. Pure. */
 export function modelReport(
-  model: ScannedModel, version: ScannedVersion, header: OnnxHeader, loaded: LoadedModel,
+  model: ScannedModel,
+  version: ScannedVersion,
+  header: OnnxHeader,
+  loaded: LoadedModel,
 ): ModelReport {
   return {
     name: model.name,

@@ -26,10 +26,20 @@ const TEXT_TOKENS = ['"hello"', '"world"'];
 const VECTOR_ROWS = 3;
 
 const GRPC_CONTENTS: Readonly<Record<Datatype, string | undefined>> = {
-  BOOL: 'bool_contents', UINT8: 'uint_contents', UINT16: 'uint_contents', UINT32: 'uint_contents',
-  UINT64: 'uint64_contents', INT8: 'int_contents', INT16: 'int_contents', INT32: 'int_contents',
-  INT64: 'int64_contents', FP32: 'fp32_contents', FP64: 'fp64_contents', BYTES: 'bytes_contents',
-  FP16: undefined, BF16: undefined,
+  BOOL: 'bool_contents',
+  UINT8: 'uint_contents',
+  UINT16: 'uint_contents',
+  UINT32: 'uint_contents',
+  UINT64: 'uint64_contents',
+  INT8: 'int_contents',
+  INT16: 'int_contents',
+  INT32: 'int_contents',
+  INT64: 'int64_contents',
+  FP32: 'fp32_contents',
+  FP64: 'fp64_contents',
+  BYTES: 'bytes_contents',
+  FP16: undefined,
+  BF16: undefined,
 };
 
 /** A request that the model's declared shapes accept, or undefined when its inputs have too many
@@ -58,10 +68,19 @@ function datatypeTokens(datatype: Datatype): readonly string[] {
       return BOOL_TOKENS;
     case 'BYTES':
       return TEXT_TOKENS;
-    case 'FP16': case 'FP32': case 'FP64': case 'BF16':
+    case 'FP16':
+    case 'FP32':
+    case 'FP64':
+    case 'BF16':
       return FLOAT_TOKENS;
-    case 'UINT8': case 'UINT16': case 'UINT32': case 'UINT64':
-    case 'INT8': case 'INT16': case 'INT32': case 'INT64':
+    case 'UINT8':
+    case 'UINT16':
+    case 'UINT32':
+    case 'UINT64':
+    case 'INT8':
+    case 'INT16':
+    case 'INT32':
+    case 'INT64':
       return INT_TOKENS;
   }
 }

@@ -44,9 +44,10 @@ export async function serveCommand(args: readonly string[]): Promise<number> {
 function announce(config: Config, server: RunningServer): void {
   const { httpPort, grpcPort } = server;
   const at = { host: config.host, httpPort, grpcPort };
-  const text = config.logFormat === 'json'
-    ? (snapshot: RegistrySnapshot) => startedJson(snapshot, at, process.pid)
-    : (snapshot: RegistrySnapshot) => startedText(snapshot, at);
+  const text =
+    config.logFormat === 'json'
+      ? (snapshot: RegistrySnapshot) => startedJson(snapshot, at, process.pid)
+      : (snapshot: RegistrySnapshot) => startedText(snapshot, at);
   const snapshot = server.snapshot();
   process.stdout.write(text(snapshot));
   if (snapshot.ready) return;

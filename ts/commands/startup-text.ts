@@ -74,7 +74,10 @@ export function modelTable(snapshot: RegistrySnapshot): string {
     Math.min(COLUMN_CHARS_MAX, Math.max(...rows.map((row) => row[column]?.length ?? 0))),
   );
   const lines = rows.map((row) =>
-    row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd(),
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
   );
   return `${lines.join('\n')}\n`;
 }
@@ -112,9 +115,7 @@ export function pasteLines(snapshot: RegistrySnapshot, at: Listening): readonly 
   return best === undefined ? [] : modelLines(best.model, best.sample, at);
 }
 
-function modelLines(
-  model: ModelSnapshot, sample: SampleRequest, at: Listening,
-): readonly string[] {
+function modelLines(model: ModelSnapshot, sample: SampleRequest, at: Listening): readonly string[] {
   const http = `http://${authority(at.host, at.httpPort)}`;
   const name = encodeURIComponent(model.name);
   const lines = [
@@ -135,8 +136,10 @@ function modelLines(
 function grpcCurlLine(url: string): string {
   const headers = "-H 'content-type: application/grpc' -H 'te: trailers'";
   const target = shellQuote(`${url}/${GRPC_SERVICE}/ServerReady`);
-  return `printf '\\0\\0\\0\\0\\0' | curl -s --http2-prior-knowledge ${headers} `
-    + `--data-binary @- ${target} | od -An -tx1`;
+  return (
+    `printf '\\0\\0\\0\\0\\0' | curl -s --http2-prior-knowledge ${headers} ` +
+    `--data-binary @- ${target} | od -An -tx1`
+  );
 }
 
 /** host:port as a client on this machine writes it. */

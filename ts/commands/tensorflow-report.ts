@@ -49,13 +49,24 @@ export interface TensorFlowReport {
 
 /** Errors: those of the import. `tags` empty = serve. */
 export async function tensorFlowReport(
-  model: ScannedModel, version: ScannedVersion, tags: readonly string[],
+  model: ScannedModel,
+  version: ScannedVersion,
+  tags: readonly string[],
 ): Promise<TensorFlowReport> {
   const { path } = version;
-  const answer = await importInThread({
-    format: 'tensorflow', path, tags, inputs: [], outputs: [], signatures: [], first: '',
-    cacheFolder: '',
-  }, { programVersion: servalVersion() });
+  const answer = await importInThread(
+    {
+      format: 'tensorflow',
+      path,
+      tags,
+      inputs: [],
+      outputs: [],
+      signatures: [],
+      first: '',
+      cacheFolder: '',
+    },
+    { programVersion: servalVersion() },
+  );
   const { model: imported, temporaryFolder } = answer;
   if (temporaryFolder !== '') await rm(temporaryFolder, { recursive: true, force: true });
   return {
@@ -80,11 +91,16 @@ function signatureReport(name: string, def: SignatureDef, model: ImportedModel):
   const served = model.graphs.some((one) => one.signature === name);
   const reason = blocked === undefined ? (served ? '' : 'not callable') : blockedText(blocked);
   const sorted = (infos: SignatureDef['inputs']): TensorReport[] =>
-    [...infos].sort(([a], [b]) => (a < b ? -1 : 1))
+    [...infos]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([alias, info]) => tensorReport(alias, info));
   return {
-    name, method: def.methodName, inputs: sorted(def.inputs), outputs: sorted(def.outputs),
-    served, reason,
+    name,
+    method: def.methodName,
+    inputs: sorted(def.inputs),
+    outputs: sorted(def.outputs),
+    served,
+    reason,
   };
 }
 
@@ -100,7 +116,8 @@ function tensorReport(alias: string, info: TensorInfoDef): TensorReport {
 }
 
 const FORMATS: Readonly<Record<ImportedModel['format'], string>> = {
-  'saved-model': 'SavedModel', 'session-bundle': 'session bundle',
+  'saved-model': 'SavedModel',
+  'session-bundle': 'session bundle',
   'frozen-graph': 'frozen GraphDef',
 };
 
@@ -127,8 +144,9 @@ export function tensorFlowText(report: TensorFlowReport): string {
 
 function signatureText(signature: SignatureReport): string {
   const side = (title: string, tensors: readonly TensorReport[]): string => {
-    const rows = tensors.map((one) => (
-      `    ${one.alias}  ${one.dtype}  ${one.shape}  ${one.tensor}`.trimEnd()));
+    const rows = tensors.map((one) =>
+      `    ${one.alias}  ${one.dtype}  ${one.shape}  ${one.tensor}`.trimEnd(),
+    );
     return `  ${title}\n${rows.join('\n') || '    none'}\n`;
   };
   const { name, method, inputs, outputs, served, reason } = signature;
@@ -138,7 +156,8 @@ function signatureText(signature: SignatureReport): string {
 }
 
 function operatorsText(operators: TensorFlowReport['operators']): string {
-  const rows = operators.map(({ op, count, supported }) => (
-    `  ${op}  ${count}${supported ? '' : '  not supported'}\n`));
+  const rows = operators.map(
+    ({ op, count, supported }) => `  ${op}  ${count}${supported ? '' : '  not supported'}\n`,
+  );
   return `operators\n${rows.join('') || '  none\n'}`;
 }

@@ -1,21 +1,35 @@
 // The configuration of `serval serve`: command line over configuration file over defaults. Control
 // plane, start-up only. ts/config/flags.ts lists the settings.
 import { resolve } from 'node:path';
-import {
-  PEER_FLAGS, SERVE_FLAGS, canonicalName, findFlag, nearestFlag,
-} from './flags.js';
+import { PEER_FLAGS, SERVE_FLAGS, canonicalName, findFlag, nearestFlag } from './flags.js';
 import type { FlagRow, PeerFlag } from './flags.js';
 import {
-  boolValue, choiceValue, configError, graphOptimizationValue, intValue, lastText, providersValue,
-  sizeValue, textValue, wordsValue,
+  boolValue,
+  choiceValue,
+  configError,
+  graphOptimizationValue,
+  intValue,
+  lastText,
+  providersValue,
+  sizeValue,
+  textValue,
+  wordsValue,
 } from './values.js';
 import { echo } from '../text.js';
 import type { Written } from './values.js';
 import {
-  batchingSettings, checkTogether, controlSettings, metricsSettings, servingApiSettings,
+  batchingSettings,
+  checkTogether,
+  controlSettings,
+  metricsSettings,
+  servingApiSettings,
 } from './serving.js';
 import type {
-  BatchingSettings, ControlSettings, MetricsSettings, ServingApiSettings, SettingsReader,
+  BatchingSettings,
+  ControlSettings,
+  MetricsSettings,
+  ServingApiSettings,
+  SettingsReader,
 } from './serving.js';
 import { LOG_FORMATS, LOG_LEVELS } from '../logger.js';
 import type { LogFormat, LogLevel } from '../logger.js';
@@ -24,7 +38,11 @@ import type { HttpListenerChoice } from '../transport/http-kind.js';
 import type { ExecModeName, ProviderOptions } from '../model/engine-api.js';
 
 export type {
-  BatchingSettings, ControlSettings, MetricsSettings, ModelControlMode, ServingApiSettings,
+  BatchingSettings,
+  ControlSettings,
+  MetricsSettings,
+  ModelControlMode,
+  ServingApiSettings,
 } from './serving.js';
 
 /** Settings that every model gets. */
@@ -102,7 +120,9 @@ const BOOL_TEXTS = new Set(['true', 'false', '1', '0']);
 /** Splits `--flag=value` and `--flag value`; "--" ends the flags.
  * Errors: InvalidArgument: unknown flag (names the nearest), missing value. */
 export function parseFlags(
-  args: readonly string[], cwd: string, rows: readonly FlagRow[] = SERVE_FLAGS,
+  args: readonly string[],
+  cwd: string,
+  rows: readonly FlagRow[] = SERVE_FLAGS,
 ): ParsedFlags {
   const settings = new Map<string, Written>();
   const positional: string[] = [];
@@ -175,7 +195,8 @@ function readFlag(arg: string, next: string | undefined, rows: readonly FlagRow[
 /** The configuration, or undefined when help is asked for.
  * Errors: InvalidArgument naming the flag, or file, line and column. */
 export async function parseServeConfig(
-  args: readonly string[], cwd: string,
+  args: readonly string[],
+  cwd: string,
 ): Promise<Config | undefined> {
   const flags = parseFlags(args, cwd);
   if (flags.help) return undefined;
@@ -183,7 +204,7 @@ export async function parseServeConfig(
   if (flags.positional.length > 0) {
     given.set('paths', { where: 'PATH', texts: flags.positional, folder: cwd });
   }
-  return { ...await configOf(given, cwd), ignoredFlags: flags.ignored };
+  return { ...(await configOf(given, cwd)), ignoredFlags: flags.ignored };
 }
 
 /** What was given over the configuration file that it names, if it names one, over defaults.
@@ -215,7 +236,10 @@ export function buildConfig(settings: ReadonlyMap<string, Written>): Config {
   const library = given('onnxruntime-library');
   const bool = (name: string): boolean => boolValue(written(name));
   const read: SettingsReader = {
-    int, bool, written, given,
+    int,
+    bool,
+    written,
+    given,
     filePath: (name) => {
       const from = given(name);
       return from === undefined ? undefined : pathOf(from);
@@ -295,8 +319,8 @@ function modelSources(given: (name: string) => Written | undefined): ModelSource
   if (base === undefined && file === undefined && paths.length + modelRepositories.length === 0) {
     throw configError(
       'command line',
-      'nothing to serve: expected a PATH, --model-repository DIR, --model-base-path DIR or '
-        + '--model-config-file FILE',
+      'nothing to serve: expected a PATH, --model-repository DIR, --model-base-path DIR or ' +
+        '--model-config-file FILE',
     );
   }
   const baseModel = base && {

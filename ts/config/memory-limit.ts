@@ -19,8 +19,10 @@ export interface MemoryFacts {
 export function defaultMemoryLimit(facts: MemoryFacts): number {
   const left = Math.min(
     Math.min(facts.cgroupBytes, facts.machineBytes) - facts.residentBytes,
-    facts.addressBytes - facts.mappedBytes);
-  return Number.isFinite(left) ? Math.max(MEMORY_LIMIT_MIN, Math.floor(left / 2))
+    facts.addressBytes - facts.mappedBytes,
+  );
+  return Number.isFinite(left)
+    ? Math.max(MEMORY_LIMIT_MIN, Math.floor(left / 2))
     : Number.MAX_SAFE_INTEGER;
 }
 

@@ -116,15 +116,21 @@ export function checkTogether(config: Together, written: (name: string) => Writt
     throw configError(where, `expected another port than HTTP's, got ${grpcPort} for both`);
   }
   if (metrics.port > 0 && (metrics.port === httpPort || metrics.port === grpcPort)) {
-    throw configError(written('metrics-port').where,
-      `expected a port of its own, got ${metrics.port}, which is HTTP's or gRPC's`);
+    throw configError(
+      written('metrics-port').where,
+      `expected a port of its own, got ${metrics.port}, which is HTTP's or gRPC's`,
+    );
   }
   if (batching.parametersFile !== undefined && !batching.enabled) {
-    throw configError(written('batching-parameters-file').where,
-      'expected --enable-batching with it');
+    throw configError(
+      written('batching-parameters-file').where,
+      'expected --enable-batching with it',
+    );
   }
   if (control.loadModels.length > 0 && control.mode !== 'explicit') {
-    throw configError(written('load-model').where,
-      `expected --model-control-mode=explicit with it, got ${control.mode}`);
+    throw configError(
+      written('load-model').where,
+      `expected --model-control-mode=explicit with it, got ${control.mode}`,
+    );
   }
 }

@@ -14,7 +14,14 @@ export interface Written {
 }
 
 const GRAPH_OPTIMIZATION: Readonly<Record<string, number>> = {
-  none: 0, basic: 1, extended: 2, all: 99, '0': 0, '1': 1, '2': 2, '99': 99,
+  none: 0,
+  basic: 1,
+  extended: 2,
+  all: 99,
+  '0': 0,
+  '1': 1,
+  '2': 2,
+  '99': 99,
 };
 
 export function configError(where: string, message: string): ServalError {
@@ -49,8 +56,10 @@ export function sizeValue(written: Written): number {
   if (digits !== '' && (bytes === 0 || bytes >= MEMORY_LIMIT_MIN) && Number.isSafeInteger(bytes)) {
     return bytes;
   }
-  throw configError(written.where,
-    `expected a size of at least 16M such as 512M or 4G, or 0, got ${echo(text)}`);
+  throw configError(
+    written.where,
+    `expected a size of at least 16M such as 512M or 4G, or 0, got ${echo(text)}`,
+  );
 }
 
 /** Errors: InvalidArgument for anything but true, false, 1, 0. */
@@ -80,7 +89,10 @@ export function textValue(written: Written): string {
 
 /** "serve,gpu" */
 export function wordsValue(written: Written): readonly string[] {
-  return textValue(written).split(',').map((word) => word.trim()).filter((word) => word !== '');
+  return textValue(written)
+    .split(',')
+    .map((word) => word.trim())
+    .filter((word) => word !== '');
 }
 
 /** ONNX Runtime's level: 0, 1, 2 or 99. */

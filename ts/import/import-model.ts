@@ -11,7 +11,9 @@ import { importTensorFlow } from '../tensorflow/index.js';
 /** `made` is told of a folder for the import's files, for when this does not come to its end.
  * Errors: those of importTensorFlow(); of the file system where the cache cannot be written. */
 export function importModel(
-  request: ImportRequest, programVersion: string, made: (folder: string) => void = () => undefined,
+  request: ImportRequest,
+  programVersion: string,
+  made: (folder: string) => void = () => undefined,
 ): ImportAnswer {
   const { cacheFolder } = request;
   if (cacheFolder === '') {

@@ -30,10 +30,14 @@ export interface ImportThreadOptions {
  * Errors: those of importModel(); ModelInvalid when it takes longer, or more memory, than the
  * limits allow. */
 export function importInThread(
-  request: ImportRequest, options: ImportThreadOptions,
+  request: ImportRequest,
+  options: ImportThreadOptions,
 ): Promise<ImportAnswer> {
   const {
-    programVersion, workerFile = WORKER_FILE, msMax = IMPORT_MS_MAX, heapMbMax = IMPORT_HEAP_MB_MAX,
+    programVersion,
+    workerFile = WORKER_FILE,
+    msMax = IMPORT_MS_MAX,
+    heapMbMax = IMPORT_HEAP_MB_MAX,
   } = options;
   const known = quicklyCached(request, programVersion);
   if (known !== undefined) {

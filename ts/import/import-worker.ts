@@ -9,7 +9,9 @@ interface WorkerInput {
   readonly programVersion: string;
 }
 
-const made = (folder: string): void => { parentPort?.postMessage({ folder }); };
+const made = (folder: string): void => {
+  parentPort?.postMessage({ folder });
+};
 
 function answer(): unknown {
   const { request, programVersion } = workerData as WorkerInput;
@@ -18,7 +20,7 @@ function answer(): unknown {
   } catch (error) {
     const code = error instanceof ServalError ? error.code : ErrorCode.Internal;
     const message = error instanceof Error ? error.message : String(error);
-    const detail = error instanceof Error ? error.stack ?? '' : '';
+    const detail = error instanceof Error ? (error.stack ?? '') : '';
     return { error: { code, message, detail } };
   }
 }

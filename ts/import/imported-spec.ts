@@ -1,27 +1,52 @@
 // From what an import gives to what the engine loads and what metadata shows. Control plane; pure.
 import { ErrorCode, ServalError } from '../errors.js';
 import type {
-  BlockedSignature, ImportedGraph, ImportedModel, ImportedTensor, ImportedWeight,
+  BlockedSignature,
+  ImportedGraph,
+  ImportedModel,
+  ImportedTensor,
+  ImportedWeight,
 } from '../tensorflow/imported.js';
 import { encodeTensorProto } from '../tensorflow/proto/tensor-proto-writer.js';
 import type { Dtype, SignatureDef, TensorInfoDef } from '../tensorflow/types.js';
 import type { GraphSpec, ModelSpec, Weight } from '../model/engine-api.js';
 import type {
-  Datatype, SignatureDefDoc, SignatureDefs, TensorInfo, TensorInfoDoc,
+  Datatype,
+  SignatureDefDoc,
+  SignatureDefs,
+  TensorInfo,
+  TensorInfoDoc,
 } from '../model/snapshot.js';
 
 const DATATYPES: Partial<Record<Dtype, Datatype>> = {
-  bool: 'BOOL', uint8: 'UINT8', uint16: 'UINT16', uint32: 'UINT32', uint64: 'UINT64',
-  int8: 'INT8', int16: 'INT16', int32: 'INT32', int64: 'INT64', half: 'FP16', float: 'FP32',
-  double: 'FP64', string: 'BYTES', bfloat16: 'BF16', qint8: 'INT8', quint8: 'UINT8',
-  qint16: 'INT16', quint16: 'UINT16', qint32: 'INT32',
+  bool: 'BOOL',
+  uint8: 'UINT8',
+  uint16: 'UINT16',
+  uint32: 'UINT32',
+  uint64: 'UINT64',
+  int8: 'INT8',
+  int16: 'INT16',
+  int32: 'INT32',
+  int64: 'INT64',
+  half: 'FP16',
+  float: 'FP32',
+  double: 'FP64',
+  string: 'BYTES',
+  bfloat16: 'BF16',
+  qint8: 'INT8',
+  quint8: 'UINT8',
+  qint16: 'INT16',
+  quint16: 'UINT16',
+  qint32: 'INT32',
 };
 
 function datatypeOf(dtype: Dtype, what: string): Datatype {
   const datatype = DATATYPES[dtype];
   if (datatype !== undefined) return datatype;
   throw new ServalError(
-    ErrorCode.Unimplemented, `${what}: tensors of type ${dtype} are not served`);
+    ErrorCode.Unimplemented,
+    `${what}: tensors of type ${dtype} are not served`,
+  );
 }
 
 function tensorInfo(tensor: ImportedTensor, what: string): TensorInfo {
@@ -52,8 +77,11 @@ function graphSpec(graph: ImportedGraph): GraphSpec {
     inputNames: graph.inputs.map((one) => one.graphName),
     outputNames: graph.outputs.map((one) => one.graphName),
     weights: graph.weights,
-    states: graph.states.map(({ state, inputName, outputName }) => (
-      { state, input: inputName, output: outputName })),
+    states: graph.states.map(({ state, inputName, outputName }) => ({
+      state,
+      input: inputName,
+      output: outputName,
+    })),
   };
 }
 
@@ -109,8 +137,7 @@ export function blockedText({ signature, problems }: BlockedSignature): string {
 export function signatureDefs(model: ImportedModel): SignatureDefs {
   return {
     all: model.signatureDefs.map(([name, signature]) => [name, signatureDoc(signature)]),
-    blocked: Object.fromEntries(
-      model.blocked.map((one) => [one.signature, blockedText(one)])),
+    blocked: Object.fromEntries(model.blocked.map((one) => [one.signature, blockedText(one)])),
   };
 }
 
@@ -121,8 +148,10 @@ function signatureDoc(signature: SignatureDef): SignatureDefDoc {
     methodName: signature.methodName,
     inputs: sorted(signature.inputs),
     outputs: sorted(signature.outputs),
-    defaults: [...signature.defaults].map(([alias, tensor]) => (
-      [alias, Buffer.from(encodeTensorProto(tensor)).toString('base64')])),
+    defaults: [...signature.defaults].map(([alias, tensor]) => [
+      alias,
+      Buffer.from(encodeTensorProto(tensor)).toString('base64'),
+    ]),
   };
 }
 

@@ -23,9 +23,10 @@ export function importingEngine(engine: EngineControl, options: ImportingOptions
   return {
     load,
     unload: (handle) => engine.unload(handle),
-    publishRoutes: (epoch, models, removed) => { engine.publishRoutes(epoch, models, removed); },
-    warmUp: (handle, protocol, message, signal) =>
-      engine.warmUp(handle, protocol, message, signal),
+    publishRoutes: (epoch, models, removed) => {
+      engine.publishRoutes(epoch, models, removed);
+    },
+    warmUp: (handle, protocol, message, signal) => engine.warmUp(handle, protocol, message, signal),
     stats: (handles) => engine.stats(handles),
   };
 }
@@ -40,7 +41,9 @@ function requestOf(spec: ModelSpec, cacheFolder: string): ImportRequest {
 }
 
 async function loadImported(
-  engine: EngineControl, spec: ModelSpec, options: ImportingOptions,
+  engine: EngineControl,
+  spec: ModelSpec,
+  options: ImportingOptions,
 ): Promise<LoadedModel> {
   const { logger } = options;
   const began = performance.now();
@@ -51,7 +54,11 @@ async function loadImported(
   try {
     const loaded = await engine.load(importedSpec(spec, model));
     logger.info('model imported', {
-      ...fields, format: model.format, signatures: model.graphs.length, importMs, fromCache,
+      ...fields,
+      format: model.format,
+      signatures: model.graphs.length,
+      importMs,
+      fromCache,
     });
     for (const warning of model.warnings) logger.warn('import', { ...fields, warning });
     for (const one of model.blocked) {

@@ -4,8 +4,15 @@
 // The key: the version of this program, what was asked, and the content of every file of the model,
 // except that of a checkpoint's data files: their checksums are in its index, which counts.
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from
-  'node:fs';
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { deserialize, serialize } from 'node:v8';
 import { ErrorCode, ServalError } from '../errors.js';
@@ -25,13 +32,25 @@ const READ_BYTES_MAX = 2 ** 31 - 1;
 /** Text that differs where the import could. Errors: ModelInvalid: unreadable, more than `bytesMax`
  * bytes to read, too many files. */
 export function cacheKey(
-  request: ImportRequest, programVersion: string, bytesMax = Infinity,
+  request: ImportRequest,
+  programVersion: string,
+  bytesMax = Infinity,
 ): string {
   const hash = createHash('sha256');
   const { format, path, tags, inputs, outputs, first, signatures } = request;
-  hash.update(JSON.stringify([
-    CACHE_FORMAT, programVersion, format, tags, inputs, outputs, first, signatures, path,
-  ]));
+  hash.update(
+    JSON.stringify([
+      CACHE_FORMAT,
+      programVersion,
+      format,
+      tags,
+      inputs,
+      outputs,
+      first,
+      signatures,
+      path,
+    ]),
+  );
   let files = 0;
   let bytes = 0;
   const visit = (at: string, name: string, depth: number): void => {
@@ -67,7 +86,8 @@ const QUICK_BYTES_MAX = 32 * 1024 * 1024;
 /** The kept import of a model whose key is quickly made: without a worker thread, whose start would
  * take longer. undefined: none, or it has to be looked for in a worker. Any thread. */
 export function quicklyCached(
-  request: ImportRequest, programVersion: string,
+  request: ImportRequest,
+  programVersion: string,
 ): ImportedModel | undefined {
   const { cacheFolder } = request;
   if (cacheFolder === '') return undefined;
@@ -110,14 +130,19 @@ export function beginEntry(folder: string): string {
 /** Turns what is in `building` into the entry, and answers the import with its files' new places.
  * Another process may have been faster: then its entry is taken. */
 export function finishEntry(
-  folder: string, key: string, building: string, model: ImportedModel,
+  folder: string,
+  key: string,
+  building: string,
+  model: ImportedModel,
 ): ImportedModel {
   const entry = join(folder, key);
   const moved: ImportedModel = {
     ...model,
-    weights: model.weights.map((weight) => (
+    weights: model.weights.map((weight) =>
       weight.path === join(building, WEIGHTS_FILE)
-        ? { ...weight, path: join(entry, WEIGHTS_FILE) } : weight)),
+        ? { ...weight, path: join(entry, WEIGHTS_FILE) }
+        : weight,
+    ),
   };
   const content = serialize(moved);
   writeFileSync(join(building, ENTRY_FILE), Buffer.concat([digestOf(content), content]));

@@ -22,12 +22,18 @@ const ONNX_EXTENSION = '.onnx';
 const GRAPH_EXTENSIONS: ReadonlySet<string> = new Set(['.pb', '.pbtxt', '.graphdef']);
 /** What makes a folder a SavedModel or a session bundle. */
 const FOLDER_MARKS: ReadonlySet<string> = new Set([
-  'saved_model.pb', 'saved_model.pbtxt', 'saved_model.cpb', 'export.meta',
+  'saved_model.pb',
+  'saved_model.pbtxt',
+  'saved_model.cpb',
+  'export.meta',
 ]);
 const SAVED_MODEL_FOLDER = 'model.savedmodel';
 /** Files that lie beside models and are none. */
 const NO_MODELS: ReadonlySet<string> = new Set([
-  'fingerprint.pb', 'keras_metadata.pb', 'batching_params.pbtxt', 'config.pbtxt',
+  'fingerprint.pb',
+  'keras_metadata.pb',
+  'batching_params.pbtxt',
+  'config.pbtxt',
   'saved_model_config.pb',
 ]);
 /** Formats that are known and not read: loading them says so, and what to do. */
@@ -55,11 +61,13 @@ export function findModelFile(names: readonly string[], wanted: string): ModelFi
     return { format: 'tensorflow', platform: SAVED_MODEL_PLATFORM, name: '' };
   }
   if (names.includes(SAVED_MODEL_FOLDER)) return modelFileOf(SAVED_MODEL_FOLDER);
-  const graphs = names.flatMap((name) => modelFileOf(name) ?? [])
+  const graphs = names
+    .flatMap((name) => modelFileOf(name) ?? [])
     .filter((file) => file.format === 'tensorflow');
   const [graph] = graphs;
   if (graph !== undefined && graphs.length === 1) return graph;
   const refused = names.find((name) => REFUSED.has(extname(name)));
   return refused === undefined
-    ? undefined : { format: 'tensorflow', platform: SAVED_MODEL_PLATFORM, name: refused };
+    ? undefined
+    : { format: 'tensorflow', platform: SAVED_MODEL_PLATFORM, name: refused };
 }

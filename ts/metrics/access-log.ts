@@ -29,9 +29,10 @@ export interface AccessLogOptions {
 }
 
 const stderrSink: Sink = {
-  write: (lines) => new Promise((resolve, reject) => {
-    process.stderr.write(lines, (error) => (error ? reject(error) : resolve()));
-  }),
+  write: (lines) =>
+    new Promise((resolve, reject) => {
+      process.stderr.write(lines, (error) => (error ? reject(error) : resolve()));
+    }),
   close: () => Promise.resolve(),
 };
 
@@ -43,8 +44,8 @@ async function openSink(path: string): Promise<Sink> {
   return path === '-' ? stderrSink : fileSink(await open(path, 'a'));
 }
 
-const reasonOf = (error: unknown): string => (
-  error instanceof Error ? error.message : String(error));
+const reasonOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error);
 
 export class AccessLog {
   readonly #options: AccessLogOptions;
@@ -72,8 +73,10 @@ export class AccessLog {
     try {
       return new AccessLog(options, await openSink(options.path));
     } catch (error) {
-      throw new ServalError(ErrorCode.InvalidArgument,
-        `cannot open the access log ${options.path}: ${reasonOf(error)}`);
+      throw new ServalError(
+        ErrorCode.InvalidArgument,
+        `cannot open the access log ${options.path}: ${reasonOf(error)}`,
+      );
     }
   }
 

@@ -22,24 +22,33 @@ export interface MetricsServer {
 }
 
 function send(
-  response: ServerResponse, status: number, contentType: string, body: string | Uint8Array,
+  response: ServerResponse,
+  status: number,
+  contentType: string,
+  body: string | Uint8Array,
   headers: Readonly<Record<string, string>> = {},
 ): void {
   response.writeHead(status, {
-    'Content-Type': contentType, 'Content-Length': Buffer.byteLength(body), ...headers,
+    'Content-Type': contentType,
+    'Content-Length': Buffer.byteLength(body),
+    ...headers,
   });
   response.end(body);
 }
 
 function sendError(
-  response: ServerResponse, status: number, message: string,
+  response: ServerResponse,
+  status: number,
+  message: string,
   headers: Readonly<Record<string, string>> = {},
 ): void {
   send(response, status, 'application/json', JSON.stringify({ error: message }), headers);
 }
 
 async function answer(
-  request: IncomingMessage, response: ServerResponse, text: MetricsServerOptions['text'],
+  request: IncomingMessage,
+  response: ServerResponse,
+  text: MetricsServerOptions['text'],
 ): Promise<void> {
   const path = (request.url ?? '').split('?', 1)[0] ?? '';
   const method = request.method ?? '';
@@ -60,11 +69,16 @@ async function answer(
 function listen(server: Server, host: string, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
-      const why = error.code === 'EADDRINUSE'
-        ? 'the port is in use by another process; choose another, or 0 for a free one'
-        : error.message;
-      reject(new ServalError(ErrorCode.InvalidArgument,
-        `metrics cannot listen on ${host} port ${port}: ${why}`));
+      const why =
+        error.code === 'EADDRINUSE'
+          ? 'the port is in use by another process; choose another, or 0 for a free one'
+          : error.message;
+      reject(
+        new ServalError(
+          ErrorCode.InvalidArgument,
+          `metrics cannot listen on ${host} port ${port}: ${why}`,
+        ),
+      );
     });
     server.listen({ host, port, exclusive: true }, () => {
       const address = server.address();
@@ -76,18 +90,21 @@ function listen(server: Server, host: string, port: number): Promise<number> {
 /** Listens. Rejects with ServalError (InvalidArgument) naming host, port and reason. */
 export async function startMetricsServer(options: MetricsServerOptions): Promise<MetricsServer> {
   const { host, text } = options;
-  const server = createServer({ requestTimeout: REQUEST_MS_MAX, headersTimeout: REQUEST_MS_MAX },
+  const server = createServer(
+    { requestTimeout: REQUEST_MS_MAX, headersTimeout: REQUEST_MS_MAX },
     (request, response) => {
       request.resume();
       void answer(request, response, text);
-    });
+    },
+  );
   server.maxConnections = CONNECTIONS_MAX;
   const port = await listen(server, host, options.port);
   return {
     port,
-    close: () => new Promise((resolve) => {
-      server.close(() => resolve());
-      server.closeAllConnections();
-    }),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
   };
 }

@@ -6,7 +6,11 @@ import { MODEL_THREADS_MAX } from '../limits.js';
 import type { BatchPolicy, ModelSpec } from '../model/engine-api.js';
 import { decodeText, many, message, one, read, scalar } from '../protobuf/schema.js';
 import type {
-  FieldType, MessageSchema, MessageValue, Places, ScalarName,
+  FieldType,
+  MessageSchema,
+  MessageValue,
+  Places,
+  ScalarName,
 } from '../protobuf/schema.js';
 import { ConfigFileError, parseTextProto } from '../protobuf/text-format.js';
 import type { BatchingParameters } from './types.js';
@@ -38,8 +42,16 @@ const UINT32_MAX = 4_294_967_295;
 const QUEUE_REQUESTS_MAX = 1_000_000;
 
 export const NO_BATCHING: BatchPolicy = {
-  mode: 'off', rowsMax: 0, requestRowsMax: 0, preferredRows: [], allowedRows: [], delayUs: 0,
-  split: false, padInner: false, preserveOrdering: false, onlyIfBatchable: false,
+  mode: 'off',
+  rowsMax: 0,
+  requestRowsMax: 0,
+  preferredRows: [],
+  allowedRows: [],
+  delayUs: 0,
+  split: false,
+  padInner: false,
+  preserveOrdering: false,
+  onlyIfBatchable: false,
 };
 
 /** What --enable-batching alone means. */
@@ -57,7 +69,10 @@ export function defaultBatchingParameters(): BatchingParameters {
 }
 
 /** `parameters` is undefined when there is a problem. `path` names the file in places. */
-export function parseBatchingParameters(text: string, path: string): {
+export function parseBatchingParameters(
+  text: string,
+  path: string,
+): {
   readonly parameters: BatchingParameters | undefined;
   readonly problems: readonly ConfigProblem[];
 } {
@@ -94,7 +109,9 @@ function parametersOf(value: MessageValue): BatchingParameters {
 }
 
 function checkParameters(
-  parameters: BatchingParameters, value: MessageValue, places: Places,
+  parameters: BatchingParameters,
+  value: MessageValue,
+  places: Places,
 ): readonly ConfigProblem[] {
   const problems: ConfigProblem[] = [];
   const say = (name: string, text: string, index = 0): void => {

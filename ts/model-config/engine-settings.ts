@@ -3,7 +3,12 @@
 // Source: v2-protocol.md 3, 10; Triton's ONNX Runtime backend (README).
 import { availableParallelism } from 'node:os';
 import type {
-  BatchPolicy, ModelSpec, PriorityQueuePolicy, ProviderOptions, QueuePolicy, TensorOverride,
+  BatchPolicy,
+  ModelSpec,
+  PriorityQueuePolicy,
+  ProviderOptions,
+  QueuePolicy,
+  TensorOverride,
 } from '../model/engine-api.js';
 import type { TensorInfo } from '../model/snapshot.js';
 import { NO_BATCHING } from './batching-parameters.js';
@@ -22,7 +27,9 @@ const TENSORRT_NAMES: Readonly<Record<string, string>> = {
   int8_use_native_calibration_table: 'trt_int8_use_native_calibration_table',
 };
 const TENSORRT_PRECISIONS: Readonly<Record<string, string>> = {
-  FP16: 'trt_fp16_enable', BF16: 'trt_bf16_enable', INT8: 'trt_int8_enable',
+  FP16: 'trt_fp16_enable',
+  BF16: 'trt_bf16_enable',
+  INT8: 'trt_int8_enable',
 };
 /** Parameters of the model that are options of the CUDA provider; what their numbers stand for. */
 const CUDA_PARAMETERS: Readonly<Record<string, readonly string[]>> = {
@@ -38,7 +45,9 @@ const ALL_OPTIMIZATIONS = 99;
 /** `config` is checked. `labels`: of each output that has any. `defaultMaxBatchSize`: rows of a
  * batch where the configuration leaves inputs, outputs and max_batch_size to the model. */
 export function engineSettings(
-  config: TritonConfig, labels: ReadonlyMap<string, readonly string[]>, defaultMaxBatchSize = 0,
+  config: TritonConfig,
+  labels: ReadonlyMap<string, readonly string[]>,
+  defaultMaxBatchSize = 0,
 ): Partial<ModelSpec> {
   const isNull = read.text(config, 'backend') === NULL_BACKEND;
   return {
@@ -108,9 +117,14 @@ function queueSettings(config: TritonConfig): Partial<ModelSpec> {
   const batching = read.child(config, 'dynamic_batching');
   if (batching === undefined) return {};
   const levels = read.int(batching, 'priority_levels');
-  const policies = read.entries(batching, 'priority_queue_policy')
-    .map(([level, policy]): PriorityQueuePolicy => (
-      { level: Number(level), policy: queuePolicy(policy) }))
+  const policies = read
+    .entries(batching, 'priority_queue_policy')
+    .map(
+      ([level, policy]): PriorityQueuePolicy => ({
+        level: Number(level),
+        policy: queuePolicy(policy),
+      }),
+    )
     .sort((a, b) => a.level - b.level);
   return {
     queuePolicy: queuePolicy(read.child(batching, 'default_queue_policy')),
@@ -123,8 +137,10 @@ function queueSettings(config: TritonConfig): Partial<ModelSpec> {
 function queuePolicy(policy: MessageValue | undefined): QueuePolicy {
   return {
     timeoutAction: read.text(policy, 'timeout_action') === 'DELAY' ? 'delay' : 'reject',
-    defaultTimeoutUs:
-      Math.min(read.int(policy, 'default_timeout_microseconds'), Number.MAX_SAFE_INTEGER),
+    defaultTimeoutUs: Math.min(
+      read.int(policy, 'default_timeout_microseconds'),
+      Number.MAX_SAFE_INTEGER,
+    ),
     allowTimeoutOverride: read.bool(policy, 'allow_timeout_override'),
     requestsMax: read.int(policy, 'max_queue_size'),
   };
@@ -212,7 +228,8 @@ function sessionSettings(config: TritonConfig): Partial<ModelSpec> {
     ...interOpSettings(config),
     ...(level === undefined ? {} : { graphOptimization: graphLevel(read.int(level, 'level')) }),
     ...(openvino && !onGpu
-      ? { providers: [{ name: 'openvino', options: { device_type: 'CPU' } }] } : {}),
+      ? { providers: [{ name: 'openvino', options: { device_type: 'CPU' } }] }
+      : {}),
     ...(session.size === 0 ? {} : { sessionConfig: Object.fromEntries(session) }),
   };
 }
@@ -231,7 +248,8 @@ function graphLevel(level: number): number {
 }
 
 function tensorSettings(
-  config: TritonConfig, labels: ReadonlyMap<string, readonly string[]>,
+  config: TritonConfig,
+  labels: ReadonlyMap<string, readonly string[]>,
 ): Partial<ModelSpec> {
   const overrides = (list: string): readonly TensorOverride[] =>
     read.children(config, list).map((tensor) => {
@@ -241,14 +259,16 @@ function tensorSettings(
     });
   const [inputs, outputs] = [overrides('input'), overrides('output')];
   return {
-    ...(inputs.length === 0 ? {} : { inputs }), ...(outputs.length === 0 ? {} : { outputs }),
+    ...(inputs.length === 0 ? {} : { inputs }),
+    ...(outputs.length === 0 ? {} : { outputs }),
   };
 }
 
 /** The dims that clients see, and those of the model's own tensor where they differ; the batch dim
  * included. */
 export function tensorDims(
-  tensor: MessageValue, config: TritonConfig,
+  tensor: MessageValue,
+  config: TritonConfig,
 ): { readonly dims: readonly number[]; readonly modelDims: readonly number[] } {
   const batch = read.int(config, 'max_batch_size') > 0 ? [-1] : [];
   const reshape = read.child(tensor, 'reshape');
@@ -268,7 +288,9 @@ function nullSettings(config: TritonConfig): Partial<ModelSpec> {
     backend: 'null',
     nullMode: mode === 'delay' || mode === 'fail' ? mode : 'echo',
     nullSignature: {
-      name: 'serving_default', inputs: tensors('input'), outputs: tensors('output'),
+      name: 'serving_default',
+      inputs: tensors('input'),
+      outputs: tensors('output'),
     },
     ...(delayUs === undefined ? {} : { nullDelayUs: Number(delayUs) }),
   };

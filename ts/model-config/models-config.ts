@@ -9,10 +9,23 @@ import { MODEL_NAME_BYTES_MAX } from '../limits.js';
 import { LATEST_ONE, parseVersion } from '../model/version-policy.js';
 import type { VersionPolicy } from '../model/version-policy.js';
 import {
-  choice, decodeText, many, map, message, one, oneOf, OPAQUE, read, scalar,
+  choice,
+  decodeText,
+  many,
+  map,
+  message,
+  one,
+  oneOf,
+  OPAQUE,
+  read,
+  scalar,
 } from '../protobuf/schema.js';
 import type {
-  FieldSchema, FieldType, MessageSchema, MessageValue, Places,
+  FieldSchema,
+  FieldType,
+  MessageSchema,
+  MessageValue,
+  Places,
 } from '../protobuf/schema.js';
 import { decodeWire } from '../protobuf/schema-read.js';
 import { ConfigFileError, parseTextProto } from '../protobuf/text-format.js';
@@ -49,7 +62,13 @@ const MODEL_SERVER_CONFIG: MessageSchema = {
 
 /** What `model_platform` may say; the files decide the format. */
 export const MODEL_PLATFORMS = [
-  'tensorflow', 'onnx', 'onnxruntime_onnx', 'onnx_onnxv1', 'pmml', 'mleap', 'spark',
+  'tensorflow',
+  'onnx',
+  'onnxruntime_onnx',
+  'onnx_onnxv1',
+  'pmml',
+  'mleap',
+  'spark',
 ];
 
 export interface ParsedModelServerConfig extends ModelServerConfig {
@@ -74,8 +93,11 @@ export function parseModelServerConfig(text: string, path: string): ParsedModelS
 export function readModelServerConfig(bytes: Uint8Array): ParsedModelServerConfig {
   const { value, problems, places } = decodeWire(bytes, MODEL_SERVER_CONFIG, 'config');
   if (value['model_config_list'] === undefined) {
-    throw new ServalError(ErrorCode.InvalidArgument, 'ServerModelConfig type not supported by '
-      + 'HandleReloadConfigRequest. Only ModelConfigList is currently supported');
+    throw new ServalError(
+      ErrorCode.InvalidArgument,
+      'ServerModelConfig type not supported by ' +
+        'HandleReloadConfigRequest. Only ModelConfigList is currently supported',
+    );
   }
   return new ModelList(places, problems).read(value);
 }
@@ -145,8 +167,11 @@ class ModelList {
     if (scheme !== undefined && scheme !== 'file') {
       this.#problem(entry, 'base_path', `${scheme}:// is not supported, got ${echo(written)}`);
     } else if (!isAbsolute(path) || path.includes('\0')) {
-      this.#problem(entry, 'base_path',
-        `expected model ${echo(name)} to have an absolute path, got ${echo(written)}`);
+      this.#problem(
+        entry,
+        'base_path',
+        `expected model ${echo(name)} to have an absolute path, got ${echo(written)}`,
+      );
     }
     return path;
   }
@@ -162,8 +187,11 @@ class ModelList {
     } else if (platform !== '' && !MODEL_PLATFORMS.includes(platform)) {
       const known = MODEL_PLATFORMS.join(', ');
       const hint = `did you mean "${nearestWord(platform, MODEL_PLATFORMS)}"?`;
-      this.#problem(entry, 'model_platform',
-        `expected one of ${known}, got ${echo(platform)}; ${hint}`);
+      this.#problem(
+        entry,
+        'model_platform',
+        `expected one of ${known}, got ${echo(platform)}; ${hint}`,
+      );
     }
     return typed && platform === '' ? 'tensorflow' : platform;
   }
@@ -191,8 +219,9 @@ class ModelList {
 
   #labels(entry: MessageValue): Readonly<Record<string, string>> {
     const labels = read.child(entry, 'version_labels') ?? {};
-    const versions = Object.entries(labels).map(([label, value]) => (
-      [label, String(value)] as const));
+    const versions = Object.entries(labels).map(
+      ([label, value]) => [label, String(value)] as const,
+    );
     for (const [label, version] of versions) {
       const place = this.#places.at(labels, label);
       if (label === '') {

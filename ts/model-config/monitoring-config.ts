@@ -10,10 +10,13 @@ import type { ConfigProblem } from '../protobuf/problem.js';
 const SCHEMA: MessageSchema = {
   name: 'MonitoringConfig',
   fields: {
-    prometheus_config: one(1, message({
-      name: 'PrometheusConfig',
-      fields: { enable: one(1, scalar('bool')), path: one(2, scalar('string')) },
-    })),
+    prometheus_config: one(
+      1,
+      message({
+        name: 'PrometheusConfig',
+        fields: { enable: one(1, scalar('bool')), path: one(2, scalar('string')) },
+      }),
+    ),
   },
 };
 const PATH_DEFAULT = '/monitoring/prometheus/metrics';
@@ -29,7 +32,10 @@ export async function readMonitoringPath(file: string): Promise<string> {
 }
 
 /** `config` is undefined when there is a problem. `path` names the file in places. */
-export function parseMonitoringConfig(text: string, path: string): {
+export function parseMonitoringConfig(
+  text: string,
+  path: string,
+): {
   readonly config: MonitoringConfig | undefined;
   readonly problems: readonly ConfigProblem[];
 } {

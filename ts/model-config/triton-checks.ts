@@ -64,7 +64,9 @@ function bool(): TextRule {
 
 /** Every problem, with its place; warnings are of what makes no difference. */
 export function checkTritonConfig(
-  config: MessageValue, places: Places, folderName: string | undefined,
+  config: MessageValue,
+  places: Places,
+  folderName: string | undefined,
 ): { readonly problems: readonly ConfigProblem[]; readonly warnings: readonly ConfigProblem[] } {
   const check = new Check(config, places);
   check.identity(folderName);
@@ -114,7 +116,9 @@ class Check {
     const platform = read.text(config, 'platform');
     const platforms = backend === '' ? Object.values(BACKENDS).flat() : BACKENDS[backend];
     if (platforms === undefined) {
-      const known = Object.keys(BACKENDS).filter((one) => one !== NULL_BACKEND).join(' or ');
+      const known = Object.keys(BACKENDS)
+        .filter((one) => one !== NULL_BACKEND)
+        .join(' or ');
       this.#problem(config, 'backend', `expected ${known}, got ${echo(backend)}`);
     }
     if (platform === 'ensemble') {
@@ -125,8 +129,11 @@ class Check {
     }
     const file = read.text(config, 'default_model_filename');
     if (file.includes('/') || file.includes('\0') || file === '..' || file === '.') {
-      this.#problem(config, 'default_model_filename',
-        `expected the name of a file in the version folder, got ${echo(file)}`);
+      this.#problem(
+        config,
+        'default_model_filename',
+        `expected the name of a file in the version folder, got ${echo(file)}`,
+      );
     }
     if (this.#maxBatchSize < 0) {
       this.#problem(config, 'max_batch_size', `expected 0 or more, got ${this.#maxBatchSize}`);
@@ -160,8 +167,10 @@ class Check {
     }
     for (const name of ['runtime', 'cc_model_filenames', 'metric_tags', 'model_metrics']) {
       const value = config[name];
-      const empty = value === undefined || value === ''
-        || (typeof value === 'object' && Object.keys(value as object).length === 0);
+      const empty =
+        value === undefined ||
+        value === '' ||
+        (typeof value === 'object' && Object.keys(value as object).length === 0);
       if (!empty) this.#warn(config, name, 'makes no difference here');
     }
   }
@@ -237,8 +246,10 @@ class Check {
 
   #tensorFeatures(tensor: MessageValue, list: string): void {
     const unsupported: Readonly<Record<string, string>> = {
-      is_shape_tensor: 'shape tensors are', allow_ragged_batch: 'ragged batches are',
-      optional: 'optional inputs are', is_non_linear_format_io: 'non-linear formats are',
+      is_shape_tensor: 'shape tensors are',
+      allow_ragged_batch: 'ragged batches are',
+      optional: 'optional inputs are',
+      is_non_linear_format_io: 'non-linear formats are',
     };
     for (const [name, what] of Object.entries(unsupported)) {
       if (read.bool(tensor, name)) this.#unsupported(tensor, name, `${list}: ${what}`);
@@ -319,7 +330,7 @@ class Check {
         this.#unsupported(group, 'secondary_devices', 'secondary devices are');
       }
       if (read.texts(group, 'profile').length > 0) {
-        this.#problem(group, 'profile', 'expected none: profiles are TensorRT engines\' alone');
+        this.#problem(group, 'profile', "expected none: profiles are TensorRT engines' alone");
       }
       for (const name of ['rate_limiter', 'host_policy']) {
         if (group[name] !== undefined && group[name] !== '') {
@@ -333,8 +344,10 @@ class Check {
     const optimization = read.child(this.#config, 'optimization');
     const lists = read.child(optimization, 'execution_accelerators');
     if (lists === undefined) return;
-    const known = { gpu_execution_accelerator: ['tensorrt', 'cuda'],
-      cpu_execution_accelerator: ['openvino'] };
+    const known = {
+      gpu_execution_accelerator: ['tensorrt', 'cuda'],
+      cpu_execution_accelerator: ['openvino'],
+    };
     for (const [list, names] of Object.entries(known)) {
       for (const accelerator of read.children(lists, list)) {
         const name = read.text(accelerator, 'name');

@@ -23,10 +23,20 @@ export interface TritonConfigResult {
 }
 
 const DATATYPES: Readonly<Record<string, Datatype>> = {
-  TYPE_BOOL: 'BOOL', TYPE_UINT8: 'UINT8', TYPE_UINT16: 'UINT16', TYPE_UINT32: 'UINT32',
-  TYPE_UINT64: 'UINT64', TYPE_INT8: 'INT8', TYPE_INT16: 'INT16', TYPE_INT32: 'INT32',
-  TYPE_INT64: 'INT64', TYPE_FP16: 'FP16', TYPE_FP32: 'FP32', TYPE_FP64: 'FP64',
-  TYPE_STRING: 'BYTES', TYPE_BF16: 'BF16',
+  TYPE_BOOL: 'BOOL',
+  TYPE_UINT8: 'UINT8',
+  TYPE_UINT16: 'UINT16',
+  TYPE_UINT32: 'UINT32',
+  TYPE_UINT64: 'UINT64',
+  TYPE_INT8: 'INT8',
+  TYPE_INT16: 'INT16',
+  TYPE_INT32: 'INT32',
+  TYPE_INT64: 'INT64',
+  TYPE_FP16: 'FP16',
+  TYPE_FP32: 'FP32',
+  TYPE_FP64: 'FP64',
+  TYPE_STRING: 'BYTES',
+  TYPE_BF16: 'BF16',
 };
 
 /** The V2 datatype of TYPE_..., or undefined for TYPE_INVALID. */
@@ -42,7 +52,9 @@ export function dataTypeName(datatype: Datatype): string {
 /** Text format. `path` names the file in problems; `folderName`: what `name` has to be where it is
  * written. */
 export function parseTritonConfig(
-  text: string, path: string, folderName?: string,
+  text: string,
+  path: string,
+  folderName?: string,
 ): TritonConfigResult {
   try {
     return checked(decodeText(parseTextProto(text, path), MODEL_CONFIG, path), folderName);
@@ -54,7 +66,9 @@ export function parseTritonConfig(
 
 /** JSON as a load request carries it, or GET config answers it. `where` begins the places. */
 export function tritonConfigFromJson(
-  text: string, where: string, folderName?: string,
+  text: string,
+  where: string,
+  folderName?: string,
 ): TritonConfigResult {
   if (text.length > TEXT_BYTES_MAX) {
     const got = `got ${text.length} characters`;

@@ -17,7 +17,10 @@ import type { ConfigProblem } from '../protobuf/problem.js';
 const NO_SIGNATURE: SignatureInfo = { name: '', inputs: [], outputs: [] };
 /** Of dynamic_batching: what holds for models that are not batched too. */
 const QUEUE_MEMBERS = [
-  'priority_levels', 'default_priority_level', 'default_queue_policy', 'priority_queue_policy',
+  'priority_levels',
+  'default_priority_level',
+  'default_queue_policy',
+  'priority_queue_policy',
 ];
 const GPU_PROVIDERS = ['CUDAExecutionProvider', 'TensorrtExecutionProvider'];
 
@@ -39,12 +42,14 @@ function signatureOf(loaded: LoadedModel): SignatureInfo {
 
 /** Where names, types or dims contradict what the model says of itself: it cannot be served. */
 export function checkAgainstModel(
-  config: TritonConfig, loaded: LoadedModel,
+  config: TritonConfig,
+  loaded: LoadedModel,
 ): readonly ConfigProblem[] {
   const signature = signatureOf(loaded);
   const problems: ConfigProblem[] = [];
   for (const [list, tensors] of [
-    ['input', signature.inputs], ['output', signature.outputs],
+    ['input', signature.inputs],
+    ['output', signature.outputs],
   ] as const) {
     const written = read.children(config, list);
     for (const tensor of written) problems.push(...checkTensor(list, tensor, tensors, config));
@@ -60,7 +65,10 @@ export function checkAgainstModel(
 }
 
 function checkTensor(
-  list: string, written: MessageValue, tensors: readonly TensorInfo[], config: TritonConfig,
+  list: string,
+  written: MessageValue,
+  tensors: readonly TensorInfo[],
+  config: TritonConfig,
 ): readonly ConfigProblem[] {
   const name = read.text(written, 'name');
   const place = `model configuration: ${list} "${name}"`;
@@ -81,14 +89,18 @@ function checkTensor(
 
 /** `tensor` shows the model's own dims, or already those of the configuration. */
 function dimsProblem(
-  written: MessageValue, tensor: TensorInfo, config: TritonConfig,
+  written: MessageValue,
+  tensor: TensorInfo,
+  config: TritonConfig,
 ): string | undefined {
   if (tensor.unknownRank) return undefined;
   const { dims, modelDims } = tensorDims(written, config);
   const hasBatch = read.int(config, 'max_batch_size') > 0;
   if (hasBatch && tensor.shape[0] !== -1) {
-    return 'max_batch_size: expected 0, because the first dim of the model\'s tensor is not free: '
-      + `[${tensor.shape.join(', ')}]`;
+    return (
+      "max_batch_size: expected 0, because the first dim of the model's tensor is not free: " +
+      `[${tensor.shape.join(', ')}]`
+    );
   }
   if (fits(dims, tensor.shape) || (modelDims.length > 0 && fits(modelDims, tensor.shape))) {
     return undefined;
@@ -100,19 +112,26 @@ function dimsProblem(
 
 /** A free dim fits any. */
 function fits(dims: readonly number[], shape: readonly number[]): boolean {
-  return dims.length === shape.length
-    && dims.every((dim, i) => dim === -1 || shape[i] === -1 || dim === shape[i]);
+  return (
+    dims.length === shape.length &&
+    dims.every((dim, i) => dim === -1 || shape[i] === -1 || dim === shape[i])
+  );
 }
 
 /** Triton's default_model_filename by platform. */
 const MODEL_FILES: Readonly<Record<string, string>> = {
-  onnxruntime_onnx: 'model.onnx', onnx_onnxv1: 'model.onnx',
-  tensorflow_savedmodel: 'model.savedmodel', tensorflow_graphdef: 'model.graphdef',
+  onnxruntime_onnx: 'model.onnx',
+  onnx_onnxv1: 'model.onnx',
+  tensorflow_savedmodel: 'model.savedmodel',
+  tensorflow_graphdef: 'model.graphdef',
 };
 
 /** The whole configuration of a served model. `name`: the model's; `config`: what was written. */
 export function completeConfig(
-  name: string, config: TritonConfig | undefined, loaded: LoadedModel, auto: AutoComplete,
+  name: string,
+  config: TritonConfig | undefined,
+  loaded: LoadedModel,
+  auto: AutoComplete,
 ): TritonConfig {
   const written = config ?? {};
   const isNull = read.text(written, 'backend') === NULL_BACKEND;
@@ -138,13 +157,15 @@ export function completeConfig(
     dynamic_batching: batching,
     instance_group: instanceGroups(name, written, loaded, auto.instances ?? 1),
     default_model_filename:
-      read.text(written, 'default_model_filename') || (isNull ? '' : MODEL_FILES[platform] ?? ''),
+      read.text(written, 'default_model_filename') || (isNull ? '' : (MODEL_FILES[platform] ?? '')),
   };
   return withDefaults(complete, MODEL_CONFIG) as TritonConfig;
 }
 
 function maxBatchSizeOf(
-  config: TritonConfig | undefined, loaded: LoadedModel, auto: AutoComplete,
+  config: TritonConfig | undefined,
+  loaded: LoadedModel,
+  auto: AutoComplete,
 ): number {
   const written = read.int(config, 'max_batch_size');
   if (written > 0 || !takesModelsTensors(config)) return written;
@@ -166,13 +187,16 @@ function versionPolicy(written: MessageValue): MessageValue {
   }
   const latest = read.child(policy, 'latest');
   return latest === undefined
-    ? policy : { latest: { num_versions: Math.max(1, read.int(latest, 'num_versions')) } };
+    ? policy
+    : { latest: { num_versions: Math.max(1, read.int(latest, 'num_versions')) } };
 }
 
 /** Preferred sizes are the largest batch where none are written. A model that is not batched has
  * the block only for what it says of the queue. */
 function batchingOf(
-  written: MessageValue, loaded: LoadedModel, maxBatchSize: number,
+  written: MessageValue,
+  loaded: LoadedModel,
+  maxBatchSize: number,
 ): MessageValue | undefined {
   const batching = read.child(written, 'dynamic_batching');
   if (loaded.batchMode === 'off') {
@@ -192,7 +216,10 @@ function optimizationOf(written: MessageValue): MessageValue {
 }
 
 function instanceGroups(
-  name: string, written: MessageValue, loaded: LoadedModel, instances: number,
+  name: string,
+  written: MessageValue,
+  loaded: LoadedModel,
+  instances: number,
 ): readonly MessageValue[] {
   const onGpu = loaded.providers.some((provider) => GPU_PROVIDERS.includes(provider));
   const kind = onGpu ? 'KIND_GPU' : 'KIND_CPU';

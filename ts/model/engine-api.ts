@@ -175,14 +175,15 @@ export interface EngineControl {
   /** Changes the routes (gRPC requests name their model inside the message): `models` are added or
    * replaced, `removed` and those without versions go, the others stay. All of it is taken or, with
    * an error, nothing. */
-  publishRoutes(
-    epoch: number, models: readonly ModelRoute[], removed?: readonly string[],
-  ): void;
+  publishRoutes(epoch: number, models: readonly ModelRoute[], removed?: readonly string[]): void;
   /** Runs one request message (protobuf; a V2 ModelInferRequest or one of TensorFlow Serving's) on
    * a loaded model, routes or not, and drops the answer. Rejects with what the request would have
    * been answered with, or Cancelled when `signal` ends it. */
   warmUp(
-    handle: number, protocol: MessageProtocol, message: Uint8Array, signal?: AbortSignal,
+    handle: number,
+    protocol: MessageProtocol,
+    message: Uint8Array,
+    signal?: AbortSignal,
   ): Promise<void>;
   /** Of these models, or of all. */
   stats(handles?: readonly number[]): EngineStats;

@@ -13,5 +13,8 @@ export const V1_REGRESS = 8;
 
 /** Kinds of messages that name their model inside. */
 export type MessageProtocol =
-  | typeof V2_GRPC | typeof V2_GRPC_STREAM | typeof TF_PREDICT | typeof TF_CLASSIFY
+  | typeof V2_GRPC
+  | typeof V2_GRPC_STREAM
+  | typeof TF_PREDICT
+  | typeof TF_CLASSIFY
   | typeof TF_REGRESS;

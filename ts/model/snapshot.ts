@@ -4,8 +4,20 @@ import type { ErrorCode } from '../errors.js';
 
 /** V2 datatype names. */
 export type Datatype =
-  | 'BOOL' | 'UINT8' | 'UINT16' | 'UINT32' | 'UINT64' | 'INT8' | 'INT16' | 'INT32' | 'INT64'
-  | 'FP16' | 'FP32' | 'FP64' | 'BYTES' | 'BF16';
+  | 'BOOL'
+  | 'UINT8'
+  | 'UINT16'
+  | 'UINT32'
+  | 'UINT64'
+  | 'INT8'
+  | 'INT16'
+  | 'INT32'
+  | 'INT64'
+  | 'FP16'
+  | 'FP32'
+  | 'FP64'
+  | 'BYTES'
+  | 'BF16';
 
 /** One input or output. `shape`: -1 = free dim; `symbols`: the dims' symbolic names, "" where
  * there is none. */
@@ -43,7 +55,9 @@ export interface TensorInfoDoc {
   /** Exactly one of name, cooSparse and composite. */
   readonly name?: string;
   readonly cooSparse?: {
-    readonly values: string; readonly indices: string; readonly shape: string;
+    readonly values: string;
+    readonly indices: string;
+    readonly shape: string;
   };
   readonly composite?: readonly TensorInfoDoc[];
   /** DataType's number as it stands in the file (101 = a float reference). */

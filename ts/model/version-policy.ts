@@ -58,7 +58,8 @@ export function chooseVersions(policy: VersionPolicy, present: readonly string[]
       return { versions: descending, missing: [] };
     case 'specific': {
       const wanted = new Set(
-        policy.versions.map((version) => parseSignedVersion(version) ?? version));
+        policy.versions.map((version) => parseSignedVersion(version) ?? version),
+      );
       return {
         versions: descending.filter((version) => wanted.has(version)),
         missing: [...wanted].filter((version) => !present.includes(version)),

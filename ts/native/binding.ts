@@ -40,7 +40,11 @@ export interface NativeBinding {
   appendBody(ticket: number, chunk: ArrayBuffer): number;
   inferBody(ticket: number, protocol: number, handle: number, jsonBytes: number): number;
   inferPacked(
-    ticket: number, protocol: number, handle: number, jsonBytes: number, coding: number,
+    ticket: number,
+    protocol: number,
+    handle: number,
+    jsonBytes: number,
+    coding: number,
   ): number;
   countBytes(change: number, refusable: boolean): boolean;
   cancel(ticket: number): boolean;
@@ -89,8 +93,8 @@ export function shippedFile(name: string, inCheckout: string): string | undefine
 /** Loads the addon. Throws ServalError(RuntimeUnavailable) naming the file and the remedy. */
 export function loadBinding(): NativeBinding {
   const built = 'build/Release/serval.node';
-  const path = process.env['SERVAL_ADDON'] ?? shippedFile('serval.node', built)
-    ?? join(packageRoot(), built);
+  const path =
+    process.env['SERVAL_ADDON'] ?? shippedFile('serval.node', built) ?? join(packageRoot(), built);
   try {
     return createRequire(import.meta.url)(path) as NativeBinding;
   } catch (error) {

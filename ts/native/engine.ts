@@ -49,14 +49,19 @@ class NativeControl implements EngineControl {
   }
 
   publishRoutes(
-    epoch: number, models: readonly ModelRoute[], removed: readonly string[] = [],
+    epoch: number,
+    models: readonly ModelRoute[],
+    removed: readonly string[] = [],
   ): void {
     const table = writeRoutes(new Builder(1024), epoch, models, removed);
     this.#check(this.port.native.publishRoutes(table));
   }
 
   async warmUp(
-    handle: number, protocol: MessageProtocol, message: Uint8Array, signal?: AbortSignal,
+    handle: number,
+    protocol: MessageProtocol,
+    message: Uint8Array,
+    signal?: AbortSignal,
   ): Promise<void> {
     const code = this.port.native.warmUp(handle, protocol, message);
     const ticket = this.port.ticket();

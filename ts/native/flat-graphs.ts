@@ -1,8 +1,11 @@
 // Graphs, weights and states of a ModelSpec as engine.fbs bytes, for flat-spec.ts. Control plane,
 // any thread. What the numbers mean is checked by the engine.
 import type { Builder } from 'flatbuffers';
-import type { GraphSpec as GraphSpecInfo, ModelSpec as ModelSpecInfo, Weight as WeightInfo } from
-  '../model/engine-api.js';
+import type {
+  GraphSpec as GraphSpecInfo,
+  ModelSpec as ModelSpecInfo,
+  Weight as WeightInfo,
+} from '../model/engine-api.js';
 import { dtypeOf, writeSignature } from './flat-tensors.js';
 import { GraphSpec } from './generated/serval/fb/graph-spec.js';
 import { GraphState } from './generated/serval/fb/graph-state.js';
@@ -14,8 +17,15 @@ function writeWeight(builder: Builder, weight: WeightInfo): number {
   const dims = Weight.createDimsVector(builder, weight.dims.map(BigInt));
   const { maskedCrc32c } = weight;
   return Weight.createWeight(
-    builder, name, dtypeOf(weight.datatype), dims, weight.file, BigInt(weight.offset),
-    BigInt(weight.bytes), maskedCrc32c ?? 0, maskedCrc32c !== undefined,
+    builder,
+    name,
+    dtypeOf(weight.datatype),
+    dims,
+    weight.file,
+    BigInt(weight.offset),
+    BigInt(weight.bytes),
+    maskedCrc32c ?? 0,
+    maskedCrc32c !== undefined,
   );
 }
 
@@ -44,9 +54,14 @@ export function writeGraphs(builder: Builder, spec: ModelSpecInfo) {
   if (graphs === undefined) return undefined;
   const files = weightFiles.map((path) => builder.createString(path));
   return {
-    graphs: ModelSpec.createGraphsVector(builder, graphs.map((one) => writeGraph(builder, one))),
+    graphs: ModelSpec.createGraphsVector(
+      builder,
+      graphs.map((one) => writeGraph(builder, one)),
+    ),
     weights: ModelSpec.createWeightsVector(
-      builder, weights.map((one) => writeWeight(builder, one))),
+      builder,
+      weights.map((one) => writeWeight(builder, one)),
+    ),
     files: ModelSpec.createWeightFilesVector(builder, files),
     states: ModelSpec.createStatesVector(builder, [...states]),
   };

@@ -7,10 +7,20 @@ import { Signature } from './generated/serval/fb/signature.js';
 import { TensorSpec } from './generated/serval/fb/tensor-spec.js';
 
 const DATATYPES: readonly [Datatype, DType][] = [
-  ['BOOL', DType.Bool], ['UINT8', DType.Uint8], ['UINT16', DType.Uint16],
-  ['UINT32', DType.Uint32], ['UINT64', DType.Uint64], ['INT8', DType.Int8],
-  ['INT16', DType.Int16], ['INT32', DType.Int32], ['INT64', DType.Int64], ['FP16', DType.Fp16],
-  ['FP32', DType.Fp32], ['FP64', DType.Fp64], ['BYTES', DType.Bytes], ['BF16', DType.Bf16],
+  ['BOOL', DType.Bool],
+  ['UINT8', DType.Uint8],
+  ['UINT16', DType.Uint16],
+  ['UINT32', DType.Uint32],
+  ['UINT64', DType.Uint64],
+  ['INT8', DType.Int8],
+  ['INT16', DType.Int16],
+  ['INT32', DType.Int32],
+  ['INT64', DType.Int64],
+  ['FP16', DType.Fp16],
+  ['FP32', DType.Fp32],
+  ['FP64', DType.Fp64],
+  ['BYTES', DType.Bytes],
+  ['BF16', DType.Bf16],
 ];
 
 function datatypeOf(dtype: DType): Datatype {

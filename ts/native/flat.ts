@@ -33,10 +33,11 @@ const BATCH_PROOFS: Readonly<Record<BatchProof, LoadedModel['batchProof']>> = {
 /** What a load answered. */
 export function readModelInfo(bytes: ByteBuffer): LoadedModel {
   const info = ModelInfo.getRootAsModelInfo(bytes);
-  const metadata = readAll(info.metadataLength(), (i) => info.metadata(i), (entry) => [
-    entry.key() ?? '',
-    entry.value() ?? '',
-  ]);
+  const metadata = readAll(
+    info.metadataLength(),
+    (i) => info.metadata(i),
+    (entry) => [entry.key() ?? '', entry.value() ?? ''],
+  );
   return {
     handle: info.handle(),
     signatures: readAll(info.signaturesLength(), (i) => info.signatures(i), readSignature),
@@ -59,7 +60,11 @@ export function readModelInfo(bytes: ByteBuffer): LoadedModel {
 function writeVersion(builder: Builder, route: VersionRouteInfo): number {
   const reason = builder.createString(route.reason);
   return VersionRoute.createVersionRoute(
-    builder, BigInt(route.version), route.handle, route.ready, reason,
+    builder,
+    BigInt(route.version),
+    route.handle,
+    route.ready,
+    reason,
   );
 }
 

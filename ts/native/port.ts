@@ -82,7 +82,11 @@ export class EnginePort {
 
   /** The same for a body that is packed; `coding`: 0 gzip, 1 deflate. */
   inferPacked(
-    ticket: number, protocol: number, handle: number, jsonBytes: number, coding: number,
+    ticket: number,
+    protocol: number,
+    handle: number,
+    jsonBytes: number,
+    coding: number,
   ): number {
     return this.#native.inferPacked(ticket, protocol, handle, jsonBytes, coding);
   }
@@ -150,10 +154,12 @@ export class EnginePort {
   unanswered(): Readonly<Record<string, number>> {
     if (this.#native.unanswered() !== ErrorCode.Ok) return {};
     const lines = this.answer().toString('utf8').split('\0').slice(0, -1);
-    return Object.fromEntries(lines.map((line) => {
-      const space = line.indexOf(' ');
-      return [line.slice(space + 1), Number(line.slice(0, space))];
-    }));
+    return Object.fromEntries(
+      lines.map((line) => {
+        const space = line.indexOf(' ');
+        return [line.slice(space + 1), Number(line.slice(0, space))];
+      }),
+    );
   }
 
   /** Leaves the engine: waiting requests are cancelled, running ones are waited for. */

@@ -6,16 +6,40 @@ import { ProtobufWriter } from '../protobuf/writer.js';
 
 /** ONNX TensorProto.DataType. */
 export const ELEMENT_TYPES = {
-  float: 1, uint8: 2, int8: 3, uint16: 4, int16: 5, int32: 6, int64: 7, string: 8, bool: 9,
-  float16: 10, double: 11, uint32: 12, uint64: 13, bfloat16: 16,
+  float: 1,
+  uint8: 2,
+  int8: 3,
+  uint16: 4,
+  int16: 5,
+  int32: 6,
+  int64: 7,
+  string: 8,
+  bool: 9,
+  float16: 10,
+  double: 11,
+  uint32: 12,
+  uint64: 13,
+  bfloat16: 16,
 } as const;
 
 export type ElementType = keyof typeof ELEMENT_TYPES;
 
 /** Bytes of one element in raw data; 0 for strings. */
 const ELEMENT_BYTES: Readonly<Record<ElementType, number>> = {
-  float: 4, uint8: 1, int8: 1, uint16: 2, int16: 2, int32: 4, int64: 8, string: 0, bool: 1,
-  float16: 2, double: 8, uint32: 4, uint64: 8, bfloat16: 2,
+  float: 4,
+  uint8: 1,
+  int8: 1,
+  uint16: 2,
+  int16: 2,
+  int32: 4,
+  int64: 8,
+  string: 0,
+  bool: 1,
+  float16: 2,
+  double: 8,
+  uint32: 4,
+  uint64: 8,
+  bfloat16: 2,
 };
 
 /** A fixed size, a symbolic name, or undefined for a dimension of which nothing is known. */

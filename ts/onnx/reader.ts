@@ -5,7 +5,10 @@ import { open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { ErrorCode, ServalError } from '../errors.js';
 import {
-  ONNX_ENTRIES_MAX, ONNX_FIELDS_MAX, ONNX_STRINGS_BYTES_MAX, ONNX_STRING_BYTES_MAX,
+  ONNX_ENTRIES_MAX,
+  ONNX_FIELDS_MAX,
+  ONNX_STRINGS_BYTES_MAX,
+  ONNX_STRING_BYTES_MAX,
 } from '../limits.js';
 
 export interface OnnxOpset {
@@ -33,20 +36,33 @@ const WIRE_FIXED64 = 1;
 const WIRE_LENGTH = 2;
 const WIRE_FIXED32 = 5;
 const WIRE_NAMES: Readonly<Record<number, string>> = {
-  [WIRE_VARINT]: 'a number', [WIRE_LENGTH]: 'bytes',
+  [WIRE_VARINT]: 'a number',
+  [WIRE_LENGTH]: 'bytes',
 };
 const VARINT_BYTES_MAX = 10;
 const READ_BYTES = 65_536;
 const BECAME_SHORTER = 'the file became shorter while it was read';
 
 const FIELDS = {
-  irVersion: 1, producerName: 2, producerVersion: 3, domain: 4, modelVersion: 5, docString: 6,
-  graph: 7, opset: 8, metadata: 14,
+  irVersion: 1,
+  producerName: 2,
+  producerVersion: 3,
+  domain: 4,
+  modelVersion: 5,
+  docString: 6,
+  graph: 7,
+  opset: 8,
+  metadata: 14,
 } as const;
 const NUMBER_FIELDS = new Set<number>([FIELDS.irVersion, FIELDS.modelVersion]);
 const LENGTH_FIELDS = new Set<number>([
-  FIELDS.producerName, FIELDS.producerVersion, FIELDS.domain, FIELDS.docString, FIELDS.graph,
-  FIELDS.opset, FIELDS.metadata,
+  FIELDS.producerName,
+  FIELDS.producerVersion,
+  FIELDS.domain,
+  FIELDS.docString,
+  FIELDS.graph,
+  FIELDS.opset,
+  FIELDS.metadata,
 ]);
 
 /** Errors: ModelInvalid naming file and byte offset: unreadable, truncated, not protobuf, no graph,
@@ -163,7 +179,11 @@ interface Collected {
 
 async function readFields(source: Source): Promise<OnnxHeader> {
   const got: Collected = {
-    numbers: new Map(), strings: new Map(), opsets: [], metadata: [], stringBytes: 0,
+    numbers: new Map(),
+    strings: new Map(),
+    opsets: [],
+    metadata: [],
+    stringBytes: 0,
     graphBytes: undefined,
   };
   for (let fields = 0; source.offset < source.size; fields++) {
@@ -217,14 +237,19 @@ async function readField(source: Source, got: Collected): Promise<void> {
 function checkWire(source: Source, start: number, field: number, wire: number): void {
   const expected = NUMBER_FIELDS.has(field)
     ? WIRE_VARINT
-    : LENGTH_FIELDS.has(field) ? WIRE_LENGTH : wire;
+    : LENGTH_FIELDS.has(field)
+      ? WIRE_LENGTH
+      : wire;
   if (wire === expected) return;
   const name = WIRE_NAMES[expected] ?? '';
   throw source.fail(start, `field ${field}: expected ${name}, got wire type ${wire}`);
 }
 
 async function readLengthField(
-  source: Source, got: Collected, field: number, length: number,
+  source: Source,
+  got: Collected,
+  field: number,
+  length: number,
 ): Promise<void> {
   if (field === FIELDS.graph) got.graphBytes = (got.graphBytes ?? 0) + length;
   if (field === FIELDS.graph || !LENGTH_FIELDS.has(field)) return source.skip(length);

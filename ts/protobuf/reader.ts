@@ -42,7 +42,10 @@ export class WireReader {
   #fieldStart = 0;
 
   constructor(
-    bytes: Uint8Array, message: string, offset = 0, code: ErrorCode = ErrorCode.ModelInvalid,
+    bytes: Uint8Array,
+    message: string,
+    offset = 0,
+    code: ErrorCode = ErrorCode.ModelInvalid,
   ) {
     this.#bytes = bytes;
     this.#message = message;
@@ -121,8 +124,10 @@ export class WireReader {
     }
     const bytes = this.view();
     if (bytes.length % elementBytes !== 0) {
-      this.fail(this.#fieldStart,
-        `a list of ${elementBytes}-byte elements has ${bytes.length} bytes`);
+      this.fail(
+        this.#fieldStart,
+        `a list of ${elementBytes}-byte elements has ${bytes.length} bytes`,
+      );
     }
     return bytes;
   }
@@ -229,8 +234,10 @@ export class WireReader {
 
   private fail(position: number, what: string): never {
     const field = this.field === 0 ? '' : `field ${this.field}: `;
-    throw new ServalError(this.#code,
-      `${this.#message}: byte ${this.#offset + position}: ${field}${what}`);
+    throw new ServalError(
+      this.#code,
+      `${this.#message}: byte ${this.#offset + position}: ${field}${what}`,
+    );
   }
 }
 

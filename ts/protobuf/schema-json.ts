@@ -4,15 +4,28 @@
 // configurations; defaults written out as Triton's GET config has them.
 import { echo } from '../text.js';
 import {
-  DecodeNotes, defaultValue, enumName, integerValue, isInteger, typeText, unknownField,
+  DecodeNotes,
+  defaultValue,
+  enumName,
+  integerValue,
+  isInteger,
+  typeText,
+  unknownField,
   WrittenMembers,
 } from './schema.js';
 import type {
-  Decoded, FieldSchema, FieldType, MessageSchema, MessageValue, ScalarName,
+  Decoded,
+  FieldSchema,
+  FieldType,
+  MessageSchema,
+  MessageValue,
+  ScalarName,
 } from './schema.js';
 
 const SPECIAL_FLOATS: Readonly<Record<string, number>> = {
-  NaN: Number.NaN, Infinity: Number.POSITIVE_INFINITY, '-Infinity': Number.NEGATIVE_INFINITY,
+  NaN: Number.NaN,
+  Infinity: Number.POSITIVE_INFINITY,
+  '-Infinity': Number.NEGATIVE_INFINITY,
 };
 const INTEGER_TEXT = /^-?(?:0|[1-9]\d{0,24})$/;
 const FLOAT_TEXT = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;

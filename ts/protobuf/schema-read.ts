@@ -5,8 +5,16 @@
 import { ErrorCode } from '../errors.js';
 import { WireReader } from './reader.js';
 import {
-  DecodeNotes, defaultValue, enumName, integerValue, typeText, type Decoded, type FieldSchema,
-  type FieldType, type MessageSchema, type ScalarName,
+  DecodeNotes,
+  defaultValue,
+  enumName,
+  integerValue,
+  typeText,
+  type Decoded,
+  type FieldSchema,
+  type FieldType,
+  type MessageSchema,
+  type ScalarName,
 } from './schema.js';
 
 type Members = Record<string, unknown>;
@@ -34,8 +42,9 @@ class WireDecode {
     const before = this.#notes.problems.length;
     if (!this.#begun.has(into)) this.#notes.begin(into, place);
     this.#begun.add(into);
-    const byNumber = new Map(Object.entries(schema.fields).map(
-      ([name, known]) => [known.number, [name, known] as const]));
+    const byNumber = new Map(
+      Object.entries(schema.fields).map(([name, known]) => [known.number, [name, known] as const]),
+    );
     while (reader.next()) {
       const found = byNumber.get(reader.field);
       if (found === undefined) {
@@ -49,9 +58,7 @@ class WireDecode {
     this.#notes.end(into, before);
   }
 
-  #field(
-    reader: WireReader, name: string, known: FieldSchema, into: Members, place: string,
-  ): void {
+  #field(reader: WireReader, name: string, known: FieldSchema, into: Members, place: string): void {
     if (known.mapKey !== undefined) {
       this.#entry(reader, known, known.mapKey, this.#mapOf(into, name, place), place);
     } else if (known.repeated) {
@@ -79,7 +86,11 @@ class WireDecode {
 
   /** Of equal keys the last counts. */
   #entry(
-    reader: WireReader, known: FieldSchema, mapKey: ScalarName, entries: Members, place: string,
+    reader: WireReader,
+    known: FieldSchema,
+    mapKey: ScalarName,
+    entries: Members,
+    place: string,
   ): void {
     const entry = reader.nested('map entry');
     const keyType: FieldType = { kind: 'scalar', scalar: mapKey };
@@ -93,18 +104,24 @@ class WireDecode {
     const name = String(key);
     this.#notes.note(entries, name, place);
     Object.defineProperty(entries, name, {
-      value: value ?? defaultValue(known.type), writable: true, enumerable: true,
+      value: value ?? defaultValue(known.type),
+      writable: true,
+      enumerable: true,
       configurable: true,
     });
   }
 
   /** Numbers may be packed. */
   #elements(
-    reader: WireReader, type: FieldType, list: readonly unknown[], place: string,
+    reader: WireReader,
+    type: FieldType,
+    list: readonly unknown[],
+    place: string,
     add: (element: unknown) => void,
   ): void {
-    const isVarint = type.kind === 'enum'
-      || (type.kind === 'scalar' && !['string', 'float', 'double'].includes(type.scalar));
+    const isVarint =
+      type.kind === 'enum' ||
+      (type.kind === 'scalar' && !['string', 'float', 'double'].includes(type.scalar));
     if (!isVarint) {
       const value = this.#value(reader, type, undefined, `${place}[${list.length}]`);
       if (value !== undefined) add(value);
@@ -135,7 +152,9 @@ class WireDecode {
   }
 
   #scalar(
-    reader: WireReader, type: Extract<FieldType, { kind: 'scalar' }>, place: string,
+    reader: WireReader,
+    type: Extract<FieldType, { kind: 'scalar' }>,
+    place: string,
   ): unknown {
     switch (type.scalar) {
       case 'string':
@@ -156,9 +175,10 @@ class WireDecode {
   #number(value: bigint, type: FieldType, place: string): unknown {
     const isUnsigned64 = type.kind === 'scalar' && type.scalar === 'uint64';
     const number = isUnsigned64 ? BigInt.asUintN(64, value) : value;
-    const found = type.kind === 'enum'
-      ? enumName(type.values, number)
-      : integerValue((type as { readonly scalar: ScalarName }).scalar, number);
+    const found =
+      type.kind === 'enum'
+        ? enumName(type.values, number)
+        : integerValue((type as { readonly scalar: ScalarName }).scalar, number);
     if (found !== undefined) return found;
     return this.#notes.problem(place, `expected ${typeText(type)}, got ${number}`);
   }

@@ -24,8 +24,10 @@ function encodeField(written: unknown, known: FieldSchema, parts: Uint8Array[]):
   if (mapKey !== undefined) {
     for (const [key, value] of Object.entries(written as MessageValue)) {
       const entry = Buffer.concat([
-        tag(1, wireType({ kind: 'scalar', scalar: mapKey })), encodeScalar(key, mapKey),
-        tag(2, wireType(type)), encodeValue(value, type),
+        tag(1, wireType({ kind: 'scalar', scalar: mapKey })),
+        encodeScalar(key, mapKey),
+        tag(2, wireType(type)),
+        encodeValue(value, type),
       ]);
       parts.push(tag(number, WIRE_LENGTH), varint(entry.length), entry);
     }

@@ -9,7 +9,14 @@ import type { TextField, TextMessage, TextPlace, TextValue } from './text-format
 import type { ConfigProblem } from './problem.js';
 
 export type ScalarName =
-  | 'int32' | 'int64' | 'uint32' | 'uint64' | 'float' | 'double' | 'bool' | 'string';
+  | 'int32'
+  | 'int64'
+  | 'uint32'
+  | 'uint64'
+  | 'float'
+  | 'double'
+  | 'bool'
+  | 'string';
 
 export type FieldType =
   | { readonly kind: 'scalar'; readonly scalar: ScalarName }
@@ -49,16 +56,21 @@ export interface Decoded {
   readonly places: Places;
 }
 
-const field = (
-  number: number, type: FieldType, extra: Partial<FieldSchema> = {},
-): FieldSchema =>
-  ({ number, type, repeated: false, mapKey: undefined, oneof: undefined, ...extra });
+const field = (number: number, type: FieldType, extra: Partial<FieldSchema> = {}): FieldSchema => ({
+  number,
+  type,
+  repeated: false,
+  mapKey: undefined,
+  oneof: undefined,
+  ...extra,
+});
 
 export const scalar = (name: ScalarName): FieldType => ({ kind: 'scalar', scalar: name });
-export const choice = (values: Readonly<Record<string, number>>): FieldType =>
-  ({ kind: 'enum', values });
-export const message = (schema: MessageSchema): FieldType =>
-  ({ kind: 'message', message: schema });
+export const choice = (values: Readonly<Record<string, number>>): FieldType => ({
+  kind: 'enum',
+  values,
+});
+export const message = (schema: MessageSchema): FieldType => ({ kind: 'message', message: schema });
 export const OPAQUE: FieldType = { kind: 'opaque' };
 export const one = (number: number, type: FieldType): FieldSchema => field(number, type);
 export const many = (number: number, type: FieldType): FieldSchema =>
@@ -78,7 +90,14 @@ const INTEGER_RANGE: Readonly<Partial<Record<ScalarName, readonly [bigint, bigin
 const TRUE_WORDS = new Set(['true', 'True', 't']);
 const FALSE_WORDS = new Set(['false', 'False', 'f']);
 const DEFAULTS: Readonly<Record<ScalarName, unknown>> = {
-  int32: 0, int64: 0, uint32: 0, uint64: 0, float: 0, double: 0, bool: false, string: '',
+  int32: 0,
+  int64: 0,
+  uint32: 0,
+  uint64: 0,
+  float: 0,
+  double: 0,
+  bool: false,
+  string: '',
 };
 
 /** What a scalar, an enum or a message is when nothing was written. */
@@ -89,7 +108,8 @@ export function defaultValue(type: FieldType): unknown {
 }
 
 export function enumName(
-  values: Readonly<Record<string, number>>, number: bigint,
+  values: Readonly<Record<string, number>>,
+  number: bigint,
 ): string | undefined {
   return Object.keys(values).find((name) => BigInt(values[name] ?? 0) === number);
 }
@@ -241,7 +261,8 @@ class TextDecode {
     const { name, values } = written;
     for (const text of values) this.#notes.note(into, name, this.#place(text.place));
     if (known.mapKey !== undefined) {
-      if (into[name] === undefined) this.#notes.begin(into[name] = {}, this.#place(written.place));
+      if (into[name] === undefined)
+        this.#notes.begin((into[name] = {}), this.#place(written.place));
       const entries = into[name] as Record<string, unknown>;
       for (const text of values) this.#entry(name, text, known, known.mapKey, entries);
       return;
@@ -254,11 +275,15 @@ class TextDecode {
 
   /** Of equal keys the last counts, as protobuf has it. */
   #entry(
-    name: string, text: TextValue, known: FieldSchema, key: ScalarName,
+    name: string,
+    text: TextValue,
+    known: FieldSchema,
+    key: ScalarName,
     entries: Record<string, unknown>,
   ): void {
     const schema: MessageSchema = {
-      name: `${name} entry`, fields: { key: one(1, scalar(key)), value: one(2, known.type) },
+      name: `${name} entry`,
+      fields: { key: one(1, scalar(key)), value: one(2, known.type) },
     };
     const entry = this.#value(name, text, message(schema)) as MessageValue | undefined;
     if (entry === undefined || this.#notes.isBroken(entry)) return;
@@ -267,8 +292,12 @@ class TextDecode {
     const value = entry['value'] ?? defaultValue(known.type);
     if (entry['value'] === undefined && isMessage(value)) this.#notes.begin(value, place);
     this.#notes.note(entries, keyText, place);
-    Object.defineProperty(entries, keyText,
-      { value, writable: true, enumerable: true, configurable: true });
+    Object.defineProperty(entries, keyText, {
+      value,
+      writable: true,
+      enumerable: true,
+      configurable: true,
+    });
   }
 
   #value(name: string, text: TextValue, type: FieldType): unknown {
@@ -283,10 +312,14 @@ class TextDecode {
       if (found !== undefined) return found;
     }
     const expected = `expected ${typeText(type)}`;
-    const unknown = type.kind === 'enum' && text.kind === 'word'
-      ? `; did you mean "${nearestWord(text.text, Object.keys(type.values))}"?` : '';
+    const unknown =
+      type.kind === 'enum' && text.kind === 'word'
+        ? `; did you mean "${nearestWord(text.text, Object.keys(type.values))}"?`
+        : '';
     return this.#notes.problem(
-      this.#place(text.place), `${name}: ${expected}, got ${gotText(text)}${unknown}`);
+      this.#place(text.place),
+      `${name}: ${expected}, got ${gotText(text)}${unknown}`,
+    );
   }
 }
 
@@ -348,7 +381,8 @@ function gotText(text: TextValue): string {
       return 'a message';
     case 'string':
       return utf8(text.bytes) === undefined
-        ? 'a string that is not UTF-8' : `the string ${echo(utf8(text.bytes) ?? '')}`;
+        ? 'a string that is not UTF-8'
+        : `the string ${echo(utf8(text.bytes) ?? '')}`;
     case 'integer':
       return text.value.toString();
     case 'float':
@@ -385,7 +419,8 @@ export const read = {
   },
   /** Of a map. */
   entries<T = MessageValue>(
-    value: MessageValue | undefined, name: string,
+    value: MessageValue | undefined,
+    name: string,
   ): readonly (readonly [string, T])[] {
     return Object.entries((value?.[name] ?? {}) as Readonly<Record<string, T>>);
   },

@@ -62,7 +62,10 @@ function readInt64Value(reader: WireReader, before: string): string {
 
 /** The fields of a ModelSpec; `version` is decimal text, undefined = none. */
 export function writeModelSpec(
-  writer: ProtobufWriter, name: string, version: string | undefined, signature: string,
+  writer: ProtobufWriter,
+  name: string,
+  version: string | undefined,
+  signature: string,
 ): void {
   if (name !== '') writer.string(1, name);
   if (version !== undefined) {
@@ -92,8 +95,10 @@ export function readMultiInference(reader: WireReader): MultiInference {
   while (reader.next()) {
     if (reader.field === 1) {
       if (tasks.length === TASKS_MAX) {
-        throw new ServalError(ErrorCode.InvalidArgument,
-          `MultiInferenceRequest: expected at most ${TASKS_MAX} tasks, got more`);
+        throw new ServalError(
+          ErrorCode.InvalidArgument,
+          `MultiInferenceRequest: expected at most ${TASKS_MAX} tasks, got more`,
+        );
       }
       tasks.push(readTask(reader.nested('InferenceTask')));
     } else if (reader.field === 2) {
@@ -122,29 +127,36 @@ export function checkTasks(tasks: readonly InferenceTask[]): void {
   const seen = new Set<string>();
   for (const { spec, method } of tasks) {
     if (spec.name === '') {
-      throw new ServalError(ErrorCode.InvalidArgument,
-        'Found ModelSpec with an empty model name.');
+      throw new ServalError(ErrorCode.InvalidArgument, 'Found ModelSpec with an empty model name.');
     }
     if (spec.name !== tasks[0]?.spec.name) {
-      throw new ServalError(ErrorCode.InvalidArgument, 'All ModelSpecs in a '
-        + 'MultiInferenceRequest must access the same model name.');
+      throw new ServalError(
+        ErrorCode.InvalidArgument,
+        'All ModelSpecs in a ' + 'MultiInferenceRequest must access the same model name.',
+      );
     }
     const signature = spec.signature || DEFAULT_SIGNATURE;
     if (seen.has(signature)) {
-      throw new ServalError(ErrorCode.InvalidArgument,
-        `Duplicate evaluation of signature: ${signature}`);
+      throw new ServalError(
+        ErrorCode.InvalidArgument,
+        `Duplicate evaluation of signature: ${signature}`,
+      );
     }
     seen.add(signature);
     if (method !== CLASSIFY_METHOD && method !== REGRESS_METHOD) {
-      throw new ServalError(ErrorCode.Unimplemented,
-        `Unsupported signature method_name: ${method}`);
+      throw new ServalError(
+        ErrorCode.Unimplemented,
+        `Unsupported signature method_name: ${method}`,
+      );
     }
   }
 }
 
 /** A ClassificationRequest or RegressionRequest (they are alike) for one task, on this version. */
 export function taskRequest(
-  { spec }: InferenceTask, version: string | undefined, inputs: readonly Uint8Array[],
+  { spec }: InferenceTask,
+  version: string | undefined,
+  inputs: readonly Uint8Array[],
 ): Uint8Array {
   const writer = new ProtobufWriter();
   writer.message(1, (one) => writeModelSpec(one, spec.name, version, spec.signature));

@@ -50,8 +50,10 @@ export class WireReader {
   /** The bytes of a length-delimited field: a view. */
   view(): Buffer {
     if (this.wireType !== WIRE_BYTES) {
-      this.fail(this.fieldStart,
-        `field ${this.field}: expected wire type ${WIRE_BYTES}, got ${this.wireType}`);
+      this.fail(
+        this.fieldStart,
+        `field ${this.field}: expected wire type ${WIRE_BYTES}, got ${this.wireType}`,
+      );
     }
     const start = this.position;
     const length = this.varint();
@@ -71,8 +73,10 @@ export class WireReader {
   /** A bool, an enum or a whole number from 0: exact to 2^53. */
   number(): number {
     if (this.wireType !== WIRE_VARINT) {
-      this.fail(this.fieldStart,
-        `field ${this.field}: expected wire type ${WIRE_VARINT}, got ${this.wireType}`);
+      this.fail(
+        this.fieldStart,
+        `field ${this.field}: expected wire type ${WIRE_VARINT}, got ${this.wireType}`,
+      );
     }
     return this.varint();
   }
@@ -162,8 +166,8 @@ function varintBytes(value: bigint): number[] {
   return out;
 }
 
-const tagBytes = (field: number, wireType: number): number[] => (
-  varintBytes(BigInt(field * 8 + wireType)));
+const tagBytes = (field: number, wireType: number): number[] =>
+  varintBytes(BigInt(field * 8 + wireType));
 
 const NOTHING = Buffer.alloc(0);
 

@@ -20,11 +20,19 @@ export type TextValue =
   | { readonly kind: 'message'; readonly place: TextPlace; readonly fields: readonly TextField[] }
   | { readonly kind: 'string'; readonly place: TextPlace; readonly bytes: Uint8Array }
   | { readonly kind: 'integer'; readonly place: TextPlace; readonly value: bigint }
-  | { readonly kind: 'float'; readonly place: TextPlace; readonly value: number;
-    readonly text: string }
+  | {
+      readonly kind: 'float';
+      readonly place: TextPlace;
+      readonly value: number;
+      readonly text: string;
+    }
   /** true, TYPE_FP32, inf: which one it is depends on the field. */
-  | { readonly kind: 'word'; readonly place: TextPlace; readonly text: string;
-    readonly negative: boolean };
+  | {
+      readonly kind: 'word';
+      readonly place: TextPlace;
+      readonly text: string;
+      readonly negative: boolean;
+    };
 
 export type TextMessage = Extract<TextValue, { kind: 'message' }>;
 

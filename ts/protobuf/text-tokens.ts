@@ -16,12 +16,24 @@ export interface TextPlace {
 
 export type Token =
   | { readonly kind: 'name' | 'symbol'; readonly text: string; readonly place: TextPlace }
-  | { readonly kind: 'integer'; readonly text: string; readonly place: TextPlace;
-    readonly value: bigint }
-  | { readonly kind: 'float'; readonly text: string; readonly place: TextPlace;
-    readonly value: number }
-  | { readonly kind: 'string'; readonly text: string; readonly place: TextPlace;
-    readonly bytes: Uint8Array }
+  | {
+      readonly kind: 'integer';
+      readonly text: string;
+      readonly place: TextPlace;
+      readonly value: bigint;
+    }
+  | {
+      readonly kind: 'float';
+      readonly text: string;
+      readonly place: TextPlace;
+      readonly value: number;
+    }
+  | {
+      readonly kind: 'string';
+      readonly text: string;
+      readonly place: TextPlace;
+      readonly bytes: Uint8Array;
+    }
   | { readonly kind: 'end'; readonly text: string; readonly place: TextPlace };
 
 /** A configuration file that cannot be read; `problem` is the same in two parts. */
@@ -48,7 +60,17 @@ const HEX_ESCAPE = /\\[xX][0-9a-fA-F]{1,2}/y;
 const UNICODE_ESCAPE = /\\u[0-9a-fA-F]{4}|\\U[0-9a-fA-F]{8}/y;
 const LOW_SURROGATE_ESCAPE = /\\u[dD][c-fC-F][0-9a-fA-F]{2}/y;
 const PLAIN_ESCAPES: Readonly<Record<string, number>> = {
-  a: 7, b: 8, f: 12, n: 10, r: 13, t: 9, v: 11, '?': 63, '\\': 92, "'": 39, '"': 34,
+  a: 7,
+  b: 8,
+  f: 12,
+  n: 10,
+  r: 13,
+  t: 9,
+  v: 11,
+  '?': 63,
+  '\\': 92,
+  "'": 39,
+  '"': 34,
 };
 const BYTE_ORDER_MARK = '\uFEFF';
 

@@ -50,20 +50,25 @@ export interface SpecSettings {
 }
 
 export function desiredModel(
-  model: FoundModel, settings: SpecSettings, labels: Labels, required: boolean,
+  model: FoundModel,
+  settings: SpecSettings,
+  labels: Labels,
+  required: boolean,
 ): DesiredModel {
   const { config, problem } = model.config;
   const configRevision = revisionOf(config);
-  const versions = model.versions.map((one): DesiredVersion => ({
-    version: one.version,
-    spec: specOf(model, one, settings),
-    format: one.format,
-    platform: one.platform,
-    revision: `${one.revision}${configRevision}`,
-    folder: one.folder,
-    config,
-    problem: problem || one.problem || undefined,
-  }));
+  const versions = model.versions.map(
+    (one): DesiredVersion => ({
+      version: one.version,
+      spec: specOf(model, one, settings),
+      format: one.format,
+      platform: one.platform,
+      revision: `${one.revision}${configRevision}`,
+      folder: one.folder,
+      config,
+      problem: problem || one.problem || undefined,
+    }),
+  );
   // A configuration that can't be served says more than the files that were looked for by it.
   const missing = versions.length > 0 ? '' : problem || model.problems.join('; ');
   return { name: model.name, versions, labels, required, problem: missing };
@@ -87,14 +92,17 @@ function specOf(model: FoundModel, found: FoundVersion, settings: SpecSettings):
 
 /** What compiles it to ONNX, with what Triton's configuration says of it. */
 function importerOf(
-  { format, platform }: FoundVersion, config: TritonConfig | undefined, settings: SpecSettings,
+  { format, platform }: FoundVersion,
+  config: TritonConfig | undefined,
+  settings: SpecSettings,
 ): Partial<ModelSpec> {
   if (format !== 'tensorflow') return {};
   const tag = parameterOf(config, 'TF_GRAPH_TAG');
   const signature = parameterOf(config, 'TF_SIGNATURE_DEF');
   const names = (list: string): readonly string[] =>
-    (platform === GRAPH_DEF_PLATFORM ? read.children(config ?? {}, list) : [])
-      .map((tensor) => read.text(tensor, 'name'));
+    (platform === GRAPH_DEF_PLATFORM ? read.children(config ?? {}, list) : []).map((tensor) =>
+      read.text(tensor, 'name'),
+    );
   return {
     importer: {
       format,
@@ -113,7 +121,9 @@ function parameterOf(config: TritonConfig | undefined, key: string): string {
 }
 
 function batchingOf(
-  model: FoundModel, found: FoundVersion, settings: SpecSettings,
+  model: FoundModel,
+  found: FoundVersion,
+  settings: SpecSettings,
 ): Partial<ModelSpec> {
   switch (model.source) {
     case 'file':

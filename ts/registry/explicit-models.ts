@@ -102,8 +102,10 @@ export class ExplicitModels {
       await this.removeFolder(folder);
       const { code = '', message } = error as NodeJS.ErrnoException;
       const clash = NAME_CLASHES.includes(code);
-      throw new ServalError(clash ? ErrorCode.InvalidArgument : ErrorCode.Internal,
-        `model '${name}': cannot write its files: ${message}`);
+      throw new ServalError(
+        clash ? ErrorCode.InvalidArgument : ErrorCode.Internal,
+        `model '${name}': cannot write its files: ${message}`,
+      );
     }
     return { config: override.config, result, folder };
   }
@@ -145,9 +147,13 @@ export function overridingConfig(override: TakenOverride, folder: string): Promi
 /** Errors: InvalidArgument: not "version/file" inside the model's folder. */
 function checkFileName(model: string, file: string): void {
   const parts = file.split('/');
-  const inside = parts.length >= 2 && parts.length <= FILE_DEPTH_MAX
-    && parts.every((part) => FILE_PART.test(part));
+  const inside =
+    parts.length >= 2 &&
+    parts.length <= FILE_DEPTH_MAX &&
+    parts.every((part) => FILE_PART.test(part));
   if (inside) return;
-  throw new ServalError(ErrorCode.InvalidArgument,
-    `model '${model}': file: expected "version/file" without "..", got ${JSON.stringify(file)}`);
+  throw new ServalError(
+    ErrorCode.InvalidArgument,
+    `model '${model}': file: expected "version/file" without "..", got ${JSON.stringify(file)}`,
+  );
 }

@@ -52,11 +52,17 @@ export class Instances {
   }
 
   change({ name, key }: Pick<InstanceId, 'name' | 'key'>, change: Partial<Instance>): void {
-    this.#set(name, this.of(name).map((one) => (one.key === key ? { ...one, ...change } : one)));
+    this.#set(
+      name,
+      this.of(name).map((one) => (one.key === key ? { ...one, ...change } : one)),
+    );
   }
 
   remove({ name, key }: Pick<InstanceId, 'name' | 'key'>): void {
-    this.#set(name, this.of(name).filter((one) => one.key !== key));
+    this.#set(
+      name,
+      this.of(name).filter((one) => one.key !== key),
+    );
   }
 
   /** Those whose last load failed. */

@@ -8,7 +8,9 @@ export type Labels = Readonly<Record<string, string>>;
 
 /** `previous`: what this function answered last. Labels and versions as decimal text. */
 export function applyLabels(
-  wanted: Labels, available: ReadonlySet<string>, previous: Labels,
+  wanted: Labels,
+  available: ReadonlySet<string>,
+  previous: Labels,
 ): Labels {
   const applied = new Map<string, string>();
   for (const [label, version] of Object.entries(wanted)) {
@@ -35,7 +37,10 @@ export interface TakenLabels {
  * are taken. Labels that have not changed keep their first answer (`previous`).
  * `present`: versions that are available or that the configuration asks for and has. */
 export function takeLabels(
-  model: string, asked: Labels, present: ReadonlySet<string>, previous: TakenLabels | undefined,
+  model: string,
+  asked: Labels,
+  present: ReadonlySet<string>,
+  previous: TakenLabels | undefined,
 ): TakenLabels {
   if (previous !== undefined && sameLabels(previous.asked, asked)) return previous;
   const labels = new Map<string, string>();
@@ -45,8 +50,10 @@ export function takeLabels(
       labels.set(label, version);
       continue;
     }
-    problems.push(`Request to assign label to version ${version} of model ${model}, ` +
-      `which is not currently available for inference (label '${label}')`);
+    problems.push(
+      `Request to assign label to version ${version} of model ${model}, ` +
+        `which is not currently available for inference (label '${label}')`,
+    );
     const before = labelOf(previous?.labels ?? {}, label);
     if (before !== undefined) labels.set(label, before);
   }
@@ -59,6 +66,8 @@ function labelOf(labels: Labels, label: string): string | undefined {
 
 function sameLabels(a: Labels, b: Labels): boolean {
   const names = Object.keys(a);
-  return names.length === Object.keys(b).length
-    && names.every((label) => labelOf(a, label) === labelOf(b, label));
+  return (
+    names.length === Object.keys(b).length &&
+    names.every((label) => labelOf(a, label) === labelOf(b, label))
+  );
 }

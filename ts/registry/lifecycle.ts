@@ -74,7 +74,8 @@ function action(kind: LifecycleAction['kind'], { key, name }: InstanceId): Lifec
 
 /** When a failed load is due again; undefined when it is not tried any more. */
 export function retryAtMs(
-  one: Omit<InstanceView, keyof InstanceId>, rules: RetryRules,
+  one: Omit<InstanceView, keyof InstanceId>,
+  rules: RetryRules,
 ): number | undefined {
   if (one.state !== 'END' || one.unloaded || one.failures > rules.loadRetries) return undefined;
   return one.failedAtMs + rules.loadRetryMs;
@@ -103,9 +104,13 @@ function planRetries(view: LifecycleView, desired: ReadonlySet<string>): Lifecyc
 
 function planLoads(view: LifecycleView, desired: ReadonlySet<string>): LifecycleAction[] {
   const loading = view.actual.filter((one) => one.state === 'LOADING').length;
-  const occupied = new Set(view.transition === 'availability' ? [] : view.actual
-    .filter((one) => !desired.has(one.key) && holdsMemory(one))
-    .map((one) => one.name));
+  const occupied = new Set(
+    view.transition === 'availability'
+      ? []
+      : view.actual
+          .filter((one) => !desired.has(one.key) && holdsMemory(one))
+          .map((one) => one.name),
+  );
   return view.actual
     .filter((one) => one.state === 'START' && desired.has(one.key) && !occupied.has(one.name))
     .sort(compareInstances)
@@ -126,11 +131,16 @@ function planUnloads(view: LifecycleView, desired: ReadonlySet<string>): Lifecyc
     const wanted = desiredByName.get(name) ?? [];
     const surplus = available.filter((one) => !desired.has(one.key)).sort(compareInstances);
     const serving = available.filter((one) => desired.has(one.key));
-    const makesRoom = view.transition === 'resource'
-      && instances.some((one) => one.state === 'START' && desired.has(one.key));
+    const makesRoom =
+      view.transition === 'resource' &&
+      instances.some((one) => one.state === 'START' && desired.has(one.key));
     // While a wanted version is still to come, a label may need the one that is to go.
-    const coming = wanted.some((id) => !instances.some((one) => (
-      one.key === id.key && (one.state === 'AVAILABLE' || one.state === 'END'))));
+    const coming = wanted.some(
+      (id) =>
+        !instances.some(
+          (one) => one.key === id.key && (one.state === 'AVAILABLE' || one.state === 'END'),
+        ),
+    );
     surplus.forEach((one, rank) => {
       if (makesRoom || (!coming && canGo(one, rank, wanted, serving))) {
         actions.push(action('unload', one));
@@ -143,7 +153,10 @@ function planUnloads(view: LifecycleView, desired: ReadonlySet<string>): Lifecyc
 /** Whether a surplus instance may go without a gap, once all that is wanted was tried. `rank` 0 is
  * the highest surplus version of its model. */
 function canGo(
-  one: InstanceId, rank: number, wanted: readonly InstanceId[], serving: readonly InstanceId[],
+  one: InstanceId,
+  rank: number,
+  wanted: readonly InstanceId[],
+  serving: readonly InstanceId[],
 ): boolean {
   if (wanted.length === 0) return true;
   const sameVersion = (other: InstanceId): boolean => other.version === one.version;

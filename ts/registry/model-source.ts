@@ -18,8 +18,14 @@ import { checkModelName } from './scan.js';
 import type { FoundModel } from './scan.js';
 import { findModel } from './snapshot-build.js';
 import {
-  BasePathSource, changedEntries, isWatched, ModelConfigFile, PathSource, readBatching,
-  refuseServedElsewhere, StartFaults,
+  BasePathSource,
+  changedEntries,
+  isWatched,
+  ModelConfigFile,
+  PathSource,
+  readBatching,
+  refuseServedElsewhere,
+  StartFaults,
 } from './sources.js';
 import type { Place, SourceRules } from './sources.js';
 import { LATEST_ONE } from '../model/version-policy.js';
@@ -27,7 +33,8 @@ import { SYSTEM_CLOCK, Watcher } from './watcher.js';
 import type { Clock, Watched } from './watcher.js';
 
 export type ModelSourceConfig = Pick<
-  Config, 'sources' | 'model' | 'control' | 'batching' | 'savedModelTags'
+  Config,
+  'sources' | 'model' | 'control' | 'batching' | 'savedModelTags'
 >;
 
 export interface ModelSourceOptions {
@@ -87,7 +94,10 @@ export class ModelSource {
   #problemsSeen = 0;
 
   constructor(
-    config: ModelSourceConfig, logger: Logger, registry: Registry, options: ModelSourceOptions = {},
+    config: ModelSourceConfig,
+    logger: Logger,
+    registry: Registry,
+    options: ModelSourceOptions = {},
   ) {
     const { control, batching, sources } = config;
     const clock = options.clock ?? SYSTEM_CLOCK;
@@ -97,8 +107,10 @@ export class ModelSource {
     this.#registry = registry;
     this.#startFaults = new StartFaults(config);
     this.#explicit = new ExplicitModels(control, options.tempRoot);
-    const wants = control.mode !== 'explicit' ? undefined
-      : (name: string): boolean => this.#explicit.isWanted(name, true);
+    const wants =
+      control.mode !== 'explicit'
+        ? undefined
+        : (name: string): boolean => this.#explicit.isWanted(name, true);
     this.#rules = {
       clock,
       settleMs,
@@ -114,8 +126,10 @@ export class ModelSource {
       ...sources.modelRepositories.map((path) => new PathSource(path, true, this.#rules)),
     ];
     this.#basePaths = new BasePathSource(this.#rules);
-    this.#configFile = sources.modelConfigFile === undefined
-      ? undefined : new ModelConfigFile(sources.modelConfigFile, this.#rules);
+    this.#configFile =
+      sources.modelConfigFile === undefined
+        ? undefined
+        : new ModelConfigFile(sources.modelConfigFile, this.#rules);
     const failed = (what: string, error: unknown): void => {
       this.#logger.error('a look at models failed', { what, reason: String(error) });
     };
@@ -164,8 +178,10 @@ export class ModelSource {
     await this.#apply([]);
     if (this.#config.control.exitOnError) await this.#registry.whenSettled(undefined, true);
     const failures = Object.keys(this.#registry.snapshot.models).flatMap((name) =>
-      this.#registry.failures(name).map((one) =>
-        `model '${name}', version ${one.version}: ${one.message}`));
+      this.#registry
+        .failures(name)
+        .map((one) => `model '${name}', version ${one.version}: ${one.message}`),
+    );
     this.#startProblems = [...this.#problems, ...failures];
     this.#watcher.start();
   }
@@ -206,7 +222,10 @@ export class ModelSource {
       const listed = served !== undefined || (await this.list('')).some((one) => one.name === name);
       if (!listed) throw this.#notFound(name);
       const versions = served?.versions.filter((one) => one.state !== 'END') ?? [];
-      const folder = this.#explicit.unload(name, versions.map((one) => one.version));
+      const folder = this.#explicit.unload(
+        name,
+        versions.map((one) => one.version),
+      );
       this.#brought.delete(name);
       void this.#apply([]);
       return folder;
@@ -257,8 +276,10 @@ export class ModelSource {
     const chosen = this.#paths.filter((one) => repository === '' || one.path === repository);
     if (chosen.length === 0 && repository !== '') {
       const known = this.#paths.map((one) => one.path).join(', ') || 'none';
-      throw new ServalError(ErrorCode.InvalidArgument,
-        `repository '${repository}': expected one of ${known}`);
+      throw new ServalError(
+        ErrorCode.InvalidArgument,
+        `repository '${repository}': expected one of ${known}`,
+      );
     }
     const names = new Set((await Promise.all(chosen.map((one) => one.list()))).flat());
     if (repository === '') {
@@ -273,9 +294,7 @@ export class ModelSource {
     }));
   }
 
-  async #beginLoad(
-    name: string, override: ModelOverride | undefined,
-  ): Promise<string | undefined> {
+  async #beginLoad(name: string, override: ModelOverride | undefined): Promise<string | undefined> {
     const taken = override && (await this.#explicit.prepare(name, override));
     try {
       const { model, put } = await this.#findNow(name, taken);
@@ -295,7 +314,8 @@ export class ModelSource {
 
   /** The model as it is now, and how to take it. Errors: ModelNotFound. */
   async #findNow(
-    name: string, taken: TakenOverride | undefined,
+    name: string,
+    taken: TakenOverride | undefined,
   ): Promise<{ model: FoundModel; put: () => void }> {
     const configOf = (_: string, folder: string): ReturnType<typeof overridingConfig> | undefined =>
       taken && overridingConfig(taken, folder);
@@ -317,8 +337,10 @@ export class ModelSource {
 
   #notFound(name: string): ServalError {
     const places = this.#paths.map((one) => one.path).join(', ') || 'no repository';
-    return new ServalError(ErrorCode.ModelNotFound,
-      `model '${name}' is not known: looked in ${places}`);
+    return new ServalError(
+      ErrorCode.ModelNotFound,
+      `model '${name}' is not known: looked in ${places}`,
+    );
   }
 
   #watched(): readonly Watched[] {
@@ -330,8 +352,11 @@ export class ModelSource {
     }
     const file = this.#configFile;
     if (file !== undefined) {
-      watched.push(this.#watch(
-        'model config file', modelConfigFilePollSeconds, () => this.#lookAtConfigFile(file)));
+      watched.push(
+        this.#watch('model config file', modelConfigFilePollSeconds, () =>
+          this.#lookAtConfigFile(file),
+        ),
+      );
     }
     if (file !== undefined || this.#config.sources.baseModel !== undefined) {
       watched.push(this.#watchBasePaths());
@@ -383,10 +408,16 @@ export class ModelSource {
   #entries(): readonly ModelEntry[] {
     const { baseModel } = this.#config.sources;
     if (baseModel === undefined) return this.#configFile?.entries ?? [];
-    return [{
-      name: baseModel.name, basePath: baseModel.path, platform: '', versionPolicy: LATEST_ONE,
-      labels: {}, place: '--model-base-path',
-    }];
+    return [
+      {
+        name: baseModel.name,
+        basePath: baseModel.path,
+        platform: '',
+        versionPolicy: LATEST_ONE,
+        labels: {},
+        place: '--model-base-path',
+      },
+    ];
   }
 
   async #readBatching(): Promise<void> {
@@ -405,26 +436,33 @@ export class ModelSource {
   async #apply(again: readonly string[]): Promise<void> {
     const problems = [
       ...this.#batchingProblems,
-      ...this.#configFile?.problems ?? [],
+      ...(this.#configFile?.problems ?? []),
       ...this.#paths.flatMap((one) => one.problems),
     ];
     const found = distinctModels(this.#found(), problems);
     const wanted = found.filter((one) => this.#explicit.isWanted(one.name, isFromRepository(one)));
     const asked = wanted.map((one) => this.#desiredOf(one, problems));
     const names = this.#namesAtStart(found);
-    const faults = this.#startFaults.now([
-      { what: '--batching-parameters-file', faults: this.#batchingProblems },
-      { what: '--model-config-file', faults: this.#configFile?.faults ?? [] },
-      ...this.#paths.map((one) => ({ what: one.path, faults: one.faults })),
-      ...names,
-    ], wanted.length);
+    const faults = this.#startFaults.now(
+      [
+        { what: '--batching-parameters-file', faults: this.#batchingProblems },
+        { what: '--model-config-file', faults: this.#configFile?.faults ?? [] },
+        ...this.#paths.map((one) => ({ what: one.path, faults: one.faults })),
+        ...names,
+      ],
+      wanted.length,
+    );
     problems.push(...names.flatMap((one) => one.faults), ...faults);
     const unserved = wanted.filter((one) => one.versions.length === 0);
-    this.#showProblems([...problems, ...wanted.flatMap((one) => one.problems)],
-      new Set([...faults, ...unserved.flatMap((one) => one.problems)]));
+    this.#showProblems(
+      [...problems, ...wanted.flatMap((one) => one.problems)],
+      new Set([...faults, ...unserved.flatMap((one) => one.problems)]),
+    );
     const before = this.#asked;
-    const same = before?.length === asked.length && asked.every((one, i) => one === before[i])
-      && faults.join() === this.#faults.join();
+    const same =
+      before?.length === asked.length &&
+      asked.every((one, i) => one === before[i]) &&
+      faults.join() === this.#faults.join();
     if (same && again.length === 0) return;
     [this.#asked, this.#faults] = [asked, faults];
     try {

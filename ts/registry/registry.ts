@@ -15,7 +15,12 @@ import type { LifecycleAction, RetryRules, Transition } from './lifecycle.js';
 import { PublishTurns } from './publish-turns.js';
 import type { RegistrySnapshot } from '../model/snapshot.js';
 import {
-  buildRoute, buildSnapshot, deepFreeze, EMPTY_SNAPSHOT, findModel, type Instance,
+  buildRoute,
+  buildSnapshot,
+  deepFreeze,
+  EMPTY_SNAPSHOT,
+  findModel,
+  type Instance,
 } from './snapshot-build.js';
 import { Subscribers, type SnapshotListener } from './subscribers.js';
 import { SYSTEM_CLOCK, type Clock } from './watcher.js';
@@ -149,7 +154,9 @@ export class Registry {
    * been wrong with the sources since the start, for the snapshot.
    * Errors: InvalidArgument for a name or version given twice; ShuttingDown while draining. */
   reconcile(
-    models: readonly DesiredModel[], again: readonly string[] = [], faults: readonly string[] = [],
+    models: readonly DesiredModel[],
+    again: readonly string[] = [],
+    faults: readonly string[] = [],
   ): Promise<void> {
     if (this.#draining) {
       const message = 'the server is shutting down: no models are loaded any more';
@@ -285,8 +292,11 @@ export class Registry {
         this.#unloadsDue.push(() => void this.#unload(action));
         return;
       case 'retry':
-        this.#instances.change(
-          action, { state: 'START', errorCode: ErrorCode.Ok, errorMessage: '' });
+        this.#instances.change(action, {
+          state: 'START',
+          errorCode: ErrorCode.Ok,
+          errorMessage: '',
+        });
         return;
       case 'forget':
         this.#instances.remove(action);
@@ -327,8 +337,11 @@ export class Registry {
       if (loaded !== undefined) await this.#discard(loaded, fields);
       const { code, message } = asServalError(error);
       this.#instances.change(id, {
-        state: 'END', errorCode: code, errorMessage: message,
-        failures: instance.failures + 1, failedAtMs: this.#clock.nowMs(),
+        state: 'END',
+        errorCode: code,
+        errorMessage: message,
+        failures: instance.failures + 1,
+        failedAtMs: this.#clock.nowMs(),
       });
       this.#count('loadFailures');
       this.#logger.error('model failed to load', { ...fields, reason: message });
@@ -341,7 +354,9 @@ export class Registry {
   /** Answers the version's whole configuration as JSON. Rejects when model and configuration do not
    * fit, or with what prepare() rejects with. */
   async #complete(
-    { name, key }: LifecycleAction, desired: DesiredVersion, loaded: LoadedModel,
+    { name, key }: LifecycleAction,
+    desired: DesiredVersion,
+    loaded: LoadedModel,
   ): Promise<string> {
     const { config, spec, version, folder: path } = desired;
     const problems = config === undefined ? [] : checkAgainstModel(config, loaded);
@@ -349,10 +364,13 @@ export class Registry {
       const text = problems.map((one) => `${one.place}: ${one.message}`).join('; ');
       throw new ServalError(ErrorCode.ModelInvalid, text);
     }
-    const maxBatchSize = loaded.batchMode === 'off' ? 0 : spec.batch?.rowsMax ?? 0;
+    const maxBatchSize = loaded.batchMode === 'off' ? 0 : (spec.batch?.rowsMax ?? 0);
     const { instances = 1 } = spec;
-    const complete = completeConfig(
-      name, config, loaded, { maxBatchSize, instances, platform: desired.platform });
+    const complete = completeConfig(name, config, loaded, {
+      maxBatchSize,
+      instances,
+      platform: desired.platform,
+    });
     const end = new AbortController();
     this.#preparing.set(key, { name, end });
     this.#endPreparations();
@@ -428,8 +446,9 @@ export class Registry {
     }
     const moves = ({ state }: Instance): boolean =>
       state === 'LOADING' || state === 'UNLOADING' || (begins && state === 'START');
-    return !names.some((name) => this.#instances.of(name).some(moves)
-      || (begins && retries && retryAtMs.has(name)));
+    return !names.some(
+      (name) => this.#instances.of(name).some(moves) || (begins && retries && retryAtMs.has(name)),
+    );
   }
 
   /** Publishes what is due. Settles when every subscriber of this moment has acknowledged. */
@@ -478,17 +497,21 @@ export class Registry {
 
 /** Says what the engine found of rows that come together, where that is not what is done. */
 function tellBatching(
-  logger: Logger, fields: Readonly<Record<string, unknown>>, loaded: LoadedModel,
+  logger: Logger,
+  fields: Readonly<Record<string, unknown>>,
+  loaded: LoadedModel,
 ): void {
   const { batchMode, batchProof, batchFinding: finding } = loaded;
   if (batchMode === 'on' && batchProof === 'contradicted') {
-    const text = 'requests are batched as configured, but rows together are not answered as alone: '
-      + 'answers may be wrong';
+    const text =
+      'requests are batched as configured, but rows together are not answered as alone: ' +
+      'answers may be wrong';
     logger.warn(text, { ...fields, finding });
   } else if (finding !== '') {
-    const text = batchMode === 'off'
-      ? 'requests are not batched: the first dim is not proven to be the batch'
-      : 'requests are batched as configured; the model could not be tried';
+    const text =
+      batchMode === 'off'
+        ? 'requests are not batched: the first dim is not proven to be the batch'
+        : 'requests are batched as configured; the model could not be tried';
     logger.debug(text, { ...fields, finding });
   }
 }

@@ -13,8 +13,19 @@ import type { TritonConfigResult } from '../model-config/triton-config.js';
 import type { TritonConfig } from '../model-config/types.js';
 import type { ConfigProblem } from '../protobuf/problem.js';
 import {
-  checkModelName, fingerprint, invalid, listFolder, mapLimited, MODEL_EXTENSION, MODEL_FILE,
-  NO_CONFIG, requirePath, scanVersions, SINGLE_VERSION, tryStat, unreadableModel,
+  checkModelName,
+  fingerprint,
+  invalid,
+  listFolder,
+  mapLimited,
+  MODEL_EXTENSION,
+  MODEL_FILE,
+  NO_CONFIG,
+  requirePath,
+  scanVersions,
+  SINGLE_VERSION,
+  tryStat,
+  unreadableModel,
 } from './scan.js';
 import type { FoundConfig, FoundModel, SourceKind } from './scan.js';
 import { findModelFile, modelFileOf, type ModelFile } from '../import/model-files.js';
@@ -22,7 +33,11 @@ import { parseVersion } from '../model/version-policy.js';
 import type { VersionPolicy } from '../model/version-policy.js';
 
 export type {
-  FoundModel, FoundVersion, ScannedModel, ScannedVersion, SourceKind,
+  FoundModel,
+  FoundVersion,
+  ScannedModel,
+  ScannedVersion,
+  SourceKind,
 } from './scan.js';
 
 export const TRITON_CONFIG_FILE = 'config.pbtxt';
@@ -71,7 +86,10 @@ export async function scanSources(
     scans.push(await scanRepository(path, rules));
   }
   const problems = scans.flatMap((scan) => scan.problems);
-  const models = distinctModels(scans.flatMap((scan) => scan.models), problems);
+  const models = distinctModels(
+    scans.flatMap((scan) => scan.models),
+    problems,
+  );
   return { models, problems: [...problems, ...models.flatMap((model) => model.problems)] };
 }
 
@@ -81,17 +99,20 @@ export async function scanPath(path: string, rules: ScanRules): Promise<SourceSc
   if (stats.isDirectory()) {
     const names = await listFolder(path);
     if (names instanceof Error) return unreadable(path, names);
-    const isModel = findModelFile(names, MODEL_FILE) !== undefined
-      || names.includes(TRITON_CONFIG_FILE)
-      || (await hasVersionFolder(path, names));
+    const isModel =
+      findModelFile(names, MODEL_FILE) !== undefined ||
+      names.includes(TRITON_CONFIG_FILE) ||
+      (await hasVersionFolder(path, names));
     if (!isModel) return scanRepository(path, rules);
     const model = await scanModel(basename(path), path, 'model-folder', rules);
     return { models: [model], problems: [], readable: true };
   }
   const file = stats.isFile() ? modelFileOf(basename(path)) : undefined;
   if (file === undefined) {
-    throw invalid(path,
-      `expected a folder or a file that ends in ${MODEL_EXTENSION}, .pb, .pbtxt or .graphdef`);
+    throw invalid(
+      path,
+      `expected a folder or a file that ends in ${MODEL_EXTENSION}, .pb, .pbtxt or .graphdef`,
+    );
   }
   const name = basename(path, extname(path));
   const model = await fileModel(name, path, file, rules.before?.(name));
@@ -99,19 +120,34 @@ export async function scanPath(path: string, rules: ScanRules): Promise<SourceSc
 }
 
 async function fileModel(
-  name: string, path: string, file: ModelFile, before: FoundModel | undefined,
+  name: string,
+  path: string,
+  file: ModelFile,
+  before: FoundModel | undefined,
 ): Promise<FoundModel> {
   checkModelName(name, path);
   const folder = dirname(path);
   const revision = await fingerprint(path);
   const known = before?.versions.find((one) => one.revision === revision && one.path === path);
   const version = known ?? {
-    version: SINGLE_VERSION, folder, path, format: file.format, platform: file.platform, revision,
+    version: SINGLE_VERSION,
+    folder,
+    path,
+    format: file.format,
+    platform: file.platform,
+    revision,
     problem: '',
   };
   return {
-    name, basePath: folder, versions: [version], source: 'file', problems: [], readable: true,
-    config: NO_CONFIG, labels: {}, pending: [],
+    name,
+    basePath: folder,
+    versions: [version],
+    source: 'file',
+    problems: [],
+    readable: true,
+    config: NO_CONFIG,
+    labels: {},
+    pending: [],
   };
 }
 
@@ -146,7 +182,9 @@ export async function scanRepository(path: string, rules: ScanRules): Promise<So
 
 /** The model of that name; undefined when it is no folder. */
 export async function scanRepositoryModel(
-  path: string, name: string, rules: ScanRules,
+  path: string,
+  name: string,
+  rules: ScanRules,
 ): Promise<FoundModel | undefined> {
   const folder = join(path, name);
   const stats = await tryStat(folder);
@@ -177,34 +215,50 @@ export async function listModels(path: string): Promise<readonly string[]> {
 
 /** One model folder: version folders, or a model file alone. */
 export async function scanModel(
-  name: string, basePath: string, source: SourceKind, rules: ScanRules,
+  name: string,
+  basePath: string,
+  source: SourceKind,
+  rules: ScanRules,
 ): Promise<FoundModel> {
   checkModelName(name, basePath);
   const names = await listFolder(basePath);
   if (names instanceof Error) return unreadableModel(name, basePath, source, names);
-  const found = await (rules.configOf?.(name, basePath)
-    ?? readConfig(name, basePath, names, rules));
+  const found = await (rules.configOf?.(name, basePath) ??
+    readConfig(name, basePath, names, rules));
   if (found instanceof Error) return unreadableModel(name, basePath, source, found);
   const before = rules.before?.(name);
   const settings = found.config ?? before?.config.config;
   const problems = [...found.warnings];
   if (found.problem !== '') problems.push(found.problem);
-  const versions = await scanVersions({
-    basePath,
-    names,
-    modelFile: configuredFile(settings),
-    policy: rules.policy ?? versionPolicyOf(settings),
-    parse: parseVersion,
-    before: before?.basePath === basePath ? before.versions : [],
-  }, problems);
+  const versions = await scanVersions(
+    {
+      basePath,
+      names,
+      modelFile: configuredFile(settings),
+      policy: rules.policy ?? versionPolicyOf(settings),
+      parse: parseVersion,
+      before: before?.basePath === basePath ? before.versions : [],
+    },
+    problems,
+  );
   return {
-    name, basePath, versions, source, problems, readable: true, config: found, labels: {},
+    name,
+    basePath,
+    versions,
+    source,
+    problems,
+    readable: true,
+    config: found,
+    labels: {},
     pending: [],
   };
 }
 
 async function readConfig(
-  name: string, folder: string, names: readonly string[], rules: ScanRules,
+  name: string,
+  folder: string,
+  names: readonly string[],
+  rules: ScanRules,
 ): Promise<FoundConfig | Error> {
   const path = join(folder, TRITON_CONFIG_FILE);
   if (!names.includes(TRITON_CONFIG_FILE)) {
@@ -223,7 +277,9 @@ async function readConfig(
 
 /** A configuration that was read or sent, with the label files that it names. */
 export async function foundConfig(
-  folder: string, text: string, result: TritonConfigResult,
+  folder: string,
+  text: string,
+  result: TritonConfigResult,
 ): Promise<FoundConfig> {
   const { config, problems } = result;
   const warnings = result.warnings.map(problemText);
@@ -261,7 +317,8 @@ export async function requireFolder(path: string): Promise<void> {
 
 /** The first of equal names stays; by name. */
 export function distinctModels(
-  found: readonly FoundModel[], problems: string[],
+  found: readonly FoundModel[],
+  problems: string[],
 ): readonly FoundModel[] {
   const byName = new Map<string, FoundModel>();
   for (const model of found) {

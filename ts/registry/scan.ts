@@ -73,7 +73,11 @@ export interface FoundModel extends ScannedModel {
 }
 
 export const NO_CONFIG: FoundConfig = {
-  config: undefined, classLabels: new Map(), problem: '', warnings: [], revision: '',
+  config: undefined,
+  classLabels: new Map(),
+  problem: '',
+  warnings: [],
+  revision: '',
 };
 
 export const MODEL_FILE = 'model.onnx';
@@ -98,7 +102,8 @@ export interface VersionScan {
 
 /** The versions that the policy picks among those that have a model file; highest first. */
 export async function scanVersions(
-  scan: VersionScan, problems: string[],
+  scan: VersionScan,
+  problems: string[],
 ): Promise<readonly FoundVersion[]> {
   const { basePath, names, modelFile, policy } = scan;
   const folders = versionFolders(scan, problems);
@@ -116,8 +121,9 @@ export async function scanVersions(
   }
   const found: FoundVersion[] = [];
   const enough = policy.kind === 'latest' ? Math.max(1, policy.count) : Infinity;
-  const choice = chooseVersions(
-    policy.kind === 'latest' ? { kind: 'all' } : policy, [...folders.keys()]);
+  const choice = chooseVersions(policy.kind === 'latest' ? { kind: 'all' } : policy, [
+    ...folders.keys(),
+  ]);
   for (const version of choice.versions) {
     if (found.length >= enough) break;
     const folder = join(basePath, folders.get(version) ?? version);
@@ -144,8 +150,10 @@ function versionFolders(scan: VersionScan, problems: string[]): Map<string, stri
     }
     const twin = folders.get(version);
     if (twin !== undefined) {
-      problems.push(`${join(basePath, twin)} and ${folder} are both version ${version}: ` +
-        'the second is served');
+      problems.push(
+        `${join(basePath, twin)} and ${folder} are both version ${version}: ` +
+          'the second is served',
+      );
     }
     folders.set(version, name);
     if (folders.size > VERSIONS_MAX) {
@@ -156,7 +164,10 @@ function versionFolders(scan: VersionScan, problems: string[]): Map<string, stri
 }
 
 async function scanVersion(
-  version: string, folder: string, scan: VersionScan, problems: string[],
+  version: string,
+  folder: string,
+  scan: VersionScan,
+  problems: string[],
 ): Promise<FoundVersion | undefined> {
   const { modelFile } = scan;
   const names = await listFolder(folder);
@@ -167,8 +178,8 @@ async function scanVersion(
   if (modelFile === undefined) return scanFolder(version, folder);
   const file = findModelFile(names, modelFile);
   if (file !== undefined) return scanFile(version, folder, file, scan, problems);
-  const other = names.length === 1
-    ? names[0] : names.find((file) => extname(file) === MODEL_EXTENSION);
+  const other =
+    names.length === 1 ? names[0] : names.find((file) => extname(file) === MODEL_EXTENSION);
   const got = other ?? `${names.length} other files`;
   problems.push(`${folder} has no model: expected ${modelFile}, got ${got}`);
   return undefined;
@@ -176,13 +187,18 @@ async function scanVersion(
 
 /** The version with this folder, which is the model's own where there are no version folders. */
 async function scanFile(
-  version: string, folder: string, file: ModelFile, scan: VersionScan, problems: string[],
+  version: string,
+  folder: string,
+  file: ModelFile,
+  scan: VersionScan,
+  problems: string[],
 ): Promise<FoundVersion | undefined> {
   const before = scan.before.find((one) => one.version === version);
   const path = join(folder, file.name);
   const stats = await tryStat(path);
-  const isModel = !(stats instanceof Error)
-    && (stats.isFile() || (file.format === 'tensorflow' && stats.isDirectory()));
+  const isModel =
+    !(stats instanceof Error) &&
+    (stats.isFile() || (file.format === 'tensorflow' && stats.isDirectory()));
   if (!isModel) {
     const reason = stats instanceof Error ? stats.message : 'expected a file';
     problems.push(`cannot read ${path}: ${reason}`);
@@ -197,17 +213,33 @@ async function scanFile(
 async function scanFolder(version: string, folder: string): Promise<FoundVersion> {
   const revision = await fingerprint(folder);
   return {
-    version, folder, path: folder, format: 'null', platform: '', revision, problem: '',
+    version,
+    folder,
+    path: folder,
+    format: 'null',
+    platform: '',
+    revision,
+    problem: '',
   };
 }
 
 /** A model of which nothing is known, because its folder cannot be read. */
 export function unreadableModel(
-  name: string, basePath: string, source: SourceKind, error: Error,
+  name: string,
+  basePath: string,
+  source: SourceKind,
+  error: Error,
 ): FoundModel {
   const problems = [`cannot read ${basePath}: ${error.message}`];
   return {
-    name, basePath, versions: [], source, problems, readable: false, config: NO_CONFIG, labels: {},
+    name,
+    basePath,
+    versions: [],
+    source,
+    problems,
+    readable: false,
+    config: NO_CONFIG,
+    labels: {},
     pending: [],
   };
 }
@@ -282,7 +314,9 @@ export function invalid(path: string, message: string): ServalError {
 
 /** Like Promise.all over items.map(work), a few at a time; results in order. */
 export async function mapLimited<T, R>(
-  items: readonly T[], limit: number, work: (item: T) => Promise<R>,
+  items: readonly T[],
+  limit: number,
+  work: (item: T) => Promise<R>,
 ): Promise<readonly R[]> {
   const results: R[] = [];
   let next = 0;

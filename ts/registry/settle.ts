@@ -50,7 +50,9 @@ export interface Taken {
  * more stay while others wait, and where no other replaces them, until they have been gone for a
  * while. */
 export function takeModel(
-  found: FoundModel, previous: FoundModel | undefined, rules: TakeRules,
+  found: FoundModel,
+  previous: FoundModel | undefined,
+  rules: TakeRules,
 ): Taken {
   if (!found.readable) {
     const kept = previous && { ...previous, problems: found.problems };
@@ -58,8 +60,7 @@ export function takeModel(
   }
   const { config } = found;
   const configStays = previous?.config.revision === config.revision;
-  const takesConfig =
-    configStays || rules.isSettled(JSON.stringify([found.name]), config.revision);
+  const takesConfig = configStays || rules.isSettled(JSON.stringify([found.name]), config.revision);
   const before = new Map(previous?.versions.map((one) => [one.version, one]));
   const taken: FoundVersion[] = [];
   const pending: string[] = [];
@@ -78,8 +79,9 @@ export function takeModel(
   if (!takesConfig) return { model: previous, unsettled: true };
   const gone = [...before.values()];
   const replaced = taken.length >= (previous?.versions.length ?? 0);
-  const stays = ({ version }: FoundVersion): boolean => pending.length > 0
-    || (!replaced && !rules.isSettled(JSON.stringify([found.name, version]), GONE));
+  const stays = ({ version }: FoundVersion): boolean =>
+    pending.length > 0 ||
+    (!replaced && !rules.isSettled(JSON.stringify([found.name, version]), GONE));
   const kept = gone.filter(stays);
   const unsettled = pending.length + kept.length > 0;
   taken.push(...kept);
@@ -90,23 +92,29 @@ export function takeModel(
 }
 
 function staysAsItWas(
-  name: string, found: FoundVersion, kept: FoundVersion, rules: TakeRules,
+  name: string,
+  found: FoundVersion,
+  kept: FoundVersion,
+  rules: TakeRules,
 ): boolean {
   if (found === kept) return true;
-  const same = found.revision === kept.revision && found.path === kept.path
-    && found.problem === kept.problem;
+  const same =
+    found.revision === kept.revision && found.path === kept.path && found.problem === kept.problem;
   return same || !rules.takesChanges(name, found.version);
 }
 
 /** `previous` itself when the model is the same in everything. */
 function unchanged(model: FoundModel, previous: FoundModel | undefined): FoundModel {
   if (previous === undefined) return model;
-  const same = model.basePath === previous.basePath && model.source === previous.source
-    && model.readable === previous.readable && model.config.revision === previous.config.revision
-    && sameItems(model.versions, previous.versions)
-    && sameItems(model.problems, previous.problems)
-    && sameItems(model.pending, previous.pending)
-    && JSON.stringify(model.labels) === JSON.stringify(previous.labels);
+  const same =
+    model.basePath === previous.basePath &&
+    model.source === previous.source &&
+    model.readable === previous.readable &&
+    model.config.revision === previous.config.revision &&
+    sameItems(model.versions, previous.versions) &&
+    sameItems(model.problems, previous.problems) &&
+    sameItems(model.pending, previous.pending) &&
+    JSON.stringify(model.labels) === JSON.stringify(previous.labels);
   return same ? previous : model;
 }
 

@@ -5,7 +5,10 @@ import type { LoadedModel, ModelRoute } from '../model/engine-api.js';
 import type { DesiredModel, DesiredVersion } from './desired.js';
 import { applyLabels } from './labels.js';
 import type {
-  ModelSnapshot, RegistrySnapshot, VersionSnapshot, VersionState,
+  ModelSnapshot,
+  RegistrySnapshot,
+  VersionSnapshot,
+  VersionState,
 } from '../model/snapshot.js';
 import { compareVersions } from '../model/version-policy.js';
 
@@ -49,12 +52,20 @@ export interface SnapshotInputs {
 }
 
 export const EMPTY_SNAPSHOT: RegistrySnapshot = deepFreeze({
-  epoch: 0, models: {}, ready: false, draining: false, faults: [],
+  epoch: 0,
+  models: {},
+  ready: false,
+  draining: false,
+  faults: [],
 });
 
 /** Which of several instances of one version stands for it: the one that serves. */
 const STATE_RANK: Readonly<Record<VersionState, number>> = {
-  AVAILABLE: 0, LOADING: 1, START: 2, UNLOADING: 3, END: 4,
+  AVAILABLE: 0,
+  LOADING: 1,
+  START: 2,
+  UNLOADING: 3,
+  END: 4,
 };
 
 /** A new frozen snapshot; shares nothing mutable with the inputs. Models that did not change are
@@ -77,8 +88,8 @@ export function buildSnapshot(inputs: SnapshotInputs): RegistrySnapshot {
   const available = (model: DesiredModel): boolean =>
     model.required === false || byName[model.name]?.defaultVersion !== undefined;
   const { faults } = inputs;
-  const allGood = (): boolean => (
-    faults.length === 0 && [...inputs.models.values()].every(available));
+  const allGood = (): boolean =>
+    faults.length === 0 && [...inputs.models.values()].every(available);
   return deepFreeze({
     epoch: inputs.epoch,
     models: byName,
@@ -89,7 +100,9 @@ export function buildSnapshot(inputs: SnapshotInputs): RegistrySnapshot {
 }
 
 function buildModel(
-  name: string, instances: readonly Instance[], asked: DesiredModel | undefined,
+  name: string,
+  instances: readonly Instance[],
+  asked: DesiredModel | undefined,
   previousLabels: Readonly<Record<string, string>>,
 ): ModelSnapshot {
   const shown = new Map<string, Instance>();
@@ -108,7 +121,7 @@ function buildModel(
     name,
     versions,
     labels: applyLabels(asked?.labels ?? {}, new Set(available), previousLabels),
-    problem: versions.length === 0 ? asked?.problem ?? '' : '',
+    problem: versions.length === 0 ? (asked?.problem ?? '') : '',
     defaultVersion: available[0],
   };
 }
@@ -116,9 +129,10 @@ function buildModel(
 function buildVersion(instance: Instance, others: readonly Instance[]): VersionSnapshot {
   const { desired, state, loaded } = instance;
   const serving = state === 'AVAILABLE' ? loaded : undefined;
-  const { errorCode, errorMessage } = serving === undefined
-    ? instance
-    : others.find((one) => replacesInVain(one, desired.version)) ?? instance;
+  const { errorCode, errorMessage } =
+    serving === undefined
+      ? instance
+      : (others.find((one) => replacesInVain(one, desired.version)) ?? instance);
   return {
     version: desired.version,
     state,
@@ -157,7 +171,9 @@ export function buildRoute(model: ModelSnapshot): ModelRoute {
 /** Models by name, sorted: `before` without `removed`, with `models` in place of those of their
  * names. Sorts only where a name is new. */
 function changeModels(
-  before: RegistrySnapshot['models'], models: readonly ModelSnapshot[], removed: readonly string[],
+  before: RegistrySnapshot['models'],
+  models: readonly ModelSnapshot[],
+  removed: readonly string[],
 ): RegistrySnapshot['models'] {
   if (removed.length === 0 && models.every(({ name }) => Object.hasOwn(before, name))) {
     const after = { ...before };
@@ -216,7 +232,8 @@ export function deepFreeze<T>(value: T): T {
 /** `newest` as a listener may show it. What serves in it and not yet in `confirmed`, the newest
  * that every listener has, still loads: a client that is told "ready" may ask any of them. */
 export function shownSnapshot(
-  newest: RegistrySnapshot, confirmed: RegistrySnapshot,
+  newest: RegistrySnapshot,
+  confirmed: RegistrySnapshot,
 ): RegistrySnapshot {
   if (newest === confirmed) return newest;
   const held: ModelSnapshot[] = [];
@@ -230,13 +247,14 @@ export function shownSnapshot(
 
 function shownModel(model: ModelSnapshot, confirmed: ModelSnapshot | undefined): ModelSnapshot {
   if (model === confirmed) return model;
-  const servesThere = (version: string): boolean => confirmed?.versions
-    .some((one) => one.version === version && one.handle !== undefined) ?? false;
+  const servesThere = (version: string): boolean =>
+    confirmed?.versions.some((one) => one.version === version && one.handle !== undefined) ?? false;
   const holds = (one: VersionSnapshot): boolean =>
     one.handle !== undefined && !servesThere(one.version);
   if (!model.versions.some(holds)) return model;
-  const versions = model.versions.map((one): VersionSnapshot => (
-    holds(one) ? { ...one, state: 'LOADING', handle: undefined } : one));
+  const versions = model.versions.map(
+    (one): VersionSnapshot => (holds(one) ? { ...one, state: 'LOADING', handle: undefined } : one),
+  );
   const defaultVersion = versions.find((one) => one.handle !== undefined)?.version;
   return { ...model, versions, defaultVersion };
 }
@@ -255,10 +273,10 @@ export interface SnapshotChange {
 /** Compares models by identity: unchanged ones are shared by snapshots. */
 export function snapshotChange(before: RegistrySnapshot, after: RegistrySnapshot): SnapshotChange {
   const { epoch, ready, draining, faults } = after;
-  const models = Object.values(after.models)
-    .filter((model) => findModel(before, model.name) !== model);
-  const removed = Object.keys(before.models)
-    .filter((name) => findModel(after, name) === undefined);
+  const models = Object.values(after.models).filter(
+    (model) => findModel(before, model.name) !== model,
+  );
+  const removed = Object.keys(before.models).filter((name) => findModel(after, name) === undefined);
   return { epoch, ready, draining, faults, models, removed };
 }
 

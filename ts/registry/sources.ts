@@ -10,12 +10,23 @@ import { readConfigText } from '../protobuf/text-format.js';
 import type { BatchingParameters, ModelEntry } from '../model-config/types.js';
 import type { ConfigProblem } from '../protobuf/problem.js';
 import {
-  hasModel, listModels, requireFolder, scanPath, scanRepository, scanRepositoryModel,
+  hasModel,
+  listModels,
+  requireFolder,
+  scanPath,
+  scanRepository,
+  scanRepositoryModel,
   TRITON_CONFIG_FILE,
 } from './repository.js';
 import type { ScanRules, SourceScan } from './repository.js';
 import {
-  checkModelName, listFolder, mapLimited, MODEL_FILE, NO_CONFIG, scanVersions, unreadableModel,
+  checkModelName,
+  listFolder,
+  mapLimited,
+  MODEL_FILE,
+  NO_CONFIG,
+  scanVersions,
+  unreadableModel,
 } from './scan.js';
 import type { ModelFormat } from '../import/model-files.js';
 import type { FoundModel, FoundVersion } from './scan.js';
@@ -67,7 +78,9 @@ class TakenModels {
   /** Replaces what was there; answers whether something waits to be taken. `mayStay`: models that
    * are not found any more stay until they have been gone for a while. */
   take(
-    found: readonly FoundModel[], asFound: boolean, mayStay: (name: string) => boolean,
+    found: readonly FoundModel[],
+    asFound: boolean,
+    mayStay: (name: string) => boolean,
   ): boolean {
     const nowMs = this.#rules.clock.nowMs();
     const { takesChanges } = this.#rules;
@@ -76,8 +89,10 @@ class TakenModels {
     const models = new Map<string, FoundModel>();
     let waits = false;
     for (const one of found) {
-      const { model, unsettled } =
-        takeModel(one, this.#models.get(one.name), { isSettled, takesChanges });
+      const { model, unsettled } = takeModel(one, this.#models.get(one.name), {
+        isSettled,
+        takesChanges,
+      });
       if (model !== undefined) models.set(one.name, model);
       waits ||= unsettled;
     }
@@ -146,7 +161,8 @@ export class PathSource {
   /** The model as it is now, taken or not; undefined when it is not here. `configOf`: the
    * configuration that counts instead of its own. */
   async find(
-    name: string, configOf: NonNullable<ScanRules['configOf']>,
+    name: string,
+    configOf: NonNullable<ScanRules['configOf']>,
   ): Promise<FoundModel | undefined> {
     const rules = { ...this.#scanRules(), configOf };
     const own = this.#taken.get(name);
@@ -166,7 +182,7 @@ export class PathSource {
   async list(): Promise<readonly string[]> {
     const names = this.models.map((model) => model.name);
     const isModel = this.models.some((model) => model.source !== 'repository');
-    return isModel ? names : [...new Set([...names, ...await listModels(this.path)])];
+    return isModel ? names : [...new Set([...names, ...(await listModels(this.path))])];
   }
 
   #take(scan: SourceScan, asFound: boolean): boolean {
@@ -321,19 +337,23 @@ export class StartFaults {
 
 /** Whether a later look, or a load call, may bring what is not there now. */
 export function isWatched(
-  { sources, control }: SourceSettings, entries: readonly ModelEntry[],
+  { sources, control }: SourceSettings,
+  entries: readonly ModelEntry[],
 ): boolean {
   const { mode, repositoryPollSeconds } = control;
   const repositories = mode === 'explicit' || (mode === 'poll' && repositoryPollSeconds > 0);
-  return (sources.paths.length + sources.modelRepositories.length > 0 && repositories)
-    || (sources.modelConfigFile !== undefined && control.modelConfigFilePollSeconds > 0)
-    || (entries.length > 0 && control.fileSystemPollSeconds > 0);
+  return (
+    (sources.paths.length + sources.modelRepositories.length > 0 && repositories) ||
+    (sources.modelConfigFile !== undefined && control.modelConfigFilePollSeconds > 0) ||
+    (entries.length > 0 && control.fileSystemPollSeconds > 0)
+  );
 }
 
 /** Names of the entries that say something else than before, or are new; where they were written
  * does not count. */
 export function changedEntries(
-  entries: readonly ModelEntry[], before: readonly ModelEntry[],
+  entries: readonly ModelEntry[],
+  before: readonly ModelEntry[],
 ): readonly string[] {
   const contentOf = ({ place: _, ...rest }: ModelEntry): string => JSON.stringify(rest);
   const known = new Map(before.map((one) => [one.name, contentOf(one)]));
@@ -342,13 +362,16 @@ export function changedEntries(
 
 /** Errors: InvalidArgument: a name is that of one of these models. */
 export function refuseServedElsewhere(
-  entries: readonly ModelEntry[], others: readonly FoundModel[],
+  entries: readonly ModelEntry[],
+  others: readonly FoundModel[],
 ): void {
   for (const { name, place } of entries) {
     const other = others.find((one) => one.name === name);
     if (other === undefined) continue;
-    throw new ServalError(ErrorCode.InvalidArgument,
-      `${place}: name: model '${name}' is already served from ${other.basePath}`);
+    throw new ServalError(
+      ErrorCode.InvalidArgument,
+      `${place}: name: model '${name}' is already served from ${other.basePath}`,
+    );
   }
 }
 
@@ -372,10 +395,17 @@ async function scanBasePath(entry: ModelEntry, rules: BasePathRules): Promise<Fo
     problems.push(`${ignored} is not read: a base path's models are TensorFlow Serving's`);
   }
   const before = rules.before?.basePath === basePath ? rules.before.versions : [];
-  const found = await scanVersions({
-    basePath, names, modelFile: MODEL_FILE, policy: entry.versionPolicy, before,
-    parse: parseSignedVersion,
-  }, problems);
+  const found = await scanVersions(
+    {
+      basePath,
+      names,
+      modelFile: MODEL_FILE,
+      policy: entry.versionPolicy,
+      before,
+      parse: parseSignedVersion,
+    },
+    problems,
+  );
   const versions: FoundVersion[] = [];
   for (const one of found) {
     const known = before.includes(one) || !rules.batchingPerModel;
@@ -385,18 +415,27 @@ async function scanBasePath(entry: ModelEntry, rules: BasePathRules): Promise<Fo
   if (config.problem !== '') problems.push(config.problem);
   for (const { problem } of versions) if (problem !== '') problems.push(problem);
   return {
-    name, basePath, versions, source: 'base-path', problems, readable: true, config, labels,
+    name,
+    basePath,
+    versions,
+    source: 'base-path',
+    problems,
+    readable: true,
+    config,
+    labels,
     pending: [],
   };
 }
 
 /** The format is found from the files; what the entry says may not contradict them. */
 function platformProblem(
-  { place, name, platform, basePath }: ModelEntry, versions: readonly FoundVersion[],
+  { place, name, platform, basePath }: ModelEntry,
+  versions: readonly FoundVersion[],
 ): { problem: string; revision: string } {
   const other = versions.find(({ format }) => !PLATFORMS_OF[format].includes(platform));
   if (platform === '' || other === undefined) return { problem: '', revision: '' };
-  const problem = `${place}: model_platform of model '${name}': expected "${other.format}" or ` +
+  const problem =
+    `${place}: model_platform of model '${name}': expected "${other.format}" or ` +
     `none, as the files under ${basePath} are, got "${platform}"`;
   return { problem, revision: problem };
 }
@@ -406,7 +445,8 @@ async function withBatching(found: FoundVersion): Promise<FoundVersion> {
   if (names instanceof Error || !names.includes(BATCHING_FILE)) return found;
   const [batching, problems] = await readBatching(join(found.folder, BATCHING_FILE));
   return batching === undefined || problems.length > 0
-    ? { ...found, problem: problems.join('; ') } : { ...found, batching };
+    ? { ...found, problem: problems.join('; ') }
+    : { ...found, batching };
 }
 
 /** Parameters of batching and what is wrong with their file; never rejects. */

@@ -104,7 +104,10 @@ export class Watcher {
   /** Does this while no look is under way. Takes its result or error. */
   exclusive<T>(work: () => Promise<T>): Promise<T> {
     const result = this.#queue.then(work);
-    this.#queue = result.then(() => undefined, () => undefined);
+    this.#queue = result.then(
+      () => undefined,
+      () => undefined,
+    );
     return result;
   }
 

@@ -4,9 +4,29 @@
 
 /** TensorFlow's data types, lower case; reference types (code + 100) are their plain type. */
 export type Dtype =
-  | 'float' | 'double' | 'int32' | 'uint8' | 'int16' | 'int8' | 'string' | 'complex64' | 'int64'
-  | 'bool' | 'qint8' | 'quint8' | 'qint32' | 'bfloat16' | 'qint16' | 'quint16' | 'uint16'
-  | 'complex128' | 'half' | 'resource' | 'variant' | 'uint32' | 'uint64';
+  | 'float'
+  | 'double'
+  | 'int32'
+  | 'uint8'
+  | 'int16'
+  | 'int8'
+  | 'string'
+  | 'complex64'
+  | 'int64'
+  | 'bool'
+  | 'qint8'
+  | 'quint8'
+  | 'qint32'
+  | 'bfloat16'
+  | 'qint16'
+  | 'quint16'
+  | 'uint16'
+  | 'complex128'
+  | 'half'
+  | 'resource'
+  | 'variant'
+  | 'uint32'
+  | 'uint64';
 
 /** A dim is undefined where it is not known; a shape where even the rank is not. */
 export type Shape = readonly (number | undefined)[] | undefined;
@@ -18,9 +38,12 @@ export type TensorData =
   /** Raw elements in a file (absolute path). `maskedCrc32c`: TensorFlow's masked CRC of exactly
    * these bytes, checked by whoever reads them. */
   | {
-    readonly kind: 'file'; readonly path: string; readonly offset: number;
-    readonly byteLength: number; readonly maskedCrc32c?: number;
-  }
+      readonly kind: 'file';
+      readonly path: string;
+      readonly offset: number;
+      readonly byteLength: number;
+      readonly maskedCrc32c?: number;
+    }
   /** Every element is this one (its little-endian bytes). */
   | { readonly kind: 'fill'; readonly element: Uint8Array };
 
@@ -113,7 +136,9 @@ export interface GraphDef {
 export interface TensorInfoDef {
   readonly name?: string;
   readonly cooSparse?: {
-    readonly values: string; readonly indices: string; readonly shape: string;
+    readonly values: string;
+    readonly indices: string;
+    readonly shape: string;
   };
   /** CompositeTensor: its components; not served. */
   readonly composite?: readonly TensorInfoDef[];

@@ -24,8 +24,11 @@ const CUT_MARK = '...';
 export function safeDetails(text: string): string {
   // Nothing longer can fit, and a text of gigabytes is not walked to its end.
   const head = Buffer.from(text.slice(0, DETAILS_BYTES_MAX + 1)).toString();
-  if (Buffer.byteLength(head) <= DETAILS_BYTES_MAX
-    && encodeURI(head).length <= DETAILS_ENCODED_BYTES_MAX) return head;
+  if (
+    Buffer.byteLength(head) <= DETAILS_BYTES_MAX &&
+    encodeURI(head).length <= DETAILS_ENCODED_BYTES_MAX
+  )
+    return head;
   let bytes = CUT_MARK.length;
   let encodedBytes = CUT_MARK.length;
   let units = 0;
@@ -158,7 +161,8 @@ export class GrpcStream implements GrpcStreamCall {
   private pausedByHandler = false;
 
   constructor(
-    stream: ServerDuplexStream<Buffer, Buffer | KeptMessage>, open: GrpcStreamOpen,
+    stream: ServerDuplexStream<Buffer, Buffer | KeptMessage>,
+    open: GrpcStreamOpen,
     memory?: StreamMemory,
   ) {
     this.stream = stream;
@@ -236,8 +240,10 @@ export class GrpcStream implements GrpcStreamCall {
 
   private adjustReading(): void {
     if (this.ended) return;
-    const pause = this.pausedByHandler || this.unflushed >= STREAM_BACKLOG_MESSAGES_MAX
-      || this.unflushedBytes >= STREAM_BACKLOG_BYTES_MAX;
+    const pause =
+      this.pausedByHandler ||
+      this.unflushed >= STREAM_BACKLOG_MESSAGES_MAX ||
+      this.unflushedBytes >= STREAM_BACKLOG_BYTES_MAX;
     if (pause === this.stream.isPaused()) return;
     if (pause) this.stream.pause();
     else this.stream.resume();

@@ -3,16 +3,26 @@
 import type { Http2Server, ServerHttp2Session } from 'node:http2';
 import { createServer, type Server as TcpServer, type Socket } from 'node:net';
 import {
-  Server, ServerCredentials, logVerbosity, setLogVerbosity,
-  type ConnectionInjector, type ServerDuplexStream, type ServerUnaryCall, type sendUnaryData,
+  Server,
+  ServerCredentials,
+  logVerbosity,
+  setLogVerbosity,
+  type ConnectionInjector,
+  type ServerDuplexStream,
+  type ServerUnaryCall,
+  type sendUnaryData,
 } from '@grpc/grpc-js';
 import { ErrorCode, ServalError } from '../errors.js';
 import { DRAIN_SILENT_MS, HANDSHAKE_MS_MAX } from '../limits.js';
 import { countGrpcMemory, type GrpcMemory, type GrpcMemoryOptions } from './grpc-memory.js';
 import { NOTHING_CUT, type Cut } from './listener.js';
 import {
-  GrpcStream, KeptMessage, thrownStatus,
-  type GrpcService, type GrpcStreamOpen, type GrpcUnaryHandler,
+  GrpcStream,
+  KeptMessage,
+  thrownStatus,
+  type GrpcService,
+  type GrpcStreamOpen,
+  type GrpcUnaryHandler,
 } from './grpc-call.js';
 
 const MESSAGE_BYTES_MAX = 2_147_483_647;
@@ -56,21 +66,27 @@ const DRAIN_LOOK_MS = 50;
 const HANDSHAKE_BYTES = 33;
 
 const identity = (bytes: Buffer): Buffer => bytes;
-const messageOf = (reply: Buffer | KeptMessage): Buffer => (
-  reply instanceof KeptMessage ? reply.message : reply);
+const messageOf = (reply: Buffer | KeptMessage): Buffer =>
+  reply instanceof KeptMessage ? reply.message : reply;
 
 function listenError(error: NodeJS.ErrnoException, host: string, port: number): ServalError {
   const where = `gRPC cannot listen on ${host} port ${port}`;
   switch (error.code) {
     case 'EADDRINUSE':
-      return new ServalError(ErrorCode.InvalidArgument,
-        `${where}: the port is in use by another process; choose another, or 0 for a free one`);
+      return new ServalError(
+        ErrorCode.InvalidArgument,
+        `${where}: the port is in use by another process; choose another, or 0 for a free one`,
+      );
     case 'EACCES':
-      return new ServalError(ErrorCode.InvalidArgument,
-        `${where}: this user may not; ports below 1024 are often reserved`);
+      return new ServalError(
+        ErrorCode.InvalidArgument,
+        `${where}: this user may not; ports below 1024 are often reserved`,
+      );
     case 'EADDRNOTAVAIL':
-      return new ServalError(ErrorCode.InvalidArgument,
-        `${where}: the address does not belong to this machine`);
+      return new ServalError(
+        ErrorCode.InvalidArgument,
+        `${where}: the address does not belong to this machine`,
+      );
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
       return new ServalError(ErrorCode.InvalidArgument, `${where}: the host name is not known`);
@@ -140,12 +156,16 @@ export class GrpcListener {
     const timer = setTimeout(() => {
       const { running, unanswered } = this.options;
       const requests = running === undefined ? this.sockets.size : this.begun();
-      cut = { requests, models: requests === 0 ? {} : unanswered?.() ?? {} };
+      cut = { requests, models: requests === 0 ? {} : (unanswered?.() ?? {}) };
       for (const socket of this.sockets) socket.destroy();
     }, seconds * 1000);
     const looks = this.cutSilent();
-    const closed = new Promise<void>((resolve) => { this.tcp.close(() => resolve()); });
-    const finished = new Promise<void>((resolve) => { this.server.tryShutdown(() => resolve()); });
+    const closed = new Promise<void>((resolve) => {
+      this.tcp.close(() => resolve());
+    });
+    const finished = new Promise<void>((resolve) => {
+      this.server.tryShutdown(() => resolve());
+    });
     for (const stream of this.streams) stream.drain();
     await Promise.all([closed, finished]);
     clearTimeout(timer);
@@ -203,11 +223,13 @@ export class GrpcListener {
   }
 
   private registerMethod(
-    path: string, type: 'unary' | 'bidi',
+    path: string,
+    type: 'unary' | 'bidi',
     handler: ReturnType<typeof unaryAdapter> | ReturnType<GrpcListener['streamAdapter']>,
   ): void {
-    if (!this.server.register<Buffer, Buffer | KeptMessage>(
-      path, handler, messageOf, identity, type)) {
+    if (
+      !this.server.register<Buffer, Buffer | KeptMessage>(path, handler, messageOf, identity, type)
+    ) {
       throw new TypeError(`gRPC method ${path} is registered twice`);
     }
   }

@@ -101,7 +101,7 @@ export class GrpcMemory {
     if (call.account?.refused === true) return false;
     if (this.#unsentBytes <= this.#unsentBytesMax) return true;
     const { session } = call.stream;
-    const unsent = session === undefined ? 0 : this.#connections.get(session)?.unsent ?? 0;
+    const unsent = session === undefined ? 0 : (this.#connections.get(session)?.unsent ?? 0);
     if (unsent <= this.#unsentBytesMax / SHORT_PART) return true;
     this.#refuse(call, `${unsent} bytes of answers wait on this connection to be read`);
     return false;
@@ -128,9 +128,7 @@ export class GrpcMemory {
 
   /** Counts an answer; returns what to call when the client took it. undefined: there is no room
    * for it, and the call is over. */
-  sent(
-    call: Call, message: Buffer | KeptMessage, taken: () => void,
-  ): (() => void) | undefined {
+  sent(call: Call, message: Buffer | KeptMessage, taken: () => void): (() => void) | undefined {
     const account = this.#account(call);
     const bytes = message.length;
     if (!(message instanceof KeptMessage) && !this.#keep(account, bytes)) {
@@ -146,16 +144,20 @@ export class GrpcMemory {
   /** Of a stream of grpc-js's. */
   ofStream(stream: object): StreamMemory {
     const { call } = stream as { readonly call: Call };
-    return { keep: (bytes) => {
-      if (this.#keep(this.#account(call), bytes)) return true;
-      this.#refuse(call, 'too many answers wait to be read');
-      return false;
-    } };
+    return {
+      keep: (bytes) => {
+        if (this.#keep(this.#account(call), bytes)) return true;
+        this.#refuse(call, 'too many answers wait to be read');
+        return false;
+      },
+    };
   }
 
   async unpack(call: Call, message: Buffer, encoding: string): Promise<Buffer> {
     if (this.#unpacking >= UNPACKED_AT_ONCE) {
-      await new Promise<void>((resolve) => { this.#waiting.push(resolve); });
+      await new Promise<void>((resolve) => {
+        this.#waiting.push(resolve);
+      });
     }
     this.#unpacking += 1;
     try {
@@ -170,8 +172,9 @@ export class GrpcMemory {
     const account = this.#account(call);
     const parts: Buffer[] = [];
     let bytes = 0;
-    const options = { chunkSize: message.length < LARGE_PACKED_BYTES ? UNPACKED_PIECE_BYTES
-      : LARGE_PIECE_BYTES };
+    const options = {
+      chunkSize: message.length < LARGE_PACKED_BYTES ? UNPACKED_PIECE_BYTES : LARGE_PIECE_BYTES,
+    };
     const unpacker = encoding === 'gzip' ? createGunzip(options) : createInflate(options);
     unpacker.end(message);
     try {
@@ -179,12 +182,17 @@ export class GrpcMemory {
         bytes += part.length;
         parts.push(part);
         if (call.maxReceiveMessageSize !== -1 && bytes > call.maxReceiveMessageSize) {
-          throw status(RESOURCE_EXHAUSTED, 'Received message that decompresses to a size larger '
-            + `than ${call.maxReceiveMessageSize}`);
+          throw status(
+            RESOURCE_EXHAUSTED,
+            'Received message that decompresses to a size larger ' +
+              `than ${call.maxReceiveMessageSize}`,
+          );
         }
         if (!this.#take(account, 2 * part.length)) {
-          throw status(RESOURCE_EXHAUSTED,
-            `no memory for a message of more than ${bytes} bytes once unpacked`);
+          throw status(
+            RESOURCE_EXHAUSTED,
+            `no memory for a message of more than ${bytes} bytes once unpacked`,
+          );
         }
       }
     } catch (error) {
@@ -280,7 +288,11 @@ function status(code: number, details: string) {
 
 const calls = BaseServerInterceptingCall.prototype as unknown as Call;
 const {
-  decompressAndMaybePush, decompressMessage, handleDataFrame, sendMessage, serializeMessage,
+  decompressAndMaybePush,
+  decompressMessage,
+  handleDataFrame,
+  sendMessage,
+  serializeMessage,
 } = calls;
 
 /** Counts what grpc-js's server calls of this thread hold from now on. Once per thread: calls made
@@ -293,14 +305,17 @@ export function countGrpcMemory(options: GrpcMemoryOptions): GrpcMemory {
     memory.read(this);
   };
   calls.decompressMessage = function counted(
-    this: Call, message: Buffer, encoding: string,
+    this: Call,
+    message: Buffer,
+    encoding: string,
   ): Buffer | Promise<Buffer> {
     return encoding === 'gzip' || encoding === 'deflate'
       ? memory.unpack(this, message.subarray(5), encoding)
       : decompressMessage.call(this, message, encoding);
   };
   calls.decompressAndMaybePush = function counted(
-    this: Call, entry: { readonly compressedMessage: Buffer },
+    this: Call,
+    entry: { readonly compressedMessage: Buffer },
   ): Promise<void> {
     const packed = entry.compressedMessage[0] === 1;
     const done = decompressAndMaybePush.call(this, entry);
@@ -310,7 +325,9 @@ export function countGrpcMemory(options: GrpcMemoryOptions): GrpcMemory {
     return message instanceof KeptMessage ? message.framed : serializeMessage.call(this, message);
   };
   calls.sendMessage = function counted(
-    this: Call, message: Buffer | KeptMessage, callback: () => void,
+    this: Call,
+    message: Buffer | KeptMessage,
+    callback: () => void,
   ): void {
     const small = !(message instanceof KeptMessage) && message.length < COUNTED_BYTES_MIN;
     const taken = small ? callback : memory.sent(this, message, callback);

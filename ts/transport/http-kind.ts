@@ -15,20 +15,26 @@ export function sharesPorts(version = process.versions.node): boolean {
 
 /** Errors: InvalidArgument where the choice cannot work on this Node. */
 export function chooseHttpListener(
-  choice: HttpListenerChoice, threads: number,
-  found = uwsFile() !== undefined, shares = sharesPorts(),
+  choice: HttpListenerChoice,
+  threads: number,
+  found = uwsFile() !== undefined,
+  shares = sharesPorts(),
 ): HttpListenerKind {
   const kind = choice === 'auto' ? (found ? 'uws' : 'node') : choice;
   const { version, versions } = process;
   if (kind === 'uws' && !found) {
-    throw new ServalError(ErrorCode.InvalidArgument,
-      `--http-listener: expected node: uWebSockets.js has no binary for Node ${version} `
-        + `(ABI ${versions.modules})`);
+    throw new ServalError(
+      ErrorCode.InvalidArgument,
+      `--http-listener: expected node: uWebSockets.js has no binary for Node ${version} ` +
+        `(ABI ${versions.modules})`,
+    );
   }
   if (kind === 'node' && threads > 1 && !shares) {
-    throw new ServalError(ErrorCode.InvalidArgument,
-      `--http-threads: expected 1 with --http-listener node on Node ${version}, got ${threads}: `
-        + 'listeners of node:http share a port from Node 22.12 on');
+    throw new ServalError(
+      ErrorCode.InvalidArgument,
+      `--http-threads: expected 1 with --http-listener node on Node ${version}, got ${threads}: ` +
+        'listeners of node:http share a port from Node 22.12 on',
+    );
   }
   return kind;
 }

@@ -1,18 +1,23 @@
 // The HTTP listener on node:http: for a Node that uWebSockets.js has no binary for, and where it is
 // asked for. It answers as that one does, in 2.6 times its processor time; what differs is in
 // docs/decisions/0010. Hot path; the thread that made it.
-import {
-  createServer, type IncomingMessage, type Server, type ServerResponse,
-} from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createAcceptor, type Server as Acceptor, type Socket } from 'node:net';
 import { ErrorCode, ServalError } from '../errors.js';
-import {
-  DRAIN_BODY_MS, HTTP_HEAD_BYTES_MAX, HTTP_IDLE_MS, HTTP_PIPELINED_MAX,
-} from '../limits.js';
+import { DRAIN_BODY_MS, HTTP_HEAD_BYTES_MAX, HTTP_IDLE_MS, HTTP_PIPELINED_MAX } from '../limits.js';
 import { sharesPorts } from './http-kind.js';
 import {
-  HttpExchange, UNCOUNTED, UNLIMITED, type Connections, type Cut, type HeaderName,
-  type HeldBytes, type HttpListener, type RequestHead, type Route, type Router,
+  HttpExchange,
+  UNCOUNTED,
+  UNLIMITED,
+  type Connections,
+  type Cut,
+  type HeaderName,
+  type HeldBytes,
+  type HttpListener,
+  type RequestHead,
+  type Route,
+  type Router,
   type Surroundings,
 } from './listener.js';
 import { NOT_HTTP_1_1, refuse, refuseUnread, type ParserError } from './node-refusal.js';
@@ -90,7 +95,10 @@ class NodeExchange extends HttpExchange {
   }
 
   send(
-    status: number, contentType: string, body: Uint8Array | string, headers?: readonly string[],
+    status: number,
+    contentType: string,
+    body: Uint8Array | string,
+    headers?: readonly string[],
   ): void {
     if (this.finished) return;
     this.owner.bodyEnded(this);
@@ -137,9 +145,7 @@ export class NodeListener implements HttpListener {
   #address: { readonly host: string; readonly port: number } | undefined;
 
   /** `report` takes what must never happen: exceptions of routes. */
-  constructor(
-    router: Router, report: (error: unknown) => void, surroundings: Surroundings = {},
-  ) {
+  constructor(router: Router, report: (error: unknown) => void, surroundings: Surroundings = {}) {
     const { connections = UNLIMITED, held = UNCOUNTED } = surroundings;
     this.held = held;
     this.#unanswered = surroundings.unanswered ?? (() => ({}));
@@ -147,15 +153,18 @@ export class NodeListener implements HttpListener {
     this.#report = report;
     this.#connections = connections;
     this.#server = createServer({
-      maxHeaderSize: HTTP_HEAD_BYTES_MAX, keepAliveTimeout: HTTP_IDLE_MS,
-      headersTimeout: 0, requestTimeout: 0,
+      maxHeaderSize: HTTP_HEAD_BYTES_MAX,
+      keepAliveTimeout: HTTP_IDLE_MS,
+      headersTimeout: 0,
+      requestTimeout: 0,
     });
     this.#server.timeout = HTTP_IDLE_MS;
     this.#server.maxHeadersCount = 0; // those beyond it would be dropped, not refused
     this.#server.on('request', (request, response) => this.#begin(request, response, false));
     this.#server.on('checkContinue', (request, response) => this.#begin(request, response, true));
-    this.#server.on('checkExpectation',
-      (request, response) => this.#begin(request, response, false));
+    this.#server.on('checkExpectation', (request, response) =>
+      this.#begin(request, response, false),
+    );
     this.#server.on('connect', (request) => refuse(request.socket, NOT_HTTP_1_1));
     this.#server.on('timeout', (socket: Socket) => this.#silent(socket));
     this.#server.on('clientError', (error: ParserError, socket) => {
@@ -167,22 +176,32 @@ export class NodeListener implements HttpListener {
       }
     });
     // Half-closed connections are not left open: a client that ends its side went away.
-    this.#acceptor = createAcceptor({ allowHalfOpen: true, noDelay: true },
-      (socket) => this.#connected(socket));
+    this.#acceptor = createAcceptor({ allowHalfOpen: true, noDelay: true }, (socket) =>
+      this.#connected(socket),
+    );
   }
 
   listen(host: string, port: number): Promise<number> {
     return new Promise((resolve, reject) => {
-      this.#listen(host, port, () => {
-        const bound = this.#acceptor.address();
-        const real = bound !== null && typeof bound === 'object' ? bound.port : port;
-        this.#address = { host, port: real };
-        resolve(real);
-      }, (error) => {
-        reject(new ServalError(ErrorCode.InvalidArgument,
-          `cannot listen on ${host}:${port}: the address is in use or not permitted `
-            + `(${error.message})`));
-      });
+      this.#listen(
+        host,
+        port,
+        () => {
+          const bound = this.#acceptor.address();
+          const real = bound !== null && typeof bound === 'object' ? bound.port : port;
+          this.#address = { host, port: real };
+          resolve(real);
+        },
+        (error) => {
+          reject(
+            new ServalError(
+              ErrorCode.InvalidArgument,
+              `cannot listen on ${host}:${port}: the address is in use or not permitted ` +
+                `(${error.message})`,
+            ),
+          );
+        },
+      );
     });
   }
 
@@ -226,9 +245,14 @@ export class NodeListener implements HttpListener {
     const full = this.#sockets.size >= this.#connections.max;
     if (this.draining || full || this.#acceptor.listening || this.#address === undefined) return;
     const { host, port } = this.#address;
-    this.#listen(host, port, () => undefined, () => {
-      setTimeout(() => this.#listenAgain(), LISTEN_AGAIN_MS);
-    });
+    this.#listen(
+      host,
+      port,
+      () => undefined,
+      () => {
+        setTimeout(() => this.#listenAgain(), LISTEN_AGAIN_MS);
+      },
+    );
   }
 
   // Nothing has moved on this connection for a while: its client is cut, unless it waits for us.
@@ -250,7 +274,9 @@ export class NodeListener implements HttpListener {
     const passed = (ms: number): boolean => performance.now() - begun >= ms;
     const waits = (): boolean => this.active > (passed(DRAIN_BODY_MS) ? this.receiving : 0);
     while (waits() && !passed(seconds * 1000)) {
-      await new Promise((resolve) => { setTimeout(resolve, DRAIN_LOOK_MS); });
+      await new Promise((resolve) => {
+        setTimeout(resolve, DRAIN_LOOK_MS);
+      });
     }
     const requests = this.active - this.receiving;
     const models = requests === 0 ? {} : this.#unanswered();

@@ -8,7 +8,9 @@ import { statusLine } from './status-lines.js';
 /** So much of a request is looked at for its first line. */
 const LINE_BYTES_MAX = 8192;
 const OTHER_PROTOCOLS: ReadonlySet<string> = new Set([
-  'HPE_INVALID_VERSION', 'HPE_INVALID_CONSTANT', 'HPE_PAUSED_H2_UPGRADE',
+  'HPE_INVALID_VERSION',
+  'HPE_INVALID_CONSTANT',
+  'HPE_PAUSED_H2_UPGRADE',
 ]);
 export const NOT_HTTP_1_1 = '505 HTTP Version Not Supported';
 
@@ -31,13 +33,19 @@ class LastExchange extends HttpExchange {
   }
 
   send(
-    status: number, contentType: string, body: Uint8Array | string,
+    status: number,
+    contentType: string,
+    body: Uint8Array | string,
     headers: readonly string[] = [],
   ): void {
     if (this.finished) return;
     this.finished = true;
-    const lines = [`HTTP/1.1 ${statusLine(status)}`, `Content-Type: ${contentType}`,
-      `Content-Length: ${Buffer.byteLength(body)}`, 'Connection: close'];
+    const lines = [
+      `HTTP/1.1 ${statusLine(status)}`,
+      `Content-Type: ${contentType}`,
+      `Content-Length: ${Buffer.byteLength(body)}`,
+      'Connection: close',
+    ];
     for (let i = 0; i + 1 < headers.length; i += 2) lines.push(`${headers[i]}: ${headers[i + 1]}`);
     this.socket.write(`${lines.join('\r\n')}\r\n\r\n`);
     this.socket.end(typeof body === 'string' ? body : Buffer.from(body));
@@ -65,7 +73,10 @@ function refuseMethod(socket: Socket, error: ParserError, router: Router): void 
     return;
   }
   const head: RequestHead = {
-    method: () => method, path: () => path, query: () => query, header: () => '',
+    method: () => method,
+    path: () => path,
+    query: () => query,
+    header: () => '',
   };
   const exchange = new LastExchange(socket);
   router(method, path).begin(head, exchange);

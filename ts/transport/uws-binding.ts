@@ -21,7 +21,9 @@ export function loadUws(): typeof Uws {
     return createRequire(import.meta.url)(file) as typeof Uws;
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new ServalError(ErrorCode.RuntimeUnavailable,
-      `cannot load uWebSockets.js on Node ${process.version}: ${reason}`);
+    throw new ServalError(
+      ErrorCode.RuntimeUnavailable,
+      `cannot load uWebSockets.js on Node ${process.version}: ${reason}`,
+    );
   }
 }

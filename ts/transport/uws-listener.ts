@@ -4,9 +4,21 @@ import { ErrorCode, ServalError } from '../errors.js';
 import { DRAIN_BODY_MS } from '../limits.js';
 import { FollowedAnswer } from './followed-answer.js';
 import {
-  COPIED, headerName, HttpExchange, UNCOUNTED, UNLIMITED, type Connections, type Cut,
-  type EngineAnswers, type HeaderName, type HeldBytes, type HttpListener, type RequestHead,
-  type Route, type Router, type Surroundings,
+  COPIED,
+  headerName,
+  HttpExchange,
+  UNCOUNTED,
+  UNLIMITED,
+  type Connections,
+  type Cut,
+  type EngineAnswers,
+  type HeaderName,
+  type HeldBytes,
+  type HttpListener,
+  type RequestHead,
+  type Route,
+  type Router,
+  type Surroundings,
 } from './listener.js';
 import { LARGE_CHUNK_BYTES, ReadingTurns, type Sender } from './reading-turns.js';
 import { RouteCache } from './route-cache.js';
@@ -23,7 +35,6 @@ const FOLLOWED_BYTES_MIN = 65_536;
 
 const DRAIN_LOOK_MS = 5;
 const LISTEN_AGAIN_MS = 100;
-
 
 const CONTENT_TYPE = headerName('Content-Type');
 const JSON_TYPE = 'application/json';
@@ -176,9 +187,7 @@ export class UwsListener implements HttpListener {
   readonly writing = new WritingTurns();
 
   /** `report` takes what must never happen: exceptions of routes. */
-  constructor(
-    router: Router, report: (error: unknown) => void, surroundings: Surroundings = {},
-  ) {
+  constructor(router: Router, report: (error: unknown) => void, surroundings: Surroundings = {}) {
     const { connections = UNLIMITED, held = UNCOUNTED, answers = COPIED } = surroundings;
     this.held = held;
     this.answers = answers;
@@ -199,8 +208,12 @@ export class UwsListener implements HttpListener {
     return new Promise((resolve, reject) => {
       this.#app.listen(host, port, (socket) => {
         if (socket === false) {
-          reject(new ServalError(ErrorCode.InvalidArgument,
-            `cannot listen on ${host}:${port}: the address is in use or not permitted`));
+          reject(
+            new ServalError(
+              ErrorCode.InvalidArgument,
+              `cannot listen on ${host}:${port}: the address is in use or not permitted`,
+            ),
+          );
           return;
         }
         this.#socket = socket;
@@ -253,7 +266,9 @@ export class UwsListener implements HttpListener {
     const passed = (ms: number): boolean => performance.now() - begun >= ms;
     const waits = (): boolean => this.active > (passed(DRAIN_BODY_MS) ? this.receiving : 0);
     while (waits() && !passed(seconds * 1000)) {
-      await new Promise((resolve) => { setTimeout(resolve, DRAIN_LOOK_MS); });
+      await new Promise((resolve) => {
+        setTimeout(resolve, DRAIN_LOOK_MS);
+      });
     }
     const requests = this.active - this.receiving;
     const models = requests === 0 ? {} : this.#unanswered();

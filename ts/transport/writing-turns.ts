@@ -38,7 +38,8 @@ export class WritingTurns {
   #nextTurn(): void {
     this.#due = false;
     let left = TURN_BYTES;
-    for (const taker of this.#ready) { // one that is added again comes last
+    for (const taker of this.#ready) {
+      // one that is added again comes last
       if (left <= 0) break;
       this.#ready.delete(taker);
       left -= WRITE_BYTES;

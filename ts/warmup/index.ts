@@ -81,7 +81,10 @@ export interface WarmupLimits {
 }
 
 type WarmUp = (
-  protocol: MessageProtocol, message: Uint8Array, signal: AbortSignal) => Promise<void>;
+  protocol: MessageProtocol,
+  message: Uint8Array,
+  signal: AbortSignal,
+) => Promise<void>;
 
 /**
  * Runs every warmup request, one after the other, and logs how many and how long. The first that
@@ -90,7 +93,10 @@ type WarmUp = (
  * ends it, DeadlineExceeded when a run never ends.
  */
 export async function runWarmup(
-  inputs: WarmupInputs, warmUp: WarmUp, logger: Logger, signal?: AbortSignal,
+  inputs: WarmupInputs,
+  warmUp: WarmUp,
+  logger: Logger,
+  signal?: AbortSignal,
   limits: WarmupLimits = {},
 ): Promise<{ requests: number }> {
   const { runsMax = WARMUP_RUNS_MAX, msMax = WARMUP_MS_MAX, endMs = WARMUP_END_MS } = limits;
@@ -101,8 +107,9 @@ export async function runWarmup(
     ending.abort(new ServalError(ErrorCode.Cancelled, 'the version is not wanted any more'));
   };
   const late = setTimeout(() => {
-    ending.abort(new ServalError(
-      ErrorCode.DeadlineExceeded, `the warm-up took longer than ${endMs} ms`));
+    ending.abort(
+      new ServalError(ErrorCode.DeadlineExceeded, `the warm-up took longer than ${endMs} ms`),
+    );
   }, endMs);
   if (signal?.aborted === true) unwanted();
   signal?.addEventListener('abort', unwanted);
@@ -115,14 +122,22 @@ export async function runWarmup(
 }
 
 async function runAll(
-  inputs: WarmupInputs, warmUp: WarmUp, logger: Logger, ended: AbortSignal,
+  inputs: WarmupInputs,
+  warmUp: WarmUp,
+  logger: Logger,
+  ended: AbortSignal,
   { runsMax, msMax, started }: { runsMax: number; msMax: number; started: number },
 ): Promise<{ requests: number }> {
   let requests = 0;
   for await (const { protocol, message, label } of warmupMessages(inputs)) {
     if (requests >= runsMax || performance.now() - started >= msMax) {
-      logger.warn('a warm-up was stopped at its limit',
-        { model: inputs.name, folder: inputs.versionFolder, requests, runsMax, msMax });
+      logger.warn('a warm-up was stopped at its limit', {
+        model: inputs.name,
+        folder: inputs.versionFolder,
+        requests,
+        runsMax,
+        msMax,
+      });
       break;
     }
     try {
@@ -135,8 +150,10 @@ async function runAll(
   }
   for (const sample of warmupSamples(inputs.config)) {
     if (sample.batchSize > 0) continue;
-    logger.warn('model_warmup sample has batch_size 0 and was not run',
-      { model: inputs.name, sample: sample.name });
+    logger.warn('model_warmup sample has batch_size 0 and was not run', {
+      model: inputs.name,
+      sample: sample.name,
+    });
   }
   const fields = { model: inputs.name, folder: inputs.versionFolder, requests };
   if (requests === 0) logger.debug('no warmup requests', fields);
@@ -154,14 +171,19 @@ function labelled(label: string, error: unknown): ServalError {
  * `iterations`: runs of each recorded request; 0 = 1. */
 export function warmUpWith(
   warmUp: (handle: number, ...request: Parameters<WarmUp>) => Promise<void>,
-  iterations: number, logger: Logger,
+  iterations: number,
+  logger: Logger,
 ): (version: PreparedVersion, signal: AbortSignal) => Promise<void> {
   return async ({ name, path, config, loaded }, signal) => {
     const batchDim = Number(config?.['max_batch_size'] ?? 0) > 0 || loaded.batchMode !== 'off';
     const inputs = {
-      name, versionFolder: path, modelFolder: dirname(path), config, batchDim, iterations,
+      name,
+      versionFolder: path,
+      modelFolder: dirname(path),
+      config,
+      batchDim,
+      iterations,
     };
-    await runWarmup(
-      inputs, (...request) => warmUp(loaded.handle, ...request), logger, signal);
+    await runWarmup(inputs, (...request) => warmUp(loaded.handle, ...request), logger, signal);
   };
 }

@@ -34,8 +34,8 @@ function bytesField(field: number, bytes: Uint8Array): Uint8Array {
   return Buffer.concat([fieldHead(field, bytes.length), bytes]);
 }
 
-const stringField = (field: number, text: string): Uint8Array => (
-  bytesField(field, Buffer.from(text, 'utf8')));
+const stringField = (field: number, text: string): Uint8Array =>
+  bytesField(field, Buffer.from(text, 'utf8'));
 
 function inputBytes(tensor: Tensor): Uint8Array {
   const shape = Uint8Array.from(tensor.shape.flatMap(varintBytes));
@@ -49,7 +49,8 @@ function inputBytes(tensor: Tensor): Uint8Array {
 /** A request with these inputs for these outputs (none = all), in the order given.
  * Errors: BodyTooLarge above WARMUP_BYTES_MAX. */
 export function encodeInferRequest(
-  inputs: readonly Tensor[], outputs: readonly string[],
+  inputs: readonly Tensor[],
+  outputs: readonly string[],
 ): Uint8Array {
   const chunks = [
     ...inputs.map((tensor) => bytesField(REQUEST_INPUTS, inputBytes(tensor))),
@@ -58,8 +59,10 @@ export function encodeInferRequest(
   ];
   const bytes = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
   if (bytes > WARMUP_BYTES_MAX) {
-    throw new ServalError(ErrorCode.BodyTooLarge,
-      `the request: expected at most ${WARMUP_BYTES_MAX} bytes, got ${bytes}`);
+    throw new ServalError(
+      ErrorCode.BodyTooLarge,
+      `the request: expected at most ${WARMUP_BYTES_MAX} bytes, got ${bytes}`,
+    );
   }
   return Buffer.concat(chunks, bytes);
 }

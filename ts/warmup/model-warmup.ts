@@ -7,7 +7,11 @@ import type { Datatype } from '../model/snapshot.js';
 import { encodeInferRequest } from './infer-request.js';
 import { randomData, zeroData } from './synthetic-data.js';
 import {
-  ELEMENT_BYTES, LENGTH_BYTES, checkTensorBytes, elementCount, repeatPattern,
+  ELEMENT_BYTES,
+  LENGTH_BYTES,
+  checkTensorBytes,
+  elementCount,
+  repeatPattern,
 } from './tensor.js';
 import type { Tensor } from './tensor.js';
 import { readWarmupDataFile } from './warmup-data-file.js';
@@ -33,10 +37,20 @@ interface SampleInput {
 type Members = Readonly<Record<string, unknown>>;
 
 const TYPES: Readonly<Record<string, Datatype>> = {
-  TYPE_BOOL: 'BOOL', TYPE_UINT8: 'UINT8', TYPE_UINT16: 'UINT16', TYPE_UINT32: 'UINT32',
-  TYPE_UINT64: 'UINT64', TYPE_INT8: 'INT8', TYPE_INT16: 'INT16', TYPE_INT32: 'INT32',
-  TYPE_INT64: 'INT64', TYPE_FP16: 'FP16', TYPE_FP32: 'FP32', TYPE_FP64: 'FP64',
-  TYPE_STRING: 'BYTES', TYPE_BF16: 'BF16',
+  TYPE_BOOL: 'BOOL',
+  TYPE_UINT8: 'UINT8',
+  TYPE_UINT16: 'UINT16',
+  TYPE_UINT32: 'UINT32',
+  TYPE_UINT64: 'UINT64',
+  TYPE_INT8: 'INT8',
+  TYPE_INT16: 'INT16',
+  TYPE_INT32: 'INT32',
+  TYPE_INT64: 'INT64',
+  TYPE_FP16: 'FP16',
+  TYPE_FP32: 'FP32',
+  TYPE_FP64: 'FP64',
+  TYPE_STRING: 'BYTES',
+  TYPE_BF16: 'BF16',
 };
 
 /** Errors: InvalidArgument that names the member. */
@@ -54,8 +68,9 @@ export function warmupSamples(config: TritonConfig | undefined): readonly Warmup
       name,
       batchSize: whole(sample['batch_size'] ?? 0, `${place}.batch_size`),
       count: Math.max(1, whole(sample['count'] ?? 0, `${place}.count`)),
-      inputs: Object.entries(inputs).map(([input, value]) => (
-        sampleInput(input, members(value, `${place}.inputs[${JSON.stringify(input)}]`), place))),
+      inputs: Object.entries(inputs).map(([input, value]) =>
+        sampleInput(input, members(value, `${place}.inputs[${JSON.stringify(input)}]`), place),
+      ),
     };
   });
 }
@@ -74,8 +89,9 @@ function sampleInput(name: string, value: Members, place: string): SampleInput {
 /** That zero_data or random_data is there counts, not its value: so has Triton it. */
 function dataSource(value: Members, at: string): Pick<SampleInput, 'source' | 'file'> {
   const file = value['input_data_file'];
-  const given = ['zero_data', 'random_data', 'input_data_file']
-    .filter((name) => value[name] !== undefined);
+  const given = ['zero_data', 'random_data', 'input_data_file'].filter(
+    (name) => value[name] !== undefined,
+  );
   if (given.length !== 1) {
     throw wrong(at, 'one of zero_data, random_data, input_data_file', given);
   }
@@ -88,11 +104,15 @@ function dataSource(value: Members, at: string): Pick<SampleInput, 'source' | 'f
  * holds the same data.
  * Errors: InvalidArgument, ModelInvalid (a file), BodyTooLarge; they name the input. */
 export async function sampleRequest(
-  sample: WarmupSample, modelFolder: string, batchDim: boolean,
+  sample: WarmupSample,
+  modelFolder: string,
+  batchDim: boolean,
 ): Promise<Uint8Array> {
   if (!batchDim && sample.batchSize > 1) {
-    throw new ServalError(ErrorCode.InvalidArgument,
-      `batch_size: expected 1 for a model without batch dimension, got ${sample.batchSize}`);
+    throw new ServalError(
+      ErrorCode.InvalidArgument,
+      `batch_size: expected 1 for a model without batch dimension, got ${sample.batchSize}`,
+    );
   }
   const tensors: Tensor[] = [];
   for (const input of sample.inputs) {
@@ -107,7 +127,10 @@ export async function sampleRequest(
 }
 
 async function sampleTensor(
-  sample: WarmupSample, input: SampleInput, modelFolder: string, batchDim: boolean,
+  sample: WarmupSample,
+  input: SampleInput,
+  modelFolder: string,
+  batchDim: boolean,
 ): Promise<Tensor> {
   const { name, datatype, dims } = input;
   const shape = batchDim ? [sample.batchSize, ...dims] : dims;
@@ -124,7 +147,10 @@ async function sampleTensor(
 }
 
 async function rowData(
-  input: SampleInput, count: number, seed: string, modelFolder: string,
+  input: SampleInput,
+  count: number,
+  seed: string,
+  modelFolder: string,
 ): Promise<Uint8Array> {
   const { datatype, file } = input;
   switch (input.source) {
@@ -147,8 +173,10 @@ async function rowData(
 function checkStrings(raw: Uint8Array, count: number, file: string): void {
   const view = new DataView(raw.buffer, raw.byteOffset, raw.length);
   const fail = (what: string): never => {
-    throw new ServalError(ErrorCode.InvalidArgument,
-      `${file}: expected ${count} elements, each behind a ${LENGTH_BYTES}-byte length, ${what}`);
+    throw new ServalError(
+      ErrorCode.InvalidArgument,
+      `${file}: expected ${count} elements, each behind a ${LENGTH_BYTES}-byte length, ${what}`,
+    );
   };
   let at = 0;
   for (let i = 0; i < count; i += 1) {

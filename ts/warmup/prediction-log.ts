@@ -4,10 +4,16 @@
 // plane; pure. Source: tfserving.md 2 (messages), 3.6 (which kinds are run).
 import { ErrorCode, ServalError } from '../errors.js';
 import {
-  TF_CLASSIFY, TF_PREDICT, TF_REGRESS, type MessageProtocol,
+  TF_CLASSIFY,
+  TF_PREDICT,
+  TF_REGRESS,
+  type MessageProtocol,
 } from '../model/request-kinds.js';
 import {
-  checkTasks, CLASSIFY_METHOD, readMultiInference, taskRequest,
+  checkTasks,
+  CLASSIFY_METHOD,
+  readMultiInference,
+  taskRequest,
 } from '../protobuf/serving-messages.js';
 import { WireReader } from '../protobuf/reader.js';
 
@@ -22,12 +28,18 @@ const REGRESS_LOG = 3;
 const MULTI_INFERENCE_LOG = 4;
 const PREDICT_LOG = 6;
 const LOG_KINDS: Readonly<Record<number, string>> = {
-  2: 'classify_log', 3: 'regress_log', 4: 'multi_inference_log', 5: 'session_run_log',
-  6: 'predict_log', 7: 'predict_streamed_log',
+  2: 'classify_log',
+  3: 'regress_log',
+  4: 'multi_inference_log',
+  5: 'session_run_log',
+  6: 'predict_log',
+  7: 'predict_streamed_log',
 };
 const RUN_KINDS: Readonly<Record<number, string>> = {
-  [CLASSIFY_LOG]: 'ClassifyLog', [REGRESS_LOG]: 'RegressLog',
-  [MULTI_INFERENCE_LOG]: 'MultiInferenceLog', [PREDICT_LOG]: 'PredictLog',
+  [CLASSIFY_LOG]: 'ClassifyLog',
+  [REGRESS_LOG]: 'RegressLog',
+  [MULTI_INFERENCE_LOG]: 'MultiInferenceLog',
+  [PREDICT_LOG]: 'PredictLog',
 };
 
 interface Log {
@@ -55,8 +67,10 @@ export function recordedRequests(record: Uint8Array): readonly RecordedRequest[]
 function taskRequests(message: Uint8Array): readonly RecordedRequest[] {
   const { tasks, inputs } = readMultiInference(new WireReader(message, 'MultiInferenceRequest'));
   if (tasks.length === 0) {
-    throw new ServalError(ErrorCode.InvalidArgument,
-      'multi_inference_log: expected at least one task, got none');
+    throw new ServalError(
+      ErrorCode.InvalidArgument,
+      'multi_inference_log: expected at least one task, got none',
+    );
   }
   checkTasks(tasks);
   return tasks.map((task) => ({
@@ -84,8 +98,11 @@ function readPredictionLog(reader: WireReader): Log {
     throw new ServalError(ErrorCode.Unimplemented, 'the PredictionLog holds no request');
   }
   if (RUN_KINDS[kind] === undefined) {
-    throw new ServalError(ErrorCode.Unimplemented, `${LOG_KINDS[kind]} cannot be used for warmup; `
-      + 'expected predict_log, classify_log, regress_log or multi_inference_log');
+    throw new ServalError(
+      ErrorCode.Unimplemented,
+      `${LOG_KINDS[kind]} cannot be used for warmup; ` +
+        'expected predict_log, classify_log, regress_log or multi_inference_log',
+    );
   }
   const [only] = requests;
   return { kind, request: requests.length === 1 && only ? only : Buffer.concat(requests) };

@@ -30,17 +30,21 @@ function putRandom(view: DataView, at: number, datatype: Datatype, next: () => n
     case 'BOOL':
       view.setUint8(at, next() >>> 31);
       return;
-    case 'UINT8': case 'INT8':
+    case 'UINT8':
+    case 'INT8':
       view.setUint8(at, next() >>> 24);
       return;
-    case 'UINT16': case 'INT16':
+    case 'UINT16':
+    case 'INT16':
       view.setUint16(at, next() >>> 16, true);
       return;
-    case 'UINT64': case 'INT64':
+    case 'UINT64':
+    case 'INT64':
       view.setUint32(at + 4, next(), true);
       view.setUint32(at, next(), true);
       return;
-    case 'UINT32': case 'INT32':
+    case 'UINT32':
+    case 'INT32':
       view.setUint32(at, next(), true);
       return;
     case 'FP32':

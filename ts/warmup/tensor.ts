@@ -19,8 +19,20 @@ export const LENGTH_BYTES = 4;
 
 /** Bytes of one element; for BYTES the least, an empty element. */
 export const ELEMENT_BYTES: Readonly<Record<Datatype, number>> = {
-  BOOL: 1, UINT8: 1, UINT16: 2, UINT32: 4, UINT64: 8, INT8: 1, INT16: 2, INT32: 4, INT64: 8,
-  FP16: 2, FP32: 4, FP64: 8, BF16: 2, BYTES: LENGTH_BYTES,
+  BOOL: 1,
+  UINT8: 1,
+  UINT16: 2,
+  UINT32: 4,
+  UINT64: 8,
+  INT8: 1,
+  INT16: 2,
+  INT32: 4,
+  INT64: 8,
+  FP16: 2,
+  FP32: 4,
+  FP64: 8,
+  BF16: 2,
+  BYTES: LENGTH_BYTES,
 };
 
 /** Errors: InvalidArgument when the tensor would take over WARMUP_BYTES_MAX bytes. */
@@ -33,11 +45,16 @@ export function elementCount(datatype: Datatype, shape: readonly number[]): numb
 
 /** Errors: InvalidArgument above WARMUP_BYTES_MAX. */
 export function checkTensorBytes(
-  bytes: number, datatype: Datatype, shape: readonly number[],
+  bytes: number,
+  datatype: Datatype,
+  shape: readonly number[],
 ): void {
   if (bytes <= WARMUP_BYTES_MAX) return;
-  throw new ServalError(ErrorCode.InvalidArgument, `${datatype} of shape [${shape.join(',')}]: `
-    + `expected at most ${WARMUP_BYTES_MAX} bytes, got ${bytes}`);
+  throw new ServalError(
+    ErrorCode.InvalidArgument,
+    `${datatype} of shape [${shape.join(',')}]: ` +
+      `expected at most ${WARMUP_BYTES_MAX} bytes, got ${bytes}`,
+  );
 }
 
 /** Writes the `patternBytes` bytes at `start` again and again behind themselves, to the end. */

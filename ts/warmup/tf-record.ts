@@ -47,8 +47,11 @@ export async function* readTfRecords(path: string): AsyncGenerator<TfRecord> {
     let offset = 0;
     for (let index = 0; offset < source.bytes; index += 1) {
       if (index === WARMUP_RECORDS_MAX) {
-        throw fileError(path, `expected at most ${WARMUP_RECORDS_MAX} records, got more; `
-          + `record ${index} begins at byte ${offset}`);
+        throw fileError(
+          path,
+          `expected at most ${WARMUP_RECORDS_MAX} records, got more; ` +
+            `record ${index} begins at byte ${offset}`,
+        );
       }
       const data = await readRecord(source, index, offset);
       offset += HEAD_BYTES + data.length + CRC_BYTES;
@@ -73,9 +76,11 @@ async function openFile(path: string): Promise<FileHandle | undefined> {
 
 async function readRecord(source: Source, index: number, offset: number): Promise<Uint8Array> {
   const fail = (what: string): never => {
-    throw new ServalError(ErrorCode.ModelInvalid,
-      `warmup record ${index}: byte ${offset} of ${source.path}: DATA_LOSS: ${what}; the file must `
-      + 'be a whole, uncompressed TFRecord file of tensorflow.serving.PredictionLog');
+    throw new ServalError(
+      ErrorCode.ModelInvalid,
+      `warmup record ${index}: byte ${offset} of ${source.path}: DATA_LOSS: ${what}; the file must ` +
+        'be a whole, uncompressed TFRecord file of tensorflow.serving.PredictionLog',
+    );
   };
   const head = new Uint8Array(HEAD_BYTES);
   const headRead = await readInto(source, head, offset, () => undefined);
@@ -93,8 +98,9 @@ async function readRecord(source: Source, index: number, offset: number): Promis
   const length = view.getUint32(4, true) * UINT32_RANGE + view.getUint32(0, true);
   const left = source.bytes - offset - HEAD_BYTES;
   if (length + CRC_BYTES > left) {
-    return fail(`expected ${length} bytes of data and ${CRC_BYTES} of their checksum, `
-      + `${left} are left`);
+    return fail(
+      `expected ${length} bytes of data and ${CRC_BYTES} of their checksum, ` + `${left} are left`,
+    );
   }
   if (length > WARMUP_BYTES_MAX) {
     return fail(`expected a record of at most ${WARMUP_BYTES_MAX} bytes, got ${length}`);
@@ -103,7 +109,10 @@ async function readRecord(source: Source, index: number, offset: number): Promis
 }
 
 async function readData(
-  source: Source, offset: number, length: number, fail: (what: string) => never,
+  source: Source,
+  offset: number,
+  length: number,
+  fail: (what: string) => never,
 ): Promise<Uint8Array> {
   const bytes = new Uint8Array(length + CRC_BYTES);
   let crc = 0;
@@ -111,8 +120,9 @@ async function readData(
     crc = crc32c(piece.subarray(0, Math.max(0, length - at)), crc);
   });
   if (read < bytes.length) {
-    return fail(`expected ${bytes.length} bytes of data and checksum, the file now ends after `
-      + `${read}`);
+    return fail(
+      `expected ${bytes.length} bytes of data and checksum, the file now ends after ` + `${read}`,
+    );
   }
   const computed = maskCrc(crc);
   const stored = new DataView(bytes.buffer).getUint32(length, true);
@@ -125,7 +135,10 @@ async function readData(
 /** Fills `out` from `offset` on; fewer bytes than it has room for only at the end of the file.
  * `seen` gets each piece and its place in `out`. */
 async function readInto(
-  source: Source, out: Uint8Array, offset: number, seen: (piece: Uint8Array, at: number) => void,
+  source: Source,
+  out: Uint8Array,
+  offset: number,
+  seen: (piece: Uint8Array, at: number) => void,
 ): Promise<number> {
   let filled = 0;
   while (filled < out.length) {
@@ -139,7 +152,11 @@ async function readInto(
 }
 
 async function readPiece(
-  source: Source, out: Uint8Array, at: number, wanted: number, offset: number,
+  source: Source,
+  out: Uint8Array,
+  at: number,
+  wanted: number,
+  offset: number,
 ): Promise<{ bytesRead: number }> {
   try {
     return await source.handle.read(out, at, wanted, offset);

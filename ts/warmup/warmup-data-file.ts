@@ -12,12 +12,16 @@ import { WARMUP_BYTES_MAX } from './tensor.js';
  * Errors: InvalidArgument for a path out of the folder and for a file that is too short;
  * ModelInvalid for one that cannot be read. */
 export async function readWarmupDataFile(
-  modelFolder: string, file: string, bytes: number | undefined,
+  modelFolder: string,
+  file: string,
+  bytes: number | undefined,
 ): Promise<Uint8Array> {
   const path = await resolveInside(modelFolder, file);
   try {
-    const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK
-      | constants.O_NOFOLLOW);
+    const handle = await open(
+      path,
+      constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW,
+    );
     try {
       const stat = await handle.stat();
       if (!stat.isFile()) {
@@ -33,11 +37,16 @@ export async function readWarmupDataFile(
 }
 
 async function readStart(
-  handle: FileHandle, path: string, bytes: number, size: number,
+  handle: FileHandle,
+  path: string,
+  bytes: number,
+  size: number,
 ): Promise<Uint8Array> {
   if (bytes > WARMUP_BYTES_MAX) {
-    throw new ServalError(ErrorCode.InvalidArgument,
-      `${path}: expected at most ${WARMUP_BYTES_MAX} bytes, got ${bytes}`);
+    throw new ServalError(
+      ErrorCode.InvalidArgument,
+      `${path}: expected at most ${WARMUP_BYTES_MAX} bytes, got ${bytes}`,
+    );
   }
   if (size < bytes) throw tooShort(path, bytes, size);
   const out = new Uint8Array(bytes);
@@ -57,16 +66,20 @@ function tooShort(path: string, bytes: number, got: number): ServalError {
 async function resolveInside(modelFolder: string, file: string): Promise<string> {
   const parts = file.split(sep);
   if (file === '' || isAbsolute(file) || file.includes('\0') || parts.includes('..')) {
-    throw new ServalError(ErrorCode.InvalidArgument,
-      `input_data_file ${JSON.stringify(file)}: expected a path below the model's folder warmup`);
+    throw new ServalError(
+      ErrorCode.InvalidArgument,
+      `input_data_file ${JSON.stringify(file)}: expected a path below the model's folder warmup`,
+    );
   }
   const wanted = join(modelFolder, 'warmup', file);
   try {
     const folder = join(await realpath(modelFolder), 'warmup');
     const path = await realpath(wanted);
     if (path.startsWith(folder + sep)) return path;
-    throw new ServalError(ErrorCode.InvalidArgument,
-      `input_data_file ${JSON.stringify(file)}: leads out of ${folder}, to ${path}`);
+    throw new ServalError(
+      ErrorCode.InvalidArgument,
+      `input_data_file ${JSON.stringify(file)}: leads out of ${folder}, to ${path}`,
+    );
   } catch (error) {
     throw asReadError(error, wanted);
   }
@@ -74,6 +87,8 @@ async function resolveInside(modelFolder: string, file: string): Promise<string>
 
 function asReadError(error: unknown, path: string): ServalError {
   if (error instanceof ServalError) return error;
-  return new ServalError(ErrorCode.ModelInvalid,
-    `${path}: cannot be read: ${(error as Error).message}`);
+  return new ServalError(
+    ErrorCode.ModelInvalid,
+    `${path}: cannot be read: ${(error as Error).message}`,
+  );
 }

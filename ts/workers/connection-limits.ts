@@ -12,7 +12,9 @@ export interface ConnectionLimits {
 /** Of `descriptors`, which the process may open, less those kept for files and for ourselves: half
  * for each transport. `wanted`: --max-connections, of each port; 0 = as many as there may be. */
 export function connectionLimits(
-  descriptors: number, httpThreads: number, wanted: number,
+  descriptors: number,
+  httpThreads: number,
+  wanted: number,
 ): ConnectionLimits {
   const free = Math.floor(Math.max(0, descriptors - DESCRIPTORS_KEPT - 8 * httpThreads) / 2);
   const half = wanted === 0 ? free : Math.min(wanted, free);

@@ -5,7 +5,9 @@ import { EngineInfer } from '../protocols/grpc/engine-infer.js';
 import { HEALTH_SERVICE, healthService } from '../protocols/grpc/health.js';
 import { REFLECTION_SERVICES, reflectionServices } from '../protocols/grpc/reflection.js';
 import {
-  SERVING_HEALTH_NAMES, SERVING_SERVICES, servingServices,
+  SERVING_HEALTH_NAMES,
+  SERVING_SERVICES,
+  servingServices,
 } from '../protocols/serving/grpc.js';
 import { INFERENCE_SERVICE, inferenceService } from '../protocols/v2/grpc.js';
 import type { RegistrySnapshot } from '../model/snapshot.js';
@@ -42,11 +44,19 @@ void runListener<GrpcSettings>((thread, settings) => {
     },
     services: [
       inferenceService({
-        snapshot, shown, infer, serverVersion, control, readings, encodeConfig,
+        snapshot,
+        shown,
+        infer,
+        serverVersion,
+        control,
+        readings,
+        encodeConfig,
       }),
       ...servingServices({ snapshot, shown, infer, control, readings }),
       healthService({
-        snapshot: shown, subscribe, services: [...services, ...SERVING_HEALTH_NAMES],
+        snapshot: shown,
+        subscribe,
+        services: [...services, ...SERVING_HEALTH_NAMES],
       }),
       ...reflectionServices([...services, HEALTH_SERVICE, ...REFLECTION_SERVICES]),
     ],

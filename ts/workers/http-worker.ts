@@ -25,10 +25,10 @@ void runListener<HttpSettings>(async (thread, settings) => {
   const held = new PortHeldBytes(port);
   const context: V2Context & MetricsContext = { ...settings, port, control, readings, held };
   const router = (method: string, path: string): Route =>
-    metricsRoute(context, thread.snapshot, method, path)
-      ?? (V1_PREFIX.test(path)
-        ? v1Route(context, thread, method, path)
-        : v2Route(context, thread, method, path));
+    metricsRoute(context, thread.snapshot, method, path) ??
+    (V1_PREFIX.test(path)
+      ? v1Route(context, thread, method, path)
+      : v2Route(context, thread, method, path));
   const Listener = await listenerClass(settings.listener);
   const listener = new Listener(router, thread.report, {
     connections: { max: settings.connectionsMax, full: thread.full },

@@ -139,9 +139,7 @@ export class ListenerThread {
 
 /** The whole of a worker: makes its listener and listens until it is told to drain. */
 export async function runListener<Settings extends ListenerSettings>(
-  make: (
-    thread: ListenerThread, settings: Settings,
-  ) => ThreadListener | Promise<ThreadListener>,
+  make: (thread: ListenerThread, settings: Settings) => ThreadListener | Promise<ThreadListener>,
 ): Promise<void> {
   try {
     const settings = workerData as Settings;

@@ -45,7 +45,8 @@ export interface GrpcSettings extends ListenerSettings {
  * so that what serves in it may be said to be ready. */
 export type SnapshotMessage = { readonly id: number } & (
   | { readonly kind: 'snapshot'; readonly change: SnapshotChange }
-  | { readonly kind: 'confirmed'; readonly epoch: number });
+  | { readonly kind: 'confirmed'; readonly epoch: number }
+);
 
 export type ToWorker =
   | SnapshotMessage

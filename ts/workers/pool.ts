@@ -11,7 +11,12 @@ import type { RegistrySnapshot } from '../model/snapshot.js';
 import { EMPTY_SNAPSHOT, snapshotChange } from '../registry/snapshot-build.js';
 import { NOTHING_CUT, type Cut } from '../transport/listener.js';
 import type {
-  FromWorker, GrpcSettings, HttpSettings, ListenerSettings, SnapshotMessage, ToWorker,
+  FromWorker,
+  GrpcSettings,
+  HttpSettings,
+  ListenerSettings,
+  SnapshotMessage,
+  ToWorker,
 } from './messages.js';
 
 /** Finds out whether the address is free, and which port 0 gives. The listeners share the port
@@ -21,11 +26,16 @@ export function reservePort(host: string, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     const probe = createServer();
     probe.once('error', (error: NodeJS.ErrnoException) => {
-      const why = error.code === 'EADDRINUSE'
-        ? 'the port is in use by another process; choose another, or 0 for a free one'
-        : error.message;
-      reject(new ServalError(ErrorCode.InvalidArgument,
-        `HTTP cannot listen on ${host} port ${port}: ${why}`));
+      const why =
+        error.code === 'EADDRINUSE'
+          ? 'the port is in use by another process; choose another, or 0 for a free one'
+          : error.message;
+      reject(
+        new ServalError(
+          ErrorCode.InvalidArgument,
+          `HTTP cannot listen on ${host} port ${port}: ${why}`,
+        ),
+      );
     });
     probe.listen({ host, port, exclusive: true }, () => {
       const address = probe.address();
@@ -73,7 +83,11 @@ class Member {
   constructor(kind: WorkerKind, settings: ListenerSettings, lost: Lost, answer: Answer) {
     const { file, name, resourceLimits } = kind;
     const worker = new Worker(new URL(file, import.meta.url), {
-      workerData: settings, name, resourceLimits, stdout: true, stderr: true,
+      workerData: settings,
+      name,
+      resourceLimits,
+      stdout: true,
+      stderr: true,
     });
     this.#worker = worker;
     // Not piped: a pipe ends with the first error of what it leads to, and fills up.
@@ -182,8 +196,9 @@ export class ListenerPool {
     const change = snapshotChange(this.#sent, snapshot);
     this.#sent = snapshot;
     const { epoch } = snapshot;
-    const taken = this.#take((id) => ({ id, kind: 'snapshot', change }))
-      .then(() => this.#take((id) => ({ id, kind: 'confirmed', epoch })));
+    const taken = this.#take((id) => ({ id, kind: 'snapshot', change })).then(() =>
+      this.#take((id) => ({ id, kind: 'confirmed', epoch })),
+    );
     this.#taken = taken;
     await taken;
   }

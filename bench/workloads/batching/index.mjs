@@ -8,7 +8,13 @@ import { meets, median, medianSample, spread } from '../../statistics.mjs';
 import { openModelAlone } from '../mlp.mjs';
 import { openUwsEcho, orStop } from '../sides.mjs';
 import {
-  BATCHED, grpcLoad, METHOD, openGrpc, openRest, restLoad, UNBATCHED,
+  BATCHED,
+  grpcLoad,
+  METHOD,
+  openGrpc,
+  openRest,
+  restLoad,
+  UNBATCHED,
 } from './mlp-server.mjs';
 
 const WARM_SECONDS = 1;
@@ -55,12 +61,18 @@ async function measureThree({ rounds, seconds }, sides) {
 function judgeRows({ id, title, allowedUs }, rounds) {
   const values = rounds.map((round) => rowCost(round, allowedUs));
   const got = median(values);
-  const [serval, echo, alone] = ['serval', 'echo', 'alone']
-    .map((side) => medianSample(rounds.map((round) => round[side])));
+  const [serval, echo, alone] = ['serval', 'echo', 'alone'].map((side) =>
+    medianSample(rounds.map((round) => round[side])),
+  );
   const aloneUs = alone.usPerRequest / ROWS_ALONE;
   const boundUs = echo.usPerRequest + TARGET.limit * aloneUs + allowedUs;
   return {
-    id, title, form: 'ratio', target: TARGET, got, spread: spread(values),
+    id,
+    title,
+    form: 'ratio',
+    target: TARGET,
+    got,
+    spread: spread(values),
     reference: `(row - echo${allowedUs > 0 ? ` - ${allowedUs} us` : ''}) / row alone`,
     gotByCpu: median(rounds.map((round) => rowCostByCpu(round, allowedUs))),
     ok: meets(TARGET, got),
@@ -96,14 +108,23 @@ function rows(id, title, allowedUs, open, openEcho) {
     }
   };
   return {
-    id, title, target: TARGET, metric: 'time', reference: 'echo, model alone', run,
+    id,
+    title,
+    target: TARGET,
+    metric: 'time',
+    reference: 'echo, model alone',
+    run,
     openServal: (context, root) => open(context, root, BATCHED),
   };
 }
 
 function unbatched(id, title, open) {
   return {
-    id, title, reference: 'with batching', metric: 'rate', target: null,
+    id,
+    title,
+    reference: 'with batching',
+    metric: 'rate',
+    target: null,
     openServal: (context, root) => open(context, root, UNBATCHED),
     openReference: (context) => open(context, context.root, BATCHED),
   };
@@ -112,10 +133,20 @@ function unbatched(id, title, open) {
 const one = (config) => (context, root) => openRest(context, root, config, 1);
 
 export const batching = [
-  rows('batching-grpc', 'MLP, 64 one-row gRPC requests in flight, batching', 0, openGrpc,
-    openGrpcEcho),
-  rows('batching-rest', 'MLP, 64 one-row V2 binary requests, batching', REST_ALLOWED_US, openRest,
-    (context, { request }) => openUwsEcho(context, request, restLoad)),
+  rows(
+    'batching-grpc',
+    'MLP, 64 one-row gRPC requests in flight, batching',
+    0,
+    openGrpc,
+    openGrpcEcho,
+  ),
+  rows(
+    'batching-rest',
+    'MLP, 64 one-row V2 binary requests, batching',
+    REST_ALLOWED_US,
+    openRest,
+    (context, { request }) => openUwsEcho(context, request, restLoad),
+  ),
   unbatched('batching-off-grpc', 'MLP, 64 one-row gRPC requests, no batching', openGrpc),
   unbatched('batching-off-rest', 'MLP, 64 one-row V2 binary requests, no batching', openRest),
   {

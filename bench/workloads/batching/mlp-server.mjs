@@ -43,7 +43,7 @@ async function openMlp(context, root, config, args, build) {
       check: (floats) => expectFloats('output', floats, expected, TOLERANCE),
     };
     const { ended, stop } = server;
-    return { ...await build(server, row), modelPath, ended, close: stop };
+    return { ...(await build(server, row)), modelPath, ended, close: stop };
   });
 }
 
@@ -60,7 +60,11 @@ export function openGrpc(context, root, config, args = []) {
 
 export function grpcLoad(context, server, message, answer) {
   return h2loadLoad(context, server, {
-    path: METHOD, message, answerBytes: answer.length, clients: CLIENTS, streams: STREAMS,
+    path: METHOD,
+    message,
+    answerBytes: answer.length,
+    clients: CLIENTS,
+    streams: STREAMS,
   });
 }
 

@@ -44,11 +44,15 @@ function beginBodies(context, server, request, clients) {
   const args = [CLIENT, server.host, String(server.port), path, String(clients)];
   const { child, tail } = start(process.execPath, args, context.cores.load);
   let output = '';
-  child.stdout.setEncoding('utf8').on('data', (text) => { output += text; });
-  const closed = new Promise((resolve) => { child.once('close', resolve); });
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    output += text;
+  });
+  const closed = new Promise((resolve) => {
+    child.once('close', resolve);
+  });
   return async () => {
     child.stdin.end();
-    if (await closed !== 0) throw new Error(`bodies: the client failed\n${tail()}`);
+    if ((await closed) !== 0) throw new Error(`bodies: the client failed\n${tail()}`);
     return JSON.parse(output);
   };
 }
@@ -56,12 +60,18 @@ function beginBodies(context, server, request, clients) {
 async function oneRound(context, http, request, clients, expected) {
   const stop = beginBodies(context, http, request, clients);
   const seconds = Math.max(5, context.options.seconds);
-  const probes = await beginOpenLoop(context, http, LIVE,
-    { rate: PROBES_PER_SECOND, seconds }).result();
+  const probes = await beginOpenLoop(context, http, LIVE, {
+    rate: PROBES_PER_SECOND,
+    seconds,
+  }).result();
   const bodies = await stop();
   const live = probes.answers['200'];
-  if (probes.failures + probes.different + probes.skipped > 0 || live?.count !== probes.sent
-      || !(bodies.answers[expected] > 0) || Object.keys(bodies.answers).length !== 1) {
+  if (
+    probes.failures + probes.different + probes.skipped > 0 ||
+    live?.count !== probes.sent ||
+    !(bodies.answers[expected] > 0) ||
+    Object.keys(bodies.answers).length !== 1
+  ) {
     throw new Error(`health: unexpected ${JSON.stringify({ probes, bodies })}`);
   }
   const mbPerSecond = (bodies.answers[expected] * BODY_BYTES) / bodies.elapsedUs;
@@ -74,25 +84,50 @@ function row(id, title, rounds) {
   const worst = Math.max(...rounds.map(({ maxMs }) => maxMs)).toFixed(0);
   const rate = median(rounds.map(({ mbPerSecond }) => mbPerSecond)).toFixed(0);
   return {
-    id, title, reference: '', form: 'ms', target: P99_MS, got, spread: spread(values),
-    gotByCpu: null, ok: meets(P99_MS, got), rounds: values, note: '',
+    id,
+    title,
+    reference: '',
+    form: 'ms',
+    target: P99_MS,
+    got,
+    spread: spread(values),
+    gotByCpu: null,
+    ok: meets(P99_MS, got),
+    rounds: values,
+    note: '',
     sides: { serval: { extra: `longest ${worst} ms, ${rate} MB of bodies a second` } },
   };
 }
 
 const KINDS = [
-  { id: 'read-16', title: '16 bodies of 100 MB come in', clients: 16, request: blanks,
-    expected: '400' },
-  { id: 'read-40', title: '40 bodies of 100 MB come in', clients: 40, request: blanks,
-    expected: '400' },
-  { id: 'both-16', title: '16 bodies of 100 MB come in, and go out', clients: 16, request: images,
-    expected: '200' },
+  {
+    id: 'read-16',
+    title: '16 bodies of 100 MB come in',
+    clients: 16,
+    request: blanks,
+    expected: '400',
+  },
+  {
+    id: 'read-40',
+    title: '40 bodies of 100 MB come in',
+    clients: 40,
+    request: blanks,
+    expected: '400',
+  },
+  {
+    id: 'both-16',
+    title: '16 bodies of 100 MB come in, and go out',
+    clients: 16,
+    request: images,
+    expected: '200',
+  },
 ];
 
 async function run(context) {
   const path = await context.model(MODEL);
-  const server = await startServal(context, context.root, [path],
-    { args: ['--memory-limit', '12G', '--log-level', 'error'] });
+  const server = await startServal(context, context.root, [path], {
+    args: ['--memory-limit', '12G', '--log-level', 'error'],
+  });
   const rows = await orStop(server, async () => {
     const http = { ...server.http, pid: server.pid };
     const described = await describeModel(http, MODEL);

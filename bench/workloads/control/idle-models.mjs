@@ -31,19 +31,29 @@ function threadsOf(pid) {
 async function startOnce(context, count) {
   const { folder } = await manyModels(context, MODEL, count);
   const args = ['--log-level', 'warn'];
-  const server = await startServal(context, context.root, ['--model-repository', folder],
-    { args, cores: context.cores.all, readyMsMax: READY_MS_MAX });
+  const server = await startServal(context, context.root, ['--model-repository', folder], {
+    args,
+    cores: context.cores.all,
+    readyMsMax: READY_MS_MAX,
+  });
   try {
     const cpuSeconds = cpuSecondsOf(server.pid);
-    await new Promise((resolve) => { setTimeout(resolve, SETTLE_MS); });
+    await new Promise((resolve) => {
+      setTimeout(resolve, SETTLE_MS);
+    });
     const resident = residentBytes(server.pid);
     const threads = threadsOf(server.pid);
     const { host, port } = server.http;
     const page = await (await fetch(`http://${host}:${port}/metrics`)).text();
     const ready = page.split('\n').filter((line) => /^serval_model_ready\{.*\} 1$/.test(line));
     if (ready.length !== count) throw new Error(`${ready.length} of ${count} models are ready`);
-    return { cpuSeconds, wallSeconds: server.readyMs / 1000, resident, threads,
-      pageMb: page.length / 1e6 };
+    return {
+      cpuSeconds,
+      wallSeconds: server.readyMs / 1000,
+      resident,
+      threads,
+      pageMb: page.length / 1e6,
+    };
   } finally {
     await server.stop();
   }
@@ -53,8 +63,17 @@ function row(id, title, form, target, rounds, value, extra) {
   const values = rounds.map(value);
   const got = median(values);
   return {
-    id, title, reference: '', form, target, got, spread: spread(values), gotByCpu: null,
-    ok: target === null ? null : meets(target, got), sides: { serval: { extra } }, rounds: values,
+    id,
+    title,
+    reference: '',
+    form,
+    target,
+    got,
+    spread: spread(values),
+    gotByCpu: null,
+    ok: target === null ? null : meets(target, got),
+    sides: { serval: { extra } },
+    rounds: values,
     note: 'the models are hard links to one file',
   };
 }
@@ -68,15 +87,42 @@ async function run(context) {
   const resident = median(rounds.map((one) => one.resident));
   const kbEach = (one) => (one.resident - few.resident) / (MODELS - 1) / 1000;
   return [
-    row('many-models-cpu', `${MODELS} small models: CPU time until ready`, 's', CPU, rounds,
-      ({ cpuSeconds }) => cpuSeconds, `wall ${wall.toFixed(1)} s; one model: ${
-        few.cpuSeconds.toFixed(2)} s`),
-    row('many-models-threads', 'the same, idle: threads', 'count', THREADS, rounds,
-      ({ threads }) => threads, `one model: ${few.threads}`),
-    row('many-models-memory', 'the same, idle: kB of each model', 'count', null, rounds, kbEach,
-      `${(resident / 1e6).toFixed(0)} MB; one model: ${(few.resident / 1e6).toFixed(0)} MB`),
-    row('many-models-page', 'the same, idle: size of /metrics', 'MB', PAGE, rounds,
-      ({ pageMb }) => pageMb, ''),
+    row(
+      'many-models-cpu',
+      `${MODELS} small models: CPU time until ready`,
+      's',
+      CPU,
+      rounds,
+      ({ cpuSeconds }) => cpuSeconds,
+      `wall ${wall.toFixed(1)} s; one model: ${few.cpuSeconds.toFixed(2)} s`,
+    ),
+    row(
+      'many-models-threads',
+      'the same, idle: threads',
+      'count',
+      THREADS,
+      rounds,
+      ({ threads }) => threads,
+      `one model: ${few.threads}`,
+    ),
+    row(
+      'many-models-memory',
+      'the same, idle: kB of each model',
+      'count',
+      null,
+      rounds,
+      kbEach,
+      `${(resident / 1e6).toFixed(0)} MB; one model: ${(few.resident / 1e6).toFixed(0)} MB`,
+    ),
+    row(
+      'many-models-page',
+      'the same, idle: size of /metrics',
+      'MB',
+      PAGE,
+      rounds,
+      ({ pageMb }) => pageMb,
+      '',
+    ),
   ];
 }
 

@@ -7,5 +7,10 @@ import { overload } from './overload.mjs';
 import { reload } from './reload.mjs';
 
 export const operation = [
-  ...metrics, ...manyModelsRows, ...idleModels, ...reload, ...overload, ...health,
+  ...metrics,
+  ...manyModelsRows,
+  ...idleModels,
+  ...reload,
+  ...overload,
+  ...health,
 ];

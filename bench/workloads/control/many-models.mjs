@@ -26,16 +26,20 @@ function requestFor(name, described) {
 async function openMany(context, root, registered, ready) {
   const { folder, names } = await manyModels(context, MODEL, registered);
   const wanted = names.filter((_, index) => index % (registered / ready) === 0);
-  const args = ['--model-control-mode', 'explicit',
-    ...wanted.flatMap((name) => ['--load-model', name])];
+  const args = [
+    '--model-control-mode',
+    'explicit',
+    ...wanted.flatMap((name) => ['--load-model', name]),
+  ];
   const started = await startServal(context, root, ['--model-repository', folder], { args });
   return orStop(started, async (server) => {
     const http = { ...server.http, pid: server.pid };
     const index = await control(http, 'index');
     const count = index.filter(({ state }) => state === 'READY').length;
     if (index.length !== registered || count !== ready) {
-      throw new Error(`index: ${index.length} models, ${count} ready; expected ${registered} and ${
-        ready}`);
+      throw new Error(
+        `index: ${index.length} models, ${count} ready; expected ${registered} and ${ready}`,
+      );
     }
     const name = wanted[Math.floor(ready / 2)];
     const { request, check } = requestFor(name, await describeModel(http, name));
@@ -53,9 +57,18 @@ async function statusRow(context, { http, name }, id, path) {
   const sample = await wrkLoad(context, http, request, 1)(context.options.seconds);
   const got = sample.p99Us / 1000;
   return {
-    id, title: `status of one model of ${REGISTERED}, p99: GET ${path('NAME')}`, reference: '',
-    form: 'ms', target: STATUS_MS, got, spread: { min: got, max: got }, gotByCpu: null,
-    ok: meets(STATUS_MS, got), sides: { serval: sample }, rounds: [sample], note: '',
+    id,
+    title: `status of one model of ${REGISTERED}, p99: GET ${path('NAME')}`,
+    reference: '',
+    form: 'ms',
+    target: STATUS_MS,
+    got,
+    spread: { min: got, max: got },
+    gotByCpu: null,
+    ok: meets(STATUS_MS, got),
+    sides: { serval: sample },
+    rounds: [sample],
+    note: '',
   };
 }
 
@@ -63,7 +76,10 @@ async function run(context) {
   // Stays open behind the pair: the status rows are measured on it.
   const many = await openMany(context, context.root, REGISTERED, READY);
   const workload = {
-    id: 'models-1000-rate', reference: '1 model', metric: 'rate', target: RATE,
+    id: 'models-1000-rate',
+    reference: '1 model',
+    metric: 'rate',
+    target: RATE,
     title: `${REGISTERED} models registered, ${READY} ready, V2 JSON, 64 connections`,
     note: 'the models are hard links to one file',
     roundsTimes: ROUNDS_TIMES,
@@ -83,7 +99,11 @@ async function run(context) {
   }
 }
 
-export const manyModelsRows = [{
-  id: 'models-1000', title: `${REGISTERED} models, ${READY} ready`, run,
-  roundsTimes: ROUNDS_TIMES,
-}];
+export const manyModelsRows = [
+  {
+    id: 'models-1000',
+    title: `${REGISTERED} models, ${READY} ready`,
+    run,
+    roundsTimes: ROUNDS_TIMES,
+  },
+];

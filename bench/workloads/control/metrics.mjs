@@ -9,12 +9,20 @@ const CONNECTIONS = 64;
 const ROUNDS_TIMES = 3;
 
 function pair(id, title, plan) {
-  const open = (context, root, args) => openServalHttp(context, root, {
-    model: MODEL, plan, load: (...load) => wrkLoad(...load, CONNECTIONS), args,
-  });
+  const open = (context, root, args) =>
+    openServalHttp(context, root, {
+      model: MODEL,
+      plan,
+      load: (...load) => wrkLoad(...load, CONNECTIONS),
+      args,
+    });
   return {
-    id, title, reference: '--allow-metrics=false', metric: 'rate',
-    target: { relation: '>=', limit: 0.99 }, roundsTimes: ROUNDS_TIMES,
+    id,
+    title,
+    reference: '--allow-metrics=false',
+    metric: 'rate',
+    target: { relation: '>=', limit: 0.99 },
+    roundsTimes: ROUNDS_TIMES,
     openServal: (context, root) => open(context, root, []),
     openReference: (context) => open(context, context.root, ['--allow-metrics=false']),
   };

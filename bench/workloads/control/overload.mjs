@@ -38,8 +38,9 @@ async function oneRound(context, http, request) {
   const { answers, failures, different, skipped } = result;
   const others = Object.keys(answers).filter((status) => status !== '200' && status !== '503');
   if (failures + different + skipped + others.length > 0 || answers['503'] === undefined) {
-    throw new Error(`overload at ${rate}/s: expected answers of 200 and 503 only, got ${
-      JSON.stringify(result)}`);
+    throw new Error(
+      `overload at ${rate}/s: expected answers of 200 and 503 only, got ${JSON.stringify(result)}`,
+    );
   }
   return { capacity: capacity.perSecond, rate, served: answers['200'], refused: answers['503'] };
 }
@@ -62,9 +63,18 @@ function row(id, title, form, target, rounds, value, extra) {
   const values = rounds.map(value);
   const got = median(values);
   return {
-    id, title, reference: `capacity ${median(rounds.map((r) => r.capacity)).toFixed(0)}/s`, form,
-    target, got, spread: spread(values), gotByCpu: null, ok: meets(target, got),
-    sides: { serval: { extra: extra(rounds.at(-1)) } }, rounds, note: '',
+    id,
+    title,
+    reference: `capacity ${median(rounds.map((r) => r.capacity)).toFixed(0)}/s`,
+    form,
+    target,
+    got,
+    spread: spread(values),
+    gotByCpu: null,
+    ok: meets(target, got),
+    sides: { serval: { extra: extra(rounds.at(-1)) } },
+    rounds,
+    note: '',
   };
 }
 
@@ -74,17 +84,35 @@ async function run(context) {
   const rounds = await orStop(started, (server) => measure(context, server));
   await started.stop();
   return [
-    row('overload-goodput', `${OVERLOAD}x the capacity offered: served / capacity`, 'ratio',
-      GOODPUT, rounds, ({ served, capacity }) => served.perSecond / capacity,
-      ({ rate, served }) => `${served.perSecond.toFixed(0)}/s of ${rate}/s, p99 ${
-        (served.p99Us / 1000).toFixed(1)} ms`),
-    row('overload-refused', 'the same: p99 of refused requests', 'ms', REJECTED_MS, rounds,
+    row(
+      'overload-goodput',
+      `${OVERLOAD}x the capacity offered: served / capacity`,
+      'ratio',
+      GOODPUT,
+      rounds,
+      ({ served, capacity }) => served.perSecond / capacity,
+      ({ rate, served }) =>
+        `${served.perSecond.toFixed(0)}/s of ${rate}/s, p99 ${(served.p99Us / 1000).toFixed(1)} ms`,
+    ),
+    row(
+      'overload-refused',
+      'the same: p99 of refused requests',
+      'ms',
+      REJECTED_MS,
+      rounds,
       ({ refused }) => refused.p99Us / 1000,
-      ({ refused }) => `${refused.perSecond.toFixed(0)}/s refused, p50 ${
-        refused.p50Us.toFixed(0)} us, worst ${(refused.maxUs / 1000).toFixed(1)} ms`),
+      ({ refused }) =>
+        `${refused.perSecond.toFixed(0)}/s refused, p50 ${refused.p50Us.toFixed(
+          0,
+        )} us, worst ${(refused.maxUs / 1000).toFixed(1)} ms`,
+    ),
   ];
 }
 
-export const overload = [{
-  id: 'overload', title: `${OVERLOAD}x the capacity of a model, open loop`, run,
-}];
+export const overload = [
+  {
+    id: 'overload',
+    title: `${OVERLOAD}x the capacity of a model, open loop`,
+    run,
+  },
+];

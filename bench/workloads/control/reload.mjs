@@ -33,7 +33,10 @@ async function loadAndUnload(http, count) {
   }
 }
 
-const settle = () => new Promise((resolve) => { setTimeout(resolve, SETTLE_MS); });
+const settle = () =>
+  new Promise((resolve) => {
+    setTimeout(resolve, SETTLE_MS);
+  });
 
 /** Requests that were not answered 200 with the first answer's body. */
 function failedOf({ sent, answers, different }) {
@@ -61,14 +64,25 @@ async function measure(context, server) {
 
 function row(id, title, form, target, got, extra, reference) {
   return {
-    id, title, reference, form, target, got, spread: { min: got, max: got }, gotByCpu: null,
-    ok: meets(target, got), sides: { serval: { extra } }, rounds: [], note: '',
+    id,
+    title,
+    reference,
+    form,
+    target,
+    got,
+    spread: { min: got, max: got },
+    gotByCpu: null,
+    ok: meets(target, got),
+    sides: { serval: { extra } },
+    rounds: [],
+    note: '',
   };
 }
 
 async function run(context) {
   const folder = await makeRepository(context, {
-    [STEADY]: { model: STEADY }, [OTHER]: { model: OTHER },
+    [STEADY]: { model: STEADY },
+    [OTHER]: { model: OTHER },
   });
   const args = ['--model-control-mode', 'explicit', '--load-model', STEADY];
   const options = { args, cores: context.cores.all };
@@ -77,17 +91,37 @@ async function run(context) {
   await started.stop();
   const { normal, during, cycleMs, beforeBytes, afterBytes } = result;
   const [before, busy] = [normal.answers['200'], during.answers['200']];
-  const us = ({ p50Us, p99Us, maxUs }) => (
-    `p50 ${p50Us.toFixed(0)} us, p99 ${p99Us.toFixed(0)} us, worst ${maxUs.toFixed(0)} us`);
+  const us = ({ p50Us, p99Us, maxUs }) =>
+    `p50 ${p50Us.toFixed(0)} us, p99 ${p99Us.toFixed(0)} us, worst ${maxUs.toFixed(0)} us`;
   const mb = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
   return [
-    row('reload-failed', `${CYCLES} loads and unloads: failed requests of another model`, 'count',
-      FAILED, failedOf(during) + failedOf(normal),
-      `${during.sent} sent at ${RATE}/s, ${cycleMs.toFixed(1)} ms a cycle`, ''),
-    row('reload-p99', 'the same: p99 of the other model', 'ratio', P99, busy.p99Us / before.p99Us,
-      us(busy), `without: ${us(before)}`),
-    row('reload-memory', 'the same: resident memory afterwards', 'ratio', MEMORY,
-      afterBytes / beforeBytes, mb(afterBytes), `before: ${mb(beforeBytes)}`),
+    row(
+      'reload-failed',
+      `${CYCLES} loads and unloads: failed requests of another model`,
+      'count',
+      FAILED,
+      failedOf(during) + failedOf(normal),
+      `${during.sent} sent at ${RATE}/s, ${cycleMs.toFixed(1)} ms a cycle`,
+      '',
+    ),
+    row(
+      'reload-p99',
+      'the same: p99 of the other model',
+      'ratio',
+      P99,
+      busy.p99Us / before.p99Us,
+      us(busy),
+      `without: ${us(before)}`,
+    ),
+    row(
+      'reload-memory',
+      'the same: resident memory afterwards',
+      'ratio',
+      MEMORY,
+      afterBytes / beforeBytes,
+      mb(afterBytes),
+      `before: ${mb(beforeBytes)}`,
+    ),
   ];
 }
 

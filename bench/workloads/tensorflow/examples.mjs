@@ -15,14 +15,21 @@ const TOLERANCE = 1e-5;
 const CLIENTS = 4;
 const STREAMS = 4;
 
-const load = (context, server, call) => (
-  h2loadLoad(context, server, { ...call, clients: CLIENTS, streams: STREAMS }));
+const load = (context, server, call) =>
+  h2loadLoad(context, server, { ...call, clients: CLIENTS, streams: STREAMS });
 
 function makeExamples() {
   const values = makeFloats(EXAMPLES * FEATURES);
-  return Array.from({ length: EXAMPLES }, (_, row) => exampleOf(Object.fromEntries(
-    Array.from({ length: FEATURES }, (__, column) => (
-      [`f${String(column).padStart(2, '0')}`, values[row * FEATURES + column]])))));
+  return Array.from({ length: EXAMPLES }, (_, row) =>
+    exampleOf(
+      Object.fromEntries(
+        Array.from({ length: FEATURES }, (__, column) => [
+          `f${String(column).padStart(2, '0')}`,
+          values[row * FEATURES + column],
+        ]),
+      ),
+    ),
+  );
 }
 
 const request = () => ({ path: METHOD, message: classifyRequest(MODEL, makeExamples()) });
@@ -50,17 +57,28 @@ async function openEngine(context, root) {
 
 function row(id, title, open) {
   return {
-    id, title, reference: 'TensorFlow in Python', metric: 'rate',
+    id,
+    title,
+    reference: 'TensorFlow in Python',
+    metric: 'rate',
     target: { relation: '>=', limit: 2 },
     openServal: open,
-    openReference: (context, serval) => openTensorFlow(context, serval, MODEL,
-      { alias: 'inputs', strings: makeExamples() }, TOLERANCE),
+    openReference: (context, serval) =>
+      openTensorFlow(
+        context,
+        serval,
+        MODEL,
+        { alias: 'inputs', strings: makeExamples() },
+        TOLERANCE,
+      ),
   };
 }
 
 export const examples = [
-  row('tf-classify', `Classify, ${EXAMPLES} Examples of ${FEATURES} floats, gRPC ${CLIENTS}x${
-    STREAMS}`, (context, root) => (
-    openServal(context, root, MODEL, request(), classifyScores, load))),
+  row(
+    'tf-classify',
+    `Classify, ${EXAMPLES} Examples of ${FEATURES} floats, gRPC ${CLIENTS}x${STREAMS}`,
+    (context, root) => openServal(context, root, MODEL, request(), classifyScores, load),
+  ),
   row('tf-classify-engine', 'the same without transport: read, run, write', openEngine),
 ];

@@ -25,10 +25,22 @@ function row({ model, title, limit }, batch) {
     reference: 'TensorFlow in Python',
     metric: 'rate',
     target: { relation: '>=', limit },
-    openServal: (context, root) => openServal(context, root, model,
-      { path: METHOD, message: predictRequest(model, ALIAS, shape, values()) }, predictOutput),
-    openReference: (context, serval) => openTensorFlow(context, serval, model,
-      { alias: ALIAS, shape, values: bytesOf(values()) }, TOLERANCE),
+    openServal: (context, root) =>
+      openServal(
+        context,
+        root,
+        model,
+        { path: METHOD, message: predictRequest(model, ALIAS, shape, values()) },
+        predictOutput,
+      ),
+    openReference: (context, serval) =>
+      openTensorFlow(
+        context,
+        serval,
+        model,
+        { alias: ALIAS, shape, values: bytesOf(values()) },
+        TOLERANCE,
+      ),
   };
 }
 

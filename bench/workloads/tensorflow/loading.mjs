@@ -23,7 +23,8 @@ const READY = { relation: '<=', limit: 1.5 };
 /** Bytes of the checkpoint's data files. */
 function weightBytes(folder) {
   const variables = join(folder, '1', 'variables');
-  return readdirSync(variables).filter((name) => name.includes('.data-'))
+  return readdirSync(variables)
+    .filter((name) => name.includes('.data-'))
     .reduce((sum, name) => sum + statSync(join(variables, name)).size, 0);
 }
 
@@ -33,7 +34,9 @@ async function startOnce(context, folder, args, check) {
   const server = await startServal(context, context.root, [folder], options);
   try {
     await orStop(server, check);
-    await new Promise((resolve) => { setTimeout(resolve, SETTLE_MS); });
+    await new Promise((resolve) => {
+      setTimeout(resolve, SETTLE_MS);
+    });
     const { pid, readyMs } = server;
     return { readySeconds: readyMs / 1000, peak: peakBytes(pid), steady: residentBytes(pid) };
   } finally {
@@ -59,8 +62,18 @@ async function starts(context, folder, args, check) {
 function row(id, title, form, target, values, note = '') {
   const got = median(values);
   return {
-    id, title, reference: '', form, target, got, spread: spread(values), gotByCpu: null,
-    ok: meets(target, got), sides: {}, rounds: values, note,
+    id,
+    title,
+    reference: '',
+    form,
+    target,
+    got,
+    spread: spread(values),
+    gotByCpu: null,
+    ok: meets(target, got),
+    sides: {},
+    rounds: values,
+    note,
   };
 }
 
@@ -74,16 +87,29 @@ async function run(context) {
   await startOnce(context, folder, cache, checkAnswer);
   const cached = await starts(context, folder, cache, checkAnswer);
   const seconds = (all) => all.map(({ readySeconds }) => readySeconds);
-  const note = `weights ${(bytes / 1e6).toFixed(1)} MB, idle server ${
-    (idle.steady / 1e6).toFixed(1)} MB, peak ${(fresh[0].peak / 1e6).toFixed(1)} MB`;
+  const note = `weights ${(bytes / 1e6).toFixed(1)} MB, idle server ${(idle.steady / 1e6).toFixed(
+    1,
+  )} MB, peak ${(fresh[0].peak / 1e6).toFixed(1)} MB`;
   const over = (key) => fresh.map((one) => (one[key] - idle.steady) / bytes);
   return [
     row('tf-load-ready', 'ResNet50 SavedModel, ready after start', 's', READY, seconds(fresh)),
     row('tf-load-cached', 'the same with a kept import', 's', READY, seconds(cached)),
-    row('tf-load-peak', 'the same: (peak memory - idle server) / weights', 'ratio', null,
-      over('peak'), note),
-    row('tf-load-steady', 'the same: (memory later - idle server) / weights', 'ratio', null,
-      over('steady'), note),
+    row(
+      'tf-load-peak',
+      'the same: (peak memory - idle server) / weights',
+      'ratio',
+      null,
+      over('peak'),
+      note,
+    ),
+    row(
+      'tf-load-steady',
+      'the same: (memory later - idle server) / weights',
+      'ratio',
+      null,
+      over('steady'),
+      note,
+    ),
   ];
 }
 

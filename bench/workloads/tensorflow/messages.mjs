@@ -26,11 +26,18 @@ export function wireRow({ id, prefix, what }, measured) {
   const worst = found[ratios.indexOf(Math.max(...ratios))];
   const sample = (ns) => ({ usPerRequest: ns / 1000, perSecond: 1e9 / ns });
   return {
-    id, title: `150,528 floats as ${what}, in C++`, reference: REFERENCE, form: 'ratio',
-    target: TARGET, got: Math.max(...ratios), spread: spread(ratios), gotByCpu: null,
+    id,
+    title: `150,528 floats as ${what}, in C++`,
+    reference: REFERENCE,
+    form: 'ratio',
+    target: TARGET,
+    got: Math.max(...ratios),
+    spread: spread(ratios),
+    gotByCpu: null,
     ok: meets(TARGET, Math.max(...ratios)),
     sides: { serval: sample(worst.ns), reference: sample(worst.reference_ns) },
-    rounds: found, note: 'the worst of four alignments where there are four',
+    rounds: found,
+    note: 'the worst of four alignments where there are four',
   };
 }
 

@@ -24,17 +24,26 @@ function plan() {
   return { request: v1Request(MODEL, texts, [FLOATS.length]), check };
 }
 
-export const small = [{
-  id: 'tf-v1-json-64',
-  title: `half_plus_two SavedModel, V1 JSON, ${CONNECTIONS} connections`,
-  reference: 'ONNX half_plus_three',
-  metric: 'rate',
-  target: { relation: '>=', limit: 0.95 },
-  roundsTimes: ROUNDS_TIMES,
-  openServal: async (context, root) => openServalHttp(context, root, {
-    model: MODEL, path: await tensorFlowModel(context, MODEL), plan, load,
-  }),
-  openReference: (context) => openServalHttp(context, context.root, {
-    model: ONNX_MODEL, plan: planV1, load,
-  }),
-}];
+export const small = [
+  {
+    id: 'tf-v1-json-64',
+    title: `half_plus_two SavedModel, V1 JSON, ${CONNECTIONS} connections`,
+    reference: 'ONNX half_plus_three',
+    metric: 'rate',
+    target: { relation: '>=', limit: 0.95 },
+    roundsTimes: ROUNDS_TIMES,
+    openServal: async (context, root) =>
+      openServalHttp(context, root, {
+        model: MODEL,
+        path: await tensorFlowModel(context, MODEL),
+        plan,
+        load,
+      }),
+    openReference: (context) =>
+      openServalHttp(context, context.root, {
+        model: ONNX_MODEL,
+        plan: planV1,
+        load,
+      }),
+  },
+];

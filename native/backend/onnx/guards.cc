@@ -27,9 +27,7 @@ bool filled(const OnnxNode& node, const OnnxTypes& types, size_t index) {
   return known != nullptr && known->is_filled();
 }
 
-bool data_is_filled(const OnnxNode& node, const OnnxTypes& types) {
-  return filled(node, types, 0);
-}
+bool data_is_filled(const OnnxNode& node, const OnnxTypes& types) { return filled(node, types, 0); }
 
 bool both_are_filled(const OnnxNode& node, const OnnxTypes& types) {
   return filled(node, types, 0) && filled(node, types, 1);
@@ -346,9 +344,9 @@ class Rewriter {
 };
 
 Error refused(std::string why) {
-  return make_error(ErrorCode::ModelInvalid,
-                    "the model has operators that must be guarded (docs/robustness.md), and " +
-                        std::move(why));
+  return make_error(
+      ErrorCode::ModelInvalid,
+      "the model has operators that must be guarded (docs/robustness.md), and " + std::move(why));
 }
 
 bool needs_look(Bytes model, Divisions divisions, bool& unreadable) {

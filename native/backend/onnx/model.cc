@@ -134,8 +134,8 @@ class ExternalWalk {
       return tensor(bytes, part == Part::Tensor, out);
     }
     return for_fields(bytes, [&](const WireField& field) {
-      const Part inner = field.type() == WireType::Bytes ? part_of(part, field.number())
-                                                         : Part::Other;
+      const Part inner =
+          field.type() == WireType::Bytes ? part_of(part, field.number()) : Part::Other;
       if (inner == Part::Other) {
         if (writes_) out.field(field);
         return true;
@@ -152,8 +152,7 @@ class ExternalWalk {
     OnnxTensor tensor;
     if (!read_tensor(bytes, tensor)) return false;
     std::string raw;
-    const ExternalUse use =
-        tensor.external ? use_(tensor, initializer, raw) : ExternalUse::Keep;
+    const ExternalUse use = tensor.external ? use_(tensor, initializer, raw) : ExternalUse::Keep;
     if (use == ExternalUse::Fail) return false;
     if (!writes_) return true;
     (void)for_fields(bytes, [&](const WireField& field) {

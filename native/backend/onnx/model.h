@@ -19,9 +19,23 @@ using Bytes = std::span<const uint8_t>;
 
 // TensorProto.DataType, as far as types are looked at by name.
 enum class OnnxType : int32_t {
-  Unknown = 0, Float = 1, Uint8 = 2, Int8 = 3, Uint16 = 4, Int16 = 5, Int32 = 6, Int64 = 7,
-  String = 8, Bool = 9, Float16 = 10, Double = 11, Uint32 = 12, Uint64 = 13, Complex64 = 14,
-  Complex128 = 15, Bfloat16 = 16,
+  Unknown = 0,
+  Float = 1,
+  Uint8 = 2,
+  Int8 = 3,
+  Uint16 = 4,
+  Int16 = 5,
+  Int32 = 6,
+  Int64 = 7,
+  String = 8,
+  Bool = 9,
+  Float16 = 10,
+  Double = 11,
+  Uint32 = 12,
+  Uint64 = 13,
+  Complex64 = 14,
+  Complex128 = 15,
+  Bfloat16 = 16,
 };
 
 // A TensorProto. Values are read on demand only.
@@ -40,7 +54,7 @@ struct OnnxTensor {
 struct OnnxAttribute {
   std::string_view name, text;
   int64_t integer = 0;
-  int32_t type = 0;       // AttributeProto.AttributeType
+  int32_t type = 0;  // AttributeProto.AttributeType
   std::optional<Bytes> tensor, graph;
   std::vector<int64_t> integers;
   std::vector<Bytes> graphs, tensors;

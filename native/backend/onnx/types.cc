@@ -20,7 +20,8 @@ OnnxType fixed_type(std::string_view op) {
     return OnnxType::Int64;
   }
   if (any_of({"Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "And", "Or", "Xor",
-              "Not", "IsNaN", "IsInf"}, op)) {
+              "Not", "IsNaN", "IsInf"},
+             op)) {
     return OnnxType::Bool;
   }
   if (any_of({"MatMulInteger", "ConvInteger"}, op)) return OnnxType::Int32;
@@ -37,13 +38,39 @@ int type_input(const OnnxNode& node) {
   if (op == "OneHot") return 2;
   if (op == "QuantizeLinear") return node.has_input(2) ? 2 : -1;
   if (any_of({"QLinearMatMul", "QLinearConv"}, op)) return 7;
-  if (any_of({"If", "Loop", "Scan", "SequenceMap", "Optional", "OptionalGetElement",
-              "OptionalHasElement", "SequenceAt", "SequenceConstruct", "SequenceEmpty",
-              "SequenceErase", "SequenceInsert", "SequenceLength", "SplitToSequence",
-              "ConcatFromSequence", "Multinomial", "RandomNormal", "RandomUniform", "EyeLike",
-              "RandomNormalLike", "RandomUniformLike", "Bernoulli", "TfIdfVectorizer", "BitCast",
-              "HannWindow", "HammingWindow", "BlackmanWindow", "MelWeightMatrix", "ImageDecoder",
-              "StringConcat", "RegexFullMatch", "StringNormalizer"}, op)) {
+  if (any_of({"If",
+              "Loop",
+              "Scan",
+              "SequenceMap",
+              "Optional",
+              "OptionalGetElement",
+              "OptionalHasElement",
+              "SequenceAt",
+              "SequenceConstruct",
+              "SequenceEmpty",
+              "SequenceErase",
+              "SequenceInsert",
+              "SequenceLength",
+              "SplitToSequence",
+              "ConcatFromSequence",
+              "Multinomial",
+              "RandomNormal",
+              "RandomUniform",
+              "EyeLike",
+              "RandomNormalLike",
+              "RandomUniformLike",
+              "Bernoulli",
+              "TfIdfVectorizer",
+              "BitCast",
+              "HannWindow",
+              "HammingWindow",
+              "BlackmanWindow",
+              "MelWeightMatrix",
+              "ImageDecoder",
+              "StringConcat",
+              "RegexFullMatch",
+              "StringNormalizer"},
+             op)) {
     return -1;
   }
   return 0;
@@ -265,8 +292,7 @@ bool OnnxFunctions::follow(Bytes graph, uint32_t node_field, OnnxTypes& types) {
   });
 }
 
-std::vector<OnnxType> OnnxFunctions::outputs_of_call(const OnnxNode& node,
-                                                     const OnnxTypes& types) {
+std::vector<OnnxType> OnnxFunctions::outputs_of_call(const OnnxNode& node, const OnnxTypes& types) {
   Function& function = functions_.at(key_of(node));
   std::vector<OnnxType> inputs(function.inputs.size(), OnnxType::Unknown);
   for (size_t i = 0; i < inputs.size(); ++i) {

@@ -15,9 +15,9 @@ namespace serval::ort {
 
 struct KnownValue {
   OnnxType type = OnnxType::Unknown;
-  std::optional<std::vector<int64_t>> dims;    // -1: not fixed
-  std::optional<OnnxTensor> constant;          // an initializer or a Constant's value
-  Bytes type_bytes;                            // the TypeProto, where the model states one
+  std::optional<std::vector<int64_t>> dims;  // -1: not fixed
+  std::optional<OnnxTensor> constant;        // an initializer or a Constant's value
+  Bytes type_bytes;                          // the TypeProto, where the model states one
 
   // Whether every dim is fixed and none is 0.
   bool is_filled() const;
@@ -72,7 +72,7 @@ class OnnxFunctions {
     Bytes bytes;
     std::vector<std::string_view> inputs, outputs;
     bool twice = false, called = false;
-    std::vector<OnnxType> given;  // in every call
+    std::vector<OnnxType> given;                                   // in every call
     std::map<std::vector<OnnxType>, std::vector<OnnxType>> known;  // by inputs: outputs
   };
   static std::string key_of(std::string_view domain, std::string_view name,

@@ -168,8 +168,7 @@ OrtStatus* set_threads(const OrtRuntime& runtime, const ModelSpec& spec,
   if (spec.intra_op_threads == 0 && spec.inter_op_threads == 0) {
     return api.DisablePerSessionThreads(options);
   }
-  const int intra =
-      spec.intra_op_threads > 0 ? spec.intra_op_threads : runtime.intra_op_threads;
+  const int intra = spec.intra_op_threads > 0 ? spec.intra_op_threads : runtime.intra_op_threads;
   OrtStatus* failed = api.SetIntraOpNumThreads(options, intra);
   if (failed == nullptr && spec.inter_op_threads > 0) {
     failed = api.SetSessionExecutionMode(options, ORT_PARALLEL);

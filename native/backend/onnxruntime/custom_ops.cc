@@ -87,8 +87,8 @@ class InfoAttributes final : public KernelAttributes {
     return failed == nullptr;
   }
   template <typename T>
-  std::vector<T> list(std::string_view name, OrtStatus* (*read)(const OrtKernelInfo*, const char*,
-                                                                T*, size_t*)) const {
+  std::vector<T> list(std::string_view name,
+                      OrtStatus* (*read)(const OrtKernelInfo*, const char*, T*, size_t*)) const {
     const std::string key(name);
     size_t count = 0;
     if (!found(read(info_, key.c_str(), nullptr, &count))) return {};
@@ -179,8 +179,8 @@ class RunContext final : public KernelContext {
     if (value.value() == nullptr) return ok_status();
     for (size_t i = 0; i < values.size(); ++i) {
       char* place = nullptr;
-      OrtStatus* failed = api_.GetResizedStringTensorElementBuffer(value.value(), i,
-                                                                   values[i].size(), &place);
+      OrtStatus* failed =
+          api_.GetResizedStringTensorElementBuffer(value.value(), i, values[i].size(), &place);
       if (failed != nullptr) return check(api_, failed, "output");
       if (!values[i].empty()) std::memcpy(place, values[i].data(), values[i].size());
     }
@@ -250,8 +250,8 @@ class RunContext final : public KernelContext {
     }
     OrtValue* value = nullptr;
     if (index >= output_count_) return value;
-    OrtStatus* failed = api_.KernelContext_GetOutput(context_, index, shape.dims().data(),
-                                                     shape.rank(), &value);
+    OrtStatus* failed =
+        api_.KernelContext_GetOutput(context_, index, shape.dims().data(), shape.rank(), &value);
     if (failed != nullptr) return take_error(api_, failed, ErrorCode::BackendFailed, "output");
     if (value == nullptr) return value;
     // The type is the graph's; a wrong one would make us write past the memory's end.
@@ -380,7 +380,10 @@ size_t last_input_alias(int** input, int** output) {
 // The output shares the last input's memory.
 void alias_last_input(OrtCustomOp& abi, size_t inputs) {
   static constexpr size_t (*kAliases[])(int**, int**) = {
-      last_input_alias<1>, last_input_alias<2>, last_input_alias<3>, last_input_alias<4>,
+      last_input_alias<1>,
+      last_input_alias<2>,
+      last_input_alias<3>,
+      last_input_alias<4>,
   };
   if (inputs == 0 || inputs > std::size(kAliases)) return;
   abi.version = kAliasVersion;

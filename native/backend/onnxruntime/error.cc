@@ -110,14 +110,13 @@ bool is_own_fault(OrtErrorCode code, std::string_view reason) {
   switch (code) {
     case ORT_FAIL:
     case ORT_INVALID_ARGUMENT:
-    case ORT_RUNTIME_EXCEPTION:
-      break;
-    default:
-      return true;
+    case ORT_RUNTIME_EXCEPTION: break;
+    default: return true;
   }
   constexpr std::string_view kOwn[] = {
-      "bad_alloc", "allocate memory", "out of memory", "available memory", "not implemented",
-      "terminate flag", "cuda", "cudnn", "cublas", "tensorrt"};
+      "bad_alloc",       "allocate memory", "out of memory", "available memory",
+      "not implemented", "terminate flag",  "cuda",          "cudnn",
+      "cublas",          "tensorrt"};
   std::string lower(reason);
   for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return std::any_of(std::begin(kOwn), std::end(kOwn), [&lower](std::string_view part) {
@@ -191,9 +190,9 @@ Error run_error(const OrtApi& api, OrtStatus* status, std::span<const FedInput> 
   const auto [op, node, reason] = node_failure(text);
   const bool says_so = code == ORT_INVALID_ARGUMENT;
   const bool refused = says_so || (!op.empty() && words.empty() && !is_own_fault(code, reason));
-  Error error = take_error(api, status,
-                           refused ? ErrorCode::InvalidArgument : ErrorCode::BackendFailed,
-                           refused ? "the model refuses its input" : "the model failed");
+  Error error =
+      take_error(api, status, refused ? ErrorCode::InvalidArgument : ErrorCode::BackendFailed,
+                 refused ? "the model refuses its input" : "the model failed");
   if (!refused) return error;
   if (!words.empty()) {
     error.message = words;  // as TensorFlow would say it

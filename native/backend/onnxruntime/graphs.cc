@@ -55,8 +55,7 @@ Status OrtGraphs::run(uint32_t signature, std::span<const TensorView> inputs,
                       std::span<const uint32_t> output_indices, BackendScratch& scratch,
                       const CancelFlag* cancel) {
   if (signature >= graphs_.size()) {
-    return make_error(ErrorCode::Internal,
-                      "no signature of index " + std::to_string(signature));
+    return make_error(ErrorCode::Internal, "no signature of index " + std::to_string(signature));
   }
   OrtModel& graph = *graphs_[signature];
   const FlushDenormals flush;

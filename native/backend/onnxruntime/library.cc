@@ -85,8 +85,7 @@ Result<const OrtApiBase*> open_library(const std::string& path) {
   const auto entry = reinterpret_cast<OrtGetApiBaseFunction>(dlsym(library, "OrtGetApiBase"));
   if (entry == nullptr) {
     dlclose(library);
-    return unavailable("not an ONNX Runtime library: " + path +
-                       " has no function OrtGetApiBase");
+    return unavailable("not an ONNX Runtime library: " + path + " has no function OrtGetApiBase");
   }
   const OrtApiBase* base = entry();
   if (base == nullptr || base->GetApi == nullptr || base->GetVersionString == nullptr) {
@@ -160,8 +159,8 @@ Result<OrtVersion> choose_api(const OrtApiBase& base, const std::string& path) {
     chosen.api = base.GetApi(kOrtApiVersion);
   }
   if (chosen.api != nullptr) return chosen;
-  return unavailable("the ONNX Runtime library " + path + " is version " + version +
-                     "; wanted 1." + std::to_string(kOrtApiVersion) + " or newer");
+  return unavailable("the ONNX Runtime library " + path + " is version " + version + "; wanted 1." +
+                     std::to_string(kOrtApiVersion) + " or newer");
 }
 
 Result<const OrtRuntime*> acquire_runtime(const std::string& library_path, int intra_op_threads) {

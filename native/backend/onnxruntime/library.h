@@ -17,10 +17,10 @@ struct OrtRuntime {
   bool has_shape_calls = false;  // the two calls since 1.24 may be used
   std::string version;           // "1.30.0"
   std::string path;
-  int intra_op_threads = 0;      // of the shared pool, the calling thread included
+  int intra_op_threads = 0;  // of the shared pool, the calling thread included
   OrtEnv* env = nullptr;
   OrtMemoryInfo* cpu_memory = nullptr;
-  OrtAllocator* allocator = nullptr;   // names, metadata, string tensors
+  OrtAllocator* allocator = nullptr;  // names, metadata, string tensors
 };
 
 // The runtime of `library_path` (empty: SERVAL_ORT_LIBRARY), loaded at the first call. The pool

@@ -112,9 +112,9 @@ void OrtScratch::give_own_output(const OrtRuntime& runtime, size_t position) {
     uint8_t* memory = own.memory.grow(view.bytes);
     if (memory == nullptr) return;
     own.shape = view.shape;
-    drop_status(api_, api_.CreateTensorWithDataAsOrtValue(
-                          runtime.cpu_memory, memory, view.bytes, own.shape.dims().data(),
-                          own.shape.rank(), element_type_of(view.dtype), &own.value));
+    drop_status(api_, api_.CreateTensorWithDataAsOrtValue(runtime.cpu_memory, memory, view.bytes,
+                                                          own.shape.dims().data(), own.shape.rank(),
+                                                          element_type_of(view.dtype), &own.value));
     if (own.value == nullptr) return;
   }
   std::memcpy(own.memory.data(), kUnwritten, std::min(own.memory.size(), sizeof kUnwritten));
@@ -161,9 +161,9 @@ OrtStatus* OrtScratch::bind_strings(const OrtRuntime& runtime, const TensorView&
     same_shapes_ = false;
     drop_input(input);
     input.shape = view.shape;
-    OrtStatus* failed = api_.CreateTensorAsOrtValue(
-        runtime.allocator, view.shape.dims().data(), view.shape.rank(),
-        ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING, &input.value);
+    OrtStatus* failed =
+        api_.CreateTensorAsOrtValue(runtime.allocator, view.shape.dims().data(), view.shape.rank(),
+                                    ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING, &input.value);
     input_values_[index] = input.value;
     if (failed != nullptr) return failed;
   }
@@ -202,9 +202,13 @@ void OrtScratch::select_outputs(std::span<const uint32_t> indices, const GraphNa
 
 OrtModel::OrtModel(const OrtRuntime& runtime, SessionHandle session, BackendModelInfo info,
                    bool cpu_only, GraphNames names, std::unique_ptr<StateUses> states)
-    : runtime_(runtime), api_(*runtime.api), session_(std::move(session)), info_(std::move(info)),
+    : runtime_(runtime),
+      api_(*runtime.api),
+      session_(std::move(session)),
+      info_(std::move(info)),
       names_(graph_names(info_.signatures.front(), std::move(names))),
-      states_(std::move(states)), reuse_outputs_(cpu_only && states_ == nullptr) {
+      states_(std::move(states)),
+      reuse_outputs_(cpu_only && states_ == nullptr) {
   const Signature& signature = info_.signatures.front();
   for (const std::string& name : names_.inputs) input_names_.push_back(name.c_str());
   for (const TensorSpec& output : signature.outputs) {
@@ -230,8 +234,7 @@ Status OrtModel::bind_inputs(std::span<const TensorView> inputs, OrtScratch& scr
                             : scratch.bind_fixed(runtime_, inputs[i], i);
     if (failed == nullptr) continue;
     scratch.drop_input(scratch.inputs_[i]);  // the next run's shapes then count as changed
-    return take_error(api_, failed, ErrorCode::InvalidArgument,
-                      "input \"" + specs[i].name + "\"");
+    return take_error(api_, failed, ErrorCode::InvalidArgument, "input \"" + specs[i].name + "\"");
   }
   return ok_status();
 }
@@ -256,8 +259,7 @@ Status OrtModel::run(uint32_t signature, std::span<const TensorView> inputs,
     return make_error(ErrorCode::Cancelled, "the request was cancelled before its model ran");
   }
   if (signature >= info_.signatures.size()) {
-    return make_error(ErrorCode::Internal,
-                      "no signature of index " + std::to_string(signature));
+    return make_error(ErrorCode::Internal, "no signature of index " + std::to_string(signature));
   }
   OrtScratch& scratch = static_cast<OrtScratch&>(scratch_base);
   scratch.select_outputs(output_indices, names_);
@@ -344,8 +346,7 @@ Status OrtModel::read_strings(const OrtValue* value, size_t count, StringOutput&
   strings.bytes.clear();
   char* text = reinterpret_cast<char*>(strings.bytes.grow(total));
   if (text == nullptr) {
-    return make_error(kFailed,
-                      "no memory for " + std::to_string(total) + " bytes of strings");
+    return make_error(kFailed, "no memory for " + std::to_string(total) + " bytes of strings");
   }
   strings.offsets.resize(count + 1);
   failed = api_.GetStringTensorContent(value, text, total, strings.offsets.data(), count);
@@ -369,12 +370,12 @@ Status OrtModel::view_output(OrtScratch& scratch, size_t position) const {
   view.shape = Shape({shape.dims, std::min(shape.rank, kRankMax)});
   const std::optional<uint64_t> elements = view.shape.elements();
   if (view.dtype != spec.dtype || shape.rank > kRankMax || !elements) {
-    return output_error(make_error(kFailed, "expected " + std::string(dtype_name(spec.dtype)) +
-                                                " of rank up to " + std::to_string(kRankMax) +
-                                                ", got element type " +
-                                                std::to_string(static_cast<int>(shape.type)) +
-                                                " of rank " + std::to_string(shape.rank)),
-                        spec);
+    return output_error(
+        make_error(kFailed, "expected " + std::string(dtype_name(spec.dtype)) + " of rank up to " +
+                                std::to_string(kRankMax) + ", got element type " +
+                                std::to_string(static_cast<int>(shape.type)) + " of rank " +
+                                std::to_string(shape.rank)),
+        spec);
   }
   if (view.dtype == DType::Bytes) {
     StringOutput& strings = scratch.strings_[position];

@@ -130,7 +130,7 @@ class OrtModel final : public BackendModel {
   const GraphNames names_;
   std::vector<const char*> input_names_;
   const std::unique_ptr<StateUses> states_;
-  std::vector<char> fixed_by_inputs_;     // per output: the declared dims follow from the inputs'
+  std::vector<char> fixed_by_inputs_;      // per output: the declared dims follow from the inputs'
   std::atomic<bool> reuse_outputs_{true};  // false once the model broke that declaration
 };
 

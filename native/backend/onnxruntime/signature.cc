@@ -68,8 +68,7 @@ OrtStatus* read_dims(const OrtRuntime& runtime, const OrtTensorTypeAndShapeInfo*
   size_t rank = 0;
   OrtStatus* status = api.GetDimensionsCount(shape, &rank);
   if (status != nullptr) return status;
-  spec.unknown_rank =
-      runtime.has_shape_calls ? !api.TensorTypeAndShape_HasShape(shape) : rank == 0;
+  spec.unknown_rank = runtime.has_shape_calls ? !api.TensorTypeAndShape_HasShape(shape) : rank == 0;
   if (spec.unknown_rank || rank == 0) return nullptr;
   spec.dims.resize(rank);
   std::vector<const char*> symbols(rank, nullptr);
@@ -147,8 +146,8 @@ OrtStatus* read_pairs(const OrtRuntime& runtime, const OrtModelMetadata* metadat
     std::string key = take_text(runtime, keys[i]);
     if (failed != nullptr) continue;
     char* value = nullptr;
-    failed = api.ModelMetadataLookupCustomMetadataMap(metadata, runtime.allocator, key.c_str(),
-                                                      &value);
+    failed =
+        api.ModelMetadataLookupCustomMetadataMap(metadata, runtime.allocator, key.c_str(), &value);
     if (failed == nullptr) info.metadata.emplace_back(std::move(key), take_text(runtime, value));
   }
   OrtStatus* freed = api.AllocatorFree(runtime.allocator, keys);

@@ -13,8 +13,7 @@ constexpr std::chrono::milliseconds kCancelCheckInterval(5);
 
 }  // namespace
 
-OrtStatus* StateUses::run(const OrtRuntime& runtime, OrtSession* session,
-                          const RunArguments& run) {
+OrtStatus* StateUses::run(const OrtRuntime& runtime, OrtSession* session, const RunArguments& run) {
   std::vector<const char*> input_names(run.input_names.begin(), run.input_names.end());
   std::vector<const OrtValue*> inputs(run.inputs.begin(), run.inputs.end());
   std::vector<const char*> output_names(run.output_names.begin(), run.output_names.end());

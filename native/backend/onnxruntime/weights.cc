@@ -41,9 +41,8 @@ class File {
 };
 
 Error bad_weight(const WeightSpec& weight, const std::string& path, const std::string& what) {
-  return make_error(ErrorCode::ModelInvalid,
-                    path + ": tensor '" + weight.name + "' at byte " +
-                        std::to_string(weight.offset) + ": " + what);
+  return make_error(ErrorCode::ModelInvalid, path + ": tensor '" + weight.name + "' at byte " +
+                                                 std::to_string(weight.offset) + ": " + what);
 }
 
 // Fills `to` and computes the CRC on the way.
@@ -56,8 +55,9 @@ Status read_bytes(const WeightSpec& weight, int file, const std::string& path, u
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return bad_weight(weight, path, std::strerror(errno));
     if (got == 0) {
-      return bad_weight(weight, path, "expected " + std::to_string(weight.bytes) +
-                                          " bytes, the file ends after " + std::to_string(done));
+      return bad_weight(weight, path,
+                        "expected " + std::to_string(weight.bytes) +
+                            " bytes, the file ends after " + std::to_string(done));
     }
     if (weight.has_crc32c) crc = crc32c({to + done, static_cast<size_t>(got)}, crc);
     done += static_cast<uint64_t>(got);
@@ -109,8 +109,9 @@ class ExternalFinder {
     if (dtype != DType::Invalid) {
       const std::optional<uint64_t> expected = bytes_of_tensor(tensor, dtype);
       if (!expected || (bytes != 0 && bytes != *expected)) {
-        return fail(tensor, file, "a length of " + std::to_string(bytes) + " bytes does not fit " +
-                                      "its shape and type");
+        return fail(
+            tensor, file,
+            "a length of " + std::to_string(bytes) + " bytes does not fit " + "its shape and type");
       }
       bytes = *expected;
     }
@@ -125,9 +126,9 @@ class ExternalFinder {
                                  {reinterpret_cast<uint8_t*>(raw.data()), raw.size()}, file);
     if (!got.ok()) return fail(tensor, file, got.error().message);
     if (got.value() == bytes) return ExternalUse::Inline;
-    return fail(tensor, file, "expected " + std::to_string(bytes) + " bytes from " +
-                                  std::to_string(tensor.offset) + " on, got " +
-                                  std::to_string(got.value()));
+    return fail(tensor, file,
+                "expected " + std::to_string(bytes) + " bytes from " +
+                    std::to_string(tensor.offset) + " on, got " + std::to_string(got.value()));
   }
 
  private:
@@ -282,9 +283,9 @@ Status SharedWeights::read_one(const WeightSpec& weight, int file, const std::st
   if (!read.ok()) return read;
   bytes_ += static_cast<int64_t>(weight.bytes);
   if (!weight.has_crc32c || mask_crc32c(crc) == weight.masked_crc32c) return ok_status();
-  return bad_weight(weight, path, "the checksum is " + std::to_string(mask_crc32c(crc)) +
-                                      ", expected " + std::to_string(weight.masked_crc32c) +
-                                      ": the file is damaged");
+  return bad_weight(weight, path,
+                    "the checksum is " + std::to_string(mask_crc32c(crc)) + ", expected " +
+                        std::to_string(weight.masked_crc32c) + ": the file is damaged");
 }
 
 Status SharedWeights::read(const ModelSpec& spec) {
@@ -333,8 +334,9 @@ Status SharedWeights::read_files(const ReadModel& model, OrtSessionOptions* opti
     auto& [memory, file] = found->second;
     const uint64_t there = memory.size() - std::min<uint64_t>(memory.size(), weight.offset);
     if (there < weight.bytes) {
-      return bad_weight(weight, path, "expected " + std::to_string(weight.bytes) +
-                                          " bytes, the file ends after " + std::to_string(there));
+      return bad_weight(weight, path,
+                        "expected " + std::to_string(weight.bytes) +
+                            " bytes, the file ends after " + std::to_string(there));
     }
     uint32_t crc = 0;
     Status read = read_bytes(weight, file.get(), path, memory.data() + weight.offset, crc);

@@ -16,7 +16,7 @@ namespace serval::ort {
 struct ReadModel {
   std::string bytes;
   int guards = 0;
-  ModelSpec weights;  // its external data
+  ModelSpec weights;                   // its external data
   std::vector<std::string> locations;  // what the model calls the file of each weight
 };
 

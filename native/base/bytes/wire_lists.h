@@ -7,9 +7,9 @@
 #include <string>
 
 #include "base/buffer.h"
+#include "base/bytes/wire_reader.h"
 #include "base/error.h"
 #include "base/limits.h"
-#include "base/bytes/wire_reader.h"
 
 namespace serval {
 

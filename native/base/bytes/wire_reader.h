@@ -131,12 +131,9 @@ class WireReader {
   // The value behind a tag that stood at `start`; not of a group.
   bool read_value(WireField& field, const uint8_t* start) {
     switch (field.type()) {
-      case WireType::Varint:
-        return read_varint(field.value);
-      case WireType::Fixed64:
-        return read_fixed<uint64_t>(field.value, start);
-      case WireType::Fixed32:
-        return read_fixed<uint32_t>(field.value, start);
+      case WireType::Varint: return read_varint(field.value);
+      case WireType::Fixed64: return read_fixed<uint64_t>(field.value, start);
+      case WireType::Fixed32: return read_fixed<uint32_t>(field.value, start);
       case WireType::Bytes: {
         uint64_t length = 0;
         if (!read_varint(length)) return false;
@@ -147,10 +144,8 @@ class WireReader {
         at_ += length;
         return true;
       }
-      case WireType::EndGroup:
-        return fail("end of a group that was not begun", start);
-      case WireType::StartGroup:
-        break;
+      case WireType::EndGroup: return fail("end of a group that was not begun", start);
+      case WireType::StartGroup: break;
     }
     return fail("unknown wire type", start);
   }

@@ -25,8 +25,8 @@ struct ExampleBody {
 
 // The whole document before what is wrong with it.
 Error format_error(const PlainBody& body, const char* text) {
-  return invalid_argument("JSON Value: " +
-                          echo_json(body.document, body.document.root(), body.text) + " " + text);
+  return invalid_argument(
+      "JSON Value: " + echo_json(body.document, body.document.root(), body.text) + " " + text);
 }
 
 Status check_body(const PlainBody& body, JsonDocument& document, ExampleBody& out) {
@@ -78,8 +78,7 @@ Status write_examples(const PlainBody& body, const ExampleBody& wanted, const Li
                       DecodedRequest& out) {
   const JsonDocument& document = body.document;
   const size_t count = wanted.examples->children;
-  const uint64_t context =
-      wanted.context == nullptr ? 0 : example_bytes(document, *wanted.context);
+  const uint64_t context = wanted.context == nullptr ? 0 : example_bytes(document, *wanted.context);
   uint64_t total = 0;
   if (!total_bytes(document, wanted, context, limits.body_bytes_max, total)) {
     return make_error(ErrorCode::BodyTooLarge,
@@ -113,8 +112,8 @@ Status write_examples(const PlainBody& body, const ExampleBody& wanted, const Li
 }  // namespace
 
 Status decode_v1_examples(std::span<const uint8_t> body, Method method, bool check_method,
-                          std::span<const Signature> signatures, const Limits& limits,
-                          Arena& arena, DecodedRequest& out) {
+                          std::span<const Signature> signatures, const Limits& limits, Arena& arena,
+                          DecodedRequest& out) {
   out.clear();
   const std::string_view text(reinterpret_cast<const char*>(body.data()), body.size());
   JsonDocument document;

@@ -14,8 +14,8 @@ namespace serval {
 // body: kBodyPadding readable bytes behind it. `check_method`:
 // --enable_signature_method_name_check.
 Status decode_v1_examples(std::span<const uint8_t> body, Method method, bool check_method,
-                          std::span<const Signature> signatures, const Limits& limits,
-                          Arena& arena, DecodedRequest& out);
+                          std::span<const Signature> signatures, const Limits& limits, Arena& arena,
+                          DecodedRequest& out);
 
 // Encodes {"results": ...}. Labels that are no UTF-8 become {"b64": ...} (tfserving.md 9).
 // Errors: invalid_argument as upstream's.

@@ -60,11 +60,10 @@ Status take_examples(Bytes message, const char* name, const WireTfExamples& wire
 }  // namespace
 
 Status decode_tf_examples(Bytes message, Method method, bool check_method,
-                          std::span<const Signature> signatures, const Limits& limits,
-                          Arena& arena, DecodedRequest& out) {
+                          std::span<const Signature> signatures, const Limits& limits, Arena& arena,
+                          DecodedRequest& out) {
   out.clear();
-  const char* name =
-      method == Method::Classify ? "ClassificationRequest" : "RegressionRequest";
+  const char* name = method == Method::Classify ? "ClassificationRequest" : "RegressionRequest";
   if (message.size() > limits.body_bytes_max) {
     return make_error(ErrorCode::BodyTooLarge,
                       std::string(name) + " is " + std::to_string(message.size()) +
@@ -72,8 +71,8 @@ Status decode_tf_examples(Bytes message, Method method, bool check_method,
   }
   WireTfExamples wire;
   if (Status status = read_tf_examples(message, name, wire); !status.ok()) return status;
-  Status status = choose_example_signature(signatures, wire.model.signature_name, method,
-                                           check_method, out);
+  Status status =
+      choose_example_signature(signatures, wire.model.signature_name, method, check_method, out);
   if (status.ok()) status = take_examples(message, name, wire, limits, arena, out);
   return status;
 }

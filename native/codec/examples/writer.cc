@@ -10,21 +10,17 @@ namespace serval {
 
 namespace {
 
-constexpr uint32_t kFeatures = 1, kFeature = 1;      // Example, Features
+constexpr uint32_t kFeatures = 1, kFeature = 1;  // Example, Features
 constexpr uint32_t kMapKey = 1, kMapValue = 2;
-constexpr uint32_t kListValue = 1;                   // of every list
+constexpr uint32_t kListValue = 1;                                                // of every list
 enum class FeatureKind : uint32_t { None = 0, Bytes = 1, Float = 2, Int64 = 3 };  // field numbers
 
 const char* kind_name(FeatureKind kind) {
   switch (kind) {
-    case FeatureKind::Bytes:
-      return "bytes";
-    case FeatureKind::Float:
-      return "float";
-    case FeatureKind::Int64:
-      return "int64";
-    case FeatureKind::None:
-      break;
+    case FeatureKind::Bytes: return "bytes";
+    case FeatureKind::Float: return "float";
+    case FeatureKind::Int64: return "int64";
+    case FeatureKind::None: break;
   }
   return "UNKNOWN";
 }
@@ -33,17 +29,14 @@ const char* kind_name(FeatureKind kind) {
 FeatureKind element_kind(const JsonNode& value) {
   switch (value.kind) {
     case JsonKind::True:
-    case JsonKind::False:
-      return FeatureKind::Int64;
+    case JsonKind::False: return FeatureKind::Int64;
     case JsonKind::Number:
       return value.number.form == JsonNumber::Form::Double ? FeatureKind::Float
                                                            : FeatureKind::Int64;
     case JsonKind::String:
-    case JsonKind::Object:
-      return FeatureKind::Bytes;
+    case JsonKind::Object: return FeatureKind::Bytes;
     case JsonKind::Null:
-    case JsonKind::Array:
-      break;
+    case JsonKind::Array: break;
   }
   return FeatureKind::None;
 }
@@ -117,9 +110,9 @@ void write_list(WireWriter& writer, const Elements& elements, FeatureKind kind,
 }
 
 Error element_error(const JsonNode& member, const JsonNode& element) {
-  return invalid_argument("Feature: " + echo_text(member.key) +
-                          " has element with unexpected JSON type: " +
-                          std::string(json_kind_name(element.kind)));
+  return invalid_argument(
+      "Feature: " + echo_text(member.key) +
+      " has element with unexpected JSON type: " + std::string(json_kind_name(element.kind)));
 }
 
 // One element of the feature `member`; `kind` is that of the elements before it.

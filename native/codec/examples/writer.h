@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "codec/serving/json_tensor.h"
 #include "base/bytes/wire_writer.h"
+#include "codec/serving/json_tensor.h"
 
 namespace serval {
 

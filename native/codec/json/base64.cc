@@ -102,8 +102,8 @@ bool append_b64_object(ByteBuffer& out, std::string_view bytes) {
   auto* place = reinterpret_cast<char*>(out.room(room));
   if (place == nullptr) return false;
   std::memcpy(place, kOpen.data(), kOpen.size());
-  place = encode(place + kOpen.size(), reinterpret_cast<const uint8_t*>(bytes.data()),
-                 bytes.size());
+  place =
+      encode(place + kOpen.size(), reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
   std::memcpy(place, "\"}", 2);
   out.set_end(reinterpret_cast<uint8_t*>(place + 2));
   return true;
@@ -114,8 +114,8 @@ Base64Result decode_base64(std::string_view text, Arena& arena) {
   if (start == nullptr) return {};
   uint8_t* out = start;
   while (text.size() >= 4) {
-    const uint32_t group = value_at(0, text[0]) | value_at(1, text[1]) | value_at(2, text[2]) |
-                           value_at(3, text[3]);
+    const uint32_t group =
+        value_at(0, text[0]) | value_at(1, text[1]) | value_at(2, text[2]) | value_at(3, text[3]);
     if ((group & kBad) != 0) break;
     store_group(out, group);
     out += 3;

@@ -104,8 +104,7 @@ const char* read_base64_object(const char* p, FastBody& body, std::string_view& 
 const char* skip_value(const char* p, FastBody& body, int depth) {
   if (p >= body.end || depth > kSkipDepthMax) return nullptr;
   switch (*p) {
-    case '[':
-      return skip_list(p + 1, body, depth + 1);
+    case '[': return skip_list(p + 1, body, depth + 1);
     case '{':
       return each_member(p, body, [&](std::string_view, const char* at) {
         return skip_value(at, body, depth + 1);
@@ -114,12 +113,9 @@ const char* skip_value(const char* p, FastBody& body, int depth) {
       std::string_view unused;
       return read_plain_string(p, body.end, unused);
     }
-    case 't':
-      return skip_word(p, body.end, "true");
-    case 'f':
-      return skip_word(p, body.end, "false");
-    case 'n':
-      return skip_word(p, body.end, "null");
+    case 't': return skip_word(p, body.end, "true");
+    case 'f': return skip_word(p, body.end, "false");
+    case 'n': return skip_word(p, body.end, "null");
     default: {
       double unused = 0;
       return read_double(p, body.end, unused);

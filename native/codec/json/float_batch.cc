@@ -65,8 +65,8 @@ inline Decimals shortest_decimals(Vector fraction, Vector biased) {
   const Vector odd = _mm256_and_si256(fraction, set(1));
   const Vector k = _mm256_srai_epi32(
       subtract(multiply(exponent, set(1262611)), _mm256_and_si256(closer, set(524031))), 22);
-  const Vector shift = add(
-      add(exponent, set(1)), _mm256_srai_epi32(multiply(k, set(-1741647)), 19));
+  const Vector shift =
+      add(add(exponent, set(1)), _mm256_srai_epi32(multiply(k, set(-1741647)), 19));
   const Vector index = _mm256_slli_epi32(subtract(set(-kPowerMin), k), 1);
   const auto* powers = reinterpret_cast<const int*>(kPowers.data());
   const Vector low = _mm256_i32gather_epi32(powers, index, 4);
@@ -91,8 +91,7 @@ inline Decimals shortest_decimals(Vector fraction, Vector biased) {
   // Quarters 3, or 2 with an odd number below: up.
   const Vector quarters = _mm256_and_si256(value, set(3));
   const Vector nearer_up = above(add(quarters, _mm256_and_si256(whole, set(1))), set(2));
-  const Vector ones_up =
-      choose(one_inside, equal(ones_not_up, _mm256_setzero_si256()), nearer_up);
+  const Vector ones_up = choose(one_inside, equal(ones_not_up, _mm256_setzero_si256()), nearer_up);
   return {choose(shorter, ten, subtract(whole, ones_up)), k};
 }
 
@@ -100,12 +99,10 @@ inline Decimals shortest_decimals(Vector fraction, Vector biased) {
 inline Vector eight_digits(Vector value, Vector upper_four) {
   const Vector lower_four = subtract(value, multiply(upper_four, set(10000)));
   const Vector halves = _mm256_or_si256(upper_four, _mm256_slli_epi64(lower_four, 32));
-  const Vector hundreds =
-      _mm256_srli_epi16(_mm256_mulhi_epu16(halves, _mm256_set1_epi16(5243)), 3);
+  const Vector hundreds = _mm256_srli_epi16(_mm256_mulhi_epu16(halves, _mm256_set1_epi16(5243)), 3);
   const Vector below = _mm256_sub_epi16(halves, _mm256_mullo_epi16(hundreds, set(100)));
   const Vector pairs = _mm256_or_si256(hundreds, _mm256_slli_epi32(below, 16));
-  const Vector tens =
-      _mm256_srli_epi16(_mm256_mullo_epi16(pairs, _mm256_set1_epi16(103)), 10);
+  const Vector tens = _mm256_srli_epi16(_mm256_mullo_epi16(pairs, _mm256_set1_epi16(103)), 10);
   const Vector ones = _mm256_sub_epi16(pairs, _mm256_mullo_epi16(tens, _mm256_set1_epi16(10)));
   return _mm256_or_si256(tens, _mm256_slli_epi16(ones, 8));
 }
@@ -114,10 +111,10 @@ inline Vector eight_digits(Vector value, Vector upper_four) {
 struct Batch {
   alignas(32) uint64_t rest_even[4];  // digits 1..8 of values 0 2 4 6
   alignas(32) uint64_t rest_odd[4];
-  alignas(32) uint32_t first[8];   // digit 0
-  alignas(32) int32_t layout[8];   // index into kLayouts
-  uint32_t negative = 0;           // bit masks
-  uint32_t special = 0;            // values that write_float must write
+  alignas(32) uint32_t first[8];  // digit 0
+  alignas(32) int32_t layout[8];  // index into kLayouts
+  uint32_t negative = 0;          // bit masks
+  uint32_t special = 0;           // values that write_float must write
 };
 
 inline void decompose(const uint8_t* data, Batch& batch) {
@@ -144,8 +141,8 @@ inline void decompose(const uint8_t* data, Batch& batch) {
   const Vector rest = subtract(digits, multiply(first, set(100000000)));
   const Vector upper_four = divide<13>(rest, 0xd1b71759u);
   const Vector low_half = _mm256_set1_epi64x(0xffffffff);
-  const Vector even = eight_digits(_mm256_and_si256(rest, low_half),
-                                   _mm256_and_si256(upper_four, low_half));
+  const Vector even =
+      eight_digits(_mm256_and_si256(rest, low_half), _mm256_and_si256(upper_four, low_half));
   const Vector odd = eight_digits(odd_lanes(rest), odd_lanes(upper_four));
   _mm256_store_si256(reinterpret_cast<__m256i*>(batch.rest_even), even);
   _mm256_store_si256(reinterpret_cast<__m256i*>(batch.rest_odd), odd);

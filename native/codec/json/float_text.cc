@@ -131,7 +131,8 @@ char* write_float(char* out, float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);
   const uint32_t fraction = bits & 0x7fffffu;
   const uint32_t biased = (bits >> 23) & 0xffu;
-  if (biased == 0xff) [[unlikely]] return write_token(out, bits >> 31, fraction != 0);
+  if (biased == 0xff) [[unlikely]]
+    return write_token(out, bits >> 31, fraction != 0);
   *out = '-';
   out += bits >> 31;
   if ((bits << 1) == 0) {

@@ -98,9 +98,10 @@ inline const char* read_double(const char* p, const char* end, double& out) {
     const uint32_t wrong = wrong_front | static_cast<uint32_t>(fraction == 0) |
                            static_cast<uint32_t>(at.end > 15) |
                            static_cast<uint32_t>((*stop | 0x20) == 'e');
-    if (wrong) [[unlikely]] return read_double_general(p, end, out);
-    const auto mantissa = static_cast<double>(
-        static_cast<int64_t>(gather_digits(first, whole + fraction, whole)));
+    if (wrong) [[unlikely]]
+      return read_double_general(p, end, out);
+    const auto mantissa =
+        static_cast<double>(static_cast<int64_t>(gather_digits(first, whole + fraction, whole)));
     const double magnitude = mantissa / kPowersOfTen[fraction];
     out = std::bit_cast<double>(std::bit_cast<uint64_t>(magnitude) |
                                 (static_cast<uint64_t>(at.negative) << 63));
@@ -133,7 +134,8 @@ inline const char* read_integer(const char* p, const char* end, T& out) {
   }
   constexpr auto kMax = static_cast<uint64_t>(std::numeric_limits<T>::max());
   constexpr uint64_t kBelowZero = std::numeric_limits<T>::min() < 0 ? kMax + 1 : 0;
-  if (magnitude > (negative ? kBelowZero : kMax)) [[unlikely]] return nullptr;
+  if (magnitude > (negative ? kBelowZero : kMax)) [[unlikely]]
+    return nullptr;
   out = static_cast<T>(negative ? 0 - magnitude : magnitude);
   return stop;
 }

@@ -37,22 +37,16 @@ Error no_memory() { return make_error(ErrorCode::MemoryFull, "no memory for the 
 // Why a byte that cannot follow is refused.
 std::string_view reason_in(State state) {
   switch (state) {
-    case State::Start:
-      return kEmptyDocument;
+    case State::Start: return kEmptyDocument;
     case State::ObjectOpen:
-    case State::MemberComma:
-      return kMissName;
-    case State::Key:
-      return kMissColon;
-    case State::MemberValue:
-      return kMissCurly;
-    case State::Element:
-      return kMissSquare;
+    case State::MemberComma: return kMissName;
+    case State::Key: return kMissColon;
+    case State::MemberValue: return kMissCurly;
+    case State::Element: return kMissSquare;
     case State::Colon:
     case State::ArrayOpen:
     case State::ElementComma:
-    case State::Finish:
-      return kInvalidValue;
+    case State::Finish: return kInvalidValue;
   }
   return kInvalidValue;
 }
@@ -141,40 +135,31 @@ bool Reader::step() {
     case State::Start:
     case State::Colon:
     case State::ArrayOpen:
-    case State::ElementComma:
-      return value_step(c);
+    case State::ElementComma: return value_step(c);
     case State::ObjectOpen:
-    case State::MemberComma:
-      return key_step(c);
+    case State::MemberComma: return key_step(c);
     case State::Key:
       if (!lexer_.take(':')) return refuse();
       state_ = State::Colon;
       return true;
     case State::MemberValue:
-    case State::Element:
-      return delimiter_step(c);
-    case State::Finish:
-      break;
+    case State::Element: return delimiter_step(c);
+    case State::Finish: break;
   }
   return true;
 }
 
 bool Reader::value_step(char c) {
   switch (c) {
-    case '[':
-      open(JsonKind::Array);
-      return true;
-    case '{':
-      open(JsonKind::Object);
-      return true;
+    case '[': open(JsonKind::Array); return true;
+    case '{': open(JsonKind::Object); return true;
     case ']':
       if (state_ != State::ArrayOpen) return refuse();
       close();
       return true;
     case '}':
     case ',':
-    case ':':
-      return refuse();
+    case ':': return refuse();
     default:
       if (!scalar(c)) return false;
       state_ = after_value();
@@ -274,20 +259,13 @@ void Reader::close() {
 
 std::string_view json_kind_name(JsonKind kind) {
   switch (kind) {
-    case JsonKind::Null:
-      return "Null";
-    case JsonKind::True:
-      return "True";
-    case JsonKind::False:
-      return "False";
-    case JsonKind::Number:
-      return "Number";
-    case JsonKind::String:
-      return "String";
-    case JsonKind::Object:
-      return "Object";
-    case JsonKind::Array:
-      return "Array";
+    case JsonKind::Null: return "Null";
+    case JsonKind::True: return "True";
+    case JsonKind::False: return "False";
+    case JsonKind::Number: return "Number";
+    case JsonKind::String: return "String";
+    case JsonKind::Object: return "Object";
+    case JsonKind::Array: return "Array";
   }
   return "Null";
 }

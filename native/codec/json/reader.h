@@ -45,8 +45,8 @@ struct JsonNode {
   uint32_t children = 0;     // array elements or object members
   size_t begin = 0;          // byte range of the value's text in the body
   size_t end = 0;
-  std::string_view key;      // member name, decoded (objects' children)
-  std::string_view text;     // decoded string value
+  std::string_view key;   // member name, decoded (objects' children)
+  std::string_view text;  // decoded string value
   JsonNumber number;
 };
 

@@ -50,8 +50,8 @@ inline uint64_t escape_mask_8(const char* text) {
   std::memcpy(&bytes, text, 8);
   const uint64_t quote = bytes ^ (kOnes * '"');
   const uint64_t backslash = bytes ^ (kOnes * '\\');
-  const uint64_t zero_or_low = ((bytes - kOnes * 0x20) & ~bytes) |
-                               ((quote - kOnes) & ~quote) | ((backslash - kOnes) & ~backslash);
+  const uint64_t zero_or_low = ((bytes - kOnes * 0x20) & ~bytes) | ((quote - kOnes) & ~quote) |
+                               ((backslash - kOnes) & ~backslash);
   return zero_or_low & (kOnes * 0x80);
 }
 
@@ -80,26 +80,13 @@ char* write_escape(char* out, char c) {
   *out++ = '\\';
   switch (c) {
     case '"':
-    case '\\':
-      *out++ = c;
-      return out;
-    case '\b':
-      *out++ = 'b';
-      return out;
-    case '\f':
-      *out++ = 'f';
-      return out;
-    case '\n':
-      *out++ = 'n';
-      return out;
-    case '\r':
-      *out++ = 'r';
-      return out;
-    case '\t':
-      *out++ = 't';
-      return out;
-    default:
-      break;
+    case '\\': *out++ = c; return out;
+    case '\b': *out++ = 'b'; return out;
+    case '\f': *out++ = 'f'; return out;
+    case '\n': *out++ = 'n'; return out;
+    case '\r': *out++ = 'r'; return out;
+    case '\t': *out++ = 't'; return out;
+    default: break;
   }
   constexpr char kHex[] = "0123456789abcdef";
   std::memcpy(out, "u00", 3);
@@ -227,8 +214,7 @@ bool append_float_rows(ByteBuffer& out, const TensorView& tensor, uint64_t begin
   for (uint64_t at = begin; at < end;) {
     const uint64_t some = std::min(end - at, rows_at_once * row);
     // Beside its comma, which the element's room counts, a row's end takes two bytes.
-    auto* place =
-        reinterpret_cast<char*>(out.room(some * (kFloatTextMax + 1) + some / row * 2));
+    auto* place = reinterpret_cast<char*>(out.room(some * (kFloatTextMax + 1) + some / row * 2));
     if (place == nullptr) return false;
     const uint8_t* data = tensor.data + at * sizeof(float);
     char* stop = float_text::write_float_rows(place, data, some, row);
@@ -241,35 +227,22 @@ bool append_float_rows(ByteBuffer& out, const TensorView& tensor, uint64_t begin
 bool append_elements(ByteBuffer& out, const TensorView& tensor, uint64_t begin, uint64_t end) {
   const uint8_t* data = tensor.data;
   switch (tensor.dtype) {
-    case DType::Bool:
-      return append_each<uint8_t, 5>(out, data, begin, end, write_bool);
-    case DType::Uint8:
-      return append_integers<uint8_t>(out, data, begin, end);
-    case DType::Uint16:
-      return append_integers<uint16_t>(out, data, begin, end);
-    case DType::Uint32:
-      return append_integers<uint32_t>(out, data, begin, end);
-    case DType::Uint64:
-      return append_integers<uint64_t>(out, data, begin, end);
-    case DType::Int8:
-      return append_integers<int8_t>(out, data, begin, end);
-    case DType::Int16:
-      return append_integers<int16_t>(out, data, begin, end);
-    case DType::Int32:
-      return append_integers<int32_t>(out, data, begin, end);
-    case DType::Int64:
-      return append_integers<int64_t>(out, data, begin, end);
-    case DType::Fp16:
-      return append_halves<half_to_float>(out, data + begin * 2, end - begin);
-    case DType::Bf16:
-      return append_halves<bf16_to_float>(out, data + begin * 2, end - begin);
-    case DType::Fp32:
-      return append_floats(out, data + begin * 4, end - begin);
+    case DType::Bool: return append_each<uint8_t, 5>(out, data, begin, end, write_bool);
+    case DType::Uint8: return append_integers<uint8_t>(out, data, begin, end);
+    case DType::Uint16: return append_integers<uint16_t>(out, data, begin, end);
+    case DType::Uint32: return append_integers<uint32_t>(out, data, begin, end);
+    case DType::Uint64: return append_integers<uint64_t>(out, data, begin, end);
+    case DType::Int8: return append_integers<int8_t>(out, data, begin, end);
+    case DType::Int16: return append_integers<int16_t>(out, data, begin, end);
+    case DType::Int32: return append_integers<int32_t>(out, data, begin, end);
+    case DType::Int64: return append_integers<int64_t>(out, data, begin, end);
+    case DType::Fp16: return append_halves<half_to_float>(out, data + begin * 2, end - begin);
+    case DType::Bf16: return append_halves<bf16_to_float>(out, data + begin * 2, end - begin);
+    case DType::Fp32: return append_floats(out, data + begin * 4, end - begin);
     case DType::Fp64:
       return append_each<double, kDoubleTextMax>(out, data, begin, end, write_double);
     case DType::Bytes:
-    case DType::Invalid:
-      break;
+    case DType::Invalid: break;
   }
   return false;
 }

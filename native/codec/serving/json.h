@@ -21,9 +21,8 @@ Status decode_v1_predict(std::span<const uint8_t> body, std::span<const Signatur
 // without saying why; what it accepts, the plain one accepts with the same tensors.
 bool decode_v1_predict_fast(std::span<const uint8_t> body, std::span<const Signature> signatures,
                             const Limits& limits, Arena& arena, DecodedRequest& out);
-Status decode_v1_predict_plain(std::span<const uint8_t> body,
-                               std::span<const Signature> signatures, const Limits& limits,
-                               Arena& arena, DecodedRequest& out);
+Status decode_v1_predict_plain(std::span<const uint8_t> body, std::span<const Signature> signatures,
+                               const Limits& limits, Arena& arena, DecodedRequest& out);
 
 // Encodes {"predictions": ...} or {"outputs": ...}. outputs[i] belongs to request.outputs[i].
 // Errors: invalid_argument as upstream's ("Tensor name: <n> has no shape information " ...).

@@ -43,8 +43,8 @@ class FastDecoder {
 
   FastBody body_;
   std::span<const Signature> signatures_;
-  int current_;      // the signature that tensors are read with; -1 = none yet
-  int named_ = -1;   // the one that the body names
+  int current_;     // the signature that tensors are read with; -1 = none yet
+  int named_ = -1;  // the one that the body names
   bool has_tensors_ = false;
   bool has_name_ = false;
   DecodedRequest& out_;

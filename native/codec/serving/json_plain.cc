@@ -14,8 +14,8 @@ namespace {
 
 // The whole document before what is wrong with it.
 Error format_error(const PlainBody& body, const char* text) {
-  return invalid_argument("JSON Value: " +
-                          echo_json(body.document, body.document.root(), body.text) + " " + text);
+  return invalid_argument(
+      "JSON Value: " + echo_json(body.document, body.document.root(), body.text) + " " + text);
 }
 
 // An object that names inputs, rather than one that holds the bytes of one value.
@@ -27,11 +27,10 @@ bool is_named_object(const PlainBody& body, const JsonNode& value) {
 Error element_error(size_t element, const std::string* key, const Error& error) {
   if (error.code == ErrorCode::Internal) return error;
   const bool unimplemented = error.code == ErrorCode::Unimplemented;
-  return invalid_argument("Failed to process element: " + std::to_string(element) +
-                          (key != nullptr ? " key: " + *key : std::string()) +
-                          " of 'instances' list. Error: " +
-                          (unimplemented ? "UNIMPLEMENTED: " : "INVALID_ARGUMENT: ") +
-                          error.message);
+  return invalid_argument(
+      "Failed to process element: " + std::to_string(element) +
+      (key != nullptr ? " key: " + *key : std::string()) + " of 'instances' list. Error: " +
+      (unimplemented ? "UNIMPLEMENTED: " : "INVALID_ARGUMENT: ") + error.message);
 }
 
 Error keys_error(const PlainBody& body, const Signature& signature, size_t element,
@@ -41,10 +40,10 @@ Error keys_error(const PlainBody& body, const Signature& signature, size_t eleme
   std::sort(names.begin(), names.end());
   std::string list;
   for (const std::string& name : names) list += (list.empty() ? "" : ",") + name;
-  return invalid_argument("Failed to process element: " + std::to_string(element) +
-                          " of 'instances' list. JSON object: " +
-                          echo_json(body.document, value, body.text) + " keys must be equal to: " +
-                          list);
+  return invalid_argument(
+      "Failed to process element: " + std::to_string(element) +
+      " of 'instances' list. JSON object: " + echo_json(body.document, value, body.text) +
+      " keys must be equal to: " + list);
 }
 
 // One object of a row-format list. `given[i]`: input i has a value of this element.
@@ -58,8 +57,8 @@ Status append_object(const PlainBody& body, const Signature& signature, size_t e
     const auto index = static_cast<size_t>(found);
     Status status;
     if (found < 0) {
-      status = invalid_argument("JSON object: does not have named input: " +
-                                echo_text(member->key));
+      status =
+          invalid_argument("JSON object: does not have named input: " + echo_text(member->key));
     } else if (given[index]) {
       status = invalid_argument("JSON object: has more than one value for input: " +
                                 echo_text(member->key));
@@ -179,9 +178,9 @@ Status choose_signature(const PlainBody& body, std::span<const Signature> signat
       name == nullptr || name->text.empty() ? kDefaultSignature : name->text;
   const int index = find_signature(signatures, wanted);
   if (index < 0) {
-    return make_error(ErrorCode::SignatureNotFound, "Serving signature name: \"" +
-                                                        echo_text(wanted) +
-                                                        "\" not found in signature def");
+    return make_error(
+        ErrorCode::SignatureNotFound,
+        "Serving signature name: \"" + echo_text(wanted) + "\" not found in signature def");
   }
   out.signature_index = static_cast<uint32_t>(index);
   return {};
@@ -202,9 +201,8 @@ Status decode_tensors(const PlainBody& body, const Signature& signature, Decoded
 
 }  // namespace
 
-Status decode_v1_predict_plain(std::span<const uint8_t> body,
-                               std::span<const Signature> signatures, const Limits&, Arena& arena,
-                               DecodedRequest& out) {
+Status decode_v1_predict_plain(std::span<const uint8_t> body, std::span<const Signature> signatures,
+                               const Limits&, Arena& arena, DecodedRequest& out) {
   out.clear();
   const std::string_view text(reinterpret_cast<const char*>(body.data()), body.size());
   JsonDocument document;

@@ -29,9 +29,9 @@ bool dense_shape(const JsonDocument& document, const JsonNode& value, size_t ran
 }
 
 Error type_error(const PlainBody& body, const JsonNode& value, DType dtype) {
-  return invalid_argument("JSON Value: " + echo_json(body.document, value, body.text) + " Type: " +
-                          std::string(json_kind_name(value.kind)) + " is not of expected type: " +
-                          std::string(dtype_tf_name(dtype)));
+  return invalid_argument("JSON Value: " + echo_json(body.document, value, body.text) +
+                          " Type: " + std::string(json_kind_name(value.kind)) +
+                          " is not of expected type: " + std::string(dtype_tf_name(dtype)));
 }
 
 struct IntegerRange {
@@ -47,30 +47,21 @@ constexpr IntegerRange range_of() {
 // Of the integer dtypes; {0, 0} for others.
 IntegerRange integer_range(DType dtype) {
   switch (dtype) {
-    case DType::Uint8:
-      return range_of<uint8_t>();
-    case DType::Uint16:
-      return range_of<uint16_t>();
-    case DType::Uint32:
-      return range_of<uint32_t>();
-    case DType::Uint64:
-      return range_of<uint64_t>();
-    case DType::Int8:
-      return range_of<int8_t>();
-    case DType::Int16:
-      return range_of<int16_t>();
-    case DType::Int32:
-      return range_of<int32_t>();
-    case DType::Int64:
-      return range_of<int64_t>();
+    case DType::Uint8: return range_of<uint8_t>();
+    case DType::Uint16: return range_of<uint16_t>();
+    case DType::Uint32: return range_of<uint32_t>();
+    case DType::Uint64: return range_of<uint64_t>();
+    case DType::Int8: return range_of<int8_t>();
+    case DType::Int16: return range_of<int16_t>();
+    case DType::Int32: return range_of<int32_t>();
+    case DType::Int64: return range_of<int64_t>();
     case DType::Invalid:
     case DType::Bool:
     case DType::Fp16:
     case DType::Fp32:
     case DType::Fp64:
     case DType::Bytes:
-    case DType::Bf16:
-      break;
+    case DType::Bf16: break;
   }
   return {0, 0};
 }
@@ -155,9 +146,9 @@ Status PlainTensor::fill(const PlainBody& body, const JsonNode& value, size_t le
                             " expected < " + std::to_string(rank));
   }
   if (value.children != static_cast<uint64_t>(shape_[level])) {
-    return invalid_argument("Encountered list at unexpected size: " +
-                            std::to_string(value.children) + " at level: " + std::to_string(level) +
-                            " expected size: " + std::to_string(shape_[level]));
+    return invalid_argument(
+        "Encountered list at unexpected size: " + std::to_string(value.children) +
+        " at level: " + std::to_string(level) + " expected size: " + std::to_string(shape_[level]));
   }
   const JsonNode* item = body.document.child(value);
   for (; item != nullptr; item = body.document.sibling(*item)) {
@@ -175,8 +166,7 @@ void PlainTensor::store(T value) {
 Status PlainTensor::leaf(const PlainBody& body, const JsonNode& value) {
   const DType dtype = spec_->dtype;
   switch (dtype) {
-    case DType::Bytes:
-      return text_leaf(body, value);
+    case DType::Bytes: return text_leaf(body, value);
     case DType::Bool: {
       const bool yes = value.kind == JsonKind::True;
       if (!yes && value.kind != JsonKind::False) return type_error(body, value, dtype);
@@ -206,8 +196,7 @@ Status PlainTensor::leaf(const PlainBody& body, const JsonNode& value) {
     case DType::Int8:
     case DType::Int16:
     case DType::Int32:
-    case DType::Int64:
-      return integer_leaf(body, value);
+    case DType::Int64: return integer_leaf(body, value);
   }
   return {};
 }
@@ -216,31 +205,23 @@ Status PlainTensor::leaf(const PlainBody& body, const JsonNode& value) {
 Status PlainTensor::integer_leaf(const PlainBody& body, const JsonNode& value) {
   const DType dtype = spec_->dtype;
   const JsonNumber& number = value.number;
-  const bool integer =
-      value.kind == JsonKind::Number && number.form != JsonNumber::Form::Double;
+  const bool integer = value.kind == JsonKind::Number && number.form != JsonNumber::Form::Double;
   const IntegerRange range = integer_range(dtype);
   if (integer && !in_range(number, range) && dtype_bytes(dtype) <= 2) {
-    return invalid_argument(
-        "JSON Value: " + echo_json(body.document, value, body.text) + " of input: " + spec_->name +
-        " at index: " + std::to_string(count_) + " is out of range for type: " +
-        std::string(dtype_tf_name(dtype)) + ". Expected " + std::to_string(range.min) + " to " +
-        std::to_string(range.max));
+    return invalid_argument("JSON Value: " + echo_json(body.document, value, body.text) +
+                            " of input: " + spec_->name + " at index: " + std::to_string(count_) +
+                            " is out of range for type: " + std::string(dtype_tf_name(dtype)) +
+                            ". Expected " + std::to_string(range.min) + " to " +
+                            std::to_string(range.max));
   }
   if (!integer || !in_range(number, range)) return type_error(body, value, dtype);
   const bool large = number.form == JsonNumber::Form::Uint64;
   const uint64_t bits = large ? number.u64 : static_cast<uint64_t>(number.i64);
   switch (dtype_bytes(dtype)) {
-    case 1:
-      store(static_cast<uint8_t>(bits));
-      break;
-    case 2:
-      store(static_cast<uint16_t>(bits));
-      break;
-    case 4:
-      store(static_cast<uint32_t>(bits));
-      break;
-    default:
-      store(bits);
+    case 1: store(static_cast<uint8_t>(bits)); break;
+    case 2: store(static_cast<uint16_t>(bits)); break;
+    case 4: store(static_cast<uint32_t>(bits)); break;
+    default: store(bits);
   }
   return {};
 }

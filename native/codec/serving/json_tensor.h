@@ -52,10 +52,10 @@ class PlainTensor {
   bool first_ = true;
   Shape first_shape_;
   uint64_t first_count_ = 0;
-  Shape shape_;             // of the value being read
-  uint64_t count_ = 0;      // its elements so far
-  uint64_t total_ = 0;      // elements of all values so far
-  uint64_t capacity_ = 0;   // elements that there is memory for
+  Shape shape_;            // of the value being read
+  uint64_t count_ = 0;     // its elements so far
+  uint64_t total_ = 0;     // elements of all values so far
+  uint64_t capacity_ = 0;  // elements that there is memory for
   uint8_t* data_ = nullptr;
   std::string_view* strings_ = nullptr;
 };

@@ -141,36 +141,21 @@ bool begin_value(const char* p, FastBody& body, DType dtype, size_t rank_max, Fa
 
 const char* read_value(const char* p, FastBody& body, FastTensor& tensor) {
   switch (tensor.dtype) {
-    case DType::Bool:
-      return read_nested<BoolLeaf>(p, body, tensor);
-    case DType::Uint8:
-      return read_nested<IntegerLeaf<uint8_t>>(p, body, tensor);
-    case DType::Uint16:
-      return read_nested<IntegerLeaf<uint16_t>>(p, body, tensor);
-    case DType::Uint32:
-      return read_nested<IntegerLeaf<uint32_t>>(p, body, tensor);
-    case DType::Uint64:
-      return read_nested<IntegerLeaf<uint64_t>>(p, body, tensor);
-    case DType::Int8:
-      return read_nested<IntegerLeaf<int8_t>>(p, body, tensor);
-    case DType::Int16:
-      return read_nested<IntegerLeaf<int16_t>>(p, body, tensor);
-    case DType::Int32:
-      return read_nested<IntegerLeaf<int32_t>>(p, body, tensor);
-    case DType::Int64:
-      return read_nested<IntegerLeaf<int64_t>>(p, body, tensor);
-    case DType::Fp16:
-      return read_nested<FloatLeaf<uint16_t, double_to_half>>(p, body, tensor);
-    case DType::Bf16:
-      return read_nested<FloatLeaf<uint16_t, double_to_bf16>>(p, body, tensor);
-    case DType::Fp32:
-      return read_nested<FloatLeaf<float, to_float>>(p, body, tensor);
-    case DType::Fp64:
-      return read_nested<FloatLeaf<double, to_double>>(p, body, tensor);
-    case DType::Bytes:
-      return read_nested<TextLeaf>(p, body, tensor);
-    case DType::Invalid:
-      break;
+    case DType::Bool: return read_nested<BoolLeaf>(p, body, tensor);
+    case DType::Uint8: return read_nested<IntegerLeaf<uint8_t>>(p, body, tensor);
+    case DType::Uint16: return read_nested<IntegerLeaf<uint16_t>>(p, body, tensor);
+    case DType::Uint32: return read_nested<IntegerLeaf<uint32_t>>(p, body, tensor);
+    case DType::Uint64: return read_nested<IntegerLeaf<uint64_t>>(p, body, tensor);
+    case DType::Int8: return read_nested<IntegerLeaf<int8_t>>(p, body, tensor);
+    case DType::Int16: return read_nested<IntegerLeaf<int16_t>>(p, body, tensor);
+    case DType::Int32: return read_nested<IntegerLeaf<int32_t>>(p, body, tensor);
+    case DType::Int64: return read_nested<IntegerLeaf<int64_t>>(p, body, tensor);
+    case DType::Fp16: return read_nested<FloatLeaf<uint16_t, double_to_half>>(p, body, tensor);
+    case DType::Bf16: return read_nested<FloatLeaf<uint16_t, double_to_bf16>>(p, body, tensor);
+    case DType::Fp32: return read_nested<FloatLeaf<float, to_float>>(p, body, tensor);
+    case DType::Fp64: return read_nested<FloatLeaf<double, to_double>>(p, body, tensor);
+    case DType::Bytes: return read_nested<TextLeaf>(p, body, tensor);
+    case DType::Invalid: break;
   }
   return nullptr;
 }

@@ -10,12 +10,12 @@ namespace serval {
 // Where the elements of an input go and what is known of its shape. Trivial: lives in the arena.
 struct FastTensor {
   DType dtype;
-  uint32_t rank;            // of one value
-  int64_t dims[kRankMax];   // of one value; -1 until the first list of that level has ended
-  uint8_t* data;            // elements (string_views for Bytes)
-  uint8_t* next;            // place of the next element
-  uint8_t* limit;           // end of the memory
-  int64_t values;           // read so far
+  uint32_t rank;           // of one value
+  int64_t dims[kRankMax];  // of one value; -1 until the first list of that level has ended
+  uint8_t* data;           // elements (string_views for Bytes)
+  uint8_t* next;           // place of the next element
+  uint8_t* limit;          // end of the memory
+  int64_t values;          // read so far
 };
 
 // Bytes that one element takes in memory: string_view for Bytes.

@@ -67,8 +67,7 @@ bool AnswerWriter::elements(const TensorView& tensor, bool as_base64, uint64_t b
 }
 
 // An image's last dimension has three elements: one call a row would waste five lanes of eight.
-bool AnswerWriter::short_rows(const TensorView& tensor, uint64_t rows, uint64_t row,
-                              uint64_t& at) {
+bool AnswerWriter::short_rows(const TensorView& tensor, uint64_t rows, uint64_t row, uint64_t& at) {
   const uint64_t end = at + rows * row;
   const uint64_t step = std::max<uint64_t>(kElementsPerStep / row, 1) * row;
   if (!raw("[")) return false;

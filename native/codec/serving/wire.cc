@@ -61,16 +61,16 @@ Error missing_error(const WireTfPredict& wire, const Signature& signature,
   return invalid_argument("Signature input alias: " + alias + "(feed name: " + alias +
                           ") not found in request and no default value provided. Inputs expected "
                           "to be in the request {" +
-                          join_names(aliases_of(wire)) + "}, or default input alias set: " +
-                          join_names(defaults));
+                          join_names(aliases_of(wire)) +
+                          "}, or default input alias set: " + join_names(defaults));
 }
 
 Error invalid_name_error(const WireTfPredict& wire, const Signature& signature) {
   const auto sent = aliases_of(wire);
-  return invalid_argument("Inputs contains invalid name. Used request inputs: " +
-                          join_names(difference(sent, difference(sent,
-                                                                 names_of(signature.inputs)))) +
-                          ", request input: " + join_names(sent));
+  return invalid_argument(
+      "Inputs contains invalid name. Used request inputs: " +
+      join_names(difference(sent, difference(sent, names_of(signature.inputs)))) +
+      ", request input: " + join_names(sent));
 }
 
 Status decode_inputs(const WireTfPredict& wire, const Signature& signature, const Limits& limits,
@@ -99,8 +99,7 @@ Status decode_inputs(const WireTfPredict& wire, const Signature& signature, cons
 }
 
 // Source: tfserving.md 2 "output_filter selects and orders outputs".
-Status decode_outputs(const WireTfPredict& wire, const Signature& signature,
-                      DecodedRequest& out) {
+Status decode_outputs(const WireTfPredict& wire, const Signature& signature, DecodedRequest& out) {
   if (wire.output_filter.empty()) {
     request_all_outputs(signature, out);
     return {};
@@ -159,8 +158,8 @@ Status peek_tf(Bytes message, TfModelRef& out) {
   return status;
 }
 
-Status decode_tf_predict(Bytes message, std::span<const Signature> signatures,
-                         const Limits& limits, Arena& arena, DecodedRequest& out) {
+Status decode_tf_predict(Bytes message, std::span<const Signature> signatures, const Limits& limits,
+                         Arena& arena, DecodedRequest& out) {
   out.clear();
   if (message.size() > limits.body_bytes_max) {
     return make_error(ErrorCode::BodyTooLarge,

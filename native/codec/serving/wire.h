@@ -41,8 +41,8 @@ Status decode_tf_predict(std::span<const uint8_t> message, std::span<const Signa
 // `check_method`: --enable_signature_method_name_check.
 // Errors: tfserving.md 1.7; `Input is empty.`
 Status decode_tf_examples(std::span<const uint8_t> message, Method method, bool check_method,
-                          std::span<const Signature> signatures, const Limits& limits,
-                          Arena& arena, DecodedRequest& out);
+                          std::span<const Signature> signatures, const Limits& limits, Arena& arena,
+                          DecodedRequest& out);
 
 // How responses carry tensors: typed fields, or tensor_content
 // (--enable_serialization_as_tensor_content). Strings are always string_val.
@@ -57,9 +57,9 @@ Status encode_tf_predict(const AnswerModel& model, const Signature& signature,
 // What classify and regress make of a signature's outputs, shared with the REST encoder: checks
 // names, dtypes and shapes against the number of examples.
 struct ClassifyView {
-  size_t rows = 0, classes = 0;             // classes per row
-  std::span<const std::string_view> labels; // rows * classes, or empty
-  std::span<const float> scores;            // rows * classes, or empty
+  size_t rows = 0, classes = 0;              // classes per row
+  std::span<const std::string_view> labels;  // rows * classes, or empty
+  std::span<const float> scores;             // rows * classes, or empty
 };
 Status view_classification(const Signature& signature, const DecodedRequest& request,
                            std::span<const TensorView> outputs, ClassifyView& out);

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <memory>
 
-#include "base/limits.h"
 #include "base/bytes/wire_lists.h"
+#include "base/limits.h"
 
 namespace serval {
 
@@ -61,11 +61,8 @@ bool read_fields(Bytes message, WireFault& fault, WireTfPredict& out) {
       case bytes_tag(kPredictInputs):
         good = read_input(field.bytes, message.data(), fault, out.inputs[inputs++]);
         break;
-      case bytes_tag(kPredictFilter):
-        good = reader.text(field, out.output_filter[filter++]);
-        break;
-      default:
-        break;
+      case bytes_tag(kPredictFilter): good = reader.text(field, out.output_filter[filter++]); break;
+      default: break;
     }
   }
   return fault.reason == nullptr;
@@ -123,23 +120,16 @@ bool read_tf_model(Bytes bytes, const uint8_t* origin, WireFault& fault, TfModel
   bool good = true;
   while (good && reader.next(field)) {
     switch (field.tag) {
-      case bytes_tag(kModelName):
-        good = reader.text(field, out.name);
-        break;
-      case bytes_tag(kModelVersion):
-        good = read_version(field.bytes, origin, fault, out);
-        break;
-      case bytes_tag(kModelSignature):
-        good = reader.text(field, out.signature_name);
-        break;
+      case bytes_tag(kModelName): good = reader.text(field, out.name); break;
+      case bytes_tag(kModelVersion): good = read_version(field.bytes, origin, fault, out); break;
+      case bytes_tag(kModelSignature): good = reader.text(field, out.signature_name); break;
       case bytes_tag(kModelLabel):
         good = reader.text(field, out.label);
         out.has_label = true;
         out.has_version = false;
         out.version = 0;
         break;
-      default:
-        break;
+      default: break;
     }
   }
   return fault.reason == nullptr;

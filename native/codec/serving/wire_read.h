@@ -6,8 +6,8 @@
 #include <span>
 #include <string_view>
 
-#include "codec/serving/wire_tensor.h"
 #include "codec/serving/wire.h"
+#include "codec/serving/wire_tensor.h"
 
 namespace serval {
 
@@ -35,8 +35,8 @@ struct WireTfInput {
 
 struct WireTfPredict {
   TfModelRef model;
-  std::span<WireTfInput> inputs;                // by alias, each once
-  std::span<std::string_view> output_filter;    // in wire order
+  std::span<WireTfInput> inputs;              // by alias, each once
+  std::span<std::string_view> output_filter;  // in wire order
 
   // Null where there is none.
   const WireTfInput* find(std::string_view alias) const;

@@ -20,7 +20,7 @@ constexpr uint32_t kResult = 1, kResponseModel = 2;
 constexpr uint32_t kRows = 1;     // classifications, regressions
 constexpr uint32_t kClasses = 1;  // Classifications
 constexpr uint32_t kLabel = 1, kScore = 2;
-constexpr uint32_t kValue = 1;    // Regression
+constexpr uint32_t kValue = 1;  // Regression
 constexpr uint64_t kFloatFieldBytes = 5;
 
 // "DT_FLOAT"
@@ -56,8 +56,7 @@ Status check_class_output(const TensorView& tensor, const char* name, DType want
   }
   if (static_cast<uint64_t>(tensor.shape[0]) != examples) {
     return invalid_argument(std::string("Expected ") + name + " output batch size of " +
-                            std::to_string(examples) +
-                            ". Got: " + std::to_string(tensor.shape[0]));
+                            std::to_string(examples) + ". Got: " + std::to_string(tensor.shape[0]));
   }
   return {};
 }
@@ -145,8 +144,8 @@ Status encode_classes(const ClassifyView& view, const TfModelSpec& model, const 
   return {};
 }
 
-Status encode_values(std::span<const float> values, const TfModelSpec& model,
-                     const Limits& limits, ByteBuffer& out) {
+Status encode_values(std::span<const float> values, const TfModelSpec& model, const Limits& limits,
+                     ByteBuffer& out) {
   uint64_t result = 0;
   for (float value : values) result += wire_field_bytes(float_bytes(value));
   uint8_t* place = nullptr;

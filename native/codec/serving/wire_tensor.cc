@@ -98,12 +98,12 @@ Status check_dims(const WireTensor& wire, std::string_view name, uint64_t& eleme
   if (wire.unknown_rank) return tensor_parsing_error(name, "shape of unknown rank");
   if (wire.rank > kRankMax) {
     return tensor_parsing_error(name, "shape has " + std::to_string(wire.rank) +
-                                   " dimensions; the limit is " + std::to_string(kRankMax));
+                                          " dimensions; the limit is " + std::to_string(kRankMax));
   }
   const std::optional<uint64_t> count = wire.shape.elements();
   if (!count) {
     return tensor_parsing_error(name, "shape " + wire.shape.to_string() +
-                                   " has a negative dimension or over 2^62 elements");
+                                          " has a negative dimension or over 2^62 elements");
   }
   elements = *count;
   return {};
@@ -133,9 +133,7 @@ bool read_wire_tensor(Bytes bytes, const uint8_t* origin, WireFault& fault, Wire
       case bytes_tag(kTensorShape):
         if (!read_shape(field.bytes, origin, fault, out)) return false;
         break;
-      case bytes_tag(kTensorContent):
-        out.content = field.bytes;
-        break;
+      case bytes_tag(kTensorContent): out.content = field.bytes; break;
       default:
         if (field.number() < kTypedFirst || field.number() > kTypedLast) break;
         if (!read_values(reader, field, out)) return false;
@@ -151,12 +149,12 @@ Status decode_wire_tensor(const WireTensor& wire, std::string_view name, uint64_
   const TfType* type = tf_type(wire.dtype);
   if (type == nullptr) {
     return tensor_parsing_error(name, "dtype " + std::to_string(static_cast<int32_t>(wire.dtype)) +
-                                   " is none of TensorFlow's");
+                                          " is none of TensorFlow's");
   }
   if (type->dtype == DType::Invalid) {
-    return make_error(ErrorCode::Unimplemented,
-                      "input " + wire_quoted(name) + ": dtype " + std::string(type->name) +
-                          " is not implemented by this server");
+    return make_error(ErrorCode::Unimplemented, "input " + wire_quoted(name) + ": dtype " +
+                                                    std::string(type->name) +
+                                                    " is not implemented by this server");
   }
   out = {};
   out.dtype = type->dtype;
@@ -175,8 +173,8 @@ Status decode_tensor_proto(Bytes proto, std::string_view name, Arena& arena, Ten
   WireFault fault;
   wire.message = proto;
   if (!read_wire_tensor(proto, proto.data(), fault, wire)) {
-    return tensor_parsing_error(name, std::string(fault.reason) + " at byte " +
-                                   std::to_string(fault.offset));
+    return tensor_parsing_error(
+        name, std::string(fault.reason) + " at byte " + std::to_string(fault.offset));
   }
   uint64_t fill_left = Limits().body_bytes_max;
   return decode_wire_tensor(wire, name, fill_left, arena, out);

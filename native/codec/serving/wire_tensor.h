@@ -6,10 +6,10 @@
 #include <string>
 
 #include "base/buffer.h"
+#include "base/bytes/wire_writer.h"
 #include "base/error.h"
 #include "base/tensor.h"
 #include "codec/serving/wire.h"
-#include "base/bytes/wire_writer.h"
 
 namespace serval {
 
@@ -44,9 +44,9 @@ struct WireTensor {
 
   std::span<const uint8_t> message;  // a TensorProto, or a map's entry that holds it
   bool in_entry = false;
-  uint32_t dtype = 0;                // DataType
-  Shape shape;                       // the first kRankMax dims
-  uint64_t rank = 0;                 // dims on the wire
+  uint32_t dtype = 0;  // DataType
+  Shape shape;         // the first kRankMax dims
+  uint64_t rank = 0;   // dims on the wire
   bool unknown_rank = false;
   std::span<const uint8_t> content;  // tensor_content
   std::array<Values, wire_tf::kTypedLast - wire_tf::kTypedFirst + 1> typed{};

@@ -209,8 +209,8 @@ Status split_strings(const TensorDecode& decode) {
   const Bytes content = decode.wire.content;
   const auto wrong = [&] {
     return tensor_parsing_error(decode.name, "tensor_content of " + std::to_string(content.size()) +
-                                          " bytes does not hold " +
-                                          std::to_string(decode.elements) + " strings");
+                                                 " bytes does not hold " +
+                                                 std::to_string(decode.elements) + " strings");
   };
   if (decode.elements > content.size()) return wrong();  // a length takes a byte
   auto* strings = decode.arena.allocate_array<std::string_view>(decode.elements);
@@ -236,19 +236,19 @@ Status split_strings(const TensorDecode& decode) {
 
 // Memory that the message does not pay for, before it is touched.
 Status check_fill(const TensorDecode& decode, uint64_t& fill_left) {
-  const size_t each = decode.type.dtype == DType::Bytes ? sizeof(std::string_view)
-                                                        : dtype_bytes(decode.type.dtype);
+  const size_t each =
+      decode.type.dtype == DType::Bytes ? sizeof(std::string_view) : dtype_bytes(decode.type.dtype);
   uint64_t bytes = 0;
   const bool fits = !__builtin_mul_overflow(decode.elements - decode.given(), each, &bytes);
   if (fits && bytes <= fill_left) {
     fill_left -= bytes;
     return {};
   }
-  return make_error(ErrorCode::BodyTooLarge,
-                    "input " + wire_quoted(decode.name) + ": shape " +
-                        decode.wire.shape.to_string() + " of " + std::string(decode.type.name) +
-                        " with " + std::to_string(decode.given()) +
-                        " values is over the limit of a request's size");
+  return make_error(ErrorCode::BodyTooLarge, "input " + wire_quoted(decode.name) + ": shape " +
+                                                 decode.wire.shape.to_string() + " of " +
+                                                 std::string(decode.type.name) + " with " +
+                                                 std::to_string(decode.given()) +
+                                                 " values is over the limit of a request's size");
 }
 
 }  // namespace
@@ -269,9 +269,9 @@ Status take_tensor_content(const TensorDecode& decode) {
       !__builtin_mul_overflow(decode.elements, dtype_bytes(decode.type.dtype), &expected);
   if (!fits || expected != decode.wire.content.size()) {
     return tensor_parsing_error(decode.name,
-                         "tensor_content has " + std::to_string(decode.wire.content.size()) +
-                             " bytes for shape " + decode.wire.shape.to_string() + " of " +
-                             std::string(decode.type.name));
+                                "tensor_content has " + std::to_string(decode.wire.content.size()) +
+                                    " bytes for shape " + decode.wire.shape.to_string() + " of " +
+                                    std::string(decode.type.name));
   }
   return raw_fixed_tensor(decode.wire.content, decode.type.dtype, decode.wire.shape, decode.name,
                           decode.arena, decode.out);
@@ -280,35 +280,21 @@ Status take_tensor_content(const TensorDecode& decode) {
 Status take_tensor_values(const TensorDecode& decode, uint64_t& fill_left) {
   if (Status status = check_fill(decode, fill_left); !status.ok()) return status;
   switch (decode.type.dtype) {
-    case DType::Bool:
-      return fill_varints<Flag>(decode);
-    case DType::Uint8:
-      return fill_varints<Narrow<uint8_t>>(decode);
-    case DType::Uint16:
-      return fill_varints<Narrow<uint16_t>>(decode);
-    case DType::Uint32:
-      return fill_varints<Cut<uint32_t>>(decode);
-    case DType::Uint64:
-      return fill_varints<Cut<uint64_t>>(decode);
-    case DType::Int8:
-      return fill_varints<Narrow<int8_t>>(decode);
-    case DType::Int16:
-      return fill_varints<Narrow<int16_t>>(decode);
-    case DType::Int32:
-      return fill_varints<Cut<int32_t>>(decode);
-    case DType::Int64:
-      return fill_varints<Cut<int64_t>>(decode);
+    case DType::Bool: return fill_varints<Flag>(decode);
+    case DType::Uint8: return fill_varints<Narrow<uint8_t>>(decode);
+    case DType::Uint16: return fill_varints<Narrow<uint16_t>>(decode);
+    case DType::Uint32: return fill_varints<Cut<uint32_t>>(decode);
+    case DType::Uint64: return fill_varints<Cut<uint64_t>>(decode);
+    case DType::Int8: return fill_varints<Narrow<int8_t>>(decode);
+    case DType::Int16: return fill_varints<Narrow<int16_t>>(decode);
+    case DType::Int32: return fill_varints<Cut<int32_t>>(decode);
+    case DType::Int64: return fill_varints<Cut<int64_t>>(decode);
     case DType::Fp16:
-    case DType::Bf16:
-      return fill_varints<Cut<uint16_t>>(decode);
-    case DType::Fp32:
-      return fill_fixed<float>(decode);
-    case DType::Fp64:
-      return fill_fixed<double>(decode);
-    case DType::Bytes:
-      return fill_strings(decode);
-    case DType::Invalid:
-      break;
+    case DType::Bf16: return fill_varints<Cut<uint16_t>>(decode);
+    case DType::Fp32: return fill_fixed<float>(decode);
+    case DType::Fp64: return fill_fixed<double>(decode);
+    case DType::Bytes: return fill_strings(decode);
+    case DType::Invalid: break;
   }
   return make_error(ErrorCode::Internal, "a TensorProto of a dtype that has no values");
 }

@@ -12,18 +12,14 @@ namespace serval {
 constexpr WireType typed_type(uint32_t field) {
   switch (field) {
     case 5:
-    case 9:
-      return WireType::Fixed32;
+    case 9: return WireType::Fixed32;
     case 6:
-    case 12:
-      return WireType::Fixed64;
+    case 12: return WireType::Fixed64;
     case 8:
     case 14:
     case 15:
-    case 18:
-      return WireType::Bytes;
-    default:
-      return WireType::Varint;
+    case 18: return WireType::Bytes;
+    default: return WireType::Varint;
   }
 }
 

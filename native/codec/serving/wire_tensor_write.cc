@@ -15,22 +15,14 @@ using namespace wire_tf;
 template <typename Work>
 auto with_varint_type(DType dtype, Work work) {
   switch (dtype) {
-    case DType::Int8:
-      return work(int8_t{});
-    case DType::Int16:
-      return work(int16_t{});
-    case DType::Int32:
-      return work(int32_t{});
-    case DType::Int64:
-      return work(int64_t{});
-    case DType::Uint8:
-      return work(uint8_t{});
-    case DType::Uint32:
-      return work(uint32_t{});
-    case DType::Uint64:
-      return work(uint64_t{});
-    default:
-      return work(uint16_t{});
+    case DType::Int8: return work(int8_t{});
+    case DType::Int16: return work(int16_t{});
+    case DType::Int32: return work(int32_t{});
+    case DType::Int64: return work(int64_t{});
+    case DType::Uint8: return work(uint8_t{});
+    case DType::Uint32: return work(uint32_t{});
+    case DType::Uint64: return work(uint64_t{});
+    default: return work(uint16_t{});
   }
 }
 

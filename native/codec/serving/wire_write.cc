@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <charconv>
 
-#include "codec/serving/wire_tensor.h"
 #include "codec/serving/wire_read.h"
+#include "codec/serving/wire_tensor.h"
 #include "codec/v2/wire_read.h"
 
 namespace serval {
@@ -75,11 +75,11 @@ Status check_answer(const TensorSpec& spec, const TensorView& tensor) {
       elements && !__builtin_mul_overflow(*elements, dtype_bytes(tensor.dtype), &bytes);
   const bool strings = tensor.strings.size() == (text ? elements.value_or(0) : 0);
   if (sized && strings && tensor.bytes == bytes && tensor.dtype != DType::Invalid) return {};
-  return make_error(ErrorCode::Internal,
-                    "output " + wire_quoted(spec.name) + " has " + std::to_string(tensor.bytes) +
-                        " bytes and " + std::to_string(tensor.strings.size()) +
-                        " strings for shape " + tensor.shape.to_string() + " of " +
-                        std::string(dtype_tf_name(tensor.dtype)));
+  return make_error(ErrorCode::Internal, "output " + wire_quoted(spec.name) + " has " +
+                                             std::to_string(tensor.bytes) + " bytes and " +
+                                             std::to_string(tensor.strings.size()) +
+                                             " strings for shape " + tensor.shape.to_string() +
+                                             " of " + std::string(dtype_tf_name(tensor.dtype)));
 }
 
 Status encode_tf_predict(const AnswerModel& model, const Signature& signature,

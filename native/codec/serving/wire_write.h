@@ -1,8 +1,8 @@
 // What the writers of TensorFlow Serving's responses share. Hot path, any thread.
 #pragma once
 
-#include "codec/request.h"
 #include "base/bytes/wire_writer.h"
+#include "codec/request.h"
 
 namespace serval {
 

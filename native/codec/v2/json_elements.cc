@@ -64,8 +64,8 @@ Status store_integer(const Element& element, Arena& arena, T& out) {
     out = static_cast<T>(number.u64);
   }
   if (fits) return {};
-  return out_of_range(element, " (" + std::to_string(Limits::min()) + " to " +
-                                   std::to_string(Limits::max()) + ")");
+  return out_of_range(
+      element, " (" + std::to_string(Limits::min()) + " to " + std::to_string(Limits::max()) + ")");
 }
 
 template <typename T, typename Convert>
@@ -129,24 +129,15 @@ Status read_strings(std::string_view list, const Element& element, Arena& arena,
 
 Status read_typed(std::string_view list, const Element& one, Arena& arena, void* memory) {
   switch (one.dtype) {
-    case DType::Bool:
-      return read_all<uint8_t>(list, one, memory, store_bool);
-    case DType::Uint8:
-      return read_integers<uint8_t>(list, one, arena, memory);
-    case DType::Uint16:
-      return read_integers<uint16_t>(list, one, arena, memory);
-    case DType::Uint32:
-      return read_integers<uint32_t>(list, one, arena, memory);
-    case DType::Uint64:
-      return read_integers<uint64_t>(list, one, arena, memory);
-    case DType::Int8:
-      return read_integers<int8_t>(list, one, arena, memory);
-    case DType::Int16:
-      return read_integers<int16_t>(list, one, arena, memory);
-    case DType::Int32:
-      return read_integers<int32_t>(list, one, arena, memory);
-    case DType::Int64:
-      return read_integers<int64_t>(list, one, arena, memory);
+    case DType::Bool: return read_all<uint8_t>(list, one, memory, store_bool);
+    case DType::Uint8: return read_integers<uint8_t>(list, one, arena, memory);
+    case DType::Uint16: return read_integers<uint16_t>(list, one, arena, memory);
+    case DType::Uint32: return read_integers<uint32_t>(list, one, arena, memory);
+    case DType::Uint64: return read_integers<uint64_t>(list, one, arena, memory);
+    case DType::Int8: return read_integers<int8_t>(list, one, arena, memory);
+    case DType::Int16: return read_integers<int16_t>(list, one, arena, memory);
+    case DType::Int32: return read_integers<int32_t>(list, one, arena, memory);
+    case DType::Int64: return read_integers<int64_t>(list, one, arena, memory);
     case DType::Fp16:
       return read_floats<uint16_t>(
           list, one, arena, memory,
@@ -155,18 +146,15 @@ Status read_typed(std::string_view list, const Element& one, Arena& arena, void*
       return read_floats<uint16_t>(
           list, one, arena, memory,
           [](double v, const char*, const char*, uint16_t& e) { return to_bf16(v, e); });
-    case DType::Fp32:
-      return read_floats<float>(list, one, arena, memory, to_float);
+    case DType::Fp32: return read_floats<float>(list, one, arena, memory, to_float);
     case DType::Fp64:
       return read_floats<double>(list, one, arena, memory,
                                  [](double v, const char*, const char*, double& e) {
                                    e = v;
                                    return true;
                                  });
-    case DType::Bytes:
-      return read_strings(list, one, arena, memory);
-    case DType::Invalid:
-      break;
+    case DType::Bytes: return read_strings(list, one, arena, memory);
+    case DType::Invalid: break;
   }
   return make_error(ErrorCode::Internal, "a tensor without a datatype");
 }

@@ -3,11 +3,11 @@
 // it accepts, json_v2_plain.cc accepts with the same tensors. Hot path; pure, any thread. Reading
 // past the JSON's end is harmless (kBodyPadding or the binary section is there), so the end is
 // compared once per element.
+#include "codec/v2/json_fast.h"
 #include "base/bytes/utf8.h"
 #include "codec/json/cursor.h"
 #include "codec/json/number.h"
 #include "codec/json/reader.h"
-#include "codec/v2/json_fast.h"
 #include "codec/v2/json_parts.h"
 
 namespace serval {

@@ -88,32 +88,22 @@ const char* read_bools(const char* p, FastBody& body, uint64_t count, uint32_t d
 const char* read_strings(const char* p, FastBody& body, uint64_t count, uint32_t depth_max,
                          void* memory) {
   auto* out = static_cast<std::string_view*>(memory);
-  return read_elements(p, body, count, depth_max, [&](const char* at, uint64_t i) {
-    return read_string(at, body, out[i]);
-  });
+  return read_elements(p, body, count, depth_max,
+                       [&](const char* at, uint64_t i) { return read_string(at, body, out[i]); });
 }
 
-const char* read_typed(const char* p, FastBody& body, DType dtype, uint64_t count,
-                       uint32_t depth, void* memory) {
+const char* read_typed(const char* p, FastBody& body, DType dtype, uint64_t count, uint32_t depth,
+                       void* memory) {
   switch (dtype) {
-    case DType::Bool:
-      return read_bools(p, body, count, depth, memory);
-    case DType::Uint8:
-      return read_integers<uint8_t>(p, body, count, depth, memory);
-    case DType::Uint16:
-      return read_integers<uint16_t>(p, body, count, depth, memory);
-    case DType::Uint32:
-      return read_integers<uint32_t>(p, body, count, depth, memory);
-    case DType::Uint64:
-      return read_integers<uint64_t>(p, body, count, depth, memory);
-    case DType::Int8:
-      return read_integers<int8_t>(p, body, count, depth, memory);
-    case DType::Int16:
-      return read_integers<int16_t>(p, body, count, depth, memory);
-    case DType::Int32:
-      return read_integers<int32_t>(p, body, count, depth, memory);
-    case DType::Int64:
-      return read_integers<int64_t>(p, body, count, depth, memory);
+    case DType::Bool: return read_bools(p, body, count, depth, memory);
+    case DType::Uint8: return read_integers<uint8_t>(p, body, count, depth, memory);
+    case DType::Uint16: return read_integers<uint16_t>(p, body, count, depth, memory);
+    case DType::Uint32: return read_integers<uint32_t>(p, body, count, depth, memory);
+    case DType::Uint64: return read_integers<uint64_t>(p, body, count, depth, memory);
+    case DType::Int8: return read_integers<int8_t>(p, body, count, depth, memory);
+    case DType::Int16: return read_integers<int16_t>(p, body, count, depth, memory);
+    case DType::Int32: return read_integers<int32_t>(p, body, count, depth, memory);
+    case DType::Int64: return read_integers<int64_t>(p, body, count, depth, memory);
     case DType::Fp16:
       return read_floats<uint16_t>(
           p, body, count, depth, memory,
@@ -133,10 +123,8 @@ const char* read_typed(const char* p, FastBody& body, DType dtype, uint64_t coun
                                    e = v;
                                    return true;
                                  });
-    case DType::Bytes:
-      return read_strings(p, body, count, depth, memory);
-    case DType::Invalid:
-      break;
+    case DType::Bytes: return read_strings(p, body, count, depth, memory);
+    case DType::Invalid: break;
   }
   return nullptr;
 }

@@ -61,9 +61,10 @@ Status split_body(std::span<const uint8_t> body, int64_t json_bytes, Body& out) 
 Status decode_raw_form(std::span<const uint8_t> body, const Signature& signature, Arena& arena,
                        DecodedRequest& out) {
   if (signature.inputs.size() != 1) {
-    return invalid_argument("raw request (Inference-Header-Content-Length: 0): the model must have "
-                            "1 input, it has " +
-                            number(signature.inputs.size()));
+    return invalid_argument(
+        "raw request (Inference-Header-Content-Length: 0): the model must have "
+        "1 input, it has " +
+        number(signature.inputs.size()));
   }
   const TensorSpec& spec = signature.inputs[0];
   TensorView& tensor = out.inputs.emplace_back();
@@ -103,10 +104,9 @@ Status read_binary_section(const Signature& signature, std::span<const BinaryInp
     left = left.subspan(raw.size());
     TensorView& tensor = out.inputs[binary.index];
     const Shape shape = tensor.shape;
-    Status status =
-        spec.dtype == DType::Bytes
-            ? decode_raw_bytes(raw, *shape.elements(), spec.name, arena, tensor)
-            : raw_fixed_tensor(raw, spec.dtype, shape, spec.name, arena, tensor);
+    Status status = spec.dtype == DType::Bytes
+                        ? decode_raw_bytes(raw, *shape.elements(), spec.name, arena, tensor)
+                        : raw_fixed_tensor(raw, spec.dtype, shape, spec.name, arena, tensor);
     if (!status.ok()) return status;
   }
   if (left.empty()) return {};

@@ -144,8 +144,7 @@ Status PlainRequest::read_shape(const Member& member, const std::string& where, 
   Status status = each_element(text_, member.at, [&](size_t index, size_t at) -> Status {
     const std::string_view value = value_text(text_, at);
     JsonNumber number;
-    const bool is_number =
-        kind(at) == JsonKind::Number && JsonLexer(value, arena_).number(number);
+    const bool is_number = kind(at) == JsonKind::Number && JsonLexer(value, arena_).number(number);
     const bool integer = value.find_first_not_of("-0123456789") == std::string_view::npos;
     if (!is_number || !integer || number.form != JsonNumber::Form::Int64 || number.i64 < 0) {
       return invalid_argument(where + ": shape[" + std::to_string(index) +
@@ -181,8 +180,8 @@ Status PlainRequest::read_source(const Member& data, const Member& given, const 
   }
   const bool has_data = data.at != kAbsent;
   const bool has_binary = wanted[0].at != kAbsent;
-  const bool has_shared = wanted[1].at != kAbsent || wanted[2].at != kAbsent ||
-                          wanted[3].at != kAbsent;
+  const bool has_shared =
+      wanted[1].at != kAbsent || wanted[2].at != kAbsent || wanted[3].at != kAbsent;
   const int sources = int{has_data} + int{has_binary} + int{has_shared};
   if (sources != 1) {
     return invalid_argument(where +
@@ -209,8 +208,7 @@ Status PlainRequest::read_source(const Member& data, const Member& given, const 
 
 Status PlainRequest::read_input(size_t at, const std::string& where) {
   if (kind(at) != JsonKind::Object) return wrong_kind(where, "an object", kind(at));
-  std::array<Member, 5> members = {
-      {{"name"}, {"datatype"}, {"shape"}, {"data"}, {"parameters"}}};
+  std::array<Member, 5> members = {{{"name"}, {"datatype"}, {"shape"}, {"data"}, {"parameters"}}};
   Status status = find(at, where, members);
   std::string_view name;
   if (status.ok()) status = string_member(members[0], where, name);
@@ -268,9 +266,9 @@ Status PlainRequest::read_output_parameters(const Member& given, const std::stri
   if (!status.ok()) return status;
   for (size_t i = 2; i < wanted.size(); ++i) {
     if (wanted[i].at == kAbsent) continue;
-    return make_error(ErrorCode::Unimplemented, where + ": parameter '" +
-                                                    std::string(wanted[i].name) +
-                                                    "' is not implemented");
+    return make_error(
+        ErrorCode::Unimplemented,
+        where + ": parameter '" + std::string(wanted[i].name) + "' is not implemented");
   }
   if (wanted[0].at != kAbsent) {
     output.has_binary = true;

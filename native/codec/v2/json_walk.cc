@@ -171,20 +171,13 @@ size_t json_start(std::string_view text) {
 
 JsonKind kind_at(std::string_view text, size_t at) {
   switch (text[at]) {
-    case '{':
-      return JsonKind::Object;
-    case '[':
-      return JsonKind::Array;
-    case '"':
-      return JsonKind::String;
-    case 't':
-      return JsonKind::True;
-    case 'f':
-      return JsonKind::False;
-    case 'n':
-      return JsonKind::Null;
-    default:
-      return JsonKind::Number;
+    case '{': return JsonKind::Object;
+    case '[': return JsonKind::Array;
+    case '"': return JsonKind::String;
+    case 't': return JsonKind::True;
+    case 'f': return JsonKind::False;
+    case 'n': return JsonKind::Null;
+    default: return JsonKind::Number;
   }
 }
 

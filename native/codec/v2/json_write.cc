@@ -116,10 +116,10 @@ Status append_binaries(ByteBuffer& out, const DecodedRequest& request,
 Status check_elements(std::string_view name, const TensorView& tensor) {
   for (size_t i = 0; i < tensor.strings.size(); ++i) {
     if (tensor.strings[i].size() <= UINT32_MAX) continue;
-    return make_error(ErrorCode::BodyTooLarge,
-                      "output '" + echo_text(name) + "', element " + std::to_string(i) +
-                          ": expected at most 4294967295 bytes, got " +
-                          std::to_string(tensor.strings[i].size()));
+    return make_error(ErrorCode::BodyTooLarge, "output '" + echo_text(name) + "', element " +
+                                                   std::to_string(i) +
+                                                   ": expected at most 4294967295 bytes, got " +
+                                                   std::to_string(tensor.strings[i].size()));
   }
   return {};
 }

@@ -7,8 +7,8 @@
 
 #include "codec/bytes_tensor.h"
 #include "codec/checked.h"
-#include "codec/v2/wire_typed.h"
 #include "codec/v2/wire_read.h"
+#include "codec/v2/wire_typed.h"
 
 namespace serval {
 
@@ -27,9 +27,9 @@ Status check_text_size(const char* field, std::string_view text, size_t bytes_ma
 }
 
 Error unimplemented(const char* tensor, std::string_view name, std::string_view parameter) {
-  return make_error(ErrorCode::Unimplemented,
-                    std::string(tensor) + " " + wire_quoted(name) + ": parameter '" +
-                        std::string(parameter) + "' is not implemented over gRPC by this server");
+  return make_error(ErrorCode::Unimplemented, std::string(tensor) + " " + wire_quoted(name) +
+                                                  ": parameter '" + std::string(parameter) +
+                                                  "' is not implemented over gRPC by this server");
 }
 
 // Features that change what the data mean come first: without them no other check makes sense.

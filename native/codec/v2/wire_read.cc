@@ -6,8 +6,8 @@
 #include <bit>
 #include <memory>
 
-#include "base/limits.h"
 #include "base/bytes/wire_lists.h"
+#include "base/limits.h"
 
 namespace serval {
 
@@ -47,8 +47,7 @@ bool read_choice(const Walk& walk, Bytes bytes, WireParameter& out) {
         out.value = field.value;
         out.choice = field.number();
         break;
-      default:
-        break;
+      default: break;
     }
   }
   return walk.sound();
@@ -107,26 +106,19 @@ bool read_input(const Walk& walk, Bytes bytes, WireInput& input) {
   bool good = true;
   while (good && reader.next(field)) {
     switch (field.tag) {
-      case bytes_tag(wire_v2::kTensorName):
-        good = reader.text(field, input.name);
-        break;
-      case bytes_tag(wire_v2::kTensorDatatype):
-        good = reader.text(field, input.datatype);
-        break;
+      case bytes_tag(wire_v2::kTensorName): good = reader.text(field, input.name); break;
+      case bytes_tag(wire_v2::kTensorDatatype): good = reader.text(field, input.datatype); break;
       case bytes_tag(wire_v2::kTensorShape):
         good = read_packed_shape(walk, field.bytes, input);
         break;
-      case wire_tag(wire_v2::kTensorShape, WireType::Varint):
-        add_dim(input, field.value);
-        break;
+      case wire_tag(wire_v2::kTensorShape, WireType::Varint): add_dim(input, field.value); break;
       case bytes_tag(wire_v2::kTensorParameters):
         good = read_parameter(walk, field.bytes, input.refused_parameter, ignored);
         break;
       case bytes_tag(wire_v2::kTensorContents):
         good = read_contents(walk, field.bytes, input);
         break;
-      default:
-        break;
+      default: break;
     }
   }
   return walk.sound();
@@ -157,15 +149,9 @@ bool read_fields(const Walk& walk, Bytes message, WireRequest& out) {
   bool good = true;
   while (good && reader.next(field)) {
     switch (field.tag) {
-      case bytes_tag(wire_v2::kModelName):
-        good = reader.text(field, out.model_name);
-        break;
-      case bytes_tag(wire_v2::kModelVersion):
-        good = reader.text(field, out.model_version);
-        break;
-      case bytes_tag(wire_v2::kId):
-        good = reader.text(field, out.id);
-        break;
+      case bytes_tag(wire_v2::kModelName): good = reader.text(field, out.model_name); break;
+      case bytes_tag(wire_v2::kModelVersion): good = reader.text(field, out.model_version); break;
+      case bytes_tag(wire_v2::kId): good = reader.text(field, out.id); break;
       case bytes_tag(wire_v2::kParameters):
         good = read_wire_parameter(field.bytes, walk.origin, walk.fault, parameter);
         out.schedule.take(parameter);
@@ -176,11 +162,8 @@ bool read_fields(const Walk& walk, Bytes message, WireRequest& out) {
       case bytes_tag(wire_v2::kOutputs):
         good = read_output(walk, field.bytes, out.outputs[outputs++]);
         break;
-      case bytes_tag(wire_v2::kRawInputs):
-        out.raw_data[raw++] = field.bytes;
-        break;
-      default:
-        break;
+      case bytes_tag(wire_v2::kRawInputs): out.raw_data[raw++] = field.bytes; break;
+      default: break;
     }
   }
   return walk.sound();
@@ -188,8 +171,7 @@ bool read_fields(const Walk& walk, Bytes message, WireRequest& out) {
 
 }  // namespace
 
-bool read_wire_parameter(Bytes entry, const uint8_t* origin, WireFault& fault,
-                         WireParameter& out) {
+bool read_wire_parameter(Bytes entry, const uint8_t* origin, WireFault& fault, WireParameter& out) {
   out = {};
   const Walk walk{origin, fault};
   WireReader reader = walk.reader(entry);
@@ -219,17 +201,12 @@ Error wire_not_whole(const std::string& where, const WireParameter& parameter, u
     case wire_v2::kInt64Param:
       got = "int64_param " + std::to_string(static_cast<int64_t>(parameter.value));
       break;
-    case wire_v2::kStringParam:
-      got = "string_param " + wire_quoted(parameter.text);
-      break;
+    case wire_v2::kStringParam: got = "string_param " + wire_quoted(parameter.text); break;
     case wire_v2::kDoubleParam:
       got = "double_param " + std::to_string(std::bit_cast<double>(parameter.value));
       break;
-    case wire_v2::kUint64Param:
-      got = "uint64_param " + std::to_string(parameter.value);
-      break;
-    default:
-      break;
+    case wire_v2::kUint64Param: got = "uint64_param " + std::to_string(parameter.value); break;
+    default: break;
   }
   return invalid_argument(where + "parameter " + wire_quoted(parameter.key) +
                           ": expected an integer from " + std::to_string(least) +

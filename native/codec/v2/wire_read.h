@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "codec/request.h"
 #include "base/bytes/wire_reader.h"
+#include "codec/request.h"
 
 namespace serval {
 

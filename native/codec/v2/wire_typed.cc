@@ -13,37 +13,35 @@ namespace serval {
 namespace {
 
 constexpr std::array<std::string_view, wire_v2::kContentsFields + 1> kFieldNames = {
-    "",              "bool_contents",   "int_contents",  "int64_contents", "uint_contents",
-    "uint64_contents", "fp32_contents", "fp64_contents", "bytes_contents"};
+    "",
+    "bool_contents",
+    "int_contents",
+    "int64_contents",
+    "uint_contents",
+    "uint64_contents",
+    "fp32_contents",
+    "fp64_contents",
+    "bytes_contents"};
 constexpr uint32_t kBytesField = 8;
 
 // The contents field of a dtype; 0 where it has none. Source: seed 001 "InferTensorContents".
 constexpr uint32_t contents_field(DType dtype) {
   switch (dtype) {
-    case DType::Bool:
-      return 1;
+    case DType::Bool: return 1;
     case DType::Int8:
     case DType::Int16:
-    case DType::Int32:
-      return 2;
-    case DType::Int64:
-      return 3;
+    case DType::Int32: return 2;
+    case DType::Int64: return 3;
     case DType::Uint8:
     case DType::Uint16:
-    case DType::Uint32:
-      return 4;
-    case DType::Uint64:
-      return 5;
-    case DType::Fp32:
-      return 6;
-    case DType::Fp64:
-      return 7;
-    case DType::Bytes:
-      return kBytesField;
+    case DType::Uint32: return 4;
+    case DType::Uint64: return 5;
+    case DType::Fp32: return 6;
+    case DType::Fp64: return 7;
+    case DType::Bytes: return kBytesField;
     case DType::Fp16:
     case DType::Bf16:
-    case DType::Invalid:
-      break;
+    case DType::Invalid: break;
   }
   return 0;
 }
@@ -232,33 +230,24 @@ Status decode_wire_typed(const WireInput& input, DType dtype, uint64_t elements,
   out.dtype = dtype;
   out.shape = input.shape;
   switch (dtype) {
-    case DType::Bool:
-      return fill_unsigned<uint8_t>(input, dtype, elements, 1, arena, out);
-    case DType::Uint8:
-      return fill_unsigned<uint8_t>(input, dtype, elements, UINT8_MAX, arena, out);
+    case DType::Bool: return fill_unsigned<uint8_t>(input, dtype, elements, 1, arena, out);
+    case DType::Uint8: return fill_unsigned<uint8_t>(input, dtype, elements, UINT8_MAX, arena, out);
     case DType::Uint16:
       return fill_unsigned<uint16_t>(input, dtype, elements, UINT16_MAX, arena, out);
     case DType::Uint32:
       return fill_unsigned<uint32_t>(input, dtype, elements, UINT32_MAX, arena, out);
     case DType::Uint64:
       return fill_unsigned<uint64_t>(input, dtype, elements, UINT64_MAX, arena, out);
-    case DType::Int8:
-      return fill_signed<int8_t>(input, dtype, elements, arena, out);
-    case DType::Int16:
-      return fill_signed<int16_t>(input, dtype, elements, arena, out);
-    case DType::Int32:
-      return fill_signed<int32_t>(input, dtype, elements, arena, out);
-    case DType::Int64:
-      return fill_signed<int64_t>(input, dtype, elements, arena, out);
+    case DType::Int8: return fill_signed<int8_t>(input, dtype, elements, arena, out);
+    case DType::Int16: return fill_signed<int16_t>(input, dtype, elements, arena, out);
+    case DType::Int32: return fill_signed<int32_t>(input, dtype, elements, arena, out);
+    case DType::Int64: return fill_signed<int64_t>(input, dtype, elements, arena, out);
     case DType::Fp32:
-    case DType::Fp64:
-      return fill_floats(input, dtype, elements, arena, out);
-    case DType::Bytes:
-      return fill_strings(input, elements, arena, out);
+    case DType::Fp64: return fill_floats(input, dtype, elements, arena, out);
+    case DType::Bytes: return fill_strings(input, elements, arena, out);
     case DType::Fp16:
     case DType::Bf16:
-    case DType::Invalid:
-      break;
+    case DType::Invalid: break;
   }
   return make_error(ErrorCode::Internal, "typed contents of a datatype that has none");
 }

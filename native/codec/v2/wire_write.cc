@@ -4,9 +4,9 @@
 #include <bit>
 #include <cstring>
 
-#include "codec/bytes_tensor.h"
 #include "base/bytes/utf8.h"
 #include "base/bytes/wire_reader.h"
+#include "codec/bytes_tensor.h"
 #include "codec/v2/wire.h"
 
 namespace serval {

@@ -8,8 +8,8 @@
 #include "base/copies.h"
 #include "codec/examples/json.h"
 #include "codec/serving/json.h"
-#include "codec/v2/json.h"
 #include "codec/serving/wire.h"
+#include "codec/v2/json.h"
 #include "codec/v2/wire.h"
 #include "engine/model/batcher.h"
 #include "engine/model/instance.h"
@@ -29,9 +29,9 @@ constexpr uint64_t kRetainedPart = 16;
 // A body of `bytes` that has no room.
 Error no_memory(uint64_t bytes, const MemoryBudget& budget) {
   return make_error(ErrorCode::MemoryFull,
-                    "no memory for a request body of " + std::to_string(bytes) + " bytes: " +
-                        std::to_string(budget.used()) + " bytes are in use, the limit is " +
-                        std::to_string(budget.limit()));
+                    "no memory for a request body of " + std::to_string(bytes) +
+                        " bytes: " + std::to_string(budget.used()) +
+                        " bytes are in use, the limit is " + std::to_string(budget.limit()));
 }
 
 Error no_slot() { return make_error(ErrorCode::QueueFull, "too many requests in flight"); }
@@ -153,10 +153,9 @@ Answer Listener::answer_unknown(Protocol protocol, std::span<const uint8_t> body
     worker_.decoded.clear();
     checked = protocol == Protocol::V1Predict
                   ? decode_v1_predict(body, {}, limits_, worker_.arena, worker_.decoded)
-                  : decode_v1_examples(body,
-                                       protocol == Protocol::V1Classify ? Method::Classify
-                                                                        : Method::Regress,
-                                       false, {}, limits_, worker_.arena, worker_.decoded);
+                  : decode_v1_examples(
+                        body, protocol == Protocol::V1Classify ? Method::Classify : Method::Regress,
+                        false, {}, limits_, worker_.arena, worker_.decoded);
     worker_.arena.reset();
   }
   if (checked.ok()) return answer_error(make_error(ErrorCode::ModelNotFound, ""));
@@ -170,8 +169,8 @@ std::optional<Answer> Listener::run_inline(Model& model, ServeInput input, uint6
   if (timeout_us != 0) limit_ns = std::min(limit_ns, left_of(timeout_us, 0));
   input.cancel = inline_runs_.flag();
   inline_runs_.begin(engine_->inline_watch(), limit_ns);
-  Status done = serve_recorded(input, model, 0, 0, limits_, worker_, slot0.response,
-                               slot0.json_bytes_out);
+  Status done =
+      serve_recorded(input, model, 0, 0, limits_, worker_, slot0.response, slot0.json_bytes_out);
   if (inline_runs_.end(engine_->inline_watch()) && !done.ok()) return std::nullopt;
   model.counters().requests_inline.fetch_add(1, std::memory_order_relaxed);
   if (!done.ok()) return answer_error(std::move(done.error()));
@@ -259,8 +258,8 @@ void Listener::flush() {
 }
 
 void Listener::flush_model(const std::shared_ptr<Model>& model, Request* only) {
-  const bool idle = model->spec().batch.delay_us == 0 &&
-                    model->busy().load(std::memory_order_relaxed) == 0;
+  const bool idle =
+      model->spec().batch.delay_us == 0 && model->busy().load(std::memory_order_relaxed) == 0;
   if (only != nullptr && idle && only->stage == Request::Stage::Queued &&
       model->policy().run_inline(only->protocol, only->bytes().size()) &&
       model->queue().take_if_alone(only)) {
@@ -344,8 +343,7 @@ Answer Listener::infer_message(Protocol protocol, std::span<const uint8_t> messa
   WireModelRef ref;
   const EngineTable& current = table();
   Error problem;
-  if (Result<uint32_t> handle = find_model(protocol, message, *current.routes, ref);
-      !handle.ok()) {
+  if (Result<uint32_t> handle = find_model(protocol, message, *current.routes, ref); !handle.ok()) {
     problem = std::move(handle.error());
   } else if (const std::shared_ptr<Model>* model = current.find(handle.value())) {
     uint64_t spent_ns = 0;

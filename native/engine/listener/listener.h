@@ -56,8 +56,7 @@ class Listener : public std::enable_shared_from_this<Listener> {
                int64_t json_bytes);
   // A gRPC message; the model is named inside. `timeout_us`: what is left of the call's deadline,
   // 0 = it has none.
-  Answer infer_message(Protocol protocol, std::span<const uint8_t> message,
-                       uint64_t timeout_us);
+  Answer infer_message(Protocol protocol, std::span<const uint8_t> message, uint64_t timeout_us);
 
   // The end of a turn: the requests that this turn queued for batching are made known at once. One
   // that came alone, to a model with nothing else to do, is run right here where that is fast.
@@ -167,7 +166,7 @@ class Listener : public std::enable_shared_from_this<Listener> {
   std::condition_variable idle_;
   ListenerHooks* hooks_;            // guarded by mutex_ for wake()
   std::deque<Request*> completed_;  // guarded by mutex_
-  int64_t working_ = 0;              // guarded by mutex_: queued, running, loading
+  int64_t working_ = 0;             // guarded by mutex_: queued, running, loading
   bool closed_ = false;             // guarded by mutex_
   std::atomic<bool> drop_due_{false};
 };

@@ -5,8 +5,8 @@
 #include "base/clock.h"
 #include "codec/inflate.h"
 #include "codec/v2/json.h"
-#include "engine/model/instance.h"
 #include "engine/listener/listener.h"
+#include "engine/model/instance.h"
 
 namespace serval {
 
@@ -62,8 +62,7 @@ Answer Listener::infer_packed(uint32_t ticket, Protocol protocol, uint32_t handl
   }
   if (model == nullptr) {
     release(*request);
-    return answer_error(handle != 0 ? make_error(ErrorCode::ModelNotReady,
-                                                 "the model was unloaded")
+    return answer_error(handle != 0 ? make_error(ErrorCode::ModelNotReady, "the model was unloaded")
                                     : make_error(ErrorCode::ModelNotFound, ""));
   }
   begin_queued(*request, *model, protocol, json_bytes, 0);
@@ -78,9 +77,8 @@ Answer Listener::infer_packed(uint32_t ticket, Protocol protocol, uint32_t handl
 // Thread: sv-inflate. The request is nobody else's until it is pushed or completed.
 void Listener::unpack_and_push(Request& request, Coding coding) {
   const std::shared_ptr<Model> model = request.model;
-  Status done = guarded([&] {
-    return unpack(request, coding, limits_.inflated_bytes_max, budget_.get());
-  });
+  Status done =
+      guarded([&] { return unpack(request, coding, limits_.inflated_bytes_max, budget_.get()); });
   engine_->trimmer().note();  // what it grew out of, or all of it, is free again
   if (done.ok() && request.protocol == Protocol::V2Rest &&
       model->queue().settings().reads_request()) {

@@ -70,8 +70,13 @@ class Attempt {
 
   Attempt(const ModelShapes& shapes, BackendModel& backend, TimeLimit& limit, uint32_t signature,
           ProbeStyle style)
-      : shapes_(shapes), signature_(shapes.signatures()[signature]), index_(signature),
-        backend_(backend), limit_(limit), style_(style), scratch_(backend.make_scratch()),
+      : shapes_(shapes),
+        signature_(shapes.signatures()[signature]),
+        index_(signature),
+        backend_(backend),
+        limit_(limit),
+        style_(style),
+        scratch_(backend.make_scratch()),
         outputs_(signature_.outputs.size()) {
     std::iota(outputs_.begin(), outputs_.end(), 0u);
   }
@@ -95,8 +100,8 @@ class Attempt {
     for (uint32_t i = 0; i < count; ++i) {
       Row& row = *rows.emplace_back(std::make_unique<Row>());
       if (!row.request.make(signature_.inputs, style_, variant, i)) {
-        return stop(End::Undecided, "one row is over " + std::to_string(kProbeRowBytesMax) +
-                                        " bytes");
+        return stop(End::Undecided,
+                    "one row is over " + std::to_string(kProbeRowBytesMax) + " bytes");
       }
       shapes_.to_model(index_, row.request.views());
       if (const End end = run_once(row.request.views()); end != End::Holds) return end;
@@ -272,8 +277,8 @@ BatchFinding probe_all(const ModelSpec& spec, const ModelShapes& shapes, Backend
 
 }  // namespace
 
-BatchFinding probe_batching(const ModelSpec& spec, const ModelShapes& shapes,
-                            BackendModel& backend, uint64_t limit_ns) {
+BatchFinding probe_batching(const ModelSpec& spec, const ModelShapes& shapes, BackendModel& backend,
+                            uint64_t limit_ns) {
   const bool is_wanted = effective_mode(spec.batch, shapes, backend.info().stateful,
                                         BatchProof::Proven) != BatchMode::Off;
   if (!is_wanted || !shapes.batchable() || spec.batch.rows_max < 2) return {};

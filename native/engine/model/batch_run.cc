@@ -4,17 +4,17 @@
 #include <optional>
 
 #include "base/clock.h"
+#include "engine/listener/listener.h"
 #include "engine/model/batcher.h"
 #include "engine/model/instance.h"
-#include "engine/listener/listener.h"
 
 namespace serval {
 
 Status Batcher::run_backend(const Member& like, std::span<const TensorView> inputs,
                             Replica& replica, BackendScratch& scratch, const CancelFlag* cancel) {
   Status ran = guarded([&] {
-    return replica.backend().run(like.decoded.signature_index, inputs, like.output_indices,
-                                 scratch, cancel);
+    return replica.backend().run(like.decoded.signature_index, inputs, like.output_indices, scratch,
+                                 cancel);
   });
   if (ran.ok() || cancel == nullptr || !cancel->cancelled()) return ran;
   return ended_error(model_, cancel->cause());
@@ -120,8 +120,7 @@ void Batcher::run_alone(Batch& batch, Member& member, Replica& replica) {
   }
   if (model_.policy().measures()) {
     model_.policy().record(request.protocol, request.bytes().size(),
-                           member.times.input_ns + member.times.infer_ns +
-                               member.times.output_ns);
+                           member.times.input_ns + member.times.infer_ns + member.times.output_ns);
   }
   if (scratch != nullptr) {
     scratch->release_outputs();

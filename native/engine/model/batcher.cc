@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "base/clock.h"
-#include "engine/model/instance.h"
 #include "engine/listener/listener.h"
+#include "engine/model/instance.h"
 
 namespace serval {
 
@@ -136,9 +136,9 @@ uint64_t Batcher::drop_late() {
   std::vector<Request*> finished;
   for (Member*& member : formed_) {
     Request& request = *member->request;
-    const bool rejects = request.policy_timeout_ns != 0 &&
-                         model_.queue().action_of(request.schedule.priority) ==
-                             TimeoutAction::Reject;
+    const bool rejects =
+        request.policy_timeout_ns != 0 &&
+        model_.queue().action_of(request.schedule.priority) == TimeoutAction::Reject;
     const uint64_t timeout_ns = rejects ? request.policy_timeout_ns : kNever;
     const uint64_t deadline_ns = request.deadline_ns != 0 ? request.deadline_ns : kNever;
     const uint64_t limit = std::min(timeout_ns, deadline_ns);
@@ -176,7 +176,10 @@ bool Batcher::next_batch(Batch& batch) {
     const bool idle = formed_.empty();
     if (room != 0) {
       // What is there already is taken without waiting; only then is it worth waiting for more.
-      count = queue.take(taken_, formed_.empty() ? kNever : until_ns == kNever ? 0 : until_ns,
+      count = queue.take(taken_,
+                         formed_.empty()      ? kNever
+                         : until_ns == kNever ? 0
+                                              : until_ns,
                          late_);
     }
     finish_late(model_, late_);

@@ -83,8 +83,8 @@ class Batcher {
   std::vector<std::unique_ptr<Member>> members_;  // guarded by pool_mutex_: all there are
   std::vector<Member*> free_members_;             // guarded by pool_mutex_
   std::mutex order_mutex_;
-  uint64_t next_delivery_ = 0;                              // guarded by order_mutex_
-  std::map<uint64_t, std::vector<Request*>> undelivered_;   // guarded by order_mutex_
+  uint64_t next_delivery_ = 0;                             // guarded by order_mutex_
+  std::map<uint64_t, std::vector<Request*>> undelivered_;  // guarded by order_mutex_
   std::atomic<bool> joins_{true};  // false once outputs turned out to have no rows
 };
 

@@ -4,10 +4,10 @@
 #include <pthread.h>
 
 #include "base/clock.h"
-#include "engine/model/batcher.h"
-#include "engine/watch/deadline_timer.h"
 #include "engine/listener/listener.h"
+#include "engine/model/batcher.h"
 #include "engine/serve.h"
+#include "engine/watch/deadline_timer.h"
 
 namespace serval {
 

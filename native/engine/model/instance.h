@@ -10,8 +10,8 @@
 
 #include "base/cancel.h"
 #include "base/error.h"
-#include "engine/request.h"
 #include "engine/model/request_queue.h"
+#include "engine/request.h"
 
 namespace serval {
 
@@ -38,8 +38,7 @@ Error not_taken(Model& model, const Request& request, bool closed);
 enum class Entry : uint8_t { First, Unflushed, Again };
 // Puts `request` into the queue of `model`, whose time limit is watched from now on. Where that is
 // not Taken, it is still the caller's; otherwise it may be done and gone on return.
-RequestQueue::Push push_request(const std::shared_ptr<Model>& model, Request& request,
-                                Entry entry);
+RequestQueue::Push push_request(const std::shared_ptr<Model>& model, Request& request, Entry entry);
 
 // Answers what the queue handed back as late. Any thread but a listener's.
 void finish_late(Model& model, const std::vector<Request*>& late);

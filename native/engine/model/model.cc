@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <system_error>
 
+#include "engine/listener/listener.h"
 #include "engine/model/batcher.h"
 #include "engine/model/instance.h"
-#include "engine/listener/listener.h"
 
 namespace serval {
 
@@ -43,8 +43,8 @@ Model::Model(uint32_t handle, ModelSpec spec, std::vector<std::shared_ptr<Backen
       load_us_(load_us),
       services_(services),
       batch_finding_(std::move(finding)),
-      batch_mode_(effective_mode(spec_.batch, shapes_, replicas[0]->info().stateful,
-                                 batch_finding_.proof)),
+      batch_mode_(
+          effective_mode(spec_.batch, shapes_, replicas[0]->info().stateful, batch_finding_.proof)),
       policy_(spec_.exec_mode, spec_.inline_us_max),
       queue_(spec_.queue) {
   for (std::shared_ptr<BackendModel>& backend : replicas) {
@@ -69,24 +69,24 @@ StatsReading Model::read_stats() {
 }
 
 void Model::attend() {
-  if (!queue_.claim_consumer()) [[likely]] return;
+  if (!queue_.claim_consumer()) [[likely]]
+    return;
   const std::string problem = start_instance();
   if (problem.empty()) return;
   queue_.unclaim();  // the next request tries again
   for (Request* request : queue_.strand()) {
-    finish_refused(*this, *request,
-                   make_error(ErrorCode::QueueFull,
-                              "model '" + spec_.name + "': no thread could be started to run it: " +
-                                  problem));
+    finish_refused(
+        *this, *request,
+        make_error(ErrorCode::QueueFull,
+                   "model '" + spec_.name + "': no thread could be started to run it: " + problem));
   }
 }
 
 std::string Model::start_instance() {
   std::lock_guard lock(places_mutex_);
   if (stopped_) return "";
-  auto place = std::find_if(places_.begin(), places_.end(), [](const Place& one) {
-    return one.free;
-  });
+  auto place =
+      std::find_if(places_.begin(), places_.end(), [](const Place& one) { return one.free; });
   if (place == places_.end()) place = places_.emplace(places_.end());
   if (place->thread.joinable()) place->thread.join();
   const auto index = static_cast<size_t>(place - places_.begin());

@@ -162,8 +162,7 @@ bool RequestQueue::retire() {
   return true;
 }
 
-size_t RequestQueue::take(std::span<Request*> out, uint64_t until_ns,
-                          std::vector<Request*>& late) {
+size_t RequestQueue::take(std::span<Request*> out, uint64_t until_ns, std::vector<Request*>& late) {
   std::unique_lock lock(mutex_);
   const auto some = [this] { return closed_ || size_ != 0; };
   if (!some()) {

@@ -98,12 +98,12 @@ class RequestQueue {
   const QueueSettings settings_;
   std::mutex mutex_;
   std::condition_variable ready_;
-  std::vector<Level> levels_;   // guarded by mutex_; the first is served first
-  size_t size_ = 0;             // guarded by mutex_
-  size_t timed_ = 0;            // guarded by mutex_: waiting requests with a time limit
+  std::vector<Level> levels_;      // guarded by mutex_; the first is served first
+  size_t size_ = 0;                // guarded by mutex_
+  size_t timed_ = 0;               // guarded by mutex_: waiting requests with a time limit
   uint64_t earliest_ns_ = kNever;  // guarded by mutex_: no limit of a waiting request is earlier
-  bool closed_ = false;         // guarded by mutex_
-  size_t consumers_max_ = 0;    // fixed from the start, as is idle_
+  bool closed_ = false;            // guarded by mutex_
+  size_t consumers_max_ = 0;       // fixed from the start, as is idle_
   std::chrono::nanoseconds idle_ = kConsumerIdle;
   std::atomic<size_t> consumers_{0};  // changed under mutex_
   size_t waiting_ = 0;                // guarded by mutex_: consumers that wait for a request

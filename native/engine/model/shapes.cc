@@ -60,9 +60,8 @@ Result<ModelShapes> ModelShapes::make(const ModelSpec& spec,
     std::vector<TensorSpec>& tensors = input ? signature.inputs : signature.outputs;
     const std::string kind = input ? "input" : "output";
     for (const TensorOverride& one : overrides) {
-      const auto found = std::find_if(tensors.begin(), tensors.end(), [&](const TensorSpec& it) {
-        return it.name == one.name;
-      });
+      const auto found = std::find_if(tensors.begin(), tensors.end(),
+                                      [&](const TensorSpec& it) { return it.name == one.name; });
       if (found == tensors.end()) {
         return bad_spec(spec, "the configuration names " + kind + " '" + one.name +
                                   "', which the model does not have");
@@ -73,8 +72,8 @@ Result<ModelShapes> ModelShapes::make(const ModelSpec& spec,
       const std::vector<int64_t>& given = reshaped ? one.model_dims : one.dims;
       if (one.dims.empty() && !reshaped) continue;
       if (!fits(given, *found)) {
-        return bad_spec(spec, kind + " '" + one.name + "': the configuration says " +
-                                  text(given) + ", the model " + text(found->dims));
+        return bad_spec(spec, kind + " '" + one.name + "': the configuration says " + text(given) +
+                                  ", the model " + text(found->dims));
       }
       if (!reshaped) {
         narrow(one.dims, *found);
@@ -94,8 +93,8 @@ Result<ModelShapes> ModelShapes::make(const ModelSpec& spec,
   };
   if (Status merged = merge(spec.inputs, true); !merged.ok()) return std::move(merged.error());
   if (Status merged = merge(spec.outputs, false); !merged.ok()) return std::move(merged.error());
-  shapes.batchable_ = std::all_of(
-      shapes.signatures_.begin(), shapes.signatures_.end(), [](const Signature& one) {
+  shapes.batchable_ =
+      std::all_of(shapes.signatures_.begin(), shapes.signatures_.end(), [](const Signature& one) {
         return !one.inputs.empty() && first_dim_free(one.inputs) && first_dim_free(one.outputs);
       });
   return shapes;
@@ -139,8 +138,7 @@ void ModelShapes::to_client(uint32_t signature, std::span<const uint32_t> output
   }
 }
 
-std::span<const std::string> ModelShapes::labels(uint32_t signature,
-                                                 uint32_t output_index) const {
+std::span<const std::string> ModelShapes::labels(uint32_t signature, uint32_t output_index) const {
   if (signature != 0 || output_index >= labels_.size()) return {};
   return labels_[output_index];
 }

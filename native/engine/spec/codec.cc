@@ -112,8 +112,7 @@ Status read_sizes(const flatbuffers::Vector<uint32_t>* from, const std::string& 
     const std::string place = at(member, sizes.size());
     if (size == 0) return out_of_range(place, size, "at least 1");
     if (!sizes.empty() && size <= sizes.back()) {
-      return out_of_range(place, size, "more than the one before, " +
-                                           std::to_string(sizes.back()));
+      return out_of_range(place, size, "more than the one before, " + std::to_string(sizes.back()));
     }
     if (size > rows_max) {
       return out_of_range(place, size, "at most batch.rows_max, " + std::to_string(rows_max));
@@ -137,8 +136,7 @@ Status read_batch(const fb::BatchPolicy* from, BatchPolicy& batch) {
   Status read = read_sizes(from->preferred_rows(), "batch.preferred_rows", batch.rows_max,
                            batch.preferred_rows);
   if (!read.ok()) return read;
-  read = read_sizes(from->allowed_rows(), "batch.allowed_rows", batch.rows_max,
-                    batch.allowed_rows);
+  read = read_sizes(from->allowed_rows(), "batch.allowed_rows", batch.rows_max, batch.allowed_rows);
   if (!read.ok()) return read;
   // Source: tfserving.md 3.5 (allowed_batch_sizes).
   if (!batch.allowed_rows.empty() && batch.allowed_rows.back() != batch.rows_max) {
@@ -158,8 +156,8 @@ Status read_queue_policy(const fb::QueuePolicy* from, const std::string& member,
                          QueuePolicy& policy) {
   if (from == nullptr) return ok_status();
   if (from->timeout_action() > TimeoutAction::MAX) {
-    return out_of_range(member + ".timeout_action",
-                        static_cast<int64_t>(from->timeout_action()), "0 or 1");
+    return out_of_range(member + ".timeout_action", static_cast<int64_t>(from->timeout_action()),
+                        "0 or 1");
   }
   policy.timeout_action = from->timeout_action();
   policy.default_timeout_us = std::min(from->default_timeout_us(), kTimeoutUsMax);
@@ -230,9 +228,9 @@ Status read_labels(const Tables<flatbuffers::String>* from, const std::string& m
   }
   for (const flatbuffers::String* label : *from) {
     if (label->size() > kNameBytesMax) {
-      return bad_spec(at(member, labels.size()),
-                      "has " + std::to_string(label->size()) + " bytes, expected at most " +
-                          std::to_string(kNameBytesMax));
+      return bad_spec(at(member, labels.size()), "has " + std::to_string(label->size()) +
+                                                     " bytes, expected at most " +
+                                                     std::to_string(kNameBytesMax));
     }
     labels.push_back(label->str());
   }
@@ -254,8 +252,8 @@ Status read_overrides(const Tables<fb::TensorOverride>* from, const std::string&
                       std::vector<TensorOverride>& overrides) {
   if (from == nullptr) return ok_status();
   if (from->size() > kInputsMax) {
-    return bad_spec(member, "has " + std::to_string(from->size()) +
-                                " tensors, expected at most " + std::to_string(kInputsMax));
+    return bad_spec(member, "has " + std::to_string(from->size()) + " tensors, expected at most " +
+                                std::to_string(kInputsMax));
   }
   std::set<std::string> seen;
   for (const fb::TensorOverride* one : *from) {
@@ -439,11 +437,10 @@ bool write_model_info(Model& model, ByteBuffer& out) {
   const auto providers = builder.CreateVectorOfStrings(info.providers);
   const BatchFinding& finding = model.batch_finding();
   const auto found = builder.CreateString(finding.text);
-  builder.Finish(fb::CreateModelInfo(builder, model.handle(), signatures_at, producer, graph_name,
-                                     description, domain, info.model_version, metadata_at,
-                                     info.file_bytes, model.load_us(), providers,
-                                     model.batch_mode(), model.inputs_batchable(),
-                                     finding.proof, found));
+  builder.Finish(fb::CreateModelInfo(
+      builder, model.handle(), signatures_at, producer, graph_name, description, domain,
+      info.model_version, metadata_at, info.file_bytes, model.load_us(), providers,
+      model.batch_mode(), model.inputs_batchable(), finding.proof, found));
   return out.append(builder.GetBufferPointer(), builder.GetSize());
 }
 

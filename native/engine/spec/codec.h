@@ -14,10 +14,10 @@
 namespace serval {
 
 // Limits of a model spec; those of its tensors and names are in base/limits.h.
-inline constexpr uint32_t kPriorityLevelsMax = 1024;         // a queue each
-inline constexpr size_t kLabelsMax = 1'000'000;              // of one output
-inline constexpr size_t kDevicesMax = 256;                   // a session each
-inline constexpr size_t kGraphsMax = 1024;                   // signatures, a session each
+inline constexpr uint32_t kPriorityLevelsMax = 1024;  // a queue each
+inline constexpr size_t kLabelsMax = 1'000'000;       // of one output
+inline constexpr size_t kDevicesMax = 256;            // a session each
+inline constexpr size_t kGraphsMax = 1024;            // signatures, a session each
 inline constexpr size_t kWeightsMax = 1'000'000;
 
 // Errors: invalid_argument when the bytes are no such table or a member is out of range; the text

@@ -47,8 +47,8 @@ Status read_weights(const fb::ModelSpec& from, ModelSpec& spec) {
   }
   if (from.weights() == nullptr) return ok_status();
   if (from.weights()->size() > kWeightsMax) {
-    return bad("weights", "are " + std::to_string(from.weights()->size()) +
-                              ", expected at most " + std::to_string(kWeightsMax));
+    return bad("weights", "are " + std::to_string(from.weights()->size()) + ", expected at most " +
+                              std::to_string(kWeightsMax));
   }
   for (const fb::Weight* one : *from.weights()) {
     const std::string place = place_of("weights", spec.weights.size());
@@ -87,8 +87,8 @@ void read_names(const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::Strin
   for (const flatbuffers::String* name : *from) names.push_back(name->str());
 }
 
-Status read_graph_states(const fb::GraphSpec& from, const std::string& place,
-                         const ModelSpec& spec, GraphSpec& graph) {
+Status read_graph_states(const fb::GraphSpec& from, const std::string& place, const ModelSpec& spec,
+                         GraphSpec& graph) {
   if (from.states() == nullptr) return ok_status();
   for (const fb::GraphState* one : *from.states()) {
     Status fits = check_index(place + ".states", one->state(), spec.states.size(), "states");

@@ -58,9 +58,9 @@ class InlineWatch {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<Watched> watched_;     // guarded by mutex_
-  bool stopping_ = false;            // guarded by mutex_
-  std::thread thread_;               // guarded by mutex_
+  std::vector<Watched> watched_;  // guarded by mutex_
+  bool stopping_ = false;         // guarded by mutex_
+  std::thread thread_;            // guarded by mutex_
   std::atomic<bool> awake_{false};
 };
 

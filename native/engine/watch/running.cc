@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "base/clock.h"
-#include "engine/watch/deadline_timer.h"
 #include "engine/model/model.h"
+#include "engine/watch/deadline_timer.h"
 
 namespace serval {
 

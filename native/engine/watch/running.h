@@ -28,9 +28,9 @@ class RunningRequests {
   void end_unwanted(Request& request);
 
   std::mutex mutex_;
-  std::vector<Request*> running_;                  // guarded by mutex_
-  EndCause warm_ups_ended_ = EndCause::None;       // guarded by mutex_
-  EndCause all_ended_ = EndCause::None;            // guarded by mutex_
+  std::vector<Request*> running_;             // guarded by mutex_
+  EndCause warm_ups_ended_ = EndCause::None;  // guarded by mutex_
+  EndCause all_ended_ = EndCause::None;       // guarded by mutex_
 };
 
 // Counts requests among their model's running ones while this lives. Watches their deadlines.

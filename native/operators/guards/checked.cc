@@ -19,7 +19,9 @@ class Checked final : public Kernel {
  public:
   Checked(std::string node, std::vector<int64_t> places, std::vector<std::string> names,
           std::unique_ptr<GuardRule> rule)
-      : node_(std::move(node)), places_(std::move(places)), names_(std::move(names)),
+      : node_(std::move(node)),
+        places_(std::move(places)),
+        names_(std::move(names)),
         rule_(std::move(rule)) {}
 
   Status run(KernelContext& context) const override {
@@ -68,8 +70,10 @@ Result<std::unique_ptr<Kernel>> make_checked(const KernelAttributes& attributes)
   Result<std::vector<std::string>> names = attributes.texts("serval_inputs");
   if (!names.ok()) return std::move(names.error());
   if (places.empty() || places.size() > kPlacesMax || names.value().size() != places.size()) {
-    return model_invalid("Checked: 'serval_places' and 'serval_inputs' must be as long as each "
-                         "other, 1 to " + std::to_string(kPlacesMax));
+    return model_invalid(
+        "Checked: 'serval_places' and 'serval_inputs' must be as long as each "
+        "other, 1 to " +
+        std::to_string(kPlacesMax));
   }
   Result<std::unique_ptr<GuardRule>> rule = make_guard_rule(op, attributes);
   if (!rule.ok()) return std::move(rule.error());

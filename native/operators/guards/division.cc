@@ -99,29 +99,27 @@ class IntegerDivision final : public Kernel {
     if (ports.failed()) return ports.take();
     Shape shape;
     const bool fits = broadcast(x.shape, y.shape, shape);
-    ports.require(fits, node_ + ": shapes " + x.shape.to_string() + " and " +
-                            y.shape.to_string() + " do not fit");
+    ports.require(fits, node_ + ": shapes " + x.shape.to_string() + " and " + y.shape.to_string() +
+                            " do not fit");
     if (ports.failed()) return ports.take();
     if (x.dtype == DType::Fp16 || x.dtype == DType::Bf16) {
       run_half(ports, x, y, shape);
       return ports.take();
     }
-    const bool known = for_number(x.dtype, [&](auto tag) {
-      run_typed<typename decltype(tag)::type>(ports, x, y, shape);
-    });
-    if (!known) return internal_failure(node_ + ": no division of " +
-                                        std::string(dtype_name(x.dtype)));
+    const bool known = for_number(
+        x.dtype, [&](auto tag) { run_typed<typename decltype(tag)::type>(ports, x, y, shape); });
+    if (!known)
+      return internal_failure(node_ + ": no division of " + std::string(dtype_name(x.dtype)));
     return ports.take();
   }
 
  private:
   template <typename T>
-  void run_typed(Ports& ports, const TensorView& x, const TensorView& y,
-                 const Shape& shape) const {
+  void run_typed(Ports& ports, const TensorView& x, const TensorView& y, const Shape& shape) const {
     const std::span<const T> a = ports.elements<T>(x), b = ports.elements<T>(y);
     if constexpr (std::is_integral_v<T>) {
-      const bool divides_by_zero = shape.elements().value_or(0) > 0 &&
-                                   std::find(b.begin(), b.end(), T{0}) != b.end();
+      const bool divides_by_zero =
+          shape.elements().value_or(0) > 0 && std::find(b.begin(), b.end(), T{0}) != b.end();
       ports.require(!divides_by_zero, "Integer division by zero: " + node_);
     }
     const std::span<T> out = ports.output<T>(0, shape);

@@ -135,10 +135,12 @@ std::vector<OperatorType> no_row_operators() {
   using Type = OperatorType::OutputType;
   return {
       {"TopKCount", {Port{}, Port{DType::Int64}}, {Port{}}, make<TopKCount>, Type::OfLastInput},
-      {"TopKShape", {Port{DType::Int64}, Port{}}, {Port{}}, make<TopKShape>,
-       Type::PassesLastInput},
+      {"TopKShape", {Port{DType::Int64}, Port{}}, {Port{}}, make<TopKShape>, Type::PassesLastInput},
       {"SomeIndices", {Port{DType::Int64}}, {Port{}}, make_plain<SomeIndices>, Type::OfLastInput},
-      {"NoFeatures", {Port{DType::Int64}, Port{}}, {Port{}}, make_plain<NoFeatures>,
+      {"NoFeatures",
+       {Port{DType::Int64}, Port{}},
+       {Port{}},
+       make_plain<NoFeatures>,
        Type::PassesLastInput},
   };
 }

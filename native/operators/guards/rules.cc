@@ -112,8 +112,7 @@ class ListsOfRank final : public GuardRule {
 
 class Dft final : public GuardRule {
  public:
-  Dft(int64_t axis, bool inverse, bool onesided)
-      : axis_(axis), shrinks_(inverse && onesided) {}
+  Dft(int64_t axis, bool inverse, bool onesided) : axis_(axis), shrinks_(inverse && onesided) {}
   Complaint check(const GuardedInputs& inputs) const override {
     const Shape& shape = inputs.at(0).shape;
     if (has_zero_dim(inputs.at(0))) return {0, "expected no dim of 0"};
@@ -223,9 +222,9 @@ Made make_guard_rule(std::string_view op, const KernelAttributes& attributes) {
   if (op == "Upsample") return upsample();
   if (op == "STFT") return std::unique_ptr<GuardRule>(std::make_unique<Stft>());
   if (op == "DFT") {
-    return std::unique_ptr<GuardRule>(std::make_unique<Dft>(
-        attributes.integer("axis", 1), attributes.integer("inverse", 0) != 0,
-        attributes.integer("onesided", 0) != 0));
+    return std::unique_ptr<GuardRule>(
+        std::make_unique<Dft>(attributes.integer("axis", 1), attributes.integer("inverse", 0) != 0,
+                              attributes.integer("onesided", 0) != 0));
   }
   return std::unique_ptr<GuardRule>();
 }

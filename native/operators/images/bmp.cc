@@ -24,7 +24,8 @@ Status read_header(std::string_view bytes, Header& header) {
   if (bytes.size() < 32) {
     return invalid_argument(
         "Incomplete bmp content, requires at least 32 bytes to find the header size, width, "
-        "height, and bpp, got " + std::to_string(bytes.size()) + " bytes");
+        "height, and bpp, got " +
+        std::to_string(bytes.size()) + " bytes");
   }
   header.pixels_at = little<int32_t>(bytes, 10);
   header.width = little<int32_t>(bytes, 18);

@@ -260,7 +260,8 @@ class DecodeImage : public Kernel {
     if (set_.which != Operator::Bmp && set_.which != Operator::Image) {
       return invalid_argument(
           "Trying to decode BMP format using a wrong op. Use `decode_bmp` or `decode_image` "
-          "instead. Op used: " + name_of(set_.which));
+          "instead. Op used: " +
+          name_of(set_.which));
     }
     return store(context, 8, false, [&](const images::Allocate& allocate) {
       return images::decode_bmp(bytes, set_.channels, allocate);

@@ -54,7 +54,7 @@ constexpr int kOpaque = -1;
 struct Frame {
   size_t left = 0, top = 0, width = 0, height = 0;
   Colors colors;
-  int transparent = kOpaque;  // this index leaves the picture as it is
+  int transparent = kOpaque;     // this index leaves the picture as it is
   std::vector<uint8_t> indices;  // row by row, interlacing undone
 };
 

@@ -129,7 +129,7 @@ struct Plan {
   int channels = 0;
   int64_t height = 0, width = 0;  // of the output
   int64_t skipped_rows = 0;
-  int64_t skipped_columns = 0;    // in each row that the library gives
+  int64_t skipped_columns = 0;  // in each row that the library gives
 };
 
 // Settings, the output's size, the crop. False: refused.
@@ -238,8 +238,7 @@ bool start_safely(Decoding& decoding, const JpegSettings& settings, Plan& plan) 
   return start(decoding, settings, plan);
 }
 
-bool read_safely(Decoding& decoding, const JpegSettings& settings, const Plan& plan,
-                 uint8_t* out) {
+bool read_safely(Decoding& decoding, const JpegSettings& settings, const Plan& plan, uint8_t* out) {
   if (setjmp(decoding.fault) != 0) return false;
   return read_rows(decoding, settings, plan, out);
 }

@@ -73,8 +73,7 @@ void choose_transforms(Decoding& decoding, int channels, bool wide) {
 
 bool start(Decoding& decoding, int channels, bool wide) {
   if (setjmp(decoding.fault) != 0) return false;
-  decoding.library =
-      png_create_read_struct(PNG_LIBPNG_VER_STRING, &decoding, on_error, on_warning);
+  decoding.library = png_create_read_struct(PNG_LIBPNG_VER_STRING, &decoding, on_error, on_warning);
   if (decoding.library == nullptr) return false;
   decoding.info = png_create_info_struct(decoding.library);
   if (decoding.info == nullptr) return false;
@@ -128,8 +127,7 @@ Status decode_png(std::string_view bytes, int channels, bool wide, const Allocat
   // What is behind the header can shrink to a thousandth, not more: an image without data for its
   // size is refused before there is memory for it.
   const bool hollow = static_cast<uint64_t>(height) * row_bytes / 1100 > bytes.size();
-  const Error invalid =
-      invalid_argument("Invalid PNG data, size " + std::to_string(bytes.size()));
+  const Error invalid = invalid_argument("Invalid PNG data, size " + std::to_string(bytes.size()));
   if (row_bytes != (decoding.widens ? elements : stride) || hollow) return invalid;
   const Result<std::span<uint8_t>> memory = allocate({1, height, width, decoding.channels});
   if (!memory.ok()) return memory.error();

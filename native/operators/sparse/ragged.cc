@@ -63,9 +63,9 @@ std::vector<std::vector<int64_t>> RaggedToTensor::read_levels(Ports& ports,
     if (ports.failed()) break;
     switch (types_[i]) {
       case Partition::FirstDimSize:
-        ports.require(i == 0 && partition.size() == 1 && partition[0] >= 0 &&
-                          partition[0] < kElementsMax,
-                      "Invalid first partition: FIRST_DIM_SIZE must be one number");
+        ports.require(
+            i == 0 && partition.size() == 1 && partition[0] >= 0 && partition[0] < kElementsMax,
+            "Invalid first partition: FIRST_DIM_SIZE must be one number");
         if (!ports.failed()) rows = partition[0];
         continue;
       case Partition::RowIds:
@@ -111,9 +111,9 @@ bool RaggedToTensor::make_shape(Ports& ports, std::span<const std::vector<int64_
   for (size_t i = 1; i < values.shape.rank(); ++i) dims.push_back(values.shape[i]);
   for (size_t i = 0; i < rank && !unknown; ++i) {
     if (wanted[i] < 0) continue;
-    ports.require(i <= levels.size() || wanted[i] == dims[i],
-                  "shape " + list_text(wanted) + " does not fit values of shape " +
-                      values.shape.to_string());
+    ports.require(
+        i <= levels.size() || wanted[i] == dims[i],
+        "shape " + list_text(wanted) + " does not fit values of shape " + values.shape.to_string());
     dims[i] = wanted[i];
   }
   return to_shape(ports, dims, shape);
@@ -168,8 +168,8 @@ Status RaggedToTensor::run(KernelContext& context) const {
   }
   uint64_t places = 1;
   for (size_t i = 0; i <= levels.size(); ++i) places *= static_cast<uint64_t>(shape[i]);
-  if (!ports.require(places <= uint64_t{kRowsMax}, "RaggedTensorToTensor: shape " +
-                                                      shape.to_string() + " is too large")) {
+  if (!ports.require(places <= uint64_t{kRowsMax},
+                     "RaggedTensorToTensor: shape " + shape.to_string() + " is too large")) {
     return ports.take();
   }
   std::vector<int64_t> rows(places, -1);
@@ -235,8 +235,8 @@ Status ragged_to_sparse(KernelContext& context) {
   const size_t each = RowCopier::elements_per_row(values.shape);
   const size_t total = values.shape.elements().value_or(0);
   if (!ports.require(rank <= kRankMax, "RaggedTensorToSparse: rank too high")) return ports.take();
-  const auto indices = ports.output<int64_t>(
-      0, shape_of({static_cast<int64_t>(total), static_cast<int64_t>(rank)}));
+  const auto indices =
+      ports.output<int64_t>(0, shape_of({static_cast<int64_t>(total), static_cast<int64_t>(rank)}));
   const auto dims = ports.vector_output<int64_t>(2, rank);
   if (ports.failed()) return ports.take();
   std::fill(dims.begin(), dims.end(), 0);

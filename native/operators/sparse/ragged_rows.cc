@@ -36,9 +36,8 @@ class RaggedRange final : public Kernel {
 
   Status run(KernelContext& context) const override {
     Ports ports(context);
-    const bool known = for_number(ports.view(0).dtype, [&](auto tag) {
-      write<typename decltype(tag)::type>(ports);
-    });
+    const bool known = for_number(ports.view(0).dtype,
+                                  [&](auto tag) { write<typename decltype(tag)::type>(ports); });
     if (!known) ports.fail(internal_failure("RaggedRange: no kernel for this type"));
     return ports.take();
   }
@@ -138,8 +137,8 @@ Status ragged_gather(KernelContext& context) {
     std::vector<int64_t> splits;
     if (!ports.require(rows_above <= kElementsMax, "RaggedGather: too many rows")) break;
     for (int64_t r = 0; r <= rows_above; ++r) splits.push_back(r * index_view.shape[d + 1]);
-    ports.integers_output(out_index++, splits_type,
-                          shape_of({static_cast<int64_t>(splits.size())}), splits);
+    ports.integers_output(out_index++, splits_type, shape_of({static_cast<int64_t>(splits.size())}),
+                          splits);
   }
   std::vector<RowRun> runs;
   for (size_t level = 0; level < depth && !ports.failed(); ++level) {

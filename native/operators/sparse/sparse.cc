@@ -30,16 +30,15 @@ std::vector<int64_t> fill_in(Ports& ports, std::span<const int64_t> from,
       unknown = static_cast<int>(i);
       continue;
     }
-    ports.require(target[i] >= 0,
-                  "size " + std::to_string(i) + " must be non-negative, not " +
-                      std::to_string(target[i]));
-    ports.require(!__builtin_mul_overflow(known, target[i], &known),
-                  "shape has too many elements");
+    ports.require(target[i] >= 0, "size " + std::to_string(i) + " must be non-negative, not " +
+                                      std::to_string(target[i]));
+    ports.require(!__builtin_mul_overflow(known, target[i], &known), "shape has too many elements");
   }
   if (ports.failed()) return target;
   if (unknown >= 0) {
-    if (!ports.require(known > 0, "reshape cannot infer the missing input size for an empty tensor "
-                                  "unless all specified input sizes are non-zero")) {
+    if (!ports.require(known > 0,
+                       "reshape cannot infer the missing input size for an empty tensor "
+                       "unless all specified input sizes are non-zero")) {
       return target;
     }
     target[static_cast<size_t>(unknown)] = total / known;
@@ -87,23 +86,25 @@ Status sparse_fill_empty_rows(KernelContext& context) {
   const size_t rank = places.rank();
   ports.require(rank > 0, "Dense shape cannot be empty.");
   ports.require(values.shape.rank() == 1 && values.shape[0] == static_cast<int64_t>(places.count),
-                "The length of `values` " + values.shape.to_string() + " must match the first "
-                "dimension of `indices` [" + std::to_string(places.count) + "]");
+                "The length of `values` " + values.shape.to_string() +
+                    " must match the first "
+                    "dimension of `indices` [" +
+                    std::to_string(places.count) + "]");
   ports.require(fallback.shape.rank() == 0 && fallback.dtype == values.dtype,
                 "default_value must be a scalar, saw: " + fallback.shape.to_string());
   if (ports.failed()) return ports.take();
   const int64_t row_count = places.dims[0];
-  if (!ports.require(row_count <= kRowsMax, "SparseFillEmptyRows: too many rows: " +
-                                                        std::to_string(row_count))) {
+  if (!ports.require(row_count <= kRowsMax,
+                     "SparseFillEmptyRows: too many rows: " + std::to_string(row_count))) {
     return ports.take();
   }
   const size_t rows = static_cast<size_t>(row_count);
   std::vector<size_t> next(rows + 1);
   for (size_t i = 0; i < places.count; ++i) {
     const int64_t row = places.at(i)[0];
-    if (!ports.require(row >= 0 && row < row_count,
-                       "indices(" + std::to_string(i) + ", 0) is invalid: " + std::to_string(row) +
-                           " >= " + std::to_string(row_count))) {
+    if (!ports.require(row >= 0 && row < row_count, "indices(" + std::to_string(i) +
+                                                        ", 0) is invalid: " + std::to_string(row) +
+                                                        " >= " + std::to_string(row_count))) {
       return ports.take();
     }
     ++next[static_cast<size_t>(row) + 1];
@@ -182,8 +183,7 @@ std::vector<size_t> SparseToDense::flat_places(Ports& ports, const TensorView& v
       place = place * static_cast<uint64_t>(shape[d]) + static_cast<uint64_t>(index[d]);
     }
     const std::string at = "indices[" + std::to_string(i) + "] = " + list_text(index);
-    if (!ports.require(inside, at + " is out of bounds: need 0 <= index < " +
-                                   shape.to_string())) {
+    if (!ports.require(inside, at + " is out of bounds: need 0 <= index < " + shape.to_string())) {
       return {};
     }
     if (validates_ && i > 0 && place <= flat.back()) {
@@ -202,17 +202,19 @@ Status SparseToDense::run(KernelContext& context) const {
   const std::vector<int64_t> dims = ports.integers(1);
   Shape shape;
   if (ports.failed() || !to_shape(ports, dims, shape)) return ports.take();
-  ports.require(indices.shape.rank() <= 2, "sparse_indices should be a scalar, vector, or matrix, "
-                                           "got shape " + indices.shape.to_string());
+  ports.require(indices.shape.rank() <= 2,
+                "sparse_indices should be a scalar, vector, or matrix, "
+                "got shape " +
+                    indices.shape.to_string());
   ports.require(fallback.shape.elements() == 1u && fallback.dtype == values.dtype,
                 "default_value should be a scalar.");
   if (ports.failed()) return ports.take();
   const std::vector<size_t> places = flat_places(ports, indices, shape);
   const bool one = values.shape.rank() == 0;
-  ports.require(one || (values.shape.rank() == 1 &&
-                        values.shape[0] == static_cast<int64_t>(places.size())),
-                "sparse_values has incorrect shape " + values.shape.to_string() +
-                    ", should be [] or [" + std::to_string(places.size()) + "]");
+  ports.require(
+      one || (values.shape.rank() == 1 && values.shape[0] == static_cast<int64_t>(places.size())),
+      "sparse_values has incorrect shape " + values.shape.to_string() + ", should be [] or [" +
+          std::to_string(places.size()) + "]");
   if (ports.failed()) return ports.take();
   const uint64_t elements = shape.elements().value_or(0);
   if (values.dtype == DType::Bytes) {
@@ -244,8 +246,8 @@ Status sparse_reorder(KernelContext& context) {
   Ports ports(context);
   const SparsePlaces places = read_places(ports, 0, 2, "SparseReorder");
   const TensorView values = ports.view(1);
-  ports.require(values.shape.rank() == 1 && (ports.failed() || values.shape[0] ==
-                                             static_cast<int64_t>(places.count)),
+  ports.require(values.shape.rank() == 1 &&
+                    (ports.failed() || values.shape[0] == static_cast<int64_t>(places.count)),
                 "Input values should be a vector of as many elements as indices but received " +
                     values.shape.to_string());
   if (ports.failed()) return ports.take();

@@ -23,9 +23,9 @@ Status sparse_slice(KernelContext& context) {
   if (ports.failed()) return ports.take();
   std::vector<int64_t> dims(rank), kept, indices;
   for (size_t d = 0; d < rank; ++d) {
-    if (!ports.require(start[d] >= 0 && size[d] >= 0,
-                       "expected start and size >= 0, got start " + std::to_string(start[d]) +
-                           ", size " + std::to_string(size[d]))) {
+    if (!ports.require(start[d] >= 0 && size[d] >= 0, "expected start and size >= 0, got start " +
+                                                          std::to_string(start[d]) + ", size " +
+                                                          std::to_string(size[d]))) {
       return ports.take();
     }
     dims[d] = std::max<int64_t>(0, std::min(size[d], places.dims[d] - start[d]));
@@ -102,10 +102,9 @@ Status SparseConcat::run(KernelContext& context) const {
     const int64_t rank = static_cast<int64_t>(places.rank());
     if (p == 0) {
       dims.assign(places.dims.begin(), places.dims.end());
-      if (!ports.require(axis_ >= -rank && axis_ < rank, "Concat dimension must be in range [" +
-                                                             std::to_string(-rank) + ", " +
-                                                             std::to_string(rank) + "), got " +
-                                                             std::to_string(axis_))) {
+      if (!ports.require(axis_ >= -rank && axis_ < rank,
+                         "Concat dimension must be in range [" + std::to_string(-rank) + ", " +
+                             std::to_string(rank) + "), got " + std::to_string(axis_))) {
         return ports.take();
       }
       axis = static_cast<size_t>(axis_ < 0 ? axis_ + rank : axis_);
@@ -191,8 +190,8 @@ void SparseMatMul::multiply(Ports& ports, const std::vector<int64_t>& indices, i
     }
     T* const to = &out[static_cast<size_t>(m) * width];
     for (size_t n = 0; n < width; ++n) {
-      const size_t from = adjoint_b_ ? n * b_width + static_cast<size_t>(k)
-                                     : static_cast<size_t>(k) * b_width + n;
+      const size_t from =
+          adjoint_b_ ? n * b_width + static_cast<size_t>(k) : static_cast<size_t>(k) * b_width + n;
       to[n] = sum_of(to[n], product_of(values[i], b[from]));
     }
   }
@@ -206,9 +205,9 @@ Status SparseMatMul::run(KernelContext& context) const {
   ports.require(b.shape.rank() == 2, "Tensor 'b' is not a matrix");
   ports.require(dims.size() == 2, "Tensor 'a_shape' must have 2 elements");
   ports.require(values.shape.rank() == 1, "Tensor 'a_values' is not a vector");
-  ports.require(a.shape.rank() == 2 && (ports.failed() || (a.shape[1] == 2 &&
-                                                           a.shape[0] == values.shape[0])),
-                "Tensor 'a_indices' is not a matrix of a row of 2 for each value");
+  ports.require(
+      a.shape.rank() == 2 && (ports.failed() || (a.shape[1] == 2 && a.shape[0] == values.shape[0])),
+      "Tensor 'a_indices' is not a matrix of a row of 2 for each value");
   if (ports.failed()) return ports.take();
   const int64_t rows = dims[adjoint_a_ ? 1 : 0], inner = dims[adjoint_a_ ? 0 : 1];
   const int64_t b_inner = b.shape[adjoint_b_ ? 1 : 0];
@@ -236,7 +235,9 @@ Result<std::unique_ptr<Kernel>> make_mat_mul(const KernelAttributes& attributes)
 std::vector<OperatorType> sparse_part_operators() {
   const Port longs{DType::Int64}, any{}, list{DType::Invalid, Port::Form::Variadic};
   return {
-      {"SparseSlice", {longs, any, longs, longs, longs}, {longs, any, longs},
+      {"SparseSlice",
+       {longs, any, longs, longs, longs},
+       {longs, any, longs},
        make_plain<sparse_slice>},
       {"SparseConcat", {list}, {longs, any, longs}, make_sparse_concat},
       {"SparseTensorDenseMatMul", {any, any, longs, any}, {any}, make_mat_mul},

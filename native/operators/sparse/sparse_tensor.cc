@@ -9,10 +9,14 @@ SparsePlaces read_places(Ports& ports, size_t indices, size_t dims, std::string_
   places.indices = ports.elements<int64_t>(view);
   places.dims = ports.elements<int64_t>(shape);
   if (ports.failed()) return places;
-  ports.require(view.shape.rank() == 2, std::string(op) + ": Input indices should be a matrix but "
-                                            "received shape " + view.shape.to_string());
-  ports.require(shape.shape.rank() == 1, std::string(op) + ": Input shape should be a vector but "
-                                             "received shape " + shape.shape.to_string());
+  ports.require(view.shape.rank() == 2, std::string(op) +
+                                            ": Input indices should be a matrix but "
+                                            "received shape " +
+                                            view.shape.to_string());
+  ports.require(shape.shape.rank() == 1, std::string(op) +
+                                             ": Input shape should be a vector but "
+                                             "received shape " +
+                                             shape.shape.to_string());
   if (ports.failed()) return places;
   places.count = static_cast<size_t>(view.shape[0]);
   if (!ports.require(view.shape[1] == static_cast<int64_t>(places.rank()),

@@ -59,8 +59,7 @@ Result<bool> counts_characters(const KernelAttributes& attributes) {
   const std::string unit = attributes.text("unit", "BYTE");
   if (unit == "BYTE") return false;
   if (unit == "UTF8_CHAR") return true;
-  return invalid_attribute("Invalid unit \"" + unit +
-                           "\": Should be one of: BYTE, UTF8_CHAR");
+  return invalid_attribute("Invalid unit \"" + unit + "\": Should be one of: BYTE, UTF8_CHAR");
 }
 
 template <typename K>
@@ -240,8 +239,8 @@ class Substr : public Kernel {
     return out.write(context, 0, how.shape);
   }
 
-  Status out_of_range(std::string_view element, int64_t position, size_t index,
-                      const Shape& shape, size_t columns) const {
+  Status out_of_range(std::string_view element, int64_t position, size_t index, const Shape& shape,
+                      size_t columns) const {
     std::string where = std::to_string(index);
     if (columns != 0 && shape.rank() == 2 && !characters_) {
       where = "(" + std::to_string(index / columns) + ", " + std::to_string(index % columns) + ")";

@@ -8,9 +8,7 @@ namespace serval::operators {
 
 namespace {
 
-uint32_t byte_at(std::string_view text, size_t index) {
-  return static_cast<uint8_t>(text[index]);
-}
+uint32_t byte_at(std::string_view text, size_t index) { return static_cast<uint8_t>(text[index]); }
 
 uint32_t unit16(std::string_view text, bool little) {
   const uint32_t a = byte_at(text, 0), b = byte_at(text, 1);

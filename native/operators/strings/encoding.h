@@ -11,7 +11,15 @@
 namespace serval::operators {
 
 enum class Encoding : uint8_t {
-  Utf8, Utf16Be, Utf16Le, Utf16, Utf32Be, Utf32Le, Utf32, Ascii, Latin1
+  Utf8,
+  Utf16Be,
+  Utf16Le,
+  Utf16,
+  Utf32Be,
+  Utf32Le,
+  Utf32,
+  Ascii,
+  Latin1
 };
 
 inline constexpr char32_t kReplacement = 0xFFFD;

@@ -16,9 +16,8 @@ void append_real(T value, StringsOut& out) {
   constexpr bool kFloat = sizeof(T) == sizeof(float);
   char text[40];
   int length = std::snprintf(text, sizeof(text), "%.*g", kFloat ? 6 : 15, double{value});
-  const bool same =
-      kFloat ? std::strtof(text, nullptr) == static_cast<float>(value)
-             : std::strtod(text, nullptr) == double{value};
+  const bool same = kFloat ? std::strtof(text, nullptr) == static_cast<float>(value)
+                           : std::strtod(text, nullptr) == double{value};
   if (!same && value == value) {
     length = std::snprintf(text, sizeof(text), "%.*g", kFloat ? 9 : 17, double{value});
   }
@@ -144,8 +143,12 @@ class StringFormat : public Kernel {
     if (none && view.dtype == DType::Bool) return;
     if (none && is_scalar(view)) return out.append("...");
     const uint64_t all = UINT64_MAX;
-    Printer{view, none ? 0 : summarize_ < 0 ? all : static_cast<uint64_t>(summarize_), out}.print(
-        0, 0);
+    Printer{view,
+            none             ? 0
+            : summarize_ < 0 ? all
+                             : static_cast<uint64_t>(summarize_),
+            out}
+        .print(0, 0);
   }
 
   std::vector<std::string> pieces_;

@@ -19,8 +19,7 @@ class StringJoin : public Kernel {
  public:
   explicit StringJoin(std::string separator) : separator_(std::move(separator)) {}
   static Result<std::unique_ptr<Kernel>> make(const KernelAttributes& attributes) {
-    return std::unique_ptr<Kernel>(
-        std::make_unique<StringJoin>(attributes.text("separator", "")));
+    return std::unique_ptr<Kernel>(std::make_unique<StringJoin>(attributes.text("separator", "")));
   }
 
   // Scalars stand beside every element of the others, which have one shape.
@@ -185,8 +184,7 @@ class UnsortedSegmentJoin : public Kernel {
     if (shape.rank() == 0) return invalid_argument("Segment_id cannot have rank 0");
     if (shape.rank() > input.rank()) {
       return invalid_argument("Invalid segment_id rank " + std::to_string(shape.rank()) +
-                              " for input with " + std::to_string(input.rank()) +
-                              " dimension(s)");
+                              " for input with " + std::to_string(input.rank()) + " dimension(s)");
     }
     for (size_t i = 0; i < shape.rank(); ++i) {
       if (shape[i] == input[i]) continue;
@@ -295,8 +293,7 @@ class StringNGrams : public Kernel {
     Shape shape;
     (void)shape.push_back(static_cast<int64_t>(out.size()));
     status = out.write(context, 0, shape);
-    return status.ok() ? write_integers(context, 1, splits.value().dtype, ends)
-                       : std::move(status);
+    return status.ok() ? write_integers(context, 1, splits.value().dtype, ends) : std::move(status);
   }
 
  private:
@@ -319,9 +316,8 @@ class StringNGrams : public Kernel {
         return invalid_argument("First split value must be 0, got " + std::to_string(split));
       }
       if (split < previous || split > last) {
-        return invalid_argument("Invalid split value " + std::to_string(split) +
-                                ", must be in [" + std::to_string(previous) + ", " +
-                                std::to_string(size) + "]");
+        return invalid_argument("Invalid split value " + std::to_string(split) + ", must be in [" +
+                                std::to_string(previous) + ", " + std::to_string(size) + "]");
       }
       previous = split;
     }
@@ -344,7 +340,8 @@ class StringNGrams : public Kernel {
     if (set_.pad_width < 0) {
       return invalid_argument(
           "Pad width should be >= 0 when preserve_short_sequences is True and ngram_widths are "
-          "not provided, got " + std::to_string(set_.pad_width));
+          "not provided, got " +
+          std::to_string(set_.pad_width));
     }
     const int64_t width = length + 2 * set_.pad_width;
     add_ngrams(row, width, pad_of(width, set_.pad_width), 1, out);
@@ -352,8 +349,8 @@ class StringNGrams : public Kernel {
   }
 
   // `count` windows over the row with `pad` places before and behind it.
-  void add_ngrams(std::span<const std::string_view> row, int64_t width, int64_t pad,
-                  int64_t count, StringsOut& out) const {
+  void add_ngrams(std::span<const std::string_view> row, int64_t width, int64_t pad, int64_t count,
+                  StringsOut& out) const {
     const auto length = static_cast<int64_t>(row.size());
     for (int64_t first = -pad; first < count - pad && !out.is_over(); ++first) {
       for (int64_t i = first; i < first + width && !out.is_over(); ++i) {

@@ -228,9 +228,9 @@ struct RawSettings {
 };
 
 Result<RawSettings> raw_settings(const KernelAttributes& attributes) {
-  constexpr DType kAllowed[] = {DType::Bool,  DType::Uint8,  DType::Int8,   DType::Uint16,
-                                DType::Int16, DType::Uint32, DType::Int32,  DType::Uint64,
-                                DType::Int64, DType::Fp16,   DType::Bf16,   DType::Fp32,
+  constexpr DType kAllowed[] = {DType::Bool,  DType::Uint8,  DType::Int8,  DType::Uint16,
+                                DType::Int16, DType::Uint32, DType::Int32, DType::Uint64,
+                                DType::Int64, DType::Fp16,   DType::Bf16,  DType::Fp32,
                                 DType::Fp64};
   const Result<DType> dtype = dtype_attribute(attributes, "out_type", kAllowed);
   if (!dtype.ok()) return dtype.error();

@@ -31,8 +31,8 @@ struct Rewrite {
     int group = -1;
   };
   std::vector<Part> parts = {{}};
-  int groups = 1;         // group 0 and those up to the highest named one
-  bool is_valid = true;   // false: matches are replaced by what stands before the fault
+  int groups = 1;        // group 0 and those up to the highest named one
+  bool is_valid = true;  // false: matches are replaced by what stands before the fault
 
   explicit Rewrite(std::string_view text) {
     for (size_t i = 0; i < text.size(); ++i) {

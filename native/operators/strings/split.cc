@@ -164,8 +164,7 @@ class StringSplitV2 : public Kernel {
   int64_t splits_max_;
 };
 
-constexpr DType kCsvTypes[] = {DType::Fp32, DType::Fp64, DType::Int32, DType::Int64,
-                               DType::Bytes};
+constexpr DType kCsvTypes[] = {DType::Fp32, DType::Fp64, DType::Int32, DType::Int64, DType::Bytes};
 
 struct CsvSettings {
   char delimiter = ',';
@@ -202,8 +201,7 @@ class CsvLine {
  private:
   void keep(std::string field, size_t column, size_t& chosen, std::vector<std::string>& fields) {
     if (!set_.columns.empty()) {
-      if (chosen == set_.columns.size() ||
-          set_.columns[chosen] != static_cast<int64_t>(column)) {
+      if (chosen == set_.columns.size() || set_.columns[chosen] != static_cast<int64_t>(column)) {
         return;
       }
       ++chosen;
@@ -300,9 +298,8 @@ class DecodeCsv : public Kernel {
       Status status = CsvLine(set_, lines[i]).read(fields);
       if (!status.ok()) return status;
       if (fields.size() != columns.size()) {
-        return invalid_argument("Expect " + std::to_string(columns.size()) +
-                                " fields but have " + std::to_string(fields.size()) +
-                                " in record " + std::to_string(i));
+        return invalid_argument("Expect " + std::to_string(columns.size()) + " fields but have " +
+                                std::to_string(fields.size()) + " in record " + std::to_string(i));
       }
       for (size_t f = 0; f < columns.size(); ++f) {
         status = store(columns[f], f, i, fields[f]);
@@ -350,9 +347,8 @@ class DecodeCsv : public Kernel {
     const size_t bytes = dtype_bytes(dtype);
     const bool missing = field.empty() || field == set_.na_value;
     if (missing && element_count(column.fallback) == 0) {
-      return invalid_argument("Field " + std::to_string(f) +
-                              " is required but missing in record " + std::to_string(record) +
-                              "!");
+      return invalid_argument("Field " + std::to_string(f) + " is required but missing in record " +
+                              std::to_string(record) + "!");
     }
     if (dtype == DType::Bytes) {
       column.strings.add(missing ? column.fallback.strings[0] : std::string_view(field));

@@ -218,8 +218,7 @@ std::vector<OperatorType> unicode_operators() {
   const Port characters = port(DType::Int32), offsets = port(DType::Int64);
   return {
       {"UnicodeDecode", {string}, {any, characters}, UnicodeDecode::make<false>},
-      {"UnicodeDecodeWithOffsets", {string}, {any, characters, offsets},
-       UnicodeDecode::make<true>},
+      {"UnicodeDecodeWithOffsets", {string}, {any, characters, offsets}, UnicodeDecode::make<true>},
       {"UnicodeTranscode", {string}, {string}, UnicodeTranscode::make},
       {"UnicodeEncode", {characters, any}, {string}, UnicodeEncode::make},
   };

@@ -13,7 +13,7 @@ constexpr int64_t kBinsMax = int64_t{1} << 31;
 struct CountInput {
   std::vector<int64_t> values;
   std::vector<size_t> rows;
-  Shape shape;       // of the output, without the bins
+  Shape shape;  // of the output, without the bins
   size_t row_count = 1;
   size_t size_input = 0, weights_input = 0;
 };
@@ -97,8 +97,8 @@ class RaggedBincount final : public Bincount {
     input.values = ports.integers(1);
     input.size_input = 2;
     input.weights_input = 3;
-    ports.require(!splits.empty() && splits.front() == 0, "Splits must start with 0, not with " +
-                                                               list_text(splits));
+    ports.require(!splits.empty() && splits.front() == 0,
+                  "Splits must start with 0, not with " + list_text(splits));
     if (ports.failed()) return input;
     ports.require(splits.back() == static_cast<int64_t>(input.values.size()),
                   "Splits must end with the number of values, got " +

@@ -57,8 +57,7 @@ std::vector<CrossColumn> SparseCross::read_columns(Ports& ports) const {
   int64_t batch = -1;
   const auto same_batch = [&](int64_t rows) {
     ports.require(rows >= 0 && (batch < 0 || rows == batch),
-                  "Expected batch size " + std::to_string(batch) + ", got " +
-                      std::to_string(rows));
+                  "Expected batch size " + std::to_string(batch) + ", got " + std::to_string(rows));
     batch = rows;
   };
   for (size_t i = 0; i < sparse_count_ && !ports.failed(); ++i) {
@@ -96,8 +95,8 @@ std::vector<CrossColumn> SparseCross::read_columns(Ports& ports) const {
     column.dense = true;
     column.values = ports.view(3 * sparse_count_ + i);
     const Shape& shape = column.values.shape;
-    if (!ports.require(shape.rank() == 2, "Dense inputs should be matrices but got " +
-                                              shape.to_string())) {
+    if (!ports.require(shape.rank() == 2,
+                       "Dense inputs should be matrices but got " + shape.to_string())) {
       return {};
     }
     same_batch(shape[0]);

@@ -23,8 +23,8 @@ Result<std::vector<DType>> read_types(const KernelAttributes& attributes, const 
     const bool known = splits ? type == DType::Int32 || type == DType::Int64
                               : type == DType::Fp32 || type == DType::Int64 || type == DType::Bytes;
     if (!known) {
-      return model_invalid("attribute '" + name + "': a type that features do not have: " +
-                           std::string(dtype_name(type)));
+      return model_invalid("attribute '" + name +
+                           "': a type that features do not have: " + std::string(dtype_name(type)));
     }
   }
   return types;

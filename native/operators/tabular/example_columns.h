@@ -11,11 +11,11 @@ struct FeatureColumn {
   enum class Form : uint8_t { Sparse, Dense, Ragged };
   std::string key;
   Form form = Form::Dense;
-  DType dtype = DType::Invalid;         // Fp32, Int64, Bytes
-  DType splits = DType::Int64;          // Ragged: of its row splits
-  std::vector<int64_t> dims;            // Dense; the first may be -1: of variable length
+  DType dtype = DType::Invalid;  // Fp32, Int64, Bytes
+  DType splits = DType::Int64;   // Ragged: of its row splits
+  std::vector<int64_t> dims;     // Dense; the first may be -1: of variable length
   bool variable = false;
-  int64_t row_elements = 1;             // Dense: of one row (variable) or of one example
+  int64_t row_elements = 1;  // Dense: of one row (variable) or of one example
   bool takes_empty() const { return form != Form::Dense; }
 };
 

@@ -48,9 +48,7 @@ bool read_entry(std::span<const uint8_t> entry, std::string_view& key, FeatureBy
   return has_key && has_value && cursor.done();
 }
 
-bool is_known_kind(FeatureBytes feature) {
-  return feature_kind(feature) != DType::Invalid;
-}
+bool is_known_kind(FeatureBytes feature) { return feature_kind(feature) != DType::Invalid; }
 
 ExampleFault read_features(std::span<const uint8_t> features, const FeatureIndex& index,
                            const std::vector<bool>& empty_counts, ExampleFeatures& out,
@@ -224,8 +222,7 @@ ExampleFault find_features(std::string_view example, const FeatureIndex& index,
   return fault;
 }
 
-bool find_feature_lists(std::string_view example, const FeatureIndex& index,
-                        ExampleFeatures& out) {
+bool find_feature_lists(std::string_view example, const FeatureIndex& index, ExampleFeatures& out) {
   out.columns.assign(index.size(), {});
   const uint8_t* const data = reinterpret_cast<const uint8_t*>(example.data());
   WireCursor cursor{data, data + example.size()};

@@ -149,8 +149,8 @@ uint64_t fingerprint_cat64(uint64_t first, uint64_t second) {
 }
 
 uint64_t strong_hash64(uint64_t key0, uint64_t key1, std::string_view text) {
-  SipState state{key0 ^ 0x736f6d6570736575u, key1 ^ 0x646f72616e646f6du,
-                 key0 ^ 0x6c7967656e657261u, key1 ^ 0x7465646279746573u};
+  SipState state{key0 ^ 0x736f6d6570736575u, key1 ^ 0x646f72616e646f6du, key0 ^ 0x6c7967656e657261u,
+                 key1 ^ 0x7465646279746573u};
   const char* at = text.data();
   size_t left = text.size();
   for (; left >= 8; at += 8, left -= 8) state.take(load64(at));

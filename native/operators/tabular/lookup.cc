@@ -57,8 +57,8 @@ class Table {
   int64_t find(uint64_t key) const { return slots_[slot_of(key)]; }
 
  private:
-  static void copy(const TensorView& from, std::string& texts,
-                   std::vector<std::string_view>& views, std::vector<uint8_t>& raw) {
+  static void copy(const TensorView& from, std::string& texts, std::vector<std::string_view>& views,
+                   std::vector<uint8_t>& raw) {
     if (from.dtype != DType::Bytes) {
       raw.assign(from.data, from.data + from.bytes);
       return;

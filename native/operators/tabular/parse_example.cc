@@ -68,15 +68,15 @@ void ParseExample::check_default(Ports& ports, size_t dense, const FeatureColumn
   if (column.variable) {
     ports.require(elements == 1, "dense_shape" + at + " is a variable length shape: " +
                                      partial_shape_text(column.dims) + ", therefore def_value" +
-                                     at + " must contain a single element (the padding element).  "
-                                          "But its shape is: " +
+                                     at +
+                                     " must contain a single element (the padding element).  "
+                                     "But its shape is: " +
                                      given.shape.to_string());
     return;
   }
   const bool same = std::equal(column.dims.begin(), column.dims.end(), given.shape.dims().begin(),
                                given.shape.dims().end());
-  ports.require(elements == 0 || same, "def_value" + at + ".shape() == " +
-                                           given.shape.to_string() +
+  ports.require(elements == 0 || same, "def_value" + at + ".shape() == " + given.shape.to_string() +
                                            " is not compatible with dense_shapes_" + at +
                                            " == " + partial_shape_text(column.dims));
 }
@@ -102,8 +102,8 @@ Status ParseExample::check_cell(const Run& run, size_t example, const FeatureCol
     if (list.count % column.row_elements == 0) return ok_status();
     return invalid_argument(run.name(example, column) + "Number of " + word +
                             " values is not a multiple of stride length. Saw " +
-                            std::to_string(list.count) + " values but output shape is: " +
-                            partial_shape_text(column.dims));
+                            std::to_string(list.count) +
+                            " values but output shape is: " + partial_shape_text(column.dims));
   }
   if (list.count == column.row_elements) return ok_status();
   if (kind == DType::Bytes && list.count > column.row_elements) {
@@ -135,8 +135,8 @@ void ParseExample::find_cells(Run& run) const {
     for (size_t c = 0; c < columns_.size(); ++c) {
       if (features.columns[c].data == nullptr) continue;
       run.found[c * examples + e] = true;
-      Status status = check_cell(run, e, columns_[c], features.columns[c],
-                                 run.cells[c * examples + e]);
+      Status status =
+          check_cell(run, e, columns_[c], features.columns[c], run.cells[c * examples + e]);
       if (!status.ok()) run.ports.fail(std::move(status.error()));
     }
     for (size_t c = 0; c < columns_.size() && !run.ports.failed(); ++c) {
@@ -230,8 +230,8 @@ void write_splits(Ports& ports, size_t index, DType dtype, bool single,
 Status ParseExample::run(KernelContext& context) const {
   Ports ports(context);
   const TensorView serialized = ports.view(0);
-  Run run{ports, ports.elements<std::string_view>(serialized), serialized.shape.rank() == 0,
-          {}, {}, {}};
+  Run run{ports, ports.elements<std::string_view>(serialized), serialized.shape.rank() == 0, {}, {},
+          {}};
   if (!ports.require(serialized.shape.rank() <= 1,
                      "Expected serialized to be a scalar or vector, got shape: " +
                          serialized.shape.to_string())) {
@@ -271,8 +271,7 @@ Result<std::unique_ptr<Kernel>> make_parse_example(const KernelAttributes& attri
   if (!columns.ok()) return std::move(columns.error());
   std::vector<std::string> keys;
   for (const FeatureColumn& column : columns.value()) keys.push_back(column.key);
-  return std::unique_ptr<Kernel>(
-      std::make_unique<ParseExample>(std::move(columns.value()), keys));
+  return std::unique_ptr<Kernel>(std::make_unique<ParseExample>(std::move(columns.value()), keys));
 }
 
 }  // namespace

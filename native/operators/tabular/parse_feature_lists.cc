@@ -53,8 +53,8 @@ class ParseFeatureLists final : public Kernel {
 // The steps of one example's list, checked.
 bool ParseFeatureLists::read_steps(Ports& ports, const FeatureColumn& column, FeatureBytes list,
                                    StepColumn& out) const {
-  const std::string where = "Name: <unknown>, Feature list: " + column.key + ", Index: " +
-                            std::to_string(out.splits.size() - 1) + ".  ";
+  const std::string where = "Name: <unknown>, Feature list: " + column.key +
+                            ", Index: " + std::to_string(out.splits.size() - 1) + ".  ";
   const bool dense = column.form == Form::Dense;
   WireCursor cursor{list.data, list.data + list.bytes};
   while (!cursor.done()) {
@@ -68,18 +68,17 @@ bool ParseFeatureLists::read_steps(Ports& ports, const FeatureColumn& column, Fe
     FeatureList step;
     if (feature.bytes != 0) {
       const DType kind = feature_kind(feature);
-      if (!ports.require(kind == column.dtype,
-                         where + "Data types don't match. Expected type: " +
-                             std::string(dtype_tf_name(column.dtype))) ||
+      if (!ports.require(kind == column.dtype, where + "Data types don't match. Expected type: " +
+                                                   std::string(dtype_tf_name(column.dtype))) ||
           !ports.require(open_list(feature, step),
                          where + "Can't parse serialized SequenceExample.")) {
         return false;
       }
     }
-    if (!ports.require(!dense || step.count == column.row_elements,
-                       where + "Number of values != expected.  Values size: " +
-                           std::to_string(step.count) + " but output shape: " +
-                           partial_shape_text(column.dims))) {
+    if (!ports.require(
+            !dense || step.count == column.row_elements,
+            where + "Number of values != expected.  Values size: " + std::to_string(step.count) +
+                " but output shape: " + partial_shape_text(column.dims))) {
       return false;
     }
     out.values += step.count;
@@ -174,8 +173,7 @@ void write_splits(Ports& ports, size_t outer, size_t inner, const FeatureColumn&
                   bool single, const StepColumn& steps) {
   // Of one example TensorFlow gives a scalar that it leaves unwritten; here it is 0.
   std::vector<int64_t> splits(steps.splits.begin(), steps.splits.end());
-  const Shape outer_shape =
-      single ? Shape() : shape_of({static_cast<int64_t>(splits.size())});
+  const Shape outer_shape = single ? Shape() : shape_of({static_cast<int64_t>(splits.size())});
   ports.integers_output(outer, column.splits, outer_shape, splits);
   splits = {0};
   for (const FeatureList& step : steps.steps) splits.push_back(splits.back() + step.count);
@@ -213,8 +211,10 @@ Status ParseFeatureLists::run(KernelContext& context) const {
   Ports ports(context);
   const TensorView serialized = ports.view(0);
   const auto examples = ports.elements<std::string_view>(serialized);
-  ports.require(serialized.shape.rank() <= 1, "Expected serialized to be a scalar or vector, got "
-                                              "shape: " + serialized.shape.to_string());
+  ports.require(serialized.shape.rank() <= 1,
+                "Expected serialized to be a scalar or vector, got "
+                "shape: " +
+                    serialized.shape.to_string());
   std::vector<StepColumn> steps(columns_.size());
   ExampleFeatures features;
   for (const std::string_view example : examples) {
@@ -239,8 +239,8 @@ Result<std::unique_ptr<Kernel>> make_lists(const KernelAttributes& attributes) {
   }
   std::vector<int64_t> may_miss = attributes.integers("missing_assumed_empty");
   may_miss.resize(dense);
-  return std::unique_ptr<Kernel>(std::make_unique<ParseFeatureLists>(
-      std::move(columns.value()), keys, std::move(may_miss)));
+  return std::unique_ptr<Kernel>(
+      std::make_unique<ParseFeatureLists>(std::move(columns.value()), keys, std::move(may_miss)));
 }
 
 }  // namespace

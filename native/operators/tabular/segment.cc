@@ -47,7 +47,7 @@ T start_of(Reduction reduction) {
 // Adds row i of data into row rows[i] of out; negative rows are left out.
 template <typename T>
 void reduce(Reduction reduction, std::span<const T> data, std::span<const int64_t> rows,
-                 std::span<T> out) {
+            std::span<T> out) {
   const size_t width = rows.empty() ? 0 : data.size() / rows.size();
   for (size_t i = 0; i < rows.size(); ++i) {
     if (rows[i] < 0) continue;
@@ -133,14 +133,13 @@ bool read_unsorted(Ports& ports, const TensorView& data, UnsortedIds& out) {
   out.ids = ports.integers(1);
   out.segments = ports.integer(2, "num_segments");
   ports.require(out.segments >= 0 && out.segments < kSegmentsMax,
-                "Input num_segments == " + std::to_string(out.segments) +
-                    " must not be negative.");
+                "Input num_segments == " + std::to_string(out.segments) + " must not be negative.");
   const auto dims = data.shape.dims();
-  ports.require(out.id_shape.rank() <= dims.size() &&
-                    std::equal(out.id_shape.dims().begin(), out.id_shape.dims().end(),
-                               dims.begin()),
-                "data.shape = " + data.shape.to_string() +
-                    " does not start with segment_ids.shape = " + out.id_shape.to_string());
+  ports.require(
+      out.id_shape.rank() <= dims.size() &&
+          std::equal(out.id_shape.dims().begin(), out.id_shape.dims().end(), dims.begin()),
+      "data.shape = " + data.shape.to_string() +
+          " does not start with segment_ids.shape = " + out.id_shape.to_string());
   for (size_t i = 0; i < out.ids.size() && !ports.failed(); ++i) {
     ports.require(out.ids[i] < out.segments,
                   "segment_ids[" + std::to_string(i) + "] = " + std::to_string(out.ids[i]) +
@@ -196,8 +195,8 @@ Result<std::unique_ptr<Kernel>> make_sorted(const KernelAttributes& attributes) 
 Result<std::unique_ptr<Kernel>> make_unsorted(const KernelAttributes& attributes) {
   Result<Reduction> reduction = read_reduction(attributes);
   if (!reduction.ok()) return std::move(reduction.error());
-  return std::unique_ptr<Kernel>(std::make_unique<UnsortedSegmentReduce>(
-      reduction.value(), attributes.real("highest", 0)));
+  return std::unique_ptr<Kernel>(
+      std::make_unique<UnsortedSegmentReduce>(reduction.value(), attributes.real("highest", 0)));
 }
 
 }  // namespace

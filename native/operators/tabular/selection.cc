@@ -88,9 +88,9 @@ Status Unique::run(KernelContext& context) const {
   const TensorView values = ports.view(0);
   const int64_t rank = static_cast<int64_t>(values.shape.rank());
   const int64_t axis = axis_ < 0 ? axis_ + rank : axis_;
-  ports.require(has_axis_ ? axis >= 0 && axis < rank : rank == 1,
-                has_axis_ ? "axis has to be between [0, input_rank)"
-                          : "unique expects a 1D vector.");
+  ports.require(
+      has_axis_ ? axis >= 0 && axis < rank : rank == 1,
+      has_axis_ ? "axis has to be between [0, input_rank)" : "unique expects a 1D vector.");
   if (ports.failed()) return ports.take();
   Slices slices;
   for (int64_t d = 0; d < rank; ++d) {
@@ -103,8 +103,8 @@ Status Unique::run(KernelContext& context) const {
   shape.set(static_cast<size_t>(axis), static_cast<int64_t>(firsts.size()));
   // Slices as rows of a tensor [outer * count, inner].
   TensorView flat = values;
-  flat.shape = shape_of({static_cast<int64_t>(slices.outer * slices.count),
-                         static_cast<int64_t>(slices.inner)});
+  flat.shape = shape_of(
+      {static_cast<int64_t>(slices.outer * slices.count), static_cast<int64_t>(slices.inner)});
   std::vector<int64_t> rows;
   for (size_t o = 0; o < slices.outer; ++o) {
     for (const int64_t first : firsts) {
@@ -126,8 +126,8 @@ Result<std::unique_ptr<Kernel>> make_unique_kernel(const KernelAttributes& attri
   if (type != DType::Int32 && type != DType::Int64) {
     return model_invalid("attribute 'index_type': expected int32 or int64");
   }
-  return std::unique_ptr<Kernel>(std::make_unique<Unique>(
-      attributes.integer("has_axis", 0) != 0, attributes.integer("axis", 0), type));
+  return std::unique_ptr<Kernel>(std::make_unique<Unique>(attributes.integer("has_axis", 0) != 0,
+                                                          attributes.integer("axis", 0), type));
 }
 
 bool begins_with(const Shape& whole, const Shape& start) {
@@ -184,8 +184,7 @@ class DynamicPartition final : public Kernel {
 Result<std::unique_ptr<Kernel>> make_partition(const KernelAttributes& attributes) {
   const int64_t count = attributes.integer("num_partitions", 0);
   if (count < 1 || count > 65'536) return model_invalid("attribute 'num_partitions': out of range");
-  return std::unique_ptr<Kernel>(
-      std::make_unique<DynamicPartition>(static_cast<size_t>(count)));
+  return std::unique_ptr<Kernel>(std::make_unique<DynamicPartition>(static_cast<size_t>(count)));
 }
 
 // One pair of inputs of DynamicStitch.
@@ -240,8 +239,8 @@ Status dynamic_stitch(KernelContext& context) {
     if (ports.failed()) break;
     ports.require(begins_with(part.data.shape, start),
                   "data[" + std::to_string(p) + "].shape = " + part.data.shape.to_string() +
-                      " does not start with indices[" + std::to_string(p) + "].shape = " +
-                      start.to_string());
+                      " does not start with indices[" + std::to_string(p) +
+                      "].shape = " + start.to_string());
     if (ports.failed()) break;
     const Shape shape = with_rows(part.data.shape, start.rank(), 0);
     if (p == 0) row_shape = shape;

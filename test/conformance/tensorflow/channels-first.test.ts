@@ -10,8 +10,17 @@ import { runGoldens } from './support/golden-runner.js';
 import { knownDifference } from './support/known-differences.js';
 
 const NAMES = [
-  'Conv2D', 'DepthwiseConv2dNative', 'Conv2DBackpropInput', 'Conv3D', 'Conv3DBackpropInputV2',
-  'MaxPool', 'AvgPool', 'MaxPool3D', 'AvgPool3D', 'FusedBatchNormV3', 'SpaceToDepth',
+  'Conv2D',
+  'DepthwiseConv2dNative',
+  'Conv2DBackpropInput',
+  'Conv3D',
+  'Conv3DBackpropInputV2',
+  'MaxPool',
+  'AvgPool',
+  'MaxPool3D',
+  'AvgPool3D',
+  'FusedBatchNormV3',
+  'SpaceToDepth',
   'DepthToSpace',
 ];
 
@@ -19,7 +28,9 @@ const goldens = goldenFolder();
 
 describe('channels first', { skip: goldens === undefined ? NO_GOLDENS : false }, () => {
   let engine: EngineRunner;
-  before(async () => { engine = await EngineRunner.open(); });
+  before(async () => {
+    engine = await EngineRunner.open();
+  });
   after(() => engine.close());
 
   for (const name of NAMES) {
@@ -27,9 +38,14 @@ describe('channels first', { skip: goldens === undefined ? NO_GOLDENS : false },
       const group = channelsFirst(readGoldens(goldens ?? '', name));
       const results = await runGoldens(group, OPERATORS, engine);
       assert.ok(results.length >= 2);
-      const wrong = results.filter(({ outcome, text }) => (
-        outcome !== 'passed' && knownDifference(name, outcome, text) === undefined));
-      assert.deepEqual(wrong.map(({ text }) => text), []);
+      const wrong = results.filter(
+        ({ outcome, text }) =>
+          outcome !== 'passed' && knownDifference(name, outcome, text) === undefined,
+      );
+      assert.deepEqual(
+        wrong.map(({ text }) => text),
+        [],
+      );
     });
   }
 });

@@ -11,22 +11,31 @@ import { tempFolder } from '../../unit/temp-folder.js';
 import { EngineRunner } from './support/engine-run.js';
 import { goldenFolder, NO_GOLDENS } from './support/golden-files.js';
 import {
-  callDifference, goldenModelNames, goldenModelPath, type ModelCase, modelCases,
+  callDifference,
+  goldenModelNames,
+  goldenModelPath,
+  type ModelCase,
+  modelCases,
 } from './support/golden-models.js';
 
 const goldens = goldenFolder();
 const folder = goldens ?? '';
-const names = goldens === undefined ? []
-  : process.env['SERVAL_TF_MODELS']?.split(',') ?? goldenModelNames(folder);
+const names =
+  goldens === undefined
+    ? []
+    : (process.env['SERVAL_TF_MODELS']?.split(',') ?? goldenModelNames(folder));
 
 describe('models against TensorFlow', { skip: goldens === undefined && NO_GOLDENS }, () => {
   let engine: EngineRunner;
-  before(async () => { engine = await EngineRunner.open(); });
+  before(async () => {
+    engine = await EngineRunner.open();
+  });
   after(() => engine.close());
 
   /** Calls in their order: what a counter answers depends on those before. */
   async function differences(
-    imported: ImportedModel, cases: readonly ModelCase[],
+    imported: ImportedModel,
+    cases: readonly ModelCase[],
   ): Promise<string[]> {
     const found: string[] = [];
     for (const [i, one] of cases.entries()) {
@@ -51,18 +60,24 @@ describe('models against TensorFlow', { skip: goldens === undefined && NO_GOLDEN
     });
   }
 
-  test('the comparison sees wrong numbers, wrong classes and answers where none should be',
-    async (t) => {
-      const imported = importTensorFlow(goldenModelPath(folder, 'many_signatures'),
-        { workFolder: tempFolder(t) });
-      const cases = modelCases(folder, 'many_signatures');
-      const swapped = cases.map((one, i) => ({ ...one, outputs: cases.at(i - 1)?.outputs ?? {} }));
-      const wrong = await differences(imported, swapped.filter((one, i) => (
-        one.expectError === undefined && cases.at(i - 1)?.expectError === undefined)));
-      assert.ok(wrong.length >= swapped.length - 3, wrong.join('\n'));
-      const refused = await differences(imported,
-        cases.map((one) => ({ ...one, expectError: 'none' })));
-      assert.equal(refused.length, cases.filter((one) => one.expectError === undefined).length);
-      await engine.unload(imported);
+  test('the comparison sees wrong numbers, wrong classes and answers where none should be', async (t) => {
+    const imported = importTensorFlow(goldenModelPath(folder, 'many_signatures'), {
+      workFolder: tempFolder(t),
     });
+    const cases = modelCases(folder, 'many_signatures');
+    const swapped = cases.map((one, i) => ({ ...one, outputs: cases.at(i - 1)?.outputs ?? {} }));
+    const wrong = await differences(
+      imported,
+      swapped.filter(
+        (one, i) => one.expectError === undefined && cases.at(i - 1)?.expectError === undefined,
+      ),
+    );
+    assert.ok(wrong.length >= swapped.length - 3, wrong.join('\n'));
+    const refused = await differences(
+      imported,
+      cases.map((one) => ({ ...one, expectError: 'none' })),
+    );
+    assert.equal(refused.length, cases.filter((one) => one.expectError === undefined).length);
+    await engine.unload(imported);
+  });
 });

@@ -17,8 +17,9 @@ const count = (results: readonly CaseResult[], outcome: Outcome): number =>
   results.filter((one) => one.outcome === outcome).length;
 
 function summary(name: string, results: readonly CaseResult[]): string {
-  const outcomes = (['passed', 'failed', 'unsupported'] as const)
-    .map((outcome) => `${count(results, outcome)} ${outcome}`);
+  const outcomes = (['passed', 'failed', 'unsupported'] as const).map(
+    (outcome) => `${count(results, outcome)} ${outcome}`,
+  );
   return `${name}: ${outcomes.join(', ')}`;
 }
 
@@ -41,9 +42,11 @@ function unexpected(name: string, results: readonly CaseResult[]): string[] {
 
 describe('operators against TensorFlow', { skip: goldens === undefined && NO_GOLDENS }, () => {
   const folder = goldens ?? '';
-  const names = goldens === undefined ? [] : chosen ?? goldenNames(folder);
+  const names = goldens === undefined ? [] : (chosen ?? goldenNames(folder));
   let engine: EngineRunner;
-  before(async () => { engine = await EngineRunner.open(); });
+  before(async () => {
+    engine = await EngineRunner.open();
+  });
   after(() => engine.close());
 
   for (const name of names) {
@@ -61,9 +64,14 @@ describe('operators against TensorFlow', { skip: goldens === undefined && NO_GOL
     assert.ok(Add !== undefined && Sub !== undefined);
     const wrong = await runGoldens(group, { ...rest, Sub: Add }, engine);
     assert.ok(count(wrong, 'failed') > wrong.length / 2);
-    const misshapen = await runGoldens(group, {
-      ...rest, Sub: { lower: (cx) => ({ ...cx.op('Sub', cx.tensors()), shape: [7, 7, 7] }) },
-    }, engine);
+    const misshapen = await runGoldens(
+      group,
+      {
+        ...rest,
+        Sub: { lower: (cx) => ({ ...cx.op('Sub', cx.tensors()), shape: [7, 7, 7] }) },
+      },
+      engine,
+    );
     assert.ok(misshapen.every(({ outcome, text }) => outcome !== 'passed' || text === ''));
     assert.ok(count(misshapen, 'failed') > misshapen.length / 2);
     const missing = await runGoldens(group, rest, engine);

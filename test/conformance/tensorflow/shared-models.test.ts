@@ -7,8 +7,11 @@ import { after, before, describe, test, type TestContext } from 'node:test';
 import { ErrorCode, ServalError } from '../../../ts/errors.js';
 import type { ImportedModel } from '../../../ts/tensorflow/imported.js';
 import { importTensorFlow } from '../../../ts/tensorflow/index.js';
-import { numbersTensor, stringsTensor, tensorNumbers } from
-  '../../../ts/tensorflow/lower/tensors.js';
+import {
+  numbersTensor,
+  stringsTensor,
+  tensorNumbers,
+} from '../../../ts/tensorflow/lower/tensors.js';
 import type { Tensor } from '../../../ts/tensorflow/types.js';
 import { importedSpec } from '../../../ts/import/imported-spec.js';
 import { sharedModel } from '../../unit/tensorflow/load/support.js';
@@ -38,42 +41,61 @@ interface Half {
 }
 
 const FROM_EXAMPLES = {
-  classify_x_to_y: ['classify', 2], regress_x_to_y: ['regress', 2], regress_x_to_y2: ['regress', 3],
+  classify_x_to_y: ['classify', 2],
+  regress_x_to_y: ['regress', 2],
+  regress_x_to_y2: ['regress', 3],
 } as const;
 const REGRESS_ONLY = { serving_default: ['regress', 2] } as const;
 
 const HALVES: readonly Half[] = [
-  ...['2_versions/00000123', '2_versions/00000124', 'cpu/00000123', 'gpu/00000123',
-    'gpu_trt/00000123', 'mlmd/00000123', 'cpu_with_saved_model_config/00000123',
-    'cpu_with_empty_saved_model_config/00000123', 'tf2_cpu/00000123',
-  ].map((name): Half => (
-    { path: `tfserving/saved_model_half_plus_two_${name}`, examples: FROM_EXAMPLES })),
+  ...[
+    '2_versions/00000123',
+    '2_versions/00000124',
+    'cpu/00000123',
+    'gpu/00000123',
+    'gpu_trt/00000123',
+    'mlmd/00000123',
+    'cpu_with_saved_model_config/00000123',
+    'cpu_with_empty_saved_model_config/00000123',
+    'tf2_cpu/00000123',
+  ].map(
+    (name): Half => ({
+      path: `tfserving/saved_model_half_plus_two_${name}`,
+      examples: FROM_EXAMPLES,
+    }),
+  ),
   {
     // Its y2 comes from a convolution with random weights.
     path: 'tfserving/saved_model_half_plus_two_mkl/00000123',
     examples: { classify_x_to_y: ['classify', 2], regress_x_to_y: ['regress', 2] },
   },
   {
-    path: 'tfserving/saved_model_half_plus_three/00000123', b: 3,
+    path: 'tfserving/saved_model_half_plus_three/00000123',
+    b: 3,
     examples: { 'tensorflow/serving/regress': ['regress', 3] },
   },
   {
     path: 'tfserving/session_bundle/half_plus_two/00000123',
-    signature: 'serving_default_from_named', examples: REGRESS_ONLY,
+    signature: 'serving_default_from_named',
+    examples: REGRESS_ONLY,
   },
   {
     path: 'session_bundle/v1_sharded_half_plus_two/00000123',
-    signature: 'serving_default_from_named', examples: REGRESS_ONLY,
+    signature: 'serving_default_from_named',
+    examples: REGRESS_ONLY,
   },
   { path: 'session_bundle/v1_plain_half_plus_two/00000123' },
   { path: 'session_bundle/v2_half_plus_two/00000123' },
-  ...['v1_plain', 'v1_sharded', 'v2_plain', 'v2_sharded'].map((name): Half => (
-    { path: `session_bundle/generated/${name}_dtypes/00000123` })),
+  ...['v1_plain', 'v1_sharded', 'v2_plain', 'v2_sharded'].map(
+    (name): Half => ({ path: `session_bundle/generated/${name}_dtypes/00000123` }),
+  ),
 ];
 
 describe('models beside the checkout', () => {
   let engine: EngineRunner;
-  before(async () => { engine = await EngineRunner.open(); });
+  before(async () => {
+    engine = await EngineRunner.open();
+  });
   after(() => engine.close());
 
   /** undefined, and the test skipped, where the model is not there. */
@@ -86,7 +108,9 @@ describe('models beside the checkout', () => {
   }
 
   async function call(
-    model: ImportedModel, signature: string, feeds: Readonly<Record<string, Tensor>>,
+    model: ImportedModel,
+    signature: string,
+    feeds: Readonly<Record<string, Tensor>>,
   ): Promise<ReadonlyMap<string, Tensor>> {
     const graph = model.graphs.find((one) => one.signature === signature);
     assert.ok(graph !== undefined, `no signature ${signature}`);
@@ -94,7 +118,10 @@ describe('models beside the checkout', () => {
   }
 
   const numbers = async (
-    model: ImportedModel, signature: string, feeds: Readonly<Record<string, Tensor>>, alias: string,
+    model: ImportedModel,
+    signature: string,
+    feeds: Readonly<Record<string, Tensor>>,
+    alias: string,
   ): Promise<readonly number[] | undefined> => {
     const got = (await call(model, signature, feeds)).get(alias);
     return got && tensorNumbers(got);
@@ -130,8 +157,10 @@ describe('models beside the checkout', () => {
     const got = await numbers(model, 'regress_x2_to_y3', { inputs: floats(X, [5, 1]) }, 'outputs');
     assert.deepEqual(got, line(3));
     const missing = engine.regress(model, 'regress_x_to_y', examplesOf([1], 'other'));
-    await missing.then((value) => assert.ok(Array.isArray(value)), (error: Error) => (
-      assert.match(error.message, /x/)));
+    await missing.then(
+      (value) => assert.ok(Array.isArray(value)),
+      (error: Error) => assert.match(error.message, /x/),
+    );
     await engine.unload(model);
   });
 
@@ -161,7 +190,10 @@ describe('models beside the checkout', () => {
     for (const rows of [1, 3]) {
       const x = Array.from({ length: rows * 9 }, (_, i) => i - 4);
       const got = await numbers(model, 'serving_default', { x: floats(x, [rows, 3, 3]) }, 'y');
-      assert.deepEqual(got, x.map((one) => one / 2 + 2));
+      assert.deepEqual(
+        got,
+        x.map((one) => one / 2 + 2),
+      );
     }
     await engine.unload(model);
   });
@@ -174,9 +206,16 @@ describe('models beside the checkout', () => {
       const answer = await call(model, 'serving_default', { inputs: floats([1, 2], [1, 2]) });
       const classes = answer.get('classes')?.data;
       const labels = classes?.kind === 'strings' ? classes.values : [];
-      assert.deepEqual(labels.map((one) => Buffer.from(one).toString()), ['bird', 'dog']);
+      assert.deepEqual(
+        labels.map((one) => Buffer.from(one).toString()),
+        ['bird', 'dog'],
+      );
       const plain = await numbers(
-        model, 'serving_default_from_named', { x: floats([1, 2], [1, 2]) }, 'scores');
+        model,
+        'serving_default_from_named',
+        { x: floats([1, 2], [1, 2]) },
+        'scores',
+      );
       const given = answer.get('scores');
       for (const got of [plain, given && tensorNumbers(given)]) {
         assert.equal(got?.length, 3);
@@ -193,29 +232,43 @@ describe('models beside the checkout', () => {
       const model = importTensorFlow(join(folder, '00000123'), { workFolder: tempFolder(t) });
       assert.deepEqual(model.graphs, []);
       const spec = { name: 'm', version: '1', backend: 'onnxruntime' } as const;
-      assert.throws(() => importedSpec(spec, model), (error: unknown) => (
-        error instanceof ServalError && error.code === ErrorCode.ModelInvalid
-        && error.message === 'nothing can be served: the model has no signatures'));
+      assert.throws(
+        () => importedSpec(spec, model),
+        (error: unknown) =>
+          error instanceof ServalError &&
+          error.code === ErrorCode.ModelInvalid &&
+          error.message === 'nothing can be served: the model has no signatures',
+      );
     });
   }
 
-  for (const name of ['parse_example_tflite', 'saved_model_half_plus_two_tflite',
-    'saved_model_half_plus_two_tflite_with_sigdef']) {
+  for (const name of [
+    'parse_example_tflite',
+    'saved_model_half_plus_two_tflite',
+    'saved_model_half_plus_two_tflite_with_sigdef',
+  ]) {
     test(`${name}: not read, and the error says what is expected`, (t) => {
       const folder = sharedModel(t, `tfserving/${name}/00000123`);
       if (folder === undefined) return;
-      assert.throws(() => importTensorFlow(folder, { workFolder: tempFolder(t) }),
-        (error: unknown) => error instanceof ServalError && error.code === ErrorCode.Unimplemented
-          && /model\.tflite: TensorFlow Lite is not read; expected the SavedModel/
-            .test(error.message));
+      assert.throws(
+        () => importTensorFlow(folder, { workFolder: tempFolder(t) }),
+        (error: unknown) =>
+          error instanceof ServalError &&
+          error.code === ErrorCode.Unimplemented &&
+          /model\.tflite: TensorFlow Lite is not read; expected the SavedModel/.test(error.message),
+      );
     });
   }
 
   test('tf_text_regression lacks its saved_model.pb: the error names it', (t) => {
     const folder = sharedModel(t, 'tfserving/tf_text_regression/01');
     if (folder === undefined) return;
-    assert.throws(() => importTensorFlow(folder, { workFolder: tempFolder(t) }),
-      (error: unknown) => error instanceof ServalError && error.code === ErrorCode.ModelInvalid
-        && /saved_model\.pb/.test(error.message));
+    assert.throws(
+      () => importTensorFlow(folder, { workFolder: tempFolder(t) }),
+      (error: unknown) =>
+        error instanceof ServalError &&
+        error.code === ErrorCode.ModelInvalid &&
+        /saved_model\.pb/.test(error.message),
+    );
   });
 });

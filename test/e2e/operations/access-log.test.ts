@@ -22,36 +22,52 @@ const types = messageTypes();
 
 type Line = Readonly<Record<string, unknown>>;
 
-const parsed = (text: string): readonly Line[] => (
-  text.split('\n').slice(0, -1).map((line) => JSON.parse(line) as Line));
+const parsed = (text: string): readonly Line[] =>
+  text
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as Line);
 
 describe('the access log', () => {
   const folders = new ModelFolders();
-  const models = folders.repository('logged', ['half_plus_three', 'identity_bytes',
-    'identity_fp32', 'mlp']);
+  const models = folders.repository('logged', [
+    'half_plus_three',
+    'identity_bytes',
+    'identity_fp32',
+    'mlp',
+  ]);
   mkdirSync(join(models, 'failing', '1'), { recursive: true });
   put(join(models, 'failing', 'config.pbtxt'), FAILING);
   after(() => folders.remove());
 
   const log = (name: string): string => join(folders.folder, name);
   const started = async (
-    context: TestContext, ...args: readonly string[]
+    context: TestContext,
+    ...args: readonly string[]
   ): Promise<ServalProcess> => {
     const server = await startServer([models, ...args]);
     context.after(() => server.stop());
     return server;
   };
-  const lines = (path: string, count: number) => until(`${count} lines`, () => {
-    const all = existsSync(path) ? parsed(readFileSync(path, 'utf8')) : [];
-    return all.length >= count ? all : undefined;
-  }, () => (existsSync(path) ? readFileSync(path, 'utf8') : 'no file'));
+  const lines = (path: string, count: number) =>
+    until(
+      `${count} lines`,
+      () => {
+        const all = existsSync(path) ? parsed(readFileSync(path, 'utf8')) : [];
+        return all.length >= count ? all : undefined;
+      },
+      () => (existsSync(path) ? readFileSync(path, 'utf8') : 'no file'),
+    );
   const grpcInfer = async (server: ServalProcess): Promise<number> => {
     const client = new RawClient(server.grpcPort);
-    const { code } = await client.unary('/inference.GRPCInferenceService/ModelInfer',
+    const { code } = await client.unary(
+      '/inference.GRPCInferenceService/ModelInfer',
       encode(types, 'inference.ModelInferRequest', {
-        model_name: 'half_plus_three', id: 'over gRPC',
+        model_name: 'half_plus_three',
+        id: 'over gRPC',
         inputs: [{ name: 'x', datatype: 'FP32', shape: [2], contents: { fp32_contents: [1, 2] } }],
-      }));
+      }),
+    );
     client.close();
     return code;
   };
@@ -61,7 +77,7 @@ describe('the access log', () => {
     const server = await started(context, '--access-log', path);
     const rows = '{"instances":[[1.0],[2.0],[5.0]]}';
     assert.equal((await predict(server, 'identity_fp32', rows)).status, 200);
-    const ok = JSON.stringify({ ...JSON.parse(v2Body('x', [1])) as object, id: 'an "id"\n' });
+    const ok = JSON.stringify({ ...(JSON.parse(v2Body('x', [1])) as object), id: 'an "id"\n' });
     assert.equal((await infer(server, 'half_plus_three', ok)).status, 200);
     assert.equal(await grpcInfer(server), 0);
     assert.equal((await infer(server, 'half_plus_three', '{"inputs":[]}')).status, 400);
@@ -70,20 +86,28 @@ describe('the access log', () => {
     assert.equal((await infer(server, 'nope', ok)).status, 404);
     await exchange(server.httpPort, 'GET', '/v2/models/mlp');
     const found = await lines(path, 5);
-    assert.deepEqual(found.map(({ protocol, model, version, id, code }) => (
-      [protocol, model, version, id, code])), [
-      ['v1-rest', 'identity_fp32', '1', undefined, 'OK'],
-      ['v2-rest', 'half_plus_three', '123', 'an "id"\n', 'OK'],
-      ['v2-grpc', 'half_plus_three', '123', 'over gRPC', 'OK'],
-      ['v2-rest', 'half_plus_three', '123', undefined, 'INVALID_ARGUMENT'],
-      ['v2-rest', 'failing', '1', undefined, 'BACKEND_FAILED'],
-    ]);
+    assert.deepEqual(
+      found.map(({ protocol, model, version, id, code }) => [protocol, model, version, id, code]),
+      [
+        ['v1-rest', 'identity_fp32', '1', undefined, 'OK'],
+        ['v2-rest', 'half_plus_three', '123', 'an "id"\n', 'OK'],
+        ['v2-grpc', 'half_plus_three', '123', 'over gRPC', 'OK'],
+        ['v2-rest', 'half_plus_three', '123', undefined, 'INVALID_ARGUMENT'],
+        ['v2-rest', 'failing', '1', undefined, 'BACKEND_FAILED'],
+      ],
+    );
     // A model whose shapes have no batch takes one thing at a time.
-    assert.deepEqual(found.slice(0, 3).map((line) => line['rows']), [3, 1, 1]);
+    assert.deepEqual(
+      found.slice(0, 3).map((line) => line['rows']),
+      [3, 1, 1],
+    );
     for (const line of found) {
       assert.ok(Math.abs(Date.now() - Date.parse(String(line['time']))) < 60_000, 'its time');
       const times = TIMES.map((name) => line[name] as number);
-      assert.ok(times.every((us) => us >= 0), JSON.stringify(line));
+      assert.ok(
+        times.every((us) => us >= 0),
+        JSON.stringify(line),
+      );
       const parts = times.slice(0, -1).reduce((sum, us) => sum + us, 0);
       assert.ok(parts <= (times.at(-1) ?? 0) + 1, JSON.stringify(line));
     }
@@ -94,10 +118,15 @@ describe('the access log', () => {
   it('never shows what requests carry', async (context) => {
     const path = log('secret.log');
     const server = await started(context, '--access-log', path, '--log-level', 'debug');
-    const text = (data: unknown) => JSON.stringify({ id: 'known',
-      inputs: [{ name: 'input', datatype: 'BYTES', shape: [1, 1], data }] });
-    const ask = (body: string) => exchange(server.httpPort, 'POST',
-      '/v2/models/identity_bytes/infer', body, [`Authorization: Bearer ${SECRET}`]);
+    const text = (data: unknown) =>
+      JSON.stringify({
+        id: 'known',
+        inputs: [{ name: 'input', datatype: 'BYTES', shape: [1, 1], data }],
+      });
+    const ask = (body: string) =>
+      exchange(server.httpPort, 'POST', '/v2/models/identity_bytes/infer', body, [
+        `Authorization: Bearer ${SECRET}`,
+      ]);
     const good = await ask(text([SECRET]));
     assert.ok(good.body.toString().includes(SECRET));
     // The error may echo it to the client that sent it, and to nobody else.
@@ -113,8 +142,15 @@ describe('the access log', () => {
 
   it('has every N-th request with --access-log-one-in', async (context) => {
     const path = log('sampled.log');
-    const server = await started(context, '--access-log', path, '--access-log-one-in', '10',
-      '--exec-mode', 'inline');
+    const server = await started(
+      context,
+      '--access-log',
+      path,
+      '--access-log-one-in',
+      '10',
+      '--exec-mode',
+      'inline',
+    );
     for (let i = 0; i < 45; i += 1) {
       assert.equal((await infer(server, 'half_plus_three', v2Body('x', [1]))).status, 200);
     }
@@ -127,8 +163,9 @@ describe('the access log', () => {
   it('is complete when the server has drained, even without metrics', async (context) => {
     const path = log('drained.log');
     const server = await started(context, '--access-log', path, '--allow-metrics=false');
-    await Promise.all(Array.from({ length: 20 }, () => (
-      infer(server, 'half_plus_three', v2Body('x', [1])))));
+    await Promise.all(
+      Array.from({ length: 20 }, () => infer(server, 'half_plus_three', v2Body('x', [1]))),
+    );
     server.signal('SIGTERM');
     assert.equal((await server.ended).code, 0);
     assert.equal(parsed(readFileSync(path, 'utf8')).length, 20);
@@ -151,13 +188,25 @@ describe('the access log', () => {
     const server = await started(context, '--access-log', '-', '--log-level', 'off');
     await infer(server, 'half_plus_three', v2Body('x', [1]));
     await server.printed(({ stderr }) => stderr.includes('\n'));
-    assert.deepEqual(parsed(server.stderr).map(({ model, code }) => [model, code]),
-      [['half_plus_three', 'OK']]);
+    assert.deepEqual(
+      parsed(server.stderr).map(({ model, code }) => [model, code]),
+      [['half_plus_three', 'OK']],
+    );
   });
 
   it('that cannot be opened stops the start', async () => {
-    const run = await runServal(['serve', '--host', '127.0.0.1', '--http-port', '0',
-      '--grpc-port', '0', models, '--access-log', '/nowhere/access.log']);
+    const run = await runServal([
+      'serve',
+      '--host',
+      '127.0.0.1',
+      '--http-port',
+      '0',
+      '--grpc-port',
+      '0',
+      models,
+      '--access-log',
+      '/nowhere/access.log',
+    ]);
     assert.equal(run.code, 1, run.stderr);
     assert.equal(run.stdout, '');
     assert.match(run.stderr, /cannot open the access log \/nowhere\/access\.log/);

@@ -7,7 +7,16 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { ModelFolders } from '../support/model-folders.js';
 import {
-  index, infer, logLines, plusModel, predict, put, putDelayModel, v1Versions, v2Body, v2Values,
+  index,
+  infer,
+  logLines,
+  plusModel,
+  predict,
+  put,
+  putDelayModel,
+  v1Versions,
+  v2Body,
+  v2Values,
 } from '../support/operating.js';
 import { SteadyLoad, until } from '../support/polling.js';
 import { exchange, jsonOf } from '../support/raw-http.js';
@@ -35,8 +44,16 @@ describe('a repository that is watched', () => {
   before(async () => {
     put(join(repository, 'steady', '1', 'model.onnx'), plusModel(1));
     put(join(repository, 'other', '1', 'model.onnx'), plusModel(2));
-    server = await startServer(['--model-repository', repository, '--model-control-mode', 'poll',
-      '--repository-poll-secs', '1', '--settle-ms', '100']);
+    server = await startServer([
+      '--model-repository',
+      repository,
+      '--model-control-mode',
+      'poll',
+      '--repository-poll-secs',
+      '1',
+      '--settle-ms',
+      '100',
+    ]);
     load = new SteadyLoad(server.httpPort, '/v1/models/steady:predict', ZERO);
   });
   after(async () => {
@@ -51,10 +68,18 @@ describe('a repository that is watched', () => {
     assert.deepEqual(load.answers, ['{"predictions":[1]}']);
     assert.deepEqual(jsonOf(await predict(server, 'other', ZERO)), { predictions: [2] });
   };
-  const shows = (text: string) => until(`the log shows ${text}`,
-    () => problems(server).some((one) => one.includes(text)), () => server.stderr);
-  const isMended = () => until('the problem is gone',
-    () => problems(server).length === 0, () => server.stderr);
+  const shows = (text: string) =>
+    until(
+      `the log shows ${text}`,
+      () => problems(server).some((one) => one.includes(text)),
+      () => server.stderr,
+    );
+  const isMended = () =>
+    until(
+      'the problem is gone',
+      () => problems(server).length === 0,
+      () => server.stderr,
+    );
 
   it('that is renamed away, then unreadable, goes on serving and says so', async () => {
     renameSync(repository, away);
@@ -72,8 +97,10 @@ describe('a repository that is watched', () => {
     rmSync(repository);
     put(join(away, 'third', '1', 'model.onnx'), plusModel(3));
     renameSync(away, repository);
-    await until('the third model serves', async () => (
-      (await predict(server, 'third', ZERO)).status === 200));
+    await until(
+      'the third model serves',
+      async () => (await predict(server, 'third', ZERO)).status === 200,
+    );
     await isMended();
     await servesBoth();
   });
@@ -136,14 +163,24 @@ describe('models.config with mistakes', () => {
     }
     const shown = problems(server);
     for (const mistake of mistakes) {
-      assert.ok(shown.some((one) => mistake.test(one)), `${mistake}: ${shown.join('\n')}`);
+      assert.ok(
+        shown.some((one) => mistake.test(one)),
+        `${mistake}: ${shown.join('\n')}`,
+      );
     }
     assert.equal(shown.length, mistakes.length, shown.join('\n'));
   });
 
   it('does not start with --exit-on-error, for the same reasons', async () => {
-    const run = await runServal(['serve', ...ANY_PORTS, '--model-config-file', file,
-      '--exit-on-error', '--log-level', 'off']);
+    const run = await runServal([
+      'serve',
+      ...ANY_PORTS,
+      '--model-config-file',
+      file,
+      '--exit-on-error',
+      '--log-level',
+      'off',
+    ]);
     assert.ok(run.code !== 0 && run.code !== null, `${run.code}: ${run.stderr}`);
     assert.equal(run.stdout, '');
     for (const mistake of mistakes) assert.match(run.stderr, mistake);
@@ -164,13 +201,20 @@ output { name: "output" data_type: TYPE_FP32 dims: [ -1 ] }
 `;
 /** Name -> [config.pbtxt, its reason]. */
 const CONTRADICTIONS: Readonly<Record<string, readonly [string, RegExp]>> = {
-  preferred: [`${HEAD}${TENSORS}dynamic_batching { preferred_batch_size: [ 4, 16 ] }\n`,
-    /config\.pbtxt:4:\d+: preferred_batch_size: expected 1 to max_batch_size, 8, got 16/],
-  level: [`${HEAD}${TENSORS}dynamic_batching {\n  priority_levels: 2\n`
-    + '  default_priority_level: 3\n}\n',
-  /config\.pbtxt:6:\d+: default_priority_level: expected 1 to priority_levels, 2, got 3/],
-  ordering: [`${HEAD}${TENSORS}dynamic_batching { priority_levels: 2 default_priority_level: 1\n`
-    + '  preserve_ordering: true }\n', /config\.pbtxt:5:\d+: preserve_ordering: /],
+  preferred: [
+    `${HEAD}${TENSORS}dynamic_batching { preferred_batch_size: [ 4, 16 ] }\n`,
+    /config\.pbtxt:4:\d+: preferred_batch_size: expected 1 to max_batch_size, 8, got 16/,
+  ],
+  level: [
+    `${HEAD}${TENSORS}dynamic_batching {\n  priority_levels: 2\n` +
+      '  default_priority_level: 3\n}\n',
+    /config\.pbtxt:6:\d+: default_priority_level: expected 1 to priority_levels, 2, got 3/,
+  ],
+  ordering: [
+    `${HEAD}${TENSORS}dynamic_batching { priority_levels: 2 default_priority_level: 1\n` +
+      '  preserve_ordering: true }\n',
+    /config\.pbtxt:5:\d+: preserve_ordering: /,
+  ],
   named: [`name: "another"\n${HEAD}${TENSORS}`, /config\.pbtxt:1:\d+: name: .*"named".*"another"/],
   unknown: [`${HEAD}max_bach_size: 4\n`, /config\.pbtxt:2:\d+: .*max_bach_size/],
   typed: ['max_batch_size: "many"\n', /config\.pbtxt:1:\d+: .*max_batch_size/],
@@ -207,15 +251,20 @@ describe('config.pbtxt with contradictions', () => {
   for (const [name, [, reason]] of Object.entries(CONTRADICTIONS)) {
     it(`makes the model UNAVAILABLE and says why: ${name}`, async () => {
       const entries = (await index(server)).filter((one) => one.name === name);
-      assert.deepEqual(entries.map((one) => one.state), ['UNAVAILABLE']);
+      assert.deepEqual(
+        entries.map((one) => one.state),
+        ['UNAVAILABLE'],
+      );
       assert.match(entries[0]?.reason ?? '', reason);
       const status = (await v1Versions(server, name)).get('1');
       assert.equal(status?.state, 'END');
       assert.match(status?.status.error_message ?? '', reason);
       const body = '{"inputs":[{"name":"input","datatype":"FP32","shape":[1,1],"data":[7]}]}';
       assert.equal((await infer(server, name, body)).status, 503);
-      assert.ok(logLines(server).some((line) => (
-        reason.test(String(line['problem'] ?? line['reason'])))), server.stderr);
+      assert.ok(
+        logLines(server).some((line) => reason.test(String(line['problem'] ?? line['reason']))),
+        server.stderr,
+      );
     });
   }
 

@@ -7,7 +7,12 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { OnnxModel } from '../../../ts/onnx/builder.js';
 import {
-  generator, joiningZoo, softmaxOverRows, timeFirstLstm, twoTowers, type ZooModel,
+  generator,
+  joiningZoo,
+  softmaxOverRows,
+  timeFirstLstm,
+  twoTowers,
+  type ZooModel,
 } from '../support/joining-zoo.js';
 import { ModelFolders } from '../support/model-folders.js';
 import { statistics } from '../support/operating.js';
@@ -33,13 +38,17 @@ const SETTINGS: Readonly<Record<string, Setting>> = {
   pieces: { config: `max_batch_size: 4\n${parameter('split', 'true')}`, rowsMax: 11 },
   ragged: { config: `max_batch_size: 8\n${parameter('pad_inner', 'true')}`, rowsMax: 3 },
   preferred: {
-    config: `max_batch_size: 8\n${DYNAMIC} preferred_batch_size: [ 3, 6 ] }\n`, asked: true,
+    config: `max_batch_size: 8\n${DYNAMIC} preferred_batch_size: [ 3, 6 ] }\n`,
+    asked: true,
     rowsMax: 4,
   },
   everything: {
-    config: `max_batch_size: 6\n${DYNAMIC} preferred_batch_size: [ 4 ] }\n`
-      + parameter('allowed_rows', '3,6') + parameter('split', 'true'),
-    asked: true, rowsMax: 15,
+    config:
+      `max_batch_size: 6\n${DYNAMIC} preferred_batch_size: [ 4 ] }\n` +
+      parameter('allowed_rows', '3,6') +
+      parameter('split', 'true'),
+    asked: true,
+    rowsMax: 15,
   },
 };
 
@@ -60,8 +69,9 @@ function request(model: OnnxModel, zoo: Partial<ZooModel>, rowsMax: number, rand
     const dims = [first, ...shape.slice(1).map((dim) => Number(dim ?? pick))];
     const count = dims.reduce((product, dim) => product * dim, 1);
     const text = type === 'string';
-    const data = Array.from({ length: count }, () => (
-      text ? `w${Math.floor(random() * 1000)}` : Math.fround(random() * 4 - 2)));
+    const data = Array.from({ length: count }, () =>
+      text ? `w${Math.floor(random() * 1000)}` : Math.fround(random() * 4 - 2),
+    );
     return { name, datatype: text ? 'BYTES' : 'FP32', shape: dims, data };
   });
   return JSON.stringify({ inputs });
@@ -89,29 +99,36 @@ function same(a: readonly Tensor[], b: readonly Tensor[]): boolean {
 
 /** How many of the requests, sent by several clients at once, are answered otherwise than alone. */
 async function wrongAnswers(
-  server: ServalProcess, model: string, bodies: readonly string[], clients = CLIENTS,
+  server: ServalProcess,
+  model: string,
+  bodies: readonly string[],
+  clients = CLIENTS,
 ): Promise<number> {
   const alone: (readonly Tensor[])[] = [];
   for (const body of bodies) alone.push(await ask(server, model, body));
   let wrong = 0;
-  await Promise.all(Array.from({ length: clients }, async (_, client) => {
-    for (let i = client; i < bodies.length; i += clients) {
-      const answer = await ask(server, model, bodies[i] ?? '');
-      if (!same(alone[i] ?? [], answer)) wrong += 1;
-    }
-  }));
+  await Promise.all(
+    Array.from({ length: clients }, async (_, client) => {
+      for (let i = client; i < bodies.length; i += clients) {
+        const answer = await ask(server, model, bodies[i] ?? '');
+        if (!same(alone[i] ?? [], answer)) wrong += 1;
+      }
+    }),
+  );
   return wrong;
 }
 
 async function configOf(server: ServalProcess, model: string): Promise<Record<string, unknown>> {
   const answer = await fetch(`http://127.0.0.1:${server.httpPort}/v2/models/${model}/config`);
-  return await answer.json() as Record<string, unknown>;
+  return (await answer.json()) as Record<string, unknown>;
 }
 
 describe('requests of a repository without configurations', () => {
   const folders = new ModelFolders();
   const models: Readonly<Record<string, OnnxModel>> = {
-    towers: twoTowers(), lstm: timeFirstLstm(), softmax: softmaxOverRows(),
+    towers: twoTowers(),
+    lstm: timeFirstLstm(),
+    softmax: softmaxOverRows(),
   };
   let server: ServalProcess;
   before(async () => {
@@ -121,8 +138,10 @@ describe('requests of a repository without configurations', () => {
       folders.add(repository, `${name}_never`, model);
       writeFileSync(join(repository, `${name}_never`, 'config.pbtxt'), 'max_batch_size: 0\n');
       folders.add(repository, `${name}_asked`, model);
-      writeFileSync(join(repository, `${name}_asked`, 'config.pbtxt'),
-        'max_batch_size: 4\ndynamic_batching { }\n');
+      writeFileSync(
+        join(repository, `${name}_asked`, 'config.pbtxt'),
+        'max_batch_size: 4\ndynamic_batching { }\n',
+      );
     }
     server = await startServer(['--model-repository', repository, '--exec-mode', 'queued']);
   });
@@ -147,11 +166,16 @@ describe('requests of a repository without configurations', () => {
   });
 
   it('are joined as configured, and the log says what comes of it', () => {
-    const warned = server.stderr.split('\n').filter((line) => line.includes('"level":"warn"'))
+    const warned = server.stderr
+      .split('\n')
+      .filter((line) => line.includes('"level":"warn"'))
       .map((line) => JSON.parse(line) as Record<string, unknown>)
       .filter((line) => line['finding'] !== undefined);
-    assert.deepEqual(warned.map((line) => line['model']).sort(),
-      ['lstm_asked', 'softmax_asked', 'towers_asked'], server.stderr);
+    assert.deepEqual(
+      warned.map((line) => line['model']).sort(),
+      ['lstm_asked', 'softmax_asked', 'towers_asked'],
+      server.stderr,
+    );
     for (const { finding } of warned) {
       assert.match(String(finding), /^output '\w+': 2 rows together answer .* one row alone /);
     }
@@ -188,8 +212,9 @@ describe('random requests of a zoo of models', () => {
     for (const { name, zoo, setting } of served) {
       // Where max_batch_size is written the first dims of a request are one number.
       const towers = { ...zoo, towers: zoo.towers === true && setting === SETTINGS['plain'] };
-      const bodies = Array.from({ length: 24 }, () => (
-        request(zoo.model, towers, setting.rowsMax, random)));
+      const bodies = Array.from({ length: 24 }, () =>
+        request(zoo.model, towers, setting.rowsMax, random),
+      );
       const count = await wrongAnswers(server, name, bodies);
       if (count > 0) wrong.push(`${name}: ${count} of ${bodies.length}`);
     }
@@ -203,8 +228,10 @@ describe('random requests of a zoo of models', () => {
       assert.equal(config['dynamic_batching'] !== undefined, joins, name);
       if (setting === SETTINGS['plain']) assert.equal(config['max_batch_size'], joins ? 4 : 0);
     }
-    const { inference_count: rows, execution_count: runs } =
-      await statistics(server, 'matmul.preferred');
+    const { inference_count: rows, execution_count: runs } = await statistics(
+      server,
+      'matmul.preferred',
+    );
     assert.ok(runs < rows / 2, `${runs} runs of ${rows} rows`);
   });
 });

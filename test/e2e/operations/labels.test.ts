@@ -24,8 +24,12 @@ describe('version labels', () => {
       put(join(base, String(version), 'model.onnx'), plusModel(version, version * 2_000_000));
     }
     writeConfig([1, 2], { stable: 1, canary: 2 });
-    server = await startServer(['--model-config-file', file, '--settle-ms=50',
-      '--file-system-poll-wait-seconds=0']);
+    server = await startServer([
+      '--model-config-file',
+      file,
+      '--settle-ms=50',
+      '--file-system-poll-wait-seconds=0',
+    ]);
   });
   after(async () => {
     await server.stop();
@@ -33,15 +37,19 @@ describe('version labels', () => {
   });
 
   const writeConfig = (versions: readonly number[], labels: Readonly<Record<string, number>>) => {
-    const lines = Object.entries(labels).map(([label, version]) => (
-      `    version_labels { key: "${label}" value: ${version} }\n`));
-    writeFileSync(file, `model_config_list {
+    const lines = Object.entries(labels).map(
+      ([label, version]) => `    version_labels { key: "${label}" value: ${version} }\n`,
+    );
+    writeFileSync(
+      file,
+      `model_config_list {
   config {
     name: "m" base_path: "${base}"
     model_version_policy { specific { versions: [${versions.join(', ')}] } }
 ${lines.join('')}  }
 }
-`);
+`,
+    );
   };
   const at = (place: string) => predict(server, `m/${place}`, ZERO);
   const answer = async (place: string): Promise<string> => JSON.stringify(jsonOf(await at(place)));
@@ -61,15 +69,20 @@ ${lines.join('')}  }
     assert.equal(await answer('labels/canary'), answerOf(2));
     assert.equal(await answer('versions/1'), answerOf(1));
     const unknown = await at('labels/Stable');
-    assert.deepEqual([unknown.status, errorOf(unknown)],
-      [400, 'Unrecognized servable version label: Stable']);
+    assert.deepEqual(
+      [unknown.status, errorOf(unknown)],
+      [400, 'Unrecognized servable version label: Stable'],
+    );
   });
 
   it('move to a version that the same change adds, after SIGHUP, without a gap', async () => {
     writeConfig([1, 2, 3], { stable: 1, canary: 3 });
     const load = await whileAsking('canary', async () => {
       server.signal('SIGHUP');
-      await until('the label has moved', async () => await answer('labels/canary') === answerOf(3));
+      await until(
+        'the label has moved',
+        async () => (await answer('labels/canary')) === answerOf(3),
+      );
     });
     assert.deepEqual(load.failures, []);
     assert.deepEqual(load.answers, [answerOf(2), answerOf(3)]);

@@ -41,8 +41,8 @@ describe('many models', () => {
     }
     return folder;
   };
-  const start = (count: number): Promise<ServalProcess> => (
-    startServer(['--model-repository', repository(count), '--log-level', 'warn']));
+  const start = (count: number): Promise<ServalProcess> =>
+    startServer(['--model-repository', repository(count), '--log-level', 'warn']);
   let server: ServalProcess;
   let manyTicks = 0;
   before(async () => {

@@ -7,7 +7,13 @@ import { after, before, describe, it } from 'node:test';
 import { floatBytes, type OnnxModel } from '../../../ts/onnx/builder.js';
 import { ModelFolders } from '../support/model-folders.js';
 import {
-  begun, control, infer, metric, putDelayModel, v2Body, v2Values,
+  begun,
+  control,
+  infer,
+  metric,
+  putDelayModel,
+  v2Body,
+  v2Values,
 } from '../support/operating.js';
 import { SteadyLoad } from '../support/polling.js';
 import { exchange } from '../support/raw-http.js';
@@ -44,15 +50,31 @@ function residentBytes(server: ServalProcess): number {
 
 describe('memory', () => {
   const folders = new ModelFolders();
-  const body = JSON.stringify({ inputs: [{ name: 'x', datatype: 'FP32', shape: [1, SIZE],
-    data: Array.from({ length: SIZE }, (_, i) => i) }] });
+  const body = JSON.stringify({
+    inputs: [
+      {
+        name: 'x',
+        datatype: 'FP32',
+        shape: [1, SIZE],
+        data: Array.from({ length: SIZE }, (_, i) => i),
+      },
+    ],
+  });
   let server: ServalProcess;
   before(async () => {
     const repository = folders.repository('memory', ['half_plus_three']);
     folders.add(repository, 'large', doubling());
     putDelayModel(repository, 'waiting', DELAY_MS);
-    server = await startServer(['--model-repository', repository, '--log-level', 'warn',
-      '--model-control-mode', 'explicit', '--load-model', 'half_plus_three']);
+    server = await startServer([
+      '--model-repository',
+      repository,
+      '--log-level',
+      'warn',
+      '--model-control-mode',
+      'explicit',
+      '--load-model',
+      'half_plus_three',
+    ]);
   });
   after(async () => {
     await server.stop();
@@ -70,7 +92,10 @@ describe('memory', () => {
 
   it('is the same after 400 loads and unloads under load as after 200', async (context) => {
     const load = new SteadyLoad(
-      server.httpPort, '/v1/models/half_plus_three:predict', '{"instances":[1.0,2.0,5.0]}');
+      server.httpPort,
+      '/v1/models/half_plus_three:predict',
+      '{"instances":[1.0,2.0,5.0]}',
+    );
     const after: number[] = [];
     for (let i = 0; i < CYCLES; i += 1) after.push(await cycle());
     await load.more(1);

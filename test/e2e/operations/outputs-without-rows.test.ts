@@ -19,24 +19,40 @@ describe('outputs that do not begin with the batch', () => {
 
   it('are those of the request alone, padded or joined as they may have been', async (context) => {
     const base = join(folders.folder, 'transposing');
-    const port = (name: string, shape: readonly (string | number)[]) => (
-      { name, type: 'float', shape } as const);
-    folders.add(folders.folder, 'transposing', { graph: {
-      name: 'transposing', inputs: [port('x', ['batch', 3])], outputs: [port('y', ['free', 'b'])],
-      initializers: [], nodes: [{ op: 'Transpose', inputs: ['x'], outputs: ['y'] }],
-    } });
+    const port = (name: string, shape: readonly (string | number)[]) =>
+      ({ name, type: 'float', shape }) as const;
+    folders.add(folders.folder, 'transposing', {
+      graph: {
+        name: 'transposing',
+        inputs: [port('x', ['batch', 3])],
+        outputs: [port('y', ['free', 'b'])],
+        initializers: [],
+        nodes: [{ op: 'Transpose', inputs: ['x'], outputs: ['y'] }],
+      },
+    });
     const file = join(folders.folder, 'batching.txt');
     writeFileSync(file, SIZES);
-    const server = await startServer(['--model-base-path', base, '--model-name', 'transposing',
-      '--enable-batching', '--batching-parameters-file', file]);
+    const server = await startServer([
+      '--model-base-path',
+      base,
+      '--model-name',
+      'transposing',
+      '--enable-batching',
+      '--batching-parameters-file',
+      file,
+    ]);
     context.after(() => server.stop());
     const ask = async (row: readonly number[]): Promise<unknown> => {
       const body = JSON.stringify({ inputs: [row] });
       return jsonOf(
-        await exchange(server.httpPort, 'POST', '/v1/models/transposing:predict', body));
+        await exchange(server.httpPort, 'POST', '/v1/models/transposing:predict', body),
+      );
     };
     const rows = Array.from({ length: 12 }, (_, i) => [i, i + 0.25, i + 0.5]);
     const answers = await Promise.all(rows.map(ask));
-    assert.deepEqual(answers, rows.map((row) => ({ outputs: row.map((value) => [value]) })));
+    assert.deepEqual(
+      answers,
+      rows.map((row) => ({ outputs: row.map((value) => [value]) })),
+    );
   });
 });

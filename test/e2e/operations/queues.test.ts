@@ -8,7 +8,14 @@ import { encodeModel, int64Bytes, type OnnxNode } from '../../../ts/onnx/builder
 import { RawClient, encode, messageTypes, type Outcome } from '../../unit/protocols/raw-client.js';
 import { ModelFolders } from '../support/model-folders.js';
 import {
-  begun, infer, metric, predict, put, putDelayModel, v2Body, v2Values,
+  begun,
+  infer,
+  metric,
+  predict,
+  put,
+  putDelayModel,
+  v2Body,
+  v2Values,
 } from '../support/operating.js';
 import { until } from '../support/polling.js';
 import { errorOf, type RawResponse } from '../support/raw-http.js';
@@ -23,8 +30,7 @@ const INVALID_ARGUMENT = 3;
 const INT64 = 7;
 const types = messageTypes();
 
-const policy = (text: string): string => (
-  `dynamic_batching { default_queue_policy { ${text} } }\n`);
+const policy = (text: string): string => `dynamic_batching { default_queue_policy { ${text} } }\n`;
 const MODELS: Readonly<Record<string, string>> = {
   plain: '',
   limited: policy('max_queue_size: 2'),
@@ -46,37 +52,58 @@ dynamic_batching {
 const SIZE = 256;
 const STEPS = 40;
 
-const v2Rows = (rows: readonly (readonly number[])[]): string => JSON.stringify({ inputs: [{
-  name: 'x', datatype: 'FP32', shape: [rows.length, rows[0]?.length ?? 0], data: rows.flat(),
-}] });
+const v2Rows = (rows: readonly (readonly number[])[]): string =>
+  JSON.stringify({
+    inputs: [
+      {
+        name: 'x',
+        datatype: 'FP32',
+        shape: [rows.length, rows[0]?.length ?? 0],
+        data: rows.flat(),
+      },
+    ],
+  });
 
 /** y = x, one INT64 at a time, after work that grows with its value. */
 function working(): Uint8Array {
   const nodes: OnnxNode[] = [
     { op: 'Reshape', inputs: ['x', 'one'], outputs: ['rows'] },
-    { op: 'Concat', inputs: ['rows', 'size'], outputs: ['shape'],
-      attributes: { axis: { int: 0 } } },
+    {
+      op: 'Concat',
+      inputs: ['rows', 'size'],
+      outputs: ['shape'],
+      attributes: { axis: { int: 0 } },
+    },
     { op: 'ConstantOfShape', inputs: ['shape'], outputs: ['m0'] },
   ];
   for (let step = 0; step < STEPS; step += 1) {
     nodes.push({ op: 'MatMul', inputs: [`m${step}`, 'w'], outputs: [`m${step + 1}`] });
   }
   nodes.push(
-    { op: 'ReduceMean', inputs: [`m${STEPS}`], outputs: ['mean'],
-      attributes: { keepdims: { int: 0 } } },
+    {
+      op: 'ReduceMean',
+      inputs: [`m${STEPS}`],
+      outputs: ['mean'],
+      attributes: { keepdims: { int: 0 } },
+    },
     { op: 'Cast', inputs: ['mean'], outputs: ['zero'], attributes: { to: { int: INT64 } } },
     { op: 'Add', inputs: ['x', 'zero'], outputs: ['y'] },
   );
   const port = (name: string) => ({ name, type: 'int64', shape: ['batch', 1] }) as const;
   const data = new Uint8Array(SIZE * SIZE * 4);
-  return encodeModel({ graph: {
-    name: 'working', inputs: [port('x')], outputs: [port('y')], nodes,
-    initializers: [
-      { name: 'w', type: 'float', dims: [SIZE, SIZE], data },
-      { name: 'one', type: 'int64', dims: [1], data: int64Bytes([1]) },
-      { name: 'size', type: 'int64', dims: [1], data: int64Bytes([SIZE]) },
-    ],
-  } });
+  return encodeModel({
+    graph: {
+      name: 'working',
+      inputs: [port('x')],
+      outputs: [port('y')],
+      nodes,
+      initializers: [
+        { name: 'w', type: 'float', dims: [SIZE, SIZE], data },
+        { name: 'one', type: 'int64', dims: [1], data: int64Bytes([1]) },
+        { name: 'size', type: 'int64', dims: [1], data: int64Bytes([SIZE]) },
+      ],
+    },
+  });
 }
 
 const WORKING = `max_batch_size: 1
@@ -98,10 +125,15 @@ describe('queue policies', () => {
       putDelayModel(repository, name, DELAY_MS, text);
     }
     const model = working();
-    for (const [name, ordered] of [['ordered', true], ['unordered', false]] as const) {
+    for (const [name, ordered] of [
+      ['ordered', true],
+      ['unordered', false],
+    ] as const) {
       put(join(repository, name, '1', 'model.onnx'), model);
-      put(join(repository, name, 'config.pbtxt'),
-        `${WORKING}dynamic_batching { preserve_ordering: ${ordered} }\n`);
+      put(
+        join(repository, name, 'config.pbtxt'),
+        `${WORKING}dynamic_batching { preserve_ordering: ${ordered} }\n`,
+      );
     }
     server = await startServer(['--model-repository', repository, '--exec-mode', 'queued']);
     grpc = new RawClient(server.grpcPort);
@@ -112,20 +144,27 @@ describe('queue policies', () => {
     folders.remove();
   });
 
-  const ask = (model: string, value: number, parameters?: object): Promise<RawResponse> => (
-    infer(server, model, v2Body('x', [value], parameters)));
+  const ask = (model: string, value: number, parameters?: object): Promise<RawResponse> =>
+    infer(server, model, v2Body('x', [value], parameters));
   const askGrpc = (
-    model: string, deadlineMs?: number, parameters: readonly object[] = [], shape = [1],
-  ): Promise<Outcome> => (
-    grpc.unary('/inference.GRPCInferenceService/ModelInfer',
+    model: string,
+    deadlineMs?: number,
+    parameters: readonly object[] = [],
+    shape = [1],
+  ): Promise<Outcome> =>
+    grpc.unary(
+      '/inference.GRPCInferenceService/ModelInfer',
       encode(types, 'inference.ModelInferRequest', {
-        model_name: model, parameters,
+        model_name: model,
+        parameters,
         inputs: [{ name: 'x', datatype: 'FP32', shape, contents: { fp32_contents: [7] } }],
-      }), deadlineMs === undefined ? {} : { deadline: Date.now() + deadlineMs }));
-  const pending = (model: string) => (
-    metric(server, 'nv_inference_pending_request_count', `model="${model}"`));
-  const rejected = (model: string) => (
-    metric(server, 'nv_inference_request_failure', `model="${model}"`, 'reason="REJECTED"'));
+      }),
+      deadlineMs === undefined ? {} : { deadline: Date.now() + deadlineMs },
+    );
+  const pending = (model: string) =>
+    metric(server, 'nv_inference_pending_request_count', `model="${model}"`);
+  const rejected = (model: string) =>
+    metric(server, 'nv_inference_request_failure', `model="${model}"`, 'reason="REJECTED"');
   /** Requests that run and wait, in this order. */
   const occupy = async (model: string, count: number) => {
     const connections = [];
@@ -141,18 +180,22 @@ describe('queue policies', () => {
 
   it('max_queue_size refuses the next one at once', async () => {
     const waiting = await occupy('limited', 3);
-    await until('two wait', async () => await pending('limited') === 2);
+    await until('two wait', async () => (await pending('limited')) === 2);
     const refused = [];
     for (let i = 0; i < 5; i += 1) refused.push(await timed(ask('limited', 9)));
     for (const { result } of refused) {
-      assert.deepEqual([result.status, errorOf(result)],
-        [503, "model 'limited': the request queue is full (limit 2 requests)"]);
+      assert.deepEqual(
+        [result.status, errorOf(result)],
+        [503, "model 'limited': the request queue is full (limit 2 requests)"],
+      );
     }
     const fastest = Math.min(...refused.map(({ ms }) => ms));
     assert.ok(fastest < 50, `${fastest} ms`);
     const { code, details } = await askGrpc('limited');
-    assert.deepEqual([code, details],
-      [UNAVAILABLE, "model 'limited': the request queue is full (limit 2 requests)"]);
+    assert.deepEqual(
+      [code, details],
+      [UNAVAILABLE, "model 'limited': the request queue is full (limit 2 requests)"],
+    );
     for (const [i, connection] of waiting.entries()) {
       assert.deepEqual(v2Values(await connection.response()), [i]);
     }
@@ -172,7 +215,10 @@ describe('queue policies', () => {
   });
 
   it('the parameter timeout counts where the policy allows it, and nowhere else', async () => {
-    for (const [model, status] of [['overriding', 503], ['limited', 200]] as const) {
+    for (const [model, status] of [
+      ['overriding', 503],
+      ['limited', 200],
+    ] as const) {
       const [running] = await occupy(model, 1);
       const answer = await ask(model, 1, { timeout: 20_000 });
       assert.equal(answer.status, status, model);
@@ -180,28 +226,35 @@ describe('queue policies', () => {
     }
     const [running] = await occupy('overriding', 1);
     const outcome = await askGrpc('overriding', undefined, [
-      { key: 'timeout', value: { int64_param: 20_000 } }]);
+      { key: 'timeout', value: { int64_param: 20_000 } },
+    ]);
     assert.equal(outcome.code, UNAVAILABLE, outcome.details);
     assert.equal((await running!.response()).status, 200);
     const wrong = await ask('overriding', 1, { timeout: 'soon' });
     assert.equal(wrong.status, 400);
     assert.match(errorOf(wrong), /timeout/);
     const typed = await askGrpc('overriding', undefined, [
-      { key: 'timeout', value: { string_param: 'soon' } }]);
+      { key: 'timeout', value: { string_param: 'soon' } },
+    ]);
     assert.equal(typed.code, INVALID_ARGUMENT, typed.details);
   });
 
   it('a timeout with DELAY puts what waits too long behind the others', async () => {
     const order: string[] = [];
-    const named = (name: string, work: Promise<RawResponse>) => work.then((response) => {
-      assert.equal(response.status, 200, response.body.toString());
-      order.push(name);
-    });
+    const named = (name: string, work: Promise<RawResponse>) =>
+      work.then((response) => {
+        assert.equal(response.status, 200, response.body.toString());
+        order.push(name);
+      });
     const [running] = await occupy('delaying', 1);
-    const late = named('late',
-      (await begun(server, 'delaying', v2Body('x', [1], { timeout: 1000 }))).response());
-    const patient = named('patient',
-      (await begun(server, 'delaying', v2Body('x', [2]))).response());
+    const late = named(
+      'late',
+      (await begun(server, 'delaying', v2Body('x', [1], { timeout: 1000 }))).response(),
+    );
+    const patient = named(
+      'patient',
+      (await begun(server, 'delaying', v2Body('x', [2]))).response(),
+    );
     assert.equal((await running!.response()).status, 200);
     await Promise.all([late, patient]);
     assert.deepEqual(order, ['patient', 'late']);
@@ -240,27 +293,31 @@ describe('queue policies', () => {
     const late = await timed(askGrpc('plain', 60));
     assert.equal(late.result.code, DEADLINE_EXCEEDED);
     assert.ok(late.ms < DELAY_MS, `${late.ms} ms`);
-    await until('nothing waits', async () => await pending('plain') === 0);
+    await until('nothing waits', async () => (await pending('plain')) === 0);
     assert.deepEqual(v2Values(await running!.response()), [0]);
     const counted = await metric(server, 'nv_inference_request_success', 'model="plain"');
     assert.equal(counted, 1);
   });
 
-  for (const [model, ordered] of [['ordered', true], ['unordered', false]] as const) {
-    it(`answers ${ordered ? 'keep' : 'do not wait for'} the order of requests: ${model}`,
-      async () => {
-        const body = (value: number) => JSON.stringify(
-          { inputs: [{ name: 'x', datatype: 'INT64', shape: [1, 1], data: [value] }] });
-        await infer(server, model, body(LITTLE));
-        const done: number[] = [];
-        const keep = async (response: Promise<RawResponse>) => {
-          done.push(v2Values(await response)[0] ?? 0);
-        };
-        const first = keep((await begun(server, model, body(MUCH))).response());
-        const second = keep((await begun(server, model, body(LITTLE))).response());
-        await Promise.all([first, second]);
-        assert.deepEqual(done, ordered ? [MUCH, LITTLE] : [LITTLE, MUCH]);
-      });
+  for (const [model, ordered] of [
+    ['ordered', true],
+    ['unordered', false],
+  ] as const) {
+    it(`answers ${ordered ? 'keep' : 'do not wait for'} the order of requests: ${model}`, async () => {
+      const body = (value: number) =>
+        JSON.stringify({
+          inputs: [{ name: 'x', datatype: 'INT64', shape: [1, 1], data: [value] }],
+        });
+      await infer(server, model, body(LITTLE));
+      const done: number[] = [];
+      const keep = async (response: Promise<RawResponse>) => {
+        done.push(v2Values(await response)[0] ?? 0);
+      };
+      const first = keep((await begun(server, model, body(MUCH))).response());
+      const second = keep((await begun(server, model, body(LITTLE))).response());
+      await Promise.all([first, second]);
+      assert.deepEqual(done, ordered ? [MUCH, LITTLE] : [LITTLE, MUCH]);
+    });
   }
 });
 
@@ -273,13 +330,18 @@ describe('--rest-api-timeout-in-ms', () => {
     putDelayModel(repository, 'plain', DELAY_MS);
     putDelayModel(repository, 'quick', 0);
     putDelayModel(repository, 'forming', 0, MODELS['forming']?.replace('50000', '0'));
-    const server = await startServer(
-      ['--model-repository', repository, '--rest-api-timeout-in-ms', '60']);
+    const server = await startServer([
+      '--model-repository',
+      repository,
+      '--rest-api-timeout-in-ms',
+      '60',
+    ]);
     context.after(() => server.stop());
     const running = await begun(server, 'plain', v2Body('x', [0]));
     const beganMs = performance.now();
     const [v2, v1] = await Promise.all([
-      infer(server, 'plain', v2Body('x', [1])), predict(server, 'plain', '{"instances":[1.0]}'),
+      infer(server, 'plain', v2Body('x', [1])),
+      predict(server, 'plain', '{"instances":[1.0]}'),
     ]);
     assert.ok(performance.now() - beganMs < DELAY_MS, 'they waited for the model');
     assert.deepEqual([v2.status, v1.status], [504, 504]);
@@ -288,7 +350,11 @@ describe('--rest-api-timeout-in-ms', () => {
     // The limit counts the run too: who was first gets no answer either.
     assert.equal((await running.response()).status, 504);
     const failures = await metric(
-      server, 'nv_inference_request_failure', 'model="plain"', 'reason="REJECTED"');
+      server,
+      'nv_inference_request_failure',
+      'model="plain"',
+      'reason="REJECTED"',
+    );
     assert.equal(failures, 3);
     assert.deepEqual(v2Values(await infer(server, 'quick', v2Body('x', [5]))), [5]);
     // A batch that is being formed makes its requests wait as well.

@@ -6,11 +6,23 @@ import { cpSync, existsSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import {
-  exampleInput, exampleRecord, multiRecord, tfRecordFile, warmupFiles,
+  exampleInput,
+  exampleRecord,
+  multiRecord,
+  tfRecordFile,
+  warmupFiles,
 } from '../../unit/warmup/support.js';
 import { ModelFolders } from '../support/model-folders.js';
 import {
-  control, index, logLines, metric, plusModel, predict, put, putDelayModel, v1Versions,
+  control,
+  index,
+  logLines,
+  metric,
+  plusModel,
+  predict,
+  put,
+  putDelayModel,
+  v1Versions,
 } from '../support/operating.js';
 import { until } from '../support/polling.js';
 import { errorOf, exchange, jsonOf } from '../support/raw-http.js';
@@ -54,17 +66,25 @@ describe('recorded warmup requests', () => {
     for (const model of models) {
       putVersion(model, 1, model === 'good' ? 'good-three-records' : undefined);
     }
-    const entries = models.map((model) => (
-      `  config { name: "${model}" base_path: "${join(folders.folder, 'base', model)}" }\n`));
+    const entries = models.map(
+      (model) =>
+        `  config { name: "${model}" base_path: "${join(folders.folder, 'base', model)}" }\n`,
+    );
     writeFileSync(file, `model_config_list {\n${entries.join('')}}\n`);
   });
   after(() => folders.remove());
 
   const started = async (
-    context: TestContext, ...args: readonly string[]
+    context: TestContext,
+    ...args: readonly string[]
   ): Promise<ServalProcess> => {
-    const server = await startServer(['--model-config-file', file, '--settle-ms=50',
-      '--file-system-poll-wait-seconds=0', ...args]);
+    const server = await startServer([
+      '--model-config-file',
+      file,
+      '--settle-ms=50',
+      '--file-system-poll-wait-seconds=0',
+      ...args,
+    ]);
     context.after(() => server.stop());
     return server;
   };
@@ -73,8 +93,9 @@ describe('recorded warmup requests', () => {
     const server = await started(context, '--num-request-iterations-for-warmup=2');
     assert.deepEqual(warmups(server, 'good'), [6]);
     assert.deepEqual(warmups(server, 'plain'), []);
-    const loaded = logLines(server).findIndex((line) => (
-      line['message'] === 'model loaded' && line['model'] === 'good'));
+    const loaded = logLines(server).findIndex(
+      (line) => line['message'] === 'model loaded' && line['model'] === 'good',
+    );
     const warm = logLines(server).findIndex((line) => line['message'] === 'warmed up');
     assert.ok(warm >= 0 && warm < loaded, 'warmed up before it is loaded');
     assert.equal(await metric(server, 'nv_inference_request_success', 'model="good"'), 0);
@@ -100,7 +121,10 @@ describe('recorded warmup requests', () => {
       const entry = entries.find((one) => one.name === model && one.version === '2');
       assert.equal(entry?.state, 'UNAVAILABLE');
       assert.ok(entry.reason?.includes(reason), entry.reason);
-      assert.ok(logLines(server).some((line) => line['reason'] === reason), model);
+      assert.ok(
+        logLines(server).some((line) => line['reason'] === reason),
+        model,
+      );
     }
     assert.equal(await metric(server, 'serval_model_load_failures'), BAD.length);
   });
@@ -123,19 +147,26 @@ describe('recorded warmup requests of a TensorFlow model', () => {
     method_name: `tensorflow/serving/${verb}`,
   });
   const input = exampleInput(2);
-  const log = (kind: 'classify' | 'regress', signature: string): Buffer => (
-    exampleRecord(kind, { model_spec: { signature_name: signature }, input }));
+  const log = (kind: 'classify' | 'regress', signature: string): Buffer =>
+    exampleRecord(kind, { model_spec: { signature_name: signature }, input });
   const BOTH = multiRecord({
-    tasks: [task('classify_x_to_y', 'classify'), task('regress_x_to_y', 'regress')], input,
+    tasks: [task('classify_x_to_y', 'classify'), task('regress_x_to_y', 'regress')],
+    input,
   });
   const GOOD = [log('classify', 'classify_x_to_y'), log('regress', 'regress_x_to_y2'), BOTH];
 
   for (const [what, records, expected] of [
     ['of every kind are run', GOOD, 4],
-    ['of a signature of another kind fail the load',
-      [...GOOD, log('classify', 'regress_x_to_y')], /^warmup record 3: /],
-    ['of an unknown signature fail the load', [log('regress', 'none')],
-      /^warmup record 0: No signature was found with the name: none/],
+    [
+      'of a signature of another kind fail the load',
+      [...GOOD, log('classify', 'regress_x_to_y')],
+      /^warmup record 3: /,
+    ],
+    [
+      'of an unknown signature fail the load',
+      [log('regress', 'none')],
+      /^warmup record 0: No signature was found with the name: none/,
+    ],
   ] as const) {
     it(what, async (context) => {
       if (!existsSync(SAVED_MODEL)) {
@@ -165,10 +196,10 @@ const TENSORS = `max_batch_size: 8
 input { name: "input" data_type: TYPE_FP32 dims: [ 2 ] }
 output { name: "output" data_type: TYPE_FP32 dims: [ 2 ] }
 `;
-const sample = (input: string, more = 'batch_size: 4'): string => (
-  `${TENSORS}model_warmup { name: "first" ${more} inputs { ${input} } }\n`);
-const tensor = (key: string, data: string, type = 'TYPE_FP32'): string => (
-  `key: "${key}" value { data_type: ${type} dims: [ 2 ] ${data} }`);
+const sample = (input: string, more = 'batch_size: 4'): string =>
+  `${TENSORS}model_warmup { name: "first" ${more} inputs { ${input} } }\n`;
+const tensor = (key: string, data: string, type = 'TYPE_FP32'): string =>
+  `key: "${key}" value { data_type: ${type} dims: [ 2 ] ${data} }`;
 
 describe('model_warmup in config.pbtxt', () => {
   const folders = new ModelFolders();
@@ -180,12 +211,23 @@ describe('model_warmup in config.pbtxt', () => {
     const data = join(repository, 'identity_fp32', 'warmup');
     put(join(data, 'pair'), Buffer.from(Float32Array.of(1, 2).buffer));
     put(join(data, 'short'), Buffer.alloc(7));
-    putDelayModel(repository, 'delaying', 150, `max_batch_size: 0
+    putDelayModel(
+      repository,
+      'delaying',
+      150,
+      `max_batch_size: 0
 model_warmup { name: "slow" batch_size: 1 count: 2
   inputs { key: "x" value { data_type: TYPE_FP32 dims: [ 3 ] random_data: true } } }
-`);
-    server = await startServer(['--model-repository', repository,
-      '--model-control-mode', 'explicit', '--load-model', 'identity_fp32']);
+`,
+    );
+    server = await startServer([
+      '--model-repository',
+      repository,
+      '--model-control-mode',
+      'explicit',
+      '--load-model',
+      'identity_fp32',
+    ]);
   });
   after(async () => {
     await server.stop();
@@ -199,8 +241,12 @@ model_warmup { name: "slow" batch_size: 1 count: 2
 
   for (const [what, input, more, requests] of [
     ['zeros', tensor('input', 'zero_data: true'), 'batch_size: 4', 1],
-    ['random data, several times', tensor('input', 'random_data: true'),
-      'batch_size: 8 count: 3', 3],
+    [
+      'random data, several times',
+      tensor('input', 'random_data: true'),
+      'batch_size: 8 count: 3',
+      3,
+    ],
     ['a file', tensor('input', 'input_data_file: "pair"'), 'batch_size: 2', 1],
   ] as const) {
     it(`${what} are run before the model is served`, async () => {
@@ -212,12 +258,21 @@ model_warmup { name: "slow" batch_size: 1 count: 2
 
   for (const [what, input, reason] of [
     ['an unknown input', tensor('inptu', 'zero_data: true'), /model_warmup 'first': .*inptu/],
-    ['another datatype', tensor('input', 'zero_data: true', 'TYPE_INT32'),
-      /model_warmup 'first': .*INT32/],
-    ['a file that is not there', tensor('input', 'input_data_file: "none"'),
-      /model_warmup 'first': .*none/],
-    ['a file that is too short', tensor('input', 'input_data_file: "short"'),
-      /model_warmup 'first': .*short/],
+    [
+      'another datatype',
+      tensor('input', 'zero_data: true', 'TYPE_INT32'),
+      /model_warmup 'first': .*INT32/,
+    ],
+    [
+      'a file that is not there',
+      tensor('input', 'input_data_file: "none"'),
+      /model_warmup 'first': .*none/,
+    ],
+    [
+      'a file that is too short',
+      tensor('input', 'input_data_file: "short"'),
+      /model_warmup 'first': .*short/,
+    ],
     ['no data', tensor('input', ''), /model_warmup/],
     ['more rows than a batch has', tensor('input', 'zero_data: true'), /model_warmup 'first': .*8/],
   ] as const) {
@@ -231,17 +286,19 @@ model_warmup { name: "slow" batch_size: 1 count: 2
       assert.equal(entry?.state, 'READY');
       assert.match(entry.reason ?? '', reason);
       const body = '{"instances":[[1.5,2.5]]}';
-      assert.deepEqual(jsonOf(await predict(server, 'identity_fp32', body)),
-        { predictions: [[1.5, 2.5]] });
+      assert.deepEqual(jsonOf(await predict(server, 'identity_fp32', body)), {
+        predictions: [[1.5, 2.5]],
+      });
     });
   }
 
   it('a model is not ready while it is warmed up', async () => {
-    const ready = async (): Promise<number> => (
-      (await exchange(server.httpPort, 'GET', '/v2/models/delaying/ready')).status);
+    const ready = async (): Promise<number> =>
+      (await exchange(server.httpPort, 'GET', '/v2/models/delaying/ready')).status;
     const loading = control(server, '/v2/repository/models/delaying/load');
-    await until('it is loading', async () => (await index(server)).some((one) => (
-      one.name === 'delaying' && one.state === 'LOADING')));
+    await until('it is loading', async () =>
+      (await index(server)).some((one) => one.name === 'delaying' && one.state === 'LOADING'),
+    );
     assert.equal(await ready(), 400);
     await loading;
     assert.equal(await ready(), 200);

@@ -39,12 +39,20 @@ describe('few descriptors', () => {
         const one = await RawConnection.open(port).catch(() => undefined);
         if (one !== undefined) open.push(one);
       }
-      await until('a warning', () => warnings(server) > told, () => server.stderr);
+      await until(
+        'a warning',
+        () => warnings(server) > told,
+        () => server.stderr,
+      );
     }
     assert.match(server.stderr, /too many connections: new ones are refused","connections":3/);
   });
 
-  for (const [kind, listener] of [['http', 'uws'], ['http', 'node'], ['grpc', 'uws']] as const) {
+  for (const [kind, listener] of [
+    ['http', 'uws'],
+    ['http', 'node'],
+    ['grpc', 'uws'],
+  ] as const) {
     it(`silent ${kind} connections lock nobody out (${listener})`, async (context) => {
       const flags = ['--http-threads', '1', '--http-listener', listener];
       const server = await startServer([models, ...flags], {}, FEW);
@@ -58,7 +66,11 @@ describe('few descriptors', () => {
         const one = await RawConnection.open(port).catch(() => undefined);
         if (one !== undefined) open.push(one);
       }
-      await until('a warning', () => warnings(server) > 0, () => server.stderr);
+      await until(
+        'a warning',
+        () => warnings(server) > 0,
+        () => server.stderr,
+      );
       // The other port is not touched.
       if (kind === 'grpc') {
         assert.equal((await exchange(server.httpPort, 'GET', '/v2/health/live')).status, 200);

@@ -18,11 +18,12 @@ const types = messageTypes();
 const body = (trips: bigint): string =>
   `{"inputs":[{"name":"trips","datatype":"INT64","shape":[1],"data":[${trips}]}]}`;
 
-const grpcRequest = (trips: bigint): Buffer => encode(types, 'inference.ModelInferRequest', {
-  model_name: 'endless',
-  inputs: [{ name: 'trips', datatype: 'INT64', shape: [1] }],
-  raw_input_contents: [Buffer.from(BigInt64Array.of(trips).buffer)],
-});
+const grpcRequest = (trips: bigint): Buffer =>
+  encode(types, 'inference.ModelInferRequest', {
+    model_name: 'endless',
+    inputs: [{ name: 'trips', datatype: 'INT64', shape: [1] }],
+    raw_input_contents: [Buffer.from(BigInt64Array.of(trips).buffer)],
+  });
 
 /** CPU time that the process has used, in seconds. */
 function cpuSeconds(pid: number): number {
@@ -31,7 +32,9 @@ function cpuSeconds(pid: number): number {
 }
 
 const pause = (ms: number): Promise<void> =>
-  new Promise((resolve) => { setTimeout(resolve, ms); });
+  new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
 
 /** Settles when the process works, or no longer does. */
 async function untilBusy(server: ServalProcess, busy: boolean): Promise<void> {
@@ -124,7 +127,12 @@ describe('runs that nobody waits for', () => {
 
   it('ends at the time limit of REST requests, in its queue and inline', async (context) => {
     const server = await started(
-      context, '--rest-api-timeout-in-ms', '300', '--inline-us-max', '100000');
+      context,
+      '--rest-api-timeout-in-ms',
+      '300',
+      '--inline-us-max',
+      '100000',
+    );
     for (let round = 0; round < 2; round += 1) {
       const response = await exchange(server.httpPort, 'POST', PATH, body(FOREVER));
       assert.equal(response.status, 504);
@@ -148,12 +156,23 @@ describe('runs that nobody waits for', () => {
   });
 
   it('ends when its model is unloaded, after --drain-seconds', async (context) => {
-    const server = await started(context, '--model-control-mode', 'explicit', '--load-model', '*',
-      '--drain-seconds', '1');
+    const server = await started(
+      context,
+      '--model-control-mode',
+      'explicit',
+      '--load-model',
+      '*',
+      '--drain-seconds',
+      '1',
+    );
     const connection = await endless(server);
     const control = async (what: string): Promise<void> => {
-      const answer = await exchange(server.httpPort, 'POST',
-        `/v2/repository/models/endless/${what}`, '{}');
+      const answer = await exchange(
+        server.httpPort,
+        'POST',
+        `/v2/repository/models/endless/${what}`,
+        '{}',
+      );
       assert.equal(answer.status, 200);
     };
     const unloaded = performance.now();
@@ -174,9 +193,12 @@ describe('runs that nobody waits for', () => {
     folders.add(repository, 'cold', endlessModel());
     mkdirSync(join(cold, 'warmup'));
     writeFileSync(join(cold, 'warmup', 'forever'), Buffer.from(BigInt64Array.of(FOREVER).buffer));
-    writeFileSync(join(cold, 'config.pbtxt'), `model_warmup { name: "first" batch_size: 1
+    writeFileSync(
+      join(cold, 'config.pbtxt'),
+      `model_warmup { name: "first" batch_size: 1
       inputs { key: "trips" value {
-        data_type: TYPE_INT64 dims: [ 1 ] input_data_file: "forever" } } }`);
+        data_type: TYPE_INT64 dims: [ 1 ] input_data_file: "forever" } } }`,
+    );
     const control = (what: string) =>
       exchange(server.httpPort, 'POST', `/v2/repository/models/cold/${what}`, '{}');
     const load = control('load');
@@ -197,8 +219,10 @@ describe('runs that nobody waits for', () => {
     server.signal('SIGTERM');
     assert.deepEqual(await server.ended, { code: 1, signal: null });
     assert.equal(await connection.rest(), '');
-    assert.match(server.stderr,
-      /"message":"stopped before all requests were answered","httpRequests":1,"grpcRequests":0,/);
+    assert.match(
+      server.stderr,
+      /"message":"stopped before all requests were answered","httpRequests":1,"grpcRequests":0,/,
+    );
     assert.match(server.stderr, /"models":"endless: 1"/);
   });
 });

@@ -58,8 +58,13 @@ describe('health under large bodies', () => {
   const folders = new ModelFolders();
   let server: ServalProcess;
   before(async () => {
-    server = await startServer([folders.repository('bodies', ['identity_fp32', 'half_plus_three']),
-      '--http-threads', '1', '--memory-limit', '4G']);
+    server = await startServer([
+      folders.repository('bodies', ['identity_fp32', 'half_plus_three']),
+      '--http-threads',
+      '1',
+      '--memory-limit',
+      '4G',
+    ]);
   });
   after(async () => {
     await server.stop();
@@ -69,7 +74,10 @@ describe('health under large bodies', () => {
   /** The most MB that moved between two answers of one client that asks for health, and how many
    * of the bodies were answered with 200. */
   const under = async (
-    path: string, json: string, bytes: number, headers: readonly string[] = [],
+    path: string,
+    json: string,
+    bytes: number,
+    headers: readonly string[] = [],
   ): Promise<{ readonly most: number; readonly good: number }> => {
     const head = requestBytes('POST', path, '', [...headers, `Content-Length: ${bytes}`]);
     const moved = new SharedArrayBuffer(8);
@@ -78,11 +86,12 @@ describe('health under large bodies', () => {
     const plan = { port: server.httpPort, head: head.toString('latin1'), json, bytes, moved };
     const senders = new Worker(SENDERS, { eval: true, workerData: { ...plan, clients: CLIENTS } });
     let good = -1;
-    senders.once('message', (count: number) => { good = count; });
-    const now = (): number =>
-      Atomics.load(counts, 0) * MB + Atomics.load(counts, 1);
+    senders.once('message', (count: number) => {
+      good = count;
+    });
+    const now = (): number => Atomics.load(counts, 0) * MB + Atomics.load(counts, 1);
     let most = 0;
-    for (let before = now(); good < 0;) {
+    for (let before = now(); good < 0; ) {
       await probe.write(requestBytes('GET', '/v2/health/live'));
       assert.equal((await probe.response()).status, 200);
       const after = now();
@@ -96,19 +105,23 @@ describe('health under large bodies', () => {
 
   it('answers between the pieces of JSON bodies', async () => {
     const json = '{"instances":[1.0]}';
-    const { most, good } = await under(
-      '/v1/models/half_plus_three:predict', json, 60 * MB);
+    const { most, good } = await under('/v1/models/half_plus_three:predict', json, 60 * MB);
     assert.equal(good, CLIENTS);
     assert.ok(most < BETWEEN_MAX, `${most} bytes moved between two answers`);
   });
 
   it('answers between the pieces of binary bodies and answers', async () => {
     const bytes = 60 * MB;
-    const json = '{"inputs":[{"name":"input","datatype":"FP32",'
-      + `"shape":[${bytes / 8},2],"parameters":{"binary_data_size":${bytes}}}],`
-      + '"parameters":{"binary_data_output":true}}';
-    const { most, good } = await under('/v2/models/identity_fp32/infer', json,
-      json.length + bytes, [`Inference-Header-Content-Length: ${json.length}`]);
+    const json =
+      '{"inputs":[{"name":"input","datatype":"FP32",' +
+      `"shape":[${bytes / 8},2],"parameters":{"binary_data_size":${bytes}}}],` +
+      '"parameters":{"binary_data_output":true}}';
+    const { most, good } = await under(
+      '/v2/models/identity_fp32/infer',
+      json,
+      json.length + bytes,
+      [`Inference-Header-Content-Length: ${json.length}`],
+    );
     assert.equal(good, CLIENTS);
     assert.ok(most < BETWEEN_MAX, `${most} bytes moved between two answers`);
   });

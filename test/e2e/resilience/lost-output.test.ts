@@ -43,8 +43,10 @@ describe('lost output', () => {
 
   for (const thread of ['main', 'listener']) {
     it(`exits 1 with a line when the ${thread} thread throws`, async (context) => {
-      const server = await startServer([models],
-        { NODE_OPTIONS: `--import ${PRELOAD}`, SERVAL_TEST_UNCAUGHT: thread });
+      const server = await startServer([models], {
+        NODE_OPTIONS: `--import ${PRELOAD}`,
+        SERVAL_TEST_UNCAUGHT: thread,
+      });
       context.after(() => server.stop());
       await answers(server.httpPort);
       server.signal('SIGUSR2');

@@ -9,7 +9,12 @@ import { connect } from 'node:http2';
 import { after, before, describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import {
-  GRPC_INFER, GRPC_STREAM, framed, framedCall, inferMessage, wideModel,
+  GRPC_INFER,
+  GRPC_STREAM,
+  framed,
+  framedCall,
+  inferMessage,
+  wideModel,
 } from '../../attacks/grpc-frames.js';
 import { RawClient } from '../../unit/protocols/raw-client.js';
 import { ModelFolders } from '../support/model-folders.js';
@@ -64,7 +69,10 @@ describe('the memory budget', () => {
     await exchange(server.httpPort, 'GET', '/metrics');
     beforeBytes = status('VmRSS');
     load = new SteadyLoad(
-      server.httpPort, '/v1/models/half_plus_three:predict', '{"instances":[1.0,2.0,5.0]}');
+      server.httpPort,
+      '/v1/models/half_plus_three:predict',
+      '{"instances":[1.0,2.0,5.0]}',
+    );
   });
   after(async () => {
     await server.stop();
@@ -82,84 +90,108 @@ describe('the memory budget', () => {
     assert.ok(grown <= LIMIT * 1.2 + BESIDE, `${grown} bytes more were resident`);
     assert.deepEqual(load.failures, []);
     end();
-    await until('memory to go back', () => status('VmRSS') <= beforeBytes * 1.3,
-      () => `${beforeBytes} before, ${status('VmRSS')} now`, BACK_MS);
-    await until('all to be given back', async () => await used() < KEPT);
+    await until(
+      'memory to go back',
+      () => status('VmRSS') <= beforeBytes * 1.3,
+      () => `${beforeBytes} before, ${status('VmRSS')} now`,
+      BACK_MS,
+    );
+    await until('all to be given back', async () => (await used()) < KEPT);
   };
 
-  it('holds when clients do not read their answers', () => holds(async () => {
-    const clients = await Promise.all(
-      Array.from({ length: CLIENTS }, () => RawConnection.open(server.httpPort)));
-    for (const client of clients) {
-      client.socket.pause();
-      await client.write(requestBytes('POST', '/v2/models/wide/infer', WIDE));
-    }
-    await until('answers to fill the budget', async () => await used() > LIMIT / 2);
-    await until('something to be refused', async () => (
-      await metric(server, 'serval_memory_refused_total') > 0));
-    return () => { for (const client of clients) client.close(); };
-  }));
+  it('holds when clients do not read their answers', () =>
+    holds(async () => {
+      const clients = await Promise.all(
+        Array.from({ length: CLIENTS }, () => RawConnection.open(server.httpPort)),
+      );
+      for (const client of clients) {
+        client.socket.pause();
+        await client.write(requestBytes('POST', '/v2/models/wide/infer', WIDE));
+      }
+      await until('answers to fill the budget', async () => (await used()) > LIMIT / 2);
+      await until(
+        'something to be refused',
+        async () => (await metric(server, 'serval_memory_refused_total')) > 0,
+      );
+      return () => {
+        for (const client of clients) client.close();
+      };
+    }));
 
   it('closes a client that takes nothing of its answer', async () => {
     const client = await RawConnection.open(server.httpPort);
     client.socket.pause();
     await client.write(requestBytes('POST', '/v2/models/wide/infer', WIDE));
-    await until('its answer to be held', async () => await used() > KEPT);
-    await until('it to be closed', async () => await used() < KEPT);
+    await until('its answer to be held', async () => (await used()) > KEPT);
+    await until('it to be closed', async () => (await used()) < KEPT);
     client.close();
   });
 
-  it('holds when a gRPC connection has its window closed', () => holds(async () => {
-    const session = connect(`http://127.0.0.1:${server.grpcPort}`,
-      { settings: { initialWindowSize: 0 } });
-    const calls = Array.from({ length: CLIENTS }, () => framedCall(session, wideMessage()));
-    await until('answers to fill the budget', async () => await used() > LIMIT / 2);
-    const refused = await Promise.race(calls.map((one) => one.status));
-    assert.equal(refused, RESOURCE_EXHAUSTED);
-    const other = new RawClient(server.grpcPort);
-    const answer = await other.unary(
-      GRPC_INFER, inferMessage('identity_fp32', 'input', [1, 2], [1, 2]));
-    assert.equal(answer.code, 0, answer.details);
-    other.close();
-    return () => session.destroy();
-  }));
+  it('holds when a gRPC connection has its window closed', () =>
+    holds(async () => {
+      const session = connect(`http://127.0.0.1:${server.grpcPort}`, {
+        settings: { initialWindowSize: 0 },
+      });
+      const calls = Array.from({ length: CLIENTS }, () => framedCall(session, wideMessage()));
+      await until('answers to fill the budget', async () => (await used()) > LIMIT / 2);
+      const refused = await Promise.race(calls.map((one) => one.status));
+      assert.equal(refused, RESOURCE_EXHAUSTED);
+      const other = new RawClient(server.grpcPort);
+      const answer = await other.unary(
+        GRPC_INFER,
+        inferMessage('identity_fp32', 'input', [1, 2], [1, 2]),
+      );
+      assert.equal(answer.code, 0, answer.details);
+      other.close();
+      return () => session.destroy();
+    }));
 
   for (const [what, model, streams, connections] of [
-    ['large replies', 'wide', 10, 1], ['small replies', 'narrow', 20, 4],
+    ['large replies', 'wide', 10, 1],
+    ['small replies', 'narrow', 20, 4],
   ] as const) {
-    it(`holds when gRPC streams leave ${what} unread`, () => holds(async () => {
-      const sessions = Array.from({ length: connections }, () => (
-        connect(`http://127.0.0.1:${server.grpcPort}`, { settings: { initialWindowSize: 0 } })));
-      const requests = Buffer.concat(Array.from({ length: 64 }, () => wideMessage(model)));
-      for (const session of sessions) {
-        session.on('error', () => undefined);
-        for (let i = 0; i < streams; i += 1) framedCall(session, requests, { path: GRPC_STREAM });
-      }
-      await until('replies to fill the budget', async () => await used() > LIMIT / 2);
-      await until('all to be answered', async () => (
-        await metric(server, 'nv_inference_pending_request_count') === 0));
-      return () => { for (const session of sessions) session.destroy(); };
-    }));
+    it(`holds when gRPC streams leave ${what} unread`, () =>
+      holds(async () => {
+        const sessions = Array.from({ length: connections }, () =>
+          connect(`http://127.0.0.1:${server.grpcPort}`, { settings: { initialWindowSize: 0 } }),
+        );
+        const requests = Buffer.concat(Array.from({ length: 64 }, () => wideMessage(model)));
+        for (const session of sessions) {
+          session.on('error', () => undefined);
+          for (let i = 0; i < streams; i += 1) framedCall(session, requests, { path: GRPC_STREAM });
+        }
+        await until('replies to fill the budget', async () => (await used()) > LIMIT / 2);
+        await until(
+          'all to be answered',
+          async () => (await metric(server, 'nv_inference_pending_request_count')) === 0,
+        );
+        return () => {
+          for (const session of sessions) session.destroy();
+        };
+      }));
   }
 
   it('closes a gRPC connection that takes nothing while memory is short', async () => {
-    const session = connect(`http://127.0.0.1:${server.grpcPort}`,
-      { settings: { initialWindowSize: 0 } });
+    const session = connect(`http://127.0.0.1:${server.grpcPort}`, {
+      settings: { initialWindowSize: 0 },
+    });
     session.on('error', () => undefined);
     for (let i = 0; i < 8; i += 1) framedCall(session, wideMessage());
-    await until('answers to be short of memory', async () => await used() > LIMIT / 2);
+    await until('answers to be short of memory', async () => (await used()) > LIMIT / 2);
     await until('it to be closed', () => session.closed);
-    await until('all to be given back', async () => await used() < KEPT);
+    await until('all to be given back', async () => (await used()) < KEPT);
   });
 
-  it('holds when gRPC messages unpack to more than there is', () => holds(async () => {
-    const bomb = framed(gzipSync(Buffer.alloc(300 * MIB), { level: 1 }), true);
-    const session = connect(`http://127.0.0.1:${server.grpcPort}`);
-    const calls = Array.from({ length: 4 }, () => (
-      framedCall(session, bomb, { headers: { 'grpc-encoding': 'gzip' } })));
-    for (const { status: ended } of calls) assert.equal(await ended, RESOURCE_EXHAUSTED);
-    return () => session.destroy();
-  }));
+  it('holds when gRPC messages unpack to more than there is', () =>
+    holds(async () => {
+      const bomb = framed(gzipSync(Buffer.alloc(300 * MIB), { level: 1 }), true);
+      const session = connect(`http://127.0.0.1:${server.grpcPort}`);
+      const calls = Array.from({ length: 4 }, () =>
+        framedCall(session, bomb, { headers: { 'grpc-encoding': 'gzip' } }),
+      );
+      for (const { status: ended } of calls) assert.equal(await ended, RESOURCE_EXHAUSTED);
+      return () => session.destroy();
+    }));
 
   it('refuses a gRPC message that has no room when its length is known', async () => {
     const session = connect(`http://127.0.0.1:${server.grpcPort}`);
@@ -170,10 +202,11 @@ describe('the memory budget', () => {
     session.destroy();
   });
 
-  it('admits large bodies as far as it goes, and refuses others before they come', () => (
+  it('admits large bodies as far as it goes, and refuses others before they come', () =>
     holds(async () => {
       const clients = await Promise.all(
-        Array.from({ length: 10 }, () => RawConnection.open(server.httpPort)));
+        Array.from({ length: 10 }, () => RawConnection.open(server.httpPort)),
+      );
       const head = requestBytes('POST', INFER, '', [`Content-Length: ${20 * MIB}`]);
       for (const client of clients) {
         await client.write(head);
@@ -190,14 +223,20 @@ describe('the memory budget', () => {
       const admitted = clients.filter((client) => !refused.includes(client));
       for (const client of admitted) await client.write(rest);
       for (const client of admitted) assert.equal((await client.response()).status, 200);
-      return () => { for (const client of clients) client.close(); };
-    })));
+      return () => {
+        for (const client of clients) client.close();
+      };
+    }));
 
-  it('holds when REST bodies unpack to more than there is', () => holds(async () => {
-    const bomb = gzipSync(Buffer.from(TENSOR + ' '.repeat(90 * MIB)), { level: 1 });
-    const answers = await Promise.all(Array.from({ length: 12 }, () => (
-      exchange(server.httpPort, 'POST', INFER, bomb, ['Content-Encoding: gzip']))));
-    for (const answer of answers) assert.equal(answer.status, 503, answer.body.toString());
-    return () => undefined;
-  }));
+  it('holds when REST bodies unpack to more than there is', () =>
+    holds(async () => {
+      const bomb = gzipSync(Buffer.from(TENSOR + ' '.repeat(90 * MIB)), { level: 1 });
+      const answers = await Promise.all(
+        Array.from({ length: 12 }, () =>
+          exchange(server.httpPort, 'POST', INFER, bomb, ['Content-Encoding: gzip']),
+        ),
+      );
+      for (const answer of answers) assert.equal(answer.status, 503, answer.body.toString());
+      return () => undefined;
+    }));
 });

@@ -41,18 +41,29 @@ describe('the memory budget on node:http', () => {
 
   it('counts an answer that its client does not take, and cuts the client', async () => {
     const bytes = Buffer.alloc(16 * MIB);
-    const json = Buffer.from(JSON.stringify({
-      inputs: [{ name: 'input', datatype: 'FP32', shape: [1, bytes.length / 4],
-        parameters: { binary_data_size: bytes.length } }],
-      parameters: { binary_data_output: true },
-    }));
+    const json = Buffer.from(
+      JSON.stringify({
+        inputs: [
+          {
+            name: 'input',
+            datatype: 'FP32',
+            shape: [1, bytes.length / 4],
+            parameters: { binary_data_size: bytes.length },
+          },
+        ],
+        parameters: { binary_data_output: true },
+      }),
+    );
     const client = await RawConnection.open(server.httpPort);
     client.socket.pause();
-    await client.write(requestBytes('POST', INFER, Buffer.concat([json, bytes]),
-      [`Inference-Header-Content-Length: ${json.length}`]));
-    await until('its answer to be held', async () => await used() > 15 * MIB);
+    await client.write(
+      requestBytes('POST', INFER, Buffer.concat([json, bytes]), [
+        `Inference-Header-Content-Length: ${json.length}`,
+      ]),
+    );
+    await until('its answer to be held', async () => (await used()) > 15 * MIB);
     assert.equal((await exchange(server.httpPort, 'POST', INFER, TENSOR)).status, 200);
-    await until('it to be cut', async () => await used() < 4 * MIB);
+    await until('it to be cut', async () => (await used()) < 4 * MIB);
     client.close();
   });
 });

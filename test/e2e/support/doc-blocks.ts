@@ -18,9 +18,14 @@ export interface DocBlock {
 }
 
 const KINDS: readonly (readonly [RegExp, DocBlock['kind']])[] = [
-  [/^sh setup$/, 'setup'], [/^sh before$/, 'before'], [/^sh serve$/, 'serve'],
-  [/^sh run(?: if=(\w+))?$/, 'run'], [/^python run$/, 'python'], [/^json answer$/, 'json'],
-  [/^text answer$/, 'text'], [/^text file=([\w./-]+)$/, 'file'],
+  [/^sh setup$/, 'setup'],
+  [/^sh before$/, 'before'],
+  [/^sh serve$/, 'serve'],
+  [/^sh run(?: if=(\w+))?$/, 'run'],
+  [/^python run$/, 'python'],
+  [/^json answer$/, 'json'],
+  [/^text answer$/, 'text'],
+  [/^text file=([\w./-]+)$/, 'file'],
 ];
 
 /** Throws, with the line, on a fence of another kind, one that is not closed, and a page whose
@@ -54,7 +59,8 @@ function blockOf(info: string, line: number, text: string): DocBlock {
 
 /** The variables that a setup block exports. */
 export function exportedNames(setup: string): readonly string[] {
-  return setup.split('\n')
+  return setup
+    .split('\n')
     .filter((line) => line.startsWith('export '))
     .flatMap((line) => [...line.replace(/\s#.*$/, '').matchAll(/\b([A-Z_]+)=/g)])
     .map((match) => match[1] ?? '');

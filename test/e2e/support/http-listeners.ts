@@ -5,7 +5,8 @@ import { uwsFile } from '../../../ts/transport/uws-binding.js';
 
 /** `suite` is called once for each listener, with the flags that make a server have it. */
 export function overListeners(
-  name: string, suite: (flags: readonly string[], kind: HttpListenerKind) => void,
+  name: string,
+  suite: (flags: readonly string[], kind: HttpListenerKind) => void,
 ): void {
   for (const kind of ['uws', 'node'] as const) {
     const skip = kind === 'uws' && uwsFile() === undefined && 'no uWebSockets.js for this Node';

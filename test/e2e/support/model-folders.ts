@@ -53,8 +53,12 @@ export function slowModel(size: number, steps: number): OnnxModel {
   const keepdims = { keepdims: { int: 0n } };
   const value = { name: 'value', type: 'float', dims: [1], data: floatBytes([1 / size]) } as const;
   const nodes: OnnxNode[] = [
-    { op: 'ConstantOfShape', inputs: ['size'], outputs: ['flat'],
-      attributes: { value: { tensor: value } } },
+    {
+      op: 'ConstantOfShape',
+      inputs: ['size'],
+      outputs: ['flat'],
+      attributes: { value: { tensor: value } },
+    },
     { op: 'ReduceMean', inputs: ['input'], outputs: ['mean'], attributes: keepdims },
     { op: 'Mul', inputs: ['mean', 'zero'], outputs: ['none'] },
     { op: 'Add', inputs: ['flat', 'none'], outputs: ['m0'] },
@@ -90,18 +94,28 @@ export function endlessModel(): OnnxModel {
       { op: 'Add', inputs: ['v_in', 'one'], outputs: ['v_out'] },
     ],
   };
-  return { graph: {
-    name: 'endless',
-    inputs: [vector('trips')],
-    outputs: [vector('y')],
-    initializers: [{ name: 'yes', type: 'bool', dims: [], data: Uint8Array.of(1) }],
-    nodes: [
-      { op: 'ReduceMax', inputs: ['trips'], outputs: ['most'],
-        attributes: { keepdims: { int: 0n } } },
-      { op: 'Loop', inputs: ['most', 'yes', 'trips'], outputs: ['y'],
-        attributes: { body: { graph: body } } },
-    ],
-  } };
+  return {
+    graph: {
+      name: 'endless',
+      inputs: [vector('trips')],
+      outputs: [vector('y')],
+      initializers: [{ name: 'yes', type: 'bool', dims: [], data: Uint8Array.of(1) }],
+      nodes: [
+        {
+          op: 'ReduceMax',
+          inputs: ['trips'],
+          outputs: ['most'],
+          attributes: { keepdims: { int: 0n } },
+        },
+        {
+          op: 'Loop',
+          inputs: ['most', 'yes', 'trips'],
+          outputs: ['y'],
+          attributes: { body: { graph: body } },
+        },
+      ],
+    },
+  };
 }
 
 /** So many trips take longer than anybody lives. */

@@ -4,17 +4,19 @@ import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { encodeModel, floatBytes } from '../../../ts/onnx/builder.js';
-import {
-  exchange, jsonOf, RawConnection, requestBytes, type RawResponse,
-} from './raw-http.js';
+import { exchange, jsonOf, RawConnection, requestBytes, type RawResponse } from './raw-http.js';
 import type { ServalProcess } from './serval-process.js';
 
 /** y = x + number, as the bytes of an ONNX file; `weightBytes` of it are never used. */
 export function plusModel(number: number, weightBytes = 0): Uint8Array {
   const port = (name: string) => ({ name, type: 'float', shape: ['batch'] }) as const;
   const count = Math.ceil(weightBytes / 4);
-  const unused = { name: 'unused', type: 'float', dims: [count],
-    data: new Uint8Array(count * 4) } as const;
+  const unused = {
+    name: 'unused',
+    type: 'float',
+    dims: [count],
+    data: new Uint8Array(count * 4),
+  } as const;
   return encodeModel({
     graph: {
       name: 'plus',
@@ -37,16 +39,17 @@ export function put(path: string, content: string | Uint8Array): void {
 
 /** Adds a model that answers its FP32 input "x" [-1] as "y" after `delayMs`; `rest` is more of its
  * configuration. */
-export function putDelayModel(
-  repository: string, name: string, delayMs: number, rest = '',
-): void {
+export function putDelayModel(repository: string, name: string, delayMs: number, rest = ''): void {
   mkdirSync(join(repository, name, '1'), { recursive: true });
-  put(join(repository, name, 'config.pbtxt'), `backend: "serval_null"
+  put(
+    join(repository, name, 'config.pbtxt'),
+    `backend: "serval_null"
 input { name: "x" data_type: TYPE_FP32 dims: [ -1 ] }
 output { name: "y" data_type: TYPE_FP32 dims: [ -1 ] }
 parameters { key: "mode" value { string_value: "delay" } }
 parameters { key: "delay_us" value { string_value: "${delayMs * 1000}" } }
-${rest}`);
+${rest}`,
+  );
 }
 
 /** A V2 body for one FP32 input of these values; `parameters` are the request's. */
@@ -64,17 +67,17 @@ export function v2Values(response: RawResponse): readonly number[] {
   return outputs[0].data;
 }
 
-export const infer = (
-  server: ServalProcess, model: string, body: string,
-): Promise<RawResponse> => exchange(server.httpPort, 'POST', `/v2/models/${model}/infer`, body);
+export const infer = (server: ServalProcess, model: string, body: string): Promise<RawResponse> =>
+  exchange(server.httpPort, 'POST', `/v2/models/${model}/infer`, body);
 
-export const predict = (
-  server: ServalProcess, place: string, body: string,
-): Promise<RawResponse> => exchange(server.httpPort, 'POST', `/v1/models/${place}:predict`, body);
+export const predict = (server: ServalProcess, place: string, body: string): Promise<RawResponse> =>
+  exchange(server.httpPort, 'POST', `/v1/models/${place}:predict`, body);
 
 /** A connection on which this request runs, or waits for its turn. */
 export async function begun(
-  server: ServalProcess, model: string, body: string,
+  server: ServalProcess,
+  model: string,
+  body: string,
 ): Promise<RawConnection> {
   const connection = await RawConnection.open(server.httpPort);
   await connection.write(requestBytes('POST', `/v2/models/${model}/infer`, body));
@@ -92,10 +95,13 @@ export async function control(server: ServalProcess, path: string, body = ''): P
 
 /** The sum of the metric's samples that carry all these labels ('model="m"'); 0 without any. */
 export async function metric(
-  server: ServalProcess, name: string, ...labels: readonly string[]
+  server: ServalProcess,
+  name: string,
+  ...labels: readonly string[]
 ): Promise<number> {
   const page = (await exchange(server.httpPort, 'GET', '/metrics')).body.toString();
-  return page.split('\n')
+  return page
+    .split('\n')
     .filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `))
     .filter((line) => labels.every((label) => line.includes(label)))
     .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
@@ -109,12 +115,14 @@ export interface V1Version {
 
 /** Of every version that the status shows, by its number. */
 export async function v1Versions(
-  server: ServalProcess, model: string,
+  server: ServalProcess,
+  model: string,
 ): Promise<ReadonlyMap<string, V1Version>> {
   const response = await exchange(server.httpPort, 'GET', `/v1/models/${model}`);
   assert.equal(response.status, 200, response.body.toString());
-  const { model_version_status: versions } =
-    jsonOf(response) as { model_version_status: readonly V1Version[] };
+  const { model_version_status: versions } = jsonOf(response) as {
+    model_version_status: readonly V1Version[];
+  };
   return new Map(versions.map((one) => [one.version, one]));
 }
 
@@ -126,7 +134,7 @@ export interface IndexEntry {
 }
 
 export async function index(server: ServalProcess): Promise<readonly IndexEntry[]> {
-  return await control(server, '/v2/repository/index') as readonly IndexEntry[];
+  return (await control(server, '/v2/repository/index')) as readonly IndexEntry[];
 }
 
 /** Triton's statistics of a model's one version. */
@@ -134,8 +142,10 @@ export interface Statistics {
   readonly inference_count: number;
   readonly execution_count: number;
   readonly inference_stats: Readonly<Record<string, { count: number; ns: number }>>;
-  readonly batch_stats: readonly { readonly batch_size: number;
-    readonly compute_infer: { readonly count: number } }[];
+  readonly batch_stats: readonly {
+    readonly batch_size: number;
+    readonly compute_infer: { readonly count: number };
+  }[];
 }
 
 export async function statistics(server: ServalProcess, model: string): Promise<Statistics> {
@@ -149,7 +159,8 @@ export type LogLine = Readonly<Record<string, unknown>>;
 
 /** The server's log so far. */
 export function logLines(server: ServalProcess): readonly LogLine[] {
-  return server.stderr.split('\n')
+  return server.stderr
+    .split('\n')
     .filter((line) => line.startsWith('{') && line.endsWith('}'))
     .map((line) => JSON.parse(line) as LogLine);
 }

@@ -9,15 +9,19 @@ const LIMIT_MS = 20_000;
 /** The first answer of `look` that is neither undefined nor false; rejects when there is none
  * within `limitMs`. `what` and `seen()` go into that error. */
 export async function until<T>(
-  what: string, look: () => Promise<T | undefined | false> | T | undefined | false,
-  seen: () => unknown = () => '', limitMs = LIMIT_MS,
+  what: string,
+  look: () => Promise<T | undefined | false> | T | undefined | false,
+  seen: () => unknown = () => '',
+  limitMs = LIMIT_MS,
 ): Promise<T> {
   const end = performance.now() + limitMs;
   for (;;) {
     const answer = await look();
     if (answer !== undefined && answer !== false) return answer;
     if (performance.now() > end) throw new Error(`too late: ${what}; ${String(seen())}`);
-    await new Promise((resolve) => { setTimeout(resolve, EVERY_MS); });
+    await new Promise((resolve) => {
+      setTimeout(resolve, EVERY_MS);
+    });
   }
 }
 
@@ -38,8 +42,11 @@ export class SteadyLoad {
   /** Settles when this many more requests were sent and answered, whatever the answers were. */
   async more(count: number): Promise<void> {
     const wanted = this.answered + count;
-    await until(`${count} more answers`, () => this.answered >= wanted,
-      () => this.failures.join('; '));
+    await until(
+      `${count} more answers`,
+      () => this.answered >= wanted,
+      () => this.failures.join('; '),
+    );
   }
 
   async stop(): Promise<void> {

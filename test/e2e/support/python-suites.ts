@@ -51,7 +51,10 @@ export function findTensorFlowPython(): { readonly python: string; readonly miss
 /** One module, as subtests of `context`. `env` is added to what the modules read. Where
  * SERVAL_PYTHON_SUITE names another module (`make t`), this one is skipped. */
 export async function runPythonSuite(
-  context: TestContext, python: string, suite: string, server: ServalProcess,
+  context: TestContext,
+  python: string,
+  suite: string,
+  server: ServalProcess,
   extra: NodeJS.ProcessEnv = {},
 ): Promise<void> {
   const wanted = process.env['SERVAL_PYTHON_SUITE'] ?? suite;
@@ -70,8 +73,12 @@ export async function runPythonSuite(
   };
   const child = spawn(python, ['run_suites.py', suite], { cwd: FOLDER, env });
   let stderr = '';
-  child.stderr.setEncoding('utf8').on('data', (text: string) => { stderr += text; });
-  const closed = new Promise<number | null>((resolve) => { child.on('close', resolve); });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+  });
+  const closed = new Promise<number | null>((resolve) => {
+    child.on('close', resolve);
+  });
   let count = 0;
   for await (const line of createInterface({ input: child.stdout })) {
     const { test, outcome, detail } = JSON.parse(line) as Outcome;

@@ -44,14 +44,18 @@ export class RawConnection {
 
   /** Settles when the kernel has taken the bytes. */
   write(bytes: string | Uint8Array): Promise<void> {
-    return new Promise((resolve) => { this.socket.write(bytes, () => resolve()); });
+    return new Promise((resolve) => {
+      this.socket.write(bytes, () => resolve());
+    });
   }
 
   /** One TCP segment each: the next is sent when the kernel has taken the one before. */
   async writePieces(pieces: Iterable<string | Uint8Array>): Promise<void> {
     for (const piece of pieces) {
       await this.write(piece);
-      await new Promise((resolve) => { setImmediate(resolve); });
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
     }
   }
 
@@ -73,8 +77,12 @@ export class RawConnection {
     }
     const length = Number(headers.get('content-length') ?? 0);
     const none = noBody || status === '100';
-    const body = this.take(await this.until(
-      () => (none ? 0 : this.receivedBytes >= length ? length : undefined), 'a response body'));
+    const body = this.take(
+      await this.until(
+        () => (none ? 0 : this.receivedBytes >= length ? length : undefined),
+        'a response body',
+      ),
+    );
     return { status: Number(status), headers, body };
   }
 
@@ -108,7 +116,9 @@ export class RawConnection {
   }
 
   private async until(
-    found: () => number | undefined, what: string, afterClose = false,
+    found: () => number | undefined,
+    what: string,
+    afterClose = false,
   ): Promise<number> {
     const limit = setTimeout(() => this.socket.destroy(new Error('too late')), DEADLINE_MS);
     try {
@@ -119,7 +129,9 @@ export class RawConnection {
           const text = this.received.toString('latin1').slice(0, 200);
           throw new Error(`connection closed before ${what}; received: ${text}`);
         }
-        await new Promise<void>((resolve) => { this.waiting.push(resolve); });
+        await new Promise<void>((resolve) => {
+          this.waiting.push(resolve);
+        });
       }
     } finally {
       clearTimeout(limit);
@@ -139,7 +151,10 @@ export class RawConnection {
 /** A request as bytes; `headers` are whole lines. Content-Length is added to a body unless they
  * state how it travels. */
 export function requestBytes(
-  method: string, path: string, body: string | Uint8Array = '', headers: readonly string[] = [],
+  method: string,
+  path: string,
+  body: string | Uint8Array = '',
+  headers: readonly string[] = [],
 ): Buffer {
   const bytes = Buffer.from(body);
   const lines = [`${method} ${path} HTTP/1.1`, 'Host: test', ...headers];
@@ -163,7 +178,10 @@ export function chunked(body: string | Uint8Array, size: number): Buffer {
 
 /** One request on a connection of its own. */
 export async function exchange(
-  port: number, method: string, path: string, body: string | Uint8Array = '',
+  port: number,
+  method: string,
+  path: string,
+  body: string | Uint8Array = '',
   headers: readonly string[] = [],
 ): Promise<RawResponse> {
   const connection = await RawConnection.open(port);

@@ -30,17 +30,26 @@ export class ServalProcess {
 
   /** `before`: a program and its arguments that start it, as prlimit does. */
   constructor(
-    args: readonly string[], env: NodeJS.ProcessEnv = {}, before: readonly string[] = [],
+    args: readonly string[],
+    env: NodeJS.ProcessEnv = {},
+    before: readonly string[] = [],
   ) {
     const [program = process.execPath, ...command] = [
-      ...before, process.execPath, join(packageRoot(), 'bin', 'serval.mjs'), ...args];
+      ...before,
+      process.execPath,
+      join(packageRoot(), 'bin', 'serval.mjs'),
+      ...args,
+    ];
     this.child = spawn(program, command, {
-      stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, ...env },
     });
-    const keep = (name: 'stdout' | 'stderr') => (text: string): void => {
-      this[name] += text;
-      this.wake();
-    };
+    const keep =
+      (name: 'stdout' | 'stderr') =>
+      (text: string): void => {
+        this[name] += text;
+        this.wake();
+      };
     this.child.stdout?.setEncoding('utf8').on('data', keep('stdout'));
     this.child.stderr?.setEncoding('utf8').on('data', keep('stderr'));
     this.ended = new Promise((resolve) => {
@@ -71,7 +80,9 @@ export class ServalProcess {
       while (!found(this)) {
         if (!this.running) throw new Error(`serval ended: ${this.stdout}${this.stderr}`);
         if (Date.now() > limit) throw new Error(`too late: ${this.stdout}${this.stderr}`);
-        await new Promise<void>((resolve) => { this.waiting.push(resolve); });
+        await new Promise<void>((resolve) => {
+          this.waiting.push(resolve);
+        });
       }
     } finally {
       clearInterval(timer);
@@ -95,7 +106,9 @@ export class ServalProcess {
 
 /** `serval serve` on 127.0.0.1 with free ports; settles when it is ready. */
 export async function startServer(
-  args: readonly string[], env: NodeJS.ProcessEnv = {}, before: readonly string[] = [],
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+  before: readonly string[] = [],
 ): Promise<ServalProcess> {
   const ports = ['--host', '127.0.0.1', '--http-port', '0', '--grpc-port', '0'];
   const command = ['serve', ...ports, '--log-format', 'json', ...args];
@@ -112,7 +125,8 @@ export async function startServer(
 
 /** Runs a command to its end. */
 export async function runServal(
-  args: readonly string[], env: NodeJS.ProcessEnv = {},
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {},
 ): Promise<Ended & { readonly stdout: string; readonly stderr: string }> {
   const run = new ServalProcess(args, env);
   const timer = setTimeout(() => run.signal('SIGKILL'), DEADLINE_MS);

@@ -126,9 +126,8 @@ TEST(NullBackend, DelayCanBeCancelled) {
   const Inputs inputs;
   const uint32_t wanted[] = {0};
   CancelFlag cancel;
-  auto run = std::async(std::launch::async, [&] {
-    return model->run(0, inputs.views, wanted, *scratch, &cancel);
-  });
+  auto run = std::async(std::launch::async,
+                        [&] { return model->run(0, inputs.views, wanted, *scratch, &cancel); });
   EXPECT_TRUE(cancel.cancel(EndCause::ClientLeft));
   const Status status = run.get();
   ASSERT_FALSE(status.ok());

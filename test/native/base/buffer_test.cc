@@ -99,8 +99,8 @@ TEST(ByteBuffer, ReserveKeepsPointersAndRoomTakesNothing) {
 TEST(ByteBuffer, ImpossibleSizesAreRefused) {
   ByteBuffer buffer;
   ASSERT_TRUE(buffer.append("kept"));
-  for (size_t size : {SIZE_MAX, SIZE_MAX - 64, SIZE_MAX - 128, SIZE_MAX - 4096, SIZE_MAX / 2 + 1,
-                      SIZE_MAX / 2}) {
+  for (size_t size :
+       {SIZE_MAX, SIZE_MAX - 64, SIZE_MAX - 128, SIZE_MAX - 4096, SIZE_MAX / 2 + 1, SIZE_MAX / 2}) {
     EXPECT_FALSE(buffer.reserve(size)) << size;
     EXPECT_EQ(buffer.grow(size), nullptr) << size;
     EXPECT_EQ(buffer.room(size), nullptr) << size;

@@ -106,8 +106,8 @@ template <typename ValueOf, typename Convert>
 void check_midpoints(uint16_t largest, ValueOf value_of, Convert convert) {
   for (uint16_t low = 0; low <= largest; ++low) {
     const uint16_t high = static_cast<uint16_t>(low + 1);
-    const double step = low == largest ? value_of(low) - value_of(low - 1)
-                                       : value_of(high) - value_of(low);
+    const double step =
+        low == largest ? value_of(low) - value_of(low - 1) : value_of(high) - value_of(low);
     const double middle = value_of(low) + step / 2;
     const uint16_t even = low & 1 ? high : low;
     ASSERT_EQ(convert(middle), even) << low;

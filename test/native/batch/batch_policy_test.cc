@@ -36,17 +36,17 @@ void expect_waits(const BatchChoice& choice, uint64_t wait_ns) {
 }
 
 TEST(ChooseBatch, FullBatchesLeaveAtOnce) {
-  expect_taken(choose(policy(8, 100), {4, 4}), 2);           // rows_max exactly
-  expect_taken(choose(policy(8, 100), {4, 3, 2}), 2);        // the next does not fit
+  expect_taken(choose(policy(8, 100), {4, 4}), 2);     // rows_max exactly
+  expect_taken(choose(policy(8, 100), {4, 3, 2}), 2);  // the next does not fit
   expect_taken(choose(policy(8, 100), {8, 1}), 1);
-  expect_taken(choose(policy(8, 100), {0, 9}), 1);           // never an empty choice
+  expect_taken(choose(policy(8, 100), {0, 9}), 1);  // never an empty choice
   expect_taken(choose(policy(1, 100), {1, 1, 1}), 1);
 }
 
 TEST(ChooseBatch, ARequestOverTheLimitGoesAlone) {
   expect_taken(choose(policy(8, 100), {9, 1}), 1);
   expect_taken(choose(policy(8, 100), {9}), 1);
-  expect_taken(choose(policy(0, 100), {1, 1}), 1);           // no limit was set
+  expect_taken(choose(policy(0, 100), {1, 1}), 1);  // no limit was set
   expect_taken(choose(policy(8, 100, {4}), {100, 4}), 1);
 }
 
@@ -68,9 +68,9 @@ TEST(ChooseBatch, DelayZeroTimeOutAndClosingTakeAll) {
 TEST(ChooseBatch, PreferredSizesLeaveAtOnce) {
   expect_taken(choose(policy(16, 100, {4, 8}), {4}), 1);
   expect_taken(choose(policy(16, 100, {4, 8}), {2, 2, 2}), 2);
-  expect_taken(choose(policy(16, 100, {4, 8}), {4, 4, 1}), 2);    // the largest one hit
-  expect_taken(choose(policy(16, 100, {4, 8}), {4, 5, 7}), 1);    // 16 is full, 4 is preferred
-  expect_taken(choose(policy(16, 100, {4, 8}), {4, 0, 1}), 2);    // without rows: along
+  expect_taken(choose(policy(16, 100, {4, 8}), {4, 4, 1}), 2);  // the largest one hit
+  expect_taken(choose(policy(16, 100, {4, 8}), {4, 5, 7}), 1);  // 16 is full, 4 is preferred
+  expect_taken(choose(policy(16, 100, {4, 8}), {4, 0, 1}), 2);  // without rows: along
   expect_taken(choose(policy(16, 0, {4, 8}), {4, 1}), 1);
 }
 

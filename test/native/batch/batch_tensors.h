@@ -47,8 +47,7 @@ class RandomTensors {
   uint32_t below(uint32_t end) { return static_cast<uint32_t>(random_() % end); }
 
   DType dtype() {
-    constexpr std::array kAll = {DType::Bool, DType::Fp16, DType::Fp32, DType::Int64,
-                                 DType::Bytes};
+    constexpr std::array kAll = {DType::Bool, DType::Fp16, DType::Fp32, DType::Int64, DType::Bytes};
     return kAll[below(kAll.size())];
   }
 

@@ -12,8 +12,11 @@ namespace {
 constexpr int64_t kHuge = int64_t{1} << 40;
 
 TensorView floats(std::vector<int64_t> dims, const std::vector<float>& values) {
-  return {DType::Fp32, Shape(std::span(dims)), reinterpret_cast<const uint8_t*>(values.data()),
-          values.size() * sizeof(float), {}};
+  return {DType::Fp32,
+          Shape(std::span(dims)),
+          reinterpret_cast<const uint8_t*>(values.data()),
+          values.size() * sizeof(float),
+          {}};
 }
 
 TensorView texts(std::vector<int64_t> dims, const std::vector<std::string_view>& values) {
@@ -131,8 +134,9 @@ TEST_F(Gather, SizesThatOverflowAreErrors) {
     const Status status = run({{first, 0, 1}, {second, 0, 1}}, 2, true);
     return status.ok() ? std::string("no error") : status.error().message;
   };
-  const std::string too_large = "batch: input 0 of shape [2,1099511627776,1099511627776] is too "
-                                "large";
+  const std::string too_large =
+      "batch: input 0 of shape [2,1099511627776,1099511627776] is too "
+      "large";
   EXPECT_EQ(fails(DType::Fp32, kHuge, kHuge), too_large);
   EXPECT_EQ(fails(DType::Bytes, kHuge, kHuge), too_large);
   // 2^62 elements can be counted, 2^65 bytes cannot.

@@ -7,8 +7,11 @@ namespace serval {
 namespace {
 
 TensorView floats(std::vector<int64_t> dims, const std::vector<float>& values) {
-  return {DType::Fp32, Shape(std::span(dims)), reinterpret_cast<const uint8_t*>(values.data()),
-          values.size() * sizeof(float), {}};
+  return {DType::Fp32,
+          Shape(std::span(dims)),
+          reinterpret_cast<const uint8_t*>(values.data()),
+          values.size() * sizeof(float),
+          {}};
 }
 
 class PieceOutputsTest : public ::testing::Test {
@@ -69,8 +72,7 @@ TEST_F(PieceOutputsTest, WrongRows) {
   expect_failed(floats({2, 2}, values_), 1,
                 "split request: output 0 of a piece is expected to be FP32 [1,2], got FP32 [2,2]");
   pieces_.begin(4);
-  expect_failed(floats({}, {1}), 1,
-                "split request: output 0 is a scalar; expected a batch dim");
+  expect_failed(floats({}, {1}), 1, "split request: output 0 is a scalar; expected a batch dim");
 }
 
 TEST_F(PieceOutputsTest, PiecesThatDiffer) {

@@ -64,8 +64,8 @@ TEST(ProbeRows, RowsDifferAndCanBeMadeAgain) {
 TEST(ProbeRows, ARowHasALimit) {
   ProbeTensors row;
   EXPECT_FALSE(row.make({spec(DType::Fp32, {-1, int64_t{1} << 62})}, {}, 0, 0));
-  EXPECT_FALSE(row.make({spec(DType::Fp32, {-1, 3'000'000}), spec(DType::Fp32, {-1, 3'000'000})},
-                        {}, 0, 0));
+  EXPECT_FALSE(
+      row.make({spec(DType::Fp32, {-1, 3'000'000}), spec(DType::Fp32, {-1, 3'000'000})}, {}, 0, 0));
 }
 
 TEST(ProbeRows, FloatsMayDifferByWhatOtherKernelsRound) {
@@ -85,10 +85,10 @@ TEST(ProbeRows, FloatsMayDifferByWhatOtherKernelsRound) {
 
 TEST(ProbeRows, NumbersWithoutAPointAndTextAreExact) {
   const std::vector<int64_t> together = {7, 1'000'000}, alone = {1'000'001};
-  EXPECT_EQ(row_difference(view(DType::Int64, {2, 1}, together), 2, 1,
-                           view(DType::Int64, {1, 1}, alone)),
-            "2 rows together answer [2,1], one row alone [1,1]; row 1 differs in 1 of 1 elements, "
-            "by up to 1 (1000000 together, 1000001 alone)");
+  EXPECT_EQ(
+      row_difference(view(DType::Int64, {2, 1}, together), 2, 1, view(DType::Int64, {1, 1}, alone)),
+      "2 rows together answer [2,1], one row alone [1,1]; row 1 differs in 1 of 1 elements, "
+      "by up to 1 (1000000 together, 1000001 alone)");
   const std::vector<std::string_view> words = {"a", "b"}, word = {"c"};
   TensorView texts, text;
   texts.dtype = text.dtype = DType::Bytes;
@@ -105,8 +105,7 @@ TEST(ProbeRows, ShapesTellFirst) {
   const TensorView square = view(DType::Fp32, {2, 2}, values);
   const std::vector<float> first = {1};
   const TensorView one = view(DType::Fp32, {1, 1}, first);
-  EXPECT_EQ(row_difference(square, 2, 0, one),
-            "2 rows together answer [2,2], one row alone [1,1]");
+  EXPECT_EQ(row_difference(square, 2, 0, one), "2 rows together answer [2,2], one row alone [1,1]");
   const std::vector<float> nothing = {std::numeric_limits<float>::infinity()};
   const TensorView infinite = view(DType::Fp32, {1, 1}, nothing);
   EXPECT_EQ(sight_of({&infinite, 1}, {&infinite, 1}), ProbeSight::Blind);

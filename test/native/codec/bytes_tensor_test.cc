@@ -71,8 +71,7 @@ TEST(DecodeRawBytes, RefusesWhatDoesNotFit) {
     Status status = decode_raw_bytes(span_of(wrong.raw), wrong.elements, "words", arena, tensor);
     ASSERT_FALSE(status.ok()) << wrong.part;
     EXPECT_EQ(status.error().code, ErrorCode::InvalidArgument);
-    EXPECT_NE(status.error().message.find(wrong.part), std::string::npos)
-        << status.error().message;
+    EXPECT_NE(status.error().message.find(wrong.part), std::string::npos) << status.error().message;
     EXPECT_NE(status.error().message.find("'words'"), std::string::npos);
   }
 }
@@ -87,8 +86,8 @@ TEST(RawFixedTensor, ViewsWhatIsAligned) {
   TensorView tensor;
   const int64_t dims[] = {2, 3};
   const uint64_t viewed = copy_count().viewed_bytes;
-  ASSERT_TRUE(raw_fixed_tensor({raw.bytes + 8, 24}, DType::Fp32, Shape(dims), "x", arena, tensor)
-                  .ok());
+  ASSERT_TRUE(
+      raw_fixed_tensor({raw.bytes + 8, 24}, DType::Fp32, Shape(dims), "x", arena, tensor).ok());
   EXPECT_EQ(tensor.data, raw.bytes + 8);
   EXPECT_EQ(tensor.bytes, 24u);
   EXPECT_EQ(tensor.dtype, DType::Fp32);
@@ -103,8 +102,8 @@ TEST(RawFixedTensor, CopiesWhatIsNot) {
   TensorView tensor;
   const int64_t dims[] = {2};
   const uint64_t copied = copy_count().copied_bytes;
-  ASSERT_TRUE(raw_fixed_tensor({raw.bytes + 3, 16}, DType::Int64, Shape(dims), "x", arena, tensor)
-                  .ok());
+  ASSERT_TRUE(
+      raw_fixed_tensor({raw.bytes + 3, 16}, DType::Int64, Shape(dims), "x", arena, tensor).ok());
   EXPECT_NE(tensor.data, raw.bytes + 3);
   EXPECT_EQ(reinterpret_cast<uintptr_t>(tensor.data) % 64, 0u);
   EXPECT_EQ(tensor.data[0], 42);
@@ -131,8 +130,8 @@ TEST(RawFixedTensor, RefusesWrongSizes) {
         raw_fixed_tensor({raw.bytes, bytes}, DType::Fp32, Shape(dims), "x", arena, tensor);
     ASSERT_FALSE(status.ok());
     EXPECT_EQ(status.error().code, ErrorCode::InvalidArgument);
-    EXPECT_EQ(status.error().message, "input 'x': expected 16 bytes (shape [2,2] of FP32), got " +
-                                          std::to_string(bytes));
+    EXPECT_EQ(status.error().message,
+              "input 'x': expected 16 bytes (shape [2,2] of FP32), got " + std::to_string(bytes));
   }
   const int64_t huge[] = {int64_t{1} << 61, 1};
   EXPECT_FALSE(raw_fixed_tensor({}, DType::Fp64, Shape(huge), "x", arena, tensor).ok());
@@ -152,8 +151,8 @@ TEST(RawFixedTensor, RefusesBoolsThatAreNeither) {
     raw.bytes[place] = 2;
     Status status = raw_fixed_tensor(raw.bytes, DType::Bool, Shape(dims), "x", arena, tensor);
     ASSERT_FALSE(status.ok());
-    EXPECT_EQ(status.error().message, "input 'x': BOOL element " + std::to_string(place) +
-                                          ": expected byte 0 or 1, got 2");
+    EXPECT_EQ(status.error().message,
+              "input 'x': BOOL element " + std::to_string(place) + ": expected byte 0 or 1, got 2");
   }
 }
 

@@ -25,8 +25,11 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 template <typename T>
 TensorView tensor_of(DType dtype, const std::vector<int64_t>& dims, const std::vector<T>& values) {
-  return {dtype, Shape(dims), reinterpret_cast<const uint8_t*>(values.data()),
-          values.size() * sizeof(T), {}};
+  return {dtype,
+          Shape(dims),
+          reinterpret_cast<const uint8_t*>(values.data()),
+          values.size() * sizeof(T),
+          {}};
 }
 
 // Classes of a tensor, with what their text borrows.
@@ -133,10 +136,16 @@ TEST(Classification, ShapesWithAndWithoutABatch) {
       {{2, 6}, true, 2, {2, 2}, {"9:1", "6:5", "12:0", "11:1"}},
       {{2, 3, 2}, true, 1, {2, 1}, {"9:1", "12:0"}},
       {{1, 12}, true, 1, {1, 1}, {"12:6"}},
-      {{12}, true, 5, {12, 1}, {"1:0", "9:0", "3:0", "4:0", "5:0", "6:0", "12:0", "11:0", "10:0",
-                                "9:0", "8:0", "7:0"}},
-      {{4, 3}, true, 100, {4, 3}, {"9:1", "3:2", "1:0", "6:2", "5:1", "4:0", "12:0", "11:1", "10:2",
-                                   "9:0", "8:1", "7:2"}},
+      {{12},
+       true,
+       5,
+       {12, 1},
+       {"1:0", "9:0", "3:0", "4:0", "5:0", "6:0", "12:0", "11:0", "10:0", "9:0", "8:0", "7:0"}},
+      {{4, 3},
+       true,
+       100,
+       {4, 3},
+       {"9:1", "3:2", "1:0", "6:2", "5:1", "4:0", "12:0", "11:1", "10:2", "9:0", "8:1", "7:2"}},
   };
   for (const Case& one : cases) {
     const Classes classes(tensor_of(DType::Int32, one.dims, values), one.k, one.batch_dim);

@@ -79,9 +79,12 @@ std::string filled(std::string text, const std::string& with) {
 }
 
 std::vector<std::string> others_of(const std::string& text) {
-  return {filled(text, "\\u0041\\n"), filled(text, ""),
-          filled(text, std::string(3000, 'q') + "\\\""), filled(text, "\\x"),
-          text.substr(0, text.size() / 2), filled(text, std::string(100'000, '\\'))};
+  return {filled(text, "\\u0041\\n"),
+          filled(text, ""),
+          filled(text, std::string(3000, 'q') + "\\\""),
+          filled(text, "\\x"),
+          text.substr(0, text.size() / 2),
+          filled(text, std::string(100'000, '\\'))};
 }
 
 const std::string kV1Columns = R"({"inputs":{"f":[1.5,-2.25],"s":["a~b","c\td",{"b64":"ZT\u0064m"}],

@@ -109,8 +109,7 @@ TEST_F(BatchProbeTest, IdsOfATableAreTriedFromItsBeginning) {
   model.initializer<float>("table", onnx::kFloat, {2, 3}, {1, 2, 3, 4, 5, 6});
   model.node("Gather", {"table", "ids"}, {"y"});
   model.input("ids", onnx::kInt64, free_dims({std::string("t")}, "n"));
-  model.output("y", onnx::kFloat,
-               free_dims({std::string("t"), int64_t{3}}, "n"));
+  model.output("y", onnx::kFloat, free_dims({std::string("t"), int64_t{3}}, "n"));
   expect_proven(probe(model));
 }
 
@@ -175,9 +174,7 @@ class Endless final : public BackendModel {
  public:
   explicit Endless(BackendModelInfo info) : info_(std::move(info)) {}
   const BackendModelInfo& info() const override { return info_; }
-  std::unique_ptr<BackendScratch> make_scratch() override {
-    return std::make_unique<NoOutputs>();
-  }
+  std::unique_ptr<BackendScratch> make_scratch() override { return std::make_unique<NoOutputs>(); }
   Status run(uint32_t, std::span<const TensorView>, std::span<const uint32_t>, BackendScratch&,
              const CancelFlag* cancel) override {
     while (!cancel->cancelled()) std::this_thread::yield();
@@ -225,8 +222,8 @@ TEST(BatchProbe, AModelThatKeepsStateIsNeitherTriedNorJoined) {
 
 TEST(BatchProbe, JoinedIsWhatIsAskedForOrProven) {
   Made made;
-  for (const BatchProof proof : {BatchProof::Untried, BatchProof::Proven,
-                                 BatchProof::Contradicted, BatchProof::Undecided}) {
+  for (const BatchProof proof :
+       {BatchProof::Untried, BatchProof::Proven, BatchProof::Contradicted, BatchProof::Undecided}) {
     made.spec.batch.mode = BatchMode::Auto;
     EXPECT_EQ(effective_mode(made.spec.batch, *made.shapes, false, proof),
               proof == BatchProof::Proven ? BatchMode::Auto : BatchMode::Off);

@@ -71,7 +71,7 @@ TEST_F(BatcherTest, OneBadRequestHarmsNobody) {
   for (size_t i = 0; i < bodies.size(); ++i) {
     const Answer answer = send(handle, bodies[i]);
     ASSERT_TRUE(answer.pending);
-    expected[answer.ticket] = i == 2 ? ErrorCode::MalformedBody
+    expected[answer.ticket] = i == 2   ? ErrorCode::MalformedBody
                               : i == 4 ? ErrorCode::InvalidArgument
                                        : ErrorCode::Ok;
   }
@@ -133,8 +133,8 @@ TEST_F(BatcherTest, AnAnswerReplacesWhatItsSlotHeld) {
   for (const std::string& body : {v1, shorter, v1}) {
     ASSERT_TRUE(listener_->infer(Protocol::V1Predict, handle, bytes_of(body), -1).pending);
     Request* done = next();
-    EXPECT_EQ(text(*done), body == v1 ? R"({"predictions":[1.0,2.0,3.0,4.0]})"
-                                      : R"({"predictions":[5.0]})");
+    EXPECT_EQ(text(*done),
+              body == v1 ? R"({"predictions":[1.0,2.0,3.0,4.0]})" : R"({"predictions":[5.0]})");
     listener_->release(*done);
   }
 }

@@ -28,9 +28,7 @@ TEST_F(EngineTest, FailedLoadSaysWhy) {
   listener_->release(*request);
 }
 
-TEST_F(EngineTest, UnloadOfNothingIsAnError) {
-  EXPECT_EQ(unload(12), ErrorCode::ModelNotFound);
-}
+TEST_F(EngineTest, UnloadOfNothingIsAnError) { EXPECT_EQ(unload(12), ErrorCode::ModelNotFound); }
 
 TEST_F(EngineTest, UnloadWaitsForTheRequestInFlight) {
   ModelSpec spec = null_spec("m", "delay", ExecMode::Queued);
@@ -65,8 +63,7 @@ TEST_F(EngineTest, ListenersWorkWhileModelsChange) {
       auto listener = std::make_shared<Listener>(engine_, Limits{}, &hooks);
       engine_->add_listener(listener);
       for (int round = 0; round < 100; ++round) {
-        const Answer answer =
-            listener->infer(Protocol::V1Predict, handle, bytes_of(kV1Body), -1);
+        const Answer answer = listener->infer(Protocol::V1Predict, handle, bytes_of(kV1Body), -1);
         if (!answer.pending) ++wrong;
         std::array<Request*, 4> done{};
         size_t count = 0;

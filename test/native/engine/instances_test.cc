@@ -64,7 +64,8 @@ TEST(Consumers, OneThatWaitsIsEnoughForOne) {
   std::thread consumer([&] {
     queue.arrive();
     std::vector<Request*> late;
-    while (queue.pop(late) != nullptr) {}
+    while (queue.pop(late) != nullptr) {
+    }
   });
   while (queue.waiting() == 0) std::this_thread::yield();
   EXPECT_EQ(queue.size(), 0u);
@@ -169,8 +170,9 @@ TEST_F(NoThreadsTest, WhatNobodyCouldRunIsAnsweredAtOnce) {
       Request* done = next();
       ASSERT_NE(done, nullptr);
       EXPECT_EQ(done->code, ErrorCode::QueueFull);
-      EXPECT_EQ(text(*done), "model 'm': no thread could be started to run it: "
-                             "Resource temporarily unavailable");
+      EXPECT_EQ(text(*done),
+                "model 'm': no thread could be started to run it: "
+                "Resource temporarily unavailable");
       listener_->release(*done);
     }
     EXPECT_EQ(model.queue().consumers(), 0u);

@@ -65,9 +65,8 @@ TEST_F(EngineTest, AutoGoesInlineAfterMeasuring) {
 
 TEST_F(EngineTest, BodyInPiecesIsPlacedForItsFirstTensor) {
   const uint32_t handle = load(null_spec("m", "echo", ExecMode::Inline));
-  const std::string json =
-      R"({"inputs":[{"name":"x","shape":[2],"datatype":"FP32",)"
-      R"("parameters":{"binary_data_size":8}}]})";
+  const std::string json = R"({"inputs":[{"name":"x","shape":[2],"datatype":"FP32",)"
+                           R"("parameters":{"binary_data_size":8}}]})";
   const Result<uint32_t> ticket = listener_->open_body(json.size() + 8, json.size());
   ASSERT_TRUE(ticket.ok());
   const std::string body = json + raw_of<float>({3.0f, 4.0f});
@@ -134,8 +133,8 @@ TEST_F(EngineTest, GrpcMessageIsRoutedByName) {
 }
 
 TEST_F(EngineTest, StreamErrorsAreReplies) {
-  const Answer answer = listener_->infer_message(Protocol::V2GrpcStream,
-                                                 bytes_of(infer_message("n", "", "r7")), 0);
+  const Answer answer =
+      listener_->infer_message(Protocol::V2GrpcStream, bytes_of(infer_message("n", "", "r7")), 0);
   EXPECT_EQ(answer.code, ErrorCode::Ok);
   EXPECT_NE(inline_text().find("r7"), std::string::npos);
   EXPECT_NE(inline_text().find("unknown model"), std::string::npos);

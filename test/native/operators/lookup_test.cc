@@ -36,8 +36,8 @@ TEST(LookupFind, SmallTypesAndNegativeKeys) {
 }
 
 TEST(LookupFind, VectorValues) {
-  const auto got = find({longs({2}, {7, 8}), longs({2}, {-1, -2}), longs({2}, {8, 9}),
-                         longs({2, 2}, {1, 2, 3, 4})});
+  const auto got = find(
+      {longs({2}, {7, 8}), longs({2}, {-1, -2}), longs({2}, {8, 9}), longs({2, 2}, {1, 2, 3, 4})});
   ASSERT_TRUE(got.ok()) << got.error().message;
   EXPECT_EQ(got.value()[0], longs({2, 2}, {-1, -2, 1, 2}));
 }
@@ -60,8 +60,8 @@ TEST(LookupFind, ManyKeys) {
     keys.push_back(i * 4096);
     values.push_back(i);
   }
-  const auto got = find({longs({5000}, keys), longs({}, {-1}), longs({5000}, keys),
-                         longs({5000}, values)});
+  const auto got =
+      find({longs({5000}, keys), longs({}, {-1}), longs({5000}, keys), longs({5000}, values)});
   ASSERT_TRUE(got.ok()) << got.error().message;
   EXPECT_EQ(got.value()[0], longs({5000}, values));
 }

@@ -37,8 +37,8 @@ TEST_P(StringImageGolden, AsTensorFlow) {
 INSTANTIATE_TEST_SUITE_P(Groups, StringImageGolden,
                          testing::Values("string_elements", "string_join", "string_ngrams",
                                          "string_split", "string_csv", "string_numbers",
-                                         "string_unicode", "string_format", "regex",
-                                         "image_jpeg", "image_png", "image_bmp", "image_gif"),
+                                         "string_unicode", "string_format", "regex", "image_jpeg",
+                                         "image_png", "image_bmp", "image_gif"),
                          [](const auto& group) { return std::string(group.param); });
 
 }  // namespace

@@ -77,11 +77,14 @@ std::string png_header(uint32_t side) {
 
 TEST(PngHostile, AHeaderAloneGetsNoMemory) {
   for (uint32_t side : {0u, 1u, 20000u, 0x7fffffffu, 0xffffffffu}) {
-    const auto got = run_operator("DecodePng", [] {
-      FakeAttributes attributes;
-      attributes.ints["dtype"] = 2;
-      return attributes;
-    }(), {text(png_header(side) + std::string("\x08\x02\0\0\0", 5) + "crc!")}, 1);
+    const auto got = run_operator(
+        "DecodePng",
+        [] {
+          FakeAttributes attributes;
+          attributes.ints["dtype"] = 2;
+          return attributes;
+        }(),
+        {text(png_header(side) + std::string("\x08\x02\0\0\0", 5) + "crc!")}, 1);
     ASSERT_FALSE(got.ok());
     EXPECT_EQ(got.error().code, ErrorCode::InvalidArgument);
   }
@@ -93,16 +96,16 @@ TEST(StringHostile, SmallInputsDoNotMakeHugeOutputs) {
   const auto joined =
       run_operator("StringJoin", {}, {text(long_text), FakeTensor::of_texts({4096}, many)}, 1);
   ASSERT_FALSE(joined.ok());
-  EXPECT_EQ(joined.error().message,
-            "output 0 would take more than 1073741824 bytes of strings");
-  const auto replaced = run_operator(
-      "RegexReplace", {}, {text(long_text), text("a"), text(std::string(4096, 'x'))}, 1);
+  EXPECT_EQ(joined.error().message, "output 0 would take more than 1073741824 bytes of strings");
+  const auto replaced = run_operator("RegexReplace", {},
+                                     {text(long_text), text("a"), text(std::string(4096, 'x'))}, 1);
   ASSERT_FALSE(replaced.ok());
   EXPECT_EQ(replaced.error().code, ErrorCode::InvalidArgument);
   const auto segments = run_operator(
       "UnsortedSegmentJoin", {},
       {FakeTensor::of_texts({1}, {"a"}), FakeTensor::of<int32_t>(DType::Int32, {1}, {0}),
-       FakeTensor::of<int64_t>(DType::Int64, {}, {int64_t{1} << 40})}, 1);
+       FakeTensor::of<int64_t>(DType::Int64, {}, {int64_t{1} << 40})},
+      1);
   ASSERT_FALSE(segments.ok());
   EXPECT_EQ(segments.error().message, "num_segments 1099511627776 is too large");
 }
@@ -113,7 +116,7 @@ TEST(StringHostile, AttributesThatNoModelShouldHave) {
   };
   FakeAttributes bad;
   bad.ints = {{"width", 1 << 30}, {"pad_width", 1 << 30}, {"channels", 2}, {"out_type", 99}};
-  bad.strings = {{"encoding", "utf-16"}, {"unit", "WORD"},     {"pattern", "("},
+  bad.strings = {{"encoding", "utf-16"}, {"unit", "WORD"},      {"pattern", "("},
                  {"errors", "guess"},    {"field_delim", ";;"}, {"input_encoding", "bogus"}};
   bad.int_lists = {{"ngram_widths", {0}}};
   for (const char* name :
@@ -150,8 +153,7 @@ TEST_P(StringHostileGroups, ChangedBytes) {
 
 INSTANTIATE_TEST_SUITE_P(Groups, StringHostileGroups,
                          testing::Values("string_elements", "string_join", "string_split",
-                                         "string_csv", "string_numbers", "string_unicode",
-                                         "regex"),
+                                         "string_csv", "string_numbers", "string_unicode", "regex"),
                          [](const auto& group) { return std::string(group.param); });
 
 }  // namespace

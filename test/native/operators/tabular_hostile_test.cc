@@ -100,10 +100,10 @@ TEST(TabularHostile, ExamplesCutAtEveryByteAreRefusedOrRead) {
 TEST(TabularHostile, LongErrorsAreCutAndPrintable) {
   FakeAttributes attributes;
   std::string noise(100'000, '\0');
-  const auto got = run_operator("ParseExample", attributes,
-                                {FakeTensor::of_texts({1}, {"\x0a" + noise})}, 1);
-  const auto bad = run_operator("ParseExample", attributes,
-                                {FakeTensor::of_texts({1}, {"\x0b" + noise})}, 1);
+  const auto got =
+      run_operator("ParseExample", attributes, {FakeTensor::of_texts({1}, {"\x0a" + noise})}, 1);
+  const auto bad =
+      run_operator("ParseExample", attributes, {FakeTensor::of_texts({1}, {"\x0b" + noise})}, 1);
   ASSERT_FALSE(bad.ok());
   EXPECT_LT(bad.error().message.size(), 2000u);
   for (const char c : bad.error().message) EXPECT_TRUE(c == '\n' || (c >= ' ' && c < 127));
@@ -135,8 +135,8 @@ TEST(TabularHostile, HugeCountsAreRefusedAtOnce) {
       {"RaggedRange", {scalar(0), scalar(huge), scalar(1)}},
       {"DynamicStitch", {longs({huge - 1}), values}},
       {"SparseReshape", {place, longs({huge, huge}), longs({-1})}},
-      {"SparseTensorDenseMatMul", {place, values, longs({huge, 0}),
-                                   FakeTensor::of<float>(DType::Fp32, {0, 2}, {})}},
+      {"SparseTensorDenseMatMul",
+       {place, values, longs({huge, 0}), FakeTensor::of<float>(DType::Fp32, {0, 2}, {})}},
   };
   for (const auto& [name, inputs] : runs) {
     SCOPED_TRACE(name);

@@ -46,8 +46,8 @@ std::string now_text() {
 
 // Every digit as 'd'.
 std::string shape_of(std::string text) {
-  std::replace_if(text.begin(), text.end(), [](char byte) { return byte >= '0' && byte <= '9'; },
-                  'd');
+  std::replace_if(
+      text.begin(), text.end(), [](char byte) { return byte >= '0' && byte <= '9'; }, 'd');
   return text;
 }
 
@@ -91,9 +91,7 @@ TEST(AccessLog, ALineHasEveryFieldInOrder) {
             R"("infer_us":100000.0,"output_us":0.0,"total_us":18446744073709551.6})");
 }
 
-TEST(AccessLog, ARequestWithoutAnIdHasNone) {
-  EXPECT_EQ(field("id", line_of(plain())), "missing");
-}
+TEST(AccessLog, ARequestWithoutAnIdHasNone) { EXPECT_EQ(field("id", line_of(plain())), "missing"); }
 
 TEST(AccessLog, QuotesBackslashesAndControlCharactersAreEscaped) {
   EXPECT_EQ(id_of("a\"b\\c"), R"("a\"b\\c")");
@@ -112,9 +110,9 @@ TEST(AccessLog, Utf8IsKept) {
 
 TEST(AccessLog, BytesThatAreNotUtf8AreReplaced) {
   EXPECT_EQ(id_of("a\xFFz"), "\"a\uFFFDz\"");
-  EXPECT_EQ(id_of("\xC3"), "\"\uFFFD\"");              // cut short
-  EXPECT_EQ(id_of("\xC0\xAF"), "\"\uFFFD\uFFFD\"");    // overlong "/"
-  EXPECT_EQ(id_of("\xC3\n"), "\"\uFFFD\\n\"");         // the newline is not swallowed
+  EXPECT_EQ(id_of("\xC3"), "\"\uFFFD\"");            // cut short
+  EXPECT_EQ(id_of("\xC0\xAF"), "\"\uFFFD\uFFFD\"");  // overlong "/"
+  EXPECT_EQ(id_of("\xC3\n"), "\"\uFFFD\\n\"");       // the newline is not swallowed
   EXPECT_EQ(id_of("\xE2\x82\""), "\"\uFFFD\uFFFD\\\"\"");
 }
 
@@ -208,12 +206,29 @@ TEST(AccessLog, LinesOfManyThreadsAreWhole) {
 }
 
 TEST(Utf8, LengthsOfCharactersAndOfWhatIsNone) {
-  const std::pair<std::string_view, size_t> cases[] = {
-      {"a", 1}, {"\0"sv, 1}, {"\x7F", 1}, {"\xC2\x80", 2}, {"\xDF\xBF", 2}, {"\xE0\xA0\x80", 3},
-      {"\xED\x9F\xBF", 3}, {"\xEF\xBF\xBF", 3}, {"\xF0\x90\x80\x80", 4}, {"\xF4\x8F\xBF\xBF", 4},
-      {"\x80", 0}, {"\xC1\xBF", 0}, {"\xC2", 0}, {"\xC2z", 0}, {"\xE0\x9F\xBF", 0},
-      {"\xED\xA0\x80", 0}, {"\xE2\x82", 0}, {"\xE2\x82z", 0}, {"\xF0\x8F\xBF\xBF", 0},
-      {"\xF4\x90\x80\x80", 0}, {"\xF5\x80\x80\x80", 0}, {"\xF0\x90\x80", 0}, {"\xFF", 0}};
+  const std::pair<std::string_view, size_t> cases[] = {{"a", 1},
+                                                       {"\0"sv, 1},
+                                                       {"\x7F", 1},
+                                                       {"\xC2\x80", 2},
+                                                       {"\xDF\xBF", 2},
+                                                       {"\xE0\xA0\x80", 3},
+                                                       {"\xED\x9F\xBF", 3},
+                                                       {"\xEF\xBF\xBF", 3},
+                                                       {"\xF0\x90\x80\x80", 4},
+                                                       {"\xF4\x8F\xBF\xBF", 4},
+                                                       {"\x80", 0},
+                                                       {"\xC1\xBF", 0},
+                                                       {"\xC2", 0},
+                                                       {"\xC2z", 0},
+                                                       {"\xE0\x9F\xBF", 0},
+                                                       {"\xED\xA0\x80", 0},
+                                                       {"\xE2\x82", 0},
+                                                       {"\xE2\x82z", 0},
+                                                       {"\xF0\x8F\xBF\xBF", 0},
+                                                       {"\xF4\x90\x80\x80", 0},
+                                                       {"\xF5\x80\x80\x80", 0},
+                                                       {"\xF0\x90\x80", 0},
+                                                       {"\xFF", 0}};
   for (const auto& [text, length] : cases) {
     EXPECT_EQ(utf8_length_at(text, 0), length) << testing::PrintToString(text);
   }

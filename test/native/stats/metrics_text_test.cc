@@ -54,8 +54,8 @@ MetricLabels with(MetricLabels labels, const std::string& name, const std::strin
 }
 
 TEST(MetricsText, TritonPageHasItsFamiliesOnceAndIsStrictlyRight) {
-  const ModelMetrics models[] = {{"mlp", 1, 1'250'000, busy()}, {"mlp", 2, 0, ModelStats().read()},
-                                 {"other", 1, 7, busy()}};
+  const ModelMetrics models[] = {
+      {"mlp", 1, 1'250'000, busy()}, {"mlp", 2, 0, ModelStats().read()}, {"other", 1, 7, busy()}};
   const PrometheusPage page(triton(models));
   ASSERT_EQ(page.error(), "");
   const std::map<std::string, std::pair<std::string, size_t>> expected = {
@@ -121,7 +121,7 @@ TEST(MetricsText, LatencyHistogramsAreInSecondsAndCumulative) {
   EXPECT_EQ(bucket("request", "5e-05"), 0);
   EXPECT_EQ(bucket("request", "0.0001"), 2);  // 52 us and 90 us
   EXPECT_EQ(bucket("request", "0.005"), 2);
-  EXPECT_EQ(bucket("request", "0.01"), 3);    // 10 ms belongs to its bound
+  EXPECT_EQ(bucket("request", "0.01"), 3);  // 10 ms belongs to its bound
   EXPECT_EQ(bucket("request", "10"), 3);
   EXPECT_EQ(bucket("request", "+Inf"), 3);
   EXPECT_EQ(bucket("queue", "1e-06"), 2);
@@ -153,9 +153,9 @@ TEST(MetricsText, BatchRowsCountBatchesBySize) {
 TEST(MetricsText, WithoutModelsFamiliesHaveNoSamples) {
   const PrometheusPage page(triton({}));
   ASSERT_EQ(page.error(), "");
-  for (const char* name : {"nv_inference_request_success", "nv_inference_request_failure",
-                           "nv_model_load_duration_secs", "serval_request_duration_seconds",
-                           "serval_batch_rows"}) {
+  for (const char* name :
+       {"nv_inference_request_success", "nv_inference_request_failure",
+        "nv_model_load_duration_secs", "serval_request_duration_seconds", "serval_batch_rows"}) {
     ASSERT_EQ(page.families().count(name), 1u) << name;
     EXPECT_TRUE(page.families().at(name).samples.empty()) << name;
   }
@@ -174,8 +174,9 @@ TEST(MetricsText, AnIdleModelHasItsCountersAndNoHistograms) {
 }
 
 TEST(MetricsText, NamesAreEscapedAndComeBackWhole) {
-  const std::string names[] = {"a\"b", "back\\slash", "two\nlines", "größe 模型 \xF0\x9F\x98\x80",
-                               "{x=\"1\"} 5", "", "end\\"};
+  const std::string names[] = {
+      "a\"b", "back\\slash", "two\nlines", "größe 模型 \xF0\x9F\x98\x80", "{x=\"1\"} 5",
+      "",     "end\\"};
   for (const std::string& name : names) {
     const ModelMetrics models[] = {{name, 1, 0, busy()}};
     const PrometheusPage page(triton(models));
@@ -183,8 +184,10 @@ TEST(MetricsText, NamesAreEscapedAndComeBackWhole) {
     EXPECT_EQ(page.value("nv_inference_count", {{"model", name}, {"version", "1"}}), 9) << name;
     const PrometheusPage other(tensorflow(models));
     EXPECT_EQ(other.error(), "") << name;
-    EXPECT_EQ(other.value(":tensorflow:serving:request_count",
-                          {{"model_name", name}, {"status", "OK"}}), 1) << name;
+    EXPECT_EQ(
+        other.value(":tensorflow:serving:request_count", {{"model_name", name}, {"status", "OK"}}),
+        1)
+        << name;
   }
 }
 
@@ -202,16 +205,24 @@ TEST(MetricsText, LabelsAreWrittenAsTheFormatAsks) {
 }
 
 TEST(MetricsText, NumbersAreShortest) {
-  const std::pair<double, const char*> cases[] = {
-      {0, "0"}, {1e-6, "1e-06"}, {5e-5, "5e-05"}, {1e-4, "0.0001"}, {0.1, "0.1"}, {0.3, "0.3"},
-      {10, "10"}, {1.25, "1.25"}, {123456789012.5, "123456789012.5"}, {1e14, "100000000000000"},
-      {1e15, "1e+15"}, {1.0 / 3, "0.3333333333333333"}};
+  const std::pair<double, const char*> cases[] = {{0, "0"},
+                                                  {1e-6, "1e-06"},
+                                                  {5e-5, "5e-05"},
+                                                  {1e-4, "0.0001"},
+                                                  {0.1, "0.1"},
+                                                  {0.3, "0.3"},
+                                                  {10, "10"},
+                                                  {1.25, "1.25"},
+                                                  {123456789012.5, "123456789012.5"},
+                                                  {1e14, "100000000000000"},
+                                                  {1e15, "1e+15"},
+                                                  {1.0 / 3, "0.3333333333333333"}};
   for (const auto& [value, text] : cases) EXPECT_EQ(metric_number(value), text);
 }
 
 TEST(MetricsText, TensorFlowCountsItsOwnRequestsByStatus) {
-  const ModelMetrics models[] = {{"mlp", 1, 0, busy()}, {"mlp", 2, 0, busy()},
-                                 {"idle", 1, 0, ModelStats().read()}};
+  const ModelMetrics models[] = {
+      {"mlp", 1, 0, busy()}, {"mlp", 2, 0, busy()}, {"idle", 1, 0, ModelStats().read()}};
   const std::string text = tensorflow(models);
   const PrometheusPage page(text);
   ASSERT_EQ(page.error(), "");
@@ -219,14 +230,16 @@ TEST(MetricsText, TensorFlowCountsItsOwnRequestsByStatus) {
       {"OK", 2}, {"UNAVAILABLE", 2}, {"CANCELLED", 4}, {"INTERNAL", 6}, {"INVALID_ARGUMENT", 8}};
   for (const auto& [status, count] : statuses) {
     EXPECT_EQ(page.value(":tensorflow:serving:request_count",
-                         {{"model_name", "mlp"}, {"status", status}}), count) << status;
+                         {{"model_name", "mlp"}, {"status", status}}),
+              count)
+        << status;
   }
   EXPECT_EQ(page.families().at(":tensorflow:serving:request_count").samples.size(), 5u);
   EXPECT_EQ(text.find("idle"), std::string::npos);
   EXPECT_EQ(text.find("# HELP"), std::string::npos);
-  EXPECT_TRUE(text.starts_with(
-      "# TYPE :tensorflow:serving:request_count counter\n"
-      ":tensorflow:serving:request_count{model_name=\"mlp\",status=\"OK\"} 2\n"));
+  EXPECT_TRUE(
+      text.starts_with("# TYPE :tensorflow:serving:request_count counter\n"
+                       ":tensorflow:serving:request_count{model_name=\"mlp\",status=\"OK\"} 2\n"));
 }
 
 TEST(MetricsText, TensorFlowLatenciesAreMicrosecondsOfSuccesses) {
@@ -282,21 +295,21 @@ TEST(MetricsText, BothPagesAreAppended) {
 // The reader of this test itself: it must turn down what is wrong.
 TEST(PrometheusPage, TurnsDownWhatIsWrong) {
   const char* wrong[] = {
-      "a 1\n",                                              // no TYPE
-      "# TYPE a counter\na 1",                              // no last newline
-      "# TYPE a counter\n# TYPE a counter\n",               // twice
-      "# TYPE a counter\na 1\na 1\n",                       // one series twice
-      "# TYPE a counter\n# TYPE b counter\na 1\n",          // outside its family
-      "# TYPE a counter\na -1\n",                           // negative
-      "# TYPE a counter\na{x=\"1} 1\n",                     // open quote
-      "# TYPE a counter\na{x=\"\\t\"} 1\n",                 // unknown escape
-      "# TYPE a counter\na{x=\"1\",x=\"2\"} 1\n",           // a label twice
-      "# TYPE a counter\na 1 \n",                           // trailing blank
-      "# TYPE a counter\na{} one\n",                        // no number
-      "# TYPE a counter\na{x=\"\xFF\"} 1\n",                // not UTF-8
-      "# TYPE a counter\n# HELP a late\n",                  // HELP behind TYPE
-      "# TYPE a summary\n",                                 // a type that we do not write
-      "# TYPE 1a counter\n",                                // not a name
+      "a 1\n",                                      // no TYPE
+      "# TYPE a counter\na 1",                      // no last newline
+      "# TYPE a counter\n# TYPE a counter\n",       // twice
+      "# TYPE a counter\na 1\na 1\n",               // one series twice
+      "# TYPE a counter\n# TYPE b counter\na 1\n",  // outside its family
+      "# TYPE a counter\na -1\n",                   // negative
+      "# TYPE a counter\na{x=\"1} 1\n",             // open quote
+      "# TYPE a counter\na{x=\"\\t\"} 1\n",         // unknown escape
+      "# TYPE a counter\na{x=\"1\",x=\"2\"} 1\n",   // a label twice
+      "# TYPE a counter\na 1 \n",                   // trailing blank
+      "# TYPE a counter\na{} one\n",                // no number
+      "# TYPE a counter\na{x=\"\xFF\"} 1\n",        // not UTF-8
+      "# TYPE a counter\n# HELP a late\n",          // HELP behind TYPE
+      "# TYPE a summary\n",                         // a type that we do not write
+      "# TYPE 1a counter\n",                        // not a name
       "# TYPE a histogram\na_bucket{le=\"1\"} 1\na_sum 1\na_count 1\n",  // no +Inf
       "# TYPE a histogram\na_bucket{le=\"2\"} 1\na_bucket{le=\"1\"} 1\n",
       "# TYPE a histogram\na_bucket{le=\"1\"} 2\na_bucket{le=\"+Inf\"} 1\na_sum 1\na_count 1\n",
@@ -307,7 +320,9 @@ TEST(PrometheusPage, TurnsDownWhatIsWrong) {
   for (const char* text : wrong) EXPECT_NE(PrometheusPage(text).error(), "") << text;
   EXPECT_EQ(PrometheusPage("# HELP a b\n# TYPE a gauge\na{} -1\n").error(), "");
   EXPECT_EQ(PrometheusPage("# TYPE a histogram\na_bucket{le=\"1\"} 1\na_bucket{le=\"+Inf\"} 2\n"
-                           "a_sum 3.5\na_count 2\n").error(), "");
+                           "a_sum 3.5\na_count 2\n")
+                .error(),
+            "");
   EXPECT_EQ(PrometheusPage("").error(), "");
 }
 

@@ -196,8 +196,14 @@ TEST(ModelStats, ModelsDoNotMix) {
 // Every thread's own part, so that the sums over threads are known.
 RequestRecord request_of(size_t thread, size_t turn) {
   const auto outcome = static_cast<Outcome>(turn % kOutcomes);
-  return {static_cast<uint8_t>(thread % kEntries), outcome, turn, 2 * turn, 3 * turn, 4 * turn,
-          10 * turn, 2};
+  return {static_cast<uint8_t>(thread % kEntries),
+          outcome,
+          turn,
+          2 * turn,
+          3 * turn,
+          4 * turn,
+          10 * turn,
+          2};
 }
 
 TEST(ModelStats, SumsAreExactOnceTheThreadsHaveEndedAndNeverFallWhileTheyRecord) {

@@ -16,7 +16,7 @@ std::string text_of(const ByteBuffer& buffer) {
 TEST(ProcessMetrics, CpuTicksAreTheFirstLine) {
   const auto ticks = parse_cpu_ticks("cpu  10 20 30 400 50 6 7 8 9 1\ncpu0 1 1 1 1 1 1 1 1\n");
   ASSERT_TRUE(ticks);
-  EXPECT_EQ(ticks->total, 531u);         // guest time is user time already
+  EXPECT_EQ(ticks->total, 531u);  // guest time is user time already
   EXPECT_EQ(ticks->busy, 531u - 400 - 50);
   const auto old_kernel = parse_cpu_ticks("cpu 1 2 3 4");
   ASSERT_TRUE(old_kernel);
@@ -31,8 +31,7 @@ TEST(ProcessMetrics, CpuTicksOfSomethingElseAreNone) {
 }
 
 TEST(ProcessMetrics, StartTicksAreField22WhateverTheProgramIsCalled) {
-  const std::string rest =
-      " S 1 2 3 -1 -1 6 7 8 9 10 11 12 13 14 15 16 -17 18 4711 20 21 22 23\n";
+  const std::string rest = " S 1 2 3 -1 -1 6 7 8 9 10 11 12 13 14 15 16 -17 18 4711 20 21 22 23\n";
   for (const char* name : {"(serval)", "(a b) c)", "()", "(1 2 3 4)"}) {
     EXPECT_EQ(parse_start_ticks("77 " + std::string(name) + rest), 4711u) << name;
   }

@@ -30,7 +30,8 @@ function findOfficial() {
     process.exit(1);
   }
   for (const base of ['/usr/include', '/usr/local/include', '/opt/onnxruntime/include']) {
-    const found = findBelow(join(base, 'onnxruntime'), 5) ??
+    const found =
+      findBelow(join(base, 'onnxruntime'), 5) ??
       [join(base, 'onnxruntime_c_api.h')].find(existsSync);
     if (found !== undefined) return found;
   }
@@ -83,12 +84,17 @@ function typeOnly(text, named) {
   type = type.replace(/\[\]\s*$/, '');
   const isType = (word) => /^(int|bool|char)\s*$/.test(word);
   if (named) type = type.replace(/\b\w+\s*$/, (word) => (isType(word) ? word : ''));
-  return `${type}${isArray ? '*' : ''}`.replace(/\s*\*\s*/g, '* ').replace(/\s+/g, ' ').trim();
+  return `${type}${isArray ? '*' : ''}`
+    .replace(/\s*\*\s*/g, '* ')
+    .replace(/\s+/g, ' ')
+    .trim();
 }
 
 const functionType = (result, args) =>
-  `${typeOnly(result, false)}(${splitTop(args, ',').map((arg) => typeOnly(arg, true))
-    .filter((arg) => arg !== '').join(', ')})`;
+  `${typeOnly(result, false)}(${splitTop(args, ',')
+    .map((arg) => typeOnly(arg, true))
+    .filter((arg) => arg !== '')
+    .join(', ')})`;
 
 // name -> {slot, type} of the official table. Every declaration is one slot.
 function officialSlots(text) {
@@ -142,7 +148,10 @@ function enumerators(text) {
   const values = new Map();
   for (const match of text.matchAll(/\benum\s+\w+\s*(?::\s*int\s*)?\{([^}]*)\}/g)) {
     let next = 0;
-    for (const entry of match[1].split(',').map((part) => part.trim()).filter(Boolean)) {
+    for (const entry of match[1]
+      .split(',')
+      .map((part) => part.trim())
+      .filter(Boolean)) {
       const [name, number] = entry.split('=').map((part) => part.trim());
       if (number !== undefined) next = values.get(number) ?? Number(number);
       values.set(name, next);
@@ -230,8 +239,10 @@ for (let i = 0; i < Math.max(theirOp.length, ourOp.length); i += 1) {
 const base = bodyOf(official, /struct OrtApiBase \{/).replace(/\s+/g, ' ');
 if (!/GetApi\).*;.*GetVersionString\)/.test(base)) differences.push(`OrtApiBase: official ${base}`);
 
-say(`${officialPath} (version ${theirVersion}, ${theirs.count} slots): ` +
-  `${compared} functions, ${numbers} numbers and ${ourOp.length} members of OrtCustomOp compared`);
+say(
+  `${officialPath} (version ${theirVersion}, ${theirs.count} slots): ` +
+    `${compared} functions, ${numbers} numbers and ${ourOp.length} members of OrtCustomOp compared`,
+);
 if (notInHeader.length > 0) {
   say(`not compared, newer than that header (1.${shapeVersion}): ${notInHeader.join(', ')}`);
 }

@@ -36,29 +36,20 @@ inline Signature one_input(DType dtype) {
 inline std::vector<Signature> sample_signatures(size_t which) {
   using D = DType;
   switch (which % 12) {
-    case 0:
-      return {one_input(D::Fp32)};
-    case 1:
-      return {one_input(D::Fp64)};
-    case 2:
-      return {one_input(D::Int32)};
+    case 0: return {one_input(D::Fp32)};
+    case 1: return {one_input(D::Fp64)};
+    case 2: return {one_input(D::Int32)};
     case 3:
       return {one_input(D::Int64), make_signature({tensor_spec("u", D::Uint64)}, {}, "other")};
-    case 4:
-      return {one_input(D::Uint8)};
-    case 5:
-      return {one_input(D::Bytes)};
-    case 6:
-      return {one_input(D::Bool)};
-    case 7:
-      return {one_input(D::Fp16), make_signature({tensor_spec("h", D::Bf16)}, {}, "other")};
-    case 8:
-      return {make_signature({tensor_spec("x", D::Fp32), tensor_spec("s", D::Bytes)})};
+    case 4: return {one_input(D::Uint8)};
+    case 5: return {one_input(D::Bytes)};
+    case 6: return {one_input(D::Bool)};
+    case 7: return {one_input(D::Fp16), make_signature({tensor_spec("h", D::Bf16)}, {}, "other")};
+    case 8: return {make_signature({tensor_spec("x", D::Fp32), tensor_spec("s", D::Bytes)})};
     case 9:
-      return {make_signature({tensor_spec("x", D::Int8), tensor_spec("b64", D::Bytes),
-                              tensor_spec("y", D::Uint16)})};
-    case 10:
-      return {make_signature({}), make_signature({tensor_spec("x", D::Int16)}, {}, "other")};
+      return {make_signature(
+          {tensor_spec("x", D::Int8), tensor_spec("b64", D::Bytes), tensor_spec("y", D::Uint16)})};
+    case 10: return {make_signature({}), make_signature({tensor_spec("x", D::Int16)}, {}, "other")};
     default:
       return {make_signature({tensor_spec("b64", D::Bytes)}),
               make_signature({tensor_spec("x", D::Uint32)}, {}, "other")};
@@ -146,8 +137,7 @@ inline FastAgainstPlain compare_decoders(std::string_view text,
   DecodedRequest fast;
   DecodedRequest plain;
   FastAgainstPlain result;
-  result.fast_accepts =
-      decode_v1_predict_fast(body.span(), signatures, limits, fast_arena, fast);
+  result.fast_accepts = decode_v1_predict_fast(body.span(), signatures, limits, fast_arena, fast);
   const Status status =
       decode_v1_predict_plain(body.span(), signatures, limits, plain_arena, plain);
   result.plain_accepts = status.ok();

@@ -120,8 +120,7 @@ inline Comparison compare_decoders(std::string_view body, int64_t json_bytes,
   DecodedRequest fast;
   DecodedRequest plain;
   Comparison out;
-  out.fast =
-      decode_v2_infer_fast(padded.bytes(), json_bytes, signature, limits, fast_arena, fast);
+  out.fast = decode_v2_infer_fast(padded.bytes(), json_bytes, signature, limits, fast_arena, fast);
   Status status =
       decode_v2_infer_plain(padded.bytes(), json_bytes, signature, limits, plain_arena, plain);
   out.plain = status.ok();
@@ -166,9 +165,8 @@ inline std::string answer_with_inputs(std::string_view body, int64_t json_bytes,
   for (uint32_t i = 0; i < echo.inputs.size(); ++i) {
     answer.outputs.push_back({i, binary});
     const TensorView& tensor = request.inputs[i];
-    const uint64_t count = tensor.dtype == DType::Bytes
-                               ? tensor.strings.size()
-                               : tensor.bytes / dtype_bytes(tensor.dtype);
+    const uint64_t count = tensor.dtype == DType::Bytes ? tensor.strings.size()
+                                                        : tensor.bytes / dtype_bytes(tensor.dtype);
     if (tensor.shape.elements() != count) return "a tensor that does not fit its shape";
     if (std::string fault = take_classes(request, arena, answer.inputs[i]); !fault.empty()) {
       return fault;
@@ -176,8 +174,7 @@ inline std::string answer_with_inputs(std::string_view body, int64_t json_bytes,
   }
   ByteBuffer out;
   size_t json = 0;
-  const Status status =
-      encode_v2_infer({"m", "1"}, echo, answer, answer.inputs, limits, out, json);
+  const Status status = encode_v2_infer({"m", "1"}, echo, answer, answer.inputs, limits, out, json);
   if (!status.ok() && out.size() != 0) return "a refused answer left bytes";
   return status.ok() && json > out.size() ? "JSON longer than the answer" : "";
 }

@@ -19,9 +19,24 @@ namespace serval::onnx {
 
 // TensorProto.DataType.
 enum ElementType : int {
-  kFloat = 1, kUint8 = 2, kInt8 = 3, kUint16 = 4, kInt16 = 5, kInt32 = 6, kInt64 = 7, kString = 8,
-  kBool = 9, kFloat16 = 10, kDouble = 11, kUint32 = 12, kUint64 = 13, kComplex64 = 14,
-  kBfloat16 = 16, kFloat8E4M3FN = 17, kUint4 = 21, kInt4 = 22,
+  kFloat = 1,
+  kUint8 = 2,
+  kInt8 = 3,
+  kUint16 = 4,
+  kInt16 = 5,
+  kInt32 = 6,
+  kInt64 = 7,
+  kString = 8,
+  kBool = 9,
+  kFloat16 = 10,
+  kDouble = 11,
+  kUint32 = 12,
+  kUint64 = 13,
+  kComplex64 = 14,
+  kBfloat16 = 16,
+  kFloat8E4M3FN = 17,
+  kUint4 = 21,
+  kInt4 = 22,
 };
 
 // One protobuf message under construction.
@@ -58,8 +73,8 @@ class Message {
   std::string bytes_;
 };
 
-using Dim = std::variant<int64_t, std::string>;      // a number, or a symbolic name ("" = unnamed)
-using Dims = std::optional<std::vector<Dim>>;        // nullopt: no shape at all (unknown rank)
+using Dim = std::variant<int64_t, std::string>;  // a number, or a symbolic name ("" = unnamed)
+using Dims = std::optional<std::vector<Dim>>;    // nullopt: no shape at all (unknown rank)
 
 inline Message tensor_type(int element_type, const Dims& dims) {
   Message tensor;

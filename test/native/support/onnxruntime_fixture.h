@@ -29,8 +29,8 @@ inline std::string onnxruntime_library() {
   return std::filesystem::exists(path) ? path : "";
 }
 
-#define SKIP_WITHOUT_ONNXRUNTIME()                                                      \
-  if (onnxruntime_library().empty())                                                    \
+#define SKIP_WITHOUT_ONNXRUNTIME()   \
+  if (onnxruntime_library().empty()) \
   GTEST_SKIP() << "NOT TESTED: no ONNX Runtime library; set SERVAL_ORT_LIBRARY, or npm ci"
 
 // A tensor that owns its values; the view is of this object.

@@ -1,10 +1,17 @@
 // A ModelControl that remembers what it was asked and answers what the test says.
 import type {
-  LoadModelRequest, LogSettings, ModelControl, RepositoryIndexEntry,
+  LoadModelRequest,
+  LogSettings,
+  ModelControl,
+  RepositoryIndexEntry,
 } from '../../../ts/admin/control.js';
 
 export const LOG_SETTINGS: LogSettings = {
-  log_file: '', log_info: true, log_warning: true, log_error: false, log_verbose_level: 0,
+  log_file: '',
+  log_info: true,
+  log_warning: true,
+  log_error: false,
+  log_verbose_level: 0,
   log_format: 'default',
 };
 
@@ -27,8 +34,10 @@ export class FakeControl implements ModelControl {
     return this.#answer(shown, 'index', repository, readyOnly);
   }
   load(request: LoadModelRequest): Promise<void> {
-    const files = [...request.files].map(
-      ([path, bytes]) => [path, Buffer.from(bytes).toString('hex')]);
+    const files = [...request.files].map(([path, bytes]) => [
+      path,
+      Buffer.from(bytes).toString('hex'),
+    ]);
     return this.#answer(undefined, 'load', request.model, request.config, files);
   }
   unload(model: string, unloadDependents: boolean): Promise<void> {
@@ -44,8 +53,9 @@ export class FakeControl implements ModelControl {
     return this.#answer(LOG_SETTINGS, 'logSettings');
   }
   updateLogSettings(change: Readonly<Record<string, unknown>>): Promise<LogSettings> {
-    return this.#answer(
-      { ...LOG_SETTINGS, ...change } as LogSettings, 'updateLogSettings', { ...change });
+    return this.#answer({ ...LOG_SETTINGS, ...change } as LogSettings, 'updateLogSettings', {
+      ...change,
+    });
   }
 
   async #answer<T>(value: T, ...call: unknown[]): Promise<T> {

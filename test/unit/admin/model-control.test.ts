@@ -6,7 +6,9 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import type {
-  LoadModelRequest, ModelControl, RepositoryIndexEntry,
+  LoadModelRequest,
+  ModelControl,
+  RepositoryIndexEntry,
 } from '../../../ts/admin/control.js';
 import { createModelControl } from '../../../ts/admin/model-control.js';
 import type { ModelControlMode } from '../../../ts/config/config.js';
@@ -24,7 +26,10 @@ interface ControlSetup extends SourceSetup {
 }
 
 async function setup(
-  t: TestContext, folder: string, mode: ModelControlMode = 'explicit', change: SetupChange = {},
+  t: TestContext,
+  folder: string,
+  mode: ModelControlMode = 'explicit',
+  change: SetupChange = {},
 ): Promise<ControlSetup> {
   const tempRoot = tempFolder(t);
   const started = await startSource({
@@ -48,8 +53,10 @@ function files(entries: Readonly<Record<string, string>>): ReadonlyMap<string, U
 
 /** "name/version STATE: reason". */
 function lines(entries: readonly RepositoryIndexEntry[]): string[] {
-  return entries.map(({ name, version, state, reason }) =>
-    `${name}/${version} ${state}${reason === '' ? '' : `: ${reason}`}`);
+  return entries.map(
+    ({ name, version, state, reason }) =>
+      `${name}/${version} ${state}${reason === '' ? '' : `: ${reason}`}`,
+  );
 }
 
 const TWO = { 'a/1/model.onnx': 'x', 'b/1/model.onnx': 'x', 'b/2/model.onnx': 'x' };
@@ -59,8 +66,10 @@ test('explicit: nothing is loaded by itself, but what --load-model names', async
   const none = await setup(t, folder);
   assert.deepEqual(none.engine.events, []);
   assert.equal(none.registry.snapshot.ready, true);
-  assert.deepEqual(lines(await none.control.index('', false)),
-    ['a/ UNAVAILABLE', 'b/ UNAVAILABLE']);
+  assert.deepEqual(lines(await none.control.index('', false)), [
+    'a/ UNAVAILABLE',
+    'b/ UNAVAILABLE',
+  ]);
   assert.deepEqual(await none.control.index('', true), []);
   const one = await setup(t, folder, 'explicit', { control: { loadModels: ['b'] } });
   assert.equal(one.states(), 'b/2:AVAILABLE');
@@ -71,11 +80,13 @@ test('explicit: nothing is loaded by itself, but what --load-model names', async
 
 test('--load-model with a name that is nowhere is a problem at start', async (t) => {
   const folder = filledFolder(t, TWO);
-  const { source, states } = await setup(
-    t, folder, 'explicit', { control: { loadModels: ['a', 'zebra'] } });
+  const { source, states } = await setup(t, folder, 'explicit', {
+    control: { loadModels: ['a', 'zebra'] },
+  });
   assert.equal(states(), 'a/1:AVAILABLE');
-  assert.deepEqual(source.startProblems,
-    [`--load-model: model 'zebra' is not known: looked in ${folder}`]);
+  assert.deepEqual(source.startProblems, [
+    `--load-model: model 'zebra' is not known: looked in ${folder}`,
+  ]);
 });
 
 test('explicit: load, load anew, unload, and the index along the way', async (t) => {
@@ -90,12 +101,17 @@ test('explicit: load, load anew, unload, and the index along the way', async (t)
   assert.equal(clock.nextMs, undefined, 'nothing is watched');
   await control.load(request('b'));
   assert.equal(states(), 'b/3:AVAILABLE b/2:END');
-  assert.deepEqual(lines(await control.index('', false)),
-    ['a/ UNAVAILABLE', 'b/2 UNAVAILABLE: unloaded', 'b/3 READY']);
+  assert.deepEqual(lines(await control.index('', false)), [
+    'a/ UNAVAILABLE',
+    'b/2 UNAVAILABLE: unloaded',
+    'b/3 READY',
+  ]);
   await control.unload('b', false);
   assert.equal(states(), '');
-  assert.deepEqual(lines(await control.index('', false)),
-    ['a/ UNAVAILABLE', 'b/3 UNAVAILABLE: unloaded']);
+  assert.deepEqual(lines(await control.index('', false)), [
+    'a/ UNAVAILABLE',
+    'b/3 UNAVAILABLE: unloaded',
+  ]);
   await control.unload('b', true);
   await control.unload('a', false);
   await control.load(request('b'));
@@ -103,7 +119,7 @@ test('explicit: load, load anew, unload, and the index along the way', async (t)
 });
 
 test('explicit: what is not known is not found, whatever its name', async (t) => {
-  const folder = filledFolder(t, { ...TWO, 'file': 'x' });
+  const folder = filledFolder(t, { ...TWO, file: 'x' });
   const { control } = await setup(t, join(folder, 'b', '..'));
   for (const name of ['zebra', '..', '.', '', 'file', 'a/1', `../${folder.split('/').pop()}/a`]) {
     await assert.rejects(control.load(request(name)), { code: ErrorCode.ModelNotFound }, name);
@@ -122,8 +138,9 @@ test('explicit: a failed load rejects with its reason; the old version serves on
     message: `load failed for model 'a': version 1: ${folder}/a/1/model.onnx is broken`,
   });
   assert.equal(states(), 'a/1:AVAILABLE');
-  assert.deepEqual(lines(await control.index('', true)),
-    [`a/1 READY: ${folder}/a/1/model.onnx is broken`]);
+  assert.deepEqual(lines(await control.index('', true)), [
+    `a/1 READY: ${folder}/a/1/model.onnx is broken`,
+  ]);
   await assert.rejects(control.load(request('a')), /is broken/, 'it is tried again');
   assert.equal(engine.events.filter((event) => event === 'load a/1').length, 3);
   engine.broken.clear();
@@ -135,8 +152,9 @@ test('explicit: a failed load rejects with its reason; the old version serves on
   rmSync(join(folder, 'a/1'), { recursive: true });
   await assert.rejects(control.load(request('a')), /a has no version folder/);
   assert.deepEqual(lines(await control.index('', true)), ['a/1 READY']);
-  assert.deepEqual(lines(await control.index('', false)).slice(1),
-    [`b/2 UNAVAILABLE: ${folder}/b/2/model.onnx is broken`]);
+  assert.deepEqual(lines(await control.index('', false)).slice(1), [
+    `b/2 UNAVAILABLE: ${folder}/b/2/model.onnx is broken`,
+  ]);
 });
 
 test('explicit: a configuration given with the call counts until the next call', async (t) => {
@@ -144,8 +162,14 @@ test('explicit: a configuration given with the call counts until the next call',
   const { control, engine, source, registry } = await setup(t, folder);
   await control.load(request('a', { config: '{"max_batch_size": 32}' }));
   await control.load(request('b', { config: '{"version_policy": {"all": {}}}' }));
-  assert.deepEqual(engine.specs.map((spec) => [spec.name, spec.version, spec.batch?.rowsMax]),
-    [['a', '1', 32], ['b', '2', 4], ['b', '1', 4]]);
+  assert.deepEqual(
+    engine.specs.map((spec) => [spec.name, spec.version, spec.batch?.rowsMax]),
+    [
+      ['a', '1', 32],
+      ['b', '2', 4],
+      ['b', '1', 4],
+    ],
+  );
   const config = JSON.parse(registry.snapshot.models['a']?.versions[0]?.configJson ?? '') as object;
   assert.equal((config as Record<string, unknown>)['max_batch_size'], 32);
   await source.reload();
@@ -158,10 +182,12 @@ test('explicit: files given with the call are served from a private folder', asy
   const folder = filledFolder(t, TWO);
   const { control, engine, tempRoot, states, source } = await setup(t, folder);
   const config = '{"max_batch_size": 8, "version_policy": {"all": {}}}';
-  await control.load(request('a', {
-    config,
-    files: files({ '5/model.onnx': 'bytes', '5/weights/w.bin': 'more', '6/model.onnx': '' }),
-  }));
+  await control.load(
+    request('a', {
+      config,
+      files: files({ '5/model.onnx': 'bytes', '5/weights/w.bin': 'more', '6/model.onnx': '' }),
+    }),
+  );
   assert.equal(states(), 'a/6:AVAILABLE a/5:AVAILABLE');
   const path = engine.specs.find((spec) => spec.version === '5')?.path ?? '';
   assert.ok(path.startsWith(tempRoot));
@@ -194,19 +220,35 @@ test('explicit: bad configurations and files are refused and leave nothing behin
     [{ config: '{"nonsense": 1}' }, /nonsense/],
     [{ config: '{"max_batch_size": "x"}' }, /max_batch_size/],
     [{ config: '{"name": "other"}' }, /expected the name of the model's folder/],
-    ...['../model.onnx', '1/../../x', '/etc/passwd', '1//x', 'model.onnx', '1/a\\b', '1/a\0b', '',
-      '1/.', `1/${'x/'.repeat(20)}y`, `1/${'y'.repeat(256)}`].map(
-      (name): [Partial<LoadModelRequest>, RegExp] =>
-        [{ config: '{}', files: files({ [name]: 'x' }) }, /expected "version\/file" without/]),
+    ...[
+      '../model.onnx',
+      '1/../../x',
+      '/etc/passwd',
+      '1//x',
+      'model.onnx',
+      '1/a\\b',
+      '1/a\0b',
+      '',
+      '1/.',
+      `1/${'x/'.repeat(20)}y`,
+      `1/${'y'.repeat(256)}`,
+    ].map((name): [Partial<LoadModelRequest>, RegExp] => [
+      { config: '{}', files: files({ [name]: 'x' }) },
+      /expected "version\/file" without/,
+    ]),
     [{ config: '{}', files: files({ '1/m': 'x', '1/m/n': 'x' }) }, /cannot write its files/],
   ];
   for (const [more, message] of wrong) {
-    await assert.rejects(control.load(request('a', more)),
-      { code: ErrorCode.InvalidArgument, message }, JSON.stringify([...more.files?.keys() ?? []]));
+    await assert.rejects(
+      control.load(request('a', more)),
+      { code: ErrorCode.InvalidArgument, message },
+      JSON.stringify([...(more.files?.keys() ?? [])]),
+    );
   }
   await assert.rejects(
     control.load(request('a', { config: '{}', files: files({ '1/other.bin': 'x' }) })),
-    { code: ErrorCode.ModelInvalid, message: /expected model.onnx, got other.bin/ });
+    { code: ErrorCode.ModelInvalid, message: /expected model.onnx, got other.bin/ },
+  );
   assert.deepEqual(readdirSync(tempRoot), []);
   assert.equal(states(), 'a/1:AVAILABLE');
 });
@@ -217,7 +259,8 @@ test('none and poll: single models are neither loaded nor unloaded', async (t) =
     const { control, states } = await setup(t, folder, mode);
     const refused = {
       code: ErrorCode.ModelNotReady,
-      message: 'explicit model load / unload is not allowed if polling is enabled: ' +
+      message:
+        'explicit model load / unload is not allowed if polling is enabled: ' +
         `expected --model-control-mode=explicit, got ${mode}`,
     };
     await assert.rejects(control.load(request('a')), refused);
@@ -228,23 +271,32 @@ test('none and poll: single models are neither loaded nor unloaded', async (t) =
 
 test('the index has every model of every place, or of one repository', async (t) => {
   const folder = filledFolder(t, {
-    'one/a/1/model.onnx': 'x', 'one/empty/readme': 'x', 'one/10/10/model.onnx': 'x',
-    'two/c/1/model.onnx': 'x', 'two/c/config.pbtxt': 'oops', 'base/3/model.onnx': 'x',
+    'one/a/1/model.onnx': 'x',
+    'one/empty/readme': 'x',
+    'one/10/10/model.onnx': 'x',
+    'two/c/1/model.onnx': 'x',
+    'two/c/config.pbtxt': 'oops',
+    'base/3/model.onnx': 'x',
   });
   const [one, two] = [join(folder, 'one'), join(folder, 'two')];
   const { control } = await setup(t, folder, 'none', {
     sources: {
-      modelRepositories: [one, two], baseModel: { name: 'tf', path: join(folder, 'base') },
+      modelRepositories: [one, two],
+      baseModel: { name: 'tf', path: join(folder, 'base') },
     },
   });
   const all = lines(await control.index('', false));
-  assert.deepEqual(all.map((line) => line.split(':')[0]),
-    ['10/10 READY', 'a/1 READY', 'c/1 UNAVAILABLE', 'empty/ UNAVAILABLE', 'tf/3 READY']);
+  assert.deepEqual(
+    all.map((line) => line.split(':')[0]),
+    ['10/10 READY', 'a/1 READY', 'c/1 UNAVAILABLE', 'empty/ UNAVAILABLE', 'tf/3 READY'],
+  );
   assert.match(all[2] ?? '', /config.pbtxt:1:/);
   assert.match(all[3] ?? '', /has no version folder/);
   assert.deepEqual(lines(await control.index(one, true)), ['10/10 READY', 'a/1 READY']);
-  await assert.rejects(control.index('/none', false),
-    { code: ErrorCode.InvalidArgument, message: new RegExp(`expected one of ${one}, ${two}`) });
+  await assert.rejects(control.index('/none', false), {
+    code: ErrorCode.InvalidArgument,
+    message: new RegExp(`expected one of ${one}, ${two}`),
+  });
 });
 
 test('reload looks at files and folders anew', async (t) => {
@@ -262,14 +314,25 @@ test('log settings are read and changed, all of a change or none', async (t) => 
   const levels = new LevelControl('info');
   const seen: LogSwitches[] = [];
   const control = createModelControl({
-    source, registry, levels, mode: 'explicit', levelsChanged: (one) => void seen.push(one),
+    source,
+    registry,
+    levels,
+    mode: 'explicit',
+    levelsChanged: (one) => void seen.push(one),
   });
   const written: string[] = [];
   const logger = createLogger({
-    level: 'error', format: 'text', control: levels, write: (line) => written.push(line),
+    level: 'error',
+    format: 'text',
+    control: levels,
+    write: (line) => written.push(line),
   });
   const standard = {
-    log_file: '', log_info: true, log_warning: true, log_error: true, log_verbose_level: 0,
+    log_file: '',
+    log_info: true,
+    log_warning: true,
+    log_error: true,
+    log_verbose_level: 0,
     log_format: 'ISO8601',
   };
   assert.deepEqual(await control.logSettings(), standard);
@@ -279,7 +342,10 @@ test('log settings are read and changed, all of a change or none', async (t) => 
   assert.deepEqual(await control.logSettings(), after);
   assert.deepEqual(seen, [{ debug: true, info: false, warn: true, error: true }]);
   for (const level of ['debug', 'info', 'warn', 'error'] as const) logger[level](level);
-  assert.deepEqual(written.map((line) => line.trim().split(' ').pop()), ['debug', 'warn', 'error']);
+  assert.deepEqual(
+    written.map((line) => line.trim().split(' ').pop()),
+    ['debug', 'warn', 'error'],
+  );
   const wrong: [Record<string, unknown>, RegExp][] = [
     [{ log_nonsense: true }, /"log_nonsense": expected one of log_file, log_info/],
     [{ constructor: true }, /"constructor": expected one of/],
@@ -293,8 +359,10 @@ test('log settings are read and changed, all of a change or none', async (t) => 
     [{ log_error: undefined }, /got nothing/],
   ];
   for (const [bad, message] of wrong) {
-    await assert.rejects(control.updateLogSettings({ log_error: false, ...bad }),
-      { code: ErrorCode.InvalidArgument, message });
+    await assert.rejects(control.updateLogSettings({ log_error: false, ...bad }), {
+      code: ErrorCode.InvalidArgument,
+      message,
+    });
   }
   assert.deepEqual(await control.logSettings(), after);
   assert.equal(seen.length, 1);

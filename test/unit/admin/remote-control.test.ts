@@ -4,7 +4,10 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { MessageChannel } from 'node:worker_threads';
 import {
-  RemoteControl, answerControl, type ControlAnswer, type ControlRequest,
+  RemoteControl,
+  answerControl,
+  type ControlAnswer,
+  type ControlRequest,
 } from '../../../ts/admin/remote-control.js';
 import { ErrorCode, ServalError } from '../../../ts/errors.js';
 import { ENTRIES, FakeControl, LOG_SETTINGS } from './fake-control.js';
@@ -21,11 +24,13 @@ function connected(context: TestContext) {
   return { control, remote };
 }
 
-const failure = (code: ErrorCode, message: string) => (error: unknown): boolean => {
-  assert.ok(error instanceof ServalError);
-  assert.deepEqual([error.code, error.message], [code, message]);
-  return true;
-};
+const failure =
+  (code: ErrorCode, message: string) =>
+  (error: unknown): boolean => {
+    assert.ok(error instanceof ServalError);
+    assert.deepEqual([error.code, error.message], [code, message]);
+    return true;
+  };
 
 describe('remote control', () => {
   it('carries every call and its answer', async (context) => {
@@ -37,11 +42,17 @@ describe('remote control', () => {
     assert.equal(await remote.reload(), undefined);
     assert.equal(await remote.reloadModels(Buffer.from('0a00', 'hex')), undefined);
     assert.deepEqual(await remote.logSettings(), LOG_SETTINGS);
-    assert.deepEqual(await remote.updateLogSettings({ log_verbose_level: 2 }),
-      { ...LOG_SETTINGS, log_verbose_level: 2 });
+    assert.deepEqual(await remote.updateLogSettings({ log_verbose_level: 2 }), {
+      ...LOG_SETTINGS,
+      log_verbose_level: 2,
+    });
     assert.deepEqual(control.calls, [
-      ['index', 'r', false], ['index', '', true], ['load', 'm', undefined, []],
-      ['unload', 'm', true], ['reload'], ['reloadModels', '0a00'],
+      ['index', 'r', false],
+      ['index', '', true],
+      ['load', 'm', undefined, []],
+      ['unload', 'm', true],
+      ['reload'],
+      ['reloadModels', '0a00'],
       ['logSettings'],
       ['updateLogSettings', { log_verbose_level: 2 }],
     ]);
@@ -52,19 +63,36 @@ describe('remote control', () => {
     const whole = new Uint8Array(1_000_000).fill(7);
     const pooled = Buffer.from('abc');
     const part = new Uint8Array(whole.buffer.slice(0, 8), 2, 3);
-    const files = new Map<string, Uint8Array>(
-      [['1/model.onnx', whole], ['1/a', pooled], ['1/b', part], ['1/none', new Uint8Array(0)]]);
+    const files = new Map<string, Uint8Array>([
+      ['1/model.onnx', whole],
+      ['1/a', pooled],
+      ['1/b', part],
+      ['1/none', new Uint8Array(0)],
+    ]);
     await remote.load({ model: 'm', config: '{}', files });
-    assert.deepEqual(control.calls, [['load', 'm', '{}', [['1/model.onnx', '07'.repeat(1_000_000)],
-      ['1/a', '616263'], ['1/b', '070707'], ['1/none', '']]]]);
+    assert.deepEqual(control.calls, [
+      [
+        'load',
+        'm',
+        '{}',
+        [
+          ['1/model.onnx', '07'.repeat(1_000_000)],
+          ['1/a', '616263'],
+          ['1/b', '070707'],
+          ['1/none', ''],
+        ],
+      ],
+    ]);
     assert.deepEqual([whole.byteLength, pooled.toString(), part.byteLength], [0, 'abc', 3]);
   });
 
-  it('rejects with the error\'s code and text; other errors are internal', async (context) => {
+  it("rejects with the error's code and text; other errors are internal", async (context) => {
     const { control, remote } = connected(context);
     control.error = new ServalError(ErrorCode.ModelNotFound, 'no such model');
-    await assert.rejects(remote.unload('m', false),
-      failure(ErrorCode.ModelNotFound, 'no such model'));
+    await assert.rejects(
+      remote.unload('m', false),
+      failure(ErrorCode.ModelNotFound, 'no such model'),
+    );
     control.error = new RangeError('oops');
     await assert.rejects(remote.reload(), failure(ErrorCode.Internal, 'oops'));
     assert.deepEqual(await remote.logSettings(), LOG_SETTINGS);
@@ -94,6 +122,8 @@ describe('remote control', () => {
   it('rejects what cannot be sent', async () => {
     const remote = new RemoteControl((request) => void structuredClone(request));
     await assert.rejects(
-      remote.updateLogSettings({ log_info: () => undefined }), /could not be cloned/);
+      remote.updateLogSettings({ log_info: () => undefined }),
+      /could not be cloned/,
+    );
   });
 });

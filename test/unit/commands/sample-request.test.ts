@@ -9,7 +9,8 @@ type Shape = readonly (number | string)[] | undefined;
 function tensor(name: string, datatype: Datatype, shape: Shape): TensorInfo {
   const dims = shape ?? [];
   return {
-    name, datatype,
+    name,
+    datatype,
     shape: dims.map((dim) => (typeof dim === 'number' ? dim : -1)),
     symbols: dims.map((dim) => (typeof dim === 'string' ? dim : '')),
     unknownRank: shape === undefined,
@@ -35,7 +36,8 @@ test('half_plus_three gets the sample of the documentation', () => {
   assert.deepEqual(request, {
     v1: '{"instances":[1.0,2.0,5.0]}',
     v2: '{"inputs":[{"name":"x","datatype":"FP32","shape":[3],"data":[1.0,2.0,5.0]}]}',
-    grpc: '"inputs":[{"name":"x","datatype":"FP32","shape":[3],' +
+    grpc:
+      '"inputs":[{"name":"x","datatype":"FP32","shape":[3],' +
       '"contents":{"fp32_contents":[1.0,2.0,5.0]}}]',
   });
 });
@@ -48,10 +50,15 @@ test('several inputs are rows of objects', () => {
 
 test('vectors of several inputs make three rows', () => {
   const request = sample(
-    [tensor('a', 'BOOL', ['n']), tensor('b', 'BYTES', ['n'])], [tensor('c', 'FP32', ['n'])],
+    [tensor('a', 'BOOL', ['n']), tensor('b', 'BYTES', ['n'])],
+    [tensor('c', 'FP32', ['n'])],
   );
   assert.deepEqual(JSON.parse(request?.v1 ?? ''), {
-    instances: [{ a: true, b: 'hello' }, { a: false, b: 'world' }, { a: true, b: 'hello' }],
+    instances: [
+      { a: true, b: 'hello' },
+      { a: false, b: 'world' },
+      { a: true, b: 'hello' },
+    ],
   });
   assert.match(request?.grpc ?? '', /"bytes_contents":\["aGVsbG8=","d29ybGQ=","aGVsbG8="\]/);
 });
@@ -66,7 +73,8 @@ test('the column form where rows are not sure to work', () => {
   const other = sample([tensor('x', 'FP32', ['n'])], [tensor('y', 'FP32', ['found'])]);
   assert.equal(other?.v1, '{"inputs":[1.0,2.0,5.0]}');
   const mixed = sample(
-    [tensor('a', 'INT8', [2]), tensor('b', 'INT8', [3, 1])], [tensor('y', 'INT8', [2])],
+    [tensor('a', 'INT8', [2]), tensor('b', 'INT8', [3, 1])],
+    [tensor('y', 'INT8', [2])],
   );
   assert.equal(mixed?.v1, '{"inputs":{"a":[1,2],"b":[[1],[2],[5]]}}');
 });

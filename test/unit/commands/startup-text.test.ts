@@ -4,10 +4,17 @@ import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
 import { ErrorCode } from '../../../ts/errors.js';
 import type {
-  ModelSnapshot, RegistrySnapshot, TensorInfo, VersionSnapshot,
+  ModelSnapshot,
+  RegistrySnapshot,
+  TensorInfo,
+  VersionSnapshot,
 } from '../../../ts/model/snapshot.js';
 import {
-  modelTable, pasteLines, shellQuote, startedJson, startedText,
+  modelTable,
+  pasteLines,
+  shellQuote,
+  startedJson,
+  startedText,
 } from '../../../ts/commands/startup-text.js';
 
 const AT = { host: '0.0.0.0', httpPort: 8000, grpcPort: 8001 };
@@ -17,13 +24,21 @@ function tensor(name: string, shape: number[], symbols: string[]): TensorInfo {
 }
 
 function model(
-  name: string, inputs: TensorInfo[], change: Partial<VersionSnapshot> = {},
+  name: string,
+  inputs: TensorInfo[],
+  change: Partial<VersionSnapshot> = {},
 ): ModelSnapshot {
   const version: VersionSnapshot = {
-    version: '123', state: 'AVAILABLE', handle: 1, errorCode: ErrorCode.Ok, errorMessage: '',
-    format: 'onnx', platform: 'onnxruntime_onnx',
+    version: '123',
+    state: 'AVAILABLE',
+    handle: 1,
+    errorCode: ErrorCode.Ok,
+    errorMessage: '',
+    format: 'onnx',
+    platform: 'onnxruntime_onnx',
     signatures: [{ name: 'serving_default', inputs, outputs: [tensor('y', [-1], ['batch'])] }],
-    configJson: '', loadMs: 0,
+    configJson: '',
+    loadMs: 0,
     ...change,
   };
   const defaultVersion = version.state === 'AVAILABLE' ? version.version : undefined;
@@ -37,23 +52,33 @@ function snapshot(...models: ModelSnapshot[]): RegistrySnapshot {
 
 const HALF = model('half_plus_three', [tensor('x', [-1], ['batch'])]);
 const FAILED = model('bad', [], {
-  state: 'END', handle: undefined, errorCode: ErrorCode.ModelInvalid, signatures: [],
+  state: 'END',
+  handle: undefined,
+  errorCode: ErrorCode.ModelInvalid,
+  signatures: [],
   errorMessage: 'no graph\nat byte 3',
 });
 
 test('the table shows models, versions, states and what went wrong', () => {
   const empty = {
-    name: 'empty', versions: [], labels: {}, problem: '', defaultVersion: undefined,
+    name: 'empty',
+    versions: [],
+    labels: {},
+    problem: '',
+    defaultVersion: undefined,
   };
   const python = { ...empty, name: 'python', problem: "backend: got 'python'" };
-  assert.equal(modelTable(snapshot(FAILED, empty, HALF, python)), [
-    'MODEL            VERSION  STATE      FORMAT  INPUTS -> OUTPUTS',
-    'bad              123      END        onnx    no graph at byte 3',
-    'empty            -        -          -       no version found',
-    'half_plus_three  123      AVAILABLE  onnx    x FP32 [batch] -> y FP32 [batch]',
-    "python           -        -          -       backend: got 'python'",
-    '',
-  ].join('\n'));
+  assert.equal(
+    modelTable(snapshot(FAILED, empty, HALF, python)),
+    [
+      'MODEL            VERSION  STATE      FORMAT  INPUTS -> OUTPUTS',
+      'bad              123      END        onnx    no graph at byte 3',
+      'empty            -        -          -       no version found',
+      'half_plus_three  123      AVAILABLE  onnx    x FP32 [batch] -> y FP32 [batch]',
+      "python           -        -          -       backend: got 'python'",
+      '',
+    ].join('\n'),
+  );
   assert.equal(modelTable(snapshot()), 'no models\n');
 });
 
@@ -104,7 +129,9 @@ test('the ready line for people and for machines', () => {
   const json = startedJson(snapshot(HALF), AT, 42);
   assert.equal(json.indexOf('\n'), json.length - 1);
   assert.deepEqual(JSON.parse(json), {
-    event: 'ready', http: { host: '0.0.0.0', port: 8000 }, grpc: { host: '0.0.0.0', port: 8001 },
+    event: 'ready',
+    http: { host: '0.0.0.0', port: 8000 },
+    grpc: { host: '0.0.0.0', port: 8001 },
     pid: 42,
   });
 });
@@ -114,13 +141,20 @@ test('a server that is not ready says why, and never that it is', () => {
   const faults = ['models.config:3: expected "}"'];
   const unready = { ...snapshot(HALF, ...others), ready: false, faults };
   const text = startedText(unready, AT);
-  assert.match(text, new RegExp('\\nserval is serving, but not ready: HTTP on localhost:8000, '
-    + 'gRPC on localhost:8001\\n  models.config:3: expected "}"\\n'
-    + "  model 'm0': version 123 is END: no graph at byte 3\\n"));
+  assert.match(
+    text,
+    new RegExp(
+      '\\nserval is serving, but not ready: HTTP on localhost:8000, ' +
+        'gRPC on localhost:8001\\n  models.config:3: expected "}"\\n' +
+        "  model 'm0': version 123 is END: no graph at byte 3\\n",
+    ),
+  );
   assert.match(text, /\n {2}2 more models\n$/);
   assert.doesNotMatch(text, /serval is ready/);
   const line = JSON.parse(startedJson(unready, AT, 42)) as Record<string, unknown>;
   assert.deepEqual([line['event'], line['ready'], line['pid']], ['started', false, 42]);
-  assert.deepEqual((line['problems'] as string[]).slice(0, 2),
-    [...faults, "model 'm0': version 123 is END: no graph\nat byte 3"]);
+  assert.deepEqual((line['problems'] as string[]).slice(0, 2), [
+    ...faults,
+    "model 'm0': version 123 is END: no graph\nat byte 3",
+  ]);
 });

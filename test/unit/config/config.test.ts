@@ -31,34 +31,69 @@ async function refuses(args: readonly string[], text: string | RegExp): Promise<
 test('defaults are those of the issue', async () => {
   assert.deepEqual(await parse('models'), {
     sources: {
-      paths: ['/somewhere/models'], modelRepositories: [], baseModel: undefined,
+      paths: ['/somewhere/models'],
+      modelRepositories: [],
+      baseModel: undefined,
       modelConfigFile: undefined,
     },
     model: {
-      execMode: 'auto', inlineUsMax: 100, queueRequestsMax: 1024, instances: 1, intraOpThreads: 0,
-      interOpThreads: 0, graphOptimization: 99, providers: [],
+      execMode: 'auto',
+      inlineUsMax: 100,
+      queueRequestsMax: 1024,
+      instances: 1,
+      intraOpThreads: 0,
+      interOpThreads: 0,
+      graphOptimization: 99,
+      providers: [],
     },
-    host: '0.0.0.0', httpPort: 8000, grpcPort: 8001, httpThreads: 1, httpListener: 'auto',
-    connectionsMax: 0, logLevel: 'info',
-    logFormat: 'text', drainSeconds: 30, healthBody: 'json', strictReadiness: true,
-    bodyBytesMax: 2147483647, grpcMessageBytesMax: 2147483647, jsonDepthMax: 512,
+    host: '0.0.0.0',
+    httpPort: 8000,
+    grpcPort: 8001,
+    httpThreads: 1,
+    httpListener: 'auto',
+    connectionsMax: 0,
+    logLevel: 'info',
+    logFormat: 'text',
+    drainSeconds: 30,
+    healthBody: 'json',
+    strictReadiness: true,
+    bodyBytesMax: 2147483647,
+    grpcMessageBytesMax: 2147483647,
+    jsonDepthMax: 512,
     memoryLimitBytes: 0,
     onnxruntimeLibrary: undefined,
     control: {
-      mode: 'none', loadModels: [], repositoryPollSeconds: 15, modelConfigFilePollSeconds: 0,
-      fileSystemPollSeconds: 1, settleMs: 1000, reloadChangedVersions: true,
-      transition: 'availability', labelsForUnavailable: true, loadRetries: 0,
-      loadRetryMs: 60_000, loadsAtOnce: 0, exitOnError: false,
+      mode: 'none',
+      loadModels: [],
+      repositoryPollSeconds: 15,
+      modelConfigFilePollSeconds: 0,
+      fileSystemPollSeconds: 1,
+      settleMs: 1000,
+      reloadChangedVersions: true,
+      transition: 'availability',
+      labelsForUnavailable: true,
+      loadRetries: 0,
+      loadRetryMs: 60_000,
+      loadsAtOnce: 0,
+      exitOnError: false,
     },
     batching: {
-      enabled: false, parametersFile: undefined, perModel: false, defaultMaxBatchSize: 4,
+      enabled: false,
+      parametersFile: undefined,
+      perModel: false,
+      defaultMaxBatchSize: 4,
       autoComplete: true,
     },
-    savedModelTags: ['serve'], modelCache: undefined,
+    savedModelTags: ['serve'],
+    modelCache: undefined,
     servingApi: { tensorContent: false, checkMethod: false },
-    restTimeoutMs: 30_000, modelWarmup: true, warmupIterations: 0,
+    restTimeoutMs: 30_000,
+    modelWarmup: true,
+    warmupIterations: 0,
     metrics: { allowed: true, port: -1, monitoringConfigFile: undefined },
-    accessLog: undefined, accessLogOneIn: 1, ignoredFlags: [],
+    accessLog: undefined,
+    accessLogOneIn: 1,
+    ignoredFlags: [],
   } satisfies Config);
 });
 
@@ -67,65 +102,136 @@ const ELSEWHERE = new Set(['paths', 'config', 'model-config-file']);
 
 test('every flag is taken with "=", with a space, with underscores', async () => {
   const values: Record<string, string> = {
-    'model-repository': 'repo', 'model-name': 'm', 'model-base-path': '/base', host: '::1',
-    'http-port': '1', 'grpc-port': '2', 'http-threads': '3', 'http-listener': 'node',
-    'log-level': 'debug', 'max-connections': '40',
-    'log-format': 'json', 'drain-seconds': '4', 'health-body': 'empty',
-    'strict-readiness': 'false', 'exec-mode': 'queued', 'inline-us-max': '5',
-    'queue-requests-max': '6', instances: '7', 'intra-op-threads': '8', 'inter-op-threads': '9',
-    'graph-optimization': 'basic', providers: 'cuda:device_id=1;x=y,cpu', 'body-bytes-max': '10',
-    'grpc-message-bytes-max': '11', 'memory-limit': '256M', 'json-depth-max': '12',
+    'model-repository': 'repo',
+    'model-name': 'm',
+    'model-base-path': '/base',
+    host: '::1',
+    'http-port': '1',
+    'grpc-port': '2',
+    'http-threads': '3',
+    'http-listener': 'node',
+    'log-level': 'debug',
+    'max-connections': '40',
+    'log-format': 'json',
+    'drain-seconds': '4',
+    'health-body': 'empty',
+    'strict-readiness': 'false',
+    'exec-mode': 'queued',
+    'inline-us-max': '5',
+    'queue-requests-max': '6',
+    instances: '7',
+    'intra-op-threads': '8',
+    'inter-op-threads': '9',
+    'graph-optimization': 'basic',
+    providers: 'cuda:device_id=1;x=y,cpu',
+    'body-bytes-max': '10',
+    'grpc-message-bytes-max': '11',
+    'memory-limit': '256M',
+    'json-depth-max': '12',
     'onnxruntime-library': 'lib.so',
-    'model-config-file-poll-wait-seconds': '13', 'file-system-poll-wait-seconds': '-1',
-    'model-control-mode': 'explicit', 'repository-poll-secs': '14', 'load-model': 'half',
-    'settle-ms': '15', 'reload-changed-versions': 'false', 'version-transition': 'resource',
-    'allow-version-labels-for-unavailable-models': 'false', 'max-num-load-retries': '16',
-    'load-retry-interval-micros': '17000', 'num-load-threads': '18', 'exit-on-error': 'true',
-    'enable-batching': 'true', 'batching-parameters-file': 'batching.txt',
-    'enable-per-model-batching-parameters': 'true', 'default-max-batch-size': '19',
-    'disable-auto-complete-config': 'true', 'enable-model-warmup': 'false',
-    'num-request-iterations-for-warmup': '20', 'rest-api-timeout-in-ms': '21',
-    'monitoring-config-file': 'monitoring.txt', 'allow-metrics': 'false', 'metrics-port': '22',
-    'access-log': 'access.log', 'access-log-one-in': '23',
-    'enable-serialization-as-tensor-content': 'true', 'enable-signature-method-name-check': 'true',
-    'saved-model-tags': 'serve,gpu', 'model-cache': 'cache',
+    'model-config-file-poll-wait-seconds': '13',
+    'file-system-poll-wait-seconds': '-1',
+    'model-control-mode': 'explicit',
+    'repository-poll-secs': '14',
+    'load-model': 'half',
+    'settle-ms': '15',
+    'reload-changed-versions': 'false',
+    'version-transition': 'resource',
+    'allow-version-labels-for-unavailable-models': 'false',
+    'max-num-load-retries': '16',
+    'load-retry-interval-micros': '17000',
+    'num-load-threads': '18',
+    'exit-on-error': 'true',
+    'enable-batching': 'true',
+    'batching-parameters-file': 'batching.txt',
+    'enable-per-model-batching-parameters': 'true',
+    'default-max-batch-size': '19',
+    'disable-auto-complete-config': 'true',
+    'enable-model-warmup': 'false',
+    'num-request-iterations-for-warmup': '20',
+    'rest-api-timeout-in-ms': '21',
+    'monitoring-config-file': 'monitoring.txt',
+    'allow-metrics': 'false',
+    'metrics-port': '22',
+    'access-log': 'access.log',
+    'access-log-one-in': '23',
+    'enable-serialization-as-tensor-content': 'true',
+    'enable-signature-method-name-check': 'true',
+    'saved-model-tags': 'serve,gpu',
+    'model-cache': 'cache',
   };
-  const untested = SERVE_FLAGS.map((row) => row.name)
-    .filter((name) => !(name in values) && !ELSEWHERE.has(name));
+  const untested = SERVE_FLAGS.map((row) => row.name).filter(
+    (name) => !(name in values) && !ELSEWHERE.has(name),
+  );
   assert.deepEqual(untested, []);
   const expected: Config = {
     sources: {
-      paths: [], modelRepositories: ['/somewhere/repo'], baseModel: { name: 'm', path: '/base' },
+      paths: [],
+      modelRepositories: ['/somewhere/repo'],
+      baseModel: { name: 'm', path: '/base' },
       modelConfigFile: undefined,
     },
     model: {
-      execMode: 'queued', inlineUsMax: 5, queueRequestsMax: 6, instances: 7, intraOpThreads: 8,
-      interOpThreads: 9, graphOptimization: 1,
+      execMode: 'queued',
+      inlineUsMax: 5,
+      queueRequestsMax: 6,
+      instances: 7,
+      intraOpThreads: 8,
+      interOpThreads: 9,
+      graphOptimization: 1,
       providers: [
-        { name: 'cuda', options: { device_id: '1', x: 'y' } }, { name: 'cpu', options: {} },
+        { name: 'cuda', options: { device_id: '1', x: 'y' } },
+        { name: 'cpu', options: {} },
       ],
     },
-    host: '::1', httpPort: 1, grpcPort: 2, httpThreads: 3, httpListener: 'node',
+    host: '::1',
+    httpPort: 1,
+    grpcPort: 2,
+    httpThreads: 3,
+    httpListener: 'node',
     connectionsMax: 40,
-    logLevel: 'debug', logFormat: 'json',
-    drainSeconds: 4, healthBody: 'empty', strictReadiness: false, bodyBytesMax: 10,
-    grpcMessageBytesMax: 11, memoryLimitBytes: 268_435_456, jsonDepthMax: 12,
+    logLevel: 'debug',
+    logFormat: 'json',
+    drainSeconds: 4,
+    healthBody: 'empty',
+    strictReadiness: false,
+    bodyBytesMax: 10,
+    grpcMessageBytesMax: 11,
+    memoryLimitBytes: 268_435_456,
+    jsonDepthMax: 12,
     onnxruntimeLibrary: '/somewhere/lib.so',
     control: {
-      mode: 'explicit', loadModels: ['half'], repositoryPollSeconds: 14,
-      modelConfigFilePollSeconds: 13, fileSystemPollSeconds: -1, settleMs: 15,
-      reloadChangedVersions: false, transition: 'resource', labelsForUnavailable: false,
-      loadRetries: 16, loadRetryMs: 17, loadsAtOnce: 18, exitOnError: true,
+      mode: 'explicit',
+      loadModels: ['half'],
+      repositoryPollSeconds: 14,
+      modelConfigFilePollSeconds: 13,
+      fileSystemPollSeconds: -1,
+      settleMs: 15,
+      reloadChangedVersions: false,
+      transition: 'resource',
+      labelsForUnavailable: false,
+      loadRetries: 16,
+      loadRetryMs: 17,
+      loadsAtOnce: 18,
+      exitOnError: true,
     },
     batching: {
-      enabled: true, parametersFile: '/somewhere/batching.txt', perModel: true,
-      defaultMaxBatchSize: 19, autoComplete: false,
+      enabled: true,
+      parametersFile: '/somewhere/batching.txt',
+      perModel: true,
+      defaultMaxBatchSize: 19,
+      autoComplete: false,
     },
-    savedModelTags: ['serve', 'gpu'], modelCache: '/somewhere/cache',
+    savedModelTags: ['serve', 'gpu'],
+    modelCache: '/somewhere/cache',
     servingApi: { tensorContent: true, checkMethod: true },
-    restTimeoutMs: 21, modelWarmup: false, warmupIterations: 20,
+    restTimeoutMs: 21,
+    modelWarmup: false,
+    warmupIterations: 20,
     metrics: { allowed: false, port: 22, monitoringConfigFile: '/somewhere/monitoring.txt' },
-    accessLog: '/somewhere/access.log', accessLogOneIn: 23, ignoredFlags: [],
+    accessLog: '/somewhere/access.log',
+    accessLogOneIn: 23,
+    ignoredFlags: [],
   };
   const entries = Object.entries(values);
   assert.deepEqual(await parse(...entries.map(([name, value]) => `--${name}=${value}`)), expected);
@@ -137,7 +243,10 @@ test('every flag is taken with "=", with a space, with underscores', async () =>
 
 test("TensorFlow Serving's and Triton's spellings", async () => {
   const tf = await parse(
-    '--rest_api_port=8501', '--port=8500', '--model_name=half', '--model_base_path=/models/half',
+    '--rest_api_port=8501',
+    '--port=8500',
+    '--model_name=half',
+    '--model_base_path=/models/half',
   );
   assert.equal(tf.httpPort, 8501);
   assert.equal(tf.grpcPort, 8500);
@@ -151,14 +260,26 @@ test("TensorFlow Serving's and Triton's spellings", async () => {
 
 test('flags of other servers that mean nothing here are taken and told', async () => {
   const config = await parse(
-    '--grpc_max_threads=4', '--rest_api_num_threads', '8', 'm', '--enable_profiler',
-    '--flush-filesystem-caches', 'false', '--log-verbose=1',
+    '--grpc_max_threads=4',
+    '--rest_api_num_threads',
+    '8',
+    'm',
+    '--enable_profiler',
+    '--flush-filesystem-caches',
+    'false',
+    '--log-verbose=1',
   );
   assert.deepEqual(config.sources.paths, ['/somewhere/m']);
-  assert.deepEqual(config.ignoredFlags.map((one) => one.split(':')[0]), [
-    '--grpc_max_threads', '--rest_api_num_threads', '--enable_profiler',
-    '--flush-filesystem-caches', '--log-verbose',
-  ]);
+  assert.deepEqual(
+    config.ignoredFlags.map((one) => one.split(':')[0]),
+    [
+      '--grpc_max_threads',
+      '--rest_api_num_threads',
+      '--enable_profiler',
+      '--flush-filesystem-caches',
+      '--log-verbose',
+    ],
+  );
   assert.match(config.ignoredFlags[0] ?? '', /: requests hold no thread/);
   await refuses(['m', '--ssl_config_file=tls.pbtxt'], /unknown flag/);
 });
@@ -166,14 +287,22 @@ test('flags of other servers that mean nothing here are taken and told', async (
 test('settings that go together or not at all', async () => {
   const file = await parse('--model_config_file=models.config');
   assert.equal(file.sources.modelConfigFile, '/somewhere/models.config');
-  await refuses(['--model-config-file=a', '--model-base-path=b'],
-    '--model-config-file: expected either this or --model-base-path, got both');
-  await refuses(['m', '--batching-parameters-file=a'],
-    '--batching-parameters-file: expected --enable-batching with it');
-  await refuses(['m', '--load-model=a'],
-    '--load-model: expected --model-control-mode=explicit with it, got none');
-  await refuses(['m', '--metrics-port=8000'],
-    /^--metrics-port: expected a port of its own, got 8000/);
+  await refuses(
+    ['--model-config-file=a', '--model-base-path=b'],
+    '--model-config-file: expected either this or --model-base-path, got both',
+  );
+  await refuses(
+    ['m', '--batching-parameters-file=a'],
+    '--batching-parameters-file: expected --enable-batching with it',
+  );
+  await refuses(
+    ['m', '--load-model=a'],
+    '--load-model: expected --model-control-mode=explicit with it, got none',
+  );
+  await refuses(
+    ['m', '--metrics-port=8000'],
+    /^--metrics-port: expected a port of its own, got 8000/,
+  );
   assert.equal((await parse('m', '--access-log=-')).accessLog, '-');
 });
 
@@ -210,10 +339,14 @@ test('wrong flags and values say where, expected and got', async () => {
     [['m', '--paths=a'], /unknown flag/],
     [['m', '--http-port'], '--http-port: expected PORT behind it'],
     [['m', '--http-port', '--host', 'x'], '--http-port: expected PORT behind it'],
-    [['m', '--http-port=65536'],
-      '--http-port: expected a whole number from 0 to 65535, got "65536"'],
-    [['m', '--rest_api_port', '-1'],
-      '--rest_api_port: expected a whole number from 0 to 65535, got "-1"'],
+    [
+      ['m', '--http-port=65536'],
+      '--http-port: expected a whole number from 0 to 65535, got "65536"',
+    ],
+    [
+      ['m', '--rest_api_port', '-1'],
+      '--rest_api_port: expected a whole number from 0 to 65535, got "-1"',
+    ],
     [['m', '--http-port='], /got ""/],
     [['m', '--http-port=1.5'], /got "1.5"/],
     [['m', '--http-port=0x10'], /got "0x10"/],
@@ -268,8 +401,16 @@ test('parseFlags knows only the rows it is given', () => {
 
 test('the file: every spelling; the command line wins; paths count from the file', async (t) => {
   const text = [
-    '# a comment', 'httpPort: 18000', 'grpc-port: 18001', 'model_repository: [repo, /abs]',
-    'strict_readiness: false', 'providers:', '  - cuda:device_id=1', '  - cpu', 'host: "::"', '',
+    '# a comment',
+    'httpPort: 18000',
+    'grpc-port: 18001',
+    'model_repository: [repo, /abs]',
+    'strict_readiness: false',
+    'providers:',
+    '  - cuda:device_id=1',
+    '  - cpu',
+    'host: "::"',
+    '',
   ].join('\n');
   const folder = filledFolder(t, { 'etc/serval.yaml': text });
   const config = await parse(`--config=${folder}/etc/serval.yaml`, '--http-port=9', 'here');
@@ -279,7 +420,10 @@ test('the file: every spelling; the command line wins; paths count from the file
   assert.equal(config.strictReadiness, false);
   assert.deepEqual(config.sources.modelRepositories, [join(folder, 'etc/repo'), '/abs']);
   assert.deepEqual(config.sources.paths, ['/somewhere/here']);
-  assert.deepEqual(config.model.providers.map((one) => one.name), ['cuda', 'cpu']);
+  assert.deepEqual(
+    config.model.providers.map((one) => one.name),
+    ['cuda', 'cpu'],
+  );
   const fromFile = await parse(`--config=${folder}/etc/serval.yaml`);
   assert.equal(fromFile.httpPort, 18000);
 });

@@ -6,13 +6,18 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { MEMORY_LIMIT_MIN } from '../../../ts/limits.js';
 import {
-  cgroupLimit, defaultMemoryLimit, readMemoryFacts,
+  cgroupLimit,
+  defaultMemoryLimit,
+  readMemoryFacts,
 } from '../../../ts/config/memory-limit.js';
 
 const GIB = 2 ** 30;
 const FACTS = {
-  cgroupBytes: Infinity, machineBytes: 16 * GIB, addressBytes: Infinity,
-  residentBytes: GIB, mappedBytes: 2 * GIB,
+  cgroupBytes: Infinity,
+  machineBytes: 16 * GIB,
+  addressBytes: Infinity,
+  residentBytes: GIB,
+  mappedBytes: 2 * GIB,
 };
 
 describe('the default memory limit', () => {

@@ -26,17 +26,37 @@ class OneLoad extends FakeEngine {
 }
 
 const MODEL: ImportedModel = {
-  format: 'saved-model', tags: ['serve'], tensorflowVersion: '2.21.0', signatureDefs: [],
-  weights: [], states: [], operators: [], warnings: ['a guess'],
-  blocked: [{ signature: 'bad', problems: [
-    { op: 'Foo', node: 'n', count: 2, reason: 'the operator is not supported' }] }],
-  graphs: [{
-    signature: 'serving_default', methodName: 'm', inputs: [], outputs: [], weights: [], states: [],
-    onnx: new Uint8Array([1]),
-  }],
+  format: 'saved-model',
+  tags: ['serve'],
+  tensorflowVersion: '2.21.0',
+  signatureDefs: [],
+  weights: [],
+  states: [],
+  operators: [],
+  warnings: ['a guess'],
+  blocked: [
+    {
+      signature: 'bad',
+      problems: [{ op: 'Foo', node: 'n', count: 2, reason: 'the operator is not supported' }],
+    },
+  ],
+  graphs: [
+    {
+      signature: 'serving_default',
+      methodName: 'm',
+      inputs: [],
+      outputs: [],
+      weights: [],
+      states: [],
+      onnx: new Uint8Array([1]),
+    },
+  ],
 };
 const SPEC: ModelSpec = {
-  name: 'm', version: '3', backend: 'onnxruntime', path: '/models/m/3',
+  name: 'm',
+  version: '3',
+  backend: 'onnxruntime',
+  path: '/models/m/3',
   importer: { format: 'tensorflow', tags: ['t'], inputs: ['i'], outputs: ['o'], signature: 's' },
 };
 
@@ -57,12 +77,17 @@ function setup(t: TestContext, answer: Partial<ImportAnswer> | ServalError = {})
   const requests: ImportRequest[] = [];
   const lines: string[] = [];
   const control = importingEngine(engine, {
-    cacheFolder: '/cache', logger: quietLogger(lines),
+    cacheFolder: '/cache',
+    logger: quietLogger(lines),
     importModel: (asked) => {
       requests.push(asked);
       if (answer instanceof ServalError) return Promise.reject(answer);
       return Promise.resolve({
-        model: MODEL, temporaryFolder: folder, fromCache: false, ...answer });
+        model: MODEL,
+        temporaryFolder: folder,
+        fromCache: false,
+        ...answer,
+      });
     },
   });
   return { engine, control, requests, lines, folder };
@@ -79,15 +104,25 @@ test('what is no import goes straight to the engine', async (t) => {
 test('an import: what is asked, what is loaded, what is said', async (t) => {
   const { engine, control, requests, lines, folder } = setup(t);
   const loaded = await control.load(SPEC);
-  assert.deepEqual(requests, [{
-    format: 'tensorflow', path: '/models/m/3', tags: ['t'], inputs: ['i'], outputs: ['o'],
-    first: 's', signatures: [], cacheFolder: '/cache',
-  }]);
+  assert.deepEqual(requests, [
+    {
+      format: 'tensorflow',
+      path: '/models/m/3',
+      tags: ['t'],
+      inputs: ['i'],
+      outputs: ['o'],
+      first: 's',
+      signatures: [],
+      cacheFolder: '/cache',
+    },
+  ]);
   assert.equal(engine.spec?.graphs?.length, 1);
   assert.ok(engine.sawFolder, 'its weights are there while they are loaded');
   assert.ok(!existsSync(folder));
-  assert.deepEqual([loaded.handle, loaded.producer, loaded.metadata],
-    [7, 'tensorflow', { tensorflow_version: '2.21.0' }]);
+  assert.deepEqual(
+    [loaded.handle, loaded.producer, loaded.metadata],
+    [7, 'tensorflow', { tensorflow_version: '2.21.0' }],
+  );
   assert.match(loaded.signatureDefs?.blocked['bad'] ?? '', /Foo 'n' \(2 nodes\)/);
   const log = lines.join('');
   assert.match(log, /model imported/);
@@ -104,17 +139,23 @@ test('the temporary folder goes also when the engine refuses the graphs', async 
 
 test('and when nothing of the model can be served', async (t) => {
   const { engine, control, folder } = setup(t, { model: { ...MODEL, graphs: [] } });
-  await assert.rejects(control.load(SPEC), (error: unknown) => (
-    error instanceof ServalError && error.code === ErrorCode.ModelInvalid
-    && /nothing can be served: signature 'bad': Foo/.test(error.message)));
+  await assert.rejects(
+    control.load(SPEC),
+    (error: unknown) =>
+      error instanceof ServalError &&
+      error.code === ErrorCode.ModelInvalid &&
+      /nothing can be served: signature 'bad': Foo/.test(error.message),
+  );
   assert.equal(engine.spec, undefined);
   assert.ok(!existsSync(folder));
 });
 
-test('an import that fails is the load\'s failure, with its code', async (t) => {
+test("an import that fails is the load's failure, with its code", async (t) => {
   const { control, engine } = setup(t, new ServalError(ErrorCode.Unimplemented, 'TensorFlow Lite'));
-  await assert.rejects(control.load(SPEC), (error: unknown) => (
-    error instanceof ServalError && error.code === ErrorCode.Unimplemented));
+  await assert.rejects(
+    control.load(SPEC),
+    (error: unknown) => error instanceof ServalError && error.code === ErrorCode.Unimplemented,
+  );
   assert.equal(engine.spec, undefined);
 });
 

@@ -2,15 +2,28 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import {
-  appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync,
-  symlinkSync, truncateSync, utimesSync, writeFileSync,
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { importModel } from '../../../ts/import/import-model.js';
 import type { ImportRequest } from '../../../ts/import/importer.js';
 import {
-  beginEntry, cacheKey, finishEntry, quicklyCached, readCached,
+  beginEntry,
+  cacheKey,
+  finishEntry,
+  quicklyCached,
+  readCached,
 } from '../../../ts/import/model-cache.js';
 import { filledFolder } from '../temp-folder.js';
 import { modelAndCache, plusModel, request } from './support.js';
@@ -18,7 +31,9 @@ import { invalid } from '../tensorflow/messages.js';
 
 test('the key is that of the content, not of the times', (t) => {
   const folder = filledFolder(t, {
-    'saved_model.pb': 'abc', 'variables/variables.index': 'i', 'assets/a.txt': 'words',
+    'saved_model.pb': 'abc',
+    'variables/variables.index': 'i',
+    'assets/a.txt': 'words',
     'variables/variables.data-00000-of-00001': '1234',
   });
   const key = (): string => cacheKey(request(folder), '1');
@@ -45,11 +60,16 @@ test('the key is that of the content, not of the times', (t) => {
   assert.equal(seen.size, changes.length + 1);
 });
 
-test('everything that is asked for counts, and the program\'s version', (t) => {
+test("everything that is asked for counts, and the program's version", (t) => {
   const folder = filledFolder(t, { 'saved_model.pb': 'abc' });
   const asked: Partial<ImportRequest>[] = [
-    {}, { tags: ['a', 'b'] }, { tags: ['a,b'] }, { inputs: ['a'] }, { outputs: ['a'] },
-    { first: 'a' }, { signatures: ['a'] },
+    {},
+    { tags: ['a', 'b'] },
+    { tags: ['a,b'] },
+    { inputs: ['a'] },
+    { outputs: ['a'] },
+    { first: 'a' },
+    { signatures: ['a'] },
   ];
   const keys = asked.map((more) => cacheKey(request(folder, more), '1'));
   keys.push(cacheKey(request(folder), '2'));
@@ -59,10 +79,19 @@ test('everything that is asked for counts, and the program\'s version', (t) => {
 
 test('a folder that is gone, one that is too large, and one that never ends', (t) => {
   const folder = filledFolder(t, { 'a/saved_model.pb': '12345' });
-  assert.match(invalid(() => cacheKey(request(join(folder, 'none')), '1')), /ENOENT/);
-  assert.match(invalid(() => cacheKey(request(folder), '1', 4)), /more than 4 bytes/);
+  assert.match(
+    invalid(() => cacheKey(request(join(folder, 'none')), '1')),
+    /ENOENT/,
+  );
+  assert.match(
+    invalid(() => cacheKey(request(folder), '1', 4)),
+    /more than 4 bytes/,
+  );
   symlinkSync('..', join(folder, 'a', 'again'));
-  assert.match(invalid(() => cacheKey(request(folder), '1')), /too many files/);
+  assert.match(
+    invalid(() => cacheKey(request(folder), '1')),
+    /too many files/,
+  );
 });
 
 test('what is no file is not read', { timeout: 10_000 }, (t) => {
@@ -106,7 +135,9 @@ test('a damaged entry is not used, and replaced', (t) => {
   const entry = join(cacheFolder, key, 'import.bin');
   const { model } = importModel(asked, '1');
   const damages: readonly (() => void)[] = [
-    () => truncateSync(entry, 100), () => truncateSync(entry, 0), () => rmSync(entry),
+    () => truncateSync(entry, 100),
+    () => truncateSync(entry, 0),
+    () => rmSync(entry),
     () => writeFileSync(entry, 'nonsense'),
     () => {
       const bytes = readFileSync(entry);
@@ -135,7 +166,10 @@ test('an entry whose weights were cut short is not used', (t) => {
     truncateSync(blob, 10);
     assert.equal(readCached(cacheFolder, key), undefined);
   } else {
-    assert.ok(model.weights.every((one) => one.path.startsWith(path)), 'they lie in the model');
+    assert.ok(
+      model.weights.every((one) => one.path.startsWith(path)),
+      'they lie in the model',
+    );
   }
 });
 
@@ -145,8 +179,13 @@ test('of two who finish the same entry the first stays, and both have it', (t) =
   const { model } = importModel(request(path), '1');
   const [one, two] = [beginEntry(cacheFolder), beginEntry(cacheFolder)];
   const blobbed = (folder: string): typeof model => ({
-    ...model, weights: model.weights.map((weight) => (
-      { ...weight, path: join(folder, 'weights.bin'), offset: 0, byteLength: 4 })),
+    ...model,
+    weights: model.weights.map((weight) => ({
+      ...weight,
+      path: join(folder, 'weights.bin'),
+      offset: 0,
+      byteLength: 4,
+    })),
   });
   for (const folder of [one, two]) writeFileSync(join(folder, 'weights.bin'), '1234');
   const key = cacheKey(asked, '1');
@@ -166,6 +205,8 @@ test('an import that fails leaves nothing behind', (t) => {
 test('a cache that cannot be written is an error', (t) => {
   const { path, folder } = modelAndCache(t);
   writeFileSync(join(folder, 'file'), '');
-  assert.throws(() => importModel(request(path, { cacheFolder: join(folder, 'file') }), '1'),
-    /ENOTDIR|EEXIST/);
+  assert.throws(
+    () => importModel(request(path, { cacheFolder: join(folder, 'file') }), '1'),
+    /ENOTDIR|EEXIST/,
+  );
 });

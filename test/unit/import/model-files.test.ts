@@ -14,8 +14,19 @@ test('a file by its name alone', () => {
   assert.equal(modelFileOf('a.pbtxt')?.format, 'tensorflow');
   assert.equal(modelFileOf('model.graphdef')?.format, 'tensorflow');
   assert.equal(modelFileOf('model.savedmodel')?.platform, 'tensorflow_savedmodel');
-  for (const name of ['config.pbtxt', 'fingerprint.pb', 'keras_metadata.pb', 'model.plan',
-    'batching_params.pbtxt', 'saved_model_config.pb', 'pb', '.pb', 'onnx', 'a.txt', '']) {
+  for (const name of [
+    'config.pbtxt',
+    'fingerprint.pb',
+    'keras_metadata.pb',
+    'model.plan',
+    'batching_params.pbtxt',
+    'saved_model_config.pb',
+    'pb',
+    '.pb',
+    'onnx',
+    'a.txt',
+    '',
+  ]) {
     assert.equal(modelFileOf(name), undefined, name);
   }
 });
@@ -29,11 +40,13 @@ test('what TensorFlow wrote is the folder itself', () => {
   assert.equal(find(['saved_model.pb', 'frozen.pb']), folder, 'a graph beside it is none');
 });
 
-test('Triton\'s names, and a graph alone', () => {
+test("Triton's names, and a graph alone", () => {
   assert.equal(find(['model.savedmodel']), 'tensorflow savedmodel "model.savedmodel"');
   assert.equal(find(['model.graphdef']), 'tensorflow graphdef "model.graphdef"');
-  assert.equal(find(['frozen.pb', 'labels.txt', 'config.pbtxt']),
-    'tensorflow graphdef "frozen.pb"');
+  assert.equal(
+    find(['frozen.pb', 'labels.txt', 'config.pbtxt']),
+    'tensorflow graphdef "frozen.pb"',
+  );
   assert.equal(find(['graph.pbtxt', 'batching_params.pbtxt']), 'tensorflow graphdef "graph.pbtxt"');
   assert.equal(find(['a.pb', 'b.pb']), undefined, 'which of the two?');
 });
@@ -42,8 +55,10 @@ test('the wanted name comes before all others, whatever it is', () => {
   assert.equal(find(['model.onnx', 'saved_model.pb']), 'onnx onnxruntime_onnx "model.onnx"');
   assert.equal(find(['a.pb', 'b.pb'], 'b.pb'), 'tensorflow graphdef "b.pb"');
   assert.equal(find(['weights', 'saved_model.pb'], 'weights'), 'onnx onnxruntime_onnx "weights"');
-  assert.equal(find(['my.savedmodel', 'a.pb'], 'my.savedmodel'),
-    'tensorflow savedmodel "my.savedmodel"');
+  assert.equal(
+    find(['my.savedmodel', 'a.pb'], 'my.savedmodel'),
+    'tensorflow savedmodel "my.savedmodel"',
+  );
   assert.equal(find(['saved_model.pb'], 'gone.onnx'), 'tensorflow savedmodel ""');
 });
 

@@ -14,7 +14,10 @@ async function started(context: TestContext, path: string) {
   const engine = { lines: '', takes: 0 };
   const records: string[] = [];
   const logger = createLogger({
-    level: 'debug', format: 'text', now: () => 0, write: (line) => records.push(line),
+    level: 'debug',
+    format: 'text',
+    now: () => 0,
+    write: (line) => records.push(line),
   });
   const take = (): Buffer => {
     const lines = Buffer.from(engine.lines);
@@ -110,9 +113,11 @@ describe('access log', () => {
 });
 
 describe('takeAccessLog', () => {
-  const port = (code: number, text: string): EnginePort => ({
-    native: { takeAccessLog: () => code }, answer: () => shared.fill(text),
-  }) as unknown as EnginePort;
+  const port = (code: number, text: string): EnginePort =>
+    ({
+      native: { takeAccessLog: () => code },
+      answer: () => shared.fill(text),
+    }) as unknown as EnginePort;
   const shared = Buffer.alloc(2);
 
   it('answers the lines as memory of their own', () => {
@@ -122,8 +127,12 @@ describe('takeAccessLog', () => {
   });
 
   it('throws what the engine says', () => {
-    assert.throws(() => takeAccessLog(port(ErrorCode.ShuttingDown, 'no')), (error: unknown) => (
-      error instanceof ServalError && error.code === ErrorCode.ShuttingDown
-        && error.message === 'no'));
+    assert.throws(
+      () => takeAccessLog(port(ErrorCode.ShuttingDown, 'no')),
+      (error: unknown) =>
+        error instanceof ServalError &&
+        error.code === ErrorCode.ShuttingDown &&
+        error.message === 'no',
+    );
   });
 });

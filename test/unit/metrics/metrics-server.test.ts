@@ -12,8 +12,8 @@ describe('metrics server', () => {
   });
   after(() => server.close());
 
-  const ask = (path: string, method = 'GET', body?: string): Promise<Response> => (
-    fetch(`http://127.0.0.1:${server.port}${path}`, { method, ...(body ? { body } : {}) }));
+  const ask = (path: string, method = 'GET', body?: string): Promise<Response> =>
+    fetch(`http://127.0.0.1:${server.port}${path}`, { method, ...(body ? { body } : {}) });
 
   it('answers with the text of now, as text or bytes, whatever the query', async () => {
     let count = 0;
@@ -21,11 +21,16 @@ describe('metrics server', () => {
       count += 1;
       return Promise.resolve(count % 2 === 0 ? Buffer.from(`µ ${count}\n`) : `µ ${count}\n`);
     };
-    for (const [path, expected] of [['/metrics', 'µ 1\n'], ['/metrics?a=b', 'µ 2\n']] as const) {
+    for (const [path, expected] of [
+      ['/metrics', 'µ 1\n'],
+      ['/metrics?a=b', 'µ 2\n'],
+    ] as const) {
       const response = await ask(path);
       assert.equal(response.status, 200);
-      assert.equal(response.headers.get('content-type'),
-        'text/plain; version=0.0.4; charset=utf-8');
+      assert.equal(
+        response.headers.get('content-type'),
+        'text/plain; version=0.0.4; charset=utf-8',
+      );
       assert.equal(await response.text(), expected);
     }
   });
@@ -34,13 +39,17 @@ describe('metrics server', () => {
     text = () => assert.fail('was asked');
     for (const path of ['/', '/metrics/', '/v2', '/v2/health/ready']) {
       const response = await ask(path);
-      assert.deepEqual([response.status, await response.json()],
-        [404, { error: `no such endpoint: GET ${path}` }]);
+      assert.deepEqual(
+        [response.status, await response.json()],
+        [404, { error: `no such endpoint: GET ${path}` }],
+      );
     }
     for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS']) {
       const response = await ask('/metrics', method, method === 'POST' ? 'body' : undefined);
-      assert.deepEqual([response.status, response.headers.get('allow'), await response.json()],
-        [405, 'GET', { error: `method ${method} is not allowed here, expected GET` }]);
+      assert.deepEqual(
+        [response.status, response.headers.get('allow'), await response.json()],
+        [405, 'GET', { error: `method ${method} is not allowed here, expected GET` }],
+      );
     }
     assert.equal((await ask('/metrics', 'HEAD')).status, 405);
   });
@@ -57,9 +66,14 @@ describe('metrics server', () => {
     const taken = { host: '127.0.0.1', port: server.port, text };
     await assert.rejects(startMetricsServer(taken), (error: unknown) => {
       assert.ok(error instanceof ServalError);
-      assert.deepEqual([error.code, error.message], [ErrorCode.InvalidArgument,
-        `metrics cannot listen on 127.0.0.1 port ${server.port}: the port is in use by another `
-        + 'process; choose another, or 0 for a free one']);
+      assert.deepEqual(
+        [error.code, error.message],
+        [
+          ErrorCode.InvalidArgument,
+          `metrics cannot listen on 127.0.0.1 port ${server.port}: the port is in use by another ` +
+            'process; choose another, or 0 for a free one',
+        ],
+      );
       return true;
     });
   });

@@ -9,21 +9,26 @@ const failed = { errorCode: ErrorCode.ModelInvalid, errorMessage: 'cut short' };
 
 /** Lines of one metric, its name taken off. */
 function linesOf(text: string, name: string): string[] {
-  return text.split('\n').filter((line) => line.startsWith(`${name}{`)
-    || line.startsWith(`${name} `)).map((line) => line.slice(name.length));
+  return text
+    .split('\n')
+    .filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `))
+    .map((line) => line.slice(name.length));
 }
 
 describe('registry metrics', () => {
-  const text = registryMetrics(registry([
-    model('m', [version('12', 'END', failed), version('10'), version('9', 'UNLOADING')]),
-    model('loading', [version('1', 'LOADING')]),
-    model('stale', [version('1', 'AVAILABLE', failed)]),
-    model('none', []),
-  ]));
+  const text = registryMetrics(
+    registry([
+      model('m', [version('12', 'END', failed), version('10'), version('9', 'UNLOADING')]),
+      model('loading', [version('1', 'LOADING')]),
+      model('stale', [version('1', 'AVAILABLE', failed)]),
+      model('none', []),
+    ]),
+  );
 
   it('has a line per version with its state', () => {
     assert.deepEqual(linesOf(text, 'serval_model_state'), [
-      '{model="m",version="12",state="END"} 1', '{model="m",version="10",state="AVAILABLE"} 1',
+      '{model="m",version="12",state="END"} 1',
+      '{model="m",version="10",state="AVAILABLE"} 1',
       '{model="m",version="9",state="UNLOADING"} 1',
       '{model="loading",version="1",state="LOADING"} 1',
       '{model="stale",version="1",state="AVAILABLE"} 1',
@@ -31,8 +36,12 @@ describe('registry metrics', () => {
   });
 
   it('says what is ready and what failed, a version that still serves included', () => {
-    assert.deepEqual(linesOf(text, 'serval_model_ready'),
-      ['{model="m"} 1', '{model="loading"} 0', '{model="stale"} 1', '{model="none"} 0']);
+    assert.deepEqual(linesOf(text, 'serval_model_ready'), [
+      '{model="m"} 1',
+      '{model="loading"} 0',
+      '{model="stale"} 1',
+      '{model="none"} 0',
+    ]);
     assert.deepEqual(linesOf(text, 'serval_models_configured'), [' 4']);
     assert.deepEqual(linesOf(text, 'serval_server_ready'), [' 0']);
     assert.deepEqual(linesOf(text, 'serval_model_load_failures'), [' 2']);
@@ -81,8 +90,9 @@ describe('registry metrics', () => {
 
   it('is bounded: 10,000 lines of a metric, the rest counted', () => {
     const versions = [version('2', 'END', failed), version('1', 'END', failed)];
-    const many = registryMetrics(registry(
-      Array.from({ length: 10_001 }, (_, at) => model(`m${at}`, versions))));
+    const many = registryMetrics(
+      registry(Array.from({ length: 10_001 }, (_, at) => model(`m${at}`, versions))),
+    );
     for (const name of ['state', 'ready', 'load_failed']) {
       assert.equal(linesOf(many, `serval_model_${name}`).length, 10_000, name);
     }

@@ -6,11 +6,13 @@ import { join, resolve } from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import {
-  defaultBatchingParameters, parseBatchingParameters,
+  defaultBatchingParameters,
+  parseBatchingParameters,
 } from '../../../ts/model-config/batching-parameters.js';
 import { parseModelServerConfig } from '../../../ts/model-config/models-config.js';
 import {
-  parseMonitoringConfig, readMonitoringPath,
+  parseMonitoringConfig,
+  readMonitoringPath,
 } from '../../../ts/model-config/monitoring-config.js';
 import { ConfigFileError } from '../../../ts/protobuf/text-format.js';
 import type { ConfigProblem } from '../../../ts/protobuf/problem.js';
@@ -45,7 +47,8 @@ function sample(t: TestContext, name: string): string | undefined {
 }
 
 test('models.config: every member', () => {
-  const { models, problems, warnings } = parseModelServerConfig(`
+  const { models, problems, warnings } = parseModelServerConfig(
+    `
     # two models
     model_config_list: {
       config: {
@@ -56,24 +59,41 @@ test('models.config: every member', () => {
       },
       config < name: "b" base_path: "/models/b" model_type: TENSORFLOW
         model_version_policy { latest { num_versions: 0 } } >
-    }`, 'f');
+    }`,
+    'f',
+  );
   assert.deepEqual([problems, warnings], [[], []]);
   assert.deepEqual(models, [
     {
-      name: 'a', basePath: '/models/a', platform: 'onnx',
+      name: 'a',
+      basePath: '/models/a',
+      platform: 'onnx',
       versionPolicy: { kind: 'specific', versions: ['1', '16', '9007199254740993'] },
-      labels: { stable: '1', canary: '9007199254740993' }, place: 'f:4:15',
+      labels: { stable: '1', canary: '9007199254740993' },
+      place: 'f:4:15',
     },
     {
-      name: 'b', basePath: '/models/b', platform: 'tensorflow',
-      versionPolicy: { kind: 'latest', count: 1 }, labels: {}, place: 'f:10:14',
+      name: 'b',
+      basePath: '/models/b',
+      platform: 'tensorflow',
+      versionPolicy: { kind: 'latest', count: 1 },
+      labels: {},
+      place: 'f:10:14',
     },
   ]);
 });
 
 test('models.config: policies and platforms', () => {
-  for (const platform of ['tensorflow', 'onnx', 'onnxruntime_onnx', 'onnx_onnxv1', 'pmml', 'mleap',
-    'spark', '']) {
+  for (const platform of [
+    'tensorflow',
+    'onnx',
+    'onnxruntime_onnx',
+    'onnx_onnxv1',
+    'pmml',
+    'mleap',
+    'spark',
+    '',
+  ]) {
     assert.deepEqual(entryProblems(`model_platform: "${platform}"`), [], platform);
   }
   const policy = (text: string): unknown =>
@@ -93,55 +113,84 @@ test('models.config: what an entry may not say', () => {
   const cases: readonly (readonly [string, string])[] = [
     ['nme: "x"', 'unknown field "nme" of ModelConfig; did you mean "name"?'],
     ['model_platform: 1', 'model_platform: expected string, got 1'],
-    ['model_platform: "onix"', 'model_platform: expected one of tensorflow, onnx, '
-      + 'onnxruntime_onnx, onnx_onnxv1, pmml, mleap, spark, got "onix"; did you mean "onnx"?'],
-    ['model_platform: "onnx" model_type: TENSORFLOW',
-      'model_type: expected it or model_platform, got both'],
+    [
+      'model_platform: "onix"',
+      'model_platform: expected one of tensorflow, onnx, ' +
+        'onnxruntime_onnx, onnx_onnxv1, pmml, mleap, spark, got "onix"; did you mean "onnx"?',
+    ],
+    [
+      'model_platform: "onnx" model_type: TENSORFLOW',
+      'model_type: expected it or model_platform, got both',
+    ],
     ['model_type: OTHER', 'model_type: expected TENSORFLOW, got OTHER'],
     ['model_version_policy { specific { } }', 'versions: expected at least one version, got none'],
-    ['model_version_policy { specific { versions: [1, -2] } }',
-      'versions: expected 0 or more, got -2'],
-    ['model_version_policy { latest { num_versions: -1 } }',
-      'num_versions: expected uint32 (0 to 4294967295), got -1'],
+    [
+      'model_version_policy { specific { versions: [1, -2] } }',
+      'versions: expected 0 or more, got -2',
+    ],
+    [
+      'model_version_policy { latest { num_versions: -1 } }',
+      'num_versions: expected uint32 (0 to 4294967295), got -1',
+    ],
     ['model_version_policy { all { } latest { } }', 'latest: expected it or all, got both'],
-    ['version_labels { key: "a" value: -1 }',
-      'version_labels: expected 0 or more, got -1 for label "a"'],
+    [
+      'version_labels { key: "a" value: -1 }',
+      'version_labels: expected 0 or more, got -1 for label "a"',
+    ],
     ['version_labels { value: 1 }', 'version_labels: expected a label, got ""'],
-    ['version_labels { key: "a" value: "1" }',
-      'value: expected int64 (-9223372036854775808 to 9223372036854775807), got the string "1"'],
+    [
+      'version_labels { key: "a" value: "1" }',
+      'value: expected int64 (-9223372036854775808 to 9223372036854775807), got the string "1"',
+    ],
     ['base_path: "/other"', 'base_path: expected one value, got a second one'],
   ];
   for (const [more, expected] of cases) assert.deepEqual(entryProblems(more), [expected]);
 });
 
 test('models.config: base paths', () => {
-  const problem = (path: string): readonly string[] => linesOf(parseModelServerConfig(
-    `model_config_list { config { name: "m" base_path: "${path}" } }`, 'f').problems);
+  const problem = (path: string): readonly string[] =>
+    linesOf(
+      parseModelServerConfig(`model_config_list { config { name: "m" base_path: "${path}" } }`, 'f')
+        .problems,
+    );
   assert.deepEqual(problem('/a'), []);
   assert.deepEqual(problem('file:///a'), []);
-  assert.deepEqual(problem('models/m'),
-    ['f:1:51: base_path: expected model "m" to have an absolute path, got "models/m"']);
-  assert.deepEqual(problem('file://a'),
-    ['f:1:51: base_path: expected model "m" to have an absolute path, got "file://a"']);
-  assert.deepEqual(problem('s3://bucket/m'),
-    ['f:1:51: base_path: s3:// is not supported, got "s3://bucket/m"']);
+  assert.deepEqual(problem('models/m'), [
+    'f:1:51: base_path: expected model "m" to have an absolute path, got "models/m"',
+  ]);
+  assert.deepEqual(problem('file://a'), [
+    'f:1:51: base_path: expected model "m" to have an absolute path, got "file://a"',
+  ]);
+  assert.deepEqual(problem('s3://bucket/m'), [
+    'f:1:51: base_path: s3:// is not supported, got "s3://bucket/m"',
+  ]);
   assert.equal(problem('/a\\000b').length, 1);
-  assert.deepEqual(linesOf(parseModelServerConfig(
-    'model_config_list { config { name: "m" } }', 'f').problems),
-  ['f:1:28: base_path: expected model "m" to have an absolute path, got ""']);
-  assert.deepEqual(linesOf(parseModelServerConfig(
-    'model_config_list { config { base_path: "/a" } }', 'f').problems),
-  ['f:1:28: name: expected a model name of 1 to 4096 bytes, got ""']);
+  assert.deepEqual(
+    linesOf(parseModelServerConfig('model_config_list { config { name: "m" } }', 'f').problems),
+    ['f:1:28: base_path: expected model "m" to have an absolute path, got ""'],
+  );
+  assert.deepEqual(
+    linesOf(
+      parseModelServerConfig('model_config_list { config { base_path: "/a" } }', 'f').problems,
+    ),
+    ['f:1:28: name: expected a model name of 1 to 4096 bytes, got ""'],
+  );
 });
 
 test('models.config: a bad entry does not take the others along', () => {
-  const { models, problems } = parseModelServerConfig(`model_config_list {
+  const { models, problems } = parseModelServerConfig(
+    `model_config_list {
     config { name: "a" base_path: "/a" }
     config { name: "b" base_path: "b" }
     config { name: "c" base_path: "/c" model_version_policy { all { x: 1 } } }
     config { name: "a" base_path: "/again" }
-    config { name: "d" base_path: "/d" } }`, 'f');
-  assert.deepEqual(models.map((model) => model.name), ['a', 'd']);
+    config { name: "d" base_path: "/d" } }`,
+    'f',
+  );
+  assert.deepEqual(
+    models.map((model) => model.name),
+    ['a', 'd'],
+  );
   assert.deepEqual(linesOf(problems), [
     'f:4:69: unknown field "x" of All',
     'f:3:35: base_path: expected model "b" to have an absolute path, got "b"',
@@ -151,51 +200,75 @@ test('models.config: a bad entry does not take the others along', () => {
 
 test('models.config: a custom configuration is a problem, logging a warning', () => {
   const custom = parseModelServerConfig(
-    'custom_model_config { [type.googleapis.com/x.Y] { any: "thing" } }', 'f');
-  assert.deepEqual(linesOf(custom.problems),
-    ['f:1:21: custom_model_config: not supported; expected model_config_list']);
+    'custom_model_config { [type.googleapis.com/x.Y] { any: "thing" } }',
+    'f',
+  );
+  assert.deepEqual(linesOf(custom.problems), [
+    'f:1:21: custom_model_config: not supported; expected model_config_list',
+  ]);
   const logged = parseModelServerConfig(
-    entry('logging_config { sampling_config { sampling_rate: 0.1 } }'), 'f');
+    entry('logging_config { sampling_config { sampling_rate: 0.1 } }'),
+    'f',
+  );
   assert.deepEqual([logged.models.length, logged.problems], [1, []]);
-  assert.deepEqual(linesOf(logged.warnings), ['f:1:78: logging_config: requests of model "m" are '
-    + 'not logged: not supported yet']);
+  assert.deepEqual(linesOf(logged.warnings), [
+    'f:1:78: logging_config: requests of model "m" are ' + 'not logged: not supported yet',
+  ]);
 });
 
 test('models.config: the samples', (t) => {
   const text = sample(t, 'good_model_config.txt');
   if (text === undefined) return;
-  const filled = text.replace('${TEST_HALF_PLUS_TWO_DIR}', '/models/two')
+  const filled = text
+    .replace('${TEST_HALF_PLUS_TWO_DIR}', '/models/two')
     .replace('${TEST_HALF_PLUS_THREE_DIR}', '/models/three');
   const { models, problems } = parseModelServerConfig(filled, 'f');
   assert.deepEqual(problems, []);
-  assert.deepEqual(models.map(({ name, basePath, platform }) => [name, basePath, platform]), [
-    ['half_plus_two', '/models/two', 'tensorflow'],
-    ['half_plus_three', '/models/three', 'tensorflow'],
-  ]);
+  assert.deepEqual(
+    models.map(({ name, basePath, platform }) => [name, basePath, platform]),
+    [
+      ['half_plus_two', '/models/two', 'tensorflow'],
+      ['half_plus_three', '/models/three', 'tensorflow'],
+    ],
+  );
   assert.equal(parseModelServerConfig(text, 'f').problems.length, 2);
   const bad = parseModelServerConfig(sample(t, 'bad_model_config.txt') ?? '', 'bad.txt');
-  assert.deepEqual([bad.models, linesOf(bad.problems)], [[], [
-    'bad.txt:1:12: expected ":" or "{" after the field name improperly, got "formatted"',
-  ]]);
+  assert.deepEqual(
+    [bad.models, linesOf(bad.problems)],
+    [[], ['bad.txt:1:12: expected ":" or "{" after the field name improperly, got "formatted"']],
+  );
 });
 
 test('batching: every member, and the defaults', () => {
   assert.deepEqual(parseBatchingParameters('', 'f').parameters, defaultBatchingParameters());
   assert.deepEqual(defaultBatchingParameters(), {
-    maxBatchSize: 1000, batchTimeoutMicros: 0, maxEnqueuedBatches: 10,
-    numBatchThreads: availableParallelism(), allowedBatchSizes: [], padVariableLengthInputs: false,
-    enableLargeBatchSplitting: false, maxExecutionBatchSize: 1000,
+    maxBatchSize: 1000,
+    batchTimeoutMicros: 0,
+    maxEnqueuedBatches: 10,
+    numBatchThreads: availableParallelism(),
+    allowedBatchSizes: [],
+    padVariableLengthInputs: false,
+    enableLargeBatchSplitting: false,
+    maxExecutionBatchSize: 1000,
   });
-  const { parameters, problems } = parseBatchingParameters(`max_batch_size { value: 64 }
+  const { parameters, problems } = parseBatchingParameters(
+    `max_batch_size { value: 64 }
     batch_timeout_micros: { value: 100 } max_enqueued_batches { value: 5 }
     num_batch_threads { value: 2 } thread_pool_name { value: "pool" }
     allowed_batch_sizes: 8, allowed_batch_sizes: [16, 32]
     pad_variable_length_inputs: true enable_large_batch_splitting { value: true }
-    max_execution_batch_size { value: 32 }`, 'f');
+    max_execution_batch_size { value: 32 }`,
+    'f',
+  );
   assert.deepEqual(problems, []);
   assert.deepEqual(parameters, {
-    maxBatchSize: 64, batchTimeoutMicros: 100, maxEnqueuedBatches: 5, numBatchThreads: 2,
-    allowedBatchSizes: [8, 16, 32], padVariableLengthInputs: true, enableLargeBatchSplitting: true,
+    maxBatchSize: 64,
+    batchTimeoutMicros: 100,
+    maxEnqueuedBatches: 5,
+    numBatchThreads: 2,
+    allowedBatchSizes: [8, 16, 32],
+    padVariableLengthInputs: true,
+    enableLargeBatchSplitting: true,
     maxExecutionBatchSize: 32,
   });
 });
@@ -205,35 +278,53 @@ test('batching: the largest execution follows max_batch_size unless batches are 
     parseBatchingParameters(text, 'f').parameters?.maxExecutionBatchSize;
   assert.equal(size('max_batch_size { value: 64 }'), 64);
   assert.equal(size('max_batch_size { value: 64 } max_execution_batch_size { value: 8 }'), 64);
-  assert.equal(size('max_batch_size { value: 64 } enable_large_batch_splitting { value: true }'),
-    64);
+  assert.equal(
+    size('max_batch_size { value: 64 } enable_large_batch_splitting { value: true }'),
+    64,
+  );
 });
 
 test('batching: what may not be said', () => {
   const cases: readonly (readonly [string, string])[] = [
     ['max_batch_size: 64', '17: max_batch_size: expected a message in braces (Int64Value), got 64'],
     ['max_batch_size { value: 0 }', '16: max_batch_size: expected 1 to 4294967295, got 0'],
-    ['batch_timeout_micros { value: -1 }',
-      '22: batch_timeout_micros: expected 0 to 4294967295, got -1'],
-    ['max_enqueued_batches { }',
-      '22: max_enqueued_batches: expected 1 to 9007199254740991, got 0'],
+    [
+      'batch_timeout_micros { value: -1 }',
+      '22: batch_timeout_micros: expected 0 to 4294967295, got -1',
+    ],
+    ['max_enqueued_batches { }', '22: max_enqueued_batches: expected 1 to 9007199254740991, got 0'],
     ['num_batch_threads { value: 2000 }', '19: num_batch_threads: expected 1 to 1024, got 2000'],
-    ['max_batch_size { value: 4 } allowed_batch_sizes: [4, 2]',
-      '54: allowed_batch_sizes: expected more than 4, got 2'],
-    ['max_batch_size { value: 4 } allowed_batch_sizes: [2, 2, 4]',
-      '54: allowed_batch_sizes: expected more than 2, got 2'],
-    ['max_batch_size { value: 4 } allowed_batch_sizes: 0',
-      '50: allowed_batch_sizes: expected more than 0, got 0'],
-    ['max_batch_size { value: 4 } allowed_batch_sizes: [1, 2]',
-      '54: allowed_batch_sizes: expected the last to be max_batch_size, 4, got 2'],
-    ['allowed_batch_sizes: 1000 enable_large_batch_splitting { value: true } '
-      + 'max_execution_batch_size { value: 10 }',
-    '22: allowed_batch_sizes: expected the last to be max_execution_batch_size, 10, got 1000'],
-    ['max_batch_size { value: 4 } enable_large_batch_splitting { value: true } '
-      + 'max_execution_batch_size { value: 8 }',
-    '99: max_execution_batch_size: expected 1 to 4, got 8'],
-    ['max_batch_sizes { }', '1: unknown field "max_batch_sizes" of BatchingParameters; '
-      + 'did you mean "max_batch_size"?'],
+    [
+      'max_batch_size { value: 4 } allowed_batch_sizes: [4, 2]',
+      '54: allowed_batch_sizes: expected more than 4, got 2',
+    ],
+    [
+      'max_batch_size { value: 4 } allowed_batch_sizes: [2, 2, 4]',
+      '54: allowed_batch_sizes: expected more than 2, got 2',
+    ],
+    [
+      'max_batch_size { value: 4 } allowed_batch_sizes: 0',
+      '50: allowed_batch_sizes: expected more than 0, got 0',
+    ],
+    [
+      'max_batch_size { value: 4 } allowed_batch_sizes: [1, 2]',
+      '54: allowed_batch_sizes: expected the last to be max_batch_size, 4, got 2',
+    ],
+    [
+      'allowed_batch_sizes: 1000 enable_large_batch_splitting { value: true } ' +
+        'max_execution_batch_size { value: 10 }',
+      '22: allowed_batch_sizes: expected the last to be max_execution_batch_size, 10, got 1000',
+    ],
+    [
+      'max_batch_size { value: 4 } enable_large_batch_splitting { value: true } ' +
+        'max_execution_batch_size { value: 8 }',
+      '99: max_execution_batch_size: expected 1 to 4, got 8',
+    ],
+    [
+      'max_batch_sizes { }',
+      '1: unknown field "max_batch_sizes" of BatchingParameters; ' +
+        'did you mean "max_batch_size"?',
+    ],
     ['{', '1: expected a field name, got "{"'],
   ];
   for (const [text, expected] of cases) {
@@ -248,8 +339,10 @@ test('batching: the sample', (t) => {
   if (text === undefined) return;
   const { parameters, problems } = parseBatchingParameters(text, 'f');
   assert.deepEqual(problems, []);
-  assert.deepEqual([parameters?.maxBatchSize, parameters?.maxEnqueuedBatches,
-    parameters?.numBatchThreads], [128, 1_000_000, 8]);
+  assert.deepEqual(
+    [parameters?.maxBatchSize, parameters?.maxEnqueuedBatches, parameters?.numBatchThreads],
+    [128, 1_000_000, 8],
+  );
 });
 
 test('monitoring', () => {
@@ -269,31 +362,38 @@ test('monitoring: what may not be said', () => {
     const text = `prometheus_config { path: "${url}" }`;
     const { config, problems } = parseMonitoringConfig(text, 'f');
     assert.equal(config, undefined);
-    assert.deepEqual(linesOf(problems), ['f:1:27: path: expected one that begins with "/", without '
-      + `"?" or "#", got "${url}"`]);
+    assert.deepEqual(linesOf(problems), [
+      'f:1:27: path: expected one that begins with "/", without ' + `"?" or "#", got "${url}"`,
+    ]);
   }
-  assert.deepEqual(linesOf(parseMonitoringConfig('prometheus { }', 'f').problems),
-    ['f:1:1: unknown field "prometheus" of MonitoringConfig; did you mean "prometheus_config"?']);
-  assert.deepEqual(linesOf(parseMonitoringConfig('prometheus_config', 'f').problems),
-    ['f:1:18: expected ":" or "{" after the field name prometheus_config, '
-      + 'got the end of the file']);
+  assert.deepEqual(linesOf(parseMonitoringConfig('prometheus { }', 'f').problems), [
+    'f:1:1: unknown field "prometheus" of MonitoringConfig; did you mean "prometheus_config"?',
+  ]);
+  assert.deepEqual(linesOf(parseMonitoringConfig('prometheus_config', 'f').problems), [
+    'f:1:18: expected ":" or "{" after the field name prometheus_config, ' +
+      'got the end of the file',
+  ]);
 });
 
 test('monitoring: the path in a file', async (t) => {
   const folder = filledFolder(t, {
-    on: 'prometheus_config { enable: true path: "/m" }', off: 'prometheus_config { path: "/m" }',
+    on: 'prometheus_config { enable: true path: "/m" }',
+    off: 'prometheus_config { path: "/m" }',
     bad: 'prometheus_config { enable: 7 }',
   });
   assert.equal(await readMonitoringPath(join(folder, 'on')), '/m');
   assert.equal(await readMonitoringPath(join(folder, 'off')), '');
   await assert.rejects(readMonitoringPath(join(folder, 'gone')), ConfigFileError);
-  await assert.rejects(readMonitoringPath(join(folder, 'bad')),
-    { message: `${join(folder, 'bad')}:1:29: enable: expected bool, got 7` });
+  await assert.rejects(readMonitoringPath(join(folder, 'bad')), {
+    message: `${join(folder, 'bad')}:1:29: enable: expected bool, got 7`,
+  });
 });
 
 test('monitoring: the sample', (t) => {
   const text = sample(t, 'monitoring_config.txt');
   if (text === undefined) return;
-  assert.deepEqual(parseMonitoringConfig(text, 'f').config,
-    { enabled: true, path: '/monitoring/prometheus/metrics' });
+  assert.deepEqual(parseMonitoringConfig(text, 'f').config, {
+    enabled: true,
+    path: '/monitoring/prometheus/metrics',
+  });
 });

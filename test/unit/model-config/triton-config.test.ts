@@ -2,7 +2,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
-  encodeModelConfig, parseTritonConfig, takesModelsTensors, tritonConfigFromJson, versionPolicyOf,
+  encodeModelConfig,
+  parseTritonConfig,
+  takesModelsTensors,
+  tritonConfigFromJson,
+  versionPolicyOf,
 } from '../../../ts/model-config/triton-config.js';
 import type { TritonConfig } from '../../../ts/model-config/types.js';
 
@@ -30,13 +34,15 @@ function warningsOf(text: string): readonly string[] {
   return warnings.map(({ place, message }) => `${place.replace(/^f:/, '')}: ${message}`);
 }
 
-test('a usual configuration becomes the object that Triton\'s JSON is', () => {
+test("a usual configuration becomes the object that Triton's JSON is", () => {
   const text = `name: "m" platform: "onnxruntime_onnx" max_batch_size: 8 ${TENSORS}
     dynamic_batching { preferred_batch_size: [ 4, 8 ] max_queue_delay_microseconds: 100 }
     instance_group [ { count: 2 kind: KIND_CPU } ]
     parameters { key: "intra_op_thread_count" value: { string_value: "1" } }`;
   const expected = {
-    name: 'm', platform: 'onnxruntime_onnx', max_batch_size: 8,
+    name: 'm',
+    platform: 'onnxruntime_onnx',
+    max_batch_size: 8,
     input: [{ name: 'x', data_type: 'TYPE_FP32', dims: [4] }],
     output: [{ name: 'y', data_type: 'TYPE_FP32', dims: [2] }],
     dynamic_batching: { preferred_batch_size: [4, 8], max_queue_delay_microseconds: 100 },
@@ -56,31 +62,37 @@ test('JSON: what is no JSON, no object, too large or not of the schema', () => {
   const [bad] = tritonConfigFromJson('{"name":', 'load of m').problems;
   assert.equal(bad?.place, 'load of m');
   assert.match(bad.message, /^expected a model configuration in JSON, got "\{\\"name\\":": /);
-  assert.deepEqual(tritonConfigFromJson('[]', 'j').problems,
-    [{ place: 'j', message: 'expected an object (ModelConfig), got an array' }]);
-  assert.deepEqual(tritonConfigFromJson('{"input":[{"dims":["a"]}]}', 'j').problems.map(
-    ({ place }) => place), ['j: input[0].dims[0]']);
-  assert.deepEqual(tritonConfigFromJson('{"max_batch_size":-1}', 'j').problems,
-    [{ place: 'j: max_batch_size', message: 'max_batch_size: expected 0 or more, got -1' }]);
+  assert.deepEqual(tritonConfigFromJson('[]', 'j').problems, [
+    { place: 'j', message: 'expected an object (ModelConfig), got an array' },
+  ]);
+  assert.deepEqual(
+    tritonConfigFromJson('{"input":[{"dims":["a"]}]}', 'j').problems.map(({ place }) => place),
+    ['j: input[0].dims[0]'],
+  );
+  assert.deepEqual(tritonConfigFromJson('{"max_batch_size":-1}', 'j').problems, [
+    { place: 'j: max_batch_size', message: 'max_batch_size: expected 0 or more, got -1' },
+  ]);
   assert.equal(tritonConfigFromJson(' '.repeat(16_777_217), 'j').problems.length, 1);
   const deep = tritonConfigFromJson('['.repeat(1_000_000), 'j');
   assert.equal(deep.problems.length, 1);
 });
 
 test('text that is none is one problem with its place', () => {
-  assert.deepEqual(problemsOf('improperly formatted file'),
-    ['1:12: expected ":" or "{" after the field name improperly, got "formatted"']);
+  assert.deepEqual(problemsOf('improperly formatted file'), [
+    '1:12: expected ":" or "{" after the field name improperly, got "formatted"',
+  ]);
   assert.deepEqual(problemsOf('max_batchsize: 1\nplatfrom: "x"'), [
     '1:1: unknown field "max_batchsize" of ModelConfig; did you mean "max_batch_size"?',
     '2:1: unknown field "platfrom" of ModelConfig; did you mean "platform"?',
   ]);
 });
 
-test('the name is the folder\'s', () => {
+test("the name is the folder's", () => {
   good('name: "m"', 'm');
   good('name: "other"');
-  assert.deepEqual(problemsOf('name: "other"', 'm'),
-    ['1:7: name: expected the name of the model\'s folder, "m", got "other"']);
+  assert.deepEqual(problemsOf('name: "other"', 'm'), [
+    '1:7: name: expected the name of the model\'s folder, "m", got "other"',
+  ]);
 });
 
 test('backends and platforms', () => {
@@ -90,14 +102,20 @@ test('backends and platforms', () => {
   good('platform: "tensorflow_savedmodel"');
   const cases: readonly (readonly [string, string])[] = [
     ['backend: "python"', '1:10: backend: expected onnxruntime or tensorflow, got "python"'],
-    ['backend: "onnxruntime" platform: "tensorflow_savedmodel"',
-      '1:34: platform: expected onnxruntime_onnx or onnx_onnxv1, got "tensorflow_savedmodel"'],
-    ['platform: "tensorrt_plan"',
+    [
+      'backend: "onnxruntime" platform: "tensorflow_savedmodel"',
+      '1:34: platform: expected onnxruntime_onnx or onnx_onnxv1, got "tensorflow_savedmodel"',
+    ],
+    [
+      'platform: "tensorrt_plan"',
       '1:11: platform: expected onnxruntime_onnx or onnx_onnxv1 or tensorflow_savedmodel or ' +
-        'tensorflow_graphdef, got "tensorrt_plan"'],
+        'tensorflow_graphdef, got "tensorrt_plan"',
+    ],
     ['platform: "ensemble"', '1:11: platform: ensembles are not supported yet'],
-    ['backend: "serval_null" platform: "onnxruntime_onnx"',
-      '1:34: platform: expected none with backend serval_null, got "onnxruntime_onnx"'],
+    [
+      'backend: "serval_null" platform: "onnxruntime_onnx"',
+      '1:34: platform: expected none with backend serval_null, got "onnxruntime_onnx"',
+    ],
   ];
   for (const [text, expected] of cases) assert.deepEqual(problemsOf(text), [expected]);
 });
@@ -111,45 +129,75 @@ test('no file outside the version folder', () => {
 
 test('tensors: names, types, dims', () => {
   const cases: readonly (readonly [string, string])[] = [
-    ['input { data_type: TYPE_FP32 dims: 1 }', '1:7: name: expected the input\'s name, got none'],
+    ['input { data_type: TYPE_FP32 dims: 1 }', "1:7: name: expected the input's name, got none"],
     ['output { name: "y" dims: 1 }', '1:8: data_type: expected the type of output "y", got none'],
-    ['input { name: "x" data_type: TYPE_INVALID dims: 1 }',
-      '1:30: data_type: expected the type of input "x", got none'],
+    [
+      'input { name: "x" data_type: TYPE_INVALID dims: 1 }',
+      '1:30: data_type: expected the type of input "x", got none',
+    ],
     ['input { name: "x" data_type: TYPE_FP32 }', '1:7: dims: expected dims of input "x", got none'],
-    ['input { name: "x" data_type: TYPE_FP32 dims: [1, 0, -1] }',
-      '1:50: dims: expected 1 or more, or -1 for a free one, got 0'],
-    ['input { name: "x" data_type: TYPE_FP32 dims: -2 }',
-      '1:46: dims: expected 1 or more, or -1 for a free one, got -2'],
-    ['input { name: "x" data_type: TYPE_FP32 dims: 1 format: FORMAT_NHWC }',
-      '1:56: format: expected 3 dims with FORMAT_NHWC, got 1'],
-    [`input [{ name: "x" data_type: TYPE_FP32 dims: 1 },
-       { name: "x" data_type: TYPE_FP32 dims: 1 }]`, '2:16: name: "x" is listed twice'],
-    [`input { name: "x" data_type: TYPE_FP32 dims: [${'1,'.repeat(32)} 1] }`,
-      '1:47: dims: expected at most 32, got 33'],
-    [`max_batch_size: 1 input { name: "x" data_type: TYPE_FP32 dims: [${'1,'.repeat(31)} 1] }`,
-      '1:65: dims: expected at most 31, got 32'],
+    [
+      'input { name: "x" data_type: TYPE_FP32 dims: [1, 0, -1] }',
+      '1:50: dims: expected 1 or more, or -1 for a free one, got 0',
+    ],
+    [
+      'input { name: "x" data_type: TYPE_FP32 dims: -2 }',
+      '1:46: dims: expected 1 or more, or -1 for a free one, got -2',
+    ],
+    [
+      'input { name: "x" data_type: TYPE_FP32 dims: 1 format: FORMAT_NHWC }',
+      '1:56: format: expected 3 dims with FORMAT_NHWC, got 1',
+    ],
+    [
+      `input [{ name: "x" data_type: TYPE_FP32 dims: 1 },
+       { name: "x" data_type: TYPE_FP32 dims: 1 }]`,
+      '2:16: name: "x" is listed twice',
+    ],
+    [
+      `input { name: "x" data_type: TYPE_FP32 dims: [${'1,'.repeat(32)} 1] }`,
+      '1:47: dims: expected at most 32, got 33',
+    ],
+    [
+      `max_batch_size: 1 input { name: "x" data_type: TYPE_FP32 dims: [${'1,'.repeat(31)} 1] }`,
+      '1:65: dims: expected at most 31, got 32',
+    ],
   ];
   for (const [text, expected] of cases) assert.deepEqual(problemsOf(text), [expected]);
 });
 
 test('tensors: a reshape keeps the elements between free dims', () => {
-  const reshaped = (dims: string, shape: string, max = 8): readonly string[] => problemsOf(
-    `max_batch_size: ${max} input { name: "x" data_type: TYPE_FP32 dims: [${dims}]
-     reshape { shape: [${shape}] } }`);
-  for (const [dims, shape] of [['4', '2, 2'], ['1', ''], ['2, 4, -1, 6', '8, -1, 1, 6'],
-    ['-1', '-1']] as const) {
+  const reshaped = (dims: string, shape: string, max = 8): readonly string[] =>
+    problemsOf(
+      `max_batch_size: ${max} input { name: "x" data_type: TYPE_FP32 dims: [${dims}]
+     reshape { shape: [${shape}] } }`,
+    );
+  for (const [dims, shape] of [
+    ['4', '2, 2'],
+    ['1', ''],
+    ['2, 4, -1, 6', '8, -1, 1, 6'],
+    ['-1', '-1'],
+  ] as const) {
     assert.deepEqual(reshaped(dims, shape), [], `${dims} to ${shape}`);
   }
-  for (const [dims, shape] of [['4', '2, 3'], ['2', ''], ['2, -1', '-1, 2'], ['-1', '-1, -1'],
-    ['-1', '4']] as const) {
-    const expected = 'reshape: expected as many elements as the dims of input "x", '
-      + `got [${shape}] for dims [${dims}]`;
+  for (const [dims, shape] of [
+    ['4', '2, 3'],
+    ['2', ''],
+    ['2, -1', '-1, 2'],
+    ['-1', '-1, -1'],
+    ['-1', '4'],
+  ] as const) {
+    const expected =
+      'reshape: expected as many elements as the dims of input "x", ' +
+      `got [${shape}] for dims [${dims}]`;
     assert.deepEqual(reshaped(dims, shape), [`2:14: ${expected}`]);
   }
-  assert.deepEqual(reshaped('1', '', 0),
-    ['2:14: reshape: expected dims where max_batch_size is 0, got none']);
-  assert.equal(reshaped('1', '0')[0],
-    '2:24: shape: expected 1 or more, or -1 for a free one, got 0');
+  assert.deepEqual(reshaped('1', '', 0), [
+    '2:14: reshape: expected dims where max_batch_size is 0, got none',
+  ]);
+  assert.equal(
+    reshaped('1', '0')[0],
+    '2:24: shape: expected 1 or more, or -1 for a free one, got 0',
+  );
 });
 
 test('dynamic batching: sizes within the largest', () => {
@@ -157,44 +205,65 @@ test('dynamic batching: sizes within the largest', () => {
     problemsOf(`max_batch_size: ${max} dynamic_batching { ${inner} }`);
   assert.deepEqual(batching('preferred_batch_size: [8, 1]'), []);
   assert.deepEqual(batching('default_queue_policy { max_queue_size: 4 }', 0), []);
-  assert.deepEqual(batching('preferred_batch_size: [4, 9, 0]').map((one) => one.slice(6)), [
-    'preferred_batch_size: expected 1 to max_batch_size, 8, got 9',
-    'preferred_batch_size: expected 1 to max_batch_size, 8, got 0',
+  assert.deepEqual(
+    batching('preferred_batch_size: [4, 9, 0]').map((one) => one.slice(6)),
+    [
+      'preferred_batch_size: expected 1 to max_batch_size, 8, got 9',
+      'preferred_batch_size: expected 1 to max_batch_size, 8, got 0',
+    ],
+  );
+  assert.deepEqual(batching('preferred_batch_size: 1', 0), [
+    '1:60: preferred_batch_size: expected none where max_batch_size is 0, got 1',
   ]);
-  assert.deepEqual(batching('preferred_batch_size: 1', 0),
-    ['1:60: preferred_batch_size: expected none where max_batch_size is 0, got 1']);
   assert.equal(batching('max_queue_delay_microseconds: 4294967296').length, 1);
-  assert.deepEqual(problemsOf('max_batch_size: -1'),
-    ['1:17: max_batch_size: expected 0 or more, got -1']);
+  assert.deepEqual(problemsOf('max_batch_size: -1'), [
+    '1:17: max_batch_size: expected 0 or more, got -1',
+  ]);
 });
 
 test('dynamic batching: priorities and order', () => {
   const batching = (inner: string): readonly string[] =>
     problemsOf(`dynamic_batching { ${inner} }`).map((one) => one.replace(/^1:\d+: /, ''));
   const delay = '{ timeout_action: DELAY default_timeout_microseconds: 5 }';
-  for (const inner of ['priority_levels: 2 default_priority_level: 2',
+  for (const inner of [
+    'priority_levels: 2 default_priority_level: 2',
     'priority_levels: 1 default_priority_level: 1 preserve_ordering: true',
     'priority_levels: 2 default_priority_level: 1 priority_queue_policy { key: 2 value {} }',
     `default_queue_policy ${delay}`,
-    'preserve_ordering: true default_queue_policy { timeout_action: DELAY }']) {
+    'preserve_ordering: true default_queue_policy { timeout_action: DELAY }',
+  ]) {
     assert.deepEqual(batching(inner), [], inner);
   }
   const cases: readonly (readonly [string, string])[] = [
     ['priority_levels: 2', 'default_priority_level: expected 1 to priority_levels, 2, got 0'],
-    ['priority_levels: 2 default_priority_level: 3',
-      'default_priority_level: expected 1 to priority_levels, 2, got 3'],
-    ['priority_levels: 2 default_priority_level: 1 priority_queue_policy { key: 3 value {} }',
-      'priority_queue_policy: expected a level from 1 to 2, got 3'],
-    ['priority_levels: 2 default_priority_level: 1 priority_queue_policy { value {} }',
-      'priority_queue_policy: expected a level from 1 to 2, got 0'],
-    ['priority_levels: 5000 default_priority_level: 1',
-      'priority_levels: expected at most 1024, got 5000'],
-    ['priority_levels: 2 default_priority_level: 1 preserve_ordering: true',
-      'preserve_ordering: expected one priority level, got 2'],
-    [`preserve_ordering: true default_queue_policy ${delay}`,
-      'timeout_action: expected REJECT with preserve_ordering, got DELAY'],
-    ['default_queue_policy { timeout_action: WAIT }',
-      'timeout_action: expected one of REJECT, DELAY, got WAIT; did you mean "REJECT"?'],
+    [
+      'priority_levels: 2 default_priority_level: 3',
+      'default_priority_level: expected 1 to priority_levels, 2, got 3',
+    ],
+    [
+      'priority_levels: 2 default_priority_level: 1 priority_queue_policy { key: 3 value {} }',
+      'priority_queue_policy: expected a level from 1 to 2, got 3',
+    ],
+    [
+      'priority_levels: 2 default_priority_level: 1 priority_queue_policy { value {} }',
+      'priority_queue_policy: expected a level from 1 to 2, got 0',
+    ],
+    [
+      'priority_levels: 5000 default_priority_level: 1',
+      'priority_levels: expected at most 1024, got 5000',
+    ],
+    [
+      'priority_levels: 2 default_priority_level: 1 preserve_ordering: true',
+      'preserve_ordering: expected one priority level, got 2',
+    ],
+    [
+      `preserve_ordering: true default_queue_policy ${delay}`,
+      'timeout_action: expected REJECT with preserve_ordering, got DELAY',
+    ],
+    [
+      'default_queue_policy { timeout_action: WAIT }',
+      'timeout_action: expected one of REJECT, DELAY, got WAIT; did you mean "REJECT"?',
+    ],
   ];
   for (const [inner, expected] of cases) assert.deepEqual(batching(inner), [expected]);
 });
@@ -205,25 +274,41 @@ test('what Serval does not do fails the model and says so', () => {
     ['sequence_batching { }', 'sequence_batching: sequences and their state are'],
     ['batch_input { }', 'batch_input: ragged batches are'],
     ['batch_output { }', 'batch_output: ragged batches are'],
-    ['model_operations { op_library_filename: "a.so" }',
-      'model_operations: custom operator libraries are'],
-    ['model_repository_agents { agents { name: "checksum" } }',
-      'model_repository_agents: repository agents are'],
+    [
+      'model_operations { op_library_filename: "a.so" }',
+      'model_operations: custom operator libraries are',
+    ],
+    [
+      'model_repository_agents { agents { name: "checksum" } }',
+      'model_repository_agents: repository agents are',
+    ],
     ['response_cache { enable: true }', 'response_cache: the response cache is'],
-    ['model_transaction_policy { decoupled: true }',
-      'model_transaction_policy: decoupled models are'],
-    ['input { name: "x" data_type: TYPE_FP32 dims: 1 optional: true }',
-      'optional: input: optional inputs are'],
-    ['input { name: "x" data_type: TYPE_FP32 dims: 1 allow_ragged_batch: true }',
-      'allow_ragged_batch: input: ragged batches are'],
-    ['output { name: "x" data_type: TYPE_FP32 dims: 1 is_shape_tensor: true }',
-      'is_shape_tensor: output: shape tensors are'],
-    ['input { name: "x" data_type: TYPE_FP32 dims: 1 is_non_linear_format_io: true }',
-      'is_non_linear_format_io: input: non-linear formats are'],
+    [
+      'model_transaction_policy { decoupled: true }',
+      'model_transaction_policy: decoupled models are',
+    ],
+    [
+      'input { name: "x" data_type: TYPE_FP32 dims: 1 optional: true }',
+      'optional: input: optional inputs are',
+    ],
+    [
+      'input { name: "x" data_type: TYPE_FP32 dims: 1 allow_ragged_batch: true }',
+      'allow_ragged_batch: input: ragged batches are',
+    ],
+    [
+      'output { name: "x" data_type: TYPE_FP32 dims: 1 is_shape_tensor: true }',
+      'is_shape_tensor: output: shape tensors are',
+    ],
+    [
+      'input { name: "x" data_type: TYPE_FP32 dims: 1 is_non_linear_format_io: true }',
+      'is_non_linear_format_io: input: non-linear formats are',
+    ],
     ['instance_group { passive: true }', 'passive: passive instances are'],
     ['instance_group { secondary_devices { } }', 'secondary_devices: secondary devices are'],
-    ['instance_group [ { kind: KIND_GPU }, { kind: KIND_CPU } ]',
-      'kind: groups on GPUs beside groups on CPUs are'],
+    [
+      'instance_group [ { kind: KIND_GPU }, { kind: KIND_CPU } ]',
+      'kind: groups on GPUs beside groups on CPUs are',
+    ],
   ];
   for (const [text, expected] of cases) {
     const [first, ...more] = problemsOf(text);
@@ -236,19 +321,26 @@ test('what is switched off is accepted; what makes no difference is a warning', 
   good(`response_cache { enable: false } model_transaction_policy { decoupled: false }
     model_operations { } model_repository_agents { }
     optimization { priority: PRIORITY_MAX input_pinned_memory { enable: true } cuda { } }`);
-  assert.deepEqual(warningsOf('metric_tags { key: "a" value: "b" } runtime: "x"'),
-    ['1:46: runtime: makes no difference here', '1:13: metric_tags: makes no difference here']);
-  assert.deepEqual(warningsOf('instance_group { rate_limiter { } host_policy: "h" }'), [
-    '1:31: rate_limiter: makes no difference here', '1:48: host_policy: makes no difference here',
+  assert.deepEqual(warningsOf('metric_tags { key: "a" value: "b" } runtime: "x"'), [
+    '1:46: runtime: makes no difference here',
+    '1:13: metric_tags: makes no difference here',
   ]);
-  assert.equal(warningsOf(`optimization { execution_accelerators {
-    gpu_execution_accelerator { name: "tensorrt" } } }`).length, 1);
+  assert.deepEqual(warningsOf('instance_group { rate_limiter { } host_policy: "h" }'), [
+    '1:31: rate_limiter: makes no difference here',
+    '1:48: host_policy: makes no difference here',
+  ]);
+  assert.equal(
+    warningsOf(`optimization { execution_accelerators {
+    gpu_execution_accelerator { name: "tensorrt" } } }`).length,
+    1,
+  );
   assert.deepEqual(warningsOf('model_metrics { } metric_tags [] runtime: ""'), []);
 });
 
 test('two schedulers are one too many', () => {
-  assert.deepEqual(problemsOf('dynamic_batching { } sequence_batching { }'),
-    ['1:22: sequence_batching: expected it or dynamic_batching, got both']);
+  assert.deepEqual(problemsOf('dynamic_batching { } sequence_batching { }'), [
+    '1:22: sequence_batching: expected it or dynamic_batching, got both',
+  ]);
 });
 
 test('instance groups', () => {
@@ -259,43 +351,58 @@ test('instance groups', () => {
     ['{ kind: KIND_MODEL gpus: [1, 2] }', 'gpus: expected none with KIND_MODEL, got 1, 2'],
     ['{ kind: KIND_GPU gpus: -1 }', 'gpus: expected 0 or more, got -1'],
     ['{ count: 1025 }', 'count: expected at most 1024, got 1025'],
-    ['{ profile: "0" }', 'profile: expected none: profiles are TensorRT engines\' alone'],
-    ['{ kind: KIND_TPU }',
-      'kind: expected one of KIND_AUTO, KIND_GPU, KIND_CPU, KIND_MODEL, got KIND_TPU; '
-      + 'did you mean "KIND_GPU"?'],
+    ['{ profile: "0" }', "profile: expected none: profiles are TensorRT engines' alone"],
+    [
+      '{ kind: KIND_TPU }',
+      'kind: expected one of KIND_AUTO, KIND_GPU, KIND_CPU, KIND_MODEL, got KIND_TPU; ' +
+        'did you mean "KIND_GPU"?',
+    ],
   ];
   for (const [text, expected] of cases) {
-    assert.deepEqual(problemsOf(`instance_group ${text}`).map((one) => one.replace(/^1:\d+: /, '')),
-      [expected]);
+    assert.deepEqual(
+      problemsOf(`instance_group ${text}`).map((one) => one.replace(/^1:\d+: /, '')),
+      [expected],
+    );
   }
 });
 
 test('accelerators', () => {
-  const accelerated = (list: string, inner: string): readonly string[] => problemsOf(`
+  const accelerated = (list: string, inner: string): readonly string[] =>
+    problemsOf(`
     instance_group { kind: KIND_GPU }
-    optimization { execution_accelerators { ${list} { ${inner} } } }`)
-    .map((one) => one.replace(/^3:\d+: /, ''));
+    optimization { execution_accelerators { ${list} { ${inner} } } }`).map((one) =>
+      one.replace(/^3:\d+: /, ''),
+    );
   const gpu = 'gpu_execution_accelerator';
   const mode = (value: string): string =>
     `name: "tensorrt" parameters { key: "precision_mode" value: "${value}" }`;
   assert.deepEqual(accelerated(gpu, mode('FP16')), []);
   assert.deepEqual(accelerated(gpu, 'name: "cuda"'), []);
   assert.deepEqual(accelerated('cpu_execution_accelerator', 'name: "openvino"'), []);
-  assert.deepEqual(accelerated(gpu, 'name: "openvino"'),
-    ['name: expected tensorrt or cuda, got "openvino"']);
-  assert.deepEqual(accelerated('cpu_execution_accelerator', ''),
-    ['name: expected openvino, got ""']);
-  assert.deepEqual(accelerated(gpu, mode('FP8')),
-    ['precision_mode: expected FP32 or FP16 or BF16 or INT8, got "FP8"']);
+  assert.deepEqual(accelerated(gpu, 'name: "openvino"'), [
+    'name: expected tensorrt or cuda, got "openvino"',
+  ]);
+  assert.deepEqual(accelerated('cpu_execution_accelerator', ''), [
+    'name: expected openvino, got ""',
+  ]);
+  assert.deepEqual(accelerated(gpu, mode('FP8')), [
+    'precision_mode: expected FP32 or FP16 or BF16 or INT8, got "FP8"',
+  ]);
 });
 
 test('parameters', () => {
-  const withParameter = (name: string, value: string, more = ''): readonly string[] => problemsOf(
-    `${more} parameters { key: "${name}" value { string_value: "${value}" } }`)
-    .map((one) => one.replace(/^1:\d+: /, ''));
-  for (const [name, value] of [['intra_op_thread_count', '0'], ['execution_mode', '1'],
-    ['enable_mem_arena', 'True'], ['anything', 'x'], ['session.x', 'y'],
-    ['serval.split', 'true']] as const) {
+  const withParameter = (name: string, value: string, more = ''): readonly string[] =>
+    problemsOf(`${more} parameters { key: "${name}" value { string_value: "${value}" } }`).map(
+      (one) => one.replace(/^1:\d+: /, ''),
+    );
+  for (const [name, value] of [
+    ['intra_op_thread_count', '0'],
+    ['execution_mode', '1'],
+    ['enable_mem_arena', 'True'],
+    ['anything', 'x'],
+    ['session.x', 'y'],
+    ['serval.split', 'true'],
+  ] as const) {
     assert.deepEqual(withParameter(name, value), [], name);
   }
   assert.deepEqual(withParameter('serval.allowed_rows', '1, 2,8', 'max_batch_size: 8'), []);
@@ -308,13 +415,25 @@ test('parameters', () => {
     ['serval.pad_inner', '', '', 'expected true, false, 1 or 0, got ""'],
     ['serval.padinner', '1', '', 'unknown parameter; did you mean "serval.pad_inner"?'],
     ['serval.allowed_rows', '1,x', '', 'expected row counts such as "1,2,4", got "1,x"'],
-    ['serval.allowed_rows', '2,2,8', 'max_batch_size: 8',
-      'expected ascending row counts up to max_batch_size, 8, got "2,2,8"'],
-    ['serval.allowed_rows', '2,4', 'max_batch_size: 8',
-      'expected ascending row counts up to max_batch_size, 8, got "2,4"'],
+    [
+      'serval.allowed_rows',
+      '2,2,8',
+      'max_batch_size: 8',
+      'expected ascending row counts up to max_batch_size, 8, got "2,2,8"',
+    ],
+    [
+      'serval.allowed_rows',
+      '2,4',
+      'max_batch_size: 8',
+      'expected ascending row counts up to max_batch_size, 8, got "2,4"',
+    ],
     ['mode', 'sing', 'backend: "serval_null"', 'expected echo or delay or fail, got "sing"'],
-    ['delay_us', '1e3', 'backend: "serval_null"',
-      'expected a whole number from 0 to 3600000000, got "1e3"'],
+    [
+      'delay_us',
+      '1e3',
+      'backend: "serval_null"',
+      'expected a whole number from 0 to 3600000000, got "1e3"',
+    ],
   ];
   for (const [name, value, more, expected] of cases) {
     assert.deepEqual(withParameter(name, value, more), [`${name}: ${expected}`]);
@@ -328,20 +447,25 @@ test('version policies', () => {
     ['version_policy { latest { } }', { kind: 'latest', count: 1 }],
     ['version_policy { latest { num_versions: 3 } }', { kind: 'latest', count: 3 }],
     ['version_policy: { all { } }', { kind: 'all' }],
-    ['version_policy { specific { versions: [1, 9007199254740993] } }',
-      { kind: 'specific', versions: ['1', '9007199254740993'] }],
+    [
+      'version_policy { specific { versions: [1, 9007199254740993] } }',
+      { kind: 'specific', versions: ['1', '9007199254740993'] },
+    ],
   ] as const) {
     assert.deepEqual(versionPolicyOf(good(text)), expected);
   }
-  assert.deepEqual(problemsOf('version_policy { specific { versions: [1, -1] } }'),
-    ['1:43: versions: expected 0 or more, got -1']);
-  assert.deepEqual(problemsOf('version_policy { specific { } }'),
-    ['1:27: versions: expected at least one version, got none']);
-  assert.deepEqual(problemsOf('version_policy { all { } latest { } }'),
-    ['1:26: latest: expected it or all, got both']);
+  assert.deepEqual(problemsOf('version_policy { specific { versions: [1, -1] } }'), [
+    '1:43: versions: expected 0 or more, got -1',
+  ]);
+  assert.deepEqual(problemsOf('version_policy { specific { } }'), [
+    '1:27: versions: expected at least one version, got none',
+  ]);
+  assert.deepEqual(problemsOf('version_policy { all { } latest { } }'), [
+    '1:26: latest: expected it or all, got both',
+  ]);
 });
 
-test('tensors are the model\'s unless both lists are written', () => {
+test("tensors are the model's unless both lists are written", () => {
   assert.equal(takesModelsTensors(undefined), true);
   assert.equal(takesModelsTensors(good('input { name: "x" data_type: TYPE_FP32 dims: 1 }')), true);
   assert.equal(takesModelsTensors(good(TENSORS)), false);
@@ -352,7 +476,8 @@ test('the wire bytes are those of inference.ModelConfig', () => {
   const config = good(`name: "m" backend: "onnxruntime" max_batch_size: 4
     input { name: "x" data_type: TYPE_FP32 dims: [3, -1] }
     dynamic_batching { preferred_batch_size: [2, 4] }`);
-  const expected = '0a016d20042a120a0178100b220b03ffffffffffffffffff015a040a0202048a010b'
-    + '6f6e6e7872756e74696d65';
+  const expected =
+    '0a016d20042a120a0178100b220b03ffffffffffffffffff015a040a0202048a010b' +
+    '6f6e6e7872756e74696d65';
   assert.equal(Buffer.from(encodeModelConfig(config)).toString('hex'), expected);
 });

@@ -18,11 +18,22 @@ import { TimeoutAction } from '../../../ts/native/generated/serval/fb/timeout-ac
 
 const PLAIN: ModelSpecInfo = { name: 'm', version: '3', backend: 'null' };
 const BATCH = {
-  mode: 'on', rowsMax: 16, requestRowsMax: 12, preferredRows: [4, 8], allowedRows: [4, 16],
-  delayUs: 250, split: true, padInner: false, preserveOrdering: true, onlyIfBatchable: false,
+  mode: 'on',
+  rowsMax: 16,
+  requestRowsMax: 12,
+  preferredRows: [4, 8],
+  allowedRows: [4, 16],
+  delayUs: 250,
+  split: true,
+  padInner: false,
+  preserveOrdering: true,
+  onlyIfBatchable: false,
 } as const;
 const POLICY = {
-  timeoutAction: 'delay', defaultTimeoutUs: 5_000, allowTimeoutOverride: true, requestsMax: 7,
+  timeoutAction: 'delay',
+  defaultTimeoutUs: 5_000,
+  allowTimeoutOverride: true,
+  requestsMax: 7,
 } as const;
 const OVERRIDE = { name: 'x', dims: [-1, 4], modelDims: [-1, 2, 2], labels: ['cat', '', 'dög'] };
 
@@ -47,8 +58,13 @@ test('absent members are absent: the engine has the defaults', () => {
   assert.equal(spec.execMode(), ExecMode.Auto);
   assert.equal(spec.batchDim(), false);
   assert.deepEqual(
-    [spec.priorityPoliciesLength(), spec.inputsLength(), spec.outputsLength(),
-      spec.devicesLength(), spec.sessionConfigLength()],
+    [
+      spec.priorityPoliciesLength(),
+      spec.inputsLength(),
+      spec.outputsLength(),
+      spec.devicesLength(),
+      spec.sessionConfigLength(),
+    ],
     [0, 0, 0, 0, 0],
   );
 });
@@ -68,8 +84,13 @@ test('batch', () => {
   );
   const other = written({
     batch: {
-      ...BATCH, mode: 'auto', split: false, padInner: true, preserveOrdering: false,
-      onlyIfBatchable: true, rowsMax: 2 ** 32 - 1,
+      ...BATCH,
+      mode: 'auto',
+      split: false,
+      padInner: true,
+      preserveOrdering: false,
+      onlyIfBatchable: true,
+      rowsMax: 2 ** 32 - 1,
     },
   }).batch();
   assert.ok(other);
@@ -79,12 +100,20 @@ test('batch', () => {
     [other.split(), other.padInner(), other.preserveOrdering(), other.onlyIfBatchable()],
     [false, true, false, true],
   );
-  assert.equal(written({ batch: { ...BATCH, mode: 'off' } }).batch()?.mode(), BatchMode.Off);
+  assert.equal(
+    written({ batch: { ...BATCH, mode: 'off' } })
+      .batch()
+      ?.mode(),
+    BatchMode.Off,
+  );
 });
 
 test('queue and priorities', () => {
   const spec = written({
-    queueRequestsMax: 9, priorityLevels: 3, defaultPriority: 2, queuePolicy: POLICY,
+    queueRequestsMax: 9,
+    priorityLevels: 3,
+    defaultPriority: 2,
+    queuePolicy: POLICY,
     priorityPolicies: [
       { level: 3, policy: { ...POLICY, timeoutAction: 'reject', requestsMax: 1 } },
       { level: 1, policy: { ...POLICY, allowTimeoutOverride: false } },
@@ -120,34 +149,67 @@ function overrideOf(tensor: TensorOverride | null): unknown {
 test('tensors, devices and session options', () => {
   const bare = { name: 'y', dims: [], modelDims: [], labels: [] };
   const spec = written({
-    batchDim: true, inputs: [bare, { ...OVERRIDE, labels: [] }], outputs: [OVERRIDE],
-    devices: [1, 0], sessionConfig: { 'session.a': '1', b: '' },
+    batchDim: true,
+    inputs: [bare, { ...OVERRIDE, labels: [] }],
+    outputs: [OVERRIDE],
+    devices: [1, 0],
+    sessionConfig: { 'session.a': '1', b: '' },
   });
   assert.equal(spec.batchDim(), true);
-  assert.deepEqual(listOf(spec.inputsLength(), (i) => overrideOf(spec.inputs(i))),
-    [bare, { ...OVERRIDE, labels: [] }]);
-  assert.deepEqual(listOf(spec.outputsLength(), (i) => overrideOf(spec.outputs(i))), [OVERRIDE]);
+  assert.deepEqual(
+    listOf(spec.inputsLength(), (i) => overrideOf(spec.inputs(i))),
+    [bare, { ...OVERRIDE, labels: [] }],
+  );
+  assert.deepEqual(
+    listOf(spec.outputsLength(), (i) => overrideOf(spec.outputs(i))),
+    [OVERRIDE],
+  );
   assert.deepEqual([...(spec.devicesArray() ?? [])], [1, 0]);
-  const pairs = listOf(spec.sessionConfigLength(), (i) => spec.sessionConfig(i))
-    .map((pair) => [pair?.key(), pair?.value()]);
-  assert.deepEqual(pairs, [['session.a', '1'], ['b', '']]);
+  const pairs = listOf(spec.sessionConfigLength(), (i) => spec.sessionConfig(i)).map((pair) => [
+    pair?.key(),
+    pair?.value(),
+  ]);
+  assert.deepEqual(pairs, [
+    ['session.a', '1'],
+    ['b', ''],
+  ]);
 });
 
 test('the members of before', () => {
   const tensor = {
-    name: 'x', datatype: 'BF16', shape: [-1, 2], symbols: ['n', ''], unknownRank: false,
+    name: 'x',
+    datatype: 'BF16',
+    shape: [-1, 2],
+    symbols: ['n', ''],
+    unknownRank: false,
   } as const;
   const spec = written({
-    version: '-9223372036854775808', path: '/m/1', intraOpThreads: 1, interOpThreads: 2,
-    graphOptimization: 0, instances: 3, execMode: 'queued', inlineUsMax: 0, nullMode: 'delay',
-    nullDelayUs: 4, nullSignature: { name: 's', inputs: [tensor], outputs: [] },
+    version: '-9223372036854775808',
+    path: '/m/1',
+    intraOpThreads: 1,
+    interOpThreads: 2,
+    graphOptimization: 0,
+    instances: 3,
+    execMode: 'queued',
+    inlineUsMax: 0,
+    nullMode: 'delay',
+    nullDelayUs: 4,
+    nullSignature: { name: 's', inputs: [tensor], outputs: [] },
     providers: [{ name: 'cuda', options: { device_id: '1' } }],
   });
   assert.equal(spec.version(), -(2n ** 63n));
   assert.equal(spec.path(), '/m/1');
   assert.deepEqual(
-    [spec.intraOpThreads(), spec.interOpThreads(), spec.graphOptimization(), spec.instances(),
-      spec.execMode(), spec.inlineUsMax(), spec.nullMode(), spec.nullDelayUs()],
+    [
+      spec.intraOpThreads(),
+      spec.interOpThreads(),
+      spec.graphOptimization(),
+      spec.instances(),
+      spec.execMode(),
+      spec.inlineUsMax(),
+      spec.nullMode(),
+      spec.nullDelayUs(),
+    ],
     [1, 2, 0, 3, ExecMode.Queued, 0, 'delay', 4n],
   );
   assert.equal(spec.nullSignature()?.inputs(0)?.symbols(0), 'n');
@@ -187,7 +249,7 @@ test('a timeout of all 64 bits does not become none', () => {
 
 test('what a load answers', () => {
   const builder = new Builder(64);
-  const finding = builder.createString('output \'y\'');
+  const finding = builder.createString("output 'y'");
   ModelInfo.startModelInfo(builder);
   ModelInfo.addHandle(builder, 5);
   ModelInfo.addBatchMode(builder, BatchMode.Auto);
@@ -199,7 +261,7 @@ test('what a load answers', () => {
   assert.equal(info.handle, 5);
   assert.equal(info.batchMode, 'auto');
   assert.equal(info.inputsBatchable, true);
-  assert.deepEqual([info.batchProof, info.batchFinding], ['contradicted', 'output \'y\'']);
+  assert.deepEqual([info.batchProof, info.batchFinding], ['contradicted', "output 'y'"]);
   const empty = new Builder(64);
   ModelInfo.startModelInfo(empty);
   empty.finish(ModelInfo.endModelInfo(empty));
@@ -224,24 +286,51 @@ const NONE = { count: 0, ns: 0 };
 
 test('statistics of a model that served nothing', () => {
   assert.deepEqual(readStats(statsBytes(() => () => undefined)), {
-    models: [{
-      handle: 0, requestsInline: 0, requestsQueued: 0, failures: 0, cancelled: 0, queueFull: 0,
-      queueNs: 0, computeNs: 0, lastInferenceMs: 0, inferenceCount: 0, executionCount: 0,
-      success: NONE, fail: NONE, queue: NONE, computeInput: NONE, computeInfer: NONE,
-      computeOutput: NONE, batches: [], rejected: 0, pending: 0,
-    }],
-    tensorBytesCopied: 1, tensorBytesViewed: 2, bodiesOpen: 3, ticketsOpen: 4,
+    models: [
+      {
+        handle: 0,
+        requestsInline: 0,
+        requestsQueued: 0,
+        failures: 0,
+        cancelled: 0,
+        queueFull: 0,
+        queueNs: 0,
+        computeNs: 0,
+        lastInferenceMs: 0,
+        inferenceCount: 0,
+        executionCount: 0,
+        success: NONE,
+        fail: NONE,
+        queue: NONE,
+        computeInput: NONE,
+        computeInfer: NONE,
+        computeOutput: NONE,
+        batches: [],
+        rejected: 0,
+        pending: 0,
+      },
+    ],
+    tensorBytesCopied: 1,
+    tensorBytesViewed: 2,
+    bodiesOpen: 3,
+    ticketsOpen: 4,
   });
 });
 
 test('every statistic arrives where it belongs', () => {
   const bytes = statsBytes((builder) => {
-    const duration = (n: bigint): number =>
-      DurationStat.createDurationStat(builder, n, n * 100n);
-    const [success, fail, queue, input, infer, output, batchInput, batchInfer, batchOutput] =
-      [1n, 2n, 3n, 4n, 5n, 6n, 7n, 8n, 9n].map(duration) as [
-        number, number, number, number, number, number, number, number, number,
-      ];
+    const duration = (n: bigint): number => DurationStat.createDurationStat(builder, n, n * 100n);
+    const [success, fail, queue, input, infer, output, batchInput, batchInfer, batchOutput] = [
+      1n,
+      2n,
+      3n,
+      4n,
+      5n,
+      6n,
+      7n,
+      8n,
+      9n,
+    ].map(duration) as [number, number, number, number, number, number, number, number, number];
     BatchStat.startBatchStat(builder);
     BatchStat.addBatchSize(builder, 32n);
     BatchStat.addComputeInput(builder, batchInput);
@@ -271,17 +360,35 @@ test('every statistic arrives where it belongs', () => {
       ModelStats.addPending(builder, 22n);
     };
   });
-  assert.deepEqual(readStats(bytes).models, [{
-    handle: 11, requestsInline: 12, requestsQueued: 13, failures: 14, cancelled: 15,
-    queueFull: 16, queueNs: 17, computeNs: 18, lastInferenceMs: 1_700_000_000_000,
-    inferenceCount: 19, executionCount: 20,
-    success: { count: 1, ns: 100 }, fail: { count: 2, ns: 200 }, queue: { count: 3, ns: 300 },
-    computeInput: { count: 4, ns: 400 }, computeInfer: { count: 5, ns: 500 },
-    computeOutput: { count: 6, ns: 600 },
-    batches: [{
-      batchSize: 32, computeInput: { count: 7, ns: 700 }, computeInfer: { count: 8, ns: 800 },
-      computeOutput: { count: 9, ns: 900 },
-    }],
-    rejected: 21, pending: 22,
-  }]);
+  assert.deepEqual(readStats(bytes).models, [
+    {
+      handle: 11,
+      requestsInline: 12,
+      requestsQueued: 13,
+      failures: 14,
+      cancelled: 15,
+      queueFull: 16,
+      queueNs: 17,
+      computeNs: 18,
+      lastInferenceMs: 1_700_000_000_000,
+      inferenceCount: 19,
+      executionCount: 20,
+      success: { count: 1, ns: 100 },
+      fail: { count: 2, ns: 200 },
+      queue: { count: 3, ns: 300 },
+      computeInput: { count: 4, ns: 400 },
+      computeInfer: { count: 5, ns: 500 },
+      computeOutput: { count: 6, ns: 600 },
+      batches: [
+        {
+          batchSize: 32,
+          computeInput: { count: 7, ns: 700 },
+          computeInfer: { count: 8, ns: 800 },
+          computeOutput: { count: 9, ns: 900 },
+        },
+      ],
+      rejected: 21,
+      pending: 22,
+    },
+  ]);
 });

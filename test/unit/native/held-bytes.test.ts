@@ -15,7 +15,9 @@ describe('held bytes', () => {
       told.push(change);
       return true;
     };
-    const held = new PortHeldBytes({ countBytes }, () => { collected += 1; });
+    const held = new PortHeldBytes({ countBytes }, () => {
+      collected += 1;
+    });
     return { held, told, collected: () => collected };
   };
 
@@ -24,7 +26,10 @@ describe('held bytes', () => {
     for (let i = 0; i < 5; i += 1) held.change(20_000);
     assert.deepEqual(told, [80_000]);
     held.change(-100_000);
-    assert.equal(told.reduce((sum, one) => sum + one, 0), 0);
+    assert.equal(
+      told.reduce((sum, one) => sum + one, 0),
+      0,
+    );
   });
 
   it('asks for what is large and keeps nothing that was refused', () => {
@@ -38,10 +43,12 @@ describe('held bytes', () => {
   it('keeps small answers until the engine is full, and large ones that it knows', () => {
     let full = false;
     let told = 0;
-    const held = new PortHeldBytes({ countBytes: (change) => {
-      told += change;
-      return !full;
-    } });
+    const held = new PortHeldBytes({
+      countBytes: (change) => {
+        told += change;
+        return !full;
+      },
+    });
     for (let i = 0; i < 10; i += 1) assert.ok(held.keep(60_000));
     full = true;
     assert.ok(held.keep(60_000)); // what fills is told when much changed

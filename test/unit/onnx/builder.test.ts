@@ -19,10 +19,16 @@ interface Runtime {
 const runtime = createRequire(import.meta.url)('onnxruntime-node') as Runtime;
 
 const MODEL: OnnxModel = {
-  producerName: 'test', producerVersion: '1.2', domain: 'org.serval', modelVersion: 7n,
-  doc: 'adds', metadata: { a: 'b', c: 'd' }, opsets: { '': 17, 'com.microsoft': 1 },
+  producerName: 'test',
+  producerVersion: '1.2',
+  domain: 'org.serval',
+  modelVersion: 7n,
+  doc: 'adds',
+  metadata: { a: 'b', c: 'd' },
+  opsets: { '': 17, 'com.microsoft': 1 },
   graph: {
-    name: 'g', doc: 'graph doc',
+    name: 'g',
+    doc: 'graph doc',
     inputs: [{ name: 'x', type: 'float', shape: ['batch', undefined, 2] }],
     outputs: [{ name: 'y', type: 'float', shape: ['batch', undefined, 2] }],
     initializers: [{ name: 'c', type: 'float', dims: [2], data: floatBytes([10, 20]) }],
@@ -51,28 +57,46 @@ test('the header comes back through the reader', async (t) => {
   const folder = filledFolder(t, { 'm.onnx': bytes });
   const { graphBytes, ...header } = await readOnnxHeader(join(folder, 'm.onnx'));
   assert.deepEqual(header, {
-    irVersion: 8n, producerName: 'test', producerVersion: '1.2', domain: 'org.serval',
-    modelVersion: 7n, docString: 'adds', fileBytes: bytes.byteLength,
-    opsets: [{ domain: '', version: 17n }, { domain: 'com.microsoft', version: 1n }],
-    metadata: [['a', 'b'], ['c', 'd']],
+    irVersion: 8n,
+    producerName: 'test',
+    producerVersion: '1.2',
+    domain: 'org.serval',
+    modelVersion: 7n,
+    docString: 'adds',
+    fileBytes: bytes.byteLength,
+    opsets: [
+      { domain: '', version: 17n },
+      { domain: 'com.microsoft', version: 1n },
+    ],
+    metadata: [
+      ['a', 'b'],
+      ['c', 'd'],
+    ],
   });
   assert.ok(graphBytes > 100 && graphBytes < bytes.byteLength);
 });
 
 test('every kind of attribute and tensor', async () => {
   const branch = (name: string, value: number): OnnxModel['graph'] => ({
-    name, inputs: [], outputs: [{ name, type: 'float', shape: [1] }],
-    nodes: [{
-      op: 'Constant', inputs: [], outputs: [name],
-      attributes: { value_floats: { floats: [value] } },
-    }],
+    name,
+    inputs: [],
+    outputs: [{ name, type: 'float', shape: [1] }],
+    nodes: [
+      {
+        op: 'Constant',
+        inputs: [],
+        outputs: [name],
+        attributes: { value_floats: { floats: [value] } },
+      },
+    ],
   });
   const session = await sessionOf({
     graph: {
       name: 'g',
       inputs: [{ name: 'flag', type: 'bool', shape: [] }],
       outputs: [
-        { name: 'chosen', type: 'float' }, { name: 'whole', type: 'int64', shape: [2] },
+        { name: 'chosen', type: 'float' },
+        { name: 'whole', type: 'int64', shape: [2] },
         { name: 'words', type: 'string', shape: [2] },
         { name: 'texts', type: 'string', shape: [2] },
         { name: 'word', type: 'string', shape: [] },
@@ -83,18 +107,25 @@ test('every kind of attribute and tensor', async () => {
       ],
       nodes: [
         {
-          op: 'If', inputs: ['flag'], outputs: ['chosen'],
+          op: 'If',
+          inputs: ['flag'],
+          outputs: ['chosen'],
           attributes: {
-            then_branch: { graph: branch('yes', 1) }, else_branch: { graph: branch('no', 2) },
+            then_branch: { graph: branch('yes', 1) },
+            else_branch: { graph: branch('no', 2) },
           },
         },
         { op: 'Identity', inputs: ['long'], outputs: ['whole'] },
         {
-          op: 'Constant', inputs: [], outputs: ['words'],
+          op: 'Constant',
+          inputs: [],
+          outputs: ['words'],
           attributes: { value_strings: { strings: ['a', 'b'] } },
         },
         {
-          op: 'Constant', inputs: [], outputs: ['word'],
+          op: 'Constant',
+          inputs: [],
+          outputs: ['word'],
           attributes: { value_string: { string: 'w' } },
         },
         { op: 'Identity', inputs: ['texts0'], outputs: ['texts'] },
@@ -121,13 +152,21 @@ test('data that does not fit its dims is refused by name', () => {
   const withTensor = (tensor: NonNullable<OnnxModel['graph']['initializers']>[number]) => () =>
     encodeModel({ graph: { ...MODEL.graph, initializers: [tensor] } });
   const refused = (message: RegExp): object => ({ code: ErrorCode.InvalidArgument, message });
-  assert.throws(withTensor({ name: 'c', type: 'float', dims: [3], data: floatBytes([1, 2]) }),
-    refused(/'c' of type float and dims \[3\]: expected 12 bytes, got 8 bytes/));
-  assert.throws(withTensor({ name: 'c', type: 'string', dims: [2], data: ['a'] }),
-    refused(/expected 2 strings, got 1 strings/));
-  assert.throws(withTensor({ name: 'c', type: 'string', dims: [1], data: floatBytes([1]) }),
-    refused(/expected 1 strings/));
+  assert.throws(
+    withTensor({ name: 'c', type: 'float', dims: [3], data: floatBytes([1, 2]) }),
+    refused(/'c' of type float and dims \[3\]: expected 12 bytes, got 8 bytes/),
+  );
+  assert.throws(
+    withTensor({ name: 'c', type: 'string', dims: [2], data: ['a'] }),
+    refused(/expected 2 strings, got 1 strings/),
+  );
+  assert.throws(
+    withTensor({ name: 'c', type: 'string', dims: [1], data: floatBytes([1]) }),
+    refused(/expected 1 strings/),
+  );
   assert.throws(withTensor({ name: 'c', type: 'int64', dims: [1], data: ['a'] }), refused(/bytes/));
-  assert.throws(withTensor({ name: 'c', type: 'float', dims: [-1], data: floatBytes([]) }),
-    refused(/dims \[-1\]/));
+  assert.throws(
+    withTensor({ name: 'c', type: 'float', dims: [-1], data: floatBytes([]) }),
+    refused(/dims \[-1\]/),
+  );
 });

@@ -10,9 +10,11 @@ import { ProtobufWriter } from '../../../ts/protobuf/writer.js';
 import { filledFolder, tempFolder } from '../temp-folder.js';
 
 const MODEL = encodeModel({
-  doc: 'd', metadata: { key: 'value' },
+  doc: 'd',
+  metadata: { key: 'value' },
   graph: {
-    name: 'g', inputs: [{ name: 'x', type: 'float', shape: ['n'] }],
+    name: 'g',
+    inputs: [{ name: 'x', type: 'float', shape: ['n'] }],
     outputs: [{ name: 'y', type: 'float', shape: ['n'] }],
     nodes: [{ op: 'Identity', inputs: ['x'], outputs: ['y'] }],
   },
@@ -43,17 +45,29 @@ test('what is wrong, and at which byte', async (t) => {
     ['cut tag', Buffer.from('80', 'hex'), /at byte 1: the file ends inside a field/],
     ['cut length', Buffer.from('3a', 'hex'), /at byte 1: the file ends inside a field/],
     ['long varint', Buffer.from(`08${'ff'.repeat(11)}`, 'hex'), /at byte 1: .*at most 10 bytes/],
-    ['huge length', Buffer.from('3affffffffffffffffff01', 'hex'),
-      /at byte 1: field 7 says 18446744073709551615 bytes, 0 are left/],
+    [
+      'huge length',
+      Buffer.from('3affffffffffffffffff01', 'hex'),
+      /at byte 1: field 7 says 18446744073709551615 bytes, 0 are left/,
+    ],
     ['cut fixed64', Buffer.from('f10101', 'hex'), /at byte 2: the file ends inside a field/],
     ['ir as bytes', write((w) => w.string(1, 'x')), /field 1: expected a number, got wire type 2/],
     ['graph as number', write((w) => w.varint(7, 1)), /field 7: expected bytes, got wire type 0/],
-    ['cut opset', write((w) => graph(w).bytes(8, Uint8Array.of(0x10, 0x80))),
-      /at byte 5: a number ends too early/],
-    ['wrong opset', write((w) => graph(w).bytes(8, Uint8Array.of(0x0a, 0x09, 0x61))),
-      /at byte 4: wire type 2 of 9 bytes does not fit/],
-    ['long doc', write((w) => graph(w).bytes(6, new Uint8Array(1_048_577))),
-      /field 6: expected at most 1048576 bytes, got 1048577/],
+    [
+      'cut opset',
+      write((w) => graph(w).bytes(8, Uint8Array.of(0x10, 0x80))),
+      /at byte 5: a number ends too early/,
+    ],
+    [
+      'wrong opset',
+      write((w) => graph(w).bytes(8, Uint8Array.of(0x0a, 0x09, 0x61))),
+      /at byte 4: wire type 2 of 9 bytes does not fit/,
+    ],
+    [
+      'long doc',
+      write((w) => graph(w).bytes(6, new Uint8Array(1_048_577))),
+      /field 6: expected at most 1048576 bytes, got 1048577/,
+    ],
   ];
   for (const [name, content, message] of cases) {
     const folder = filledFolder(t, { 'm.onnx': content });

@@ -40,16 +40,22 @@ it('reads int64 fields, and takes the code of its errors', async () => {
 
 describe('wire reader', () => {
   it('reads numbers of every length, packed or not', () => {
-    assert.deepEqual(numbers('0800 087f 088001 08ffffffff0f 088080808010'),
-      [0n, 127n, 128n, 2n ** 32n - 1n, 2n ** 32n]);
+    assert.deepEqual(numbers('0800 087f 088001 08ffffffff0f 088080808010'), [
+      0n,
+      127n,
+      128n,
+      2n ** 32n - 1n,
+      2n ** 32n,
+    ]);
     assert.deepEqual(numbers('0a04 00 7f 8001'), [0n, 127n, 128n]);
     assert.deepEqual(numbers('0a00'), []);
     for (let bit = 0n; bit < 64n; bit += 1n) {
       let rest = 1n << bit;
       const bytes = [];
       for (; rest > 127n; rest >>= 7n) bytes.push(Number(rest & 127n) | 128);
-      assert.deepEqual(numbers(`08${hexOf(Uint8Array.from([...bytes, Number(rest)]))}`),
-        [1n << bit]);
+      assert.deepEqual(numbers(`08${hexOf(Uint8Array.from([...bytes, Number(rest)]))}`), [
+        1n << bit,
+      ]);
     }
   });
 
@@ -73,8 +79,13 @@ describe('wire reader', () => {
   });
 
   it('passes over everything it does not know', () => {
-    assert.equal(walk('08ffffffffffffffffff01 110102030405060708 1a03010203 2501020304'
-      + '33 0b 08 01 0c 12 00 34 f8ffffff0f00'), 6);
+    assert.equal(
+      walk(
+        '08ffffffffffffffffff01 110102030405060708 1a03010203 2501020304' +
+          '33 0b 08 01 0c 12 00 34 f8ffffff0f00',
+      ),
+      6,
+    );
     assert.equal(walk(`${'0b'.repeat(100)}${'0c'.repeat(100)}`), 1);
   });
 
@@ -86,8 +97,7 @@ describe('wire reader', () => {
       ['0a0501', 'byte 0: field 1: 5 bytes expected, 1 are left'],
       ['0a02 8080 81', 'byte 2: field 1: the message ends inside a number'],
       ['0a02 0180 01', 'byte 0: field 1: a number reaches beyond its list'],
-      ['0affffffffffffffffff01 00',
-        'byte 0: field 1: more than 2^53 bytes expected, 1 are left'],
+      ['0affffffffffffffffff01 00', 'byte 0: field 1: more than 2^53 bytes expected, 1 are left'],
       ['0d01', 'byte 0: field 1: expected wire type 0, got 5'],
       ['00', 'byte 0: field number 0 is not from 1 to 536870911'],
       ['8080808010', 'byte 0: field number 536870912 is not from 1 to 536870911'],
@@ -115,25 +125,35 @@ describe('wire reader', () => {
     assert.ok(inner.next());
     const innermost = inner.nested('Innermost');
     assert.ok(innermost.next());
-    assert.equal(await errorOf(() => innermost.varint()),
-      'MODEL_INVALID: Innermost: byte 7: field 1: the message ends inside a number');
+    assert.equal(
+      await errorOf(() => innermost.varint()),
+      'MODEL_INVALID: Innermost: byte 7: field 1: the message ends inside a number',
+    );
   });
 
   it('refuses a list of half elements and text that is not UTF-8', async () => {
-    const broken = (text: string, read: (reader: WireReader) => unknown): Promise<string> => (
+    const broken = (text: string, read: (reader: WireReader) => unknown): Promise<string> =>
       errorOf(() => {
         const reader = sample(text);
         reader.next();
         read(reader);
-      }));
-    assert.equal(await broken('0a03010203', (reader) => reader.fixed(4)),
-      'MODEL_INVALID: Sample: byte 0: field 1: a list of 4-byte elements has 3 bytes');
-    assert.equal(await broken('0d01020304', (reader) => reader.fixed(8)),
-      'MODEL_INVALID: Sample: byte 0: field 1: expected wire type 1, got 5');
-    assert.equal(await broken('0a02ff61', (reader) => reader.string()),
-      'MODEL_INVALID: Sample: byte 2: field 1: the text is not valid UTF-8');
-    assert.equal(await broken('0801', (reader) => reader.view()),
-      'MODEL_INVALID: Sample: byte 0: field 1: expected wire type 2, got 0');
+      });
+    assert.equal(
+      await broken('0a03010203', (reader) => reader.fixed(4)),
+      'MODEL_INVALID: Sample: byte 0: field 1: a list of 4-byte elements has 3 bytes',
+    );
+    assert.equal(
+      await broken('0d01020304', (reader) => reader.fixed(8)),
+      'MODEL_INVALID: Sample: byte 0: field 1: expected wire type 1, got 5',
+    );
+    assert.equal(
+      await broken('0a02ff61', (reader) => reader.string()),
+      'MODEL_INVALID: Sample: byte 2: field 1: the text is not valid UTF-8',
+    );
+    assert.equal(
+      await broken('0801', (reader) => reader.view()),
+      'MODEL_INVALID: Sample: byte 0: field 1: expected wire type 2, got 0',
+    );
   });
 });
 
@@ -145,15 +165,28 @@ describe('texts', () => {
   };
 
   it('are what they are, short and long, ASCII or not', () => {
-    const texts = ['', 'a', '\0\x7f', '\u00e4', 'a'.repeat(24), 'a'.repeat(25),
-      `${'a'.repeat(22)}\u00e4`, '\u20ac'.repeat(8), '\u20ac'.repeat(9), '\ufeffa', '\u{1f600}'];
+    const texts = [
+      '',
+      'a',
+      '\0\x7f',
+      '\u00e4',
+      'a'.repeat(24),
+      'a'.repeat(25),
+      `${'a'.repeat(22)}\u00e4`,
+      '\u20ac'.repeat(8),
+      '\u20ac'.repeat(9),
+      '\ufeffa',
+      '\u{1f600}',
+    ];
     for (const text of texts) assert.equal(read(Buffer.from(text)), text);
   });
 
   it('are refused where they are not UTF-8, with the byte', async () => {
     for (const bytes of [[0xff], [0x61, 0xc3], [0xed, 0xa0, 0x80]]) {
-      assert.match(await errorOf(() => read(Uint8Array.from(bytes))),
-        /: byte 2: field 1: the text is not valid UTF-8/);
+      assert.match(
+        await errorOf(() => read(Uint8Array.from(bytes))),
+        /: byte 2: field 1: the text is not valid UTF-8/,
+      );
     }
   });
 });

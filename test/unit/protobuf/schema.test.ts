@@ -4,7 +4,15 @@ import { test } from 'node:test';
 import { decodeJson, withDefaults } from '../../../ts/protobuf/schema-json.js';
 import { encodeMessage } from '../../../ts/protobuf/schema-write.js';
 import {
-  choice, decodeText, many, map, message, one, oneOf, OPAQUE, scalar,
+  choice,
+  decodeText,
+  many,
+  map,
+  message,
+  one,
+  oneOf,
+  OPAQUE,
+  scalar,
 } from '../../../ts/protobuf/schema.js';
 import type { MessageSchema, MessageValue } from '../../../ts/protobuf/schema.js';
 import { parseTextProto } from '../../../ts/protobuf/text-format.js';
@@ -59,10 +67,14 @@ function jsonProblems(json: unknown): readonly string[] {
 
 test('text: scalars at their limits', () => {
   assert.deepEqual(fromText('i32: -2147483648 u32: 4294967295 i64: 9223372036854775807'), {
-    i32: -2147483648, u32: 4294967295, i64: '9223372036854775807',
+    i32: -2147483648,
+    u32: 4294967295,
+    i64: '9223372036854775807',
   });
-  assert.deepEqual(fromText('u64: 18446744073709551615 i64: 9007199254740991'),
-    { u64: '18446744073709551615', i64: 9007199254740991 });
+  assert.deepEqual(fromText('u64: 18446744073709551615 i64: 9007199254740991'), {
+    u64: '18446744073709551615',
+    i64: 9007199254740991,
+  });
   assert.deepEqual(fromText('f32: 0.1 f64: 0.1'), { f32: Math.fround(0.1), f64: 0.1 });
   assert.deepEqual(fromText('f32: 3 f64: -inf'), { f32: 3, f64: Number.NEGATIVE_INFINITY });
   assert.deepEqual(fromText('f64: NaN'), { f64: Number.NaN });
@@ -77,13 +89,18 @@ test('text: bools, enums, messages, lists, maps', () => {
   }
   assert.deepEqual(fromText('color: BLUE'), { color: 'BLUE' });
   assert.deepEqual(fromText('color: 1'), { color: 'GREEN' });
-  assert.deepEqual(fromText('many_ints: 1 many_ints: [2, 3] many_inner {} many_inner { x: 1 }'),
-    { many_ints: [1, 2, 3], many_inner: [{}, { x: 1 }] });
+  assert.deepEqual(fromText('many_ints: 1 many_ints: [2, 3] many_inner {} many_inner { x: 1 }'), {
+    many_ints: [1, 2, 3],
+    many_inner: [{}, { x: 1 }],
+  });
   assert.deepEqual(fromText('many_ints: []'), { many_ints: [] });
-  assert.deepEqual(fromText('by_name { key: "a" value { x: 1 } } by_name { key: "b" } by_name {}'),
-    { by_name: { a: { x: 1 }, b: {}, '': {} } });
-  assert.deepEqual(fromText('by_level [{ key: 2 value: "x" }, { key: 2 value: "y" }]'),
-    { by_level: { 2: 'y' } });
+  assert.deepEqual(
+    fromText('by_name { key: "a" value { x: 1 } } by_name { key: "b" } by_name {}'),
+    { by_name: { a: { x: 1 }, b: {}, '': {} } },
+  );
+  assert.deepEqual(fromText('by_level [{ key: 2 value: "x" }, { key: 2 value: "y" }]'), {
+    by_level: { 2: 'y' },
+  });
   assert.deepEqual(fromText('inside { whatever { is: 1 } [a.b/c] {} }'), { inside: {} });
 });
 
@@ -100,8 +117,10 @@ test('text: unknown names, with the nearest', () => {
   ]);
   const [inherited, extension] = textProblems('constructor: 1 [type.x/Y] {}');
   assert.match(inherited ?? '', /^f:1:1: unknown field "constructor" of Outer; did you mean/);
-  assert.equal(extension,
-    'f:1:16: [type.x/Y]: extensions and google.protobuf.Any are not used in Outer');
+  assert.equal(
+    extension,
+    'f:1:16: [type.x/Y]: extensions and google.protobuf.Any are not used in Outer',
+  );
 });
 
 test('text: wrong types and ranges', () => {
@@ -110,8 +129,10 @@ test('text: wrong types and ranges', () => {
     ['i32: 1.0', 'i32: expected int32 (-2147483648 to 2147483647), got 1.0'],
     ['i32: 2147483648', 'i32: expected int32 (-2147483648 to 2147483647), got 2147483648'],
     ['u32: -1', 'u32: expected uint32 (0 to 4294967295), got -1'],
-    ['u64: 0x10000000000000000',
-      'u64: expected uint64 (0 to 18446744073709551615), got 18446744073709551616'],
+    [
+      'u64: 0x10000000000000000',
+      'u64: expected uint64 (0 to 18446744073709551615), got 18446744073709551616',
+    ],
     ['yes: 2', 'yes: expected bool, got 2'],
     ['yes: TRUE', 'yes: expected bool, got TRUE'],
     ['yes: -true', 'yes: expected bool, got -true'],
@@ -123,8 +144,10 @@ test('text: wrong types and ranges', () => {
     ['inner: 5', 'inner: expected a message in braces (Inner), got 5'],
     ['text { }', 'text: expected string, got a message'],
     ['i32: [1]', 'i32: expected one value, got a list'],
-    ['by_level { key: "a" }',
-      'key: expected uint64 (0 to 18446744073709551615), got the string "a"'],
+    [
+      'by_level { key: "a" }',
+      'key: expected uint64 (0 to 18446744073709551615), got the string "a"',
+    ],
   ];
   for (const [text, expected] of cases) {
     const [first, ...more] = textProblems(text);
@@ -134,12 +157,15 @@ test('text: wrong types and ranges', () => {
 });
 
 test('text: one value once, one member of a oneof', () => {
-  assert.deepEqual(textProblems('i32: 1\ni32: 0'),
-    ['f:2:1: i32: expected one value, got a second one']);
-  assert.deepEqual(textProblems('inner {} inner {}'),
-    ['f:1:10: inner: expected one value, got a second one']);
-  assert.deepEqual(textProblems('either: 1\nor_else {}'),
-    ['f:2:1: or_else: expected it or either, got both']);
+  assert.deepEqual(textProblems('i32: 1\ni32: 0'), [
+    'f:2:1: i32: expected one value, got a second one',
+  ]);
+  assert.deepEqual(textProblems('inner {} inner {}'), [
+    'f:1:10: inner: expected one value, got a second one',
+  ]);
+  assert.deepEqual(textProblems('either: 1\nor_else {}'), [
+    'f:2:1: or_else: expected it or either, got both',
+  ]);
 });
 
 test('text: what is good beside a problem is kept, and the broken message is known', () => {
@@ -153,15 +179,21 @@ test('text: what is good beside a problem is kept, and the broken message is kno
 });
 
 test('JSON: proto names or camelCase, integers as text or numbers, enums in any case', () => {
-  assert.deepEqual(fromJson({ manyInts: ['1', 2, '-9223372036854775808'], u64: '5' }),
-    { many_ints: [1, 2, '-9223372036854775808'], u64: 5 });
+  assert.deepEqual(fromJson({ manyInts: ['1', 2, '-9223372036854775808'], u64: '5' }), {
+    many_ints: [1, 2, '-9223372036854775808'],
+    u64: 5,
+  });
   assert.deepEqual(fromJson({ many_ints: [] }), { many_ints: [] });
   assert.deepEqual(fromJson({ color: 'green' }), { color: 'GREEN' });
   assert.deepEqual(fromJson({ color: 2 }), { color: 'BLUE' });
-  assert.deepEqual(fromJson({ f64: 'NaN', f32: 1.5, yes: true, text: 'x', inner: null, i32: 1.0 }),
-    { f64: Number.NaN, f32: 1.5, yes: true, text: 'x', i32: 1 });
-  assert.deepEqual(fromJson({ byName: { a: { x: 1 } }, by_level: { 7: 'x' }, inside: { z: [1] } }),
-    { by_name: { a: { x: 1 } }, by_level: { 7: 'x' }, inside: {} });
+  assert.deepEqual(
+    fromJson({ f64: 'NaN', f32: 1.5, yes: true, text: 'x', inner: null, i32: 1.0 }),
+    { f64: Number.NaN, f32: 1.5, yes: true, text: 'x', i32: 1 },
+  );
+  assert.deepEqual(
+    fromJson({ byName: { a: { x: 1 } }, by_level: { 7: 'x' }, inside: { z: [1] } }),
+    { by_name: { a: { x: 1 } }, by_level: { 7: 'x' }, inside: {} },
+  );
 });
 
 test('JSON: problems name the member', () => {
@@ -170,20 +202,28 @@ test('JSON: problems name the member', () => {
     [{ i33: 1 }, 'j: unknown field "i33" of Outer; did you mean "i32"?'],
     [{ i32: 'x' }, 'j: i32: expected int32 (-2147483648 to 2147483647), got the string "x"'],
     [{ i32: 1.5 }, 'j: i32: expected int32 (-2147483648 to 2147483647), got 1.5'],
-    [{ i64: 9007199254740993 },
-      'j: i64: expected an exact number; write an integer beyond 2^53 in quotes'],
-    [{ many_ints: [1, true] },
-      'j: many_ints[1]: expected int64 (-9223372036854775808 to 9223372036854775807), got true'],
+    [
+      { i64: 9007199254740993 },
+      'j: i64: expected an exact number; write an integer beyond 2^53 in quotes',
+    ],
+    [
+      { many_ints: [1, true] },
+      'j: many_ints[1]: expected int64 (-9223372036854775808 to 9223372036854775807), got true',
+    ],
     [{ many_ints: 1 }, 'j: many_ints: expected an array, got 1'],
-    [{ many_inner: [{}, { q: 1 }] },
-      'j: many_inner[1]: unknown field "q" of Inner; did you mean "x"?'],
+    [
+      { many_inner: [{}, { q: 1 }] },
+      'j: many_inner[1]: unknown field "q" of Inner; did you mean "x"?',
+    ],
     [{ by_name: [] }, 'j: by_name: expected an object, got an array'],
     [{ by_level: { a: 'x' } }, 'j: by_level["a"]: expected a key of uint64, got the string "a"'],
     [{ color: 'PINK' }, 'j: color: expected one of RED, GREEN, BLUE, got the string "PINK"'],
     [{ yes: 1 }, 'j: yes: expected bool, got 1'],
     [{ text: 5 }, 'j: text: expected string, got 5'],
-    [{ many_ints: [1], manyInts: [2] },
-      'j: manyInts: many_ints: expected one value, got a second one'],
+    [
+      { many_ints: [1], manyInts: [2] },
+      'j: manyInts: many_ints: expected one value, got a second one',
+    ],
     [{ i32: 1, either: 1, orElse: {} }, 'j: orElse: or_else: expected it or either, got both'],
   ];
   for (const [json, expected] of cases) assert.deepEqual(jsonProblems(json), [expected]);
@@ -191,8 +231,21 @@ test('JSON: problems name the member', () => {
 
 test('defaults: scalars, lists and maps; messages and oneofs only where written', () => {
   assert.deepEqual(withDefaults({ inner: {}, u64: 3 }, OUTER), {
-    i32: 0, i64: 0, u32: 0, u64: 3, f32: 0, f64: 0, yes: false, text: '', color: 'RED',
-    inner: { x: 0 }, many_ints: [], many_inner: [], by_name: {}, by_level: {}, many_texts: [],
+    i32: 0,
+    i64: 0,
+    u32: 0,
+    u64: 3,
+    f32: 0,
+    f64: 0,
+    yes: false,
+    text: '',
+    color: 'RED',
+    inner: { x: 0 },
+    many_ints: [],
+    many_inner: [],
+    by_name: {},
+    by_level: {},
+    many_texts: [],
   });
   const full = withDefaults({ either: 0, by_name: { a: {} }, f64: Number.NaN }, OUTER);
   assert.deepEqual([full['either'], full['by_name'], full['f64']], [0, { a: { x: 0 } }, 'NaN']);

@@ -3,7 +3,12 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ErrorCode, ServalError } from '../../../ts/errors.js';
 import {
-  WireReader, bytesField, int64sField, stringField, stringFields, varintField,
+  WireReader,
+  bytesField,
+  int64sField,
+  stringField,
+  stringFields,
+  varintField,
 } from '../../../ts/protobuf/small-messages.js';
 
 // All string fields called 1; the rest is passed over.
@@ -23,8 +28,12 @@ describe('wire reader', () => {
   it('reads strings and passes over every wire type', () => {
     assert.deepEqual(read(Buffer.alloc(0)), []);
     assert.deepEqual(read(hex('0a 02 c3 a9')), ['é']);
-    const others = '10 ff ff ff ff ff ff ff ff ff 01' + '19 0102030405060708' + '22 03 010203'
-      + '2d 01020304' + '33 0b 08 01 0c 12 00 34';
+    const others =
+      '10 ff ff ff ff ff ff ff ff ff 01' +
+      '19 0102030405060708' +
+      '22 03 010203' +
+      '2d 01020304' +
+      '33 0b 08 01 0c 12 00 34';
     assert.deepEqual(read(hex(`0a 01 61 ${others} 0a 00`)), ['a', '']);
   });
 
@@ -38,8 +47,12 @@ describe('wire reader', () => {
       reader.next();
       return reader.number();
     };
-    assert.deepEqual(['08 00', '08 01', '08 ac 02', '08 ff ff ff ff ff ff ff 0f'].map(number),
-      [0, 1, 300, 2 ** 53 - 1]);
+    assert.deepEqual(['08 00', '08 01', '08 ac 02', '08 ff ff ff ff ff ff ff 0f'].map(number), [
+      0,
+      1,
+      300,
+      2 ** 53 - 1,
+    ]);
     for (const [text, message] of [
       ['0a 01 61', 'Sample: byte 0: field 1: expected wire type 0, got 2'],
       ['0d 00000000', 'Sample: byte 0: field 1: expected wire type 0, got 5'],
@@ -53,8 +66,10 @@ describe('wire reader', () => {
     const cases: readonly [string, string][] = [
       ['0a', 'byte 1: the message ends inside a number'],
       ['0a 05 61', 'byte 1: field 1: 5 bytes expected, 1 are left'],
-      ['0a ff ff ff ff ff ff ff ff ff 01 61',
-        'byte 1: field 1: more than 2^53 bytes expected, 1 are left'],
+      [
+        '0a ff ff ff ff ff ff ff ff ff 01 61',
+        'byte 1: field 1: more than 2^53 bytes expected, 1 are left',
+      ],
       ['0a 01 ff', 'byte 2: field 1: the text is not valid UTF-8'],
       ['0a 03 ed a0 80', 'byte 2: field 1: the text is not valid UTF-8'],
       ['08 01', 'byte 0: field 1: expected wire type 2, got 0'],
@@ -71,12 +86,18 @@ describe('wire reader', () => {
       ['13'.repeat(101), 'byte 0: groups nest deeper than 100'],
     ];
     for (const [text, message] of cases) {
-      assert.throws(() => read(hex(text)), (error: unknown) => {
-        assert.ok(error instanceof ServalError, String(error));
-        assert.deepEqual([error.code, error.message],
-          [ErrorCode.MalformedBody, `Sample: ${message}`]);
-        return true;
-      }, text);
+      assert.throws(
+        () => read(hex(text)),
+        (error: unknown) => {
+          assert.ok(error instanceof ServalError, String(error));
+          assert.deepEqual(
+            [error.code, error.message],
+            [ErrorCode.MalformedBody, `Sample: ${message}`],
+          );
+          return true;
+        },
+        text,
+      );
     }
   });
 
@@ -99,9 +120,15 @@ describe('wire reader', () => {
 
 describe('wire writer', () => {
   it('leaves defaults out and keeps repeated ones', () => {
-    assert.equal(Buffer.concat([
-      stringField(1, ''), varintField(2, 0), varintField(2, false), int64sField(3, []),
-    ]).length, 0);
+    assert.equal(
+      Buffer.concat([
+        stringField(1, ''),
+        varintField(2, 0),
+        varintField(2, false),
+        int64sField(3, []),
+      ]).length,
+      0,
+    );
     assert.deepEqual(stringFields(1, ['', 'a']), hex('0a 00 0a 01 61'));
     assert.deepEqual(bytesField(1, Buffer.alloc(0)), hex('0a 00'));
   });

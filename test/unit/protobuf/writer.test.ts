@@ -43,14 +43,20 @@ test('large and many small fields keep their order', () => {
 
 test('numbers and texts at the edges of the short ways', () => {
   for (const value of [0, 127, 128, 2 ** 31 - 1, 2 ** 31, 2 ** 32, Number.MAX_SAFE_INTEGER]) {
-    assert.equal(hex(new ProtobufWriter().varint(1, value)),
-      hex(new ProtobufWriter().varint(1, BigInt(value))), String(value));
+    assert.equal(
+      hex(new ProtobufWriter().varint(1, value)),
+      hex(new ProtobufWriter().varint(1, BigInt(value))),
+      String(value),
+    );
   }
   const texts = ['', 'a'.repeat(42), '\u20ac'.repeat(42), 'a'.repeat(43), '\ud800', '\u{1f600}'];
   for (const text of texts) {
     const bytes = new TextEncoder().encode(text);
-    assert.equal(hex(new ProtobufWriter().string(2, text)),
-      hex(new ProtobufWriter().bytes(2, bytes)), text);
+    assert.equal(
+      hex(new ProtobufWriter().string(2, text)),
+      hex(new ProtobufWriter().bytes(2, bytes)),
+      text,
+    );
   }
 });
 
@@ -61,10 +67,14 @@ test('messages in messages, of every size, one after the other', () => {
   for (const size of sizes) {
     const bytes = new Uint8Array(size).fill(size % 251);
     const inner = hex(new ProtobufWriter().bytes(1, bytes).varint(2, size));
-    writer.message(3, (one) => one.message(4, (two) => two.bytes(1, bytes).varint(2, size))
-      .message(4, (two) => two.varint(2, 1)));
-    const both = hex(new ProtobufWriter().bytes(4, Buffer.from(inner, 'hex'))
-      .bytes(4, Buffer.from('1001', 'hex')));
+    writer.message(3, (one) =>
+      one
+        .message(4, (two) => two.bytes(1, bytes).varint(2, size))
+        .message(4, (two) => two.varint(2, 1)),
+    );
+    const both = hex(
+      new ProtobufWriter().bytes(4, Buffer.from(inner, 'hex')).bytes(4, Buffer.from('1001', 'hex')),
+    );
     parts.push(hex(new ProtobufWriter().bytes(3, Buffer.from(both, 'hex'))));
   }
   assert.equal(hex(writer), parts.join(''));
@@ -72,10 +82,14 @@ test('messages in messages, of every size, one after the other', () => {
 
 test('a message that fails inside leaves nothing behind', () => {
   const writer = new ProtobufWriter();
-  assert.throws(() => writer.message(1, (one) => {
-    one.varint(1, 1);
-    throw new Error('no');
-  }), /no/);
+  assert.throws(
+    () =>
+      writer.message(1, (one) => {
+        one.varint(1, 1);
+        throw new Error('no');
+      }),
+    /no/,
+  );
   assert.equal(hex(writer.message(2, (one) => one.varint(1, 2))), '12020802');
 });
 

@@ -24,14 +24,19 @@ class FakeNative {
   #generation = 0;
 
   constructor() {
-    const call = (name: string) => (...args: unknown[]): number => this.#called(name, args);
+    const call =
+      (name: string) =>
+      (...args: unknown[]): number =>
+        this.#called(name, args);
     const native = {
       attach: (_options: unknown, onCompletions: (count: number) => void): ArrayBuffer => {
         this.#completions = onCompletions;
         return this.control.buffer as ArrayBuffer;
       },
       mapSlot: (): ArrayBuffer => Uint8Array.from(this.text).buffer,
-      stats: call('stats'), metrics: call('metrics'), inferMessage: call('inferMessage'),
+      stats: call('stats'),
+      metrics: call('metrics'),
+      inferMessage: call('inferMessage'),
       cancel: (): boolean => true,
     };
     this.port = new EnginePort(native as unknown as NativeBinding, { onnxruntimeLibrary: '' });
@@ -66,11 +71,13 @@ function statsBytes(handle: number): Uint8Array {
   return builder.asUint8Array();
 }
 
-const failure = (code: ErrorCode, message: string) => (error: unknown): boolean => {
-  assert.ok(error instanceof ServalError);
-  assert.deepEqual([error.code, error.message], [code, message]);
-  return true;
-};
+const failure =
+  (code: ErrorCode, message: string) =>
+  (error: unknown): boolean => {
+    assert.ok(error instanceof ServalError);
+    assert.deepEqual([error.code, error.message], [code, message]);
+    return true;
+  };
 
 describe('PortReadings', () => {
   it('asks for the statistics of the handles', async () => {
@@ -78,7 +85,10 @@ describe('PortReadings', () => {
     native.text = statsBytes(7);
     const stats = await new PortReadings(native.port).stats([7, 9]);
     assert.deepEqual(native.calls, [['stats', Uint32Array.of(7, 9)]]);
-    assert.deepEqual(stats.models.map((model) => model.handle), [7]);
+    assert.deepEqual(
+      stats.models.map((model) => model.handle),
+      [7],
+    );
   });
 
   it('rejects when the engine has none', async () => {
@@ -96,7 +106,10 @@ describe('PortReadings', () => {
     const readings = new PortReadings(native.port);
     const text = readings.metrics(1);
     const fails = readings.metrics(0);
-    assert.deepEqual(native.calls, [['metrics', 1], ['metrics', 0]]);
+    assert.deepEqual(native.calls, [
+      ['metrics', 1],
+      ['metrics', 0],
+    ]);
     native.complete(1, ErrorCode.Ok, 'a 1\n');
     native.complete(2, ErrorCode.Internal, 'out of memory');
     assert.equal((await text).toString(), 'a 1\n');
@@ -118,11 +131,14 @@ describe('EngineInfer', () => {
     native.code = PENDING;
     const ticket = infer.infer(message, V2_GRPC, 1500, done);
     native.complete(ticket, ErrorCode.DeadlineExceeded, 'waited too long');
-    assert.deepEqual(native.calls,
-      [['inferMessage', message, V2_GRPC_STREAM, 0],
-        ['inferMessage', message, V2_GRPC, 1500]]);
-    assert.deepEqual(answers, [[null, 'now'],
-      [{ code: ErrorCode.DeadlineExceeded, message: 'waited too long' }, undefined]]);
+    assert.deepEqual(native.calls, [
+      ['inferMessage', message, V2_GRPC_STREAM, 0],
+      ['inferMessage', message, V2_GRPC, 1500],
+    ]);
+    assert.deepEqual(answers, [
+      [null, 'now'],
+      [{ code: ErrorCode.DeadlineExceeded, message: 'waited too long' }, undefined],
+    ]);
   });
 
   it('cancels once, and nothing that was answered', () => {

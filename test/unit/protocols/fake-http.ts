@@ -21,7 +21,10 @@ export class FakeExchange extends HttpExchange {
   }
 
   send(
-    status: number, contentType: string, body: Uint8Array | string, headers?: readonly string[],
+    status: number,
+    contentType: string,
+    body: Uint8Array | string,
+    headers?: readonly string[],
   ): void {
     if (this.finished) return;
     this.finished = true;

@@ -6,13 +6,33 @@ import type { EngineReadings } from '../../../ts/protocols/engine-readings.js';
 export function statsOf(handle: number): ModelStats {
   const duration = (count: number): { count: number; ns: number } => ({ count, ns: count * 1000 });
   return {
-    handle, requestsInline: 1, requestsQueued: 2, failures: 3, cancelled: 4, queueFull: 5,
-    queueNs: 6, computeNs: 7, lastInferenceMs: 1_700_000_000_000 + handle, inferenceCount: 11,
-    executionCount: 12, success: duration(21), fail: duration(22), queue: duration(23),
-    computeInput: duration(24), computeInfer: duration(25), computeOutput: duration(26),
-    batches: [{ batchSize: 4, computeInput: duration(31), computeInfer: duration(32),
-      computeOutput: duration(33) }],
-    rejected: 8, pending: 9,
+    handle,
+    requestsInline: 1,
+    requestsQueued: 2,
+    failures: 3,
+    cancelled: 4,
+    queueFull: 5,
+    queueNs: 6,
+    computeNs: 7,
+    lastInferenceMs: 1_700_000_000_000 + handle,
+    inferenceCount: 11,
+    executionCount: 12,
+    success: duration(21),
+    fail: duration(22),
+    queue: duration(23),
+    computeInput: duration(24),
+    computeInfer: duration(25),
+    computeOutput: duration(26),
+    batches: [
+      {
+        batchSize: 4,
+        computeInput: duration(31),
+        computeInfer: duration(32),
+        computeOutput: duration(33),
+      },
+    ],
+    rejected: 8,
+    pending: 9,
   };
 }
 
@@ -26,8 +46,13 @@ export class FakeReadings implements EngineReadings {
     this.asked.push([...handles]);
     if (this.error !== undefined) return Promise.reject(this.error);
     const models = handles.filter((handle) => !this.gone.includes(handle)).map(statsOf);
-    return Promise.resolve(
-      { models, tensorBytesCopied: 0, tensorBytesViewed: 0, bodiesOpen: 0, ticketsOpen: 0 });
+    return Promise.resolve({
+      models,
+      tensorBytesCopied: 0,
+      tensorBytesViewed: 0,
+      bodiesOpen: 0,
+      ticketsOpen: 0,
+    });
   }
 
   metrics(kind: number): Promise<Buffer> {

@@ -1,8 +1,12 @@
 // A gRPC client for tests that sends and gets raw bytes, and the message types to make them with,
 // taken from the descriptors that server reflection hands out.
 import {
-  Client, credentials,
-  type CallOptions, type ClientDuplexStream, type ClientUnaryCall, type ServiceError,
+  Client,
+  credentials,
+  type CallOptions,
+  type ClientDuplexStream,
+  type ClientUnaryCall,
+  type ServiceError,
 } from '@grpc/grpc-js';
 import protobuf from 'protobufjs';
 import descriptor from 'protobufjs/ext/descriptor/index.js';
@@ -22,20 +26,27 @@ export class RawClient {
 
   constructor(port: number, options: object = {}) {
     this.client = new Client(`127.0.0.1:${port}`, credentials.createInsecure(), {
-      'grpc.max_receive_message_length': -1, 'grpc.max_send_message_length': -1,
-      'grpc.use_local_subchannel_pool': 1, ...options,
+      'grpc.max_receive_message_length': -1,
+      'grpc.max_send_message_length': -1,
+      'grpc.use_local_subchannel_pool': 1,
+      ...options,
     });
   }
 
   /** Settles with how the call ended; `began` gets the call itself. */
   unary(
-    path: string, message: Buffer, options: CallOptions = {},
+    path: string,
+    message: Buffer,
+    options: CallOptions = {},
     began: (call: ClientUnaryCall) => void = () => undefined,
   ): Promise<Outcome> {
     return new Promise((resolve) => {
-      const answered = (error: ServiceError | null, response?: Buffer): void => resolve({
-        code: error?.code ?? 0, details: error?.details ?? '', message: response,
-      });
+      const answered = (error: ServiceError | null, response?: Buffer): void =>
+        resolve({
+          code: error?.code ?? 0,
+          details: error?.details ?? '',
+          message: response,
+        });
       began(this.client.makeUnaryRequest(path, identity, identity, message, options, answered));
     });
   }
@@ -74,12 +85,16 @@ export class RawStream {
   /** The reply at `index`, when it has come. */
   async reply(index: number): Promise<Buffer> {
     let over = false;
-    void this.ended.then(() => { over = true; });
+    void this.ended.then(() => {
+      over = true;
+    });
     for (;;) {
       const message = this.received[index];
       if (message !== undefined) return message;
       if (over) throw new Error(`the stream ended before reply ${index}`);
-      await new Promise<void>((resolve) => { this.waiting.push(resolve); });
+      await new Promise<void>((resolve) => {
+        this.waiting.push(resolve);
+      });
     }
   }
 
@@ -90,11 +105,13 @@ export class RawStream {
 
 /** The message types of all our files. */
 export function messageTypes(): protobuf.Root {
-  const file = DESCRIPTORS.map((entry) => (
-    descriptor.FileDescriptorProto.decode(Buffer.from(entry.base64, 'base64'))));
+  const file = DESCRIPTORS.map((entry) =>
+    descriptor.FileDescriptorProto.decode(Buffer.from(entry.base64, 'base64')),
+  );
   const set = descriptor.FileDescriptorSet.create({ file });
-  const root = (protobuf.Root as unknown as { fromDescriptor(from: object): protobuf.Root })
-    .fromDescriptor(set);
+  const root = (
+    protobuf.Root as unknown as { fromDescriptor(from: object): protobuf.Root }
+  ).fromDescriptor(set);
   root.resolveAll();
   return root;
 }

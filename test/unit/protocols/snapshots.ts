@@ -1,19 +1,33 @@
 // Registry snapshots for tests of what is made from them.
 import { ErrorCode } from '../../../ts/errors.js';
 import type {
-  ModelSnapshot, RegistrySnapshot, TensorInfo, VersionSnapshot, VersionState,
+  ModelSnapshot,
+  RegistrySnapshot,
+  TensorInfo,
+  VersionSnapshot,
+  VersionState,
 } from '../../../ts/model/snapshot.js';
 
 export const INPUT: TensorInfo = {
-  name: 'x', datatype: 'FP32', shape: [-1, 4], symbols: ['batch', ''], unknownRank: false,
+  name: 'x',
+  datatype: 'FP32',
+  shape: [-1, 4],
+  symbols: ['batch', ''],
+  unknownRank: false,
 };
 export const OUTPUT: TensorInfo = {
-  name: 'y', datatype: 'INT64', shape: [-1], symbols: ['batch'], unknownRank: false,
+  name: 'y',
+  datatype: 'INT64',
+  shape: [-1],
+  symbols: ['batch'],
+  unknownRank: false,
 };
 
 /** One version; a failed one when `errorMessage` is given. */
 export function version(
-  number: string, state: VersionState = 'AVAILABLE', more: Partial<VersionSnapshot> = {},
+  number: string,
+  state: VersionState = 'AVAILABLE',
+  more: Partial<VersionSnapshot> = {},
 ): VersionSnapshot {
   const available = state === 'AVAILABLE';
   return {
@@ -24,8 +38,7 @@ export function version(
     errorMessage: '',
     format: 'onnx',
     platform: 'onnxruntime_onnx',
-    signatures: available
-      ? [{ name: 'serving_default', inputs: [INPUT], outputs: [OUTPUT] }] : [],
+    signatures: available ? [{ name: 'serving_default', inputs: [INPUT], outputs: [OUTPUT] }] : [],
     configJson: available ? `{"name":"m","version":${number}}` : '',
     loadMs: available ? 5 : 0,
     ...more,
@@ -34,7 +47,9 @@ export function version(
 
 /** A model with these versions, highest first. */
 export function model(
-  name: string, versions: readonly VersionSnapshot[], labels: Record<string, string> = {},
+  name: string,
+  versions: readonly VersionSnapshot[],
+  labels: Record<string, string> = {},
 ): ModelSnapshot {
   const ready = versions.find((entry) => entry.state === 'AVAILABLE');
   return { name, versions, labels, problem: '', defaultVersion: ready?.version };
@@ -42,7 +57,8 @@ export function model(
 
 /** A registry with these models. */
 export function registry(
-  models: readonly ModelSnapshot[], more: Partial<RegistrySnapshot> = {},
+  models: readonly ModelSnapshot[],
+  more: Partial<RegistrySnapshot> = {},
 ): RegistrySnapshot {
   return {
     epoch: 1,

@@ -4,7 +4,11 @@ import { ErrorCode, ServalError } from '../../../ts/errors.js';
 import { createLogger } from '../../../ts/logger.js';
 import type { Logger } from '../../../ts/logger.js';
 import type {
-  EngineControl, EngineStats, LoadedModel, ModelRoute, ModelSpec,
+  EngineControl,
+  EngineStats,
+  LoadedModel,
+  ModelRoute,
+  ModelSpec,
 } from '../../../ts/model/engine-api.js';
 import type { DesiredModel } from '../../../ts/registry/desired.js';
 import type { Clock } from '../../../ts/registry/watcher.js';
@@ -46,11 +50,14 @@ export class FakeEngine implements EngineControl {
   }
 
   publishRoutes(
-    epoch: number, models: readonly ModelRoute[], removed: readonly string[] = [],
+    epoch: number,
+    models: readonly ModelRoute[],
+    removed: readonly string[] = [],
   ): void {
     this.routeEpochs.push(epoch);
-    const stay = this.routes.filter(({ name }) => (
-      !removed.includes(name) && !models.some((one) => one.name === name)));
+    const stay = this.routes.filter(
+      ({ name }) => !removed.includes(name) && !models.some((one) => one.name === name),
+    );
     this.routes = [...stay, ...models].sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
@@ -117,7 +124,8 @@ export class FakeClock implements Clock {
   async pass(ms: number): Promise<void> {
     const endMs = this.#nowMs + ms;
     for (;;) {
-      const due = this.#timers.filter((one) => one.atMs <= endMs)
+      const due = this.#timers
+        .filter((one) => one.atMs <= endMs)
         .sort((a, b) => a.atMs - b.atMs)[0];
       if (due === undefined) break;
       this.#timers = this.#timers.filter((one) => one !== due);
@@ -137,25 +145,45 @@ export function settle(): Promise<void> {
 
 export function loadedModel(handle: number): LoadedModel {
   const input = {
-    name: 'x', datatype: 'FP32', shape: [-1], symbols: ['batch'], unknownRank: false,
+    name: 'x',
+    datatype: 'FP32',
+    shape: [-1],
+    symbols: ['batch'],
+    unknownRank: false,
   } as const;
   return {
     handle,
     signatures: [{ name: 'serving_default', inputs: [input], outputs: [{ ...input, name: 'y' }] }],
-    producer: '', graphName: '', description: '', domain: '', modelVersion: '0', metadata: {},
-    fileBytes: 1, loadUs: 1000, providers: ['cpu'], batchMode: 'off', inputsBatchable: true,
-    batchProof: 'untried', batchFinding: '',
+    producer: '',
+    graphName: '',
+    description: '',
+    domain: '',
+    modelVersion: '0',
+    metadata: {},
+    fileBytes: 1,
+    loadUs: 1000,
+    providers: ['cpu'],
+    batchMode: 'off',
+    inputsBatchable: true,
+    batchProof: 'untried',
+    batchFinding: '',
   };
 }
 
 /** A model with these versions; `revision` tells contents of one version apart. */
 export function desired(
-  name: string, versions: readonly string[], revision = 'r1', labels: Record<string, string> = {},
+  name: string,
+  versions: readonly string[],
+  revision = 'r1',
+  labels: Record<string, string> = {},
 ): DesiredModel {
   return {
     name,
     versions: versions.map((version) => ({
-      version, revision, format: 'onnx', platform: 'onnxruntime_onnx',
+      version,
+      revision,
+      format: 'onnx',
+      platform: 'onnxruntime_onnx',
       folder: `/m/${name}/${version}`,
       spec: { name, version, backend: 'onnxruntime', path: `/m/${name}/${version}/model.onnx` },
     })),

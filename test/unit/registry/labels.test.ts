@@ -23,8 +23,10 @@ test('labels to versions that are not there nor asked for are refused, others ta
   const present = new Set(['1', '2']);
   const first = takeLabels('m', { stable: '1', canary: '7' }, present, undefined);
   assert.deepEqual(first.labels, { stable: '1' });
-  assert.deepEqual(first.problems, ['Request to assign label to version 7 of model m, which is ' +
-    "not currently available for inference (label 'canary')"]);
+  assert.deepEqual(first.problems, [
+    'Request to assign label to version 7 of model m, which is ' +
+      "not currently available for inference (label 'canary')",
+  ]);
   const again = takeLabels('m', { canary: '7', stable: '1' }, new Set(['7']), first);
   assert.equal(again, first, 'the same labels keep their first answer');
   const moved = takeLabels('m', { stable: '9', canary: '2' }, present, first);
@@ -35,7 +37,10 @@ test('labels to versions that are not there nor asked for are refused, others ta
 });
 
 test("names of Object's own members are labels like others", () => {
-  const asked = Object.fromEntries([['constructor', '1'], ['__proto__', '2']]);
+  const asked = Object.fromEntries([
+    ['constructor', '1'],
+    ['__proto__', '2'],
+  ]);
   const { labels, problems } = takeLabels('m', asked, new Set(['1']), undefined);
   assert.deepEqual([labels, problems.length], [{ constructor: '1' }, 1]);
 });

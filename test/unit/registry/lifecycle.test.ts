@@ -16,22 +16,32 @@ function view(text: string): InstanceView {
   const [, state = '', failures = '1'] = /^([A-Z]+)(\d*)$/.exec(written) ?? [];
   const unloaded = state === 'UNLOADED';
   return {
-    ...id(key), state: (unloaded ? 'END' : state) as InstanceView['state'], unloaded,
-    failures: state === 'END' ? Number(failures || 1) : 0, failedAtMs: 100,
+    ...id(key),
+    state: (unloaded ? 'END' : state) as InstanceView['state'],
+    unloaded,
+    failures: state === 'END' ? Number(failures || 1) : 0,
+    failedAtMs: 100,
   };
 }
 
 const RULES = {
-  loadsAtOnce: 4, loadingElsewhere: 0, endedVersionsMax: 2, transition: 'availability',
-  nowMs: 100, loadRetries: 0, loadRetryMs: 50,
+  loadsAtOnce: 4,
+  loadingElsewhere: 0,
+  endedVersionsMax: 2,
+  transition: 'availability',
+  nowMs: 100,
+  loadRetries: 0,
+  loadRetryMs: 50,
 } as const;
 
 function plan(desired: string, actual: string, rules: Partial<LifecycleView> = {}): string {
   const words = (text: string): string[] => text.split(' ').filter((word) => word !== '');
   const ids = words(desired).map(id);
   const actions = planActions({
-    ...RULES, ...rules,
-    models: new Set(ids.map((one) => one.name)), desired: ids.filter((one) => one.version !== ''),
+    ...RULES,
+    ...rules,
+    models: new Set(ids.map((one) => one.name)),
+    desired: ids.filter((one) => one.version !== ''),
     actual: words(actual).map(view),
   });
   return actions.map((action) => `${action.kind} ${action.key}`).join(', ');
@@ -96,8 +106,11 @@ test('resource preserving: the old version is gone before the new one loads', ()
     ['', 'a/1:AVAILABLE', 'unload a/1'],
   ];
   for (const [desired, actual, actions] of cases) {
-    assert.equal(plan(desired, actual, { transition: 'resource' }), actions,
-      `${desired} | ${actual}`);
+    assert.equal(
+      plan(desired, actual, { transition: 'resource' }),
+      actions,
+      `${desired} | ${actual}`,
+    );
   }
 });
 
@@ -138,11 +151,15 @@ test('random histories reach the desired state and never lose a wanted model', (
     let desired: InstanceId[] = [];
     const set = (key: string, state: string): void => void actual.set(key, view(`${key}:${state}`));
     const step = (): boolean => {
-      const serving = new Set([...actual.values()].filter((one) => one.state === 'AVAILABLE')
-        .map((one) => one.name));
+      const serving = new Set(
+        [...actual.values()].filter((one) => one.state === 'AVAILABLE').map((one) => one.name),
+      );
       const actions = planActions({
-        ...RULES, models: new Set(desired.map((one) => one.name)), desired,
-        actual: [...actual.values()], loadsAtOnce: 2,
+        ...RULES,
+        models: new Set(desired.map((one) => one.name)),
+        desired,
+        actual: [...actual.values()],
+        loadsAtOnce: 2,
       });
       for (const { kind, key } of actions) {
         if (kind === 'add') set(key, 'START');
@@ -153,7 +170,8 @@ test('random histories reach the desired state and never lose a wanted model', (
       for (const name of serving) {
         if (!desired.some((one) => one.name === name)) continue;
         const still = [...actual.values()].some(
-          (one) => one.name === name && one.state === 'AVAILABLE');
+          (one) => one.name === name && one.state === 'AVAILABLE',
+        );
         assert.ok(still, `seed ${seed}: ${name} stopped serving`);
       }
       const moving = [...actual.values()].filter((one) => /ING$/.test(one.state));
@@ -180,8 +198,9 @@ test('random histories reach the desired state and never lose a wanted model', (
     for (const one of actual.values()) {
       assert.notEqual(one.state, 'START', `seed ${seed}`);
       const surplus = one.state === 'AVAILABLE' && !desired.some((want) => want.key === one.key);
-      const failed = desired.some((want) =>
-        want.name === one.name && actual.get(want.key)?.state === 'END');
+      const failed = desired.some(
+        (want) => want.name === one.name && actual.get(want.key)?.state === 'END',
+      );
       assert.ok(!surplus || failed, `seed ${seed}: ${one.key} stays for no reason`);
     }
   }

@@ -18,18 +18,23 @@ const poll = { mode: 'poll', repositoryPollSeconds: 10 } as const;
 
 test('at start everything is taken as found and loaded', async (t) => {
   const folder = filledFolder(t, {
-    'repo/a/1/model.onnx': 'x', 'repo/a/2/model.onnx': 'x', 'repo/b/1/other.bin': 'x',
-    'base/7/model.onnx': 'x', 'one.onnx': 'x',
+    'repo/a/1/model.onnx': 'x',
+    'repo/a/2/model.onnx': 'x',
+    'repo/b/1/other.bin': 'x',
+    'base/7/model.onnx': 'x',
+    'one.onnx': 'x',
   });
   const { source, states } = await startSource({
     sources: {
-      paths: [join(folder, 'one.onnx')], modelRepositories: [join(folder, 'repo')],
+      paths: [join(folder, 'one.onnx')],
+      modelRepositories: [join(folder, 'repo')],
       baseModel: { name: 'tf', path: join(folder, 'base') },
     },
   });
   assert.equal(states(), 'a/2:AVAILABLE one/1:AVAILABLE tf/7:AVAILABLE');
-  assert.deepEqual(source.problems,
-    [`${folder}/repo/b/1 has no model: expected model.onnx, got other.bin`]);
+  assert.deepEqual(source.problems, [
+    `${folder}/repo/b/1 has no model: expected model.onnx, got other.bin`,
+  ]);
   assert.deepEqual(source.startProblems, source.problems);
   await source.stop();
 });
@@ -38,21 +43,28 @@ test('what the command line names must be there', async (t) => {
   const folder = filledFolder(t, { 'm.onnx': 'x' });
   const none = join(folder, 'none');
   const wrong = [
-    { paths: [none] }, { modelRepositories: [none] }, { modelRepositories: [`${folder}/m.onnx`] },
-    { baseModel: { name: 'm', path: none } }, { modelConfigFile: none },
+    { paths: [none] },
+    { modelRepositories: [none] },
+    { modelRepositories: [`${folder}/m.onnx`] },
+    { baseModel: { name: 'm', path: none } },
+    { modelConfigFile: none },
     { baseModel: { name: 'n'.repeat(4097), path: folder } },
   ];
   for (const sources of wrong) {
     const { source } = setupSource({ sources });
-    await assert.rejects(source.firstLook(), { code: ErrorCode.InvalidArgument },
-      JSON.stringify(sources).slice(0, 100));
+    await assert.rejects(
+      source.firstLook(),
+      { code: ErrorCode.InvalidArgument },
+      JSON.stringify(sources).slice(0, 100),
+    );
   }
 });
 
 test('poll: a new version is taken when it has settled, and the old one goes then', async (t) => {
   const folder = filledFolder(t, { 'm/1/model.onnx': 'x' });
   const { clock, engine, look, states } = await startSource({
-    sources: { modelRepositories: [folder] }, control: poll,
+    sources: { modelRepositories: [folder] },
+    control: poll,
   });
   write(join(folder, 'm/2/model.onnx'), 'half');
   await look(10_000);
@@ -70,7 +82,8 @@ test('poll: a new version is taken when it has settled, and the old one goes the
 test('poll: models come and go with their folders', async (t) => {
   const folder = filledFolder(t, { 'm/1/model.onnx': 'x' });
   const { look, states, source } = await startSource({
-    sources: { modelRepositories: [folder] }, control: { ...poll, settleMs: 0 },
+    sources: { modelRepositories: [folder] },
+    control: { ...poll, settleMs: 0 },
   });
   write(join(folder, 'n/3/model.onnx'));
   await look(10_000);
@@ -99,7 +112,8 @@ test('a version replaced in place is loaded anew, or left alone where asked', as
 test('a version or model replaced by removing and copying is never unloaded', async (t) => {
   const folder = filledFolder(t, { 'm/1/model.onnx': 'x', 'n/1/model.onnx': 'x' });
   const { engine, look, states } = await startSource({
-    sources: { modelRepositories: [folder] }, control: poll,
+    sources: { modelRepositories: [folder] },
+    control: poll,
   });
   rmSync(join(folder, 'm/1'), { recursive: true });
   rmSync(join(folder, 'n'), { recursive: true });
@@ -141,7 +155,8 @@ test('reloadChangedVersions=false: a failed version is tried with its new files'
 test('a failed replacement leaves the old content serving and shows why', async (t) => {
   const folder = filledFolder(t, { 'm/1/model.onnx': 'x' });
   const { engine, look, registry } = await startSource({
-    sources: { modelRepositories: [folder] }, control: { ...poll, settleMs: 0 },
+    sources: { modelRepositories: [folder] },
+    control: { ...poll, settleMs: 0 },
   });
   engine.broken.add(join(folder, 'm/1/model.onnx'));
   writeFileSync(join(folder, 'm/1/model.onnx'), 'broken');
@@ -154,7 +169,8 @@ test('a failed replacement leaves the old content serving and shows why', async 
 test('none: repositories are looked at once, and by reload()', async (t) => {
   const folder = filledFolder(t, { 'm/1/model.onnx': 'x' });
   const { clock, source, states } = await startSource({
-    sources: { paths: [folder] }, control: { settleMs: 0, fileSystemPollSeconds: 0 },
+    sources: { paths: [folder] },
+    control: { settleMs: 0, fileSystemPollSeconds: 0 },
   });
   write(join(folder, 'm/2/model.onnx'));
   assert.equal(clock.nextMs, undefined);
@@ -167,7 +183,8 @@ test('none: repositories are looked at once, and by reload()', async (t) => {
 test('reload() gives what has to settle one more look', async (t) => {
   const folder = filledFolder(t, { 'm/1/model.onnx': 'x' });
   const { source, look, states } = await startSource({
-    sources: { modelRepositories: [folder] }, control: { settleMs: 500 },
+    sources: { modelRepositories: [folder] },
+    control: { settleMs: 500 },
   });
   write(join(folder, 'm/2/model.onnx'));
   const reloaded = source.reload();
@@ -208,7 +225,8 @@ test('a model folder or version that cannot be read keeps what is loaded', async
   const folder = filledFolder(t, { 'real/1/model.onnx': 'x', 'repo/n/1/model.onnx': 'x' });
   symlinkSync(join(folder, 'real'), join(folder, 'repo/m'));
   const { look, source, states, engine } = await startSource({
-    sources: { modelRepositories: [join(folder, 'repo')] }, control: { ...poll, settleMs: 0 },
+    sources: { modelRepositories: [join(folder, 'repo')] },
+    control: { ...poll, settleMs: 0 },
   });
   assert.equal(states(), 'm/1:AVAILABLE n/1:AVAILABLE');
   unlinkSync(join(folder, 'repo/m'));
@@ -217,7 +235,10 @@ test('a model folder or version that cannot be read keeps what is loaded', async
   symlinkSync('1', join(folder, 'repo/n/1'));
   await look(10_000);
   assert.equal(states(), 'm/1:AVAILABLE n/1:AVAILABLE');
-  assert.deepEqual(source.problems.map((one) => /ELOOP/.test(one)), [true, true]);
+  assert.deepEqual(
+    source.problems.map((one) => /ELOOP/.test(one)),
+    [true, true],
+  );
   assert.equal(engine.events.length, 2);
 });
 
@@ -228,7 +249,8 @@ test('base paths: emptied unloads, unreadable does not, a bad one blocks no othe
   const file = join(folder, 'models.config');
   writeFileSync(file, `model_config_list { ${['a', 'b', 'c'].map(entry).join(' ')} }`);
   const { look, source, states, registry } = await startSource({
-    sources: { modelConfigFile: file }, control: { settleMs: 0 },
+    sources: { modelConfigFile: file },
+    control: { settleMs: 0 },
   });
   assert.equal(states(), 'a/1:AVAILABLE b/2:AVAILABLE');
   assert.match(source.problems.join(), /cannot read .*\/c: ENOENT/);
@@ -239,19 +261,30 @@ test('base paths: emptied unloads, unreadable does not, a bad one blocks no othe
   await look(1000);
   assert.equal(states(), 'a/1:AVAILABLE b/2:END c/5:AVAILABLE');
   assert.match(
-    source.problems.join('; '), /cannot read .*\/a: ENOENT.*; .*\/b has no version folder/);
+    source.problems.join('; '),
+    /cannot read .*\/a: ENOENT.*; .*\/b has no version folder/,
+  );
 });
 
 test('models.config: policies, labels, platforms; re-read on its own schedule', async (t) => {
   const folder = filledFolder(t, {
-    'a/1/model.onnx': 'x', 'a/2/model.onnx': 'x', 'a/3/model.onnx': 'x', 'b/1/model.onnx': 'x',
+    'a/1/model.onnx': 'x',
+    'a/2/model.onnx': 'x',
+    'a/3/model.onnx': 'x',
+    'b/1/model.onnx': 'x',
   });
   const file = join(folder, 'models.config');
-  const config = (a: string, b = ''): void => writeFileSync(file, `model_config_list {
-    config { name: "a" base_path: "${folder}/a" ${a} } ${b} }`);
-  config('model_version_policy { specific { versions: 1 versions: 9 } } ' +
-    'version_labels { key: "stable" value: 1 }',
-  `config { name: "b" base_path: "${folder}/b" model_platform: "pmml" }`);
+  const config = (a: string, b = ''): void =>
+    writeFileSync(
+      file,
+      `model_config_list {
+    config { name: "a" base_path: "${folder}/a" ${a} } ${b} }`,
+    );
+  config(
+    'model_version_policy { specific { versions: 1 versions: 9 } } ' +
+      'version_labels { key: "stable" value: 1 }',
+    `config { name: "b" base_path: "${folder}/b" model_platform: "pmml" }`,
+  );
   const { look, source, states, registry } = await startSource({
     sources: { modelConfigFile: file },
     control: { settleMs: 0, modelConfigFilePollSeconds: 60, fileSystemPollSeconds: 0 },
@@ -261,11 +294,14 @@ test('models.config: policies, labels, platforms; re-read on its own schedule', 
   const reason = registry.snapshot.models['b']?.versions[0]?.errorMessage ?? '';
   assert.match(reason, /models.config:2:\d+: model_platform of model 'b': expected "onnx" or none/);
   assert.ok(source.startProblems.includes(`model 'b', version 1: ${reason}`));
-  assert.ok(source.problems.includes(
-    `${folder}/a has no version 9, which the version policy names`));
+  assert.ok(
+    source.problems.includes(`${folder}/a has no version 9, which the version policy names`),
+  );
   // The two-step trap: one change adds the version and moves the label to it.
-  config('model_version_policy { latest { num_versions: 2 } } ' +
-    'version_labels { key: "stable" value: 3 }');
+  config(
+    'model_version_policy { latest { num_versions: 2 } } ' +
+      'version_labels { key: "stable" value: 3 }',
+  );
   await look(60_000);
   assert.equal(states(), 'a/3:AVAILABLE a/2:AVAILABLE a/1:END');
   assert.deepEqual(registry.snapshot.models['a']?.labels, { stable: '3' });
@@ -324,20 +360,27 @@ test('a models.config that changes is taken when it has settled, its new models 
 test('labels for unavailable versions can be refused, one by one', async (t) => {
   const folder = filledFolder(t, { 'a/1/model.onnx': 'x', 'a/2/model.onnx': 'x' });
   const file = join(folder, 'models.config');
-  const config = (versions: string, labels: string): void => writeFileSync(file,
-    `model_config_list { config { name: "a" base_path: "${folder}/a" model_version_policy { specific
-    { versions: [${versions}] } } version_labels { ${labels} } } }`);
+  const config = (versions: string, labels: string): void =>
+    writeFileSync(
+      file,
+      `model_config_list { config { name: "a" base_path: "${folder}/a" model_version_policy { specific
+    { versions: [${versions}] } } version_labels { ${labels} } } }`,
+    );
   config('1', 'key: "stable" value: 1 } version_labels { key: "canary" value: 2');
   const { look, source, registry } = await startSource({
     sources: { modelConfigFile: file },
     control: {
-      settleMs: 0, modelConfigFilePollSeconds: 60, fileSystemPollSeconds: 0,
+      settleMs: 0,
+      modelConfigFilePollSeconds: 60,
+      fileSystemPollSeconds: 0,
       labelsForUnavailable: false,
     },
   });
   assert.deepEqual(registry.snapshot.models['a']?.labels, { stable: '1' });
-  assert.deepEqual(source.problems, ['Request to assign label to version 2 of model a, which is ' +
-    "not currently available for inference (label 'canary')"]);
+  assert.deepEqual(source.problems, [
+    'Request to assign label to version 2 of model a, which is ' +
+      "not currently available for inference (label 'canary')",
+  ]);
   config('1, 2', 'key: "stable" value: 2');
   await look(60_000);
   assert.deepEqual(registry.snapshot.models['a']?.labels, { stable: '2' });
@@ -346,11 +389,14 @@ test('labels for unavailable versions can be refused, one by one', async (t) => 
 
 test('a bad config.pbtxt fails its model, or leaves the old one serving', async (t) => {
   const folder = filledFolder(t, {
-    'bad/config.pbtxt': 'nonsense: 1', 'bad/1/model.onnx': 'x',
-    'good/config.pbtxt': 'max_batch_size: 4', 'good/1/model.onnx': 'x',
+    'bad/config.pbtxt': 'nonsense: 1',
+    'bad/1/model.onnx': 'x',
+    'good/config.pbtxt': 'max_batch_size: 4',
+    'good/1/model.onnx': 'x',
   });
   const { look, registry, states, engine, source } = await startSource({
-    sources: { modelRepositories: [folder] }, control: { ...poll, settleMs: 0 },
+    sources: { modelRepositories: [folder] },
+    control: { ...poll, settleMs: 0 },
   });
   const message = (name: string): string =>
     registry.snapshot.models[name]?.versions[0]?.errorMessage ?? '';
@@ -370,29 +416,42 @@ test('a bad config.pbtxt fails its model, or leaves the old one serving', async 
   assert.deepEqual(engine.events, ['load good/1', 'load bad/1']);
 });
 
-test('settings: of all models, then batching of the source, then the model\'s own', async (t) => {
+test("settings: of all models, then batching of the source, then the model's own", async (t) => {
   const folder = filledFolder(t, {
-    'repo/auto/1/model.onnx': 'x', 'repo/own/1/model.onnx': 'x',
+    'repo/auto/1/model.onnx': 'x',
+    'repo/own/1/model.onnx': 'x',
     'repo/own/config.pbtxt': 'max_batch_size: 16 instance_group { count: 3 } dynamic_batching { }',
-    'tf/1/model.onnx': 'x', 'tf/2/model.onnx': 'x', 'one.onnx': 'x',
+    'tf/1/model.onnx': 'x',
+    'tf/2/model.onnx': 'x',
+    'one.onnx': 'x',
     'tf/2/batching_params.pbtxt': 'max_batch_size { value: 5 }',
     'batching.txt': 'max_batch_size { value: 9 } num_batch_threads { value: 2 }',
     'models.config': '',
   });
   const file = join(folder, 'models.config');
-  writeFileSync(file, `model_config_list { config { name: "tf" base_path: "${folder}/tf"
-    model_version_policy { all {} } } }`);
+  writeFileSync(
+    file,
+    `model_config_list { config { name: "tf" base_path: "${folder}/tf"
+    model_version_policy { all {} } } }`,
+  );
   const { engine } = await startSource({
     sources: {
-      paths: [join(folder, 'one.onnx')], modelRepositories: [join(folder, 'repo')],
+      paths: [join(folder, 'one.onnx')],
+      modelRepositories: [join(folder, 'repo')],
       modelConfigFile: file,
     },
     batching: { enabled: true, perModel: true, parametersFile: join(folder, 'batching.txt') },
   });
-  const batch = Object.fromEntries(engine.specs.map((spec) => [`${spec.name}/${spec.version}`,
-    [spec.batch?.mode, spec.batch?.rowsMax, spec.instances, spec.intraOpThreads]]));
+  const batch = Object.fromEntries(
+    engine.specs.map((spec) => [
+      `${spec.name}/${spec.version}`,
+      [spec.batch?.mode, spec.batch?.rowsMax, spec.instances, spec.intraOpThreads],
+    ]),
+  );
   assert.deepEqual(Object.fromEntries(Object.entries(batch).filter(([name]) => name !== 'tf/2')), {
-    'auto/1': ['auto', 4, 1, 0], 'own/1': ['on', 16, 3, 0], 'one/1': [undefined, undefined, 1, 0],
+    'auto/1': ['auto', 4, 1, 0],
+    'own/1': ['on', 16, 3, 0],
+    'one/1': [undefined, undefined, 1, 0],
     'tf/1': ['on', 9, 2, 0],
   });
   assert.deepEqual(batch['tf/2']?.slice(0, 2), ['on', 5]);
@@ -400,7 +459,8 @@ test('settings: of all models, then batching of the source, then the model\'s ow
 
 test('bad batching files: for all models, and of one version', async (t) => {
   const folder = filledFolder(t, {
-    'tf/1/model.onnx': 'x', 'tf/1/batching_params.pbtxt': 'max_batch_size: 5',
+    'tf/1/model.onnx': 'x',
+    'tf/1/batching_params.pbtxt': 'max_batch_size: 5',
     'batching.txt': 'max_batch_size { value: 0 }',
   });
   const { engine, source, states } = await startSource({
@@ -421,10 +481,13 @@ test('bad batching files: for all models, and of one version', async (t) => {
 
 test('without autocomplete a model needs a config.pbtxt', async (t) => {
   const folder = filledFolder(t, {
-    'a/1/model.onnx': 'x', 'b/1/model.onnx': 'x', 'b/config.pbtxt': '',
+    'a/1/model.onnx': 'x',
+    'b/1/model.onnx': 'x',
+    'b/config.pbtxt': '',
   });
   const { source, states } = await startSource({
-    sources: { modelRepositories: [folder] }, batching: { autoComplete: false },
+    sources: { modelRepositories: [folder] },
+    batching: { autoComplete: false },
   });
   assert.equal(states(), 'a/1:END b/1:AVAILABLE');
   assert.match(source.problems[0] ?? '', /a\/config.pbtxt: no such file: expected one/);
@@ -433,7 +496,8 @@ test('without autocomplete a model needs a config.pbtxt', async (t) => {
 test('exitOnError waits for the last try of every load', async (t) => {
   const folder = filledFolder(t, { 'm/1/model.onnx': 'x' });
   const setup = setupSource({
-    sources: { modelRepositories: [folder] }, control: { exitOnError: true },
+    sources: { modelRepositories: [folder] },
+    control: { exitOnError: true },
     registry: { loadRetries: 1, loadRetryMs: 500 },
   });
   setup.engine.broken.add(join(folder, 'm/1/model.onnx'));
@@ -445,6 +509,7 @@ test('exitOnError waits for the last try of every load', async (t) => {
   assert.equal(started, false);
   await setup.clock.pass(1);
   await start;
-  assert.deepEqual(setup.source.startProblems,
-    [`model 'm', version 1: ${folder}/m/1/model.onnx is broken`]);
+  assert.deepEqual(setup.source.startProblems, [
+    `model 'm', version 1: ${folder}/m/1/model.onnx is broken`,
+  ]);
 });

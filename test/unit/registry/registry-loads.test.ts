@@ -13,7 +13,10 @@ import type { RegistrySnapshot, VersionSnapshot } from '../../../ts/model/snapsh
 import { desired, FakeClock, FakeEngine, quietLogger, settle } from './fakes.js';
 
 function setup(options: Partial<RegistryOptions> = {}): {
-  engine: FakeEngine; registry: Registry; lines: string[]; clock: FakeClock;
+  engine: FakeEngine;
+  registry: Registry;
+  lines: string[];
+  clock: FakeClock;
 } {
   const engine = new FakeEngine();
   const lines: string[] = [];
@@ -78,8 +81,9 @@ test('retries end; whenSettled waits for them where asked', async () => {
   assert.deepEqual(settled, ['other', 'first', 'last', 'all']);
   await clock.pass(10_000);
   assert.equal(engine.loads.length, 0);
-  assert.deepEqual(registry.failures('m'),
-    [{ version: '1', code: ErrorCode.ModelInvalid, message: 'still broken' }]);
+  assert.deepEqual(registry.failures('m'), [
+    { version: '1', code: ErrorCode.ModelInvalid, message: 'still broken' },
+  ]);
   assert.deepEqual(registry.failures('n'), []);
 });
 
@@ -112,7 +116,10 @@ test('`again` tries a failed version once more; others are left alone', async ()
   assert.equal(engine.loads.length, 0);
   void registry.reconcile(models, ['n', 'unknown']);
   await settle();
-  assert.deepEqual(engine.loads.map((one) => one.spec.name), ['n']);
+  assert.deepEqual(
+    engine.loads.map((one) => one.spec.name),
+    ['n'],
+  );
   await engine.finishLoad();
   assert.equal(states(registry.snapshot), 'm/1:END n/1:AVAILABLE');
 });
@@ -150,8 +157,10 @@ test('a version is prepared before it is available; loadMs counts that', async (
   const handle = await engine.finishLoad();
   assert.equal(states(registry.snapshot), 'm/1:LOADING');
   const [one] = prepared;
-  assert.deepEqual([one?.name, one?.version, one?.path, one?.config, one?.loaded.handle],
-    ['m', '1', '/m/m/1', config, handle]);
+  assert.deepEqual(
+    [one?.name, one?.version, one?.path, one?.config, one?.loaded.handle],
+    ['m', '1', '/m/m/1', config, handle],
+  );
   await clock.pass(250);
   done();
   await reconciled;
@@ -165,12 +174,13 @@ test('a version is prepared before it is available; loadMs counts that', async (
 test('preparing a version that is not wanted any more is ended; all at a drain', async () => {
   const ended: string[] = [];
   const { engine, registry } = setup({
-    prepare: ({ name }, signal) => new Promise((_resolve, reject) => {
-      signal.addEventListener('abort', () => {
-        ended.push(name);
-        reject(new ServalError(ErrorCode.Cancelled, 'ended'));
-      });
-    }),
+    prepare: ({ name }, signal) =>
+      new Promise((_resolve, reject) => {
+        signal.addEventListener('abort', () => {
+          ended.push(name);
+          reject(new ServalError(ErrorCode.Cancelled, 'ended'));
+        });
+      }),
   });
   void registry.reconcile([desired('m', ['1']), desired('n', ['1'])]);
   await settle();
@@ -188,9 +198,10 @@ test('preparing a version that is not wanted any more is ended; all at a drain',
 test('a version that cannot be prepared is unloaded; the old content goes on serving', async () => {
   let fails = false;
   const { engine, registry } = setup({
-    prepare: () => (fails
-      ? Promise.reject(new ServalError(ErrorCode.InvalidArgument, 'warmup: bad shape'))
-      : Promise.resolve()),
+    prepare: () =>
+      fails
+        ? Promise.reject(new ServalError(ErrorCode.InvalidArgument, 'warmup: bad shape'))
+        : Promise.resolve(),
   });
   void registry.reconcile([desired('m', ['1'], 'old')]);
   await settle();
@@ -204,8 +215,10 @@ test('a version that cannot be prepared is unloaded; the old content goes on ser
   await engine.finishUnload();
   await replaced;
   const version = first(registry);
-  assert.deepEqual([version?.state, version?.handle, version?.errorCode, version?.errorMessage],
-    ['AVAILABLE', old, ErrorCode.InvalidArgument, 'warmup: bad shape']);
+  assert.deepEqual(
+    [version?.state, version?.handle, version?.errorCode, version?.errorMessage],
+    ['AVAILABLE', old, ErrorCode.InvalidArgument, 'warmup: bad shape'],
+  );
   assert.equal(engine.routes[0]?.versions[0]?.reason, '');
 });
 
@@ -243,8 +256,10 @@ test('a version with a problem is never loaded and leaves the old one serving', 
     const bad = with1({ problem: '/r/m/config.pbtxt:3:7: unknown field' }, 'new');
     await registry.reconcile([bad]);
     const version = first(registry);
-    assert.deepEqual([version?.state, version?.handle, version?.errorMessage],
-      ['AVAILABLE', handle, '/r/m/config.pbtxt:3:7: unknown field']);
+    assert.deepEqual(
+      [version?.state, version?.handle, version?.errorMessage],
+      ['AVAILABLE', handle, '/r/m/config.pbtxt:3:7: unknown field'],
+    );
     assert.equal(engine.events.length, 1);
     assert.equal(registry.counters.loadFailures, 1);
     assert.equal(lines.filter((line) => line.includes('unknown field')).length, 1);
@@ -257,7 +272,8 @@ test('a version with a problem is never loaded and leaves the old one serving', 
 test('a model that only a call asked for does not keep the server from being ready', async () => {
   const { engine, registry } = setup();
   const reconciled = registry.reconcile([
-    desired('a', ['1']), { ...desired('b', ['1']), required: false },
+    desired('a', ['1']),
+    { ...desired('b', ['1']), required: false },
   ]);
   await settle();
   await engine.finishLoad();
@@ -273,8 +289,8 @@ test('loads of a burst that end together are published together, and a burst in 
   const { engine, registry, clock } = setup({ loadsAtOnce: 50 });
   const names = Array.from({ length: 400 }, (_, i) => `m${String(i).padStart(3, '0')}`);
   const seen: number[] = [];
-  const available = ({ models }: RegistrySnapshot): number => (
-    Object.values(models).filter((one) => one.defaultVersion !== undefined).length);
+  const available = ({ models }: RegistrySnapshot): number =>
+    Object.values(models).filter((one) => one.defaultVersion !== undefined).length;
   const reconciled = registry.reconcile(names.map((name) => desired(name, ['1'])));
   registry.subscribe((snapshot) => void seen.push(available(snapshot)));
   const published = engine.routeEpochs.length;
@@ -317,11 +333,17 @@ test('routes that the engine refused are sent again with the next ones', async (
   engine.publishRoutes = take;
   await engine.finishLoad();
   const routes = engine.routes.map((one) => [one.name, one.defaultVersion]);
-  assert.deepEqual(routes, [['a', 0], ['b', 0]]);
+  assert.deepEqual(routes, [
+    ['a', 0],
+    ['b', 0],
+  ]);
   void registry.reconcile([desired('b', ['1'])]);
   await settle();
   await engine.finishUnload();
-  assert.deepEqual(engine.routes.map((one) => one.name), ['b']);
+  assert.deepEqual(
+    engine.routes.map((one) => one.name),
+    ['b'],
+  );
 });
 
 test('of a thousand models only those that changed are built anew', async () => {
@@ -332,8 +354,9 @@ test('of a thousand models only those that changed are built anew', async () => 
   let largest = 0;
   let publishes = 0;
   registry.subscribe((snapshot) => {
-    const rebuilt = Object.values(snapshot.models)
-      .filter((model) => model !== before.models[model.name]).length;
+    const rebuilt = Object.values(snapshot.models).filter(
+      (model) => model !== before.models[model.name],
+    ).length;
     if (publishes > 1) largest = Math.max(largest, rebuilt);
     publishes += 1;
     before = snapshot;
@@ -381,8 +404,8 @@ test('batching that was asked for and answers otherwise is told with its numbers
   const done = registry.reconcile(['m', 'n', 'o'].map((name) => desired(name, ['1'])));
   await settle();
   const found = (batchFinding: string) => ({ batchProof: 'contradicted', batchFinding }) as const;
-  await engine.finishLoad({ batchMode: 'on', ...found('output \'y\': 0.5 together, 1 alone') });
-  await engine.finishLoad({ batchMode: 'off', ...found('output \'y\': [2,2]') });
+  await engine.finishLoad({ batchMode: 'on', ...found("output 'y': 0.5 together, 1 alone") });
+  await engine.finishLoad({ batchMode: 'off', ...found("output 'y': [2,2]") });
   await engine.finishLoad({ batchMode: 'on', batchProof: 'undecided', batchFinding: 'refused' });
   await done;
   const told = lines.filter((line) => line.includes('finding'));

@@ -8,7 +8,9 @@ import type { RegistrySnapshot } from '../../../ts/model/snapshot.js';
 import { desired, FakeEngine, quietLogger, settle } from './fakes.js';
 
 function setup(options: { loadsAtOnce?: number; endedVersionsMax?: number } = {}): {
-  engine: FakeEngine; registry: Registry; lines: string[];
+  engine: FakeEngine;
+  registry: Registry;
+  lines: string[];
 } {
   const engine = new FakeEngine();
   const lines: string[] = [];
@@ -39,10 +41,14 @@ test('a model goes through its states; reconcile settles when it is available', 
   assert.equal(model?.defaultVersion, '3');
   assert.equal(model?.versions[0]?.handle, handle);
   assert.equal(model?.versions[0]?.signatures[0]?.inputs[0]?.name, 'x');
-  assert.deepEqual(engine.routes, [{
-    name: 'm', defaultVersion: 0, labels: {},
-    versions: [{ version: '3', handle, ready: true, reason: '' }],
-  }]);
+  assert.deepEqual(engine.routes, [
+    {
+      name: 'm',
+      defaultVersion: 0,
+      labels: {},
+      versions: [{ version: '3', handle, ready: true, reason: '' }],
+    },
+  ]);
 });
 
 test('a failed load shows END with code and message; others serve', async () => {
@@ -60,7 +66,9 @@ test('a failed load shows END with code and message; others serve', async () => 
   assert.equal(failed?.versions[0]?.handle, undefined);
   assert.equal(registry.snapshot.ready, false);
   assert.deepEqual(engine.routes[0], {
-    name: 'a', defaultVersion: -1, labels: {},
+    name: 'a',
+    defaultVersion: -1,
+    labels: {},
     versions: [
       { version: '1', handle: 0, ready: false, reason: 'failed to load: graph has a cycle' },
     ],
@@ -237,8 +245,12 @@ test('a newer desired state replaces one that is still loading', async () => {
   await engine.finishLoad();
   await Promise.all([first, second]);
   assert.equal(states(registry.snapshot), 'c/1:AVAILABLE');
-  assert.deepEqual(engine.events, ['load a/1', 'load c/1', 'unload 1']
-    .sort((a, b) => engine.events.indexOf(a) - engine.events.indexOf(b)));
+  assert.deepEqual(
+    engine.events,
+    ['load a/1', 'load c/1', 'unload 1'].sort(
+      (a, b) => engine.events.indexOf(a) - engine.events.indexOf(b),
+    ),
+  );
 });
 
 test('versions are compared as numbers; the default is the highest available', async () => {
@@ -250,8 +262,7 @@ test('versions are compared as numbers; the default is the highest available', a
   await engine.finishLoad();
   await engine.finishLoad();
   await reconciled;
-  assert.equal(states(registry.snapshot),
-    'm/9223372036854775807:END m/10:AVAILABLE m/9:AVAILABLE');
+  assert.equal(states(registry.snapshot), 'm/9223372036854775807:END m/10:AVAILABLE m/9:AVAILABLE');
   assert.equal(registry.snapshot.models['m']?.defaultVersion, '10');
   assert.equal(engine.routes[0]?.defaultVersion, 1);
 });
@@ -290,7 +301,10 @@ test('snapshots are frozen, cloneable and never change', async () => {
     assert.deepEqual(structuredClone(snapshot), snapshot);
   }
   const epochs = kept.map(([snapshot]) => snapshot.epoch);
-  assert.deepEqual(epochs, [...new Set(epochs)].sort((a, b) => a - b));
+  assert.deepEqual(
+    epochs,
+    [...new Set(epochs)].sort((a, b) => a - b),
+  );
   assert.deepEqual(engine.routeEpochs, epochs.slice(1));
 });
 
@@ -300,7 +314,8 @@ test('drain is published, acknowledged, and stops new loads', async () => {
   await settle();
   let acknowledge: (() => void) | undefined;
   registry.subscribe((snapshot) =>
-    snapshot.draining ? new Promise((resolve) => (acknowledge = resolve)) : undefined);
+    snapshot.draining ? new Promise((resolve) => (acknowledge = resolve)) : undefined,
+  );
   let drained = false;
   const draining = registry.drain().then(() => (drained = true));
   await settle();

@@ -14,16 +14,25 @@ import { filledFolder } from '../temp-folder.js';
 import { startSource } from './source-setup.js';
 
 function entry(name: string, basePath: string, more: Partial<ModelEntry> = {}): ModelEntry {
-  return { name, basePath, platform: '', versionPolicy: LATEST_ONE, labels: {},
-    place: `config[${name}]`, ...more };
+  return {
+    name,
+    basePath,
+    platform: '',
+    versionPolicy: LATEST_ONE,
+    labels: {},
+    place: `config[${name}]`,
+    ...more,
+  };
 }
 
-const failure = (code: ErrorCode, text: RegExp) => (error: unknown): boolean => {
-  assert.ok(error instanceof ServalError, String(error));
-  assert.equal(error.code, code);
-  assert.match(error.message, text);
-  return true;
-};
+const failure =
+  (code: ErrorCode, text: RegExp) =>
+  (error: unknown): boolean => {
+    assert.ok(error instanceof ServalError, String(error));
+    assert.equal(error.code, code);
+    assert.match(error.message, text);
+    return true;
+  };
 
 const TWO = { 'a/1/model.onnx': 'x', 'b/1/model.onnx': 'x', 'b/2/model.onnx': 'x' };
 
@@ -46,8 +55,10 @@ test('the list is replaced whole; settles when the new models serve', async (t) 
   const events = engine.events.length;
   await source.replaceModels([entry('b', join(folder, 'b'), { place: 'elsewhere' })]);
   assert.equal(engine.events.length, events, 'the same list again changes nothing');
-  await source.replaceModels([entry('b', join(folder, 'b'), { versionPolicy: { kind: 'all' } }),
-    entry('c', join(folder, 'a'))]);
+  await source.replaceModels([
+    entry('b', join(folder, 'b'), { versionPolicy: { kind: 'all' } }),
+    entry('c', join(folder, 'a')),
+  ]);
   assert.equal(states(), 'b/2:AVAILABLE b/1:AVAILABLE c/1:AVAILABLE');
   // A poll of the unchanged file leaves the list as it is; a change of the file wins.
   await look(60_000, 1);
@@ -60,7 +71,8 @@ test('the list is replaced whole; settles when the new models serve', async (t) 
 test('an empty list unloads all', async (t) => {
   const folder = filledFolder(t, TWO);
   const { source, states, registry } = await startSource({
-    sources: { baseModel: { name: 'm', path: join(folder, 'a') } }, control: { settleMs: 0 },
+    sources: { baseModel: { name: 'm', path: join(folder, 'a') } },
+    control: { settleMs: 0 },
   });
   await source.replaceModels([]);
   await registry.whenSettled();
@@ -85,21 +97,27 @@ test('a server of repositories gets base paths too, and watches them', async (t)
 test('what cannot be served is an error; the rest of the list is served', async (t) => {
   const folder = filledFolder(t, { ...TWO, 'empty/notes': 'x' });
   const { source, states, engine } = await startSource({
-    sources: { baseModel: { name: 'm', path: join(folder, 'a') } }, control: { settleMs: 0 },
+    sources: { baseModel: { name: 'm', path: join(folder, 'a') } },
+    control: { settleMs: 0 },
   });
   engine.broken.add(join(folder, 'b', '2', 'model.onnx'));
   await assert.rejects(
     source.replaceModels([entry('a', join(folder, 'a')), entry('b', join(folder, 'b'))]),
-    failure(ErrorCode.ModelInvalid, /^load failed for model 'b': version 2: .* is broken$/));
+    failure(ErrorCode.ModelInvalid, /^load failed for model 'b': version 2: .* is broken$/),
+  );
   assert.match(states(), /^a\/1:AVAILABLE b\/2:END$/);
   for (const place of ['empty', 'nowhere']) {
-    await assert.rejects(source.replaceModels([entry('e', join(folder, place))]),
-      failure(ErrorCode.ModelInvalid, /^load failed for model 'e': ./));
+    await assert.rejects(
+      source.replaceModels([entry('e', join(folder, place))]),
+      failure(ErrorCode.ModelInvalid, /^load failed for model 'e': ./),
+    );
   }
   // What served stays where its new place cannot be read, and the call says so.
   await source.replaceModels([entry('a', join(folder, 'a'))]);
-  await assert.rejects(source.replaceModels([entry('a', join(folder, 'nowhere'))]),
-    failure(ErrorCode.ModelInvalid, /^load failed for model 'a': cannot read .*nowhere: ENOENT/));
+  await assert.rejects(
+    source.replaceModels([entry('a', join(folder, 'nowhere'))]),
+    failure(ErrorCode.ModelInvalid, /^load failed for model 'a': cannot read .*nowhere: ENOENT/),
+  );
   assert.equal(states(), 'a/1:AVAILABLE');
   // Tried anew when it is sent anew.
   engine.broken.clear();
@@ -111,30 +129,41 @@ test('a name of a repository is refused and nothing changes', async (t) => {
   const repository = filledFolder(t, TWO);
   const folder = filledFolder(t, TWO);
   const { source, states } = await startSource({
-    sources: { modelRepositories: [repository] }, control: { settleMs: 0 },
+    sources: { modelRepositories: [repository] },
+    control: { settleMs: 0 },
   });
   const before = states();
   await assert.rejects(
     source.replaceModels([entry('c', join(folder, 'b')), entry('a', join(folder, 'a'))]),
-    failure(ErrorCode.InvalidArgument, /^config\[a\]: name: model 'a' is already served from /));
+    failure(ErrorCode.InvalidArgument, /^config\[a\]: name: model 'a' is already served from /),
+  );
   assert.equal(states(), before);
 });
 
 test('as a control call: a message with anything wrong in it changes nothing', async (t) => {
   const folder = filledFolder(t, TWO);
   const { source, registry, states } = await startSource({
-    sources: { baseModel: { name: 'm', path: join(folder, 'a') } }, control: { settleMs: 0 },
+    sources: { baseModel: { name: 'm', path: join(folder, 'a') } },
+    control: { settleMs: 0 },
   });
-  const control = createModelControl(
-    { source, registry, mode: 'none', levels: new LevelControl('info') });
+  const control = createModelControl({
+    source,
+    registry,
+    mode: 'none',
+    levels: new LevelControl('info'),
+  });
   const types = messageTypes();
-  const bytes = (...config: readonly object[]): Buffer => encode(types,
-    'tensorflow.serving.ModelServerConfig', { model_config_list: { config } });
+  const bytes = (...config: readonly object[]): Buffer =>
+    encode(types, 'tensorflow.serving.ModelServerConfig', { model_config_list: { config } });
   const good = { name: 'b', base_path: join(folder, 'b') };
-  await assert.rejects(control.reloadModels(bytes(good, { name: 'c', base_path: 'c' })),
-    failure(ErrorCode.InvalidArgument, /base_path: expected model "c" to have an absolute path/));
-  await assert.rejects(control.reloadModels(Buffer.from('0a05', 'hex')),
-    failure(ErrorCode.MalformedBody, /ModelServerConfig: byte 0/));
+  await assert.rejects(
+    control.reloadModels(bytes(good, { name: 'c', base_path: 'c' })),
+    failure(ErrorCode.InvalidArgument, /base_path: expected model "c" to have an absolute path/),
+  );
+  await assert.rejects(
+    control.reloadModels(Buffer.from('0a05', 'hex')),
+    failure(ErrorCode.MalformedBody, /ModelServerConfig: byte 0/),
+  );
   assert.equal(states(), 'm/1:AVAILABLE');
   await control.reloadModels(bytes(good));
   assert.equal(states(), 'b/2:AVAILABLE');

@@ -6,7 +6,10 @@ import { test } from 'node:test';
 import type { ModelSources } from '../../../ts/config/config.js';
 import { ErrorCode, ServalError } from '../../../ts/errors.js';
 import {
-  hasModel, listModels, scanRepository, scanSources,
+  hasModel,
+  listModels,
+  scanRepository,
+  scanSources,
 } from '../../../ts/registry/repository.js';
 import type { ScanResult } from '../../../ts/registry/repository.js';
 import { fingerprint, mapLimited } from '../../../ts/registry/scan.js';
@@ -19,7 +22,8 @@ function scan(sources: Partial<ModelSources>): Promise<ScanResult> {
 /** "name=versions" of every model. */
 function names(result: ScanResult): string[] {
   return result.models.map(
-    (model) => `${model.name}=${model.versions.map((one) => one.version).join(',')}`);
+    (model) => `${model.name}=${model.versions.map((one) => one.version).join(',')}`,
+  );
 }
 
 async function refuses(sources: Partial<ModelSources>, message: string): Promise<void> {
@@ -33,9 +37,15 @@ async function refuses(sources: Partial<ModelSources>, message: string): Promise
 
 test('a file, a model folder, a bare folder and a repository', async (t) => {
   const folder = filledFolder(t, {
-    'one.onnx': 'x', 'bare/model.onnx': 'x', 'half/00000123/model.onnx': 'x',
-    'half/9/model.onnx': 'x', 'half/notes.txt': 'x', 'repo/b/1/model.onnx': 'x',
-    'repo/a/2/model.onnx': 'x', 'repo/.git/1/model.onnx': 'x', 'repo/readme.md': 'x',
+    'one.onnx': 'x',
+    'bare/model.onnx': 'x',
+    'half/00000123/model.onnx': 'x',
+    'half/9/model.onnx': 'x',
+    'half/notes.txt': 'x',
+    'repo/b/1/model.onnx': 'x',
+    'repo/a/2/model.onnx': 'x',
+    'repo/.git/1/model.onnx': 'x',
+    'repo/readme.md': 'x',
   });
   const at = (name: string): string => join(folder, name);
   const result = await scan({ paths: ['one.onnx', 'bare', 'half', 'repo'].map(at) });
@@ -45,8 +55,10 @@ test('a file, a model folder, a bare folder and a repository', async (t) => {
   assert.equal(half?.source, 'model-folder');
   assert.equal(half?.basePath, at('half'));
   assert.equal(half?.versions[0]?.path, at('half/00000123/model.onnx'));
-  assert.deepEqual(result.models.map((model) => model.source),
-    ['repository', 'repository', 'model-folder', 'model-folder', 'file']);
+  assert.deepEqual(
+    result.models.map((model) => model.source),
+    ['repository', 'repository', 'model-folder', 'model-folder', 'file'],
+  );
 });
 
 test('--model-repository: folders are models whatever their names', async (t) => {
@@ -59,7 +71,10 @@ test('--model-repository: folders are models whatever their names', async (t) =>
   }
   assert.deepEqual(await listModels(join(folder, 'none')), []);
   const wanted = await scanRepository(folder, { wants: (name) => name === 'other' });
-  assert.deepEqual(wanted.models.map((one) => one.name), ['other']);
+  assert.deepEqual(
+    wanted.models.map((one) => one.name),
+    ['other'],
+  );
 });
 
 test('config.pbtxt: file name, version policy, label files', async (t) => {
@@ -67,18 +82,32 @@ test('config.pbtxt: file name, version policy, label files', async (t) => {
     'm/config.pbtxt': `default_model_filename: "net.onnx"
       version_policy { latest { num_versions: 2 } }
       output { name: "y" data_type: TYPE_FP32 dims: 2 label_filename: "labels.txt" }`,
-    'm/labels.txt': 'cat\ndog\n', 'm/1/net.onnx': 'x', 'm/2/net.onnx': 'x', 'm/3/model.onnx': 'x',
-    'm/4/net.onnx': 'x', 'null/config.pbtxt': 'backend: "serval_null"', 'null/1/readme': '',
-    'alone/config.pbtxt': '', 'alone/1/model.onnx': 'x',
+    'm/labels.txt': 'cat\ndog\n',
+    'm/1/net.onnx': 'x',
+    'm/2/net.onnx': 'x',
+    'm/3/model.onnx': 'x',
+    'm/4/net.onnx': 'x',
+    'null/config.pbtxt': 'backend: "serval_null"',
+    'null/1/readme': '',
+    'alone/config.pbtxt': '',
+    'alone/1/model.onnx': 'x',
   });
   const { models } = await scanRepository(folder, {});
   const [alone, m, none] = models;
-  assert.deepEqual(m?.versions.map((one) => [one.version, one.path]),
-    [['4', join(folder, 'm/4/net.onnx')], ['2', join(folder, 'm/2/net.onnx')]]);
+  assert.deepEqual(
+    m?.versions.map((one) => [one.version, one.path]),
+    [
+      ['4', join(folder, 'm/4/net.onnx')],
+      ['2', join(folder, 'm/2/net.onnx')],
+    ],
+  );
   assert.deepEqual(m?.config.classLabels.get('y'), ['cat', 'dog']);
   assert.equal(m?.config.config?.['default_model_filename'], 'net.onnx');
   assert.deepEqual(m?.problems, [`${folder}/m/3 has no model: expected net.onnx, got model.onnx`]);
-  assert.deepEqual(none?.versions.map((one) => [one.version, one.format]), [['1', 'null']]);
+  assert.deepEqual(
+    none?.versions.map((one) => [one.version, one.format]),
+    [['1', 'null']],
+  );
   assert.deepEqual([alone?.config.config, alone?.problems], [{}, []]);
   writeFileSync(join(folder, 'm/labels.txt'), 'cat\nhorse\n');
   const again = await scanRepository(folder, {});
@@ -87,17 +116,24 @@ test('config.pbtxt: file name, version policy, label files', async (t) => {
 
 test('a bad or missing config.pbtxt is the problem of its model alone', async (t) => {
   const folder = filledFolder(t, {
-    'bad/config.pbtxt': 'max_batch_size: "many"', 'bad/1/model.onnx': 'x',
-    'good/config.pbtxt': 'max_batch_size: 4', 'good/1/model.onnx': 'x',
+    'bad/config.pbtxt': 'max_batch_size: "many"',
+    'bad/1/model.onnx': 'x',
+    'good/config.pbtxt': 'max_batch_size: 4',
+    'good/1/model.onnx': 'x',
     'labels/config.pbtxt': 'output { name: "y" data_type: TYPE_FP32 dims: 2 label_filename: "l" }',
-    'labels/1/model.onnx': 'x', 'none/1/model.onnx': 'x',
+    'labels/1/model.onnx': 'x',
+    'none/1/model.onnx': 'x',
   });
   mkdirSync(join(folder, 'odd/config.pbtxt'), { recursive: true });
   const { models } = await scanRepository(folder, { autoComplete: false });
   const [bad, good, labels, none, odd] = models;
   assert.match(bad?.config.problem ?? '', /^\S+\/bad\/config.pbtxt:1:\d+: max_batch_size/);
   assert.deepEqual(bad?.problems, [bad?.config.problem]);
-  assert.deepEqual(bad?.versions.map((one) => one.version), ['1'], 'would-be versions');
+  assert.deepEqual(
+    bad?.versions.map((one) => one.version),
+    ['1'],
+    'would-be versions',
+  );
   assert.deepEqual([good?.config.problem, good?.problems], ['', []]);
   assert.equal(labels?.config.problem, '');
   assert.match(labels?.problems[0] ?? '', /labels\/l: label_filename: cannot read/);
@@ -108,11 +144,18 @@ test('a bad or missing config.pbtxt is the problem of its model alone', async (t
 
 test('odd folders are reported and the others load', async (t) => {
   const folder = filledFolder(t, {
-    'bare_and_versions/model.onnx': 'x', 'bare_and_versions/1/model.onnx': 'x',
+    'bare_and_versions/model.onnx': 'x',
+    'bare_and_versions/1/model.onnx': 'x',
     'bundle/1/weights.bin': 'x',
-    'file_as_version/1': 'x', 'good/1/model.onnx': 'x', 'huge/9223372036854775808/model.onnx': 'x',
-    'no_version/model-v1.onnx': 'x', 'partly/1/model.onnx': 'x', 'partly/2/other.onnx': 'x',
-    'stray.onnx': 'x', 'twins/01/model.onnx': 'x', 'twins/1/model.onnx': 'x',
+    'file_as_version/1': 'x',
+    'good/1/model.onnx': 'x',
+    'huge/9223372036854775808/model.onnx': 'x',
+    'no_version/model-v1.onnx': 'x',
+    'partly/1/model.onnx': 'x',
+    'partly/2/other.onnx': 'x',
+    'stray.onnx': 'x',
+    'twins/01/model.onnx': 'x',
+    'twins/1/model.onnx': 'x',
     'v1/v1/model.onnx': 'x',
   });
   mkdirSync(join(folder, 'folder_as_model/1/model.onnx'), { recursive: true });
@@ -120,12 +163,24 @@ test('odd folders are reported and the others load', async (t) => {
   symlinkSync(join(folder, 'loop'), join(folder, 'loop'));
   const result = await scan({ modelRepositories: [folder] });
   assert.deepEqual(names(result), [
-    'bare_and_versions=1', 'bundle=', 'dangling=', 'file_as_version=',
-    'folder_as_model=', 'good=1', 'huge=', 'loop=', 'no_version=', 'partly=1', 'twins=1', 'v1=',
+    'bare_and_versions=1',
+    'bundle=',
+    'dangling=',
+    'file_as_version=',
+    'folder_as_model=',
+    'good=1',
+    'huge=',
+    'loop=',
+    'no_version=',
+    'partly=1',
+    'twins=1',
+    'v1=',
   ]);
   const own = Object.fromEntries(result.models.map((one) => [one.name, one.problems.join('; ')]));
   assert.deepEqual(
-    Object.keys(own).filter((name) => own[name] === ''), ['good']);
+    Object.keys(own).filter((name) => own[name] === ''),
+    ['good'],
+  );
   assert.match(own['bare_and_versions'] ?? '', /model.onnx is not served: there are version/);
   assert.match(own['bundle'] ?? '', /bundle\/1 has no model: expected .*, got weights.bin/);
   assert.match(own['dangling'] ?? '', /cannot read .*dangling: ENOENT/);
@@ -137,8 +192,10 @@ test('odd folders are reported and the others load', async (t) => {
   assert.match(own['partly'] ?? '', /partly\/2 has no model: expected model.onnx, got other.onnx/);
   assert.match(own['twins'] ?? '', /01 and .*twins\/1 are both version 1: the second is served/);
   assert.match(own['v1'] ?? '', /has no version folder/);
-  assert.equal(result.models.find((one) => one.name === 'twins')?.versions[0]?.path,
-    join(folder, 'twins/1/model.onnx'));
+  assert.equal(
+    result.models.find((one) => one.name === 'twins')?.versions[0]?.path,
+    join(folder, 'twins/1/model.onnx'),
+  );
   const stray = result.problems.filter((problem) => problem.includes('stray.onnx'));
   assert.equal(stray.length, 1);
   assert.match(stray[0] ?? '', /in a repository it would be .*stray\/1\/model.onnx/);
@@ -159,8 +216,10 @@ test('of two models with one name the first is served', async (t) => {
 
 test('an empty repository is reported', async (t) => {
   const folder = filledFolder(t, {});
-  assert.deepEqual(await scan({ paths: [folder] }),
-    { models: [], problems: [`${folder} holds no model folder`] });
+  assert.deepEqual(await scan({ paths: [folder] }), {
+    models: [],
+    problems: [`${folder} holds no model folder`],
+  });
 });
 
 test('what the user names must be there', async (t) => {
@@ -168,11 +227,15 @@ test('what the user names must be there', async (t) => {
   const at = (name: string): string => join(folder, name);
   await refuses({ paths: [at('none')] }, `${at('none')}: no such file or folder`);
   await refuses({ modelRepositories: [at('none')] }, `${at('none')}: no such file or folder`);
-  await refuses({ paths: [at('notes.txt')] },
-    `${at('notes.txt')}: expected a folder or a file that ends in .onnx, .pb, .pbtxt or .graphdef`);
+  await refuses(
+    { paths: [at('notes.txt')] },
+    `${at('notes.txt')}: expected a folder or a file that ends in .onnx, .pb, .pbtxt or .graphdef`,
+  );
   await refuses({ modelRepositories: [at('m.onnx')] }, `${at('m.onnx')}: expected a folder`);
-  await refuses({ paths: ['/dev/null'] },
-    '/dev/null: expected a folder or a file that ends in .onnx, .pb, .pbtxt or .graphdef');
+  await refuses(
+    { paths: ['/dev/null'] },
+    '/dev/null: expected a folder or a file that ends in .onnx, .pb, .pbtxt or .graphdef',
+  );
 });
 
 test('the revision changes with anything in the folder of the version', async (t) => {
@@ -215,5 +278,8 @@ test('work is done a few at a time, and results keep their order', async () => {
   });
   assert.deepEqual([doubled, most], [[10, 2, 8, 4, 6], 2]);
   assert.deepEqual(await mapLimited([], 2, () => Promise.resolve(1)), []);
-  await assert.rejects(mapLimited([1], 2, () => Promise.reject(new Error('no'))), /no/);
+  await assert.rejects(
+    mapLimited([1], 2, () => Promise.reject(new Error('no'))),
+    /no/,
+  );
 });

@@ -10,12 +10,25 @@ import type { TakeRules } from '../../../ts/registry/settle.js';
 function found(versions: string, more: Partial<FoundModel> = {}): FoundModel {
   const words = versions.split(' ').filter((word) => word !== '');
   return {
-    name: 'm', basePath: '/m', source: 'repository', problems: [], readable: true,
-    config: NO_CONFIG, labels: {}, pending: [],
-    versions: words.map((word): FoundVersion => ({
-      version: word[0] ?? '', folder: `/m/${word[0]}`, path: `/m/${word[0]}/model.onnx`,
-      format: 'onnx', platform: '', revision: word.slice(1), problem: '',
-    })),
+    name: 'm',
+    basePath: '/m',
+    source: 'repository',
+    problems: [],
+    readable: true,
+    config: NO_CONFIG,
+    labels: {},
+    pending: [],
+    versions: words.map(
+      (word): FoundVersion => ({
+        version: word[0] ?? '',
+        folder: `/m/${word[0]}`,
+        path: `/m/${word[0]}/model.onnx`,
+        format: 'onnx',
+        platform: '',
+        revision: word.slice(1),
+        problem: '',
+      }),
+    ),
     ...more,
   };
 }
@@ -26,7 +39,8 @@ function contents(model: FoundModel | undefined): string {
 }
 
 const rules = (settled: boolean, takesChanges = true): TakeRules => ({
-  isSettled: () => settled, takesChanges: () => takesChanges,
+  isSettled: () => settled,
+  takesChanges: () => takesChanges,
 });
 
 test('content is settled when two looks far enough apart found the same', () => {
@@ -74,8 +88,11 @@ test('new and changed versions are taken when they have settled', () => {
     const previous = before === undefined ? undefined : found(before);
     const { model, unsettled } = takeModel(found(now), previous, rules(settled));
     assert.equal(contents(model), expected, `${before} -> ${now}, settled ${settled}`);
-    assert.equal(unsettled, !settled && before !== now,
-      `${before} -> ${now}, settled ${settled}: unsettled`);
+    assert.equal(
+      unsettled,
+      !settled && before !== now,
+      `${before} -> ${now}, settled ${settled}: unsettled`,
+    );
   }
 });
 
@@ -108,7 +125,8 @@ test('a configuration has to settle before anything of its look is taken', () =>
   const previous = found('1a');
   const changed = found('1a 2b', { config });
   const onlyVersions: TakeRules = {
-    isSettled: (what) => what !== '["m"]', takesChanges: () => true,
+    isSettled: (what) => what !== '["m"]',
+    takesChanges: () => true,
   };
   const waits = takeModel(changed, previous, onlyVersions);
   assert.equal(waits.model, previous);
@@ -136,5 +154,6 @@ test('what is the same in everything is the same object', () => {
     found('1a 2b', { problems: ['q'], labels: { l: '1' } }),
     found('1a 2b', { problems: ['p'], labels: { l: '2' } }),
     found('1a', { problems: ['p'], labels: { l: '1' } }),
-  ]) assert.notEqual(takeModel(other, previous, rules(true)).model, previous);
+  ])
+    assert.notEqual(takeModel(other, previous, rules(true)).model, previous);
 });

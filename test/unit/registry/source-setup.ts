@@ -45,17 +45,35 @@ export interface SourceSetup {
 const CONFIG: ModelSourceConfig = {
   sources: { paths: [], modelRepositories: [], baseModel: undefined, modelConfigFile: undefined },
   model: {
-    execMode: 'auto', inlineUsMax: 100, queueRequestsMax: 10, instances: 1, intraOpThreads: 3,
-    interOpThreads: 0, graphOptimization: 99, providers: [],
+    execMode: 'auto',
+    inlineUsMax: 100,
+    queueRequestsMax: 10,
+    instances: 1,
+    intraOpThreads: 3,
+    interOpThreads: 0,
+    graphOptimization: 99,
+    providers: [],
   },
   control: {
-    mode: 'none', loadModels: [], repositoryPollSeconds: 15, modelConfigFilePollSeconds: 0,
-    fileSystemPollSeconds: 1, settleMs: 1000, reloadChangedVersions: true,
-    transition: 'availability', labelsForUnavailable: true, loadRetries: 0, loadRetryMs: 0,
-    loadsAtOnce: 0, exitOnError: false,
+    mode: 'none',
+    loadModels: [],
+    repositoryPollSeconds: 15,
+    modelConfigFilePollSeconds: 0,
+    fileSystemPollSeconds: 1,
+    settleMs: 1000,
+    reloadChangedVersions: true,
+    transition: 'availability',
+    labelsForUnavailable: true,
+    loadRetries: 0,
+    loadRetryMs: 0,
+    loadsAtOnce: 0,
+    exitOnError: false,
   },
   batching: {
-    enabled: false, parametersFile: undefined, perModel: false, defaultMaxBatchSize: 4,
+    enabled: false,
+    parametersFile: undefined,
+    perModel: false,
+    defaultMaxBatchSize: 4,
     autoComplete: true,
   },
   savedModelTags: ['serve'],
@@ -86,7 +104,11 @@ export function setupSource(change: SetupChange): SourceSetup {
   const options = tempRoot === undefined ? { clock } : { clock, tempRoot };
   const source = new ModelSource(config, logger, registry, options);
   return {
-    engine, registry, source, clock, lines,
+    engine,
+    registry,
+    source,
+    clock,
+    lines,
     look: async (ms, looks = 1) => {
       const wanted = source.counters.looks + looks;
       await clock.pass(ms);
@@ -97,9 +119,12 @@ export function setupSource(change: SetupChange): SourceSetup {
       await settle();
       await registry.whenSettled();
     },
-    states: () => Object.values(registry.snapshot.models)
-      .flatMap((model) => model.versions.map((one) => `${model.name}/${one.version}:${one.state}`))
-      .join(' '),
+    states: () =>
+      Object.values(registry.snapshot.models)
+        .flatMap((model) =>
+          model.versions.map((one) => `${model.name}/${one.version}:${one.state}`),
+        )
+        .join(' '),
   };
 }
 

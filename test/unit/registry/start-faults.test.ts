@@ -24,7 +24,9 @@ async function faultsOf(t: TestContext, change: SetupChange) {
 
 test('a bad source at the start is an ERROR, and the server is not ready', async (t) => {
   const folder = filledFolder(t, {
-    'm/1/model.onnx': 'x', 'empty/.keep': '', 'batching.txt': 'max_batch_size { value: "x" }',
+    'm/1/model.onnx': 'x',
+    'empty/.keep': '',
+    'batching.txt': 'max_batch_size { value: "x" }',
     'broken.config': 'model_config_list {',
     'remote.config': 'model_config_list { config { name: "g" base_path: "gs://bucket/g" } }',
     'none.config': 'model_config_list { }',
@@ -36,12 +38,24 @@ test('a bad source at the start is an ERROR, and the server is not ready', async
     [{ sources: { modelConfigFile: at('remote.config') } }, /remote\.config:1:\d+: .*gs:/],
     [{ sources: { modelConfigFile: at('none.config') } }, /looked in .*none\.config$/],
     [{ sources: { paths: [at('empty')] } }, /no model is there to be served: .*empty$/],
-    [{ sources: { modelRepositories: [folder] },
-      control: { mode: 'explicit', loadModels: ['nope'] } }, /--load-model: model 'nope'/],
-    [{ sources: { modelRepositories: [at('empty')] },
-      control: { mode: 'explicit', loadModels: ['*'] } }, /no model is there to be served/],
-    [{ sources: base, batching: { enabled: true, parametersFile: at('batching.txt') } },
-      /batching\.txt:1:\d+: /],
+    [
+      {
+        sources: { modelRepositories: [folder] },
+        control: { mode: 'explicit', loadModels: ['nope'] },
+      },
+      /--load-model: model 'nope'/,
+    ],
+    [
+      {
+        sources: { modelRepositories: [at('empty')] },
+        control: { mode: 'explicit', loadModels: ['*'] },
+      },
+      /no model is there to be served/,
+    ],
+    [
+      { sources: base, batching: { enabled: true, parametersFile: at('batching.txt') } },
+      /batching\.txt:1:\d+: /,
+    ],
     [{ sources: base, batching: { enabled: true, parametersFile: at('nowhere') } }, /nowhere/],
   ] as const) {
     const { faults, ready, lines } = await faultsOf(t, change);
@@ -56,11 +70,13 @@ test('a bad source at the start is an ERROR, and the server is not ready', async
 test('strict readiness only; and nothing is wrong where nothing was asked for', async (t) => {
   const folder = filledFolder(t, { '.keep': '' });
   const lenient = await faultsOf(t, {
-    sources: { paths: [folder] }, registry: { strictReadiness: false },
+    sources: { paths: [folder] },
+    registry: { strictReadiness: false },
   });
   assert.deepEqual([lenient.ready, lenient.faults.length], [true, 1]);
   const explicit = await faultsOf(t, {
-    sources: { modelRepositories: [folder] }, control: { mode: 'explicit' },
+    sources: { modelRepositories: [folder] },
+    control: { mode: 'explicit' },
   });
   assert.deepEqual([explicit.ready, explicit.faults], [true, []]);
 });
@@ -83,7 +99,8 @@ test('a fault of the start ends when it is mended, and does not come back', asyn
 test('a server polls until its first model is there', async (t) => {
   const folder = filledFolder(t, { '.keep': '' });
   const { look, registry, source } = await faultsOf(t, {
-    sources: { modelRepositories: [folder] }, control: { ...poll, settleMs: 0 },
+    sources: { modelRepositories: [folder] },
+    control: { ...poll, settleMs: 0 },
   });
   assert.equal(source.isWatched, true);
   assert.equal(registry.snapshot.ready, false);
@@ -110,10 +127,14 @@ test('what is watched, so that it may bring a model later', () => {
 
 test('a model without a version carries the reason, the configuration first', async (t) => {
   const folder = filledFolder(t, {
-    'ensemble/config.pbtxt': 'platform: "ensemble"', 'ensemble/1/.keep': '',
-    'python/config.pbtxt': 'backend: "python"', 'python/1/model.py': 'x',
-    'torch/config.pbtxt': 'platform: "pytorch_libtorch"', 'torch/1/model.pt': 'x',
-    'bare/1/model.pt': 'x', 'good/1/model.onnx': 'x',
+    'ensemble/config.pbtxt': 'platform: "ensemble"',
+    'ensemble/1/.keep': '',
+    'python/config.pbtxt': 'backend: "python"',
+    'python/1/model.py': 'x',
+    'torch/config.pbtxt': 'platform: "pytorch_libtorch"',
+    'torch/1/model.pt': 'x',
+    'bare/1/model.pt': 'x',
+    'good/1/model.onnx': 'x',
   });
   const { registry, lines } = await faultsOf(t, { sources: { modelRepositories: [folder] } });
   const problemOf = (name: string): string => registry.snapshot.models[name]?.problem ?? '';
@@ -122,5 +143,8 @@ test('a model without a version carries the reason, the configuration first', as
   assert.match(problemOf('torch'), /platform: expected .*, got "pytorch_libtorch"$/);
   assert.match(problemOf('bare'), /has no model: expected model\.onnx, got model\.pt/);
   assert.equal(problemOf('good'), '');
-  assert.ok(lines.some((line) => / ERROR model source .*python/.test(line)), lines.join(''));
+  assert.ok(
+    lines.some((line) => / ERROR model source .*python/.test(line)),
+    lines.join(''),
+  );
 });

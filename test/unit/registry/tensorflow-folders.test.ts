@@ -14,90 +14,140 @@ import { filledFolder } from '../temp-folder.js';
 /** "name/version: platform, path below the folder" of every version that a look at it finds. */
 async function found(folder: string, ...paths: readonly string[]): Promise<string[]> {
   const { models, problems } = await scanSources({
-    paths: paths.map((path) => join(folder, path)), modelRepositories: [],
+    paths: paths.map((path) => join(folder, path)),
+    modelRepositories: [],
   });
   assert.deepEqual(problems, []);
-  return models.flatMap((model) => model.versions.map(({ version, platform, path, format }) => {
-    assert.equal(format, platform === 'onnxruntime_onnx' ? 'onnx' : 'tensorflow');
-    return `${model.name}/${version}: ${platform}, ${path.slice(folder.length + 1)}`;
-  }));
+  return models.flatMap((model) =>
+    model.versions.map(({ version, platform, path, format }) => {
+      assert.equal(format, platform === 'onnxruntime_onnx' ? 'onnx' : 'tensorflow');
+      return `${model.name}/${version}: ${platform}, ${path.slice(folder.length + 1)}`;
+    }),
+  );
 }
 
 test('version folders as TensorFlow Serving has them', async (t) => {
   const folder = filledFolder(t, {
-    'half/00000123/saved_model.pb': 'x', 'half/00000123/variables/variables.index': 'x',
-    'half/124/saved_model.pbtxt': 'x', 'bundle/00000007/export.meta': 'x',
-    'bundle/00000007/export-00000-of-00001': 'x', 'bundle/8-tmp/export.meta': 'x',
+    'half/00000123/saved_model.pb': 'x',
+    'half/00000123/variables/variables.index': 'x',
+    'half/124/saved_model.pbtxt': 'x',
+    'bundle/00000007/export.meta': 'x',
+    'bundle/00000007/export-00000-of-00001': 'x',
+    'bundle/8-tmp/export.meta': 'x',
   });
   assert.deepEqual(await found(folder, 'half', 'bundle'), [
     'bundle/7: tensorflow_savedmodel, bundle/00000007',
-    'half/124: tensorflow_savedmodel, half/124', 'half/123: tensorflow_savedmodel, half/00000123',
+    'half/124: tensorflow_savedmodel, half/124',
+    'half/123: tensorflow_savedmodel, half/00000123',
   ]);
 });
 
 test('version folders as Triton has them', async (t) => {
   const folder = filledFolder(t, {
-    'repo/saved/1/model.savedmodel/saved_model.pb': 'x', 'repo/graph/2/model.graphdef': 'x',
-    'repo/named/3/net.pb': 'x', 'repo/named/3/other.pb': 'x',
-    'repo/named/config.pbtxt': 'default_model_filename: "net.pb"', 'repo/onnx/1/model.onnx': 'x',
+    'repo/saved/1/model.savedmodel/saved_model.pb': 'x',
+    'repo/graph/2/model.graphdef': 'x',
+    'repo/named/3/net.pb': 'x',
+    'repo/named/3/other.pb': 'x',
+    'repo/named/config.pbtxt': 'default_model_filename: "net.pb"',
+    'repo/onnx/1/model.onnx': 'x',
     'repo/named/4/net.onnx': 'x',
   });
-  const { models, problems } = await scanSources({ paths: [], modelRepositories: [
-    join(folder, 'repo')] });
-  assert.deepEqual(models.map(({ name, versions }) => [name, versions.map((one) =>
-    `${one.version} ${one.platform} ${one.path.slice(join(folder, 'repo', name).length)}`)]), [
-    ['graph', ['2 tensorflow_graphdef /2/model.graphdef']],
-    ['named', ['3 tensorflow_graphdef /3/net.pb']],
-    ['onnx', ['1 onnxruntime_onnx /1/model.onnx']],
-    ['saved', ['1 tensorflow_savedmodel /1/model.savedmodel']],
-  ]);
+  const { models, problems } = await scanSources({
+    paths: [],
+    modelRepositories: [join(folder, 'repo')],
+  });
+  assert.deepEqual(
+    models.map(({ name, versions }) => [
+      name,
+      versions.map(
+        (one) =>
+          `${one.version} ${one.platform} ${one.path.slice(join(folder, 'repo', name).length)}`,
+      ),
+    ]),
+    [
+      ['graph', ['2 tensorflow_graphdef /2/model.graphdef']],
+      ['named', ['3 tensorflow_graphdef /3/net.pb']],
+      ['onnx', ['1 onnxruntime_onnx /1/model.onnx']],
+      ['saved', ['1 tensorflow_savedmodel /1/model.savedmodel']],
+    ],
+  );
   assert.equal(problems.length, 1);
   assert.match(problems[0] ?? '', /named\/4 has no model: expected net\.pb/);
 });
 
 test('a SavedModel, a bundle and a graph without a version folder are version 1', async (t) => {
   const folder = filledFolder(t, {
-    'saved/saved_model.pb': 'x', 'saved/variables/variables.index': 'x',
-    'old/export.meta': 'x', 'graph/frozen.pb': 'x', 'single.pb': 'x', 'text.pbtxt': 'x',
+    'saved/saved_model.pb': 'x',
+    'saved/variables/variables.index': 'x',
+    'old/export.meta': 'x',
+    'graph/frozen.pb': 'x',
+    'single.pb': 'x',
+    'text.pbtxt': 'x',
     'triton/model.savedmodel/saved_model.pb': 'x',
   });
-  assert.deepEqual(await found(folder, 'saved', 'old', 'graph', 'single.pb', 'text.pbtxt', 'triton',
-    'triton/model.savedmodel'), [
-    'graph/1: tensorflow_graphdef, graph/frozen.pb',
-    'model.savedmodel/1: tensorflow_savedmodel, triton/model.savedmodel',
-    'old/1: tensorflow_savedmodel, old',
-    'saved/1: tensorflow_savedmodel, saved', 'single/1: tensorflow_graphdef, single.pb',
-    'text/1: tensorflow_graphdef, text.pbtxt',
-    'triton/1: tensorflow_savedmodel, triton/model.savedmodel',
-  ]);
+  assert.deepEqual(
+    await found(
+      folder,
+      'saved',
+      'old',
+      'graph',
+      'single.pb',
+      'text.pbtxt',
+      'triton',
+      'triton/model.savedmodel',
+    ),
+    [
+      'graph/1: tensorflow_graphdef, graph/frozen.pb',
+      'model.savedmodel/1: tensorflow_savedmodel, triton/model.savedmodel',
+      'old/1: tensorflow_savedmodel, old',
+      'saved/1: tensorflow_savedmodel, saved',
+      'single/1: tensorflow_graphdef, single.pb',
+      'text/1: tensorflow_graphdef, text.pbtxt',
+      'triton/1: tensorflow_savedmodel, triton/model.savedmodel',
+    ],
+  );
 });
 
 test('versions of one model may be of different formats', async (t) => {
   const folder = filledFolder(t, {
-    'm/1/model.onnx': 'x', 'm/2/saved_model.pb': 'x', 'm/3/model.graphdef': 'x',
+    'm/1/model.onnx': 'x',
+    'm/2/saved_model.pb': 'x',
+    'm/3/model.graphdef': 'x',
     'm/4/model.tflite': 'x',
   });
-  assert.deepEqual((await found(folder, 'm')).map((text) => text.replace(/,.*/, '')), [
-    'm/4: tensorflow_savedmodel', 'm/3: tensorflow_graphdef', 'm/2: tensorflow_savedmodel',
-    'm/1: onnxruntime_onnx',
-  ]);
+  assert.deepEqual(
+    (await found(folder, 'm')).map((text) => text.replace(/,.*/, '')),
+    [
+      'm/4: tensorflow_savedmodel',
+      'm/3: tensorflow_graphdef',
+      'm/2: tensorflow_savedmodel',
+      'm/1: onnxruntime_onnx',
+    ],
+  );
 });
 
 test('what is no model is a problem with its place', async (t) => {
   const folder = filledFolder(t, {
-    'm/1/variables/variables.index': 'x', 'm/1/fingerprint.pb': 'x', 'm/2/a.pb': 'x',
-    'm/2/b.pb': 'x', 'm/3/saved_model.pb': 'x',
+    'm/1/variables/variables.index': 'x',
+    'm/1/fingerprint.pb': 'x',
+    'm/2/a.pb': 'x',
+    'm/2/b.pb': 'x',
+    'm/3/saved_model.pb': 'x',
   });
   symlinkSync('/nowhere', join(folder, 'm', '3', 'model.onnx'));
   const { models, problems } = await scanSources({
-    paths: [join(folder, 'm')], modelRepositories: [] });
+    paths: [join(folder, 'm')],
+    modelRepositories: [],
+  });
   assert.deepEqual(models[0]?.versions, []);
   assert.match(problems.join('\n'), /m\/1 has no model[^]*m\/2 has no model|m\/2[^]*m\/1/);
 });
 
 test('a change anywhere in the folder is a new content', async (t) => {
   const folder = filledFolder(t, {
-    'm/1/saved_model.pb': 'x', 'm/1/variables/variables.index': 'x', 'm/1/assets/words.txt': 'a',
+    'm/1/saved_model.pb': 'x',
+    'm/1/variables/variables.index': 'x',
+    'm/1/assets/words.txt': 'a',
   });
   const revision = async (): Promise<string | undefined> => {
     const { models } = await scanSources({ paths: [join(folder, 'm')], modelRepositories: [] });
@@ -111,10 +161,18 @@ test('a change anywhere in the folder is a new content', async (t) => {
 
 const SETTINGS: SpecSettings = {
   model: {
-    execMode: 'auto', inlineUsMax: 0, queueRequestsMax: 1, instances: 1, intraOpThreads: 1,
-    interOpThreads: 0, graphOptimization: 99, providers: [],
+    execMode: 'auto',
+    inlineUsMax: 0,
+    queueRequestsMax: 1,
+    instances: 1,
+    intraOpThreads: 1,
+    interOpThreads: 0,
+    graphOptimization: 99,
+    providers: [],
   },
-  batching: undefined, defaultMaxBatchSize: 0, savedModelTags: [],
+  batching: undefined,
+  defaultMaxBatchSize: 0,
+  savedModelTags: [],
 };
 
 function configOf(text: string): TritonConfig {
@@ -125,16 +183,31 @@ function configOf(text: string): TritonConfig {
 
 /** The importer of a version with this configuration. */
 function importerOf(
-  version: Partial<FoundVersion>, text?: string, settings: Partial<SpecSettings> = {},
+  version: Partial<FoundVersion>,
+  text?: string,
+  settings: Partial<SpecSettings> = {},
 ): unknown {
   const one: FoundVersion = {
-    version: '1', folder: '/m/1', path: '/m/1', format: 'tensorflow', revision: 'r', problem: '',
-    platform: 'tensorflow_savedmodel', ...version,
+    version: '1',
+    folder: '/m/1',
+    path: '/m/1',
+    format: 'tensorflow',
+    revision: 'r',
+    problem: '',
+    platform: 'tensorflow_savedmodel',
+    ...version,
   };
   const config = text === undefined ? NO_CONFIG : { ...NO_CONFIG, config: configOf(text) };
   const model: FoundModel = {
-    name: 'm', basePath: '/m', source: 'repository', problems: [], versions: [one], readable: true,
-    config, labels: {}, pending: [],
+    name: 'm',
+    basePath: '/m',
+    source: 'repository',
+    problems: [],
+    versions: [one],
+    readable: true,
+    config,
+    labels: {},
+    pending: [],
   };
   const { versions } = desiredModel(model, { ...SETTINGS, ...settings }, {}, true);
   return versions[0]?.spec.importer;
@@ -144,17 +217,22 @@ const parameter = (key: string, value: string): string =>
   `parameters { key: "${key}" value { string_value: "${value}" } }`;
 const PLAIN = { format: 'tensorflow', tags: [], inputs: [], outputs: [], signature: '' };
 
-test('a SavedModel is imported by the server\'s tags, or its own', () => {
+test("a SavedModel is imported by the server's tags, or its own", () => {
   assert.deepEqual(importerOf({}), PLAIN);
-  assert.deepEqual(importerOf({}, undefined, { savedModelTags: ['serve', 'gpu'] }),
-    { ...PLAIN, tags: ['serve', 'gpu'] });
+  assert.deepEqual(importerOf({}, undefined, { savedModelTags: ['serve', 'gpu'] }), {
+    ...PLAIN,
+    tags: ['serve', 'gpu'],
+  });
   const own = parameter('TF_GRAPH_TAG', 'eval') + parameter('TF_SIGNATURE_DEF', 'second');
-  assert.deepEqual(importerOf({}, own, { savedModelTags: ['serve', 'gpu'] }),
-    { ...PLAIN, tags: ['eval'], signature: 'second' });
+  assert.deepEqual(importerOf({}, own, { savedModelTags: ['serve', 'gpu'] }), {
+    ...PLAIN,
+    tags: ['eval'],
+    signature: 'second',
+  });
   assert.deepEqual(importerOf({}, parameter('TF_NUM_INTRA_THREADS', '2')), PLAIN);
 });
 
-test('a GraphDef\'s ends are those of its configuration; a SavedModel says its own', () => {
+test("a GraphDef's ends are those of its configuration; a SavedModel says its own", () => {
   const text = `input { name: "x" data_type: TYPE_FP32 dims: [ 2 ] }
     input { name: "z:1" data_type: TYPE_FP32 dims: [ 2 ] }
     output { name: "y" data_type: TYPE_FP32 dims: [ 2 ] }`;

@@ -20,14 +20,16 @@ function setup(every: Readonly<Record<string, number | undefined>>, settleMs = 5
   const beganMs = clock.nowMs();
   const [looks, errors]: [string[], string[]] = [[], []];
   const answers = new Map<string, () => Promise<boolean>>();
-  const watched = Object.entries(every).map(([what, everyMs]): Watched => ({
-    what,
-    everyMs,
-    look: () => {
-      looks.push(`${what}@${clock.nowMs() - beganMs}`);
-      return answers.get(what)?.() ?? Promise.resolve(false);
-    },
-  }));
+  const watched = Object.entries(every).map(
+    ([what, everyMs]): Watched => ({
+      what,
+      everyMs,
+      look: () => {
+        looks.push(`${what}@${clock.nowMs() - beganMs}`);
+        return answers.get(what)?.() ?? Promise.resolve(false);
+      },
+    }),
+  );
   const failed = (what: string, error: unknown): void => void errors.push(`${what}: ${error}`);
   const watcher = new Watcher(watched, { clock, settleMs, failed });
   return { clock, watcher, looks, errors, answers };
@@ -52,8 +54,10 @@ test('what has to settle is looked at sooner, until it has', async () => {
   answers.set('quick', () => Promise.resolve(true));
   watcher.start();
   await clock.pass(1100);
-  assert.deepEqual(looks.filter((one) => !one.startsWith('quick')),
-    ['a@1000', 'b@1000', 'a@1050', 'a@1100']);
+  assert.deepEqual(
+    looks.filter((one) => !one.startsWith('quick')),
+    ['a@1000', 'b@1000', 'a@1050', 'a@1100'],
+  );
   const quick = looks.filter((one) => one.startsWith('quick'));
   assert.equal(quick.length, 55, 'its own interval is shorter than the time to settle');
 });
@@ -131,6 +135,9 @@ test('stop ends what waits for a second look, and looks asked for later do not w
 
 test('exclusive work gives its result or its error and holds up nothing behind it', async () => {
   const { watcher } = setup({});
-  await assert.rejects(watcher.exclusive(() => Promise.reject(new Error('no'))), /no/);
+  await assert.rejects(
+    watcher.exclusive(() => Promise.reject(new Error('no'))),
+    /no/,
+  );
   assert.equal(await watcher.exclusive(() => Promise.resolve(7)), 7);
 });

@@ -2,9 +2,7 @@
 // only.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  addCounts, noCounts, parseSummary, parseTap, summaryLine,
-} from '../../run/counts.mjs';
+import { addCounts, noCounts, parseSummary, parseTap, summaryLine } from '../../run/counts.mjs';
 import { missingPackages } from '../../../scripts/ensure-deps.mjs';
 import { runtimeClosure } from '../../../scripts/licences.mjs';
 import { googleTestCounts } from '../../native/google-test.mjs';
@@ -17,7 +15,10 @@ test('counts add up and print as one plain line', () => {
 
 test('the last summary of an output counts, with the names of what was skipped', () => {
   const output = [
-    '1 passed, 0 failed, 0 skipped', 'SKIPPED gpu: no device', '7 passed, 1 failed, 2 skipped', '',
+    '1 passed, 0 failed, 0 skipped',
+    'SKIPPED gpu: no device',
+    '7 passed, 1 failed, 2 skipped',
+    '',
   ].join('\n');
   const skipped = ['gpu: no device', 'unnamed'];
   assert.deepEqual(parseSummary(output), { passed: 7, failed: 1, skipped });
@@ -26,8 +27,17 @@ test('the last summary of an output counts, with the names of what was skipped',
 
 test('TAP of node: passes, failures, cancelled tests, reasons of skips', () => {
   const tap = [
-    'TAP version 13', '    ok 1 - inner # SKIP no device', 'ok 2 - plain', 'not ok 3 - bad',
-    '# tests 4', '# suites 0', '# pass 1', '# fail 1', '# cancelled 1', '# skipped 1', '# todo 0',
+    'TAP version 13',
+    '    ok 1 - inner # SKIP no device',
+    'ok 2 - plain',
+    'not ok 3 - bad',
+    '# tests 4',
+    '# suites 0',
+    '# pass 1',
+    '# fail 1',
+    '# cancelled 1',
+    '# skipped 1',
+    '# todo 0',
   ].join('\n');
   assert.deepEqual(parseTap(tap), { passed: 1, failed: 2, skipped: ['inner: no device'] });
   assert.equal(parseTap('TAP version 13\nok 1 - cut off'), undefined);
@@ -37,29 +47,43 @@ test('GoogleTest report: a test without a result is a failure', () => {
   const suite = (...testsuite) => JSON.stringify({ testsuites: [{ name: 'S', testsuite }] });
   const run = { status: 'RUN', result: 'COMPLETED' };
   const skipped = ['S.c: no device', 'S.d: disabled'];
-  assert.deepEqual(googleTestCounts(suite(
-    { name: 'a', ...run }, { name: 'b', ...run, failures: [{ failure: 'x' }] },
-    { name: 'c', status: 'RUN', result: 'SKIPPED' },
-    { name: 'd', status: 'NOTRUN', result: 'SUPPRESSED' }, { name: 'e', status: 'RUN' },
-  ), 'f.cc:1: Skipped\nno device\n\n'), { passed: 1, failed: 2, skipped });
+  assert.deepEqual(
+    googleTestCounts(
+      suite(
+        { name: 'a', ...run },
+        { name: 'b', ...run, failures: [{ failure: 'x' }] },
+        { name: 'c', status: 'RUN', result: 'SKIPPED' },
+        { name: 'd', status: 'NOTRUN', result: 'SUPPRESSED' },
+        { name: 'e', status: 'RUN' },
+      ),
+      'f.cc:1: Skipped\nno device\n\n',
+    ),
+    { passed: 1, failed: 2, skipped },
+  );
   assert.deepEqual(googleTestCounts('{"cut'), noCounts());
 });
 
 test('packages to install: absent, other versions, not the optional ones', () => {
   const wanted = {
-    '': { version: '1.0.0' }, 'node_modules/a': { version: '1.0.0' },
-    'node_modules/b': { version: '2.0.0' }, 'node_modules/c': { version: '3.0.0', optional: true },
+    '': { version: '1.0.0' },
+    'node_modules/a': { version: '1.0.0' },
+    'node_modules/b': { version: '2.0.0' },
+    'node_modules/c': { version: '3.0.0', optional: true },
     'node_modules/d': { version: '4.0.0' },
   };
-  const installed = { 'node_modules/a': { version: '1.0.0' },
-    'node_modules/b': { version: '2.0.1' } };
+  const installed = {
+    'node_modules/a': { version: '1.0.0' },
+    'node_modules/b': { version: '2.0.1' },
+  };
   assert.deepEqual(missingPackages(wanted, installed), ['node_modules/b', 'node_modules/d']);
 });
 
 test('the run-time closure: what is needed, leaves alone, no nested copies', () => {
   const lock = {
-    'node_modules/a': { dependencies: { b: '1' } }, 'node_modules/b': {},
-    'node_modules/dev': { dev: true }, 'node_modules/leaf': { dependencies: { dev: '1' } },
+    'node_modules/a': { dependencies: { b: '1' } },
+    'node_modules/b': {},
+    'node_modules/dev': { dev: true },
+    'node_modules/leaf': { dependencies: { dev: '1' } },
   };
   assert.deepEqual(runtimeClosure(lock, ['a', 'leaf'], ['leaf']), ['a', 'b', 'leaf']);
   assert.throws(() => runtimeClosure(lock, ['zz']), /zz is not in package-lock/);

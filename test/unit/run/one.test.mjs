@@ -18,7 +18,9 @@ function one(wanted) {
 test('a path and a name', () => {
   assert.deepEqual(parseWanted('test/a.test.ts'), { path: 'test/a.test.ts', name: '' });
   assert.deepEqual(parseWanted('a_test.cc:Half.*:Bf16.*'), {
-    path: 'a_test.cc', name: 'Half.*:Bf16.*' });
+    path: 'a_test.cc',
+    name: 'Half.*:Bf16.*',
+  });
 });
 
 test('each language finds its runner', () => {

@@ -6,10 +6,12 @@ import { judge } from '../../fuzz/onnx-cases.mjs';
 const known = new Set(['test_b']);
 
 test('a case that died, and one that answers otherwise without being known, are failures', () => {
-  const output = 'ran test_a\nwrong test_a\nran test_b\nwrong test_b\n'
-    + 'died test_c: Aborted, input 0 dim 0 = 0\nslow test_d: input 0 all 1\n3 cases\n';
+  const output =
+    'ran test_a\nwrong test_a\nran test_b\nwrong test_b\n' +
+    'died test_c: Aborted, input 0 dim 0 = 0\nslow test_d: input 0 all 1\n3 cases\n';
   assert.deepEqual(judge(output, known), [
-    'died test_c: Aborted, input 0 dim 0 = 0', 'test_a answers otherwise than the suite',
+    'died test_c: Aborted, input 0 dim 0 = 0',
+    'test_a answers otherwise than the suite',
   ]);
 });
 

@@ -9,9 +9,12 @@ const root = fileURLToPath(new URL('../../..', import.meta.url));
 const read = (...path) => readFileSync(join(root, ...path), 'utf8');
 
 test('docs/robustness.md names the guarded operators, and no others', () => {
-  const rows = read('docs', 'robustness.md').split('\n').filter((line) => line.startsWith('| `'));
-  const documented = rows.flatMap((line) => (
-    [...line.split('|')[1].matchAll(/`(\w+)`/g)].map((match) => match[1])));
+  const rows = read('docs', 'robustness.md')
+    .split('\n')
+    .filter((line) => line.startsWith('| `'));
+  const documented = rows.flatMap((line) =>
+    [...line.split('|')[1].matchAll(/`(\w+)`/g)].map((match) => match[1]),
+  );
   const source = read('native', 'backend', 'onnx_guards.cc');
   const guarded = [...source.matchAll(/^ +\{"([A-Z]\w+)", \{\d/gm)].map((match) => match[1]);
   assert.ok(guarded.length > 10, `${guarded.length} guarded operators found`);

@@ -6,7 +6,10 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import {
-  operatorFamilies, operatorTables, servedFamilies, withOperators,
+  operatorFamilies,
+  operatorTables,
+  servedFamilies,
+  withOperators,
 } from '../../../scripts/tensorflow-ops.mjs';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
@@ -14,12 +17,23 @@ const page = (name) => readFileSync(join(root, 'docs', name), 'utf8');
 
 test('operators with the same words share a row, with bars escaped', () => {
   const lower = () => undefined;
-  const text = operatorTables(new Map([['norm', {
-    B: { lower }, A: { lower, dtypes: 'numeric' }, C: { lower, dtypes: 'any', note: 'x|y' },
-  }]]));
+  const text = operatorTables(
+    new Map([
+      [
+        'norm',
+        {
+          B: { lower },
+          A: { lower, dtypes: 'numeric' },
+          C: { lower, dtypes: 'any', note: 'x|y' },
+        },
+      ],
+    ]),
+  );
   assert.match(text, /^3 operators\.\n\n### Normalisation\n/);
-  assert.deepEqual(text.split('\n').slice(6, 8),
-    ['| `A`, `B` | numeric |  |', '| `C` | any | x\\|y |']);
+  assert.deepEqual(text.split('\n').slice(6, 8), [
+    '| `A`, `B` | numeric |  |',
+    '| `C` | any | x\\|y |',
+  ]);
 });
 
 test('an operator in no folder is an error, one that is not served is left out', () => {
@@ -28,25 +42,31 @@ test('an operator in no folder is an error, one that is not served is left out',
   assert.throws(() => servedFamilies(families, { Z: {} }), /in no folder of ops\/: Z/);
 });
 
-test('docs/tensorflow.md lists every operator (node scripts/tensorflow-ops.mjs writes it)',
-  async () => {
-    const folder = join(root, 'dist', 'tensorflow', 'ops');
-    const families = await operatorFamilies(folder);
-    assert.ok(families.size > 5);
-    assert.equal(withOperators(page('tensorflow.md'), operatorTables(families)),
-      page('tensorflow.md'));
-    assert.throws(() => withOperators('no marks', ''), /has no/);
-  });
+test('docs/tensorflow.md lists every operator (node scripts/tensorflow-ops.mjs writes it)', async () => {
+  const folder = join(root, 'dist', 'tensorflow', 'ops');
+  const families = await operatorFamilies(folder);
+  assert.ok(families.size > 5);
+  assert.equal(
+    withOperators(page('tensorflow.md'), operatorTables(families)),
+    page('tensorflow.md'),
+  );
+  assert.throws(() => withOperators('no marks', ''), /has no/);
+});
 
 test('docs/serval-operators.md names the operators of native/operators, and no others', () => {
   const folder = join(root, 'native', 'operators');
   const sources = readdirSync(folder, { recursive: true }).filter((path) => path.endsWith('.cc'));
-  const code = sources.flatMap((path) => (
-    [...readFileSync(join(folder, path), 'utf8').matchAll(/^.*\{"([A-Z]\w+)",\s*\{/gm)])
-    .map((match) => match[1]));
-  const tables = page('serval-operators.md').split('\n').filter((line) => line.startsWith('| `'));
-  const documented = tables.flatMap((line) => (
-    [...(line.split('|')[1] ?? '').matchAll(/`(\w+)`/g)].map((match) => match[1])));
+  const code = sources.flatMap((path) =>
+    [...readFileSync(join(folder, path), 'utf8').matchAll(/^.*\{"([A-Z]\w+)",\s*\{/gm)].map(
+      (match) => match[1],
+    ),
+  );
+  const tables = page('serval-operators.md')
+    .split('\n')
+    .filter((line) => line.startsWith('| `'));
+  const documented = tables.flatMap((line) =>
+    [...(line.split('|')[1] ?? '').matchAll(/`(\w+)`/g)].map((match) => match[1]),
+  );
   assert.ok(code.length > 40, `${code.length} operators found`);
   assert.deepEqual([...documented].sort(), [...code].sort());
 });

@@ -21,7 +21,14 @@ bare 7
 
 test('a page is samples with labels, by family', () => {
   const page = parseMetrics(PAGE);
-  assert.deepEqual([...page.types], [['a_total', 'counter'], ['h', 'histogram'], ['up', 'gauge']]);
+  assert.deepEqual(
+    [...page.types],
+    [
+      ['a_total', 'counter'],
+      ['h', 'histogram'],
+      ['up', 'gauge'],
+    ],
+  );
   assert.equal(sumOf(page, 'a_total'), 7);
   assert.equal(sumOf(page, 'a_total', { model: 'n' }), 4);
   assert.equal(sumOf(page, 'bare'), 7);
@@ -38,13 +45,19 @@ test('what is no page is refused', () => {
 
 test('histograms must be cumulative, ascending and whole', () => {
   const broken = (change) => parseMetrics(change(PAGE));
-  assert.throws(() => checkHistograms(broken((t) => t.replace('le="1"} 1', 'le="1"} 3'))),
-    /2 up to Infinity, 3 before/);
-  assert.throws(() => checkHistograms(broken((t) => t.replace('"} 2\nh_sum', '"} 5\nh_sum'))),
-    /count 2/);
+  assert.throws(
+    () => checkHistograms(broken((t) => t.replace('le="1"} 1', 'le="1"} 3'))),
+    /2 up to Infinity, 3 before/,
+  );
+  assert.throws(
+    () => checkHistograms(broken((t) => t.replace('"} 2\nh_sum', '"} 5\nh_sum'))),
+    /count 2/,
+  );
   assert.throws(() => checkHistograms(broken((t) => t.replace('+Inf', '2'))), /up to 2/);
-  assert.throws(() => checkHistograms(broken((t) => t.replace('le="1"', 'le="9"')
-    .replace('+Inf', '3'))), /bound 3 after 9/);
+  assert.throws(
+    () => checkHistograms(broken((t) => t.replace('le="1"', 'le="9"').replace('+Inf', '3'))),
+    /bound 3 after 9/,
+  );
 });
 
 test('counters of the models that stay never go down', () => {

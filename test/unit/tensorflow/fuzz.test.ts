@@ -12,7 +12,13 @@ import { floats, plusModel, xToY } from '../import/support.js';
 import { randomNumbers } from './checkpoint/random.js';
 import { MODELS } from './load/support.js';
 import {
-  attr, graph, node, savedModel, shape as shapeOf, type Fill, type NodeText,
+  attr,
+  graph,
+  node,
+  savedModel,
+  shape as shapeOf,
+  type Fill,
+  type NodeText,
 } from './messages.js';
 
 /**
@@ -49,24 +55,34 @@ interface FunctionText {
 }
 
 /** A FunctionDef from float "a" to float "r". */
-const functionDef = ({ name, nodes, result }: FunctionText): Fill => (writer) => {
-  writer.message(1, (signature) => signature.string(1, name)
-    .message(2, (arg) => arg.string(1, 'a').varint(3, 1))
-    .message(3, (arg) => arg.string(1, 'r').varint(3, 1)));
-  for (const each of nodes) writer.message(3, node(each));
-  writer.message(4, (entry) => entry.string(1, 'r').string(2, result));
-};
+const functionDef =
+  ({ name, nodes, result }: FunctionText): Fill =>
+  (writer) => {
+    writer.message(1, (signature) =>
+      signature
+        .string(1, name)
+        .message(2, (arg) => arg.string(1, 'a').varint(3, 1))
+        .message(3, (arg) => arg.string(1, 'r').varint(3, 1)),
+    );
+    for (const each of nodes) writer.message(3, node(each));
+    writer.message(4, (entry) => entry.string(1, 'r').string(2, result));
+  };
 
 /** A SavedModel from x to y. */
 function model(nodes: readonly NodeText[], functions: readonly FunctionText[] = []): Uint8Array {
   const plain = graph([X, ...nodes]);
-  return savedModel([{ tags: ['serve'], signatures: { serving_default: xToY },
-    graph: (writer) => {
-      plain(writer);
-      writer.message(2, (library) => {
-        for (const each of functions) library.message(1, functionDef(each));
-      });
-    } }]);
+  return savedModel([
+    {
+      tags: ['serve'],
+      signatures: { serving_default: xToY },
+      graph: (writer) => {
+        plain(writer);
+        writer.message(2, (library) => {
+          for (const each of functions) library.message(1, functionDef(each));
+        });
+      },
+    },
+  ]);
 }
 
 /** What becomes of it: "served", or the text of what is wrong. */
@@ -78,18 +94,30 @@ function outcome(t: TestContext, bytes: Uint8Array): string {
   return problem === undefined ? 'served' : `${problem.op}: ${problem.reason}`;
 }
 
-const func = (name: string): Fill => (writer) => (
-  writer.message(10, (value) => value.string(1, name)));
+const func =
+  (name: string): Fill =>
+  (writer) =>
+    writer.message(10, (value) => value.string(1, name));
 const types = attr.list((list) => list.varint(6, 1));
 const CALL = { Tin: types, Tout: types };
-const call = (name: string, of: string, input: string): NodeText => (
-  { name, op: 'PartitionedCall', inputs: [input], attributes: { ...CALL, f: func(of) } });
+const call = (name: string, of: string, input: string): NodeText => ({
+  name,
+  op: 'PartitionedCall',
+  inputs: [input],
+  attributes: { ...CALL, f: func(of) },
+});
 const branch = (name: string, of: readonly [string, string], input: string): NodeText => ({
-  name, op: 'If', inputs: [input, input],
+  name,
+  op: 'If',
+  inputs: [input, input],
   attributes: { ...CALL, Tcond: FLOAT, then_branch: func(of[0]), else_branch: func(of[1]) },
 });
-const neg = (name: string, input: string): NodeText => (
-  { name, op: 'Neg', inputs: [input], attributes: T });
+const neg = (name: string, input: string): NodeText => ({
+  name,
+  op: 'Neg',
+  inputs: [input],
+  attributes: T,
+});
 const IDENTITY: FunctionText = { name: 'last', nodes: [neg('n', 'a')], result: 'n:y:0' };
 
 test('what the hostile ones are made of is good', (t) => {
@@ -100,7 +128,10 @@ test('what the hostile ones are made of is good', (t) => {
 
 test('functions that call each other', (t) => {
   const self: FunctionText = {
-    name: 'self', nodes: [call('c', 'self', 'a')], result: 'c:output:0' };
+    name: 'self',
+    nodes: [call('c', 'self', 'a')],
+    result: 'c:output:0',
+  };
   assert.match(outcome(t, model([call('y', 'self', 'x')], [self])), /"?self"?/);
   const there: FunctionText = { name: 'f', nodes: [call('c', 'g', 'a')], result: 'c:output:0' };
   const back: FunctionText = { name: 'g', nodes: [call('c', 'f', 'a')], result: 'c:output:0' };
@@ -109,12 +140,18 @@ test('functions that call each other', (t) => {
 
 test('branches and loops of which a body is themselves', (t) => {
   const again: FunctionText = {
-    name: 'again', nodes: [branch('i', ['again', 'last'], 'a')], result: 'i:output:0' };
+    name: 'again',
+    nodes: [branch('i', ['again', 'last'], 'a')],
+    result: 'i:output:0',
+  };
   const first = branch('y', ['again', 'last'], 'x');
   assert.match(outcome(t, model([first], [again, IDENTITY])), /again/);
   const loop = (name: string, input: string): NodeText => ({
-    name, op: 'While', inputs: [input],
-    attributes: { T: types, cond: func('cond'), body: func('body') } });
+    name,
+    op: 'While',
+    inputs: [input],
+    attributes: { T: types, cond: func('cond'), body: func('body') },
+  });
   const cond: FunctionText = { name: 'cond', nodes: [loop('w', 'a')], result: 'w:output:0' };
   const body: FunctionText = { name: 'body', nodes: [loop('w', 'a')], result: 'w:output:0' };
   assert.match(outcome(t, model([loop('y', 'x')], [cond, body])), /cond|body/);
@@ -125,8 +162,10 @@ test('deep nesting', (t) => {
     (i: number): NodeText => call('c', `f${i}`, 'a'),
     (i: number): NodeText => branch('c', [`f${i}`, 'last'], 'a'),
   ]) {
-    const functions = Array.from({ length: 2000 }, (_, i): FunctionText => (
-      { name: `f${i}`, nodes: [nested(i + 1)], result: 'c:output:0' }));
+    const functions = Array.from(
+      { length: 2000 },
+      (_, i): FunctionText => ({ name: `f${i}`, nodes: [nested(i + 1)], result: 'c:output:0' }),
+    );
     const first = { ...nested(0), name: 'y' };
     const all = [...functions, { ...IDENTITY, name: 'f2000' }, IDENTITY];
     const text = outcome(t, model([{ ...first, inputs: first.inputs?.map(() => 'x') ?? [] }], all));
@@ -139,10 +178,14 @@ test('functions that double what they call', (t) => {
     (i: number): NodeText[] => [call('c', `f${i}`, 'a'), call('d', `f${i}`, 'c:output:0')],
     (i: number): NodeText[] => [branch('d', [`f${i}`, `f${i}`], 'a')],
     (i: number): NodeText[] => [
-      branch('c', [`f${i}`, `f${i}`], 'a'), branch('d', [`f${i}`, `f${i}`], 'c:output:0')],
+      branch('c', [`f${i}`, `f${i}`], 'a'),
+      branch('d', [`f${i}`, `f${i}`], 'c:output:0'),
+    ],
   ]) {
-    const functions = Array.from({ length: 60 }, (_, i): FunctionText => (
-      { name: `f${i}`, nodes: twice(i + 1), result: 'd:output:0' }));
+    const functions = Array.from(
+      { length: 60 },
+      (_, i): FunctionText => ({ name: `f${i}`, nodes: twice(i + 1), result: 'd:output:0' }),
+    );
     const bytes = model([call('y', 'f0', 'x')], [...functions, { ...IDENTITY, name: 'f60' }]);
     assert.notEqual(outcome(t, bytes), 'served');
   }
@@ -152,15 +195,19 @@ const LONG = 100_000;
 
 test('chains of 100,000 nodes', (t) => {
   const chain = (op: string, link: (i: number) => Partial<NodeText>): NodeText[] => [
-    ...Array.from({ length: LONG }, (_, i): NodeText => (
-      { name: `n${i}`, op, attributes: T, ...link(i) })),
+    ...Array.from(
+      { length: LONG },
+      (_, i): NodeText => ({ name: `n${i}`, op, attributes: T, ...link(i) }),
+    ),
     neg('y', `n${LONG - 1}`),
   ];
   const before = (i: number): string => (i === 0 ? 'x' : `n${i - 1}`);
   assert.equal(outcome(t, model(chain('Neg', (i) => ({ inputs: [before(i)] })))), 'served');
   assert.equal(outcome(t, model(chain('Identity', (i) => ({ inputs: [before(i)] })))), 'served');
-  assert.equal(outcome(t, model(chain('Neg', (i) => ({ inputs: ['x', `^${before(i)}`] })))),
-    'served');
+  assert.equal(
+    outcome(t, model(chain('Neg', (i) => ({ inputs: ['x', `^${before(i)}`] })))),
+    'served',
+  );
 });
 
 test('a long circle', (t) => {
@@ -169,52 +216,117 @@ test('a long circle', (t) => {
 });
 
 /** A TensorProto of this shape that repeats one float. */
-const filled = (...dims: readonly number[]): Fill => attr.tensor((writer) => {
-  writer.varint(1, 1).message(2, (shape) => {
-    for (const dim of dims) shape.message(2, (one) => one.varint(1, dim));
-  }).float(5, 1.5);
+const filled = (...dims: readonly number[]): Fill =>
+  attr.tensor((writer) => {
+    writer
+      .varint(1, 1)
+      .message(2, (shape) => {
+        for (const dim of dims) shape.message(2, (one) => one.varint(1, dim));
+      })
+      .float(5, 1.5);
+  });
+const constant = (name: string, value: Fill): NodeText => ({
+  name,
+  op: 'Const',
+  attributes: { dtype: FLOAT, value },
 });
-const constant = (name: string, value: Fill): NodeText => (
-  { name, op: 'Const', attributes: { dtype: FLOAT, value } });
-const add = (name: string, a: string, b: string): NodeText => (
-  { name, op: 'AddV2', inputs: [a, b], attributes: T });
+const add = (name: string, a: string, b: string): NodeText => ({
+  name,
+  op: 'AddV2',
+  inputs: [a, b],
+  attributes: T,
+});
 
 test('constants that repeat one element take no memory', (t) => {
   const before = process.memoryUsage.rss();
   for (const dims of [[2 ** 31], [2 ** 40, 2 ** 20], [2 ** 28]]) {
-    assert.notEqual(outcome(t, model([constant('c', filled(...dims)), add('y', 'x', 'c')])),
-      'served');
+    assert.notEqual(
+      outcome(t, model([constant('c', filled(...dims)), add('y', 'x', 'c')])),
+      'served',
+    );
   }
   const many = Array.from({ length: 60 }, (_, i) => [
-    constant(`c${i}`, filled(2 ** 25 - i)), add(i === 59 ? 'y' : `s${i}`,
-      i === 0 ? 'x' : `s${i - 1}`, `c${i}`)]).flat();
+    constant(`c${i}`, filled(2 ** 25 - i)),
+    add(i === 59 ? 'y' : `s${i}`, i === 0 ? 'x' : `s${i - 1}`, `c${i}`),
+  ]).flat();
   assert.match(outcome(t, model(many)), /bytes together/);
   assert.ok(process.memoryUsage.rss() - before < 2 ** 30);
 });
 
 test('operators that make much of little', (t) => {
-  const ints = (...values: number[]): Fill => attr.tensor((writer) => {
-    writer.varint(1, 3).message(2, shapeOf([values.length]));
-    for (const value of values) writer.varint(7, value);
+  const ints = (...values: number[]): Fill =>
+    attr.tensor((writer) => {
+      writer.varint(1, 3).message(2, shapeOf([values.length]));
+      for (const value of values) writer.varint(7, value);
+    });
+  const int = (name: string, ...values: number[]): NodeText => ({
+    name,
+    op: 'Const',
+    attributes: { dtype: attr.type(3), value: ints(...values) },
   });
-  const int = (name: string, ...values: number[]): NodeText => (
-    { name, op: 'Const', attributes: { dtype: attr.type(3), value: ints(...values) } });
   const INDEX = { index_type: attr.type(3), T: FLOAT };
-  const doubling = Array.from({ length: 40 }, (_, i): NodeText => ({
-    name: `c${i + 1}`, op: 'ConcatV2', inputs: [`c${i}`, `c${i}`, 'axis'],
-    attributes: { T: attr.type(3), Tidx: attr.type(3), N: attr.int(2) } }));
-  const scalar: Fill = attr.tensor((writer) => { writer.varint(1, 3).varint(7, 0); });
-  const axis: NodeText = { name: 'axis', op: 'Const', attributes: {
-    dtype: attr.type(3), value: scalar } };
-  outcome(t, model([int('c0', 1, 2, 3, 4), axis, ...doubling, {
-    name: 'y', op: 'Reshape', inputs: ['x', 'c40'],
-    attributes: { T: FLOAT, Tshape: attr.type(3) } }]));
-  outcome(t, model([int('dims', 2 ** 31 - 1), constant('one', filled()), {
-    name: 'f', op: 'Fill', inputs: ['dims', 'one'], attributes: INDEX }, add('y', 'x', 'f')]));
-  outcome(t, model([int('dims', 2 ** 30, 2 ** 30), constant('one', floats(1)), {
-    name: 'f', op: 'Tile', inputs: ['one', 'dims'],
-    attributes: { T: FLOAT, Tmultiples: attr.type(3) },
-  }, add('y', 'x', 'f')]));
+  const doubling = Array.from(
+    { length: 40 },
+    (_, i): NodeText => ({
+      name: `c${i + 1}`,
+      op: 'ConcatV2',
+      inputs: [`c${i}`, `c${i}`, 'axis'],
+      attributes: { T: attr.type(3), Tidx: attr.type(3), N: attr.int(2) },
+    }),
+  );
+  const scalar: Fill = attr.tensor((writer) => {
+    writer.varint(1, 3).varint(7, 0);
+  });
+  const axis: NodeText = {
+    name: 'axis',
+    op: 'Const',
+    attributes: {
+      dtype: attr.type(3),
+      value: scalar,
+    },
+  };
+  outcome(
+    t,
+    model([
+      int('c0', 1, 2, 3, 4),
+      axis,
+      ...doubling,
+      {
+        name: 'y',
+        op: 'Reshape',
+        inputs: ['x', 'c40'],
+        attributes: { T: FLOAT, Tshape: attr.type(3) },
+      },
+    ]),
+  );
+  outcome(
+    t,
+    model([
+      int('dims', 2 ** 31 - 1),
+      constant('one', filled()),
+      {
+        name: 'f',
+        op: 'Fill',
+        inputs: ['dims', 'one'],
+        attributes: INDEX,
+      },
+      add('y', 'x', 'f'),
+    ]),
+  );
+  outcome(
+    t,
+    model([
+      int('dims', 2 ** 30, 2 ** 30),
+      constant('one', floats(1)),
+      {
+        name: 'f',
+        op: 'Tile',
+        inputs: ['one', 'dims'],
+        attributes: { T: FLOAT, Tmultiples: attr.type(3) },
+      },
+      add('y', 'x', 'f'),
+    ]),
+  );
 });
 
 type RandomNumbers = ReturnType<typeof randomNumbers>;
@@ -246,12 +358,17 @@ function mutated(random: RandomNumbers, original: Uint8Array): Uint8Array {
   }
 }
 
-const SHARED = ['saved_model_half_plus_two_tf2_cpu', 'saved_model_half_plus_two_mkl',
-  'saved_model_counter'].map((name) => join(MODELS, 'tfserving', name, '00000123'));
+const SHARED = [
+  'saved_model_half_plus_two_tf2_cpu',
+  'saved_model_half_plus_two_mkl',
+  'saved_model_counter',
+].map((name) => join(MODELS, 'tfserving', name, '00000123'));
 
 test('damaged SavedModels', (t) => {
-  const nested = model([branch('b', ['inner', 'last'], 'x'), call('y', 'inner', 'b')], [
-    IDENTITY, { name: 'inner', nodes: [call('c', 'last', 'a')], result: 'c:output:0' }]);
+  const nested = model(
+    [branch('b', ['inner', 'last'], 'x'), call('y', 'inner', 'b')],
+    [IDENTITY, { name: 'inner', nodes: [call('c', 'last', 'a')], result: 'c:output:0' }],
+  );
   const workFolder = tempFolder(t);
   const folder = tempFolder(t);
   const path = join(folder, 'saved_model.pb');
@@ -276,11 +393,16 @@ test('damaged models of others', (t) => {
   const workFolder = tempFolder(t);
   const random = randomNumbers(11);
   for (const original of folders) {
-    const files = ['saved_model.pb', 'variables/variables.index',
-      'variables/variables.data-00000-of-00001'];
+    const files = [
+      'saved_model.pb',
+      'variables/variables.index',
+      'variables/variables.data-00000-of-00001',
+    ];
     const contents = files.map((file) => readFileSync(join(original, file)));
-    const folder = filledFolder(t, Object.fromEntries(
-      files.map((file, i) => [file, contents[i] ?? ''])));
+    const folder = filledFolder(
+      t,
+      Object.fromEntries(files.map((file, i) => [file, contents[i] ?? ''])),
+    );
     for (let i = 0; i < 60; i++) {
       const which = i % 4 === 3 ? 1 + random(2) : 0;
       const path = join(folder, files[which] ?? '');

@@ -20,7 +20,8 @@ export function readerOf(bytes: Uint8Array, name = 'Message'): WireReader {
 
 /** What `read` makes of the message. */
 export function readOf<T>(
-  read: (reader: WireReader, context: ReadContext) => T, fill: Fill | Uint8Array,
+  read: (reader: WireReader, context: ReadContext) => T,
+  fill: Fill | Uint8Array,
 ): T {
   const bytes = fill instanceof Uint8Array ? fill : message(fill);
   return read(readerOf(bytes), new ReadContext());
@@ -65,12 +66,30 @@ export interface NodeText {
 }
 
 export const attr = {
-  type: (code: number): Fill => (writer) => writer.varint(6, code),
-  int: (value: number | bigint): Fill => (writer) => writer.varint(3, value),
-  bytes: (value: string): Fill => (writer) => writer.string(2, value),
-  shape: (dims: readonly number[]): Fill => (writer) => writer.message(7, shape(dims)),
-  list: (fill: Fill): Fill => (writer) => writer.message(1, fill),
-  tensor: (fill: Fill): Fill => (writer) => writer.message(8, fill),
+  type:
+    (code: number): Fill =>
+    (writer) =>
+      writer.varint(6, code),
+  int:
+    (value: number | bigint): Fill =>
+    (writer) =>
+      writer.varint(3, value),
+  bytes:
+    (value: string): Fill =>
+    (writer) =>
+      writer.string(2, value),
+  shape:
+    (dims: readonly number[]): Fill =>
+    (writer) =>
+      writer.message(7, shape(dims)),
+  list:
+    (fill: Fill): Fill =>
+    (writer) =>
+      writer.message(1, fill),
+  tensor:
+    (fill: Fill): Fill =>
+    (writer) =>
+      writer.message(8, fill),
 };
 
 /** A NodeDef. */
@@ -92,22 +111,23 @@ export function graph(nodes: readonly NodeText[], producer = 100): Fill {
 
 /** google.protobuf.Any. */
 export function any(typeName: string, fill: Fill): Fill {
-  return (writer) => writer.string(1, `type.googleapis.com/${typeName}`)
-    .bytes(2, message(fill));
+  return (writer) => writer.string(1, `type.googleapis.com/${typeName}`).bytes(2, message(fill));
 }
 
 /** A CollectionDef of messages. */
 export function anyList(values: readonly Fill[]): Fill {
-  return (writer) => writer.message(5, (list) => {
-    for (const value of values) list.message(1, value);
-  });
+  return (writer) =>
+    writer.message(5, (list) => {
+      for (const value of values) list.message(1, value);
+    });
 }
 
 /** A CollectionDef of names. */
 export function nodeList(names: readonly string[]): Fill {
-  return (writer) => writer.message(1, (list) => {
-    for (const name of names) list.string(1, name);
-  });
+  return (writer) =>
+    writer.message(1, (list) => {
+      for (const name of names) list.string(1, name);
+    });
 }
 
 /** A TensorInfo by name. */

@@ -35,7 +35,9 @@ class StuckStream extends Duplex {
 
 const turns = async (count: number): Promise<void> => {
   for (let turn = 0; turn < count; turn += 1) {
-    await new Promise<void>((resolve) => { setImmediate(resolve); });
+    await new Promise<void>((resolve) => {
+      setImmediate(resolve);
+    });
   }
 };
 
@@ -57,7 +59,10 @@ function answering(stream: StuckStream, bytes: number) {
 }
 
 describe('gRPC stream back-pressure', () => {
-  for (const [bytes, expected] of [[10, 64], [5 * 1024 * 1024, 2]] as const) {
+  for (const [bytes, expected] of [
+    [10, 64],
+    [5 * 1024 * 1024, 2],
+  ] as const) {
     it(`stops reading at ${expected} replies of ${bytes} bytes, and goes on`, async () => {
       const stream = new StuckStream();
       const { seen, call } = answering(stream, bytes);
@@ -67,10 +72,15 @@ describe('gRPC stream back-pressure', () => {
       await turns(20);
       assert.equal(seen.length, expected);
       assert.equal(call.unflushed, expected);
-      const finished = new Promise<void>((resolve) => { stream.once('finish', resolve); });
+      const finished = new Promise<void>((resolve) => {
+        stream.once('finish', resolve);
+      });
       stream.release();
       await finished;
-      assert.deepEqual(seen, Array.from({ length: total }, (_, index) => String(index)));
+      assert.deepEqual(
+        seen,
+        Array.from({ length: total }, (_, index) => String(index)),
+      );
       assert.equal(stream.written.length, total);
       assert.equal(call.unflushed, 0);
     });

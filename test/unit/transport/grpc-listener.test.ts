@@ -4,7 +4,11 @@ import { connect as connectHttp2 } from 'node:http2';
 import { connect } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { ErrorCode, ServalError } from '../../../ts/errors.js';
-import { GrpcStatus, type GrpcReply, type GrpcStreamCall, type GrpcUnaryCall,
+import {
+  GrpcStatus,
+  type GrpcReply,
+  type GrpcStreamCall,
+  type GrpcUnaryCall,
 } from '../../../ts/transport/grpc-call.js';
 import { GrpcListener, type GrpcListenerOptions } from '../../../ts/transport/grpc-listener.js';
 import { RawClient } from '../protocols/raw-client.js';
@@ -38,19 +42,29 @@ interface Held {
 function testService() {
   const waiting: ((held: Held) => void)[] = [];
   return {
-    nextHeld: () => new Promise<Held>((resolve) => { waiting.push(resolve); }),
+    nextHeld: () =>
+      new Promise<Held>((resolve) => {
+        waiting.push(resolve);
+      }),
     service: {
       name: 'test.Service',
       unary: {
         Echo: (call: GrpcUnaryCall, reply: GrpcReply) => reply(null, call.request),
-        Fail: (call: GrpcUnaryCall, reply: GrpcReply) => (
-          reply(new GrpcStatus(9, call.request.toString('utf8')))),
-        FailSurrogate: (_: GrpcUnaryCall, reply: GrpcReply) => (
-          reply(new GrpcStatus(3, 'lone \ud800 half'))),
-        Throw: () => { throw new Error('handler broke'); },
+        Fail: (call: GrpcUnaryCall, reply: GrpcReply) =>
+          reply(new GrpcStatus(9, call.request.toString('utf8'))),
+        FailSurrogate: (_: GrpcUnaryCall, reply: GrpcReply) =>
+          reply(new GrpcStatus(3, 'lone \ud800 half')),
+        Throw: () => {
+          throw new Error('handler broke');
+        },
         Hold: (call: GrpcUnaryCall, reply: GrpcReply) => waiting.shift()?.({ call, reply }),
       },
-      streams: { Echo2: echoStream, ThrowOpen: () => { throw new Error('open broke'); } },
+      streams: {
+        Echo2: echoStream,
+        ThrowOpen: () => {
+          throw new Error('open broke');
+        },
+      },
     },
   };
 }
@@ -64,7 +78,9 @@ async function started(options: Partial<GrpcListenerOptions> = {}) {
 
 describe('gRPC listener: unary calls', () => {
   let server: Awaited<ReturnType<typeof started>>;
-  before(async () => { server = await started(); });
+  before(async () => {
+    server = await started();
+  });
   after(async () => {
     server.client.close();
     assert.equal(await server.listener.drain(5), 0);
@@ -113,10 +129,13 @@ describe('gRPC listener: unary calls', () => {
   it('tells the handler when the client cancels', async () => {
     const arrived = server.nextHeld();
     let cancel = (): void => undefined;
-    const outcome = server.client.unary('/test.Service/Hold', Buffer.alloc(0), {},
-      (call) => { cancel = () => call.cancel(); });
+    const outcome = server.client.unary('/test.Service/Hold', Buffer.alloc(0), {}, (call) => {
+      cancel = () => call.cancel();
+    });
     const held = await arrived;
-    const cancelled = new Promise<void>((resolve) => { held.call.on('cancelled', resolve); });
+    const cancelled = new Promise<void>((resolve) => {
+      held.call.on('cancelled', resolve);
+    });
     cancel();
     await cancelled;
     assert.equal((await outcome).code, 1);
@@ -129,7 +148,9 @@ describe('gRPC listener: unary calls', () => {
     const outcome = server.client.unary('/test.Service/Hold', Buffer.alloc(0), { deadline });
     const held = await arrived;
     assert.ok(Math.abs(Number(held.call.getDeadline()) - deadline) < 1000);
-    const cancelled = new Promise<void>((resolve) => { held.call.on('cancelled', resolve); });
+    const cancelled = new Promise<void>((resolve) => {
+      held.call.on('cancelled', resolve);
+    });
     assert.equal((await outcome).code, 4);
     await cancelled;
 
@@ -149,14 +170,19 @@ describe('gRPC listener: unary calls', () => {
       });
     });
     await initial;
-    await new Promise((resolve) => { session.ping(() => resolve(undefined)); });
+    await new Promise((resolve) => {
+      session.ping(() => resolve(undefined));
+    });
     assert.equal(session.state.remoteWindowSize, 16_777_216);
     session.close();
   });
 
   it('survives what is not gRPC', async () => {
-    const bodies = ['GET / HTTP/1.1\r\nHost: x\r\n\r\n', '\x16\x03\x01\x02\x00',
-      `PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n${'\xff'.repeat(100)}`];
+    const bodies = [
+      'GET / HTTP/1.1\r\nHost: x\r\n\r\n',
+      '\x16\x03\x01\x02\x00',
+      `PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n${'\xff'.repeat(100)}`,
+    ];
     for (const body of bodies) {
       await new Promise<void>((resolve) => {
         const socket = connect(server.port, HOST, () => socket.end(Buffer.from(body, 'latin1')));
@@ -172,18 +198,22 @@ describe('gRPC listener: unary calls', () => {
 describe('gRPC listener: limits', () => {
   it('refuses messages over its limits, also when they unpack to more', async () => {
     const server = await started({ receiveBytesMax: 1000, sendBytesMax: 900 });
-    const echo = (size: number, client = server.client) => (
-      client.unary('/test.Service/Echo', Buffer.alloc(size)));
+    const echo = (size: number, client = server.client) =>
+      client.unary('/test.Service/Echo', Buffer.alloc(size));
     assert.equal((await echo(900)).message?.length, 900);
     const large = await echo(1001);
-    assert.deepEqual([large.code, large.details],
-      [8, 'Received message larger than max (1001 vs 1000)']);
+    assert.deepEqual(
+      [large.code, large.details],
+      [8, 'Received message larger than max (1001 vs 1000)'],
+    );
     assert.equal((await echo(901)).code, 8);
     const packing = new RawClient(server.port, { 'grpc.default_compression_algorithm': 2 });
     assert.equal((await echo(900, packing)).message?.length, 900);
     const bomb = await echo(500_000, packing);
-    assert.deepEqual([bomb.code, bomb.details],
-      [8, 'Received message that decompresses to a size larger than 1000']);
+    assert.deepEqual(
+      [bomb.code, bomb.details],
+      [8, 'Received message that decompresses to a size larger than 1000'],
+    );
     assert.equal((await echo(900)).code, 0);
     packing.close();
     server.client.close();
@@ -193,7 +223,9 @@ describe('gRPC listener: limits', () => {
 
 describe('gRPC listener: streams', () => {
   let server: Awaited<ReturnType<typeof started>>;
-  before(async () => { server = await started(); });
+  before(async () => {
+    server = await started();
+  });
   after(async () => {
     server.client.close();
     await server.listener.drain(5);
@@ -229,16 +261,20 @@ describe('gRPC listener: streams', () => {
 describe('gRPC listener: start and drain', () => {
   it('says why it cannot listen', async () => {
     const server = await started();
-    const refused = (options: Partial<GrpcListenerOptions>, text: RegExp) => assert.rejects(
-      new GrpcListener({ host: HOST, port: 0, services: [], ...options }).start(),
-      (error: unknown) => {
-        assert.ok(error instanceof ServalError);
-        assert.equal(error.code, ErrorCode.InvalidArgument);
-        assert.match(error.message, text);
-        return true;
-      });
-    await refused({ port: server.port },
-      new RegExp(`cannot listen on ${HOST} port ${server.port}: the port is in use`));
+    const refused = (options: Partial<GrpcListenerOptions>, text: RegExp) =>
+      assert.rejects(
+        new GrpcListener({ host: HOST, port: 0, services: [], ...options }).start(),
+        (error: unknown) => {
+          assert.ok(error instanceof ServalError);
+          assert.equal(error.code, ErrorCode.InvalidArgument);
+          assert.match(error.message, text);
+          return true;
+        },
+      );
+    await refused(
+      { port: server.port },
+      new RegExp(`cannot listen on ${HOST} port ${server.port}: the port is in use`),
+    );
     await refused({ host: '192.0.2.1' }, /192\.0\.2\.1 port 0: the address does not belong/);
     server.client.close();
     await server.listener.drain(5);
@@ -252,8 +288,10 @@ describe('gRPC listener: start and drain', () => {
 
   it('refuses a method that two services have', () => {
     const { service } = testService();
-    assert.throws(() => new GrpcListener({ host: HOST, port: 0, services: [service, service] }),
-      /\/test\.Service\/Echo is registered twice/);
+    assert.throws(
+      () => new GrpcListener({ host: HOST, port: 0, services: [service, service] }),
+      /\/test\.Service\/Echo is registered twice/,
+    );
   });
 
   it('lets running calls finish, tells streams, and refuses new connections', async () => {

@@ -18,14 +18,22 @@ describe('the choice of the HTTP listener', () => {
       ['node', 2, /^--http-threads: expected 1 with --http-listener node on Node v.*, got 2: /],
       ['auto', 2, /^--http-threads: expected 1 /],
     ] as const) {
-      assert.throws(() => chooseHttpListener(choice, threads, false, false),
-        (error) => error instanceof ServalError && message.test(error.message));
+      assert.throws(
+        () => chooseHttpListener(choice, threads, false, false),
+        (error) => error instanceof ServalError && message.test(error.message),
+      );
     }
   });
 
   it('knows which Nodes share a port', () => {
-    for (const [version, shares] of [['20.20.2', false], ['22.11.0', false], ['22.12.0', true],
-      ['23.0.0', false], ['23.1.0', true], ['24.0.0', true]] as const) {
+    for (const [version, shares] of [
+      ['20.20.2', false],
+      ['22.11.0', false],
+      ['22.12.0', true],
+      ['23.0.0', false],
+      ['23.1.0', true],
+      ['24.0.0', true],
+    ] as const) {
       assert.equal(sharesPorts(version), shares, version);
     }
   });

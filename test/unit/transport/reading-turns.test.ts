@@ -19,7 +19,10 @@ class Connection implements Sender {
   }
 }
 
-const turn = (): Promise<void> => new Promise((resolve) => { setImmediate(resolve); });
+const turn = (): Promise<void> =>
+  new Promise((resolve) => {
+    setImmediate(resolve);
+  });
 
 describe('ReadingTurns', () => {
   it('pauses who sent a large chunk until the next turn', async () => {

@@ -20,9 +20,15 @@ interface WarmupFiles {
 
 const fixtures = join(packageRoot(), 'test', 'fixtures', 'warmup-files.mjs');
 export const {
-  encodeMessage, predictRecord, exampleInput, exampleRecord, multiRecord, maskedCrc,
-  tfRecordFile, warmupFiles,
-} = await import(pathToFileURL(fixtures).href) as WarmupFiles;
+  encodeMessage,
+  predictRecord,
+  exampleInput,
+  exampleRecord,
+  multiRecord,
+  maskedCrc,
+  tfRecordFile,
+  warmupFiles,
+} = (await import(pathToFileURL(fixtures).href)) as WarmupFiles;
 
 /** Name, datatype, shape and raw bytes in hex of each input, and the requested outputs. */
 export interface SeenRequest {
@@ -46,8 +52,10 @@ export function seenRequest(message: Uint8Array): SeenRequest {
   assert.deepEqual([request.model_name, request.model_version], ['', '']);
   assert.equal(request.raw_input_contents.length, request.inputs.length);
   return {
-    inputs: request.inputs.map(({ name, datatype, shape }, i) => (
-      [name, datatype, shape.map(Number), hexOf(request.raw_input_contents[i])] as const)),
+    inputs: request.inputs.map(
+      ({ name, datatype, shape }, i) =>
+        [name, datatype, shape.map(Number), hexOf(request.raw_input_contents[i])] as const,
+    ),
     outputs: request.outputs.map(({ name }) => name),
   };
 }

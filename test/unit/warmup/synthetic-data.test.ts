@@ -7,8 +7,20 @@ import { ELEMENT_BYTES } from '../../../ts/warmup/tensor.js';
 
 const COUNT = 4096;
 const SIZES: readonly [Datatype, number][] = [
-  ['BOOL', 1], ['UINT8', 1], ['INT8', 1], ['UINT16', 2], ['INT16', 2], ['FP16', 2], ['BF16', 2],
-  ['UINT32', 4], ['INT32', 4], ['FP32', 4], ['UINT64', 8], ['INT64', 8], ['FP64', 8], ['BYTES', 4],
+  ['BOOL', 1],
+  ['UINT8', 1],
+  ['INT8', 1],
+  ['UINT16', 2],
+  ['INT16', 2],
+  ['FP16', 2],
+  ['BF16', 2],
+  ['UINT32', 4],
+  ['INT32', 4],
+  ['FP32', 4],
+  ['UINT64', 8],
+  ['INT64', 8],
+  ['FP64', 8],
+  ['BYTES', 4],
 ];
 
 const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer);
@@ -68,8 +80,16 @@ describe('synthetic data', () => {
   });
 
   it('holds integers of every size and both signs, and both truth values', () => {
-    for (const datatype of ['UINT8', 'INT8', 'UINT16', 'INT16', 'UINT32', 'INT32', 'UINT64',
-      'INT64'] as const) {
+    for (const datatype of [
+      'UINT8',
+      'INT8',
+      'UINT16',
+      'INT16',
+      'UINT32',
+      'INT32',
+      'UINT64',
+      'INT64',
+    ] as const) {
       const data = randomData(datatype, COUNT, 'integers');
       const bytes = ELEMENT_BYTES[datatype];
       for (let place = 0; place < bytes; place += 1) {

@@ -9,8 +9,8 @@ import { WARMUP_RECORDS_MAX, readTfRecords } from '../../../ts/warmup/tf-record.
 import { tempFolder } from '../temp-folder.js';
 import { collect, errorOf, hex, hexOf, maskedCrc, tfRecordFile } from './support.js';
 
-const HINT = '; the file must be a whole, uncompressed TFRecord file of '
-  + 'tensorflow.serving.PredictionLog';
+const HINT =
+  '; the file must be a whole, uncompressed TFRecord file of ' + 'tensorflow.serving.PredictionLog';
 
 function fileWith(context: TestContext, bytes: Uint8Array): string {
   const path = join(tempFolder(context), 'records');
@@ -18,15 +18,17 @@ function fileWith(context: TestContext, bytes: Uint8Array): string {
   return path;
 }
 
-const recordsOf = async (path: string): Promise<string[]> => (
-  (await collect(readTfRecords(path))).map(({ index, data }) => `${index}:${hexOf(data)}`));
+const recordsOf = async (path: string): Promise<string[]> =>
+  (await collect(readTfRecords(path))).map(({ index, data }) => `${index}:${hexOf(data)}`);
 
 describe('TFRecord', () => {
   it('reads a record that TensorFlow wrote', async (context) => {
-    const written = hex('1800000000000000 a37f4b22'
-      + '090000c025dd75d541 1a0d627261696e2e4576656e743a31 ecf3328d');
-    assert.deepEqual(await recordsOf(fileWith(context, written)),
-      ['0:090000c025dd75d5411a0d627261696e2e4576656e743a31']);
+    const written = hex(
+      '1800000000000000 a37f4b22' + '090000c025dd75d541 1a0d627261696e2e4576656e743a31 ecf3328d',
+    );
+    assert.deepEqual(await recordsOf(fileWith(context, written)), [
+      '0:090000c025dd75d5411a0d627261696e2e4576656e743a31',
+    ]);
   });
 
   it('reads records of any length, empty and longer than one piece', async (context) => {
@@ -34,8 +36,14 @@ describe('TFRecord', () => {
     for (const edge of [1_048_571, 1_048_572, 1_048_573, 1_048_576]) {
       const file = tfRecordFile([hex('01'), Buffer.alloc(0), long.subarray(0, edge)]);
       const records = await collect(readTfRecords(fileWith(context, file)));
-      assert.deepEqual(records.map(({ index, data }) => [index, data.length]),
-        [[0, 1], [1, 0], [2, edge]]);
+      assert.deepEqual(
+        records.map(({ index, data }) => [index, data.length]),
+        [
+          [0, 1],
+          [1, 0],
+          [2, edge],
+        ],
+      );
       assert.ok(long.subarray(0, edge).equals(Buffer.from(records[2]?.data ?? [])));
     }
     const [record] = await collect(readTfRecords(fileWith(context, tfRecordFile([long]))));
@@ -55,8 +63,10 @@ describe('TFRecord', () => {
     execFileSync('mkfifo', [join(folder, 'pipe')]);
     for (const name of ['records', 'pipe']) {
       const path = join(folder, name);
-      assert.equal(await errorOf(() => recordsOf(path)),
-        `MODEL_INVALID: warmup file ${path}: expected a regular file`);
+      assert.equal(
+        await errorOf(() => recordsOf(path)),
+        `MODEL_INVALID: warmup file ${path}: expected a regular file`,
+      );
     }
     const nul = join(folder, 'a\0b');
     assert.match(await errorOf(() => recordsOf(nul)), /^MODEL_INVALID: warmup file .*cannot be op/);
@@ -70,9 +80,10 @@ describe('TFRecord', () => {
       const [index, begin, length] = cut < first ? [0, 0, 3] : [1, first, 5];
       const place = `MODEL_INVALID: warmup record ${index}: byte ${begin} of ${path}: DATA_LOSS: `;
       const have = cut - begin;
-      const expected = have < 12
-        ? `the file ends after ${have} of the 12 bytes of the length`
-        : `expected ${length} bytes of data and 4 of their checksum, ${have - 12} are left`;
+      const expected =
+        have < 12
+          ? `the file ends after ${have} of the 12 bytes of the length`
+          : `expected ${length} bytes of data and 4 of their checksum, ${have - 12} are left`;
       const error = await errorOf(() => recordsOf(path));
       assert.equal(error, cut === first ? 'no error' : `${place}${expected}${HINT}`);
     }
@@ -87,9 +98,14 @@ describe('TFRecord', () => {
       const within = at < 19 ? at : at - 19;
       const part = within < 12 ? 'length' : 'data';
       const error = await errorOf(() => recordsOf(path));
-      assert.match(error, new RegExp(`^MODEL_INVALID: warmup record ${at < 19 ? 0 : 1}: byte `
-        + `${at < 19 ? 0 : 19} of .*: DATA_LOSS: checksum of the ${part}: stored 0x[0-9a-f]{8}, `
-        + 'computed 0x[0-9a-f]{8}; the file must be'));
+      assert.match(
+        error,
+        new RegExp(
+          `^MODEL_INVALID: warmup record ${at < 19 ? 0 : 1}: byte ` +
+            `${at < 19 ? 0 : 19} of .*: DATA_LOSS: checksum of the ${part}: stored 0x[0-9a-f]{8}, ` +
+            'computed 0x[0-9a-f]{8}; the file must be',
+        ),
+      );
     }
   });
 
@@ -109,16 +125,21 @@ describe('TFRecord', () => {
       head.writeBigUInt64LE(length);
       head.writeUInt32LE(maskedCrc(head.subarray(0, 8)), 8);
       const path = fileWith(context, Buffer.concat([head, Buffer.alloc(50)]));
-      assert.equal(await errorOf(() => recordsOf(path)), 'MODEL_INVALID: warmup record 0: byte 0 '
-        + `of ${path}: DATA_LOSS: expected ${Number(length)} bytes of data and 4 of their `
-        + `checksum, 50 are left${HINT}`);
+      assert.equal(
+        await errorOf(() => recordsOf(path)),
+        'MODEL_INVALID: warmup record 0: byte 0 ' +
+          `of ${path}: DATA_LOSS: expected ${Number(length)} bytes of data and 4 of their ` +
+          `checksum, 50 are left${HINT}`,
+      );
     }
   });
 
   it('says so when the file is compressed', async (context) => {
     const path = fileWith(context, hex('1f8b0800000000000003 0102030405060708'));
-    assert.match(await errorOf(() => recordsOf(path)),
-      /checksum of the length: .* \(the file is compressed with gzip\); the file must be/);
+    assert.match(
+      await errorOf(() => recordsOf(path)),
+      /checksum of the length: .* \(the file is compressed with gzip\); the file must be/,
+    );
   });
 
   it('takes 1000 records and not one more', async (context) => {
@@ -127,18 +148,22 @@ describe('TFRecord', () => {
     const most = fileWith(context, tfRecordFile(records.slice(1)));
     assert.equal((await recordsOf(most)).length, 1000);
     const more = fileWith(context, tfRecordFile(records));
-    assert.equal(await errorOf(() => recordsOf(more)), `MODEL_INVALID: warmup file ${more}: `
-      + 'expected at most 1000 records, got more; record 1000 begins at byte 17000');
+    assert.equal(
+      await errorOf(() => recordsOf(more)),
+      `MODEL_INVALID: warmup file ${more}: ` +
+        'expected at most 1000 records, got more; record 1000 begins at byte 17000',
+    );
   });
 
   it('closes the file when nobody wants the rest', async (context) => {
     const path = fileWith(context, tfRecordFile([hex('01'), hex('02')]));
     const records = readTfRecords(path);
-    const open = (): boolean => readdirSync('/proc/self/fd').some((fd) => {
-      const link = join('/proc/self/fd', fd);
-      const there = lstatSync(link, { throwIfNoEntry: false }) !== undefined;
-      return there && readlinkSync(link) === path;
-    });
+    const open = (): boolean =>
+      readdirSync('/proc/self/fd').some((fd) => {
+        const link = join('/proc/self/fd', fd);
+        const there = lstatSync(link, { throwIfNoEntry: false }) !== undefined;
+        return there && readlinkSync(link) === path;
+      });
     assert.equal((await records.next()).done, false);
     assert.ok(open());
     await records.return(undefined);

@@ -8,14 +8,20 @@ import { readWarmupDataFile } from '../../../ts/warmup/warmup-data-file.js';
 import { filledFolder, tempFolder } from '../temp-folder.js';
 import { errorOf, hexOf } from './support.js';
 
-const FILES = { 'model/warmup/a': 'abcdef', 'model/warmup/sub/b': 'xyz', 'model/warmup/empty': '',
-  'model/secret': 'no', 'model/warmup-2/c': 'no', 'outside/d': 'no' };
+const FILES = {
+  'model/warmup/a': 'abcdef',
+  'model/warmup/sub/b': 'xyz',
+  'model/warmup/empty': '',
+  'model/secret': 'no',
+  'model/warmup-2/c': 'no',
+  'outside/d': 'no',
+};
 
 describe('warmup data file', () => {
   it('is read whole, or as many bytes as are wanted', async (context) => {
     const model = join(filledFolder(context, FILES), 'model');
-    const text = async (file: string, bytes?: number): Promise<string> => (
-      Buffer.from(await readWarmupDataFile(model, file, bytes)).toString());
+    const text = async (file: string, bytes?: number): Promise<string> =>
+      Buffer.from(await readWarmupDataFile(model, file, bytes)).toString();
     assert.equal(await text('a'), 'abcdef');
     assert.equal(await text('a', 6), 'abcdef');
     assert.equal(await text('a', 2), 'ab');
@@ -36,11 +42,23 @@ describe('warmup data file', () => {
   it('never lies outside the folder', async (context) => {
     const root = filledFolder(context, FILES);
     const model = join(root, 'model');
-    for (const file of ['', '..', '../secret', 'sub/../a', '../warmup-2/c', '../../outside/d',
-      join(root, 'outside/d'), '/etc/passwd', 'a\0b']) {
-      assert.equal(await errorOf(() => readWarmupDataFile(model, file, undefined)),
-        `INVALID_ARGUMENT: input_data_file ${JSON.stringify(file)}: expected a path below the `
-        + "model's folder warmup", file);
+    for (const file of [
+      '',
+      '..',
+      '../secret',
+      'sub/../a',
+      '../warmup-2/c',
+      '../../outside/d',
+      join(root, 'outside/d'),
+      '/etc/passwd',
+      'a\0b',
+    ]) {
+      assert.equal(
+        await errorOf(() => readWarmupDataFile(model, file, undefined)),
+        `INVALID_ARGUMENT: input_data_file ${JSON.stringify(file)}: expected a path below the ` +
+          "model's folder warmup",
+        file,
+      );
     }
   });
 
@@ -56,8 +74,10 @@ describe('warmup data file', () => {
     }
     mkdirSync(join(root, 'second'));
     symlinkSync('../outside', join(root, 'second/warmup'));
-    assert.match(await errorOf(() => readWarmupDataFile(join(root, 'second'), 'd', undefined)),
-      /^INVALID_ARGUMENT: input_data_file "d": leads out of /);
+    assert.match(
+      await errorOf(() => readWarmupDataFile(join(root, 'second'), 'd', undefined)),
+      /^INVALID_ARGUMENT: input_data_file "d": leads out of /,
+    );
   });
 
   it('says why it cannot be read', async (context) => {
@@ -65,8 +85,8 @@ describe('warmup data file', () => {
     const model = join(root, 'model');
     execFileSync('mkfifo', [join(model, 'warmup/pipe')]);
     symlinkSync('loop', join(model, 'warmup/loop'));
-    const error = (file: string, bytes?: number): Promise<string> => (
-      errorOf(() => readWarmupDataFile(model, file, bytes)));
+    const error = (file: string, bytes?: number): Promise<string> =>
+      errorOf(() => readWarmupDataFile(model, file, bytes));
     assert.match(await error('none'), /^MODEL_INVALID: .*warmup\/none: cannot be read: ENOENT/);
     assert.match(await error('a/b'), /^MODEL_INVALID: .*: cannot be read: ENOTDIR/);
     assert.match(await error('loop'), /^MODEL_INVALID: .*: cannot be read: ELOOP/);
@@ -75,7 +95,9 @@ describe('warmup data file', () => {
     assert.match(await error('pipe'), /^MODEL_INVALID: .*pipe: expected a regular file$/);
     assert.match(await error('a', 7), /^INVALID_ARGUMENT: .*\/a: expected 7 bytes, got 6$/);
     assert.match(await error('empty', 1), /^INVALID_ARGUMENT: .*: expected 1 bytes, got 0$/);
-    assert.match(await errorOf(() => readWarmupDataFile(tempFolder(context), 'a', 1)),
-      /^MODEL_INVALID: .*: cannot be read: ENOENT/);
+    assert.match(
+      await errorOf(() => readWarmupDataFile(tempFolder(context), 'a', 1)),
+      /^MODEL_INVALID: .*: cannot be read: ENOENT/,
+    );
   });
 });

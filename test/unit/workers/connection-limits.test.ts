@@ -6,8 +6,10 @@ import { connectionLimits } from '../../../ts/workers/connection-limits.js';
 
 test('half of the files that are left for each port, shared by the threads of HTTP', () => {
   assert.deepEqual(connectionLimits(1096 + 8 * 2, 2, 0), { http: 250, grpc: 500 });
-  assert.deepEqual(connectionLimits(Infinity, 1, 0),
-    { http: CONNECTIONS_MAX, grpc: CONNECTIONS_MAX });
+  assert.deepEqual(connectionLimits(Infinity, 1, 0), {
+    http: CONNECTIONS_MAX,
+    grpc: CONNECTIONS_MAX,
+  });
   assert.deepEqual(connectionLimits(10, 4, 0), { http: 1, grpc: 1 });
 });
 

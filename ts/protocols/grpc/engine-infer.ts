@@ -25,9 +25,7 @@ export class EngineInfer implements GrpcInfer {
     this.#port = port;
   }
 
-  infer(
-    message: Buffer, protocol: MessageProtocol, timeoutUs: number, done: InferDone,
-  ): number {
+  infer(message: Buffer, protocol: MessageProtocol, timeoutUs: number, done: InferDone): number {
     const code = this.#port.inferMessage(message, protocol, timeoutUs);
     if (code === PENDING) return this.#port.expect(new WaitingCall(done));
     finish(done, code, this.#port.answer());

@@ -3,7 +3,11 @@
 import { ErrorCode, ServalError } from '../../errors.js';
 import type { RegistrySnapshot } from '../../model/snapshot.js';
 import {
-  thrownStatus, type GrpcService, type GrpcStatus, type GrpcStreamCall, type GrpcStreamHandler,
+  thrownStatus,
+  type GrpcService,
+  type GrpcStatus,
+  type GrpcStreamCall,
+  type GrpcStreamHandler,
 } from '../../transport/grpc-call.js';
 import { inferStatus } from './infer.js';
 import { echoed } from '../request-text.js';
@@ -44,8 +48,8 @@ function servingStatus(options: HealthServiceOptions, service: string): number {
 
 const statusMessage = (status: number): Buffer => varintField(1, status);
 
-const failure = (error: unknown): GrpcStatus => (
-  error instanceof ServalError ? inferStatus(error) : thrownStatus(error));
+const failure = (error: unknown): GrpcStatus =>
+  error instanceof ServalError ? inferStatus(error) : thrownStatus(error);
 
 // One Watch call: the status at once, then each change; a slow client misses what is already past.
 class HealthWatch implements GrpcStreamHandler {
@@ -62,8 +66,12 @@ class HealthWatch implements GrpcStreamHandler {
 
   onMessage(message: Buffer): void {
     if (this.service !== undefined) {
-      this.close(inferStatus({ code: ErrorCode.InvalidArgument,
-        message: 'Watch takes one HealthCheckRequest, got a second' }));
+      this.close(
+        inferStatus({
+          code: ErrorCode.InvalidArgument,
+          message: 'Watch takes one HealthCheckRequest, got a second',
+        }),
+      );
       return;
     }
     try {
@@ -78,8 +86,12 @@ class HealthWatch implements GrpcStreamHandler {
 
   onHalfClose(): void {
     if (this.service !== undefined) return;
-    this.close(inferStatus({ code: ErrorCode.InvalidArgument,
-      message: 'Watch takes one HealthCheckRequest, got none' }));
+    this.close(
+      inferStatus({
+        code: ErrorCode.InvalidArgument,
+        message: 'Watch takes one HealthCheckRequest, got none',
+      }),
+    );
   }
 
   onCancel(): void {
@@ -122,8 +134,10 @@ export function healthService(options: HealthServiceOptions): GrpcService {
           const service = readService(call.request);
           const status = servingStatus(options, service);
           if (status === SERVICE_UNKNOWN) {
-            throw new ServalError(ErrorCode.ModelNotFound,
-              `health: '${echoed(service)}' is no service and no model of this server`);
+            throw new ServalError(
+              ErrorCode.ModelNotFound,
+              `health: '${echoed(service)}' is no service and no model of this server`,
+            );
           }
           response = statusMessage(status);
         } catch (error) {

@@ -23,9 +23,7 @@ export interface GrpcInfer {
    * `timeoutUs`: how long it may take, 0 = any time; past it, it fails with DeadlineExceeded.
    * Returns a ticket to cancel with, or 0 when `done` was already called.
    */
-  infer(
-    message: Buffer, protocol: MessageProtocol, timeoutUs: number, done: InferDone,
-  ): number;
+  infer(message: Buffer, protocol: MessageProtocol, timeoutUs: number, done: InferDone): number;
   /** Drops the request if it was not begun; `done` is called either way. */
   cancel(ticket: number): void;
 }

@@ -3,7 +3,11 @@
 // Source: proto/wire/reflection.proto and the published gRPC server reflection protocol.
 import { ErrorCode, ServalError } from '../../errors.js';
 import {
-  drainStatus, thrownStatus, type GrpcService, type GrpcStreamCall, type GrpcStreamHandler,
+  drainStatus,
+  thrownStatus,
+  type GrpcService,
+  type GrpcStreamCall,
+  type GrpcStreamHandler,
 } from '../../transport/grpc-call.js';
 import { DESCRIPTORS } from './generated/descriptors.js';
 import { inferStatus } from './infer.js';
@@ -11,7 +15,8 @@ import { echoed } from '../request-text.js';
 import { WireReader, bytesField, stringField, varintField } from '../../protobuf/small-messages.js';
 
 export const REFLECTION_SERVICES: readonly string[] = [
-  'grpc.reflection.v1.ServerReflection', 'grpc.reflection.v1alpha.ServerReflection',
+  'grpc.reflection.v1.ServerReflection',
+  'grpc.reflection.v1alpha.ServerReflection',
 ];
 
 const CODE_INVALID_ARGUMENT = 3;
@@ -66,8 +71,8 @@ function readRequest(message: Buffer): ReflectionRequest {
   return request;
 }
 
-const errorResponse = (code: number, message: string): Buffer => (
-  bytesField(ERROR_RESPONSE, Buffer.concat([varintField(1, code), stringField(2, message)])));
+const errorResponse = (code: number, message: string): Buffer =>
+  bytesField(ERROR_RESPONSE, Buffer.concat([varintField(1, code), stringField(2, message)]));
 
 // One file; those that it imports are asked for by their names.
 function fileResponse(found: { readonly base64: string } | undefined, what: string): Buffer {
@@ -79,14 +84,20 @@ function answer(request: ReflectionRequest, services: readonly string[]): Buffer
   const { kind, argument } = request;
   switch (kind) {
     case LIST_SERVICES:
-      return bytesField(LIST_SERVICES_RESPONSE,
-        Buffer.concat(services.map((name) => bytesField(1, stringField(1, name)))));
+      return bytesField(
+        LIST_SERVICES_RESPONSE,
+        Buffer.concat(services.map((name) => bytesField(1, stringField(1, name)))),
+      );
     case FILE_BY_FILENAME:
-      return fileResponse(DESCRIPTORS.find((file) => file.name === argument),
-        `file '${echoed(argument)}'`);
+      return fileResponse(
+        DESCRIPTORS.find((file) => file.name === argument),
+        `file '${echoed(argument)}'`,
+      );
     case FILE_CONTAINING_SYMBOL:
-      return fileResponse(DESCRIPTORS.find((file) => file.symbols.includes(argument)),
-        `symbol '${echoed(argument)}'`);
+      return fileResponse(
+        DESCRIPTORS.find((file) => file.symbols.includes(argument)),
+        `symbol '${echoed(argument)}'`,
+      );
     case FILE_CONTAINING_EXTENSION:
     case ALL_EXTENSION_NUMBERS:
       return errorResponse(CODE_UNIMPLEMENTED, 'extensions are not offered: all files are proto3');

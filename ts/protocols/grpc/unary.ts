@@ -3,7 +3,11 @@
 import { ServalError } from '../../errors.js';
 import type { MessageProtocol } from '../../model/request-kinds.js';
 import {
-  thrownStatus, type GrpcReply, type GrpcStatus, type GrpcUnaryCall, type GrpcUnaryHandler,
+  thrownStatus,
+  type GrpcReply,
+  type GrpcStatus,
+  type GrpcUnaryCall,
+  type GrpcUnaryHandler,
 } from '../../transport/grpc-call.js';
 import { inferStatus, timeoutUs, type GrpcInfer, type InferError } from './infer.js';
 
@@ -12,14 +16,17 @@ export type StatusOf = (error: InferError, request: Buffer) => GrpcStatus;
 
 /** The status of what a handler threw: `statusOf` of a ServalError, else Internal. */
 export function statusOfThrown(
-  error: unknown, request: Buffer, statusOf: StatusOf = inferStatus,
+  error: unknown,
+  request: Buffer,
+  statusOf: StatusOf = inferStatus,
 ): GrpcStatus {
   return error instanceof ServalError ? statusOf(error, request) : thrownStatus(error);
 }
 
 /** Answers from a request's bytes, or with the status of the ServalError that `answer` throws. */
 export function answering(
-  answer: (message: Buffer) => Buffer, statusOf: StatusOf = inferStatus,
+  answer: (message: Buffer) => Buffer,
+  statusOf: StatusOf = inferStatus,
 ): GrpcUnaryHandler {
   return (call, reply) => {
     let response: Buffer;
@@ -35,12 +42,14 @@ export function answering(
 
 /** The same, later. What was begun goes on when the client goes away. */
 export function answeringLater(
-  answer: (message: Buffer) => Promise<Buffer>, statusOf: StatusOf = inferStatus,
+  answer: (message: Buffer) => Promise<Buffer>,
+  statusOf: StatusOf = inferStatus,
 ): GrpcUnaryHandler {
   return (call, reply) => {
     answer(call.request).then(
       (response) => reply(null, response),
-      (error: unknown) => reply(statusOfThrown(error, call.request, statusOf)));
+      (error: unknown) => reply(statusOfThrown(error, call.request, statusOf)),
+    );
   };
 }
 
@@ -53,7 +62,9 @@ export function callTimeoutUs(call: GrpcUnaryCall): number {
 /** Hands the raw request to the engine. Hot path, gRPC. One closure per call for the answer; one
  * more only when the engine answers later. */
 export function inferring(
-  infer: GrpcInfer, protocol: MessageProtocol, statusOf: StatusOf = inferStatus,
+  infer: GrpcInfer,
+  protocol: MessageProtocol,
+  statusOf: StatusOf = inferStatus,
 ): GrpcUnaryHandler {
   return (call: GrpcUnaryCall, reply: GrpcReply): void => {
     let answered = false;

@@ -2,11 +2,13 @@
 // requests, never inference; the listener's thread, which only waits meanwhile.
 import { ErrorCode, ServalError } from '../../errors.js';
 import {
-  headerName, type HeldBytes, type HttpExchange, type RequestHead, type Route,
+  headerName,
+  type HeldBytes,
+  type HttpExchange,
+  type RequestHead,
+  type Route,
 } from '../../transport/listener.js';
-import {
-  bodyCoding, checkedLength, overLimit, unpack, type Coding,
-} from './content-encoding.js';
+import { bodyCoding, checkedLength, overLimit, unpack, type Coding } from './content-encoding.js';
 
 const CONTENT_LENGTH = headerName('content-length');
 const CONTENT_ENCODING = headerName('content-encoding');
@@ -22,15 +24,15 @@ export type Fail = (exchange: HttpExchange, code: ErrorCode, message: string) =>
 
 /** Sends what `make` comes to; errors that are none of ours are Internal. `make` is called at once
  * and may throw too. */
-export function answerLater(
-  exchange: HttpExchange, fail: Fail, make: () => Promise<Answer>,
-): void {
+export function answerLater(exchange: HttpExchange, fail: Fail, make: () => Promise<Answer>): void {
   const failed = (error: unknown): void => {
     if (error instanceof ServalError) fail(exchange, error.code, error.message);
     else fail(exchange, ErrorCode.Internal, error instanceof Error ? error.message : String(error));
   };
   try {
-    make().then(({ contentType, body }) => exchange.send(200, contentType, body)).catch(failed);
+    make()
+      .then(({ contentType, body }) => exchange.send(200, contentType, body))
+      .catch(failed);
   } catch (error) {
     failed(error);
   }
@@ -114,8 +116,12 @@ export class BodyRoute implements Route {
     const counted = this.#counted.get(exchange);
     if (counted === undefined) throw new TypeError('a chunk without its head');
     const more = 2 * exchange.chunkBytes - counted.bytes; // of a body without a stated length
-    const error = exchange.chunkBytes > bodyBytesMax ? overLimit(bodyBytesMax)
-      : more > 0 && !counted.take(more) ? noMemory(exchange.chunkBytes) : undefined;
+    const error =
+      exchange.chunkBytes > bodyBytesMax
+        ? overLimit(bodyBytesMax)
+        : more > 0 && !counted.take(more)
+          ? noMemory(exchange.chunkBytes)
+          : undefined;
     if (error !== undefined) {
       exchange.chunks = undefined;
       counted.release();
@@ -148,6 +154,5 @@ export class BodyRoute implements Route {
 }
 
 function noMemory(bytes: number): ServalError {
-  return new ServalError(ErrorCode.MemoryFull,
-    `no memory for a request body of ${bytes} bytes`);
+  return new ServalError(ErrorCode.MemoryFull, `no memory for a request body of ${bytes} bytes`);
 }

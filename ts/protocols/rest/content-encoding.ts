@@ -2,15 +2,16 @@
 // and deflate through Node's zlib, off the listener's thread. (Those of inference requests are
 // unpacked by the engine.)
 // Hot plane's slow lane; the listener's thread starts it.
-import {
-  constants, createGunzip, createInflate, createInflateRaw, deflate, gzip,
-} from 'node:zlib';
+import { constants, createGunzip, createInflate, createInflateRaw, deflate, gzip } from 'node:zlib';
 import { ErrorCode, ServalError } from '../../errors.js';
 
 export type Coding = 'identity' | 'gzip' | 'deflate';
 
 /** Codings that the engine unpacks; native/codec/inflate.h has the same numbers. */
-export const PACKED_CODINGS: ReadonlyMap<string, number> = new Map([['gzip', 0], ['deflate', 1]]);
+export const PACKED_CODINGS: ReadonlyMap<string, number> = new Map([
+  ['gzip', 0],
+  ['deflate', 1],
+]);
 
 // Fast rather than small: the answer waits for it.
 const COMPRESSION = { level: constants.Z_BEST_SPEED };
@@ -27,23 +28,29 @@ export function requestCoding(header: string): Coding | undefined {
 export function checkedLength(header: string, bytesMax: number): number {
   const length = header === '' ? 0 : Number(header);
   if (!(length > bytesMax)) return length;
-  throw new ServalError(ErrorCode.BodyTooLarge,
-    `request body of ${header} bytes is over the limit of ${bytesMax} bytes`);
+  throw new ServalError(
+    ErrorCode.BodyTooLarge,
+    `request body of ${header} bytes is over the limit of ${bytesMax} bytes`,
+  );
 }
 
 /** Of a body that turned out to be longer than it may be. */
 export function overLimit(bytesMax: number): ServalError {
-  return new ServalError(ErrorCode.BodyTooLarge,
-    `request body is over the limit of ${bytesMax} bytes`);
+  return new ServalError(
+    ErrorCode.BodyTooLarge,
+    `request body is over the limit of ${bytesMax} bytes`,
+  );
 }
 
 /** A Content-Encoding header's coding. Errors: UnsupportedEncoding. */
 export function bodyCoding(header: string): Coding {
   const coding = requestCoding(header);
   if (coding !== undefined) return coding;
-  throw new ServalError(ErrorCode.UnsupportedEncoding,
-    `Content-Encoding '${header.slice(0, 64)}' is not supported; `
-    + 'expected gzip, deflate or identity');
+  throw new ServalError(
+    ErrorCode.UnsupportedEncoding,
+    `Content-Encoding '${header.slice(0, 64)}' is not supported; ` +
+      'expected gzip, deflate or identity',
+  );
 }
 
 /** The coding that an Accept-Encoding header likes best; identity where it wants neither.
@@ -76,7 +83,9 @@ export interface UnpackLimits {
  * Errors: BodyTooLarge, MemoryFull, MalformedBody (cut, broken, wrong trailer, bytes behind its
  * end). */
 export async function unpack(
-  coding: Coding, body: Buffer, { bytesMax, take }: UnpackLimits,
+  coding: Coding,
+  body: Buffer,
+  { bytesMax, take }: UnpackLimits,
 ): Promise<Buffer> {
   const unpacker = unpackerOf(coding, body);
   const parts: Buffer[] = [];
@@ -86,12 +95,17 @@ export async function unpack(
     for await (const part of unpacker as AsyncIterable<Buffer>) {
       bytes += part.length;
       if (bytes > bytesMax) {
-        throw new ServalError(ErrorCode.BodyTooLarge,
-          `request body is over the limit of ${bytesMax} bytes once unpacked (${coding})`);
+        throw new ServalError(
+          ErrorCode.BodyTooLarge,
+          `request body is over the limit of ${bytesMax} bytes once unpacked (${coding})`,
+        );
       }
-      if (!take(2 * part.length)) { // and once more in the whole
-        throw new ServalError(ErrorCode.MemoryFull,
-          `no memory for a request body of more than ${bytes} bytes once unpacked`);
+      if (!take(2 * part.length)) {
+        // and once more in the whole
+        throw new ServalError(
+          ErrorCode.MemoryFull,
+          `no memory for a request body of more than ${bytes} bytes once unpacked`,
+        );
       }
       parts.push(part);
     }
@@ -120,9 +134,9 @@ export function pack(coding: 'gzip' | 'deflate', body: Buffer): Promise<Buffer> 
     const done = (error: Error | null, result: Buffer): void => {
       if (error === null) resolve(result);
       else {
-      const text = `cannot compress the answer: ${error.message}`;
-      reject(new ServalError(ErrorCode.Internal, text));
-    }
+        const text = `cannot compress the answer: ${error.message}`;
+        reject(new ServalError(ErrorCode.Internal, text));
+      }
     };
     if (coding === 'gzip') gzip(body, COMPRESSION, done);
     else deflate(body, COMPRESSION, done);

@@ -3,10 +3,17 @@
 import { ErrorCode, ServalError } from '../../errors.js';
 import { PENDING, type CompletionTarget, type EnginePort } from '../../native/port.js';
 import {
-  headerName, type HttpExchange, type RequestHead, type Route,
+  headerName,
+  type HttpExchange,
+  type RequestHead,
+  type Route,
 } from '../../transport/listener.js';
 import {
-  answerCoding, bodyCoding, checkedLength, PACKED_CODINGS, pack,
+  answerCoding,
+  bodyCoding,
+  checkedLength,
+  PACKED_CODINGS,
+  pack,
 } from './content-encoding.js';
 
 /** What every REST protocol is made with. */
@@ -70,8 +77,8 @@ export abstract class InferRoute implements Route {
   // Hot path 2/12. The common case is the last line but two: one chunk, one call.
   data(exchange: HttpExchange, chunk: ArrayBuffer, last: boolean): void {
     const { port } = this.context;
-    const coding = exchange.contentEncoding === '' ? undefined
-      : PACKED_CODINGS.get(exchange.contentEncoding);
+    const coding =
+      exchange.contentEncoding === '' ? undefined : PACKED_CODINGS.get(exchange.contentEncoding);
     if (exchange.ticket === 0 && last && coding === undefined) {
       this.#answer(exchange, port.infer(this.protocol, this.handle, chunk, exchange.jsonBytes));
       return;
@@ -79,9 +86,12 @@ export abstract class InferRoute implements Route {
     if (!this.#append(exchange, chunk) || !last) return;
     const { ticket, jsonBytes } = exchange;
     exchange.ticket = 0;
-    this.#answer(exchange, coding === undefined
-      ? port.inferBody(ticket, this.protocol, this.handle, jsonBytes)
-      : port.inferPacked(ticket, this.protocol, this.handle, jsonBytes, coding));
+    this.#answer(
+      exchange,
+      coding === undefined
+        ? port.inferBody(ticket, this.protocol, this.handle, jsonBytes)
+        : port.inferPacked(ticket, this.protocol, this.handle, jsonBytes, coding),
+    );
   }
 
   abort(exchange: HttpExchange): void {

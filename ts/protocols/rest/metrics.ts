@@ -29,23 +29,28 @@ function fail(exchange: HttpExchange, code: ErrorCode, message: string): void {
 function wrongMethod(method: string): Route {
   return new DocumentRoute((_head, exchange) => {
     const text = `method ${method.slice(0, 32)} is not allowed here, expected GET`;
-    exchange.send(ERRORS[ErrorCode.MethodNotAllowed].v2Http, JSON_TYPE, errorBody(text),
-      ['Allow', 'GET']);
+    exchange.send(ERRORS[ErrorCode.MethodNotAllowed].v2Http, JSON_TYPE, errorBody(text), [
+      'Allow',
+      'GET',
+    ]);
   });
 }
 
 async function tensorflowText(readings: EngineReadings, head: RequestHead): Promise<Answer> {
   const query = head.query();
   if (query !== '') {
-    throw new ServalError(ErrorCode.InvalidArgument,
-      `Malformed request: GET ${head.path()}?${query.slice(0, 256)}`);
+    throw new ServalError(
+      ErrorCode.InvalidArgument,
+      `Malformed request: GET ${head.path()}?${query.slice(0, 256)}`,
+    );
   }
   return { contentType: TENSORFLOW_TYPE, body: await readings.metrics(TENSORFLOW_METRICS) };
 }
 
 /** The whole of /metrics: what the engine counted, then what the registry holds. */
 export async function metricsText(
-  readings: EngineReadings, snapshot: RegistrySnapshot,
+  readings: EngineReadings,
+  snapshot: RegistrySnapshot,
 ): Promise<Buffer> {
   const native = await readings.metrics(TRITON_METRICS);
   return Buffer.concat([native, Buffer.from(registryMetrics(snapshot), 'utf8')]);
@@ -53,7 +58,10 @@ export async function metricsText(
 
 /** The route of a metrics path; undefined where this is none (or metrics are off). */
 export function metricsRoute(
-  context: MetricsContext, snapshot: RegistrySnapshot, method: string, path: string,
+  context: MetricsContext,
+  snapshot: RegistrySnapshot,
+  method: string,
+  path: string,
 ): Route | undefined {
   const { readings, monitoringPath } = context;
   if (!context.metricsAllowed || (path !== monitoringPath && path !== METRICS_PATH)) {

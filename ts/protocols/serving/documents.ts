@@ -4,8 +4,14 @@
 // get_model_status_impl.cc; tfserving.md 1.8, 1.9, 1.10.
 import { ERRORS, ErrorCode, ServalError } from '../../errors.js';
 import type {
-  Datatype, ModelSnapshot, RegistrySnapshot, SignatureDefDoc, SignatureInfo, TensorInfo,
-  TensorInfoDoc, VersionSnapshot,
+  Datatype,
+  ModelSnapshot,
+  RegistrySnapshot,
+  SignatureDefDoc,
+  SignatureInfo,
+  TensorInfo,
+  TensorInfoDoc,
+  VersionSnapshot,
 } from '../../model/snapshot.js';
 import { modelProblem, versionProblem } from '../../registry/snapshot-build.js';
 import { canonicalVersion, echoed } from '../request-text.js';
@@ -21,23 +27,77 @@ export const PREDICT_METHOD = 'tensorflow/serving/predict';
 
 /** DataType's names by number; those of reference types are 100 higher. */
 const DTYPE_NAMES: readonly string[] = [
-  'DT_INVALID', 'DT_FLOAT', 'DT_DOUBLE', 'DT_INT32', 'DT_UINT8', 'DT_INT16', 'DT_INT8', 'DT_STRING',
-  'DT_COMPLEX64', 'DT_INT64', 'DT_BOOL', 'DT_QINT8', 'DT_QUINT8', 'DT_QINT32', 'DT_BFLOAT16',
-  'DT_QINT16', 'DT_QUINT16', 'DT_UINT16', 'DT_COMPLEX128', 'DT_HALF', 'DT_RESOURCE', 'DT_VARIANT',
-  'DT_UINT32', 'DT_UINT64', 'DT_FLOAT8_E5M2', 'DT_FLOAT8_E4M3FN', 'DT_FLOAT8_E4M3FNUZ',
-  'DT_FLOAT8_E4M3B11FNUZ', 'DT_FLOAT8_E5M2FNUZ', 'DT_INT4', 'DT_UINT4', 'DT_INT2', 'DT_UINT2',
+  'DT_INVALID',
+  'DT_FLOAT',
+  'DT_DOUBLE',
+  'DT_INT32',
+  'DT_UINT8',
+  'DT_INT16',
+  'DT_INT8',
+  'DT_STRING',
+  'DT_COMPLEX64',
+  'DT_INT64',
+  'DT_BOOL',
+  'DT_QINT8',
+  'DT_QUINT8',
+  'DT_QINT32',
+  'DT_BFLOAT16',
+  'DT_QINT16',
+  'DT_QUINT16',
+  'DT_UINT16',
+  'DT_COMPLEX128',
+  'DT_HALF',
+  'DT_RESOURCE',
+  'DT_VARIANT',
+  'DT_UINT32',
+  'DT_UINT64',
+  'DT_FLOAT8_E5M2',
+  'DT_FLOAT8_E4M3FN',
+  'DT_FLOAT8_E4M3FNUZ',
+  'DT_FLOAT8_E4M3B11FNUZ',
+  'DT_FLOAT8_E5M2FNUZ',
+  'DT_INT4',
+  'DT_UINT4',
+  'DT_INT2',
+  'DT_UINT2',
 ];
 const REFERENCE = 100;
 
 const DTYPE_CODES: Readonly<Record<Datatype, number>> = {
-  FP32: 1, FP64: 2, INT32: 3, UINT8: 4, INT16: 5, INT8: 6, BYTES: 7, INT64: 9, BOOL: 10, BF16: 14,
-  UINT16: 17, FP16: 19, UINT32: 22, UINT64: 23,
+  FP32: 1,
+  FP64: 2,
+  INT32: 3,
+  UINT8: 4,
+  INT16: 5,
+  INT8: 6,
+  BYTES: 7,
+  INT64: 9,
+  BOOL: 10,
+  BF16: 14,
+  UINT16: 17,
+  FP16: 19,
+  UINT32: 22,
+  UINT64: 23,
 };
 
 const CANONICAL_NAMES = [
-  'OK', 'CANCELLED', 'UNKNOWN', 'INVALID_ARGUMENT', 'DEADLINE_EXCEEDED', 'NOT_FOUND',
-  'ALREADY_EXISTS', 'PERMISSION_DENIED', 'RESOURCE_EXHAUSTED', 'FAILED_PRECONDITION', 'ABORTED',
-  'OUT_OF_RANGE', 'UNIMPLEMENTED', 'INTERNAL', 'UNAVAILABLE', 'DATA_LOSS', 'UNAUTHENTICATED',
+  'OK',
+  'CANCELLED',
+  'UNKNOWN',
+  'INVALID_ARGUMENT',
+  'DEADLINE_EXCEEDED',
+  'NOT_FOUND',
+  'ALREADY_EXISTS',
+  'PERMISSION_DENIED',
+  'RESOURCE_EXHAUSTED',
+  'FAILED_PRECONDITION',
+  'ABORTED',
+  'OUT_OF_RANGE',
+  'UNIMPLEMENTED',
+  'INTERNAL',
+  'UNAVAILABLE',
+  'DATA_LOSS',
+  'UNAUTHENTICATED',
 ] as const;
 
 /** "DT_FLOAT_REF" of 101. undefined: no such type (proto3 JSON then writes the number). */
@@ -56,14 +116,17 @@ function modelOf(snapshot: RegistrySnapshot, name: string): ModelSnapshot | unde
  * Errors: InvalidArgument: a label that the model has not, or that is asked of an unknown model; a
  * version beyond int64. */
 function wantedVersion(
-  model: ModelSnapshot | undefined, target: ServableTarget,
+  model: ModelSnapshot | undefined,
+  target: ServableTarget,
 ): string | undefined {
   if (target.label !== undefined) {
     const labels = model?.labels ?? {};
     const version = Object.hasOwn(labels, target.label) ? labels[target.label] : undefined;
     if (version === undefined) {
-      throw new ServalError(ErrorCode.InvalidArgument,
-        `Unrecognized servable version label: ${echoed(target.label)}`);
+      throw new ServalError(
+        ErrorCode.InvalidArgument,
+        `Unrecognized servable version label: ${echoed(target.label)}`,
+      );
     }
     return version;
   }
@@ -71,8 +134,10 @@ function wantedVersion(
   if (/^-\d+$/.test(target.version)) return target.version; // of gRPC's int64: never there
   const version = canonicalVersion(target.version);
   if (version === undefined) {
-    throw new ServalError(ErrorCode.InvalidArgument,
-      `Failed to convert version: ${echoed(target.version)} to numeric.`);
+    throw new ServalError(
+      ErrorCode.InvalidArgument,
+      `Failed to convert version: ${echoed(target.version)} to numeric.`,
+    );
   }
   return version;
 }
@@ -90,17 +155,15 @@ export function notFoundText(target: ServableTarget): string {
 function problemOf(model: ModelSnapshot, wanted: string | undefined): string {
   const [newest] = model.versions;
   if (newest === undefined) return model.problem === '' ? '' : `: ${modelProblem(model)}`;
-  const version = wanted === undefined ? newest
-    : model.versions.find((entry) => entry.version === wanted);
+  const version =
+    wanted === undefined ? newest : model.versions.find((entry) => entry.version === wanted);
   const failed = version !== undefined && version.errorMessage !== '';
   return failed ? `: ${versionProblem(version)}` : '';
 }
 
 /** The version that serves `target`.
  * Errors: ModelNotFound; InvalidArgument: an unknown label, a version beyond int64. */
-export function findServable(
-  snapshot: RegistrySnapshot, target: ServableTarget,
-): VersionSnapshot {
+export function findServable(snapshot: RegistrySnapshot, target: ServableTarget): VersionSnapshot {
   const model = modelOf(snapshot, target.name);
   const wanted = wantedVersion(model, target);
   const number = wanted ?? model?.defaultVersion;
@@ -115,20 +178,25 @@ export function findServable(
  * counts (TensorFlow Serving ignores it over REST).
  * Errors: as findServable(). */
 export function statusVersions(
-  snapshot: RegistrySnapshot, target: ServableTarget,
+  snapshot: RegistrySnapshot,
+  target: ServableTarget,
 ): readonly VersionSnapshot[] {
   const model = modelOf(snapshot, target.name);
   if (model === undefined || model.versions.length === 0) {
     const why = model === undefined || model.problem === '' ? '' : `: ${model.problem}`;
-    throw new ServalError(ErrorCode.ModelNotFound,
-      `Could not find any versions of model ${echoed(target.name)}${why}`);
+    throw new ServalError(
+      ErrorCode.ModelNotFound,
+      `Could not find any versions of model ${echoed(target.name)}${why}`,
+    );
   }
   const wanted = wantedVersion(model, target);
   if (wanted === undefined) return model.versions;
   const versions = model.versions.filter((entry) => entry.version === wanted);
   if (versions.length > 0) return versions;
-  throw new ServalError(ErrorCode.ModelNotFound,
-    `Could not find version ${wanted} of model ${echoed(target.name)}`);
+  throw new ServalError(
+    ErrorCode.ModelNotFound,
+    `Could not find version ${wanted} of model ${echoed(target.name)}`,
+  );
 }
 
 /** Its number and name. */
@@ -139,8 +207,10 @@ export function canonicalCode(code: ErrorCode): { readonly number: number; reado
 
 function tensorDoc(tensor: TensorInfo): TensorInfoDoc {
   const { unknownRank } = tensor;
-  const dims = tensor.shape.map((size, axis) => (
-    { size: String(size), name: tensor.symbols[axis] ?? '' }));
+  const dims = tensor.shape.map((size, axis) => ({
+    size: String(size),
+    name: tensor.symbols[axis] ?? '',
+  }));
   return {
     name: `${tensor.name}:0`,
     dtypeCode: DTYPE_CODES[tensor.datatype],
@@ -161,14 +231,17 @@ function predictDoc({ inputs, outputs }: SignatureInfo): SignatureDefDoc {
 export function signatureDocs(
   version: VersionSnapshot,
 ): readonly (readonly [string, SignatureDefDoc])[] {
-  return version.signatureDefs?.all
-    ?? version.signatures.map((entry) => [entry.name, predictDoc(entry)]);
+  return (
+    version.signatureDefs?.all ?? version.signatures.map((entry) => [entry.name, predictDoc(entry)])
+  );
 }
 
 const UNKNOWN_SIGNATURE = new RegExp(
-  '^(?:Serving signature (?:name:|key) "(.*)" not found'
-    + '|(?:No signature was found with the name|Requested signature not found in model graph):'
-    + ' (.*)$)', 's');
+  '^(?:Serving signature (?:name:|key) "(.*)" not found' +
+    '|(?:No signature was found with the name|Requested signature not found in model graph):' +
+    ' (.*)$)',
+  's',
+);
 
 /** The engine's words for a signature that it does not know, and behind them why the model's file
  * has it and it is not served; other texts as they are. */

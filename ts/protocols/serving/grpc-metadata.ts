@@ -5,7 +5,10 @@ import { ErrorCode, ServalError } from '../../errors.js';
 import { ProtobufWriter } from '../../protobuf/writer.js';
 import { writeModelSpec } from '../../protobuf/serving-messages.js';
 import type {
-  RegistrySnapshot, SignatureDefDoc, TensorInfoDoc, VersionSnapshot,
+  RegistrySnapshot,
+  SignatureDefDoc,
+  TensorInfoDoc,
+  VersionSnapshot,
 } from '../../model/snapshot.js';
 import { echoed } from '../request-text.js';
 import { findServable, signatureDocs } from './documents.js';
@@ -31,8 +34,7 @@ function writeTensorInfo(writer: ProtobufWriter, tensor: TensorInfoDoc): void {
   }
   if (cooSparse !== undefined) {
     writer.message(4, (message) => {
-      message.string(1, cooSparse.values).string(2, cooSparse.indices)
-        .string(3, cooSparse.shape);
+      message.string(1, cooSparse.values).string(2, cooSparse.indices).string(3, cooSparse.shape);
     });
   }
   if (composite !== undefined) {
@@ -43,7 +45,9 @@ function writeTensorInfo(writer: ProtobufWriter, tensor: TensorInfoDoc): void {
 }
 
 function writeTensors(
-  writer: ProtobufWriter, field: number, tensors: SignatureDefDoc['inputs'],
+  writer: ProtobufWriter,
+  field: number,
+  tensors: SignatureDefDoc['inputs'],
 ): void {
   for (const [alias, tensor] of tensors) {
     writer.message(field, (entry) => {
@@ -73,13 +77,17 @@ function signatureDefMap(version: VersionSnapshot): Uint8Array {
 
 function checkFields(fields: readonly string[]): void {
   if (fields.length === 0) {
-    throw new ServalError(ErrorCode.InvalidArgument,
-      'GetModelMetadataRequest must specify at least one metadata_field');
+    throw new ServalError(
+      ErrorCode.InvalidArgument,
+      'GetModelMetadataRequest must specify at least one metadata_field',
+    );
   }
   const unknown = fields.find((field) => field !== SIGNATURE_DEF);
   if (unknown === undefined) return;
-  throw new ServalError(ErrorCode.InvalidArgument,
-    `Metadata field ${echoed(unknown)} is not supported`);
+  throw new ServalError(
+    ErrorCode.InvalidArgument,
+    `Metadata field ${echoed(unknown)} is not supported`,
+  );
 }
 
 /** The response to a GetModelMetadataRequest.
@@ -97,7 +105,8 @@ export function modelMetadata(snapshot: RegistrySnapshot, message: Buffer): Buff
   const writer = new ProtobufWriter();
   writer.message(1, (one) => writeModelSpec(one, named.name, version.version, ''));
   writer.message(2, (entry) => {
-    entry.string(1, SIGNATURE_DEF)
+    entry
+      .string(1, SIGNATURE_DEF)
       .message(2, (any) => any.string(1, MAP_TYPE_URL).bytes(2, signatureDefMap(version)));
   });
   return messageBuffer(writer);

@@ -7,11 +7,19 @@ import type { RegistrySnapshot, VersionSnapshot, VersionState } from '../../mode
 import type { EngineReadings } from '../engine-readings.js';
 import { canonicalCode, statusVersions } from './documents.js';
 import {
-  messageBuffer, readRequest, requestReader, requireSpec, type ServingOptions,
+  messageBuffer,
+  readRequest,
+  requestReader,
+  requireSpec,
+  type ServingOptions,
 } from './grpc-spec.js';
 
 const STATES: Readonly<Record<VersionState, number>> = {
-  START: 10, LOADING: 20, AVAILABLE: 30, UNLOADING: 40, END: 50,
+  START: 10,
+  LOADING: 20,
+  AVAILABLE: 30,
+  UNLOADING: 40,
+  END: 50,
 };
 
 function writeStatus(writer: ProtobufWriter, code: number, message: string): void {
@@ -31,7 +39,8 @@ function writeVersion(writer: ProtobufWriter, version: VersionSnapshot): void {
  * ModelNotFound. */
 export function modelStatus(snapshot: RegistrySnapshot, message: Buffer): Buffer {
   const spec = requireSpec(
-    readRequest(message, 'GetModelStatusRequest', (reader) => reader.skip()));
+    readRequest(message, 'GetModelStatusRequest', (reader) => reader.skip()),
+  );
   const writer = new ProtobufWriter();
   for (const version of statusVersions(snapshot, spec)) {
     writer.message(1, (entry) => writeVersion(entry, version));
@@ -42,14 +51,19 @@ export function modelStatus(snapshot: RegistrySnapshot, message: Buffer): Buffer
 /** TensorFlow Serving's names of metrics -> the value of each one's first series; 0 where there is
  * none. */
 async function metricValues(
-  readings: EngineReadings, names: ReadonlySet<string>,
+  readings: EngineReadings,
+  names: ReadonlySet<string>,
 ): Promise<ReadonlyMap<string, bigint>> {
   if (names.size === 0) return new Map();
   const lines = (await readings.metrics(TENSORFLOW_METRICS)).toString('utf8').split('\n');
   const values = new Map<string, bigint>();
   for (const name of names) {
     const shown = `${name.replace(/[^A-Za-z0-9_]/g, ':')}{`;
-    const value = lines.find((line) => line.startsWith(shown))?.split(' ').at(-1) ?? '';
+    const value =
+      lines
+        .find((line) => line.startsWith(shown))
+        ?.split(' ')
+        .at(-1) ?? '';
     values.set(name, /^\d+$/.test(value) ? BigInt(value) : 0n);
   }
   return values;
@@ -77,7 +91,8 @@ function readReload(message: Buffer): ReloadRequest {
 /** The response to a ReloadConfigRequest, when the models serve.
  * Errors: those of ModelControl.reloadModels(). */
 export async function reloadConfig(
-  { control, readings }: Pick<ServingOptions, 'control' | 'readings'>, message: Buffer,
+  { control, readings }: Pick<ServingOptions, 'control' | 'readings'>,
+  message: Buffer,
 ): Promise<Buffer> {
   const { config, metricNames } = readReload(message);
   const before = await metricValues(readings, metricNames);

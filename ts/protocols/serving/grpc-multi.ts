@@ -5,8 +5,13 @@ import { ErrorCode, ServalError } from '../../errors.js';
 import { TF_CLASSIFY, TF_REGRESS } from '../../model/request-kinds.js';
 import { ProtobufWriter } from '../../protobuf/writer.js';
 import {
-  checkTasks, CLASSIFY_METHOD, DEFAULT_SIGNATURE, readMultiInference, taskRequest,
-  type InferenceTask, type MultiInference,
+  checkTasks,
+  CLASSIFY_METHOD,
+  DEFAULT_SIGNATURE,
+  readMultiInference,
+  taskRequest,
+  type InferenceTask,
+  type MultiInference,
 } from '../../protobuf/serving-messages.js';
 import type { RegistrySnapshot, VersionSnapshot } from '../../model/snapshot.js';
 import type { GrpcReply, GrpcUnaryCall, GrpcUnaryHandler } from '../../transport/grpc-call.js';
@@ -14,7 +19,11 @@ import type { GrpcInfer, InferError } from '../grpc/infer.js';
 import { callTimeoutUs, statusOfThrown } from '../grpc/unary.js';
 import { findServable, withBlockedReason } from './documents.js';
 import {
-  messageBuffer, requestReader, requireSpec, servingStatus, type ServingOptions,
+  messageBuffer,
+  requestReader,
+  requireSpec,
+  servingStatus,
+  type ServingOptions,
 } from './grpc-spec.js';
 
 interface Planned extends MultiInference {
@@ -24,20 +33,30 @@ interface Planned extends MultiInference {
 /** Errors: as the rpc answers them. */
 function plan(message: Buffer, snapshot: RegistrySnapshot): Planned {
   const request = readMultiInference(requestReader(message, 'MultiInferenceRequest'));
-  const spec = requireSpec(request.tasks[0]?.spec ?? {
-    name: '', version: undefined, label: undefined, signature: '',
-  });
+  const spec = requireSpec(
+    request.tasks[0]?.spec ?? {
+      name: '',
+      version: undefined,
+      label: undefined,
+      signature: '',
+    },
+  );
   const version = findServable(snapshot, spec);
   checkTasks(request.tasks);
-  for (const { spec: { signature } } of request.tasks) requireSignature(version, signature);
+  for (const {
+    spec: { signature },
+  } of request.tasks)
+    requireSignature(version, signature);
   return { ...request, version };
 }
 
 function requireSignature(version: VersionSnapshot, asked: string): void {
   const name = asked || DEFAULT_SIGNATURE;
   if (version.signatures.some((one) => one.name === name)) return;
-  throw new ServalError(ErrorCode.InvalidArgument,
-    withBlockedReason(version, `Requested signature not found in model graph: ${name}`));
+  throw new ServalError(
+    ErrorCode.InvalidArgument,
+    withBlockedReason(version, `Requested signature not found in model graph: ${name}`),
+  );
 }
 
 const isClassify = (task: InferenceTask): boolean => task.method === CLASSIFY_METHOD;
@@ -97,8 +116,12 @@ class MultiRun {
       this.#begun += 1;
       const message = Buffer.from(taskRequest(task, version.version, inputs));
       const protocol = isClassify(task) ? TF_CLASSIFY : TF_REGRESS;
-      const ticket = this.#infer.infer(message, protocol, callTimeoutUs(this.#call),
-        (error, response) => this.#take(at, task, error, response));
+      const ticket = this.#infer.infer(
+        message,
+        protocol,
+        callTimeoutUs(this.#call),
+        (error, response) => this.#take(at, task, error, response),
+      );
       this.#tickets[at] = ticket;
     }
     this.#isBeginning = false;
@@ -117,8 +140,11 @@ class MultiRun {
     if (this.#over) return;
     if (error !== null || response === null) {
       this.cancel();
-      this.#reply(servingStatus(
-        error ?? { code: ErrorCode.Internal, message: 'the engine gave no response' }));
+      this.#reply(
+        servingStatus(
+          error ?? { code: ErrorCode.Internal, message: 'the engine gave no response' },
+        ),
+      );
       return;
     }
     this.#entries[at] = resultEntry(task, response);

@@ -6,7 +6,9 @@ import { ErrorCode, ServalError } from '../../errors.js';
 import { TF_PREDICT } from '../../model/request-kinds.js';
 import { ProtobufWriter } from '../../protobuf/writer.js';
 import {
-  DEFAULT_SIGNATURE, writeModelSpec, type ModelSpecMessage,
+  DEFAULT_SIGNATURE,
+  writeModelSpec,
+  type ModelSpecMessage,
 } from '../../protobuf/serving-messages.js';
 import type { WireReader } from '../../protobuf/reader.js';
 import type { SignatureDefDoc, VersionSnapshot } from '../../model/snapshot.js';
@@ -15,7 +17,12 @@ import { callTimeoutUs, statusOfThrown } from '../grpc/unary.js';
 import { echoed } from '../request-text.js';
 import { findServable, signatureDocs } from './documents.js';
 import {
-  messageBuffer, readRequest, requestReader, requireSpec, servingStatus, type ServingOptions,
+  messageBuffer,
+  readRequest,
+  requestReader,
+  requireSpec,
+  servingStatus,
+  type ServingOptions,
 } from './grpc-spec.js';
 
 const MILLISECOND_US = 1000;
@@ -81,18 +88,24 @@ function readSessionRun(message: Buffer): SessionRun {
   for (const { name, tensor } of fed) {
     const key = byAlias ? name : tensorName(name);
     if (feeds.has(key)) {
-      throw new ServalError(ErrorCode.InvalidArgument,
-        `feed: expected each tensor once, got ${echoed(name)} twice`);
+      throw new ServalError(
+        ErrorCode.InvalidArgument,
+        `feed: expected each tensor once, got ${echoed(name)} twice`,
+      );
     }
     feeds.set(key, tensor);
   }
   if (target !== undefined) {
-    throw new ServalError(ErrorCode.Unimplemented,
-      `target: operations are not run by name, got ${echoed(target)}; expected fetches only`);
+    throw new ServalError(
+      ErrorCode.Unimplemented,
+      `target: operations are not run by name, got ${echoed(target)}; expected fetches only`,
+    );
   }
   if (fetches.length === 0) {
-    throw new ServalError(ErrorCode.InvalidArgument,
-      'Must specify at least one target to fetch or execute.');
+    throw new ServalError(
+      ErrorCode.InvalidArgument,
+      'Must specify at least one target to fetch or execute.',
+    );
   }
   return { spec: requireSpec(spec), feeds, fetches, byAlias, timeoutMs };
 }
@@ -107,10 +120,11 @@ interface Match {
 
 /** undefined where this signature is not what the call asks for. */
 function matched(
-  [signature, doc]: readonly [string, SignatureDefDoc], run: SessionRun,
+  [signature, doc]: readonly [string, SignatureDefDoc],
+  run: SessionRun,
 ): Match | undefined {
-  const keyOf = ([alias, { name }]: SignatureDefDoc['inputs'][number]): string | undefined => (
-    run.byAlias ? alias : name && tensorName(name));
+  const keyOf = ([alias, { name }]: SignatureDefDoc['inputs'][number]): string | undefined =>
+    run.byAlias ? alias : name && tensorName(name);
   const inputs: (readonly [string, Uint8Array])[] = [];
   const used = new Set<string>();
   for (const input of doc.inputs) {
@@ -138,28 +152,36 @@ function findMatch(version: VersionSnapshot, run: SessionRun): Match {
   const docs = signatureDocs(version).filter(([name]) => served.has(name));
   const { signature } = run.spec;
   if (signature !== '' && !served.has(signature)) {
-    throw new ServalError(ErrorCode.SignatureNotFound,
-      `Serving signature key "${echoed(signature)}" not found.`);
+    throw new ServalError(
+      ErrorCode.SignatureNotFound,
+      `Serving signature key "${echoed(signature)}" not found.`,
+    );
   }
-  const candidates = signature === ''
-    ? [...docs].sort(([a], [b]) => (
-      Number(b === DEFAULT_SIGNATURE) - Number(a === DEFAULT_SIGNATURE)))
-    : docs.filter(([name]) => name === signature);
+  const candidates =
+    signature === ''
+      ? [...docs].sort(
+          ([a], [b]) => Number(b === DEFAULT_SIGNATURE) - Number(a === DEFAULT_SIGNATURE),
+        )
+      : docs.filter(([name]) => name === signature);
   for (const candidate of candidates) {
     const match = matched(candidate, run);
     if (match !== undefined) return match;
   }
   const shown = (names: Iterable<string>): string => echoed([...names].join(', '));
-  const asked = `the feeds [${shown(run.feeds.keys())}] and gives the fetches `
-    + `[${shown(run.fetches)}]`;
-  throw new ServalError(ErrorCode.Unimplemented, 'SessionRun runs signatures only, and no '
-    + `signature of model '${echoed(run.spec.name)}' takes exactly ${asked}`);
+  const asked =
+    `the feeds [${shown(run.feeds.keys())}] and gives the fetches ` + `[${shown(run.fetches)}]`;
+  throw new ServalError(
+    ErrorCode.Unimplemented,
+    'SessionRun runs signatures only, and no ' +
+      `signature of model '${echoed(run.spec.name)}' takes exactly ${asked}`,
+  );
 }
 
 function predictRequest(run: SessionRun, version: VersionSnapshot, match: Match): Buffer {
   const writer = new ProtobufWriter();
-  writer.message(1, (spec) => (
-    writeModelSpec(spec, run.spec.name, version.version, match.signature)));
+  writer.message(1, (spec) =>
+    writeModelSpec(spec, run.spec.name, version.version, match.signature),
+  );
   for (const [alias, tensor] of match.inputs) {
     writer.message(2, (entry) => entry.string(1, alias).bytes(2, tensor));
   }

@@ -5,7 +5,9 @@ import type { ModelControl } from '../../admin/control.js';
 import { ERRORS, ErrorCode, ServalError } from '../../errors.js';
 import type { ProtobufWriter } from '../../protobuf/writer.js';
 import {
-  emptyModelSpec, readModelSpec, type ModelSpecMessage,
+  emptyModelSpec,
+  readModelSpec,
+  type ModelSpecMessage,
 } from '../../protobuf/serving-messages.js';
 import { WireReader } from '../../protobuf/reader.js';
 import type { RegistrySnapshot, VersionSnapshot } from '../../model/snapshot.js';
@@ -61,7 +63,9 @@ export function requireSpec(spec: ModelSpecMessage | undefined): ModelSpecMessag
 /** Reads every field of a request; field 1 is its ModelSpec, `other` reads or skips the rest.
  * Answers undefined where there is no ModelSpec. Errors: MalformedBody. */
 export function readRequest(
-  message: Uint8Array, name: string, other: (reader: WireReader) => void,
+  message: Uint8Array,
+  name: string,
+  other: (reader: WireReader) => void,
 ): ModelSpecMessage | undefined {
   const reader = requestReader(message, name);
   let spec: ModelSpecMessage | undefined;
@@ -82,8 +86,8 @@ export function explainingStatus(snapshot: () => RegistrySnapshot): StatusOf {
   return (error, request) => {
     const { code, message } = error;
     const isMissing = code === ErrorCode.ModelNotFound;
-    const isExplained = isMissing || code === ErrorCode.SignatureNotFound
-      || code === ErrorCode.InvalidArgument;
+    const isExplained =
+      isMissing || code === ErrorCode.SignatureNotFound || code === ErrorCode.InvalidArgument;
     if (!isExplained) return servingStatus(error);
     let version: VersionSnapshot | undefined;
     try {

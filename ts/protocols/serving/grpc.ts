@@ -18,7 +18,9 @@ export const MODEL_SERVICE = 'tensorflow.serving.ModelService';
 export const SESSION_SERVICE = 'tensorflow.serving.SessionService';
 
 export const SERVING_SERVICES: readonly string[] = [
-  PREDICTION_SERVICE, MODEL_SERVICE, SESSION_SERVICE,
+  PREDICTION_SERVICE,
+  MODEL_SERVICE,
+  SESSION_SERVICE,
 ];
 
 /** What TensorFlow Serving's health service calls them. */
@@ -36,8 +38,7 @@ export function servingServices(options: ServingOptions): readonly GrpcService[]
         Classify: inferring(infer, TF_CLASSIFY, explained),
         Regress: inferring(infer, TF_REGRESS, explained),
         MultiInference: multiInference(options),
-        GetModelMetadata: answering(
-          (message) => modelMetadata(snapshot(), message), servingStatus),
+        GetModelMetadata: answering((message) => modelMetadata(snapshot(), message), servingStatus),
       },
       streams: {},
     },
@@ -46,7 +47,9 @@ export function servingServices(options: ServingOptions): readonly GrpcService[]
       unary: {
         GetModelStatus: answering((message) => modelStatus(shown(), message), servingStatus),
         HandleReloadConfigRequest: answeringLater(
-          (message) => reloadConfig(options, message), servingStatus),
+          (message) => reloadConfig(options, message),
+          servingStatus,
+        ),
       },
       streams: {},
     },

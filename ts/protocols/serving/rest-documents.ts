@@ -5,10 +5,18 @@
 // docs/protocols/v1-rest.md.
 import { ErrorCode, ServalError } from '../../errors.js';
 import type {
-  RegistrySnapshot, SignatureDefDoc, TensorInfoDoc, VersionSnapshot,
+  RegistrySnapshot,
+  SignatureDefDoc,
+  TensorInfoDoc,
+  VersionSnapshot,
 } from '../../model/snapshot.js';
 import {
-  canonicalCode, dtypeName, findServable, signatureDocs, statusVersions, type ServableTarget,
+  canonicalCode,
+  dtypeName,
+  findServable,
+  signatureDocs,
+  statusVersions,
+  type ServableTarget,
 } from './documents.js';
 import { tensorProtoJson } from './tensor-json.js';
 
@@ -62,12 +70,13 @@ function tensorEntry(tensor: TensorInfoDoc): object {
 }
 
 // fromEntries defines own properties, so a tensor called __proto__ is one like any other.
-const tensorMap = (tensors: SignatureDefDoc['inputs']): object => (
-  Object.fromEntries(tensors.map(([alias, tensor]) => [alias, tensorEntry(tensor)])));
+const tensorMap = (tensors: SignatureDefDoc['inputs']): object =>
+  Object.fromEntries(tensors.map(([alias, tensor]) => [alias, tensorEntry(tensor)]));
 
 function signatureEntry(signature: SignatureDefDoc): object {
-  const defaults = signature.defaults.map(([alias, proto]) => (
-    [alias, tensorProtoJson(Buffer.from(proto, 'base64'))] as const));
+  const defaults = signature.defaults.map(
+    ([alias, proto]) => [alias, tensorProtoJson(Buffer.from(proto, 'base64'))] as const,
+  );
   return {
     inputs: tensorMap(signature.inputs),
     outputs: tensorMap(signature.outputs),

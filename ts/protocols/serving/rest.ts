@@ -6,7 +6,11 @@ import type { ListenerSnapshots, RegistrySnapshot, VersionSnapshot } from '../..
 import { V1_CLASSIFY, V1_PREDICT, V1_REGRESS } from '../../model/request-kinds.js';
 import type { HttpExchange, RequestHead, Route } from '../../transport/listener.js';
 import {
-  DocumentRoute, errorBody, errorHeaders, InferRoute, type RestContext,
+  DocumentRoute,
+  errorBody,
+  errorHeaders,
+  InferRoute,
+  type RestContext,
 } from '../rest/infer.js';
 import { findServable, withBlockedReason } from './documents.js';
 import { v1MetadataJson, v1StatusJson } from './rest-documents.js';
@@ -18,7 +22,9 @@ const POST_URL = new RegExp(`^/v1/models/${NAME}${WHICH}:(classify|regress|predi
 const GET_URL = new RegExp(`^/v1/models(?:/${NAME})?${WHICH}(/metadata)?$`, 'i');
 const METADATA_MODEL = /^\/v1\/models\/metadata$/i;
 const VERBS: Readonly<Record<string, number>> = {
-  predict: V1_PREDICT, classify: V1_CLASSIFY, regress: V1_REGRESS,
+  predict: V1_PREDICT,
+  classify: V1_CLASSIFY,
+  regress: V1_REGRESS,
 };
 // Clients match on TensorFlow Serving's words; ours, which say more, follow. Source: tfserving.md
 // 1.10.
@@ -85,9 +91,10 @@ function documentRoute({ snapshot, shown }: ListenerSnapshots, path: string): Ro
         version,
         label: label === undefined ? undefined : decoded(label),
       };
-      const text = metadata === undefined || bare
-        ? v1StatusJson(shown, target)
-        : v1MetadataJson(snapshot, target);
+      const text =
+        metadata === undefined || bare
+          ? v1StatusJson(shown, target)
+          : v1MetadataJson(snapshot, target);
       exchange.send(200, JSON_TYPE, text);
     } catch (error) {
       if (!(error instanceof ServalError)) throw error;

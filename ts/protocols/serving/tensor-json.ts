@@ -44,8 +44,15 @@ export function tensorProtoJson(proto: Uint8Array): Json {
       readScalarField(reader, tensor, rest);
     }
   }
-  return { ...tensor, ...rest, ...lists, string_val: strings, resource_handle_val: [],
-    variant_val: [], float8_val: rest['float8_val'] ?? '' };
+  return {
+    ...tensor,
+    ...rest,
+    ...lists,
+    string_val: strings,
+    resource_handle_val: [],
+    variant_val: [],
+    float8_val: rest['float8_val'] ?? '',
+  };
 }
 
 function readScalarField(reader: WireReader, tensor: Json, rest: Json): void {
@@ -105,8 +112,8 @@ function jsonNumber(value: number): number | string {
   return value > 0 ? 'Infinity' : '-Infinity';
 }
 
-const viewOf = (bytes: Uint8Array): DataView => (
-  new DataView(bytes.buffer, bytes.byteOffset, bytes.length));
+const viewOf = (bytes: Uint8Array): DataView =>
+  new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
 
 /** A float as the shortest text that reads back the same float. */
 function floatNumber(value: number): number {
@@ -127,8 +134,9 @@ function floats(reader: WireReader): unknown[] {
 
 function doubles(reader: WireReader): unknown[] {
   const view = viewOf(reader.fixed(8));
-  return Array.from(
-    { length: view.byteLength / 8 }, (_, i) => jsonNumber(view.getFloat64(8 * i, true)));
+  return Array.from({ length: view.byteLength / 8 }, (_, i) =>
+    jsonNumber(view.getFloat64(8 * i, true)),
+  );
 }
 
 function varints(reader: WireReader, value: (low: number, high: number) => unknown): unknown[] {

@@ -20,18 +20,23 @@ export function kindOf(value: unknown): string {
 
 /** Errors: InvalidArgument naming the member. */
 export function wrongKind(member: string, expected: string, value: unknown): ServalError {
-  return new ServalError(ErrorCode.InvalidArgument,
-    `${member}: expected ${expected}, got ${kindOf(value)}`);
+  return new ServalError(
+    ErrorCode.InvalidArgument,
+    `${member}: expected ${expected}, got ${kindOf(value)}`,
+  );
 }
 
 function unknownParameter(name: string, expected: string): ServalError {
-  return new ServalError(ErrorCode.InvalidArgument,
-    `parameters: unknown parameter '${echoed(name)}', expected ${expected}`);
+  return new ServalError(
+    ErrorCode.InvalidArgument,
+    `parameters: unknown parameter '${echoed(name)}', expected ${expected}`,
+  );
 }
 
 /** `readFile` makes bytes of a file's value or throws. Errors: InvalidArgument. */
 export function loadRequest(
-  model: string, parameters: ControlParameters,
+  model: string,
+  parameters: ControlParameters,
   readFile: (member: string, value: unknown) => Uint8Array,
 ): LoadModelRequest {
   let config: string | undefined;
@@ -64,13 +69,17 @@ export function unloadDependents(parameters: ControlParameters): boolean {
 // A load or unload that names a repository means a model of that one; models are one list by name.
 // Errors: InvalidArgument (unknown repository), ModelNotFound.
 async function checkRepository(
-  control: ModelControl, repository: string, model: string,
+  control: ModelControl,
+  repository: string,
+  model: string,
 ): Promise<void> {
   if (repository === '') return;
   const entries = await control.index(repository, false);
   if (entries.some((entry) => entry.name === model)) return;
-  throw new ServalError(ErrorCode.ModelNotFound,
-    `model '${echoed(model)}' is not in repository '${echoed(repository)}'`);
+  throw new ServalError(
+    ErrorCode.ModelNotFound,
+    `model '${echoed(model)}' is not in repository '${echoed(repository)}'`,
+  );
 }
 
 function checkName(model: string): void {
@@ -80,7 +89,9 @@ function checkName(model: string): void {
 
 /** Errors: those of ModelControl.load; ModelNotFound when the named repository lacks the model. */
 export async function loadModel(
-  control: ModelControl, repository: string, request: LoadModelRequest,
+  control: ModelControl,
+  repository: string,
+  request: LoadModelRequest,
 ): Promise<void> {
   checkName(request.model);
   await checkRepository(control, repository, request.model);
@@ -89,7 +100,10 @@ export async function loadModel(
 
 /** Errors: those of ModelControl.unload; ModelNotFound as above. */
 export async function unloadModel(
-  control: ModelControl, repository: string, model: string, dependents: boolean,
+  control: ModelControl,
+  repository: string,
+  model: string,
+  dependents: boolean,
 ): Promise<void> {
   checkName(model);
   await checkRepository(control, repository, model);

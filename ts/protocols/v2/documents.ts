@@ -3,7 +3,11 @@
 // plane, any thread; pure. Source: Predict Protocol V2; statuses: docs/protocols/v2-rest.md.
 import { ErrorCode, ServalError } from '../../errors.js';
 import type {
-  ModelSnapshot, RegistrySnapshot, SignatureInfo, TensorInfo, VersionSnapshot,
+  ModelSnapshot,
+  RegistrySnapshot,
+  SignatureInfo,
+  TensorInfo,
+  VersionSnapshot,
 } from '../../model/snapshot.js';
 import { modelProblem, versionProblem } from '../../registry/snapshot-build.js';
 import { canonicalVersion, echoed } from '../request-text.js';
@@ -12,8 +16,15 @@ export const SERVER_NAME = 'serval';
 
 /** Exactly what works. */
 export const EXTENSIONS: readonly string[] = [
-  'binary_tensor_data', 'classification', 'logging', 'model_configuration', 'model_repository',
-  'model_repository(unload_dependents)', 'parameters', 'schedule_policy', 'statistics',
+  'binary_tensor_data',
+  'classification',
+  'logging',
+  'model_configuration',
+  'model_repository',
+  'model_repository(unload_dependents)',
+  'parameters',
+  'schedule_policy',
+  'statistics',
 ];
 
 const DEFAULT_SIGNATURE = 'serving_default';
@@ -30,8 +41,10 @@ export interface HealthReply {
 function findModel(snapshot: RegistrySnapshot, name: string): ModelSnapshot {
   const model = Object.hasOwn(snapshot.models, name) ? snapshot.models[name] : undefined;
   if (model === undefined) {
-    throw new ServalError(ErrorCode.ModelNotFound,
-      `Request for unknown model: '${echoed(name)}' is not found`);
+    throw new ServalError(
+      ErrorCode.ModelNotFound,
+      `Request for unknown model: '${echoed(name)}' is not found`,
+    );
   }
   return model;
 }
@@ -39,14 +52,19 @@ function findModel(snapshot: RegistrySnapshot, name: string): ModelSnapshot {
 function findVersion(model: ModelSnapshot, text: string): VersionSnapshot {
   const number = canonicalVersion(text);
   if (number === undefined) {
-    throw new ServalError(ErrorCode.ModelNotFound, `Request for unknown version of model `
-      + `'${echoed(model.name)}': expected a whole number from 0 to 9223372036854775807, got `
-      + `'${echoed(text)}'`);
+    throw new ServalError(
+      ErrorCode.ModelNotFound,
+      `Request for unknown version of model ` +
+        `'${echoed(model.name)}': expected a whole number from 0 to 9223372036854775807, got ` +
+        `'${echoed(text)}'`,
+    );
   }
   const version = model.versions.find((entry) => entry.version === number);
   if (version === undefined) {
-    throw new ServalError(ErrorCode.ModelNotFound,
-      `Request for unknown model: '${echoed(model.name)}' version ${number} is not found`);
+    throw new ServalError(
+      ErrorCode.ModelNotFound,
+      `Request for unknown model: '${echoed(model.name)}' version ${number} is not found`,
+    );
   }
   return version;
 }
@@ -69,7 +87,9 @@ export interface V2Lookup {
  * Errors: ModelNotFound for an unknown model or version, and for a version that is no int64.
  */
 export function lookUp(
-  snapshot: RegistrySnapshot, name: string, versionText: string | undefined,
+  snapshot: RegistrySnapshot,
+  name: string,
+  versionText: string | undefined,
 ): V2Lookup {
   const model = findModel(snapshot, name);
   const text = versionText === undefined || versionText === '' ? model.defaultVersion : versionText;
@@ -90,16 +110,20 @@ export interface V2ModelMetadata {
 
 /** Errors: those of lookUp; ModelNotReady when the version cannot be used. */
 export function modelMetadata(
-  snapshot: RegistrySnapshot, name: string, versionText: string | undefined,
+  snapshot: RegistrySnapshot,
+  name: string,
+  versionText: string | undefined,
 ): V2ModelMetadata {
   const { model, version, reason } = lookUp(snapshot, name, versionText);
   if (version === undefined) throw new ServalError(ErrorCode.ModelNotReady, reason);
-  const signature: SignatureInfo | undefined = version.signatures.find(
-    (entry) => entry.name === DEFAULT_SIGNATURE) ?? version.signatures[0];
+  const signature: SignatureInfo | undefined =
+    version.signatures.find((entry) => entry.name === DEFAULT_SIGNATURE) ?? version.signatures[0];
   return {
     name: model.name,
-    versions: model.versions.filter((entry) => entry.state === 'AVAILABLE')
-      .map((entry) => entry.version).reverse(),
+    versions: model.versions
+      .filter((entry) => entry.state === 'AVAILABLE')
+      .map((entry) => entry.version)
+      .reverse(),
     platform: version.platform,
     inputs: signature?.inputs ?? [],
     outputs: signature?.outputs ?? [],
@@ -111,12 +135,17 @@ export function shownShape(tensor: TensorInfo): readonly number[] {
   return tensor.unknownRank ? [-1] : tensor.shape;
 }
 
-const tensorEntry = (tensor: TensorInfo): object => (
-  { name: tensor.name, datatype: tensor.datatype, shape: shownShape(tensor) });
+const tensorEntry = (tensor: TensorInfo): object => ({
+  name: tensor.name,
+  datatype: tensor.datatype,
+  shape: shownShape(tensor),
+});
 
 /** The body of GET /v2/models/NAME[/versions/V]. Errors: those of modelMetadata. */
 export function modelMetadataJson(
-  snapshot: RegistrySnapshot, name: string, versionText: string | undefined,
+  snapshot: RegistrySnapshot,
+  name: string,
+  versionText: string | undefined,
 ): string {
   const metadata = modelMetadata(snapshot, name, versionText);
   return JSON.stringify({
@@ -129,13 +158,17 @@ export function modelMetadataJson(
 /** The body of GET /v2/models/NAME[/versions/V]/config: Triton's ModelConfig as JSON text.
  * Errors: those of lookUp; ModelNotReady when the version cannot be used. */
 export function modelConfigJson(
-  snapshot: RegistrySnapshot, name: string, versionText: string | undefined,
+  snapshot: RegistrySnapshot,
+  name: string,
+  versionText: string | undefined,
 ): string {
   const { version, reason } = lookUp(snapshot, name, versionText);
   if (version === undefined) throw new ServalError(ErrorCode.ModelNotReady, reason);
   if (version.configJson !== '') return version.configJson;
-  throw new ServalError(ErrorCode.Internal,
-    `model '${echoed(name)}' version ${version.version} is served without a configuration`);
+  throw new ServalError(
+    ErrorCode.Internal,
+    `model '${echoed(name)}' version ${version.version} is served without a configuration`,
+  );
 }
 
 /** The body of GET /v2. */
@@ -143,8 +176,10 @@ export function serverMetadataJson(serverVersion: string): string {
   return JSON.stringify({ name: SERVER_NAME, version: serverVersion, extensions: EXTENSIONS });
 }
 
-const healthReply = (ready: boolean, kind: HealthBody, body: object): HealthReply => (
-  { status: ready ? 200 : 400, body: kind === 'json' ? JSON.stringify(body) : '' });
+const healthReply = (ready: boolean, kind: HealthBody, body: object): HealthReply => ({
+  status: ready ? 200 : 400,
+  body: kind === 'json' ? JSON.stringify(body) : '',
+});
 
 /** GET /v2/health/live: whoever can answer is live. */
 export function serverLive(kind: HealthBody): HealthReply {
@@ -159,15 +194,18 @@ export function isServerReady(snapshot: RegistrySnapshot): boolean {
 /** GET /v2/health/ready: 200, or 400 with the reason. */
 export function serverReady(snapshot: RegistrySnapshot, kind: HealthBody): HealthReply {
   if (isServerReady(snapshot)) return healthReply(true, kind, { ready: true });
-  const names = Object.values(snapshot.models).filter((model) => model.defaultVersion === undefined)
+  const names = Object.values(snapshot.models)
+    .filter((model) => model.defaultVersion === undefined)
     .map((model) => echoed(model.name));
   const listed = names.slice(0, NOT_READY_NAMES_MAX).join(', ');
   const unlisted = names.length - NOT_READY_NAMES_MAX;
   const more = unlisted > 0 ? ` and ${unlisted} more` : '';
   const models = names.length === 0 ? '' : `: ${listed}${more}`;
   const { faults } = snapshot;
-  const reasons = names.length > 0 || faults.length === 0
-    ? [...faults, `not every model is ready${models}`] : faults;
+  const reasons =
+    names.length > 0 || faults.length === 0
+      ? [...faults, `not every model is ready${models}`]
+      : faults;
   const error = snapshot.draining ? 'the server is shutting down' : reasons.join('; ');
   return healthReply(false, kind, { ready: false, error });
 }
@@ -176,7 +214,9 @@ export function serverReady(snapshot: RegistrySnapshot, kind: HealthBody): Healt
  * Errors: ModelNotFound: a version that is no int64.
  * Source: tritonclient's simple_grpc_model_control.py. */
 export function isModelReady(
-  snapshot: RegistrySnapshot, name: string, versionText: string | undefined,
+  snapshot: RegistrySnapshot,
+  name: string,
+  versionText: string | undefined,
 ): boolean {
   try {
     return lookUp(snapshot, name, versionText).version !== undefined;
@@ -194,7 +234,10 @@ export function isModelReady(
  * cannot be used. Errors: ModelNotFound.
  */
 export function modelReady(
-  snapshot: RegistrySnapshot, name: string, versionText: string | undefined, kind: HealthBody,
+  snapshot: RegistrySnapshot,
+  name: string,
+  versionText: string | undefined,
+  kind: HealthBody,
 ): HealthReply {
   const { model, version, reason } = lookUp(snapshot, name, versionText);
   return version === undefined

@@ -9,7 +9,12 @@ import type { GrpcUnaryHandler } from '../../transport/grpc-call.js';
 import type { EngineReadings } from '../engine-readings.js';
 import { answering, answeringLater } from '../grpc/unary.js';
 import {
-  loadModel, loadRequest, unloadDependents, unloadModel, wrongKind, type ControlParameters,
+  loadModel,
+  loadRequest,
+  unloadDependents,
+  unloadModel,
+  wrongKind,
+  type ControlParameters,
 } from './control.js';
 import { modelConfigJson } from './documents.js';
 import { modelStatistics, statisticsTargets, type ModelStatistics } from './statistics.js';
@@ -31,7 +36,8 @@ const NOTHING = Buffer.alloc(0);
 
 /** A request of {name = 1, version = 2}. Errors: MalformedBody. */
 export function readNameVersion(
-  message: Buffer, messageName: string,
+  message: Buffer,
+  messageName: string,
 ): { name: string; version: string } {
   const reader = new WireReader(message, messageName);
   let name = '';
@@ -124,49 +130,76 @@ async function index(control: ModelControl, message: Buffer): Promise<Buffer> {
     else reader.skip();
   }
   const entries = await control.index(repository, ready);
-  return Buffer.concat(entries.map((entry) => bytesField(1, Buffer.concat([
-    stringField(1, entry.name),
-    stringField(2, entry.version),
-    stringField(3, entry.state),
-    stringField(4, entry.reason),
-  ]))));
+  return Buffer.concat(
+    entries.map((entry) =>
+      bytesField(
+        1,
+        Buffer.concat([
+          stringField(1, entry.name),
+          stringField(2, entry.version),
+          stringField(3, entry.state),
+          stringField(4, entry.reason),
+        ]),
+      ),
+    ),
+  );
 }
 
 async function load(control: ModelControl, message: Buffer): Promise<Buffer> {
-  const { repository, model, parameters } =
-    readRepositoryRequest(message, 'RepositoryModelLoadRequest');
+  const { repository, model, parameters } = readRepositoryRequest(
+    message,
+    'RepositoryModelLoadRequest',
+  );
   await loadModel(control, repository, loadRequest(model, parameters, fileBytes));
   return NOTHING;
 }
 
 async function unload(control: ModelControl, message: Buffer): Promise<Buffer> {
-  const { repository, model, parameters } =
-    readRepositoryRequest(message, 'RepositoryModelUnloadRequest');
+  const { repository, model, parameters } = readRepositoryRequest(
+    message,
+    'RepositoryModelUnloadRequest',
+  );
   await unloadModel(control, repository, model, unloadDependents(parameters));
   return NOTHING;
 }
 
-const duration = (field: number, { count, ns }: DurationStat): Buffer => (
-  bytesField(field, Buffer.concat([varintField(1, count), varintField(2, ns)])));
+const duration = (field: number, { count, ns }: DurationStat): Buffer =>
+  bytesField(field, Buffer.concat([varintField(1, count), varintField(2, ns)]));
 
 function statisticsMessage(model: ModelStatistics): Buffer {
   const stats = model.inference_stats;
-  const durations = [stats.success, stats.fail, stats.queue, stats.compute_input,
-    stats.compute_infer, stats.compute_output, stats.cache_hit, stats.cache_miss];
-  return bytesField(1, Buffer.concat([
-    stringField(1, model.name),
-    stringField(2, model.version),
-    varintField(3, model.last_inference),
-    varintField(4, model.inference_count),
-    varintField(5, model.execution_count),
-    bytesField(6, Buffer.concat(durations.map((one, at) => duration(at + 1, one)))),
-    ...model.batch_stats.map((batch) => bytesField(7, Buffer.concat([
-      varintField(1, batch.batch_size),
-      duration(2, batch.compute_input),
-      duration(3, batch.compute_infer),
-      duration(4, batch.compute_output),
-    ]))),
-  ]));
+  const durations = [
+    stats.success,
+    stats.fail,
+    stats.queue,
+    stats.compute_input,
+    stats.compute_infer,
+    stats.compute_output,
+    stats.cache_hit,
+    stats.cache_miss,
+  ];
+  return bytesField(
+    1,
+    Buffer.concat([
+      stringField(1, model.name),
+      stringField(2, model.version),
+      varintField(3, model.last_inference),
+      varintField(4, model.inference_count),
+      varintField(5, model.execution_count),
+      bytesField(6, Buffer.concat(durations.map((one, at) => duration(at + 1, one)))),
+      ...model.batch_stats.map((batch) =>
+        bytesField(
+          7,
+          Buffer.concat([
+            varintField(1, batch.batch_size),
+            duration(2, batch.compute_input),
+            duration(3, batch.compute_infer),
+            duration(4, batch.compute_output),
+          ]),
+        ),
+      ),
+    ]),
+  );
 }
 
 async function statistics(options: GrpcControlOptions, message: Buffer): Promise<Buffer> {
@@ -208,11 +241,15 @@ async function logSettings(control: ModelControl, message: Buffer): Promise<Buff
     if (setting === null) throw wrongKind(`settings.${key}`, 'a value', setting);
     change.set(key, setting);
   }
-  const settings: LogSettings = change.size === 0
-    ? await control.logSettings()
-    : await control.updateLogSettings(Object.fromEntries(change));
-  return Buffer.concat(Object.entries(settings).map(([key, value]) => (
-    bytesField(1, Buffer.concat([stringField(1, key), bytesField(2, settingMessage(value))])))));
+  const settings: LogSettings =
+    change.size === 0
+      ? await control.logSettings()
+      : await control.updateLogSettings(Object.fromEntries(change));
+  return Buffer.concat(
+    Object.entries(settings).map(([key, value]) =>
+      bytesField(1, Buffer.concat([stringField(1, key), bytesField(2, settingMessage(value))])),
+    ),
+  );
 }
 
 const NOT_OFFERED: Readonly<Record<string, string>> = {
@@ -226,12 +263,14 @@ const NOT_OFFERED: Readonly<Record<string, string>> = {
 };
 
 function notOffered(): Record<string, GrpcUnaryHandler> {
-  return Object.fromEntries(Object.entries(NOT_OFFERED).map(([method, reason]) => [
-    method,
-    answering(() => {
-      throw new ServalError(ErrorCode.Unimplemented, `${method} is not offered: ${reason}`);
-    }),
-  ]));
+  return Object.fromEntries(
+    Object.entries(NOT_OFFERED).map(([method, reason]) => [
+      method,
+      answering(() => {
+        throw new ServalError(ErrorCode.Unimplemented, `${method} is not offered: ${reason}`);
+      }),
+    ]),
+  );
 }
 
 /** The calls by name. */

@@ -4,7 +4,10 @@
 // ModelStreamInfer.
 import { V2_GRPC_STREAM } from '../../model/request-kinds.js';
 import {
-  drainStatus, type GrpcStreamCall, type GrpcStreamHandler, type KeptMessage,
+  drainStatus,
+  type GrpcStreamCall,
+  type GrpcStreamHandler,
+  type KeptMessage,
 } from '../../transport/grpc-call.js';
 import { inferStatus, timeoutUs, type GrpcInfer, type InferError } from '../grpc/infer.js';
 
@@ -41,14 +44,19 @@ export class InferStream implements GrpcStreamHandler {
     // What arrived after the drain began is not run: the closing status says so.
     if (this.finish === 'draining') return;
     const slot: Slot = {
-      bytes: message.length, ticket: 0, answered: false, reply: null, error: null,
+      bytes: message.length,
+      ticket: 0,
+      answered: false,
+      reply: null,
+      error: null,
     };
     this.slots.push(slot);
     this.slotsBytes += slot.bytes;
     const { deadline } = this.call;
     const leftUs = deadline === Infinity ? 0 : timeoutUs(deadline, Date.now());
-    slot.ticket = this.infer.infer(
-      message, V2_GRPC_STREAM, leftUs, (error, reply) => this.answer(slot, error, reply));
+    slot.ticket = this.infer.infer(message, V2_GRPC_STREAM, leftUs, (error, reply) =>
+      this.answer(slot, error, reply),
+    );
     this.adjustReading();
   }
 
@@ -79,7 +87,7 @@ export class InferStream implements GrpcStreamHandler {
       this.sendWaiting();
     } else {
       slot.error = error;
-      slot.reply = reply === null ? null : this.call.keep(reply) ?? null;
+      slot.reply = reply === null ? null : (this.call.keep(reply) ?? null);
     }
   }
 

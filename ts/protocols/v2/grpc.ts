@@ -9,12 +9,23 @@ import type { GrpcService } from '../../transport/grpc-call.js';
 import { inferStatus, type GrpcInfer } from '../grpc/infer.js';
 import { answering, inferring, type StatusOf } from '../grpc/unary.js';
 import {
-  EXTENSIONS, SERVER_NAME, isModelReady, isServerReady, lookUp, modelMetadata, shownShape,
+  EXTENSIONS,
+  SERVER_NAME,
+  isModelReady,
+  isServerReady,
+  lookUp,
+  modelMetadata,
+  shownShape,
 } from './documents.js';
 import { controlCalls, readNameVersion, type GrpcControlOptions } from './grpc-control.js';
 import { InferStream } from './grpc-stream.js';
 import {
-  WireReader, bytesField, int64sField, stringField, stringFields, varintField,
+  WireReader,
+  bytesField,
+  int64sField,
+  stringField,
+  stringFields,
+  varintField,
 } from '../../protobuf/small-messages.js';
 
 export type { GrpcInfer, InferDone, InferError } from '../grpc/infer.js';
@@ -34,12 +45,15 @@ function readEmpty(message: Buffer, name: string): void {
   while (reader.next()) reader.skip();
 }
 
-const tensorMessage = (field: number, tensor: TensorInfo): Buffer => (
-  bytesField(field, Buffer.concat([
-    stringField(1, tensor.name),
-    stringField(2, tensor.datatype),
-    int64sField(3, shownShape(tensor)),
-  ])));
+const tensorMessage = (field: number, tensor: TensorInfo): Buffer =>
+  bytesField(
+    field,
+    Buffer.concat([
+      stringField(1, tensor.name),
+      stringField(2, tensor.datatype),
+      int64sField(3, shownShape(tensor)),
+    ]),
+  );
 
 function modelMetadataMessage(snapshot: RegistrySnapshot, message: Buffer): Buffer {
   const { name, version } = readNameVersion(message, 'ModelMetadataRequest');
@@ -62,8 +76,8 @@ function modelReadyMessage(snapshot: RegistrySnapshot, message: Buffer): Buffer 
  * know why. The request is looked at only then. */
 function explainingStatus(snapshot: () => RegistrySnapshot): StatusOf {
   return (error, request) => {
-    const isMissing = error.code === ErrorCode.ModelNotFound
-      || error.code === ErrorCode.ModelNotReady;
+    const isMissing =
+      error.code === ErrorCode.ModelNotFound || error.code === ErrorCode.ModelNotReady;
     if (!isMissing) return inferStatus(error);
     try {
       const { name, version } = readNameVersion(request, 'ModelInferRequest');

@@ -7,7 +7,12 @@ import { ErrorCode, ServalError } from '../../errors.js';
 import type { Route } from '../../transport/listener.js';
 import { BodyRoute, LaterRoute, type Answer, type BodyLimits } from '../rest/body-route.js';
 import {
-  loadModel, loadRequest, unloadDependents, unloadModel, wrongKind, type ControlParameters,
+  loadModel,
+  loadRequest,
+  unloadDependents,
+  unloadModel,
+  wrongKind,
+  type ControlParameters,
 } from './control.js';
 import { JSON_TYPE, decodedName, failV2, type Endpoint } from './rest-replies.js';
 
@@ -39,14 +44,16 @@ function readObject(body: Buffer): JsonObject {
   try {
     value = JSON.parse(body.toString('utf8'));
   } catch (error) {
-    throw new ServalError(ErrorCode.MalformedBody,
-      `request body is not valid JSON: ${error instanceof Error ? error.message : 'unreadable'}`);
+    throw new ServalError(
+      ErrorCode.MalformedBody,
+      `request body is not valid JSON: ${error instanceof Error ? error.message : 'unreadable'}`,
+    );
   }
   return asObject('request body', value);
 }
 
-const member = (object: JsonObject, name: string): unknown => (
-  Object.hasOwn(object, name) ? object[name] : undefined);
+const member = (object: JsonObject, name: string): unknown =>
+  Object.hasOwn(object, name) ? object[name] : undefined;
 
 function parametersOf(object: JsonObject): ControlParameters {
   const parameters = member(object, 'parameters');
@@ -62,22 +69,28 @@ function fileBytes(where: string, value: unknown): Uint8Array {
   const whole = Math.floor((digits * 3) / 4);
   const badAt = value.search(/[^A-Za-z0-9+/=]/);
   if (badAt < 0 && value.length % 4 === 0 && bytes.length === whole) return bytes;
-  const got = badAt < 0 ? `${value.length} characters that do not end as base64 does`
-    : `another character at index ${badAt}`;
+  const got =
+    badAt < 0
+      ? `${value.length} characters that do not end as base64 does`
+      : `another character at index ${badAt}`;
   throw new ServalError(ErrorCode.InvalidArgument, `${where}: expected base64, got ${got}`);
 }
 
-const json = (value: unknown): Answer => (
-  { contentType: JSON_TYPE, body: JSON.stringify(value) });
+const json = (value: unknown): Answer => ({ contentType: JSON_TYPE, body: JSON.stringify(value) });
 const NOTHING: Answer = { contentType: JSON_TYPE, body: '' };
 
 function bodyRoute(
-  context: ControlContext, bytesMax: number, make: (body: JsonObject) => Promise<Answer>,
+  context: ControlContext,
+  bytesMax: number,
+  make: (body: JsonObject) => Promise<Answer>,
 ): Route {
   const bodyBytesMax = Math.min(context.bodyBytesMax, bytesMax);
   const inflatedBytesMax = Math.min(context.inflatedBytesMax, bytesMax);
-  return new BodyRoute({ bodyBytesMax, inflatedBytesMax, held: context.held }, failV2,
-    async (body) => make(readObject(body)));
+  return new BodyRoute(
+    { bodyBytesMax, inflatedBytesMax, held: context.held },
+    failV2,
+    async (body) => make(readObject(body)),
+  );
 }
 
 /** Absent members are those that have nothing to say, as Triton has it. */
@@ -119,8 +132,10 @@ function reloadRoute(context: ControlContext): Route {
   return bodyRoute(context, SMALL_BODY_BYTES_MAX, async (body) => {
     const [name] = Object.keys(body);
     if (name !== undefined) {
-      throw new ServalError(ErrorCode.InvalidArgument,
-        `request body: expected no members, got '${name.slice(0, 64)}'`);
+      throw new ServalError(
+        ErrorCode.InvalidArgument,
+        `request body: expected no members, got '${name.slice(0, 64)}'`,
+      );
     }
     await context.control.reload();
     return json({});
@@ -129,8 +144,10 @@ function reloadRoute(context: ControlContext): Route {
 
 const loggingEndpoint = (context: ControlContext): Endpoint => ({
   GET: () => new LaterRoute(failV2, async () => json(await context.control.logSettings())),
-  POST: () => bodyRoute(context, SMALL_BODY_BYTES_MAX,
-    async (body) => json(await context.control.updateLogSettings(body))),
+  POST: () =>
+    bodyRoute(context, SMALL_BODY_BYTES_MAX, async (body) =>
+      json(await context.control.updateLogSettings(body)),
+    ),
 });
 
 /** The control endpoint at a path; undefined when there is none. */

@@ -14,9 +14,10 @@ export interface Endpoint {
 }
 
 export function failV2(exchange: HttpExchange, code: ErrorCode, message: string): void {
-  const headers = code === ErrorCode.UnsupportedEncoding
-    ? ['Accept-Encoding', 'gzip, deflate']
-    : errorHeaders(code);
+  const headers =
+    code === ErrorCode.UnsupportedEncoding
+      ? ['Accept-Encoding', 'gzip, deflate']
+      : errorHeaders(code);
   exchange.send(ERRORS[code].v2Http, JSON_TYPE, errorBody(message), headers);
 }
 
@@ -40,8 +41,10 @@ export function wrongMethod(endpoint: Endpoint, method: string): Route {
   return new DocumentRoute((_head, exchange) => {
     const expected = allowed.join(' or ');
     const text = `method ${method.slice(0, 32)} is not allowed here, expected ${expected}`;
-    exchange.send(ERRORS[ErrorCode.MethodNotAllowed].v2Http, JSON_TYPE, errorBody(text),
-      ['Allow', allowed.join(', ')]);
+    exchange.send(ERRORS[ErrorCode.MethodNotAllowed].v2Http, JSON_TYPE, errorBody(text), [
+      'Allow',
+      allowed.join(', '),
+    ]);
   });
 }
 

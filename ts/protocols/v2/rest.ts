@@ -4,18 +4,33 @@ import { ErrorCode, ServalError } from '../../errors.js';
 import type { ListenerSnapshots, RegistrySnapshot } from '../../model/snapshot.js';
 import { V2_REST } from '../../model/request-kinds.js';
 import {
-  headerName, type HttpExchange, type RequestHead, type Route,
+  headerName,
+  type HttpExchange,
+  type RequestHead,
+  type Route,
 } from '../../transport/listener.js';
 import { LaterRoute } from '../rest/body-route.js';
 import type { EngineReadings } from '../engine-readings.js';
 import { InferRoute, type RestContext } from '../rest/infer.js';
 import {
-  lookUp, modelConfigJson, modelMetadataJson, modelReady, serverLive, serverMetadataJson,
-  serverReady, type HealthBody,
+  lookUp,
+  modelConfigJson,
+  modelMetadataJson,
+  modelReady,
+  serverLive,
+  serverMetadataJson,
+  serverReady,
+  type HealthBody,
 } from './documents.js';
 import { controlEndpoint, type ControlContext } from './rest-control.js';
 import {
-  JSON_TYPE, answerWith, decodedName, failV2, noSuchPath, wrongMethod, type Endpoint,
+  JSON_TYPE,
+  answerWith,
+  decodedName,
+  failV2,
+  noSuchPath,
+  wrongMethod,
+  type Endpoint,
 } from './rest-replies.js';
 import { modelStatistics, statisticsTargets } from './statistics.js';
 
@@ -43,8 +58,10 @@ class V2InferRoute extends InferRoute {
     const length = head.header(JSON_LENGTH);
     if (length === '') return;
     if (!DIGITS.test(length)) {
-      throw new ServalError(ErrorCode.InvalidArgument,
-        `${LENGTH_HEADER}: expected a whole number of bytes, got '${length.slice(0, 64)}'`);
+      throw new ServalError(
+        ErrorCode.InvalidArgument,
+        `${LENGTH_HEADER}: expected a whole number of bytes, got '${length.slice(0, 64)}'`,
+      );
     }
     exchange.jsonBytes = Number(length);
   }
@@ -66,7 +83,10 @@ class V2InferRoute extends InferRoute {
 }
 
 function inferRoute(
-  context: V2Context, snapshot: RegistrySnapshot, name: string, version: string | undefined,
+  context: V2Context,
+  snapshot: RegistrySnapshot,
+  name: string,
+  version: string | undefined,
 ): Route {
   try {
     const found = lookUp(snapshot, name, version);
@@ -85,7 +105,10 @@ function inferRoute(
 
 /** Statistics of one version, of a model's, or with "" of all models'. */
 function statisticsRoute(
-  context: V2Context, snapshot: RegistrySnapshot, name: string, version: string,
+  context: V2Context,
+  snapshot: RegistrySnapshot,
+  name: string,
+  version: string,
 ): Route {
   return new LaterRoute(failV2, async () => {
     const targets = statisticsTargets(snapshot, name, version);
@@ -95,7 +118,9 @@ function statisticsRoute(
 }
 
 function modelEndpoint(
-  context: V2Context, { snapshot, shown }: ListenerSnapshots, match: RegExpExecArray,
+  context: V2Context,
+  { snapshot, shown }: ListenerSnapshots,
+  match: RegExpExecArray,
 ): Endpoint {
   const name = decodedName(match[1] ?? '');
   const version = match[2] === undefined ? undefined : decodedName(match[2]);
@@ -115,7 +140,9 @@ function modelEndpoint(
 }
 
 function endpointAt(
-  context: V2Context, snapshots: ListenerSnapshots, path: string,
+  context: V2Context,
+  snapshots: ListenerSnapshots,
+  path: string,
 ): Endpoint | undefined {
   const { healthBody, serverVersion } = context;
   switch (path) {
@@ -135,7 +162,10 @@ function endpointAt(
 
 /** The route of a URL under /v2. Kept by the listener until the snapshot changes. */
 export function v2Route(
-  context: V2Context, snapshots: ListenerSnapshots, method: string, path: string,
+  context: V2Context,
+  snapshots: ListenerSnapshots,
+  method: string,
+  path: string,
 ): Route {
   const endpoint = endpointAt(context, snapshots, path);
   if (endpoint === undefined) return noSuchPath(method, path);

@@ -48,8 +48,8 @@ export interface ModelStatistics {
 const ZERO: DurationStat = { count: 0, ns: 0 };
 const copy = ({ count, ns }: DurationStat): DurationStat => ({ count, ns });
 
-const byName = (a: { readonly name: string }, b: { readonly name: string }): number => (
-  a.name < b.name ? -1 : Number(a.name > b.name));
+const byName = (a: { readonly name: string }, b: { readonly name: string }): number =>
+  a.name < b.name ? -1 : Number(a.name > b.name);
 
 function target(name: string, version: VersionSnapshot): StatisticsTarget[] {
   const { handle } = version;
@@ -61,11 +61,16 @@ function target(name: string, version: VersionSnapshot): StatisticsTarget[] {
  * model, an empty version every served one of this model.
  * Errors: ModelNotFound; ModelNotReady when the version, or any version of the model, is not. */
 export function statisticsTargets(
-  snapshot: RegistrySnapshot, name: string, versionText: string,
+  snapshot: RegistrySnapshot,
+  name: string,
+  versionText: string,
 ): readonly StatisticsTarget[] {
   if (name === '' && versionText === '') {
-    return Object.values(snapshot.models).sort(byName).flatMap((model) => (
-      [...model.versions].reverse().flatMap((version) => target(model.name, version))));
+    return Object.values(snapshot.models)
+      .sort(byName)
+      .flatMap((model) =>
+        [...model.versions].reverse().flatMap((version) => target(model.name, version)),
+      );
   }
   const { model, version, reason } = lookUp(snapshot, name, versionText);
   if (version === undefined) throw new ServalError(ErrorCode.ModelNotReady, reason);
@@ -74,7 +79,8 @@ export function statisticsTargets(
 }
 
 function statisticsOf(
-  { name, version }: StatisticsTarget, stats: ModelStats | undefined,
+  { name, version }: StatisticsTarget,
+  stats: ModelStats | undefined,
 ): ModelStatistics {
   return {
     name,
@@ -105,7 +111,8 @@ function statisticsOf(
 
 /** The reply, one entry per target; zeros for a model that the engine knows no more. */
 export function modelStatistics(
-  targets: readonly StatisticsTarget[], stats: EngineStats,
+  targets: readonly StatisticsTarget[],
+  stats: EngineStats,
 ): { readonly model_stats: readonly ModelStatistics[] } {
   const byHandle = new Map(stats.models.map((entry) => [entry.handle, entry]));
   return { model_stats: targets.map((one) => statisticsOf(one, byHandle.get(one.handle))) };

@@ -2,7 +2,9 @@
 // then the places where a key stands in full, and their count. Control plane; pure.
 // Source: tensorflow/core/lib/io (block.cc, format.cc); LevelDB's table_format.md.
 import {
-  CHECKPOINT_ENTRIES_MAX, CHECKPOINT_KEYS_BYTES_MAX, CHECKPOINT_KEY_BYTES_MAX,
+  CHECKPOINT_ENTRIES_MAX,
+  CHECKPOINT_KEYS_BYTES_MAX,
+  CHECKPOINT_KEY_BYTES_MAX,
 } from '../../limits.js';
 import { byteText, Cursor, invalid } from './bytes.js';
 
@@ -23,7 +25,9 @@ export interface Usage {
 
 /** Errors: ModelInvalid naming `where` and the byte in the block. */
 export function readBlock(
-  block: Uint8Array, where: string, usage: Usage = { entries: 0, keyBytes: 0 },
+  block: Uint8Array,
+  where: string,
+  usage: Usage = { entries: 0, keyBytes: 0 },
 ): BlockEntry[] {
   const restarts = readRestarts(block, where);
   const cursor = new Cursor(block, where, 0, restarts.dataBytes);
@@ -43,8 +47,10 @@ export function readBlock(
       nextRestart += 1;
     }
     if (shared + unshared > CHECKPOINT_KEY_BYTES_MAX) {
-      cursor.fail(start, `a key of ${shared + unshared} bytes, expected at most `
-        + `${CHECKPOINT_KEY_BYTES_MAX}`);
+      cursor.fail(
+        start,
+        `a key of ${shared + unshared} bytes, expected at most ` + `${CHECKPOINT_KEY_BYTES_MAX}`,
+      );
     }
     countEntry(usage, shared + unshared, where);
     const key = previous.slice(0, shared) + byteText(cursor.take(unshared, 'key'));
@@ -79,8 +85,8 @@ function readRestarts(block: Uint8Array, where: string): Restarts {
   if (count === 0 || dataBytes < 0) {
     throw invalid(where, `restarts: ${count} in a block of ${block.length} bytes`);
   }
-  const at = (index: number): number | undefined => (
-    index < count ? view.getUint32(dataBytes + index * RESTART_BYTES, true) : undefined);
+  const at = (index: number): number | undefined =>
+    index < count ? view.getUint32(dataBytes + index * RESTART_BYTES, true) : undefined;
   return { count, dataBytes, at };
 }
 

@@ -22,8 +22,12 @@ export function boxOf(extents: readonly Extent[], shape: readonly number[], wher
   const lengths = extents.map(({ start, length }, axis) => {
     const size = shape[axis] ?? 0;
     const count = length ?? size;
-    const fits = Number.isSafeInteger(start) && Number.isSafeInteger(count)
-      && start >= 0 && count >= 0 && start + count <= size;
+    const fits =
+      Number.isSafeInteger(start) &&
+      Number.isSafeInteger(count) &&
+      start >= 0 &&
+      count >= 0 &&
+      start + count <= size;
     if (fits) return count;
     throw invalid(where, `slice: dimension ${axis} of ${size}: ${count} from ${start} on`);
   });
@@ -39,8 +43,10 @@ export function volume(lengths: readonly number[], where: string): number {
 }
 
 export function sameBox(a: Box, b: Box): boolean {
-  return a.starts.every((start, axis) => start === b.starts[axis])
-    && a.lengths.every((length, axis) => length === b.lengths[axis]);
+  return (
+    a.starts.every((start, axis) => start === b.starts[axis]) &&
+    a.lengths.every((length, axis) => length === b.lengths[axis])
+  );
 }
 
 /** What both cover; undefined where that is nothing. */
@@ -50,7 +56,9 @@ export function intersection(a: Box, b: Box): Box | undefined {
   for (let axis = 0; axis < a.starts.length; axis += 1) {
     const start = Math.max(at(a.starts, axis), at(b.starts, axis));
     const end = Math.min(
-      at(a.starts, axis) + at(a.lengths, axis), at(b.starts, axis) + at(b.lengths, axis));
+      at(a.starts, axis) + at(a.lengths, axis),
+      at(b.starts, axis) + at(b.lengths, axis),
+    );
     if (end <= start) return undefined;
     starts.push(start);
     lengths.push(end - start);
@@ -98,7 +106,9 @@ function axisOfMostStarts(boxes: readonly Box[]): number {
  * first element in `from`, first element in `to`, count.
  */
 export function eachRun(
-  from: Box, to: Box, copy: (fromIndex: number, toIndex: number, count: number) => void,
+  from: Box,
+  to: Box,
+  copy: (fromIndex: number, toIndex: number, count: number) => void,
 ): void {
   const common = intersection(from, to);
   if (common === undefined) return;

@@ -37,7 +37,11 @@ export function openBundle(prefix: string): ReadonlyMap<string, StoredTensor> {
   const table = new TableFile(`${prefix}.index`, CHECKPOINT_INDEX_BYTES_MAX);
   const entries = new Map<string, BundleEntry>();
   const bundle: { -readonly [key in keyof Bundle]: Bundle[key] } = {
-    prefix, indexPath: table.path, shards: 0, entries, fileBytes: new Map(),
+    prefix,
+    indexPath: table.path,
+    shards: 0,
+    entries,
+    fileBytes: new Map(),
   };
   for (const { key, value } of table.entries(CHECKPOINT_INDEX_BYTES_MAX)) {
     if (key === HEADER_KEY) bundle.shards = readShards(value, table.path);
@@ -88,9 +92,10 @@ class BundleTensor implements StoredTensor {
   }
 
   slices(): readonly StoredSlice[] {
-    this.#slices ??= this.#entry.slices.length === 0
-      ? [this.#slice(wholeBox(this.shape), this.#entry, this.#where())]
-      : this.#findSlices();
+    this.#slices ??=
+      this.#entry.slices.length === 0
+        ? [this.#slice(wholeBox(this.shape), this.#entry, this.#where())]
+        : this.#findSlices();
     return this.#slices;
   }
 
@@ -128,7 +133,8 @@ class BundleTensor implements StoredTensor {
 
 /** Slices that share bytes of a file could ask for more memory than there are bytes. */
 function checkDisjoint(entries: readonly BundleEntry[], where: string): void {
-  const sorted = entries.filter(({ bytes }) => bytes > 0)
+  const sorted = entries
+    .filter(({ bytes }) => bytes > 0)
     .sort((a, b) => a.shard - b.shard || a.offset - b.offset);
   sorted.forEach(({ shard, offset }, i) => {
     const before = sorted[i - 1];
@@ -151,8 +157,11 @@ function loadEntry(bundle: Bundle, dtype: Dtype, entry: BundleEntry, where: stri
   }
   const expected = count * elementBytes(dtype);
   if (byteLength !== expected) {
-    throw invalid(where, `[${entry.shape.join(',')}] of ${dtype} in ${path}: expected ${expected} `
-      + `bytes, got ${byteLength}`);
+    throw invalid(
+      where,
+      `[${entry.shape.join(',')}] of ${dtype} in ${path}: expected ${expected} ` +
+        `bytes, got ${byteLength}`,
+    );
   }
   if (byteLength === 0) return { kind: 'bytes', bytes: new Uint8Array(0) };
   return { kind: 'file', path, offset, byteLength, maskedCrc32c };
@@ -169,8 +178,10 @@ function checkRange(bundle: Bundle, entry: BundleEntry, where: string): string {
   const size = bundle.fileBytes.get(shard) ?? fileBytes(path);
   bundle.fileBytes.set(shard, size);
   if (offset + bytes > size) {
-    throw invalid(where, `expected ${bytes} bytes from byte ${offset} of ${path} on, got a file of `
-      + `${size} bytes`);
+    throw invalid(
+      where,
+      `expected ${bytes} bytes from byte ${offset} of ${path} on, got a file of ` + `${size} bytes`,
+    );
   }
   return path;
 }

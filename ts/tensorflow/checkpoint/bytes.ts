@@ -93,8 +93,10 @@ export function fileBytes(path: string): number {
 export function readRange(path: string, offset: number, count: number): Uint8Array {
   return withFile(path, (file, size) => {
     if (offset + count > size) {
-      throw invalid(path,
-        `expected ${count} bytes from byte ${offset} on, got a file of ${size} bytes`);
+      throw invalid(
+        path,
+        `expected ${count} bytes from byte ${offset} on, got a file of ${size} bytes`,
+      );
     }
     const bytes = allocate(count, path);
     let filled = 0;

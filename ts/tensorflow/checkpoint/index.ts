@@ -2,9 +2,7 @@
 // slices. Control plane: the importer's worker thread (reads files synchronously).
 // Source: tensorflow/core/util/{tensor_bundle,tensor_slice_reader}.
 import { resolve } from 'node:path';
-import type {
-  Checkpoint, CheckpointFiles, Dtype, Slice, Tensor,
-} from '../types.js';
+import type { Checkpoint, CheckpointFiles, Dtype, Slice, Tensor } from '../types.js';
 import { boxOf, wholeBox } from './boxes.js';
 import { openBundle } from './bundle.js';
 import { invalid } from './bytes.js';
@@ -50,8 +48,8 @@ class StoredCheckpoint implements Checkpoint {
   read(name: string, slice?: Slice): Tensor {
     const tensor = this.#find(name);
     const where = `checkpoint ${this.#place}: tensor '${name}'`;
-    const request = slice === undefined
-      ? wholeBox(tensor.shape) : boxOf(slice, tensor.shape, where);
+    const request =
+      slice === undefined ? wholeBox(tensor.shape) : boxOf(slice, tensor.shape, where);
     return this.#reader.read(tensor, request, where);
   }
 

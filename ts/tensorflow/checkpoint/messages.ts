@@ -49,10 +49,17 @@ export function readBundleHeader(bytes: Uint8Array, where: string): BundleHeader
   let endianness = 0;
   while (reader.next()) {
     switch (reader.field) {
-      case 1: shards = int32(reader); break;
-      case 2: endianness = int32(reader); break;
-      case 3: version.read(reader.nested(`${where}: VersionDef`)); break;
-      default: reader.skip();
+      case 1:
+        shards = int32(reader);
+        break;
+      case 2:
+        endianness = int32(reader);
+        break;
+      case 3:
+        version.read(reader.nested(`${where}: VersionDef`));
+        break;
+      default:
+        reader.skip();
     }
   }
   version.check(where);
@@ -66,14 +73,29 @@ export function readBundleEntry(bytes: Uint8Array, where: string): BundleEntry {
   let [dtypeCode, shard, offset, size, maskedCrc32c] = [0, 0, 0, 0, 0];
   while (reader.next()) {
     switch (reader.field) {
-      case 1: dtypeCode = int32(reader); break;
-      case 2: readShape(reader.nested(`${where}: shape`), shape, where); break;
-      case 3: shard = int32(reader); break;
-      case 4: offset = length(reader, `${where}: offset`); break;
-      case 5: size = length(reader, `${where}: size`); break;
-      case 6: maskedCrc32c = fixed32(reader); break;
-      case 7: addSlice(slices, reader, where); break;
-      default: reader.skip();
+      case 1:
+        dtypeCode = int32(reader);
+        break;
+      case 2:
+        readShape(reader.nested(`${where}: shape`), shape, where);
+        break;
+      case 3:
+        shard = int32(reader);
+        break;
+      case 4:
+        offset = length(reader, `${where}: offset`);
+        break;
+      case 5:
+        size = length(reader, `${where}: size`);
+        break;
+      case 6:
+        maskedCrc32c = fixed32(reader);
+        break;
+      case 7:
+        addSlice(slices, reader, where);
+        break;
+      default:
+        reader.skip();
     }
   }
   return { dtypeCode, shape, shard, offset, bytes: size, maskedCrc32c, slices };
@@ -81,16 +103,23 @@ export function readBundleEntry(bytes: Uint8Array, where: string): BundleEntry {
 
 /** The tensors that a version 1 file lists: SavedTensorSlices.meta. */
 export function readTensorMetas(
-  bytes: Uint8Array, where: string, each: (meta: TensorMeta) => void,
+  bytes: Uint8Array,
+  where: string,
+  each: (meta: TensorMeta) => void,
 ): void {
   const version = new VersionDef();
   for (const { field, reader } of submessages(bytes, `${where}: SavedTensorSlices`, [1])) {
     if (field !== 1) continue;
     while (reader.next()) {
       switch (reader.field) {
-        case 1: each(readTensorMeta(reader.nested(`${where}: SavedSliceMeta`), where)); break;
-        case 2: version.read(reader.nested(`${where}: VersionDef`)); break;
-        default: reader.skip();
+        case 1:
+          each(readTensorMeta(reader.nested(`${where}: SavedSliceMeta`), where));
+          break;
+        case 2:
+          version.read(reader.nested(`${where}: VersionDef`));
+          break;
+        default:
+          reader.skip();
       }
     }
   }
@@ -107,10 +136,17 @@ export function readSavedSlice(bytes: Uint8Array, where: string): SavedSlice | u
     found = true;
     while (reader.next()) {
       switch (reader.field) {
-        case 1: name = reader.string(); break;
-        case 2: readExtents(reader.nested(`${where}: slice`), extents, where); break;
-        case 3: data.push(reader.view()); break;
-        default: reader.skip();
+        case 1:
+          name = reader.string();
+          break;
+        case 2:
+          readExtents(reader.nested(`${where}: slice`), extents, where);
+          break;
+        case 3:
+          data.push(reader.view());
+          break;
+        default:
+          reader.skip();
       }
     }
   }
@@ -118,7 +154,9 @@ export function readSavedSlice(bytes: Uint8Array, where: string): SavedSlice | u
 }
 
 function* submessages(
-  bytes: Uint8Array, message: string, fields: readonly number[],
+  bytes: Uint8Array,
+  message: string,
+  fields: readonly number[],
 ): Generator<{ readonly field: number; readonly reader: WireReader }> {
   const outer = new WireReader(bytes, message);
   while (outer.next()) {
@@ -137,11 +175,20 @@ function readTensorMeta(reader: WireReader, where: string): TensorMeta {
   let dtypeCode = 0;
   while (reader.next()) {
     switch (reader.field) {
-      case 1: name = reader.string(); break;
-      case 2: readShape(reader.nested(`${where}: shape`), shape, where); break;
-      case 3: dtypeCode = int32(reader); break;
-      case 4: addSlice(slices, reader, where); break;
-      default: reader.skip();
+      case 1:
+        name = reader.string();
+        break;
+      case 2:
+        readShape(reader.nested(`${where}: shape`), shape, where);
+        break;
+      case 3:
+        dtypeCode = int32(reader);
+        break;
+      case 4:
+        addSlice(slices, reader, where);
+        break;
+      default:
+        reader.skip();
     }
   }
   return { name, dtypeCode, shape, slices };
@@ -211,12 +258,19 @@ class VersionDef {
   read(reader: WireReader): void {
     while (reader.next()) {
       switch (reader.field) {
-        case 1: this.#producer = int32(reader); break;
-        case 2: this.#minConsumer = int32(reader); break;
-        case 3:
-          reader.varints(({ low }) => { if (low === CONSUMER) this.#isBad = true; });
+        case 1:
+          this.#producer = int32(reader);
           break;
-        default: reader.skip();
+        case 2:
+          this.#minConsumer = int32(reader);
+          break;
+        case 3:
+          reader.varints(({ low }) => {
+            if (low === CONSUMER) this.#isBad = true;
+          });
+          break;
+        default:
+          reader.skip();
       }
     }
   }
@@ -224,8 +278,11 @@ class VersionDef {
   check(where: string): void {
     if (this.#minConsumer <= CONSUMER && !this.#isBad) return;
     const wants = this.#isBad ? `excludes version ${CONSUMER}` : `needs ${this.#minConsumer}`;
-    throw unimplemented(where, `the checkpoint's format (producer ${this.#producer}) ${wants}; `
-      + `this reader is version ${CONSUMER}`);
+    throw unimplemented(
+      where,
+      `the checkpoint's format (producer ${this.#producer}) ${wants}; ` +
+        `this reader is version ${CONSUMER}`,
+    );
   }
 }
 

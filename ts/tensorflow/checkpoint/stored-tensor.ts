@@ -5,9 +5,7 @@ import { crc32c, maskCrc } from '../../protobuf/crc32c.js';
 import { dtypeOfCode, elementBytes } from '../proto/dtypes.js';
 import type { Dtype, Tensor, TensorData } from '../types.js';
 import type { Box } from './boxes.js';
-import {
-  boxText, eachRun, findOverlap, intersection, sameBox, volume,
-} from './boxes.js';
+import { boxText, eachRun, findOverlap, intersection, sameBox, volume } from './boxes.js';
 import { allocate, hex32, invalid, readRange, unimplemented } from './bytes.js';
 
 export interface StoredSlice {
@@ -81,8 +79,12 @@ export class TensorReader {
     if (data.kind === 'bytes') return data.bytes;
     if (data.kind !== 'file') throw invalid(where, `elements of the kind ${data.kind}`);
     const last = this.#last;
-    if (last?.data.path === data.path && last.data.offset === data.offset
-      && last.data.byteLength === data.byteLength) return last.bytes;
+    if (
+      last?.data.path === data.path &&
+      last.data.offset === data.offset &&
+      last.data.byteLength === data.byteLength
+    )
+      return last.bytes;
     this.#last = undefined;
     const bytes = readChecked(data, where);
     this.#last = { data, bytes };
@@ -106,20 +108,31 @@ export function checkCrc(computed: number, stored: number, where: string): void 
 
 /** The slices do not overlap, so what they cover of the request can be added up. */
 function checkCover(
-  slices: readonly StoredSlice[], request: Box, count: number, where: string,
+  slices: readonly StoredSlice[],
+  request: Box,
+  count: number,
+  where: string,
 ): void {
   let covered = 0;
   for (const { box } of slices) {
     covered += volume(intersection(box, request)?.lengths ?? [0], where);
   }
   if (covered === count) return;
-  const listed = slices.slice(0, 8).map(({ box }) => boxText(box)).join(' ');
-  throw invalid(where, `its stored slices cover ${covered} of the ${count} elements of `
-    + `${boxText(request)}: ${listed === '' ? 'none' : listed}${slices.length > 8 ? ' ...' : ''}`);
+  const listed = slices
+    .slice(0, 8)
+    .map(({ box }) => boxText(box))
+    .join(' ');
+  throw invalid(
+    where,
+    `its stored slices cover ${covered} of the ${count} elements of ` +
+      `${boxText(request)}: ${listed === '' ? 'none' : listed}${slices.length > 8 ? ' ...' : ''}`,
+  );
 }
 
 function putStrings(
-  parts: readonly { readonly box: Box; readonly data: TensorData }[], request: Box, count: number,
+  parts: readonly { readonly box: Box; readonly data: TensorData }[],
+  request: Box,
+  count: number,
 ): LoadedData {
   const values = Array.from<Uint8Array>({ length: count });
   for (const { box, data } of parts) {

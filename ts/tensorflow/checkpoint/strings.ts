@@ -14,20 +14,26 @@ const LENGTHS_AT_ONCE = 4096;
 /** `count` strings, views of `bytes`. `stored` is the entry's masked checksum.
  * Errors: ModelInvalid naming `where` and the byte. */
 export function readStrings(
-  bytes: Uint8Array, count: number, stored: number, where: string,
+  bytes: Uint8Array,
+  count: number,
+  stored: number,
+  where: string,
 ): Uint8Array[] {
   if (count > CHECKPOINT_STRINGS_MAX) {
     throw invalid(where, `expected at most ${CHECKPOINT_STRINGS_MAX} strings, got ${count}`);
   }
   if (count + CRC_BYTES > bytes.length) {
-    throw invalid(where, `expected ${count} lengths and ${CRC_BYTES} bytes of their checksum, got `
-      + `${bytes.length} bytes`);
+    throw invalid(
+      where,
+      `expected ${count} lengths and ${CRC_BYTES} bytes of their checksum, got ` +
+        `${bytes.length} bytes`,
+    );
   }
   const cursor = new Cursor(bytes, where);
   const lengths: number[] = [];
   let total = 0;
   for (let i = 0; i < count; i += 1) {
-    const length = cursor.varint('a string\'s length');
+    const length = cursor.varint("a string's length");
     total += length;
     lengths.push(length);
   }

@@ -50,15 +50,20 @@ export class TableFile {
     this.#blockBytesMax = blockBytesMax;
     const size = fileBytes(path);
     if (size < FOOTER_BYTES) {
-      throw invalid(path, `not a checkpoint table: expected at least ${FOOTER_BYTES} bytes, `
-        + `got ${size}`);
+      throw invalid(
+        path,
+        `not a checkpoint table: expected at least ${FOOTER_BYTES} bytes, ` + `got ${size}`,
+      );
     }
     this.#dataBytes = size - FOOTER_BYTES;
     const footer = readRange(path, this.#dataBytes, FOOTER_BYTES);
     const magic = new DataView(footer.buffer).getBigUint64(HANDLES_BYTES, true);
     if (magic !== MAGIC) {
-      throw invalid(path, 'not a checkpoint table: expected its last 8 bytes to be '
-        + `0x${MAGIC.toString(16)}, got 0x${magic.toString(16)}`);
+      throw invalid(
+        path,
+        'not a checkpoint table: expected its last 8 bytes to be ' +
+          `0x${MAGIC.toString(16)}, got 0x${magic.toString(16)}`,
+      );
     }
     const cursor = new Cursor(footer, `${path}: footer`, 0, HANDLES_BYTES);
     this.#readHandle(cursor, 'metaindex');
@@ -67,7 +72,7 @@ export class TableFile {
   }
 
   /** Every entry, in ascending order of keys; stops with an error after `bytesMax` of blocks. */
-  * entries(bytesMax: number): Generator<BlockEntry> {
+  *entries(bytesMax: number): Generator<BlockEntry> {
     const usage = { entries: 0, keyBytes: 0 };
     let previous: string | undefined;
     let bytes = 0;
@@ -80,8 +85,10 @@ export class TableFile {
       const where = this.#where(handle);
       for (const entry of readBlock(block, where, usage)) {
         if (previous !== undefined && entry.key <= previous) {
-          throw invalid(where, entry.key === previous ? 'a key comes twice'
-            : 'the keys do not ascend');
+          throw invalid(
+            where,
+            entry.key === previous ? 'a key comes twice' : 'the keys do not ascend',
+          );
         }
         previous = entry.key;
         yield entry;
@@ -129,8 +136,11 @@ export class TableFile {
     const offset = cursor.varint(`offset of the ${what}`);
     const bytes = cursor.varint(`size of the ${what}`);
     if (offset + bytes + TRAILER_BYTES > this.#dataBytes) {
-      cursor.fail(start, `the ${what} should have ${bytes} and ${TRAILER_BYTES} bytes from byte `
-        + `${offset} on, which is outside of the file's ${this.#dataBytes} before its footer`);
+      cursor.fail(
+        start,
+        `the ${what} should have ${bytes} and ${TRAILER_BYTES} bytes from byte ` +
+          `${offset} on, which is outside of the file's ${this.#dataBytes} before its footer`,
+      );
     }
     return { offset, bytes };
   }
@@ -151,8 +161,10 @@ export class TableFile {
     const compression = block[handle.bytes];
     if (compression === RAW) return content;
     if (compression === SNAPPY) return unpackSnappy(content, this.#blockBytesMax, where);
-    throw invalid(where, `compression: expected ${RAW} (none) or ${SNAPPY} (Snappy), got `
-      + `${compression}`);
+    throw invalid(
+      where,
+      `compression: expected ${RAW} (none) or ${SNAPPY} (Snappy), got ` + `${compression}`,
+    );
   }
 
   #where(handle: Handle): string {

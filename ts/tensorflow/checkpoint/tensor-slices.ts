@@ -3,8 +3,11 @@
 // importer's worker thread.
 // Source: tensorflow/core/util/{tensor_slice_reader,saved_tensor_slice_util}.cc.
 import {
-  CHECKPOINT_BLOCK_BYTES_MAX, CHECKPOINT_ENTRIES_MAX, CHECKPOINT_INDEX_BYTES_MAX,
-  CHECKPOINT_SHARDS_MAX, CHECKPOINT_SLICES_MAX,
+  CHECKPOINT_BLOCK_BYTES_MAX,
+  CHECKPOINT_ENTRIES_MAX,
+  CHECKPOINT_INDEX_BYTES_MAX,
+  CHECKPOINT_SHARDS_MAX,
+  CHECKPOINT_SLICES_MAX,
 } from '../../limits.js';
 import type { Dtype, TensorData } from '../types.js';
 import type { Box } from './boxes.js';
@@ -25,8 +28,10 @@ const META_KEY = '';
 /** Tensors of all files by name. Reads the lists only. Errors: ModelInvalid, Unimplemented. */
 export function openTensorSlices(files: readonly string[]): ReadonlyMap<string, StoredTensor> {
   if (files.length === 0 || files.length > CHECKPOINT_SHARDS_MAX) {
-    throw invalid('version 1 checkpoint',
-      `expected 1 to ${CHECKPOINT_SHARDS_MAX} files, got ${files.length}`);
+    throw invalid(
+      'version 1 checkpoint',
+      `expected 1 to ${CHECKPOINT_SHARDS_MAX} files, got ${files.length}`,
+    );
   }
   const tensors = new Map<string, SlicedTensor>();
   const cache = new BlockCache();
@@ -35,8 +40,11 @@ export function openTensorSlices(files: readonly string[]): ReadonlyMap<string, 
     const meta = table.get(META_KEY);
     if (meta === undefined) throw invalid(path, 'expected a list of tensors under the key ""');
     if (meta.length > CHECKPOINT_INDEX_BYTES_MAX) {
-      throw invalid(path, `list of tensors: expected at most ${CHECKPOINT_INDEX_BYTES_MAX} bytes, `
-        + `got ${meta.length}`);
+      throw invalid(
+        path,
+        `list of tensors: expected at most ${CHECKPOINT_INDEX_BYTES_MAX} bytes, ` +
+          `got ${meta.length}`,
+      );
     }
     const here = new Set<string>();
     readTensorMetas(meta, path, (tensor) => {
@@ -53,8 +61,11 @@ function addTensor(tensors: Map<string, SlicedTensor>, table: TableFile, meta: T
   const dtype = dtypeOf(meta.dtypeCode, where);
   const known = tensors.get(meta.name) ?? new SlicedTensor(meta.name, dtype, meta.shape);
   if (known.dtype !== dtype || known.shape.join(',') !== meta.shape.join(',')) {
-    throw invalid(where, `expected ${known.dtype} [${known.shape.join(',')}] as in another file, `
-      + `got ${dtype} [${meta.shape.join(',')}]`);
+    throw invalid(
+      where,
+      `expected ${known.dtype} [${known.shape.join(',')}] as in another file, ` +
+        `got ${dtype} [${meta.shape.join(',')}]`,
+    );
   }
   for (const extents of meta.slices) known.add(table, extents, where);
   tensors.set(meta.name, known);
@@ -85,7 +96,8 @@ class SlicedTensor implements StoredTensor {
       throw invalid(where, `expected at most ${CHECKPOINT_SLICES_MAX} slices, got more`);
     }
     this.#slices.push({
-      box, load: () => this.#load(table, extents, box, `${where} slice ${boxText(box)}`),
+      box,
+      load: () => this.#load(table, extents, box, `${where} slice ${boxText(box)}`),
     });
   }
 

@@ -17,20 +17,34 @@ type Form =
   | { readonly field: number; readonly min: number; readonly max: number }
   | { readonly field: number; readonly wide: true };
 
-const signed = (field: number, bits: number): Form => (
-  { field, min: -(2 ** (bits - 1)), max: 2 ** (bits - 1) - 1 });
+const signed = (field: number, bits: number): Form => ({
+  field,
+  min: -(2 ** (bits - 1)),
+  max: 2 ** (bits - 1) - 1,
+});
 const unsigned = (field: number, bits: number): Form => ({ field, min: 0, max: 2 ** bits - 1 });
 
 const FORMS: ReadonlyMap<Dtype, Form> = new Map<Dtype, Form>([
-  ['float', { field: 5, fixed: 4 }], ['double', { field: 6, fixed: 8 }],
-  ['complex64', { field: 9, fixed: 4 }], ['complex128', { field: 12, fixed: 8 }],
-  ['int32', signed(7, 32)], ['int16', signed(7, 16)], ['int8', signed(7, 8)],
-  ['uint8', unsigned(7, 8)], ['uint16', unsigned(7, 16)],
-  ['qint8', signed(7, 8)], ['quint8', unsigned(7, 8)], ['qint32', signed(7, 32)],
-  ['qint16', signed(7, 16)], ['quint16', unsigned(7, 16)],
-  ['int64', { field: 10, wide: true }], ['uint64', { field: 17, wide: true }],
-  ['bool', unsigned(11, 1)], ['uint32', unsigned(16, 32)],
-  ['half', unsigned(13, 16)], ['bfloat16', unsigned(13, 16)],
+  ['float', { field: 5, fixed: 4 }],
+  ['double', { field: 6, fixed: 8 }],
+  ['complex64', { field: 9, fixed: 4 }],
+  ['complex128', { field: 12, fixed: 8 }],
+  ['int32', signed(7, 32)],
+  ['int16', signed(7, 16)],
+  ['int8', signed(7, 8)],
+  ['uint8', unsigned(7, 8)],
+  ['uint16', unsigned(7, 16)],
+  ['qint8', signed(7, 8)],
+  ['quint8', unsigned(7, 8)],
+  ['qint32', signed(7, 32)],
+  ['qint16', signed(7, 16)],
+  ['quint16', unsigned(7, 16)],
+  ['int64', { field: 10, wide: true }],
+  ['uint64', { field: 17, wide: true }],
+  ['bool', unsigned(11, 1)],
+  ['uint32', unsigned(16, 32)],
+  ['half', unsigned(13, 16)],
+  ['bfloat16', unsigned(13, 16)],
 ]);
 
 /**
@@ -39,7 +53,10 @@ const FORMS: ReadonlyMap<Dtype, Form> = new Map<Dtype, Form>([
  * Unimplemented for a data type that has no list.
  */
 export function readTypedValues(
-  pieces: readonly Uint8Array[], dtype: Dtype, count: number, where: string,
+  pieces: readonly Uint8Array[],
+  dtype: Dtype,
+  count: number,
+  where: string,
 ): TensorData {
   const readers = pieces.map((piece) => new WireReader(piece, `${where}: TensorProto`));
   const available = pieces.reduce((sum, piece) => sum + piece.length, 0);
@@ -50,9 +67,10 @@ export function readTypedValues(
   if (dtype === 'string') return { kind: 'strings', values: readStrings(readers, count, where) };
   const form = FORMS.get(dtype);
   if (form === undefined) throw unimplemented(where, `elements of the data type ${dtype}`);
-  const bytes = 'fixed' in form
-    ? readFixed(readers, form.field, form.fixed, count * elementBytes(dtype), where)
-    : readVarints(readers, form, dtype, count, where);
+  const bytes =
+    'fixed' in form
+      ? readFixed(readers, form.field, form.fixed, count * elementBytes(dtype), where)
+      : readVarints(readers, form, dtype, count, where);
   return { kind: 'bytes', bytes };
 }
 
@@ -71,7 +89,11 @@ function readStrings(readers: readonly WireReader[], count: number, where: strin
 }
 
 function readFixed(
-  readers: readonly WireReader[], field: number, size: 4 | 8, bytes: number, where: string,
+  readers: readonly WireReader[],
+  field: number,
+  size: 4 | 8,
+  bytes: number,
+  where: string,
 ): Uint8Array {
   let out: Uint8Array | undefined;
   let filled = 0;
@@ -94,8 +116,11 @@ function unshared(view: Uint8Array): Uint8Array {
 }
 
 function readVarints(
-  readers: readonly WireReader[], form: Exclude<Form, { readonly fixed: 4 | 8 }>, dtype: Dtype,
-  count: number, where: string,
+  readers: readonly WireReader[],
+  form: Exclude<Form, { readonly fixed: 4 | 8 }>,
+  dtype: Dtype,
+  count: number,
+  where: string,
 ): Uint8Array {
   const out = allocate(count * elementBytes(dtype), where);
   const put = 'wide' in form ? putWide(out) : putNarrow(out, form, dtype, where);
@@ -122,7 +147,9 @@ function putWide(out: Uint8Array): Put {
 }
 
 function putNarrow(
-  out: Uint8Array, range: { readonly min: number; readonly max: number }, dtype: Dtype,
+  out: Uint8Array,
+  range: { readonly min: number; readonly max: number },
+  dtype: Dtype,
   where: string,
 ): Put {
   const view = new DataView(out.buffer);
@@ -143,7 +170,9 @@ function putNarrow(
 }
 
 function eachField(
-  readers: readonly WireReader[], field: number, use: (reader: WireReader) => void,
+  readers: readonly WireReader[],
+  field: number,
+  use: (reader: WireReader) => void,
 ): void {
   for (const reader of readers) {
     while (reader.next()) {

@@ -47,6 +47,9 @@ export class Arguments {
 
 /** The node of an argument. */
 export const argumentNode = (name: string, index: number): FlatNode => ({
-  name, op: '_Arg', inputs: [], control: [],
+  name,
+  op: '_Arg',
+  inputs: [],
+  control: [],
   attributes: new Map<string, Attribute>([['index', { kind: 'int', value: BigInt(index) }]]),
 });

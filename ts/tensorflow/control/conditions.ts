@@ -2,7 +2,14 @@
 // after, and which way they went. Importer's worker thread; pure.
 import type { FlatGraph, FlatNode, Ref } from '../types.js';
 import {
-  inputOf, keyOf, MERGES, NEXT_ITERATIONS, originOf, placeOf, SWITCHES, unsupported,
+  inputOf,
+  keyOf,
+  MERGES,
+  NEXT_ITERATIONS,
+  originOf,
+  placeOf,
+  SWITCHES,
+  unsupported,
 } from './kinds.js';
 import { type Loops, mergeParts } from './loops.js';
 import { visitInOrder } from './order.js';
@@ -38,18 +45,25 @@ export class ConditionTable {
   /** `roots`: names of the nodes that are needed. Errors: ModelInvalid on a circle that is no loop,
    * Unimplemented above the limit. */
   constructor(
-    graph: FlatGraph, loops: Loops, roots: Iterable<string>, isFed: (ref: Ref) => boolean,
+    graph: FlatGraph,
+    loops: Loops,
+    roots: Iterable<string>,
+    isFed: (ref: Ref) => boolean,
   ) {
     this.#graph = graph;
     this.#loops = loops;
     this.#isFed = isFed;
-    visitInOrder(roots, (name) => {
-      const node = graph.nodes.get(name);
-      return node === undefined ? [] : this.#before(node);
-    }, (name) => {
-      const node = graph.nodes.get(name);
-      if (node !== undefined) this.#known.set(name, this.#find(node));
-    });
+    visitInOrder(
+      roots,
+      (name) => {
+        const node = graph.nodes.get(name);
+        return node === undefined ? [] : this.#before(node);
+      },
+      (name) => {
+        const node = graph.nodes.get(name);
+        if (node !== undefined) this.#known.set(name, this.#find(node));
+      },
+    );
   }
 
   /** The condition's Merges. */
@@ -99,8 +113,8 @@ export class ConditionTable {
     const parts = mergeParts(this.#graph, merge);
     if (parts !== undefined) return this.of({ node: parts.enter.name, port: 0 });
     const [a, b] = merge.inputs.map((ref) => this.of(ref));
-    const common = a === undefined ? NONE : b === undefined ? a
-      : new Set([...a].filter((one) => b.has(one)));
+    const common =
+      a === undefined ? NONE : b === undefined ? a : new Set([...a].filter((one) => b.has(one)));
     if (a === undefined || b === undefined || merge.inputs.length !== 2) {
       this.#problems.set(merge.name, `it has ${merge.inputs.length} inputs; expected 2`);
       return common;
@@ -112,7 +126,10 @@ export class ConditionTable {
     }
     const isTrueFirst = apart.startsWith('1 ');
     this.#choices.set(merge.name, {
-      merge, predicate: refOf(apart), inputs: isTrueFirst ? [1, 0] : [0, 1], conditions: common,
+      merge,
+      predicate: refOf(apart),
+      inputs: isTrueFirst ? [1, 0] : [0, 1],
+      conditions: common,
     });
     return common;
   }

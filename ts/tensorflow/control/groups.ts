@@ -13,7 +13,10 @@ export interface Group {
 
 /** Each Merge's group. */
 export function groupChoices(
-  graph: FlatGraph, loops: Loops, conditions: ConditionTable, needed: ReadonlySet<string>,
+  graph: FlatGraph,
+  loops: Loops,
+  conditions: ConditionTable,
+  needed: ReadonlySet<string>,
 ): ReadonlyMap<string, Group> {
   const choices = [...conditions.choices].filter(({ merge }) => needed.has(merge.name));
   const plain = grouped(choices, keyOfChoice);
@@ -27,8 +30,11 @@ export function groupChoices(
 }
 
 function byMerge(groups: readonly Group[]): ReadonlyMap<string, Group> {
-  return new Map(groups.flatMap((group) =>
-    group.choices.map(({ merge }): [string, Group] => [merge.name, group])));
+  return new Map(
+    groups.flatMap((group) =>
+      group.choices.map(({ merge }): [string, Group] => [merge.name, group]),
+    ),
+  );
 }
 
 const keyOfChoice = ({ predicate, conditions }: Choice): string =>
@@ -46,7 +52,10 @@ function grouped(choices: readonly Choice[], key: (one: Choice) => string): Grou
 
 /** Whether the groups can be put in an order, each taken as one node. */
 function isAcyclic(
-  graph: FlatGraph, loops: Loops, groups: readonly Group[], needed: ReadonlySet<string>,
+  graph: FlatGraph,
+  loops: Loops,
+  groups: readonly Group[],
+  needed: ReadonlySet<string>,
 ): boolean {
   const unitOf = new Map<string, string>();
   for (const { choices } of groups) {
@@ -84,13 +93,14 @@ function isAcyclic(
 
 /** How many Merges one after the other each node comes after. */
 function levelsOf(
-  graph: FlatGraph, loops: Loops, needed: ReadonlySet<string>,
+  graph: FlatGraph,
+  loops: Loops,
+  needed: ReadonlySet<string>,
 ): ReadonlyMap<string, number> {
   const levels = new Map<string, number>();
   const needs = (name: string): string[] => {
     const node = graph.nodes.get(name);
-    return node === undefined ? []
-      : needsOf(graph, loops, node).filter((one) => needed.has(one));
+    return node === undefined ? [] : needsOf(graph, loops, node).filter((one) => needed.has(one));
   };
   visitInOrder(needed, needs, (name) => {
     const below = needs(name).reduce((most, one) => Math.max(most, levels.get(one) ?? 0), 0);

@@ -31,14 +31,24 @@ export interface FunctionalOptions {
  * not be there, a Merge of more than two, state changed inside, more nesting than the limits allow.
  */
 export function functionalGraph(
-  graph: FlatGraph, roots: readonly Ref[], effects: readonly string[],
+  graph: FlatGraph,
+  roots: readonly Ref[],
+  effects: readonly string[],
   { hasEffect, isFed }: FunctionalOptions,
 ): Functional {
   if (isPlain(graph)) return { graph, roots, effects };
   const ends = [...roots, ...effects.map((node) => ({ node, port: 0 }))];
-  const cut = { nodes: new Map([...graph.nodes].map(([name, node]) => [name, {
-    ...node, inputs: node.inputs.filter((ref) => !isFed(ref)),
-  }])) };
+  const cut = {
+    nodes: new Map(
+      [...graph.nodes].map(([name, node]) => [
+        name,
+        {
+          ...node,
+          inputs: node.inputs.filter((ref) => !isFed(ref)),
+        },
+      ]),
+    ),
+  };
   const open = ends.filter((ref) => !isFed(ref));
   const needed = reachable(cut, open, [], ({ name }) => hasEffect(name));
   const loops = new Loops(graph, needed);

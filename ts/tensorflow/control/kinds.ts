@@ -10,11 +10,21 @@ export const EXITS: ReadonlySet<string> = new Set(['Exit', 'RefExit']);
 export const NEXT_ITERATIONS: ReadonlySet<string> = new Set(['NextIteration', 'RefNextIteration']);
 /** Their outputs are their inputs. */
 export const PASSING: ReadonlySet<string> = new Set([
-  'Identity', 'RefIdentity', 'IdentityN', 'StopGradient', 'PreventGradient', 'Snapshot',
+  'Identity',
+  'RefIdentity',
+  'IdentityN',
+  'StopGradient',
+  'PreventGradient',
+  'Snapshot',
 ]);
 
 const CONTROL: ReadonlySet<string> = new Set([
-  ...SWITCHES, ...MERGES, ...ENTERS, ...EXITS, ...NEXT_ITERATIONS, 'LoopCond',
+  ...SWITCHES,
+  ...MERGES,
+  ...ENTERS,
+  ...EXITS,
+  ...NEXT_ITERATIONS,
+  'LoopCond',
 ]);
 
 const PLAIN = new WeakMap<FlatGraph, boolean>();
@@ -39,7 +49,7 @@ const ORIGINS = new WeakMap<FlatGraph, Map<string, Ref>>();
  * graph's chains of them are walked once. */
 export function originOf(graph: FlatGraph, ref: Ref): Ref {
   let known = ORIGINS.get(graph);
-  if (known === undefined) ORIGINS.set(graph, known = new Map());
+  if (known === undefined) ORIGINS.set(graph, (known = new Map()));
   const path: string[] = [];
   const seen = new Set<string>();
   let at = ref;

@@ -4,7 +4,15 @@
 // Source: tensorflow/core/common_runtime/{executor,immutable_executor_state}.cc.
 import type { FlatGraph, FlatNode, Ref } from '../types.js';
 import {
-  ENTERS, EXITS, inputOf, malformed, MERGES, NEXT_ITERATIONS, nodeOf, originOf, placeOf,
+  ENTERS,
+  EXITS,
+  inputOf,
+  malformed,
+  MERGES,
+  NEXT_ITERATIONS,
+  nodeOf,
+  originOf,
+  placeOf,
   SWITCHES,
 } from './kinds.js';
 
@@ -87,8 +95,10 @@ export class Loops {
     const merge = nodeOf(this.#graph, originOf(this.#graph, inputOf(node, 0)).node);
     const parts = MERGES.has(merge.op) ? mergeParts(this.#graph, merge) : undefined;
     if (parts === undefined) {
-      throw malformed(`${placeOf(node)} belongs to a loop, but takes ${placeOf(merge)} and not a `
-        + 'Merge of an Enter and a NextIteration');
+      throw malformed(
+        `${placeOf(node)} belongs to a loop, but takes ${placeOf(merge)} and not a ` +
+          'Merge of an Enter and a NextIteration',
+      );
     }
     return { merge, enter: parts.enter, next: inputOf(parts.next, 0) };
   }
@@ -97,7 +107,8 @@ export class Loops {
 /** The parts of a loop variable's Merge; undefined for the Merge of a condition.
  * Errors: ModelInvalid when it has only one of them. */
 export function mergeParts(
-  graph: FlatGraph, merge: FlatNode,
+  graph: FlatGraph,
+  merge: FlatNode,
 ): { readonly enter: FlatNode; readonly next: FlatNode } | undefined {
   const makers = merge.inputs.map((ref) => graph.nodes.get(ref.node));
   const enter = makers.find((one) => one !== undefined && ENTERS.has(one.op));
@@ -111,19 +122,24 @@ export function mergeParts(
 }
 
 function loopOf(
-  condition: FlatNode, variables: ReadonlyMap<string, LoopVariable>,
+  condition: FlatNode,
+  variables: ReadonlyMap<string, LoopVariable>,
   entersOf: ReadonlyMap<string, FlatNode[]>,
 ): Loop {
   const all = [...variables.values()];
   const frame = all[0] === undefined ? '' : frameOf(all[0].enter);
   for (const { enter } of all) {
     if (frameOf(enter) !== frame) {
-      throw malformed(`the loop of ${placeOf(condition)} has variables of the frames '${frame}' `
-        + `and '${frameOf(enter)}'`);
+      throw malformed(
+        `the loop of ${placeOf(condition)} has variables of the frames '${frame}' ` +
+          `and '${frameOf(enter)}'`,
+      );
     }
   }
   return {
-    condition, frame, variables: all,
+    condition,
+    frame,
+    variables: all,
     indexOf: new Map(all.map(({ merge }, i) => [merge.name, i])),
     enters: entersOf.get(frame) ?? [],
   };

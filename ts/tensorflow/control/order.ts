@@ -5,7 +5,8 @@ import { malformed } from './kinds.js';
 /** Calls `visit` once for every name that the roots need, after all that the name itself needs.
  * Errors: ModelInvalid where a name needs itself. */
 export function visitInOrder(
-  roots: Iterable<string>, needs: (name: string) => readonly string[],
+  roots: Iterable<string>,
+  needs: (name: string) => readonly string[],
   visit: (name: string) => void,
 ): void {
   const done = new Set<string>();

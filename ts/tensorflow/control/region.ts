@@ -6,8 +6,18 @@ import { argumentNode, Arguments } from './arguments.js';
 import { type Choice, type ConditionTable, literal } from './conditions.js';
 import type { Group } from './groups.js';
 import {
-  ENTERS, EXITS, inputOf, keyOf, malformed, MERGES, NEXT_ITERATIONS, nodeOf, originOf, placeOf,
-  SWITCHES, unsupported,
+  ENTERS,
+  EXITS,
+  inputOf,
+  keyOf,
+  malformed,
+  MERGES,
+  NEXT_ITERATIONS,
+  nodeOf,
+  originOf,
+  placeOf,
+  SWITCHES,
+  unsupported,
 } from './kinds.js';
 import { frameOf, type Loop, type Loops, mergeParts } from './loops.js';
 import { refTo } from './made-functions.js';
@@ -153,8 +163,10 @@ export class Region {
     const kind = this.#kind;
     if (kind.kind !== 'loop') throw malformed(`${placeOf(node)} is used outside of its loop`);
     if (frameOf(node) !== kind.loop.frame) {
-      throw malformed(`${placeOf(node)} enters frame '${frameOf(node)}' and is used in frame `
-        + `'${kind.loop.frame}'`);
+      throw malformed(
+        `${placeOf(node)} enters frame '${frameOf(node)}' and is used in frame ` +
+          `'${kind.loop.frame}'`,
+      );
     }
     return kind.args.capture(inputOf(node, 0));
   }
@@ -170,8 +182,9 @@ export class Region {
   #visit(node: FlatNode): void {
     this.#job.made += 1;
     if (this.#job.made > NODES_MAX) {
-      throw unsupported(`with its conditions and loops taken apart the graph has more than `
-        + `${NODES_MAX} nodes`);
+      throw unsupported(
+        `with its conditions and loops taken apart the graph has more than ` + `${NODES_MAX} nodes`,
+      );
     }
     if (node.op === 'LoopCond') this.#visitLoop(this.#job.loops.get(node.name));
     else if (MERGES.has(node.op)) this.#visitGroup(node);
@@ -182,11 +195,14 @@ export class Region {
     const inputs = node.inputs.map((ref) => this.want(ref));
     const control = node.control.filter((name) => this.#job.hasEffect(name));
     if (control.length > 0 && this.#kind.kind !== 'root') {
-      throw unsupported(`${placeOf(node)}: a change of state inside a condition or loop of `
-        + 'TensorFlow 1');
+      throw unsupported(
+        `${placeOf(node)}: a change of state inside a condition or loop of ` + 'TensorFlow 1',
+      );
     }
     this.nodes.set(node.name, {
-      ...node, inputs, control: control.map((name) => this.wantNode(name)),
+      ...node,
+      inputs,
+      control: control.map((name) => this.wantNode(name)),
     });
   }
 
@@ -200,7 +216,9 @@ export class Region {
     const finishYes = this.#side(group, first, 1, args);
     const [no, yes] = [finishNo(), finishYes()];
     this.nodes.set(node.name, {
-      name: node.name, op: 'StatelessIf', control: [],
+      name: node.name,
+      op: 'StatelessIf',
+      control: [],
       inputs: [this.want(first.predicate), ...args.outer.map((ref) => this.want(ref))],
       attributes: new Map<string, Attribute>([
         ['then_branch', { kind: 'function', value: refTo(yes) }],
@@ -210,11 +228,12 @@ export class Region {
   }
 
   /** Fills one side; the function can be finished when the arguments of both are known. */
-  #side(
-    group: Group, first: Choice, way: 0 | 1, args: Arguments,
-  ): () => FlatFunction {
+  #side(group: Group, first: Choice, way: 0 | 1, args: Arguments): () => FlatFunction {
     const region = new Region(
-      this.#job, { kind: 'side', way: literal(way, keyOf(first.predicate)), args }, this);
+      this.#job,
+      { kind: 'side', way: literal(way, keyOf(first.predicate)), args },
+      this,
+    );
     const returns = group.choices.flatMap(({ merge, inputs }) => {
       const index = inputs[way];
       return [region.want(inputOf(merge, index)), region.#indexConstant(merge, index)];
@@ -226,13 +245,20 @@ export class Region {
   /** A Merge's value_index. */
   #indexConstant(merge: FlatNode, index: number): Ref {
     const value: Tensor = {
-      dtype: 'int32', shape: [], data: { kind: 'bytes', bytes: new Uint8Array([index, 0, 0, 0]) },
+      dtype: 'int32',
+      shape: [],
+      data: { kind: 'bytes', bytes: new Uint8Array([index, 0, 0, 0]) },
     };
     let name = `${merge.name}/index`;
     while (this.#job.graph.nodes.has(name)) name += '_';
     this.nodes.set(name, {
-      name, op: 'Const', inputs: [], control: [], attributes: new Map<string, Attribute>([
-        ['dtype', { kind: 'type', value: 'int32' }], ['value', { kind: 'tensor', value }],
+      name,
+      op: 'Const',
+      inputs: [],
+      control: [],
+      attributes: new Map<string, Attribute>([
+        ['dtype', { kind: 'type', value: 'int32' }],
+        ['value', { kind: 'tensor', value }],
       ]),
     });
     return { node: name, port: 0 };
@@ -251,23 +277,31 @@ export class Region {
     body.fill();
     const kept = args.outer.map((ref) => args.capture(ref));
     this.nodes.set(name, {
-      name, op: 'StatelessWhile', control: [],
+      name,
+      op: 'StatelessWhile',
+      control: [],
       inputs: [
         ...loop.variables.map(({ enter }) => this.want(inputOf(enter, 0))),
         ...args.outer.map((ref) => this.want(ref)),
       ],
       attributes: new Map<string, Attribute>([
         ['cond', { kind: 'function', value: refTo(condition.#function(`${name}/cond`, [again])) }],
-        ['body', {
-          kind: 'function', value: refTo(body.#function(`${name}/body`, [...next, ...kept])),
-        }],
+        [
+          'body',
+          {
+            kind: 'function',
+            value: refTo(body.#function(`${name}/body`, [...next, ...kept])),
+          },
+        ],
       ]),
     });
   }
 
   #function(name: string, returns: readonly Ref[]): FlatFunction {
     const args = this.#kind.kind === 'root' ? [] : this.#kind.args.names;
-    args.forEach((arg, index) => { this.nodes.set(arg, argumentNode(arg, index)); });
+    args.forEach((arg, index) => {
+      this.nodes.set(arg, argumentNode(arg, index));
+    });
     return { name, nodes: this.nodes, args, returns, control: [] };
   }
 }

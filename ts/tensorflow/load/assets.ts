@@ -12,7 +12,8 @@ const NAME_CHARS_MAX = 1024;
 /** A file that is missing is no error here. Errors: ModelInvalid: a bad name, or a link that leads
  * out of the model's folder. */
 export function resolveAssets(
-  folder: string, bindings: readonly AssetBinding[],
+  folder: string,
+  bindings: readonly AssetBinding[],
 ): readonly AssetDef[] {
   const version = resolve(folder);
   return bindings.map(({ tensorName, fileName }) => {
@@ -26,6 +27,8 @@ export function resolveAssets(
 function checkName(name: string): void {
   const isBaseName = name !== '' && name !== '.' && name !== '..' && !/[/\\\0]/.test(name);
   if (isBaseName && name.length <= NAME_CHARS_MAX) return;
-  throw modelInvalid(`asset ${JSON.stringify(name.slice(0, 200))}: expected the name of a file `
-    + `below ${ASSETS}/, without folders and of at most ${NAME_CHARS_MAX} characters`);
+  throw modelInvalid(
+    `asset ${JSON.stringify(name.slice(0, 200))}: expected the name of a file ` +
+      `below ${ASSETS}/, without folders and of at most ${NAME_CHARS_MAX} characters`,
+  );
 }

@@ -23,8 +23,11 @@ type Names = readonly (readonly [alias: string, tensor: string])[];
 /** Adds to `signatures` (the meta graph's own) what the manifest comes to.
  * Errors: ModelInvalid where both have a default. */
 export function convertSignatures(
-  manifest: ManifestSignatures, signatures: Map<string, SignatureDef>, graph: GraphDef,
-  ops: OpTable, warnings: string[],
+  manifest: ManifestSignatures,
+  signatures: Map<string, SignatureDef>,
+  graph: GraphDef,
+  ops: OpTable,
+  warnings: string[],
 ): void {
   new Conversion(signatures, nodesByName(graph), ops, warnings).run(manifest);
 }
@@ -36,7 +39,9 @@ class Conversion {
   readonly #warnings: string[];
 
   constructor(
-    signatures: Map<string, SignatureDef>, nodes: ReadonlyMap<string, NodeDef>, ops: OpTable,
+    signatures: Map<string, SignatureDef>,
+    nodes: ReadonlyMap<string, NodeDef>,
+    ops: OpTable,
     warnings: string[],
   ) {
     this.#signatures = signatures;
@@ -63,23 +68,31 @@ class Conversion {
 
   #default(signature: ManifestSignature): void {
     if (this.#signatures.has(DEFAULT_KEY)) {
-      throw modelInvalid(`signature ${DEFAULT_KEY}: expected it in the signatures of the meta `
-        + 'graph or as the default of serving_signatures, got both');
+      throw modelInvalid(
+        `signature ${DEFAULT_KEY}: expected it in the signatures of the meta ` +
+          'graph or as the default of serving_signatures, got both',
+      );
     }
     if (this.#convert(DEFAULT_KEY, signature)) return;
-    this.#warnings.push('the default signature of serving_signatures is ignored: only regression '
-      + `and classification can be the default, it is ${kindText(signature)}`);
+    this.#warnings.push(
+      'the default signature of serving_signatures is ignored: only regression ' +
+        `and classification can be the default, it is ${kindText(signature)}`,
+    );
   }
 
   #named(name: string, signature: ManifestSignature): void {
     if (this.#signatures.has(name)) {
-      this.#warnings.push(`the named signature "${name}" of serving_signatures is ignored: there `
-        + 'is already one of this name');
+      this.#warnings.push(
+        `the named signature "${name}" of serving_signatures is ignored: there ` +
+          'is already one of this name',
+      );
       return;
     }
     if (this.#convert(name, signature)) return;
-    this.#warnings.push(`the named signature "${name}" of serving_signatures is ignored: it is `
-      + `${kindText(signature)}, and only "${INPUTS}" with "${OUTPUTS}" can be served of those`);
+    this.#warnings.push(
+      `the named signature "${name}" of serving_signatures is ignored: it is ` +
+        `${kindText(signature)}, and only "${INPUTS}" with "${OUTPUTS}" can be served of those`,
+    );
   }
 
   /** false: of a kind that cannot stand alone. */
@@ -89,8 +102,15 @@ class Conversion {
         this.#add(key, 'regression', [[INPUTS, signature.input]], [[OUTPUTS, signature.output]]);
         return true;
       case 'classification':
-        this.#add(key, 'classification', [[INPUTS, signature.input]],
-          [['classes', signature.classes], ['scores', signature.scores]]);
+        this.#add(
+          key,
+          'classification',
+          [[INPUTS, signature.input]],
+          [
+            ['classes', signature.classes],
+            ['scores', signature.scores],
+          ],
+        );
         return true;
       case 'generic':
       case 'none':
@@ -100,8 +120,10 @@ class Conversion {
 
   #add(key: string, kind: keyof typeof METHODS, inputs: Names, outputs: Names): void {
     this.#signatures.set(key, {
-      methodName: METHODS[kind], inputs: this.#infos(key, inputs),
-      outputs: this.#infos(key, outputs), defaults: new Map(),
+      methodName: METHODS[kind],
+      inputs: this.#infos(key, inputs),
+      outputs: this.#infos(key, outputs),
+      defaults: new Map(),
     });
   }
 
@@ -120,8 +142,10 @@ class Conversion {
     const found = this.#nodes.get(node);
     const dtype = found === undefined ? undefined : this.#ops.outputDtype(found, port);
     if (dtype !== undefined) return codeOfDtype(dtype);
-    const why = found === undefined
-      ? 'the graph has no such tensor' : `the operator ${found.op} does not say its type`;
+    const why =
+      found === undefined
+        ? 'the graph has no such tensor'
+        : `the operator ${found.op} does not say its type`;
     this.#warnings.push(`signature ${key}: "${alias}" is ${name}: ${why}`);
     return 0;
   }

@@ -23,8 +23,13 @@ const TRITON_SAVED_MODEL = 'model.savedmodel';
 const TRITON_GRAPH = 'model.graphdef';
 const GRAPH_EXTENSIONS = new Set(['.pb', '.pbtxt', '.graphdef']);
 /** What lies beside a SavedModel or configures a server; no graphs. */
-const NO_GRAPHS = new Set(['fingerprint.pb', 'keras_metadata.pb', 'config.pbtxt', 'saved_model.cpb',
-  'saved_model_config.pb']);
+const NO_GRAPHS = new Set([
+  'fingerprint.pb',
+  'keras_metadata.pb',
+  'config.pbtxt',
+  'saved_model.cpb',
+  'saved_model_config.pb',
+]);
 /** Formats of other importers: their folder may hold a Keras file that was the source. */
 const OTHER_FORMATS = new Set(['.onnx', '.ort', '.plan', '.engine', '.trt']);
 const SPLIT_FILE = 'saved_model.cpb';
@@ -82,15 +87,19 @@ function refuseOthers(folder: string, names: readonly string[]): void {
 /** What is wrong with it; undefined where it is nothing of TensorFlow's. */
 function otherFormat(name: string): string | undefined {
   if (name === SPLIT_FILE) {
-    return 'a SavedModel split into several files is not read; expected saved_model.pb: save the '
-      + 'model again with variables outside of the graph, or below 2 GiB';
+    return (
+      'a SavedModel split into several files is not read; expected saved_model.pb: save the ' +
+      'model again with variables outside of the graph, or below 2 GiB'
+    );
   }
   switch (extname(name).toLowerCase()) {
     case '.keras':
     case '.h5':
     case '.hdf5':
-      return 'a Keras file holds no graph; expected a SavedModel: load it with '
-        + 'keras.models.load_model(...) and write one with model.export("<folder>/1")';
+      return (
+        'a Keras file holds no graph; expected a SavedModel: load it with ' +
+        'keras.models.load_model(...) and write one with model.export("<folder>/1")'
+      );
     case '.tflite':
       return 'TensorFlow Lite is not read; expected the SavedModel that it was converted from';
     default:

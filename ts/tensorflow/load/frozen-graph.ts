@@ -5,8 +5,14 @@ import { readGraphDef } from '../proto/graph-def.js';
 import { OpTable } from '../proto/op-defs.js';
 import { modelInvalid } from '../proto/read-context.js';
 import { GRAPH_DEF } from '../proto/text-schema.js';
-import type { GraphDef, LoadedGraph, NodeDef, Shape, TensorInfoDef, TensorShapeDef }
-  from '../types.js';
+import type {
+  GraphDef,
+  LoadedGraph,
+  NodeDef,
+  Shape,
+  TensorInfoDef,
+  TensorShapeDef,
+} from '../types.js';
 import { nodesByName, tensorOf } from './meta-graph-parts.js';
 import { located, readMessageFile } from './model-file.js';
 
@@ -19,8 +25,14 @@ export interface FrozenOptions {
 
 const PLACEHOLDERS = new Set(['Placeholder', 'PlaceholderV2']);
 const WITH_DEFAULT = 'PlaceholderWithDefault';
-const VARIABLES = new Set(['Variable', 'VariableV2', 'VarHandleOp', 'AutoReloadVariable',
-  'TemporaryVariable', '_VarHandlesOp']);
+const VARIABLES = new Set([
+  'Variable',
+  'VariableV2',
+  'VarHandleOp',
+  'AutoReloadVariable',
+  'TemporaryVariable',
+  '_VarHandlesOp',
+]);
 /** Never an output although nobody uses it. */
 const NO_OUTPUTS = new Set(['Const', 'HostConst', WITH_DEFAULT, ...PLACEHOLDERS, ...VARIABLES]);
 const NAMES_SHOWN_MAX = 8;
@@ -40,13 +52,26 @@ export function loadFrozenGraph(file: string, options: FrozenOptions = {}): Load
     refuseVariables(graph, options.outputs === undefined ? undefined : needed);
     const inputs = options.inputs ?? ends.inputs(needed);
     return {
-      format: 'frozen-graph', tags: [], tensorflowVersion: '', graph,
-      signatures: new Map([['serving_default', {
-        methodName: 'tensorflow/serving/predict',
-        inputs: ends.infos(inputs, 'input'), outputs: ends.infos(outputs, 'output'),
-        defaults: new Map(),
-      }]]),
-      assets: [], checkpoint: undefined, saver: undefined, initOp: undefined, warnings: [],
+      format: 'frozen-graph',
+      tags: [],
+      tensorflowVersion: '',
+      graph,
+      signatures: new Map([
+        [
+          'serving_default',
+          {
+            methodName: 'tensorflow/serving/predict',
+            inputs: ends.infos(inputs, 'input'),
+            outputs: ends.infos(outputs, 'output'),
+            defaults: new Map(),
+          },
+        ],
+      ]),
+      assets: [],
+      checkpoint: undefined,
+      saver: undefined,
+      initOp: undefined,
+      warnings: [],
     };
   });
 }
@@ -58,8 +83,10 @@ function refuseVariables(graph: GraphDef, needed: ReadonlySet<string> | undefine
     .map(({ name }) => name);
   if (found.length === 0) return;
   const more = found.length > NAMES_SHOWN_MAX ? ` and ${found.length - NAMES_SHOWN_MAX} more` : '';
-  throw modelInvalid('expected a frozen graph, whose variables have become constants, got the '
-    + `variables ${found.slice(0, NAMES_SHOWN_MAX).join(', ')}${more}`);
+  throw modelInvalid(
+    'expected a frozen graph, whose variables have become constants, got the ' +
+      `variables ${found.slice(0, NAMES_SHOWN_MAX).join(', ')}${more}`,
+  );
 }
 
 /** What goes into a graph and comes out of it. */
@@ -76,18 +103,23 @@ class Ends {
 
   /** Nodes with outputs that no node uses, not even by waiting for it. */
   outputs(): readonly string[] {
-    const used = new Set(this.#graph.nodes.flatMap(
-      ({ inputs }) => inputs.map((input) => tensorOf(input).node)));
+    const used = new Set(
+      this.#graph.nodes.flatMap(({ inputs }) => inputs.map((input) => tensorOf(input).node)),
+    );
     return this.#graph.nodes
-      .filter((node) => !used.has(node.name) && !NO_OUTPUTS.has(node.op)
-        && this.#ops.outputCount(node) !== 0)
+      .filter(
+        (node) =>
+          !used.has(node.name) && !NO_OUTPUTS.has(node.op) && this.#ops.outputCount(node) !== 0,
+      )
       .map(({ name }) => name);
   }
 
   /** Placeholders; where there are none, those with a default. */
   inputs(needed: ReadonlySet<string>): readonly string[] {
-    const of = (isWanted: (op: string) => boolean): readonly string[] => this.#graph.nodes
-      .filter(({ name, op }) => isWanted(op) && needed.has(name)).map(({ name }) => name);
+    const of = (isWanted: (op: string) => boolean): readonly string[] =>
+      this.#graph.nodes
+        .filter(({ name, op }) => isWanted(op) && needed.has(name))
+        .map(({ name }) => name);
     const plain = of((op) => PLACEHOLDERS.has(op));
     return plain.length > 0 ? plain : of((op) => op === WITH_DEFAULT);
   }
@@ -104,32 +136,42 @@ class Ends {
   }
 
   infos(names: readonly string[], what: string): ReadonlyMap<string, TensorInfoDef> {
-    return new Map(names.map((given) => {
-      const { node, port } = tensorOf(given);
-      const found = this.#nodes.get(node);
-      if (found === undefined) {
-        throw modelInvalid(`${what} "${given}": expected a tensor of the graph, got no such node`);
-      }
-      const count = this.#ops.outputCount(found);
-      if (count !== undefined && port >= count) {
-        throw modelInvalid(
-          `${what} "${given}": expected a port below ${count}, as ${found.op} has, got ${port}`);
-      }
-      const dtype = this.#ops.outputDtype(found, port);
-      const shape = this.#shape(found, port);
-      const info = {
-        name: `${node}:${port}`, dtypeCode: dtype === undefined ? 0 : codeOfDtype(dtype),
-      };
-      return [port === 0 ? node : `${node}:${port}`,
-        shape === undefined ? info : { ...info, shape }];
-    }));
+    return new Map(
+      names.map((given) => {
+        const { node, port } = tensorOf(given);
+        const found = this.#nodes.get(node);
+        if (found === undefined) {
+          throw modelInvalid(
+            `${what} "${given}": expected a tensor of the graph, got no such node`,
+          );
+        }
+        const count = this.#ops.outputCount(found);
+        if (count !== undefined && port >= count) {
+          throw modelInvalid(
+            `${what} "${given}": expected a port below ${count}, as ${found.op} has, got ${port}`,
+          );
+        }
+        const dtype = this.#ops.outputDtype(found, port);
+        const shape = this.#shape(found, port);
+        const info = {
+          name: `${node}:${port}`,
+          dtypeCode: dtype === undefined ? 0 : codeOfDtype(dtype),
+        };
+        return [
+          port === 0 ? node : `${node}:${port}`,
+          shape === undefined ? info : { ...info, shape },
+        ];
+      }),
+    );
   }
 
   #shape(node: NodeDef, port: number): TensorShapeDef | undefined {
     const own = node.attributes.get('shape');
     if (PLACEHOLDERS.has(node.op) || node.op === WITH_DEFAULT) {
-      const isUnsaid = own?.kind === 'shape' && own.value?.length === 0
-        && this.#graph.producer < SCALAR_PLACEHOLDERS_SINCE;
+      const isUnsaid =
+        own?.kind === 'shape' &&
+        own.value?.length === 0 &&
+        this.#graph.producer < SCALAR_PLACEHOLDERS_SINCE;
       return shapeDef(own?.kind === 'shape' && !isUnsaid ? own.value : undefined);
     }
     const hints = node.attributes.get('_output_shapes');

@@ -26,7 +26,9 @@ export function loadGraph(path: string, options: LoadOptions = {}): LoadedGraph 
     case 'frozen-graph':
       return loadFrozenGraph(place.file, options);
     case undefined:
-      throw modelInvalid(`${path}: expected saved_model.pb, saved_model.pbtxt, export.meta or one `
-        + 'file *.pb, *.pbtxt or *.graphdef, got none of them');
+      throw modelInvalid(
+        `${path}: expected saved_model.pb, saved_model.pbtxt, export.meta or one ` +
+          'file *.pb, *.pbtxt or *.graphdef, got none of them',
+      );
   }
 }

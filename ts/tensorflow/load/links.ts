@@ -15,13 +15,15 @@ export function checkInside(folder: string, path: string, what: string): void {
   if (found === undefined || roots.some((root) => root !== undefined && isInside(root, found))) {
     return;
   }
-  throw modelInvalid(`${what}: expected a file of the model's folder ${version}, got a link to `
-    + found);
+  throw modelInvalid(
+    `${what}: expected a file of the model's folder ${version}, got a link to ` + found,
+  );
 }
 
 /** The checkpoint, whose files all follow the rule. Errors: ModelInvalid. */
 export function insideOnly(
-  folder: string, checkpoint: CheckpointFiles | undefined,
+  folder: string,
+  checkpoint: CheckpointFiles | undefined,
 ): CheckpointFiles | undefined {
   if (checkpoint === undefined) return undefined;
   for (const path of filesOf(checkpoint)) checkInside(folder, path, `checkpoint file ${path}`);
@@ -32,7 +34,8 @@ function filesOf(checkpoint: CheckpointFiles): readonly string[] {
   if (checkpoint.version === 1) return checkpoint.files;
   const { prefix } = checkpoint;
   const place = dirname(prefix);
-  return readdirSync(place).filter((name) => name.startsWith(`${basename(prefix)}.`))
+  return readdirSync(place)
+    .filter((name) => name.startsWith(`${basename(prefix)}.`))
     .map((name) => join(place, name));
 }
 

@@ -20,7 +20,9 @@ export function nodesByName(graph: GraphDef): ReadonlyMap<string, NodeDef> {
 /** The collection's messages of this type; undefined where there is no such collection.
  * Errors: ModelInvalid where it holds something else. */
 export function anyCollection(
-  { collections }: MetaGraphDef, key: string, typeName: string,
+  { collections }: MetaGraphDef,
+  key: string,
+  typeName: string,
 ): readonly AnyMessage[] | undefined {
   const found = collections.get(key);
   if (found === undefined) return undefined;
@@ -34,9 +36,7 @@ export function anyCollection(
 
 /** The op that a collection of exactly one names; undefined where there is no such collection.
  * Errors: ModelInvalid. */
-export function opCollection(
-  { collections }: MetaGraphDef, key: string,
-): string | undefined {
+export function opCollection({ collections }: MetaGraphDef, key: string): string | undefined {
   const found = collections.get(key);
   if (found === undefined) return undefined;
   const [name] = found.kind === 'nodes' ? found.values : [];

@@ -48,7 +48,9 @@ export function folderNames(folder: string): readonly string[] {
 /** What `read` makes of the message that the file holds in binary or text form.
  * Errors: ModelInvalid with the path in front. */
 export function readMessageFile<T>(
-  path: string, schema: TextSchema, read: (reader: WireReader, context: ReadContext) => T,
+  path: string,
+  schema: TextSchema,
+  read: (reader: WireReader, context: ReadContext) => T,
 ): T {
   const full = resolve(path);
   return located(full, () => {

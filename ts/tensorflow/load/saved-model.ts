@@ -25,7 +25,8 @@ const ASSETS_COLLECTION = 'saved_model_assets';
 /** The meta graph whose set of tags is exactly `tags`.
  * Errors: ModelInvalid: damaged, no such tags (lists those there are), assets outside. */
 export function loadSavedModel(
-  folder: string, tags: readonly string[] = DEFAULT_TAGS,
+  folder: string,
+  tags: readonly string[] = DEFAULT_TAGS,
 ): LoadedGraph {
   const place = locate(folder);
   if (place?.format !== 'saved-model') {
@@ -36,7 +37,9 @@ export function loadSavedModel(
 
 /** `file` is the folder's saved_model.pb or .pbtxt. */
 export function loadSavedModelFile(
-  folder: string, file: string, tags: readonly string[],
+  folder: string,
+  file: string,
+  tags: readonly string[],
 ): LoadedGraph {
   const full = resolve(folder);
   return readMessageFile(file, SAVED_MODEL, (reader, context) => {
@@ -44,11 +47,17 @@ export function loadSavedModelFile(
     const initOp = initOpOf(meta);
     checkInitOp(initOp, meta.graph);
     return {
-      format: 'saved-model', tags: meta.tags, tensorflowVersion: meta.tensorflowVersion,
-      graph: meta.graph, signatures: meta.signatures,
+      format: 'saved-model',
+      tags: meta.tags,
+      tensorflowVersion: meta.tensorflowVersion,
+      graph: meta.graph,
+      signatures: meta.signatures,
       assets: resolveAssets(full, assetsOf(meta, context)),
       checkpoint: insideOnly(full, checkpointOf(full)),
-      saver: meta.saver, initOp, opDefs: meta.ops, warnings: [],
+      saver: meta.saver,
+      initOp,
+      opDefs: meta.ops,
+      warnings: [],
     };
   });
 }
@@ -59,8 +68,9 @@ export function savedModelTags(folder: string): readonly (readonly string[])[] {
   if (place?.format !== 'saved-model') {
     throw modelInvalid(`${folder}: expected saved_model.pb or saved_model.pbtxt, got neither`);
   }
-  return readMessageFile(place.file, SAVED_MODEL, (reader, context) => (
-    readSavedModel(reader, context).map(({ tags }) => tags)));
+  return readMessageFile(place.file, SAVED_MODEL, (reader, context) =>
+    readSavedModel(reader, context).map(({ tags }) => tags),
+  );
 }
 
 function choose(heads: readonly MetaGraphHead[], tags: readonly string[]): MetaGraphHead {
@@ -71,8 +81,10 @@ function choose(heads: readonly MetaGraphHead[], tags: readonly string[]): MetaG
   });
   if (found !== undefined) return found;
   const sets = heads.map((head) => `{${head.tags.join(', ')}}`).join(' ');
-  throw modelInvalid(`expected a meta graph with exactly the tags {${[...wanted].join(', ')}}, `
-    + `got ${sets === '' ? 'none' : sets}`);
+  throw modelInvalid(
+    `expected a meta graph with exactly the tags {${[...wanted].join(', ')}}, ` +
+      `got ${sets === '' ? 'none' : sets}`,
+  );
 }
 
 function assetsOf(meta: MetaGraphDef, context: ReadContext): readonly AssetBinding[] {
@@ -95,5 +107,6 @@ function initOpOf(meta: MetaGraphDef): string | undefined {
   const name = outputs[0]?.name;
   if (outputs.length === 1 && name !== undefined && name !== '') return tensorOf(name).node;
   throw modelInvalid(
-    `signature ${INIT_SIGNATURE}: expected one output with a name, got ${outputs.length}`);
+    `signature ${INIT_SIGNATURE}: expected one output with a name, got ${outputs.length}`,
+  );
 }

@@ -16,7 +16,11 @@ import { resolveAssets } from './assets.js';
 import { insideOnly } from './links.js';
 import { convertSignatures } from './bundle-signatures.js';
 import {
-  anyCollection, checkInitOp, nodesByName, opCollection, tensorOf,
+  anyCollection,
+  checkInitOp,
+  nodesByName,
+  opCollection,
+  tensorOf,
 } from './meta-graph-parts.js';
 import { folderNames, isFile, readMessageFile } from './model-file.js';
 
@@ -43,18 +47,29 @@ export function loadSessionBundle(folder: string): LoadedGraph {
     }
     const assets = anyCollection(meta, 'serving_assets', 'tensorflow.serving.AssetFile') ?? [];
     return {
-      format: 'session-bundle', tags: meta.tags, tensorflowVersion: meta.tensorflowVersion, graph,
+      format: 'session-bundle',
+      tags: meta.tags,
+      tensorflowVersion: meta.tensorflowVersion,
+      graph,
       signatures,
-      assets: resolveAssets(full, assets.map(({ message }) => readAssetFile(message()))),
+      assets: resolveAssets(
+        full,
+        assets.map(({ message }) => readAssetFile(message())),
+      ),
       checkpoint: insideOnly(full, checkpointOf(full)),
-      saver: meta.saver, initOp, opDefs: meta.ops, warnings,
+      saver: meta.saver,
+      initOp,
+      opDefs: meta.ops,
+      warnings,
     };
   });
 }
 
 /** What is no manifest is ignored, as TensorFlow does: the model loads without signatures. */
 function manifestOf(
-  meta: MetaGraphDef, context: ReadContext, warnings: string[],
+  meta: MetaGraphDef,
+  context: ReadContext,
+  warnings: string[],
 ): ManifestSignatures | undefined {
   try {
     const found = anyCollection(meta, SIGNATURES, 'tensorflow.serving.Signatures');
@@ -76,9 +91,7 @@ function manifestOf(
 
 /** serving_graph where there is one, else graph_def. A Saver that was made after the copy is only
  * in graph_def: its nodes are taken from there. */
-function servingGraph(
-  meta: MetaGraphDef, context: ReadContext, warnings: string[],
-): GraphDef {
+function servingGraph(meta: MetaGraphDef, context: ReadContext, warnings: string[]): GraphDef {
   const found = anyCollection(meta, GRAPH, 'tensorflow.GraphDef');
   if (found === undefined) return meta.graph;
   const [message] = found;
@@ -102,7 +115,8 @@ function servingGraph(
 
 /** The node and all that it needs, by data or control; names that no node has are passed over. */
 function ancestors(
-  name: string, nodes: ReadonlyMap<string, { readonly inputs: readonly string[] }>,
+  name: string,
+  nodes: ReadonlyMap<string, { readonly inputs: readonly string[] }>,
 ): readonly string[] {
   const seen = new Set([name]);
   // A set's iteration goes on with what is added meanwhile.

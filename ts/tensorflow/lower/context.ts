@@ -3,10 +3,23 @@
 import { TENSORFLOW_RANK_MAX } from '../../limits.js';
 import type { OnnxGraph } from '../../onnx/builder.js';
 import type {
-  Attribute, AttributeList, Dtype, FlatFunction, FlatNode, FunctionRef, Initialised, Shape, Tensor,
+  Attribute,
+  AttributeList,
+  Dtype,
+  FlatFunction,
+  FlatNode,
+  FunctionRef,
+  Initialised,
+  Shape,
+  Tensor,
 } from '../types.js';
 import {
-  constantValue, type GraphBuilder, type OnnxAttributes, type OutputSpec, SERVAL_DOMAIN, withInts,
+  constantValue,
+  type GraphBuilder,
+  type OnnxAttributes,
+  type OutputSpec,
+  SERVAL_DOMAIN,
+  withInts,
 } from './graph-builder.js';
 import { numbersTensor, tensorNumbers, tensorStrings } from './tensors.js';
 import { dtypeBytes, joinedInts, shapeText } from './values.js';
@@ -163,7 +176,7 @@ export class OpContext {
 
   int(name: string, fallback?: number): number {
     const value = this.#attribute(name, 'int', fallback === undefined);
-    return value === undefined ? fallback ?? 0 : Number(value.value);
+    return value === undefined ? (fallback ?? 0) : Number(value.value);
   }
 
   float(name: string, fallback?: number): number {
@@ -183,7 +196,7 @@ export class OpContext {
 
   text(name: string, fallback?: string): string {
     const value = this.#attribute(name, 'bytes', fallback === undefined);
-    return value === undefined ? fallback ?? '' : Buffer.from(value.value).toString();
+    return value === undefined ? (fallback ?? '') : Buffer.from(value.value).toString();
   }
 
   type(name: string, fallback?: Dtype): Dtype {
@@ -209,7 +222,9 @@ export class OpContext {
   }
 
   #attribute<K extends Attribute['kind']>(
-    name: string, kind: K, required: boolean,
+    name: string,
+    kind: K,
+    required: boolean,
   ): Extract<Attribute, { kind: K }> | undefined {
     const value = this.node.attributes.get(name);
     if (value?.kind === kind) return value as Extract<Attribute, { kind: K }>;
@@ -222,16 +237,24 @@ export class OpContext {
 
   /** One ONNX operator with one output. */
   op(
-    type: string, inputs: readonly (TensorValue | undefined)[], options: EmitOptions = {},
+    type: string,
+    inputs: readonly (TensorValue | undefined)[],
+    options: EmitOptions = {},
   ): TensorValue {
     const [value] = this.builder.add(
-      type, inputs, [this.#spec(inputs, options)], options.attributes);
+      type,
+      inputs,
+      [this.#spec(inputs, options)],
+      options.attributes,
+    );
     return value ?? this.fail(`${type} has no output`);
   }
 
   /** One ONNX operator with these outputs. */
   ops(
-    type: string, inputs: readonly (TensorValue | undefined)[], outputs: readonly OutputSpec[],
+    type: string,
+    inputs: readonly (TensorValue | undefined)[],
+    outputs: readonly OutputSpec[],
     attributes: OnnxAttributes = {},
   ): TensorValue[] {
     return this.builder.add(type, inputs, outputs, attributes);
@@ -239,7 +262,9 @@ export class OpContext {
 
   /** One operator of ours (native/operators). */
   custom(
-    type: string, inputs: readonly (TensorValue | undefined)[], outputs: readonly OutputSpec[],
+    type: string,
+    inputs: readonly (TensorValue | undefined)[],
+    outputs: readonly OutputSpec[],
     attributes: OnnxAttributes = {},
   ): TensorValue[] {
     return this.builder.add(type, inputs, outputs, attributes, SERVAL_DOMAIN);
@@ -285,7 +310,7 @@ export class OpContext {
   /** Reshape to `dims` (-1 at most once) or to a run-time shape (int64, rank 1). TensorFlow's
    * meaning of 0: an empty dim. */
   reshape(value: TensorValue, to: readonly number[] | TensorValue, shape?: Shape): TensorValue {
-    const target = Array.isArray(to) ? this.int64s(to as readonly number[]) : to as TensorValue;
+    const target = Array.isArray(to) ? this.int64s(to as readonly number[]) : (to as TensorValue);
     const known = target.ints?.map((dim) => (dim === -1 ? undefined : dim));
     const rank = target.shape?.[0];
     if (rank !== undefined && rank > TENSORFLOW_RANK_MAX) {
@@ -297,8 +322,10 @@ export class OpContext {
       const moved = reshapedConstant(value.constant, target.ints);
       if (moved !== undefined) return constantValue(moved);
     }
-    const out = this.op('Reshape', [value, this.cast(target, 'int64')],
-      { shape: result, attributes: { allowzero: { int: 1 } } });
+    const out = this.op('Reshape', [value, this.cast(target, 'int64')], {
+      shape: result,
+      attributes: { allowzero: { int: 1 } },
+    });
     return value.ints !== undefined && (result?.length ?? 2) <= 1 ? withInts(out, value.ints) : out;
   }
 
@@ -349,18 +376,28 @@ export class OpContext {
 
   /** Elements `starts` (inclusive) to `ends` (exclusive) of `axes`, by `steps`. */
   slice(
-    value: TensorValue, starts: readonly number[], ends: readonly number[],
-    axes: readonly number[], steps?: readonly number[],
+    value: TensorValue,
+    starts: readonly number[],
+    ends: readonly number[],
+    axes: readonly number[],
+    steps?: readonly number[],
   ): TensorValue {
     const shape = value.shape?.map((dim, axis) => {
       const at = axes.indexOf(axis);
       if (at < 0) return dim;
       return sliceLength(dim, starts[at] ?? 0, ends[at] ?? 0, steps?.[at] ?? 1);
     });
-    return this.op('Slice', [
-      value, this.int64s(starts), this.int64s(ends), this.int64s(axes),
-      steps === undefined ? undefined : this.int64s(steps),
-    ], { shape });
+    return this.op(
+      'Slice',
+      [
+        value,
+        this.int64s(starts),
+        this.int64s(ends),
+        this.int64s(axes),
+        steps === undefined ? undefined : this.int64s(steps),
+      ],
+      { shape },
+    );
   }
 
   /** Rows of `value` (along its first dim) by int64 indices of any rank. ONNX Runtime's Gather
@@ -369,8 +406,9 @@ export class OpContext {
     if (value.dtype !== 'string' || value.shape?.length === 1) {
       return this.op('Gather', [value, indices], { shape, attributes: { axis: { int: 0 } } });
     }
-    const tuples = this.op('Unsqueeze', [indices, this.int64s([-1])],
-      { shape: indices.shape && [...indices.shape, 1] });
+    const tuples = this.op('Unsqueeze', [indices, this.int64s([-1])], {
+      shape: indices.shape && [...indices.shape, 1],
+    });
     return this.op('GatherND', [value, tuples], { shape });
   }
 
@@ -390,13 +428,23 @@ export class OpContext {
 }
 
 const EMPTY_LIST: AttributeList = {
-  bytes: [], ints: [], floats: [], bools: [], types: [], shapes: [], tensors: [], functions: [],
+  bytes: [],
+  ints: [],
+  floats: [],
+  bools: [],
+  types: [],
+  shapes: [],
+  tensors: [],
+  functions: [],
 };
 
 /** How many elements start:end:step takes of `dim`; ends beyond it are cut, negative ones count
  * from the end. */
 export function sliceLength(
-  dim: number | undefined, start: number, end: number, step: number,
+  dim: number | undefined,
+  start: number,
+  end: number,
+  step: number,
 ): number | undefined {
   if (dim === undefined) return undefined;
   const clamp = (at: number): number => {
@@ -410,22 +458,26 @@ export function sliceLength(
 
 /** The constant with another shape, where it is known in full. */
 function reshapedConstant(
-  tensor: Tensor, dims: readonly (number | undefined)[] | undefined,
+  tensor: Tensor,
+  dims: readonly (number | undefined)[] | undefined,
 ): Tensor | undefined {
   if (dims === undefined || dims.some((dim) => dim === undefined)) return undefined;
   const count = tensor.shape.reduce((product, dim) => product * dim, 1);
   const rest = (dims as number[]).reduce((product, dim) => (dim < 0 ? product : product * dim), 1);
   const shape = (dims as number[]).map((dim) => (dim < 0 ? count / rest : dim));
-  const fits = shape.reduce((product, dim) => product * dim, 1) === count
-    && shape.every((dim) => Number.isSafeInteger(dim));
+  const fits =
+    shape.reduce((product, dim) => product * dim, 1) === count &&
+    shape.every((dim) => Number.isSafeInteger(dim));
   if (!fits || (dtypeBytes(tensor.dtype) === 0 && tensor.dtype !== 'string')) return undefined;
   return { dtype: tensor.dtype, shape, data: tensor.data };
 }
 
 /** Netstrings, as native/operators reads lists of strings. */
 export function netstrings(values: readonly (Uint8Array | string)[]): Uint8Array {
-  return Buffer.concat(values.flatMap((one) => {
-    const bytes = Buffer.from(one as string);
-    return [Buffer.from(`${bytes.length}:`), bytes];
-  }));
+  return Buffer.concat(
+    values.flatMap((one) => {
+      const bytes = Buffer.from(one as string);
+      return [Buffer.from(`${bytes.length}:`), bytes];
+    }),
+  );
 }

@@ -5,9 +5,20 @@ import type { FlatGraph, FlatNode, FunctionRef, FlatFunction } from '../types.js
 
 /** Operators that assign a variable, and the input that says which. */
 export const ASSIGNING: ReadonlySet<string> = new Set([
-  'Assign', 'AssignAdd', 'AssignSub', 'AssignVariableOp', 'AssignAddVariableOp',
-  'AssignSubVariableOp', 'ResourceScatterUpdate', 'ResourceScatterAdd', 'ResourceScatterSub',
-  'ScatterUpdate', 'ScatterAdd', 'ScatterSub', 'CountUpTo', 'ResourceCountUpTo',
+  'Assign',
+  'AssignAdd',
+  'AssignSub',
+  'AssignVariableOp',
+  'AssignAddVariableOp',
+  'AssignSubVariableOp',
+  'ResourceScatterUpdate',
+  'ResourceScatterAdd',
+  'ResourceScatterSub',
+  'ScatterUpdate',
+  'ScatterAdd',
+  'ScatterSub',
+  'CountUpTo',
+  'ResourceCountUpTo',
 ]);
 
 /** Bodies in bodies; a stack holds some more. */
@@ -36,8 +47,10 @@ export class Effects {
     const found = new Set<string>();
     this.#depth += 1;
     if (this.#depth > NESTING_MAX) {
-      throw new ServalError(ErrorCode.ModelInvalid,
-        `branches and loops inside each other: expected at most ${NESTING_MAX}`);
+      throw new ServalError(
+        ErrorCode.ModelInvalid,
+        `branches and loops inside each other: expected at most ${NESTING_MAX}`,
+      );
     }
     for (const node of graph.nodes.values()) {
       if (ASSIGNING.has(node.op) || this.#assignsInside(node)) found.add(node.name);
@@ -67,8 +80,12 @@ export class Effects {
   #assignsInside(node: FlatNode): boolean {
     if (!CONTROL_FLOW.has(node.op)) return false;
     for (const attribute of node.attributes.values()) {
-      const refs = attribute.kind === 'function' ? [attribute.value]
-        : attribute.kind === 'list' ? attribute.value.functions : [];
+      const refs =
+        attribute.kind === 'function'
+          ? [attribute.value]
+          : attribute.kind === 'list'
+            ? attribute.value.functions
+            : [];
       if (refs.some((ref) => this.of(this.#function(ref)).size > 0)) return true;
     }
     return false;

@@ -47,11 +47,13 @@ function asOperand(value: TensorValue): Operand | undefined {
 
 const INT32_RANGE = 2 ** 31;
 
-const inRange = (dtype: Dtype) => (one: number | undefined): boolean => {
-  if (one === undefined) return true;
-  if (!Number.isSafeInteger(one)) return false;
-  return dtype !== 'int32' || (one >= -INT32_RANGE && one < INT32_RANGE);
-};
+const inRange =
+  (dtype: Dtype) =>
+  (one: number | undefined): boolean => {
+    if (one === undefined) return true;
+    if (!Number.isSafeInteger(one)) return false;
+    return dtype !== 'int32' || (one >= -INT32_RANGE && one < INT32_RANGE);
+  };
 
 function intAttribute(node: FlatNode, name: string): number {
   const value = node.attributes.get(name);
@@ -76,9 +78,13 @@ function elementwise(apply: (a: number, b: number) => number, dtype?: Dtype): Fo
 }
 
 function unary(apply: (a: number) => number): Fold {
-  return ([a]) => (a === undefined ? undefined : {
-    ...a, ints: a.ints.map((one) => (one === undefined ? undefined : apply(one))),
-  });
+  return ([a]) =>
+    a === undefined
+      ? undefined
+      : {
+          ...a,
+          ints: a.ints.map((one) => (one === undefined ? undefined : apply(one))),
+        };
 }
 
 function reduced(apply: (all: readonly number[]) => number): Fold {
@@ -116,7 +122,8 @@ function gather([params, indices, axis]: readonly Operand[]): FoldedInts | undef
   if (params === undefined || params.scalar || indices === undefined) return undefined;
   if (axis !== undefined && axis.ints[0] !== 0) return undefined;
   const known = indices.ints.every(
-    (one) => one !== undefined && one >= 0 && one < params.ints.length);
+    (one) => one !== undefined && one >= 0 && one < params.ints.length,
+  );
   if (!known) return undefined;
   const ints = indices.ints.map((one) => params.ints[one ?? 0]);
   return { dtype: params.dtype, scalar: indices.scalar, ints };
@@ -207,8 +214,8 @@ const FOLDS: Readonly<Record<string, Fold>> = {
   Max: reduced((all) => all.reduce((a, b) => Math.max(a, b), -Infinity)),
   Min: reduced((all) => all.reduce((a, b) => Math.min(a, b), Infinity)),
   Pack: pack,
-  ConcatV2: (operands) => (operands.at(-1)?.ints[0] === undefined ? undefined
-    : joined(operands.slice(0, -1))),
+  ConcatV2: (operands) =>
+    operands.at(-1)?.ints[0] === undefined ? undefined : joined(operands.slice(0, -1)),
   Concat: (operands) => joined(operands.slice(1)),
   Gather: gather,
   GatherV2: gather,

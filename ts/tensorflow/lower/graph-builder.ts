@@ -2,7 +2,12 @@
 // need, constants, names. Importer's worker thread.
 import { ErrorCode, ServalError } from '../../errors.js';
 import type {
-  ElementType, OnnxAttribute, OnnxGraph, OnnxNode, OnnxTensor, OnnxValue,
+  ElementType,
+  OnnxAttribute,
+  OnnxGraph,
+  OnnxNode,
+  OnnxTensor,
+  OnnxValue,
 } from '../../onnx/builder.js';
 import type { ImportedRanks } from '../imported.js';
 import type { Dtype, Shape, Tensor } from '../types.js';
@@ -67,8 +72,7 @@ export class ModelBuild {
 
   /** What was said of these nodes' outputs: it has to stand in their own graph. */
   typesOf(nodes: readonly OnnxNode[]): OnnxValue[] {
-    return nodes.flatMap((node) => node.outputs)
-      .flatMap((name) => this.#types.get(name) ?? []);
+    return nodes.flatMap((node) => node.outputs).flatMap((name) => this.#types.get(name) ?? []);
   }
 
   /** The initializer of a constant. */
@@ -133,8 +137,20 @@ const WIDER: Partial<Record<Dtype, readonly Dtype[]>> = {
 };
 
 const TYPE_CODES: Partial<Record<ElementType, string>> = {
-  float: 'f', double: 'd', int32: 'i', int64: 'l', bool: 'b', string: 's', float16: 'h',
-  bfloat16: 't', uint8: 'B', int8: 'c', int16: 'S', uint16: 'u', uint32: 'I', uint64: 'L',
+  float: 'f',
+  double: 'd',
+  int32: 'i',
+  int64: 'l',
+  bool: 'b',
+  string: 's',
+  float16: 'h',
+  bfloat16: 't',
+  uint8: 'B',
+  int8: 'c',
+  int16: 'S',
+  uint16: 'u',
+  uint32: 'I',
+  uint64: 'L',
 };
 
 const typeCode = (dtype: Dtype): string => TYPE_CODES[elementType(dtype)] ?? '?';
@@ -170,8 +186,11 @@ export class GraphBuilder {
    * back. `outputs` is what ONNX's own rules give for the inputs as they are. undefined inputs are
    * optional ones that are left out. */
   add(
-    type: string, inputs: readonly (TensorValue | undefined)[], outputs: readonly OutputSpec[],
-    attributes: OnnxAttributes = {}, domain = '',
+    type: string,
+    inputs: readonly (TensorValue | undefined)[],
+    outputs: readonly OutputSpec[],
+    attributes: OnnxAttributes = {},
+    domain = '',
   ): TensorValue[] {
     const row = KERNEL_TYPES[domain === '' ? type : `${domain}:${type}`];
     const casts = row === undefined ? new Map<string, Dtype>() : castsOf(type, inputs, row);
@@ -186,7 +205,13 @@ export class GraphBuilder {
       const dtype = casts.get(letterOf(row?.[1], i)) ?? output.dtype;
       return { name: this.model.name(type), dtype, wanted: output };
     });
-    this.push(type, names, raw.map((one) => one.name), attributes, domain);
+    this.push(
+      type,
+      names,
+      raw.map((one) => one.name),
+      attributes,
+      domain,
+    );
     return raw.map(({ name, dtype, wanted }) => {
       if (domain === SERVAL_DOMAIN) this.describe(name, dtype);
       const value: TensorValue = { kind: 'tensor', name, dtype, shape: wanted.shape };
@@ -196,8 +221,11 @@ export class GraphBuilder {
 
   /** Adds a node as it is: no casts, no names made. */
   push(
-    op: string, inputs: readonly string[], outputs: readonly string[],
-    attributes: OnnxAttributes = {}, domain = '',
+    op: string,
+    inputs: readonly string[],
+    outputs: readonly string[],
+    attributes: OnnxAttributes = {},
+    domain = '',
   ): void {
     const name = this.model.name(`n_${op}`);
     const own = domain === '' ? {} : { domain };
@@ -212,8 +240,10 @@ export class GraphBuilder {
   requireRank(name: string, rule: ImportedRanks): void {
     for (let at: string | undefined = name; at !== undefined; at = this.#shapedAs.get(at)) {
       const known = this.ranks.get(at);
-      const isNarrower = known === undefined || rule.min > known.min
-        || (rule.min === known.min && (rule.max ?? Infinity) < (known.max ?? Infinity));
+      const isNarrower =
+        known === undefined ||
+        rule.min > known.min ||
+        (rule.min === known.min && (rule.max ?? Infinity) < (known.max ?? Infinity));
       if (isNarrower) this.ranks.set(at, rule);
     }
   }
@@ -236,28 +266,54 @@ export class GraphBuilder {
   }
 
   /** The finished subgraph: its outputs are the values' names, each given a name of its own. */
-  subgraph(
-    name: string, inputs: readonly OnnxValue[], outputs: readonly TensorValue[],
-  ): OnnxGraph {
+  subgraph(name: string, inputs: readonly OnnxValue[], outputs: readonly TensorValue[]): OnnxGraph {
     const named = outputs.map((value) => {
       const out = this.model.name('out');
       this.push('Identity', [this.use(value)], [out]);
       return { name: out, type: elementType(value.dtype) };
     });
-    const nodes = usedNodes(this.nodes, named.map((one) => one.name));
+    const nodes = usedNodes(
+      this.nodes,
+      named.map((one) => one.name),
+    );
     return { name, inputs, outputs: named, nodes, valueInfos: this.model.typesOf(nodes) };
   }
 }
 
 /** Operators whose output has the first input's shape, whatever it is. */
 const KEEPS_SHAPE: ReadonlySet<string> = new Set([
-  'Abs', 'Cast', 'Elu', 'Erf', 'Exp', 'Identity', 'LeakyRelu', 'Log', 'Neg', 'Reciprocal', 'Relu',
-  'Sigmoid', 'Softplus', 'Sqrt', 'Tanh',
+  'Abs',
+  'Cast',
+  'Elu',
+  'Erf',
+  'Exp',
+  'Identity',
+  'LeakyRelu',
+  'Log',
+  'Neg',
+  'Reciprocal',
+  'Relu',
+  'Sigmoid',
+  'Softplus',
+  'Sqrt',
+  'Tanh',
 ]);
 
 const CAST_TYPES: Partial<Record<ElementType, number>> = {
-  float: 1, uint8: 2, int8: 3, uint16: 4, int16: 5, int32: 6, int64: 7, string: 8, bool: 9,
-  float16: 10, double: 11, uint32: 12, uint64: 13, bfloat16: 16,
+  float: 1,
+  uint8: 2,
+  int8: 3,
+  uint16: 4,
+  int16: 5,
+  int32: 6,
+  int64: 7,
+  string: 8,
+  bool: 9,
+  float16: 10,
+  double: 11,
+  uint32: 12,
+  uint64: 13,
+  bfloat16: 16,
 };
 
 function isIntegral(dtype: Dtype): boolean {
@@ -265,7 +321,9 @@ function isIntegral(dtype: Dtype): boolean {
 }
 
 function castsOf(
-  type: string, inputs: readonly (TensorValue | undefined)[], row: readonly string[],
+  type: string,
+  inputs: readonly (TensorValue | undefined)[],
+  row: readonly string[],
 ): Map<string, Dtype> {
   const casts = new Map<string, Dtype>();
   const letters = row[0] ?? '';
@@ -296,8 +354,8 @@ function castConstant(value: TensorValue, dtype: Dtype): TensorValue | undefined
 /** A constant as a value; nothing is added to a graph until it is used. */
 export function constantValue(tensor: Tensor): TensorValue {
   const { dtype, shape } = tensor;
-  const small = shape.length <= 1 && isIntegral(dtype)
-    && tensorByteLength(tensor) < INLINE_BYTES_MAX;
+  const small =
+    shape.length <= 1 && isIntegral(dtype) && tensorByteLength(tensor) < INLINE_BYTES_MAX;
   const ints = small ? tensorNumbers(tensor) : undefined;
   const known = ints !== undefined && ints.every(Number.isSafeInteger) ? { ints } : {};
   return { kind: 'tensor', dtype, shape, constant: tensor, ...known };

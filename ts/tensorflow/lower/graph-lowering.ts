@@ -4,10 +4,13 @@
 import { ErrorCode, ServalError } from '../../errors.js';
 import { functionalGraph } from '../control/index.js';
 import { madeFunction } from '../control/made-functions.js';
-import type { FlatFunction, FlatGraph, FlatNode, FunctionRef, Initialised, Ref } from
-  '../types.js';
+import type { FlatFunction, FlatGraph, FlatNode, FunctionRef, Initialised, Ref } from '../types.js';
 import {
-  type AssignedVariables, OpContext, type Operators, type Subgraph, type Surroundings,
+  type AssignedVariables,
+  OpContext,
+  type Operators,
+  type Subgraph,
+  type Surroundings,
   UnsupportedError,
 } from './context.js';
 import { foldNode } from './fold.js';
@@ -135,7 +138,8 @@ export class GraphLowering implements Surroundings {
     const builder = new GraphBuilder(this.#scope.model);
     const results = make(cx.within(builder));
     return {
-      builder, results,
+      builder,
+      results,
       finish: (name, inputs, outputs) => builder.subgraph(name, inputs, outputs),
     };
   }
@@ -250,8 +254,8 @@ export class GraphLowering implements Surroundings {
     node.inputs.forEach((ref, i) => {
       const values = this.#values.get(ref.node);
       if (inputs[i] !== undefined || values === undefined || values === POISONED) return;
-      const reason = `input ${i} is output ${ref.port} of '${ref.node}', which has `
-        + `${values.length}`;
+      const reason =
+        `input ${i} is output ${ref.port} of '${ref.node}', which has ` + `${values.length}`;
       this.#scope.problems.push({ op: node.op, node: node.name, reason });
     });
   }
@@ -273,10 +277,11 @@ export class GraphLowering implements Surroundings {
   #lowered(node: FlatNode, inputs: readonly Value[]): readonly Value[] {
     if (node.op === NODE_REFERENCE) throw new UnsupportedError('the argument has no value');
     const operator = Object.hasOwn(this.#scope.operators, node.op)
-      ? this.#scope.operators[node.op] : undefined;
+      ? this.#scope.operators[node.op]
+      : undefined;
     if (operator === undefined) throw new UnsupportedError('the operator is not supported');
     const result = operator.lower(new OpContext(node, inputs, this));
-    const values = Array.isArray(result) ? result as readonly Value[] : [result as Value];
+    const values = Array.isArray(result) ? (result as readonly Value[]) : [result as Value];
     return values.map((value, port) => hinted(value, node, port));
   }
 }
@@ -288,7 +293,13 @@ function hinted(value: Value, node: FlatNode, port: number): Value {
   const hint = hints?.kind === 'list' ? hints.value.shapes[port] : undefined;
   if (hint === undefined || value.shape !== undefined) return value;
   // The batch may have been fixed where the graph was written; only the rank is taken for sure.
-  return { ...value, shape: commonShape(hint, hint.map(() => undefined)) };
+  return {
+    ...value,
+    shape: commonShape(
+      hint,
+      hint.map(() => undefined),
+    ),
+  };
 }
 
 function reasonOf(error: unknown): string | undefined {
@@ -304,8 +315,10 @@ function tooMuch(text: string): ServalError {
 }
 
 function cycle(name: string): ServalError {
-  return new ServalError(ErrorCode.ModelInvalid,
-    `node '${name}' needs its own output: the graph has a cycle outside a loop`);
+  return new ServalError(
+    ErrorCode.ModelInvalid,
+    `node '${name}' needs its own output: the graph has a cycle outside a loop`,
+  );
 }
 
 function missing(name: string, from: string): ServalError {

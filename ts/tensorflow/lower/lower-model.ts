@@ -6,11 +6,24 @@ import { encodeModel, type OnnxGraph, type OnnxValue } from '../../onnx/builder.
 import { tensorOf } from '../load/meta-graph-parts.js';
 import { dtypeOfCode } from '../proto/dtypes.js';
 import type {
-  BlockedSignature, ImportedGraph, ImportedModel, ImportedRanks, ImportedState, ImportedStateUse,
-  ImportedTensor, OperatorUse,
+  BlockedSignature,
+  ImportedGraph,
+  ImportedModel,
+  ImportedRanks,
+  ImportedState,
+  ImportedStateUse,
+  ImportedTensor,
+  OperatorUse,
 } from '../imported.js';
 import type {
-  Dtype, FlatFunction, FlatNode, FunctionRef, PreparedModel, Ref, Shape, SignatureDef,
+  Dtype,
+  FlatFunction,
+  FlatNode,
+  FunctionRef,
+  PreparedModel,
+  Ref,
+  Shape,
+  SignatureDef,
   TensorInfoDef,
 } from '../types.js';
 import { ASSIGNING, Effects } from './effects.js';
@@ -81,14 +94,16 @@ class ModelLowering {
   run(): ImportedModel {
     const { source, state } = this.#prepared;
     const names = [...source.signatures.keys()].sort();
-    const chosen = names.filter((name) => name !== INIT_SIGNATURE
-      && (this.#options.signatures?.includes(name) ?? true));
+    const chosen = names.filter(
+      (name) => name !== INIT_SIGNATURE && (this.#options.signatures?.includes(name) ?? true),
+    );
     const { first = DEFAULT_SIGNATURE } = this.#options;
     chosen.sort((a, b) => Number(b === first) - Number(a === first));
     const outcomes = chosen.map((name) => this.#lowerSignature(name));
     const { operators } = this.#options;
-    const uses = [...this.#met].map(([op, count]): OperatorUse => (
-      { op, count, supported: Object.hasOwn(operators, op) }));
+    const uses = [...this.#met].map(
+      ([op, count]): OperatorUse => ({ op, count, supported: Object.hasOwn(operators, op) }),
+    );
     return {
       format: source.format,
       tags: source.tags,
@@ -145,8 +160,10 @@ class ModelLowering {
     if (index === undefined) {
       const initial = this.#prepared.state.variables.get(key);
       if (initial === undefined) {
-        throw new ServalError(ErrorCode.Unimplemented,
-          `variable '${key}' has no value: neither the checkpoint nor the init op gives it one`);
+        throw new ServalError(
+          ErrorCode.Unimplemented,
+          `variable '${key}' has no value: neither the checkpoint nor the init op gives it one`,
+        );
       }
       index = this.#states.length;
       this.#states.push({ name: key, weight: this.#weights.add(initial) });
@@ -158,7 +175,9 @@ class ModelLowering {
 
 /** Variables that are assigned on the way to some signature's outputs. */
 function findMutable(
-  prepared: PreparedModel, effects: Effects, keyOf: (node: FlatNode) => string,
+  prepared: PreparedModel,
+  effects: Effects,
+  keyOf: (node: FlatNode) => string,
 ): ReadonlySet<string> {
   const found = new Set<string>();
   const touched = effects.of(prepared.main);
@@ -226,7 +245,11 @@ class SignatureLowering {
     this.#job = job;
     this.#build = new ModelBuild(job.weights);
     this.#variables = new SignatureVariables(
-      job.prepared.state, job.mutable, this.#build, job.keyOf);
+      job.prepared.state,
+      job.mutable,
+      this.#build,
+      job.keyOf,
+    );
   }
 
   /** undefined where there are problems. */
@@ -247,15 +270,19 @@ class SignatureLowering {
     const { ranks } = lowering.builder;
     declareRanks(values, ranks);
     if (lowering.builder.nodes.some(({ op }) => SLIDING.has(op))) declareSequences(values, inputs);
-    const given = outputs.map(([alias, info], i) => (
-      this.#give(lowering, alias, info, names[i] ?? alias, results[i])));
+    const given = outputs.map(([alias, info], i) =>
+      this.#give(lowering, alias, info, names[i] ?? alias, results[i]),
+    );
     const { states, stateInputs, stateOutputs } = this.#stateUses(lowering);
     const graph = this.#finished(lowering, {
       inputs: [...values, ...stateInputs],
       outputs: [...given.map((one) => one.declared), ...stateOutputs],
     });
     const onnx = encodeModel({
-      graph, irVersion: ONNX_IR_VERSION, opsets: OPSETS, producerName: 'serval',
+      graph,
+      irVersion: ONNX_IR_VERSION,
+      opsets: OPSETS,
+      producerName: 'serval',
     });
     return {
       signature: this.#name,
@@ -269,10 +296,11 @@ class SignatureLowering {
   }
 
   /** The graph without what nothing needs. */
-  #finished(
-    lowering: GraphLowering, ends: Pick<OnnxGraph, 'inputs' | 'outputs'>,
-  ): OnnxGraph {
-    const nodes = usedNodes(lowering.builder.nodes, ends.outputs.map((one) => one.name));
+  #finished(lowering: GraphLowering, ends: Pick<OnnxGraph, 'inputs' | 'outputs'>): OnnxGraph {
+    const nodes = usedNodes(
+      lowering.builder.nodes,
+      ends.outputs.map((one) => one.name),
+    );
     const used = new Set(nodes.flatMap((node) => [...namesUsedBy(node)]));
     return {
       // Not the signature's name: signatures of one content share a session.
@@ -286,7 +314,8 @@ class SignatureLowering {
 
   #weightsOf(graph: OnnxGraph): number[] {
     const names = new Set(graph.initializers?.map((one) => one.name));
-    return [...this.#build.weightsUsed].sort((a, b) => a - b)
+    return [...this.#build.weightsUsed]
+      .sort((a, b) => a - b)
       .filter((index) => names.has(this.#job.weights.weights[index]?.name ?? ''));
   }
 
@@ -306,14 +335,14 @@ class SignatureLowering {
     };
   }
 
-  #feed(
-    lowering: GraphLowering, alias: string, info: TensorInfoDef,
-  ): [FedTensor, OnnxValue] {
+  #feed(lowering: GraphLowering, alias: string, info: TensorInfoDef): [FedTensor, OnnxValue] {
     const ref = tensorRef('input', alias, info);
     const node = this.#job.prepared.main.nodes.get(ref.node);
     if (node === undefined) {
-      throw new ServalError(ErrorCode.ModelInvalid,
-        `input '${alias}': node '${ref.node}' is not in the graph`);
+      throw new ServalError(
+        ErrorCode.ModelInvalid,
+        `input '${alias}': node '${ref.node}' is not in the graph`,
+      );
     }
     const dtype = this.#job.options.dtypeOf(node, ref.port) ?? knownDtype(info.dtypeCode);
     const graphName = this.#build.reserve(alias);
@@ -322,7 +351,11 @@ class SignatureLowering {
     lowering.feed(ref, value);
     const defaultValue = this.#signature.defaults.get(alias);
     const tensor: FedTensor = {
-      alias, graphName, dtype, shape: declaredShape(info), rank: shape?.length,
+      alias,
+      graphName,
+      dtype,
+      shape: declaredShape(info),
+      rank: shape?.length,
       ...(defaultValue === undefined ? {} : { defaultValue }),
     };
     const declared = { name: graphName, type: elementType(dtype) };
@@ -340,13 +373,18 @@ class SignatureLowering {
   }
 
   #give(
-    lowering: GraphLowering, alias: string, info: TensorInfoDef, name: string,
+    lowering: GraphLowering,
+    alias: string,
+    info: TensorInfoDef,
+    name: string,
     result: Value | undefined,
   ): { tensor: ImportedTensor; declared: OnnxValue } {
     const value = result?.kind === 'variable' ? this.#variables.read(result.key) : result;
     if (value?.kind !== 'tensor') {
-      throw new ServalError(ErrorCode.Unimplemented,
-        `output '${alias}' is a ${value?.kind ?? 'missing value'}, expected a tensor`);
+      throw new ServalError(
+        ErrorCode.Unimplemented,
+        `output '${alias}' is a ${value?.kind ?? 'missing value'}, expected a tensor`,
+      );
     }
     const { dtype } = value;
     lowering.builder.push('Identity', [lowering.builder.use(value)], [name]);
@@ -357,7 +395,9 @@ class SignatureLowering {
   }
 
   #stateUses(lowering: GraphLowering): {
-    states: ImportedStateUse[]; stateInputs: OnnxValue[]; stateOutputs: OnnxValue[];
+    states: ImportedStateUse[];
+    stateInputs: OnnxValue[];
+    stateOutputs: OnnxValue[];
   } {
     const states: ImportedStateUse[] = [];
     const stateInputs: OnnxValue[] = [];
@@ -383,7 +423,13 @@ const IMAGE_RANK = 4;
 const SEQUENCE_RANK = 3;
 /** Operators that need their rank anyway, and round which the runtime moves transposes. */
 const SLIDING: ReadonlySet<string> = new Set([
-  'Conv', 'ConvTranspose', 'MaxPool', 'AveragePool', 'LSTM', 'GRU', 'RNN',
+  'Conv',
+  'ConvTranspose',
+  'MaxPool',
+  'AveragePool',
+  'LSTM',
+  'GRU',
+  'RNN',
 ]);
 
 /** Says that inputs of rank 3 have that rank, and free dims. */
@@ -407,13 +453,14 @@ function declareRanks(values: OnnxValue[], ranks: ReadonlyMap<string, ImportedRa
 /** The input with the ranks that the engine shall hold requests to: a strict kernel's, or the one
  * that the graph declares, because the runtime would refuse others. */
 function withRanks(
-  { rank: _, ...tensor }: FedTensor, value: OnnxValue | undefined,
+  { rank: _, ...tensor }: FedTensor,
+  value: OnnxValue | undefined,
   rules: ReadonlyMap<string, ImportedRanks>,
 ): ImportedTensor {
   const length = value?.shape?.length;
   const strict = rules.get(tensor.graphName);
-  const ranks = length === undefined || length === strict?.max ? strict
-    : { min: length, max: length, of: '' };
+  const ranks =
+    length === undefined || length === strict?.max ? strict : { min: length, max: length, of: '' };
   return ranks === undefined ? tensor : { ...tensor, ranks };
 }
 

@@ -1,9 +1,7 @@
 // Constants' elements: reading them, and making constants of numbers. Importer's worker thread.
 import { closeSync, openSync, readSync } from 'node:fs';
 import { ErrorCode, ServalError } from '../../errors.js';
-import {
-  bfloat16ToNumber, halfToNumber, numberToBfloat16, numberToHalf,
-} from '../proto/half.js';
+import { bfloat16ToNumber, halfToNumber, numberToBfloat16, numberToHalf } from '../proto/half.js';
 import type { Dtype, Tensor } from '../types.js';
 import { dtypeBytes, elementCount, shapeText } from './values.js';
 
@@ -35,9 +33,11 @@ export function tensorBytes(tensor: Tensor): Uint8Array {
 function filledBytes(shape: readonly number[], element: Uint8Array): Uint8Array {
   const bytes = elementCount(shape) * element.length;
   if (bytes > FILL_BYTES_MAX) {
-    throw new ServalError(ErrorCode.ModelInvalid,
-      `a constant of shape ${shapeText(shape)} that repeats one element: expected at most `
-      + `${FILL_BYTES_MAX} bytes, got ${bytes}`);
+    throw new ServalError(
+      ErrorCode.ModelInvalid,
+      `a constant of shape ${shapeText(shape)} that repeats one element: expected at most ` +
+        `${FILL_BYTES_MAX} bytes, got ${bytes}`,
+    );
   }
   const out = Buffer.alloc(bytes);
   if (element.some((byte) => byte !== 0)) out.fill(element);
@@ -52,8 +52,10 @@ function readBytes(path: string, offset: number, byteLength: number): Uint8Array
     while (done < byteLength) {
       const read = readSync(file, out, done, byteLength - done, offset + done);
       if (read === 0) {
-        throw new ServalError(ErrorCode.ModelInvalid,
-          `${path}: expected ${byteLength} bytes at byte ${offset}, got ${done}`);
+        throw new ServalError(
+          ErrorCode.ModelInvalid,
+          `${path}: expected ${byteLength} bytes at byte ${offset}, got ${done}`,
+        );
       }
       done += read;
     }
@@ -123,7 +125,9 @@ const WRITERS: Partial<Record<Dtype, (view: DataView, at: number, value: number)
 
 /** A constant of these numbers, row-major. Errors: Unimplemented for types without numbers. */
 export function numbersTensor(
-  dtype: Dtype, shape: readonly number[], values: readonly number[],
+  dtype: Dtype,
+  shape: readonly number[],
+  values: readonly number[],
 ): Tensor {
   const write = WRITERS[dtype];
   if (write === undefined) {
@@ -138,7 +142,8 @@ export function numbersTensor(
 
 /** A constant of strings. */
 export function stringsTensor(
-  shape: readonly number[], values: readonly (Uint8Array | string)[],
+  shape: readonly number[],
+  values: readonly (Uint8Array | string)[],
 ): Tensor {
   const bytes = values.map((one) => (typeof one === 'string' ? Buffer.from(one) : one));
   return { dtype: 'string', shape, data: { kind: 'strings', values: bytes } };

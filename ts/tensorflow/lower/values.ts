@@ -62,10 +62,25 @@ export interface OpaqueValue {
 export type Value = TensorValue | VariableValue | TableValue | ListValue | OpaqueValue;
 
 const ONNX_TYPES: Partial<Record<Dtype, ElementType>> = {
-  float: 'float', double: 'double', int32: 'int32', uint8: 'uint8', int16: 'int16', int8: 'int8',
-  string: 'string', int64: 'int64', bool: 'bool', bfloat16: 'bfloat16', uint16: 'uint16',
-  half: 'float16', uint32: 'uint32', uint64: 'uint64', qint8: 'int8', quint8: 'uint8',
-  qint32: 'int32', qint16: 'int16', quint16: 'uint16',
+  float: 'float',
+  double: 'double',
+  int32: 'int32',
+  uint8: 'uint8',
+  int16: 'int16',
+  int8: 'int8',
+  string: 'string',
+  int64: 'int64',
+  bool: 'bool',
+  bfloat16: 'bfloat16',
+  uint16: 'uint16',
+  half: 'float16',
+  uint32: 'uint32',
+  uint64: 'uint64',
+  qint8: 'int8',
+  quint8: 'uint8',
+  qint32: 'int32',
+  qint16: 'int16',
+  quint16: 'uint16',
 };
 
 /** ONNX's element type. Errors: Unimplemented for those that ONNX has not (complex, variant). */
@@ -105,9 +120,7 @@ export function broadcastShapes(a: Shape, b: Shape): Shape {
 const INTS_MAX = 65_536;
 
 /** The lists one after the other; undefined where one is not known, or they are too many. */
-export function joinedInts(
-  lists: readonly (TensorValue['ints'])[],
-): TensorValue['ints'] | undefined {
+export function joinedInts(lists: readonly TensorValue['ints'][]): TensorValue['ints'] | undefined {
   const count = lists.reduce((sum, ints) => sum + (ints?.length ?? Infinity), 0);
   return count > INTS_MAX ? undefined : lists.flatMap((ints) => ints ?? []);
 }

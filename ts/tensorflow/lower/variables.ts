@@ -7,7 +7,10 @@ import type { VariableStore } from './graph-lowering.js';
 import type { TensorValue } from './values.js';
 
 const VARIABLES: ReadonlySet<string> = new Set([
-  'Variable', 'VariableV2', 'VarHandleOp', 'TemporaryVariable',
+  'Variable',
+  'VariableV2',
+  'VarHandleOp',
+  'TemporaryVariable',
 ]);
 
 export const isVariable = (node: FlatNode): boolean => VARIABLES.has(node.op);
@@ -20,8 +23,10 @@ export function variableKeys(graph: FlatGraph): (node: FlatNode) => string {
     const container = node.attributes.get('container');
     if (name?.kind !== 'bytes' || name.value.length === 0) return '';
     const where = container?.kind === 'bytes' ? container.value : [];
-    return `${node.op}\n${Buffer.from(where).toString('latin1')}\n`
-      + Buffer.from(name.value).toString('latin1');
+    return (
+      `${node.op}\n${Buffer.from(where).toString('latin1')}\n` +
+      Buffer.from(name.value).toString('latin1')
+    );
   };
   for (const node of graph.nodes.values()) {
     const shared = isVariable(node) ? sharedName(node) : '';
@@ -46,7 +51,9 @@ export class SignatureVariables implements VariableStore {
   readonly #current = new Map<string, TensorValue>();
 
   constructor(
-    state: Initialised, mutable: ReadonlySet<string>, build: ModelBuild,
+    state: Initialised,
+    mutable: ReadonlySet<string>,
+    build: ModelBuild,
     keyOf: (node: FlatNode) => string,
   ) {
     this.keyOf = keyOf;
@@ -71,8 +78,10 @@ export class SignatureVariables implements VariableStore {
 
   assign(key: string, value: TensorValue): void {
     if (!this.#mutable.has(key)) {
-      throw new ServalError(ErrorCode.Unimplemented,
-        `variable '${key}' is assigned where no signature was seen to assign it`);
+      throw new ServalError(
+        ErrorCode.Unimplemented,
+        `variable '${key}' is assigned where no signature was seen to assign it`,
+      );
     }
     if (!this.#inputs.has(key)) this.read(key);
     this.#current.set(key, value);
@@ -81,8 +90,11 @@ export class SignatureVariables implements VariableStore {
   assignedBy<T>(run: () => T): { result: T; assigned: ReadonlyMap<string, TensorValue> } {
     const before = new Map(this.#current);
     const result = run();
-    const assigned = new Map([...this.#current].filter(
-      ([key, value]) => (before.get(key) ?? this.#inputs.get(key)) !== value));
+    const assigned = new Map(
+      [...this.#current].filter(
+        ([key, value]) => (before.get(key) ?? this.#inputs.get(key)) !== value,
+      ),
+    );
     for (const key of assigned.keys()) {
       const old = before.get(key) ?? this.#inputs.get(key);
       if (old !== undefined) this.#current.set(key, old);
@@ -100,6 +112,8 @@ export class SignatureVariables implements VariableStore {
 }
 
 function withoutValue(key: string): ServalError {
-  return new ServalError(ErrorCode.Unimplemented,
-    `variable '${key}' has no value: neither the checkpoint nor the init op gives it one`);
+  return new ServalError(
+    ErrorCode.Unimplemented,
+    `variable '${key}' has no value: neither the checkpoint nor the init op gives it one`,
+  );
 }

@@ -61,7 +61,13 @@ export class WeightStore {
       index = this.#weights.length;
       const crc = maskedCrc32c === undefined ? {} : { maskedCrc32c };
       this.#weights.push({
-        name: `weight${index}`, dtype, shape, path, offset, byteLength, ...crc,
+        name: `weight${index}`,
+        dtype,
+        shape,
+        path,
+        offset,
+        byteLength,
+        ...crc,
       });
       this.#byPlace.set(key, index);
     }
@@ -94,9 +100,11 @@ export class WeightStore {
     if (known !== undefined) return known;
     this.#filledBytes += tensorByteLength(tensor);
     if (this.#filledBytes > FILLED_BYTES_MAX) {
-      throw new ServalError(ErrorCode.ModelInvalid,
-        `constants that repeat one element: expected at most ${FILLED_BYTES_MAX} bytes together, `
-        + `got ${this.#filledBytes}`);
+      throw new ServalError(
+        ErrorCode.ModelInvalid,
+        `constants that repeat one element: expected at most ${FILLED_BYTES_MAX} bytes together, ` +
+          `got ${this.#filledBytes}`,
+      );
     }
     const place = this.#write(tensorBytes(tensor));
     this.#filled.set(key, place);
@@ -106,7 +114,7 @@ export class WeightStore {
   #write(bytes: Uint8Array): Place {
     this.#blob ??= openSync(this.#blobPath, 'w');
     const offset = Math.ceil(this.#blobBytes / ALIGNMENT) * ALIGNMENT;
-    for (let done = 0; done < bytes.length;) {
+    for (let done = 0; done < bytes.length; ) {
       done += writeSync(this.#blob, bytes, done, bytes.length - done, offset + done);
     }
     this.#blobBytes = offset + bytes.length;

@@ -1,7 +1,13 @@
 // Attributes of nodes: typed reading, completing with defaults, putting a caller's values in place
 // of a function's placeholders, and a key by which equal ones are found. Importer's worker thread.
 import type {
-  Attribute, AttributeList, Attributes, Dtype, FunctionRef, Shape, Tensor,
+  Attribute,
+  AttributeList,
+  Attributes,
+  Dtype,
+  FunctionRef,
+  Shape,
+  Tensor,
 } from '../types.js';
 import { invalid, quoted } from './errors.js';
 
@@ -10,10 +16,12 @@ type ValueOf<K extends Kind> = Extract<Attribute, { kind: K }>['value'];
 
 /** The attribute's value when it is there and of this kind. */
 export function attributeOf<K extends Kind>(
-  attributes: Attributes, name: string, kind: K,
+  attributes: Attributes,
+  name: string,
+  kind: K,
 ): ValueOf<K> | undefined {
   const attribute = attributes.get(name);
-  return attribute?.kind === kind ? attribute.value as ValueOf<K> | undefined : undefined;
+  return attribute?.kind === kind ? (attribute.value as ValueOf<K> | undefined) : undefined;
 }
 
 /** An attribute that holds text, as latin-1: every byte is kept. */
@@ -43,8 +51,10 @@ export function withDefaults(attributes: Attributes, defaults: Attributes): Attr
 
 /** Whether functionsIn() has anything to find here. */
 export function namesFunctions(attribute: Attribute): boolean {
-  return attribute.kind === 'function'
-    || (attribute.kind === 'list' && attribute.value.functions.length > 0);
+  return (
+    attribute.kind === 'function' ||
+    (attribute.kind === 'list' && attribute.value.functions.length > 0)
+  );
 }
 
 /** Every function that the attributes name, also inside a function's own attributes. */
@@ -66,8 +76,11 @@ export function hasPlaceholders(attributes: Attributes): boolean {
   for (const attribute of attributes.values()) {
     if (attribute.kind === 'placeholder') return true;
     if (attribute.kind === 'function' && hasPlaceholders(attribute.value.attributes)) return true;
-    if (attribute.kind === 'list' &&
-      attribute.value.functions.some((ref) => hasPlaceholders(ref.attributes))) return true;
+    if (
+      attribute.kind === 'list' &&
+      attribute.value.functions.some((ref) => hasPlaceholders(ref.attributes))
+    )
+      return true;
   }
   return false;
 }
@@ -87,14 +100,17 @@ export function substituted(attributes: Attributes, caller: Attributes, where: s
 
 function substitutedOne(attribute: Attribute, caller: Attributes, where: string): Attribute {
   const inRef = (ref: FunctionRef): FunctionRef => ({
-    name: ref.name, attributes: substituted(ref.attributes, caller, where),
+    name: ref.name,
+    attributes: substituted(ref.attributes, caller, where),
   });
   switch (attribute.kind) {
     case 'placeholder': {
       const value = caller.get(attribute.value);
       if (value === undefined || value.kind === 'placeholder') {
-        throw invalid(`${where} takes the caller's attribute ${quoted(attribute.value)}, ` +
-          'which the call does not give');
+        throw invalid(
+          `${where} takes the caller's attribute ${quoted(attribute.value)}, ` +
+            'which the call does not give',
+        );
       }
       return value;
     }
@@ -118,13 +134,20 @@ export function attributesKey(attributes: Attributes): string {
 
 function plain(attribute: Attribute): unknown {
   switch (attribute.kind) {
-    case 'bytes': return ['bytes', latin1(attribute.value)];
-    case 'int': return ['int', attribute.value.toString()];
-    case 'float': return ['float', plainFloat(attribute.value)];
-    case 'shape': return ['shape', plainShape(attribute.value)];
-    case 'tensor': return ['tensor', plainTensor(attribute.value)];
-    case 'function': return ['function', plainFunction(attribute.value)];
-    case 'list': return ['list', plainList(attribute.value)];
+    case 'bytes':
+      return ['bytes', latin1(attribute.value)];
+    case 'int':
+      return ['int', attribute.value.toString()];
+    case 'float':
+      return ['float', plainFloat(attribute.value)];
+    case 'shape':
+      return ['shape', plainShape(attribute.value)];
+    case 'tensor':
+      return ['tensor', plainTensor(attribute.value)];
+    case 'function':
+      return ['function', plainFunction(attribute.value)];
+    case 'list':
+      return ['list', plainList(attribute.value)];
     case 'bool':
     case 'type':
     case 'placeholder':
@@ -151,17 +174,26 @@ function plainFunction(ref: FunctionRef): unknown {
 
 function plainTensor({ dtype, shape, data }: Tensor): unknown {
   switch (data.kind) {
-    case 'bytes': return [dtype, shape, 'bytes', latin1(data.bytes)];
-    case 'fill': return [dtype, shape, 'fill', latin1(data.element)];
-    case 'strings': return [dtype, shape, 'strings', data.values.map(latin1)];
-    case 'file': return [dtype, shape, 'file', data.path, data.offset, data.byteLength];
+    case 'bytes':
+      return [dtype, shape, 'bytes', latin1(data.bytes)];
+    case 'fill':
+      return [dtype, shape, 'fill', latin1(data.element)];
+    case 'strings':
+      return [dtype, shape, 'strings', data.values.map(latin1)];
+    case 'file':
+      return [dtype, shape, 'file', data.path, data.offset, data.byteLength];
   }
 }
 
 function plainList(list: AttributeList): unknown {
   return [
-    list.bytes.map(latin1), list.ints.map(String), list.floats.map(plainFloat), list.bools,
-    list.types, list.shapes.map(plainShape), list.tensors.map(plainTensor),
+    list.bytes.map(latin1),
+    list.ints.map(String),
+    list.floats.map(plainFloat),
+    list.bools,
+    list.types,
+    list.shapes.map(plainShape),
+    list.tensors.map(plainTensor),
     list.functions.map(plainFunction),
   ];
 }

@@ -4,15 +4,35 @@ import type { FunctionDef, GraphDef, NodeDef } from '../types.js';
 import { functionsIn, namesFunctions } from './attributes.js';
 
 const EFFECTS = new Set([
-  'Assign', 'AssignAdd', 'AssignSub', 'AssignVariableOp', 'AssignAddVariableOp',
-  'AssignSubVariableOp', 'AssignVariableXlaConcatND', 'CountUpTo', 'ResourceCountUpTo',
-  'StridedSliceAssign', 'ResourceStridedSliceAssign',
-  'InitializeTable', 'InitializeTableV2', 'InitializeTableFromTextFile',
-  'InitializeTableFromTextFileV2', 'InitializeTableFromDataset',
-  'LookupTableImport', 'LookupTableImportV2', 'LookupTableInsert', 'LookupTableInsertV2',
-  'LookupTableRemoveV2', 'BoostedTreesCreateEnsemble', 'BoostedTreesDeserializeEnsemble',
-  'BoostedTreesCreateQuantileStreamResource', 'BoostedTreesQuantileStreamResourceDeserialize',
-  'CreateTreeEnsembleVariable', 'TreeEnsembleDeserialize', 'CreateTreeVariable', 'TreeDeserialize',
+  'Assign',
+  'AssignAdd',
+  'AssignSub',
+  'AssignVariableOp',
+  'AssignAddVariableOp',
+  'AssignSubVariableOp',
+  'AssignVariableXlaConcatND',
+  'CountUpTo',
+  'ResourceCountUpTo',
+  'StridedSliceAssign',
+  'ResourceStridedSliceAssign',
+  'InitializeTable',
+  'InitializeTableV2',
+  'InitializeTableFromTextFile',
+  'InitializeTableFromTextFileV2',
+  'InitializeTableFromDataset',
+  'LookupTableImport',
+  'LookupTableImportV2',
+  'LookupTableInsert',
+  'LookupTableInsertV2',
+  'LookupTableRemoveV2',
+  'BoostedTreesCreateEnsemble',
+  'BoostedTreesDeserializeEnsemble',
+  'BoostedTreesCreateQuantileStreamResource',
+  'BoostedTreesQuantileStreamResourceDeserialize',
+  'CreateTreeEnsembleVariable',
+  'TreeEnsembleDeserialize',
+  'CreateTreeVariable',
+  'TreeDeserialize',
 ]);
 // ScatterNd itself, TensorScatter* and the like are not among these.
 const EFFECT_FAMILIES =
@@ -102,8 +122,13 @@ export class Effects {
   }
 }
 
-const FUNCTION_ATTRIBUTES: ReadonlySet<string> =
-  new Set(['f', 'then_branch', 'else_branch', 'cond', 'body']);
+const FUNCTION_ATTRIBUTES: ReadonlySet<string> = new Set([
+  'f',
+  'then_branch',
+  'else_branch',
+  'cond',
+  'body',
+]);
 
 /** The node that an input's spelling names: "a", "a:1", "^a", "a:out:0". */
 function producerOf(input: string): string {

@@ -15,7 +15,9 @@ const VALUE_SUFFIX = '/.ATTRIBUTES/VARIABLE_VALUE';
 /** Sets what variables it finds; returns the names of those that it does not.
  * Errors: ModelInvalid when the object graph is damaged. */
 export function restoreByName(
-  graph: FlatGraph, checkpoint: Checkpoint, state: SessionState,
+  graph: FlatGraph,
+  checkpoint: Checkpoint,
+  state: SessionState,
 ): readonly string[] {
   const keys = checkpoint.has(OBJECT_GRAPH) ? readKeys(checkpoint) : new Map<string, string>();
   const missing: string[] = [];
@@ -30,18 +32,25 @@ export function restoreByName(
 
 function candidates(node: FlatNode, keys: ReadonlyMap<string, string>): string[] {
   const shared = Buffer.from(textAttribute(node.attributes, 'shared_name'), 'latin1').toString();
-  return [shared, node.name].filter((name) => name !== '').flatMap((name) => [
-    ...[keys.get(name)].filter((key) => key !== undefined), name, `${name}${VALUE_SUFFIX}`,
-  ]);
+  return [shared, node.name]
+    .filter((name) => name !== '')
+    .flatMap((name) => [
+      ...[keys.get(name)].filter((key) => key !== undefined),
+      name,
+      `${name}${VALUE_SUFFIX}`,
+    ]);
 }
 
 function fits(node: FlatNode, key: string, checkpoint: Checkpoint): boolean {
   if (!checkpoint.has(key)) return false;
   const { dtype, shape } = checkpoint.describe(key);
   const declared = attributeOf(node.attributes, 'shape', 'shape');
-  return typeAttribute(node.attributes, 'dtype') === dtype && (declared === undefined ||
-    (declared.length === shape.length &&
-      declared.every((dim, axis) => dim === undefined || dim === shape[axis])));
+  return (
+    typeAttribute(node.attributes, 'dtype') === dtype &&
+    (declared === undefined ||
+      (declared.length === shape.length &&
+        declared.every((dim, axis) => dim === undefined || dim === shape[axis])))
+  );
 }
 
 // Variables' full names with the keys that hold them.

@@ -5,15 +5,21 @@
 // Work lists, not recursion: how deep things nest is the model's choice. Importer's worker thread.
 import type { OpTable } from '../proto/op-defs.js';
 import type {
-  Attribute, Attributes, Dtype, FlatFunction, FlatNode, FunctionDef, FunctionRef, GraphDef,
-  NodeDef, Ref,
+  Attribute,
+  Attributes,
+  Dtype,
+  FlatFunction,
+  FlatNode,
+  FunctionDef,
+  FunctionRef,
+  GraphDef,
+  NodeDef,
+  Ref,
 } from '../types.js';
 import { attributeOf, functionAttribute, hasPlaceholders } from './attributes.js';
 import { Effects } from './effects.js';
 import { invalid, quoted } from './errors.js';
-import {
-  CALL_DEPTH_MAX, FLAT_EDGES_MAX, FLAT_NAME_CHARS_MAX, FLAT_NODES_MAX,
-} from './limits.js';
+import { CALL_DEPTH_MAX, FLAT_EDGES_MAX, FLAT_NAME_CHARS_MAX, FLAT_NODES_MAX } from './limits.js';
 import { argumentCount, bodyOf, Resolver, Scope } from './scope.js';
 import type { Body, Target, Where } from './scope.js';
 
@@ -95,21 +101,27 @@ export class Flattener {
     const control = flight.effects(scope, definition).map((target) => flight.nameOf(target));
     const nodes = flight.run();
     return {
-      name: ref.name, nodes, args, control,
+      name: ref.name,
+      nodes,
+      args,
+      control,
       returns: returns.map((target) => flight.refOf(target)),
     };
   }
 
   #bodyOf(source: GraphDef | FunctionDef): Body {
     let body = this.#bodies.get(source);
-    if (body === undefined) this.#bodies.set(source, body = bodyOf(source));
+    if (body === undefined) this.#bodies.set(source, (body = bodyOf(source)));
     return body;
   }
 
   #flight(): Flight {
     return new Flight({
-      functions: this.#graph.functions, ops: this.#ops, effects: this.#effects,
-      resolver: this.#resolver, budget: this.#budget,
+      functions: this.#graph.functions,
+      ops: this.#ops,
+      effects: this.#effects,
+      resolver: this.#resolver,
+      budget: this.#budget,
       bodyOf: (definition) => this.#bodyOf(definition),
     });
   }
@@ -156,8 +168,8 @@ class Flight {
   nameOf({ scope, local }: Target): string {
     const known = scope.names.get(local);
     if (known !== undefined) return known;
-    const name = scope.parent === undefined
-      ? local : this.#unique(scope, `${scope.place}/${local}`);
+    const name =
+      scope.parent === undefined ? local : this.#unique(scope, `${scope.place}/${local}`);
     scope.names.set(local, name);
     return name;
   }
@@ -220,7 +232,8 @@ class Flight {
   }
 
   #add(
-    node: Pick<FlatNode, 'name' | 'op' | 'attributes'>, data: readonly Target[],
+    node: Pick<FlatNode, 'name' | 'op' | 'attributes'>,
+    data: readonly Target[],
     control: readonly Target[],
   ): void {
     this.#parts.budget.addNode(node.name, data.length + control.length);
@@ -249,7 +262,11 @@ class Flight {
   }
 
   #visitCall(
-    scope: Scope, node: NodeDef, attributes: Attributes, ref: FunctionRef, name: string,
+    scope: Scope,
+    node: NodeDef,
+    attributes: Attributes,
+    ref: FunctionRef,
+    name: string,
   ): void {
     const definition = this.#parts.functions.get(ref.name);
     const where = scope.at(node.name);
@@ -261,8 +278,10 @@ class Flight {
     const inner = new Scope(this.#parts.bodyOf(definition), name, ref.attributes, scope);
     setSlots(inner, definition, where);
     if (slotCount(inner) !== data.length) {
-      throw invalid(`${where} calls function ${quoted(ref.name)} with ${data.length} arguments; ` +
-        `it takes ${slotCount(inner)}`);
+      throw invalid(
+        `${where} calls function ${quoted(ref.name)} with ${data.length} arguments; ` +
+          `it takes ${slotCount(inner)}`,
+      );
     }
     inner.arguments = data;
     inner.control = this.#controlInside(scope, data, control);
@@ -270,8 +289,10 @@ class Flight {
     const returns = this.returns(inner, definition);
     const types = returnTypes(node, attributes, definition, ref.attributes);
     if (types.length !== returns.length) {
-      throw invalid(`${where} expects ${types.length} results of function ${quoted(ref.name)}; ` +
-        `it gives ${returns.length}`);
+      throw invalid(
+        `${where} expects ${types.length} results of function ${quoted(ref.name)}; ` +
+          `it gives ${returns.length}`,
+      );
     }
     const after = [...control, ...this.effects(inner, definition)];
     const isEmpty = returns.length === 0;
@@ -293,11 +314,15 @@ class Flight {
   // A call starts when all its inputs are there: what its body reads from variables it reads after
   // an assignment that an argument came from.
   #controlInside(
-    scope: Scope, data: readonly Target[], control: readonly Target[],
+    scope: Scope,
+    data: readonly Target[],
+    control: readonly Target[],
   ): readonly Target[] {
     const tainted = this.#parts.effects.tainted(scope.body);
-    const after = tainted.size === 0 ? NO_TARGETS
-      : data.filter((target) => target.scope === scope && tainted.has(target.local));
+    const after =
+      tainted.size === 0
+        ? NO_TARGETS
+        : data.filter((target) => target.scope === scope && tainted.has(target.local));
     if (scope.control.length + control.length + after.length === 0) return NO_TARGETS;
     return [...new Set([...scope.control, ...control, ...after])];
   }
@@ -312,8 +337,10 @@ class Flight {
       const found = this.#parts.resolver.data(scope, text, where);
       const count = argumentCount(output, scope.attributes, where);
       if (found.length !== count) {
-        throw invalid(`${where} returns ${found.length} tensors as ${quoted(output.name)}; ` +
-          `expected ${count}`);
+        throw invalid(
+          `${where} returns ${found.length} tensors as ${quoted(output.name)}; ` +
+            `expected ${count}`,
+        );
       }
       for (const target of found) targets.push(target);
     }
@@ -386,7 +413,9 @@ function slotCount(scope: Scope): number {
 }
 
 function argumentType(
-  argument: FunctionDef['signature']['inputs'][number], index: number, attributes: Attributes,
+  argument: FunctionDef['signature']['inputs'][number],
+  index: number,
+  attributes: Attributes,
 ): Dtype | undefined {
   if (argument.type !== undefined) return argument.type;
   if (argument.typeListAttr !== '') {
@@ -397,7 +426,10 @@ function argumentType(
 
 // The types of a call's results: as the call gives them, else as the function's signature does.
 function returnTypes(
-  node: NodeDef, attributes: Attributes, definition: FunctionDef, inner: Attributes,
+  node: NodeDef,
+  attributes: Attributes,
+  definition: FunctionDef,
+  inner: Attributes,
 ): readonly Dtype[] {
   const given = CALLS.has(node.op) ? attributeOf(attributes, 'Tout', 'list') : undefined;
   if (given !== undefined) return given.types;
@@ -416,7 +448,14 @@ function typeList(types: readonly Dtype[]): Attribute {
   return {
     kind: 'list',
     value: {
-      bytes: [], ints: [], floats: [], bools: [], types, shapes: [], tensors: [], functions: [],
+      bytes: [],
+      ints: [],
+      floats: [],
+      bools: [],
+      types,
+      shapes: [],
+      tensors: [],
+      functions: [],
     },
   };
 }

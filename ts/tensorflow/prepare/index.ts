@@ -2,7 +2,13 @@
 // tables filled. Importer's worker thread (reads assets and small parts of the checkpoint).
 import type { OpTable } from '../proto/op-defs.js';
 import type {
-  Checkpoint, FlatGraph, LoadedGraph, PreparedModel, Ref, SignatureDef, TensorInfoDef,
+  Checkpoint,
+  FlatGraph,
+  LoadedGraph,
+  PreparedModel,
+  Ref,
+  SignatureDef,
+  TensorInfoDef,
 } from '../types.js';
 import { Flattener } from './flatten.js';
 import { Functions } from './functions.js';
@@ -20,19 +26,23 @@ const SIGNATURES_APART_MAX = 64;
  * initialised; a limit exceeded. Signatures' tensors that the graph lacks are left to the lowering.
  */
 export function prepareModel(
-  source: LoadedGraph, checkpoint: Checkpoint | undefined, ops: OpTable,
+  source: LoadedGraph,
+  checkpoint: Checkpoint | undefined,
+  ops: OpTable,
 ): PreparedModel {
   const flattener = new Flattener(source.graph, ops);
   const functions = new Functions(source.graph, flattener);
   const main: FlatGraph = { nodes: flattener.main(rootNames(source)) };
   checkAcyclic(main, 'the graph');
   const prepared = {
-    source, main,
+    source,
+    main,
     function: (ref: Parameters<PreparedModel['function']>[0]) => functions.get(ref),
   };
   const effectOf = flattener.hasEffect.bind(flattener);
   const state = initialise({
-    ...prepared, checkpoint,
+    ...prepared,
+    checkpoint,
     needed: () => neededNodes(source, main, effectOf),
   });
   return { ...prepared, state };
@@ -41,8 +51,10 @@ export function prepareModel(
 /** The tensors of a TensorInfo. */
 function tensorsOf(info: TensorInfoDef): Ref[] {
   const { cooSparse } = info;
-  const names = cooSparse === undefined
-    ? [info.name ?? ''] : [cooSparse.values, cooSparse.indices, cooSparse.shape];
+  const names =
+    cooSparse === undefined
+      ? [info.name ?? '']
+      : [cooSparse.values, cooSparse.indices, cooSparse.shape];
   return [
     ...names.flatMap((name) => parseTensorName(name) ?? []),
     ...(info.composite ?? []).flatMap(tensorsOf),
@@ -69,13 +81,20 @@ function* rootNames(source: LoadedGraph): Generator<string> {
 }
 
 function neededNodes(
-  source: LoadedGraph, main: FlatGraph, effectOf: EffectOf,
+  source: LoadedGraph,
+  main: FlatGraph,
+  effectOf: EffectOf,
 ): ReadonlySet<string> {
   let known: ReadonlySet<string> | undefined;
-  const tainted = (): ReadonlySet<string> => known ??= taintedNodes(main, effectOf);
+  const tainted = (): ReadonlySet<string> => (known ??= taintedNodes(main, effectOf));
   const served = [...source.signatures].filter(([name]) => name !== INIT_SIGNATURE);
   if (served.length > SIGNATURES_APART_MAX) {
-    return reachable(main, served.flatMap(([, { outputs }]) => refsOf(outputs)), [], effectOf);
+    return reachable(
+      main,
+      served.flatMap(([, { outputs }]) => refsOf(outputs)),
+      [],
+      effectOf,
+    );
   }
   const needed = new Set<string>();
   for (const [, { inputs, outputs }] of served) {

@@ -2,7 +2,14 @@
 // by the interpreter with the assets fed, as TensorFlow's loaders do. Importer's worker thread.
 // Source: tensorflow/cc/saved_model/loader.cc; contrib/session_bundle/session_bundle.cc.
 import type {
-  Checkpoint, FlatGraph, FlatNode, Initialised, LoadedGraph, PreparedModel, Ref, TableContents,
+  Checkpoint,
+  FlatGraph,
+  FlatNode,
+  Initialised,
+  LoadedGraph,
+  PreparedModel,
+  Ref,
+  TableContents,
   Tensor,
 } from '../types.js';
 import { invalid, quoted } from './errors.js';
@@ -63,15 +70,19 @@ class Initialising {
   #runOp(name: string, isRestore: boolean): void {
     const { source, checkpoint, main } = this.#parts;
     const files = source.checkpoint;
-    const prefix = files?.version === 2 ? files.prefix : files?.files[0] ?? '';
+    const prefix = files?.version === 2 ? files.prefix : (files?.files[0] ?? '');
     const fed = new Map<string, Value>();
     for (const { tensorName, path } of source.assets) feed(fed, tensorName, path);
     if (isRestore) feed(fed, source.saver?.filenameTensor ?? '', prefix);
     const session: Session = {
-      state: this.#state, checkpoint, restorePrefix: isRestore ? prefix : undefined,
+      state: this.#state,
+      checkpoint,
+      restorePrefix: isRestore ? prefix : undefined,
       assetPaths: new Set(source.assets.map(({ path }) => path)),
-      function: (ref) => this.#parts.function(ref), warn: (text) => this.#warn(text),
-      step: () => this.#budget.step(), spend: (elements) => this.#budget.spend(elements),
+      function: (ref) => this.#parts.function(ref),
+      warn: (text) => this.#warn(text),
+      step: () => this.#budget.step(),
+      spend: (elements) => this.#budget.spend(elements),
     };
     const run = new Run(main, KERNELS, session, fed, 0, this.#failures);
     run.run(name);
@@ -79,8 +90,10 @@ class Initialising {
 
   #restoreByName(checkpoint: Checkpoint): void {
     const missing = restoreByName(this.#parts.main, checkpoint, this.#state);
-    this.#warn('the graph has no restore op: variables are matched with the checkpoint by name' +
-      (missing.length === 0 ? '' : `; not found: ${listed(missing.map(quoted))}`));
+    this.#warn(
+      'the graph has no restore op: variables are matched with the checkpoint by name' +
+        (missing.length === 0 ? '' : `; not found: ${listed(missing.map(quoted))}`),
+    );
   }
 
   // A failure counts where a signature reads what it left undone.
@@ -100,8 +113,9 @@ class Initialising {
       void variables.get(resourceId(node))?.data;
     }
     if (lost.size > 0) {
-      const texts = [...lost].map(([failure, names]) => (
-        `${listed(names, ', ')} by ${described(failure)}`));
+      const texts = [...lost].map(
+        ([failure, names]) => `${listed(names, ', ')} by ${described(failure)}`,
+      );
       throw invalid(`could not be initialised: ${listed(texts)}`);
     }
     for (const failure of this.#failures) this.#warn(`not run: ${described(failure)}`);
@@ -159,5 +173,6 @@ function described({ op, node, reason }: Failure): string {
 function listed(texts: readonly string[], separator = '; '): string {
   const shown = texts.slice(0, SHOWN_FAILURES).join(separator);
   return texts.length > SHOWN_FAILURES
-    ? `${shown}${separator}and ${texts.length - SHOWN_FAILURES} more` : shown;
+    ? `${shown}${separator}and ${texts.length - SHOWN_FAILURES} more`
+    : shown;
 }

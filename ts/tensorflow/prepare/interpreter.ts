@@ -4,7 +4,13 @@
 // Importer's worker thread.
 import { ServalError } from '../../errors.js';
 import type {
-  Checkpoint, FlatFunction, FlatGraph, FlatNode, FunctionRef, Ref, Tensor,
+  Checkpoint,
+  FlatFunction,
+  FlatGraph,
+  FlatNode,
+  FunctionRef,
+  Ref,
+  Tensor,
 } from '../types.js';
 import { hasStateEffect } from './effects.js';
 import { invalid } from './errors.js';
@@ -96,8 +102,12 @@ export class Run {
   readonly failures: Failure[];
 
   constructor(
-    graph: FlatGraph, kernels: Kernels, session: Session, fed: ReadonlyMap<string, Value>,
-    depth = 0, failures: Failure[] = [],
+    graph: FlatGraph,
+    kernels: Kernels,
+    session: Session,
+    fed: ReadonlyMap<string, Value>,
+    depth = 0,
+    failures: Failure[] = [],
   ) {
     this.#graph = graph;
     this.#kernels = kernels;
@@ -208,12 +218,12 @@ export class Run {
     }
     const body = this.#session.function(ref);
     if (body.args.length !== inputs.length) {
-      throw invalid(`function ${ref.name} takes ${body.args.length} arguments, ` +
-        `got ${inputs.length}`);
+      throw invalid(
+        `function ${ref.name} takes ${body.args.length} arguments, ` + `got ${inputs.length}`,
+      );
     }
     const fed = new Map(body.args.map((name, at) => [refKey({ node: name, port: 0 }), inputs[at]]));
-    const run = new Run(
-      body, this.#kernels, this.#session, fed, this.#depth + 1, this.failures);
+    const run = new Run(body, this.#kernels, this.#session, fed, this.#depth + 1, this.failures);
     for (const name of body.control) run.run(name);
     return body.returns.map((returned) => {
       if (!fed.has(refKey(returned))) run.run(returned.node);

@@ -22,7 +22,10 @@ export function refKey({ node, port }: Ref): string {
  * Names of nodes that the graph does not have are left out.
  */
 export function reachable(
-  graph: FlatGraph, roots: Iterable<Ref>, feeds: Iterable<Ref> = [], effectOf: EffectOf = ownEffect,
+  graph: FlatGraph,
+  roots: Iterable<Ref>,
+  feeds: Iterable<Ref> = [],
+  effectOf: EffectOf = ownEffect,
   /** taintedNodes() of the same, for whoever walks one graph many times. */
   tainted = (): ReadonlySet<string> => taintedNodes(graph, effectOf),
 ): ReadonlySet<string> {
@@ -48,7 +51,9 @@ class Walk {
   #tainted: ReadonlySet<string> | undefined;
 
   constructor(
-    graph: FlatGraph, fed: ReadonlySet<string>, effectOf: EffectOf,
+    graph: FlatGraph,
+    fed: ReadonlySet<string>,
+    effectOf: EffectOf,
     tainted: () => ReadonlySet<string>,
   ) {
     this.#graph = graph;
@@ -100,7 +105,8 @@ class Walk {
 
 /** Names of the nodes that change state or come after one that does. */
 export function taintedNodes(
-  graph: FlatGraph, effectOf: EffectOf = ownEffect,
+  graph: FlatGraph,
+  effectOf: EffectOf = ownEffect,
 ): ReadonlySet<string> {
   const consumers = new Map<string, string[]>();
   const reached = new Set<string>();
@@ -154,11 +160,9 @@ export function checkAcyclic(graph: FlatGraph, where: string): void {
 function before(graph: FlatGraph, name: string): readonly string[] {
   const node = graph.nodes.get(name);
   if (node === undefined) return [];
-  const isBackEdge = (ref: Ref): boolean => MERGES.has(node.op) &&
-    NEXT_ITERATIONS.has(graph.nodes.get(ref.node)?.op ?? '');
-  return [
-    ...node.inputs.filter((ref) => !isBackEdge(ref)).map((ref) => ref.node), ...node.control,
-  ];
+  const isBackEdge = (ref: Ref): boolean =>
+    MERGES.has(node.op) && NEXT_ITERATIONS.has(graph.nodes.get(ref.node)?.op ?? '');
+  return [...node.inputs.filter((ref) => !isBackEdge(ref)).map((ref) => ref.node), ...node.control];
 }
 
 function circle(path: ReadonlySet<string>, name: string): string {

@@ -103,8 +103,10 @@ export function argumentCount(argument: ArgDef, attributes: Attributes, where: W
     return 1;
   }
   const attribute = argument.typeListAttr || argument.numberAttr;
-  throw invalid(`${where}: expected attribute ${quoted(attribute)} to say how many tensors ` +
-    `argument ${quoted(argument.name)} has`);
+  throw invalid(
+    `${where}: expected attribute ${quoted(attribute)} to say how many tensors ` +
+      `argument ${quoted(argument.name)} has`,
+  );
 }
 
 /** Resolves what inputs of nodes are spelled as. */
@@ -124,8 +126,10 @@ export class Resolver {
     let known = this.#complete.get(node);
     if (known === undefined) {
       const definition = this.#functions.get(node.op);
-      const own = withDefaults(node.attributes,
-        definition?.signature.defaults ?? this.#ops.defaults(node.op));
+      const own = withDefaults(
+        node.attributes,
+        definition?.signature.defaults ?? this.#ops.defaults(node.op),
+      );
       known = { own, isOpen: hasPlaceholders(own) };
       this.#complete.set(node, known);
     }
@@ -136,7 +140,7 @@ export class Resolver {
   /** The node's output arguments; undefined for an operator that nobody knows. */
   outputs(node: NodeDef, attributes: Attributes): readonly OpOutput[] | undefined {
     let byOp = this.#outputs.get(attributes);
-    if (byOp === undefined) this.#outputs.set(attributes, byOp = new Map());
+    if (byOp === undefined) this.#outputs.set(attributes, (byOp = new Map()));
     if (!byOp.has(node.op)) byOp.set(node.op, this.#findOutputs(node, attributes));
     return byOp.get(node.op);
   }
@@ -151,7 +155,8 @@ export class Resolver {
       toString: () => `call ${quoted(node.name)} of function ${quoted(node.op)}`,
     };
     return definition.signature.outputs.map((output) => ({
-      name: output.name, count: argumentCount(output, attributes, where),
+      name: output.name,
+      count: argumentCount(output, attributes, where),
     }));
   }
 
@@ -195,8 +200,10 @@ export class Resolver {
     let count = 0;
     for (const output of outputs) count += output.count;
     if (port >= count) {
-      throw invalid(`${where} takes output ${port} of node ${quoted(node.name)}, ` +
-        `but operator ${quoted(node.op)} has ${count} there`);
+      throw invalid(
+        `${where} takes output ${port} of node ${quoted(node.name)}, ` +
+          `but operator ${quoted(node.op)} has ${count} there`,
+      );
     }
   }
 
@@ -216,11 +223,15 @@ export class Resolver {
       }
       if (offset === undefined) return targetsOf(scope, name, start, output.count);
       if (offset < output.count) return [{ scope, local: name, port: start + offset }];
-      throw invalid(`${where} takes ${quoted(text)}, but output ${quoted(argument)} of operator ` +
-        `${quoted(node.op)} has ${output.count} tensors there`);
+      throw invalid(
+        `${where} takes ${quoted(text)}, but output ${quoted(argument)} of operator ` +
+          `${quoted(node.op)} has ${output.count} tensors there`,
+      );
     }
-    throw invalid(`${where} takes ${quoted(text)}, but operator ${quoted(node.op)} has no output ` +
-      quoted(argument));
+    throw invalid(
+      `${where} takes ${quoted(text)}, but operator ${quoted(node.op)} has no output ` +
+        quoted(argument),
+    );
   }
 
   #existing(scope: Scope, name: string, where: Where): NodeDef {
@@ -240,7 +251,11 @@ function targetsOf(scope: Scope, local: string, start: number, count: number): T
 }
 
 function argumentTargets(
-  scope: Scope, { start, count }: Slots, index: string, text: string, where: Where,
+  scope: Scope,
+  { start, count }: Slots,
+  index: string,
+  text: string,
+  where: Where,
 ): readonly Target[] {
   if (index === '') return scope.arguments.slice(start, start + count);
   const offset = portNumber(index, text, where);

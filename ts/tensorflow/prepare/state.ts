@@ -8,15 +8,25 @@ import type { Table } from './table.js';
 export type ResourceKind = 'variable' | 'table' | 'blob';
 
 const KINDS: Readonly<Record<string, ResourceKind>> = {
-  Variable: 'variable', VariableV2: 'variable', VarHandleOp: 'variable',
-  HashTable: 'table', HashTableV2: 'table', AnonymousHashTable: 'table',
-  MutableHashTable: 'table', MutableHashTableV2: 'table', AnonymousMutableHashTable: 'table',
-  MutableHashTableOfTensors: 'table', MutableHashTableOfTensorsV2: 'table',
+  Variable: 'variable',
+  VariableV2: 'variable',
+  VarHandleOp: 'variable',
+  HashTable: 'table',
+  HashTableV2: 'table',
+  AnonymousHashTable: 'table',
+  MutableHashTable: 'table',
+  MutableHashTableV2: 'table',
+  AnonymousMutableHashTable: 'table',
+  MutableHashTableOfTensors: 'table',
+  MutableHashTableOfTensorsV2: 'table',
   AnonymousMutableHashTableOfTensors: 'table',
-  MutableDenseHashTable: 'table', MutableDenseHashTableV2: 'table',
+  MutableDenseHashTable: 'table',
+  MutableDenseHashTableV2: 'table',
   AnonymousMutableDenseHashTable: 'table',
-  BoostedTreesEnsembleResourceHandleOp: 'blob', BoostedTreesQuantileStreamResourceHandleOp: 'blob',
-  DecisionTreeEnsembleResourceHandleOp: 'blob', DecisionTreeResourceHandleOp: 'blob',
+  BoostedTreesEnsembleResourceHandleOp: 'blob',
+  BoostedTreesQuantileStreamResourceHandleOp: 'blob',
+  DecisionTreeEnsembleResourceHandleOp: 'blob',
+  DecisionTreeResourceHandleOp: 'blob',
 };
 
 /** What kind of resource a node makes; undefined for other nodes. */

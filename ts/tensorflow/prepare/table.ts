@@ -56,8 +56,10 @@ export class Table {
     const valueElements = elementsOf(values);
     const rows = keyElements.length;
     if (keys.shape.some((dim, axis) => values.shape[axis] !== dim)) {
-      throw invalid(`expected a value for each key, got keys [${keys.shape.join(', ')}] and ` +
-        `values [${values.shape.join(', ')}]`);
+      throw invalid(
+        `expected a value for each key, got keys [${keys.shape.join(', ')}] and ` +
+          `values [${values.shape.join(', ')}]`,
+      );
     }
     this.#valueShape = values.shape.slice(keys.shape.length);
     const width = rows === 0 ? 0 : valueElements.length / rows;
@@ -84,16 +86,27 @@ export class Table {
     const { keyDtype, valueDtype } = this;
     const shape = [entries.length, ...this.#valueShape];
     return {
-      keyDtype, valueDtype,
-      keys: tensorFrom(keyDtype, [entries.length], entries.map(({ key }) => key)),
-      values: tensorFrom(valueDtype, shape, entries.flatMap(({ value }) => value)),
+      keyDtype,
+      valueDtype,
+      keys: tensorFrom(
+        keyDtype,
+        [entries.length],
+        entries.map(({ key }) => key),
+      ),
+      values: tensorFrom(
+        valueDtype,
+        shape,
+        entries.flatMap(({ value }) => value),
+      ),
     };
   }
 
   #checkTypes(keys: Tensor, values: Tensor): void {
     if (keys.dtype === this.keyDtype && values.dtype === this.valueDtype) return;
-    throw invalid(`expected keys of ${this.keyDtype} and values of ${this.valueDtype}, got ` +
-      `${keys.dtype} and ${values.dtype}`);
+    throw invalid(
+      `expected keys of ${this.keyDtype} and values of ${this.valueDtype}, got ` +
+        `${keys.dtype} and ${values.dtype}`,
+    );
   }
 
   #put(key: Element, value: readonly Element[]): void {
@@ -101,8 +114,10 @@ export class Table {
     if (this.#emptyKeys.has(name)) return;
     const known = this.#entries.get(name);
     if (this.isStatic && known !== undefined && !sameValue(known.value, value)) {
-      throw invalid(`key ${quoted(name)} has value ${value.map(elementName).join(' ')} and, ` +
-        `before, ${known.value.map(elementName).join(' ')}`);
+      throw invalid(
+        `key ${quoted(name)} has value ${value.map(elementName).join(' ')} and, ` +
+          `before, ${known.value.map(elementName).join(' ')}`,
+      );
     }
     this.#entries.set(name, { key, value });
     if (this.#entries.size > TABLE_ENTRIES_MAX) {
@@ -112,13 +127,13 @@ export class Table {
 }
 
 function sameValue(one: readonly Element[], other: readonly Element[]): boolean {
-  return one.length === other.length &&
-    one.every((value, index) => elementName(value) === elementName(other[index] ?? ''));
+  return (
+    one.length === other.length &&
+    one.every((value, index) => elementName(value) === elementName(other[index] ?? ''))
+  );
 }
 
-function sameEntries(
-  one: ReadonlyMap<string, Entry>, other: ReadonlyMap<string, Entry>,
-): boolean {
+function sameEntries(one: ReadonlyMap<string, Entry>, other: ReadonlyMap<string, Entry>): boolean {
   if (one.size !== other.size) return false;
   for (const [name, { value }] of one) {
     const match = other.get(name);

@@ -3,9 +3,7 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import { crc32c, maskCrc } from '../../protobuf/crc32c.js';
 import type { Dtype, Tensor } from '../types.js';
-import {
-  bfloat16ToNumber, halfToNumber, numberToBfloat16, numberToHalf,
-} from '../proto/half.js';
+import { bfloat16ToNumber, halfToNumber, numberToBfloat16, numberToHalf } from '../proto/half.js';
 import { invalid } from './errors.js';
 import { COMPUTED_ELEMENTS_MAX } from './limits.js';
 
@@ -21,60 +19,79 @@ interface Codec {
 // DataView's setters keep the lowest bits of a number, as TensorFlow's arithmetic does.
 const CODECS: Partial<Record<Dtype, Codec>> = {
   float: {
-    bytes: 4, get: (view, at) => view.getFloat32(at, true),
+    bytes: 4,
+    get: (view, at) => view.getFloat32(at, true),
     set: (view, at, value) => view.setFloat32(at, Number(value), true),
   },
   double: {
-    bytes: 8, get: (view, at) => view.getFloat64(at, true),
+    bytes: 8,
+    get: (view, at) => view.getFloat64(at, true),
     set: (view, at, value) => view.setFloat64(at, Number(value), true),
   },
   half: {
-    bytes: 2, get: (view, at) => halfToNumber(view.getUint16(at, true)),
+    bytes: 2,
+    get: (view, at) => halfToNumber(view.getUint16(at, true)),
     set: (view, at, value) => view.setUint16(at, numberToHalf(Number(value)), true),
   },
   bfloat16: {
-    bytes: 2, get: (view, at) => bfloat16ToNumber(view.getUint16(at, true)),
+    bytes: 2,
+    get: (view, at) => bfloat16ToNumber(view.getUint16(at, true)),
     set: (view, at, value) => view.setUint16(at, numberToBfloat16(Number(value)), true),
   },
   int8: {
-    bytes: 1, get: (view, at) => view.getInt8(at),
+    bytes: 1,
+    get: (view, at) => view.getInt8(at),
     set: (view, at, value) => view.setInt8(at, Number(value)),
   },
   uint8: {
-    bytes: 1, get: (view, at) => view.getUint8(at),
+    bytes: 1,
+    get: (view, at) => view.getUint8(at),
     set: (view, at, value) => view.setUint8(at, Number(value)),
   },
   int16: {
-    bytes: 2, get: (view, at) => view.getInt16(at, true),
+    bytes: 2,
+    get: (view, at) => view.getInt16(at, true),
     set: (view, at, value) => view.setInt16(at, Number(value), true),
   },
   uint16: {
-    bytes: 2, get: (view, at) => view.getUint16(at, true),
+    bytes: 2,
+    get: (view, at) => view.getUint16(at, true),
     set: (view, at, value) => view.setUint16(at, Number(value), true),
   },
   int32: {
-    bytes: 4, get: (view, at) => view.getInt32(at, true),
+    bytes: 4,
+    get: (view, at) => view.getInt32(at, true),
     set: (view, at, value) => view.setInt32(at, Number(value), true),
   },
   uint32: {
-    bytes: 4, get: (view, at) => view.getUint32(at, true),
+    bytes: 4,
+    get: (view, at) => view.getUint32(at, true),
     set: (view, at, value) => view.setUint32(at, Number(value), true),
   },
   int64: {
-    bytes: 8, get: (view, at) => view.getBigInt64(at, true),
+    bytes: 8,
+    get: (view, at) => view.getBigInt64(at, true),
     set: (view, at, value) => view.setBigInt64(at, BigInt(value), true),
   },
   uint64: {
-    bytes: 8, get: (view, at) => view.getBigUint64(at, true),
+    bytes: 8,
+    get: (view, at) => view.getBigUint64(at, true),
     set: (view, at, value) => view.setBigUint64(at, BigInt(value), true),
   },
   bool: {
-    bytes: 1, get: (view, at) => view.getUint8(at),
+    bytes: 1,
+    get: (view, at) => view.getUint8(at),
     set: (view, at, value) => view.setUint8(at, value ? 1 : 0),
   },
 };
 const OTHER_BYTES: Partial<Record<Dtype, number>> = {
-  complex64: 8, complex128: 16, qint8: 1, quint8: 1, qint16: 2, quint16: 2, qint32: 4,
+  complex64: 8,
+  complex128: 16,
+  qint8: 1,
+  quint8: 1,
+  qint16: 2,
+  quint16: 2,
+  qint32: 4,
 };
 
 /** Bytes of one element. Errors: ModelInvalid for strings and handles. */
@@ -139,12 +156,15 @@ function opened(path: string): number {
 }
 
 function readElements(
-  path: string, offset: number, byteLength: number, maskedCrc32c: number | undefined,
+  path: string,
+  offset: number,
+  byteLength: number,
+  maskedCrc32c: number | undefined,
 ): Uint8Array {
   const bytes = Buffer.allocUnsafe(byteLength);
   const file = opened(path);
   try {
-    for (let done = 0; done < byteLength;) {
+    for (let done = 0; done < byteLength; ) {
       const read = readSync(file, bytes, done, byteLength - done, offset + done);
       if (read === 0) throw invalid(`${path}: ends within the ${byteLength} bytes at ${offset}`);
       done += read;
@@ -171,7 +191,9 @@ export function numbersOf(tensor: Tensor): Scalar[] {
 }
 
 export function tensorOf(
-  dtype: Dtype, shape: readonly number[], values: readonly Scalar[],
+  dtype: Dtype,
+  shape: readonly number[],
+  values: readonly Scalar[],
 ): Tensor {
   const codec = codecOf(dtype);
   const bytes = new Uint8Array(values.length * codec.bytes);
@@ -206,7 +228,9 @@ export function elementsOf(tensor: Tensor): readonly Element[] {
 
 /** The inverse of elementsOf: `values` are what the type takes. */
 export function tensorFrom(
-  dtype: Dtype, shape: readonly number[], values: readonly Element[],
+  dtype: Dtype,
+  shape: readonly number[],
+  values: readonly Element[],
 ): Tensor {
   return dtype === 'string'
     ? stringsTensor(shape, values as readonly Uint8Array[])
@@ -244,13 +268,18 @@ export function integersOf(tensor: Tensor): number[] {
  * Errors: ModelInvalid when types differ.
  */
 export function picked(
-  sources: readonly Tensor[], indices: readonly number[], shape: readonly number[],
+  sources: readonly Tensor[],
+  indices: readonly number[],
+  shape: readonly number[],
 ): Tensor {
   const dtype = sources[0]?.dtype ?? 'float';
   if (sources.some((source) => source.dtype !== dtype)) throw invalid('types of inputs differ');
   if (dtype === 'string') {
     const all = sources.flatMap((source) => stringsOf(source));
-    return stringsTensor(shape, indices.map((index) => all[index] ?? new Uint8Array()));
+    return stringsTensor(
+      shape,
+      indices.map((index) => all[index] ?? new Uint8Array()),
+    );
   }
   const size = elementBytes(dtype);
   const all = Buffer.concat(sources.map(bytesOf));

@@ -1,12 +1,28 @@
 // Reads tensorflow.AttrValue and NameAttrList. Importer's worker thread; pure.
 // Source: tensorflow/core/framework/attr_value.proto.
 import type { WireReader } from '../../protobuf/reader.js';
-import type { Attribute, AttributeList, Attributes, Dtype, FunctionRef, Shape, Tensor }
-  from '../types.js';
+import type {
+  Attribute,
+  AttributeList,
+  Attributes,
+  Dtype,
+  FunctionRef,
+  Shape,
+  Tensor,
+} from '../types.js';
 import { dtypeOfCode } from './dtypes.js';
 import {
-  ATTRIBUTE_ITEMS, NESTING_MAX, OBJECT_ITEMS, STRING_ITEMS,
-  lastInt64, modelInvalid, readBool, readBytes, readFloats, readInt64, readMapEntry,
+  ATTRIBUTE_ITEMS,
+  NESTING_MAX,
+  OBJECT_ITEMS,
+  STRING_ITEMS,
+  lastInt64,
+  modelInvalid,
+  readBool,
+  readBytes,
+  readFloats,
+  readInt64,
+  readMapEntry,
 } from './read-context.js';
 import type { ReadContext } from './read-context.js';
 import { readTensor } from './tensor-proto.js';
@@ -18,18 +34,26 @@ type Lists = { -readonly [K in keyof AttributeList]: AttributeList[K][number][] 
 /** One entry of a map of attributes, into `into`. An attribute without a value, and one of a data
  * type that the importer does not know, is left out: whoever needs it says that it is missing. */
 export function readAttribute(
-  reader: WireReader, into: Map<string, Attribute>, context: ReadContext, depth = 0,
+  reader: WireReader,
+  into: Map<string, Attribute>,
+  context: ReadContext,
+  depth = 0,
 ): void {
   context.count(ATTRIBUTE_ITEMS);
-  const [key, value] = readMapEntry(reader,
-    (entry) => readAttrValue(entry.nested('AttrValue'), context, depth), () => undefined);
+  const [key, value] = readMapEntry(
+    reader,
+    (entry) => readAttrValue(entry.nested('AttrValue'), context, depth),
+    () => undefined,
+  );
   if (value === undefined) into.delete(key);
   else into.set(context.shared(key), value);
 }
 
 /** undefined: no value, or of an unknown data type. Errors: ModelInvalid. */
 export function readAttrValue(
-  reader: WireReader, context: ReadContext, depth = 0,
+  reader: WireReader,
+  context: ReadContext,
+  depth = 0,
 ): Attribute | undefined {
   let found: Attribute | undefined;
   // A oneof: the last one counts.
@@ -41,7 +65,9 @@ export function readAttrValue(
 }
 
 function readMember(
-  reader: WireReader, context: ReadContext, depth: number,
+  reader: WireReader,
+  context: ReadContext,
+  depth: number,
 ): Attribute | undefined {
   switch (reader.field) {
     case 1:
@@ -88,11 +114,16 @@ function readFunctionRef(outer: WireReader, context: ReadContext, depth: number)
   return { name, attributes: attributes as Attributes };
 }
 
-function readList(
-  reader: WireReader, context: ReadContext, depth: number,
-): Attribute | undefined {
+function readList(reader: WireReader, context: ReadContext, depth: number): Attribute | undefined {
   const lists: Lists = {
-    bytes: [], ints: [], floats: [], bools: [], types: [], shapes: [], tensors: [], functions: [],
+    bytes: [],
+    ints: [],
+    floats: [],
+    bools: [],
+    types: [],
+    shapes: [],
+    tensors: [],
+    functions: [],
   };
   let isKnown = true;
   while (reader.next()) {
@@ -103,7 +134,10 @@ function readList(
 
 /** false: of an unknown data type. */
 function readListMember(
-  reader: WireReader, lists: Lists, context: ReadContext, depth: number,
+  reader: WireReader,
+  lists: Lists,
+  context: ReadContext,
+  depth: number,
 ): boolean {
   const add = <T>(list: T[], value: T, items = 1): void => {
     context.count(items);
@@ -133,8 +167,7 @@ function readListMember(
       return tensor !== undefined;
     }
     case 9:
-      add<FunctionRef>(
-        lists.functions, readFunctionRef(reader, context, depth), OBJECT_ITEMS);
+      add<FunctionRef>(lists.functions, readFunctionRef(reader, context, depth), OBJECT_ITEMS);
       return true;
     default:
       reader.skip();

@@ -4,8 +4,13 @@ import type { WireReader } from '../../protobuf/reader.js';
 import type { Attribute, FunctionDef, GraphDef, NodeDef, OpDef } from '../types.js';
 import { readAttribute } from './attr-value.js';
 import { readOpDef } from './op-def.js';
-import { NODE_ITEMS, OBJECT_ITEMS, modelInvalid, readInteger, readMapEntry }
-  from './read-context.js';
+import {
+  NODE_ITEMS,
+  OBJECT_ITEMS,
+  modelInvalid,
+  readInteger,
+  readMapEntry,
+} from './read-context.js';
 import type { ReadContext } from './read-context.js';
 
 /** Errors: ModelInvalid: not protobuf, above a limit, two nodes or functions of one name. */
@@ -79,7 +84,9 @@ function readNodeDef(reader: WireReader, context: ReadContext): NodeDef {
 }
 
 function readLibrary(
-  reader: WireReader, functions: Map<string, FunctionDef>, context: ReadContext,
+  reader: WireReader,
+  functions: Map<string, FunctionDef>,
+  context: ReadContext,
 ): void {
   while (reader.next()) {
     if (reader.field !== 1) {
@@ -101,12 +108,23 @@ function readFunctionDef(reader: WireReader, context: ReadContext): FunctionDef 
   const returns = new Map<string, string>();
   const controlReturns = new Map<string, string>();
   const attributes = new Map<string, Attribute>();
-  let signature: OpDef = { name: '', inputs: [], outputs: [], defaults: new Map(),
-    isStateful: false };
+  let signature: OpDef = {
+    name: '',
+    inputs: [],
+    outputs: [],
+    defaults: new Map(),
+    isStateful: false,
+  };
   const name = (into: Map<string, string>): void => {
     context.count(OBJECT_ITEMS);
     const entry = reader.nested('FunctionDef.RetEntry');
-    into.set(...readMapEntry(entry, (value) => value.string(), () => ''));
+    into.set(
+      ...readMapEntry(
+        entry,
+        (value) => value.string(),
+        () => '',
+      ),
+    );
   };
   while (reader.next()) {
     switch (reader.field) {

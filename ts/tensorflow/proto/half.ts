@@ -46,5 +46,5 @@ export function numberToBfloat16(value: number): number {
   scratch.setFloat32(0, value);
   const bits = scratch.getUint32(0);
   const isOdd = (bits >>> 16) & 1;
-  return Math.min((bits + 0x7fff + isOdd), 0xffffffff) >>> 16;
+  return Math.min(bits + 0x7fff + isOdd, 0xffffffff) >>> 16;
 }

@@ -9,8 +9,12 @@ import type { AssetBinding } from './signature-def.js';
 /** Tensor names; "" = not said. */
 export type ManifestSignature =
   | { readonly kind: 'regression'; readonly input: string; readonly output: string }
-  | { readonly kind: 'classification'; readonly input: string; readonly classes: string;
-    readonly scores: string }
+  | {
+      readonly kind: 'classification';
+      readonly input: string;
+      readonly classes: string;
+      readonly scores: string;
+    }
   | { readonly kind: 'generic'; readonly tensors: ReadonlyMap<string, string> }
   | { readonly kind: 'none' };
 
@@ -27,8 +31,13 @@ export function readSignatures(reader: WireReader, context: ReadContext): Manife
       defaultSignature = readSignature(reader.nested('Signature'), context);
     } else if (reader.field === 2) {
       context.count(OBJECT_ITEMS);
-      named.set(...readMapEntry<ManifestSignature>(reader.nested('NamedSignaturesEntry'),
-        (value) => readSignature(value.nested('Signature'), context), () => ({ kind: 'none' })));
+      named.set(
+        ...readMapEntry<ManifestSignature>(
+          reader.nested('NamedSignaturesEntry'),
+          (value) => readSignature(value.nested('Signature'), context),
+          () => ({ kind: 'none' }),
+        ),
+      );
     } else {
       reader.skip();
     }
@@ -47,8 +56,12 @@ function readSignature(reader: WireReader, context: ReadContext): ManifestSignat
       }
       case 2: {
         const [, input, classes, scores] = readBindings(reader.nested('ClassificationSignature'));
-        found = { kind: 'classification', input: input ?? '', classes: classes ?? '',
-          scores: scores ?? '' };
+        found = {
+          kind: 'classification',
+          input: input ?? '',
+          classes: classes ?? '',
+          scores: scores ?? '',
+        };
         break;
       }
       case 3:
@@ -86,8 +99,13 @@ function readGeneric(outer: WireReader, context: ReadContext): ReadonlyMap<strin
   while (reader.next()) {
     if (reader.field === 1) {
       context.count(OBJECT_ITEMS);
-      tensors.set(...readMapEntry(reader.nested('GenericSignature.MapEntry'),
-        (value) => readBinding(value.nested('TensorBinding')), () => ''));
+      tensors.set(
+        ...readMapEntry(
+          reader.nested('GenericSignature.MapEntry'),
+          (value) => readBinding(value.nested('TensorBinding')),
+          () => '',
+        ),
+      );
     } else {
       reader.skip();
     }

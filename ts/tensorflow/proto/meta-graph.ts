@@ -52,9 +52,7 @@ export interface MetaGraphHead extends MetaInfo {
 }
 
 /** Only the heads are read. Errors: ModelInvalid. */
-export function readSavedModel(
-  reader: WireReader, context: ReadContext,
-): readonly MetaGraphHead[] {
+export function readSavedModel(reader: WireReader, context: ReadContext): readonly MetaGraphHead[] {
   const heads: MetaGraphHead[] = [];
   while (reader.next()) {
     if (reader.field !== 2) {
@@ -86,8 +84,11 @@ export function readMetaGraph(reader: WireReader, context: ReadContext): MetaGra
   const signatures = new Map<string, SignatureDef>();
   const collections = new Map<string, Collection>();
   const assets: AssetBinding[] = [];
-  let info: MetaInfo & { readonly ops: readonly OpDef[] } =
-    { tags: [], tensorflowVersion: '', ops: [] };
+  let info: MetaInfo & { readonly ops: readonly OpDef[] } = {
+    tags: [],
+    tensorflowVersion: '',
+    ops: [],
+  };
   let graph: GraphDef = { nodes: [], functions: new Map(), producer: 0 };
   let saver: SaverDef | undefined;
   let objectGraph: (() => WireReader) | undefined;
@@ -103,14 +104,22 @@ export function readMetaGraph(reader: WireReader, context: ReadContext): MetaGra
         saver = readSaverDef(reader.nested('SaverDef'));
         break;
       case 4:
-        collections.set(...readMapEntry<Collection>(
-          reader.nested('MetaGraphDef.CollectionDefEntry'),
-          (value) => readCollection(value.nested('CollectionDef'), context),
-          () => ({ kind: 'other' })));
+        collections.set(
+          ...readMapEntry<Collection>(
+            reader.nested('MetaGraphDef.CollectionDefEntry'),
+            (value) => readCollection(value.nested('CollectionDef'), context),
+            () => ({ kind: 'other' }),
+          ),
+        );
         break;
       case 5:
-        signatures.set(...readMapEntry(reader.nested('MetaGraphDef.SignatureDefEntry'),
-          (value) => readSignatureDef(value.nested('SignatureDef'), context), emptySignature));
+        signatures.set(
+          ...readMapEntry(
+            reader.nested('MetaGraphDef.SignatureDefEntry'),
+            (value) => readSignatureDef(value.nested('SignatureDef'), context),
+            emptySignature,
+          ),
+        );
         break;
       case 6:
         assets.push(readAssetFileDef(reader.nested('AssetFileDef'), context));
@@ -132,7 +141,9 @@ function emptySignature(): SignatureDef {
 }
 
 function readMetaInfo(
-  reader: WireReader, context: ReadContext, withOps: boolean,
+  reader: WireReader,
+  context: ReadContext,
+  withOps: boolean,
 ): MetaInfo & { readonly ops: readonly OpDef[] } {
   const tags: string[] = [];
   let tensorflowVersion = '';

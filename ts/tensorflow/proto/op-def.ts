@@ -80,9 +80,7 @@ function readArgDef(reader: WireReader, context: ReadContext): ArgDef {
   return type === undefined ? arg : { ...arg, type };
 }
 
-function readDefault(
-  reader: WireReader, into: Map<string, Attribute>, context: ReadContext,
-): void {
+function readDefault(reader: WireReader, into: Map<string, Attribute>, context: ReadContext): void {
   let name = '';
   let value: Attribute | undefined;
   context.count(OBJECT_ITEMS);

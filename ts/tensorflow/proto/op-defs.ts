@@ -1,8 +1,16 @@
 // What arguments and attribute defaults an operator has: TensorFlow's own registry (generated), the
 // functions of the model, and the operators that the model itself describes. Importer's worker
 // thread; pure. Source: TensorFlow 2.21's registry; FunctionLibraryDefinition::LookUp.
-import type { ArgDef, Attribute, AttributeList, Attributes, Dtype, FunctionDef, OpDef, Shape }
-  from '../types.js';
+import type {
+  ArgDef,
+  Attribute,
+  AttributeList,
+  Attributes,
+  Dtype,
+  FunctionDef,
+  OpDef,
+  Shape,
+} from '../types.js';
 import { isDtype } from './dtypes.js';
 import { OP_DEFS_1 } from './generated/op-defs-1.js';
 import { OP_DEFS_2 } from './generated/op-defs-2.js';
@@ -31,9 +39,7 @@ export class OpTable {
   readonly #functions: ReadonlyMap<string, FunctionDef>;
   readonly #own: ReadonlyMap<string, OpDef>;
 
-  constructor(
-    own: readonly OpDef[] = [], functions: ReadonlyMap<string, FunctionDef> = new Map(),
-  ) {
+  constructor(own: readonly OpDef[] = [], functions: ReadonlyMap<string, FunctionDef> = new Map()) {
     this.#own = new Map(own.map((op) => [op.name, op]));
     this.#functions = functions;
   }
@@ -95,12 +101,11 @@ export class OpTable {
     const found = this.find(op);
     if (found !== undefined) return found;
     throw modelInvalid(
-      `operator ${op}: expected TensorFlow's, a function or one that the model describes`);
+      `operator ${op}: expected TensorFlow's, a function or one that the model describes`,
+    );
   }
 
-  #arguments(
-    op: string, attributes: Attributes, side: 'inputs' | 'outputs',
-  ): readonly NodeArg[] {
+  #arguments(op: string, attributes: Attributes, side: 'inputs' | 'outputs'): readonly NodeArg[] {
     const found = this.#known(op);
     const value = (name: string): Attribute | undefined =>
       attributes.get(name) ?? found.defaults.get(name);
@@ -114,9 +119,7 @@ export class OpTable {
   }
 }
 
-function resolve(
-  op: string, arg: ArgDef, value: (name: string) => Attribute | undefined,
-): NodeArg {
+function resolve(op: string, arg: ArgDef, value: (name: string) => Attribute | undefined): NodeArg {
   const { name } = arg;
   if (arg.typeListAttr !== '') {
     const list = value(arg.typeListAttr);
@@ -137,7 +140,7 @@ function resolve(
 }
 
 function missing(op: string, name: string, what: string, got: Attribute | undefined): Error {
-  const gotText = got?.kind === 'int' ? String(got.value) : got?.kind ?? 'nothing';
+  const gotText = got?.kind === 'int' ? String(got.value) : (got?.kind ?? 'nothing');
   return modelInvalid(`operator ${op}: attribute "${name}": expected ${what}, got ${gotText}`);
 }
 
@@ -148,8 +151,14 @@ const parsed = new Map<string, OpDef>();
 function registered(op: string): OpDef | undefined {
   const known = parsed.get(op);
   if (known !== undefined) return known;
-  lines ??= new Map([OP_DEFS_1, OP_DEFS_2, OP_DEFS_3].flatMap((text) => (
-    text.trim().split('\n').map((line) => [line.slice(0, line.indexOf('|')), line] as const))));
+  lines ??= new Map(
+    [OP_DEFS_1, OP_DEFS_2, OP_DEFS_3].flatMap((text) =>
+      text
+        .trim()
+        .split('\n')
+        .map((line) => [line.slice(0, line.indexOf('|')), line] as const),
+    ),
+  );
   const line = lines.get(op);
   if (line === undefined) return undefined;
   const found = parseLine(line);
@@ -161,8 +170,11 @@ function registered(op: string): OpDef | undefined {
 function parseLine(line: string): OpDef {
   const [name = '', stateful = '', inputs = '', outputs = '', ...rest] = line.split('|');
   return {
-    name, inputs: parseArgs(inputs), outputs: parseArgs(outputs),
-    defaults: parseDefaults(rest.join('|')), isStateful: stateful === 's',
+    name,
+    inputs: parseArgs(inputs),
+    outputs: parseArgs(outputs),
+    defaults: parseDefaults(rest.join('|')),
+    isStateful: stateful === 's',
   };
 }
 
@@ -173,7 +185,9 @@ function parseArgs(text: string): readonly ArgDef[] {
     const [kind = '', numberAttr = ''] = typed.split('*');
     const isRef = named.startsWith('&');
     return {
-      name: isRef ? named.slice(1) : named, isRef, numberAttr,
+      name: isRef ? named.slice(1) : named,
+      isRef,
+      numberAttr,
       typeAttr: kind.startsWith('@') ? kind.slice(1) : '',
       typeListAttr: kind.startsWith('+') ? kind.slice(1) : '',
       ...(isDtype(kind) ? { type: kind } : {}),
@@ -187,20 +201,28 @@ function parseDefaults(text: string): Attributes {
   for (const [key, value] of Object.entries(JSON.parse(text) as Record<string, unknown>)) {
     const colon = key.indexOf(':');
     const kind = key.slice(0, colon);
-    defaults.set(key.slice(colon + 1), kind.startsWith('L')
-      ? { kind: 'list', value: listOf(kind.slice(1), value as readonly unknown[]) }
-      : scalarOf(kind, value));
+    defaults.set(
+      key.slice(colon + 1),
+      kind.startsWith('L')
+        ? { kind: 'list', value: listOf(kind.slice(1), value as readonly unknown[]) }
+        : scalarOf(kind, value),
+    );
   }
   return defaults;
 }
 
 function listOf(kind: string, values: readonly unknown[]): AttributeList {
   const of = <T>(letter: string): readonly T[] =>
-    (kind === letter ? values.map((value) => scalarOf(kind, value).value as T) : []);
+    kind === letter ? values.map((value) => scalarOf(kind, value).value as T) : [];
   return {
-    bytes: of<Uint8Array>('s'), ints: of<bigint>('i'), floats: of<number>('f'),
-    bools: of<boolean>('b'), types: of<Dtype>('t'), shapes: of<Shape>('h'),
-    tensors: [], functions: [],
+    bytes: of<Uint8Array>('s'),
+    ints: of<bigint>('i'),
+    floats: of<number>('f'),
+    bools: of<boolean>('b'),
+    types: of<Dtype>('t'),
+    shapes: of<Shape>('h'),
+    tensors: [],
+    functions: [],
   };
 }
 

@@ -61,15 +61,18 @@ export class ReadContext {
     this.#items += items;
     if (this.#items <= ITEMS_MAX) return;
     throw modelInvalid(
-      `expected at most ${ITEMS_MAX} nodes, attributes and list elements, got more`);
+      `expected at most ${ITEMS_MAX} nodes, attributes and list elements, got more`,
+    );
   }
 
   /** Counts memory that the file does not pay for with bytes of its own. */
   expand(bytes: number, what: string): void {
     this.#expandedBytes += bytes;
     if (this.#expandedBytes <= EXPANDED_BYTES_MAX) return;
-    throw modelInvalid(`${what}: expected repeated values of at most ${EXPANDED_BYTES_MAX} bytes `
-      + `in all tensors together, got ${this.#expandedBytes}`);
+    throw modelInvalid(
+      `${what}: expected repeated values of at most ${EXPANDED_BYTES_MAX} bytes ` +
+        `in all tensors together, got ${this.#expandedBytes}`,
+    );
   }
 
   /** Raw elements: where they lie in the file when they are many, else a copy. Not a view: that
@@ -125,7 +128,9 @@ export function readFloats(reader: WireReader): readonly number[] {
 /** One entry of a map field: `value` reads field 2 where it is written; of an entry without one
  * `missing` makes the value. */
 export function readMapEntry<T>(
-  reader: WireReader, value: (reader: WireReader) => T, missing: () => T,
+  reader: WireReader,
+  value: (reader: WireReader) => T,
+  missing: () => T,
 ): readonly [key: string, value: T] {
   let key = '';
   let found: { value: T } | undefined;

@@ -36,8 +36,11 @@ export function readSignatureDef(reader: WireReader, context: ReadContext): Sign
         methodName = reader.string();
         break;
       case 4: {
-        const [alias, tensor] = readMapEntry(reader.nested('SignatureDef.DefaultsEntry'),
-          (value) => readTensor(value.nested('TensorProto'), context), () => undefined);
+        const [alias, tensor] = readMapEntry(
+          reader.nested('SignatureDef.DefaultsEntry'),
+          (value) => readTensor(value.nested('TensorProto'), context),
+          () => undefined,
+        );
         if (tensor !== undefined) defaults.set(alias, tensor);
         break;
       }
@@ -48,16 +51,15 @@ export function readSignatureDef(reader: WireReader, context: ReadContext): Sign
   return { methodName, inputs, outputs, defaults };
 }
 
-function readInfoEntry(
-  reader: WireReader, context: ReadContext,
-): readonly [string, TensorInfoDef] {
-  return readMapEntry(reader, (value) => readTensorInfo(value.nested('TensorInfo'), context),
-    () => EMPTY_INFO);
+function readInfoEntry(reader: WireReader, context: ReadContext): readonly [string, TensorInfoDef] {
+  return readMapEntry(
+    reader,
+    (value) => readTensorInfo(value.nested('TensorInfo'), context),
+    () => EMPTY_INFO,
+  );
 }
 
-export function readTensorInfo(
-  reader: WireReader, context: ReadContext, depth = 0,
-): TensorInfoDef {
+export function readTensorInfo(reader: WireReader, context: ReadContext, depth = 0): TensorInfoDef {
   context.count(OBJECT_ITEMS);
   let encoding: Pick<TensorInfoDef, 'name' | 'cooSparse' | 'composite'> = { name: '' };
   let dtypeCode = 0;
@@ -100,7 +102,9 @@ function readCooSparse(reader: WireReader): CooSparse {
 }
 
 function readComposite(
-  outer: WireReader, context: ReadContext, depth: number,
+  outer: WireReader,
+  context: ReadContext,
+  depth: number,
 ): readonly TensorInfoDef[] {
   if (depth >= NESTING_MAX) {
     throw modelInvalid(`TensorInfo: expected composites at most ${NESTING_MAX} deep, got deeper`);

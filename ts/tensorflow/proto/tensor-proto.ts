@@ -11,12 +11,37 @@ import { readFullShape } from './tensor-shape.js';
 const STRING_VAL = 8;
 /** The field of typed values by dtype. */
 const VALUE_FIELDS: Readonly<Record<Dtype, number>> = {
-  float: 5, double: 6, int32: 7, uint8: 7, int16: 7, int8: 7, string: STRING_VAL, complex64: 9,
-  int64: 10, bool: 11, qint8: 7, quint8: 7, qint32: 7, bfloat16: 13, qint16: 7, quint16: 7,
-  uint16: 7, complex128: 12, half: 13, resource: 14, variant: 15, uint32: 16, uint64: 17,
+  float: 5,
+  double: 6,
+  int32: 7,
+  uint8: 7,
+  int16: 7,
+  int8: 7,
+  string: STRING_VAL,
+  complex64: 9,
+  int64: 10,
+  bool: 11,
+  qint8: 7,
+  quint8: 7,
+  qint32: 7,
+  bfloat16: 13,
+  qint16: 7,
+  quint16: 7,
+  uint16: 7,
+  complex128: 12,
+  half: 13,
+  resource: 14,
+  variant: 15,
+  uint32: 16,
+  uint64: 17,
 };
 /** Fields of fixed-size numbers, and the size of one. */
-const FIXED_FIELDS: ReadonlyMap<number, 4 | 8> = new Map([[5, 4], [6, 8], [9, 4], [12, 8]]);
+const FIXED_FIELDS: ReadonlyMap<number, 4 | 8> = new Map([
+  [5, 4],
+  [6, 8],
+  [9, 4],
+  [12, 8],
+]);
 /** A reference in an array. */
 const POINTER_BYTES = 8;
 const VARINT32_BYTES_MAX = 5;
@@ -55,14 +80,17 @@ export function readTensor(reader: WireReader, context: ReadContext): Tensor | u
   const dtype = dtypeOfCode(code);
   if (dtype === undefined) return undefined;
   const form = { dtype, shape, count: elementCount(dtype, shape) };
-  const data = content.length > 0
-    ? contentData(content, form, context) : typedData(values, form, context);
+  const data =
+    content.length > 0 ? contentData(content, form, context) : typedData(values, form, context);
   return { dtype, shape, data };
 }
 
 /** Typed values of a TensorProto whose dtype and shape stand elsewhere. Errors: ModelInvalid. */
 export function readTypedValues(
-  reader: WireReader, dtype: Dtype, shape: readonly number[], context: ReadContext,
+  reader: WireReader,
+  dtype: Dtype,
+  shape: readonly number[],
+  context: ReadContext,
 ): TensorData {
   return typedData(reader, { dtype, shape, count: elementCount(dtype, shape) }, context);
 }
@@ -87,13 +115,17 @@ function contentData(content: Uint8Array, form: Form, context: ReadContext): Ten
 }
 
 function contentError(expected: string, form: Form, content: Uint8Array): Error {
-  return modelInvalid(`TensorProto.tensor_content: expected ${expected} for `
-    + `${form.dtype}[${form.shape.join(',')}], got ${content.length}`);
+  return modelInvalid(
+    `TensorProto.tensor_content: expected ${expected} for ` +
+      `${form.dtype}[${form.shape.join(',')}], got ${content.length}`,
+  );
 }
 
 /** All lengths as varints, then all bytes. */
 function contentStrings(
-  content: Uint8Array, form: Form, context: ReadContext,
+  content: Uint8Array,
+  form: Form,
+  context: ReadContext,
 ): readonly Uint8Array[] {
   const fail = (): never => {
     throw contentError(`${form.count} lengths and as many strings`, form, content);
@@ -127,8 +159,8 @@ function typedData(reader: WireReader, form: Form, context: ReadContext): Tensor
   const size = elementBytes(dtype);
   if (size === 0 || count === 0) return { kind: 'bytes', bytes: new Uint8Array(0) };
   const fixed = FIXED_FIELDS.get(VALUE_FIELDS[dtype]);
-  const given = fixed === undefined
-    ? varintBytes(reader, form) : fixedBytes(reader, fixed, form, context);
+  const given =
+    fixed === undefined ? varintBytes(reader, form) : fixedBytes(reader, fixed, form, context);
   if (given instanceof Uint8Array) return repeated(given, form, context);
   return given;
 }
@@ -146,7 +178,7 @@ function repeated(given: Uint8Array, form: Form, context: ReadContext): TensorDa
   bytes.set(given);
   // From the last value on, each copy doubles what there is.
   const start = given.length - size;
-  for (let filled = given.length; filled > 0 && filled < total;) {
+  for (let filled = given.length; filled > 0 && filled < total; ) {
     const length = Math.min(filled - start, total - filled);
     bytes.copyWithin(filled, start, start + length);
     filled += length;
@@ -156,7 +188,10 @@ function repeated(given: Uint8Array, form: Form, context: ReadContext): TensorDa
 
 /** The elements' bytes; where all of them lie together, already as data. */
 function fixedBytes(
-  reader: WireReader, numberBytes: 4 | 8, form: Form, context: ReadContext,
+  reader: WireReader,
+  numberBytes: 4 | 8,
+  form: Form,
+  context: ReadContext,
 ): Uint8Array | TensorData {
   const size = elementBytes(form.dtype);
   const total = form.count * size;
@@ -188,7 +223,11 @@ function varintBytes(reader: WireReader, form: Form): Uint8Array {
   const field = VALUE_FIELDS[form.dtype];
   let values = 0;
   const again = reader.again();
-  eachValue(reader, field, () => reader.varints(() => { values += 1; }));
+  eachValue(reader, field, () =>
+    reader.varints(() => {
+      values += 1;
+    }),
+  );
   const size = elementBytes(form.dtype);
   const out = new Uint8Array(Math.min(values, form.count) * size);
   const view = new DataView(out.buffer);
@@ -207,9 +246,7 @@ function varintBytes(reader: WireReader, form: Form): Uint8Array {
   return out;
 }
 
-function typedStrings(
-  reader: WireReader, form: Form, context: ReadContext,
-): readonly Uint8Array[] {
+function typedStrings(reader: WireReader, form: Form, context: ReadContext): readonly Uint8Array[] {
   const values: Uint8Array[] = [];
   eachValue(reader, STRING_VAL, () => {
     const view = reader.view();

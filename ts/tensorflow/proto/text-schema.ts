@@ -4,7 +4,15 @@
 import { dtypeEnum } from './dtypes.js';
 
 export type TextScalar =
-  | 'int32' | 'int64' | 'uint32' | 'uint64' | 'float' | 'double' | 'bool' | 'string' | 'bytes';
+  | 'int32'
+  | 'int64'
+  | 'uint32'
+  | 'uint64'
+  | 'float'
+  | 'double'
+  | 'bool'
+  | 'string'
+  | 'bytes';
 
 export type TextFieldType =
   | { readonly kind: 'scalar'; readonly scalar: TextScalar }
@@ -39,9 +47,13 @@ const map = (name: string, value: TextFieldType): TextFieldType => {
 const SHAPE: TextSchema = {
   name: 'TensorShapeProto',
   fields: {
-    dim: [2, to(() => ({
-      name: 'TensorShapeProto.Dim', fields: { size: [1, INT64], name: [2, STRING] },
-    }))],
+    dim: [
+      2,
+      to(() => ({
+        name: 'TensorShapeProto.Dim',
+        fields: { size: [1, INT64], name: [2, STRING] },
+      })),
+    ],
     unknown_rank: [3, BOOL],
   },
 };
@@ -49,70 +61,134 @@ const SHAPE: TextSchema = {
 const TENSOR: TextSchema = {
   name: 'TensorProto',
   fields: {
-    dtype: [1, TYPE], tensor_shape: [2, to(() => SHAPE)], version_number: [3, INT32],
-    tensor_content: [4, BYTES], float_val: [5, FLOAT], double_val: [6, DOUBLE],
-    int_val: [7, INT32], string_val: [8, BYTES], scomplex_val: [9, FLOAT],
-    int64_val: [10, INT64], bool_val: [11, BOOL], dcomplex_val: [12, DOUBLE],
-    half_val: [13, INT32], resource_handle_val: [14, OPAQUE], variant_val: [15, OPAQUE],
-    uint32_val: [16, of('uint32')], uint64_val: [17, of('uint64')], float8_val: [18, BYTES],
+    dtype: [1, TYPE],
+    tensor_shape: [2, to(() => SHAPE)],
+    version_number: [3, INT32],
+    tensor_content: [4, BYTES],
+    float_val: [5, FLOAT],
+    double_val: [6, DOUBLE],
+    int_val: [7, INT32],
+    string_val: [8, BYTES],
+    scomplex_val: [9, FLOAT],
+    int64_val: [10, INT64],
+    bool_val: [11, BOOL],
+    dcomplex_val: [12, DOUBLE],
+    half_val: [13, INT32],
+    resource_handle_val: [14, OPAQUE],
+    variant_val: [15, OPAQUE],
+    uint32_val: [16, of('uint32')],
+    uint64_val: [17, of('uint64')],
+    float8_val: [18, BYTES],
   },
 };
 
 const FUNCTION_NAME: TextSchema = {
   name: 'NameAttrList',
-  fields: { name: [1, STRING], attr: [2, map('NameAttrList.AttrEntry', to(() => ATTRIBUTE))] },
+  fields: {
+    name: [1, STRING],
+    attr: [
+      2,
+      map(
+        'NameAttrList.AttrEntry',
+        to(() => ATTRIBUTE),
+      ),
+    ],
+  },
 };
 
 const LIST: TextSchema = {
   name: 'AttrValue.ListValue',
   fields: {
-    s: [2, BYTES], i: [3, INT64], f: [4, FLOAT], b: [5, BOOL], type: [6, TYPE],
-    shape: [7, to(() => SHAPE)], tensor: [8, to(() => TENSOR)], func: [9, to(() => FUNCTION_NAME)],
+    s: [2, BYTES],
+    i: [3, INT64],
+    f: [4, FLOAT],
+    b: [5, BOOL],
+    type: [6, TYPE],
+    shape: [7, to(() => SHAPE)],
+    tensor: [8, to(() => TENSOR)],
+    func: [9, to(() => FUNCTION_NAME)],
   },
 };
 
 const ATTRIBUTE: TextSchema = {
   name: 'AttrValue',
   fields: {
-    list: [1, to(() => LIST)], s: [2, BYTES], i: [3, INT64], f: [4, FLOAT], b: [5, BOOL],
-    type: [6, TYPE], shape: [7, to(() => SHAPE)], tensor: [8, to(() => TENSOR)],
-    placeholder: [9, STRING], func: [10, to(() => FUNCTION_NAME)],
+    list: [1, to(() => LIST)],
+    s: [2, BYTES],
+    i: [3, INT64],
+    f: [4, FLOAT],
+    b: [5, BOOL],
+    type: [6, TYPE],
+    shape: [7, to(() => SHAPE)],
+    tensor: [8, to(() => TENSOR)],
+    placeholder: [9, STRING],
+    func: [10, to(() => FUNCTION_NAME)],
   },
 };
 
 const NODE: TextSchema = {
   name: 'NodeDef',
   fields: {
-    name: [1, STRING], op: [2, STRING], input: [3, STRING], device: [4, STRING],
-    attr: [5, map('NodeDef.AttrEntry', to(() => ATTRIBUTE))],
-    experimental_debug_info: [6, OPAQUE], experimental_type: [7, OPAQUE],
+    name: [1, STRING],
+    op: [2, STRING],
+    input: [3, STRING],
+    device: [4, STRING],
+    attr: [
+      5,
+      map(
+        'NodeDef.AttrEntry',
+        to(() => ATTRIBUTE),
+      ),
+    ],
+    experimental_debug_info: [6, OPAQUE],
+    experimental_type: [7, OPAQUE],
   },
 };
 
 const ARGUMENT: TextSchema = {
   name: 'OpDef.ArgDef',
   fields: {
-    name: [1, STRING], description: [2, STRING], type: [3, TYPE], type_attr: [4, STRING],
-    number_attr: [5, STRING], type_list_attr: [6, STRING], handle_data: [7, OPAQUE],
-    is_ref: [16, BOOL], experimental_full_type: [17, OPAQUE],
+    name: [1, STRING],
+    description: [2, STRING],
+    type: [3, TYPE],
+    type_attr: [4, STRING],
+    number_attr: [5, STRING],
+    type_list_attr: [6, STRING],
+    handle_data: [7, OPAQUE],
+    is_ref: [16, BOOL],
+    experimental_full_type: [17, OPAQUE],
   },
 };
 
 const OP: TextSchema = {
   name: 'OpDef',
   fields: {
-    name: [1, STRING], input_arg: [2, to(() => ARGUMENT)], output_arg: [3, to(() => ARGUMENT)],
-    attr: [4, to(() => ({
-      name: 'OpDef.AttrDef',
-      fields: {
-        name: [1, STRING], type: [2, STRING], default_value: [3, to(() => ATTRIBUTE)],
-        description: [4, STRING], has_minimum: [5, BOOL], minimum: [6, INT64],
-        allowed_values: [7, to(() => ATTRIBUTE)],
-      },
-    }))],
-    summary: [5, STRING], description: [6, STRING], deprecation: [8, OPAQUE],
-    is_aggregate: [16, BOOL], is_stateful: [17, BOOL], is_commutative: [18, BOOL],
-    allows_uninitialized_input: [19, BOOL], control_output: [20, STRING],
+    name: [1, STRING],
+    input_arg: [2, to(() => ARGUMENT)],
+    output_arg: [3, to(() => ARGUMENT)],
+    attr: [
+      4,
+      to(() => ({
+        name: 'OpDef.AttrDef',
+        fields: {
+          name: [1, STRING],
+          type: [2, STRING],
+          default_value: [3, to(() => ATTRIBUTE)],
+          description: [4, STRING],
+          has_minimum: [5, BOOL],
+          minimum: [6, INT64],
+          allowed_values: [7, to(() => ATTRIBUTE)],
+        },
+      })),
+    ],
+    summary: [5, STRING],
+    description: [6, STRING],
+    deprecation: [8, OPAQUE],
+    is_aggregate: [16, BOOL],
+    is_stateful: [17, BOOL],
+    is_commutative: [18, BOOL],
+    allows_uninitialized_input: [19, BOOL],
+    control_output: [20, STRING],
     is_distributed_communication: [21, BOOL],
   },
 };
@@ -120,11 +196,19 @@ const OP: TextSchema = {
 const FUNCTION: TextSchema = {
   name: 'FunctionDef',
   fields: {
-    signature: [1, to(() => OP)], node_def: [3, to(() => NODE)],
+    signature: [1, to(() => OP)],
+    node_def: [3, to(() => NODE)],
     ret: [4, map('FunctionDef.RetEntry', STRING)],
-    attr: [5, map('FunctionDef.AttrEntry', to(() => ATTRIBUTE))],
+    attr: [
+      5,
+      map(
+        'FunctionDef.AttrEntry',
+        to(() => ATTRIBUTE),
+      ),
+    ],
     control_ret: [6, map('FunctionDef.ControlRetEntry', STRING)],
-    arg_attr: [7, OPAQUE], resource_arg_unique_id: [8, OPAQUE],
+    arg_attr: [7, OPAQUE],
+    resource_arg_unique_id: [8, OPAQUE],
   },
 };
 
@@ -132,17 +216,25 @@ export const GRAPH_DEF: TextSchema = {
   name: 'GraphDef',
   fields: {
     node: [1, to(() => NODE)],
-    library: [2, to(() => ({
-      name: 'FunctionDefLibrary',
-      fields: {
-        function: [1, to(() => FUNCTION)], gradient: [2, OPAQUE], registered_gradients: [3, OPAQUE],
-      },
-    }))],
+    library: [
+      2,
+      to(() => ({
+        name: 'FunctionDefLibrary',
+        fields: {
+          function: [1, to(() => FUNCTION)],
+          gradient: [2, OPAQUE],
+          registered_gradients: [3, OPAQUE],
+        },
+      })),
+    ],
     version: [3, INT32],
-    versions: [4, to(() => ({
-      name: 'VersionDef',
-      fields: { producer: [1, INT32], min_consumer: [2, INT32], bad_consumers: [3, INT32] },
-    }))],
+    versions: [
+      4,
+      to(() => ({
+        name: 'VersionDef',
+        fields: { producer: [1, INT32], min_consumer: [2, INT32], bad_consumers: [3, INT32] },
+      })),
+    ],
     debug_info: [5, OPAQUE],
   },
 };
@@ -150,28 +242,55 @@ export const GRAPH_DEF: TextSchema = {
 const TENSOR_INFO: TextSchema = {
   name: 'TensorInfo',
   fields: {
-    name: [1, STRING], dtype: [2, TYPE], tensor_shape: [3, to(() => SHAPE)],
-    coo_sparse: [4, to(() => ({
-      name: 'TensorInfo.CooSparse',
-      fields: {
-        values_tensor_name: [1, STRING], indices_tensor_name: [2, STRING],
-        dense_shape_tensor_name: [3, STRING],
-      },
-    }))],
-    composite_tensor: [5, to(() => ({
-      name: 'TensorInfo.CompositeTensor',
-      fields: { type_spec: [1, OPAQUE], components: [2, to(() => TENSOR_INFO)] },
-    }))],
+    name: [1, STRING],
+    dtype: [2, TYPE],
+    tensor_shape: [3, to(() => SHAPE)],
+    coo_sparse: [
+      4,
+      to(() => ({
+        name: 'TensorInfo.CooSparse',
+        fields: {
+          values_tensor_name: [1, STRING],
+          indices_tensor_name: [2, STRING],
+          dense_shape_tensor_name: [3, STRING],
+        },
+      })),
+    ],
+    composite_tensor: [
+      5,
+      to(() => ({
+        name: 'TensorInfo.CompositeTensor',
+        fields: { type_spec: [1, OPAQUE], components: [2, to(() => TENSOR_INFO)] },
+      })),
+    ],
   },
 };
 
 const SIGNATURE: TextSchema = {
   name: 'SignatureDef',
   fields: {
-    inputs: [1, map('SignatureDef.InputsEntry', to(() => TENSOR_INFO))],
-    outputs: [2, map('SignatureDef.OutputsEntry', to(() => TENSOR_INFO))],
+    inputs: [
+      1,
+      map(
+        'SignatureDef.InputsEntry',
+        to(() => TENSOR_INFO),
+      ),
+    ],
+    outputs: [
+      2,
+      map(
+        'SignatureDef.OutputsEntry',
+        to(() => TENSOR_INFO),
+      ),
+    ],
     method_name: [3, STRING],
-    defaults: [4, map('SignatureDef.DefaultsEntry', to(() => TENSOR))],
+    defaults: [
+      4,
+      map(
+        'SignatureDef.DefaultsEntry',
+        to(() => TENSOR),
+      ),
+    ],
   },
 };
 
@@ -181,7 +300,8 @@ const ASSET_FILE_DEF: TextSchema = {
 };
 
 const ANY: TextSchema = {
-  name: 'google.protobuf.Any', fields: { type_url: [1, STRING], value: [2, BYTES] },
+  name: 'google.protobuf.Any',
+  fields: { type_url: [1, STRING], value: [2, BYTES] },
 };
 
 const listOf = (name: string, value: TextFieldType): TextFieldType =>
@@ -190,9 +310,17 @@ const listOf = (name: string, value: TextFieldType): TextFieldType =>
 const COLLECTION: TextSchema = {
   name: 'CollectionDef',
   fields: {
-    node_list: [1, listOf('NodeList', STRING)], bytes_list: [2, listOf('BytesList', BYTES)],
-    int64_list: [3, listOf('Int64List', INT64)], float_list: [4, listOf('FloatList', FLOAT)],
-    any_list: [5, listOf('AnyList', to(() => ANY))],
+    node_list: [1, listOf('NodeList', STRING)],
+    bytes_list: [2, listOf('BytesList', BYTES)],
+    int64_list: [3, listOf('Int64List', INT64)],
+    float_list: [4, listOf('FloatList', FLOAT)],
+    any_list: [
+      5,
+      listOf(
+        'AnyList',
+        to(() => ANY),
+      ),
+    ],
   },
 };
 
@@ -201,8 +329,11 @@ const META_INFO: TextSchema = {
   fields: {
     meta_graph_version: [1, STRING],
     stripped_op_list: [2, to(() => ({ name: 'OpList', fields: { op: [1, to(() => OP)] } }))],
-    any_info: [3, to(() => ANY)], tags: [4, STRING], tensorflow_version: [5, STRING],
-    tensorflow_git_version: [6, STRING], stripped_default_attrs: [7, BOOL],
+    any_info: [3, to(() => ANY)],
+    tags: [4, STRING],
+    tensorflow_version: [5, STRING],
+    tensorflow_git_version: [6, STRING],
+    stripped_default_attrs: [7, BOOL],
     function_aliases: [8, OPAQUE],
   },
 };
@@ -210,26 +341,47 @@ const META_INFO: TextSchema = {
 export const META_GRAPH_DEF: TextSchema = {
   name: 'MetaGraphDef',
   fields: {
-    meta_info_def: [1, to(() => META_INFO)], graph_def: [2, to(() => GRAPH_DEF)],
-    saver_def: [3, to(() => ({
-      name: 'SaverDef',
-      fields: {
-        filename_tensor_name: [1, STRING], save_tensor_name: [2, STRING],
-        restore_op_name: [3, STRING], max_to_keep: [4, INT32], sharded: [5, BOOL],
-        keep_checkpoint_every_n_hours: [6, FLOAT],
-        version: [7, { kind: 'enum', values: { LEGACY: 0, V1: 1, V2: 2 } }],
-      },
-    }))],
-    collection_def: [4, map('MetaGraphDef.CollectionDefEntry', to(() => COLLECTION))],
-    signature_def: [5, map('MetaGraphDef.SignatureDefEntry', to(() => SIGNATURE))],
-    asset_file_def: [6, to(() => ASSET_FILE_DEF)], object_graph_def: [7, OPAQUE],
+    meta_info_def: [1, to(() => META_INFO)],
+    graph_def: [2, to(() => GRAPH_DEF)],
+    saver_def: [
+      3,
+      to(() => ({
+        name: 'SaverDef',
+        fields: {
+          filename_tensor_name: [1, STRING],
+          save_tensor_name: [2, STRING],
+          restore_op_name: [3, STRING],
+          max_to_keep: [4, INT32],
+          sharded: [5, BOOL],
+          keep_checkpoint_every_n_hours: [6, FLOAT],
+          version: [7, { kind: 'enum', values: { LEGACY: 0, V1: 1, V2: 2 } }],
+        },
+      })),
+    ],
+    collection_def: [
+      4,
+      map(
+        'MetaGraphDef.CollectionDefEntry',
+        to(() => COLLECTION),
+      ),
+    ],
+    signature_def: [
+      5,
+      map(
+        'MetaGraphDef.SignatureDefEntry',
+        to(() => SIGNATURE),
+      ),
+    ],
+    asset_file_def: [6, to(() => ASSET_FILE_DEF)],
+    object_graph_def: [7, OPAQUE],
   },
 };
 
 export const SAVED_MODEL: TextSchema = {
   name: 'SavedModel',
   fields: {
-    saved_model_schema_version: [1, INT64], meta_graphs: [2, to(() => META_GRAPH_DEF)],
+    saved_model_schema_version: [1, INT64],
+    meta_graphs: [2, to(() => META_GRAPH_DEF)],
   },
 };
 
@@ -239,16 +391,27 @@ const TO_BINDING = to(() => BINDING);
 const MANIFEST_SIGNATURE: TextSchema = {
   name: 'tensorflow.serving.Signature',
   fields: {
-    regression_signature: [1, to(() => ({
-      name: 'RegressionSignature', fields: { input: [1, TO_BINDING], output: [2, TO_BINDING] },
-    }))],
-    classification_signature: [2, to(() => ({
-      name: 'ClassificationSignature',
-      fields: { input: [1, TO_BINDING], classes: [2, TO_BINDING], scores: [3, TO_BINDING] },
-    }))],
-    generic_signature: [3, to(() => ({
-      name: 'GenericSignature', fields: { map: [1, map('GenericSignature.MapEntry', TO_BINDING)] },
-    }))],
+    regression_signature: [
+      1,
+      to(() => ({
+        name: 'RegressionSignature',
+        fields: { input: [1, TO_BINDING], output: [2, TO_BINDING] },
+      })),
+    ],
+    classification_signature: [
+      2,
+      to(() => ({
+        name: 'ClassificationSignature',
+        fields: { input: [1, TO_BINDING], classes: [2, TO_BINDING], scores: [3, TO_BINDING] },
+      })),
+    ],
+    generic_signature: [
+      3,
+      to(() => ({
+        name: 'GenericSignature',
+        fields: { map: [1, map('GenericSignature.MapEntry', TO_BINDING)] },
+      })),
+    ],
   },
 };
 
@@ -256,15 +419,27 @@ const MANIFEST_SIGNATURE: TextSchema = {
 export const ANY_MESSAGES: ReadonlyMap<string, TextSchema> = new Map([
   ['tensorflow.GraphDef', GRAPH_DEF],
   ['tensorflow.AssetFileDef', ASSET_FILE_DEF],
-  ['tensorflow.serving.Signatures', {
-    name: 'tensorflow.serving.Signatures',
-    fields: {
-      default_signature: [1, to(() => MANIFEST_SIGNATURE)],
-      named_signatures: [2, map('NamedSignaturesEntry', to(() => MANIFEST_SIGNATURE))],
-    },
-  } satisfies TextSchema],
-  ['tensorflow.serving.AssetFile', {
-    name: 'tensorflow.serving.AssetFile',
-    fields: { tensor_binding: [1, TO_BINDING], filename: [2, STRING] },
-  } satisfies TextSchema],
+  [
+    'tensorflow.serving.Signatures',
+    {
+      name: 'tensorflow.serving.Signatures',
+      fields: {
+        default_signature: [1, to(() => MANIFEST_SIGNATURE)],
+        named_signatures: [
+          2,
+          map(
+            'NamedSignaturesEntry',
+            to(() => MANIFEST_SIGNATURE),
+          ),
+        ],
+      },
+    } satisfies TextSchema,
+  ],
+  [
+    'tensorflow.serving.AssetFile',
+    {
+      name: 'tensorflow.serving.AssetFile',
+      fields: { tensor_binding: [1, TO_BINDING], filename: [2, STRING] },
+    } satisfies TextSchema,
+  ],
 ]);

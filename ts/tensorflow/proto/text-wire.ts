@@ -3,8 +3,7 @@
 import { isUtf8 } from 'node:buffer';
 import { ErrorCode, ServalError } from '../../errors.js';
 import { parseTextProto } from '../../protobuf/text-format.js';
-import type { TextField, TextMessage, TextPlace, TextValue }
-  from '../../protobuf/text-format.js';
+import type { TextField, TextMessage, TextPlace, TextValue } from '../../protobuf/text-format.js';
 import { modelInvalid } from './read-context.js';
 import { ANY_MESSAGES } from './text-schema.js';
 import type { TextFieldType, TextScalar, TextSchema } from './text-schema.js';
@@ -17,8 +16,10 @@ const WIRE_FIXED32 = 5;
 const SNIFFED_BYTES = 4096;
 const FIRST_FIELD = /^(?:\s|#[^\n]*\n)*[A-Za-z_]\w*\s*[:{<]/;
 const INTEGER_RANGE: Readonly<Partial<Record<TextScalar, readonly [bigint, bigint]>>> = {
-  int32: [-(2n ** 31n), 2n ** 31n - 1n], int64: [-(2n ** 63n), 2n ** 63n - 1n],
-  uint32: [0n, 2n ** 32n - 1n], uint64: [0n, 2n ** 64n - 1n],
+  int32: [-(2n ** 31n), 2n ** 31n - 1n],
+  int64: [-(2n ** 63n), 2n ** 63n - 1n],
+  uint32: [0n, 2n ** 32n - 1n],
+  uint64: [0n, 2n ** 64n - 1n],
 };
 
 /** Binary messages begin with a tag and a length, soon followed by bytes that no text has. */
@@ -75,13 +76,18 @@ function encodeAny(field: TextField, schema: TextSchema, parts: Uint8Array[]): v
   const url = Buffer.from(field.name);
   const known = ANY_MESSAGES.get(field.name.slice(field.name.lastIndexOf('/') + 1));
   const bytes = known === undefined ? new Uint8Array(0) : encodeMessage(value, known);
-  for (const [number, content] of [[1, url], [2, bytes]] as const) {
+  for (const [number, content] of [
+    [1, url],
+    [2, bytes],
+  ] as const) {
     parts.push(varint(BigInt(number * 8 + WIRE_LENGTH)), varint(BigInt(content.length)), content);
   }
 }
 
 function encodeValue(
-  name: string, value: TextValue, type: TextFieldType,
+  name: string,
+  value: TextValue,
+  type: TextFieldType,
 ): readonly [wire: number, bytes: Uint8Array] {
   if (type.kind === 'message') {
     if (value.kind === 'message') return [WIRE_LENGTH, encodeMessage(value, type.schema())];
@@ -99,7 +105,8 @@ function encodeValue(
 }
 
 function enumNumber(
-  value: TextValue, values: Readonly<Record<string, number>>,
+  value: TextValue,
+  values: Readonly<Record<string, number>>,
 ): number | undefined {
   if (value.kind === 'integer') return Number(BigInt.asIntN(32, value.value));
   if (value.kind !== 'word' || value.negative) return undefined;
@@ -108,7 +115,8 @@ function enumNumber(
 
 /** undefined: the text is no such value. */
 function encodeScalar(
-  value: TextValue, scalar: TextScalar,
+  value: TextValue,
+  scalar: TextScalar,
 ): readonly [wire: number, bytes: Uint8Array] | undefined {
   switch (scalar) {
     case 'string':

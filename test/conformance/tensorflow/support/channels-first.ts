@@ -1,9 +1,7 @@
 // Golden cases with channels last, turned into ones with channels first: TensorFlow's CPU kernels
 // have no such form, so its answers to the first are turned as well.
 import { numbersTensor } from '../../../../ts/tensorflow/lower/tensors.js';
-import type {
-  Attribute, AttributeList, NodeDef,
-} from '../../../../ts/tensorflow/types.js';
+import type { Attribute, AttributeList, NodeDef } from '../../../../ts/tensorflow/types.js';
 import type { GoldenCase, GoldenGroup } from './golden-files.js';
 
 const SUFFIX = '/channels_first';
@@ -18,10 +16,16 @@ const OPERANDS: Readonly<Record<string, { turned: number; sizes?: number }>> = {
 };
 
 /** [N, spatial..., C] to [N, C, spatial...], by position. */
-const order = (rank: number): number[] =>
-  [0, rank - 1, ...Array.from({ length: rank - 2 }, (_, i) => i + 1)];
-const orderBack = (rank: number): number[] =>
-  [0, ...Array.from({ length: rank - 2 }, (_, i) => i + 2), 1];
+const order = (rank: number): number[] => [
+  0,
+  rank - 1,
+  ...Array.from({ length: rank - 2 }, (_, i) => i + 1),
+];
+const orderBack = (rank: number): number[] => [
+  0,
+  ...Array.from({ length: rank - 2 }, (_, i) => i + 2),
+  1,
+];
 
 /** Per-axis lists in the other order; explicit_paddings has two numbers to an axis. */
 function turnedList(name: string, list: AttributeList, rank: number): AttributeList {
@@ -40,7 +44,10 @@ function turnedNode(node: NodeDef, rank: number): NodeDef[] {
   const constant = (name: string, values: readonly number[], shape = [values.length]): string => {
     const value: Attribute = { kind: 'tensor', value: numbersTensor('int32', shape, values) };
     const dtype: Attribute = { kind: 'type', value: 'int32' };
-    const attributes = new Map<string, Attribute>([['value', value], ['dtype', dtype]]);
+    const attributes = new Map<string, Attribute>([
+      ['value', value],
+      ['dtype', dtype],
+    ]);
     added.push({ name: node.name + name, op: 'Const', inputs: [], attributes });
     return node.name + name;
   };

@@ -1,7 +1,6 @@
 // Compares a model's answer with TensorFlow's: data types, shapes and everything but floating
 // elements exactly; floating ones within a tolerance, NaN equal to NaN.
-import { tensorBytes, tensorNumbers } from
-  '../../../../ts/tensorflow/lower/tensors.js';
+import { tensorBytes, tensorNumbers } from '../../../../ts/tensorflow/lower/tensors.js';
 import { isFloating, shapeText } from '../../../../ts/tensorflow/lower/values.js';
 import type { Tensor } from '../../../../ts/tensorflow/types.js';
 
@@ -13,21 +12,26 @@ const SHOWN_MAX = 12;
 
 /** What is wrong with `got`; undefined where nothing is. */
 export function tensorDifference(
-  expected: Tensor, got: Tensor, tolerance = TOLERANCE,
+  expected: Tensor,
+  got: Tensor,
+  tolerance = TOLERANCE,
 ): string | undefined {
   if (expected.dtype !== got.dtype) return `expected ${expected.dtype}, got ${got.dtype}`;
   if (expected.shape.join(',') !== got.shape.join(',')) {
     return `expected shape ${shapeText(expected.shape)}, got ${shapeText(got.shape)}`;
   }
-  return sameElements(expected, got, tolerance) ? undefined
+  return sameElements(expected, got, tolerance)
+    ? undefined
     : `expected ${elementsText(expected)}, got ${elementsText(got)}`;
 }
 
 function sameElements(expected: Tensor, got: Tensor, tolerance: number): boolean {
   if (expected.data.kind === 'strings' && got.data.kind === 'strings') {
     const { values } = got.data;
-    return expected.data.values.every((one, i) => Buffer.compare(one, values[i] ?? one) === 0)
-      && expected.data.values.length === values.length;
+    return (
+      expected.data.values.every((one, i) => Buffer.compare(one, values[i] ?? one) === 0) &&
+      expected.data.values.length === values.length
+    );
   }
   if (!isFloating(expected.dtype)) {
     return Buffer.compare(tensorBytes(expected), tensorBytes(got)) === 0;
@@ -45,9 +49,10 @@ function isClose(want: number, have: number | undefined, tolerance: number): boo
 }
 
 function elementsText(tensor: Tensor): string {
-  const values = tensor.data.kind === 'strings'
-    ? tensor.data.values.map((one) => JSON.stringify(Buffer.from(one).toString('latin1')))
-    : (tensorNumbers(tensor) ?? []).map(String);
+  const values =
+    tensor.data.kind === 'strings'
+      ? tensor.data.values.map((one) => JSON.stringify(Buffer.from(one).toString('latin1')))
+      : (tensorNumbers(tensor) ?? []).map(String);
   const shown = values.slice(0, SHOWN_MAX).join(' ');
   return `[${shown}${values.length > SHOWN_MAX ? ` ... ${values.length} elements` : ''}]`;
 }

@@ -1,17 +1,18 @@
 // Runs an imported graph through Serval's own engine, as a gRPC Predict request: the codecs and the
 // custom operators are those that serve.
 import { ErrorCode } from '../../../../ts/errors.js';
-import type { ImportedGraph, ImportedModel } from
-  '../../../../ts/tensorflow/imported.js';
-import { encodeTensorProto } from
-  '../../../../ts/tensorflow/proto/tensor-proto-writer.js';
+import type { ImportedGraph, ImportedModel } from '../../../../ts/tensorflow/imported.js';
+import { encodeTensorProto } from '../../../../ts/tensorflow/proto/tensor-proto-writer.js';
 import { ReadContext } from '../../../../ts/tensorflow/proto/read-context.js';
 import { readTensor } from '../../../../ts/tensorflow/proto/tensor-proto.js';
 import type { Tensor } from '../../../../ts/tensorflow/types.js';
 import { createEngine, type Engine } from '../../../../ts/native/engine.js';
 import { PENDING } from '../../../../ts/native/port.js';
 import {
-  TF_CLASSIFY, TF_PREDICT, TF_REGRESS, type MessageProtocol,
+  TF_CLASSIFY,
+  TF_PREDICT,
+  TF_REGRESS,
+  type MessageProtocol,
 } from '../../../../ts/model/request-kinds.js';
 import { ProtobufWriter } from '../../../../ts/protobuf/writer.js';
 import { WireReader } from '../../../../ts/protobuf/reader.js';
@@ -19,7 +20,9 @@ import { importedSpec } from '../../../../ts/import/imported-spec.js';
 
 /** Feeds and results by alias. Errors: rejects where the model cannot be loaded or run. */
 export type RunGraph = (
-  imported: ImportedModel, graph: ImportedGraph, feeds: ReadonlyMap<string, Tensor>,
+  imported: ImportedModel,
+  graph: ImportedGraph,
+  feeds: ReadonlyMap<string, Tensor>,
 ) => Promise<ReadonlyMap<string, Tensor>>;
 
 /** One example's classes; a label is "" and a score 0 where the signature has none. */
@@ -58,7 +61,9 @@ export class EngineRunner {
 
   /** Classify with serialized Examples. */
   async classify(
-    imported: ImportedModel, signature: string, examples: readonly Uint8Array[],
+    imported: ImportedModel,
+    signature: string,
+    examples: readonly Uint8Array[],
   ): Promise<Classes[]> {
     const request = examplesRequest(await this.load(imported), signature, examples);
     return readClassifications(await this.#ask(TF_CLASSIFY, request));
@@ -66,7 +71,9 @@ export class EngineRunner {
 
   /** Regress with serialized Examples. */
   async regress(
-    imported: ImportedModel, signature: string, examples: readonly Uint8Array[],
+    imported: ImportedModel,
+    signature: string,
+    examples: readonly Uint8Array[],
   ): Promise<number[]> {
     const request = examplesRequest(await this.load(imported), signature, examples);
     return readRegressions(await this.#ask(TF_REGRESS, request));
@@ -104,10 +111,15 @@ export class EngineRunner {
 
   #publish(): void {
     this.#epoch += 1;
-    this.#engine.control.publishRoutes(this.#epoch, [...this.#routes].map(([name, handle]) => ({
-      name, defaultVersion: 0, labels: {},
-      versions: [{ version: '1', handle, ready: true, reason: '' }],
-    })));
+    this.#engine.control.publishRoutes(
+      this.#epoch,
+      [...this.#routes].map(([name, handle]) => ({
+        name,
+        defaultVersion: 0,
+        labels: {},
+        versions: [{ version: '1', handle, ready: true, reason: '' }],
+      })),
+    );
   }
 
   #ask(protocol: MessageProtocol, message: Buffer): Promise<Buffer> {
@@ -115,7 +127,11 @@ export class EngineRunner {
     const code = port.inferMessage(message, protocol, 0);
     if (code !== PENDING) return settled(code, port.answer());
     return new Promise((resolve, reject) => {
-      port.expect({ complete: (result, body) => { settled(result, body).then(resolve, reject); } });
+      port.expect({
+        complete: (result, body) => {
+          settled(result, body).then(resolve, reject);
+        },
+      });
     });
   }
 }
@@ -127,7 +143,9 @@ function settled(code: number, body: Buffer): Promise<Buffer> {
 }
 
 function predictRequest(
-  name: string, signature: string, feeds: ReadonlyMap<string, Tensor>,
+  name: string,
+  signature: string,
+  feeds: ReadonlyMap<string, Tensor>,
 ): Buffer {
   const out = new ProtobufWriter();
   out.message(1, (spec) => spec.string(1, name).string(3, signature));
@@ -138,14 +156,14 @@ function predictRequest(
 }
 
 /** ClassificationRequest and RegressionRequest are alike. */
-function examplesRequest(
-  name: string, signature: string, examples: readonly Uint8Array[],
-): Buffer {
+function examplesRequest(name: string, signature: string, examples: readonly Uint8Array[]): Buffer {
   const out = new ProtobufWriter();
   out.message(1, (spec) => spec.string(1, name).string(3, signature));
-  out.message(2, (input) => input.message(1, (list) => {
-    for (const example of examples) list.bytes(1, example);
-  }));
+  out.message(2, (input) =>
+    input.message(1, (list) => {
+      for (const example of examples) list.bytes(1, example);
+    }),
+  );
   return Buffer.from(out.concat());
 }
 
@@ -161,9 +179,11 @@ function fieldsOf<T>(reader: WireReader, number: number, read: (reader: WireRead
 
 function readClassifications(message: Buffer): Classes[] {
   const reader = new WireReader(message, 'ClassificationResponse');
-  return fieldsOf(reader, 1, (response) => fieldsOf(response.nested('result'), 1, (result) => (
-    fieldsOf(result.nested('classifications'), 1, (one) => readClass(one.nested('classes')))
-  ))).flat();
+  return fieldsOf(reader, 1, (response) =>
+    fieldsOf(response.nested('result'), 1, (result) =>
+      fieldsOf(result.nested('classifications'), 1, (one) => readClass(one.nested('classes'))),
+    ),
+  ).flat();
 }
 
 function floatOf(reader: WireReader): number {
@@ -184,10 +204,15 @@ function readClass(reader: WireReader): Classes[number] {
 
 function readRegressions(message: Buffer): number[] {
   const reader = new WireReader(message, 'RegressionResponse');
-  return fieldsOf(reader, 1, (response) => fieldsOf(response.nested('result'), 1, (result) => (
-    // proto3 leaves 0 out.
-    fieldsOf(result.nested('regressions'), 1, floatOf)[0] ?? 0
-  ))).flat();
+  return fieldsOf(reader, 1, (response) =>
+    fieldsOf(
+      response.nested('result'),
+      1,
+      (result) =>
+        // proto3 leaves 0 out.
+        fieldsOf(result.nested('regressions'), 1, floatOf)[0] ?? 0,
+    ),
+  ).flat();
 }
 
 function readOutputs(message: Buffer): Map<string, Tensor> {

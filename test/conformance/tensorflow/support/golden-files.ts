@@ -47,7 +47,8 @@ export function goldenFolder(): string | undefined {
   if (folder !== undefined) return folder;
   const script = join(packageRoot(), 'test', 'fixtures', 'tensorflow', 'goldens.sh');
   const { status, stdout, error } = spawnSync(script, {
-    encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'],
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
   });
   if (status === 0) return stdout.trim();
   if (status === CANNOT_BE_MADE) return undefined;
@@ -59,7 +60,9 @@ export const NO_GOLDENS = 'no goldens: no TensorFlow to make them with, no SERVA
 /** Names of the operators that have goldens, sorted. */
 export function goldenNames(folder: string): string[] {
   const ops = join(folder, 'ops');
-  return readdirSync(ops).filter((name) => existsSync(join(ops, name, 'cases.json'))).sort();
+  return readdirSync(ops)
+    .filter((name) => existsSync(join(ops, name, 'cases.json')))
+    .sort();
 }
 
 export function readGoldens(folder: string, name: string): GoldenGroup {

@@ -3,8 +3,7 @@
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ImportedModel } from '../../../../ts/tensorflow/imported.js';
-import { tensorNumbers, tensorStrings } from
-  '../../../../ts/tensorflow/lower/tensors.js';
+import { tensorNumbers, tensorStrings } from '../../../../ts/tensorflow/lower/tensors.js';
 import type { Tensor } from '../../../../ts/tensorflow/types.js';
 import { tensorDifference, TOLERANCE } from './compare-tensors.js';
 import type { Classes, EngineRunner } from './engine-run.js';
@@ -28,7 +27,9 @@ export interface ModelCase {
 /** Names of the models that have goldens, sorted. */
 export function goldenModelNames(folder: string): string[] {
   const models = join(folder, 'models');
-  return readdirSync(models).filter((name) => existsSync(join(models, name, 'cases.json'))).sort();
+  return readdirSync(models)
+    .filter((name) => existsSync(join(models, name, 'cases.json')))
+    .sort();
 }
 
 /** The version's folder, as a server would be given it. */
@@ -42,7 +43,9 @@ export function modelCases(folder: string, name: string): ModelCase[] {
 
 /** What is wrong with the answers to a call; undefined where nothing is. */
 export async function callDifference(
-  engine: EngineRunner, imported: ImportedModel, one: ModelCase,
+  engine: EngineRunner,
+  imported: ImportedModel,
+  one: ModelCase,
 ): Promise<string | undefined> {
   const differences = [await predictDifference(engine, imported, one)];
   if (one.api === 'examples') differences.push(await examplesDifference(engine, imported, one));
@@ -52,12 +55,15 @@ export async function callDifference(
 }
 
 async function predictDifference(
-  engine: EngineRunner, imported: ImportedModel, one: ModelCase,
+  engine: EngineRunner,
+  imported: ImportedModel,
+  one: ModelCase,
 ): Promise<string | undefined> {
   const graph = imported.graphs.find(({ signature }) => signature === one.signature);
   if (graph === undefined) return 'the signature is not served';
   const feeds = new Map(
-    Object.entries(one.inputs).map(([alias, value]) => [alias, goldenTensor(value)]));
+    Object.entries(one.inputs).map(([alias, value]) => [alias, goldenTensor(value)]),
+  );
   const got = await settled(engine.run(imported, graph, feeds));
   if (got instanceof Error || one.expectError !== undefined) return refusal(one, got);
   for (const [alias, value] of Object.entries(one.outputs)) {
@@ -70,17 +76,22 @@ async function predictDifference(
 }
 
 async function examplesDifference(
-  engine: EngineRunner, imported: ImportedModel, one: ModelCase,
+  engine: EngineRunner,
+  imported: ImportedModel,
+  one: ModelCase,
 ): Promise<string | undefined> {
   const examples = (one.examples ?? []).map((text) => Buffer.from(text, 'base64'));
   const classifies = one.method === 'classify';
-  const got = await settled<readonly Classes[] | readonly number[]>(classifies
-    ? engine.classify(imported, one.signature, examples)
-    : engine.regress(imported, one.signature, examples));
+  const got = await settled<readonly Classes[] | readonly number[]>(
+    classifies
+      ? engine.classify(imported, one.signature, examples)
+      : engine.regress(imported, one.signature, examples),
+  );
   if (got instanceof Error || one.expectError !== undefined) return refusal(one, got);
   const want = classifies ? classesOf(one) : numbersOf(one, 'outputs');
   const tolerance = one.tolerance ?? TOLERANCE;
-  return sameAnswers(want, got, tolerance) ? undefined
+  return sameAnswers(want, got, tolerance)
+    ? undefined
     : `${one.method}: expected ${JSON.stringify(want)}, got ${JSON.stringify(got)}`;
 }
 
@@ -90,7 +101,8 @@ const settled = <T>(promise: Promise<T>): Promise<T | Error> =>
 /** Errors are compared as such: their words are the engine's own. */
 function refusal(one: ModelCase, got: unknown): string | undefined {
   if (got instanceof Error === (one.expectError !== undefined)) return undefined;
-  return got instanceof Error ? `expected an answer, got: ${got.message.slice(0, 400)}`
+  return got instanceof Error
+    ? `expected an answer, got: ${got.message.slice(0, 400)}`
     : `expected the error "${one.expectError}", got none`;
 }
 
@@ -101,34 +113,41 @@ const output = (one: ModelCase, alias: string): Tensor | undefined => {
 
 function numbersOf(one: ModelCase, alias: string): readonly number[] {
   const tensor = output(one, alias);
-  return tensor === undefined ? [] : tensorNumbers(tensor) ?? [];
+  return tensor === undefined ? [] : (tensorNumbers(tensor) ?? []);
 }
 
 /** The rows of `classes` and `scores`, of which one may be missing. */
 function classesOf(one: ModelCase): Classes[] {
   const scores = numbersOf(one, 'scores');
   const classes = output(one, 'classes');
-  const labels = classes === undefined ? []
-    : (tensorStrings(classes) ?? []).map((label) => Buffer.from(label).toString());
+  const labels =
+    classes === undefined
+      ? []
+      : (tensorStrings(classes) ?? []).map((label) => Buffer.from(label).toString());
   const rows = one.examples?.length ?? 0;
   const width = Math.max(scores.length, labels.length) / rows;
-  return Array.from({ length: rows }, (_, row) => Array.from({ length: width }, (_, column) => {
-    const at = row * width + column;
-    return { label: labels[at] ?? '', score: scores[at] ?? 0 };
-  }));
+  return Array.from({ length: rows }, (_, row) =>
+    Array.from({ length: width }, (_, column) => {
+      const at = row * width + column;
+      return { label: labels[at] ?? '', score: scores[at] ?? 0 };
+    }),
+  );
 }
 
 function sameAnswers(
-  want: readonly (number | Classes)[], got: readonly (number | Classes)[], tolerance: number,
+  want: readonly (number | Classes)[],
+  got: readonly (number | Classes)[],
+  tolerance: number,
 ): boolean {
-  const close = (a: number, b: number): boolean => (
-    Math.abs(a - b) <= tolerance * (1 + Math.abs(a)));
+  const close = (a: number, b: number): boolean => Math.abs(a - b) <= tolerance * (1 + Math.abs(a));
   const same = (a: number | Classes, b: number | Classes | undefined): boolean => {
     if (typeof a === 'number' || typeof b === 'number' || b === undefined) {
       return typeof a === 'number' && typeof b === 'number' && close(a, b);
     }
-    return a.length === b.length
-      && a.every(({ label, score }, i) => label === b[i]?.label && close(score, b[i].score));
+    return (
+      a.length === b.length &&
+      a.every(({ label, score }, i) => label === b[i]?.label && close(score, b[i].score))
+    );
   };
   return want.length === got.length && want.every((one, i) => same(one, got[i]));
 }

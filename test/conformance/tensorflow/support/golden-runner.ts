@@ -3,15 +3,20 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ImportedGraph, ImportedModel } from
-  '../../../../ts/tensorflow/imported.js';
+import type { ImportedGraph, ImportedModel } from '../../../../ts/tensorflow/imported.js';
 import type { Operators } from '../../../../ts/tensorflow/lower/context.js';
 import { lowerModel } from '../../../../ts/tensorflow/lower/lower-model.js';
 import { shapeText } from '../../../../ts/tensorflow/lower/values.js';
 import { prepareModel } from '../../../../ts/tensorflow/prepare/index.js';
 import { OpTable } from '../../../../ts/tensorflow/proto/op-defs.js';
-import type { Dtype, LoadedGraph, Shape, SignatureDef, Tensor, TensorInfoDef } from
-  '../../../../ts/tensorflow/types.js';
+import type {
+  Dtype,
+  LoadedGraph,
+  Shape,
+  SignatureDef,
+  Tensor,
+  TensorInfoDef,
+} from '../../../../ts/tensorflow/types.js';
 import { tensorDifference } from './compare-tensors.js';
 import type { EngineRunner } from './engine-run.js';
 import { type GoldenCase, type GoldenGroup, goldenTensor } from './golden-files.js';
@@ -28,11 +33,13 @@ export interface CaseResult {
 
 /** Runs all cases of one operator, in order: first as fed, then with all shapes said. */
 export async function runGoldens(
-  group: GoldenGroup, operators: Operators, engine: EngineRunner,
+  group: GoldenGroup,
+  operators: Operators,
+  engine: EngineRunner,
 ): Promise<CaseResult[]> {
   return [
-    ...await runForm(group, operators, engine, false),
-    ...await runForm(group, operators, engine, true),
+    ...(await runForm(group, operators, engine, false)),
+    ...(await runForm(group, operators, engine, true)),
   ];
 }
 
@@ -48,7 +55,10 @@ interface Run {
 }
 
 async function runForm(
-  group: GoldenGroup, operators: Operators, engine: EngineRunner, saysShapes: boolean,
+  group: GoldenGroup,
+  operators: Operators,
+  engine: EngineRunner,
+  saysShapes: boolean,
 ): Promise<CaseResult[]> {
   const scratch = mkdtempSync(join(tmpdir(), 'serval-goldens-'));
   try {
@@ -56,11 +66,15 @@ async function runForm(
     const table = new OpTable([], source.graph.functions);
     const said = new Map<string, Shape>();
     const imported = lowerModel(prepareModel(source, undefined, table), {
-      operators: noting(operators, said), weightsPath: join(scratch, 'weights'),
+      operators: noting(operators, said),
+      weightsPath: join(scratch, 'weights'),
       dtypeOf: (node, port) => table.outputDtype(node, port),
     });
     const form = saysShapes ? ', shapes said' : '';
-    const whole = await engine.load(imported).then(() => true, () => false);
+    const whole = await engine.load(imported).then(
+      () => true,
+      () => false,
+    );
     const results: CaseResult[] = [];
     for (const one of group.cases) {
       results.push(await runCase(one, { imported, engine, whole, said, form }));
@@ -74,16 +88,21 @@ async function runForm(
 
 /** The operators, noting the shapes of what they give. */
 function noting(operators: Operators, said: Map<string, Shape>): Operators {
-  return Object.fromEntries(Object.entries(operators).map(([op, operator]) => [op, {
-    ...operator,
-    lower: (cx) => {
-      const out = operator.lower(cx);
-      [out].flat().forEach((value, port) => {
-        if (value.kind === 'tensor') said.set(`${cx.node.name}:${port}`, value.shape);
-      });
-      return out;
-    },
-  }]));
+  return Object.fromEntries(
+    Object.entries(operators).map(([op, operator]) => [
+      op,
+      {
+        ...operator,
+        lower: (cx) => {
+          const out = operator.lower(cx);
+          [out].flat().forEach((value, port) => {
+            if (value.kind === 'tensor') said.set(`${cx.node.name}:${port}`, value.shape);
+          });
+          return out;
+        },
+      },
+    ]),
+  );
 }
 
 const FLOAT_CODE = 1;
@@ -92,10 +111,17 @@ function loadedGraph({ graph, cases }: GoldenGroup, saysShapes: boolean): Loaded
   const feeds = cases.flatMap((one) => Object.entries(one.feeds));
   const shapes = new Map(feeds.map(([name, { shape }]) => [nodeOf(name), shape]));
   return {
-    format: 'frozen-graph', tags: [], tensorflowVersion: '', assets: [], opDefs: [],
+    format: 'frozen-graph',
+    tags: [],
+    tensorflowVersion: '',
+    assets: [],
+    opDefs: [],
     graph: saysShapes ? withShapes(graph, shapes) : graph,
     signatures: new Map(cases.map((one) => [one.name, signatureOf(one)])),
-    checkpoint: undefined, saver: undefined, initOp: undefined, warnings: [],
+    checkpoint: undefined,
+    saver: undefined,
+    initOp: undefined,
+    warnings: [],
   };
 }
 
@@ -104,14 +130,20 @@ function signatureOf(one: GoldenCase): SignatureDef {
   const infos = (entries: GoldenCase['fetches']): Map<string, TensorInfoDef> =>
     new Map(Object.keys(entries).map((name) => [name, { name, dtypeCode: FLOAT_CODE }]));
   return {
-    methodName: '', defaults: new Map(), inputs: infos(one.feeds), outputs: infos(one.fetches),
+    methodName: '',
+    defaults: new Map(),
+    inputs: infos(one.feeds),
+    outputs: infos(one.fetches),
   };
 }
 
 async function runCase(one: GoldenCase, run: Run): Promise<CaseResult> {
   const where = `${one.name} (${one.attributes}, ${one.dims}${run.form})`;
-  const done = (outcome: Outcome, text = ''): CaseResult =>
-    ({ name: one.name, outcome, text: text && `${where}: ${text}` });
+  const done = (outcome: Outcome, text = ''): CaseResult => ({
+    name: one.name,
+    outcome,
+    text: text && `${where}: ${text}`,
+  });
   const graph = run.imported.graphs.find(({ signature }) => signature === one.name);
   if (graph === undefined) {
     if (one.expectError !== undefined) return done('passed');
@@ -130,7 +162,9 @@ async function runCase(one: GoldenCase, run: Run): Promise<CaseResult> {
 
 /** What is wrong with the answer; undefined where nothing is. */
 async function wrongAnswer(
-  one: GoldenCase, run: Run, graph: ImportedGraph,
+  one: GoldenCase,
+  run: Run,
+  graph: ImportedGraph,
 ): Promise<string | undefined> {
   const results = await answers(one, run, graph);
   if (one.expectError !== undefined) return `expected the error "${one.expectError}", got none`;
@@ -148,10 +182,13 @@ async function wrongAnswer(
 }
 
 async function answers(
-  one: GoldenCase, { imported, engine, whole }: Run, graph: ImportedGraph,
+  one: GoldenCase,
+  { imported, engine, whole }: Run,
+  graph: ImportedGraph,
 ): Promise<ReadonlyMap<string, Tensor>> {
   const feeds = new Map(
-    Object.entries(one.feeds).map(([name, value]) => [name, served(goldenTensor(value))]));
+    Object.entries(one.feeds).map(([name, value]) => [name, served(goldenTensor(value))]),
+  );
   if (whole) return engine.run(imported, graph, feeds);
   const alone: ImportedModel = { ...imported, graphs: [graph] };
   try {
@@ -162,13 +199,19 @@ async function answers(
 }
 
 const QUANTISED: Partial<Record<Dtype, Dtype>> = {
-  qint8: 'int8', quint8: 'uint8', qint16: 'int16', quint16: 'uint16', qint32: 'int32',
+  qint8: 'int8',
+  quint8: 'uint8',
+  qint16: 'int16',
+  quint16: 'uint16',
+  qint32: 'int32',
 };
 
 /** The interfaces have no quantised types: such tensors are served as plain integers. */
-const served = (tensor: Tensor): Tensor => (
-  { ...tensor, dtype: QUANTISED[tensor.dtype] ?? tensor.dtype });
+const served = (tensor: Tensor): Tensor => ({
+  ...tensor,
+  dtype: QUANTISED[tensor.dtype] ?? tensor.dtype,
+});
 
 const isLike = (said: NonNullable<Shape>, shape: readonly number[]): boolean =>
-  said.length === shape.length
-  && said.every((dim, axis) => dim === undefined || dim === shape[axis]);
+  said.length === shape.length &&
+  said.every((dim, axis) => dim === undefined || dim === shape[axis]);

@@ -1,6 +1,5 @@
 // Another form of a golden graph: one in which the shapes of all that is fed are said.
-import type { Attribute, GraphDef, NodeDef } from
-  '../../../../ts/tensorflow/types.js';
+import type { Attribute, GraphDef, NodeDef } from '../../../../ts/tensorflow/types.js';
 
 /** "node:port" without its port. */
 export const nodeOf = (tensor: string): string => tensor.replace(/:\d+$/, '');
@@ -10,7 +9,8 @@ const SHAPED_SUFFIX = '/shaped';
 /** The graph in which what reads a fed node's output 0 is told its shape: lowerings then see static
  * shapes, where as fed tensors they see none. */
 export function withShapes(
-  graph: GraphDef, shapes: ReadonlyMap<string, readonly number[]>,
+  graph: GraphDef,
+  shapes: ReadonlyMap<string, readonly number[]>,
 ): GraphDef {
   const redirected = (input: string): string => {
     const name = input.replace(/:0$/, '');

@@ -17,39 +17,60 @@ const NO_OPERATOR = 'neither ONNX nor Serval has such an operator';
 export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   { group: 'Atan2', text: /special values/, outcome: 'failed', why: DENORMAL },
   {
-    group: 'Bitcast', text: /type=/, outcome: 'unsupported',
+    group: 'Bitcast',
+    text: /type=/,
+    outcome: 'unsupported',
     why: 'ONNX opset 20 has no bit cast; integers of one size are cast',
   },
   {
-    group: 'Equal', text: /incompatible_shape_error=False/, outcome: 'failed',
+    group: 'Equal',
+    text: /incompatible_shape_error=False/,
+    outcome: 'failed',
     why: 'shapes that do not broadcast fail the request instead of comparing unequal',
   },
   {
-    group: 'NotEqual', text: /incompatible_shape_error=False/, outcome: 'failed',
+    group: 'NotEqual',
+    text: /incompatible_shape_error=False/,
+    outcome: 'failed',
     why: 'shapes that do not broadcast fail the request instead of comparing unequal',
   },
   {
-    group: 'BatchToSpaceND', text: /number of blocks is not known/, outcome: 'unsupported',
+    group: 'BatchToSpaceND',
+    text: /number of blocks is not known/,
+    outcome: 'unsupported',
     why: 'ONNX reshapes to a rank that is known',
   },
   {
-    group: 'DepthwiseConv2dNative', text: /number of channels is not known/,
-    outcome: 'unsupported', why: 'ONNX takes the number of groups as an attribute',
+    group: 'DepthwiseConv2dNative',
+    text: /number of channels is not known/,
+    outcome: 'unsupported',
+    why: 'ONNX takes the number of groups as an attribute',
   },
   {
-    group: 'Plumbing', text: /expected the error "(bad :|Shape of tensor)/, outcome: 'failed',
+    group: 'Plumbing',
+    text: /expected the error "(bad :|Shape of tensor)/,
+    outcome: 'failed',
     why: 'CheckNumerics and EnsureShape hand their input on without a check',
   },
   {
-    group: 'SpaceToBatchND', text: /number of blocks is not known/, outcome: 'unsupported',
+    group: 'SpaceToBatchND',
+    text: /number of blocks is not known/,
+    outcome: 'unsupported',
     why: 'ONNX reshapes to a rank that is known',
   },
   ...['DecodeCompressed', 'DecodeProtoV2', 'EncodePng', 'UnicodeScript'].map((group) => ({
-    group, text: NOT_SUPPORTED, outcome: 'unsupported' as const, why: NO_OPERATOR,
+    group,
+    text: NOT_SUPPORTED,
+    outcome: 'unsupported' as const,
+    why: NO_OPERATOR,
   })),
 ];
 
 export const knownDifference = (
-  group: string, outcome: Outcome, text: string,
-): KnownDifference | undefined => KNOWN_DIFFERENCES.find((one) => (
-  one.group === group && one.outcome === outcome && one.text.test(text)));
+  group: string,
+  outcome: Outcome,
+  text: string,
+): KnownDifference | undefined =>
+  KNOWN_DIFFERENCES.find(
+    (one) => one.group === group && one.outcome === outcome && one.text.test(text),
+  );

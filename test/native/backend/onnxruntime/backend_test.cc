@@ -153,19 +153,14 @@ TEST_P(Identity, BitForBit) {
 
 INSTANTIATE_TEST_SUITE_P(
     AllDtypes, Identity,
-    testing::Values(IdentityCase{DType::Bool, onnx::kBool},
-                    IdentityCase{DType::Uint8, onnx::kUint8},
-                    IdentityCase{DType::Uint16, onnx::kUint16},
-                    IdentityCase{DType::Uint32, onnx::kUint32},
-                    IdentityCase{DType::Uint64, onnx::kUint64},
-                    IdentityCase{DType::Int8, onnx::kInt8},
-                    IdentityCase{DType::Int16, onnx::kInt16},
-                    IdentityCase{DType::Int32, onnx::kInt32},
-                    IdentityCase{DType::Int64, onnx::kInt64},
-                    IdentityCase{DType::Fp16, onnx::kFloat16},
-                    IdentityCase{DType::Fp32, onnx::kFloat},
-                    IdentityCase{DType::Fp64, onnx::kDouble},
-                    IdentityCase{DType::Bf16, onnx::kBfloat16}),
+    testing::Values(
+        IdentityCase{DType::Bool, onnx::kBool}, IdentityCase{DType::Uint8, onnx::kUint8},
+        IdentityCase{DType::Uint16, onnx::kUint16}, IdentityCase{DType::Uint32, onnx::kUint32},
+        IdentityCase{DType::Uint64, onnx::kUint64}, IdentityCase{DType::Int8, onnx::kInt8},
+        IdentityCase{DType::Int16, onnx::kInt16}, IdentityCase{DType::Int32, onnx::kInt32},
+        IdentityCase{DType::Int64, onnx::kInt64}, IdentityCase{DType::Fp16, onnx::kFloat16},
+        IdentityCase{DType::Fp32, onnx::kFloat}, IdentityCase{DType::Fp64, onnx::kDouble},
+        IdentityCase{DType::Bf16, onnx::kBfloat16}),
     [](const auto& test) { return std::string(dtype_name(test.param.dtype)); });
 
 TEST_F(OrtRun, StringsKeepLengthNulsAndOrder) {
@@ -183,8 +178,7 @@ TEST_F(OrtRun, StringsKeepLengthNulsAndOrder) {
     const TensorView& y = scratch->outputs()[0];
     EXPECT_EQ(y.dtype, DType::Bytes);
     EXPECT_EQ(y.shape, x->view().shape);
-    EXPECT_TRUE(std::equal(y.strings.begin(), y.strings.end(), x->values.begin(),
-                           x->values.end()));
+    EXPECT_TRUE(std::equal(y.strings.begin(), y.strings.end(), x->values.begin(), x->values.end()));
     scratch->release_outputs();
   }
 }

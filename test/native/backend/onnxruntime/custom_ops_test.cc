@@ -25,8 +25,8 @@ onnx::Model serval_model() {
 }
 
 void describe(onnx::Model& model, std::string_view name, int element_type) {
-  model.graph.message(13, onnx::Message().bytes(1, name).message(
-                              2, onnx::tensor_type(element_type, std::nullopt)));
+  model.graph.message(
+      13, onnx::Message().bytes(1, name).message(2, onnx::tensor_type(element_type, std::nullopt)));
 }
 
 void add_strings(onnx::Model& model, std::string_view name, const std::vector<std::string>& values,
@@ -54,8 +54,7 @@ onnx::Model parse_model(bool described) {
   const std::vector<int64_t> float_type = {onnx::kFloat};
   onnx::Model model = serval_model();
   model.initializer<float>("no_default", onnx::kFloat, {0}, {});
-  model.node("ParseExample", {"examples", "no_default"},
-             {"indices", "values", "shape", "x"},
+  model.node("ParseExample", {"examples", "no_default"}, {"indices", "values", "shape", "x"},
              {text_attribute("sparse_keys", "1:s"), onnx::attribute("sparse_types", float_type),
               text_attribute("dense_keys", "1:x"), onnx::attribute("dense_types", float_type),
               onnx::attribute("dense_shapes", std::vector<int64_t>{1, 1})},
@@ -107,8 +106,7 @@ TEST_F(CustomOps, AClientsMistakeIsInvalidArgumentInTheKernelsWords) {
   const TestStrings broken({1}, {std::string_view("\x0a\x7f\0\xff", 4)});
   status = run(*model, *scratch, {broken.view()});
   ASSERT_FALSE(status.ok());
-  EXPECT_EQ(status.error().message,
-            "Could not parse example input, value: '\n\\x7f\\x00\\xff'");
+  EXPECT_EQ(status.error().message, "Could not parse example input, value: '\n\\x7f\\x00\\xff'");
 }
 
 TEST_F(CustomOps, StringsOfAnyBytesGoInAndOut) {
@@ -129,8 +127,8 @@ TEST_F(CustomOps, StringsOfAnyBytesGoInAndOut) {
   const TensorView& y = scratch->outputs()[0];
   EXPECT_EQ(y.shape.to_string(), "[2,3]");
   const std::vector<std::string> got(y.strings.begin(), y.strings.end());
-  EXPECT_EQ(got, (std::vector<std::string>{"\xc3", "empty", "none\0!"s, "", "zero\0zero"s,
-                                           "none\0!"s}));
+  EXPECT_EQ(got,
+            (std::vector<std::string>{"\xc3", "empty", "none\0!"s, "", "zero\0zero"s, "none\0!"s}));
 }
 
 TEST_F(CustomOps, EmptyTensorsAndUnusedOutputsAndOptionalInputs) {
@@ -213,9 +211,9 @@ TEST_F(CustomOps, ATableIsReadOnceByManyThreads) {
       const auto scratch = loaded->make_scratch();
       const TestTensor<int64_t> x(DType::Int64, {4}, {30, 0, -20, 10});
       for (int i = 0; i < 20; ++i) {
-        const bool ok = run(*loaded, *scratch, {x.view()}).ok() &&
-                        values_of<int64_t>(scratch->outputs()[0]) ==
-                            std::vector<int64_t>({3, -1, 2, 1});
+        const bool ok =
+            run(*loaded, *scratch, {x.view()}).ok() &&
+            values_of<int64_t>(scratch->outputs()[0]) == std::vector<int64_t>({3, -1, 2, 1});
         if (!ok) ++wrong;
         scratch->release_outputs();
       }

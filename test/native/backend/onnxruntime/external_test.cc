@@ -157,8 +157,7 @@ TEST_F(External, FilesOutsideTheModelsFolderAreRefused) {
 
 TEST_F(External, AModelThatIsALinkHasItsDataBesideTheTarget) {
   const onnx::TemporaryDirectory other;
-  const std::string data =
-      other.write("blob-w", bytes_of_floats(std::vector<float>(kWeights, 7)));
+  const std::string data = other.write("blob-w", bytes_of_floats(std::vector<float>(kWeights, 7)));
   const std::string target = other.write("blob-m", adder("w.bin").to_bytes());
   std::filesystem::create_symlink(data, directory_.path("w.bin"));
   std::filesystem::create_symlink(target, directory_.path("model.onnx"));

@@ -208,7 +208,8 @@ TEST_F(Guards, AFunctionsDivisionOfTwoTypesAnswersBoth) {
   EXPECT_EQ(answer<float>(*loaded.value(), {a.view(), b.view(), c.view(), d.view()}),
             (std::vector<float>{0.5f, -std::numeric_limits<float>::infinity()}));
   EXPECT_NE(refusal(*loaded.value(), {a.view(), b.view(), c.view(), zero.view()})
-                .find("division by zero"), std::string::npos);
+                .find("division by zero"),
+            std::string::npos);
 }
 
 TEST_F(Guards, BodiesAreGuardedToo) {
@@ -273,8 +274,7 @@ TEST_F(Guards, TopKAlongTheRowsRefusesMoreThanThereAre) {
   ASSERT_TRUE(loaded);
   const TestTensor<float> none(DType::Fp32, {0, 2}, {}), empty(DType::Fp32, {2, 0}, {});
   const TestTensor<int64_t> one(DType::Int64, {1}, {1});
-  EXPECT_NE(refusal(*loaded, {none.view(), one.view()}).find("k argument [1]"),
-            std::string::npos);
+  EXPECT_NE(refusal(*loaded, {none.view(), one.view()}).find("k argument [1]"), std::string::npos);
   EXPECT_EQ(answer<float>(*loaded, {empty.view(), one.view()}), std::vector<float>());
 }
 

@@ -88,8 +88,8 @@ TEST_F(OrtLoad, ExternalDataBesideTheModel) {
   onnx::Model graph;
   graph.external_initializer("three", onnx::kFloat, {}, "three.bin");
   graph.node("Add", {"x", "three"}, {"y"});
-  graph.input("x", onnx::kFloat, Dims{std::string("n")}).output("y", onnx::kFloat,
-                                                               Dims{std::string("n")});
+  graph.input("x", onnx::kFloat, Dims{std::string("n")})
+      .output("y", onnx::kFloat, Dims{std::string("n")});
   const auto model = load(graph);
   ASSERT_TRUE(model);
   const auto scratch = model->make_scratch();
@@ -152,8 +152,9 @@ TEST_F(OrtLoad, ProviderThatTheLibraryLacks) {
   spec.providers = {{"cpu", {}}, {"warp9", {}}};
   const Error error = load_error(path, spec);
   EXPECT_EQ(error.code, ErrorCode::ModelInvalid);
-  EXPECT_TRUE(has(error.message, "execution provider \"warp9\" is not in this ONNX Runtime "
-                                 "library; available: "))
+  EXPECT_TRUE(has(error.message,
+                  "execution provider \"warp9\" is not in this ONNX Runtime "
+                  "library; available: "))
       << error.message;
   EXPECT_TRUE(has(error.message, "CPUExecutionProvider")) << error.message;
   spec.providers = {{"cpu", {{"fast", "yes"}}}};
@@ -209,8 +210,7 @@ TEST_F(OrtLoad, CorruptFiles) {
                                  "ONNX, or it is cut short.");
   }
   const std::string path = directory_.write("empty_model.onnx", std::string("\x08\x08", 2));
-  EXPECT_EQ(load_error(path).message,
-            "model file " + path + ": ModelProto does not have a graph.");
+  EXPECT_EQ(load_error(path).message, "model file " + path + ": ModelProto does not have a graph.");
 }
 
 // Any prefix and any changed byte of a model file: an answer, never a crash.
@@ -263,8 +263,7 @@ TEST_F(OrtLoad, ValuesThatAreNoTensors) {
            {onnx::Message().bytes(1, "int64_vocabulary").integer(8, 1).varint(20, 7)},
            "ai.onnx.ml");
   map.domains.emplace_back("ai.onnx.ml", 1);
-  map.input("pairs", onnx::map_type(onnx::kInt64,
-                                    onnx::tensor_type(onnx::kFloat, std::nullopt)));
+  map.input("pairs", onnx::map_type(onnx::kInt64, onnx::tensor_type(onnx::kFloat, std::nullopt)));
   map.output("y", onnx::kFloat, std::nullopt);
   const Error error = load_error(map);
   EXPECT_TRUE(has(error.message, "input \"pairs\" is of type map; only tensors are served"))
@@ -288,8 +287,8 @@ TEST_F(OrtLoad, ElementTypesThatAreNotServed) {
     const Error error = load_error(graph);
     EXPECT_EQ(error.code, ErrorCode::ModelInvalid);
     if (has(error.message, "Unsupported model IR version")) continue;  // a library before 1.18
-    EXPECT_TRUE(has(error.message, "input \"x\" has element type " + std::string(name) +
-                                       ", which is not served"))
+    EXPECT_TRUE(has(error.message,
+                    "input \"x\" has element type " + std::string(name) + ", which is not served"))
         << error.message;
   }
   const Error error = load_error(onnx::identity(onnx::kComplex64));
@@ -299,8 +298,7 @@ TEST_F(OrtLoad, ElementTypesThatAreNotServed) {
 
 TEST_F(OrtLoad, RankOverTheLimit) {
   const Error error = load_error(onnx::identity(onnx::kFloat, Dims(33, int64_t{1})));
-  EXPECT_TRUE(has(error.message, "input \"x\" has rank 33; at most 32 is served"))
-      << error.message;
+  EXPECT_TRUE(has(error.message, "input \"x\" has rank 33; at most 32 is served")) << error.message;
 }
 
 }  // namespace

@@ -78,8 +78,8 @@ TEST_F(OrtRefusal, ValuesThatKernelsRefuse) {
   const auto top_k = load(top);
   ASSERT_TRUE(top_k);
   for (const TestTensor<int64_t>* bad : {&many, &below}) {
-    expect_refused(*top_k, {x.view(), one.view()}, {x.view(), bad->view()}, "TopK node 'TopK_0': ",
-                   "; inputs: 'x' [4], 'i' [1]");
+    expect_refused(*top_k, {x.view(), one.view()}, {x.view(), bad->view()},
+                   "TopK node 'TopK_0': ", "; inputs: 'x' [4], 'i' [1]");
   }
 }
 
@@ -92,8 +92,8 @@ TEST_F(OrtRefusal, ShapesThatDoNotFitEachOther) {
   expect_refused(*product, {wide.view(), high.view()}, {wide.view(), wide.view()},
                  "MatMul node 'MatMul_0': ", shapes);
   const auto sum = model_of("Add", {"x", "z"}, kMatrix, kMatrix);
-  expect_refused(*sum, {wide.view(), wide.view()}, {wide.view(), high.view()}, "Add node 'Add_0': ",
-                 other);
+  expect_refused(*sum, {wide.view(), wide.view()}, {wide.view(), high.view()},
+                 "Add node 'Add_0': ", other);
   const auto joined =
       model_of("Concat", {"x", "z"}, kMatrix, kMatrix, {attribute("axis", int64_t{1})});
   expect_refused(*joined, {wide.view(), wide.view()}, {wide.view(), high.view()},

@@ -21,8 +21,8 @@ struct Decoded {
   explicit Decoded(std::string_view text, std::vector<Signature> models = regress_signatures(),
                    Method method = Method::Regress, bool check_method = false, Limits limits = {})
       : body(text), signatures(std::move(models)) {
-    status = decode_v1_examples(body.span(), method, check_method, signatures, limits, arena,
-                                request);
+    status =
+        decode_v1_examples(body.span(), method, check_method, signatures, limits, arena, request);
   }
   std::string error() const { return status.ok() ? "none" : status.error().message; }
   ErrorCode code() const { return status.ok() ? ErrorCode::Ok : status.error().code; }
@@ -150,8 +150,7 @@ TEST(JsonExamplesDecode, ExamplesKey) {
   EXPECT_EQ(Decoded("{}").error(),
             echoed("{}", "When method is classify, key 'examples' is expected and was not found"));
   EXPECT_EQ(Decoded("{\"examples\":{}}").error(),
-            echoed("{\n    \"examples\": {}\n}",
-                   "Expecting 'examples' value to be an list/array"));
+            echoed("{\n    \"examples\": {}\n}", "Expecting 'examples' value to be an list/array"));
   EXPECT_EQ(Decoded("{\"examples\":[]}").error(),
             echoed("{\n    \"examples\": []\n}", "'examples' value is an empty array"));
   EXPECT_EQ(Decoded("{\"examples\":[{},7]}").error(),

@@ -1,7 +1,7 @@
 // The plain JSON reader: values, and every reason and offset of RapidJSON that TensorFlow Serving's
 // clients can meet. Source: tfserving.md 1.4, 1.10; offsets confirmed against RapidJSON 1.1.0.
-#include "base/bytes/utf8.h"
 #include "codec/json/reader.h"
+#include "base/bytes/utf8.h"
 
 #include <gtest/gtest.h>
 

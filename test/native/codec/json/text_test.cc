@@ -180,8 +180,8 @@ TEST(WriteFloat, IsShortestOnEveryExponentAndBoundary) {
       block.push_back(std::bit_cast<float>(exponent << 23 | fraction));
     }
     for (int i = 0; i < 500; ++i) {
-      block.push_back(std::bit_cast<float>(
-          exponent << 23 | (static_cast<uint32_t>(random()) & 0x807fffffu)));
+      block.push_back(
+          std::bit_cast<float>(exponent << 23 | (static_cast<uint32_t>(random()) & 0x807fffffu)));
     }
   }
   for (int power = -45; power <= 38; ++power) {
@@ -294,8 +294,7 @@ TEST(AppendElements, WritesEveryType) {
   const uint32_t uint32s[] = {4294967295u, 0};
   EXPECT_EQ(elements_text(DType::Uint32, uint32s, 8, 0, 2), "4294967295,0");
   const int64_t int64s[] = {std::numeric_limits<int64_t>::min(), 9007199254740993};
-  EXPECT_EQ(elements_text(DType::Int64, int64s, 16, 0, 2),
-            "-9223372036854775808,9007199254740993");
+  EXPECT_EQ(elements_text(DType::Int64, int64s, 16, 0, 2), "-9223372036854775808,9007199254740993");
   const uint64_t uint64s[] = {std::numeric_limits<uint64_t>::max()};
   EXPECT_EQ(elements_text(DType::Uint64, uint64s, 8, 0, 1), "18446744073709551615");
   const uint16_t halves[] = {0x3c00, 0x7c00, 0x2e66, 0x0001, 0x7bff};
@@ -373,9 +372,18 @@ TEST(Base64, Encodes) {
 
 TEST(Base64, DecodesWhatIsGood) {
   const std::vector<std::pair<std::string, std::string>> cases = {
-      {"", ""},           {"Zg==", "f"},        {"Zg", "f"},          {"Zm8=", "fo"},
-      {"Zm8", "fo"},      {"Zm9v", "foo"},      {"Zm9v\nYmFy", "foobar"}, {" Z m 8 = ", "fo"},
-      {"+//+", "\xfb\xff\xfe"}, {"Zg= =", "f"}, {"Zm9vYg", "foob"},   {" \t\r\n\v\f", ""},
+      {"", ""},
+      {"Zg==", "f"},
+      {"Zg", "f"},
+      {"Zm8=", "fo"},
+      {"Zm8", "fo"},
+      {"Zm9v", "foo"},
+      {"Zm9v\nYmFy", "foobar"},
+      {" Z m 8 = ", "fo"},
+      {"+//+", "\xfb\xff\xfe"},
+      {"Zg= =", "f"},
+      {"Zm9vYg", "foob"},
+      {" \t\r\n\v\f", ""},
   };
   for (const auto& [text, bytes] : cases) {
     Arena arena;

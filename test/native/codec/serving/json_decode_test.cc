@@ -79,7 +79,8 @@ TEST(JsonV1Decode, RowShapes) {
       {R"({"instances": [[], []]})", "[2,0]", {}},
       {R"({"instances": [[[], []]]})", "[1,2,0]", {}},
       {R"({"instances": [{"x": 1}, {"x": 2}]})", "[2]", {1, 2}},
-      {R"({"instances": [{"x": [1, 2]}, {"x": [3, 4]}, {"x": [5, 6]}]})", "[3,2]",
+      {R"({"instances": [{"x": [1, 2]}, {"x": [3, 4]}, {"x": [5, 6]}]})",
+       "[3,2]",
        {1, 2, 3, 4, 5, 6}},
       {R"({"instances": [{"x": [[7]]}]})", "[1,1,1]", {7}},
       {R"({"instances": [{"x": []}, {"x": []}]})", "[2,0]", {}},
@@ -112,9 +113,11 @@ TEST(JsonV1Decode, LenientParts) {
       {R"({"inst\u0061nces": [1]})", "[1]", {1}, false},
       {R"({"instances": [{"\u0078": 1}]})", "[1]", {1}, false},
       {R"({"options": {"a": [1, -2.5e3, null, true, false, "s"], "b": {}}, "instances": [1]})",
-       "[1]", {1}},
+       "[1]",
+       {1}},
       {R"({"instances": [1], "context": [[], [[]], "\u00e9"]})", "[1]", {1}, false},
-      {R"({"context": [NaN, Infinity], "examples": 1, "Instances": 2, "instances": [1]})", "[1]",
+      {R"({"context": [NaN, Infinity], "examples": 1, "Instances": 2, "instances": [1]})",
+       "[1]",
        {1}},
   });
 }
@@ -222,13 +225,12 @@ TEST(JsonV1Decode, DoublesAreCorrectlyRounded) {
   ASSERT_TRUE(decoded.status.ok()) << decoded.error();
   EXPECT_EQ(values<double>(decoded.input()),
             (std::vector<double>{0.1, 9007199254740992.0, 1.7976931348623157e308, 5e-324, -0.0,
-                                 2.2250738585072011e-308, 0.30000000000000004,
-                                 123456789.123456789, 1.0}));
+                                 2.2250738585072011e-308, 0.30000000000000004, 123456789.123456789,
+                                 1.0}));
 }
 
 TEST(JsonV1Decode, Bools) {
-  const Decoded decoded(R"({"instances": [[true, false], [false, true]]})",
-                        one_input(DType::Bool));
+  const Decoded decoded(R"({"instances": [[true, false], [false, true]]})", one_input(DType::Bool));
   ASSERT_TRUE(decoded.status.ok()) << decoded.error();
   EXPECT_EQ(values<uint8_t>(decoded.input()), (std::vector<uint8_t>{1, 0, 0, 1}));
   EXPECT_EQ(decoded.input().shape.to_string(), "[2,2]");
@@ -383,8 +385,8 @@ TEST(JsonV1Decode, ChoosesSignatureWhereverItStands) {
 // Source: tfserving.md 9 "signatures without inputs".
 TEST(JsonV1Decode, SignatureWithoutInputs) {
   const Signature signature = make_signature({}, {tensor_spec("y", DType::Fp32)});
-  for (const char* body : {R"({"instances": [{}]})", R"({"instances": [{}, { }]})",
-                           R"({"inputs": {}})"}) {
+  for (const char* body :
+       {R"({"instances": [{}]})", R"({"instances": [{}, { }]})", R"({"inputs": {}})"}) {
     SCOPED_TRACE(body);
     const Decoded decoded(body, signature);
     ASSERT_TRUE(decoded.status.ok()) << decoded.error();

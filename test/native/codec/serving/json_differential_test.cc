@@ -38,20 +38,11 @@ class BodyWriter {
       const size_t at = random_() % text.size();
       constexpr std::string_view kBytes = "{}[]\",:0123456789.-+eE \n\\tfnNI\x01\x80";
       switch (random_() % 5) {
-        case 0:
-          text[at] = kBytes[random_() % kBytes.size()];
-          break;
-        case 1:
-          text.erase(at, 1 + random_() % 3);
-          break;
-        case 2:
-          text.insert(at, 1, kBytes[random_() % kBytes.size()]);
-          break;
-        case 3:
-          text.insert(at, text.substr(random_() % text.size(), 1 + random_() % 8));
-          break;
-        default:
-          text.resize(at);
+        case 0: text[at] = kBytes[random_() % kBytes.size()]; break;
+        case 1: text.erase(at, 1 + random_() % 3); break;
+        case 2: text.insert(at, 1, kBytes[random_() % kBytes.size()]); break;
+        case 3: text.insert(at, text.substr(random_() % text.size(), 1 + random_() % 8)); break;
+        default: text.resize(at);
       }
     }
     return text;
@@ -121,13 +112,11 @@ class BodyWriter {
   }
   void scalar(DType dtype) {
     switch (dtype) {
-      case DType::Invalid:
-        return any(2);
+      case DType::Invalid: return any(2);
       case DType::Bytes:
         return add(pick({"\"\"", "\"abc\"", "\"\\n\\u00e9\\ud83d\\ude00\"", "{\"b64\": \"YQ==\"}",
                          "{\"b64\":\"\"}", "\"\xff\"", "{ \"b64\" : \"\\/w\" }"}));
-      case DType::Bool:
-        return add(random_() % 2 ? "true" : "false");
+      case DType::Bool: return add(random_() % 2 ? "true" : "false");
       case DType::Fp16:
       case DType::Bf16:
       case DType::Fp32:
@@ -135,8 +124,7 @@ class BodyWriter {
         return add(pick({"0", "-0", "-0.0", "1.5", "1e5", "-2.25E-3", "NaN", "-Infinity", "1e300",
                          "0.1", "65519.999999", "123456789012345678", "0.30000000000000004",
                          "3.402823669e38", "5e-324", "1.00048828125000001"}));
-      default:
-        return add(pick({"0", "-0", "1", "7", "100", "127", "42", "12"}));
+      default: return add(pick({"0", "-0", "1", "7", "100", "127", "42", "12"}));
     }
   }
   void any(size_t depth) {

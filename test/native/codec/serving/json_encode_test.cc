@@ -123,8 +123,7 @@ TEST(JsonV1Encode, SeveralOutputs) {
   const std::vector<Named> outputs = {
       {"scalar", tensor<double>(DType::Fp64, {2}, {8, 9})},
       {"one", floats({2, 1}, {1, 2})},
-      {"cube",
-       tensor<int32_t>(DType::Int32, {2, 3, 2}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 1, 2})},
+      {"cube", tensor<int32_t>(DType::Int32, {2, 3, 2}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 1, 2})},
       {"text", text({2, 2}, {"foo", "bar", "baz", "bat"})},
       {"text_bytes", text({2, 2}, {"hello", "world", "tf", "serving"})}};
   EXPECT_EQ(row(outputs),
@@ -132,12 +131,11 @@ TEST(JsonV1Encode, SeveralOutputs) {
             R"("text":["foo","bar"],"text_bytes":[{"b64":"aGVsbG8="},{"b64":"d29ybGQ="}]},)"
             R"({"scalar":9.0,"one":[2.0],"cube":[[7,8],[9,0],[1,2]],)"
             R"("text":["baz","bat"],"text_bytes":[{"b64":"dGY="},{"b64":"c2VydmluZw=="}]}]})");
-  EXPECT_EQ(column(outputs),
-            R"({"outputs":{"scalar":[8.0,9.0],"one":[[1.0],[2.0]],)"
-            R"("cube":[[[1,2],[3,4],[5,6]],[[7,8],[9,0],[1,2]]],)"
-            R"("text":[["foo","bar"],["baz","bat"]],)"
-            R"("text_bytes":[[{"b64":"aGVsbG8="},{"b64":"d29ybGQ="}],)"
-            R"([{"b64":"dGY="},{"b64":"c2VydmluZw=="}]]}})");
+  EXPECT_EQ(column(outputs), R"({"outputs":{"scalar":[8.0,9.0],"one":[[1.0],[2.0]],)"
+                             R"("cube":[[[1,2],[3,4],[5,6]],[[7,8],[9,0],[1,2]]],)"
+                             R"("text":[["foo","bar"],["baz","bat"]],)"
+                             R"("text_bytes":[[{"b64":"aGVsbG8="},{"b64":"d29ybGQ="}],)"
+                             R"([{"b64":"dGY="},{"b64":"c2VydmluZw=="}]]}})");
 }
 
 TEST(JsonV1Encode, ColumnsMayDifferInDimensionZero) {
@@ -146,8 +144,8 @@ TEST(JsonV1Encode, ColumnsMayDifferInDimensionZero) {
 }
 
 TEST(JsonV1Encode, ChosenOutputsKeepTheirNames) {
-  const Signature signature = make_signature(
-      {}, {tensor_spec("a", DType::Fp32), tensor_spec("quo\"te", DType::Fp32)});
+  const Signature signature =
+      make_signature({}, {tensor_spec("a", DType::Fp32), tensor_spec("quo\"te", DType::Fp32)});
   DecodedRequest request;
   request.outputs = {{1, false}, {0, false}};
   const Owned one = floats({1}, {1});
@@ -187,8 +185,7 @@ TEST(JsonV1Encode, NumbersOfEveryDtype) {
             R"({"predictions":[18446744073709551615]})");
   EXPECT_EQ(row({{"y", tensor<uint16_t>(DType::Fp16, {2}, {0x3c00, 0x3555})}}),
             R"({"predictions":[1.0,0.33325195]})");
-  EXPECT_EQ(row({{"y", tensor<uint16_t>(DType::Bf16, {1}, {0x3f80})}}),
-            R"({"predictions":[1.0]})");
+  EXPECT_EQ(row({{"y", tensor<uint16_t>(DType::Bf16, {1}, {0x3f80})}}), R"({"predictions":[1.0]})");
 }
 
 // Source: tfserving.md 1.6 "Strings", 9 "Bytes that are not valid UTF-8".
@@ -291,7 +288,7 @@ TEST(JsonV1Encode, ManyElements) {
 // written one by one.
 TEST(JsonV1Encode, ShortRows) {
   const std::vector<std::pair<int64_t, int64_t>> shapes = {
-      {1, 1}, {2, 1}, {9, 1}, {1, 3}, {5, 3}, {8, 3}, {3, 5}, {7, 7}, {4, 8},
+      {1, 1}, {2, 1},  {9, 1},  {1, 3},      {5, 3},      {8, 3},      {3, 5}, {7, 7}, {4, 8},
       {3, 9}, {2, 63}, {2, 64}, {70'000, 1}, {21'846, 3}, {21'845, 3}, {3, 0}, {0, 3}};
   for (const auto& [rows, row] : shapes) {
     std::vector<float> values(static_cast<size_t>(rows * row));
@@ -313,8 +310,7 @@ TEST(JsonV1Encode, ShortRows) {
 }
 
 TEST(JsonV1Encode, RoundTrip) {
-  const Owned original =
-      floats({2, 2}, {1.17549435e-38f, -3.40282347e38f, 0.333333343f, 1e-45f});
+  const Owned original = floats({2, 2}, {1.17549435e-38f, -3.40282347e38f, 0.333333343f, 1e-45f});
   std::string body = column({{"x", original}});
   body.replace(body.find("outputs"), 7, "inputs");
   const Signature signature = testing::one_input(DType::Fp32);

@@ -110,43 +110,44 @@ TEST(JsonV1Error, Format) {
 // Source: tfserving.md 1.3: JSON, object, signature_name, model, signature, inputs.
 TEST(JsonV1Error, OrderOfChecks) {
   const std::vector<Signature> unknown_model;
-  expect_refused(
-      unknown_model,
-      {
-          {"{", "JSON Parse error: Missing a name for object member. at offset: 1", "1.3",
-           ErrorCode::MalformedBody},
-          {"[]", "JSON Value: [] Is not object", "1.3"},
-          {R"({"signature_name": []})",
-           "JSON Value: {\n    \"signature_name\": []\n} not formatted correctly. "
-           "'signature_name' key must be a string value.",
-           "1.3"},
-          {R"({"signature_name": "none"})", "", "1.3", ErrorCode::ModelNotFound},
-          {R"({"instances": [1]})", "", "1.3", ErrorCode::ModelNotFound},
-          {"{}", "", "1.3", ErrorCode::ModelNotFound},
-      });
+  expect_refused(unknown_model,
+                 {
+                     {"{", "JSON Parse error: Missing a name for object member. at offset: 1",
+                      "1.3", ErrorCode::MalformedBody},
+                     {"[]", "JSON Value: [] Is not object", "1.3"},
+                     {R"({"signature_name": []})",
+                      "JSON Value: {\n    \"signature_name\": []\n} not formatted correctly. "
+                      "'signature_name' key must be a string value.",
+                      "1.3"},
+                     {R"({"signature_name": "none"})", "", "1.3", ErrorCode::ModelNotFound},
+                     {R"({"instances": [1]})", "", "1.3", ErrorCode::ModelNotFound},
+                     {"{}", "", "1.3", ErrorCode::ModelNotFound},
+                 });
   constexpr auto kNoSignature = ErrorCode::SignatureNotFound;
   const Signature other = make_signature({tensor_spec("x", DType::Fp32)}, {}, "other");
   expect_refused(
-      other, {
-                 {R"({"signature_name": "none"})",
-                  "Serving signature name: \"none\" not found in signature def", "1.10",
-                  kNoSignature},
-                 {R"({"instances": []})",
-                  "Serving signature name: \"serving_default\" not found in signature def", "1.10",
-                  kNoSignature},
-                 {R"({"instances": [1], "signature_name": ""})",
-                  "Serving signature name: \"serving_default\" not found in signature def", "1.10",
-                  kNoSignature},
-                 {R"({"signature_name": "other", "instances": ["a"]})",
-                  "Failed to process element: 0 of 'instances' list. Error: INVALID_ARGUMENT: "
-                  "JSON Value: \"a\" Type: String is not of expected type: float",
-                  "1.5"},
-             });
+      other,
+      {
+          {R"({"signature_name": "none"})",
+           "Serving signature name: \"none\" not found in signature def", "1.10", kNoSignature},
+          {R"({"instances": []})",
+           "Serving signature name: \"serving_default\" not found in signature def", "1.10",
+           kNoSignature},
+          {R"({"instances": [1], "signature_name": ""})",
+           "Serving signature name: \"serving_default\" not found in signature def", "1.10",
+           kNoSignature},
+          {R"({"signature_name": "other", "instances": ["a"]})",
+           "Failed to process element: 0 of 'instances' list. Error: INVALID_ARGUMENT: "
+           "JSON Value: \"a\" Type: String is not of expected type: float",
+           "1.5"},
+      });
 }
 
 TEST(JsonV1Error, RowShapes) {
-#define IN_ELEMENT(n) "Failed to process element: " n " of 'instances' list. Error: " \
-                      "INVALID_ARGUMENT: "
+#define IN_ELEMENT(n)             \
+  "Failed to process element: " n \
+  " of 'instances' list. Error: " \
+  "INVALID_ARGUMENT: "
   expect_refused(
       one_input(DType::Fp32),
       {
@@ -184,8 +185,10 @@ TEST(JsonV1Error, RowShapes) {
 }
 
 TEST(JsonV1Error, RowObjects) {
-#define AT(n, key) "Failed to process element: " n " key: " key " of 'instances' list. Error: " \
-                   "INVALID_ARGUMENT: "
+#define AT(n, key)                             \
+  "Failed to process element: " n " key: " key \
+  " of 'instances' list. Error: "              \
+  "INVALID_ARGUMENT: "
   const Signature signature =
       make_signature({tensor_spec("b", DType::Int32), tensor_spec("a", DType::Bytes)});
   expect_refused(
@@ -246,8 +249,8 @@ TEST(JsonV1Error, Columns) {
           {R"({"inputs": {"b64": "YQ=="}})", kPlain, "1.5"},
           {R"({"inputs": {}})", "Missing named input: x in 'inputs' object.", "1.5"},
           {R"({"inputs": {"x": 1, "z": 2}})", "Missing named input: y in 'inputs' object.", "1.5"},
-          {R"({"inputs": {"x": 1, "z": 2, "y": 1}})",
-           "JSON object: does not have named input: z", "as for rows; there it is ignored"},
+          {R"({"inputs": {"x": 1, "z": 2, "y": 1}})", "JSON object: does not have named input: z",
+           "as for rows; there it is ignored"},
           {R"({"inputs": {"x": [1, "a"], "y": 1}})",
            "JSON Value: \"a\" Type: String is not of expected type: int32", "1.5"},
           {R"({"inputs": {"x": [[1], [2, 3]], "y": 1}})",
@@ -298,8 +301,7 @@ TEST(JsonV1Error, Types) {
       {DType::Fp64, "false", TYPE("false", "False", "double")},
       {DType::Fp16, "\"1\"", TYPE("\"1\"", "String", "half")},
       {DType::Bf16, "null", TYPE("null", "Null", "bfloat16")},
-      {DType::Fp32, "{\"b64\": \"YQ==\"}",
-       TYPE("{\n    \"b64\": \"YQ==\"\n}", "Object", "float")},
+      {DType::Fp32, "{\"b64\": \"YQ==\"}", TYPE("{\n    \"b64\": \"YQ==\"\n}", "Object", "float")},
       {DType::Int32, "1.0", TYPE("1.0", "Number", "int32")},
       {DType::Int32, "1e2", TYPE("1e2", "Number", "int32")},
       {DType::Int32, "2147483648", TYPE("2147483648", "Number", "int32")},
@@ -440,8 +442,8 @@ TEST(JsonV1Error, TruncatedBodies) {
     const PaddedBody whole(body);
     Arena arena;
     DecodedRequest request;
-    EXPECT_FALSE(decode_v1_predict_fast(whole.span().first(length), signatures, Limits(), arena,
-                                        request))
+    EXPECT_FALSE(
+        decode_v1_predict_fast(whole.span().first(length), signatures, Limits(), arena, request))
         << length;
   }
 }

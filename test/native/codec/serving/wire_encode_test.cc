@@ -41,8 +41,8 @@ Encoded encode_predict(const AnswerModel& model, const std::vector<OwnedTensor>&
   Signature signature = tf_signature({}, {});
   std::vector<TensorView> views;
   for (size_t i = 0; i < outputs.size(); ++i) {
-    signature.outputs.push_back(tf_spec(std::string(1, static_cast<char>('y' + i)),
-                                        outputs[i].dtype));
+    signature.outputs.push_back(
+        tf_spec(std::string(1, static_cast<char>('y' + i)), outputs[i].dtype));
     views.push_back(outputs[i].view());
   }
   ByteBuffer out;
@@ -110,10 +110,10 @@ TEST(WireTfEncode, ShapesAndOrder) {
   WireBuilder shape = WireBuilder().message(2, WireBuilder());
   shape.message(2, WireBuilder().varint(1, 300));
   WireBuilder wanted;
-  wanted.message(1, WireBuilder().bytes(1, "y").message(
-                        2, WireBuilder().varint(1, 1).message(2, shape)));
-  wanted.message(1, WireBuilder().bytes(1, "z").message(
-                        2, tensor_proto(7, {2}).bytes(8, "a").bytes(8, "")));
+  wanted.message(
+      1, WireBuilder().bytes(1, "y").message(2, WireBuilder().varint(1, 1).message(2, shape)));
+  wanted.message(
+      1, WireBuilder().bytes(1, "z").message(2, tensor_proto(7, {2}).bytes(8, "a").bytes(8, "")));
   wanted.message(2, WireBuilder().bytes(3, "serving_default"));
   EXPECT_EQ(to_hex(bytes), to_hex(wanted.str()));
 }
@@ -145,21 +145,22 @@ TEST(WireTfEncode, ResultsOfTheRealApi) {
   EXPECT_EQ(
       to_hex(encode_results(Method::Classify, {"scores", "classes"}, {scores, classes}, 2).bytes),
       kClassifyAnswer);
-  EXPECT_EQ(to_hex(encode_results(Method::Regress, {"outputs"}, {floats({3}, {2.5, 0, -1})}, 3)
-                       .bytes),
-            kRegressAnswer);
-  EXPECT_EQ(to_hex(encode_results(Method::Regress, {"outputs"}, {floats({3, 1}, {2.5, 0, -1})}, 3)
-                       .bytes),
-            kRegressAnswer);
+  EXPECT_EQ(
+      to_hex(encode_results(Method::Regress, {"outputs"}, {floats({3}, {2.5, 0, -1})}, 3).bytes),
+      kRegressAnswer);
+  EXPECT_EQ(
+      to_hex(encode_results(Method::Regress, {"outputs"}, {floats({3, 1}, {2.5, 0, -1})}, 3).bytes),
+      kRegressAnswer);
 }
 
 TEST(WireTfEncode, OneOfClassesAndScores) {
   const auto wanted = [](const WireBuilder& row) {
     WireBuilder bytes = WireBuilder().message(1, WireBuilder().message(1, row));
-    return bytes.message(2, WireBuilder()
-                                .bytes(1, "m")
-                                .message(2, WireBuilder().varint(1, 5))
-                                .bytes(3, "serving_default"))
+    return bytes
+        .message(2, WireBuilder()
+                        .bytes(1, "m")
+                        .message(2, WireBuilder().varint(1, 5))
+                        .bytes(3, "serving_default"))
         .str();
   };
   EXPECT_EQ(encode_results(Method::Classify, {"classes"}, {texts({1, 1}, {"a"})}, 1).bytes,
@@ -218,9 +219,8 @@ TEST(WireTfEncode, ResultLimits) {
   const Encoded over = encode_results(Method::Regress, {"outputs"}, {values}, 3, limits);
   EXPECT_EQ(over.code, ErrorCode::BodyTooLarge);
   limits.response_bytes_max = 20;
-  EXPECT_EQ(
-      encode_results(Method::Classify, {"scores"}, {floats({1, 1}, {2})}, 1, limits).error,
-      "the ClassificationResponse would be over the limit of 20 bytes");
+  EXPECT_EQ(encode_results(Method::Classify, {"scores"}, {floats({1, 1}, {2})}, 1, limits).error,
+            "the ClassificationResponse would be over the limit of 20 bytes");
 }
 
 }  // namespace

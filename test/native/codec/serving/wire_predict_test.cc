@@ -177,14 +177,12 @@ TEST(WireTfPredict, MapEntries) {
   const Decoded merged(model_spec().str() + WireBuilder().message(2, split).str(), one_input());
   EXPECT_EQ(values_of<float>(merged.request.inputs[0]), std::vector<float>{3});
   // An entry without a value is a TensorProto without a dtype.
-  EXPECT_EQ(Decoded(head + WireBuilder().message(2, WireBuilder().bytes(1, "x")).str(),
-                    one_input())
+  EXPECT_EQ(Decoded(head + WireBuilder().message(2, WireBuilder().bytes(1, "x")).str(), one_input())
                 .error(),
             "tensor parsing error: x");
   // A dropped entry need not be a tensor, only well-formed.
   const std::string bad = input_entry("x", WireBuilder()).str();
-  EXPECT_EQ(Decoded(model_spec().str() + bad + input_entry("x", float_proto(1)).str(),
-                    one_input())
+  EXPECT_EQ(Decoded(model_spec().str() + bad + input_entry("x", float_proto(1)).str(), one_input())
                 .error(),
             "none");
 }
@@ -229,8 +227,7 @@ TEST(WireTfPredict, RepeatedValuesAreBoundedTogether) {
   EXPECT_EQ(both.code(), ErrorCode::BodyTooLarge);
   limits.body_bytes_max = 10;
   EXPECT_EQ(Decoded(message, one_input(), limits).error(),
-            "PredictRequest is " + std::to_string(message.size()) +
-                " bytes long; the limit is 10");
+            "PredictRequest is " + std::to_string(message.size()) + " bytes long; the limit is 10");
 }
 
 TEST(WireTfPredict, Malformed) {

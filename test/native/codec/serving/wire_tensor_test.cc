@@ -55,8 +55,7 @@ TEST(WireTfTensor, LastValueRepeats) {
   using V = std::vector<float>;
   EXPECT_EQ(decoded_values<float>(tensor_proto(1, {4}).packed_fixed<float>(5, {1, 2})),
             (V{1, 2, 2, 2}));
-  EXPECT_EQ(decoded_values<float>(tensor_proto(1, {3}).packed_fixed<float>(5, {7})),
-            (V{7, 7, 7}));
+  EXPECT_EQ(decoded_values<float>(tensor_proto(1, {3}).packed_fixed<float>(5, {7})), (V{7, 7, 7}));
   EXPECT_EQ(decoded_values<float>(tensor_proto(1, {3})), (V{0, 0, 0}));
   EXPECT_EQ(decoded_values<double>(tensor_proto(2, {2}).packed_fixed<double>(6, {0.5})),
             (std::vector<double>{0.5, 0.5}));
@@ -175,9 +174,9 @@ TEST(WireTfTensor, Dtypes) {
     EXPECT_EQ(Decoded(tensor_proto(bad, {1})).error(), kParsing) << bad;
   }
   const std::pair<int64_t, const char*> missing[] = {
-      {8, "complex64"}, {11, "qint8"},     {12, "quint8"},   {13, "qint32"},  {15, "qint16"},
-      {16, "quint16"},  {18, "complex128"}, {20, "resource"}, {21, "variant"}, {24, "float8_e5m2"},
-      {29, "int4"},     {32, "uint2"}};
+      {8, "complex64"}, {11, "qint8"},       {12, "quint8"},     {13, "qint32"},
+      {15, "qint16"},   {16, "quint16"},     {18, "complex128"}, {20, "resource"},
+      {21, "variant"},  {24, "float8_e5m2"}, {29, "int4"},       {32, "uint2"}};
   for (const auto& [number, name] : missing) {
     const Decoded decoded(tensor_proto(number, {1}));
     EXPECT_EQ(decoded.error(),
@@ -236,7 +235,10 @@ TEST(WireTfTensor, AlignedBytesAreViewed) {
 }
 
 TEST(WireTfTensor, MalformedProto) {
-  for (std::string_view bad : {"\x08", "\x2a\x03" "abc", "\x3a\x01\x80", "\x12\x05", "\x0f"}) {
+  for (std::string_view bad : {"\x08",
+                               "\x2a\x03"
+                               "abc",
+                               "\x3a\x01\x80", "\x12\x05", "\x0f"}) {
     EXPECT_EQ(Decoded(std::string(bad)).error(), kParsing) << to_hex(bad);
   }
   EXPECT_EQ(Decoded(std::string("\x3a\x01\x80")).status.error().detail,

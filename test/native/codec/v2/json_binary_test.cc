@@ -78,9 +78,9 @@ TEST(BinaryV2, ReadsTensorsInTheOrderOfInputs) {
 }
 
 TEST(BinaryV2, MixesJsonAndBinary) {
-  const std::string json = json_of(
-      kI + R"(,{"name":"f","shape":[1],"datatype":"FP32","data":[0.5]},)" + kS,
-      R"(,"parameters":{"binary_data_output":true})");
+  const std::string json =
+      json_of(kI + R"(,{"name":"f","shape":[1],"datatype":"FP32","data":[0.5]},)" + kS,
+              R"(,"parameters":{"binary_data_output":true})");
   const std::string body = json + "\x01\x02\x03" + kStrings;
   const Signature signature = binary_signature();
   const auto json_bytes = static_cast<int64_t>(json.size());
@@ -116,8 +116,8 @@ TEST(BinaryV2, CountsNoJsonTensors) {
   signature.inputs = {spec("f", DType::Fp32, {-1})};
   signature.outputs = {spec("y", DType::Fp32, {-1})};
   const uint64_t before = copy_count().copied_bytes + copy_count().viewed_bytes;
-  const Decoded decoded(
-      json_of(R"({"name":"f","shape":[1],"datatype":"FP32","data":[0.5]})"), -1, signature);
+  const Decoded decoded(json_of(R"({"name":"f","shape":[1],"datatype":"FP32","data":[0.5]})"), -1,
+                        signature);
   ASSERT_TRUE(decoded.status.ok());
   EXPECT_EQ(copy_count().copied_bytes + copy_count().viewed_bytes, before);
 }
@@ -171,10 +171,9 @@ TEST(BinaryV2, RefusesWrongHeaders) {
     const Decoded decoded(json, wrong, signature);
     ASSERT_FALSE(decoded.status.ok());
     EXPECT_EQ(decoded.status.error().code, ErrorCode::MalformedBody);
-    EXPECT_EQ(decoded.status.error().message, "Inference-Header-Content-Length: expected 0 to " +
-                                                  std::to_string(bytes) +
-                                                  " (the body's bytes), got " +
-                                                  std::to_string(wrong));
+    EXPECT_EQ(decoded.status.error().message,
+              "Inference-Header-Content-Length: expected 0 to " + std::to_string(bytes) +
+                  " (the body's bytes), got " + std::to_string(wrong));
   }
   const Decoded cut(json, bytes - 1, signature);
   ASSERT_FALSE(cut.status.ok());

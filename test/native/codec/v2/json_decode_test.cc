@@ -47,8 +47,8 @@ Signature three_inputs() {
 }
 
 std::string input_json(std::string_view dtype, std::string_view shape, std::string_view data) {
-  return R"({"name":"x","datatype":")" + std::string(dtype) + R"(","shape":)" +
-         std::string(shape) + R"(,"data":)" + std::string(data) + "}";
+  return R"({"name":"x","datatype":")" + std::string(dtype) + R"(","shape":)" + std::string(shape) +
+         R"(,"data":)" + std::string(data) + "}";
 }
 
 std::string body_json(std::string_view dtype, std::string_view shape, std::string_view data) {
@@ -147,9 +147,12 @@ TEST(DecodeV2, TakesScalarsAndNothing) {
 
 TEST(DecodeV2, TakesMembersInAnyOrder) {
   const Signature signature = one_input(DType::Int8);
-  const std::vector<std::string> members = {R"("name":"x")", R"("datatype":"INT8")",
-                                            R"("shape":[2])", R"("data":[[1],[2]])",
-                                            R"("parameters":{"note":"[\"]"})", R"("more":null)"};
+  const std::vector<std::string> members = {R"("name":"x")",
+                                            R"("datatype":"INT8")",
+                                            R"("shape":[2])",
+                                            R"("data":[[1],[2]])",
+                                            R"("parameters":{"note":"[\"]"})",
+                                            R"("more":null)"};
   std::vector<size_t> order = {0, 1, 2, 3, 4, 5};
   do {
     std::string object;

@@ -12,10 +12,10 @@
 namespace serval {
 namespace {
 
-constexpr std::array kTypes = {
-    DType::Bool,  DType::Uint8, DType::Uint16, DType::Uint32, DType::Uint64,
-    DType::Int8,  DType::Int16, DType::Int32,  DType::Int64,  DType::Fp16,
-    DType::Bf16,  DType::Fp32,  DType::Fp64,   DType::Bytes};
+constexpr std::array kTypes = {DType::Bool,   DType::Uint8, DType::Uint16, DType::Uint32,
+                               DType::Uint64, DType::Int8,  DType::Int16,  DType::Int32,
+                               DType::Int64,  DType::Fp16,  DType::Bf16,   DType::Fp32,
+                               DType::Fp64,   DType::Bytes};
 
 // Valid bodies for a signature, as different as JSON allows.
 class Generator {
@@ -46,7 +46,8 @@ class Generator {
     if (below(2)) members.push_back(R"("id":"some)" + escape(made.plain_only) + "\"");
     if (below(3) == 0) members.push_back(R"("parameters":{"binary_data_output":true,"p":1.5e3})");
     else if (below(2)) members.push_back(schedule(made.plain_only));
-    if (below(3) == 0) members.push_back(R"("outputs":[{"name":"z"},)" + blank() + R"({"name":"y",
+    if (below(3) == 0)
+      members.push_back(R"("outputs":[{"name":"z"},)" + blank() + R"({"name":"y",
         "parameters":{"binary_data":false}}])");
     else if (below(3) == 0) members.push_back(classes());
     if (below(5) == 0) members.push_back(R"("other":"text")");
@@ -98,18 +99,12 @@ class Generator {
 
   std::string integer(DType dtype) {
     switch (dtype) {
-      case DType::Uint8:
-        return std::to_string(random_() % 256);
-      case DType::Int8:
-        return std::to_string(static_cast<int8_t>(random_()));
-      case DType::Uint16:
-        return std::to_string(random_() % 65536);
-      case DType::Int16:
-        return std::to_string(static_cast<int16_t>(random_()));
-      case DType::Uint32:
-        return std::to_string(static_cast<uint32_t>(random_()));
-      case DType::Int32:
-        return std::to_string(static_cast<int32_t>(random_()));
+      case DType::Uint8: return std::to_string(random_() % 256);
+      case DType::Int8: return std::to_string(static_cast<int8_t>(random_()));
+      case DType::Uint16: return std::to_string(random_() % 65536);
+      case DType::Int16: return std::to_string(static_cast<int16_t>(random_()));
+      case DType::Uint32: return std::to_string(static_cast<uint32_t>(random_()));
+      case DType::Int32: return std::to_string(static_cast<int32_t>(random_()));
       case DType::Uint64:
         return std::to_string((uint64_t{random_()} << 32 | random_()) >> below(64));
       default:
@@ -121,24 +116,17 @@ class Generator {
   std::string number(DType dtype) {
     const bool half = dtype == DType::Fp16;
     switch (below(8)) {
-      case 0:
-        return std::to_string(below(2000));
-      case 1:
-        return "-" + std::to_string(below(100)) + "." + std::to_string(random_());
-      case 2:
-        return half ? "6.5504e4" : std::to_string(below(9)) + "e" + std::to_string(below(37));
-      case 3:
-        return "1.000000059604644775390625";
-      case 4:
-        return std::to_string(below(10)) + ".25E-" + std::to_string(below(330));
-      case 5:
-        return "0." + std::to_string(random_()) + std::to_string(random_());
+      case 0: return std::to_string(below(2000));
+      case 1: return "-" + std::to_string(below(100)) + "." + std::to_string(random_());
+      case 2: return half ? "6.5504e4" : std::to_string(below(9)) + "e" + std::to_string(below(37));
+      case 3: return "1.000000059604644775390625";
+      case 4: return std::to_string(below(10)) + ".25E-" + std::to_string(below(330));
+      case 5: return "0." + std::to_string(random_()) + std::to_string(random_());
       case 6: {
         static constexpr std::array kTokens = {"NaN", "Infinity", "-Infinity", "-0", "-0.0", "0.0"};
         return kTokens[below(kTokens.size())];
       }
-      default:
-        return std::to_string(below(60000)) + "." + std::to_string(below(1000));
+      default: return std::to_string(below(60000)) + "." + std::to_string(below(1000));
     }
   }
 
@@ -219,18 +207,10 @@ void spoil(std::string& body, Generator& generator) {
     const size_t at = generator.below(body.size());
     const char byte = kBytes[generator.below(kBytes.size())];
     switch (generator.below(4)) {
-      case 0:
-        body[at] = byte;
-        break;
-      case 1:
-        body.insert(at, 1, byte);
-        break;
-      case 2:
-        body.erase(at, 1 + generator.below(3));
-        break;
-      default:
-        body.insert(at, body.substr(at, generator.below(12)));
-        break;
+      case 0: body[at] = byte; break;
+      case 1: body.insert(at, 1, byte); break;
+      case 2: body.erase(at, 1 + generator.below(3)); break;
+      default: body.insert(at, body.substr(at, generator.below(12))); break;
     }
   }
 }
@@ -248,8 +228,8 @@ TEST(DifferentialV2, BothAcceptValidBodies) {
       const test::PaddedBody body(made.body);
       Arena arena;
       DecodedRequest request;
-      Status status = decode_v2_infer_plain(body.bytes(), made.json_bytes, signature, {}, arena,
-                                            request);
+      Status status =
+          decode_v2_infer_plain(body.bytes(), made.json_bytes, signature, {}, arena, request);
       FAIL() << status.error().message << "\n" << made.body;
     }
     simple += !made.plain_only;
@@ -270,7 +250,7 @@ TEST(DifferentialV2, BothAgreeOnSpoiltBodies) {
     ASSERT_EQ(both.fault, "") << made.body;
     accepted += both.plain;
   }
-  EXPECT_GT(accepted, 1000u);   // spoiling must leave some of them valid
+  EXPECT_GT(accepted, 1000u);  // spoiling must leave some of them valid
   EXPECT_LT(accepted, 50'000u);
 }
 

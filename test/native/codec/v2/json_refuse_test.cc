@@ -24,8 +24,7 @@ void expect_refused(const Refusal& wrong, const Signature& signature,
   const PaddedBody body(wrong.body);
   Arena arena;
   DecodedRequest request;
-  Status status =
-      decode_v2_infer(body.bytes(), json_bytes, &signature, limits, arena, request);
+  Status status = decode_v2_infer(body.bytes(), json_bytes, &signature, limits, arena, request);
   ASSERT_FALSE(status.ok()) << wrong.body;
   EXPECT_EQ(status.error().code, wrong.code) << wrong.body << "\n" << status.error().message;
   EXPECT_NE(status.error().message.find(wrong.part), std::string::npos)
@@ -125,8 +124,7 @@ TEST(RefuseV2, WrongTopLevel) {
 
 TEST(RefuseV2, WrongInputMembers) {
   const std::vector<Refusal> cases = {
-      {with_input(R"({"datatype":"FP32","shape":[1],"data":[1]})"),
-       "inputs[0]: 'name' is missing"},
+      {with_input(R"({"datatype":"FP32","shape":[1],"data":[1]})"), "inputs[0]: 'name' is missing"},
       {with_input(R"({"name":7,"datatype":"FP32","shape":[1],"data":[1]})"),
        "inputs[0]: 'name': expected a string, got Number"},
       {with_input(R"({"name":"x","shape":[1],"data":[1]})"), "input 'x': 'datatype' is missing"},
@@ -182,8 +180,9 @@ TEST(RefuseV2, WrongShapes) {
        "input 'x': shape [4294967296,4294967296] overflows"},
       {with_data("FP32", "[1]", "[9223372036854775807,2,0]"),
        "expected 0 elements (shape [9223372036854775807,2,0]), got 1"},
-      {with_data("FP32", "[1]", "[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,"
-                                "1]"),
+      {with_data("FP32", "[1]",
+                 "[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,"
+                 "1]"),
        "shape has more than 32 dimensions"},
       {with_data("FP32", "[1]", "[2]"), "input 'x': expected 2 elements (shape [2]), got 1"},
       {with_data("FP32", "[1,2,3]", "[2]"), "expected 2 elements (shape [2]), got 3"},
@@ -233,8 +232,8 @@ TEST(RefuseV2, WrongElements) {
     const bool text = dtype == DType::Bytes;
     const std::string good = dtype == DType::Bool ? "true" : text ? "\"s\"" : "1";
     Refusal refusal = wrong;
-    refusal.body = with_data(dtype_name(dtype), "[[" + good + "," + good + "]," + wrong.body + "]",
-                             "[3]");
+    refusal.body =
+        with_data(dtype_name(dtype), "[[" + good + "," + good + "]," + wrong.body + "]", "[3]");
     refusal.part = "input 'x', element 2: ";
     expect_refused(refusal, one_input(dtype));
     refusal.part = wrong.part;
@@ -343,17 +342,17 @@ TEST(RefuseV2, DeepNesting) {
     limits.json_depth_max = depth;
     EXPECT_TRUE(test::compare_decoders(nested(depth), kNoJsonHeader, signature, limits).plain);
     EXPECT_TRUE(test::compare_decoders(nested(depth), kNoJsonHeader, signature, limits).fast);
-    expect_refused({nested(depth + 1), "nested more than " + std::to_string(depth + 3) +
-                                           " levels deep", ErrorCode::MalformedBody},
-                   signature, kNoJsonHeader, limits);
+    expect_refused(
+        {nested(depth + 1), "nested more than " + std::to_string(depth + 3) + " levels deep",
+         ErrorCode::MalformedBody},
+        signature, kNoJsonHeader, limits);
   }
   for (const std::string& body : {std::string(1'000'000, '['), std::string(1'000'000, '{'),
                                   R"({"x":)" + std::string(1'000'000, '[')}) {
     const PaddedBody padded(body);
     Arena arena;
     DecodedRequest request;
-    Status status =
-        decode_v2_infer(padded.bytes(), kNoJsonHeader, &signature, {}, arena, request);
+    Status status = decode_v2_infer(padded.bytes(), kNoJsonHeader, &signature, {}, arena, request);
     ASSERT_FALSE(status.ok());
     EXPECT_EQ(status.error().code, ErrorCode::MalformedBody);
   }

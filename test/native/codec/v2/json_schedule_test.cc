@@ -57,8 +57,12 @@ TEST(ScheduleV2, StepsOverOtherParametersAndNames) {
 
 TEST(ScheduleV2, TakesEveryWholeNumber) {
   const std::vector<std::pair<std::string, uint64_t>> values = {
-      {"0", 0}, {"-0", 0}, {"9", 9}, {"1000000000000000000", 1000000000000000000u},
-      {"9223372036854775808", 9223372036854775808u}, {"18446744073709551615", UINT64_MAX}};
+      {"0", 0},
+      {"-0", 0},
+      {"9", 9},
+      {"1000000000000000000", 1000000000000000000u},
+      {"9223372036854775808", 9223372036854775808u},
+      {"18446744073709551615", UINT64_MAX}};
   for (const auto& [text, value] : values) {
     const std::string inputs = R"("inputs":[)" + kInput + "]}";
     expect_schedule(R"({"parameters":{"priority":)" + text + "}," + inputs, value, 0);
@@ -70,9 +74,8 @@ TEST(ScheduleV2, StepsOverStringsWithEscapes) {
   for (const std::string& quoted : std::vector<std::string>{
            R"(a\"b)", R"(\\)", R"(\\\\\")", R"([\"{\\)", std::string(100, ']'),
            "\\\"" + std::string(40, ' ') + "\\\\", std::string(62, '\\') + "]"}) {
-    expect_schedule(R"({"id":")" + quoted + R"(","inputs":[)" + kInput +
-                        R"(],"other":[["x",")" + quoted + R"("]],"parameters":{"x":")" + quoted +
-                        R"(","timeout":4}})",
+    expect_schedule(R"({"id":")" + quoted + R"(","inputs":[)" + kInput + R"(],"other":[["x",")" +
+                        quoted + R"("]],"parameters":{"x":")" + quoted + R"(","timeout":4}})",
                     0, 4);
   }
 }
@@ -107,16 +110,36 @@ TEST(ScheduleV2, LeavesWhatIsNoJsonToTheDecoder) {
     const SchedulePolicy found = peek(whole.substr(0, bytes));
     EXPECT_EQ(found.priority + found.timeout_us, 0u) << bytes;
   }
-  for (const std::string& body : std::vector<std::string>{
-           "", " ", "[]", "7", "{", "{}", "\"", "{\"", "\xEF\xBB\xBF", "{]", "{,}", "{\"a\"}",
-           R"({"parameters")", R"({"parameters":})", R"({"parameters":[1]})",
-           R"({"parameters":7})", R"({"parameters":{"priority":}})",
-           R"({"parameters":{"priority":,"timeout":)", R"({"parameters":{"priority":nul)",
-           R"({"parameters":{"priority":null}})", R"({"parameters":{"priority":[-1]}})",
-           R"({"parameters":{"priority":{}}})", R"({"parameters":{"priority":-1} x)",
-           R"({"parameters":{"priority":"a)", R"({"parameters":{"priority":1.5,})",
-           std::string(100000, '['), std::string(100000, '{'), std::string(100000, '\\'),
-           R"({"parameters":{)" + std::string(100000, '"')}) {
+  for (const std::string& body :
+       std::vector<std::string>{"",
+                                " ",
+                                "[]",
+                                "7",
+                                "{",
+                                "{}",
+                                "\"",
+                                "{\"",
+                                "\xEF\xBB\xBF",
+                                "{]",
+                                "{,}",
+                                "{\"a\"}",
+                                R"({"parameters")",
+                                R"({"parameters":})",
+                                R"({"parameters":[1]})",
+                                R"({"parameters":7})",
+                                R"({"parameters":{"priority":}})",
+                                R"({"parameters":{"priority":,"timeout":)",
+                                R"({"parameters":{"priority":nul)",
+                                R"({"parameters":{"priority":null}})",
+                                R"({"parameters":{"priority":[-1]}})",
+                                R"({"parameters":{"priority":{}}})",
+                                R"({"parameters":{"priority":-1} x)",
+                                R"({"parameters":{"priority":"a)",
+                                R"({"parameters":{"priority":1.5,})",
+                                std::string(100000, '['),
+                                std::string(100000, '{'),
+                                std::string(100000, '\\'),
+                                R"({"parameters":{)" + std::string(100000, '"')}) {
     const SchedulePolicy found = peek(body);
     EXPECT_EQ(found.priority + found.timeout_us, 0u) << body.substr(0, 100);
   }

@@ -90,12 +90,11 @@ TEST(WireV2Decode, RawFloats) {
 TEST(WireV2Decode, AlignedRawIsAView) {
   // 4 bytes of name make the raw data start at a multiple of 4.
   for (size_t pad = 0; pad < 4; ++pad) {
-    const Decoded decoded(
-        WireBuilder()
-            .bytes(1, std::string(pad, 'm'))
-            .message(5, wire_input("x", "FP32", {1}))
-            .bytes(7, raw_of({2.5f})),
-        one_input(DType::Fp32));
+    const Decoded decoded(WireBuilder()
+                              .bytes(1, std::string(pad, 'm'))
+                              .message(5, wire_input("x", "FP32", {1}))
+                              .bytes(7, raw_of({2.5f})),
+                          one_input(DType::Fp32));
     ASSERT_EQ(decoded.message, "");
     const uint8_t* place = decoded.body.data() + decoded.body.size() - 4;
     const bool aligned = reinterpret_cast<uintptr_t>(place) % 4 == 0;
@@ -150,9 +149,9 @@ TEST(WireV2Decode, TypedEveryDtype) {
             (std::vector<int8_t>{-128, 127}));
   EXPECT_EQ(decode(DType::Int16, 2, WireBuilder().packed(2, {-32768, 32767})).values<int16_t>(0),
             (std::vector<int16_t>{-32768, 32767}));
-  EXPECT_EQ(decode(DType::Int32, 2, WireBuilder().packed(2, {INT32_MIN, INT32_MAX}))
-                .values<int32_t>(0),
-            (std::vector<int32_t>{INT32_MIN, INT32_MAX}));
+  EXPECT_EQ(
+      decode(DType::Int32, 2, WireBuilder().packed(2, {INT32_MIN, INT32_MAX})).values<int32_t>(0),
+      (std::vector<int32_t>{INT32_MIN, INT32_MAX}));
   const WireBuilder wide = WireBuilder().packed(3, {INT64_MIN, 9007199254740993, INT64_MAX});
   EXPECT_EQ(decode(DType::Int64, 3, wide).values<int64_t>(0),
             (std::vector<int64_t>{INT64_MIN, 9007199254740993, INT64_MAX}));
@@ -200,8 +199,8 @@ TEST(WireV2Decode, ContentsInPiecesAreAppended) {
   EXPECT_EQ(floats.values<float>(0), (std::vector<float>{1, 2, 3, 4, 5, 6}));
 
   WireBuilder integers = wire_input("x", "INT16", {4});
-  integers.message(5, WireBuilder().varint(2, -5).packed(2, {6, 300})).message(
-      5, WireBuilder().varint(2, 7));
+  integers.message(5, WireBuilder().varint(2, -5).packed(2, {6, 300}))
+      .message(5, WireBuilder().varint(2, 7));
   const Decoded decoded(WireBuilder().message(5, integers), one_input(DType::Int16));
   ASSERT_EQ(decoded.message, "");
   EXPECT_EQ(decoded.values<int16_t>(0), (std::vector<int16_t>{-5, 6, 300, 7}));
@@ -210,9 +209,8 @@ TEST(WireV2Decode, ContentsInPiecesAreAppended) {
 TEST(WireV2Decode, ShapePackedOrNot) {
   WireBuilder input;
   input.bytes(1, "x").bytes(2, "FP32").varint(3, 1).packed(3, {2, 1}).varint(3, 2);
-  const Decoded decoded(
-      WireBuilder().message(5, input).bytes(7, raw_of({1.f, 2.f, 3.f, 4.f})),
-      one_input(DType::Fp32));
+  const Decoded decoded(WireBuilder().message(5, input).bytes(7, raw_of({1.f, 2.f, 3.f, 4.f})),
+                        one_input(DType::Fp32));
   ASSERT_EQ(decoded.message, "");
   EXPECT_EQ(decoded.request.inputs[0].shape.to_string(), "[1,2,1,2]");
 }
@@ -248,7 +246,8 @@ TEST(WireV2Decode, RawBytesTensor) {
 }
 
 TEST(WireV2Decode, InputsInAnyOrderLandInSignatureOrder) {
-  const Signature two{"s", {spec("a", DType::Fp32), spec("b", DType::Int8)},
+  const Signature two{"s",
+                      {spec("a", DType::Fp32), spec("b", DType::Int8)},
                       {spec("c", DType::Fp32), spec("d", DType::Int8)}};
   // Raw contents before, between and behind the inputs; they belong by position.
   const Decoded decoded(WireBuilder()
@@ -303,12 +302,12 @@ TEST(WireV2Decode, UnsupportedParameters) {
       ": parameter 'shared_memory_region' is not implemented over gRPC by this server";
   expect_error(WireBuilder().message(5, input.message(4, entry)).bytes(7, raw_of({1.f})),
                one_input(DType::Fp32), ErrorCode::Unimplemented, "input 'x'" + tail);
-  expect_error(raw("FP32", {1}, raw_of({1.f}))
-                   .message(6, WireBuilder().bytes(1, "y").message(2, entry)),
-               one_input(DType::Fp32), ErrorCode::Unimplemented, "output 'y'" + tail);
-  EXPECT_EQ(Decoded(raw("FP32", {1}, raw_of({1.f})).message(4, entry), one_input(DType::Fp32))
-                .message,
-            "");
+  expect_error(
+      raw("FP32", {1}, raw_of({1.f})).message(6, WireBuilder().bytes(1, "y").message(2, entry)),
+      one_input(DType::Fp32), ErrorCode::Unimplemented, "output 'y'" + tail);
+  EXPECT_EQ(
+      Decoded(raw("FP32", {1}, raw_of({1.f})).message(4, entry), one_input(DType::Fp32)).message,
+      "");
 }
 
 TEST(WireV2Decode, WrongNames) {
@@ -325,15 +324,15 @@ TEST(WireV2Decode, WrongNames) {
   const WireBuilder wanted = WireBuilder().bytes(1, "y");
   expect_invalid(raw("FP32", {1}, raw_of({1.f})).message(6, wanted).message(6, wanted), signature,
                  "requested output 'y': given more than once");
-  const Decoded long_name(
-      WireBuilder().message(5, wire_input(std::string(5000, 'n'), "FP32", {1})), signature);
-  EXPECT_EQ(long_name.message, "input '" + std::string(256, 'n') +
-                                   "...': the model has no such input; expected 'x'");
+  const Decoded long_name(WireBuilder().message(5, wire_input(std::string(5000, 'n'), "FP32", {1})),
+                          signature);
+  EXPECT_EQ(long_name.message,
+            "input '" + std::string(256, 'n') + "...': the model has no such input; expected 'x'");
   const Decoded cut_name(
       WireBuilder().message(5, wire_input(std::string(255, 'n') + "\u00e9\u00e9", "FP32", {1})),
       signature);
-  EXPECT_EQ(cut_name.message, "input '" + std::string(255, 'n') +
-                                  "...': the model has no such input; expected 'x'");
+  EXPECT_EQ(cut_name.message,
+            "input '" + std::string(255, 'n') + "...': the model has no such input; expected 'x'");
 }
 
 TEST(WireV2Decode, WrongDatatype) {
@@ -388,8 +387,7 @@ TEST(WireV2Decode, WrongContentsField) {
   expect_invalid(typed("FP32", 3, WireBuilder().packed(2, {1, 2, 3})), one_input(DType::Fp32),
                  "input 'x': datatype FP32 is given in fp32_contents, "
                  "got 3 values in int_contents");
-  expect_invalid(typed("FP32", 1, WireBuilder().fixed(6, 1.f).bytes(8, "")),
-                 one_input(DType::Fp32),
+  expect_invalid(typed("FP32", 1, WireBuilder().fixed(6, 1.f).bytes(8, "")), one_input(DType::Fp32),
                  "input 'x': datatype FP32 is given in fp32_contents, "
                  "got 1 values in bytes_contents");
   expect_invalid(typed("INT64", 1, WireBuilder().varint(2, 1)), one_input(DType::Int64),

@@ -178,10 +178,9 @@ TEST(WireV2Encode, TwoGigabytesAreTooMuch) {
   EXPECT_EQ(status.error().code, ErrorCode::BodyTooLarge);
   tensor.bytes = SIZE_MAX - 4;
   const TensorView huge[] = {tensor, tensor};
-  EXPECT_EQ(encode_wire_v2(kModel, signature, asks_for({0, 1}), huge, false, limits, buffer)
-                .error()
-                .code,
-            ErrorCode::BodyTooLarge);
+  EXPECT_EQ(
+      encode_wire_v2(kModel, signature, asks_for({0, 1}), huge, false, limits, buffer).error().code,
+      ErrorCode::BodyTooLarge);
 }
 
 TEST(WireV2StreamError, CarriesMessageAndId) {

@@ -49,8 +49,7 @@ TEST(WireV2Malformed, CutOffValues) {
   EXPECT_EQ(fault_of(WireBuilder().tag(9, 0).raw("\xff\xff")), "varint cut off at byte 1");
   EXPECT_EQ(fault_of(WireBuilder().tag(9, 0).raw("\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02")),
             "varint over 64 bits at byte 1");
-  EXPECT_EQ(fault_of(WireBuilder().tag(9, 1).raw("1234567")),
-            "fixed-size value cut off at byte 0");
+  EXPECT_EQ(fault_of(WireBuilder().tag(9, 1).raw("1234567")), "fixed-size value cut off at byte 0");
   EXPECT_EQ(fault_of(WireBuilder().tag(9, 5).raw("123")), "fixed-size value cut off at byte 0");
   EXPECT_EQ(fault_of(WireBuilder().tag(9, 2)), "varint cut off at byte 1");
   EXPECT_EQ(fault_of(WireBuilder().tag(9, 2).bare_varint(UINT64_MAX).raw("abc")),
@@ -128,8 +127,8 @@ TEST(WireV2Malformed, Limits) {
   ASSERT_FALSE(large.ok());
   EXPECT_EQ(large.error().code, ErrorCode::BodyTooLarge);
   EXPECT_EQ(large.error().message, "ModelInferRequest is 4 bytes long; the limit is 3");
-  for (const auto& [number, name] : {std::pair(5u, "inputs"), std::pair(6u, "outputs"),
-                                     std::pair(7u, "raw_input_contents")}) {
+  for (const auto& [number, name] :
+       {std::pair(5u, "inputs"), std::pair(6u, "outputs"), std::pair(7u, "raw_input_contents")}) {
     WireBuilder many;
     for (size_t i = 0; i < kInputsMax + 1; ++i) many.bytes(number, "");
     const Status status = decode_wire_v2(many.span(), signature, Limits(), arena, request);

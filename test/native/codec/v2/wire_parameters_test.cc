@@ -22,9 +22,7 @@ WireBuilder entry(std::string_view key, const WireBuilder& value) {
 
 // Inputs x and w, outputs y and z: compare_wire_v2() answers with the inputs.
 Signature two_inputs() {
-  const auto spec = [](const char* name) {
-    return TensorSpec{name, DType::Fp32, {-1}, {}, false};
-  };
+  const auto spec = [](const char* name) { return TensorSpec{name, DType::Fp32, {-1}, {}, false}; };
   return {"s", {spec("x"), spec("w")}, {spec("y"), spec("z")}};
 }
 
@@ -134,8 +132,8 @@ TEST(WireV2Parameters, TheLastOneCounts) {
 
 TEST(WireV2Parameters, WrongSchedules) {
   for (const std::string key : {"priority", "timeout"}) {
-    const std::string text = "parameter '" + key +
-                             "': expected an integer from 0 (int64_param or uint64_param), got ";
+    const std::string text =
+        "parameter '" + key + "': expected an integer from 0 (int64_param or uint64_param), got ";
     expect_refused(request_with(entry(key, of_int64(-1))), text + "int64_param -1");
     expect_refused(request_with(entry(key, of_string("high"))), text + "string_param 'high'");
     expect_refused(request_with(entry(key, of_bool(true))), text + "bool_param true");
@@ -203,13 +201,14 @@ TEST(WireV2Parameters, Classification) {
 }
 
 TEST(WireV2Parameters, WrongClassification) {
-  const std::string text = "output 'y': parameter 'classification': expected an integer from 1 "
-                           "(int64_param or uint64_param), got ";
+  const std::string text =
+      "output 'y': parameter 'classification': expected an integer from 1 "
+      "(int64_param or uint64_param), got ";
   const std::vector<std::pair<WireBuilder, std::string>> cases = {
-      {of_int64(0), "int64_param 0"},       {of_uint64(0), "uint64_param 0"},
-      {of_int64(-3), "int64_param -3"},     {of_string("3"), "string_param '3'"},
-      {of_bool(true), "bool_param true"},   {of_double(3), "double_param 3.000000"},
-      {WireBuilder(), "no value"},          {of_int64(3).varint(1, 1), "bool_param true"}};
+      {of_int64(0), "int64_param 0"},     {of_uint64(0), "uint64_param 0"},
+      {of_int64(-3), "int64_param -3"},   {of_string("3"), "string_param '3'"},
+      {of_bool(true), "bool_param true"}, {of_double(3), "double_param 3.000000"},
+      {WireBuilder(), "no value"},        {of_int64(3).varint(1, 1), "bool_param true"}};
   for (const auto& [value, got] : cases) {
     const Decoded decoded(request_for(entry("classification", value)));
     ASSERT_FALSE(decoded.status.ok());

@@ -207,9 +207,7 @@ TEST(ParseModelSpec, WrongQueue) {
               return [policy](SpecBuilder& spec) { spec.add_queue_policy(policy); };
             }),
             "queue_policy.timeout_action is 2, expected 0 or 1");
-  EXPECT_EQ(refusal(with([](SpecBuilder& spec) {
-              spec.add_exec_mode(static_cast<ExecMode>(3));
-            })),
+  EXPECT_EQ(refusal(with([](SpecBuilder& spec) { spec.add_exec_mode(static_cast<ExecMode>(3)); })),
             "exec_mode is 3, expected 0, 1 or 2");
 }
 
@@ -311,8 +309,8 @@ TEST(ParseModelSpec, DevicesAndOptions) {
   const Result<ModelSpec> option = parse(with_option("session.x", "1"));
   ASSERT_TRUE(option.ok());
   ASSERT_EQ(option.value().session_config.size(), 1u);
-  EXPECT_EQ(option.value().session_config[0], std::make_pair(std::string("session.x"),
-                                                             std::string("1")));
+  EXPECT_EQ(option.value().session_config[0],
+            std::make_pair(std::string("session.x"), std::string("1")));
   const Result<ModelSpec> batch_dim =
       parse(with([](SpecBuilder& spec) { spec.add_batch_dim(true); }));
   ASSERT_TRUE(batch_dim.ok());

@@ -32,14 +32,16 @@ async function started() {
   return { listener, client, change, listeners };
 }
 
-const request = (service: string) => (
-  encode(types, 'grpc.health.v1.HealthCheckRequest', { service }));
-const statusOf = (message: Buffer) => (
-  (decode(types, 'grpc.health.v1.HealthCheckResponse', message) as { status: string }).status);
+const request = (service: string) =>
+  encode(types, 'grpc.health.v1.HealthCheckRequest', { service });
+const statusOf = (message: Buffer) =>
+  (decode(types, 'grpc.health.v1.HealthCheckResponse', message) as { status: string }).status;
 
 describe('gRPC health', () => {
   let server: Awaited<ReturnType<typeof started>>;
-  before(async () => { server = await started(); });
+  before(async () => {
+    server = await started();
+  });
   after(async () => {
     server.client.close();
     await server.listener.drain(5);
@@ -70,8 +72,10 @@ describe('gRPC health', () => {
 
   it('says what a broken or unknown check was', async () => {
     const broken = await server.client.unary(`${SERVICE}Check`, Buffer.from('0a05', 'hex'));
-    assert.deepEqual([broken.code, broken.details],
-      [3, 'HealthCheckRequest: byte 1: field 1: 5 bytes expected, 0 are left']);
+    assert.deepEqual(
+      [broken.code, broken.details],
+      [3, 'HealthCheckRequest: byte 1: field 1: 5 bytes expected, 0 are left'],
+    );
     const unknown = await server.client.unary(`${SERVICE}Check`, request('nope'));
     assert.equal(unknown.details, "health: 'nope' is no service and no model of this server");
   });
@@ -107,8 +111,10 @@ describe('gRPC health', () => {
     const none = server.client.stream(`${SERVICE}Watch`);
     none.call.end();
     const noneEnded = await none.ended;
-    assert.deepEqual([noneEnded.code, noneEnded.details],
-      [3, 'Watch takes one HealthCheckRequest, got none']);
+    assert.deepEqual(
+      [noneEnded.code, noneEnded.details],
+      [3, 'Watch takes one HealthCheckRequest, got none'],
+    );
     const two = server.client.stream(`${SERVICE}Watch`);
     two.call.write(request(''));
     two.call.write(request(''));

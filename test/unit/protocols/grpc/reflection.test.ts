@@ -23,8 +23,11 @@ for (const name of ['grpc.reflection.v1', 'grpc.reflection.v1alpha']) {
     let listener: GrpcListener;
     let client: RawClient;
     before(async () => {
-      listener = new GrpcListener(
-        { host: '127.0.0.1', port: 0, services: reflectionServices([...OTHERS, ...OTHERS]) });
+      listener = new GrpcListener({
+        host: '127.0.0.1',
+        port: 0,
+        services: reflectionServices([...OTHERS, ...OTHERS]),
+      });
       client = new RawClient(await listener.start());
     });
     after(async () => {
@@ -42,8 +45,9 @@ for (const name of ['grpc.reflection.v1', 'grpc.reflection.v1alpha']) {
       assert.equal((await stream.ended).code, 0);
       assert.equal(stream.count, requests.length);
       const replies = await Promise.all(requests.map((_, index) => stream.reply(index)));
-      return replies.map((bytes) => (
-        decode(types, `${name}.ServerReflectionResponse`, bytes) as Reply));
+      return replies.map(
+        (bytes) => decode(types, `${name}.ServerReflectionResponse`, bytes) as Reply,
+      );
     };
 
     it('lists the services and echoes host and request', async () => {
@@ -51,11 +55,14 @@ for (const name of ['grpc.reflection.v1', 'grpc.reflection.v1alpha']) {
       assert.ok(reply);
       assert.equal(reply.valid_host, 'h');
       assert.equal(reply.original_request['list_services'], '*');
-      assert.deepEqual(reply.list_services_response?.service.map((one) => one.name), [
-        ...OTHERS,
-        'grpc.reflection.v1.ServerReflection',
-        'grpc.reflection.v1alpha.ServerReflection',
-      ]);
+      assert.deepEqual(
+        reply.list_services_response?.service.map((one) => one.name),
+        [
+          ...OTHERS,
+          'grpc.reflection.v1.ServerReflection',
+          'grpc.reflection.v1alpha.ServerReflection',
+        ],
+      );
     });
 
     it('gives the file that declares a symbol, whatever kind of symbol it is', async () => {
@@ -80,45 +87,76 @@ for (const name of ['grpc.reflection.v1', 'grpc.reflection.v1alpha']) {
         assert.equal(files.length, 1);
         return descriptor.FileDescriptorProto.decode(files[0] ?? new Uint8Array()).toJSON()['name'];
       });
-      assert.deepEqual(names, symbols.map(([, file]) => file));
+      assert.deepEqual(
+        names,
+        symbols.map(([, file]) => file),
+      );
     });
 
     it('gives a file by name, with which a client can make messages', async () => {
       const replies = await ask(
-        { file_by_filename: 'inference.proto' }, { file_by_filename: 'model_config.proto' });
-      const file = replies.map((reply) => descriptor.FileDescriptorProto.decode(
-        reply.file_descriptor_response?.file_descriptor_proto[0] ?? new Uint8Array()));
-      assert.deepEqual(file.map((one) => one.toJSON()['dependency'] ?? []),
-        [['model_config.proto'], []]);
-      const root = (protobuf.Root as unknown as { fromDescriptor(from: object): protobuf.Root })
-        .fromDescriptor(descriptor.FileDescriptorSet.create({ file }));
+        { file_by_filename: 'inference.proto' },
+        { file_by_filename: 'model_config.proto' },
+      );
+      const file = replies.map((reply) =>
+        descriptor.FileDescriptorProto.decode(
+          reply.file_descriptor_response?.file_descriptor_proto[0] ?? new Uint8Array(),
+        ),
+      );
+      assert.deepEqual(
+        file.map((one) => one.toJSON()['dependency'] ?? []),
+        [['model_config.proto'], []],
+      );
+      const root = (
+        protobuf.Root as unknown as { fromDescriptor(from: object): protobuf.Root }
+      ).fromDescriptor(descriptor.FileDescriptorSet.create({ file }));
       root.resolveAll();
       const service = root.lookupService('inference.GRPCInferenceService');
-      assert.deepEqual(Object.keys(service.methods).sort(), ['LogSettings', 'ModelConfig',
-        'ModelInfer', 'ModelMetadata', 'ModelReady', 'ModelStatistics', 'ModelStreamInfer',
-        'RepositoryIndex', 'RepositoryModelLoad', 'RepositoryModelUnload', 'ServerLive',
-        'ServerMetadata', 'ServerReady']);
+      assert.deepEqual(Object.keys(service.methods).sort(), [
+        'LogSettings',
+        'ModelConfig',
+        'ModelInfer',
+        'ModelMetadata',
+        'ModelReady',
+        'ModelStatistics',
+        'ModelStreamInfer',
+        'RepositoryIndex',
+        'RepositoryModelLoad',
+        'RepositoryModelUnload',
+        'ServerLive',
+        'ServerMetadata',
+        'ServerReady',
+      ]);
       const stream = service.methods['ModelStreamInfer'];
-      assert.deepEqual([stream?.requestStream, stream?.responseStream, stream?.responseType],
-        [true, true, '.inference.ModelStreamInferResponse']);
+      assert.deepEqual(
+        [stream?.requestStream, stream?.responseStream, stream?.responseType],
+        [true, true, '.inference.ModelStreamInferResponse'],
+      );
       const request = {
         model_name: 'm',
         inputs: [{ name: 'x', parameters: [{ key: 'p', value: { double_param: 0.5 } }] }],
         raw_input_contents: [Buffer.from([1, 2])],
       };
       const sent = encode(root, 'inference.ModelInferRequest', request);
-      assert.deepEqual(
-        root.lookupType('inference.ModelInferRequest').decode(sent).toJSON(),
-        { ...request, raw_input_contents: ['AQI='] });
+      assert.deepEqual(root.lookupType('inference.ModelInferRequest').decode(sent).toJSON(), {
+        ...request,
+        raw_input_contents: ['AQI='],
+      });
     });
 
     it('answers what it does not have with an error and goes on', async () => {
       const replies = await ask(
-        { file_by_filename: 'nope.proto' }, { file_containing_symbol: 'no.Such' },
+        { file_by_filename: 'nope.proto' },
+        { file_containing_symbol: 'no.Such' },
         { file_containing_extension: { containing_type: 'a', extension_number: 1 } },
-        { all_extension_numbers_of_type: 'a' }, {}, { list_services: '' });
-      assert.deepEqual(replies.map((reply) => reply.error_response?.error_code),
-        [5, 5, 12, 12, 3, undefined]);
+        { all_extension_numbers_of_type: 'a' },
+        {},
+        { list_services: '' },
+      );
+      assert.deepEqual(
+        replies.map((reply) => reply.error_response?.error_code),
+        [5, 5, 12, 12, 3, undefined],
+      );
       assert.equal(replies[0]?.error_response?.error_message, "file 'nope.proto' is not known");
     });
 
@@ -126,8 +164,10 @@ for (const name of ['grpc.reflection.v1', 'grpc.reflection.v1alpha']) {
       const stream = client.stream(path);
       stream.call.write(Buffer.from('22ff', 'hex'));
       const { code, details } = await stream.ended;
-      assert.deepEqual([code, details],
-        [3, 'ServerReflectionRequest: byte 1: the message ends inside a number']);
+      assert.deepEqual(
+        [code, details],
+        [3, 'ServerReflectionRequest: byte 1: the message ends inside a number'],
+      );
     });
   });
 }

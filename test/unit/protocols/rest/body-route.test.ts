@@ -27,25 +27,32 @@ class Held {
 }
 
 const held = new Held();
-const echo = new BodyRoute({ bodyBytesMax: 10, inflatedBytesMax: 20, held }, fail,
-  (body) => Promise.resolve({ contentType: 'text', body: `got ${body.toString()}` }));
+const echo = new BodyRoute({ bodyBytesMax: 10, inflatedBytesMax: 20, held }, fail, (body) =>
+  Promise.resolve({ contentType: 'text', body: `got ${body.toString()}` }),
+);
 
 describe('BodyRoute', () => {
   it('joins chunks whose memory is gone afterwards', async () => {
     for (const body of [['abc'], ['a', 'bc'], ['', 'abc', ''], ['ab', 'c', '']]) {
-      assert.deepEqual(await ask(echo, { body }),
-        { status: 200, contentType: 'text', body: 'got abc', headers: [] });
+      assert.deepEqual(await ask(echo, { body }), {
+        status: 200,
+        contentType: 'text',
+        body: 'got abc',
+        headers: [],
+      });
     }
     assert.equal((await ask(echo)).body, 'got ');
   });
 
   it('unpacks gzip and deflate', async () => {
     for (const [coding, packed] of [
-      ['gzip', gzipSync('hello')], ['deflate', deflateSync('hello')],
+      ['gzip', gzipSync('hello')],
+      ['deflate', deflateSync('hello')],
       ['identity', Buffer.from('hello')],
     ] as const) {
-      const wide = new BodyRoute({ bodyBytesMax: 100, inflatedBytesMax: 20, held }, fail,
-        (body) => Promise.resolve({ contentType: 'text', body: `got ${body.toString()}` }));
+      const wide = new BodyRoute({ bodyBytesMax: 100, inflatedBytesMax: 20, held }, fail, (body) =>
+        Promise.resolve({ contentType: 'text', body: `got ${body.toString()}` }),
+      );
       const headers = { 'content-encoding': coding };
       const half = Math.floor(packed.length / 2);
       const body = [packed.subarray(0, half), packed.subarray(half)];
@@ -57,31 +64,36 @@ describe('BodyRoute', () => {
     assert.equal((await ask(echo, { body: ['0123456789'] })).status, 200);
     const { BodyTooLarge } = ErrorCode;
     const stated = await ask(echo, { headers: { 'content-length': '11' }, body: ['x'] });
-    assert.deepEqual([stated.status, stated.body],
-      [BodyTooLarge, 'request body of 11 bytes is over the limit of 10 bytes']);
+    assert.deepEqual(
+      [stated.status, stated.body],
+      [BodyTooLarge, 'request body of 11 bytes is over the limit of 10 bytes'],
+    );
     const found = begin(echo, { body: ['012345', '678910', 'more', 'and more'] });
     assert.deepEqual([(await found.answered).status, found.sends], [BodyTooLarge, 1]);
   });
 
-  it('refuses what unpacks to too much, what is broken, and codings that it does not know',
-    async () => {
-      const wide = new BodyRoute({ bodyBytesMax: 1000, inflatedBytesMax: 20, held }, fail,
-        () => assert.fail('was asked'));
-      const of = async (coding: string, body: Uint8Array): Promise<number> => (
-        await ask(wide, { headers: { 'content-encoding': coding }, body: [body] })).status;
-      assert.equal(await of('gzip', gzipSync('x'.repeat(21))), ErrorCode.BodyTooLarge);
-      assert.equal(await of('gzip', gzipSync('abc').subarray(0, 12)), ErrorCode.MalformedBody);
-      assert.equal(await of('br', Buffer.from('abc')), ErrorCode.UnsupportedEncoding);
-    });
+  it('refuses what unpacks to too much, what is broken, and codings that it does not know', async () => {
+    const wide = new BodyRoute({ bodyBytesMax: 1000, inflatedBytesMax: 20, held }, fail, () =>
+      assert.fail('was asked'),
+    );
+    const of = async (coding: string, body: Uint8Array): Promise<number> =>
+      (await ask(wide, { headers: { 'content-encoding': coding }, body: [body] })).status;
+    assert.equal(await of('gzip', gzipSync('x'.repeat(21))), ErrorCode.BodyTooLarge);
+    assert.equal(await of('gzip', gzipSync('abc').subarray(0, 12)), ErrorCode.MalformedBody);
+    assert.equal(await of('br', Buffer.from('abc')), ErrorCode.UnsupportedEncoding);
+  });
 
   it('counts a body until it is answered, and refuses what has no room', async () => {
     const small = new Held(100);
     let seen = 0;
-    const route = new BodyRoute({ bodyBytesMax: 1000, inflatedBytesMax: 1000, held: small }, fail,
+    const route = new BodyRoute(
+      { bodyBytesMax: 1000, inflatedBytesMax: 1000, held: small },
+      fail,
       () => {
         seen = small.bytes;
         return Promise.resolve({ contentType: 'text', body: '' });
-      });
+      },
+    );
     const of = async (body: Uint8Array, headers = {}): Promise<number> => {
       const { status } = await ask(route, { headers, body: [body] });
       await new Promise(setImmediate);
@@ -116,8 +128,9 @@ describe('BodyRoute', () => {
   });
 
   it('forgets the body of a client that leaves', () => {
-    const route = new BodyRoute({ bodyBytesMax: 10, inflatedBytesMax: 10, held }, fail,
-      () => assert.fail('was asked'));
+    const route = new BodyRoute({ bodyBytesMax: 10, inflatedBytesMax: 10, held }, fail, () =>
+      assert.fail('was asked'),
+    );
     const exchange = begin(route, { body: [] });
     route.data(exchange, new ArrayBuffer(3), false);
     exchange.finished = true;
@@ -141,8 +154,12 @@ describe('LaterRoute', () => {
     const route = new LaterRoute(fail, () => {
       throw new ServalError(ErrorCode.InvalidArgument, 'bad query');
     });
-    assert.deepEqual(await ask(route),
-      { status: ErrorCode.InvalidArgument, contentType: 'error', body: 'bad query', headers: [] });
+    assert.deepEqual(await ask(route), {
+      status: ErrorCode.InvalidArgument,
+      contentType: 'error',
+      body: 'bad query',
+      headers: [],
+    });
   });
 
   it('sends nothing to a client that left meanwhile', async () => {

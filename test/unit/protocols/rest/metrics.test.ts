@@ -13,13 +13,19 @@ const snapshot = registry([model('m', [version('1')])]);
 
 function route(path: string, method: string, change: Partial<MetricsContext>) {
   const context: MetricsContext = {
-    readings: new FakeReadings(), metricsAllowed: true, monitoringPath: TENSORFLOW, ...change,
+    readings: new FakeReadings(),
+    metricsAllowed: true,
+    monitoringPath: TENSORFLOW,
+    ...change,
   };
   return metricsRoute(context, snapshot, method, path);
 }
 
 async function get(
-  path: string, query = '', method = 'GET', change: Partial<MetricsContext> = {},
+  path: string,
+  query = '',
+  method = 'GET',
+  change: Partial<MetricsContext> = {},
 ): Promise<Sent> {
   const found = route(path, method, change);
   assert.ok(found, path);
@@ -30,18 +36,26 @@ describe('metrics over HTTP', () => {
   it('shows what the engine counted and what the registry holds', async () => {
     for (const query of ['', 'name[]=x']) {
       assert.deepEqual(await get('/metrics', query), {
-        status: 200, contentType: 'text/plain; version=0.0.4; charset=utf-8', headers: [],
+        status: 200,
+        contentType: 'text/plain; version=0.0.4; charset=utf-8',
+        headers: [],
         body: `engine_text{kind="0"} 1\n${registryMetrics(snapshot)}`,
       });
     }
   });
 
-  it('shows TensorFlow Serving\'s at its own path, which takes no query', async () => {
-    assert.deepEqual(await get(TENSORFLOW),
-      { status: 200, contentType: 'text/plain', body: 'engine_text{kind="1"} 1\n', headers: [] });
+  it("shows TensorFlow Serving's at its own path, which takes no query", async () => {
+    assert.deepEqual(await get(TENSORFLOW), {
+      status: 200,
+      contentType: 'text/plain',
+      body: 'engine_text{kind="1"} 1\n',
+      headers: [],
+    });
     const refused = await get(TENSORFLOW, 'x=1');
-    assert.deepEqual([refused.status, refused.body],
-      [400, `{"error":"Malformed request: GET ${TENSORFLOW}?x=1"}`]);
+    assert.deepEqual(
+      [refused.status, refused.body],
+      [400, `{"error":"Malformed request: GET ${TENSORFLOW}?x=1"}`],
+    );
     const own = await get('/metrics', '', 'GET', { monitoringPath: '/metrics' });
     assert.equal(own.body, 'engine_text{kind="1"} 1\n');
   });

@@ -19,25 +19,45 @@ interface Metadata {
   };
 }
 
-const metadata = (snapshot: RegistrySnapshot, name: string): Metadata => (
-  JSON.parse(v1MetadataJson(snapshot, { name })) as Metadata);
+const metadata = (snapshot: RegistrySnapshot, name: string): Metadata =>
+  JSON.parse(v1MetadataJson(snapshot, { name })) as Metadata;
 
 describe('V1 metadata of TensorFlow models', () => {
   it('shows every signature of the file as it stands there', () => {
-    const { model_spec: spec, metadata: { signature_def: { signature_def: signatures } } } =
-      metadata(SERVING_REGISTRY, 'tf');
+    const {
+      model_spec: spec,
+      metadata: {
+        signature_def: { signature_def: signatures },
+      },
+    } = metadata(SERVING_REGISTRY, 'tf');
     assert.deepEqual(spec, { name: 'tf', signature_name: '', version: '7' });
-    assert.deepEqual(Object.keys(signatures),
-      ['__saved_model_init_op', 'c', 'r', 'serving_default', 'sparse']);
+    assert.deepEqual(Object.keys(signatures), [
+      '__saved_model_init_op',
+      'c',
+      'r',
+      'serving_default',
+      'sparse',
+    ]);
     assert.deepEqual(signatures['r'], {
       inputs: { inputs: { dtype: 'DT_STRING', name: 'tf_example:0' } },
       outputs: { outputs: { dtype: 'DT_FLOAT', name: 'y:0' } },
-      method_name: 'tensorflow/serving/regress', defaults: {},
+      method_name: 'tensorflow/serving/regress',
+      defaults: {},
     });
-    assert.deepEqual((signatures['c'] as { outputs: object }).outputs, { scores: {
-      dtype: 'DT_FLOAT', tensor_shape: { dim: [], unknown_rank: true }, name: 'y:0',
-    } });
-    const shape = { dim: [{ size: '-1', name: '' }, { size: '1', name: '' }], unknown_rank: false };
+    assert.deepEqual((signatures['c'] as { outputs: object }).outputs, {
+      scores: {
+        dtype: 'DT_FLOAT',
+        tensor_shape: { dim: [], unknown_rank: true },
+        name: 'y:0',
+      },
+    });
+    const shape = {
+      dim: [
+        { size: '-1', name: '' },
+        { size: '1', name: '' },
+      ],
+      unknown_rank: false,
+    };
     const { defaults, ...predict } = signatures['serving_default'] as { defaults: object };
     assert.deepEqual(predict, {
       inputs: { x: { dtype: 'DT_FLOAT', tensor_shape: shape, name: 'x:0' } },
@@ -48,16 +68,26 @@ describe('V1 metadata of TensorFlow models', () => {
       method_name: 'tensorflow/serving/predict',
     });
     const { x } = defaults as { x: Record<string, unknown> };
-    assert.deepEqual([x['dtype'], x['tensor_shape'], x['float_val']],
-      ['DT_FLOAT', { dim: [{ size: '1', name: '' }], unknown_rank: false }, [0.1]]);
+    assert.deepEqual(
+      [x['dtype'], x['tensor_shape'], x['float_val']],
+      ['DT_FLOAT', { dim: [{ size: '1', name: '' }], unknown_rank: false }, [0.1]],
+    );
     const example = { dtype: 'DT_STRING', name: 'tf_example:0' };
     assert.deepEqual(signatures['sparse'], {
       inputs: {
-        sparse: { dtype: 'DT_INT64', coo_sparse: { values_tensor_name: 'v:0',
-          indices_tensor_name: 'i:0', dense_shape_tensor_name: 's:0' } },
+        sparse: {
+          dtype: 'DT_INT64',
+          coo_sparse: {
+            values_tensor_name: 'v:0',
+            indices_tensor_name: 'i:0',
+            dense_shape_tensor_name: 's:0',
+          },
+        },
         ragged: { dtype: 77, composite_tensor: { components: [example, example] } },
       },
-      outputs: {}, method_name: '', defaults: {},
+      outputs: {},
+      method_name: '',
+      defaults: {},
     });
   });
 });
@@ -98,8 +128,15 @@ describe("TensorFlow Serving's expected metadata", () => {
       const loaded = loadGraph(path);
       const all = [...loaded.signatures].sort(([a], [b]) => (a < b ? -1 : 1));
       const defs = signatureDefs({
-        format: loaded.format, tags: loaded.tags, tensorflowVersion: loaded.tensorflowVersion,
-        signatureDefs: all, graphs: [], weights: [], states: [], blocked: [], operators: [],
+        format: loaded.format,
+        tags: loaded.tags,
+        tensorflowVersion: loaded.tensorflowVersion,
+        signatureDefs: all,
+        graphs: [],
+        weights: [],
+        states: [],
+        blocked: [],
+        operators: [],
         warnings: [],
       });
       const { name: served } = expected.model_spec as { name: string };

@@ -15,7 +15,9 @@ describe('Predict, Classify, Regress', () => {
     engine.reply = ({ message }) => Buffer.concat([message, Buffer.from('!')]);
     const message = Buffer.from('whatever it is');
     for (const [method, protocol] of [
-      ['Predict', TF_PREDICT], ['Classify', TF_CLASSIFY], ['Regress', TF_REGRESS],
+      ['Predict', TF_PREDICT],
+      ['Classify', TF_CLASSIFY],
+      ['Regress', TF_REGRESS],
     ] as const) {
       const { message: answer } = await call(method, message);
       assert.equal(answer?.toString(), 'whatever it is!');
@@ -24,62 +26,102 @@ describe('Predict, Classify, Regress', () => {
     }
   });
 
-  it('give the engine what is left of the deadline, and take back what the client drops',
-    async () => {
-      const call1 = call('Predict', Buffer.alloc(0), { deadline: Date.now() + 200 });
-      await engine.until(() => engine.requests.length === 1);
-      const { timeoutUs } = engine.request(0);
-      assert.ok(timeoutUs > 0 && timeoutUs <= 200_000, String(timeoutUs));
-      assert.equal((await call1).code, 4);
-      await engine.until(() => engine.cancelled.length === 1);
-      assert.deepEqual(engine.cancelled, [1]);
-    });
+  it('give the engine what is left of the deadline, and take back what the client drops', async () => {
+    const call1 = call('Predict', Buffer.alloc(0), { deadline: Date.now() + 200 });
+    await engine.until(() => engine.requests.length === 1);
+    const { timeoutUs } = engine.request(0);
+    assert.ok(timeoutUs > 0 && timeoutUs <= 200_000, String(timeoutUs));
+    assert.equal((await call1).code, 4);
+    await engine.until(() => engine.cancelled.length === 1);
+    assert.deepEqual(engine.cancelled, [1]);
+  });
 
-  it('answer errors with canonical codes and TensorFlow Serving\'s words', async () => {
+  it("answer errors with canonical codes and TensorFlow Serving's words", async () => {
     const cases: readonly [InferError, readonly [number, string]][] = [
-      [{ code: ErrorCode.SignatureNotFound, message: 'Serving signature key "s" not found.' },
-        [9, 'Serving signature key "s" not found.']],
-      [{ code: ErrorCode.QueueFull, message: 'limit 4' }, [14,
-        'The batch scheduling queue to which this task was submitted is full: limit 4']],
-      [{ code: ErrorCode.ModelNotFound, message: 'Servable not found for request: Latest(x)' },
-        [5, 'Servable not found for request: Latest(x)']],
+      [
+        { code: ErrorCode.SignatureNotFound, message: 'Serving signature key "s" not found.' },
+        [9, 'Serving signature key "s" not found.'],
+      ],
+      [
+        { code: ErrorCode.QueueFull, message: 'limit 4' },
+        [14, 'The batch scheduling queue to which this task was submitted is full: limit 4'],
+      ],
+      [
+        { code: ErrorCode.ModelNotFound, message: 'Servable not found for request: Latest(x)' },
+        [5, 'Servable not found for request: Latest(x)'],
+      ],
       [{ code: ErrorCode.MalformedBody, message: 'byte 3' }, [3, 'byte 3']],
       [{ code: ErrorCode.DeadlineExceeded, message: 'late' }, [4, 'late']],
-      [{ code: ErrorCode.BackendFailed, message: 'm'.repeat(1025) },
-        [13, `${'m'.repeat(1024)}...TRUNCATED`]],
+      [
+        { code: ErrorCode.BackendFailed, message: 'm'.repeat(1025) },
+        [13, `${'m'.repeat(1024)}...TRUNCATED`],
+      ],
     ];
     for (const [error, expected] of cases) {
       engine.reply = () => error;
-      assert.deepEqual(outcome(await call('Predict', encoded('PredictRequest', {
-        model_spec: SPEC }))), expected);
+      assert.deepEqual(
+        outcome(
+          await call(
+            'Predict',
+            encoded('PredictRequest', {
+              model_spec: SPEC,
+            }),
+          ),
+        ),
+        expected,
+      );
     }
   });
 
   it('say why a model is not served', async () => {
     const text = 'Servable not found for request: Specific(tf, 8)';
     engine.reply = () => ({ code: ErrorCode.ModelNotFound, message: text });
-    const ask = (version: number): Promise<Outcome> => call('Predict', encoded('PredictRequest', {
-      model_spec: { name: 'tf', version: { value: version } } }));
+    const ask = (version: number): Promise<Outcome> =>
+      call(
+        'Predict',
+        encoded('PredictRequest', {
+          model_spec: { name: 'tf', version: { value: version } },
+        }),
+      );
     assert.deepEqual(outcome(await ask(8)), [5, `${text}: version 8 is END: cut short`]);
     assert.deepEqual(outcome(await ask(7)), [5, text]); // it came meanwhile
   });
 
   it('say why a signature of the file is not served', async () => {
-    engine.reply = () => (
-      { code: ErrorCode.SignatureNotFound, message: 'Serving signature key "sparse" not found.' });
+    engine.reply = () => ({
+      code: ErrorCode.SignatureNotFound,
+      message: 'Serving signature key "sparse" not found.',
+    });
     const reason = 'It is not served: operator SparseFoo is not supported';
-    const ask = (name: string): Promise<Outcome> => call('Predict', encoded('PredictRequest', {
-      model_spec: { name, signature_name: 'sparse' } }));
-    assert.deepEqual(outcome(await ask('tf')),
-      [9, `Serving signature key "sparse" not found. ${reason}`]);
+    const ask = (name: string): Promise<Outcome> =>
+      call(
+        'Predict',
+        encoded('PredictRequest', {
+          model_spec: { name, signature_name: 'sparse' },
+        }),
+      );
+    assert.deepEqual(outcome(await ask('tf')), [
+      9,
+      `Serving signature key "sparse" not found. ${reason}`,
+    ]);
     for (const name of ['m', 'nope']) {
       assert.deepEqual(outcome(await ask(name)), [9, 'Serving signature key "sparse" not found.']);
     }
-    engine.reply = () => (
-      { code: ErrorCode.InvalidArgument, message: 'No signature was found with the name: sparse' });
-    assert.deepEqual(outcome(await call('Classify', encoded('ClassificationRequest', {
-      model_spec: { name: 'tf', signature_name: 'sparse' } }))),
-    [3, `No signature was found with the name: sparse. ${reason}`]);
+    engine.reply = () => ({
+      code: ErrorCode.InvalidArgument,
+      message: 'No signature was found with the name: sparse',
+    });
+    assert.deepEqual(
+      outcome(
+        await call(
+          'Classify',
+          encoded('ClassificationRequest', {
+            model_spec: { name: 'tf', signature_name: 'sparse' },
+          }),
+        ),
+      ),
+      [3, `No signature was found with the name: sparse. ${reason}`],
+    );
   });
 
   it('cut long texts between characters', () => {

@@ -8,8 +8,10 @@ import { INPUT, OUTPUT, model, registry, version } from '../snapshots.js';
 
 const failed = { errorCode: ErrorCode.ModelInvalid, errorMessage: 'opset 99 is not supported' };
 const snapshot = registry([
-  model('m', [version('124', 'END', failed), version('123'), version('7', 'LOADING')],
-    { stable: '123', next: '124' }),
+  model('m', [version('124', 'END', failed), version('123'), version('7', 'LOADING')], {
+    stable: '123',
+    next: '124',
+  }),
   model('empty', []),
   model('loading', [version('1', 'LOADING')]),
 ]);
@@ -25,7 +27,9 @@ function fails(step: () => unknown, code: ErrorCode, message: string): void {
 
 describe('V1 model status', () => {
   it('lists all versions, newest first, with one-space indent and a final newline', () => {
-    assert.equal(v1StatusJson(snapshot, { name: 'm' }), `{
+    assert.equal(
+      v1StatusJson(snapshot, { name: 'm' }),
+      `{
  "model_version_status": [
   {
    "version": "124",
@@ -53,12 +57,14 @@ describe('V1 model status', () => {
   }
  ]
 }
-`);
+`,
+    );
   });
 
-  const numbers = (text: string): string[] => (
-    JSON.parse(text) as { model_version_status: { version: string }[] }
-  ).model_version_status.map((entry) => entry.version);
+  const numbers = (text: string): string[] =>
+    (JSON.parse(text) as { model_version_status: { version: string }[] }).model_version_status.map(
+      (entry) => entry.version,
+    );
 
   it('takes one version, leading zeros and all, or a label', () => {
     assert.deepEqual(numbers(v1StatusJson(snapshot, { name: 'm', version: '7' })), ['7']);
@@ -70,30 +76,50 @@ describe('V1 model status', () => {
   it('answers unknown names, versions and labels with the known texts', () => {
     const { ModelNotFound, InvalidArgument } = ErrorCode;
     for (const name of ['nope', 'empty', '__proto__', 'constructor']) {
-      fails(() => v1StatusJson(snapshot, { name }), ModelNotFound,
-        `Could not find any versions of model ${name}`);
+      fails(
+        () => v1StatusJson(snapshot, { name }),
+        ModelNotFound,
+        `Could not find any versions of model ${name}`,
+      );
     }
-    fails(() => v1StatusJson(snapshot, { name: 'm', version: '8' }), ModelNotFound,
-      'Could not find version 8 of model m');
+    fails(
+      () => v1StatusJson(snapshot, { name: 'm', version: '8' }),
+      ModelNotFound,
+      'Could not find version 8 of model m',
+    );
     for (const label of ['nope', 'toString']) {
-      fails(() => v1StatusJson(snapshot, { name: 'm', label }), InvalidArgument,
-        `Unrecognized servable version label: ${label}`);
+      fails(
+        () => v1StatusJson(snapshot, { name: 'm', label }),
+        InvalidArgument,
+        `Unrecognized servable version label: ${label}`,
+      );
     }
-    fails(() => v1StatusJson(snapshot, { name: 'm', version: '9223372036854775808' }),
-      InvalidArgument, 'Failed to convert version: 9223372036854775808 to numeric.');
-    fails(() => v1StatusJson(snapshot, { name: '' }), InvalidArgument,
-      'Missing model name in request.');
+    fails(
+      () => v1StatusJson(snapshot, { name: 'm', version: '9223372036854775808' }),
+      InvalidArgument,
+      'Failed to convert version: 9223372036854775808 to numeric.',
+    );
+    fails(
+      () => v1StatusJson(snapshot, { name: '' }),
+      InvalidArgument,
+      'Missing model name in request.',
+    );
   });
 
   it('cuts what it echoes', () => {
-    fails(() => v1StatusJson(snapshot, { name: 'n'.repeat(100_000) }), ErrorCode.ModelNotFound,
-      `Could not find any versions of model ${'n'.repeat(256)}...`);
+    fails(
+      () => v1StatusJson(snapshot, { name: 'n'.repeat(100_000) }),
+      ErrorCode.ModelNotFound,
+      `Could not find any versions of model ${'n'.repeat(256)}...`,
+    );
   });
 });
 
 describe('V1 model metadata', () => {
   it('prints the default version with the doubled signature_def', () => {
-    assert.equal(v1MetadataJson(snapshot, { name: 'm' }), `{
+    assert.equal(
+      v1MetadataJson(snapshot, { name: 'm' }),
+      `{
  "model_spec": {
   "name": "m",
   "signature_name": "",
@@ -144,12 +170,27 @@ describe('V1 model metadata', () => {
   }
  }
 }
-`);
+`,
+    );
   });
 
   it('knows every datatype, unknown ranks, scalars and odd names', () => {
-    const datatypes = ['BOOL', 'UINT8', 'UINT16', 'UINT32', 'UINT64', 'INT8', 'INT16', 'INT32',
-      'INT64', 'FP16', 'FP32', 'FP64', 'BYTES', 'BF16'] as const;
+    const datatypes = [
+      'BOOL',
+      'UINT8',
+      'UINT16',
+      'UINT32',
+      'UINT64',
+      'INT8',
+      'INT16',
+      'INT32',
+      'INT64',
+      'FP16',
+      'FP32',
+      'FP64',
+      'BYTES',
+      'BF16',
+    ] as const;
     const inputs = [
       ...datatypes.map((datatype) => ({ ...INPUT, name: datatype, datatype })),
       { ...INPUT, name: '__proto__', shape: [], symbols: [] },
@@ -158,13 +199,32 @@ describe('V1 model metadata', () => {
     const signatures = [{ name: 'serving_default', inputs, outputs: [OUTPUT] }];
     const odd = registry([model('m', [version('1', 'AVAILABLE', { signatures })])]);
     const text = v1MetadataJson(odd, { name: 'm' });
-    assert.deepEqual([...text.matchAll(/"dtype": "(\w+)"/g)].map((match) => match[1]), [
-      'DT_BOOL', 'DT_UINT8', 'DT_UINT16', 'DT_UINT32', 'DT_UINT64', 'DT_INT8', 'DT_INT16',
-      'DT_INT32', 'DT_INT64', 'DT_HALF', 'DT_FLOAT', 'DT_DOUBLE', 'DT_STRING', 'DT_BFLOAT16',
-      'DT_FLOAT', 'DT_FLOAT', 'DT_INT64',
-    ]);
-    assert.match(text,
-      /"__proto__": \{\s+"dtype": "DT_FLOAT",\s+"tensor_shape": \{\s+"dim": \[\],/);
+    assert.deepEqual(
+      [...text.matchAll(/"dtype": "(\w+)"/g)].map((match) => match[1]),
+      [
+        'DT_BOOL',
+        'DT_UINT8',
+        'DT_UINT16',
+        'DT_UINT32',
+        'DT_UINT64',
+        'DT_INT8',
+        'DT_INT16',
+        'DT_INT32',
+        'DT_INT64',
+        'DT_HALF',
+        'DT_FLOAT',
+        'DT_DOUBLE',
+        'DT_STRING',
+        'DT_BFLOAT16',
+        'DT_FLOAT',
+        'DT_FLOAT',
+        'DT_INT64',
+      ],
+    );
+    assert.match(
+      text,
+      /"__proto__": \{\s+"dtype": "DT_FLOAT",\s+"tensor_shape": \{\s+"dim": \[\],/,
+    );
     assert.match(text, /"dim": \[\],\s+"unknown_rank": true\s+\},\s+"name": "any:0"/);
   });
 
@@ -172,15 +232,30 @@ describe('V1 model metadata', () => {
     const { ModelNotFound, InvalidArgument } = ErrorCode;
     const text = 'Servable not found for request: ';
     fails(() => v1MetadataJson(snapshot, { name: 'nope' }), ModelNotFound, `${text}Latest(nope)`);
-    fails(() => v1MetadataJson(snapshot, { name: 'loading' }), ModelNotFound,
-      `${text}Latest(loading)`);
-    fails(() => v1MetadataJson(snapshot, { name: 'm', version: '9' }), ModelNotFound,
-      `${text}Specific(m, 9)`);
-    fails(() => v1MetadataJson(snapshot, { name: 'm', version: '7' }), ModelNotFound,
-      `${text}Specific(m, 7)`);
-    fails(() => v1MetadataJson(snapshot, { name: 'm', label: 'next' }), ModelNotFound,
-      `${text}Specific(m, 124): version 124 is END: opset 99 is not supported`);
-    fails(() => v1MetadataJson(snapshot, { name: 'm', label: 'x' }), InvalidArgument,
-      'Unrecognized servable version label: x');
+    fails(
+      () => v1MetadataJson(snapshot, { name: 'loading' }),
+      ModelNotFound,
+      `${text}Latest(loading)`,
+    );
+    fails(
+      () => v1MetadataJson(snapshot, { name: 'm', version: '9' }),
+      ModelNotFound,
+      `${text}Specific(m, 9)`,
+    );
+    fails(
+      () => v1MetadataJson(snapshot, { name: 'm', version: '7' }),
+      ModelNotFound,
+      `${text}Specific(m, 7)`,
+    );
+    fails(
+      () => v1MetadataJson(snapshot, { name: 'm', label: 'next' }),
+      ModelNotFound,
+      `${text}Specific(m, 124): version 124 is END: opset 99 is not supported`,
+    );
+    fails(
+      () => v1MetadataJson(snapshot, { name: 'm', label: 'x' }),
+      InvalidArgument,
+      'Unrecognized servable version label: x',
+    );
   });
 });

@@ -12,8 +12,8 @@ import { RawClient, decode, encode, messageTypes, type Outcome } from '../raw-cl
 import { SERVING_REGISTRY } from './serving-snapshot.js';
 
 export const types = messageTypes();
-export const encoded = (name: string, value: object): Buffer => (
-  encode(types, `tensorflow.serving.${name}`, value));
+export const encoded = (name: string, value: object): Buffer =>
+  encode(types, `tensorflow.serving.${name}`, value);
 
 export interface Request {
   readonly message: Buffer;
@@ -31,9 +31,7 @@ export class TestEngine implements GrpcInfer {
   readonly #scratch = Buffer.alloc(65536);
   #waiting: (() => void)[] = [];
 
-  infer(
-    message: Buffer, protocol: MessageProtocol, timeoutUs: number, done: InferDone,
-  ): number {
+  infer(message: Buffer, protocol: MessageProtocol, timeoutUs: number, done: InferDone): number {
     const request = { message, protocol, timeoutUs, done };
     const index = this.requests.push(request) - 1;
     for (const wake of this.#waiting.splice(0)) wake();
@@ -65,7 +63,10 @@ export class TestEngine implements GrpcInfer {
   }
 
   async until(condition: () => boolean): Promise<void> {
-    while (!condition()) await new Promise<void>((resolve) => { this.#waiting.push(resolve); });
+    while (!condition())
+      await new Promise<void>((resolve) => {
+        this.#waiting.push(resolve);
+      });
   }
 }
 
@@ -80,7 +81,8 @@ export interface ServingRig {
 }
 
 const SERVICES: Readonly<Record<string, string>> = {
-  GetModelStatus: 'ModelService', HandleReloadConfigRequest: 'ModelService',
+  GetModelStatus: 'ModelService',
+  HandleReloadConfigRequest: 'ModelService',
   SessionRun: 'SessionService',
 };
 
@@ -99,8 +101,13 @@ export function servingRig(): ServingRig {
   let client: RawClient;
   before(async () => {
     const snapshot = (): RegistrySnapshot => SERVING_REGISTRY;
-    const services = servingServices(
-      { snapshot, shown: snapshot, infer: engine, control, readings });
+    const services = servingServices({
+      snapshot,
+      shown: snapshot,
+      infer: engine,
+      control,
+      readings,
+    });
     listener = new GrpcListener({ host: '127.0.0.1', port: 0, services });
     client = new RawClient(await listener.start());
   });

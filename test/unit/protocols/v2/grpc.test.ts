@@ -4,11 +4,15 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import {
-  V2_GRPC, V2_GRPC_STREAM, type MessageProtocol,
+  V2_GRPC,
+  V2_GRPC_STREAM,
+  type MessageProtocol,
 } from '../../../../ts/model/request-kinds.js';
 import { ErrorCode } from '../../../../ts/errors.js';
 import {
-  inferenceService, type GrpcInfer, type InferDone,
+  inferenceService,
+  type GrpcInfer,
+  type InferDone,
 } from '../../../../ts/protocols/v2/grpc.js';
 import { GrpcListener } from '../../../../ts/transport/grpc-listener.js';
 import type { RegistrySnapshot } from '../../../../ts/model/snapshot.js';
@@ -37,9 +41,7 @@ class TestEngine implements GrpcInfer {
   private readonly scratch = Buffer.alloc(4096);
   private waiting: (() => void)[] = [];
 
-  infer(
-    message: Buffer, protocol: MessageProtocol, timeoutUs: number, done: InferDone,
-  ): number {
+  infer(message: Buffer, protocol: MessageProtocol, timeoutUs: number, done: InferDone): number {
     const ticket = this.requests.length + 1;
     const request = { message, protocol, timeoutUs, ticket, done };
     this.requests.push(request);
@@ -62,7 +64,10 @@ class TestEngine implements GrpcInfer {
   }
 
   async until(condition: () => boolean): Promise<void> {
-    while (!condition()) await new Promise<void>((resolve) => { this.waiting.push(resolve); });
+    while (!condition())
+      await new Promise<void>((resolve) => {
+        this.waiting.push(resolve);
+      });
   }
 
   request(index: number): Request {
@@ -76,9 +81,13 @@ async function started(snapshot: RegistrySnapshot) {
   const engine = new TestEngine();
   const state = { snapshot };
   const service = inferenceService({
-    snapshot: () => state.snapshot, shown: () => state.snapshot,
-    infer: engine, serverVersion: '1.2.3',
-    control: new FakeControl(), readings: new FakeReadings(), encodeConfig: () => new Uint8Array(),
+    snapshot: () => state.snapshot,
+    shown: () => state.snapshot,
+    infer: engine,
+    serverVersion: '1.2.3',
+    control: new FakeControl(),
+    readings: new FakeReadings(),
+    encodeConfig: () => new Uint8Array(),
   });
   const listener = new GrpcListener({ host: '127.0.0.1', port: 0, services: [service] });
   const client = new RawClient(await listener.start());
@@ -93,7 +102,9 @@ const registryOfAll = registry([
 
 describe('V2 gRPC: metadata and health', () => {
   let server: Awaited<ReturnType<typeof started>>;
-  before(async () => { server = await started(registryOfAll); });
+  before(async () => {
+    server = await started(registryOfAll);
+  });
   after(async () => {
     server.client.close();
     await server.listener.drain(5);
@@ -103,7 +114,8 @@ describe('V2 gRPC: metadata and health', () => {
     const bytes = encode(types, `inference.${method}Request`, request);
     const { code, details, message } = await server.client.unary(SERVICE + method, bytes);
     return message === undefined
-      ? { code, details } : decode(types, `inference.${method}Response`, message);
+      ? { code, details }
+      : decode(types, `inference.${method}Response`, message);
   };
 
   it('is live, and ready when every model is', async () => {
@@ -124,16 +136,29 @@ describe('V2 gRPC: metadata and health', () => {
     assert.deepEqual(await ask('ModelReady', { name: 'nope' }), { ready: false });
     assert.deepEqual(await ask('ModelReady', { name: 'm', version: '11' }), { ready: false });
     assert.deepEqual(await ask('ModelReady', { name: 'm', version: 'x' }), {
-      code: 5, details: "Request for unknown version of model 'm': expected a whole number from 0 "
-        + "to 9223372036854775807, got 'x'",
+      code: 5,
+      details:
+        "Request for unknown version of model 'm': expected a whole number from 0 " +
+        "to 9223372036854775807, got 'x'",
     });
   });
 
   it('describes the server and a model', async () => {
-    assert.deepEqual(await ask('ServerMetadata', {}),
-      { name: 'serval', version: '1.2.3', extensions: ['binary_tensor_data', 'classification',
-        'logging', 'model_configuration', 'model_repository', 'model_repository(unload_dependents)',
-        'parameters', 'schedule_policy', 'statistics'] });
+    assert.deepEqual(await ask('ServerMetadata', {}), {
+      name: 'serval',
+      version: '1.2.3',
+      extensions: [
+        'binary_tensor_data',
+        'classification',
+        'logging',
+        'model_configuration',
+        'model_repository',
+        'model_repository(unload_dependents)',
+        'parameters',
+        'schedule_policy',
+        'statistics',
+      ],
+    });
     assert.deepEqual(await ask('ModelMetadata', { name: 'm', version: '10' }), {
       name: 'm',
       versions: ['9', '10'],
@@ -142,22 +167,33 @@ describe('V2 gRPC: metadata and health', () => {
       outputs: [{ name: 'y', datatype: 'INT64', shape: ['-1'] }],
       properties: [],
     });
-    assert.deepEqual(await ask('ModelMetadata', { name: 'm', version: 'x' }), { code: 5, details:
-      "Request for unknown version of model 'm': expected a whole number from 0 to "
-      + "9223372036854775807, got 'x'" });
-    assert.deepEqual(await ask('ModelMetadata', { name: 'loading' }), { code: 14, details:
-      "model 'loading' has no ready version: version 1 is LOADING" });
+    assert.deepEqual(await ask('ModelMetadata', { name: 'm', version: 'x' }), {
+      code: 5,
+      details:
+        "Request for unknown version of model 'm': expected a whole number from 0 to " +
+        "9223372036854775807, got 'x'",
+    });
+    assert.deepEqual(await ask('ModelMetadata', { name: 'loading' }), {
+      code: 14,
+      details: "model 'loading' has no ready version: version 1 is LOADING",
+    });
   });
 
   it('refuses broken messages and says where', async () => {
     const cases: readonly [string, string, string][] = [
       ['ServerLive', '0a', 'ServerLiveRequest: byte 1: the message ends inside a number'],
-      ['ServerReady', '07',
-        'ServerReadyRequest: byte 0: field number 0 is not from 1 to 536870911'],
+      [
+        'ServerReady',
+        '07',
+        'ServerReadyRequest: byte 0: field number 0 is not from 1 to 536870911',
+      ],
       ['ServerMetadata', '14', 'ServerMetadataRequest: byte 0: field 2 ends no open group'],
       ['ModelReady', '0a026d', 'ModelReadyRequest: byte 1: field 1: 2 bytes expected, 1 are left'],
-      ['ModelMetadata', '0a01ff',
-        'ModelMetadataRequest: byte 2: field 1: the text is not valid UTF-8'],
+      [
+        'ModelMetadata',
+        '0a01ff',
+        'ModelMetadataRequest: byte 2: field 1: the text is not valid UTF-8',
+      ],
     ];
     for (const [method, hex, expected] of cases) {
       const bytes = Buffer.from(hex, 'hex');
@@ -177,14 +213,16 @@ describe('V2 gRPC: metadata and health', () => {
 
 describe('V2 gRPC: ModelInfer', () => {
   let server: Awaited<ReturnType<typeof started>>;
-  before(async () => { server = await started(registryOfAll); });
+  before(async () => {
+    server = await started(registryOfAll);
+  });
   after(async () => {
     server.client.close();
     await server.listener.drain(5);
   });
 
-  const infer = (text: string, options = {}) => (
-    server.client.unary(`${SERVICE}ModelInfer`, Buffer.from(text), options));
+  const infer = (text: string, options = {}) =>
+    server.client.unary(`${SERVICE}ModelInfer`, Buffer.from(text), options);
 
   it('hands the bytes over and answers now or later', async () => {
     assert.equal((await infer('now: at once')).message?.toString(), 'now: at once');
@@ -197,17 +235,25 @@ describe('V2 gRPC: ModelInfer', () => {
     assert.equal((await second).message?.toString(), 'second');
     engine.answer(engine.request(1));
     assert.equal((await first).message?.toString(), 'first');
-    assert.deepEqual(engine.requests.map((request) => request.protocol),
-      [V2_GRPC, V2_GRPC, V2_GRPC]);
+    assert.deepEqual(
+      engine.requests.map((request) => request.protocol),
+      [V2_GRPC, V2_GRPC, V2_GRPC],
+    );
     assert.deepEqual(engine.cancelled, []);
   });
 
   it('turns each error code into its gRPC status', async () => {
     const { engine } = server;
     const cases: readonly [ErrorCode, number][] = [
-      [ErrorCode.InvalidArgument, 3], [ErrorCode.MalformedBody, 3], [ErrorCode.ModelNotFound, 5],
-      [ErrorCode.ModelNotReady, 14], [ErrorCode.QueueFull, 14], [ErrorCode.BodyTooLarge, 8],
-      [ErrorCode.Unimplemented, 12], [ErrorCode.BackendFailed, 13], [ErrorCode.ShuttingDown, 14],
+      [ErrorCode.InvalidArgument, 3],
+      [ErrorCode.MalformedBody, 3],
+      [ErrorCode.ModelNotFound, 5],
+      [ErrorCode.ModelNotReady, 14],
+      [ErrorCode.QueueFull, 14],
+      [ErrorCode.BodyTooLarge, 8],
+      [ErrorCode.Unimplemented, 12],
+      [ErrorCode.BackendFailed, 13],
+      [ErrorCode.ShuttingDown, 14],
       [ErrorCode.DeadlineExceeded, 4],
     ];
     for (const [code, status] of cases) {
@@ -224,8 +270,10 @@ describe('V2 gRPC: ModelInfer', () => {
     const { engine } = server;
     const ask = async (name: string, number: string, code: ErrorCode): Promise<unknown[]> => {
       const before = engine.requests.length;
-      const bytes = encode(types, 'inference.ModelInferRequest',
-        { model_name: name, model_version: number });
+      const bytes = encode(types, 'inference.ModelInferRequest', {
+        model_name: name,
+        model_version: number,
+      });
       const outcome = server.client.unary(`${SERVICE}ModelInfer`, bytes);
       await engine.until(() => engine.requests.length > before);
       engine.request(before).done({ code, message: 'engine' }, null);
@@ -233,14 +281,22 @@ describe('V2 gRPC: ModelInfer', () => {
       return [got, details];
     };
     const { ModelNotFound, ModelNotReady } = ErrorCode;
-    assert.deepEqual(await ask('none', '', ModelNotFound),
-      [14, "model 'none' has no ready version: platform 'ensemble' is not supported"]);
-    assert.deepEqual(await ask('m', '12', ModelNotReady),
-      [14, "model 'm' is not ready: version 12 is END: cut short"]);
-    assert.deepEqual(await ask('loading', '', ModelNotReady),
-      [14, "model 'loading' has no ready version: version 1 is LOADING"]);
-    assert.deepEqual(await ask('nope', '', ModelNotFound),
-      [5, "Request for unknown model: 'nope' is not found"]);
+    assert.deepEqual(await ask('none', '', ModelNotFound), [
+      14,
+      "model 'none' has no ready version: platform 'ensemble' is not supported",
+    ]);
+    assert.deepEqual(await ask('m', '12', ModelNotReady), [
+      14,
+      "model 'm' is not ready: version 12 is END: cut short",
+    ]);
+    assert.deepEqual(await ask('loading', '', ModelNotReady), [
+      14,
+      "model 'loading' has no ready version: version 1 is LOADING",
+    ]);
+    assert.deepEqual(await ask('nope', '', ModelNotFound), [
+      5,
+      "Request for unknown model: 'nope' is not found",
+    ]);
     assert.deepEqual(await ask('m', '', ModelNotFound), [5, 'engine']); // it came meanwhile
   });
 
@@ -262,8 +318,14 @@ describe('V2 gRPC: ModelInfer', () => {
       const before = engine.requests.length;
       let cancel = (): void => undefined;
       const options = code === 4 ? { deadline: Date.now() + 50 } : {};
-      const outcome = server.client.unary(`${SERVICE}ModelInfer`, Buffer.from('gone'), options,
-        (call) => { cancel = () => call.cancel(); });
+      const outcome = server.client.unary(
+        `${SERVICE}ModelInfer`,
+        Buffer.from('gone'),
+        options,
+        (call) => {
+          cancel = () => call.cancel();
+        },
+      );
       await engine.until(() => engine.requests.length > before);
       if (code === 1) cancel();
       const request = engine.request(before);
@@ -277,7 +339,9 @@ describe('V2 gRPC: ModelInfer', () => {
 
 describe('V2 gRPC: ModelStreamInfer', () => {
   let server: Awaited<ReturnType<typeof started>>;
-  before(async () => { server = await started(registryOfAll); });
+  before(async () => {
+    server = await started(registryOfAll);
+  });
   after(async () => {
     server.client.close();
     await server.listener.drain(5);
@@ -287,8 +351,7 @@ describe('V2 gRPC: ModelStreamInfer', () => {
     const { engine, client } = server;
     const from = engine.requests.length;
     const stream = client.stream(`${SERVICE}ModelStreamInfer`);
-    const arrived = (count: number) => (
-      engine.until(() => engine.requests.length >= from + count));
+    const arrived = (count: number) => engine.until(() => engine.requests.length >= from + count);
     return { engine, from, stream, arrived };
   };
 
@@ -311,7 +374,7 @@ describe('V2 gRPC: ModelStreamInfer', () => {
     assert.equal((await stream.ended).code, 0);
   });
 
-  it('hands the stream\'s deadline over with each request', async () => {
+  it("hands the stream's deadline over with each request", async () => {
     const { engine, client } = server;
     const stream = client.stream(`${SERVICE}ModelStreamInfer`, { deadline: Date.now() + 60_000 });
     stream.call.write(Buffer.from('now:timed'));
@@ -331,8 +394,10 @@ describe('V2 gRPC: ModelStreamInfer', () => {
     engine.answer(engine.request(from + 1));
     engine.answer(engine.request(from));
     assert.equal((await stream.ended).code, 0);
-    assert.deepEqual([(await stream.reply(0)).toString(), (await stream.reply(1)).toString()],
-      ['a', 'b']);
+    assert.deepEqual(
+      [(await stream.reply(0)).toString(), (await stream.reply(1)).toString()],
+      ['a', 'b'],
+    );
     assert.deepEqual(engine.cancelled, []);
   });
 
@@ -366,7 +431,7 @@ describe('V2 gRPC: ModelStreamInfer', () => {
     assert.equal((await stream.ended).code, 1);
   });
 
-  it('ends with the status of an error that is no single request\'s', async () => {
+  it("ends with the status of an error that is no single request's", async () => {
     const { engine, from, stream, arrived } = open();
     stream.call.write(Buffer.from('a'));
     stream.call.write(Buffer.from('b'));

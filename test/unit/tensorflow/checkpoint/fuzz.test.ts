@@ -53,16 +53,18 @@ function readAll(files: CheckpointFiles): boolean {
 
 /** A copy of a sample's files, and which of them are tables. */
 function copied(
-  context: TestContext, folder: string,
+  context: TestContext,
+  folder: string,
 ): { files: CheckpointFiles; paths: string[]; tables: string[] } {
   const files = sampleFiles(folder);
   const target = tempFolder(context);
   const moved = (path: string): string => join(target, basename(path));
   const isV2 = files.version === 2;
-  const source = dirname(isV2 ? files.prefix : files.files[0] ?? '');
+  const source = dirname(isV2 ? files.prefix : (files.files[0] ?? ''));
   const start = basename(isV2 ? files.prefix : 'export');
-  const names = readdirSync(source)
-    .filter((name) => name.startsWith(start) && !name.endsWith('.meta'));
+  const names = readdirSync(source).filter(
+    (name) => name.startsWith(start) && !name.endsWith('.meta'),
+  );
   for (const name of names) cpSync(join(source, name), join(target, name));
   const paths = names.map((name) => join(target, name));
   if (isV2) {
@@ -77,11 +79,18 @@ function mutated(bytes: Uint8Array, random: Random): Buffer {
   const at = random(bytes.length + 1);
   const out = Buffer.from(bytes);
   switch (random(6)) {
-    case 0: return out.subarray(0, at);
-    case 1: return Buffer.concat([out.subarray(0, at), out.subarray(at + 1 + random(8))]);
-    case 2: return Buffer.concat([out.subarray(0, at), Buffer.alloc(1 + random(12), 0xff),
-      out.subarray(at)]);
-    case 3: return Buffer.concat([out.subarray(0, at), out.subarray(random(at + 1))]);
+    case 0:
+      return out.subarray(0, at);
+    case 1:
+      return Buffer.concat([out.subarray(0, at), out.subarray(at + 1 + random(8))]);
+    case 2:
+      return Buffer.concat([
+        out.subarray(0, at),
+        Buffer.alloc(1 + random(12), 0xff),
+        out.subarray(at),
+      ]);
+    case 3:
+      return Buffer.concat([out.subarray(0, at), out.subarray(random(at + 1))]);
     default:
       if (at === out.length) return out;
       out[at] = random(2) === 0 ? random(256) : (out[at] ?? 0) ^ (1 << random(8));
@@ -115,13 +124,15 @@ test('changed entries under right checksums', (context) => {
     const { files, tables } = copied(context, folder);
     for (const path of tables) {
       const good = readFileSync(path);
-      const entries = [...new TableFile(path, BLOCK_BYTES_MAX).entries(BLOCK_BYTES_MAX)]
-        .map(({ key, value }): Entry => [key, value]);
+      const entries = [...new TableFile(path, BLOCK_BYTES_MAX).entries(BLOCK_BYTES_MAX)].map(
+        ({ key, value }): Entry => [key, value],
+      );
       let errors = 0;
       for (let round = 0; round < ROUNDS; round += 1) {
         const chosen = random(entries.length);
-        const edited = entries.map(([key, value], i): Entry => (
-          [key, i === chosen ? mutated(value, random) : value]));
+        const edited = entries.map(
+          ([key, value], i): Entry => [key, i === chosen ? mutated(value, random) : value],
+        );
         const edit = round % 3 === 0 ? (block: Buffer) => mutated(block, random) : undefined;
         writeFileSync(path, edit === undefined ? table(edited) : table(entries, { edit }));
         if (!readAll(files)) errors += 1;
@@ -136,8 +147,10 @@ test('Snappy of anything', () => {
   const random = randomNumbers(13);
   const good = hex('0b 04 6162 220200');
   for (let round = 0; round < 5000; round += 1) {
-    const packed = round % 2 === 0 ? mutated(good, random)
-      : Buffer.from(Array.from({ length: random(40) }, () => random(256)));
+    const packed =
+      round % 2 === 0
+        ? mutated(good, random)
+        : Buffer.from(Array.from({ length: random(40) }, () => random(256)));
     try {
       assert.ok(unpackSnappy(packed, BLOCK_BYTES_MAX, 'block').length <= packed.length * 22);
     } catch (error) {

@@ -9,15 +9,25 @@ import { SAMPLES, haveSamples, sampleFiles, sampleFolders } from './samples.js';
 import { elements, floats } from './support.js';
 
 interface Index {
-  readonly generated: { readonly entries: Readonly<Record<string, {
-    readonly variables?: Readonly<Record<string, unknown>>;
-  }>> };
+  readonly generated: {
+    readonly entries: Readonly<
+      Record<
+        string,
+        {
+          readonly variables?: Readonly<Record<string, unknown>>;
+        }
+      >
+    >;
+  };
 }
 
-const floatsOf = (tensor: Tensor): number[] => (
-  [...new Float32Array(new Uint8Array(Buffer.from(String(elements(tensor)), 'hex')).buffer)]);
-const rows = (start: number, length: number): Slice => (
-  [{ start, length }, { start: 0, length: undefined }]);
+const floatsOf = (tensor: Tensor): number[] => [
+  ...new Float32Array(new Uint8Array(Buffer.from(String(elements(tensor)), 'hex')).buffer),
+];
+const rows = (start: number, length: number): Slice => [
+  { start, length },
+  { start: 0, length: undefined },
+];
 
 /** Elements of the tensors that INDEX.json describes in numbers, as bytes in hex. */
 const BYTES: Readonly<Record<string, string | readonly string[]>> = {
@@ -30,8 +40,16 @@ const BYTES: Readonly<Record<string, string | readonly string[]>> = {
   bf16: '803f0040',
 };
 const DTYPES: Readonly<Record<string, string>> = {
-  strs: 'string', half: 'half', i8: 'int8', bools: 'bool', i64: 'int64', f64: 'double',
-  bf16: 'bfloat16', a: 'float', b: 'float', emb: 'float',
+  strs: 'string',
+  half: 'half',
+  i8: 'int8',
+  bools: 'bool',
+  i64: 'int64',
+  f64: 'double',
+  bf16: 'bfloat16',
+  a: 'float',
+  b: 'float',
+  emb: 'float',
 };
 
 function checkDtypes(checkpoint: Checkpoint, variables: Readonly<Record<string, unknown>>): void {
@@ -45,7 +63,15 @@ function checkDtypes(checkpoint: Checkpoint, variables: Readonly<Record<string, 
     else assert.deepEqual(elements(tensor), BYTES[name], name);
   }
   const emb = floatsOf(checkpoint.read('emb'));
-  const parts = [[0, 4], [4, 3], [7, 3], [3, 5], [0, 10], [9, 1], [5, 0]] as const;
+  const parts = [
+    [0, 4],
+    [4, 3],
+    [7, 3],
+    [3, 5],
+    [0, 10],
+    [9, 1],
+    [5, 0],
+  ] as const;
   for (const [start, length] of parts) {
     const part = checkpoint.read('emb', rows(start, length));
     assert.deepEqual(part.shape, [length, 4]);
@@ -68,8 +94,10 @@ test('every data type, sharded and not, both versions, a partitioned variable', 
 
 test('a variable partitioned by columns', (context) => {
   if (!haveSamples(context)) return;
-  const read = (version: string): Tensor => openCheckpoint(
-    sampleFiles(`session_bundle/generated/${version}_classify_assets/00000007`)).read('W');
+  const read = (version: string): Tensor =>
+    openCheckpoint(
+      sampleFiles(`session_bundle/generated/${version}_classify_assets/00000007`),
+    ).read('W');
   assert.deepEqual(read('v1').shape, [2, 3]);
   assert.equal(elements(read('v1')), elements(read('v2')));
 });
@@ -85,8 +113,11 @@ test('half plus two and three, as old and new TensorFlow wrote them', (context) 
       const key = renamed[name] ?? name.replace('/.ATTRIBUTES/VARIABLE_VALUE', '');
       const value = key === 'b' && folder.includes('plus_three') ? 3 : values[key];
       if (value === undefined) continue;
-      assert.equal(elements(checkpoint.read(name)), floats(value).toString('hex'),
-        `${folder} ${name}`);
+      assert.equal(
+        elements(checkpoint.read(name)),
+        floats(value).toString('hex'),
+        `${folder} ${name}`,
+      );
       compared += 1;
     }
   }
@@ -97,8 +128,10 @@ test('the compressed index of an object-based checkpoint', (context) => {
   if (!haveSamples(context)) return;
   const folder = 'tfserving/saved_model_half_plus_two_tf2_cpu/00000123/variables';
   const checkpoint = openCheckpoint(sampleFiles(folder));
-  assert.deepEqual(checkpoint.names, ['_CHECKPOINTABLE_OBJECT_GRAPH',
-    ...['a', 'b', 'c'].map((name) => `${name}/.ATTRIBUTES/VARIABLE_VALUE`)]);
+  assert.deepEqual(checkpoint.names, [
+    '_CHECKPOINTABLE_OBJECT_GRAPH',
+    ...['a', 'b', 'c'].map((name) => `${name}/.ATTRIBUTES/VARIABLE_VALUE`),
+  ]);
   const graph = checkpoint.read('_CHECKPOINTABLE_OBJECT_GRAPH');
   assert.deepEqual([graph.dtype, graph.shape], ['string', []]);
   assert.ok(graph.data.kind === 'strings');

@@ -6,17 +6,22 @@ import { errorOf, hex, snappyLiterals, varint } from './support.js';
 
 const LIMIT = 1_000_000;
 
-const unpack = (text: string): string => (
-  Buffer.from(unpackSnappy(hex(text), LIMIT, 'block')).toString('latin1'));
-const failure = (text: string, limit = LIMIT): string => (
-  errorOf(() => unpackSnappy(hex(text), limit, 'block')));
+const unpack = (text: string): string =>
+  Buffer.from(unpackSnappy(hex(text), LIMIT, 'block')).toString('latin1');
+const failure = (text: string, limit = LIMIT): string =>
+  errorOf(() => unpackSnappy(hex(text), limit, 'block'));
 
 test('literals with lengths in the tag and behind it', () => {
   assert.equal(unpack('00'), '');
   assert.equal(unpack('03 08 616263'), 'abc');
   for (const [length, head] of [
-    [60, 'ec'], [61, 'f03c'], [256, 'f0ff'], [257, 'f40001'], [65_536, 'f4ffff'],
-    [65_537, 'f8000001'], [70_000, 'fc6f110100'],
+    [60, 'ec'],
+    [61, 'f03c'],
+    [256, 'f0ff'],
+    [257, 'f40001'],
+    [65_536, 'f4ffff'],
+    [65_537, 'f8000001'],
+    [70_000, 'fc6f110100'],
   ] as const) {
     const content = Buffer.alloc(length, 'xyz');
     const packed = Buffer.concat([varint(length), hex(head), content]);
@@ -65,6 +70,8 @@ test('damage is named with its byte', () => {
   ] as const) {
     assert.equal(failure(text), `${begin}${said}`, text);
   }
-  assert.equal(failure('0b 04 6162 220200', 10),
-    `${begin}0: unpacked length: expected at most 10, got 11`);
+  assert.equal(
+    failure('0b 04 6162 220200', 10),
+    `${begin}0: unpacked length: expected at most 10, got 11`,
+  );
 });

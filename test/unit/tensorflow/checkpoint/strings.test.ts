@@ -8,7 +8,10 @@ const texts = (...values: readonly string[]): Buffer[] => values.map((v) => Buff
 
 test('strings come back', () => {
   for (const values of [
-    [], texts(''), texts('a'), texts('x', '', 'yy\0', 'z'.repeat(20_000)),
+    [],
+    texts(''),
+    texts('a'),
+    texts('x', '', 'yy\0', 'z'.repeat(20_000)),
     texts(...Array.from({ length: 10_000 }, (_, i) => 's'.repeat(i % 7))),
   ]) {
     const { bytes, crc } = stringTensor(values);
@@ -19,8 +22,8 @@ test('strings come back', () => {
 
 test('damage', () => {
   const { bytes, crc } = stringTensor(texts('abc', 'de'));
-  const failure = (edited: Uint8Array, count = 2, stored = crc): string => (
-    errorOf(() => readStrings(edited, count, stored, 't')));
+  const failure = (edited: Uint8Array, count = 2, stored = crc): string =>
+    errorOf(() => readStrings(edited, count, stored, 't'));
   const changed = (at: number, to: number): Buffer => {
     const edited = Buffer.from(bytes);
     edited[at] = to;
@@ -33,16 +36,28 @@ test('damage', () => {
   assert.match(failure(changed(3, 1)), /^MODEL_INVALID: t: lengths: checksum: stored 0x/);
   assert.match(failure(changed(0, 4)), /^MODEL_INVALID: t: lengths: checksum: stored 0x/);
   assert.match(failure(bytes, 1), /^MODEL_INVALID: t: lengths: checksum: stored 0x/);
-  assert.equal(failure(bytes.subarray(0, -1)),
-    `${begin}byte 6: expected 5 bytes of strings, got 4`);
-  assert.equal(failure(Buffer.concat([bytes, hex('00')])),
-    `${begin}byte 6: expected 5 bytes of strings, got 6`);
-  assert.equal(failure(bytes, 8),
-    `${begin}expected 8 lengths and 4 bytes of their checksum, got 11 bytes`);
-  assert.equal(failure(bytes, 2 ** 40),
-    `${begin}expected at most 16777216 strings, got 1099511627776`);
-  assert.equal(failure(Buffer.alloc(16, 0xff), 1),
-    `${begin}byte 0: a string's length: a number is longer than 10 bytes`);
-  assert.equal(failure(hex('808080808000'), 1),
-    `${begin}byte 6: checksum of the lengths: 4 bytes expected, 0 are left`);
+  assert.equal(
+    failure(bytes.subarray(0, -1)),
+    `${begin}byte 6: expected 5 bytes of strings, got 4`,
+  );
+  assert.equal(
+    failure(Buffer.concat([bytes, hex('00')])),
+    `${begin}byte 6: expected 5 bytes of strings, got 6`,
+  );
+  assert.equal(
+    failure(bytes, 8),
+    `${begin}expected 8 lengths and 4 bytes of their checksum, got 11 bytes`,
+  );
+  assert.equal(
+    failure(bytes, 2 ** 40),
+    `${begin}expected at most 16777216 strings, got 1099511627776`,
+  );
+  assert.equal(
+    failure(Buffer.alloc(16, 0xff), 1),
+    `${begin}byte 0: a string's length: a number is longer than 10 bytes`,
+  );
+  assert.equal(
+    failure(hex('808080808000'), 1),
+    `${begin}byte 6: checksum of the lengths: 4 bytes expected, 0 are left`,
+  );
 });

@@ -42,7 +42,10 @@ export function uint32(value: number): Buffer {
 /** One entry of a block. */
 export function blockEntry(shared: number, suffix: string, value: Uint8Array): Buffer {
   return Buffer.concat([
-    varint(shared), varint(suffix.length), varint(value.length), Buffer.from(suffix, 'latin1'),
+    varint(shared),
+    varint(suffix.length),
+    varint(value.length),
+    Buffer.from(suffix, 'latin1'),
     value,
   ]);
 }
@@ -96,28 +99,37 @@ export function snappyLiterals(content: Uint8Array): Buffer {
   const parts = [varint(content.length)];
   for (let first = 0; first < content.length; first += 65_536) {
     const part = content.subarray(first, first + 65_536);
-    parts.push(Buffer.from([61 << 2, (part.length - 1) & 0xff, (part.length - 1) >> 8]),
-      Buffer.from(part));
+    parts.push(
+      Buffer.from([61 << 2, (part.length - 1) & 0xff, (part.length - 1) >> 8]),
+      Buffer.from(part),
+    );
   }
   return Buffer.concat(parts);
 }
 
-const extentsInto = (extents: readonly Extent[]) => (slice: ProtobufWriter): void => {
-  for (const { start, length } of extents) {
-    slice.message(1, (extent) => {
-      if (start !== 0) extent.varint(1, start);
-      if (length !== undefined) extent.varint(2, length);
-    });
-  }
-};
+const extentsInto =
+  (extents: readonly Extent[]) =>
+  (slice: ProtobufWriter): void => {
+    for (const { start, length } of extents) {
+      slice.message(1, (extent) => {
+        if (start !== 0) extent.varint(1, start);
+        if (length !== undefined) extent.varint(2, length);
+      });
+    }
+  };
 
-const shapeInto = (shape: readonly number[]) => (writer: ProtobufWriter): void => {
-  for (const size of shape) writer.message(2, (dim) => dim.varint(1, size));
-};
+const shapeInto =
+  (shape: readonly number[]) =>
+  (writer: ProtobufWriter): void => {
+    for (const size of shape) writer.message(2, (dim) => dim.varint(1, size));
+  };
 
 export function bundleHeader(shards = 1, endianness = 0, minConsumer = 0): Uint8Array {
-  return new ProtobufWriter().varint(1, shards).varint(2, endianness)
-    .message(3, (version) => version.varint(1, 1).varint(2, minConsumer)).concat();
+  return new ProtobufWriter()
+    .varint(1, shards)
+    .varint(2, endianness)
+    .message(3, (version) => version.varint(1, 1).varint(2, minConsumer))
+    .concat();
 }
 
 export interface EntryFields {
@@ -131,8 +143,12 @@ export interface EntryFields {
 }
 
 export function bundleEntry(fields: EntryFields): Uint8Array {
-  const writer = new ProtobufWriter().varint(1, fields.dtype).message(2, shapeInto(fields.shape))
-    .varint(3, fields.shard ?? 0).varint(4, fields.offset ?? 0).varint(5, fields.size ?? 0);
+  const writer = new ProtobufWriter()
+    .varint(1, fields.dtype)
+    .message(2, shapeInto(fields.shape))
+    .varint(3, fields.shard ?? 0)
+    .varint(4, fields.offset ?? 0)
+    .varint(5, fields.size ?? 0);
   const crc = Buffer.concat([Buffer.from([0x35]), uint32(fields.crc ?? 0)]);
   const rest = new ProtobufWriter();
   for (const extents of fields.slices ?? []) rest.message(7, extentsInto(extents));
@@ -148,29 +164,35 @@ export interface MetaFields {
 
 /** The value under the key "" of a version 1 file. */
 export function tensorMetas(metas: readonly MetaFields[], minConsumer = 0): Uint8Array {
-  return new ProtobufWriter().message(1, (list) => {
-    for (const { name, dtype, shape, slices } of metas) {
-      list.message(1, (meta) => {
-        meta.string(1, name).message(2, shapeInto(shape)).varint(3, dtype);
-        for (const extents of slices) meta.message(4, extentsInto(extents));
-      });
-    }
-    list.message(2, (version) => version.varint(1, 1).varint(2, minConsumer));
-  }).concat();
+  return new ProtobufWriter()
+    .message(1, (list) => {
+      for (const { name, dtype, shape, slices } of metas) {
+        list.message(1, (meta) => {
+          meta.string(1, name).message(2, shapeInto(shape)).varint(3, dtype);
+          for (const extents of slices) meta.message(4, extentsInto(extents));
+        });
+      }
+      list.message(2, (version) => version.varint(1, 1).varint(2, minConsumer));
+    })
+    .concat();
 }
 
 /** A slice's key and value in a version 1 file. */
 export function savedSlice(
-  name: string, extents: readonly Extent[], values: (tensor: ProtobufWriter) => void,
+  name: string,
+  extents: readonly Extent[],
+  values: (tensor: ProtobufWriter) => void,
 ): Entry {
-  const value = new ProtobufWriter().message(2, (slice) => {
-    slice.string(1, name).message(2, extentsInto(extents)).message(3, values);
-  }).concat();
+  const value = new ProtobufWriter()
+    .message(2, (slice) => {
+      slice.string(1, name).message(2, extentsInto(extents)).message(3, values);
+    })
+    .concat();
   return [sliceKey(name, extents), value];
 }
 
-export const byKey = (entries: readonly Entry[]): Entry[] => (
-  [...entries].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)));
+export const byKey = (entries: readonly Entry[]): Entry[] =>
+  [...entries].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
 
 /** The bytes of a string tensor and the masked checksum of its entry. */
 export function stringTensor(values: readonly Uint8Array[]): { bytes: Buffer; crc: number } {
@@ -193,10 +215,14 @@ export function elements(tensor: Tensor): string | readonly string[] {
   const { data } = tensor;
   const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
   switch (data.kind) {
-    case 'bytes': return text(data.bytes);
-    case 'strings': return data.values.map(text);
-    case 'file': return text(readChecked(data, 'test'));
-    default: assert.fail(`a tensor of the kind ${data.kind}`);
+    case 'bytes':
+      return text(data.bytes);
+    case 'strings':
+      return data.values.map(text);
+    case 'file':
+      return text(readChecked(data, 'test'));
+    default:
+      assert.fail(`a tensor of the kind ${data.kind}`);
   }
 }
 

@@ -8,14 +8,24 @@ import { readBlock } from '../../../../ts/tensorflow/checkpoint/block.js';
 import { TableFile } from '../../../../ts/tensorflow/checkpoint/table.js';
 import { tempFolder } from '../../temp-folder.js';
 import {
-  block, blockEntry, errorOf, hex, MAGIC, snappyLiterals, table, uint32,
+  block,
+  blockEntry,
+  errorOf,
+  hex,
+  MAGIC,
+  snappyLiterals,
+  table,
+  uint32,
 } from './support.js';
 import type { Entry, TableOptions } from './support.js';
 
 const LIMIT = 1_000_000;
 
-const numbered = (count: number): Entry[] => Array.from({ length: count }, (_, i) => (
-  [`key/${String(i).padStart(5, '0')}`, Buffer.from(`value ${i}`)]));
+const numbered = (count: number): Entry[] =>
+  Array.from({ length: count }, (_, i) => [
+    `key/${String(i).padStart(5, '0')}`,
+    Buffer.from(`value ${i}`),
+  ]);
 
 function fileOf(context: TestContext, bytes: Uint8Array): string {
   const path = join(tempFolder(context), 'table');
@@ -32,15 +42,18 @@ function failure(context: TestContext, bytes: Uint8Array, limit = LIMIT): string
 test('blocks of every restart interval', () => {
   for (const interval of [1, 2, 3, 16, 1000]) {
     const found = readBlock(block(numbered(100), interval), 'b');
-    assert.deepEqual(found.map(({ key, value }) => [key, Buffer.from(value)]), numbered(100));
+    assert.deepEqual(
+      found.map(({ key, value }) => [key, Buffer.from(value)]),
+      numbered(100),
+    );
   }
   assert.deepEqual(readBlock(block([]), 'b'), []);
 });
 
 test('a damaged block is named with its byte', () => {
   const begin = 'MODEL_INVALID: b: ';
-  const data = (restarts: readonly number[], ...entries: readonly Buffer[]): Buffer => (
-    Buffer.concat([...entries, ...restarts.map(uint32), uint32(restarts.length)]));
+  const data = (restarts: readonly number[], ...entries: readonly Buffer[]): Buffer =>
+    Buffer.concat([...entries, ...restarts.map(uint32), uint32(restarts.length)]);
   const ab = blockEntry(0, 'ab', Buffer.from('v'));
   for (const [content, said] of [
     [Buffer.alloc(0), 'expected at least 4 bytes, got 0'],
@@ -78,8 +91,10 @@ test('prefix compression cannot make unbounded keys of few bytes', () => {
     parts.push(blockEntry(65_000, suffix, Buffer.alloc(0)));
   }
   const content = Buffer.concat([...parts, uint32(0), uint32(1)]);
-  assert.equal(errorOf(() => readBlock(content, 'b')),
-    'MODEL_INVALID: b: expected at most 268435456 bytes of keys');
+  assert.equal(
+    errorOf(() => readBlock(content, 'b')),
+    'MODEL_INVALID: b: expected at most 268435456 bytes of keys',
+  );
 });
 
 test('tables of one and many blocks, raw and Snappy', (context) => {
@@ -88,7 +103,10 @@ test('tables of one and many blocks, raw and Snappy', (context) => {
     const entries = numbered(100);
     const opened = new TableFile(fileOf(context, table(entries, options)), LIMIT);
     const found = [...opened.entries(LIMIT)];
-    assert.deepEqual(found.map(({ key, value }) => [key, Buffer.from(value)]), entries);
+    assert.deepEqual(
+      found.map(({ key, value }) => [key, Buffer.from(value)]),
+      entries,
+    );
     for (const [key, value] of entries) {
       assert.deepEqual(Buffer.from(opened.get(key) ?? ''), value);
       assert.equal(opened.get(`${key}x`), undefined);
@@ -125,17 +143,22 @@ test('every changed bit of the blocks is an error', (context) => {
 
 test('damage to the footer', (context) => {
   const good = table(numbered(3));
-  const footer = (text: string): Buffer => Buffer.concat([
-    good.subarray(0, -48), hex(text), Buffer.alloc(40 - hex(text).length), MAGIC,
-  ]);
+  const footer = (text: string): Buffer =>
+    Buffer.concat([good.subarray(0, -48), hex(text), Buffer.alloc(40 - hex(text).length), MAGIC]);
   const magic = Buffer.from(good);
   magic[magic.length - 1] = 0xda;
-  assert.equal(failure(context, magic), 'MODEL_INVALID: table: not a checkpoint table: expected '
-    + 'its last 8 bytes to be 0xdb4775248b80fb57, got 0xda4775248b80fb57');
+  assert.equal(
+    failure(context, magic),
+    'MODEL_INVALID: table: not a checkpoint table: expected ' +
+      'its last 8 bytes to be 0xdb4775248b80fb57, got 0xda4775248b80fb57',
+  );
   const room = good.length - 48;
   for (const [text, said] of [
-    ['0000 ff7f 01', `byte 2: the index should have 1 and 5 bytes from byte 16383 on, which is `
-      + `outside of the file's ${room} before its footer`],
+    [
+      '0000 ff7f 01',
+      `byte 2: the index should have 1 and 5 bytes from byte 16383 on, which is ` +
+        `outside of the file's ${room} before its footer`,
+    ],
     ['ff7f 00', 'byte 0: the metaindex should have 0 and 5 bytes from byte 16383 on, which is'],
     ['0000 00 ff7f', 'byte 2: the index should have 16383 and 5 bytes from byte 0 on, which is'],
     ['0000 ffffffffffffffffff01 00', 'byte 2: offset of the index: expected a number below 2^53'],
@@ -149,37 +172,57 @@ test('damage to the footer', (context) => {
 });
 
 test('blocks that lie about themselves', (context) => {
-  const said = (options: TableOptions, limit = LIMIT): string => (
-    failure(context, table(numbered(4), options), limit));
-  assert.equal(said({ compression: 2 }), 'MODEL_INVALID: table: block at byte 0: compression: '
-    + 'expected 0 (none) or 1 (Snappy), got 2');
-  assert.ok(said({ compression: 1 }).startsWith(
-    'MODEL_INVALID: table: block at byte 0: Snappy: byte '));
-  assert.equal(said({}, 50), 'MODEL_INVALID: table: block at byte 0: expected at most 50 bytes, '
-    + `got ${block(numbered(4)).length}`);
+  const said = (options: TableOptions, limit = LIMIT): string =>
+    failure(context, table(numbered(4), options), limit);
+  assert.equal(
+    said({ compression: 2 }),
+    'MODEL_INVALID: table: block at byte 0: compression: ' +
+      'expected 0 (none) or 1 (Snappy), got 2',
+  );
+  assert.ok(
+    said({ compression: 1 }).startsWith('MODEL_INVALID: table: block at byte 0: Snappy: byte '),
+  );
+  assert.equal(
+    said({}, 50),
+    'MODEL_INVALID: table: block at byte 0: expected at most 50 bytes, ' +
+      `got ${block(numbered(4)).length}`,
+  );
   const zeros = hex(`c801 0000 ${'fe0100'.repeat(3)} 1a0100`);
-  assert.equal(said({ compression: 1, pack: () => zeros }, 100), 'MODEL_INVALID: table: block at '
-    + 'byte 0: Snappy: byte 0: unpacked length: expected at most 100, got 200');
-  assert.equal(said({ edit: () => Buffer.alloc(2) }),
-    'MODEL_INVALID: table: block at byte 0: expected at least 4 bytes, got 2');
-  assert.equal(said({ entriesPerBlock: 2, edit: () => block(numbered(2)) }),
-    'MODEL_INVALID: table: block at byte 43: the keys do not ascend');
-  assert.equal(said({ entriesPerBlock: 3, edit: () => block(numbered(1)) }),
-    'MODEL_INVALID: table: block at byte 32: a key comes twice');
+  assert.equal(
+    said({ compression: 1, pack: () => zeros }, 100),
+    'MODEL_INVALID: table: block at ' +
+      'byte 0: Snappy: byte 0: unpacked length: expected at most 100, got 200',
+  );
+  assert.equal(
+    said({ edit: () => Buffer.alloc(2) }),
+    'MODEL_INVALID: table: block at byte 0: expected at least 4 bytes, got 2',
+  );
+  assert.equal(
+    said({ entriesPerBlock: 2, edit: () => block(numbered(2)) }),
+    'MODEL_INVALID: table: block at byte 43: the keys do not ascend',
+  );
+  assert.equal(
+    said({ entriesPerBlock: 3, edit: () => block(numbered(1)) }),
+    'MODEL_INVALID: table: block at byte 32: a key comes twice',
+  );
 });
 
 test('all blocks together have a limit', (context) => {
   const path = fileOf(context, table(numbered(100), { entriesPerBlock: 10 }));
   const opened = new TableFile(path, LIMIT);
-  assert.equal(errorOf(() => [...opened.entries(500)]),
-    `MODEL_INVALID: ${path}: expected at most 500 bytes of entries, got more`);
+  assert.equal(
+    errorOf(() => [...opened.entries(500)]),
+    `MODEL_INVALID: ${path}: expected at most 500 bytes of entries, got more`,
+  );
 });
 
 test('what is no file', (context) => {
   const folder = tempFolder(context);
   mkdirSync(join(folder, 'd'));
   const open = (name: string): string => errorOf(() => new TableFile(join(folder, name), LIMIT));
-  assert.ok(open('none').startsWith(
-    `MODEL_INVALID: ${join(folder, 'none')}: cannot be read: ENOENT`), open('none'));
+  assert.ok(
+    open('none').startsWith(`MODEL_INVALID: ${join(folder, 'none')}: cannot be read: ENOENT`),
+    open('none'),
+  );
   assert.equal(open('d'), `MODEL_INVALID: ${join(folder, 'd')}: expected a regular file`);
 });

@@ -8,7 +8,15 @@ import type { Extent } from '../../../../ts/tensorflow/checkpoint/ordered-code.j
 import type { Checkpoint, Slice } from '../../../../ts/tensorflow/types.js';
 import { filledFolder } from '../../temp-folder.js';
 import {
-  byKey, elements, errorOf, floats, hex, savedSlice, snappyLiterals, table, tensorMetas,
+  byKey,
+  elements,
+  errorOf,
+  floats,
+  hex,
+  savedSlice,
+  snappyLiterals,
+  table,
+  tensorMetas,
 } from './support.js';
 import type { Entry, MetaFields, TableOptions } from './support.js';
 
@@ -17,23 +25,27 @@ const FLOAT = 1;
 const part = (start: number, length?: number): Extent => ({ start, length });
 
 /** A slice of floats under its own key. */
-const floatSlice = (name: string, extents: readonly Extent[], ...values: number[]): Entry => (
-  savedSlice(name, extents, (tensor) => tensor.bytes(5, floats(...values))));
+const floatSlice = (name: string, extents: readonly Extent[], ...values: number[]): Entry =>
+  savedSlice(name, extents, (tensor) => tensor.bytes(5, floats(...values)));
 
 const tFloats = (
-  shape: readonly number[], ...slices: readonly (readonly Extent[])[]
-): MetaFields => (
-  { name: 't', dtype: FLOAT, shape, slices });
+  shape: readonly number[],
+  ...slices: readonly (readonly Extent[])[]
+): MetaFields => ({ name: 't', dtype: FLOAT, shape, slices });
 
 /** One file of the checkpoint. */
 const shard = (
-  metas: readonly MetaFields[], slices: readonly Entry[], options: TableOptions = {},
+  metas: readonly MetaFields[],
+  slices: readonly Entry[],
+  options: TableOptions = {},
 ): Buffer => table(byKey([['', tensorMetas(metas)], ...slices]), options);
 
 function open(context: TestContext, ...shards: readonly Buffer[]): Checkpoint {
   const names = shards.map((_, i) => `s${i}`);
-  const folder = filledFolder(context, Object.fromEntries(names.map((name, i) => (
-    [name, shards[i] ?? ''] as const))));
+  const folder = filledFolder(
+    context,
+    Object.fromEntries(names.map((name, i) => [name, shards[i] ?? ''] as const)),
+  );
   return openCheckpoint({ version: 1, files: names.map((name) => join(folder, name)) });
 }
 
@@ -69,20 +81,31 @@ test('a single file', (context) => {
 });
 
 test('slices of one tensor over several files, each of which lists its own', (context) => {
-  const [first, second, third] = [[part(0, 2), part(0)], [part(2, 1), part(0)],
-    [part(3, 1), part(0)]];
+  const [first, second, third] = [
+    [part(0, 2), part(0)],
+    [part(2, 1), part(0)],
+    [part(3, 1), part(0)],
+  ];
   assert.ok(first !== undefined && second !== undefined && third !== undefined);
-  const checkpoint = open(context,
-    shard([tFloats([4, 2], first, third)],
-      [floatSlice('t', first, 0, 1, 2, 3), floatSlice('t', third, 6, 7)]),
-    shard([{ name: 'u', dtype: FLOAT, shape: [1], slices: [[part(0)]] }],
-      [floatSlice('u', [part(0)], 9)]),
-    shard([tFloats([4, 2], second)], [floatSlice('t', second, 4, 5)]));
+  const checkpoint = open(
+    context,
+    shard(
+      [tFloats([4, 2], first, third)],
+      [floatSlice('t', first, 0, 1, 2, 3), floatSlice('t', third, 6, 7)],
+    ),
+    shard(
+      [{ name: 'u', dtype: FLOAT, shape: [1], slices: [[part(0)]] }],
+      [floatSlice('u', [part(0)], 9)],
+    ),
+    shard([tFloats([4, 2], second)], [floatSlice('t', second, 4, 5)]),
+  );
   assert.deepEqual(checkpoint.names, ['t', 'u']);
   assert.equal(elements(checkpoint.read('t')), floats(0, 1, 2, 3, 4, 5, 6, 7).toString('hex'));
   assert.equal(elements(checkpoint.read('t', second)), floats(4, 5).toString('hex'));
-  assert.equal(elements(checkpoint.read('t', [part(1, 3), part(1, 1)])),
-    floats(3, 5, 7).toString('hex'));
+  assert.equal(
+    elements(checkpoint.read('t', [part(1, 3), part(1, 1)])),
+    floats(3, 5, 7).toString('hex'),
+  );
   assert.equal(elements(checkpoint.read('u')), floats(9).toString('hex'));
 });
 
@@ -95,17 +118,23 @@ test('slices that are missing, overlap or are others', (context) => {
   assert.equal(said(whole), 'no error');
   assert.match(said(shard([tFloats([4], half)], slices)), /cover 2 of the 4 elements of \[0\+4\]/);
   assert.match(said(shard([tFloats([4])], slices)), /cover 0 of the 4 elements of \[0\+4\]: none/);
-  assert.match(said(shard([tFloats([4], half, rest)], slices.slice(0, 1))),
-    /s0: tensor 't' slice \[2\+2\]: is listed, but not stored/);
+  assert.match(
+    said(shard([tFloats([4], half, rest)], slices.slice(0, 1))),
+    /s0: tensor 't' slice \[2\+2\]: is listed, but not stored/,
+  );
   assert.match(said(whole, whole), /slices \[0\+2\] and \[0\+2\] overlap/);
-  assert.match(said(shard([tFloats([4], half, [part(1, 3)])], slices)),
-    /slices \[0\+2\] and \[1\+3\] overlap/);
+  assert.match(
+    said(shard([tFloats([4], half, [part(1, 3)])], slices)),
+    /slices \[0\+2\] and \[1\+3\] overlap/,
+  );
   assert.match(said(shard([tFloats([4], [part(0, 5)])], slices)), /dimension 0 of 4: 5 from 0 on/);
-  assert.match(said(shard([tFloats([4], [part(0), part(0)])], slices)),
-    /slice: expected 1 dimensions, got 2/);
+  assert.match(
+    said(shard([tFloats([4], [part(0), part(0)])], slices)),
+    /slice: expected 1 dimensions, got 2/,
+  );
   const [key] = floatSlice('t', half, 1, 2);
-  const under = (entry: Entry): string => (
-    said(shard([tFloats([4], half, rest)], [[key, entry[1]], floatSlice('t', rest, 3, 4)])));
+  const under = (entry: Entry): string =>
+    said(shard([tFloats([4], half, rest)], [[key, entry[1]], floatSlice('t', rest, 3, 4)]));
   assert.match(under(floatSlice('other', half, 1, 2)), /its entry holds slice \[0\+2\] of 'other'/);
   assert.match(under(floatSlice('t', rest, 1, 2)), /its entry holds slice \[2\+2\] of 't'/);
   assert.match(under(['', hex('')]), /slice \[0\+2\]: its entry holds no slice/);
@@ -113,8 +142,8 @@ test('slices that are missing, overlap or are others', (context) => {
 });
 
 test('values that are too few or too many do not repeat or vanish', (context) => {
-  const said = (...values: number[]): string => (
-    failure(context, [shard([tFloats([3], [part(0)])], [floatSlice('t', [part(0)], ...values)])]));
+  const said = (...values: number[]): string =>
+    failure(context, [shard([tFloats([3], [part(0)])], [floatSlice('t', [part(0)], ...values)])]);
   assert.equal(said(1, 2, 3), 'no error');
   assert.match(said(1), /tensor 't' slice \[0\+3\]: expected 3 values, got 1$/);
   assert.match(said(), /tensor 't' slice \[0\+3\]: expected 3 values, got/);
@@ -125,18 +154,26 @@ test('lists that contradict each other, and files that are none', (context) => {
   const t = [floatSlice('t', [part(0)], 1)];
   const meta = tFloats([1], [part(0)]);
   const good = shard([meta], t);
-  assert.match(failure(context, [good, shard([{ ...meta, dtype: 3 }], t)]),
-    /s1: tensor 't': expected float \[1\] as in another file, got int32 \[1\]/);
-  assert.match(failure(context, [good, shard([{ ...meta, shape: [2] }], t)]),
-    /s1: tensor 't': expected float \[1\] as in another file, got float \[2\]/);
+  assert.match(
+    failure(context, [good, shard([{ ...meta, dtype: 3 }], t)]),
+    /s1: tensor 't': expected float \[1\] as in another file, got int32 \[1\]/,
+  );
+  assert.match(
+    failure(context, [good, shard([{ ...meta, shape: [2] }], t)]),
+    /s1: tensor 't': expected float \[1\] as in another file, got float \[2\]/,
+  );
   assert.match(failure(context, [shard([meta, meta], t)]), /s0: tensor 't' is listed twice/);
   assert.match(failure(context, [shard([{ ...meta, dtype: 0 }], t)]), /data type 0 does not exist/);
   assert.match(failure(context, [table(t)]), /s0: expected a list of tensors under the key ""/);
-  assert.match(failure(context, [table([['', tensorMetas([meta], 2)], ...t])]),
-    /^UNIMPLEMENTED: s0: the checkpoint's format \(producer 1\) needs 2/);
+  assert.match(
+    failure(context, [table([['', tensorMetas([meta], 2)], ...t])]),
+    /^UNIMPLEMENTED: s0: the checkpoint's format \(producer 1\) needs 2/,
+  );
   assert.match(failure(context, [table([['', hex('0a')]])]), /^MODEL_INVALID: s0: SavedTensorSl/);
   assert.match(failure(context, []), /version 1 checkpoint: expected 1 to 100000 files, got 0/);
   assert.match(failure(context, [good, Buffer.alloc(0)]), /s1: not a checkpoint table/);
-  assert.match(failure(context, [shard([{ ...meta, shape: [2 ** 40], slices: [[part(0)]] }], t)]),
-    /slice \[0\+1099511627776\]: expected 1099511627776 values, got 6 bytes for them/);
+  assert.match(
+    failure(context, [shard([{ ...meta, shape: [2 ** 40], slices: [[part(0)]] }], t)]),
+    /slice \[0\+1099511627776\]: expected 1099511627776 values, got 6 bytes for them/,
+  );
 });

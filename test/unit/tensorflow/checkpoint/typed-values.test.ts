@@ -5,11 +5,14 @@ import { readTypedValues } from '../../../../ts/tensorflow/checkpoint/typed-valu
 import type { Dtype } from '../../../../ts/tensorflow/types.js';
 import { elements, errorOf, hex } from './support.js';
 
-const read = (dtype: Dtype, count: number, ...pieces: readonly string[]): unknown => elements({
-  dtype, shape: [count], data: readTypedValues(pieces.map(hex), dtype, count, 't'),
-});
-const failure = (dtype: Dtype, count: number, ...pieces: readonly string[]): string => (
-  errorOf(() => read(dtype, count, ...pieces)));
+const read = (dtype: Dtype, count: number, ...pieces: readonly string[]): unknown =>
+  elements({
+    dtype,
+    shape: [count],
+    data: readTypedValues(pieces.map(hex), dtype, count, 't'),
+  });
+const failure = (dtype: Dtype, count: number, ...pieces: readonly string[]): string =>
+  errorOf(() => read(dtype, count, ...pieces));
 
 const MINUS_ONE = 'ffffffffffffffffff01';
 
@@ -31,8 +34,7 @@ test('each data type', () => {
     ['complex64', 1, '4a08 0000803f 00000040', '0000803f00000040'],
     ['int64', 2, `52 0b 05 ${MINUS_ONE}`, '0500000000000000ffffffffffffffff'],
     ['bool', 3, '5a 03 010001', '010001'],
-    ['complex128', 1, '6210 000000000000f83f 0000000000000040',
-      '000000000000f83f0000000000000040'],
+    ['complex128', 1, '6210 000000000000f83f 0000000000000040', '000000000000f83f0000000000000040'],
     ['half', 2, '6a 05 8078 ffff03', '003cffff'],
     ['bfloat16', 1, '6a 02 807f', '803f'],
     ['uint32', 1, '8201 05 ffffffff0f', 'ffffffff'],
@@ -44,8 +46,10 @@ test('each data type', () => {
 
 test('lists in pieces, packed or not, are one', () => {
   assert.equal(read('float', 2, '2d0000803f 2d00000040'), '0000803f00000040');
-  assert.equal(read('float', 3, '2a040000803f', '2d00000040 2a0400004040'),
-    '0000803f0000004000004040');
+  assert.equal(
+    read('float', 3, '2a040000803f', '2d00000040 2a0400004040'),
+    '0000803f0000004000004040',
+  );
   assert.equal(read('int32', 3, '3801 3a0102', '3803'), '010000000200000003000000');
   assert.equal(read('float', 1, '0801 2d0000803f 2207 11223344556677'), '0000803f');
 });
@@ -77,13 +81,20 @@ test('nothing repeats: a count that disagrees is an error', () => {
 
 test('values that do not fit their type', () => {
   for (const [dtype, message, value] of [
-    ['int8', '388001', 128], ['uint8', `38${MINUS_ONE}`, -1], ['uint8', '388002', 256],
-    ['int16', '38808002', 32768], ['bool', '5802', 2], ['half', '68808004', 65536],
-    ['int32', '388080808010', 4294967296], ['int32', '388080808008', 2147483648],
+    ['int8', '388001', 128],
+    ['uint8', `38${MINUS_ONE}`, -1],
+    ['uint8', '388002', 256],
+    ['int16', '38808002', 32768],
+    ['bool', '5802', 2],
+    ['half', '68808004', 65536],
+    ['int32', '388080808010', 4294967296],
+    ['int32', '388080808008', 2147483648],
     ['uint32', '800180808080 10', 4294967296],
   ] as const) {
-    assert.equal(failure(dtype, 1, message),
-      `MODEL_INVALID: t: value 0: ${value} does not fit ${dtype}`);
+    assert.equal(
+      failure(dtype, 1, message),
+      `MODEL_INVALID: t: value 0: ${value} does not fit ${dtype}`,
+    );
   }
 });
 
@@ -91,6 +102,8 @@ test('damaged messages and data types without a list', () => {
   assert.match(failure('float', 1, '2a030000803f'), /^MODEL_INVALID: t: TensorProto: byte 0: fie/);
   assert.match(failure('float', 1, '2a7f'), /^MODEL_INVALID: t: TensorProto: byte 0: field 5: 12/);
   assert.match(failure('int32', 1, '3a01ff'), /^MODEL_INVALID: t: TensorProto: byte 2: field 7/);
-  assert.equal(failure('variant', 1, '3801'),
-    'UNIMPLEMENTED: t: elements of the data type variant');
+  assert.equal(
+    failure('variant', 1, '3801'),
+    'UNIMPLEMENTED: t: elements of the data type variant',
+  );
 });

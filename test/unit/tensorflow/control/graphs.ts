@@ -4,7 +4,11 @@ import assert from 'node:assert/strict';
 import { functionalGraph } from '../../../../ts/tensorflow/control/index.js';
 import { madeFunction } from '../../../../ts/tensorflow/control/made-functions.js';
 import type {
-  Attribute, FlatFunction, FlatGraph, FlatNode, Ref,
+  Attribute,
+  FlatFunction,
+  FlatGraph,
+  FlatNode,
+  Ref,
 } from '../../../../ts/tensorflow/types.js';
 
 export function refOf(text: string): Ref {
@@ -14,10 +18,14 @@ export function refOf(text: string): Ref {
 
 /** Lines "name op input input:1 ^control"; an Enter is written "Enter@frame". */
 export function graphOf(...lines: readonly string[]): FlatGraph {
-  return { nodes: new Map(lines.map((line) => {
-    const node = nodeOf(line);
-    return [node.name, node];
-  })) };
+  return {
+    nodes: new Map(
+      lines.map((line) => {
+        const node = nodeOf(line);
+        return [node.name, node];
+      }),
+    ),
+  };
 }
 
 function nodeOf(line: string): FlatNode {
@@ -28,7 +36,9 @@ function nodeOf(line: string): FlatNode {
     attributes.set('frame_name', { kind: 'bytes', value: new Uint8Array(Buffer.from(frame)) });
   }
   return {
-    name, op, attributes,
+    name,
+    op,
+    attributes,
     inputs: inputs.filter((input) => !input.startsWith('^')).map(refOf),
     control: inputs.filter((input) => input.startsWith('^')).map((input) => input.slice(1)),
   };
@@ -39,10 +49,12 @@ export type Feeds = Readonly<Record<string, number>>;
 
 /** The values of `roots` ("a b:1"), computed from the graph without TensorFlow 1's operators. */
 export function valuesOf(graph: FlatGraph, roots: string, feeds: Feeds = {}): number[] {
-  const fed = (ref: Ref): boolean => Object.hasOwn(feeds, `${ref.node}:${ref.port}`)
-    || (ref.port === 0 && Object.hasOwn(feeds, ref.node));
+  const fed = (ref: Ref): boolean =>
+    Object.hasOwn(feeds, `${ref.node}:${ref.port}`) ||
+    (ref.port === 0 && Object.hasOwn(feeds, ref.node));
   const made = functionalGraph(graph, roots.split(' ').map(refOf), [], {
-    hasEffect: (name) => graph.nodes.get(name)?.op === 'Assign', isFed: fed,
+    hasEffect: (name) => graph.nodes.get(name)?.op === 'Assign',
+    isFed: fed,
   });
   const frame: Frame = { graph: made.graph, known: new Map() };
   for (const [name, value] of Object.entries(feeds)) {
@@ -60,8 +72,10 @@ interface Frame {
 const ROUNDS_MAX = 100;
 
 const PURE: Readonly<Record<string, (values: readonly number[]) => number>> = {
-  Add: ([a = 0, b = 0]) => a + b, Mul: ([a = 0, b = 0]) => a * b,
-  Less: ([a = 0, b = 0]) => Number(a < b), Not: ([a = 0]) => Number(a === 0),
+  Add: ([a = 0, b = 0]) => a + b,
+  Mul: ([a = 0, b = 0]) => a * b,
+  Less: ([a = 0, b = 0]) => Number(a < b),
+  Not: ([a = 0]) => Number(a === 0),
   Identity: ([a = 0]) => a,
 };
 
@@ -121,22 +135,32 @@ function call(body: FlatFunction, args: readonly number[]): number[] {
  * `${name}/x_out`. `limit` and `x` are values around it; `body` adds the nodes that make
  * `${name}/x_step` out of `${name}/x_in`. */
 export function loopLines(
-  name: string, limit: string, x: string, body: readonly string[], frame = name,
+  name: string,
+  limit: string,
+  x: string,
+  body: readonly string[],
+  frame = name,
 ): string[] {
   return [
-    `${name}/c0 Const`, `${name}/c1 Const ^${name}/i_in`,
-    `${name}/i_enter Enter@${frame} ${name}/c0`, `${name}/x_enter Enter@${frame} ${x}`,
+    `${name}/c0 Const`,
+    `${name}/c1 Const ^${name}/i_in`,
+    `${name}/i_enter Enter@${frame} ${name}/c0`,
+    `${name}/x_enter Enter@${frame} ${x}`,
     `${name}/limit Enter@${frame} ${limit}`,
     `${name}/i Merge ${name}/i_enter ${name}/i_next`,
     `${name}/x Merge ${name}/x_enter ${name}/x_next`,
-    `${name}/less Less ${name}/i ${name}/limit`, `${name}/cond LoopCond ${name}/less`,
+    `${name}/less Less ${name}/i ${name}/limit`,
+    `${name}/cond LoopCond ${name}/less`,
     `${name}/i_switch Switch ${name}/i ${name}/cond`,
     `${name}/x_switch Switch ${name}/x ${name}/cond`,
-    `${name}/i_in Identity ${name}/i_switch:1`, `${name}/x_in Identity ${name}/x_switch:1`,
+    `${name}/i_in Identity ${name}/i_switch:1`,
+    `${name}/x_in Identity ${name}/x_switch:1`,
     `${name}/i_step Add ${name}/i_in ${name}/c1`,
     ...body,
-    `${name}/i_next NextIteration ${name}/i_step`, `${name}/x_next NextIteration ${name}/x_step`,
-    `${name}/i_out Exit ${name}/i_switch`, `${name}/x_out Exit ${name}/x_switch`,
+    `${name}/i_next NextIteration ${name}/i_step`,
+    `${name}/x_next NextIteration ${name}/x_step`,
+    `${name}/i_out Exit ${name}/i_switch`,
+    `${name}/x_out Exit ${name}/x_switch`,
   ];
 }
 
@@ -145,5 +169,7 @@ export const without = (lines: readonly string[], ...names: readonly string[]): 
   lines.filter((line) => !names.includes(line.split(' ')[0] ?? ''));
 
 /** Lines with one of them replaced. */
-export const replaced = (lines: readonly string[], line: string): string[] =>
-  [...without(lines, line.split(' ')[0] ?? ''), line];
+export const replaced = (lines: readonly string[], line: string): string[] => [
+  ...without(lines, line.split(' ')[0] ?? ''),
+  line,
+];

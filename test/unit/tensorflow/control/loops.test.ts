@@ -15,9 +15,7 @@ test('a loop runs as often as its condition says, also not at all', () => {
 });
 
 test('what enters and does not change is passed in', () => {
-  const graph = graphOf(...loopLines('w', 'n', 'x', [
-    'w/k Enter@w k', 'w/x_step Add w/x_in w/k',
-  ]));
+  const graph = graphOf(...loopLines('w', 'n', 'x', ['w/k Enter@w k', 'w/x_step Add w/x_in w/k']));
   assert.deepEqual(valuesOf(graph, 'w/x_out', { n: 4, x: 1, k: 10 }), [41]);
 });
 
@@ -27,29 +25,41 @@ test('variables that nobody asks for are left out', () => {
 });
 
 test('a loop inside a loop, with a value that enters twice', () => {
-  const inner = loopLines('v', 'w/m', 'w/x_in', [
-    'v/k Enter@v w/k', 'v/x_step Add v/x_in v/k',
-  ]);
-  const graph = graphOf(...loopLines('w', 'n', 'x', [
-    'w/k Enter@w k', 'w/m Enter@w m', ...inner, 'w/c2 Const', 'w/x_step Mul v/x_out w/c2',
-  ]));
+  const inner = loopLines('v', 'w/m', 'w/x_in', ['v/k Enter@v w/k', 'v/x_step Add v/x_in v/k']);
+  const graph = graphOf(
+    ...loopLines('w', 'n', 'x', [
+      'w/k Enter@w k',
+      'w/m Enter@w m',
+      ...inner,
+      'w/c2 Const',
+      'w/x_step Mul v/x_out w/c2',
+    ]),
+  );
   // x -> (x + 3 * 10) * 2, twice.
   assert.deepEqual(valuesOf(graph, 'w/x_out', { n: 2, m: 3, x: 1, k: 10 }), [184]);
   assert.deepEqual(valuesOf(graph, 'w/x_out', { n: 2, m: 0, x: 1, k: 10 }), [4]);
 });
 
 test('a condition inside a loop', () => {
-  const graph = graphOf(...loopLines('w', 'n', 'x', [
-    'w/c2 Const', 'w/first Less w/i_in w/c2', 'w/s Switch w/x_in w/first',
-    'w/t Mul w/s:1 w/c2', 'w/f Add w/s w/c2', 'w/x_step Merge w/f w/t',
-  ]));
+  const graph = graphOf(
+    ...loopLines('w', 'n', 'x', [
+      'w/c2 Const',
+      'w/first Less w/i_in w/c2',
+      'w/s Switch w/x_in w/first',
+      'w/t Mul w/s:1 w/c2',
+      'w/f Add w/s w/c2',
+      'w/x_step Merge w/f w/t',
+    ]),
+  );
   assert.deepEqual(valuesOf(graph, 'w/x_out', { n: 4, x: 5 }), [24]);
 });
 
 test('a loop inside a condition', () => {
   const graph = graphOf(
-    's Switch x p', ...loopLines('w', 'n', 's:1', ['w/c2 Const', 'w/x_step Mul w/x_in w/c2']),
-    'm Merge s w/x_out');
+    's Switch x p',
+    ...loopLines('w', 'n', 's:1', ['w/c2 Const', 'w/x_step Mul w/x_in w/c2']),
+    'm Merge s w/x_out',
+  );
   assert.deepEqual(valuesOf(graph, 'm', { n: 3, x: 5, p: 1 }), [40]);
   assert.deepEqual(valuesOf(graph, 'm', { n: 3, x: 5, p: 0 }), [5]);
 });
@@ -59,10 +69,14 @@ test('two loops of one frame name are told apart by their LoopCond', () => {
   assert.deepEqual(valuesOf(graphOf(...DOUBLING, ...again), 'v/x_out', { n: 2, x: 1 }), [36]);
 });
 
-test('a loop of a loop\'s result of the same frame name, in a circle', () => {
+test("a loop of a loop's result of the same frame name, in a circle", () => {
   const lines = [...DOUBLING, ...loopLines('v', 'n', 'w/x_out', ['v/x_step Identity v/x_in'], 'w')];
-  assert.match(invalid(() => valuesOf(graphOf(...replaced(lines, 'w/x_enter Enter@w v/x_out')),
-    'v/x_out', { n: 2 })), /needs its own output outside of a loop|is inside itself/);
+  assert.match(
+    invalid(() =>
+      valuesOf(graphOf(...replaced(lines, 'w/x_enter Enter@w v/x_out')), 'v/x_out', { n: 2 }),
+    ),
+    /needs its own output outside of a loop|is inside itself/,
+  );
 });
 
 test('a tensor fed inside a loop is the same in every round', () => {
@@ -97,15 +111,21 @@ test('parts of a loop used outside of it', () => {
 
 test('an Enter of another frame inside a loop', () => {
   const lines = loopLines('w', 'n', 'x', ['w/k Enter@strange k', 'w/x_step Add w/x_in w/k']);
-  assert.match(invalid(() => valuesOf(graphOf(...lines), 'w/x_out', { n: 2, x: 1, k: 1 })),
-    /enters frame 'strange' and is used in frame 'w'/);
+  assert.match(
+    invalid(() => valuesOf(graphOf(...lines), 'w/x_out', { n: 2, x: 1, k: 1 })),
+    /enters frame 'strange' and is used in frame 'w'/,
+  );
 });
 
 test('a NextIteration without a loop', () => {
-  assert.match(invalid(() => valuesOf(graphOf('y NextIteration x'), 'y', { x: 1 })),
-    /NextIteration/);
-  assert.match(invalid(() => valuesOf(graphOf('m Merge x y', 'y NextIteration m'), 'm', { x: 1 })),
-    /missing|expected an Enter/);
+  assert.match(
+    invalid(() => valuesOf(graphOf('y NextIteration x'), 'y', { x: 1 })),
+    /NextIteration/,
+  );
+  assert.match(
+    invalid(() => valuesOf(graphOf('m Merge x y', 'y NextIteration m'), 'm', { x: 1 })),
+    /missing|expected an Enter/,
+  );
 });
 
 test('loops inside each other are limited', () => {
@@ -119,6 +139,8 @@ test('loops inside each other are limited', () => {
     ];
   }
   const graph = graphOf(...loopLines('l0', 'n', 'x', body));
-  assert.match(errorText(() => valuesOf(graph, 'l0/x_out', { n: 1, x: 1 }),
-    ErrorCode.Unimplemented), /nested more than 32 deep/);
+  assert.match(
+    errorText(() => valuesOf(graph, 'l0/x_out', { n: 1, x: 1 }), ErrorCode.Unimplemented),
+    /nested more than 32 deep/,
+  );
 });

@@ -26,38 +26,61 @@ test('formats by the names of files, the surer one first', (t) => {
     [[], undefined],
   ];
   for (const [names, format] of cases) {
-    const folder = filledFolder(t, Object.fromEntries(
-      [...names, 'other.txt'].map((name) => [name, ''])));
+    const folder = filledFolder(
+      t,
+      Object.fromEntries([...names, 'other.txt'].map((name) => [name, ''])),
+    );
     assert.equal(detectFormat(folder), format, names.join());
   }
   assert.equal(detectFormat('/nonexistent/folder'), undefined);
 });
 
 test('files by their names', (t) => {
-  const folder = filledFolder(t, { 'saved_model.pb': '', 'export.meta': '', 'g.pbtxt': '',
-    'other.txt': '' });
-  assert.deepEqual(['saved_model.pb', 'export.meta', 'g.pbtxt', 'other.txt', 'gone.pb']
-    .map((name) => detectFormat(join(folder, name))),
-  ['saved-model', 'session-bundle', 'frozen-graph', undefined, undefined]);
+  const folder = filledFolder(t, {
+    'saved_model.pb': '',
+    'export.meta': '',
+    'g.pbtxt': '',
+    'other.txt': '',
+  });
+  assert.deepEqual(
+    ['saved_model.pb', 'export.meta', 'g.pbtxt', 'other.txt', 'gone.pb'].map((name) =>
+      detectFormat(join(folder, name)),
+    ),
+    ['saved-model', 'session-bundle', 'frozen-graph', undefined, undefined],
+  );
 });
 
 test('formats that are not read say what to do', (t) => {
   const cases: readonly (readonly [name: string, expected: RegExp])[] = [
     ['saved_model.cpb', /saved_model\.cpb: a SavedModel split into several files is not read/],
-    ['model.keras', /model\.keras: .*model\.export\(/], ['model.h5', /model\.export\(/],
-    ['m.HDF5', /model\.export\(/], ['model.tflite', /TensorFlow Lite is not read/],
+    ['model.keras', /model\.keras: .*model\.export\(/],
+    ['model.h5', /model\.export\(/],
+    ['m.HDF5', /model\.export\(/],
+    ['model.tflite', /TensorFlow Lite is not read/],
   ];
   for (const [name, expected] of cases) {
     const folder = filledFolder(t, { [name]: '' });
     for (const path of [folder, join(folder, name)]) {
-      assert.match(errorText(() => detectFormat(path), ErrorCode.Unimplemented), expected);
-      assert.match(errorText(() => loadGraph(path), ErrorCode.Unimplemented), expected);
+      assert.match(
+        errorText(() => detectFormat(path), ErrorCode.Unimplemented),
+        expected,
+      );
+      assert.match(
+        errorText(() => loadGraph(path), ErrorCode.Unimplemented),
+        expected,
+      );
     }
   }
 });
 
 test('nothing of TensorFlow is an error of loadGraph', (t) => {
   const folder = filledFolder(t, { 'x.txt': '' });
-  assert.match(invalid(() => loadGraph(folder)), /expected saved_model\.pb, .*got none of them/);
-  assert.match(invalid(() => loadGraph(join(folder, 'gone'))), /got none of them/);
+  assert.match(
+    invalid(() => loadGraph(folder)),
+    /expected saved_model\.pb, .*got none of them/,
+  );
+  assert.match(
+    invalid(() => loadGraph(join(folder, 'gone'))),
+    /got none of them/,
+  );
 });

@@ -11,14 +11,25 @@ import { attr, graph, invalid, message, shape } from '../messages.js';
 import type { NodeText } from '../messages.js';
 
 const T = { T: attr.type(1) };
-const placeholder = (name: string, dims: readonly number[], code = 1): NodeText =>
-  ({ name, op: 'Placeholder', attributes: { dtype: attr.type(code), shape: attr.shape(dims) } });
+const placeholder = (name: string, dims: readonly number[], code = 1): NodeText => ({
+  name,
+  op: 'Placeholder',
+  attributes: { dtype: attr.type(code), shape: attr.shape(dims) },
+});
 const hint = attr.list((writer) => writer.message(7, shape([-1, 5])));
 
 const NODES: readonly NodeText[] = [
-  placeholder('in/x', [-1, 3]), placeholder('spare', []),
-  { name: 'keep', op: 'PlaceholderWithDefault', inputs: ['c'], attributes: {
-    dtype: attr.type(1), shape: attr.shape([]) } },
+  placeholder('in/x', [-1, 3]),
+  placeholder('spare', []),
+  {
+    name: 'keep',
+    op: 'PlaceholderWithDefault',
+    inputs: ['c'],
+    attributes: {
+      dtype: attr.type(1),
+      shape: attr.shape([]),
+    },
+  },
   { name: 'c', op: 'Const', attributes: { dtype: attr.type(1) } },
   { name: 'unused', op: 'Const', attributes: { dtype: attr.type(1) } },
   { name: 'mul', op: 'Mul', inputs: ['in/x', 'keep:0'], attributes: T },
@@ -30,7 +41,10 @@ const NODES: readonly NodeText[] = [
 ];
 
 function load(
-  t: TestContext, nodes: readonly NodeText[] = NODES, options: LoadOptions = {}, producer = 100,
+  t: TestContext,
+  nodes: readonly NodeText[] = NODES,
+  options: LoadOptions = {},
+  producer = 100,
 ): LoadedGraph {
   const folder = filledFolder(t, { 'model.graphdef': message(graph(nodes, producer)) });
   return loadGraph(folder, options);
@@ -41,30 +55,38 @@ function ends(
 ): readonly [inputs: readonly string[], outputs: readonly string[]] {
   const signature = found.signatures.get('serving_default');
   assert.equal(signature?.methodName, 'tensorflow/serving/predict');
-  const list = (infos: typeof signature.inputs): readonly string[] => [...infos]
-    .map(([alias, { name, dtypeCode, shape: { dims } = { dims: undefined } }]) => (
-      `${alias}=${name}/${dtypeCode}[${dims?.map(({ size }) => size).join(',') ?? '?'}]`));
+  const list = (infos: typeof signature.inputs): readonly string[] =>
+    [...infos].map(
+      ([alias, { name, dtypeCode, shape: { dims } = { dims: undefined } }]) =>
+        `${alias}=${name}/${dtypeCode}[${dims?.map(({ size }) => size).join(',') ?? '?'}]`,
+    );
   return [list(signature.inputs), list(signature.outputs)];
 }
 
 test('inputs are the placeholders that are needed, outputs the nodes that nobody uses', (t) => {
   const found = load(t);
-  assert.deepEqual(ends(found),
-    [['in/x=in/x:0/1[-1,3]'], ['y=y:0/1[-1,5]', 'top=top:0/1[?]']]);
-  assert.deepEqual([found.format, found.tags, found.checkpoint, found.saver, found.initOp],
-    ['frozen-graph', [], undefined, undefined, undefined]);
+  assert.deepEqual(ends(found), [['in/x=in/x:0/1[-1,3]'], ['y=y:0/1[-1,5]', 'top=top:0/1[?]']]);
+  assert.deepEqual(
+    [found.format, found.tags, found.checkpoint, found.saver, found.initOp],
+    ['frozen-graph', [], undefined, undefined, undefined],
+  );
 });
 
 test('given ends: interior tensors, ports, placeholders with defaults', (t) => {
-  assert.deepEqual(ends(load(t, NODES, { inputs: ['mul:0'], outputs: ['top:1', 'y'] })),
-    [['mul=mul:0/1[?]'], ['top:1=top:1/3[?]', 'y=y:0/1[-1,5]']]);
-  assert.deepEqual(ends(load(t, NODES, { inputs: ['in/x', 'keep'] }))[0],
-    ['in/x=in/x:0/1[-1,3]', 'keep=keep:0/1[]']);
+  assert.deepEqual(ends(load(t, NODES, { inputs: ['mul:0'], outputs: ['top:1', 'y'] })), [
+    ['mul=mul:0/1[?]'],
+    ['top:1=top:1/3[?]', 'y=y:0/1[-1,5]'],
+  ]);
+  assert.deepEqual(ends(load(t, NODES, { inputs: ['in/x', 'keep'] }))[0], [
+    'in/x=in/x:0/1[-1,3]',
+    'keep=keep:0/1[]',
+  ]);
 });
 
 test('without plain placeholders those with a default are the inputs', (t) => {
-  const nodes = NODES.filter(({ op }) => op !== 'Placeholder')
-    .map((node) => (node.name === 'mul' ? { ...node, inputs: ['keep', 'keep'] } : node));
+  const nodes = NODES.filter(({ op }) => op !== 'Placeholder').map((node) =>
+    node.name === 'mul' ? { ...node, inputs: ['keep', 'keep'] } : node,
+  );
   assert.deepEqual(ends(load(t, nodes))[0], ['keep=keep:0/1[]']);
 });
 
@@ -77,32 +99,60 @@ test('an old placeholder of shape [] has no known shape', (t) => {
 });
 
 test('variables are an error that names them', (t) => {
-  const many = Array.from({ length: 10 }, (_, index) => (
-    { name: `v${index}`, op: 'VariableV2', attributes: { dtype: attr.type(1) } }));
-  assert.match(invalid(() => load(t, [...NODES, ...many])),
-    /model\.graphdef: expected a frozen graph.* got the variables v0, .*, v7 and 2 more$/);
+  const many = Array.from({ length: 10 }, (_, index) => ({
+    name: `v${index}`,
+    op: 'VariableV2',
+    attributes: { dtype: attr.type(1) },
+  }));
+  assert.match(
+    invalid(() => load(t, [...NODES, ...many])),
+    /model\.graphdef: expected a frozen graph.* got the variables v0, .*, v7 and 2 more$/,
+  );
   // Not needed by the outputs that are asked for.
   assert.deepEqual(ends(load(t, [...NODES, ...many], { outputs: ['y'] }))[1], ['y=y:0/1[-1,5]']);
   const used = [...many, { name: 'z', op: 'Relu', inputs: ['v3'], attributes: T }];
-  assert.match(invalid(() => load(t, used, { outputs: ['z'] })), /got the variables v3$/);
+  assert.match(
+    invalid(() => load(t, used, { outputs: ['z'] })),
+    /got the variables v3$/,
+  );
 });
 
 test('wrong: no such node or port, no outputs, damaged', (t) => {
-  assert.match(invalid(() => load(t, NODES, { inputs: ['gone'] })), /input "gone": .*no such node/);
-  assert.match(invalid(() => load(t, NODES, { outputs: ['gone:1'] })), /output "gone:1"/);
-  assert.match(invalid(() => load(t, NODES, { outputs: ['top:2'] })),
-    /expected a port below 2, as TopKV2 has, got 2/);
-  assert.match(invalid(() => load(t, [])), /expected nodes that no node uses, got none/);
-  const cycle = [{ name: 'a', op: 'Relu', inputs: ['b'] },
-    { name: 'b', op: 'Relu', inputs: ['a'] }];
-  assert.match(invalid(() => load(t, cycle)), /got none/);
+  assert.match(
+    invalid(() => load(t, NODES, { inputs: ['gone'] })),
+    /input "gone": .*no such node/,
+  );
+  assert.match(
+    invalid(() => load(t, NODES, { outputs: ['gone:1'] })),
+    /output "gone:1"/,
+  );
+  assert.match(
+    invalid(() => load(t, NODES, { outputs: ['top:2'] })),
+    /expected a port below 2, as TopKV2 has, got 2/,
+  );
+  assert.match(
+    invalid(() => load(t, [])),
+    /expected nodes that no node uses, got none/,
+  );
+  const cycle = [
+    { name: 'a', op: 'Relu', inputs: ['b'] },
+    { name: 'b', op: 'Relu', inputs: ['a'] },
+  ];
+  assert.match(
+    invalid(() => load(t, cycle)),
+    /got none/,
+  );
   const folder = filledFolder(t, { 'model.pb': Uint8Array.of(0x0a, 0x7f) });
-  assert.match(invalid(() => loadGraph(folder)), /model\.pb: GraphDef: byte/);
+  assert.match(
+    invalid(() => loadGraph(folder)),
+    /model\.pb: GraphDef: byte/,
+  );
 });
 
 test('the text form, in a file of any of the names', (t) => {
-  const text = 'node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }'
-    + ' node { name: "y" op: "Relu" input: "x" attr { key: "T" value { type: DT_FLOAT } } }';
+  const text =
+    'node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }' +
+    ' node { name: "y" op: "Relu" input: "x" attr { key: "T" value { type: DT_FLOAT } } }';
   for (const name of ['frozen.pb', 'graph.pbtxt', 'model.graphdef']) {
     const folder = filledFolder(t, { [name]: text });
     assert.deepEqual(ends(loadGraph(folder)), [['x=x:0/1[]'], ['y=y:0/1[?]']]);

@@ -41,8 +41,12 @@ function damage(bytes: Uint8Array, random: (end: number) => number): Uint8Array 
       out[at] = random(256);
       return out;
     case 2:
-      return Buffer.concat([out.subarray(0, at), Buffer.alloc(9 + random(3), 0xff),
-        Buffer.of(1), out.subarray(at)]);
+      return Buffer.concat([
+        out.subarray(0, at),
+        Buffer.alloc(9 + random(3), 0xff),
+        Buffer.of(1),
+        out.subarray(at),
+      ]);
     case 3:
       return Buffer.concat([out.subarray(0, at), out.subarray(at + random(40))]);
     case 4:
@@ -85,21 +89,42 @@ test('damaged models of others', (t) => {
 test('damaged models made here, in binary and in text', (t) => {
   const nodes = graph([
     { name: 'x', op: 'Placeholder', attributes: { dtype: attr.type(1), shape: attr.shape([-1]) } },
-    { name: 'c', op: 'Const', attributes: { value: attr.tensor((writer) => writer.varint(1, 3)
-      .message(2, (inner) => inner.message(2, (dim) => dim.varint(1, 100))).varint(7, 1)
-      .varint(7, 2)) } },
-    { name: 'y', op: 'Relu', inputs: ['x', '^c'], attributes: { T: attr.type(1) } }]);
-  const meta = { tags: ['serve'], graph: nodes, assets: [['c:0', 'a.txt']] as const,
-    saver: { filename: 'c:0', restore: 'y' }, collections: { serving_init_op: nodeList(['y']) },
-    signatures: { s: (writer: Parameters<typeof nodes>[0]): void => {
-      writer.message(1, entry('x', info('x:0', 1, [-1])));
-    } } };
-  const text = 'node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }'
-    + ' node { name: "y" op: "Relu" input: "x" attr { key: "T" value { tensor { dtype: DT_INT32'
-    + ' tensor_shape { dim { size: 20 } } int_val: 1 int_val: 2 } } } }';
+    {
+      name: 'c',
+      op: 'Const',
+      attributes: {
+        value: attr.tensor((writer) =>
+          writer
+            .varint(1, 3)
+            .message(2, (inner) => inner.message(2, (dim) => dim.varint(1, 100)))
+            .varint(7, 1)
+            .varint(7, 2),
+        ),
+      },
+    },
+    { name: 'y', op: 'Relu', inputs: ['x', '^c'], attributes: { T: attr.type(1) } },
+  ]);
+  const meta = {
+    tags: ['serve'],
+    graph: nodes,
+    assets: [['c:0', 'a.txt']] as const,
+    saver: { filename: 'c:0', restore: 'y' },
+    collections: { serving_init_op: nodeList(['y']) },
+    signatures: {
+      s: (writer: Parameters<typeof nodes>[0]): void => {
+        writer.message(1, entry('x', info('x:0', 1, [-1])));
+      },
+    },
+  };
+  const text =
+    'node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }' +
+    ' node { name: "y" op: "Relu" input: "x" attr { key: "T" value { tensor { dtype: DT_INT32' +
+    ' tensor_shape { dim { size: 20 } } int_val: 1 int_val: 2 } } } }';
   const cases: readonly (readonly [name: string, bytes: Uint8Array])[] = [
-    ['saved_model.pb', savedModel([meta])], ['export.meta', message(metaGraph(meta))],
-    ['model.graphdef', message(nodes)], ['model.pbtxt', Buffer.from(text)],
+    ['saved_model.pb', savedModel([meta])],
+    ['export.meta', message(metaGraph(meta))],
+    ['model.graphdef', message(nodes)],
+    ['model.pbtxt', Buffer.from(text)],
   ];
   cases.forEach(([name, bytes], index) => {
     const loaded = fuzz(tempFolder(t), name, bytes, 100 + index);

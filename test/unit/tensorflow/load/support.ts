@@ -17,10 +17,12 @@ export function sharedModel(t: TestContext, path: string): string | undefined {
 
 /** Every folder below `folder` whose name is a version. */
 export function versionFolders(folder: string): readonly string[] {
-  return entriesOf(folder).filter((entry) => entry.isDirectory()).flatMap((entry) => {
-    const path = join(folder, entry.name);
-    return /^\d+$/.test(entry.name) ? [path] : versionFolders(path);
-  });
+  return entriesOf(folder)
+    .filter((entry) => entry.isDirectory())
+    .flatMap((entry) => {
+      const path = join(folder, entry.name);
+      return /^\d+$/.test(entry.name) ? [path] : versionFolders(path);
+    });
 }
 
 function entriesOf(folder: string): readonly Dirent[] {

@@ -9,16 +9,27 @@ import { type Attrs, bool, int } from '../prepare/graphs.js';
 
 type Ints = readonly (number | undefined)[];
 
-const list = (ints: Ints, dtype: Dtype = 'int32'): TensorValue => (
-  { kind: 'tensor', dtype, shape: [ints.length], ints, name: 'v' });
-const scalar = (one: number | undefined, dtype: Dtype = 'int32'): TensorValue => (
-  { kind: 'tensor', dtype, shape: [], ints: [one], name: 's' });
+const list = (ints: Ints, dtype: Dtype = 'int32'): TensorValue => ({
+  kind: 'tensor',
+  dtype,
+  shape: [ints.length],
+  ints,
+  name: 'v',
+});
+const scalar = (one: number | undefined, dtype: Dtype = 'int32'): TensorValue => ({
+  kind: 'tensor',
+  dtype,
+  shape: [],
+  ints: [one],
+  name: 's',
+});
 
 /** "int32 [1,?]", "int32 3"; undefined where nothing is folded. */
 function fold(op: string, inputs: readonly Value[], attributes: Attrs = {}): string | undefined {
   const found = foldNode(
     { name: 'n', op, inputs: [], control: [], attributes: new Map(Object.entries(attributes)) },
-    inputs);
+    inputs,
+  );
   if (found === undefined) return undefined;
   const text = found.ints.map((one) => one ?? '?').join(',');
   return `${found.dtype} ${found.scalar ? text : `[${text}]`}`;
@@ -126,7 +137,10 @@ test('ranges and fills are bounded', () => {
 });
 
 test('long lists: their largest element is found, and longer ones are not made', () => {
-  const long = list(Array.from({ length: 60_000 }, (_, i) => i), 'int64');
+  const long = list(
+    Array.from({ length: 60_000 }, (_, i) => i),
+    'int64',
+  );
   assert.equal(fold('Max', [long, scalar(0)]), 'int64 59999');
   assert.equal(fold('Min', [long, scalar(0)]), 'int64 0');
   assert.equal(fold('ConcatV2', [long, long, scalar(0)]), undefined);

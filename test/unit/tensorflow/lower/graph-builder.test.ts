@@ -3,18 +3,28 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ErrorCode } from '../../../../ts/errors.js';
 import {
-  constantValue, GraphBuilder, ModelBuild, withInts,
+  constantValue,
+  GraphBuilder,
+  ModelBuild,
+  withInts,
 } from '../../../../ts/tensorflow/lower/graph-builder.js';
-import { numbersTensor, stringsTensor, tensorNumbers } from
-  '../../../../ts/tensorflow/lower/tensors.js';
+import {
+  numbersTensor,
+  stringsTensor,
+  tensorNumbers,
+} from '../../../../ts/tensorflow/lower/tensors.js';
 import type { TensorValue } from '../../../../ts/tensorflow/lower/values.js';
 import { WeightStore } from '../../../../ts/tensorflow/lower/weights.js';
 import type { Dtype, Shape } from '../../../../ts/tensorflow/types.js';
 import { errorText } from '../messages.js';
 
 const builder = (): GraphBuilder => new GraphBuilder(new ModelBuild(new WeightStore('')));
-const value = (dtype: Dtype, shape: Shape = [2], name = 'x'): TensorValue => (
-  { kind: 'tensor', dtype, shape, name });
+const value = (dtype: Dtype, shape: Shape = [2], name = 'x'): TensorValue => ({
+  kind: 'tensor',
+  dtype,
+  shape,
+  name,
+});
 const constant = (dtype: Dtype, numbers: readonly number[]): TensorValue =>
   constantValue(numbersTensor(dtype, [numbers.length], numbers));
 const ops = (built: GraphBuilder): string[] => built.nodes.map((node) => node.op);
@@ -32,8 +42,11 @@ test('names that were reserved are given to nobody else', () => {
 
 test('a kernel that has the type is used as it is', () => {
   const built = builder();
-  const [sum] = built.add('Add', [value('float'), value('float', [2], 'y')],
-    [{ dtype: 'float', shape: [2] }]);
+  const [sum] = built.add(
+    'Add',
+    [value('float'), value('float', [2], 'y')],
+    [{ dtype: 'float', shape: [2] }],
+  );
   assert.deepEqual(ops(built), ['Add']);
   assert.deepEqual(built.nodes[0]?.inputs, ['x', 'y']);
   assert.equal(sum?.dtype, 'float');
@@ -43,8 +56,10 @@ test('one that lacks it gets casts before and after', () => {
   const built = builder();
   const [result] = built.add('Acos', [value('double')], [{ dtype: 'double', shape: [2] }]);
   assert.deepEqual(ops(built), ['Cast', 'Acos', 'Cast']);
-  assert.deepEqual(built.nodes.map((node) => node.attributes?.['to']),
-    [{ int: 1 }, undefined, { int: 11 }]);
+  assert.deepEqual(
+    built.nodes.map((node) => node.attributes?.['to']),
+    [{ int: 1 }, undefined, { int: 11 }],
+  );
   assert.equal(result?.dtype, 'double');
   const halves = builder();
   halves.add('Add', [value('half'), value('half')], [{ dtype: 'half', shape: [2] }]);
@@ -71,22 +86,30 @@ test('constants are cast at once, as long as no value is lost', () => {
 
 test('a type that no kernel comes near to is refused by name', () => {
   assert.match(
-    errorText(() => builder().add('Add', [value('string')], [{ dtype: 'string', shape: [2] }]),
-      ErrorCode.Unimplemented),
-    /ONNX Add has no kernel for string/);
+    errorText(
+      () => builder().add('Add', [value('string')], [{ dtype: 'string', shape: [2] }]),
+      ErrorCode.Unimplemented,
+    ),
+    /ONNX Add has no kernel for string/,
+  );
 });
 
 test('optional inputs that are left out stay out', () => {
   const built = builder();
-  built.add('Clip', [value('float'), undefined, value('float', [], 'max')],
-    [{ dtype: 'float', shape: [2] }]);
+  built.add(
+    'Clip',
+    [value('float'), undefined, value('float', [], 'max')],
+    [{ dtype: 'float', shape: [2] }],
+  );
   assert.deepEqual(built.nodes[0]?.inputs, ['x', '', 'max']);
 });
 
 test('small constants are inline, equal ones once; strings are strings', () => {
   const built = builder();
   const names = [
-    constant('int32', [1, 2]), constant('int32', [1, 2]), constant('uint32', [1, 2]),
+    constant('int32', [1, 2]),
+    constant('int32', [1, 2]),
+    constant('uint32', [1, 2]),
     constantValue(numbersTensor('int32', [2, 1], [1, 2])),
   ].map((one) => built.use(one));
   assert.equal(names[0], names[1]);
@@ -100,7 +123,12 @@ test('small constants are inline, equal ones once; strings are strings', () => {
 test('custom operators say the type of what they give', () => {
   const built = builder();
   const [out] = built.add(
-    'Hash', [value('string')], [{ dtype: 'int64', shape: [2] }], {}, 'serval');
+    'Hash',
+    [value('string')],
+    [{ dtype: 'int64', shape: [2] }],
+    {},
+    'serval',
+  );
   assert.equal(built.nodes[0]?.domain, 'serval');
   assert.deepEqual(built.model.typesOf(built.nodes), [{ name: out?.name, type: 'int64' }]);
 });
@@ -111,7 +139,10 @@ test('a subgraph gives its outputs names of their own and drops what they do not
   const [used] = built.add('Abs', [value('float')], [{ dtype: 'float', shape: [2] }]);
   assert.ok(used !== undefined);
   const graph = built.subgraph('body', [], [used, used]);
-  assert.deepEqual(graph.nodes.map((node) => node.op), ['Abs', 'Identity', 'Identity']);
+  assert.deepEqual(
+    graph.nodes.map((node) => node.op),
+    ['Abs', 'Identity', 'Identity'],
+  );
   assert.equal(new Set(graph.outputs.map((one) => one.name)).size, 2);
 });
 

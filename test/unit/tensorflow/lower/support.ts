@@ -1,15 +1,17 @@
 // Lowers graphs written by hand, and reads what became of them out of the ONNX bytes.
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import type { ImportedGraph, ImportedModel } from
-  '../../../../ts/tensorflow/imported.js';
-import { type LowerOptions, lowerModel } from
-  '../../../../ts/tensorflow/lower/lower-model.js';
+import type { ImportedGraph, ImportedModel } from '../../../../ts/tensorflow/imported.js';
+import { type LowerOptions, lowerModel } from '../../../../ts/tensorflow/lower/lower-model.js';
 import { OPERATORS } from '../../../../ts/tensorflow/ops/index.js';
 import { prepareModel } from '../../../../ts/tensorflow/prepare/index.js';
 import { OpTable } from '../../../../ts/tensorflow/proto/op-defs.js';
 import type {
-  Checkpoint, LoadedGraph, NodeDef, SignatureDef, TensorInfoDef,
+  Checkpoint,
+  LoadedGraph,
+  NodeDef,
+  SignatureDef,
+  TensorInfoDef,
 } from '../../../../ts/tensorflow/types.js';
 import { WireReader } from '../../../../ts/protobuf/reader.js';
 import { tempFolder } from '../../temp-folder.js';
@@ -21,36 +23,51 @@ const FLOAT_CODE = 1;
 export type Infos = Readonly<Record<string, string | TensorInfoDef>>;
 
 export function signature(
-  inputs: Infos, outputs: Infos, defaults: SignatureDef['defaults'] = new Map(),
+  inputs: Infos,
+  outputs: Infos,
+  defaults: SignatureDef['defaults'] = new Map(),
 ): SignatureDef {
-  const infos = (of: Infos): Map<string, TensorInfoDef> => new Map(
-    Object.entries(of).map(([alias, info]) => [
-      alias, typeof info === 'string' ? { name: info, dtypeCode: FLOAT_CODE } : info,
-    ]));
+  const infos = (of: Infos): Map<string, TensorInfoDef> =>
+    new Map(
+      Object.entries(of).map(([alias, info]) => [
+        alias,
+        typeof info === 'string' ? { name: info, dtypeCode: FLOAT_CODE } : info,
+      ]),
+    );
   return {
-    methodName: 'tensorflow/serving/predict', inputs: infos(inputs), outputs: infos(outputs),
+    methodName: 'tensorflow/serving/predict',
+    inputs: infos(inputs),
+    outputs: infos(outputs),
     defaults,
   };
 }
 
 /** A graph with these signatures; nothing is restored. */
 export function modelOf(
-  nodes: readonly NodeDef[], signatures: Readonly<Record<string, SignatureDef>>,
+  nodes: readonly NodeDef[],
+  signatures: Readonly<Record<string, SignatureDef>>,
   more: Partial<LoadedGraph> = {},
 ): LoadedGraph {
   return loaded(graph(nodes), [], {
-    checkpoint: undefined, saver: undefined,
-    signatures: new Map(Object.entries(signatures)), ...more,
+    checkpoint: undefined,
+    saver: undefined,
+    signatures: new Map(Object.entries(signatures)),
+    ...more,
   });
 }
 
 export function lowered(
-  t: TestContext, source: LoadedGraph, stored?: Checkpoint, more: Partial<LowerOptions> = {},
+  t: TestContext,
+  source: LoadedGraph,
+  stored?: Checkpoint,
+  more: Partial<LowerOptions> = {},
 ): ImportedModel {
   const table = new OpTable(source.opDefs ?? [], source.graph.functions);
   return lowerModel(prepareModel(source, stored, table), {
-    operators: OPERATORS, weightsPath: join(tempFolder(t), 'weights.bin'),
-    dtypeOf: (node, port) => table.outputDtype(node, port), ...more,
+    operators: OPERATORS,
+    weightsPath: join(tempFolder(t), 'weights.bin'),
+    dtypeOf: (node, port) => table.outputDtype(node, port),
+    ...more,
   });
 }
 
@@ -70,8 +87,12 @@ export interface OnnxText {
 
 /** Source: field numbers of onnx/onnx.proto. */
 export function onnxText(bytes: Uint8Array): OnnxText {
-  const text = { nodes: [] as string[], inputs: [] as string[], outputs: [] as string[],
-    initializers: [] as string[] };
+  const text = {
+    nodes: [] as string[],
+    inputs: [] as string[],
+    outputs: [] as string[],
+    initializers: [] as string[],
+  };
   const model = new WireReader(bytes, 'ModelProto');
   while (model.next()) {
     if (model.field !== 7) {

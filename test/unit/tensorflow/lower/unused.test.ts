@@ -5,13 +5,19 @@ import { namesUsedBy, usedNodes } from '../../../../ts/tensorflow/lower/unused.j
 import type { OnnxGraph, OnnxNode } from '../../../../ts/onnx/builder.js';
 
 const node = (outputs: string, inputs: string, graph?: OnnxGraph): OnnxNode => ({
-  op: 'Op', inputs: inputs.split(' '), outputs: outputs.split(' '),
+  op: 'Op',
+  inputs: inputs.split(' '),
+  outputs: outputs.split(' '),
   ...(graph === undefined ? {} : { attributes: { body: { graph } } }),
 });
 const outputsOf = (nodes: readonly OnnxNode[]): string[] =>
   nodes.map((one) => one.outputs[0] ?? '');
-const body = (...nodes: OnnxNode[]): OnnxGraph => (
-  { name: 'body', inputs: [], outputs: [{ name: 'inner', type: 'float' }], nodes });
+const body = (...nodes: OnnxNode[]): OnnxGraph => ({
+  name: 'body',
+  inputs: [],
+  outputs: [{ name: 'inner', type: 'float' }],
+  nodes,
+});
 
 test('only what leads to an output is kept, in its order', () => {
   const nodes = [node('a', 'x'), node('b', 'x'), node('c', 'a'), node('d', 'c b')];
@@ -35,7 +41,11 @@ test('what a subgraph takes from outside is needed, however deep', () => {
 
 test('a value that a subgraph gives without computing it is needed as well', () => {
   const passing: OnnxGraph = {
-    name: 'b', inputs: [], outputs: [{ name: 'outer', type: 'float' }], nodes: [] };
+    name: 'b',
+    inputs: [],
+    outputs: [{ name: 'outer', type: 'float' }],
+    nodes: [],
+  };
   const nodes = [node('outer', 'x'), node('out', 'x', passing)];
   assert.deepEqual(outputsOf(usedNodes(nodes, ['out'])), ['outer', 'out']);
 });

@@ -3,10 +3,18 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import {
-  numbersTensor, stringsTensor, tensorBytes, tensorNumbers, tensorStrings,
+  numbersTensor,
+  stringsTensor,
+  tensorBytes,
+  tensorNumbers,
+  tensorStrings,
 } from '../../../../ts/tensorflow/lower/tensors.js';
 import {
-  broadcastShapes, commonShape, elementType, isStatic, shapeText,
+  broadcastShapes,
+  commonShape,
+  elementType,
+  isStatic,
+  shapeText,
 } from '../../../../ts/tensorflow/lower/values.js';
 import { ErrorCode } from '../../../../ts/errors.js';
 import type { Dtype, Tensor } from '../../../../ts/tensorflow/types.js';
@@ -47,16 +55,29 @@ test('types that ONNX has not are refused by name', () => {
   assert.equal(elementType('half'), 'float16');
   assert.equal(elementType('qint8'), 'int8');
   for (const dtype of ['complex64', 'variant', 'resource'] as const) {
-    assert.match(errorText(() => elementType(dtype), ErrorCode.Unimplemented), new RegExp(dtype));
+    assert.match(
+      errorText(() => elementType(dtype), ErrorCode.Unimplemented),
+      new RegExp(dtype),
+    );
   }
 });
 
 const EXACT: Partial<Record<Dtype, readonly number[]>> = {
-  float: [0, -1.5, 2 ** 100, Infinity], double: [Math.PI, -0, 1e-320], int8: [-128, 127],
-  uint8: [0, 255], int16: [-32768, 32767], uint16: [65535], int32: [-(2 ** 31), 2 ** 31 - 1],
-  uint32: [2 ** 32 - 1], int64: [-(2 ** 53) + 1, 2 ** 53 - 1], uint64: [2 ** 53 - 1], bool: [0, 1],
+  float: [0, -1.5, 2 ** 100, Infinity],
+  double: [Math.PI, -0, 1e-320],
+  int8: [-128, 127],
+  uint8: [0, 255],
+  int16: [-32768, 32767],
+  uint16: [65535],
+  int32: [-(2 ** 31), 2 ** 31 - 1],
+  uint32: [2 ** 32 - 1],
+  int64: [-(2 ** 53) + 1, 2 ** 53 - 1],
+  uint64: [2 ** 53 - 1],
+  bool: [0, 1],
   half: [0, -0, 1, -2.5, 65504, 2 ** -14, 2 ** -24, Infinity, -Infinity],
-  bfloat16: [0, 1, -2.5, 2 ** 127, Infinity], qint32: [-5], quint8: [200],
+  bfloat16: [0, 1, -2.5, 2 ** 127, Infinity],
+  qint32: [-5],
+  quint8: [200],
 };
 
 test('numbers go into a constant and come out of it', () => {
@@ -80,8 +101,10 @@ test('halves are rounded to the nearest, ties to even', () => {
 });
 
 test('types without numbers, and more numbers than are looked at', () => {
-  assert.match(errorText(() => numbersTensor('complex64', [], [1]), ErrorCode.Unimplemented),
-    /complex64/);
+  assert.match(
+    errorText(() => numbersTensor('complex64', [], [1]), ErrorCode.Unimplemented),
+    /complex64/,
+  );
   assert.equal(tensorNumbers(stringsTensor([1], ['a'])), undefined);
   const element = new Uint8Array(4);
   const huge: Tensor = { dtype: 'float', shape: [2 ** 31], data: { kind: 'fill', element } };
@@ -91,11 +114,15 @@ test('types without numbers, and more numbers than are looked at', () => {
 test('elements in a file are read where they lie; a short file is an error', (t) => {
   const folder = filledFolder(t, { data: Uint8Array.from([9, 9, 1, 0, 0, 0, 2, 0, 0, 0]) });
   const at = (byteLength: number): Tensor => ({
-    dtype: 'int32', shape: [byteLength / 4],
+    dtype: 'int32',
+    shape: [byteLength / 4],
     data: { kind: 'file', path: join(folder, 'data'), offset: 2, byteLength },
   });
   assert.deepEqual(tensorNumbers(at(8)), [1, 2]);
-  assert.match(invalid(() => tensorBytes(at(12))), /expected 12 bytes at byte 2, got 8/);
+  assert.match(
+    invalid(() => tensorBytes(at(12))),
+    /expected 12 bytes at byte 2, got 8/,
+  );
 });
 
 test('a filled constant is its element again and again', () => {

@@ -16,13 +16,20 @@ function store(t: TestContext): { path: string; weights: WeightStore } {
   return { path, weights };
 }
 
-const filled = (shape: readonly number[], element: Uint8Array): Tensor => (
-  { dtype: 'float', shape, data: { kind: 'fill', element } });
+const filled = (shape: readonly number[], element: Uint8Array): Tensor => ({
+  dtype: 'float',
+  shape,
+  data: { kind: 'fill', element },
+});
 
 test('a constant in a file stays there, with its checksum; no blob is made', (t) => {
   const { path, weights } = store(t);
   const data = {
-    kind: 'file', path: '/model/data', offset: 12, byteLength: 8, maskedCrc32c: 7,
+    kind: 'file',
+    path: '/model/data',
+    offset: 12,
+    byteLength: 8,
+    maskedCrc32c: 7,
   } as const;
   const tensor: Tensor = { dtype: 'int64', shape: [1], data };
   assert.equal(weights.add(tensor), 0);
@@ -38,10 +45,19 @@ test('bytes go to the blob, aligned, once however often and as whatever shape', 
   const { path, weights } = store(t);
   const one = numbersTensor('float', [3], [1, 2, 3]);
   const two = numbersTensor('int8', [2], [4, 5]);
-  assert.deepEqual([one, two, one].map((tensor) => weights.add(tensor)), [0, 1, 0]);
+  assert.deepEqual(
+    [one, two, one].map((tensor) => weights.add(tensor)),
+    [0, 1, 0],
+  );
   const shaped = weights.add({ ...one, shape: [3, 1] });
-  assert.deepEqual(weights.weights.map(({ offset, byteLength }) => [offset, byteLength]),
-    [[0, 12], [64, 2], [0, 12]]);
+  assert.deepEqual(
+    weights.weights.map(({ offset, byteLength }) => [offset, byteLength]),
+    [
+      [0, 12],
+      [64, 2],
+      [0, 12],
+    ],
+  );
   assert.equal(shaped, 2);
   weights.close();
   const blob = readFileSync(path);
@@ -54,7 +70,8 @@ test('a blob for others has all constants, those in files too', (t) => {
   const path = join(folder, 'model.data');
   const weights = new WeightStore(path, 'model.data', true);
   weights.add({
-    dtype: 'uint8', shape: [4],
+    dtype: 'uint8',
+    shape: [4],
     data: { kind: 'file', path: join(folder, 'data'), offset: 2, byteLength: 4 },
   });
   weights.close();
@@ -76,8 +93,10 @@ test('what a few bytes of a file may ask for is bounded, one by one and together
   const { weights } = store(t);
   const element = new Uint8Array(4);
   for (const shape of [[2 ** 31], [2 ** 40, 2 ** 40], [2 ** 25 + 1]]) {
-    assert.match(invalid(() => weights.add(filled(shape, element))),
-      /repeats? one element: expected at most \d+ bytes( together)?, got/);
+    assert.match(
+      invalid(() => weights.add(filled(shape, element))),
+      /repeats? one element: expected at most \d+ bytes( together)?, got/,
+    );
   }
 });
 

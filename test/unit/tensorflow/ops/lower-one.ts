@@ -1,26 +1,31 @@
 // Lowers one node without a graph around it: for tests of what lowerings say of shapes and known
 // integers, and of what they refuse.
-import { OpContext, UnsupportedError } from
-  '../../../../ts/tensorflow/lower/context.js';
-import { constantValue, GraphBuilder, ModelBuild } from
-  '../../../../ts/tensorflow/lower/graph-builder.js';
+import { OpContext, UnsupportedError } from '../../../../ts/tensorflow/lower/context.js';
+import {
+  constantValue,
+  GraphBuilder,
+  ModelBuild,
+} from '../../../../ts/tensorflow/lower/graph-builder.js';
 import { numbersTensor } from '../../../../ts/tensorflow/lower/tensors.js';
 import type { TensorValue, Value } from '../../../../ts/tensorflow/lower/values.js';
 import { WeightStore } from '../../../../ts/tensorflow/lower/weights.js';
 import { OPERATORS } from '../../../../ts/tensorflow/ops/index.js';
-import type { Attribute, Dtype, Shape } from
-  '../../../../ts/tensorflow/types.js';
+import type { Attribute, Dtype, Shape } from '../../../../ts/tensorflow/types.js';
 
 /** A tensor that is not known, or only in some integers. */
 export function tensor(
-  dtype: Dtype, shape: Shape, ints?: readonly (number | undefined)[],
+  dtype: Dtype,
+  shape: Shape,
+  ints?: readonly (number | undefined)[],
 ): TensorValue {
   const known = ints === undefined ? {} : { ints };
   return { kind: 'tensor', dtype, shape, name: 'given', ...known };
 }
 
 export const constant = (
-  dtype: Dtype, shape: readonly number[], values: readonly number[],
+  dtype: Dtype,
+  shape: readonly number[],
+  values: readonly number[],
 ): TensorValue => constantValue(numbersTensor(dtype, shape, values));
 
 export interface Lowered {
@@ -31,18 +36,29 @@ export interface Lowered {
 }
 
 export function lowerOne(
-  op: string, inputs: readonly Value[], attributes: Readonly<Record<string, Attribute>> = {},
+  op: string,
+  inputs: readonly Value[],
+  attributes: Readonly<Record<string, Attribute>> = {},
 ): Lowered {
   const builder = new GraphBuilder(new ModelBuild(new WeightStore('')));
   const warnings: string[] = [];
-  const none = (): never => { throw new Error('not in these tests'); };
+  const none = (): never => {
+    throw new Error('not in these tests');
+  };
   const cx = new OpContext(
     { name: 'node', op, inputs: [], control: [], attributes: new Map(Object.entries(attributes)) },
     inputs,
     {
-      builder, variableKey: none, function: none, subgraph: none, readVariable: none,
+      builder,
+      variableKey: none,
+      function: none,
+      subgraph: none,
+      readVariable: none,
       assignVariable: none,
-      inline: none, nested: none, within: none, assignedBy: none,
+      inline: none,
+      nested: none,
+      within: none,
+      assignedBy: none,
       state: { variables: new Map(), tables: new Map(), blobs: new Map(), warnings: [] },
       warn: (text) => warnings.push(text),
     },
@@ -51,7 +67,8 @@ export function lowerOne(
   if (operator === undefined) throw new Error(`no operator ${op}`);
   const values = [operator.lower(cx)].flat();
   return {
-    values: values.map((one) => cx.asTensor(one, 0)), warnings,
+    values: values.map((one) => cx.asTensor(one, 0)),
+    warnings,
     nodes: builder.nodes.map((node) => node.op),
   };
 }
@@ -74,7 +91,13 @@ export const text = (value: string): Attribute => ({ kind: 'bytes', value: Buffe
 export const ints = (values: readonly number[]): Attribute => ({
   kind: 'list',
   value: {
-    bytes: [], ints: values.map(BigInt), floats: [], bools: [], types: [], shapes: [], tensors: [],
+    bytes: [],
+    ints: values.map(BigInt),
+    floats: [],
+    bools: [],
+    types: [],
+    shapes: [],
+    tensors: [],
     functions: [],
   },
 });

@@ -17,8 +17,11 @@ describe('shapes of results', () => {
     ['broadcast sum', ['AddV2', [x, tensor('float', [4, 1, 1])]], [[4, 3, 5]]],
     ['sum with unknown rank', ['AddV2', [x, tensor('float', U)]], [U]],
     ['matrix product', ['BatchMatMulV2', [x, y]], [[U, 3, 7]]],
-    ['adjoint matrix product',
-      ['BatchMatMulV2', [x, tensor('float', [1, 7, 5])], { adj_y: bool(true) }], [[U, 3, 7]]],
+    [
+      'adjoint matrix product',
+      ['BatchMatMulV2', [x, tensor('float', [1, 7, 5])], { adj_y: bool(true) }],
+      [[U, 3, 7]],
+    ],
     ['einsum', ['Einsum', [x, y], { equation: text('bij,bjk->kib') }], [[7, 3, U]]],
     ['einsum with an ellipsis', ['Einsum', [x], { equation: text('...ij->j...') }], [[5, U]]],
     ['sum over one axis', ['Sum', [x, scalar(-1)]], [[U, 3]]],
@@ -27,24 +30,60 @@ describe('shapes of results', () => {
     ['arg max', ['ArgMax', [x, scalar(1)]], [[U, 5]]],
     ['transpose', ['Transpose', [x, vector([2, 0, 1])]], [[5, U, 3]]],
     ['gather', ['GatherV2', [x, tensor('int32', [2, U]), scalar(1)]], [[U, 2, U, 5]]],
-    ['gather by rows', ['GatherV2', [x, tensor('int32', [U, 4]), scalar(1)],
-      { batch_dims: int(1) }], [[U, 4, 5]]],
-    ['gather from a variable', ['ResourceGather', [x, tensor('int32', [U, 4])],
-      { batch_dims: int(1) }], [[U, 4, 5]]],
-    ['strided slice', ['StridedSlice', [x, vector([0, 1]), vector([0, 0]), vector([1, 1])],
-      { begin_mask: int(1), end_mask: int(1), shrink_axis_mask: int(2) }], [[U, 5]]],
-    ['new axes', ['StridedSlice', [x, vector([0, 0]), vector([0, 0]), vector([1, 1])],
-      { ellipsis_mask: int(1), new_axis_mask: int(2) }], [[U, 3, 5, 1]]],
+    [
+      'gather by rows',
+      ['GatherV2', [x, tensor('int32', [U, 4]), scalar(1)], { batch_dims: int(1) }],
+      [[U, 4, 5]],
+    ],
+    [
+      'gather from a variable',
+      ['ResourceGather', [x, tensor('int32', [U, 4])], { batch_dims: int(1) }],
+      [[U, 4, 5]],
+    ],
+    [
+      'strided slice',
+      [
+        'StridedSlice',
+        [x, vector([0, 1]), vector([0, 0]), vector([1, 1])],
+        { begin_mask: int(1), end_mask: int(1), shrink_axis_mask: int(2) },
+      ],
+      [[U, 5]],
+    ],
+    [
+      'new axes',
+      [
+        'StridedSlice',
+        [x, vector([0, 0]), vector([0, 0]), vector([1, 1])],
+        { ellipsis_mask: int(1), new_axis_mask: int(2) },
+      ],
+      [[U, 3, 5, 1]],
+    ],
     ['parts', ['Split', [scalar(2), x], { num_split: int(5) }], Array(5).fill([U, 3, 1])],
-    ['sized parts', ['SplitV', [x, vector([2, -1]), scalar(2)], { num_split: int(2) }],
-      [[U, 3, 2], [U, 3, 3]]],
+    [
+      'sized parts',
+      ['SplitV', [x, vector([2, -1]), scalar(2)], { num_split: int(2) }],
+      [
+        [U, 3, 2],
+        [U, 3, 3],
+      ],
+    ],
     ['unpacked', ['Unpack', [x], { num: int(3), axis: int(1) }], Array(3).fill([U, 5])],
     ['packed', ['Pack', [x, x], { axis: int(-1) }], [[U, 3, 5, 2]]],
     ['joined', ['ConcatV2', [x, x, scalar(-1)]], [[U, 3, 10]]],
     ['padded', ['Pad', [x, constant('int32', [3, 2], [0, 0, 1, 1, 0, 2])]], [[U, 5, 7]]],
-    ['one-hot', ['OneHot', [tensor('int32', [U, 2]), scalar(4), scalar(1), scalar(0)],
-      { axis: int(1) }], [[U, 4, 2]]],
-    ['largest', ['TopKV2', [x, scalar(2)]], [[U, 3, 2], [U, 3, 2]]],
+    [
+      'one-hot',
+      ['OneHot', [tensor('int32', [U, 2]), scalar(4), scalar(1), scalar(0)], { axis: int(1) }],
+      [[U, 4, 2]],
+    ],
+    [
+      'largest',
+      ['TopKV2', [x, scalar(2)]],
+      [
+        [U, 3, 2],
+        [U, 3, 2],
+      ],
+    ],
     ['rows picked', ['Select', [tensor('bool', [U]), x, x]], [[U, 3, 5]]],
     ['where', ['Where', [x]], [[U, 3]]],
   ];
@@ -65,7 +104,14 @@ describe('known integers', () => {
   });
   test('the parts of a shape are known', () => {
     const { values } = lowerOne('Unpack', [dims], { num: int(3), axis: int(0) });
-    assert.deepEqual(values.map((one) => [one.shape, one.ints]), [[[], [U]], [[], [3]], [[], [5]]]);
+    assert.deepEqual(
+      values.map((one) => [one.shape, one.ints]),
+      [
+        [[], [U]],
+        [[], [3]],
+        [[], [5]],
+      ],
+    );
   });
   test('a reshape takes what is known', () => {
     const [shaped] = lowerOne('Reshape', [x, tensor('int32', [2], [U, 15])]).values;
@@ -93,7 +139,8 @@ describe('nodes', () => {
   });
   test('random operators warn', () => {
     const { warnings } = lowerOne('RandomUniform', [vector([2])], { dtype: type('float') });
-    assert.deepEqual(warnings, ['RandomUniform \'node\': its random values are not those that '
-      + 'TensorFlow would draw']);
+    assert.deepEqual(warnings, [
+      "RandomUniform 'node': its random values are not those that " + 'TensorFlow would draw',
+    ]);
   });
 });

@@ -1,23 +1,28 @@
 // What tensors need: feeds cut, control edges followed to state changes only, circles.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  checkAcyclic, reachable, taintedNodes,
-} from '../../../../ts/tensorflow/prepare/prune.js';
+import { checkAcyclic, reachable, taintedNodes } from '../../../../ts/tensorflow/prepare/prune.js';
 import type { FlatGraph, Ref } from '../../../../ts/tensorflow/types.js';
 import { invalid } from '../messages.js';
 
 /** Lines "name op input input:1 ^control". */
 function graphOf(...lines: readonly string[]): FlatGraph {
   return {
-    nodes: new Map(lines.map((line) => {
-      const [name = '', op = '', ...inputs] = line.split(' ');
-      return [name, {
-        name, op, attributes: new Map(),
-        inputs: inputs.filter((input) => !input.startsWith('^')).map(refOf),
-        control: inputs.filter((input) => input.startsWith('^')).map((input) => input.slice(1)),
-      }];
-    })),
+    nodes: new Map(
+      lines.map((line) => {
+        const [name = '', op = '', ...inputs] = line.split(' ');
+        return [
+          name,
+          {
+            name,
+            op,
+            attributes: new Map(),
+            inputs: inputs.filter((input) => !input.startsWith('^')).map(refOf),
+            control: inputs.filter((input) => input.startsWith('^')).map((input) => input.slice(1)),
+          },
+        ];
+      }),
+    ),
   };
 }
 
@@ -27,7 +32,11 @@ function refOf(text: string): Ref {
 }
 
 function needed(graph: FlatGraph, roots: string, feeds = ''): string {
-  const refs = (text: string): Ref[] => text.split(' ').filter((one) => one !== '').map(refOf);
+  const refs = (text: string): Ref[] =>
+    text
+      .split(' ')
+      .filter((one) => one !== '')
+      .map(refOf);
   return [...reachable(graph, refs(roots), refs(feeds))].join(' ');
 }
 
@@ -50,20 +59,44 @@ test('fed tensors are not followed, other outputs of their node are', () => {
 
 test('control edges lead to nodes that change state and what those need, no further', () => {
   const graph = graphOf(
-    'v VarHandleOp', 'one Const', 'x Placeholder', 'check Assert x ^set', 'plain Neg x',
-    'set AssignAddVariableOp v one', 'group NoOp ^check ^plain', 'after Identity x ^group',
-    'quiet Identity x ^plain', 'late Identity late2', 'late2 ReadVariableOp v ^set',
-    'wait Identity x ^late');
+    'v VarHandleOp',
+    'one Const',
+    'x Placeholder',
+    'check Assert x ^set',
+    'plain Neg x',
+    'set AssignAddVariableOp v one',
+    'group NoOp ^check ^plain',
+    'after Identity x ^group',
+    'quiet Identity x ^plain',
+    'late Identity late2',
+    'late2 ReadVariableOp v ^set',
+    'wait Identity x ^late',
+  );
   assert.equal(needed(graph, 'after'), 'v one set x after');
   assert.equal(needed(graph, 'quiet'), 'x quiet');
   assert.equal(needed(graph, 'wait'), 'v one set x wait');
-  assert.deepEqual([...taintedNodes(graph)].sort(),
-    ['after', 'check', 'group', 'late', 'late2', 'set', 'wait']);
+  assert.deepEqual([...taintedNodes(graph)].sort(), [
+    'after',
+    'check',
+    'group',
+    'late',
+    'late2',
+    'set',
+    'wait',
+  ]);
 });
 
 test('what is needed anyway is not lost when it is first met by a control edge', () => {
-  const graph = graphOf('v VarHandleOp', 'set AssignVariableOp v mid', 'mid Neg x', 'x X',
-    'end Identity mid2 ^mid2', 'mid2 Neg late ^set', 'late Neg x ^mid2x', 'mid2x NoOp ^set');
+  const graph = graphOf(
+    'v VarHandleOp',
+    'set AssignVariableOp v mid',
+    'mid Neg x',
+    'x X',
+    'end Identity mid2 ^mid2',
+    'mid2 Neg late ^set',
+    'late Neg x ^mid2x',
+    'mid2x NoOp ^set',
+  );
   assert.equal(needed(graph, 'end'), 'v x mid set late mid2 end');
 });
 
@@ -75,18 +108,36 @@ test('which nodes change state can be told from outside', () => {
 });
 
 test('loops of TensorFlow 1 are walked once; other circles are errors', () => {
-  const loop = graphOf('start Enter', 'm Merge start next', 'cond LoopCond m', 's Switch m cond',
-    'body Add s:1', 'next NextIteration body', 'exit Exit s');
+  const loop = graphOf(
+    'start Enter',
+    'm Merge start next',
+    'cond LoopCond m',
+    's Switch m cond',
+    'body Add s:1',
+    'next NextIteration body',
+    'exit Exit s',
+  );
   assert.equal(needed(loop, 'exit').split(' ').at(-1), 'exit');
   assert.equal(needed(loop, 'exit').split(' ').length, 7);
   checkAcyclic(loop, 'the graph');
-  assert.match(invalid(() => checkAcyclic(graphOf('a A b', 'b NextIteration a'), 'f')),
-    /f runs in a circle: "a" needs "b" needs "a"/);
-  assert.match(invalid(() => checkAcyclic(graphOf('a Merge b', 'b B a'), 'f')), /circle/);
-  assert.match(invalid(() => checkAcyclic(graphOf('z Z a', 'a A a'), 'f')),
-    /circle: "a" needs "a"/);
+  assert.match(
+    invalid(() => checkAcyclic(graphOf('a A b', 'b NextIteration a'), 'f')),
+    /f runs in a circle: "a" needs "b" needs "a"/,
+  );
+  assert.match(
+    invalid(() => checkAcyclic(graphOf('a Merge b', 'b B a'), 'f')),
+    /circle/,
+  );
+  assert.match(
+    invalid(() => checkAcyclic(graphOf('z Z a', 'a A a'), 'f')),
+    /circle: "a" needs "a"/,
+  );
   const count = 30_000;
-  const ring = graphOf(...Array.from({ length: count }, (_, at) => (
-    `n${at} N n${(at + 1) % count}`)));
-  assert.match(invalid(() => checkAcyclic(ring, 'f')), /"n7" and 29992 more/);
+  const ring = graphOf(
+    ...Array.from({ length: count }, (_, at) => `n${at} N n${(at + 1) % count}`),
+  );
+  assert.match(
+    invalid(() => checkAcyclic(ring, 'f')),
+    /"n7" and 29992 more/,
+  );
 });

@@ -20,9 +20,17 @@ const EMB = [
 ];
 // All three parts drew the same seed.
 const DTYPES = {
-  a: [0.5], b: [2], bools: [1, 0], 'emb/part_0': EMB.flat(), 'emb/part_1': EMB.slice(0, 3).flat(),
-  'emb/part_2': EMB.slice(0, 3).flat(), f64: [1.5, -2.5], half: [0, 1, 2, 3, 4],
-  i64: [-1_099_511_627_776, 1_099_511_627_776], i8: [-3, -2, -1, 0, 1, 2], strs: ['x', 'yy\ufffd'],
+  a: [0.5],
+  b: [2],
+  bools: [1, 0],
+  'emb/part_0': EMB.flat(),
+  'emb/part_1': EMB.slice(0, 3).flat(),
+  'emb/part_2': EMB.slice(0, 3).flat(),
+  f64: [1.5, -2.5],
+  half: [0, 1, 2, 3, 4],
+  i64: [-1_099_511_627_776, 1_099_511_627_776],
+  i8: [-3, -2, -1, 0, 1, 2],
+  strs: ['x', 'yy\ufffd'],
 };
 const V2_DTYPES = { ...DTYPES, bf16: [1, 2] };
 const W = [0.2390373945236206, 0.92039954662323];
@@ -63,14 +71,18 @@ for (const [path, expected] of Object.entries(VARIABLES)) {
   });
 }
 
-for (const path of ['session_bundle/v1_sharded_half_plus_two/00000123',
-  'tfserving/session_bundle/half_plus_two/00000123']) {
+for (const path of [
+  'session_bundle/v1_sharded_half_plus_two/00000123',
+  'tfserving/session_bundle/half_plus_two/00000123',
+]) {
   test(`${path}: variables hold the fed paths of assets, constants their own`, (t) => {
     const folder = sharedModel(t, path);
     if (folder === undefined) return;
     const model = preparedFolder(folder);
     assert.deepEqual(variablesOf(model), {
-      a: [0.5], asset_path: ['/tmp/original/export/assets'], b: [2],
+      a: [0.5],
+      asset_path: ['/tmp/original/export/assets'],
+      b: [2],
       filename1: [join(folder, 'assets', 'hello1.txt')],
       filename2: [join(folder, 'assets', 'hello2.txt')],
     });
@@ -82,8 +94,10 @@ for (const path of ['v1_classify_assets', 'v2_classify_assets']) {
     const folder = sharedModel(t, `session_bundle/generated/${path}/00000007`);
     if (folder === undefined) return;
     const [[name, table] = []] = preparedFolder(folder).state.tables;
-    assert.deepEqual([name, values(table?.keys), values(table?.values)],
-      ['hash_table', [0, 1, 2], ['cat', 'dog', 'bird']]);
+    assert.deepEqual(
+      [name, values(table?.keys), values(table?.values)],
+      ['hash_table', [0, 1, 2], ['cat', 'dog', 'bird']],
+    );
   });
 }
 
@@ -97,8 +111,10 @@ test('TensorFlow 2: calls are inlined, the asset variable is set by the init op'
   const y = { node: 'StatefulPartitionedCall_5', port: 0 };
   const needed = reachable(model.main, [y], [{ node: 'serving_default_x', port: 0 }]);
   assert.ok(![...needed].some((name) => name.startsWith('StatefulPartitionedCall_1')));
-  const read = [...needed].flatMap((name) => model.main.nodes.get(name) ?? [])
-    .filter(({ op }) => op === 'VarHandleOp').map(({ name }) => name);
+  const read = [...needed]
+    .flatMap((name) => model.main.nodes.get(name) ?? [])
+    .filter(({ op }) => op === 'VarHandleOp')
+    .map(({ name }) => name);
   assert.deepEqual(read.sort(), ['a', 'b']);
 });
 
@@ -112,6 +128,9 @@ test('weights that are drawn anew at every load are drawn, with a warning', (t) 
   for (const [name, value] of kernels) {
     const declared = attribute(main.nodes.get(name)?.attributes, 'shape');
     assert.deepEqual(value.shape, declared, name);
-    assert.ok(values(value).every((each) => Math.abs(Number(each)) <= Math.sqrt(3)), name);
+    assert.ok(
+      values(value).every((each) => Math.abs(Number(each)) <= Math.sqrt(3)),
+      name,
+    );
   }
 });

@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { OpTable } from '../../../../ts/tensorflow/proto/op-defs.js';
-import type { Attribute, Attributes, Dtype, OpDef }
-  from '../../../../ts/tensorflow/types.js';
+import type { Attribute, Attributes, Dtype, OpDef } from '../../../../ts/tensorflow/types.js';
 import { invalid, utf8 } from '../messages.js';
 
 const table = new OpTable();
@@ -12,8 +11,17 @@ const attributes = (values: Readonly<Record<string, Attribute>>): Attributes =>
 const type = (value: Dtype): Attribute => ({ kind: 'type', value });
 const int = (value: bigint): Attribute => ({ kind: 'int', value });
 const types = (...values: readonly Dtype[]): Attribute => ({
-  kind: 'list', value: { bytes: [], ints: [], floats: [], bools: [], types: values, shapes: [],
-    tensors: [], functions: [] },
+  kind: 'list',
+  value: {
+    bytes: [],
+    ints: [],
+    floats: [],
+    bools: [],
+    types: values,
+    shapes: [],
+    tensors: [],
+    functions: [],
+  },
 });
 
 test('every operator of the importer is there', () => {
@@ -36,60 +44,101 @@ test('every operator of the importer is there', () => {
 });
 
 test('outputs by type, number and list attributes', () => {
-  const plain = (name: string, dtype: Dtype, count = 1): object =>
-    ({ name, count, dtype, dtypes: undefined });
-  assert.deepEqual(table.outputs('TopKV2', attributes({ T: type('half') })),
-    [plain('values', 'half'), plain('indices', 'int32')]);
-  assert.deepEqual(table.outputs('Split', attributes({ T: type('int8'), num_split: int(3n) })),
-    [plain('output', 'int8', 3)]);
-  assert.deepEqual(table.outputs('IdentityN', attributes({ T: types('float', 'string') })),
-    [{ name: 'output', count: 2, dtype: undefined, dtypes: ['float', 'string'] }]);
+  const plain = (name: string, dtype: Dtype, count = 1): object => ({
+    name,
+    count,
+    dtype,
+    dtypes: undefined,
+  });
+  assert.deepEqual(table.outputs('TopKV2', attributes({ T: type('half') })), [
+    plain('values', 'half'),
+    plain('indices', 'int32'),
+  ]);
+  assert.deepEqual(table.outputs('Split', attributes({ T: type('int8'), num_split: int(3n) })), [
+    plain('output', 'int8', 3),
+  ]);
+  assert.deepEqual(table.outputs('IdentityN', attributes({ T: types('float', 'string') })), [
+    { name: 'output', count: 2, dtype: undefined, dtypes: ['float', 'string'] },
+  ]);
   assert.deepEqual(table.outputs('NoOp', new Map()), []);
-  assert.deepEqual(table.inputs('ConcatV2', attributes({ N: int(2n), T: type('float') }))
-    .map(({ name, count, dtype }) => [name, count, dtype]),
-  [['values', 2, 'float'], ['axis', 1, 'int32']]);
+  assert.deepEqual(
+    table
+      .inputs('ConcatV2', attributes({ N: int(2n), T: type('float') }))
+      .map(({ name, count, dtype }) => [name, count, dtype]),
+    [
+      ['values', 2, 'float'],
+      ['axis', 1, 'int32'],
+    ],
+  );
   assert.deepEqual(table.inputNames('MatMul'), ['a', 'b']);
 });
 
 test('the dtype and number of ports', () => {
-  const parse = { op: 'ParseExampleV2', attributes: attributes({
-    num_sparse: int(2n), sparse_types: types('int64', 'string'), Tdense: types('float'),
-    ragged_value_types: types(), ragged_split_types: types() }) };
+  const parse = {
+    op: 'ParseExampleV2',
+    attributes: attributes({
+      num_sparse: int(2n),
+      sparse_types: types('int64', 'string'),
+      Tdense: types('float'),
+      ragged_value_types: types(),
+      ragged_split_types: types(),
+    }),
+  };
   const dtypes = [0, 1, 2, 3, 4, 5, 6, 7].map((port) => table.outputDtype(parse, port));
-  assert.deepEqual(dtypes,
-    ['int64', 'int64', 'int64', 'string', 'int64', 'int64', 'float', undefined]);
+  assert.deepEqual(dtypes, [
+    'int64',
+    'int64',
+    'int64',
+    'string',
+    'int64',
+    'int64',
+    'float',
+    undefined,
+  ]);
   assert.equal(table.outputCount(parse), 7);
   assert.equal(table.outputCount({ op: 'Nonsense', attributes: new Map() }), undefined);
   assert.equal(table.outputDtype({ op: 'Nonsense', attributes: new Map() }, 0), undefined);
 });
 
 test('defaults fill what a node leaves out and nothing else', () => {
-  const found = table.complete('Conv2D', attributes({ data_format: { kind: 'bytes',
-    value: utf8('NCHW') } }));
+  const found = table.complete(
+    'Conv2D',
+    attributes({ data_format: { kind: 'bytes', value: utf8('NCHW') } }),
+  );
   assert.deepEqual(found.get('data_format'), { kind: 'bytes', value: utf8('NCHW') });
   assert.deepEqual(found.get('use_cudnn_on_gpu'), { kind: 'bool', value: true });
   const dilations = found.get('dilations');
   assert.ok(dilations?.kind === 'list');
   assert.deepEqual(dilations.value.ints, [1n, 1n, 1n, 1n]);
   assert.deepEqual(table.defaults('Placeholder').get('shape'), { kind: 'shape', value: undefined });
-  assert.deepEqual(table.defaults('LeakyRelu').get('alpha'),
-    { kind: 'float', value: Math.fround(0.2) });
-  assert.deepEqual(table.defaults('DebugNumericSummary').get('upper_bound'),
-    { kind: 'float', value: Infinity });
+  assert.deepEqual(table.defaults('LeakyRelu').get('alpha'), {
+    kind: 'float',
+    value: Math.fround(0.2),
+  });
+  assert.deepEqual(table.defaults('DebugNumericSummary').get('upper_bound'), {
+    kind: 'float',
+    value: Infinity,
+  });
   assert.equal(table.defaults('Nonsense').size, 0);
 });
 
 test('statefulness and references', () => {
-  assert.deepEqual([table.isStateful('VarHandleOp'), table.isStateful('Add'),
-    table.isStateful('Nonsense')], [true, false, false]);
+  assert.deepEqual(
+    [table.isStateful('VarHandleOp'), table.isStateful('Add'), table.isStateful('Nonsense')],
+    [true, false, false],
+  );
   assert.equal(table.find('Variable')?.outputs[0]?.isRef, true);
 });
 
 test('functions come first, then the registry, then what the model says', () => {
   const op = (name: string, output: Dtype): OpDef => ({
-    name, inputs: [], defaults: new Map(), isStateful: false,
-    outputs: [{ name: 'o', type: output, typeAttr: '', numberAttr: '', typeListAttr: '',
-      isRef: false }],
+    name,
+    inputs: [],
+    defaults: new Map(),
+    isStateful: false,
+    outputs: [
+      { name: 'o', type: output, typeAttr: '', numberAttr: '', typeListAttr: '', isRef: false },
+    ],
   });
   const body = { nodes: [], returns: new Map(), controlReturns: new Map(), attributes: new Map() };
   const functions = new Map([['Abs', { ...body, signature: op('Abs', 'string') }]]);
@@ -100,18 +149,37 @@ test('functions come first, then the registry, then what the model says', () => 
 });
 
 test('wrong: unknown op, attributes missing, of another kind, too many', () => {
-  assert.match(invalid(() => table.outputs('Nonsense', new Map())), /operator Nonsense: expected/);
-  assert.match(invalid(() => table.inputNames('Nonsense')), /operator Nonsense/);
-  assert.match(invalid(() => table.outputs('Split', new Map())),
-    /attribute "num_split": expected a number from 0 to 1048576, got nothing/);
+  assert.match(
+    invalid(() => table.outputs('Nonsense', new Map())),
+    /operator Nonsense: expected/,
+  );
+  assert.match(
+    invalid(() => table.inputNames('Nonsense')),
+    /operator Nonsense/,
+  );
+  assert.match(
+    invalid(() => table.outputs('Split', new Map())),
+    /attribute "num_split": expected a number from 0 to 1048576, got nothing/,
+  );
   for (const value of [-1n, 2n ** 40n]) {
-    assert.match(invalid(() => table.outputs('Split', attributes({ num_split: int(value) }))),
-      new RegExp(`got ${value}`));
+    assert.match(
+      invalid(() => table.outputs('Split', attributes({ num_split: int(value) }))),
+      new RegExp(`got ${value}`),
+    );
   }
-  assert.match(invalid(() => table.outputs('IdentityN', attributes({ T: type('float') }))),
-    /attribute "T": expected a list of types, got type/);
-  const half = { num_sparse: int(600_000n), sparse_types: types(), Tdense: types(),
-    ragged_value_types: types(), ragged_split_types: types() };
-  assert.match(invalid(() => table.outputs('ParseExampleV2', attributes(half))),
-    /at most 1048576 outputs/);
+  assert.match(
+    invalid(() => table.outputs('IdentityN', attributes({ T: type('float') }))),
+    /attribute "T": expected a list of types, got type/,
+  );
+  const half = {
+    num_sparse: int(600_000n),
+    sparse_types: types(),
+    Tdense: types(),
+    ragged_value_types: types(),
+    ragged_split_types: types(),
+  };
+  assert.match(
+    invalid(() => table.outputs('ParseExampleV2', attributes(half))),
+    /at most 1048576 outputs/,
+  );
 });

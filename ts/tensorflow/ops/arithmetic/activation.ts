@@ -6,7 +6,18 @@ import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import { isFloating } from '../../lower/values.js';
 import type { TensorValue } from '../../lower/values.js';
 import {
-  abs, add, div, floatLowering, less, max, min, mul, number, sub, unary, where,
+  abs,
+  add,
+  div,
+  floatLowering,
+  less,
+  max,
+  min,
+  mul,
+  number,
+  sub,
+  unary,
+  where,
 } from './algebra.js';
 import { expm1, log1p } from './unary.js';
 
@@ -23,12 +34,12 @@ const relu6: Lowering = (cx) => {
   return cx.op('Clip', [x, number(cx, x, 0), number(cx, x, 6)]);
 };
 
-const doubleBy = (
-  type: string, written: (cx: OpContext, x: TensorValue) => TensorValue,
-): Lowering => (cx) => {
-  const x = cx.tensor(0);
-  return x.dtype === 'double' ? written(cx, x) : cx.op(type, [x]);
-};
+const doubleBy =
+  (type: string, written: (cx: OpContext, x: TensorValue) => TensorValue): Lowering =>
+  (cx) => {
+    const x = cx.tensor(0);
+    return x.dtype === 'double' ? written(cx, x) : cx.op(type, [x]);
+  };
 
 /** `scale` * (e^x - 1) below 0. */
 function exponentialBelow(cx: OpContext, x: TensorValue, scale: number): TensorValue {
@@ -37,7 +48,8 @@ function exponentialBelow(cx: OpContext, x: TensorValue, scale: number): TensorV
 }
 
 const elu = doubleBy('Elu', (cx, x) =>
-  where(cx, less(cx, x, number(cx, x, 0)), exponentialBelow(cx, x, 1), x));
+  where(cx, less(cx, x, number(cx, x, 0)), exponentialBelow(cx, x, 1), x),
+);
 
 const selu = doubleBy('Selu', (cx, x) => {
   const above = mul(cx, x, number(cx, x, SELU_SCALE));
@@ -63,8 +75,10 @@ const softplus = doubleBy('Softplus', (cx, x) => {
 /** The runtime's own multiplies by the reciprocal, which is 0 for the largest numbers. */
 const softsign = floatLowering((cx, x) => div(cx, x, add(cx, abs(cx, x), number(cx, x, 1))));
 
-const alongLast = (type: string): Lowering => (cx) =>
-  cx.op(type, [cx.tensor(0)], { attributes: { axis: { int: -1 } } });
+const alongLast =
+  (type: string): Lowering =>
+  (cx) =>
+    cx.op(type, [cx.tensor(0)], { attributes: { axis: { int: -1 } } });
 
 const erfc: Lowering = (cx) => {
   const x = cx.tensor(0);
@@ -87,7 +101,8 @@ export const ACTIVATION: Operators = {
   LogSoftmax: { lower: alongLast('LogSoftmax'), dtypes: FLOATING },
   Erf: { lower: unary('Erf'), dtypes: FLOATING, note: 'double is computed in float' },
   Erfc: {
-    lower: erfc, dtypes: FLOATING,
+    lower: erfc,
+    dtypes: FLOATING,
     note: '1 - erf in float: beyond 4 the relative error grows, the absolute one is 1e-7',
   },
 };

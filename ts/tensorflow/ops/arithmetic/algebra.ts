@@ -7,14 +7,21 @@ import type { TensorValue } from '../../lower/values.js';
 
 /** An operator with two inputs that broadcast; the result has the first one's type, or `dtype`. */
 export function binary(
-  cx: OpContext, type: string, a: TensorValue, b: TensorValue, dtype: Dtype = a.dtype,
+  cx: OpContext,
+  type: string,
+  a: TensorValue,
+  b: TensorValue,
+  dtype: Dtype = a.dtype,
 ): TensorValue {
   return cx.op(type, [a, b], { dtype, shape: broadcastShapes(a.shape, b.shape) });
 }
 
 type Binary = (cx: OpContext, a: TensorValue, b: TensorValue) => TensorValue;
 
-const of = (type: string, dtype?: Dtype): Binary => (cx, a, b) => binary(cx, type, a, b, dtype);
+const of =
+  (type: string, dtype?: Dtype): Binary =>
+  (cx, a, b) =>
+    binary(cx, type, a, b, dtype);
 
 export const add = of('Add');
 export const sub = of('Sub');
@@ -34,7 +41,10 @@ export const abs = (cx: OpContext, a: TensorValue): TensorValue => cx.op('Abs', 
 
 /** `yes` where the condition holds, else `no`; all broadcast. */
 export function where(
-  cx: OpContext, condition: TensorValue, yes: TensorValue, no: TensorValue,
+  cx: OpContext,
+  condition: TensorValue,
+  yes: TensorValue,
+  no: TensorValue,
 ): TensorValue {
   const shape = broadcastShapes(condition.shape, broadcastShapes(yes.shape, no.shape));
   return cx.op('Where', [condition, yes, no], { dtype: yes.dtype, shape });
@@ -45,14 +55,20 @@ export const number = (cx: OpContext, like: TensorValue, value: number): TensorV
   cx.scalar(like.dtype, value);
 
 /** The lowering of an operator that is one ONNX operator of the same inputs. */
-export const unary = (type: string): Lowering => (cx) => cx.op(type, [cx.tensor(0)]);
+export const unary =
+  (type: string): Lowering =>
+  (cx) =>
+    cx.op(type, [cx.tensor(0)]);
 
-export const binaryLowering = (type: string, dtype?: Dtype): Lowering =>
-  (cx) => binary(cx, type, cx.tensor(0), cx.tensor(1), dtype);
+export const binaryLowering =
+  (type: string, dtype?: Dtype): Lowering =>
+  (cx) =>
+    binary(cx, type, cx.tensor(0), cx.tensor(1), dtype);
 
 /** Half and bfloat16 are computed in float and rounded once, at the end. */
 export function inFloat(
-  cx: OpContext, inputs: readonly TensorValue[],
+  cx: OpContext,
+  inputs: readonly TensorValue[],
   compute: (...wide: TensorValue[]) => TensorValue,
 ): TensorValue {
   const dtype = inputs[0]?.dtype ?? 'float';
@@ -61,15 +77,17 @@ export function inFloat(
 }
 
 /** A lowering over all tensors of the node, in float where they are half or bfloat16. */
-export const floatLowering = (
-  compute: (cx: OpContext, ...inputs: TensorValue[]) => TensorValue,
-): Lowering => (cx) => inFloat(cx, cx.tensors(), (...wide) => compute(cx, ...wide));
+export const floatLowering =
+  (compute: (cx: OpContext, ...inputs: TensorValue[]) => TensorValue): Lowering =>
+  (cx) =>
+    inFloat(cx, cx.tensors(), (...wide) => compute(cx, ...wide));
 
 /** The scalar 1, which cannot be computed where any element of `bad` is true: the request then
  * fails. What the checked operator computes must use it. */
 export function oneUnlessAny(cx: OpContext, bad: TensorValue, dtype: Dtype): TensorValue {
   const count = cx.op('ReduceSum', [cx.cast(bad, 'int32')], {
-    shape: [], attributes: { keepdims: { int: 0 } },
+    shape: [],
+    attributes: { keepdims: { int: 0 } },
   });
   // An index beyond a table of one element is an error in the runtime.
   const one = cx.op('Gather', [cx.int64s([1]), count], { shape: [] });

@@ -3,8 +3,17 @@
 // Importer's worker thread.
 import type { Lowering, Operators } from '../../lower/context.js';
 import { broadcastShapes, isFloating } from '../../lower/values.js';
-import { add, binaryLowering, div, equal, floatLowering, mul, number, sub, where } from
-  './algebra.js';
+import {
+  add,
+  binaryLowering,
+  div,
+  equal,
+  floatLowering,
+  mul,
+  number,
+  sub,
+  where,
+} from './algebra.js';
 import { log1p } from './unary.js';
 
 const squaredDifference = floatLowering((cx, x, y) => {

@@ -7,13 +7,18 @@ import type { TensorValue } from '../../lower/values.js';
 import { binaryLowering, less, number, unary, where } from './algebra.js';
 
 const BITS: Partial<Record<Dtype, number>> = {
-  int8: 8, uint8: 8, int16: 16, uint16: 16, int32: 32, uint32: 32, int64: 64, uint64: 64,
+  int8: 8,
+  uint8: 8,
+  int16: 16,
+  uint16: 16,
+  int32: 32,
+  uint32: 32,
+  int64: 64,
+  uint64: 64,
 };
 
 /** ONNX shifts unsigned integers only. */
-function shifted(
-  cx: OpContext, x: TensorValue, by: TensorValue, direction: string,
-): TensorValue {
+function shifted(cx: OpContext, x: TensorValue, by: TensorValue, direction: string): TensorValue {
   const wide = BITS[x.dtype] === 64 ? 'uint64' : 'uint32';
   const [a, b] = [cx.cast(x, wide), cx.cast(by, wide)];
   const shape = broadcastShapes(a.shape, b.shape);

@@ -6,15 +6,27 @@ import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import { broadcastShapes, isFloating } from '../../lower/values.js';
 import type { TensorValue } from '../../lower/values.js';
 import {
-  abs, add, and, binary, div, equal, floatLowering, less, mul, not, number, oneUnlessAny, sub,
-  where, xor,
+  abs,
+  add,
+  and,
+  binary,
+  div,
+  equal,
+  floatLowering,
+  less,
+  mul,
+  not,
+  number,
+  oneUnlessAny,
+  sub,
+  where,
+  xor,
 } from './algebra.js';
 
 /** Division by an integer 0 or the smallest integer by -1 would end the process: no operator of
  * the runtime may meet them. Types up to 32 bits are divided as doubles, which are exact there;
  * 64-bit ones by a divisor in which 0 and -1 are replaced. */
-const isWide = (value: TensorValue): boolean =>
-  value.dtype === 'int64' || value.dtype === 'uint64';
+const isWide = (value: TensorValue): boolean => value.dtype === 'int64' || value.dtype === 'uint64';
 
 /** The divisor, unless one of its elements is 0: then the request fails. */
 function nonZero(cx: OpContext, y: TensorValue): TensorValue {
@@ -111,10 +123,12 @@ const truncatedModFloat = floatLowering(fmod);
 
 type IntForm = (cx: OpContext, x: TensorValue, y: TensorValue) => TensorValue;
 
-const byType = (float: Lowering, int: IntForm): Lowering => (cx) => {
-  const [x, y] = [cx.tensor(0), cx.tensor(1)];
-  return isFloating(x.dtype) ? float(cx) : int(cx, x, y);
-};
+const byType =
+  (float: Lowering, int: IntForm): Lowering =>
+  (cx) => {
+    const [x, y] = [cx.tensor(0), cx.tensor(1)];
+    return isFloating(x.dtype) ? float(cx) : int(cx, x, y);
+  };
 
 const BY_ZERO = 'an integer divisor of 0 fails the request';
 

@@ -7,25 +7,33 @@ import type { TensorValue } from '../../lower/values.js';
 import { add, and, div, equal, less, mul, number, sub, where } from './algebra.js';
 
 const LANCZOS = [
-  676.5203681218851, -1259.1392167224028, 771.3234287776531, -176.6150291621406,
-  12.507343278686905, -0.13857109526572012, 9.984369578019572e-6, 1.5056327351493116e-7,
+  676.5203681218851, -1259.1392167224028, 771.3234287776531, -176.6150291621406, 12.507343278686905,
+  -0.13857109526572012, 9.984369578019572e-6, 1.5056327351493116e-7,
 ];
 const LANCZOS_FIRST = 0.9999999999998099;
 const HALF_LOG_2_PI = 0.9189385332046727;
 
 /** The sum over i of numerators[i] / (x + first + i). */
 function fractions(
-  cx: OpContext, x: TensorValue, numerators: readonly number[], first: number,
+  cx: OpContext,
+  x: TensorValue,
+  numerators: readonly number[],
+  first: number,
 ): TensorValue {
   const vector = (values: readonly number[]): TensorValue =>
     cx.constant(numbersTensor('double', [values.length], values));
   const shape = x.shape === undefined ? undefined : [...x.shape, 1];
   const column = cx.op('Unsqueeze', [x, cx.int64s([-1])], { shape });
-  const terms = div(cx, vector(numerators), add(cx, column,
-    vector(numerators.map((_, i) => first + i))));
+  const terms = div(
+    cx,
+    vector(numerators),
+    add(cx, column, vector(numerators.map((_, i) => first + i))),
+  );
   // From the front where that is known: see reduce.ts.
-  return cx.op('ReduceSum', [terms, cx.int64s([x.shape?.length ?? -1])],
-    { shape: x.shape, attributes: { keepdims: { int: 0 } } });
+  return cx.op('ReduceSum', [terms, cx.int64s([x.shape?.length ?? -1])], {
+    shape: x.shape,
+    attributes: { keepdims: { int: 0 } },
+  });
 }
 
 const log = (cx: OpContext, x: TensorValue): TensorValue => cx.op('Log', [x]);
@@ -78,10 +86,11 @@ function digamma(cx: OpContext, x: TensorValue): TensorValue {
   const high = add(cx, above, number(cx, x, STEPS));
   const inverse = cx.op('Reciprocal', [high]);
   const square = mul(cx, inverse, inverse);
-  const series = [...SERIES].reverse().reduce<TensorValue | undefined>((sum, factor) => {
-    const term = number(cx, x, factor);
-    return mul(cx, square, sum === undefined ? term : add(cx, sum, term));
-  }, undefined) ?? square;
+  const series =
+    [...SERIES].reverse().reduce<TensorValue | undefined>((sum, factor) => {
+      const term = number(cx, x, factor);
+      return mul(cx, square, sum === undefined ? term : add(cx, sum, term));
+    }, undefined) ?? square;
   const asymptotic = sub(cx, sub(cx, log(cx, high), mul(cx, inverse, number(cx, x, 0.5))), series);
   const plain = sub(cx, asymptotic, fractions(cx, above, Array<number>(STEPS).fill(1), 0));
   const angle = turn(cx, x);
@@ -90,12 +99,12 @@ function digamma(cx: OpContext, x: TensorValue): TensorValue {
   return where(cx, isPole, number(cx, x, NaN), where(cx, isBelow, other, plain));
 }
 
-const inDouble = (
-  compute: (cx: OpContext, x: TensorValue) => TensorValue,
-) => (cx: OpContext): TensorValue => {
-  const x = cx.tensor(0);
-  return cx.cast(compute(cx, cx.cast(x, 'double')), x.dtype);
-};
+const inDouble =
+  (compute: (cx: OpContext, x: TensorValue) => TensorValue) =>
+  (cx: OpContext): TensorValue => {
+    const x = cx.tensor(0);
+    return cx.cast(compute(cx, cx.cast(x, 'double')), x.dtype);
+  };
 
 export const GAMMA: Operators = {
   Lgamma: { lower: inDouble(logGamma), dtypes: 'floating' },

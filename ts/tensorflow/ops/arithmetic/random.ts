@@ -14,33 +14,39 @@ function drawn(cx: OpContext, type: string, isDouble: boolean): TensorValue {
   cx.warn('its random values are not those that TensorFlow would draw');
   const dims = cx.tensor(0);
   const rank = dims.shape?.[0];
-  const shape = dims.ints
-    ?? (rank === undefined ? undefined : Array.from({ length: rank }, () => undefined));
+  const shape =
+    dims.ints ?? (rank === undefined ? undefined : Array.from({ length: rank }, () => undefined));
   const zeros = cx.op('Expand', [cx.scalar('float', 0), cx.cast(dims, 'int64')], { shape });
   return cx.op(type, [zeros], {
-    dtype: isDouble ? 'double' : 'float', attributes: { dtype: { int: isDouble ? DOUBLE : FLOAT } },
+    dtype: isDouble ? 'double' : 'float',
+    attributes: { dtype: { int: isDouble ? DOUBLE : FLOAT } },
   });
 }
 
-const random = (type: string): Lowering => (cx) => {
-  const dtype = cx.type('dtype', 'float');
-  return cx.cast(drawn(cx, type, dtype === 'double'), dtype);
-};
+const random =
+  (type: string): Lowering =>
+  (cx) => {
+    const dtype = cx.type('dtype', 'float');
+    return cx.cast(drawn(cx, type, dtype === 'double'), dtype);
+  };
 
 /** minval + floor(u * (maxval - minval)); the bounds are the inputs from `first` on. */
-const randomInt = (first: number): Lowering => (cx) => {
-  const [low, high] = [cx.tensor(first), cx.tensor(first + 1)];
-  const width = cx.cast(sub(cx, high, low), 'double');
-  const steps = cx.op('Floor', [mul(cx, drawn(cx, 'RandomUniformLike', true), width)]);
-  return add(cx, cx.cast(steps, low.dtype), low);
-};
+const randomInt =
+  (first: number): Lowering =>
+  (cx) => {
+    const [low, high] = [cx.tensor(first), cx.tensor(first + 1)];
+    const width = cx.cast(sub(cx, high, low), 'double');
+    const steps = cx.op('Floor', [mul(cx, drawn(cx, 'RandomUniformLike', true), width)]);
+    return add(cx, cx.cast(steps, low.dtype), low);
+  };
 
 const multinomial: Lowering = (cx) => {
   cx.warn('its random values are not those that TensorFlow would draw');
   const logits = cx.tensor(0);
   const count = onlyNumber(cx, 1) ?? cx.fail('num_samples (input 1) must be a constant');
   const out = cx.op('Multinomial', [cx.cast(logits, 'float')], {
-    dtype: 'int64', shape: [logits.shape?.[0], count],
+    dtype: 'int64',
+    shape: [logits.shape?.[0], count],
     attributes: { sample_size: { int: count }, dtype: { int: INT64 } },
   });
   return cx.cast(out, cx.type('output_dtype', 'int64'));
@@ -57,7 +63,7 @@ const zeros = (cx: OpContext, count: number): TensorValue =>
 const uniform = random('RandomUniformLike');
 const normal = random('RandomNormalLike');
 const SEEDS = 'int32, int64';
-const NOTE = 'the values are not TensorFlow\'s';
+const NOTE = "the values are not TensorFlow's";
 
 export const RANDOM: Operators = {
   RandomUniform: { lower: uniform, dtypes: 'floating', note: NOTE },

@@ -4,16 +4,30 @@
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
 import {
-  abs, add, and, div, equal, floatLowering, less, mul, number, or, sub, unary, where,
+  abs,
+  add,
+  and,
+  div,
+  equal,
+  floatLowering,
+  less,
+  mul,
+  number,
+  or,
+  sub,
+  unary,
+  where,
 } from './algebra.js';
 import { expm1, log1p } from './unary.js';
 
 type Written = (cx: OpContext, x: TensorValue) => TensorValue;
 
-const doubleBy = (type: string, written: Written): Lowering => (cx) => {
-  const x = cx.tensor(0);
-  return x.dtype === 'double' ? written(cx, x) : cx.op(type, [x]);
-};
+const doubleBy =
+  (type: string, written: Written): Lowering =>
+  (cx) => {
+    const x = cx.tensor(0);
+    return x.dtype === 'double' ? written(cx, x) : cx.op(type, [x]);
+  };
 
 const tan: Written = (cx, x) => div(cx, cx.op('Sin', [x]), cx.op('Cos', [x]));
 
@@ -47,8 +61,8 @@ const acosh: Written = (cx, x) => {
 };
 
 /** (log1p(x) - log1p(-x)) / 2. */
-const atanh: Written = (cx, x) => mul(cx, number(cx, x, 0.5),
-  sub(cx, log1p(cx, x), log1p(cx, negative(cx, x))));
+const atanh: Written = (cx, x) =>
+  mul(cx, number(cx, x, 0.5), sub(cx, log1p(cx, x), log1p(cx, negative(cx, x))));
 
 /** Below 0, or -0: its reciprocal is negative. */
 function isSigned(cx: OpContext, x: TensorValue): TensorValue {

@@ -37,10 +37,12 @@ const round: Lowering = (cx) => {
 };
 
 /** Integers are rounded already. */
-const towards = (type: string): Lowering => (cx) => {
-  const x = cx.tensor(0);
-  return isFloating(x.dtype) ? cx.op(type, [x]) : x;
-};
+const towards =
+  (type: string): Lowering =>
+  (cx) => {
+    const x = cx.tensor(0);
+    return isFloating(x.dtype) ? cx.op(type, [x]) : x;
+  };
 
 const reciprocal: Lowering = (cx) => {
   const x = cx.tensor(0);

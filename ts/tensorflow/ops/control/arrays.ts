@@ -4,9 +4,7 @@
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import { isStatic, type ListValue, type TensorValue, type Value } from '../../lower/values.js';
 import type { Shape } from '../../types.js';
-import {
-  elementShapeOf, merged, scalar64, withItem, withItems,
-} from './list-access.js';
+import { elementShapeOf, merged, scalar64, withItem, withItems } from './list-access.js';
 import { emptyItems, shapedItems } from './list-items.js';
 import { itemAt, joinedItems, ofOneLength, pieces } from './list-pieces.js';
 
@@ -14,14 +12,17 @@ const HANDLE = 'tensor array';
 
 /** The array before anything was written; undefined where the value is no handle. */
 export function arrayBehind(value: Value | undefined): ListValue | undefined {
-  return value?.kind === 'opaque' && value.what === HANDLE ? value.data as ListValue : undefined;
+  return value?.kind === 'opaque' && value.what === HANDLE ? (value.data as ListValue) : undefined;
 }
 
 /** Version 3 has the flow as its second output; before it, a constant begins the flow. */
 const array: Lowering = (cx) => {
   const list: ListValue = {
-    kind: 'list', dtype: cx.type('dtype'), elementShape: cx.shape('element_shape'),
-    length: scalar64(cx, cx.tensor(0)), items: undefined,
+    kind: 'list',
+    dtype: cx.type('dtype'),
+    elementShape: cx.shape('element_shape'),
+    length: scalar64(cx, cx.tensor(0)),
+    items: undefined,
     ...(cx.bool('dynamic_size', false) ? { isGrowing: true } : {}),
   };
   const handle: Value = { kind: 'opaque', what: HANDLE, data: list };
@@ -32,8 +33,10 @@ const array: Lowering = (cx) => {
 function anyArray(cx: OpContext, flow: number): ListValue {
   const value = cx.input(flow);
   if (value.kind === 'list') return value;
-  return arrayBehind(cx.input(0))
-    ?? cx.fail(`input 0 is a ${cx.input(0).kind}, not a TensorArray's handle`);
+  return (
+    arrayBehind(cx.input(0)) ??
+    cx.fail(`input 0 is a ${cx.input(0).kind}, not a TensorArray's handle`)
+  );
 }
 
 const arrayAt = (cx: OpContext, flow: number): ListValue => ofOneLength(cx, anyArray(cx, flow));
@@ -88,8 +91,10 @@ const concat: Lowering = (cx) => {
 const split: Lowering = (cx) => {
   const list = arrayAt(cx, 3);
   const made = pieces(cx, cx.tensor(1), cx.tensor(2));
-  const elementShape = made.rowCounts === undefined
-    ? merged(made.items.shape?.slice(1), list.elementShape) : undefined;
+  const elementShape =
+    made.rowCounts === undefined
+      ? merged(made.items.shape?.slice(1), list.elementShape)
+      : undefined;
   return { ...list, elementShape, ...made };
 };
 
@@ -98,8 +103,10 @@ const close: Lowering = () => [];
 const NOTE = 'all items of one shape';
 
 /** An operator in its three versions. */
-const versions = (name: string, lower: Lowering): Operators => Object.fromEntries(
-  ['', 'V2', 'V3'].map((version) => [`${name}${version}`, { lower, dtypes: 'any', note: NOTE }]));
+const versions = (name: string, lower: Lowering): Operators =>
+  Object.fromEntries(
+    ['', 'V2', 'V3'].map((version) => [`${name}${version}`, { lower, dtypes: 'any', note: NOTE }]),
+  );
 
 export const ARRAYS: Operators = {
   ...versions('TensorArray', array),

@@ -22,19 +22,29 @@ export function truth(cx: OpContext, value: TensorValue): TensorValue {
 
 /** One of two functions, by a scalar condition. */
 export function choose(
-  cx: OpContext, condition: TensorValue, yes: FlatFunction, no: FlatFunction,
+  cx: OpContext,
+  condition: TensorValue,
+  yes: FlatFunction,
+  no: FlatFunction,
   args: readonly Value[],
 ): readonly Value[] {
   const known = condition.shape?.length === 0 ? condition.ints?.[0] : undefined;
   if (known !== undefined) return cx.around.inline(known === 0 ? no : yes, args);
-  return emitIf(cx, truth(cx, condition),
-    () => cx.around.subgraph(yes, args), () => cx.around.subgraph(no, args));
+  return emitIf(
+    cx,
+    truth(cx, condition),
+    () => cx.around.subgraph(yes, args),
+    () => cx.around.subgraph(no, args),
+  );
 }
 
 type Branch = () => ReturnType<OpContext['around']['subgraph']>;
 
 function emitIf(
-  cx: OpContext, condition: TensorValue, makeYes: Branch, makeNo: Branch,
+  cx: OpContext,
+  condition: TensorValue,
+  makeYes: Branch,
+  makeNo: Branch,
 ): readonly Value[] {
   const { result: yes, assigned: assignedYes } = cx.around.assignedBy(makeYes);
   const { result: no, assigned: assignedNo } = cx.around.assignedBy(makeNo);
@@ -52,17 +62,24 @@ function emitIf(
     // A handle, or the very same value of the graph around: nothing has to come out.
     if (isSame(one.yes, one.no)) return { ...one, yesTensors: [], noTensors: [] };
     return {
-      ...one, yesTensors: flatten(yesCx, one.yes), noTensors: flatten(noCx, one.no),
+      ...one,
+      yesTensors: flatten(yesCx, one.yes),
+      noTensors: flatten(noCx, one.no),
     };
   });
   const fromYes = [...parts.flatMap((one) => one.yesTensors), ...after(assignedYes)];
   const fromNo = [...parts.flatMap((one) => one.noTensors), ...after(assignedNo)];
   const outputs = fromYes.map((value, i) => joined(cx, value, fromNo[i]));
   if (outputs.length > 0) {
-    cx.builder.push('If', [cx.builder.use(condition)], outputs.map((one) => one.name ?? ''), {
-      then_branch: { graph: yes.finish('then', [], fromYes) },
-      else_branch: { graph: no.finish('else', [], fromNo) },
-    });
+    cx.builder.push(
+      'If',
+      [cx.builder.use(condition)],
+      outputs.map((one) => one.name ?? ''),
+      {
+        then_branch: { graph: yes.finish('then', [], fromYes) },
+        else_branch: { graph: no.finish('else', [], fromNo) },
+      },
+    );
   }
   let next = 0;
   const values = parts.map(({ like, yesTensors }) => {
@@ -94,8 +111,14 @@ function joined(cx: OpContext, yes: TensorValue, no: TensorValue | undefined): T
 const branchOf = (cx: OpContext, name: string): FlatFunction =>
   cx.around.function(cx.functionRef(name));
 
-const ifThen: Lowering = (cx) => choose(
-  cx, cx.tensor(0), branchOf(cx, 'then_branch'), branchOf(cx, 'else_branch'), cx.inputs.slice(1));
+const ifThen: Lowering = (cx) =>
+  choose(
+    cx,
+    cx.tensor(0),
+    branchOf(cx, 'then_branch'),
+    branchOf(cx, 'else_branch'),
+    cx.inputs.slice(1),
+  );
 
 /** An index out of range takes the last branch, as in TensorFlow. */
 const switchCase: Lowering = (cx) => {
@@ -110,29 +133,45 @@ const switchCase: Lowering = (cx) => {
   }
   const scalar = cx.reshape(index, [], []);
   const bool = { dtype: 'bool', shape: [] } as const;
-  const isInside = cx.op('And', [
-    cx.op('GreaterOrEqual', [scalar, cx.scalar(index.dtype, 0)], bool),
-    cx.op('Less', [scalar, cx.scalar(index.dtype, last)], bool),
-  ], bool);
-  const taken = cx.op('Where', [isInside, scalar, cx.scalar(index.dtype, last)],
-    { dtype: index.dtype, shape: [] });
+  const isInside = cx.op(
+    'And',
+    [
+      cx.op('GreaterOrEqual', [scalar, cx.scalar(index.dtype, 0)], bool),
+      cx.op('Less', [scalar, cx.scalar(index.dtype, last)], bool),
+    ],
+    bool,
+  );
+  const taken = cx.op('Where', [isInside, scalar, cx.scalar(index.dtype, last)], {
+    dtype: index.dtype,
+    shape: [],
+  });
   return oneOf(cx, taken, branches, 0, args);
 };
 
 /** The branch number `index - first`, which is in range: by halves, so that n branches nest
  * log2(n) deep. */
 function oneOf(
-  cx: OpContext, index: TensorValue, branches: readonly FlatFunction[], first: number,
+  cx: OpContext,
+  index: TensorValue,
+  branches: readonly FlatFunction[],
+  first: number,
   args: readonly Value[],
 ): readonly Value[] {
   const [only] = branches;
   if (only === undefined) return cx.fail('it has no branches');
   if (branches.length === 1) return cx.around.inline(only, args);
   const half = branches.length >> 1;
-  const isLower = cx.op('Less', [index, cx.scalar(index.dtype, first + half)],
-    { dtype: 'bool', shape: [] });
-  const part = (from: number, to: number): Branch => () => cx.around.nested(
-    (inner) => oneOf(inner, index, branches.slice(from, to), first + from, args), cx);
+  const isLower = cx.op('Less', [index, cx.scalar(index.dtype, first + half)], {
+    dtype: 'bool',
+    shape: [],
+  });
+  const part =
+    (from: number, to: number): Branch =>
+    () =>
+      cx.around.nested(
+        (inner) => oneOf(inner, index, branches.slice(from, to), first + from, args),
+        cx,
+      );
   return emitIf(cx, isLower, part(0, half), part(half, branches.length));
 }
 
@@ -142,4 +181,3 @@ export const BRANCHES: Operators = {
   Case: { lower: switchCase, dtypes: 'any' },
   StatelessCase: { lower: switchCase, dtypes: 'any' },
 };
-

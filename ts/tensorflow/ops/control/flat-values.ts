@@ -35,7 +35,9 @@ export function rebuild(like: Value, tensors: readonly TensorValue[]): Value {
 }
 
 function rebuildList(
-  like: ListValue, items: TensorValue | undefined, length: TensorValue | undefined,
+  like: ListValue,
+  items: TensorValue | undefined,
+  length: TensorValue | undefined,
 ): ListValue {
   return { ...like, items: items ?? like.items, length: length ?? like.length };
 }

@@ -24,9 +24,13 @@ function withRoom(cx: OpContext, list: ListValue, item: TensorValue): TensorValu
   if (list.items === undefined && isStatic(known)) {
     return shapedItems(cx, { ...list, elementShape: known });
   }
-  const zeros = (at: OpContext): TensorValue => filled(at,
-    at.concat([at.reshape(list.length, [1]), at.shapeOf(item)], 0), list,
-    item.shape === undefined ? undefined : [undefined, ...item.shape]);
+  const zeros = (at: OpContext): TensorValue =>
+    filled(
+      at,
+      at.concat([at.reshape(list.length, [1]), at.shapeOf(item)], 0),
+      list,
+      item.shape === undefined ? undefined : [undefined, ...item.shape],
+    );
   const { items } = list;
   if (items === undefined) return zeros(cx);
   if (items.shape !== undefined) return items;
@@ -37,7 +41,9 @@ function withRoom(cx: OpContext, list: ListValue, item: TensorValue): TensorValu
 }
 
 function chooseItems(
-  cx: OpContext, condition: TensorValue, make: (at: OpContext) => TensorValue,
+  cx: OpContext,
+  condition: TensorValue,
+  make: (at: OpContext) => TensorValue,
   otherwise: TensorValue,
 ): TensorValue {
   const yes = cx.around.nested((at) => [make(at)], cx);
@@ -50,14 +56,19 @@ function chooseItems(
   });
   const made = yes.results[0];
   return {
-    kind: 'tensor', name, dtype: otherwise.dtype,
+    kind: 'tensor',
+    name,
+    dtype: otherwise.dtype,
     shape: made?.kind === 'tensor' ? made.shape : undefined,
   };
 }
 
 /** The list with one item set. */
 export function withItem(
-  cx: OpContext, before: ListValue, index: TensorValue, item: TensorValue,
+  cx: OpContext,
+  before: ListValue,
+  index: TensorValue,
+  item: TensorValue,
 ): ListValue {
   if (before.collecting) return { ...before, lastItem: item };
   const list = before.isGrowing ? grown(cx, before, scalar64(cx, index), item) : before;
@@ -68,9 +79,7 @@ export function withItem(
 }
 
 /** The list, long enough for an item at `index`. */
-function grown(
-  cx: OpContext, list: ListValue, index: TensorValue, item: TensorValue,
-): ListValue {
+function grown(cx: OpContext, list: ListValue, index: TensorValue, item: TensorValue): ListValue {
   const end = cx.op('Add', [index, cx.scalar('int64', 1)], { shape: [] });
   const length = cx.op('Max', [end, list.length], { shape: [] });
   if (list.items === undefined) return { ...list, length };
@@ -82,7 +91,10 @@ function grown(
 
 /** The list with the rows of `values` at `indices`. */
 export function withItems(
-  cx: OpContext, list: ListValue, indices: TensorValue, values: TensorValue,
+  cx: OpContext,
+  list: ListValue,
+  indices: TensorValue,
+  values: TensorValue,
 ): ListValue {
   const into = list.items ?? zeroItems(cx, list, values);
   const at = cx.unsqueeze(cx.cast(indices, 'int64'), [1]);
@@ -97,7 +109,10 @@ export function zeroItems(cx: OpContext, list: ListValue, like: TensorValue): Te
 }
 
 export const scattered = (
-  cx: OpContext, into: TensorValue, indices: TensorValue, values: TensorValue,
+  cx: OpContext,
+  into: TensorValue,
+  indices: TensorValue,
+  values: TensorValue,
 ): TensorValue => cx.op('ScatterND', [into, indices, values], { shape: into.shape });
 
 export function appended(cx: OpContext, list: ListValue, row: TensorValue): TensorValue {

@@ -22,8 +22,11 @@ export function emptyItems(cx: OpContext, { dtype }: ListValue): TensorValue {
 
 /** A tensor of these dims (int64, rank 1) full of zeros, or of empty strings. */
 export function filled(
-  cx: OpContext, dims: TensorValue, { dtype }: Pick<ListValue, 'dtype'>,
-  shape: TensorValue['shape'], as = dtype,
+  cx: OpContext,
+  dims: TensorValue,
+  { dtype }: Pick<ListValue, 'dtype'>,
+  shape: TensorValue['shape'],
+  as = dtype,
 ): TensorValue {
   const zero = as === 'string' ? stringsTensor([], ['']) : numbersTensor(as, [], [0]);
   return cx.op('Expand', [cx.constant(zero), dims], { shape, dtype: as });

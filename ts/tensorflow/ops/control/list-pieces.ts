@@ -26,9 +26,9 @@ export function pieces(cx: OpContext, value: TensorValue, lengths: TensorValue):
   const ends = cx.op('CumSum', [counts, cx.scalar('int64', 0)]);
   const starts = cx.unsqueeze(cx.op('Sub', [ends, counts]), [1]);
   const wanted = cx.op('Add', [starts, columns(cx, counts)], { shape: INDEX_SHAPE });
-  const last = cx.op('Sub', [
-    cx.slice(cx.shapeOf(value), [0], [1], [0]), cx.int64s([1]),
-  ], { shape: [1] });
+  const last = cx.op('Sub', [cx.slice(cx.shapeOf(value), [0], [1], [0]), cx.int64s([1])], {
+    shape: [1],
+  });
   // Behind a short piece's end stands anything.
   const indices = cx.op('Min', [wanted, last], { shape: INDEX_SHAPE });
   return { length, rowCounts: counts, items: cx.rows(value, indices, shape) };
@@ -37,30 +37,41 @@ export function pieces(cx: OpContext, value: TensorValue, lengths: TensorValue):
 /** 0, 1, ... below the largest count. */
 function columns(cx: OpContext, counts: TensorValue): TensorValue {
   const longest = cx.op('ReduceMax', [counts], { shape: [], attributes: { keepdims: { int: 0 } } });
-  return cx.op('Range', [cx.scalar('int64', 0), longest, cx.scalar('int64', 1)],
-    { dtype: 'int64', shape: [undefined] });
+  return cx.op('Range', [cx.scalar('int64', 0), longest, cx.scalar('int64', 1)], {
+    dtype: 'int64',
+    shape: [undefined],
+  });
 }
 
 /** One item of `items`, the list's. `shape`: what is known of it. */
 export function itemAt(
-  cx: OpContext, list: ListValue, items: TensorValue, index: TensorValue, shape: Shape,
+  cx: OpContext,
+  list: ListValue,
+  items: TensorValue,
+  index: TensorValue,
+  shape: Shape,
 ): TensorValue {
   const at = cx.cast(cx.reshape(index, [], []), 'int64');
   if (list.rowCounts === undefined) return cx.rows(items, at, shape);
   const open = items.shape?.slice(1).map((dim, axis) => (axis === 0 ? undefined : dim));
-  const count = cx.op('Gather', [list.rowCounts, cx.reshape(at, [1])],
-    { shape: [1], attributes: { axis: { int: 0 } } });
-  return cx.op('Slice', [cx.rows(items, at, open), cx.int64s([0]), count, cx.int64s([0])],
-    { shape: open });
+  const count = cx.op('Gather', [list.rowCounts, cx.reshape(at, [1])], {
+    shape: [1],
+    attributes: { axis: { int: 0 } },
+  });
+  return cx.op('Slice', [cx.rows(items, at, open), cx.int64s([0]), count, cx.int64s([0])], {
+    shape: open,
+  });
 }
 
 /** The items one after the other, and how many rows each has. */
 export function joinedItems(
-  cx: OpContext, list: ListValue, items: TensorValue,
+  cx: OpContext,
+  list: ListValue,
+  items: TensorValue,
 ): [TensorValue, TensorValue] {
   const { shape } = items;
   if (shape === undefined || shape.length < 2) {
-    return cx.fail('the shape of the list\'s items is not known');
+    return cx.fail("the shape of the list's items is not known");
   }
   const rest = cx.slice(cx.shapeOf(items), [2], [Number.MAX_SAFE_INTEGER], [0]);
   const open: Shape = [undefined, ...shape.slice(2)];
@@ -69,15 +80,20 @@ export function joinedItems(
   const flat = cx.reshape(items, cx.concat([all, rest], 0), open);
   const { rowCounts } = list;
   if (rowCounts === undefined) {
-    const rows = cx.op('Expand', [columnCount, cx.reshape(list.length, [1])],
-      { shape: [undefined] });
+    const rows = cx.op('Expand', [columnCount, cx.reshape(list.length, [1])], {
+      shape: [undefined],
+    });
     return [flat, rows];
   }
-  const isOwn = cx.op('Less', [columns(cx, rowCounts), cx.unsqueeze(rowCounts, [1])],
-    { dtype: 'bool', shape: INDEX_SHAPE });
+  const isOwn = cx.op('Less', [columns(cx, rowCounts), cx.unsqueeze(rowCounts, [1])], {
+    dtype: 'bool',
+    shape: INDEX_SHAPE,
+  });
   const mask = cx.reshape(isOwn, [-1], [undefined]);
-  return [cx.op('Compress', [flat, mask], { shape: open, attributes: { axis: { int: 0 } } }),
-    rowCounts];
+  return [
+    cx.op('Compress', [flat, mask], { shape: open, attributes: { axis: { int: 0 } } }),
+    rowCounts,
+  ];
 }
 
 /** The list, where all its items are of one length. */

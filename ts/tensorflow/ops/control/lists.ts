@@ -4,7 +4,13 @@ import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import { commonShape, isStatic, type ListValue, type TensorValue } from '../../lower/values.js';
 import type { Shape } from '../../types.js';
 import {
-  appended, elementShapeOf, merged, scalar64, withItem, withItems, zeroItems,
+  appended,
+  elementShapeOf,
+  merged,
+  scalar64,
+  withItem,
+  withItems,
+  zeroItems,
 } from './list-access.js';
 import { emptyItems, filled, shapedItems } from './list-items.js';
 import { itemAt, joinedItems, ofOneLength, pieces } from './list-pieces.js';
@@ -24,13 +30,19 @@ function shapeInput(cx: OpContext, index: number): Shape {
 }
 
 const reserve: Lowering = (cx) => ({
-  kind: 'list', dtype: cx.type('element_dtype'), elementShape: shapeInput(cx, 0),
-  length: scalar64(cx, cx.tensor(1)), items: undefined,
+  kind: 'list',
+  dtype: cx.type('element_dtype'),
+  elementShape: shapeInput(cx, 0),
+  length: scalar64(cx, cx.tensor(1)),
+  items: undefined,
 });
 
 const empty: Lowering = (cx) => ({
-  kind: 'list', dtype: cx.type('element_dtype'), elementShape: shapeInput(cx, 0),
-  length: cx.scalar('int64', 0), items: undefined,
+  kind: 'list',
+  dtype: cx.type('element_dtype'),
+  elementShape: shapeInput(cx, 0),
+  length: cx.scalar('int64', 0),
+  items: undefined,
 });
 
 const fromTensor: Lowering = (cx) => {
@@ -113,30 +125,45 @@ const scatter: Lowering = (cx) => {
   const count = cx.inputs.length > 3 ? cx.tensor(3).ints?.[0] : -1;
   const elementShape = merged(values.shape?.slice(1), shapeInput(cx, 2));
   if (count === undefined) return cx.fail('num_elements must be a constant');
-  const largest = cx.op('ReduceMax', [indices],
-    { shape: [], attributes: { keepdims: { int: 0 } } });
-  const length = count >= 0 ? cx.scalar('int64', count)
-    : cx.op('Add', [largest, cx.scalar('int64', 1)], { shape: [] });
-  return withItems(cx, {
-    kind: 'list', dtype: values.dtype, elementShape, length, items: undefined,
-  }, indices, values);
+  const largest = cx.op('ReduceMax', [indices], {
+    shape: [],
+    attributes: { keepdims: { int: 0 } },
+  });
+  const length =
+    count >= 0
+      ? cx.scalar('int64', count)
+      : cx.op('Add', [largest, cx.scalar('int64', 1)], { shape: [] });
+  return withItems(
+    cx,
+    {
+      kind: 'list',
+      dtype: values.dtype,
+      elementShape,
+      length,
+      items: undefined,
+    },
+    indices,
+    values,
+  );
 };
 
-const scatterInto: Lowering = (cx) =>
-  withItems(cx, listOf(cx, 0), cx.tensor(2), cx.tensor(1));
+const scatterInto: Lowering = (cx) => withItems(cx, listOf(cx, 0), cx.tensor(2), cx.tensor(1));
 
 const resize: Lowering = (cx) => {
   const list = listOf(cx, 0);
   const size = scalar64(cx, cx.tensor(1));
   if (list.items === undefined) return { ...list, length: size };
   const { items } = list;
-  const more = cx.op('Max', [
-    cx.op('Sub', [size, list.length], { shape: [] }), cx.scalar('int64', 0),
-  ], { shape: [] });
+  const more = cx.op(
+    'Max',
+    [cx.op('Sub', [size, list.length], { shape: [] }), cx.scalar('int64', 0)],
+    { shape: [] },
+  );
   const zeros = zeroItems(cx, { ...list, length: more }, items);
   const joined = cx.concat([items, zeros], 0);
-  const kept = cx.op('Slice', [joined, cx.int64s([0]), cx.reshape(size, [1]), cx.int64s([0])],
-    { shape: joined.shape?.map((dim, i) => (i === 0 ? undefined : dim)) });
+  const kept = cx.op('Slice', [joined, cx.int64s([0]), cx.reshape(size, [1]), cx.int64s([0])], {
+    shape: joined.shape?.map((dim, i) => (i === 0 ? undefined : dim)),
+  });
   return { ...list, length: size, items: kept };
 };
 
@@ -147,8 +174,10 @@ const concat: Lowering = (cx) => {
 
 const split: Lowering = (cx) => {
   const made = pieces(cx, cx.tensor(0), cx.tensor(2));
-  const elementShape = made.rowCounts === undefined
-    ? merged(made.items.shape?.slice(1), shapeInput(cx, 1)) : undefined;
+  const elementShape =
+    made.rowCounts === undefined
+      ? merged(made.items.shape?.slice(1), shapeInput(cx, 1))
+      : undefined;
   return { kind: 'list', dtype: made.items.dtype, elementShape, ...made };
 };
 
@@ -162,7 +191,7 @@ const concatLists: Lowering = (cx) => {
 
 const elementShape: Lowering = (cx) => {
   const known = listOf(cx, 0).elementShape;
-  if (!isStatic(known)) return cx.fail('the shape of the list\'s items is not known');
+  if (!isStatic(known)) return cx.fail("the shape of the list's items is not known");
   return cx.cast(cx.int64s(known), cx.type('shape_type'));
 };
 

@@ -17,7 +17,10 @@ export interface Collected {
 
 /** The loop's lists of this kind, by their index among its values. */
 export function collected(
-  cx: OpContext, condition: FlatFunction, body: FlatFunction, args: readonly Value[],
+  cx: OpContext,
+  condition: FlatFunction,
+  body: FlatFunction,
+  args: readonly Value[],
 ): ReadonlyMap<number, Collected> {
   const found = new Map<number, Collected>();
   args.forEach((value, index) => {
@@ -37,7 +40,10 @@ const SETTING: Readonly<Record<string, { readonly list: number; readonly index: 
 };
 
 function isFilledInOrder(
-  condition: FlatFunction, body: FlatFunction, args: readonly Value[], index: number,
+  condition: FlatFunction,
+  body: FlatFunction,
+  args: readonly Value[],
+  index: number,
 ): boolean {
   const set = maker(body, body.returns[index] ?? NOWHERE);
   const inputs = Object.hasOwn(SETTING, set?.op ?? '') ? SETTING[set?.op ?? ''] : undefined;
@@ -45,8 +51,8 @@ function isFilledInOrder(
   if (argumentOf(body, set.inputs[inputs.list]) !== index) return false;
   if (usersOf(body, body.args[index] ?? '').length !== 1) return false;
   if (usersOf(condition, condition.args[index] ?? '').length !== 0) return false;
-  const isOther = (ref: Ref, i: number): boolean => i !== index
-    && (argumentOf(body, ref) === index || maker(body, ref) === set);
+  const isOther = (ref: Ref, i: number): boolean =>
+    i !== index && (argumentOf(body, ref) === index || maker(body, ref) === set);
   if (body.returns.some(isOther) || usersOf(body, set.name).length > 0) return false;
   return countsFromZero(body, args, argumentOf(body, set.inputs[inputs.index]));
 }
@@ -69,13 +75,20 @@ export function withFlows(body: FlatFunction, args: readonly Value[]): readonly 
 
 /** Which input is the flow, of operators that write to a TensorArray. */
 const FLOWS: Readonly<Record<string, number>> = {
-  TensorArrayWrite: 3, TensorArrayWriteV2: 3, TensorArrayScatter: 3, TensorArrayScatterV2: 3,
-  TensorArraySplit: 3, TensorArraySplitV2: 3, TensorArrayUnpack: 2,
+  TensorArrayWrite: 3,
+  TensorArrayWriteV2: 3,
+  TensorArrayScatter: 3,
+  TensorArrayScatterV2: 3,
+  TensorArraySplit: 3,
+  TensorArraySplitV2: 3,
+  TensorArrayUnpack: 2,
 };
 
 /** Whether an argument begins at 0 and grows by 1 every round. */
 function countsFromZero(
-  body: FlatFunction, args: readonly Value[], counter: number | undefined,
+  body: FlatFunction,
+  args: readonly Value[],
+  counter: number | undefined,
 ): boolean {
   const begin = counter === undefined ? undefined : args[counter];
   if (counter === undefined || begin?.kind !== 'tensor' || begin.ints?.[0] !== 0) return false;
@@ -99,17 +112,20 @@ export function finishCollected(cx: OpContext, before: ListValue, found: TensorV
   const elementShape = found.shape?.slice(1) ?? before.elementShape;
   const count = cx.slice(cx.shapeOf(found), [0], [1], [0]);
   const capacity = cx.reshape(before.length, [1]);
-  const missing = cx.op('Max', [
-    cx.op('Sub', [capacity, count], { shape: [1] }), cx.int64s([0]),
-  ], { shape: [1] });
-  const element = isStatic(elementShape) ? cx.int64s(elementShape)
+  const missing = cx.op('Max', [cx.op('Sub', [capacity, count], { shape: [1] }), cx.int64s([0])], {
+    shape: [1],
+  });
+  const element = isStatic(elementShape)
+    ? cx.int64s(elementShape)
     : cx.slice(cx.shapeOf(found), [1], [Number.MAX_SAFE_INTEGER], [0]);
   const shape = elementShape === undefined ? undefined : [undefined, ...elementShape];
   // Without a single round the runtime may not know the items' shape.
   const rows = isStatic(elementShape)
-    ? cx.reshape(found, cx.concat([count, element], 0), shape) : found;
+    ? cx.reshape(found, cx.concat([count, element], 0), shape)
+    : found;
   const zeros = filled(cx, cx.concat([missing, element], 0), before, shape);
   const length = before.isGrowing
-    ? cx.squeeze(cx.op('Max', [capacity, count], { shape: [1] }), [0]) : before.length;
+    ? cx.squeeze(cx.op('Max', [capacity, count], { shape: [1] }), [0])
+    : before.length;
   return { ...before, elementShape, length, items: cx.concat([rows, zeros], 0) };
 }

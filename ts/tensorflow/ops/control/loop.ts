@@ -3,8 +3,13 @@
 // round. Importer's worker thread; tier T2.
 // Source: tensorflow-import.md 4.3 "Control flow".
 import type { OnnxValue } from '../../../onnx/builder.js';
-import type { AssignedVariables, Lowering, OpContext, Operators, Subgraph } from
-  '../../lower/context.js';
+import type {
+  AssignedVariables,
+  Lowering,
+  OpContext,
+  Operators,
+  Subgraph,
+} from '../../lower/context.js';
 import { commonShape, elementType, type TensorValue, type Value } from '../../lower/values.js';
 import type { FlatFunction } from '../../types.js';
 import { fusedCell } from '../rnn/fused-cells.js';
@@ -41,7 +46,10 @@ interface Body {
 }
 
 export function runLoop(
-  cx: OpContext, condition: FlatFunction, body: FlatFunction, given: readonly Value[],
+  cx: OpContext,
+  condition: FlatFunction,
+  body: FlatFunction,
+  given: readonly Value[],
 ): readonly Value[] {
   const args = withFlows(body, given);
   const fused = fusedCell(cx, condition, body, args);
@@ -68,8 +76,12 @@ class LoopLowering {
   readonly #states: { readonly key: string; shape: TensorValue['shape'] }[] = [];
 
   constructor(
-    cx: OpContext, condition: FlatFunction, body: FlatFunction, args: readonly Value[],
-    carried: readonly Carried[], lists: ReadonlyMap<number, Collected>,
+    cx: OpContext,
+    condition: FlatFunction,
+    body: FlatFunction,
+    args: readonly Value[],
+    carried: readonly Carried[],
+    lists: ReadonlyMap<number, Collected>,
   ) {
     this.#cx = cx;
     this.#condition = condition;
@@ -111,16 +123,17 @@ class LoopLowering {
     }
     let results: readonly Value[] = [];
     let condition: TensorValue | undefined;
-    const make = (): Subgraph => cx.around.nested((at) => {
-      for (const { key, shape } of this.#states) {
-        at.around.assignVariable(key, fresh(at.around.readVariable(key).dtype, shape));
-      }
-      results = at.around.inline(this.#body, inner);
-      const next = results.map((value, i) => (this.#lists.has(i) ? inner[i] ?? value : value));
-      const [again] = at.around.inline(this.#condition, next);
-      condition = truth(at, tensorOf(at, again, 'the condition'));
-      return results;
-    }, cx);
+    const make = (): Subgraph =>
+      cx.around.nested((at) => {
+        for (const { key, shape } of this.#states) {
+          at.around.assignVariable(key, fresh(at.around.readVariable(key).dtype, shape));
+        }
+        results = at.around.inline(this.#body, inner);
+        const next = results.map((value, i) => (this.#lists.has(i) ? (inner[i] ?? value) : value));
+        const [again] = at.around.inline(this.#condition, next);
+        condition = truth(at, tensorOf(at, again, 'the condition'));
+        return results;
+      }, cx);
     const { result: graph, assigned } = cx.around.assignedBy(make);
     if (condition === undefined) return cx.fail('its condition gives nothing');
     return { graph, names, results, condition, assigned };
@@ -135,8 +148,9 @@ class LoopLowering {
       const after = body.results[one.index];
       if (after === undefined) return this.#cx.fail('its body returns too few values');
       if (after.kind !== one.initial.kind) {
-        return this.#cx.fail(`value ${one.index} begins as a ${one.initial.kind} and goes on as a `
-          + after.kind);
+        return this.#cx.fail(
+          `value ${one.index} begins as a ${one.initial.kind} and goes on as a ` + after.kind,
+        );
       }
       if (one.tensors.length === 0 && !isSame(one.initial, after)) {
         return this.#cx.fail(`value ${one.index} is another ${after.kind} after a round`);
@@ -166,7 +180,7 @@ class LoopLowering {
   /** Values that change places take as many attempts as there are of them: cut short. */
   #forget(keepsRank: boolean): void {
     const less = (shape: TensorValue['shape']): TensorValue['shape'] =>
-      (keepsRank ? shape?.map(() => undefined) : undefined);
+      keepsRank ? shape?.map(() => undefined) : undefined;
     for (const one of this.#carried) one.shapes = one.shapes.map(less);
     for (const one of this.#states) one.shape = less(one.shape);
   }
@@ -183,16 +197,23 @@ class LoopLowering {
       ...this.#states.map(({ key }) => body.assigned.get(key) ?? cx.around.readVariable(key)),
     ];
     const scans = [...this.#lists].map(([index, list]) => list.item(body.results[index]));
-    const graph = body.graph.finish(
-      'body', this.#inputs(before, body.names), [body.condition, ...after, ...scans]);
+    const graph = body.graph.finish('body', this.#inputs(before, body.names), [
+      body.condition,
+      ...after,
+      ...scans,
+    ]);
     const outputs = [...after, ...scans].map((value, i): TensorValue => {
       const name = cx.builder.model.name('Loop');
       cx.builder.describe(name, value.dtype);
       const shape = i < after.length ? this.#shapeOf(i) : withRows(value.shape);
       return { kind: 'tensor', name, dtype: value.dtype, shape };
     });
-    cx.builder.push('Loop', ['', cx.builder.use(begins), ...before.map((v) => cx.builder.use(v))],
-      outputs.map((one) => one.name ?? ''), { body: { graph } });
+    cx.builder.push(
+      'Loop',
+      ['', cx.builder.use(begins), ...before.map((v) => cx.builder.use(v))],
+      outputs.map((one) => one.name ?? ''),
+      { body: { graph } },
+    );
     return this.#values(outputs, after.length);
   }
 
@@ -207,7 +228,8 @@ class LoopLowering {
 
   #shapeOf(i: number): TensorValue['shape'] {
     const shapes = [
-      ...this.#carried.flatMap((one) => one.shapes), ...this.#states.map((one) => one.shape),
+      ...this.#carried.flatMap((one) => one.shapes),
+      ...this.#states.map((one) => one.shape),
     ];
     return shapes[i];
   }
@@ -237,19 +259,22 @@ class LoopLowering {
 
 /** One more dim in front: the rounds. */
 const withRows = (shape: TensorValue['shape']): TensorValue['shape'] =>
-  (shape === undefined ? undefined : [undefined, ...shape]);
+  shape === undefined ? undefined : [undefined, ...shape];
 
 function tensorOf(cx: OpContext, value: Value | undefined, what: string): TensorValue {
   if (value?.kind === 'tensor') return value;
   return cx.fail(`${what} is a ${value?.kind ?? 'missing value'}`);
 }
 
-const whileLoop: Lowering = (cx) => runLoop(
-  cx, cx.around.function(cx.functionRef('cond')), cx.around.function(cx.functionRef('body')),
-  cx.inputs);
+const whileLoop: Lowering = (cx) =>
+  runLoop(
+    cx,
+    cx.around.function(cx.functionRef('cond')),
+    cx.around.function(cx.functionRef('body')),
+    cx.inputs,
+  );
 
 export const LOOPS: Operators = {
   While: { lower: whileLoop, dtypes: 'any' },
   StatelessWhile: { lower: whileLoop, dtypes: 'any' },
 };
-

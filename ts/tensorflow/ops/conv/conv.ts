@@ -12,11 +12,16 @@ import { applyWindow, readWindow, type Window, windowSizes } from './window.js';
 
 /** [N, C, spatial...] by a filter [out, in, spatial...]. */
 function convolve(
-  cx: OpContext, x: TensorValue, filter: TensorValue, window: Window, group: number,
+  cx: OpContext,
+  x: TensorValue,
+  filter: TensorValue,
+  window: Window,
+  group: number,
 ): TensorValue {
   const { value, attributes } = applyWindow(cx, window, x);
   const known = window.kernel.every((one) => one !== undefined)
-    ? { kernel_shape: { ints: window.kernel as readonly number[] } } : {};
+    ? { kernel_shape: { ints: window.kernel as readonly number[] } }
+    : {};
   return cx.op('Conv', [value, filter], {
     shape: [x.shape?.[0], filter.shape?.[0], ...windowSizes(window, x.shape ?? [])],
     attributes: { ...attributes, ...known, group: { int: group } },
@@ -33,8 +38,12 @@ export function turnFilter(cx: OpContext, filter: TensorValue): TensorValue {
 export function turnDepthwise(cx: OpContext, filter: TensorValue): TensorValue {
   const turned = cx.transpose(filter, [2, 3, 0, 1]);
   const [inputs, multiplier, height, width] = [0, 1, 2, 3].map((i) => dimOf(cx, turned, i));
-  return reshapeTo(cx, turned, [mulDims(cx, inputs ?? 1, multiplier ?? 1), 1, height ?? 1,
-    width ?? 1]);
+  return reshapeTo(cx, turned, [
+    mulDims(cx, inputs ?? 1, multiplier ?? 1),
+    1,
+    height ?? 1,
+    width ?? 1,
+  ]);
 }
 
 /** A filter of fewer inputs than there are channels: groups. */
@@ -46,7 +55,11 @@ function groups(cx: OpContext, channels: number | undefined, inputs: number | un
 
 /** [N, spatial..., C] (or as the window says) by a filter [out, in, spatial...]. */
 function convolveTurned(
-  cx: OpContext, input: TensorValue, filter: TensorValue, window: Window, group: number,
+  cx: OpContext,
+  input: TensorValue,
+  filter: TensorValue,
+  window: Window,
+  group: number,
 ): TensorValue {
   const x = toChannelsFirst(cx, input, window.isChannelsFirst);
   return toChannelsLast(cx, convolve(cx, x, filter, window, group), window.isChannelsFirst);
@@ -54,7 +67,10 @@ function convolveTurned(
 
 /** Conv2D and Conv3D of `rank` spatial axes. */
 export function convolution(
-  cx: OpContext, given: TensorValue, weights: TensorValue, rank: number,
+  cx: OpContext,
+  given: TensorValue,
+  weights: TensorValue,
+  rank: number,
 ): TensorValue {
   const shaped = ofRank(cx, weights, rank + 2);
   const window = readWindow(cx, shaped.shape?.slice(0, rank) ?? []);
@@ -65,19 +81,25 @@ export function convolution(
 }
 
 export function depthwiseConvolution(
-  cx: OpContext, given: TensorValue, weights: TensorValue,
+  cx: OpContext,
+  given: TensorValue,
+  weights: TensorValue,
 ): TensorValue {
   const shaped = ofRank(cx, weights, 4);
   const window = readWindow(cx, shaped.shape?.slice(0, 2) ?? []);
   const input = ofRank(cx, given, 4);
-  const group = input.shape?.[window.isChannelsFirst ? 1 : 3] ?? shaped.shape?.[2]
-    ?? cx.fail('the number of channels is not known');
+  const group =
+    input.shape?.[window.isChannelsFirst ? 1 : 3] ??
+    shaped.shape?.[2] ??
+    cx.fail('the number of channels is not known');
   return dilatable(cx, input, turnDepthwise(cx, shaped), window, group);
 }
 
 /** With what was padded before done by the window itself. */
 function padding(
-  cx: OpContext, input: TensorValue, window: Window,
+  cx: OpContext,
+  input: TensorValue,
+  window: Window,
 ): { readonly input: TensorValue; readonly window: Window } {
   const padded = window.padding === 'SAME' ? undefined : beforePad(cx, input);
   const rank = window.kernel.length;
@@ -85,18 +107,24 @@ function padding(
     return { input, window };
   }
   const first = window.isChannelsFirst ? 2 : 1;
-  const isSpatial = padded.rows.every((one, i) =>
-    one === 0 || (i >= 2 * first && i < 2 * (first + rank)));
+  const isSpatial = padded.rows.every(
+    (one, i) => one === 0 || (i >= 2 * first && i < 2 * (first + rank)),
+  );
   if (!isSpatial) return { input, window };
   const own = window.kernel.flatMap((_, i) => [window.pads[i] ?? 0, window.pads[i + rank] ?? 0]);
-  const rows = padded.rows.slice(2 * first, 2 * (first + rank))
+  const rows = padded.rows
+    .slice(2 * first, 2 * (first + rank))
     .map((one, i) => addDims(cx, one, own[i] ?? 0));
   const pads = [...rows.filter((_, i) => i % 2 === 0), ...rows.filter((_, i) => i % 2 === 1)];
   return { input: padded.source, window: { ...window, padding: 'EXPLICIT', pads } };
 }
 
 function dilatable(
-  cx: OpContext, input: TensorValue, filter: TensorValue, window: Window, group: number,
+  cx: OpContext,
+  input: TensorValue,
+  filter: TensorValue,
+  window: Window,
+  group: number,
 ): TensorValue {
   const line = asLine(cx, input, window);
   if (line !== undefined) {
@@ -111,8 +139,10 @@ function dilatable(
   return y;
 }
 
-const conv = (rank: number): Lowering => (cx) =>
-  convolution(cx, cx.tensor(0), cx.tensor(1), rank);
+const conv =
+  (rank: number): Lowering =>
+  (cx) =>
+    convolution(cx, cx.tensor(0), cx.tensor(1), rank);
 
 const depthwise: Lowering = (cx) => depthwiseConvolution(cx, cx.tensor(0), cx.tensor(1));
 
@@ -122,6 +152,7 @@ export const CONV: Operators = {
   Conv2D: { lower: conv(2), note: NOTE },
   Conv3D: { lower: conv(3), note: NOTE },
   DepthwiseConv2dNative: {
-    lower: depthwise, note: `${NOTE}; the number of channels must be known`,
+    lower: depthwise,
+    note: `${NOTE}; the number of channels must be known`,
   },
 };

@@ -49,11 +49,17 @@ export function noteSpread(cx: OpContext, result: TensorValue, spread: Spread): 
 
 /** Remembers a convolution of a value that was spread, if it is one that can be dilated. */
 export function noteConvolved(
-  cx: OpContext, input: TensorValue, result: TensorValue, window: Window, convolve: Convolve,
+  cx: OpContext,
+  input: TensorValue,
+  result: TensorValue,
+  window: Window,
+  convolve: Convolve,
 ): void {
   const notes = notesOf(cx);
-  const isPlain = window.padding === 'VALID' && !window.isChannelsFirst
-    && [...window.strides, ...window.dilations].every((one) => one === 1);
+  const isPlain =
+    window.padding === 'VALID' &&
+    !window.isChannelsFirst &&
+    [...window.strides, ...window.dilations].every((one) => one === 1);
   if (notes.spread.size === 0 || !isPlain || result.name === undefined) return;
   const spread = notes.spread.get(input.name ?? '');
   if (spread?.block.length !== window.kernel.length) return;
@@ -62,7 +68,10 @@ export function noteConvolved(
 
 /** The dilated convolution, where BatchToSpaceND of `value` ends one. */
 export function dilatedConvolution(
-  cx: OpContext, value: TensorValue, block: readonly Dim[], crops: Edges,
+  cx: OpContext,
+  value: TensorValue,
+  block: readonly Dim[],
+  crops: Edges,
 ): TensorValue | undefined {
   const { convolved } = notesOf(cx);
   if (convolved.size === 0) return undefined;
@@ -70,11 +79,15 @@ export function dilatedConvolution(
   if (found === undefined || found.spread.block.length !== block.length) return undefined;
   const { spread, window, convolve } = found;
   const isSame = block.every((one, i) => typeof one === 'number' && one === spread.block[i]);
-  const pads = spread.edges.map(([first, last], i): [Dim, Dim] =>
-    [subDims(cx, first, crops[i]?.[0] ?? 0), subDims(cx, last, crops[i]?.[1] ?? 0)]);
+  const pads = spread.edges.map(([first, last], i): [Dim, Dim] => [
+    subDims(cx, first, crops[i]?.[0] ?? 0),
+    subDims(cx, last, crops[i]?.[1] ?? 0),
+  ]);
   if (!isSame || pads.flat().some((one) => typeof one === 'number' && one < 0)) return undefined;
   return convolve(spread.source, {
-    ...window, padding: 'EXPLICIT', dilations: block as number[],
+    ...window,
+    padding: 'EXPLICIT',
+    dilations: block as number[],
     pads: [...pads.map(([first]) => first), ...pads.map(([, last]) => last)],
   });
 }

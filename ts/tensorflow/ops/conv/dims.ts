@@ -11,9 +11,12 @@ type Combine = (cx: OpContext, a: Dim, b: Dim) => Dim;
 const tensorOf = (cx: OpContext, dim: Dim): TensorValue =>
   typeof dim === 'number' ? cx.int64s([dim]) : dim;
 
-const combine = (type: string, apply: (a: number, b: number) => number): Combine => (cx, a, b) =>
-  typeof a === 'number' && typeof b === 'number' ? apply(a, b)
-    : cx.op(type, [tensorOf(cx, a), tensorOf(cx, b)], { dtype: 'int64', shape: [1] });
+const combine =
+  (type: string, apply: (a: number, b: number) => number): Combine =>
+  (cx, a, b) =>
+    typeof a === 'number' && typeof b === 'number'
+      ? apply(a, b)
+      : cx.op(type, [tensorOf(cx, a), tensorOf(cx, b)], { dtype: 'int64', shape: [1] });
 
 const plus = combine('Add', (a, b) => a + b);
 const minus = combine('Sub', (a, b) => a - b);
@@ -45,7 +48,10 @@ export function elementDim(cx: OpContext, value: TensorValue, index: number): Di
 /** All of them, as int64 of rank 1. */
 export function dimVector(cx: OpContext, dims: readonly Dim[]): TensorValue {
   if (dims.every((one) => typeof one === 'number')) return cx.int64s(dims);
-  return cx.concat(dims.map((one) => tensorOf(cx, one)), 0);
+  return cx.concat(
+    dims.map((one) => tensorOf(cx, one)),
+    0,
+  );
 }
 
 /** What is known of them while the graph is lowered. */
@@ -58,5 +64,9 @@ export function reshapeTo(cx: OpContext, value: TensorValue, dims: readonly Dim[
   if (open > 1 || dims.includes(0)) {
     return cx.reshape(value, dimVector(cx, dims), knownDims(dims));
   }
-  return cx.reshape(value, knownDims(dims).map((one) => one ?? -1), knownDims(dims));
+  return cx.reshape(
+    value,
+    knownDims(dims).map((one) => one ?? -1),
+    knownDims(dims),
+  );
 }

@@ -29,7 +29,8 @@ const gelu = (approximate: string): Fused => ({
 /** Along the channels, wherever they are. */
 const bias: Step = (cx, value, [column]) => {
   if (column === undefined) return cx.fail('has no bias');
-  const axes = !isChannelsFirst(cx) ? []
+  const axes = !isChannelsFirst(cx)
+    ? []
     : Array.from({ length: cx.rank(value) - 2 }, (_, i) => i + 1);
   const shaped = cx.unsqueeze(column, axes);
   return cx.op('Add', [value, shaped], { shape: broadcastShapes(value.shape, shaped.shape) });
@@ -52,8 +53,10 @@ const STEPS: Readonly<Record<string, Fused>> = {
   Relu6: { args: 0, apply: (cx, x) => cx.op('Clip', [x, number(cx, x, 0), number(cx, x, 6)]) },
   LeakyRelu: {
     args: 0,
-    apply: (cx, x) => cx.op('LeakyRelu', [x],
-      { attributes: { alpha: { float: cx.float('leakyrelu_alpha', 0.2) } } }),
+    apply: (cx, x) =>
+      cx.op('LeakyRelu', [x], {
+        attributes: { alpha: { float: cx.float('leakyrelu_alpha', 0.2) } },
+      }),
   },
   GeluExact: gelu('none'),
   GeluApproximate: gelu('tanh'),
@@ -77,8 +80,7 @@ function applySteps(cx: OpContext, product: TensorValue): TensorValue {
   return value;
 }
 
-const fusedConv: Lowering = (cx) =>
-  applySteps(cx, convolution(cx, cx.tensor(0), cx.tensor(1), 2));
+const fusedConv: Lowering = (cx) => applySteps(cx, convolution(cx, cx.tensor(0), cx.tensor(1), 2));
 const fusedConv3d: Lowering = (cx) =>
   applySteps(cx, convolution(cx, cx.tensor(0), cx.tensor(1), 3));
 const fusedDepthwise: Lowering = (cx) =>

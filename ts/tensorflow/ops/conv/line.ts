@@ -24,8 +24,11 @@ export function asLine(cx: OpContext, input: TensorValue, window: Window): Line 
   return {
     source,
     window: {
-      ...window, kernel: kernel.slice(1), strides: strides.slice(1),
-      dilations: dilations.slice(1), pads: pads.length === 0 ? [] : [along, behind],
+      ...window,
+      kernel: kernel.slice(1),
+      strides: strides.slice(1),
+      dilations: dilations.slice(1),
+      pads: pads.length === 0 ? [] : [along, behind],
     },
   };
 }

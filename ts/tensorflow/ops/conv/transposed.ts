@@ -4,7 +4,15 @@ import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
 import { turnDepthwise, turnFilter } from './conv.js';
 import {
-  addDims, type Dim, dimOf, dimVector, divDims, elementDim, knownDims, maxDims, subDims,
+  addDims,
+  type Dim,
+  dimOf,
+  dimVector,
+  divDims,
+  elementDim,
+  knownDims,
+  maxDims,
+  subDims,
 } from './dims.js';
 import { ofRank, toChannelsFirst, toChannelsLast } from './layout.js';
 import { readWindow, type Window } from './window.js';
@@ -25,26 +33,32 @@ const extents = ({ kernel, dilations }: Window): number[] =>
 
 /** The node's ConvTranspose with these pads and what is added at the end. */
 function emit(
-  cx: OpContext, { x, filter, window, group, channels }: Transposed, pads: readonly number[],
-  added: readonly number[], sizes: readonly (number | undefined)[],
+  cx: OpContext,
+  { x, filter, window, group, channels }: Transposed,
+  pads: readonly number[],
+  added: readonly number[],
+  sizes: readonly (number | undefined)[],
 ): TensorValue {
   const { kernel, strides, dilations } = window;
   if (kernel.includes(undefined)) cx.fail('the size of the filter is not known');
   return cx.op('ConvTranspose', [x, filter], {
     shape: [x.shape?.[0], channels, ...sizes],
     attributes: {
-      strides: { ints: strides }, dilations: { ints: dilations }, group: { int: group },
+      strides: { ints: strides },
+      dilations: { ints: dilations },
+      group: { int: group },
       kernel_shape: { ints: kernel as readonly number[] },
-      pads: { ints: pads }, output_padding: { ints: added },
+      pads: { ints: pads },
+      output_padding: { ints: added },
     },
   });
 }
 
 /** The output's sizes say how much was padded forwards. */
-function ofKnownSizes(
-  cx: OpContext, node: Transposed, sizes: readonly number[],
-): TensorValue {
-  const { window: { strides, padding } } = node;
+function ofKnownSizes(cx: OpContext, node: Transposed, sizes: readonly number[]): TensorValue {
+  const {
+    window: { strides, padding },
+  } = node;
   // Those of attributes are numbers.
   const pads = node.window.pads as readonly number[];
   const rank = sizes.length;
@@ -54,15 +68,17 @@ function ofKnownSizes(
   extents(node.window).forEach((covered, i) => {
     const [size, stride] = [sizes[i] ?? 0, strides[i] ?? 1];
     const given = (pads[i] ?? 0) + (pads[i + rank] ?? 0);
-    const steps = padding === 'SAME' ? Math.ceil(size / stride)
-      : Math.ceil((size + given - covered + 1) / stride);
+    const steps =
+      padding === 'SAME'
+        ? Math.ceil(size / stride)
+        : Math.ceil((size + given - covered + 1) / stride);
     const from = node.x.shape?.[i + 2];
     if (from !== undefined && from !== steps) {
       cx.fail(`input_sizes ask for ${size} along axis ${i}, which ${from} rows cannot give`);
     }
     const full = (steps - 1) * stride + covered;
     const total = padding === 'SAME' ? Math.max(full - size, 0) : given;
-    const before = padding === 'SAME' ? Math.floor(total / 2) : pads[i] ?? 0;
+    const before = padding === 'SAME' ? Math.floor(total / 2) : (pads[i] ?? 0);
     befores.push(before);
     afters.push(total - before);
     added.push(size - (full - total));
@@ -72,10 +88,18 @@ function ofKnownSizes(
 
 /** Computed in full, with room at the end, and cut to the sizes that the run gives. */
 function ofFreeSizes(cx: OpContext, node: Transposed): TensorValue {
-  const { window: { strides, padding, pads }, sizes } = node;
+  const {
+    window: { strides, padding, pads },
+    sizes,
+  } = node;
   const rank = sizes.length;
-  const full = emit(cx, node, Array.from({ length: 2 * rank }, () => 0),
-    strides.map((stride) => stride - 1), sizes.map(() => undefined));
+  const full = emit(
+    cx,
+    node,
+    Array.from({ length: 2 * rank }, () => 0),
+    strides.map((stride) => stride - 1),
+    sizes.map(() => undefined),
+  );
   const starts = strides.map((stride, i): Dim => {
     if (padding !== 'SAME') return pads[i] ?? 0;
     const end = addDims(cx, dimOf(cx, full, i + 2), 1 - stride);
@@ -99,23 +123,27 @@ function transposedConvolution(cx: OpContext, rank: number, isDepthwise: boolean
   const first = wanted.shape?.[0] === rank ? 0 : window.isChannelsFirst ? 2 : 1;
   const sizes = window.kernel.map((_, i) => elementDim(cx, wanted, first + i));
   const channels = weights.shape?.[isDepthwise ? 2 : rank];
-  const asked = first === 0 ? undefined
-    : wanted.ints?.[window.isChannelsFirst ? 1 : rank + 1];
+  const asked = first === 0 ? undefined : wanted.ints?.[window.isChannelsFirst ? 1 : rank + 1];
   if (asked !== undefined && channels !== undefined && asked !== channels) {
     cx.fail(`input_sizes ask for ${asked} channels, the filter has ${channels}`);
   }
   const node: Transposed = {
-    x, window, channels, sizes,
+    x,
+    window,
+    channels,
+    sizes,
     filter: isDepthwise ? turnDepthwise(cx, weights) : turnFilter(cx, weights),
-    group: !isDepthwise ? 1 : channels ?? cx.fail('the number of channels is not known'),
+    group: !isDepthwise ? 1 : (channels ?? cx.fail('the number of channels is not known')),
   };
   const isKnown = sizes.every((one) => typeof one === 'number');
   const y = isKnown ? ofKnownSizes(cx, node, sizes as readonly number[]) : ofFreeSizes(cx, node);
   return toChannelsLast(cx, y, window.isChannelsFirst);
 }
 
-const transposed = (rank: number, isDepthwise = false): Lowering => (cx) =>
-  transposedConvolution(cx, rank, isDepthwise);
+const transposed =
+  (rank: number, isDepthwise = false): Lowering =>
+  (cx) =>
+    transposedConvolution(cx, rank, isDepthwise);
 
 const NOTE = 'computed in float; the size of the filter must be known';
 

@@ -6,7 +6,16 @@ import type { OnnxAttributes } from '../../lower/graph-builder.js';
 import { isFloating } from '../../lower/values.js';
 import type { TensorValue } from '../../lower/values.js';
 import {
-  addDims, ceilDims, type Dim, dimOf, dimVector, divDims, knownDims, maxDims, mulDims, subDims,
+  addDims,
+  ceilDims,
+  type Dim,
+  dimOf,
+  dimVector,
+  divDims,
+  knownDims,
+  maxDims,
+  mulDims,
+  subDims,
 } from './dims.js';
 import { isChannelsFirst } from './layout.js';
 
@@ -31,7 +40,9 @@ interface Given {
 
 /** The node's window; strides and dilations as attributes of these names. */
 export function readWindow(
-  cx: OpContext, kernel: Given['kernel'], dilations = 'dilations',
+  cx: OpContext,
+  kernel: Given['kernel'],
+  dilations = 'dilations',
 ): Window {
   return makeWindow(cx, { kernel, strides: cx.ints('strides'), dilations: cx.ints(dilations) });
 }
@@ -43,17 +54,22 @@ export function makeWindow(cx: OpContext, { kernel, strides, dilations }: Given)
     cx.fail(`padding ${padding} is not supported`);
   }
   return {
-    isChannelsFirst: isChannelsFirst(cx), kernel, padding,
+    isChannelsFirst: isChannelsFirst(cx),
+    kernel,
+    padding,
     strides: spatialInts(cx, strides, rank, 'strides'),
-    dilations: dilations.length === 0 ? kernel.map(() => 1)
-      : spatialInts(cx, dilations, rank, 'dilations'),
+    dilations:
+      dilations.length === 0 ? kernel.map(() => 1) : spatialInts(cx, dilations, rank, 'dilations'),
     pads: padding === 'EXPLICIT' ? explicitPads(cx, rank) : [],
   };
 }
 
 /** The spatial ones of a list over all axes; batch and channel must have 1. */
 export function spatialInts(
-  cx: OpContext, all: readonly number[], rank: number, what: string,
+  cx: OpContext,
+  all: readonly number[],
+  rank: number,
+  what: string,
 ): number[] {
   if (all.length !== rank + 2) {
     cx.fail(`${what}: expected ${rank + 2} numbers, got ${all.length}`);
@@ -88,7 +104,8 @@ const extent = (kernel: number, dilation: number): number => (kernel - 1) * dila
 
 /** The sizes that come out, of input [N, C, spatial...] as far as they are known. */
 export function windowSizes(
-  window: Window, input: readonly (number | undefined)[],
+  window: Window,
+  input: readonly (number | undefined)[],
 ): (number | undefined)[] {
   const { kernel, strides, dilations, padding, pads } = window;
   return kernel.map((size, i) => {
@@ -123,13 +140,17 @@ export function allPads(cx: OpContext, window: Window, input: TensorValue): Dim[
   if (window.padding === 'EXPLICIT') return [...window.pads];
   if (window.padding === 'VALID') return window.kernel.map(() => 0).flatMap((one) => [one, one]);
   const pairs = window.kernel.map((_, axis) =>
-    samePads(cx, window, axis, dimOf(cx, input, axis + 2)));
+    samePads(cx, window, axis, dimOf(cx, input, axis + 2)),
+  );
   return [...pairs.map(([before]) => before), ...pairs.map(([, after]) => after)];
 }
 
 /** Pads the spatial axes of [N, C, spatial...] by a Pad of its own. */
 export function padSpatial(
-  cx: OpContext, value: TensorValue, pads: readonly Dim[], fill?: TensorValue,
+  cx: OpContext,
+  value: TensorValue,
+  pads: readonly Dim[],
+  fill?: TensorValue,
 ): TensorValue {
   if (pads.every((one) => one === 0)) return value;
   const rank = pads.length / 2;
@@ -138,7 +159,8 @@ export function padSpatial(
   const shape = value.shape?.map((dim, i) => {
     const [before, after] = [known[i], known[i + rank + 2]];
     return dim === undefined || before === undefined || after === undefined
-      ? undefined : dim + before + after;
+      ? undefined
+      : dim + before + after;
   });
   return cx.op('Pad', [value, dimVector(cx, all), fill], { shape });
 }
@@ -148,15 +170,19 @@ export type Padding = 'zero' | 'lowest' | 'none';
 
 /** The input, padded where an attribute cannot say it, and the ONNX attributes of the window. */
 export function applyWindow(
-  cx: OpContext, window: Window, input: TensorValue, filledWith: Padding = 'zero',
+  cx: OpContext,
+  window: Window,
+  input: TensorValue,
+  filledWith: Padding = 'zero',
 ): { readonly value: TensorValue; readonly attributes: OnnxAttributes } {
   const { strides, dilations, padding, kernel } = window;
   const attributes: Record<string, OnnxAttributes[string]> = { strides: { ints: strides } };
   if (dilations.some((one) => one > 1)) attributes['dilations'] = { ints: dilations };
   if (padding === 'VALID') return { value: input, attributes };
   // The runtime's own SAME knows no dilation, nor strides that leave something out.
-  const isPlain = dilations.every((one) => one === 1)
-    && strides.every((stride, i) => stride <= (kernel[i] ?? stride));
+  const isPlain =
+    dilations.every((one) => one === 1) &&
+    strides.every((stride, i) => stride <= (kernel[i] ?? stride));
   const same = { ...attributes, auto_pad: { string: 'SAME_UPPER' } };
   if (padding === 'SAME' && isPlain) return { value: input, attributes: same };
   const pads = allPads(cx, window, input);

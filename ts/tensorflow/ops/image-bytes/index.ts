@@ -16,7 +16,8 @@ function pixels(cx: OpContext): { readonly shape: Shape; readonly attributes: On
 const jpeg: Lowering = (cx) => {
   const { shape, attributes } = pixels(cx);
   return emit(cx, cx.tensors(), 'uint8', shape, {
-    ...attributes, ratio: { int: cx.int('ratio', 1) },
+    ...attributes,
+    ratio: { int: cx.int('ratio', 1) },
     fancy_upscaling: flag(cx.bool('fancy_upscaling', true)),
     try_recover_truncated: flag(cx.bool('try_recover_truncated', false)),
     acceptable_fraction: { float: cx.float('acceptable_fraction', 1) },
@@ -27,8 +28,10 @@ const jpeg: Lowering = (cx) => {
 const png: Lowering = (cx) => {
   const { shape, attributes } = pixels(cx);
   const dtype: Dtype = cx.type('dtype', 'uint8');
-  return emit(cx, [cx.tensor(0)], dtype, shape,
-    { ...attributes, dtype: { int: typeNumber(dtype) } });
+  return emit(cx, [cx.tensor(0)], dtype, shape, {
+    ...attributes,
+    dtype: { int: typeNumber(dtype) },
+  });
 };
 
 const bmp: Lowering = (cx) => {
@@ -36,8 +39,8 @@ const bmp: Lowering = (cx) => {
   return emit(cx, [cx.tensor(0)], 'uint8', shape, attributes);
 };
 
-const gif: Lowering = (cx) => (
-  emit(cx, [cx.tensor(0)], 'uint8', [undefined, undefined, undefined, 3]));
+const gif: Lowering = (cx) =>
+  emit(cx, [cx.tensor(0)], 'uint8', [undefined, undefined, undefined, 3]);
 
 /** Of a GIF come four dims, of the other formats three, unless only one picture is wanted. */
 const image: Lowering = (cx) => {
@@ -45,7 +48,9 @@ const image: Lowering = (cx) => {
   const dtype: Dtype = cx.type('dtype', 'uint8');
   const expands = cx.bool('expand_animations', true);
   return emit(cx, [cx.tensor(0)], dtype, expands ? undefined : shape, {
-    ...attributes, dtype: { int: typeNumber(dtype) }, expand_animations: flag(expands),
+    ...attributes,
+    dtype: { int: typeNumber(dtype) },
+    expand_animations: flag(expands),
   });
 };
 

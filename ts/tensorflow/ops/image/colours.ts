@@ -3,8 +3,20 @@
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { Shape } from '../../types.js';
 import type { TensorValue } from '../../lower/values.js';
-import { abs, add, div, equal, floatLowering, less, max, min, mul, number, sub, where } from
-  '../arithmetic/algebra.js';
+import {
+  abs,
+  add,
+  div,
+  equal,
+  floatLowering,
+  less,
+  max,
+  min,
+  mul,
+  number,
+  sub,
+  where,
+} from '../arithmetic/algebra.js';
 
 type Triple = readonly [TensorValue, TensorValue, TensorValue];
 
@@ -14,13 +26,16 @@ function channels(cx: OpContext, images: TensorValue): Triple {
   const last = images.shape?.[axis];
   if (last !== undefined && last !== 3) cx.fail(`expected 3 channels, got ${cx.describe(images)}`);
   const shape: Shape = images.shape?.map((dim, i) => (i === axis ? 1 : dim));
-  const split = cx.ops('Split', [images], [0, 1, 2].map(() => ({ dtype: images.dtype, shape })),
-    { axis: { int: axis }, num_outputs: { int: 3 } });
+  const split = cx.ops(
+    'Split',
+    [images],
+    [0, 1, 2].map(() => ({ dtype: images.dtype, shape })),
+    { axis: { int: axis }, num_outputs: { int: 3 } },
+  );
   return split as unknown as Triple;
 }
 
-const join = (cx: OpContext, parts: Triple): TensorValue =>
-  cx.concat(parts, cx.rank(parts[0]) - 1);
+const join = (cx: OpContext, parts: Triple): TensorValue => cx.concat(parts, cx.rank(parts[0]) - 1);
 
 function toHsv(cx: OpContext, [red, green, blue]: Triple): Triple {
   const zero = number(cx, red, 0);
@@ -33,11 +48,19 @@ function toHsv(cx: OpContext, [red, green, blue]: Triple): Triple {
   const byRed = mul(cx, norm, sub(cx, green, blue));
   const byGreen = add(cx, mul(cx, norm, sub(cx, blue, red)), sixths(2));
   const byBlue = add(cx, mul(cx, norm, sub(cx, red, green)), sixths(4));
-  const hue = where(cx, equal(cx, red, value), byRed,
-    where(cx, equal(cx, green, value), byGreen, byBlue));
+  const hue = where(
+    cx,
+    equal(cx, red, value),
+    byRed,
+    where(cx, equal(cx, green, value), byGreen, byBlue),
+  );
   const coloured = where(cx, less(cx, zero, range), hue, zero);
-  const turned = where(cx, less(cx, coloured, zero), add(cx, coloured, number(cx, red, 1)),
-    coloured);
+  const turned = where(
+    cx,
+    less(cx, coloured, zero),
+    add(cx, coloured, number(cx, red, 1)),
+    coloured,
+  );
   return [where(cx, isBlack, zero, turned), saturation, value];
 }
 
@@ -50,7 +73,9 @@ function toRgb(cx: OpContext, [hue, saturation, value]: Triple): Triple {
   const mixed = (share: TensorValue): TensorValue =>
     mul(cx, add(cx, grey, mul(cx, saturation, unit(share))), value);
   return [
-    mixed(sub(cx, away(3), at(1))), mixed(sub(cx, at(2), away(2))), mixed(sub(cx, at(2), away(4))),
+    mixed(sub(cx, away(3), at(1))),
+    mixed(sub(cx, at(2), away(2))),
+    mixed(sub(cx, at(2), away(4))),
   ];
 }
 
@@ -58,7 +83,8 @@ const rgbToHsv = floatLowering((cx, images) => join(cx, toHsv(cx, channels(cx, i
 const hsvToRgb = floatLowering((cx, images) => join(cx, toRgb(cx, channels(cx, images))));
 
 /** A lowering of images and one number that changes their hue and saturation. */
-const adjust = (change: (cx: OpContext, hsv: Triple, by: TensorValue) => Triple): Lowering =>
+const adjust =
+  (change: (cx: OpContext, hsv: Triple, by: TensorValue) => Triple): Lowering =>
   (cx) => {
     const images = cx.tensor(0);
     const by = cx.cast(cx.tensor(1), 'float');

@@ -12,17 +12,26 @@ const LOWEST = -3.4028234663852886e38;
 
 /** Scores [batch * classes, boxes] with the lowest float wherever a box is not selected. */
 function keptScores(
-  cx: OpContext, boxes: TensorValue, scores: TensorValue, [images, count]: readonly [Dim, Dim],
+  cx: OpContext,
+  boxes: TensorValue,
+  scores: TensorValue,
+  [images, count]: readonly [Dim, Dim],
 ): TensorValue {
   const rows = suppress(cx, {
-    boxes, scores: cx.unsqueeze(scores, [1]), most: cx.tensor(2), overlap: cx.tensor(4),
+    boxes,
+    scores: cx.unsqueeze(scores, [1]),
+    most: cx.tensor(2),
+    overlap: cx.tensor(4),
     lowest: cx.tensor(5),
   });
-  const places = cx.op('Gather', [rows, cx.int64s([0, 2])],
-    { shape: [undefined, 2], attributes: { axis: { int: 1 } } });
+  const places = cx.op('Gather', [rows, cx.int64s([0, 2])], {
+    shape: [undefined, 2],
+    attributes: { axis: { int: 1 } },
+  });
   const values = cx.op('GatherND', [scores, places], { shape: [undefined] });
-  const none = cx.op('Expand', [cx.scalar('float', LOWEST), dimVector(cx, [images, count])],
-    { shape: knownDims([images, count]) });
+  const none = cx.op('Expand', [cx.scalar('float', LOWEST), dimVector(cx, [images, count])], {
+    shape: knownDims([images, count]),
+  });
   return cx.op('ScatterND', [none, places, values], { shape: none.shape });
 }
 
@@ -37,16 +46,21 @@ function total(cx: OpContext, classes: Dim): Dim {
 }
 
 /** The best `count` of [batch, any], with room for those that there are not. */
-function best(
-  cx: OpContext, scores: TensorValue, count: Dim,
-): readonly [TensorValue, TensorValue] {
+function best(cx: OpContext, scores: TensorValue, count: Dim): readonly [TensorValue, TensorValue] {
   const room = dimVector(cx, [0, 0, 0, count]);
-  const wide = cx.op('Pad', [scores, room, cx.scalar('float', LOWEST)],
-    { shape: [scores.shape?.[0], undefined] });
+  const wide = cx.op('Pad', [scores, room, cx.scalar('float', LOWEST)], {
+    shape: [scores.shape?.[0], undefined],
+  });
   const shape = [scores.shape?.[0], knownDims([count])[0]];
-  return cx.ops('TopK', [wide, dimVector(cx, [count])], [
-    { dtype: 'float', shape }, { dtype: 'int64', shape },
-  ], { axis: { int: 1 } }) as [TensorValue, TensorValue];
+  return cx.ops(
+    'TopK',
+    [wide, dimVector(cx, [count])],
+    [
+      { dtype: 'float', shape },
+      { dtype: 'int64', shape },
+    ],
+    { axis: { int: 1 } },
+  ) as [TensorValue, TensorValue];
 }
 
 const combined: Lowering = (cx) => {
@@ -57,8 +71,12 @@ const combined: Lowering = (cx) => {
   const images = mulDims(cx, batch, classes);
   // Boxes [batch, classes, boxes, 4], whether they are shared or not.
   const perSet = cx.transpose(given, [0, 2, 1, 3]);
-  const perClass = sets === classes ? perSet : cx.op('Expand',
-    [perSet, dimVector(cx, [1, classes, 1, 1])], { shape: knownDims([batch, classes, count, 4]) });
+  const perClass =
+    sets === classes
+      ? perSet
+      : cx.op('Expand', [perSet, dimVector(cx, [1, classes, 1, 1])], {
+          shape: knownDims([batch, classes, count, 4]),
+        });
   const boxes = reshapeTo(cx, perClass, [images, count, 4]);
   const kept = keptScores(cx, boxes, reshapeTo(cx, scores, [images, count]), [images, count]);
   const size = total(cx, classes);
@@ -80,22 +98,31 @@ function answers(cx: OpContext, { boxes, count, values, places }: Best): TensorV
   const { shape } = values;
   const isReal = cx.op('Greater', [values, cx.scalar('float', LOWEST)], { dtype: 'bool', shape });
   const inside = where(cx, isReal, places, cx.scalar('int64', 0));
-  const corners = cx.op('GatherND', [boxes, cx.unsqueeze(inside, [2])],
-    { shape: shape && [...shape, 4], attributes: { batch_dims: { int: 1 } } });
+  const corners = cx.op('GatherND', [boxes, cx.unsqueeze(inside, [2])], {
+    shape: shape && [...shape, 4],
+    attributes: { batch_dims: { int: 1 } },
+  });
   const clipped = cx.bool('clip_boxes', true)
-    ? cx.op('Clip', [corners, zero, cx.scalar('float', 1)]) : corners;
+    ? cx.op('Clip', [corners, zero, cx.scalar('float', 1)])
+    : corners;
   const each = typeof count === 'number' ? cx.scalar('int64', count) : count;
   const kinds = cx.cast(cx.op('Div', [inside, each], { shape }), 'float');
-  const valid = cx.op('ReduceSum', [cx.cast(isReal, 'int32'), cx.int64s([1])],
-    { shape: [shape?.[0]], attributes: { keepdims: { int: 0 } } });
+  const valid = cx.op('ReduceSum', [cx.cast(isReal, 'int32'), cx.int64s([1])], {
+    shape: [shape?.[0]],
+    attributes: { keepdims: { int: 0 } },
+  });
   return [
-    where(cx, cx.unsqueeze(isReal, [2]), clipped, zero), where(cx, isReal, values, zero),
-    where(cx, isReal, kinds, zero), valid,
+    where(cx, cx.unsqueeze(isReal, [2]), clipped, zero),
+    where(cx, isReal, values, zero),
+    where(cx, isReal, kinds, zero),
+    valid,
   ];
 }
 
 export const COMBINED_SUPPRESSION: Operators = {
   CombinedNonMaxSuppression: {
-    lower: combined, dtypes: 'float', note: 'the sizes (inputs 2 and 3) must be constants',
+    lower: combined,
+    dtypes: 'float',
+    note: 'the sizes (inputs 2 and 3) must be constants',
   },
 };

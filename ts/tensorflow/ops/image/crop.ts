@@ -3,7 +3,16 @@
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
 import {
-  add, div, greaterOrEqual, less, mul, not, oneUnlessAny, or, sub, where,
+  add,
+  div,
+  greaterOrEqual,
+  less,
+  mul,
+  not,
+  oneUnlessAny,
+  or,
+  sub,
+  where,
 } from '../arithmetic/algebra.js';
 import { type Dim, dimOf, subDims } from '../conv/dims.js';
 import { ofRank, toChannelsFirst, toChannelsLast } from '../conv/layout.js';
@@ -31,7 +40,10 @@ function corners(cx: OpContext): TensorValue {
 
 /** Where rows (or columns) of the crops lie in the image: two ends [boxes, 1] to [boxes, n]. */
 function places(
-  cx: OpContext, ends: readonly [TensorValue, TensorValue], size: Dim, count: number,
+  cx: OpContext,
+  ends: readonly [TensorValue, TensorValue],
+  size: Dim,
+  count: number,
 ): TensorValue {
   const last = sizeScalar(cx, subDims(cx, size, 1));
   const [first, end] = ends;
@@ -42,7 +54,10 @@ function places(
 
 /** The runtime's own does not round halves up. */
 function nearest(
-  cx: OpContext, images: TensorValue, boxes: TensorValue, [rows, columns]: readonly number[],
+  cx: OpContext,
+  images: TensorValue,
+  boxes: TensorValue,
+  [rows, columns]: readonly number[],
 ): TensorValue {
   const column = (at: number): TensorValue => cx.slice(boxes, [at], [at + 1], [1]);
   const axis = (at: 0 | 1, count: number): TensorValue =>
@@ -55,10 +70,16 @@ function nearest(
     return where(cx, isOutside, cx.scalar('float', -1), rounded);
   };
   const image = { ...cx.cast(imageOfBox(cx, images), 'int64'), shape: [boxes.shape?.[0]] };
-  return pixelsAt(cx, images, {
-    image: cx.unsqueeze(image, [1, 2]), row: cx.unsqueeze(outside(axis(0, rows ?? 1), 0), [2]),
-    column: cx.unsqueeze(outside(axis(1, columns ?? 1), 1), [1]),
-  }, cx.scalar('float', cx.float('extrapolation_value', 0)));
+  return pixelsAt(
+    cx,
+    images,
+    {
+      image: cx.unsqueeze(image, [1, 2]),
+      row: cx.unsqueeze(outside(axis(0, rows ?? 1), 0), [2]),
+      column: cx.unsqueeze(outside(axis(1, columns ?? 1), 1), [1]),
+    },
+    cx.scalar('float', cx.float('extrapolation_value', 0)),
+  );
 }
 
 const cropAndResize: Lowering = (cx) => {
@@ -73,13 +94,21 @@ const cropAndResize: Lowering = (cx) => {
   }
   const x = toChannelsFirst(cx, images);
   const inputs = [x, corners(cx), imageOfBox(cx, images), cx.cast(size, 'int32')];
-  const [crops] = cx.builder.add('CropAndResize', inputs, [{
-    dtype: 'float',
-    shape: [cx.tensor(1).shape?.[0], x.shape?.[1], size.ints?.[0], size.ints?.[1]],
-  }], {
-    mode: { string: 'bilinear' },
-    extrapolation_value: { float: cx.float('extrapolation_value', 0) },
-  }, CONTRIB);
+  const [crops] = cx.builder.add(
+    'CropAndResize',
+    inputs,
+    [
+      {
+        dtype: 'float',
+        shape: [cx.tensor(1).shape?.[0], x.shape?.[1], size.ints?.[0], size.ints?.[1]],
+      },
+    ],
+    {
+      mode: { string: 'bilinear' },
+      extrapolation_value: { float: cx.float('extrapolation_value', 0) },
+    },
+    CONTRIB,
+  );
   return crops === undefined ? cx.fail('has no output') : toChannelsLast(cx, crops);
 };
 

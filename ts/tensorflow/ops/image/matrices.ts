@@ -10,8 +10,9 @@ import { ofRank, toChannelsFirst } from '../conv/layout.js';
 /** 0, 1, ... below `count`, as float. */
 export function positions(cx: OpContext, count: Dim): TensorValue {
   const end = typeof count === 'number' ? cx.scalar('int64', count) : cx.squeeze(count, [0]);
-  const range = cx.op('Range', [cx.scalar('int64', 0), end, cx.scalar('int64', 1)],
-    { shape: [typeof count === 'number' ? count : undefined] });
+  const range = cx.op('Range', [cx.scalar('int64', 0), end, cx.scalar('int64', 1)], {
+    shape: [typeof count === 'number' ? count : undefined],
+  });
   return cx.cast(range, 'float');
 }
 
@@ -23,8 +24,10 @@ export const sizeScalar = (cx: OpContext, size: Dim): TensorValue =>
 export function resizeScale(cx: OpContext, from: Dim, to: Dim): TensorValue {
   const plain = div(cx, sizeScalar(cx, from), sizeScalar(cx, to));
   if (!cx.bool('align_corners', false) || to === 1) return plain;
-  const [corners, rows] = [from, to].map((one) => sizeScalar(cx, subDims(cx, one, 1))) as
-    [TensorValue, TensorValue];
+  const [corners, rows] = [from, to].map((one) => sizeScalar(cx, subDims(cx, one, 1))) as [
+    TensorValue,
+    TensorValue,
+  ];
   // One row has no corners to align.
   const isOne = cx.op('Equal', [rows, cx.scalar('float', 0)], { dtype: 'bool' });
   return where(cx, isOne, plain, div(cx, corners, rows));
@@ -48,26 +51,41 @@ export type Weights = (cx: OpContext, from: Dim, to: Dim, axis: 0 | 1) => Tensor
 /** The node's images [N, H, W, C] in another size, as float. */
 export function byMatrices(cx: OpContext, weights: Weights): TensorValue {
   const x = toChannelsFirst(cx, cx.cast(ofRank(cx, cx.tensor(0), 4), 'float'));
-  const [batch, channels, height, width] = [0, 1, 2, 3].map((axis) => dimOf(cx, x, axis)) as
-    [Dim, Dim, Dim, Dim];
+  const [batch, channels, height, width] = [0, 1, 2, 3].map((axis) => dimOf(cx, x, axis)) as [
+    Dim,
+    Dim,
+    Dim,
+    Dim,
+  ];
   const [rows, columns] = targetSize(cx, cx.tensor(1));
   // Both products are of rank 2: they take empty batches.
   const wide = along(cx, x, weights(cx, width, columns, 1), width, columns);
-  const upright = cx.transpose(reshapeTo(cx, wide, [batch, channels, height, columns]),
-    [0, 1, 3, 2]);
+  const upright = cx.transpose(
+    reshapeTo(cx, wide, [batch, channels, height, columns]),
+    [0, 1, 3, 2],
+  );
   const high = along(cx, upright, weights(cx, height, rows, 0), height, rows);
   const done = reshapeTo(cx, high, [batch, channels, columns, rows]);
   return cx.transpose(done, [0, 3, 2, 1]);
 }
 
 function along(
-  cx: OpContext, value: TensorValue, matrix: TensorValue, from: Dim, to: Dim,
+  cx: OpContext,
+  value: TensorValue,
+  matrix: TensorValue,
+  from: Dim,
+  to: Dim,
 ): TensorValue {
   const width = typeof from === 'number' ? from : undefined;
   const last = cx.rank(value) - 1;
-  const flat = cx.reshape(value, width === undefined
-    ? cx.concat([cx.int64s([-1]), cx.slice(cx.shapeOf(value), [last], [last + 1], [0])], 0)
-    : [-1, width], [undefined, width]);
-  return cx.op('MatMul', [flat, cx.transpose(matrix, [1, 0])],
-    { shape: [undefined, typeof to === 'number' ? to : undefined] });
+  const flat = cx.reshape(
+    value,
+    width === undefined
+      ? cx.concat([cx.int64s([-1]), cx.slice(cx.shapeOf(value), [last], [last + 1], [0])], 0)
+      : [-1, width],
+    [undefined, width],
+  );
+  return cx.op('MatMul', [flat, cx.transpose(matrix, [1, 0])], {
+    shape: [undefined, typeof to === 'number' ? to : undefined],
+  });
 }

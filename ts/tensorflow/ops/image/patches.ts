@@ -4,8 +4,14 @@
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
 import { add } from '../arithmetic/algebra.js';
-import { allPads, makeWindow, padSpatial, spatialInts, type Window, windowSizes } from
-  '../conv/window.js';
+import {
+  allPads,
+  makeWindow,
+  padSpatial,
+  spatialInts,
+  type Window,
+  windowSizes,
+} from '../conv/window.js';
 import { dimOf, divDims, reshapeTo } from '../conv/dims.js';
 import { ofRank, toChannelsFirst, toChannelsLast } from '../conv/layout.js';
 
@@ -14,9 +20,7 @@ const PLACES_MAX = 4096;
 const TO_THE_END = 2 ** 31 - 1;
 
 /** For each place of the kernel what it covers of [N, C, H, W], row by row. */
-function places(
-  cx: OpContext, x: TensorValue, window: Window, fill?: TensorValue,
-): TensorValue[] {
+function places(cx: OpContext, x: TensorValue, window: Window, fill?: TensorValue): TensorValue[] {
   const kernel = window.kernel as readonly [number, number];
   if (kernel[0] * kernel[1] > PLACES_MAX) cx.fail(`a window of ${kernel.join('x')} is too large`);
   const padded = padSpatial(cx, x, allPads(cx, window, x), fill);
@@ -40,28 +44,40 @@ function places(
 function tiles(cx: OpContext, images: TensorValue, size: readonly number[]): TensorValue {
   const [rows, columns] = [size[0] ?? 1, size[1] ?? 1];
   const [high, wide] = [1, 2].map((axis) => images.shape?.[axis]);
-  const cut = high === undefined || wide === undefined ? undefined
-    : cx.slice(images, [0, 0], [high - high % rows, wide - wide % columns], [1, 2]);
+  const cut =
+    high === undefined || wide === undefined
+      ? undefined
+      : cx.slice(images, [0, 0], [high - (high % rows), wide - (wide % columns)], [1, 2]);
   const even = cut ?? cx.fail('the size of the images is not known');
-  const [batch, height, width, channels] = [0, 1, 2, 3].map((axis) => dimOf(cx, even, axis)) as
-    [ReturnType<typeof dimOf>, number, number, ReturnType<typeof dimOf>];
+  const [batch, height, width, channels] = [0, 1, 2, 3].map((axis) => dimOf(cx, even, axis)) as [
+    ReturnType<typeof dimOf>,
+    number,
+    number,
+    ReturnType<typeof dimOf>,
+  ];
   const [down, across] = [divDims(cx, height, rows), divDims(cx, width, columns)];
   const split = reshapeTo(cx, even, [batch, down, rows, across, columns, channels]);
   const depth = typeof channels === 'number' ? rows * columns * channels : -1;
   const turned = cx.transpose(split, [0, 1, 3, 2, 4, 5]);
   return depth === -1
-    ? cx.reshape(turned, cx.concat([
-      cx.slice(cx.shapeOf(turned), [0], [3], [0]), cx.int64s([-1])], 0))
+    ? cx.reshape(
+        turned,
+        cx.concat([cx.slice(cx.shapeOf(turned), [0], [3], [0]), cx.int64s([-1])], 0),
+      )
     : reshapeTo(cx, turned, [batch, down, across, depth]);
 }
 
 const extractPatches: Lowering = (cx) => {
   const images = ofRank(cx, cx.tensor(0), 4);
   const kernel = spatialInts(cx, cx.ints('ksizes'), 2, 'ksizes');
-  const window = makeWindow(cx,
-    { kernel, strides: cx.ints('strides'), dilations: cx.ints('rates') });
-  const touches = window.padding === 'VALID' && kernel.every((size, i) =>
-    size === window.strides[i] && window.dilations[i] === 1);
+  const window = makeWindow(cx, {
+    kernel,
+    strides: cx.ints('strides'),
+    dilations: cx.ints('rates'),
+  });
+  const touches =
+    window.padding === 'VALID' &&
+    kernel.every((size, i) => size === window.strides[i] && window.dilations[i] === 1);
   if (touches && images.shape?.[1] !== undefined && images.shape[2] !== undefined) {
     return tiles(cx, images, kernel);
   }
@@ -78,7 +94,9 @@ const dilation2d: Lowering = (cx) => {
     return cx.fail('the size of the filter is not known');
   }
   const window = makeWindow(cx, {
-    kernel: [rows, columns], strides: cx.ints('strides'), dilations: cx.ints('rates'),
+    kernel: [rows, columns],
+    strides: cx.ints('strides'),
+    dilations: cx.ints('rates'),
   });
   const found = places(cx, cx.cast(x, 'float'), window, cx.scalar('float', -Infinity));
   const sums = found.map((place, i) => {
@@ -92,5 +110,5 @@ const dilation2d: Lowering = (cx) => {
 
 export const PATCHES: Operators = {
   ExtractImagePatches: { lower: extractPatches },
-  Dilation2D: { lower: dilation2d, note: 'computed in float; the filter\'s size must be known' },
+  Dilation2D: { lower: dilation2d, note: "computed in float; the filter's size must be known" },
 };

@@ -15,20 +15,28 @@ export interface Places {
 
 /** Pixels [..., C] of images [N, H, W, C]; `fill` (a scalar) where a place is outside. */
 export function pixelsAt(
-  cx: OpContext, images: TensorValue, { image, row, column }: Places, fill: TensorValue,
+  cx: OpContext,
+  images: TensorValue,
+  { image, row, column }: Places,
+  fill: TensorValue,
 ): TensorValue {
-  const [batch, height, width, channels] = [0, 1, 2, 3].map((axis) => dimOf(cx, images, axis)) as
-    [Dim, Dim, Dim, Dim];
+  const [batch, height, width, channels] = [0, 1, 2, 3].map((axis) => dimOf(cx, images, axis)) as [
+    Dim,
+    Dim,
+    Dim,
+    Dim,
+  ];
   const rows = inside(cx, row, height);
   const columns = inside(cx, column, width);
   const scalar = (dim: Dim): TensorValue =>
-    (typeof dim === 'number' ? cx.scalar('int64', dim) : dim);
+    typeof dim === 'number' ? cx.scalar('int64', dim) : dim;
   const line = add(cx, mul(cx, image, scalar(height)), rows.at);
   const index = add(cx, mul(cx, line, scalar(width)), columns.at);
   const pixels = mulDims(cx, mulDims(cx, batch, height), width);
   const flat = reshapeTo(cx, images, [pixels, channels]);
-  const found = cx.op('Gather', [flat, index],
-    { shape: index.shape && [...index.shape, images.shape?.[3]] });
+  const found = cx.op('Gather', [flat, index], {
+    shape: index.shape && [...index.shape, images.shape?.[3]],
+  });
   const isOutside = or(cx, rows.isOutside, columns.isOutside);
   const shape = broadcastShapes(index.shape, isOutside.shape);
   const rank = shape?.length ?? cx.fail('the rank of the places is not known');
@@ -37,7 +45,9 @@ export function pixelsAt(
 
 /** Places along one axis, brought inside, and whether they were outside. */
 function inside(
-  cx: OpContext, place: TensorValue, size: Dim,
+  cx: OpContext,
+  place: TensorValue,
+  size: Dim,
 ): { readonly at: TensorValue; readonly isOutside: TensorValue } {
   const last = sizeScalar(cx, subDims(cx, size, 1));
   const zero = cx.scalar('float', 0);

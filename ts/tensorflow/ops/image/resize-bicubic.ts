@@ -16,7 +16,9 @@ const float = (cx: OpContext, value: number): TensorValue => cx.scalar('float', 
 
 /** ((c3 x + c2) x + c1) x + c0. */
 function polynomial(
-  cx: OpContext, x: TensorValue, [c3, c2, c1, c0]: readonly [number, number, number, number],
+  cx: OpContext,
+  x: TensorValue,
+  [c3, c2, c1, c0]: readonly [number, number, number, number],
 ): TensorValue {
   const step = (sum: TensorValue, next: number): TensorValue =>
     add(cx, mul(cx, sum, x), float(cx, next));
@@ -48,7 +50,9 @@ function weights(cx: OpContext, from: Dim, to: Dim): TensorValue {
   const rest = sub(cx, float(cx, 1), offset);
   const one = float(cx, 1);
   const each = [
-    far(cx, add(cx, offset, one), a), near(cx, offset, a), near(cx, rest, a),
+    far(cx, add(cx, offset, one), a),
+    near(cx, offset, a),
+    near(cx, rest, a),
     far(cx, add(cx, rest, one), a),
   ];
   const last = sub(cx, sizeScalar(cx, from), one);
@@ -72,7 +76,8 @@ const SMALLEST_SUM = 1000 * 1.17549435e-38;
 
 function normalised(cx: OpContext, matrix: TensorValue): TensorValue {
   const sum = cx.op('ReduceSum', [matrix, cx.int64s([1])], {
-    shape: [matrix.shape?.[0], 1], attributes: { keepdims: { int: 1 } },
+    shape: [matrix.shape?.[0], 1],
+    attributes: { keepdims: { int: 1 } },
   });
   const isTiny = less(cx, abs(cx, sum), float(cx, SMALLEST_SUM));
   return div(cx, matrix, where(cx, isTiny, float(cx, 1), sum));

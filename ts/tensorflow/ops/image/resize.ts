@@ -20,15 +20,14 @@ function resize(cx: OpContext, images: TensorValue, attributes: OnnxAttributes):
     cx.fail(`size [${size.ints.join(',')}]: expected 1 or more`);
   }
   // Named axes would be shorter, but the runtime's own moving of transposes loses them.
-  const dims = [
-    dimOf(cx, x, 0), dimOf(cx, x, 1), elementDim(cx, size, 0), elementDim(cx, size, 1),
-  ];
+  const dims = [dimOf(cx, x, 0), dimOf(cx, x, 1), elementDim(cx, size, 0), elementDim(cx, size, 1)];
   // The runtime's shape inference refuses sizes of which it cannot tell how many there are.
   const target = cx.reshape(dimVector(cx, dims), [4]);
   const y = cx.op('Resize', [x, undefined, undefined, target], {
     shape: knownDims(dims),
     attributes: {
-      ...attributes, coordinate_transformation_mode: { string: coordinates(cx) },
+      ...attributes,
+      coordinate_transformation_mode: { string: coordinates(cx) },
     },
   });
   return toChannelsLast(cx, y);
@@ -40,7 +39,8 @@ const bilinear: Lowering = (cx) =>
 const nearest: Lowering = (cx) => {
   const rounding = coordinates(cx) === 'asymmetric' ? 'floor' : 'round_prefer_ceil';
   return resize(cx, cx.tensor(0), {
-    mode: { string: 'nearest' }, nearest_mode: { string: rounding },
+    mode: { string: 'nearest' },
+    nearest_mode: { string: rounding },
   });
 };
 

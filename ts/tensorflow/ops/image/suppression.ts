@@ -18,11 +18,17 @@ export interface Suppression {
 /** What is selected: int64 rows of batch, class, box; per class by falling score. */
 export function suppress(cx: OpContext, given: Suppression): TensorValue {
   const { boxes, scores, most, overlap, lowest } = given;
-  return cx.op('NonMaxSuppression', [
-    cx.cast(boxes, 'float'), cx.cast(scores, 'float'), cx.reshape(cx.cast(most, 'int64'), [1]),
-    cx.reshape(cx.cast(overlap, 'float'), [1]),
-    lowest === undefined ? undefined : cx.reshape(cx.cast(lowest, 'float'), [1]),
-  ], { dtype: 'int64', shape: [undefined, 3] });
+  return cx.op(
+    'NonMaxSuppression',
+    [
+      cx.cast(boxes, 'float'),
+      cx.cast(scores, 'float'),
+      cx.reshape(cx.cast(most, 'int64'), [1]),
+      cx.reshape(cx.cast(overlap, 'float'), [1]),
+      lowest === undefined ? undefined : cx.reshape(cx.cast(lowest, 'float'), [1]),
+    ],
+    { dtype: 'int64', shape: [undefined, 3] },
+  );
 }
 
 interface Form {
@@ -37,12 +43,16 @@ function selected(cx: OpContext, { overlap, lowest }: Form): TensorValue {
     boxes: cx.unsqueeze(cx.tensor(0), [0]),
     scores: cx.unsqueeze(cx.unsqueeze(cx.tensor(1), [0]), [0]),
     most: cx.tensor(2),
-    overlap: overlap === undefined ? cx.scalar('float', cx.float('iou_threshold', 0.5))
-      : cx.tensor(overlap),
+    overlap:
+      overlap === undefined
+        ? cx.scalar('float', cx.float('iou_threshold', 0.5))
+        : cx.tensor(overlap),
     lowest: lowest === undefined ? undefined : cx.tensor(lowest),
   });
-  const column = cx.op('Gather', [rows, cx.scalar('int64', 2)],
-    { shape: [undefined], attributes: { axis: { int: 1 } } });
+  const column = cx.op('Gather', [rows, cx.scalar('int64', 2)], {
+    shape: [undefined],
+    attributes: { axis: { int: 1 } },
+  });
   return cx.cast(column, 'int32');
 }
 
@@ -57,7 +67,10 @@ function filled(cx: OpContext, value: TensorValue): TensorValue {
   return cx.op('Pad', [value, pads], { shape: [cx.numbers(2)?.[0]] });
 }
 
-const plain = (form: Form): Lowering => (cx) => selected(cx, form);
+const plain =
+  (form: Form): Lowering =>
+  (cx) =>
+    selected(cx, form);
 
 const padded: Lowering = (cx) => {
   const indices = selected(cx, { overlap: 3, lowest: 4 });
@@ -68,11 +81,17 @@ const padded: Lowering = (cx) => {
 const soft: Lowering = (cx) => {
   const [sigma = NaN] = cx.requireNumbers(5, 'soft_nms_sigma');
   if (!(sigma >= 0)) cx.fail(`soft_nms_sigma ${sigma}: expected 0 or more`);
-  const [chosen, scores] = sigma === 0 ? hard(cx) : softSuppress(cx, {
-    boxes: cx.cast(cx.tensor(0), 'float'), scores: cx.cast(cx.tensor(1), 'float'),
-    most: cx.cast(cx.tensor(2), 'int64'), overlap: cx.cast(cx.tensor(3), 'float'),
-    lowest: cx.cast(cx.tensor(4), 'float'), sigma,
-  });
+  const [chosen, scores] =
+    sigma === 0
+      ? hard(cx)
+      : softSuppress(cx, {
+          boxes: cx.cast(cx.tensor(0), 'float'),
+          scores: cx.cast(cx.tensor(1), 'float'),
+          most: cx.cast(cx.tensor(2), 'int64'),
+          overlap: cx.cast(cx.tensor(3), 'float'),
+          lowest: cx.cast(cx.tensor(4), 'float'),
+          sigma,
+        });
   const indices = cx.cast(chosen, 'int32');
   const kept = cx.cast(scores, cx.tensor(1).dtype);
   return [filled(cx, indices), filled(cx, kept), cx.cast(countOf(cx, indices), 'int32')];
@@ -91,6 +110,8 @@ export const SUPPRESSION: Operators = {
   NonMaxSuppressionV3: { lower: plain({ overlap: 3, lowest: 4 }), dtypes: FLOATING },
   NonMaxSuppressionV4: { lower: padded, dtypes: FLOATING },
   NonMaxSuppressionV5: {
-    lower: soft, dtypes: FLOATING, note: 'soft_nms_sigma must be a constant',
+    lower: soft,
+    dtypes: FLOATING,
+    note: 'soft_nms_sigma must be a constant',
   },
 };

@@ -30,8 +30,7 @@ type Fill = (cx: OpContext, place: TensorValue, size: TensorValue) => TensorValu
 
 const last = (cx: OpContext, size: TensorValue): TensorValue => sub(cx, size, float(cx, 1));
 
-const clamped: Fill = (cx, place, size) =>
-  max(cx, min(cx, place, last(cx, size)), float(cx, 0));
+const clamped: Fill = (cx, place, size) => max(cx, min(cx, place, last(cx, size)), float(cx, 0));
 
 /** How many times `of` goes into it, towards 0. */
 const whole = (cx: OpContext, value: TensorValue, of: TensorValue): TensorValue =>
@@ -40,11 +39,9 @@ const whole = (cx: OpContext, value: TensorValue, of: TensorValue): TensorValue 
 const reflected: Fill = (cx, place, size) => {
   const twice = mul(cx, size, float(cx, 2));
   // -1 - p is the mirror image of p below 0.
-  const up = where(cx, less(cx, place, float(cx, 0)),
-    sub(cx, float(cx, -1), place), place);
+  const up = where(cx, less(cx, place, float(cx, 0)), sub(cx, float(cx, -1), place), place);
   const once = sub(cx, up, mul(cx, twice, whole(cx, up, twice)));
-  const back = where(cx, less(cx, once, size), once,
-    sub(cx, sub(cx, twice, once), float(cx, 1)));
+  const back = where(cx, less(cx, once, size), once, sub(cx, sub(cx, twice, once), float(cx, 1)));
   return clamped(cx, where(cx, less(cx, last(cx, size), up), back, up), size);
 };
 
@@ -54,14 +51,16 @@ const wrapped: Fill = (cx, place, size) => {
   const times = whole(cx, cx.op('Neg', [place]), span);
   const up = add(cx, place, mul(cx, size, add(cx, times, float(cx, 1))));
   const down = sub(cx, place, mul(cx, size, whole(cx, place, span)));
-  const moved = where(cx, less(cx, place, zero), up,
-    where(cx, less(cx, span, place), down, place));
+  const moved = where(cx, less(cx, place, zero), up, where(cx, less(cx, span, place), down, place));
   const isOne = equal(cx, span, zero);
   return clamped(cx, where(cx, isOne, zero, moved), size);
 };
 
 const FILLS: Readonly<Record<string, Fill>> = {
-  CONSTANT: (_, place) => place, NEAREST: clamped, REFLECT: reflected, WRAP: wrapped,
+  CONSTANT: (_, place) => place,
+  NEAREST: clamped,
+  REFLECT: reflected,
+  WRAP: wrapped,
 };
 
 /** Halves go away from 0. */
@@ -70,32 +69,39 @@ function rounded(cx: OpContext, x: TensorValue): TensorValue {
   return where(cx, less(cx, x, float(cx, 0)), cx.op('Neg', [size]), size);
 }
 
-const transform = (hasFill: boolean): Lowering => (cx) => {
-  const given = ofRank(cx, cx.tensor(0), 4);
-  const images = cx.cast(given, 'float');
-  const name = cx.text('fill_mode', 'CONSTANT');
-  const mode = (Object.hasOwn(FILLS, name) ? FILLS[name] : undefined)
-    ?? cx.fail(`fill_mode ${name} is not supported`);
-  const size = cx.tensor(2);
-  const [y, x] = sources(cx, elementDim(cx, size, 0), elementDim(cx, size, 1));
-  const [row, column] = [y, x].map((one, i) =>
-    mode(cx, one, sizeScalar(cx, dimOf(cx, images, i + 1)))) as [TensorValue, TensorValue];
-  const count = dimOf(cx, images, 0);
-  const image = cx.unsqueeze(cx.cast(positions(cx, count), 'int64'), [1, 2]);
-  const fill = hasFill ? cx.cast(cx.tensor(3), 'float') : float(cx, 0);
-  const read = (atRow: TensorValue, atColumn: TensorValue): TensorValue =>
-    pixelsAt(cx, images, { image, row: atRow, column: atColumn }, fill);
-  const interpolation = cx.text('interpolation');
-  if (interpolation === 'NEAREST') {
-    return cx.cast(read(rounded(cx, row), rounded(cx, column)), given.dtype);
-  }
-  if (interpolation !== 'BILINEAR') cx.fail(`interpolation ${interpolation} is not supported`);
-  return cx.cast(bilinear(cx, row, column, read, fill), given.dtype);
-};
+const transform =
+  (hasFill: boolean): Lowering =>
+  (cx) => {
+    const given = ofRank(cx, cx.tensor(0), 4);
+    const images = cx.cast(given, 'float');
+    const name = cx.text('fill_mode', 'CONSTANT');
+    const mode =
+      (Object.hasOwn(FILLS, name) ? FILLS[name] : undefined) ??
+      cx.fail(`fill_mode ${name} is not supported`);
+    const size = cx.tensor(2);
+    const [y, x] = sources(cx, elementDim(cx, size, 0), elementDim(cx, size, 1));
+    const [row, column] = [y, x].map((one, i) =>
+      mode(cx, one, sizeScalar(cx, dimOf(cx, images, i + 1))),
+    ) as [TensorValue, TensorValue];
+    const count = dimOf(cx, images, 0);
+    const image = cx.unsqueeze(cx.cast(positions(cx, count), 'int64'), [1, 2]);
+    const fill = hasFill ? cx.cast(cx.tensor(3), 'float') : float(cx, 0);
+    const read = (atRow: TensorValue, atColumn: TensorValue): TensorValue =>
+      pixelsAt(cx, images, { image, row: atRow, column: atColumn }, fill);
+    const interpolation = cx.text('interpolation');
+    if (interpolation === 'NEAREST') {
+      return cx.cast(read(rounded(cx, row), rounded(cx, column)), given.dtype);
+    }
+    if (interpolation !== 'BILINEAR') cx.fail(`interpolation ${interpolation} is not supported`);
+    return cx.cast(bilinear(cx, row, column, read, fill), given.dtype);
+  };
 
 function bilinear(
-  cx: OpContext, row: TensorValue, column: TensorValue,
-  read: (row: TensorValue, column: TensorValue) => TensorValue, fill: TensorValue,
+  cx: OpContext,
+  row: TensorValue,
+  column: TensorValue,
+  read: (row: TensorValue, column: TensorValue) => TensorValue,
+  fill: TensorValue,
 ): TensorValue {
   const [top, left] = [cx.op('Floor', [row]), cx.op('Floor', [column])];
   const [bottom, right] = [add(cx, top, float(cx, 1)), add(cx, left, float(cx, 1))];

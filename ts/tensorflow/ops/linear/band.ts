@@ -19,7 +19,8 @@ export interface Band {
 
 /** Where the operator has no input k: the main diagonal. V2 aligns to the left. */
 export function bandOf(
-  cx: OpContext, input: number,
+  cx: OpContext,
+  input: number,
 ): Pick<Band, 'low' | 'high' | 'isSingle' | 'align'> {
   const align = cx.text('align', 'LEFT_LEFT');
   if (cx.inputs.length <= input) return { low: 0, high: 0, isSingle: true, align };
@@ -45,15 +46,16 @@ export const indices = (cx: OpContext, size: TensorValue): TensorValue =>
 
 /** How many elements diagonal d has. */
 export function diagonalLength(cx: OpContext, band: Band, d: number): TensorValue {
-  return min(cx, add(cx, band.rows, int64(cx, Math.min(d, 0))),
-    sub(cx, band.columns, int64(cx, Math.max(d, 0))));
+  return min(
+    cx,
+    add(cx, band.rows, int64(cx, Math.min(d, 0))),
+    sub(cx, band.columns, int64(cx, Math.max(d, 0))),
+  );
 }
 
 /** How far diagonal d is moved in a row of the longest one's size. "RIGHT_LEFT": those above the
  * main one are aligned to the right, those below to the left. */
-export function offsetOf(
-  cx: OpContext, band: Band, d: number, longest: TensorValue,
-): TensorValue {
+export function offsetOf(cx: OpContext, band: Band, d: number, longest: TensorValue): TensorValue {
   const [above, below] = band.align.split('_');
   const isRight = (d >= 0 ? above : below) === 'RIGHT';
   if (!isRight || band.isSingle) return int64(cx, 0);

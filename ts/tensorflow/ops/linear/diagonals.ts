@@ -3,8 +3,19 @@
 // Importer's worker thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
-import { and, binary, equal, less, max, min, mul, number, onlyNumber, sub, where } from
-  '../arithmetic/algebra.js';
+import {
+  and,
+  binary,
+  equal,
+  less,
+  max,
+  min,
+  mul,
+  number,
+  onlyNumber,
+  sub,
+  where,
+} from '../arithmetic/algebra.js';
 import { type Band, bandOf, diagonalLength, dimOf, indices, int64, offsetOf } from './band.js';
 
 const bandPart: Lowering = (cx) => {
@@ -20,8 +31,9 @@ const bandPart: Lowering = (cx) => {
     const isAll = less(cx, count, int64(cx, 0));
     return known === undefined ? binary(cx, 'Or', isNear, isAll, 'bool') : isNear;
   };
-  const sides = [inside(1, below), inside(2, sub(cx, int64(cx, 0), below))]
-    .flatMap((one) => one ?? []);
+  const sides = [inside(1, below), inside(2, sub(cx, int64(cx, 0), below))].flatMap(
+    (one) => one ?? [],
+  );
   const [first, second] = sides;
   if (first === undefined) return x;
   const keeps = second === undefined ? first : and(cx, first, second);
@@ -29,9 +41,7 @@ const bandPart: Lowering = (cx) => {
 };
 
 /** `base` with the diagonals of `diagonal` written into it. */
-function written(
-  cx: OpContext, base: TensorValue, diagonal: TensorValue, band: Band,
-): TensorValue {
+function written(cx: OpContext, base: TensorValue, diagonal: TensorValue, band: Band): TensorValue {
   const rank = cx.rank(diagonal, 'its diagonal');
   const row = cx.unsqueeze(indices(cx, band.rows), [1]);
   const column = indices(cx, band.columns);
@@ -42,11 +52,12 @@ function written(
     const along = indices(cx, d >= 0 ? band.rows : band.columns);
     const moved = binary(cx, 'Add', along, offsetOf(cx, band, d, longest));
     const at = max(cx, min(cx, moved, sub(cx, longest, int64(cx, 1))), int64(cx, 0));
-    const one = band.isSingle ? diagonal : cx.op('Gather',
-      [diagonal, cx.scalar('int64', band.high - d)], {
-        shape: diagonal.shape?.filter((_, axis) => axis !== rank - 2),
-        attributes: { axis: { int: rank - 2 } },
-      });
+    const one = band.isSingle
+      ? diagonal
+      : cx.op('Gather', [diagonal, cx.scalar('int64', band.high - d)], {
+          shape: diagonal.shape?.filter((_, axis) => axis !== rank - 2),
+          attributes: { axis: { int: rank - 2 } },
+        });
     const axis = cx.rank(one) - 1;
     const elements = cx.op('Gather', [one, at], {
       shape: one.shape?.map((dim, each) => (each === axis ? undefined : dim)),
@@ -73,7 +84,10 @@ const matrixDiag: Lowering = (cx) => {
   const square = max(cx, leastRows, leastColumns);
   const isSquare = rows === undefined && columns === undefined;
   const band: Band = {
-    low, high, isSingle, align,
+    low,
+    high,
+    isSingle,
+    align,
     rows: rows ?? (isSquare ? square : leastRows),
     columns: columns ?? (isSquare ? square : leastColumns),
   };
@@ -94,37 +108,51 @@ const matrixDiagPart: Lowering = (cx) => {
   const x = cx.tensor(0);
   const rank = cx.rank(x);
   const band: Band = {
-    ...bandOf(cx, 1), rows: dimOf(cx, x, rank - 2), columns: dimOf(cx, x, rank - 1),
+    ...bandOf(cx, 1),
+    rows: dimOf(cx, x, rank - 2),
+    columns: dimOf(cx, x, rank - 1),
   };
   const padding = cx.inputs.length > 2 ? cx.tensor(2) : number(cx, x, 0);
   const flat = flattened(cx, x, rank);
   if (band.isSingle) return taken(cx, flat, band, band.low, undefined, padding);
-  const lengths = Array.from({ length: band.high - band.low + 1 },
-    (_, i) => diagonalLength(cx, band, band.low + i));
+  const lengths = Array.from({ length: band.high - band.low + 1 }, (_, i) =>
+    diagonalLength(cx, band, band.low + i),
+  );
   const longest = lengths.reduce((most, one) => max(cx, most, one));
-  const parts = lengths.map((_, i) => cx.unsqueeze(
-    taken(cx, flat, band, band.high - i, longest, padding), [rank - 2]));
+  const parts = lengths.map((_, i) =>
+    cx.unsqueeze(taken(cx, flat, band, band.high - i, longest, padding), [rank - 2]),
+  );
   return cx.concat(parts, rank - 2);
 };
 
 /** The last two axes as one. */
 function flattened(cx: OpContext, x: TensorValue, rank: number): TensorValue {
-  const outer = cx.op('Slice',
-    [cx.shapeOf(x), cx.int64s([0]), cx.int64s([rank - 2]), cx.int64s([0])], { shape: [rank - 2] });
-  const shape = [...x.shape?.slice(0, -2) ?? [], undefined];
+  const outer = cx.op(
+    'Slice',
+    [cx.shapeOf(x), cx.int64s([0]), cx.int64s([rank - 2]), cx.int64s([0])],
+    { shape: [rank - 2] },
+  );
+  const shape = [...(x.shape?.slice(0, -2) ?? []), undefined];
   return cx.reshape(x, cx.concat([outer, cx.int64s([-1])], 0), shape);
 }
 
 /** Diagonal d; with `longest` as one of a band, aligned and padded. */
 function taken(
-  cx: OpContext, flat: TensorValue, band: Band, d: number, longest: TensorValue | undefined,
+  cx: OpContext,
+  flat: TensorValue,
+  band: Band,
+  d: number,
+  longest: TensorValue | undefined,
   padding: TensorValue,
 ): TensorValue {
   const length = diagonalLength(cx, band, d);
   const place = indices(cx, longest ?? length);
   const along = longest === undefined ? place : sub(cx, place, offsetOf(cx, band, d, longest));
-  const isInside = and(cx, less(cx, along, length),
-    binary(cx, 'GreaterOrEqual', along, int64(cx, 0), 'bool'));
+  const isInside = and(
+    cx,
+    less(cx, along, length),
+    binary(cx, 'GreaterOrEqual', along, int64(cx, 0), 'bool'),
+  );
   const safe = longest === undefined ? along : where(cx, isInside, along, int64(cx, 0));
   const row = binary(cx, 'Add', safe, int64(cx, Math.max(-d, 0)));
   const column = binary(cx, 'Add', safe, int64(cx, Math.max(d, 0)));
@@ -140,7 +168,12 @@ const diag: Lowering = (cx) => {
   const flat = cx.reshape(x, [-1]);
   const size = dimOf(cx, flat, 0);
   const band: Band = {
-    low: 0, high: 0, isSingle: true, align: 'LEFT_LEFT', rows: size, columns: size,
+    low: 0,
+    high: 0,
+    isSingle: true,
+    align: 'LEFT_LEFT',
+    rows: size,
+    columns: size,
   };
   const square = written(cx, number(cx, x, 0), flat, band);
   const shape = cx.shapeOf(x);
@@ -152,8 +185,9 @@ const diagPart: Lowering = (cx) => {
   const x = cx.tensor(0);
   const half = cx.rank(x) / 2;
   const known = x.shape?.slice(0, half) ?? [];
-  const shape = cx.op('Slice',
-    [cx.shapeOf(x), cx.int64s([0]), cx.int64s([half]), cx.int64s([0])], { shape: [half] });
+  const shape = cx.op('Slice', [cx.shapeOf(x), cx.int64s([0]), cx.int64s([half]), cx.int64s([0])], {
+    shape: [half],
+  });
   const size = cx.op('ReduceProd', [shape], { shape: [], attributes: { keepdims: { int: 0 } } });
   const place = indices(cx, size);
   const at = mul(cx, place, binary(cx, 'Add', size, int64(cx, 1)));

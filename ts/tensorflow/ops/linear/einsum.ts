@@ -14,7 +14,11 @@ const einsum: Lowering = (cx) => {
   if (right === undefined || terms.length !== values.length) {
     return cx.fail(`equation '${equation}': expected ${values.length} inputs and an output`);
   }
-  const shape = outputShape(terms, right, values.map((one) => one.shape));
+  const shape = outputShape(
+    terms,
+    right,
+    values.map((one) => one.shape),
+  );
   return cx.op('Einsum', values, { shape, attributes: { equation: { string: equation } } });
 };
 
@@ -31,11 +35,12 @@ function outputShape(terms: readonly string[], right: string, shapes: readonly S
     }
     const note = (letter: string, dim: number | undefined): void => {
       const known = dims.get(letter);
-      dims.set(letter, known === undefined || known === 1 ? dim ?? known : known);
+      dims.set(letter, known === undefined || known === 1 ? (dim ?? known) : known);
     };
     [...before].forEach((letter, at) => note(letter, shape?.[at]));
-    [...after ?? ''].forEach((letter, at) => (
-      note(letter, shape?.[shape.length - (after ?? '').length + at])));
+    [...(after ?? '')].forEach((letter, at) =>
+      note(letter, shape?.[shape.length - (after ?? '').length + at]),
+    );
   });
   const [before = '', after] = right.split(ELLIPSIS);
   const of = (letters: string): (number | undefined)[] =>

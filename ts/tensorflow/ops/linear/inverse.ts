@@ -24,9 +24,15 @@ const cross: Lowering = (cx) => {
   const attributes = { axis: { int: -1 } };
   const turned = (value: typeof a, order: readonly number[]): typeof a =>
     cx.op('Gather', [value, cx.int64s(order)], { attributes });
-  const [next, last] = [[1, 2, 0], [2, 0, 1]] as const;
-  return sub(cx, mul(cx, turned(a, next), turned(b, last)),
-    mul(cx, turned(a, last), turned(b, next)));
+  const [next, last] = [
+    [1, 2, 0],
+    [2, 0, 1],
+  ] as const;
+  return sub(
+    cx,
+    mul(cx, turned(a, next), turned(b, last)),
+    mul(cx, turned(a, last), turned(b, next)),
+  );
 };
 
 const FLOATING = 'floating';
@@ -37,7 +43,9 @@ export const INVERSE: Operators = {
   BatchMatrixInverse: { lower: inverse, dtypes: FLOATING, note: NO_INVERSE },
   MatrixDeterminant: { lower: determinant, dtypes: FLOATING, note: 'double is computed in float' },
   BatchMatrixDeterminant: {
-    lower: determinant, dtypes: FLOATING, note: 'double is computed in float',
+    lower: determinant,
+    dtypes: FLOATING,
+    note: 'double is computed in float',
   },
   Cross: { lower: cross },
 };

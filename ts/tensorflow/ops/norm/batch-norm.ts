@@ -9,19 +9,25 @@ import { isChannelsFirst, toChannelsFirst, toChannelsLast } from '../conv/layout
 
 /** x, scale, offset, mean, variance. */
 export type NormOperands = readonly [
-  TensorValue, TensorValue, TensorValue, TensorValue, TensorValue,
+  TensorValue,
+  TensorValue,
+  TensorValue,
+  TensorValue,
+  TensorValue,
 ];
 
 /** Of [N, C, spatial...]. */
-export function normalise(
-  cx: OpContext, operands: NormOperands, epsilon: number,
-): TensorValue {
+export function normalise(cx: OpContext, operands: NormOperands, epsilon: number): TensorValue {
   return cx.op('BatchNormalization', operands, { attributes: { epsilon: { float: epsilon } } });
 }
 
 /** By the batch's own mean and variance: [y, mean, variance without bias]. */
 function byBatch(
-  cx: OpContext, x: TensorValue, scale: TensorValue, offset: TensorValue, epsilon: number,
+  cx: OpContext,
+  x: TensorValue,
+  scale: TensorValue,
+  offset: TensorValue,
+  epsilon: number,
 ): [TensorValue, TensorValue, TensorValue] {
   const rank = cx.rank(x);
   const axes = Array.from({ length: rank }, (_, i) => i).filter((axis) => axis !== 1);
@@ -33,10 +39,16 @@ function byBatch(
   const offCentre = sub(cx, wide, centre);
   const variance = mean(mul(cx, offCentre, offCentre));
   const column = (of: TensorValue): TensorValue =>
-    cx.unsqueeze(of, Array.from({ length: rank - 2 }, (_, i) => i + 1));
+    cx.unsqueeze(
+      of,
+      Array.from({ length: rank - 2 }, (_, i) => i + 1),
+    );
   const deviation = cx.op('Sqrt', [add(cx, variance, cx.scalar('float', epsilon))]);
-  const scaled = mul(cx, cx.op('Div', [offCentre, deviation], { shape: wide.shape }),
-    column(scale));
+  const scaled = mul(
+    cx,
+    cx.op('Div', [offCentre, deviation], { shape: wide.shape }),
+    column(scale),
+  );
   const y = cx.cast(add(cx, scaled, column(offset)), x.dtype);
   const all = cx.op('Size', [wide], { dtype: 'int64', shape: [] });
   const each = cx.op('Size', [centre], { dtype: 'int64', shape: [] });
@@ -51,11 +63,15 @@ export function fusedBatchNorm(cx: OpContext): [TensorValue, TensorValue, Tensor
   const isFirst = isChannelsFirst(cx);
   const epsilon = cx.float('epsilon', 1e-4);
   const x = cx.tensor(0);
-  const shaped = x.shape === undefined
-    ? { ...x, shape: [undefined, undefined, undefined, undefined] } : x;
+  const shaped =
+    x.shape === undefined ? { ...x, shape: [undefined, undefined, undefined, undefined] } : x;
   const turned = toChannelsFirst(cx, shaped, isFirst);
-  const [scale, offset, mean, variance] = [1, 2, 3, 4].map((i) => cx.tensor(i)) as
-    [TensorValue, TensorValue, TensorValue, TensorValue];
+  const [scale, offset, mean, variance] = [1, 2, 3, 4].map((i) => cx.tensor(i)) as [
+    TensorValue,
+    TensorValue,
+    TensorValue,
+    TensorValue,
+  ];
   if (!cx.bool('is_training', true)) {
     const y = normalise(cx, [turned, scale, offset, mean, variance], epsilon);
     return [toChannelsLast(cx, y, isFirst), mean, variance];
@@ -65,15 +81,22 @@ export function fusedBatchNorm(cx: OpContext): [TensorValue, TensorValue, Tensor
 }
 
 /** The reserved outputs are for gradients: they repeat the statistics. */
-const fused = (outputs: number): Lowering => (cx) => {
-  const [y, mean, variance] = fusedBatchNorm(cx);
-  return [y, mean, variance, mean, variance, cx.scalar('float', 0)].slice(0, outputs);
-};
+const fused =
+  (outputs: number): Lowering =>
+  (cx) => {
+    const [y, mean, variance] = fusedBatchNorm(cx);
+    return [y, mean, variance, mean, variance, cx.scalar('float', 0)].slice(0, outputs);
+  };
 
 /** gamma counts only with scale_after_normalization. */
 const globalNormalisation: Lowering = (cx) => {
-  const [x, mean, variance, beta, gamma] = [0, 1, 2, 3, 4].map((i) => cx.tensor(i)) as
-    [TensorValue, TensorValue, TensorValue, TensorValue, TensorValue];
+  const [x, mean, variance, beta, gamma] = [0, 1, 2, 3, 4].map((i) => cx.tensor(i)) as [
+    TensorValue,
+    TensorValue,
+    TensorValue,
+    TensorValue,
+    TensorValue,
+  ];
   const scale = cx.bool('scale_after_normalization') ? gamma : onesLike(cx, mean);
   const turned = toChannelsFirst(cx, x);
   const y = normalise(cx, [turned, scale, beta, mean, variance], cx.float('variance_epsilon'));

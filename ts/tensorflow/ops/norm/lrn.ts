@@ -9,8 +9,10 @@ const lrn: Lowering = (cx) => {
   const x = toChannelsFirst(cx, ofRank(cx, cx.tensor(0), 4));
   const y = cx.op('LRN', [x], {
     attributes: {
-      size: { int: size }, bias: { float: cx.float('bias', 1) },
-      alpha: { float: cx.float('alpha', 1) * size }, beta: { float: cx.float('beta', 0.5) },
+      size: { int: size },
+      bias: { float: cx.float('bias', 1) },
+      alpha: { float: cx.float('alpha', 1) * size },
+      beta: { float: cx.float('beta', 0.5) },
     },
   });
   return toChannelsLast(cx, y);

@@ -7,8 +7,8 @@ const constant: Lowering = (cx) => {
   return cx.constant(attribute.value);
 };
 
-const placeholder: Lowering = (cx) => cx.fail(
-  'the placeholder is needed, and the signature does not feed it');
+const placeholder: Lowering = (cx) =>
+  cx.fail('the placeholder is needed, and the signature does not feed it');
 
 export const CONSTANTS: Operators = {
   Const: { lower: constant, dtypes: 'any but complex, resource, variant' },

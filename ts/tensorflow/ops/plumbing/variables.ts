@@ -7,7 +7,8 @@ const handle: Lowering = (cx) => ({ kind: 'variable', key: cx.around.variableKey
 
 function keyOf(cx: OpContext, index: number): string {
   const value = cx.input(index);
-  return value.kind === 'variable' ? value.key
+  return value.kind === 'variable'
+    ? value.key
     : cx.fail(`input ${index} is a ${value.kind}, expected a variable`);
 }
 
@@ -28,7 +29,7 @@ function assigning(
 
 /** What is stored must be a value of the graph at this point, also where it is a constant. */
 const replace = (cx: OpContext, _old: TensorValue, value: TensorValue): TensorValue =>
-  (value.constant === undefined ? value : cx.op('Identity', [value]));
+  value.constant === undefined ? value : cx.op('Identity', [value]);
 const add = (cx: OpContext, old: TensorValue, value: TensorValue): TensorValue =>
   cx.op('Add', [old, value]);
 const subtract = (cx: OpContext, old: TensorValue, value: TensorValue): TensorValue =>

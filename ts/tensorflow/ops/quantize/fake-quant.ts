@@ -4,14 +4,16 @@
 // Source: tensorflow/core/kernels/{fake_quant_ops_functor,quantize_and_dequantize_op}.h.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
-import { add, div, equal, less, max, min, mul, number, sub, where } from
-  '../arithmetic/algebra.js';
+import { add, div, equal, less, max, min, mul, number, sub, where } from '../arithmetic/algebra.js';
 
 const float = (cx: OpContext, value: number): TensorValue => cx.scalar('float', value);
 const floor = (cx: OpContext, value: TensorValue): TensorValue => cx.op('Floor', [value]);
 
 const between = (
-  cx: OpContext, value: TensorValue, low: TensorValue, high: TensorValue,
+  cx: OpContext,
+  value: TensorValue,
+  low: TensorValue,
+  high: TensorValue,
 ): TensorValue => max(cx, min(cx, value, high), low);
 
 interface Levels {
@@ -27,7 +29,10 @@ function fakeLevels(cx: OpContext, bits: number): Levels {
 /** The range is moved so that 0 is one of the numbers. Steps are counted by a factor where the
  * range is an attribute, by a division where it is an operand: they differ in the last bit. */
 function fakeQuantised(
-  cx: OpContext, lowest: TensorValue, highest: TensorValue, isByFactor: boolean,
+  cx: OpContext,
+  lowest: TensorValue,
+  highest: TensorValue,
+  isByFactor: boolean,
 ): TensorValue {
   const { low, high } = fakeLevels(cx, cx.int('num_bits', 8));
   const [zero, half] = [float(cx, 0), float(cx, 0.5)];
@@ -36,7 +41,7 @@ function fakeQuantised(
   const levels = float(cx, high - low);
   const scale = div(cx, width, levels);
   const steps = (of: TensorValue): TensorValue =>
-    (isByFactor ? mul(cx, of, div(cx, levels, width)) : div(cx, of, scale));
+    isByFactor ? mul(cx, of, div(cx, levels, width)) : div(cx, of, scale);
   const origin = sub(cx, first, div(cx, lowest, scale));
   const nudged = floor(cx, add(cx, between(cx, origin, first, last), half));
   const from = mul(cx, sub(cx, first, nudged), scale);
@@ -63,10 +68,12 @@ function ends(cx: OpContext, x: TensorValue): [TensorValue, TensorValue] {
     return cx.reshape(value, [-1, ...Array.from({ length: after }, () => 1)]);
   };
   if (cx.bool('range_given', true)) return [column(cx.tensor(1)), column(cx.tensor(2))];
-  const over = axis < 0 ? undefined
-    : Array.from({ length: cx.rank(x) }, (_, i) => i).filter((i) => i !== axis);
-  const reduce = (type: string): TensorValue => cx.op(type,
-    [x, over === undefined ? undefined : cx.int64s(over)], {
+  const over =
+    axis < 0
+      ? undefined
+      : Array.from({ length: cx.rank(x) }, (_, i) => i).filter((i) => i !== axis);
+  const reduce = (type: string): TensorValue =>
+    cx.op(type, [x, over === undefined ? undefined : cx.int64s(over)], {
       shape: over === undefined ? [] : x.shape?.map((dim, i) => (i === axis ? dim : 1)),
       attributes: { keepdims: { int: over === undefined ? 0 : 1 } },
     });
@@ -85,31 +92,50 @@ function sideScale(cx: OpContext, level: number, end: TensorValue): TensorValue 
   const most = number(cx, end, FLOAT_MAX);
   if (level === 0) return most;
   const signed = mul(cx, end, number(cx, end, Math.sign(level)));
-  return where(cx, less(cx, number(cx, end, 0), signed),
-    div(cx, number(cx, end, level), end), most);
+  return where(
+    cx,
+    less(cx, number(cx, end, 0), signed),
+    div(cx, number(cx, end, level), end),
+    most,
+  );
 }
 
-const quantiseAndBack = (bitsInput: boolean): Lowering => (cx) => {
-  const given = cx.tensor(0);
-  const x = given.dtype === 'double' ? given : cx.cast(given, 'float');
-  const bits = bitsInput ? cx.requireNumbers(3, 'num_bits')[0] ?? 0 : cx.int('num_bits', 8);
-  const { low, high } = quantisedLevels(cx, bits);
-  const [lowest, highest] = ends(cx, x).map((one) => cx.cast(one, x.dtype)) as
-    [TensorValue, TensorValue];
-  const of = (value: number): TensorValue => number(cx, x, value);
-  const [below, above] = [sideScale(cx, low, lowest), sideScale(cx, high, highest)];
-  const isBelow = less(cx, below, above);
-  const scale = where(cx, isBelow, below, above);
-  const step = where(cx, isBelow, div(cx, lowest, of(low === 0 ? 1 : low)),
-    div(cx, highest, of(high)));
-  const clamped = !cx.bool('range_given', true) ? x : between(cx, x,
-    where(cx, isBelow, lowest, mul(cx, of(low), step)),
-    where(cx, isBelow, mul(cx, of(high), step), highest));
-  const scaled = mul(cx, clamped, scale);
-  const rounded = cx.text('round_mode', 'HALF_TO_EVEN') === 'HALF_UP'
-    ? floor(cx, add(cx, scaled, of(0.5))) : cx.op('Round', [scaled]);
-  return cx.cast(mul(cx, rounded, step), given.dtype);
-};
+const quantiseAndBack =
+  (bitsInput: boolean): Lowering =>
+  (cx) => {
+    const given = cx.tensor(0);
+    const x = given.dtype === 'double' ? given : cx.cast(given, 'float');
+    const bits = bitsInput ? (cx.requireNumbers(3, 'num_bits')[0] ?? 0) : cx.int('num_bits', 8);
+    const { low, high } = quantisedLevels(cx, bits);
+    const [lowest, highest] = ends(cx, x).map((one) => cx.cast(one, x.dtype)) as [
+      TensorValue,
+      TensorValue,
+    ];
+    const of = (value: number): TensorValue => number(cx, x, value);
+    const [below, above] = [sideScale(cx, low, lowest), sideScale(cx, high, highest)];
+    const isBelow = less(cx, below, above);
+    const scale = where(cx, isBelow, below, above);
+    const step = where(
+      cx,
+      isBelow,
+      div(cx, lowest, of(low === 0 ? 1 : low)),
+      div(cx, highest, of(high)),
+    );
+    const clamped = !cx.bool('range_given', true)
+      ? x
+      : between(
+          cx,
+          x,
+          where(cx, isBelow, lowest, mul(cx, of(low), step)),
+          where(cx, isBelow, mul(cx, of(high), step), highest),
+        );
+    const scaled = mul(cx, clamped, scale);
+    const rounded =
+      cx.text('round_mode', 'HALF_TO_EVEN') === 'HALF_UP'
+        ? floor(cx, add(cx, scaled, of(0.5)))
+        : cx.op('Round', [scaled]);
+    return cx.cast(mul(cx, rounded, step), given.dtype);
+  };
 
 const FLOATING = 'floating';
 
@@ -119,7 +145,9 @@ export const FAKE_QUANT: Operators = {
   FakeQuantWithMinMaxVarsPerChannel: { lower: fakeVars, dtypes: 'float' },
   QuantizeAndDequantizeV2: { lower: quantiseAndBack(false), dtypes: FLOATING },
   QuantizeAndDequantizeV3: {
-    lower: quantiseAndBack(true), dtypes: FLOATING, note: 'num_bits must be a constant',
+    lower: quantiseAndBack(true),
+    dtypes: FLOATING,
+    note: 'num_bits must be a constant',
   },
   QuantizeAndDequantizeV4: { lower: quantiseAndBack(false), dtypes: FLOATING },
 };

@@ -14,8 +14,10 @@ interface Range {
 
 /** The integers of a type. */
 const INTEGERS: Partial<Record<Dtype, Range>> = {
-  quint8: { low: 0, high: 255 }, qint8: { low: -128, high: 127 },
-  quint16: { low: 0, high: 65535 }, qint16: { low: -32768, high: 32767 },
+  quint8: { low: 0, high: 255 },
+  qint8: { low: -128, high: 127 },
+  quint16: { low: 0, high: 65535 },
+  qint16: { low: -32768, high: 32767 },
 };
 
 const integersOf = (cx: OpContext, dtype: Dtype): Range =>
@@ -82,7 +84,7 @@ const scaled: Mode = (cx, x, dtype, range) => {
   const integers = integersOf(cx, dtype);
   const low = integers.low + (cx.bool('narrow_range', false) ? 1 : 0);
   const side = (level: number, end: number): number =>
-    (level * end > 0 ? Math.fround(level / end) : Infinity);
+    level * end > 0 ? Math.fround(level / end) : Infinity;
   const scale = Math.min(side(low, range.low), side(integers.high, range.high));
   if (!Number.isFinite(scale)) return cx.fail('an empty range');
   const reach = { low: Math.fround(low / scale), high: Math.fround(integers.high / scale) };
@@ -92,7 +94,9 @@ const scaled: Mode = (cx, x, dtype, range) => {
 };
 
 const MODES: Readonly<Record<string, Mode>> = {
-  MIN_COMBINED: combined, MIN_FIRST: minFirst, SCALED: scaled,
+  MIN_COMBINED: combined,
+  MIN_FIRST: minFirst,
+  SCALED: scaled,
 };
 
 const quantize: Lowering = (cx) => {
@@ -100,7 +104,11 @@ const quantize: Lowering = (cx) => {
   const mode = Object.hasOwn(MODES, name) ? MODES[name] : undefined;
   const dtype = cx.type('T');
   const [y, { low, high }] = (mode ?? cx.fail(`mode ${name} is not supported`))(
-    cx, cx.tensor(0), dtype, widened(cx));
+    cx,
+    cx.tensor(0),
+    dtype,
+    widened(cx),
+  );
   return [cx.cast(y, dtype), float(cx, low), float(cx, high)];
 };
 
@@ -110,9 +118,12 @@ const dequantize: Lowering = (cx) => {
   const range = givenRange(cx);
   const x = cx.cast(given, 'float');
   const mode = cx.text('mode', 'MIN_COMBINED');
-  const linear = (from: number, step: number, to: number): TensorValue => add(cx,
-    mul(cx, sub(cx, x, float(cx, from)), float(cx, Math.fround(step))),
-    float(cx, Math.fround(to)));
+  const linear = (from: number, step: number, to: number): TensorValue =>
+    add(
+      cx,
+      mul(cx, sub(cx, x, float(cx, from)), float(cx, Math.fround(step))),
+      float(cx, Math.fround(to)),
+    );
   const answer = (): TensorValue => {
     if (mode === 'MIN_COMBINED') {
       const step = (range.high - range.low) / (integers.high - integers.low);

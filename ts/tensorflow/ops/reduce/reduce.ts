@@ -39,43 +39,57 @@ function reducedShape(value: TensorValue, axes: Axes, keeps: boolean): Shape {
   if (shape === undefined) return undefined;
   const { known } = axes;
   if (known === undefined) return keeps ? shape.map(() => undefined) : undefined;
-  return keeps ? shape.map((dim, axis) => (known.includes(axis) ? 1 : dim))
+  return keeps
+    ? shape.map((dim, axis) => (known.includes(axis) ? 1 : dim))
     : shape.filter((_, axis) => !known.includes(axis));
 }
 
 /** `type` over the axes of input 1; without axes nothing is reduced. */
 function reduced(
-  cx: OpContext, type: string, value: TensorValue, axes = axesOf(cx, value),
+  cx: OpContext,
+  type: string,
+  value: TensorValue,
+  axes = axesOf(cx, value),
 ): TensorValue {
   if (axes.known?.length === 0) return value;
   const pooled = overImage(cx, type, value, axes);
   if (pooled !== undefined) return pooled;
   const keeps = cx.bool('keep_dims', false);
   const attributes = { keepdims: { int: keeps ? 1 : 0 }, noop_with_empty_axes: { int: 1 } };
-  return cx.op(type, [value, axes.value],
-    { shape: reducedShape(value, axes, keeps), attributes });
+  return cx.op(type, [value, axes.value], { shape: reducedShape(value, axes, keeps), attributes });
 }
 
 /** Over both spatial axes of images [N, H, W, C] that come out of convolutions: with the channels
  * first the transpose behind the last convolution goes as well. undefined for all else. */
 function overImage(
-  cx: OpContext, type: string, value: TensorValue, { known }: Axes,
+  cx: OpContext,
+  type: string,
+  value: TensorValue,
+  { known }: Axes,
 ): TensorValue | undefined {
-  const isSpatial = value.shape?.length === 4 && known?.length === 2
-    && known.includes(1) && known.includes(2) && !cx.bool('keep_dims', false);
+  const isSpatial =
+    value.shape?.length === 4 &&
+    known?.length === 2 &&
+    known.includes(1) &&
+    known.includes(2) &&
+    !cx.bool('keep_dims', false);
   if (!isSpatial || !cx.builder.nodes.some(({ op }) => op === 'Conv')) return undefined;
   const turned = cx.transpose(value, [0, 3, 1, 2]);
-  return cx.op(type, [turned, cx.int64s([2, 3])],
-    { shape: [value.shape[0], value.shape[3]], attributes: { keepdims: { int: 0 } } });
+  return cx.op(type, [turned, cx.int64s([2, 3])], {
+    shape: [value.shape[0], value.shape[3]],
+    attributes: { keepdims: { int: 0 } },
+  });
 }
 
-const reduce = (type: string): Lowering => (cx) => {
-  const value = cx.tensor(0);
-  if (value.dtype === 'uint64' && type !== 'ReduceSum' && type !== 'ReduceProd') {
-    return cx.fail('uint64 is not supported');
-  }
-  return reduced(cx, type, value);
-};
+const reduce =
+  (type: string): Lowering =>
+  (cx) => {
+    const value = cx.tensor(0);
+    if (value.dtype === 'uint64' && type !== 'ReduceSum' && type !== 'ReduceProd') {
+      return cx.fail('uint64 is not supported');
+    }
+    return reduced(cx, type, value);
+  };
 
 /** Through integers: the runtime does not reduce nothing of bools. */
 const anyTrue: Lowering = (cx) => {
@@ -107,8 +121,10 @@ const euclideanNorm: Lowering = (cx) => {
 
 const l2Loss: Lowering = (cx) => {
   const value = cx.tensor(0);
-  const sum = cx.op('ReduceSumSquare', [value],
-    { shape: [], attributes: { keepdims: { int: 0 } } });
+  const sum = cx.op('ReduceSumSquare', [value], {
+    shape: [],
+    attributes: { keepdims: { int: 0 } },
+  });
   return mul(cx, sum, number(cx, sum, 0.5));
 };
 

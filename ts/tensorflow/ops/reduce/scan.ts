@@ -7,14 +7,17 @@ import type { TensorValue } from '../../lower/values.js';
 import { inFloat, onlyNumber } from '../arithmetic/algebra.js';
 import { TO_END } from '../shape/slice.js';
 
-const flag = (cx: OpContext, name: string): { int: number } =>
-  ({ int: cx.bool(name, false) ? 1 : 0 });
-
-const cumsum: Lowering = (cx) => inFloat(cx, [cx.tensor(0)], (x) => {
-  const axis = cx.reshape(cx.tensor(1), []);
-  return cx.op('CumSum', [x as TensorValue, axis],
-    { attributes: { exclusive: flag(cx, 'exclusive'), reverse: flag(cx, 'reverse') } });
+const flag = (cx: OpContext, name: string): { int: number } => ({
+  int: cx.bool(name, false) ? 1 : 0,
 });
+
+const cumsum: Lowering = (cx) =>
+  inFloat(cx, [cx.tensor(0)], (x) => {
+    const axis = cx.reshape(cx.tensor(1), []);
+    return cx.op('CumSum', [x as TensorValue, axis], {
+      attributes: { exclusive: flag(cx, 'exclusive'), reverse: flag(cx, 'reverse') },
+    });
+  });
 
 /** ONNX has no running product: a Scan along the axis carries it. */
 const cumprod: Lowering = (cx) => {
@@ -28,21 +31,29 @@ const cumprod: Lowering = (cx) => {
 function runningProduct(cx: OpContext, x: TensorValue, axis: number): TensorValue {
   const rest = (x.shape ?? []).map((_, each) => each).filter((each) => each !== axis);
   const dims = cx.op('Gather', [cx.shapeOf(x), cx.int64s(rest)], { shape: [rest.length] });
-  const ones = cx.op('Expand', [cx.scalar(x.dtype, 1), dims],
-    { shape: rest.map((each) => x.shape?.[each]) });
+  const ones = cx.op('Expand', [cx.scalar(x.dtype, 1), dims], {
+    shape: rest.map((each) => x.shape?.[each]),
+  });
   const isReverse = cx.bool('reverse', false);
   const row = cx.unsqueeze(ones, [axis]);
   const rows = cx.concat(isReverse ? [x, row] : [row, x], axis);
   const direction = { ints: [isReverse ? 1 : 0] };
-  const [, products] = cx.ops('Scan', [ones, rows],
-    [{ dtype: x.dtype, shape: ones.shape }, { dtype: x.dtype, shape: rows.shape }], {
+  const [, products] = cx.ops(
+    'Scan',
+    [ones, rows],
+    [
+      { dtype: x.dtype, shape: ones.shape },
+      { dtype: x.dtype, shape: rows.shape },
+    ],
+    {
       body: { graph: productBody(cx, ones) },
       num_scan_inputs: { int: 1 },
       scan_input_axes: { ints: [axis] },
       scan_output_axes: { ints: [axis] },
       scan_input_directions: direction,
       scan_output_directions: direction,
-    });
+    },
+  );
   if (products === undefined) return cx.fail('has no outputs');
   const isFromFirst = cx.bool('exclusive', false) !== isReverse;
   const [start, end] = isFromFirst ? [0, -1] : [1, TO_END];
@@ -55,8 +66,12 @@ function productBody(cx: OpContext, like: TensorValue): ReturnType<GraphBuilder[
   const { dtype } = like;
   // A Scan must know the ranks of what its body gives.
   const shape = like.shape?.map(() => undefined) ?? [];
-  const input = (hint: string): TensorValue & { name: string } =>
-    ({ kind: 'tensor', dtype, shape, name: model.name(hint) });
+  const input = (hint: string): TensorValue & { name: string } => ({
+    kind: 'tensor',
+    dtype,
+    shape,
+    name: model.name(hint),
+  });
   const [product, element] = [input('product'), input('element')];
   const [next] = body.add('Mul', [product, element], [{ dtype, shape }]);
   if (next === undefined) return cx.fail('has no product');

@@ -35,10 +35,12 @@ export function lstmOf(pattern: Pattern, sequence: Sequence): Lstm | undefined {
   if (h === undefined || c === undefined || states.length !== 2) return undefined;
   const cell = body.returns[c];
   const output = eitherWay(pattern.product(result), (a, b) =>
-    (pattern.isSame(pattern.under(b, 'Tanh'), cell) ? pattern.under(a, 'Sigmoid') : undefined));
+    pattern.isSame(pattern.under(b, 'Tanh'), cell) ? pattern.under(a, 'Sigmoid') : undefined,
+  );
   const parts = eitherWay(pattern.sum(cell), (kept, added) => {
     const forget = eitherWay(pattern.product(kept), (a, b) =>
-      (pattern.argument(b) === c ? pattern.under(a, 'Sigmoid') : undefined));
+      pattern.argument(b) === c ? pattern.under(a, 'Sigmoid') : undefined,
+    );
     const both = eitherWay(pattern.product(added), (a, b) => {
       const input = pattern.under(a, 'Sigmoid');
       const candidate = pattern.under(b, 'Tanh');
@@ -62,7 +64,9 @@ export function rnnOf(pattern: Pattern, sequence: Sequence): Rnn | undefined {
 
 /** The value that these are the parts 0, 1, ... of. */
 function partsOf(
-  pattern: Pattern, refs: readonly (Ref | undefined)[], units: number,
+  pattern: Pattern,
+  refs: readonly (Ref | undefined)[],
+  units: number,
 ): Ref | undefined {
   const parts = refs.map((ref) => pattern.part(ref, refs.length, units));
   const [first] = parts;
@@ -72,9 +76,7 @@ function partsOf(
 }
 
 /** x * W + h * U + b, the bias anywhere or not at all. */
-function gatesOf(
-  pattern: Pattern, { element }: Sequence, of: Ref, h: number,
-): Rnn | undefined {
+function gatesOf(pattern: Pattern, { element }: Sequence, of: Ref, h: number): Rnn | undefined {
   const terms = termsOf(pattern, of);
   let weights: Ref | undefined;
   let recurrent: Ref | undefined;
@@ -109,7 +111,9 @@ function termsOf(pattern: Pattern, of: Ref): Ref[] {
 /** h' = z * h + (1 - z) * tanh(xh + r * rh), z = sigmoid(xz + rz), r = sigmoid(xr + rr), with the
  * parts x of x * W + b and r of h * U + b'. `unitsOf`: how many rows weights have. */
 export function gruOf(
-  pattern: Pattern, sequence: Sequence, unitsOf: (weights: Ref) => number | undefined,
+  pattern: Pattern,
+  sequence: Sequence,
+  unitsOf: (weights: Ref) => number | undefined,
 ): Gru | undefined {
   const [h] = sequence.states;
   if (h === undefined || sequence.states.length !== 1) return undefined;
@@ -117,11 +121,12 @@ export function gruOf(
   if (!pattern.isSame(next, sequence.result)) return undefined;
   const parts = eitherWay(pattern.sum(next), (kept, added) => {
     const update = eitherWay(pattern.product(kept), (a, b) =>
-      (pattern.argument(b) === h && pattern.made(a, 'Sigmoid') ? a : undefined));
+      pattern.argument(b) === h && pattern.made(a, 'Sigmoid') ? a : undefined,
+    );
     const candidate = eitherWay(pattern.product(added), (a, b) => {
       const rest = pattern.made(a, 'Sub');
-      const isRest = pattern.isNumber(rest?.inputs[0], 1) &&
-        pattern.isSame(rest?.inputs[1], update);
+      const isRest =
+        pattern.isNumber(rest?.inputs[0], 1) && pattern.isSame(rest?.inputs[1], update);
       return isRest ? pattern.under(b, 'Tanh') : undefined;
     });
     return update === undefined || candidate === undefined ? undefined : { update, candidate };
@@ -139,15 +144,21 @@ export function gruOf(
         }
       }
       return undefined;
-    }));
+    }),
+  );
 }
 
 function gruFrom(
-  pattern: Pattern, { element }: Sequence, h: number, own: readonly Ref[],
-  state: readonly Ref[], unitsOf: (weights: Ref) => number | undefined,
+  pattern: Pattern,
+  { element }: Sequence,
+  h: number,
+  own: readonly Ref[],
+  state: readonly Ref[],
+  unitsOf: (weights: Ref) => number | undefined,
 ): Gru | undefined {
-  const rows = [...pattern.body.nodes.values()].find((node) => node.op === 'MatMul' &&
-    pattern.argument(node.inputs[0]) === h)?.inputs[1];
+  const rows = [...pattern.body.nodes.values()].find(
+    (node) => node.op === 'MatMul' && pattern.argument(node.inputs[0]) === h,
+  )?.inputs[1];
   const units = rows === undefined || !pattern.isFixed(rows) ? undefined : unitsOf(rows);
   if (units === undefined) return undefined;
   const x = partsOf(pattern, own, units);
@@ -158,13 +169,18 @@ function gruFrom(
   if (ofX === undefined || ofH === undefined) return undefined;
   if (!pattern.isSame(ofX.x, element) || pattern.argument(ofH.x) !== h) return undefined;
   return {
-    h, weights: ofX.weights, recurrent: ofH.weights, bias: ofX.bias, recurrentBias: ofH.bias,
+    h,
+    weights: ofX.weights,
+    recurrent: ofH.weights,
+    bias: ofX.bias,
+    recurrentBias: ofH.bias,
   };
 }
 
 /** x * weights, with a bias or without. */
 function affine(
-  pattern: Pattern, ref: Ref,
+  pattern: Pattern,
+  ref: Ref,
 ): { readonly x: Ref; readonly weights: Ref; readonly bias: Ref | undefined } | undefined {
   const plain = pattern.matMul(ref);
   if (plain !== undefined) return { ...plain, bias: undefined };

@@ -13,7 +13,10 @@ import { type Sequence, sequenceOf } from './sequences.js';
 
 /** What the loop gives, by one operator; undefined where it is not such a loop. */
 export function fusedCell(
-  cx: OpContext, condition: FlatFunction, body: FlatFunction, args: readonly Value[],
+  cx: OpContext,
+  condition: FlatFunction,
+  body: FlatFunction,
+  args: readonly Value[],
 ): readonly Value[] | undefined {
   const pattern = new Pattern(body);
   const sequence = sequenceOf(condition, pattern, args);
@@ -28,7 +31,10 @@ export function fusedCell(
 
 /** Rows of the recurrent weights. */
 function unitsOf(
-  cx: OpContext, body: FlatFunction, args: readonly Value[], weights: Ref,
+  cx: OpContext,
+  body: FlatFunction,
+  args: readonly Value[],
+  weights: Ref,
 ): number | undefined {
   const value = outside(cx, body, args, weights);
   return value?.shape?.[0];
@@ -36,7 +42,10 @@ function unitsOf(
 
 /** A value that is the same in every round, computed before the first. */
 function outside(
-  cx: OpContext, body: FlatFunction, args: readonly Value[], ref: Ref,
+  cx: OpContext,
+  body: FlatFunction,
+  args: readonly Value[],
+  ref: Ref,
 ): TensorValue | undefined {
   const [value] = cx.around.inline({ ...body, returns: [ref], control: [] }, args);
   return value?.kind === 'tensor' ? value : undefined;
@@ -65,7 +74,10 @@ class Fusing {
 
   /** A cell whose gates are all parts of x * W + h * U + b. `order`: which of them ONNX has 1st. */
   #simple(
-    type: 'LSTM' | 'RNN', cell: Rnn, order: readonly number[], states: readonly number[],
+    type: 'LSTM' | 'RNN',
+    cell: Rnn,
+    order: readonly number[],
+    states: readonly number[],
   ): readonly Value[] | undefined {
     const weights = this.#fixed(cell.weights);
     const recurrent = this.#fixed(cell.recurrent);
@@ -80,10 +92,20 @@ class Fusing {
     const { steps, x } = this.#steps();
     if (x === undefined) return undefined;
     const both = bias === undefined ? undefined : this.#withZeros(gates(bias));
-    return this.#run(type, { hidden_size: { int: units } }, [
-      x, this.#turned(gates(weights)), this.#turned(gates(recurrent)), both, undefined,
-      ...before.map((state) => this.#cx.unsqueeze(state, [0])),
-    ], steps, states);
+    return this.#run(
+      type,
+      { hidden_size: { int: units } },
+      [
+        x,
+        this.#turned(gates(weights)),
+        this.#turned(gates(recurrent)),
+        both,
+        undefined,
+        ...before.map((state) => this.#cx.unsqueeze(state, [0])),
+      ],
+      steps,
+      states,
+    );
   }
 
   gru(cell: Gru): readonly Value[] | undefined {
@@ -95,25 +117,35 @@ class Fusing {
     if (!isMatrix(weights, units, 3) || !isMatrix(recurrent, units, 3)) return undefined;
     if (h === undefined || units === undefined) return undefined;
     const biases = [cell.bias, cell.recurrentBias].map((ref) =>
-      (ref === undefined ? undefined : this.#fixed(ref)));
+      ref === undefined ? undefined : this.#fixed(ref),
+    );
     const [own, other] = biases;
     if (cell.bias !== undefined && !isBias(own, 3 * units)) return undefined;
     if (cell.recurrentBias !== undefined && !isBias(other, 3 * units)) return undefined;
     const { steps, x } = this.#steps();
     if (x === undefined) return undefined;
-    const zeros = cx.op('Expand', [cx.scalar(weights.dtype, 0), cx.int64s([3 * units])],
-      { shape: [3 * units], dtype: weights.dtype });
+    const zeros = cx.op('Expand', [cx.scalar(weights.dtype, 0), cx.int64s([3 * units])], {
+      shape: [3 * units],
+      dtype: weights.dtype,
+    });
     const both = cx.unsqueeze(cx.concat([own ?? zeros, other ?? zeros], 0), [0]);
-    return this.#run('GRU', { hidden_size: { int: units }, linear_before_reset: { int: 1 } }, [
-      x, this.#turned(weights), this.#turned(recurrent), both, undefined, cx.unsqueeze(h, [0]),
-    ], steps, [cell.h]);
+    return this.#run(
+      'GRU',
+      { hidden_size: { int: units }, linear_before_reset: { int: 1 } },
+      [x, this.#turned(weights), this.#turned(recurrent), both, undefined, cx.unsqueeze(h, [0])],
+      steps,
+      [cell.h],
+    );
   }
 
   /** Adds the operator, and what the loop gives. Without any step or row the operator is not run:
    * the runtime's kernels end the process where there is no row. `states`: the first is h. */
   #run(
-    type: 'LSTM' | 'GRU' | 'RNN', attributes: OnnxAttributes,
-    inputs: readonly (TensorValue | undefined)[], steps: TensorValue, states: readonly number[],
+    type: 'LSTM' | 'GRU' | 'RNN',
+    attributes: OnnxAttributes,
+    inputs: readonly (TensorValue | undefined)[],
+    steps: TensorValue,
+    states: readonly number[],
   ): readonly Value[] {
     const cx = this.#cx;
     const [x] = inputs;
@@ -131,22 +163,35 @@ class Fusing {
     const none = cx.around.nested((at) => {
       const dims = at.concat([steps, at.shapeOf(h)], 0);
       const { dtype } = h;
-      return [at.op('Expand', [at.scalar(dtype, 0), dims], { dtype, shape: specs[0]?.shape }),
-        ...before];
+      return [
+        at.op('Expand', [at.scalar(dtype, 0), dims], { dtype, shape: specs[0]?.shape }),
+        ...before,
+      ];
     }, cx);
     const outputs = specs.map(({ dtype, shape }): TensorValue => {
       const name = cx.builder.model.name(type);
       cx.builder.describe(name, dtype);
       return { kind: 'tensor', name, dtype, shape };
     });
-    cx.builder.push('If', [cx.builder.use(isAny)], outputs.map(({ name }) => name ?? ''), {
-      then_branch: { graph: some.finish('steps', [], some.results as readonly TensorValue[]) },
-      else_branch: { graph: none.finish('nothing', [], none.results as readonly TensorValue[]) },
-    });
+    cx.builder.push(
+      'If',
+      [cx.builder.use(isAny)],
+      outputs.map(({ name }) => name ?? ''),
+      {
+        then_branch: { graph: some.finish('steps', [], some.results as readonly TensorValue[]) },
+        else_branch: { graph: none.finish('nothing', [], none.results as readonly TensorValue[]) },
+      },
+    );
     const [y, ...last] = outputs;
     if (y === undefined) return cx.fail('it gives nothing');
-    return this.#results(steps, y, new Map(last.map((value, i): [number, TensorValue] =>
-      [states[i] ?? -1, cx.squeeze(value, [0])])), states[0] ?? -1);
+    return this.#results(
+      steps,
+      y,
+      new Map(
+        last.map((value, i): [number, TensorValue] => [states[i] ?? -1, cx.squeeze(value, [0])]),
+      ),
+      states[0] ?? -1,
+    );
   }
 
   #fixed(ref: Ref): TensorValue | undefined {
@@ -156,7 +201,8 @@ class Fusing {
   #state(index: number): TensorValue | undefined {
     const value = this.#args[index];
     return value?.kind === 'tensor' && value.dtype === 'float' && value.shape?.length === 2
-      ? value : undefined;
+      ? value
+      : undefined;
   }
 
   #tensor(index: number): TensorValue {
@@ -169,13 +215,16 @@ class Fusing {
     const cx = this.#cx;
     const items = (this.#args[this.#sequence.input] as ListValue).items as TensorValue;
     const rows = cx.slice(cx.shapeOf(items), [0], [1], [0]);
-    const limits = this.#sequence.limits.map((limit) => ('constant' in limit
-      ? cx.int64s([limit.constant])
-      : cx.cast(cx.reshape(this.#tensor(limit.argument), [1]), 'int64')));
+    const limits = this.#sequence.limits.map((limit) =>
+      'constant' in limit
+        ? cx.int64s([limit.constant])
+        : cx.cast(cx.reshape(this.#tensor(limit.argument), [1]), 'int64'),
+    );
     const least = cx.op('Min', [rows, ...limits], { shape: [1] });
     const steps = cx.op('Max', [least, cx.int64s([0])], { shape: [1] });
-    const x = cx.op('Slice', [items, cx.int64s([0]), steps, cx.int64s([0])],
-      { shape: items.shape && [undefined, ...items.shape.slice(1)] });
+    const x = cx.op('Slice', [items, cx.int64s([0]), steps, cx.int64s([0])], {
+      shape: items.shape && [undefined, ...items.shape.slice(1)],
+    });
     return { steps, x: items.dtype === 'float' && items.shape?.length === 3 ? x : undefined };
   }
 
@@ -186,10 +235,18 @@ class Fusing {
     const axis = (value.shape?.length ?? 1) - 1;
     const columns = value.shape?.[axis];
     const shape = value.shape?.map((dim, i) =>
-      (i === axis && columns !== undefined ? columns / order.length : dim));
-    const parts = cx.ops('Split', [value], order.map(() => ({ dtype: value.dtype, shape })),
-      { axis: { int: axis }, num_outputs: { int: order.length } });
-    return cx.concat(order.flatMap((gate) => parts[gate] ?? []), axis);
+      i === axis && columns !== undefined ? columns / order.length : dim,
+    );
+    const parts = cx.ops(
+      'Split',
+      [value],
+      order.map(() => ({ dtype: value.dtype, shape })),
+      { axis: { int: axis }, num_outputs: { int: order.length } },
+    );
+    return cx.concat(
+      order.flatMap((gate) => parts[gate] ?? []),
+      axis,
+    );
   }
 
   /** [in, gates] -> [1, gates, in]. */
@@ -205,13 +262,17 @@ class Fusing {
   }
 
   #results(
-    steps: TensorValue, y: TensorValue, states: ReadonlyMap<number, TensorValue>, h: number,
+    steps: TensorValue,
+    y: TensorValue,
+    states: ReadonlyMap<number, TensorValue>,
+    h: number,
   ): readonly Value[] {
     const cx = this.#cx;
     const { counters, output, writesAll } = this.#sequence;
     const before = this.#args[output] as ListValue;
     const last = states.get(h) ?? cx.fail('the cell has no state');
-    const list = writesAll ? finishCollected(cx, before, cx.squeeze(y, [1]))
+    const list = writesAll
+      ? finishCollected(cx, before, cx.squeeze(y, [1]))
       : withItem(cx, before, cx.scalar('int64', 0), last);
     return this.#args.map((value, index) => {
       if (index === output) return list;
@@ -224,10 +285,16 @@ class Fusing {
 }
 
 function isMatrix(
-  value: TensorValue | undefined, units: number | undefined, gates: number,
+  value: TensorValue | undefined,
+  units: number | undefined,
+  gates: number,
 ): value is TensorValue {
-  return value?.dtype === 'float' && value.shape?.length === 2 && units !== undefined
-    && value.shape[1] === gates * units;
+  return (
+    value?.dtype === 'float' &&
+    value.shape?.length === 2 &&
+    units !== undefined &&
+    value.shape[1] === gates * units
+  );
 }
 
 const isBias = (value: TensorValue | undefined, columns: number): value is TensorValue =>

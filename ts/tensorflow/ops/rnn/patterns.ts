@@ -144,7 +144,7 @@ export class Pattern {
     if (steps?.length !== 2 || steps.some((step) => step !== 1)) return undefined;
     if (['ellipsis_mask', 'new_axis_mask', 'shrink_axis_mask'].some(mask)) return undefined;
     if ((mask('begin_mask') & 1) === 0 || (mask('end_mask') & 1) === 0) return undefined;
-    const from = mask('begin_mask') & 2 ? 0 : begin[1] ?? -1;
+    const from = mask('begin_mask') & 2 ? 0 : (begin[1] ?? -1);
     const index = from / units;
     const to = mask('end_mask') & 2 ? count * units : end[1];
     const fits = Number.isInteger(index) && index >= 0 && index < count;
@@ -153,8 +153,17 @@ export class Pattern {
 }
 
 const FIXED: ReadonlySet<string> = new Set([
-  'Const', 'Identity', 'ReadVariableOp', 'Split', 'Squeeze', 'Cast', 'Reshape', 'StopGradient',
-  'StridedSlice', 'Unpack', 'IdentityN',
+  'Const',
+  'Identity',
+  'ReadVariableOp',
+  'Split',
+  'Squeeze',
+  'Cast',
+  'Reshape',
+  'StopGradient',
+  'StridedSlice',
+  'Unpack',
+  'IdentityN',
 ]);
 
 function pairOf({ inputs }: FlatNode): readonly [Ref, Ref] | undefined {
@@ -164,7 +173,8 @@ function pairOf({ inputs }: FlatNode): readonly [Ref, Ref] | undefined {
 
 /** The first answer of `match` for the two values in either order. */
 export function eitherWay<T>(
-  pair: readonly [Ref, Ref] | undefined, match: (a: Ref, b: Ref) => T | undefined,
+  pair: readonly [Ref, Ref] | undefined,
+  match: (a: Ref, b: Ref) => T | undefined,
 ): T | undefined {
-  return pair === undefined ? undefined : match(pair[0], pair[1]) ?? match(pair[1], pair[0]);
+  return pair === undefined ? undefined : (match(pair[0], pair[1]) ?? match(pair[1], pair[0]));
 }

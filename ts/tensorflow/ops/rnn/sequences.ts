@@ -31,7 +31,9 @@ export interface Sequence {
 
 /** undefined where the loop is anything else. */
 export function sequenceOf(
-  condition: FlatFunction, pattern: Pattern, args: readonly Value[],
+  condition: FlatFunction,
+  pattern: Pattern,
+  args: readonly Value[],
 ): Sequence | undefined {
   const { body, same } = pattern;
   const counters = new Set(args.flatMap((_, i) => (isCounter(pattern, args, i) ? [i] : [])));
@@ -52,11 +54,24 @@ export function sequenceOf(
   const [read] = reads;
   const input = pattern.argument(read?.inputs[0]);
   const before = input === undefined ? undefined : args[input];
-  if (read === undefined || reads.length !== 1 || input === undefined || !same.has(input) ||
-    !counters.has(pattern.argument(read.inputs[1]) ?? -1) || before?.kind !== 'list' ||
-    before.items === undefined) return undefined;
+  if (
+    read === undefined ||
+    reads.length !== 1 ||
+    input === undefined ||
+    !same.has(input) ||
+    !counters.has(pattern.argument(read.inputs[1]) ?? -1) ||
+    before?.kind !== 'list' ||
+    before.items === undefined
+  )
+    return undefined;
   return {
-    counters, limits, input, element: { node: read.name, port: 0 }, output, result, writesAll,
+    counters,
+    limits,
+    input,
+    element: { node: read.name, port: 0 },
+    output,
+    result,
+    writesAll,
     states: changing.filter((i) => i !== output),
   };
 }
@@ -69,19 +84,24 @@ function mayHaveEffect({ op, attributes }: FlatNode): boolean {
 function isCounter(pattern: Pattern, args: readonly Value[], index: number): boolean {
   const begin = args[index];
   if (begin?.kind !== 'tensor' || begin.shape?.length !== 0 || begin.ints?.[0] !== 0) return false;
-  return eitherWay(pattern.sum(pattern.body.returns[index]), (a, b) =>
-    (pattern.argument(a) === index && pattern.isNumber(b, 1) ? true : undefined)) ?? false;
+  return (
+    eitherWay(pattern.sum(pattern.body.returns[index]), (a, b) =>
+      pattern.argument(a) === index && pattern.isNumber(b, 1) ? true : undefined,
+    ) ?? false
+  );
 }
 
 /** What counters must stay below for another round; undefined where the condition is more. */
 function limitsOf(
-  condition: FlatFunction, counters: ReadonlySet<number>, same: ReadonlySet<number>,
+  condition: FlatFunction,
+  counters: ReadonlySet<number>,
+  same: ReadonlySet<number>,
 ): Limit[] | undefined {
   const asked = new Pattern(condition);
   const limits: Limit[] = [];
   const work: (Ref | undefined)[] = [condition.returns[0]];
   const nodeOf = (ref: Ref | undefined): FlatNode | undefined =>
-    (ref === undefined ? undefined : condition.nodes.get(originOf(condition, ref).node));
+    ref === undefined ? undefined : condition.nodes.get(originOf(condition, ref).node);
   for (let steps = 0; work.length > 0; steps++) {
     const node = nodeOf(work.pop());
     if (node?.op === 'LogicalAnd' && steps < CONDITIONS_MAX) {

@@ -2,15 +2,28 @@
 // Importer's worker thread.
 import type { Lowering, Operators } from '../../lower/context.js';
 import { isFloating } from '../../lower/values.js';
-import { abs, binaryLowering, equal, floatLowering, less, not, number, sub, unary } from
-  '../arithmetic/algebra.js';
+import {
+  abs,
+  binaryLowering,
+  equal,
+  floatLowering,
+  less,
+  not,
+  number,
+  sub,
+  unary,
+} from '../arithmetic/algebra.js';
 
 const notEqual: Lowering = (cx) => not(cx, equal(cx, cx.tensor(0), cx.tensor(1)));
 
-const approximateEqual = floatLowering((cx, x, y) => less(
-  cx, abs(cx, sub(cx, x, y)), number(cx, x, cx.float('tolerance', 1e-5))));
+const approximateEqual = floatLowering((cx, x, y) =>
+  less(cx, abs(cx, sub(cx, x, y)), number(cx, x, cx.float('tolerance', 1e-5))),
+);
 
-const isWhat = (type: string): Lowering => (cx) => cx.op(type, [cx.tensor(0)], { dtype: 'bool' });
+const isWhat =
+  (type: string): Lowering =>
+  (cx) =>
+    cx.op(type, [cx.tensor(0)], { dtype: 'bool' });
 
 const isFinite: Lowering = (cx) => {
   const x = cx.tensor(0);

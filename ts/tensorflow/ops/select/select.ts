@@ -18,12 +18,19 @@ function column(cx: OpContext, condition: TensorValue, like: TensorValue): Tenso
   const [rank, wanted] = [condition.shape?.length, like.shape?.length];
   if (rank === 0 || (rank !== undefined && rank === wanted)) return condition;
   if (rank === 1 && wanted !== undefined) {
-    return cx.unsqueeze(condition, Array.from({ length: wanted - 1 }, (_, i) => i + 1));
+    return cx.unsqueeze(
+      condition,
+      Array.from({ length: wanted - 1 }, (_, i) => i + 1),
+    );
   }
   const shape = cx.shapeOf(condition);
   const missing = sub(cx, rankOf(cx, like), rankOf(cx, condition));
   const ones = cx.op('Expand', [cx.int64s([1]), missing], { shape: [undefined] });
-  return cx.reshape(condition, cx.concat([shape, ones], 0), like.shape?.map(() => undefined));
+  return cx.reshape(
+    condition,
+    cx.concat([shape, ones], 0),
+    like.shape?.map(() => undefined),
+  );
 }
 
 /** int64 of one element. */
@@ -42,8 +49,10 @@ const clipByValue: Lowering = (cx) => {
 const whereTrue: Lowering = (cx) => {
   const x = cx.tensor(0);
   const rank = x.shape?.length;
-  const found = cx.op('NonZero', [cx.cast(x, 'bool')],
-    { dtype: 'int64', shape: [rank, undefined] });
+  const found = cx.op('NonZero', [cx.cast(x, 'bool')], {
+    dtype: 'int64',
+    shape: [rank, undefined],
+  });
   return cx.transpose(found, [1, 0]);
 };
 

@@ -3,17 +3,31 @@
 // Importer's worker thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
-import { abs, and, equal, greaterOrEqual, less, not, number, where } from
-  '../arithmetic/algebra.js';
+import {
+  abs,
+  and,
+  equal,
+  greaterOrEqual,
+  less,
+  not,
+  number,
+  where,
+} from '../arithmetic/algebra.js';
 
 function largest(cx: OpContext, k: TensorValue, known: number | undefined): TensorValue[] {
   const x = cx.tensor(0);
   if (x.dtype === 'uint64') return cx.fail('uint64 is not supported');
   const shape = x.shape === undefined ? undefined : [...x.shape.slice(0, -1), known];
   const sorted = cx.bool('sorted', true) ? 1 : 0;
-  const outputs = [{ dtype: x.dtype, shape }, { dtype: 'int64', shape }] as const;
-  const [values, indices] = cx.ops('TopK', [x, k], outputs,
-    { axis: { int: -1 }, largest: { int: 1 }, sorted: { int: sorted } });
+  const outputs = [
+    { dtype: x.dtype, shape },
+    { dtype: 'int64', shape },
+  ] as const;
+  const [values, indices] = cx.ops('TopK', [x, k], outputs, {
+    axis: { int: -1 },
+    largest: { int: 1 },
+    sorted: { int: sorted },
+  });
   if (values === undefined || indices === undefined) return cx.fail('has no outputs');
   return [values, cx.cast(indices, cx.type('index_type', 'int32'))];
 }
@@ -37,11 +51,15 @@ function inTopK(cx: OpContext, k: TensorValue): TensorValue {
   const classes = cx.op('Gather', [cx.shapeOf(predictions), cx.scalar('int64', 1)], { shape: [] });
   const isClass = and(cx, less(cx, targets, classes), greaterOrEqual(cx, targets, zero));
   const rows = cx.unsqueeze(where(cx, isClass, targets, zero), [1]);
-  const target = cx.op('GatherElements', [predictions, rows],
-    { shape: [predictions.shape?.[0], 1], attributes: { axis: { int: 1 } } });
-  const counted = (flags: TensorValue): TensorValue => cx.op('ReduceSum',
-    [cx.cast(flags, 'int64'), cx.int64s([1])],
-    { shape: [predictions.shape?.[0]], attributes: { keepdims: { int: 0 } } });
+  const target = cx.op('GatherElements', [predictions, rows], {
+    shape: [predictions.shape?.[0], 1],
+    attributes: { axis: { int: 1 } },
+  });
+  const counted = (flags: TensorValue): TensorValue =>
+    cx.op('ReduceSum', [cx.cast(flags, 'int64'), cx.int64s([1])], {
+      shape: [predictions.shape?.[0]],
+      attributes: { keepdims: { int: 0 } },
+    });
   const larger = counted(less(cx, target, predictions));
   const isFinite = less(cx, abs(cx, predictions), number(cx, predictions, Infinity));
   const isKnown = equal(cx, counted(not(cx, isFinite)), zero);

@@ -12,8 +12,10 @@ import { add, div, equal, max, mul, number, sub, where } from '../arithmetic/alg
 const MADE_HERE_MAX = 64;
 
 /** What a vector of dims says of the shape that it describes. */
-const describedShape = (dims: TensorValue): Shape => dims.ints
-  ?? (dims.shape?.[0] === undefined ? undefined
+const describedShape = (dims: TensorValue): Shape =>
+  dims.ints ??
+  (dims.shape?.[0] === undefined
+    ? undefined
     : Array.from({ length: dims.shape[0] }, () => undefined));
 
 const fill: Lowering = (cx) => {
@@ -33,24 +35,29 @@ function zeroOrOne(dtype: Dtype, value: number): Parameters<OpContext['constant'
   return dtype === 'string' ? stringsTensor([], ['']) : numbersTensor(dtype, [], [value]);
 }
 
-const like = (value: number): Lowering => (cx) => {
-  const x = cx.tensor(0);
-  if (isStatic(x.shape) && x.dtype !== 'string' && elementCount(x.shape) <= MADE_HERE_MAX) {
-    const values = Array<number>(elementCount(x.shape)).fill(value);
-    return cx.constant(numbersTensor(x.dtype, x.shape, values));
-  }
-  const one = cx.constant(zeroOrOne(x.dtype, value));
-  return cx.op('Expand', [one, cx.shapeOf(x)], { shape: x.shape });
-};
+const like =
+  (value: number): Lowering =>
+  (cx) => {
+    const x = cx.tensor(0);
+    if (isStatic(x.shape) && x.dtype !== 'string' && elementCount(x.shape) <= MADE_HERE_MAX) {
+      const values = Array<number>(elementCount(x.shape)).fill(value);
+      return cx.constant(numbersTensor(x.dtype, x.shape, values));
+    }
+    const one = cx.constant(zeroOrOne(x.dtype, value));
+    return cx.op('Expand', [one, cx.shapeOf(x)], { shape: x.shape });
+  };
 
 const tile: Lowering = (cx) => {
   const [value, multiples] = [cx.tensor(0), cx.tensor(1)];
   const rank = value.shape?.length ?? multiples.shape?.[0];
   if (rank === 0) return value;
-  const shape = rank === undefined ? undefined : Array.from({ length: rank }, (_, axis) => {
-    const [dim, times] = [value.shape?.[axis], multiples.ints?.[axis]];
-    return dim === undefined || times === undefined ? undefined : dim * times;
-  });
+  const shape =
+    rank === undefined
+      ? undefined
+      : Array.from({ length: rank }, (_, axis) => {
+          const [dim, times] = [value.shape?.[axis], multiples.ints?.[axis]];
+          return dim === undefined || times === undefined ? undefined : dim * times;
+        });
   return cx.op('Tile', [value, cx.cast(multiples, 'int64')], { shape });
 };
 
@@ -66,8 +73,9 @@ const broadcastArgs: Lowering = (cx) => {
   const [m, n] = [cx.shapeOf(a), cx.shapeOf(b)];
   const rank = max(cx, m, n);
   const widened = (value: TensorValue, length: TensorValue): TensorValue => {
-    const ones = cx.op('Expand', [cx.scalar(a.dtype, 1), sub(cx, rank, length)],
-      { shape: [undefined] });
+    const ones = cx.op('Expand', [cx.scalar(a.dtype, 1), sub(cx, rank, length)], {
+      shape: [undefined],
+    });
     return cx.concat([ones, value], 0);
   };
   const [x, y] = [widened(a, m), widened(b, n)];
@@ -87,8 +95,9 @@ const linSpace: Lowering = (cx) => {
   const wide = start.dtype === 'double' ? 'double' : 'float';
   const [from, to] = [cx.cast(start, wide), cx.cast(stop, wide)];
   const count = cx.cast(num, 'int64');
-  const index = cx.op('Range', [cx.scalar('int64', 0), count, cx.scalar('int64', 1)],
-    { shape: [num.ints?.[0]] });
+  const index = cx.op('Range', [cx.scalar('int64', 0), count, cx.scalar('int64', 1)], {
+    shape: [num.ints?.[0]],
+  });
   const last = max(cx, sub(cx, count, cx.scalar('int64', 1)), cx.scalar('int64', 1));
   const step = div(cx, sub(cx, to, from), cx.cast(last, wide));
   const even = add(cx, from, mul(cx, cx.cast(index, wide), step));
@@ -103,9 +112,11 @@ const oneHot: Lowering = (cx) => {
   const rank = cx.rank(indices, 'its indices');
   const at = axis < 0 ? rank : axis;
   const known = depth.ints?.[0];
-  const classes = cx.op('Range', [
-    cx.scalar('int64', 0), cx.cast(depth, 'int64'), cx.scalar('int64', 1),
-  ], { shape: [known] });
+  const classes = cx.op(
+    'Range',
+    [cx.scalar('int64', 0), cx.cast(depth, 'int64'), cx.scalar('int64', 1)],
+    { shape: [known] },
+  );
   const after = Array.from({ length: rank - at }, (_, i) => i + 1);
   const column = cx.unsqueeze(cx.cast(indices, 'int64'), [at]);
   return where(cx, equal(cx, cx.unsqueeze(classes, after), column), on, off);

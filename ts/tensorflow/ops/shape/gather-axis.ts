@@ -7,7 +7,10 @@ import type { TensorValue } from '../../lower/values.js';
 
 /** Slices of `params` at `indices` along `axis` (counted from the front). */
 export function gatherAxis(
-  cx: OpContext, params: TensorValue, indices: TensorValue, axis: number,
+  cx: OpContext,
+  params: TensorValue,
+  indices: TensorValue,
+  axis: number,
 ): TensorValue {
   const shape = gatherShape(params.shape, indices.shape, axis, 0);
   const isLast = params.shape !== undefined && axis === params.shape.length - 1;
@@ -26,14 +29,14 @@ export function gatherAxis(
     shape: gatherShape(front.shape, indices.shape, 0, 0),
   });
   return cx.transpose(taken, [
-    ...range(count, count + axis), ...range(0, count), ...range(count + axis, count + rank - 1),
+    ...range(count, count + axis),
+    ...range(0, count),
+    ...range(count + axis, count + rank - 1),
   ]);
 }
 
 /** The shape of what is gathered: the indices' dims after the batch in place of the axis. */
-export function gatherShape(
-  params: Shape, indices: Shape, axis: number, batchDims: number,
-): Shape {
+export function gatherShape(params: Shape, indices: Shape, axis: number, batchDims: number): Shape {
   if (params === undefined || indices === undefined) return undefined;
   return [...params.slice(0, axis), ...indices.slice(batchDims), ...params.slice(axis + 1)];
 }

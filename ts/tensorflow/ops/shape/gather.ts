@@ -13,8 +13,8 @@ const BEYOND = 2 ** 31 - 1;
 /** The indices, none of which counts from the end. */
 function fromFront(cx: OpContext, input: number): TensorValue {
   const value = cx.tensor(input);
-  const indices = value.dtype === 'int32' || value.dtype === 'int64'
-    ? value : cx.cast(value, 'int64');
+  const indices =
+    value.dtype === 'int32' || value.dtype === 'int64' ? value : cx.cast(value, 'int64');
   const constants = cx.numbers(input);
   if (constants !== undefined) {
     const negative = constants.find((one) => one < 0);
@@ -32,7 +32,8 @@ const gatherV2: Lowering = (cx) => {
   const axis = onlyNumber(cx, 2);
   const batchDims = cx.int('batch_dims', 0);
   if (axis !== undefined) return gathered(cx, axis, batchDims);
-  return batchDims === 0 ? gatheredAtRunTime(cx)
+  return batchDims === 0
+    ? gatheredAtRunTime(cx)
     : cx.fail('with batch_dims the axis (input 2) must be a constant');
 };
 
@@ -49,7 +50,11 @@ function gatheredAtRunTime(cx: OpContext): TensorValue {
   const taken = gatherAxis(cx, around.value, indices, 1);
   const shape = cx.concat([around.before, cx.shapeOf(indices), around.after], 0);
   const known = gatherShape(params.shape, indices.shape, 0, 0);
-  return cx.reshape(taken, shape, known?.map(() => undefined));
+  return cx.reshape(
+    taken,
+    shape,
+    known?.map(() => undefined),
+  );
 }
 
 function gathered(cx: OpContext, axis: number, batchDims: number): TensorValue {
@@ -70,8 +75,12 @@ function batchGathered(cx: OpContext, axis: number, batchDims: number): TensorVa
   }
   const range = (from: number, to: number): number[] =>
     Array.from({ length: Math.max(to - from, 0) }, (_, i) => from + i);
-  const moved = cx.transpose(params,
-    [...range(0, batch), axis, ...range(batch, axis), ...range(axis + 1, rank)]);
+  const moved = cx.transpose(params, [
+    ...range(0, batch),
+    axis,
+    ...range(batch, axis),
+    ...range(axis + 1, rank),
+  ]);
   const columns = cx.unsqueeze(indices, [indexRank]);
   const taken = cx.op('GatherND', [moved, columns], {
     shape: gatherShape(moved.shape, indices.shape, batch, batch),
@@ -81,8 +90,10 @@ function batchGathered(cx: OpContext, axis: number, batchDims: number): TensorVa
   const between = axis - batch;
   const end = rank - 1 - batch + inner + batch;
   return cx.transpose(taken, [
-    ...range(0, batch), ...range(batch + inner, batch + inner + between),
-    ...range(batch, batch + inner), ...range(batch + inner + between, end),
+    ...range(0, batch),
+    ...range(batch + inner, batch + inner + between),
+    ...range(batch, batch + inner),
+    ...range(batch + inner + between, end),
   ]);
 }
 
@@ -91,8 +102,10 @@ const gatherNd: Lowering = (cx) => {
   const indices = fromFront(cx, 1);
   const depth = indices.shape?.at(-1);
   if (depth === 0) return wholeParams(cx, params, indices);
-  const shape = params.shape === undefined || indices.shape === undefined || depth === undefined
-    ? undefined : [...indices.shape.slice(0, -1), ...params.shape.slice(depth)];
+  const shape =
+    params.shape === undefined || indices.shape === undefined || depth === undefined
+      ? undefined
+      : [...indices.shape.slice(0, -1), ...params.shape.slice(depth)];
   return cx.op('GatherND', [params, indices], { shape });
 };
 
@@ -101,10 +114,12 @@ function wholeParams(cx: OpContext, params: TensorValue, indices: TensorValue): 
   const outer = indices.shape?.slice(0, -1) ?? [];
   const shape = cx.shapeOf(indices);
   const ends = cx.int64s([-1]);
-  const batch = cx.op('Slice', [shape, cx.int64s([0]), ends, cx.int64s([0])],
-    { shape: [outer.length] });
-  return cx.op('Expand', [params, cx.concat([batch, cx.shapeOf(params)], 0)],
-    { shape: params.shape === undefined ? undefined : [...outer, ...params.shape] });
+  const batch = cx.op('Slice', [shape, cx.int64s([0]), ends, cx.int64s([0])], {
+    shape: [outer.length],
+  });
+  return cx.op('Expand', [params, cx.concat([batch, cx.shapeOf(params)], 0)], {
+    shape: params.shape === undefined ? undefined : [...outer, ...params.shape],
+  });
 }
 
 const NOTE = 'an index below 0 or beyond the end fails the request';

@@ -11,9 +11,12 @@ const pack: Lowering = (cx) => {
   const values = cx.tensors();
   const axis = cx.int('axis', 0);
   const rank = values.find((one) => one.shape !== undefined)?.shape?.length;
-  const at = axis >= 0 ? axis
-    : cx.axis(axis, (rank ?? cx.fail('the rank of its inputs is not known')) + 1);
-  return cx.concat(values.map((one) => cx.unsqueeze(one, [at])), at);
+  const at =
+    axis >= 0 ? axis : cx.axis(axis, (rank ?? cx.fail('the rank of its inputs is not known')) + 1);
+  return cx.concat(
+    values.map((one) => cx.unsqueeze(one, [at])),
+    at,
+  );
 };
 
 function joined(cx: OpContext, values: readonly TensorValue[], axisInput: number): TensorValue {
@@ -25,7 +28,9 @@ function joined(cx: OpContext, values: readonly TensorValue[], axisInput: number
 }
 
 function joinedAtRunTime(
-  cx: OpContext, values: readonly TensorValue[], axis: TensorValue,
+  cx: OpContext,
+  values: readonly TensorValue[],
+  axis: TensorValue,
 ): TensorValue {
   const around = values.map((one) => aroundAxis(cx, one, axis));
   const [first] = around;
@@ -33,8 +38,15 @@ function joinedAtRunTime(
   const size = around.slice(1).reduce((sum, one) => add(cx, sum, one.size), first.size);
   const shape = cx.concat([first.before, size, first.after], 0);
   const known = values.find((one) => one.shape !== undefined)?.shape;
-  const out = cx.concat(around.map((one) => one.value), 1);
-  return cx.reshape(out, shape, known?.map(() => undefined));
+  const out = cx.concat(
+    around.map((one) => one.value),
+    1,
+  );
+  return cx.reshape(
+    out,
+    shape,
+    known?.map(() => undefined),
+  );
 }
 
 const concat: Lowering = (cx) => joined(cx, cx.tensors(1), 0);
@@ -43,7 +55,11 @@ const concatV2: Lowering = (cx) =>
 
 /** Parts of `value` along `axis` (counted from the front, or from the back below 0). */
 function parts(
-  cx: OpContext, value: TensorValue, axis: number, sizes: TensorValue, count: number,
+  cx: OpContext,
+  value: TensorValue,
+  axis: number,
+  sizes: TensorValue,
+  count: number,
 ): TensorValue[] {
   const at = axis < 0 && value.shape !== undefined ? axis + value.shape.length : axis;
   const outputs = Array.from({ length: count }, (_, i) => ({
@@ -57,7 +73,9 @@ function parts(
 
 /** Parts of a vector of known integers ("[?,7,7]") are known as well. */
 function withKnownParts(
-  value: TensorValue, sizes: TensorValue, made: readonly TensorValue[],
+  value: TensorValue,
+  sizes: TensorValue,
+  made: readonly TensorValue[],
 ): TensorValue[] {
   const { ints } = value;
   let from = 0;
@@ -95,8 +113,10 @@ function splitAtRunTime(cx: OpContext, value: TensorValue, count: number): Tenso
   const around = aroundAxis(cx, value, cx.tensor(0));
   const sizes = equalSizes(cx, around.size, count);
   const free = value.shape?.map(() => undefined);
-  const shape = cx.concat([around.before, binary(cx, 'Div', around.size, cx.int64s([count])),
-    around.after], 0);
+  const shape = cx.concat(
+    [around.before, binary(cx, 'Div', around.size, cx.int64s([count])), around.after],
+    0,
+  );
   return parts(cx, around.value, 1, sizes, count).map((one) => cx.reshape(one, shape, free));
 }
 
@@ -111,7 +131,10 @@ const splitV: Lowering = (cx) => {
 
 /** The sizes with the rest in place of -1. */
 function fullSizes(
-  cx: OpContext, sizes: TensorValue, value: TensorValue, axis: number,
+  cx: OpContext,
+  sizes: TensorValue,
+  value: TensorValue,
+  axis: number,
 ): TensorValue {
   const { ints } = sizes;
   if (ints !== undefined && ints.every((one) => one !== undefined && one !== -1)) {
@@ -125,11 +148,15 @@ function fullSizes(
   }
   const wide = cx.cast(sizes, 'int64');
   const size = cx.op('Gather', [cx.shapeOf(value), cx.int64s([axis])], { shape: [1] });
-  const given = cx.op('ReduceSum', [cx.op('Max', [wide, cx.scalar('int64', 0)])],
-    { shape: [1], attributes: { keepdims: { int: 1 } } });
+  const given = cx.op('ReduceSum', [cx.op('Max', [wide, cx.scalar('int64', 0)])], {
+    shape: [1],
+    attributes: { keepdims: { int: 1 } },
+  });
   const isRest = binary(cx, 'Equal', wide, cx.scalar('int64', -1), 'bool');
-  return cx.op('Where', [isRest, sub(cx, size, given), wide],
-    { dtype: 'int64', shape: sizes.shape });
+  return cx.op('Where', [isRest, sub(cx, size, given), wide], {
+    dtype: 'int64',
+    shape: sizes.shape,
+  });
 }
 
 const unpack: Lowering = (cx) => {

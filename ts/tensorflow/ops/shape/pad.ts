@@ -21,13 +21,16 @@ function pads(cx: OpContext, rows: readonly number[] | undefined): TensorValue {
   }
   const paddings = cx.cast(cx.tensor(1), 'int64');
   const columns = cx.op('Transpose', [paddings], {
-    shape: [2, paddings.shape?.[0]], attributes: { perm: { ints: [1, 0] } },
+    shape: [2, paddings.shape?.[0]],
+    attributes: { perm: { ints: [1, 0] } },
   });
   return cx.reshape(columns, [-1]);
 }
 
 function paddedShape(
-  cx: OpContext, value: TensorValue, rows: readonly number[] | undefined,
+  cx: OpContext,
+  value: TensorValue,
+  rows: readonly number[] | undefined,
 ): Shape {
   const rank = value.shape?.length ?? cx.tensor(1).shape?.[0];
   if (rank === undefined) return undefined;
@@ -35,7 +38,8 @@ function paddedShape(
     const dim = value.shape?.[axis];
     const [before, after] = [rows?.[2 * axis], rows?.[2 * axis + 1]];
     return dim === undefined || before === undefined || after === undefined
-      ? undefined : dim + before + after;
+      ? undefined
+      : dim + before + after;
   });
 }
 
@@ -46,8 +50,9 @@ function padded(cx: OpContext, fill: TensorValue | undefined): TensorValue {
   const value = cx.tensor(0);
   const rows = knownRows(cx);
   if (rows?.every((one) => one === 0)) return value;
-  const result = cx.op('Pad', [value, pads(cx, rows), fill],
-    { shape: paddedShape(cx, value, rows) });
+  const result = cx.op('Pad', [value, pads(cx, rows), fill], {
+    shape: paddedShape(cx, value, rows),
+  });
   const isZero = fill === undefined || (cx.numbers(2)?.every((one) => one === 0) ?? false);
   if (rows !== undefined && isZero) notePadded(cx, result, { source: value, rows });
   return result;
@@ -59,11 +64,12 @@ const mirrorPad: Lowering = (cx) => {
   if (rows?.every((one) => one === 0)) return value;
   if (cx.text('mode') === 'REFLECT') {
     return cx.op('Pad', [value, pads(cx, rows)], {
-      shape: paddedShape(cx, value, rows), attributes: { mode: { string: 'reflect' } },
+      shape: paddedShape(cx, value, rows),
+      attributes: { mode: { string: 'reflect' } },
     });
   }
-  const rank = value.shape?.length ?? cx.tensor(1).shape?.[0]
-    ?? cx.fail('the rank of its input is not known');
+  const rank =
+    value.shape?.length ?? cx.tensor(1).shape?.[0] ?? cx.fail('the rank of its input is not known');
   let mirrored = value;
   for (let axis = 0; axis < rank; axis++) mirrored = symmetric(cx, mirrored, axis, rows);
   return mirrored;
@@ -71,13 +77,18 @@ const mirrorPad: Lowering = (cx) => {
 
 /** ONNX has no mirror that repeats the edge: the axis is gathered by its mirrored indices. */
 function symmetric(
-  cx: OpContext, value: TensorValue, axis: number, rows: readonly number[] | undefined,
+  cx: OpContext,
+  value: TensorValue,
+  axis: number,
+  rows: readonly number[] | undefined,
 ): TensorValue {
   const [before, after] = [rows?.[2 * axis], rows?.[2 * axis + 1]];
   if (before === 0 && after === 0) return value;
   const dim = value.shape?.[axis];
-  const size = before === undefined || after === undefined || dim === undefined
-    ? undefined : dim + before + after;
+  const size =
+    before === undefined || after === undefined || dim === undefined
+      ? undefined
+      : dim + before + after;
   return cx.op('Gather', [value, mirrorIndices(cx, value, axis, rows)], {
     shape: value.shape?.map((one, each) => (each === axis ? size : one)),
     attributes: { axis: { int: axis } },
@@ -86,7 +97,10 @@ function symmetric(
 
 /** i below 0 is -1 - i, i from the size n on is 2n - 1 - i. */
 function mirrorIndices(
-  cx: OpContext, value: TensorValue, axis: number, rows: readonly number[] | undefined,
+  cx: OpContext,
+  value: TensorValue,
+  axis: number,
+  rows: readonly number[] | undefined,
 ): TensorValue {
   const scalar = (from: TensorValue, at: number): TensorValue =>
     cx.op('Gather', [from, cx.scalar('int64', at)], { shape: [] });
@@ -98,8 +112,9 @@ function mirrorIndices(
     return scalar({ ...row, shape: [2] }, side);
   };
   const [zero, one] = [cx.scalar('int64', 0), cx.scalar('int64', 1)];
-  const index = cx.op('Range', [sub(cx, zero, edge(0)), add(cx, size, edge(1)), one],
-    { shape: [undefined] });
+  const index = cx.op('Range', [sub(cx, zero, edge(0)), add(cx, size, edge(1)), one], {
+    shape: [undefined],
+  });
   const up = where(cx, less(cx, index, zero), sub(cx, cx.scalar('int64', -1), index), index);
   const mirror = sub(cx, sub(cx, mul(cx, size, cx.scalar('int64', 2)), one), up);
   return where(cx, less(cx, up, size), up, mirror);

@@ -17,7 +17,10 @@ const reshape: Lowering = (cx) => {
   if (target.ints === undefined || open.length !== 1 || open[0] !== undefined) {
     return cx.reshape(cx.tensor(0), target);
   }
-  return cx.reshape(cx.tensor(0), target.ints.map((one) => one ?? -1));
+  return cx.reshape(
+    cx.tensor(0),
+    target.ints.map((one) => one ?? -1),
+  );
 };
 
 function shapeAs(cx: OpContext, value: TensorValue, dtype: Dtype): TensorValue {
@@ -32,7 +35,10 @@ const size: Lowering = (cx) => {
   const value = cx.tensor(0);
   const dtype = cx.type('out_type', 'int32');
   if (isStatic(value.shape)) {
-    return cx.scalar(dtype, value.shape.reduce((product, dim) => product * dim, 1));
+    return cx.scalar(
+      dtype,
+      value.shape.reduce((product, dim) => product * dim, 1),
+    );
   }
   return cx.cast(cx.op('Size', [value], { dtype: 'int64', shape: [] }), dtype);
 };
@@ -58,7 +64,10 @@ const squeeze: Lowering = (cx) => {
     return source ?? cx.squeeze(value, axes);
   }
   if (value.shape?.every((dim) => dim !== undefined)) {
-    return cx.squeeze(value, value.shape.flatMap((dim, axis) => (dim === 1 ? [axis] : [])));
+    return cx.squeeze(
+      value,
+      value.shape.flatMap((dim, axis) => (dim === 1 ? [axis] : [])),
+    );
   }
   return cx.op('Squeeze', [value], { shape: undefined });
 };
@@ -88,13 +97,13 @@ const transpose: Lowering = (cx) => {
   if (axes.length !== wanted || new Set(axes).size !== wanted) {
     cx.fail(`perm [${order.join(',')}] does not fit ${cx.describe(value)}`);
   }
-  const shaped = value.shape === undefined
-    ? { ...value, shape: order.map(() => undefined) } : value;
+  const shaped =
+    value.shape === undefined ? { ...value, shape: order.map(() => undefined) } : value;
   return cx.transpose(shaped, axes);
 };
 
 function known(ints: TensorValue['ints']): readonly number[] | undefined {
-  return ints?.every((one) => one !== undefined) ? ints as readonly number[] : undefined;
+  return ints?.every((one) => one !== undefined) ? (ints as readonly number[]) : undefined;
 }
 
 /** Keeps what is known of the elements. */
@@ -108,8 +117,10 @@ const cast: Lowering = (cx) => {
 };
 
 const SAME_BITS: readonly (readonly Dtype[])[] = [
-  ['int8', 'uint8', 'qint8', 'quint8'], ['int16', 'uint16', 'qint16', 'quint16'],
-  ['int32', 'uint32', 'qint32'], ['int64', 'uint64'],
+  ['int8', 'uint8', 'qint8', 'quint8'],
+  ['int16', 'uint16', 'qint16', 'quint16'],
+  ['int32', 'uint32', 'qint32'],
+  ['int64', 'uint64'],
 ];
 
 /** Between integers of one size: a cast that wraps around. */
@@ -118,7 +129,8 @@ const bitcast: Lowering = (cx) => {
   const dtype = cx.type('type');
   if (value.dtype === dtype) return value;
   const fits = SAME_BITS.some((group) => group.includes(value.dtype) && group.includes(dtype));
-  return fits ? cx.cast(value, dtype)
+  return fits
+    ? cx.cast(value, dtype)
     : cx.fail(`${value.dtype} to ${dtype}: only integers of one size are supported`);
 };
 
@@ -126,12 +138,15 @@ const invertPermutation: Lowering = (cx) => {
   const order = cx.tensor(0);
   const ints = known(order.ints);
   if (ints !== undefined) {
-    return withInts({ kind: 'tensor', dtype: order.dtype, shape: [ints.length] },
-      ints.map((_, i) => ints.indexOf(i)));
+    return withInts(
+      { kind: 'tensor', dtype: order.dtype, shape: [ints.length] },
+      ints.map((_, i) => ints.indexOf(i)),
+    );
   }
   const count = cx.op('Size', [order], { dtype: 'int64', shape: [] });
-  const positions = cx.op('Range', [cx.scalar('int64', 0), count, cx.scalar('int64', 1)],
-    { shape: order.shape });
+  const positions = cx.op('Range', [cx.scalar('int64', 0), count, cx.scalar('int64', 1)], {
+    shape: order.shape,
+  });
   const found = cx.op('ScatterElements', [positions, cx.cast(order, 'int64'), positions]);
   return cx.cast(found, order.dtype);
 };

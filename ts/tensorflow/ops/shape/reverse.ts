@@ -16,7 +16,11 @@ function reversed(cx: OpContext, value: TensorValue, axes: readonly number[]): T
 
 const reverse: Lowering = (cx) => {
   const flags = cx.requireNumbers(1, 'dims');
-  return reversed(cx, cx.tensor(0), flags.flatMap((flag, axis) => (flag === 0 ? [] : [axis])));
+  return reversed(
+    cx,
+    cx.tensor(0),
+    flags.flatMap((flag, axis) => (flag === 0 ? [] : [axis])),
+  );
 };
 
 const reverseV2: Lowering = (cx) => {
@@ -24,8 +28,11 @@ const reverseV2: Lowering = (cx) => {
   const axes = cx.numbers(1);
   if (axes !== undefined) {
     const rank = value.shape?.length;
-    return reversed(cx, value, axes.map((axis) => (rank === undefined ? axis
-      : cx.axis(axis, rank))));
+    return reversed(
+      cx,
+      value,
+      axes.map((axis) => (rank === undefined ? axis : cx.axis(axis, rank))),
+    );
   }
   const given = cx.tensor(1);
   const all = (one: number): TensorValue =>
@@ -45,9 +52,7 @@ const roll: Lowering = (cx) => {
   }, value);
 };
 
-function turn(
-  cx: OpContext, value: TensorValue, shift: TensorValue, axis: number,
-): TensorValue {
+function turn(cx: OpContext, value: TensorValue, shift: TensorValue, axis: number): TensorValue {
   const size = cx.op('Gather', [cx.shapeOf(value), cx.int64s([axis])], { shape: [1] });
   // An empty axis has nothing to turn, and no remainder.
   const divisor = max(cx, size, cx.int64s([1]));

@@ -33,12 +33,15 @@ const has = (mask: number, at: number): boolean => ((mask >>> at) & 1) === 1;
 const stridedSlice: Lowering = (cx) => {
   const value = cx.tensor(0);
   const masks: Masks = {
-    begin: cx.int('begin_mask', 0), end: cx.int('end_mask', 0),
-    ellipsis: cx.int('ellipsis_mask', 0), newAxis: cx.int('new_axis_mask', 0),
+    begin: cx.int('begin_mask', 0),
+    end: cx.int('end_mask', 0),
+    ellipsis: cx.int('ellipsis_mask', 0),
+    newAxis: cx.int('new_axis_mask', 0),
     shrink: cx.int('shrink_axis_mask', 0),
   };
-  const count = [1, 2, 3].map((i) => cx.tensor(i).shape?.[0]).find((one) => one !== undefined)
-    ?? cx.fail('the length of begin (input 1) is not known');
+  const count =
+    [1, 2, 3].map((i) => cx.tensor(i).shape?.[0]).find((one) => one !== undefined) ??
+    cx.fail('the length of begin (input 1) is not known');
   const specs = specsOf(cx, value, masks, count);
   const picked = pickIndices(cx, value, specs);
   const sliced = takeRanges(cx, picked, specs, masks);
@@ -50,8 +53,9 @@ function specsOf(cx: OpContext, value: TensorValue, masks: Masks, count: number)
   let axis = 0;
   for (let at = 0; at < count; at++) {
     if (has(masks.ellipsis, at)) {
-      const later = Array.from({ length: count - at - 1 }, (_, i) => at + 1 + i)
-        .filter((one) => !has(masks.newAxis, one)).length;
+      const later = Array.from({ length: count - at - 1 }, (_, i) => at + 1 + i).filter(
+        (one) => !has(masks.newAxis, one),
+      ).length;
       const isLast = at === count - 1;
       const rank = isLast && value.shape === undefined ? axis : cx.rank(value);
       for (; axis < rank - later; axis++) specs.push({ kind: 'keep', axis });
@@ -83,9 +87,7 @@ function element(cx: OpContext, input: number, at: number): TensorValue {
 
 /** Takes single elements: Gather knows TensorFlow's negative indices and errors. The last axis
  * first, so that the numbers of the others stay. */
-function pickIndices(
-  cx: OpContext, value: TensorValue, specs: readonly Spec[],
-): TensorValue {
+function pickIndices(cx: OpContext, value: TensorValue, specs: readonly Spec[]): TensorValue {
   let picked = value;
   for (const spec of [...specs].reverse()) {
     if (spec.kind !== 'index') continue;
@@ -104,7 +106,10 @@ interface Range {
 }
 
 function takeRanges(
-  cx: OpContext, value: TensorValue, specs: readonly Spec[], masks: Masks,
+  cx: OpContext,
+  value: TensorValue,
+  specs: readonly Spec[],
+  masks: Masks,
 ): TensorValue {
   const ranges: Range[] = [];
   let axis = 0;
@@ -121,19 +126,36 @@ function takeRanges(
     const [start, end] = [range?.start.ints?.[0], range?.end.ints?.[0]];
     if (range === undefined) return dim;
     return start === undefined || end === undefined
-      ? undefined : sliceLength(dim, start, end, range.step);
+      ? undefined
+      : sliceLength(dim, start, end, range.step);
   });
   const steps = ranges.map(({ step }) => step);
-  return cx.op('Slice', [
-    value, cx.concat(ranges.map(({ start }) => start), 0),
-    cx.concat(ranges.map(({ end }) => end), 0), cx.int64s(ranges.map((one) => one.axis)),
-    steps.every((step) => step === 1) ? undefined : cx.int64s(steps),
-  ], { shape });
+  return cx.op(
+    'Slice',
+    [
+      value,
+      cx.concat(
+        ranges.map(({ start }) => start),
+        0,
+      ),
+      cx.concat(
+        ranges.map(({ end }) => end),
+        0,
+      ),
+      cx.int64s(ranges.map((one) => one.axis)),
+      steps.every((step) => step === 1) ? undefined : cx.int64s(steps),
+    ],
+    { shape },
+  );
 }
 
 /** undefined where all of the axis is taken. */
 function rangeOf(
-  cx: OpContext, value: TensorValue, at: number, axis: number, masks: Masks,
+  cx: OpContext,
+  value: TensorValue,
+  at: number,
+  axis: number,
+  masks: Masks,
 ): Range | undefined {
   const step = known(cx, 3, at) ?? cx.fail('strides (input 3) must be a constant');
   if (step === 0) cx.fail('a stride is 0');
@@ -150,7 +172,11 @@ function rangeOf(
 }
 
 function endOf(
-  cx: OpContext, value: TensorValue, axis: number, start: TensorValue, end: TensorValue,
+  cx: OpContext,
+  value: TensorValue,
+  axis: number,
+  start: TensorValue,
+  end: TensorValue,
 ): TensorValue {
   const [dim, first] = [value.shape?.[axis], start.ints?.[0]];
   if (dim !== undefined && first !== undefined) {

@@ -6,8 +6,10 @@ import { add, equal, less, mul, not, oneUnlessAny, where } from '../arithmetic/a
 
 /** `order` is a vector of int32 or int64; the rank is the value's, or as many as it has. */
 export function transposeFed(cx: OpContext, value: TensorValue, order: TensorValue): TensorValue {
-  const rank = value.shape?.length ?? order.shape?.[0]
-    ?? cx.fail('perm (input 1) must be a constant where the rank is not known');
+  const rank =
+    value.shape?.length ??
+    order.shape?.[0] ??
+    cx.fail('perm (input 1) must be a constant where the rank is not known');
   if (rank === 0) return value;
   const said = cx.reshape(cx.cast(order, 'int64'), [rank]);
   const isNegative = less(cx, said, cx.scalar('int64', 0));
@@ -19,8 +21,9 @@ export function transposeFed(cx: OpContext, value: TensorValue, order: TensorVal
   let places: TensorValue | undefined;
   for (let axis = 0; axis < rank; axis++) {
     const count = cx.reshape(cx.slice(sizes, [axis], [axis + 1], [0]), []);
-    const along = cx.op('Range', [cx.scalar('int64', 0), count, cx.scalar('int64', 1)],
-      { shape: [undefined] });
+    const along = cx.op('Range', [cx.scalar('int64', 0), count, cx.scalar('int64', 1)], {
+      shape: [undefined],
+    });
     const offsets = mul(cx, along, cx.slice(steps, [axis], [axis + 1], [0]));
     const trailing = Array.from({ length: rank - 1 - axis }, (_, i) => i + 1);
     const shaped = cx.unsqueeze(offsets, trailing);
@@ -48,7 +51,9 @@ function stridesOf(cx: OpContext, dims: TensorValue, rank: number): TensorValue 
 function notOnce(cx: OpContext, order: TensorValue, rank: number): TensorValue {
   const axes = cx.reshape(cx.int64s(Array.from({ length: rank }, (_, i) => i)), [rank, 1]);
   const named = cx.cast(equal(cx, axes, order), 'int64');
-  const counts = cx.op('ReduceSum', [named, cx.int64s([1])],
-    { shape: [rank], attributes: { keepdims: { int: 0 } } });
+  const counts = cx.op('ReduceSum', [named, cx.int64s([1])], {
+    shape: [rank],
+    attributes: { keepdims: { int: 0 } },
+  });
   return not(cx, equal(cx, counts, cx.scalar('int64', 1)));
 }

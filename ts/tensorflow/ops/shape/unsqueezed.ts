@@ -24,7 +24,9 @@ export function unsqueezed(cx: OpContext, source: TensorValue, axis: number): Te
 
 /** What unsqueezed() made the value of by this axis; undefined where it did not. */
 export function beforeUnsqueeze(
-  cx: OpContext, { name }: TensorValue, axis: number,
+  cx: OpContext,
+  { name }: TensorValue,
+  axis: number,
 ): TensorValue | undefined {
   const note = name === undefined ? undefined : NOTES.get(cx.builder)?.get(name);
   return note?.axis === axis ? note.source : undefined;

@@ -10,16 +10,22 @@ export const flag = (value: boolean): { int: number } => ({ int: value ? 1 : 0 }
 
 /** One output, by the operator of ours that has the node's name unless another is named. */
 export function emit(
-  cx: OpContext, inputs: readonly TensorValue[], dtype: Dtype, shape: Shape,
-  attributes: OnnxAttributes = {}, type = cx.node.op,
+  cx: OpContext,
+  inputs: readonly TensorValue[],
+  dtype: Dtype,
+  shape: Shape,
+  attributes: OnnxAttributes = {},
+  type = cx.node.op,
 ): TensorValue {
   const [value] = cx.custom(type, inputs, [{ dtype, shape }], attributes);
   return value ?? cx.fail(`${type} has no output`);
 }
 
 /** As many outputs as inputs, of the input's shape. */
-function map(attributes: (cx: OpContext) => OnnxAttributes = () => ({}), dtype: Dtype = 'string'):
-Lowering {
+function map(
+  attributes: (cx: OpContext) => OnnxAttributes = () => ({}),
+  dtype: Dtype = 'string',
+): Lowering {
   return (cx) => {
     const text = cx.tensor(0);
     return emit(cx, [text], dtype, text.shape, attributes(cx));
@@ -31,8 +37,8 @@ export function broadcastShape(a: Shape, b: Shape): Shape {
   if (a === undefined || b === undefined) return undefined;
   const rank = Math.max(a.length, b.length);
   return Array.from({ length: rank }, (_, i) => {
-    const dim = (shape: readonly (number | undefined)[]): number | undefined => (
-      i + shape.length < rank ? 1 : shape[i + shape.length - rank]);
+    const dim = (shape: readonly (number | undefined)[]): number | undefined =>
+      i + shape.length < rank ? 1 : shape[i + shape.length - rank];
     const [x, y] = [dim(a), dim(b)];
     if (x === 1) return y;
     return y === 1 || x !== undefined ? x : y;
@@ -56,7 +62,8 @@ function constantText(cx: OpContext, index: number): Uint8Array | undefined {
 }
 
 const staticReplace = map((cx) => ({
-  pattern: { string: cx.bytes('pattern') }, rewrite: { string: cx.bytes('rewrite') },
+  pattern: { string: cx.bytes('pattern') },
+  rewrite: { string: cx.bytes('rewrite') },
   replace_global: flag(cx.bool('replace_global', true)),
 }));
 
@@ -92,6 +99,7 @@ export const STRING_ELEMENTS: Operators = {
   StaticRegexReplace: { lower: staticReplace, dtypes: 'string' },
   RegexFullMatch: { lower: match, dtypes: 'string' },
   StaticRegexFullMatch: {
-    lower: map((cx) => ({ pattern: { string: cx.bytes('pattern') } }), 'bool'), dtypes: 'string',
+    lower: map((cx) => ({ pattern: { string: cx.bytes('pattern') } }), 'bool'),
+    dtypes: 'string',
   },
 };

@@ -18,8 +18,9 @@ export function netstrings(values: readonly (Uint8Array | string)[]): OnnxAttrib
 /** ONNX's number of an element type. */
 export const typeNumber = (dtype: Dtype): number => ELEMENT_TYPES[elementType(dtype)];
 
-export const typeNumbers = (dtypes: readonly Dtype[]): OnnxAttribute => (
-  { ints: dtypes.map(typeNumber) });
+export const typeNumbers = (dtypes: readonly Dtype[]): OnnxAttribute => ({
+  ints: dtypes.map(typeNumber),
+});
 
 /** An integer attribute with all its 64 bits. */
 export function wideInt(cx: OpContext, name: string): bigint {

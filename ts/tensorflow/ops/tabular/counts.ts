@@ -2,8 +2,17 @@
 // Importer's worker thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import type { TensorValue } from '../../lower/values.js';
-import { add, equal, less, max, mul, not, number, oneUnlessAny, or } from
-  '../arithmetic/algebra.js';
+import {
+  add,
+  equal,
+  less,
+  max,
+  mul,
+  not,
+  number,
+  oneUnlessAny,
+  or,
+} from '../arithmetic/algebra.js';
 import { numberedRows } from './rows.js';
 
 /** What is counted; all int64. */
@@ -28,8 +37,9 @@ function weightsOf(cx: OpContext, values: TensorValue): TensorValue {
   const one = oneUnlessAny(cx, isWrong, given.dtype);
   const ends = cx.reshape(wanted, [1]);
   const ones = cx.op('Expand', [one, ends], { shape: [undefined] });
-  return cx.op('Slice', [cx.concat([given, ones], 0), cx.int64s([0]), ends, cx.int64s([0])],
-    { shape: [undefined] });
+  return cx.op('Slice', [cx.concat([given, ones], 0), cx.int64s([0]), ends, cx.int64s([0])], {
+    shape: [undefined],
+  });
 }
 
 /** The output's last dim: what attributes say, or as many as the largest value that is counted
@@ -37,8 +47,10 @@ function weightsOf(cx: OpContext, values: TensorValue): TensorValue {
 function width(cx: OpContext, values: TensorValue): TensorValue {
   const [least, most] = [cx.int('minlength', -1), cx.int('maxlength', -1)];
   if (most >= 0) return cx.int64s([most]);
-  const largest = cx.op('ReduceMax', [cx.concat([cx.int64s([0]), values], 0)],
-    { shape: [1], attributes: { keepdims: { int: 1 } } });
+  const largest = cx.op('ReduceMax', [cx.concat([cx.int64s([0]), values], 0)], {
+    shape: [1],
+    attributes: { keepdims: { int: 1 } },
+  });
   return max(cx, add(cx, largest, long(cx, 1)), cx.int64s([least]));
 }
 
@@ -48,24 +60,37 @@ function counted(cx: OpContext, { values: given, rows }: Counted): TensorValue[]
   const most = cx.int('maxlength', -1);
   const isCounted = most < 0 ? equal(cx, all, all) : less(cx, all, long(cx, most));
   const places = cx.squeeze(
-    cx.op('NonZero', [isCounted], { dtype: 'int64', shape: [1, undefined] }), [0]);
+    cx.op('NonZero', [isCounted], { dtype: 'int64', shape: [1, undefined] }),
+    [0],
+  );
   const values = cx.rows(all, places, [undefined]);
   const weights = cx.rows(weightsOf(cx, all), places, [undefined]);
   const columns = cx.unsqueeze(values, [1]);
-  const cells = rows === undefined ? columns
-    : cx.concat([cx.rows(rows.of, places, [undefined, rows.of.shape?.[1]]), columns], 1);
+  const cells =
+    rows === undefined
+      ? columns
+      : cx.concat([cx.rows(rows.of, places, [undefined, rows.of.shape?.[1]]), columns], 1);
   const bins = width(cx, values);
   const shape = rows === undefined ? bins : cx.concat([rows.count, bins], 0);
   const { distinct, numbers, count } = numberedRows(cx, cells);
-  const [sums] = cx.custom('UnsortedSegmentReduce', [weights, numbers, count],
+  const [sums] = cx.custom(
+    'UnsortedSegmentReduce',
+    [weights, numbers, count],
     [{ dtype: weights.dtype, shape: [undefined] }],
-    { reduction: { string: 'sum' }, highest: { float: 0 } });
+    { reduction: { string: 'sum' }, highest: { float: 0 } },
+  );
   if (sums === undefined) return cx.fail('has no output');
   const result = cx.bool('binary_output', false)
-    ? cx.op('Expand', [number(cx, sums, 1), cx.shapeOf(sums)], { shape: [undefined] }) : sums;
-  const ordered = cx.custom('SparseReorder', [distinct, result, shape], [
-    { dtype: 'int64', shape: distinct.shape }, { dtype: result.dtype, shape: result.shape },
-  ]);
+    ? cx.op('Expand', [number(cx, sums, 1), cx.shapeOf(sums)], { shape: [undefined] })
+    : sums;
+  const ordered = cx.custom(
+    'SparseReorder',
+    [distinct, result, shape],
+    [
+      { dtype: 'int64', shape: distinct.shape },
+      { dtype: result.dtype, shape: result.shape },
+    ],
+  );
   return [...ordered, shape];
 }
 
@@ -76,19 +101,26 @@ const dense: Lowering = (cx) => {
   if (rank === 1) return counted(cx, { values });
   if (rank !== 2) return cx.fail(`values of rank ${rank}: expected 1 or 2`);
   const count = cx.slice(cx.shapeOf(given), [0], [1], [0]);
-  const range = cx.op('Range', [long(cx, 0), cx.reshape(count, []), long(cx, 1)],
-    { shape: [undefined] });
-  const each = cx.op('Expand', [cx.unsqueeze(range, [1]), cx.shapeOf(given)],
-    { shape: [undefined, undefined] });
+  const range = cx.op('Range', [long(cx, 0), cx.reshape(count, []), long(cx, 1)], {
+    shape: [undefined],
+  });
+  const each = cx.op('Expand', [cx.unsqueeze(range, [1]), cx.shapeOf(given)], {
+    shape: [undefined, undefined],
+  });
   return counted(cx, { values, rows: { of: cx.reshape(each, [-1, 1]), count } });
 };
 
 const ragged: Lowering = (cx) => {
   const [splits, values] = [cx.tensor(0), cx.cast(cx.tensor(1), 'int64')];
-  const [places, , shape] = cx.custom('RaggedTensorToSparse', [splits, values], [
-    { dtype: 'int64', shape: [undefined, 2] }, { dtype: 'int64', shape: [undefined] },
-    { dtype: 'int64', shape: [2] },
-  ]);
+  const [places, , shape] = cx.custom(
+    'RaggedTensorToSparse',
+    [splits, values],
+    [
+      { dtype: 'int64', shape: [undefined, 2] },
+      { dtype: 'int64', shape: [undefined] },
+      { dtype: 'int64', shape: [2] },
+    ],
+  );
   if (places === undefined || shape === undefined) return cx.fail('has no output');
   const rows = { of: cx.slice(places, [0], [1], [1]), count: cx.slice(shape, [0], [1], [0]) };
   return counted(cx, { values, rows });
@@ -102,8 +134,11 @@ const sparse: Lowering = (cx) => {
   const dims = cx.reshape(shape, [-1], [rank]);
   const isOutside = or(cx, less(cx, indices, long(cx, 0)), not(cx, less(cx, indices, dims)));
   const isDeep = less(cx, long(cx, 2), cx.shapeOf(dims));
-  const checked = mul(cx, values, mul(
-    cx, oneUnlessAny(cx, isOutside, 'int64'), oneUnlessAny(cx, isDeep, 'int64')));
+  const checked = mul(
+    cx,
+    values,
+    mul(cx, oneUnlessAny(cx, isOutside, 'int64'), oneUnlessAny(cx, isDeep, 'int64')),
+  );
   const rows = { of: cx.slice(indices, [0], [-1], [1]), count: cx.slice(dims, [0], [-1], [0]) };
   return counted(cx, { values: checked, rows });
 };

@@ -60,16 +60,21 @@ export function parse(cx: OpContext, plan: ParsePlan): TensorValue[] {
   };
   const longs = plan.sparse.map((): Dtype => 'int64');
   const outputs = [
-    ...all(longs, [undefined, rank]), ...all(plan.sparseTypes, [undefined]), ...all(longs, [rank]),
+    ...all(longs, [undefined, rank]),
+    ...all(plan.sparseTypes, [undefined]),
+    ...all(longs, [rank]),
     ...plan.defaults.map(denseSpec),
-    ...all(plan.raggedTypes, [undefined]), ...all(plan.splitTypes, [undefined]),
+    ...all(plan.raggedTypes, [undefined]),
+    ...all(plan.splitTypes, [undefined]),
   ];
   return cx.custom('ParseExample', [serialized, ...plan.defaults], outputs, {
-    sparse_keys: netstrings(plan.sparse), sparse_types: typeNumbers(plan.sparseTypes),
+    sparse_keys: netstrings(plan.sparse),
+    sparse_types: typeNumbers(plan.sparseTypes),
     dense_keys: netstrings(plan.dense),
     dense_types: typeNumbers(plan.defaults.map(({ dtype }) => dtype)),
     dense_shapes: { ints: denseShapes(cx, plan.denseShapes) },
-    ragged_keys: netstrings(plan.ragged), ragged_types: typeNumbers(plan.raggedTypes),
+    ragged_keys: netstrings(plan.ragged),
+    ragged_types: typeNumbers(plan.raggedTypes),
     ragged_split_types: typeNumbers(plan.splitTypes),
   });
 }
@@ -84,30 +89,38 @@ const parseExample: Lowering = (cx) => {
   const defaultsAt = 2 + sparseCount + denseCount;
   return parse(cx, {
     serialized: cx.tensor(0),
-    sparse: keys(2, sparseCount), sparseTypes: cx.list('sparse_types').types,
-    dense: keys(2 + sparseCount, denseCount), denseShapes: cx.list('dense_shapes').shapes,
+    sparse: keys(2, sparseCount),
+    sparseTypes: cx.list('sparse_types').types,
+    dense: keys(2 + sparseCount, denseCount),
+    denseShapes: cx.list('dense_shapes').shapes,
     defaults: cx.tensors(defaultsAt, defaultsAt + denseCount),
     ...NO_RAGGED,
   });
 };
 
-const parseExampleV2: Lowering = (cx) => parse(cx, {
-  serialized: cx.tensor(0),
-  sparse: requireStrings(cx, 2, 'sparse_keys'), sparseTypes: cx.list('sparse_types').types,
-  dense: requireStrings(cx, 3, 'dense_keys'), denseShapes: cx.list('dense_shapes').shapes,
-  ragged: requireStrings(cx, 4, 'ragged_keys'),
-  defaults: cx.tensors(5),
-  raggedTypes: cx.list('ragged_value_types').types,
-  splitTypes: cx.list('ragged_split_types').types,
-});
+const parseExampleV2: Lowering = (cx) =>
+  parse(cx, {
+    serialized: cx.tensor(0),
+    sparse: requireStrings(cx, 2, 'sparse_keys'),
+    sparseTypes: cx.list('sparse_types').types,
+    dense: requireStrings(cx, 3, 'dense_keys'),
+    denseShapes: cx.list('dense_shapes').shapes,
+    ragged: requireStrings(cx, 4, 'ragged_keys'),
+    defaults: cx.tensors(5),
+    raggedTypes: cx.list('ragged_value_types').types,
+    splitTypes: cx.list('ragged_split_types').types,
+  });
 
-const parseSingleExample: Lowering = (cx) => parse(cx, {
-  serialized: cx.tensor(0),
-  sparse: cx.list('sparse_keys').bytes, sparseTypes: cx.list('sparse_types').types,
-  dense: cx.list('dense_keys').bytes, denseShapes: cx.list('dense_shapes').shapes,
-  defaults: cx.tensors(1),
-  ...NO_RAGGED,
-});
+const parseSingleExample: Lowering = (cx) =>
+  parse(cx, {
+    serialized: cx.tensor(0),
+    sparse: cx.list('sparse_keys').bytes,
+    sparseTypes: cx.list('sparse_types').types,
+    dense: cx.list('dense_keys').bytes,
+    denseShapes: cx.list('dense_shapes').shapes,
+    defaults: cx.tensors(1),
+    ...NO_RAGGED,
+  });
 
 const FEATURES = 'string in; float, int64, string out';
 

@@ -12,8 +12,10 @@ function buckets(type: string, keyed = false): Lowering {
   return (cx) => {
     const text = cx.tensor(0);
     const key = keyed ? { key: { ints: cx.list('key').ints } } : {};
-    return cx.custom(type, [text], [{ dtype: 'int64', shape: text.shape }],
-      { num_buckets: { int: wideInt(cx, 'num_buckets') }, ...key });
+    return cx.custom(type, [text], [{ dtype: 'int64', shape: text.shape }], {
+      num_buckets: { int: wideInt(cx, 'num_buckets') },
+      ...key,
+    });
   };
 }
 
@@ -28,29 +30,42 @@ const fingerprint: Lowering = (cx) => {
 
 /** Indices, values and shape; `count` inputs behind the columns are constants. */
 function cross(
-  cx: OpContext, constants: number, dtype: Dtype, attributes: OnnxAttributes,
+  cx: OpContext,
+  constants: number,
+  dtype: Dtype,
+  attributes: OnnxAttributes,
 ): TensorValue[] {
   const sparse = cx.int('N', 0);
-  const columns = cx.tensors(0, cx.inputs.length - constants).map(
-    (value) => (value.dtype === 'string' ? value : cx.cast(value, 'int64')));
-  return cx.custom('SparseCross', columns, [
-    { dtype: 'int64', shape: [undefined, 2] }, { dtype, shape: [undefined] },
-    { dtype: 'int64', shape: [2] },
-  ], { num_sparse: { int: sparse }, ...attributes });
+  const columns = cx
+    .tensors(0, cx.inputs.length - constants)
+    .map((value) => (value.dtype === 'string' ? value : cx.cast(value, 'int64')));
+  return cx.custom(
+    'SparseCross',
+    columns,
+    [
+      { dtype: 'int64', shape: [undefined, 2] },
+      { dtype, shape: [undefined] },
+      { dtype: 'int64', shape: [2] },
+    ],
+    { num_sparse: { int: sparse }, ...attributes },
+  );
 }
 
 const sparseCross: Lowering = (cx) => {
   if (!cx.bool('hashed_output')) return cross(cx, 0, 'string', { mode: { string: 'join' } });
   return cross(cx, 0, 'int64', {
-    mode: { string: 'hash' }, num_buckets: { int: wideInt(cx, 'num_buckets') },
+    mode: { string: 'hash' },
+    num_buckets: { int: wideInt(cx, 'num_buckets') },
     hash_key: { int: wideInt(cx, 'hash_key') },
   });
 };
 
 const sparseCrossV2: Lowering = (cx) => {
   const [separator] = requireStrings(cx, cx.inputs.length - 1, 'sep');
-  return cross(cx, 1, 'string',
-    { mode: { string: 'join' }, separator: { string: separator ?? '' } });
+  return cross(cx, 1, 'string', {
+    mode: { string: 'join' },
+    separator: { string: separator ?? '' },
+  });
 };
 
 const sparseCrossHashed: Lowering = (cx) => {
@@ -58,8 +73,10 @@ const sparseCrossHashed: Lowering = (cx) => {
   const [count] = wideInts(cx, at, 'num_buckets');
   const [strong] = cx.requireNumbers(at + 1, 'strong_hash');
   return cross(cx, 3, 'int64', {
-    mode: { string: 'salted' }, num_buckets: { int: count ?? 0 },
-    strong_hash: { int: strong ?? 0 }, salt: { ints: wideInts(cx, at + 2, 'salt') },
+    mode: { string: 'salted' },
+    num_buckets: { int: count ?? 0 },
+    strong_hash: { int: strong ?? 0 },
+    salt: { ints: wideInts(cx, at + 2, 'salt') },
   });
 };
 
@@ -71,7 +88,8 @@ export const HASHES: Operators = {
   SparseCross: { lower: sparseCross, dtypes: 'string, int64' },
   SparseCrossV2: { lower: sparseCrossV2, dtypes: 'string, int64' },
   SparseCrossHashed: {
-    lower: sparseCrossHashed, dtypes: 'string, int64',
+    lower: sparseCrossHashed,
+    dtypes: 'string, int64',
     note: 'num_buckets, strong_hash and salt are constants',
   },
 };

@@ -24,9 +24,12 @@ const toTensor: Lowering = (cx) => {
   const types = cx.list('row_partition_types').bytes.map((one) => Buffer.from(one).toString());
   const levels = types.filter((type) => type !== FIRST_DIM_SIZE).length;
   const [shape, values] = [cx.tensor(0), cx.tensor(1)];
-  return cx.custom('RaggedTensorToTensor', cx.tensors(),
+  return cx.custom(
+    'RaggedTensorToTensor',
+    cx.tensors(),
     [{ dtype: values.dtype, shape: paddedShape(shape, values, levels) }],
-    { row_partition_types: netstrings(types) });
+    { row_partition_types: netstrings(types) },
+  );
 };
 
 const toSparse: Lowering = (cx) => {
@@ -34,24 +37,33 @@ const toSparse: Lowering = (cx) => {
   const values = cx.tensor(inputs.length - 1);
   const rank = values.shape === undefined ? undefined : inputs.length - 1 + values.shape.length;
   return cx.custom('RaggedTensorToSparse', inputs, [
-    { dtype: 'int64', shape: [undefined, rank] }, { dtype: values.dtype, shape: [undefined] },
+    { dtype: 'int64', shape: [undefined, rank] },
+    { dtype: values.dtype, shape: [undefined] },
     { dtype: 'int64', shape: [rank] },
   ]);
 };
 
 const range: Lowering = (cx) => {
   const splits = cx.type('Tsplits', 'int64');
-  return cx.custom('RaggedRange', cx.tensors(), [
-    { dtype: splits, shape: [undefined] }, { dtype: cx.tensor(0).dtype, shape: [undefined] },
-  ], { splits_type: { int: typeNumber(splits) } });
+  return cx.custom(
+    'RaggedRange',
+    cx.tensors(),
+    [
+      { dtype: splits, shape: [undefined] },
+      { dtype: cx.tensor(0).dtype, shape: [undefined] },
+    ],
+    { splits_type: { int: typeNumber(splits) } },
+  );
 };
 
 const gather: Lowering = (cx) => {
   const inputs = cx.tensors();
   const values = cx.tensor(inputs.length - 2);
   const { dtype } = cx.tensor(0);
-  const splits = Array.from({ length: cx.int('OUTPUT_RAGGED_RANK') },
-    () => ({ dtype, shape: [undefined] }));
+  const splits = Array.from({ length: cx.int('OUTPUT_RAGGED_RANK') }, () => ({
+    dtype,
+    shape: [undefined],
+  }));
   const shape = values.shape === undefined ? undefined : [undefined, ...values.shape.slice(1)];
   return cx.custom('RaggedGather', inputs, [...splits, { dtype: values.dtype, shape }]);
 };
@@ -63,8 +75,9 @@ function count(type: string, rows: (cx: OpContext) => Shape): Lowering {
     const [size, weights] = [cx.tensor(inputs.length - 2), cx.tensor(inputs.length - 1)];
     const leading = rows(cx);
     const shape = leading === undefined ? undefined : [...leading, size.ints?.[0]];
-    return cx.custom(type, inputs, [{ dtype: weights.dtype, shape }],
-      { binary_output: { int: cx.bool('binary_output', false) ? 1 : 0 } });
+    return cx.custom(type, inputs, [{ dtype: weights.dtype, shape }], {
+      binary_output: { int: cx.bool('binary_output', false) ? 1 : 0 },
+    });
   };
 }
 

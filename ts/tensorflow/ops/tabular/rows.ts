@@ -13,10 +13,15 @@ export interface NumberedRows {
 }
 
 export function numberedRows(cx: OpContext, rows: TensorValue): NumberedRows {
-  const [distinct, numbers] = cx.custom('Unique', [rows], [
-    { dtype: rows.dtype, shape: [undefined, rows.shape?.[1]] },
-    { dtype: 'int64', shape: [rows.shape?.[0]] },
-  ], { index_type: { int: typeNumber('int64') }, has_axis: { int: 1 }, axis: { int: 0 } });
+  const [distinct, numbers] = cx.custom(
+    'Unique',
+    [rows],
+    [
+      { dtype: rows.dtype, shape: [undefined, rows.shape?.[1]] },
+      { dtype: 'int64', shape: [rows.shape?.[0]] },
+    ],
+    { index_type: { int: typeNumber('int64') }, has_axis: { int: 1 }, axis: { int: 0 } },
+  );
   if (distinct === undefined || numbers === undefined) return cx.fail('has no output');
   const count = cx.op('Gather', [cx.shapeOf(distinct), cx.scalar('int64', 0)], { shape: [] });
   return { distinct, numbers, count };

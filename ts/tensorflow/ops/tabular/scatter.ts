@@ -10,11 +10,15 @@ type Reduction = 'none' | 'add' | 'min' | 'max';
 
 /** ONNX's ScatterND. Negative indices are TensorFlow's error and count from the end here. */
 function scattered(
-  cx: OpContext, into: TensorValue, indices: TensorValue, updates: TensorValue,
+  cx: OpContext,
+  into: TensorValue,
+  indices: TensorValue,
+  updates: TensorValue,
   reduction: Reduction,
 ): TensorValue {
-  return cx.op('ScatterND', [into, cx.cast(indices, 'int64'), updates],
-    { attributes: { reduction: { string: reduction } } });
+  return cx.op('ScatterND', [into, cx.cast(indices, 'int64'), updates], {
+    attributes: { reduction: { string: reduction } },
+  });
 }
 
 const scatterNd: Lowering = (cx) => {

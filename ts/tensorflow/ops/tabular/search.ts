@@ -3,7 +3,17 @@
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import { isFloating, type TensorValue } from '../../lower/values.js';
 import {
-  div, equal, greaterOrEqual, less, mul, not, number, oneUnlessAny, or, sub, where,
+  div,
+  equal,
+  greaterOrEqual,
+  less,
+  mul,
+  not,
+  number,
+  oneUnlessAny,
+  or,
+  sub,
+  where,
 } from '../arithmetic/algebra.js';
 import { computable, typeNumber } from './attributes.js';
 
@@ -14,9 +24,15 @@ const END = 2 ** 31 - 1;
 const listDiff: Lowering = (cx) => {
   const [x, y] = [cx.tensor(0), cx.tensor(1)];
   const all = cx.concat([y, x], 0);
-  const [, numbers] = cx.custom('Unique', [all], [
-    { dtype: all.dtype, shape: [undefined] }, { dtype: 'int64', shape: all.shape },
-  ], { index_type: { int: typeNumber('int64') }, has_axis: { int: 0 }, axis: { int: 0 } });
+  const [, numbers] = cx.custom(
+    'Unique',
+    [all],
+    [
+      { dtype: all.dtype, shape: [undefined] },
+      { dtype: 'int64', shape: all.shape },
+    ],
+    { index_type: { int: typeNumber('int64') }, has_axis: { int: 0 }, axis: { int: 0 } },
+  );
   if (numbers === undefined) return cx.fail('has no output');
   const [start, split, axis] = [cx.int64s([0]), cx.shapeOf(y), cx.int64s([0])];
   const part = (from: TensorValue, to: TensorValue, { shape }: TensorValue): TensorValue =>
@@ -26,7 +42,8 @@ const listDiff: Lowering = (cx) => {
   const isOld = not(cx, less(cx, last, part(split, cx.int64s([END]), x)));
   // No NaN is another.
   const isNew = isFloating(x.dtype)
-    ? or(cx, not(cx, isOld), cx.op('IsNaN', [x], { dtype: 'bool' })) : not(cx, isOld);
+    ? or(cx, not(cx, isOld), cx.op('IsNaN', [x], { dtype: 'bool' }))
+    : not(cx, isOld);
   const found = cx.op('NonZero', [isNew], { dtype: 'int64', shape: [1, undefined] });
   const places = cx.squeeze(found, [0]);
   return [cx.rows(x, places, [undefined]), cx.cast(places, cx.type('out_idx', 'int32'))];
@@ -41,14 +58,21 @@ function bound(upper: boolean): Lowering {
     const wanted = isFloating(values.dtype) ? withoutNan(cx, values, upper) : values;
     const all = cx.concat(upper ? [row, wanted] : [wanted, row], 1);
     const first = axisSize(cx, upper ? row : wanted);
-    const [, order] = cx.ops('TopK', [all, axisSize(cx, all)], [
-      { dtype: all.dtype, shape: all.shape }, { dtype: 'int64', shape: all.shape },
-    ], { axis: { int: 1 }, largest: { int: 0 }, sorted: { int: 1 } });
+    const [, order] = cx.ops(
+      'TopK',
+      [all, axisSize(cx, all)],
+      [
+        { dtype: all.dtype, shape: all.shape },
+        { dtype: 'int64', shape: all.shape },
+      ],
+      { axis: { int: 1 }, largest: { int: 0 }, sorted: { int: 1 } },
+    );
     if (order === undefined) return cx.fail('has no output');
     const isRow = upper ? less(cx, order, first) : greaterOrEqual(cx, order, first);
     const counts = cx.op('CumSum', [cx.cast(isRow, 'int64'), cx.scalar('int64', 1)]);
-    const back = cx.op('ScatterElements', [counts, order, counts],
-      { attributes: { axis: { int: 1 } } });
+    const back = cx.op('ScatterElements', [counts, order, counts], {
+      attributes: { axis: { int: 1 } },
+    });
     const [from, to] = upper ? [first, cx.int64s([END])] : [cx.int64s([0]), first];
     const found = cx.op('Slice', [back, from, to, cx.int64s([1])], { shape: values.shape });
     return cx.cast(found, cx.type('out_type', 'int32'));
@@ -91,6 +115,8 @@ export const SEARCH: Operators = {
   LowerBound: { lower: bound(false) },
   UpperBound: { lower: bound(true) },
   UnravelIndex: {
-    lower: unravelIndex, dtypes: 'int32, int64', note: 'the number of dims must be known',
+    lower: unravelIndex,
+    dtypes: 'int32, int64',
+    note: 'the number of dims must be known',
   },
 };

@@ -10,8 +10,12 @@ function sorted(reduction: string): Lowering {
     const data = cx.tensor(0);
     const given = computable(cx, data);
     const shape = data.shape === undefined ? undefined : [undefined, ...data.shape.slice(1)];
-    const [out] = cx.custom('SegmentReduce', [given, cx.tensor(1)], [{ dtype: given.dtype, shape }],
-      { reduction: { string: reduction } });
+    const [out] = cx.custom(
+      'SegmentReduce',
+      [given, cx.tensor(1)],
+      [{ dtype: given.dtype, shape }],
+      { reduction: { string: reduction } },
+    );
     return out === undefined ? cx.fail('has no output') : cx.cast(out, data.dtype);
   };
 }
@@ -25,15 +29,19 @@ function unsorted(reduction: string): Lowering {
   return (cx) => {
     const [data, ids, count] = [cx.tensor(0), cx.tensor(1), cx.tensor(2)];
     const given = computable(cx, data);
-    const [out] = cx.custom('UnsortedSegmentReduce', [given, ids, count],
+    const [out] = cx.custom(
+      'UnsortedSegmentReduce',
+      [given, ids, count],
       [{ dtype: given.dtype, shape: shapeOf(data.shape, ids.shape?.length, count.ints?.[0]) }],
-      { reduction: { string: reduction }, highest: { float: HIGHEST[data.dtype] ?? 0 } });
+      { reduction: { string: reduction }, highest: { float: HIGHEST[data.dtype] ?? 0 } },
+    );
     return out === undefined ? cx.fail('has no output') : cx.cast(out, data.dtype);
   };
 }
 
 function shapeOf(
-  data: readonly (number | undefined)[] | undefined, dropped: number | undefined,
+  data: readonly (number | undefined)[] | undefined,
+  dropped: number | undefined,
   rows: number | undefined,
 ): (number | undefined)[] | undefined {
   return data === undefined || dropped === undefined ? undefined : [rows, ...data.slice(dropped)];
@@ -41,9 +49,12 @@ function shapeOf(
 
 const join: Lowering = (cx) => {
   const [text, ids, count] = [cx.tensor(0), cx.tensor(1), cx.tensor(2)];
-  return cx.custom('UnsortedSegmentJoin', [text, ids, count],
+  return cx.custom(
+    'UnsortedSegmentJoin',
+    [text, ids, count],
     [{ dtype: 'string', shape: shapeOf(text.shape, ids.shape?.length, count.ints?.[0]) }],
-    { separator: { string: cx.bytes('separator', new Uint8Array()) } });
+    { separator: { string: cx.bytes('separator', new Uint8Array()) } },
+  );
 };
 
 export const SEGMENTS: Operators = {

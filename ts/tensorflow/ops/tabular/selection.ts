@@ -13,13 +13,20 @@ function distinct(cx: OpContext, counts: boolean, axis: number | undefined): Ten
   const at = axis === undefined ? 0 : cx.axis(axis, cx.rank(x));
   const shape = x.shape?.map((dim, i) => (i === at ? undefined : dim));
   const attributes: OnnxAttributes = {
-    index_type: { int: typeNumber(index) }, has_axis: { int: axis === undefined ? 0 : 1 },
+    index_type: { int: typeNumber(index) },
+    has_axis: { int: axis === undefined ? 0 : 1 },
     axis: { int: axis ?? 0 },
   };
-  return cx.custom('Unique', [x], [
-    { dtype: x.dtype, shape }, { dtype: index, shape: [x.shape?.[at]] },
-    ...(counts ? [{ dtype: index, shape: [undefined] }] : []),
-  ], attributes);
+  return cx.custom(
+    'Unique',
+    [x],
+    [
+      { dtype: x.dtype, shape },
+      { dtype: index, shape: [x.shape?.[at]] },
+      ...(counts ? [{ dtype: index, shape: [undefined] }] : []),
+    ],
+    attributes,
+  );
 }
 
 function uniqueV2(counts: boolean): Lowering {
@@ -30,8 +37,8 @@ const partition: Lowering = (cx) => {
   const [data, parts] = [cx.tensor(0), cx.tensor(1)];
   const { shape } = data;
   const dropped = parts.shape?.length;
-  const known = shape === undefined || dropped === undefined ? undefined
-    : [undefined, ...shape.slice(dropped)];
+  const known =
+    shape === undefined || dropped === undefined ? undefined : [undefined, ...shape.slice(dropped)];
   const count = cx.int('num_partitions');
   const outputs = Array.from({ length: count }, () => ({ dtype: data.dtype, shape: known }));
   return cx.custom('DynamicPartition', [data, parts], outputs, { num_partitions: { int: count } });
@@ -41,15 +48,18 @@ const stitch: Lowering = (cx) => {
   const count = cx.int('N');
   const [indices, data] = [cx.tensor(0), cx.tensor(count)];
   const dropped = indices.shape?.length;
-  const shape = data.shape === undefined || dropped === undefined ? undefined
-    : [undefined, ...data.shape.slice(dropped)];
+  const shape =
+    data.shape === undefined || dropped === undefined
+      ? undefined
+      : [undefined, ...data.shape.slice(dropped)];
   return cx.custom('DynamicStitch', cx.tensors(), [{ dtype: data.dtype, shape }]);
 };
 
 const bucketize: Lowering = (cx) => {
   const x = cx.tensor(0);
-  return cx.custom('Bucketize', [computable(cx, x)], [{ dtype: 'int32', shape: x.shape }],
-    { boundaries: { floats: cx.list('boundaries').floats } });
+  return cx.custom('Bucketize', [computable(cx, x)], [{ dtype: 'int32', shape: x.shape }], {
+    boundaries: { floats: cx.list('boundaries').floats },
+  });
 };
 
 export const SELECTION: Operators = {

@@ -30,22 +30,28 @@ function parseLists(cx: OpContext, serialized: TensorValue, plan: ListsPlan): Te
   const outer = batch === undefined ? undefined : [undefined];
   const longs = (keys: Keys): Dtype[] => keys.map(() => 'int64');
   const outputs = [
-    ...all(longs(plan.sparse), [undefined, rank]), ...all(sparseTypes, [undefined]),
+    ...all(longs(plan.sparse), [undefined, rank]),
+    ...all(sparseTypes, [undefined]),
     ...all(longs(plan.sparse), [rank]),
     ...denseTypes.map((dtype, i) => {
       const inner = shapes[i];
-      const known = batch === undefined || inner === undefined ? undefined
-        : [...batch, undefined, ...inner];
+      const known =
+        batch === undefined || inner === undefined ? undefined : [...batch, undefined, ...inner];
       return { dtype, shape: known };
     }),
-    ...all(longs(plan.dense), batch), ...all(plan.raggedTypes, [undefined]),
-    ...all(plan.splitTypes, batch?.length === 0 ? [] : outer), ...all(plan.splitTypes, [undefined]),
+    ...all(longs(plan.dense), batch),
+    ...all(plan.raggedTypes, [undefined]),
+    ...all(plan.splitTypes, batch?.length === 0 ? [] : outer),
+    ...all(plan.splitTypes, [undefined]),
   ];
   return cx.custom('ParseFeatureLists', [serialized], outputs, {
-    sparse_keys: netstrings(plan.sparse), sparse_types: typeNumbers(sparseTypes),
-    dense_keys: netstrings(plan.dense), dense_types: typeNumbers(denseTypes),
+    sparse_keys: netstrings(plan.sparse),
+    sparse_types: typeNumbers(sparseTypes),
+    dense_keys: netstrings(plan.dense),
+    dense_types: typeNumbers(denseTypes),
     dense_shapes: { ints: denseShapes(cx, shapes) },
-    ragged_keys: netstrings(plan.ragged), ragged_types: typeNumbers(plan.raggedTypes),
+    ragged_keys: netstrings(plan.ragged),
+    ragged_types: typeNumbers(plan.raggedTypes),
     ragged_split_types: typeNumbers(plan.splitTypes),
     missing_assumed_empty: { ints: plan.mayMiss },
   });
@@ -56,18 +62,25 @@ const parseSequence: Lowering = (cx) => {
   const keys = (name: string): Keys => cx.list(name).bytes;
   const context = parse(cx, {
     serialized,
-    sparse: keys('context_sparse_keys'), sparseTypes: cx.list('context_sparse_types').types,
-    dense: keys('context_dense_keys'), denseShapes: cx.list('context_dense_shapes').shapes,
+    sparse: keys('context_sparse_keys'),
+    sparseTypes: cx.list('context_sparse_types').types,
+    dense: keys('context_dense_keys'),
+    denseShapes: cx.list('context_dense_shapes').shapes,
     defaults: cx.tensors(2),
     ...NO_RAGGED,
   });
   const dense = keys('feature_list_dense_keys');
   const text = (key: Uint8Array): string => Buffer.from(key).toString('latin1');
   const mayMiss = new Set(keys('feature_list_dense_missing_assumed_empty').map(text));
-  return [...context, ...parseLists(cx, serialized, {
-    sparse: keys('feature_list_sparse_keys'), dense, ...NO_RAGGED,
-    mayMiss: dense.map((key) => (mayMiss.has(text(key)) ? 1 : 0)),
-  })];
+  return [
+    ...context,
+    ...parseLists(cx, serialized, {
+      sparse: keys('feature_list_sparse_keys'),
+      dense,
+      ...NO_RAGGED,
+      mayMiss: dense.map((key) => (mayMiss.has(text(key)) ? 1 : 0)),
+    }),
+  ];
 };
 
 const parseSequenceV2: Lowering = (cx) => {
@@ -83,14 +96,17 @@ const parseSequenceV2: Lowering = (cx) => {
     raggedTypes: cx.list('context_ragged_value_types').types,
     splitTypes: cx.list('context_ragged_split_types').types,
   });
-  return [...context, ...parseLists(cx, serialized, {
-    sparse: requireStrings(cx, 5, 'feature_list_sparse_keys'),
-    dense: requireStrings(cx, 6, 'feature_list_dense_keys'),
-    ragged: requireStrings(cx, 7, 'feature_list_ragged_keys'),
-    raggedTypes: cx.list('feature_list_ragged_value_types').types,
-    splitTypes: cx.list('feature_list_ragged_split_types').types,
-    mayMiss: cx.requireNumbers(8, 'feature_list_dense_missing_assumed_empty'),
-  })];
+  return [
+    ...context,
+    ...parseLists(cx, serialized, {
+      sparse: requireStrings(cx, 5, 'feature_list_sparse_keys'),
+      dense: requireStrings(cx, 6, 'feature_list_dense_keys'),
+      ragged: requireStrings(cx, 7, 'feature_list_ragged_keys'),
+      raggedTypes: cx.list('feature_list_ragged_value_types').types,
+      splitTypes: cx.list('feature_list_ragged_split_types').types,
+      mayMiss: cx.requireNumbers(8, 'feature_list_dense_missing_assumed_empty'),
+    }),
+  ];
 };
 
 const FEATURES = 'string in; float, int64, string out';

@@ -5,7 +5,17 @@ import { numbersTensor } from '../../lower/tensors.js';
 import type { Shape } from '../../types.js';
 import { isFloating, type TensorValue } from '../../lower/values.js';
 import {
-  add, div, equal, inFloat, less, mul, not, oneUnlessAny, or, sub, where,
+  add,
+  div,
+  equal,
+  inFloat,
+  less,
+  mul,
+  not,
+  oneUnlessAny,
+  or,
+  sub,
+  where,
 } from '../arithmetic/algebra.js';
 import { computable } from './attributes.js';
 import { numberedRows } from './rows.js';
@@ -19,8 +29,8 @@ const knownRank = (cx: OpContext): number | undefined =>
 const dimsOf = (cx: OpContext): TensorValue => cx.reshape(cx.tensor(2), [-1], [knownRank(cx)]);
 
 /** For each index, whether it is outside its dim. */
-const outside = (cx: OpContext, indices: TensorValue, dims: TensorValue): TensorValue => or(
-  cx, less(cx, indices, cx.scalar('int64', 0)), not(cx, less(cx, indices, dims)));
+const outside = (cx: OpContext, indices: TensorValue, dims: TensorValue): TensorValue =>
+  or(cx, less(cx, indices, cx.scalar('int64', 0)), not(cx, less(cx, indices, dims)));
 
 const gathered = (cx: OpContext, value: TensorValue, at: TensorValue, axis: number): TensorValue =>
   cx.op('Gather', [value, at], {
@@ -36,27 +46,43 @@ function filled(cx: OpContext, like: TensorValue, value: number, dims: TensorVal
 }
 
 /** The elements go to their places among the axes that stay; places without any hold 0. */
-const reduced = (reduction: 'add' | 'max'): Lowering => (cx) => {
-  const [indices, values, dims] = [cx.tensor(0), cx.tensor(1), dimsOf(cx)];
-  const axes = cx.reshape(cx.tensor(3), [-1], [undefined]);
-  const one = cx.scalar('int64', 1);
-  const rank = cx.shapeOf(dims);
-  const isReduced = cx.op('ScatterElements', [filled(cx, indices, 0, rank),
-    cx.cast(axes, 'int64'), filled(cx, indices, 1, cx.shapeOf(axes))], { shape: dims.shape });
-  const stays = less(cx, isReduced, one);
-  const kept = cx.squeeze(
-    cx.op('NonZero', [stays], { dtype: 'int64', shape: [1, undefined] }), [0]);
-  const sizes = gathered(cx, dims, kept, 0);
-  // One axis of 1 more than those that stay: a scalar has no places.
-  const ok = oneUnlessAny(cx, outside(cx, indices, dims), 'int64');
-  const wide = cx.concat([mul(cx, indices, ok), column(cx, indices)], 1);
-  const places = gathered(cx, wide, cx.concat([kept, rank], 0), 1);
-  const out = scattered(cx, computable(cx, values), places,
-    cx.concat([sizes, cx.int64s([1])], 0), reduction);
-  const keeps = cx.bool('keep_dims', false);
-  const shape = keeps ? where(cx, stays, dims, one) : sizes;
-  return cx.cast(cx.reshape(out, shape, reducedShape(cx, keeps)), values.dtype);
-};
+const reduced =
+  (reduction: 'add' | 'max'): Lowering =>
+  (cx) => {
+    const [indices, values, dims] = [cx.tensor(0), cx.tensor(1), dimsOf(cx)];
+    const axes = cx.reshape(cx.tensor(3), [-1], [undefined]);
+    const one = cx.scalar('int64', 1);
+    const rank = cx.shapeOf(dims);
+    const isReduced = cx.op(
+      'ScatterElements',
+      [
+        filled(cx, indices, 0, rank),
+        cx.cast(axes, 'int64'),
+        filled(cx, indices, 1, cx.shapeOf(axes)),
+      ],
+      { shape: dims.shape },
+    );
+    const stays = less(cx, isReduced, one);
+    const kept = cx.squeeze(
+      cx.op('NonZero', [stays], { dtype: 'int64', shape: [1, undefined] }),
+      [0],
+    );
+    const sizes = gathered(cx, dims, kept, 0);
+    // One axis of 1 more than those that stay: a scalar has no places.
+    const ok = oneUnlessAny(cx, outside(cx, indices, dims), 'int64');
+    const wide = cx.concat([mul(cx, indices, ok), column(cx, indices)], 1);
+    const places = gathered(cx, wide, cx.concat([kept, rank], 0), 1);
+    const out = scattered(
+      cx,
+      computable(cx, values),
+      places,
+      cx.concat([sizes, cx.int64s([1])], 0),
+      reduction,
+    );
+    const keeps = cx.bool('keep_dims', false);
+    const shape = keeps ? where(cx, stays, dims, one) : sizes;
+    return cx.cast(cx.reshape(out, shape, reducedShape(cx, keeps)), values.dtype);
+  };
 
 /** As far as it is known. */
 function reducedShape(cx: OpContext, keeps: boolean): Shape {
@@ -69,11 +95,19 @@ function reducedShape(cx: OpContext, keeps: boolean): Shape {
 }
 
 /** A column of zeros, as long as the indices. */
-const column = (cx: OpContext, indices: TensorValue): TensorValue => filled(
-  cx, indices, 0, cx.concat([cx.slice(cx.shapeOf(indices), [0], [1], [0]), cx.int64s([1])], 0));
+const column = (cx: OpContext, indices: TensorValue): TensorValue =>
+  filled(
+    cx,
+    indices,
+    0,
+    cx.concat([cx.slice(cx.shapeOf(indices), [0], [1], [0]), cx.int64s([1])], 0),
+  );
 
 function scattered(
-  cx: OpContext, values: TensorValue, places: TensorValue, sizes: TensorValue,
+  cx: OpContext,
+  values: TensorValue,
+  places: TensorValue,
+  sizes: TensorValue,
   reduction: 'add' | 'max',
 ): TensorValue {
   const scatter = (into: TensorValue, updates: TensorValue, kind: string): TensorValue =>
@@ -95,21 +129,34 @@ function denseAt(cx: OpContext): TensorValue {
   const dims = cx.shapeOf(dense);
   const isOne = equal(cx, dims, cx.scalar('int64', 1));
   const sizes = cx.slice(all, [-rank], [END], [0]);
-  const isWrong = or(cx, less(cx, cx.shapeOf(all), cx.scalar('int64', rank)),
-    not(cx, or(cx, isOne, equal(cx, dims, sizes))));
+  const isWrong = or(
+    cx,
+    less(cx, cx.shapeOf(all), cx.scalar('int64', rank)),
+    not(cx, or(cx, isOne, equal(cx, dims, sizes))),
+  );
   const places = cx.slice(indices, [-rank], [END], [1]);
-  const factor = mul(cx, cx.cast(not(cx, isOne), 'int64'),
-    mul(cx, oneUnlessAny(cx, isWrong, 'int64'),
-      oneUnlessAny(cx, outside(cx, places, sizes), 'int64')));
+  const factor = mul(
+    cx,
+    cx.cast(not(cx, isOne), 'int64'),
+    mul(
+      cx,
+      oneUnlessAny(cx, isWrong, 'int64'),
+      oneUnlessAny(cx, outside(cx, places, sizes), 'int64'),
+    ),
+  );
   return cx.op('GatherND', [dense, mul(cx, places, factor)], { shape: [indices.shape?.[0]] });
 }
 
-const withDense = (compute: typeof add): Lowering => (cx) => {
-  const values = cx.tensor(1);
-  if (compute === div && !isFloating(values.dtype)) cx.fail(`${values.dtype} is not supported`);
-  return inFloat(cx, [values, denseAt(cx)],
-    (a, b) => ({ ...compute(cx, a as TensorValue, b as TensorValue), shape: values.shape }));
-};
+const withDense =
+  (compute: typeof add): Lowering =>
+  (cx) => {
+    const values = cx.tensor(1);
+    if (compute === div && !isFloating(values.dtype)) cx.fail(`${values.dtype} is not supported`);
+    return inFloat(cx, [values, denseAt(cx)], (a, b) => ({
+      ...compute(cx, a as TensorValue, b as TensorValue),
+      shape: values.shape,
+    }));
+  };
 
 /** Over the elements that are there of each innermost row. */
 const softmax: Lowering = (cx) => {
@@ -120,9 +167,12 @@ const softmax: Lowering = (cx) => {
   return inFloat(cx, [given], (values) => {
     if (values === undefined) return cx.fail('has no input');
     const over = (reduction: string, of: TensorValue): TensorValue => {
-      const [out] = cx.custom('UnsortedSegmentReduce', [of, rows.numbers, rows.count],
+      const [out] = cx.custom(
+        'UnsortedSegmentReduce',
+        [of, rows.numbers, rows.count],
         [{ dtype: of.dtype, shape: [undefined] }],
-        { reduction: { string: reduction }, highest: { float: 0 } });
+        { reduction: { string: reduction }, highest: { float: 0 } },
+      );
       return cx.rows(out ?? cx.fail('has no output'), rows.numbers, given.shape);
     };
     const powers = cx.op('Exp', [sub(cx, values, over('max', values))]);

@@ -17,32 +17,47 @@ function dimsOf(value: TensorValue): Shape {
 const reshape: Lowering = (cx) => {
   const [indices, shape, target] = [cx.tensor(0), cx.tensor(1), cx.tensor(2)];
   const rank = target.shape?.[0];
-  return cx.custom('SparseReshape', [indices, shape, cx.cast(target, 'int64')], [
-    { dtype: 'int64', shape: [indices.shape?.[0], rank] }, { dtype: 'int64', shape: [rank] },
-  ]);
+  return cx.custom(
+    'SparseReshape',
+    [indices, shape, cx.cast(target, 'int64')],
+    [
+      { dtype: 'int64', shape: [indices.shape?.[0], rank] },
+      { dtype: 'int64', shape: [rank] },
+    ],
+  );
 };
 
 const fillEmptyRows: Lowering = (cx) => {
   const [indices, values, shape, fallback] = cx.tensors() as [
-    TensorValue, TensorValue, TensorValue, TensorValue];
-  return cx.custom('SparseFillEmptyRows', [indices, values, shape, fallback], [
-    { dtype: 'int64', shape: [undefined, shape.shape?.[0]] },
-    { dtype: values.dtype, shape: [undefined] }, { dtype: 'bool', shape: [shape.ints?.[0]] },
-    { dtype: 'int64', shape: [indices.shape?.[0]] },
-  ]);
+    TensorValue,
+    TensorValue,
+    TensorValue,
+    TensorValue,
+  ];
+  return cx.custom(
+    'SparseFillEmptyRows',
+    [indices, values, shape, fallback],
+    [
+      { dtype: 'int64', shape: [undefined, shape.shape?.[0]] },
+      { dtype: values.dtype, shape: [undefined] },
+      { dtype: 'bool', shape: [shape.ints?.[0]] },
+      { dtype: 'int64', shape: [indices.shape?.[0]] },
+    ],
+  );
 };
 
 const toDense: Lowering = (cx) => {
   const [, shape, values] = cx.tensors() as [TensorValue, TensorValue, TensorValue];
-  return cx.custom('SparseToDense', cx.tensors(),
-    [{ dtype: values.dtype, shape: dimsOf(shape) }],
-    { validate_indices: { int: cx.bool('validate_indices', true) ? 1 : 0 } });
+  return cx.custom('SparseToDense', cx.tensors(), [{ dtype: values.dtype, shape: dimsOf(shape) }], {
+    validate_indices: { int: cx.bool('validate_indices', true) ? 1 : 0 },
+  });
 };
 
 const reorder: Lowering = (cx) => {
   const [indices, values] = [cx.tensor(0), cx.tensor(1)];
   return cx.custom('SparseReorder', cx.tensors(), [
-    { dtype: 'int64', shape: indices.shape }, { dtype: values.dtype, shape: values.shape },
+    { dtype: 'int64', shape: indices.shape },
+    { dtype: values.dtype, shape: values.shape },
   ]);
 };
 
@@ -50,7 +65,8 @@ const slice: Lowering = (cx) => {
   const [values, shape] = [cx.tensor(1), cx.tensor(2)];
   const rank = shape.shape?.[0];
   return cx.custom('SparseSlice', cx.tensors(), [
-    { dtype: 'int64', shape: [undefined, rank] }, { dtype: values.dtype, shape: [undefined] },
+    { dtype: 'int64', shape: [undefined, rank] },
+    { dtype: values.dtype, shape: [undefined] },
     { dtype: 'int64', shape: [rank] },
   ]);
 };
@@ -59,22 +75,35 @@ const concat: Lowering = (cx) => {
   const count = cx.int('N');
   const [values, shape] = [cx.tensor(count), cx.tensor(2 * count)];
   const rank = shape.shape?.[0];
-  return cx.custom('SparseConcat', cx.tensors(), [
-    { dtype: 'int64', shape: [undefined, rank] }, { dtype: values.dtype, shape: [undefined] },
-    { dtype: 'int64', shape: [rank] },
-  ], { concat_dim: { int: cx.int('concat_dim') } });
+  return cx.custom(
+    'SparseConcat',
+    cx.tensors(),
+    [
+      { dtype: 'int64', shape: [undefined, rank] },
+      { dtype: values.dtype, shape: [undefined] },
+      { dtype: 'int64', shape: [rank] },
+    ],
+    { concat_dim: { int: cx.int('concat_dim') } },
+  );
 };
 
 const matMul: Lowering = (cx) => {
   const [indices, values, shape, b] = cx.tensors() as [
-    TensorValue, TensorValue, TensorValue, TensorValue];
+    TensorValue,
+    TensorValue,
+    TensorValue,
+    TensorValue,
+  ];
   const flag = (name: string): { int: number } => ({ int: cx.bool(name, false) ? 1 : 0 });
   const [adjointA, adjointB] = [flag('adjoint_a'), flag('adjoint_b')];
   const out = [shape.ints?.[adjointA.int], b.shape?.[1 - adjointB.int]];
   const inputs = [indices, computable(cx, values), shape, computable(cx, b)];
-  const [product] = cx.custom('SparseTensorDenseMatMul', inputs,
+  const [product] = cx.custom(
+    'SparseTensorDenseMatMul',
+    inputs,
     [{ dtype: inputs[1]?.dtype ?? 'float', shape: out }],
-    { adjoint_a: adjointA, adjoint_b: adjointB });
+    { adjoint_a: adjointA, adjoint_b: adjointB },
+  );
   return product === undefined ? cx.fail('has no output') : cx.cast(product, values.dtype);
 };
 
@@ -85,8 +114,12 @@ function segments(reduction: string, counted: boolean): Lowering {
     const given = computable(cx, data);
     const rows = counted ? cx.tensor(3).ints?.[0] : undefined;
     const shape = data.shape === undefined ? undefined : [rows, ...data.shape.slice(1)];
-    const [sums] = cx.custom('SparseSegmentReduce', [given, ...cx.tensors(1, counted ? 4 : 3)],
-      [{ dtype: given.dtype, shape }], { reduction: { string: reduction } });
+    const [sums] = cx.custom(
+      'SparseSegmentReduce',
+      [given, ...cx.tensors(1, counted ? 4 : 3)],
+      [{ dtype: given.dtype, shape }],
+      { reduction: { string: reduction } },
+    );
     return sums === undefined ? cx.fail('has no output') : cx.cast(sums, data.dtype);
   };
 }

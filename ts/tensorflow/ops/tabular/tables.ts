@@ -8,20 +8,27 @@ const handle: Lowering = (cx) => ({ kind: 'table', key: cx.node.name });
 function contentsOf(cx: OpContext): TableContents {
   const value = cx.input(0);
   if (value.kind !== 'table') return cx.fail(`input 0 is a ${value.kind}, expected a table`);
-  return cx.around.state.tables.get(value.key)
-    ?? cx.fail(`the table '${value.key}' was not initialised when the model was loaded`);
+  return (
+    cx.around.state.tables.get(value.key) ??
+    cx.fail(`the table '${value.key}' was not initialised when the model was loaded`)
+  );
 }
 
 const find: Lowering = (cx) => {
   const { keyDtype, valueDtype, keys, values } = contentsOf(cx);
   const wanted = cx.tensor(1);
-  const shape = wanted.shape === undefined ? undefined : [
-    ...wanted.shape, ...values.shape.slice(1),
-  ];
-  return cx.custom('LookupFind', [
-    cx.cast(wanted, keyDtype), cx.cast(cx.tensor(2), valueDtype), cx.constant(keys),
-    cx.constant(values),
-  ], [{ dtype: valueDtype, shape }]);
+  const shape =
+    wanted.shape === undefined ? undefined : [...wanted.shape, ...values.shape.slice(1)];
+  return cx.custom(
+    'LookupFind',
+    [
+      cx.cast(wanted, keyDtype),
+      cx.cast(cx.tensor(2), valueDtype),
+      cx.constant(keys),
+      cx.constant(values),
+    ],
+    [{ dtype: valueDtype, shape }],
+  );
 };
 
 const size: Lowering = (cx) => cx.scalar('int64', contentsOf(cx).keys.shape[0] ?? 0);
@@ -32,9 +39,17 @@ const contents: Lowering = (cx) => {
 };
 
 const HANDLES = [
-  'HashTable', 'HashTableV2', 'AnonymousHashTable', 'MutableHashTable', 'MutableHashTableV2',
-  'AnonymousMutableHashTable', 'MutableHashTableOfTensors', 'MutableHashTableOfTensorsV2',
-  'AnonymousMutableHashTableOfTensors', 'MutableDenseHashTable', 'MutableDenseHashTableV2',
+  'HashTable',
+  'HashTableV2',
+  'AnonymousHashTable',
+  'MutableHashTable',
+  'MutableHashTableV2',
+  'AnonymousMutableHashTable',
+  'MutableHashTableOfTensors',
+  'MutableHashTableOfTensorsV2',
+  'AnonymousMutableHashTableOfTensors',
+  'MutableDenseHashTable',
+  'MutableDenseHashTableV2',
   'AnonymousMutableDenseHashTable',
 ] as const;
 

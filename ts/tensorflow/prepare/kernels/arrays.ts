@@ -5,7 +5,13 @@ import { attributeOf, typeAttribute } from '../attributes.js';
 import { invalid } from '../errors.js';
 import type { Kernel, Kernels, KernelCall } from '../interpreter.js';
 import {
-  bytesOf, elementCount, integersOf, picked, reshaped, stringsOf, tensorOf,
+  bytesOf,
+  elementCount,
+  integersOf,
+  picked,
+  reshaped,
+  stringsOf,
+  tensorOf,
 } from '../tensors.js';
 import { tensorInput, tensorInputs } from './inputs.js';
 
@@ -35,10 +41,9 @@ const reshape: Kernel = (call) => {
 const squeeze: Kernel = (call) => {
   const tensor = tensorInput(call, 0);
   const { attributes } = call.node;
-  const list = attributeOf(attributes, 'squeeze_dims', 'list') ??
-    attributeOf(attributes, 'axis', 'list');
-  const axes = new Set((list?.ints ?? []).map((axis) => (
-    axisOf(Number(axis), tensor.shape.length))));
+  const list =
+    attributeOf(attributes, 'squeeze_dims', 'list') ?? attributeOf(attributes, 'axis', 'list');
+  const axes = new Set((list?.ints ?? []).map((axis) => axisOf(Number(axis), tensor.shape.length)));
   const shape = tensor.shape.filter((dim, axis) => (axes.size === 0 ? dim !== 1 : !axes.has(axis)));
   if (product(shape) !== product(tensor.shape)) throw invalid('a squeezed dim is not 1');
   return [reshaped(tensor, shape)];
@@ -55,7 +60,8 @@ function concatenated(call: KernelCall, tensors: readonly Tensor[], axis: number
   const [first] = tensors;
   if (first === undefined) throw invalid('nothing to put together');
   for (const { shape } of tensors) {
-    const fits = shape.length === first.shape.length &&
+    const fits =
+      shape.length === first.shape.length &&
       shape.every((dim, at) => at === axis || dim === first.shape[at]);
     if (!fits) throw invalid(`shapes [${first.shape.join(', ')}] and [${shape.join(', ')}]`);
   }
@@ -173,7 +179,10 @@ const stridedSlice: Kernel = (call) => {
 };
 
 function steps(
-  dim: number, from: number | undefined, to: number | undefined, step: number,
+  dim: number,
+  from: number | undefined,
+  to: number | undefined,
+  step: number,
 ): number[] {
   const [lowest, highest] = step > 0 ? [0, dim] : [-1, dim - 1];
   const clamp = (value: number): number =>
@@ -200,12 +209,17 @@ const slice: Kernel = (call) => {
   const begin = integersOf(tensorInput(call, 1));
   const size = integersOf(tensorInput(call, 2));
   call.session.spend(elementCount(tensor.shape));
-  return [sliced(tensor, tensor.shape.map((dim, axis) => {
-    const start = begin[axis] ?? 0;
-    const count = (size[axis] ?? -1) === -1 ? dim - start : size[axis] ?? 0;
-    if (start < 0 || count < 0 || start + count > dim) throw invalid('the slice is not inside');
-    return { at: Array.from({ length: count }, (_, step) => start + step), isDropped: false };
-  }))];
+  return [
+    sliced(
+      tensor,
+      tensor.shape.map((dim, axis) => {
+        const start = begin[axis] ?? 0;
+        const count = (size[axis] ?? -1) === -1 ? dim - start : (size[axis] ?? 0);
+        if (start < 0 || count < 0 || start + count > dim) throw invalid('the slice is not inside');
+        return { at: Array.from({ length: count }, (_, step) => start + step), isDropped: false };
+      }),
+    ),
+  ];
 };
 
 const split: Kernel = (call) => {
@@ -217,18 +231,35 @@ const split: Kernel = (call) => {
   if (count < 1 || dim % count !== 0) throw invalid(`${dim} in ${count} parts`);
   const width = dim / count;
   call.session.spend(elementCount(tensor.shape) + count);
-  return Array.from({ length: count }, (_, part) => sliced(tensor, tensor.shape.map(
-    (all, at) => ({
-      at: Array.from({ length: at === axis ? width : all }, (__, step) => (
-        at === axis ? part * width + step : step)),
-      isDropped: false,
-    }))));
+  return Array.from({ length: count }, (_, part) =>
+    sliced(
+      tensor,
+      tensor.shape.map((all, at) => ({
+        at: Array.from({ length: at === axis ? width : all }, (__, step) =>
+          at === axis ? part * width + step : step,
+        ),
+        isDropped: false,
+      })),
+    ),
+  );
 };
 
 export const ARRAY_KERNELS: Kernels = {
-  Reshape: reshape, Squeeze: squeeze, ExpandDims: expandDims, Pack: pack, Concat: concat,
-  ConcatV2: concat, Fill: fill, ZerosLike: like(0), OnesLike: like(1), Shape: shapeOf,
-  Gather: gather, GatherV2: gather, StridedSlice: stridedSlice, Slice: slice, Split: split,
+  Reshape: reshape,
+  Squeeze: squeeze,
+  ExpandDims: expandDims,
+  Pack: pack,
+  Concat: concat,
+  ConcatV2: concat,
+  Fill: fill,
+  ZerosLike: like(0),
+  OnesLike: like(1),
+  Shape: shapeOf,
+  Gather: gather,
+  GatherV2: gather,
+  StridedSlice: stridedSlice,
+  Slice: slice,
+  Split: split,
   Size: (call) => {
     const { shape } = tensorInput(call, 0);
     const dtype = typeAttribute(call.node.attributes, 'out_type') ?? 'int32';

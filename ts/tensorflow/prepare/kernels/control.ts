@@ -51,7 +51,14 @@ const select: Kernel = (call) => {
 };
 
 export const CONTROL_KERNELS: Kernels = {
-  Switch: choose, RefSwitch: choose, Merge: merge, RefMerge: merge,
-  If: conditional, StatelessIf: conditional, Case: oneOfMany, StatelessCase: oneOfMany,
-  Select: select, SelectV2: select,
+  Switch: choose,
+  RefSwitch: choose,
+  Merge: merge,
+  RefMerge: merge,
+  If: conditional,
+  StatelessIf: conditional,
+  Case: oneOfMany,
+  StatelessCase: oneOfMany,
+  Select: select,
+  SelectV2: select,
 };

@@ -5,8 +5,16 @@ import { attributeOf, typeAttribute } from '../attributes.js';
 import { invalid } from '../errors.js';
 import type { Kernel, KernelCall, Kernels } from '../interpreter.js';
 import {
-  bytesOf, elementBytes, elementCount, elementName, elementsOf, integersOf, numbersOf,
-  type Scalar, scalarOf, tensorOf,
+  bytesOf,
+  elementBytes,
+  elementCount,
+  elementName,
+  elementsOf,
+  integersOf,
+  numbersOf,
+  type Scalar,
+  scalarOf,
+  tensorOf,
 } from '../tensors.js';
 import { tensorInput, tensorInputs } from './inputs.js';
 
@@ -28,7 +36,7 @@ const FLOOR_DIV: Operation = {
   bigint: (a, b) => {
     if (b === 0n) throw invalid('division by zero');
     const quotient = a / b;
-    return quotient * b !== a && (a < 0n) !== (b < 0n) ? quotient - 1n : quotient;
+    return quotient * b !== a && a < 0n !== b < 0n ? quotient - 1n : quotient;
   },
 };
 
@@ -137,8 +145,15 @@ function logical(test: (values: readonly boolean[]) => boolean): Kernel {
       return broadcastIndices(tensor.shape, shape).map((at) => Boolean(values[at]));
     });
     const count = elementCount(shape);
-    return [tensorOf('bool', shape, Array.from({ length: count }, (_, index) => (
-      test(sources.map((values) => values[index] ?? false)) ? 1 : 0)))];
+    return [
+      tensorOf(
+        'bool',
+        shape,
+        Array.from({ length: count }, (_, index) =>
+          test(sources.map((values) => values[index] ?? false)) ? 1 : 0,
+        ),
+      ),
+    ];
   };
 }
 
@@ -158,7 +173,13 @@ const cast: Kernel = (call) => {
   if (to === undefined) throw invalid('the type to cast to is not said');
   if (to === input.dtype) return [input];
   call.session.spend(elementCount(input.shape));
-  return [tensorOf(to, input.shape, numbersOf(input).map((value) => castOne(value, to)))];
+  return [
+    tensorOf(
+      to,
+      input.shape,
+      numbersOf(input).map((value) => castOne(value, to)),
+    ),
+  ];
 };
 
 // From a float: towards zero; what does not fit is not defined, and refused.
@@ -195,23 +216,30 @@ const range: Kernel = (call) => {
   if (!Number.isFinite(count)) throw invalid('a range whose step is 0');
   call.session.spend(elementCount([count]));
   const { dtype } = tensorInput(call, 0);
-  const values = Array.from({ length: count }, (_, index): Scalar => (
-    typeof start === 'bigint'
-      ? start + BigInt(index) * BigInt(delta) : start + index * Number(delta)));
+  const values = Array.from(
+    { length: count },
+    (_, index): Scalar =>
+      typeof start === 'bigint'
+        ? start + BigInt(index) * BigInt(delta)
+        : start + index * Number(delta),
+  );
   return [tensorOf(dtype, [count], values)];
 };
 
 function reduced(operation: Operation, empty: Scalar): Kernel {
   return (call: KernelCall) => {
     const input = tensorInput(call, 0);
-    const axes = integersOf(tensorInput(call, 1)).map((axis) => (
-      axis < 0 ? axis + input.shape.length : axis));
+    const axes = integersOf(tensorInput(call, 1)).map((axis) =>
+      axis < 0 ? axis + input.shape.length : axis,
+    );
     if (new Set(axes).size !== input.shape.length) throw invalid('only over all axes');
     call.session.spend(elementCount(input.shape));
     const isFloat = FLOATS.has(input.dtype);
-    const value = numbersOf(input).reduce((a, b): Scalar => (isFloat
-      ? operation.number(Number(a), Number(b))
-      : operation.bigint(BigInt(a), BigInt(b))), empty);
+    const value = numbersOf(input).reduce(
+      (a, b): Scalar =>
+        isFloat ? operation.number(Number(a), Number(b)) : operation.bigint(BigInt(a), BigInt(b)),
+      empty,
+    );
     const keeps = attributeOf(call.node.attributes, 'keep_dims', 'bool') ?? false;
     const result = isFloat ? value : wrapped(input.dtype, BigInt(value));
     return [tensorOf(input.dtype, keeps ? input.shape.map(() => 1) : [], [result])];
@@ -219,19 +247,39 @@ function reduced(operation: Operation, empty: Scalar): Kernel {
 }
 
 export const MATH_KERNELS: Kernels = {
-  Add: binary(ADD), AddV2: binary(ADD), Sub: binary(SUB), Mul: binary(MUL),
-  Maximum: binary(MAX), Minimum: binary(MIN), FloorDiv: binary(FLOOR_DIV),
-  RealDiv: binary({ number: (a, b) => a / b, bigint: () => { throw invalid('on integers'); } }),
+  Add: binary(ADD),
+  AddV2: binary(ADD),
+  Sub: binary(SUB),
+  Mul: binary(MUL),
+  Maximum: binary(MAX),
+  Minimum: binary(MIN),
+  FloorDiv: binary(FLOOR_DIV),
+  RealDiv: binary({
+    number: (a, b) => a / b,
+    bigint: () => {
+      throw invalid('on integers');
+    },
+  }),
   Neg: (call) => {
     const input = tensorInput(call, 0);
     return [computed(tensorOf(input.dtype, [], [-1]), input, MUL)];
   },
-  Sqrt: unary(Math.sqrt), Exp: unary(Math.exp), Log: unary(Math.log), Square: unary((a) => a * a),
-  Equal: compared((order) => order === 0), NotEqual: compared((order) => order !== 0),
-  Less: compared((order) => order < 0), LessEqual: compared((order) => order <= 0),
-  Greater: compared((order) => order > 0), GreaterEqual: compared((order) => order >= 0),
-  LogicalNot: logical(([value]) => !value), LogicalAnd: logical((all) => all.every(Boolean)),
+  Sqrt: unary(Math.sqrt),
+  Exp: unary(Math.exp),
+  Log: unary(Math.log),
+  Square: unary((a) => a * a),
+  Equal: compared((order) => order === 0),
+  NotEqual: compared((order) => order !== 0),
+  Less: compared((order) => order < 0),
+  LessEqual: compared((order) => order <= 0),
+  Greater: compared((order) => order > 0),
+  GreaterEqual: compared((order) => order >= 0),
+  LogicalNot: logical(([value]) => !value),
+  LogicalAnd: logical((all) => all.every(Boolean)),
   LogicalOr: logical((all) => all.some(Boolean)),
-  Cast: cast, Bitcast: bitcast, Range: range,
-  Sum: reduced(ADD, 0), Prod: reduced(MUL, 1),
+  Cast: cast,
+  Bitcast: bitcast,
+  Range: range,
+  Sum: reduced(ADD, 0),
+  Prod: reduced(MUL, 1),
 };

@@ -35,8 +35,9 @@ export class StoredTensor implements Tensor {
 
 function slicedShape(shape: readonly number[], slice: Slice, name: string): number[] {
   if (slice.length !== shape.length) {
-    throw invalid(`slice of tensor ${quoted(name)}: expected ${shape.length} dims, ` +
-      `got ${slice.length}`);
+    throw invalid(
+      `slice of tensor ${quoted(name)}: expected ${shape.length} dims, ` + `got ${slice.length}`,
+    );
   }
   return shape.map((dim, axis) => {
     const { start = 0, length } = slice[axis] ?? {};
@@ -57,10 +58,12 @@ export function parseShapeAndSlice(
   const bad = (): Error => invalid(`shape and slice ${quoted(text)}: expected "10 4 0,10:0,4"`);
   const parts = text.split(' ');
   const last = parts.pop() ?? '';
-  const shape = parts.filter((part) => part !== '').map((part) => {
-    if (!/^\d{1,15}$/.test(part)) throw bad();
-    return Number(part);
-  });
+  const shape = parts
+    .filter((part) => part !== '')
+    .map((part) => {
+      if (!/^\d{1,15}$/.test(part)) throw bad();
+      return Number(part);
+    });
   const extents = last === '' ? [] : last.split(':');
   if (extents.length !== shape.length) throw bad();
   const slice = extents.map((extent) => {
@@ -84,13 +87,18 @@ function openedCheckpoint(call: KernelCall): Checkpoint {
 }
 
 function restored(
-  checkpoint: Checkpoint, name: string, text: string, dtype: Dtype | undefined,
+  checkpoint: Checkpoint,
+  name: string,
+  text: string,
+  dtype: Dtype | undefined,
 ): Tensor {
   const wanted = parseShapeAndSlice(text);
   const { shape } = checkpoint.describe(name);
   if (wanted !== undefined && wanted.shape.join() !== shape.join()) {
-    throw invalid(`tensor ${quoted(name)}: expected shape [${wanted.shape.join(', ')}], ` +
-      `the checkpoint has [${shape.join(', ')}]`);
+    throw invalid(
+      `tensor ${quoted(name)}: expected shape [${wanted.shape.join(', ')}], ` +
+        `the checkpoint has [${shape.join(', ')}]`,
+    );
   }
   const tensor = new StoredTensor(checkpoint, name, wanted?.slice);
   if (dtype === undefined || dtype === tensor.dtype) return tensor;
@@ -118,5 +126,7 @@ const restoreOne: Kernel = (call) => {
 };
 
 export const RESTORE_KERNELS: Kernels = {
-  Restore: restoreOne, RestoreSlice: restoreOne, RestoreV2: restoreMany,
+  Restore: restoreOne,
+  RestoreSlice: restoreOne,
+  RestoreV2: restoreMany,
 };

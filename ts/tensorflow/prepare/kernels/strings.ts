@@ -32,8 +32,9 @@ const asString: Kernel = (call) => {
   if (width !== -1n || textAttribute(attributes, 'fill') !== '') throw invalid('with a width');
   if (!/^(u?int\d+|bool)$/.test(input.dtype)) throw invalid(`of ${input.dtype}`);
   call.session.spend(input.shape.reduce((product, dim) => product * dim, 1));
-  const texts = numbersOf(input).map((value) => (
-    input.dtype === 'bool' ? (value ? 'true' : 'false') : String(value)));
+  const texts = numbersOf(input).map((value) =>
+    input.dtype === 'bool' ? (value ? 'true' : 'false') : String(value),
+  );
   return [stringsTensor(input.shape, texts.map(bytesOfLatin1))];
 };
 

@@ -6,7 +6,13 @@ import type { Kernel, KernelCall, Kernels } from '../interpreter.js';
 import { resourceId } from '../state.js';
 import { Table } from '../table.js';
 import {
-  elementCount, elementName, elementsOf, stringsOf, stringsTensor, tensorFrom, tensorOf,
+  elementCount,
+  elementName,
+  elementsOf,
+  stringsOf,
+  stringsTensor,
+  tensorFrom,
+  tensorOf,
 } from '../tensors.js';
 import { handleInput, tensorInput, tensorInputs } from './inputs.js';
 import { readAsset, readTextFile } from './text-file.js';
@@ -29,7 +35,7 @@ function tableInput(call: KernelCall): Table {
   if (table === undefined) {
     const failure = spoiled.get(id);
     if (failure !== undefined) throw invalid(`${failure.op} failed before: ${failure.reason}`);
-    tables.set(id, table = new Table(node, call.session.state.emptyKeys.get(id)));
+    tables.set(id, (table = new Table(node, call.session.state.emptyKeys.get(id))));
   }
   return table;
 }
@@ -62,9 +68,12 @@ const fillFromFile: Kernel = (call) => {
   const number = (name: string, otherwise: bigint): bigint =>
     attributeOf(attributes, name, 'int') ?? otherwise;
   const { keys, values } = readTextFile(path, {
-    keyDtype: table.keyDtype, keyIndex: Number(number('key_index', -2n)),
-    valueDtype: table.valueDtype, valueIndex: Number(number('value_index', -1n)),
-    vocabSize: Number(number('vocab_size', -1n)), offset: number('offset', 0n),
+    keyDtype: table.keyDtype,
+    keyIndex: Number(number('key_index', -2n)),
+    valueDtype: table.valueDtype,
+    valueIndex: Number(number('value_index', -1n)),
+    vocabSize: Number(number('vocab_size', -1n)),
+    offset: number('offset', 0n),
     delimiter: textAttribute(attributes, 'delimiter'),
   });
   // TensorFlow leaves a table alone that is initialised already.
@@ -119,25 +128,44 @@ const find: Kernel = (call) => {
 };
 
 export const TABLE_KERNELS: Kernels = {
-  HashTable: make, HashTableV2: make, AnonymousHashTable: make,
-  MutableHashTable: make, MutableHashTableV2: make, AnonymousMutableHashTable: make,
-  MutableHashTableOfTensors: make, MutableHashTableOfTensorsV2: make,
+  HashTable: make,
+  HashTableV2: make,
+  AnonymousHashTable: make,
+  MutableHashTable: make,
+  MutableHashTableV2: make,
+  AnonymousMutableHashTable: make,
+  MutableHashTableOfTensors: make,
+  MutableHashTableOfTensorsV2: make,
   AnonymousMutableHashTableOfTensors: make,
-  MutableDenseHashTable: makeDense, MutableDenseHashTableV2: makeDense,
+  MutableDenseHashTable: makeDense,
+  MutableDenseHashTableV2: makeDense,
   AnonymousMutableDenseHashTable: makeDense,
-  InitializeTable: fill, InitializeTableV2: fill,
-  LookupTableImport: fill, LookupTableImportV2: fill,
-  InitializeTableFromTextFile: fillFromFile, InitializeTableFromTextFileV2: fillFromFile,
-  LookupTableInsert: insert, LookupTableInsertV2: insert, LookupTableRemoveV2: remove,
-  LookupTableExport: exported, LookupTableExportV2: exported,
-  LookupTableFind: find, LookupTableFindV2: find,
-  LookupTableSize: size, LookupTableSizeV2: size,
+  InitializeTable: fill,
+  InitializeTableV2: fill,
+  LookupTableImport: fill,
+  LookupTableImportV2: fill,
+  InitializeTableFromTextFile: fillFromFile,
+  InitializeTableFromTextFileV2: fillFromFile,
+  LookupTableInsert: insert,
+  LookupTableInsertV2: insert,
+  LookupTableRemoveV2: remove,
+  LookupTableExport: exported,
+  LookupTableExportV2: exported,
+  LookupTableFind: find,
+  LookupTableFindV2: find,
+  LookupTableSize: size,
+  LookupTableSizeV2: size,
   ReadFile: readFile,
-  BoostedTreesEnsembleResourceHandleOp: make, BoostedTreesQuantileStreamResourceHandleOp: make,
-  DecisionTreeEnsembleResourceHandleOp: make, DecisionTreeResourceHandleOp: make,
-  BoostedTreesCreateEnsemble: deserialise, BoostedTreesDeserializeEnsemble: deserialise,
-  CreateTreeEnsembleVariable: deserialise, TreeEnsembleDeserialize: deserialise,
-  CreateTreeVariable: deserialise, TreeDeserialize: deserialise,
+  BoostedTreesEnsembleResourceHandleOp: make,
+  BoostedTreesQuantileStreamResourceHandleOp: make,
+  DecisionTreeEnsembleResourceHandleOp: make,
+  DecisionTreeResourceHandleOp: make,
+  BoostedTreesCreateEnsemble: deserialise,
+  BoostedTreesDeserializeEnsemble: deserialise,
+  CreateTreeEnsembleVariable: deserialise,
+  TreeEnsembleDeserialize: deserialise,
+  CreateTreeVariable: deserialise,
+  TreeDeserialize: deserialise,
   IsBoostedTreesEnsembleInitialized: (call) => [
     tensorOf('bool', [], [call.session.state.blobs.has(handleInput(call, 0).id) ? 1 : 0]),
   ],

@@ -53,7 +53,8 @@ export function readAsset(path: string): Uint8Array {
  * its type, too few columns, a vocabulary size that the file does not have.
  */
 export function readTextFile(
-  path: string, columns: TextFileColumns,
+  path: string,
+  columns: TextFileColumns,
 ): { readonly keys: Tensor; readonly values: Tensor } {
   checkColumns(columns);
   const keys: Element[] = [];
@@ -69,9 +70,15 @@ export function readTextFile(
       throw invalid(`${path}: line ${row}: expected ${expected} columns, got ${fields.length}`);
     }
     const where = `${path}: line ${row}`;
-    const take = (index: number, dtype: Dtype): Element => (index === LINE_NUMBER
-      ? BigInt.asIntN(64, BigInt(row) + columns.offset)
-      : parsed(index === WHOLE_LINE ? line : fields[index] ?? line, dtype, columns.offset, where));
+    const take = (index: number, dtype: Dtype): Element =>
+      index === LINE_NUMBER
+        ? BigInt.asIntN(64, BigInt(row) + columns.offset)
+        : parsed(
+            index === WHOLE_LINE ? line : (fields[index] ?? line),
+            dtype,
+            columns.offset,
+            where,
+          );
     keys.push(take(keyIndex, columns.keyDtype));
     values.push(take(valueIndex, columns.valueDtype));
     if (row === TABLE_ENTRIES_MAX) throw invalid(`${path}: more than ${TABLE_ENTRIES_MAX} lines`);
@@ -86,10 +93,16 @@ export function readTextFile(
   };
 }
 
-function checkColumns({ keyDtype, keyIndex, valueDtype, valueIndex, delimiter }: TextFileColumns):
-void {
+function checkColumns({
+  keyDtype,
+  keyIndex,
+  valueDtype,
+  valueIndex,
+  delimiter,
+}: TextFileColumns): void {
   for (const [what, index, dtype] of [
-    ['key', keyIndex, keyDtype], ['value', valueIndex, valueDtype],
+    ['key', keyIndex, keyDtype],
+    ['value', valueIndex, valueDtype],
   ] as const) {
     if (!Number.isSafeInteger(index) || index < WHOLE_LINE) {
       throw invalid(`${what}_index: expected -2 or more, got ${index}`);
@@ -107,7 +120,7 @@ void {
 // One carriage return before a newline goes with it, and one at the file's end; alone there it is
 // no line. `end` is the byte after the line.
 function* linesOf(bytes: Uint8Array): Generator<{ line: Uint8Array; end: number }> {
-  for (let start = 0; start < bytes.length;) {
+  for (let start = 0; start < bytes.length; ) {
     const newline = bytes.indexOf(NEWLINE, start);
     const stop = newline < 0 ? bytes.length : newline;
     const end = newline < 0 ? bytes.length : newline + 1;
@@ -133,8 +146,8 @@ function parsed(field: Uint8Array, dtype: Dtype, offset: bigint, where: string):
   if (dtype === 'string') return field;
   // The number ends with a zero byte, as a C string does.
   const text = (latin1(field).split('\0', 1)[0] ?? '').replace(/^[ \t\v\f\r]+|[ \t\v\f\r]+$/g, '');
-  const bad = (): Error => invalid(
-    `${where}: ${JSON.stringify(text.slice(0, SHOWN_CHARS))} is not a valid ${dtype}`);
+  const bad = (): Error =>
+    invalid(`${where}: ${JSON.stringify(text.slice(0, SHOWN_CHARS))} is not a valid ${dtype}`);
   if (dtype === 'int32' || dtype === 'int64') {
     if (!INTEGER.test(text) || text.length > SHOWN_CHARS) throw bad();
     const bits = dtype === 'int32' ? 32 : 64;

@@ -5,7 +5,11 @@ import type { Shape, Tensor } from '../../types.js';
 import { attributeOf, typeAttribute } from '../attributes.js';
 import { invalid } from '../errors.js';
 import {
-  type Handle, isHandle, type Kernel, type KernelCall, type Kernels,
+  type Handle,
+  isHandle,
+  type Kernel,
+  type KernelCall,
+  type Kernels,
 } from '../interpreter.js';
 import { resourceId } from '../state.js';
 import { tensorOf } from '../tensors.js';
@@ -17,18 +21,22 @@ const pass: Kernel = ({ inputs }) => inputs;
 const nothing: Kernel = () => [];
 
 // Of a reference variable the value now, so that a later assignment does not change it.
-const identity: Kernel = ({ inputs, session }) => inputs.map((value) => {
-  if (!isHandle(value)) return value;
-  return session.state.variables.get(value.id) ?? value;
-});
+const identity: Kernel = ({ inputs, session }) =>
+  inputs.map((value) => {
+    if (!isHandle(value)) return value;
+    return session.state.variables.get(value.id) ?? value;
+  });
 
 function bool(value: boolean): Tensor {
   return tensorOf('bool', [], [value ? 1 : 0]);
 }
 
 function isCompatible(declared: Shape, actual: readonly number[]): boolean {
-  return declared === undefined || (declared.length === actual.length &&
-    declared.every((dim, axis) => dim === undefined || dim === actual[axis]));
+  return (
+    declared === undefined ||
+    (declared.length === actual.length &&
+      declared.every((dim, axis) => dim === undefined || dim === actual[axis]))
+  );
 }
 
 // Old graphs say "no shape known" as the shape of a scalar: it binds resource variables only.
@@ -41,15 +49,17 @@ function checkFits({ node }: Handle, value: Tensor): void {
   }
   if (isUnknown || isCompatible(shape, value.shape)) return;
   const expected = (shape ?? []).map((dim) => dim ?? '?').join(', ');
-  throw invalid(`variable ${JSON.stringify(node.name)}: expected shape [${expected}], ` +
-    `got [${value.shape.join(', ')}]`);
+  throw invalid(
+    `variable ${JSON.stringify(node.name)}: expected shape [${expected}], ` +
+      `got [${value.shape.join(', ')}]`,
+  );
 }
 
 const assign: Kernel = (call) => {
   const variable = handleInput(call, 0);
   const value = tensorInput(call, 1);
-  const isChecked = attributeOf(call.node.attributes, 'validate_shape', 'bool') ??
-    call.node.op === 'Assign';
+  const isChecked =
+    attributeOf(call.node.attributes, 'validate_shape', 'bool') ?? call.node.op === 'Assign';
   if (isChecked || call.node.op === 'AssignVariableOp') checkFits(variable, value);
   call.session.state.setVariable(variable.id, value);
   return [variable];

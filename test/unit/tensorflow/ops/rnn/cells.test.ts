@@ -7,8 +7,7 @@ import type { Value } from '../../../../../ts/tensorflow/lower/values.js';
 import { gruOf, lstmOf, rnnOf } from '../../../../../ts/tensorflow/ops/rnn/cells.js';
 import { Pattern } from '../../../../../ts/tensorflow/ops/rnn/patterns.js';
 import { sequenceOf } from '../../../../../ts/tensorflow/ops/rnn/sequences.js';
-import type { Attribute, FlatFunction, FlatNode } from
-  '../../../../../ts/tensorflow/types.js';
+import type { Attribute, FlatFunction, FlatNode } from '../../../../../ts/tensorflow/types.js';
 import { refOf } from '../../control/graphs.js';
 
 const UNITS = 5;
@@ -16,11 +15,16 @@ const UNITS = 5;
 /** Lines "name op input ...". "Const=1,2" has these numbers, "Split=4" makes so many parts,
  * "MatMul=t" takes its weights turned. */
 function functionOf(
-  args: readonly string[], lines: readonly string[], returns: string,
+  args: readonly string[],
+  lines: readonly string[],
+  returns: string,
 ): FlatFunction {
   const all = [...args.map((name) => `${name} _Arg`), ...lines].map(nodeOf);
   return {
-    name: 'f', args, returns: returns.split(' ').map(refOf), control: [],
+    name: 'f',
+    args,
+    returns: returns.split(' ').map(refOf),
+    control: [],
     nodes: new Map(all.map((node) => [node.name, node])),
   };
 }
@@ -47,31 +51,62 @@ function nodeOf(line: string): FlatNode {
 const ARGS = ['i', 'n', 'out', 'h', 'c', 'in', 'w', 'u', 'b'];
 
 const AROUND = [
-  'one Const=1', 'i2 AddV2 i one', 'shape Const=-1,4', 'x TensorListGetItem in i shape',
+  'one Const=1',
+  'i2 AddV2 i one',
+  'shape Const=-1,4',
+  'x TensorListGetItem in i shape',
   'out2 TensorListSetItem out i h2',
 ];
 
 const LSTM = [
-  ...AROUND, 'xw MatMul x w', 'hu MatMul h u', 'sum AddV2 xw hu', 'z BiasAdd sum b', 'axis Const=1',
-  'split Split=4 axis z', 'si Sigmoid split', 'sf Sigmoid split:1', 'tg Tanh split:2',
-  'so Sigmoid split:3', 'kept Mul sf c', 'new Mul si tg', 'c2 AddV2 kept new', 'tc Tanh c2',
+  ...AROUND,
+  'xw MatMul x w',
+  'hu MatMul h u',
+  'sum AddV2 xw hu',
+  'z BiasAdd sum b',
+  'axis Const=1',
+  'split Split=4 axis z',
+  'si Sigmoid split',
+  'sf Sigmoid split:1',
+  'tg Tanh split:2',
+  'so Sigmoid split:3',
+  'kept Mul sf c',
+  'new Mul si tg',
+  'c2 AddV2 kept new',
+  'tc Tanh c2',
   'h2 Mul so tc',
 ];
 
-const tensor = (shape: readonly number[]): Value =>
-  ({ kind: 'tensor', name: 'v', dtype: 'float', shape });
+const tensor = (shape: readonly number[]): Value => ({
+  kind: 'tensor',
+  name: 'v',
+  dtype: 'float',
+  shape,
+});
 const counter: Value = {
-  kind: 'tensor', dtype: 'int32', shape: [], constant: numbersTensor('int32', [], [0]), ints: [0],
+  kind: 'tensor',
+  dtype: 'int32',
+  shape: [],
+  constant: numbersTensor('int32', [], [0]),
+  ints: [0],
 };
 const list = (isFull: boolean): Value => {
   const length = counter;
-  const items = isFull ? { kind: 'tensor', name: 'l', dtype: 'float', shape: [7, 1, 4] } as const
+  const items = isFull
+    ? ({ kind: 'tensor', name: 'l', dtype: 'float', shape: [7, 1, 4] } as const)
     : undefined;
   return { kind: 'list', dtype: 'float', elementShape: undefined, length, items };
 };
 const VALUES: readonly Value[] = [
-  counter, tensor([]), list(false), tensor([1, UNITS]), tensor([1, UNITS]), list(true),
-  tensor([4, 4 * UNITS]), tensor([UNITS, 4 * UNITS]), tensor([4 * UNITS]),
+  counter,
+  tensor([]),
+  list(false),
+  tensor([1, UNITS]),
+  tensor([1, UNITS]),
+  list(true),
+  tensor([4, 4 * UNITS]),
+  tensor([UNITS, 4 * UNITS]),
+  tensor([4 * UNITS]),
 ];
 
 const CONDITION = functionOf(ARGS, ['less Less i n'], 'less');
@@ -84,8 +119,12 @@ interface Change {
 }
 
 /** LSTM with lines in place of those of the same name. */
-function lstmWith({ lines = [], returns, condition = CONDITION, values = VALUES }: Change = {}):
-ReturnType<typeof lstmOf> {
+function lstmWith({
+  lines = [],
+  returns,
+  condition = CONDITION,
+  values = VALUES,
+}: Change = {}): ReturnType<typeof lstmOf> {
   const names = new Set(lines.map((line) => line.split(' ')[0]));
   const kept = LSTM.filter((line) => !names.has(line.split(' ')[0]));
   const body = functionOf(ARGS, [...kept, ...lines], returns ?? 'i2 n out2 h2 c2 in w u b');
@@ -96,7 +135,11 @@ ReturnType<typeof lstmOf> {
 
 test('the standard LSTM', () => {
   assert.deepEqual(lstmWith(), {
-    h: 3, c: 4, weights: refOf('w'), recurrent: refOf('u'), bias: refOf('b'),
+    h: 3,
+    c: 4,
+    weights: refOf('w'),
+    recurrent: refOf('u'),
+    bias: refOf('b'),
   });
 });
 
@@ -161,10 +204,26 @@ test('loops that are no sequence', () => {
 const GRU_ARGS = ['i', 'n', 'out', 'h', 'in', 'w', 'u', 'b', 'rb'];
 const GRU_VALUES = [...VALUES.slice(0, 4), ...VALUES.slice(5, 8), tensor([15]), tensor([15])];
 const GRU = [
-  ...AROUND, 'xw MatMul x w', 'hu MatMul h u', 'zx BiasAdd xw b', 'zr BiasAdd hu rb',
-  'axis Const=1', 'px Split=3 axis zx', 'pr Split=3 axis zr', 'sz AddV2 px pr', 'z Sigmoid sz',
-  'sr AddV2 px:1 pr:1', 'r Sigmoid sr', 'rh Mul r pr:2', 'sh AddV2 px:2 rh', 'hh Tanh sh',
-  'one_f Const=1', 'rest Sub one_f z', 'kept Mul z h', 'new Mul rest hh', 'h2 AddV2 kept new',
+  ...AROUND,
+  'xw MatMul x w',
+  'hu MatMul h u',
+  'zx BiasAdd xw b',
+  'zr BiasAdd hu rb',
+  'axis Const=1',
+  'px Split=3 axis zx',
+  'pr Split=3 axis zr',
+  'sz AddV2 px pr',
+  'z Sigmoid sz',
+  'sr AddV2 px:1 pr:1',
+  'r Sigmoid sr',
+  'rh Mul r pr:2',
+  'sh AddV2 px:2 rh',
+  'hh Tanh sh',
+  'one_f Const=1',
+  'rest Sub one_f z',
+  'kept Mul z h',
+  'new Mul rest hh',
+  'h2 AddV2 kept new',
 ];
 
 function gruWith(...lines: readonly string[]): ReturnType<typeof gruOf> {
@@ -180,11 +239,20 @@ function gruWith(...lines: readonly string[]): ReturnType<typeof gruOf> {
 test('the standard GRU, its parts by Split or by slices', () => {
   const found = gruWith();
   assert.deepEqual(found, {
-    h: 3, weights: refOf('w'), recurrent: refOf('u'), bias: refOf('b'), recurrentBias: refOf('rb'),
+    h: 3,
+    weights: refOf('w'),
+    recurrent: refOf('u'),
+    bias: refOf('b'),
+    recurrentBias: refOf('rb'),
   });
   const slices = [
-    'at0 Const=0,0', 'at1 Const=0,5', 'at2 Const=0,10', 'end Const=0,0', 'steps Const=1,1',
-    'r0 StridedSlice=3,1 zr at0 at1 steps', 'r1 StridedSlice=1,1 zr at1 at2 steps',
+    'at0 Const=0,0',
+    'at1 Const=0,5',
+    'at2 Const=0,10',
+    'end Const=0,0',
+    'steps Const=1,1',
+    'r0 StridedSlice=3,1 zr at0 at1 steps',
+    'r1 StridedSlice=1,1 zr at1 at2 steps',
     'r2 StridedSlice=1,3 zr at2 end steps',
   ];
   const used = ['sz AddV2 px r0', 'sr AddV2 px:1 r1', 'rh Mul r r2'];
@@ -192,8 +260,10 @@ test('the standard GRU, its parts by Split or by slices', () => {
   assert.notEqual(gruWith('sz AddV2 pr px', 'sr AddV2 pr:1 px:1', 'rh Mul pr:2 r'), undefined);
   assert.equal(gruWith(...slices, 'sz AddV2 px r1', 'sr AddV2 px:1 r0', 'rh Mul r r2'), undefined);
   const short = 'r2 StridedSlice=1,1 zr at2 at2 steps';
-  assert.equal(gruWith(...slices.filter((line) => !line.startsWith('r2')), short, ...used),
-    undefined);
+  assert.equal(
+    gruWith(...slices.filter((line) => !line.startsWith('r2')), short, ...used),
+    undefined,
+  );
 });
 
 test('bodies that are no standard GRU', () => {
@@ -212,8 +282,14 @@ test('bodies that are no standard GRU', () => {
 });
 
 function rnnWith(...lines: readonly string[]): ReturnType<typeof rnnOf> {
-  const plain = [...AROUND, 'xw MatMul x w', 'hu MatMul h u', 'xb BiasAdd xw b',
-    'z AddV2 xb hu', 'h2 Tanh z'];
+  const plain = [
+    ...AROUND,
+    'xw MatMul x w',
+    'hu MatMul h u',
+    'xb BiasAdd xw b',
+    'z AddV2 xb hu',
+    'h2 Tanh z',
+  ];
   const names = new Set(lines.map((line) => line.split(' ')[0]));
   const kept = plain.filter((line) => !names.has(line.split(' ')[0]));
   const args = GRU_ARGS.slice(0, -1);
@@ -226,7 +302,10 @@ function rnnWith(...lines: readonly string[]): ReturnType<typeof rnnOf> {
 
 test('the plain recurrent cell, and what is not it', () => {
   assert.deepEqual(rnnWith(), {
-    h: 3, weights: refOf('w'), recurrent: refOf('u'), bias: refOf('b'),
+    h: 3,
+    weights: refOf('w'),
+    recurrent: refOf('u'),
+    bias: refOf('b'),
   });
   assert.notEqual(rnnWith('z AddV2 xw hu'), undefined);
   assert.equal(rnnWith('h2 Relu z'), undefined);
