@@ -42,6 +42,10 @@ models: install-deps ## example models, if they are not there
 	@test -n "$$(find examples/models -name '*.onnx' -print -quit 2>/dev/null)" || \
 	  node scripts/make-examples.mjs
 
+.PHONY: format
+format: test-tools install-deps ## C++ by clang-format, TypeScript and JavaScript by Biome
+	@node scripts/format.mjs
+
 .PHONY: t
 t: install-deps ## one test, in seconds: T=path[:name], TypeScript, C++ or Python
 	@node test/run/one.mjs '$(T)'

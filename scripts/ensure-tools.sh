@@ -89,6 +89,7 @@ check_group() {
       need curl "test/e2e" has curl
       need flatbuffers-compiler "flatc, to check that generated code is fresh" has flatc
       need clang-14 "the fuzz targets" has clang++-14
+      need clang-format-14 "the form of C++ sources" has clang-format-14
       need llvm-14 "readable stacks in sanitizer reports" has llvm-symbolizer-14
       need libclang-rt-14-dev "libFuzzer and sanitizer runtimes" has_libfuzzer
       ;;

@@ -1,12 +1,13 @@
-// The house style, checked: sizes, imports, words, headers, and that documents agree with the
-// sources. Plain Node, no packages. Prints each violation as path:line and, at the end, "N passed,
-// N failed, N skipped" over the rules. Raised limits stand with their argument in limits.json. Test
-// time only.
+// The house style, checked: sizes, imports, words, headers, form, and that documents agree with the
+// sources. Plain Node, but for the formatters. Prints each violation as path:line and, at the end,
+// "N passed, N failed, N skipped" over the rules. Raised limits stand with their argument in
+// limits.json. Test time only.
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { noCounts, printSkipped, summaryLine } from '../run/counts.mjs';
 import * as documents from './rules-documents.mjs';
+import * as format from './rules-format.mjs';
 import * as imports from './rules-imports.mjs';
 import * as size from './rules-size.mjs';
 import { readTree } from './source-files.mjs';
@@ -36,6 +37,7 @@ const RULES = {
   changelog: documents.changelog,
   'cited-sections': documents.citedSections,
   'generated-fresh': documents.generatedFresh,
+  format: format.formatted,
 };
 
 function main() {
