@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 // Another version breaks lines in other places.
 const CLANG_FORMAT = 'clang-format-14';
-const BIOME = join(root, 'node_modules', '.bin', 'biome');
+const BIOME = join(root, 'node_modules', '@biomejs', 'cli-linux-x64', 'biome');
 
 function listed(...patterns) {
   const args = ['ls-files', '--cached', '--others', '--exclude-standard', '--', ...patterns];
