@@ -1,4 +1,4 @@
-// See onnx_guards.h.
+// See guards.h: which operators need one.
 #include "backend/onnx/guards.h"
 
 #include <algorithm>

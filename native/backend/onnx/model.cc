@@ -1,4 +1,4 @@
-// See onnx_model.h.
+// See model.h: an ONNX file, field by field.
 #include "backend/onnx/model.h"
 
 #include <charconv>

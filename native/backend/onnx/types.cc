@@ -1,4 +1,4 @@
-// See onnx_types.h. Source: the operators' schemas (onnx/docs/Operators.md).
+// See types.h. Source: the operators' schemas (onnx/docs/Operators.md).
 #include "backend/onnx/types.h"
 
 #include <algorithm>

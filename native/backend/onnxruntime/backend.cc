@@ -1,5 +1,5 @@
 // The ONNX Runtime backend: from a ModelSpec to a loaded model. Control plane, the loading thread.
-// The hot path is onnxruntime_session.cc.
+// The hot path is session.cc.
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// See onnxruntime_custom_ops.h. Making kernels: control plane. Running them: hot path, any thread.
+// See custom_ops.h. Making kernels: control plane. Running them: hot path, any thread.
 #include "backend/onnxruntime/custom_ops.h"
 
 #include <atomic>

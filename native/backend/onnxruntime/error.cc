@@ -1,4 +1,4 @@
-// See onnxruntime_error.h. Control plane, any thread.
+// See error.h. Control plane, any thread.
 #include "backend/onnxruntime/error.h"
 
 #include <algorithm>

@@ -64,7 +64,7 @@ void drop_status(const OrtApi& api, OrtStatus* status);
 // The runtime's text without its source file names, C++ signatures, error prefix and line breaks.
 std::string clean_message(std::string_view text);
 
-// Stands around a kernel's words in a status (onnxruntime_custom_ops.h), so that the runtime's own
+// Stands around a kernel's words in a status (custom_ops.h), so that the runtime's own
 // words about it can be cut off.
 inline constexpr char kKernelMark = '\x1f';
 

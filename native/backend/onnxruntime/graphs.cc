@@ -1,4 +1,4 @@
-// See onnxruntime_graphs.h.
+// See graphs.h: the graphs of one model, a session each.
 #include "backend/onnxruntime/graphs.h"
 
 #ifdef __SSE2__

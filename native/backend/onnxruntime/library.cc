@@ -1,4 +1,4 @@
-// See onnxruntime_library.h. Control plane.
+// See library.h. Control plane.
 #include "backend/onnxruntime/library.h"
 
 #include <dlfcn.h>

@@ -1,4 +1,4 @@
-// See onnxruntime_session.h. Hot path, any thread.
+// See session.h. Hot path, any thread.
 #include "backend/onnxruntime/session.h"
 
 #include <algorithm>

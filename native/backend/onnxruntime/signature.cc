@@ -1,4 +1,4 @@
-// See onnxruntime_signature.h. Control plane.
+// See signature.h. Control plane.
 #include "backend/onnxruntime/signature.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// See onnxruntime_state.h.
+// See state.h: variables of a loaded model.
 #include "backend/onnxruntime/state.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// See onnxruntime_weights.h.
+// See weights.h: weights that sessions share.
 // The bytes are read, not mapped: a file that is replaced or cut short while it serves then harms
 // nobody.
 #include "backend/onnxruntime/weights.h"

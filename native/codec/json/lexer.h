@@ -1,4 +1,4 @@
-// Tokens of the JSON dialect that json_reader.h states: strings, numbers and words, with
+// Tokens of the JSON dialect that reader.h states: strings, numbers and words, with
 // RapidJSON's reasons and offsets for what is wrong. Internal to the plain reader; control plane of
 // the hot path; any thread. Borrows the text.
 #pragma once

@@ -1,5 +1,5 @@
 // Tensor values of V1 predict bodies: nested lists into flat memory, one loop per dtype. Hot path;
-// any thread. Recursion is bounded by kRankMax. What is accepted here, json_v1_tensor.cc accepts
+// any thread. Recursion is bounded by kRankMax. What is accepted here, json_tensor.cc accepts
 // with the same elements; everything odd is turned down.
 #include "codec/serving/json_values.h"
 

@@ -1,5 +1,5 @@
 // Hot path. A PredictRequest against a model's signatures, with TensorFlow Serving's checks in its
-// order and words. Any thread. The wire's form is read by wire_tf_read.cc, before anything here
+// order and words. Any thread. The wire's form is read by wire_read.cc, before anything here
 // looks at the model.
 // Source: tfserving.md 1.10, 2; upstream's predict_util.cc, cc/saved_model/util.cc.
 #include "codec/serving/wire.h"

@@ -18,7 +18,7 @@ Status decode_v2_infer(std::span<const uint8_t> body, int64_t json_bytes,
                        const Signature* signature, const Limits& limits, Arena& arena,
                        DecodedRequest& out);
 
-// As json_v1.h says. The binary section is read by the same code in both.
+// As serving/json.h says. The binary section is read by the same code in both.
 bool decode_v2_infer_fast(std::span<const uint8_t> body, int64_t json_bytes,
                           const Signature& signature, const Limits& limits, Arena& arena,
                           DecodedRequest& out);

@@ -1,6 +1,6 @@
 // The fast decoder of V2 infer bodies: one pass over the text, numbers and strings straight into
 // tensor memory. It turns down whatever is rare or wrong (nullptr, false) without saying why; what
-// it accepts, json_v2_plain.cc accepts with the same tensors. Hot path; pure, any thread. Reading
+// it accepts, json_plain.cc accepts with the same tensors. Hot path; pure, any thread. Reading
 // past the JSON's end is harmless (kBodyPadding or the binary section is there), so the end is
 // compared once per element.
 #include "codec/v2/json_fast.h"

@@ -1,5 +1,5 @@
 // Hot path. A ModelInferRequest against a model's signature: names, datatypes, shapes, counts; its
-// data become tensors. Any thread. The wire's form is read by wire_v2_read.cc, before anything here
+// data become tensors. Any thread. The wire's form is read by wire_read.cc, before anything here
 // looks at the model: a malformed message is malformed whatever else is wrong with it.
 #include "codec/v2/wire.h"
 

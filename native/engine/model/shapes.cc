@@ -1,4 +1,4 @@
-// See model_shapes.h. make(): control plane; the rest: hot path, any thread.
+// See shapes.h. make(): control plane; the rest: hot path, any thread.
 #include "engine/model/shapes.h"
 
 #include <algorithm>

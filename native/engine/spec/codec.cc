@@ -1,4 +1,4 @@
-// See spec_codec.h. Control plane, any thread.
+// See codec.h. Control plane, any thread.
 #include "engine/spec/codec.h"
 
 #include <algorithm>

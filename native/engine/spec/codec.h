@@ -24,7 +24,7 @@ inline constexpr size_t kWeightsMax = 1'000'000;
 // names the member, what is expected and what is there.
 Result<ModelSpec> parse_model_spec(std::span<const uint8_t> bytes);
 
-// The pieces of parse_model_spec(). Graphs, weights and states of `from` (spec_graphs.cc); indices
+// The pieces of parse_model_spec(). Graphs, weights and states of `from` (graphs.cc); indices
 // are checked against each other.
 Status read_graphs(const fb::ModelSpec& from, ModelSpec& spec);
 // Errors: invalid_argument (a default that is no tensor of its input's type).

@@ -1,4 +1,4 @@
-// Graphs, weights and states of a model spec; see spec_codec.h. Control plane, any thread.
+// Graphs, weights and states of a model spec; see codec.h. Control plane, any thread.
 #include "engine/spec/codec.h"
 
 namespace serval {

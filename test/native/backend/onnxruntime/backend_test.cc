@@ -1,5 +1,5 @@
 // ONNX Runtime backend, running models: values of every dtype, strings, shapes, reuse from run to
-// run, threads, and errors of runs. Loading is onnxruntime_load_test.cc.
+// run, threads, and errors of runs. Loading is load_test.cc.
 #include <cmath>
 #include <thread>
 

@@ -1,5 +1,5 @@
 // What V1 predict bodies decode to, and which of them the fast decoder takes. Source: tfserving.md
-// 1.4, 1.5, 9; upstream's util/json_tensor_test.cc. Errors: json_v1_error_test.cc.
+// 1.4, 1.5, 9; upstream's util/json_tensor_test.cc. Errors: json_error_test.cc.
 #include <gtest/gtest.h>
 
 #include <cmath>
