@@ -1,4 +1,5 @@
-// The request kinds that the engine serves end to end. Numbers are shared with ts/native/hot.ts.
+// The request kinds that the engine serves end to end. Numbers are shared with
+// ts/model/request-kinds.ts. Data only; any thread.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // What the rest of TypeScript may ask of the native engine: the contract of ts/native/engine.ts.
-// Control plane here; the per-request calls are in ts/native/hot.ts.
+// Control plane here; the per-request calls are in ts/native/port.ts.
 import type { ErrorCode } from '../errors.js';
 import type { Datatype, SignatureDefs, SignatureInfo } from './snapshot.js';
 import type { MessageProtocol } from './request-kinds.js';

@@ -67,9 +67,6 @@ struct ModelRouteBuilder;
 struct RouteTable;
 struct RouteTableBuilder;
 
-struct Limits;
-struct LimitsBuilder;
-
 struct ModelStats;
 struct ModelStatsBuilder;
 
@@ -2456,87 +2453,6 @@ inline flatbuffers::Offset<RouteTable> CreateRouteTableDirect(
       _fbb,
       epoch,
       models__);
-}
-
-struct Limits FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
-  typedef LimitsBuilder Builder;
-  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
-    VT_BODY_BYTES_MAX = 4,
-    VT_RESPONSE_BYTES_MAX = 6,
-    VT_RANK_MAX = 8,
-    VT_JSON_DEPTH_MAX = 10,
-    VT_IN_FLIGHT_MAX = 12
-  };
-  uint64_t body_bytes_max() const {
-    return GetField<uint64_t>(VT_BODY_BYTES_MAX, 2147483647ULL);
-  }
-  uint64_t response_bytes_max() const {
-    return GetField<uint64_t>(VT_RESPONSE_BYTES_MAX, 2147483647ULL);
-  }
-  uint32_t rank_max() const {
-    return GetField<uint32_t>(VT_RANK_MAX, 32);
-  }
-  uint32_t json_depth_max() const {
-    return GetField<uint32_t>(VT_JSON_DEPTH_MAX, 512);
-  }
-  uint32_t in_flight_max() const {
-    return GetField<uint32_t>(VT_IN_FLIGHT_MAX, 16384);
-  }
-  bool Verify(flatbuffers::Verifier &verifier) const {
-    return VerifyTableStart(verifier) &&
-           VerifyField<uint64_t>(verifier, VT_BODY_BYTES_MAX, 8) &&
-           VerifyField<uint64_t>(verifier, VT_RESPONSE_BYTES_MAX, 8) &&
-           VerifyField<uint32_t>(verifier, VT_RANK_MAX, 4) &&
-           VerifyField<uint32_t>(verifier, VT_JSON_DEPTH_MAX, 4) &&
-           VerifyField<uint32_t>(verifier, VT_IN_FLIGHT_MAX, 4) &&
-           verifier.EndTable();
-  }
-};
-
-struct LimitsBuilder {
-  typedef Limits Table;
-  flatbuffers::FlatBufferBuilder &fbb_;
-  flatbuffers::uoffset_t start_;
-  void add_body_bytes_max(uint64_t body_bytes_max) {
-    fbb_.AddElement<uint64_t>(Limits::VT_BODY_BYTES_MAX, body_bytes_max, 2147483647ULL);
-  }
-  void add_response_bytes_max(uint64_t response_bytes_max) {
-    fbb_.AddElement<uint64_t>(Limits::VT_RESPONSE_BYTES_MAX, response_bytes_max, 2147483647ULL);
-  }
-  void add_rank_max(uint32_t rank_max) {
-    fbb_.AddElement<uint32_t>(Limits::VT_RANK_MAX, rank_max, 32);
-  }
-  void add_json_depth_max(uint32_t json_depth_max) {
-    fbb_.AddElement<uint32_t>(Limits::VT_JSON_DEPTH_MAX, json_depth_max, 512);
-  }
-  void add_in_flight_max(uint32_t in_flight_max) {
-    fbb_.AddElement<uint32_t>(Limits::VT_IN_FLIGHT_MAX, in_flight_max, 16384);
-  }
-  explicit LimitsBuilder(flatbuffers::FlatBufferBuilder &_fbb)
-        : fbb_(_fbb) {
-    start_ = fbb_.StartTable();
-  }
-  flatbuffers::Offset<Limits> Finish() {
-    const auto end = fbb_.EndTable(start_);
-    auto o = flatbuffers::Offset<Limits>(end);
-    return o;
-  }
-};
-
-inline flatbuffers::Offset<Limits> CreateLimits(
-    flatbuffers::FlatBufferBuilder &_fbb,
-    uint64_t body_bytes_max = 2147483647ULL,
-    uint64_t response_bytes_max = 2147483647ULL,
-    uint32_t rank_max = 32,
-    uint32_t json_depth_max = 512,
-    uint32_t in_flight_max = 16384) {
-  LimitsBuilder builder_(_fbb);
-  builder_.add_response_bytes_max(response_bytes_max);
-  builder_.add_body_bytes_max(body_bytes_max);
-  builder_.add_in_flight_max(in_flight_max);
-  builder_.add_json_depth_max(json_depth_max);
-  builder_.add_rank_max(rank_max);
-  return builder_.Finish();
 }
 
 struct ModelStats FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
