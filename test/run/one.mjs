@@ -9,7 +9,6 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { runGoogleTest, testTarget } from '../native/run.mjs';
-import { parseTap } from './counts.mjs';
 import { compiledPath, compileTests, testFilesIn } from './suite.mjs';
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
@@ -41,6 +40,14 @@ function run(command, args, env = {}) {
   return spawnSync(command, args, options).status === 0;
 }
 
+/** How many tests of a TAP report ran. Node 22 counts a file without any as one. */
+export function ranTests(tap, files) {
+  const isFile = (name) => files.some((path) => path === name || relative(root, path) === name);
+  return [...tap.matchAll(/^ *(?:not )?ok \d+ - (.*)$/gm)]
+    .map((match) => match[1])
+    .filter((name) => !/ # (SKIP|TO.O)/.test(name) && !isFile(name)).length;
+}
+
 function runNodeTests(files, name, env) {
   if (files.some((path) => RUNS_THE_PRODUCT.test(path)) && !run('make', ['build', 'models'])) {
     return false;
@@ -51,10 +58,10 @@ function runNodeTests(files, name, env) {
   args.push('--test-reporter=spec', '--test-reporter-destination=stdout');
   args.push('--test-reporter=tap', `--test-reporter-destination=${tap}`);
   if (name !== '') args.push(`--test-name-pattern=${name}`);
-  args.push(...files.map((path) => compiledPath(join(root, path))));
+  const compiled = files.map((path) => compiledPath(join(root, path)));
+  args.push(...compiled);
   const passed = run(process.execPath, args, { NODE_TEST_CONTEXT: undefined, ...env });
-  const counts = parseTap(readFileSync(tap, 'utf8'));
-  if (counts !== undefined && counts.passed + counts.failed > 0) return passed;
+  if (ranTests(readFileSync(tap, 'utf8'), compiled) > 0) return passed;
   process.stdout.write(`no test is named '${name}'\n`);
   return false;
 }

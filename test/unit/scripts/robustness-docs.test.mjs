@@ -15,14 +15,14 @@ test('docs/robustness.md names the guarded operators, and no others', () => {
   const documented = rows.flatMap((line) =>
     [...line.split('|')[1].matchAll(/`(\w+)`/g)].map((match) => match[1]),
   );
-  const source = read('native', 'backend', 'onnx_guards.cc');
+  const source = read('native', 'backend', 'onnx', 'guards.cc');
   const guarded = [...source.matchAll(/^ +\{"([A-Z]\w+)", \{\d/gm)].map((match) => match[1]);
   assert.ok(guarded.length > 10, `${guarded.length} guarded operators found`);
   assert.deepEqual(documented.sort(), [...guarded, 'Div', 'Mod'].sort());
 });
 
 test('every guarded operator has a rule', () => {
-  const source = read('native', 'backend', 'onnx_guards.cc');
+  const source = read('native', 'backend', 'onnx', 'guards.cc');
   const rules = read('native', 'operators', 'guards', 'rules.cc');
   for (const [, name] of source.matchAll(/^ +\{"([A-Z]\w+)", \{\d/gm)) {
     if (new RegExp(`op == "${name}"\\) surround`).test(source)) continue; // two operators of ours

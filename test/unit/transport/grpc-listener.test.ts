@@ -83,7 +83,7 @@ describe('gRPC listener: unary calls', () => {
   });
   after(async () => {
     server.client.close();
-    assert.equal(await server.listener.drain(5), 0);
+    assert.deepEqual(await server.listener.drain(5), { requests: 0, models: {} });
   });
 
   it('hands bytes through, none and many', async () => {
@@ -283,7 +283,7 @@ describe('gRPC listener: start and drain', () => {
   it('can be drained when it never listened', async () => {
     const { service } = testService();
     const listener = new GrpcListener({ host: HOST, port: 0, services: [service] });
-    assert.equal(await listener.drain(60), 0);
+    assert.deepEqual(await listener.drain(60), { requests: 0, models: {} });
   });
 
   it('refuses a method that two services have', () => {
@@ -306,7 +306,7 @@ describe('gRPC listener: start and drain', () => {
     assert.deepEqual((await stream.ended).details, 'draining');
     held.reply(null, Buffer.from('finished'));
     assert.equal((await outcome).message?.toString(), 'finished');
-    assert.equal(await drained, 0);
+    assert.deepEqual(await drained, { requests: 0, models: {} });
     const next = new RawClient(server.port);
     assert.equal((await next.unary('/test.Service/Echo', Buffer.alloc(0))).code, 14);
     next.close();
@@ -318,7 +318,7 @@ describe('gRPC listener: start and drain', () => {
     const arrived = server.nextHeld();
     const outcome = server.client.unary('/test.Service/Hold', Buffer.alloc(0));
     const held = await arrived;
-    assert.equal(await server.listener.drain(0.05), 1);
+    assert.deepEqual(await server.listener.drain(0.05), { requests: 1, models: {} });
     assert.equal((await outcome).code, 14);
     held.reply(null, Buffer.from('nobody listens'));
     server.client.close();

@@ -132,7 +132,7 @@ describe('gRPC health', () => {
     const drained = other.listener.drain(60);
     assert.equal(statusOf(await stream.reply(1)), 'NOT_SERVING');
     assert.equal((await stream.ended).code, 0);
-    assert.equal(await drained, 0);
+    assert.deepEqual(await drained, { requests: 0, models: {} });
     assert.equal(other.listeners.size, 0);
     other.client.close();
   });
