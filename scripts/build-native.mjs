@@ -4,7 +4,7 @@
 // Build time only.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
-import { availableParallelism, totalmem } from 'node:os';
+import { availableParallelism, homedir, totalmem } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -23,7 +23,12 @@ export function compileJobs() {
 export function cmakeEnvironment() {
   const env = { CMAKE_BUILD_PARALLEL_LEVEL: String(compileJobs()), ...process.env };
   const ccache = spawnSync('ccache', ['--version'], { stdio: 'ignore' });
-  if (ccache.status === 0) env.CMAKE_CXX_COMPILER_LAUNCHER ??= 'ccache';
+  if (ccache.status !== 0) return env;
+  env.CMAKE_CXX_COMPILER_LAUNCHER ??= 'ccache';
+  // Another checkout of the same sources finds the objects too.
+  env.CCACHE_BASEDIR ??= root;
+  env.CCACHE_NOHASHDIR ??= 'true';
+  env.CCACHE_DIR ??= join(env.SERVAL_CACHE ?? join(homedir(), '.cache', 'serval'), 'ccache');
   return env;
 }
 

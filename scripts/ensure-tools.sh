@@ -84,6 +84,7 @@ check_group() {
       ;;
     test)
       need libgtest-dev "GoogleTest, for the native tests" has_header gtest/gtest.h
+      need ccache "what is compiled for several builds is compiled once" has ccache
       need ninja-build "parallel builds of chosen native tests" has ninja
       need python3-venv "Python 3.10 or newer, for the official clients in test/e2e" has_python
       need curl "test/e2e" has curl
