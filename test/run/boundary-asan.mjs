@@ -14,7 +14,7 @@ function main() {
     process.stdout.write('the build of the addon failed\n0 passed, 1 failed, 0 skipped\n');
     return 1;
   }
-  const suite = join(root, 'scripts', 'run-suite.mjs');
+  const suite = join(root, 'test', 'run', 'suite.mjs');
   const command = [...addon.prefix, process.execPath, suite, 'test/boundary', '--jobs', '1'];
   const options = { cwd: root, env: addon.env, stdio: 'inherit' };
   return spawnSync(command[0], command.slice(1), options).status === 0 ? 0 : 1;
