@@ -1,4 +1,6 @@
-// serve_recorded() and record_request() of serve.h. Hot path, any thread.
+// How a request ends in the books: serve_recorded() and end_request() of serve.h. Hot path, any
+// thread.
+#include "engine/listener/completion.h"
 #include "engine/model/instance.h"
 #include "engine/serve.h"
 
@@ -32,28 +34,42 @@ constexpr std::string_view kProtocolNames[kProtocols] = {
     "v1-rest",          "v2-rest",         "v2-grpc",          "v2-grpc-stream", "tf-grpc",
     "tf-grpc-classify", "tf-grpc-regress", "v1-rest-classify", "v1-rest-regress"};
 
-}  // namespace
+struct ServedRequest {
+  Protocol protocol;
+  ErrorCode code;
+  size_t request_bytes, response_bytes;
+  uint64_t total_ns;
+  Progress progress;
+};
 
-void record_request(Model& model, const ServedRequest& served) {
+// Counts one request and writes it to the access log where it is sampled.
+void record(Model& model, const ServedRequest& served) {
+  ModelCounters& counters = model.counters();
+  const uint64_t queue_ns = served.progress.queue_ns;
+  if (queue_ns != 0) counters.queue_ns.fetch_add(queue_ns, std::memory_order_relaxed);
+  if (served.code != ErrorCode::Ok) {
+    const bool cancelled = served.code == ErrorCode::Cancelled;
+    (cancelled ? counters.cancelled : counters.failures).fetch_add(1, std::memory_order_relaxed);
+  }
   const ModelServices& services = model.services();
-  const ServeTimes& times = served.times;
+  const ServeTimes& times = served.progress.times;
   if (services.records) {
     model.stats().record(RequestRecord{
-        static_cast<uint8_t>(served.protocol), outcome_of(served.code), served.queue_ns,
-        times.input_ns, times.infer_ns, times.output_ns, served.total_ns, times.rows});
+        static_cast<uint8_t>(served.protocol), outcome_of(served.code), queue_ns, times.input_ns,
+        times.infer_ns, times.output_ns, served.total_ns, times.rows});
   }
   if (services.access_log == nullptr || !services.access_log->sample()) return;
   AccessRecord record;
   record.protocol = kProtocolNames[static_cast<size_t>(served.protocol)];
   record.model = model.spec().name;
   record.version = model.version_text();
-  record.id = served.id;
+  record.id = served.progress.id;
   const std::string code = code_text(served.code);
   record.code = code;
   record.rows = times.rows;
   record.request_bytes = served.request_bytes;
   record.response_bytes = served.response_bytes;
-  record.queue_ns = served.queue_ns;
+  record.queue_ns = queue_ns;
   record.input_ns = times.input_ns;
   record.infer_ns = times.infer_ns;
   record.output_ns = times.output_ns;
@@ -61,31 +77,36 @@ void record_request(Model& model, const ServedRequest& served) {
   services.access_log->record(record);
 }
 
+}  // namespace
+
+void end_request(Model& model, Request& request, Status status, const Progress* progress) {
+  const ErrorCode code = status.ok() ? ErrorCode::Ok : status.error().code;
+  store_outcome(request, std::move(status));
+  const uint64_t total_ns = request.queued.elapsed_ns();
+  record(model, {request.protocol, code, request.bytes().size(), request.response.size(), total_ns,
+                 progress != nullptr ? *progress : Progress{{}, total_ns, {}}});
+}
+
 Status serve_recorded(const ServeInput& input, Model& model, size_t replica, uint64_t queue_ns,
                       const Limits& limits, Worker& worker, ByteBuffer& response,
                       size_t& json_bytes_out) {
-  ServedRequest served;
+  ErrorCode code = ErrorCode::Ok;
   const Stopwatch watch;
-  Status done = guarded([&] {
-    return serve(input, model, replica, limits, worker, response, json_bytes_out, served.code);
-  });
+  Status done = guarded(
+      [&] { return serve(input, model, replica, limits, worker, response, json_bytes_out, code); });
   const uint64_t service_ns = watch.elapsed_ns();
   if (model.policy().measures()) {
     model.policy().record(input.protocol, input.body.size(), service_ns);
   }
-  if (!done.ok() && was_displaced(input)) {
-    worker.arena.reset();
-    return done;
+  if (done.ok() || !was_displaced(input)) {
+    if (!done.ok()) code = done.error().code;
+    record(model, {input.protocol,
+                   code,
+                   input.body.size(),
+                   done.ok() ? response.size() : done.error().message.size(),
+                   queue_ns + service_ns,
+                   {worker.decoded.id, queue_ns, worker.times}});
   }
-  if (!done.ok()) served.code = done.error().code;
-  served.protocol = input.protocol;
-  served.id = worker.decoded.id;
-  served.request_bytes = input.body.size();
-  served.response_bytes = done.ok() ? response.size() : done.error().message.size();
-  served.queue_ns = queue_ns;
-  served.total_ns = queue_ns + service_ns;
-  served.times = worker.times;
-  record_request(model, served);
   worker.arena.reset();
   return done;
 }

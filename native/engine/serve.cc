@@ -233,10 +233,6 @@ Status serve(const ServeInput& input, Model& model, size_t replica, const Limits
   Status done = serve_once(input, model, replica, limits, worker, response, json_bytes_out);
   if (!done.ok() && !was_displaced(input)) {
     failed = done.error().code;
-    ModelCounters& counters = model.counters();
-    std::atomic<uint64_t>& counter =
-        failed == ErrorCode::Cancelled ? counters.cancelled : counters.failures;
-    counter.fetch_add(1, std::memory_order_relaxed);
     if (input.protocol == Protocol::V2GrpcStream &&
         put_stream_error(input.body, done.error().message, response)) {
       done = Status();

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "codec/request.h"
 #include "engine/model/model.h"
-#include "engine/protocol.h"
+#include "engine/request.h"
 
 namespace serval {
 
@@ -58,21 +58,21 @@ bool put_stream_error(std::span<const uint8_t> message, const std::string& text,
 // counts nowhere, and the request is served anew.
 bool was_displaced(const ServeInput& input);
 
-// serve(), timed for the inline policy, counted and logged; an exception ends as an error.
+// serve(), timed for the inline policy, recorded; an exception ends as an error.
 // `queue_ns`: how long the request waited before.
 Status serve_recorded(const ServeInput& input, Model& model, size_t replica, uint64_t queue_ns,
                       const Limits& limits, Worker& worker, ByteBuffer& response,
                       size_t& json_bytes_out);
 
-// Counts one request and writes it to the access log where it is sampled. Hot path, any thread.
-struct ServedRequest {
-  Protocol protocol = Protocol::V1Predict;
-  ErrorCode code = ErrorCode::Ok;
+// How far a request came on its way: its id once it was decoded, how long it waited before.
+struct Progress {
   std::string_view id;
-  size_t request_bytes = 0, response_bytes = 0;
-  uint64_t queue_ns = 0, total_ns = 0;
+  uint64_t queue_ns = 0;
   ServeTimes times;
 };
-void record_request(Model& model, const ServedRequest& served);
+// Ends a queued request: stores the outcome in it (see store_outcome()), counts it, records it for
+// statistics and the access log. Does not hand it back. Without `progress` all that it did was to
+// wait. Any thread that has the request.
+void end_request(Model& model, Request& request, Status status, const Progress* progress = nullptr);
 
 }  // namespace serval

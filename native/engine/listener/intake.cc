@@ -192,7 +192,7 @@ Answer Listener::enqueue(const Arrival& arrival, const std::shared_ptr<Model>& m
   begin_queued(request, model, arrival, spent_ns);
   if (request.protocol == Protocol::V2Rest && model->queue().settings().reads_request()) {
     Status peeked = peek_v2_schedule(request.bytes(), request.json_bytes, request.schedule);
-    if (!peeked.ok()) return refuse(request, *model, peeked.error());
+    if (!peeked.ok()) return refuse(request, *model, std::move(peeked.error()));
   }
   completions_.add_working(1);
   const bool later = model->batcher() != nullptr && hooks_.ends_turns();
@@ -211,15 +211,11 @@ Answer Listener::enqueue(const Arrival& arrival, const std::shared_ptr<Model>& m
 }
 
 // A request that the queue does not take.
-Answer Listener::refuse(Request& request, Model& model, const Error& error) {
-  ServedRequest served;
-  served.protocol = request.protocol;
-  served.code = error.code;
-  served.request_bytes = request.bytes().size();
-  record_request(model, served);
-  request.listener.reset();
+Answer Listener::refuse(Request& request, Model& model, Error error) {
   const Answer answer =
       answer_error({request.protocol, request.bytes(), -1, 0, nullptr, {}}, error);
+  end_request(model, request, std::move(error));
+  request.listener.reset();
   release(request);
   return answer;
 }

@@ -56,13 +56,7 @@ bool Listener::cancel(uint32_t ticket) {
   request->cancel.cancel(EndCause::ClientLeft);
   if (request->stage != Request::Stage::Queued) return false;
   if (!request->model->queue().remove(request)) return false;
-  request->model->counters().cancelled.fetch_add(1, std::memory_order_relaxed);
-  ServedRequest served;
-  served.protocol = request->protocol;
-  served.code = ErrorCode::Cancelled;
-  served.request_bytes = request->bytes().size();
-  served.queue_ns = served.total_ns = request->queued.elapsed_ns();
-  record_request(*request->model, served);
+  end_request(*request->model, *request, ended_error(*request->model, EndCause::ClientLeft));
   request->listener.reset();
   completions_.add_working(-1);
   release(*request);

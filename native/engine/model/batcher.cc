@@ -198,25 +198,9 @@ bool Batcher::next_batch(Batch& batch) {
 
 // Writes the outcome where the listener's thread will read it. Does not hand the request back yet.
 void Batcher::finish(Member& member, Status status, std::vector<Request*>& finished) {
-  Request& request = *member.request;
-  ServedRequest served;
-  served.protocol = request.protocol;
-  served.id = member.decoded.id;
-  served.code = status.ok() ? ErrorCode::Ok : status.error().code;
-  served.request_bytes = request.bytes().size();
-  served.queue_ns = member.queue_ns;
-  served.times = member.times;
-  model_.counters().queue_ns.fetch_add(member.queue_ns, std::memory_order_relaxed);
-  if (served.code == ErrorCode::Cancelled) {
-    model_.counters().cancelled.fetch_add(1, std::memory_order_relaxed);
-  } else if (!status.ok()) {
-    model_.counters().failures.fetch_add(1, std::memory_order_relaxed);
-  }
-  store_outcome(request, std::move(status));
-  served.response_bytes = request.response.size();
-  served.total_ns = request.queued.elapsed_ns();
-  record_request(model_, served);
-  finished.push_back(&request);
+  const Progress progress{member.decoded.id, member.queue_ns, member.times};
+  end_request(model_, *member.request, std::move(status), &progress);
+  finished.push_back(member.request);
 }
 
 // Hands the answers back, in the order of the batches where that is asked for.

@@ -16,12 +16,10 @@ namespace {
 // Hot path 4/12. A queued request, from here on as on the listener's thread.
 void answer(Model& model, size_t replica, Worker& worker, Request& request) {
   if (request.cancel.cancelled()) {
-    model.counters().cancelled.fetch_add(1, std::memory_order_relaxed);
     finish_refused(model, request, make_error(ErrorCode::Cancelled, "the client went away"));
     return;
   }
   const uint64_t queue_ns = request.queued.elapsed_ns();
-  model.counters().queue_ns.fetch_add(queue_ns, std::memory_order_relaxed);
   const ServeInput input{request.protocol, request.bytes(), request.json_bytes, &request.cancel};
   Status done;
   {
@@ -37,15 +35,7 @@ void answer(Model& model, size_t replica, Worker& worker, Request& request) {
 }  // namespace
 
 void finish_refused(Model& model, Request& request, Error error) {
-  ServedRequest served;
-  served.protocol = request.protocol;
-  served.code = error.code;
-  served.request_bytes = request.bytes().size();
-  served.queue_ns = served.total_ns = request.queued.elapsed_ns();
-  model.counters().queue_ns.fetch_add(served.queue_ns, std::memory_order_relaxed);
-  store_outcome(request, std::move(error));
-  served.response_bytes = request.response.size();
-  record_request(model, served);
+  end_request(model, request, std::move(error));
   complete_one(request);
 }
 
