@@ -1,5 +1,5 @@
 // The addon's calls. Each checks its arguments, asks the listener and reports by control words.
-// Hot path 2/12. Thread: JavaScript's.
+// Hot path: receive. Thread: JavaScript's.
 #include <malloc.h>
 #include <unistd.h>
 

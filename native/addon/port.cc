@@ -1,4 +1,4 @@
-// Hot path 10/12 and 11/12. Thread: JavaScript's, but wake().
+// Hot path: reply. Thread: JavaScript's, but wake().
 #include "addon/port.h"
 
 namespace serval {
@@ -75,7 +75,7 @@ uint32_t Port::generation_of(Request& request) {
   return request.response_generation;
 }
 
-// Hot path 10/12. What JavaScript needs to know of an answer, as words.
+// Hot path: reply. What JavaScript needs to know of an answer, as words.
 uint32_t Port::report(const Answer& answer) {
   if (answer.pending) {
     control_[kWordTicket] = answer.ticket;
@@ -157,7 +157,7 @@ void Port::on_turn_end(void* context) {
   if (callback != nullptr) port->drain(callback, port->turn_context_);
 }
 
-// Hot path 11/12 (queued). One JavaScript call for up to kCompletionsPerWake answers.
+// Hot path: reply (queued). One JavaScript call for up to kCompletionsPerWake answers.
 void Port::drain(napi_value callback, napi_async_context context) {
   std::array<Request*, kCompletionsPerWake> done;
   std::array<uint32_t, kCompletionsPerWake> tickets;

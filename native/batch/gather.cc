@@ -174,7 +174,7 @@ bool same_batch(std::span<const TensorView> a, std::span<const TensorView> b, bo
   return true;
 }
 
-// Hot path 7/12. See gather.h.
+// Hot path: run. See gather.h.
 Status gather(std::span<const BatchPart> parts, uint32_t rows_out, [[maybe_unused]] bool pad_inner,
               GatherMemory& memory, std::vector<TensorView>& out) {
   assert(!parts.empty());

@@ -15,7 +15,7 @@ class Model;
 
 class ModelTable {
  public:
-  // Hot path 3/12. Null where no model has the handle. Borrowed from the table.
+  // Hot path: route. Null where no model has the handle. Borrowed from the table.
   const std::shared_ptr<Model>* find(uint32_t handle) const {
     const size_t piece = handle / kPieceModels;
     if (piece >= pieces_.size() || pieces_[piece] == nullptr) return nullptr;

@@ -1,4 +1,4 @@
-// Hot path 3/12 for gRPC. Thread: listener's.
+// Hot path: route for gRPC. Thread: listener's.
 #include "engine/route_table.h"
 
 #include <algorithm>

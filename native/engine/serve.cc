@@ -23,7 +23,7 @@ bool is_tensorflow(Protocol protocol) {
   return protocol == Protocol::V1Predict || protocol >= Protocol::TfPredict;
 }
 
-// Hot path 6/12. Bytes to tensors.
+// Hot path: decode. Bytes to tensors.
 Status decode(const ServeInput& input, const Model& model, const Limits& limits, Arena& arena,
               DecodedRequest& decoded) {
   const std::vector<Signature>& signatures = model.signatures();
@@ -49,7 +49,7 @@ Status decode(const ServeInput& input, const Model& model, const Limits& limits,
   return make_error(ErrorCode::Internal, "unknown protocol");
 }
 
-// Hot path 9/12. Tensors to bytes.
+// Hot path: encode. Tensors to bytes.
 Status encode(Protocol protocol, const Model& model, const DecodedRequest& decoded,
               std::span<const TensorView> outputs, const Limits& limits, ByteBuffer& response,
               size_t& json_bytes_out) {
@@ -114,7 +114,7 @@ Status check_rows(Protocol protocol, const Model& model, const DecodedRequest& d
   return {};
 }
 
-// Hot path 7/12. The shapes against the signature, for every protocol alike.
+// Hot path: check. The shapes against the signature, for every protocol alike.
 Status check_inputs(Protocol protocol, const Model& model, const DecodedRequest& decoded) {
   const Signature& signature = model.signatures()[decoded.signature_index];
   if (decoded.inputs.size() != signature.inputs.size()) {
@@ -128,7 +128,7 @@ Status check_inputs(Protocol protocol, const Model& model, const DecodedRequest&
   return check_rows(protocol, model, decoded);
 }
 
-// Hot path 8/12. Runs the model; the outputs live in the scratch until it is released.
+// Hot path: run. Runs the model; the outputs live in the scratch until it is released.
 Status run(const CancelFlag* cancel, Replica& replica, Worker& worker, BackendScratch& scratch) {
   const DecodedRequest& decoded = worker.decoded;
   worker.output_indices.clear();
@@ -221,7 +221,7 @@ bool put_stream_error(std::span<const uint8_t> message, const std::string& text,
   return encode_wire_v2_stream_error(readable ? ref.id : std::string_view(), text, response);
 }
 
-// Hot path 5/12. The frame of one request: memory, the four steps, the stream's error form.
+// The frame of one request: memory, the four steps, the stream's error form.
 Status serve(const ServeInput& input, Model& model, size_t replica, const Limits& limits,
              Worker& worker, ByteBuffer& response, size_t& json_bytes_out, ErrorCode& failed) {
   worker.arena.reset();

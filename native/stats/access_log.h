@@ -25,7 +25,7 @@ class AccessLog {
  public:
   // Every `one_in`-th request is written; 0 = off. Each thread counts for itself, over all logs.
   void set_one_in(uint32_t one_in) { one_in_.store(one_in, std::memory_order_relaxed); }
-  // Hot path: whether this thread's next request is written. One relaxed load when off.
+  // Hot path; whether this thread's next request is written. One relaxed load when off.
   bool sample();
   // Appends a line; beyond 4 MiB of untaken lines they are counted instead, and the next taken text
   // begins with {"time":..,"dropped":N}.

@@ -88,7 +88,7 @@ class ModelStats {
   ModelStats(const ModelStats&) = delete;
   ModelStats& operator=(const ModelStats&) = delete;
 
-  // Hot path: a few plain stores into the calling thread's shard (made at its first record), no
+  // Hot path; a few plain stores into the calling thread's shard (made at its first record), no
   // locked instruction but in the shard that threads beyond the 255th share. entry < kEntries.
   void record(const RequestRecord& request);
   void record(const BatchRecord& batch);

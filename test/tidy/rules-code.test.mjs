@@ -206,7 +206,7 @@ test('TypeScript imports follow the planes', () => {
     ['ts/commands/serve-command.ts', '../server.js'],
   ];
   for (const [path, target] of good) assert.deepEqual(from(path, target), [], `${path} ${target}`);
-  const hot = "// Hot path 2/12.\nimport { a } from '../config/config.js';";
+  const hot = "// Hot path: receive.\nimport { a } from '../config/config.js';";
   assert.equal(typescriptImports(tree(['ts/native/hot.ts', hot])).length, 1);
 });
 

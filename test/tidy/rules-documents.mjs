@@ -26,30 +26,35 @@ export function requiredFiles({ files }) {
   }));
 }
 
-// Rows `| 3 | native/x.cc | function | ...` of ARCHITECTURE.md's section "Request trace".
+const STAGES = ['receive', 'route', 'queue', 'decode', 'check', 'run', 'encode', 'reply'];
+
+// Rows `| stage | native/x.cc | function, function (note) | ...` of ARCHITECTURE.md's section
+// "Request trace".
 export function traceRows(text) {
   const rows = [];
   let inside = false;
   text.split('\n').forEach((content, index) => {
     if (content.startsWith('#')) inside = /request trace/i.test(content);
     const cells = content.split('|').map((cell) => cell.trim().replaceAll('`', ''));
-    if (!inside || !/^\d+$/.test(cells[1] ?? '')) return;
-    const name = (cells[3] ?? '').replace(/\(.*$/, '').split(/::|\./).pop() ?? '';
-    rows.push({ step: Number(cells[1]), file: cells[2] ?? '', name, line: index + 1 });
+    const [, stage = '', file = '', functions = ''] = cells;
+    if (!inside || !file.includes('/')) return;
+    const names = functions
+      .split(',')
+      .map((text) => text.replace(/\(.*$/, '').trim().split(/::|\./).pop() ?? '');
+    rows.push({ stage, file, names, line: index + 1 });
   });
   return rows;
 }
 
-// `Hot path n/N` comments: {path, line, step, of}.
+// `Hot path: <stage>` comments: {path, line, stage}.
 export function traceComments(files) {
   return files
     .filter(({ path, language }) => language !== undefined && /^(native|ts)\//.test(path))
     .flatMap(({ path, text }) =>
-      [...text.matchAll(/\bHot path (\d+)\/(\d+)\b/g)].map((match) => ({
+      [...text.matchAll(/\bHot path: (\w+)/g)].map((match) => ({
         path,
         line: lineAt(text, match.index),
-        step: Number(match[1]),
-        of: Number(match[2]),
+        stage: match[1],
       })),
     );
 }
@@ -61,34 +66,34 @@ export function requestTrace({ files }) {
   const rows = traceRows(text);
   const comments = traceComments(files);
   if (rows.length === 0) return [{ path: page, line: 1, message: 'no rows in "Request trace"' }];
-  const last = Math.max(...rows.map(({ step }) => step));
-  const found = [];
-  for (let step = 1; step <= last; step += 1) {
-    if (!rows.some((row) => row.step === step)) {
-      found.push({ path: page, line: rows[0].line, message: `step ${step} of ${last} is missing` });
-    }
-  }
+  const found = STAGES.filter((stage) => !rows.some((row) => row.stage === stage)).map((stage) => ({
+    path: page,
+    line: rows[0].line,
+    message: `stage ${stage} is missing`,
+  }));
   for (const row of rows) {
     const message = rowViolation(row, files, comments);
     if (message !== undefined) found.push({ path: page, line: row.line, message });
   }
-  for (const { path, line, step, of } of comments) {
-    const known = rows.some((row) => row.step === step && row.file === path);
-    const comment = `Hot path ${step}/${of}`;
-    const say = (why) => found.push({ path, line, message: `${comment}: ${why}` });
-    if (!known) say(`${page} has no such row for this file`);
-    if (of !== last) say(`the trace has ${last} steps`);
+  for (const { path, line, stage } of comments) {
+    if (rows.some((row) => row.stage === stage && row.file === path)) continue;
+    found.push({
+      path,
+      line,
+      message: `Hot path: ${stage}: ${page} has no such row for this file`,
+    });
   }
   return found;
 }
 
-function rowViolation({ step, file, name }, files, comments) {
+function rowViolation({ stage, file, names }, files, comments) {
+  if (!STAGES.includes(stage)) return `no such stage: ${stage}`;
   const text = textOf(files, file);
-  if (text === undefined) return `step ${step}: no file ${file}`;
-  const named = name !== '' && new RegExp(`\\b${name}\\b`).test(text);
-  if (!named) return `step ${step}: no ${name} in ${file}`;
-  const marked = comments.some((comment) => comment.step === step && comment.path === file);
-  return marked ? undefined : `step ${step}: no comment "Hot path ${step}/..." in ${file}`;
+  if (text === undefined) return `${stage}: no file ${file}`;
+  const missing = names.find((name) => name === '' || !new RegExp(`\\b${name}\\b`).test(text));
+  if (missing !== undefined) return `${stage}: no ${missing} in ${file}`;
+  const marked = comments.some((comment) => comment.stage === stage && comment.path === file);
+  return marked ? undefined : `${stage}: no comment "Hot path: ${stage}" in ${file}`;
 }
 
 // {PascalCase: number} of engine.fbs's ErrorCode.

@@ -20,59 +20,63 @@ const messages = (violations) => violations.map(({ path, message }) => `${path}:
 
 const TRACE = [
   '# Architecture',
-  '| 9 | not/here.cc | f | outside the section |',
+  '| decode | not/here.cc | f | outside the section |',
   '## Request trace',
-  '| step | file | function | thread |',
+  '| stage | file | function | thread |',
   '| --- | --- | --- | --- |',
-  '| 1 | `native/addon/exports.cc` | `Submit()` | JavaScript |',
-  '| 2 | native/codec/serving/json.cc | json_v1::decode | any |',
-  '| 2 | native/codec/v2/wire.cc | decode | any |',
+  '| receive | `native/addon/exports.cc` | `Submit()` | JavaScript |',
+  '| decode | native/codec/serving/json.cc | json_v1::decode | any |',
+  '| decode | native/codec/v2/wire.cc | decode, peek (gRPC) | any |',
+  ...['route', 'queue', 'check', 'run', 'encode', 'reply'].map(
+    (stage) => `| ${stage} | native/engine/${stage}.cc | ${stage} | any |`,
+  ),
   '## Threads',
-  '| 3 | x.cc | f | outside |',
+  '| run | x/y.cc | f | outside |',
 ].join('\n');
 
 const SOURCES = {
   'ARCHITECTURE.md': TRACE,
-  'native/addon/exports.cc': '// Hot path 1/2.\nvoid Submit() {}',
-  'native/codec/serving/json.cc': '// Hot path 2/2.\nvoid decode() {}',
-  'native/codec/v2/wire.cc': '// Hot path 2/2.\nvoid decode() {}',
+  'native/addon/exports.cc': '// Hot path: receive.\nvoid Submit() {}',
+  'native/codec/serving/json.cc': '// Hot path: decode.\nvoid decode() {}',
+  'native/codec/v2/wire.cc': '// Hot path: decode.\nvoid decode() { peek(); }',
+  ...Object.fromEntries(
+    ['route', 'queue', 'check', 'run', 'encode', 'reply'].map((stage) => [
+      `native/engine/${stage}.cc`,
+      `// Hot path: ${stage} (queued).`,
+    ]),
+  ),
 };
 
 test('the trace is read from its section only', () => {
   assert.deepEqual(
-    traceRows(TRACE).map(({ step, file, name }) => [step, file, name]),
+    traceRows(TRACE)
+      .slice(0, 3)
+      .map(({ stage, file, names }) => [stage, file, ...names]),
     [
-      [1, 'native/addon/exports.cc', 'Submit'],
-      [2, 'native/codec/serving/json.cc', 'decode'],
-      [2, 'native/codec/v2/wire.cc', 'decode'],
+      ['receive', 'native/addon/exports.cc', 'Submit'],
+      ['decode', 'native/codec/serving/json.cc', 'decode'],
+      ['decode', 'native/codec/v2/wire.cc', 'decode', 'peek'],
     ],
   );
+  assert.equal(traceRows(TRACE).length, 9);
   assert.deepEqual(requestTrace(tree(SOURCES)), []);
 });
 
 test('each way that trace and sources can disagree is named', () => {
   const disagree = (changes) => messages(requestTrace(tree({ ...SOURCES, ...changes })));
+  const page = (from, to) => disagree({ 'ARCHITECTURE.md': TRACE.replace(from, to) });
   const [noPage] = messages(requestTrace(tree({ 'native/a.cc': '' })));
   assert.match(noPage, /missing/);
   assert.match(disagree({ 'ARCHITECTURE.md': '# Request trace\nno table' })[0], /no rows/);
-  assert.match(
-    disagree({ 'ARCHITECTURE.md': TRACE.replace('| 1 |', '| 0 |') }).join(),
-    /step 1 of 2/,
-  );
-  assert.match(
-    disagree({ 'ARCHITECTURE.md': TRACE.replace('Submit()', 'Send()') })[0],
-    /no Send in/,
-  );
-  assert.match(
-    disagree({ 'ARCHITECTURE.md': TRACE.replace('serving/json.cc', 'serving/plain.cc') })[0],
-    /no file/,
-  );
-  const unmarked = { 'native/codec/v2/wire.cc': 'void decode() {}' };
-  assert.match(disagree(unmarked)[0], /no comment "Hot path 2/);
-  const stray = { 'native/engine/serve.cc': '// Hot path 2/2. Serves.' };
+  assert.match(page('| receive |', '| recieve |').join(), /receive is missing.*no such stage/);
+  assert.match(page('Submit()', 'Send()')[0], /no Send in/);
+  assert.match(page('serving/json.cc', 'serving/plain.cc')[0], /no file/);
+  const unmarked = { 'native/codec/v2/wire.cc': 'void decode() { peek(); }' };
+  assert.match(disagree(unmarked)[0], /no comment "Hot path: decode/);
+  const stray = { 'native/engine/serve.cc': '// Hot path: decode. Serves.' };
   assert.match(disagree(stray)[0], /no such row for this file/);
-  const count = { 'native/addon/exports.cc': '// Hot path 1/3.\nvoid Submit() {}' };
-  assert.match(disagree(count)[0], /the trace has 2 steps/);
+  const unknown = { 'native/addon/exports.cc': '// Hot path: receive. Hot path: submit.\nSubmit' };
+  assert.match(disagree(unknown)[0], /no such row for this file/);
 });
 
 const ERRORS = {

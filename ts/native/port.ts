@@ -184,7 +184,7 @@ export class EnginePort {
     return view;
   }
 
-  // Hot path 11/12 (queued). Called once per wake-up, with the answers' words in the ring.
+  // Hot path: reply (queued). Called once per wake-up, with the answers' words in the ring.
   #dispatch(count: number): void {
     const control = this.#control;
     for (let i = 0; i < count; i += 1) {

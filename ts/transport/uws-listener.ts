@@ -91,7 +91,7 @@ class UwsExchange extends HttpExchange implements Sender {
     if (!this.aborted) this.response?.resume();
   }
 
-  // Hot path 12/12. Status, headers, body: one corked write.
+  // Hot path: reply. Status, headers, body: one corked write.
   send(
     status: number,
     contentType: string,
@@ -276,7 +276,7 @@ export class UwsListener implements HttpListener {
     return { requests, models };
   }
 
-  // Hot path 1/12. The head: route by URL, then the body.
+  // Hot path: receive. The head: route by URL, then the body.
   #begin(method: string, response: uws.HttpResponse, request: uws.HttpRequest): void {
     const exchange = this.#free.pop() ?? new UwsExchange(this);
     exchange.reset();

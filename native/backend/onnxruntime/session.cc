@@ -251,7 +251,7 @@ void OrtModel::give_own_outputs(OrtScratch& scratch) const {
   }
 }
 
-// Hot path: one batch through the runtime.
+// Hot path: run. One batch through the runtime.
 Status OrtModel::run(uint32_t signature, std::span<const TensorView> inputs,
                      std::span<const uint32_t> output_indices, BackendScratch& scratch_base,
                      const CancelFlag* cancel) {

@@ -38,7 +38,7 @@ void CompletionQueue::complete_here(Request& request) {
   completed_.push_back(&request);
 }
 
-// Hot path 10/12 (queued).
+// Hot path: reply (queued).
 size_t CompletionQueue::take(std::span<Request*> out) {
   std::lock_guard lock(mutex_);
   size_t count = 0;

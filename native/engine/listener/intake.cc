@@ -91,7 +91,7 @@ Result<uint32_t> Listener::open_body(uint64_t expected_bytes, uint64_t aligned_a
   return ticket_of(*request);
 }
 
-// Hot path 2/12. One chunk: appended inside the callback, the chunk's memory dies on return.
+// Hot path: receive. One chunk: appended inside the callback, the chunk's memory dies on return.
 Status Listener::append_body(uint32_t ticket, std::span<const uint8_t> chunk) {
   Request* request = slots_.find(ticket);
   if (request == nullptr) return make_error(ErrorCode::Internal, "append to a closed ticket");
@@ -104,7 +104,7 @@ Status Listener::append_body(uint32_t ticket, std::span<const uint8_t> chunk) {
   return {};
 }
 
-// Hot path 3/12. The one way in: at once where the policy says so; queued otherwise, and where it
+// Hot path: queue. The one way in: at once where the policy says so; queued otherwise, and where it
 // took too long for this thread.
 Answer Listener::admit(Arrival arrival, uint32_t handle) {
   const std::shared_ptr<Model>* model = table().find(handle);

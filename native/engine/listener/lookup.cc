@@ -7,7 +7,7 @@
 
 namespace serval {
 
-// Hot path 3/12 for gRPC.
+// Hot path: route for gRPC.
 Result<uint32_t> find_model(Protocol protocol, std::span<const uint8_t> message,
                             const RouteTable& routes, WireModelRef& ref) {
   if (is_tf_message(protocol)) {

@@ -43,7 +43,7 @@ void TurnRequests::flush_model(const std::shared_ptr<Model>& model, Request* onl
   model->wake();
 }
 
-// Hot path 4/12. A request that would be a batch of one: the thread that has it answers it.
+// Hot path: queue. A request that would be a batch of one: the thread that has it answers it.
 void TurnRequests::run_here(Model& model, Request& request) {
   const ServeInput input{request.protocol, request.bytes(), request.json_bytes, nullptr};
   std::optional<Status> done =

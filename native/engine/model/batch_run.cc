@@ -129,7 +129,7 @@ void Batcher::run_alone(Batch& batch, Member& member, Replica& replica) {
   finish(member, std::move(done), batch.finished);
 }
 
-// Hot path 9/12. Each request's rows of the outputs, as views, into its answer.
+// Hot path: encode. Each request's rows of the outputs, as views, into its answer.
 void Batcher::scatter(Batch& batch, const BackendScratch& scratch, const ServeTimes& shared) {
   uint32_t first = 0;
   for (Member* member : batch.members) {
@@ -157,7 +157,7 @@ void Batcher::scatter(Batch& batch, const BackendScratch& scratch, const ServeTi
   }
 }
 
-// Hot path 5/12. False when the batch as a whole failed and nobody was answered: each is then run
+// Hot path: run. False when the batch as a whole failed and nobody was answered: each is then run
 // by itself.
 bool Batcher::run_joined(Batch& batch, Replica& replica) {
   const BatchPolicy& policy = model_.spec().batch;

@@ -46,7 +46,7 @@ void Batcher::give_member(Member* member) {
   free_members_.push_back(member);
 }
 
-// Hot path 4/12. Decodes one request and appends it to formed_; a bad one is answered at once and
+// Hot path: queue. Decodes one request and appends it to formed_; a bad one is answered at once and
 // harms nobody.
 void Batcher::admit(Request* request) {
   Member* member = take_member();

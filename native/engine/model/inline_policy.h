@@ -1,4 +1,4 @@
-// Decides whether a request runs to completion on the listener's thread. Hot path 4/12.
+// Decides whether a request runs to completion on the listener's thread. Hot path: queue.
 // Any thread; relaxed atomics: a lost update costs one sample.
 //
 // The measured quantity is a request's whole service time (decode, run, encode). It is kept per

@@ -13,7 +13,7 @@ namespace serval {
 
 namespace {
 
-// Hot path 4/12. A queued request, from here on as on the listener's thread.
+// Hot path: queue. A queued request, from here on as on the listener's thread.
 void answer(Model& model, size_t replica, Worker& worker, Request& request) {
   if (request.cancel.cancelled()) {
     finish_refused(model, request, make_error(ErrorCode::Cancelled, "the client went away"));

@@ -74,7 +74,7 @@ export abstract class InferRoute implements Route {
     }
   }
 
-  // Hot path 2/12. The common case is the last line but two: one chunk, one call.
+  // Hot path: receive. The common case is the last line but two: one chunk, one call.
   data(exchange: HttpExchange, chunk: ArrayBuffer, last: boolean): void {
     const { port } = this.context;
     const coding =
