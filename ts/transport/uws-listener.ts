@@ -4,17 +4,16 @@ import { ErrorCode, ServalError } from '../errors.js';
 import { DRAIN_BODY_MS } from '../limits.js';
 import { FollowedAnswer } from './followed-answer.js';
 import {
-  COPIED,
   headerName,
   HttpExchange,
   UNCOUNTED,
   UNLIMITED,
   type Connections,
   type Cut,
-  type EngineAnswers,
   type HeaderName,
   type HeldBytes,
   type HttpListener,
+  type KeepMemory,
   type RequestHead,
   type Route,
   type Router,
@@ -135,7 +134,7 @@ class UwsExchange extends HttpExchange implements Sender {
       owner.answered(this);
       return;
     }
-    following.hold(body, this.answerTicket, owner.held, owner.answers);
+    following.hold(body, owner.held, owner.keep);
     this.following = following;
     response.onAborted(this.onAborted);
   }
@@ -183,14 +182,14 @@ export class UwsListener implements HttpListener {
   /** Where it listens; undefined before that. */
   #address: { readonly host: string; readonly port: number } | undefined;
   readonly held: HeldBytes;
-  readonly answers: EngineAnswers;
+  readonly keep: KeepMemory;
   readonly writing = new WritingTurns();
 
   /** `report` takes what must never happen: exceptions of routes. */
   constructor(router: Router, report: (error: unknown) => void, surroundings: Surroundings = {}) {
-    const { connections = UNLIMITED, held = UNCOUNTED, answers = COPIED } = surroundings;
+    const { connections = UNLIMITED, held = UNCOUNTED } = surroundings;
     this.held = held;
-    this.answers = answers;
+    this.keep = surroundings.keep ?? (() => undefined);
     this.#listening = surroundings.listening ?? (() => undefined);
     this.#unanswered = surroundings.unanswered ?? (() => ({}));
     this.#routes = new RouteCache(router);
@@ -279,7 +278,7 @@ export class UwsListener implements HttpListener {
   // Hot path 1/12. The head: route by URL, then the body.
   #begin(method: string, response: uws.HttpResponse, request: uws.HttpRequest): void {
     const exchange = this.#free.pop() ?? new UwsExchange(this);
-    exchange.reset();
+    exchange.finished = false;
     exchange.response = response;
     exchange.noBody = method === 'HEAD';
     this.#head.request = request;
