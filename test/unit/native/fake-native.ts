@@ -16,6 +16,8 @@ export class FakeNative {
   readonly running = new Set<number>();
   readonly port: EnginePort;
   code: number = ErrorCode.Ok;
+  /** Of single calls, by name. */
+  readonly codes = new Map<string, number>();
   text: Uint8Array = Buffer.alloc(0);
   #completions: (count: number) => void = () => undefined;
   #generation = 0;
@@ -35,6 +37,9 @@ export class FakeNative {
       metrics: call('metrics'),
       takeAccessLog: call('takeAccessLog'),
       infer: call('infer'),
+      openBody: call('openBody'),
+      appendBody: call('appendBody'),
+      inferBody: call('inferBody'),
       inferMessage: call('inferMessage'),
       cancel: (ticket: number): boolean => {
         this.cancelled.push(ticket);
@@ -59,6 +64,6 @@ export class FakeNative {
     this.control[WORDS.bytes] = this.text.length;
     this.control[WORDS.generation] = this.#generation;
     this.control[WORDS.ticket] = this.calls.length;
-    return this.code;
+    return this.codes.get(name) ?? this.code;
   }
 }
