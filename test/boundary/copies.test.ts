@@ -6,7 +6,7 @@ import type { Engine } from '../../ts/native/engine.js';
 import { ErrorCode } from '../../ts/errors.js';
 import { V2_GRPC, V2_REST } from '../../ts/model/request-kinds.js';
 import { bytesField, int64sField, stringField } from '../../ts/protobuf/small-messages.js';
-import { nullModel, outcome, withEngine } from './support.js';
+import { Asked, inferred, nullModel, withEngine } from './support.js';
 
 const FLOATS = 150_528;
 const TENSOR_BYTES = FLOATS * 4;
@@ -45,18 +45,19 @@ test('REST binary tensors are viewed, whatever the length of the JSON', async ()
     for (let pad = 0; pad < 64; pad += 7) {
       const { json, body } = binaryBody(pad);
       const counts = await counted(engine, async () => {
-        const code = engine.port.infer(V2_REST, handle, body, json.length);
-        assert.equal((await outcome(engine, code)).code, ErrorCode.Ok);
+        const { code } = await inferred(engine.port, V2_REST, handle, body, json.length);
+        assert.equal(code, ErrorCode.Ok);
       });
       assert.deepEqual(counts, [TENSOR_BYTES, 0], `JSON of ${json.length} bytes, one piece`);
       const chunked = await counted(engine, async () => {
-        engine.port.openBody(body.byteLength, json.length);
-        const ticket = engine.port.ticket();
+        const { port } = engine;
+        const asked = new Asked();
+        assert.ok(port.openBody(body.byteLength, json.length, asked));
         for (let at = 0; at < body.byteLength; at += 65_536) {
-          engine.port.appendBody(ticket, body.slice(at, at + 65_536));
+          assert.ok(port.appendBody(body.slice(at, at + 65_536), asked));
         }
-        const code = engine.port.inferBody(ticket, V2_REST, handle, json.length);
-        assert.equal((await outcome(engine, code)).code, ErrorCode.Ok);
+        port.inferBody(V2_REST, handle, json.length, asked);
+        assert.equal((await asked.settled).code, ErrorCode.Ok);
       });
       assert.deepEqual(chunked, [TENSOR_BYTES, 0], `JSON of ${json.length} bytes, chunks`);
     }
@@ -87,8 +88,10 @@ test('gRPC raw tensors are viewed where aligned and copied once where not', asyn
       const at = shift;
       message.copy(memory, at);
       const counts = await counted(engine, async () => {
-        const code = engine.port.inferMessage(memory.subarray(at, at + message.length), V2_GRPC, 0);
-        assert.equal((await outcome(engine, code)).code, ErrorCode.Ok);
+        const asked = new Asked();
+        const piece = memory.subarray(at, at + message.length);
+        engine.port.inferMessage(piece, V2_GRPC, 0, asked);
+        assert.equal((await asked.settled).code, ErrorCode.Ok);
       });
       const isAligned = (aligned + at) % 4 === 0;
       const expected = isAligned ? [TENSOR_BYTES, 0] : [0, TENSOR_BYTES];

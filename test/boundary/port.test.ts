@@ -5,9 +5,8 @@ import { createServer, type AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { loadBinding, type NativeBinding } from '../../ts/native/binding.js';
 import { ErrorCode } from '../../ts/errors.js';
-import { PENDING } from '../../ts/native/port.js';
 import { V1_PREDICT, V2_REST } from '../../ts/model/request-kinds.js';
-import { bytes, nullModel, outcome, withEngine } from './support.js';
+import { Asked, bytes, inferred, nullModel, withEngine } from './support.js';
 
 const V1_BODY = '{"instances":[1,2.5]}';
 const V2_BODY = '{"inputs":[{"name":"x","shape":[2],"datatype":"FP32","data":[1,2.5]}]}';
@@ -94,12 +93,12 @@ test('a request is answered inline and queued with the same bytes', async () => 
   await withEngine(async (engine) => {
     const inline = await engine.control.load(nullModel('a', { execMode: 'inline' }));
     const queued = await engine.control.load(nullModel('b', { execMode: 'queued' }));
-    const first = engine.port.infer(V1_PREDICT, inline.handle, bytes(V1_BODY), -1);
-    assert.equal(first, ErrorCode.Ok);
-    assert.equal((await outcome(engine, first)).text, '{"predictions":[1.0,2.5]}');
-    const second = engine.port.infer(V1_PREDICT, queued.handle, bytes(V1_BODY), -1);
-    assert.equal(second, PENDING);
-    assert.equal((await outcome(engine, second)).text, '{"predictions":[1.0,2.5]}');
+    const [first, second] = [new Asked(), new Asked()];
+    engine.port.infer(V1_PREDICT, inline.handle, bytes(V1_BODY), -1, first);
+    assert.equal(first.outcome?.text, '{"predictions":[1.0,2.5]}');
+    engine.port.infer(V1_PREDICT, queued.handle, bytes(V1_BODY), -1, second);
+    assert.equal(second.outcome, undefined);
+    assert.equal((await second.settled).text, '{"predictions":[1.0,2.5]}');
     assert.equal(engine.control.stats().ticketsOpen, 0);
   });
 });
@@ -108,10 +107,7 @@ test('many queued requests come back each with its own answer', async () => {
   await withEngine(async (engine) => {
     const model = await engine.control.load(nullModel('m', { execMode: 'queued', instances: 2 }));
     const all = Array.from({ length: 500 }, (_, i) =>
-      outcome(
-        engine,
-        engine.port.infer(V1_PREDICT, model.handle, bytes(`{"instances":[${i}]}`), -1),
-      ),
+      inferred(engine.port, V1_PREDICT, model.handle, bytes(`{"instances":[${i}]}`)),
     );
     const texts = (await Promise.all(all)).map((one) => one.text);
     assert.deepEqual(
@@ -125,15 +121,33 @@ test('a body in chunks equals the body in one piece', async () => {
   await withEngine(async (engine) => {
     const { port } = engine;
     const { handle } = await engine.control.load(nullModel('m', { execMode: 'inline' }));
-    assert.equal(port.openBody(V2_BODY.length, 0), ErrorCode.Ok);
-    const ticket = port.ticket();
-    for (const letter of V2_BODY) port.appendBody(ticket, bytes(letter));
-    const code = port.inferBody(ticket, V2_REST, handle, -1);
-    const chunked = await outcome(engine, code);
-    const whole = await outcome(engine, port.infer(V2_REST, handle, bytes(V2_BODY), -1));
+    const asked = new Asked();
+    assert.ok(port.openBody(V2_BODY.length, 0, asked));
+    const { ticket } = asked;
+    for (const letter of V2_BODY) assert.ok(port.appendBody(bytes(letter), asked));
+    port.inferBody(V2_REST, handle, -1, asked);
+    const chunked = await asked.settled;
+    const whole = await inferred(port, V2_REST, handle, bytes(V2_BODY));
     assert.deepEqual(chunked, whole);
-    assert.equal(port.appendBody(ticket, bytes('x')), ErrorCode.Internal, 'the ticket is used up');
+    assert.equal(asked.ticket, 0);
+    const again = port.native.appendBody(ticket, bytes('x'));
+    assert.equal(again, ErrorCode.Internal, 'the ticket is used up');
   });
+});
+
+test('a body that grows too long is dropped', async () => {
+  await withEngine(
+    (engine) => {
+      const asked = new Asked();
+      assert.ok(engine.port.openBody(0, 0, asked));
+      assert.ok(engine.port.appendBody(new ArrayBuffer(8), asked));
+      assert.equal(engine.port.appendBody(new ArrayBuffer(3), asked), false);
+      assert.deepEqual([asked.outcome?.code, asked.ticket], [ErrorCode.BodyTooLarge, 0]);
+      assert.equal(engine.control.stats().bodiesOpen, 0);
+      return Promise.resolve();
+    },
+    { bodyBytesMax: 10 },
+  );
 });
 
 test('answers of growing size keep their bytes', async () => {
@@ -142,8 +156,7 @@ test('answers of growing size keep their bytes', async () => {
     for (const count of [1, 10, 1000, 100_000, 10, 300_000, 1]) {
       const values = Array.from({ length: count }, (_, i) => i % 1000);
       const body = bytes(JSON.stringify({ instances: values }));
-      const code = engine.port.infer(V1_PREDICT, handle, body, -1);
-      const answer = await outcome(engine, code);
+      const answer = await inferred(engine.port, V1_PREDICT, handle, body);
       assert.deepEqual((JSON.parse(answer.text) as { predictions: number[] }).predictions, values);
     }
   });
@@ -154,17 +167,23 @@ test('cancel: an open body goes, a waiting request goes, unknown is no harm', as
     const { port } = engine;
     const slow = nullModel('m', { execMode: 'queued', nullMode: 'delay', nullDelayUs: 60_000_000 });
     const { handle } = await engine.control.load(slow);
-    port.openBody(10, 0);
+    const open = new Asked();
+    port.openBody(10, 0, open);
     assert.equal(engine.control.stats().bodiesOpen, 1);
-    assert.equal(port.cancel(port.ticket()), true);
+    port.cancel(open);
     assert.equal(engine.control.stats().bodiesOpen, 0);
-    assert.equal(port.cancel(4_000_000_000), true);
-    const running = port.infer(V1_PREDICT, handle, bytes(V1_BODY), -1);
-    const result = outcome(engine, running);
-    const ticket = port.ticket();
-    assert.equal(port.infer(V1_PREDICT, handle, bytes(V1_BODY), -1), PENDING);
-    assert.equal(port.cancel(port.ticket()), true);
-    if (!port.cancel(ticket)) assert.equal((await result).code, ErrorCode.Cancelled);
+    assert.deepEqual([open.ticket, open.outcome], [0, undefined]);
+    port.cancel(open);
+    assert.equal(port.native.cancel(4_000_000_000), true);
+    const [running, waiting] = [new Asked(), new Asked()];
+    port.infer(V1_PREDICT, handle, bytes(V1_BODY), -1, running);
+    port.infer(V1_PREDICT, handle, bytes(V1_BODY), -1, waiting);
+    assert.equal(port.pending, 2);
+    port.cancel(waiting);
+    assert.equal(waiting.outcome?.code, ErrorCode.Cancelled);
+    port.cancel(running);
+    assert.equal((await running.settled).code, ErrorCode.Cancelled);
+    assert.equal(port.pending, 0);
     assert.equal(engine.control.stats().ticketsOpen, 0);
   });
 });
@@ -175,13 +194,13 @@ test('a target that throws is reported and the others get their answers', async 
     const { handle } = await engine.control.load(nullModel('m', { execMode: 'queued' }));
     const reported: unknown[] = [];
     port.report = (error) => reported.push(error);
-    assert.equal(port.infer(V1_PREDICT, handle, bytes(V1_BODY), -1), PENDING);
-    port.expect({
+    port.infer(V1_PREDICT, handle, bytes(V1_BODY), -1, {
+      ticket: 0,
       complete: () => {
         throw new Error('on purpose');
       },
     });
-    const next = await outcome(engine, port.infer(V1_PREDICT, handle, bytes(V1_BODY), -1));
+    const next = await inferred(port, V1_PREDICT, handle, bytes(V1_BODY));
     assert.equal(next.code, ErrorCode.Ok);
     assert.deepEqual(reported.map(String), ['Error: on purpose']);
     assert.equal(engine.control.stats().ticketsOpen, 0);
@@ -195,8 +214,8 @@ test('load failures and unloads settle their promises', async () => {
     const { handle } = await engine.control.load(nullModel('m'));
     await engine.control.unload(handle);
     await assert.rejects(engine.control.unload(handle), { code: ErrorCode.ModelNotFound });
-    const gone = engine.port.infer(V1_PREDICT, handle, bytes(V1_BODY), -1);
-    assert.equal(gone, ErrorCode.ModelNotReady);
+    const gone = await inferred(engine.port, V1_PREDICT, handle, bytes(V1_BODY));
+    assert.equal(gone.code, ErrorCode.ModelNotReady);
   });
 });
 

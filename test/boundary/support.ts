@@ -1,7 +1,7 @@
 // An engine with null models on this thread, and the requests that boundary tests send.
 import { createEngine, type Engine, type EngineOptions } from '../../ts/native/engine.js';
 import type { ModelSpec } from '../../ts/model/engine-api.js';
-import { PENDING } from '../../ts/native/port.js';
+import type { CompletionTarget, EnginePort } from '../../ts/native/port.js';
 import type { TensorInfo } from '../../ts/model/snapshot.js';
 
 export function tensor(name: string, shape: readonly number[]): TensorInfo {
@@ -47,17 +47,31 @@ export interface Outcome {
   readonly jsonBytes: number;
 }
 
-/** The outcome of a call that returned `code`, now or by completion. */
-export function outcome(engine: Engine, code: number): Promise<Outcome> {
-  const { port } = engine;
-  if (code !== PENDING) {
-    const text = port.answer().toString('latin1');
-    return Promise.resolve({ code, text, jsonBytes: port.answerJsonBytes() });
-  }
-  return new Promise((resolve) => {
-    port.expect({
-      complete: (result, body, jsonBytes) =>
-        resolve({ code: result, text: body.toString('latin1'), jsonBytes }),
-    });
+/** A request of a test. */
+export class Asked implements CompletionTarget {
+  ticket = 0;
+  /** What it came to, as soon as it has. */
+  outcome: Outcome | undefined;
+  #settle: (outcome: Outcome) => void = () => undefined;
+  readonly settled = new Promise<Outcome>((resolve) => {
+    this.#settle = resolve;
   });
+
+  complete(code: number, body: Buffer, jsonBytes: number): void {
+    this.outcome = { code, text: body.toString('latin1'), jsonBytes };
+    this.#settle(this.outcome);
+  }
+}
+
+/** What a whole body comes to, now or by completion. */
+export function inferred(
+  port: EnginePort,
+  protocol: number,
+  handle: number,
+  body: ArrayBuffer,
+  jsonBytes = -1,
+): Promise<Outcome> {
+  const asked = new Asked();
+  port.infer(protocol, handle, body, jsonBytes, asked);
+  return asked.settled;
 }

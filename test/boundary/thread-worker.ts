@@ -3,7 +3,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { createEngine } from '../../ts/native/engine.js';
 import { V1_PREDICT } from '../../ts/model/request-kinds.js';
-import { bytes, outcome } from './support.js';
+import { bytes, inferred } from './support.js';
 
 const { handle, requests, stay } = workerData as {
   handle: number;
@@ -12,7 +12,7 @@ const { handle, requests, stay } = workerData as {
 };
 const engine = await createEngine({});
 const all = Array.from({ length: requests }, (_, i) =>
-  outcome(engine, engine.port.infer(V1_PREDICT, handle, bytes(`{"instances":[${i}]}`), -1)),
+  inferred(engine.port, V1_PREDICT, handle, bytes(`{"instances":[${i}]}`)),
 );
 if (stay) {
   parentPort?.postMessage(0);

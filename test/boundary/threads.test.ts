@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { V1_PREDICT } from '../../ts/model/request-kinds.js';
-import { bytes, nullModel, outcome, withEngine } from './support.js';
+import { bytes, inferred, nullModel, withEngine } from './support.js';
 
 const workerFile = new URL('./thread-worker.js', import.meta.url);
 
@@ -20,8 +20,8 @@ test('a worker thread serves a model that another thread loaded', async () => {
     const answers = await Promise.all(workers.map((worker) => once(worker, 'message')));
     for (const [right] of answers) assert.equal(right, 200);
     await Promise.all(exits);
-    const code = engine.port.infer(V1_PREDICT, handle, bytes('{"instances":[1]}'), -1);
-    assert.equal((await outcome(engine, code)).text, '{"predictions":[1.0]}');
+    const answer = await inferred(engine.port, V1_PREDICT, handle, bytes('{"instances":[1]}'));
+    assert.equal(answer.text, '{"predictions":[1.0]}');
   });
 });
 
@@ -33,8 +33,13 @@ test('a worker that is terminated mid-request takes nobody with it', async () =>
     await once(worker, 'message');
     await worker.terminate();
     const other = await engine.control.load(nullModel('n', { execMode: 'queued' }));
-    const code = engine.port.infer(V1_PREDICT, other.handle, bytes('{"instances":[1]}'), -1);
-    assert.equal((await outcome(engine, code)).text, '{"predictions":[1.0]}');
+    const answer = await inferred(
+      engine.port,
+      V1_PREDICT,
+      other.handle,
+      bytes('{"instances":[1]}'),
+    );
+    assert.equal(answer.text, '{"predictions":[1.0]}');
     await engine.control.unload(handle);
   });
 });

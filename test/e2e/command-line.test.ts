@@ -5,7 +5,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it, type TestContext } from 'node:test';
-import { packageRoot } from '../../ts/native/binding.js';
+import { packageRoot } from '../../ts/package-files.js';
 import { ModelFolders } from './support/model-folders.js';
 import { exchange, jsonOf } from './support/raw-http.js';
 import { ServalProcess, runServal, startServer } from './support/serval-process.js';

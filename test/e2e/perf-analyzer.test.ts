@@ -6,7 +6,7 @@ import { execFile, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
-import { packageRoot } from '../../ts/native/binding.js';
+import { packageRoot } from '../../ts/package-files.js';
 import { ModelFolders } from './support/model-folders.js';
 import { startServer, type ServalProcess } from './support/serval-process.js';
 

@@ -20,7 +20,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it, type TestContext } from 'node:test';
 import type { InferenceSession, Tensor } from 'onnxruntime-node';
-import { packageRoot } from '../../ts/native/binding.js';
+import { packageRoot } from '../../ts/package-files.js';
 import { goldenFolder, NO_GOLDENS } from '../conformance/tensorflow/support/golden-files.js';
 import {
   decode,

@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it, type TestContext } from 'node:test';
 import { floatBytes, type OnnxModel } from '../../ts/onnx/builder.js';
-import { packageRoot } from '../../ts/native/binding.js';
+import { packageRoot } from '../../ts/package-files.js';
 import { ModelFolders } from './support/model-folders.js';
 import { errorOf, exchange, jsonOf } from './support/raw-http.js';
 import { runServal, startServer, type ServalProcess } from './support/serval-process.js';

@@ -167,6 +167,7 @@ test('TypeScript imports follow the planes', () => {
   const from = (path, target) => typescriptImports(tree([path, `import { a } from '${target}';`]));
   const bad = [
     ['ts/transport/a.ts', '../registry/registry.js'],
+    ['ts/transport/a.ts', '../native/port.js'],
     ['ts/transport/a.ts', '../protocols/serving/rest.js'],
     ['ts/import/a.ts', '../native/engine.js'],
     ['ts/tensorflow/load/a.ts', '../../registry/registry.js'],

@@ -25,7 +25,7 @@ const TS_MAY_NOT_IMPORT = {
   onnx: [...SERVING, 'import', 'tensorflow', 'native', 'registry'],
   tensorflow: [...SERVING, 'import', 'native', 'registry'],
   import: [...SERVING, 'native', 'registry'],
-  transport: ['registry', 'protocols', 'admin', 'metrics', ...IMPORTERS],
+  transport: ['registry', 'protocols', 'admin', 'metrics', 'native', 'model', ...IMPORTERS],
   protocols: IMPORTERS,
   registry: ['transport', 'protocols', 'admin'],
   native: [...SERVING, ...IMPORTERS, 'registry'],

@@ -37,8 +37,8 @@ export async function startObservers(
       closers.push(() => server.close());
     }
     if (accessLog !== undefined) {
-      const { AccessLog, takeAccessLog } = await import('../metrics/access-log.js');
-      const take = (): Buffer => takeAccessLog(engine.port);
+      const { AccessLog } = await import('../metrics/access-log.js');
+      const take = (): Buffer => engine.port.read((native) => native.takeAccessLog());
       const log = await AccessLog.start({ path: accessLog, take, logger });
       engine.port.native.setAccessLog(config.accessLogOneIn);
       closers.push(() => log.close());

@@ -3,7 +3,6 @@
 import { open, type FileHandle } from 'node:fs/promises';
 import { ErrorCode, ServalError } from '../errors.js';
 import type { Logger } from '../logger.js';
-import type { EnginePort } from '../native/port.js';
 
 const TAKE_EVERY_MS = 200;
 
@@ -13,17 +12,10 @@ interface Sink {
   close(): Promise<void>;
 }
 
-/** Lines that the engine holds, as memory of their own; empty when there are none. */
-export function takeAccessLog(port: EnginePort): Buffer {
-  const code = port.native.takeAccessLog();
-  const answer = Buffer.from(port.answer());
-  if (code === ErrorCode.Ok) return answer;
-  throw new ServalError(code as ErrorCode, answer.toString('utf8'));
-}
-
 export interface AccessLogOptions {
   /** "-" = stderr. */
   readonly path: string;
+  /** Lines that the engine holds; empty when there are none. */
   readonly take: () => Buffer;
   readonly logger: Logger;
 }

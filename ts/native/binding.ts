@@ -1,10 +1,9 @@
 // Loads the addon and names its calls. Both planes, every JavaScript thread (each gets a port of
 // its own; the engine behind is one per process). No work at import time but the types.
-import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import { ErrorCode, ServalError } from '../errors.js';
+import { packageRoot, shippedFile } from '../package-files.js';
 
 /** Options of attach(); the first thread's engine options count. */
 export interface AttachOptions {
@@ -69,26 +68,6 @@ export interface NativeBinding {
 }
 
 const ORT_NAME = 'libonnxruntime.so.1';
-const here = dirname(fileURLToPath(import.meta.url));
-
-/** The folder that holds package.json: found upwards, because tests run from another depth. */
-export function packageRoot(): string {
-  let folder = here;
-  while (!existsSync(join(folder, 'package.json'))) {
-    const parent = dirname(folder);
-    if (parent === folder) return here;
-    folder = parent;
-  }
-  return folder;
-}
-
-/** A file that is no JavaScript: `inCheckout` (a path from the root), else what a package carries
- * under `name`; undefined where neither is there. */
-export function shippedFile(name: string, inCheckout: string): string | undefined {
-  const root = packageRoot();
-  const places = [join(root, inCheckout), join(root, 'prebuilt', name)];
-  return places.find((path) => existsSync(path));
-}
 
 /** Loads the addon. Throws ServalError(RuntimeUnavailable) naming the file and the remedy. */
 export function loadBinding(): NativeBinding {

@@ -1,6 +1,5 @@
 // The engine's control calls as promises over tickets. Control plane; the thread that made it.
 import { Builder, ByteBuffer } from 'flatbuffers';
-import { ErrorCode, ServalError } from '../errors.js';
 import type {
   EngineControl,
   EngineStats,
@@ -10,7 +9,8 @@ import type {
 } from '../model/engine-api.js';
 import { readModelInfo, readStats, writeModelSpec, writeRoutes } from './flat.js';
 import { openPort, type EngineOptions } from './open-port.js';
-import { PENDING, type CompletionTarget, type EnginePort } from './port.js';
+import type { EnginePort } from './port.js';
+import { promised, PromiseTarget } from './promised.js';
 import type { MessageProtocol } from '../model/request-kinds.js';
 
 /** This thread's part of the engine. */
@@ -20,32 +20,25 @@ export interface Engine {
   close(): void;
 }
 
-/** Settles a promise from a completion. */
-class Settle<T> implements CompletionTarget {
-  constructor(
-    private readonly resolve: (value: T) => void,
-    private readonly reject: (error: ServalError) => void,
-    private readonly read: (bytes: Buffer) => T,
-  ) {}
-
-  complete(code: number, body: Buffer): void {
-    if (code === ErrorCode.Ok) this.resolve(this.read(Buffer.from(body)));
-    else this.reject(new ServalError(code as ErrorCode, body.toString('utf8')));
-  }
-}
-
 class NativeControl implements EngineControl {
   constructor(private readonly port: EnginePort) {}
 
   // async: what the writer refuses becomes a rejection too.
   async load(spec: ModelSpec): Promise<LoadedModel> {
-    return this.#later(this.port.native.load(writeModelSpec(new Builder(512), spec)), (bytes) =>
-      readModelInfo(new ByteBuffer(bytes)),
+    const bytes = writeModelSpec(new Builder(512), spec);
+    return promised(
+      this.port,
+      (native) => native.load(bytes),
+      (info) => readModelInfo(new ByteBuffer(info)),
     );
   }
 
   unload(handle: number): Promise<void> {
-    return this.#later(this.port.native.unload(handle), () => undefined);
+    return promised(
+      this.port,
+      (native) => native.unload(handle),
+      () => undefined,
+    );
   }
 
   publishRoutes(
@@ -54,7 +47,7 @@ class NativeControl implements EngineControl {
     removed: readonly string[] = [],
   ): void {
     const table = writeRoutes(new Builder(1024), epoch, models, removed);
-    this.#check(this.port.native.publishRoutes(table));
+    this.port.run((native) => native.publishRoutes(table));
   }
 
   async warmUp(
@@ -63,34 +56,17 @@ class NativeControl implements EngineControl {
     message: Uint8Array,
     signal?: AbortSignal,
   ): Promise<void> {
-    const code = this.port.native.warmUp(handle, protocol, message);
-    const ticket = this.port.ticket();
-    const done = this.#later(code, () => undefined);
-    if (signal === undefined || code !== PENDING) return done;
-    const end = (): void => void this.port.cancel(ticket);
-    if (signal.aborted) end();
-    else signal.addEventListener('abort', end);
-    return done.finally(() => signal.removeEventListener('abort', end));
+    const target = new PromiseTarget(() => undefined);
+    this.port.ask((native) => native.warmUp(handle, protocol, message), target);
+    const end = (): void => this.port.cancel(target);
+    if (signal?.aborted === true) end();
+    signal?.addEventListener('abort', end);
+    return target.promise.finally(() => signal?.removeEventListener('abort', end));
   }
 
   stats(handles: readonly number[] = []): EngineStats {
-    this.#check(this.port.native.stats(Uint32Array.from(handles)));
-    return readStats(new ByteBuffer(Buffer.from(this.port.answer())));
-  }
-
-  #check(code: number): void {
-    if (code === ErrorCode.Ok) return;
-    throw new ServalError(code as ErrorCode, this.port.answer().toString('utf8'));
-  }
-
-  #later<T>(code: number, read: (bytes: Buffer) => T): Promise<T> {
-    if (code !== PENDING) {
-      const text = this.port.answer().toString('utf8');
-      return Promise.reject(new ServalError(code as ErrorCode, text));
-    }
-    return new Promise<T>((resolve, reject) => {
-      this.port.expect(new Settle(resolve, reject, read));
-    });
+    const bytes = this.port.read((native) => native.stats(Uint32Array.from(handles)));
+    return readStats(new ByteBuffer(bytes));
   }
 }
 

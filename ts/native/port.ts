@@ -1,6 +1,7 @@
 // One JavaScript thread's port to the engine: the per-request calls, the shared control words, the
 // views of response memory and the dispatch of completions. Hot path; the thread that made it.
-import { ErrorCode } from '../errors.js';
+// Whoever asks names a target, which gets the answer during the call or later, once.
+import { ErrorCode, ServalError } from '../errors.js';
 import type { MessageProtocol } from '../model/request-kinds.js';
 import type { AttachOptions, NativeBinding } from './binding.js';
 
@@ -8,8 +9,8 @@ import type { AttachOptions, NativeBinding } from './binding.js';
 export const TRITON_METRICS = 0;
 export const TENSORFLOW_METRICS = 1;
 
-/** Returned instead of an ErrorCode: a completion will follow. */
-export const PENDING = 255;
+/** Returned by the addon instead of an ErrorCode: a completion will follow. */
+const PENDING = 255;
 
 // Control words; native/addon/port.h has the same layout.
 const WORD_BYTES = 0;
@@ -21,10 +22,20 @@ const RING_WORDS = 6;
 
 const CACHED_VIEWS = 1024;
 
-/** Who gets a pending answer. `body` is valid until complete() returns; for an error it is the
- * text. */
+const CANCELLED = Buffer.from('the client cancelled the call');
+
+/** Who gets an answer: during the call that asks for it or later, once, a cancelled one too.
+ * `body` is valid until complete() returns; for an error it is the text. */
 export interface CompletionTarget {
+  /** Of its open body or its waiting request; 0 = none, and nothing to cancel. The port's to set,
+   * before complete(). */
+  ticket: number;
   complete(code: number, body: Buffer, jsonBytes: number): void;
+}
+
+/** What a target got that is not Ok. */
+export function failure(code: number, text: Buffer): ServalError {
+  return new ServalError(code as ErrorCode, text.toString('utf8'));
 }
 
 interface Slot {
@@ -38,6 +49,9 @@ export class EnginePort {
   readonly #control: Uint32Array;
   readonly #slots: (Slot | undefined)[] = [];
   readonly #targets = new Map<number, CompletionTarget>();
+  /** Of the answer that a target is being given in #dispatch(), and its slot; 0 = none. */
+  #givenTicket = 0;
+  #givenSlot = 0;
 
   /** Takes exceptions of targets, which are bugs. Default: they become uncaught exceptions. */
   report: (error: unknown) => void = (error) => {
@@ -56,39 +70,79 @@ export class EnginePort {
     return this.#native;
   }
 
-  /** A whole REST body. On PENDING, follow with expect(). */
-  infer(protocol: number, handle: number, body: ArrayBuffer, jsonBytes: number): number {
-    return this.#native.infer(protocol, handle, body, jsonBytes);
+  /** A whole REST body. */
+  infer(
+    protocol: number,
+    handle: number,
+    body: ArrayBuffer,
+    jsonBytes: number,
+    target: CompletionTarget,
+  ): void {
+    this.#settle(this.#native.infer(protocol, handle, body, jsonBytes), target);
   }
 
   /** A gRPC message; a long one's bytes stay pinned while it waits, a short one is copied.
    * `timeoutUs`: what is left of the call's deadline; 0 = none. */
-  inferMessage(message: Buffer, protocol: MessageProtocol, timeoutUs: number): number {
-    return this.#native.inferMessage(message, protocol, timeoutUs);
+  inferMessage(
+    message: Buffer,
+    protocol: MessageProtocol,
+    timeoutUs: number,
+    target: CompletionTarget,
+  ): void {
+    this.#settle(this.#native.inferMessage(message, protocol, timeoutUs), target);
   }
 
-  /** Opens a body that comes in chunks; the ticket is then ticket(). */
-  openBody(expectedBytes: number, alignedAt: number): number {
-    return this.#native.openBody(expectedBytes, alignedAt);
+  /** Opens a body that comes in chunks. False: the target got the error. */
+  openBody(expectedBytes: number, alignedAt: number, target: CompletionTarget): boolean {
+    const code = this.#native.openBody(expectedBytes, alignedAt);
+    if (code === ErrorCode.Ok) target.ticket = this.#ticket();
+    else this.#settle(code, target);
+    return code === ErrorCode.Ok;
   }
 
-  appendBody(ticket: number, chunk: ArrayBuffer): number {
-    return this.#native.appendBody(ticket, chunk);
+  /** More of the target's open body. False: the body is dropped, and the target got the error. */
+  appendBody(chunk: ArrayBuffer, target: CompletionTarget): boolean {
+    const code = this.#native.appendBody(target.ticket, chunk);
+    if (code === ErrorCode.Ok) return true;
+    const text = Buffer.from(this.#answer());
+    this.#native.cancel(target.ticket);
+    target.ticket = 0;
+    target.complete(code, text, 0);
+    return false;
   }
 
-  inferBody(ticket: number, protocol: number, handle: number, jsonBytes: number): number {
-    return this.#native.inferBody(ticket, protocol, handle, jsonBytes);
+  /** The target's body, which has all come. */
+  inferBody(protocol: number, handle: number, jsonBytes: number, target: CompletionTarget): void {
+    this.#settle(this.#native.inferBody(target.ticket, protocol, handle, jsonBytes), target);
   }
 
   /** The same for a body that is packed; `coding`: 0 gzip, 1 deflate. */
   inferPacked(
-    ticket: number,
     protocol: number,
     handle: number,
     jsonBytes: number,
     coding: number,
-  ): number {
-    return this.#native.inferPacked(ticket, protocol, handle, jsonBytes, coding);
+    target: CompletionTarget,
+  ): void {
+    const { ticket } = target;
+    this.#settle(this.#native.inferPacked(ticket, protocol, handle, jsonBytes, coding), target);
+  }
+
+  /** Any other call of the addon that gives a code. */
+  ask(call: (native: NativeBinding) => number, target: CompletionTarget): void {
+    this.#settle(call(this.#native), target);
+  }
+
+  /** The same for a call that is done on return and has no answer. Throws ServalError. */
+  run(call: (native: NativeBinding) => number): void {
+    const code = call(this.#native);
+    if (code !== ErrorCode.Ok) throw failure(code, this.#answer());
+  }
+
+  /** The same for a call that is answered on return; memory of its own. Throws ServalError. */
+  read(call: (native: NativeBinding) => number): Buffer {
+    this.run(call);
+    return Buffer.from(this.#answer());
   }
 
   /** Counts bytes that this thread's JavaScript holds for clients (negative: holds no more) in the
@@ -98,51 +152,22 @@ export class EnginePort {
     return this.#native.countBytes(change, refusable);
   }
 
-  /** Keeps the memory of the answer that complete() was given under `ticket` until dropAnswer().
-   * False: no such answer is being handed over. */
-  keepAnswer(ticket: number): boolean {
-    return this.#native.keepAnswer(ticket);
+  /** Keeps the memory of the answer that complete() is being given until what this returns is
+   * called. undefined: `body` is not in that memory, or it is not to be kept. */
+  keepAnswer(body: Uint8Array): (() => void) | undefined {
+    const ticket = this.#givenTicket;
+    const isGiven = ticket !== 0 && this.#slots[this.#givenSlot]?.memory === body.buffer;
+    if (!isGiven || !this.#native.keepAnswer(ticket)) return undefined;
+    return () => void this.#native.cancel(ticket);
   }
 
-  dropAnswer(ticket: number): void {
-    this.#native.cancel(ticket);
-  }
-
-  /** The ticket of the call that just returned PENDING, or of openBody(). */
-  ticket(): number {
-    return this.#control[WORD_TICKET] ?? 0;
-  }
-
-  /** Names who gets the answer of the request that just returned PENDING; returns its ticket. */
-  expect(target: CompletionTarget): number {
-    const ticket = this.ticket();
-    this.#targets.set(ticket, target);
-    return ticket;
-  }
-
-  /** Who waits for this ticket's answer; undefined when it has come. */
-  targetOf(ticket: number): CompletionTarget | undefined {
-    return this.#targets.get(ticket);
-  }
-
-  /** The client went away: drops an open body, or takes a waiting request out. True: its target
-   * will not be called. */
-  cancel(ticket: number): boolean {
-    const dropped = this.#native.cancel(ticket);
-    if (dropped) this.#targets.delete(ticket);
-    return dropped;
-  }
-
-  /** The answer (or error text) of a call that did not return PENDING. Valid until the next
-   * call. */
-  answer(): Buffer {
-    const control = this.#control;
-    return this.#view(0, control[WORD_GENERATION] ?? 0, control[WORD_BYTES] ?? 0);
-  }
-
-  /** Length of the JSON before binary data in answer(); 0 = no binary data. */
-  answerJsonBytes(): number {
-    return this.#control[WORD_JSON_BYTES] ?? 0;
+  /** The client went away: drops an open body; a request is taken out where it waits, and ended
+   * where it runs. Its target gets Cancelled, now or when it has ended. */
+  cancel(target: CompletionTarget): void {
+    const { ticket } = target;
+    if (ticket === 0 || !this.#native.cancel(ticket)) return;
+    target.ticket = 0;
+    if (this.#targets.delete(ticket)) target.complete(ErrorCode.Cancelled, CANCELLED, 0);
   }
 
   /** Requests that wait for an answer on this thread. */
@@ -153,7 +178,7 @@ export class EnginePort {
   /** How many requests wait for an answer or run, by their model's name. */
   unanswered(): Readonly<Record<string, number>> {
     if (this.#native.unanswered() !== ErrorCode.Ok) return {};
-    const lines = this.answer().toString('utf8').split('\0').slice(0, -1);
+    const lines = this.#answer().toString('utf8').split('\0').slice(0, -1);
     return Object.fromEntries(
       lines.map((line) => {
         const space = line.indexOf(' ');
@@ -167,6 +192,27 @@ export class EnginePort {
     this.#targets.clear();
     this.#slots.length = 0;
     this.#native.detach();
+  }
+
+  #settle(code: number, target: CompletionTarget): void {
+    if (code === PENDING) {
+      const ticket = this.#ticket();
+      target.ticket = ticket;
+      this.#targets.set(ticket, target);
+      return;
+    }
+    target.ticket = 0;
+    target.complete(code, this.#answer(), this.#control[WORD_JSON_BYTES] ?? 0);
+  }
+
+  #ticket(): number {
+    return this.#control[WORD_TICKET] ?? 0;
+  }
+
+  // The answer (or error text) of the call that just returned another code than PENDING.
+  #answer(): Buffer {
+    const control = this.#control;
+    return this.#view(0, control[WORD_GENERATION] ?? 0, control[WORD_BYTES] ?? 0);
   }
 
   #view(index: number, generation: number, bytes: number): Buffer {
@@ -194,12 +240,17 @@ export class EnginePort {
       if (target === undefined) continue; // its client went away while it ran
       this.#targets.delete(ticket);
       const code = control[at + 1] ?? ErrorCode.Internal;
-      const body = this.#view(control[at + 2] ?? 0, control[at + 5] ?? 0, control[at + 3] ?? 0);
+      const slot = control[at + 2] ?? 0;
+      const body = this.#view(slot, control[at + 5] ?? 0, control[at + 3] ?? 0);
+      target.ticket = 0;
+      this.#givenTicket = ticket;
+      this.#givenSlot = slot;
       try {
         target.complete(code, body, control[at + 4] ?? 0);
       } catch (error) {
         this.report(error); // one answer's bug must not take the others of this wake-up along
       }
     }
+    this.#givenTicket = 0;
   }
 }

@@ -1,11 +1,11 @@
 // A large answer on its way into its socket: written piece by piece, as the client takes it and as
 // others are served in between. Hot path, for large answers only; the listener's thread.
 import type * as uws from 'uWebSockets.js';
-import type { EngineAnswers, HeldBytes } from './listener.js';
+import type { HeldBytes, KeepMemory } from './listener.js';
 import { WRITE_BYTES, type Taker, type WritingTurns } from './writing-turns.js';
 
-/** A rest from here on stays in the engine's memory; a shorter one is copied, so that the engine
- * has its own back. */
+/** A rest from here on stays in its owner's memory; a shorter one is copied, so that the owner has
+ * its own back. */
 const KEPT_BYTES_MIN = 1_048_576;
 
 export class FollowedAnswer implements Taker {
@@ -37,14 +37,15 @@ export class FollowedAnswer implements Taker {
     return done;
   }
 
-  /** Takes care of what is left of `body`: keeps the engine's memory, or copies it, and counts it
-   * until end(). */
-  hold(body: Uint8Array, ticket: number, held: HeldBytes, answers: EngineAnswers): void {
+  /** Takes care of what is left of `body`: keeps its memory, or copies it, and counts it until
+   * end(). */
+  hold(body: Uint8Array, held: HeldBytes, keep: KeepMemory): void {
     this.#from = this.#written;
     const rest = body.subarray(this.#from);
-    if (ticket !== 0 && rest.length >= KEPT_BYTES_MIN && answers.keep(ticket)) {
+    const release = rest.length >= KEPT_BYTES_MIN ? keep(rest) : undefined;
+    if (release !== undefined) {
       this.#rest = rest;
-      this.#release = () => answers.drop(ticket);
+      this.#release = release;
     } else {
       this.#rest = Buffer.from(rest);
       held.change(rest.length);

@@ -43,61 +43,27 @@ export interface Connections {
 
 export const UNLIMITED: Connections = { max: Infinity, full: () => undefined };
 
-/** Memory of answers that the engine owns. A long one that its client does not take at once is kept
- * there instead of being copied. */
-export interface EngineAnswers {
-  /** Keeps what is handed over under `ticket` until drop(). False: it is to be copied. */
-  keep(ticket: number): boolean;
-  drop(ticket: number): void;
-}
-
-/** Copies all. */
-export const COPIED: EngineAnswers = { keep: () => false, drop: () => undefined };
+/** Keeps the memory that `body` views until what this returns is called. undefined: it is memory
+ * that its owner takes back, to be copied. */
+export type KeepMemory = (body: Uint8Array) => (() => void) | undefined;
 
 /** What a listener works with; each may be absent. */
 export interface Surroundings {
   readonly connections?: Connections;
   readonly held?: HeldBytes;
-  readonly answers?: EngineAnswers;
+  /** Asked about a long answer that its client does not take at once. Absent: it is copied. */
+  readonly keep?: KeepMemory;
   /** Told the port whenever a socket begins to listen, before anybody is accepted. */
   readonly listening?: (port: number) => void;
   /** The models of requests that wait for an answer. */
   readonly unanswered?: () => Cut['models'];
 }
 
-/** One request being answered. Fields below are the route's to use; the listener only resets
- * them. */
+/** One request being answered. */
 export abstract class HttpExchange {
-  /** Engine ticket of the open body or of the waiting request; 0 = none. */
-  ticket = 0;
-  /** Of the answer that the engine hands over right now; 0 = none. */
-  answerTicket = 0;
-  /** Inference-Header-Content-Length, -1 = absent. */
-  jsonBytes = -1;
-  /** Stated body length, 0 = unknown. */
-  contentLength = 0;
-  acceptEncoding = '';
-  contentEncoding = '';
-  /** Content-Encoding of the answer, '' = as it is. */
-  answerCoding = '';
-  /** Chunks kept in JavaScript: only bodies that must be inflated first. */
-  chunks: Buffer[] | undefined = undefined;
-  chunkBytes = 0;
+  /** The route's, for what belongs to one request. An exchange that is used again still has it. */
+  state: object | undefined = undefined;
   finished = false;
-
-  /** Makes the exchange ready for the next request. */
-  reset(): void {
-    this.ticket = 0;
-    this.answerTicket = 0;
-    this.jsonBytes = -1;
-    this.contentLength = 0;
-    this.acceptEncoding = '';
-    this.contentEncoding = '';
-    this.answerCoding = '';
-    this.chunks = undefined;
-    this.chunkBytes = 0;
-    this.finished = false;
-  }
 
   /** Sends the whole answer once; does nothing when the client is gone. Copies or sends `body`
    * before it returns. `headers`: names and values, alternating. */

@@ -3,29 +3,20 @@
 // docs/decisions/0010. Hot path; the thread that made it.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createAcceptor, type Server as Acceptor, type Socket } from 'node:net';
-import { ErrorCode, ServalError } from '../errors.js';
-import { DRAIN_BODY_MS, HTTP_HEAD_BYTES_MAX, HTTP_IDLE_MS, HTTP_PIPELINED_MAX } from '../limits.js';
+import { HTTP_HEAD_BYTES_MAX, HTTP_IDLE_MS, HTTP_PIPELINED_MAX } from '../limits.js';
+import { AcceptingListener, type Accepting } from './accepting-listener.js';
 import { sharesPorts } from './http-kind.js';
 import {
   HttpExchange,
-  UNCOUNTED,
-  UNLIMITED,
-  type Connections,
-  type Cut,
   type HeaderName,
-  type HeldBytes,
-  type HttpListener,
   type RequestHead,
   type Route,
   type Router,
   type Surroundings,
 } from './listener.js';
 import { NOT_HTTP_1_1, refuse, refuseUnread, type ParserError } from './node-refusal.js';
-import { RouteCache } from './route-cache.js';
 import { statusLine } from './status-lines.js';
 
-const DRAIN_LOOK_MS = 5;
-const LISTEN_AGAIN_MS = 100;
 /** Shorter answers travel as text, in one piece with their head. */
 const TEXT_BYTES_MAX = 4096;
 /** So much of a body in one turn; then others have theirs. */
@@ -125,33 +116,16 @@ class NodeExchange extends HttpExchange {
   }
 }
 
-export class NodeListener implements HttpListener {
-  active = 0;
-  /** Of the active ones, those that are not answered and whose body has not all come. */
-  receiving = 0;
-  draining = false;
-  readonly held: HeldBytes;
-  readonly #routes: RouteCache;
-  readonly #report: (error: unknown) => void;
-  readonly #connections: Connections;
-  readonly #unanswered: () => Cut['models'];
+export class NodeListener extends AcceptingListener {
   readonly #head = new NodeHead();
   /** Reads requests from the sockets that #acceptor hands it; never listens itself. */
   readonly #server: Server;
   readonly #acceptor: Acceptor;
   /** Open connections and what is not answered on each, in the order of asking. */
   readonly #sockets = new Map<Socket, Set<NodeExchange>>();
-  /** Where it listens; undefined before that. */
-  #address: { readonly host: string; readonly port: number } | undefined;
 
-  /** `report` takes what must never happen: exceptions of routes. */
   constructor(router: Router, report: (error: unknown) => void, surroundings: Surroundings = {}) {
-    const { connections = UNLIMITED, held = UNCOUNTED } = surroundings;
-    this.held = held;
-    this.#unanswered = surroundings.unanswered ?? (() => ({}));
-    this.#routes = new RouteCache(router);
-    this.#report = report;
-    this.#connections = connections;
+    super(router, report, surroundings);
     this.#server = createServer({
       maxHeaderSize: HTTP_HEAD_BYTES_MAX,
       keepAliveTimeout: HTTP_IDLE_MS,
@@ -177,43 +151,20 @@ export class NodeListener implements HttpListener {
     });
     // Half-closed connections are not left open: a client that ends its side went away.
     this.#acceptor = createAcceptor({ allowHalfOpen: true, noDelay: true }, (socket) =>
-      this.#connected(socket),
+      this.#accepted(socket),
     );
   }
 
-  listen(host: string, port: number): Promise<number> {
-    return new Promise((resolve, reject) => {
-      this.#listen(
-        host,
-        port,
-        () => {
-          const bound = this.#acceptor.address();
-          const real = bound !== null && typeof bound === 'object' ? bound.port : port;
-          this.#address = { host, port: real };
-          resolve(real);
-        },
-        (error) => {
-          reject(
-            new ServalError(
-              ErrorCode.InvalidArgument,
-              `cannot listen on ${host}:${port}: the address is in use or not permitted ` +
-                `(${error.message})`,
-            ),
-          );
-        },
-      );
-    });
-  }
-
-  #listen(host: string, port: number, done: () => void, failed: (error: Error) => void): void {
+  protected accept(host: string, port: number, done: Accepting): void {
     const acceptor = this.#acceptor;
     const listening = (): void => {
       acceptor.off('error', refused);
-      done();
+      const bound = acceptor.address();
+      done(bound !== null && typeof bound === 'object' ? bound.port : port, '');
     };
     const refused = (error: Error): void => {
       acceptor.off('listening', listening);
-      failed(error);
+      done(undefined, ` (${error.message})`);
     };
     acceptor.once('listening', listening);
     acceptor.once('error', refused);
@@ -221,38 +172,32 @@ export class NodeListener implements HttpListener {
     acceptor.listen({ host, port, exclusive: true, ...shared });
   }
 
-  // As uws-listener: nobody is accepted who would take the last descriptors.
-  #connected(socket: Socket): void {
+  protected acceptNoMore(): void {
+    this.#acceptor.close();
+  }
+
+  protected closeAll(): void {
+    for (const socket of [...this.#sockets.keys()]) {
+      socket.destroy();
+      this.#closed(socket); // now: behind us nobody is there to be told
+    }
+  }
+
+  #accepted(socket: Socket): void {
     this.#sockets.set(socket, new Set());
     socket.once('close', () => this.#closed(socket));
     socket.on('end', () => socket.destroy());
     socket.on('error', () => undefined); // 'close' follows
     this.#server.emit('connection', socket);
-    const { max, full } = this.#connections;
-    if (this.#sockets.size < max || !this.#acceptor.listening) return;
-    this.#acceptor.close();
-    full(max);
+    this.connected(1);
   }
 
   #closed(socket: Socket): void {
     const open = this.#sockets.get(socket);
+    if (open === undefined) return; // told already
     this.#sockets.delete(socket);
-    for (const exchange of open ?? []) this.#abort(exchange);
-    if (!this.#acceptor.listening) setImmediate(() => this.#listenAgain());
-  }
-
-  #listenAgain(): void {
-    const full = this.#sockets.size >= this.#connections.max;
-    if (this.draining || full || this.#acceptor.listening || this.#address === undefined) return;
-    const { host, port } = this.#address;
-    this.#listen(
-      host,
-      port,
-      () => undefined,
-      () => {
-        setTimeout(() => this.#listenAgain(), LISTEN_AGAIN_MS);
-      },
-    );
+    for (const exchange of open) this.#abort(exchange);
+    this.connected(-1);
   }
 
   // Nothing has moved on this connection for a while: its client is cut, unless it waits for us.
@@ -261,30 +206,6 @@ export class NodeListener implements HttpListener {
       if (!exchange.finished && !exchange.bodyOpen) return;
     }
     socket.destroy();
-  }
-
-  routesChanged(): void {
-    this.#routes.clear();
-  }
-
-  async drain(seconds: number): Promise<Cut> {
-    this.draining = true;
-    if (this.#acceptor.listening) this.#acceptor.close();
-    const begun = performance.now();
-    const passed = (ms: number): boolean => performance.now() - begun >= ms;
-    const waits = (): boolean => this.active > (passed(DRAIN_BODY_MS) ? this.receiving : 0);
-    while (waits() && !passed(seconds * 1000)) {
-      await new Promise((resolve) => {
-        setTimeout(resolve, DRAIN_LOOK_MS);
-      });
-    }
-    const requests = this.active - this.receiving;
-    const models = requests === 0 ? {} : this.#unanswered();
-    for (const socket of [...this.#sockets.keys()]) {
-      socket.destroy();
-      this.#closed(socket); // now: behind us nobody is there to be told
-    }
-    return { requests, models };
   }
 
   #begin(request: IncomingMessage, response: ServerResponse, waits: boolean): void {
@@ -303,12 +224,12 @@ export class NodeListener implements HttpListener {
     this.active += 1;
     this.#head.set(request);
     try {
-      const route = this.#routes.find(request.method ?? '', this.#head.path());
+      const route = this.routes.find(request.method ?? '', this.#head.path());
       exchange.route = route;
       route.begin(this.#head, exchange);
       if (!exchange.finished) this.#awaitBody(exchange, response, waits);
     } catch (error) {
-      this.#failed(exchange, error);
+      this.failed(exchange, error);
     }
     this.#head.set(undefined);
   }
@@ -337,7 +258,7 @@ export class NodeListener implements HttpListener {
     try {
       exchange.route?.data(exchange, chunk, last);
     } catch (error) {
-      this.#failed(exchange, error);
+      this.failed(exchange, error);
     }
     exchange.turnBytes += chunk.byteLength;
     if (!last && exchange.turnBytes >= TURN_BYTES) this.#letOthers(exchange);
@@ -380,11 +301,5 @@ export class NodeListener implements HttpListener {
     if (exchange.heldBytes === 0) return;
     this.held.change(-exchange.heldBytes);
     exchange.heldBytes = 0;
-  }
-
-  // A bug of ours must not take the other connections down.
-  #failed(exchange: NodeExchange, error: unknown): void {
-    this.#report(error);
-    exchange.send(500, 'application/json', '{"error":"internal error"}');
   }
 }

@@ -4,7 +4,7 @@
 import { createRequire } from 'node:module';
 import type * as Uws from 'uWebSockets.js';
 import { ErrorCode, ServalError } from '../errors.js';
-import { shippedFile } from '../native/binding.js';
+import { shippedFile } from '../package-files.js';
 
 /** The binary for the Node that runs; undefined where there is none for its ABI. */
 export function uwsFile(): string | undefined {

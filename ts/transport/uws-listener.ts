@@ -1,27 +1,18 @@
 // The HTTP listener on uWebSockets.js. Hot path; the thread that made it.
 import type * as uws from 'uWebSockets.js';
-import { ErrorCode, ServalError } from '../errors.js';
-import { DRAIN_BODY_MS } from '../limits.js';
+import { AcceptingListener, type Accepting } from './accepting-listener.js';
 import { FollowedAnswer } from './followed-answer.js';
 import {
-  COPIED,
   headerName,
   HttpExchange,
-  UNCOUNTED,
-  UNLIMITED,
-  type Connections,
-  type Cut,
-  type EngineAnswers,
   type HeaderName,
-  type HeldBytes,
-  type HttpListener,
+  type KeepMemory,
   type RequestHead,
   type Route,
   type Router,
   type Surroundings,
 } from './listener.js';
 import { LARGE_CHUNK_BYTES, ReadingTurns, type Sender } from './reading-turns.js';
-import { RouteCache } from './route-cache.js';
 import { statusLine } from './status-lines.js';
 import { loadUws } from './uws-binding.js';
 import { WritingTurns } from './writing-turns.js';
@@ -32,9 +23,6 @@ const KEPT_EXCHANGES_MAX = 1024;
 /** Answers from this size on are followed until the socket has taken all of it, so that a drain
  * does not cut them; smaller ones fit the kernel's buffers. */
 const FOLLOWED_BYTES_MIN = 65_536;
-
-const DRAIN_LOOK_MS = 5;
-const LISTEN_AGAIN_MS = 100;
 
 const CONTENT_TYPE = headerName('Content-Type');
 const JSON_TYPE = 'application/json';
@@ -135,7 +123,7 @@ class UwsExchange extends HttpExchange implements Sender {
       owner.answered(this);
       return;
     }
-    following.hold(body, this.answerTicket, owner.held, owner.answers);
+    following.hold(body, owner.held, owner.keep);
     this.following = following;
     response.onAborted(this.onAborted);
   }
@@ -163,40 +151,22 @@ function writeHead(
   }
 }
 
-export class UwsListener implements HttpListener {
-  active = 0;
-  /** Of the active ones, those that are not answered and whose body has not all come. */
-  receiving = 0;
+export class UwsListener extends AcceptingListener {
   corked = false;
-  draining = false;
+  readonly keep: KeepMemory;
+  readonly writing = new WritingTurns();
   readonly #app = App();
-  readonly #routes: RouteCache;
-  readonly #report: (error: unknown) => void;
-  readonly #connections: Connections;
   readonly #head = new UwsHead();
   readonly #free: UwsExchange[] = [];
   readonly #turns = new ReadingTurns();
   readonly #listening: (port: number) => void;
-  readonly #unanswered: () => Cut['models'];
   #socket: uws.us_listen_socket | undefined;
-  #open = 0;
-  /** Where it listens; undefined before that. */
-  #address: { readonly host: string; readonly port: number } | undefined;
-  readonly held: HeldBytes;
-  readonly answers: EngineAnswers;
-  readonly writing = new WritingTurns();
 
-  /** `report` takes what must never happen: exceptions of routes. */
   constructor(router: Router, report: (error: unknown) => void, surroundings: Surroundings = {}) {
-    const { connections = UNLIMITED, held = UNCOUNTED, answers = COPIED } = surroundings;
-    this.held = held;
-    this.answers = answers;
+    super(router, report, surroundings);
+    this.keep = surroundings.keep ?? (() => undefined);
     this.#listening = surroundings.listening ?? (() => undefined);
-    this.#unanswered = surroundings.unanswered ?? (() => ({}));
-    this.#routes = new RouteCache(router);
-    this.#report = report;
-    this.#connections = connections;
-    this.#app.filter((_response, change) => this.#connected(change));
+    this.#app.filter((_response, change) => this.connected(change));
     this.#app.post('/*', (response, request) => this.#begin('POST', response, request));
     this.#app.get('/*', (response, request) => this.#begin('GET', response, request));
     this.#app.any('/*', (response, request) =>
@@ -204,89 +174,39 @@ export class UwsListener implements HttpListener {
     );
   }
 
-  listen(host: string, port: number): Promise<number> {
-    return new Promise((resolve, reject) => {
-      this.#app.listen(host, port, (socket) => {
-        if (socket === false) {
-          reject(
-            new ServalError(
-              ErrorCode.InvalidArgument,
-              `cannot listen on ${host}:${port}: the address is in use or not permitted`,
-            ),
-          );
-          return;
-        }
-        this.#socket = socket;
-        const bound = us_socket_local_port(socket as unknown as uws.us_socket);
-        this.#address = { host, port: bound };
-        this.#listening(bound);
-        resolve(bound);
-      });
-    });
-  }
-
-  // Nobody is accepted who would take the last descriptors: the port is closed until there is room.
-  // (A listener that cannot accept is told so again and again, and takes a core.)
-  #connected(change: number): void {
-    this.#open += change;
-    const { max, full } = this.#connections;
-    if (this.#open >= max && this.#socket !== undefined) {
-      us_listen_socket_close(this.#socket);
-      this.#socket = undefined;
-      full(max);
-    } else if (this.#open < max && this.#socket === undefined) {
-      setImmediate(() => this.#listenAgain());
-    }
-  }
-
-  #listenAgain(): void {
-    const { max } = this.#connections;
-    if (this.draining || this.#socket !== undefined || this.#address === undefined) return;
-    if (this.#open >= max) return;
-    const { host, port } = this.#address;
+  protected accept(host: string, port: number, done: Accepting): void {
     this.#app.listen(host, port, (socket) => {
       if (socket === false) {
-        setTimeout(() => this.#listenAgain(), LISTEN_AGAIN_MS);
-      } else {
-        this.#socket = socket;
-        this.#listening(port);
+        done(undefined, '');
+        return;
       }
+      this.#socket = socket;
+      const bound = us_socket_local_port(socket as unknown as uws.us_socket);
+      this.#listening(bound);
+      done(bound, '');
     });
   }
 
-  routesChanged(): void {
-    this.#routes.clear();
-  }
-
-  async drain(seconds: number): Promise<Cut> {
-    this.draining = true;
+  protected acceptNoMore(): void {
     if (this.#socket !== undefined) us_listen_socket_close(this.#socket);
     this.#socket = undefined;
-    const begun = performance.now();
-    const passed = (ms: number): boolean => performance.now() - begun >= ms;
-    const waits = (): boolean => this.active > (passed(DRAIN_BODY_MS) ? this.receiving : 0);
-    while (waits() && !passed(seconds * 1000)) {
-      await new Promise((resolve) => {
-        setTimeout(resolve, DRAIN_LOOK_MS);
-      });
-    }
-    const requests = this.active - this.receiving;
-    const models = requests === 0 ? {} : this.#unanswered();
+  }
+
+  protected closeAll(): void {
     this.#app.close();
-    return { requests, models };
   }
 
   // Hot path: receive. The head: route by URL, then the body.
   #begin(method: string, response: uws.HttpResponse, request: uws.HttpRequest): void {
     const exchange = this.#free.pop() ?? new UwsExchange(this);
-    exchange.reset();
+    exchange.finished = false;
     exchange.response = response;
     exchange.noBody = method === 'HEAD';
     this.#head.request = request;
     this.active += 1;
     this.corked = true;
     try {
-      const route = this.#routes.find(method, request.getUrl());
+      const route = this.routes.find(method, request.getUrl());
       exchange.route = route;
       route.begin(this.#head, exchange);
       if (!exchange.finished) {
@@ -296,7 +216,7 @@ export class UwsListener implements HttpListener {
         response.onData(exchange.onData);
       }
     } catch (error) {
-      this.#failed(exchange, error);
+      this.failed(exchange, error);
     }
     this.corked = false;
     this.#head.request = undefined;
@@ -313,7 +233,7 @@ export class UwsListener implements HttpListener {
     try {
       exchange.route?.data(exchange, chunk, last);
     } catch (error) {
-      this.#failed(exchange, error);
+      this.failed(exchange, error);
     }
     this.corked = false;
     if (last || exchange.finished || chunk.byteLength < LARGE_CHUNK_BYTES) return;
@@ -353,11 +273,5 @@ export class UwsListener implements HttpListener {
   #heldNoMore(exchange: UwsExchange): void {
     exchange.following?.end();
     exchange.following = undefined;
-  }
-
-  // A bug of ours must not take the other connections down.
-  #failed(exchange: UwsExchange, error: unknown): void {
-    this.#report(error);
-    exchange.send(500, 'application/json', '{"error":"internal error"}');
   }
 }

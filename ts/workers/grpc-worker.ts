@@ -1,7 +1,6 @@
 // The worker thread of the gRPC listener: its services. Hot path's frame; its own thread. The only
 // thread that loads grpc-js.
 import { PortHeldBytes } from '../native/held-bytes.js';
-import { EngineInfer } from '../protocols/grpc/engine-infer.js';
 import { HEALTH_SERVICE, healthService } from '../protocols/grpc/health.js';
 import { REFLECTION_SERVICES, reflectionServices } from '../protocols/grpc/reflection.js';
 import {
@@ -27,7 +26,6 @@ void runListener<GrpcSettings>((thread, settings) => {
   const snapshot = (): RegistrySnapshot => thread.snapshot;
   const shown = (): RegistrySnapshot => thread.shown;
   const subscribe = (follower: () => void): (() => void) => thread.subscribe(follower);
-  const infer = new EngineInfer(port);
   const services = [INFERENCE_SERVICE, ...SERVING_SERVICES];
   const listener = new GrpcListener({
     host: settings.host,
@@ -46,13 +44,13 @@ void runListener<GrpcSettings>((thread, settings) => {
       inferenceService({
         snapshot,
         shown,
-        infer,
+        infer: port,
         serverVersion,
         control,
         readings,
         encodeConfig,
       }),
-      ...servingServices({ snapshot, shown, infer, control, readings }),
+      ...servingServices({ snapshot, shown, infer: port, control, readings }),
       healthService({
         snapshot: shown,
         subscribe,

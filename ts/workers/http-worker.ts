@@ -33,10 +33,7 @@ void runListener<HttpSettings>(async (thread, settings) => {
   const listener = new Listener(router, thread.report, {
     connections: { max: settings.connectionsMax, full: thread.full },
     held,
-    answers: {
-      keep: (ticket) => port.keepAnswer(ticket),
-      drop: (ticket) => port.dropAnswer(ticket),
-    },
+    keep: (body) => port.keepAnswer(body),
     unanswered: () => port.unanswered(),
     listening: (bound) => port.native.limitReceive(bound, RECEIVE_BYTES),
   });

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { encodeModel, floatBytes, int64Bytes } from '../../../ts/onnx/builder.js';
 import type { OnnxModel, OnnxNode } from '../../../ts/onnx/builder.js';
-import { packageRoot } from '../../../ts/native/binding.js';
+import { packageRoot } from '../../../ts/package-files.js';
 
 /** A folder with fixtures: `models` is a repository in which all load, `broken` one in which none
  * does. */

@@ -5,7 +5,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { TestContext } from 'node:test';
-import { packageRoot } from '../../../ts/native/binding.js';
+import { packageRoot } from '../../../ts/package-files.js';
 import type { ServalProcess } from './serval-process.js';
 
 const FOLDER = join(packageRoot(), 'test', 'e2e', 'python');

@@ -5,8 +5,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { ErrorCode, ServalError } from '../../../ts/errors.js';
 import { createLogger } from '../../../ts/logger.js';
-import { AccessLog, takeAccessLog } from '../../../ts/metrics/access-log.js';
-import type { EnginePort } from '../../../ts/native/port.js';
+import { AccessLog } from '../../../ts/metrics/access-log.js';
 import { tempFolder } from '../temp-folder.js';
 
 /** A log on `path`; `lines` is what the engine holds. */
@@ -109,30 +108,5 @@ describe('access log', () => {
       assert.match(error.message, /^cannot open the access log \S+: ENOENT/);
       return true;
     });
-  });
-});
-
-describe('takeAccessLog', () => {
-  const port = (code: number, text: string): EnginePort =>
-    ({
-      native: { takeAccessLog: () => code },
-      answer: () => shared.fill(text),
-    }) as unknown as EnginePort;
-  const shared = Buffer.alloc(2);
-
-  it('answers the lines as memory of their own', () => {
-    const lines = takeAccessLog(port(ErrorCode.Ok, 'ab'));
-    shared.fill(0);
-    assert.equal(lines.toString(), 'ab');
-  });
-
-  it('throws what the engine says', () => {
-    assert.throws(
-      () => takeAccessLog(port(ErrorCode.ShuttingDown, 'no')),
-      (error: unknown) =>
-        error instanceof ServalError &&
-        error.code === ErrorCode.ShuttingDown &&
-        error.message === 'no',
-    );
   });
 });

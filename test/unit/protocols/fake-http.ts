@@ -44,7 +44,7 @@ export interface Asked {
   readonly body?: readonly (string | Uint8Array)[];
 }
 
-function headOf(asked: Asked): RequestHead {
+export function headOf(asked: Asked): RequestHead {
   return {
     method: () => asked.method ?? 'GET',
     path: () => asked.path ?? '/',

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { ERRORS, ServalError } from '../../../ts/errors.js';
-import { packageRoot } from '../../../ts/native/binding.js';
+import { packageRoot } from '../../../ts/package-files.js';
 import { decode, messageTypes } from '../protocols/raw-client.js';
 
 interface WarmupFiles {

@@ -1,7 +1,7 @@
 // What the gRPC inference services ask of the engine, and how its errors become statuses. Hot
 // plane: the listener's thread.
 import { ERRORS, type ErrorCode } from '../../errors.js';
-import type { MessageProtocol } from '../../model/request-kinds.js';
+import type { EnginePort } from '../../native/port.js';
 import { GrpcStatus } from '../../transport/grpc-call.js';
 
 /** How a request failed. */
@@ -10,25 +10,17 @@ export interface InferError {
   readonly message: string;
 }
 
-/** Called once per request, during `infer` or later on the same thread. One argument is null.
- * `response` belongs to the engine again on return. */
-export type InferDone = (error: InferError | null, response: Buffer | null) => void;
+/** The engine as the gRPC protocols use it. A request message is kept by the engine as long as it
+ * needs it. For V2_GRPC_STREAM the answer is a ModelStreamInferResponse, also for a request that
+ * failed. */
+export type GrpcInfer = Pick<EnginePort, 'inferMessage' | 'cancel'>;
 
-/** The engine as the gRPC protocols use it. */
-export interface GrpcInfer {
-  /**
-   * Runs one request message of this kind. `message` is kept by the engine as long as it needs
-   * it. For V2_GRPC_STREAM the response is a ModelStreamInferResponse, also for a request that
-   * failed.
-   * `timeoutUs`: how long it may take, 0 = any time; past it, it fails with DeadlineExceeded.
-   * Returns a ticket to cancel with, or 0 when `done` was already called.
-   */
-  infer(message: Buffer, protocol: MessageProtocol, timeoutUs: number, done: InferDone): number;
-  /** Drops the request if it was not begun; `done` is called either way. */
-  cancel(ticket: number): void;
+/** The error that a target got. */
+export function inferError(code: number, body: Buffer): InferError {
+  return { code: code as ErrorCode, message: body.toString('utf8') };
 }
 
-/** What is left until a call's deadline, in microseconds, as `infer` takes it: 1 when it has
+/** What is left until a call's deadline, in microseconds, as the engine takes it: 1 when it has
  * passed, 0 when there is none (Infinity). `deadline` and `now`: milliseconds since 1970. */
 export function timeoutUs(deadline: number, now: number): number {
   if (deadline === Infinity) return 0;

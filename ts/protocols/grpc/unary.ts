@@ -1,7 +1,8 @@
 // Unary gRPC calls of whatever protocol: answered from the request's bytes, at once or later, or by
 // the engine. Hot plane: the listener's thread.
-import { ServalError } from '../../errors.js';
+import { ErrorCode, ServalError } from '../../errors.js';
 import type { MessageProtocol } from '../../model/request-kinds.js';
+import type { CompletionTarget } from '../../native/port.js';
 import {
   thrownStatus,
   type GrpcReply,
@@ -9,7 +10,7 @@ import {
   type GrpcUnaryCall,
   type GrpcUnaryHandler,
 } from '../../transport/grpc-call.js';
-import { inferStatus, timeoutUs, type GrpcInfer, type InferError } from './infer.js';
+import { inferError, inferStatus, timeoutUs, type GrpcInfer, type InferError } from './infer.js';
 
 /** How a protocol words an error of `request`. */
 export type StatusOf = (error: InferError, request: Buffer) => GrpcStatus;
@@ -59,24 +60,40 @@ export function callTimeoutUs(call: GrpcUnaryCall): number {
   return deadline === Infinity ? 0 : timeoutUs(deadline, Date.now());
 }
 
-/** Hands the raw request to the engine. Hot path, gRPC. One closure per call for the answer; one
- * more only when the engine answers later. */
+/** A call that is answered by one request to the engine. */
+export class InferCall implements CompletionTarget {
+  ticket = 0;
+
+  /** `responseOf`: what is sent for an answer; absent = the answer itself. */
+  constructor(
+    private readonly call: GrpcUnaryCall,
+    private readonly reply: GrpcReply,
+    private readonly statusOf: StatusOf,
+    private readonly responseOf?: (answer: Buffer) => Buffer,
+  ) {}
+
+  /** Hands the request over, and takes it back when the client goes away. */
+  infer(infer: GrpcInfer, message: Buffer, protocol: MessageProtocol, leftUs: number): void {
+    infer.inferMessage(message, protocol, leftUs, this);
+    if (this.ticket !== 0) this.call.on('cancelled', () => infer.cancel(this));
+  }
+
+  complete(code: number, body: Buffer): void {
+    const { responseOf } = this;
+    if (code === ErrorCode.Ok) this.reply(null, responseOf === undefined ? body : responseOf(body));
+    else this.reply(this.statusOf(inferError(code, body), this.call.request));
+  }
+}
+
+/** Hands the raw request to the engine. Hot path, gRPC. One object per call for the answer; a
+ * closure more only when the engine answers later. */
 export function inferring(
   infer: GrpcInfer,
   protocol: MessageProtocol,
   statusOf: StatusOf = inferStatus,
 ): GrpcUnaryHandler {
   return (call: GrpcUnaryCall, reply: GrpcReply): void => {
-    let answered = false;
-    const ticket = infer.infer(call.request, protocol, callTimeoutUs(call), (error, response) => {
-      answered = true;
-      if (error === null) reply(null, response);
-      else reply(statusOf(error, call.request));
-    });
-    if (ticket === 0) return;
-    // 'cancelled' also follows an answer, when the ticket may already be another request's.
-    call.on('cancelled', () => {
-      if (!answered) infer.cancel(ticket);
-    });
+    const target = new InferCall(call, reply, statusOf);
+    target.infer(infer, call.request, protocol, callTimeoutUs(call));
   };
 }

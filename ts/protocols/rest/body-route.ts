@@ -63,10 +63,17 @@ export interface BodyLimits {
   readonly held: HeldBytes;
 }
 
-/** Bytes that one request holds. */
-class Counted {
+/** A body that comes, and the bytes that it holds. */
+class CollectedBody {
+  readonly chunks: Buffer[] = [];
+  chunkBytes = 0;
+  /** Counted. */
   bytes = 0;
-  constructor(private readonly held: HeldBytes) {}
+
+  constructor(
+    readonly coding: Coding,
+    private readonly held: HeldBytes,
+  ) {}
 
   /** False, and nothing counted, where they do not fit. */
   readonly take = (bytes: number): boolean => {
@@ -85,8 +92,6 @@ class Counted {
  * the budget, twice (its pieces, and the whole), until `make` has answered.
  * Errors: MemoryFull, BodyTooLarge, MalformedBody, UnsupportedEncoding. */
 export class BodyRoute implements Route {
-  readonly #counted = new WeakMap<HttpExchange, Counted>();
-
   constructor(
     private readonly limits: BodyLimits,
     private readonly fail: Fail,
@@ -95,13 +100,11 @@ export class BodyRoute implements Route {
 
   begin(head: RequestHead, exchange: HttpExchange): void {
     try {
-      const length = head.header(CONTENT_LENGTH);
-      exchange.contentLength = checkedLength(length, this.limits.bodyBytesMax);
-      exchange.contentEncoding = bodyCoding(head.header(CONTENT_ENCODING));
-      const counted = new Counted(this.limits.held);
-      if (!counted.take(2 * exchange.contentLength)) throw noMemory(exchange.contentLength);
-      this.#counted.set(exchange, counted);
-      exchange.chunks = [];
+      const length = checkedLength(head.header(CONTENT_LENGTH), this.limits.bodyBytesMax);
+      const coding = bodyCoding(head.header(CONTENT_ENCODING));
+      const collected = new CollectedBody(coding, this.limits.held);
+      if (!collected.take(2 * length)) throw noMemory(length);
+      exchange.state = collected;
     } catch (error) {
       if (!(error instanceof ServalError)) throw error;
       this.fail(exchange, error.code, error.message);
@@ -109,45 +112,43 @@ export class BodyRoute implements Route {
   }
 
   data(exchange: HttpExchange, chunk: ArrayBuffer, last: boolean): void {
-    const { chunks } = exchange;
-    if (chunks === undefined) return; // refused already
+    const collected = exchange.state;
+    if (!(collected instanceof CollectedBody)) return; // refused already
     const { bodyBytesMax } = this.limits;
-    exchange.chunkBytes += chunk.byteLength;
-    const counted = this.#counted.get(exchange);
-    if (counted === undefined) throw new TypeError('a chunk without its head');
-    const more = 2 * exchange.chunkBytes - counted.bytes; // of a body without a stated length
+    const { chunks, coding } = collected;
+    collected.chunkBytes += chunk.byteLength;
+    const more = 2 * collected.chunkBytes - collected.bytes; // of a body without a stated length
     const error =
-      exchange.chunkBytes > bodyBytesMax
+      collected.chunkBytes > bodyBytesMax
         ? overLimit(bodyBytesMax)
-        : more > 0 && !counted.take(more)
-          ? noMemory(exchange.chunkBytes)
+        : more > 0 && !collected.take(more)
+          ? noMemory(collected.chunkBytes)
           : undefined;
     if (error !== undefined) {
-      exchange.chunks = undefined;
-      counted.release();
+      this.abort(exchange);
       this.fail(exchange, error.code, error.message);
       return;
     }
     chunks.push(Buffer.from(new Uint8Array(chunk))); // a copy: the chunk dies on return
     if (!last) return;
-    exchange.chunks = undefined;
-    const coding = exchange.contentEncoding as Coding;
+    exchange.state = undefined; // who answers releases
     answerLater(exchange, this.fail, async () => {
       try {
-        return await this.make(await this.#unpacked(coding, Buffer.concat(chunks), counted));
+        const body = Buffer.concat(chunks);
+        return await this.make(await this.#unpacked(coding, body, collected));
       } finally {
-        counted.release();
+        collected.release();
       }
     });
   }
 
   abort(exchange: HttpExchange): void {
-    if (exchange.chunks === undefined) return; // who answers releases
-    exchange.chunks = undefined;
-    this.#counted.get(exchange)?.release();
+    const { state } = exchange;
+    exchange.state = undefined;
+    if (state instanceof CollectedBody) state.release();
   }
 
-  #unpacked(coding: Coding, body: Buffer, { take }: Counted): Promise<Buffer> {
+  #unpacked(coding: Coding, body: Buffer, { take }: CollectedBody): Promise<Buffer> {
     if (coding === 'identity') return Promise.resolve(body);
     return unpack(coding, body, { bytesMax: this.limits.inflatedBytesMax, take });
   }

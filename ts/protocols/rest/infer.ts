@@ -1,7 +1,7 @@
 // What the REST inference routes have in common: from head and chunks to one engine call, and from
 // the answer or error back to the exchange. Hot path; the listener's thread.
 import { ErrorCode, ServalError } from '../../errors.js';
-import { PENDING, type CompletionTarget, type EnginePort } from '../../native/port.js';
+import type { CompletionTarget, EnginePort } from '../../native/port.js';
 import {
   headerName,
   type HttpExchange,
@@ -23,19 +23,46 @@ export interface RestContext {
   readonly inflatedBytesMax: number;
 }
 
-/** A queued request's way back to its exchange. */
-class Waiting implements CompletionTarget {
+/** What belongs to one inference request. Stays with its exchange for the next one. */
+export class InferState implements CompletionTarget {
+  ticket = 0;
+  route: InferRoute;
+  /** Inference-Header-Content-Length, -1 = absent. */
+  jsonBytes = -1;
+  /** Stated body length, 0 = unknown. */
+  contentLength = 0;
+  acceptEncoding = '';
+  contentEncoding = '';
+  /** Content-Encoding of the answer, '' = as it is. */
+  answerCoding = '';
+
   constructor(
-    private readonly route: InferRoute,
-    private readonly exchange: HttpExchange,
-  ) {}
+    readonly exchange: HttpExchange,
+    route: InferRoute,
+  ) {
+    this.route = route;
+  }
+
+  /** The exchange's, ready for its next request. */
+  static begin(exchange: HttpExchange, route: InferRoute): InferState {
+    const { state } = exchange;
+    if (!(state instanceof InferState)) {
+      const made = new InferState(exchange, route);
+      exchange.state = made;
+      return made;
+    }
+    state.ticket = 0;
+    state.route = route;
+    state.jsonBytes = -1;
+    state.contentLength = 0;
+    state.acceptEncoding = '';
+    state.contentEncoding = '';
+    state.answerCoding = '';
+    return state;
+  }
 
   complete(code: number, body: Buffer, jsonBytes: number): void {
-    const { exchange } = this;
-    exchange.answerTicket = exchange.ticket;
-    exchange.ticket = 0;
-    this.route.settle(exchange, code, body, jsonBytes);
-    exchange.answerTicket = 0;
+    this.route.settle(this, code, body, jsonBytes);
   }
 }
 
@@ -53,106 +80,69 @@ export abstract class InferRoute implements Route {
   ) {}
 
   /** Reads the protocol's own headers; throws ServalError for a bad one. */
-  protected abstract readHead(head: RequestHead, exchange: HttpExchange): void;
-  protected abstract succeed(exchange: HttpExchange, body: Uint8Array, jsonBytes: number): void;
+  protected abstract readHead(head: RequestHead, state: InferState): void;
+  protected abstract succeed(state: InferState, body: Uint8Array, jsonBytes: number): void;
   protected abstract fail(exchange: HttpExchange, code: ErrorCode, message: string): void;
 
   begin(head: RequestHead, exchange: HttpExchange): void {
+    const state = InferState.begin(exchange, this);
     try {
       const { bodyBytesMax } = this.context;
-      exchange.contentLength = checkedLength(head.header(CONTENT_LENGTH), bodyBytesMax);
-      exchange.contentEncoding = head.header(CONTENT_ENCODING);
-      if (exchange.contentEncoding !== '') {
-        exchange.contentEncoding = bodyCoding(exchange.contentEncoding);
-      }
-      this.readHead(head, exchange);
-      if (exchange.contentLength > ONE_PIECE_BYTES_MAX) {
-        this.#open(exchange);
-      }
+      state.contentLength = checkedLength(head.header(CONTENT_LENGTH), bodyBytesMax);
+      state.contentEncoding = head.header(CONTENT_ENCODING);
+      if (state.contentEncoding !== '') state.contentEncoding = bodyCoding(state.contentEncoding);
+      this.readHead(head, state);
+      if (state.contentLength > ONE_PIECE_BYTES_MAX) this.#open(state);
     } catch (error) {
-      this.failWith(exchange, error);
+      if (!(error instanceof ServalError)) throw error;
+      this.fail(exchange, error.code, error.message);
     }
   }
 
   // Hot path: receive. The common case is the last line but two: one chunk, one call.
   data(exchange: HttpExchange, chunk: ArrayBuffer, last: boolean): void {
     const { port } = this.context;
+    const state = exchange.state as InferState;
     const coding =
-      exchange.contentEncoding === '' ? undefined : PACKED_CODINGS.get(exchange.contentEncoding);
-    if (exchange.ticket === 0 && last && coding === undefined) {
-      this.#answer(exchange, port.infer(this.protocol, this.handle, chunk, exchange.jsonBytes));
+      state.contentEncoding === '' ? undefined : PACKED_CODINGS.get(state.contentEncoding);
+    if (state.ticket === 0 && last && coding === undefined) {
+      port.infer(this.protocol, this.handle, chunk, state.jsonBytes, state);
       return;
     }
-    if (!this.#append(exchange, chunk) || !last) return;
-    const { ticket, jsonBytes } = exchange;
-    exchange.ticket = 0;
-    this.#answer(
-      exchange,
-      coding === undefined
-        ? port.inferBody(ticket, this.protocol, this.handle, jsonBytes)
-        : port.inferPacked(ticket, this.protocol, this.handle, jsonBytes, coding),
-    );
+    if (state.ticket === 0 && !this.#open(state)) return;
+    if (!port.appendBody(chunk, state) || !last) return;
+    if (coding === undefined) port.inferBody(this.protocol, this.handle, state.jsonBytes, state);
+    else port.inferPacked(this.protocol, this.handle, state.jsonBytes, coding, state);
   }
 
   abort(exchange: HttpExchange): void {
-    if (exchange.ticket === 0) return;
-    this.context.port.cancel(exchange.ticket);
-    exchange.ticket = 0;
+    this.context.port.cancel(exchange.state as InferState);
   }
 
   /** Takes the outcome of a request, at once or later. `body` is valid until return. */
-  settle(exchange: HttpExchange, code: number, body: Buffer, jsonBytes: number): void {
+  settle(state: InferState, code: number, body: Buffer, jsonBytes: number): void {
     if (code !== ErrorCode.Ok) {
-      this.fail(exchange, code as ErrorCode, body.toString('utf8'));
+      this.fail(state.exchange, code as ErrorCode, body.toString('utf8'));
       return;
     }
-    if (exchange.acceptEncoding !== '') {
-      const coding = answerCoding(exchange.acceptEncoding);
+    if (state.acceptEncoding !== '') {
+      const coding = answerCoding(state.acceptEncoding);
       if (coding !== 'identity') {
-        this.#succeedPacked(exchange, coding, Buffer.from(body), jsonBytes);
+        this.#succeedPacked(state, coding, Buffer.from(body), jsonBytes);
         return;
       }
     }
-    this.succeed(exchange, body, jsonBytes);
+    this.succeed(state, body, jsonBytes);
   }
 
-  protected failWith(exchange: HttpExchange, error: unknown): void {
-    if (error instanceof ServalError) this.fail(exchange, error.code, error.message);
-    else throw error;
-  }
-
-  #answer(exchange: HttpExchange, code: number): void {
-    const { port } = this.context;
-    if (code === PENDING) {
-      exchange.ticket = port.expect(new Waiting(this, exchange));
-      return;
-    }
-    this.settle(exchange, code, port.answer(), port.answerJsonBytes());
-  }
-
-  // Errors: MemoryFull, QueueFull; answered here.
-  #open(exchange: HttpExchange): boolean {
-    const { port } = this.context;
-    const opened = port.openBody(exchange.contentLength, Math.max(exchange.jsonBytes, 0));
-    if (opened === ErrorCode.Ok) exchange.ticket = port.ticket();
-    else this.fail(exchange, opened as ErrorCode, port.answer().toString('utf8'));
-    return opened === ErrorCode.Ok;
-  }
-
-  #append(exchange: HttpExchange, chunk: ArrayBuffer): boolean {
-    const { port } = this.context;
-    if (exchange.ticket === 0 && !this.#open(exchange)) return false;
-    const appended = port.appendBody(exchange.ticket, chunk);
-    if (appended === ErrorCode.Ok) return true;
-    const message = port.answer().toString('utf8');
-    port.cancel(exchange.ticket);
-    exchange.ticket = 0;
-    this.fail(exchange, appended as ErrorCode, message);
-    return false;
+  // Errors: MemoryFull, QueueFull; answered then.
+  #open(state: InferState): boolean {
+    const alignedAt = Math.max(state.jsonBytes, 0);
+    return this.context.port.openBody(state.contentLength, alignedAt, state);
   }
 
   #succeedPacked(
-    exchange: HttpExchange,
+    state: InferState,
     coding: 'gzip' | 'deflate',
     body: Buffer,
     jsonBytes: number,
@@ -163,10 +153,10 @@ export abstract class InferRoute implements Route {
     void packing.finally(() => port.countBytes(-body.length, false)).catch(() => undefined);
     packing.then(
       (packed) => {
-        exchange.answerCoding = coding;
-        this.succeed(exchange, packed, jsonBytes);
+        state.answerCoding = coding;
+        this.succeed(state, packed, jsonBytes);
       },
-      (error: ServalError) => this.fail(exchange, error.code, error.message),
+      (error: ServalError) => this.fail(state.exchange, error.code, error.message),
     );
   }
 }

@@ -14,8 +14,9 @@ import {
   type MultiInference,
 } from '../../protobuf/serving-messages.js';
 import type { RegistrySnapshot, VersionSnapshot } from '../../model/snapshot.js';
+import type { CompletionTarget } from '../../native/port.js';
 import type { GrpcReply, GrpcUnaryCall, GrpcUnaryHandler } from '../../transport/grpc-call.js';
-import type { GrpcInfer, InferError } from '../grpc/infer.js';
+import { inferError, type GrpcInfer } from '../grpc/infer.js';
 import { callTimeoutUs, statusOfThrown } from '../grpc/unary.js';
 import { findServable, withBlockedReason } from './documents.js';
 import {
@@ -79,6 +80,21 @@ function resultEntry(task: InferenceTask, response: Buffer): Buffer {
 /** Copies of the input that one call's tasks may hold, in bytes; one task runs in any case. */
 const IN_FLIGHT_BYTES_MAX = 64 * 1024 * 1024;
 
+/** A task that was begun. */
+class BegunTask implements CompletionTarget {
+  ticket = 0;
+
+  constructor(
+    private readonly run: MultiRun,
+    private readonly at: number,
+    private readonly task: InferenceTask,
+  ) {}
+
+  complete(code: number, body: Buffer): void {
+    this.run.take(this.at, this.task, code, body);
+  }
+}
+
 /** One call: its tasks run side by side, as far as their copies of the input are small; the first
  * that fails ends it. */
 class MultiRun {
@@ -88,9 +104,7 @@ class MultiRun {
   readonly #call: GrpcUnaryCall;
   readonly #runningMax: number;
   readonly #entries: Buffer[] = [];
-  /** Of the tasks that were begun; 0 = answered. */
-  readonly #tickets: number[] = [];
-  #begun = 0;
+  readonly #begun: BegunTask[] = [];
   #answered = 0;
   #isBeginning = false;
   #over = false;
@@ -109,42 +123,32 @@ class MultiRun {
     if (this.#isBeginning) return;
     this.#isBeginning = true;
     const { tasks, version, inputs } = this.#planned;
-    while (!this.#over && this.#begun - this.#answered < this.#runningMax) {
-      const at = this.#begun;
+    while (!this.#over && this.#begun.length - this.#answered < this.#runningMax) {
+      const at = this.#begun.length;
       const task = tasks[at];
       if (task === undefined) break;
-      this.#begun += 1;
       const message = Buffer.from(taskRequest(task, version.version, inputs));
       const protocol = isClassify(task) ? TF_CLASSIFY : TF_REGRESS;
-      const ticket = this.#infer.infer(
-        message,
-        protocol,
-        callTimeoutUs(this.#call),
-        (error, response) => this.#take(at, task, error, response),
-      );
-      this.#tickets[at] = ticket;
+      const target = new BegunTask(this, at, task);
+      this.#begun.push(target);
+      this.#infer.inferMessage(message, protocol, callTimeoutUs(this.#call), target);
     }
     this.#isBeginning = false;
   }
 
   /** The client went away, or a task failed. */
   cancel(): void {
+    if (this.#over) return;
     this.#over = true;
-    for (const ticket of this.#tickets.splice(0)) {
-      if (ticket !== undefined && ticket !== 0) this.#infer.cancel(ticket);
-    }
+    for (const target of this.#begun) this.#infer.cancel(target);
   }
 
-  #take(at: number, task: InferenceTask, error: InferError | null, response: Buffer | null): void {
-    this.#tickets[at] = 0;
+  /** The outcome of a task. */
+  take(at: number, task: InferenceTask, code: number, response: Buffer): void {
     if (this.#over) return;
-    if (error !== null || response === null) {
+    if (code !== ErrorCode.Ok) {
       this.cancel();
-      this.#reply(
-        servingStatus(
-          error ?? { code: ErrorCode.Internal, message: 'the engine gave no response' },
-        ),
-      );
+      this.#reply(servingStatus(inferError(code, response)));
       return;
     }
     this.#entries[at] = resultEntry(task, response);

@@ -13,7 +13,7 @@ import {
 import type { WireReader } from '../../protobuf/reader.js';
 import type { SignatureDefDoc, VersionSnapshot } from '../../model/snapshot.js';
 import type { GrpcUnaryHandler } from '../../transport/grpc-call.js';
-import { callTimeoutUs, statusOfThrown } from '../grpc/unary.js';
+import { callTimeoutUs, InferCall, statusOfThrown } from '../grpc/unary.js';
 import { echoed } from '../request-text.js';
 import { findServable, signatureDocs } from './documents.js';
 import {
@@ -226,17 +226,10 @@ export function sessionRun({ snapshot, infer }: ServingOptions): GrpcUnaryHandle
       const version = findServable(snapshot(), run.spec);
       const match = findMatch(version, run);
       const leftUs = earlier(callTimeoutUs(call), run.timeoutMs * MILLISECOND_US);
-      let answered = false;
-      const request = predictRequest(run, version, match);
-      const ticket = infer.infer(request, TF_PREDICT, leftUs, (error, response) => {
-        answered = true;
-        if (error !== null) reply(servingStatus(error));
-        else reply(null, sessionResponse(run, match, response ?? Buffer.alloc(0)));
-      });
-      if (ticket === 0) return;
-      call.on('cancelled', () => {
-        if (!answered) infer.cancel(ticket);
-      });
+      const target = new InferCall(call, reply, servingStatus, (response) =>
+        sessionResponse(run, match, response),
+      );
+      target.infer(infer, predictRequest(run, version, match), TF_PREDICT, leftUs);
     } catch (error) {
       reply(statusOfThrown(error, call.request, servingStatus));
     }

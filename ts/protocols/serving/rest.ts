@@ -10,6 +10,7 @@ import {
   errorBody,
   errorHeaders,
   InferRoute,
+  type InferState,
   type RestContext,
 } from '../rest/infer.js';
 import { findServable, withBlockedReason } from './documents.js';
@@ -64,7 +65,7 @@ class V1InferRoute extends InferRoute {
     if (head.query() !== '') throw malformed(head);
   }
 
-  protected succeed(exchange: HttpExchange, body: Uint8Array): void {
+  protected succeed({ exchange }: InferState, body: Uint8Array): void {
     exchange.send(200, JSON_TYPE, body);
   }
 

@@ -2,27 +2,44 @@
 // the requests. Hot plane: the listener's thread. Knows nothing of the messages' contents: the
 // engine writes the wrapped replies, those of failed requests too. Source: Triton's
 // ModelStreamInfer.
+import { ErrorCode } from '../../errors.js';
 import { V2_GRPC_STREAM } from '../../model/request-kinds.js';
+import type { CompletionTarget } from '../../native/port.js';
 import {
   drainStatus,
   type GrpcStreamCall,
   type GrpcStreamHandler,
   type KeptMessage,
 } from '../../transport/grpc-call.js';
-import { inferStatus, timeoutUs, type GrpcInfer, type InferError } from '../grpc/infer.js';
+import {
+  inferError,
+  inferStatus,
+  timeoutUs,
+  type GrpcInfer,
+  type InferError,
+} from '../grpc/infer.js';
 
 /** Requests of one stream that the engine may hold, and their bytes; then reading pauses. */
 const IN_FLIGHT_MAX = 64;
 const IN_FLIGHT_BYTES_MAX = 64 * 1024 * 1024;
 
-/** A request's place in the order of replies. `done` is what the engine calls. */
-interface Slot {
-  readonly bytes: number;
-  ticket: number;
-  answered: boolean;
+/** A request's place in the order of replies. */
+class Slot implements CompletionTarget {
+  ticket = 0;
+  answered = false;
   /** Kept while an earlier one is missing. */
-  reply: KeptMessage | null;
-  error: InferError | null;
+  reply: KeptMessage | null = null;
+  error: InferError | null = null;
+
+  constructor(
+    private readonly stream: InferStream,
+    readonly bytes: number,
+  ) {}
+
+  complete(code: number, body: Buffer): void {
+    if (code === ErrorCode.Ok) this.stream.answer(this, null, body);
+    else this.stream.answer(this, inferError(code, body), null);
+  }
 }
 
 /** Handles one stream; made by the service for each. */
@@ -43,20 +60,12 @@ export class InferStream implements GrpcStreamHandler {
   onMessage(message: Buffer): void {
     // What arrived after the drain began is not run: the closing status says so.
     if (this.finish === 'draining') return;
-    const slot: Slot = {
-      bytes: message.length,
-      ticket: 0,
-      answered: false,
-      reply: null,
-      error: null,
-    };
+    const slot = new Slot(this, message.length);
     this.slots.push(slot);
     this.slotsBytes += slot.bytes;
     const { deadline } = this.call;
     const leftUs = deadline === Infinity ? 0 : timeoutUs(deadline, Date.now());
-    slot.ticket = this.infer.infer(message, V2_GRPC_STREAM, leftUs, (error, reply) =>
-      this.answer(slot, error, reply),
-    );
+    this.infer.inferMessage(message, V2_GRPC_STREAM, leftUs, slot);
     this.adjustReading();
   }
 
@@ -78,7 +87,8 @@ export class InferStream implements GrpcStreamHandler {
     this.finishWhenEmpty();
   }
 
-  private answer(slot: Slot, error: InferError | null, reply: Buffer | null): void {
+  /** Takes the outcome of a request. For slots only. */
+  answer(slot: Slot, error: InferError | null, reply: Buffer | null): void {
     slot.answered = true;
     if (this.closed) return;
     if (slot === this.slots[0]) {
@@ -115,9 +125,7 @@ export class InferStream implements GrpcStreamHandler {
   }
 
   private cancelAll(): void {
-    for (const slot of this.slots) {
-      if (!slot.answered && slot.ticket !== 0) this.infer.cancel(slot.ticket);
-    }
+    for (const slot of this.slots) this.infer.cancel(slot);
     this.slots.length = 0;
   }
 

@@ -28,8 +28,6 @@ import {
   varintField,
 } from '../../protobuf/small-messages.js';
 
-export type { GrpcInfer, InferDone, InferError } from '../grpc/infer.js';
-
 export const INFERENCE_SERVICE = 'inference.GRPCInferenceService';
 
 export interface InferenceServiceOptions extends GrpcControlOptions {

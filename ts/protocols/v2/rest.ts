@@ -11,7 +11,7 @@ import {
 } from '../../transport/listener.js';
 import { LaterRoute } from '../rest/body-route.js';
 import type { EngineReadings } from '../engine-readings.js';
-import { InferRoute, type RestContext } from '../rest/infer.js';
+import { InferRoute, type InferState, type RestContext } from '../rest/infer.js';
 import {
   lookUp,
   modelConfigJson,
@@ -53,8 +53,8 @@ class V2InferRoute extends InferRoute {
     super(context, V2_REST, handle);
   }
 
-  protected readHead(head: RequestHead, exchange: HttpExchange): void {
-    exchange.acceptEncoding = head.header(ACCEPT_ENCODING);
+  protected readHead(head: RequestHead, state: InferState): void {
+    state.acceptEncoding = head.header(ACCEPT_ENCODING);
     const length = head.header(JSON_LENGTH);
     if (length === '') return;
     if (!DIGITS.test(length)) {
@@ -63,11 +63,11 @@ class V2InferRoute extends InferRoute {
         `${LENGTH_HEADER}: expected a whole number of bytes, got '${length.slice(0, 64)}'`,
       );
     }
-    exchange.jsonBytes = Number(length);
+    state.jsonBytes = Number(length);
   }
 
-  protected succeed(exchange: HttpExchange, body: Uint8Array, jsonBytes: number): void {
-    const coding = exchange.answerCoding;
+  protected succeed(state: InferState, body: Uint8Array, jsonBytes: number): void {
+    const { exchange, answerCoding: coding } = state;
     if (jsonBytes === 0 && coding === '') {
       exchange.send(200, JSON_TYPE, body);
       return;

@@ -1,13 +1,13 @@
 // Runs an imported graph through Serval's own engine, as a gRPC Predict request: the codecs and the
 // custom operators are those that serve.
-import { ErrorCode } from '../../../../ts/errors.js';
+import { ErrorCode, type ServalError } from '../../../../ts/errors.js';
 import type { ImportedGraph, ImportedModel } from '../../../../ts/tensorflow/imported.js';
 import { encodeTensorProto } from '../../../../ts/tensorflow/proto/tensor-proto-writer.js';
 import { ReadContext } from '../../../../ts/tensorflow/proto/read-context.js';
 import { readTensor } from '../../../../ts/tensorflow/proto/tensor-proto.js';
 import type { Tensor } from '../../../../ts/tensorflow/types.js';
 import { createEngine, type Engine } from '../../../../ts/native/engine.js';
-import { PENDING } from '../../../../ts/native/port.js';
+import { PromiseTarget } from '../../../../ts/native/promised.js';
 import {
   TF_CLASSIFY,
   TF_PREDICT,
@@ -123,23 +123,12 @@ export class EngineRunner {
   }
 
   #ask(protocol: MessageProtocol, message: Buffer): Promise<Buffer> {
-    const { port } = this.#engine;
-    const code = port.inferMessage(message, protocol, 0);
-    if (code !== PENDING) return settled(code, port.answer());
-    return new Promise((resolve, reject) => {
-      port.expect({
-        complete: (result, body) => {
-          settled(result, body).then(resolve, reject);
-        },
-      });
+    const target = new PromiseTarget((answer) => answer);
+    this.#engine.port.inferMessage(message, protocol, 0, target);
+    return target.promise.catch(({ code, message: text }: ServalError) => {
+      throw new Error(`${ErrorCode[code]}: ${text}`);
     });
   }
-}
-
-/** The answer's bytes are the engine's until its next call: copied. */
-function settled(code: number, body: Buffer): Promise<Buffer> {
-  if (code === ErrorCode.Ok) return Promise.resolve(Buffer.from(body));
-  return Promise.reject(new Error(`${ErrorCode[code]}: ${body.toString()}`));
 }
 
 function predictRequest(

@@ -7,7 +7,7 @@ import { readGraphDef } from '../../../../ts/tensorflow/proto/graph-def.js';
 import { dtypeOfCode } from './dtype-codes.js';
 import { ReadContext } from '../../../../ts/tensorflow/proto/read-context.js';
 import type { GraphDef, Tensor } from '../../../../ts/tensorflow/types.js';
-import { packageRoot } from '../../../../ts/native/binding.js';
+import { packageRoot } from '../../../../ts/package-files.js';
 import { WireReader } from '../../../../ts/protobuf/reader.js';
 
 /** A tensor in cases.json: little-endian elements as base64, strings each as base64. */

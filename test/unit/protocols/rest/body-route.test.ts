@@ -136,7 +136,7 @@ describe('BodyRoute', () => {
     exchange.finished = true;
     route.abort(exchange);
     route.data(exchange, new ArrayBuffer(3), true);
-    assert.equal(exchange.chunks, undefined);
+    assert.equal(exchange.state, undefined);
   });
 });
 

@@ -1,8 +1,10 @@
 // TensorFlow Serving's gRPC services on a real socket, with an engine that the test answers for.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach } from 'node:test';
+import { ErrorCode } from '../../../../ts/errors.js';
 import type { MessageProtocol } from '../../../../ts/model/request-kinds.js';
-import type { GrpcInfer, InferDone, InferError } from '../../../../ts/protocols/grpc/infer.js';
+import type { CompletionTarget } from '../../../../ts/native/port.js';
+import type { GrpcInfer, InferError } from '../../../../ts/protocols/grpc/infer.js';
 import { servingServices } from '../../../../ts/protocols/serving/grpc.js';
 import type { RegistrySnapshot } from '../../../../ts/model/snapshot.js';
 import { GrpcListener } from '../../../../ts/transport/grpc-listener.js';
@@ -19,7 +21,7 @@ export interface Request {
   readonly message: Buffer;
   readonly protocol: MessageProtocol;
   readonly timeoutUs: number;
-  readonly done: InferDone;
+  readonly target: CompletionTarget;
 }
 
 /** Answers at once with what the test says, or later where it says nothing. Replies share one
@@ -31,28 +33,33 @@ export class TestEngine implements GrpcInfer {
   readonly #scratch = Buffer.alloc(65536);
   #waiting: (() => void)[] = [];
 
-  infer(message: Buffer, protocol: MessageProtocol, timeoutUs: number, done: InferDone): number {
-    const request = { message, protocol, timeoutUs, done };
+  inferMessage(
+    message: Buffer,
+    protocol: MessageProtocol,
+    timeoutUs: number,
+    target: CompletionTarget,
+  ): void {
+    const request = { message, protocol, timeoutUs, target };
     const index = this.requests.push(request) - 1;
     for (const wake of this.#waiting.splice(0)) wake();
     const reply = this.reply(request, index);
-    if (reply === undefined) return index + 1;
-    this.answer(request, reply);
-    return 0;
+    if (reply === undefined) target.ticket = index + 1;
+    else this.answer(request, reply);
   }
 
-  cancel(ticket: number): void {
-    this.cancelled.push(ticket);
+  cancel({ ticket }: CompletionTarget): void {
+    if (ticket !== 0) this.cancelled.push(ticket);
     for (const wake of this.#waiting.splice(0)) wake();
   }
 
-  answer({ done }: Request, reply: Buffer | InferError): void {
+  answer({ target }: Request, reply: Buffer | InferError): void {
+    target.ticket = 0;
     if (!Buffer.isBuffer(reply)) {
-      done(reply, null);
+      target.complete(reply.code, Buffer.from(reply.message), 0);
       return;
     }
     const length = reply.copy(this.#scratch);
-    done(null, this.#scratch.subarray(0, length));
+    target.complete(ErrorCode.Ok, this.#scratch.subarray(0, length), 0);
     this.#scratch.fill(0xff);
   }
 

@@ -31,7 +31,7 @@ describe('V2 gRPC: control calls', () => {
       control,
       readings,
       serverVersion: '1',
-      infer: { infer: () => 0, cancel: () => undefined },
+      infer: { inferMessage: () => undefined, cancel: () => undefined },
       encodeConfig: (config) => encode(types, 'inference.ModelConfig', config),
     });
     listener = new GrpcListener({ host: '127.0.0.1', port: 0, services: [service] });
@@ -187,7 +187,7 @@ describe('V2 gRPC: control calls', () => {
       control,
       readings,
       serverVersion: '1',
-      infer: { infer: () => 0, cancel: () => undefined },
+      infer: { inferMessage: () => undefined, cancel: () => undefined },
       encodeConfig: (config) => encode(types, 'inference.ModelConfig', config),
     });
     const { call, answered } = unary(encode(types, 'inference.ModelConfigRequest', { name: 'm' }));

@@ -9,11 +9,9 @@ import {
   type MessageProtocol,
 } from '../../../../ts/model/request-kinds.js';
 import { ErrorCode } from '../../../../ts/errors.js';
-import {
-  inferenceService,
-  type GrpcInfer,
-  type InferDone,
-} from '../../../../ts/protocols/v2/grpc.js';
+import type { CompletionTarget } from '../../../../ts/native/port.js';
+import type { GrpcInfer } from '../../../../ts/protocols/grpc/infer.js';
+import { inferenceService } from '../../../../ts/protocols/v2/grpc.js';
 import { GrpcListener } from '../../../../ts/transport/grpc-listener.js';
 import type { RegistrySnapshot } from '../../../../ts/model/snapshot.js';
 import { FakeControl } from '../../admin/fake-control.js';
@@ -30,7 +28,7 @@ interface Request {
   readonly protocol: MessageProtocol;
   readonly timeoutUs: number;
   readonly ticket: number;
-  readonly done: InferDone;
+  readonly target: CompletionTarget;
 }
 
 // "now:..." is answered during the call; all else waits for the test. Replies share one buffer,
@@ -41,26 +39,36 @@ class TestEngine implements GrpcInfer {
   private readonly scratch = Buffer.alloc(4096);
   private waiting: (() => void)[] = [];
 
-  infer(message: Buffer, protocol: MessageProtocol, timeoutUs: number, done: InferDone): number {
+  inferMessage(
+    message: Buffer,
+    protocol: MessageProtocol,
+    timeoutUs: number,
+    target: CompletionTarget,
+  ): void {
     const ticket = this.requests.length + 1;
-    const request = { message, protocol, timeoutUs, ticket, done };
+    const request = { message, protocol, timeoutUs, ticket, target };
     this.requests.push(request);
     for (const wake of this.waiting.splice(0)) wake();
-    if (!message.toString().startsWith('now:')) return ticket;
-    this.answer(request);
-    return 0;
+    if (message.toString().startsWith('now:')) this.answer(request);
+    else target.ticket = ticket;
   }
 
-  cancel(ticket: number): void {
-    this.cancelled.push(ticket);
+  cancel({ ticket }: CompletionTarget): void {
+    if (ticket !== 0) this.cancelled.push(ticket);
     for (const wake of this.waiting.splice(0)) wake();
   }
 
   /** Answers with the request's own bytes. */
-  answer(request: Request): void {
-    const length = request.message.copy(this.scratch);
-    request.done(null, this.scratch.subarray(0, length));
+  answer({ message, target }: Request): void {
+    const length = message.copy(this.scratch);
+    target.ticket = 0;
+    target.complete(ErrorCode.Ok, this.scratch.subarray(0, length), 0);
     this.scratch.fill(0);
+  }
+
+  fail({ target }: Request, code: ErrorCode, message: string): void {
+    target.ticket = 0;
+    target.complete(code, Buffer.from(message), 0);
   }
 
   async until(condition: () => boolean): Promise<void> {
@@ -260,7 +268,7 @@ describe('V2 gRPC: ModelInfer', () => {
       const before = engine.requests.length;
       const outcome = infer('fails');
       await engine.until(() => engine.requests.length > before);
-      engine.request(before).done({ code, message: `why ${code}` }, null);
+      engine.fail(engine.request(before), code, `why ${code}`);
       const { code: got, details } = await outcome;
       assert.deepEqual([got, details], [status, `why ${code}`]);
     }
@@ -276,7 +284,7 @@ describe('V2 gRPC: ModelInfer', () => {
       });
       const outcome = server.client.unary(`${SERVICE}ModelInfer`, bytes);
       await engine.until(() => engine.requests.length > before);
-      engine.request(before).done({ code, message: 'engine' }, null);
+      engine.fail(engine.request(before), code, 'engine');
       const { code: got, details } = await outcome;
       return [got, details];
     };
@@ -331,7 +339,7 @@ describe('V2 gRPC: ModelInfer', () => {
       const request = engine.request(before);
       await engine.until(() => engine.cancelled.includes(request.ticket));
       assert.equal((await outcome).code, code);
-      request.done({ code: ErrorCode.Cancelled, message: 'cancelled' }, null);
+      engine.fail(request, ErrorCode.Cancelled, 'cancelled');
     }
     assert.equal(engine.cancelled.length, 2);
   });
@@ -426,7 +434,7 @@ describe('V2 gRPC: ModelStreamInfer', () => {
     await engine.until(() => engine.cancelled.length >= 2);
     assert.deepEqual(engine.cancelled, [from + 1, from + 3]);
     for (const index of [0, 2]) {
-      engine.request(from + index).done({ code: ErrorCode.Cancelled, message: 'cancelled' }, null);
+      engine.fail(engine.request(from + index), ErrorCode.Cancelled, 'cancelled');
     }
     assert.equal((await stream.ended).code, 1);
   });
@@ -437,7 +445,7 @@ describe('V2 gRPC: ModelStreamInfer', () => {
     stream.call.write(Buffer.from('b'));
     await arrived(2);
     const cancelled = engine.cancelled.length;
-    engine.request(from).done({ code: ErrorCode.ShuttingDown, message: 'engine stops' }, null);
+    engine.fail(engine.request(from), ErrorCode.ShuttingDown, 'engine stops');
     const { code, details } = await stream.ended;
     assert.deepEqual([code, details], [14, 'engine stops']);
     assert.deepEqual(engine.cancelled.slice(cancelled), [from + 2]);

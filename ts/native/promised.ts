@@ -1,0 +1,35 @@
+// Calls of the engine as promises. Control plane; the thread of the port.
+import { ErrorCode, type ServalError } from '../errors.js';
+import type { NativeBinding } from './binding.js';
+import { failure, type CompletionTarget, type EnginePort } from './port.js';
+
+/** Settles a promise with what `read` makes of the answer (memory of its own), or an error. */
+export class PromiseTarget<T> implements CompletionTarget {
+  ticket = 0;
+  readonly promise: Promise<T>;
+  #resolve: (value: T) => void = () => undefined;
+  #reject: (error: ServalError) => void = () => undefined;
+
+  constructor(private readonly read: (bytes: Buffer) => T) {
+    this.promise = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+  }
+
+  complete(code: number, body: Buffer): void {
+    if (code === ErrorCode.Ok) this.#resolve(this.read(Buffer.from(body)));
+    else this.#reject(failure(code, body));
+  }
+}
+
+/** What a call comes to, later. Errors: the call's own. */
+export function promised<T>(
+  port: EnginePort,
+  call: (native: NativeBinding) => number,
+  read: (bytes: Buffer) => T,
+): Promise<T> {
+  const target = new PromiseTarget(read);
+  port.ask(call, target);
+  return target.promise;
+}
