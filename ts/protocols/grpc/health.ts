@@ -11,7 +11,8 @@ import {
 } from '../../transport/grpc-call.js';
 import { inferStatus } from './infer.js';
 import { echoed } from '../request-text.js';
-import { WireReader, varintField } from '../../protobuf/small-messages.js';
+import { requestReader } from '../../protobuf/reader.js';
+import { varintField } from '../../protobuf/small-messages.js';
 
 export const HEALTH_SERVICE = 'grpc.health.v1.Health';
 
@@ -28,7 +29,7 @@ export interface HealthServiceOptions {
 }
 
 function readService(message: Buffer): string {
-  const reader = new WireReader(message, 'HealthCheckRequest');
+  const reader = requestReader(message, 'HealthCheckRequest');
   let service = '';
   while (reader.next()) {
     if (reader.field === 1) service = reader.string();

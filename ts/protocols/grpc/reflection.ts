@@ -12,7 +12,8 @@ import {
 import { DESCRIPTORS } from './generated/descriptors.js';
 import { inferStatus } from './infer.js';
 import { echoed } from '../request-text.js';
-import { WireReader, bytesField, stringField, varintField } from '../../protobuf/small-messages.js';
+import { requestReader } from '../../protobuf/reader.js';
+import { bytesField, stringField, varintField } from '../../protobuf/small-messages.js';
 
 export const REFLECTION_SERVICES: readonly string[] = [
   'grpc.reflection.v1.ServerReflection',
@@ -46,7 +47,7 @@ interface ReflectionRequest {
 }
 
 function readRequest(message: Buffer): ReflectionRequest {
-  const reader = new WireReader(message, 'ServerReflectionRequest');
+  const reader = requestReader(message, 'ServerReflectionRequest');
   const request: ReflectionRequest = { host: '', kind: 0, argument: '' };
   while (reader.next()) {
     switch (reader.field) {

@@ -18,7 +18,8 @@ import {
 } from './control.js';
 import { modelConfigJson } from './documents.js';
 import { modelStatistics, statisticsTargets, type ModelStatistics } from './statistics.js';
-import { WireReader, bytesField, stringField, varintField } from '../../protobuf/small-messages.js';
+import { requestReader } from '../../protobuf/reader.js';
+import { bytesField, stringField, varintField } from '../../protobuf/small-messages.js';
 
 export type EncodeConfig = (
   config: Readonly<Record<string, unknown>>,
@@ -39,7 +40,7 @@ export function readNameVersion(
   message: Buffer,
   messageName: string,
 ): { name: string; version: string } {
-  const reader = new WireReader(message, messageName);
+  const reader = requestReader(message, messageName);
   let name = '';
   let version = '';
   while (reader.next()) {
@@ -51,10 +52,10 @@ export function readNameVersion(
 }
 
 // A map's entry: {key = 1, value = 2}.
-function readEntry(message: Buffer, name: string): { key: string; value: Buffer } {
-  const reader = new WireReader(message, name);
+function readEntry(message: Uint8Array, name: string): { key: string; value: Uint8Array } {
+  const reader = requestReader(message, name);
   let key = '';
-  let value: Buffer = NOTHING;
+  let value: Uint8Array = NOTHING;
   while (reader.next()) {
     if (reader.field === 1) key = reader.string();
     else if (reader.field === 2) value = reader.view();
@@ -64,8 +65,8 @@ function readEntry(message: Buffer, name: string): { key: string; value: Buffer 
 }
 
 // ModelRepositoryParameter: {bool = 1, int64 = 2, string = 3, bytes = 4}; null when it is empty.
-function readParameter(message: Buffer): unknown {
-  const reader = new WireReader(message, 'ModelRepositoryParameter');
+function readParameter(message: Uint8Array): unknown {
+  const reader = requestReader(message, 'ModelRepositoryParameter');
   let value: unknown = null;
   while (reader.next()) {
     if (reader.field === 1) value = reader.number() !== 0;
@@ -78,8 +79,8 @@ function readParameter(message: Buffer): unknown {
 }
 
 // SettingValue: {bool = 1, uint32 = 2, string = 3}.
-function readSetting(message: Buffer): unknown {
-  const reader = new WireReader(message, 'SettingValue');
+function readSetting(message: Uint8Array): unknown {
+  const reader = requestReader(message, 'SettingValue');
   let value: unknown = null;
   while (reader.next()) {
     if (reader.field === 1) value = reader.number() !== 0;
@@ -98,7 +99,7 @@ interface RepositoryRequest {
 
 // RepositoryModelLoadRequest and -UnloadRequest.
 function readRepositoryRequest(message: Buffer, name: string): RepositoryRequest {
-  const reader = new WireReader(message, name);
+  const reader = requestReader(message, name);
   let repository = '';
   let model = '';
   const parameters = new Map<string, unknown>();
@@ -121,7 +122,7 @@ function fileBytes(member: string, value: unknown): Uint8Array {
 }
 
 async function index(control: ModelControl, message: Buffer): Promise<Buffer> {
-  const reader = new WireReader(message, 'RepositoryIndexRequest');
+  const reader = requestReader(message, 'RepositoryIndexRequest');
   let repository = '';
   let ready = false;
   while (reader.next()) {
@@ -229,7 +230,7 @@ function settingMessage(value: unknown): Buffer {
 }
 
 async function logSettings(control: ModelControl, message: Buffer): Promise<Buffer> {
-  const reader = new WireReader(message, 'LogSettingsRequest');
+  const reader = requestReader(message, 'LogSettingsRequest');
   const change = new Map<string, unknown>();
   while (reader.next()) {
     if (reader.field !== 1) {

@@ -19,8 +19,8 @@ import {
 } from './documents.js';
 import { controlCalls, readNameVersion, type GrpcControlOptions } from './grpc-control.js';
 import { InferStream } from './grpc-stream.js';
+import { requestReader } from '../../protobuf/reader.js';
 import {
-  WireReader,
   bytesField,
   int64sField,
   stringField,
@@ -41,7 +41,7 @@ export interface InferenceServiceOptions extends GrpcControlOptions {
 
 // ServerLiveRequest and its like have no fields; unknown ones are passed over, broken ones refused.
 function readEmpty(message: Buffer, name: string): void {
-  const reader = new WireReader(message, name);
+  const reader = requestReader(message, name);
   while (reader.next()) reader.skip();
 }
 
