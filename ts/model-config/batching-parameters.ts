@@ -4,14 +4,10 @@
 import { availableParallelism } from 'node:os';
 import { MODEL_THREADS_MAX } from '../limits.js';
 import type { BatchPolicy, ModelSpec } from '../model/engine-api.js';
-import { decodeText, many, message, one, read, scalar } from '../protobuf/schema.js';
-import type {
-  FieldType,
-  MessageSchema,
-  MessageValue,
-  Places,
-  ScalarName,
-} from '../protobuf/schema.js';
+import { decodeText } from '../protobuf/schema-text.js';
+import { many, message, one, read, scalar } from '../protobuf/schema.js';
+import type { Places } from '../protobuf/decode-notes.js';
+import type { FieldType, MessageSchema, MessageValue, ScalarName } from '../protobuf/schema.js';
 import { ConfigFileError, parseTextProto } from '../protobuf/text-format.js';
 import type { BatchingParameters } from './types.js';
 import type { ConfigProblem } from '../protobuf/problem.js';

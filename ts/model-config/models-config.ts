@@ -8,9 +8,9 @@ import { ErrorCode, ServalError } from '../errors.js';
 import { MODEL_NAME_BYTES_MAX } from '../limits.js';
 import { LATEST_ONE, parseVersion } from '../model/version-policy.js';
 import type { VersionPolicy } from '../model/version-policy.js';
+import { decodeText } from '../protobuf/schema-text.js';
 import {
   choice,
-  decodeText,
   many,
   map,
   message,
@@ -20,13 +20,8 @@ import {
   read,
   scalar,
 } from '../protobuf/schema.js';
-import type {
-  FieldSchema,
-  FieldType,
-  MessageSchema,
-  MessageValue,
-  Places,
-} from '../protobuf/schema.js';
+import type { Places } from '../protobuf/decode-notes.js';
+import type { FieldSchema, FieldType, MessageSchema, MessageValue } from '../protobuf/schema.js';
 import { decodeWire } from '../protobuf/schema-read.js';
 import { ConfigFileError, parseTextProto } from '../protobuf/text-format.js';
 import type { ModelEntry, ModelServerConfig } from './types.js';

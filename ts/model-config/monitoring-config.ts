@@ -1,7 +1,8 @@
 // TensorFlow Serving's --monitoring_config_file. Control plane; pure but for readMonitoringPath.
 // Source: tfserving.md 3.7.
 import { echo } from '../text.js';
-import { decodeText, message, one, read, scalar } from '../protobuf/schema.js';
+import { decodeText } from '../protobuf/schema-text.js';
+import { message, one, read, scalar } from '../protobuf/schema.js';
 import type { MessageSchema } from '../protobuf/schema.js';
 import { ConfigFileError, parseTextProto, readConfigText } from '../protobuf/text-format.js';
 import type { MonitoringConfig } from './types.js';

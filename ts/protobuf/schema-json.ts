@@ -3,24 +3,10 @@
 // Source: protobuf.dev, ProtoJSON; enum names in any case and no unknown fields, as Triton reads
 // configurations; defaults written out as Triton's GET config has them.
 import { echo } from '../text.js';
-import {
-  DecodeNotes,
-  defaultValue,
-  enumName,
-  integerValue,
-  isInteger,
-  typeText,
-  unknownField,
-  WrittenMembers,
-} from './schema.js';
-import type {
-  Decoded,
-  FieldSchema,
-  FieldType,
-  MessageSchema,
-  MessageValue,
-  ScalarName,
-} from './schema.js';
+import { DecodeNotes, unknownField, WrittenMembers } from './decode-notes.js';
+import { defaultValue, enumName, integerValue, isInteger, typeText } from './schema.js';
+import type { Decoded } from './decode-notes.js';
+import type { FieldSchema, FieldType, MessageSchema, MessageValue, ScalarName } from './schema.js';
 
 const SPECIAL_FLOATS: Readonly<Record<string, number>> = {
   NaN: Number.NaN,

@@ -4,13 +4,12 @@
 // Source: protobuf.dev, encoding.
 import { ErrorCode } from '../errors.js';
 import { WireReader } from './reader.js';
+import { DecodeNotes, type Decoded } from './decode-notes.js';
 import {
-  DecodeNotes,
   defaultValue,
   enumName,
   integerValue,
   typeText,
-  type Decoded,
   type FieldSchema,
   type FieldType,
   type MessageSchema,

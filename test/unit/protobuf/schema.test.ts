@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { decodeJson, withDefaults } from '../../../ts/protobuf/schema-json.js';
 import { encodeMessage } from '../../../ts/protobuf/schema-write.js';
+import { decodeText } from '../../../ts/protobuf/schema-text.js';
 import {
   choice,
-  decodeText,
   many,
   map,
   message,
