@@ -104,7 +104,7 @@ class JsonDecode {
   #value(json: unknown, type: FieldType, path: string): unknown {
     switch (type.kind) {
       case 'message':
-        return this.message(json, type.message, path);
+        return this.message(json, type, path);
       case 'opaque':
         return isObject(json) ? {} : this.#wrong(path, typeText(type), json);
       case 'enum':
@@ -199,7 +199,7 @@ export function withDefaults(value: MessageValue, schema: MessageSchema): Messag
 function memberWithDefaults(written: unknown, known: FieldSchema): unknown {
   const { type } = known;
   const inner = (value: unknown): unknown => {
-    if (type.kind === 'message') return withDefaults(value as MessageValue, type.message);
+    if (type.kind === 'message') return withDefaults(value as MessageValue, type);
     return typeof value === 'number' && !Number.isFinite(value) ? String(value) : value;
   };
   if (known.repeated) return (written as readonly unknown[]).map(inner);

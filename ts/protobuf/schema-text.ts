@@ -4,7 +4,8 @@
 import { echo, nearestWord } from '../text.js';
 import { DecodeNotes, WrittenMembers, unknownField } from './decode-notes.js';
 import type { Decoded } from './decode-notes.js';
-import { defaultValue, enumName, integerValue, message, one, scalar, typeText } from './schema.js';
+import { ANY } from './generated/any.js';
+import { defaultValue, enumName, integerValue, mapEntry, scalar, typeText } from './schema.js';
 import type { FieldSchema, FieldType, MessageSchema, MessageValue, ScalarName } from './schema.js';
 import type { TextField, TextMessage, TextPlace, TextValue } from './text-format.js';
 
@@ -53,6 +54,8 @@ class TextDecode {
   #fieldOf(written: TextField, schema: MessageSchema): FieldSchema | undefined {
     const place = this.#place(written.place);
     if (written.kind === 'bracket') {
+      // What an Any holds is opaque.
+      if (schema === ANY) return undefined;
       const what = `[${written.name}]: extensions and google.protobuf.Any`;
       return this.#notes.problem(place, `${what} are not used in ${schema.name}`);
     }
@@ -85,11 +88,8 @@ class TextDecode {
     key: ScalarName,
     entries: Record<string, unknown>,
   ): void {
-    const schema: MessageSchema = {
-      name: `${name} entry`,
-      fields: { key: one(1, scalar(key)), value: one(2, known.type) },
-    };
-    const entry = this.#value(name, text, message(schema)) as MessageValue | undefined;
+    const schema = mapEntry(`${name} entry`, known);
+    const entry = this.#value(name, text, schema) as MessageValue | undefined;
     if (entry === undefined || this.#notes.isBroken(entry)) return;
     const keyText = String(entry['key'] ?? defaultValue(scalar(key)));
     const place = this.#place(text.place);
@@ -107,7 +107,7 @@ class TextDecode {
   #value(name: string, text: TextValue, type: FieldType): unknown {
     if (text.kind === 'message') {
       if (type.kind === 'opaque') return {};
-      if (type.kind === 'message') return this.message(text, type.message);
+      if (type.kind === 'message') return this.message(text, type);
     } else if (type.kind === 'enum') {
       const found = enumText(text, type.values);
       if (found !== undefined) return found;
@@ -146,6 +146,8 @@ function scalarText(text: TextValue, name: ScalarName): unknown {
   switch (name) {
     case 'string':
       return text.kind === 'string' ? utf8(text.bytes) : undefined;
+    case 'bytes':
+      return text.kind === 'string' ? text.bytes : undefined;
     case 'bool':
       return boolText(text);
     case 'float':
@@ -166,14 +168,16 @@ function utf8(bytes: Uint8Array): string | undefined {
   }
 }
 
-function boolText(text: TextValue): boolean | undefined {
+/** undefined when the text is no such value. */
+export function boolText(text: TextValue): boolean | undefined {
   if (text.kind === 'integer' && (text.value === 0n || text.value === 1n)) return text.value === 1n;
   if (text.kind !== 'word' || text.negative) return undefined;
   if (TRUE_WORDS.has(text.text)) return true;
   return FALSE_WORDS.has(text.text) ? false : undefined;
 }
 
-function floatText(text: TextValue): number | undefined {
+/** undefined when the text is no such value. */
+export function floatText(text: TextValue): number | undefined {
   if (text.kind === 'integer') return Number(text.value);
   if (text.kind === 'float') return text.value;
   if (text.kind !== 'word') return undefined;

@@ -12,14 +12,20 @@ export type ScalarName =
   | 'float'
   | 'double'
   | 'bool'
-  | 'string';
+  | 'string'
+  | 'bytes';
 
 export type FieldType =
   | { readonly kind: 'scalar'; readonly scalar: ScalarName }
-  | { readonly kind: 'enum'; readonly values: Readonly<Record<string, number>> }
-  | { readonly kind: 'message'; readonly message: MessageSchema }
+  | EnumSchema
+  | MessageSchema
   /** A message whose inside is nobody's business here: read as {}. */
   | { readonly kind: 'opaque' };
+
+export interface EnumSchema {
+  readonly kind: 'enum';
+  readonly values: Readonly<Record<string, number>>;
+}
 
 export interface FieldSchema {
   readonly number: number;
@@ -30,37 +36,81 @@ export interface FieldSchema {
   readonly oneof: string | undefined;
 }
 
+type Fields = Readonly<Record<string, FieldSchema>>;
+
+/** Made by message(). */
 export interface MessageSchema {
+  readonly kind: 'message';
+  /** What errors call it. */
   readonly name: string;
-  readonly fields: Readonly<Record<string, FieldSchema>>;
+  /** In the order of their declaration, in which JSON shows them. */
+  readonly fields: Fields;
+  /** Ascending. */
+  readonly byNumber: ReadonlyMap<number, readonly [name: string, field: FieldSchema]>;
 }
 
 export type MessageValue = Readonly<Record<string, unknown>>;
 
-const field = (number: number, type: FieldType, extra: Partial<FieldSchema> = {}): FieldSchema => ({
+type TypeOrScalar = FieldType | ScalarName;
+
+const field = (
+  number: number,
+  type: TypeOrScalar,
+  extra: Partial<FieldSchema> = {},
+): FieldSchema => ({
   number,
-  type,
+  type: typeof type === 'string' ? scalar(type) : type,
   repeated: false,
   mapKey: undefined,
   oneof: undefined,
   ...extra,
 });
 
+/** Works its fields out when it is first used: messages hold each other, most are never used. */
+class LazyMessage implements MessageSchema {
+  readonly kind = 'message';
+  readonly name: string;
+  readonly #make: () => Fields;
+  #fields: Fields | undefined;
+  #byNumber: MessageSchema['byNumber'] | undefined;
+
+  constructor(name: string, make: () => Fields) {
+    this.name = name;
+    this.#make = make;
+  }
+
+  get fields(): Fields {
+    return (this.#fields ??= this.#make());
+  }
+
+  get byNumber(): MessageSchema['byNumber'] {
+    if (this.#byNumber === undefined) {
+      const sorted = Object.entries(this.fields).sort(([, a], [, b]) => a.number - b.number);
+      this.#byNumber = new Map(sorted.map((entry) => [entry[1].number, entry]));
+    }
+    return this.#byNumber;
+  }
+}
+
+export const message = (name: string, fields: () => Fields): MessageSchema =>
+  new LazyMessage(name, fields);
 export const scalar = (name: ScalarName): FieldType => ({ kind: 'scalar', scalar: name });
-export const choice = (values: Readonly<Record<string, number>>): FieldType => ({
+export const choice = (values: Readonly<Record<string, number>>): EnumSchema => ({
   kind: 'enum',
   values,
 });
-export const message = (schema: MessageSchema): FieldType => ({ kind: 'message', message: schema });
 export const OPAQUE: FieldType = { kind: 'opaque' };
-export const one = (number: number, type: FieldType): FieldSchema => field(number, type);
-export const many = (number: number, type: FieldType): FieldSchema =>
+export const one = (number: number, type: TypeOrScalar): FieldSchema => field(number, type);
+export const many = (number: number, type: TypeOrScalar): FieldSchema =>
   field(number, type, { repeated: true });
-export const map = (number: number, key: ScalarName, type: FieldType): FieldSchema =>
+export const map = (number: number, key: ScalarName, type: TypeOrScalar): FieldSchema =>
   field(number, type, { mapKey: key });
 /** A member of the oneof `group`. */
-export const oneOf = (group: string, number: number, type: FieldType): FieldSchema =>
+export const oneOf = (group: string, number: number, type: TypeOrScalar): FieldSchema =>
   field(number, type, { oneof: group });
+/** One entry of a map. */
+export const mapEntry = (name: string, { mapKey = 'string', type }: FieldSchema): MessageSchema =>
+  message(name, () => ({ key: one(1, mapKey), value: one(2, type) }));
 
 const INTEGER_RANGE: Readonly<Partial<Record<ScalarName, readonly [bigint, bigint]>>> = {
   int32: [-(2n ** 31n), 2n ** 31n - 1n],
@@ -77,6 +127,7 @@ const DEFAULTS: Readonly<Record<ScalarName, unknown>> = {
   double: 0,
   bool: false,
   string: '',
+  bytes: new Uint8Array(0),
 };
 
 /** What a scalar, an enum or a message is when nothing was written. */
@@ -97,10 +148,15 @@ export function isInteger(name: ScalarName): boolean {
   return INTEGER_RANGE[name] !== undefined;
 }
 
+/** Whether the type is an integer's and can hold the value. */
+export function isInRange(name: ScalarName, value: bigint): boolean {
+  const range = INTEGER_RANGE[name];
+  return range !== undefined && value >= range[0] && value <= range[1];
+}
+
 /** The integer as JSON has it, or undefined when the type cannot hold it. */
 export function integerValue(name: ScalarName, value: bigint): number | string | undefined {
-  const range = INTEGER_RANGE[name];
-  if (range === undefined || value < range[0] || value > range[1]) return undefined;
+  if (!isInRange(name, value)) return undefined;
   const exact = value >= Number.MIN_SAFE_INTEGER && value <= Number.MAX_SAFE_INTEGER;
   return exact ? Number(value) : value.toString();
 }
@@ -115,7 +171,7 @@ export function typeText(type: FieldType): string {
     case 'enum':
       return `one of ${Object.keys(type.values).join(', ')}`;
     case 'message':
-      return `a message in braces (${type.message.name})`;
+      return `a message in braces (${type.name})`;
     case 'opaque':
       return 'a message in braces';
   }
