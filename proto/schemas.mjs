@@ -9,6 +9,18 @@ export const SCHEMAS_FOLDER = 'ts/protobuf/generated';
 // message is its own name only.
 const ROOTS = {
   'model_config.proto': { names: ['ModelConfig'] },
+  'inference.proto': {
+    names: [
+      'LogSettingsResponse',
+      'ModelMetadataResponse',
+      'ModelReadyResponse',
+      'ModelStatisticsResponse',
+      'RepositoryIndexResponse',
+      'ServerLiveResponse',
+      'ServerMetadataResponse',
+      'ServerReadyResponse',
+    ],
+  },
   'tensorflow_serving.proto': { names: ['ModelServerConfig'], simpleNames: true },
   'serving_config.proto': { names: ['BatchingParameters', 'MonitoringConfig'] },
   'tensorflow_graph.proto': {

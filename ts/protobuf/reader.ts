@@ -271,7 +271,7 @@ export class WireReader {
 }
 
 /** For a request of V2's, health's or reflection's control calls. */
-export function requestReader(bytes: Uint8Array, message: string): WireReader {
+export function exactReader(bytes: Uint8Array, message: string): WireReader {
   return new WireReader(bytes, message, 0, ErrorCode.MalformedBody, true);
 }
 

@@ -8,10 +8,10 @@ import { ProtobufWriter } from './writer.js';
 const NOTHING = new Uint8Array(0);
 
 /** `value` is of the form of schema.ts, checked. Fields ascend by number. */
-export function encodeMessage(value: MessageValue, schema: MessageSchema): Uint8Array {
+export function encodeMessage(value: MessageValue, schema: MessageSchema): Buffer {
   const out = new ProtobufWriter();
   writeMessage(out, value, schema);
-  return out.concat();
+  return out.toBuffer();
 }
 
 function writeMessage(out: ProtobufWriter, value: MessageValue, schema: MessageSchema): void {

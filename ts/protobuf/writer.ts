@@ -127,6 +127,12 @@ export class ProtobufWriter {
     return out;
   }
 
+  /** concat(), as sockets take it. */
+  toBuffer(): Buffer {
+    const bytes = this.concat();
+    return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  }
+
   #tag(field: number, wire: number): void {
     this.#rawVarint(field * 8 + wire);
   }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ErrorCode, ServalError } from '../../../ts/errors.js';
-import { WireReader, requestReader } from '../../../ts/protobuf/reader.js';
+import { WireReader, exactReader } from '../../../ts/protobuf/reader.js';
 import { errorOf, hex, hexOf } from '../warmup/support.js';
 
 const sample = (text: string): WireReader => new WireReader(hex(text), 'Sample');
@@ -193,7 +193,7 @@ describe('texts', () => {
 
 // All string fields called 1; the rest is passed over.
 function textsOf(bytes: Uint8Array): string[] {
-  const reader = requestReader(bytes, 'Sample');
+  const reader = exactReader(bytes, 'Sample');
   const texts: string[] = [];
   while (reader.next()) {
     if (reader.field === 1) texts.push(reader.string());
@@ -221,7 +221,7 @@ describe('reader of requests', () => {
 
   it('reads numbers and nothing else as numbers', () => {
     const number = (text: string): number => {
-      const reader = requestReader(hex(text), 'Sample');
+      const reader = exactReader(hex(text), 'Sample');
       reader.next();
       return reader.number();
     };

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { decodeJson, withDefaults } from '../../../ts/protobuf/schema-json.js';
+import { decodeWire } from '../../../ts/protobuf/schema-read.js';
 import { encodeMessage } from '../../../ts/protobuf/schema-write.js';
 import { decodeText } from '../../../ts/protobuf/schema-text.js';
 import { choice, many, map, message, one, oneOf, OPAQUE } from '../../../ts/protobuf/schema.js';
@@ -265,4 +266,14 @@ test('wire: the bytes of every kind of field', () => {
     [{ or_else: {} }, '820100'],
   ];
   for (const [value, expected] of cases) assert.equal(hex(value), expected, JSON.stringify(value));
+});
+
+test('bytes: from text, to the wire and back', () => {
+  const raw = message('Raw', () => ({ raw: one(19, 'bytes') }));
+  const { value } = decodeText(parseTextProto('raw: "\\000\\377"', 'f'), raw, 'f');
+  const wire = encodeMessage(value, raw);
+  assert.equal(wire.toString('hex'), '9a010200ff');
+  const read = decodeWire(Uint8Array.from(wire), raw, 'm').value;
+  assert.deepEqual(read, { raw: Uint8Array.of(0, 255) });
+  assert.equal(encodeMessage({ raw: new Uint8Array(0) }, raw).length, 0);
 });
