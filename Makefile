@@ -88,10 +88,10 @@ package: build models ## out/serval-<version>-linux-x64.tar.gz and its checksum
 	@node scripts/package.mjs
 
 .PHONY: generate
-generate: ## code that both languages share, from proto/engine.fbs (needs flatc)
+generate: ## code that both languages share, from proto/ (needs flatc)
 	@scripts/ensure-tools.sh test
 	@node proto/generate.mjs
-	@node proto/generate-descriptors.mjs
+	@node proto/generate-wire.mjs
 
 .PHONY: clean distclean
 clean: ## what was built

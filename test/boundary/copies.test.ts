@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import type { Engine } from '../../ts/native/engine.js';
 import { ErrorCode } from '../../ts/errors.js';
 import { V2_GRPC, V2_REST } from '../../ts/model/request-kinds.js';
-import { bytesField, int64sField, stringField } from '../../ts/protobuf/small-messages.js';
+import { ProtobufWriter } from '../../ts/protobuf/writer.js';
 import { Asked, inferred, nullModel, withEngine } from './support.js';
 
 const FLOATS = 150_528;
@@ -76,12 +76,11 @@ test('gRPC raw tensors are viewed where aligned and copied once where not', asyn
       },
     ]);
     const raw = Buffer.alloc(TENSOR_BYTES);
-    const input = Buffer.concat([
-      stringField(1, 'x'),
-      stringField(2, 'FP32'),
-      int64sField(3, [FLOATS]),
-    ]);
-    const message = Buffer.concat([stringField(1, 'm'), bytesField(5, input), bytesField(7, raw)]);
+    const message = new ProtobufWriter()
+      .string(1, 'm')
+      .message(5, (input) => input.string(1, 'x').string(2, 'FP32').packed(3, 'varint', [FLOATS]))
+      .bytes(7, raw)
+      .toBuffer();
     for (let shift = 0; shift < 8; shift += 1) {
       const memory = Buffer.alloc(message.length + 16);
       const aligned = (memory.byteOffset + message.length - TENSOR_BYTES) % 4;

@@ -176,16 +176,24 @@ export function citedSections({ files }) {
     );
 }
 
-// Generated code is compared by its generator. {skipped: why} without the flatc that wrote it.
+// Generated code is compared by its generators. {skipped: why} without the flatc that wrote one.
 export function generatedFresh({ root }) {
+  const wire = staleBy(root, 'generate-wire.mjs', 'proto/wire');
+  if (wire.length > 0) return wire;
   const flatc = spawnSync('flatc', ['--version'], { encoding: 'utf8' });
   if (flatc.status !== 0) return { skipped: 'no flatc (apt-get install flatbuffers-compiler)' };
   if (!flatc.stdout.includes(FLATC_VERSION)) {
     return { skipped: `${flatc.stdout.trim()}, not ${FLATC_VERSION}: its output differs` };
   }
-  const generate = join(root, 'proto', 'generate.mjs');
+  return staleBy(root, 'generate.mjs', 'proto/engine.fbs');
+}
+
+function staleBy(root, generator, path) {
+  const generate = join(root, 'proto', generator);
   const result = spawnSync(process.execPath, [generate, '--check'], { encoding: 'utf8' });
   if (result.status === 0) return [];
-  const lines = result.stderr.trim().split('\n');
-  return lines.map((message) => ({ path: 'proto/engine.fbs', line: 1, message }));
+  return result.stderr
+    .trim()
+    .split('\n')
+    .map((message) => ({ path, line: 1, message }));
 }

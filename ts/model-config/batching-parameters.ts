@@ -4,37 +4,15 @@
 import { availableParallelism } from 'node:os';
 import { MODEL_THREADS_MAX } from '../limits.js';
 import type { BatchPolicy, ModelSpec } from '../model/engine-api.js';
-import { decodeText, many, message, one, read, scalar } from '../protobuf/schema.js';
-import type {
-  FieldType,
-  MessageSchema,
-  MessageValue,
-  Places,
-  ScalarName,
-} from '../protobuf/schema.js';
+import { BATCHING_PARAMETERS } from '../protobuf/generated/serving-config.js';
+import { decodeText } from '../protobuf/schema-text.js';
+import { read } from '../protobuf/schema.js';
+import type { Places } from '../protobuf/decode-notes.js';
+import type { MessageValue } from '../protobuf/schema.js';
 import { ConfigFileError, parseTextProto } from '../protobuf/text-format.js';
 import type { BatchingParameters } from './types.js';
 import type { ConfigProblem } from '../protobuf/problem.js';
 
-/** google.protobuf.Int64Value and its like: `max_batch_size { value: 128 }`. */
-const wrapped = (name: string, type: ScalarName): FieldType =>
-  message({ name, fields: { value: one(1, scalar(type)) } });
-const INT64_VALUE = wrapped('Int64Value', 'int64');
-
-const SCHEMA: MessageSchema = {
-  name: 'BatchingParameters',
-  fields: {
-    max_batch_size: one(1, INT64_VALUE),
-    batch_timeout_micros: one(2, INT64_VALUE),
-    max_enqueued_batches: one(3, INT64_VALUE),
-    num_batch_threads: one(4, INT64_VALUE),
-    thread_pool_name: one(5, wrapped('StringValue', 'string')),
-    allowed_batch_sizes: many(6, scalar('int64')),
-    pad_variable_length_inputs: one(7, scalar('bool')),
-    enable_large_batch_splitting: one(8, wrapped('BoolValue', 'bool')),
-    max_execution_batch_size: one(9, INT64_VALUE),
-  },
-};
 const MAX_BATCH_SIZE_DEFAULT = 1000;
 const MAX_ENQUEUED_BATCHES_DEFAULT = 10;
 const UINT32_MAX = 4_294_967_295;
@@ -77,7 +55,11 @@ export function parseBatchingParameters(
   readonly problems: readonly ConfigProblem[];
 } {
   try {
-    const { value, problems, places } = decodeText(parseTextProto(text, path), SCHEMA, path);
+    const { value, problems, places } = decodeText(
+      parseTextProto(text, path),
+      BATCHING_PARAMETERS,
+      path,
+    );
     if (problems.length > 0) return { parameters: undefined, problems };
     const parameters = parametersOf(value);
     const found = checkParameters(parameters, value, places);

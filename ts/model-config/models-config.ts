@@ -2,63 +2,20 @@
 // does not take the others along. Control plane; pure.
 // Source: tfserving.md 3.2, 9.
 import { isAbsolute } from 'node:path';
-import { nearestWord } from '../text.js';
-import { echo } from '../text.js';
+import { echo, nearestWord } from '../text.js';
 import { ErrorCode, ServalError } from '../errors.js';
 import { MODEL_NAME_BYTES_MAX } from '../limits.js';
 import { LATEST_ONE, parseVersion } from '../model/version-policy.js';
 import type { VersionPolicy } from '../model/version-policy.js';
-import {
-  choice,
-  decodeText,
-  many,
-  map,
-  message,
-  one,
-  oneOf,
-  OPAQUE,
-  read,
-  scalar,
-} from '../protobuf/schema.js';
-import type {
-  FieldSchema,
-  FieldType,
-  MessageSchema,
-  MessageValue,
-  Places,
-} from '../protobuf/schema.js';
+import { MODEL_SERVER_CONFIG } from '../protobuf/generated/tensorflow-serving.js';
+import { decodeText } from '../protobuf/schema-text.js';
+import { read } from '../protobuf/schema.js';
+import type { Places } from '../protobuf/decode-notes.js';
+import type { MessageValue } from '../protobuf/schema.js';
 import { decodeWire } from '../protobuf/schema-read.js';
 import { ConfigFileError, parseTextProto } from '../protobuf/text-format.js';
 import type { ModelEntry, ModelServerConfig } from './types.js';
 import type { ConfigProblem } from '../protobuf/problem.js';
-
-const INT64 = scalar('int64');
-const STRING = scalar('string');
-const type = (name: string, fields: Readonly<Record<string, FieldSchema>>): FieldType =>
-  message({ name, fields });
-
-const VERSION_POLICY = type('ServableVersionPolicy', {
-  latest: oneOf('policy_choice', 100, type('Latest', { num_versions: one(1, scalar('uint32')) })),
-  all: oneOf('policy_choice', 101, type('All', {})),
-  specific: oneOf('policy_choice', 102, type('Specific', { versions: many(1, INT64) })),
-});
-const MODEL_CONFIG = type('ModelConfig', {
-  name: one(1, STRING),
-  base_path: one(2, STRING),
-  model_type: one(3, choice({ MODEL_TYPE_UNSPECIFIED: 0, TENSORFLOW: 1, OTHER: 2 })),
-  model_platform: one(4, STRING),
-  logging_config: one(6, OPAQUE),
-  model_version_policy: one(7, VERSION_POLICY),
-  version_labels: map(8, 'string', INT64),
-});
-const MODEL_LIST = type('ModelConfigList', { config: many(1, MODEL_CONFIG) });
-const MODEL_SERVER_CONFIG: MessageSchema = {
-  name: 'ModelServerConfig',
-  fields: {
-    model_config_list: oneOf('config', 1, MODEL_LIST),
-    custom_model_config: oneOf('config', 2, OPAQUE),
-  },
-};
 
 /** What `model_platform` may say; the files decide the format. */
 export const MODEL_PLATFORMS = [

@@ -1,24 +1,13 @@
 // TensorFlow Serving's --monitoring_config_file. Control plane; pure but for readMonitoringPath.
 // Source: tfserving.md 3.7.
 import { echo } from '../text.js';
-import { decodeText, message, one, read, scalar } from '../protobuf/schema.js';
-import type { MessageSchema } from '../protobuf/schema.js';
+import { MONITORING_CONFIG } from '../protobuf/generated/serving-config.js';
+import { decodeText } from '../protobuf/schema-text.js';
+import { read } from '../protobuf/schema.js';
 import { ConfigFileError, parseTextProto, readConfigText } from '../protobuf/text-format.js';
 import type { MonitoringConfig } from './types.js';
 import type { ConfigProblem } from '../protobuf/problem.js';
 
-const SCHEMA: MessageSchema = {
-  name: 'MonitoringConfig',
-  fields: {
-    prometheus_config: one(
-      1,
-      message({
-        name: 'PrometheusConfig',
-        fields: { enable: one(1, scalar('bool')), path: one(2, scalar('string')) },
-      }),
-    ),
-  },
-};
 const PATH_DEFAULT = '/monitoring/prometheus/metrics';
 const PATH = /^\/[^\s?#]*$/;
 
@@ -40,7 +29,11 @@ export function parseMonitoringConfig(
   readonly problems: readonly ConfigProblem[];
 } {
   try {
-    const { value, problems, places } = decodeText(parseTextProto(text, path), SCHEMA, path);
+    const { value, problems, places } = decodeText(
+      parseTextProto(text, path),
+      MONITORING_CONFIG,
+      path,
+    );
     const prometheus = read.child(value, 'prometheus_config') ?? {};
     const url = read.text(prometheus, 'path') || PATH_DEFAULT;
     const all = [...problems];

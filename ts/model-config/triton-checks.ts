@@ -5,7 +5,8 @@ import { nearestWord } from '../text.js';
 import { echo } from '../text.js';
 import { MODEL_THREADS_MAX } from '../limits.js';
 import { read } from '../protobuf/schema.js';
-import type { MessageValue, Places } from '../protobuf/schema.js';
+import type { Places } from '../protobuf/decode-notes.js';
+import type { MessageValue } from '../protobuf/schema.js';
 import type { ConfigProblem } from '../protobuf/problem.js';
 
 export const NULL_BACKEND = 'serval_null';

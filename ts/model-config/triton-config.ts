@@ -4,13 +4,14 @@ import { echo } from '../text.js';
 import { LATEST_ONE } from '../model/version-policy.js';
 import type { VersionPolicy } from '../model/version-policy.js';
 import type { Datatype } from '../model/snapshot.js';
+import { MODEL_CONFIG } from '../protobuf/generated/model-config.js';
 import { decodeJson } from '../protobuf/schema-json.js';
 import { encodeMessage } from '../protobuf/schema-write.js';
-import { decodeText, read } from '../protobuf/schema.js';
-import type { Decoded } from '../protobuf/schema.js';
+import { decodeText } from '../protobuf/schema-text.js';
+import { read } from '../protobuf/schema.js';
+import type { Decoded } from '../protobuf/decode-notes.js';
 import { ConfigFileError, parseTextProto, TEXT_BYTES_MAX } from '../protobuf/text-format.js';
 import { checkTritonConfig } from './triton-checks.js';
-import { MODEL_CONFIG } from './triton-schema.js';
 import type { TritonConfig } from './types.js';
 import type { ConfigProblem } from '../protobuf/problem.js';
 

@@ -5,12 +5,12 @@
 import type { LoadedModel } from '../model/engine-api.js';
 import type { SignatureInfo, TensorInfo } from '../model/snapshot.js';
 import { tensorDims } from './engine-settings.js';
+import { MODEL_CONFIG } from '../protobuf/generated/model-config.js';
 import { withDefaults } from '../protobuf/schema-json.js';
 import { read } from '../protobuf/schema.js';
 import type { MessageValue } from '../protobuf/schema.js';
 import { NULL_BACKEND } from './triton-checks.js';
 import { dataTypeName, datatypeOf, takesModelsTensors } from './triton-config.js';
-import { MODEL_CONFIG } from './triton-schema.js';
 import type { TritonConfig } from './types.js';
 import type { ConfigProblem } from '../protobuf/problem.js';
 

@@ -44,5 +44,5 @@ export interface MonitoringConfig {
 
 /** inference.ModelConfig as Triton's JSON has it: proto field names, enums by name, int64 as
  * numbers where they fit, maps as objects. Only members that are set or completed are present; the
- * schema (ts/model-config/triton-schema.ts) checked every one. */
+ * schema (proto/wire/model_config.proto) checked every one. */
 export type TritonConfig = Readonly<Record<string, unknown>> & { readonly name?: string };

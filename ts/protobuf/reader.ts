@@ -1,6 +1,5 @@
-// Walks protobuf messages of recorded requests: tensors in packed and unpacked lists, which the
-// reader of the small control messages (ts/protobuf/small-messages.ts) has no need of.
-// Control plane; pure.
+// Walks protobuf messages: gRPC's control calls, recorded requests, model files. Never ModelInfer,
+// which is native. Control plane, any thread; pure.
 // Source: the protobuf encoding guide.
 import { isUtf8 } from 'node:buffer';
 import { ErrorCode, ServalError } from '../errors.js';
@@ -25,7 +24,8 @@ const SHORT_TEXT_BYTES_MAX = 24;
  * field is either read or skipped. A message that comes twice is read twice into one object, which
  * is protobuf's merge. Borrows the bytes.
  * Errors: every method throws ServalError (`code`: ModelInvalid for what comes from files) that
- * names the message and the byte, counted from the beginning of the outermost message.
+ * names the message and the byte, counted from the beginning of the outermost message. `isExact`:
+ * the byte is that of the value or number that is broken, which is then not said to be of a field.
  */
 export class WireReader {
   /** The number of the field that next() found. */
@@ -37,25 +37,29 @@ export class WireReader {
   readonly #message: string;
   readonly #offset: number;
   readonly #code: ErrorCode;
+  readonly #isExact: boolean;
   #position = 0;
   #wireType = 0;
   #fieldStart = 0;
+  #valueStart = 0;
 
   constructor(
     bytes: Uint8Array,
     message: string,
     offset = 0,
     code: ErrorCode = ErrorCode.ModelInvalid,
+    isExact = false,
   ) {
     this.#bytes = bytes;
     this.#message = message;
     this.#offset = offset;
     this.#code = code;
+    this.#isExact = isExact;
   }
 
   /** The same message from its beginning. */
   again(): WireReader {
-    return new WireReader(this.#bytes, this.#message, this.#offset, this.#code);
+    return new WireReader(this.#bytes, this.#message, this.#offset, this.#code, this.#isExact);
   }
 
   /** Goes to the next field; false at the end of the message. */
@@ -76,7 +80,7 @@ export class WireReader {
   nested(message: string): WireReader {
     const bytes = this.view();
     const offset = this.#offset + this.#position - bytes.length;
-    return new WireReader(bytes, message, offset, this.#code);
+    return new WireReader(bytes, message, offset, this.#code, this.#isExact);
   }
 
   /** A string field, which must be UTF-8. */
@@ -92,6 +96,12 @@ export class WireReader {
   int64(): bigint {
     this.varint();
     return BigInt.asIntN(64, (BigInt(this.high) << 32n) | BigInt(this.low));
+  }
+
+  /** A bool, an enum or a whole number from 0: exact to 2^53. */
+  number(): number {
+    this.varint();
+    return this.wide();
   }
 
   /** A varint field that is no list, into low and high. */
@@ -138,17 +148,23 @@ export class WireReader {
     for (;;) {
       if (this.#wireType === WIRE_GROUP_START) {
         if (open.length >= GROUP_DEPTH_MAX) {
-          this.fail(this.#fieldStart, `groups nest deeper than ${GROUP_DEPTH_MAX}`);
+          this.fail(this.#fieldStart, `groups nest deeper than ${GROUP_DEPTH_MAX}`, !this.#isExact);
         }
         open.push(this.field);
       } else if (this.#wireType === WIRE_GROUP_END) {
-        if (open.pop() !== this.field) this.fail(this.#position - 1, 'it ends no open group');
+        if (open.pop() !== this.field) this.failGroupEnd();
       } else {
         this.skipValue();
       }
       if (open.length === 0) return;
       this.readTag();
     }
+  }
+
+  private failGroupEnd(): never {
+    const what = 'ends no open group';
+    const said = this.#isExact ? `field ${this.field} ${what}` : `it ${what}`;
+    this.fail(this.#position - 1, said, !this.#isExact);
   }
 
   private skipValue(): void {
@@ -179,16 +195,22 @@ export class WireReader {
     const start = this.#position;
     this.field = 0;
     this.readVarint();
-    const field = Math.floor((this.high * UINT32_RANGE + this.low) / 8);
+    const field = Math.floor(this.wide() / 8);
     if (field < 1 || field > FIELD_MAX) {
       this.fail(start, `field number ${field} is not from 1 to ${FIELD_MAX}`);
     }
     this.#wireType = this.low % 8;
     this.field = field;
+    this.#valueStart = this.#position;
   }
 
   private length(): number {
     this.readVarint();
+    return this.wide();
+  }
+
+  /** low and high as a double: beyond 2^53 still larger than any length or tag. */
+  private wide(): number {
     return this.high * UINT32_RANGE + this.low;
   }
 
@@ -204,7 +226,10 @@ export class WireReader {
     const left = this.#bytes.length - this.#position;
     if (length > left) {
       const shown = length > Number.MAX_SAFE_INTEGER ? 'more than 2^53' : length;
-      this.fail(this.#fieldStart, `${shown} bytes expected, ${left} are left`);
+      this.fail(
+        this.#isExact ? this.#valueStart : this.#fieldStart,
+        `${shown} bytes expected, ${left} are left`,
+      );
     }
     this.#position += length;
     return this.#bytes.subarray(this.#position - length, this.#position);
@@ -217,7 +242,7 @@ export class WireReader {
     let high = 0;
     for (let shift = 0; shift < VARINT_BYTES_MAX * 7; shift += 7) {
       const byte = this.#bytes[this.#position];
-      if (byte === undefined) this.fail(start, 'the message ends inside a number');
+      if (byte === undefined) this.failNumber(start, 'the message ends inside a number');
       this.#position += 1;
       const bits = byte & 0x7f;
       if (shift < 32) low |= bits << shift;
@@ -229,16 +254,25 @@ export class WireReader {
         return;
       }
     }
-    this.fail(start, `a number is longer than ${VARINT_BYTES_MAX} bytes`);
+    this.failNumber(start, `a number is longer than ${VARINT_BYTES_MAX} bytes`);
   }
 
-  private fail(position: number, what: string): never {
-    const field = this.field === 0 ? '' : `field ${this.field}: `;
+  private failNumber(position: number, what: string): never {
+    this.fail(position, what, !this.#isExact);
+  }
+
+  private fail(position: number, what: string, isOfField = true): never {
+    const field = this.field === 0 || !isOfField ? '' : `field ${this.field}: `;
     throw new ServalError(
       this.#code,
       `${this.#message}: byte ${this.#offset + position}: ${field}${what}`,
     );
   }
+}
+
+/** For a request of V2's, health's or reflection's control calls. */
+export function exactReader(bytes: Uint8Array, message: string): WireReader {
+  return new WireReader(bytes, message, 0, ErrorCode.MalformedBody, true);
 }
 
 /** undefined where a byte is not ASCII. */

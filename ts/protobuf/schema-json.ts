@@ -3,24 +3,10 @@
 // Source: protobuf.dev, ProtoJSON; enum names in any case and no unknown fields, as Triton reads
 // configurations; defaults written out as Triton's GET config has them.
 import { echo } from '../text.js';
-import {
-  DecodeNotes,
-  defaultValue,
-  enumName,
-  integerValue,
-  isInteger,
-  typeText,
-  unknownField,
-  WrittenMembers,
-} from './schema.js';
-import type {
-  Decoded,
-  FieldSchema,
-  FieldType,
-  MessageSchema,
-  MessageValue,
-  ScalarName,
-} from './schema.js';
+import { DecodeNotes, unknownField, WrittenMembers } from './decode-notes.js';
+import { defaultValue, enumName, integerValue, isInteger, typeText } from './schema.js';
+import type { Decoded } from './decode-notes.js';
+import type { FieldSchema, FieldType, MessageSchema, MessageValue, ScalarName } from './schema.js';
 
 const SPECIAL_FLOATS: Readonly<Record<string, number>> = {
   NaN: Number.NaN,
@@ -118,7 +104,7 @@ class JsonDecode {
   #value(json: unknown, type: FieldType, path: string): unknown {
     switch (type.kind) {
       case 'message':
-        return this.message(json, type.message, path);
+        return this.message(json, type, path);
       case 'opaque':
         return isObject(json) ? {} : this.#wrong(path, typeText(type), json);
       case 'enum':
@@ -213,7 +199,7 @@ export function withDefaults(value: MessageValue, schema: MessageSchema): Messag
 function memberWithDefaults(written: unknown, known: FieldSchema): unknown {
   const { type } = known;
   const inner = (value: unknown): unknown => {
-    if (type.kind === 'message') return withDefaults(value as MessageValue, type.message);
+    if (type.kind === 'message') return withDefaults(value as MessageValue, type);
     return typeof value === 'number' && !Number.isFinite(value) ? String(value) : value;
   };
   if (known.repeated) return (written as readonly unknown[]).map(inner);

@@ -4,13 +4,12 @@
 // Source: protobuf.dev, encoding.
 import { ErrorCode } from '../errors.js';
 import { WireReader } from './reader.js';
+import { DecodeNotes, type Decoded } from './decode-notes.js';
 import {
-  DecodeNotes,
   defaultValue,
   enumName,
   integerValue,
   typeText,
-  type Decoded,
   type FieldSchema,
   type FieldType,
   type MessageSchema,
@@ -42,11 +41,8 @@ class WireDecode {
     const before = this.#notes.problems.length;
     if (!this.#begun.has(into)) this.#notes.begin(into, place);
     this.#begun.add(into);
-    const byNumber = new Map(
-      Object.entries(schema.fields).map(([name, known]) => [known.number, [name, known] as const]),
-    );
     while (reader.next()) {
-      const found = byNumber.get(reader.field);
+      const found = schema.byNumber.get(reader.field);
       if (found === undefined) {
         reader.skip();
         continue;
@@ -121,7 +117,7 @@ class WireDecode {
   ): void {
     const isVarint =
       type.kind === 'enum' ||
-      (type.kind === 'scalar' && !['string', 'float', 'double'].includes(type.scalar));
+      (type.kind === 'scalar' && !['string', 'bytes', 'float', 'double'].includes(type.scalar));
     if (!isVarint) {
       const value = this.#value(reader, type, undefined, `${place}[${list.length}]`);
       if (value !== undefined) add(value);
@@ -141,7 +137,7 @@ class WireDecode {
         return {};
       case 'message': {
         const value = (before ?? {}) as Members;
-        this.message(reader.nested(type.message.name), type.message, value, place);
+        this.message(reader.nested(type.name), type, value, place);
         return value;
       }
       case 'enum':
@@ -159,6 +155,8 @@ class WireDecode {
     switch (type.scalar) {
       case 'string':
         return reader.string();
+      case 'bytes':
+        return reader.view();
       case 'bool':
         return reader.int64() !== 0n;
       case 'float':

@@ -1,115 +1,81 @@
 // Messages to protobuf's wire bytes by a schema. Control plane, any thread; pure.
 // Source: protobuf.dev, encoding: proto3, scalars at their default left out unless they are members
 // of a oneof, repeated numbers packed.
-import type { FieldSchema, FieldType, MessageSchema, MessageValue, ScalarName } from './schema.js';
+import { scalar } from './schema.js';
+import type { FieldSchema, FieldType, MessageSchema, MessageValue } from './schema.js';
+import { ProtobufWriter } from './writer.js';
 
-const WIRE_VARINT = 0;
-const WIRE_FIXED64 = 1;
-const WIRE_LENGTH = 2;
-const WIRE_FIXED32 = 5;
+const NOTHING = new Uint8Array(0);
 
 /** `value` is of the form of schema.ts, checked. Fields ascend by number. */
-export function encodeMessage(value: MessageValue, schema: MessageSchema): Uint8Array {
-  const parts: Uint8Array[] = [];
-  const fields = Object.entries(schema.fields).sort(([, a], [, b]) => a.number - b.number);
-  for (const [name, known] of fields) {
-    const written = value[name];
-    if (written !== undefined) encodeField(written, known, parts);
-  }
-  return Buffer.concat(parts);
+export function encodeMessage(value: MessageValue, schema: MessageSchema): Buffer {
+  const out = new ProtobufWriter();
+  writeMessage(out, value, schema);
+  return out.toBuffer();
 }
 
-function encodeField(written: unknown, known: FieldSchema, parts: Uint8Array[]): void {
+function writeMessage(out: ProtobufWriter, value: MessageValue, schema: MessageSchema): void {
+  for (const [name, known] of schema.byNumber.values()) {
+    const written = value[name];
+    if (written !== undefined) writeField(out, written, known);
+  }
+}
+
+function writeField(out: ProtobufWriter, written: unknown, known: FieldSchema): void {
   const { number, type, mapKey } = known;
   if (mapKey !== undefined) {
     for (const [key, value] of Object.entries(written as MessageValue)) {
-      const entry = Buffer.concat([
-        tag(1, wireType({ kind: 'scalar', scalar: mapKey })),
-        encodeScalar(key, mapKey),
-        tag(2, wireType(type)),
-        encodeValue(value, type),
-      ]);
-      parts.push(tag(number, WIRE_LENGTH), varint(entry.length), entry);
+      out.message(number, (entry) => {
+        writeValue(entry, 1, key, scalar(mapKey));
+        writeValue(entry, 2, value, type);
+      });
     }
-    return;
-  }
-  if (!known.repeated) {
-    const present = known.oneof !== undefined || !isDefault(written, type);
-    if (present) parts.push(tag(number, wireType(type)), encodeValue(written, type));
-    return;
-  }
-  const elements = (written as readonly unknown[]).map((value) => encodeValue(value, type));
-  if (wireType(type) === WIRE_LENGTH) {
-    for (const element of elements) parts.push(tag(number, WIRE_LENGTH), element);
-  } else if (elements.length > 0) {
-    const packed = Buffer.concat(elements);
-    parts.push(tag(number, WIRE_LENGTH), varint(packed.length), packed);
+  } else if (!known.repeated) {
+    if (known.oneof !== undefined || !isDefault(written, type)) {
+      writeValue(out, number, written, type);
+    }
+  } else {
+    const values = written as readonly unknown[];
+    const wire = numberWire(type);
+    if (wire === undefined) for (const value of values) writeValue(out, number, value, type);
+    else if (values.length > 0)
+      out.packed(
+        number,
+        wire,
+        values.map((one) => numberOf(one, type)),
+      );
   }
 }
 
 function isDefault(value: unknown, type: FieldType): boolean {
   if (type.kind === 'enum') return type.values[value as string] === 0;
   if (type.kind !== 'scalar') return false;
+  if (type.scalar === 'bytes') return (value as Uint8Array).length === 0;
   return value === 0 || value === false || value === '';
 }
 
-function wireType(type: FieldType): number {
-  if (type.kind === 'enum') return WIRE_VARINT;
-  if (type.kind !== 'scalar' || type.scalar === 'string') return WIRE_LENGTH;
-  if (type.scalar === 'float') return WIRE_FIXED32;
-  return type.scalar === 'double' ? WIRE_FIXED64 : WIRE_VARINT;
+/** How a number is written; undefined: the type is none. */
+function numberWire(type: FieldType): 'varint' | 'float' | 'double' | undefined {
+  if (type.kind === 'enum') return 'varint';
+  if (type.kind !== 'scalar' || type.scalar === 'string' || type.scalar === 'bytes')
+    return undefined;
+  return type.scalar === 'float' || type.scalar === 'double' ? type.scalar : 'varint';
 }
 
-/** Without the tag; with its length where the wire type has one. */
-function encodeValue(value: unknown, type: FieldType): Uint8Array {
-  switch (type.kind) {
-    case 'scalar':
-      return encodeScalar(value, type.scalar);
-    case 'enum':
-      return varint(type.values[value as string] ?? 0);
-    case 'message': {
-      const bytes = encodeMessage(value as MessageValue, type.message);
-      return Buffer.concat([varint(bytes.length), bytes]);
-    }
-    case 'opaque':
-      return varint(0);
-  }
+function numberOf(value: unknown, type: FieldType): number | bigint {
+  if (type.kind === 'enum') return type.values[value as string] ?? 0;
+  const name = type.kind === 'scalar' ? type.scalar : undefined;
+  if (name === 'bool') return value === true || value === 'true' ? 1 : 0;
+  if (name === 'float' || name === 'double' || typeof value === 'number') return Number(value);
+  return BigInt(value as string);
 }
 
-function encodeScalar(value: unknown, name: ScalarName): Uint8Array {
-  switch (name) {
-    case 'string': {
-      const bytes = Buffer.from(String(value), 'utf8');
-      return Buffer.concat([varint(bytes.length), bytes]);
-    }
-    case 'bool':
-      return varint(value === true || value === 'true' ? 1 : 0);
-    case 'float': {
-      const bytes = Buffer.alloc(4);
-      bytes.writeFloatLE(Number(value));
-      return bytes;
-    }
-    case 'double': {
-      const bytes = Buffer.alloc(8);
-      bytes.writeDoubleLE(Number(value));
-      return bytes;
-    }
-    default:
-      return varint(value as number | string);
-  }
-}
-
-function tag(number: number, wire: number): Uint8Array {
-  return varint(number * 8 + wire);
-}
-
-function varint(value: number | string): Uint8Array {
-  let rest = BigInt.asUintN(64, BigInt(value));
-  const bytes: number[] = [];
-  while (rest > 0x7fn) {
-    bytes.push(Number(rest & 0x7fn) | 0x80);
-    rest >>= 7n;
-  }
-  bytes.push(Number(rest));
-  return Uint8Array.from(bytes);
+function writeValue(out: ProtobufWriter, number: number, value: unknown, type: FieldType): void {
+  const wire = numberWire(type);
+  if (wire !== undefined) out[wire](number, numberOf(value, type));
+  else if (type.kind === 'message') {
+    out.message(number, (inner) => writeMessage(inner, value as MessageValue, type));
+  } else if (type.kind === 'opaque') out.bytes(number, NOTHING);
+  else if (value instanceof Uint8Array) out.bytes(number, value);
+  else out.string(number, String(value));
 }

@@ -3,6 +3,7 @@
 import { ErrorCode, ServalError } from '../errors.js';
 
 const WIRE_VARINT = 0;
+const WIRE_FIXED64 = 1;
 const WIRE_LENGTH = 2;
 const WIRE_FIXED32 = 5;
 const UINT64_RANGE = 1n << 64n;
@@ -40,12 +41,31 @@ export class ProtobufWriter {
     return this;
   }
 
-  float(field: number, value: number): this {
+  float(field: number, value: number | bigint): this {
     this.#tag(field, WIRE_FIXED32);
-    this.#reserve(4);
-    new DataView(this.#scratch.buffer).setFloat32(this.#used, value, true);
-    this.#used += 4;
+    this.#rawFloat(value);
     return this;
+  }
+
+  double(field: number, value: number | bigint): this {
+    this.#tag(field, WIRE_FIXED64);
+    this.#rawDouble(value);
+    return this;
+  }
+
+  /** A list of numbers in one field, also when it is empty. */
+  packed(
+    field: number,
+    as: 'varint' | 'float' | 'double',
+    values: readonly (number | bigint)[],
+  ): this {
+    return this.message(field, (list) => {
+      for (const value of values) {
+        if (as === 'varint') list.#rawVarint(value);
+        else if (as === 'float') list.#rawFloat(value);
+        else list.#rawDouble(value);
+      }
+    });
   }
 
   string(field: number, text: string): this {
@@ -107,6 +127,12 @@ export class ProtobufWriter {
     return out;
   }
 
+  /** concat(), as sockets take it. */
+  toBuffer(): Buffer {
+    const bytes = this.concat();
+    return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  }
+
   #tag(field: number, wire: number): void {
     this.#rawVarint(field * 8 + wire);
   }
@@ -126,6 +152,18 @@ export class ProtobufWriter {
       rest >>= 7n;
     }
     this.#scratch[this.#used++] = Number(rest);
+  }
+
+  #rawFloat(value: number | bigint): void {
+    this.#reserve(4);
+    new DataView(this.#scratch.buffer).setFloat32(this.#used, Number(value), true);
+    this.#used += 4;
+  }
+
+  #rawDouble(value: number | bigint): void {
+    this.#reserve(8);
+    new DataView(this.#scratch.buffer).setFloat64(this.#used, Number(value), true);
+    this.#used += 8;
   }
 
   #smallVarint(value: number): void {

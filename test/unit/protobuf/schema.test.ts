@@ -2,46 +2,35 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { decodeJson, withDefaults } from '../../../ts/protobuf/schema-json.js';
+import { decodeWire } from '../../../ts/protobuf/schema-read.js';
 import { encodeMessage } from '../../../ts/protobuf/schema-write.js';
-import {
-  choice,
-  decodeText,
-  many,
-  map,
-  message,
-  one,
-  oneOf,
-  OPAQUE,
-  scalar,
-} from '../../../ts/protobuf/schema.js';
-import type { MessageSchema, MessageValue } from '../../../ts/protobuf/schema.js';
+import { decodeText } from '../../../ts/protobuf/schema-text.js';
+import { choice, many, map, message, one, oneOf, OPAQUE } from '../../../ts/protobuf/schema.js';
+import type { MessageValue } from '../../../ts/protobuf/schema.js';
 import { parseTextProto } from '../../../ts/protobuf/text-format.js';
 
-const INNER: MessageSchema = { name: 'Inner', fields: { x: one(1, scalar('int32')) } };
+const INNER = message('Inner', () => ({ x: one(1, 'int32') }));
 const COLOR = choice({ RED: 0, GREEN: 1, BLUE: 2 });
-const OUTER: MessageSchema = {
-  name: 'Outer',
-  fields: {
-    i32: one(1, scalar('int32')),
-    i64: one(2, scalar('int64')),
-    u32: one(3, scalar('uint32')),
-    u64: one(4, scalar('uint64')),
-    f32: one(5, scalar('float')),
-    f64: one(6, scalar('double')),
-    yes: one(7, scalar('bool')),
-    text: one(8, scalar('string')),
-    color: one(9, COLOR),
-    inner: one(10, message(INNER)),
-    many_ints: many(11, scalar('int64')),
-    many_inner: many(12, message(INNER)),
-    by_name: map(13, 'string', message(INNER)),
-    by_level: map(14, 'uint64', scalar('string')),
-    either: oneOf('pick', 15, scalar('int32')),
-    or_else: oneOf('pick', 16, message(INNER)),
-    inside: one(17, OPAQUE),
-    many_texts: many(18, scalar('string')),
-  },
-};
+const OUTER = message('Outer', () => ({
+  i32: one(1, 'int32'),
+  i64: one(2, 'int64'),
+  u32: one(3, 'uint32'),
+  u64: one(4, 'uint64'),
+  f32: one(5, 'float'),
+  f64: one(6, 'double'),
+  yes: one(7, 'bool'),
+  text: one(8, 'string'),
+  color: one(9, COLOR),
+  inner: one(10, INNER),
+  many_ints: many(11, 'int64'),
+  many_inner: many(12, INNER),
+  by_name: map(13, 'string', INNER),
+  by_level: map(14, 'uint64', 'string'),
+  either: oneOf('pick', 15, 'int32'),
+  or_else: oneOf('pick', 16, INNER),
+  inside: one(17, OPAQUE),
+  many_texts: many(18, 'string'),
+}));
 
 function fromText(text: string): MessageValue {
   const { value, problems } = decodeText(parseTextProto(text, 'f'), OUTER, 'f');
@@ -277,4 +266,14 @@ test('wire: the bytes of every kind of field', () => {
     [{ or_else: {} }, '820100'],
   ];
   for (const [value, expected] of cases) assert.equal(hex(value), expected, JSON.stringify(value));
+});
+
+test('bytes: from text, to the wire and back', () => {
+  const raw = message('Raw', () => ({ raw: one(19, 'bytes') }));
+  const { value } = decodeText(parseTextProto('raw: "\\000\\377"', 'f'), raw, 'f');
+  const wire = encodeMessage(value, raw);
+  assert.equal(wire.toString('hex'), '9a010200ff');
+  const read = decodeWire(Uint8Array.from(wire), raw, 'm').value;
+  assert.deepEqual(read, { raw: Uint8Array.of(0, 255) });
+  assert.equal(encodeMessage({ raw: new Uint8Array(0) }, raw).length, 0);
 });

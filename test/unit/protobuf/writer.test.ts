@@ -101,3 +101,12 @@ test('a message is written into from inside another', () => {
   });
   assert.equal(hex(writer), '12020801' + '0a021803');
 });
+
+test('lists of numbers in one field', () => {
+  const ints = new ProtobufWriter().packed(3, 'varint', [-1, 4]);
+  assert.equal(hex(ints), '1a0bffffffffffffffffff0104');
+  assert.equal(hex(new ProtobufWriter().packed(1, 'varint', [])), '0a00');
+  assert.equal(hex(new ProtobufWriter().packed(1, 'float', [1])), '0a040000803f');
+  assert.equal(hex(new ProtobufWriter().packed(1, 'double', [1])), '0a08000000000000f03f');
+  assert.equal(hex(new ProtobufWriter().double(1, -2)), '0900000000000000c0');
+});

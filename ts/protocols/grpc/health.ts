@@ -11,7 +11,8 @@ import {
 } from '../../transport/grpc-call.js';
 import { inferStatus } from './infer.js';
 import { echoed } from '../request-text.js';
-import { WireReader, varintField } from '../../protobuf/small-messages.js';
+import { exactReader } from '../../protobuf/reader.js';
+import { ProtobufWriter } from '../../protobuf/writer.js';
 
 export const HEALTH_SERVICE = 'grpc.health.v1.Health';
 
@@ -28,7 +29,7 @@ export interface HealthServiceOptions {
 }
 
 function readService(message: Buffer): string {
-  const reader = new WireReader(message, 'HealthCheckRequest');
+  const reader = exactReader(message, 'HealthCheckRequest');
   let service = '';
   while (reader.next()) {
     if (reader.field === 1) service = reader.string();
@@ -46,7 +47,7 @@ function servingStatus(options: HealthServiceOptions, service: string): number {
   return model === undefined ? SERVICE_UNKNOWN : serving(model.defaultVersion !== undefined);
 }
 
-const statusMessage = (status: number): Buffer => varintField(1, status);
+const statusMessage = (status: number): Buffer => new ProtobufWriter().varint(1, status).toBuffer();
 
 const failure = (error: unknown): GrpcStatus =>
   error instanceof ServalError ? inferStatus(error) : thrownStatus(error);

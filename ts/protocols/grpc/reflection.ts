@@ -12,7 +12,8 @@ import {
 import { DESCRIPTORS } from './generated/descriptors.js';
 import { inferStatus } from './infer.js';
 import { echoed } from '../request-text.js';
-import { WireReader, bytesField, stringField, varintField } from '../../protobuf/small-messages.js';
+import { exactReader } from '../../protobuf/reader.js';
+import { ProtobufWriter } from '../../protobuf/writer.js';
 
 export const REFLECTION_SERVICES: readonly string[] = [
   'grpc.reflection.v1.ServerReflection',
@@ -46,7 +47,7 @@ interface ReflectionRequest {
 }
 
 function readRequest(message: Buffer): ReflectionRequest {
-  const reader = new WireReader(message, 'ServerReflectionRequest');
+  const reader = exactReader(message, 'ServerReflectionRequest');
   const request: ReflectionRequest = { host: '', kind: 0, argument: '' };
   while (reader.next()) {
     switch (reader.field) {
@@ -71,49 +72,61 @@ function readRequest(message: Buffer): ReflectionRequest {
   return request;
 }
 
-const errorResponse = (code: number, message: string): Buffer =>
-  bytesField(ERROR_RESPONSE, Buffer.concat([varintField(1, code), stringField(2, message)]));
-
-// One file; those that it imports are asked for by their names.
-function fileResponse(found: { readonly base64: string } | undefined, what: string): Buffer {
-  if (found === undefined) return errorResponse(CODE_NOT_FOUND, `${what} is not known`);
-  return bytesField(FILE_DESCRIPTOR_RESPONSE, bytesField(1, Buffer.from(found.base64, 'base64')));
+function writeError(out: ProtobufWriter, code: number, message: string): void {
+  out.message(ERROR_RESPONSE, (error) => error.varint(1, code).string(2, message));
 }
 
-function answer(request: ReflectionRequest, services: readonly string[]): Buffer {
-  const { kind, argument } = request;
+// One file; those that it imports are asked for by their names.
+function writeFile(
+  out: ProtobufWriter,
+  found: { readonly base64: string } | undefined,
+  what: string,
+): void {
+  if (found === undefined) writeError(out, CODE_NOT_FOUND, `${what} is not known`);
+  else {
+    const file = Buffer.from(found.base64, 'base64');
+    out.message(FILE_DESCRIPTOR_RESPONSE, (response) => response.bytes(1, file));
+  }
+}
+
+function writeAnswer(
+  out: ProtobufWriter,
+  { kind, argument }: ReflectionRequest,
+  services: readonly string[],
+): void {
   switch (kind) {
     case LIST_SERVICES:
-      return bytesField(
-        LIST_SERVICES_RESPONSE,
-        Buffer.concat(services.map((name) => bytesField(1, stringField(1, name)))),
-      );
-    case FILE_BY_FILENAME:
-      return fileResponse(
-        DESCRIPTORS.find((file) => file.name === argument),
-        `file '${echoed(argument)}'`,
-      );
-    case FILE_CONTAINING_SYMBOL:
-      return fileResponse(
-        DESCRIPTORS.find((file) => file.symbols.includes(argument)),
-        `symbol '${echoed(argument)}'`,
-      );
+      out.message(LIST_SERVICES_RESPONSE, (list) => {
+        for (const name of services) list.message(1, (service) => service.string(1, name));
+      });
+      return;
+    case FILE_BY_FILENAME: {
+      const file = DESCRIPTORS.find(({ name }) => name === argument);
+      writeFile(out, file, `file '${echoed(argument)}'`);
+      return;
+    }
+    case FILE_CONTAINING_SYMBOL: {
+      const file = DESCRIPTORS.find(({ symbols }) => symbols.includes(argument));
+      writeFile(out, file, `symbol '${echoed(argument)}'`);
+      return;
+    }
     case FILE_CONTAINING_EXTENSION:
     case ALL_EXTENSION_NUMBERS:
-      return errorResponse(CODE_UNIMPLEMENTED, 'extensions are not offered: all files are proto3');
+      writeError(out, CODE_UNIMPLEMENTED, 'extensions are not offered: all files are proto3');
+      return;
     default:
-      return errorResponse(CODE_INVALID_ARGUMENT, 'the request asks for nothing known');
+      writeError(out, CODE_INVALID_ARGUMENT, 'the request asks for nothing known');
   }
 }
 
 /** The answer to one ServerReflectionRequest. Errors: ServalError (MalformedBody). */
 export function reflectionResponse(message: Buffer, services: readonly string[]): Buffer {
   const request = readRequest(message);
-  return Buffer.concat([
-    stringField(VALID_HOST, request.host),
-    bytesField(ORIGINAL_REQUEST, message),
-    answer(request, services),
-  ]);
+  const out = new ProtobufWriter();
+  if (request.host !== '') out.string(VALID_HOST, request.host);
+  out.bytes(ORIGINAL_REQUEST, message);
+  writeAnswer(out, request, services);
+  return out.toBuffer();
 }
 
 class ReflectionStream implements GrpcStreamHandler {

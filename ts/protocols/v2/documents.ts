@@ -98,22 +98,21 @@ export function lookUp(
   return { model, version: undefined, reason: notReadyReason(model, version) };
 }
 
-/** What the metadata of one ready model says. */
-export interface V2ModelMetadata {
-  readonly name: string;
-  /** Those that can be asked for, lowest first. */
-  readonly versions: readonly string[];
-  readonly platform: string;
-  readonly inputs: readonly TensorInfo[];
-  readonly outputs: readonly TensorInfo[];
-}
+/** One input or output as V2 shows it, which has no word for an unknown rank: one free dim. */
+const shownTensor = (tensor: TensorInfo): Pick<TensorInfo, 'name' | 'datatype' | 'shape'> => ({
+  name: tensor.name,
+  datatype: tensor.datatype,
+  shape: tensor.unknownRank ? [-1] : tensor.shape,
+});
 
-/** Errors: those of lookUp; ModelNotReady when the version cannot be used. */
+/** What the metadata of one ready model says, as JSON and as ModelMetadataResponse. `versions`:
+ * those that can be asked for, lowest first.
+ * Errors: those of lookUp; ModelNotReady when the version cannot be used. */
 export function modelMetadata(
   snapshot: RegistrySnapshot,
   name: string,
   versionText: string | undefined,
-): V2ModelMetadata {
+): Readonly<Record<string, unknown>> {
   const { model, version, reason } = lookUp(snapshot, name, versionText);
   if (version === undefined) throw new ServalError(ErrorCode.ModelNotReady, reason);
   const signature: SignatureInfo | undefined =
@@ -125,21 +124,10 @@ export function modelMetadata(
       .map((entry) => entry.version)
       .reverse(),
     platform: version.platform,
-    inputs: signature?.inputs ?? [],
-    outputs: signature?.outputs ?? [],
+    inputs: (signature?.inputs ?? []).map(shownTensor),
+    outputs: (signature?.outputs ?? []).map(shownTensor),
   };
 }
-
-/** The dims that V2 shows. It has no word for an unknown rank: that is shown as one free dim. */
-export function shownShape(tensor: TensorInfo): readonly number[] {
-  return tensor.unknownRank ? [-1] : tensor.shape;
-}
-
-const tensorEntry = (tensor: TensorInfo): object => ({
-  name: tensor.name,
-  datatype: tensor.datatype,
-  shape: shownShape(tensor),
-});
 
 /** The body of GET /v2/models/NAME[/versions/V]. Errors: those of modelMetadata. */
 export function modelMetadataJson(
@@ -147,12 +135,7 @@ export function modelMetadataJson(
   name: string,
   versionText: string | undefined,
 ): string {
-  const metadata = modelMetadata(snapshot, name, versionText);
-  return JSON.stringify({
-    ...metadata,
-    inputs: metadata.inputs.map(tensorEntry),
-    outputs: metadata.outputs.map(tensorEntry),
-  });
+  return JSON.stringify(modelMetadata(snapshot, name, versionText));
 }
 
 /** The body of GET /v2/models/NAME[/versions/V]/config: Triton's ModelConfig as JSON text.

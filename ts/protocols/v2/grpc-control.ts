@@ -3,7 +3,6 @@
 // Source: proto/wire/inference.proto; v2-protocol.md 2, 11.
 import type { LogSettings, ModelControl } from '../../admin/control.js';
 import { ErrorCode, ServalError } from '../../errors.js';
-import type { DurationStat } from '../../model/engine-api.js';
 import type { RegistrySnapshot } from '../../model/snapshot.js';
 import type { GrpcUnaryHandler } from '../../transport/grpc-call.js';
 import type { EngineReadings } from '../engine-readings.js';
@@ -17,8 +16,16 @@ import {
   type ControlParameters,
 } from './control.js';
 import { modelConfigJson } from './documents.js';
-import { modelStatistics, statisticsTargets, type ModelStatistics } from './statistics.js';
-import { WireReader, bytesField, stringField, varintField } from '../../protobuf/small-messages.js';
+import { modelStatistics, statisticsTargets } from './statistics.js';
+import {
+  LOG_SETTINGS_RESPONSE,
+  MODEL_STATISTICS_RESPONSE,
+  REPOSITORY_INDEX_RESPONSE,
+} from '../../protobuf/generated/inference.js';
+import { exactReader } from '../../protobuf/reader.js';
+import { encodeMessage } from '../../protobuf/schema-write.js';
+import type { MessageValue } from '../../protobuf/schema.js';
+import { ProtobufWriter } from '../../protobuf/writer.js';
 
 export type EncodeConfig = (
   config: Readonly<Record<string, unknown>>,
@@ -39,7 +46,7 @@ export function readNameVersion(
   message: Buffer,
   messageName: string,
 ): { name: string; version: string } {
-  const reader = new WireReader(message, messageName);
+  const reader = exactReader(message, messageName);
   let name = '';
   let version = '';
   while (reader.next()) {
@@ -51,10 +58,10 @@ export function readNameVersion(
 }
 
 // A map's entry: {key = 1, value = 2}.
-function readEntry(message: Buffer, name: string): { key: string; value: Buffer } {
-  const reader = new WireReader(message, name);
+function readEntry(message: Uint8Array, name: string): { key: string; value: Uint8Array } {
+  const reader = exactReader(message, name);
   let key = '';
-  let value: Buffer = NOTHING;
+  let value: Uint8Array = NOTHING;
   while (reader.next()) {
     if (reader.field === 1) key = reader.string();
     else if (reader.field === 2) value = reader.view();
@@ -64,8 +71,8 @@ function readEntry(message: Buffer, name: string): { key: string; value: Buffer 
 }
 
 // ModelRepositoryParameter: {bool = 1, int64 = 2, string = 3, bytes = 4}; null when it is empty.
-function readParameter(message: Buffer): unknown {
-  const reader = new WireReader(message, 'ModelRepositoryParameter');
+function readParameter(message: Uint8Array): unknown {
+  const reader = exactReader(message, 'ModelRepositoryParameter');
   let value: unknown = null;
   while (reader.next()) {
     if (reader.field === 1) value = reader.number() !== 0;
@@ -78,8 +85,8 @@ function readParameter(message: Buffer): unknown {
 }
 
 // SettingValue: {bool = 1, uint32 = 2, string = 3}.
-function readSetting(message: Buffer): unknown {
-  const reader = new WireReader(message, 'SettingValue');
+function readSetting(message: Uint8Array): unknown {
+  const reader = exactReader(message, 'SettingValue');
   let value: unknown = null;
   while (reader.next()) {
     if (reader.field === 1) value = reader.number() !== 0;
@@ -98,7 +105,7 @@ interface RepositoryRequest {
 
 // RepositoryModelLoadRequest and -UnloadRequest.
 function readRepositoryRequest(message: Buffer, name: string): RepositoryRequest {
-  const reader = new WireReader(message, name);
+  const reader = exactReader(message, name);
   let repository = '';
   let model = '';
   const parameters = new Map<string, unknown>();
@@ -121,7 +128,7 @@ function fileBytes(member: string, value: unknown): Uint8Array {
 }
 
 async function index(control: ModelControl, message: Buffer): Promise<Buffer> {
-  const reader = new WireReader(message, 'RepositoryIndexRequest');
+  const reader = exactReader(message, 'RepositoryIndexRequest');
   let repository = '';
   let ready = false;
   while (reader.next()) {
@@ -130,19 +137,7 @@ async function index(control: ModelControl, message: Buffer): Promise<Buffer> {
     else reader.skip();
   }
   const entries = await control.index(repository, ready);
-  return Buffer.concat(
-    entries.map((entry) =>
-      bytesField(
-        1,
-        Buffer.concat([
-          stringField(1, entry.name),
-          stringField(2, entry.version),
-          stringField(3, entry.state),
-          stringField(4, entry.reason),
-        ]),
-      ),
-    ),
-  );
+  return encodeMessage({ models: entries }, REPOSITORY_INDEX_RESPONSE);
 }
 
 async function load(control: ModelControl, message: Buffer): Promise<Buffer> {
@@ -163,73 +158,28 @@ async function unload(control: ModelControl, message: Buffer): Promise<Buffer> {
   return NOTHING;
 }
 
-const duration = (field: number, { count, ns }: DurationStat): Buffer =>
-  bytesField(field, Buffer.concat([varintField(1, count), varintField(2, ns)]));
-
-function statisticsMessage(model: ModelStatistics): Buffer {
-  const stats = model.inference_stats;
-  const durations = [
-    stats.success,
-    stats.fail,
-    stats.queue,
-    stats.compute_input,
-    stats.compute_infer,
-    stats.compute_output,
-    stats.cache_hit,
-    stats.cache_miss,
-  ];
-  return bytesField(
-    1,
-    Buffer.concat([
-      stringField(1, model.name),
-      stringField(2, model.version),
-      varintField(3, model.last_inference),
-      varintField(4, model.inference_count),
-      varintField(5, model.execution_count),
-      bytesField(6, Buffer.concat(durations.map((one, at) => duration(at + 1, one)))),
-      ...model.batch_stats.map((batch) =>
-        bytesField(
-          7,
-          Buffer.concat([
-            varintField(1, batch.batch_size),
-            duration(2, batch.compute_input),
-            duration(3, batch.compute_infer),
-            duration(4, batch.compute_output),
-          ]),
-        ),
-      ),
-    ]),
-  );
-}
-
 async function statistics(options: GrpcControlOptions, message: Buffer): Promise<Buffer> {
   const { name, version } = readNameVersion(message, 'ModelStatisticsRequest');
   const targets = statisticsTargets(options.snapshot(), name, version);
   const stats = await options.readings.stats(targets.map((target) => target.handle));
-  return Buffer.concat(modelStatistics(targets, stats).model_stats.map(statisticsMessage));
+  return encodeMessage(modelStatistics(targets, stats), MODEL_STATISTICS_RESPONSE);
 }
 
 async function configMessage(options: GrpcControlOptions, message: Buffer): Promise<Buffer> {
   const { name, version } = readNameVersion(message, 'ModelConfigRequest');
   const text = modelConfigJson(options.snapshot(), name, version);
   const config = JSON.parse(text) as Readonly<Record<string, unknown>>;
-  return bytesField(1, Buffer.from(await options.encodeConfig(config)));
+  return new ProtobufWriter().bytes(1, await options.encodeConfig(config)).toBuffer();
 }
 
-// A value that is the default still says which member of the oneof it is.
-function settingMessage(value: unknown): Buffer {
-  switch (typeof value) {
-    case 'boolean':
-      return value ? varintField(1, true) : Buffer.of(1 * 8, 0);
-    case 'number':
-      return value === 0 ? Buffer.of(2 * 8, 0) : varintField(2, value);
-    default:
-      return bytesField(3, Buffer.from(String(value), 'utf8'));
-  }
+function settingValue(value: unknown): MessageValue {
+  if (typeof value === 'boolean') return { bool_param: value };
+  if (typeof value === 'number') return { uint32_param: value };
+  return { string_param: String(value) };
 }
 
 async function logSettings(control: ModelControl, message: Buffer): Promise<Buffer> {
-  const reader = new WireReader(message, 'LogSettingsRequest');
+  const reader = exactReader(message, 'LogSettingsRequest');
   const change = new Map<string, unknown>();
   while (reader.next()) {
     if (reader.field !== 1) {
@@ -245,11 +195,8 @@ async function logSettings(control: ModelControl, message: Buffer): Promise<Buff
     change.size === 0
       ? await control.logSettings()
       : await control.updateLogSettings(Object.fromEntries(change));
-  return Buffer.concat(
-    Object.entries(settings).map(([key, value]) =>
-      bytesField(1, Buffer.concat([stringField(1, key), bytesField(2, settingMessage(value))])),
-    ),
-  );
+  const values = Object.entries(settings).map(([key, value]) => [key, settingValue(value)]);
+  return encodeMessage({ settings: Object.fromEntries(values) }, LOG_SETTINGS_RESPONSE);
 }
 
 const NOT_OFFERED: Readonly<Record<string, string>> = {

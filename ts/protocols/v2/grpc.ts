@@ -4,7 +4,7 @@
 // Source: proto/wire/inference.proto; statuses: docs/protocols/v2-rest.md.
 import { ErrorCode, ServalError } from '../../errors.js';
 import { V2_GRPC } from '../../model/request-kinds.js';
-import type { RegistrySnapshot, TensorInfo } from '../../model/snapshot.js';
+import type { RegistrySnapshot } from '../../model/snapshot.js';
 import type { GrpcService } from '../../transport/grpc-call.js';
 import { inferStatus, type GrpcInfer } from '../grpc/infer.js';
 import { answering, inferring, type StatusOf } from '../grpc/unary.js';
@@ -15,18 +15,18 @@ import {
   isServerReady,
   lookUp,
   modelMetadata,
-  shownShape,
 } from './documents.js';
 import { controlCalls, readNameVersion, type GrpcControlOptions } from './grpc-control.js';
 import { InferStream } from './grpc-stream.js';
 import {
-  WireReader,
-  bytesField,
-  int64sField,
-  stringField,
-  stringFields,
-  varintField,
-} from '../../protobuf/small-messages.js';
+  MODEL_METADATA_RESPONSE,
+  MODEL_READY_RESPONSE,
+  SERVER_LIVE_RESPONSE,
+  SERVER_METADATA_RESPONSE,
+  SERVER_READY_RESPONSE,
+} from '../../protobuf/generated/inference.js';
+import { exactReader } from '../../protobuf/reader.js';
+import { encodeMessage } from '../../protobuf/schema-write.js';
 
 export const INFERENCE_SERVICE = 'inference.GRPCInferenceService';
 
@@ -39,35 +39,18 @@ export interface InferenceServiceOptions extends GrpcControlOptions {
 
 // ServerLiveRequest and its like have no fields; unknown ones are passed over, broken ones refused.
 function readEmpty(message: Buffer, name: string): void {
-  const reader = new WireReader(message, name);
+  const reader = exactReader(message, name);
   while (reader.next()) reader.skip();
 }
 
-const tensorMessage = (field: number, tensor: TensorInfo): Buffer =>
-  bytesField(
-    field,
-    Buffer.concat([
-      stringField(1, tensor.name),
-      stringField(2, tensor.datatype),
-      int64sField(3, shownShape(tensor)),
-    ]),
-  );
-
 function modelMetadataMessage(snapshot: RegistrySnapshot, message: Buffer): Buffer {
   const { name, version } = readNameVersion(message, 'ModelMetadataRequest');
-  const metadata = modelMetadata(snapshot, name, version);
-  return Buffer.concat([
-    stringField(1, metadata.name),
-    stringFields(2, metadata.versions),
-    stringField(3, metadata.platform),
-    ...metadata.inputs.map((tensor) => tensorMessage(4, tensor)),
-    ...metadata.outputs.map((tensor) => tensorMessage(5, tensor)),
-  ]);
+  return encodeMessage(modelMetadata(snapshot, name, version), MODEL_METADATA_RESPONSE);
 }
 
 function modelReadyMessage(snapshot: RegistrySnapshot, message: Buffer): Buffer {
   const { name, version } = readNameVersion(message, 'ModelReadyRequest');
-  return varintField(1, isModelReady(snapshot, name, version));
+  return encodeMessage({ ready: isModelReady(snapshot, name, version) }, MODEL_READY_RESPONSE);
 }
 
 /** inferStatus() in REST's words where the model or its version does not serve: the engine does not
@@ -92,21 +75,20 @@ function explainingStatus(snapshot: () => RegistrySnapshot): StatusOf {
 /** The service, ready to be handed to a gRPC listener. */
 export function inferenceService(options: InferenceServiceOptions): GrpcService {
   const { snapshot, shown, infer } = options;
-  const serverMetadata = Buffer.concat([
-    stringField(1, SERVER_NAME),
-    stringField(2, options.serverVersion),
-    stringFields(3, EXTENSIONS),
-  ]);
+  const serverMetadata = encodeMessage(
+    { name: SERVER_NAME, version: options.serverVersion, extensions: EXTENSIONS },
+    SERVER_METADATA_RESPONSE,
+  );
   return {
     name: INFERENCE_SERVICE,
     unary: {
       ServerLive: answering((message) => {
         readEmpty(message, 'ServerLiveRequest');
-        return varintField(1, true);
+        return encodeMessage({ live: true }, SERVER_LIVE_RESPONSE);
       }),
       ServerReady: answering((message) => {
         readEmpty(message, 'ServerReadyRequest');
-        return varintField(1, isServerReady(shown()));
+        return encodeMessage({ ready: isServerReady(shown()) }, SERVER_READY_RESPONSE);
       }),
       ModelReady: answering((message) => modelReadyMessage(shown(), message)),
       ServerMetadata: answering((message) => {

@@ -4,7 +4,7 @@ import { codeOfDtype } from '../proto/dtypes.js';
 import { readGraphDef } from '../proto/graph-def.js';
 import { OpTable } from '../proto/op-defs.js';
 import { modelInvalid } from '../proto/read-context.js';
-import { GRAPH_DEF } from '../proto/text-schema.js';
+import { GRAPH_DEF } from '../../protobuf/generated/tensorflow-graph.js';
 import type {
   GraphDef,
   LoadedGraph,

@@ -6,7 +6,7 @@ import { resolve } from 'node:path';
 import { ServalError } from '../../errors.js';
 import { WireReader } from '../../protobuf/reader.js';
 import { ReadContext, modelInvalid } from '../proto/read-context.js';
-import type { TextSchema } from '../proto/text-schema.js';
+import type { MessageSchema } from '../../protobuf/schema.js';
 import { encodeTextProto, looksLikeText } from '../proto/text-wire.js';
 
 /** Protobuf's own limit for one message. */
@@ -49,7 +49,7 @@ export function folderNames(folder: string): readonly string[] {
  * Errors: ModelInvalid with the path in front. */
 export function readMessageFile<T>(
   path: string,
-  schema: TextSchema,
+  schema: MessageSchema,
   read: (reader: WireReader, context: ReadContext) => T,
 ): T {
   const full = resolve(path);

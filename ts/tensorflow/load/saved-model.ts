@@ -7,7 +7,7 @@ import { modelInvalid } from '../proto/read-context.js';
 import type { ReadContext } from '../proto/read-context.js';
 import { readAssetFileDef } from '../proto/signature-def.js';
 import type { AssetBinding } from '../proto/signature-def.js';
-import { SAVED_MODEL } from '../proto/text-schema.js';
+import { SAVED_MODEL } from '../../protobuf/generated/tensorflow-graph.js';
 import type { CheckpointFiles, LoadedGraph } from '../types.js';
 import { resolveAssets } from './assets.js';
 import { insideOnly } from './links.js';

@@ -10,7 +10,7 @@ import type { MetaGraphDef } from '../proto/meta-graph.js';
 import { OpTable } from '../proto/op-defs.js';
 import { modelInvalid } from '../proto/read-context.js';
 import type { ReadContext } from '../proto/read-context.js';
-import { META_GRAPH_DEF } from '../proto/text-schema.js';
+import { META_GRAPH_DEF } from '../../protobuf/generated/tensorflow-graph.js';
 import type { CheckpointFiles, GraphDef, LoadedGraph } from '../types.js';
 import { resolveAssets } from './assets.js';
 import { insideOnly } from './links.js';

@@ -2,25 +2,27 @@
 // worker thread; pure. Source: protobuf.dev, text format language specification.
 import { isUtf8 } from 'node:buffer';
 import { ErrorCode, ServalError } from '../../errors.js';
+import { ANY } from '../../protobuf/generated/any.js';
+import { ASSET_FILE, SIGNATURES } from '../../protobuf/generated/session-bundle.js';
+import { ASSET_FILE_DEF, GRAPH_DEF } from '../../protobuf/generated/tensorflow-graph.js';
+import { boolText, floatText } from '../../protobuf/schema-text.js';
+import { isInRange, mapEntry } from '../../protobuf/schema.js';
+import type { FieldSchema, FieldType, MessageSchema, ScalarName } from '../../protobuf/schema.js';
 import { parseTextProto } from '../../protobuf/text-format.js';
 import type { TextField, TextMessage, TextPlace, TextValue } from '../../protobuf/text-format.js';
+import { ProtobufWriter } from '../../protobuf/writer.js';
 import { modelInvalid } from './read-context.js';
-import { ANY_MESSAGES } from './text-schema.js';
-import type { TextFieldType, TextScalar, TextSchema } from './text-schema.js';
 
-const WIRE_VARINT = 0;
-const WIRE_FIXED64 = 1;
-const WIRE_LENGTH = 2;
-const WIRE_FIXED32 = 5;
+/** Messages that an expanded Any may hold here. */
+const ANY_MESSAGES: ReadonlyMap<string, MessageSchema> = new Map([
+  ['tensorflow.GraphDef', GRAPH_DEF],
+  ['tensorflow.AssetFileDef', ASSET_FILE_DEF],
+  ['tensorflow.serving.Signatures', SIGNATURES],
+  ['tensorflow.serving.AssetFile', ASSET_FILE],
+]);
 /** What of a file is looked at to tell text from binary. */
 const SNIFFED_BYTES = 4096;
 const FIRST_FIELD = /^(?:\s|#[^\n]*\n)*[A-Za-z_]\w*\s*[:{<]/;
-const INTEGER_RANGE: Readonly<Partial<Record<TextScalar, readonly [bigint, bigint]>>> = {
-  int32: [-(2n ** 31n), 2n ** 31n - 1n],
-  int64: [-(2n ** 63n), 2n ** 63n - 1n],
-  uint32: [0n, 2n ** 32n - 1n],
-  uint64: [0n, 2n ** 64n - 1n],
-};
 
 /** Binary messages begin with a tag and a length, soon followed by bytes that no text has. */
 export function looksLikeText(bytes: Uint8Array): boolean {
@@ -30,7 +32,7 @@ export function looksLikeText(bytes: Uint8Array): boolean {
 }
 
 /** Errors: ModelInvalid with line and column: no such text, unknown field, wrong type. */
-export function encodeTextProto(text: Uint8Array, schema: TextSchema): Uint8Array {
+export function encodeTextProto(text: Uint8Array, schema: MessageSchema): Uint8Array {
   if (!isUtf8(text)) throw modelInvalid('expected UTF-8 text, got other bytes');
   let message: TextMessage;
   try {
@@ -40,68 +42,74 @@ export function encodeTextProto(text: Uint8Array, schema: TextSchema): Uint8Arra
     if (!(error instanceof ServalError)) throw error;
     throw new ServalError(ErrorCode.ModelInvalid, error.message);
   }
-  return new Uint8Array(encodeMessage(message, schema));
+  const out = new ProtobufWriter();
+  writeMessage(out, message, schema);
+  return out.concat();
 }
 
-function encodeMessage(message: TextMessage, schema: TextSchema): Uint8Array {
-  const parts: Uint8Array[] = [];
+function writeMessage(out: ProtobufWriter, message: TextMessage, schema: MessageSchema): void {
   for (const field of message.fields) {
-    if (field.kind === 'bracket') encodeAny(field, schema, parts);
-    else encodeField(field, schema, parts);
+    if (field.kind === 'bracket') writeAny(out, field, schema);
+    else writeField(out, field, schema);
   }
-  return Buffer.concat(parts);
 }
 
-function encodeField(field: TextField, schema: TextSchema, parts: Uint8Array[]): void {
+function writeField(out: ProtobufWriter, field: TextField, schema: MessageSchema): void {
   const known = Object.hasOwn(schema.fields, field.name) ? schema.fields[field.name] : undefined;
   if (known === undefined) {
     throw wrong(field.place, `unknown field "${field.name}" of ${schema.name}`);
   }
-  const [number, type] = known;
+  const type = known.mapKey === undefined ? known.type : entryOf(field.name, known, schema);
   for (const value of field.values) {
-    const [wire, bytes] = encodeValue(field.name, value, type);
-    parts.push(varint(BigInt(number * 8 + wire)));
-    if (wire === WIRE_LENGTH) parts.push(varint(BigInt(bytes.length)));
-    parts.push(bytes);
+    if (writeValue(out, known.number, value, type)) continue;
+    const expected = type.kind === 'scalar' ? type.scalar : type.kind;
+    throw wrong(value.place, `${field.name}: expected ${expected}, got ${gotText(value)}`);
   }
 }
 
+function entryOf(name: string, known: FieldSchema, schema: MessageSchema): MessageSchema {
+  const words = name.split('_').map((word) => word.slice(0, 1).toUpperCase() + word.slice(1));
+  return mapEntry(`${schema.name}.${words.join('')}Entry`, known);
+}
+
 /** [type.googleapis.com/NAME] { ... }; a message that nobody reads here is left empty. */
-function encodeAny(field: TextField, schema: TextSchema, parts: Uint8Array[]): void {
-  if (schema.name !== 'google.protobuf.Any') {
+function writeAny(out: ProtobufWriter, field: TextField, schema: MessageSchema): void {
+  if (schema !== ANY) {
     throw wrong(field.place, `[${field.name}]: ${schema.name} has no extensions`);
   }
   const [value] = field.values;
   if (value?.kind !== 'message') throw wrong(field.place, `[${field.name}]: expected a message`);
-  const url = Buffer.from(field.name);
   const known = ANY_MESSAGES.get(field.name.slice(field.name.lastIndexOf('/') + 1));
-  const bytes = known === undefined ? new Uint8Array(0) : encodeMessage(value, known);
-  for (const [number, content] of [
-    [1, url],
-    [2, bytes],
-  ] as const) {
-    parts.push(varint(BigInt(number * 8 + WIRE_LENGTH)), varint(BigInt(content.length)), content);
-  }
+  out.string(1, field.name);
+  out.message(2, (inner) => {
+    if (known !== undefined) writeMessage(inner, value, known);
+  });
 }
 
-function encodeValue(
-  name: string,
+/** false: the text is no such value. */
+function writeValue(
+  out: ProtobufWriter,
+  number: number,
   value: TextValue,
-  type: TextFieldType,
-): readonly [wire: number, bytes: Uint8Array] {
-  if (type.kind === 'message') {
-    if (value.kind === 'message') return [WIRE_LENGTH, encodeMessage(value, type.schema())];
-  } else if (type.kind === 'opaque') {
-    if (value.kind === 'message') return [WIRE_LENGTH, new Uint8Array(0)];
-  } else if (type.kind === 'enum') {
-    const number = enumNumber(value, type.values);
-    if (number !== undefined) return [WIRE_VARINT, varint(BigInt(number))];
-  } else {
-    const found = encodeScalar(value, type.scalar);
-    if (found !== undefined) return found;
+  type: FieldType,
+): boolean {
+  switch (type.kind) {
+    case 'message':
+      if (value.kind !== 'message') return false;
+      out.message(number, (inner) => writeMessage(inner, value, type));
+      return true;
+    case 'opaque':
+      if (value.kind !== 'message') return false;
+      out.message(number, () => undefined);
+      return true;
+    case 'enum': {
+      const found = enumNumber(value, type.values);
+      if (found !== undefined) out.varint(number, found);
+      return found !== undefined;
+    }
+    case 'scalar':
+      return writeScalar(out, number, value, type.scalar);
   }
-  const expected = type.kind === 'scalar' ? type.scalar : type.kind;
-  throw wrong(value.place, `${name}: expected ${expected}, got ${gotText(value)}`);
 }
 
 function enumNumber(
@@ -113,55 +121,34 @@ function enumNumber(
   return Object.hasOwn(values, value.text) ? values[value.text] : undefined;
 }
 
-/** undefined: the text is no such value. */
-function encodeScalar(
+function writeScalar(
+  out: ProtobufWriter,
+  number: number,
   value: TextValue,
-  scalar: TextScalar,
-): readonly [wire: number, bytes: Uint8Array] | undefined {
+  scalar: ScalarName,
+): boolean {
   switch (scalar) {
     case 'string':
     case 'bytes':
-      if (value.kind !== 'string') return undefined;
-      return [WIRE_LENGTH, value.bytes];
+      if (value.kind !== 'string') return false;
+      out.bytes(number, value.bytes);
+      return true;
     case 'bool': {
-      const flag = boolOf(value);
-      return flag === undefined ? undefined : [WIRE_VARINT, varint(flag ? 1n : 0n)];
+      const flag = boolText(value);
+      if (flag !== undefined) out.varint(number, Number(flag));
+      return flag !== undefined;
     }
     case 'float':
     case 'double': {
-      const number = floatOf(value);
-      if (number === undefined) return undefined;
-      const bytes = Buffer.alloc(scalar === 'float' ? 4 : 8);
-      if (scalar === 'float') bytes.writeFloatLE(number);
-      else bytes.writeDoubleLE(number);
-      return [scalar === 'float' ? WIRE_FIXED32 : WIRE_FIXED64, bytes];
+      const found = floatText(value);
+      if (found !== undefined) out[scalar](number, found);
+      return found !== undefined;
     }
-    default: {
-      const range = INTEGER_RANGE[scalar];
-      if (value.kind !== 'integer' || range === undefined) return undefined;
-      if (value.value < range[0] || value.value > range[1]) return undefined;
-      return [WIRE_VARINT, varint(value.value)];
-    }
+    default:
+      if (value.kind !== 'integer' || !isInRange(scalar, value.value)) return false;
+      out.varint(number, value.value);
+      return true;
   }
-}
-
-function boolOf(value: TextValue): boolean | undefined {
-  if (value.kind === 'integer') {
-    return value.value === 0n || value.value === 1n ? value.value === 1n : undefined;
-  }
-  if (value.kind !== 'word' || value.negative) return undefined;
-  if (['true', 'True', 't'].includes(value.text)) return true;
-  return ['false', 'False', 'f'].includes(value.text) ? false : undefined;
-}
-
-function floatOf(value: TextValue): number | undefined {
-  if (value.kind === 'integer') return Number(value.value);
-  if (value.kind === 'float') return value.value;
-  if (value.kind !== 'word') return undefined;
-  const word = value.text.toLowerCase();
-  if (word === 'nan') return Number.NaN;
-  if (word !== 'inf' && word !== 'infinity') return undefined;
-  return value.negative ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY;
 }
 
 function gotText(value: TextValue): string {
@@ -179,15 +166,4 @@ function gotText(value: TextValue): string {
 
 function wrong(place: TextPlace, message: string): ServalError {
   return modelInvalid(`line ${place.line}, column ${place.column}: ${message}`);
-}
-
-function varint(value: bigint): Uint8Array {
-  let rest = BigInt.asUintN(64, value);
-  const bytes: number[] = [];
-  while (rest > 0x7fn) {
-    bytes.push(Number(rest & 0x7fn) | 0x80);
-    rest >>= 7n;
-  }
-  bytes.push(Number(rest));
-  return Uint8Array.from(bytes);
 }

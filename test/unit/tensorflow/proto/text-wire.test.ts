@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readGraphDef } from '../../../../ts/tensorflow/proto/graph-def.js';
 import { readMetaGraph } from '../../../../ts/tensorflow/proto/meta-graph.js';
-import { GRAPH_DEF, META_GRAPH_DEF } from '../../../../ts/tensorflow/proto/text-schema.js';
+import { GRAPH_DEF, META_GRAPH_DEF } from '../../../../ts/protobuf/generated/tensorflow-graph.js';
 import { encodeTextProto, looksLikeText } from '../../../../ts/tensorflow/proto/text-wire.js';
 import type { Attribute, GraphDef } from '../../../../ts/tensorflow/types.js';
 import { graph, invalid, message, metaGraph, readOf, utf8 } from '../messages.js';

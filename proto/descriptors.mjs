@@ -1,28 +1,21 @@
-// Writes ts/protocols/grpc/generated/descriptors.ts, what server reflection hands out, from the
-// files in proto/wire. Run by hand after a change there (`node proto/generate-descriptors.mjs`);
-// with --check it compares instead and exits 1 when the file is stale. Control plane, build time
-// only.
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+// The text of ts/protocols/grpc/generated/descriptors.ts: what server reflection hands out. Build
+// time only.
 import protobuf from 'protobufjs';
 import descriptor from 'protobufjs/ext/descriptor/index.js';
+import { isOpaque, knownAs, parseInto } from './parse.mjs';
 
-const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const outPath = join(root, 'ts', 'protocols', 'grpc', 'generated', 'descriptors.ts');
-
-// Health, reflection and protobuf's own types go by the file names that others know them by.
+const PATH = 'ts/protocols/grpc/generated/descriptors.ts';
 const FILES = [
-  ['inference.proto', 'inference.proto'],
-  ['model_config.proto', 'model_config.proto'],
-  ['tensorflow_serving.proto', 'tensorflow_serving.proto'],
-  ['tensorflow.proto', 'tensorflow.proto'],
-  ['tensorflow_error.proto', 'tensorflow_error.proto'],
-  ['any.proto', 'google/protobuf/any.proto'],
-  ['wrappers.proto', 'google/protobuf/wrappers.proto'],
-  ['health.proto', 'grpc/health/v1/health.proto'],
-  ['reflection.proto', 'grpc/reflection/v1/reflection.proto'],
-  ['reflection_v1alpha.proto', 'grpc/reflection/v1alpha/reflection.proto'],
+  'inference.proto',
+  'model_config.proto',
+  'tensorflow_serving.proto',
+  'tensorflow.proto',
+  'tensorflow_error.proto',
+  'any.proto',
+  'wrappers.proto',
+  'health.proto',
+  'reflection.proto',
+  'reflection_v1alpha.proto',
 ];
 
 const LABEL_OPTIONAL = 1;
@@ -94,7 +87,7 @@ const enumOf = (type) => ({
 
 function messageOf(message) {
   const nested = message.nestedArray;
-  const fields = message.fieldsArray;
+  const fields = message.fieldsArray.filter((field) => !isOpaque(field.resolvedType));
   return {
     name: message.name,
     field: fields.map((field) => fieldOf(field, message)),
@@ -106,6 +99,8 @@ function messageOf(message) {
     oneofDecl: message.oneofsArray.map((oneof) => ({ name: oneof.name })),
   };
 }
+
+const isShownMessage = (one) => one instanceof protobuf.Type && !isOpaque(one);
 
 const serviceOf = (service) => ({
   name: service.name,
@@ -144,34 +139,17 @@ function symbolsOf(scope, file) {
   return symbols.sort();
 }
 
-// Parses a file, and then what it imports, into one root. A file is imported by the name that it
-// is handed out under.
-function parseInto(protoRoot, source) {
-  const text = readFileSync(join(root, 'proto', 'wire', source), 'utf8');
-  const parsed = protobuf.parse(text, protoRoot, { keepCase: true });
-  for (const imported of parsed.imports ?? []) {
-    parseInto(protoRoot, FILES.find(([, name]) => name === imported)?.[0] ?? imported);
-  }
-  return parsed;
-}
-
-function fileOf(source, name) {
-  const protoRoot = new protobuf.Root();
-  const parsed = parseInto(protoRoot, source);
-  protoRoot.resolveAll();
-  // Names of one package may come from several files: a file declares what it has alone.
-  const alone = protobuf.parse(
-    readFileSync(join(root, 'proto', 'wire', source), 'utf8'),
-    new protobuf.Root(),
-    { keepCase: true },
-  );
-  const own = new Set(alone.root.lookup(alone.package).nestedArray.map((one) => one.name));
-  const nested = protoRoot.lookup(parsed.package).nestedArray.filter((one) => own.has(one.name));
+function fileOf(source) {
+  const root = new protobuf.Root();
+  const parsed = parseInto(root, source);
+  root.resolveAll();
+  const name = knownAs(source);
+  const nested = parsed.own.map((one) => root.lookup(parsed.package).get(one));
   const file = {
     name,
     package: parsed.package,
-    dependency: parsed.imports ?? [],
-    messageType: nested.filter((one) => one instanceof protobuf.Type).map(messageOf),
+    dependency: parsed.imports,
+    messageType: nested.filter(isShownMessage).map(messageOf),
     enumType: nested.filter((one) => one instanceof protobuf.Enum).map(enumOf),
     service: nested.filter((one) => one instanceof protobuf.Service).map(serviceOf),
     syntax: 'proto3',
@@ -193,7 +171,9 @@ function entryText(file) {
   );
 }
 
-const text = `// Generated from proto/wire by proto/generate-descriptors.mjs; do not edit.
+/** Path -> text. */
+export function descriptorFiles() {
+  const text = `// Generated from proto/wire by proto/generate-wire.mjs; do not edit.
 /** One serialized google.protobuf.FileDescriptorProto and the names it declares. */
 export interface FileDescriptorText {
   readonly name: string;
@@ -202,15 +182,7 @@ export interface FileDescriptorText {
 }
 
 export const DESCRIPTORS: readonly FileDescriptorText[] = [
-${FILES.map(([source, name]) => entryText(fileOf(source, name))).join('')}];
+${FILES.map((source) => entryText(fileOf(source))).join('')}];
 `;
-
-const current = existsSync(outPath) ? readFileSync(outPath, 'utf8') : '';
-if (current !== text) {
-  if (process.argv.includes('--check')) {
-    process.stderr.write(`generate-descriptors: stale: ${outPath.slice(root.length + 1)}\n`);
-    process.exit(1);
-  }
-  mkdirSync(dirname(outPath), { recursive: true });
-  writeFileSync(outPath, text);
+  return [[PATH, text]];
 }
