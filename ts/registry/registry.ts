@@ -23,7 +23,7 @@ import {
   type Instance,
 } from './snapshot-build.js';
 import { Subscribers, type SnapshotListener } from './subscribers.js';
-import { SYSTEM_CLOCK, type Clock } from './watcher.js';
+import { SYSTEM_CLOCK, type Clock } from './sources/watcher.js';
 
 /** A version that is loaded and not yet available. */
 export interface PreparedVersion {

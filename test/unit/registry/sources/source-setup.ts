@@ -1,13 +1,13 @@
 // A model source over real folders, with an engine that loads whatever it is told and a clock that
 // the test moves.
 import assert from 'node:assert/strict';
-import { ErrorCode, ServalError } from '../../../ts/errors.js';
-import type { LoadedModel, ModelSpec } from '../../../ts/model/engine-api.js';
-import { ModelSource } from '../../../ts/registry/model-source.js';
-import type { ModelSourceConfig } from '../../../ts/registry/model-source.js';
-import { Registry } from '../../../ts/registry/registry.js';
-import type { RegistryOptions } from '../../../ts/registry/registry.js';
-import { FakeClock, FakeEngine, loadedModel, quietLogger, settle } from './fakes.js';
+import { ErrorCode, ServalError } from '../../../../ts/errors.js';
+import type { LoadedModel, ModelSpec } from '../../../../ts/model/engine-api.js';
+import { ModelSource } from '../../../../ts/registry/sources/model-source.js';
+import type { ModelSourceConfig } from '../../../../ts/registry/sources/model-source.js';
+import { Registry } from '../../../../ts/registry/registry.js';
+import type { RegistryOptions } from '../../../../ts/registry/registry.js';
+import { FakeClock, FakeEngine, loadedModel, quietLogger, settle } from '../fakes.js';
 
 /** Loads and unloads at once; files in `broken` fail. */
 export class WillingEngine extends FakeEngine {

@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import { mkdirSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { ErrorCode } from '../../../ts/errors.js';
-import { filledFolder } from '../temp-folder.js';
-import { settle } from './fakes.js';
+import { ErrorCode } from '../../../../ts/errors.js';
+import { filledFolder } from '../../temp-folder.js';
+import { settle } from '../fakes.js';
 import { setupSource, startSource } from './source-setup.js';
 
 function write(path: string, text = 'x'): void {

@@ -1,22 +1,22 @@
 // All places that models come from, as one: looks at them at start and as the settings say, tells
 // the registry what is asked for, loads and unloads single models by call. Control plane, main
 // thread.
-import type { Config } from '../config/config.js';
-import { ErrorCode, ServalError } from '../errors.js';
-import type { Logger } from '../logger.js';
-import { defaultBatchingParameters } from '../model-config/batching-parameters.js';
-import type { BatchingParameters, ModelEntry } from '../model-config/types.js';
-import { desiredModel } from './desired.js';
-import type { DesiredModel } from './desired.js';
+import type { Config } from '../../config/config.js';
+import { ErrorCode, ServalError } from '../../errors.js';
+import type { Logger } from '../../logger.js';
+import { defaultBatchingParameters } from '../../model-config/batching-parameters.js';
+import type { BatchingParameters, ModelEntry } from '../../model-config/types.js';
+import { desiredModel } from '../desired.js';
+import type { DesiredModel } from '../desired.js';
 import { ExplicitModels, overridingConfig } from './explicit-models.js';
 import type { ModelOverride, TakenOverride } from './explicit-models.js';
-import { takeLabels } from './labels.js';
-import type { TakenLabels } from './labels.js';
-import type { Registry } from './registry.js';
+import { takeLabels } from '../labels.js';
+import type { TakenLabels } from '../labels.js';
+import type { Registry } from '../registry.js';
 import { distinctModels, requireFolder, scanModel } from './repository.js';
 import { checkModelName } from './scan.js';
 import type { FoundModel } from './scan.js';
-import { findModel } from './snapshot-build.js';
+import { findModel } from '../snapshot-build.js';
 import {
   BasePathSource,
   changedEntries,
@@ -28,7 +28,7 @@ import {
   StartFaults,
 } from './sources.js';
 import type { Place, SourceRules } from './sources.js';
-import { LATEST_ONE } from '../model/version-policy.js';
+import { LATEST_ONE } from '../../model/version-policy.js';
 import { SYSTEM_CLOCK, Watcher } from './watcher.js';
 import type { Clock, Watched } from './watcher.js';
 

@@ -2,13 +2,13 @@
 // repository, TensorFlow Serving's base paths, models.config. Control plane, main thread. A place
 // that cannot be read keeps what it had. Source of base paths: tfserving.md 3.2, 3.3, 3.5.
 import { join } from 'node:path';
-import type { Config } from '../config/config.js';
-import { ErrorCode, ServalError } from '../errors.js';
-import { parseBatchingParameters } from '../model-config/batching-parameters.js';
-import { parseModelServerConfig } from '../model-config/models-config.js';
-import { readConfigText } from '../protobuf/text-format.js';
-import type { BatchingParameters, ModelEntry } from '../model-config/types.js';
-import type { ConfigProblem } from '../protobuf/problem.js';
+import type { Config } from '../../config/config.js';
+import { ErrorCode, ServalError } from '../../errors.js';
+import { parseBatchingParameters } from '../../model-config/batching-parameters.js';
+import { parseModelServerConfig } from '../../model-config/models-config.js';
+import { readConfigText } from '../../protobuf/text-format.js';
+import type { BatchingParameters, ModelEntry } from '../../model-config/types.js';
+import type { ConfigProblem } from '../../protobuf/problem.js';
 import {
   hasModel,
   listModels,
@@ -28,10 +28,10 @@ import {
   scanVersions,
   unreadableModel,
 } from './scan.js';
-import type { ModelFormat } from '../import/model-files.js';
+import type { ModelFormat } from '../../import/model-files.js';
 import type { FoundModel, FoundVersion } from './scan.js';
 import { GONE, Settling, takeModel } from './settle.js';
-import { parseSignedVersion } from '../model/version-policy.js';
+import { parseSignedVersion } from '../../model/version-policy.js';
 import type { Clock } from './watcher.js';
 
 /** What every source is told. */

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { filledFolder } from '../temp-folder.js';
+import { filledFolder } from '../../temp-folder.js';
 import { setupSource, startSource, type SetupChange } from './source-setup.js';
 
 const poll = { mode: 'poll', repositoryPollSeconds: 10 } as const;

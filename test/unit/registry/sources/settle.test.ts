@@ -1,10 +1,10 @@
 // What of a look is taken.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { NO_CONFIG } from '../../../ts/registry/scan.js';
-import type { FoundModel, FoundVersion } from '../../../ts/registry/scan.js';
-import { Settling, takeModel } from '../../../ts/registry/settle.js';
-import type { TakeRules } from '../../../ts/registry/settle.js';
+import { NO_CONFIG } from '../../../../ts/registry/sources/scan.js';
+import type { FoundModel, FoundVersion } from '../../../../ts/registry/sources/scan.js';
+import { Settling, takeModel } from '../../../../ts/registry/sources/settle.js';
+import type { TakeRules } from '../../../../ts/registry/sources/settle.js';
 
 /** "1a 2b": versions and their contents. */
 function found(versions: string, more: Partial<FoundModel> = {}): FoundModel {
