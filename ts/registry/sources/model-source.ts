@@ -29,8 +29,8 @@ import {
 } from './sources.js';
 import type { Place, SourceRules } from './sources.js';
 import { LATEST_ONE } from '../../model/version-policy.js';
-import { SYSTEM_CLOCK, Watcher } from './watcher.js';
-import type { Clock, Watched } from './watcher.js';
+import { SYSTEM_CLOCK, type Clock } from '../clock.js';
+import { Watcher, type Watched } from './watcher.js';
 
 export type ModelSourceConfig = Pick<
   Config,

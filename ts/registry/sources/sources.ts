@@ -32,7 +32,7 @@ import type { ModelFormat } from '../../import/model-files.js';
 import type { FoundModel, FoundVersion } from './scan.js';
 import { GONE, Settling, takeModel } from './settle.js';
 import { parseSignedVersion } from '../../model/version-policy.js';
-import type { Clock } from './watcher.js';
+import type { Clock } from '../clock.js';
 
 /** What every source is told. */
 export interface SourceRules {
