@@ -20,14 +20,13 @@ import { findModel } from '../snapshot-build.js';
 import {
   BasePathSource,
   changedEntries,
-  isWatched,
-  ModelConfigFile,
-  PathSource,
   readBatching,
   refuseServedElsewhere,
-  StartFaults,
-} from './sources.js';
-import type { Place, SourceRules } from './sources.js';
+} from './base-paths.js';
+import { ModelConfigFile } from './config-file.js';
+import { PathSource } from './path-source.js';
+import { isWatched, StartFaults, type Place } from './start-faults.js';
+import type { SourceRules } from './taken-models.js';
 import { LATEST_ONE } from '../../model/version-policy.js';
 import { SYSTEM_CLOCK, type Clock } from '../clock.js';
 import { Watcher, type Watched } from './watcher.js';
