@@ -1,5 +1,6 @@
-// How an answer gets back to its listener, and how a listener ends. Hot path. Any thread, but
-// take_completed() and close(): the listener's.
+// See completion.h. Hot path (queued requests); any thread.
+#include "engine/listener/completion.h"
+
 #include <utility>
 
 #include "engine/listener/listener.h"
@@ -13,6 +14,64 @@ namespace {
 constexpr size_t kAnswerBytesPerWake = 2u << 20;
 
 }  // namespace
+
+void CompletionQueue::add_working(int change) {
+  std::lock_guard lock(mutex_);
+  working_ += change;
+}
+
+void CompletionQueue::complete(std::span<Request* const> requests) {
+  std::lock_guard lock(mutex_);
+  const bool none = completed_.empty();
+  working_ -= static_cast<int64_t>(requests.size());
+  completed_.insert(completed_.end(), requests.begin(), requests.end());
+  if (closed_) {
+    idle_.notify_all();
+  } else if (none) {
+    hooks_.wake();
+  }
+}
+
+void CompletionQueue::complete_here(Request& request) {
+  std::lock_guard lock(mutex_);
+  --working_;
+  completed_.push_back(&request);
+}
+
+// Hot path 10/12 (queued).
+size_t CompletionQueue::take(std::span<Request*> out) {
+  std::lock_guard lock(mutex_);
+  size_t count = 0;
+  size_t bytes = 0;
+  while (count < out.size() && !completed_.empty() && bytes < kAnswerBytesPerWake) {
+    bytes += completed_.front()->response.size();
+    completed_.front()->stage = Request::Stage::Taken;
+    out[count++] = completed_.front();
+    completed_.pop_front();
+  }
+  return count;
+}
+
+bool CompletionQueue::empty() {
+  std::lock_guard lock(mutex_);
+  return completed_.empty();
+}
+
+void CompletionQueue::wake() {
+  std::lock_guard lock(mutex_);
+  if (!closed_) hooks_.wake();
+}
+
+void CompletionQueue::close() {
+  std::lock_guard lock(mutex_);
+  closed_ = true;
+}
+
+const std::deque<Request*>& CompletionQueue::wait_for_all() {
+  std::unique_lock lock(mutex_);
+  idle_.wait(lock, [this] { return working_ == 0; });
+  return completed_;
+}
 
 void store_outcome(Request& request, Status status) {
   if (status.ok()) {
@@ -29,64 +88,6 @@ void store_outcome(Request& request, Status status) {
   request.response.clear();
   if (!request.response.append(error.message)) request.response.clear();
   request.code = error.code;
-}
-
-bool Listener::has_completed() {
-  std::lock_guard lock(mutex_);
-  return !completed_.empty();
-}
-
-void Listener::complete(std::span<Request* const> requests) {
-  std::lock_guard lock(mutex_);
-  const bool none = completed_.empty();
-  working_ -= static_cast<int64_t>(requests.size());
-  completed_.insert(completed_.end(), requests.begin(), requests.end());
-  if (closed_) {
-    idle_.notify_all();
-  } else if (none) {
-    hooks_->wake();
-  }
-}
-
-// Hot path 10/12 (queued). Up to `out.size()` answers for one wake-up.
-size_t Listener::take_completed(std::span<Request*> out) {
-  table();
-  if (drop_due_.load(std::memory_order_relaxed) && drop_due_.exchange(false)) drop_kept();
-  std::lock_guard lock(mutex_);
-  size_t count = 0;
-  size_t bytes = 0;
-  while (count < out.size() && !completed_.empty() && bytes < kAnswerBytesPerWake) {
-    bytes += completed_.front()->response.size();
-    completed_.front()->stage = Request::Stage::Taken;
-    out[count++] = completed_.front();
-    completed_.pop_front();
-  }
-  return count;
-}
-
-void Listener::close() {
-  {
-    std::lock_guard lock(mutex_);
-    closed_ = true;
-  }
-  unflushed_.clear();
-  budget_->give(static_cast<uint64_t>(std::exchange(counted_bytes_, 0)));
-  for (const std::unique_ptr<Request>& request : slots_) {
-    if (request->stage != Request::Stage::Free) cancel(ticket_of(*request));
-  }
-  std::unique_lock lock(mutex_);
-  idle_.wait(lock, [this] { return working_ == 0; });
-  for (Request* request : completed_) {
-    unpin(*request);
-    request->model.reset();
-  }
-  hooks_ = nullptr;
-  table_ = std::make_shared<EngineTable>();
-  lock.unlock();
-  engine_->inline_watch().remove(inline_runs_);
-  // The thread that completed last may still hold this listener: were it the last holder of the
-  // engine too, the engine would be taken down, and its threads joined, on one of those threads.
-  engine_.reset();
 }
 
 void complete_all(std::span<Request* const> requests) {

@@ -5,32 +5,19 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
-#include <vector>
 
 #include "codec/inflate.h"
 #include "engine/engine.h"
-#include "engine/request.h"
-#include "engine/serve.h"
+#include "engine/listener/completion.h"
+#include "engine/listener/inline_runner.h"
+#include "engine/listener/slots.h"
+#include "engine/listener/turn.h"
 
 namespace serval {
-
-// What the addon does for a listener.
-class ListenerHooks {
- public:
-  virtual ~ListenerHooks() = default;
-  virtual void wake() = 0;            // any thread; must not block
-  virtual void* pin() = 0;            // listener's thread: keeps the current message's bytes
-  virtual void unpin(void* pin) = 0;  // listener's thread
-  // Whether flush() is called at the end of every turn of the thread's event loop.
-  virtual bool ends_turns() { return false; }
-};
 
 // What a call answers at once. Pending: a completion with `ticket` follows. Otherwise the answer
 // (or the error's text) is in slot 0's response.
@@ -40,10 +27,18 @@ struct Answer {
   uint32_t ticket = 0;
 };
 
+// Where a body's first binary tensor begins: where its JSON ends.
+inline size_t aligned_at(int64_t json_bytes) {
+  return json_bytes > 0 ? static_cast<size_t>(json_bytes) : 0;
+}
+
+// Too many tickets are open.
+Error no_slot();
+
 class Listener : public std::enable_shared_from_this<Listener> {
  public:
+  // Borrows the hooks until close().
   Listener(std::shared_ptr<Engine> engine, Limits limits, ListenerHooks* hooks);
-  ~Listener();
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
 
@@ -60,8 +55,8 @@ class Listener : public std::enable_shared_from_this<Listener> {
 
   // The end of a turn: the requests that this turn queued for batching are made known at once. One
   // that came alone, to a model with nothing else to do, is run right here where that is fast.
-  void flush();
-  bool has_unflushed() const { return !unflushed_.empty(); }
+  void flush() { turn_.flush(); }
+  bool has_unflushed() const { return !turn_.empty(); }
 
   // A body that comes in pieces. expected_bytes: Content-Length, 0 = unknown. The byte at
   // `aligned_at` (the JSON header's length) will be 64-byte aligned.
@@ -84,22 +79,22 @@ class Listener : public std::enable_shared_from_this<Listener> {
 
   // Loads, unloads and warm-ups: answered by completion. cancel() ends a warm-up.
   Result<uint32_t> open_control();
-  Request* control_request(uint32_t ticket) { return find(ticket); }
+  Request* control_request(uint32_t ticket) { return slots_.find(ticket); }
 
   // Takes up to `max` completed requests; each must be released. Also picks up a new engine table.
   size_t take_completed(std::span<Request*> out);
   // Keeps the answer of a request that was just taken until cancel(), and not its body. False when
   // the ticket is no such request's.
-  bool keep_answer(uint32_t ticket);
+  bool keep_answer(uint32_t ticket) { return slots_.keep_answer(ticket); }
   // Releases a request that was taken, if it is not kept.
   void release_taken(uint32_t ticket);
-  bool has_completed();
-  void release(Request& request);
-  uint32_t ticket_of(const Request& request) const;
-  Request* slot(uint32_t index) { return index < slots_.size() ? slots_[index].get() : nullptr; }
+  bool has_completed() { return !completions_.empty(); }
+  void release(Request& request) { slots_.release(request); }
+  uint32_t ticket_of(const Request& request) const { return slots_.ticket_of(request); }
+  Request* slot(uint32_t index) { return slots_.at(index); }
 
   // Any thread: hands finished requests back to the listener's thread. Not empty.
-  void complete(std::span<Request* const> requests);
+  void complete(std::span<Request* const> requests) { completions_.complete(requests); }
 
   // Counts bytes that this thread's JavaScript holds (negative: holds no more). False: they are
   // `refusable`, do not fit and are not counted; or they are counted, and the budget is full.
@@ -112,73 +107,51 @@ class Listener : public std::enable_shared_from_this<Listener> {
   // when memory is out.
   bool unanswered(ByteBuffer& out) const;
 
-  uint64_t tickets_open() const { return tickets_open_; }
-  uint64_t bodies_open() const;  // of these, bodies still being received
+  uint64_t tickets_open() const { return slots_.tickets_open(); }
+  uint64_t bodies_open() const { return slots_.bodies_open(); }  // those still being received
   // Any thread: makes the listener's thread pick up a new table and, with `drop_kept`, give back
   // what free slots keep for later.
   void poke(bool drop_kept = false);
 
  private:
-  Request* find(uint32_t ticket);
-  Request* open_slot();
-  void add_working(int change);
-  bool runs_inline(Model& model, Protocol protocol, size_t body_bytes);
-  Answer answer_error(Error error);
-  Answer answer_unknown(Protocol protocol, std::span<const uint8_t> body);
-  std::optional<Answer> run_inline(Model& model, ServeInput input, uint64_t timeout_us);
-  Answer enqueue(Request& request, const std::shared_ptr<Model>& model, Protocol protocol,
-                 int64_t json_bytes, uint64_t spent_ns);
-  Answer queued(Request& request, const std::shared_ptr<Model>& model, bool later);
-  Answer refuse(Request& request, Model& model, Error error);
-  void begin_queued(Request& request, const std::shared_ptr<Model>& model, Protocol protocol,
-                    int64_t json_bytes, uint64_t spent_ns);
-  void unpack_and_push(Request& request, Coding coding);
-  void drop_kept();
-  void drop(ByteBuffer& buffer);
-  void unpin(Request& request);
-  void flush_model(const std::shared_ptr<Model>& model, Request* only);
-  void run_queued_here(Model& model, Request& request);
-  const EngineTable& table();
+  // A request that came: what is asked, and where its bytes are.
+  struct Arrival {
+    Protocol protocol = Protocol::V1Predict;
+    std::span<const uint8_t> bytes;  // JavaScript's, or those of `request`
+    int64_t json_bytes = -1;
+    uint64_t timeout_us = 0;     // what is left of its time; 0 = no limit
+    Request* request = nullptr;  // where the body came in pieces, into a slot of its own
+    SchedulePolicy schedule;
+  };
 
-  Request* new_slot();
+  // intake.cc
+  Answer admit(Arrival arrival, uint32_t handle);
+  Status pad_body(Arrival& arrival);
+  std::optional<Answer> run_here(Arrival& arrival, Model& model);
+  Answer answer_missing(Arrival& arrival, uint32_t handle);
+  Result<Request*> take_in(const Arrival& arrival);
+  Answer enqueue(const Arrival& arrival, const std::shared_ptr<Model>& model, uint64_t spent_ns);
+  void begin_queued(Request& request, const std::shared_ptr<Model>& model, const Arrival& arrival,
+                    uint64_t spent_ns);
+  Answer refuse(Request& request, Model& model, const Error& error);
+  Answer answer_closed();
+  Answer answer_error(const Arrival& arrival, const Error& error);
+  // packed_body.cc
+  void unpack_and_push(Request& request, Coding coding);
+
+  const EngineTable& table();
 
   std::shared_ptr<Engine> engine_;  // until close()
   const std::shared_ptr<MemoryBudget> budget_;
   const Limits limits_;
-  const uint64_t retained_bytes_max_;
+  ListenerHooks& hooks_;
   std::shared_ptr<const EngineTable> table_;
-  Worker worker_;
-  InlineRuns inline_runs_;
-  std::vector<std::unique_ptr<Request>> slots_;  // slot 0: inline answers
-  std::vector<uint32_t> free_slots_;
-  // Models that this turn queued requests for; `only`: the request, where it is the first.
-  struct Unflushed {
-    std::shared_ptr<Model> model;
-    Request* only = nullptr;
-    uint32_t requests = 0;
-  };
-  std::vector<Unflushed> unflushed_;
-  uint64_t retained_bytes_ = 0;
-  uint64_t tickets_open_ = 0;
+  RequestSlots slots_;
+  CompletionQueue completions_;
+  InlineRunner inline_runner_;
+  TurnRequests turn_;
   int64_t counted_bytes_ = 0;  // by count_bytes()
-
-  std::mutex mutex_;
-  std::condition_variable idle_;
-  ListenerHooks* hooks_;            // guarded by mutex_ for wake()
-  std::deque<Request*> completed_;  // guarded by mutex_
-  int64_t working_ = 0;             // guarded by mutex_: queued, running, loading
-  bool closed_ = false;             // guarded by mutex_
   std::atomic<bool> drop_due_{false};
 };
-
-// Writes the outcome into the request: the code, and an error's text (on a stream: the reply that
-// carries it). Thread: whoever finished it.
-void store_outcome(Request& request, Status status);
-// Hands requests whose outcome is stored back to their listeners, those of one at once.
-void complete_all(std::span<Request* const> requests);
-void complete_one(Request& request);
-// Both for one request.
-void finish_request(Request& request);
-void finish_request(Request& request, const Error& error);
 
 }  // namespace serval

@@ -18,10 +18,6 @@ constexpr size_t kHereUnpackedMax = 64 * 1024;
 // Between two looks at whether the client is still there.
 constexpr size_t kStepBytes = 1u << 20;
 
-size_t aligned_at(int64_t json_bytes) {
-  return json_bytes > 0 ? static_cast<size_t>(json_bytes) : 0;
-}
-
 // Replaces the packed body by what it unpacks to.
 Status unpack(Request& request, Coding coding, uint64_t bytes_max, MemoryBudget* budget) {
   ByteBuffer plain;
@@ -42,31 +38,31 @@ Status unpack(Request& request, Coding coding, uint64_t bytes_max, MemoryBudget*
 
 Answer Listener::infer_packed(uint32_t ticket, Protocol protocol, uint32_t handle,
                               int64_t json_bytes, Coding coding) {
-  Request* request = find(ticket);
-  if (request == nullptr) {
-    return answer_error(make_error(ErrorCode::Internal, "infer on a closed ticket"));
-  }
-  const std::shared_ptr<Model>* model = table().find(handle);
+  Request* request = slots_.find(ticket);
+  if (request == nullptr) return answer_closed();
+  const Arrival arrival{protocol, {}, json_bytes, limits_.rest_timeout_us, request, {}};
+  const auto refused = [&](const Error& error) {
+    release(*request);
+    return answer_error(arrival, error);
+  };
   if (request->body.size() <= kHereBytesMax) {
-    ByteBuffer& plain = slots_[0]->body;
+    ByteBuffer& plain = slots_.first().body;
     plain.clear(aligned_at(json_bytes));
     Inflater inflater(coding, request->body.bytes(), limits_.inflated_bytes_max);
     if (Status step = inflater.step(plain, kHereUnpackedMax); !step.ok()) {
-      release(*request);
-      return answer_error(std::move(step.error()));
+      return refused(step.error());
     }
     if (inflater.done()) {
       std::swap(request->body, plain);
       return infer_body(ticket, protocol, handle, json_bytes);
     }
   }
+  const std::shared_ptr<Model>* model = table().find(handle);
   if (model == nullptr) {
-    release(*request);
-    return answer_error(handle != 0 ? make_error(ErrorCode::ModelNotReady, "the model was unloaded")
-                                    : make_error(ErrorCode::ModelNotFound, ""));
+    return refused(handle != 0 ? gone(handle) : make_error(ErrorCode::ModelNotFound, ""));
   }
-  begin_queued(*request, *model, protocol, json_bytes, 0);
-  add_working(1);
+  begin_queued(*request, *model, arrival, 0);
+  completions_.add_working(1);
   engine_->inflating().start([request, coding] {
     const std::shared_ptr<Listener> listener = request->listener;  // outlives the request's use
     listener->unpack_and_push(*request, coding);

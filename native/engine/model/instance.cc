@@ -49,11 +49,13 @@ void finish_refused(Model& model, Request& request, Error error) {
   complete_one(request);
 }
 
+Error gone(uint32_t handle) {
+  return make_error(ErrorCode::ModelNotReady, "the model was unloaded",
+                    "handle " + std::to_string(handle));
+}
+
 Error not_taken(Model& model, const Request& request, bool closed) {
-  if (closed) {
-    return make_error(ErrorCode::ModelNotReady, "the model was unloaded",
-                      "handle " + std::to_string(model.handle()));
-  }
+  if (closed) return gone(model.handle());
   return make_error(ErrorCode::QueueFull,
                     "model '" + model.spec().name + "': the request queue is full (limit " +
                         std::to_string(model.queue().limit_of(request.schedule.priority)) +

@@ -29,6 +29,9 @@ Error ended_error(const Model& model, EndCause cause);
 // Counts, answers and hands back a request that is not run. Any thread.
 void finish_refused(Model& model, Request& request, Error error);
 
+// The model that had the handle was unloaded.
+Error gone(uint32_t handle);
+
 // Why a model's queue did not take a request: it is `closed`, or full.
 Error not_taken(Model& model, const Request& request, bool closed);
 

@@ -1,0 +1,45 @@
+// See inline_runner.h. Hot path; the listener's thread.
+#include "engine/listener/inline_runner.h"
+
+#include <algorithm>
+
+#include "codec/examples/json.h"
+#include "codec/serving/json.h"
+#include "engine/request.h"
+
+namespace serval {
+
+InlineRunner::InlineRunner(InlineWatch& watch, const Limits& limits, MemoryBudget* budget)
+    : watch_(&watch), limits_(limits), worker_(budget) {
+  watch.add(runs_);
+}
+
+void InlineRunner::close() {
+  if (watch_ != nullptr) watch_->remove(runs_);
+  watch_ = nullptr;
+}
+
+std::optional<Status> InlineRunner::run(Model& model, ServeInput input, uint64_t queue_ns,
+                                        uint64_t limit_ns, Request& out) {
+  input.cancel = runs_.flag();
+  runs_.begin(*watch_, std::min(limit_ns, model.policy().run_ns_max()));
+  Status done =
+      serve_recorded(input, model, 0, queue_ns, limits_, worker_, out.response, out.json_bytes_out);
+  if (runs_.end(*watch_) && !done.ok()) return std::nullopt;
+  return done;
+}
+
+Status InlineRunner::check_unknown(Protocol protocol, std::span<const uint8_t> body) {
+  if (protocol == Protocol::V2Rest || body.size() > kUnknownModelBodyMax) return {};
+  worker_.decoded.clear();
+  Status checked =
+      protocol == Protocol::V1Predict
+          ? decode_v1_predict(body, {}, limits_, worker_.arena, worker_.decoded)
+          : decode_v1_examples(
+                body, protocol == Protocol::V1Classify ? Method::Classify : Method::Regress, false,
+                {}, limits_, worker_.arena, worker_.decoded);
+  worker_.arena.reset();
+  return checked;
+}
+
+}  // namespace serval

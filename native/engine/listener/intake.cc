@@ -1,0 +1,244 @@
+// How requests come in: each is run at once on the listener's thread, or gets a slot and goes into
+// its model's queue. Hot path. Thread: the listener's.
+#include <algorithm>
+#include <utility>
+
+#include "base/clock.h"
+#include "codec/v2/json.h"
+#include "engine/listener/listener.h"
+#include "engine/listener/lookup.h"
+#include "engine/model/batcher.h"
+#include "engine/model/instance.h"
+
+namespace serval {
+
+namespace {
+
+// A short message is copied: less work than a reference that JavaScript has to make and drop.
+constexpr size_t kPinBytesMin = 16 * 1024;
+
+// A body of `bytes` that has no room.
+Error no_memory(uint64_t bytes, const MemoryBudget& budget) {
+  return make_error(ErrorCode::MemoryFull,
+                    "no memory for a request body of " + std::to_string(bytes) +
+                        " bytes: " + std::to_string(budget.used()) +
+                        " bytes are in use, the limit is " + std::to_string(budget.limit()));
+}
+
+// `bytes`: "of N bytes " where the length is known.
+Error too_large(const std::string& bytes, const Limits& limits) {
+  return make_error(ErrorCode::BodyTooLarge, "request body " + bytes + "is over the limit of " +
+                                                 std::to_string(limits.body_bytes_max) + " bytes");
+}
+
+std::string of_bytes(uint64_t bytes) { return "of " + std::to_string(bytes) + " bytes "; }
+
+// Nanoseconds of a time limit, less what was spent; at least 1.
+uint64_t left_of(uint64_t timeout_us, uint64_t spent_ns) {
+  const uint64_t timeout_ns = std::min(timeout_us, kTimeoutUsMax) * 1000;
+  return timeout_ns > spent_ns ? timeout_ns - spent_ns : 1;
+}
+
+// Joined models run inline only where they are asked to by flush().
+bool runs_inline(Model& model, Protocol protocol, size_t body_bytes) {
+  return model.batch_mode() != BatchMode::On && model.policy().run_inline(protocol, body_bytes);
+}
+
+}  // namespace
+
+Error no_slot() { return make_error(ErrorCode::QueueFull, "too many requests in flight"); }
+
+// A REST request whose body came in one piece.
+Answer Listener::infer(Protocol protocol, uint32_t handle, std::span<const uint8_t> body,
+                       int64_t json_bytes) {
+  Arrival arrival{protocol, body, json_bytes, limits_.rest_timeout_us, nullptr, {}};
+  if (body.size() <= limits_.body_bytes_max) return admit(arrival, handle);
+  return answer_error(arrival, too_large(of_bytes(body.size()), limits_));
+}
+
+// A gRPC message: its bytes are used where they are.
+Answer Listener::infer_message(Protocol protocol, std::span<const uint8_t> message,
+                               uint64_t timeout_us) {
+  WireModelRef ref;
+  const Result<uint32_t> handle = find_model(protocol, message, *table().routes, ref);
+  if (handle.ok()) {
+    return admit({protocol, message, -1, timeout_us, nullptr, ref.schedule}, handle.value());
+  }
+  return {put_lookup_error(protocol, handle.error(), ref, slots_.first()), false, 0};
+}
+
+Answer Listener::infer_body(uint32_t ticket, Protocol protocol, uint32_t handle,
+                            int64_t json_bytes) {
+  Request* request = slots_.find(ticket);
+  if (request == nullptr) return answer_closed();
+  return admit({protocol, request->body.bytes(), json_bytes, limits_.rest_timeout_us, request, {}},
+               handle);
+}
+
+Result<uint32_t> Listener::open_body(uint64_t expected_bytes, uint64_t aligned_at) {
+  if (expected_bytes > limits_.body_bytes_max) {
+    return too_large(of_bytes(expected_bytes), limits_);
+  }
+  Request* request = slots_.open();
+  if (request == nullptr) return no_slot();
+  request->body.clear(aligned_at);
+  // A stated length is believed: what the budget has no room for is refused before it comes.
+  // Memory that nothing was written to yet costs addresses only.
+  if (!request->body.reserve(expected_bytes)) {
+    release(*request);
+    return no_memory(expected_bytes, *budget_);
+  }
+  return ticket_of(*request);
+}
+
+// Hot path 2/12. One chunk: appended inside the callback, the chunk's memory dies on return.
+Status Listener::append_body(uint32_t ticket, std::span<const uint8_t> chunk) {
+  Request* request = slots_.find(ticket);
+  if (request == nullptr) return make_error(ErrorCode::Internal, "append to a closed ticket");
+  if (request->body.size() + chunk.size() > limits_.body_bytes_max) {
+    return too_large("", limits_);
+  }
+  if (!request->body.append(chunk.data(), chunk.size())) {
+    return no_memory(request->body.size() + chunk.size(), *budget_);
+  }
+  return {};
+}
+
+// Hot path 3/12. The one way in: at once where the policy says so; queued otherwise, and where it
+// took too long for this thread.
+Answer Listener::admit(Arrival arrival, uint32_t handle) {
+  const std::shared_ptr<Model>* model = table().find(handle);
+  if (model != nullptr && !runs_inline(**model, arrival.protocol, arrival.bytes.size())) {
+    return enqueue(arrival, *model, 0);
+  }
+  const std::optional<Answer> answer =
+      model != nullptr ? run_here(arrival, **model) : answer_missing(arrival, handle);
+  if (!answer.has_value()) return enqueue(arrival, *model, inline_runner_.spent_ns());
+  if (arrival.request != nullptr) release(*arrival.request);
+  return *answer;
+}
+
+// Where JavaScript's bytes are read as text, they are read from slot 0: there is padding behind
+// them. Errors: memory_full.
+Status Listener::pad_body(Arrival& arrival) {
+  if (arrival.request != nullptr || is_message(arrival.protocol)) return {};
+  ByteBuffer& body = slots_.first().body;
+  body.clear(aligned_at(arrival.json_bytes));
+  if (!body.append(arrival.bytes.data(), arrival.bytes.size())) {
+    return no_memory(arrival.bytes.size(), *budget_);
+  }
+  arrival.bytes = body.bytes();
+  return {};
+}
+
+// Answers in slot 0; nothing when it took too long for this thread: the request is to be queued.
+std::optional<Answer> Listener::run_here(Arrival& arrival, Model& model) {
+  if (Status padded = pad_body(arrival); !padded.ok()) return answer_error(arrival, padded.error());
+  const uint64_t limit_ns = arrival.timeout_us == 0 ? kNever : left_of(arrival.timeout_us, 0);
+  const ServeInput input{arrival.protocol, arrival.bytes, arrival.json_bytes, nullptr};
+  const std::optional<Status> done = inline_runner_.run(model, input, 0, limit_ns, slots_.first());
+  if (!done.has_value()) return std::nullopt;
+  model.counters().requests_inline.fetch_add(1, std::memory_order_relaxed);
+  return done->ok() ? Answer{} : answer_error(arrival, done->error());
+}
+
+// No model has the handle: it is gone, or (0) there never was one.
+Answer Listener::answer_missing(Arrival& arrival, uint32_t handle) {
+  if (handle != 0 || is_message(arrival.protocol)) return answer_error(arrival, gone(handle));
+  Status checked = pad_body(arrival);
+  if (checked.ok()) checked = inline_runner_.check_unknown(arrival.protocol, arrival.bytes);
+  if (checked.ok()) checked = make_error(ErrorCode::ModelNotFound, "");
+  return answer_error(arrival, checked.error());
+}
+
+// The request for what came, with its bytes. Errors: queue_full (no slot left), memory_full.
+Result<Request*> Listener::take_in(const Arrival& arrival) {
+  if (arrival.request != nullptr) return arrival.request;
+  Request* request = slots_.open();
+  if (request == nullptr) return no_slot();
+  const bool message = is_message(arrival.protocol);
+  request->body.clear(aligned_at(arrival.json_bytes));
+  if (!message || arrival.bytes.size() <= kPinBytesMin) {
+    if (request->body.append(arrival.bytes.data(), arrival.bytes.size())) return request;
+    if (!message) {
+      release(*request);
+      return no_memory(arrival.bytes.size(), *budget_);
+    }
+  }
+  slots_.pin(*request, arrival.bytes);
+  return request;
+}
+
+void Listener::begin_queued(Request& request, const std::shared_ptr<Model>& model,
+                            const Arrival& arrival, uint64_t spent_ns) {
+  request.stage = Request::Stage::Queued;
+  request.protocol = arrival.protocol;
+  request.json_bytes = arrival.json_bytes;
+  request.schedule = arrival.schedule;
+  request.model = model;
+  request.listener = shared_from_this();
+  request.queued = Stopwatch();
+  if (arrival.timeout_us != 0) {
+    request.deadline_ns = now_ns() + left_of(arrival.timeout_us, spent_ns);
+  }
+}
+
+// `spent_ns`: of the request's time, on a run that was given up.
+Answer Listener::enqueue(const Arrival& arrival, const std::shared_ptr<Model>& model,
+                         uint64_t spent_ns) {
+  const Result<Request*> taken_in = take_in(arrival);
+  if (!taken_in.ok()) return answer_error(arrival, taken_in.error());
+  Request& request = *taken_in.value();
+  begin_queued(request, model, arrival, spent_ns);
+  if (request.protocol == Protocol::V2Rest && model->queue().settings().reads_request()) {
+    Status peeked = peek_v2_schedule(request.bytes(), request.json_bytes, request.schedule);
+    if (!peeked.ok()) return refuse(request, *model, peeked.error());
+  }
+  completions_.add_working(1);
+  const bool later = model->batcher() != nullptr && hooks_.ends_turns();
+  // Where somebody is told of the request, it may be done and gone on return.
+  const Answer pending{ErrorCode::Ok, true, ticket_of(request)};
+  const RequestQueue::Push pushed =
+      push_request(model, request, later ? Entry::Unflushed : Entry::First);
+  if (pushed == RequestQueue::Push::Taken) {
+    if (later) turn_.add(model, request);
+    return pending;
+  }
+  completions_.add_working(-1);
+  const bool closed = pushed == RequestQueue::Push::Closed;
+  if (!closed) model->counters().queue_full.fetch_add(1, std::memory_order_relaxed);
+  return refuse(request, *model, not_taken(*model, request, closed));
+}
+
+// A request that the queue does not take.
+Answer Listener::refuse(Request& request, Model& model, const Error& error) {
+  ServedRequest served;
+  served.protocol = request.protocol;
+  served.code = error.code;
+  served.request_bytes = request.bytes().size();
+  record_request(model, served);
+  request.listener.reset();
+  const Answer answer =
+      answer_error({request.protocol, request.bytes(), -1, 0, nullptr, {}}, error);
+  release(request);
+  return answer;
+}
+
+Answer Listener::answer_closed() {
+  return answer_error({}, make_error(ErrorCode::Internal, "infer on a closed ticket"));
+}
+
+// In slot 0: the error's text, on a stream the reply that carries it.
+Answer Listener::answer_error(const Arrival& arrival, const Error& error) {
+  Request& slot0 = slots_.first();
+  slot0.json_bytes_out = 0;
+  if (arrival.protocol == Protocol::V2GrpcStream &&
+      put_stream_error(arrival.bytes, error.message, slot0.response)) {
+    return {};
+  }
+  slot0.response.clear();
+  if (!slot0.response.append(error.message)) slot0.response.clear();
+  return {error.code, false, 0};
+}
+
+}  // namespace serval

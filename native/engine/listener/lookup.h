@@ -1,0 +1,25 @@
+// The model that a gRPC message names, and what is answered where there is none. Hot path; the
+// listener's thread.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "codec/v2/wire.h"
+#include "engine/protocol.h"
+#include "engine/request.h"
+#include "engine/route_table.h"
+
+namespace serval {
+
+// The handle that the message's model has; `ref` gets what a V2 message says besides.
+// Errors: those of peek_wire_v2(), peek_tf() and RouteTable.
+Result<uint32_t> find_model(Protocol protocol, std::span<const uint8_t> message,
+                            const RouteTable& routes, WireModelRef& ref);
+
+// What a failed look-up is answered, in the response of `out`: the error's text, on a stream the
+// reply that carries it. Answers the code.
+ErrorCode put_lookup_error(Protocol protocol, const Error& problem, const WireModelRef& ref,
+                           Request& out);
+
+}  // namespace serval

@@ -1,0 +1,151 @@
+// See slots.h. Hot path; the listener's thread.
+#include "engine/listener/slots.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <utility>
+
+namespace serval {
+
+namespace {
+
+constexpr uint32_t kSlotBits = 14;
+constexpr uint32_t kSlotMask = (1u << kSlotBits) - 1;
+constexpr uint32_t kUseMask = (1u << (32 - kSlotBits)) - 1;
+// What free slots of a listener keep together: so much, and so large a part of the budget.
+constexpr uint64_t kRetainedBytesMax = 64u << 20;
+constexpr uint64_t kRetainedPart = 16;
+
+constexpr uintptr_t kPieceBytes = 4u << 20;
+
+// Unmapping holds the lock of the process's memory map all the while, and whoever maps something or
+// touches a new page waits: the pages go in pieces before. Thread: sv-free.
+void free_in_pieces(ByteBuffer& buffer) {
+  const uintptr_t page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto begin = reinterpret_cast<uintptr_t>(buffer.base());
+  const uintptr_t end = (begin + buffer.base_bytes()) / page * page;
+  for (uintptr_t at = (begin + page - 1) / page * page; at < end; at += kPieceBytes) {
+    madvise(reinterpret_cast<void*>(at), std::min(kPieceBytes, end - at), MADV_DONTNEED);
+  }
+  buffer.shrink(0);
+}
+
+}  // namespace
+
+RequestSlots::RequestSlots(Engine& engine, uint32_t in_flight_max, ListenerHooks& hooks)
+    : engine_(engine),
+      budget_(engine.budget()),
+      hooks_(hooks),
+      slots_max_(std::min(in_flight_max, kSlotMask)),
+      retained_bytes_max_(std::min(kRetainedBytesMax, budget_->limit() / kRetainedPart)) {
+  add();
+}
+
+uint32_t RequestSlots::ticket_of(const Request& request) const {
+  return (request.use & kUseMask) << kSlotBits | request.slot;
+}
+
+Request* RequestSlots::find(uint32_t ticket) {
+  Request* request = at(ticket & kSlotMask);
+  if (request == nullptr || request->stage == Request::Stage::Free) return nullptr;
+  return (request->use & kUseMask) == ticket >> kSlotBits ? request : nullptr;
+}
+
+Request* RequestSlots::add() {
+  slots_.push_back(std::make_unique<Request>());
+  Request* request = slots_.back().get();
+  request->slot = static_cast<uint32_t>(slots_.size() - 1);
+  request->body.charge_to(budget_.get());
+  request->response.charge_to(budget_.get());
+  return request;
+}
+
+Request* RequestSlots::open() {
+  Request* request = nullptr;
+  if (!free_.empty()) {
+    request = slots_[free_.back()].get();
+    free_.pop_back();
+  } else {
+    if (slots_.size() > slots_max_) return nullptr;
+    request = add();
+  }
+  retained_bytes_ -= request->held_bytes();
+  request->stage = Request::Stage::Body;
+  request->code = ErrorCode::Ok;
+  request->json_bytes_out = 0;
+  request->schedule = SchedulePolicy();
+  request->deadline_ns = 0;
+  request->cancel.reset();
+  ++tickets_open_;
+  return request;
+}
+
+void RequestSlots::release(Request& request) {
+  unpin(request);
+  request.model.reset();
+  if (request.held_bytes() >= MemoryBudget::kLargeBytes) engine_.trimmer().note();
+  if (retained_bytes_ + request.held_bytes() > retained_bytes_max_) {
+    drop(request.body);
+    drop(request.response);
+  }
+  retained_bytes_ += request.held_bytes();
+  ++request.use;
+  request.stage = Request::Stage::Free;
+  free_.push_back(request.slot);
+  --tickets_open_;
+}
+
+void RequestSlots::pin(Request& request, std::span<const uint8_t> message) {
+  request.pinned = message;
+  request.pin = hooks_.pin();
+  budget_->add(message.size());
+}
+
+void RequestSlots::unpin(Request& request) {
+  if (request.pin == nullptr) return;
+  hooks_.unpin(request.pin);
+  budget_->give(request.pinned.size());
+  request.pin = nullptr;
+  request.pinned = {};
+}
+
+// Unmapping 100 MB takes 10 ms and more: not on this thread.
+void RequestSlots::drop(ByteBuffer& buffer) {
+  if (buffer.base_bytes() < MemoryBudget::kLargeBytes) {
+    buffer.shrink(kSlotKeepBytes);
+    return;
+  }
+  const auto gone = std::make_shared<ByteBuffer>();
+  gone->charge_to(budget_.get());
+  std::swap(*gone, buffer);
+  engine_.freeing().start([gone, budget = budget_] { free_in_pieces(*gone); });
+}
+
+bool RequestSlots::keep_answer(uint32_t ticket) {
+  Request* request = find(ticket);
+  if (request == nullptr || request->stage != Request::Stage::Taken) return false;
+  unpin(*request);
+  request->model.reset();
+  request->stage = Request::Stage::Kept;
+  drop(request->body);
+  return true;
+}
+
+void RequestSlots::drop_kept() {
+  retained_bytes_ = 0;
+  for (const std::unique_ptr<Request>& request : slots_) {
+    if (request->stage != Request::Stage::Free) continue;
+    drop(request->body);
+    drop(request->response);
+    if (request->slot != 0) retained_bytes_ += request->held_bytes();
+  }
+}
+
+uint64_t RequestSlots::bodies_open() const {
+  uint64_t bodies = 0;
+  each_open([&](const Request& request) { bodies += request.stage == Request::Stage::Body; });
+  return bodies;
+}
+
+}  // namespace serval

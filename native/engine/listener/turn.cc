@@ -1,0 +1,61 @@
+// See turn.h. Hot path (queued requests); the listener's thread.
+#include "engine/listener/turn.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/model/instance.h"
+
+namespace serval {
+
+void TurnRequests::add(const std::shared_ptr<Model>& model, Request& request) {
+  for (Unflushed& one : models_) {
+    if (one.model != model) continue;
+    one.only = nullptr;
+    if (++one.requests % std::max<uint32_t>(1, model->spec().batch.rows_max) == 0) {
+      model->wake();  // a batch is full: no need to wait for the turn's end
+    }
+    return;
+  }
+  models_.push_back({model, &request, 1});
+}
+
+void TurnRequests::flush() {
+  if (models_.empty()) return;
+  std::vector<Unflushed> unflushed;
+  unflushed.swap(models_);
+  for (const Unflushed& one : unflushed) flush_model(one.model, one.only);
+  if (models_.empty()) {
+    unflushed.clear();
+    models_.swap(unflushed);  // keeps its memory
+  }
+}
+
+void TurnRequests::flush_model(const std::shared_ptr<Model>& model, Request* only) {
+  const bool idle =
+      model->spec().batch.delay_us == 0 && model->busy().load(std::memory_order_relaxed) == 0;
+  if (only != nullptr && idle && only->stage == Request::Stage::Queued &&
+      model->policy().run_inline(only->protocol, only->bytes().size()) &&
+      model->queue().take_if_alone(only)) {
+    run_here(*model, *only);
+    return;
+  }
+  model->wake();
+}
+
+// Hot path 4/12. A request that would be a batch of one: the thread that has it answers it.
+void TurnRequests::run_here(Model& model, Request& request) {
+  const ServeInput input{request.protocol, request.bytes(), request.json_bytes, nullptr};
+  std::optional<Status> done =
+      inline_runner_.run(model, input, request.queued.elapsed_ns(), kNever, request);
+  if (!done.has_value()) {
+    const std::shared_ptr<Model> held = request.model;  // the request may be gone once it is pushed
+    if (push_request(held, request, Entry::Again) == RequestQueue::Push::Taken) return;
+    done = gone(model.handle());
+  }
+  store_outcome(request, std::move(*done));
+  request.listener.reset();
+  completions_.complete_here(request);
+}
+
+}  // namespace serval
