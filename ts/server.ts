@@ -9,7 +9,7 @@ import { DRAIN_GRACE_MS, INFLATED_BYTES_MAX, LOADS_AT_ONCE } from './limits.js';
 import { createLogger, LevelControl, type Logger } from './logger.js';
 import { createEngine, type Engine } from './native/engine.js';
 import { importingEngine } from './import/importing-engine.js';
-import { ModelSource } from './registry/model-source.js';
+import { ModelSource } from './registry/sources/model-source.js';
 import { Registry } from './registry/registry.js';
 import type { RegistrySnapshot } from './model/snapshot.js';
 import { chooseHttpListener, type HttpListenerKind } from './transport/http-kind.js';

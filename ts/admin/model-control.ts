@@ -4,7 +4,7 @@ import type { ModelControlMode } from '../config/config.js';
 import { ErrorCode, ServalError } from '../errors.js';
 import { readModelServerConfig } from '../model-config/models-config.js';
 import type { LevelControl, LogSwitches } from '../logger.js';
-import type { ModelSource } from '../registry/model-source.js';
+import type { ModelSource } from '../registry/sources/model-source.js';
 import type { Registry } from '../registry/registry.js';
 import { findModel, notReadyReason } from '../registry/snapshot-build.js';
 import type { ModelSnapshot, VersionSnapshot, VersionState } from '../model/snapshot.js';

@@ -6,7 +6,7 @@ import { savedModelTags } from '../tensorflow/load/saved-model.js';
 import type { SignatureDef, TensorInfoDef } from '../tensorflow/types.js';
 import { blockedText } from '../import/imported-spec.js';
 import { rm } from 'node:fs/promises';
-import type { ScannedModel, ScannedVersion } from '../registry/repository.js';
+import type { ScannedModel, ScannedVersion } from '../registry/sources/repository.js';
 import { dtypeName } from '../protocols/serving/documents.js';
 import { servalVersion } from '../version.js';
 

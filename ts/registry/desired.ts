@@ -9,7 +9,7 @@ import type { BatchingParameters, TritonConfig } from '../model-config/types.js'
 import type { ModelSpec } from '../model/engine-api.js';
 import type { Labels } from './labels.js';
 import { GRAPH_DEF_PLATFORM } from '../import/model-files.js';
-import type { FoundModel, FoundVersion } from './scan.js';
+import type { FoundModel, FoundVersion } from './sources/scan.js';
 
 export interface DesiredVersion {
   /** Decimal text, no leading zeros. */

@@ -1,6 +1,6 @@
-// The registry's table: every version of every model that is known, loaded or not, and which models
-// have something to do. Control plane, main thread. It decides nothing (ts/registry/lifecycle.ts
-// does) and calls nobody.
+// The registry's table: what is wanted, every version of every model that is known, loaded or not,
+// and which models have something to do. Control plane, main thread. It decides nothing
+// (ts/registry/decisions.ts does) and calls nobody.
 import { ErrorCode, ServalError } from '../errors.js';
 import type { DesiredModel, DesiredVersion } from './desired.js';
 import { retryAtMs } from './lifecycle.js';
@@ -11,16 +11,24 @@ export interface DesiredInstance extends InstanceId {
   readonly desired: DesiredVersion;
 }
 
+/** The models that are asked for and the keys of their versions, by name. */
+export interface Wanted {
+  readonly models: ReadonlyMap<string, DesiredModel>;
+  readonly versions: ReadonlyMap<string, readonly DesiredInstance[]>;
+}
+
 export class Instances {
   /** Names of models that have something to plan. */
   readonly dirty = new Set<string>();
-  /** Names of models that differ from the snapshot. */
-  readonly changed = new Set<string>();
+  /** How many are LOADING or UNLOADING. */
+  loading = 0;
+  unloading = 0;
   /** Names of models with an instance in START, the longest waiting first. */
   readonly starting = new Set<string>();
   /** Name -> when a failed load of it is tried again. */
   readonly retryAtMs = new Map<string, number>();
   readonly #retryRules: RetryRules;
+  #changed = new Set<string>();
   /** No empty lists. */
   readonly #byName = new Map<string, readonly Instance[]>();
 
@@ -42,7 +50,14 @@ export class Instances {
 
   touch(name: string): void {
     this.dirty.add(name);
-    this.changed.add(name);
+    this.#changed.add(name);
+  }
+
+  /** Names of models that changed since it was last asked. */
+  takeChanged(): ReadonlySet<string> {
+    const changed = this.#changed;
+    this.#changed = new Set();
+    return changed;
   }
 
   /** In START; in END when no load can help. */
@@ -71,6 +86,8 @@ export class Instances {
   }
 
   #set(name: string, instances: readonly Instance[]): void {
+    this.#count(this.of(name), -1);
+    this.#count(instances, 1);
     if (instances.length > 0) this.#byName.set(name, instances);
     else this.#byName.delete(name);
     if (instances.some((one) => one.state === 'START')) this.starting.add(name);
@@ -80,6 +97,13 @@ export class Instances {
     if (soonest < Infinity) this.retryAtMs.set(name, soonest);
     else this.retryAtMs.delete(name);
     this.touch(name);
+  }
+
+  #count(instances: readonly Instance[], by: number): void {
+    for (const { state } of instances) {
+      if (state === 'LOADING') this.loading += by;
+      else if (state === 'UNLOADING') this.unloading += by;
+    }
   }
 }
 
@@ -102,8 +126,22 @@ function newInstance({ key, name, desired }: DesiredInstance): Instance {
   };
 }
 
-/** The keys of a model's desired versions. Errors: InvalidArgument for a version given twice. */
-export function indexVersions({ name, versions }: DesiredModel): readonly DesiredInstance[] {
+/** Indexes what is asked for; a model that is the same object as in `before` keeps its keys.
+ * Errors: InvalidArgument for a model or a version given twice. */
+export function indexModels(models: readonly DesiredModel[], before: Wanted): Wanted {
+  const byName = new Map<string, DesiredModel>();
+  const versions = new Map<string, readonly DesiredInstance[]>();
+  for (const model of models) {
+    const { name } = model;
+    if (byName.has(name)) throw givenTwice(`model '${name}'`);
+    byName.set(name, model);
+    const known = before.models.get(name) === model ? before.versions.get(name) : undefined;
+    versions.set(name, known ?? indexVersions(model));
+  }
+  return { models: byName, versions };
+}
+
+function indexVersions({ name, versions }: DesiredModel): readonly DesiredInstance[] {
   const seen = new Set<string>();
   return versions.map((desired) => {
     const { version, revision, spec, problem } = desired;
@@ -114,6 +152,6 @@ export function indexVersions({ name, versions }: DesiredModel): readonly Desire
   });
 }
 
-export function givenTwice(text: string): ServalError {
+function givenTwice(text: string): ServalError {
   return new ServalError(ErrorCode.InvalidArgument, `${text} is given twice`);
 }

@@ -2,7 +2,7 @@
 // models that load at start) what comes within a few milliseconds is published together, because a
 // snapshot costs every reader the more, the more models there are. Control plane, main thread.
 import { PUBLISH_EVERY_MS, PUBLISH_EVERY_MS_MAX, PUBLISH_TIMES } from '../limits.js';
-import type { Clock } from './watcher.js';
+import type { Clock } from './clock.js';
 
 /** How long after a publish that took `tookMs` the next one of a burst may come. Pure. */
 export function publishPauseMs(tookMs: number): number {

@@ -7,7 +7,7 @@ import { WARMUP_END_MS, WARMUP_MS_MAX, WARMUP_RUNS_MAX } from '../limits.js';
 import type { Logger } from '../logger.js';
 import type { TritonConfig } from '../model-config/types.js';
 import { V2_GRPC, type MessageProtocol } from '../model/request-kinds.js';
-import type { PreparedVersion } from '../registry/registry.js';
+import type { PreparedVersion } from '../registry/loads.js';
 import { sampleRequest, warmupSamples } from './model-warmup.js';
 import { recordedRequests, type RecordedRequest } from './prediction-log.js';
 import { readTfRecords } from './tf-record.js';

@@ -15,8 +15,8 @@ import type { ModelControlMode } from '../../../ts/config/config.js';
 import { ErrorCode } from '../../../ts/errors.js';
 import { createLogger, LevelControl } from '../../../ts/logger.js';
 import type { LogSwitches } from '../../../ts/logger.js';
-import { startSource } from '../registry/source-setup.js';
-import type { SetupChange, SourceSetup } from '../registry/source-setup.js';
+import { startSource } from '../registry/sources/source-setup.js';
+import type { SetupChange, SourceSetup } from '../registry/sources/source-setup.js';
 import { filledFolder, tempFolder } from '../temp-folder.js';
 
 interface ControlSetup extends SourceSetup {

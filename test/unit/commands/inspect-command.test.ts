@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { OnnxHeader } from '../../../ts/onnx/reader.js';
 import { modelReport, reportText } from '../../../ts/commands/inspect-command.js';
-import type { ScannedVersion } from '../../../ts/registry/repository.js';
+import type { ScannedVersion } from '../../../ts/registry/sources/repository.js';
 import { loadedModel } from '../registry/fakes.js';
 
 const HEADER: OnnxHeader = {

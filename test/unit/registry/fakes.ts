@@ -11,7 +11,7 @@ import type {
   ModelSpec,
 } from '../../../ts/model/engine-api.js';
 import type { DesiredModel } from '../../../ts/registry/desired.js';
-import type { Clock } from '../../../ts/registry/watcher.js';
+import type { Clock } from '../../../ts/registry/clock.js';
 
 interface PendingLoad {
   readonly spec: ModelSpec;

@@ -4,13 +4,13 @@ import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { createModelControl } from '../../../ts/admin/model-control.js';
-import { ErrorCode, ServalError } from '../../../ts/errors.js';
-import { LevelControl } from '../../../ts/logger.js';
-import type { ModelEntry } from '../../../ts/model-config/types.js';
-import { LATEST_ONE } from '../../../ts/model/version-policy.js';
-import { encode, messageTypes } from '../protocols/raw-client.js';
-import { filledFolder } from '../temp-folder.js';
+import { createModelControl } from '../../../../ts/admin/model-control.js';
+import { ErrorCode, ServalError } from '../../../../ts/errors.js';
+import { LevelControl } from '../../../../ts/logger.js';
+import type { ModelEntry } from '../../../../ts/model-config/types.js';
+import { LATEST_ONE } from '../../../../ts/model/version-policy.js';
+import { encode, messageTypes } from '../../protocols/raw-client.js';
+import { filledFolder } from '../../temp-folder.js';
 import { startSource } from './source-setup.js';
 
 function entry(name: string, basePath: string, more: Partial<ModelEntry> = {}): ModelEntry {

@@ -1,13 +1,15 @@
 // A model source over real folders, with an engine that loads whatever it is told and a clock that
 // the test moves.
 import assert from 'node:assert/strict';
-import { ErrorCode, ServalError } from '../../../ts/errors.js';
-import type { LoadedModel, ModelSpec } from '../../../ts/model/engine-api.js';
-import { ModelSource } from '../../../ts/registry/model-source.js';
-import type { ModelSourceConfig } from '../../../ts/registry/model-source.js';
-import { Registry } from '../../../ts/registry/registry.js';
-import type { RegistryOptions } from '../../../ts/registry/registry.js';
-import { FakeClock, FakeEngine, loadedModel, quietLogger, settle } from './fakes.js';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { ErrorCode, ServalError } from '../../../../ts/errors.js';
+import type { LoadedModel, ModelSpec } from '../../../../ts/model/engine-api.js';
+import { ModelSource } from '../../../../ts/registry/sources/model-source.js';
+import type { SourceConfig } from '../../../../ts/registry/sources/asked.js';
+import { Registry } from '../../../../ts/registry/registry.js';
+import type { RegistryOptions } from '../../../../ts/registry/registry.js';
+import { FakeClock, FakeEngine, loadedModel, quietLogger, settle } from '../fakes.js';
 
 /** Loads and unloads at once; files in `broken` fail. */
 export class WillingEngine extends FakeEngine {
@@ -42,7 +44,7 @@ export interface SourceSetup {
   states(): string;
 }
 
-const CONFIG: ModelSourceConfig = {
+export const CONFIG: SourceConfig = {
   sources: { paths: [], modelRepositories: [], baseModel: undefined, modelConfigFile: undefined },
   model: {
     execMode: 'auto',
@@ -80,9 +82,9 @@ const CONFIG: ModelSourceConfig = {
 };
 
 export interface SetupChange {
-  readonly sources?: Partial<ModelSourceConfig['sources']>;
-  readonly control?: Partial<ModelSourceConfig['control']>;
-  readonly batching?: Partial<ModelSourceConfig['batching']>;
+  readonly sources?: Partial<SourceConfig['sources']>;
+  readonly control?: Partial<SourceConfig['control']>;
+  readonly batching?: Partial<SourceConfig['batching']>;
   readonly registry?: Partial<RegistryOptions>;
   readonly tempRoot?: string;
 }
@@ -94,7 +96,7 @@ export function setupSource(change: SetupChange): SourceSetup {
   const lines: string[] = [];
   const logger = quietLogger(lines);
   const registry = new Registry({ engine, logger, clock, ...registryOptions });
-  const config: ModelSourceConfig = {
+  const config: SourceConfig = {
     sources: { ...CONFIG.sources, ...change.sources },
     model: CONFIG.model,
     control: { ...CONFIG.control, ...change.control },
@@ -126,6 +128,15 @@ export function setupSource(change: SetupChange): SourceSetup {
         )
         .join(' '),
   };
+}
+
+/** A control section that polls repositories. */
+export const POLL = { mode: 'poll', repositoryPollSeconds: 10 } as const;
+
+/** Writes a file, its folders included. */
+export function write(path: string, text = 'x'): void {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, text);
 }
 
 /** The same, started. */

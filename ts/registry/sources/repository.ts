@@ -3,15 +3,15 @@
 // whatever is wrong with one model is reported beside it and the others are found all the same.
 import { createHash } from 'node:crypto';
 import { basename, dirname, extname, join } from 'node:path';
-import type { ModelSources } from '../config/config.js';
-import { MODELS_MAX } from '../limits.js';
-import { readConfigText } from '../protobuf/text-format.js';
-import { readLabels } from '../model-config/label-file.js';
-import { NULL_BACKEND } from '../model-config/triton-checks.js';
-import { parseTritonConfig, versionPolicyOf } from '../model-config/triton-config.js';
-import type { TritonConfigResult } from '../model-config/triton-config.js';
-import type { TritonConfig } from '../model-config/types.js';
-import type { ConfigProblem } from '../protobuf/problem.js';
+import type { ModelSources } from '../../config/config.js';
+import { MODELS_MAX } from '../../limits.js';
+import { readConfigText } from '../../protobuf/text-format.js';
+import { readLabels } from '../../model-config/label-file.js';
+import { NULL_BACKEND } from '../../model-config/triton-checks.js';
+import { parseTritonConfig, versionPolicyOf } from '../../model-config/triton-config.js';
+import type { TritonConfigResult } from '../../model-config/triton-config.js';
+import type { TritonConfig } from '../../model-config/types.js';
+import type { ConfigProblem } from '../../protobuf/problem.js';
 import {
   checkModelName,
   fingerprint,
@@ -28,9 +28,9 @@ import {
   unreadableModel,
 } from './scan.js';
 import type { FoundConfig, FoundModel, SourceKind } from './scan.js';
-import { findModelFile, modelFileOf, type ModelFile } from '../import/model-files.js';
-import { parseVersion } from '../model/version-policy.js';
-import type { VersionPolicy } from '../model/version-policy.js';
+import { findModelFile, modelFileOf, type ModelFile } from '../../import/model-files.js';
+import { parseVersion } from '../../model/version-policy.js';
+import type { VersionPolicy } from '../../model/version-policy.js';
 
 export type {
   FoundModel,

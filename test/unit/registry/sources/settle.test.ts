@@ -1,37 +1,10 @@
 // What of a look is taken.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { NO_CONFIG } from '../../../ts/registry/scan.js';
-import type { FoundModel, FoundVersion } from '../../../ts/registry/scan.js';
-import { Settling, takeModel } from '../../../ts/registry/settle.js';
-import type { TakeRules } from '../../../ts/registry/settle.js';
-
-/** "1a 2b": versions and their contents. */
-function found(versions: string, more: Partial<FoundModel> = {}): FoundModel {
-  const words = versions.split(' ').filter((word) => word !== '');
-  return {
-    name: 'm',
-    basePath: '/m',
-    source: 'repository',
-    problems: [],
-    readable: true,
-    config: NO_CONFIG,
-    labels: {},
-    pending: [],
-    versions: words.map(
-      (word): FoundVersion => ({
-        version: word[0] ?? '',
-        folder: `/m/${word[0]}`,
-        path: `/m/${word[0]}/model.onnx`,
-        format: 'onnx',
-        platform: '',
-        revision: word.slice(1),
-        problem: '',
-      }),
-    ),
-    ...more,
-  };
-}
+import { NO_CONFIG, type FoundModel } from '../../../../ts/registry/sources/scan.js';
+import { Settling, takeModel } from '../../../../ts/registry/sources/settle.js';
+import type { TakeRules } from '../../../../ts/registry/sources/settle.js';
+import { found } from './found-model.js';
 
 function contents(model: FoundModel | undefined): string {
   if (model === undefined) return 'nothing';

@@ -1,9 +1,9 @@
 // When looks happen, on a clock that the test moves.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Watcher } from '../../../ts/registry/watcher.js';
-import type { Watched } from '../../../ts/registry/watcher.js';
-import { FakeClock, settle } from './fakes.js';
+import { Watcher } from '../../../../ts/registry/sources/watcher.js';
+import type { Watched } from '../../../../ts/registry/sources/watcher.js';
+import { FakeClock, settle } from '../fakes.js';
 
 interface Setup {
   readonly clock: FakeClock;

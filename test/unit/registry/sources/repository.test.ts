@@ -3,17 +3,17 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { ModelSources } from '../../../ts/config/config.js';
-import { ErrorCode, ServalError } from '../../../ts/errors.js';
+import type { ModelSources } from '../../../../ts/config/config.js';
+import { ErrorCode, ServalError } from '../../../../ts/errors.js';
 import {
   hasModel,
   listModels,
   scanRepository,
   scanSources,
-} from '../../../ts/registry/repository.js';
-import type { ScanResult } from '../../../ts/registry/repository.js';
-import { fingerprint, mapLimited } from '../../../ts/registry/scan.js';
-import { filledFolder } from '../temp-folder.js';
+} from '../../../../ts/registry/sources/repository.js';
+import type { ScanResult } from '../../../../ts/registry/sources/repository.js';
+import { fingerprint, mapLimited } from '../../../../ts/registry/sources/scan.js';
+import { filledFolder } from '../../temp-folder.js';
 
 function scan(sources: Partial<ModelSources>): Promise<ScanResult> {
   return scanSources({ paths: [], modelRepositories: [], ...sources });

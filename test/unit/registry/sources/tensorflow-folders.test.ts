@@ -4,12 +4,16 @@ import assert from 'node:assert/strict';
 import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { parseTritonConfig } from '../../../ts/model-config/triton-config.js';
-import type { TritonConfig } from '../../../ts/model-config/types.js';
-import { desiredModel, type SpecSettings } from '../../../ts/registry/desired.js';
-import { scanSources } from '../../../ts/registry/repository.js';
-import { type FoundModel, type FoundVersion, NO_CONFIG } from '../../../ts/registry/scan.js';
-import { filledFolder } from '../temp-folder.js';
+import { parseTritonConfig } from '../../../../ts/model-config/triton-config.js';
+import type { TritonConfig } from '../../../../ts/model-config/types.js';
+import { desiredModel, type SpecSettings } from '../../../../ts/registry/desired.js';
+import { scanSources } from '../../../../ts/registry/sources/repository.js';
+import {
+  type FoundModel,
+  type FoundVersion,
+  NO_CONFIG,
+} from '../../../../ts/registry/sources/scan.js';
+import { filledFolder } from '../../temp-folder.js';
 
 /** "name/version: platform, path below the folder" of every version that a look at it finds. */
 async function found(folder: string, ...paths: readonly string[]): Promise<string[]> {

@@ -1,18 +1,11 @@
 // What is wrong with the places and files that a server was started with: readiness, the log, what
 // is watched, and the reasons of models without versions. Real folders, no real time.
 import assert from 'node:assert/strict';
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { filledFolder } from '../temp-folder.js';
-import { setupSource, startSource, type SetupChange } from './source-setup.js';
-
-const poll = { mode: 'poll', repositoryPollSeconds: 10 } as const;
-
-function write(path: string, text = 'x'): void {
-  mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(path, text);
-}
+import { filledFolder } from '../../temp-folder.js';
+import { POLL, setupSource, startSource, write, type SetupChange } from './source-setup.js';
 
 /** What is wrong with these from the start on, and the levels that it is logged at. */
 async function faultsOf(t: TestContext, change: SetupChange) {
@@ -100,7 +93,7 @@ test('a server polls until its first model is there', async (t) => {
   const folder = filledFolder(t, { '.keep': '' });
   const { look, registry, source } = await faultsOf(t, {
     sources: { modelRepositories: [folder] },
-    control: { ...poll, settleMs: 0 },
+    control: { ...POLL, settleMs: 0 },
   });
   assert.equal(source.isWatched, true);
   assert.equal(registry.snapshot.ready, false);
@@ -114,8 +107,8 @@ test('what is watched, so that it may bring a model later', () => {
   const file = { modelConfigFile: '/models.config' };
   for (const [change, watched] of [
     [{ sources: repositories }, false],
-    [{ sources: repositories, control: poll }, true],
-    [{ sources: repositories, control: { ...poll, repositoryPollSeconds: 0 } }, false],
+    [{ sources: repositories, control: POLL }, true],
+    [{ sources: repositories, control: { ...POLL, repositoryPollSeconds: 0 } }, false],
     [{ sources: repositories, control: { mode: 'explicit' } }, true],
     [{ sources: file, control: { mode: 'explicit' } }, false],
     [{ sources: file }, false],

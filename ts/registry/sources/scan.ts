@@ -4,13 +4,13 @@ import { createHash } from 'node:crypto';
 import type { Stats } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { extname, join } from 'node:path';
-import { ErrorCode, ServalError } from '../errors.js';
-import { MODEL_NAME_BYTES_MAX, VERSIONS_MAX } from '../limits.js';
-import type { BatchingParameters, TritonConfig } from '../model-config/types.js';
-import type { Labels } from './labels.js';
-import { findModelFile, type ModelFile, type ModelFormat } from '../import/model-files.js';
-import type { VersionPolicy } from '../model/version-policy.js';
-import { chooseVersions } from '../model/version-policy.js';
+import { ErrorCode, ServalError } from '../../errors.js';
+import { MODEL_NAME_BYTES_MAX, VERSIONS_MAX } from '../../limits.js';
+import type { BatchingParameters, TritonConfig } from '../../model-config/types.js';
+import type { Labels } from '../labels.js';
+import { findModelFile, type ModelFile, type ModelFormat } from '../../import/model-files.js';
+import type { VersionPolicy } from '../../model/version-policy.js';
+import { chooseVersions } from '../../model/version-policy.js';
 
 export type SourceKind = 'file' | 'model-folder' | 'repository' | 'base-path';
 

@@ -1,22 +1,6 @@
 // When to look at folders and files: every so often, sooner when something has to settle, and when
-// asked; never two looks at once. Control plane, main thread. It knows no model; time comes from a
-// clock that never goes back, so that changes of the system's time mean nothing to it.
-
-export interface Clock {
-  /** Milliseconds since some moment; never goes back. */
-  nowMs(): number;
-  /** Calls once, `ms` from now; the function it returns takes that back. */
-  after(ms: number, call: () => void): () => void;
-}
-
-/** Timers do not keep the process alive. */
-export const SYSTEM_CLOCK: Clock = {
-  nowMs: () => performance.now(),
-  after: (ms, call) => {
-    const timer = setTimeout(call, ms).unref();
-    return () => clearTimeout(timer);
-  },
-};
+// asked; never two looks at once. Control plane, main thread. It knows no model.
+import type { Clock } from '../clock.js';
 
 export interface Watched {
   /** For messages. */

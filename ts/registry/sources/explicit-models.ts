@@ -3,10 +3,10 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { ControlSettings } from '../config/config.js';
-import { ErrorCode, ServalError } from '../errors.js';
-import { tritonConfigFromJson } from '../model-config/triton-config.js';
-import type { TritonConfigResult } from '../model-config/triton-config.js';
+import type { ControlSettings } from '../../config/config.js';
+import { ErrorCode, ServalError } from '../../errors.js';
+import { tritonConfigFromJson } from '../../model-config/triton-config.js';
+import type { TritonConfigResult } from '../../model-config/triton-config.js';
 import { foundConfig } from './repository.js';
 import type { FoundConfig } from './scan.js';
 

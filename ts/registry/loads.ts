@@ -1,0 +1,189 @@
+// Loads and unloads one version: the engine's calls, the check of its configuration, its warm-up,
+// what the log says of it. Control plane, main thread. It answers what became of the version and
+// decides nothing.
+import { ErrorCode, ServalError } from '../errors.js';
+import type { Logger } from '../logger.js';
+import { checkAgainstModel, completeConfig } from '../model-config/triton-model.js';
+import type { TritonConfig } from '../model-config/types.js';
+import type { EngineControl, LoadedModel } from '../model/engine-api.js';
+import type { Clock } from './clock.js';
+import type { DesiredInstance } from './instances.js';
+import type { InstanceId } from './lifecycle.js';
+import { deepFreeze, type Instance } from './snapshot-build.js';
+
+/** A version that is loaded and not yet available. */
+export interface PreparedVersion {
+  readonly name: string;
+  readonly version: string;
+  /** The version's folder. */
+  readonly path: string;
+  readonly config: TritonConfig | undefined;
+  readonly loaded: LoadedModel;
+}
+
+/** Warms a version up before it becomes available; what it rejects with fails the load. `signal`:
+ * nobody wants the version any more. */
+export type Prepare = (version: PreparedVersion, signal: AbortSignal) => Promise<void>;
+
+/** Since the start. */
+export interface RegistryCounters {
+  readonly loads: number;
+  readonly loadFailures: number;
+  readonly unloads: number;
+}
+
+export interface LoadsOptions {
+  readonly engine: EngineControl;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  readonly prepare: Prepare | undefined;
+  /** Whether the version is still to be served. */
+  readonly isWanted: (id: Pick<InstanceId, 'name' | 'key'>) => boolean;
+}
+
+export class Loads {
+  readonly #options: LoadsOptions;
+  /** What ends the preparation of a version. */
+  readonly #preparing = new Map<Instance, AbortController>();
+  #counters: RegistryCounters = { loads: 0, loadFailures: 0, unloads: 0 };
+
+  constructor(options: LoadsOptions) {
+    this.#options = options;
+  }
+
+  get counters(): RegistryCounters {
+    return this.#counters;
+  }
+
+  /** Takes note of a version that no load can help. */
+  refuse({ name, version, desired }: DesiredInstance): void {
+    this.#failed({ model: name, version }, desired.problem ?? '');
+  }
+
+  /** Answers what the version is then: AVAILABLE, or END and why. Never rejects. */
+  async load(instance: Instance): Promise<Partial<Instance>> {
+    const { engine, logger, clock } = this.#options;
+    const { name, desired } = instance;
+    const fields = { model: name, version: desired.version };
+    logger.debug('loading model', { ...fields, path: desired.spec.path });
+    const beganMs = clock.nowMs();
+    let loaded: LoadedModel | undefined;
+    try {
+      await Promise.resolve(); // LOADING is published first, or in a burst soon after
+      loaded = deepFreeze(structuredClone(await engine.load(desired.spec)));
+      const configJson = completeJson(instance, loaded);
+      await this.#prepare(instance, loaded);
+      this.#count('loads');
+      logger.info('model loaded', { ...fields, loadMs: Math.round(loaded.loadUs / 1000) });
+      tellBatching(logger, fields, loaded);
+      return { state: 'AVAILABLE', loaded, configJson, loadMs: clock.nowMs() - beganMs };
+    } catch (error) {
+      if (loaded !== undefined) await this.#discard(loaded, fields);
+      const { code, message } = asServalError(error);
+      this.#failed(fields, message);
+      return {
+        state: 'END',
+        errorCode: code,
+        errorMessage: message,
+        failures: instance.failures + 1,
+        failedAtMs: clock.nowMs(),
+      };
+    }
+  }
+
+  /** Ends the preparation of versions that are not wanted any more. */
+  endPreparations(): void {
+    for (const [instance, end] of this.#preparing) {
+      if (!this.#options.isWanted(instance)) end.abort();
+    }
+  }
+
+  /** Answers what the version is then: END, in any case. Never rejects. */
+  async unload({ name, desired, loaded }: Instance): Promise<Partial<Instance>> {
+    const fields = { model: name, version: desired.version };
+    const ended = { state: 'END', unloaded: true, loaded: undefined } as const;
+    const error = loaded && (await this.#discard(loaded, fields));
+    if (error !== undefined)
+      return { ...ended, errorCode: error.code, errorMessage: error.message };
+    this.#count('unloads');
+    this.#options.logger.info('model unloaded', fields);
+    return ended;
+  }
+
+  async #prepare(instance: Instance, loaded: LoadedModel): Promise<void> {
+    const { name, desired } = instance;
+    const { config, version, folder: path } = desired;
+    const end = new AbortController();
+    this.#preparing.set(instance, end);
+    this.endPreparations();
+    try {
+      await this.#options.prepare?.({ name, version, path, config, loaded }, end.signal);
+    } finally {
+      this.#preparing.delete(instance);
+    }
+  }
+
+  /** Answers what went wrong, which is logged. */
+  async #discard(loaded: LoadedModel, fields: object): Promise<ServalError | undefined> {
+    try {
+      await this.#options.engine.unload(loaded.handle);
+      return undefined;
+    } catch (error) {
+      const known = asServalError(error);
+      const reason = known.message;
+      this.#options.logger.error('model failed to unload', { ...fields, reason });
+      return known;
+    }
+  }
+
+  #failed(fields: object, reason: string): void {
+    this.#count('loadFailures');
+    this.#options.logger.error('model failed to load', { ...fields, reason });
+  }
+
+  #count(what: keyof RegistryCounters): void {
+    this.#counters = { ...this.#counters, [what]: this.#counters[what] + 1 };
+  }
+}
+
+/** The version's whole configuration as JSON. Errors: ModelInvalid: model and configuration do not
+ * fit. */
+function completeJson({ name, desired }: Instance, loaded: LoadedModel): string {
+  const { config, spec, platform } = desired;
+  const problems = config === undefined ? [] : checkAgainstModel(config, loaded);
+  if (problems.length > 0) {
+    const text = problems.map((one) => `${one.place}: ${one.message}`).join('; ');
+    throw new ServalError(ErrorCode.ModelInvalid, text);
+  }
+  const maxBatchSize = loaded.batchMode === 'off' ? 0 : (spec.batch?.rowsMax ?? 0);
+  const { instances = 1 } = spec;
+  const complete = completeConfig(name, config, loaded, { maxBatchSize, instances, platform });
+  return JSON.stringify(complete);
+}
+
+/** Says what the engine found of rows that come together, where that is not what is done. */
+function tellBatching(
+  logger: Logger,
+  fields: Readonly<Record<string, unknown>>,
+  loaded: LoadedModel,
+): void {
+  const { batchMode, batchProof, batchFinding: finding } = loaded;
+  if (batchMode === 'on' && batchProof === 'contradicted') {
+    const text =
+      'requests are batched as configured, but rows together are not answered as alone: ' +
+      'answers may be wrong';
+    logger.warn(text, { ...fields, finding });
+  } else if (finding !== '') {
+    const text =
+      batchMode === 'off'
+        ? 'requests are not batched: the first dim is not proven to be the batch'
+        : 'requests are batched as configured; the model could not be tried';
+    logger.debug(text, { ...fields, finding });
+  }
+}
+
+function asServalError(error: unknown): ServalError {
+  if (error instanceof ServalError) return error;
+  const message = error instanceof Error ? error.message : String(error);
+  return new ServalError(ErrorCode.Internal, message);
+}

@@ -1,0 +1,61 @@
+// Publishes snapshots: to the engine as the routes that differ, to subscribers whole, each when its
+// turn comes (publish-turns.ts). Control plane, main thread.
+import type { Logger } from '../logger.js';
+import type { EngineControl } from '../model/engine-api.js';
+import type { RegistrySnapshot } from '../model/snapshot.js';
+import type { Clock } from './clock.js';
+import { PublishTurns } from './publish-turns.js';
+import { buildRoute, buildSnapshot, EMPTY_SNAPSHOT, findModel } from './snapshot-build.js';
+import type { SnapshotInputs } from './snapshot-build.js';
+import { Subscribers, type SnapshotListener } from './subscribers.js';
+
+export class Publisher {
+  readonly turns: PublishTurns;
+  readonly #engine: EngineControl;
+  readonly #logger: Logger;
+  readonly #subscribers: Subscribers;
+  /** Models whose routes the engine has not got yet. */
+  readonly #routesDue = new Set<string>();
+  #snapshot: RegistrySnapshot = EMPTY_SNAPSHOT;
+
+  constructor(engine: EngineControl, logger: Logger, clock: Clock) {
+    this.turns = new PublishTurns(clock);
+    this.#engine = engine;
+    this.#logger = logger;
+    this.#subscribers = new Subscribers(logger);
+  }
+
+  /** The latest; frozen. */
+  get snapshot(): RegistrySnapshot {
+    return this.#snapshot;
+  }
+
+  /** As Registry.subscribe(). */
+  subscribe(listener: SnapshotListener): () => void {
+    return this.#subscribers.add(listener, this.#snapshot);
+  }
+
+  /** Publishes now. Settles when every subscriber of this moment has acknowledged. */
+  publish(inputs: Omit<SnapshotInputs, 'epoch' | 'previous'>): Promise<void> {
+    return this.turns.take(async () => {
+      const previous = this.#snapshot;
+      const snapshot = buildSnapshot({ ...inputs, epoch: previous.epoch + 1, previous });
+      this.#snapshot = snapshot;
+      for (const name of inputs.changed) this.#routesDue.add(name);
+      this.#publishRoutes(snapshot);
+      await this.#subscribers.deliver(snapshot);
+    });
+  }
+
+  #publishRoutes(snapshot: RegistrySnapshot): void {
+    const models = [...this.#routesDue].flatMap((name) => findModel(snapshot, name) ?? []);
+    const gone = [...this.#routesDue].filter((name) => findModel(snapshot, name) === undefined);
+    try {
+      this.#engine.publishRoutes(snapshot.epoch, models.map(buildRoute), gone);
+      this.#routesDue.clear();
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      this.#logger.error('the engine did not take the routes', { epoch: snapshot.epoch, reason });
+    }
+  }
+}
