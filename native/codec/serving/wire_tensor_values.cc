@@ -62,6 +62,9 @@ struct Narrow {
   }
 };
 
+template <typename T>
+using Integer = std::conditional_t<(sizeof(T) < sizeof(int32_t)), Narrow<T>, Cut<T>>;
+
 struct Flag {
   using Type = uint8_t;
   static bool convert(uint64_t value, uint8_t& out) {
@@ -279,24 +282,14 @@ Status take_tensor_content(const TensorDecode& decode) {
 
 Status take_tensor_values(const TensorDecode& decode, uint64_t& fill_left) {
   if (Status status = check_fill(decode, fill_left); !status.ok()) return status;
-  switch (decode.type.dtype) {
-    case DType::Bool: return fill_varints<Flag>(decode);
-    case DType::Uint8: return fill_varints<Narrow<uint8_t>>(decode);
-    case DType::Uint16: return fill_varints<Narrow<uint16_t>>(decode);
-    case DType::Uint32: return fill_varints<Cut<uint32_t>>(decode);
-    case DType::Uint64: return fill_varints<Cut<uint64_t>>(decode);
-    case DType::Int8: return fill_varints<Narrow<int8_t>>(decode);
-    case DType::Int16: return fill_varints<Narrow<int16_t>>(decode);
-    case DType::Int32: return fill_varints<Cut<int32_t>>(decode);
-    case DType::Int64: return fill_varints<Cut<int64_t>>(decode);
-    case DType::Fp16:
-    case DType::Bf16: return fill_varints<Cut<uint16_t>>(decode);
-    case DType::Fp32: return fill_fixed<float>(decode);
-    case DType::Fp64: return fill_fixed<double>(decode);
-    case DType::Bytes: return fill_strings(decode);
-    case DType::Invalid: break;
-  }
-  return make_error(ErrorCode::Internal, "a TensorProto of a dtype that has no values");
+  return visit(decode.type.dtype, [&]<typename T>(TypeTag<T>) -> Status {
+    if constexpr (std::same_as<T, bool>) return fill_varints<Flag>(decode);
+    else if constexpr (IsHalf<T>) return fill_varints<Cut<uint16_t>>(decode);
+    else if constexpr (IsInteger<T>) return fill_varints<Integer<T>>(decode);
+    else if constexpr (IsReal<T>) return fill_fixed<T>(decode);
+    else if constexpr (std::same_as<T, std::string_view>) return fill_strings(decode);
+    else return make_error(ErrorCode::Internal, "a TensorProto of a dtype that has no values");
+  });
 }
 
 }  // namespace serval
