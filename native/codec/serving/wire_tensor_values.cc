@@ -197,16 +197,6 @@ Status fill_strings(const TensorDecode& decode) {
   return {};
 }
 
-// A length in front of `end`: a varint of 32 bits.
-bool take_length(const uint8_t*& at, const uint8_t* end, uint64_t& length) {
-  for (unsigned shift = 0; at != end && shift < 35; shift += 7) {
-    const uint8_t byte = *at++;
-    length |= static_cast<uint64_t>(byte & 0x7fu) << shift;
-    if (byte < 0x80) return length <= UINT32_MAX;
-  }
-  return false;
-}
-
 // Strings in tensor_content: the length of each as a varint, then the bytes of all.
 Status split_strings(const TensorDecode& decode) {
   const Bytes content = decode.wire.content;
@@ -218,16 +208,19 @@ Status split_strings(const TensorDecode& decode) {
   if (decode.elements > content.size()) return wrong();  // a length takes a byte
   auto* strings = decode.arena.allocate_array<std::string_view>(decode.elements);
   if (strings == nullptr) return tensor_memory_out(decode.name);
-  const uint8_t* at = content.data();
-  const uint8_t* const end = at + content.size();
+  WireCursor cursor(content);
   uint64_t total = 0;
   for (uint64_t i = 0; i < decode.elements; ++i) {
     uint64_t length = 0;
-    if (!take_length(at, end, length) || length > content.size() - total) return wrong();
+    const uint8_t* const start = cursor.at;
+    if (!cursor.varint(length) || cursor.at - start > 5 || length > content.size() - total) {
+      return wrong();
+    }
     strings[i] = std::string_view(as_text(content).data(), length);  // its place comes below
     total += length;
   }
-  if (total != static_cast<uint64_t>(end - at)) return wrong();
+  if (total != static_cast<uint64_t>(cursor.end - cursor.at)) return wrong();
+  const uint8_t* at = cursor.at;
   for (uint64_t i = 0; i < decode.elements; ++i) {
     strings[i] = {reinterpret_cast<const char*>(at), strings[i].size()};
     at += strings[i].size();
