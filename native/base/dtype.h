@@ -1,44 +1,134 @@
-// Data types: sizes and names. Hot and control plane, any thread.
+// Data types: the one table of what they are called and what their elements are in memory, and the
+// choice of typed code by a dtype. Hot and control plane, any thread.
 #pragma once
 
+#include <array>
+#include <concepts>
 #include <cstddef>
 #include <string_view>
+#include <type_traits>
 
 #include "base/error.h"
+#include "base/half.h"
 
 namespace serval {
 
 using DType = fb::DType;
 
-// Bytes of one element; 0 for Bytes and Invalid.
-constexpr size_t dtype_bytes(DType dtype) {
+// A type as an argument.
+template <typename T>
+struct TypeTag {
+  using type = T;
+};
+
+// Calls work(TypeTag<T>()) with what an element of `dtype` is in memory and returns its result. Of
+// Bytes that is a view of its text, of Invalid void. So a dtype is chosen outside of loops:
+//   visit(dtype, [&]<typename T>(TypeTag<T>) { if constexpr (IsInteger<T>) ... });
+template <typename Work>
+constexpr decltype(auto) visit(DType dtype, Work&& work) {
   switch (dtype) {
-    case DType::Bool:
-    case DType::Uint8:
-    case DType::Int8: return 1;
-    case DType::Uint16:
-    case DType::Int16:
-    case DType::Fp16:
-    case DType::Bf16: return 2;
-    case DType::Uint32:
-    case DType::Int32:
-    case DType::Fp32: return 4;
-    case DType::Uint64:
-    case DType::Int64:
-    case DType::Fp64: return 8;
-    case DType::Bytes:
-    case DType::Invalid: return 0;
+    case DType::Bool: return work(TypeTag<bool>());
+    case DType::Uint8: return work(TypeTag<uint8_t>());
+    case DType::Uint16: return work(TypeTag<uint16_t>());
+    case DType::Uint32: return work(TypeTag<uint32_t>());
+    case DType::Uint64: return work(TypeTag<uint64_t>());
+    case DType::Int8: return work(TypeTag<int8_t>());
+    case DType::Int16: return work(TypeTag<int16_t>());
+    case DType::Int32: return work(TypeTag<int32_t>());
+    case DType::Int64: return work(TypeTag<int64_t>());
+    case DType::Fp16: return work(TypeTag<Half>());
+    case DType::Fp32: return work(TypeTag<float>());
+    case DType::Fp64: return work(TypeTag<double>());
+    case DType::Bytes: return work(TypeTag<std::string_view>());
+    case DType::Bf16: return work(TypeTag<Bfloat16>());
+    case DType::Invalid: break;
   }
-  return 0;
+  return work(TypeTag<void>());
 }
 
+// Kinds of element.
+template <typename T>
+concept IsInteger = std::integral<T> && !std::same_as<T, bool>;
+template <typename T>
+concept IsHalf = std::same_as<T, Half> || std::same_as<T, Bfloat16>;
+template <typename T>
+concept IsReal = std::floating_point<T> || IsHalf<T>;
+template <typename T>
+concept IsNumber = IsInteger<T> || IsReal<T>;
+
+// Bytes of one element; 0 for Bytes and Invalid.
+constexpr size_t dtype_bytes(DType dtype) {
+  return visit(dtype, []<typename T>(TypeTag<T>) -> size_t {
+    if constexpr (std::is_void_v<T> || std::same_as<T, std::string_view>) return 0;
+    else return sizeof(T);
+  });
+}
+
+// FP16, BF16, FP32, FP64.
+constexpr bool dtype_is_real(DType dtype) {
+  return visit(dtype, []<typename T>(TypeTag<T>) { return IsReal<T>; });
+}
+
+// The dtype whose elements are T.
+template <typename T>
+constexpr DType dtype_for() {
+  for (auto dtype = DType::MIN; dtype != DType::MAX;) {
+    dtype = static_cast<DType>(static_cast<uint8_t>(dtype) + 1);
+    if (visit(dtype, []<typename E>(TypeTag<E>) { return std::same_as<E, T>; })) return dtype;
+  }
+  return DType::Invalid;
+}
+
+struct DTypeNames {
+  std::string_view v2;
+  std::string_view tf;  // lower-case, as TensorFlow Serving's texts have it
+  int32_t onnx;         // TensorProto.DataType; ONNX Runtime's element types have its numbers
+};
+
+// In the order of engine.fbs.
+inline constexpr std::array<DTypeNames, 15> kDTypeNames = {{{"INVALID", "invalid", 0},
+                                                            {"BOOL", "bool", 9},
+                                                            {"UINT8", "uint8", 2},
+                                                            {"UINT16", "uint16", 4},
+                                                            {"UINT32", "uint32", 12},
+                                                            {"UINT64", "uint64", 13},
+                                                            {"INT8", "int8", 3},
+                                                            {"INT16", "int16", 5},
+                                                            {"INT32", "int32", 6},
+                                                            {"INT64", "int64", 7},
+                                                            {"FP16", "half", 10},
+                                                            {"FP32", "float", 1},
+                                                            {"FP64", "double", 11},
+                                                            {"BYTES", "string", 8},
+                                                            {"BF16", "bfloat16", 16}}};
+
 // The V2 protocol's name ("FP32"); "INVALID" for Invalid.
-std::string_view dtype_name(DType dtype);
+constexpr std::string_view dtype_name(DType dtype) {
+  return kDTypeNames[static_cast<size_t>(dtype)].v2;
+}
 
-// The reverse; Invalid when unknown. Case-sensitive, as the protocol says.
-DType dtype_from_name(std::string_view name);
+// TensorFlow's name; "invalid" for Invalid.
+constexpr std::string_view dtype_tf_name(DType dtype) {
+  return kDTypeNames[static_cast<size_t>(dtype)].tf;
+}
 
-// TensorFlow's lower-case name as TensorFlow Serving's texts use it ("float", "int32", "half").
-std::string_view dtype_tf_name(DType dtype);
+// ONNX's number; 0 (undefined) for Invalid.
+constexpr int32_t dtype_onnx(DType dtype) { return kDTypeNames[static_cast<size_t>(dtype)].onnx; }
+
+// The dtype of V2's name; Invalid when unknown. Case-sensitive, as the protocol says.
+constexpr DType dtype_from_name(std::string_view name) {
+  for (size_t i = 1; i < kDTypeNames.size(); ++i) {
+    if (kDTypeNames[i].v2 == name) return static_cast<DType>(i);
+  }
+  return DType::Invalid;
+}
+
+// The dtype of ONNX's number; Invalid when we have none.
+constexpr DType dtype_from_onnx(int64_t number) {
+  for (size_t i = 1; i < kDTypeNames.size(); ++i) {
+    if (kDTypeNames[i].onnx == number) return static_cast<DType>(i);
+  }
+  return DType::Invalid;
+}
 
 }  // namespace serval

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <bit>
+#include <concepts>
 #include <cstdint>
 
 namespace serval {
@@ -60,5 +61,29 @@ inline float double_to_float_odd(double value) {
 
 inline uint16_t double_to_half(double value) { return float_to_half(double_to_float_odd(value)); }
 inline uint16_t double_to_bf16(double value) { return float_to_bf16(double_to_float_odd(value)); }
+
+// An element of an FP16 tensor.
+struct Half {
+  uint16_t bits;
+
+  Half() = default;
+  explicit Half(double value) : bits(double_to_half(value)) {}
+  template <std::floating_point T>
+  explicit operator T() const {
+    return half_to_float(bits);
+  }
+};
+
+// An element of a BF16 tensor.
+struct Bfloat16 {
+  uint16_t bits;
+
+  Bfloat16() = default;
+  explicit Bfloat16(double value) : bits(double_to_bf16(value)) {}
+  template <std::floating_point T>
+  explicit operator T() const {
+    return bf16_to_float(bits);
+  }
+};
 
 }  // namespace serval

@@ -7,7 +7,6 @@
 #include <cstring>
 #include <map>
 
-#include "base/half.h"
 #include "batch/gather.h"
 
 namespace serval {
@@ -83,33 +82,17 @@ void fill(std::vector<uint8_t>& bytes, const Make& make) {
 }
 
 void fill_numbers(DType dtype, const Place& place, std::vector<uint8_t>& bytes) {
-  const auto number = [&](size_t i) { return place.number(i); };
-  const auto integer = [&](size_t i) { return place.integer(i, 7); };
-  switch (dtype) {
-    case DType::Bool:
-      return fill<uint8_t>(bytes, [&](size_t i) { return place.integer(i, 2) % 2; });
-    case DType::Uint8: return fill<uint8_t>(bytes, [&](size_t i) { return place.integer(i, 199); });
-    case DType::Int8: return fill<int8_t>(bytes, [&](size_t i) { return place.integer(i, 99); });
-    case DType::Uint16:
-    case DType::Int16: return fill<uint16_t>(bytes, integer);
-    case DType::Uint32:
-    case DType::Int32: return fill<uint32_t>(bytes, integer);
-    case DType::Uint64:
-    case DType::Int64: return fill<uint64_t>(bytes, integer);
-    case DType::Fp16:
-      return fill<uint16_t>(bytes, [&](size_t i) { return double_to_half(place.number(i)); });
-    case DType::Bf16:
-      return fill<uint16_t>(bytes, [&](size_t i) { return double_to_bf16(place.number(i)); });
-    case DType::Fp32: return fill<float>(bytes, number);
-    case DType::Fp64: return fill<double>(bytes, number);
-    case DType::Bytes:
-    case DType::Invalid: return;
-  }
-}
-
-bool is_float(DType dtype) {
-  return dtype == DType::Fp16 || dtype == DType::Bf16 || dtype == DType::Fp32 ||
-         dtype == DType::Fp64;
+  visit(dtype, [&]<typename T>(TypeTag<T>) {
+    constexpr bool kUnsigned = std::same_as<T, uint8_t>;
+    constexpr uint64_t kCount = kUnsigned ? 199 : std::same_as<T, int8_t> ? 99 : 7;
+    if constexpr (std::same_as<T, bool>) {
+      fill<T>(bytes, [&](size_t i) { return place.integer(i, 2) % 2; });
+    } else if constexpr (IsInteger<T>) {
+      fill<T>(bytes, [&](size_t i) { return place.integer(i, kCount); });
+    } else if constexpr (IsReal<T>) {
+      fill<T>(bytes, [&](size_t i) { return place.number(i); });
+    }
+  });
 }
 
 template <typename T>
@@ -120,24 +103,10 @@ T load(const TensorView& tensor, size_t element) {
 }
 
 double number_at(const TensorView& tensor, size_t element) {
-  switch (tensor.dtype) {
-    case DType::Bool:
-    case DType::Uint8: return load<uint8_t>(tensor, element);
-    case DType::Uint16: return load<uint16_t>(tensor, element);
-    case DType::Uint32: return load<uint32_t>(tensor, element);
-    case DType::Uint64: return static_cast<double>(load<uint64_t>(tensor, element));
-    case DType::Int8: return load<int8_t>(tensor, element);
-    case DType::Int16: return load<int16_t>(tensor, element);
-    case DType::Int32: return load<int32_t>(tensor, element);
-    case DType::Int64: return static_cast<double>(load<int64_t>(tensor, element));
-    case DType::Fp16: return half_to_float(load<uint16_t>(tensor, element));
-    case DType::Bf16: return bf16_to_float(load<uint16_t>(tensor, element));
-    case DType::Fp32: return load<float>(tensor, element);
-    case DType::Fp64: return load<double>(tensor, element);
-    case DType::Bytes:
-    case DType::Invalid: break;
-  }
-  return 0;
+  return visit(tensor.dtype, [&]<typename T>(TypeTag<T>) -> double {
+    if constexpr (IsNumber<T>) return static_cast<double>(load<T>(tensor, element));
+    else return std::same_as<T, bool> ? tensor.data[element] : 0;
+  });
 }
 
 size_t elements_of(const TensorView& tensor) {
@@ -170,7 +139,7 @@ std::string text(double value) {
 
 bool same_element(const TensorView& a, const TensorView& b, size_t i, double largest) {
   if (a.dtype == DType::Bytes) return a.strings[i] == b.strings[i];
-  if (!is_float(a.dtype)) {
+  if (!dtype_is_real(a.dtype)) {
     const size_t size = dtype_bytes(a.dtype);
     return std::memcmp(a.data + i * size, b.data + i * size, size) == 0;
   }
@@ -270,8 +239,8 @@ ProbeSight sight_of(std::span<const TensorView> one, std::span<const TensorView>
     const TensorView &a = one[i], &b = other[i];
     if (!(a.shape == b.shape)) sight = ProbeSight::Clear;
     const size_t count = std::min(elements_of(a), elements_of(b));
-    bool finite = !is_float(a.dtype) || count == 0;
-    const double largest = is_float(a.dtype) ? largest_of(a) : 0;
+    bool finite = !dtype_is_real(a.dtype) || count == 0;
+    const double largest = dtype_is_real(a.dtype) ? largest_of(a) : 0;
     for (size_t k = 0; k < count; ++k) {
       if (!finite) finite = std::isfinite(number_at(a, k)) || std::isfinite(number_at(b, k));
       if (!same_element(a, b, k, largest)) sight = ProbeSight::Clear;

@@ -9,7 +9,6 @@
 #include <cstring>
 #include <type_traits>
 
-#include "base/half.h"
 #include "codec/json/echo.h"
 
 namespace serval {
@@ -29,26 +28,14 @@ struct Rows {
   uint64_t classes;   // of a row, at most `elements`
 };
 
-// Elements as they are compared and printed: one type in memory, one in the hand.
+// An element as it is compared and printed: a half as float.
 template <typename T>
-struct Plain {
-  using Value = T;
-  static constexpr size_t kBytes = sizeof(T);
-  static T load(const uint8_t* data, uint64_t index) {
-    T value;
-    std::memcpy(&value, data + index * sizeof(T), sizeof(T));
-    return value;
-  }
-};
-
-template <float (*kConvert)(uint16_t)>
-struct Sixteen {
-  using Value = float;
-  static constexpr size_t kBytes = 2;
-  static float load(const uint8_t* data, uint64_t index) {
-    return kConvert(Plain<uint16_t>::load(data, index));
-  }
-};
+auto load(const uint8_t* data, uint64_t index) {
+  T value;
+  std::memcpy(&value, data + index * sizeof(T), sizeof(T));
+  if constexpr (IsHalf<T>) return static_cast<float>(value);
+  else return value;
+}
 
 template <typename T>
 bool is_nan(T value) {
@@ -57,13 +44,13 @@ bool is_nan(T value) {
 }
 
 // Whether element `a` of a row goes in front of `b`: larger, a number rather than NaN, or earlier.
-template <typename Element>
+template <typename T>
 struct Before {
   const uint8_t* row;
 
   bool operator()(uint64_t a, uint64_t b) const {
-    const auto x = Element::load(row, a);
-    const auto y = Element::load(row, b);
+    const auto x = load<T>(row, a);
+    const auto y = load<T>(row, b);
     if (x > y) return true;
     if (x == y) return a < b;
     const bool x_nan = is_nan(x), y_nan = is_nan(y);
@@ -72,9 +59,9 @@ struct Before {
 };
 
 // The first `classes` of a row's elements, in order.
-template <typename Element>
+template <typename T>
 void select(const uint8_t* row, uint64_t elements, uint64_t classes, uint64_t* chosen) {
-  const Before<Element> before{row};
+  const Before<T> before{row};
   uint64_t* const end = chosen + classes;
   for (uint64_t i = 0; i < classes; ++i) chosen[i] = i;
   std::make_heap(chosen, end, before);  // the last of them in front
@@ -126,20 +113,19 @@ char* write_class(char* out, T value, uint64_t index, std::string_view label) {
 }
 
 // Fills `strings`, rows.count * rows.classes of them. False when memory is out.
-template <typename Element>
+template <typename T>
 bool classify(const Rows& rows, std::span<const std::string> labels, Arena& arena,
               std::span<std::string_view> strings) {
-  using Value = typename Element::Value;
   auto* chosen = arena.allocate_array<uint64_t>(strings.size());
   if (chosen == nullptr) return false;
   const auto row_of = [&rows](uint64_t i) {
-    return rows.data + i / rows.classes * rows.elements * Element::kBytes;
+    return rows.data + i / rows.classes * rows.elements * sizeof(T);
   };
   size_t room = kDoubleTextMax;  // what to_chars may touch behind the last text
   for (uint64_t i = 0; i < strings.size(); ++i) {
     const uint8_t* row = row_of(i);
-    if (i % rows.classes == 0) select<Element>(row, rows.elements, rows.classes, chosen + i);
-    const Value value = Element::load(row, chosen[i]);
+    if (i % rows.classes == 0) select<T>(row, rows.elements, rows.classes, chosen + i);
+    const auto value = load<T>(row, chosen[i]);
     room += value_text_max(value) + 2 + kIndexTextMax + label_of(labels, chosen[i]).size();
   }
   char* const text = arena.allocate_array<char>(room);
@@ -147,34 +133,12 @@ bool classify(const Rows& rows, std::span<const std::string> labels, Arena& aren
   char* end = text;
   for (uint64_t i = 0; i < strings.size(); ++i) {
     char* const begin = end;
-    const Value value = Element::load(row_of(i), chosen[i]);
+    const auto value = load<T>(row_of(i), chosen[i]);
     end = write_class(begin, value, chosen[i], label_of(labels, chosen[i]));
     strings[i] = {begin, static_cast<size_t>(end - begin)};
   }
   arena.shrink_last(text, static_cast<size_t>(end - text));
   return true;
-}
-
-bool classify_typed(DType dtype, const Rows& rows, std::span<const std::string> labels,
-                    Arena& arena, std::span<std::string_view> strings) {
-  switch (dtype) {
-    case DType::Uint8: return classify<Plain<uint8_t>>(rows, labels, arena, strings);
-    case DType::Uint16: return classify<Plain<uint16_t>>(rows, labels, arena, strings);
-    case DType::Uint32: return classify<Plain<uint32_t>>(rows, labels, arena, strings);
-    case DType::Uint64: return classify<Plain<uint64_t>>(rows, labels, arena, strings);
-    case DType::Int8: return classify<Plain<int8_t>>(rows, labels, arena, strings);
-    case DType::Int16: return classify<Plain<int16_t>>(rows, labels, arena, strings);
-    case DType::Int32: return classify<Plain<int32_t>>(rows, labels, arena, strings);
-    case DType::Int64: return classify<Plain<int64_t>>(rows, labels, arena, strings);
-    case DType::Fp16: return classify<Sixteen<half_to_float>>(rows, labels, arena, strings);
-    case DType::Bf16: return classify<Sixteen<bf16_to_float>>(rows, labels, arena, strings);
-    case DType::Fp32: return classify<Plain<float>>(rows, labels, arena, strings);
-    case DType::Fp64: return classify<Plain<double>>(rows, labels, arena, strings);
-    case DType::Bool:
-    case DType::Bytes:
-    case DType::Invalid: break;
-  }
-  return false;
 }
 
 std::string output_text(std::string_view name) { return "output '" + echo_text(name) + "': "; }
@@ -203,8 +167,11 @@ Status classify_output(std::string_view name, uint32_t k, bool batch_dim,
   (void)shape.push_back(static_cast<int64_t>(rows.classes));
   const uint64_t strings = shape.elements().value_or(0);
   auto* texts = arena.allocate_array<std::string_view>(strings);
-  if (texts == nullptr ||
-      (strings != 0 && !classify_typed(output.dtype, rows, labels, arena, {texts, strings}))) {
+  const auto classify_all = [&]<typename T>(TypeTag<T>) {
+    if constexpr (IsNumber<T>) return classify<T>(rows, labels, arena, {texts, strings});
+    else return false;
+  };
+  if (texts == nullptr || (strings != 0 && !visit(output.dtype, classify_all))) {
     return make_error(ErrorCode::Internal,
                       output_text(name) + "no memory for the text of its classes");
   }

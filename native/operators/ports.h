@@ -18,65 +18,13 @@ namespace serval::operators {
 inline constexpr int64_t kRowsMax = int64_t{1} << 26;
 inline constexpr uint64_t kTextsMax = uint64_t{1} << 24;
 
-// The dtype of a C++ type: those that kernels compute with.
-template <typename T>
-constexpr DType dtype_for() {
-  if constexpr (std::is_same_v<T, bool>) return DType::Bool;
-  else if constexpr (std::is_same_v<T, int8_t>) return DType::Int8;
-  else if constexpr (std::is_same_v<T, uint8_t>) return DType::Uint8;
-  else if constexpr (std::is_same_v<T, int16_t>) return DType::Int16;
-  else if constexpr (std::is_same_v<T, uint16_t>) return DType::Uint16;
-  else if constexpr (std::is_same_v<T, int32_t>) return DType::Int32;
-  else if constexpr (std::is_same_v<T, uint32_t>) return DType::Uint32;
-  else if constexpr (std::is_same_v<T, int64_t>) return DType::Int64;
-  else if constexpr (std::is_same_v<T, uint64_t>) return DType::Uint64;
-  else if constexpr (std::is_same_v<T, float>) return DType::Fp32;
-  else if constexpr (std::is_same_v<T, double>) return DType::Fp64;
-  else return DType::Bytes;
-}
-
-// Our dtype for a number of ONNX's TensorProto.DataType, which attributes use; Invalid if unknown.
-constexpr DType dtype_of_onnx(int64_t type) {
-  switch (type) {
-    case 1: return DType::Fp32;
-    case 2: return DType::Uint8;
-    case 3: return DType::Int8;
-    case 4: return DType::Uint16;
-    case 5: return DType::Int16;
-    case 6: return DType::Int32;
-    case 7: return DType::Int64;
-    case 8: return DType::Bytes;
-    case 9: return DType::Bool;
-    case 10: return DType::Fp16;
-    case 11: return DType::Fp64;
-    case 12: return DType::Uint32;
-    case 13: return DType::Uint64;
-    case 16: return DType::Bf16;
-    default: return DType::Invalid;
-  }
-}
-
-template <typename T>
-struct TypeTag {
-  using type = T;
-};
-
 // Calls work(TypeTag<T>) for a number's dtype; false for the others (Bool and halves included).
 template <typename Work>
 bool for_number(DType dtype, Work work) {
-  switch (dtype) {
-    case DType::Int8: work(TypeTag<int8_t>()); return true;
-    case DType::Uint8: work(TypeTag<uint8_t>()); return true;
-    case DType::Int16: work(TypeTag<int16_t>()); return true;
-    case DType::Uint16: work(TypeTag<uint16_t>()); return true;
-    case DType::Int32: work(TypeTag<int32_t>()); return true;
-    case DType::Uint32: work(TypeTag<uint32_t>()); return true;
-    case DType::Int64: work(TypeTag<int64_t>()); return true;
-    case DType::Uint64: work(TypeTag<uint64_t>()); return true;
-    case DType::Fp32: work(TypeTag<float>()); return true;
-    case DType::Fp64: work(TypeTag<double>()); return true;
-    default: return false;
-  }
+  return visit(dtype, [&]<typename T>(TypeTag<T> tag) {
+    if constexpr (std::is_arithmetic_v<T> && !std::same_as<T, bool>) work(tag);
+    return std::is_arithmetic_v<T> && !std::same_as<T, bool>;
+  });
 }
 
 inline Error internal_failure(std::string message) {

@@ -230,15 +230,15 @@ bool read_integers(const OnnxTensor& tensor, std::vector<int64_t>& values) {
   });
 }
 
-void OnnxWriter::varint(uint64_t value) {
-  for (; value >= 0x80; value >>= 7) bytes_ += static_cast<char>(value | 0x80u);
-  bytes_ += static_cast<char>(value);
+WireWriter OnnxWriter::room(uint64_t count) {
+  const size_t begin = bytes_.size();
+  bytes_.resize(begin + count);
+  return {reinterpret_cast<uint8_t*>(bytes_.data()) + begin};
 }
 
 OnnxWriter& OnnxWriter::bytes(uint32_t number, std::string_view value) {
-  varint(bytes_tag(number));
-  varint(value.size());
-  bytes_.append(value);
+  const uint64_t head = varint_bytes(bytes_tag(number)) + varint_bytes(value.size());
+  room(head + value.size()).bytes(number, value);
   return *this;
 }
 
@@ -247,20 +247,19 @@ OnnxWriter& OnnxWriter::bytes(uint32_t number, Bytes value) {
 }
 
 OnnxWriter& OnnxWriter::integer(uint32_t number, int64_t value) {
-  varint(varint_tag(number));
-  varint(static_cast<uint64_t>(value));
-  return *this;
+  return field({varint_tag(number), static_cast<uint64_t>(value), {}});
 }
 
 OnnxWriter& OnnxWriter::field(const WireField& field) {
   if (field.type() == WireType::Bytes) return bytes(field.number(), field.bytes);
-  varint(field.tag);
-  if (field.type() == WireType::Varint) {
-    varint(field.value);
-  } else {
-    const size_t count = field.type() == WireType::Fixed32 ? 4 : 8;
-    for (size_t i = 0; i < count; ++i) bytes_ += static_cast<char>(field.value >> (8 * i));
-  }
+  const bool varint = field.type() == WireType::Varint;
+  const uint64_t size = varint                              ? varint_bytes(field.value)
+                        : field.type() == WireType::Fixed32 ? sizeof(uint32_t)
+                                                            : sizeof(uint64_t);
+  WireWriter writer = room(varint_bytes(field.tag) + size);
+  writer.varint(field.tag);
+  if (varint) writer.varint(field.value);
+  else writer.raw(&field.value, size);
   return *this;
 }
 

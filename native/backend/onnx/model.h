@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/bytes/wire_reader.h"
+#include "base/bytes/wire_writer.h"
 
 namespace serval::ort {
 
@@ -148,7 +148,7 @@ class OnnxWriter {
   std::string take() { return std::move(bytes_); }
 
  private:
-  void varint(uint64_t value);
+  WireWriter room(uint64_t count);
   std::string bytes_;
 };
 

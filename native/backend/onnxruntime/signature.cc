@@ -158,45 +158,10 @@ OrtStatus* read_pairs(const OrtRuntime& runtime, const OrtModelMetadata* metadat
 
 }  // namespace
 
-DType dtype_of(ONNXTensorElementDataType type) {
-  switch (type) {
-    case ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT: return DType::Fp32;
-    case ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8: return DType::Uint8;
-    case ONNX_TENSOR_ELEMENT_DATA_TYPE_INT8: return DType::Int8;
-    case ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT16: return DType::Uint16;
-    case ONNX_TENSOR_ELEMENT_DATA_TYPE_INT16: return DType::Int16;
-    case ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32: return DType::Int32;
-    case ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64: return DType::Int64;
-    case ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING: return DType::Bytes;
-    case ONNX_TENSOR_ELEMENT_DATA_TYPE_BOOL: return DType::Bool;
-    case ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT16: return DType::Fp16;
-    case ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE: return DType::Fp64;
-    case ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT32: return DType::Uint32;
-    case ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT64: return DType::Uint64;
-    case ONNX_TENSOR_ELEMENT_DATA_TYPE_BFLOAT16: return DType::Bf16;
-    default: return DType::Invalid;
-  }
-}
+DType dtype_of(ONNXTensorElementDataType type) { return dtype_from_onnx(type); }
 
 ONNXTensorElementDataType element_type_of(DType dtype) {
-  switch (dtype) {
-    case DType::Bool: return ONNX_TENSOR_ELEMENT_DATA_TYPE_BOOL;
-    case DType::Uint8: return ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT8;
-    case DType::Uint16: return ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT16;
-    case DType::Uint32: return ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT32;
-    case DType::Uint64: return ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT64;
-    case DType::Int8: return ONNX_TENSOR_ELEMENT_DATA_TYPE_INT8;
-    case DType::Int16: return ONNX_TENSOR_ELEMENT_DATA_TYPE_INT16;
-    case DType::Int32: return ONNX_TENSOR_ELEMENT_DATA_TYPE_INT32;
-    case DType::Int64: return ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64;
-    case DType::Fp16: return ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT16;
-    case DType::Fp32: return ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT;
-    case DType::Fp64: return ONNX_TENSOR_ELEMENT_DATA_TYPE_DOUBLE;
-    case DType::Bytes: return ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING;
-    case DType::Bf16: return ONNX_TENSOR_ELEMENT_DATA_TYPE_BFLOAT16;
-    case DType::Invalid: break;
-  }
-  return ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
+  return static_cast<ONNXTensorElementDataType>(dtype_onnx(dtype));
 }
 
 Result<Signature> read_signature(const OrtRuntime& runtime, const OrtSession& session) {

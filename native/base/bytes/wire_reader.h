@@ -47,23 +47,85 @@ struct WireField {
   WireType type() const { return static_cast<WireType>(tag & 7u); }
 };
 
+// Steps over the bytes that are left of a message, for who has no words for what is wrong with
+// them. Each answers false at bytes that are cut off, or no varint.
+struct WireCursor {
+  const uint8_t* at;
+  const uint8_t* end;
+
+  explicit WireCursor(std::span<const uint8_t> bytes)
+      : at(bytes.data()), end(bytes.data() + bytes.size()) {}
+
+  bool done() const { return at == end; }
+
+  // At most ten bytes; bits over 64 are dropped.
+  bool varint(uint64_t& value) {
+    if (at != end && *at < 0x80) {
+      value = *at++;
+      return true;
+    }
+    value = 0;
+    for (unsigned shift = 0; shift < 70 && at != end; shift += 7) {
+      const uint8_t byte = *at++;
+      value |= static_cast<uint64_t>(byte & 0x7fu) << shift;
+      if (byte < 0x80) return true;
+    }
+    return false;
+  }
+
+  template <typename T>
+  bool fixed(uint64_t& value) {
+    if (static_cast<size_t>(end - at) < sizeof(T)) return false;
+    T fixed;
+    std::memcpy(&fixed, at, sizeof(T));
+    value = fixed;
+    at += sizeof(T);
+    return true;
+  }
+
+  bool take(uint64_t length, std::span<const uint8_t>& bytes) {
+    if (length > static_cast<size_t>(end - at)) return false;
+    bytes = {at, static_cast<size_t>(length)};
+    at += length;
+    return true;
+  }
+
+  // A length and that many bytes.
+  bool bytes(std::span<const uint8_t>& bytes) {
+    uint64_t length = 0;
+    return varint(length) && take(length, bytes);
+  }
+
+  // Passes over the value of a field with this tag; groups are refused.
+  bool skip(uint64_t tag) {
+    uint64_t number = 0;
+    std::span<const uint8_t> passed;
+    switch (static_cast<WireType>(tag & 7u)) {
+      case WireType::Varint: return varint(number);
+      case WireType::Fixed64: return fixed<uint64_t>(number);
+      case WireType::Bytes: return bytes(passed);
+      case WireType::Fixed32: return fixed<uint32_t>(number);
+      case WireType::StartGroup:
+      case WireType::EndGroup: break;
+    }
+    return false;
+  }
+};
+
+// The fields of a message, with the first fault noted.
 class WireReader {
  public:
   // `origin`: first byte of the outermost message, for offsets. The first fault is kept.
   WireReader(std::span<const uint8_t> bytes, const uint8_t* origin, WireFault& fault)
-      : at_(bytes.data()), end_(bytes.data() + bytes.size()), origin_(origin), fault_(fault) {}
+      : cursor_(bytes), origin_(origin), fault_(fault) {}
 
   // The next field with its value; false at the end or at a fault (then fault.reason is set).
   // A caller ignores tags it does not know: that skips unknown fields and, as protobuf does, known
   // numbers of another wire type. Groups are skipped here.
   bool next(WireField& field) {
-    while (at_ != end_) {
-      const uint8_t* start = at_;
-      uint64_t tag = 0;
-      if (!read_varint(tag)) return false;
-      if (tag > UINT32_MAX || at_ - start > 5) return fail("field tag over 32 bits", start);
-      if (tag < 8) return fail("field number 0", start);
-      field.tag = static_cast<uint32_t>(tag);
+    while (!cursor_.done()) {
+      const uint8_t* start = cursor_.at;
+      if (!read_tag(field, start)) return false;
       if (field.type() != WireType::StartGroup) return read_value(field, start);
       if (!skip_group(field.number(), start)) return false;
     }
@@ -71,14 +133,12 @@ class WireReader {
   }
 
   bool read_varint(uint64_t& value) {
-    if (at_ != end_ && *at_ < 0x80) {
-      value = *at_++;
-      return true;
-    }
-    return read_long_varint(value);
+    const uint8_t* start = cursor_.at;
+    if (cursor_.varint(value) && (cursor_.at - start < 10 || cursor_.at[-1] <= 1)) return true;
+    return fail(cursor_.at - start == 10 ? "varint over 64 bits" : "varint cut off", start);
   }
 
-  bool at_end() const { return at_ == end_; }
+  bool at_end() const { return cursor_.done(); }
 
   // Takes a string field; proto3 wants UTF-8.
   bool text(const WireField& field, std::string_view& out) {
@@ -106,26 +166,18 @@ class WireReader {
     return (high & 0x8080808080808080u) == 0 || is_valid_utf8(text);
   }
 
-  bool read_long_varint(uint64_t& value) {
-    const uint8_t* start = at_;
-    value = 0;
-    for (unsigned shift = 0;; shift += 7) {
-      if (at_ == end_) return fail("varint cut off", start);
-      const uint8_t byte = *at_++;
-      if (shift == 63 && byte > 1) return fail("varint over 64 bits", start);
-      value |= static_cast<uint64_t>(byte & 0x7fu) << shift;
-      if (byte < 0x80) return true;
-    }
+  bool read_tag(WireField& field, const uint8_t* start) {
+    uint64_t tag = 0;
+    if (!read_varint(tag)) return false;
+    if (tag > UINT32_MAX || cursor_.at - start > 5) return fail("field tag over 32 bits", start);
+    if (tag < 8) return fail("field number 0", start);
+    field.tag = static_cast<uint32_t>(tag);
+    return true;
   }
 
   template <typename T>
   bool read_fixed(uint64_t& value, const uint8_t* start) {
-    if (static_cast<size_t>(end_ - at_) < sizeof(T)) return fail("fixed-size value cut off", start);
-    T fixed;
-    std::memcpy(&fixed, at_, sizeof(T));
-    value = fixed;
-    at_ += sizeof(T);
-    return true;
+    return cursor_.fixed<T>(value) || fail("fixed-size value cut off", start);
   }
 
   // The value behind a tag that stood at `start`; not of a group.
@@ -137,12 +189,8 @@ class WireReader {
       case WireType::Bytes: {
         uint64_t length = 0;
         if (!read_varint(length)) return false;
-        if (length > static_cast<size_t>(end_ - at_)) {
-          return fail("length past the end of its message", start);
-        }
-        field.bytes = {at_, static_cast<size_t>(length)};
-        at_ += length;
-        return true;
+        return cursor_.take(length, field.bytes) ||
+               fail("length past the end of its message", start);
       }
       case WireType::EndGroup: return fail("end of a group that was not begun", start);
       case WireType::StartGroup: break;
@@ -156,14 +204,10 @@ class WireReader {
     size_t depth = 1;
     open[0] = number;
     while (depth != 0) {
-      if (at_ == end_) return fail("group that is not ended", start);
-      const uint8_t* tag_start = at_;
+      if (cursor_.done()) return fail("group that is not ended", start);
+      const uint8_t* tag_start = cursor_.at;
       WireField field;
-      uint64_t tag = 0;
-      if (!read_varint(tag)) return false;
-      if (tag > UINT32_MAX || at_ - tag_start > 5) return fail("field tag over 32 bits", tag_start);
-      if (tag < 8) return fail("field number 0", tag_start);
-      field.tag = static_cast<uint32_t>(tag);
+      if (!read_tag(field, tag_start)) return false;
       if (field.type() == WireType::EndGroup) {
         if (open[--depth] != field.number()) return fail("end of another group", tag_start);
       } else if (field.type() == WireType::StartGroup) {
@@ -176,15 +220,16 @@ class WireReader {
     return true;
   }
 
-  const uint8_t* at_;
-  const uint8_t* end_;
+  WireCursor cursor_;
   const uint8_t* origin_;
   WireFault& fault_;
 };
 
-// Counts the varints of a packed run, 8 bytes at a time, and checks each: ended, at most 64 bits.
-// After it the run can be decoded without checks. nullptr, or the start of the bad varint.
-inline const uint8_t* count_varints(std::span<const uint8_t> run, uint64_t& count) {
+// Counts the varints of a packed run, 8 bytes at a time, and checks each: ended, and its tenth byte
+// at most `tenth_max` (above 1 it has bits over 64, which are dropped). After it the run can be
+// decoded without checks. nullptr, or the start of the bad varint.
+inline const uint8_t* count_varints(std::span<const uint8_t> run, uint64_t& count,
+                                    uint8_t tenth_max = 1) {
   constexpr uint64_t kTopBits = 0x8080808080808080u;
   const uint8_t* at = run.data();
   const uint8_t* const end = at + run.size();
@@ -200,11 +245,11 @@ inline const uint8_t* count_varints(std::span<const uint8_t> run, uint64_t& coun
     }
     count += static_cast<uint64_t>(std::popcount(stops));
     const size_t first = static_cast<size_t>(std::countr_zero(stops)) / 8;
-    if (open + first >= 9 && (open + first > 9 || at[first] > 1)) return at - open;
+    if (open + first >= 9 && (open + first > 9 || at[first] > tenth_max)) return at - open;
     open = static_cast<size_t>(std::countl_zero(stops)) / 8;
   }
   for (; at != end; ++at) {
-    if (open >= 9 && *at > 1) return at - open;
+    if (open >= 9 && *at > tenth_max) return at - open;
     open = *at < 0x80 ? 0 : open + 1;
     count += *at < 0x80;
   }

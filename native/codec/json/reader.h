@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/buffer.h"
@@ -34,6 +35,16 @@ struct JsonNumber {
   int64_t i64 = 0;
   uint64_t u64 = 0;
   double f64 = 0;  // always set: the correctly rounded value
+
+  // False where it is no integer of T's range; `out` is as it was.
+  template <typename T>
+  bool to_integer(T& out) const {
+    const bool fits = form == Form::Int64    ? std::in_range<T>(i64)
+                      : form == Form::Uint64 ? std::in_range<T>(u64)
+                                             : false;
+    if (fits) out = static_cast<T>(form == Form::Uint64 ? u64 : static_cast<uint64_t>(i64));
+    return fits;
+  }
 };
 
 // A node of the parsed document. Children are linked, so that a document of any depth needs no

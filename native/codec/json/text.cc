@@ -9,7 +9,6 @@
 #include <bit>
 #include <cstring>
 
-#include "base/half.h"
 #include "codec/json/digits.h"
 #include "codec/json/float_text.h"
 
@@ -150,13 +149,13 @@ bool append_floats(ByteBuffer& out, const uint8_t* data, uint64_t count) {
 }
 
 // FP16 and BF16: by way of float, a block at a time.
-template <float (*kToFloat)(uint16_t)>
+template <typename T>
 bool append_halves(ByteBuffer& out, const uint8_t* data, uint64_t count) {
   constexpr uint64_t kBlock = 512;
   float block[kBlock];
   for (uint64_t at = 0; at < count;) {
     const uint64_t some = std::min(count - at, kBlock);
-    for (uint64_t i = 0; i < some; ++i) block[i] = kToFloat(load<uint16_t>(data, at + i));
+    for (uint64_t i = 0; i < some; ++i) block[i] = static_cast<float>(load<T>(data, at + i));
     if (at != 0 && !out.append(",")) return false;
     if (!append_floats(out, reinterpret_cast<const uint8_t*>(block), some)) return false;
     at += some;
@@ -226,25 +225,21 @@ bool append_float_rows(ByteBuffer& out, const TensorView& tensor, uint64_t begin
 
 bool append_elements(ByteBuffer& out, const TensorView& tensor, uint64_t begin, uint64_t end) {
   const uint8_t* data = tensor.data;
-  switch (tensor.dtype) {
-    case DType::Bool: return append_each<uint8_t, 5>(out, data, begin, end, write_bool);
-    case DType::Uint8: return append_integers<uint8_t>(out, data, begin, end);
-    case DType::Uint16: return append_integers<uint16_t>(out, data, begin, end);
-    case DType::Uint32: return append_integers<uint32_t>(out, data, begin, end);
-    case DType::Uint64: return append_integers<uint64_t>(out, data, begin, end);
-    case DType::Int8: return append_integers<int8_t>(out, data, begin, end);
-    case DType::Int16: return append_integers<int16_t>(out, data, begin, end);
-    case DType::Int32: return append_integers<int32_t>(out, data, begin, end);
-    case DType::Int64: return append_integers<int64_t>(out, data, begin, end);
-    case DType::Fp16: return append_halves<half_to_float>(out, data + begin * 2, end - begin);
-    case DType::Bf16: return append_halves<bf16_to_float>(out, data + begin * 2, end - begin);
-    case DType::Fp32: return append_floats(out, data + begin * 4, end - begin);
-    case DType::Fp64:
+  return visit(tensor.dtype, [&]<typename T>(TypeTag<T>) {
+    if constexpr (std::is_same_v<T, bool>) {
+      return append_each<uint8_t, 5>(out, data, begin, end, write_bool);
+    } else if constexpr (IsInteger<T>) {
+      return append_integers<T>(out, data, begin, end);
+    } else if constexpr (IsHalf<T>) {
+      return append_halves<T>(out, data + begin * 2, end - begin);
+    } else if constexpr (std::is_same_v<T, float>) {
+      return append_floats(out, data + begin * 4, end - begin);
+    } else if constexpr (std::is_same_v<T, double>) {
       return append_each<double, kDoubleTextMax>(out, data, begin, end, write_double);
-    case DType::Bytes:
-    case DType::Invalid: break;
-  }
-  return false;
+    } else {
+      return false;
+    }
+  });
 }
 
 }  // namespace serval

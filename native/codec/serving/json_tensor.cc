@@ -6,7 +6,6 @@
 #include <cstring>
 #include <limits>
 
-#include "base/half.h"
 #include "codec/json/echo.h"
 #include "codec/json/text.h"
 #include "codec/serving/json_request.h"
@@ -32,44 +31,6 @@ Error type_error(const PlainBody& body, const JsonNode& value, DType dtype) {
   return invalid_argument("JSON Value: " + echo_json(body.document, value, body.text) +
                           " Type: " + std::string(json_kind_name(value.kind)) +
                           " is not of expected type: " + std::string(dtype_tf_name(dtype)));
-}
-
-struct IntegerRange {
-  int64_t min;
-  uint64_t max;
-};
-
-template <typename T>
-constexpr IntegerRange range_of() {
-  return {std::numeric_limits<T>::min(), std::numeric_limits<T>::max()};
-}
-
-// Of the integer dtypes; {0, 0} for others.
-IntegerRange integer_range(DType dtype) {
-  switch (dtype) {
-    case DType::Uint8: return range_of<uint8_t>();
-    case DType::Uint16: return range_of<uint16_t>();
-    case DType::Uint32: return range_of<uint32_t>();
-    case DType::Uint64: return range_of<uint64_t>();
-    case DType::Int8: return range_of<int8_t>();
-    case DType::Int16: return range_of<int16_t>();
-    case DType::Int32: return range_of<int32_t>();
-    case DType::Int64: return range_of<int64_t>();
-    case DType::Invalid:
-    case DType::Bool:
-    case DType::Fp16:
-    case DType::Fp32:
-    case DType::Fp64:
-    case DType::Bytes:
-    case DType::Bf16: break;
-  }
-  return {0, 0};
-}
-
-bool in_range(const JsonNumber& number, IntegerRange range) {
-  if (number.form == JsonNumber::Form::Uint64) return number.u64 <= range.max;
-  if (number.i64 < 0) return number.i64 >= range.min;
-  return static_cast<uint64_t>(number.i64) <= range.max;
 }
 
 }  // namespace
@@ -165,65 +126,44 @@ void PlainTensor::store(T value) {
 
 Status PlainTensor::leaf(const PlainBody& body, const JsonNode& value) {
   const DType dtype = spec_->dtype;
-  switch (dtype) {
-    case DType::Bytes: return text_leaf(body, value);
-    case DType::Bool: {
+  return visit(dtype, [&]<typename T>(TypeTag<T>) -> Status {
+    if constexpr (std::same_as<T, std::string_view>) {
+      return text_leaf(body, value);
+    } else if constexpr (std::same_as<T, bool>) {
       const bool yes = value.kind == JsonKind::True;
       if (!yes && value.kind != JsonKind::False) return type_error(body, value, dtype);
-      store<uint8_t>(yes);
-      return {};
-    }
-    case DType::Fp16:
-    case DType::Bf16:
-    case DType::Fp32:
-    case DType::Fp64: {
+      store(yes);
+    } else if constexpr (IsInteger<T>) {
+      return integer_leaf<T>(body, value);
+    } else if constexpr (IsReal<T>) {
       if (value.kind != JsonKind::Number) return type_error(body, value, dtype);
-      const double number = value.number.f64;
-      if (dtype == DType::Fp64) store<double>(number);
-      if (dtype == DType::Fp32) store<float>(static_cast<float>(number));
-      if (dtype == DType::Fp16) store<uint16_t>(double_to_half(number));
-      if (dtype == DType::Bf16) store<uint16_t>(double_to_bf16(number));
-      return {};
-    }
-    case DType::Invalid:
+      store(T(value.number.f64));
+    } else {
       return make_error(ErrorCode::Unimplemented,
                         "Conversion of JSON Value: " + echo_json(body.document, value, body.text) +
                             " to type: " + std::string(dtype_tf_name(dtype)));
-    case DType::Uint8:
-    case DType::Uint16:
-    case DType::Uint32:
-    case DType::Uint64:
-    case DType::Int8:
-    case DType::Int16:
-    case DType::Int32:
-    case DType::Int64: return integer_leaf(body, value);
-  }
-  return {};
+    }
+    return {};
+  });
 }
 
 // Source: tfserving.md 1.5 "Types"; 9 "8- and 16-bit integers out of range".
+template <typename T>
 Status PlainTensor::integer_leaf(const PlainBody& body, const JsonNode& value) {
   const DType dtype = spec_->dtype;
-  const JsonNumber& number = value.number;
-  const bool integer = value.kind == JsonKind::Number && number.form != JsonNumber::Form::Double;
-  const IntegerRange range = integer_range(dtype);
-  if (integer && !in_range(number, range) && dtype_bytes(dtype) <= 2) {
-    return invalid_argument("JSON Value: " + echo_json(body.document, value, body.text) +
-                            " of input: " + spec_->name + " at index: " + std::to_string(count_) +
-                            " is out of range for type: " + std::string(dtype_tf_name(dtype)) +
-                            ". Expected " + std::to_string(range.min) + " to " +
-                            std::to_string(range.max));
+  T number;
+  if (value.kind == JsonKind::Number && value.number.to_integer(number)) {
+    store(number);
+    return {};
   }
-  if (!integer || !in_range(number, range)) return type_error(body, value, dtype);
-  const bool large = number.form == JsonNumber::Form::Uint64;
-  const uint64_t bits = large ? number.u64 : static_cast<uint64_t>(number.i64);
-  switch (dtype_bytes(dtype)) {
-    case 1: store(static_cast<uint8_t>(bits)); break;
-    case 2: store(static_cast<uint16_t>(bits)); break;
-    case 4: store(static_cast<uint32_t>(bits)); break;
-    default: store(bits);
-  }
-  return {};
+  const bool integer =
+      value.kind == JsonKind::Number && value.number.form != JsonNumber::Form::Double;
+  if (!integer || sizeof(T) > 2) return type_error(body, value, dtype);
+  return invalid_argument("JSON Value: " + echo_json(body.document, value, body.text) +
+                          " of input: " + spec_->name + " at index: " + std::to_string(count_) +
+                          " is out of range for type: " + std::string(dtype_tf_name(dtype)) +
+                          ". Expected " + std::to_string(std::numeric_limits<T>::min()) + " to " +
+                          std::to_string(std::numeric_limits<T>::max()));
 }
 
 Status PlainTensor::text_leaf(const PlainBody& body, const JsonNode& value) {

@@ -40,6 +40,7 @@ class PlainTensor {
   Status fill(const PlainBody& body, const JsonNode& value, size_t level);
   Status leaf(const PlainBody& body, const JsonNode& value);
   Status text_leaf(const PlainBody& body, const JsonNode& value);
+  template <typename T>
   Status integer_leaf(const PlainBody& body, const JsonNode& value);
   Status compare_with_first() const;
   TensorView view(const Shape& shape) const;

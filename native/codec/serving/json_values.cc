@@ -5,7 +5,6 @@
 
 #include <cstring>
 
-#include "base/half.h"
 #include "codec/json/number.h"
 
 namespace serval {
@@ -21,19 +20,16 @@ struct IntegerLeaf {
   }
 };
 
-template <typename T, T (*kConvert)(double)>
-struct FloatLeaf {
+template <typename T>
+struct RealLeaf {
   using Type = T;
   static const char* read(const char* p, FastBody& body, T& out) {
     double value = 0;
     p = read_double(p, body.end, value);
-    out = kConvert(value);
+    out = T(value);
     return p;
   }
 };
-
-float to_float(double value) { return static_cast<float>(value); }
-double to_double(double value) { return value; }
 
 struct BoolLeaf {
   using Type = uint8_t;
@@ -140,24 +136,14 @@ bool begin_value(const char* p, FastBody& body, DType dtype, size_t rank_max, Fa
 }
 
 const char* read_value(const char* p, FastBody& body, FastTensor& tensor) {
-  switch (tensor.dtype) {
-    case DType::Bool: return read_nested<BoolLeaf>(p, body, tensor);
-    case DType::Uint8: return read_nested<IntegerLeaf<uint8_t>>(p, body, tensor);
-    case DType::Uint16: return read_nested<IntegerLeaf<uint16_t>>(p, body, tensor);
-    case DType::Uint32: return read_nested<IntegerLeaf<uint32_t>>(p, body, tensor);
-    case DType::Uint64: return read_nested<IntegerLeaf<uint64_t>>(p, body, tensor);
-    case DType::Int8: return read_nested<IntegerLeaf<int8_t>>(p, body, tensor);
-    case DType::Int16: return read_nested<IntegerLeaf<int16_t>>(p, body, tensor);
-    case DType::Int32: return read_nested<IntegerLeaf<int32_t>>(p, body, tensor);
-    case DType::Int64: return read_nested<IntegerLeaf<int64_t>>(p, body, tensor);
-    case DType::Fp16: return read_nested<FloatLeaf<uint16_t, double_to_half>>(p, body, tensor);
-    case DType::Bf16: return read_nested<FloatLeaf<uint16_t, double_to_bf16>>(p, body, tensor);
-    case DType::Fp32: return read_nested<FloatLeaf<float, to_float>>(p, body, tensor);
-    case DType::Fp64: return read_nested<FloatLeaf<double, to_double>>(p, body, tensor);
-    case DType::Bytes: return read_nested<TextLeaf>(p, body, tensor);
-    case DType::Invalid: break;
-  }
-  return nullptr;
+  return visit(tensor.dtype, [&]<typename T>(TypeTag<T>) -> const char* {
+    if constexpr (std::same_as<T, bool>) return read_nested<BoolLeaf>(p, body, tensor);
+    else if constexpr (IsInteger<T>) return read_nested<IntegerLeaf<T>>(p, body, tensor);
+    else if constexpr (IsReal<T>) return read_nested<RealLeaf<T>>(p, body, tensor);
+    else if constexpr (std::same_as<T, std::string_view>)
+      return read_nested<TextLeaf>(p, body, tensor);
+    else return nullptr;
+  });
 }
 
 void trim_value(FastBody& body, FastTensor& tensor) {

@@ -62,6 +62,9 @@ struct Narrow {
   }
 };
 
+template <typename T>
+using Integer = std::conditional_t<(sizeof(T) < sizeof(int32_t)), Narrow<T>, Cut<T>>;
+
 struct Flag {
   using Type = uint8_t;
   static bool convert(uint64_t value, uint8_t& out) {
@@ -194,16 +197,6 @@ Status fill_strings(const TensorDecode& decode) {
   return {};
 }
 
-// A length in front of `end`: a varint of 32 bits.
-bool take_length(const uint8_t*& at, const uint8_t* end, uint64_t& length) {
-  for (unsigned shift = 0; at != end && shift < 35; shift += 7) {
-    const uint8_t byte = *at++;
-    length |= static_cast<uint64_t>(byte & 0x7fu) << shift;
-    if (byte < 0x80) return length <= UINT32_MAX;
-  }
-  return false;
-}
-
 // Strings in tensor_content: the length of each as a varint, then the bytes of all.
 Status split_strings(const TensorDecode& decode) {
   const Bytes content = decode.wire.content;
@@ -215,16 +208,19 @@ Status split_strings(const TensorDecode& decode) {
   if (decode.elements > content.size()) return wrong();  // a length takes a byte
   auto* strings = decode.arena.allocate_array<std::string_view>(decode.elements);
   if (strings == nullptr) return tensor_memory_out(decode.name);
-  const uint8_t* at = content.data();
-  const uint8_t* const end = at + content.size();
+  WireCursor cursor(content);
   uint64_t total = 0;
   for (uint64_t i = 0; i < decode.elements; ++i) {
     uint64_t length = 0;
-    if (!take_length(at, end, length) || length > content.size() - total) return wrong();
+    const uint8_t* const start = cursor.at;
+    if (!cursor.varint(length) || cursor.at - start > 5 || length > content.size() - total) {
+      return wrong();
+    }
     strings[i] = std::string_view(as_text(content).data(), length);  // its place comes below
     total += length;
   }
-  if (total != static_cast<uint64_t>(end - at)) return wrong();
+  if (total != static_cast<uint64_t>(cursor.end - cursor.at)) return wrong();
+  const uint8_t* at = cursor.at;
   for (uint64_t i = 0; i < decode.elements; ++i) {
     strings[i] = {reinterpret_cast<const char*>(at), strings[i].size()};
     at += strings[i].size();
@@ -279,24 +275,14 @@ Status take_tensor_content(const TensorDecode& decode) {
 
 Status take_tensor_values(const TensorDecode& decode, uint64_t& fill_left) {
   if (Status status = check_fill(decode, fill_left); !status.ok()) return status;
-  switch (decode.type.dtype) {
-    case DType::Bool: return fill_varints<Flag>(decode);
-    case DType::Uint8: return fill_varints<Narrow<uint8_t>>(decode);
-    case DType::Uint16: return fill_varints<Narrow<uint16_t>>(decode);
-    case DType::Uint32: return fill_varints<Cut<uint32_t>>(decode);
-    case DType::Uint64: return fill_varints<Cut<uint64_t>>(decode);
-    case DType::Int8: return fill_varints<Narrow<int8_t>>(decode);
-    case DType::Int16: return fill_varints<Narrow<int16_t>>(decode);
-    case DType::Int32: return fill_varints<Cut<int32_t>>(decode);
-    case DType::Int64: return fill_varints<Cut<int64_t>>(decode);
-    case DType::Fp16:
-    case DType::Bf16: return fill_varints<Cut<uint16_t>>(decode);
-    case DType::Fp32: return fill_fixed<float>(decode);
-    case DType::Fp64: return fill_fixed<double>(decode);
-    case DType::Bytes: return fill_strings(decode);
-    case DType::Invalid: break;
-  }
-  return make_error(ErrorCode::Internal, "a TensorProto of a dtype that has no values");
+  return visit(decode.type.dtype, [&]<typename T>(TypeTag<T>) -> Status {
+    if constexpr (std::same_as<T, bool>) return fill_varints<Flag>(decode);
+    else if constexpr (IsHalf<T>) return fill_varints<Cut<uint16_t>>(decode);
+    else if constexpr (IsInteger<T>) return fill_varints<Integer<T>>(decode);
+    else if constexpr (IsReal<T>) return fill_fixed<T>(decode);
+    else if constexpr (std::same_as<T, std::string_view>) return fill_strings(decode);
+    else return make_error(ErrorCode::Internal, "a TensorProto of a dtype that has no values");
+  });
 }
 
 }  // namespace serval

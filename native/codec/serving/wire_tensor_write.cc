@@ -1,7 +1,5 @@
 // Hot path. Tensors as TensorProto: sizes first, so that every byte is written once into room that
 // is there. Any thread. Source: tfserving.md 2 (typed fields, or tensor_content).
-#include <type_traits>
-
 #include "codec/serving/wire_tensor.h"
 
 namespace serval {
@@ -10,49 +8,30 @@ namespace {
 
 using namespace wire_tf;
 
-// Calls work(T{}) with the type that the elements of a varint field have in memory. FP16 and BF16
-// are their bits.
-template <typename Work>
-auto with_varint_type(DType dtype, Work work) {
-  switch (dtype) {
-    case DType::Int8: return work(int8_t{});
-    case DType::Int16: return work(int16_t{});
-    case DType::Int32: return work(int32_t{});
-    case DType::Int64: return work(int64_t{});
-    case DType::Uint8: return work(uint8_t{});
-    case DType::Uint32: return work(uint32_t{});
-    case DType::Uint64: return work(uint64_t{});
-    default: return work(uint16_t{});
-  }
-}
-
-// An element as protobuf writes it: negative numbers are sign-extended to 64 bits.
+// An element as protobuf writes it: negative numbers are sign-extended to 64 bits; a half as its
+// bits.
 template <typename T>
 uint64_t load_varint(const uint8_t* data, size_t index) {
   T value;
   std::memcpy(&value, data + index * sizeof(T), sizeof(T));
-  if constexpr (std::is_signed_v<T>) return static_cast<uint64_t>(static_cast<int64_t>(value));
-  return static_cast<uint64_t>(value);
+  if constexpr (IsHalf<T>) return value.bits;
+  else return static_cast<uint64_t>(value);
+}
+
+// Calls take(varint) for the elements of a dtype that a varint field carries.
+template <typename Take>
+void each_varint(const TensorView& tensor, Take take) {
+  visit(tensor.dtype, [&]<typename T>(TypeTag<T>) {
+    if constexpr (IsInteger<T> || IsHalf<T>) {
+      for (size_t i = 0; i < tensor.bytes / sizeof(T); ++i) take(load_varint<T>(tensor.data, i));
+    }
+  });
 }
 
 uint64_t varint_run_bytes(const TensorView& tensor) {
-  return with_varint_type(tensor.dtype, [&](auto zero) {
-    using T = decltype(zero);
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < tensor.bytes / sizeof(T); ++i) {
-      bytes += varint_bytes(load_varint<T>(tensor.data, i));
-    }
-    return bytes;
-  });
-}
-
-void write_varint_run(WireWriter& writer, const TensorView& tensor) {
-  with_varint_type(tensor.dtype, [&](auto zero) {
-    using T = decltype(zero);
-    for (size_t i = 0; i < tensor.bytes / sizeof(T); ++i) {
-      writer.varint(load_varint<T>(tensor.data, i));
-    }
-  });
+  uint64_t bytes = 0;
+  each_varint(tensor, [&bytes](uint64_t value) { bytes += varint_bytes(value); });
+  return bytes;
 }
 
 uint64_t dim_bytes(int64_t dim) {
@@ -104,7 +83,7 @@ void write_wire_tensor(WireWriter& writer, const TensorView& tensor, TfTensorFor
   if (is_raw(tensor, form)) {
     writer.raw(tensor.data, tensor.bytes);
   } else {
-    write_varint_run(writer, tensor);
+    each_varint(tensor, [&writer](uint64_t value) { writer.varint(value); });
   }
 }
 

@@ -54,26 +54,17 @@ Status store_integer(const Element& element, Arena& arena, T& out) {
     return wrong_kind(element, "an integer");
   }
   using Limits = std::numeric_limits<T>;
-  const JsonNumber number = number_of(element.text, arena);
-  bool fits = false;
-  if (number.form == JsonNumber::Form::Int64) {
-    fits = std::in_range<T>(number.i64);
-    out = static_cast<T>(number.i64);
-  } else if (number.form == JsonNumber::Form::Uint64) {
-    fits = std::in_range<T>(number.u64);
-    out = static_cast<T>(number.u64);
-  }
-  if (fits) return {};
+  if (number_of(element.text, arena).to_integer(out)) return {};
   return out_of_range(
       element, " (" + std::to_string(Limits::min()) + " to " + std::to_string(Limits::max()) + ")");
 }
 
-template <typename T, typename Convert>
-Status store_float(const Element& element, Arena& arena, T& out, Convert convert) {
+template <typename T>
+Status store_real(const Element& element, Arena& arena, T& out) {
   if (kind_at(element.text, 0) != JsonKind::Number) return wrong_kind(element, "a number");
   const double value = number_of(element.text, arena).f64;
   const char* begin = element.text.data();
-  if (convert(value, begin, begin + element.text.size(), out)) return {};
+  if (to_real(value, begin, begin + element.text.size(), out)) return {};
   return out_of_range(element, "");
 }
 
@@ -97,21 +88,6 @@ Status read_all(std::string_view list, Element element, void* memory, Store stor
   });
 }
 
-template <typename T>
-Status read_integers(std::string_view list, const Element& element, Arena& arena, void* memory) {
-  return read_all<T>(list, element, memory, [&arena](const Element& one, T& out) {
-    return store_integer<T>(one, arena, out);
-  });
-}
-
-template <typename T, typename Convert>
-Status read_floats(std::string_view list, const Element& element, Arena& arena, void* memory,
-                   Convert convert) {
-  return read_all<T>(list, element, memory, [&](const Element& one, T& out) {
-    return store_float<T>(one, arena, out, convert);
-  });
-}
-
 Status read_strings(std::string_view list, const Element& element, Arena& arena, void* memory) {
   // One lexer for all of them: its memory for decoded text is as long as the list's text.
   JsonLexer lexer(list, arena);
@@ -128,35 +104,23 @@ Status read_strings(std::string_view list, const Element& element, Arena& arena,
 }
 
 Status read_typed(std::string_view list, const Element& one, Arena& arena, void* memory) {
-  switch (one.dtype) {
-    case DType::Bool: return read_all<uint8_t>(list, one, memory, store_bool);
-    case DType::Uint8: return read_integers<uint8_t>(list, one, arena, memory);
-    case DType::Uint16: return read_integers<uint16_t>(list, one, arena, memory);
-    case DType::Uint32: return read_integers<uint32_t>(list, one, arena, memory);
-    case DType::Uint64: return read_integers<uint64_t>(list, one, arena, memory);
-    case DType::Int8: return read_integers<int8_t>(list, one, arena, memory);
-    case DType::Int16: return read_integers<int16_t>(list, one, arena, memory);
-    case DType::Int32: return read_integers<int32_t>(list, one, arena, memory);
-    case DType::Int64: return read_integers<int64_t>(list, one, arena, memory);
-    case DType::Fp16:
-      return read_floats<uint16_t>(
-          list, one, arena, memory,
-          [](double v, const char*, const char*, uint16_t& e) { return to_half(v, e); });
-    case DType::Bf16:
-      return read_floats<uint16_t>(
-          list, one, arena, memory,
-          [](double v, const char*, const char*, uint16_t& e) { return to_bf16(v, e); });
-    case DType::Fp32: return read_floats<float>(list, one, arena, memory, to_float);
-    case DType::Fp64:
-      return read_floats<double>(list, one, arena, memory,
-                                 [](double v, const char*, const char*, double& e) {
-                                   e = v;
-                                   return true;
-                                 });
-    case DType::Bytes: return read_strings(list, one, arena, memory);
-    case DType::Invalid: break;
-  }
-  return make_error(ErrorCode::Internal, "a tensor without a datatype");
+  return visit(one.dtype, [&]<typename T>(TypeTag<T>) -> Status {
+    if constexpr (std::same_as<T, bool>) {
+      return read_all<uint8_t>(list, one, memory, store_bool);
+    } else if constexpr (IsInteger<T>) {
+      return read_all<T>(list, one, memory, [&arena](const Element& element, T& out) {
+        return store_integer<T>(element, arena, out);
+      });
+    } else if constexpr (IsReal<T>) {
+      return read_all<T>(list, one, memory, [&arena](const Element& element, T& out) {
+        return store_real<T>(element, arena, out);
+      });
+    } else if constexpr (std::same_as<T, std::string_view>) {
+      return read_strings(list, one, arena, memory);
+    } else {
+      return make_error(ErrorCode::Internal, "a tensor without a datatype");
+    }
+  });
 }
 
 }  // namespace

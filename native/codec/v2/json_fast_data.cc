@@ -61,15 +61,14 @@ const char* read_integers(const char* p, FastBody& body, uint64_t count, uint32_
   });
 }
 
-// convert(value, begin, end, element) as to_float.
-template <typename T, typename Convert>
-const char* read_floats(const char* p, FastBody& body, uint64_t count, uint32_t depth_max,
-                        void* memory, Convert convert) {
+template <typename T>
+const char* read_reals(const char* p, FastBody& body, uint64_t count, uint32_t depth_max,
+                       void* memory) {
   auto* out = static_cast<T*>(memory);
   return read_elements(p, body, count, depth_max, [&](const char* at, uint64_t i) {
     double value = 0;
     const char* end = read_double(at, body.end, value);
-    const bool good = end != nullptr && convert(value, at, end, out[i]);
+    const bool good = end != nullptr && to_real(value, at, end, out[i]);
     return good ? end : nullptr;
   });
 }
@@ -94,39 +93,14 @@ const char* read_strings(const char* p, FastBody& body, uint64_t count, uint32_t
 
 const char* read_typed(const char* p, FastBody& body, DType dtype, uint64_t count, uint32_t depth,
                        void* memory) {
-  switch (dtype) {
-    case DType::Bool: return read_bools(p, body, count, depth, memory);
-    case DType::Uint8: return read_integers<uint8_t>(p, body, count, depth, memory);
-    case DType::Uint16: return read_integers<uint16_t>(p, body, count, depth, memory);
-    case DType::Uint32: return read_integers<uint32_t>(p, body, count, depth, memory);
-    case DType::Uint64: return read_integers<uint64_t>(p, body, count, depth, memory);
-    case DType::Int8: return read_integers<int8_t>(p, body, count, depth, memory);
-    case DType::Int16: return read_integers<int16_t>(p, body, count, depth, memory);
-    case DType::Int32: return read_integers<int32_t>(p, body, count, depth, memory);
-    case DType::Int64: return read_integers<int64_t>(p, body, count, depth, memory);
-    case DType::Fp16:
-      return read_floats<uint16_t>(
-          p, body, count, depth, memory,
-          [](double v, const char*, const char*, uint16_t& e) { return to_half(v, e); });
-    case DType::Bf16:
-      return read_floats<uint16_t>(
-          p, body, count, depth, memory,
-          [](double v, const char*, const char*, uint16_t& e) { return to_bf16(v, e); });
-    case DType::Fp32:
-      return read_floats<float>(p, body, count, depth, memory,
-                                [](double v, const char* begin, const char* end, float& e) {
-                                  return to_float(v, begin, end, e);
-                                });
-    case DType::Fp64:
-      return read_floats<double>(p, body, count, depth, memory,
-                                 [](double v, const char*, const char*, double& e) {
-                                   e = v;
-                                   return true;
-                                 });
-    case DType::Bytes: return read_strings(p, body, count, depth, memory);
-    case DType::Invalid: break;
-  }
-  return nullptr;
+  return visit(dtype, [&]<typename T>(TypeTag<T>) -> const char* {
+    if constexpr (std::same_as<T, bool>) return read_bools(p, body, count, depth, memory);
+    else if constexpr (IsInteger<T>) return read_integers<T>(p, body, count, depth, memory);
+    else if constexpr (IsReal<T>) return read_reals<T>(p, body, count, depth, memory);
+    else if constexpr (std::same_as<T, std::string_view>)
+      return read_strings(p, body, count, depth, memory);
+    else return nullptr;
+  });
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 #include <limits>
 #include <string>
 
-#include "base/half.h"
+#include "base/dtype.h"
 #include "codec/v2/json.h"
 
 namespace serval::v2 {
@@ -71,10 +71,17 @@ inline uint32_t listed_classes(uint64_t classes) {
 void choose_outputs(const Signature& signature, std::span<const ListedOutput> listed,
                     bool binary_by_default, DecodedRequest& out);
 
-// Nearest float of the number whose text is [begin, end) and whose nearest double is `value`.
+// Nearest T of the number whose text is [begin, end) and whose nearest double is `value`. False:
+// finite, but beyond T.
+template <typename T>
+inline bool to_real(double value, const char*, const char*, T& out) {
+  out = T(value);
+  return std::same_as<T, double> || !std::isinf(static_cast<float>(out)) || std::isinf(value);
+}
+
 // Rounding twice is wrong only where the double is half-way between two floats (or the float is
-// subnormal): those are read again. False: finite, but beyond FP32.
-inline bool to_float(double value, const char* begin, const char* end, float& out) {
+// subnormal): those are read again.
+inline bool to_real(double value, const char* begin, const char* end, float& out) {
   out = static_cast<float>(value);
   const auto bits = std::bit_cast<uint64_t>(value);
   const bool half_way = (bits & 0x1fffffffu) == 0x10000000u;
@@ -84,17 +91,6 @@ inline bool to_float(double value, const char* begin, const char* end, float& ou
     if (value != 0 && std::from_chars(begin, end, exact).ec == std::errc{}) out = exact;
   }
   return !std::isinf(out) || std::isinf(value);
-}
-
-// False: finite, but rounds to infinity.
-inline bool to_half(double value, uint16_t& out) {
-  out = double_to_half(value);
-  return (out & 0x7fffu) != 0x7c00u || std::isinf(value);
-}
-
-inline bool to_bf16(double value, uint16_t& out) {
-  out = double_to_bf16(value);
-  return (out & 0x7fffu) != 0x7f80u || std::isinf(value);
 }
 
 }  // namespace serval::v2

@@ -26,24 +26,15 @@ constexpr uint32_t kBytesField = 8;
 
 // The contents field of a dtype; 0 where it has none. Source: seed 001 "InferTensorContents".
 constexpr uint32_t contents_field(DType dtype) {
-  switch (dtype) {
-    case DType::Bool: return 1;
-    case DType::Int8:
-    case DType::Int16:
-    case DType::Int32: return 2;
-    case DType::Int64: return 3;
-    case DType::Uint8:
-    case DType::Uint16:
-    case DType::Uint32: return 4;
-    case DType::Uint64: return 5;
-    case DType::Fp32: return 6;
-    case DType::Fp64: return 7;
-    case DType::Bytes: return kBytesField;
-    case DType::Fp16:
-    case DType::Bf16:
-    case DType::Invalid: break;
-  }
-  return 0;
+  return visit(dtype, []<typename T>(TypeTag<T>) -> uint32_t {
+    if constexpr (std::same_as<T, bool>) return 1;
+    else if constexpr (std::same_as<T, int64_t>) return 3;
+    else if constexpr (std::same_as<T, uint64_t>) return 5;
+    else if constexpr (IsInteger<T>) return std::signed_integral<T> ? 2 : 4;
+    else if constexpr (std::same_as<T, float>) return 6;
+    else if constexpr (std::same_as<T, double>) return 7;
+    else return std::same_as<T, std::string_view> ? kBytesField : 0;
+  });
 }
 
 std::string input_text(const WireInput& input) { return "input " + wire_quoted(input.name); }
@@ -161,19 +152,6 @@ Status fill_integers(const WireInput& input, DType dtype, uint64_t elements, Wid
   return {};
 }
 
-template <typename T>
-Status fill_signed(const WireInput& input, DType dtype, uint64_t elements, Arena& arena,
-                   TensorView& out) {
-  return fill_integers<T, int64_t>(input, dtype, elements, std::numeric_limits<T>::max(), arena,
-                                   out);
-}
-
-template <typename T>
-Status fill_unsigned(const WireInput& input, DType dtype, uint64_t elements, uint64_t high,
-                     Arena& arena, TensorView& out) {
-  return fill_integers<T, uint64_t>(input, dtype, elements, high, arena, out);
-}
-
 // FP32 and FP64: what a packed run holds is the tensor's bytes.
 Status fill_floats(const WireInput& input, DType dtype, uint64_t elements, Arena& arena,
                    TensorView& out) {
@@ -229,27 +207,21 @@ Status decode_wire_typed(const WireInput& input, DType dtype, uint64_t elements,
   // From here on `elements` is at most the message's bytes: every value took one.
   out.dtype = dtype;
   out.shape = input.shape;
-  switch (dtype) {
-    case DType::Bool: return fill_unsigned<uint8_t>(input, dtype, elements, 1, arena, out);
-    case DType::Uint8: return fill_unsigned<uint8_t>(input, dtype, elements, UINT8_MAX, arena, out);
-    case DType::Uint16:
-      return fill_unsigned<uint16_t>(input, dtype, elements, UINT16_MAX, arena, out);
-    case DType::Uint32:
-      return fill_unsigned<uint32_t>(input, dtype, elements, UINT32_MAX, arena, out);
-    case DType::Uint64:
-      return fill_unsigned<uint64_t>(input, dtype, elements, UINT64_MAX, arena, out);
-    case DType::Int8: return fill_signed<int8_t>(input, dtype, elements, arena, out);
-    case DType::Int16: return fill_signed<int16_t>(input, dtype, elements, arena, out);
-    case DType::Int32: return fill_signed<int32_t>(input, dtype, elements, arena, out);
-    case DType::Int64: return fill_signed<int64_t>(input, dtype, elements, arena, out);
-    case DType::Fp32:
-    case DType::Fp64: return fill_floats(input, dtype, elements, arena, out);
-    case DType::Bytes: return fill_strings(input, elements, arena, out);
-    case DType::Fp16:
-    case DType::Bf16:
-    case DType::Invalid: break;
-  }
-  return make_error(ErrorCode::Internal, "typed contents of a datatype that has none");
+  return visit(dtype, [&]<typename T>(TypeTag<T>) -> Status {
+    if constexpr (std::same_as<T, bool>) {
+      return fill_integers<uint8_t, uint64_t>(input, dtype, elements, 1, arena, out);
+    } else if constexpr (IsInteger<T>) {
+      using Wide = std::conditional_t<std::signed_integral<T>, int64_t, uint64_t>;
+      constexpr Wide kHigh = std::numeric_limits<T>::max();
+      return fill_integers<T, Wide>(input, dtype, elements, kHigh, arena, out);
+    } else if constexpr (std::floating_point<T>) {
+      return fill_floats(input, dtype, elements, arena, out);
+    } else if constexpr (std::same_as<T, std::string_view>) {
+      return fill_strings(input, elements, arena, out);
+    } else {
+      return make_error(ErrorCode::Internal, "typed contents of a datatype that has none");
+    }
+  });
 }
 
 }  // namespace serval

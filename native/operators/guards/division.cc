@@ -7,7 +7,6 @@
 #include <string>
 #include <utility>
 
-#include "base/half.h"
 #include "operators/groups.h"
 #include "operators/ports.h"
 
@@ -102,15 +101,14 @@ class IntegerDivision final : public Kernel {
     ports.require(fits, node_ + ": shapes " + x.shape.to_string() + " and " + y.shape.to_string() +
                             " do not fit");
     if (ports.failed()) return ports.take();
-    if (x.dtype == DType::Fp16 || x.dtype == DType::Bf16) {
-      run_half(ports, x, y, shape);
-      return ports.take();
-    }
-    const bool known = for_number(
-        x.dtype, [&](auto tag) { run_typed<typename decltype(tag)::type>(ports, x, y, shape); });
-    if (!known)
-      return internal_failure(node_ + ": no division of " + std::string(dtype_name(x.dtype)));
-    return ports.take();
+    return visit(x.dtype, [&]<typename T>(TypeTag<T>) -> Status {
+      if constexpr (IsNumber<T>) {
+        run_typed<T>(ports, x, y, shape);
+        return ports.take();
+      } else {
+        return internal_failure(node_ + ": no division of " + std::string(dtype_name(x.dtype)));
+      }
+    });
   }
 
  private:
@@ -127,23 +125,9 @@ class IntegerDivision final : public Kernel {
     T* to = out.data();
     for_pairs(x.shape, y.shape, shape, [&](size_t i, size_t j) {
       if constexpr (std::is_integral_v<T>) *to++ = compute_integer<T>(form_, a[i], b[j]);
+      else if constexpr (IsHalf<T>)
+        *to++ = T(compute_real(form_, static_cast<float>(a[i]), static_cast<float>(b[j])));
       else *to++ = compute_real<T>(form_, a[i], b[j]);
-    });
-  }
-
-  void run_half(Ports& ports, const TensorView& x, const TensorView& y, const Shape& shape) const {
-    const bool brain = x.dtype == DType::Bf16;
-    const std::span<uint8_t> out = ports.raw_output(0, x.dtype, shape);
-    ports.require(y.dtype == x.dtype, node_ + ": operands of two types");
-    if (ports.failed()) return;
-    const auto* a = reinterpret_cast<const uint16_t*>(x.data);
-    const auto* b = reinterpret_cast<const uint16_t*>(y.data);
-    auto* to = reinterpret_cast<uint16_t*>(out.data());
-    for_pairs(x.shape, y.shape, shape, [&](size_t i, size_t j) {
-      const float left = brain ? bf16_to_float(a[i]) : half_to_float(a[i]);
-      const float right = brain ? bf16_to_float(b[j]) : half_to_float(b[j]);
-      const float value = compute_real<float>(form_, left, right);
-      *to++ = brain ? float_to_bf16(value) : float_to_half(value);
     });
   }
 

@@ -85,7 +85,7 @@ class RaggedRange final : public Kernel {
 };
 
 Result<std::unique_ptr<Kernel>> make_range(const KernelAttributes& attributes) {
-  const DType splits = dtype_of_onnx(attributes.integer("splits_type", 7));
+  const DType splits = dtype_from_onnx(attributes.integer("splits_type", 7));
   if (splits != DType::Int32 && splits != DType::Int64) {
     return model_invalid("attribute 'splits_type': expected int32 or int64");
   }

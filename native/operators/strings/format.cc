@@ -2,7 +2,6 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "base/half.h"
 #include "operators/groups.h"
 #include "operators/strings/values.h"
 
@@ -46,23 +45,13 @@ void append_quoted(std::string_view value, StringsOut& out) {
 }
 
 void append_element(const TensorView& view, size_t i, StringsOut& out) {
-  switch (view.dtype) {
-    case DType::Bool: return out.append(view.data[i] != 0 ? '1' : '0');
-    case DType::Uint8: return out.append(std::to_string(view.data[i]));
-    case DType::Int8: return out.append(std::to_string(element_at<int8_t>(view, i)));
-    case DType::Uint16: return out.append(std::to_string(element_at<uint16_t>(view, i)));
-    case DType::Int16: return out.append(std::to_string(element_at<int16_t>(view, i)));
-    case DType::Uint32: return out.append(std::to_string(element_at<uint32_t>(view, i)));
-    case DType::Int32: return out.append(std::to_string(element_at<int32_t>(view, i)));
-    case DType::Uint64: return out.append(std::to_string(element_at<uint64_t>(view, i)));
-    case DType::Int64: return out.append(std::to_string(element_at<int64_t>(view, i)));
-    case DType::Fp16: return append_real(half_to_float(element_at<uint16_t>(view, i)), out);
-    case DType::Bf16: return append_real(bf16_to_float(element_at<uint16_t>(view, i)), out);
-    case DType::Fp32: return append_real(element_at<float>(view, i), out);
-    case DType::Fp64: return append_real(element_at<double>(view, i), out);
-    case DType::Bytes: return append_quoted(view.strings[i], out);
-    case DType::Invalid: return;
-  }
+  visit(view.dtype, [&]<typename T>(TypeTag<T>) {
+    if constexpr (std::same_as<T, bool>) out.append(view.data[i] != 0 ? '1' : '0');
+    else if constexpr (IsInteger<T>) out.append(std::to_string(element_at<T>(view, i)));
+    else if constexpr (IsHalf<T>) append_real(static_cast<float>(element_at<T>(view, i)), out);
+    else if constexpr (IsReal<T>) append_real(element_at<T>(view, i), out);
+    else if constexpr (std::same_as<T, std::string_view>) append_quoted(view.strings[i], out);
+  });
 }
 
 // A tensor in brackets; of each dim the first and last `edge` entries.

@@ -9,7 +9,6 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "base/half.h"
 #include "operators/groups.h"
 #include "operators/strings/values.h"
 
@@ -19,14 +18,8 @@ namespace {
 
 constexpr int64_t kFormatWidthMax = 65535;
 
-constexpr bool is_float(DType dtype) {
-  return dtype == DType::Fp32 || dtype == DType::Fp64 || dtype == DType::Fp16 ||
-         dtype == DType::Bf16;
-}
-
 constexpr bool is_unsigned(DType dtype) {
-  return dtype == DType::Uint8 || dtype == DType::Uint16 || dtype == DType::Uint32 ||
-         dtype == DType::Uint64;
+  return visit(dtype, []<typename T>(TypeTag<T>) { return std::unsigned_integral<T>; });
 }
 
 struct NumberFormat {
@@ -34,28 +27,6 @@ struct NumberFormat {
   int64_t width = -1, precision = -1;
   bool scientific = false, shortest = false;
 };
-
-double real_at(const TensorView& view, size_t i) {
-  switch (view.dtype) {
-    case DType::Fp16: return half_to_float(element_at<uint16_t>(view, i));
-    case DType::Bf16: return bf16_to_float(element_at<uint16_t>(view, i));
-    case DType::Fp32: return element_at<float>(view, i);
-    default: return element_at<double>(view, i);
-  }
-}
-
-// Any integer's bits, sign-extended.
-int64_t whole_at(const TensorView& view, size_t i) {
-  switch (view.dtype) {
-    case DType::Int8: return element_at<int8_t>(view, i);
-    case DType::Uint8: return element_at<uint8_t>(view, i);
-    case DType::Int16: return element_at<int16_t>(view, i);
-    case DType::Uint16: return element_at<uint16_t>(view, i);
-    case DType::Int32: return element_at<int32_t>(view, i);
-    case DType::Uint32: return element_at<uint32_t>(view, i);
-    default: return element_at<int64_t>(view, i);
-  }
-}
 
 template <typename T>
 void append_printed(const std::string& format, T value, StringsOut& out) {
@@ -106,15 +77,17 @@ class AsString : public Kernel {
     const std::string printf_format = printf_text(view.dtype);
     const size_t count = element_count(view);
     for (size_t i = 0; i < count && !out.is_over(); ++i) {
-      if (view.dtype == DType::Bytes) {
-        append_padded(view.strings[i], out);
-      } else if (view.dtype == DType::Bool) {
-        out.append(view.data[i] != 0 ? "true" : "false");
-      } else if (is_float(view.dtype)) {
-        append_printed(printf_format, real_at(view, i), out);
-      } else {
-        append_printed(printf_format, static_cast<long long>(whole_at(view, i)), out);
-      }
+      visit(view.dtype, [&]<typename T>(TypeTag<T>) {
+        if constexpr (std::same_as<T, std::string_view>) {
+          append_padded(view.strings[i], out);
+        } else if constexpr (std::same_as<T, bool>) {
+          out.append(view.data[i] != 0 ? "true" : "false");
+        } else if constexpr (IsReal<T>) {
+          append_printed(printf_format, static_cast<double>(element_at<T>(view, i)), out);
+        } else if constexpr (IsInteger<T>) {
+          append_printed(printf_format, static_cast<long long>(element_at<T>(view, i)), out);
+        }
+      });
       out.end();
     }
     return out.write(context, 0, view.shape);
@@ -125,7 +98,7 @@ class AsString : public Kernel {
     if (dtype == DType::Invalid) {
       return make_error(ErrorCode::BackendFailed, "AsString: the input is missing");
     }
-    if (is_float(dtype) || dtype == DType::Bytes) return ok_status();
+    if (dtype_is_real(dtype) || dtype == DType::Bytes) return ok_status();
     if (format_.scientific || format_.shortest) {
       return invalid_argument("scientific and shortest format not supported for datatype " +
                               std::string(dtype_tf_name(dtype)));
@@ -141,7 +114,8 @@ class AsString : public Kernel {
     std::string text = "%";
     if (format_.width > -1) text += format_.fill + std::to_string(format_.width);
     if (format_.precision > -1) text += "." + std::to_string(format_.precision);
-    if (is_float(dtype)) return text + (format_.shortest ? "g" : format_.scientific ? "e" : "f");
+    if (dtype_is_real(dtype))
+      return text + (format_.shortest ? "g" : format_.scientific ? "e" : "f");
     return text + (is_unsigned(dtype) ? "llu" : "lld");
   }
 
@@ -344,15 +318,11 @@ class DecodePaddedRaw : public Kernel {
 }  // namespace
 
 bool parse_number(const std::string& text, DType dtype, uint8_t* to) {
-  switch (dtype) {
-    case DType::Fp32: return parse_float<float>(text, to);
-    case DType::Fp64: return parse_float<double>(text, to);
-    case DType::Int32: return parse_integer<int32_t>(text, to);
-    case DType::Int64: return parse_integer<int64_t>(text, to);
-    case DType::Uint32: return parse_integer<uint32_t>(text, to);
-    case DType::Uint64: return parse_integer<uint64_t>(text, to);
-    default: return false;
-  }
+  return visit(dtype, [&]<typename T>(TypeTag<T>) {
+    if constexpr (std::floating_point<T>) return parse_float<T>(text, to);
+    else if constexpr (IsInteger<T>) return sizeof(T) >= 4 && parse_integer<T>(text, to);
+    else return false;
+  });
 }
 
 std::vector<OperatorType> string_number_operators() {

@@ -259,7 +259,7 @@ class DecodeCsv : public Kernel {
     settings.na_value = attributes.text("na_value", "");
     settings.columns = attributes.integers("select_cols");
     for (int64_t type : attributes.integers("out_types")) {
-      const DType dtype = dtype_of_onnx(type);
+      const DType dtype = dtype_from_onnx(type);
       if (std::find(std::begin(kCsvTypes), std::end(kCsvTypes), dtype) == std::end(kCsvTypes)) {
         return invalid_attribute(
             "DecodeCSV: out_types: expected FP32, FP64, INT32, INT64 or BYTES, got number " +

@@ -48,7 +48,7 @@ Result<std::string_view> scalar_string(KernelContext& context, size_t index,
 Result<DType> dtype_attribute(const KernelAttributes& attributes, std::string_view name,
                               std::span<const DType> allowed) {
   const int64_t number = attributes.integer(name, 0);
-  const DType dtype = dtype_of_onnx(number);
+  const DType dtype = dtype_from_onnx(number);
   if (std::find(allowed.begin(), allowed.end(), dtype) != allowed.end()) return dtype;
   std::string expected;
   for (DType one : allowed) {

@@ -14,7 +14,7 @@ using Form = FeatureColumn::Form;
 Result<std::vector<DType>> read_types(const KernelAttributes& attributes, const std::string& name,
                                       size_t count, bool splits) {
   std::vector<DType> types;
-  for (const int64_t type : attributes.integers(name)) types.push_back(dtype_of_onnx(type));
+  for (const int64_t type : attributes.integers(name)) types.push_back(dtype_from_onnx(type));
   if (types.size() != count) {
     return model_invalid("attribute '" + name + "': expected " + std::to_string(count) +
                          " types, got " + std::to_string(types.size()));

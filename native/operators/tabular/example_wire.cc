@@ -7,10 +7,14 @@
 namespace serval::operators {
 namespace {
 
-constexpr uint64_t delimited_tag(uint64_t field) { return field << 3 | 2; }
-constexpr uint8_t kFixed32Tag = 1 << 3 | 5;
-constexpr uint8_t kVarintTag = 1 << 3;
-constexpr uint8_t kFirstDelimited = 1 << 3 | 2;
+constexpr uint32_t delimited_tag(uint32_t field) { return wire_tag(field, WireType::Bytes); }
+constexpr uint8_t kFixed32Tag = wire_tag(1, WireType::Fixed32);
+constexpr uint8_t kVarintTag = wire_tag(1, WireType::Varint);
+constexpr uint8_t kFirstDelimited = delimited_tag(1);
+
+std::span<const uint8_t> bytes_of(std::string_view text) {
+  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
+}
 
 uint64_t mix(std::string_view key) {
   uint64_t hash = 0x9e3779b97f4a7c15u ^ key.size();
@@ -30,7 +34,7 @@ uint64_t mix(std::string_view key) {
 
 // One entry of the features map: exactly a key and a value, in either order.
 bool read_entry(std::span<const uint8_t> entry, std::string_view& key, FeatureBytes& value) {
-  WireCursor cursor{entry.data(), entry.data() + entry.size()};
+  WireCursor cursor(entry);
   bool has_key = false, has_value = false;
   for (int i = 0; i < 2; ++i) {
     uint64_t tag = 0;
@@ -53,7 +57,7 @@ bool is_known_kind(FeatureBytes feature) { return feature_kind(feature) != DType
 ExampleFault read_features(std::span<const uint8_t> features, const FeatureIndex& index,
                            const std::vector<bool>& empty_counts, ExampleFeatures& out,
                            size_t& place) {
-  WireCursor cursor{features.data(), features.data() + features.size()};
+  WireCursor cursor(features);
   ExampleFault fault = ExampleFault::None;
   for (; !cursor.done(); ++place) {
     uint64_t tag = 0;
@@ -79,31 +83,8 @@ ExampleFault read_features(std::span<const uint8_t> features, const FeatureIndex
   return fault;
 }
 
-// Varints of a run up to its end; false where one is cut off or over ten bytes.
-bool count_varints(std::span<const uint8_t> run, uint32_t& count) {
-  size_t open = 0;
-  for (const uint8_t byte : run) {
-    if (byte >= 0x80) {
-      if (++open > 9) return false;
-      continue;
-    }
-    open = 0;
-    ++count;
-  }
-  return open == 0;
-}
-
-// A varint that is known to end.
-uint64_t checked_varint(const uint8_t*& at) {
-  uint64_t value = *at & 0x7fu;
-  for (unsigned shift = 7; *at++ >= 0x80; shift += 7) {
-    value |= static_cast<uint64_t>(*at & 0x7fu) << shift;
-  }
-  return value;
-}
-
 bool count_strings(std::span<const uint8_t> run, uint32_t& count) {
-  WireCursor cursor{run.data(), run.data() + run.size()};
+  WireCursor cursor(run);
   for (; !cursor.done(); ++count) {
     std::span<const uint8_t> value;
     if (*cursor.at++ != kFirstDelimited || !cursor.bytes(value)) return false;
@@ -116,70 +97,33 @@ bool count_strings(std::span<const uint8_t> run, uint32_t& count) {
 bool open_numbers(std::span<const uint8_t> values, FeatureList& list) {
   const uint8_t single = list.kind == DType::Fp32 ? kFixed32Tag : kVarintTag;
   if (values.empty()) return true;
-  WireCursor cursor{values.data(), values.data() + values.size()};
+  WireCursor cursor(values);
   list.packed = *values.data() == kFirstDelimited;
   if (list.packed) {
     ++cursor.at;
     if (!cursor.bytes(list.run)) return false;
-    if (list.kind == DType::Int64) return count_varints(list.run, list.count);
-    list.count = static_cast<uint32_t>(list.run.size() / sizeof(float));  // a rest is passed over
+    uint64_t count = list.run.size() / sizeof(float);  // a rest is passed over
+    if (list.kind == DType::Int64) {
+      count = 0;
+      if (count_varints(list.run, count, 0x7f) != nullptr) return false;
+    }
+    list.count = static_cast<uint32_t>(count);
     return true;
   }
   list.run = values;
   for (; !cursor.done(); ++list.count) {
     if (*cursor.at++ != single) return false;
+    uint64_t ignored = 0;
     if (list.kind == DType::Int64) {
-      uint64_t ignored = 0;
       if (!cursor.varint(ignored)) return false;
-    } else if (cursor.end - cursor.at < 4) {
+    } else if (!cursor.fixed<uint32_t>(ignored)) {
       return false;
-    } else {
-      cursor.at += 4;
     }
   }
   return true;
 }
 
 }  // namespace
-
-bool WireCursor::varint(uint64_t& value) {
-  value = 0;
-  for (unsigned shift = 0; shift < 70; shift += 7) {
-    if (at == end) return false;
-    const uint8_t byte = *at++;
-    value |= static_cast<uint64_t>(byte & 0x7fu) << shift;
-    if (byte < 0x80) return true;
-  }
-  return false;
-}
-
-bool WireCursor::bytes(std::span<const uint8_t>& value) {
-  uint64_t length = 0;
-  if (at != end && *at < 0x80) length = *at++;
-  else if (!varint(length)) return false;
-  if (length > static_cast<size_t>(end - at)) return false;
-  value = {at, static_cast<size_t>(length)};
-  at += length;
-  return true;
-}
-
-bool WireCursor::skip(uint64_t tag) {
-  uint64_t ignored = 0;
-  std::span<const uint8_t> passed;
-  switch (tag & 7) {
-    case 0: return varint(ignored);
-    case 1:
-      if (end - at < 8) return false;
-      at += 8;
-      return true;
-    case 2: return bytes(passed);
-    case 5:
-      if (end - at < 4) return false;
-      at += 4;
-      return true;
-    default: return false;
-  }
-}
 
 FeatureIndex::FeatureIndex(const std::vector<std::string>& keys)
     : keys_(keys), slots_(std::bit_ceil(keys.size() * 2 + 2), -1) {
@@ -201,8 +145,7 @@ int FeatureIndex::look_up(std::string_view key) const {
 ExampleFault find_features(std::string_view example, const FeatureIndex& index,
                            const std::vector<bool>& empty_counts, ExampleFeatures& out) {
   out.columns.assign(index.size(), {});
-  const uint8_t* const data = reinterpret_cast<const uint8_t*>(example.data());
-  WireCursor cursor{data, data + example.size()};
+  WireCursor cursor(bytes_of(example));
   size_t place = 0;
   ExampleFault fault = ExampleFault::None;
   while (!cursor.done()) {
@@ -224,8 +167,7 @@ ExampleFault find_features(std::string_view example, const FeatureIndex& index,
 
 bool find_feature_lists(std::string_view example, const FeatureIndex& index, ExampleFeatures& out) {
   out.columns.assign(index.size(), {});
-  const uint8_t* const data = reinterpret_cast<const uint8_t*>(example.data());
-  WireCursor cursor{data, data + example.size()};
+  WireCursor cursor(bytes_of(example));
   while (!cursor.done()) {
     uint64_t tag = 0;
     std::span<const uint8_t> lists;
@@ -235,7 +177,7 @@ bool find_feature_lists(std::string_view example, const FeatureIndex& index, Exa
       continue;
     }
     if (!cursor.bytes(lists)) return false;
-    WireCursor inner{lists.data(), lists.data() + lists.size()};
+    WireCursor inner(lists);
     while (!inner.done()) {
       std::span<const uint8_t> entry;
       std::string_view key;
@@ -264,7 +206,7 @@ DType feature_kind(FeatureBytes feature) {
 bool open_list(FeatureBytes feature, FeatureList& list) {
   list = {};
   list.kind = feature_kind(feature);
-  WireCursor cursor{feature.data + 1, feature.data + feature.bytes};
+  WireCursor cursor(feature.span().subspan(1));
   std::span<const uint8_t> values;
   if (!cursor.bytes(values)) return false;
   if (list.kind != DType::Bytes) return open_numbers(values, list);
@@ -283,14 +225,15 @@ void read_floats(const FeatureList& list, float* out) {
 
 void read_integers(const FeatureList& list, int64_t* out) {
   const uint8_t* at = list.run.data();
+  const uint8_t* const end = at + list.run.size();
   for (uint32_t i = 0; i < list.count; ++i) {
     if (!list.packed) ++at;
-    out[i] = static_cast<int64_t>(checked_varint(at));
+    out[i] = static_cast<int64_t>(checked_varint(at, end));
   }
 }
 
 void read_strings(const FeatureList& list, std::string_view* out) {
-  WireCursor cursor{list.run.data(), list.run.data() + list.run.size()};
+  WireCursor cursor(list.run);
   for (uint32_t i = 0; i < list.count; ++i) {
     std::span<const uint8_t> value;
     ++cursor.at;

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/bytes/wire_reader.h"
 #include "base/dtype.h"
 
 namespace serval::operators {
@@ -37,6 +38,8 @@ class FeatureIndex {
 struct FeatureBytes {
   const uint8_t* data = nullptr;
   uint32_t bytes = 0;
+
+  std::span<const uint8_t> span() const { return {data, bytes}; }
 };
 
 // The wanted features of one message; reused from message to message.
@@ -74,17 +77,5 @@ DType feature_kind(FeatureBytes feature);
 void read_floats(const FeatureList& list, float* out);
 void read_integers(const FeatureList& list, int64_t* out);
 void read_strings(const FeatureList& list, std::string_view* out);
-
-// A cursor over a message's fields, for the other messages of the family.
-struct WireCursor {
-  const uint8_t* at;
-  const uint8_t* end;
-  bool done() const { return at == end; }
-  bool varint(uint64_t& value);
-  // A length and that many bytes.
-  bool bytes(std::span<const uint8_t>& value);
-  // Passes over the value of a field with this tag; groups are refused.
-  bool skip(uint64_t tag);
-};
 
 }  // namespace serval::operators

@@ -56,7 +56,7 @@ bool ParseFeatureLists::read_steps(Ports& ports, const FeatureColumn& column, Fe
   const std::string where = "Name: <unknown>, Feature list: " + column.key +
                             ", Index: " + std::to_string(out.splits.size() - 1) + ".  ";
   const bool dense = column.form == Form::Dense;
-  WireCursor cursor{list.data, list.data + list.bytes};
+  WireCursor cursor(list.span());
   while (!cursor.done()) {
     uint64_t tag = 0;
     std::span<const uint8_t> bytes;

@@ -122,7 +122,7 @@ Status Unique::run(KernelContext& context) const {
 }
 
 Result<std::unique_ptr<Kernel>> make_unique_kernel(const KernelAttributes& attributes) {
-  const DType type = dtype_of_onnx(attributes.integer("index_type", 6));
+  const DType type = dtype_from_onnx(attributes.integer("index_type", 6));
   if (type != DType::Int32 && type != DType::Int64) {
     return model_invalid("attribute 'index_type': expected int32 or int64");
   }

@@ -89,11 +89,17 @@ TEST(DType, SizesAndNames) {
     EXPECT_EQ(dtype_name(row.dtype), row.name);
     EXPECT_EQ(dtype_tf_name(row.dtype), row.tf_name);
     EXPECT_EQ(dtype_from_name(row.name), row.dtype);
+    EXPECT_EQ(dtype_from_onnx(dtype_onnx(row.dtype)), row.dtype) << row.name;
+    EXPECT_EQ(visit(row.dtype, []<typename T>(TypeTag<T>) { return dtype_for<T>(); }), row.dtype);
   }
   for (const char* unknown : {"", "fp32", "FP3", "FP322", "INVALID", "float", "STRING"}) {
     EXPECT_EQ(dtype_from_name(unknown), DType::Invalid) << unknown;
   }
   EXPECT_EQ(dtype_bytes(DType::Invalid), 0u);
+  EXPECT_EQ(dtype_for<void>(), DType::Invalid);
+  for (const int64_t unknown : {-1, 0, 14, 15, 17}) {
+    EXPECT_EQ(dtype_from_onnx(unknown), DType::Invalid) << unknown;
+  }
 }
 
 }  // namespace
