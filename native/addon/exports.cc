@@ -3,6 +3,7 @@
 #include <malloc.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "addon/cpu_check.h"
@@ -15,18 +16,39 @@ namespace serval {
 
 namespace {
 
-napi_value number(napi_env env, uint32_t value) {
+// What a call gives JavaScript, of what its function here answers.
+napi_value to_value(napi_env env, uint32_t value) {
   napi_value out = nullptr;
   napi_create_uint32(env, value, &out);
   return out;
 }
+napi_value to_value(napi_env env, bool value) {
+  napi_value out = nullptr;
+  napi_get_boolean(env, value, &out);
+  return out;
+}
+napi_value to_value(napi_env, napi_value value) { return value; }
 
-// The thread's port; throws when the thread is not attached.
-Port* attached_port(napi_env env, void* data, const char* call) {
-  auto* port = static_cast<Port*>(data);
-  if (port->attached()) return port;
-  napi_throw_type_error(env, nullptr, (std::string(call) + ": not attached").c_str());
-  return nullptr;
+// A call that needs no attach.
+template <size_t N, typename R>
+napi_value answer(napi_env env, napi_callback_info info, const char* name,
+                  R (*call)(Arguments<N>&)) {
+  Arguments<N> arguments(env, info, name);
+  if (!arguments.ok()) return nullptr;
+  const R value = call(arguments);
+  return arguments.ok() ? to_value(env, value) : nullptr;
+}
+
+// A call on the thread's port; throws when the thread is not attached.
+template <size_t N, typename R>
+napi_value answer(napi_env env, napi_callback_info info, const char* name,
+                  R (*call)(Port&, Arguments<N>&)) {
+  Arguments<N> arguments(env, info, name);
+  auto* port = static_cast<Port*>(arguments.data());
+  if (arguments.ok() && !port->attached()) arguments.fail_with("not attached");
+  if (!arguments.ok()) return nullptr;
+  const R value = call(*port, arguments);
+  return arguments.ok() ? to_value(env, value) : nullptr;
 }
 
 uint64_t limit(const Napi::Object& options, const char* name, uint64_t fallback) {
@@ -42,43 +64,39 @@ bool setting(const Napi::Object& object, const char* name, bool fallback) {
 }
 
 // attach(options, onCompletions) -> ArrayBuffer of control words
-napi_value Attach(napi_env env, napi_callback_info info) {
-  return guard(env, [&]() -> napi_value {
-    Arguments<2> arguments(env, info, "attach");
-    if (!arguments.ok()) return nullptr;
-    const Napi::Value first(env, arguments.value(0));
-    if (!first.IsObject() || !Napi::Value(env, arguments.value(1)).IsFunction()) {
-      napi_throw_type_error(env, nullptr, "attach: expected (object, function)");
-      return nullptr;
-    }
-    const Napi::Object object = first.As<Napi::Object>();
-    EngineOptions options;
-    if (object.Get("onnxruntimeLibrary").IsString()) {
-      options.onnxruntime_library = object.Get("onnxruntimeLibrary").As<Napi::String>().Utf8Value();
-    }
-    options.intra_op_threads = static_cast<int>(limit(object, "intraOpThreads", 0));
-    options.load_threads = static_cast<int>(limit(object, "loadThreads", 2));
-    options.records = setting(object, "metrics", true);
-    options.unload_ms_max = limit(object, "unloadMsMax", options.unload_ms_max);
-    options.memory_limit = limit(object, "memoryLimitBytes", options.memory_limit);
-    Limits limits;
-    limits.body_bytes_max = limit(object, "bodyBytesMax", limits.body_bytes_max);
-    limits.inflated_bytes_max = limit(object, "inflatedBytesMax", limits.inflated_bytes_max);
-    limits.response_bytes_max = limit(object, "responseBytesMax", limits.response_bytes_max);
-    limits.json_depth_max =
-        static_cast<uint32_t>(limit(object, "jsonDepthMax", limits.json_depth_max));
-    limits.in_flight_max =
-        static_cast<uint32_t>(limit(object, "inFlightMax", limits.in_flight_max));
-    limits.rest_timeout_us = limit(object, "restTimeoutUs", 0);
-    limits.tf_tensor_content = setting(object, "tfTensorContent", false);
-    limits.tf_check_method = setting(object, "tfCheckMethod", false);
-    napi_value control = nullptr;
-    auto* port = static_cast<Port*>(arguments.data());
-    const Status attached = port->attach(options, limits, arguments.value(1), &control);
-    if (attached.ok()) return control;
-    napi_throw_type_error(env, nullptr, attached.error().message.c_str());
+napi_value Attach(Arguments<2>& arguments) {
+  const napi_env env = arguments.env();
+  const Napi::Value first(env, arguments.value(0));
+  if (!first.IsObject() || !Napi::Value(env, arguments.value(1)).IsFunction()) {
+    napi_throw_type_error(env, nullptr, "attach: expected (object, function)");
     return nullptr;
-  });
+  }
+  const Napi::Object object = first.As<Napi::Object>();
+  EngineOptions options;
+  if (object.Get("onnxruntimeLibrary").IsString()) {
+    options.onnxruntime_library = object.Get("onnxruntimeLibrary").As<Napi::String>().Utf8Value();
+  }
+  options.intra_op_threads = static_cast<int>(limit(object, "intraOpThreads", 0));
+  options.load_threads = static_cast<int>(limit(object, "loadThreads", 2));
+  options.records = setting(object, "metrics", true);
+  options.unload_ms_max = limit(object, "unloadMsMax", options.unload_ms_max);
+  options.memory_limit = limit(object, "memoryLimitBytes", options.memory_limit);
+  Limits limits;
+  limits.body_bytes_max = limit(object, "bodyBytesMax", limits.body_bytes_max);
+  limits.inflated_bytes_max = limit(object, "inflatedBytesMax", limits.inflated_bytes_max);
+  limits.response_bytes_max = limit(object, "responseBytesMax", limits.response_bytes_max);
+  limits.json_depth_max =
+      static_cast<uint32_t>(limit(object, "jsonDepthMax", limits.json_depth_max));
+  limits.in_flight_max = static_cast<uint32_t>(limit(object, "inFlightMax", limits.in_flight_max));
+  limits.rest_timeout_us = limit(object, "restTimeoutUs", 0);
+  limits.tf_tensor_content = setting(object, "tfTensorContent", false);
+  limits.tf_check_method = setting(object, "tfCheckMethod", false);
+  napi_value control = nullptr;
+  const Status attached =
+      static_cast<Port*>(arguments.data())->attach(options, limits, arguments.value(1), &control);
+  if (attached.ok()) return control;
+  napi_throw_type_error(env, nullptr, attached.error().message.c_str());
+  return nullptr;
 }
 
 // A request kind (engine/protocol.h) of a body, or of a message that names its model.
@@ -91,336 +109,220 @@ Protocol protocol_argument(Arguments<N>& arguments, size_t index, bool of_messag
 }
 
 // infer(protocol, handle, body: ArrayBuffer, jsonBytes) -> code
-napi_value Infer(napi_env env, napi_callback_info info) {
-  return guard(env, [&]() -> napi_value {
-    Arguments<4> arguments(env, info, "infer");
-    const Protocol protocol = protocol_argument(arguments, 0, false);
-    const uint32_t handle = arguments.u32(1, "handle");
-    const std::span<const uint8_t> body = arguments.array_buffer(2, "body");
-    const int64_t json_bytes = arguments.i64(3, "jsonBytes");
-    if (!arguments.ok()) return nullptr;
-    Port* port = attached_port(env, arguments.data(), "infer");
-    if (port == nullptr) return nullptr;
-    return number(env, port->report(port->listener().infer(protocol, handle, body, json_bytes)));
-  });
+uint32_t Infer(Port& port, Arguments<4>& arguments) {
+  const Protocol protocol = protocol_argument(arguments, 0, false);
+  const uint32_t handle = arguments.u32(1, "handle");
+  const std::span<const uint8_t> body = arguments.array_buffer(2, "body");
+  const int64_t json_bytes = arguments.i64(3, "jsonBytes");
+  if (!arguments.ok()) return {};
+  return port.report(port.listener().infer(protocol, handle, body, json_bytes));
 }
 
 // inferMessage(message: Buffer, protocol, timeoutUs) -> code
-napi_value InferMessage(napi_env env, napi_callback_info info) {
-  return guard(env, [&]() -> napi_value {
-    Arguments<3> arguments(env, info, "inferMessage");
-    const std::span<const uint8_t> message = arguments.buffer(0, "message");
-    const Protocol protocol = protocol_argument(arguments, 1, true);
-    const int64_t timeout_us = arguments.i64(2, "timeoutUs");
-    if (!arguments.ok()) return nullptr;
-    Port* port = attached_port(env, arguments.data(), "inferMessage");
-    if (port == nullptr) return nullptr;
-    port->set_message(arguments.value(0));
-    const uint64_t timeout = timeout_us > 0 ? static_cast<uint64_t>(timeout_us) : 0;
-    return number(env, port->report(port->listener().infer_message(protocol, message, timeout)));
-  });
+uint32_t InferMessage(Port& port, Arguments<3>& arguments) {
+  const std::span<const uint8_t> message = arguments.buffer(0, "message");
+  const Protocol protocol = protocol_argument(arguments, 1, true);
+  const int64_t timeout_us = arguments.i64(2, "timeoutUs");
+  if (!arguments.ok()) return {};
+  port.set_message(arguments.value(0));
+  const uint64_t timeout = timeout_us > 0 ? static_cast<uint64_t>(timeout_us) : 0;
+  return port.report(port.listener().infer_message(protocol, message, timeout));
 }
 
 // openBody(expectedBytes, alignedAt) -> code; the ticket is in the control words
-napi_value OpenBody(napi_env env, napi_callback_info info) {
-  return guard(env, [&]() -> napi_value {
-    Arguments<2> arguments(env, info, "openBody");
-    const int64_t expected = arguments.i64(0, "expectedBytes");
-    const int64_t aligned_at = arguments.i64(1, "alignedAt");
-    if (!arguments.ok()) return nullptr;
-    Port* port = attached_port(env, arguments.data(), "openBody");
-    if (port == nullptr) return nullptr;
-    const Result<uint32_t> ticket =
-        port->listener().open_body(expected > 0 ? static_cast<uint64_t>(expected) : 0,
-                                   aligned_at > 0 ? static_cast<uint64_t>(aligned_at) : 0);
-    if (!ticket.ok()) return number(env, port->report_error(ticket.error()));
-    port->set_ticket(ticket.value());
-    return number(env, 0);
-  });
+uint32_t OpenBody(Port& port, Arguments<2>& arguments) {
+  const int64_t expected = arguments.i64(0, "expectedBytes");
+  const int64_t aligned_at = arguments.i64(1, "alignedAt");
+  if (!arguments.ok()) return {};
+  const Result<uint32_t> ticket =
+      port.listener().open_body(expected > 0 ? static_cast<uint64_t>(expected) : 0,
+                                aligned_at > 0 ? static_cast<uint64_t>(aligned_at) : 0);
+  if (!ticket.ok()) return port.report_error(ticket.error());
+  port.set_ticket(ticket.value());
+  return 0;
 }
 
 // appendBody(ticket, chunk: ArrayBuffer) -> code
-napi_value AppendBody(napi_env env, napi_callback_info info) {
-  return guard(env, [&]() -> napi_value {
-    Arguments<2> arguments(env, info, "appendBody");
-    const uint32_t ticket = arguments.u32(0, "ticket");
-    const std::span<const uint8_t> chunk = arguments.array_buffer(1, "chunk");
-    if (!arguments.ok()) return nullptr;
-    Port* port = attached_port(env, arguments.data(), "appendBody");
-    if (port == nullptr) return nullptr;
-    const Status appended = port->listener().append_body(ticket, chunk);
-    return number(env, appended.ok() ? 0 : port->report_error(appended.error()));
-  });
+uint32_t AppendBody(Port& port, Arguments<2>& arguments) {
+  const uint32_t ticket = arguments.u32(0, "ticket");
+  const std::span<const uint8_t> chunk = arguments.array_buffer(1, "chunk");
+  if (!arguments.ok()) return {};
+  const Status appended = port.listener().append_body(ticket, chunk);
+  return appended.ok() ? 0 : port.report_error(appended.error());
 }
 
 // inferBody(ticket, protocol, handle, jsonBytes) -> code
-napi_value InferBody(napi_env env, napi_callback_info info) {
-  return guard(env, [&]() -> napi_value {
-    Arguments<4> arguments(env, info, "inferBody");
-    const uint32_t ticket = arguments.u32(0, "ticket");
-    const Protocol protocol = protocol_argument(arguments, 1, false);
-    const uint32_t handle = arguments.u32(2, "handle");
-    const int64_t json_bytes = arguments.i64(3, "jsonBytes");
-    if (!arguments.ok()) return nullptr;
-    Port* port = attached_port(env, arguments.data(), "inferBody");
-    if (port == nullptr) return nullptr;
-    return number(env,
-                  port->report(port->listener().infer_body(ticket, protocol, handle, json_bytes)));
-  });
+uint32_t InferBody(Port& port, Arguments<4>& arguments) {
+  const uint32_t ticket = arguments.u32(0, "ticket");
+  const Protocol protocol = protocol_argument(arguments, 1, false);
+  const uint32_t handle = arguments.u32(2, "handle");
+  const int64_t json_bytes = arguments.i64(3, "jsonBytes");
+  if (!arguments.ok()) return {};
+  return port.report(port.listener().infer_body(ticket, protocol, handle, json_bytes));
 }
 
 // inferPacked(ticket, protocol, handle, jsonBytes, coding) -> code
-napi_value InferPacked(napi_env env, napi_callback_info info) {
-  return guard(env, [&]() -> napi_value {
-    Arguments<5> arguments(env, info, "inferPacked");
-    const uint32_t ticket = arguments.u32(0, "ticket");
-    const Protocol protocol = protocol_argument(arguments, 1, false);
-    const uint32_t handle = arguments.u32(2, "handle");
-    const int64_t json_bytes = arguments.i64(3, "jsonBytes");
-    const uint32_t coding = arguments.u32(4, "coding");
-    if (coding > static_cast<uint32_t>(Coding::Deflate)) arguments.fail("coding");
-    if (!arguments.ok()) return nullptr;
-    Port* port = attached_port(env, arguments.data(), "inferPacked");
-    if (port == nullptr) return nullptr;
-    const Answer answer = port->listener().infer_packed(ticket, protocol, handle, json_bytes,
-                                                        static_cast<Coding>(coding));
-    return number(env, port->report(answer));
-  });
+uint32_t InferPacked(Port& port, Arguments<5>& arguments) {
+  const uint32_t ticket = arguments.u32(0, "ticket");
+  const Protocol protocol = protocol_argument(arguments, 1, false);
+  const uint32_t handle = arguments.u32(2, "handle");
+  const int64_t json_bytes = arguments.i64(3, "jsonBytes");
+  const uint32_t coding = arguments.u32(4, "coding");
+  if (coding > static_cast<uint32_t>(Coding::Deflate)) arguments.fail("coding");
+  if (!arguments.ok()) return {};
+  const Answer answer = port.listener().infer_packed(ticket, protocol, handle, json_bytes,
+                                                     static_cast<Coding>(coding));
+  return port.report(answer);
 }
 
 // countBytes(change, refusable) -> boolean: false when `change` more bytes, held by JavaScript, are
 // over the budget; then they are not counted
-napi_value CountBytes(napi_env env, napi_callback_info info) {
-  return guard(env, [&]() -> napi_value {
-    Arguments<2> arguments(env, info, "countBytes");
-    const int64_t change = arguments.i64(0, "change");
-    const bool refusable = arguments.boolean(1, "refusable");
-    if (!arguments.ok()) return nullptr;
-    Port* port = attached_port(env, arguments.data(), "countBytes");
-    if (port == nullptr) return nullptr;
-    napi_value out = nullptr;
-    napi_get_boolean(env, port->listener().count_bytes(change, refusable), &out);
-    return out;
-  });
+bool CountBytes(Port& port, Arguments<2>& arguments) {
+  const int64_t change = arguments.i64(0, "change");
+  const bool refusable = arguments.boolean(1, "refusable");
+  if (!arguments.ok()) return {};
+  return port.listener().count_bytes(change, refusable);
 }
 
 // cancel(ticket) -> boolean: no completion follows
-napi_value Cancel(napi_env env, napi_callback_info info) {
-  return guard(env, [&]() -> napi_value {
-    Arguments<1> arguments(env, info, "cancel");
-    const uint32_t ticket = arguments.u32(0, "ticket");
-    if (!arguments.ok()) return nullptr;
-    Port* port = attached_port(env, arguments.data(), "cancel");
-    if (port == nullptr) return nullptr;
-    napi_value out = nullptr;
-    napi_get_boolean(env, port->listener().cancel(ticket), &out);
-    return out;
-  });
+bool Cancel(Port& port, Arguments<1>& arguments) {
+  const uint32_t ticket = arguments.u32(0, "ticket");
+  if (!arguments.ok()) return {};
+  return port.listener().cancel(ticket);
 }
 
 // keepAnswer(ticket) -> boolean: the answer that is being handed over stays until cancel(ticket)
-napi_value KeepAnswer(napi_env env, napi_callback_info info) {
-  return guard(env, [&]() -> napi_value {
-    Arguments<1> arguments(env, info, "keepAnswer");
-    const uint32_t ticket = arguments.u32(0, "ticket");
-    if (!arguments.ok()) return nullptr;
-    Port* port = attached_port(env, arguments.data(), "keepAnswer");
-    if (port == nullptr) return nullptr;
-    napi_value out = nullptr;
-    napi_get_boolean(env, port->listener().keep_answer(ticket), &out);
-    return out;
-  });
+bool KeepAnswer(Port& port, Arguments<1>& arguments) {
+  const uint32_t ticket = arguments.u32(0, "ticket");
+  if (!arguments.ok()) return {};
+  return port.listener().keep_answer(ticket);
 }
 
 // mapSlot(slot) -> ArrayBuffer over the slot's response memory, valid for its generation
-napi_value MapSlot(napi_env env, napi_callback_info info) {
-  return guard(env, [&]() -> napi_value {
-    Arguments<1> arguments(env, info, "mapSlot");
-    const uint32_t slot = arguments.u32(0, "slot");
-    if (!arguments.ok()) return nullptr;
-    Port* port = attached_port(env, arguments.data(), "mapSlot");
-    return port == nullptr ? nullptr : port->map_slot(slot);
-  });
+napi_value MapSlot(Port& port, Arguments<1>& arguments) {
+  const uint32_t slot = arguments.u32(0, "slot");
+  if (!arguments.ok()) return nullptr;
+  return port.map_slot(slot);
 }
 
 // Opens a control ticket and starts its work: start(engine, request, listener). The work completes
 // later.
 template <typename Start>
-napi_value start_control(napi_env env, Port& port, const Start& start) {
+uint32_t start_control(Port& port, const Start& start) {
   Listener& listener = port.listener();
   const Result<uint32_t> ticket = listener.open_control();
-  if (!ticket.ok()) return number(env, port.report_error(ticket.error()));
+  if (!ticket.ok()) return port.report_error(ticket.error());
   port.set_ticket(ticket.value());
   start(listener.engine(), *listener.control_request(ticket.value()), port.shared_listener());
-  return number(env, kPending);
+  return kPending;
 }
 
 // load(spec: Buffer) -> code; completes with ModelInfo bytes
-napi_value Load(napi_env env, napi_callback_info info) {
-  return guard(env, [&]() -> napi_value {
-    Arguments<1> arguments(env, info, "load");
-    const std::span<const uint8_t> bytes = arguments.buffer(0, "spec");
-    if (!arguments.ok()) return nullptr;
-    Port* port = attached_port(env, arguments.data(), "load");
-    if (port == nullptr) return nullptr;
-    Result<ModelSpec> spec = parse_model_spec(bytes);
-    if (!spec.ok()) return number(env, port->report_error(spec.error()));
-    return start_control(env, *port, [&](Engine& engine, Request& request, auto listener) {
-      engine.load(std::move(spec.value()), request, std::move(listener));
-    });
+uint32_t Load(Port& port, Arguments<1>& arguments) {
+  const std::span<const uint8_t> bytes = arguments.buffer(0, "spec");
+  if (!arguments.ok()) return {};
+  Result<ModelSpec> spec = parse_model_spec(bytes);
+  if (!spec.ok()) return port.report_error(spec.error());
+  return start_control(port, [&](Engine& engine, Request& request, auto listener) {
+    engine.load(std::move(spec.value()), request, std::move(listener));
   });
 }
 
 // unload(handle) -> code; completes when the memory is released
-napi_value Unload(napi_env env, napi_callback_info info) {
-  return guard(env, [&]() -> napi_value {
-    Arguments<1> arguments(env, info, "unload");
-    const uint32_t handle = arguments.u32(0, "handle");
-    if (!arguments.ok()) return nullptr;
-    Port* port = attached_port(env, arguments.data(), "unload");
-    if (port == nullptr) return nullptr;
-    return start_control(env, *port, [&](Engine& engine, Request& request, auto listener) {
-      engine.unload(handle, request, std::move(listener));
-    });
+uint32_t Unload(Port& port, Arguments<1>& arguments) {
+  const uint32_t handle = arguments.u32(0, "handle");
+  if (!arguments.ok()) return {};
+  return start_control(port, [&](Engine& engine, Request& request, auto listener) {
+    engine.unload(handle, request, std::move(listener));
   });
 }
 
 // publishRoutes(table: Buffer) -> code
-napi_value PublishRoutes(napi_env env, napi_callback_info info) {
-  return guard(env, [&]() -> napi_value {
-    Arguments<1> arguments(env, info, "publishRoutes");
-    const std::span<const uint8_t> bytes = arguments.buffer(0, "table");
-    if (!arguments.ok()) return nullptr;
-    Port* port = attached_port(env, arguments.data(), "publishRoutes");
-    if (port == nullptr) return nullptr;
-    Result<RouteChange> change = RouteChange::parse(bytes);
-    if (!change.ok()) return number(env, port->report_error(change.error()));
-    port->listener().engine().publish_routes(std::move(change.value()));
-    return number(env, 0);
-  });
+uint32_t PublishRoutes(Port& port, Arguments<1>& arguments) {
+  const std::span<const uint8_t> bytes = arguments.buffer(0, "table");
+  if (!arguments.ok()) return {};
+  Result<RouteChange> change = RouteChange::parse(bytes);
+  if (!change.ok()) return port.report_error(change.error());
+  port.listener().engine().publish_routes(std::move(change.value()));
+  return 0;
 }
 
 // stats(handles: Buffer of u32, empty = all) -> code; EngineStats bytes in slot 0
-napi_value Stats(napi_env env, napi_callback_info info) {
-  return guard(env, [&]() -> napi_value {
-    Arguments<1> arguments(env, info, "stats");
-    const std::span<const uint8_t> bytes = arguments.buffer(0, "handles");
-    if (!arguments.ok()) return nullptr;
-    Port* port = attached_port(env, arguments.data(), "stats");
-    if (port == nullptr) return nullptr;
-    std::vector<uint32_t> handles(bytes.size() / sizeof(uint32_t));
-    if (!handles.empty()) std::memcpy(handles.data(), bytes.data(), handles.size() * 4);
-    Listener& listener = port->listener();
-    ByteBuffer& out = listener.slot(0)->response;
-    out.clear();
-    listener.slot(0)->json_bytes_out = 0;
-    if (!write_engine_stats(listener.engine().table()->models, handles, listener.bodies_open(),
-                            listener.tickets_open(), out)) {
-      return number(env, port->report_error(make_error(ErrorCode::Internal, "out of memory")));
-    }
-    return number(env, port->report({}));
-  });
+uint32_t Stats(Port& port, Arguments<1>& arguments) {
+  const std::span<const uint8_t> bytes = arguments.buffer(0, "handles");
+  if (!arguments.ok()) return {};
+  std::vector<uint32_t> handles(bytes.size() / sizeof(uint32_t));
+  if (!handles.empty()) std::memcpy(handles.data(), bytes.data(), handles.size() * 4);
+  Listener& listener = port.listener();
+  ByteBuffer& out = port.clear_answer();
+  if (!write_engine_stats(listener.engine().table()->models, handles, listener.bodies_open(),
+                          listener.tickets_open(), out)) {
+    return port.report_error(make_error(ErrorCode::Internal, "out of memory"));
+  }
+  return port.report({});
 }
 
 // unanswered() -> code; in slot 0 the models of the requests that are queued or run, with counts
-napi_value Unanswered(napi_env env, napi_callback_info info) {
-  return guard(env, [&]() -> napi_value {
-    Arguments<0> arguments(env, info, "unanswered");
-    Port* port = attached_port(env, arguments.data(), "unanswered");
-    if (port == nullptr) return nullptr;
-    Listener& listener = port->listener();
-    ByteBuffer& out = listener.slot(0)->response;
-    out.clear();
-    listener.slot(0)->json_bytes_out = 0;
-    if (!listener.unanswered(out)) out.clear();
-    return number(env, port->report({}));
-  });
+uint32_t Unanswered(Port& port, Arguments<0>&) {
+  ByteBuffer& out = port.clear_answer();
+  if (!port.listener().unanswered(out)) out.clear();
+  return port.report({});
 }
 
 // warmUp(handle, protocol, message: Buffer) -> code; completes when it ran
-napi_value WarmUp(napi_env env, napi_callback_info info) {
-  return guard(env, [&]() -> napi_value {
-    Arguments<3> arguments(env, info, "warmUp");
-    const uint32_t handle = arguments.u32(0, "handle");
-    const Protocol protocol = protocol_argument(arguments, 1, true);
-    const std::span<const uint8_t> message = arguments.buffer(2, "message");
-    if (!arguments.ok()) return nullptr;
-    Port* port = attached_port(env, arguments.data(), "warmUp");
-    if (port == nullptr) return nullptr;
-    return start_control(env, *port, [&](Engine& engine, Request& request, auto listener) {
-      engine.warm_up(handle, protocol, {message.begin(), message.end()}, request,
-                     std::move(listener));
-    });
+uint32_t WarmUp(Port& port, Arguments<3>& arguments) {
+  const uint32_t handle = arguments.u32(0, "handle");
+  const Protocol protocol = protocol_argument(arguments, 1, true);
+  const std::span<const uint8_t> message = arguments.buffer(2, "message");
+  if (!arguments.ok()) return {};
+  return start_control(port, [&](Engine& engine, Request& request, auto listener) {
+    engine.warm_up(handle, protocol, {message.begin(), message.end()}, request,
+                   std::move(listener));
   });
 }
 
 // metrics(kind: 0 Triton's names, 1 TensorFlow Serving's) -> code; completes with the text
-napi_value Metrics(napi_env env, napi_callback_info info) {
-  return guard(env, [&]() -> napi_value {
-    Arguments<1> arguments(env, info, "metrics");
-    const uint32_t kind = arguments.u32(0, "kind");
-    if (!arguments.ok()) return nullptr;
-    Port* port = attached_port(env, arguments.data(), "metrics");
-    if (port == nullptr) return nullptr;
-    return start_control(env, *port, [&](Engine& engine, Request& request, auto listener) {
-      engine.metrics(kind == 0 ? MetricsKind::Triton : MetricsKind::TensorFlow, request,
-                     std::move(listener));
-    });
+uint32_t Metrics(Port& port, Arguments<1>& arguments) {
+  const uint32_t kind = arguments.u32(0, "kind");
+  if (!arguments.ok()) return {};
+  return start_control(port, [&](Engine& engine, Request& request, auto listener) {
+    engine.metrics(kind == 0 ? MetricsKind::Triton : MetricsKind::TensorFlow, request,
+                   std::move(listener));
   });
 }
 
 // takeAccessLog() -> code; the lines since the last call in slot 0
-napi_value TakeAccessLog(napi_env env, napi_callback_info info) {
-  return guard(env, [&]() -> napi_value {
-    Arguments<0> arguments(env, info, "takeAccessLog");
-    Port* port = attached_port(env, arguments.data(), "takeAccessLog");
-    if (port == nullptr) return nullptr;
-    Listener& listener = port->listener();
-    ByteBuffer& out = listener.slot(0)->response;
-    out.clear();
-    listener.slot(0)->json_bytes_out = 0;
-    if (!out.append(listener.engine().access_log().take())) out.clear();
-    return number(env, port->report({}));
-  });
+uint32_t TakeAccessLog(Port& port, Arguments<0>&) {
+  ByteBuffer& out = port.clear_answer();
+  if (!out.append(port.listener().engine().access_log().take())) out.clear();
+  return port.report({});
 }
 
 // setAccessLog(oneIn): 0 = off
-napi_value SetAccessLog(napi_env env, napi_callback_info info) {
-  return guard(env, [&]() -> napi_value {
-    Arguments<1> arguments(env, info, "setAccessLog");
-    const uint32_t one_in = arguments.u32(0, "oneIn");
-    if (!arguments.ok()) return nullptr;
-    Port* port = attached_port(env, arguments.data(), "setAccessLog");
-    if (port == nullptr) return nullptr;
-    port->listener().engine().access_log().set_one_in(one_in);
-    return number(env, 0);
-  });
+uint32_t SetAccessLog(Port& port, Arguments<1>& arguments) {
+  const uint32_t one_in = arguments.u32(0, "oneIn");
+  if (!arguments.ok()) return {};
+  port.listener().engine().access_log().set_one_in(one_in);
+  return 0;
 }
 
 // limitReceive(port, bytes) -> number of listening sockets on that TCP port; needs no attach
-napi_value LimitReceive(napi_env env, napi_callback_info info) {
-  return guard(env, [&]() -> napi_value {
-    Arguments<2> arguments(env, info, "limitReceive");
-    const uint32_t port = arguments.u32(0, "port");
-    const uint32_t bytes = arguments.u32(1, "bytes");
-    if (port > UINT16_MAX) arguments.fail("port");
-    if (bytes > INT32_MAX) arguments.fail("bytes");
-    if (!arguments.ok()) return nullptr;
-    return number(env, limit_receive(static_cast<uint16_t>(port), static_cast<int>(bytes)));
-  });
+uint32_t LimitReceive(Arguments<2>& arguments) {
+  const uint32_t port = arguments.u32(0, "port");
+  const uint32_t bytes = arguments.u32(1, "bytes");
+  if (port > UINT16_MAX) arguments.fail("port");
+  if (bytes > INT32_MAX) arguments.fail("bytes");
+  if (!arguments.ok()) return {};
+  return limit_receive(static_cast<uint16_t>(port), static_cast<int>(bytes));
 }
 
-napi_value Detach(napi_env env, napi_callback_info info) {
-  return guard(env, [&]() -> napi_value {
-    Arguments<0> arguments(env, info, "detach");
-    static_cast<Port*>(arguments.data())->detach();
-    return nullptr;
-  });
+napi_value Detach(Arguments<0>& arguments) {
+  static_cast<Port*>(arguments.data())->detach();
+  return nullptr;
 }
 
 // exitNow(code): ends the process without waiting for anything (a second SIGTERM)
-napi_value ExitNow(napi_env env, napi_callback_info info) {
-  Arguments<1> arguments(env, info, "exitNow");
+napi_value ExitNow(Arguments<1>& arguments) {
   const uint32_t code = arguments.u32(0, "code");
   if (arguments.ok()) _exit(static_cast<int>(code & 0xff));
   return nullptr;
@@ -435,30 +337,45 @@ struct Export {
   napi_callback call;
 };
 
+template <size_t N>
+struct ExportName {
+  constexpr ExportName(const char (&name)[N]) {  // NOLINT: implicit
+    std::copy_n(name, N, text);
+  }
+  char text[N];
+};
+
+template <ExportName Name, auto Call>
+constexpr Export exported() {
+  return {Name.text, [](napi_env env, napi_callback_info info) -> napi_value {
+            return guard(env, [&] { return answer(env, info, Name.text, Call); });
+          }};
+}
+
 constexpr Export kExports[] = {
-    {"attach", Attach},
-    {"infer", Infer},
-    {"inferMessage", InferMessage},
-    {"openBody", OpenBody},
-    {"appendBody", AppendBody},
-    {"inferBody", InferBody},
-    {"cancel", Cancel},
-    {"mapSlot", MapSlot},
-    {"load", Load},
-    {"unload", Unload},
-    {"publishRoutes", PublishRoutes},
-    {"stats", Stats},
-    {"detach", Detach},
-    {"exitNow", ExitNow},
-    {"warmUp", WarmUp},
-    {"metrics", Metrics},
-    {"takeAccessLog", TakeAccessLog},
-    {"setAccessLog", SetAccessLog},
-    {"inferPacked", InferPacked},
-    {"countBytes", CountBytes},
-    {"limitReceive", LimitReceive},
-    {"keepAnswer", KeepAnswer},
-    {"unanswered", Unanswered},
+    exported<"attach", Attach>(),
+    exported<"infer", Infer>(),
+    exported<"inferMessage", InferMessage>(),
+    exported<"openBody", OpenBody>(),
+    exported<"appendBody", AppendBody>(),
+    exported<"inferBody", InferBody>(),
+    exported<"cancel", Cancel>(),
+    exported<"mapSlot", MapSlot>(),
+    exported<"load", Load>(),
+    exported<"unload", Unload>(),
+    exported<"publishRoutes", PublishRoutes>(),
+    exported<"stats", Stats>(),
+    exported<"detach", Detach>(),
+    exported<"exitNow", ExitNow>(),
+    exported<"warmUp", WarmUp>(),
+    exported<"metrics", Metrics>(),
+    exported<"takeAccessLog", TakeAccessLog>(),
+    exported<"setAccessLog", SetAccessLog>(),
+    exported<"inferPacked", InferPacked>(),
+    exported<"countBytes", CountBytes>(),
+    exported<"limitReceive", LimitReceive>(),
+    exported<"keepAnswer", KeepAnswer>(),
+    exported<"unanswered", Unanswered>(),
 };
 
 }  // namespace

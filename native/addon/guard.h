@@ -35,6 +35,7 @@ class Arguments {
     }
   }
   bool ok() const { return ok_; }
+  napi_env env() const { return env_; }
   void* data() const { return data_; }
   napi_value value(size_t i) const { return values_[i]; }
 
@@ -68,11 +69,9 @@ class Arguments {
   }
 
   // For values that have the type but not the range: a TypeError naming the argument.
-  void fail(const char* name) {
-    if (ok_) {
-      const std::string text = std::string(call_) + ": wrong type or missing: " + name;
-      napi_throw_type_error(env_, nullptr, text.c_str());
-    }
+  void fail(const char* name) { fail_with(std::string("wrong type or missing: ") + name); }
+  void fail_with(const std::string& why) {
+    if (ok_) napi_throw_type_error(env_, nullptr, (std::string(call_) + ": " + why).c_str());
     ok_ = false;
   }
 

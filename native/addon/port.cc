@@ -88,11 +88,16 @@ uint32_t Port::report(const Answer& answer) {
   return static_cast<uint32_t>(answer.code);
 }
 
-uint32_t Port::report_error(const Error& error) {
+ByteBuffer& Port::clear_answer() {
   Request& slot0 = *listener_->slot(0);
-  slot0.response.clear();
   slot0.json_bytes_out = 0;
-  if (!slot0.response.append(error.message)) slot0.response.clear();
+  slot0.response.clear();
+  return slot0.response;
+}
+
+uint32_t Port::report_error(const Error& error) {
+  ByteBuffer& out = clear_answer();
+  if (!out.append(error.message)) out.clear();
   return report({error.code, false, 0});
 }
 

@@ -52,7 +52,9 @@ class Port final : public ListenerHooks {
 
   // Writes the control words of an answer; returns the code JavaScript gets.
   uint32_t report(const Answer& answer);
-  // Puts an error's text into slot 0.
+  // What an answer that is given at once is written to: slot 0's response, emptied.
+  ByteBuffer& clear_answer();
+  // Puts an error's text there.
   uint32_t report_error(const Error& error);
   void set_ticket(uint32_t ticket) { control_[kWordTicket] = ticket; }
   // The ArrayBuffer over a slot's response memory.
