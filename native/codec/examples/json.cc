@@ -6,8 +6,6 @@
 #include "base/copies.h"
 #include "codec/examples/signature.h"
 #include "codec/examples/writer.h"
-#include "codec/json/echo.h"
-#include "codec/serving/json_request.h"
 
 namespace serval {
 
@@ -18,45 +16,32 @@ constexpr std::string_view kExamplesKey = "examples";
 
 // What stands in front of the checks of a model: the body, read and found to be in order.
 struct ExampleBody {
-  std::string_view signature_name;
   const JsonNode* context = nullptr;
   const JsonNode* examples = nullptr;
 };
 
-// The whole document before what is wrong with it.
-Error format_error(const PlainBody& body, const char* text) {
-  return invalid_argument(
-      "JSON Value: " + echo_json(body.document, body.document.root(), body.text) + " " + text);
-}
-
-Status check_body(const PlainBody& body, JsonDocument& document, ExampleBody& out) {
+Status check_body(PlainBody& body, ExampleBody& out) {
+  JsonDocument& document = body.document;
   const JsonNode& root = document.root();
-  if (root.kind != JsonKind::Object) return format_error(body, "Is not object");
-  const JsonNode* name = document.member(root, kSignatureNameKey);
-  if (name != nullptr && name->kind != JsonKind::String) {
-    return format_error(body,
-                        "not formatted correctly. 'signature_name' key must be a string value.");
-  }
-  if (name != nullptr) out.signature_name = name->text;
   out.context = document.member(root, kContextKey);
   if (out.context != nullptr) {
-    Status status = check_example(body, document, *out.context);
+    Status status = check_example(body, *out.context);
     if (!status.ok()) return status;
   }
   out.examples = document.member(root, kExamplesKey);
   if (out.examples == nullptr) {
-    return format_error(body,
-                        "When method is classify, key 'examples' is expected and was not found");
+    return body.format_error(
+        "When method is classify, key 'examples' is expected and was not found");
   }
   if (out.examples->kind != JsonKind::Array) {
-    return format_error(body, "Expecting 'examples' value to be an list/array");
+    return body.format_error("Expecting 'examples' value to be an list/array");
   }
   if (out.examples->children == 0) {
-    return format_error(body, "'examples' value is an empty array");
+    return body.format_error("'examples' value is an empty array");
   }
   const JsonNode* example = document.child(*out.examples);
   for (; example != nullptr; example = document.sibling(*example)) {
-    Status status = check_example(body, document, *example);
+    Status status = check_example(body, *example);
     if (!status.ok()) return status;
   }
   return {};
@@ -116,14 +101,13 @@ Status decode_v1_examples(std::span<const uint8_t> body, Method method, bool che
                           DecodedRequest& out) {
   out.clear();
   const std::string_view text(reinterpret_cast<const char*>(body.data()), body.size());
-  JsonDocument document;
-  if (Status status = parse_json(text, arena, document); !status.ok()) return status;
-  const PlainBody plain{document, text, arena};
+  PlainBody plain{text, arena};
+  if (Status status = plain.read(); !status.ok()) return status;
   ExampleBody wanted;
-  if (Status status = check_body(plain, document, wanted); !status.ok()) return status;
+  if (Status status = check_body(plain, wanted); !status.ok()) return status;
   if (signatures.empty()) return make_error(ErrorCode::ModelNotFound, "");
   Status status =
-      choose_example_signature(signatures, wanted.signature_name, method, check_method, out);
+      choose_example_signature(signatures, plain.signature_name, method, check_method, out);
   return status.ok() ? write_examples(plain, wanted, limits, out) : std::move(status);
 }
 

@@ -139,7 +139,8 @@ Status check_element(const PlainBody& body, JsonNode& element, const JsonNode& m
   return {};
 }
 
-Status check_feature(const PlainBody& body, JsonDocument& document, JsonNode& member) {
+Status check_feature(PlainBody& body, JsonNode& member) {
+  JsonDocument& document = body.document;
   FeatureKind kind = FeatureKind::None;
   if (member.kind != JsonKind::Array) return check_element(body, member, member, kind);
   for (uint32_t at = member.first_child; at != 0; at = document.nodes[at].next) {
@@ -151,13 +152,14 @@ Status check_feature(const PlainBody& body, JsonDocument& document, JsonNode& me
 
 }  // namespace
 
-Status check_example(const PlainBody& body, JsonDocument& document, const JsonNode& value) {
+Status check_example(PlainBody& body, const JsonNode& value) {
+  JsonDocument& document = body.document;
   if (value.kind != JsonKind::Object) {
     return invalid_argument("Example must be JSON object but got JSON " +
                             std::string(json_kind_name(value.kind)));
   }
   for (uint32_t at = value.first_child; at != 0; at = document.nodes[at].next) {
-    Status status = check_feature(body, document, document.nodes[at]);
+    Status status = check_feature(body, document.nodes[at]);
     if (!status.ok()) return status;
   }
   return {};

@@ -5,14 +5,14 @@
 #include <string>
 
 #include "base/bytes/wire_writer.h"
-#include "codec/serving/json_tensor.h"
+#include "codec/serving/json_body.h"
 
 namespace serval {
 
 // Checks that `value` can be an Example, and makes it ready: the bytes of b64 objects are decoded
-// into body.arena and kept as the text of their nodes. `document` is body.document.
+// into body.arena and kept as the text of their nodes.
 // Errors: invalid_argument in upstream's words.
-Status check_example(const PlainBody& body, JsonDocument& document, const JsonNode& value);
+Status check_example(PlainBody& body, const JsonNode& value);
 
 // Bytes of the Example that a checked value becomes.
 uint64_t example_bytes(const JsonDocument& document, const JsonNode& value);

@@ -27,7 +27,9 @@ inline constexpr std::string_view kMissQuote = "Missing a closing quotation mark
 inline constexpr std::string_view kTooBig = "Number too big to be stored in double.";
 inline constexpr std::string_view kMissFraction = "Miss fraction part in number.";
 inline constexpr std::string_view kMissExponent = "Miss exponent in number.";
-// None of upstream's: the request is not to blame.
+// None of upstream's: what JsonRules forbid, and where the request is not to blame.
+inline constexpr std::string_view kTooDeep = "nested too deeply";
+inline constexpr std::string_view kTextBehind = "text behind the document";
 inline constexpr std::string_view kNoMemory = "out of memory";
 }  // namespace json_reason
 

@@ -1,8 +1,7 @@
 // The plain JSON reader: an iterative state machine after RapidJSON's, so that reasons and offsets
-// of errors are those that TensorFlow Serving's clients know. Only requests that the fast path
-// turned down come here. Any thread. Must not recurse and must stay linear in the text.
-// Source: tfserving.md 1.4, 1.10 (RapidJSON 1.1.0 with kParseIterative, kParseNanAndInf,
-// kParseStopWhenDone).
+// of errors are those that TensorFlow Serving's clients know. Any thread. Must not recurse and must
+// stay linear in the text. Source: tfserving.md 1.4, 1.10 (RapidJSON 1.1.0 with kParseIterative,
+// kParseNanAndInf, kParseStopWhenDone).
 #include "codec/json/reader.h"
 
 #include <algorithm>
@@ -53,15 +52,16 @@ std::string_view reason_in(State state) {
 
 class Reader {
  public:
-  Reader(std::string_view text, Arena& arena, JsonDocument& out)
-      : lexer_(text, arena), budget_(arena.budget()), document_(out) {}
+  Reader(std::string_view text, Arena& arena, const JsonRules& rules, JsonDocument* out)
+      : text_(text), rules_(rules), lexer_(text, arena), budget_(arena.budget()), document_(out) {}
 
   Status read();
 
  private:
   struct Open {
-    uint32_t node;
-    uint32_t last_child;
+    JsonKind kind;
+    uint32_t node = 0;
+    uint32_t last_child = 0;
   };
 
   // Each step takes one token; false after lexer_.fail().
@@ -73,33 +73,37 @@ class Reader {
 
   bool room_for_node();
   bool refuse() { return lexer_.fail(reason_in(state_), lexer_.position()); }
-  JsonNode& add(JsonKind kind, size_t begin);
-  void open(JsonKind kind);
+  // The node, where nodes are kept; else null.
+  JsonNode* add(JsonKind kind, size_t begin);
+  bool open(JsonKind kind);
   void close();
   State after_value() const {
     if (open_.empty()) return State::Finish;
-    const bool array = document_.nodes[open_.back().node].kind == JsonKind::Array;
-    return array ? State::Element : State::MemberValue;
+    return open_.back().kind == JsonKind::Array ? State::Element : State::MemberValue;
   }
 
+  const std::string_view text_;
+  const JsonRules& rules_;
   JsonLexer lexer_;
   MemoryBudget* const budget_;
-  JsonDocument& document_;
+  JsonDocument* const document_;
   State state_ = State::Start;
   std::vector<Open> open_;
   std::string_view key_;
 };
 
 Status Reader::read() {
-  document_.nodes.clear();
-  document_.end_offset = 0;
+  if (document_ != nullptr) {
+    document_->nodes.clear();
+    document_->end_offset = 0;
+  }
   lexer_.skip_byte_order_mark();
   lexer_.skip_blanks();
   bool ok = true;
   while (ok && state_ != State::Finish && lexer_.peek() != '\0') {
     if (!room_for_node()) return no_memory();
     ok = step();
-    if (document_.nodes.size() > kJsonNodesMax) {
+    if (document_ != nullptr && document_->nodes.size() > kJsonNodesMax) {
       return make_error(ErrorCode::BodyTooLarge,
                         "JSON document with more than " + std::to_string(kJsonNodesMax) +
                             " values that could not be read as a plain tensor request");
@@ -107,25 +111,29 @@ Status Reader::read() {
     if (ok && state_ != State::Finish) lexer_.skip_blanks();
   }
   if (ok && state_ != State::Finish) ok = refuse();
+  const size_t end = lexer_.position();
+  if (ok && rules_.whole) {
+    lexer_.skip_blanks();
+    const size_t behind = lexer_.position();
+    ok = behind == text_.size() || lexer_.fail(kTextBehind, behind);
+  }
   lexer_.finish();
   if (!ok && lexer_.reason() == kNoMemory) return no_memory();
-  if (!ok) {
-    return malformed_body("JSON Parse error: " + std::string(lexer_.reason()) +
-                          " at offset: " + std::to_string(lexer_.error_offset()));
-  }
-  document_.end_offset = lexer_.position();
+  if (!ok) return rules_.error(text_, lexer_.reason(), lexer_.error_offset(), rules_);
+  if (document_ != nullptr) document_->end_offset = end;
   return {};
 }
 
 // A step adds one node at most. Counted before it is allocated.
 bool Reader::room_for_node() {
-  std::vector<JsonNode>& nodes = document_.nodes;
+  if (document_ == nullptr) return true;
+  std::vector<JsonNode>& nodes = document_->nodes;
   const size_t before = nodes.capacity();
   if (nodes.size() < before) return true;
   const size_t wanted = std::max(kFirstNodes, 2 * before);
-  if (!document_.counted.more(budget_, wanted * sizeof(JsonNode))) return false;
+  if (!document_->counted.more(budget_, wanted * sizeof(JsonNode))) return false;
   nodes.reserve(wanted);
-  document_.counted.less(before * sizeof(JsonNode));
+  document_->counted.less(before * sizeof(JsonNode));
   return true;
 }
 
@@ -151,8 +159,8 @@ bool Reader::step() {
 
 bool Reader::value_step(char c) {
   switch (c) {
-    case '[': open(JsonKind::Array); return true;
-    case '{': open(JsonKind::Object); return true;
+    case '[': return open(JsonKind::Array);
+    case '{': return open(JsonKind::Object);
     case ']':
       if (state_ != State::ArrayOpen) return refuse();
       close();
@@ -211,46 +219,55 @@ bool Reader::scalar(char c) {
     ok = lexer_.number(number);
   }
   if (!ok) return false;
-  JsonNode& node = add(kind, begin);
-  node.text = text;
-  node.number = number;
+  if (JsonNode* node = add(kind, begin)) {
+    node->text = text;
+    node->number = number;
+  }
   return true;
 }
 
 // A value's node, linked behind its parent's last child. `end` is the reader's place, which is
 // right for scalars; close() corrects it for containers.
-JsonNode& Reader::add(JsonKind kind, size_t begin) {
-  const auto index = static_cast<uint32_t>(document_.nodes.size());
+JsonNode* Reader::add(JsonKind kind, size_t begin) {
+  if (document_ == nullptr) return nullptr;
+  std::vector<JsonNode>& nodes = document_->nodes;
+  const auto index = static_cast<uint32_t>(nodes.size());
   if (!open_.empty()) {
     Open& parent = open_.back();
-    JsonNode& node = document_.nodes[parent.node];
+    JsonNode& node = nodes[parent.node];
     ++node.children;
     if (parent.last_child == 0) {
       node.first_child = index;
     } else {
-      document_.nodes[parent.last_child].next = index;
+      nodes[parent.last_child].next = index;
     }
     parent.last_child = index;
   }
-  JsonNode& node = document_.nodes.emplace_back();
+  JsonNode& node = nodes.emplace_back();
   node.kind = kind;
   node.begin = begin;
   node.end = lexer_.position();
   node.key = key_;
   key_ = {};
-  return node;
+  return &node;
 }
 
-void Reader::open(JsonKind kind) {
-  add(kind, lexer_.position());
+bool Reader::open(JsonKind kind) {
+  const size_t begin = lexer_.position();
+  if (open_.size() == rules_.depth_max) return lexer_.fail(kTooDeep, begin);
+  Open opened{kind};
+  if (JsonNode* node = add(kind, begin)) {
+    opened.node = static_cast<uint32_t>(node - document_->nodes.data());
+  }
+  open_.push_back(opened);
   lexer_.skip();
-  open_.push_back({static_cast<uint32_t>(document_.nodes.size() - 1), 0});
   state_ = kind == JsonKind::Array ? State::ArrayOpen : State::ObjectOpen;
+  return true;
 }
 
 void Reader::close() {
   lexer_.skip();
-  document_.nodes[open_.back().node].end = lexer_.position();
+  if (document_ != nullptr) document_->nodes[open_.back().node].end = lexer_.position();
   open_.pop_back();
   state_ = after_value();
 }
@@ -277,12 +294,8 @@ const JsonNode* JsonDocument::member(const JsonNode& object, std::string_view na
   return nullptr;
 }
 
-Status parse_json(std::string_view text, Arena& arena, JsonDocument& out) {
-  if (text.empty()) {
-    out.nodes.clear();
-    return malformed_body("JSON Parse error: The document is empty");
-  }
-  return Reader(text, arena, out).read();
+Status parse_json(std::string_view text, Arena& arena, const JsonRules& rules, JsonDocument* out) {
+  return Reader(text, arena, rules, out).read();
 }
 
 }  // namespace serval

@@ -1,7 +1,7 @@
-// Pull reader of the JSON dialect that TensorFlow Serving accepts (RapidJSON with NaN and
-// Infinity), iterative, with byte offsets: the slow, plain reader that decides every error text and
-// that the fast decoders are compared with. Control plane of the hot path: only requests that the
-// fast path turned down come here. Any thread. Borrows the text.
+// Reader of the JSON dialect that TensorFlow Serving accepts (RapidJSON with NaN and Infinity),
+// iterative, with byte offsets: the slow, plain reader that finds what is wrong with a document, in
+// the words of the protocol that asks. Only requests that a fast decoder turned down, and those
+// that have none, come here. Any thread. Borrows the text.
 //
 // Dialect (Source: tfserving.md 1.4): UTF-8 byte order mark accepted; no comments, no trailing
 // commas; tokens NaN, -NaN, Infinity, -Infinity, Inf, -Inf; +1 .5 5. 01 rejected; 1e309 is an error
@@ -61,8 +61,7 @@ struct JsonNode {
   JsonNumber number;
 };
 
-// The whole document as nodes; node 0 is the root. `end_offset`: where the root value ended; bytes
-// behind it are not looked at (TensorFlow Serving ignores them; V2 callers check for white space).
+// The whole document as nodes; node 0 is the root. `end_offset`: where the root value ended.
 struct JsonDocument {
   std::vector<JsonNode> nodes;
   CountedBytes counted;  // the nodes' memory, where the arena's is counted
@@ -79,11 +78,19 @@ struct JsonDocument {
   }
 };
 
-// Parses `text`. Strings with escapes are decoded into `arena`, others are views of `text`.
-// Errors: malformed_body with TensorFlow Serving's words:
-// "JSON Parse error: <reason> at offset: <n>"; empty text: "JSON Parse error: The document is
-// empty"; body_too_large past kJsonNodesMax values (a node takes about 100 bytes); memory_full.
-// The nesting is bounded by memory only (iterative), as upstream's is.
-Status parse_json(std::string_view text, Arena& arena, JsonDocument& out);
+// What a protocol has of its own in reading a document.
+struct JsonRules {
+  // What `reason` (of json_reason) at `offset` is called.
+  Error (*error)(std::string_view text, std::string_view reason, size_t offset,
+                 const JsonRules& rules);
+  size_t depth_max = SIZE_MAX;  // of lists and objects; without it memory bounds the nesting
+  bool whole = false;           // only blanks may stand behind the root value
+};
+
+// Parses `text` into `out`; null checks it only. Strings with escapes are decoded into `arena`,
+// others are views of `text`.
+// Errors: what rules.error makes of the first fault; body_too_large past kJsonNodesMax values that
+// are kept (a node takes about 100 bytes); memory_full.
+Status parse_json(std::string_view text, Arena& arena, const JsonRules& rules, JsonDocument* out);
 
 }  // namespace serval

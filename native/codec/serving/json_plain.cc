@@ -12,12 +12,6 @@ namespace serval {
 
 namespace {
 
-// The whole document before what is wrong with it.
-Error format_error(const PlainBody& body, const char* text) {
-  return invalid_argument(
-      "JSON Value: " + echo_json(body.document, body.document.root(), body.text) + " " + text);
-}
-
 // An object that names inputs, rather than one that holds the bytes of one value.
 bool is_named_object(const PlainBody& body, const JsonNode& value) {
   return value.kind == JsonKind::Object && !is_base64_object(body.document, value);
@@ -103,9 +97,9 @@ Status decode_row_elements(const PlainBody& body, const Signature& signature,
 Status decode_row(const PlainBody& body, const Signature& signature, const JsonNode& instances,
                   DecodedRequest& out) {
   if (instances.kind != JsonKind::Array) {
-    return format_error(body, "Expecting 'instances' to be an list/array");
+    return body.format_error("Expecting 'instances' to be an list/array");
   }
-  if (instances.children == 0) return format_error(body, "No values in 'instances' array");
+  if (instances.children == 0) return body.format_error("No values in 'instances' array");
   const bool objects = is_named_object(body, *body.document.child(instances));
   if (!objects && signature.inputs.size() > 1) {
     return invalid_argument(
@@ -168,19 +162,14 @@ Status decode_columns(const PlainBody& body, const Signature& signature, const J
 // The signature the body names. Source: tfserving.md 1.3 (its place among the checks), 1.10.
 Status choose_signature(const PlainBody& body, std::span<const Signature> signatures,
                         DecodedRequest& out) {
-  const JsonNode* name = body.document.member(body.document.root(), kSignatureNameKey);
-  if (name != nullptr && name->kind != JsonKind::String) {
-    return format_error(body,
-                        "not formatted correctly. 'signature_name' key must be a string value.");
-  }
   if (signatures.empty()) return make_error(ErrorCode::ModelNotFound, "");
-  const std::string_view wanted =
-      name == nullptr || name->text.empty() ? kDefaultSignature : name->text;
-  const int index = find_signature(signatures, wanted);
+  const int index = find_signature(signatures, body.signature_name);
   if (index < 0) {
     return make_error(
         ErrorCode::SignatureNotFound,
-        "Serving signature name: \"" + echo_text(wanted) + "\" not found in signature def");
+        "Serving signature name: \"" +
+            echo_text(body.signature_name.empty() ? kDefaultSignature : body.signature_name) +
+            "\" not found in signature def");
   }
   out.signature_index = static_cast<uint32_t>(index);
   return {};
@@ -190,9 +179,9 @@ Status decode_tensors(const PlainBody& body, const Signature& signature, Decoded
   const JsonNode* instances = body.document.member(body.document.root(), kInstancesKey);
   const JsonNode* inputs = body.document.member(body.document.root(), kInputsKey);
   if (instances != nullptr && inputs != nullptr) {
-    return format_error(body,
-                        "Not formatted correctly expecting only one of 'inputs' or 'instances' "
-                        "keys to exist ");
+    return body.format_error(
+        "Not formatted correctly expecting only one of 'inputs' or 'instances' "
+        "keys to exist ");
   }
   if (instances != nullptr) return decode_row(body, signature, *instances, out);
   if (inputs != nullptr) return decode_columns(body, signature, *inputs, out);
@@ -205,11 +194,9 @@ Status decode_v1_predict_plain(std::span<const uint8_t> body, std::span<const Si
                                const Limits&, Arena& arena, DecodedRequest& out) {
   out.clear();
   const std::string_view text(reinterpret_cast<const char*>(body.data()), body.size());
-  JsonDocument document;
-  Status status = parse_json(text, arena, document);
+  PlainBody plain{text, arena};
+  Status status = plain.read();
   if (!status.ok()) return status;
-  const PlainBody plain{document, text, arena};
-  if (document.root().kind != JsonKind::Object) return format_error(plain, "Is not object");
   status = choose_signature(plain, signatures, out);
   if (!status.ok()) return status;
   const Signature& signature = signatures[out.signature_index];

@@ -35,12 +35,6 @@ Error type_error(const PlainBody& body, const JsonNode& value, DType dtype) {
 
 }  // namespace
 
-bool is_base64_object(const JsonDocument& document, const JsonNode& value) {
-  if (value.kind != JsonKind::Object || value.children != 1) return false;
-  const JsonNode* member = document.child(value);
-  return member->key == kBase64Key && member->kind == JsonKind::String;
-}
-
 Status PlainTensor::append(const PlainBody& body, const JsonNode& value) {
   if (!dense_shape(body.document, value, rank_max_, shape_)) {
     return invalid_argument("Encountered list nested deeper than " + std::to_string(rank_max_) +

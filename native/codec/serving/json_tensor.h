@@ -2,20 +2,10 @@
 // plane of the hot path (plain decoder); any thread.
 #pragma once
 
-#include "codec/json/reader.h"
 #include "codec/request.h"
+#include "codec/serving/json_body.h"
 
 namespace serval {
-
-// The parsed body. Borrowed.
-struct PlainBody {
-  const JsonDocument& document;
-  std::string_view text;
-  Arena& arena;
-};
-
-// Source: tfserving.md 1.5 b64: an object with exactly one member `b64` whose value is a string.
-bool is_base64_object(const JsonDocument& document, const JsonNode& value);
 
 // Source: tfserving.md 1.5, 1.10; upstream's util/json_tensor.cc (AddInstanceItem,
 // FillTensorProto).

@@ -44,13 +44,9 @@ JsonNumber number_of(std::string_view text, Arena& arena) {
   return number;
 }
 
-bool is_integer_text(std::string_view text) {
-  return text.find_first_not_of("-0123456789") == std::string_view::npos;
-}
-
 template <typename T>
 Status store_integer(const Element& element, Arena& arena, T& out) {
-  if (kind_at(element.text, 0) != JsonKind::Number || !is_integer_text(element.text)) {
+  if (kind_of(element.text) != JsonKind::Number || !is_integer_text(element.text)) {
     return wrong_kind(element, "an integer");
   }
   using Limits = std::numeric_limits<T>;
@@ -61,7 +57,7 @@ Status store_integer(const Element& element, Arena& arena, T& out) {
 
 template <typename T>
 Status store_real(const Element& element, Arena& arena, T& out) {
-  if (kind_at(element.text, 0) != JsonKind::Number) return wrong_kind(element, "a number");
+  if (kind_of(element.text) != JsonKind::Number) return wrong_kind(element, "a number");
   const double value = number_of(element.text, arena).f64;
   const char* begin = element.text.data();
   if (to_real(value, begin, begin + element.text.size(), out)) return {};
@@ -69,7 +65,7 @@ Status store_real(const Element& element, Arena& arena, T& out) {
 }
 
 Status store_bool(const Element& element, uint8_t& out) {
-  const JsonKind kind = kind_at(element.text, 0);
+  const JsonKind kind = kind_of(element.text);
   if (kind != JsonKind::True && kind != JsonKind::False) {
     return wrong_kind(element, "true or false");
   }
@@ -96,7 +92,7 @@ Status read_strings(std::string_view list, const Element& element, Arena& arena,
   return each_leaf(list, [&](uint64_t index, std::string_view text) -> Status {
     one.index = index;
     one.text = text;
-    if (kind_at(text, 0) != JsonKind::String) return wrong_kind(one, "a string");
+    if (kind_of(text) != JsonKind::String) return wrong_kind(one, "a string");
     lexer.seek(static_cast<size_t>(text.data() - list.data()));
     if (lexer.string(out[index])) return {};
     return make_error(ErrorCode::Internal, place(one) + "no memory for its text");

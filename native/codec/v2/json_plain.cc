@@ -15,8 +15,6 @@ namespace {
 
 using namespace v2;
 
-constexpr size_t kAbsent = ~size_t{0};
-
 Status wrong_kind(const std::string& where, std::string_view expected, JsonKind got) {
   return invalid_argument(where + ": expected " + std::string(expected) + ", got " +
                           std::string(json_kind_name(got)));
@@ -40,31 +38,34 @@ std::string name_list(const std::vector<TensorSpec>& specs) {
   return text;
 }
 
-// A member of interest: its name and where its value stands.
+// A member of interest: its name and its value's text.
 struct Member {
   std::string_view name;
-  size_t at = kAbsent;
+  std::string_view value = {};
+
+  bool given() const { return !value.empty(); }
+  JsonKind kind() const { return kind_of(value); }
 };
 
 class PlainRequest {
  public:
   PlainRequest(const Body& body, const Signature& signature, Arena& arena, DecodedRequest& out)
-      : body_(body), text_(body.json), signature_(signature), arena_(arena), out_(out) {}
+      : body_(body), signature_(signature), arena_(arena), out_(out) {}
 
   Status read();
 
  private:
-  // Finds `members` in the object at `at`. Errors: one of them is there twice.
-  Status find(size_t at, const std::string& where, std::span<Member> members);
+  // Finds `members` in an object. Errors: one of them is there twice.
+  Status find(std::string_view object, const std::string& where, std::span<Member> members);
   Status string_member(const Member& member, const std::string& where, std::string_view& out);
-  Status parameters(size_t at, const std::string& where, std::span<Member> wanted);
+  Status parameters(std::string_view object, const std::string& where, std::span<Member> wanted);
 
-  Status read_input(size_t at, const std::string& where);
+  Status read_input(std::string_view object, const std::string& where);
   Status read_datatype(const Member& member, const std::string& where, const TensorSpec& spec);
   Status read_shape(const Member& member, const std::string& where, Shape& shape);
   Status read_source(const Member& data, const Member& given, const std::string& where,
                      uint32_t index, TensorView& tensor);
-  Status read_output(size_t at, const std::string& where);
+  Status read_output(std::string_view object, const std::string& where);
   Status read_output_parameters(const Member& given, const std::string& where,
                                 ListedOutput& output);
   Status read_parameters(const Member& given, bool& binary_by_default);
@@ -72,10 +73,7 @@ class PlainRequest {
   Status read_whole(const Member& member, const std::string& where, uint64_t least, uint64_t& out);
   Status read_flag(const Member& member, const std::string& where, bool& out);
 
-  JsonKind kind(size_t at) const { return kind_at(text_, at); }
-
   const Body& body_;
-  std::string_view text_;
   const Signature& signature_;
   Arena& arena_;
   DecodedRequest& out_;
@@ -83,39 +81,43 @@ class PlainRequest {
   std::vector<ListedOutput> outputs_;
 };
 
-Status PlainRequest::find(size_t at, const std::string& where, std::span<Member> members) {
-  return each_member(text_, at, arena_, [&](std::string_view key, size_t value) -> Status {
+Status PlainRequest::find(std::string_view object, const std::string& where,
+                          std::span<Member> members) {
+  for (JsonItems items(object); items.next();) {
     for (Member& member : members) {
-      if (member.name != key) continue;
-      if (member.at != kAbsent) return invalid_argument(where + ": " + quoted(key) + " twice");
-      member.at = value;
+      if (!items.is(member.name)) continue;
+      if (member.given()) return invalid_argument(where + ": " + quoted(member.name) + " twice");
+      member.value = items.value();
     }
-    return {};
-  });
+  }
+  return {};
 }
 
 Status PlainRequest::string_member(const Member& member, const std::string& where,
                                    std::string_view& out) {
   const std::string name = where + ": '" + std::string(member.name) + "'";
-  if (member.at == kAbsent) return invalid_argument(name + " is missing");
-  if (kind(member.at) != JsonKind::String) return wrong_kind(name, "a string", kind(member.at));
-  return string_at(text_, member.at, arena_, out) ? Status() : no_memory();
+  if (!member.given()) return invalid_argument(name + " is missing");
+  if (member.kind() != JsonKind::String) return wrong_kind(name, "a string", member.kind());
+  return string_of(member.value, arena_, out) ? Status() : no_memory();
 }
 
-// The object of parameters at `at`; values are strings, numbers or booleans.
-Status PlainRequest::parameters(size_t at, const std::string& where, std::span<Member> wanted) {
-  if (kind(at) != JsonKind::Object) return wrong_kind(where, "an object", kind(at));
-  Status status = each_member(text_, at, arena_, [&](std::string_view key, size_t value) -> Status {
-    const JsonKind got = kind(value);
-    if (got != JsonKind::Null && got != JsonKind::Array && got != JsonKind::Object) return {};
+// Values of parameters are strings, numbers or booleans.
+Status PlainRequest::parameters(std::string_view object, const std::string& where,
+                                std::span<Member> wanted) {
+  if (kind_of(object) != JsonKind::Object) return wrong_kind(where, "an object", kind_of(object));
+  for (JsonItems items(object); items.next();) {
+    const JsonKind got = kind_of(items.value());
+    if (got != JsonKind::Null && got != JsonKind::Array && got != JsonKind::Object) continue;
+    const std::string_view written = items.key();
+    std::string_view key;  // with its quotation marks again, to be decoded
+    if (!string_of({written.data() - 1, written.size() + 2}, arena_, key)) return no_memory();
     return wrong_kind(where + " " + quoted(key), "a string, number or boolean", got);
-  });
-  if (!status.ok()) return status;
-  return find(at, where, wanted);
+  }
+  return find(object, where, wanted);
 }
 
 Status PlainRequest::read_flag(const Member& member, const std::string& where, bool& out) {
-  const JsonKind got = kind(member.at);
+  const JsonKind got = member.kind();
   if (got != JsonKind::True && got != JsonKind::False) {
     return wrong_kind(where + " '" + std::string(member.name) + "'", "true or false", got);
   }
@@ -138,33 +140,35 @@ Status PlainRequest::read_datatype(const Member& member, const std::string& wher
 }
 
 Status PlainRequest::read_shape(const Member& member, const std::string& where, Shape& shape) {
-  if (member.at == kAbsent) return invalid_argument(where + ": 'shape' is missing");
-  const JsonKind got = kind(member.at);
-  if (got != JsonKind::Array) return wrong_kind(where + ": 'shape'", "an array", got);
-  Status status = each_element(text_, member.at, [&](size_t index, size_t at) -> Status {
-    const std::string_view value = value_text(text_, at);
+  if (!member.given()) return invalid_argument(where + ": 'shape' is missing");
+  if (member.kind() != JsonKind::Array) {
+    return wrong_kind(where + ": 'shape'", "an array", member.kind());
+  }
+  size_t index = 0;
+  for (JsonItems items(member.value); items.next(); ++index) {
+    const std::string_view value = items.value();
     JsonNumber number;
-    const bool is_number = kind(at) == JsonKind::Number && JsonLexer(value, arena_).number(number);
-    const bool integer = value.find_first_not_of("-0123456789") == std::string_view::npos;
-    if (!is_number || !integer || number.form != JsonNumber::Form::Int64 || number.i64 < 0) {
+    int64_t dim = -1;
+    const bool integer = kind_of(value) == JsonKind::Number && is_integer_text(value) &&
+                         JsonLexer(value, arena_).number(number) && number.to_integer(dim);
+    if (!integer || dim < 0) {
       return invalid_argument(where + ": shape[" + std::to_string(index) +
                               "]: expected an integer from 0 to 9223372036854775807, got " +
                               echo_text(value));
     }
-    if (shape.push_back(number.i64)) return {};
+    if (shape.push_back(dim)) continue;
     return invalid_argument(where + ": shape has more than " + std::to_string(kRankMax) +
                             " dimensions");
-  });
-  if (!status.ok() || shape.elements()) return status;
+  }
+  if (shape.elements()) return {};
   return invalid_argument(where + ": shape " + shape.to_string() +
                           " overflows: more elements than 64 bits can count");
 }
 
 Status PlainRequest::read_whole(const Member& member, const std::string& where, uint64_t least,
                                 uint64_t& out) {
-  const std::string_view value = value_text(text_, member.at);
-  if (whole_number(value, out) && out >= least) return {};
-  return not_whole(where, member.name, least, value);
+  if (whole_number(member.value, out) && out >= least) return {};
+  return not_whole(where, member.name, least, member.value);
 }
 
 // Where the tensor's elements are: exactly one of data, the binary section, shared memory.
@@ -174,15 +178,13 @@ Status PlainRequest::read_source(const Member& data, const Member& given, const 
                                    {"shared_memory_region"},
                                    {"shared_memory_byte_size"},
                                    {"shared_memory_offset"}}};
-  if (given.at != kAbsent) {
-    Status status = parameters(given.at, where + ": parameters", wanted);
+  if (given.given()) {
+    Status status = parameters(given.value, where + ": parameters", wanted);
     if (!status.ok()) return status;
   }
-  const bool has_data = data.at != kAbsent;
-  const bool has_binary = wanted[0].at != kAbsent;
-  const bool has_shared =
-      wanted[1].at != kAbsent || wanted[2].at != kAbsent || wanted[3].at != kAbsent;
-  const int sources = int{has_data} + int{has_binary} + int{has_shared};
+  const bool has_binary = wanted[0].given();
+  const bool has_shared = wanted[1].given() || wanted[2].given() || wanted[3].given();
+  const int sources = int{data.given()} + int{has_binary} + int{has_shared};
   if (sources != 1) {
     return invalid_argument(where +
                             ": expected exactly one of 'data', parameters 'binary_data_size' and "
@@ -198,18 +200,18 @@ Status PlainRequest::read_source(const Member& data, const Member& given, const 
     if (status.ok()) binaries_.push_back(binary);
     return status;
   }
-  const bool scalar = tensor.shape.rank() == 0 && kind(data.at) != JsonKind::Object;
-  if (kind(data.at) != JsonKind::Array && !scalar) {
-    return wrong_kind(where + ": 'data'", "an array", kind(data.at));
+  const bool scalar = tensor.shape.rank() == 0 && data.kind() != JsonKind::Object;
+  if (data.kind() != JsonKind::Array && !scalar) {
+    return wrong_kind(where + ": 'data'", "an array", data.kind());
   }
   const std::string_view name = signature_.inputs[index].name;
-  return read_elements(value_text(text_, data.at), name, arena_, tensor);
+  return read_elements(data.value, name, arena_, tensor);
 }
 
-Status PlainRequest::read_input(size_t at, const std::string& where) {
-  if (kind(at) != JsonKind::Object) return wrong_kind(where, "an object", kind(at));
+Status PlainRequest::read_input(std::string_view object, const std::string& where) {
+  if (kind_of(object) != JsonKind::Object) return wrong_kind(where, "an object", kind_of(object));
   std::array<Member, 5> members = {{{"name"}, {"datatype"}, {"shape"}, {"data"}, {"parameters"}}};
-  Status status = find(at, where, members);
+  Status status = find(object, where, members);
   std::string_view name;
   if (status.ok()) status = string_member(members[0], where, name);
   if (!status.ok()) return status;
@@ -233,10 +235,10 @@ Status PlainRequest::read_input(size_t at, const std::string& where) {
   return status;
 }
 
-Status PlainRequest::read_output(size_t at, const std::string& where) {
-  if (kind(at) != JsonKind::Object) return wrong_kind(where, "an object", kind(at));
+Status PlainRequest::read_output(std::string_view object, const std::string& where) {
+  if (kind_of(object) != JsonKind::Object) return wrong_kind(where, "an object", kind_of(object));
   std::array<Member, 2> members = {{{"name"}, {"parameters"}}};
-  Status status = find(at, where, members);
+  Status status = find(object, where, members);
   std::string_view name;
   if (status.ok()) status = string_member(members[0], where, name);
   if (!status.ok()) return status;
@@ -250,7 +252,7 @@ Status PlainRequest::read_output(size_t at, const std::string& where) {
   for (const ListedOutput& other : outputs_) {
     if (other.index == output.index) return invalid_argument(output_text + " is requested twice");
   }
-  if (members[1].at != kAbsent) status = read_output_parameters(members[1], output_text, output);
+  if (members[1].given()) status = read_output_parameters(members[1], output_text, output);
   outputs_.push_back(output);
   return status;
 }
@@ -262,19 +264,19 @@ Status PlainRequest::read_output_parameters(const Member& given, const std::stri
                                    {"shared_memory_region"},
                                    {"shared_memory_byte_size"},
                                    {"shared_memory_offset"}}};
-  Status status = parameters(given.at, where + ": parameters", wanted);
+  Status status = parameters(given.value, where + ": parameters", wanted);
   if (!status.ok()) return status;
   for (size_t i = 2; i < wanted.size(); ++i) {
-    if (wanted[i].at == kAbsent) continue;
+    if (!wanted[i].given()) continue;
     return make_error(
         ErrorCode::Unimplemented,
         where + ": parameter '" + std::string(wanted[i].name) + "' is not implemented");
   }
-  if (wanted[0].at != kAbsent) {
+  if (wanted[0].given()) {
     output.has_binary = true;
     status = read_flag(wanted[0], where + ": parameters", output.binary);
   }
-  if (!status.ok() || wanted[1].at == kAbsent) return status;
+  if (!status.ok() || !wanted[1].given()) return status;
   uint64_t classes = 0;
   status = read_whole(wanted[1], where + ": parameters", 1, classes);
   output.classes = listed_classes(classes);
@@ -285,25 +287,27 @@ Status PlainRequest::read_output_parameters(const Member& given, const std::stri
 Status PlainRequest::read_parameters(const Member& given, bool& binary_by_default) {
   std::array<Member, 3> wanted = {{{"binary_data_output"}, {kPriorityKey}, {kTimeoutKey}}};
   const std::string where = "parameters";
-  Status status = parameters(given.at, where, wanted);
-  if (status.ok() && wanted[0].at != kAbsent) {
+  Status status = parameters(given.value, where, wanted);
+  if (status.ok() && wanted[0].given()) {
     status = read_flag(wanted[0], where, binary_by_default);
   }
   for (size_t i = 1; i < wanted.size() && status.ok(); ++i) {
     uint64_t unused = 0;
-    if (wanted[i].at != kAbsent) status = read_whole(wanted[i], where, 0, unused);
+    if (wanted[i].given()) status = read_whole(wanted[i], where, 0, unused);
   }
   return status;
 }
 
 Status PlainRequest::read() {
-  const size_t root = json_start(text_);
-  if (kind(root) != JsonKind::Object) return wrong_kind("request body", "an object", kind(root));
+  const std::string_view root = json_root(body_.json);
+  if (kind_of(root) != JsonKind::Object) {
+    return wrong_kind("request body", "an object", kind_of(root));
+  }
   std::array<Member, 4> members = {{{"inputs"}, {"outputs"}, {"parameters"}, {"id"}}};
   Status status = find(root, "request body", members);
   if (!status.ok()) return status;
   const auto& [inputs, outputs, given, id] = members;
-  if (id.at != kAbsent) {
+  if (id.given()) {
     status = string_member(id, "request body", out_.id);
     if (!status.ok()) return status;
     out_.has_id = true;
@@ -313,29 +317,31 @@ Status PlainRequest::read() {
     }
   }
   bool binary_by_default = false;
-  if (given.at != kAbsent) status = read_parameters(given, binary_by_default);
+  if (given.given()) status = read_parameters(given, binary_by_default);
   if (!status.ok()) return status;
-  if (inputs.at == kAbsent) return invalid_argument("request body: 'inputs' is missing");
-  if (kind(inputs.at) != JsonKind::Array) {
-    return wrong_kind("'inputs'", "an array of objects", kind(inputs.at));
+  if (!inputs.given()) return invalid_argument("request body: 'inputs' is missing");
+  if (inputs.kind() != JsonKind::Array) {
+    return wrong_kind("'inputs'", "an array of objects", inputs.kind());
   }
-  if (outputs.at != kAbsent && kind(outputs.at) != JsonKind::Array) {
-    return wrong_kind("'outputs'", "an array of objects", kind(outputs.at));
+  if (outputs.given() && outputs.kind() != JsonKind::Array) {
+    return wrong_kind("'outputs'", "an array of objects", outputs.kind());
   }
   out_.inputs.resize(signature_.inputs.size());
-  status = each_element(text_, inputs.at, [this](size_t index, size_t at) {
-    return read_input(at, "inputs[" + std::to_string(index) + "]");
-  });
-  if (!status.ok()) return status;
+  size_t place = 0;
+  for (JsonItems items(inputs.value); items.next(); ++place) {
+    status = read_input(items.value(), "inputs[" + std::to_string(place) + "]");
+    if (!status.ok()) return status;
+  }
   for (size_t i = 0; i < out_.inputs.size(); ++i) {
     if (out_.inputs[i].dtype != DType::Invalid) continue;
     return invalid_argument("input " + quoted(signature_.inputs[i].name) + " is missing");
   }
-  if (outputs.at != kAbsent) {
-    status = each_element(text_, outputs.at, [this](size_t index, size_t at) {
-      return read_output(at, "outputs[" + std::to_string(index) + "]");
-    });
-    if (!status.ok()) return status;
+  if (outputs.given()) {
+    place = 0;
+    for (JsonItems items(outputs.value); items.next(); ++place) {
+      status = read_output(items.value(), "outputs[" + std::to_string(place) + "]");
+      if (!status.ok()) return status;
+    }
   }
   choose_outputs(signature_, outputs_, binary_by_default, out_);
   return read_binary_section(signature_, binaries_, body_, arena_, out_);

@@ -1,11 +1,14 @@
-// JSON syntax for the plain V2 decoder: an iterative check with words of our own (V2 clients do not
-// depend on upstream's), and steps over text that passed it. Any thread.
+// The walk over V2 JSON, and its check, with words of our own (V2 clients do not depend on
+// upstream's). Hot path; any thread.
 #include "codec/v2/json_walk.h"
 
-#include <vector>
+#include <immintrin.h>
+
+#include <bit>
+#include <charconv>
+#include <cstring>
 
 #include "base/bytes/utf8.h"
-#include "codec/json/echo.h"
 
 namespace serval::v2 {
 
@@ -13,125 +16,37 @@ namespace {
 
 constexpr size_t kStructureDepth = 3;  // {"inputs": [ {"data": [
 
-class Check {
- public:
-  Check(std::string_view text, size_t depth_max, Arena& arena)
-      : text_(text), depth_max_(depth_max), lexer_(text, arena) {}
-
-  Status run();
-
- private:
-  Status expected(std::string_view what) const;
-  Status wrong_token(std::string_view what) const;
-  Status open(char bracket);
-  Status value();
-  Status key();
-  // Takes commas and closing brackets up to the place of the next value; `done` at the root's end.
-  Status behind_value(bool& done);
-
-  std::string_view text_;
-  size_t depth_max_;
-  JsonLexer lexer_;
-  std::vector<char> closers_;  // of the open lists and objects
-};
-
 std::string at_byte(size_t position) {
   return "malformed JSON at byte " + std::to_string(position) + ": ";
 }
 
-Status Check::expected(std::string_view what) const {
-  const size_t at = lexer_.position();
-  std::string text = at_byte(at) + "expected " + std::string(what) + ", got ";
-  if (at >= text_.size()) return malformed_body(text + "the end of the text");
-  const auto c = static_cast<unsigned char>(text_[at]);
-  if (c > 0x20 && c < 0x7f) return malformed_body(text + "'" + text_[at] + "'");
-  return malformed_body(text + "byte " + std::to_string(c));
+// What should stand where the reader found something else; empty where the reason says it.
+std::string_view expected_by(std::string_view reason) {
+  using namespace json_reason;
+  if (reason == kInvalidValue || reason == kEmptyDocument) return "a value";
+  if (reason == kMissName) return "a member's name in quotes";
+  if (reason == kMissColon) return "':'";
+  if (reason == kMissCurly) return "',' or '}'";
+  if (reason == kMissSquare) return "',' or ']'";
+  return reason == kTextBehind ? "the end of the text" : "";
 }
 
-Status Check::wrong_token(std::string_view what) const {
-  std::string_view reason = lexer_.reason();
-  if (reason == json_reason::kInvalidValue) return expected(what);
-  if (reason.ends_with('.')) reason.remove_suffix(1);
-  return malformed_body(at_byte(lexer_.error_offset()) + std::string(reason));
-}
-
-Status Check::open(char bracket) {
-  if (closers_.size() == depth_max_) {
-    return malformed_body(at_byte(lexer_.position()) + "nested more than " +
-                          std::to_string(depth_max_) + " levels deep");
+Error json_error(std::string_view text, std::string_view reason, size_t offset,
+                 const JsonRules& rules) {
+  if (reason == json_reason::kTooDeep) {
+    return malformed_body(at_byte(offset) + "nested more than " + std::to_string(rules.depth_max) +
+                          " levels deep");
   }
-  closers_.push_back(bracket == '[' ? ']' : '}');
-  lexer_.skip();
-  lexer_.skip_blanks();
-  return {};
-}
-
-Status Check::key() {
-  std::string_view unused;
-  if (lexer_.peek() != '"') return expected("a member's name in quotes");
-  if (!lexer_.string(unused)) return wrong_token("a member's name");
-  lexer_.skip_blanks();
-  if (!lexer_.take(':')) return expected("':'");
-  lexer_.skip_blanks();
-  return {};
-}
-
-Status Check::value() {
-  const char c = lexer_.peek();
-  std::string_view text;
-  JsonNumber number;
-  bool ok = false;
-  if (c == '"') {
-    ok = lexer_.string(text);
-  } else if (c == 'n' || c == 't' || c == 'f') {
-    ok = lexer_.word(c == 'n' ? "null" : c == 't' ? "true" : "false");
-  } else {
-    ok = lexer_.number(number);
+  const std::string_view expected = expected_by(reason);
+  if (expected.empty()) {
+    if (reason.ends_with('.')) reason.remove_suffix(1);
+    return malformed_body(at_byte(offset) + std::string(reason));
   }
-  return ok ? Status() : wrong_token("a value");
-}
-
-Status Check::behind_value(bool& done) {
-  while (!closers_.empty()) {
-    lexer_.skip_blanks();
-    const bool object = closers_.back() == '}';
-    if (lexer_.take(',')) {
-      lexer_.skip_blanks();
-      return object ? key() : Status();
-    }
-    if (!lexer_.take(closers_.back())) return expected(object ? "',' or '}'" : "',' or ']'");
-    closers_.pop_back();
-  }
-  done = true;
-  return {};
-}
-
-Status Check::run() {
-  lexer_.skip_byte_order_mark();
-  lexer_.skip_blanks();
-  for (bool done = false; !done;) {
-    Status status;
-    const char c = lexer_.peek();
-    if (c == '[' || c == '{') {
-      status = open(c);
-      if (!status.ok()) return status;
-      const bool empty = lexer_.peek() == closers_.back();
-      if (!empty) {
-        if (c == '{') status = key();
-        if (!status.ok()) return status;
-        continue;
-      }
-    } else {
-      status = value();
-      if (!status.ok()) return status;
-    }
-    status = behind_value(done);
-    if (!status.ok()) return status;
-  }
-  lexer_.skip_blanks();
-  if (lexer_.position() < text_.size()) return expected("the end of the text");
-  lexer_.finish();
-  return {};
+  const std::string front = at_byte(offset) + "expected " + std::string(expected) + ", got ";
+  if (offset >= text.size()) return malformed_body(front + "the end of the text");
+  const auto c = static_cast<unsigned char>(text[offset]);
+  if (c > 0x20 && c < 0x7f) return malformed_body(front + "'" + text[offset] + "'");
+  return malformed_body(front + "byte " + std::to_string(c));
 }
 
 // Where the first byte stands that is not part of valid UTF-8.
@@ -146,7 +61,49 @@ size_t first_bad_utf8(std::string_view text) {
   return at;
 }
 
-bool is_behind_scalar(char c) { return c == ',' || c == ']' || c == '}' || c <= ' '; }
+// The byte behind the string at `p` (its quotation mark), escapes or not; nullptr where it does not
+// end. Every run of backslashes is counted once: linear.
+const char* behind_string(const char* p, const char* end) {
+  const char* const first = ++p;
+  for (;;) {
+    p = static_cast<const char*>(std::memchr(p, '"', static_cast<size_t>(end - p)));
+    if (p == nullptr) return nullptr;
+    const char* slash = p;
+    while (slash != first && slash[-1] == '\\') --slash;
+    ++p;
+    if ((p - slash) % 2 == 1) return p;
+  }
+}
+
+// The byte behind the list or object at `p`; nullptr where it does not end. Which bracket closes
+// which is the decoder's to check.
+const char* behind_brackets(const char* p, const char* end) {
+  const __m256i same_bits = _mm256_set1_epi8(static_cast<char>(~0x26));  // [ ] { } agree in these
+  const __m256i bracket = _mm256_set1_epi8('[' & ~0x26);
+  size_t depth = 0;
+  while (p < end) {
+    const __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+    const __m256i brackets = _mm256_cmpeq_epi8(_mm256_and_si256(bytes, same_bits), bracket);
+    const __m256i quotes = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8('"'));
+    auto mask = static_cast<uint32_t>(_mm256_movemask_epi8(_mm256_or_si256(brackets, quotes)));
+    const char* next = p + 32;
+    for (; mask != 0; mask &= mask - 1) {
+      const char* at = p + std::countr_zero(mask);
+      if (at >= end) return nullptr;
+      if (*at == '[' || *at == '{') {
+        ++depth;
+      } else if (*at == ']' || *at == '}') {
+        if (--depth == 0) return at + 1;
+      } else if (*at == '"') {
+        next = behind_string(at, end);
+        if (next == nullptr) return nullptr;
+        break;
+      }
+    }
+    p = next;
+  }
+  return nullptr;
+}
 
 }  // namespace
 
@@ -154,23 +111,17 @@ Status check_json(std::string_view text, uint32_t depth_max, Arena& arena) {
   if (!is_valid_utf8(text)) {
     return malformed_body(at_byte(first_bad_utf8(text)) + "expected UTF-8, got an invalid byte");
   }
-  return Check(text, size_t{depth_max} + kStructureDepth, arena).run();
+  return parse_json(text, arena, {json_error, size_t{depth_max} + kStructureDepth, true}, nullptr);
 }
 
-size_t behind_blanks(std::string_view text, size_t at) {
-  while (at < text.size() &&
-         (text[at] == ' ' || text[at] == '\n' || text[at] == '\r' || text[at] == '\t')) {
-    ++at;
-  }
-  return at;
+std::string_view json_root(std::string_view text) {
+  const char* const end = text.data() + text.size();
+  const char* p = skip_blanks(text.data() + (text.starts_with("\xEF\xBB\xBF") ? 3 : 0), end);
+  return {p, static_cast<size_t>(end - p)};
 }
 
-size_t json_start(std::string_view text) {
-  return behind_blanks(text, text.starts_with("\xEF\xBB\xBF") ? 3 : 0);
-}
-
-JsonKind kind_at(std::string_view text, size_t at) {
-  switch (text[at]) {
+JsonKind kind_of(std::string_view value) {
+  switch (value[0]) {
     case '{': return JsonKind::Object;
     case '[': return JsonKind::Array;
     case '"': return JsonKind::String;
@@ -181,31 +132,56 @@ JsonKind kind_at(std::string_view text, size_t at) {
   }
 }
 
-size_t value_end(std::string_view text, size_t at) {
-  size_t depth = 0;
-  do {
-    const char c = text[at];
-    if (c == '"') {
-      for (++at; text[at] != '"'; ++at) at += text[at] == '\\';
-      ++at;
-    } else if (c == '[' || c == '{') {
-      ++depth;
-      ++at;
-    } else if (c == ']' || c == '}') {
-      --depth;
-      ++at;
-    } else if (depth != 0) {
-      ++at;  // what stands in a list or an object, one byte at a time
-    } else {
-      while (at < text.size() && !is_behind_scalar(text[at])) ++at;
-      return at;
-    }
-  } while (depth != 0);
-  return at;
+const char* behind_value(const char* p, const char* end) {
+  if (p >= end) return nullptr;
+  if (*p == '"') return behind_string(p, end);
+  if (*p == '[' || *p == '{') return behind_brackets(p, end);
+  while (p < end && *p != ',' && *p != '}' && *p != ']' && !is_blank(*p)) ++p;
+  return p < end ? p : nullptr;
 }
 
-bool string_at(std::string_view text, size_t at, Arena& arena, std::string_view& out) {
-  JsonLexer lexer(value_text(text, at), arena);
+bool JsonItems::next() {
+  p_ = skip_blanks(p_, end_);
+  if (!value_.empty()) {
+    if (p_ >= end_ || *p_ != ',') return false;
+    p_ = skip_blanks(p_ + 1, end_);
+  }
+  if (object_) {
+    if (p_ >= end_ || *p_ != '"') return false;
+    const char* const stop = behind_string(p_, end_);
+    if (stop == nullptr) return false;
+    key_ = {p_ + 1, static_cast<size_t>(stop - p_ - 2)};
+    p_ = skip_blanks(stop, end_);
+    if (p_ >= end_ || *p_ != ':') return false;
+    p_ = skip_blanks(p_ + 1, end_);
+  }
+  const char* const stop = behind_value(p_, end_);
+  if (stop == nullptr || stop == p_) return false;
+  value_ = {p_, static_cast<size_t>(stop - p_)};
+  p_ = stop;
+  return true;
+}
+
+bool JsonItems::is(std::string_view name) const {
+  std::string_view written = key_;
+  for (const char letter : name) {
+    if (written.starts_with(letter)) {
+      written.remove_prefix(1);
+      continue;
+    }
+    constexpr size_t kEscapeBytes = 6;
+    if (!written.starts_with("\\u00") || written.size() < kEscapeBytes) return false;
+    const char* const stop = written.data() + kEscapeBytes;
+    unsigned code = 0;
+    const auto read = std::from_chars(written.data() + 4, stop, code, 16);
+    if (read.ptr != stop || code != static_cast<unsigned>(letter)) return false;
+    written.remove_prefix(kEscapeBytes);
+  }
+  return written.empty();
+}
+
+bool string_of(std::string_view value, Arena& arena, std::string_view& out) {
+  JsonLexer lexer(value, arena);
   const bool ok = lexer.string(out);
   lexer.finish();
   return ok;

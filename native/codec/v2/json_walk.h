@@ -1,13 +1,13 @@
-// Checking and walking V2 JSON for the plain decoder. Only requests that the fast decoder turned
-// down come here; any thread. Borrows the text. Nothing recurses; memory is bounded by the text's
-// size.
+// The one walk over V2 JSON: members and elements are found in the text by quotes and brackets, 32
+// bytes at a time, and their values are views of it. For the peek, which checks nothing, and the
+// plain decoder, which has called check_json() before. Hot path; any thread. Borrows the text, of
+// which kBodyPadding bytes behind its end can be read. Nothing recurses, nothing is allocated.
 // Source: v2-protocol.md 1.1 "malformed or truncated JSON": 400.
 #pragma once
 
-#include <string>
 #include <string_view>
 
-#include "codec/json/lexer.h"
+#include "codec/json/cursor.h"
 
 namespace serval::v2 {
 
@@ -17,80 +17,69 @@ namespace serval::v2 {
 // Errors: malformed_body ("malformed JSON at byte N: expected ..., got ...").
 Status check_json(std::string_view text, uint32_t depth_max, Arena& arena);
 
-// Where the root value begins.
-size_t json_start(std::string_view text);
+// The text from its root value on; empty where there is none.
+std::string_view json_root(std::string_view text);
 
-// The functions below take text that check_json() accepted, and positions of values in it.
+// Of a value's text, which is not empty.
+JsonKind kind_of(std::string_view value);
 
-JsonKind kind_at(std::string_view text, size_t at);
+// The byte behind the value at `p`, which may be the end; nullptr where the text ends in the value
+// or before it. Which bracket closes which is not looked at.
+const char* behind_value(const char* p, const char* end);
 
-// The byte behind the value.
-size_t value_end(std::string_view text, size_t at);
+// The members of an object, or the elements of a list, one after the other.
+class JsonItems {
+ public:
+  // `whole`: text that begins with the object or list.
+  explicit JsonItems(std::string_view whole)
+      : p_(whole.data() + 1), end_(whole.data() + whole.size()), object_(whole[0] == '{') {}
 
-// The first byte at or behind `at` that is no blank.
-size_t behind_blanks(std::string_view text, size_t at);
+  // False at the end, and where the text is malformed.
+  bool next();
+  // Of a member, as it is written: with its escapes, without its quotation marks.
+  std::string_view key() const { return key_; }
+  // Whether the key, its escapes decoded, is `name`, which has letters and underscores only.
+  bool is(std::string_view name) const;
+  std::string_view value() const { return value_; }
 
-// The value's own text.
-inline std::string_view value_text(std::string_view text, size_t at) {
-  return text.substr(at, value_end(text, at) - at);
+ private:
+  const char* p_;
+  const char* end_;
+  bool object_;
+  std::string_view key_;
+  std::string_view value_;
+};
+
+// Of a number's text: without fraction and exponent.
+inline bool is_integer_text(std::string_view number) {
+  return number.find_first_not_of("-0123456789") == std::string_view::npos;
 }
 
-// False when memory is out. `out` is a view of the text, or of the arena where it has escapes.
-bool string_at(std::string_view text, size_t at, Arena& arena, std::string_view& out);
+// The string whose text is `value`. False when memory is out. `out` is a view of the text, or of
+// the arena where it has escapes.
+bool string_of(std::string_view value, Arena& arena, std::string_view& out);
 
-// Calls visit(key, position of the value) for each member; stops at the first error.
-template <typename Visit>
-Status each_member(std::string_view text, size_t at, Arena& arena, Visit visit) {
-  // A lexer of its own, over this object only, decodes keys that have escapes.
-  const std::string_view object = value_text(text, at);
-  JsonLexer keys(object, arena);
-  size_t position = behind_blanks(object, 1);
-  while (object[position] != '}') {
-    std::string_view key;
-    keys.seek(position);
-    if (!keys.string(key)) return make_error(ErrorCode::Internal, "no memory for a member's name");
-    const size_t value = behind_blanks(object, behind_blanks(object, keys.position()) + 1);
-    if (Status status = visit(key, at + value); !status.ok()) return status;
-    position = behind_blanks(object, value_end(object, value));
-    if (object[position] == ',') position = behind_blanks(object, position + 1);
-  }
-  return {};
-}
-
-// Calls visit(index, position) for each element of a list; stops at the first error.
-template <typename Visit>
-Status each_element(std::string_view text, size_t at, Visit visit) {
-  size_t position = behind_blanks(text, at + 1);
-  for (size_t index = 0; text[position] != ']'; ++index) {
-    if (Status status = visit(index, position); !status.ok()) return status;
-    position = behind_blanks(text, value_end(text, position));
-    if (text[position] == ',') position = behind_blanks(text, position + 1);
-  }
-  return {};
-}
-
-// Calls visit(index, text) for each value in nested lists that is no list itself.
+// Calls visit(index, text) for each value in nested lists that is no list itself; `list` has passed
+// check_json(). Stops at the first error.
 template <typename Visit>
 Status each_leaf(std::string_view list, Visit visit) {
+  const char* p = list.data();
+  const char* const end = p + list.size();
   size_t depth = 0;
   uint64_t index = 0;
-  size_t position = 0;
   do {
-    const char c = list[position];
-    if (c == '[') {
-      ++depth;
-      ++position;
-    } else if (c == ']') {
-      --depth;
-      ++position;
-    } else if (c == ',') {
-      ++position;
+    if (*p == '[' || *p == ']' || *p == ',') {
+      depth += *p == '[';
+      depth -= *p == ']';
+      ++p;
     } else {
-      const std::string_view text = value_text(list, position);
+      const char* stop = behind_value(p, end);
+      if (stop == nullptr) stop = end;  // a value without a list around it
+      const std::string_view text(p, static_cast<size_t>(stop - p));
       if (Status status = visit(index++, text); !status.ok()) return status;
-      position += text.size();
+      p = stop;
     }
-    position = behind_blanks(list, position);
+    p = skip_blanks(p, end);
   } while (depth != 0);
   return {};
 }

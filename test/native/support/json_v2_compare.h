@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "codec/classification.h"
-#include "codec/json/reader.h"
+#include "codec/serving/json_body.h"
 #include "codec/v2/json.h"
 
 namespace serval::test {
@@ -98,7 +98,8 @@ inline std::string check_peek(std::span<const uint8_t> body, int64_t json_bytes,
   const size_t size = json_bytes < 0 ? body.size() : static_cast<size_t>(json_bytes);
   JsonDocument document;
   Arena arena;
-  status = parse_json({reinterpret_cast<const char*>(body.data()), size}, arena, document);
+  const std::string_view text(reinterpret_cast<const char*>(body.data()), size);
+  status = parse_json(text, arena, kTfJsonRules, &document);
   if (!status.ok()) return "accepted, but no JSON: " + status.error().message;
   if (found.priority != parameter_of(document, "priority")) return "peeked priority";
   return found.timeout_us == parameter_of(document, "timeout") ? "" : "peeked timeout";

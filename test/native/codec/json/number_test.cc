@@ -7,7 +7,7 @@
 #include <cmath>
 #include <random>
 
-#include "codec/json/reader.h"
+#include "codec/serving/json_body.h"
 #include "support/json_v1_support.h"
 
 namespace serval {
@@ -30,7 +30,7 @@ Read read_fast(const std::string& number, char delimiter = ',') {
 JsonNumber read_plain(const std::string& number, bool& accepted) {
   Arena arena;
   JsonDocument document;
-  const Status status = parse_json(number, arena, document);
+  const Status status = parse_json(number, arena, kTfJsonRules, &document);
   accepted = status.ok() && document.end_offset == number.size() &&
              document.root().kind == JsonKind::Number;
   return accepted ? document.root().number : JsonNumber();

@@ -1,7 +1,7 @@
 // The plain JSON reader: values, and every reason and offset of RapidJSON that TensorFlow Serving's
 // clients can meet. Source: tfserving.md 1.4, 1.10; offsets confirmed against RapidJSON 1.1.0.
-#include "codec/json/reader.h"
 #include "base/bytes/utf8.h"
+#include "codec/serving/json_body.h"
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,8 @@ struct Parsed {
   Arena arena;
   JsonDocument document;
   Status status;
-  explicit Parsed(std::string_view text) : status(parse_json(text, arena, document)) {}
+  explicit Parsed(std::string_view text)
+      : status(parse_json(text, arena, kTfJsonRules, &document)) {}
   const JsonNode& root() const { return document.root(); }
 };
 
@@ -363,7 +364,7 @@ TEST(JsonReader, CountsItsNodesAndSaysWhereThereIsNoMemory) {
     Arena arena;
     arena.charge_to(&budget);
     JsonDocument document;
-    const Status status = parse_json(text, arena, document);
+    const Status status = parse_json(text, arena, kTfJsonRules, &document);
     ASSERT_FALSE(status.ok());
     EXPECT_EQ(status.error().code, ErrorCode::MemoryFull) << status.error().message;
   }
@@ -372,7 +373,7 @@ TEST(JsonReader, CountsItsNodesAndSaysWhereThereIsNoMemory) {
     Arena arena;
     arena.charge_to(&budget);
     JsonDocument document;
-    ASSERT_TRUE(parse_json("[1,2,[3,\"a\"]]", arena, document).ok());
+    ASSERT_TRUE(parse_json("[1,2,[3,\"a\"]]", arena, kTfJsonRules, &document).ok());
     EXPECT_GE(budget.used(), document.nodes.capacity() * sizeof(JsonNode));
   }
   EXPECT_EQ(budget.used(), 0u);
