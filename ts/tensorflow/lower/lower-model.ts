@@ -4,7 +4,7 @@
 import { ErrorCode, ServalError } from '../../errors.js';
 import { encodeModel, type OnnxGraph, type OnnxValue } from '../../onnx/builder.js';
 import { tensorOf } from '../load/meta-graph-parts.js';
-import { dtypeOfCode } from '../proto/dtypes.js';
+import { dtypeOfCode } from '../../model/datatype.js';
 import type {
   BlockedSignature,
   ImportedGraph,
