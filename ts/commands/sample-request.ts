@@ -1,6 +1,7 @@
 // Small valid requests made from a model's signature, for the lines that `serval serve` prints.
 // Pure; control plane.
 import { SAMPLE_ELEMENTS_MAX } from '../limits.js';
+import { dataTypeOf } from '../model/datatype.js';
 import type { Datatype, SignatureInfo, TensorInfo } from '../model/snapshot.js';
 
 /** Bodies of one request in three protocols. `grpc` is the JSON form of ModelInferRequest without
@@ -25,23 +26,6 @@ const TEXT_TOKENS = ['"hello"', '"world"'];
 /** Rows where every input is a vector of free length; otherwise one row. */
 const VECTOR_ROWS = 3;
 
-const GRPC_CONTENTS: Readonly<Record<Datatype, string | undefined>> = {
-  BOOL: 'bool_contents',
-  UINT8: 'uint_contents',
-  UINT16: 'uint_contents',
-  UINT32: 'uint_contents',
-  UINT64: 'uint64_contents',
-  INT8: 'int_contents',
-  INT16: 'int_contents',
-  INT32: 'int_contents',
-  INT64: 'int64_contents',
-  FP32: 'fp32_contents',
-  FP64: 'fp64_contents',
-  BYTES: 'bytes_contents',
-  FP16: undefined,
-  BF16: undefined,
-};
-
 /** A request that the model's declared shapes accept, or undefined when its inputs have too many
  * elements to print. Free dimensions become 1, or 3 where every input is a vector; dimensions of
  * one symbolic name are equal. */
@@ -63,26 +47,10 @@ export function sampleRequest(signature: SignatureInfo): SampleRequest | undefin
 }
 
 function datatypeTokens(datatype: Datatype): readonly string[] {
-  switch (datatype) {
-    case 'BOOL':
-      return BOOL_TOKENS;
-    case 'BYTES':
-      return TEXT_TOKENS;
-    case 'FP16':
-    case 'FP32':
-    case 'FP64':
-    case 'BF16':
-      return FLOAT_TOKENS;
-    case 'UINT8':
-    case 'UINT16':
-    case 'UINT32':
-    case 'UINT64':
-    case 'INT8':
-    case 'INT16':
-    case 'INT32':
-    case 'INT64':
-      return INT_TOKENS;
-  }
+  const { kind } = dataTypeOf(datatype);
+  if (kind === 'bool') return BOOL_TOKENS;
+  if (kind === 'text') return TEXT_TOKENS;
+  return kind === 'float' ? FLOAT_TOKENS : INT_TOKENS;
 }
 
 /** An input of unknown rank gets a vector. */
@@ -168,7 +136,7 @@ function v2Body(tensors: readonly SampleTensor[]): string {
 function grpcBody(tensors: readonly SampleTensor[]): string | undefined {
   const inputs: string[] = [];
   for (const { info, shape, tokens } of tensors) {
-    const contents = GRPC_CONTENTS[info.datatype];
+    const { contents } = dataTypeOf(info.datatype);
     if (contents === undefined) return undefined;
     const values = info.datatype === 'BYTES' ? tokens.map(base64Token) : tokens;
     const head = `"name":${JSON.stringify(info.name)},"datatype":"${info.datatype}"`;

@@ -9,6 +9,7 @@ import type {
 } from '../tensorflow/imported.js';
 import { encodeTensorProto } from '../tensorflow/proto/tensor-proto-writer.js';
 import type { Dtype, SignatureDef, TensorInfoDef } from '../tensorflow/types.js';
+import { DATA_TYPES } from '../model/datatype.js';
 import type { GraphSpec, ModelSpec, Weight } from '../model/engine-api.js';
 import type {
   Datatype,
@@ -18,30 +19,8 @@ import type {
   TensorInfoDoc,
 } from '../model/snapshot.js';
 
-const DATATYPES: Partial<Record<Dtype, Datatype>> = {
-  bool: 'BOOL',
-  uint8: 'UINT8',
-  uint16: 'UINT16',
-  uint32: 'UINT32',
-  uint64: 'UINT64',
-  int8: 'INT8',
-  int16: 'INT16',
-  int32: 'INT32',
-  int64: 'INT64',
-  half: 'FP16',
-  float: 'FP32',
-  double: 'FP64',
-  string: 'BYTES',
-  bfloat16: 'BF16',
-  qint8: 'INT8',
-  quint8: 'UINT8',
-  qint16: 'INT16',
-  quint16: 'UINT16',
-  qint32: 'INT32',
-};
-
 function datatypeOf(dtype: Dtype, what: string): Datatype {
-  const datatype = DATATYPES[dtype];
+  const datatype = DATA_TYPES[dtype].v2;
   if (datatype !== undefined) return datatype;
   throw new ServalError(
     ErrorCode.Unimplemented,

@@ -15,7 +15,8 @@ import { NO_BATCHING } from './batching-parameters.js';
 import { read } from '../protobuf/schema.js';
 import type { MessageValue } from '../protobuf/schema.js';
 import { NULL_BACKEND } from './triton-checks.js';
-import { datatypeOf, takesModelsTensors } from './triton-config.js';
+import { datatypeOfConfig } from '../model/datatype.js';
+import { takesModelsTensors } from './triton-config.js';
 import type { TritonConfig } from './types.js';
 
 export { batchingSettings } from './batching-parameters.js';
@@ -301,7 +302,7 @@ function nullTensor(tensor: MessageValue, config: TritonConfig): TensorInfo {
   const shape = modelDims.length === 0 ? dims : modelDims;
   return {
     name: read.text(tensor, 'name'),
-    datatype: datatypeOf(read.text(tensor, 'data_type')) ?? 'BYTES',
+    datatype: datatypeOfConfig(read.text(tensor, 'data_type')) ?? 'BYTES',
     shape,
     symbols: shape.map(() => ''),
     unknownRank: false,

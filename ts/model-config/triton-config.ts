@@ -3,7 +3,6 @@
 import { echo } from '../text.js';
 import { LATEST_ONE } from '../model/version-policy.js';
 import type { VersionPolicy } from '../model/version-policy.js';
-import type { Datatype } from '../model/snapshot.js';
 import { MODEL_CONFIG } from '../protobuf/generated/model-config.js';
 import { decodeJson } from '../protobuf/schema-json.js';
 import { encodeMessage } from '../protobuf/schema-write.js';
@@ -21,33 +20,6 @@ export interface TritonConfigResult {
   readonly problems: readonly ConfigProblem[];
   /** What is read and makes no difference here. */
   readonly warnings: readonly ConfigProblem[];
-}
-
-const DATATYPES: Readonly<Record<string, Datatype>> = {
-  TYPE_BOOL: 'BOOL',
-  TYPE_UINT8: 'UINT8',
-  TYPE_UINT16: 'UINT16',
-  TYPE_UINT32: 'UINT32',
-  TYPE_UINT64: 'UINT64',
-  TYPE_INT8: 'INT8',
-  TYPE_INT16: 'INT16',
-  TYPE_INT32: 'INT32',
-  TYPE_INT64: 'INT64',
-  TYPE_FP16: 'FP16',
-  TYPE_FP32: 'FP32',
-  TYPE_FP64: 'FP64',
-  TYPE_STRING: 'BYTES',
-  TYPE_BF16: 'BF16',
-};
-
-/** The V2 datatype of TYPE_..., or undefined for TYPE_INVALID. */
-export function datatypeOf(dataType: string): Datatype | undefined {
-  return Object.hasOwn(DATATYPES, dataType) ? DATATYPES[dataType] : undefined;
-}
-
-/** TYPE_... of a V2 datatype. */
-export function dataTypeName(datatype: Datatype): string {
-  return Object.keys(DATATYPES).find((name) => DATATYPES[name] === datatype) ?? 'TYPE_INVALID';
 }
 
 /** Text format. `path` names the file in problems; `folderName`: what `name` has to be where it is

@@ -10,7 +10,8 @@ import { withDefaults } from '../protobuf/schema-json.js';
 import { read } from '../protobuf/schema.js';
 import type { MessageValue } from '../protobuf/schema.js';
 import { NULL_BACKEND } from './triton-checks.js';
-import { dataTypeName, datatypeOf, takesModelsTensors } from './triton-config.js';
+import { configTypeOf, datatypeOfConfig } from '../model/datatype.js';
+import { takesModelsTensors } from './triton-config.js';
 import type { TritonConfig } from './types.js';
 import type { ConfigProblem } from '../protobuf/problem.js';
 
@@ -79,8 +80,8 @@ function checkTensor(
   }
   const problems: ConfigProblem[] = [];
   const type = read.text(written, 'data_type');
-  if (datatypeOf(type) !== tensor.datatype) {
-    const expected = dataTypeName(tensor.datatype);
+  if (datatypeOfConfig(type) !== tensor.datatype) {
+    const expected = configTypeOf(tensor.datatype);
     problems.push({ place, message: `data_type: the model has ${expected}, got ${type}` });
   }
   const message = dimsProblem(written, tensor, config);
@@ -174,7 +175,7 @@ function maxBatchSizeOf(
 
 function tensorOf(tensor: TensorInfo, maxBatchSize: number): MessageValue {
   const dims = tensor.unknownRank ? [-1] : tensor.shape.slice(maxBatchSize > 0 ? 1 : 0);
-  const plain = { name: tensor.name, data_type: dataTypeName(tensor.datatype) };
+  const plain = { name: tensor.name, data_type: configTypeOf(tensor.datatype) };
   if (dims.length > 0) return { ...plain, dims };
   // Triton's dims are never empty: one element stands for none.
   return { ...plain, dims: [1], ...(maxBatchSize > 0 ? { reshape: { shape: [] } } : {}) };

@@ -2,10 +2,11 @@
 // load). Used by the scripts that make example and fixture models and by importers. Control plane.
 // Source: field numbers of onnx/onnx.proto (ONNX IR version 8).
 import { ErrorCode, ServalError } from '../errors.js';
+import { dataTypeOfOnnx, type ElementType } from '../model/datatype.js';
 import { ProtobufWriter } from '../protobuf/writer.js';
 
 /** ONNX TensorProto.DataType. */
-export const ELEMENT_TYPES = {
+export const ELEMENT_TYPES: Readonly<Record<ElementType, number>> = {
   float: 1,
   uint8: 2,
   int8: 3,
@@ -20,26 +21,6 @@ export const ELEMENT_TYPES = {
   uint32: 12,
   uint64: 13,
   bfloat16: 16,
-} as const;
-
-export type ElementType = keyof typeof ELEMENT_TYPES;
-
-/** Bytes of one element in raw data; 0 for strings. */
-const ELEMENT_BYTES: Readonly<Record<ElementType, number>> = {
-  float: 4,
-  uint8: 1,
-  int8: 1,
-  uint16: 2,
-  int16: 2,
-  int32: 4,
-  int64: 8,
-  string: 0,
-  bool: 1,
-  float16: 2,
-  double: 8,
-  uint32: 4,
-  uint64: 8,
-  bfloat16: 2,
 };
 
 /** A fixed size, a symbolic name, or undefined for a dimension of which nothing is known. */
@@ -239,7 +220,7 @@ function checkTensor(tensor: OnnxTensor): void {
   const isString = tensor.type === 'string';
   const raw = data instanceof Uint8Array || isExternal(data);
   const elements = tensor.dims.reduce((product, dim) => product * dim, 1);
-  const expected = isString ? elements : elements * ELEMENT_BYTES[tensor.type];
+  const expected = isString ? elements : elements * dataTypeOfOnnx(tensor.type).bytes;
   const unit = isString ? 'strings' : 'bytes';
   const got = isExternal(data) ? data.byteLength : data.length;
   const ok = tensor.dims.every((dim) => Number.isSafeInteger(dim) && dim >= 0);

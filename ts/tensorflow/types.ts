@@ -2,31 +2,9 @@
 // checkpoints, and what becomes of them. Data only; importer's worker thread.
 // Source: tensorflow/core/framework and protobuf (graph, meta_graph, function, tensor .proto).
 
-/** TensorFlow's data types, lower case; reference types (code + 100) are their plain type. */
-export type Dtype =
-  | 'float'
-  | 'double'
-  | 'int32'
-  | 'uint8'
-  | 'int16'
-  | 'int8'
-  | 'string'
-  | 'complex64'
-  | 'int64'
-  | 'bool'
-  | 'qint8'
-  | 'quint8'
-  | 'qint32'
-  | 'bfloat16'
-  | 'qint16'
-  | 'quint16'
-  | 'uint16'
-  | 'complex128'
-  | 'half'
-  | 'resource'
-  | 'variant'
-  | 'uint32'
-  | 'uint64';
+import type { Dtype } from '../model/datatype.js';
+
+export type { Dtype };
 
 /** A dim is undefined where it is not known; a shape where even the rank is not. */
 export type Shape = readonly (number | undefined)[] | undefined;

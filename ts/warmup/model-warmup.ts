@@ -3,13 +3,14 @@
 // batch_size 0 is left out, count 0 is 1, a data file may be longer than its tensor.
 import { ErrorCode, ServalError } from '../errors.js';
 import type { TritonConfig } from '../model-config/types.js';
+import { datatypeOfConfig } from '../model/datatype.js';
 import type { Datatype } from '../model/snapshot.js';
 import { encodeInferRequest } from './infer-request.js';
 import { randomData, zeroData } from './synthetic-data.js';
 import {
-  ELEMENT_BYTES,
   LENGTH_BYTES,
   checkTensorBytes,
+  elementBytes,
   elementCount,
   repeatPattern,
 } from './tensor.js';
@@ -36,23 +37,6 @@ interface SampleInput {
 
 type Members = Readonly<Record<string, unknown>>;
 
-const TYPES: Readonly<Record<string, Datatype>> = {
-  TYPE_BOOL: 'BOOL',
-  TYPE_UINT8: 'UINT8',
-  TYPE_UINT16: 'UINT16',
-  TYPE_UINT32: 'UINT32',
-  TYPE_UINT64: 'UINT64',
-  TYPE_INT8: 'INT8',
-  TYPE_INT16: 'INT16',
-  TYPE_INT32: 'INT32',
-  TYPE_INT64: 'INT64',
-  TYPE_FP16: 'FP16',
-  TYPE_FP32: 'FP32',
-  TYPE_FP64: 'FP64',
-  TYPE_STRING: 'BYTES',
-  TYPE_BF16: 'BF16',
-};
-
 /** Errors: InvalidArgument that names the member. */
 export function warmupSamples(config: TritonConfig | undefined): readonly WarmupSample[] {
   const entries = config?.['model_warmup'];
@@ -78,7 +62,7 @@ export function warmupSamples(config: TritonConfig | undefined): readonly Warmup
 function sampleInput(name: string, value: Members, place: string): SampleInput {
   const at = `${place}.inputs[${JSON.stringify(name)}]`;
   const type = value['data_type'];
-  const datatype = typeof type === 'string' && Object.hasOwn(TYPES, type) ? TYPES[type] : undefined;
+  const datatype = typeof type === 'string' ? datatypeOfConfig(type) : undefined;
   if (datatype === undefined) throw wrong(`${at}.data_type`, 'a type such as TYPE_FP32', type);
   const dims = value['dims'] ?? [];
   if (!Array.isArray(dims)) throw wrong(`${at}.dims`, 'a list', dims);
@@ -160,7 +144,7 @@ async function rowData(
       return randomData(datatype, count, seed);
     case 'file': {
       if (datatype !== 'BYTES') {
-        return readWarmupDataFile(modelFolder, file, count * ELEMENT_BYTES[datatype]);
+        return readWarmupDataFile(modelFolder, file, count * elementBytes(datatype));
       }
       const raw = await readWarmupDataFile(modelFolder, file, undefined);
       checkStrings(raw, count, file);

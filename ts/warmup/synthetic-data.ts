@@ -1,7 +1,9 @@
 // Made-up tensor data for warmup requests: zeros, and numbers that are random but the same in every
 // run. Control plane; pure.
+import { dataTypeOf, type DataType } from '../model/datatype.js';
+import { bfloat16ToNumber } from '../model/half.js';
 import type { Datatype } from '../model/snapshot.js';
-import { ELEMENT_BYTES } from './tensor.js';
+import { elementBytes } from './tensor.js';
 
 /** FNV-1a, 32 bits. */
 const HASH_START = 0x811c9dc5;
@@ -9,7 +11,7 @@ const HASH_FACTOR = 0x01000193;
 
 /** `count` elements in raw form; BYTES elements are empty. */
 export function zeroData(datatype: Datatype, count: number): Uint8Array {
-  return new Uint8Array(count * ELEMENT_BYTES[datatype]);
+  return new Uint8Array(count * elementBytes(datatype));
 }
 
 /** `count` elements in raw form: integers over their full range, floats from 0 up to but not
@@ -18,49 +20,33 @@ export function zeroData(datatype: Datatype, count: number): Uint8Array {
 export function randomData(datatype: Datatype, count: number, seed: string): Uint8Array {
   const out = zeroData(datatype, count);
   if (datatype === 'BYTES') return out;
-  const elementBytes = ELEMENT_BYTES[datatype];
+  const put = randomElement(dataTypeOf(datatype), randomBits(seed));
   const view = new DataView(out.buffer);
-  const next = randomBits(seed);
-  for (let at = 0; at < out.length; at += elementBytes) putRandom(view, at, datatype, next);
+  const bytes = elementBytes(datatype);
+  for (let at = 0; at < out.length; at += bytes) put(view, at);
   return out;
 }
 
-function putRandom(view: DataView, at: number, datatype: Datatype, next: () => number): void {
-  switch (datatype) {
-    case 'BOOL':
-      view.setUint8(at, next() >>> 31);
-      return;
-    case 'UINT8':
-    case 'INT8':
-      view.setUint8(at, next() >>> 24);
-      return;
-    case 'UINT16':
-    case 'INT16':
-      view.setUint16(at, next() >>> 16, true);
-      return;
-    case 'UINT64':
-    case 'INT64':
-      view.setUint32(at + 4, next(), true);
-      view.setUint32(at, next(), true);
-      return;
-    case 'UINT32':
-    case 'INT32':
-      view.setUint32(at, next(), true);
-      return;
-    case 'FP32':
-      view.setFloat32(at, unitFloat(next), true);
-      return;
-    case 'FP64':
-      view.setFloat64(at, unitFloat(next), true);
-      return;
-    case 'BF16':
-      view.setUint16(at, bfloatBits(unitFloat(next)), true);
-      return;
-    case 'FP16':
-      view.setUint16(at, halfBits(next() >>> 22), true);
-      return;
-    case 'BYTES':
+function randomElement(
+  { kind, bytes, v2, elements }: DataType,
+  next: () => number,
+): (view: DataView, at: number) => void {
+  if (kind === 'bool') return (view, at) => view.setUint8(at, next() >>> 31);
+  if (kind === 'float') {
+    // Exact in the type, so that nothing is rounded up to 1.
+    const value =
+      v2 === 'BF16'
+        ? (): number => bfloat16ToNumber(bfloatBits(unitFloat(next)))
+        : v2 === 'FP16'
+          ? (): number => (next() >>> 22) / 1024
+          : (): number => unitFloat(next);
+    return (view, at) => elements?.set(view, at, value());
   }
+  if (bytes < 8) return (view, at) => elements?.set(view, at, next() >>> (32 - 8 * bytes));
+  return (view, at) => {
+    view.setUint32(at + 4, next(), true);
+    view.setUint32(at, next(), true);
+  };
 }
 
 /** From 0 up to but not including 1 in steps of 2^-24, all exact in FP32. */
@@ -71,13 +57,6 @@ function bfloatBits(value: number): number {
   const view = new DataView(new ArrayBuffer(4));
   view.setFloat32(0, value);
   return view.getUint16(0);
-}
-
-/** The FP16 of steps / 1024; steps is below 1024. */
-function halfBits(steps: number): number {
-  if (steps === 0) return 0;
-  const power = 31 - Math.clz32(steps);
-  return ((power + 5) << 10) | ((steps << (10 - power)) & 0x3ff);
 }
 
 /** 32 random bits per call: xorshift32. */

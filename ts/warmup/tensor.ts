@@ -1,6 +1,7 @@
 // Tensors of warmup requests in the V2 protocol's raw form, and their sizes. Control plane; pure.
 import { ErrorCode, ServalError } from '../errors.js';
 import { BODY_BYTES_MAX_DEFAULT } from '../limits.js';
+import { dataTypeOf } from '../model/datatype.js';
 import type { Datatype } from '../model/snapshot.js';
 
 /** `raw`: little-endian elements without padding; BYTES elements each behind a 4-byte length. */
@@ -18,28 +19,15 @@ export const WARMUP_BYTES_MAX = BODY_BYTES_MAX_DEFAULT;
 export const LENGTH_BYTES = 4;
 
 /** Bytes of one element; for BYTES the least, an empty element. */
-export const ELEMENT_BYTES: Readonly<Record<Datatype, number>> = {
-  BOOL: 1,
-  UINT8: 1,
-  UINT16: 2,
-  UINT32: 4,
-  UINT64: 8,
-  INT8: 1,
-  INT16: 2,
-  INT32: 4,
-  INT64: 8,
-  FP16: 2,
-  FP32: 4,
-  FP64: 8,
-  BF16: 2,
-  BYTES: LENGTH_BYTES,
-};
+export function elementBytes(datatype: Datatype): number {
+  return dataTypeOf(datatype).bytes || LENGTH_BYTES;
+}
 
 /** Errors: InvalidArgument when the tensor would take over WARMUP_BYTES_MAX bytes. */
 export function elementCount(datatype: Datatype, shape: readonly number[]): number {
   if (shape.includes(0)) return 0;
   const count = shape.reduce((product, dim) => product * dim, 1);
-  checkTensorBytes(count * ELEMENT_BYTES[datatype], datatype, shape);
+  checkTensorBytes(count * elementBytes(datatype), datatype, shape);
   return count;
 }
 

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Datatype } from '../../../ts/model/snapshot.js';
 import { randomData, zeroData } from '../../../ts/warmup/synthetic-data.js';
-import { ELEMENT_BYTES } from '../../../ts/warmup/tensor.js';
+import { DATA_TYPES } from '../../../ts/model/datatype.js';
+import { elementBytes } from '../../../ts/warmup/tensor.js';
 
 const COUNT = 4096;
 const SIZES: readonly [Datatype, number][] = [
@@ -50,12 +51,13 @@ const FLOATS: readonly [Datatype, (view: DataView, i: number) => number][] = [
 describe('synthetic data', () => {
   it('has the size of its elements', () => {
     for (const [datatype, bytes] of SIZES) {
-      assert.equal(ELEMENT_BYTES[datatype], bytes);
+      assert.equal(elementBytes(datatype), bytes);
       assert.deepEqual(zeroData(datatype, 3), new Uint8Array(3 * bytes));
       assert.equal(randomData(datatype, 3, 's').length, 3 * bytes);
       assert.equal(randomData(datatype, 0, 's').length, 0);
     }
-    assert.equal(Object.keys(ELEMENT_BYTES).length, SIZES.length);
+    const served = Object.values(DATA_TYPES).flatMap(({ v2 }) => v2 ?? []);
+    assert.equal(new Set(served).size, SIZES.length);
   });
 
   it('is the same for one seed and another for another', () => {
@@ -91,7 +93,7 @@ describe('synthetic data', () => {
       'INT64',
     ] as const) {
       const data = randomData(datatype, COUNT, 'integers');
-      const bytes = ELEMENT_BYTES[datatype];
+      const bytes = elementBytes(datatype);
       for (let place = 0; place < bytes; place += 1) {
         const column = new Set(data.filter((_, at) => at % bytes === place));
         assert.ok(column.size > 250, `${datatype} byte ${place}: ${column.size} values`);

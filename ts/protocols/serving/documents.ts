@@ -3,8 +3,8 @@
 // Control plane, any thread; pure. Source: tensorflow/serving server_core.cc,
 // get_model_status_impl.cc; tfserving.md 1.8, 1.9, 1.10.
 import { ERRORS, ErrorCode, ServalError } from '../../errors.js';
+import { dataTypeOf } from '../../model/datatype.js';
 import type {
-  Datatype,
   ModelSnapshot,
   RegistrySnapshot,
   SignatureDefDoc,
@@ -13,6 +13,7 @@ import type {
   TensorInfoDoc,
   VersionSnapshot,
 } from '../../model/snapshot.js';
+import { DATA_TYPE } from '../../protobuf/generated/tensorflow.js';
 import { modelProblem, versionProblem } from '../../registry/snapshot-build.js';
 import { canonicalVersion, echoed } from '../request-text.js';
 
@@ -25,60 +26,10 @@ export interface ServableTarget {
 
 export const PREDICT_METHOD = 'tensorflow/serving/predict';
 
-/** DataType's names by number; those of reference types are 100 higher. */
-const DTYPE_NAMES: readonly string[] = [
-  'DT_INVALID',
-  'DT_FLOAT',
-  'DT_DOUBLE',
-  'DT_INT32',
-  'DT_UINT8',
-  'DT_INT16',
-  'DT_INT8',
-  'DT_STRING',
-  'DT_COMPLEX64',
-  'DT_INT64',
-  'DT_BOOL',
-  'DT_QINT8',
-  'DT_QUINT8',
-  'DT_QINT32',
-  'DT_BFLOAT16',
-  'DT_QINT16',
-  'DT_QUINT16',
-  'DT_UINT16',
-  'DT_COMPLEX128',
-  'DT_HALF',
-  'DT_RESOURCE',
-  'DT_VARIANT',
-  'DT_UINT32',
-  'DT_UINT64',
-  'DT_FLOAT8_E5M2',
-  'DT_FLOAT8_E4M3FN',
-  'DT_FLOAT8_E4M3FNUZ',
-  'DT_FLOAT8_E4M3B11FNUZ',
-  'DT_FLOAT8_E5M2FNUZ',
-  'DT_INT4',
-  'DT_UINT4',
-  'DT_INT2',
-  'DT_UINT2',
-];
-const REFERENCE = 100;
-
-const DTYPE_CODES: Readonly<Record<Datatype, number>> = {
-  FP32: 1,
-  FP64: 2,
-  INT32: 3,
-  UINT8: 4,
-  INT16: 5,
-  INT8: 6,
-  BYTES: 7,
-  INT64: 9,
-  BOOL: 10,
-  BF16: 14,
-  UINT16: 17,
-  FP16: 19,
-  UINT32: 22,
-  UINT64: 23,
-};
+/** DataType's names by number. */
+const DTYPE_NAMES: ReadonlyMap<number, string> = new Map(
+  Object.entries(DATA_TYPE.values).map(([name, code]) => [code, name]),
+);
 
 const CANONICAL_NAMES = [
   'OK',
@@ -102,10 +53,7 @@ const CANONICAL_NAMES = [
 
 /** "DT_FLOAT_REF" of 101. undefined: no such type (proto3 JSON then writes the number). */
 export function dtypeName(code: number): string | undefined {
-  const plain = DTYPE_NAMES[code];
-  if (plain !== undefined) return plain;
-  const referred = code > REFERENCE ? DTYPE_NAMES[code - REFERENCE] : undefined;
-  return referred && `${referred}_REF`;
+  return DTYPE_NAMES.get(code);
 }
 
 function modelOf(snapshot: RegistrySnapshot, name: string): ModelSnapshot | undefined {
@@ -213,7 +161,7 @@ function tensorDoc(tensor: TensorInfo): TensorInfoDoc {
   }));
   return {
     name: `${tensor.name}:0`,
-    dtypeCode: DTYPE_CODES[tensor.datatype],
+    dtypeCode: dataTypeOf(tensor.datatype).code,
     shape: { unknownRank, dims: unknownRank ? [] : dims },
   };
 }

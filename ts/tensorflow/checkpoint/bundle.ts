@@ -3,7 +3,7 @@
 // Source: tensorflow/core/util/tensor_bundle/tensor_bundle.cc, core/protobuf/tensor_bundle.proto.
 import { isUtf8 } from 'node:buffer';
 import { CHECKPOINT_INDEX_BYTES_MAX, CHECKPOINT_SHARDS_MAX } from '../../limits.js';
-import { elementBytes } from '../proto/dtypes.js';
+import { elementBytes } from '../../model/datatype.js';
 import type { Dtype, TensorData } from '../types.js';
 import type { Box } from './boxes.js';
 import { boxOf, boxText, volume, wholeBox } from './boxes.js';

@@ -2,7 +2,7 @@
 // or of any slice. Control plane: the importer's worker thread.
 // Source: tensorflow/core/util/tensor_slice_set.cc (cover), tensor_bundle.cc (GetSliceValue).
 import { crc32c, maskCrc } from '../../protobuf/crc32c.js';
-import { dtypeOfCode, elementBytes } from '../proto/dtypes.js';
+import { dtypeOfCode, elementBytes } from '../../model/datatype.js';
 import type { Dtype, Tensor, TensorData } from '../types.js';
 import type { Box } from './boxes.js';
 import { boxText, eachRun, findOverlap, intersection, sameBox, volume } from './boxes.js';

@@ -4,7 +4,7 @@
 // Source: tensorflow/core/util/saved_tensor_slice_util.{h,cc}, core/framework/tensor.proto.
 import { WireReader } from '../../protobuf/reader.js';
 import { CHECKPOINT_STRINGS_MAX } from '../../limits.js';
-import { elementBytes } from '../proto/dtypes.js';
+import { DATA_TYPES, elementBytes } from '../../model/datatype.js';
 import type { Dtype, TensorData } from '../types.js';
 import { allocate, invalid, unimplemented } from './bytes.js';
 
@@ -17,35 +17,29 @@ type Form =
   | { readonly field: number; readonly min: number; readonly max: number }
   | { readonly field: number; readonly wide: true };
 
-const signed = (field: number, bits: number): Form => ({
-  field,
-  min: -(2 ** (bits - 1)),
-  max: 2 ** (bits - 1) - 1,
-});
-const unsigned = (field: number, bits: number): Form => ({ field, min: 0, max: 2 ** bits - 1 });
-
-const FORMS: ReadonlyMap<Dtype, Form> = new Map<Dtype, Form>([
-  ['float', { field: 5, fixed: 4 }],
-  ['double', { field: 6, fixed: 8 }],
-  ['complex64', { field: 9, fixed: 4 }],
-  ['complex128', { field: 12, fixed: 8 }],
-  ['int32', signed(7, 32)],
-  ['int16', signed(7, 16)],
-  ['int8', signed(7, 8)],
-  ['uint8', unsigned(7, 8)],
-  ['uint16', unsigned(7, 16)],
-  ['qint8', signed(7, 8)],
-  ['quint8', unsigned(7, 8)],
-  ['qint32', signed(7, 32)],
-  ['qint16', signed(7, 16)],
-  ['quint16', unsigned(7, 16)],
-  ['int64', { field: 10, wide: true }],
-  ['uint64', { field: 17, wide: true }],
-  ['bool', unsigned(11, 1)],
-  ['uint32', unsigned(16, 32)],
-  ['half', unsigned(13, 16)],
-  ['bfloat16', unsigned(13, 16)],
-]);
+/** undefined: types whose elements are in no list of numbers. */
+function formOf(dtype: Dtype): Form | undefined {
+  const { valueField: field, bytes, kind } = DATA_TYPES[dtype];
+  switch (kind) {
+    case 'text':
+    case 'handle':
+      return undefined;
+    case 'complex':
+      return { field, fixed: bytes === 8 ? 4 : 8 };
+    case 'float':
+      if (bytes === 4 || bytes === 8) return { field, fixed: bytes };
+      break;
+    case 'signed':
+      if (bytes === 8) return { field, wide: true };
+      return { field, min: -(2 ** (8 * bytes - 1)), max: 2 ** (8 * bytes - 1) - 1 };
+    case 'unsigned':
+      if (bytes === 8) return { field, wide: true };
+      break;
+    case 'bool':
+      return { field, min: 0, max: 1 };
+  }
+  return { field, min: 0, max: 2 ** (8 * bytes) - 1 };
+}
 
 /**
  * `count` elements from the pieces of a TensorProto. Numbers that lie in one packed list are a view
@@ -65,7 +59,7 @@ export function readTypedValues(
     throw invalid(where, `expected ${count} values, got ${available} bytes for them`);
   }
   if (dtype === 'string') return { kind: 'strings', values: readStrings(readers, count, where) };
-  const form = FORMS.get(dtype);
+  const form = formOf(dtype);
   if (form === undefined) throw unimplemented(where, `elements of the data type ${dtype}`);
   const bytes =
     'fixed' in form

@@ -1,7 +1,7 @@
 // Signatures of a session bundle's manifest as SignatureDefs. Importer's worker thread; pure.
 // Source: tensorflow/contrib/session_bundle/bundle_shim.cc, its last version;
 // tensorflow-import.md 1.5.
-import { codeOfDtype } from '../proto/dtypes.js';
+import { codeOfDtype } from '../../model/datatype.js';
 import type { ManifestSignature, ManifestSignatures } from '../proto/manifest.js';
 import type { OpTable } from '../proto/op-defs.js';
 import { modelInvalid } from '../proto/read-context.js';

@@ -1,6 +1,6 @@
 // A frozen GraphDef to LoadedGraph, with one signature made from its ends. Importer's worker
 // thread. Source: tensorflow-import.md 3.6.
-import { codeOfDtype } from '../proto/dtypes.js';
+import { codeOfDtype } from '../../model/datatype.js';
 import { readGraphDef } from '../proto/graph-def.js';
 import { OpTable } from '../proto/op-defs.js';
 import { modelInvalid } from '../proto/read-context.js';

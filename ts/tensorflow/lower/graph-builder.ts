@@ -1,8 +1,9 @@
 // Builds one ONNX graph (or subgraph): operators with the casts that ONNX Runtime's CPU kernels
 // need, constants, names. Importer's worker thread.
 import { ErrorCode, ServalError } from '../../errors.js';
+import type { ElementType } from '../../model/datatype.js';
+import { ELEMENT_TYPES } from '../../onnx/builder.js';
 import type {
-  ElementType,
   OnnxAttribute,
   OnnxGraph,
   OnnxNode,
@@ -253,8 +254,8 @@ export class GraphBuilder {
     const known = castConstant(value, dtype);
     if (known !== undefined) return known;
     const name = this.model.name('Cast');
-    const to = CAST_TYPES[elementType(dtype)];
-    this.push('Cast', [this.use(value)], [name], { to: { int: to ?? 0 } });
+    const to = ELEMENT_TYPES[elementType(dtype)];
+    this.push('Cast', [this.use(value)], [name], { to: { int: to } });
     const { shape, ints } = value;
     const kept = ints !== undefined && isIntegral(dtype) ? { ints } : {};
     return { kind: 'tensor', name, dtype, shape, ...kept };
@@ -298,23 +299,6 @@ const KEEPS_SHAPE: ReadonlySet<string> = new Set([
   'Sqrt',
   'Tanh',
 ]);
-
-const CAST_TYPES: Partial<Record<ElementType, number>> = {
-  float: 1,
-  uint8: 2,
-  int8: 3,
-  uint16: 4,
-  int16: 5,
-  int32: 6,
-  int64: 7,
-  string: 8,
-  bool: 9,
-  float16: 10,
-  double: 11,
-  uint32: 12,
-  uint64: 13,
-  bfloat16: 16,
-};
 
 function isIntegral(dtype: Dtype): boolean {
   return dtype === 'int32' || dtype === 'int64' || dtype === 'bool';

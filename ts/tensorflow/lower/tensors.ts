@@ -1,9 +1,9 @@
 // Constants' elements: reading them, and making constants of numbers. Importer's worker thread.
 import { closeSync, openSync, readSync } from 'node:fs';
 import { ErrorCode, ServalError } from '../../errors.js';
-import { bfloat16ToNumber, halfToNumber, numberToBfloat16, numberToHalf } from '../proto/half.js';
+import { DATA_TYPES } from '../../model/datatype.js';
 import type { Dtype, Tensor } from '../types.js';
-import { dtypeBytes, elementCount, shapeText } from './values.js';
+import { elementCount, shapeText } from './values.js';
 
 /** Most elements that are looked at one by one while a graph is lowered. */
 const SMALL_ELEMENTS_MAX = 65_536;
@@ -65,35 +65,15 @@ function readBytes(path: string, offset: number, byteLength: number): Uint8Array
   return out;
 }
 
-const READERS: Partial<Record<Dtype, (view: DataView, at: number) => number>> = {
-  float: (view, at) => view.getFloat32(at, true),
-  double: (view, at) => view.getFloat64(at, true),
-  int32: (view, at) => view.getInt32(at, true),
-  qint32: (view, at) => view.getInt32(at, true),
-  uint32: (view, at) => view.getUint32(at, true),
-  int64: (view, at) => Number(view.getBigInt64(at, true)),
-  uint64: (view, at) => Number(view.getBigUint64(at, true)),
-  int16: (view, at) => view.getInt16(at, true),
-  uint16: (view, at) => view.getUint16(at, true),
-  int8: (view, at) => view.getInt8(at),
-  qint8: (view, at) => view.getInt8(at),
-  uint8: (view, at) => view.getUint8(at),
-  quint8: (view, at) => view.getUint8(at),
-  bool: (view, at) => view.getUint8(at),
-  half: (view, at) => halfToNumber(view.getUint16(at, true)),
-  bfloat16: (view, at) => bfloat16ToNumber(view.getUint16(at, true)),
-};
-
 /** The elements as numbers (bools 0 and 1; 64-bit integers beyond 2^53 lose precision), or
  * undefined for types without numbers and for more than 65,536 elements. */
 export function tensorNumbers(tensor: Tensor): readonly number[] | undefined {
-  const read = READERS[tensor.dtype];
+  const { bytes: width, elements } = DATA_TYPES[tensor.dtype];
   const count = elementCount(tensor.shape);
-  if (read === undefined || count > SMALL_ELEMENTS_MAX) return undefined;
+  if (elements === undefined || count > SMALL_ELEMENTS_MAX) return undefined;
   const bytes = tensorBytes(tensor);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const width = dtypeBytes(tensor.dtype);
-  return Array.from({ length: count }, (_, i) => read(view, i * width));
+  return Array.from({ length: count }, (_, i) => Number(elements.get(view, i * width)));
 }
 
 /** The strings of a string tensor; undefined for other types. */
@@ -104,39 +84,19 @@ export function tensorStrings(tensor: Tensor): readonly Uint8Array[] | undefined
   return Array.from({ length: elementCount(tensor.shape) }, () => data.element);
 }
 
-const WRITERS: Partial<Record<Dtype, (view: DataView, at: number, value: number) => void>> = {
-  float: (view, at, value) => view.setFloat32(at, value, true),
-  double: (view, at, value) => view.setFloat64(at, value, true),
-  int32: (view, at, value) => view.setInt32(at, value, true),
-  qint32: (view, at, value) => view.setInt32(at, value, true),
-  uint32: (view, at, value) => view.setUint32(at, value, true),
-  int64: (view, at, value) => view.setBigInt64(at, BigInt(value), true),
-  uint64: (view, at, value) => view.setBigUint64(at, BigInt(value), true),
-  int16: (view, at, value) => view.setInt16(at, value, true),
-  uint16: (view, at, value) => view.setUint16(at, value, true),
-  int8: (view, at, value) => view.setInt8(at, value),
-  qint8: (view, at, value) => view.setInt8(at, value),
-  uint8: (view, at, value) => view.setUint8(at, value),
-  quint8: (view, at, value) => view.setUint8(at, value),
-  bool: (view, at, value) => view.setUint8(at, value === 0 ? 0 : 1),
-  half: (view, at, value) => view.setUint16(at, numberToHalf(value), true),
-  bfloat16: (view, at, value) => view.setUint16(at, numberToBfloat16(value), true),
-};
-
 /** A constant of these numbers, row-major. Errors: Unimplemented for types without numbers. */
 export function numbersTensor(
   dtype: Dtype,
   shape: readonly number[],
   values: readonly number[],
 ): Tensor {
-  const write = WRITERS[dtype];
-  if (write === undefined) {
+  const { bytes: width, elements } = DATA_TYPES[dtype];
+  if (elements === undefined) {
     throw new ServalError(ErrorCode.Unimplemented, `constants of type ${dtype} are not supported`);
   }
-  const width = dtypeBytes(dtype);
   const bytes = new Uint8Array(values.length * width);
   const view = new DataView(bytes.buffer);
-  values.forEach((value, i) => write(view, i * width, value));
+  values.forEach((value, i) => elements.set(view, i * width, value));
   return { dtype, shape, data: { kind: 'bytes', bytes } };
 }
 

@@ -1,9 +1,9 @@
 // What a TensorFlow value is while its graph is lowered. Importer's worker thread; data only.
 import { ErrorCode, ServalError } from '../../errors.js';
-import type { ElementType } from '../../onnx/builder.js';
+import { DATA_TYPES, type ElementType } from '../../model/datatype.js';
 import type { Dtype, Shape, Tensor } from '../types.js';
 
-export { elementBytes as dtypeBytes } from '../proto/dtypes.js';
+export { elementBytes as dtypeBytes } from '../../model/datatype.js';
 
 /** A tensor: a value of the ONNX graph, or a constant that nothing has used yet. */
 export interface TensorValue {
@@ -61,37 +61,14 @@ export interface OpaqueValue {
 
 export type Value = TensorValue | VariableValue | TableValue | ListValue | OpaqueValue;
 
-const ONNX_TYPES: Partial<Record<Dtype, ElementType>> = {
-  float: 'float',
-  double: 'double',
-  int32: 'int32',
-  uint8: 'uint8',
-  int16: 'int16',
-  int8: 'int8',
-  string: 'string',
-  int64: 'int64',
-  bool: 'bool',
-  bfloat16: 'bfloat16',
-  uint16: 'uint16',
-  half: 'float16',
-  uint32: 'uint32',
-  uint64: 'uint64',
-  qint8: 'int8',
-  quint8: 'uint8',
-  qint32: 'int32',
-  qint16: 'int16',
-  quint16: 'uint16',
-};
-
 /** ONNX's element type. Errors: Unimplemented for those that ONNX has not (complex, variant). */
 export function elementType(dtype: Dtype): ElementType {
-  const type = ONNX_TYPES[dtype];
+  const type = DATA_TYPES[dtype].onnx;
   if (type !== undefined) return type;
   throw new ServalError(ErrorCode.Unimplemented, `tensors of type ${dtype} are not supported`);
 }
 
-export const isFloating = (dtype: Dtype): boolean =>
-  dtype === 'float' || dtype === 'double' || dtype === 'half' || dtype === 'bfloat16';
+export const isFloating = (dtype: Dtype): boolean => DATA_TYPES[dtype].kind === 'float';
 
 export const elementCount = (shape: readonly number[]): number =>
   shape.reduce((product, dim) => product * dim, 1);

@@ -2,102 +2,16 @@
 // them, and moving them about without looking at them. Importer's worker thread (reads files).
 import { closeSync, openSync, readSync } from 'node:fs';
 import { crc32c, maskCrc } from '../../protobuf/crc32c.js';
+import { DATA_TYPES, isQuantized } from '../../model/datatype.js';
+import type { Elements, Scalar } from '../../model/datatype.js';
 import type { Dtype, Tensor } from '../types.js';
-import { bfloat16ToNumber, halfToNumber, numberToBfloat16, numberToHalf } from '../proto/half.js';
 import { invalid } from './errors.js';
 import { COMPUTED_ELEMENTS_MAX } from './limits.js';
 
-/** A number as its type needs it: 64-bit integers as bigint. */
-export type Scalar = number | bigint;
-
-interface Codec {
-  readonly bytes: number;
-  get(view: DataView, at: number): Scalar;
-  set(view: DataView, at: number, value: Scalar): void;
-}
-
-// DataView's setters keep the lowest bits of a number, as TensorFlow's arithmetic does.
-const CODECS: Partial<Record<Dtype, Codec>> = {
-  float: {
-    bytes: 4,
-    get: (view, at) => view.getFloat32(at, true),
-    set: (view, at, value) => view.setFloat32(at, Number(value), true),
-  },
-  double: {
-    bytes: 8,
-    get: (view, at) => view.getFloat64(at, true),
-    set: (view, at, value) => view.setFloat64(at, Number(value), true),
-  },
-  half: {
-    bytes: 2,
-    get: (view, at) => halfToNumber(view.getUint16(at, true)),
-    set: (view, at, value) => view.setUint16(at, numberToHalf(Number(value)), true),
-  },
-  bfloat16: {
-    bytes: 2,
-    get: (view, at) => bfloat16ToNumber(view.getUint16(at, true)),
-    set: (view, at, value) => view.setUint16(at, numberToBfloat16(Number(value)), true),
-  },
-  int8: {
-    bytes: 1,
-    get: (view, at) => view.getInt8(at),
-    set: (view, at, value) => view.setInt8(at, Number(value)),
-  },
-  uint8: {
-    bytes: 1,
-    get: (view, at) => view.getUint8(at),
-    set: (view, at, value) => view.setUint8(at, Number(value)),
-  },
-  int16: {
-    bytes: 2,
-    get: (view, at) => view.getInt16(at, true),
-    set: (view, at, value) => view.setInt16(at, Number(value), true),
-  },
-  uint16: {
-    bytes: 2,
-    get: (view, at) => view.getUint16(at, true),
-    set: (view, at, value) => view.setUint16(at, Number(value), true),
-  },
-  int32: {
-    bytes: 4,
-    get: (view, at) => view.getInt32(at, true),
-    set: (view, at, value) => view.setInt32(at, Number(value), true),
-  },
-  uint32: {
-    bytes: 4,
-    get: (view, at) => view.getUint32(at, true),
-    set: (view, at, value) => view.setUint32(at, Number(value), true),
-  },
-  int64: {
-    bytes: 8,
-    get: (view, at) => view.getBigInt64(at, true),
-    set: (view, at, value) => view.setBigInt64(at, BigInt(value), true),
-  },
-  uint64: {
-    bytes: 8,
-    get: (view, at) => view.getBigUint64(at, true),
-    set: (view, at, value) => view.setBigUint64(at, BigInt(value), true),
-  },
-  bool: {
-    bytes: 1,
-    get: (view, at) => view.getUint8(at),
-    set: (view, at, value) => view.setUint8(at, value ? 1 : 0),
-  },
-};
-const OTHER_BYTES: Partial<Record<Dtype, number>> = {
-  complex64: 8,
-  complex128: 16,
-  qint8: 1,
-  quint8: 1,
-  qint16: 2,
-  quint16: 2,
-  qint32: 4,
-};
-
 /** Bytes of one element. Errors: ModelInvalid for strings and handles. */
 export function elementBytes(dtype: Dtype): number {
-  const bytes = CODECS[dtype]?.bytes ?? OTHER_BYTES[dtype];
-  if (bytes === undefined) throw invalid(`expected numbers, got ${dtype}`);
+  const { bytes } = DATA_TYPES[dtype];
+  if (bytes === 0) throw invalid(`expected numbers, got ${dtype}`);
   return bytes;
 }
 
@@ -112,10 +26,10 @@ export function elementCount(shape: readonly number[]): number {
   throw invalid(`shape [${shape.join(', ')}] has more than ${COMPUTED_ELEMENTS_MAX} elements`);
 }
 
-function codecOf(dtype: Dtype): Codec {
-  const codec = CODECS[dtype];
-  if (codec === undefined) throw invalid(`cannot compute with ${dtype}`);
-  return codec;
+function elementsIn(dtype: Dtype): Elements {
+  const { elements } = DATA_TYPES[dtype];
+  if (elements === undefined || isQuantized(dtype)) throw invalid(`cannot compute with ${dtype}`);
+  return elements;
 }
 
 /** The raw little-endian elements; may be a view.
@@ -180,12 +94,13 @@ function readElements(
 
 /** Errors: ModelInvalid: a type that is not computed with, or as of bytesOf. */
 export function numbersOf(tensor: Tensor): Scalar[] {
-  const codec = codecOf(tensor.dtype);
+  const elements = elementsIn(tensor.dtype);
+  const size = elementBytes(tensor.dtype);
   const bytes = bytesOf(tensor);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const values = new Array<Scalar>(bytes.length / codec.bytes);
+  const values = new Array<Scalar>(bytes.length / size);
   for (let index = 0; index < values.length; index += 1) {
-    values[index] = codec.get(view, index * codec.bytes);
+    values[index] = elements.get(view, index * size);
   }
   return values;
 }
@@ -195,10 +110,11 @@ export function tensorOf(
   shape: readonly number[],
   values: readonly Scalar[],
 ): Tensor {
-  const codec = codecOf(dtype);
-  const bytes = new Uint8Array(values.length * codec.bytes);
+  const elements = elementsIn(dtype);
+  const size = elementBytes(dtype);
+  const bytes = new Uint8Array(values.length * size);
   const view = new DataView(bytes.buffer);
-  values.forEach((value, index) => codec.set(view, index * codec.bytes, value));
+  values.forEach((value, index) => elements.set(view, index * size, value));
   return { dtype, shape, data: { kind: 'bytes', bytes } };
 }
 

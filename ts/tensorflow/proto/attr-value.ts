@@ -10,7 +10,7 @@ import type {
   Shape,
   Tensor,
 } from '../types.js';
-import { dtypeOfCode } from './dtypes.js';
+import { dtypeOfCode } from '../../model/datatype.js';
 import {
   ATTRIBUTE_ITEMS,
   NESTING_MAX,

@@ -3,7 +3,7 @@
 import type { WireReader } from '../../protobuf/reader.js';
 import type { ArgDef, Attribute, OpDef } from '../types.js';
 import { readAttrValue } from './attr-value.js';
-import { dtypeOfCode } from './dtypes.js';
+import { dtypeOfCode } from '../../model/datatype.js';
 import { OBJECT_ITEMS, readBool } from './read-context.js';
 import type { ReadContext } from './read-context.js';
 

@@ -11,7 +11,7 @@ import type {
   OpDef,
   Shape,
 } from '../types.js';
-import { isDtype } from './dtypes.js';
+import { isDtype } from '../../model/datatype.js';
 import { OP_DEFS_1 } from './generated/op-defs-1.js';
 import { OP_DEFS_2 } from './generated/op-defs-2.js';
 import { OP_DEFS_3 } from './generated/op-defs-3.js';

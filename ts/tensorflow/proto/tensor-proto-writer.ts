@@ -3,7 +3,7 @@
 import { ProtobufWriter } from '../../protobuf/writer.js';
 import { tensorBytes, tensorStrings } from '../lower/tensors.js';
 import type { Tensor } from '../types.js';
-import { codeOfDtype } from './dtypes.js';
+import { codeOfDtype } from '../../model/datatype.js';
 
 /** Errors: those of reading the elements where they are in a file. */
 export function encodeTensorProto(tensor: Tensor): Uint8Array {

@@ -3,39 +3,13 @@
 // no value at all means zeros.
 import type { WireReader } from '../../protobuf/reader.js';
 import type { Dtype, Tensor, TensorData } from '../types.js';
-import { dtypeOfCode, elementBytes } from './dtypes.js';
+import { DATA_TYPES, dtypeOfCode, elementBytes } from '../../model/datatype.js';
 import { LARGE_TENSOR_BYTES, OBJECT_ITEMS, STRING_ITEMS, modelInvalid } from './read-context.js';
 import type { ReadContext } from './read-context.js';
 import { readFullShape } from './tensor-shape.js';
 
 const STRING_VAL = 8;
-/** The field of typed values by dtype. */
-const VALUE_FIELDS: Readonly<Record<Dtype, number>> = {
-  float: 5,
-  double: 6,
-  int32: 7,
-  uint8: 7,
-  int16: 7,
-  int8: 7,
-  string: STRING_VAL,
-  complex64: 9,
-  int64: 10,
-  bool: 11,
-  qint8: 7,
-  quint8: 7,
-  qint32: 7,
-  bfloat16: 13,
-  qint16: 7,
-  quint16: 7,
-  uint16: 7,
-  complex128: 12,
-  half: 13,
-  resource: 14,
-  variant: 15,
-  uint32: 16,
-  uint64: 17,
-};
-/** Fields of fixed-size numbers, and the size of one. */
+/** Bytes of one number in a field of fixed-size numbers: complex ones are pairs. */
 const FIXED_FIELDS: ReadonlyMap<number, 4 | 8> = new Map([
   [5, 4],
   [6, 8],
@@ -158,7 +132,7 @@ function typedData(reader: WireReader, form: Form, context: ReadContext): Tensor
   if (dtype === 'string') return { kind: 'strings', values: typedStrings(reader, form, context) };
   const size = elementBytes(dtype);
   if (size === 0 || count === 0) return { kind: 'bytes', bytes: new Uint8Array(0) };
-  const fixed = FIXED_FIELDS.get(VALUE_FIELDS[dtype]);
+  const fixed = FIXED_FIELDS.get(DATA_TYPES[dtype].valueField);
   const given =
     fixed === undefined ? varintBytes(reader, form) : fixedBytes(reader, fixed, form, context);
   if (given instanceof Uint8Array) return repeated(given, form, context);
@@ -197,7 +171,7 @@ function fixedBytes(
   const total = form.count * size;
   const runs: Uint8Array[] = [];
   let bytes = 0;
-  eachValue(reader, VALUE_FIELDS[form.dtype], () => {
+  eachValue(reader, DATA_TYPES[form.dtype].valueField, () => {
     // Values beyond the last element are passed over.
     const run = reader.fixed(numberBytes).subarray(0, total - bytes);
     if (run.length === 0) return;
@@ -220,7 +194,7 @@ function fixedBytes(
 
 /** A value too wide for the dtype keeps its low bits. */
 function varintBytes(reader: WireReader, form: Form): Uint8Array {
-  const field = VALUE_FIELDS[form.dtype];
+  const field = DATA_TYPES[form.dtype].valueField;
   let values = 0;
   const again = reader.again();
   eachValue(reader, field, () =>

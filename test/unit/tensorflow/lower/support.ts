@@ -2,7 +2,8 @@
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { ImportedGraph, ImportedModel } from '../../../../ts/tensorflow/imported.js';
-import { type LowerOptions, lowerModel } from '../../../../ts/tensorflow/lower/lower-model.js';
+import { lowerModel } from '../../../../ts/tensorflow/lower/lower-model.js';
+import type { LowerOptions } from '../../../../ts/tensorflow/lower/lower-signature.js';
 import { OPERATORS } from '../../../../ts/tensorflow/ops/index.js';
 import { prepareModel } from '../../../../ts/tensorflow/prepare/index.js';
 import { OpTable } from '../../../../ts/tensorflow/proto/op-defs.js';

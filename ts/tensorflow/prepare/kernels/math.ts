@@ -1,5 +1,6 @@
 // Arithmetic on constants: kernels of the interpreter. Integers wrap around as in TensorFlow.
 // Importer's worker thread.
+import { DATA_TYPES, type Scalar } from '../../../model/datatype.js';
 import type { Dtype, Tensor } from '../../types.js';
 import { attributeOf, typeAttribute } from '../attributes.js';
 import { invalid } from '../errors.js';
@@ -12,13 +13,10 @@ import {
   elementsOf,
   integersOf,
   numbersOf,
-  type Scalar,
   scalarOf,
   tensorOf,
 } from '../tensors.js';
 import { tensorInput, tensorInputs } from './inputs.js';
-
-const FLOATS = new Set<Dtype>(['float', 'double', 'half', 'bfloat16']);
 
 interface Operation {
   number(one: number, other: number): number;
@@ -74,7 +72,7 @@ function computed(one: Tensor, other: Tensor, operation: Operation): Tensor {
   const left = numbersOf(one);
   const right = numbersOf(other);
   const rightAt = broadcastIndices(other.shape, shape);
-  const isFloat = FLOATS.has(one.dtype);
+  const isFloat = DATA_TYPES[one.dtype].kind === 'float';
   const values = broadcastIndices(one.shape, shape).map((at, index): Scalar => {
     const a = left[at] ?? 0;
     const b = right[rightAt[index] ?? 0] ?? 0;
@@ -160,10 +158,11 @@ function logical(test: (values: readonly boolean[]) => boolean): Kernel {
 function unary(compute: (value: number) => number): Kernel {
   return (call) => {
     const input = tensorInput(call, 0);
-    if (!FLOATS.has(input.dtype)) throw invalid(`expected floats, got ${input.dtype}`);
-    call.session.spend(elementCount(input.shape));
+    const { dtype, shape } = input;
+    if (DATA_TYPES[dtype].kind !== 'float') throw invalid(`expected floats, got ${dtype}`);
+    call.session.spend(elementCount(shape));
     const values = numbersOf(input).map((value) => compute(Number(value)));
-    return [tensorOf(input.dtype, input.shape, values)];
+    return [tensorOf(dtype, shape, values)];
   };
 }
 
@@ -184,7 +183,7 @@ const cast: Kernel = (call) => {
 
 // From a float: towards zero; what does not fit is not defined, and refused.
 function castOne(value: Scalar, to: Dtype): Scalar {
-  if (FLOATS.has(to)) return Number(value);
+  if (DATA_TYPES[to].kind === 'float') return Number(value);
   if (to === 'bool') return Number(value) !== 0 ? 1 : 0;
   if (typeof value === 'number' && !Number.isFinite(value)) throw invalid(`${value} as ${to}`);
   const whole = typeof value === 'bigint' ? value : BigInt(Math.trunc(value));
@@ -234,7 +233,7 @@ function reduced(operation: Operation, empty: Scalar): Kernel {
     );
     if (new Set(axes).size !== input.shape.length) throw invalid('only over all axes');
     call.session.spend(elementCount(input.shape));
-    const isFloat = FLOATS.has(input.dtype);
+    const isFloat = DATA_TYPES[input.dtype].kind === 'float';
     const value = numbersOf(input).reduce(
       (a, b): Scalar =>
         isFloat ? operation.number(Number(a), Number(b)) : operation.bigint(BigInt(a), BigInt(b)),

@@ -1,4 +1,4 @@
-// half and bfloat16: bit patterns to numbers and back. Importer's worker thread; pure.
+// half and bfloat16: bit patterns to numbers and back. Control plane, any thread; pure.
 
 const HALF_BIAS = 15;
 const HALF_FRACTION = 1024;

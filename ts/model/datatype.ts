@@ -1,0 +1,224 @@
+// Data types: one table of what TensorFlow, V2 and ONNX call them, how wide their elements are and
+// how elements are read and written. Control plane, any thread; pure.
+// Source: tensorflow/core/framework/types.proto and tensor.proto; Predict Protocol V2; onnx.proto.
+import { bfloat16ToNumber, halfToNumber, numberToBfloat16, numberToHalf } from './half.js';
+import type { Datatype } from './snapshot.js';
+
+/** TensorFlow's data types, lower case; reference types (code + 100) are their plain type. */
+export type Dtype =
+  | 'float'
+  | 'double'
+  | 'int32'
+  | 'uint8'
+  | 'int16'
+  | 'int8'
+  | 'string'
+  | 'complex64'
+  | 'int64'
+  | 'bool'
+  | 'qint8'
+  | 'quint8'
+  | 'qint32'
+  | 'bfloat16'
+  | 'qint16'
+  | 'quint16'
+  | 'uint16'
+  | 'complex128'
+  | 'half'
+  | 'resource'
+  | 'variant'
+  | 'uint32'
+  | 'uint64';
+
+/** ONNX's names of element types. */
+export type ElementType =
+  | 'float'
+  | 'uint8'
+  | 'int8'
+  | 'uint16'
+  | 'int16'
+  | 'int32'
+  | 'int64'
+  | 'string'
+  | 'bool'
+  | 'float16'
+  | 'double'
+  | 'uint32'
+  | 'uint64'
+  | 'bfloat16';
+
+/** A number as its type needs it: 64-bit integers as bigint. */
+export type Scalar = number | bigint;
+
+/** Reads and writes one little-endian element. Writing keeps the lowest bits of a number, as
+ * TensorFlow's arithmetic does. */
+export interface Elements {
+  get(view: DataView, at: number): Scalar;
+  set(view: DataView, at: number, value: Scalar): void;
+}
+
+export interface DataType {
+  /** tensorflow.DataType. */
+  readonly code: number;
+  /** Of one element; 0 where they are no fixed number. */
+  readonly bytes: number;
+  /** The field of TensorProto that lists values of the type. */
+  readonly valueField: number;
+  readonly kind: 'signed' | 'unsigned' | 'bool' | 'float' | 'complex' | 'text' | 'handle';
+  /** How it is served; undefined: it is not. */
+  readonly v2: Datatype | undefined;
+  readonly onnx: ElementType | undefined;
+  /** The field of V2's InferTensorContents; undefined: there is none. */
+  readonly contents: string | undefined;
+  /** undefined: elements are no single numbers. */
+  readonly elements: Elements | undefined;
+}
+
+const elements = (get: Elements['get'], set: Elements['set']): Elements => ({ get, set });
+const FLOAT = elements(
+  (view, at) => view.getFloat32(at, true),
+  (view, at, value) => view.setFloat32(at, Number(value), true),
+);
+const DOUBLE = elements(
+  (view, at) => view.getFloat64(at, true),
+  (view, at, value) => view.setFloat64(at, Number(value), true),
+);
+const HALF = elements(
+  (view, at) => halfToNumber(view.getUint16(at, true)),
+  (view, at, value) => view.setUint16(at, numberToHalf(Number(value)), true),
+);
+const BFLOAT16 = elements(
+  (view, at) => bfloat16ToNumber(view.getUint16(at, true)),
+  (view, at, value) => view.setUint16(at, numberToBfloat16(Number(value)), true),
+);
+const INT8 = elements(
+  (view, at) => view.getInt8(at),
+  (view, at, value) => view.setInt8(at, Number(value)),
+);
+const UINT8 = elements(
+  (view, at) => view.getUint8(at),
+  (view, at, value) => view.setUint8(at, Number(value)),
+);
+const INT16 = elements(
+  (view, at) => view.getInt16(at, true),
+  (view, at, value) => view.setInt16(at, Number(value), true),
+);
+const UINT16 = elements(
+  (view, at) => view.getUint16(at, true),
+  (view, at, value) => view.setUint16(at, Number(value), true),
+);
+const INT32 = elements(
+  (view, at) => view.getInt32(at, true),
+  (view, at, value) => view.setInt32(at, Number(value), true),
+);
+const UINT32 = elements(
+  (view, at) => view.getUint32(at, true),
+  (view, at, value) => view.setUint32(at, Number(value), true),
+);
+const INT64 = elements(
+  (view, at) => view.getBigInt64(at, true),
+  (view, at, value) => view.setBigInt64(at, BigInt(value), true),
+);
+const UINT64 = elements(
+  (view, at) => view.getBigUint64(at, true),
+  (view, at, value) => view.setBigUint64(at, BigInt(value), true),
+);
+const BOOL = elements(
+  (view, at) => view.getUint8(at),
+  (view, at, value) => view.setUint8(at, Number(value) === 0 ? 0 : 1),
+);
+
+const row = (
+  code: number,
+  bytes: number,
+  valueField: number,
+  kind: DataType['kind'],
+  v2?: Datatype,
+  onnx?: ElementType,
+  contents?: string,
+  numbers?: Elements,
+): DataType => ({ code, bytes, valueField, kind, v2, onnx, contents, elements: numbers });
+
+/** Quantized types are served as the integers that they are. */
+export const DATA_TYPES: Readonly<Record<Dtype, DataType>> = {
+  float: row(1, 4, 5, 'float', 'FP32', 'float', 'fp32_contents', FLOAT),
+  double: row(2, 8, 6, 'float', 'FP64', 'double', 'fp64_contents', DOUBLE),
+  int32: row(3, 4, 7, 'signed', 'INT32', 'int32', 'int_contents', INT32),
+  uint8: row(4, 1, 7, 'unsigned', 'UINT8', 'uint8', 'uint_contents', UINT8),
+  int16: row(5, 2, 7, 'signed', 'INT16', 'int16', 'int_contents', INT16),
+  int8: row(6, 1, 7, 'signed', 'INT8', 'int8', 'int_contents', INT8),
+  string: row(7, 0, 8, 'text', 'BYTES', 'string', 'bytes_contents'),
+  complex64: row(8, 8, 9, 'complex'),
+  int64: row(9, 8, 10, 'signed', 'INT64', 'int64', 'int64_contents', INT64),
+  bool: row(10, 1, 11, 'bool', 'BOOL', 'bool', 'bool_contents', BOOL),
+  qint8: row(11, 1, 7, 'signed', 'INT8', 'int8', 'int_contents', INT8),
+  quint8: row(12, 1, 7, 'unsigned', 'UINT8', 'uint8', 'uint_contents', UINT8),
+  qint32: row(13, 4, 7, 'signed', 'INT32', 'int32', 'int_contents', INT32),
+  bfloat16: row(14, 2, 13, 'float', 'BF16', 'bfloat16', undefined, BFLOAT16),
+  qint16: row(15, 2, 7, 'signed', 'INT16', 'int16', 'int_contents', INT16),
+  quint16: row(16, 2, 7, 'unsigned', 'UINT16', 'uint16', 'uint_contents', UINT16),
+  uint16: row(17, 2, 7, 'unsigned', 'UINT16', 'uint16', 'uint_contents', UINT16),
+  complex128: row(18, 16, 12, 'complex'),
+  half: row(19, 2, 13, 'float', 'FP16', 'float16', undefined, HALF),
+  resource: row(20, 0, 14, 'handle'),
+  variant: row(21, 0, 15, 'handle'),
+  uint32: row(22, 4, 16, 'unsigned', 'UINT32', 'uint32', 'uint_contents', UINT32),
+  uint64: row(23, 8, 17, 'unsigned', 'UINT64', 'uint64', 'uint64_contents', UINT64),
+};
+
+/** What is added to the number of a reference to the type. */
+const REFERENCE = 100;
+
+const DTYPES = Object.keys(DATA_TYPES) as readonly Dtype[];
+const BY_CODE: ReadonlyMap<number, Dtype> = new Map(
+  DTYPES.map((dtype) => [DATA_TYPES[dtype].code, dtype]),
+);
+
+export const isQuantized = (dtype: Dtype): boolean => dtype.startsWith('q');
+
+const PLAIN = DTYPES.filter((dtype) => !isQuantized(dtype)).map((dtype) => DATA_TYPES[dtype]);
+const BY_V2: ReadonlyMap<Datatype | undefined, DataType> = new Map(
+  PLAIN.map((type) => [type.v2, type]),
+);
+const BY_ONNX: ReadonlyMap<ElementType | undefined, DataType> = new Map(
+  PLAIN.map((type) => [type.onnx, type]),
+);
+
+/** Of a datatype of V2: every one is in the table. */
+export function dataTypeOf(datatype: Datatype): DataType {
+  return BY_V2.get(datatype) as DataType;
+}
+
+/** Of an element type of ONNX: every one is in the table. */
+export function dataTypeOfOnnx(type: ElementType): DataType {
+  return BY_ONNX.get(type) as DataType;
+}
+
+/** undefined: a type that this server does not know (or none at all: 0). */
+export function dtypeOfCode(code: number): Dtype | undefined {
+  return BY_CODE.get(code > REFERENCE ? code - REFERENCE : code);
+}
+
+export function codeOfDtype(dtype: Dtype): number {
+  return DATA_TYPES[dtype].code;
+}
+
+/** 0 for types whose elements are no fixed number of bytes. */
+export function elementBytes(dtype: Dtype): number {
+  return DATA_TYPES[dtype].bytes;
+}
+
+/** Whether a word is one of TensorFlow's names. */
+export function isDtype(name: string): name is Dtype {
+  return Object.hasOwn(DATA_TYPES, name);
+}
+
+/** TYPE_..., as Triton's configuration has it, of a datatype of V2. */
+export function configTypeOf(datatype: Datatype): string {
+  return datatype === 'BYTES' ? 'TYPE_STRING' : `TYPE_${datatype}`;
+}
+
+/** The other way; undefined for TYPE_INVALID and what is no type. */
+export function datatypeOfConfig(name: string): Datatype | undefined {
+  return [...BY_V2.keys()].find((datatype) => datatype && configTypeOf(datatype) === name);
+}
