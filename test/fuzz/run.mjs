@@ -1,5 +1,5 @@
 // Builds the fuzz targets with clang (AddressSanitizer, UndefinedBehaviorSanitizer, libFuzzer) into
-// build/fuzz and runs each one for a while, starting from its corpus.
+// build/fuzz and runs each one for a while, starting from its corpus; one for each core at a time.
 //   node test/fuzz/run.mjs [--seconds N] [TARGET...]      default: 20 seconds, all targets
 // One target is a program of its own: onnx_cases (onnx-cases.mjs).
 // The others are files test/fuzz/<name>_fuzz.cc, named without "_fuzz"; its seeds are in
@@ -12,6 +12,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { cmakeEnvironment, dropForeignCache, run } from '../../scripts/build-native.mjs';
+import { mapAtOnce, runProgram } from '../run/at-once.mjs';
 import { noCounts, seconds, summaryLine } from '../run/counts.mjs';
 import { runOnnxCases } from './onnx-cases.mjs';
 
@@ -23,7 +24,6 @@ const COMPILER = 'clang++-14';
 const LIMITS = ['-max_len=4096', '-rss_limit_mb=2048', '-timeout=10'];
 const SECONDS_DEFAULT = 20;
 const SECONDS_SPARE = 60; // what a target may take beyond its time: start, reading the corpus
-const OUTPUT_BYTES_MAX = 256 * 2 ** 20;
 
 function say(text) {
   process.stdout.write(`${text}\n`);
@@ -80,10 +80,8 @@ function base64Of(file) {
 }
 
 function reportFailure(name, result, reproducers, executable) {
-  const output = `${result.stdout ?? ''}${result.stderr ?? ''}`;
-  say(output.split('\n').slice(-120).join('\n'));
-  const reason = result.error?.message ?? result.signal ?? `exit status ${result.status}`;
-  say(`fuzz ${name}: FAILED (${reason})`);
+  say(`${result.stdout}${result.stderr}`.split('\n').slice(-120).join('\n'));
+  say(`fuzz ${name}: FAILED (${result.reason === '' ? 'no statistics' : result.reason})`);
   for (const file of reproducers) {
     say(`  reproducer: ${relative(root, file)}`);
     say(`  base64: ${base64Of(file)}`);
@@ -93,7 +91,7 @@ function reportFailure(name, result, reproducers, executable) {
 }
 
 // Runs one target; true when nothing was found.
-function fuzz(name, runSeconds) {
+async function fuzz(name, runSeconds) {
   const executable = join(folder, `${name}_fuzz`);
   const seeds = join(here, 'corpus', name);
   const found = join(folder, 'corpus', name);
@@ -106,15 +104,12 @@ function fuzz(name, runSeconds) {
   if (existsSync(seeds)) args.push(seeds);
   else say(`fuzz ${name}: no seeds in ${relative(root, seeds)}, starting from nothing`);
   const started = Date.now();
-  const result = spawnSync(executable, args, {
+  const result = await runProgram([executable, ...args], {
     cwd: root,
     env: fuzzEnvironment(),
-    encoding: 'utf8',
-    maxBuffer: OUTPUT_BYTES_MAX,
     timeout: (runSeconds + SECONDS_SPARE) * 1000,
-    killSignal: 'SIGKILL',
   });
-  const stat = (key) => new RegExp(`stat::${key}:\\s+(\\d+)`).exec(result.stderr ?? '')?.[1];
+  const stat = (key) => new RegExp(`stat::${key}:\\s+(\\d+)`).exec(result.stderr)?.[1];
   const runs = stat('number_of_executed_units');
   if (result.status !== 0 || runs === undefined) {
     const fresh = readdirSync(artifacts)
@@ -158,7 +153,7 @@ function parseArguments(args) {
   return { runSeconds, names: names.length > 0 ? names : known };
 }
 
-function main(args) {
+async function main(args) {
   const parsed = parseArguments(args);
   if (typeof parsed === 'string') {
     process.stderr.write(`run.mjs: ${parsed}\n`);
@@ -179,13 +174,12 @@ function main(args) {
     say('fuzz: the build failed');
     counts.failed += names.length;
   } else {
-    for (const name of names) {
-      if (fuzz(name, runSeconds)) counts.passed += 1;
-      else counts.failed += 1;
-    }
+    const found = await mapAtOnce(names, (name) => fuzz(name, runSeconds));
+    counts.passed += found.filter((passed) => passed).length;
+    counts.failed += found.filter((passed) => !passed).length;
   }
   say(summaryLine(counts));
   return counts.failed === 0 ? 0 : 1;
 }
 
-process.exit(main(process.argv.slice(2)));
+process.exit(await main(process.argv.slice(2)));

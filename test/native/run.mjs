@@ -10,6 +10,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { cmakeEnvironment, dropForeignCache, run } from '../../scripts/build-native.mjs';
 import { addCounts, noCounts, printSkipped, seconds, summaryLine } from '../run/counts.mjs';
+import { mapAtOnce, runProgram } from '../run/at-once.mjs';
 import { googleTestCounts } from './google-test.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -96,29 +97,23 @@ function withoutRandomisation() {
   return works ? ['setarch', '-R'] : [];
 }
 
-function runTest(executable, report, prefix) {
+async function runTest(executable, report, prefix) {
   rmSync(report, { force: true });
   const command = [...prefix, executable, '--gtest_brief=1', `--gtest_output=json:${report}`];
-  const result = spawnSync(command[0], command.slice(1), {
-    cwd: root,
-    env: testEnvironment(),
-    encoding: 'utf8',
-    maxBuffer: 64 * 2 ** 20,
-    timeout: TEST_TIMEOUT_MS,
-  });
+  const options = { cwd: root, env: testEnvironment(), timeout: TEST_TIMEOUT_MS };
+  const result = await runProgram(command, options);
   const text = existsSync(report) ? readFileSync(report, 'utf8') : '';
-  const counts = googleTestCounts(text, result.stdout ?? '');
+  const counts = googleTestCounts(text, result.stdout);
   const died = result.status !== 0 && counts.failed === 0;
   if (died) counts.failed = 1;
   if (counts.failed > 0) {
-    process.stdout.write(`${result.stdout ?? ''}${result.stderr ?? ''}`);
-    const reason = result.error?.message ?? result.signal ?? `exit status ${result.status}`;
-    process.stdout.write(`FAILED ${executable.slice(root.length + 1)}: ${reason}\n`);
+    process.stdout.write(`${result.stdout}${result.stderr}`);
+    process.stdout.write(`FAILED ${executable.slice(root.length + 1)}: ${result.reason}\n`);
   }
   return counts;
 }
 
-function runBuild(name, filter) {
+async function runBuild(name, filter) {
   const started = Date.now();
   const total = noCounts();
   const folder = join(root, 'build', `native-${name}`);
@@ -136,9 +131,8 @@ function runBuild(name, filter) {
   const prefix = name === 'plain' ? [] : withoutRandomisation();
   const reports = join(folder, 'reports');
   mkdirSync(reports, { recursive: true });
-  for (const target of targets) {
-    addCounts(total, runTest(join(folder, target), join(reports, `${target}.json`), prefix));
-  }
+  const runOne = (target) => runTest(join(folder, target), join(reports, `${target}.json`), prefix);
+  for (const counts of await mapAtOnce(targets, runOne)) addCounts(total, counts);
   const times = `built in ${seconds(built - started)}, ran in ${seconds(Date.now() - built)}`;
   process.stdout.write(`native ${name}: ${summaryLine(total)} (${times})\n`);
   return total;
@@ -198,7 +192,7 @@ export function sanitizedAddon() {
   return { env, prefix: withoutRandomisation() };
 }
 
-function main(args) {
+async function main(args) {
   const filterAt = args.indexOf('--filter');
   const filter = filterAt < 0 ? undefined : args[filterAt + 1];
   const named = filterAt < 0 ? args : args.toSpliced(filterAt, 2);
@@ -209,11 +203,13 @@ function main(args) {
   }
   const total = noCounts();
   const names = named.length > 0 ? named : Object.keys(BUILDS);
-  for (const name of names) addCounts(total, runBuild(name, filter));
+  for (const name of names) addCounts(total, await runBuild(name, filter));
   if (names.includes('plain') && filter === undefined) addCounts(total, compareOrtHeader());
   printSkipped(total);
   process.stdout.write(`${summaryLine(total)}\n`);
   return total.failed === 0 ? 0 : 1;
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) process.exit(main(process.argv.slice(2)));
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  process.exit(await main(process.argv.slice(2)));
+}
