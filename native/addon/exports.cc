@@ -81,7 +81,7 @@ napi_value Attach(napi_env env, napi_callback_info info) {
   });
 }
 
-// A request kind (engine/protocol.h) of a body, or of a message that names its model.
+// A request kind of a body, or of a message that names its model.
 template <size_t N>
 Protocol protocol_argument(Arguments<N>& arguments, size_t index, bool of_message) {
   const uint32_t number = arguments.u32(index, "protocol");

@@ -1,5 +1,4 @@
 // The engine's control calls as promises over tickets. Control plane; the thread that made it.
-import { Builder, ByteBuffer } from 'flatbuffers';
 import { ErrorCode, ServalError } from '../errors.js';
 import type {
   EngineControl,
@@ -39,9 +38,7 @@ class NativeControl implements EngineControl {
 
   // async: what the writer refuses becomes a rejection too.
   async load(spec: ModelSpec): Promise<LoadedModel> {
-    return this.#later(this.port.native.load(writeModelSpec(new Builder(512), spec)), (bytes) =>
-      readModelInfo(new ByteBuffer(bytes)),
-    );
+    return this.#later(this.port.native.load(writeModelSpec(spec)), readModelInfo);
   }
 
   unload(handle: number): Promise<void> {
@@ -53,8 +50,7 @@ class NativeControl implements EngineControl {
     models: readonly ModelRoute[],
     removed: readonly string[] = [],
   ): void {
-    const table = writeRoutes(new Builder(1024), epoch, models, removed);
-    this.#check(this.port.native.publishRoutes(table));
+    this.#check(this.port.native.publishRoutes(writeRoutes(epoch, models, removed)));
   }
 
   async warmUp(
@@ -75,7 +71,7 @@ class NativeControl implements EngineControl {
 
   stats(handles: readonly number[] = []): EngineStats {
     this.#check(this.port.native.stats(Uint32Array.from(handles)));
-    return readStats(new ByteBuffer(Buffer.from(this.port.answer())));
+    return readStats(Buffer.from(this.port.answer()));
   }
 
   #check(code: number): void {

@@ -40,8 +40,8 @@ export class PortReadings implements EngineReadings {
     const answer = Buffer.from(this.#port.answer());
     if (code !== ErrorCode.Ok) throw thrown(code, answer);
     // Loaded when first asked for: a listener that is never asked does without it.
-    const { readStatsBytes } = await import('../native/flat-stats.js');
-    return readStatsBytes(answer);
+    const { readStats } = await import('../native/flat.js');
+    return readStats(answer);
   }
 
   metrics(kind: number): Promise<Buffer> {

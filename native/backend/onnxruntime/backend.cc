@@ -79,7 +79,7 @@ std::vector<std::string> available_providers(const OrtApi& api) {
 }
 
 struct OptionList {
-  explicit OptionList(const ProviderSpec& provider) {
+  explicit OptionList(const Provider& provider) {
     for (const auto& [key, value] : provider.options) {
       keys.push_back(key.c_str());
       values.push_back(value.c_str());
@@ -123,7 +123,7 @@ const char* generic_name(const std::string& short_form) {
 
 // Adds one provider; `used` gets the library's name of it.
 // Errors: model_invalid naming the provider, and those that the library has.
-Status append_provider(const OrtApi& api, OrtSessionOptions* session, const ProviderSpec& provider,
+Status append_provider(const OrtApi& api, OrtSessionOptions* session, const Provider& provider,
                        std::vector<std::string>& used) {
   const std::string name = short_name(provider.name);
   const std::vector<std::string> available = available_providers(api);
@@ -238,7 +238,7 @@ Status set_options(const OrtRuntime& runtime, const ModelSpec& spec, OrtSessionO
     return take_error(api, failed, ErrorCode::ModelInvalid, "session options");
   }
   if (Status set = set_session_config(api, spec, options); !set.ok()) return set;
-  for (const ProviderSpec& provider : spec.providers) {
+  for (const Provider& provider : spec.providers) {
     Status status = append_provider(api, options, provider, providers);
     if (!status.ok()) return status;
   }
@@ -331,12 +331,12 @@ Result<std::shared_ptr<StateSet>> make_states(const OrtRuntime& runtime, const M
   auto set = std::make_shared<StateSet>();
   const OrtApi& api = *runtime.api;
   for (const uint32_t index : spec.states) {
-    const WeightSpec& weight = spec.weights[index];
+    const Weight& weight = spec.weights[index];
     ValueHandle& value = set->values.emplace_back(&api);
     void *to = nullptr, *from = nullptr;
     OrtStatus* failed =
         api.CreateTensorAsOrtValue(runtime.allocator, weight.dims.data(), weight.dims.size(),
-                                   element_type_of(weight.dtype), value.out());
+                                   element_type_of(weight.datatype), value.out());
     if (failed == nullptr) failed = api.GetTensorMutableData(value.get(), &to);
     if (failed == nullptr) {
       failed = api.GetTensorMutableData(const_cast<OrtValue*>(weights.at(index)), &from);

@@ -47,7 +47,7 @@ class SharedWeights {
   int64_t bytes() const { return bytes_; }
 
  private:
-  Status read_one(const WeightSpec& weight, int file, const std::string& path);
+  Status read_one(const Weight& weight, int file, const std::string& path);
   Status read_files(const ReadModel& model, OrtSessionOptions* options);
   const OrtRuntime& runtime_;
   std::vector<ValueHandle> values_;  // by index, over blocks_

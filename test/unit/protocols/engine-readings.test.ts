@@ -1,12 +1,11 @@
 // Readings and gRPC inference on a port whose native side the test plays.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Builder } from 'flatbuffers';
 import { ErrorCode, ServalError } from '../../../ts/errors.js';
 import type { NativeBinding } from '../../../ts/native/binding.js';
-import { EngineStats } from '../../../ts/native/generated/serval/fb/engine-stats.js';
-import { ModelStats } from '../../../ts/native/generated/serval/fb/model-stats.js';
+import { ENGINE_STATS } from '../../../ts/native/generated/tables.js';
 import { EnginePort, PENDING } from '../../../ts/native/port.js';
+import { writeTable } from '../../../ts/native/table-codec.js';
 import { V2_GRPC, V2_GRPC_STREAM } from '../../../ts/model/request-kinds.js';
 import { EngineInfer } from '../../../ts/protocols/grpc/engine-infer.js';
 import { PortReadings } from '../../../ts/protocols/engine-readings.js';
@@ -60,16 +59,8 @@ class FakeNative {
   }
 }
 
-function statsBytes(handle: number): Uint8Array {
-  const builder = new Builder(64);
-  ModelStats.startModelStats(builder);
-  ModelStats.addHandle(builder, handle);
-  const models = EngineStats.createModelsVector(builder, [ModelStats.endModelStats(builder)]);
-  EngineStats.startEngineStats(builder);
-  EngineStats.addModels(builder, models);
-  builder.finish(EngineStats.endEngineStats(builder));
-  return builder.asUint8Array();
-}
+const statsBytes = (handle: number): Uint8Array =>
+  writeTable<object>(ENGINE_STATS, { models: [{ handle }] });
 
 const failure =
   (code: ErrorCode, message: string) =>
