@@ -261,26 +261,11 @@ OrtStatus* create_session(const OrtRuntime& runtime, const std::string& path,
                           const ReadModel& model, OrtSessionOptions* options,
                           SessionHandle& session) {
   const OrtApi& api = *runtime.api;
-  if (model.bytes.empty()) {
-    return api.CreateSession(runtime.env, path.c_str(), options, session.out());
-  }
-  return api.CreateSessionFromArray(runtime.env, model.bytes.data(), model.bytes.size(), options,
-                                    session.out());
-}
-
-// A model file of `serval import` is told by what the runtime says of it.
-OrtStatus* make_session(const OrtRuntime& runtime, const std::string& path, const ReadModel& model,
-                        OrtSessionOptions* options, SessionHandle& session, Status& status) {
-  const OrtApi& api = *runtime.api;
-  if (model.guards == 0) {
-    OrtStatus* failed = create_session(runtime, path, model, options, session);
-    if (failed == nullptr || !names_custom_ops(api.GetErrorMessage(failed))) return failed;
-    drop_status(api, failed);
-  }
-  status = add_custom_ops(runtime, options);
-  if (!status.ok()) return nullptr;
-  SessionTurn turn;
-  OrtStatus* failed = create_session(runtime, path, model, options, session);
+  SessionTurn turn(model.custom_ops);
+  OrtStatus* failed = model.bytes.empty()
+                          ? api.CreateSession(runtime.env, path.c_str(), options, session.out())
+                          : api.CreateSessionFromArray(runtime.env, model.bytes.data(),
+                                                       model.bytes.size(), options, session.out());
   if (failed == nullptr) turn.made();
   return failed;
 }
@@ -306,9 +291,10 @@ Result<std::shared_ptr<BackendModel>> load_model(const OrtRuntime& runtime, cons
   status = loaded->weights->read_all(model.value(), options.get());
   if (!status.ok()) return std::move(status.error());
   info.file_bytes += loaded->weights->bytes();
-  SessionHandle session(&api);
-  failed = make_session(runtime, spec.path, model.value(), options.get(), session, status);
+  if (model.value().custom_ops) status = add_custom_ops(runtime, options.get());
   if (!status.ok()) return std::move(status.error());
+  SessionHandle session(&api);
+  failed = create_session(runtime, spec.path, model.value(), options.get(), session);
   if (failed != nullptr) return refused(api, failed, spec.path);
   loaded->weights->drop_copied();
   Result<Signature> signature = read_signature(runtime, *session.get());
@@ -363,7 +349,7 @@ Result<std::unique_ptr<OrtModel>> load_graph(const OrtRuntime& runtime, const Mo
   if (!guarded.ok()) return std::move(guarded.error());
   const Bytes model =
       guarded.value().guards > 0 ? bytes_of(guarded.value().bytes) : Bytes(graph.model);
-  const bool custom = guarded.value().guards > 0 || uses_custom_ops(graph.model);
+  const bool custom = guarded.value().custom_ops;
   if (status.ok() && custom) status = add_custom_ops(runtime, options.get());
   if (status.ok()) status = weights.add_to(spec, graph, options.get());
   if (!status.ok()) return std::move(status.error());

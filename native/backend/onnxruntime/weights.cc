@@ -261,8 +261,8 @@ Result<ReadModel> read_model(const std::string& path) {
     guarded.error().message = "model file " + path + ": " + guarded.error().message;
     return std::move(guarded.error());
   }
-  model.guards = guarded.value().guards;
-  if (model.guards > 0) model.bytes = std::move(guarded.value().bytes);
+  model.custom_ops = guarded.value().custom_ops;
+  if (guarded.value().guards > 0) model.bytes = std::move(guarded.value().bytes);
   return model;
 }
 

@@ -15,7 +15,7 @@ namespace serval::ort {
 // A model as the runtime gets it: from its file, or from `bytes` where those are not empty.
 struct ReadModel {
   std::string bytes;
-  int guards = 0;
+  bool custom_ops = false;             // it has operators of ours
   ModelSpec weights;                   // its external data
   std::vector<std::string> locations;  // what the model calls the file of each weight
 };
