@@ -14,35 +14,26 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { splitHeader, writeStructs } from './engine-cpp.mjs';
+import { readSchema } from './engine-schema.mjs';
+import { writeTypeScript } from './engine-typescript.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const check = process.argv.includes('--check');
-const out = mkdtempSync(join(tmpdir(), 'serval-generate-'));
 const schema = join(root, 'proto', 'engine.fbs');
-const cppDir = join(root, 'native', 'base', 'generated');
-const tsDir = join(root, 'ts', 'native', 'generated', 'serval', 'fb');
+const out = mkdtempSync(join(tmpdir(), 'serval-generate-'));
 
-// flatc 2.0.8 imports by paths that Node's modules refuse, and strict settings refuse its style.
-function mendTypeScript(text, name) {
-  const flat = (path) => `from '${path.replace(/^.*serval\/fb\//, './')}.js'`;
-  const mended = text.replace(/from '(\.[^']*)'/g, (_, path) => flat(path));
-  const origin = `generated from proto/engine.fbs by proto/generate.mjs (${name})`;
-  return `// @ts-nocheck: ${origin}.\n${mended}`;
-}
-
+const native = join(root, 'native', 'base', 'generated');
 const files = new Map();
+const { enums, tables } = readSchema(readFileSync(schema, 'utf8'));
+files.set(join(native, 'engine_structs.h'), writeStructs(enums, tables));
+const [types, rows] = writeTypeScript(enums, tables);
+files.set(join(root, 'ts', 'model', 'generated', 'engine.ts'), types);
+files.set(join(root, 'ts', 'native', 'generated', 'tables.ts'), rows);
 try {
   execFileSync('flatc', ['--cpp', '--scoped-enums', '-o', out, schema]);
   const header = readFileSync(join(out, 'engine_generated.h'), 'utf8');
-  files.set(join(cppDir, 'engine_generated.h'), header);
-  const tsOut = join(out, 'ts');
-  mkdirSync(tsOut);
-  execFileSync('flatc', ['--ts', '-o', tsOut, schema]);
-  const generated = join(tsOut, 'serval', 'fb');
-  for (const name of readdirSync(generated)) {
-    const text = readFileSync(join(generated, name), 'utf8');
-    files.set(join(tsDir, name), mendTypeScript(text, name));
-  }
+  for (const [name, text] of splitHeader(header)) files.set(join(native, name), text);
 } catch (error) {
   console.error(`generate: flatc failed (apt-get install flatbuffers-compiler): ${error.message}`);
   process.exit(2);
@@ -51,15 +42,22 @@ try {
 }
 
 let stale = 0;
-for (const [path, text] of files) {
-  const current = existsSync(path) ? readFileSync(path, 'utf8') : '';
-  if (current === text) continue;
+function report(path) {
   stale += 1;
-  if (check) {
-    console.error(`generate: stale: ${path.slice(root.length + 1)}`);
-  } else {
-    mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, text);
+  if (check) console.error(`generate: stale: ${path.slice(root.length + 1)}`);
+}
+
+for (const [path, text] of files) {
+  const folder = dirname(path);
+  const others = existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name)) : [];
+  for (const other of others.filter((name) => !files.has(name))) {
+    report(other);
+    if (!check) rmSync(other, { recursive: true });
   }
+  if (existsSync(path) && readFileSync(path, 'utf8') === text) continue;
+  report(path);
+  if (check) continue;
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(path, text);
 }
 if (check && stale > 0) process.exit(1);

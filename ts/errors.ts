@@ -1,6 +1,6 @@
 // The one table from error codes to HTTP and gRPC statuses. Control and hot plane (read only).
 // A code without a row does not compile. Source of each column: docs/errors.md.
-import { ErrorCode } from './native/generated/serval/fb/error-code.js';
+import { ErrorCode } from './model/generated/engine.js';
 
 export { ErrorCode };
 

@@ -99,7 +99,7 @@ napi_value Attach(Arguments<2>& arguments) {
   return nullptr;
 }
 
-// A request kind (engine/protocol.h) of a body, or of a message that names its model.
+// A request kind of a body, or of a message that names its model.
 template <size_t N>
 Protocol protocol_argument(Arguments<N>& arguments, size_t index, bool of_message) {
   const uint32_t number = arguments.u32(index, "protocol");

@@ -14,25 +14,21 @@
 namespace serval {
 
 // Words of the control block (Uint32Array in JavaScript).
-enum ControlWord : size_t {
-  kWordBytes = 0,       // length of the answer or of the error's text
-  kWordJsonBytes = 1,   // JSON before binary data, else 0
-  kWordTicket = 2,      // of a pending request or an open body
-  kWordGeneration = 3,  // of slot 0's memory
-  kWordRing = 16        // completions: kRingWords each
-};
-enum RingWord : size_t {
-  kRingTicket = 0,
-  kRingCode = 1,
-  kRingSlot = 2,
-  kRingBytes = 3,
-  kRingJsonBytes = 4,
-  kRingGeneration = 5,
-  kRingWords = 6
-};
+inline constexpr auto kWordBytes = static_cast<size_t>(fb::ControlWord::Bytes);
+inline constexpr auto kWordJsonBytes = static_cast<size_t>(fb::ControlWord::JsonBytes);
+inline constexpr auto kWordTicket = static_cast<size_t>(fb::ControlWord::Ticket);
+inline constexpr auto kWordGeneration = static_cast<size_t>(fb::ControlWord::Generation);
+inline constexpr auto kWordRing = static_cast<size_t>(fb::ControlWord::Ring);
+inline constexpr auto kRingTicket = static_cast<size_t>(fb::RingWord::Ticket);
+inline constexpr auto kRingCode = static_cast<size_t>(fb::RingWord::Code);
+inline constexpr auto kRingSlot = static_cast<size_t>(fb::RingWord::Slot);
+inline constexpr auto kRingBytes = static_cast<size_t>(fb::RingWord::Bytes);
+inline constexpr auto kRingJsonBytes = static_cast<size_t>(fb::RingWord::JsonBytes);
+inline constexpr auto kRingGeneration = static_cast<size_t>(fb::RingWord::Generation);
+inline constexpr auto kRingWords = static_cast<size_t>(fb::RingWord::Words);
 inline constexpr size_t kCompletionsPerWake = 64;
 inline constexpr size_t kControlWords = kWordRing + kCompletionsPerWake * kRingWords;
-inline constexpr uint32_t kPending = 255;
+inline constexpr auto kPending = static_cast<uint32_t>(fb::CallResult::Pending);
 
 class Port final : public ListenerHooks {
  public:

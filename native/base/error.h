@@ -7,7 +7,7 @@
 #include <utility>
 #include <variant>
 
-#include "base/generated/engine_generated.h"
+#include "base/generated/engine_names.h"
 
 namespace serval {
 

@@ -1,5 +1,5 @@
-// What a model is loaded from: engine.fbs ModelSpec as plain structs. Immutable after load; any
-// thread.
+// What a model is loaded from: engine.fbs ModelSpec as the engine keeps it. Immutable after load;
+// any thread.
 #pragma once
 
 #include <cstdint>
@@ -14,28 +14,6 @@ namespace serval {
 
 using ExecMode = fb::ExecMode;
 
-struct ProviderSpec {
-  std::string name;
-  std::vector<std::pair<std::string, std::string>> options;
-};
-
-// A constant that a model's graphs share. `file`: index into ModelSpec.weight_files.
-struct WeightSpec {
-  std::string name;
-  DType dtype = DType::Invalid;
-  std::vector<int64_t> dims;
-  uint32_t file = 0;
-  uint64_t offset = 0, bytes = 0;
-  bool has_crc32c = false;
-  uint32_t masked_crc32c = 0;
-};
-
-// A variable that a graph reads and, where `output` is not empty, assigns.
-struct GraphState {
-  uint32_t state = 0;  // index into ModelSpec.states
-  std::string input, output;
-};
-
 // One signature's graph: an ONNX ModelProto whose initializers are partly ModelSpec.weights.
 struct GraphSpec {
   Signature signature;  // as clients name its tensors
@@ -45,7 +23,6 @@ struct GraphSpec {
   std::vector<GraphState> states;
 };
 
-// engine.fbs ModelSpec as a plain struct.
 struct ModelSpec {
   std::string name;
   int64_t version = 0;
@@ -54,7 +31,7 @@ struct ModelSpec {
   int intra_op_threads = 0;
   int inter_op_threads = 0;
   int graph_optimization = 99;
-  std::vector<ProviderSpec> providers;
+  std::vector<Provider> providers;
   int instances = 1;
   QueueSettings queue;
   BatchPolicy batch;
@@ -66,7 +43,7 @@ struct ModelSpec {
   ExecMode exec_mode = ExecMode::Auto;
   int inline_us_max = 100;
   std::vector<GraphSpec> graphs;  // instead of the file at `path`: one session each
-  std::vector<WeightSpec> weights;
+  std::vector<Weight> weights;
   std::vector<std::string> weight_files;
   std::vector<uint32_t> states;  // indices of the weights that are the states' first values
   std::string null_mode;

@@ -12,8 +12,7 @@
 
 namespace serval {
 
-// ts/protocols/rest/content-encoding.ts has the same numbers.
-enum class Coding : uint8_t { Gzip = 0, Deflate = 1 };
+using Coding = fb::PackedCoding;
 
 class Inflater {
  public:

@@ -122,7 +122,7 @@ Result<std::vector<std::shared_ptr<BackendModel>>> Engine::load_replicas(const M
   for (size_t i = 0; i < count; ++i) {
     ModelSpec one = spec;
     if (!spec.devices.empty()) {
-      for (ProviderSpec& provider : one.providers) {
+      for (Provider& provider : one.providers) {
         if (provider.name != "cuda" && provider.name != "tensorrt") continue;
         std::erase_if(provider.options, [](const auto& it) { return it.first == "device_id"; });
         provider.options.emplace_back("device_id", std::to_string(spec.devices[i]));

@@ -35,7 +35,7 @@ struct EngineOptions {
 };
 
 // Whose names a metrics text uses.
-enum class MetricsKind : uint8_t { Triton = 0, TensorFlow = 1 };
+using MetricsKind = fb::MetricsKind;
 
 // What listeners see. Replaced whole.
 struct EngineTable {

@@ -1,26 +1,15 @@
-// The request kinds that the engine serves end to end. Numbers are shared with
-// ts/model/request-kinds.ts. Data only; any thread.
+// What the kinds of requests have in common. Data only; any thread.
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
+
+#include "base/generated/engine_names.h"
 
 namespace serval {
 
-// V1: TensorFlow Serving's REST API. Tf: its gRPC PredictionService.
-enum class Protocol : uint8_t {
-  V1Predict = 0,
-  V2Rest = 1,
-  V2Grpc = 2,
-  V2GrpcStream = 3,
-  TfPredict = 4,
-  TfClassify = 5,
-  TfRegress = 6,
-  V1Classify = 7,
-  V1Regress = 8
-};
+using Protocol = fb::Protocol;
 
-inline constexpr size_t kProtocols = 9;
+inline constexpr size_t kProtocols = static_cast<size_t>(Protocol::MAX) + 1;
 
 constexpr bool is_rest(Protocol protocol) {
   return protocol == Protocol::V1Predict || protocol == Protocol::V2Rest ||

@@ -5,6 +5,8 @@
 #include <charconv>
 #include <span>
 
+#include "base/generated/engine_generated.h"
+
 namespace serval {
 
 namespace {

@@ -8,13 +8,15 @@
 #include <memory>
 #include <vector>
 
+#include "base/generated/engine_names.h"
+
 namespace serval {
 
 enum class Outcome : uint8_t { Success, Rejected, Cancelled, BackendFailed, Other };
 inline constexpr size_t kOutcomes = 5;
 
-// How a request came in; numbers are those of engine/protocol.h.
-inline constexpr size_t kEntries = 9;
+// How a request came in: an fb::Protocol.
+inline constexpr auto kEntries = static_cast<size_t>(fb::Protocol::MAX) + 1;
 // TensorFlow Serving's APIs, REST and gRPC, have histograms of their own. V2's (1, 2, 3) have not.
 constexpr bool is_tensorflow_entry(size_t entry) { return entry == 0 || entry >= 4; }
 

@@ -1,20 +1,20 @@
-// The kinds of requests that the engine reads. Data only; any thread.
+// The kinds of requests that the engine reads, as constants. Data only; any thread.
+import { Protocol } from './generated/engine.js';
 
-/** Request kinds; native/engine/protocol.h has the same numbers. */
-export const V1_PREDICT = 0;
-export const V2_REST = 1;
-export const V2_GRPC = 2;
-export const V2_GRPC_STREAM = 3;
-export const TF_PREDICT = 4;
-export const TF_CLASSIFY = 5;
-export const TF_REGRESS = 6;
-export const V1_CLASSIFY = 7;
-export const V1_REGRESS = 8;
+export const V1_PREDICT = Protocol.V1Predict;
+export const V2_REST = Protocol.V2Rest;
+export const V2_GRPC = Protocol.V2Grpc;
+export const V2_GRPC_STREAM = Protocol.V2GrpcStream;
+export const TF_PREDICT = Protocol.TfPredict;
+export const TF_CLASSIFY = Protocol.TfClassify;
+export const TF_REGRESS = Protocol.TfRegress;
+export const V1_CLASSIFY = Protocol.V1Classify;
+export const V1_REGRESS = Protocol.V1Regress;
 
 /** Kinds of messages that name their model inside. */
 export type MessageProtocol =
-  | typeof V2_GRPC
-  | typeof V2_GRPC_STREAM
-  | typeof TF_PREDICT
-  | typeof TF_CLASSIFY
-  | typeof TF_REGRESS;
+  | Protocol.V2Grpc
+  | Protocol.V2GrpcStream
+  | Protocol.TfPredict
+  | Protocol.TfClassify
+  | Protocol.TfRegress;

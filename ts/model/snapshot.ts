@@ -1,6 +1,13 @@
 // The registry as readers see it: plain data, immutable, swapped whole, structured-cloneable (it is
 // posted to every listener's worker thread). Control plane writes, hot plane reads.
 import type { ErrorCode } from '../errors.js';
+import type { Signature as SignatureInfo } from './generated/engine.js';
+
+export type {
+  RankRule,
+  Signature as SignatureInfo,
+  TensorSpec as TensorInfo,
+} from './generated/engine.js';
 
 /** V2 datatype names. */
 export type Datatype =
@@ -18,37 +25,6 @@ export type Datatype =
   | 'FP64'
   | 'BYTES'
   | 'BF16';
-
-/** One input or output. `shape`: -1 = free dim; `symbols`: the dims' symbolic names, "" where
- * there is none. */
-export interface TensorInfo {
-  readonly name: string;
-  readonly datatype: Datatype;
-  readonly shape: readonly number[];
-  readonly symbols: readonly string[];
-  readonly unknownRank: boolean;
-  /** The shape is documentation: requests are not checked against it. */
-  readonly unchecked?: boolean;
-  readonly ranks?: RankRule;
-  /** A TensorProto that is fed where a request leaves the input out. */
-  readonly defaultProto?: Uint8Array;
-}
-
-/** Ranks of an unchecked input that an operator behind it takes. `max`: absent = any; `of`: "" =
- * the graph itself. */
-export interface RankRule {
-  readonly min: number;
-  readonly max?: number;
-  readonly of: string;
-}
-
-export interface SignatureInfo {
-  readonly name: string;
-  readonly inputs: readonly TensorInfo[];
-  readonly outputs: readonly TensorInfo[];
-  /** SignatureDef.method_name; absent: the format has none. */
-  readonly methodName?: string;
-}
 
 /** TensorFlow's TensorInfo as metadata documents show it. */
 export interface TensorInfoDoc {

@@ -1,5 +1,4 @@
 // The engine's control calls as promises over tickets. Control plane; the thread that made it.
-import { Builder, ByteBuffer } from 'flatbuffers';
 import type {
   EngineControl,
   EngineStats,
@@ -25,12 +24,8 @@ class NativeControl implements EngineControl {
 
   // async: what the writer refuses becomes a rejection too.
   async load(spec: ModelSpec): Promise<LoadedModel> {
-    const bytes = writeModelSpec(new Builder(512), spec);
-    return promised(
-      this.port,
-      (native) => native.load(bytes),
-      (info) => readModelInfo(new ByteBuffer(info)),
-    );
+    const bytes = writeModelSpec(spec);
+    return promised(this.port, (native) => native.load(bytes), readModelInfo);
   }
 
   unload(handle: number): Promise<void> {
@@ -46,7 +41,7 @@ class NativeControl implements EngineControl {
     models: readonly ModelRoute[],
     removed: readonly string[] = [],
   ): void {
-    const table = writeRoutes(new Builder(1024), epoch, models, removed);
+    const table = writeRoutes(epoch, models, removed);
     this.port.run((native) => native.publishRoutes(table));
   }
 
@@ -65,8 +60,7 @@ class NativeControl implements EngineControl {
   }
 
   stats(handles: readonly number[] = []): EngineStats {
-    const bytes = this.port.read((native) => native.stats(Uint32Array.from(handles)));
-    return readStats(new ByteBuffer(bytes));
+    return readStats(this.port.read((native) => native.stats(Uint32Array.from(handles))));
   }
 }
 

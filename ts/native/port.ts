@@ -2,23 +2,29 @@
 // views of response memory and the dispatch of completions. Hot path; the thread that made it.
 // Whoever asks names a target, which gets the answer during the call or later, once.
 import { ErrorCode, ServalError } from '../errors.js';
+import { CallResult, ControlWord, MetricsKind, RingWord } from '../model/generated/engine.js';
 import type { MessageProtocol } from '../model/request-kinds.js';
 import type { AttachOptions, NativeBinding } from './binding.js';
 
 /** Whose names metrics() writes. */
-export const TRITON_METRICS = 0;
-export const TENSORFLOW_METRICS = 1;
+export const TRITON_METRICS = MetricsKind.Triton;
+export const TENSORFLOW_METRICS = MetricsKind.TensorFlow;
 
 /** Returned by the addon instead of an ErrorCode: a completion will follow. */
-const PENDING = 255;
+const PENDING = CallResult.Pending;
 
-// Control words; native/addon/port.h has the same layout.
-const WORD_BYTES = 0;
-const WORD_JSON_BYTES = 1;
-const WORD_TICKET = 2;
-const WORD_GENERATION = 3;
-const WORD_RING = 16;
-const RING_WORDS = 6;
+// Constants of this module: a member of an enum would be looked up at each use.
+const WORD_BYTES = ControlWord.Bytes;
+const WORD_JSON_BYTES = ControlWord.JsonBytes;
+const WORD_TICKET = ControlWord.Ticket;
+const WORD_GENERATION = ControlWord.Generation;
+const WORD_RING = ControlWord.Ring;
+const RING_CODE = RingWord.Code;
+const RING_SLOT = RingWord.Slot;
+const RING_BYTES = RingWord.Bytes;
+const RING_JSON_BYTES = RingWord.JsonBytes;
+const RING_GENERATION = RingWord.Generation;
+const RING_WORDS = RingWord.Words;
 
 const CACHED_VIEWS = 1024;
 
@@ -239,14 +245,15 @@ export class EnginePort {
       const target = this.#targets.get(ticket);
       if (target === undefined) continue; // its client went away while it ran
       this.#targets.delete(ticket);
-      const code = control[at + 1] ?? ErrorCode.Internal;
-      const slot = control[at + 2] ?? 0;
-      const body = this.#view(slot, control[at + 5] ?? 0, control[at + 3] ?? 0);
+      const code = control[at + RING_CODE] ?? ErrorCode.Internal;
+      const slot = control[at + RING_SLOT] ?? 0;
+      const generation = control[at + RING_GENERATION] ?? 0;
+      const body = this.#view(slot, generation, control[at + RING_BYTES] ?? 0);
       target.ticket = 0;
       this.#givenTicket = ticket;
       this.#givenSlot = slot;
       try {
-        target.complete(code, body, control[at + 4] ?? 0);
+        target.complete(code, body, control[at + RING_JSON_BYTES] ?? 0);
       } catch (error) {
         this.report(error); // one answer's bug must not take the others of this wake-up along
       }

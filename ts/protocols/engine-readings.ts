@@ -22,8 +22,8 @@ export class PortReadings implements EngineReadings {
   async stats(handles: readonly number[]): Promise<EngineStats> {
     const bytes = this.#port.read((native) => native.stats(Uint32Array.from(handles)));
     // Loaded when first asked for: a listener that is never asked does without it.
-    const { readStatsBytes } = await import('../native/flat-stats.js');
-    return readStatsBytes(bytes);
+    const { readStats } = await import('../native/flat.js');
+    return readStats(bytes);
   }
 
   metrics(kind: number): Promise<Buffer> {

@@ -119,26 +119,30 @@ bool division_is_safe(const OnnxNode& node, const OnnxTypes& types) {
                       [](int64_t value) { return value == 0 || value == -1; });
 }
 
-// Looks for operators of interest only, in a graph or (field 7) a function.
-bool has_guarded(Bytes graph, uint32_t node_field, Divisions divisions, bool& unreadable) {
+// What a look at a model's nodes finds.
+struct Findings {
+  bool guarded = false, custom_ops = false, unreadable = false;
+};
+
+// Looks at the nodes of a graph or (field 7) a function, and at those of their bodies.
+void look(Bytes graph, uint32_t node_field, Divisions divisions, Findings& findings) {
   bool found = false;
   const bool read = for_fields(graph, [&](const WireField& field) {
     if (field.tag != wire_tag(node_field, WireType::Bytes)) return true;
     OnnxNode node;
     if (!read_node(field.bytes, node)) return false;
     found |= find_row(node) != nullptr || (divisions == Divisions::Guard && is_division(node));
+    findings.custom_ops |= node.domain == kDomain;
     for (const OnnxAttribute& attribute : node.attributes) {
-      if (attribute.graph) {
-        found |= has_guarded(*attribute.graph, onnx_field::kGraphNode, divisions, unreadable);
-      }
+      if (attribute.graph) look(*attribute.graph, onnx_field::kGraphNode, divisions, findings);
       for (const Bytes body : attribute.graphs) {
-        found |= has_guarded(body, onnx_field::kGraphNode, divisions, unreadable);
+        look(body, onnx_field::kGraphNode, divisions, findings);
       }
     }
-    return !found;
+    return true;
   });
-  if (!read && !found) unreadable = true;
-  return found;
+  findings.guarded |= found;
+  findings.unreadable |= !read;
 }
 
 std::string netstring(std::string_view text) {
@@ -349,18 +353,18 @@ Error refused(std::string why) {
       "the model has operators that must be guarded (docs/robustness.md), and " + std::move(why));
 }
 
-bool needs_look(Bytes model, Divisions divisions, bool& unreadable) {
-  bool found = false;
+Findings look(Bytes model, Divisions divisions) {
+  Findings findings;
   const bool read = for_fields(model, [&](const WireField& field) {
     if (field.tag == wire_tag(onnx_field::kModelGraph, WireType::Bytes)) {
-      found |= has_guarded(field.bytes, onnx_field::kGraphNode, divisions, unreadable);
+      look(field.bytes, onnx_field::kGraphNode, divisions, findings);
     } else if (field.tag == wire_tag(onnx_field::kModelFunctions, WireType::Bytes)) {
-      found |= has_guarded(field.bytes, onnx_field::kFunctionNode, divisions, unreadable);
+      look(field.bytes, onnx_field::kFunctionNode, divisions, findings);
     }
     return true;
   });
-  unreadable |= !read;
-  return found;
+  findings.unreadable |= !read;
+  return findings;
 }
 
 }  // namespace
@@ -373,10 +377,11 @@ std::vector<std::string> guarded_operators() {
 
 Result<GuardedModel> guard_model(Bytes model, Divisions divisions) {
   GuardedModel guarded;
-  bool unreadable = false;
+  const Findings findings = look(model, divisions);
+  guarded.custom_ops = findings.custom_ops;
   // What cannot be read at all is the runtime's to refuse.
-  if (!needs_look(model, divisions, unreadable)) return guarded;
-  if (unreadable) return refused("cannot be read");
+  if (!findings.guarded) return guarded;
+  if (findings.unreadable) return refused("cannot be read");
   if (model.size() > kModelBytesMax) return refused("is too large to add the guards");
   OnnxFunctions functions;
   if (!functions.read(model)) return refused("cannot be read");
@@ -400,6 +405,7 @@ Result<GuardedModel> guard_model(Bytes model, Divisions divisions) {
   out.bytes(onnx_field::kModelOpset, Rewriter::opset());
   guarded.bytes = out.take();
   guarded.guards = rewriter.guards();
+  guarded.custom_ops = true;
   return guarded;
 }
 

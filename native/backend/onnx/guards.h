@@ -23,6 +23,7 @@ enum class Divisions : uint8_t {
 struct GuardedModel {
   std::string bytes;  // empty: the model needs no guard
   int guards = 0;
+  bool custom_ops = false;  // it has operators of ours, guards included
 };
 
 // The operators that a guard is known for, for the documentation's test.

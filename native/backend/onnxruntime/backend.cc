@@ -79,7 +79,7 @@ std::vector<std::string> available_providers(const OrtApi& api) {
 }
 
 struct OptionList {
-  explicit OptionList(const ProviderSpec& provider) {
+  explicit OptionList(const Provider& provider) {
     for (const auto& [key, value] : provider.options) {
       keys.push_back(key.c_str());
       values.push_back(value.c_str());
@@ -123,7 +123,7 @@ const char* generic_name(const std::string& short_form) {
 
 // Adds one provider; `used` gets the library's name of it.
 // Errors: model_invalid naming the provider, and those that the library has.
-Status append_provider(const OrtApi& api, OrtSessionOptions* session, const ProviderSpec& provider,
+Status append_provider(const OrtApi& api, OrtSessionOptions* session, const Provider& provider,
                        std::vector<std::string>& used) {
   const std::string name = short_name(provider.name);
   const std::vector<std::string> available = available_providers(api);
@@ -238,7 +238,7 @@ Status set_options(const OrtRuntime& runtime, const ModelSpec& spec, OrtSessionO
     return take_error(api, failed, ErrorCode::ModelInvalid, "session options");
   }
   if (Status set = set_session_config(api, spec, options); !set.ok()) return set;
-  for (const ProviderSpec& provider : spec.providers) {
+  for (const Provider& provider : spec.providers) {
     Status status = append_provider(api, options, provider, providers);
     if (!status.ok()) return status;
   }
@@ -261,26 +261,11 @@ OrtStatus* create_session(const OrtRuntime& runtime, const std::string& path,
                           const ReadModel& model, OrtSessionOptions* options,
                           SessionHandle& session) {
   const OrtApi& api = *runtime.api;
-  if (model.bytes.empty()) {
-    return api.CreateSession(runtime.env, path.c_str(), options, session.out());
-  }
-  return api.CreateSessionFromArray(runtime.env, model.bytes.data(), model.bytes.size(), options,
-                                    session.out());
-}
-
-// A model file of `serval import` is told by what the runtime says of it.
-OrtStatus* make_session(const OrtRuntime& runtime, const std::string& path, const ReadModel& model,
-                        OrtSessionOptions* options, SessionHandle& session, Status& status) {
-  const OrtApi& api = *runtime.api;
-  if (model.guards == 0) {
-    OrtStatus* failed = create_session(runtime, path, model, options, session);
-    if (failed == nullptr || !names_custom_ops(api.GetErrorMessage(failed))) return failed;
-    drop_status(api, failed);
-  }
-  status = add_custom_ops(runtime, options);
-  if (!status.ok()) return nullptr;
-  SessionTurn turn;
-  OrtStatus* failed = create_session(runtime, path, model, options, session);
+  SessionTurn turn(model.custom_ops);
+  OrtStatus* failed = model.bytes.empty()
+                          ? api.CreateSession(runtime.env, path.c_str(), options, session.out())
+                          : api.CreateSessionFromArray(runtime.env, model.bytes.data(),
+                                                       model.bytes.size(), options, session.out());
   if (failed == nullptr) turn.made();
   return failed;
 }
@@ -306,9 +291,10 @@ Result<std::shared_ptr<BackendModel>> load_model(const OrtRuntime& runtime, cons
   status = loaded->weights->read_all(model.value(), options.get());
   if (!status.ok()) return std::move(status.error());
   info.file_bytes += loaded->weights->bytes();
-  SessionHandle session(&api);
-  failed = make_session(runtime, spec.path, model.value(), options.get(), session, status);
+  if (model.value().custom_ops) status = add_custom_ops(runtime, options.get());
   if (!status.ok()) return std::move(status.error());
+  SessionHandle session(&api);
+  failed = create_session(runtime, spec.path, model.value(), options.get(), session);
   if (failed != nullptr) return refused(api, failed, spec.path);
   loaded->weights->drop_copied();
   Result<Signature> signature = read_signature(runtime, *session.get());
@@ -331,12 +317,12 @@ Result<std::shared_ptr<StateSet>> make_states(const OrtRuntime& runtime, const M
   auto set = std::make_shared<StateSet>();
   const OrtApi& api = *runtime.api;
   for (const uint32_t index : spec.states) {
-    const WeightSpec& weight = spec.weights[index];
+    const Weight& weight = spec.weights[index];
     ValueHandle& value = set->values.emplace_back(&api);
     void *to = nullptr, *from = nullptr;
     OrtStatus* failed =
         api.CreateTensorAsOrtValue(runtime.allocator, weight.dims.data(), weight.dims.size(),
-                                   element_type_of(weight.dtype), value.out());
+                                   element_type_of(weight.datatype), value.out());
     if (failed == nullptr) failed = api.GetTensorMutableData(value.get(), &to);
     if (failed == nullptr) {
       failed = api.GetTensorMutableData(const_cast<OrtValue*>(weights.at(index)), &from);
@@ -363,7 +349,7 @@ Result<std::unique_ptr<OrtModel>> load_graph(const OrtRuntime& runtime, const Mo
   if (!guarded.ok()) return std::move(guarded.error());
   const Bytes model =
       guarded.value().guards > 0 ? bytes_of(guarded.value().bytes) : Bytes(graph.model);
-  const bool custom = guarded.value().guards > 0 || uses_custom_ops(graph.model);
+  const bool custom = guarded.value().custom_ops;
   if (status.ok() && custom) status = add_custom_ops(runtime, options.get());
   if (status.ok()) status = weights.add_to(spec, graph, options.get());
   if (!status.ok()) return std::move(status.error());

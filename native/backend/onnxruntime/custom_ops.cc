@@ -473,18 +473,6 @@ void SessionTurn::made() {
   if (turn_.owns_lock()) session_was_made.store(true, std::memory_order_release);
 }
 
-bool uses_custom_ops(std::span<const uint8_t> model) {
-  // NodeProto.domain (field 7) as it stands in the file.
-  constexpr std::string_view kField = "\x3a\x06serval";
-  const std::string_view bytes(reinterpret_cast<const char*>(model.data()), model.size());
-  return bytes.find(kField) != std::string_view::npos;
-}
-
-bool names_custom_ops(std::string_view message) {
-  return message.find("serval:") != std::string_view::npos ||
-         message.find("omain serval") != std::string_view::npos;
-}
-
 Status add_custom_ops(const OrtRuntime& runtime, OrtSessionOptions* options) {
   const OrtApi& api = *runtime.api;
   const Domain& domain = make_domain(api, runtime.has_shape_calls);

@@ -13,8 +13,6 @@
 
 #include <cstdint>
 #include <mutex>
-#include <span>
-#include <string_view>
 
 #include "backend/onnxruntime/api.h"
 #include "backend/onnxruntime/library.h"
@@ -22,14 +20,10 @@
 
 namespace serval::ort {
 
-// Adds the domain to a session's options. It is made once and lives as long as the process.
-// Errors: runtime_unavailable, where the runtime refuses the domain.
+// Adds the domain to a session's options; one without operators of ours needs nothing of it. It is
+// made once and lives as long as the process. Errors: runtime_unavailable, where the runtime
+// refuses the domain.
 Status add_custom_ops(const OrtRuntime& runtime, OrtSessionOptions* options);
-
-// Whether a graph has nodes of our domain. A session without needs nothing of it.
-bool uses_custom_ops(std::span<const uint8_t> model);
-// Whether the runtime's text about a refused model says that it misses our domain.
-bool names_custom_ops(std::string_view message);
 
 // Held while a session with our domain is made. The runtime enters the domain into a list of the
 // whole process at the first one, checking before it adds without a lock: two first sessions at

@@ -40,13 +40,13 @@ class File {
   int descriptor_;
 };
 
-Error bad_weight(const WeightSpec& weight, const std::string& path, const std::string& what) {
+Error bad_weight(const Weight& weight, const std::string& path, const std::string& what) {
   return make_error(ErrorCode::ModelInvalid, path + ": tensor '" + weight.name + "' at byte " +
                                                  std::to_string(weight.offset) + ": " + what);
 }
 
 // Fills `to` and computes the CRC on the way.
-Status read_bytes(const WeightSpec& weight, int file, const std::string& path, uint8_t* to,
+Status read_bytes(const Weight& weight, int file, const std::string& path, uint8_t* to,
                   uint32_t& crc) {
   uint64_t done = 0;
   while (done < weight.bytes) {
@@ -59,7 +59,7 @@ Status read_bytes(const WeightSpec& weight, int file, const std::string& path, u
                         "expected " + std::to_string(weight.bytes) +
                             " bytes, the file ends after " + std::to_string(done));
     }
-    if (weight.has_crc32c) crc = crc32c({to + done, static_cast<size_t>(got)}, crc);
+    if (weight.masked_crc32c) crc = crc32c({to + done, static_cast<size_t>(got)}, crc);
     done += static_cast<uint64_t>(got);
   }
   return ok_status();
@@ -178,11 +178,11 @@ class ExternalFinder {
 
   void add(const OnnxTensor& tensor, DType dtype, const std::string& file, uint64_t bytes) {
     const auto known = std::find(weights_.weight_files.begin(), weights_.weight_files.end(), file);
-    WeightSpec& weight = weights_.weights.emplace_back();
+    Weight& weight = weights_.weights.emplace_back();
     weight.file = static_cast<uint32_t>(known - weights_.weight_files.begin());
     if (known == weights_.weight_files.end()) weights_.weight_files.push_back(file);
     weight.name = tensor.name;
-    weight.dtype = dtype;
+    weight.datatype = dtype;
     weight.dims = tensor.dims;
     weight.offset = tensor.offset;
     weight.bytes = bytes;
@@ -261,12 +261,12 @@ Result<ReadModel> read_model(const std::string& path) {
     guarded.error().message = "model file " + path + ": " + guarded.error().message;
     return std::move(guarded.error());
   }
-  model.guards = guarded.value().guards;
-  if (model.guards > 0) model.bytes = std::move(guarded.value().bytes);
+  model.custom_ops = guarded.value().custom_ops;
+  if (guarded.value().guards > 0) model.bytes = std::move(guarded.value().bytes);
   return model;
 }
 
-Status SharedWeights::read_one(const WeightSpec& weight, int file, const std::string& path) {
+Status SharedWeights::read_one(const Weight& weight, int file, const std::string& path) {
   const OrtApi& api = *runtime_.api;
   ByteBuffer& block = blocks_.emplace_back();
   uint8_t* data = block.grow(weight.bytes);
@@ -274,7 +274,7 @@ Status SharedWeights::read_one(const WeightSpec& weight, int file, const std::st
   ValueHandle& value = values_.emplace_back(&api);
   OrtStatus* failed = api.CreateTensorWithDataAsOrtValue(
       runtime_.cpu_memory, data, weight.bytes, weight.dims.data(), weight.dims.size(),
-      element_type_of(weight.dtype), value.out());
+      element_type_of(weight.datatype), value.out());
   if (failed != nullptr) {
     return take_error(api, failed, ErrorCode::ModelInvalid, "tensor '" + weight.name + "'");
   }
@@ -282,17 +282,17 @@ Status SharedWeights::read_one(const WeightSpec& weight, int file, const std::st
   Status read = read_bytes(weight, file, path, data, crc);
   if (!read.ok()) return read;
   bytes_ += static_cast<int64_t>(weight.bytes);
-  if (!weight.has_crc32c || mask_crc32c(crc) == weight.masked_crc32c) return ok_status();
+  if (!weight.masked_crc32c || mask_crc32c(crc) == *weight.masked_crc32c) return ok_status();
   return bad_weight(weight, path,
                     "the checksum is " + std::to_string(mask_crc32c(crc)) + ", expected " +
-                        std::to_string(weight.masked_crc32c) + ": the file is damaged");
+                        std::to_string(*weight.masked_crc32c) + ": the file is damaged");
 }
 
 Status SharedWeights::read(const ModelSpec& spec) {
   std::map<uint32_t, File> files;
   values_.reserve(spec.weights.size());
   blocks_.reserve(spec.weights.size());
-  for (const WeightSpec& weight : spec.weights) {
+  for (const Weight& weight : spec.weights) {
     const std::string& path = spec.weight_files[weight.file];
     auto found = files.find(weight.file);
     if (found == files.end()) {
@@ -310,10 +310,10 @@ Status SharedWeights::read(const ModelSpec& spec) {
 
 // Each file's weights at their places in memory of its length, which costs what is read.
 Status SharedWeights::read_files(const ReadModel& model, OrtSessionOptions* options) {
-  const std::vector<WeightSpec>& weights = model.weights.weights;
+  const std::vector<Weight>& weights = model.weights.weights;
   std::map<std::string, std::pair<ByteBuffer, File>> files;  // by location
   for (size_t i = 0; i < weights.size(); ++i) {
-    const WeightSpec& weight = weights[i];
+    const Weight& weight = weights[i];
     const std::string& path = model.weights.weight_files[weight.file];
     auto found = files.find(model.locations[i]);
     if (found == files.end()) {
@@ -368,7 +368,7 @@ Status SharedWeights::read_all(const ReadModel& model, OrtSessionOptions* option
   const ModelSpec& weights = model.weights;
   if (weights.weights.empty()) return ok_status();
   uint64_t bytes = 0;
-  for (const WeightSpec& weight : weights.weights) bytes += weight.bytes;
+  for (const Weight& weight : weights.weights) bytes += weight.bytes;
   if (runtime_.has_shape_calls && bytes <= kCopiedBytesMax) return read_files(model, options);
   Status status = read(weights);
   if (!status.ok()) return status;

@@ -15,7 +15,7 @@ namespace serval::ort {
 // A model as the runtime gets it: from its file, or from `bytes` where those are not empty.
 struct ReadModel {
   std::string bytes;
-  int guards = 0;
+  bool custom_ops = false;             // it has operators of ours
   ModelSpec weights;                   // its external data
   std::vector<std::string> locations;  // what the model calls the file of each weight
 };
@@ -47,7 +47,7 @@ class SharedWeights {
   int64_t bytes() const { return bytes_; }
 
  private:
-  Status read_one(const WeightSpec& weight, int file, const std::string& path);
+  Status read_one(const Weight& weight, int file, const std::string& path);
   Status read_files(const ReadModel& model, OrtSessionOptions* options);
   const OrtRuntime& runtime_;
   std::vector<ValueHandle> values_;  // by index, over blocks_

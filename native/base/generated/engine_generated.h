@@ -6,6 +6,8 @@
 
 #include "flatbuffers/flatbuffers.h"
 
+#include "base/generated/engine_names.h"
+
 // Ensure the included flatbuffers.h is the same version as when this file was
 // generated, otherwise it may not be compatible.
 static_assert(FLATBUFFERS_VERSION_MAJOR == 2 &&
@@ -15,6 +17,9 @@ static_assert(FLATBUFFERS_VERSION_MAJOR == 2 &&
 
 namespace serval {
 namespace fb {
+
+struct RankRule;
+struct RankRuleBuilder;
 
 struct TensorSpec;
 struct TensorSpecBuilder;
@@ -67,325 +72,113 @@ struct ModelRouteBuilder;
 struct RouteTable;
 struct RouteTableBuilder;
 
-struct ModelStats;
-struct ModelStatsBuilder;
-
 struct DurationStat;
 struct DurationStatBuilder;
 
 struct BatchStat;
 struct BatchStatBuilder;
 
+struct ModelStats;
+struct ModelStatsBuilder;
+
 struct EngineStats;
 struct EngineStatsBuilder;
 
-enum class DType : uint8_t {
-  Invalid = 0,
-  Bool = 1,
-  Uint8 = 2,
-  Uint16 = 3,
-  Uint32 = 4,
-  Uint64 = 5,
-  Int8 = 6,
-  Int16 = 7,
-  Int32 = 8,
-  Int64 = 9,
-  Fp16 = 10,
-  Fp32 = 11,
-  Fp64 = 12,
-  Bytes = 13,
-  Bf16 = 14,
-  MIN = Invalid,
-  MAX = Bf16
+struct RankRule FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef RankRuleBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_MIN = 4,
+    VT_MAX = 6,
+    VT_OF = 8
+  };
+  uint8_t min() const {
+    return GetField<uint8_t>(VT_MIN, 0);
+  }
+  flatbuffers::Optional<uint8_t> max() const {
+    return GetOptional<uint8_t, uint8_t>(VT_MAX);
+  }
+  const flatbuffers::String *of() const {
+    return GetPointer<const flatbuffers::String *>(VT_OF);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyField<uint8_t>(verifier, VT_MIN, 1) &&
+           VerifyField<uint8_t>(verifier, VT_MAX, 1) &&
+           VerifyOffset(verifier, VT_OF) &&
+           verifier.VerifyString(of()) &&
+           verifier.EndTable();
+  }
 };
 
-inline const DType (&EnumValuesDType())[15] {
-  static const DType values[] = {
-    DType::Invalid,
-    DType::Bool,
-    DType::Uint8,
-    DType::Uint16,
-    DType::Uint32,
-    DType::Uint64,
-    DType::Int8,
-    DType::Int16,
-    DType::Int32,
-    DType::Int64,
-    DType::Fp16,
-    DType::Fp32,
-    DType::Fp64,
-    DType::Bytes,
-    DType::Bf16
-  };
-  return values;
-}
-
-inline const char * const *EnumNamesDType() {
-  static const char * const names[16] = {
-    "Invalid",
-    "Bool",
-    "Uint8",
-    "Uint16",
-    "Uint32",
-    "Uint64",
-    "Int8",
-    "Int16",
-    "Int32",
-    "Int64",
-    "Fp16",
-    "Fp32",
-    "Fp64",
-    "Bytes",
-    "Bf16",
-    nullptr
-  };
-  return names;
-}
-
-inline const char *EnumNameDType(DType e) {
-  if (flatbuffers::IsOutRange(e, DType::Invalid, DType::Bf16)) return "";
-  const size_t index = static_cast<size_t>(e);
-  return EnumNamesDType()[index];
-}
-
-enum class ErrorCode : uint8_t {
-  Ok = 0,
-  InvalidArgument = 1,
-  MalformedBody = 2,
-  PathNotFound = 3,
-  ModelNotFound = 4,
-  SignatureNotFound = 5,
-  ModelNotReady = 6,
-  MethodNotAllowed = 7,
-  BodyTooLarge = 8,
-  UnsupportedEncoding = 9,
-  QueueFull = 10,
-  Unimplemented = 11,
-  DeadlineExceeded = 12,
-  Cancelled = 13,
-  ShuttingDown = 14,
-  ModelInvalid = 15,
-  RuntimeUnavailable = 16,
-  BackendFailed = 17,
-  Internal = 18,
-  MemoryFull = 19,
-  MIN = Ok,
-  MAX = MemoryFull
+struct RankRuleBuilder {
+  typedef RankRule Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_min(uint8_t min) {
+    fbb_.AddElement<uint8_t>(RankRule::VT_MIN, min, 0);
+  }
+  void add_max(uint8_t max) {
+    fbb_.AddElement<uint8_t>(RankRule::VT_MAX, max);
+  }
+  void add_of(flatbuffers::Offset<flatbuffers::String> of) {
+    fbb_.AddOffset(RankRule::VT_OF, of);
+  }
+  explicit RankRuleBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<RankRule> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<RankRule>(end);
+    return o;
+  }
 };
 
-inline const ErrorCode (&EnumValuesErrorCode())[20] {
-  static const ErrorCode values[] = {
-    ErrorCode::Ok,
-    ErrorCode::InvalidArgument,
-    ErrorCode::MalformedBody,
-    ErrorCode::PathNotFound,
-    ErrorCode::ModelNotFound,
-    ErrorCode::SignatureNotFound,
-    ErrorCode::ModelNotReady,
-    ErrorCode::MethodNotAllowed,
-    ErrorCode::BodyTooLarge,
-    ErrorCode::UnsupportedEncoding,
-    ErrorCode::QueueFull,
-    ErrorCode::Unimplemented,
-    ErrorCode::DeadlineExceeded,
-    ErrorCode::Cancelled,
-    ErrorCode::ShuttingDown,
-    ErrorCode::ModelInvalid,
-    ErrorCode::RuntimeUnavailable,
-    ErrorCode::BackendFailed,
-    ErrorCode::Internal,
-    ErrorCode::MemoryFull
-  };
-  return values;
+inline flatbuffers::Offset<RankRule> CreateRankRule(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    uint8_t min = 0,
+    flatbuffers::Optional<uint8_t> max = flatbuffers::nullopt,
+    flatbuffers::Offset<flatbuffers::String> of = 0) {
+  RankRuleBuilder builder_(_fbb);
+  builder_.add_of(of);
+  if(max) { builder_.add_max(*max); }
+  builder_.add_min(min);
+  return builder_.Finish();
 }
 
-inline const char * const *EnumNamesErrorCode() {
-  static const char * const names[21] = {
-    "Ok",
-    "InvalidArgument",
-    "MalformedBody",
-    "PathNotFound",
-    "ModelNotFound",
-    "SignatureNotFound",
-    "ModelNotReady",
-    "MethodNotAllowed",
-    "BodyTooLarge",
-    "UnsupportedEncoding",
-    "QueueFull",
-    "Unimplemented",
-    "DeadlineExceeded",
-    "Cancelled",
-    "ShuttingDown",
-    "ModelInvalid",
-    "RuntimeUnavailable",
-    "BackendFailed",
-    "Internal",
-    "MemoryFull",
-    nullptr
-  };
-  return names;
-}
-
-inline const char *EnumNameErrorCode(ErrorCode e) {
-  if (flatbuffers::IsOutRange(e, ErrorCode::Ok, ErrorCode::MemoryFull)) return "";
-  const size_t index = static_cast<size_t>(e);
-  return EnumNamesErrorCode()[index];
-}
-
-enum class ExecMode : uint8_t {
-  Auto = 0,
-  Inline = 1,
-  Queued = 2,
-  MIN = Auto,
-  MAX = Queued
-};
-
-inline const ExecMode (&EnumValuesExecMode())[3] {
-  static const ExecMode values[] = {
-    ExecMode::Auto,
-    ExecMode::Inline,
-    ExecMode::Queued
-  };
-  return values;
-}
-
-inline const char * const *EnumNamesExecMode() {
-  static const char * const names[4] = {
-    "Auto",
-    "Inline",
-    "Queued",
-    nullptr
-  };
-  return names;
-}
-
-inline const char *EnumNameExecMode(ExecMode e) {
-  if (flatbuffers::IsOutRange(e, ExecMode::Auto, ExecMode::Queued)) return "";
-  const size_t index = static_cast<size_t>(e);
-  return EnumNamesExecMode()[index];
-}
-
-enum class BatchMode : uint8_t {
-  Off = 0,
-  Auto = 1,
-  On = 2,
-  MIN = Off,
-  MAX = On
-};
-
-inline const BatchMode (&EnumValuesBatchMode())[3] {
-  static const BatchMode values[] = {
-    BatchMode::Off,
-    BatchMode::Auto,
-    BatchMode::On
-  };
-  return values;
-}
-
-inline const char * const *EnumNamesBatchMode() {
-  static const char * const names[4] = {
-    "Off",
-    "Auto",
-    "On",
-    nullptr
-  };
-  return names;
-}
-
-inline const char *EnumNameBatchMode(BatchMode e) {
-  if (flatbuffers::IsOutRange(e, BatchMode::Off, BatchMode::On)) return "";
-  const size_t index = static_cast<size_t>(e);
-  return EnumNamesBatchMode()[index];
-}
-
-enum class BatchProof : uint8_t {
-  Untried = 0,
-  Proven = 1,
-  Contradicted = 2,
-  Undecided = 3,
-  MIN = Untried,
-  MAX = Undecided
-};
-
-inline const BatchProof (&EnumValuesBatchProof())[4] {
-  static const BatchProof values[] = {
-    BatchProof::Untried,
-    BatchProof::Proven,
-    BatchProof::Contradicted,
-    BatchProof::Undecided
-  };
-  return values;
-}
-
-inline const char * const *EnumNamesBatchProof() {
-  static const char * const names[5] = {
-    "Untried",
-    "Proven",
-    "Contradicted",
-    "Undecided",
-    nullptr
-  };
-  return names;
-}
-
-inline const char *EnumNameBatchProof(BatchProof e) {
-  if (flatbuffers::IsOutRange(e, BatchProof::Untried, BatchProof::Undecided)) return "";
-  const size_t index = static_cast<size_t>(e);
-  return EnumNamesBatchProof()[index];
-}
-
-enum class TimeoutAction : uint8_t {
-  Reject = 0,
-  Delay = 1,
-  MIN = Reject,
-  MAX = Delay
-};
-
-inline const TimeoutAction (&EnumValuesTimeoutAction())[2] {
-  static const TimeoutAction values[] = {
-    TimeoutAction::Reject,
-    TimeoutAction::Delay
-  };
-  return values;
-}
-
-inline const char * const *EnumNamesTimeoutAction() {
-  static const char * const names[3] = {
-    "Reject",
-    "Delay",
-    nullptr
-  };
-  return names;
-}
-
-inline const char *EnumNameTimeoutAction(TimeoutAction e) {
-  if (flatbuffers::IsOutRange(e, TimeoutAction::Reject, TimeoutAction::Delay)) return "";
-  const size_t index = static_cast<size_t>(e);
-  return EnumNamesTimeoutAction()[index];
+inline flatbuffers::Offset<RankRule> CreateRankRuleDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    uint8_t min = 0,
+    flatbuffers::Optional<uint8_t> max = flatbuffers::nullopt,
+    const char *of = nullptr) {
+  auto of__ = of ? _fbb.CreateString(of) : 0;
+  return serval::fb::CreateRankRule(
+      _fbb,
+      min,
+      max,
+      of__);
 }
 
 struct TensorSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   typedef TensorSpecBuilder Builder;
   enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
     VT_NAME = 4,
-    VT_DTYPE = 6,
-    VT_DIMS = 8,
+    VT_DATATYPE = 6,
+    VT_SHAPE = 8,
     VT_SYMBOLS = 10,
     VT_UNKNOWN_RANK = 12,
     VT_UNCHECKED = 14,
-    VT_DEFAULT_PROTO = 16,
-    VT_RANK_MIN = 18,
-    VT_RANK_MAX = 20,
-    VT_RANK_OF = 22
+    VT_RANKS = 16,
+    VT_DEFAULT_PROTO = 18
   };
   const flatbuffers::String *name() const {
     return GetPointer<const flatbuffers::String *>(VT_NAME);
   }
-  serval::fb::DType dtype() const {
-    return static_cast<serval::fb::DType>(GetField<uint8_t>(VT_DTYPE, 0));
+  serval::fb::DType datatype() const {
+    return static_cast<serval::fb::DType>(GetField<uint8_t>(VT_DATATYPE, 0));
   }
-  const flatbuffers::Vector<int64_t> *dims() const {
-    return GetPointer<const flatbuffers::Vector<int64_t> *>(VT_DIMS);
+  const flatbuffers::Vector<int64_t> *shape() const {
+    return GetPointer<const flatbuffers::Vector<int64_t> *>(VT_SHAPE);
   }
   const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>> *symbols() const {
     return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>> *>(VT_SYMBOLS);
@@ -393,39 +186,31 @@ struct TensorSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   bool unknown_rank() const {
     return GetField<uint8_t>(VT_UNKNOWN_RANK, 0) != 0;
   }
-  bool unchecked() const {
-    return GetField<uint8_t>(VT_UNCHECKED, 0) != 0;
+  flatbuffers::Optional<bool> unchecked() const {
+    return GetOptional<uint8_t, bool>(VT_UNCHECKED);
+  }
+  const serval::fb::RankRule *ranks() const {
+    return GetPointer<const serval::fb::RankRule *>(VT_RANKS);
   }
   const flatbuffers::Vector<uint8_t> *default_proto() const {
     return GetPointer<const flatbuffers::Vector<uint8_t> *>(VT_DEFAULT_PROTO);
-  }
-  uint8_t rank_min() const {
-    return GetField<uint8_t>(VT_RANK_MIN, 0);
-  }
-  uint8_t rank_max() const {
-    return GetField<uint8_t>(VT_RANK_MAX, 0);
-  }
-  const flatbuffers::String *rank_of() const {
-    return GetPointer<const flatbuffers::String *>(VT_RANK_OF);
   }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyOffsetRequired(verifier, VT_NAME) &&
            verifier.VerifyString(name()) &&
-           VerifyField<uint8_t>(verifier, VT_DTYPE, 1) &&
-           VerifyOffset(verifier, VT_DIMS) &&
-           verifier.VerifyVector(dims()) &&
+           VerifyField<uint8_t>(verifier, VT_DATATYPE, 1) &&
+           VerifyOffset(verifier, VT_SHAPE) &&
+           verifier.VerifyVector(shape()) &&
            VerifyOffset(verifier, VT_SYMBOLS) &&
            verifier.VerifyVector(symbols()) &&
            verifier.VerifyVectorOfStrings(symbols()) &&
            VerifyField<uint8_t>(verifier, VT_UNKNOWN_RANK, 1) &&
            VerifyField<uint8_t>(verifier, VT_UNCHECKED, 1) &&
+           VerifyOffset(verifier, VT_RANKS) &&
+           verifier.VerifyTable(ranks()) &&
            VerifyOffset(verifier, VT_DEFAULT_PROTO) &&
            verifier.VerifyVector(default_proto()) &&
-           VerifyField<uint8_t>(verifier, VT_RANK_MIN, 1) &&
-           VerifyField<uint8_t>(verifier, VT_RANK_MAX, 1) &&
-           VerifyOffset(verifier, VT_RANK_OF) &&
-           verifier.VerifyString(rank_of()) &&
            verifier.EndTable();
   }
 };
@@ -437,11 +222,11 @@ struct TensorSpecBuilder {
   void add_name(flatbuffers::Offset<flatbuffers::String> name) {
     fbb_.AddOffset(TensorSpec::VT_NAME, name);
   }
-  void add_dtype(serval::fb::DType dtype) {
-    fbb_.AddElement<uint8_t>(TensorSpec::VT_DTYPE, static_cast<uint8_t>(dtype), 0);
+  void add_datatype(serval::fb::DType datatype) {
+    fbb_.AddElement<uint8_t>(TensorSpec::VT_DATATYPE, static_cast<uint8_t>(datatype), 0);
   }
-  void add_dims(flatbuffers::Offset<flatbuffers::Vector<int64_t>> dims) {
-    fbb_.AddOffset(TensorSpec::VT_DIMS, dims);
+  void add_shape(flatbuffers::Offset<flatbuffers::Vector<int64_t>> shape) {
+    fbb_.AddOffset(TensorSpec::VT_SHAPE, shape);
   }
   void add_symbols(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> symbols) {
     fbb_.AddOffset(TensorSpec::VT_SYMBOLS, symbols);
@@ -450,19 +235,13 @@ struct TensorSpecBuilder {
     fbb_.AddElement<uint8_t>(TensorSpec::VT_UNKNOWN_RANK, static_cast<uint8_t>(unknown_rank), 0);
   }
   void add_unchecked(bool unchecked) {
-    fbb_.AddElement<uint8_t>(TensorSpec::VT_UNCHECKED, static_cast<uint8_t>(unchecked), 0);
+    fbb_.AddElement<uint8_t>(TensorSpec::VT_UNCHECKED, static_cast<uint8_t>(unchecked));
+  }
+  void add_ranks(flatbuffers::Offset<serval::fb::RankRule> ranks) {
+    fbb_.AddOffset(TensorSpec::VT_RANKS, ranks);
   }
   void add_default_proto(flatbuffers::Offset<flatbuffers::Vector<uint8_t>> default_proto) {
     fbb_.AddOffset(TensorSpec::VT_DEFAULT_PROTO, default_proto);
-  }
-  void add_rank_min(uint8_t rank_min) {
-    fbb_.AddElement<uint8_t>(TensorSpec::VT_RANK_MIN, rank_min, 0);
-  }
-  void add_rank_max(uint8_t rank_max) {
-    fbb_.AddElement<uint8_t>(TensorSpec::VT_RANK_MAX, rank_max, 0);
-  }
-  void add_rank_of(flatbuffers::Offset<flatbuffers::String> rank_of) {
-    fbb_.AddOffset(TensorSpec::VT_RANK_OF, rank_of);
   }
   explicit TensorSpecBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
@@ -479,58 +258,49 @@ struct TensorSpecBuilder {
 inline flatbuffers::Offset<TensorSpec> CreateTensorSpec(
     flatbuffers::FlatBufferBuilder &_fbb,
     flatbuffers::Offset<flatbuffers::String> name = 0,
-    serval::fb::DType dtype = serval::fb::DType::Invalid,
-    flatbuffers::Offset<flatbuffers::Vector<int64_t>> dims = 0,
+    serval::fb::DType datatype = serval::fb::DType::Invalid,
+    flatbuffers::Offset<flatbuffers::Vector<int64_t>> shape = 0,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> symbols = 0,
     bool unknown_rank = false,
-    bool unchecked = false,
-    flatbuffers::Offset<flatbuffers::Vector<uint8_t>> default_proto = 0,
-    uint8_t rank_min = 0,
-    uint8_t rank_max = 0,
-    flatbuffers::Offset<flatbuffers::String> rank_of = 0) {
+    flatbuffers::Optional<bool> unchecked = flatbuffers::nullopt,
+    flatbuffers::Offset<serval::fb::RankRule> ranks = 0,
+    flatbuffers::Offset<flatbuffers::Vector<uint8_t>> default_proto = 0) {
   TensorSpecBuilder builder_(_fbb);
-  builder_.add_rank_of(rank_of);
   builder_.add_default_proto(default_proto);
+  builder_.add_ranks(ranks);
   builder_.add_symbols(symbols);
-  builder_.add_dims(dims);
+  builder_.add_shape(shape);
   builder_.add_name(name);
-  builder_.add_rank_max(rank_max);
-  builder_.add_rank_min(rank_min);
-  builder_.add_unchecked(unchecked);
+  if(unchecked) { builder_.add_unchecked(*unchecked); }
   builder_.add_unknown_rank(unknown_rank);
-  builder_.add_dtype(dtype);
+  builder_.add_datatype(datatype);
   return builder_.Finish();
 }
 
 inline flatbuffers::Offset<TensorSpec> CreateTensorSpecDirect(
     flatbuffers::FlatBufferBuilder &_fbb,
     const char *name = nullptr,
-    serval::fb::DType dtype = serval::fb::DType::Invalid,
-    const std::vector<int64_t> *dims = nullptr,
+    serval::fb::DType datatype = serval::fb::DType::Invalid,
+    const std::vector<int64_t> *shape = nullptr,
     const std::vector<flatbuffers::Offset<flatbuffers::String>> *symbols = nullptr,
     bool unknown_rank = false,
-    bool unchecked = false,
-    const std::vector<uint8_t> *default_proto = nullptr,
-    uint8_t rank_min = 0,
-    uint8_t rank_max = 0,
-    const char *rank_of = nullptr) {
+    flatbuffers::Optional<bool> unchecked = flatbuffers::nullopt,
+    flatbuffers::Offset<serval::fb::RankRule> ranks = 0,
+    const std::vector<uint8_t> *default_proto = nullptr) {
   auto name__ = name ? _fbb.CreateString(name) : 0;
-  auto dims__ = dims ? _fbb.CreateVector<int64_t>(*dims) : 0;
+  auto shape__ = shape ? _fbb.CreateVector<int64_t>(*shape) : 0;
   auto symbols__ = symbols ? _fbb.CreateVector<flatbuffers::Offset<flatbuffers::String>>(*symbols) : 0;
   auto default_proto__ = default_proto ? _fbb.CreateVector<uint8_t>(*default_proto) : 0;
-  auto rank_of__ = rank_of ? _fbb.CreateString(rank_of) : 0;
   return serval::fb::CreateTensorSpec(
       _fbb,
       name__,
-      dtype,
-      dims__,
+      datatype,
+      shape__,
       symbols__,
       unknown_rank,
       unchecked,
-      default_proto__,
-      rank_min,
-      rank_max,
-      rank_of__);
+      ranks,
+      default_proto__);
 }
 
 struct Signature FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
@@ -633,19 +403,18 @@ struct Weight FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   typedef WeightBuilder Builder;
   enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
     VT_NAME = 4,
-    VT_DTYPE = 6,
+    VT_DATATYPE = 6,
     VT_DIMS = 8,
     VT_FILE = 10,
     VT_OFFSET = 12,
     VT_BYTES = 14,
-    VT_MASKED_CRC32C = 16,
-    VT_HAS_CRC32C = 18
+    VT_MASKED_CRC32C = 16
   };
   const flatbuffers::String *name() const {
     return GetPointer<const flatbuffers::String *>(VT_NAME);
   }
-  serval::fb::DType dtype() const {
-    return static_cast<serval::fb::DType>(GetField<uint8_t>(VT_DTYPE, 0));
+  serval::fb::DType datatype() const {
+    return static_cast<serval::fb::DType>(GetField<uint8_t>(VT_DATATYPE, 0));
   }
   const flatbuffers::Vector<int64_t> *dims() const {
     return GetPointer<const flatbuffers::Vector<int64_t> *>(VT_DIMS);
@@ -659,24 +428,20 @@ struct Weight FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   uint64_t bytes() const {
     return GetField<uint64_t>(VT_BYTES, 0);
   }
-  uint32_t masked_crc32c() const {
-    return GetField<uint32_t>(VT_MASKED_CRC32C, 0);
-  }
-  bool has_crc32c() const {
-    return GetField<uint8_t>(VT_HAS_CRC32C, 0) != 0;
+  flatbuffers::Optional<uint32_t> masked_crc32c() const {
+    return GetOptional<uint32_t, uint32_t>(VT_MASKED_CRC32C);
   }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyOffsetRequired(verifier, VT_NAME) &&
            verifier.VerifyString(name()) &&
-           VerifyField<uint8_t>(verifier, VT_DTYPE, 1) &&
+           VerifyField<uint8_t>(verifier, VT_DATATYPE, 1) &&
            VerifyOffset(verifier, VT_DIMS) &&
            verifier.VerifyVector(dims()) &&
            VerifyField<uint32_t>(verifier, VT_FILE, 4) &&
            VerifyField<uint64_t>(verifier, VT_OFFSET, 8) &&
            VerifyField<uint64_t>(verifier, VT_BYTES, 8) &&
            VerifyField<uint32_t>(verifier, VT_MASKED_CRC32C, 4) &&
-           VerifyField<uint8_t>(verifier, VT_HAS_CRC32C, 1) &&
            verifier.EndTable();
   }
 };
@@ -688,8 +453,8 @@ struct WeightBuilder {
   void add_name(flatbuffers::Offset<flatbuffers::String> name) {
     fbb_.AddOffset(Weight::VT_NAME, name);
   }
-  void add_dtype(serval::fb::DType dtype) {
-    fbb_.AddElement<uint8_t>(Weight::VT_DTYPE, static_cast<uint8_t>(dtype), 0);
+  void add_datatype(serval::fb::DType datatype) {
+    fbb_.AddElement<uint8_t>(Weight::VT_DATATYPE, static_cast<uint8_t>(datatype), 0);
   }
   void add_dims(flatbuffers::Offset<flatbuffers::Vector<int64_t>> dims) {
     fbb_.AddOffset(Weight::VT_DIMS, dims);
@@ -704,10 +469,7 @@ struct WeightBuilder {
     fbb_.AddElement<uint64_t>(Weight::VT_BYTES, bytes, 0);
   }
   void add_masked_crc32c(uint32_t masked_crc32c) {
-    fbb_.AddElement<uint32_t>(Weight::VT_MASKED_CRC32C, masked_crc32c, 0);
-  }
-  void add_has_crc32c(bool has_crc32c) {
-    fbb_.AddElement<uint8_t>(Weight::VT_HAS_CRC32C, static_cast<uint8_t>(has_crc32c), 0);
+    fbb_.AddElement<uint32_t>(Weight::VT_MASKED_CRC32C, masked_crc32c);
   }
   explicit WeightBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
@@ -724,47 +486,43 @@ struct WeightBuilder {
 inline flatbuffers::Offset<Weight> CreateWeight(
     flatbuffers::FlatBufferBuilder &_fbb,
     flatbuffers::Offset<flatbuffers::String> name = 0,
-    serval::fb::DType dtype = serval::fb::DType::Invalid,
+    serval::fb::DType datatype = serval::fb::DType::Invalid,
     flatbuffers::Offset<flatbuffers::Vector<int64_t>> dims = 0,
     uint32_t file = 0,
     uint64_t offset = 0,
     uint64_t bytes = 0,
-    uint32_t masked_crc32c = 0,
-    bool has_crc32c = false) {
+    flatbuffers::Optional<uint32_t> masked_crc32c = flatbuffers::nullopt) {
   WeightBuilder builder_(_fbb);
   builder_.add_bytes(bytes);
   builder_.add_offset(offset);
-  builder_.add_masked_crc32c(masked_crc32c);
+  if(masked_crc32c) { builder_.add_masked_crc32c(*masked_crc32c); }
   builder_.add_file(file);
   builder_.add_dims(dims);
   builder_.add_name(name);
-  builder_.add_has_crc32c(has_crc32c);
-  builder_.add_dtype(dtype);
+  builder_.add_datatype(datatype);
   return builder_.Finish();
 }
 
 inline flatbuffers::Offset<Weight> CreateWeightDirect(
     flatbuffers::FlatBufferBuilder &_fbb,
     const char *name = nullptr,
-    serval::fb::DType dtype = serval::fb::DType::Invalid,
+    serval::fb::DType datatype = serval::fb::DType::Invalid,
     const std::vector<int64_t> *dims = nullptr,
     uint32_t file = 0,
     uint64_t offset = 0,
     uint64_t bytes = 0,
-    uint32_t masked_crc32c = 0,
-    bool has_crc32c = false) {
+    flatbuffers::Optional<uint32_t> masked_crc32c = flatbuffers::nullopt) {
   auto name__ = name ? _fbb.CreateString(name) : 0;
   auto dims__ = dims ? _fbb.CreateVector<int64_t>(*dims) : 0;
   return serval::fb::CreateWeight(
       _fbb,
       name__,
-      dtype,
+      datatype,
       dims__,
       file,
       offset,
       bytes,
-      masked_crc32c,
-      has_crc32c);
+      masked_crc32c);
 }
 
 struct GraphState FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
@@ -2455,6 +2213,131 @@ inline flatbuffers::Offset<RouteTable> CreateRouteTableDirect(
       models__);
 }
 
+struct DurationStat FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef DurationStatBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_COUNT = 4,
+    VT_NS = 6
+  };
+  uint64_t count() const {
+    return GetField<uint64_t>(VT_COUNT, 0);
+  }
+  uint64_t ns() const {
+    return GetField<uint64_t>(VT_NS, 0);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyField<uint64_t>(verifier, VT_COUNT, 8) &&
+           VerifyField<uint64_t>(verifier, VT_NS, 8) &&
+           verifier.EndTable();
+  }
+};
+
+struct DurationStatBuilder {
+  typedef DurationStat Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_count(uint64_t count) {
+    fbb_.AddElement<uint64_t>(DurationStat::VT_COUNT, count, 0);
+  }
+  void add_ns(uint64_t ns) {
+    fbb_.AddElement<uint64_t>(DurationStat::VT_NS, ns, 0);
+  }
+  explicit DurationStatBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<DurationStat> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<DurationStat>(end);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<DurationStat> CreateDurationStat(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    uint64_t count = 0,
+    uint64_t ns = 0) {
+  DurationStatBuilder builder_(_fbb);
+  builder_.add_ns(ns);
+  builder_.add_count(count);
+  return builder_.Finish();
+}
+
+struct BatchStat FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef BatchStatBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_BATCH_SIZE = 4,
+    VT_COMPUTE_INPUT = 6,
+    VT_COMPUTE_INFER = 8,
+    VT_COMPUTE_OUTPUT = 10
+  };
+  uint64_t batch_size() const {
+    return GetField<uint64_t>(VT_BATCH_SIZE, 0);
+  }
+  const serval::fb::DurationStat *compute_input() const {
+    return GetPointer<const serval::fb::DurationStat *>(VT_COMPUTE_INPUT);
+  }
+  const serval::fb::DurationStat *compute_infer() const {
+    return GetPointer<const serval::fb::DurationStat *>(VT_COMPUTE_INFER);
+  }
+  const serval::fb::DurationStat *compute_output() const {
+    return GetPointer<const serval::fb::DurationStat *>(VT_COMPUTE_OUTPUT);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyField<uint64_t>(verifier, VT_BATCH_SIZE, 8) &&
+           VerifyOffset(verifier, VT_COMPUTE_INPUT) &&
+           verifier.VerifyTable(compute_input()) &&
+           VerifyOffset(verifier, VT_COMPUTE_INFER) &&
+           verifier.VerifyTable(compute_infer()) &&
+           VerifyOffset(verifier, VT_COMPUTE_OUTPUT) &&
+           verifier.VerifyTable(compute_output()) &&
+           verifier.EndTable();
+  }
+};
+
+struct BatchStatBuilder {
+  typedef BatchStat Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_batch_size(uint64_t batch_size) {
+    fbb_.AddElement<uint64_t>(BatchStat::VT_BATCH_SIZE, batch_size, 0);
+  }
+  void add_compute_input(flatbuffers::Offset<serval::fb::DurationStat> compute_input) {
+    fbb_.AddOffset(BatchStat::VT_COMPUTE_INPUT, compute_input);
+  }
+  void add_compute_infer(flatbuffers::Offset<serval::fb::DurationStat> compute_infer) {
+    fbb_.AddOffset(BatchStat::VT_COMPUTE_INFER, compute_infer);
+  }
+  void add_compute_output(flatbuffers::Offset<serval::fb::DurationStat> compute_output) {
+    fbb_.AddOffset(BatchStat::VT_COMPUTE_OUTPUT, compute_output);
+  }
+  explicit BatchStatBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<BatchStat> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<BatchStat>(end);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<BatchStat> CreateBatchStat(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    uint64_t batch_size = 0,
+    flatbuffers::Offset<serval::fb::DurationStat> compute_input = 0,
+    flatbuffers::Offset<serval::fb::DurationStat> compute_infer = 0,
+    flatbuffers::Offset<serval::fb::DurationStat> compute_output = 0) {
+  BatchStatBuilder builder_(_fbb);
+  builder_.add_batch_size(batch_size);
+  builder_.add_compute_output(compute_output);
+  builder_.add_compute_infer(compute_infer);
+  builder_.add_compute_input(compute_input);
+  return builder_.Finish();
+}
+
 struct ModelStats FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   typedef ModelStatsBuilder Builder;
   enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
@@ -2739,131 +2622,6 @@ inline flatbuffers::Offset<ModelStats> CreateModelStatsDirect(
       batches__,
       rejected,
       pending);
-}
-
-struct DurationStat FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
-  typedef DurationStatBuilder Builder;
-  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
-    VT_COUNT = 4,
-    VT_NS = 6
-  };
-  uint64_t count() const {
-    return GetField<uint64_t>(VT_COUNT, 0);
-  }
-  uint64_t ns() const {
-    return GetField<uint64_t>(VT_NS, 0);
-  }
-  bool Verify(flatbuffers::Verifier &verifier) const {
-    return VerifyTableStart(verifier) &&
-           VerifyField<uint64_t>(verifier, VT_COUNT, 8) &&
-           VerifyField<uint64_t>(verifier, VT_NS, 8) &&
-           verifier.EndTable();
-  }
-};
-
-struct DurationStatBuilder {
-  typedef DurationStat Table;
-  flatbuffers::FlatBufferBuilder &fbb_;
-  flatbuffers::uoffset_t start_;
-  void add_count(uint64_t count) {
-    fbb_.AddElement<uint64_t>(DurationStat::VT_COUNT, count, 0);
-  }
-  void add_ns(uint64_t ns) {
-    fbb_.AddElement<uint64_t>(DurationStat::VT_NS, ns, 0);
-  }
-  explicit DurationStatBuilder(flatbuffers::FlatBufferBuilder &_fbb)
-        : fbb_(_fbb) {
-    start_ = fbb_.StartTable();
-  }
-  flatbuffers::Offset<DurationStat> Finish() {
-    const auto end = fbb_.EndTable(start_);
-    auto o = flatbuffers::Offset<DurationStat>(end);
-    return o;
-  }
-};
-
-inline flatbuffers::Offset<DurationStat> CreateDurationStat(
-    flatbuffers::FlatBufferBuilder &_fbb,
-    uint64_t count = 0,
-    uint64_t ns = 0) {
-  DurationStatBuilder builder_(_fbb);
-  builder_.add_ns(ns);
-  builder_.add_count(count);
-  return builder_.Finish();
-}
-
-struct BatchStat FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
-  typedef BatchStatBuilder Builder;
-  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
-    VT_BATCH_SIZE = 4,
-    VT_COMPUTE_INPUT = 6,
-    VT_COMPUTE_INFER = 8,
-    VT_COMPUTE_OUTPUT = 10
-  };
-  uint64_t batch_size() const {
-    return GetField<uint64_t>(VT_BATCH_SIZE, 0);
-  }
-  const serval::fb::DurationStat *compute_input() const {
-    return GetPointer<const serval::fb::DurationStat *>(VT_COMPUTE_INPUT);
-  }
-  const serval::fb::DurationStat *compute_infer() const {
-    return GetPointer<const serval::fb::DurationStat *>(VT_COMPUTE_INFER);
-  }
-  const serval::fb::DurationStat *compute_output() const {
-    return GetPointer<const serval::fb::DurationStat *>(VT_COMPUTE_OUTPUT);
-  }
-  bool Verify(flatbuffers::Verifier &verifier) const {
-    return VerifyTableStart(verifier) &&
-           VerifyField<uint64_t>(verifier, VT_BATCH_SIZE, 8) &&
-           VerifyOffset(verifier, VT_COMPUTE_INPUT) &&
-           verifier.VerifyTable(compute_input()) &&
-           VerifyOffset(verifier, VT_COMPUTE_INFER) &&
-           verifier.VerifyTable(compute_infer()) &&
-           VerifyOffset(verifier, VT_COMPUTE_OUTPUT) &&
-           verifier.VerifyTable(compute_output()) &&
-           verifier.EndTable();
-  }
-};
-
-struct BatchStatBuilder {
-  typedef BatchStat Table;
-  flatbuffers::FlatBufferBuilder &fbb_;
-  flatbuffers::uoffset_t start_;
-  void add_batch_size(uint64_t batch_size) {
-    fbb_.AddElement<uint64_t>(BatchStat::VT_BATCH_SIZE, batch_size, 0);
-  }
-  void add_compute_input(flatbuffers::Offset<serval::fb::DurationStat> compute_input) {
-    fbb_.AddOffset(BatchStat::VT_COMPUTE_INPUT, compute_input);
-  }
-  void add_compute_infer(flatbuffers::Offset<serval::fb::DurationStat> compute_infer) {
-    fbb_.AddOffset(BatchStat::VT_COMPUTE_INFER, compute_infer);
-  }
-  void add_compute_output(flatbuffers::Offset<serval::fb::DurationStat> compute_output) {
-    fbb_.AddOffset(BatchStat::VT_COMPUTE_OUTPUT, compute_output);
-  }
-  explicit BatchStatBuilder(flatbuffers::FlatBufferBuilder &_fbb)
-        : fbb_(_fbb) {
-    start_ = fbb_.StartTable();
-  }
-  flatbuffers::Offset<BatchStat> Finish() {
-    const auto end = fbb_.EndTable(start_);
-    auto o = flatbuffers::Offset<BatchStat>(end);
-    return o;
-  }
-};
-
-inline flatbuffers::Offset<BatchStat> CreateBatchStat(
-    flatbuffers::FlatBufferBuilder &_fbb,
-    uint64_t batch_size = 0,
-    flatbuffers::Offset<serval::fb::DurationStat> compute_input = 0,
-    flatbuffers::Offset<serval::fb::DurationStat> compute_infer = 0,
-    flatbuffers::Offset<serval::fb::DurationStat> compute_output = 0) {
-  BatchStatBuilder builder_(_fbb);
-  builder_.add_batch_size(batch_size);
-  builder_.add_compute_output(compute_output);
-  builder_.add_compute_infer(compute_infer);
-  builder_.add_compute_input(compute_input);
-  return builder_.Finish();
 }
 
 struct EngineStats FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {

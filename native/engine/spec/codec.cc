@@ -7,6 +7,7 @@
 
 #include "base/copies.h"
 #include "codec/serving/wire.h"
+#include "engine/spec/unpack.h"
 
 namespace serval {
 
@@ -51,26 +52,20 @@ std::string at(const std::string& member, size_t index) {
   return member + "[" + std::to_string(index) + "]";
 }
 
-std::string text(const flatbuffers::String* string) {
-  return string != nullptr ? string->str() : std::string();
-}
-
 Result<TensorSpec> read_tensor(const fb::TensorSpec& from) {
   TensorSpec spec;
-  spec.name = from.name()->str();
-  spec.dtype = from.dtype();
-  if (from.dims() != nullptr) spec.dims.assign(from.dims()->begin(), from.dims()->end());
+  unpack(from.name(), spec.name);
+  spec.dtype = from.datatype();
+  unpack(from.shape(), spec.dims);
+  unpack(from.symbols(), spec.symbols);
   spec.symbols.resize(spec.dims.size());
-  if (from.symbols() != nullptr) {
-    for (size_t i = 0; i < spec.symbols.size() && i < from.symbols()->size(); ++i) {
-      spec.symbols[i] = text(from.symbols()->Get(static_cast<uint32_t>(i)));
-    }
-  }
   spec.unknown_rank = from.unknown_rank();
-  spec.unchecked = from.unchecked();
-  spec.rank_min = from.rank_min();
-  spec.rank_max = from.rank_max();
-  spec.rank_of = text(from.rank_of());
+  spec.unchecked = from.unchecked().value_or(false);
+  if (const fb::RankRule* ranks = from.ranks(); ranks != nullptr) {
+    spec.rank_min = ranks->min();
+    spec.rank_max = ranks->max().value_or(0);
+    unpack(ranks->of(), spec.rank_of);
+  }
   if (from.default_proto() != nullptr) {
     Status read = read_default(*from.default_proto(), spec);
     if (!read.ok()) return std::move(read.error());
@@ -88,110 +83,71 @@ Status read_specs(const Tables<fb::TensorSpec>* from, std::vector<TensorSpec>& s
   return ok_status();
 }
 
-std::vector<std::pair<std::string, std::string>> read_pairs(const Tables<fb::KeyValue>* from) {
-  std::vector<std::pair<std::string, std::string>> pairs;
-  if (from == nullptr) return pairs;
-  for (const fb::KeyValue* pair : *from) {
-    pairs.emplace_back(pair->key()->str(), pair->value()->str());
-  }
-  return pairs;
-}
-
-void read_providers(const fb::ModelSpec& from, ModelSpec& spec) {
-  if (from.providers() == nullptr) return;
-  for (const fb::Provider* provider : *from.providers()) {
-    spec.providers.push_back({provider->name()->str(), read_pairs(provider->options())});
-  }
-}
-
 // Batch sizes: not 0, ascending, no larger than the largest batch.
-Status read_sizes(const flatbuffers::Vector<uint32_t>* from, const std::string& member,
-                  uint32_t rows_max, std::vector<uint32_t>& sizes) {
-  if (from == nullptr) return ok_status();
-  for (const uint32_t size : *from) {
-    const std::string place = at(member, sizes.size());
-    if (size == 0) return out_of_range(place, size, "at least 1");
-    if (!sizes.empty() && size <= sizes.back()) {
-      return out_of_range(place, size, "more than the one before, " + std::to_string(sizes.back()));
+Status check_sizes(const std::vector<uint32_t>& sizes, const std::string& member,
+                   uint32_t rows_max) {
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const uint32_t size = sizes[i];
+    if (size == 0) return out_of_range(at(member, i), size, "at least 1");
+    if (i > 0 && size <= sizes[i - 1]) {
+      return out_of_range(at(member, i), size,
+                          "more than the one before, " + std::to_string(sizes[i - 1]));
     }
     if (size > rows_max) {
-      return out_of_range(place, size, "at most batch.rows_max, " + std::to_string(rows_max));
+      return out_of_range(at(member, i), size,
+                          "at most batch.rows_max, " + std::to_string(rows_max));
     }
-    sizes.push_back(size);
   }
   return ok_status();
 }
 
-Status read_batch(const fb::BatchPolicy* from, BatchPolicy& batch) {
-  if (from == nullptr) return ok_status();
-  if (from->mode() > BatchMode::MAX) {
-    return out_of_range("batch.mode", static_cast<int64_t>(from->mode()), "0, 1 or 2");
+Status check_batch(const BatchPolicy& batch) {
+  if (batch.mode > BatchMode::MAX) {
+    return out_of_range("batch.mode", static_cast<int64_t>(batch.mode), "0, 1 or 2");
   }
-  batch.mode = from->mode();
-  batch.rows_max = from->rows_max();
   if (batch.mode == BatchMode::On && batch.rows_max == 0) {
     return out_of_range("batch.rows_max", 0, "at least 1 where batch.mode is On");
   }
-  batch.request_rows_max = from->request_rows_max();
-  Status read = read_sizes(from->preferred_rows(), "batch.preferred_rows", batch.rows_max,
-                           batch.preferred_rows);
-  if (!read.ok()) return read;
-  read = read_sizes(from->allowed_rows(), "batch.allowed_rows", batch.rows_max, batch.allowed_rows);
-  if (!read.ok()) return read;
+  Status fits = check_sizes(batch.preferred_rows, "batch.preferred_rows", batch.rows_max);
+  if (fits.ok()) fits = check_sizes(batch.allowed_rows, "batch.allowed_rows", batch.rows_max);
+  if (!fits.ok()) return fits;
   // Source: tfserving.md 3.5 (allowed_batch_sizes).
-  if (!batch.allowed_rows.empty() && batch.allowed_rows.back() != batch.rows_max) {
-    return out_of_range(at("batch.allowed_rows", batch.allowed_rows.size() - 1),
-                        batch.allowed_rows.back(),
-                        "the last one to be batch.rows_max, " + std::to_string(batch.rows_max));
-  }
-  batch.delay_us = from->delay_us();
-  batch.split = from->split();
-  batch.pad_inner = from->pad_inner();
-  batch.preserve_ordering = from->preserve_ordering();
-  batch.only_if_batchable = from->only_if_batchable();
-  return ok_status();
+  if (batch.allowed_rows.empty() || batch.allowed_rows.back() == batch.rows_max) return fits;
+  return out_of_range(at("batch.allowed_rows", batch.allowed_rows.size() - 1),
+                      batch.allowed_rows.back(),
+                      "the last one to be batch.rows_max, " + std::to_string(batch.rows_max));
 }
 
-Status read_queue_policy(const fb::QueuePolicy* from, const std::string& member,
-                         QueuePolicy& policy) {
-  if (from == nullptr) return ok_status();
-  if (from->timeout_action() > TimeoutAction::MAX) {
-    return out_of_range(member + ".timeout_action", static_cast<int64_t>(from->timeout_action()),
-                        "0 or 1");
-  }
-  policy.timeout_action = from->timeout_action();
-  policy.default_timeout_us = std::min(from->default_timeout_us(), kTimeoutUsMax);
-  policy.allow_timeout_override = from->allow_timeout_override();
-  policy.requests_max = from->requests_max();
-  return ok_status();
+// Cuts a timeout that is as good as none.
+Status check_queue_policy(const std::string& member, QueuePolicy& policy) {
+  policy.default_timeout_us = std::min(policy.default_timeout_us, kTimeoutUsMax);
+  if (policy.timeout_action <= TimeoutAction::MAX) return ok_status();
+  return out_of_range(member + ".timeout_action", static_cast<int64_t>(policy.timeout_action),
+                      "0 or 1");
 }
 
-Status read_priorities(const fb::ModelSpec& from, QueueSettings& queue) {
-  const std::string levels = std::to_string(from.priority_levels());
-  if (from.priority_levels() > kPriorityLevelsMax) {
-    return out_of_range("priority_levels", from.priority_levels(),
+Status check_priorities(QueueSettings& queue) {
+  const std::string levels = std::to_string(queue.priority_levels);
+  if (queue.priority_levels > kPriorityLevelsMax) {
+    return out_of_range("priority_levels", queue.priority_levels,
                         "at most " + std::to_string(kPriorityLevelsMax));
   }
-  if (from.default_priority() > from.priority_levels()) {
-    return out_of_range("default_priority", from.default_priority(),
+  if (queue.default_priority > queue.priority_levels) {
+    return out_of_range("default_priority", queue.default_priority,
                         "at most priority_levels, " + levels);
   }
-  queue.priority_levels = from.priority_levels();
-  queue.default_priority = from.default_priority();
-  if (from.priority_policies() == nullptr) return ok_status();
   std::set<uint32_t> seen;
-  for (const fb::PriorityQueuePolicy* one : *from.priority_policies()) {
-    const std::string place = at("priority_policies", queue.priority_policies.size());
-    if (one->level() == 0 || one->level() > queue.priority_levels) {
-      return out_of_range(place + ".level", one->level(), "1 to priority_levels, " + levels);
+  for (size_t i = 0; i < queue.priority_policies.size(); ++i) {
+    const std::string place = at("priority_policies", i);
+    PriorityQueuePolicy& one = queue.priority_policies[i];
+    if (one.level == 0 || one.level > queue.priority_levels) {
+      return out_of_range(place + ".level", one.level, "1 to priority_levels, " + levels);
     }
-    if (!seen.insert(one->level()).second) {
-      return out_of_range(place + ".level", one->level(), "each level once");
+    if (!seen.insert(one.level).second) {
+      return out_of_range(place + ".level", one.level, "each level once");
     }
-    PriorityQueuePolicy& out = queue.priority_policies.emplace_back();
-    out.level = one->level();
-    Status read = read_queue_policy(one->policy(), place + ".policy", out.policy);
-    if (!read.ok()) return read;
+    Status fits = check_queue_policy(place + ".policy", one.policy);
+    if (!fits.ok()) return fits;
   }
   return ok_status();
 }
@@ -201,100 +157,79 @@ Status read_queue(const fb::ModelSpec& from, QueueSettings& queue) {
     return out_of_range("queue_requests_max", from.queue_requests_max(), "at least 1");
   }
   queue.requests_max = static_cast<uint32_t>(from.queue_requests_max());
-  Status read = read_queue_policy(from.queue_policy(), "queue_policy", queue.policy);
-  return read.ok() ? read_priorities(from, queue) : std::move(read);
+  queue.priority_levels = from.priority_levels();
+  queue.default_priority = from.default_priority();
+  unpack(from.queue_policy(), queue.policy);
+  unpack(from.priority_policies(), queue.priority_policies);
+  Status fits = check_queue_policy("queue_policy", queue.policy);
+  return fits.ok() ? check_priorities(queue) : std::move(fits);
 }
 
-Status read_dims(const flatbuffers::Vector<int64_t>* from, const std::string& member,
-                 std::vector<int64_t>& dims) {
-  if (from == nullptr) return ok_status();
-  if (from->size() > kRankMax) {
-    return bad_spec(member, "has " + std::to_string(from->size()) + " dims, expected at most " +
-                                std::to_string(kRankMax));
-  }
-  for (const int64_t dim : *from) {
-    if (dim < -1) return out_of_range(at(member, dims.size()), dim, "a size or -1");
-    dims.push_back(dim);
-  }
-  return ok_status();
+// "inputs has 9 tensors, expected at most 8"
+Status check_count(const std::string& member, size_t count, size_t max, const std::string& what) {
+  if (count <= max) return ok_status();
+  return bad_spec(member, "has " + std::to_string(count) + " " + what + ", expected at most " +
+                              std::to_string(max));
 }
 
-Status read_labels(const Tables<flatbuffers::String>* from, const std::string& member,
-                   std::vector<std::string>& labels) {
-  if (from == nullptr) return ok_status();
-  if (from->size() > kLabelsMax) {
-    return bad_spec(member, "has " + std::to_string(from->size()) + " labels, expected at most " +
-                                std::to_string(kLabelsMax));
+Status check_dims(const std::string& member, const std::vector<int64_t>& dims) {
+  Status fits = check_count(member, dims.size(), kRankMax, "dims");
+  for (size_t i = 0; fits.ok() && i < dims.size(); ++i) {
+    if (dims[i] < -1) return out_of_range(at(member, i), dims[i], "a size or -1");
   }
-  for (const flatbuffers::String* label : *from) {
-    if (label->size() > kNameBytesMax) {
-      return bad_spec(at(member, labels.size()), "has " + std::to_string(label->size()) +
-                                                     " bytes, expected at most " +
-                                                     std::to_string(kNameBytesMax));
-    }
-    labels.push_back(label->str());
-  }
-  return ok_status();
+  return fits;
 }
 
-Status read_override(const fb::TensorOverride& from, const std::string& member,
-                     TensorOverride& out) {
-  out.name = from.name()->str();
-  if (out.name.empty()) return bad_spec(member + ".name", "is empty, expected a tensor's name");
-  Status read = read_dims(from.dims(), member + ".dims", out.dims);
-  if (!read.ok()) return read;
-  read = read_dims(from.model_dims(), member + ".model_dims", out.model_dims);
-  if (!read.ok()) return read;
-  return read_labels(from.labels(), member + ".labels", out.labels);
+Status check_override(const std::string& member, const TensorOverride& tensor) {
+  if (tensor.name.empty()) return bad_spec(member + ".name", "is empty, expected a tensor's name");
+  Status fits = check_dims(member + ".dims", tensor.dims);
+  if (fits.ok()) fits = check_dims(member + ".model_dims", tensor.model_dims);
+  const std::string labels = member + ".labels";
+  if (fits.ok()) fits = check_count(labels, tensor.labels.size(), kLabelsMax, "labels");
+  for (size_t i = 0; fits.ok() && i < tensor.labels.size(); ++i) {
+    fits = check_count(at(labels, i), tensor.labels[i].size(), kNameBytesMax, "bytes");
+  }
+  return fits;
 }
 
-Status read_overrides(const Tables<fb::TensorOverride>* from, const std::string& member,
-                      std::vector<TensorOverride>& overrides) {
-  if (from == nullptr) return ok_status();
-  if (from->size() > kInputsMax) {
-    return bad_spec(member, "has " + std::to_string(from->size()) + " tensors, expected at most " +
-                                std::to_string(kInputsMax));
-  }
+Status check_overrides(const std::string& member, const std::vector<TensorOverride>& overrides) {
+  Status fits = check_count(member, overrides.size(), kInputsMax, "tensors");
   std::set<std::string> seen;
-  for (const fb::TensorOverride* one : *from) {
-    const std::string place = at(member, overrides.size());
-    TensorOverride& out = overrides.emplace_back();
-    Status read = read_override(*one, place, out);
-    if (!read.ok()) return read;
-    if (!seen.insert(out.name).second) {
-      return bad_spec(place + ".name", "is '" + out.name + "', expected each tensor once");
+  for (size_t i = 0; fits.ok() && i < overrides.size(); ++i) {
+    const std::string& name = overrides[i].name;
+    fits = check_override(at(member, i), overrides[i]);
+    if (fits.ok() && !seen.insert(name).second) {
+      return bad_spec(at(member, i) + ".name", "is '" + name + "', expected each tensor once");
     }
   }
-  return ok_status();
+  return fits;
 }
 
 Status read_tensors(const fb::ModelSpec& from, ModelSpec& spec) {
   spec.batch_dim = from.batch_dim();
-  Status read = read_overrides(from.inputs(), "inputs", spec.inputs);
-  if (!read.ok()) return read;
+  unpack(from.inputs(), spec.inputs);
+  unpack(from.outputs(), spec.outputs);
+  Status fits = check_overrides("inputs", spec.inputs);
+  if (!fits.ok()) return fits;
   for (size_t i = 0; i < spec.inputs.size(); ++i) {
     if (!spec.inputs[i].labels.empty()) {
       return bad_spec(at("inputs", i) + ".labels", "is set, expected labels of outputs only");
     }
   }
-  return read_overrides(from.outputs(), "outputs", spec.outputs);
+  return check_overrides("outputs", spec.outputs);
 }
 
 Status read_devices(const fb::ModelSpec& from, std::vector<int>& devices) {
-  if (from.devices() == nullptr) return ok_status();
-  if (from.devices()->size() > kDevicesMax) {
-    return bad_spec("devices", "has " + std::to_string(from.devices()->size()) +
-                                   " entries, expected at most " + std::to_string(kDevicesMax));
+  unpack(from.devices(), devices);
+  Status fits = check_count("devices", devices.size(), kDevicesMax, "entries");
+  for (size_t i = 0; fits.ok() && i < devices.size(); ++i) {
+    if (devices[i] < 0) return out_of_range(at("devices", i), devices[i], "at least 0");
   }
-  for (const int device : *from.devices()) {
-    if (device < 0) return out_of_range(at("devices", devices.size()), device, "at least 0");
-    devices.push_back(device);
-  }
-  return ok_status();
+  return fits;
 }
 
 Status read_session_config(const fb::ModelSpec& from, ModelSpec& spec) {
-  spec.session_config = read_pairs(from.session_config());
+  unpack(from.session_config(), spec.session_config);
   for (size_t i = 0; i < spec.session_config.size(); ++i) {
     if (spec.session_config[i].first.empty()) {
       return bad_spec(at("session_config", i) + ".key", "is empty, expected an option's name");
@@ -309,7 +244,8 @@ Status read_settings(const fb::ModelSpec& from, ModelSpec& spec) {
     return out_of_range("exec_mode", static_cast<int64_t>(from.exec_mode()), "0, 1 or 2");
   }
   spec.exec_mode = from.exec_mode();
-  Status read = read_batch(from.batch(), spec.batch);
+  unpack(from.batch(), spec.batch);
+  Status read = check_batch(spec.batch);
   if (read.ok()) read = read_queue(from, spec.queue);
   if (read.ok()) read = read_tensors(from, spec);
   if (read.ok()) read = read_devices(from, spec.devices);
@@ -321,8 +257,8 @@ Status read_settings(const fb::ModelSpec& from, ModelSpec& spec) {
 
 Result<Signature> read_signature(const fb::Signature& from) {
   Signature signature;
-  signature.name = from.name()->str();
-  signature.method_name = text(from.method_name());
+  unpack(from.name(), signature.name);
+  unpack(from.method_name(), signature.method_name);
   Status read = read_specs(from.inputs(), signature.inputs);
   if (read.ok()) read = read_specs(from.outputs(), signature.outputs);
   if (!read.ok()) return std::move(read.error());
@@ -335,8 +271,10 @@ flatbuffers::Offset<fb::TensorSpec> write_tensor(Builder& builder, const TensorS
   const auto name = builder.CreateString(spec.name);
   const auto dims = builder.CreateVector(spec.dims);
   const auto symbols = builder.CreateVectorOfStrings(spec.symbols);
+  const flatbuffers::Optional<bool> unchecked =
+      spec.unchecked ? flatbuffers::Optional<bool>(true) : flatbuffers::nullopt;
   return fb::CreateTensorSpec(builder, name, spec.dtype, dims, symbols, spec.unknown_rank,
-                              spec.unchecked);
+                              unchecked);
 }
 
 flatbuffers::Offset<fb::Signature> write_signature(Builder& builder, const Signature& signature) {
@@ -348,7 +286,8 @@ flatbuffers::Offset<fb::Signature> write_signature(Builder& builder, const Signa
   const auto name = builder.CreateString(signature.name);
   const auto in = builder.CreateVector(inputs);
   const auto out = builder.CreateVector(outputs);
-  const auto method = builder.CreateString(signature.method_name);
+  flatbuffers::Offset<flatbuffers::String> method;  // absent where the format has none
+  if (!signature.method_name.empty()) method = builder.CreateString(signature.method_name);
   return fb::CreateSignature(builder, name, in, out, method);
 }
 
@@ -395,17 +334,17 @@ Result<ModelSpec> parse_model_spec(std::span<const uint8_t> bytes) {
   ModelSpec spec;
   Status read = read_settings(*from, spec);
   if (!read.ok()) return std::move(read.error());
-  spec.name = from->name()->str();
+  unpack(from->name(), spec.name);
   spec.version = from->version();
-  spec.backend = from->backend()->str();
-  spec.path = text(from->path());
+  unpack(from->backend(), spec.backend);
+  unpack(from->path(), spec.path);
   spec.intra_op_threads = from->intra_op_threads();
   spec.inter_op_threads = from->inter_op_threads();
   spec.graph_optimization = from->graph_optimization();
-  read_providers(*from, spec);
+  unpack(from->providers(), spec.providers);
   spec.instances = from->instances();
   spec.inline_us_max = from->inline_us_max();
-  spec.null_mode = text(from->null_mode());
+  unpack(from->null_mode(), spec.null_mode);
   spec.null_delay_us = from->null_delay_us();
   if (from->null_signature() != nullptr) {
     Result<Signature> signature = read_signature(*from->null_signature());

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backend/backend.h"
+#include "base/generated/engine_generated.h"
 #include "base/limits.h"
 #include "engine/model/model.h"
 #include "engine/model_table.h"

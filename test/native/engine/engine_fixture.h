@@ -11,6 +11,7 @@
 #include <mutex>
 #include <string>
 
+#include "base/generated/engine_generated.h"
 #include "engine/listener/listener.h"
 #include "support/wire_builder.h"
 

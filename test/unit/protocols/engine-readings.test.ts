@@ -1,23 +1,14 @@
 // Readings on a port whose native side the test plays.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Builder } from 'flatbuffers';
 import { ErrorCode, ServalError } from '../../../ts/errors.js';
-import { EngineStats } from '../../../ts/native/generated/serval/fb/engine-stats.js';
-import { ModelStats } from '../../../ts/native/generated/serval/fb/model-stats.js';
+import { ENGINE_STATS } from '../../../ts/native/generated/tables.js';
+import { writeTable } from '../../../ts/native/table-codec.js';
 import { PortReadings } from '../../../ts/protocols/engine-readings.js';
 import { FakeNative, PENDING } from '../native/fake-native.js';
 
-function statsBytes(handle: number): Uint8Array {
-  const builder = new Builder(64);
-  ModelStats.startModelStats(builder);
-  ModelStats.addHandle(builder, handle);
-  const models = EngineStats.createModelsVector(builder, [ModelStats.endModelStats(builder)]);
-  EngineStats.startEngineStats(builder);
-  EngineStats.addModels(builder, models);
-  builder.finish(EngineStats.endEngineStats(builder));
-  return builder.asUint8Array();
-}
+const statsBytes = (handle: number): Uint8Array =>
+  writeTable<object>(ENGINE_STATS, { models: [{ handle }] });
 
 const failure =
   (code: ErrorCode, message: string) =>

@@ -4,13 +4,14 @@
 // Hot plane's slow lane; the listener's thread starts it.
 import { constants, createGunzip, createInflate, createInflateRaw, deflate, gzip } from 'node:zlib';
 import { ErrorCode, ServalError } from '../../errors.js';
+import { PackedCoding } from '../../model/generated/engine.js';
 
 export type Coding = 'identity' | 'gzip' | 'deflate';
 
-/** Codings that the engine unpacks; native/codec/inflate.h has the same numbers. */
+/** Codings that the engine unpacks. */
 export const PACKED_CODINGS: ReadonlyMap<string, number> = new Map([
-  ['gzip', 0],
-  ['deflate', 1],
+  ['gzip', PackedCoding.Gzip],
+  ['deflate', PackedCoding.Deflate],
 ]);
 
 // Fast rather than small: the answer waits for it.

@@ -33,6 +33,19 @@ int guards_of(const onnx::Model& model) {
   return guarded.ok() ? guarded.value().guards : -1;
 }
 
+TEST(GuardModel, TellsWhetherTheModelHasOperatorsOfOurs) {
+  const auto has_ours = [](const onnx::Model& model) {
+    const std::string bytes = model.to_bytes();
+    const auto guarded = ort::guard_model(ort::bytes_of(bytes), ort::Divisions::Guard);
+    return guarded.ok() && guarded.value().custom_ops;
+  };
+  onnx::Model ours;
+  ours.node("IntegerDivide", {"a", "b"}, {"y"}, {}, "serval");
+  EXPECT_FALSE(has_ours(binary("Add", onnx::kFloat, {})));
+  EXPECT_TRUE(has_ours(binary("Div", onnx::kInt64, {})));  // guarded
+  EXPECT_TRUE(has_ours(ours));
+}
+
 // Runs a model of one output; its values, or the message.
 template <typename T>
 std::vector<T> answer(BackendModel& model, const std::vector<TensorView>& inputs) {

@@ -41,7 +41,7 @@ TEST(WriteModelInfo, SaysWhatTheModelCameTo) {
   EXPECT_EQ(info->batch_mode(), BatchMode::On);
   EXPECT_TRUE(info->inputs_batchable());
   ASSERT_EQ(info->signatures()->size(), 1u);
-  EXPECT_EQ(info->signatures()->Get(0)->inputs()->Get(0)->dims()->Get(0), -1);
+  EXPECT_EQ(info->signatures()->Get(0)->inputs()->Get(0)->shape()->Get(0), -1);
 }
 
 TEST(WriteModelInfo, FixedRowsAreNotBatched) {
@@ -60,8 +60,8 @@ TEST(WriteModelInfo, SignaturesAreThoseOfTheConfiguration) {
   spec.inputs.push_back({"x", {4}, {}, {}});
   ASSERT_TRUE(write_model_info(*make_model(5, spec), bytes));
   const auto* signature = read<fb::ModelInfo>(bytes)->signatures()->Get(0);
-  EXPECT_EQ(signature->inputs()->Get(0)->dims()->Get(0), 4);
-  EXPECT_EQ(signature->outputs()->Get(0)->dims()->Get(0), -1);
+  EXPECT_EQ(signature->inputs()->Get(0)->shape()->Get(0), 4);
+  EXPECT_EQ(signature->outputs()->Get(0)->shape()->Get(0), -1);
 }
 
 class WriteEngineStats : public ::testing::Test {

@@ -1,0 +1,529 @@
+// Generated from proto/engine.fbs by proto/generate.mjs.
+#pragma once
+
+#include "flatbuffers/base.h"
+
+namespace serval {
+namespace fb {
+
+enum class DType : uint8_t {
+  Invalid = 0,
+  Bool = 1,
+  Uint8 = 2,
+  Uint16 = 3,
+  Uint32 = 4,
+  Uint64 = 5,
+  Int8 = 6,
+  Int16 = 7,
+  Int32 = 8,
+  Int64 = 9,
+  Fp16 = 10,
+  Fp32 = 11,
+  Fp64 = 12,
+  Bytes = 13,
+  Bf16 = 14,
+  MIN = Invalid,
+  MAX = Bf16
+};
+
+inline const DType (&EnumValuesDType())[15] {
+  static const DType values[] = {
+    DType::Invalid,
+    DType::Bool,
+    DType::Uint8,
+    DType::Uint16,
+    DType::Uint32,
+    DType::Uint64,
+    DType::Int8,
+    DType::Int16,
+    DType::Int32,
+    DType::Int64,
+    DType::Fp16,
+    DType::Fp32,
+    DType::Fp64,
+    DType::Bytes,
+    DType::Bf16
+  };
+  return values;
+}
+
+inline const char * const *EnumNamesDType() {
+  static const char * const names[16] = {
+    "Invalid",
+    "Bool",
+    "Uint8",
+    "Uint16",
+    "Uint32",
+    "Uint64",
+    "Int8",
+    "Int16",
+    "Int32",
+    "Int64",
+    "Fp16",
+    "Fp32",
+    "Fp64",
+    "Bytes",
+    "Bf16",
+    nullptr
+  };
+  return names;
+}
+
+inline const char *EnumNameDType(DType e) {
+  if (flatbuffers::IsOutRange(e, DType::Invalid, DType::Bf16)) return "";
+  const size_t index = static_cast<size_t>(e);
+  return EnumNamesDType()[index];
+}
+
+enum class ErrorCode : uint8_t {
+  Ok = 0,
+  InvalidArgument = 1,
+  MalformedBody = 2,
+  PathNotFound = 3,
+  ModelNotFound = 4,
+  SignatureNotFound = 5,
+  ModelNotReady = 6,
+  MethodNotAllowed = 7,
+  BodyTooLarge = 8,
+  UnsupportedEncoding = 9,
+  QueueFull = 10,
+  Unimplemented = 11,
+  DeadlineExceeded = 12,
+  Cancelled = 13,
+  ShuttingDown = 14,
+  ModelInvalid = 15,
+  RuntimeUnavailable = 16,
+  BackendFailed = 17,
+  Internal = 18,
+  MemoryFull = 19,
+  MIN = Ok,
+  MAX = MemoryFull
+};
+
+inline const ErrorCode (&EnumValuesErrorCode())[20] {
+  static const ErrorCode values[] = {
+    ErrorCode::Ok,
+    ErrorCode::InvalidArgument,
+    ErrorCode::MalformedBody,
+    ErrorCode::PathNotFound,
+    ErrorCode::ModelNotFound,
+    ErrorCode::SignatureNotFound,
+    ErrorCode::ModelNotReady,
+    ErrorCode::MethodNotAllowed,
+    ErrorCode::BodyTooLarge,
+    ErrorCode::UnsupportedEncoding,
+    ErrorCode::QueueFull,
+    ErrorCode::Unimplemented,
+    ErrorCode::DeadlineExceeded,
+    ErrorCode::Cancelled,
+    ErrorCode::ShuttingDown,
+    ErrorCode::ModelInvalid,
+    ErrorCode::RuntimeUnavailable,
+    ErrorCode::BackendFailed,
+    ErrorCode::Internal,
+    ErrorCode::MemoryFull
+  };
+  return values;
+}
+
+inline const char * const *EnumNamesErrorCode() {
+  static const char * const names[21] = {
+    "Ok",
+    "InvalidArgument",
+    "MalformedBody",
+    "PathNotFound",
+    "ModelNotFound",
+    "SignatureNotFound",
+    "ModelNotReady",
+    "MethodNotAllowed",
+    "BodyTooLarge",
+    "UnsupportedEncoding",
+    "QueueFull",
+    "Unimplemented",
+    "DeadlineExceeded",
+    "Cancelled",
+    "ShuttingDown",
+    "ModelInvalid",
+    "RuntimeUnavailable",
+    "BackendFailed",
+    "Internal",
+    "MemoryFull",
+    nullptr
+  };
+  return names;
+}
+
+inline const char *EnumNameErrorCode(ErrorCode e) {
+  if (flatbuffers::IsOutRange(e, ErrorCode::Ok, ErrorCode::MemoryFull)) return "";
+  const size_t index = static_cast<size_t>(e);
+  return EnumNamesErrorCode()[index];
+}
+
+enum class Protocol : uint8_t {
+  V1Predict = 0,
+  V2Rest = 1,
+  V2Grpc = 2,
+  V2GrpcStream = 3,
+  TfPredict = 4,
+  TfClassify = 5,
+  TfRegress = 6,
+  V1Classify = 7,
+  V1Regress = 8,
+  MIN = V1Predict,
+  MAX = V1Regress
+};
+
+inline const Protocol (&EnumValuesProtocol())[9] {
+  static const Protocol values[] = {
+    Protocol::V1Predict,
+    Protocol::V2Rest,
+    Protocol::V2Grpc,
+    Protocol::V2GrpcStream,
+    Protocol::TfPredict,
+    Protocol::TfClassify,
+    Protocol::TfRegress,
+    Protocol::V1Classify,
+    Protocol::V1Regress
+  };
+  return values;
+}
+
+inline const char * const *EnumNamesProtocol() {
+  static const char * const names[10] = {
+    "V1Predict",
+    "V2Rest",
+    "V2Grpc",
+    "V2GrpcStream",
+    "TfPredict",
+    "TfClassify",
+    "TfRegress",
+    "V1Classify",
+    "V1Regress",
+    nullptr
+  };
+  return names;
+}
+
+inline const char *EnumNameProtocol(Protocol e) {
+  if (flatbuffers::IsOutRange(e, Protocol::V1Predict, Protocol::V1Regress)) return "";
+  const size_t index = static_cast<size_t>(e);
+  return EnumNamesProtocol()[index];
+}
+
+enum class CallResult : uint8_t {
+  Pending = 255,
+  MIN = Pending,
+  MAX = Pending
+};
+
+inline const CallResult (&EnumValuesCallResult())[1] {
+  static const CallResult values[] = {
+    CallResult::Pending
+  };
+  return values;
+}
+
+inline const char * const *EnumNamesCallResult() {
+  static const char * const names[2] = {
+    "Pending",
+    nullptr
+  };
+  return names;
+}
+
+inline const char *EnumNameCallResult(CallResult e) {
+  if (flatbuffers::IsOutRange(e, CallResult::Pending, CallResult::Pending)) return "";
+  const size_t index = static_cast<size_t>(e) - static_cast<size_t>(CallResult::Pending);
+  return EnumNamesCallResult()[index];
+}
+
+enum class ControlWord : uint8_t {
+  Bytes = 0,
+  JsonBytes = 1,
+  Ticket = 2,
+  Generation = 3,
+  Ring = 16,
+  MIN = Bytes,
+  MAX = Ring
+};
+
+inline const ControlWord (&EnumValuesControlWord())[5] {
+  static const ControlWord values[] = {
+    ControlWord::Bytes,
+    ControlWord::JsonBytes,
+    ControlWord::Ticket,
+    ControlWord::Generation,
+    ControlWord::Ring
+  };
+  return values;
+}
+
+inline const char * const *EnumNamesControlWord() {
+  static const char * const names[18] = {
+    "Bytes",
+    "JsonBytes",
+    "Ticket",
+    "Generation",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "Ring",
+    nullptr
+  };
+  return names;
+}
+
+inline const char *EnumNameControlWord(ControlWord e) {
+  if (flatbuffers::IsOutRange(e, ControlWord::Bytes, ControlWord::Ring)) return "";
+  const size_t index = static_cast<size_t>(e);
+  return EnumNamesControlWord()[index];
+}
+
+enum class RingWord : uint8_t {
+  Ticket = 0,
+  Code = 1,
+  Slot = 2,
+  Bytes = 3,
+  JsonBytes = 4,
+  Generation = 5,
+  Words = 6,
+  MIN = Ticket,
+  MAX = Words
+};
+
+inline const RingWord (&EnumValuesRingWord())[7] {
+  static const RingWord values[] = {
+    RingWord::Ticket,
+    RingWord::Code,
+    RingWord::Slot,
+    RingWord::Bytes,
+    RingWord::JsonBytes,
+    RingWord::Generation,
+    RingWord::Words
+  };
+  return values;
+}
+
+inline const char * const *EnumNamesRingWord() {
+  static const char * const names[8] = {
+    "Ticket",
+    "Code",
+    "Slot",
+    "Bytes",
+    "JsonBytes",
+    "Generation",
+    "Words",
+    nullptr
+  };
+  return names;
+}
+
+inline const char *EnumNameRingWord(RingWord e) {
+  if (flatbuffers::IsOutRange(e, RingWord::Ticket, RingWord::Words)) return "";
+  const size_t index = static_cast<size_t>(e);
+  return EnumNamesRingWord()[index];
+}
+
+enum class MetricsKind : uint8_t {
+  Triton = 0,
+  TensorFlow = 1,
+  MIN = Triton,
+  MAX = TensorFlow
+};
+
+inline const MetricsKind (&EnumValuesMetricsKind())[2] {
+  static const MetricsKind values[] = {
+    MetricsKind::Triton,
+    MetricsKind::TensorFlow
+  };
+  return values;
+}
+
+inline const char * const *EnumNamesMetricsKind() {
+  static const char * const names[3] = {
+    "Triton",
+    "TensorFlow",
+    nullptr
+  };
+  return names;
+}
+
+inline const char *EnumNameMetricsKind(MetricsKind e) {
+  if (flatbuffers::IsOutRange(e, MetricsKind::Triton, MetricsKind::TensorFlow)) return "";
+  const size_t index = static_cast<size_t>(e);
+  return EnumNamesMetricsKind()[index];
+}
+
+enum class PackedCoding : uint8_t {
+  Gzip = 0,
+  Deflate = 1,
+  MIN = Gzip,
+  MAX = Deflate
+};
+
+inline const PackedCoding (&EnumValuesPackedCoding())[2] {
+  static const PackedCoding values[] = {
+    PackedCoding::Gzip,
+    PackedCoding::Deflate
+  };
+  return values;
+}
+
+inline const char * const *EnumNamesPackedCoding() {
+  static const char * const names[3] = {
+    "Gzip",
+    "Deflate",
+    nullptr
+  };
+  return names;
+}
+
+inline const char *EnumNamePackedCoding(PackedCoding e) {
+  if (flatbuffers::IsOutRange(e, PackedCoding::Gzip, PackedCoding::Deflate)) return "";
+  const size_t index = static_cast<size_t>(e);
+  return EnumNamesPackedCoding()[index];
+}
+
+enum class ExecMode : uint8_t {
+  Auto = 0,
+  Inline = 1,
+  Queued = 2,
+  MIN = Auto,
+  MAX = Queued
+};
+
+inline const ExecMode (&EnumValuesExecMode())[3] {
+  static const ExecMode values[] = {
+    ExecMode::Auto,
+    ExecMode::Inline,
+    ExecMode::Queued
+  };
+  return values;
+}
+
+inline const char * const *EnumNamesExecMode() {
+  static const char * const names[4] = {
+    "Auto",
+    "Inline",
+    "Queued",
+    nullptr
+  };
+  return names;
+}
+
+inline const char *EnumNameExecMode(ExecMode e) {
+  if (flatbuffers::IsOutRange(e, ExecMode::Auto, ExecMode::Queued)) return "";
+  const size_t index = static_cast<size_t>(e);
+  return EnumNamesExecMode()[index];
+}
+
+enum class BatchMode : uint8_t {
+  Off = 0,
+  Auto = 1,
+  On = 2,
+  MIN = Off,
+  MAX = On
+};
+
+inline const BatchMode (&EnumValuesBatchMode())[3] {
+  static const BatchMode values[] = {
+    BatchMode::Off,
+    BatchMode::Auto,
+    BatchMode::On
+  };
+  return values;
+}
+
+inline const char * const *EnumNamesBatchMode() {
+  static const char * const names[4] = {
+    "Off",
+    "Auto",
+    "On",
+    nullptr
+  };
+  return names;
+}
+
+inline const char *EnumNameBatchMode(BatchMode e) {
+  if (flatbuffers::IsOutRange(e, BatchMode::Off, BatchMode::On)) return "";
+  const size_t index = static_cast<size_t>(e);
+  return EnumNamesBatchMode()[index];
+}
+
+enum class BatchProof : uint8_t {
+  Untried = 0,
+  Proven = 1,
+  Contradicted = 2,
+  Undecided = 3,
+  MIN = Untried,
+  MAX = Undecided
+};
+
+inline const BatchProof (&EnumValuesBatchProof())[4] {
+  static const BatchProof values[] = {
+    BatchProof::Untried,
+    BatchProof::Proven,
+    BatchProof::Contradicted,
+    BatchProof::Undecided
+  };
+  return values;
+}
+
+inline const char * const *EnumNamesBatchProof() {
+  static const char * const names[5] = {
+    "Untried",
+    "Proven",
+    "Contradicted",
+    "Undecided",
+    nullptr
+  };
+  return names;
+}
+
+inline const char *EnumNameBatchProof(BatchProof e) {
+  if (flatbuffers::IsOutRange(e, BatchProof::Untried, BatchProof::Undecided)) return "";
+  const size_t index = static_cast<size_t>(e);
+  return EnumNamesBatchProof()[index];
+}
+
+enum class TimeoutAction : uint8_t {
+  Reject = 0,
+  Delay = 1,
+  MIN = Reject,
+  MAX = Delay
+};
+
+inline const TimeoutAction (&EnumValuesTimeoutAction())[2] {
+  static const TimeoutAction values[] = {
+    TimeoutAction::Reject,
+    TimeoutAction::Delay
+  };
+  return values;
+}
+
+inline const char * const *EnumNamesTimeoutAction() {
+  static const char * const names[3] = {
+    "Reject",
+    "Delay",
+    nullptr
+  };
+  return names;
+}
+
+inline const char *EnumNameTimeoutAction(TimeoutAction e) {
+  if (flatbuffers::IsOutRange(e, TimeoutAction::Reject, TimeoutAction::Delay)) return "";
+  const size_t index = static_cast<size_t>(e);
+  return EnumNamesTimeoutAction()[index];
+}
+
+}  // namespace fb
+}  // namespace serval

@@ -1,0 +1,132 @@
+// Generated from proto/engine.fbs by proto/generate.mjs.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/generated/engine_names.h"
+
+namespace serval {
+
+// A constant that the graphs of a model share: raw little-endian elements in a file.
+struct Weight {
+  std::string name;  // the initializer, in every graph that has it
+  fb::DType datatype = fb::DType::Invalid;
+  std::vector<int64_t> dims;
+  uint32_t file = 0;  // index into ModelSpec.weight_files
+  uint64_t offset = 0;
+  uint64_t bytes = 0;
+  std::optional<uint32_t> masked_crc32c;  // of exactly these bytes; absent: not checked
+};
+
+template <typename Table, typename Visit>
+void each_member(const Table& from, Weight& to, Visit visit) {
+  visit(from.name(), to.name);
+  visit(from.datatype(), to.datatype);
+  visit(from.dims(), to.dims);
+  visit(from.file(), to.file);
+  visit(from.offset(), to.offset);
+  visit(from.bytes(), to.bytes);
+  visit(from.masked_crc32c(), to.masked_crc32c);
+}
+
+// A variable that a graph reads and, with `output`, assigns: state of the loaded version.
+struct GraphState {
+  uint32_t state = 0;  // index into ModelSpec.states
+  std::string input;
+  std::string output;  // "" = only read
+};
+
+template <typename Table, typename Visit>
+void each_member(const Table& from, GraphState& to, Visit visit) {
+  visit(from.state(), to.state);
+  visit(from.input(), to.input);
+  visit(from.output(), to.output);
+}
+
+// TensorFlow Serving's batching parameters and Triton's dynamic_batching both become this. A row is one entry along the first dim.
+struct BatchPolicy {
+  fb::BatchMode mode = fb::BatchMode::Off;
+  uint32_t rows_max = 0;  // largest batch that is run
+  uint32_t request_rows_max = 0;  // larger requests are refused; 0 = any
+  std::vector<uint32_t> preferred_rows;  // ascending; a batch of such a size leaves at once
+  std::vector<uint32_t> allowed_rows;  // ascending; batches are padded up to the next one
+  uint32_t delay_us = 0;  // how long the oldest request may wait for company
+  bool split = false;  // requests over rows_max are run in pieces
+  bool pad_inner = false;  // inner dims are zero-padded to the largest instead of kept apart
+  bool preserve_ordering = false;  // answers leave in the order the requests came
+  bool only_if_batchable = false;  // Off unless the first dim of every input and output is free.
+};
+
+template <typename Table, typename Visit>
+void each_member(const Table& from, BatchPolicy& to, Visit visit) {
+  visit(from.mode(), to.mode);
+  visit(from.rows_max(), to.rows_max);
+  visit(from.request_rows_max(), to.request_rows_max);
+  visit(from.preferred_rows(), to.preferred_rows);
+  visit(from.allowed_rows(), to.allowed_rows);
+  visit(from.delay_us(), to.delay_us);
+  visit(from.split(), to.split);
+  visit(from.pad_inner(), to.pad_inner);
+  visit(from.preserve_ordering(), to.preserve_ordering);
+  visit(from.only_if_batchable(), to.only_if_batchable);
+}
+
+struct QueuePolicy {
+  fb::TimeoutAction timeout_action = fb::TimeoutAction::Reject;
+  uint64_t default_timeout_us = 0;  // 0 = none
+  bool allow_timeout_override = false;  // a request's `timeout` may shorten it
+  uint32_t requests_max = 0;  // 0 = ModelSpec.queue_requests_max
+};
+
+template <typename Table, typename Visit>
+void each_member(const Table& from, QueuePolicy& to, Visit visit) {
+  visit(from.timeout_action(), to.timeout_action);
+  visit(from.default_timeout_us(), to.default_timeout_us);
+  visit(from.allow_timeout_override(), to.allow_timeout_override);
+  visit(from.requests_max(), to.requests_max);
+}
+
+// Level 1 is served first.
+struct PriorityQueuePolicy {
+  uint32_t level = 0;
+  QueuePolicy policy;
+};
+
+template <typename Table, typename Visit>
+void each_member(const Table& from, PriorityQueuePolicy& to, Visit visit) {
+  visit(from.level(), to.level);
+  visit(from.policy(), to.policy);
+}
+
+// What a configuration says of one input or output, in the model's own order or not.
+struct TensorOverride {
+  std::string name;
+  std::vector<int64_t> dims;  // as clients see it, the batch dim included; -1 = free
+  std::vector<int64_t> model_dims;  // what the model gets instead (reshape); empty = dims
+  std::vector<std::string> labels;  // outputs: classification labels by index
+};
+
+template <typename Table, typename Visit>
+void each_member(const Table& from, TensorOverride& to, Visit visit) {
+  visit(from.name(), to.name);
+  visit(from.dims(), to.dims);
+  visit(from.model_dims(), to.model_dims);
+  visit(from.labels(), to.labels);
+}
+
+struct Provider {
+  std::string name;
+  std::vector<std::pair<std::string, std::string>> options;
+};
+
+template <typename Table, typename Visit>
+void each_member(const Table& from, Provider& to, Visit visit) {
+  visit(from.name(), to.name);
+  visit(from.options(), to.options);
+}
+
+}  // namespace serval

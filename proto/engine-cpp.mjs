@@ -1,0 +1,66 @@
+// C++'s side of engine.fbs besides what flatc writes: the enums by themselves, and the tables that
+// the engine keeps as plain structs with what reads them. Build time only.
+
+const TYPES = {
+  bool: 'bool',
+  ubyte: 'uint8_t',
+  int: 'int32_t',
+  uint: 'uint32_t',
+  long: 'int64_t',
+  ulong: 'uint64_t',
+  string: 'std::string',
+};
+const ORIGIN = '// Generated from proto/engine.fbs by proto/generate.mjs.\n#pragma once\n\n';
+
+/** flatc's header in two: nearly every source names an enum, and few need the tables, which take
+ * 0.6 s to compile. [[name, text], ...] */
+export function splitHeader(header) {
+  const [enums] = /enum class [^]*?(?=struct \w+ FLATBUFFERS_FINAL_CLASS)/.exec(header);
+  const names = `${ORIGIN}#include "flatbuffers/base.h"\n\nnamespace serval {\nnamespace fb {\n\n${enums}}  // namespace fb\n}  // namespace serval\n`;
+  const include = '#include "flatbuffers/flatbuffers.h"\n';
+  const tables = header
+    .replace(enums, '')
+    .replace(include, `${include}\n#include "base/generated/engine_names.h"\n`);
+  return [
+    ['engine_names.h', names],
+    ['engine_generated.h', tables],
+  ];
+}
+
+function memberOf({ name, type, many, fallback, comment }, enums) {
+  const isEnum = enums.has(type);
+  const one = TYPES[type] ?? (isEnum ? `fb::${type}` : type);
+  const text = comment === '' ? '' : `  // ${comment}`;
+  if (type === 'KeyValue')
+    return `  std::vector<std::pair<std::string, std::string>> ${name};${text}\n`;
+  if (many) return `  std::vector<${one}> ${name};${text}\n`;
+  if (fallback === 'null') return `  std::optional<${one}> ${name};${text}\n`;
+  if (isEnum) return `  ${one} ${name} = ${one}::${enums.get(type)};${text}\n`;
+  if (!(type in TYPES) || type === 'string') return `  ${one} ${name};${text}\n`;
+  return `  ${one} ${name} = ${type === 'bool' ? 'false' : (fallback ?? 0)};${text}\n`;
+}
+
+/** The header of the structs. each_member(): goes through a table and its struct side by side. */
+export function writeStructs(enums, tables) {
+  const defaults = new Map(enums.map(({ name, values }) => [name, values[0].name]));
+  const structs = tables
+    .filter(({ attribute }) => attribute === 'plain')
+    .map(({ name, comment, members }) => {
+      const fields = members.map((member) => memberOf(member, defaults)).join('');
+      const visits = members
+        .map((one) => `  visit(from.${one.name}(), to.${one.name});\n`)
+        .join('');
+      return (
+        `${comment === '' ? '' : `// ${comment}\n`}struct ${name} {\n${fields}};\n\n` +
+        'template <typename Table, typename Visit>\n' +
+        `void each_member(const Table& from, ${name}& to, Visit visit) {\n${visits}}\n`
+      );
+    });
+  const includes = ['cstdint', 'optional', 'string', 'utility', 'vector'];
+  return (
+    ORIGIN +
+    includes.map((name) => `#include <${name}>\n`).join('') +
+    '\n#include "base/generated/engine_names.h"\n\nnamespace serval {\n\n' +
+    `${structs.join('\n')}\n}  // namespace serval\n`
+  );
+}

@@ -1,0 +1,382 @@
+// What both languages name. Data only; any thread. Generated from proto/engine.fbs by proto/generate.mjs.
+
+export type DType = 'BOOL' | 'UINT8' | 'UINT16' | 'UINT32' | 'UINT64' | 'INT8' | 'INT16' | 'INT32' | 'INT64' | 'FP16' | 'FP32' | 'FP64' | 'BYTES' | 'BF16';
+
+/** One row each in ts/errors.ts (HTTP and gRPC status) and docs/errors.md. */
+export enum ErrorCode {
+  Ok = 0,
+  /** well-formed request that the model or the protocol refuses */
+  InvalidArgument = 1,
+  /** not JSON / not protobuf / truncated / bad binary section */
+  MalformedBody = 2,
+  /** no such URL or rpc */
+  PathNotFound = 3,
+  /** unknown model, version or label */
+  ModelNotFound = 4,
+  /** the model has no such signature */
+  SignatureNotFound = 5,
+  /** known, but loading, failed or unloaded */
+  ModelNotReady = 6,
+  MethodNotAllowed = 7,
+  /** request over a byte limit, inflated size included */
+  BodyTooLarge = 8,
+  /** Content-Encoding that we do not read */
+  UnsupportedEncoding = 9,
+  QueueFull = 10,
+  /** named feature that this server does not have */
+  Unimplemented = 11,
+  DeadlineExceeded = 12,
+  Cancelled = 13,
+  ShuttingDown = 14,
+  /** model file missing, corrupt or unsupported */
+  ModelInvalid = 15,
+  /** the runtime library is missing or too old */
+  RuntimeUnavailable = 16,
+  /** the model ran and failed */
+  BackendFailed = 17,
+  /** our bug */
+  Internal = 18,
+  /** the budget of --memory-limit is used up, or memory itself */
+  MemoryFull = 19,
+}
+
+/** The kinds of requests that the engine serves end to end. V1: TensorFlow Serving's REST API. Tf: its gRPC PredictionService. */
+export enum Protocol {
+  V1Predict = 0,
+  V2Rest = 1,
+  V2Grpc = 2,
+  V2GrpcStream = 3,
+  TfPredict = 4,
+  TfClassify = 5,
+  TfRegress = 6,
+  V1Classify = 7,
+  V1Regress = 8,
+}
+
+/** What a call of the addon returns besides an ErrorCode. */
+export enum CallResult {
+  /** the answer follows as a completion */
+  Pending = 255,
+}
+
+/** Words of the block of u32 that a JavaScript thread shares with the engine. */
+export enum ControlWord {
+  /** length of the answer or of the error's text */
+  Bytes = 0,
+  /** JSON before binary data, else 0 */
+  JsonBytes = 1,
+  /** of a pending request or an open body */
+  Ticket = 2,
+  /** of slot 0's memory */
+  Generation = 3,
+  /** completions, one behind the other */
+  Ring = 16,
+}
+
+/** Words of one completion in the ring. */
+export enum RingWord {
+  Ticket = 0,
+  Code = 1,
+  Slot = 2,
+  Bytes = 3,
+  JsonBytes = 4,
+  Generation = 5,
+  /** of one */
+  Words = 6,
+}
+
+/** Whose names metrics() writes. */
+export enum MetricsKind {
+  Triton = 0,
+  TensorFlow = 1,
+}
+
+/** Content-Encodings that the engine unpacks. */
+export enum PackedCoding {
+  Gzip = 0,
+  Deflate = 1,
+}
+
+export type ExecMode = 'auto' | 'inline' | 'queued';
+
+/** Whether waiting requests of one model are run together. Off: never. Auto: only requests that wait anyway are joined; a fast model still runs inline, one by one; only where the first dim is proven to be the batch. On: every request goes through the batcher. */
+export type BatchMode = 'off' | 'auto' | 'on';
+
+/** What a probe at load says of rows run together. Untried: nothing hangs on it. Contradicted: they are answered differently. Undecided: refused, not the same twice, or it takes too long to try. */
+export type BatchProof = 'untried' | 'proven' | 'contradicted' | 'undecided';
+
+export type TimeoutAction = 'reject' | 'delay';
+
+/** Ranks of an unchecked input that an operator behind it takes. */
+export interface RankRule {
+  readonly min: number;
+  /** absent: any */
+  readonly max?: number;
+  /** the operator; "" = the graph itself */
+  readonly of: string;
+}
+
+/** One input or output. */
+export interface TensorSpec {
+  readonly name: string;
+  readonly datatype: DType;
+  /** -1 = free */
+  readonly shape: readonly number[];
+  /** of each dim, "" where it has no symbolic name */
+  readonly symbols: readonly string[];
+  readonly unknownRank: boolean;
+  /** the shape is documentation: requests are not checked against it */
+  readonly unchecked?: boolean;
+  readonly ranks?: RankRule;
+  /** a TensorProto, fed where a request leaves the input out */
+  readonly defaultProto?: Uint8Array;
+}
+
+export interface Signature {
+  readonly name: string;
+  readonly inputs: readonly TensorSpec[];
+  readonly outputs: readonly TensorSpec[];
+  /** SignatureDef.method_name; absent: the format has none */
+  readonly methodName?: string;
+}
+
+/** A constant that the graphs of a model share: raw little-endian elements in a file. */
+export interface Weight {
+  /** the initializer, in every graph that has it */
+  readonly name: string;
+  readonly datatype: DType;
+  readonly dims: readonly number[];
+  /** index into ModelSpec.weight_files */
+  readonly file: number;
+  readonly offset: number;
+  readonly bytes: number;
+  /** of exactly these bytes; absent: not checked */
+  readonly maskedCrc32c?: number;
+}
+
+/** A variable that a graph reads and, with `output`, assigns: state of the loaded version. */
+export interface GraphState {
+  /** index into ModelSpec.states */
+  readonly state: number;
+  readonly input: string;
+  /** "" = only read */
+  readonly output: string;
+}
+
+/** One signature's ONNX graph. */
+export interface GraphSpec {
+  /** as clients name its tensors */
+  readonly signature: Signature;
+  /** the ModelProto */
+  readonly model: Uint8Array;
+  /** in the ONNX graph, in the signature's order */
+  readonly inputNames: readonly string[];
+  readonly outputNames: readonly string[];
+  /** of ModelSpec.weights, those that it names */
+  readonly weights: readonly number[];
+  readonly states: readonly GraphState[];
+}
+
+/** TensorFlow Serving's batching parameters and Triton's dynamic_batching both become this. A row is one entry along the first dim. */
+export interface BatchPolicy {
+  readonly mode: BatchMode;
+  /** largest batch that is run */
+  readonly rowsMax: number;
+  /** larger requests are refused; 0 = any */
+  readonly requestRowsMax: number;
+  /** ascending; a batch of such a size leaves at once */
+  readonly preferredRows: readonly number[];
+  /** ascending; batches are padded up to the next one */
+  readonly allowedRows: readonly number[];
+  /** how long the oldest request may wait for company */
+  readonly delayUs: number;
+  /** requests over rows_max are run in pieces */
+  readonly split: boolean;
+  /** inner dims are zero-padded to the largest instead of kept apart */
+  readonly padInner: boolean;
+  /** answers leave in the order the requests came */
+  readonly preserveOrdering: boolean;
+  /** Off unless the first dim of every input and output is free. */
+  readonly onlyIfBatchable: boolean;
+}
+
+export interface QueuePolicy {
+  readonly timeoutAction: TimeoutAction;
+  /** 0 = none */
+  readonly defaultTimeoutUs: number;
+  /** a request's `timeout` may shorten it */
+  readonly allowTimeoutOverride: boolean;
+  /** 0 = ModelSpec.queue_requests_max */
+  readonly requestsMax: number;
+}
+
+/** Level 1 is served first. */
+export interface PriorityQueuePolicy {
+  readonly level: number;
+  readonly policy: QueuePolicy;
+}
+
+/** What a configuration says of one input or output, in the model's own order or not. */
+export interface TensorOverride {
+  readonly name: string;
+  /** as clients see it, the batch dim included; -1 = free */
+  readonly dims: readonly number[];
+  /** what the model gets instead (reshape); empty = dims */
+  readonly modelDims: readonly number[];
+  /** outputs: classification labels by index */
+  readonly labels: readonly string[];
+}
+
+export interface Provider {
+  readonly name: string;
+  readonly options: Readonly<Record<string, string>>;
+}
+
+/** What to load. Paths are absolute. `backend` is "onnxruntime" or "null". */
+export interface ModelSpec {
+  readonly name: string;
+  readonly version?: string;
+  readonly backend: string;
+  readonly path?: string;
+  /** 0 = the engine's shared pool */
+  readonly intraOpThreads?: number;
+  /** 0 = sequential execution */
+  readonly interOpThreads?: number;
+  /** ORT's levels 0, 1, 2, 99 */
+  readonly graphOptimization?: number;
+  /** in order of preference; CPU is always last */
+  readonly providers?: readonly Provider[];
+  /** native threads that take requests from the queue */
+  readonly instances?: number;
+  readonly queueRequestsMax?: number;
+  readonly execMode?: ExecMode;
+  /** Auto: run on the listener's thread while the measured time is below. */
+  readonly inlineUsMax?: number;
+  /** null backend: "echo", "delay", "fail" */
+  readonly nullMode?: string;
+  readonly nullDelayUs?: number;
+  readonly nullSignature?: Signature;
+  readonly batch?: BatchPolicy;
+  /** 0 = no priorities; else 1 (first) .. priority_levels */
+  readonly priorityLevels?: number;
+  readonly defaultPriority?: number;
+  readonly queuePolicy?: QueuePolicy;
+  readonly priorityPolicies?: readonly PriorityQueuePolicy[];
+  /** the first dim is the batch (Triton: max_batch_size > 0) */
+  readonly batchDim?: boolean;
+  readonly inputs?: readonly TensorOverride[];
+  readonly outputs?: readonly TensorOverride[];
+  /** one session per device, instances take turns; empty = one session */
+  readonly devices?: readonly number[];
+  /** ONNX Runtime session options by name */
+  readonly sessionConfig?: Readonly<Record<string, string>>;
+  /** instead of the file at `path`: one session per signature */
+  readonly graphs?: readonly GraphSpec[];
+  readonly weights?: readonly Weight[];
+  readonly weightFiles?: readonly string[];
+  /** indices of the weights that are the states' first values */
+  readonly states?: readonly number[];
+}
+
+/** What a load answers. */
+export interface ModelInfo {
+  readonly handle: number;
+  readonly signatures: readonly Signature[];
+  readonly producer: string;
+  readonly graphName: string;
+  readonly description: string;
+  readonly domain: string;
+  readonly modelVersion: string;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly fileBytes: number;
+  readonly loadUs: number;
+  /** those in use */
+  readonly providers: readonly string[];
+  /** what BatchPolicy.mode came to */
+  readonly batchMode: BatchMode;
+  /** the first dim of every input and output is free */
+  readonly inputsBatchable: boolean;
+  readonly batchProof: BatchProof;
+  /** why it is not proven */
+  readonly batchFinding: string;
+}
+
+export interface VersionRoute {
+  readonly version: string;
+  readonly handle: number;
+  readonly ready: boolean;
+  /** why not ready */
+  readonly reason: string;
+}
+
+export interface LabelRoute {
+  readonly label: string;
+  readonly version: string;
+}
+
+export interface ModelRoute {
+  readonly name: string;
+  /** index into `versions`; -1 = none is ready */
+  readonly defaultVersion: number;
+  readonly versions: readonly VersionRoute[];
+  readonly labels: readonly LabelRoute[];
+}
+
+/** A change of the routes, taken as a whole: its models are added or replaced, one that has no versions goes, the others stay as they are. */
+export interface RouteTable {
+  readonly epoch: number;
+  readonly models: readonly ModelRoute[];
+}
+
+export interface DurationStat {
+  readonly count: number;
+  readonly ns: number;
+}
+
+export interface BatchStat {
+  readonly batchSize: number;
+  readonly computeInput: DurationStat;
+  readonly computeInfer: DurationStat;
+  readonly computeOutput: DurationStat;
+}
+
+export interface ModelStats {
+  readonly handle: number;
+  readonly requestsInline: number;
+  readonly requestsQueued: number;
+  readonly failures: number;
+  readonly cancelled: number;
+  readonly queueFull: number;
+  readonly queueNs: number;
+  readonly computeNs: number;
+  /** since 1970; 0 = none yet */
+  readonly lastInferenceMs: number;
+  /** rows (requests where the model has no batch dim) */
+  readonly inferenceCount: number;
+  /** runs of the backend */
+  readonly executionCount: number;
+  /** whole requests */
+  readonly success: DurationStat;
+  readonly fail: DurationStat;
+  readonly queue: DurationStat;
+  /** decode and gather */
+  readonly computeInput: DurationStat;
+  readonly computeInfer: DurationStat;
+  /** scatter and encode */
+  readonly computeOutput: DurationStat;
+  readonly batches: readonly BatchStat[];
+  /** queue full or timed out while waiting */
+  readonly rejected: number;
+  /** waiting now */
+  readonly pending: number;
+}
+
+export interface EngineStats {
+  readonly models: readonly ModelStats[];
+  /** request tensor bytes copied between body and backend */
+  readonly tensorBytesCopied: number;
+  /** request tensor bytes handed over as views */
+  readonly tensorBytesViewed: number;
+  readonly bodiesOpen: number;
+  readonly ticketsOpen: number;
+}
