@@ -1,8 +1,7 @@
-// How a request ends in the books: serve_recorded() and end_request() of serve.h. Hot path, any
-// thread.
+// See record.h. Hot path, any thread.
+#include "engine/record.h"
+
 #include "engine/listener/completion.h"
-#include "engine/model/instance.h"
-#include "engine/serve.h"
 
 namespace serval {
 
@@ -34,16 +33,9 @@ constexpr std::string_view kProtocolNames[kProtocols] = {
     "v1-rest",          "v2-rest",         "v2-grpc",          "v2-grpc-stream", "tf-grpc",
     "tf-grpc-classify", "tf-grpc-regress", "v1-rest-classify", "v1-rest-regress"};
 
-struct ServedRequest {
-  Protocol protocol;
-  ErrorCode code;
-  size_t request_bytes, response_bytes;
-  uint64_t total_ns;
-  Progress progress;
-};
+}  // namespace
 
-// Counts one request and writes it to the access log where it is sampled.
-void record(Model& model, const ServedRequest& served) {
+void record_request(Model& model, const ServedRequest& served) {
   ModelCounters& counters = model.counters();
   const uint64_t queue_ns = served.progress.queue_ns;
   if (queue_ns != 0) counters.queue_ns.fetch_add(queue_ns, std::memory_order_relaxed);
@@ -77,38 +69,12 @@ void record(Model& model, const ServedRequest& served) {
   services.access_log->record(record);
 }
 
-}  // namespace
-
-void end_request(Model& model, Request& request, Status status, const Progress* progress) {
+void end_request(Model& model, Request& request, const Status& status, const Progress* progress) {
   const ErrorCode code = status.ok() ? ErrorCode::Ok : status.error().code;
-  store_outcome(request, std::move(status));
+  store_outcome(request, status);
   const uint64_t total_ns = request.queued.elapsed_ns();
-  record(model, {request.protocol, code, request.bytes().size(), request.response.size(), total_ns,
-                 progress != nullptr ? *progress : Progress{{}, total_ns, {}}});
-}
-
-Status serve_recorded(const ServeInput& input, Model& model, size_t replica, uint64_t queue_ns,
-                      const Limits& limits, Worker& worker, ByteBuffer& response,
-                      size_t& json_bytes_out) {
-  ErrorCode code = ErrorCode::Ok;
-  const Stopwatch watch;
-  Status done = guarded(
-      [&] { return serve(input, model, replica, limits, worker, response, json_bytes_out, code); });
-  const uint64_t service_ns = watch.elapsed_ns();
-  if (model.policy().measures()) {
-    model.policy().record(input.protocol, input.body.size(), service_ns);
-  }
-  if (done.ok() || !was_displaced(input)) {
-    if (!done.ok()) code = done.error().code;
-    record(model, {input.protocol,
-                   code,
-                   input.body.size(),
-                   done.ok() ? response.size() : done.error().message.size(),
-                   queue_ns + service_ns,
-                   {worker.decoded.id, queue_ns, worker.times}});
-  }
-  worker.arena.reset();
-  return done;
+  record_request(model, {request.protocol, code, request.bytes().size(), request.response.size(),
+                         total_ns, progress != nullptr ? *progress : Progress{{}, total_ns, {}}});
 }
 
 }  // namespace serval

@@ -7,6 +7,7 @@
 #include "codec/serving/wire.h"
 #include "codec/v2/json.h"
 #include "codec/v2/wire.h"
+#include "engine/listener/completion.h"
 #include "engine/model/instance.h"
 
 namespace serval {
@@ -51,15 +52,16 @@ Status decode(const ServeInput& input, const Model& model, const Limits& limits,
 
 // Hot path: encode. Tensors to bytes.
 Status encode(Protocol protocol, const Model& model, const DecodedRequest& decoded,
-              std::span<const TensorView> outputs, const Limits& limits, ByteBuffer& response,
-              size_t& json_bytes_out) {
+              std::span<const TensorView> outputs, const Limits& limits, Request& out) {
+  ByteBuffer& response = out.response;
   const AnswerModel answer{model.spec().name, model.version_text()};
   const Signature& signature = model.signatures()[decoded.signature_index];
   switch (protocol) {
     case Protocol::V1Predict:
       return encode_v1_predict(signature, decoded, outputs, limits, response);
     case Protocol::V2Rest:
-      return encode_v2_infer(answer, signature, decoded, outputs, limits, response, json_bytes_out);
+      return encode_v2_infer(answer, signature, decoded, outputs, limits, response,
+                             out.json_bytes_out);
     case Protocol::V2Grpc:
     case Protocol::V2GrpcStream:
       return encode_wire_v2(answer, signature, decoded, outputs, protocol == Protocol::V2GrpcStream,
@@ -147,8 +149,9 @@ bool was_ended(const ServeInput& input) {
   return input.cancel != nullptr && input.cancel->cancelled();
 }
 
-Status serve_once(const ServeInput& input, Model& model, size_t replica_index, const Limits& limits,
-                  Worker& worker, ByteBuffer& response, size_t& json_bytes_out) {
+// The four steps.
+Status serve_steps(const ServeInput& input, Model& model, size_t replica_index,
+                   const Limits& limits, Worker& worker, Request& out) {
   const Stopwatch watch;
   ServeTimes& times = worker.times;
   Status done = decode_request(input, model, limits, worker.arena, worker.decoded);
@@ -164,7 +167,7 @@ Status serve_once(const ServeInput& input, Model& model, size_t replica_index, c
   model.counters().compute_ns.fetch_add(times.infer_ns, std::memory_order_relaxed);
   if (done.ok()) {
     done = encode_answer(input.protocol, model, worker.decoded, worker.output_indices,
-                         worker.outputs, limits, worker.arena, response, json_bytes_out);
+                         worker.outputs, limits, worker.arena, out);
     times.output_ns = watch.elapsed_ns() - ran_ns;
     if (model.services().records) {
       model.stats().record(
@@ -190,10 +193,9 @@ Status decode_request(const ServeInput& input, const Model& model, const Limits&
 
 Status encode_answer(Protocol protocol, const Model& model, const DecodedRequest& decoded,
                      std::span<const uint32_t> output_indices, std::span<TensorView> outputs,
-                     const Limits& limits, Arena& arena, ByteBuffer& response,
-                     size_t& json_bytes_out) {
-  response.clear();
-  json_bytes_out = 0;
+                     const Limits& limits, Arena& arena, Request& out) {
+  out.response.clear();
+  out.json_bytes_out = 0;
   model.shapes().to_client(decoded.signature_index, output_indices, outputs);
   for (size_t i = 0; i < outputs.size(); ++i) {
     const uint32_t classes = decoded.outputs[i].classes;
@@ -206,39 +208,38 @@ Status encode_answer(Protocol protocol, const Model& model, const DecodedRequest
                                   arena, outputs[i]);
     if (!done.ok()) return done;
   }
-  return encode(protocol, model, decoded, outputs, limits, response, json_bytes_out);
+  return encode(protocol, model, decoded, outputs, limits, out);
 }
 
-bool was_displaced(const ServeInput& input) {
-  return input.cancel != nullptr && input.cancel->cause() == EndCause::Displaced;
-}
-
-bool put_stream_error(std::span<const uint8_t> message, const std::string& text,
-                      ByteBuffer& response) {
-  response.clear();
-  WireModelRef ref;
-  const bool readable = peek_wire_v2(message, ref).ok();
-  return encode_wire_v2_stream_error(readable ? ref.id : std::string_view(), text, response);
-}
-
-// The frame of one request: memory, the four steps, the stream's error form.
-Status serve(const ServeInput& input, Model& model, size_t replica, const Limits& limits,
-             Worker& worker, ByteBuffer& response, size_t& json_bytes_out, ErrorCode& failed) {
+bool serve(const ServeInput& input, Model& model, size_t replica, uint64_t queue_ns,
+           const Limits& limits, Worker& worker, Request& out) {
   worker.arena.reset();
   worker.decoded.clear();
   worker.times = ServeTimes();
-  response.clear();
-  json_bytes_out = 0;
-  failed = ErrorCode::Ok;
-  Status done = serve_once(input, model, replica, limits, worker, response, json_bytes_out);
-  if (!done.ok() && !was_displaced(input)) {
-    failed = done.error().code;
-    if (input.protocol == Protocol::V2GrpcStream &&
-        put_stream_error(input.body, done.error().message, response)) {
-      done = Status();
-    }
+  out.code = ErrorCode::Ok;
+  out.response.clear();
+  out.json_bytes_out = 0;
+  const Stopwatch watch;
+  const Status done =
+      guarded([&] { return serve_steps(input, model, replica, limits, worker, out); });
+  const uint64_t service_ns = watch.elapsed_ns();
+  if (model.policy().measures()) {
+    model.policy().record(input.protocol, input.body.size(), service_ns);
   }
-  return done;
+  const bool displaced =
+      !done.ok() && input.cancel != nullptr && input.cancel->cause() == EndCause::Displaced;
+  if (!displaced) {
+    const ErrorCode code = done.ok() ? ErrorCode::Ok : done.error().code;
+    if (!done.ok()) store_error(input.protocol, input.body, done.error(), out);
+    record_request(model, {input.protocol,
+                           code,
+                           input.body.size(),
+                           out.response.size(),
+                           queue_ns + service_ns,
+                           {worker.decoded.id, queue_ns, worker.times}});
+  }
+  worker.arena.reset();
+  return !displaced;
 }
 
 }  // namespace serval

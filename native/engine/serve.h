@@ -5,15 +5,9 @@
 #include "base/clock.h"
 #include "codec/request.h"
 #include "engine/model/model.h"
-#include "engine/request.h"
+#include "engine/record.h"
 
 namespace serval {
-
-// Nanoseconds of the steps of one request, as they were reached.
-struct ServeTimes {
-  uint64_t input_ns = 0, infer_ns = 0, output_ns = 0;
-  uint32_t rows = 1;
-};
 
 // Per-thread memory, reused from request to request.
 struct Worker {
@@ -33,46 +27,22 @@ struct ServeInput {
   const CancelFlag* cancel = nullptr;
 };
 
-// Fills `response` (cleared first) and worker.times. `json_bytes_out`: length of the JSON before
-// binary data, else 0. On a stream an error becomes a reply with error_message and `failed` is its
-// code while the status is ok.
+// Serves one request: its outcome goes into `out` (see store_error()), it is timed for the inline
+// policy and recorded. An exception ends as an error. `queue_ns`: how long it waited before.
+// False: it took too long on a listener's thread and was ended. That is no answer and counts
+// nowhere: it is to be served anew.
 // Errors: those of the codecs and backends.
-Status serve(const ServeInput& input, Model& model, size_t replica, const Limits& limits,
-             Worker& worker, ByteBuffer& response, size_t& json_bytes_out, ErrorCode& failed);
+bool serve(const ServeInput& input, Model& model, size_t replica, uint64_t queue_ns,
+           const Limits& limits, Worker& worker, Request& out);
 
 // The pieces. Bytes to tensors, checked against the signature, in the shapes the model takes.
 // Errors: those of the codecs; invalid_argument (shape, more rows than the model's maximum).
 Status decode_request(const ServeInput& input, const Model& model, const Limits& limits,
                       Arena& arena, DecodedRequest& decoded);
-// Tensors to bytes; replaces what `response` held. `outputs` are changed on their way to the
-// client's shapes and classes; text goes to `arena`.
+// Tensors to bytes: replaces what the response of `out` held. `outputs` are changed on their way to
+// the client's shapes and classes; text goes to `arena`.
 Status encode_answer(Protocol protocol, const Model& model, const DecodedRequest& decoded,
                      std::span<const uint32_t> output_indices, std::span<TensorView> outputs,
-                     const Limits& limits, Arena& arena, ByteBuffer& response,
-                     size_t& json_bytes_out);
-// A stream's form of an error. False when memory is out.
-bool put_stream_error(std::span<const uint8_t> message, const std::string& text,
-                      ByteBuffer& response);
-
-// Whether the run was ended because it took too long on a listener's thread: it is no answer then,
-// counts nowhere, and the request is served anew.
-bool was_displaced(const ServeInput& input);
-
-// serve(), timed for the inline policy, recorded; an exception ends as an error.
-// `queue_ns`: how long the request waited before.
-Status serve_recorded(const ServeInput& input, Model& model, size_t replica, uint64_t queue_ns,
-                      const Limits& limits, Worker& worker, ByteBuffer& response,
-                      size_t& json_bytes_out);
-
-// How far a request came on its way: its id once it was decoded, how long it waited before.
-struct Progress {
-  std::string_view id;
-  uint64_t queue_ns = 0;
-  ServeTimes times;
-};
-// Ends a queued request: stores the outcome in it (see store_outcome()), counts it, records it for
-// statistics and the access log. Does not hand it back. Without `progress` all that it did was to
-// wait. Any thread that has the request.
-void end_request(Model& model, Request& request, Status status, const Progress* progress = nullptr);
+                     const Limits& limits, Arena& arena, Request& out);
 
 }  // namespace serval

@@ -3,8 +3,8 @@
 
 #include <utility>
 
+#include "codec/v2/wire.h"
 #include "engine/listener/listener.h"
-#include "engine/serve.h"
 
 namespace serval {
 
@@ -73,21 +73,27 @@ const std::deque<Request*>& CompletionQueue::wait_for_all() {
   return completed_;
 }
 
-void store_outcome(Request& request, Status status) {
-  if (status.ok()) {
-    request.code = ErrorCode::Ok;
-    return;
+void store_error(Protocol protocol, std::span<const uint8_t> message, const Error& error,
+                 Request& out) {
+  out.json_bytes_out = 0;
+  out.response.clear();
+  out.code = ErrorCode::Ok;
+  if (protocol == Protocol::V2GrpcStream) {
+    WireModelRef ref;
+    const bool readable = peek_wire_v2(message, ref).ok();
+    const std::string_view id = readable ? ref.id : std::string_view();
+    if (encode_wire_v2_stream_error(id, error.message, out.response)) return;
   }
-  Error& error = status.error();
-  request.json_bytes_out = 0;
-  if (request.protocol == Protocol::V2GrpcStream && request.stage == Request::Stage::Queued &&
-      put_stream_error(request.bytes(), error.message, request.response)) {
-    request.code = ErrorCode::Ok;
-    return;
-  }
-  request.response.clear();
-  if (!request.response.append(error.message)) request.response.clear();
-  request.code = error.code;
+  if (!out.response.append(error.message)) out.response.clear();
+  out.code = error.code;
+}
+
+void store_outcome(Request& request, const Status& status) {
+  request.code = ErrorCode::Ok;
+  if (status.ok()) return;
+  const bool queued = request.stage == Request::Stage::Queued;
+  store_error(queued ? request.protocol : Protocol::V1Predict, request.bytes(), status.error(),
+              request);
 }
 
 void complete_all(std::span<Request* const> requests) {

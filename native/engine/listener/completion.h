@@ -44,9 +44,12 @@ class CompletionQueue {
   bool closed_ = false;             // guarded by mutex_
 };
 
-// Writes the outcome into the request: the code, and an error's text (on a stream: the reply that
-// carries it). Thread: whoever finished it.
-void store_outcome(Request& request, Status status);
+// Writes an error into `out`: the code and the text. On a stream, where it is what `message` is
+// answered, the reply that carries it, with the code Ok. Thread: whoever has `out`.
+void store_error(Protocol protocol, std::span<const uint8_t> message, const Error& error,
+                 Request& out);
+// Writes the outcome of a request into it. Thread: whoever finished it.
+void store_outcome(Request& request, const Status& status);
 // Hands requests whose outcome is stored back to their listeners, those of one at once.
 void complete_all(std::span<Request* const> requests);
 void complete_one(Request& request);

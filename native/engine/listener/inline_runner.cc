@@ -5,7 +5,6 @@
 
 #include "codec/examples/json.h"
 #include "codec/serving/json.h"
-#include "engine/request.h"
 
 namespace serval {
 
@@ -19,14 +18,13 @@ void InlineRunner::close() {
   watch_ = nullptr;
 }
 
-std::optional<Status> InlineRunner::run(Model& model, ServeInput input, uint64_t queue_ns,
-                                        uint64_t limit_ns, Request& out) {
+bool InlineRunner::run(Model& model, ServeInput input, uint64_t queue_ns, uint64_t limit_ns,
+                       Request& out) {
   input.cancel = runs_.flag();
   runs_.begin(*watch_, std::min(limit_ns, model.policy().run_ns_max()));
-  Status done =
-      serve_recorded(input, model, 0, queue_ns, limits_, worker_, out.response, out.json_bytes_out);
-  if (runs_.end(*watch_) && !done.ok()) return std::nullopt;
-  return done;
+  const bool served = serve(input, model, 0, queue_ns, limits_, worker_, out);
+  runs_.end(*watch_);
+  return served;
 }
 
 Status InlineRunner::check_unknown(Protocol protocol, std::span<const uint8_t> body) {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 
 #include "engine/serve.h"
 #include "engine/watch/inline_watch.h"
@@ -19,11 +18,9 @@ class InlineRunner {
   InlineRunner& operator=(const InlineRunner&) = delete;
   void close();
 
-  // Serves `input` into the response of `out`. `limit_ns`: how long it may take, beside the limit
-  // of the model's policy. Nothing when it took too long and was ended: it is to be queued.
-  // Errors: those of serve().
-  std::optional<Status> run(Model& model, ServeInput input, uint64_t queue_ns, uint64_t limit_ns,
-                            Request& out);
+  // Serves `input` into `out`, as serve() does. `limit_ns`: how long it may take, beside the limit
+  // of the model's policy. False when it took too long and was ended: it is to be queued.
+  bool run(Model& model, ServeInput input, uint64_t queue_ns, uint64_t limit_ns, Request& out);
   // What the last run spent on the request.
   uint64_t spent_ns() const { return worker_.times.input_ns + worker_.times.infer_ns; }
 

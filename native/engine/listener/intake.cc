@@ -104,6 +104,11 @@ Status Listener::append_body(uint32_t ticket, std::span<const uint8_t> chunk) {
   return {};
 }
 
+const EngineTable& Listener::table() {
+  if (table_->epoch != engine_->epoch()) table_ = engine_->table();
+  return *table_;
+}
+
 // Hot path: queue. The one way in: at once where the policy says so; queued otherwise, and where it
 // took too long for this thread.
 Answer Listener::admit(Arrival arrival, uint32_t handle) {
@@ -136,10 +141,9 @@ std::optional<Answer> Listener::run_here(Arrival& arrival, Model& model) {
   if (Status padded = pad_body(arrival); !padded.ok()) return answer_error(arrival, padded.error());
   const uint64_t limit_ns = arrival.timeout_us == 0 ? kNever : left_of(arrival.timeout_us, 0);
   const ServeInput input{arrival.protocol, arrival.bytes, arrival.json_bytes, nullptr};
-  const std::optional<Status> done = inline_runner_.run(model, input, 0, limit_ns, slots_.first());
-  if (!done.has_value()) return std::nullopt;
+  if (!inline_runner_.run(model, input, 0, limit_ns, slots_.first())) return std::nullopt;
   model.counters().requests_inline.fetch_add(1, std::memory_order_relaxed);
-  return done->ok() ? Answer{} : answer_error(arrival, done->error());
+  return Answer{slots_.first().code, false, 0};
 }
 
 // No model has the handle: it is gone, or (0) there never was one.
@@ -192,7 +196,7 @@ Answer Listener::enqueue(const Arrival& arrival, const std::shared_ptr<Model>& m
   begin_queued(request, model, arrival, spent_ns);
   if (request.protocol == Protocol::V2Rest && model->queue().settings().reads_request()) {
     Status peeked = peek_v2_schedule(request.bytes(), request.json_bytes, request.schedule);
-    if (!peeked.ok()) return refuse(request, *model, std::move(peeked.error()));
+    if (!peeked.ok()) return refuse(request, *model, peeked.error());
   }
   completions_.add_working(1);
   const bool later = model->batcher() != nullptr && hooks_.ends_turns();
@@ -211,10 +215,10 @@ Answer Listener::enqueue(const Arrival& arrival, const std::shared_ptr<Model>& m
 }
 
 // A request that the queue does not take.
-Answer Listener::refuse(Request& request, Model& model, Error error) {
+Answer Listener::refuse(Request& request, Model& model, const Error& error) {
+  end_request(model, request, error);
   const Answer answer =
       answer_error({request.protocol, request.bytes(), -1, 0, nullptr, {}}, error);
-  end_request(model, request, std::move(error));
   request.listener.reset();
   release(request);
   return answer;
@@ -226,15 +230,8 @@ Answer Listener::answer_closed() {
 
 // In slot 0: the error's text, on a stream the reply that carries it.
 Answer Listener::answer_error(const Arrival& arrival, const Error& error) {
-  Request& slot0 = slots_.first();
-  slot0.json_bytes_out = 0;
-  if (arrival.protocol == Protocol::V2GrpcStream &&
-      put_stream_error(arrival.bytes, error.message, slot0.response)) {
-    return {};
-  }
-  slot0.response.clear();
-  if (!slot0.response.append(error.message)) slot0.response.clear();
-  return {error.code, false, 0};
+  store_error(arrival.protocol, arrival.bytes, error, slots_.first());
+  return {slots_.first().code, false, 0};
 }
 
 }  // namespace serval

@@ -22,11 +22,6 @@ Listener::Listener(std::shared_ptr<Engine> engine, Limits limits, ListenerHooks*
       inline_runner_(engine_->inline_watch(), limits_, budget_.get()),
       turn_(inline_runner_, completions_) {}
 
-const EngineTable& Listener::table() {
-  if (table_->epoch != engine_->epoch()) table_ = engine_->table();
-  return *table_;
-}
-
 Result<uint32_t> Listener::open_control() {
   Request* request = slots_.open();
   if (request == nullptr) return no_slot();

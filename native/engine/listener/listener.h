@@ -133,7 +133,7 @@ class Listener : public std::enable_shared_from_this<Listener> {
   Answer enqueue(const Arrival& arrival, const std::shared_ptr<Model>& model, uint64_t spent_ns);
   void begin_queued(Request& request, const std::shared_ptr<Model>& model, const Arrival& arrival,
                     uint64_t spent_ns);
-  Answer refuse(Request& request, Model& model, Error error);
+  Answer refuse(Request& request, Model& model, const Error& error);
   Answer answer_closed();
   Answer answer_error(const Arrival& arrival, const Error& error);
   // packed_body.cc

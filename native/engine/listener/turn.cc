@@ -2,7 +2,6 @@
 #include "engine/listener/turn.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "engine/model/instance.h"
 
@@ -46,14 +45,11 @@ void TurnRequests::flush_model(const std::shared_ptr<Model>& model, Request* onl
 // Hot path: queue. A request that would be a batch of one: the thread that has it answers it.
 void TurnRequests::run_here(Model& model, Request& request) {
   const ServeInput input{request.protocol, request.bytes(), request.json_bytes, nullptr};
-  std::optional<Status> done =
-      inline_runner_.run(model, input, request.queued.elapsed_ns(), kNever, request);
-  if (!done.has_value()) {
+  if (!inline_runner_.run(model, input, request.queued.elapsed_ns(), kNever, request)) {
     const std::shared_ptr<Model> held = request.model;  // the request may be gone once it is pushed
     if (push_request(held, request, Entry::Again) == RequestQueue::Push::Taken) return;
-    done = gone(model.handle());
+    store_outcome(request, gone(model.handle()));
   }
-  store_outcome(request, std::move(*done));
   request.listener.reset();
   completions_.complete_here(request);
 }

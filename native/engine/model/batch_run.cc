@@ -109,8 +109,7 @@ void Batcher::run_alone(Batch& batch, Member& member, Replica& replica) {
     const Stopwatch watch;
     done = guarded([&] {
       return encode_answer(request.protocol, model_, member.decoded, member.output_indices,
-                           member.outputs, request.listener->limits(), member.arena,
-                           request.response, request.json_bytes_out);
+                           member.outputs, request.listener->limits(), member.arena, request);
     });
     member.times.output_ns = watch.elapsed_ns();
   }
@@ -146,8 +145,7 @@ void Batcher::scatter(Batch& batch, const BackendScratch& scratch, const ServeTi
     } else {
       done = guarded([&] {
         return encode_answer(request.protocol, model_, member->decoded, member->output_indices,
-                             member->outputs, request.listener->limits(), member->arena,
-                             request.response, request.json_bytes_out);
+                             member->outputs, request.listener->limits(), member->arena, request);
       });
     }
     member->times.input_ns += shared.input_ns;

@@ -21,14 +21,11 @@ void answer(Model& model, size_t replica, Worker& worker, Request& request) {
   }
   const uint64_t queue_ns = request.queued.elapsed_ns();
   const ServeInput input{request.protocol, request.bytes(), request.json_bytes, &request.cancel};
-  Status done;
   {
     Request* const one = &request;
     const RunningScope running(model, {&one, 1});
-    done = serve_recorded(input, model, replica, queue_ns, request.listener->limits(), worker,
-                          request.response, request.json_bytes_out);
+    serve(input, model, replica, queue_ns, request.listener->limits(), worker, request);
   }
-  store_outcome(request, std::move(done));
   complete_one(request);
 }
 

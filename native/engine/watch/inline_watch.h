@@ -22,8 +22,7 @@ class InlineRuns {
  public:
   // `limit_ns`: from when on a run does not belong on this thread.
   void begin(InlineWatch& watch, uint64_t limit_ns);
-  // True when the run was ended; its request is to be queued.
-  bool end(InlineWatch& watch);
+  void end(InlineWatch& watch);
   const CancelFlag* flag() const { return &flag_; }
 
  private:
@@ -71,11 +70,10 @@ inline void InlineRuns::begin(InlineWatch& watch, uint64_t limit_ns) {
   if (!watch.awake_.load()) watch.wake();
 }
 
-inline bool InlineRuns::end(InlineWatch& watch) {
-  if (flag_.reset() == EndCause::None) return false;
+inline void InlineRuns::end(InlineWatch& watch) {
+  if (flag_.reset() == EndCause::None) return;
   // The watch may still be about to end the run: not the next one.
   const std::lock_guard lock(watch.mutex_);
-  return true;
 }
 
 }  // namespace serval

@@ -1,0 +1,42 @@
+// How a request ends in the books: counters, statistics, access log. Hot path, any thread.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/error.h"
+#include "engine/model/model.h"
+#include "engine/request.h"
+
+namespace serval {
+
+// Nanoseconds of the steps of one request, as they were reached.
+struct ServeTimes {
+  uint64_t input_ns = 0, infer_ns = 0, output_ns = 0;
+  uint32_t rows = 1;
+};
+
+// How far a request came on its way: its id once it was decoded, how long it waited before.
+struct Progress {
+  std::string_view id;
+  uint64_t queue_ns = 0;
+  ServeTimes times;
+};
+
+// What is recorded of one.
+struct ServedRequest {
+  Protocol protocol;
+  ErrorCode code;
+  size_t request_bytes, response_bytes;
+  uint64_t total_ns;
+  Progress progress;
+};
+// Counts one request and writes it to the access log where it is sampled.
+void record_request(Model& model, const ServedRequest& served);
+
+// Ends a queued request that was not served alone: stores the outcome in it, records it. Does not
+// hand it back. Without `progress` all that it did was to wait.
+void end_request(Model& model, Request& request, const Status& status,
+                 const Progress* progress = nullptr);
+
+}  // namespace serval
