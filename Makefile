@@ -66,6 +66,10 @@ test-e2e: test-tools build models ## the official clients, unmodified
 test-package: build models ## make the package, unpack it elsewhere, one inference
 	@node test/run/suites.mjs package
 
+.PHONY: coverage
+coverage: test-tools install-deps ## lines that native and unit tests run (ARGS="native" or "ts")
+	@node test/run/coverage.mjs $(ARGS)
+
 .PHONY: fuzz
 fuzz: test-tools install-deps ## every fuzz target for FUZZ_SECONDS=600 each
 	@node test/fuzz/run.mjs --seconds $(FUZZ_SECONDS) $(ARGS)

@@ -28,7 +28,10 @@ const BUILDS = {
     type: 'RelWithDebInfo',
     areas: ['engine', 'stats', 'backend'],
   },
+  // Not run by default: test/run/coverage.mjs.
+  coverage: { sanitize: '', type: 'RelWithDebInfo', areas: undefined, flags: '--coverage -g1' },
 };
+const BY_DEFAULT = ['plain', 'asan', 'tsan'];
 
 /** test/native/area/part/name_test.cc -> area_part_name_test, its executable. */
 export function testTarget(path) {
@@ -48,7 +51,7 @@ function testTargets(areas, filter) {
     .sort();
 }
 
-function build(folder, { sanitize, type, addon = false }, targets) {
+function build(folder, { sanitize, type, flags, addon = false }, targets) {
   dropForeignCache(folder, 'Ninja'); // Make would build the named targets one after the other
   const env = cmakeEnvironment();
   const configure = ['-G', 'Ninja', '-S', root, '-B', folder];
@@ -56,7 +59,8 @@ function build(folder, { sanitize, type, addon = false }, targets) {
   configure.push(`-DSERVAL_SANITIZE=${sanitize}`, `-DCMAKE_BUILD_TYPE=${type}`, '-Wno-dev');
   configure.push('--log-level=WARNING');
   // As cmake-js has it: a compiler cache then knows the addon's objects.
-  if (sanitize === '') configure.push('-DCMAKE_CXX_FLAGS=-DBUILDING_NODE_EXTENSION');
+  const asAddon = sanitize === '' ? '-DBUILDING_NODE_EXTENSION' : '';
+  configure.push(`-DCMAKE_CXX_FLAGS=${flags ?? asAddon}`);
   if (!run('cmake', configure, env)) return false;
   return run('cmake', ['--build', folder, '--target', ...targets], env);
 }
@@ -113,10 +117,16 @@ async function runTest(executable, report, prefix) {
   return counts;
 }
 
-async function runBuild(name, filter) {
+/** Where a build lies. */
+export function buildFolder(name) {
+  return join(root, 'build', `native-${name}`);
+}
+
+/** Builds and runs the tests of one of BUILDS; its counts. */
+export async function runBuild(name, filter) {
   const started = Date.now();
   const total = noCounts();
-  const folder = join(root, 'build', `native-${name}`);
+  const folder = buildFolder(name);
   const targets = testTargets(BUILDS[name].areas, filter);
   if (targets.length === 0) {
     process.stdout.write(`native ${name}: no test file matches\n`);
@@ -128,7 +138,7 @@ async function runBuild(name, filter) {
     return { ...total, failed: 1 };
   }
   const built = Date.now();
-  const prefix = name === 'plain' ? [] : withoutRandomisation();
+  const prefix = BUILDS[name].sanitize === '' ? [] : withoutRandomisation();
   const reports = join(folder, 'reports');
   mkdirSync(reports, { recursive: true });
   const runOne = (target) => runTest(join(folder, target), join(reports, `${target}.json`), prefix);
@@ -157,7 +167,7 @@ function compareOrtHeader() {
  * GoogleTest filter), on the screen. False where something failed or nothing was picked.
  */
 export function runGoogleTest(targets, name) {
-  const folder = join(root, 'build', 'native-plain');
+  const folder = buildFolder('plain');
   if (!build(folder, BUILDS.plain, targets)) return false;
   const filter = name === '' || /[*:]/.test(name) ? name : `*${name}*`;
   let [passed, ran] = [true, 0];
@@ -179,7 +189,7 @@ export function runGoogleTest(targets, name) {
  * Node must run under; undefined where the build failed.
  */
 export function sanitizedAddon() {
-  const folder = join(root, 'build', 'native-asan');
+  const folder = buildFolder('asan');
   if (!build(folder, BUILDS.asan, ['serval'])) return undefined;
   const library = (name) =>
     spawnSync('g++', [`-print-file-name=${name}`], { encoding: 'utf8' }).stdout.trim();
@@ -196,13 +206,13 @@ async function main(args) {
   const filterAt = args.indexOf('--filter');
   const filter = filterAt < 0 ? undefined : args[filterAt + 1];
   const named = filterAt < 0 ? args : args.toSpliced(filterAt, 2);
-  const unknown = named.find((name) => BUILDS[name] === undefined);
+  const unknown = named.find((name) => !BY_DEFAULT.includes(name));
   if (unknown !== undefined) {
     process.stderr.write(`run.mjs: unknown build '${unknown}'; expected plain, asan or tsan\n`);
     return 2;
   }
   const total = noCounts();
-  const names = named.length > 0 ? named : Object.keys(BUILDS);
+  const names = named.length > 0 ? named : BY_DEFAULT;
   for (const name of names) addCounts(total, await runBuild(name, filter));
   if (names.includes('plain') && filter === undefined) addCounts(total, compareOrtHeader());
   printSkipped(total);

@@ -1,0 +1,133 @@
+// Which lines the tests run: those of native/ by the native tests, built with gcc's --coverage into
+// build/native-coverage, those of ts/ by the unit tests, counted by Node.
+//   node test/run/coverage.mjs [native] [ts] [--filter TEXT]     default: both
+// `--filter` picks native test executables. Prints a table of folders for each language; what the
+// other suites run on top is not counted. Ends with 1 where a test failed. Test time only.
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { buildFolder, runBuild } from '../native/run.mjs';
+import { compileTests, compiledPath, testFilesIn } from './suite.mjs';
+
+const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+const GCOV_FILES_AT_ONCE = 20;
+const OUTPUT_BYTES_MAX = 1024 * 2 ** 20;
+
+/** Adds to `files` (path -> line -> whether it ran) what gcov's JSON says, an object a line. */
+export function addGcov(files, json, folder) {
+  for (const object of json.split('\n').filter((line) => line !== '')) {
+    const { current_working_directory: compiledIn, files: sources } = JSON.parse(object);
+    for (const { file, lines } of sources) {
+      const path = relative(folder, resolve(compiledIn, file));
+      if (!path.startsWith('native/')) continue;
+      const ran = files.get(path) ?? new Map();
+      files.set(path, ran);
+      for (const { line_number, count } of lines) {
+        ran.set(line_number, count > 0 || ran.get(line_number) === true);
+      }
+    }
+  }
+}
+
+/** The same of Node's lcov report; paths of compiled files are those of build/test. */
+export function addLcov(files, lcov) {
+  let ran;
+  for (const line of lcov.split('\n')) {
+    const source = /^SF:(?:.*\/)?(?:build\/test\/)?(ts\/.*)\.js$/.exec(line);
+    if (line.startsWith('SF:')) ran = undefined;
+    if (source !== null) files.set(`${source[1]}.ts`, (ran = new Map()));
+    const data = /^DA:(\d+),(\d+)/.exec(line);
+    if (data !== null) ran?.set(Number(data[1]), data[2] !== '0');
+  }
+}
+
+/** Rows {folder, lines, ran} of the folders two deep, in order, and one of all. */
+export function folderRows(files) {
+  const rows = new Map();
+  for (const [path, lines] of files) {
+    const folder = dirname(path).split('/').slice(0, 2).join('/');
+    for (const key of [folder, 'all']) {
+      const row = rows.get(key) ?? { folder: key, lines: 0, ran: 0 };
+      rows.set(key, row);
+      row.lines += lines.size;
+      row.ran += [...lines.values()].filter((ran) => ran).length;
+    }
+  }
+  const all = rows.get('all');
+  rows.delete('all');
+  const sorted = [...rows.values()].sort((a, b) => (a.folder < b.folder ? -1 : 1));
+  return all === undefined ? sorted : [...sorted, all];
+}
+
+function printTable(files) {
+  const line = (...cells) => {
+    const [first, ...numbers] = cells;
+    process.stdout.write(`${first.padEnd(24)}${numbers.map((n) => n.padStart(9)).join('')}\n`);
+  };
+  line('folder', 'lines', 'run', 'per cent');
+  for (const { folder, lines, ran } of folderRows(files)) {
+    line(folder, `${lines}`, `${ran}`, ((100 * ran) / Math.max(lines, 1)).toFixed(1));
+  }
+}
+
+function filesOf(folder, ending) {
+  const objects = join(folder, 'CMakeFiles');
+  return readdirSync(objects, { recursive: true })
+    .filter((path) => path.endsWith(ending))
+    .map((path) => join(objects, path));
+}
+
+async function native(filter) {
+  const folder = buildFolder('coverage');
+  mkdirSync(join(folder, 'CMakeFiles'), { recursive: true });
+  for (const old of filesOf(folder, '.gcda')) rmSync(old);
+  const counts = await runBuild('coverage', filter);
+  const files = new Map();
+  // Of every source file: one that no test links has notes, and no counts.
+  const wanted = filesOf(folder, '.gcno').filter((path) => path.includes('.dir/native/'));
+  for (let at = 0; at < wanted.length; at += GCOV_FILES_AT_ONCE) {
+    const args = ['--json-format', '--stdout', ...wanted.slice(at, at + GCOV_FILES_AT_ONCE)];
+    const options = { cwd: folder, encoding: 'utf8', maxBuffer: OUTPUT_BYTES_MAX };
+    const { status, stdout, stderr } = spawnSync('gcov', args, options);
+    if (status !== 0) throw new Error(`gcov: ${stderr}`);
+    addGcov(files, stdout, root);
+  }
+  printTable(files);
+  return counts.failed === 0;
+}
+
+function typescript() {
+  if (!compileTests()) return false;
+  const report = join(root, 'build', 'test', 'coverage.lcov');
+  const args = ['--test', '--experimental-test-coverage', '--test-reporter=lcov'];
+  args.push(`--test-reporter-destination=${report}`);
+  args.push(...testFilesIn(join(root, 'test', 'unit')).map(compiledPath));
+  const env = { ...process.env, NODE_TEST_CONTEXT: undefined };
+  const { status } = spawnSync(process.execPath, args, { cwd: root, env, stdio: 'inherit' });
+  const files = new Map();
+  addLcov(files, readFileSync(report, 'utf8'));
+  printTable(files);
+  if (status !== 0) process.stdout.write('a unit test failed: make test-unit\n');
+  return status === 0;
+}
+
+async function main(args) {
+  const filterAt = args.indexOf('--filter');
+  const filter = filterAt < 0 ? undefined : args[filterAt + 1];
+  const named = filterAt < 0 ? args : args.toSpliced(filterAt, 2);
+  const unknown = named.find((name) => name !== 'native' && name !== 'ts');
+  if (unknown !== undefined) {
+    process.stderr.write(`coverage: unknown language '${unknown}'; expected native or ts\n`);
+    return 2;
+  }
+  const wanted = named.length > 0 ? named : ['native', 'ts'];
+  let passed = true;
+  if (wanted.includes('native')) passed = await native(filter);
+  if (wanted.includes('ts')) passed = typescript() && passed;
+  return passed ? 0 : 1;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  process.exit(await main(process.argv.slice(2)));
+}
