@@ -1,6 +1,8 @@
 // Hot path 10/12 and 11/12. Thread: JavaScript's, but wake().
 #include "addon/port.h"
 
+#include "engine/listener/completion.h"
+
 namespace serval {
 
 namespace {
@@ -90,9 +92,7 @@ uint32_t Port::report(const Answer& answer) {
 
 uint32_t Port::report_error(const Error& error) {
   Request& slot0 = *listener_->slot(0);
-  slot0.response.clear();
-  slot0.json_bytes_out = 0;
-  if (!slot0.response.append(error.message)) slot0.response.clear();
+  put_error(error, slot0);
   return report({error.code, false, 0});
 }
 

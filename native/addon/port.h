@@ -15,8 +15,9 @@ namespace serval {
 
 // Words of the control block (Uint32Array in JavaScript).
 enum ControlWord : size_t {
-  kWordBytes = 0,       // length of the answer or of the error's text
-  kWordJsonBytes = 1,   // JSON before binary data, else 0
+  kWordBytes = 0,  // length of the answer or of the error's text
+  kWordJsonBytes =
+      1,  // JSON before binary data; of an error: what is missing, before its text; else 0
   kWordTicket = 2,      // of a pending request or an open body
   kWordGeneration = 3,  // of slot 0's memory
   kWordRing = 16        // completions: kRingWords each

@@ -178,9 +178,10 @@ Status choose_signature(const PlainBody& body, std::span<const Signature> signat
       name == nullptr || name->text.empty() ? kDefaultSignature : name->text;
   const int index = find_signature(signatures, wanted);
   if (index < 0) {
-    return make_error(
-        ErrorCode::SignatureNotFound,
-        "Serving signature name: \"" + echo_text(wanted) + "\" not found in signature def");
+    return with_signature(
+        make_error(ErrorCode::SignatureNotFound, "Serving signature name: \"" + echo_text(wanted) +
+                                                     "\" not found in signature def"),
+        wanted);
   }
   out.signature_index = static_cast<uint32_t>(index);
   return {};

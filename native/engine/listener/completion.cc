@@ -73,20 +73,27 @@ const std::deque<Request*>& CompletionQueue::wait_for_all() {
   return completed_;
 }
 
+void put_error(const Error& error, Request& out) {
+  out.response.clear();
+  out.json_bytes_out = error.missing.size();
+  if (out.response.append(error.missing) && out.response.append(error.message)) return;
+  out.response.clear();
+  out.json_bytes_out = 0;
+}
+
 void store_outcome(Request& request, Status status) {
   if (status.ok()) {
     request.code = ErrorCode::Ok;
     return;
   }
-  Error& error = status.error();
+  const Error& error = status.error();
   request.json_bytes_out = 0;
   if (request.protocol == Protocol::V2GrpcStream && request.stage == Request::Stage::Queued &&
       put_stream_error(request.bytes(), error.message, request.response)) {
     request.code = ErrorCode::Ok;
     return;
   }
-  request.response.clear();
-  if (!request.response.append(error.message)) request.response.clear();
+  put_error(error, request);
   request.code = error.code;
 }
 

@@ -44,6 +44,8 @@ class CompletionQueue {
   bool closed_ = false;             // guarded by mutex_
 };
 
+// Writes what is missing and the text of an error into the response of `out`.
+void put_error(const Error& error, Request& out);
 // Writes the outcome into the request: the code, and an error's text (on a stream: the reply that
 // carries it). Thread: whoever finished it.
 void store_outcome(Request& request, Status status);

@@ -236,8 +236,7 @@ Answer Listener::answer_error(const Arrival& arrival, const Error& error) {
       put_stream_error(arrival.bytes, error.message, slot0.response)) {
     return {};
   }
-  slot0.response.clear();
-  if (!slot0.response.append(error.message)) slot0.response.clear();
+  put_error(error, slot0);
   return {error.code, false, 0};
 }
 

@@ -1,20 +1,21 @@
 // ModelInfer and ModelStreamInfer on the engine: bytes in, bytes out. Hot path, gRPC; the thread of
 // the gRPC listener.
 import { ErrorCode } from '../../errors.js';
+import { readError } from '../../native/missing.js';
 import { PENDING, type CompletionTarget, type EnginePort } from '../../native/port.js';
 import type { MessageProtocol } from '../../model/request-kinds.js';
 import type { GrpcInfer, InferDone } from './infer.js';
 
-function finish(done: InferDone, code: number, body: Buffer): void {
+function finish(done: InferDone, code: number, body: Buffer, jsonBytes: number): void {
   if (code === ErrorCode.Ok) done(null, body);
-  else done({ code: code as ErrorCode, message: body.toString('utf8') }, null);
+  else done(readError(code, body, jsonBytes), null);
 }
 
 class WaitingCall implements CompletionTarget {
   constructor(readonly done: InferDone) {}
 
-  complete(code: number, body: Buffer): void {
-    finish(this.done, code, body);
+  complete(code: number, body: Buffer, jsonBytes: number): void {
+    finish(this.done, code, body, jsonBytes);
   }
 }
 
@@ -28,7 +29,7 @@ export class EngineInfer implements GrpcInfer {
   infer(message: Buffer, protocol: MessageProtocol, timeoutUs: number, done: InferDone): number {
     const code = this.#port.inferMessage(message, protocol, timeoutUs);
     if (code === PENDING) return this.#port.expect(new WaitingCall(done));
-    finish(done, code, this.#port.answer());
+    finish(done, code, this.#port.answer(), this.#port.answerJsonBytes());
     return 0;
   }
 

@@ -1,14 +1,12 @@
 // What the gRPC inference services ask of the engine, and how its errors become statuses. Hot
 // plane: the listener's thread.
-import { ERRORS, type ErrorCode } from '../../errors.js';
+import { ERRORS } from '../../errors.js';
 import type { MessageProtocol } from '../../model/request-kinds.js';
+import type { EngineError } from '../../native/missing.js';
 import { GrpcStatus } from '../../transport/grpc-call.js';
 
 /** How a request failed. */
-export interface InferError {
-  readonly code: ErrorCode;
-  readonly message: string;
-}
+export type InferError = EngineError;
 
 /** Called once per request, during `infer` or later on the same thread. One argument is null.
  * `response` belongs to the engine again on return. */
@@ -19,7 +17,7 @@ export interface GrpcInfer {
   /**
    * Runs one request message of this kind. `message` is kept by the engine as long as it needs
    * it. For V2_GRPC_STREAM the response is a ModelStreamInferResponse, also for a request that
-   * failed.
+   * failed, unless its model is missing.
    * `timeoutUs`: how long it may take, 0 = any time; past it, it fails with DeadlineExceeded.
    * Returns a ticket to cancel with, or 0 when `done` was already called.
    */

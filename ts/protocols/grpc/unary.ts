@@ -11,16 +11,12 @@ import {
 } from '../../transport/grpc-call.js';
 import { inferStatus, timeoutUs, type GrpcInfer, type InferError } from './infer.js';
 
-/** How a protocol words an error of `request`. */
-export type StatusOf = (error: InferError, request: Buffer) => GrpcStatus;
+/** How a protocol words an error. */
+export type StatusOf = (error: InferError) => GrpcStatus;
 
 /** The status of what a handler threw: `statusOf` of a ServalError, else Internal. */
-export function statusOfThrown(
-  error: unknown,
-  request: Buffer,
-  statusOf: StatusOf = inferStatus,
-): GrpcStatus {
-  return error instanceof ServalError ? statusOf(error, request) : thrownStatus(error);
+export function statusOfThrown(error: unknown, statusOf: StatusOf = inferStatus): GrpcStatus {
+  return error instanceof ServalError ? statusOf(error) : thrownStatus(error);
 }
 
 /** Answers from a request's bytes, or with the status of the ServalError that `answer` throws. */
@@ -33,7 +29,7 @@ export function answering(
     try {
       response = answer(call.request);
     } catch (error) {
-      reply(statusOfThrown(error, call.request, statusOf));
+      reply(statusOfThrown(error, statusOf));
       return;
     }
     reply(null, response);
@@ -48,7 +44,7 @@ export function answeringLater(
   return (call, reply) => {
     answer(call.request).then(
       (response) => reply(null, response),
-      (error: unknown) => reply(statusOfThrown(error, call.request, statusOf)),
+      (error: unknown) => reply(statusOfThrown(error, statusOf)),
     );
   };
 }
@@ -71,7 +67,7 @@ export function inferring(
     const ticket = infer.infer(call.request, protocol, callTimeoutUs(call), (error, response) => {
       answered = true;
       if (error === null) reply(null, response);
-      else reply(statusOf(error, call.request));
+      else reply(statusOf(error));
     });
     if (ticket === 0) return;
     // 'cancelled' also follows an answer, when the ticket may already be another request's.

@@ -1,6 +1,7 @@
 // What the REST inference routes have in common: from head and chunks to one engine call, and from
 // the answer or error back to the exchange. Hot path; the listener's thread.
 import { ErrorCode, ServalError } from '../../errors.js';
+import { readError, type Missing } from '../../native/missing.js';
 import { PENDING, type CompletionTarget, type EnginePort } from '../../native/port.js';
 import {
   headerName,
@@ -55,7 +56,13 @@ export abstract class InferRoute implements Route {
   /** Reads the protocol's own headers; throws ServalError for a bad one. */
   protected abstract readHead(head: RequestHead, exchange: HttpExchange): void;
   protected abstract succeed(exchange: HttpExchange, body: Uint8Array, jsonBytes: number): void;
-  protected abstract fail(exchange: HttpExchange, code: ErrorCode, message: string): void;
+  /** `missing`: what the engine has not, of the request's names. */
+  protected abstract fail(
+    exchange: HttpExchange,
+    code: ErrorCode,
+    message: string,
+    missing?: Missing,
+  ): void;
 
   begin(head: RequestHead, exchange: HttpExchange): void {
     try {
@@ -103,7 +110,8 @@ export abstract class InferRoute implements Route {
   /** Takes the outcome of a request, at once or later. `body` is valid until return. */
   settle(exchange: HttpExchange, code: number, body: Buffer, jsonBytes: number): void {
     if (code !== ErrorCode.Ok) {
-      this.fail(exchange, code as ErrorCode, body.toString('utf8'));
+      const error = readError(code, body, jsonBytes);
+      this.fail(exchange, error.code, error.message, error.missing);
       return;
     }
     if (exchange.acceptEncoding !== '') {

@@ -16,13 +16,13 @@ import {
 import type { RegistrySnapshot, VersionSnapshot } from '../../model/snapshot.js';
 import type { GrpcReply, GrpcUnaryCall, GrpcUnaryHandler } from '../../transport/grpc-call.js';
 import type { GrpcInfer, InferError } from '../grpc/infer.js';
-import { callTimeoutUs, statusOfThrown } from '../grpc/unary.js';
+import { callTimeoutUs, statusOfThrown, type StatusOf } from '../grpc/unary.js';
 import { findServable, withBlockedReason } from './documents.js';
 import {
+  explainingStatus,
   messageBuffer,
   requestReader,
   requireSpec,
-  servingStatus,
   type ServingOptions,
 } from './grpc-spec.js';
 
@@ -55,7 +55,7 @@ function requireSignature(version: VersionSnapshot, asked: string): void {
   if (version.signatures.some((one) => one.name === name)) return;
   throw new ServalError(
     ErrorCode.InvalidArgument,
-    withBlockedReason(version, `Requested signature not found in model graph: ${name}`),
+    withBlockedReason(version, `Requested signature not found in model graph: ${name}`, name),
   );
 }
 
@@ -86,6 +86,7 @@ class MultiRun {
   readonly #reply: GrpcReply;
   readonly #planned: Planned;
   readonly #call: GrpcUnaryCall;
+  readonly #statusOf: StatusOf;
   readonly #runningMax: number;
   readonly #entries: Buffer[] = [];
   /** Of the tasks that were begun; 0 = answered. */
@@ -95,7 +96,14 @@ class MultiRun {
   #isBeginning = false;
   #over = false;
 
-  constructor(infer: GrpcInfer, reply: GrpcReply, planned: Planned, call: GrpcUnaryCall) {
+  constructor(
+    infer: GrpcInfer,
+    reply: GrpcReply,
+    planned: Planned,
+    call: GrpcUnaryCall,
+    statusOf: StatusOf,
+  ) {
+    this.#statusOf = statusOf;
     this.#infer = infer;
     this.#reply = reply;
     this.#planned = planned;
@@ -141,7 +149,7 @@ class MultiRun {
     if (error !== null || response === null) {
       this.cancel();
       this.#reply(
-        servingStatus(
+        this.#statusOf(
           error ?? { code: ErrorCode.Internal, message: 'the engine gave no response' },
         ),
       );
@@ -159,13 +167,14 @@ class MultiRun {
 }
 
 export function multiInference({ snapshot, infer }: ServingOptions): GrpcUnaryHandler {
+  const explained = explainingStatus(snapshot);
   return (call, reply) => {
     try {
-      const run = new MultiRun(infer, reply, plan(call.request, snapshot()), call);
+      const run = new MultiRun(infer, reply, plan(call.request, snapshot()), call, explained);
       run.begin();
       call.on('cancelled', () => run.cancel());
     } catch (error) {
-      reply(statusOfThrown(error, call.request, servingStatus));
+      reply(statusOfThrown(error, explained));
     }
   };
 }

@@ -21,7 +21,7 @@ import {
   readRequest,
   requestReader,
   requireSpec,
-  servingStatus,
+  explainingStatus,
   type ServingOptions,
 } from './grpc-spec.js';
 
@@ -220,6 +220,7 @@ function earlier(a: number, b: number): number {
 }
 
 export function sessionRun({ snapshot, infer }: ServingOptions): GrpcUnaryHandler {
+  const explained = explainingStatus(snapshot);
   return (call, reply) => {
     try {
       const run = readSessionRun(call.request);
@@ -230,7 +231,7 @@ export function sessionRun({ snapshot, infer }: ServingOptions): GrpcUnaryHandle
       const request = predictRequest(run, version, match);
       const ticket = infer.infer(request, TF_PREDICT, leftUs, (error, response) => {
         answered = true;
-        if (error !== null) reply(servingStatus(error));
+        if (error !== null) reply(explained(error));
         else reply(null, sessionResponse(run, match, response ?? Buffer.alloc(0)));
       });
       if (ticket === 0) return;
@@ -238,7 +239,7 @@ export function sessionRun({ snapshot, infer }: ServingOptions): GrpcUnaryHandle
         if (!answered) infer.cancel(ticket);
       });
     } catch (error) {
-      reply(statusOfThrown(error, call.request, servingStatus));
+      reply(statusOfThrown(error, explained));
     }
   };
 }

@@ -1,7 +1,8 @@
 // One ModelStreamInfer call: requests go to the engine as they come, replies leave in the order of
 // the requests. Hot plane: the listener's thread. Knows nothing of the messages' contents: the
-// engine writes the wrapped replies, those of failed requests too. Source: Triton's
-// ModelStreamInfer.
+// engine writes the wrapped replies, those of failed requests too, but for models that are not
+// there. Source: Triton's ModelStreamInfer.
+import type { Missing } from '../../native/missing.js';
 import { V2_GRPC_STREAM } from '../../model/request-kinds.js';
 import {
   drainStatus,
@@ -9,7 +10,9 @@ import {
   type GrpcStreamHandler,
   type KeptMessage,
 } from '../../transport/grpc-call.js';
+import { ProtobufWriter } from '../../protobuf/writer.js';
 import { inferStatus, timeoutUs, type GrpcInfer, type InferError } from '../grpc/infer.js';
+import { missingText } from './lookup.js';
 
 /** Requests of one stream that the engine may hold, and their bytes; then reading pauses. */
 const IN_FLIGHT_MAX = 64;
@@ -23,6 +26,18 @@ interface Slot {
   /** Kept while an earlier one is missing. */
   reply: KeptMessage | null;
   error: InferError | null;
+}
+
+/** A ModelStreamInferResponse {error_message = 1, infer_response = 2 {id = 3}}. */
+function errorReply(missing: Missing): Buffer {
+  const { requestId } = missing;
+  const bytes = new ProtobufWriter()
+    .string(1, missingText(missing))
+    .message(2, (response) => {
+      if (requestId !== '') response.string(3, requestId);
+    })
+    .concat();
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
 }
 
 /** Handles one stream; made by the service for each. */
@@ -54,9 +69,10 @@ export class InferStream implements GrpcStreamHandler {
     this.slotsBytes += slot.bytes;
     const { deadline } = this.call;
     const leftUs = deadline === Infinity ? 0 : timeoutUs(deadline, Date.now());
-    slot.ticket = this.infer.infer(message, V2_GRPC_STREAM, leftUs, (error, reply) =>
-      this.answer(slot, error, reply),
-    );
+    slot.ticket = this.infer.infer(message, V2_GRPC_STREAM, leftUs, (error, reply) => {
+      if (error?.missing === undefined) this.answer(slot, error, reply);
+      else this.answer(slot, null, errorReply(error.missing));
+    });
     this.adjustReading();
   }
 

@@ -9,6 +9,7 @@ import {
   type MessageProtocol,
 } from '../../../../ts/model/request-kinds.js';
 import { ErrorCode } from '../../../../ts/errors.js';
+import { MissingPart, type EngineError } from '../../../../ts/native/missing.js';
 import {
   inferenceService,
   type GrpcInfer,
@@ -18,11 +19,20 @@ import { GrpcListener } from '../../../../ts/transport/grpc-listener.js';
 import type { RegistrySnapshot } from '../../../../ts/model/snapshot.js';
 import { FakeControl } from '../../admin/fake-control.js';
 import { FakeReadings } from '../fake-readings.js';
+import { missing } from '../missing.js';
 import { RawClient, decode, encode, messageTypes } from '../raw-client.js';
 import { model, registry, version } from '../snapshots.js';
 
 const types = messageTypes();
 const SERVICE = '/inference.GRPCInferenceService/';
+const noResponse = {
+  model_name: '',
+  model_version: '',
+  id: '',
+  parameters: [],
+  outputs: [],
+  raw_output_contents: [],
+};
 const failed = { errorCode: ErrorCode.ModelInvalid, errorMessage: 'cut short' };
 
 interface Request {
@@ -268,36 +278,45 @@ describe('V2 gRPC: ModelInfer', () => {
 
   it('says why a model or version does not serve, as REST does', async () => {
     const { engine } = server;
-    const ask = async (name: string, number: string, code: ErrorCode): Promise<unknown[]> => {
+    const ask = async (error: EngineError): Promise<unknown[]> => {
       const before = engine.requests.length;
-      const bytes = encode(types, 'inference.ModelInferRequest', {
-        model_name: name,
-        model_version: number,
-      });
-      const outcome = server.client.unary(`${SERVICE}ModelInfer`, bytes);
+      const outcome = infer('whatever it is');
       await engine.until(() => engine.requests.length > before);
-      engine.request(before).done({ code, message: 'engine' }, null);
+      engine.request(before).done(error, null);
       const { code: got, details } = await outcome;
       return [got, details];
     };
-    const { ModelNotFound, ModelNotReady } = ErrorCode;
-    assert.deepEqual(await ask('none', '', ModelNotFound), [
+    const { Model, Number, Ready, Version } = MissingPart;
+    assert.deepEqual(await ask(missing(Model, 'none')), [
       14,
       "model 'none' has no ready version: platform 'ensemble' is not supported",
     ]);
-    assert.deepEqual(await ask('m', '12', ModelNotReady), [
+    assert.deepEqual(await ask(missing(Ready, 'm', { version: '12' })), [
       14,
       "model 'm' is not ready: version 12 is END: cut short",
     ]);
-    assert.deepEqual(await ask('loading', '', ModelNotReady), [
+    assert.deepEqual(await ask(missing(Ready, 'loading', { foundVersion: '1' })), [
       14,
       "model 'loading' has no ready version: version 1 is LOADING",
     ]);
-    assert.deepEqual(await ask('nope', '', ModelNotFound), [
+    assert.deepEqual(await ask(missing(Model, 'nope')), [
       5,
       "Request for unknown model: 'nope' is not found",
     ]);
-    assert.deepEqual(await ask('m', '', ModelNotFound), [5, 'engine']); // it came meanwhile
+    assert.deepEqual(await ask(missing(Number, 'm', { version: '9'.repeat(70) + 'x' })), [
+      3,
+      `model version '${'9'.repeat(64)}' is not a number`,
+    ]);
+    // It came meanwhile.
+    assert.deepEqual(await ask(missing(Version, 'm', { version: '9' })), [
+      5,
+      "Request for unknown model: 'm' version 9 is not found",
+    ]);
+    const late = { version: '9', foundVersion: '9', reason: 'loading' };
+    assert.deepEqual(await ask(missing(Ready, 'm', late)), [
+      14,
+      "model 'm' version 9 is not ready: loading",
+    ]);
   });
 
   it('hands the deadline over as what is left of it', async () => {
@@ -442,6 +461,33 @@ describe('V2 gRPC: ModelStreamInfer', () => {
     assert.deepEqual([code, details], [14, 'engine stops']);
     assert.deepEqual(engine.cancelled.slice(cancelled), [from + 2]);
     engine.answer(engine.request(from + 1));
+  });
+
+  it("answers for a model that is missing in the engine's words, and goes on", async () => {
+    const { engine, from, stream, arrived } = open();
+    for (const text of ['a', 'b', 'c']) stream.call.write(Buffer.from(text));
+    await arrived(3);
+    const { Ready, Model } = MissingPart;
+    const unready = { foundVersion: '12', reason: 'failed to load: cut short', requestId: 'r7' };
+    engine.request(from + 1).done(missing(Ready, 'm', unready), null);
+    engine.request(from).done(missing(Model, 'nope'), null);
+    engine.answer(engine.request(from + 2));
+    const replies = [await stream.reply(0), await stream.reply(1)].map((reply) =>
+      decode(types, 'inference.ModelStreamInferResponse', reply),
+    );
+    assert.deepEqual(replies, [
+      {
+        error_message: "Request for unknown model: 'nope' is not found",
+        infer_response: noResponse,
+      },
+      {
+        error_message: "model 'm' version 12 is not ready: failed to load: cut short",
+        infer_response: { ...noResponse, id: 'r7' },
+      },
+    ]);
+    assert.equal((await stream.reply(2)).toString(), 'c');
+    stream.call.end();
+    assert.equal((await stream.ended).code, 0);
   });
 
   it('finishes what was begun when the server drains', async () => {
