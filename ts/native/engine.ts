@@ -8,6 +8,7 @@ import type {
   ModelRoute,
   ModelSpec,
 } from '../model/engine-api.js';
+import { readError } from './missing.js';
 import { readModelInfo, readStats, writeModelSpec, writeRoutes } from './flat.js';
 import { openPort, type EngineOptions } from './open-port.js';
 import { PENDING, type CompletionTarget, type EnginePort } from './port.js';
@@ -28,9 +29,13 @@ class Settle<T> implements CompletionTarget {
     private readonly read: (bytes: Buffer) => T,
   ) {}
 
-  complete(code: number, body: Buffer): void {
-    if (code === ErrorCode.Ok) this.resolve(this.read(Buffer.from(body)));
-    else this.reject(new ServalError(code as ErrorCode, body.toString('utf8')));
+  complete(code: number, body: Buffer, jsonBytes: number): void {
+    if (code === ErrorCode.Ok) {
+      this.resolve(this.read(Buffer.from(body)));
+      return;
+    }
+    const error = readError(code, body, jsonBytes); // a warm-up's signature may be missing
+    this.reject(new ServalError(error.code, error.message));
   }
 }
 
