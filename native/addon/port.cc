@@ -1,6 +1,8 @@
 // Hot path: reply. Thread: JavaScript's, but wake().
 #include "addon/port.h"
 
+#include "engine/listener/completion.h"
+
 namespace serval {
 
 namespace {
@@ -96,8 +98,7 @@ ByteBuffer& Port::clear_answer() {
 }
 
 uint32_t Port::report_error(const Error& error) {
-  ByteBuffer& out = clear_answer();
-  if (!out.append(error.message)) out.clear();
+  put_error(error, *listener_->slot(0));
   return report({error.code, false, 0});
 }
 

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -14,11 +15,14 @@ namespace serval {
 using ErrorCode = fb::ErrorCode;
 
 // `message` goes to the client: what, where (input, index, byte), expected, got.
-// `detail` goes to the log only.
+// `detail` goes to the log only. `signature`: the one that is asked for and not there; `missing`:
+// bytes of a fb::Missing, which the engine makes, for whoever words the error.
 struct Error {
   ErrorCode code = ErrorCode::Internal;
   std::string message;
   std::string detail;
+  std::string signature;
+  std::string missing;
 };
 
 // A value or an Error. Never empty. Not for large values on the hot path: pass an out parameter and
@@ -56,7 +60,12 @@ class [[nodiscard]] Status {
 inline Status ok_status() { return Status(); }
 
 inline Error make_error(ErrorCode code, std::string message, std::string detail = {}) {
-  return Error{code, std::move(message), std::move(detail)};
+  return Error{code, std::move(message), std::move(detail), {}, {}};
+}
+
+inline Error with_signature(Error error, std::string_view signature) {
+  error.signature = signature;
+  return error;
 }
 
 inline Error invalid_argument(std::string message) {

@@ -16,55 +16,42 @@ VersionRoute read_version(const fb::VersionRoute& route) {
           route.reason() ? route.reason()->str() : std::string()};
 }
 
-Error not_found(std::string_view name, std::string_view version) {
-  std::string text = "Request for unknown model: '" + std::string(name) + "'";
-  if (!version.empty()) text += " version " + std::string(version);
-  return make_error(ErrorCode::ModelNotFound, text + " is not found");
-}
-
-Error not_ready(std::string_view name, const VersionRoute& route) {
-  std::string text = "model '" + std::string(name) + "' version " + std::to_string(route.version) +
-                     " is not ready";
-  if (!route.reason.empty()) text += ": " + route.reason;
-  return make_error(ErrorCode::ModelNotReady, std::move(text));
-}
-
-Error no_servable(std::string_view name, const int64_t* version) {
-  const std::string which =
-      version == nullptr ? "Latest(" + std::string(name) + ")"
-                         : "Specific(" + std::string(name) + ", " + std::to_string(*version) + ")";
-  return make_error(ErrorCode::ModelNotFound, "Servable not found for request: " + which);
-}
-
-Error unknown_label(std::string_view label) {
-  return invalid_argument("Unrecognized servable version label: " + std::string(label));
+std::nullopt_t no_part(fb::MissingPart part, std::string_view name, std::string_view version,
+                       Missing& missing) {
+  missing.part = part;
+  missing.model = name;
+  missing.version = version;
+  return std::nullopt;
 }
 
 }  // namespace
 
-Result<uint32_t> RouteTable::find_servable(std::string_view name, const int64_t* version,
-                                           const std::string_view* label) const {
+std::optional<uint32_t> RouteTable::find_servable(std::string_view name, const int64_t* version,
+                                                  const std::string_view* label,
+                                                  Missing& missing) const {
+  const auto no = [&](fb::MissingPart part) {
+    if (label != nullptr) missing.label = *label;
+    return no_part(part, name, version == nullptr ? "" : std::to_string(*version), missing);
+  };
   const auto found = models_.find(name);
   if (found == models_.end()) {
-    return label == nullptr ? no_servable(name, version) : unknown_label(*label);
+    return no(label == nullptr ? fb::MissingPart::Model : fb::MissingPart::Label);
   }
   const ModelRoute& model = *found->second;
-  int64_t labelled = 0;
   if (label != nullptr) {
     const auto named = std::find_if(model.labels.begin(), model.labels.end(),
                                     [&](const auto& one) { return one.first == *label; });
-    if (named == model.labels.end()) return unknown_label(*label);
-    labelled = named->second;
-    version = &labelled;
+    if (named == model.labels.end()) return no(fb::MissingPart::Label);
+    version = &named->second;
   }
   if (version == nullptr) {
-    if (model.default_version < 0) return no_servable(name, nullptr);
+    if (model.default_version < 0) return no(fb::MissingPart::Version);
     return model.versions[static_cast<size_t>(model.default_version)].handle;
   }
   for (const VersionRoute& route : model.versions) {
     if (route.version == *version && route.ready) return route.handle;
   }
-  return no_servable(name, version);
+  return no(fb::MissingPart::Version);
 }
 
 Result<RouteChange> RouteChange::parse(std::span<const uint8_t> bytes) {
@@ -116,34 +103,32 @@ bool RouteTable::leads_to(std::string_view name, int64_t version, uint32_t handl
   return false;
 }
 
-Result<uint32_t> RouteTable::find(std::string_view name, std::string_view version) const {
+std::optional<uint32_t> RouteTable::find(std::string_view name, std::string_view version,
+                                         Missing& missing) const {
   const auto found = models_.find(name);
-  if (found == models_.end()) return not_found(name, {});
+  if (found == models_.end()) return no_part(fb::MissingPart::Model, name, version, missing);
   const ModelRoute& model = *found->second;
+  const VersionRoute* route = nullptr;
   if (version.empty()) {
-    if (model.default_version >= 0) {
-      return model.versions[static_cast<size_t>(model.default_version)].handle;
+    const bool ready = model.default_version >= 0;
+    route = &model.versions[ready ? static_cast<size_t>(model.default_version) : 0];
+  } else {
+    int64_t number = 0;
+    const char* end = version.data() + version.size();
+    const auto [at, problem] = std::from_chars(version.data(), end, number);
+    if (problem == std::errc::invalid_argument || at != end || version[0] == '-') {
+      return no_part(fb::MissingPart::Number, name, version, missing);
     }
-    return not_ready(name, model.versions.front());
+    if (problem != std::errc()) return no_part(fb::MissingPart::Int64, name, version, missing);
+    for (const VersionRoute& one : model.versions) {
+      if (one.version == number) route = &one;
+    }
+    if (route == nullptr) return no_part(fb::MissingPart::Version, name, version, missing);
   }
-  int64_t number = 0;
-  const auto [end, problem] =
-      std::from_chars(version.data(), version.data() + version.size(), number);
-  const bool whole = end == version.data() + version.size();
-  if (problem == std::errc::invalid_argument || !whole || version[0] == '-') {
-    return invalid_argument("model version '" + std::string(version.substr(0, 64)) +
-                            "' is not a number");
-  }
-  if (problem != std::errc()) {
-    return invalid_argument("model version '" + std::string(version.substr(0, 64)) +
-                            "' does not fit 64 bits");
-  }
-  for (const VersionRoute& route : model.versions) {
-    if (route.version != number) continue;
-    if (route.ready) return route.handle;
-    return not_ready(name, route);
-  }
-  return not_found(name, version);
+  if (route->ready) return route->handle;
+  missing.found_version = route->version;
+  missing.reason = route->reason;
+  return no_part(fb::MissingPart::Ready, name, version, missing);
 }
 
 }  // namespace serval

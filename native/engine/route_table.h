@@ -1,10 +1,11 @@
 // From the names in a request to a model: an immutable table. The registry publishes changes, each
 // of which makes a new table that shares the models that stayed.
-// Readers: listener threads. Source of the texts: v2-protocol.md 1.1.
+// Readers: listener threads.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "engine/missing.h"
 
 namespace serval {
 
@@ -42,13 +44,13 @@ class RouteTable {
   RouteTable with(RouteChange change) const;
 
   // The handle that serves `name` at `version` (decimal text; empty = default).
-  // Errors: model_not_found, model_not_ready, invalid_argument (version is no number).
-  Result<uint32_t> find(std::string_view name, std::string_view version) const;
+  // Nothing: `missing` says what is not there, in views of the names and the table.
+  std::optional<uint32_t> find(std::string_view name, std::string_view version,
+                               Missing& missing) const;
 
-  // The same as TensorFlow Serving words it, by number or label (each may be null).
-  // Errors: model_not_found; invalid_argument (unknown label). Source: tfserving.md 1.10.
-  Result<uint32_t> find_servable(std::string_view name, const int64_t* version,
-                                 const std::string_view* label) const;
+  // The same by number or label (each may be null). Source: tfserving.md 1.10.
+  std::optional<uint32_t> find_servable(std::string_view name, const int64_t* version,
+                                        const std::string_view* label, Missing& missing) const;
 
   // Whether a request for `name` and `version` gets this handle.
   bool leads_to(std::string_view name, int64_t version, uint32_t handle) const;

@@ -8,6 +8,7 @@
 #include "codec/v2/json.h"
 #include "codec/v2/wire.h"
 #include "engine/listener/completion.h"
+#include "engine/missing.h"
 #include "engine/model/instance.h"
 
 namespace serval {
@@ -184,7 +185,17 @@ Status serve_steps(const ServeInput& input, Model& model, size_t replica_index,
 Status decode_request(const ServeInput& input, const Model& model, const Limits& limits,
                       Arena& arena, DecodedRequest& decoded) {
   Status done = decode(input, model, limits, arena, decoded);
-  if (!done.ok()) return done;
+  if (!done.ok()) {
+    if (!done.error().signature.empty()) {
+      Missing missing;
+      missing.part = fb::MissingPart::Signature;
+      missing.model = model.spec().name;
+      missing.version = model.version_text();
+      missing.signature = done.error().signature;
+      done.error().missing = missing.pack();
+    }
+    return done;
+  }
   done = check_inputs(input.protocol, model, decoded);
   if (!done.ok()) return done;
   model.shapes().to_model(decoded.signature_index, decoded.inputs);

@@ -1,10 +1,11 @@
 // One JavaScript thread's port to the engine: the per-request calls, the shared control words, the
 // views of response memory and the dispatch of completions. Hot path; the thread that made it.
 // Whoever asks names a target, which gets the answer during the call or later, once.
-import { ErrorCode, ServalError } from '../errors.js';
+import { ErrorCode } from '../errors.js';
 import { CallResult, ControlWord, MetricsKind, RingWord } from '../model/generated/engine.js';
 import type { MessageProtocol } from '../model/request-kinds.js';
 import type { AttachOptions, NativeBinding } from './binding.js';
+import { failure } from './missing.js';
 
 /** Whose names metrics() writes. */
 export const TRITON_METRICS = MetricsKind.Triton;
@@ -31,17 +32,12 @@ const CACHED_VIEWS = 1024;
 const CANCELLED = Buffer.from('the client cancelled the call');
 
 /** Who gets an answer: during the call that asks for it or later, once, a cancelled one too.
- * `body` is valid until complete() returns; for an error it is the text. */
+ * `body` is valid until complete() returns; for an error it is what readError() reads. */
 export interface CompletionTarget {
   /** Of its open body or its waiting request; 0 = none, and nothing to cancel. The port's to set,
    * before complete(). */
   ticket: number;
   complete(code: number, body: Buffer, jsonBytes: number): void;
-}
-
-/** What a target got that is not Ok. */
-export function failure(code: number, text: Buffer): ServalError {
-  return new ServalError(code as ErrorCode, text.toString('utf8'));
 }
 
 interface Slot {
@@ -142,7 +138,7 @@ export class EnginePort {
   /** The same for a call that is done on return and has no answer. Throws ServalError. */
   run(call: (native: NativeBinding) => number): void {
     const code = call(this.#native);
-    if (code !== ErrorCode.Ok) throw failure(code, this.#answer());
+    if (code !== ErrorCode.Ok) throw failure(code, this.#answer(), this.#jsonBytes());
   }
 
   /** The same for a call that is answered on return; memory of its own. Throws ServalError. */
@@ -208,14 +204,18 @@ export class EnginePort {
       return;
     }
     target.ticket = 0;
-    target.complete(code, this.#answer(), this.#control[WORD_JSON_BYTES] ?? 0);
+    target.complete(code, this.#answer(), this.#jsonBytes());
   }
 
   #ticket(): number {
     return this.#control[WORD_TICKET] ?? 0;
   }
 
-  // The answer (or error text) of the call that just returned another code than PENDING.
+  #jsonBytes(): number {
+    return this.#control[WORD_JSON_BYTES] ?? 0;
+  }
+
+  // The answer (or error) of the call that just returned another code than PENDING.
   #answer(): Buffer {
     const control = this.#control;
     return this.#view(0, control[WORD_GENERATION] ?? 0, control[WORD_BYTES] ?? 0);

@@ -1,7 +1,8 @@
 // Calls of the engine as promises. Control plane; the thread of the port.
 import { ErrorCode, type ServalError } from '../errors.js';
 import type { NativeBinding } from './binding.js';
-import { failure, type CompletionTarget, type EnginePort } from './port.js';
+import { failure } from './missing.js';
+import type { CompletionTarget, EnginePort } from './port.js';
 
 /** Settles a promise with what `read` makes of the answer (memory of its own), or an error. */
 export class PromiseTarget<T> implements CompletionTarget {
@@ -17,9 +18,9 @@ export class PromiseTarget<T> implements CompletionTarget {
     });
   }
 
-  complete(code: number, body: Buffer): void {
+  complete(code: number, body: Buffer, jsonBytes: number): void {
     if (code === ErrorCode.Ok) this.#resolve(this.read(Buffer.from(body)));
-    else this.#reject(failure(code, body));
+    else this.#reject(failure(code, body, jsonBytes));
   }
 }
 

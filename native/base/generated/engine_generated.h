@@ -69,6 +69,9 @@ struct LabelRouteBuilder;
 struct ModelRoute;
 struct ModelRouteBuilder;
 
+struct Missing;
+struct MissingBuilder;
+
 struct RouteTable;
 struct RouteTableBuilder;
 
@@ -2147,6 +2150,152 @@ inline flatbuffers::Offset<ModelRoute> CreateModelRouteDirect(
       default_version,
       versions__,
       labels__);
+}
+
+struct Missing FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef MissingBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_PART = 4,
+    VT_MODEL = 6,
+    VT_VERSION = 8,
+    VT_LABEL = 10,
+    VT_FOUND_VERSION = 12,
+    VT_REASON = 14,
+    VT_SIGNATURE = 16,
+    VT_REQUEST_ID = 18
+  };
+  serval::fb::MissingPart part() const {
+    return static_cast<serval::fb::MissingPart>(GetField<uint8_t>(VT_PART, 0));
+  }
+  const flatbuffers::String *model() const {
+    return GetPointer<const flatbuffers::String *>(VT_MODEL);
+  }
+  const flatbuffers::String *version() const {
+    return GetPointer<const flatbuffers::String *>(VT_VERSION);
+  }
+  const flatbuffers::String *label() const {
+    return GetPointer<const flatbuffers::String *>(VT_LABEL);
+  }
+  int64_t found_version() const {
+    return GetField<int64_t>(VT_FOUND_VERSION, 0);
+  }
+  const flatbuffers::String *reason() const {
+    return GetPointer<const flatbuffers::String *>(VT_REASON);
+  }
+  const flatbuffers::String *signature() const {
+    return GetPointer<const flatbuffers::String *>(VT_SIGNATURE);
+  }
+  const flatbuffers::String *request_id() const {
+    return GetPointer<const flatbuffers::String *>(VT_REQUEST_ID);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyField<uint8_t>(verifier, VT_PART, 1) &&
+           VerifyOffsetRequired(verifier, VT_MODEL) &&
+           verifier.VerifyString(model()) &&
+           VerifyOffset(verifier, VT_VERSION) &&
+           verifier.VerifyString(version()) &&
+           VerifyOffset(verifier, VT_LABEL) &&
+           verifier.VerifyString(label()) &&
+           VerifyField<int64_t>(verifier, VT_FOUND_VERSION, 8) &&
+           VerifyOffset(verifier, VT_REASON) &&
+           verifier.VerifyString(reason()) &&
+           VerifyOffset(verifier, VT_SIGNATURE) &&
+           verifier.VerifyString(signature()) &&
+           VerifyOffset(verifier, VT_REQUEST_ID) &&
+           verifier.VerifyString(request_id()) &&
+           verifier.EndTable();
+  }
+};
+
+struct MissingBuilder {
+  typedef Missing Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_part(serval::fb::MissingPart part) {
+    fbb_.AddElement<uint8_t>(Missing::VT_PART, static_cast<uint8_t>(part), 0);
+  }
+  void add_model(flatbuffers::Offset<flatbuffers::String> model) {
+    fbb_.AddOffset(Missing::VT_MODEL, model);
+  }
+  void add_version(flatbuffers::Offset<flatbuffers::String> version) {
+    fbb_.AddOffset(Missing::VT_VERSION, version);
+  }
+  void add_label(flatbuffers::Offset<flatbuffers::String> label) {
+    fbb_.AddOffset(Missing::VT_LABEL, label);
+  }
+  void add_found_version(int64_t found_version) {
+    fbb_.AddElement<int64_t>(Missing::VT_FOUND_VERSION, found_version, 0);
+  }
+  void add_reason(flatbuffers::Offset<flatbuffers::String> reason) {
+    fbb_.AddOffset(Missing::VT_REASON, reason);
+  }
+  void add_signature(flatbuffers::Offset<flatbuffers::String> signature) {
+    fbb_.AddOffset(Missing::VT_SIGNATURE, signature);
+  }
+  void add_request_id(flatbuffers::Offset<flatbuffers::String> request_id) {
+    fbb_.AddOffset(Missing::VT_REQUEST_ID, request_id);
+  }
+  explicit MissingBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<Missing> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<Missing>(end);
+    fbb_.Required(o, Missing::VT_MODEL);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<Missing> CreateMissing(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    serval::fb::MissingPart part = serval::fb::MissingPart::Model,
+    flatbuffers::Offset<flatbuffers::String> model = 0,
+    flatbuffers::Offset<flatbuffers::String> version = 0,
+    flatbuffers::Offset<flatbuffers::String> label = 0,
+    int64_t found_version = 0,
+    flatbuffers::Offset<flatbuffers::String> reason = 0,
+    flatbuffers::Offset<flatbuffers::String> signature = 0,
+    flatbuffers::Offset<flatbuffers::String> request_id = 0) {
+  MissingBuilder builder_(_fbb);
+  builder_.add_found_version(found_version);
+  builder_.add_request_id(request_id);
+  builder_.add_signature(signature);
+  builder_.add_reason(reason);
+  builder_.add_label(label);
+  builder_.add_version(version);
+  builder_.add_model(model);
+  builder_.add_part(part);
+  return builder_.Finish();
+}
+
+inline flatbuffers::Offset<Missing> CreateMissingDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    serval::fb::MissingPart part = serval::fb::MissingPart::Model,
+    const char *model = nullptr,
+    const char *version = nullptr,
+    const char *label = nullptr,
+    int64_t found_version = 0,
+    const char *reason = nullptr,
+    const char *signature = nullptr,
+    const char *request_id = nullptr) {
+  auto model__ = model ? _fbb.CreateString(model) : 0;
+  auto version__ = version ? _fbb.CreateString(version) : 0;
+  auto label__ = label ? _fbb.CreateString(label) : 0;
+  auto reason__ = reason ? _fbb.CreateString(reason) : 0;
+  auto signature__ = signature ? _fbb.CreateString(signature) : 0;
+  auto request_id__ = request_id ? _fbb.CreateString(request_id) : 0;
+  return serval::fb::CreateMissing(
+      _fbb,
+      part,
+      model__,
+      version__,
+      label__,
+      found_version,
+      reason__,
+      signature__,
+      request_id__);
 }
 
 struct RouteTable FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {

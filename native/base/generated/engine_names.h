@@ -525,5 +525,50 @@ inline const char *EnumNameTimeoutAction(TimeoutAction e) {
   return EnumNamesTimeoutAction()[index];
 }
 
+enum class MissingPart : uint8_t {
+  Model = 0,
+  Version = 1,
+  Label = 2,
+  Ready = 3,
+  Number = 4,
+  Int64 = 5,
+  Signature = 6,
+  MIN = Model,
+  MAX = Signature
+};
+
+inline const MissingPart (&EnumValuesMissingPart())[7] {
+  static const MissingPart values[] = {
+    MissingPart::Model,
+    MissingPart::Version,
+    MissingPart::Label,
+    MissingPart::Ready,
+    MissingPart::Number,
+    MissingPart::Int64,
+    MissingPart::Signature
+  };
+  return values;
+}
+
+inline const char * const *EnumNamesMissingPart() {
+  static const char * const names[8] = {
+    "Model",
+    "Version",
+    "Label",
+    "Ready",
+    "Number",
+    "Int64",
+    "Signature",
+    nullptr
+  };
+  return names;
+}
+
+inline const char *EnumNameMissingPart(MissingPart e) {
+  if (flatbuffers::IsOutRange(e, MissingPart::Model, MissingPart::Signature)) return "";
+  const size_t index = static_cast<size_t>(e);
+  return EnumNamesMissingPart()[index];
+}
+
 }  // namespace fb
 }  // namespace serval

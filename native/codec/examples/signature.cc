@@ -73,8 +73,9 @@ Status choose_example_signature(std::span<const Signature> signatures, std::stri
                                 Method method, bool check_method, DecodedRequest& out) {
   const int index = find_signature(signatures, name);
   if (index < 0) {
-    return invalid_argument("No signature was found with the name: " +
-                            echo_text(name.empty() ? kDefaultSignature : name));
+    const std::string_view wanted = name.empty() ? kDefaultSignature : name;
+    return with_signature(
+        invalid_argument("No signature was found with the name: " + echo_text(wanted)), wanted);
   }
   const Signature& signature = signatures[static_cast<size_t>(index)];
   if (check_method) {

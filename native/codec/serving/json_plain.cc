@@ -165,11 +165,12 @@ Status choose_signature(const PlainBody& body, std::span<const Signature> signat
   if (signatures.empty()) return make_error(ErrorCode::ModelNotFound, "");
   const int index = find_signature(signatures, body.signature_name);
   if (index < 0) {
-    return make_error(
-        ErrorCode::SignatureNotFound,
-        "Serving signature name: \"" +
-            echo_text(body.signature_name.empty() ? kDefaultSignature : body.signature_name) +
-            "\" not found in signature def");
+    const std::string_view wanted =
+        body.signature_name.empty() ? kDefaultSignature : body.signature_name;
+    return with_signature(
+        make_error(ErrorCode::SignatureNotFound, "Serving signature name: \"" + echo_text(wanted) +
+                                                     "\" not found in signature def"),
+        wanted);
   }
   out.signature_index = static_cast<uint32_t>(index);
   return {};

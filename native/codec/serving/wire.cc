@@ -168,12 +168,14 @@ Status decode_tf_predict(Bytes message, std::span<const Signature> signatures, c
   }
   WireTfPredict wire;
   if (Status status = read_tf_predict(message, arena, wire); !status.ok()) return status;
-  const std::string_view name = wire.model.signature_name;
+  const std::string_view asked = wire.model.signature_name;
+  const std::string_view name = asked.empty() ? kDefaultSignature : asked;
   const int index = find_signature(signatures, name);
   if (index < 0) {
-    return make_error(ErrorCode::SignatureNotFound,
-                      "Serving signature key \"" +
-                          echo_text(name.empty() ? kDefaultSignature : name) + "\" not found.");
+    return with_signature(
+        make_error(ErrorCode::SignatureNotFound,
+                   "Serving signature key \"" + echo_text(name) + "\" not found."),
+        name);
   }
   out.signature_index = static_cast<uint32_t>(index);
   const Signature& signature = signatures[static_cast<size_t>(index)];

@@ -73,6 +73,14 @@ const std::deque<Request*>& CompletionQueue::wait_for_all() {
   return completed_;
 }
 
+void put_error(const Error& error, Request& out) {
+  out.response.clear();
+  out.json_bytes_out = error.missing.size();
+  if (out.response.append(error.missing) && out.response.append(error.message)) return;
+  out.response.clear();
+  out.json_bytes_out = 0;
+}
+
 void store_error(Protocol protocol, std::span<const uint8_t> message, const Error& error,
                  Request& out) {
   out.json_bytes_out = 0;
@@ -84,7 +92,7 @@ void store_error(Protocol protocol, std::span<const uint8_t> message, const Erro
     const std::string_view id = readable ? ref.id : std::string_view();
     if (encode_wire_v2_stream_error(id, error.message, out.response)) return;
   }
-  if (!out.response.append(error.message)) out.response.clear();
+  put_error(error, out);
   out.code = error.code;
 }
 

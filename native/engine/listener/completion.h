@@ -44,8 +44,10 @@ class CompletionQueue {
   bool closed_ = false;             // guarded by mutex_
 };
 
-// Writes an error into `out`: the code and the text. On a stream, where it is what `message` is
-// answered, the reply that carries it, with the code Ok. Thread: whoever has `out`.
+// Writes what is missing and the text of an error into the response of `out`.
+void put_error(const Error& error, Request& out);
+// Writes an error into `out`: the code, what is missing and the text. On a stream, where it is what
+// `message` is answered, the reply that carries it, with the code Ok. Thread: whoever has `out`.
 void store_error(Protocol protocol, std::span<const uint8_t> message, const Error& error,
                  Request& out);
 // Writes the outcome of a request into it. Thread: whoever finished it.

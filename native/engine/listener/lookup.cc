@@ -1,38 +1,54 @@
 // See lookup.h. Hot path; the listener's thread.
 #include "engine/listener/lookup.h"
 
+#include <optional>
 #include <utility>
 
 #include "codec/serving/wire.h"
+#include "engine/listener/completion.h"
 
 namespace serval {
+
+namespace {
+
+Error error_of(const Missing& missing) {
+  Error error = make_error(missing.code(), "");
+  error.missing = missing.pack();
+  return error;
+}
+
+}  // namespace
 
 // Hot path: route for gRPC.
 Result<uint32_t> find_model(Protocol protocol, std::span<const uint8_t> message,
                             const RouteTable& routes, WireModelRef& ref) {
+  Missing missing;
   if (is_tf_message(protocol)) {
     TfModelRef spec;
     if (Status peeked = peek_tf(message, spec); !peeked.ok()) return std::move(peeked.error());
-    return routes.find_servable(spec.name, spec.has_version ? &spec.version : nullptr,
-                                spec.has_label ? &spec.label : nullptr);
+    const std::optional<uint32_t> handle =
+        routes.find_servable(spec.name, spec.has_version ? &spec.version : nullptr,
+                             spec.has_label ? &spec.label : nullptr, missing);
+    return handle.has_value() ? Result<uint32_t>(*handle) : error_of(missing);
   }
   if (Status peeked = peek_wire_v2(message, ref); !peeked.ok()) return std::move(peeked.error());
-  return routes.find(ref.name, ref.version);
+  const std::optional<uint32_t> handle = routes.find(ref.name, ref.version, missing);
+  if (handle.has_value()) return *handle;
+  missing.request_id = ref.id;
+  return error_of(missing);
 }
 
 ErrorCode put_lookup_error(Protocol protocol, const Error& problem, const WireModelRef& ref,
                            Request& out) {
-  ErrorCode code = problem.code;
-  std::string_view text = problem.message;
-  out.json_bytes_out = 0;
-  out.response.clear();
-  if (protocol == Protocol::V2GrpcStream) {
-    if (encode_wire_v2_stream_error(ref.id, text, out.response)) return ErrorCode::Ok;
-    code = ErrorCode::MemoryFull;
-    text = "out of memory";
+  if (protocol == Protocol::V2GrpcStream && problem.missing.empty()) {
+    out.json_bytes_out = 0;
+    out.response.clear();
+    if (encode_wire_v2_stream_error(ref.id, problem.message, out.response)) return ErrorCode::Ok;
+    put_error(make_error(ErrorCode::MemoryFull, "out of memory"), out);
+    return ErrorCode::MemoryFull;
   }
-  if (!out.response.append(text)) out.response.clear();
-  return code;
+  put_error(problem, out);
+  return problem.code;
 }
 
 }  // namespace serval

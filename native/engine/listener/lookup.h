@@ -13,12 +13,12 @@
 namespace serval {
 
 // The handle that the message's model has; `ref` gets what a V2 message says besides.
-// Errors: those of peek_wire_v2(), peek_tf() and RouteTable.
+// Errors: those of peek_wire_v2() and peek_tf(), and without a text, what is missing.
 Result<uint32_t> find_model(Protocol protocol, std::span<const uint8_t> message,
                             const RouteTable& routes, WireModelRef& ref);
 
-// What a failed look-up is answered, in the response of `out`: the error's text, on a stream the
-// reply that carries it. Answers the code.
+// What a failed look-up is answered, in the response of `out`: what is missing, or the error's
+// text, which on a stream is in a reply. Answers the code.
 ErrorCode put_lookup_error(Protocol protocol, const Error& problem, const WireModelRef& ref,
                            Request& out);
 

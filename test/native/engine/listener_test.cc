@@ -132,12 +132,34 @@ TEST_F(EngineTest, GrpcMessageIsRoutedByName) {
   EXPECT_NE(inline_text().find("still loading"), std::string::npos);
 }
 
-TEST_F(EngineTest, StreamErrorsAreReplies) {
-  const Answer answer =
-      listener_->infer_message(Protocol::V2GrpcStream, bytes_of(infer_message("n", "", "r7")), 0);
-  EXPECT_EQ(answer.code, ErrorCode::Ok);
-  EXPECT_NE(inline_text().find("r7"), std::string::npos);
-  EXPECT_NE(inline_text().find("unknown model"), std::string::npos);
+TEST_F(EngineTest, WhatIsMissingIsToldAsData) {
+  route("m", 7, false, "still loading");
+  const auto missing = [&](Protocol protocol, const std::string& message) {
+    listener_->infer_message(protocol, bytes_of(message), 0);
+    const Request& slot0 = *listener_->slot(0);
+    EXPECT_EQ(slot0.json_bytes_out, slot0.response.size());
+    flatbuffers::Verifier verifier(slot0.response.data(), slot0.response.size());
+    EXPECT_TRUE(verifier.VerifyBuffer<fb::Missing>(nullptr));
+    return flatbuffers::GetRoot<fb::Missing>(slot0.response.data());
+  };
+  for (const Protocol protocol : {Protocol::V2Grpc, Protocol::V2GrpcStream}) {
+    const fb::Missing* one = missing(protocol, infer_message("n", "12", "r7"));
+    EXPECT_EQ(one->part(), fb::MissingPart::Model);
+    EXPECT_EQ(one->model()->str(), "n");
+    EXPECT_EQ(one->version()->str(), "12");
+    EXPECT_EQ(one->request_id()->str(), "r7");
+    one = missing(protocol, infer_message("m"));
+    EXPECT_EQ(one->part(), fb::MissingPart::Ready);
+    EXPECT_EQ(one->version()->str(), "");
+    EXPECT_EQ(one->found_version(), 3);
+    EXPECT_EQ(one->reason()->str(), "still loading");
+  }
+  using Part = fb::MissingPart;
+  for (const auto& [version, part] :
+       {std::pair("4", Part::Version), std::pair("x", Part::Number), std::pair("-1", Part::Number),
+        std::pair("9223372036854775808", Part::Int64)}) {
+    EXPECT_EQ(missing(Protocol::V2Grpc, infer_message("m", version))->part(), part) << version;
+  }
 }
 
 TEST_F(EngineTest, AShortGrpcMessageIsCopiedAndNotPinned) {

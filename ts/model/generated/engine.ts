@@ -63,7 +63,7 @@ export enum CallResult {
 export enum ControlWord {
   /** length of the answer or of the error's text */
   Bytes = 0,
-  /** JSON before binary data, else 0 */
+  /** JSON before binary data; of an error: what is missing, before its text; else 0 */
   JsonBytes = 1,
   /** of a pending request or an open body */
   Ticket = 2,
@@ -106,6 +106,8 @@ export type BatchMode = 'off' | 'auto' | 'on';
 export type BatchProof = 'untried' | 'proven' | 'contradicted' | 'undecided';
 
 export type TimeoutAction = 'reject' | 'delay';
+
+export type MissingPart = 'model' | 'version' | 'label' | 'ready' | 'number' | 'int64' | 'signature';
 
 /** Ranks of an unchecked input that an operator behind it takes. */
 export interface RankRule {
@@ -320,6 +322,22 @@ export interface ModelRoute {
   readonly defaultVersion: number;
   readonly versions: readonly VersionRoute[];
   readonly labels: readonly LabelRoute[];
+}
+
+/** What a request names and the engine has not: comes before the text of an error, with its length as the answer's JSON bytes. TypeScript words it; there is no text but with a signature. */
+export interface Missing {
+  readonly part: MissingPart;
+  readonly model: string;
+  /** as the request has it, "" = none; Signature: the one that runs */
+  readonly version: string;
+  readonly label: string;
+  /** Ready: the version that is there */
+  readonly foundVersion: string;
+  /** Ready: why it does not serve */
+  readonly reason: string;
+  readonly signature: string;
+  /** V2's */
+  readonly requestId: string;
 }
 
 /** A change of the routes, taken as a whole: its models are added or replaced, one that has no versions goes, the others stay as they are. */

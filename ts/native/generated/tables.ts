@@ -12,6 +12,8 @@ const BATCH_PROOF: readonly string[] = ['untried', 'proven', 'contradicted', 'un
 
 const TIMEOUT_ACTION: readonly string[] = ['reject', 'delay'];
 
+const MISSING_PART: readonly string[] = ['model', 'version', 'label', 'ready', 'number', 'int64', 'signature'];
+
 export const RANK_RULE: Table<engine.RankRule> = { name: 'RankRule', members: [
   { name: 'min', kind: 'ubyte' },
   { name: 'max', kind: 'ubyte', fallback: null, optional: true },
@@ -165,6 +167,17 @@ export const MODEL_ROUTE: Table<engine.ModelRoute> = { name: 'ModelRoute', membe
   { name: 'defaultVersion', kind: 'long', fallback: -1 },
   { name: 'versions', kind: VERSION_ROUTE, many: true },
   { name: 'labels', kind: LABEL_ROUTE, many: true },
+] };
+
+export const MISSING: Table<engine.Missing> = { name: 'Missing', members: [
+  { name: 'part', kind: MISSING_PART },
+  { name: 'model', kind: 'string' },
+  { name: 'version', kind: 'string' },
+  { name: 'label', kind: 'string' },
+  { name: 'foundVersion', kind: 'decimal' },
+  { name: 'reason', kind: 'string' },
+  { name: 'signature', kind: 'string' },
+  { name: 'requestId', kind: 'string' },
 ] };
 
 export const ROUTE_TABLE: Table<engine.RouteTable> = { name: 'RouteTable', members: [

@@ -1,24 +1,17 @@
 // What the gRPC inference services ask of the engine, and how its errors become statuses. Hot
 // plane: the listener's thread.
-import { ERRORS, type ErrorCode } from '../../errors.js';
+import { ERRORS } from '../../errors.js';
+import type { EngineError } from '../../native/missing.js';
 import type { EnginePort } from '../../native/port.js';
 import { GrpcStatus } from '../../transport/grpc-call.js';
 
 /** How a request failed. */
-export interface InferError {
-  readonly code: ErrorCode;
-  readonly message: string;
-}
+export type InferError = EngineError;
 
 /** The engine as the gRPC protocols use it. A request message is kept by the engine as long as it
  * needs it. For V2_GRPC_STREAM the answer is a ModelStreamInferResponse, also for a request that
- * failed. */
+ * failed, unless its model is missing. */
 export type GrpcInfer = Pick<EnginePort, 'inferMessage' | 'cancel'>;
-
-/** The error that a target got. */
-export function inferError(code: number, body: Buffer): InferError {
-  return { code: code as ErrorCode, message: body.toString('utf8') };
-}
 
 /** What is left until a call's deadline, in microseconds, as the engine takes it: 1 when it has
  * passed, 0 when there is none (Infinity). `deadline` and `now`: milliseconds since 1970. */

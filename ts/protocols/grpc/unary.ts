@@ -2,6 +2,7 @@
 // the engine. Hot plane: the listener's thread.
 import { ErrorCode, ServalError } from '../../errors.js';
 import type { MessageProtocol } from '../../model/request-kinds.js';
+import { readError } from '../../native/missing.js';
 import type { CompletionTarget } from '../../native/port.js';
 import {
   thrownStatus,
@@ -10,18 +11,14 @@ import {
   type GrpcUnaryCall,
   type GrpcUnaryHandler,
 } from '../../transport/grpc-call.js';
-import { inferError, inferStatus, timeoutUs, type GrpcInfer, type InferError } from './infer.js';
+import { inferStatus, timeoutUs, type GrpcInfer, type InferError } from './infer.js';
 
-/** How a protocol words an error of `request`. */
-export type StatusOf = (error: InferError, request: Buffer) => GrpcStatus;
+/** How a protocol words an error. */
+export type StatusOf = (error: InferError) => GrpcStatus;
 
 /** The status of what a handler threw: `statusOf` of a ServalError, else Internal. */
-export function statusOfThrown(
-  error: unknown,
-  request: Buffer,
-  statusOf: StatusOf = inferStatus,
-): GrpcStatus {
-  return error instanceof ServalError ? statusOf(error, request) : thrownStatus(error);
+export function statusOfThrown(error: unknown, statusOf: StatusOf = inferStatus): GrpcStatus {
+  return error instanceof ServalError ? statusOf(error) : thrownStatus(error);
 }
 
 /** Answers from a request's bytes, or with the status of the ServalError that `answer` throws. */
@@ -34,7 +31,7 @@ export function answering(
     try {
       response = answer(call.request);
     } catch (error) {
-      reply(statusOfThrown(error, call.request, statusOf));
+      reply(statusOfThrown(error, statusOf));
       return;
     }
     reply(null, response);
@@ -49,7 +46,7 @@ export function answeringLater(
   return (call, reply) => {
     answer(call.request).then(
       (response) => reply(null, response),
-      (error: unknown) => reply(statusOfThrown(error, call.request, statusOf)),
+      (error: unknown) => reply(statusOfThrown(error, statusOf)),
     );
   };
 }
@@ -78,10 +75,10 @@ export class InferCall implements CompletionTarget {
     if (this.ticket !== 0) this.call.on('cancelled', () => infer.cancel(this));
   }
 
-  complete(code: number, body: Buffer): void {
+  complete(code: number, body: Buffer, jsonBytes: number): void {
     const { responseOf } = this;
     if (code === ErrorCode.Ok) this.reply(null, responseOf === undefined ? body : responseOf(body));
-    else this.reply(this.statusOf(inferError(code, body), this.call.request));
+    else this.reply(this.statusOf(readError(code, body, jsonBytes)));
   }
 }
 

@@ -1,6 +1,7 @@
 // What the REST inference routes have in common: from head and chunks to one engine call, and from
 // the answer or error back to the exchange. Hot path; the listener's thread.
 import { ErrorCode, ServalError } from '../../errors.js';
+import { readError, type Missing } from '../../native/missing.js';
 import type { CompletionTarget, EnginePort } from '../../native/port.js';
 import {
   headerName,
@@ -82,7 +83,13 @@ export abstract class InferRoute implements Route {
   /** Reads the protocol's own headers; throws ServalError for a bad one. */
   protected abstract readHead(head: RequestHead, state: InferState): void;
   protected abstract succeed(state: InferState, body: Uint8Array, jsonBytes: number): void;
-  protected abstract fail(exchange: HttpExchange, code: ErrorCode, message: string): void;
+  /** `missing`: what the engine has not, of the request's names. */
+  protected abstract fail(
+    exchange: HttpExchange,
+    code: ErrorCode,
+    message: string,
+    missing?: Missing,
+  ): void;
 
   begin(head: RequestHead, exchange: HttpExchange): void {
     const state = InferState.begin(exchange, this);
@@ -122,7 +129,8 @@ export abstract class InferRoute implements Route {
   /** Takes the outcome of a request, at once or later. `body` is valid until return. */
   settle(state: InferState, code: number, body: Buffer, jsonBytes: number): void {
     if (code !== ErrorCode.Ok) {
-      this.fail(state.exchange, code as ErrorCode, body.toString('utf8'));
+      const error = readError(code, body, jsonBytes);
+      this.fail(state.exchange, error.code, error.message, error.missing);
       return;
     }
     if (state.acceptEncoding !== '') {

@@ -71,10 +71,7 @@ function wantedVersion(
     const labels = model?.labels ?? {};
     const version = Object.hasOwn(labels, target.label) ? labels[target.label] : undefined;
     if (version === undefined) {
-      throw new ServalError(
-        ErrorCode.InvalidArgument,
-        `Unrecognized servable version label: ${echoed(target.label)}`,
-      );
+      throw new ServalError(ErrorCode.InvalidArgument, unknownLabelText(echoed(target.label)));
     }
     return version;
   }
@@ -88,6 +85,10 @@ function wantedVersion(
     );
   }
   return version;
+}
+
+export function unknownLabelText(label: string): string {
+  return `Unrecognized servable version label: ${label}`;
 }
 
 /** TensorFlow Serving's words where no version serves. */
@@ -184,20 +185,15 @@ export function signatureDocs(
   );
 }
 
-const UNKNOWN_SIGNATURE = new RegExp(
-  '^(?:Serving signature (?:name:|key) "(.*)" not found' +
-    '|(?:No signature was found with the name|Requested signature not found in model graph):' +
-    ' (.*)$)',
-  's',
-);
-
-/** The engine's words for a signature that it does not know, and behind them why the model's file
- * has it and it is not served; other texts as they are. */
-export function withBlockedReason(version: VersionSnapshot | undefined, message: string): string {
+/** `message`, which says that there is no `signature`, and behind it why the model's file has it
+ * and it is not served. Other texts (`signature` undefined) as they are. */
+export function withBlockedReason(
+  version: VersionSnapshot | undefined,
+  message: string,
+  signature: string | undefined,
+): string {
   const blocked = version?.signatureDefs?.blocked;
-  if (blocked === undefined) return message;
-  const match = UNKNOWN_SIGNATURE.exec(message);
-  const name = match?.[1] ?? match?.[2];
-  if (name === undefined || !Object.hasOwn(blocked, name)) return message;
-  return `${message}${message.endsWith('.') ? '' : '.'} It is not served: ${blocked[name]}`;
+  if (blocked === undefined || signature === undefined) return message;
+  if (!Object.hasOwn(blocked, signature)) return message;
+  return `${message}${message.endsWith('.') ? '' : '.'} It is not served: ${blocked[signature]}`;
 }

@@ -16,14 +16,15 @@ import {
 import type { RegistrySnapshot, VersionSnapshot } from '../../model/snapshot.js';
 import type { CompletionTarget } from '../../native/port.js';
 import type { GrpcReply, GrpcUnaryCall, GrpcUnaryHandler } from '../../transport/grpc-call.js';
-import { inferError, type GrpcInfer } from '../grpc/infer.js';
-import { callTimeoutUs, statusOfThrown } from '../grpc/unary.js';
+import { readError } from '../../native/missing.js';
+import type { GrpcInfer } from '../grpc/infer.js';
+import { callTimeoutUs, statusOfThrown, type StatusOf } from '../grpc/unary.js';
 import { findServable, withBlockedReason } from './documents.js';
 import {
+  explainingStatus,
   messageBuffer,
   requestReader,
   requireSpec,
-  servingStatus,
   type ServingOptions,
 } from './grpc-spec.js';
 
@@ -56,7 +57,7 @@ function requireSignature(version: VersionSnapshot, asked: string): void {
   if (version.signatures.some((one) => one.name === name)) return;
   throw new ServalError(
     ErrorCode.InvalidArgument,
-    withBlockedReason(version, `Requested signature not found in model graph: ${name}`),
+    withBlockedReason(version, `Requested signature not found in model graph: ${name}`, name),
   );
 }
 
@@ -90,8 +91,8 @@ class BegunTask implements CompletionTarget {
     private readonly task: InferenceTask,
   ) {}
 
-  complete(code: number, body: Buffer): void {
-    this.run.take(this.at, this.task, code, body);
+  complete(code: number, body: Buffer, jsonBytes: number): void {
+    this.run.take(this.at, this.task, code, body, jsonBytes);
   }
 }
 
@@ -102,6 +103,7 @@ class MultiRun {
   readonly #reply: GrpcReply;
   readonly #planned: Planned;
   readonly #call: GrpcUnaryCall;
+  readonly #statusOf: StatusOf;
   readonly #runningMax: number;
   readonly #entries: Buffer[] = [];
   readonly #begun: BegunTask[] = [];
@@ -109,7 +111,14 @@ class MultiRun {
   #isBeginning = false;
   #over = false;
 
-  constructor(infer: GrpcInfer, reply: GrpcReply, planned: Planned, call: GrpcUnaryCall) {
+  constructor(
+    infer: GrpcInfer,
+    reply: GrpcReply,
+    planned: Planned,
+    call: GrpcUnaryCall,
+    statusOf: StatusOf,
+  ) {
+    this.#statusOf = statusOf;
     this.#infer = infer;
     this.#reply = reply;
     this.#planned = planned;
@@ -144,11 +153,17 @@ class MultiRun {
   }
 
   /** The outcome of a task. */
-  take(at: number, task: InferenceTask, code: number, response: Buffer): void {
+  take(
+    at: number,
+    task: InferenceTask,
+    code: number,
+    response: Buffer,
+    jsonBytes: number,
+  ): void {
     if (this.#over) return;
     if (code !== ErrorCode.Ok) {
       this.cancel();
-      this.#reply(servingStatus(inferError(code, response)));
+      this.#reply(this.#statusOf(readError(code, response, jsonBytes)));
       return;
     }
     this.#entries[at] = resultEntry(task, response);
@@ -163,13 +178,14 @@ class MultiRun {
 }
 
 export function multiInference({ snapshot, infer }: ServingOptions): GrpcUnaryHandler {
+  const explained = explainingStatus(snapshot);
   return (call, reply) => {
     try {
-      const run = new MultiRun(infer, reply, plan(call.request, snapshot()), call);
+      const run = new MultiRun(infer, reply, plan(call.request, snapshot()), call, explained);
       run.begin();
       call.on('cancelled', () => run.cancel());
     } catch (error) {
-      reply(statusOfThrown(error, call.request, servingStatus));
+      reply(statusOfThrown(error, explained));
     }
   };
 }

@@ -21,7 +21,7 @@ import {
   readRequest,
   requestReader,
   requireSpec,
-  servingStatus,
+  explainingStatus,
   type ServingOptions,
 } from './grpc-spec.js';
 
@@ -220,18 +220,19 @@ function earlier(a: number, b: number): number {
 }
 
 export function sessionRun({ snapshot, infer }: ServingOptions): GrpcUnaryHandler {
+  const explained = explainingStatus(snapshot);
   return (call, reply) => {
     try {
       const run = readSessionRun(call.request);
       const version = findServable(snapshot(), run.spec);
       const match = findMatch(version, run);
       const leftUs = earlier(callTimeoutUs(call), run.timeoutMs * MILLISECOND_US);
-      const target = new InferCall(call, reply, servingStatus, (response) =>
+      const target = new InferCall(call, reply, explained, (response) =>
         sessionResponse(run, match, response),
       );
       target.infer(infer, predictRequest(run, version, match), TF_PREDICT, leftUs);
     } catch (error) {
-      reply(statusOfThrown(error, call.request, servingStatus));
+      reply(statusOfThrown(error, explained));
     }
   };
 }

@@ -3,6 +3,7 @@
 // Source: tfserving.md 1.10, 2.
 import type { ModelControl } from '../../admin/control.js';
 import { ERRORS, ErrorCode, ServalError } from '../../errors.js';
+import type { Missing } from '../../native/missing.js';
 import type { ProtobufWriter } from '../../protobuf/writer.js';
 import {
   emptyModelSpec,
@@ -15,7 +16,7 @@ import { GrpcStatus } from '../../transport/grpc-call.js';
 import type { EngineReadings } from '../engine-readings.js';
 import type { GrpcInfer, InferError } from '../grpc/infer.js';
 import type { StatusOf } from '../grpc/unary.js';
-import { findServable, withBlockedReason } from './documents.js';
+import { findServable, notFoundText, unknownLabelText, withBlockedReason } from './documents.js';
 
 export interface ServingOptions {
   readonly snapshot: () => RegistrySnapshot;
@@ -80,27 +81,31 @@ export function readRequest(
   return spec;
 }
 
-/** servingStatus() that also says why a model, or a signature of its file, is not served. The
- * request is looked at only when there is something to say. */
+/** servingStatus() that also words what the engine says is missing, with why it is not served. */
 export function explainingStatus(snapshot: () => RegistrySnapshot): StatusOf {
-  return (error, request) => {
-    const { code, message } = error;
-    const isMissing = code === ErrorCode.ModelNotFound;
-    const isExplained =
-      isMissing || code === ErrorCode.SignatureNotFound || code === ErrorCode.InvalidArgument;
-    if (!isExplained) return servingStatus(error);
-    let version: VersionSnapshot | undefined;
-    try {
-      const spec = readRequest(request, 'request', (reader) => reader.skip());
-      if (spec !== undefined) version = findServable(snapshot(), spec);
-    } catch (problem) {
-      if (isMissing && problem instanceof ServalError && problem.code === code) {
-        return servingStatus(problem);
-      }
-      // The model went away meanwhile: the error stands as it is.
-    }
-    return servingStatus({ code, message: withBlockedReason(version, message) });
+  return (error) => {
+    const { missing } = error;
+    return servingStatus(missing === undefined ? error : explained(error, missing, snapshot()));
   };
+}
+
+function explained(
+  { code, message }: InferError,
+  { part, model, version, label, signature }: Missing,
+  snapshot: RegistrySnapshot,
+): InferError {
+  if (part === 'label') return { code, message: unknownLabelText(label) };
+  const target = { name: model, version: version === '' ? undefined : version };
+  let served: VersionSnapshot | undefined;
+  try {
+    served = findServable(snapshot, target);
+  } catch (problem) {
+    if (problem instanceof ServalError && problem.code === code) return problem;
+    // The model went away meanwhile: the error stands as it is.
+  }
+  const isSignature = part === 'signature';
+  const text = isSignature ? withBlockedReason(served, message, signature) : notFoundText(target);
+  return { code, message: text };
 }
 
 /** A finished message, as gRPC sends it. */

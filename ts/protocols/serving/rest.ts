@@ -3,6 +3,7 @@
 // Source: tensorflow/serving http_rest_api_handler; docs/protocols/v1-rest.md.
 import { ERRORS, ErrorCode, ServalError } from '../../errors.js';
 import type { ListenerSnapshots, RegistrySnapshot, VersionSnapshot } from '../../model/snapshot.js';
+import type { Missing } from '../../native/missing.js';
 import { V1_CLASSIFY, V1_PREDICT, V1_REGRESS } from '../../model/request-kinds.js';
 import type { HttpExchange, RequestHead, Route } from '../../transport/listener.js';
 import {
@@ -69,13 +70,18 @@ class V1InferRoute extends InferRoute {
     exchange.send(200, JSON_TYPE, body);
   }
 
-  protected fail(exchange: HttpExchange, code: ErrorCode, message: string): void {
+  protected fail(
+    exchange: HttpExchange,
+    code: ErrorCode,
+    message: string,
+    missing?: Missing,
+  ): void {
     // The engine looked at the body first, as TensorFlow Serving does, and found only the model
     // missing: why it is missing is known here.
     const known = code === ErrorCode.ModelNotFound ? this.lookupError : undefined;
     if (known !== undefined) fail(exchange, known.code, known.message);
     else if (code === ErrorCode.QueueFull) fail(exchange, code, `${QUEUE_FULL}: ${message}`);
-    else fail(exchange, code, withBlockedReason(this.version, message));
+    else fail(exchange, code, withBlockedReason(this.version, message, missing?.signature));
   }
 }
 

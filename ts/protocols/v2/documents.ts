@@ -2,15 +2,9 @@
 // configuration, liveness and readiness, and the lookup rules that V2 over gRPC shares. Control
 // plane, any thread; pure. Source: Predict Protocol V2; statuses: docs/protocols/v2-rest.md.
 import { ErrorCode, ServalError } from '../../errors.js';
-import type {
-  ModelSnapshot,
-  RegistrySnapshot,
-  SignatureInfo,
-  TensorInfo,
-  VersionSnapshot,
-} from '../../model/snapshot.js';
-import { modelProblem, versionProblem } from '../../registry/snapshot-build.js';
+import type { RegistrySnapshot, SignatureInfo, TensorInfo } from '../../model/snapshot.js';
 import { canonicalVersion, echoed } from '../request-text.js';
+import { lookUp } from './lookup.js';
 
 export const SERVER_NAME = 'serval';
 
@@ -36,66 +30,6 @@ export type HealthBody = 'json' | 'empty';
 export interface HealthReply {
   readonly status: number;
   readonly body: string;
-}
-
-function findModel(snapshot: RegistrySnapshot, name: string): ModelSnapshot {
-  const model = Object.hasOwn(snapshot.models, name) ? snapshot.models[name] : undefined;
-  if (model === undefined) {
-    throw new ServalError(
-      ErrorCode.ModelNotFound,
-      `Request for unknown model: '${echoed(name)}' is not found`,
-    );
-  }
-  return model;
-}
-
-function findVersion(model: ModelSnapshot, text: string): VersionSnapshot {
-  const number = canonicalVersion(text);
-  if (number === undefined) {
-    throw new ServalError(
-      ErrorCode.ModelNotFound,
-      `Request for unknown version of model ` +
-        `'${echoed(model.name)}': expected a whole number from 0 to 9223372036854775807, got ` +
-        `'${echoed(text)}'`,
-    );
-  }
-  const version = model.versions.find((entry) => entry.version === number);
-  if (version === undefined) {
-    throw new ServalError(
-      ErrorCode.ModelNotFound,
-      `Request for unknown model: '${echoed(model.name)}' version ${number} is not found`,
-    );
-  }
-  return version;
-}
-
-function notReadyReason(model: ModelSnapshot, version: VersionSnapshot | undefined): string {
-  const name = echoed(model.name);
-  if (version !== undefined) return `model '${name}' is not ready: ${versionProblem(version)}`;
-  return `model '${name}' has no ready version: ${modelProblem(model)}`;
-}
-
-/** A model and what is asked of it. `version` is set exactly when it can be used; else `reason`. */
-export interface V2Lookup {
-  readonly model: ModelSnapshot;
-  readonly version: VersionSnapshot | undefined;
-  readonly reason: string;
-}
-
-/**
- * Finds a model by name and version text; undefined or empty text means the default version.
- * Errors: ModelNotFound for an unknown model or version, and for a version that is no int64.
- */
-export function lookUp(
-  snapshot: RegistrySnapshot,
-  name: string,
-  versionText: string | undefined,
-): V2Lookup {
-  const model = findModel(snapshot, name);
-  const text = versionText === undefined || versionText === '' ? model.defaultVersion : versionText;
-  const version = text === undefined ? undefined : findVersion(model, text);
-  if (version !== undefined && version.state === 'AVAILABLE') return { model, version, reason: '' };
-  return { model, version: undefined, reason: notReadyReason(model, version) };
 }
 
 /** One input or output as V2 shows it, which has no word for an unknown rank: one free dim. */

@@ -1,8 +1,9 @@
 // One ModelStreamInfer call: requests go to the engine as they come, replies leave in the order of
 // the requests. Hot plane: the listener's thread. Knows nothing of the messages' contents: the
-// engine writes the wrapped replies, those of failed requests too. Source: Triton's
-// ModelStreamInfer.
+// engine writes the wrapped replies, those of failed requests too, but for models that are not
+// there. Source: Triton's ModelStreamInfer.
 import { ErrorCode } from '../../errors.js';
+import { readError, type Missing } from '../../native/missing.js';
 import { V2_GRPC_STREAM } from '../../model/request-kinds.js';
 import type { CompletionTarget } from '../../native/port.js';
 import {
@@ -11,13 +12,9 @@ import {
   type GrpcStreamHandler,
   type KeptMessage,
 } from '../../transport/grpc-call.js';
-import {
-  inferError,
-  inferStatus,
-  timeoutUs,
-  type GrpcInfer,
-  type InferError,
-} from '../grpc/infer.js';
+import { ProtobufWriter } from '../../protobuf/writer.js';
+import { inferStatus, timeoutUs, type GrpcInfer, type InferError } from '../grpc/infer.js';
+import { missingText } from './lookup.js';
 
 /** Requests of one stream that the engine may hold, and their bytes; then reading pauses. */
 const IN_FLIGHT_MAX = 64;
@@ -36,10 +33,27 @@ class Slot implements CompletionTarget {
     readonly bytes: number,
   ) {}
 
-  complete(code: number, body: Buffer): void {
-    if (code === ErrorCode.Ok) this.stream.answer(this, null, body);
-    else this.stream.answer(this, inferError(code, body), null);
+  complete(code: number, body: Buffer, jsonBytes: number): void {
+    if (code === ErrorCode.Ok) {
+      this.stream.answer(this, null, body);
+      return;
+    }
+    const error = readError(code, body, jsonBytes);
+    if (error.missing === undefined) this.stream.answer(this, error, null);
+    else this.stream.answer(this, null, errorReply(error.missing));
   }
+}
+
+/** A ModelStreamInferResponse {error_message = 1, infer_response = 2 {id = 3}}. */
+function errorReply(missing: Missing): Buffer {
+  const { requestId } = missing;
+  const bytes = new ProtobufWriter()
+    .string(1, missingText(missing))
+    .message(2, (response) => {
+      if (requestId !== '') response.string(3, requestId);
+    })
+    .concat();
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
 }
 
 /** Handles one stream; made by the service for each. */

@@ -2,7 +2,6 @@
 // snapshot; ModelInfer and ModelStreamInfer hand the raw message to the engine. Hot plane: the
 // listener's thread. Builds no protobuf object for an inference.
 // Source: proto/wire/inference.proto; statuses: docs/protocols/v2-rest.md.
-import { ErrorCode, ServalError } from '../../errors.js';
 import { V2_GRPC } from '../../model/request-kinds.js';
 import type { RegistrySnapshot } from '../../model/snapshot.js';
 import type { GrpcService } from '../../transport/grpc-call.js';
@@ -13,11 +12,11 @@ import {
   SERVER_NAME,
   isModelReady,
   isServerReady,
-  lookUp,
   modelMetadata,
 } from './documents.js';
 import { controlCalls, readNameVersion, type GrpcControlOptions } from './grpc-control.js';
 import { InferStream } from './grpc-stream.js';
+import { missingError } from './lookup.js';
 import {
   MODEL_METADATA_RESPONSE,
   MODEL_READY_RESPONSE,
@@ -53,22 +52,11 @@ function modelReadyMessage(snapshot: RegistrySnapshot, message: Buffer): Buffer 
   return encodeMessage({ ready: isModelReady(snapshot, name, version) }, MODEL_READY_RESPONSE);
 }
 
-/** inferStatus() in REST's words where the model or its version does not serve: the engine does not
- * know why. The request is looked at only then. */
+/** inferStatus() that also words which model or version is missing, and why. */
 function explainingStatus(snapshot: () => RegistrySnapshot): StatusOf {
-  return (error, request) => {
-    const isMissing =
-      error.code === ErrorCode.ModelNotFound || error.code === ErrorCode.ModelNotReady;
-    if (!isMissing) return inferStatus(error);
-    try {
-      const { name, version } = readNameVersion(request, 'ModelInferRequest');
-      const found = lookUp(snapshot(), name, version);
-      if (found.version !== undefined) return inferStatus(error); // it came meanwhile
-      return inferStatus({ code: ErrorCode.ModelNotReady, message: found.reason });
-    } catch (problem) {
-      const isKnown = problem instanceof ServalError && problem.code === ErrorCode.ModelNotFound;
-      return inferStatus(isKnown ? problem : error);
-    }
+  return (error) => {
+    const { code, missing } = error;
+    return inferStatus(missing === undefined ? error : missingError(snapshot(), code, missing));
   };
 }
 

@@ -13,7 +13,6 @@ import { LaterRoute } from '../rest/body-route.js';
 import type { EngineReadings } from '../engine-readings.js';
 import { InferRoute, type InferState, type RestContext } from '../rest/infer.js';
 import {
-  lookUp,
   modelConfigJson,
   modelMetadataJson,
   modelReady,
@@ -22,6 +21,7 @@ import {
   serverReady,
   type HealthBody,
 } from './documents.js';
+import { lookUp } from './lookup.js';
 import { controlEndpoint, type ControlContext } from './rest-control.js';
 import {
   JSON_TYPE,

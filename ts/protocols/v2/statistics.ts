@@ -4,7 +4,7 @@
 import { ErrorCode, ServalError } from '../../errors.js';
 import type { DurationStat, EngineStats, ModelStats } from '../../model/engine-api.js';
 import type { RegistrySnapshot, VersionSnapshot } from '../../model/snapshot.js';
-import { lookUp } from './documents.js';
+import { lookUp } from './lookup.js';
 
 /** A loaded version that a request asks about. */
 export interface StatisticsTarget {

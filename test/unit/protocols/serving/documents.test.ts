@@ -132,31 +132,32 @@ describe('signatures', () => {
     ]);
   });
 
-  it('that are not served: the reason follows the known words, and only those', () => {
+  it('that are not served: the reason follows, where the file has the signature', () => {
     const tf = findServable(SERVING_REGISTRY, { name: 'tf' });
     const reason = 'It is not served: operator SparseFoo is not supported';
     assert.equal(
-      withBlockedReason(tf, 'Serving signature key "sparse" not found.'),
+      withBlockedReason(tf, 'Serving signature key "sparse" not found.', 'sparse'),
       `Serving signature key "sparse" not found. ${reason}`,
     );
     assert.equal(
-      withBlockedReason(tf, 'Serving signature name: "sparse" not found in signature def'),
+      withBlockedReason(
+        tf,
+        'Serving signature name: "sparse" not found in signature def',
+        'sparse',
+      ),
       `Serving signature name: "sparse" not found in signature def. ${reason}`,
     );
     assert.equal(
-      withBlockedReason(tf, 'No signature was found with the name: sparse'),
+      withBlockedReason(tf, 'No signature was found with the name: sparse', 'sparse'),
       `No signature was found with the name: sparse. ${reason}`,
     );
-    for (const text of [
-      'Serving signature key "other" not found.',
-      'sparse',
-      'Serving signature key "constructor" not found.',
-    ]) {
-      assert.equal(withBlockedReason(tf, text), text);
-    }
     const text = 'Serving signature key "sparse" not found.';
-    assert.equal(withBlockedReason(undefined, text), text);
-    assert.equal(withBlockedReason(findServable(SERVING_REGISTRY, { name: 'm' }), text), text);
+    for (const signature of ['other', undefined, 'constructor']) {
+      assert.equal(withBlockedReason(tf, text, signature), text);
+    }
+    assert.equal(withBlockedReason(undefined, text, 'sparse'), text);
+    const plain = findServable(SERVING_REGISTRY, { name: 'm' });
+    assert.equal(withBlockedReason(plain, text, 'sparse'), text);
   });
 });
 

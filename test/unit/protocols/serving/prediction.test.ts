@@ -5,6 +5,7 @@ import { ErrorCode } from '../../../../ts/errors.js';
 import { TF_CLASSIFY, TF_PREDICT, TF_REGRESS } from '../../../../ts/model/request-kinds.js';
 import type { InferError } from '../../../../ts/protocols/grpc/infer.js';
 import { truncated } from '../../../../ts/protocols/serving/grpc-spec.js';
+import { missing } from '../missing.js';
 import type { Outcome } from '../raw-client.js';
 import { encoded, outcome, servingRig, SPEC } from './serving-rig.js';
 
@@ -75,53 +76,46 @@ describe('Predict, Classify, Regress', () => {
 
   it('say why a model is not served', async () => {
     const text = 'Servable not found for request: Specific(tf, 8)';
-    engine.reply = () => ({ code: ErrorCode.ModelNotFound, message: text });
-    const ask = (version: number): Promise<Outcome> =>
-      call(
-        'Predict',
-        encoded('PredictRequest', {
-          model_spec: { name: 'tf', version: { value: version } },
-        }),
-      );
-    assert.deepEqual(outcome(await ask(8)), [5, `${text}: version 8 is END: cut short`]);
-    assert.deepEqual(outcome(await ask(7)), [5, text]); // it came meanwhile
+    const ask = (error: InferError): Promise<Outcome> => {
+      engine.reply = () => error;
+      return call('Predict', Buffer.alloc(0));
+    };
+    assert.deepEqual(outcome(await ask(missing('version', 'tf', { version: '8' }))), [
+      5,
+      `${text}: version 8 is END: cut short`,
+    ]);
+    assert.deepEqual(outcome(await ask(missing('version', 'tf', { version: '7' }))), [
+      5,
+      'Servable not found for request: Specific(tf, 7)', // it came meanwhile
+    ]);
+    assert.deepEqual(outcome(await ask(missing('model', 'x'))), [
+      5,
+      'Servable not found for request: Latest(x)',
+    ]);
+    assert.deepEqual(outcome(await ask(missing('label', 'tf', { label: 'l'.repeat(300) }))), [
+      3,
+      `Unrecognized servable version label: ${'l'.repeat(300)}`,
+    ]);
   });
 
   it('say why a signature of the file is not served', async () => {
-    engine.reply = () => ({
-      code: ErrorCode.SignatureNotFound,
-      message: 'Serving signature key "sparse" not found.',
-    });
+    const text = 'Serving signature key "sparse" not found.';
     const reason = 'It is not served: operator SparseFoo is not supported';
-    const ask = (name: string): Promise<Outcome> =>
-      call(
-        'Predict',
-        encoded('PredictRequest', {
-          model_spec: { name, signature_name: 'sparse' },
-        }),
-      );
-    assert.deepEqual(outcome(await ask('tf')), [
-      9,
-      `Serving signature key "sparse" not found. ${reason}`,
-    ]);
+    const ask = (model: string, message: string, code: ErrorCode): Promise<Outcome> => {
+      const more = { version: '7', signature: 'sparse' };
+      engine.reply = () => ({ ...missing('signature', model, more, message), code });
+      return call('Predict', Buffer.alloc(0));
+    };
+    const { SignatureNotFound, InvalidArgument } = ErrorCode;
+    assert.deepEqual(outcome(await ask('tf', text, SignatureNotFound)), [9, `${text} ${reason}`]);
     for (const name of ['m', 'nope']) {
-      assert.deepEqual(outcome(await ask(name)), [9, 'Serving signature key "sparse" not found.']);
+      assert.deepEqual(outcome(await ask(name, text, SignatureNotFound)), [9, text]);
     }
-    engine.reply = () => ({
-      code: ErrorCode.InvalidArgument,
-      message: 'No signature was found with the name: sparse',
-    });
-    assert.deepEqual(
-      outcome(
-        await call(
-          'Classify',
-          encoded('ClassificationRequest', {
-            model_spec: { name: 'tf', signature_name: 'sparse' },
-          }),
-        ),
-      ),
-      [3, `No signature was found with the name: sparse. ${reason}`],
-    );
+    const classify = 'No signature was found with the name: sparse';
+    assert.deepEqual(outcome(await ask('tf', classify, InvalidArgument)), [
+      3,
+      `${classify}. ${reason}`,
+    ]);
   });
 
   it('cut long texts between characters', () => {

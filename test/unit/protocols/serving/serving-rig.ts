@@ -10,6 +10,7 @@ import type { RegistrySnapshot } from '../../../../ts/model/snapshot.js';
 import { GrpcListener } from '../../../../ts/transport/grpc-listener.js';
 import { FakeControl } from '../../admin/fake-control.js';
 import { FakeReadings } from '../fake-readings.js';
+import { errorAnswer } from '../missing.js';
 import { RawClient, decode, encode, messageTypes, type Outcome } from '../raw-client.js';
 import { SERVING_REGISTRY } from './serving-snapshot.js';
 
@@ -55,7 +56,7 @@ export class TestEngine implements GrpcInfer {
   answer({ target }: Request, reply: Buffer | InferError): void {
     target.ticket = 0;
     if (!Buffer.isBuffer(reply)) {
-      target.complete(reply.code, Buffer.from(reply.message), 0);
+      target.complete(...errorAnswer(reply));
       return;
     }
     const length = reply.copy(this.#scratch);

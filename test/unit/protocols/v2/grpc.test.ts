@@ -9,6 +9,7 @@ import {
   type MessageProtocol,
 } from '../../../../ts/model/request-kinds.js';
 import { ErrorCode } from '../../../../ts/errors.js';
+import type { EngineError } from '../../../../ts/native/missing.js';
 import type { CompletionTarget } from '../../../../ts/native/port.js';
 import type { GrpcInfer } from '../../../../ts/protocols/grpc/infer.js';
 import { inferenceService } from '../../../../ts/protocols/v2/grpc.js';
@@ -16,11 +17,20 @@ import { GrpcListener } from '../../../../ts/transport/grpc-listener.js';
 import type { RegistrySnapshot } from '../../../../ts/model/snapshot.js';
 import { FakeControl } from '../../admin/fake-control.js';
 import { FakeReadings } from '../fake-readings.js';
+import { errorAnswer, missing } from '../missing.js';
 import { RawClient, decode, encode, messageTypes } from '../raw-client.js';
 import { model, registry, version } from '../snapshots.js';
 
 const types = messageTypes();
 const SERVICE = '/inference.GRPCInferenceService/';
+const noResponse = {
+  model_name: '',
+  model_version: '',
+  id: '',
+  parameters: [],
+  outputs: [],
+  raw_output_contents: [],
+};
 const failed = { errorCode: ErrorCode.ModelInvalid, errorMessage: 'cut short' };
 
 interface Request {
@@ -66,9 +76,13 @@ class TestEngine implements GrpcInfer {
     this.scratch.fill(0);
   }
 
-  fail({ target }: Request, code: ErrorCode, message: string): void {
+  fail(request: Request, code: ErrorCode, message: string): void {
+    this.complete(request, { code, message });
+  }
+
+  complete({ target }: Request, error: EngineError): void {
     target.ticket = 0;
-    target.complete(code, Buffer.from(message), 0);
+    target.complete(...errorAnswer(error));
   }
 
   async until(condition: () => boolean): Promise<void> {
@@ -276,36 +290,44 @@ describe('V2 gRPC: ModelInfer', () => {
 
   it('says why a model or version does not serve, as REST does', async () => {
     const { engine } = server;
-    const ask = async (name: string, number: string, code: ErrorCode): Promise<unknown[]> => {
+    const ask = async (error: EngineError): Promise<unknown[]> => {
       const before = engine.requests.length;
-      const bytes = encode(types, 'inference.ModelInferRequest', {
-        model_name: name,
-        model_version: number,
-      });
-      const outcome = server.client.unary(`${SERVICE}ModelInfer`, bytes);
+      const outcome = infer('whatever it is');
       await engine.until(() => engine.requests.length > before);
-      engine.fail(engine.request(before), code, 'engine');
+      engine.complete(engine.request(before), error);
       const { code: got, details } = await outcome;
       return [got, details];
     };
-    const { ModelNotFound, ModelNotReady } = ErrorCode;
-    assert.deepEqual(await ask('none', '', ModelNotFound), [
+    assert.deepEqual(await ask(missing('model', 'none')), [
       14,
       "model 'none' has no ready version: platform 'ensemble' is not supported",
     ]);
-    assert.deepEqual(await ask('m', '12', ModelNotReady), [
+    assert.deepEqual(await ask(missing('ready', 'm', { version: '12' })), [
       14,
       "model 'm' is not ready: version 12 is END: cut short",
     ]);
-    assert.deepEqual(await ask('loading', '', ModelNotReady), [
+    assert.deepEqual(await ask(missing('ready', 'loading', { foundVersion: '1' })), [
       14,
       "model 'loading' has no ready version: version 1 is LOADING",
     ]);
-    assert.deepEqual(await ask('nope', '', ModelNotFound), [
+    assert.deepEqual(await ask(missing('model', 'nope')), [
       5,
       "Request for unknown model: 'nope' is not found",
     ]);
-    assert.deepEqual(await ask('m', '', ModelNotFound), [5, 'engine']); // it came meanwhile
+    assert.deepEqual(await ask(missing('number', 'm', { version: '9'.repeat(70) + 'x' })), [
+      3,
+      `model version '${'9'.repeat(64)}' is not a number`,
+    ]);
+    // It came meanwhile.
+    assert.deepEqual(await ask(missing('version', 'm', { version: '9' })), [
+      5,
+      "Request for unknown model: 'm' version 9 is not found",
+    ]);
+    const late = { version: '9', foundVersion: '9', reason: 'loading' };
+    assert.deepEqual(await ask(missing('ready', 'm', late)), [
+      14,
+      "model 'm' version 9 is not ready: loading",
+    ]);
   });
 
   it('hands the deadline over as what is left of it', async () => {
@@ -450,6 +472,32 @@ describe('V2 gRPC: ModelStreamInfer', () => {
     assert.deepEqual([code, details], [14, 'engine stops']);
     assert.deepEqual(engine.cancelled.slice(cancelled), [from + 2]);
     engine.answer(engine.request(from + 1));
+  });
+
+  it("answers for a model that is missing in the engine's words, and goes on", async () => {
+    const { engine, from, stream, arrived } = open();
+    for (const text of ['a', 'b', 'c']) stream.call.write(Buffer.from(text));
+    await arrived(3);
+    const unready = { foundVersion: '12', reason: 'failed to load: cut short', requestId: 'r7' };
+    engine.complete(engine.request(from + 1), missing('ready', 'm', unready));
+    engine.complete(engine.request(from), missing('model', 'nope'));
+    engine.answer(engine.request(from + 2));
+    const replies = [await stream.reply(0), await stream.reply(1)].map((reply) =>
+      decode(types, 'inference.ModelStreamInferResponse', reply),
+    );
+    assert.deepEqual(replies, [
+      {
+        error_message: "Request for unknown model: 'nope' is not found",
+        infer_response: noResponse,
+      },
+      {
+        error_message: "model 'm' version 12 is not ready: failed to load: cut short",
+        infer_response: { ...noResponse, id: 'r7' },
+      },
+    ]);
+    assert.equal((await stream.reply(2)).toString(), 'c');
+    stream.call.end();
+    assert.equal((await stream.ended).code, 0);
   });
 
   it('finishes what was begun when the server drains', async () => {

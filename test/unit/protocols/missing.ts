@@ -1,0 +1,41 @@
+// What the engine says is missing, for the tests' engines.
+import { ErrorCode } from '../../../ts/errors.js';
+import { MISSING } from '../../../ts/native/generated/tables.js';
+import { writeTable } from '../../../ts/native/table-codec.js';
+import type { EngineError, Missing } from '../../../ts/native/missing.js';
+
+const NOTHING: Missing = {
+  part: 'model',
+  model: '',
+  version: '',
+  label: '',
+  foundVersion: '0',
+  reason: '',
+  signature: '',
+  requestId: '',
+};
+const CODES: Readonly<Record<Missing['part'], ErrorCode>> = {
+  model: ErrorCode.ModelNotFound,
+  version: ErrorCode.ModelNotFound,
+  label: ErrorCode.InvalidArgument,
+  ready: ErrorCode.ModelNotReady,
+  number: ErrorCode.InvalidArgument,
+  int64: ErrorCode.InvalidArgument,
+  signature: ErrorCode.SignatureNotFound,
+};
+
+/** The arguments of a target's complete(), as the engine's port gives an error. */
+export function errorAnswer({ code, message, missing }: EngineError): [number, Buffer, number] {
+  const before = missing === undefined ? Buffer.alloc(0) : writeTable(MISSING, missing);
+  return [code, Buffer.concat([before, Buffer.from(message)]), before.length];
+}
+
+/** The engine's error with what is missing; `model` comes before the rest. */
+export function missing(
+  part: Missing['part'],
+  model: string,
+  more: Partial<Missing> = {},
+  message = '',
+): EngineError {
+  return { code: CODES[part], message, missing: { ...NOTHING, part, model, ...more } };
+}

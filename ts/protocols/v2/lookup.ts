@@ -1,0 +1,109 @@
+// Which version of which model a V2 request means, and the words where there is none: found here in
+// the registry's snapshot, or by the engine, which says what is missing. Control plane, any thread;
+// pure. Statuses: docs/protocols/v2-rest.md. Source: v2-protocol.md 1.1.
+import { ErrorCode, ServalError } from '../../errors.js';
+import type { ModelSnapshot, RegistrySnapshot, VersionSnapshot } from '../../model/snapshot.js';
+import type { EngineError, Missing } from '../../native/missing.js';
+import { modelProblem, versionProblem } from '../../registry/snapshot-build.js';
+import { canonicalVersion, echoed } from '../request-text.js';
+
+/** Bytes of a version that is no number, in an error. */
+const VERSION_ECHO_BYTES = 64;
+
+const unknownModel = (name: string): string => `Request for unknown model: '${name}' is not found`;
+const unknownVersion = (name: string, version: string): string =>
+  `Request for unknown model: '${name}' version ${version} is not found`;
+
+function findModel(snapshot: RegistrySnapshot, name: string): ModelSnapshot {
+  const model = Object.hasOwn(snapshot.models, name) ? snapshot.models[name] : undefined;
+  if (model === undefined) {
+    throw new ServalError(ErrorCode.ModelNotFound, unknownModel(echoed(name)));
+  }
+  return model;
+}
+
+function findVersion(model: ModelSnapshot, text: string): VersionSnapshot {
+  const number = canonicalVersion(text);
+  if (number === undefined) {
+    throw new ServalError(
+      ErrorCode.ModelNotFound,
+      `Request for unknown version of model ` +
+        `'${echoed(model.name)}': expected a whole number from 0 to 9223372036854775807, got ` +
+        `'${echoed(text)}'`,
+    );
+  }
+  const version = model.versions.find((entry) => entry.version === number);
+  if (version === undefined) {
+    throw new ServalError(ErrorCode.ModelNotFound, unknownVersion(echoed(model.name), number));
+  }
+  return version;
+}
+
+function notReadyReason(model: ModelSnapshot, version: VersionSnapshot | undefined): string {
+  const name = echoed(model.name);
+  if (version !== undefined) return `model '${name}' is not ready: ${versionProblem(version)}`;
+  return `model '${name}' has no ready version: ${modelProblem(model)}`;
+}
+
+/** A model and what is asked of it. `version` is set exactly when it can be used; else `reason`. */
+export interface V2Lookup {
+  readonly model: ModelSnapshot;
+  readonly version: VersionSnapshot | undefined;
+  readonly reason: string;
+}
+
+/**
+ * Finds a model by name and version text; undefined or empty text means the default version.
+ * Errors: ModelNotFound for an unknown model or version, and for a version that is no int64.
+ */
+export function lookUp(
+  snapshot: RegistrySnapshot,
+  name: string,
+  versionText: string | undefined,
+): V2Lookup {
+  const model = findModel(snapshot, name);
+  const text = versionText === undefined || versionText === '' ? model.defaultVersion : versionText;
+  const version = text === undefined ? undefined : findVersion(model, text);
+  if (version !== undefined && version.state === 'AVAILABLE') return { model, version, reason: '' };
+  return { model, version: undefined, reason: notReadyReason(model, version) };
+}
+
+/** What the engine says is missing, in words of its own. */
+export function missingText(missing: Missing): string {
+  const { part, model, version, foundVersion, reason } = missing;
+  const echo = (): string =>
+    Buffer.from(version, 'utf8').subarray(0, VERSION_ECHO_BYTES).toString('utf8');
+  switch (part) {
+    case 'version':
+      return unknownVersion(model, version);
+    case 'ready': {
+      const why = reason === '' ? '' : `: ${reason}`;
+      return `model '${model}' version ${foundVersion} is not ready${why}`;
+    }
+    case 'number':
+      return `model version '${echo()}' is not a number`;
+    case 'int64':
+      return `model version '${echo()}' does not fit 64 bits`;
+    default:
+      return unknownModel(model);
+  }
+}
+
+/** The same in REST's words, which say more, where no version serves in the snapshot either. */
+export function missingError(
+  snapshot: RegistrySnapshot,
+  code: ErrorCode,
+  missing: Missing,
+): EngineError {
+  if (code !== ErrorCode.InvalidArgument) {
+    try {
+      const { version, reason } = lookUp(snapshot, missing.model, missing.version);
+      if (version === undefined) return { code: ErrorCode.ModelNotReady, message: reason };
+      // It came meanwhile.
+    } catch (problem) {
+      if (problem instanceof ServalError) return problem;
+      throw problem;
+    }
+  }
+  return { code, message: missingText(missing) };
+}
