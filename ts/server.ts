@@ -89,7 +89,7 @@ function listenerPool(
     lost: (thread, error) => {
       // Half a server is worse than a restart.
       logger.error('a listener thread died: exiting', { thread, reason: error.message });
-      engine.port.native.exitNow(1);
+      engine.link.native.exitNow(1);
     },
   });
 }
@@ -172,7 +172,7 @@ export async function startServer(config: Config): Promise<RunningServer> {
   ]);
   const listener = httpListener(config, logger);
   const engine = await createEngine(engineOptions(config));
-  engine.port.report = (error) => {
+  engine.link.report = (error) => {
     logger.error('an answer of the engine was not taken', { reason: String(error) });
   };
   const registry = makeRegistry(config, engine, logger);

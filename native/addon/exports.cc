@@ -8,7 +8,7 @@
 
 #include "addon/cpu_check.h"
 #include "addon/guard.h"
-#include "addon/port.h"
+#include "addon/link.h"
 #include "addon/receive_limit.h"
 #include "engine/spec/codec.h"
 

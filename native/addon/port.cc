@@ -1,5 +1,5 @@
 // Hot path: reply. Thread: JavaScript's, but wake().
-#include "addon/port.h"
+#include "addon/link.h"
 
 #include "engine/listener/completion.h"
 

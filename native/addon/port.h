@@ -1,5 +1,5 @@
 // One JavaScript thread's connection to the engine: the listener, the control words shared with
-// ts/native/port.ts, the ArrayBuffers over response memory, the completion queue's wake-up.
+// ts/native/link.ts, the ArrayBuffers over response memory, the completion queue's wake-up.
 // Thread: JavaScript's, but wake().
 #pragma once
 

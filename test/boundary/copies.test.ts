@@ -45,18 +45,18 @@ test('REST binary tensors are viewed, whatever the length of the JSON', async ()
     for (let pad = 0; pad < 64; pad += 7) {
       const { json, body } = binaryBody(pad);
       const counts = await counted(engine, async () => {
-        const { code } = await inferred(engine.port, V2_REST, handle, body, json.length);
+        const { code } = await inferred(engine.link, V2_REST, handle, body, json.length);
         assert.equal(code, ErrorCode.Ok);
       });
       assert.deepEqual(counts, [TENSOR_BYTES, 0], `JSON of ${json.length} bytes, one piece`);
       const chunked = await counted(engine, async () => {
-        const { port } = engine;
+        const { link } = engine;
         const asked = new Asked();
-        assert.ok(port.openBody(body.byteLength, json.length, asked));
+        assert.ok(link.openBody(body.byteLength, json.length, asked));
         for (let at = 0; at < body.byteLength; at += 65_536) {
-          assert.ok(port.appendBody(body.slice(at, at + 65_536), asked));
+          assert.ok(link.appendBody(body.slice(at, at + 65_536), asked));
         }
-        port.inferBody(V2_REST, handle, json.length, asked);
+        link.inferBody(V2_REST, handle, json.length, asked);
         assert.equal((await asked.settled).code, ErrorCode.Ok);
       });
       assert.deepEqual(chunked, [TENSOR_BYTES, 0], `JSON of ${json.length} bytes, chunks`);
@@ -89,7 +89,7 @@ test('gRPC raw tensors are viewed where aligned and copied once where not', asyn
       const counts = await counted(engine, async () => {
         const asked = new Asked();
         const piece = memory.subarray(at, at + message.length);
-        engine.port.inferMessage(piece, V2_GRPC, 0, asked);
+        engine.link.inferMessage(piece, V2_GRPC, 0, asked);
         assert.equal((await asked.settled).code, ErrorCode.Ok);
       });
       const isAligned = (aligned + at) % 4 === 0;

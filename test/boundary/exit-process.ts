@@ -7,14 +7,14 @@ const engine = await createEngine({});
 const spec = nullModel('m', { execMode: 'queued', nullMode: 'delay', nullDelayUs: 5_000_000 });
 const { handle } = await engine.control.load(spec);
 for (let i = 0; i < 4; i += 1) {
-  void inferred(engine.port, V1_PREDICT, handle, bytes('{"instances":[1]}'));
+  void inferred(engine.link, V1_PREDICT, handle, bytes('{"instances":[1]}'));
 }
 switch (process.argv[2]) {
   case 'exit':
     process.exit(7);
     break;
   case 'exitNow':
-    engine.port.native.exitNow(7);
+    engine.link.native.exitNow(7);
     break;
   default:
     throw new Error('on purpose');

@@ -1,7 +1,7 @@
 // An engine with null models on this thread, and the requests that boundary tests send.
 import { createEngine, type Engine, type EngineOptions } from '../../ts/native/engine.js';
 import type { ModelSpec } from '../../ts/model/engine-api.js';
-import type { CompletionTarget, EnginePort } from '../../ts/native/port.js';
+import type { CompletionTarget, EngineLink } from '../../ts/native/link.js';
 import type { TensorInfo } from '../../ts/model/snapshot.js';
 
 export function tensor(name: string, shape: readonly number[]): TensorInfo {
@@ -65,13 +65,13 @@ export class Asked implements CompletionTarget {
 
 /** What a whole body comes to, now or by completion. */
 export function inferred(
-  port: EnginePort,
+  link: EngineLink,
   protocol: number,
   handle: number,
   body: ArrayBuffer,
   jsonBytes = -1,
 ): Promise<Outcome> {
   const asked = new Asked();
-  port.infer(protocol, handle, body, jsonBytes, asked);
+  link.infer(protocol, handle, body, jsonBytes, asked);
   return asked.settled;
 }

@@ -12,7 +12,7 @@ const { handle, requests, stay } = workerData as {
 };
 const engine = await createEngine({});
 const all = Array.from({ length: requests }, (_, i) =>
-  inferred(engine.port, V1_PREDICT, handle, bytes(`{"instances":[${i}]}`)),
+  inferred(engine.link, V1_PREDICT, handle, bytes(`{"instances":[${i}]}`)),
 );
 if (stay) {
   parentPort?.postMessage(0);

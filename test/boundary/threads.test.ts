@@ -20,7 +20,7 @@ test('a worker thread serves a model that another thread loaded', async () => {
     const answers = await Promise.all(workers.map((worker) => once(worker, 'message')));
     for (const [right] of answers) assert.equal(right, 200);
     await Promise.all(exits);
-    const answer = await inferred(engine.port, V1_PREDICT, handle, bytes('{"instances":[1]}'));
+    const answer = await inferred(engine.link, V1_PREDICT, handle, bytes('{"instances":[1]}'));
     assert.equal(answer.text, '{"predictions":[1.0]}');
   });
 });
@@ -34,7 +34,7 @@ test('a worker that is terminated mid-request takes nobody with it', async () =>
     await worker.terminate();
     const other = await engine.control.load(nullModel('n', { execMode: 'queued' }));
     const answer = await inferred(
-      engine.port,
+      engine.link,
       V1_PREDICT,
       other.handle,
       bytes('{"instances":[1]}'),

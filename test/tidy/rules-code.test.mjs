@@ -140,7 +140,7 @@ test('C++ includes follow the order of the libraries', () => {
     ['native/codec/a.h', '#include "engine/x.h"'],
     ['native/backend/a.cc', '#include "codec/x.h"'],
     ['native/engine/a.cc', '#include "backend/null.h"'],
-    ['native/engine/b.cc', '#include "addon/port.h"'],
+    ['native/engine/b.cc', '#include "addon/link.h"'],
     ['native/addon/a.cc', '#include <napi.h>'],
   ];
   for (const each of bad) assert.equal(nativeIncludes(tree(each)).length, 1, each[0]);
@@ -167,12 +167,12 @@ test('TypeScript imports follow the planes', () => {
   const from = (path, target) => typescriptImports(tree([path, `import { a } from '${target}';`]));
   const bad = [
     ['ts/transport/a.ts', '../registry/registry.js'],
-    ['ts/transport/a.ts', '../native/port.js'],
+    ['ts/transport/a.ts', '../native/link.js'],
     ['ts/transport/a.ts', '../protocols/serving/rest.js'],
     ['ts/import/a.ts', '../native/engine.js'],
     ['ts/tensorflow/load/a.ts', '../../registry/registry.js'],
     ['ts/onnx/a.ts', '../tensorflow/index.js'],
-    ['ts/model/a.ts', '../native/port.js'],
+    ['ts/model/a.ts', '../native/link.js'],
     ['ts/protobuf/a.ts', '../config/values.js'],
     ['ts/protocols/serving/rest.ts', '../v2/rest.js'],
     ['ts/protocols/serving/rest.ts', '../v2/documents.js'],

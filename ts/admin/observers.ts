@@ -3,7 +3,7 @@
 import type { Config } from '../config/config.js';
 import type { Logger } from '../logger.js';
 import type { Engine } from '../native/engine.js';
-import { PortReadings } from '../protocols/engine-readings.js';
+import { LinkReadings } from '../protocols/engine-readings.js';
 import type { Registry } from '../registry/registry.js';
 
 export interface Observers {
@@ -30,7 +30,7 @@ export async function startObservers(
     if (metrics.allowed && metrics.port >= 0) {
       const { startMetricsServer } = await import('../metrics/metrics-server.js');
       const { metricsText } = await import('../protocols/rest/metrics.js');
-      const readings = new PortReadings(engine.port);
+      const readings = new LinkReadings(engine.link);
       const text = (): Promise<Buffer> => metricsText(readings, registry.snapshot);
       const server = await startMetricsServer({ host, port: metrics.port, text });
       metricsPort = server.port;
@@ -38,9 +38,9 @@ export async function startObservers(
     }
     if (accessLog !== undefined) {
       const { AccessLog } = await import('../metrics/access-log.js');
-      const take = (): Buffer => engine.port.read((native) => native.takeAccessLog());
+      const take = (): Buffer => engine.link.read((native) => native.takeAccessLog());
       const log = await AccessLog.start({ path: accessLog, take, logger });
-      engine.port.native.setAccessLog(config.accessLogOneIn);
+      engine.link.native.setAccessLog(config.accessLogOneIn);
       closers.push(() => log.close());
     }
   } catch (error) {

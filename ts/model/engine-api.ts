@@ -1,5 +1,5 @@
 // What the rest of TypeScript may ask of the native engine: the contract of ts/native/engine.ts.
-// Control plane here; the per-request calls are in ts/native/port.ts.
+// Control plane here; the per-request calls are in ts/native/link.ts.
 import type { ErrorCode } from '../errors.js';
 import type * as engine from './generated/engine.js';
 import type { MessageProtocol } from './request-kinds.js';

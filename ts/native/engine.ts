@@ -7,30 +7,30 @@ import type {
   ModelSpec,
 } from '../model/engine-api.js';
 import { readModelInfo, readStats, writeModelSpec, writeRoutes } from './flat.js';
-import { openPort, type EngineOptions } from './open-port.js';
-import type { EnginePort } from './port.js';
+import { openLink, type EngineOptions } from './open-link.js';
+import type { EngineLink } from './link.js';
 import { promised, PromiseTarget } from './promised.js';
 import type { MessageProtocol } from '../model/request-kinds.js';
 
 /** This thread's part of the engine. */
 export interface Engine {
-  readonly port: EnginePort;
+  readonly link: EngineLink;
   readonly control: EngineControl;
   close(): void;
 }
 
 class NativeControl implements EngineControl {
-  constructor(private readonly port: EnginePort) {}
+  constructor(private readonly link: EngineLink) {}
 
   // async: what the writer refuses becomes a rejection too.
   async load(spec: ModelSpec): Promise<LoadedModel> {
     const bytes = writeModelSpec(spec);
-    return promised(this.port, (native) => native.load(bytes), readModelInfo);
+    return promised(this.link, (native) => native.load(bytes), readModelInfo);
   }
 
   unload(handle: number): Promise<void> {
     return promised(
-      this.port,
+      this.link,
       (native) => native.unload(handle),
       () => undefined,
     );
@@ -42,7 +42,7 @@ class NativeControl implements EngineControl {
     removed: readonly string[] = [],
   ): void {
     const table = writeRoutes(epoch, models, removed);
-    this.port.run((native) => native.publishRoutes(table));
+    this.link.run((native) => native.publishRoutes(table));
   }
 
   async warmUp(
@@ -52,26 +52,26 @@ class NativeControl implements EngineControl {
     signal?: AbortSignal,
   ): Promise<void> {
     const target = new PromiseTarget(() => undefined);
-    this.port.ask((native) => native.warmUp(handle, protocol, message), target);
-    const end = (): void => this.port.cancel(target);
+    this.link.ask((native) => native.warmUp(handle, protocol, message), target);
+    const end = (): void => this.link.cancel(target);
     if (signal?.aborted === true) end();
     signal?.addEventListener('abort', end);
     return target.promise.finally(() => signal?.removeEventListener('abort', end));
   }
 
   stats(handles: readonly number[] = []): EngineStats {
-    return readStats(this.port.read((native) => native.stats(Uint32Array.from(handles))));
+    return readStats(this.link.read((native) => native.stats(Uint32Array.from(handles))));
   }
 }
 
 /** Attaches this thread to the process's engine (made by the first thread that attaches).
  * Throws ServalError(RuntimeUnavailable) when the addon cannot be loaded. */
 export function createEngine(options: EngineOptions): Promise<Engine> {
-  const port = openPort(options);
+  const link = openLink(options);
   return Promise.resolve({
-    port,
-    control: new NativeControl(port),
-    close: () => port.detach(),
+    link,
+    control: new NativeControl(link),
+    close: () => link.detach(),
   });
 }
 

@@ -3,7 +3,7 @@
 // changed. Hot plane; one listener's thread.
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import type { EnginePort } from './port.js';
+import type { EngineLink } from './link.js';
 
 /** So many bytes may change before the engine is told. */
 const UNTOLD_BYTES_MAX = 65_536;
@@ -19,8 +19,8 @@ function collectGarbage(): void {
 }
 
 /** The transport's HeldBytes on the engine. */
-export class PortHeldBytes {
-  readonly #port: Pick<EnginePort, 'countBytes'>;
+export class LinkHeldBytes {
+  readonly #link: Pick<EngineLink, 'countBytes'>;
   readonly #collect: () => void;
   #held = 0;
   #untold = 0;
@@ -28,8 +28,8 @@ export class PortHeldBytes {
   #inBurst = false;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(port: Pick<EnginePort, 'countBytes'>, collect: () => void = collectGarbage) {
-    this.#port = port;
+  constructor(link: Pick<EngineLink, 'countBytes'>, collect: () => void = collectGarbage) {
+    this.#link = link;
     this.#collect = collect;
   }
 
@@ -42,7 +42,7 @@ export class PortHeldBytes {
   }
 
   take(bytes: number): boolean {
-    if (bytes >= UNTOLD_BYTES_MAX && !this.#port.countBytes(bytes, true)) return false;
+    if (bytes >= UNTOLD_BYTES_MAX && !this.#link.countBytes(bytes, true)) return false;
     this.#held += bytes;
     if (bytes < UNTOLD_BYTES_MAX) this.#untold += bytes;
     this.#watch();
@@ -59,7 +59,7 @@ export class PortHeldBytes {
   }
 
   #tell(): void {
-    this.#full = !this.#port.countBytes(this.#untold, false);
+    this.#full = !this.#link.countBytes(this.#untold, false);
     this.#untold = 0;
   }
 

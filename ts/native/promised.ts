@@ -1,8 +1,8 @@
-// Calls of the engine as promises. Control plane; the thread of the port.
+// Calls of the engine as promises. Control plane; the thread of the link.
 import { ErrorCode, type ServalError } from '../errors.js';
 import type { NativeBinding } from './binding.js';
 import { failure } from './missing.js';
-import type { CompletionTarget, EnginePort } from './port.js';
+import type { CompletionTarget, EngineLink } from './link.js';
 
 /** Settles a promise with what `read` makes of the answer (memory of its own), or an error. */
 export class PromiseTarget<T> implements CompletionTarget {
@@ -26,11 +26,11 @@ export class PromiseTarget<T> implements CompletionTarget {
 
 /** What a call comes to, later. Errors: the call's own. */
 export function promised<T>(
-  port: EnginePort,
+  link: EngineLink,
   call: (native: NativeBinding) => number,
   read: (bytes: Buffer) => T,
 ): Promise<T> {
   const target = new PromiseTarget(read);
-  port.ask(call, target);
+  link.ask(call, target);
   return target.promise;
 }

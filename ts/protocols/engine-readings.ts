@@ -1,26 +1,26 @@
 // What the engine counted, for documents: statistics of models and the text of metrics. Control
-// plane; the thread whose port it reads.
+// plane; the thread whose link it reads.
 import type { EngineStats } from '../model/engine-api.js';
-import type { EnginePort } from '../native/port.js';
+import type { EngineLink } from '../native/link.js';
 import { promised } from '../native/promised.js';
 
 /** The engine as documents use it. */
 export interface EngineReadings {
   /** Statistics of the models with these handles. */
   stats(handles: readonly number[]): Promise<EngineStats>;
-  /** Prometheus text: TRITON_METRICS or TENSORFLOW_METRICS of ts/native/port.ts. */
+  /** Prometheus text: TRITON_METRICS or TENSORFLOW_METRICS of ts/native/link.ts. */
   metrics(kind: number): Promise<Buffer>;
 }
 
-export class PortReadings implements EngineReadings {
-  readonly #port: EnginePort;
+export class LinkReadings implements EngineReadings {
+  readonly #link: EngineLink;
 
-  constructor(port: EnginePort) {
-    this.#port = port;
+  constructor(link: EngineLink) {
+    this.#link = link;
   }
 
   async stats(handles: readonly number[]): Promise<EngineStats> {
-    const bytes = this.#port.read((native) => native.stats(Uint32Array.from(handles)));
+    const bytes = this.#link.read((native) => native.stats(Uint32Array.from(handles)));
     // Loaded when first asked for: a listener that is never asked does without it.
     const { readStats } = await import('../native/flat.js');
     return readStats(bytes);
@@ -28,7 +28,7 @@ export class PortReadings implements EngineReadings {
 
   metrics(kind: number): Promise<Buffer> {
     return promised(
-      this.#port,
+      this.#link,
       (native) => native.metrics(kind),
       (text) => text,
     );

@@ -5,13 +5,13 @@ import type { VersionState } from '../model/snapshot.js';
 import { compareVersions } from '../model/version-policy.js';
 
 /** One version with one content. Equal keys mean the same model file with the same settings. */
-export interface InstanceId {
+export interface ServableId {
   readonly key: string;
   readonly name: string;
   readonly version: string;
 }
 
-export interface InstanceView extends InstanceId {
+export interface ServableView extends ServableId {
   readonly state: VersionState;
   /** END after an unload, not after a failed load. */
   readonly unloaded: boolean;
@@ -35,8 +35,8 @@ export interface RetryRules {
 export interface LifecycleView extends RetryRules {
   /** Names of the models that are asked for, those without versions included. */
   readonly models: ReadonlySet<string>;
-  readonly desired: readonly InstanceId[];
-  readonly actual: readonly InstanceView[];
+  readonly desired: readonly ServableId[];
+  readonly actual: readonly ServableView[];
   readonly loadsAtOnce: number;
   /** Loads under way of models that are not in the view. */
   readonly loadingElsewhere: number;
@@ -68,13 +68,13 @@ export function planActions(view: LifecycleView): readonly LifecycleAction[] {
   ];
 }
 
-function action(kind: LifecycleAction['kind'], { key, name }: InstanceId): LifecycleAction {
+function action(kind: LifecycleAction['kind'], { key, name }: ServableId): LifecycleAction {
   return { kind, key, name };
 }
 
 /** When a failed load is due again; undefined when it is not tried any more. */
 export function retryAtMs(
-  one: Omit<InstanceView, keyof InstanceId>,
+  one: Omit<ServableView, keyof ServableId>,
   rules: RetryRules,
 ): number | undefined {
   if (one.state !== 'END' || one.unloaded || one.failures > rules.loadRetries) return undefined;
@@ -82,7 +82,7 @@ export function retryAtMs(
 }
 
 /** By name, then the highest version first. */
-export function compareInstances(a: InstanceId, b: InstanceId): number {
+export function compareServables(a: ServableId, b: ServableId): number {
   if (a.name !== b.name) return a.name < b.name ? -1 : 1;
   return compareVersions(b.version, a.version);
 }
@@ -91,14 +91,14 @@ function planAdds(view: LifecycleView): LifecycleAction[] {
   const known = new Set(view.actual.filter((one) => !one.unloaded).map((one) => one.key));
   return [...view.desired]
     .filter((id) => !known.has(id.key))
-    .sort(compareInstances)
+    .sort(compareServables)
     .map((id) => action('add', id));
 }
 
 function planRetries(view: LifecycleView, desired: ReadonlySet<string>): LifecycleAction[] {
   return view.actual
     .filter((one) => desired.has(one.key) && (retryAtMs(one, view) ?? Infinity) <= view.nowMs)
-    .sort(compareInstances)
+    .sort(compareServables)
     .map((one) => action('retry', one));
 }
 
@@ -113,12 +113,12 @@ function planLoads(view: LifecycleView, desired: ReadonlySet<string>): Lifecycle
   );
   return view.actual
     .filter((one) => one.state === 'START' && desired.has(one.key) && !occupied.has(one.name))
-    .sort(compareInstances)
+    .sort(compareServables)
     .slice(0, Math.max(0, view.loadsAtOnce - view.loadingElsewhere - loading))
     .map((one) => action('load', one));
 }
 
-function holdsMemory({ state }: InstanceView): boolean {
+function holdsMemory({ state }: ServableView): boolean {
   return state === 'LOADING' || state === 'AVAILABLE' || state === 'UNLOADING';
 }
 
@@ -126,18 +126,18 @@ function planUnloads(view: LifecycleView, desired: ReadonlySet<string>): Lifecyc
   const actions: LifecycleAction[] = [];
   const byName = groupByName(view.actual);
   const desiredByName = groupByName(view.desired);
-  for (const [name, instances] of byName) {
-    const available = instances.filter((one) => one.state === 'AVAILABLE');
+  for (const [name, servables] of byName) {
+    const available = servables.filter((one) => one.state === 'AVAILABLE');
     const wanted = desiredByName.get(name) ?? [];
-    const surplus = available.filter((one) => !desired.has(one.key)).sort(compareInstances);
+    const surplus = available.filter((one) => !desired.has(one.key)).sort(compareServables);
     const serving = available.filter((one) => desired.has(one.key));
     const makesRoom =
       view.transition === 'resource' &&
-      instances.some((one) => one.state === 'START' && desired.has(one.key));
+      servables.some((one) => one.state === 'START' && desired.has(one.key));
     // While a wanted version is still to come, a label may need the one that is to go.
     const coming = wanted.some(
       (id) =>
-        !instances.some(
+        !servables.some(
           (one) => one.key === id.key && (one.state === 'AVAILABLE' || one.state === 'END'),
         ),
     );
@@ -150,32 +150,32 @@ function planUnloads(view: LifecycleView, desired: ReadonlySet<string>): Lifecyc
   return actions;
 }
 
-/** Whether a surplus instance may go without a gap, once all that is wanted was tried. `rank` 0 is
+/** Whether a surplus servable may go without a gap, once all that is wanted was tried. `rank` 0 is
  * the highest surplus version of its model. */
 function canGo(
-  one: InstanceId,
+  one: ServableId,
   rank: number,
-  wanted: readonly InstanceId[],
-  serving: readonly InstanceId[],
+  wanted: readonly ServableId[],
+  serving: readonly ServableId[],
 ): boolean {
   if (wanted.length === 0) return true;
-  const sameVersion = (other: InstanceId): boolean => other.version === one.version;
+  const sameVersion = (other: ServableId): boolean => other.version === one.version;
   if (wanted.some(sameVersion)) return serving.some(sameVersion);
   return serving.length > 0 || rank > 0;
 }
 
 function planForgets(view: LifecycleView, desired: ReadonlySet<string>): LifecycleAction[] {
   const actions: LifecycleAction[] = [];
-  for (const [name, instances] of groupByName(view.actual)) {
-    const ended = instances.filter((one) => one.unloaded).sort(compareInstances);
-    const shown = new Set(instances.filter((one) => !one.unloaded).map((one) => one.version));
+  for (const [name, servables] of groupByName(view.actual)) {
+    const ended = servables.filter((one) => one.unloaded).sort(compareServables);
+    const shown = new Set(servables.filter((one) => !one.unloaded).map((one) => one.version));
     let kept = 0;
     for (const one of ended) {
       const keep = view.models.has(name) && !desired.has(one.key) && !shown.has(one.version);
       if (keep && kept < view.endedVersionsMax) kept += 1;
       else actions.push(action('forget', one));
     }
-    for (const one of instances) {
+    for (const one of servables) {
       const idle = one.state === 'START' || (one.state === 'END' && !one.unloaded);
       if (idle && !desired.has(one.key)) actions.push(action('forget', one));
     }
@@ -183,7 +183,7 @@ function planForgets(view: LifecycleView, desired: ReadonlySet<string>): Lifecyc
   return actions;
 }
 
-function groupByName<T extends InstanceId>(items: readonly T[]): Map<string, T[]> {
+function groupByName<T extends ServableId>(items: readonly T[]): Map<string, T[]> {
   const groups = new Map<string, T[]>();
   for (const item of items) {
     const group = groups.get(item.name);

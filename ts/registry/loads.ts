@@ -7,9 +7,9 @@ import { checkAgainstModel, completeConfig } from '../model-config/triton-model.
 import type { TritonConfig } from '../model-config/types.js';
 import type { EngineControl, LoadedModel } from '../model/engine-api.js';
 import type { Clock } from './clock.js';
-import type { DesiredInstance } from './instances.js';
-import type { InstanceId } from './lifecycle.js';
-import { deepFreeze, type Instance } from './snapshot-build.js';
+import type { DesiredServable } from './servables.js';
+import type { ServableId } from './lifecycle.js';
+import { deepFreeze, type Servable } from './snapshot-build.js';
 
 /** A version that is loaded and not yet available. */
 export interface PreparedVersion {
@@ -38,13 +38,13 @@ export interface LoadsOptions {
   readonly clock: Clock;
   readonly prepare: Prepare | undefined;
   /** Whether the version is still to be served. */
-  readonly isWanted: (id: Pick<InstanceId, 'name' | 'key'>) => boolean;
+  readonly isWanted: (id: Pick<ServableId, 'name' | 'key'>) => boolean;
 }
 
 export class Loads {
   readonly #options: LoadsOptions;
   /** What ends the preparation of a version. */
-  readonly #preparing = new Map<Instance, AbortController>();
+  readonly #preparing = new Map<Servable, AbortController>();
   #counters: RegistryCounters = { loads: 0, loadFailures: 0, unloads: 0 };
 
   constructor(options: LoadsOptions) {
@@ -56,14 +56,14 @@ export class Loads {
   }
 
   /** Takes note of a version that no load can help. */
-  refuse({ name, version, desired }: DesiredInstance): void {
+  refuse({ name, version, desired }: DesiredServable): void {
     this.#failed({ model: name, version }, desired.problem ?? '');
   }
 
   /** Answers what the version is then: AVAILABLE, or END and why. Never rejects. */
-  async load(instance: Instance): Promise<Partial<Instance>> {
+  async load(servable: Servable): Promise<Partial<Servable>> {
     const { engine, logger, clock } = this.#options;
-    const { name, desired } = instance;
+    const { name, desired } = servable;
     const fields = { model: name, version: desired.version };
     logger.debug('loading model', { ...fields, path: desired.spec.path });
     const beganMs = clock.nowMs();
@@ -71,8 +71,8 @@ export class Loads {
     try {
       await Promise.resolve(); // LOADING is published first, or in a burst soon after
       loaded = deepFreeze(structuredClone(await engine.load(desired.spec)));
-      const configJson = completeJson(instance, loaded);
-      await this.#prepare(instance, loaded);
+      const configJson = completeJson(servable, loaded);
+      await this.#prepare(servable, loaded);
       this.#count('loads');
       logger.info('model loaded', { ...fields, loadMs: Math.round(loaded.loadUs / 1000) });
       tellBatching(logger, fields, loaded);
@@ -85,7 +85,7 @@ export class Loads {
         state: 'END',
         errorCode: code,
         errorMessage: message,
-        failures: instance.failures + 1,
+        failures: servable.failures + 1,
         failedAtMs: clock.nowMs(),
       };
     }
@@ -93,13 +93,13 @@ export class Loads {
 
   /** Ends the preparation of versions that are not wanted any more. */
   endPreparations(): void {
-    for (const [instance, end] of this.#preparing) {
-      if (!this.#options.isWanted(instance)) end.abort();
+    for (const [servable, end] of this.#preparing) {
+      if (!this.#options.isWanted(servable)) end.abort();
     }
   }
 
   /** Answers what the version is then: END, in any case. Never rejects. */
-  async unload({ name, desired, loaded }: Instance): Promise<Partial<Instance>> {
+  async unload({ name, desired, loaded }: Servable): Promise<Partial<Servable>> {
     const fields = { model: name, version: desired.version };
     const ended = { state: 'END', unloaded: true, loaded: undefined } as const;
     const error = loaded && (await this.#discard(loaded, fields));
@@ -110,16 +110,16 @@ export class Loads {
     return ended;
   }
 
-  async #prepare(instance: Instance, loaded: LoadedModel): Promise<void> {
-    const { name, desired } = instance;
+  async #prepare(servable: Servable, loaded: LoadedModel): Promise<void> {
+    const { name, desired } = servable;
     const { config, version, folder: path } = desired;
     const end = new AbortController();
-    this.#preparing.set(instance, end);
+    this.#preparing.set(servable, end);
     this.endPreparations();
     try {
       await this.#options.prepare?.({ name, version, path, config, loaded }, end.signal);
     } finally {
-      this.#preparing.delete(instance);
+      this.#preparing.delete(servable);
     }
   }
 
@@ -148,7 +148,7 @@ export class Loads {
 
 /** The version's whole configuration as JSON. Errors: ModelInvalid: model and configuration do not
  * fit. */
-function completeJson({ name, desired }: Instance, loaded: LoadedModel): string {
+function completeJson({ name, desired }: Servable, loaded: LoadedModel): string {
   const { config, spec, platform } = desired;
   const problems = config === undefined ? [] : checkAgainstModel(config, loaded);
   if (problems.length > 0) {

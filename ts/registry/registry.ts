@@ -11,7 +11,7 @@ import { SYSTEM_CLOCK, type Clock } from './clock.js';
 import { isSettled, isWanted, nextRetryMs, planRound, whenToPublish } from './decisions.js';
 import type { Awaited, PlanRules, RegistryView } from './decisions.js';
 import type { DesiredModel } from './desired.js';
-import { indexModels, Instances, type Wanted } from './instances.js';
+import { indexModels, Servables, type Wanted } from './servables.js';
 import type { LifecycleAction, Transition } from './lifecycle.js';
 import { Loads, type Prepare, type RegistryCounters } from './loads.js';
 import { Publisher } from './publisher.js';
@@ -47,7 +47,7 @@ export class Registry {
   readonly #clock: Clock;
   readonly #rules: PlanRules;
   readonly #strictReadiness: boolean;
-  readonly #instances: Instances;
+  readonly #servables: Servables;
   readonly #loads: Loads;
   readonly #publisher: Publisher;
   /** Something differs from the snapshot. */
@@ -72,7 +72,7 @@ export class Registry {
       loadRetries: options.loadRetries ?? 0,
       loadRetryMs: options.loadRetryMs ?? 0,
     };
-    this.#instances = new Instances(this.#rules);
+    this.#servables = new Servables(this.#rules);
     this.#loads = new Loads({
       engine,
       logger,
@@ -95,7 +95,7 @@ export class Registry {
 
   /** Versions of the model that are asked for and whose last load failed. */
   failures(name: string): readonly FailedVersion[] {
-    return this.#instances.failed(name).map((one) => {
+    return this.#servables.failed(name).map((one) => {
       const { version } = one.desired;
       return { version, code: one.errorCode, message: one.errorMessage };
     });
@@ -129,7 +129,7 @@ export class Registry {
     }
     this.#faults = faults;
     for (const name of again) {
-      for (const one of this.#instances.failed(name)) this.#instances.remove(one);
+      for (const one of this.#servables.failed(name)) this.#servables.remove(one);
     }
     return new Promise((resolve) => {
       this.#waiters.push({ names: undefined, retries: false, resolve });
@@ -153,14 +153,14 @@ export class Registry {
     this.#draining = true;
     this.#loads.endPreparations();
     this.#cancelRetry?.();
-    this.#instances.retryAtMs.clear();
+    this.#servables.retryAtMs.clear();
     const acknowledged = this.#publish();
     this.#settleWaiters();
     await acknowledged;
   }
 
   get #view(): RegistryView {
-    return { wanted: this.#wanted, instances: this.#instances, draining: this.#draining };
+    return { wanted: this.#wanted, servables: this.#servables, draining: this.#draining };
   }
 
   #want(models: readonly DesiredModel[]): void {
@@ -168,7 +168,7 @@ export class Registry {
     this.#wanted = indexModels(models, before);
     const names = new Set([...before.models.keys(), ...this.#wanted.models.keys()]);
     for (const name of [...names].sort()) {
-      if (before.models.get(name) !== this.#wanted.models.get(name)) this.#instances.touch(name);
+      if (before.models.get(name) !== this.#wanted.models.get(name)) this.#servables.touch(name);
     }
     this.#loads.endPreparations();
   }
@@ -182,12 +182,12 @@ export class Registry {
       this.#isDue = true;
       for (const action of round) this.#apply(action);
     }
-    this.#instances.dirty.clear();
-    const idle = this.#instances.loading + this.#instances.unloading === 0;
+    this.#servables.dirty.clear();
+    const idle = this.#servables.loading + this.#servables.unloading === 0;
     if (idle && !this.#started) [this.#started, this.#isDue] = [true, true];
     if (this.#isDue) {
       const { turns } = this.#publisher;
-      const when = whenToPublish(this.#instances, now, turns.isOpen);
+      const when = whenToPublish(this.#servables, now, turns.isOpen);
       if (when === 'now') void this.#publish();
       else turns.whenOpen(() => void this.#publish());
     }
@@ -201,35 +201,35 @@ export class Registry {
         const versions = this.#wanted.versions.get(action.name) ?? [];
         const wanted = versions.find((one) => one.key === action.key);
         if (wanted === undefined) return;
-        this.#instances.add(wanted);
+        this.#servables.add(wanted);
         if (wanted.desired.problem !== undefined) this.#loads.refuse(wanted);
         return;
       }
       case 'load':
-        this.#instances.change(action, { state: 'LOADING' });
+        this.#servables.change(action, { state: 'LOADING' });
         void this.#move(action, 'load');
         return;
       case 'unload':
-        this.#instances.change(action, { state: 'UNLOADING' });
+        this.#servables.change(action, { state: 'UNLOADING' });
         this.#unloadsDue.push(action);
         return;
       case 'retry':
-        this.#instances.change(action, {
+        this.#servables.change(action, {
           state: 'START',
           errorCode: ErrorCode.Ok,
           errorMessage: '',
         });
         return;
       case 'forget':
-        this.#instances.remove(action);
+        this.#servables.remove(action);
     }
   }
 
   /** Loads or unloads a version and goes on with what that makes possible. */
   async #move(id: LifecycleAction, how: 'load' | 'unload'): Promise<void> {
-    const instance = this.#instances.find(id);
-    if (instance === undefined) return;
-    this.#instances.change(id, await this.#loads[how](instance));
+    const servable = this.#servables.find(id);
+    if (servable === undefined) return;
+    this.#servables.change(id, await this.#loads[how](servable));
     this.#isDue = true;
     this.#pump(false);
   }
@@ -242,8 +242,8 @@ export class Registry {
     if (soonest === undefined) return;
     this.#cancelRetry = this.#clock.after(Math.max(0, soonest - this.#clock.nowMs()), () => {
       const nowMs = this.#clock.nowMs();
-      for (const [name, atMs] of this.#instances.retryAtMs) {
-        if (atMs <= nowMs) this.#instances.dirty.add(name);
+      for (const [name, atMs] of this.#servables.retryAtMs) {
+        if (atMs <= nowMs) this.#servables.dirty.add(name);
       }
       this.#pump(false);
     });
@@ -266,8 +266,8 @@ export class Registry {
     this.#unloadsDue = [];
     await this.#publisher.publish({
       models: this.#wanted.models,
-      instances: this.#instances.byName,
-      changed: this.#instances.takeChanged(),
+      servables: this.#servables.byName,
+      changed: this.#servables.takeChanged(),
       started: this.#started,
       draining: this.#draining,
       faults: this.#faults,

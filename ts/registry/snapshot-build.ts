@@ -1,4 +1,4 @@
-// Turns the registry's instances into the immutable snapshot that readers see and into the engine's
+// Turns the registry's servables into the immutable snapshot that readers see and into the engine's
 // route table. Pure; control plane.
 import { ErrorCode } from '../errors.js';
 import type { LoadedModel, ModelRoute } from '../model/engine-api.js';
@@ -13,7 +13,7 @@ import type {
 import { compareVersions } from '../model/version-policy.js';
 
 /** What the registry knows of one version with one content. */
-export interface Instance {
+export interface Servable {
   readonly key: string;
   readonly name: string;
   readonly desired: DesiredVersion;
@@ -34,8 +34,8 @@ export interface SnapshotInputs {
   readonly epoch: number;
   /** By name. */
   readonly models: ReadonlyMap<string, DesiredModel>;
-  /** By model name; a model without instances may be missing. */
-  readonly instances: ReadonlyMap<string, readonly Instance[]>;
+  /** By model name; a model without servables may be missing. */
+  readonly servables: ReadonlyMap<string, readonly Servable[]>;
   /** Labels are kept from it while their new version is not available. */
   readonly previous: RegistrySnapshot;
   /** Names of the models that may differ from `previous`, those that are new or gone included; the
@@ -59,7 +59,7 @@ export const EMPTY_SNAPSHOT: RegistrySnapshot = deepFreeze({
   faults: [],
 });
 
-/** Which of several instances of one version stands for it: the one that serves. */
+/** Which of several servables of one version stands for it: the one that serves. */
 const STATE_RANK: Readonly<Record<VersionState, number>> = {
   AVAILABLE: 0,
   LOADING: 1,
@@ -75,14 +75,14 @@ export function buildSnapshot(inputs: SnapshotInputs): RegistrySnapshot {
   const built: ModelSnapshot[] = [];
   const removed: string[] = [];
   for (const name of changed) {
-    const instances = inputs.instances.get(name);
+    const servables = inputs.servables.get(name);
     const asked = inputs.models.get(name);
-    if (instances === undefined && asked === undefined) {
+    if (servables === undefined && asked === undefined) {
       removed.push(name);
       continue;
     }
     const labelsBefore = findModel(previous, name)?.labels ?? {};
-    built.push(buildModel(name, instances ?? [], asked, labelsBefore));
+    built.push(buildModel(name, servables ?? [], asked, labelsBefore));
   }
   const byName = changeModels(previous.models, built, removed);
   const available = (model: DesiredModel): boolean =>
@@ -101,21 +101,21 @@ export function buildSnapshot(inputs: SnapshotInputs): RegistrySnapshot {
 
 function buildModel(
   name: string,
-  instances: readonly Instance[],
+  servables: readonly Servable[],
   asked: DesiredModel | undefined,
   previousLabels: Readonly<Record<string, string>>,
 ): ModelSnapshot {
-  const shown = new Map<string, Instance>();
-  for (const instance of instances) {
-    const { version } = instance.desired;
+  const shown = new Map<string, Servable>();
+  for (const servable of servables) {
+    const { version } = servable.desired;
     const other = shown.get(version);
-    if (other === undefined || STATE_RANK[instance.state] < STATE_RANK[other.state]) {
-      shown.set(version, instance);
+    if (other === undefined || STATE_RANK[servable.state] < STATE_RANK[other.state]) {
+      shown.set(version, servable);
     }
   }
   const versions = [...shown.values()]
     .sort((a, b) => compareVersions(b.desired.version, a.desired.version))
-    .map((one) => buildVersion(one, instances));
+    .map((one) => buildVersion(one, servables));
   const available = versions.filter((one) => one.state === 'AVAILABLE').map((one) => one.version);
   return {
     name,
@@ -126,13 +126,13 @@ function buildModel(
   };
 }
 
-function buildVersion(instance: Instance, others: readonly Instance[]): VersionSnapshot {
-  const { desired, state, loaded } = instance;
+function buildVersion(servable: Servable, others: readonly Servable[]): VersionSnapshot {
+  const { desired, state, loaded } = servable;
   const serving = state === 'AVAILABLE' ? loaded : undefined;
   const { errorCode, errorMessage } =
     serving === undefined
-      ? instance
-      : (others.find((one) => replacesInVain(one, desired.version)) ?? instance);
+      ? servable
+      : (others.find((one) => replacesInVain(one, desired.version)) ?? servable);
   return {
     version: desired.version,
     state,
@@ -143,13 +143,13 @@ function buildVersion(instance: Instance, others: readonly Instance[]): VersionS
     platform: desired.platform,
     signatures: serving?.signatures ?? [],
     ...(serving?.signatureDefs === undefined ? {} : { signatureDefs: serving.signatureDefs }),
-    configJson: serving === undefined ? '' : instance.configJson,
-    loadMs: serving === undefined ? 0 : instance.loadMs,
+    configJson: serving === undefined ? '' : servable.configJson,
+    loadMs: serving === undefined ? 0 : servable.loadMs,
   };
 }
 
 /** Whether this is newer content of a version, which could not be loaded. */
-function replacesInVain(one: Instance, version: string): boolean {
+function replacesInVain(one: Servable, version: string): boolean {
   return one.desired.version === version && one.state === 'END' && !one.unloaded;
 }
 

@@ -36,7 +36,7 @@ export function importTensorFlow(path: string, options: ImportOptions): Imported
     operators: OPERATORS,
     weightsPath: join(options.workFolder, dataFile ?? 'weights.bin'),
     ...(dataFile === undefined ? {} : { portableAs: dataFile }),
-    dtypeOf: (node, port) => ops.outputDtype(node, port),
+    dtypeOf: (node, output) => ops.outputDtype(node, output),
     ...(signatures === undefined ? {} : { signatures }),
     ...(first === undefined ? {} : { first }),
   });

@@ -192,7 +192,7 @@ export interface Checkpoint {
 /** One output of a node. */
 export interface Ref {
   readonly node: string;
-  readonly port: number;
+  readonly output: number;
 }
 
 /** A node of a graph without calls: references resolved, attributes complete with defaults. */

@@ -1,6 +1,6 @@
 // The worker thread of the gRPC listener: its services. Hot path's frame; its own thread. The only
 // thread that loads grpc-js.
-import { PortHeldBytes } from '../native/held-bytes.js';
+import { LinkHeldBytes } from '../native/held-bytes.js';
 import { HEALTH_SERVICE, healthService } from '../protocols/grpc/health.js';
 import { REFLECTION_SERVICES, reflectionServices } from '../protocols/grpc/reflection.js';
 import {
@@ -21,7 +21,7 @@ async function encodeConfig(config: Readonly<Record<string, unknown>>): Promise<
 }
 
 void runListener<GrpcSettings>((thread, settings) => {
-  const { port, control, readings } = thread;
+  const { link, control, readings } = thread;
   const { serverVersion, messageBytesMax } = settings;
   const snapshot = (): RegistrySnapshot => thread.snapshot;
   const shown = (): RegistrySnapshot => thread.shown;
@@ -34,23 +34,23 @@ void runListener<GrpcSettings>((thread, settings) => {
     sendBytesMax: messageBytesMax,
     connectionsMax: settings.connectionsMax,
     full: thread.full,
-    running: () => port.pending + control.pending,
-    unanswered: () => port.unanswered(),
+    running: () => link.pending + control.pending,
+    unanswered: () => link.unanswered(),
     memory: {
-      held: new PortHeldBytes(port),
+      held: new LinkHeldBytes(link),
       unsentBytesMax: Math.floor(settings.memoryLimitBytes / 2),
     },
     services: [
       inferenceService({
         snapshot,
         shown,
-        infer: port,
+        infer: link,
         serverVersion,
         control,
         readings,
         encodeConfig,
       }),
-      ...servingServices({ snapshot, shown, infer: port, control, readings }),
+      ...servingServices({ snapshot, shown, infer: link, control, readings }),
       healthService({
         snapshot: shown,
         subscribe,

@@ -1,5 +1,5 @@
 // The worker thread of one HTTP listener: routes by URL. Hot path's frame; its own thread.
-import { PortHeldBytes } from '../native/held-bytes.js';
+import { LinkHeldBytes } from '../native/held-bytes.js';
 import { metricsRoute, type MetricsContext } from '../protocols/rest/metrics.js';
 import { v1Route } from '../protocols/serving/rest.js';
 import { v2Route, type V2Context } from '../protocols/v2/rest.js';
@@ -21,9 +21,9 @@ async function listenerClass(kind: HttpListenerKind) {
 }
 
 void runListener<HttpSettings>(async (thread, settings) => {
-  const { port, control, readings } = thread;
-  const held = new PortHeldBytes(port);
-  const context: V2Context & MetricsContext = { ...settings, port, control, readings, held };
+  const { link, control, readings } = thread;
+  const held = new LinkHeldBytes(link);
+  const context: V2Context & MetricsContext = { ...settings, link, control, readings, held };
   const router = (method: string, path: string): Route =>
     metricsRoute(context, thread.snapshot, method, path) ??
     (V1_PREFIX.test(path)
@@ -33,9 +33,9 @@ void runListener<HttpSettings>(async (thread, settings) => {
   const listener = new Listener(router, thread.report, {
     connections: { max: settings.connectionsMax, full: thread.full },
     held,
-    keep: (body) => port.keepAnswer(body),
-    unanswered: () => port.unanswered(),
-    listening: (bound) => port.native.limitReceive(bound, RECEIVE_BYTES),
+    keep: (body) => link.keepAnswer(body),
+    unanswered: () => link.unanswered(),
+    listening: (bound) => link.native.limitReceive(bound, RECEIVE_BYTES),
   });
   thread.subscribe(() => listener.routesChanged());
   return {

@@ -7,9 +7,9 @@ import { ErrorCode, ServalError } from '../errors.js';
 import { exitOnUncaught } from '../exit.js';
 import { FULL_LOG_EVERY_MS } from '../limits.js';
 import { createLogger, LevelControl, type Logger } from '../logger.js';
-import { openPort } from '../native/open-port.js';
-import type { EnginePort } from '../native/port.js';
-import { PortReadings } from '../protocols/engine-readings.js';
+import { openLink } from '../native/open-link.js';
+import type { EngineLink } from '../native/link.js';
+import { LinkReadings } from '../protocols/engine-readings.js';
 import { applyChange, EMPTY_SNAPSHOT, shownSnapshot } from '../registry/snapshot-build.js';
 import type { RegistrySnapshot } from '../model/snapshot.js';
 import type { Cut } from '../transport/listener.js';
@@ -17,7 +17,7 @@ import type { FromWorker, ListenerSettings, ToWorker } from './messages.js';
 
 /** A listener as its thread uses it. */
 export interface ThreadListener {
-  /** Settles with the port. Rejects with ServalError, which says why not. */
+  /** Settles with the link. Rejects with ServalError, which says why not. */
   listen(): Promise<number>;
   /** Stops accepting, finishes what runs, closes every connection after `seconds`. Settles with
    * the requests that were cut. */
@@ -29,9 +29,9 @@ function post(message: FromWorker, transfer: readonly ArrayBuffer[] = []): void 
 }
 
 export class ListenerThread {
-  readonly port: EnginePort;
+  readonly link: EngineLink;
   readonly control = new RemoteControl(post);
-  readonly readings: PortReadings;
+  readonly readings: LinkReadings;
   /** The newest that the main thread sent: where requests go. */
   snapshot: RegistrySnapshot = EMPTY_SNAPSHOT;
   #confirmed: RegistrySnapshot = EMPTY_SNAPSHOT;
@@ -49,9 +49,9 @@ export class ListenerThread {
     const { logLevel: level, logFormat: format } = settings;
     this.#levels = new LevelControl(level);
     this.#logger = createLogger({ level, format, control: this.#levels });
-    this.port = openPort({ ...settings, metrics: settings.metricsAllowed });
-    this.port.report = this.report;
-    this.readings = new PortReadings(this.port);
+    this.link = openLink({ ...settings, metrics: settings.metricsAllowed });
+    this.link.report = this.report;
+    this.readings = new LinkReadings(this.link);
   }
 
   /** What is said of readiness: of the newest, what every listener has. Made when it is asked for:
@@ -132,7 +132,7 @@ export class ListenerThread {
 
   async #drain(listener: ThreadListener, seconds: number): Promise<void> {
     post({ kind: 'drained', cut: await listener.drain(seconds) });
-    this.port.detach(); // ends what still runs, past the limit too
+    this.link.detach(); // ends what still runs, past the limit too
     parentPort?.close();
   }
 }

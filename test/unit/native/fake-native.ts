@@ -1,9 +1,9 @@
-// The native side of a port, which the test plays.
+// The native side of a link, which the test plays.
 import { ErrorCode } from '../../../ts/errors.js';
 import type { NativeBinding } from '../../../ts/native/binding.js';
-import { EnginePort } from '../../../ts/native/port.js';
+import { EngineLink } from '../../../ts/native/link.js';
 
-/** What the addon returns where a completion will follow; native/addon/port.h. */
+/** What the addon returns where a completion will follow; native/addon/link.h. */
 export const PENDING = 255;
 const WORDS = { bytes: 0, ticket: 2, generation: 3, ring: 16 };
 
@@ -14,7 +14,7 @@ export class FakeNative {
   readonly cancelled: number[] = [];
   /** Tickets of requests that cannot be taken out any more. */
   readonly running = new Set<number>();
-  readonly port: EnginePort;
+  readonly link: EngineLink;
   code: number = ErrorCode.Ok;
   /** Of single calls, by name. */
   readonly codes = new Map<string, number>();
@@ -47,7 +47,7 @@ export class FakeNative {
       },
       keepAnswer: (): boolean => true,
     };
-    this.port = new EnginePort(native as unknown as NativeBinding, { onnxruntimeLibrary: '' });
+    this.link = new EngineLink(native as unknown as NativeBinding, { onnxruntimeLibrary: '' });
   }
 
   /** Completes the request with this ticket. */

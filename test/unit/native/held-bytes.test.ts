@@ -2,7 +2,7 @@
 // collected once behind a burst.
 import assert from 'node:assert/strict';
 import { describe, it, mock } from 'node:test';
-import { PortHeldBytes } from '../../../ts/native/held-bytes.js';
+import { LinkHeldBytes } from '../../../ts/native/held-bytes.js';
 
 const MIB = 1 << 20;
 
@@ -15,7 +15,7 @@ describe('held bytes', () => {
       told.push(change);
       return true;
     };
-    const held = new PortHeldBytes({ countBytes }, () => {
+    const held = new LinkHeldBytes({ countBytes }, () => {
       collected += 1;
     });
     return { held, told, collected: () => collected };
@@ -43,7 +43,7 @@ describe('held bytes', () => {
   it('keeps small answers until the engine is full, and large ones that it knows', () => {
     let full = false;
     let told = 0;
-    const held = new PortHeldBytes({
+    const held = new LinkHeldBytes({
       countBytes: (change) => {
         told += change;
         return !full;

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { ErrorCode, ServalError } from '../../../ts/errors.js';
 import { ENGINE_STATS } from '../../../ts/native/generated/tables.js';
 import { writeTable } from '../../../ts/native/table-codec.js';
-import { PortReadings } from '../../../ts/protocols/engine-readings.js';
+import { LinkReadings } from '../../../ts/protocols/engine-readings.js';
 import { FakeNative, PENDING } from '../native/fake-native.js';
 
 const statsBytes = (handle: number): Uint8Array =>
@@ -18,11 +18,11 @@ const failure =
     return true;
   };
 
-describe('PortReadings', () => {
+describe('LinkReadings', () => {
   it('asks for the statistics of the handles', async () => {
     const native = new FakeNative();
     native.text = statsBytes(7);
-    const stats = await new PortReadings(native.port).stats([7, 9]);
+    const stats = await new LinkReadings(native.link).stats([7, 9]);
     assert.deepEqual(native.calls, [['stats', Uint32Array.of(7, 9)]]);
     assert.deepEqual(
       stats.models.map((model) => model.handle),
@@ -35,14 +35,14 @@ describe('PortReadings', () => {
     native.code = ErrorCode.ShuttingDown;
     native.text = Buffer.from('the engine stops');
     const expected = failure(ErrorCode.ShuttingDown, 'the engine stops');
-    await assert.rejects(new PortReadings(native.port).stats([1]), expected);
-    await assert.rejects(new PortReadings(native.port).metrics(0), expected);
+    await assert.rejects(new LinkReadings(native.link).stats([1]), expected);
+    await assert.rejects(new LinkReadings(native.link).metrics(0), expected);
   });
 
   it('gets metrics when they are written, as memory of its own', async () => {
     const native = new FakeNative();
     native.code = PENDING;
-    const readings = new PortReadings(native.port);
+    const readings = new LinkReadings(native.link);
     const text = readings.metrics(1);
     const fails = readings.metrics(0);
     assert.deepEqual(native.calls, [

@@ -11,8 +11,8 @@ import {
   type PlanRules,
   type RegistryView,
 } from '../../../ts/registry/decisions.js';
-import { indexModels, Instances } from '../../../ts/registry/instances.js';
-import type { Instance } from '../../../ts/registry/snapshot-build.js';
+import { indexModels, Servables } from '../../../ts/registry/servables.js';
+import type { Servable } from '../../../ts/registry/snapshot-build.js';
 import { desired } from './fakes.js';
 
 const RULES: PlanRules = {
@@ -31,16 +31,16 @@ function view(text: string, draining = false): RegistryView {
     words.map(([name = '', version = '']) => desired(name, [version])),
     NOTHING,
   );
-  const instances = new Instances(RULES);
+  const servables = new Servables(RULES);
   for (const [name = '', , state] of words) {
     const [one] = wanted.versions.get(name) ?? [];
     if (one === undefined || state === undefined) continue;
-    instances.add(one);
+    servables.add(one);
     const failed = state === 'END' ? { failures: 1, failedAtMs: 100 } : {};
-    instances.change(one, { state: state as Instance['state'], ...failed });
-    instances.dirty.delete(name);
+    servables.change(one, { state: state as Servable['state'], ...failed });
+    servables.dirty.delete(name);
   }
-  return { wanted, instances, draining };
+  return { wanted, servables, draining };
 }
 
 function plan(of: RegistryView, rules: Partial<PlanRules> = {}, nowMs = 0): string {
@@ -52,7 +52,7 @@ test('only models that changed are planned, and those that may load', () => {
   const some = view('a/1:START b/1:START c/1:START d/1:LOADING e/1');
   assert.equal(plan(some), 'load a', 'one loads already, two at once');
   assert.equal(plan(some, { loadsAtOnce: 1 }), '');
-  some.instances.touch('e');
+  some.servables.touch('e');
   assert.equal(plan(some), 'add e, load a');
   assert.equal(plan({ ...some, draining: true }), 'add e', 'no load begins');
 });
@@ -67,7 +67,7 @@ test('a failed load is planned again when its model is due', () => {
   const some = view('a/1:END');
   assert.equal(nextRetryMs(some), 150);
   assert.equal(nextRetryMs({ ...some, draining: true }), undefined);
-  some.instances.touch('a');
+  some.servables.touch('a');
   assert.equal(plan(some, {}, 149), '');
   assert.equal(plan(some, {}, 150), 'retry a');
   assert.equal(nextRetryMs(view('a/1:AVAILABLE')), undefined);
@@ -120,7 +120,7 @@ test('what is waited for: everything or some models, with or without later tries
 
 test('a version is wanted with this content, until the server ends', () => {
   const some = view('a/1:LOADING');
-  const [one] = some.instances.of('a');
+  const [one] = some.servables.of('a');
   assert.ok(one !== undefined);
   assert.equal(isWanted(some, one), true);
   assert.equal(isWanted(some, { ...one, key: 'other' }), false);

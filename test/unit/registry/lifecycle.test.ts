@@ -2,22 +2,22 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { planActions, retryAtMs } from '../../../ts/registry/lifecycle.js';
-import type { InstanceId, InstanceView, LifecycleView } from '../../../ts/registry/lifecycle.js';
+import type { ServableId, ServableView, LifecycleView } from '../../../ts/registry/lifecycle.js';
 
 /** "m/1" or "m/1@new": name, version, content. */
-function id(text: string): InstanceId {
+function id(text: string): ServableId {
   const [name = '', rest = ''] = text.split('/');
   return { key: text, name, version: rest.split('@')[0] ?? '' };
 }
 
 /** "m/1:END" failed once, at 100; "m/1:END3" three times; "m/1:UNLOADED" ended by an unload. */
-function view(text: string): InstanceView {
+function view(text: string): ServableView {
   const [key = '', written = ''] = text.split(':');
   const [, state = '', failures = '1'] = /^([A-Z]+)(\d*)$/.exec(written) ?? [];
   const unloaded = state === 'UNLOADED';
   return {
     ...id(key),
-    state: (unloaded ? 'END' : state) as InstanceView['state'],
+    state: (unloaded ? 'END' : state) as ServableView['state'],
     unloaded,
     failures: state === 'END' ? Number(failures || 1) : 0,
     failedAtMs: 100,
@@ -147,8 +147,8 @@ function numbers(seed: number): (below: number) => number {
 test('random histories reach the desired state and never lose a wanted model', () => {
   for (let seed = 1; seed <= 300; seed++) {
     const next = numbers(seed);
-    const actual = new Map<string, InstanceView>();
-    let desired: InstanceId[] = [];
+    const actual = new Map<string, ServableView>();
+    let desired: ServableId[] = [];
     const set = (key: string, state: string): void => void actual.set(key, view(`${key}:${state}`));
     const step = (): boolean => {
       const serving = new Set(
@@ -181,7 +181,7 @@ test('random histories reach the desired state and never lose a wanted model', (
       return actions.length > 0 || moving.length > 0;
     };
     for (let round = 0; round < 6; round++) {
-      const wanted = new Map<string, InstanceId>();
+      const wanted = new Map<string, ServableId>();
       for (let i = next(5); i > 0; i--) {
         const one = id(`m${next(2)}/${next(3)}@${next(2)}`);
         wanted.set(`${one.name}/${one.version}`, one);

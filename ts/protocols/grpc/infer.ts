@@ -2,7 +2,7 @@
 // plane: the listener's thread.
 import { ERRORS } from '../../errors.js';
 import type { EngineError } from '../../native/missing.js';
-import type { EnginePort } from '../../native/port.js';
+import type { EngineLink } from '../../native/link.js';
 import { GrpcStatus } from '../../transport/grpc-call.js';
 
 /** How a request failed. */
@@ -11,7 +11,7 @@ export type InferError = EngineError;
 /** The engine as the gRPC protocols use it. A request message is kept by the engine as long as it
  * needs it. For V2_GRPC_STREAM the answer is a ModelStreamInferResponse, also for a request that
  * failed, unless its model is missing. */
-export type GrpcInfer = Pick<EnginePort, 'inferMessage' | 'cancel'>;
+export type GrpcInfer = Pick<EngineLink, 'inferMessage' | 'cancel'>;
 
 /** What is left until a call's deadline, in microseconds, as the engine takes it: 1 when it has
  * passed, 0 when there is none (Infinity). `deadline` and `now`: milliseconds since 1970. */

@@ -3,7 +3,7 @@
 import { ErrorCode, ServalError } from '../../errors.js';
 import type { MessageProtocol } from '../../model/request-kinds.js';
 import { readError } from '../../native/missing.js';
-import type { CompletionTarget } from '../../native/port.js';
+import type { CompletionTarget } from '../../native/link.js';
 import {
   thrownStatus,
   type GrpcReply,

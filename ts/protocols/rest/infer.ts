@@ -2,7 +2,7 @@
 // the answer or error back to the exchange. Hot path; the listener's thread.
 import { ErrorCode, ServalError } from '../../errors.js';
 import { readError, type Missing } from '../../native/missing.js';
-import type { CompletionTarget, EnginePort } from '../../native/port.js';
+import type { CompletionTarget, EngineLink } from '../../native/link.js';
 import {
   headerName,
   type HttpExchange,
@@ -19,7 +19,7 @@ import {
 
 /** What every REST protocol is made with. */
 export interface RestContext {
-  readonly port: EnginePort;
+  readonly link: EngineLink;
   readonly bodyBytesMax: number;
   readonly inflatedBytesMax: number;
 }
@@ -108,22 +108,22 @@ export abstract class InferRoute implements Route {
 
   // Hot path: receive. The common case is the last line but two: one chunk, one call.
   data(exchange: HttpExchange, chunk: ArrayBuffer, last: boolean): void {
-    const { port } = this.context;
+    const { link } = this.context;
     const state = exchange.state as InferState;
     const coding =
       state.contentEncoding === '' ? undefined : PACKED_CODINGS.get(state.contentEncoding);
     if (state.ticket === 0 && last && coding === undefined) {
-      port.infer(this.protocol, this.handle, chunk, state.jsonBytes, state);
+      link.infer(this.protocol, this.handle, chunk, state.jsonBytes, state);
       return;
     }
     if (state.ticket === 0 && !this.#open(state)) return;
-    if (!port.appendBody(chunk, state) || !last) return;
-    if (coding === undefined) port.inferBody(this.protocol, this.handle, state.jsonBytes, state);
-    else port.inferPacked(this.protocol, this.handle, state.jsonBytes, coding, state);
+    if (!link.appendBody(chunk, state) || !last) return;
+    if (coding === undefined) link.inferBody(this.protocol, this.handle, state.jsonBytes, state);
+    else link.inferPacked(this.protocol, this.handle, state.jsonBytes, coding, state);
   }
 
   abort(exchange: HttpExchange): void {
-    this.context.port.cancel(exchange.state as InferState);
+    this.context.link.cancel(exchange.state as InferState);
   }
 
   /** Takes the outcome of a request, at once or later. `body` is valid until return. */
@@ -146,7 +146,7 @@ export abstract class InferRoute implements Route {
   // Errors: MemoryFull, QueueFull; answered then.
   #open(state: InferState): boolean {
     const alignedAt = Math.max(state.jsonBytes, 0);
-    return this.context.port.openBody(state.contentLength, alignedAt, state);
+    return this.context.link.openBody(state.contentLength, alignedAt, state);
   }
 
   #succeedPacked(
@@ -155,10 +155,10 @@ export abstract class InferRoute implements Route {
     body: Buffer,
     jsonBytes: number,
   ): void {
-    const { port } = this.context;
-    port.countBytes(body.length, false);
+    const { link } = this.context;
+    link.countBytes(body.length, false);
     const packing = pack(coding, body);
-    void packing.finally(() => port.countBytes(-body.length, false)).catch(() => undefined);
+    void packing.finally(() => link.countBytes(-body.length, false)).catch(() => undefined);
     packing.then(
       (packed) => {
         state.answerCoding = coding;

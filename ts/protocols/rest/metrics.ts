@@ -3,7 +3,7 @@
 // Source: v2-protocol.md 4, tfserving.md 3.7; docs/protocols/v2-rest.md.
 import { ERRORS, ErrorCode, ServalError } from '../../errors.js';
 import { METRICS_TYPE, registryMetrics } from '../../metrics/registry-metrics.js';
-import { TENSORFLOW_METRICS, TRITON_METRICS } from '../../native/port.js';
+import { TENSORFLOW_METRICS, TRITON_METRICS } from '../../native/link.js';
 import type { RegistrySnapshot } from '../../model/snapshot.js';
 import type { HttpExchange, RequestHead, Route } from '../../transport/listener.js';
 import { LaterRoute, type Answer } from './body-route.js';

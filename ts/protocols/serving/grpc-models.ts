@@ -1,7 +1,7 @@
 // tensorflow.serving.ModelService: the states of a model's versions, and a new list of models in
 // place of the present one. Control plane; the gRPC listener's thread.
 // Source: tensorflow/serving model_service_impl.cc, get_model_status.proto, model_management.proto.
-import { TENSORFLOW_METRICS } from '../../native/port.js';
+import { TENSORFLOW_METRICS } from '../../native/link.js';
 import { ProtobufWriter } from '../../protobuf/writer.js';
 import type { RegistrySnapshot, VersionSnapshot, VersionState } from '../../model/snapshot.js';
 import type { EngineReadings } from '../engine-readings.js';

@@ -14,7 +14,7 @@ import {
   type MultiInference,
 } from '../../protobuf/serving-messages.js';
 import type { RegistrySnapshot, VersionSnapshot } from '../../model/snapshot.js';
-import type { CompletionTarget } from '../../native/port.js';
+import type { CompletionTarget } from '../../native/link.js';
 import type { GrpcReply, GrpcUnaryCall, GrpcUnaryHandler } from '../../transport/grpc-call.js';
 import { readError } from '../../native/missing.js';
 import type { GrpcInfer } from '../grpc/infer.js';

@@ -5,7 +5,7 @@
 import { ErrorCode } from '../../errors.js';
 import { readError, type Missing } from '../../native/missing.js';
 import { V2_GRPC_STREAM } from '../../model/request-kinds.js';
-import type { CompletionTarget } from '../../native/port.js';
+import type { CompletionTarget } from '../../native/link.js';
 import {
   drainStatus,
   type GrpcStreamCall,

@@ -41,7 +41,7 @@ export class Arguments {
       this.outer.push(ref);
       this.#byKey.set(key, name);
     }
-    return { node: name, port: 0 };
+    return { node: name, output: 0 };
   }
 }
 

@@ -83,15 +83,15 @@ export class ConditionTable {
     const node = this.#graph.nodes.get(ref.node);
     if (node === undefined || this.#isFed(ref)) return NONE;
     const known = this.#known.get(ref.node) ?? NONE;
-    const way = this.wayOf(node, ref.port);
+    const way = this.wayOf(node, ref.output);
     if (way === undefined || known.has(way)) return known;
     return limited(new Set([...known, way]), node);
   }
 
   /** The condition that a Switch adds at this output; undefined for all other nodes. */
-  wayOf(node: FlatNode, port: number): string | undefined {
+  wayOf(node: FlatNode, output: number): string | undefined {
     if (!SWITCHES.has(node.op) || this.#loops.conditionOf(node) !== undefined) return undefined;
-    return literal(port, keyOf(originOf(this.#graph, inputOf(node, 1))));
+    return literal(output, keyOf(originOf(this.#graph, inputOf(node, 1))));
   }
 
   #before(node: FlatNode): string[] {
@@ -111,7 +111,7 @@ export class ConditionTable {
 
   #findMerge(merge: FlatNode): Conditions {
     const parts = mergeParts(this.#graph, merge);
-    if (parts !== undefined) return this.of({ node: parts.enter.name, port: 0 });
+    if (parts !== undefined) return this.of({ node: parts.enter.name, output: 0 });
     const [a, b] = merge.inputs.map((ref) => this.of(ref));
     const common =
       a === undefined ? NONE : b === undefined ? a : new Set([...a].filter((one) => b.has(one)));
@@ -139,7 +139,7 @@ const opposite = (one: string): string => `${one.startsWith('1 ') ? 0 : 1}${one.
 
 function refOf(one: string): Ref {
   const colon = one.lastIndexOf(':');
-  return { node: one.slice(2, colon), port: Number(one.slice(colon + 1)) };
+  return { node: one.slice(2, colon), output: Number(one.slice(colon + 1)) };
 }
 
 function union(a: Conditions, b: Conditions): Conditions {

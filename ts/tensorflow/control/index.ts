@@ -37,7 +37,7 @@ export function functionalGraph(
   { hasEffect, isFed }: FunctionalOptions,
 ): Functional {
   if (isPlain(graph)) return { graph, roots, effects };
-  const ends = [...roots, ...effects.map((node) => ({ node, port: 0 }))];
+  const ends = [...roots, ...effects.map((node) => ({ node, output: 0 }))];
   const cut = {
     nodes: new Map(
       [...graph.nodes].map(([name, node]) => [

@@ -41,7 +41,7 @@ export function isPlain(graph: FlatGraph): boolean {
 }
 
 /** "node:port". */
-export const keyOf = ({ node, port }: Ref): string => `${node}:${port}`;
+export const keyOf = ({ node, output }: Ref): string => `${node}:${output}`;
 
 const ORIGINS = new WeakMap<FlatGraph, Map<string, Ref>>();
 
@@ -61,7 +61,7 @@ export function originOf(graph: FlatGraph, ref: Ref): Ref {
       break;
     }
     const node = graph.nodes.get(at.node);
-    const input = node === undefined || !PASSING.has(node.op) ? undefined : node.inputs[at.port];
+    const input = node === undefined || !PASSING.has(node.op) ? undefined : node.inputs[at.output];
     // A circle of them alone ends where it began.
     if (input === undefined || seen.has(key)) break;
     seen.add(key);

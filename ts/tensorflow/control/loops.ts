@@ -82,7 +82,7 @@ export class Loops {
     const from = originOf(this.#graph, inputOf(exit, 0));
     const node = nodeOf(this.#graph, from.node);
     const condition = this.conditionOf(node);
-    if (condition === undefined || from.port !== 0) {
+    if (condition === undefined || from.output !== 0) {
       throw malformed(`${placeOf(exit)} does not leave a loop: it takes ${placeOf(node)}`);
     }
     const loop = this.get(condition);

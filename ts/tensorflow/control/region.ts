@@ -93,7 +93,7 @@ export class Region {
 
   /** A node that must have run. */
   wantNode(name: string): string {
-    return this.want({ node: name, port: 0 }).node;
+    return this.want({ node: name, output: 0 }).node;
   }
 
   /** Adds the nodes that are wanted, and what they want. */
@@ -112,14 +112,14 @@ export class Region {
     const { conditions, graph, loops } = this.#job;
     const condition = loops.conditionOf(node);
     if (condition === undefined) {
-      const way = conditions.wayOf(node, ref.port);
+      const way = conditions.wayOf(node, ref.output);
       if (way !== undefined && this.#holds.has(way)) {
         return { ref: inputOf(node, 0), isArgument: false };
       }
-      throw unsupported(`${placeOf(node)}: output ${ref.port} is used where it may have no value`);
+      throw unsupported(`${placeOf(node)}: output ${ref.output} is used where it may have no value`);
     }
     const merge = originOf(graph, inputOf(node, 0)).node;
-    if (ref.port !== 1) {
+    if (ref.output !== 1) {
       throw malformed(`${placeOf(node)}: what leaves the loop is used without an Exit`);
     }
     return { ref: this.#variable(nodeOf(graph, merge), placeOf(node)), isArgument: true };
@@ -132,20 +132,20 @@ export class Region {
     if (kind.kind !== 'loop' || index === undefined) {
       throw malformed(`${user} belongs to a loop and is used outside of it`);
     }
-    return { node: kind.args.name(index), port: 0 };
+    return { node: kind.args.name(index), output: 0 };
   }
 
   #place(node: FlatNode, ref: Ref): Ref {
     const { graph, groups, loops } = this.#job;
     if (MERGES.has(node.op)) {
       if (mergeParts(graph, node) !== undefined) {
-        if (ref.port !== 0) throw unsupported(`${placeOf(node)}: a loop's value_index is used`);
+        if (ref.output !== 0) throw unsupported(`${placeOf(node)}: a loop's value_index is used`);
         return this.#variable(node, placeOf(node));
       }
-      if (node.inputs.length === 1 && ref.port === 0) return this.want(inputOf(node, 0));
+      if (node.inputs.length === 1 && ref.output === 0) return this.want(inputOf(node, 0));
       const group = groups.get(this.#job.conditions.choice(node).merge.name);
       if (group === undefined) throw malformed(`${placeOf(node)} is not needed`);
-      return this.#add(group.choices[0]?.merge ?? node, outputOf(group, node, ref.port));
+      return this.#add(group.choices[0]?.merge ?? node, outputOf(group, node, ref.output));
     }
     if (EXITS.has(node.op)) {
       const { loop, index } = loops.exited(node);
@@ -156,7 +156,7 @@ export class Region {
       throw malformed(`${placeOf(node)} is used by something else than the Merge of its loop`);
     }
     if (node.op === 'LoopCond') throw malformed(`${placeOf(node)} is used as a value`);
-    return this.#add(node, ref.port);
+    return this.#add(node, ref.output);
   }
 
   #entered(node: FlatNode): Ref {
@@ -171,12 +171,12 @@ export class Region {
     return kind.args.capture(inputOf(node, 0));
   }
 
-  #add(node: FlatNode, port: number): Ref {
+  #add(node: FlatNode, output: number): Ref {
     if (!this.#seen.has(node.name)) {
       this.#seen.add(node.name);
       this.#wanted.push(node.name);
     }
-    return { node: node.name, port };
+    return { node: node.name, output };
   }
 
   #visit(node: FlatNode): void {
@@ -261,7 +261,7 @@ export class Region {
         ['value', { kind: 'tensor', value }],
       ]),
     });
-    return { node: name, port: 0 };
+    return { node: name, output: 0 };
   }
 
   #visitLoop(loop: Loop): void {
@@ -307,7 +307,7 @@ export class Region {
 }
 
 /** Two outputs for each Merge: its value and its value_index. */
-function outputOf(group: Group, merge: FlatNode, port: number): number {
+function outputOf(group: Group, merge: FlatNode, output: number): number {
   const at = group.choices.findIndex((one) => one.merge.name === merge.name);
-  return 2 * at + port;
+  return 2 * at + output;
 }

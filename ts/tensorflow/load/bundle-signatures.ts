@@ -138,9 +138,9 @@ class Conversion {
 
   /** Of the real port; TensorFlow took that of port 0. */
   #dtypeCode(key: string, alias: string, name: string): number {
-    const { node, port } = tensorOf(name);
+    const { node, output } = tensorOf(name);
     const found = this.#nodes.get(node);
-    const dtype = found === undefined ? undefined : this.#ops.outputDtype(found, port);
+    const dtype = found === undefined ? undefined : this.#ops.outputDtype(found, output);
     if (dtype !== undefined) return codeOfDtype(dtype);
     const why =
       found === undefined

@@ -138,7 +138,7 @@ class Ends {
   infos(names: readonly string[], what: string): ReadonlyMap<string, TensorInfoDef> {
     return new Map(
       names.map((given) => {
-        const { node, port } = tensorOf(given);
+        const { node, output } = tensorOf(given);
         const found = this.#nodes.get(node);
         if (found === undefined) {
           throw modelInvalid(
@@ -146,26 +146,26 @@ class Ends {
           );
         }
         const count = this.#ops.outputCount(found);
-        if (count !== undefined && port >= count) {
+        if (count !== undefined && output >= count) {
           throw modelInvalid(
-            `${what} "${given}": expected a port below ${count}, as ${found.op} has, got ${port}`,
+            `${what} "${given}": expected a output below ${count}, as ${found.op} has, got ${output}`,
           );
         }
-        const dtype = this.#ops.outputDtype(found, port);
-        const shape = this.#shape(found, port);
+        const dtype = this.#ops.outputDtype(found, output);
+        const shape = this.#shape(found, output);
         const info = {
-          name: `${node}:${port}`,
+          name: `${node}:${output}`,
           dtypeCode: dtype === undefined ? 0 : codeOfDtype(dtype),
         };
         return [
-          port === 0 ? node : `${node}:${port}`,
+          output === 0 ? node : `${node}:${output}`,
           shape === undefined ? info : { ...info, shape },
         ];
       }),
     );
   }
 
-  #shape(node: NodeDef, port: number): TensorShapeDef | undefined {
+  #shape(node: NodeDef, output: number): TensorShapeDef | undefined {
     const own = node.attributes.get('shape');
     if (PLACEHOLDERS.has(node.op) || node.op === WITH_DEFAULT) {
       const isUnsaid =
@@ -175,8 +175,8 @@ class Ends {
       return shapeDef(own?.kind === 'shape' && !isUnsaid ? own.value : undefined);
     }
     const hints = node.attributes.get('_output_shapes');
-    if (hints?.kind !== 'list' || port >= hints.value.shapes.length) return undefined;
-    return shapeDef(hints.value.shapes[port]);
+    if (hints?.kind !== 'list' || output >= hints.value.shapes.length) return undefined;
+    return shapeDef(hints.value.shapes[output]);
   }
 }
 

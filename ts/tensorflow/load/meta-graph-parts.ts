@@ -5,12 +5,12 @@ import type { AnyMessage, MetaGraphDef } from '../proto/meta-graph.js';
 import type { GraphDef, NodeDef } from '../types.js';
 
 /** "a:1" -> node a, port 1; "^a" and "a" are port 0. */
-export function tensorOf(name: string): { readonly node: string; readonly port: number } {
+export function tensorOf(name: string): { readonly node: string; readonly output: number } {
   const plain = name.startsWith('^') ? name.slice(1) : name;
   const colon = plain.lastIndexOf(':');
-  const port = colon < 0 ? '0' : plain.slice(colon + 1);
-  if (!/^\d{1,6}$/.test(port)) return { node: plain, port: 0 };
-  return { node: colon < 0 ? plain : plain.slice(0, colon), port: Number(port) };
+  const output = colon < 0 ? '0' : plain.slice(colon + 1);
+  if (!/^\d{1,6}$/.test(output)) return { node: plain, output: 0 };
+  return { node: colon < 0 ? plain : plain.slice(0, colon), output: Number(output) };
 }
 
 export function nodesByName(graph: GraphDef): ReadonlyMap<string, NodeDef> {

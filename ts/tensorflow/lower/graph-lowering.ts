@@ -108,7 +108,7 @@ export class GraphLowering implements Surroundings {
   /** Says what a node's output is, whatever the node would compute. Before lower(). */
   feed(ref: Ref, value: Value): void {
     const ports = this.#fed.get(ref.node) ?? new Map<number, Value>();
-    ports.set(ref.port, value);
+    ports.set(ref.output, value);
     this.#fed.set(ref.node, ports);
   }
 
@@ -161,7 +161,7 @@ export class GraphLowering implements Surroundings {
     const inner = new GraphLowering(body, this.#scope, builder, this.#depth + 1);
     body.args.forEach((name, i) => {
       const value = args[i];
-      if (value !== undefined) inner.feed({ node: name, port: 0 }, value);
+      if (value !== undefined) inner.feed({ node: name, output: 0 }, value);
     });
     const before = this.#scope.problems.length;
     const results = inner.lower(body.returns, body.control);
@@ -178,14 +178,14 @@ export class GraphLowering implements Surroundings {
   }
 
   #isFed(ref: Ref): boolean {
-    return this.#fed.get(ref.node)?.has(ref.port) ?? false;
+    return this.#fed.get(ref.node)?.has(ref.output) ?? false;
   }
 
   #value(ref: Ref): Value | undefined {
-    const fed = this.#fed.get(ref.node)?.get(ref.port);
+    const fed = this.#fed.get(ref.node)?.get(ref.output);
     if (fed !== undefined) return fed;
     const values = this.#values.get(ref.node);
-    return values === undefined || values === POISONED ? undefined : values[ref.port];
+    return values === undefined || values === POISONED ? undefined : values[ref.output];
   }
 
   /** Nodes in an order in which each comes after what it needs. Errors: ModelInvalid on a cycle. */
@@ -236,7 +236,7 @@ export class GraphLowering implements Surroundings {
     const inputs = node.inputs.map((ref) => this.#value(ref));
     if (inputs.some((one) => one === undefined)) {
       this.#values.set(node.name, POISONED);
-      this.#noteMissingPort(node, inputs);
+      this.#noteMissingOutput(node, inputs);
       return;
     }
     try {
@@ -250,12 +250,12 @@ export class GraphLowering implements Surroundings {
   }
 
   /** A port that its node does not have, while the node itself was lowered. */
-  #noteMissingPort(node: FlatNode, inputs: readonly (Value | undefined)[]): void {
+  #noteMissingOutput(node: FlatNode, inputs: readonly (Value | undefined)[]): void {
     node.inputs.forEach((ref, i) => {
       const values = this.#values.get(ref.node);
       if (inputs[i] !== undefined || values === undefined || values === POISONED) return;
       const reason =
-        `input ${i} is output ${ref.port} of '${ref.node}', which has ` + `${values.length}`;
+        `input ${i} is output ${ref.output} of '${ref.node}', which has ` + `${values.length}`;
       this.#scope.problems.push({ op: node.op, node: node.name, reason });
     });
   }
@@ -282,15 +282,15 @@ export class GraphLowering implements Surroundings {
     if (operator === undefined) throw new UnsupportedError('the operator is not supported');
     const result = operator.lower(new OpContext(node, inputs, this));
     const values = Array.isArray(result) ? (result as readonly Value[]) : [result as Value];
-    return values.map((value, port) => hinted(value, node, port));
+    return values.map((value, output) => hinted(value, node, output));
   }
 }
 
 /** Adds what the graph's own _output_shapes attribute says of a value whose rank is not known. */
-function hinted(value: Value, node: FlatNode, port: number): Value {
+function hinted(value: Value, node: FlatNode, output: number): Value {
   if (value.kind !== 'tensor' || isStatic(value.shape)) return value;
   const hints = node.attributes.get('_output_shapes');
-  const hint = hints?.kind === 'list' ? hints.value.shapes[port] : undefined;
+  const hint = hints?.kind === 'list' ? hints.value.shapes[output] : undefined;
   if (hint === undefined || value.shape !== undefined) return value;
   // The batch may have been fixed where the graph was written; only the rank is taken for sure.
   return {

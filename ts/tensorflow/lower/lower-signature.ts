@@ -42,7 +42,7 @@ export interface LowerOptions {
   /** Graphs that others load: all constants go to weightsPath, which graphs call this. */
   readonly portableAs?: string;
   /** The type of a node's output; undefined where it is not known. */
-  readonly dtypeOf: (node: FlatNode, port: number) => Dtype | undefined;
+  readonly dtypeOf: (node: FlatNode, output: number) => Dtype | undefined;
   /** Only these signatures; absent = all. */
   readonly signatures?: readonly string[];
   /** The one that comes first; absent = serving_default. */
@@ -176,7 +176,7 @@ export class SignatureLowering {
         `input '${alias}': node '${ref.node}' is not in the graph`,
       );
     }
-    const dtype = this.#job.options.dtypeOf(node, ref.port) ?? knownDtype(info.dtypeCode);
+    const dtype = this.#job.options.dtypeOf(node, ref.output) ?? knownDtype(info.dtypeCode);
     const graphName = this.#build.reserve(alias);
     const { shape, isDeclared } = this.#fedShape(node, info);
     const value: TensorValue = { kind: 'tensor', name: graphName, dtype, shape };

@@ -82,7 +82,7 @@ export class Flattener {
     for (const root of [...roots].reverse()) {
       if (!scope.body.byName.has(root)) continue;
       if (scope.body.duplicates.has(root)) throw invalid(`there are two nodes ${quoted(root)}`);
-      flight.want({ scope, local: root, port: 0 });
+      flight.want({ scope, local: root, output: 0 });
     }
     return flight.run();
   }
@@ -161,7 +161,7 @@ class Flight {
   }
 
   refOf(target: Target): Ref {
-    return { node: this.nameOf(target), port: target.port };
+    return { node: this.nameOf(target), output: target.output };
   }
 
   /** The node's name in the flat graph; unique, and its own one outside of calls. */
@@ -369,7 +369,7 @@ class Flight {
         let local = argument.name;
         if (argument.numberAttr !== '' || argument.typeListAttr !== '') local += `_${index}`;
         while (local !== argument.name && scope.body.byName.has(local)) local += '_';
-        targets.push({ scope, local, port: 0 });
+        targets.push({ scope, local, output: 0 });
         const type = argumentType(argument, index, scope.attributes);
         const attributes = new Map<string, Attribute>();
         attributes.set('index', { kind: 'int', value: BigInt(targets.length - 1) });

@@ -35,7 +35,7 @@ export interface InitialiseParts {
 /** "a", "a:1" -> the tensor. Undefined when it is not of this form. */
 export function parseTensorName(name: string): Ref | undefined {
   const match = /^([^:^]+)(?::(\d{1,9}))?$/.exec(name);
-  return match === null ? undefined : { node: match[1] ?? '', port: Number(match[2] ?? 0) };
+  return match === null ? undefined : { node: match[1] ?? '', output: Number(match[2] ?? 0) };
 }
 
 /** Errors: ModelInvalid, naming operators and nodes, when a variable or table that a signature

@@ -155,7 +155,7 @@ export class Run {
     const key = refKey(ref);
     if (this.#fed.has(key)) return this.#fed.get(key);
     const outcome = this.#outcomes.get(ref.node);
-    return outcome?.kind === 'values' ? outcome.values[ref.port] : undefined;
+    return outcome?.kind === 'values' ? outcome.values[ref.output] : undefined;
   }
 
   #runNode(node: FlatNode): Outcome {
@@ -222,7 +222,7 @@ export class Run {
         `function ${ref.name} takes ${body.args.length} arguments, ` + `got ${inputs.length}`,
       );
     }
-    const fed = new Map(body.args.map((name, at) => [refKey({ node: name, port: 0 }), inputs[at]]));
+    const fed = new Map(body.args.map((name, at) => [refKey({ node: name, output: 0 }), inputs[at]]));
     const run = new Run(body, this.#kernels, this.#session, fed, this.#depth + 1, this.failures);
     for (const name of body.control) run.run(name);
     return body.returns.map((returned) => {

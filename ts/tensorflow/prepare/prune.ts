@@ -11,8 +11,8 @@ export type EffectOf = (node: FlatNode) => boolean;
 const ownEffect: EffectOf = (node) => hasStateEffect(node.op);
 
 /** "node:port". */
-export function refKey({ node, port }: Ref): string {
-  return `${node}:${port}`;
+export function refKey({ node, output }: Ref): string {
+  return `${node}:${output}`;
 }
 
 /**

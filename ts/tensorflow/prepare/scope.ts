@@ -25,7 +25,7 @@ export interface Body {
 export interface Target {
   readonly scope: Scope;
   readonly local: string;
-  readonly port: number;
+  readonly output: number;
 }
 
 interface Slots {
@@ -167,7 +167,7 @@ export class Resolver {
       const argument = scope.arguments[slots.start];
       if (argument !== undefined) return argument;
     }
-    return { scope, local: this.#existing(scope, name, where).name, port: 0 };
+    return { scope, local: this.#existing(scope, name, where).name, output: 0 };
   }
 
   /**
@@ -188,20 +188,20 @@ export class Resolver {
   #graphTarget(scope: Scope, text: string, where: Where): Target {
     const colon = text.lastIndexOf(':');
     const name = colon < 0 ? text : text.slice(0, colon);
-    const port = colon < 0 ? 0 : portNumber(text.slice(colon + 1), text, where);
+    const output = colon < 0 ? 0 : portNumber(text.slice(colon + 1), text, where);
     const node = this.#existing(scope, name, where);
-    this.#checkPort(node, this.attributes(scope, node), port, where);
-    return { scope, local: name, port };
+    this.#checkPort(node, this.attributes(scope, node), output, where);
+    return { scope, local: name, output };
   }
 
-  #checkPort(node: NodeDef, attributes: Attributes, port: number, where: Where): void {
+  #checkPort(node: NodeDef, attributes: Attributes, output: number, where: Where): void {
     const outputs = this.outputs(node, attributes);
     if (outputs === undefined) return;
     let count = 0;
     for (const output of outputs) count += output.count;
-    if (port >= count) {
+    if (output >= count) {
       throw invalid(
-        `${where} takes output ${port} of node ${quoted(node.name)}, ` +
+        `${where} takes output ${output} of node ${quoted(node.name)}, ` +
           `but operator ${quoted(node.op)} has ${count} there`,
       );
     }
@@ -214,7 +214,7 @@ export class Resolver {
     const outputs = this.outputs(node, this.attributes(scope, node));
     const offset = index === undefined ? undefined : portNumber(index, text, where);
     // Nobody can run an operator that the table does not know; it is reported by its name later.
-    if (outputs === undefined) return [{ scope, local: name, port: offset ?? 0 }];
+    if (outputs === undefined) return [{ scope, local: name, output: offset ?? 0 }];
     let start = 0;
     for (const output of outputs) {
       if (output.name !== argument) {
@@ -222,7 +222,7 @@ export class Resolver {
         continue;
       }
       if (offset === undefined) return targetsOf(scope, name, start, output.count);
-      if (offset < output.count) return [{ scope, local: name, port: start + offset }];
+      if (offset < output.count) return [{ scope, local: name, output: start + offset }];
       throw invalid(
         `${where} takes ${quoted(text)}, but output ${quoted(argument)} of operator ` +
           `${quoted(node.op)} has ${output.count} tensors there`,
@@ -247,7 +247,7 @@ export class Resolver {
 }
 
 function targetsOf(scope: Scope, local: string, start: number, count: number): Target[] {
-  return Array.from({ length: count }, (_, index) => ({ scope, local, port: start + index }));
+  return Array.from({ length: count }, (_, index) => ({ scope, local, output: start + index }));
 }
 
 function argumentTargets(
@@ -265,7 +265,7 @@ function argumentTargets(
 }
 
 function portNumber(digits: string, text: string, where: Where): number {
-  const port = /^\d{1,9}$/.test(digits) ? Number(digits) : NaN;
-  if (!Number.isNaN(port)) return port;
+  const output = /^\d{1,9}$/.test(digits) ? Number(digits) : NaN;
+  if (!Number.isNaN(output)) return output;
   throw invalid(`${where} takes ${quoted(text)}: expected an output number`);
 }

@@ -81,11 +81,11 @@ export class OpTable {
   }
 
   /** undefined: no such op or port, or the node does not say. */
-  outputDtype(node: OpNode, port: number): Dtype | undefined {
+  outputDtype(node: OpNode, output: number): Dtype | undefined {
     if (this.find(node.op) === undefined) return undefined;
     let first = 0;
     for (const { count, dtype, dtypes } of this.outputs(node.op, node.attributes)) {
-      if (port < first + count) return dtypes?.[port - first] ?? dtype;
+      if (output < first + count) return dtypes?.[output - first] ?? dtype;
       first += count;
     }
     return undefined;

@@ -124,7 +124,7 @@ export class EngineRunner {
 
   #ask(protocol: MessageProtocol, message: Buffer): Promise<Buffer> {
     const target = new PromiseTarget((answer) => answer);
-    this.#engine.port.inferMessage(message, protocol, 0, target);
+    this.#engine.link.inferMessage(message, protocol, 0, target);
     return target.promise.catch(({ code, message: text }: ServalError) => {
       throw new Error(`${ErrorCode[code]}: ${text}`);
     });

@@ -28,7 +28,7 @@ const chunk = new ArrayBuffer(2);
 function started() {
   const native = new FakeNative();
   const route = new Route(
-    { port: native.port, bodyBytesMax: 1_000_000, inflatedBytesMax: 1_000_000 },
+    { link: native.link, bodyBytesMax: 1_000_000, inflatedBytesMax: 1_000_000 },
     V1_PREDICT,
     HANDLE,
   );

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach } from 'node:test';
 import { ErrorCode } from '../../../../ts/errors.js';
 import type { MessageProtocol } from '../../../../ts/model/request-kinds.js';
-import type { CompletionTarget } from '../../../../ts/native/port.js';
+import type { CompletionTarget } from '../../../../ts/native/link.js';
 import type { GrpcInfer, InferError } from '../../../../ts/protocols/grpc/infer.js';
 import { servingServices } from '../../../../ts/protocols/serving/grpc.js';
 import type { RegistrySnapshot } from '../../../../ts/model/snapshot.js';

@@ -10,7 +10,7 @@ import {
 } from '../../../../ts/model/request-kinds.js';
 import { ErrorCode } from '../../../../ts/errors.js';
 import type { EngineError } from '../../../../ts/native/missing.js';
-import type { CompletionTarget } from '../../../../ts/native/port.js';
+import type { CompletionTarget } from '../../../../ts/native/link.js';
 import type { GrpcInfer } from '../../../../ts/protocols/grpc/infer.js';
 import { inferenceService } from '../../../../ts/protocols/v2/grpc.js';
 import { GrpcListener } from '../../../../ts/transport/grpc-listener.js';

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { ErrorCode, ServalError } from '../../../../ts/errors.js';
-import type { EnginePort } from '../../../../ts/native/port.js';
+import type { EngineLink } from '../../../../ts/native/link.js';
 import { v2Route, type V2Context } from '../../../../ts/protocols/v2/rest.js';
 import { FakeControl, LOG_SETTINGS } from '../../admin/fake-control.js';
 import { ask, type Sent } from '../fake-http.js';
@@ -32,7 +32,7 @@ function send(
   headers: Record<string, string> = {},
 ): Promise<Sent> {
   const context: V2Context = {
-    port: {} as EnginePort,
+    link: {} as EngineLink,
     control,
     readings,
     bodyBytesMax: 4_000_000,

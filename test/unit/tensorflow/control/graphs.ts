@@ -12,8 +12,8 @@ import type {
 } from '../../../../ts/tensorflow/types.js';
 
 export function refOf(text: string): Ref {
-  const [node = '', port = '0'] = text.split(':');
-  return { node, port: Number(port) };
+  const [node = '', output = '0'] = text.split(':');
+  return { node, output: Number(output) };
 }
 
 /** Lines "name op input input:1 ^control"; an Enter is written "Enter@frame". */
@@ -50,16 +50,16 @@ export type Feeds = Readonly<Record<string, number>>;
 /** The values of `roots` ("a b:1"), computed from the graph without TensorFlow 1's operators. */
 export function valuesOf(graph: FlatGraph, roots: string, feeds: Feeds = {}): number[] {
   const fed = (ref: Ref): boolean =>
-    Object.hasOwn(feeds, `${ref.node}:${ref.port}`) ||
-    (ref.port === 0 && Object.hasOwn(feeds, ref.node));
+    Object.hasOwn(feeds, `${ref.node}:${ref.output}`) ||
+    (ref.output === 0 && Object.hasOwn(feeds, ref.node));
   const made = functionalGraph(graph, roots.split(' ').map(refOf), [], {
     hasEffect: (name) => graph.nodes.get(name)?.op === 'Assign',
     isFed: fed,
   });
   const frame: Frame = { graph: made.graph, known: new Map() };
   for (const [name, value] of Object.entries(feeds)) {
-    const { node, port } = refOf(name);
-    frame.known.set(`${node}:${port}`, value);
+    const { node, output } = refOf(name);
+    frame.known.set(`${node}:${output}`, value);
   }
   return made.roots.map((ref) => valueOf(frame, ref));
 }
@@ -80,13 +80,13 @@ const PURE: Readonly<Record<string, (values: readonly number[]) => number>> = {
 };
 
 function valueOf(frame: Frame, ref: Ref): number {
-  const key = `${ref.node}:${ref.port}`;
+  const key = `${ref.node}:${ref.output}`;
   const known = frame.known.get(key);
   if (known !== undefined) return known;
   const node = frame.graph.nodes.get(ref.node);
   assert.ok(node !== undefined, `no node ${ref.node}`);
-  outputsOf(frame, node).forEach((value, port) => frame.known.set(`${ref.node}:${port}`, value));
-  return frame.known.get(key) ?? assert.fail(`${ref.node} has no output ${ref.port}`);
+  outputsOf(frame, node).forEach((value, output) => frame.known.set(`${ref.node}:${output}`, value));
+  return frame.known.get(key) ?? assert.fail(`${ref.node} has no output ${ref.output}`);
 }
 
 function outputsOf(frame: Frame, node: FlatNode): number[] {

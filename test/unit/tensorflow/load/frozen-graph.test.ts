@@ -117,7 +117,7 @@ test('variables are an error that names them', (t) => {
   );
 });
 
-test('wrong: no such node or port, no outputs, damaged', (t) => {
+test('wrong: no such node or output, no outputs, damaged', (t) => {
   assert.match(
     invalid(() => load(t, NODES, { inputs: ['gone'] })),
     /input "gone": .*no such node/,
@@ -128,7 +128,7 @@ test('wrong: no such node or port, no outputs, damaged', (t) => {
   );
   assert.match(
     invalid(() => load(t, NODES, { outputs: ['top:2'] })),
-    /expected a port below 2, as TopKV2 has, got 2/,
+    /expected a output below 2, as TopKV2 has, got 2/,
   );
   assert.match(
     invalid(() => load(t, [])),

@@ -22,7 +22,7 @@ function node(
     op,
     control,
     attributes: new Map(Object.entries(attributes)),
-    inputs: inputs.map((input) => ({ node: input, port: 0 })),
+    inputs: inputs.map((input) => ({ node: input, output: 0 })),
   };
 }
 

@@ -67,7 +67,7 @@ export function lowered(
   return lowerModel(prepareModel(source, stored, table), {
     operators: OPERATORS,
     weightsPath: join(tempFolder(t), 'weights.bin'),
-    dtypeOf: (node, port) => table.outputDtype(node, port),
+    dtypeOf: (node, output) => table.outputDtype(node, output),
     ...more,
   });
 }

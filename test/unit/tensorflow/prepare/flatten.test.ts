@@ -32,7 +32,7 @@ function flat(nodes: readonly NodeDef[], outputs: readonly string[], ...of: Func
   return prepared(loaded(graph(nodes, ...of), outputs, { saver: undefined })).main.nodes;
 }
 
-test('spellings become node and port; only what is needed is there', () => {
+test('spellings become node and output; only what is needed is there', () => {
   const nodes = [
     X,
     ONE,
@@ -318,7 +318,7 @@ test('function(): arguments, results and effects of a body, one object per call'
   const count = model.function(ref('count'));
   assert.deepEqual(
     [count.args, count.returns, count.control],
-    [['v'], [{ node: 'read', port: 0 }], ['inc']],
+    [['v'], [{ node: 'read', output: 0 }], ['inc']],
   );
   assert.deepEqual(nodesText(count.nodes), [
     'by = Const()',
@@ -332,7 +332,7 @@ test('function(): arguments, results and effects of a body, one object per call'
   const half = model.function(ref('poly', { T: type('half') }));
   assert.notEqual(model.function(ref('poly', { T: type('float') })), half);
   assert.equal(model.function(ref('poly', { T: type('half') })), half);
-  assert.deepEqual(half.returns, [{ node: 'a', port: 0 }]);
+  assert.deepEqual(half.returns, [{ node: 'a', output: 0 }]);
 });
 
 test('what a reached node may not say', () => {

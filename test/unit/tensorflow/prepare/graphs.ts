@@ -251,7 +251,7 @@ export function nodesText(nodes: PreparedModel['main']['nodes']): string[] {
   return [...nodes.values()]
     .map(
       ({ name, op, inputs, control }) =>
-        `${name} = ${op}(${inputs.map((input) => `${input.node}:${input.port}`).join(', ')})` +
+        `${name} = ${op}(${inputs.map((input) => `${input.node}:${input.output}`).join(', ')})` +
         [...control]
           .sort()
           .map((each) => ` ^${each}`)

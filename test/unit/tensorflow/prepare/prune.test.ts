@@ -27,8 +27,8 @@ function graphOf(...lines: readonly string[]): FlatGraph {
 }
 
 function refOf(text: string): Ref {
-  const [node = '', port = '0'] = text.split(':');
-  return { node, port: Number(port) };
+  const [node = '', output = '0'] = text.split(':');
+  return { node, output: Number(output) };
 }
 
 function needed(graph: FlatGraph, roots: string, feeds = ''): string {

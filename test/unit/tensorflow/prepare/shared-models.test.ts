@@ -108,8 +108,8 @@ test('TensorFlow 2: calls are inlined, the asset variable is set by the init op'
   assert.deepEqual(variablesOf(model), { ...HALF, Variable: [join(folder, 'assets', 'foo.txt')] });
   const ops = new Set([...model.main.nodes.values()].map(({ op }) => op));
   assert.ok(!ops.has('StatefulPartitionedCall') && ops.has('ParseExampleV2'));
-  const y = { node: 'StatefulPartitionedCall_5', port: 0 };
-  const needed = reachable(model.main, [y], [{ node: 'serving_default_x', port: 0 }]);
+  const y = { node: 'StatefulPartitionedCall_5', output: 0 };
+  const needed = reachable(model.main, [y], [{ node: 'serving_default_x', output: 0 }]);
   assert.ok(![...needed].some((name) => name.startsWith('StatefulPartitionedCall_1')));
   const read = [...needed]
     .flatMap((name) => model.main.nodes.get(name) ?? [])

@@ -84,7 +84,7 @@ test('the dtype and number of ports', () => {
       ragged_split_types: types(),
     }),
   };
-  const dtypes = [0, 1, 2, 3, 4, 5, 6, 7].map((port) => table.outputDtype(parse, port));
+  const dtypes = [0, 1, 2, 3, 4, 5, 6, 7].map((output) => table.outputDtype(parse, output));
   assert.deepEqual(dtypes, [
     'int64',
     'int64',

@@ -7,7 +7,7 @@ import { arrayBehind } from './arrays.js';
 import { filled } from './list-items.js';
 import { argumentOf, maker, usersOf } from './loop-analysis.js';
 
-const NOWHERE: Ref = { node: '', port: 0 };
+const NOWHERE: Ref = { node: '', output: 0 };
 
 /** One such list. */
 export interface Collected {

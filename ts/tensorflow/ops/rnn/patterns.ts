@@ -30,7 +30,7 @@ export class Pattern {
     if (ref === undefined) return undefined;
     const origin = originOf(this.body, ref);
     const node = this.body.nodes.get(origin.node);
-    return node?.op === op && origin.port === 0 ? node : undefined;
+    return node?.op === op && origin.output === 0 ? node : undefined;
   }
 
   argument(ref: Ref | undefined): number | undefined {
@@ -118,18 +118,18 @@ export class Pattern {
     if (ref === undefined) return undefined;
     const origin = originOf(this.body, ref);
     const node = this.body.nodes.get(origin.node);
-    if (node?.op === 'Split') return this.#splitPart(node, origin.port, count);
+    if (node?.op === 'Split') return this.#splitPart(node, origin.output, count);
     return node?.op === 'StridedSlice' ? this.#slicePart(node, count, units) : undefined;
   }
 
-  #splitPart(node: FlatNode, port: number, count: number): Part | undefined {
+  #splitPart(node: FlatNode, output: number, count: number): Part | undefined {
     const [axis, of] = node.inputs;
     const parts = node.attributes.get('num_split');
     if (of === undefined || parts?.kind !== 'int' || Number(parts.value) !== count) {
       return undefined;
     }
     const isColumns = this.isNumber(axis, 1) || this.isNumber(axis, -1);
-    return isColumns ? { of, index: port } : undefined;
+    return isColumns ? { of, index: output } : undefined;
   }
 
   /** [:, index * units : (index + 1) * units], the last one maybe with an open end. */

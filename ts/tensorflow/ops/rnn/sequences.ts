@@ -68,7 +68,7 @@ export function sequenceOf(
     counters,
     limits,
     input,
-    element: { node: read.name, port: 0 },
+    element: { node: read.name, output: 0 },
     output,
     result,
     writesAll,

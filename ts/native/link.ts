@@ -1,4 +1,4 @@
-// One JavaScript thread's port to the engine: the per-request calls, the shared control words, the
+// One JavaScript thread's link to the engine: the per-request calls, the shared control words, the
 // views of response memory and the dispatch of completions. Hot path; the thread that made it.
 // Whoever asks names a target, which gets the answer during the call or later, once.
 import { ErrorCode } from '../errors.js';
@@ -34,7 +34,7 @@ const CANCELLED = Buffer.from('the client cancelled the call');
 /** Who gets an answer: during the call that asks for it or later, once, a cancelled one too.
  * `body` is valid until complete() returns; for an error it is what readError() reads. */
 export interface CompletionTarget {
-  /** Of its open body or its waiting request; 0 = none, and nothing to cancel. The port's to set,
+  /** Of its open body or its waiting request; 0 = none, and nothing to cancel. The link's to set,
    * before complete(). */
   ticket: number;
   complete(code: number, body: Buffer, jsonBytes: number): void;
@@ -46,7 +46,7 @@ interface Slot {
   views: (Buffer | undefined)[];
 }
 
-export class EnginePort {
+export class EngineLink {
   readonly #native: NativeBinding;
   readonly #control: Uint32Array;
   readonly #slots: (Slot | undefined)[] = [];

@@ -49,7 +49,7 @@ test('calls before attach throw TypeError', () => {
 
 test('wrong types throw TypeError that names the argument', async () => {
   await withEngine(async (engine) => {
-    const { native } = engine.port;
+    const { native } = engine.link;
     for (const [name, values] of CALLS) {
       if (values.length === 0) continue;
       const wrong = values.map(() => Symbol('wrong'));
@@ -80,7 +80,7 @@ test('the sockets that listen on a port are found, and no others', async () => {
 
 test('garbage where a flatbuffer is due is an error, not a crash', async () => {
   await withEngine(async (engine) => {
-    const { native } = engine.port;
+    const { native } = engine.link;
     for (const size of [0, 1, 4, 64, 1000]) {
       const junk = Buffer.alloc(size, 0xf7);
       assert.equal(native.load(junk), ErrorCode.InvalidArgument);
@@ -94,9 +94,9 @@ test('a request is answered inline and queued with the same bytes', async () => 
     const inline = await engine.control.load(nullModel('a', { execMode: 'inline' }));
     const queued = await engine.control.load(nullModel('b', { execMode: 'queued' }));
     const [first, second] = [new Asked(), new Asked()];
-    engine.port.infer(V1_PREDICT, inline.handle, bytes(V1_BODY), -1, first);
+    engine.link.infer(V1_PREDICT, inline.handle, bytes(V1_BODY), -1, first);
     assert.equal(first.outcome?.text, '{"predictions":[1.0,2.5]}');
-    engine.port.infer(V1_PREDICT, queued.handle, bytes(V1_BODY), -1, second);
+    engine.link.infer(V1_PREDICT, queued.handle, bytes(V1_BODY), -1, second);
     assert.equal(second.outcome, undefined);
     assert.equal((await second.settled).text, '{"predictions":[1.0,2.5]}');
     assert.equal(engine.control.stats().ticketsOpen, 0);
@@ -107,7 +107,7 @@ test('many queued requests come back each with its own answer', async () => {
   await withEngine(async (engine) => {
     const model = await engine.control.load(nullModel('m', { execMode: 'queued', instances: 2 }));
     const all = Array.from({ length: 500 }, (_, i) =>
-      inferred(engine.port, V1_PREDICT, model.handle, bytes(`{"instances":[${i}]}`)),
+      inferred(engine.link, V1_PREDICT, model.handle, bytes(`{"instances":[${i}]}`)),
     );
     const texts = (await Promise.all(all)).map((one) => one.text);
     assert.deepEqual(
@@ -119,18 +119,18 @@ test('many queued requests come back each with its own answer', async () => {
 
 test('a body in chunks equals the body in one piece', async () => {
   await withEngine(async (engine) => {
-    const { port } = engine;
+    const { link } = engine;
     const { handle } = await engine.control.load(nullModel('m', { execMode: 'inline' }));
     const asked = new Asked();
-    assert.ok(port.openBody(V2_BODY.length, 0, asked));
+    assert.ok(link.openBody(V2_BODY.length, 0, asked));
     const { ticket } = asked;
-    for (const letter of V2_BODY) assert.ok(port.appendBody(bytes(letter), asked));
-    port.inferBody(V2_REST, handle, -1, asked);
+    for (const letter of V2_BODY) assert.ok(link.appendBody(bytes(letter), asked));
+    link.inferBody(V2_REST, handle, -1, asked);
     const chunked = await asked.settled;
-    const whole = await inferred(port, V2_REST, handle, bytes(V2_BODY));
+    const whole = await inferred(link, V2_REST, handle, bytes(V2_BODY));
     assert.deepEqual(chunked, whole);
     assert.equal(asked.ticket, 0);
-    const again = port.native.appendBody(ticket, bytes('x'));
+    const again = link.native.appendBody(ticket, bytes('x'));
     assert.equal(again, ErrorCode.Internal, 'the ticket is used up');
   });
 });
@@ -139,9 +139,9 @@ test('a body that grows too long is dropped', async () => {
   await withEngine(
     (engine) => {
       const asked = new Asked();
-      assert.ok(engine.port.openBody(0, 0, asked));
-      assert.ok(engine.port.appendBody(new ArrayBuffer(8), asked));
-      assert.equal(engine.port.appendBody(new ArrayBuffer(3), asked), false);
+      assert.ok(engine.link.openBody(0, 0, asked));
+      assert.ok(engine.link.appendBody(new ArrayBuffer(8), asked));
+      assert.equal(engine.link.appendBody(new ArrayBuffer(3), asked), false);
       assert.deepEqual([asked.outcome?.code, asked.ticket], [ErrorCode.BodyTooLarge, 0]);
       assert.equal(engine.control.stats().bodiesOpen, 0);
       return Promise.resolve();
@@ -156,7 +156,7 @@ test('answers of growing size keep their bytes', async () => {
     for (const count of [1, 10, 1000, 100_000, 10, 300_000, 1]) {
       const values = Array.from({ length: count }, (_, i) => i % 1000);
       const body = bytes(JSON.stringify({ instances: values }));
-      const answer = await inferred(engine.port, V1_PREDICT, handle, body);
+      const answer = await inferred(engine.link, V1_PREDICT, handle, body);
       assert.deepEqual((JSON.parse(answer.text) as { predictions: number[] }).predictions, values);
     }
   });
@@ -164,43 +164,43 @@ test('answers of growing size keep their bytes', async () => {
 
 test('cancel: an open body goes, a waiting request goes, unknown is no harm', async () => {
   await withEngine(async (engine) => {
-    const { port } = engine;
+    const { link } = engine;
     const slow = nullModel('m', { execMode: 'queued', nullMode: 'delay', nullDelayUs: 60_000_000 });
     const { handle } = await engine.control.load(slow);
     const open = new Asked();
-    port.openBody(10, 0, open);
+    link.openBody(10, 0, open);
     assert.equal(engine.control.stats().bodiesOpen, 1);
-    port.cancel(open);
+    link.cancel(open);
     assert.equal(engine.control.stats().bodiesOpen, 0);
     assert.deepEqual([open.ticket, open.outcome], [0, undefined]);
-    port.cancel(open);
-    assert.equal(port.native.cancel(4_000_000_000), true);
+    link.cancel(open);
+    assert.equal(link.native.cancel(4_000_000_000), true);
     const [running, waiting] = [new Asked(), new Asked()];
-    port.infer(V1_PREDICT, handle, bytes(V1_BODY), -1, running);
-    port.infer(V1_PREDICT, handle, bytes(V1_BODY), -1, waiting);
-    assert.equal(port.pending, 2);
-    port.cancel(waiting);
+    link.infer(V1_PREDICT, handle, bytes(V1_BODY), -1, running);
+    link.infer(V1_PREDICT, handle, bytes(V1_BODY), -1, waiting);
+    assert.equal(link.pending, 2);
+    link.cancel(waiting);
     assert.equal(waiting.outcome?.code, ErrorCode.Cancelled);
-    port.cancel(running);
+    link.cancel(running);
     assert.equal((await running.settled).code, ErrorCode.Cancelled);
-    assert.equal(port.pending, 0);
+    assert.equal(link.pending, 0);
     assert.equal(engine.control.stats().ticketsOpen, 0);
   });
 });
 
 test('a target that throws is reported and the others get their answers', async () => {
   await withEngine(async (engine) => {
-    const { port } = engine;
+    const { link } = engine;
     const { handle } = await engine.control.load(nullModel('m', { execMode: 'queued' }));
     const reported: unknown[] = [];
-    port.report = (error) => reported.push(error);
-    port.infer(V1_PREDICT, handle, bytes(V1_BODY), -1, {
+    link.report = (error) => reported.push(error);
+    link.infer(V1_PREDICT, handle, bytes(V1_BODY), -1, {
       ticket: 0,
       complete: () => {
         throw new Error('on purpose');
       },
     });
-    const next = await inferred(port, V1_PREDICT, handle, bytes(V1_BODY));
+    const next = await inferred(link, V1_PREDICT, handle, bytes(V1_BODY));
     assert.equal(next.code, ErrorCode.Ok);
     assert.deepEqual(reported.map(String), ['Error: on purpose']);
     assert.equal(engine.control.stats().ticketsOpen, 0);
@@ -214,7 +214,7 @@ test('load failures and unloads settle their promises', async () => {
     const { handle } = await engine.control.load(nullModel('m'));
     await engine.control.unload(handle);
     await assert.rejects(engine.control.unload(handle), { code: ErrorCode.ModelNotFound });
-    const gone = await inferred(engine.port, V1_PREDICT, handle, bytes(V1_BODY));
+    const gone = await inferred(engine.link, V1_PREDICT, handle, bytes(V1_BODY));
     assert.equal(gone.code, ErrorCode.ModelNotReady);
   });
 });

@@ -4,47 +4,47 @@
 import { ErrorCode, ServalError } from '../errors.js';
 import type { DesiredModel, DesiredVersion } from './desired.js';
 import { retryAtMs } from './lifecycle.js';
-import type { InstanceId, RetryRules } from './lifecycle.js';
-import type { Instance } from './snapshot-build.js';
+import type { ServableId, RetryRules } from './lifecycle.js';
+import type { Servable } from './snapshot-build.js';
 
-export interface DesiredInstance extends InstanceId {
+export interface DesiredServable extends ServableId {
   readonly desired: DesiredVersion;
 }
 
 /** The models that are asked for and the keys of their versions, by name. */
 export interface Wanted {
   readonly models: ReadonlyMap<string, DesiredModel>;
-  readonly versions: ReadonlyMap<string, readonly DesiredInstance[]>;
+  readonly versions: ReadonlyMap<string, readonly DesiredServable[]>;
 }
 
-export class Instances {
+export class Servables {
   /** Names of models that have something to plan. */
   readonly dirty = new Set<string>();
   /** How many are LOADING or UNLOADING. */
   loading = 0;
   unloading = 0;
-  /** Names of models with an instance in START, the longest waiting first. */
+  /** Names of models with a servable in START, the longest waiting first. */
   readonly starting = new Set<string>();
   /** Name -> when a failed load of it is tried again. */
   readonly retryAtMs = new Map<string, number>();
   readonly #retryRules: RetryRules;
   #changed = new Set<string>();
   /** No empty lists. */
-  readonly #byName = new Map<string, readonly Instance[]>();
+  readonly #byName = new Map<string, readonly Servable[]>();
 
   constructor(retryRules: RetryRules) {
     this.#retryRules = retryRules;
   }
 
-  get byName(): ReadonlyMap<string, readonly Instance[]> {
+  get byName(): ReadonlyMap<string, readonly Servable[]> {
     return this.#byName;
   }
 
-  of(name: string): readonly Instance[] {
+  of(name: string): readonly Servable[] {
     return this.#byName.get(name) ?? [];
   }
 
-  find({ name, key }: Pick<InstanceId, 'name' | 'key'>): Instance | undefined {
+  find({ name, key }: Pick<ServableId, 'name' | 'key'>): Servable | undefined {
     return this.of(name).find((one) => one.key === key);
   }
 
@@ -61,19 +61,19 @@ export class Instances {
   }
 
   /** In START; in END when no load can help. */
-  add(wanted: DesiredInstance): void {
+  add(wanted: DesiredServable): void {
     const others = this.of(wanted.name).filter((one) => one.key !== wanted.key);
-    this.#set(wanted.name, [...others, newInstance(wanted)]);
+    this.#set(wanted.name, [...others, newServable(wanted)]);
   }
 
-  change({ name, key }: Pick<InstanceId, 'name' | 'key'>, change: Partial<Instance>): void {
+  change({ name, key }: Pick<ServableId, 'name' | 'key'>, change: Partial<Servable>): void {
     this.#set(
       name,
       this.of(name).map((one) => (one.key === key ? { ...one, ...change } : one)),
     );
   }
 
-  remove({ name, key }: Pick<InstanceId, 'name' | 'key'>): void {
+  remove({ name, key }: Pick<ServableId, 'name' | 'key'>): void {
     this.#set(
       name,
       this.of(name).filter((one) => one.key !== key),
@@ -81,33 +81,33 @@ export class Instances {
   }
 
   /** Those whose last load failed. */
-  failed(name: string): readonly Instance[] {
+  failed(name: string): readonly Servable[] {
     return this.of(name).filter((one) => one.state === 'END' && !one.unloaded);
   }
 
-  #set(name: string, instances: readonly Instance[]): void {
+  #set(name: string, servables: readonly Servable[]): void {
     this.#count(this.of(name), -1);
-    this.#count(instances, 1);
-    if (instances.length > 0) this.#byName.set(name, instances);
+    this.#count(servables, 1);
+    if (servables.length > 0) this.#byName.set(name, servables);
     else this.#byName.delete(name);
-    if (instances.some((one) => one.state === 'START')) this.starting.add(name);
+    if (servables.some((one) => one.state === 'START')) this.starting.add(name);
     else this.starting.delete(name);
-    const times = instances.map((one) => retryAtMs(one, this.#retryRules) ?? Infinity);
+    const times = servables.map((one) => retryAtMs(one, this.#retryRules) ?? Infinity);
     const soonest = Math.min(...times);
     if (soonest < Infinity) this.retryAtMs.set(name, soonest);
     else this.retryAtMs.delete(name);
     this.touch(name);
   }
 
-  #count(instances: readonly Instance[], by: number): void {
-    for (const { state } of instances) {
+  #count(servables: readonly Servable[], by: number): void {
+    for (const { state } of servables) {
       if (state === 'LOADING') this.loading += by;
       else if (state === 'UNLOADING') this.unloading += by;
     }
   }
 }
 
-function newInstance({ key, name, desired }: DesiredInstance): Instance {
+function newServable({ key, name, desired }: DesiredServable): Servable {
   const { problem = '' } = desired;
   const good = problem === '';
   return {
@@ -130,7 +130,7 @@ function newInstance({ key, name, desired }: DesiredInstance): Instance {
  * Errors: InvalidArgument for a model or a version given twice. */
 export function indexModels(models: readonly DesiredModel[], before: Wanted): Wanted {
   const byName = new Map<string, DesiredModel>();
-  const versions = new Map<string, readonly DesiredInstance[]>();
+  const versions = new Map<string, readonly DesiredServable[]>();
   for (const model of models) {
     const { name } = model;
     if (byName.has(name)) throw givenTwice(`model '${name}'`);
@@ -141,7 +141,7 @@ export function indexModels(models: readonly DesiredModel[], before: Wanted): Wa
   return { models: byName, versions };
 }
 
-function indexVersions({ name, versions }: DesiredModel): readonly DesiredInstance[] {
+function indexVersions({ name, versions }: DesiredModel): readonly DesiredServable[] {
   const seen = new Set<string>();
   return versions.map((desired) => {
     const { version, revision, spec, problem } = desired;

@@ -1,7 +1,7 @@
 // Attaches a thread to the engine. Control plane, any thread, once each. Apart from engine.ts, so
 // that the listeners' threads load no code that only the control calls need.
 import { loadBinding, onnxruntimeLibrary, type AttachOptions } from './binding.js';
-import { EnginePort } from './port.js';
+import { EngineLink } from './link.js';
 
 export interface EngineOptions {
   readonly onnxruntimeLibrary?: string | undefined;
@@ -23,7 +23,7 @@ export interface EngineOptions {
 
 /** Attaches this thread to the process's engine (made by the first thread that attaches).
  * Throws ServalError(RuntimeUnavailable) when the addon cannot be loaded. */
-export function openPort(options: EngineOptions): EnginePort {
+export function openLink(options: EngineOptions): EngineLink {
   // ONNX Runtime reports usage to its maker by default (1.30). The backend turns that off too; the
   // variable is set here because changing the environment is safe only before threads run.
   process.env['ORT_DISABLE_TELEMETRY'] ??= '1';
@@ -31,5 +31,5 @@ export function openPort(options: EngineOptions): EnginePort {
     ...options,
     onnxruntimeLibrary: onnxruntimeLibrary(options.onnxruntimeLibrary),
   };
-  return new EnginePort(loadBinding(), attach as unknown as AttachOptions);
+  return new EngineLink(loadBinding(), attach as unknown as AttachOptions);
 }
