@@ -1,4 +1,4 @@
-// The one table from error codes to HTTP and gRPC statuses. Control and hot plane (read only).
+// The one table from error codes to HTTP and gRPC statuses. Control plane and hot path (read only).
 // A code without a row does not compile. Source of each column: docs/errors.md.
 import { ErrorCode } from './model/generated/engine.js';
 

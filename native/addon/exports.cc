@@ -39,15 +39,15 @@ napi_value answer(napi_env env, napi_callback_info info, const char* name,
   return arguments.ok() ? to_value(env, value) : nullptr;
 }
 
-// A call on the thread's port; throws when the thread is not attached.
+// A call on the thread's link; throws when the thread is not attached.
 template <size_t N, typename R>
 napi_value answer(napi_env env, napi_callback_info info, const char* name,
-                  R (*call)(Port&, Arguments<N>&)) {
+                  R (*call)(Link&, Arguments<N>&)) {
   Arguments<N> arguments(env, info, name);
-  auto* port = static_cast<Port*>(arguments.data());
-  if (arguments.ok() && !port->attached()) arguments.fail_with("not attached");
+  auto* link = static_cast<Link*>(arguments.data());
+  if (arguments.ok() && !link->attached()) arguments.fail_with("not attached");
   if (!arguments.ok()) return nullptr;
-  const R value = call(*port, arguments);
+  const R value = call(*link, arguments);
   return arguments.ok() ? to_value(env, value) : nullptr;
 }
 
@@ -81,19 +81,20 @@ napi_value Attach(Arguments<2>& arguments) {
   options.records = setting(object, "metrics", true);
   options.unload_ms_max = limit(object, "unloadMsMax", options.unload_ms_max);
   options.memory_limit = limit(object, "memoryLimitBytes", options.memory_limit);
-  Limits limits;
-  limits.body_bytes_max = limit(object, "bodyBytesMax", limits.body_bytes_max);
-  limits.inflated_bytes_max = limit(object, "inflatedBytesMax", limits.inflated_bytes_max);
-  limits.response_bytes_max = limit(object, "responseBytesMax", limits.response_bytes_max);
-  limits.json_depth_max =
-      static_cast<uint32_t>(limit(object, "jsonDepthMax", limits.json_depth_max));
-  limits.in_flight_max = static_cast<uint32_t>(limit(object, "inFlightMax", limits.in_flight_max));
-  limits.rest_timeout_us = limit(object, "restTimeoutUs", 0);
-  limits.tf_tensor_content = setting(object, "tfTensorContent", false);
-  limits.tf_check_method = setting(object, "tfCheckMethod", false);
+  ServeSettings settings;
+  settings.body_bytes_max = limit(object, "bodyBytesMax", settings.body_bytes_max);
+  settings.inflated_bytes_max = limit(object, "inflatedBytesMax", settings.inflated_bytes_max);
+  settings.response_bytes_max = limit(object, "responseBytesMax", settings.response_bytes_max);
+  settings.json_depth_max =
+      static_cast<uint32_t>(limit(object, "jsonDepthMax", settings.json_depth_max));
+  settings.in_flight_max =
+      static_cast<uint32_t>(limit(object, "inFlightMax", settings.in_flight_max));
+  settings.rest_timeout_us = limit(object, "restTimeoutUs", 0);
+  settings.tf_tensor_content = setting(object, "tfTensorContent", false);
+  settings.tf_check_method = setting(object, "tfCheckMethod", false);
   napi_value control = nullptr;
   const Status attached =
-      static_cast<Port*>(arguments.data())->attach(options, limits, arguments.value(1), &control);
+      static_cast<Link*>(arguments.data())->attach(options, settings, arguments.value(1), &control);
   if (attached.ok()) return control;
   napi_throw_type_error(env, nullptr, attached.error().message.c_str());
   return nullptr;
@@ -109,60 +110,60 @@ Protocol protocol_argument(Arguments<N>& arguments, size_t index, bool of_messag
 }
 
 // infer(protocol, handle, body: ArrayBuffer, jsonBytes) -> code
-uint32_t Infer(Port& port, Arguments<4>& arguments) {
+uint32_t Infer(Link& link, Arguments<4>& arguments) {
   const Protocol protocol = protocol_argument(arguments, 0, false);
   const uint32_t handle = arguments.u32(1, "handle");
   const std::span<const uint8_t> body = arguments.array_buffer(2, "body");
   const int64_t json_bytes = arguments.i64(3, "jsonBytes");
   if (!arguments.ok()) return {};
-  return port.report(port.listener().infer(protocol, handle, body, json_bytes));
+  return link.report(link.lane().infer(protocol, handle, body, json_bytes));
 }
 
 // inferMessage(message: Buffer, protocol, timeoutUs) -> code
-uint32_t InferMessage(Port& port, Arguments<3>& arguments) {
+uint32_t InferMessage(Link& link, Arguments<3>& arguments) {
   const std::span<const uint8_t> message = arguments.buffer(0, "message");
   const Protocol protocol = protocol_argument(arguments, 1, true);
   const int64_t timeout_us = arguments.i64(2, "timeoutUs");
   if (!arguments.ok()) return {};
-  port.set_message(arguments.value(0));
+  link.set_message(arguments.value(0));
   const uint64_t timeout = timeout_us > 0 ? static_cast<uint64_t>(timeout_us) : 0;
-  return port.report(port.listener().infer_message(protocol, message, timeout));
+  return link.report(link.lane().infer_message(protocol, message, timeout));
 }
 
 // openBody(expectedBytes, alignedAt) -> code; the ticket is in the control words
-uint32_t OpenBody(Port& port, Arguments<2>& arguments) {
+uint32_t OpenBody(Link& link, Arguments<2>& arguments) {
   const int64_t expected = arguments.i64(0, "expectedBytes");
   const int64_t aligned_at = arguments.i64(1, "alignedAt");
   if (!arguments.ok()) return {};
   const Result<uint32_t> ticket =
-      port.listener().open_body(expected > 0 ? static_cast<uint64_t>(expected) : 0,
-                                aligned_at > 0 ? static_cast<uint64_t>(aligned_at) : 0);
-  if (!ticket.ok()) return port.report_error(ticket.error());
-  port.set_ticket(ticket.value());
+      link.lane().open_body(expected > 0 ? static_cast<uint64_t>(expected) : 0,
+                            aligned_at > 0 ? static_cast<uint64_t>(aligned_at) : 0);
+  if (!ticket.ok()) return link.report_error(ticket.error());
+  link.set_ticket(ticket.value());
   return 0;
 }
 
 // appendBody(ticket, chunk: ArrayBuffer) -> code
-uint32_t AppendBody(Port& port, Arguments<2>& arguments) {
+uint32_t AppendBody(Link& link, Arguments<2>& arguments) {
   const uint32_t ticket = arguments.u32(0, "ticket");
   const std::span<const uint8_t> chunk = arguments.array_buffer(1, "chunk");
   if (!arguments.ok()) return {};
-  const Status appended = port.listener().append_body(ticket, chunk);
-  return appended.ok() ? 0 : port.report_error(appended.error());
+  const Status appended = link.lane().append_body(ticket, chunk);
+  return appended.ok() ? 0 : link.report_error(appended.error());
 }
 
 // inferBody(ticket, protocol, handle, jsonBytes) -> code
-uint32_t InferBody(Port& port, Arguments<4>& arguments) {
+uint32_t InferBody(Link& link, Arguments<4>& arguments) {
   const uint32_t ticket = arguments.u32(0, "ticket");
   const Protocol protocol = protocol_argument(arguments, 1, false);
   const uint32_t handle = arguments.u32(2, "handle");
   const int64_t json_bytes = arguments.i64(3, "jsonBytes");
   if (!arguments.ok()) return {};
-  return port.report(port.listener().infer_body(ticket, protocol, handle, json_bytes));
+  return link.report(link.lane().infer_body(ticket, protocol, handle, json_bytes));
 }
 
 // inferPacked(ticket, protocol, handle, jsonBytes, coding) -> code
-uint32_t InferPacked(Port& port, Arguments<5>& arguments) {
+uint32_t InferPacked(Link& link, Arguments<5>& arguments) {
   const uint32_t ticket = arguments.u32(0, "ticket");
   const Protocol protocol = protocol_argument(arguments, 1, false);
   const uint32_t handle = arguments.u32(2, "handle");
@@ -170,154 +171,153 @@ uint32_t InferPacked(Port& port, Arguments<5>& arguments) {
   const uint32_t coding = arguments.u32(4, "coding");
   if (coding > static_cast<uint32_t>(Coding::Deflate)) arguments.fail("coding");
   if (!arguments.ok()) return {};
-  const Answer answer = port.listener().infer_packed(ticket, protocol, handle, json_bytes,
-                                                     static_cast<Coding>(coding));
-  return port.report(answer);
+  const Answer answer =
+      link.lane().infer_packed(ticket, protocol, handle, json_bytes, static_cast<Coding>(coding));
+  return link.report(answer);
 }
 
 // countBytes(change, refusable) -> boolean: false when `change` more bytes, held by JavaScript, are
 // over the budget; then they are not counted
-bool CountBytes(Port& port, Arguments<2>& arguments) {
+bool CountBytes(Link& link, Arguments<2>& arguments) {
   const int64_t change = arguments.i64(0, "change");
   const bool refusable = arguments.boolean(1, "refusable");
   if (!arguments.ok()) return {};
-  return port.listener().count_bytes(change, refusable);
+  return link.lane().count_bytes(change, refusable);
 }
 
 // cancel(ticket) -> boolean: no completion follows
-bool Cancel(Port& port, Arguments<1>& arguments) {
+bool Cancel(Link& link, Arguments<1>& arguments) {
   const uint32_t ticket = arguments.u32(0, "ticket");
   if (!arguments.ok()) return {};
-  return port.listener().cancel(ticket);
+  return link.lane().cancel(ticket);
 }
 
 // keepAnswer(ticket) -> boolean: the answer that is being handed over stays until cancel(ticket)
-bool KeepAnswer(Port& port, Arguments<1>& arguments) {
+bool KeepAnswer(Link& link, Arguments<1>& arguments) {
   const uint32_t ticket = arguments.u32(0, "ticket");
   if (!arguments.ok()) return {};
-  return port.listener().keep_answer(ticket);
+  return link.lane().keep_answer(ticket);
 }
 
 // mapSlot(slot) -> ArrayBuffer over the slot's response memory, valid for its generation
-napi_value MapSlot(Port& port, Arguments<1>& arguments) {
+napi_value MapSlot(Link& link, Arguments<1>& arguments) {
   const uint32_t slot = arguments.u32(0, "slot");
   if (!arguments.ok()) return nullptr;
-  return port.map_slot(slot);
+  return link.map_slot(slot);
 }
 
 // Opens a control ticket and starts its work: start(engine, request, listener). The work completes
 // later.
 template <typename Start>
-uint32_t start_control(Port& port, const Start& start) {
-  Listener& listener = port.listener();
-  const Result<uint32_t> ticket = listener.open_control();
-  if (!ticket.ok()) return port.report_error(ticket.error());
-  port.set_ticket(ticket.value());
-  start(listener.engine(), *listener.control_request(ticket.value()), port.shared_listener());
+uint32_t start_control(Link& link, const Start& start) {
+  Lane& lane = link.lane();
+  const Result<uint32_t> ticket = lane.open_control();
+  if (!ticket.ok()) return link.report_error(ticket.error());
+  link.set_ticket(ticket.value());
+  start(lane.engine(), *lane.control_request(ticket.value()), link.shared_lane());
   return kPending;
 }
 
 // load(spec: Buffer) -> code; completes with ModelInfo bytes
-uint32_t Load(Port& port, Arguments<1>& arguments) {
+uint32_t Load(Link& link, Arguments<1>& arguments) {
   const std::span<const uint8_t> bytes = arguments.buffer(0, "spec");
   if (!arguments.ok()) return {};
   Result<ModelSpec> spec = parse_model_spec(bytes);
-  if (!spec.ok()) return port.report_error(spec.error());
-  return start_control(port, [&](Engine& engine, Request& request, auto listener) {
-    engine.load(std::move(spec.value()), request, std::move(listener));
+  if (!spec.ok()) return link.report_error(spec.error());
+  return start_control(link, [&](Engine& engine, Request& request, auto lane) {
+    engine.load(std::move(spec.value()), request, std::move(lane));
   });
 }
 
 // unload(handle) -> code; completes when the memory is released
-uint32_t Unload(Port& port, Arguments<1>& arguments) {
+uint32_t Unload(Link& link, Arguments<1>& arguments) {
   const uint32_t handle = arguments.u32(0, "handle");
   if (!arguments.ok()) return {};
-  return start_control(port, [&](Engine& engine, Request& request, auto listener) {
-    engine.unload(handle, request, std::move(listener));
+  return start_control(link, [&](Engine& engine, Request& request, auto lane) {
+    engine.unload(handle, request, std::move(lane));
   });
 }
 
 // publishRoutes(table: Buffer) -> code
-uint32_t PublishRoutes(Port& port, Arguments<1>& arguments) {
+uint32_t PublishRoutes(Link& link, Arguments<1>& arguments) {
   const std::span<const uint8_t> bytes = arguments.buffer(0, "table");
   if (!arguments.ok()) return {};
   Result<RouteChange> change = RouteChange::parse(bytes);
-  if (!change.ok()) return port.report_error(change.error());
-  port.listener().engine().publish_routes(std::move(change.value()));
+  if (!change.ok()) return link.report_error(change.error());
+  link.lane().engine().publish_routes(std::move(change.value()));
   return 0;
 }
 
 // stats(handles: Buffer of u32, empty = all) -> code; EngineStats bytes in slot 0
-uint32_t Stats(Port& port, Arguments<1>& arguments) {
+uint32_t Stats(Link& link, Arguments<1>& arguments) {
   const std::span<const uint8_t> bytes = arguments.buffer(0, "handles");
   if (!arguments.ok()) return {};
   std::vector<uint32_t> handles(bytes.size() / sizeof(uint32_t));
   if (!handles.empty()) std::memcpy(handles.data(), bytes.data(), handles.size() * 4);
-  Listener& listener = port.listener();
-  ByteBuffer& out = port.clear_answer();
-  if (!write_engine_stats(listener.engine().table()->models, handles, listener.bodies_open(),
-                          listener.tickets_open(), out)) {
-    return port.report_error(make_error(ErrorCode::Internal, "out of memory"));
+  Lane& lane = link.lane();
+  ByteBuffer& out = link.clear_answer();
+  if (!write_engine_stats(lane.engine().table()->models, handles, lane.bodies_open(),
+                          lane.tickets_open(), out)) {
+    return link.report_error(make_error(ErrorCode::Internal, "out of memory"));
   }
-  return port.report({});
+  return link.report({});
 }
 
 // unanswered() -> code; in slot 0 the models of the requests that are queued or run, with counts
-uint32_t Unanswered(Port& port, Arguments<0>&) {
-  ByteBuffer& out = port.clear_answer();
-  if (!port.listener().unanswered(out)) out.clear();
-  return port.report({});
+uint32_t Unanswered(Link& link, Arguments<0>&) {
+  ByteBuffer& out = link.clear_answer();
+  if (!link.lane().unanswered(out)) out.clear();
+  return link.report({});
 }
 
 // warmUp(handle, protocol, message: Buffer) -> code; completes when it ran
-uint32_t WarmUp(Port& port, Arguments<3>& arguments) {
+uint32_t WarmUp(Link& link, Arguments<3>& arguments) {
   const uint32_t handle = arguments.u32(0, "handle");
   const Protocol protocol = protocol_argument(arguments, 1, true);
   const std::span<const uint8_t> message = arguments.buffer(2, "message");
   if (!arguments.ok()) return {};
-  return start_control(port, [&](Engine& engine, Request& request, auto listener) {
-    engine.warm_up(handle, protocol, {message.begin(), message.end()}, request,
-                   std::move(listener));
+  return start_control(link, [&](Engine& engine, Request& request, auto lane) {
+    engine.warm_up(handle, protocol, {message.begin(), message.end()}, request, std::move(lane));
   });
 }
 
 // metrics(kind: 0 Triton's names, 1 TensorFlow Serving's) -> code; completes with the text
-uint32_t Metrics(Port& port, Arguments<1>& arguments) {
+uint32_t Metrics(Link& link, Arguments<1>& arguments) {
   const uint32_t kind = arguments.u32(0, "kind");
   if (!arguments.ok()) return {};
-  return start_control(port, [&](Engine& engine, Request& request, auto listener) {
+  return start_control(link, [&](Engine& engine, Request& request, auto lane) {
     engine.metrics(kind == 0 ? MetricsKind::Triton : MetricsKind::TensorFlow, request,
-                   std::move(listener));
+                   std::move(lane));
   });
 }
 
 // takeAccessLog() -> code; the lines since the last call in slot 0
-uint32_t TakeAccessLog(Port& port, Arguments<0>&) {
-  ByteBuffer& out = port.clear_answer();
-  if (!out.append(port.listener().engine().access_log().take())) out.clear();
-  return port.report({});
+uint32_t TakeAccessLog(Link& link, Arguments<0>&) {
+  ByteBuffer& out = link.clear_answer();
+  if (!out.append(link.lane().engine().access_log().take())) out.clear();
+  return link.report({});
 }
 
 // setAccessLog(oneIn): 0 = off
-uint32_t SetAccessLog(Port& port, Arguments<1>& arguments) {
+uint32_t SetAccessLog(Link& link, Arguments<1>& arguments) {
   const uint32_t one_in = arguments.u32(0, "oneIn");
   if (!arguments.ok()) return {};
-  port.listener().engine().access_log().set_one_in(one_in);
+  link.lane().engine().access_log().set_one_in(one_in);
   return 0;
 }
 
-// limitReceive(port, bytes) -> number of listening sockets on that TCP port; needs no attach
+// limitReceive(link, bytes) -> number of listening sockets on that TCP link; needs no attach
 uint32_t LimitReceive(Arguments<2>& arguments) {
-  const uint32_t port = arguments.u32(0, "port");
+  const uint32_t link = arguments.u32(0, "link");
   const uint32_t bytes = arguments.u32(1, "bytes");
-  if (port > UINT16_MAX) arguments.fail("port");
+  if (link > UINT16_MAX) arguments.fail("link");
   if (bytes > INT32_MAX) arguments.fail("bytes");
   if (!arguments.ok()) return {};
-  return limit_receive(static_cast<uint16_t>(port), static_cast<int>(bytes));
+  return limit_receive(static_cast<uint16_t>(link), static_cast<int>(bytes));
 }
 
 napi_value Detach(Arguments<0>& arguments) {
-  static_cast<Port*>(arguments.data())->detach();
+  static_cast<Link*>(arguments.data())->detach();
   return nullptr;
 }
 
@@ -382,7 +382,7 @@ constexpr Export kExports[] = {
 
 }  // namespace serval
 
-// Once per JavaScript thread: a port of its own, dropped with the environment.
+// Once per JavaScript thread: a link of its own, dropped with the environment.
 NAPI_MODULE_INIT() {
   using namespace serval;
   // Loads run on changing threads. With an arena for each, what they free is kept in ten places.
@@ -397,12 +397,12 @@ NAPI_MODULE_INIT() {
     napi_throw_error(env, "ERR_SERVAL_CPU", text.c_str());
     return nullptr;
   }
-  auto* port = new Port(env);
+  auto* link = new Link(env);
   napi_add_env_cleanup_hook(
-      env, [](void* data) { delete static_cast<Port*>(data); }, port);
+      env, [](void* data) { delete static_cast<Link*>(data); }, link);
   for (const Export& entry : kExports) {
     napi_value function = nullptr;
-    napi_create_function(env, entry.name, NAPI_AUTO_LENGTH, entry.call, port, &function);
+    napi_create_function(env, entry.name, NAPI_AUTO_LENGTH, entry.call, link, &function);
     napi_set_named_property(env, exports, entry.name, function);
   }
   return exports;

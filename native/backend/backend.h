@@ -23,7 +23,7 @@ struct BackendModelInfo {
   std::vector<std::pair<std::string, std::string>> metadata;
   int64_t file_bytes = 0;
   std::vector<std::string> providers;
-  bool stateful = false;  // runs change what later runs see: one at a time, never joined
+  bool stateful = false;  // runs change what later runs see: one at a time, never batched
 };
 
 // Per-run state that is worth keeping: value handles, name arrays, outputs. One user at a time; it

@@ -35,9 +35,6 @@ struct Limits {
   uint32_t json_depth_max = 512;             // nesting of tensor data and of ignored values
   uint32_t in_flight_max = 16384;            // tickets per listener
   uint64_t rest_timeout_us = 0;              // REST requests waiting longer are refused; 0 = none
-  // Settings of TensorFlow Serving's protocols rather than limits.
-  bool tf_tensor_content = false;  // --enable_serialization_as_tensor_content
-  bool tf_check_method = false;    // --enable_signature_method_name_check
 };
 
 }  // namespace serval

@@ -1,5 +1,5 @@
 // Unpacks a compressed request body (gzip, deflate) piece by piece into a buffer, so that limits
-// and budgets hold while it grows. Hot plane's slow lane; one thread at a time.
+// and budgets hold while it grows. Hot path, compressed bodies only; one thread at a time.
 #pragma once
 
 #include <cstddef>

@@ -5,7 +5,7 @@
 #include <chrono>
 
 #include "base/clock.h"
-#include "engine/listener/listener.h"
+#include "engine/lane/lane.h"
 #include "engine/model/instance.h"
 #include "engine/serve.h"
 #include "engine/spec/codec.h"
@@ -32,7 +32,7 @@ Engine::Engine(EngineOptions options)
       quick_("sv-quick", 1, false),
       inflating_("sv-inflate", kInflateThreads, false),
       freeing_("sv-free", 1, false),
-      trimmer_(budget_, [this] { poke_listeners(true); }) {
+      trimmer_(budget_, [this] { poke_lanes(true); }) {
   backends_["null"] = make_null_backend();
   backends_["onnxruntime"] =
       make_onnxruntime_backend(options_.onnxruntime_library, options_.intra_op_threads);
@@ -80,32 +80,32 @@ void Engine::publish_routes(RouteChange change) {
   replace_table(std::move(table));
 }
 
-void Engine::add_listener(const std::shared_ptr<Listener>& listener) {
+void Engine::add_lane(const std::shared_ptr<Lane>& lane) {
   std::lock_guard lock(mutex_);
-  listeners_.push_back(listener);
+  lanes_.push_back(lane);
 }
 
-void Engine::remove_listener(Listener* listener) {
+void Engine::remove_lane(Lane* lane) {
   std::lock_guard lock(mutex_);
-  std::erase_if(listeners_, [&](const std::weak_ptr<Listener>& entry) {
-    const std::shared_ptr<Listener> held = entry.lock();
-    return held == nullptr || held.get() == listener;
+  std::erase_if(lanes_, [&](const std::weak_ptr<Lane>& entry) {
+    const std::shared_ptr<Lane> held = entry.lock();
+    return held == nullptr || held.get() == lane;
   });
 }
 
-void Engine::poke_listeners(bool drop_kept) {
-  std::vector<std::weak_ptr<Listener>> listeners;
+void Engine::poke_lanes(bool drop_kept) {
+  std::vector<std::weak_ptr<Lane>> lanes;
   {
     std::lock_guard lock(mutex_);
-    listeners = listeners_;
+    lanes = lanes_;
   }
-  for (const std::weak_ptr<Listener>& entry : listeners) {
-    if (const std::shared_ptr<Listener> listener = entry.lock()) listener->poke(drop_kept);
+  for (const std::weak_ptr<Lane>& entry : lanes) {
+    if (const std::shared_ptr<Lane> lane = entry.lock()) lane->poke(drop_kept);
   }
 }
 
-void Engine::load(ModelSpec spec, Request& request, std::shared_ptr<Listener> listener) {
-  request.listener = std::move(listener);
+void Engine::load(ModelSpec spec, Request& request, std::shared_ptr<Lane> lane) {
+  request.lane = std::move(lane);
   loads_.start(
       [this, spec = std::move(spec), &request]() mutable { run_load(std::move(spec), request); });
 }
@@ -170,8 +170,8 @@ void Engine::run_load(ModelSpec spec, Request& request) {
   }
 }
 
-void Engine::unload(uint32_t handle, Request& request, std::shared_ptr<Listener> listener) {
-  request.listener = std::move(listener);
+void Engine::unload(uint32_t handle, Request& request, std::shared_ptr<Lane> lane) {
+  request.lane = std::move(lane);
   unloads_.start([this, handle, &request] { run_unload(handle, request); });
 }
 
@@ -194,7 +194,7 @@ void Engine::run_unload(uint32_t handle, Request& request) {
     return;
   }
   model->running().end_warm_ups(EndCause::Unloaded);
-  poke_listeners();
+  poke_lanes();
   const uint64_t limit_ns = now_ns() + static_cast<uint64_t>(options_.unload_ms_max) * 1'000'000;
   bool ended = false;
   while (model.use_count() > 1) {
@@ -212,8 +212,8 @@ void Engine::run_unload(uint32_t handle, Request& request) {
 }
 
 void Engine::warm_up(uint32_t handle, Protocol protocol, std::vector<uint8_t> message,
-                     Request& request, std::shared_ptr<Listener> listener) {
-  request.listener = std::move(listener);
+                     Request& request, std::shared_ptr<Lane> lane) {
+  request.lane = std::move(lane);
   loads_.start([this, handle, protocol, message = std::move(message), &request] {
     Status done = guarded([&] { return run_warm_up(handle, protocol, message, request); });
     request.response.clear();
@@ -256,8 +256,8 @@ Status Engine::run_warm_up(uint32_t handle, Protocol protocol, std::span<const u
   return done;
 }
 
-void Engine::metrics(MetricsKind kind, Request& request, std::shared_ptr<Listener> listener) {
-  request.listener = std::move(listener);
+void Engine::metrics(MetricsKind kind, Request& request, std::shared_ptr<Lane> lane) {
+  request.lane = std::move(lane);
   quick_.start([this, kind, &request] { run_metrics(kind, request); });
 }
 

@@ -22,7 +22,7 @@
 
 namespace serval {
 
-class Listener;
+class Lane;
 
 struct EngineOptions {
   std::string onnxruntime_library;
@@ -59,20 +59,20 @@ class Engine : public std::enable_shared_from_this<Engine> {
 
   // Starts a load; `request` (a control ticket of `listener`) completes with ModelInfo bytes or the
   // error. Takes the spec.
-  void load(ModelSpec spec, Request& request, std::shared_ptr<Listener> listener);
+  void load(ModelSpec spec, Request& request, std::shared_ptr<Lane> lane);
   // Starts an unload; completes when the last request is done and the memory is released. Warm-ups
   // of the model are ended at once; requests that run longer than EngineOptions::unload_ms_max, and
   // those behind them, are answered ModelNotReady.
   // Errors (by completion): model_not_found.
-  void unload(uint32_t handle, Request& request, std::shared_ptr<Listener> listener);
+  void unload(uint32_t handle, Request& request, std::shared_ptr<Lane> lane);
   void publish_routes(RouteChange change);
   // Runs one ModelInferRequest on every session of a loaded model and drops the answer; not counted
   // in statistics. Takes the message. Errors (by completion): model_not_found, those of serve();
   // cancelled or model_not_ready where the ticket is cancelled or the model unloaded meanwhile.
   void warm_up(uint32_t handle, Protocol protocol, std::vector<uint8_t> message, Request& request,
-               std::shared_ptr<Listener> listener);
+               std::shared_ptr<Lane> lane);
   // Completes with the metrics of all models as Prometheus text.
-  void metrics(MetricsKind kind, Request& request, std::shared_ptr<Listener> listener);
+  void metrics(MetricsKind kind, Request& request, std::shared_ptr<Lane> lane);
 
   DeadlineTimer& timer() { return timer_; }
   InlineWatch& inline_watch() { return inline_watch_; }
@@ -88,8 +88,8 @@ class Engine : public std::enable_shared_from_this<Engine> {
   uint64_t epoch() const { return epoch_.load(std::memory_order_acquire); }
   std::shared_ptr<const EngineTable> table();
 
-  void add_listener(const std::shared_ptr<Listener>& listener);
-  void remove_listener(Listener* listener);
+  void add_lane(const std::shared_ptr<Lane>& lane);
+  void remove_lane(Lane* lane);
 
  private:
   void run_load(ModelSpec spec, Request& request);
@@ -100,7 +100,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   Result<std::vector<std::shared_ptr<BackendModel>>> load_replicas(const ModelSpec& spec);
   Result<std::shared_ptr<Model>> load_model(ModelSpec spec);
   void replace_table(std::shared_ptr<EngineTable> table);
-  void poke_listeners(bool drop_kept = false);
+  void poke_lanes(bool drop_kept = false);
 
   const EngineOptions options_;
   const std::shared_ptr<MemoryBudget> budget_;
@@ -110,10 +110,10 @@ class Engine : public std::enable_shared_from_this<Engine> {
   std::map<std::string, std::unique_ptr<Backend>, std::less<>> backends_;  // fixed from the start
   std::atomic<uint64_t> epoch_{0};
   std::mutex mutex_;
-  std::shared_ptr<const EngineTable> table_;        // guarded by mutex_
-  uint32_t next_handle_ = 1;                        // guarded by mutex_
-  std::vector<std::weak_ptr<Listener>> listeners_;  // guarded by mutex_
-  TaskThreads loads_;                               // loads and warm-ups
+  std::shared_ptr<const EngineTable> table_;  // guarded by mutex_
+  uint32_t next_handle_ = 1;                  // guarded by mutex_
+  std::vector<std::weak_ptr<Lane>> lanes_;    // guarded by mutex_
+  TaskThreads loads_;                         // loads and warm-ups
   TaskThreads unloads_;  // these wait for requests in flight: no load waits behind them
   TaskThreads quick_;    // metrics: never behind either
   TaskThreads inflating_;

@@ -1,7 +1,7 @@
 // See record.h. Hot path, any thread.
 #include "engine/record.h"
 
-#include "engine/listener/completion.h"
+#include "engine/lane/completion.h"
 
 namespace serval {
 

@@ -15,7 +15,7 @@
 
 namespace serval {
 
-class Listener;
+class Lane;
 class Model;
 
 // A free slot always keeps this much of each buffer; there may be 16,384 of them.
@@ -37,7 +37,7 @@ struct Request {
   std::span<const uint8_t> pinned;  // gRPC: JavaScript's own bytes instead of `body`
   void* pin = nullptr;              // addon's reference that keeps them; dropped on the JS thread
   std::shared_ptr<Model> model;
-  std::shared_ptr<Listener> listener;  // set while queued: keeps the listener alive
+  std::shared_ptr<Lane> lane;  // set while queued: keeps the listener alive
   CancelFlag cancel;
   size_t running_at = 0;  // its place there
   Stopwatch queued;       // since when it waits

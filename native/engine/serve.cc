@@ -7,7 +7,7 @@
 #include "codec/serving/wire.h"
 #include "codec/v2/json.h"
 #include "codec/v2/wire.h"
-#include "engine/listener/completion.h"
+#include "engine/lane/completion.h"
 #include "engine/missing.h"
 #include "engine/model/instance.h"
 
@@ -26,58 +26,61 @@ bool is_tensorflow(Protocol protocol) {
 }
 
 // Hot path: decode. Bytes to tensors.
-Status decode(const ServeInput& input, const Model& model, const Limits& limits, Arena& arena,
-              DecodedRequest& decoded) {
+Status decode(const ServeInput& input, const Model& model, const ServeSettings& settings,
+              Arena& arena, DecodedRequest& decoded) {
   const std::vector<Signature>& signatures = model.signatures();
   switch (input.protocol) {
     case Protocol::V1Predict:
-      return decode_v1_predict(input.body, signatures, limits, arena, decoded);
+      return decode_v1_predict(input.body, signatures, settings, arena, decoded);
     case Protocol::V2Rest:
-      return decode_v2_infer(input.body, input.json_bytes, &signatures[0], limits, arena, decoded);
+      return decode_v2_infer(input.body, input.json_bytes, &signatures[0], settings, arena,
+                             decoded);
     case Protocol::V2Grpc:
     case Protocol::V2GrpcStream:
-      return decode_wire_v2(input.body, signatures[0], limits, arena, decoded);
+      return decode_wire_v2(input.body, signatures[0], settings, arena, decoded);
     case Protocol::TfPredict:
-      return decode_tf_predict(input.body, signatures, limits, arena, decoded);
+      return decode_tf_predict(input.body, signatures, settings, arena, decoded);
     case Protocol::TfClassify:
     case Protocol::TfRegress:
-      return decode_tf_examples(input.body, method_of(input.protocol), limits.tf_check_method,
-                                signatures, limits, arena, decoded);
+      return decode_tf_examples(input.body, method_of(input.protocol), settings.tf_check_method,
+                                signatures, settings, arena, decoded);
     case Protocol::V1Classify:
     case Protocol::V1Regress:
-      return decode_v1_examples(input.body, method_of(input.protocol), limits.tf_check_method,
-                                signatures, limits, arena, decoded);
+      return decode_v1_examples(input.body, method_of(input.protocol), settings.tf_check_method,
+                                signatures, settings, arena, decoded);
   }
   return make_error(ErrorCode::Internal, "unknown protocol");
 }
 
 // Hot path: encode. Tensors to bytes.
 Status encode(Protocol protocol, const Model& model, const DecodedRequest& decoded,
-              std::span<const TensorView> outputs, const Limits& limits, Request& out) {
+              std::span<const TensorView> outputs, const ServeSettings& settings, Request& out) {
   ByteBuffer& response = out.response;
   const AnswerModel answer{model.spec().name, model.version_text()};
   const Signature& signature = model.signatures()[decoded.signature_index];
   switch (protocol) {
     case Protocol::V1Predict:
-      return encode_v1_predict(signature, decoded, outputs, limits, response);
+      return encode_v1_predict(signature, decoded, outputs, settings, response);
     case Protocol::V2Rest:
-      return encode_v2_infer(answer, signature, decoded, outputs, limits, response,
+      return encode_v2_infer(answer, signature, decoded, outputs, settings, response,
                              out.json_bytes_out);
     case Protocol::V2Grpc:
     case Protocol::V2GrpcStream:
       return encode_wire_v2(answer, signature, decoded, outputs, protocol == Protocol::V2GrpcStream,
-                            limits, response);
+                            settings, response);
     case Protocol::TfPredict:
       return encode_tf_predict(
           answer, signature, decoded, outputs,
-          limits.tf_tensor_content ? TfTensorForm::Content : TfTensorForm::Typed, limits, response);
+          settings.tf_tensor_content ? TfTensorForm::Content : TfTensorForm::Typed, settings,
+          response);
     case Protocol::TfClassify:
     case Protocol::TfRegress:
-      return encode_tf_results(method_of(protocol), answer, signature, decoded, outputs, limits,
+      return encode_tf_results(method_of(protocol), answer, signature, decoded, outputs, settings,
                                response);
     case Protocol::V1Classify:
     case Protocol::V1Regress:
-      return encode_v1_results(method_of(protocol), signature, decoded, outputs, limits, response);
+      return encode_v1_results(method_of(protocol), signature, decoded, outputs, settings,
+                               response);
   }
   return make_error(ErrorCode::Internal, "unknown protocol");
 }
@@ -96,8 +99,8 @@ Error too_many_rows(Protocol protocol, const Model& model, uint32_t rows) {
 // Where the first dim is the batch, it is one number.
 Status check_rows(Protocol protocol, const Model& model, const DecodedRequest& decoded) {
   const uint32_t limit = model.spec().batch.request_rows_max;
-  const bool joined = model.batch_mode() == BatchMode::On;
-  if (limit == 0 && !joined) return {};
+  const bool batched = model.batch_mode() == BatchMode::On;
+  if (limit == 0 && !batched) return {};
   const Signature& signature = model.signatures()[decoded.signature_index];
   for (size_t i = 0; i < decoded.inputs.size(); ++i) {
     const Shape& shape = decoded.inputs[i].shape;
@@ -132,17 +135,18 @@ Status check_inputs(Protocol protocol, const Model& model, const DecodedRequest&
 }
 
 // Hot path: run. Runs the model; the outputs live in the scratch until it is released.
-Status run(const CancelFlag* cancel, Replica& replica, Worker& worker, BackendScratch& scratch) {
-  const DecodedRequest& decoded = worker.decoded;
-  worker.output_indices.clear();
+Status run(const CancelFlag* cancel, Replica& replica, ServeMemory& memory,
+           BackendScratch& scratch) {
+  const DecodedRequest& decoded = memory.decoded;
+  memory.output_indices.clear();
   for (const RequestedOutput& output : decoded.outputs) {
-    worker.output_indices.push_back(output.index);
+    memory.output_indices.push_back(output.index);
   }
-  Status ran = replica.backend().run(decoded.signature_index, decoded.inputs, worker.output_indices,
+  Status ran = replica.backend().run(decoded.signature_index, decoded.inputs, memory.output_indices,
                                      scratch, cancel);
   if (!ran.ok()) return ran;
   const std::span<const TensorView> outputs = scratch.outputs();
-  worker.outputs.assign(outputs.begin(), outputs.end());
+  memory.outputs.assign(outputs.begin(), outputs.end());
   return {};
 }
 
@@ -152,23 +156,23 @@ bool was_ended(const ServeInput& input) {
 
 // The four steps.
 Status serve_steps(const ServeInput& input, Model& model, size_t replica_index,
-                   const Limits& limits, Worker& worker, Request& out) {
+                   const ServeSettings& settings, ServeMemory& memory, Request& out) {
   const Stopwatch watch;
-  ServeTimes& times = worker.times;
-  Status done = decode_request(input, model, limits, worker.arena, worker.decoded);
+  ServeTimes& times = memory.times;
+  Status done = decode_request(input, model, settings, memory.arena, memory.decoded);
   times.input_ns = watch.elapsed_ns();
   if (!done.ok()) return done;
-  times.rows = model.rows_of(worker.decoded.inputs);
+  times.rows = model.rows_of(memory.decoded.inputs);
   Replica& replica = model.replica(replica_index);
   std::unique_ptr<BackendScratch> scratch = replica.take_scratch();
-  done = run(input.cancel, replica, worker, *scratch);
+  done = run(input.cancel, replica, memory, *scratch);
   const uint64_t ran_ns = watch.elapsed_ns();
   times.infer_ns = ran_ns - times.input_ns;
   if (!done.ok() && was_ended(input)) done = ended_error(model, input.cancel->cause());
   model.counters().compute_ns.fetch_add(times.infer_ns, std::memory_order_relaxed);
   if (done.ok()) {
-    done = encode_answer(input.protocol, model, worker.decoded, worker.output_indices,
-                         worker.outputs, limits, worker.arena, out);
+    done = encode_answer(input.protocol, model, memory.decoded, memory.output_indices,
+                         memory.outputs, settings, memory.arena, out);
     times.output_ns = watch.elapsed_ns() - ran_ns;
     if (model.services().records) {
       model.stats().record(
@@ -182,9 +186,9 @@ Status serve_steps(const ServeInput& input, Model& model, size_t replica_index,
 
 }  // namespace
 
-Status decode_request(const ServeInput& input, const Model& model, const Limits& limits,
+Status decode_request(const ServeInput& input, const Model& model, const ServeSettings& settings,
                       Arena& arena, DecodedRequest& decoded) {
-  Status done = decode(input, model, limits, arena, decoded);
+  Status done = decode(input, model, settings, arena, decoded);
   if (!done.ok()) {
     if (!done.error().signature.empty()) {
       Missing missing;
@@ -204,7 +208,7 @@ Status decode_request(const ServeInput& input, const Model& model, const Limits&
 
 Status encode_answer(Protocol protocol, const Model& model, const DecodedRequest& decoded,
                      std::span<const uint32_t> output_indices, std::span<TensorView> outputs,
-                     const Limits& limits, Arena& arena, Request& out) {
+                     const ServeSettings& settings, Arena& arena, Request& out) {
   out.response.clear();
   out.json_bytes_out = 0;
   model.shapes().to_client(decoded.signature_index, output_indices, outputs);
@@ -219,20 +223,20 @@ Status encode_answer(Protocol protocol, const Model& model, const DecodedRequest
                                   arena, outputs[i]);
     if (!done.ok()) return done;
   }
-  return encode(protocol, model, decoded, outputs, limits, out);
+  return encode(protocol, model, decoded, outputs, settings, out);
 }
 
 bool serve(const ServeInput& input, Model& model, size_t replica, uint64_t queue_ns,
-           const Limits& limits, Worker& worker, Request& out) {
-  worker.arena.reset();
-  worker.decoded.clear();
-  worker.times = ServeTimes();
+           const ServeSettings& settings, ServeMemory& memory, Request& out) {
+  memory.arena.reset();
+  memory.decoded.clear();
+  memory.times = ServeTimes();
   out.code = ErrorCode::Ok;
   out.response.clear();
   out.json_bytes_out = 0;
   const Stopwatch watch;
   const Status done =
-      guarded([&] { return serve_steps(input, model, replica, limits, worker, out); });
+      guarded([&] { return serve_steps(input, model, replica, settings, memory, out); });
   const uint64_t service_ns = watch.elapsed_ns();
   if (model.policy().measures()) {
     model.policy().record(input.protocol, input.body.size(), service_ns);
@@ -247,9 +251,9 @@ bool serve(const ServeInput& input, Model& model, size_t replica, uint64_t queue
                            input.body.size(),
                            out.response.size(),
                            queue_ns + service_ns,
-                           {worker.decoded.id, queue_ns, worker.times}});
+                           {memory.decoded.id, queue_ns, memory.times}});
   }
-  worker.arena.reset();
+  memory.arena.reset();
   return !displaced;
 }
 

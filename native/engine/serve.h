@@ -10,14 +10,20 @@
 namespace serval {
 
 // Per-thread memory, reused from request to request.
-struct Worker {
+struct ServeMemory {
   Arena arena;
   DecodedRequest decoded;
   std::vector<uint32_t> output_indices;
   std::vector<TensorView> outputs;
   ServeTimes times;
 
-  explicit Worker(MemoryBudget* budget = nullptr) { arena.charge_to(budget); }
+  explicit ServeMemory(MemoryBudget* budget = nullptr) { arena.charge_to(budget); }
+};
+
+// What of the process's configuration a request is served by.
+struct ServeSettings : Limits {
+  bool tf_tensor_content = false;  // --enable_serialization_as_tensor_content
+  bool tf_check_method = false;    // --enable_signature_method_name_check
 };
 
 struct ServeInput {
@@ -33,16 +39,16 @@ struct ServeInput {
 // nowhere: it is to be served anew.
 // Errors: those of the codecs and backends.
 bool serve(const ServeInput& input, Model& model, size_t replica, uint64_t queue_ns,
-           const Limits& limits, Worker& worker, Request& out);
+           const ServeSettings& settings, ServeMemory& memory, Request& out);
 
 // The pieces. Bytes to tensors, checked against the signature, in the shapes the model takes.
 // Errors: those of the codecs; invalid_argument (shape, more rows than the model's maximum).
-Status decode_request(const ServeInput& input, const Model& model, const Limits& limits,
+Status decode_request(const ServeInput& input, const Model& model, const ServeSettings& settings,
                       Arena& arena, DecodedRequest& decoded);
 // Tensors to bytes: replaces what the response of `out` held. `outputs` are changed on their way to
 // the client's shapes and classes; text goes to `arena`.
 Status encode_answer(Protocol protocol, const Model& model, const DecodedRequest& decoded,
                      std::span<const uint32_t> output_indices, std::span<TensorView> outputs,
-                     const Limits& limits, Arena& arena, Request& out);
+                     const ServeSettings& settings, Arena& arena, Request& out);
 
 }  // namespace serval

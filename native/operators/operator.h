@@ -53,7 +53,7 @@ class Kernel {
   virtual Status run(KernelContext& context) const = 0;
 };
 
-struct Port {
+struct Operand {
   DType dtype = DType::Invalid;  // Invalid = any (outputs: the graph's value_info says which)
   enum class Form : uint8_t { Required, Optional, Variadic };  // Variadic: last one only, 0 or more
   Form form = Form::Required;
@@ -61,7 +61,7 @@ struct Port {
 
 struct OperatorType {
   std::string name;  // in the ONNX domain "serval", version 1
-  std::vector<Port> inputs, outputs;
+  std::vector<Operand> inputs, outputs;
   // Errors: model_invalid naming the attribute.
   Result<std::unique_ptr<Kernel>> (*make)(const KernelAttributes& attributes) = nullptr;
   // Where the runtime itself finds the type of the one output: it is that of the last input, which

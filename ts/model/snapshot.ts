@@ -1,5 +1,5 @@
 // The registry as readers see it: plain data, immutable, swapped whole, structured-cloneable (it is
-// posted to every listener's worker thread). Control plane writes, hot plane reads.
+// posted to every listener's worker thread). Control plane writes, the hot path reads.
 import type { ErrorCode } from '../errors.js';
 import type { Signature as SignatureInfo } from './generated/engine.js';
 

@@ -1,6 +1,6 @@
 // Bytes that a listener's JavaScript holds for clients (answers that they do not take, messages
 // that still come), counted in the engine's budget. Coarse: the engine hears of it when much
-// changed. Hot plane; one listener's thread.
+// changed. Hot path; one listener's thread.
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { EngineLink } from './link.js';

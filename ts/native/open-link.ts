@@ -1,4 +1,4 @@
-// Attaches a thread to the engine. Control plane, any thread, once each. Apart from engine.ts, so
+// Attaches a thread to the engine. Control plane, any thread, once each. Not in engine.ts, so
 // that the listeners' threads load no code that only the control calls need.
 import { loadBinding, onnxruntimeLibrary, type AttachOptions } from './binding.js';
 import { EngineLink } from './link.js';

@@ -27,7 +27,7 @@ export function applyLabels(
 /** What a configuration's labels came to when it was first applied. */
 export interface TakenLabels {
   /** As the configuration has them. */
-  readonly asked: Labels;
+  readonly requested: Labels;
   readonly labels: Labels;
   readonly problems: readonly string[];
 }
@@ -38,14 +38,14 @@ export interface TakenLabels {
  * `present`: versions that are available or that the configuration asks for and has. */
 export function takeLabels(
   model: string,
-  asked: Labels,
+  requested: Labels,
   present: ReadonlySet<string>,
   previous: TakenLabels | undefined,
 ): TakenLabels {
-  if (previous !== undefined && sameLabels(previous.asked, asked)) return previous;
+  if (previous !== undefined && sameLabels(previous.requested, requested)) return previous;
   const labels = new Map<string, string>();
   const problems: string[] = [];
-  for (const [label, version] of Object.entries(asked)) {
+  for (const [label, version] of Object.entries(requested)) {
     if (present.has(version)) {
       labels.set(label, version);
       continue;
@@ -57,7 +57,7 @@ export function takeLabels(
     const before = labelOf(previous?.labels ?? {}, label);
     if (before !== undefined) labels.set(label, before);
   }
-  return { asked, labels: Object.fromEntries(labels), problems };
+  return { requested, labels: Object.fromEntries(labels), problems };
 }
 
 function labelOf(labels: Labels, label: string): string | undefined {

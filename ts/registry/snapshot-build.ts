@@ -76,13 +76,13 @@ export function buildSnapshot(inputs: SnapshotInputs): RegistrySnapshot {
   const removed: string[] = [];
   for (const name of changed) {
     const servables = inputs.servables.get(name);
-    const asked = inputs.models.get(name);
-    if (servables === undefined && asked === undefined) {
+    const desired = inputs.models.get(name);
+    if (servables === undefined && desired === undefined) {
       removed.push(name);
       continue;
     }
     const labelsBefore = findModel(previous, name)?.labels ?? {};
-    built.push(buildModel(name, servables ?? [], asked, labelsBefore));
+    built.push(buildModel(name, servables ?? [], desired, labelsBefore));
   }
   const byName = changeModels(previous.models, built, removed);
   const available = (model: DesiredModel): boolean =>
@@ -102,7 +102,7 @@ export function buildSnapshot(inputs: SnapshotInputs): RegistrySnapshot {
 function buildModel(
   name: string,
   servables: readonly Servable[],
-  asked: DesiredModel | undefined,
+  desired: DesiredModel | undefined,
   previousLabels: Readonly<Record<string, string>>,
 ): ModelSnapshot {
   const shown = new Map<string, Servable>();
@@ -120,8 +120,8 @@ function buildModel(
   return {
     name,
     versions,
-    labels: applyLabels(asked?.labels ?? {}, new Set(available), previousLabels),
-    problem: versions.length === 0 ? (asked?.problem ?? '') : '',
+    labels: applyLabels(desired?.labels ?? {}, new Set(available), previousLabels),
+    problem: versions.length === 0 ? (desired?.problem ?? '') : '',
     defaultVersion: available[0],
   };
 }

@@ -1,5 +1,5 @@
 // What a gRPC call looks like to a protocol: raw message bytes in and out, a status, a deadline,
-// and the one object per stream. Hot plane: one listener's thread. Must not know any protocol or
+// and the one object per stream. Hot path; one listener's thread. Must not know any protocol or
 // registry.
 import type { ServerDuplexStream } from '@grpc/grpc-js';
 

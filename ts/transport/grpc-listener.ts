@@ -1,4 +1,4 @@
-// The gRPC server socket: grpc-js over a TCP server of our own, raw bytes in and out. Hot plane:
+// The gRPC server socket: grpc-js over a TCP server of our own, raw bytes in and out. Hot path;
 // the thread that made it. Must not know any protocol or registry: it is handed the services.
 import type { Http2Server, ServerHttp2Session } from 'node:http2';
 import { createServer, type Server as TcpServer, type Socket } from 'node:net';

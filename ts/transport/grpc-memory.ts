@@ -1,7 +1,7 @@
 // What grpc-js holds of messages, counted: requests from the moment that their length is known
 // until their handler has them, unpacked ones as they grow, answers until the client took them.
 // Over the budget a call ends with RESOURCE_EXHAUSTED before its message is read. A connection that
-// takes nothing is closed when memory is short. Hot plane: the gRPC listener's thread. grpc-js has
+// takes nothing is closed when memory is short. Hot path; the gRPC listener's thread. grpc-js has
 // no hooks for any of this: methods of its server calls, of the pinned version, are wrapped;
 // test/e2e/resilience/memory-budget.test.ts sees that they work.
 import { createGunzip, createInflate } from 'node:zlib';

@@ -19,8 +19,8 @@ namespace {
 using operators::Kernel;
 using operators::KernelAttributes;
 using operators::KernelContext;
+using operators::Operand;
 using operators::OperatorType;
-using operators::Port;
 
 constexpr const char* kDomain = "serval";
 // An output's bytes; a shape may come from the input's values.
@@ -101,11 +101,11 @@ class InfoAttributes final : public KernelAttributes {
   const OrtKernelInfo* const info_;
 };
 
-// The port that the tensor at `index` goes through; null past the last.
-const Port* port_at(const std::vector<Port>& ports, size_t index) {
-  if (index < ports.size()) return &ports[index];
-  if (ports.empty() || ports.back().form != Port::Form::Variadic) return nullptr;
-  return &ports.back();
+// The operand that the tensor at `index` goes through; null past the last.
+const Operand* operand_at(const std::vector<Operand>& operands, size_t index) {
+  if (index < operands.size()) return &operands[index];
+  if (operands.empty() || operands.back().form != Operand::Form::Variadic) return nullptr;
+  return &operands.back();
 }
 
 // One run's tensors. Strings are copied out of the runtime in one call for each input, on demand.
@@ -131,10 +131,10 @@ class RunContext final : public KernelContext {
     if (value == nullptr) return view;
     status = describe(*value, view);
     if (!status.ok()) return std::move(status.error());
-    const Port* port = port_at(type_.inputs, index);
-    if (port != nullptr && port->dtype != DType::Invalid && port->dtype != view.dtype) {
+    const Operand* operand = operand_at(type_.inputs, index);
+    if (operand != nullptr && operand->dtype != DType::Invalid && operand->dtype != view.dtype) {
       return backend_failed(type_.name + ": input " + std::to_string(index) + ": expected " +
-                            std::string(dtype_name(port->dtype)) + ", got " +
+                            std::string(dtype_name(operand->dtype)) + ", got " +
                             std::string(dtype_name(view.dtype)));
     }
     const uint64_t elements = view.shape.elements().value_or(0);
@@ -301,10 +301,10 @@ OrtStatus* guarded(const OrtApi& api, const OperatorType& type, Work work) {
   }
 }
 
-// Counts and types of one side of a node against its operator's ports.
+// Counts and types of one side of a node against its operator's operands.
 Status check_side(const OrtApi& api, const OrtKernelInfo* info, const OperatorType& type,
                   bool inputs) {
-  const std::vector<Port>& ports = inputs ? type.inputs : type.outputs;
+  const std::vector<Operand>& operands = inputs ? type.inputs : type.outputs;
   const std::string word = inputs ? "input" : "output";
   const auto count_of = inputs ? api.KernelInfo_GetInputCount : api.KernelInfo_GetOutputCount;
   const auto type_of = inputs ? api.KernelInfo_GetInputTypeInfo : api.KernelInfo_GetOutputTypeInfo;
@@ -313,16 +313,16 @@ Status check_side(const OrtApi& api, const OrtKernelInfo* info, const OperatorTy
   };
   size_t count = 0;
   drop_status(api, count_of(info, &count));
-  for (size_t i = count; inputs && i < ports.size(); ++i) {
-    if (ports[i].form != Port::Form::Required) continue;
-    return invalid("expected " + std::to_string(ports.size()) + " " + word + "s, got " +
+  for (size_t i = count; inputs && i < operands.size(); ++i) {
+    if (operands[i].form != Operand::Form::Required) continue;
+    return invalid("expected " + std::to_string(operands.size()) + " " + word + "s, got " +
                    std::to_string(count));
   }
   for (size_t i = 0; i < count; ++i) {
-    const Port* port = port_at(ports, i);
-    if (port == nullptr) {
-      return invalid("expected at most " + std::to_string(ports.size()) + " " + word + "s, got " +
-                     std::to_string(count));
+    const Operand* operand = operand_at(operands, i);
+    if (operand == nullptr) {
+      return invalid("expected at most " + std::to_string(operands.size()) + " " + word +
+                     "s, got " + std::to_string(count));
     }
     TypeInfoHandle type_info(&api);
     const OrtTensorTypeAndShapeInfo* tensor = nullptr;
@@ -332,9 +332,11 @@ Status check_side(const OrtApi& api, const OrtKernelInfo* info, const OperatorTy
     if (failed == nullptr && tensor != nullptr) failed = api.GetTensorElementType(tensor, &element);
     drop_status(api, failed);
     const DType got = dtype_of(element);
-    if (got == DType::Invalid || port->dtype == DType::Invalid || got == port->dtype) continue;
+    if (got == DType::Invalid || operand->dtype == DType::Invalid || got == operand->dtype)
+      continue;
     return invalid(word + " " + std::to_string(i) + ": expected " +
-                   std::string(dtype_name(port->dtype)) + ", got " + std::string(dtype_name(got)));
+                   std::string(dtype_name(operand->dtype)) + ", got " +
+                   std::string(dtype_name(got)));
   }
   return ok_status();
 }

@@ -21,12 +21,12 @@ struct BatchFinding {
 };
 
 // Runs made-up rows alone and together, in several orders and two sizes of free inner dims, and
-// compares. Untried where nothing hangs on it: a model that is not to be joined, cannot be, or
+// compares. Untried where nothing hangs on it: a model that is not to be batched, cannot be, or
 // keeps state. For BatchMode::Auto, first dims of different symbols settle it without a run.
 BatchFinding probe_batching(const ModelSpec& spec, const ModelShapes& shapes, BackendModel& backend,
                             uint64_t limit_ns = kProbeNs);
 
-// What BatchPolicy.mode comes to: joined is what a configuration asks for by name or what is
+// What BatchPolicy.mode comes to: batched is what a configuration asks for by name or what is
 // proven.
 BatchMode effective_mode(const BatchPolicy& policy, const ModelShapes& shapes, bool stateful,
                          BatchProof proof);

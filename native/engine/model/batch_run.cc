@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "base/clock.h"
-#include "engine/listener/listener.h"
+#include "engine/lane/lane.h"
 #include "engine/model/batcher.h"
 #include "engine/model/instance.h"
 
@@ -109,7 +109,7 @@ void Batcher::run_alone(Batch& batch, Member& member, Replica& replica) {
     const Stopwatch watch;
     done = guarded([&] {
       return encode_answer(request.protocol, model_, member.decoded, member.output_indices,
-                           member.outputs, request.listener->limits(), member.arena, request);
+                           member.outputs, request.lane->settings(), member.arena, request);
     });
     member.times.output_ns = watch.elapsed_ns();
   }
@@ -145,7 +145,7 @@ void Batcher::scatter(Batch& batch, const BackendScratch& scratch, const ServeTi
     } else {
       done = guarded([&] {
         return encode_answer(request.protocol, model_, member->decoded, member->output_indices,
-                             member->outputs, request.listener->limits(), member->arena, request);
+                             member->outputs, request.lane->settings(), member->arena, request);
       });
     }
     member->times.input_ns += shared.input_ns;
@@ -157,7 +157,7 @@ void Batcher::scatter(Batch& batch, const BackendScratch& scratch, const ServeTi
 
 // Hot path: run. False when the batch as a whole failed and nobody was answered: each is then run
 // by itself.
-bool Batcher::run_joined(Batch& batch, Replica& replica) {
+bool Batcher::run_batched(Batch& batch, Replica& replica) {
   const BatchPolicy& policy = model_.spec().batch;
   const Stopwatch watch;
   batch.parts.clear();
@@ -171,16 +171,16 @@ bool Batcher::run_joined(Batch& batch, Replica& replica) {
   std::unique_ptr<BackendScratch> scratch = replica.take_scratch();
   Status ran;
   {
-    const JoinedRun joined(batch.requests);
-    ran = run_backend(*batch.members[0], batch.inputs, replica, *scratch, joined.flag());
+    const BatchRun run(batch.requests);
+    ran = run_backend(*batch.members[0], batch.inputs, replica, *scratch, run.flag());
   }
   const uint64_t ran_ns = watch.elapsed_ns();
   shared.infer_ns = ran_ns - shared.input_ns;
   model_.counters().compute_ns.fetch_add(shared.infer_ns, std::memory_order_relaxed);
-  const bool apart = ran.ok() && outputs_have_rows(scratch->outputs(), padded);
+  const bool has_rows = ran.ok() && outputs_have_rows(scratch->outputs(), padded);
   // A model whose outputs have no rows is asked one by one from now on.
-  if (ran.ok() && !apart) joins_.store(false, std::memory_order_relaxed);
-  if (apart) {
+  if (ran.ok() && !has_rows) batches_.store(false, std::memory_order_relaxed);
+  if (has_rows) {
     scatter(batch, *scratch, shared);
     if (model_.services().records) {
       model_.stats().record(BatchRecord{batch.rows, padded - batch.rows, shared.input_ns,
@@ -189,7 +189,7 @@ bool Batcher::run_joined(Batch& batch, Replica& replica) {
   }
   scratch->release_outputs();
   replica.give_scratch(std::move(scratch));
-  return apart;
+  return has_rows;
 }
 
 // Nobody is handed back before this returns, so that the requests are there while they count as
@@ -210,7 +210,7 @@ void Batcher::run_batch(Batch& batch, size_t replica_index) {
   batch.requests.clear();
   for (const Member* member : batch.members) batch.requests.push_back(member->request);
   const RunningScope running(model_, batch.requests);
-  if (batch.members.size() > 1 && run_joined(batch, replica)) return;
+  if (batch.members.size() > 1 && run_batched(batch, replica)) return;
   for (Member* member : batch.members) run_alone(batch, *member, replica);
 }
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
-#include "engine/listener/listener.h"
+#include "engine/lane/lane.h"
 #include "engine/model/instance.h"
 
 namespace serval {
@@ -62,7 +62,7 @@ void Batcher::admit(Request* request) {
     const ServeInput input{request->protocol, request->bytes(), request->json_bytes,
                            &request->cancel};
     Status decoded = guarded([&] {
-      return decode_request(input, model_, request->listener->limits(), member->arena,
+      return decode_request(input, model_, request->lane->settings(), member->arena,
                             member->decoded);
     });
     member->times.input_ns = watch.elapsed_ns();
@@ -99,8 +99,8 @@ bool Batcher::choose(Batch& batch, bool closing, uint64_t& until_ns) {
   group_rows_.assign(1, head.rows);
   const BatchPolicy& policy = model_.spec().batch;
   uint64_t rows = head.rows;
-  const bool joins = head.joinable && joins_.load(std::memory_order_relaxed);
-  for (size_t i = 1; joins && i < formed_.size() && rows <= policy.rows_max; ++i) {
+  const bool batches = head.joinable && batches_.load(std::memory_order_relaxed);
+  for (size_t i = 1; batches && i < formed_.size() && rows <= policy.rows_max; ++i) {
     if (!may_join(head, *formed_[i])) continue;
     group_.push_back(i);
     group_rows_.push_back(formed_[i]->rows);
@@ -109,7 +109,7 @@ bool Batcher::choose(Batch& batch, bool closing, uint64_t& until_ns) {
   BatchView view;
   view.rows = group_rows_;
   view.oldest_wait_ns = head.request->queued.elapsed_ns();
-  view.closing = closing || !joins;
+  view.closing = closing || !batches;
   const BatchChoice choice = choose_batch(policy, view);
   if (choice.requests == 0) {
     until_ns = now_ns() + choice.wait_ns;

@@ -59,7 +59,7 @@ class Batcher {
   bool choose(Batch& batch, bool closing, uint64_t& until_ns);
   bool may_join(const Member& head, const Member& other) const;
   void run_batch(Batch& batch, size_t replica);
-  bool run_joined(Batch& batch, Replica& replica);
+  bool run_batched(Batch& batch, Replica& replica);
   void run_alone(Batch& batch, Member& member, Replica& replica);
   Status run_pieces(Batch& batch, Member& member, Replica& replica);
   Status run_backend(const Member& like, std::span<const TensorView> inputs, Replica& replica,
@@ -85,7 +85,7 @@ class Batcher {
   std::mutex order_mutex_;
   uint64_t next_delivery_ = 0;                             // guarded by order_mutex_
   std::map<uint64_t, std::vector<Request*>> undelivered_;  // guarded by order_mutex_
-  std::atomic<bool> joins_{true};  // false once outputs turned out to have no rows
+  std::atomic<bool> batches_{true};  // false once outputs turned out to have no rows
 };
 
 }  // namespace serval

@@ -4,7 +4,7 @@
 #include <pthread.h>
 
 #include "base/clock.h"
-#include "engine/listener/listener.h"
+#include "engine/lane/lane.h"
 #include "engine/model/batcher.h"
 #include "engine/serve.h"
 #include "engine/watch/deadline_timer.h"
@@ -14,7 +14,7 @@ namespace serval {
 namespace {
 
 // Hot path: queue. A queued request, from here on as on the listener's thread.
-void answer(Model& model, size_t replica, Worker& worker, Request& request) {
+void answer(Model& model, size_t replica, ServeMemory& memory, Request& request) {
   if (request.cancel.cancelled()) {
     finish_refused(model, request, make_error(ErrorCode::Cancelled, "the client went away"));
     return;
@@ -24,7 +24,7 @@ void answer(Model& model, size_t replica, Worker& worker, Request& request) {
   {
     Request* const one = &request;
     const RunningScope running(model, {&one, 1});
-    serve(input, model, replica, queue_ns, request.listener->limits(), worker, request);
+    serve(input, model, replica, queue_ns, request.lane->settings(), memory, request);
   }
   complete_one(request);
 }
@@ -101,13 +101,13 @@ void run_instance(Model& model, int index) {
     model.batcher()->run_instance(replica);
     return;
   }
-  Worker worker(model.services().budget);
+  ServeMemory memory(model.services().budget);
   std::vector<Request*> late;
   for (;;) {
     late.clear();
     Request* request = model.queue().pop(late);
     finish_late(model, late);
-    if (request != nullptr) answer(model, replica, worker, *request);
+    if (request != nullptr) answer(model, replica, memory, *request);
     else if (late.empty()) return;
   }
 }

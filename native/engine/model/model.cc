@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <system_error>
 
-#include "engine/listener/listener.h"
+#include "engine/lane/lane.h"
 #include "engine/model/batcher.h"
 #include "engine/model/instance.h"
 
 namespace serval {
 
-Replica::~Replica() { give_scratch(nullptr); }  // the one at hand joins the others
+Replica::~Replica() { give_scratch(nullptr); }  // the one at hand batches the others
 
 std::unique_ptr<BackendScratch> Replica::take_scratch() {
   if (BackendScratch* at_hand = scratch_at_hand_.exchange(nullptr, std::memory_order_acq_rel)) {

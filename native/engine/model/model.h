@@ -116,7 +116,7 @@ class Model {
   void wake();
   // Closes the queue; what waits is answered ModelNotReady. Not from an instance thread.
   void refuse_waiting();
-  // The same, and joins the instances.
+  // The same, and batches the instances.
   void stop();
   // Instance threads that run something now.
   std::atomic<int>& busy() { return busy_; }

@@ -58,7 +58,7 @@ class RequestQueue {
   // too.
   Request* pop(std::vector<Request*>& late);
 
-  // Takes `request` out when it is all that waits. Listener's thread.
+  // Takes `request` out when it is all that waits. Lane's thread.
   bool take_if_alone(Request* request);
   // Takes a waiting request out (its client went away). False when it is not waiting any more.
   bool remove(Request* request);

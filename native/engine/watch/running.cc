@@ -71,16 +71,16 @@ RunningScope::RunningScope(Model& model, std::span<Request* const> requests)
 
 RunningScope::~RunningScope() { running_.remove(requests_); }
 
-JoinedRun::JoinedRun(std::span<Request* const> requests)
+BatchRun::BatchRun(std::span<Request* const> requests)
     : requests_(requests), wanted_(requests.size()) {
   for (Request* request : requests_) request->cancel.begin_run(*this);
 }
 
-JoinedRun::~JoinedRun() {
+BatchRun::~BatchRun() {
   for (Request* request : requests_) request->cancel.leave_run(*this);
 }
 
-void JoinedRun::end_run() {
+void BatchRun::end_run() {
   if (wanted_.fetch_sub(1) == 1) flag_.cancel(EndCause::ClientLeft);
 }
 

@@ -49,13 +49,13 @@ class RunningScope {
 
 // Ends a run that answers several requests when none of them is waited for any more: their flags
 // tell it, and it puts up `flag()`. Thread: the one that runs; the flags' may tell it.
-class JoinedRun final : private RunEnder {
+class BatchRun final : private RunEnder {
  public:
   // Borrows the requests, whose flags it is hung into.
-  explicit JoinedRun(std::span<Request* const> requests);
-  ~JoinedRun();
-  JoinedRun(const JoinedRun&) = delete;
-  JoinedRun& operator=(const JoinedRun&) = delete;
+  explicit BatchRun(std::span<Request* const> requests);
+  ~BatchRun();
+  BatchRun(const BatchRun&) = delete;
+  BatchRun& operator=(const BatchRun&) = delete;
 
   const CancelFlag* flag() const { return &flag_; }
 

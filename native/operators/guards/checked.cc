@@ -25,10 +25,10 @@ class Checked final : public Kernel {
         rule_(std::move(rule)) {}
 
   Status run(KernelContext& context) const override {
-    Ports ports(context);
+    KernelIo io(context);
     TensorView views[kPlacesMax];
-    for (size_t i = 0; i < places_.size(); ++i) views[i] = ports.view(i);
-    if (ports.failed()) return ports.take();
+    for (size_t i = 0; i < places_.size(); ++i) views[i] = io.view(i);
+    if (io.failed()) return io.take();
     const Complaint wrong = rule_->check(GuardedInputs(places_, {views, places_.size()}));
     if (!wrong.empty()) return invalid_argument(text_of(wrong, views));
     const TensorView& last = views[places_.size() - 1];
@@ -36,15 +36,15 @@ class Checked final : public Kernel {
       return internal_failure(node_ + ": an input of a type that can't be passed on");
     }
     if (last.dtype == DType::Bytes) {
-      ports.strings(0, last.shape, last.strings);
+      io.strings(0, last.shape, last.strings);
     } else {
-      const std::span<uint8_t> out = ports.raw_output(0, last.dtype, last.shape);
+      const std::span<uint8_t> out = io.raw_output(0, last.dtype, last.shape);
       const bool same = out.data() == last.data;
-      if (!ports.failed() && !same && !out.empty()) {
+      if (!io.failed() && !same && !out.empty()) {
         std::memcpy(out.data(), last.data, out.size());
       }
     }
-    return ports.take();
+    return io.take();
   }
 
  private:
@@ -87,7 +87,7 @@ Result<std::unique_ptr<Kernel>> make_checked(const KernelAttributes& attributes)
 
 std::vector<OperatorType> checked_operators() {
   constexpr auto kPasses = OperatorType::OutputType::PassesLastInput;
-  constexpr Port kAny;
+  constexpr Operand kAny;
   return {
       {"Checked1", {kAny}, {kAny}, make_checked, kPasses},
       {"Checked2", {kAny, kAny}, {kAny}, make_checked, kPasses},

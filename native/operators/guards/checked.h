@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "operators/kernel_io.h"
 #include "operators/operator.h"
-#include "operators/ports.h"
 
 namespace serval::operators {
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "operators/groups.h"
-#include "operators/ports.h"
+#include "operators/kernel_io.h"
 
 namespace serval::operators {
 namespace {
@@ -93,18 +93,18 @@ class IntegerDivision final : public Kernel {
   IntegerDivision(Form form, std::string node) : form_(form), node_(std::move(node)) {}
 
   Status run(KernelContext& context) const override {
-    Ports ports(context);
-    const TensorView x = ports.view(0), y = ports.view(1);
-    if (ports.failed()) return ports.take();
+    KernelIo io(context);
+    const TensorView x = io.view(0), y = io.view(1);
+    if (io.failed()) return io.take();
     Shape shape;
     const bool fits = broadcast(x.shape, y.shape, shape);
-    ports.require(fits, node_ + ": shapes " + x.shape.to_string() + " and " + y.shape.to_string() +
-                            " do not fit");
-    if (ports.failed()) return ports.take();
+    io.require(fits, node_ + ": shapes " + x.shape.to_string() + " and " + y.shape.to_string() +
+                         " do not fit");
+    if (io.failed()) return io.take();
     return visit(x.dtype, [&]<typename T>(TypeTag<T>) -> Status {
       if constexpr (IsNumber<T>) {
-        run_typed<T>(ports, x, y, shape);
-        return ports.take();
+        run_typed<T>(io, x, y, shape);
+        return io.take();
       } else {
         return internal_failure(node_ + ": no division of " + std::string(dtype_name(x.dtype)));
       }
@@ -113,15 +113,15 @@ class IntegerDivision final : public Kernel {
 
  private:
   template <typename T>
-  void run_typed(Ports& ports, const TensorView& x, const TensorView& y, const Shape& shape) const {
-    const std::span<const T> a = ports.elements<T>(x), b = ports.elements<T>(y);
+  void run_typed(KernelIo& io, const TensorView& x, const TensorView& y, const Shape& shape) const {
+    const std::span<const T> a = io.elements<T>(x), b = io.elements<T>(y);
     if constexpr (std::is_integral_v<T>) {
       const bool divides_by_zero =
           shape.elements().value_or(0) > 0 && std::find(b.begin(), b.end(), T{0}) != b.end();
-      ports.require(!divides_by_zero, "Integer division by zero: " + node_);
+      io.require(!divides_by_zero, "Integer division by zero: " + node_);
     }
-    const std::span<T> out = ports.output<T>(0, shape);
-    if (ports.failed()) return;
+    const std::span<T> out = io.output<T>(0, shape);
+    if (io.failed()) return;
     T* to = out.data();
     for_pairs(x.shape, y.shape, shape, [&](size_t i, size_t j) {
       if constexpr (std::is_integral_v<T>) *to++ = compute_integer<T>(form_, a[i], b[j]);
@@ -151,8 +151,8 @@ Result<std::unique_ptr<Kernel>> make_modulo(const KernelAttributes& attributes) 
 std::vector<OperatorType> division_operators() {
   constexpr auto kType = OperatorType::OutputType::OfLastInput;
   return {
-      {"IntegerDivide", {Port{}, Port{}}, {Port{}}, make_divide, kType},
-      {"IntegerModulo", {Port{}, Port{}}, {Port{}}, make_modulo, kType},
+      {"IntegerDivide", {Operand{}, Operand{}}, {Operand{}}, make_divide, kType},
+      {"IntegerModulo", {Operand{}, Operand{}}, {Operand{}}, make_modulo, kType},
   };
 }
 

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "operators/groups.h"
-#include "operators/ports.h"
+#include "operators/kernel_io.h"
 
 namespace serval::operators {
 namespace {
@@ -33,14 +33,14 @@ size_t axis_of(int64_t axis, const Shape& shape) {
 
 // Gives `from` on, in its own memory where the runtime says so; of `shape`, whose elements are
 // those of `from` or none.
-void pass_on(Ports& ports, const TensorView& from, const Shape& shape) {
+void pass_on(KernelIo& io, const TensorView& from, const Shape& shape) {
   if (from.dtype == DType::Bytes) {
     const bool empty = shape.elements() == 0u;
-    ports.strings(0, shape, empty ? std::span<const std::string_view>() : from.strings);
+    io.strings(0, shape, empty ? std::span<const std::string_view>() : from.strings);
     return;
   }
-  const std::span<uint8_t> out = ports.raw_output(0, from.dtype, shape);
-  const bool copies = !ports.failed() && !out.empty() && out.data() != from.data;
+  const std::span<uint8_t> out = io.raw_output(0, from.dtype, shape);
+  const bool copies = !io.failed() && !out.empty() && out.data() != from.data;
   if (copies) std::memcpy(out.data(), from.data, out.size());
 }
 
@@ -50,10 +50,10 @@ class TopKCount final : public Kernel {
   explicit TopKCount(int64_t axis) : axis_(axis) {}
 
   Status run(KernelContext& context) const override {
-    Ports ports(context);
-    const TensorView data = ports.view(0), k = ports.view(1);
-    const std::span<int64_t> out = ports.output<int64_t>(0, k.shape);
-    if (ports.failed() || out.empty()) return ports.take();
+    KernelIo io(context);
+    const TensorView data = io.view(0), k = io.view(1);
+    const std::span<int64_t> out = io.output<int64_t>(0, k.shape);
+    if (io.failed() || out.empty()) return io.take();
     std::memcpy(out.data(), k.data, out.size_bytes());
     const std::optional<int64_t> count = count_in(k);
     const size_t axis = axis_of(axis_, data.shape);
@@ -61,7 +61,7 @@ class TopKCount final : public Kernel {
     const bool empty = std::find(dims.begin(), dims.end(), 0) != dims.end();
     const bool fits = count && axis < dims.size() && *count >= 0 && *count <= dims[axis];
     if (empty && fits) out[0] = 0;
-    return ports.take();
+    return io.take();
   }
 
  private:
@@ -74,15 +74,15 @@ class TopKShape final : public Kernel {
   explicit TopKShape(int64_t axis) : axis_(axis) {}
 
   Status run(KernelContext& context) const override {
-    Ports ports(context);
-    const TensorView k = ports.view(0), from = ports.view(1);
-    if (ports.failed()) return ports.take();
+    KernelIo io(context);
+    const TensorView k = io.view(0), from = io.view(1);
+    if (io.failed()) return io.take();
     const size_t axis = axis_of(axis_, from.shape);
     const bool empty = from.shape.elements() == 0u && axis < from.shape.rank();
     Shape shape = from.shape;
     if (empty) shape.set(axis, count_in(k).value_or(shape[axis]));
-    pass_on(ports, from, shape);
-    return ports.take();
+    pass_on(io, from, shape);
+    return io.take();
   }
 
  private:
@@ -93,14 +93,14 @@ class TopKShape final : public Kernel {
 class SomeIndices final : public Kernel {
  public:
   Status run(KernelContext& context) const override {
-    Ports ports(context);
-    const std::span<const int64_t> indices = ports.elements<int64_t>(0);
+    KernelIo io(context);
+    const std::span<const int64_t> indices = io.elements<int64_t>(0);
     const std::span<int64_t> out =
-        ports.output<int64_t>(0, indices.empty() ? shape_of({1}) : ports.view(0).shape);
-    if (ports.failed()) return ports.take();
+        io.output<int64_t>(0, indices.empty() ? shape_of({1}) : io.view(0).shape);
+    if (io.failed()) return io.take();
     if (indices.empty()) out[0] = 0;
     else std::copy(indices.begin(), indices.end(), out.begin());
-    return ports.take();
+    return io.take();
   }
 };
 
@@ -108,14 +108,14 @@ class SomeIndices final : public Kernel {
 class NoFeatures final : public Kernel {
  public:
   Status run(KernelContext& context) const override {
-    Ports ports(context);
-    const TensorView indices = ports.view(0), from = ports.view(1);
-    if (ports.failed()) return ports.take();
+    KernelIo io(context);
+    const TensorView indices = io.view(0), from = io.view(1);
+    if (io.failed()) return io.take();
     Shape shape = from.shape;
     const bool none = indices.shape.elements() == 0u && shape.rank() > 0;
     if (none) shape.set(shape.rank() - 1, 0);
-    pass_on(ports, from, shape);
-    return ports.take();
+    pass_on(io, from, shape);
+    return io.take();
   }
 };
 
@@ -134,12 +134,24 @@ Result<std::unique_ptr<Kernel>> make(const KernelAttributes& attributes) {
 std::vector<OperatorType> no_row_operators() {
   using Type = OperatorType::OutputType;
   return {
-      {"TopKCount", {Port{}, Port{DType::Int64}}, {Port{}}, make<TopKCount>, Type::OfLastInput},
-      {"TopKShape", {Port{DType::Int64}, Port{}}, {Port{}}, make<TopKShape>, Type::PassesLastInput},
-      {"SomeIndices", {Port{DType::Int64}}, {Port{}}, make_plain<SomeIndices>, Type::OfLastInput},
+      {"TopKCount",
+       {Operand{}, Operand{DType::Int64}},
+       {Operand{}},
+       make<TopKCount>,
+       Type::OfLastInput},
+      {"TopKShape",
+       {Operand{DType::Int64}, Operand{}},
+       {Operand{}},
+       make<TopKShape>,
+       Type::PassesLastInput},
+      {"SomeIndices",
+       {Operand{DType::Int64}},
+       {Operand{}},
+       make_plain<SomeIndices>,
+       Type::OfLastInput},
       {"NoFeatures",
-       {Port{DType::Int64}, Port{}},
-       {Port{}},
+       {Operand{DType::Int64}, Operand{}},
+       {Operand{}},
        make_plain<NoFeatures>,
        Type::PassesLastInput},
   };

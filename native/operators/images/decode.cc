@@ -301,7 +301,7 @@ class ExtractJpegShape : public Kernel {
 }  // namespace
 
 std::vector<OperatorType> image_operators() {
-  const Port string = port(DType::Bytes), bytes = port(DType::Uint8), any = port(DType::Invalid);
+  const Operand string = port(DType::Bytes), bytes = port(DType::Uint8), any = port(DType::Invalid);
   return {
       {"DecodeJpeg", {string}, {bytes}, DecodeImage::make<Operator::Jpeg>},
       {"DecodeAndCropJpeg", {string, any}, {bytes}, DecodeImage::make<Operator::CropJpeg>},

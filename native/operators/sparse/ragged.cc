@@ -9,16 +9,16 @@ namespace {
 constexpr int64_t kElementsMax = kRowsMax;
 
 // Row splits: begin with 0, never fall, end with the number of rows below.
-bool check_splits(Ports& ports, std::span<const int64_t> splits, int64_t below) {
-  ports.require(!splits.empty(), "ragged splits must have at least 1 element");
-  if (ports.failed()) return false;
-  ports.require(splits[0] == 0, "First value of ragged splits must be 0.");
-  for (size_t i = 1; i < splits.size() && !ports.failed(); ++i) {
-    ports.require(splits[i] >= splits[i - 1], "ragged splits must be sorted");
+bool check_splits(KernelIo& io, std::span<const int64_t> splits, int64_t below) {
+  io.require(!splits.empty(), "ragged splits must have at least 1 element");
+  if (io.failed()) return false;
+  io.require(splits[0] == 0, "First value of ragged splits must be 0.");
+  for (size_t i = 1; i < splits.size() && !io.failed(); ++i) {
+    io.require(splits[i] >= splits[i - 1], "ragged splits must be sorted");
   }
-  return ports.require(below < 0 || splits.back() == below,
-                       "Final value of ragged splits must match the length the corresponding "
-                       "ragged array.");
+  return io.require(below < 0 || splits.back() == below,
+                    "Final value of ragged splits must match the length the corresponding "
+                    "ragged array.");
 }
 
 enum class Partition : uint8_t { FirstDimSize, RowIds, RowSplits };
@@ -31,19 +31,19 @@ class RaggedToTensor final : public Kernel {
   Status run(KernelContext& context) const override;
 
  private:
-  std::vector<std::vector<int64_t>> read_levels(Ports& ports, int64_t value_count) const;
-  bool make_shape(Ports& ports, std::span<const std::vector<int64_t>> levels,
+  std::vector<std::vector<int64_t>> read_levels(KernelIo& io, int64_t value_count) const;
+  bool make_shape(KernelIo& io, std::span<const std::vector<int64_t>> levels,
                   const TensorView& values, Shape& shape) const;
 
   const std::vector<Partition> types_;
 };
 
 // Row ids to row splits of `rows` rows.
-std::vector<int64_t> splits_of(Ports& ports, std::span<const int64_t> ids, int64_t rows) {
+std::vector<int64_t> splits_of(KernelIo& io, std::span<const int64_t> ids, int64_t rows) {
   std::vector<int64_t> splits(static_cast<size_t>(rows) + 1);
   int64_t last = 0;
   for (const int64_t id : ids) {
-    if (!ports.require(id >= last && id < rows, "Invalid value_rowids: " + std::to_string(id))) {
+    if (!io.require(id >= last && id < rows, "Invalid value_rowids: " + std::to_string(id))) {
       return splits;
     }
     last = id;
@@ -54,54 +54,53 @@ std::vector<int64_t> splits_of(Ports& ports, std::span<const int64_t> ids, int64
 }
 
 // Every partition as row splits.
-std::vector<std::vector<int64_t>> RaggedToTensor::read_levels(Ports& ports,
+std::vector<std::vector<int64_t>> RaggedToTensor::read_levels(KernelIo& io,
                                                               int64_t value_count) const {
   std::vector<std::vector<int64_t>> levels;
   int64_t rows = -1;
-  for (size_t i = 0; i < types_.size() && !ports.failed(); ++i) {
-    const std::vector<int64_t> partition = ports.integers(3 + i);
-    if (ports.failed()) break;
+  for (size_t i = 0; i < types_.size() && !io.failed(); ++i) {
+    const std::vector<int64_t> partition = io.integers(3 + i);
+    if (io.failed()) break;
     switch (types_[i]) {
       case Partition::FirstDimSize:
-        ports.require(
+        io.require(
             i == 0 && partition.size() == 1 && partition[0] >= 0 && partition[0] < kElementsMax,
             "Invalid first partition: FIRST_DIM_SIZE must be one number");
-        if (!ports.failed()) rows = partition[0];
+        if (!io.failed()) rows = partition[0];
         continue;
       case Partition::RowIds:
-        if (!ports.require(rows >= 0, "VALUE_ROWIDS needs a number of rows before it")) break;
-        levels.push_back(splits_of(ports, partition, rows));
+        if (!io.require(rows >= 0, "VALUE_ROWIDS needs a number of rows before it")) break;
+        levels.push_back(splits_of(io, partition, rows));
         break;
       case Partition::RowSplits:
-        if (!check_splits(ports, partition, -1)) break;
-        ports.require(rows < 0 || rows == static_cast<int64_t>(partition.size()) - 1,
-                      "row_splits do not fit the level above");
+        if (!check_splits(io, partition, -1)) break;
+        io.require(rows < 0 || rows == static_cast<int64_t>(partition.size()) - 1,
+                   "row_splits do not fit the level above");
         levels.push_back(partition);
         break;
     }
-    if (!ports.failed()) rows = levels.back().back();
+    if (!io.failed()) rows = levels.back().back();
   }
-  ports.require(!levels.empty(), "RaggedTensorToTensor: no row partitions");
-  ports.require(ports.failed() || levels.back().back() == value_count,
-                "row partitions end at " +
-                    std::to_string(levels.empty() ? 0 : levels.back().back()) + ", values have " +
-                    std::to_string(value_count) + " rows");
+  io.require(!levels.empty(), "RaggedTensorToTensor: no row partitions");
+  io.require(io.failed() || levels.back().back() == value_count,
+             "row partitions end at " + std::to_string(levels.empty() ? 0 : levels.back().back()) +
+                 ", values have " + std::to_string(value_count) + " rows");
   return levels;
 }
 
 // The output's shape: what `shape` says, the widest row where it says -1, or nothing at all (-1 as
 // a scalar).
-bool RaggedToTensor::make_shape(Ports& ports, std::span<const std::vector<int64_t>> levels,
+bool RaggedToTensor::make_shape(KernelIo& io, std::span<const std::vector<int64_t>> levels,
                                 const TensorView& values, Shape& shape) const {
-  const TensorView shape_view = ports.view(0);
-  const std::vector<int64_t> wanted = ports.integers(0);
-  if (ports.failed()) return false;
+  const TensorView shape_view = io.view(0);
+  const std::vector<int64_t> wanted = io.integers(0);
+  if (io.failed()) return false;
   const bool unknown = shape_view.shape.rank() == 0;
   const size_t rank = levels.size() + values.shape.rank();
-  ports.require(unknown ? wanted.size() == 1 && wanted[0] == -1 : wanted.size() == rank,
-                "shape.dims() and the ragged tensor's rank differ: " + list_text(wanted) + " vs. " +
-                    std::to_string(rank));
-  if (ports.failed()) return false;
+  io.require(unknown ? wanted.size() == 1 && wanted[0] == -1 : wanted.size() == rank,
+             "shape.dims() and the ragged tensor's rank differ: " + list_text(wanted) + " vs. " +
+                 std::to_string(rank));
+  if (io.failed()) return false;
   std::vector<int64_t> dims = {static_cast<int64_t>(levels[0].size()) - 1};
   for (const std::vector<int64_t>& splits : levels) {
     int64_t widest = 0;
@@ -111,12 +110,12 @@ bool RaggedToTensor::make_shape(Ports& ports, std::span<const std::vector<int64_
   for (size_t i = 1; i < values.shape.rank(); ++i) dims.push_back(values.shape[i]);
   for (size_t i = 0; i < rank && !unknown; ++i) {
     if (wanted[i] < 0) continue;
-    ports.require(
+    io.require(
         i <= levels.size() || wanted[i] == dims[i],
         "shape " + list_text(wanted) + " does not fit values of shape " + values.shape.to_string());
     dims[i] = wanted[i];
   }
-  return to_shape(ports, dims, shape);
+  return to_shape(io, dims, shape);
 }
 
 // Fills `rows` (one for each innermost place of the output) with value rows; -1 = default.
@@ -139,9 +138,9 @@ void place_values(std::span<const std::vector<int64_t>> levels, const Shape& sha
 }
 
 template <typename T>
-void write_padded(Ports& ports, std::span<const int64_t> rows, std::span<const T> values,
+void write_padded(KernelIo& io, std::span<const int64_t> rows, std::span<const T> values,
                   std::span<const T> fallback, size_t each, T* out) {
-  for (size_t i = 0; i < rows.size() && !ports.failed(); ++i) {
+  for (size_t i = 0; i < rows.size() && !io.failed(); ++i) {
     for (size_t j = 0; j < each; ++j) {
       out[i * each + j] = rows[i] >= 0 ? values[static_cast<size_t>(rows[i]) * each + j]
                                        : fallback[fallback.size() == 1 ? 0 : j];
@@ -150,27 +149,27 @@ void write_padded(Ports& ports, std::span<const int64_t> rows, std::span<const T
 }
 
 Status RaggedToTensor::run(KernelContext& context) const {
-  Ports ports(context);
-  const TensorView values = ports.view(1), fallback = ports.view(2);
-  if (!ports.failed()) {
-    ports.require(values.shape.rank() > 0, "RaggedTensorToTensor: values must have a first dim");
+  KernelIo io(context);
+  const TensorView values = io.view(1), fallback = io.view(2);
+  if (!io.failed()) {
+    io.require(values.shape.rank() > 0, "RaggedTensorToTensor: values must have a first dim");
   }
-  if (ports.failed()) return ports.take();
-  const std::vector<std::vector<int64_t>> levels = read_levels(ports, values.shape[0]);
+  if (io.failed()) return io.take();
+  const std::vector<std::vector<int64_t>> levels = read_levels(io, values.shape[0]);
   Shape shape;
-  if (ports.failed() || !make_shape(ports, levels, values, shape)) return ports.take();
+  if (io.failed() || !make_shape(io, levels, values, shape)) return io.take();
   const size_t each = RowCopier::elements_per_row(values.shape);
   const uint64_t padding = fallback.shape.elements().value_or(0);
-  if (!ports.require(fallback.dtype == values.dtype && (padding == 1 || padding == each),
-                     "default_value of shape " + fallback.shape.to_string() +
-                         " does not fit values of shape " + values.shape.to_string())) {
-    return ports.take();
+  if (!io.require(fallback.dtype == values.dtype && (padding == 1 || padding == each),
+                  "default_value of shape " + fallback.shape.to_string() +
+                      " does not fit values of shape " + values.shape.to_string())) {
+    return io.take();
   }
   uint64_t places = 1;
   for (size_t i = 0; i <= levels.size(); ++i) places *= static_cast<uint64_t>(shape[i]);
-  if (!ports.require(places <= uint64_t{kRowsMax},
-                     "RaggedTensorToTensor: shape " + shape.to_string() + " is too large")) {
-    return ports.take();
+  if (!io.require(places <= uint64_t{kRowsMax},
+                  "RaggedTensorToTensor: shape " + shape.to_string() + " is too large")) {
+    return io.take();
   }
   std::vector<int64_t> rows(places, -1);
   const int64_t given = std::min<int64_t>(shape[0], static_cast<int64_t>(levels[0].size()) - 1);
@@ -180,24 +179,23 @@ Status RaggedToTensor::run(KernelContext& context) const {
   }
   if (values.dtype == DType::Bytes) {
     std::vector<std::string_view> out(places * each);
-    write_padded<std::string_view>(ports, rows, values.strings, fallback.strings, each, out.data());
-    ports.strings(0, shape, out);
-    return ports.take();
+    write_padded<std::string_view>(io, rows, values.strings, fallback.strings, each, out.data());
+    io.strings(0, shape, out);
+    return io.take();
   }
   if (values.dtype == DType::Bool) {
-    const std::span<bool> out = ports.output<bool>(0, shape);
-    write_padded<bool>(ports, rows, ports.elements<bool>(values), ports.elements<bool>(fallback),
-                       each, out.data());
-    return ports.take();
+    const std::span<bool> out = io.output<bool>(0, shape);
+    write_padded<bool>(io, rows, io.elements<bool>(values), io.elements<bool>(fallback), each,
+                       out.data());
+    return io.take();
   }
   const bool known = for_number(values.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    const std::span<T> out = ports.output<T>(0, shape);
-    write_padded<T>(ports, rows, ports.elements<T>(values), ports.elements<T>(fallback), each,
-                    out.data());
+    const std::span<T> out = io.output<T>(0, shape);
+    write_padded<T>(io, rows, io.elements<T>(values), io.elements<T>(fallback), each, out.data());
   });
   if (!known) return internal_failure("RaggedTensorToTensor: no kernel for this type");
-  return ports.take();
+  return io.take();
 }
 
 Result<std::unique_ptr<Kernel>> make_to_tensor(const KernelAttributes& attributes) {
@@ -216,29 +214,29 @@ Result<std::unique_ptr<Kernel>> make_to_tensor(const KernelAttributes& attribute
 
 // Inputs: one or more row splits, then values. Outputs: indices, values, shape.
 Status ragged_to_sparse(KernelContext& context) {
-  Ports ports(context);
-  const size_t depth = ports.input_count() - 1;
-  const TensorView values = ports.view(depth);
-  if (ports.input_count() < 2) return internal_failure("RaggedTensorToSparse: no row splits");
-  ports.require(values.shape.rank() > 0, "RaggedTensorToSparse: values must have a first dim");
+  KernelIo io(context);
+  const size_t depth = io.input_count() - 1;
+  const TensorView values = io.view(depth);
+  if (io.input_count() < 2) return internal_failure("RaggedTensorToSparse: no row splits");
+  io.require(values.shape.rank() > 0, "RaggedTensorToSparse: values must have a first dim");
   std::vector<std::vector<int64_t>> levels;
-  for (size_t i = 0; i < depth && !ports.failed(); ++i) {
-    levels.push_back(ports.integers(i));
+  for (size_t i = 0; i < depth && !io.failed(); ++i) {
+    levels.push_back(io.integers(i));
     const int64_t above = i == 0 ? -1 : levels[i - 1].back();
-    check_splits(ports, levels[i], i + 1 == depth ? values.shape[0] : -1);
-    ports.require(above < 0 || above == static_cast<int64_t>(levels[i].size()) - 1,
-                  "Final value of ragged splits must match the length the corresponding ragged "
-                  "array.");
+    check_splits(io, levels[i], i + 1 == depth ? values.shape[0] : -1);
+    io.require(above < 0 || above == static_cast<int64_t>(levels[i].size()) - 1,
+               "Final value of ragged splits must match the length the corresponding ragged "
+               "array.");
   }
-  if (ports.failed()) return ports.take();
+  if (io.failed()) return io.take();
   const size_t rank = depth + values.shape.rank();
   const size_t each = RowCopier::elements_per_row(values.shape);
   const size_t total = values.shape.elements().value_or(0);
-  if (!ports.require(rank <= kRankMax, "RaggedTensorToSparse: rank too high")) return ports.take();
+  if (!io.require(rank <= kRankMax, "RaggedTensorToSparse: rank too high")) return io.take();
   const auto indices =
-      ports.output<int64_t>(0, shape_of({static_cast<int64_t>(total), static_cast<int64_t>(rank)}));
-  const auto dims = ports.vector_output<int64_t>(2, rank);
-  if (ports.failed()) return ports.take();
+      io.output<int64_t>(0, shape_of({static_cast<int64_t>(total), static_cast<int64_t>(rank)}));
+  const auto dims = io.vector_output<int64_t>(2, rank);
+  if (io.failed()) return io.take();
   std::fill(dims.begin(), dims.end(), 0);
   dims[0] = static_cast<int64_t>(levels[0].size()) - 1;
   std::vector<size_t> rows(depth);  // the row of each level that holds the value
@@ -272,18 +270,18 @@ Status ragged_to_sparse(KernelContext& context) {
   for (size_t d = depth + 1; d < rank; ++d) dims[d] = values.shape[d - depth];
   const Shape flat = shape_of({static_cast<int64_t>(total)});
   if (values.dtype == DType::Bytes) {
-    ports.strings(1, flat, values.strings);
+    io.strings(1, flat, values.strings);
   } else {
-    const std::span<uint8_t> out = ports.raw_output(1, values.dtype, flat);
+    const std::span<uint8_t> out = io.raw_output(1, values.dtype, flat);
     if (!out.empty()) std::memcpy(out.data(), values.data, out.size());
   }
-  return ports.take();
+  return io.take();
 }
 
 }  // namespace
 
 std::vector<OperatorType> ragged_operators() {
-  const Port longs{DType::Int64}, any{}, list{DType::Invalid, Port::Form::Variadic};
+  const Operand longs{DType::Int64}, any{}, list{DType::Invalid, Operand::Form::Variadic};
   return {
       {"RaggedTensorToTensor", {any, any, any, list}, {any}, make_to_tensor},
       {"RaggedTensorToSparse", {list}, {longs, any, longs}, make_plain<ragged_to_sparse>},

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "operators/groups.h"
-#include "operators/ports.h"
+#include "operators/kernel_io.h"
 
 namespace serval::operators {
 namespace {
@@ -19,17 +19,17 @@ class SparseSegmentReduce final : public Kernel {
 
  private:
   template <typename T>
-  void write(Ports& ports, const TensorView& data, std::span<const int64_t> indices,
+  void write(KernelIo& io, const TensorView& data, std::span<const int64_t> indices,
              std::span<const int64_t> ids, std::span<T> out) const;
   const Combiner combiner_;
 };
 
 template <typename T>
-void SparseSegmentReduce::write(Ports& ports, const TensorView& data,
+void SparseSegmentReduce::write(KernelIo& io, const TensorView& data,
                                 std::span<const int64_t> indices, std::span<const int64_t> ids,
                                 std::span<T> out) const {
-  const auto from = ports.elements<T>(data);
-  if (ports.failed()) return;
+  const auto from = io.elements<T>(data);
+  if (io.failed()) return;
   std::fill(out.begin(), out.end(), T{0});
   const size_t width = RowCopier::elements_per_row(data.shape);
   for (size_t i = 0; i < ids.size();) {
@@ -49,36 +49,36 @@ void SparseSegmentReduce::write(Ports& ports, const TensorView& data,
 }
 
 Status SparseSegmentReduce::run(KernelContext& context) const {
-  Ports ports(context);
-  const TensorView data = ports.view(0);
-  const std::vector<int64_t> indices = ports.integers(1), ids = ports.integers(2);
-  ports.require(data.shape.rank() > 0, "data must be at least rank 1");
-  ports.require(indices.size() == ids.size(), "segment_ids and indices should have same size.");
+  KernelIo io(context);
+  const TensorView data = io.view(0);
+  const std::vector<int64_t> indices = io.integers(1), ids = io.integers(2);
+  io.require(data.shape.rank() > 0, "data must be at least rank 1");
+  io.require(indices.size() == ids.size(), "segment_ids and indices should have same size.");
   int64_t rows = ids.empty() ? 0 : ids.back() + 1;
-  if (ports.input_count() > 3 && ports.has(3)) {
-    const int64_t segments = ports.integer(3, "num_segments");
-    ports.require(segments >= 0, "segment ids must be >= 0");
-    ports.require(ids.empty() || ids.back() < segments, "segment ids must be < num_segments");
+  if (io.input_count() > 3 && io.has(3)) {
+    const int64_t segments = io.integer(3, "num_segments");
+    io.require(segments >= 0, "segment ids must be >= 0");
+    io.require(ids.empty() || ids.back() < segments, "segment ids must be < num_segments");
     rows = segments;
   }
   int64_t last = 0;
-  for (size_t i = 0; i < ids.size() && !ports.failed(); ++i) {
-    ports.require(ids[i] >= 0, "segment ids must be >= 0");
-    ports.require(ids[i] >= last && ids[i] < rows, "segment ids are not increasing");
-    ports.require(indices[i] >= 0 && indices[i] < data.shape[0],
-                  "indices[" + std::to_string(i) + "] == " + std::to_string(indices[i]) +
-                      " out of range [0, " + std::to_string(data.shape[0]) + ")");
+  for (size_t i = 0; i < ids.size() && !io.failed(); ++i) {
+    io.require(ids[i] >= 0, "segment ids must be >= 0");
+    io.require(ids[i] >= last && ids[i] < rows, "segment ids are not increasing");
+    io.require(indices[i] >= 0 && indices[i] < data.shape[0],
+               "indices[" + std::to_string(i) + "] == " + std::to_string(indices[i]) +
+                   " out of range [0, " + std::to_string(data.shape[0]) + ")");
     last = ids[i];
   }
-  if (ports.failed()) return ports.take();
+  if (io.failed()) return io.take();
   Shape shape = data.shape;
   shape.set(0, rows);
   const bool known = for_number(data.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    write<T>(ports, data, indices, ids, ports.output<T>(0, shape));
+    write<T>(io, data, indices, ids, io.output<T>(0, shape));
   });
   if (!known) return internal_failure("SparseSegmentReduce: no kernel for this type");
-  return ports.take();
+  return io.take();
 }
 
 Result<std::unique_ptr<Kernel>> make_reduce(const KernelAttributes& attributes) {
@@ -93,7 +93,7 @@ Result<std::unique_ptr<Kernel>> make_reduce(const KernelAttributes& attributes) 
 }  // namespace
 
 std::vector<OperatorType> sparse_segment_operators() {
-  const Port any{}, maybe{DType::Invalid, Port::Form::Optional};
+  const Operand any{}, maybe{DType::Invalid, Operand::Form::Optional};
   return {{"SparseSegmentReduce", {any, any, any, maybe}, {any}, make_reduce}};
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "operators/ports.h"
+#include "operators/kernel_io.h"
 
 namespace serval::operators {
 
@@ -30,16 +30,16 @@ struct SparsePlaces {
 };
 
 // Reads and checks ranks and counts. Errors: invalid_argument through `ports`.
-SparsePlaces read_places(Ports& ports, size_t indices, size_t dims, std::string_view op);
+SparsePlaces read_places(KernelIo& io, size_t indices, size_t dims, std::string_view op);
 
 // Refuses an index outside the dims.
-bool check_places(Ports& ports, const SparsePlaces& places);
+bool check_places(KernelIo& io, const SparsePlaces& places);
 
 // "[1,2]"
 std::string list_text(std::span<const int64_t> values);
 
 // Elements of a shape given as a vector. Errors: invalid_argument for negative dims, for an
 // overflow, or a rank over ours.
-bool to_shape(Ports& ports, std::span<const int64_t> dims, Shape& shape);
+bool to_shape(KernelIo& io, std::span<const int64_t> dims, Shape& shape);
 
 }  // namespace serval::operators

@@ -324,7 +324,7 @@ class DecodeBase64 : public StringMap {
 }  // namespace
 
 std::vector<OperatorType> string_element_operators() {
-  const Port string = port(DType::Bytes), integer = port(DType::Invalid);
+  const Operand string = port(DType::Bytes), integer = port(DType::Invalid);
   return {
       {"StringLower", {string}, {string}, StringCase<false>::make},
       {"StringUpper", {string}, {string}, StringCase<true>::make},

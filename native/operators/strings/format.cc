@@ -147,7 +147,7 @@ class StringFormat : public Kernel {
 }  // namespace
 
 std::vector<OperatorType> string_format_operators() {
-  const Port inputs = port(DType::Invalid, Port::Form::Variadic);
+  const Operand inputs = port(DType::Invalid, Operand::Form::Variadic);
   return {{"StringFormat", {inputs}, {port(DType::Bytes)}, StringFormat::make}};
 }
 

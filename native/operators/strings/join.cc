@@ -368,9 +368,9 @@ class StringNGrams : public Kernel {
 }  // namespace
 
 std::vector<OperatorType> string_join_operators() {
-  const Port string = port(DType::Bytes), integer = port(DType::Invalid);
+  const Operand string = port(DType::Bytes), integer = port(DType::Invalid);
   return {
-      {"StringJoin", {port(DType::Bytes, Port::Form::Variadic)}, {string}, StringJoin::make},
+      {"StringJoin", {port(DType::Bytes, Operand::Form::Variadic)}, {string}, StringJoin::make},
       {"ReduceJoin", {string, integer}, {string}, ReduceJoin::make},
       {"UnsortedSegmentJoin", {string, integer, integer}, {string}, UnsortedSegmentJoin::make},
       {"StringNGrams", {string, integer}, {string, integer}, StringNGrams::make},

@@ -326,7 +326,7 @@ bool parse_number(const std::string& text, DType dtype, uint8_t* to) {
 }
 
 std::vector<OperatorType> string_number_operators() {
-  const Port string = port(DType::Bytes), any = port(DType::Invalid);
+  const Operand string = port(DType::Bytes), any = port(DType::Invalid);
   return {
       {"AsString", {any}, {string}, AsString::make},
       {"StringToNumber", {string}, {any}, StringToNumber::make},

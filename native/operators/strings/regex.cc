@@ -201,7 +201,7 @@ class RegexFullMatch : public Kernel {
 }  // namespace
 
 std::vector<OperatorType> regex_operators() {
-  const Port string = port(DType::Bytes), yes_no = port(DType::Bool);
+  const Operand string = port(DType::Bytes), yes_no = port(DType::Bool);
   return {
       {"RegexReplace", {string, string, string}, {string}, RegexReplace::make},
       {"StaticRegexReplace", {string}, {string}, RegexReplace::make_static},

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "operators/groups.h"
-#include "operators/ports.h"
+#include "operators/kernel_io.h"
 #include "operators/strings/numbers.h"
 #include "operators/strings/values.h"
 
@@ -372,8 +372,8 @@ class DecodeCsv : public Kernel {
 }  // namespace
 
 std::vector<OperatorType> string_split_operators() {
-  const Port string = port(DType::Bytes), integer = port(DType::Int64);
-  const Port any_number = port(DType::Invalid, Port::Form::Variadic);
+  const Operand string = port(DType::Bytes), integer = port(DType::Int64);
+  const Operand any_number = port(DType::Invalid, Operand::Form::Variadic);
   return {
       {"StringSplit", {string, string}, {integer, string, integer}, StringSplit::make},
       {"StringSplitV2", {string, string}, {integer, string, integer}, StringSplitV2::make},

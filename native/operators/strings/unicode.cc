@@ -214,8 +214,8 @@ class UnicodeEncode : public Kernel {
 }  // namespace
 
 std::vector<OperatorType> unicode_operators() {
-  const Port string = port(DType::Bytes), any = port(DType::Invalid);
-  const Port characters = port(DType::Int32), offsets = port(DType::Int64);
+  const Operand string = port(DType::Bytes), any = port(DType::Invalid);
+  const Operand characters = port(DType::Int32), offsets = port(DType::Int64);
   return {
       {"UnicodeDecode", {string}, {any, characters}, UnicodeDecode::make<false>},
       {"UnicodeDecodeWithOffsets", {string}, {any, characters, offsets}, UnicodeDecode::make<true>},

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "operators/ports.h"
+#include "operators/kernel_io.h"
 
 namespace serval::operators {
 

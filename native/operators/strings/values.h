@@ -105,6 +105,8 @@ Result<std::unique_ptr<Kernel>> make_plain(const KernelAttributes&) {
   return std::unique_ptr<Kernel>(std::make_unique<K>());
 }
 
-inline Port port(DType dtype, Port::Form form = Port::Form::Required) { return {dtype, form}; }
+inline Operand port(DType dtype, Operand::Form form = Operand::Form::Required) {
+  return {dtype, form};
+}
 
 }  // namespace serval::operators

@@ -23,34 +23,34 @@ class Bincount : public Kernel {
   explicit Bincount(bool binary) : binary_(binary) {}
 
   Status run(KernelContext& context) const override {
-    Ports ports(context);
-    CountInput input = read(ports);
-    const TensorView weights = ports.view(input.weights_input);
-    const int64_t size = ports.integer(input.size_input, "size");
-    if (!ports.require(size >= 0 && size < kBinsMax,
-                       "size (" + std::to_string(size) + ") must be non-negative")) {
-      return ports.take();
+    KernelIo io(context);
+    CountInput input = read(io);
+    const TensorView weights = io.view(input.weights_input);
+    const int64_t size = io.integer(input.size_input, "size");
+    if (!io.require(size >= 0 && size < kBinsMax,
+                    "size (" + std::to_string(size) + ") must be non-negative")) {
+      return io.take();
     }
-    ports.require(input.shape.push_back(size), "Bincount: rank too high");
+    io.require(input.shape.push_back(size), "Bincount: rank too high");
     for (const int64_t value : input.values) {
-      if (!ports.require(value >= 0, "Input arr must be non-negative!")) break;
+      if (!io.require(value >= 0, "Input arr must be non-negative!")) break;
     }
     const bool known = for_number(weights.dtype, [&](auto tag) {
-      count<typename decltype(tag)::type>(ports, input, static_cast<size_t>(size));
+      count<typename decltype(tag)::type>(io, input, static_cast<size_t>(size));
     });
-    if (!known) ports.fail(internal_failure("Bincount: no kernel for this type of weights"));
-    return ports.take();
+    if (!known) io.fail(internal_failure("Bincount: no kernel for this type of weights"));
+    return io.take();
   }
 
  protected:
-  virtual CountInput read(Ports& ports) const {
+  virtual CountInput read(KernelIo& io) const {
     CountInput input;
-    const TensorView values = ports.view(0);
-    input.values = ports.integers(0);
+    const TensorView values = io.view(0);
+    input.values = io.integers(0);
     input.size_input = 1;
     input.weights_input = 2;
     // TensorFlow's older Bincount takes any shape as one row.
-    if (!ports.failed() && values.shape.rank() == 2 && by_row_) {
+    if (!io.failed() && values.shape.rank() == 2 && by_row_) {
       input.row_count = static_cast<size_t>(values.shape[0]);
       const size_t width = static_cast<size_t>(values.shape[1]);
       for (size_t i = 0; i < input.values.size(); ++i) input.rows.push_back(i / width);
@@ -62,13 +62,13 @@ class Bincount : public Kernel {
 
  private:
   template <typename T>
-  void count(Ports& ports, const CountInput& input, size_t size) const {
-    const auto weights = ports.elements<T>(input.weights_input);
-    ports.require(weights.empty() || binary_ || weights.size() == input.values.size(),
-                  "`weights` must be the same shape as `arr` or a length-0 `Tensor`, in which case "
-                  "it acts as all weights equal to 1.");
-    const std::span<T> out = ports.output<T>(0, input.shape);
-    if (ports.failed()) return;
+  void count(KernelIo& io, const CountInput& input, size_t size) const {
+    const auto weights = io.elements<T>(input.weights_input);
+    io.require(weights.empty() || binary_ || weights.size() == input.values.size(),
+               "`weights` must be the same shape as `arr` or a length-0 `Tensor`, in which case "
+               "it acts as all weights equal to 1.");
+    const std::span<T> out = io.output<T>(0, input.shape);
+    if (io.failed()) return;
     std::fill(out.begin(), out.end(), T{0});
     for (size_t i = 0; i < input.values.size(); ++i) {
       if (static_cast<size_t>(input.values[i]) >= size) continue;
@@ -91,25 +91,24 @@ class RaggedBincount final : public Bincount {
   using Bincount::Bincount;
 
  protected:
-  CountInput read(Ports& ports) const override {
+  CountInput read(KernelIo& io) const override {
     CountInput input;
-    const std::vector<int64_t> splits = ports.integers(0);
-    input.values = ports.integers(1);
+    const std::vector<int64_t> splits = io.integers(0);
+    input.values = io.integers(1);
     input.size_input = 2;
     input.weights_input = 3;
-    ports.require(!splits.empty() && splits.front() == 0,
-                  "Splits must start with 0, not with " + list_text(splits));
-    if (ports.failed()) return input;
-    ports.require(splits.back() == static_cast<int64_t>(input.values.size()),
-                  "Splits must end with the number of values, got " +
-                      std::to_string(splits.back()) + " instead of " +
-                      std::to_string(input.values.size()));
+    io.require(!splits.empty() && splits.front() == 0,
+               "Splits must start with 0, not with " + list_text(splits));
+    if (io.failed()) return input;
+    io.require(splits.back() == static_cast<int64_t>(input.values.size()),
+               "Splits must end with the number of values, got " + std::to_string(splits.back()) +
+                   " instead of " + std::to_string(input.values.size()));
     input.rows.resize(input.values.size());
     input.row_count = splits.size() - 1;
     for (size_t row = 0; row + 1 < splits.size(); ++row) {
-      if (!ports.require(splits[row] <= splits[row + 1] &&
-                             splits[row + 1] <= static_cast<int64_t>(input.values.size()),
-                         "Splits must not fall")) {
+      if (!io.require(splits[row] <= splits[row + 1] &&
+                          splits[row + 1] <= static_cast<int64_t>(input.values.size()),
+                      "Splits must not fall")) {
         return input;
       }
       for (int64_t i = splits[row]; i < splits[row + 1]; ++i) {
@@ -127,22 +126,22 @@ class SparseBincount final : public Bincount {
   using Bincount::Bincount;
 
  protected:
-  CountInput read(Ports& ports) const override {
+  CountInput read(KernelIo& io) const override {
     CountInput input;
-    const SparsePlaces places = read_places(ports, 0, 2, "SparseBincount");
-    input.values = ports.integers(1);
+    const SparsePlaces places = read_places(io, 0, 2, "SparseBincount");
+    input.values = io.integers(1);
     input.size_input = 3;
     input.weights_input = 4;
-    ports.require(places.rank() == 1 || places.rank() == 2, "SparseBincount: expected rank 1 or 2");
-    ports.require(ports.failed() || places.count == input.values.size(),
-                  "Number of values must match first dimension of indices");
-    if (ports.failed() || places.rank() == 1) return input;
+    io.require(places.rank() == 1 || places.rank() == 2, "SparseBincount: expected rank 1 or 2");
+    io.require(io.failed() || places.count == input.values.size(),
+               "Number of values must match first dimension of indices");
+    if (io.failed() || places.rank() == 1) return input;
     for (size_t i = 0; i < places.count; ++i) {
       const int64_t row = places.at(i)[0];
-      if (!ports.require(row >= 0 && row < places.dims[0],
-                         "Index out of bound. `batch` (" + std::to_string(row) +
-                             ") must be less than the dimension size (" +
-                             std::to_string(places.dims[0]) + ").")) {
+      if (!io.require(row >= 0 && row < places.dims[0],
+                      "Index out of bound. `batch` (" + std::to_string(row) +
+                          ") must be less than the dimension size (" +
+                          std::to_string(places.dims[0]) + ").")) {
         return input;
       }
       input.rows.push_back(static_cast<size_t>(row));
@@ -161,7 +160,7 @@ Result<std::unique_ptr<Kernel>> make_counter(const KernelAttributes& attributes)
 }  // namespace
 
 std::vector<OperatorType> bincount_operators() {
-  const Port longs{DType::Int64}, any{};
+  const Operand longs{DType::Int64}, any{};
   return {
       {"Bincount", {any, any, any}, {any}, make_counter<FlatBincount>},
       {"DenseBincount", {any, any, any}, {any}, make_counter<Bincount>},

@@ -6,7 +6,7 @@
 // Attributes: mode "join" (with `separator`), "hash" (`num_buckets`, `hash_key`) or "salted"
 // (`num_buckets`, `salt` of two, `strong_hash`). num_buckets 0 = all of int64's.
 #include "operators/groups.h"
-#include "operators/ports.h"
+#include "operators/kernel_io.h"
 #include "operators/tabular/hash.h"
 
 namespace serval::operators {
@@ -39,10 +39,10 @@ class SparseCross final : public Kernel {
   Status run(KernelContext& context) const override;
 
  private:
-  std::vector<CrossColumn> read_columns(Ports& ports) const;
+  std::vector<CrossColumn> read_columns(KernelIo& io) const;
   uint64_t hash_of(const CrossColumn& column, size_t at) const;
   void append_text(const TensorView& values, size_t at, std::string& text) const;
-  void write_values(Ports& ports, std::span<const CrossColumn> columns, size_t rows,
+  void write_values(KernelIo& io, std::span<const CrossColumn> columns, size_t rows,
                     size_t total) const;
   template <typename Visit>
   void for_crosses(std::span<const CrossColumn> columns, size_t rows, Visit visit) const;
@@ -51,37 +51,37 @@ class SparseCross final : public Kernel {
   const size_t sparse_count_;
 };
 
-std::vector<CrossColumn> SparseCross::read_columns(Ports& ports) const {
+std::vector<CrossColumn> SparseCross::read_columns(KernelIo& io) const {
   std::vector<CrossColumn> columns;
-  const size_t dense_count = ports.input_count() - 3 * sparse_count_;
+  const size_t dense_count = io.input_count() - 3 * sparse_count_;
   int64_t batch = -1;
   const auto same_batch = [&](int64_t rows) {
-    ports.require(rows >= 0 && (batch < 0 || rows == batch),
-                  "Expected batch size " + std::to_string(batch) + ", got " + std::to_string(rows));
+    io.require(rows >= 0 && (batch < 0 || rows == batch),
+               "Expected batch size " + std::to_string(batch) + ", got " + std::to_string(rows));
     batch = rows;
   };
-  for (size_t i = 0; i < sparse_count_ && !ports.failed(); ++i) {
-    const TensorView indices = ports.view(i);
-    const auto places = ports.elements<int64_t>(indices);
-    const auto shape = ports.elements<int64_t>(2 * sparse_count_ + i);
+  for (size_t i = 0; i < sparse_count_ && !io.failed(); ++i) {
+    const TensorView indices = io.view(i);
+    const auto places = io.elements<int64_t>(indices);
+    const auto shape = io.elements<int64_t>(2 * sparse_count_ + i);
     CrossColumn column;
-    column.values = ports.view(sparse_count_ + i);
+    column.values = io.view(sparse_count_ + i);
     const size_t count = column.values.shape.elements().value_or(0);
-    if (!ports.require(indices.shape.rank() == 2 && indices.shape[1] == 2 && shape.size() == 2 &&
-                           places.size() == 2 * count,
-                       "SparseCross: column " + std::to_string(i) +
-                           " is no sparse matrix: indices " + indices.shape.to_string())) {
+    if (!io.require(indices.shape.rank() == 2 && indices.shape[1] == 2 && shape.size() == 2 &&
+                        places.size() == 2 * count,
+                    "SparseCross: column " + std::to_string(i) + " is no sparse matrix: indices " +
+                        indices.shape.to_string())) {
       return {};
     }
     same_batch(shape[0]);
-    if (!ports.require(shape[0] <= kRowsMax, "SparseCross: too many rows")) return {};
+    if (!io.require(shape[0] <= kRowsMax, "SparseCross: too many rows")) return {};
     column.starts.assign(static_cast<size_t>(shape[0]) + 1, 0);
     int64_t last = 0;
-    for (size_t v = 0; v < count && !ports.failed(); ++v) {
+    for (size_t v = 0; v < count && !io.failed(); ++v) {
       const int64_t row = places[2 * v];
-      if (!ports.require(row >= last && row < shape[0],
-                         "SparseCross: indices[" + std::to_string(v) + "] of column " +
-                             std::to_string(i) + " is out of order or out of range")) {
+      if (!io.require(row >= last && row < shape[0], "SparseCross: indices[" + std::to_string(v) +
+                                                         "] of column " + std::to_string(i) +
+                                                         " is out of order or out of range")) {
         return {};
       }
       last = row;
@@ -90,13 +90,13 @@ std::vector<CrossColumn> SparseCross::read_columns(Ports& ports) const {
     for (size_t r = 1; r < column.starts.size(); ++r) column.starts[r] += column.starts[r - 1];
     columns.push_back(std::move(column));
   }
-  for (size_t i = 0; i < dense_count && !ports.failed(); ++i) {
+  for (size_t i = 0; i < dense_count && !io.failed(); ++i) {
     CrossColumn column;
     column.dense = true;
-    column.values = ports.view(3 * sparse_count_ + i);
+    column.values = io.view(3 * sparse_count_ + i);
     const Shape& shape = column.values.shape;
-    if (!ports.require(shape.rank() == 2,
-                       "Dense inputs should be matrices but got " + shape.to_string())) {
+    if (!io.require(shape.rank() == 2,
+                    "Dense inputs should be matrices but got " + shape.to_string())) {
       return {};
     }
     same_batch(shape[0]);
@@ -107,16 +107,16 @@ std::vector<CrossColumn> SparseCross::read_columns(Ports& ports) const {
   }
   for (const CrossColumn& column : columns) {
     const DType dtype = column.values.dtype;
-    ports.require(dtype == DType::Bytes || dtype == DType::Int64,
-                  "SparseCross: expected values of type string or int64, got " +
-                      std::string(dtype_tf_name(dtype)));
+    io.require(dtype == DType::Bytes || dtype == DType::Int64,
+               "SparseCross: expected values of type string or int64, got " +
+                   std::string(dtype_tf_name(dtype)));
   }
-  ports.require(!columns.empty(), "SparseCross: no columns");
+  io.require(!columns.empty(), "SparseCross: no columns");
   // TensorFlow 2.21 takes such a number for an address, so that there is no result to agree with.
   for (const CrossColumn& column : columns) {
-    ports.require(options_.mode != Mode::Salted || !options_.strong || !column.dense ||
-                      column.values.dtype == DType::Bytes,
-                  "SparseCross: dense integers cannot be hashed strongly");
+    io.require(options_.mode != Mode::Salted || !options_.strong || !column.dense ||
+                   column.values.dtype == DType::Bytes,
+               "SparseCross: dense integers cannot be hashed strongly");
   }
   return columns;
 }
@@ -169,7 +169,7 @@ void SparseCross::for_crosses(std::span<const CrossColumn> columns, size_t rows,
   }
 }
 
-void SparseCross::write_values(Ports& ports, std::span<const CrossColumn> columns, size_t rows,
+void SparseCross::write_values(KernelIo& io, std::span<const CrossColumn> columns, size_t rows,
                                size_t total) const {
   if (options_.mode == Mode::Join) {
     std::vector<std::string> texts;
@@ -183,11 +183,11 @@ void SparseCross::write_values(Ports& ports, std::span<const CrossColumn> column
       texts.push_back(std::move(text));
     });
     const std::vector<std::string_view> views(texts.begin(), texts.end());
-    ports.strings(1, shape_of({static_cast<int64_t>(total)}), views);
+    io.strings(1, shape_of({static_cast<int64_t>(total)}), views);
     return;
   }
-  const std::span<int64_t> out = ports.vector_output<int64_t>(1, total);
-  if (ports.failed()) return;
+  const std::span<int64_t> out = io.vector_output<int64_t>(1, total);
+  if (io.failed()) return;
   const uint64_t modulus = options_.buckets > 0 ? options_.buckets : uint64_t{INT64_MAX};
   size_t at = 0;
   for_crosses(columns, rows, [&](size_t, const std::vector<size_t>& picks) {
@@ -202,12 +202,12 @@ void SparseCross::write_values(Ports& ports, std::span<const CrossColumn> column
 }
 
 Status SparseCross::run(KernelContext& context) const {
-  Ports ports(context);
-  if (ports.input_count() < 3 * sparse_count_) {
+  KernelIo io(context);
+  if (io.input_count() < 3 * sparse_count_) {
     return internal_failure("SparseCross: too few inputs");
   }
-  const std::vector<CrossColumn> columns = read_columns(ports);
-  if (ports.failed()) return ports.take();
+  const std::vector<CrossColumn> columns = read_columns(io);
+  if (io.failed()) return io.take();
   const size_t rows = columns[0].starts.size() - 1;
   size_t total = 0, widest = 0;
   for (size_t row = 0; row < rows; ++row) {
@@ -221,9 +221,9 @@ Status SparseCross::run(KernelContext& context) const {
                               " crossed values");
     }
   }
-  const auto indices = ports.output<int64_t>(0, shape_of({static_cast<int64_t>(total), 2}));
-  const auto shape = ports.vector_output<int64_t>(2, 2);
-  if (ports.failed()) return ports.take();
+  const auto indices = io.output<int64_t>(0, shape_of({static_cast<int64_t>(total), 2}));
+  const auto shape = io.vector_output<int64_t>(2, 2);
+  if (io.failed()) return io.take();
   shape[0] = static_cast<int64_t>(rows);
   shape[1] = static_cast<int64_t>(widest);
   size_t at = 0, last = rows;
@@ -234,8 +234,8 @@ Status SparseCross::run(KernelContext& context) const {
     indices[at++] = static_cast<int64_t>(row);
     indices[at++] = within;
   });
-  write_values(ports, columns, rows, total);
-  return ports.take();
+  write_values(io, columns, rows, total);
+  return io.take();
 }
 
 Result<std::unique_ptr<Kernel>> make_cross(const KernelAttributes& attributes) {
@@ -264,8 +264,11 @@ Result<std::unique_ptr<Kernel>> make_cross(const KernelAttributes& attributes) {
 }  // namespace
 
 std::vector<OperatorType> cross_operators() {
-  const Port any{DType::Invalid, Port::Form::Variadic};
-  return {{"SparseCross", {any}, {Port{DType::Int64}, Port{}, Port{DType::Int64}}, make_cross}};
+  const Operand any{DType::Invalid, Operand::Form::Variadic};
+  return {{"SparseCross",
+           {any},
+           {Operand{DType::Int64}, Operand{}, Operand{DType::Int64}},
+           make_cross}};
 }
 
 }  // namespace serval::operators

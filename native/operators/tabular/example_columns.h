@@ -2,7 +2,7 @@
 // words. Control plane (attributes), hot path (checks).
 #pragma once
 
-#include "operators/ports.h"
+#include "operators/kernel_io.h"
 #include "operators/tabular/example_wire.h"
 
 namespace serval::operators {

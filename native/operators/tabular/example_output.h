@@ -17,16 +17,16 @@ void read_values(const FeatureList& list, T* out) {
 template <typename T>
 class ColumnOutput {
  public:
-  ColumnOutput(Ports& ports, size_t index, const Shape& shape)
-      : ports_(ports), index_(index), shape_(shape) {
+  ColumnOutput(KernelIo& io, size_t index, const Shape& shape)
+      : ports_(io), index_(index), shape_(shape) {
     if constexpr (std::is_same_v<T, std::string_view>) {
       // In proportion to the examples' bytes but for padding, which the limit of outputs bounds.
       const uint64_t elements = shape.elements().value_or(uint64_t{1} << 40);
-      if (!ports.require(elements <= kTextsMax, "too many strings in an output")) return;
+      if (!io.require(elements <= kTextsMax, "too many strings in an output")) return;
       texts_.resize(elements);
       values_ = texts_;
     } else {
-      values_ = ports.output<T>(index, shape);
+      values_ = io.output<T>(index, shape);
     }
   }
   T* data() { return values_.data(); }
@@ -35,7 +35,7 @@ class ColumnOutput {
   }
 
  private:
-  Ports& ports_;
+  KernelIo& ports_;
   const size_t index_;
   const Shape shape_;
   std::vector<std::string_view> texts_;

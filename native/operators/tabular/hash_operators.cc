@@ -1,7 +1,7 @@
 // StringToHashBucketFast, StringToHashBucketStrong, StringToHashBucket and Fingerprint. Hot path,
 // any thread.
 #include "operators/groups.h"
-#include "operators/ports.h"
+#include "operators/kernel_io.h"
 #include "operators/tabular/hash.h"
 
 namespace serval::operators {
@@ -15,11 +15,11 @@ class StringToHashBucket final : public Kernel {
       : function_(function), buckets_(buckets), key0_(key0), key1_(key1) {}
 
   Status run(KernelContext& context) const override {
-    Ports ports(context);
-    const TensorView input = ports.view(0);
-    const auto texts = ports.elements<std::string_view>(input);
-    const std::span<int64_t> out = ports.output<int64_t>(0, input.shape);
-    if (ports.failed()) return ports.take();
+    KernelIo io(context);
+    const TensorView input = io.view(0);
+    const auto texts = io.elements<std::string_view>(input);
+    const std::span<int64_t> out = io.output<int64_t>(0, input.shape);
+    if (io.failed()) return io.take();
     for (size_t i = 0; i < out.size(); ++i) {
       out[i] = static_cast<int64_t>(hash(texts[i]) % buckets_);
     }
@@ -55,15 +55,15 @@ Result<std::unique_ptr<Kernel>> make_buckets(const KernelAttributes& attributes)
 class Fingerprint final : public Kernel {
  public:
   Status run(KernelContext& context) const override {
-    Ports ports(context);
-    const TensorView data = ports.view(0);
-    if (!ports.require(data.shape.rank() > 0, "`data` must have at least one dimension.")) {
-      return ports.take();
+    KernelIo io(context);
+    const TensorView data = io.view(0);
+    if (!io.require(data.shape.rank() > 0, "`data` must have at least one dimension.")) {
+      return io.take();
     }
     const size_t rows = static_cast<size_t>(data.shape[0]);
     const size_t each = RowCopier::elements_per_row(data.shape);
-    const auto out = ports.output<uint8_t>(0, shape_of({data.shape[0], 8}));
-    if (ports.failed()) return ports.take();
+    const auto out = io.output<uint8_t>(0, shape_of({data.shape[0], 8}));
+    if (io.failed()) return io.take();
     std::string joined;
     for (size_t row = 0; row < rows; ++row) {
       uint64_t hash = 0;
@@ -94,12 +94,12 @@ Result<std::unique_ptr<Kernel>> make_fingerprint(const KernelAttributes&) {
 
 std::vector<OperatorType> hash_operators() {
   using Function = StringToHashBucket::Function;
-  const Port text{DType::Bytes}, integer{DType::Int64};
+  const Operand text{DType::Bytes}, integer{DType::Int64};
   return {
       {"StringToHashBucketFast", {text}, {integer}, make_buckets<Function::Fast>},
       {"StringToHashBucketStrong", {text}, {integer}, make_buckets<Function::Strong>},
       {"StringToHashBucket", {text}, {integer}, make_buckets<Function::Legacy>},
-      {"Fingerprint", {Port{}}, {Port{DType::Uint8}}, make_fingerprint},
+      {"Fingerprint", {Operand{}}, {Operand{DType::Uint8}}, make_fingerprint},
   };
 }
 

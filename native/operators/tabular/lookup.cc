@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "operators/groups.h"
-#include "operators/ports.h"
+#include "operators/kernel_io.h"
 #include "operators/tabular/hash.h"
 
 namespace serval::operators {
@@ -98,22 +98,22 @@ class Table {
 class LookupFind final : public Kernel {
  public:
   Status run(KernelContext& context) const override {
-    Ports ports(context);
-    const Table* table = read_table(ports);
-    const TensorView keys = ports.view(0), fallback = ports.view(1);
-    if (ports.failed()) return ports.take();
+    KernelIo io(context);
+    const Table* table = read_table(io);
+    const TensorView keys = io.view(0), fallback = io.view(1);
+    if (io.failed()) return io.take();
     const TensorView& values = table->values();
     if (keys.dtype != table->key_dtype()) {
       return internal_failure("LookupFind: keys of another type than the table's");
     }
-    if (!ports.require(fallback.dtype == values.dtype, "LookupFind: wrong type of default")) {
-      return ports.take();
+    if (!io.require(fallback.dtype == values.dtype, "LookupFind: wrong type of default")) {
+      return io.take();
     }
     const size_t each = RowCopier::elements_per_row(values.shape);
-    if (!ports.require(fallback.shape.elements() == each,
-                       "Expected shape " + row_shape(values.shape).to_string() +
-                           " for default value, got " + fallback.shape.to_string())) {
-      return ports.take();
+    if (!io.require(fallback.shape.elements() == each,
+                    "Expected shape " + row_shape(values.shape).to_string() +
+                        " for default value, got " + fallback.shape.to_string())) {
+      return io.take();
     }
     std::vector<int64_t> rows(keys.shape.elements().value_or(0));
     for (size_t i = 0; i < rows.size(); ++i) {
@@ -123,25 +123,25 @@ class LookupFind final : public Kernel {
     Shape shape = keys.shape;
     const Shape row = row_shape(values.shape);
     for (const int64_t dim : row.dims()) {
-      if (!ports.require(shape.push_back(dim), "LookupFind: rank too high")) return ports.take();
+      if (!io.require(shape.push_back(dim), "LookupFind: rank too high")) return io.take();
     }
-    write(ports, shape, rows, values, fallback, each);
-    return ports.take();
+    write(io, shape, rows, values, fallback, each);
+    return io.take();
   }
 
  private:
   static Shape row_shape(const Shape& shape) {
     return Shape(shape.dims().subspan(std::min<size_t>(1, shape.rank())));
   }
-  const Table* read_table(Ports& ports) const {
+  const Table* read_table(KernelIo& io) const {
     if (const Table* made = ready_.load(std::memory_order_acquire)) return made;
     const std::lock_guard lock(mutex_);
     if (table_ == nullptr) {
-      const TensorView keys = ports.view(2), values = ports.view(3);
-      if (ports.failed()) return nullptr;
+      const TensorView keys = io.view(2), values = io.view(3);
+      if (io.failed()) return nullptr;
       if (keys.shape.rank() != 1 || values.shape.rank() < 1 || values.shape[0] != keys.shape[0]) {
-        ports.fail(internal_failure("LookupFind: keys " + keys.shape.to_string() +
-                                    " do not go with values " + values.shape.to_string()));
+        io.fail(internal_failure("LookupFind: keys " + keys.shape.to_string() +
+                                 " do not go with values " + values.shape.to_string()));
         return nullptr;
       }
       table_ = std::make_unique<const Table>(keys, values);
@@ -149,7 +149,7 @@ class LookupFind final : public Kernel {
     }
     return table_.get();
   }
-  static void write(Ports& ports, const Shape& shape, std::span<const int64_t> rows,
+  static void write(KernelIo& io, const Shape& shape, std::span<const int64_t> rows,
                     const TensorView& values, const TensorView& fallback, size_t each) {
     if (values.dtype == DType::Bytes) {
       std::vector<std::string_view> out;
@@ -159,12 +159,12 @@ class LookupFind final : public Kernel {
                                   : values.strings.subspan(static_cast<size_t>(row) * each, each);
         out.insert(out.end(), from.begin(), from.end());
       }
-      ports.strings(0, shape, out);
+      io.strings(0, shape, out);
       return;
     }
-    const std::span<uint8_t> out = ports.raw_output(0, values.dtype, shape);
+    const std::span<uint8_t> out = io.raw_output(0, values.dtype, shape);
     const size_t bytes = each * dtype_bytes(values.dtype);
-    if (ports.failed() || bytes == 0) return;
+    if (io.failed() || bytes == 0) return;
     for (size_t i = 0; i < rows.size(); ++i) {
       const uint8_t* from =
           rows[i] < 0 ? fallback.data : values.data + static_cast<size_t>(rows[i]) * bytes;
@@ -184,7 +184,7 @@ Result<std::unique_ptr<Kernel>> make_lookup(const KernelAttributes&) {
 }  // namespace
 
 std::vector<OperatorType> lookup_operators() {
-  return {{"LookupFind", {Port{}, Port{}, Port{}, Port{}}, {Port{}}, make_lookup}};
+  return {{"LookupFind", {Operand{}, Operand{}, Operand{}, Operand{}}, {Operand{}}, make_lookup}};
 }
 
 }  // namespace serval::operators

@@ -27,7 +27,7 @@ class ParseExample final : public Kernel {
  private:
   struct Run;
   size_t count(Form form) const { return forms_[static_cast<size_t>(form)]; }
-  void check_default(Ports& ports, size_t dense, const FeatureColumn& column,
+  void check_default(KernelIo& io, size_t dense, const FeatureColumn& column,
                      const TensorView& given) const;
   void find_cells(Run& run) const;
   Status check_cell(const Run& run, size_t example, const FeatureColumn& column, FeatureBytes bytes,
@@ -40,7 +40,7 @@ class ParseExample final : public Kernel {
 };
 
 struct ParseExample::Run {
-  Ports& ports;
+  KernelIo& io;
   std::span<const std::string_view> examples;
   bool single = false;
   std::vector<TensorView> defaults;
@@ -57,28 +57,27 @@ struct ParseExample::Run {
   }
 };
 
-void ParseExample::check_default(Ports& ports, size_t dense, const FeatureColumn& column,
+void ParseExample::check_default(KernelIo& io, size_t dense, const FeatureColumn& column,
                                  const TensorView& given) const {
   const uint64_t elements = given.shape.elements().value_or(0);
   const std::string at = "[" + std::to_string(dense) + "]";
-  if (!ports.failed() && given.dtype != column.dtype) {
-    ports.refuse("def_value" + at + ": expected type " + std::string(dtype_tf_name(column.dtype)) +
-                 ", got " + std::string(dtype_tf_name(given.dtype)));
+  if (!io.failed() && given.dtype != column.dtype) {
+    io.refuse("def_value" + at + ": expected type " + std::string(dtype_tf_name(column.dtype)) +
+              ", got " + std::string(dtype_tf_name(given.dtype)));
   }
   if (column.variable) {
-    ports.require(elements == 1, "dense_shape" + at + " is a variable length shape: " +
-                                     partial_shape_text(column.dims) + ", therefore def_value" +
-                                     at +
-                                     " must contain a single element (the padding element).  "
-                                     "But its shape is: " +
-                                     given.shape.to_string());
+    io.require(elements == 1, "dense_shape" + at + " is a variable length shape: " +
+                                  partial_shape_text(column.dims) + ", therefore def_value" + at +
+                                  " must contain a single element (the padding element).  "
+                                  "But its shape is: " +
+                                  given.shape.to_string());
     return;
   }
   const bool same = std::equal(column.dims.begin(), column.dims.end(), given.shape.dims().begin(),
                                given.shape.dims().end());
-  ports.require(elements == 0 || same, "def_value" + at + ".shape() == " + given.shape.to_string() +
-                                           " is not compatible with dense_shapes_" + at +
-                                           " == " + partial_shape_text(column.dims));
+  io.require(elements == 0 || same, "def_value" + at + ".shape() == " + given.shape.to_string() +
+                                        " is not compatible with dense_shapes_" + at +
+                                        " == " + partial_shape_text(column.dims));
 }
 
 // The list behind a found feature, checked as far as its column says.
@@ -124,40 +123,40 @@ void ParseExample::find_cells(Run& run) const {
   run.cells.resize(columns_.size() * examples);
   run.found.resize(columns_.size() * examples);
   ExampleFeatures features;
-  for (size_t e = 0; e < examples && !run.ports.failed(); ++e) {
+  for (size_t e = 0; e < examples && !run.io.failed(); ++e) {
     switch (find_features(run.examples[e], index_, takes_empty_, features)) {
       case ExampleFault::None: break;
       case ExampleFault::Malformed:
-        run.ports.refuse("Could not parse example input, value: '" + shown(run.examples[e]) + "'");
+        run.io.refuse("Could not parse example input, value: '" + shown(run.examples[e]) + "'");
         return;
-      case ExampleFault::UnknownKind: run.ports.refuse("Unsupported datatype."); return;
+      case ExampleFault::UnknownKind: run.io.refuse("Unsupported datatype."); return;
     }
     for (size_t c = 0; c < columns_.size(); ++c) {
       if (features.columns[c].data == nullptr) continue;
       run.found[c * examples + e] = true;
       Status status =
           check_cell(run, e, columns_[c], features.columns[c], run.cells[c * examples + e]);
-      if (!status.ok()) run.ports.fail(std::move(status.error()));
+      if (!status.ok()) run.io.fail(std::move(status.error()));
     }
-    for (size_t c = 0; c < columns_.size() && !run.ports.failed(); ++c) {
+    for (size_t c = 0; c < columns_.size() && !run.io.failed(); ++c) {
       const FeatureColumn& column = columns_[c];
       if (column.form != Form::Dense || column.variable || run.found[c * examples + e]) continue;
       const TensorView& fallback = run.defaults[c - count(Form::Sparse)];
       if (fallback.shape.elements().value_or(0) != 0) continue;
-      run.ports.refuse((run.single ? "Feature: " : "Name: <unknown>, Feature: ") + column.key +
-                       " (data type: " + std::string(dtype_tf_name(column.dtype)) +
-                       ") is required but could not be found.");
+      run.io.refuse((run.single ? "Feature: " : "Name: <unknown>, Feature: ") + column.key +
+                    " (data type: " + std::string(dtype_tf_name(column.dtype)) +
+                    ") is required but could not be found.");
     }
   }
 }
 
 // All values of a column, one example behind the other.
 template <typename T>
-void write_flat(Ports& ports, size_t index, std::span<const FeatureList> cells) {
+void write_flat(KernelIo& io, size_t index, std::span<const FeatureList> cells) {
   size_t total = 0;
   for (const FeatureList& cell : cells) total += cell.count;
-  ColumnOutput<T> out(ports, index, shape_of({static_cast<int64_t>(total)}));
-  if (ports.failed()) return;
+  ColumnOutput<T> out(io, index, shape_of({static_cast<int64_t>(total)}));
+  if (io.failed()) return;
   T* at = out.data();
   for (const FeatureList& cell : cells) {
     read_values(cell, at);
@@ -167,7 +166,7 @@ void write_flat(Ports& ports, size_t index, std::span<const FeatureList> cells) 
 }
 
 template <typename T>
-void write_dense(Ports& ports, size_t index, const FeatureColumn& column, bool single,
+void write_dense(KernelIo& io, size_t index, const FeatureColumn& column, bool single,
                  const TensorView& fallback, std::span<const FeatureList> cells) {
   Shape shape;
   size_t each = static_cast<size_t>(column.row_elements);
@@ -178,9 +177,9 @@ void write_dense(Ports& ports, size_t index, const FeatureColumn& column, bool s
   if (!single) (void)shape.push_back(static_cast<int64_t>(cells.size()));
   for (const int64_t dim : column.dims) (void)shape.push_back(dim < 0 ? rows : dim);
   if (column.variable) each *= static_cast<size_t>(rows);
-  ColumnOutput<T> out(ports, index, shape);
-  const std::span<const T> filler = ports.elements<T>(fallback);
-  if (ports.failed()) return;
+  ColumnOutput<T> out(io, index, shape);
+  const std::span<const T> filler = io.elements<T>(fallback);
+  if (io.failed()) return;
   for (size_t e = 0; e < cells.size(); ++e) {
     T* const at = out.data() + e * each;
     const FeatureList& cell = cells[e];
@@ -194,7 +193,7 @@ void write_dense(Ports& ports, size_t index, const FeatureColumn& column, bool s
   out.finish();
 }
 
-void write_indices(Ports& ports, size_t indices, size_t shape, bool single,
+void write_indices(KernelIo& io, size_t indices, size_t shape, bool single,
                    std::span<const FeatureList> cells) {
   size_t total = 0;
   int64_t longest = 0;
@@ -203,9 +202,9 @@ void write_indices(Ports& ports, size_t indices, size_t shape, bool single,
     longest = std::max(longest, int64_t{cell.count});
   }
   const int64_t rank = single ? 1 : 2;
-  const auto out = ports.output<int64_t>(indices, shape_of({static_cast<int64_t>(total), rank}));
-  const auto dims = ports.output<int64_t>(shape, shape_of({rank}));
-  if (ports.failed()) return;
+  const auto out = io.output<int64_t>(indices, shape_of({static_cast<int64_t>(total), rank}));
+  const auto dims = io.output<int64_t>(shape, shape_of({rank}));
+  if (io.failed()) return;
   size_t at = 0;
   for (size_t e = 0; e < cells.size(); ++e) {
     for (uint32_t i = 0; i < cells[e].count; ++i) {
@@ -217,53 +216,52 @@ void write_indices(Ports& ports, size_t indices, size_t shape, bool single,
   dims[dims.size() - 1] = longest;
 }
 
-void write_splits(Ports& ports, size_t index, DType dtype, bool single,
+void write_splits(KernelIo& io, size_t index, DType dtype, bool single,
                   std::span<const FeatureList> cells) {
   std::vector<int64_t> splits;
   if (!single) {
     splits.push_back(0);
     for (const FeatureList& cell : cells) splits.push_back(splits.back() + cell.count);
   }
-  ports.integers_output(index, dtype, shape_of({static_cast<int64_t>(splits.size())}), splits);
+  io.integers_output(index, dtype, shape_of({static_cast<int64_t>(splits.size())}), splits);
 }
 
 Status ParseExample::run(KernelContext& context) const {
-  Ports ports(context);
-  const TensorView serialized = ports.view(0);
-  Run run{ports, ports.elements<std::string_view>(serialized), serialized.shape.rank() == 0, {}, {},
-          {}};
-  if (!ports.require(serialized.shape.rank() <= 1,
-                     "Expected serialized to be a scalar or vector, got shape: " +
-                         serialized.shape.to_string())) {
-    return ports.take();
+  KernelIo io(context);
+  const TensorView serialized = io.view(0);
+  Run run{io, io.elements<std::string_view>(serialized), serialized.shape.rank() == 0, {}, {}, {}};
+  if (!io.require(serialized.shape.rank() <= 1,
+                  "Expected serialized to be a scalar or vector, got shape: " +
+                      serialized.shape.to_string())) {
+    return io.take();
   }
   const size_t sparse = count(Form::Sparse), dense = count(Form::Dense);
   for (size_t d = 0; d < dense; ++d) {
-    run.defaults.push_back(ports.view(1 + d));
-    check_default(ports, d, columns_[sparse + d], run.defaults.back());
+    run.defaults.push_back(io.view(1 + d));
+    check_default(io, d, columns_[sparse + d], run.defaults.back());
   }
-  if (!ports.failed()) find_cells(run);
-  for (size_t c = 0; c < columns_.size() && !ports.failed(); ++c) {
+  if (!io.failed()) find_cells(run);
+  for (size_t c = 0; c < columns_.size() && !io.failed(); ++c) {
     const FeatureColumn& column = columns_[c];
     const std::span<const FeatureList> cells = run.cells_of(c);
     const size_t ragged = c - sparse - dense;  // of use for Ragged only
-    if (column.form == Form::Sparse) write_indices(ports, c, 2 * sparse + c, run.single, cells);
+    if (column.form == Form::Sparse) write_indices(io, c, 2 * sparse + c, run.single, cells);
     if (column.form == Form::Ragged) {
-      write_splits(ports, 3 * sparse + dense + count(Form::Ragged) + ragged, column.splits,
-                   run.single, cells);
+      write_splits(io, 3 * sparse + dense + count(Form::Ragged) + ragged, column.splits, run.single,
+                   cells);
     }
     for_feature(column.dtype, [&](auto tag) {
       using T = typename decltype(tag)::type;
       if (column.form == Form::Sparse) {
-        write_flat<T>(ports, sparse + c, cells);
+        write_flat<T>(io, sparse + c, cells);
       } else if (column.form == Form::Ragged) {
-        write_flat<T>(ports, 3 * sparse + dense + ragged, cells);
+        write_flat<T>(io, 3 * sparse + dense + ragged, cells);
       } else {
-        write_dense<T>(ports, 2 * sparse + c, column, run.single, run.defaults[c - sparse], cells);
+        write_dense<T>(io, 2 * sparse + c, column, run.single, run.defaults[c - sparse], cells);
       }
     });
   }
-  return ports.take();
+  return io.take();
 }
 
 Result<std::unique_ptr<Kernel>> make_parse_example(const KernelAttributes& attributes) {
@@ -277,7 +275,7 @@ Result<std::unique_ptr<Kernel>> make_parse_example(const KernelAttributes& attri
 }  // namespace
 
 std::vector<OperatorType> example_operators() {
-  const Port any{DType::Invalid, Port::Form::Variadic};
+  const Operand any{DType::Invalid, Operand::Form::Variadic};
   return {{"ParseExample", {{DType::Bytes}, any}, {any}, make_parse_example}};
 }
 

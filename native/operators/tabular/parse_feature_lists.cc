@@ -38,11 +38,11 @@ class ParseFeatureLists final : public Kernel {
     if (columns_[column].form != Form::Dense) return true;
     return may_miss_[column - count(Form::Sparse)] != 0;
   }
-  bool read_steps(Ports& ports, const FeatureColumn& column, FeatureBytes list,
+  bool read_steps(KernelIo& io, const FeatureColumn& column, FeatureBytes list,
                   StepColumn& out) const;
-  void read_columns_of(Ports& ports, std::string_view example, ExampleFeatures& features,
+  void read_columns_of(KernelIo& io, std::string_view example, ExampleFeatures& features,
                        std::vector<StepColumn>& out) const;
-  void write(Ports& ports, size_t column, bool single, const StepColumn& steps) const;
+  void write(KernelIo& io, size_t column, bool single, const StepColumn& steps) const;
 
   const std::vector<FeatureColumn> columns_;
   const FeatureIndex index_;
@@ -51,7 +51,7 @@ class ParseFeatureLists final : public Kernel {
 };
 
 // The steps of one example's list, checked.
-bool ParseFeatureLists::read_steps(Ports& ports, const FeatureColumn& column, FeatureBytes list,
+bool ParseFeatureLists::read_steps(KernelIo& io, const FeatureColumn& column, FeatureBytes list,
                                    StepColumn& out) const {
   const std::string where = "Name: <unknown>, Feature list: " + column.key +
                             ", Index: " + std::to_string(out.splits.size() - 1) + ".  ";
@@ -61,21 +61,21 @@ bool ParseFeatureLists::read_steps(Ports& ports, const FeatureColumn& column, Fe
     uint64_t tag = 0;
     std::span<const uint8_t> bytes;
     if (!cursor.varint(tag) || tag != 10 || !cursor.bytes(bytes)) {
-      ports.refuse(where + "Can't parse serialized SequenceExample.");
+      io.refuse(where + "Can't parse serialized SequenceExample.");
       return false;
     }
     const FeatureBytes feature{bytes.data(), static_cast<uint32_t>(bytes.size())};
     FeatureList step;
     if (feature.bytes != 0) {
       const DType kind = feature_kind(feature);
-      if (!ports.require(kind == column.dtype, where + "Data types don't match. Expected type: " +
-                                                   std::string(dtype_tf_name(column.dtype))) ||
-          !ports.require(open_list(feature, step),
-                         where + "Can't parse serialized SequenceExample.")) {
+      if (!io.require(kind == column.dtype, where + "Data types don't match. Expected type: " +
+                                                std::string(dtype_tf_name(column.dtype))) ||
+          !io.require(open_list(feature, step),
+                      where + "Can't parse serialized SequenceExample.")) {
         return false;
       }
     }
-    if (!ports.require(
+    if (!io.require(
             !dense || step.count == column.row_elements,
             where + "Number of values != expected.  Values size: " + std::to_string(step.count) +
                 " but output shape: " + partial_shape_text(column.dims))) {
@@ -88,21 +88,21 @@ bool ParseFeatureLists::read_steps(Ports& ports, const FeatureColumn& column, Fe
   return true;
 }
 
-void ParseFeatureLists::read_columns_of(Ports& ports, std::string_view example,
+void ParseFeatureLists::read_columns_of(KernelIo& io, std::string_view example,
                                         ExampleFeatures& features,
                                         std::vector<StepColumn>& out) const {
-  if (!ports.require(find_feature_lists(example, index_, features),
-                     "Invalid protocol message input, example id: <unknown>")) {
+  if (!io.require(find_feature_lists(example, index_, features),
+                  "Invalid protocol message input, example id: <unknown>")) {
     return;
   }
   for (size_t c = 0; c < columns_.size(); ++c) {
     const FeatureBytes list = features.columns[c];
     if (list.data == nullptr) {
-      ports.require(may_miss(c), "Name: <unknown>, Feature list '" + columns_[c].key +
-                                     "' is required but could not be found.  Did you mean to "
-                                     "include it in feature_list_dense_missing_assumed_empty or "
-                                     "feature_list_dense_defaults?");
-    } else if (!read_steps(ports, columns_[c], list, out[c])) {
+      io.require(may_miss(c), "Name: <unknown>, Feature list '" + columns_[c].key +
+                                  "' is required but could not be found.  Did you mean to "
+                                  "include it in feature_list_dense_missing_assumed_empty or "
+                                  "feature_list_dense_defaults?");
+    } else if (!read_steps(io, columns_[c], list, out[c])) {
       return;
     }
     const int64_t steps = static_cast<int64_t>(out[c].steps.size() - out[c].splits.back());
@@ -112,9 +112,9 @@ void ParseFeatureLists::read_columns_of(Ports& ports, std::string_view example,
 }
 
 template <typename T>
-void write_flat(Ports& ports, size_t index, const StepColumn& column) {
-  ColumnOutput<T> out(ports, index, shape_of({static_cast<int64_t>(column.values)}));
-  if (ports.failed()) return;
+void write_flat(KernelIo& io, size_t index, const StepColumn& column) {
+  ColumnOutput<T> out(io, index, shape_of({static_cast<int64_t>(column.values)}));
+  if (io.failed()) return;
   T* at = out.data();
   for (const FeatureList& step : column.steps) {
     read_values(step, at);
@@ -123,13 +123,13 @@ void write_flat(Ports& ports, size_t index, const StepColumn& column) {
   out.finish();
 }
 
-void write_sparse(Ports& ports, size_t indices, size_t shape, bool single,
+void write_sparse(KernelIo& io, size_t indices, size_t shape, bool single,
                   const StepColumn& column) {
   const int64_t rank = single ? 2 : 3;
   const auto out =
-      ports.output<int64_t>(indices, shape_of({static_cast<int64_t>(column.values), rank}));
-  const auto dims = ports.output<int64_t>(shape, shape_of({rank}));
-  if (ports.failed()) return;
+      io.output<int64_t>(indices, shape_of({static_cast<int64_t>(column.values), rank}));
+  const auto dims = io.output<int64_t>(shape, shape_of({rank}));
+  if (io.failed()) return;
   size_t at = 0;
   for (size_t e = 0; e + 1 < column.splits.size(); ++e) {
     for (size_t s = column.splits[e]; s < column.splits[e + 1]; ++s) {
@@ -146,16 +146,16 @@ void write_sparse(Ports& ports, size_t indices, size_t shape, bool single,
 }
 
 template <typename T>
-void write_dense(Ports& ports, size_t index, const FeatureColumn& column, bool single,
+void write_dense(KernelIo& io, size_t index, const FeatureColumn& column, bool single,
                  const StepColumn& steps) {
   Shape shape;
   if (!single) (void)shape.push_back(static_cast<int64_t>(steps.splits.size()) - 1);
   (void)shape.push_back(steps.longest);
   for (const int64_t dim : column.dims) {
-    if (!ports.require(shape.push_back(dim), "rank of a feature list too high")) return;
+    if (!io.require(shape.push_back(dim), "rank of a feature list too high")) return;
   }
-  ColumnOutput<T> out(ports, index, shape);
-  if (ports.failed()) return;
+  ColumnOutput<T> out(io, index, shape);
+  if (io.failed()) return;
   const size_t each = static_cast<size_t>(column.row_elements);
   T* at = out.data();
   for (size_t e = 0; e + 1 < steps.splits.size(); ++e) {
@@ -169,26 +169,25 @@ void write_dense(Ports& ports, size_t index, const FeatureColumn& column, bool s
   out.finish();
 }
 
-void write_splits(Ports& ports, size_t outer, size_t inner, const FeatureColumn& column,
+void write_splits(KernelIo& io, size_t outer, size_t inner, const FeatureColumn& column,
                   bool single, const StepColumn& steps) {
   // Of one example TensorFlow gives a scalar that it leaves unwritten; here it is 0.
   std::vector<int64_t> splits(steps.splits.begin(), steps.splits.end());
   const Shape outer_shape = single ? Shape() : shape_of({static_cast<int64_t>(splits.size())});
-  ports.integers_output(outer, column.splits, outer_shape, splits);
+  io.integers_output(outer, column.splits, outer_shape, splits);
   splits = {0};
   for (const FeatureList& step : steps.steps) splits.push_back(splits.back() + step.count);
-  ports.integers_output(inner, column.splits, shape_of({static_cast<int64_t>(splits.size())}),
-                        splits);
+  io.integers_output(inner, column.splits, shape_of({static_cast<int64_t>(splits.size())}), splits);
 }
 
-void ParseFeatureLists::write(Ports& ports, size_t c, bool single, const StepColumn& steps) const {
+void ParseFeatureLists::write(KernelIo& io, size_t c, bool single, const StepColumn& steps) const {
   const FeatureColumn& column = columns_[c];
   const size_t sparse = count(Form::Sparse), dense = count(Form::Dense);
   const size_t ragged = count(Form::Ragged), ragged_at = 3 * sparse + 2 * dense;
   const size_t d = c - sparse, r = c - sparse - dense;  // each of use for its form only
-  if (column.form == Form::Sparse) write_sparse(ports, c, 2 * sparse + c, single, steps);
+  if (column.form == Form::Sparse) write_sparse(io, c, 2 * sparse + c, single, steps);
   if (column.form == Form::Ragged) {
-    write_splits(ports, ragged_at + ragged + r, ragged_at + 2 * ragged + r, column, single, steps);
+    write_splits(io, ragged_at + ragged + r, ragged_at + 2 * ragged + r, column, single, steps);
   }
   if (column.form == Form::Dense) {
     std::vector<int64_t> lengths;
@@ -197,34 +196,34 @@ void ParseFeatureLists::write(Ports& ports, size_t c, bool single, const StepCol
     }
     Shape shape;
     if (!single) (void)shape.push_back(static_cast<int64_t>(lengths.size()));
-    ports.integers_output(3 * sparse + dense + d, DType::Int64, shape, lengths);
+    io.integers_output(3 * sparse + dense + d, DType::Int64, shape, lengths);
   }
   for_feature(column.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    if (column.form == Form::Sparse) write_flat<T>(ports, sparse + c, steps);
-    else if (column.form == Form::Ragged) write_flat<T>(ports, ragged_at + r, steps);
-    else write_dense<T>(ports, 3 * sparse + d, column, single, steps);
+    if (column.form == Form::Sparse) write_flat<T>(io, sparse + c, steps);
+    else if (column.form == Form::Ragged) write_flat<T>(io, ragged_at + r, steps);
+    else write_dense<T>(io, 3 * sparse + d, column, single, steps);
   });
 }
 
 Status ParseFeatureLists::run(KernelContext& context) const {
-  Ports ports(context);
-  const TensorView serialized = ports.view(0);
-  const auto examples = ports.elements<std::string_view>(serialized);
-  ports.require(serialized.shape.rank() <= 1,
-                "Expected serialized to be a scalar or vector, got "
-                "shape: " +
-                    serialized.shape.to_string());
+  KernelIo io(context);
+  const TensorView serialized = io.view(0);
+  const auto examples = io.elements<std::string_view>(serialized);
+  io.require(serialized.shape.rank() <= 1,
+             "Expected serialized to be a scalar or vector, got "
+             "shape: " +
+                 serialized.shape.to_string());
   std::vector<StepColumn> steps(columns_.size());
   ExampleFeatures features;
   for (const std::string_view example : examples) {
-    if (ports.failed()) break;
-    read_columns_of(ports, example, features, steps);
+    if (io.failed()) break;
+    read_columns_of(io, example, features, steps);
   }
-  for (size_t c = 0; c < columns_.size() && !ports.failed(); ++c) {
-    write(ports, c, serialized.shape.rank() == 0, steps[c]);
+  for (size_t c = 0; c < columns_.size() && !io.failed(); ++c) {
+    write(io, c, serialized.shape.rank() == 0, steps[c]);
   }
-  return ports.take();
+  return io.take();
 }
 
 Result<std::unique_ptr<Kernel>> make_lists(const KernelAttributes& attributes) {
@@ -246,7 +245,7 @@ Result<std::unique_ptr<Kernel>> make_lists(const KernelAttributes& attributes) {
 }  // namespace
 
 std::vector<OperatorType> sequence_operators() {
-  const Port any{DType::Invalid, Port::Form::Variadic};
+  const Operand any{DType::Invalid, Operand::Form::Variadic};
   return {{"ParseFeatureLists", {{DType::Bytes}}, {any}, make_lists}};
 }
 

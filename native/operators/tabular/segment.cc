@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "operators/groups.h"
-#include "operators/ports.h"
+#include "operators/kernel_io.h"
 
 namespace serval::operators {
 namespace {
@@ -71,38 +71,38 @@ class SegmentReduce final : public Kernel {
   explicit SegmentReduce(Reduction reduction) : reduction_(reduction) {}
 
   Status run(KernelContext& context) const override {
-    Ports ports(context);
-    const TensorView data = ports.view(0), id_view = ports.view(1);
-    const std::vector<int64_t> ids = ports.integers(1);
-    ports.require(id_view.shape.rank() == 1, "segment_ids should be a vector.");
-    ports.require(data.shape.rank() > 0 &&
-                      (ports.failed() || data.shape[0] == static_cast<int64_t>(ids.size())),
-                  "segment_ids should be the same size as dimension 0 of input.");
+    KernelIo io(context);
+    const TensorView data = io.view(0), id_view = io.view(1);
+    const std::vector<int64_t> ids = io.integers(1);
+    io.require(id_view.shape.rank() == 1, "segment_ids should be a vector.");
+    io.require(
+        data.shape.rank() > 0 && (io.failed() || data.shape[0] == static_cast<int64_t>(ids.size())),
+        "segment_ids should be the same size as dimension 0 of input.");
     int64_t last = 0;
     for (const int64_t id : ids) {
-      if (!ports.require(id >= 0, "segment ids must be >= 0") ||
-          !ports.require(id >= last, "segment ids are not increasing") ||
-          !ports.require(id < kSegmentsMax, "segment ids are too large")) {
+      if (!io.require(id >= 0, "segment ids must be >= 0") ||
+          !io.require(id >= last, "segment ids are not increasing") ||
+          !io.require(id < kSegmentsMax, "segment ids are too large")) {
         break;
       }
       last = id;
     }
-    if (ports.failed()) return ports.take();
+    if (io.failed()) return io.take();
     const Shape shape = with_rows(data.shape, 1, ids.empty() ? 0 : last + 1);
     const bool known = for_number(data.dtype, [&](auto tag) {
       using T = typename decltype(tag)::type;
-      write<T>(ports, data, ids, ports.output<T>(0, shape));
+      write<T>(io, data, ids, io.output<T>(0, shape));
     });
     if (!known) return internal_failure("SegmentReduce: no kernel for this type");
-    return ports.take();
+    return io.take();
   }
 
  private:
   template <typename T>
-  void write(Ports& ports, const TensorView& data, std::span<const int64_t> ids,
+  void write(KernelIo& io, const TensorView& data, std::span<const int64_t> ids,
              std::span<T> out) const {
-    const auto from = ports.elements<T>(data);
-    if (ports.failed() || ids.empty() || out.empty()) return;
+    const auto from = io.elements<T>(data);
+    if (io.failed() || ids.empty() || out.empty()) return;
     const size_t rows = static_cast<size_t>(ids.back()) + 1;
     const size_t width = out.size() / rows;
     std::fill(out.begin(), out.end(), start_of<T>(reduction_));
@@ -128,24 +128,23 @@ struct UnsortedIds {
   int64_t segments = 0;
 };
 
-bool read_unsorted(Ports& ports, const TensorView& data, UnsortedIds& out) {
-  out.id_shape = ports.view(1).shape;
-  out.ids = ports.integers(1);
-  out.segments = ports.integer(2, "num_segments");
-  ports.require(out.segments >= 0 && out.segments < kSegmentsMax,
-                "Input num_segments == " + std::to_string(out.segments) + " must not be negative.");
+bool read_unsorted(KernelIo& io, const TensorView& data, UnsortedIds& out) {
+  out.id_shape = io.view(1).shape;
+  out.ids = io.integers(1);
+  out.segments = io.integer(2, "num_segments");
+  io.require(out.segments >= 0 && out.segments < kSegmentsMax,
+             "Input num_segments == " + std::to_string(out.segments) + " must not be negative.");
   const auto dims = data.shape.dims();
-  ports.require(
-      out.id_shape.rank() <= dims.size() &&
-          std::equal(out.id_shape.dims().begin(), out.id_shape.dims().end(), dims.begin()),
-      "data.shape = " + data.shape.to_string() +
-          " does not start with segment_ids.shape = " + out.id_shape.to_string());
-  for (size_t i = 0; i < out.ids.size() && !ports.failed(); ++i) {
-    ports.require(out.ids[i] < out.segments,
-                  "segment_ids[" + std::to_string(i) + "] = " + std::to_string(out.ids[i]) +
-                      " is out of range [0, " + std::to_string(out.segments) + ")");
+  io.require(out.id_shape.rank() <= dims.size() &&
+                 std::equal(out.id_shape.dims().begin(), out.id_shape.dims().end(), dims.begin()),
+             "data.shape = " + data.shape.to_string() +
+                 " does not start with segment_ids.shape = " + out.id_shape.to_string());
+  for (size_t i = 0; i < out.ids.size() && !io.failed(); ++i) {
+    io.require(out.ids[i] < out.segments,
+               "segment_ids[" + std::to_string(i) + "] = " + std::to_string(out.ids[i]) +
+                   " is out of range [0, " + std::to_string(out.segments) + ")");
   }
-  return !ports.failed();
+  return !io.failed();
 }
 
 // Rows without members are 0, 1 (prod), or the type's highest or lowest value (min, max). Attribute
@@ -156,21 +155,21 @@ class UnsortedSegmentReduce final : public Kernel {
       : reduction_(reduction), highest_(highest) {}
 
   Status run(KernelContext& context) const override {
-    Ports ports(context);
-    const TensorView data = ports.view(0);
+    KernelIo io(context);
+    const TensorView data = io.view(0);
     UnsortedIds given;
-    if (ports.failed() || !read_unsorted(ports, data, given)) return ports.take();
+    if (io.failed() || !read_unsorted(io, data, given)) return io.take();
     const Shape shape = with_rows(data.shape, given.id_shape.rank(), given.segments);
     const bool known = for_number(data.dtype, [&](auto tag) {
       using T = typename decltype(tag)::type;
-      const std::span<T> out = ports.output<T>(0, shape);
-      const auto from = ports.elements<T>(data);
-      if (ports.failed()) return;
+      const std::span<T> out = io.output<T>(0, shape);
+      const auto from = io.elements<T>(data);
+      if (io.failed()) return;
       std::fill(out.begin(), out.end(), start<T>());
       reduce<T>(reduction_, from, given.ids, out);
     });
     if (!known) return internal_failure("UnsortedSegmentReduce: no kernel for this type");
-    return ports.take();
+    return io.take();
   }
 
  private:
@@ -202,7 +201,7 @@ Result<std::unique_ptr<Kernel>> make_unsorted(const KernelAttributes& attributes
 }  // namespace
 
 std::vector<OperatorType> segment_operators() {
-  const Port any{};
+  const Operand any{};
   return {
       {"SegmentReduce", {any, any}, {any}, make_sorted},
       {"UnsortedSegmentReduce", {any, any, any}, {any}, make_unsorted},

@@ -84,14 +84,13 @@ std::vector<int64_t> number_slices(const TensorView& values, const Slices& slice
 }
 
 Status Unique::run(KernelContext& context) const {
-  Ports ports(context);
-  const TensorView values = ports.view(0);
+  KernelIo io(context);
+  const TensorView values = io.view(0);
   const int64_t rank = static_cast<int64_t>(values.shape.rank());
   const int64_t axis = axis_ < 0 ? axis_ + rank : axis_;
-  ports.require(
-      has_axis_ ? axis >= 0 && axis < rank : rank == 1,
-      has_axis_ ? "axis has to be between [0, input_rank)" : "unique expects a 1D vector.");
-  if (ports.failed()) return ports.take();
+  io.require(has_axis_ ? axis >= 0 && axis < rank : rank == 1,
+             has_axis_ ? "axis has to be between [0, input_rank)" : "unique expects a 1D vector.");
+  if (io.failed()) return io.take();
   Slices slices;
   for (int64_t d = 0; d < rank; ++d) {
     const size_t size = static_cast<size_t>(values.shape[static_cast<size_t>(d)]);
@@ -111,14 +110,14 @@ Status Unique::run(KernelContext& context) const {
       rows.push_back(static_cast<int64_t>(o * slices.count) + first);
     }
   }
-  RowCopier(flat).gather(ports, 0, shape, rows);
-  ports.integers_output(1, index_type_, shape_of({static_cast<int64_t>(numbers.size())}), numbers);
+  RowCopier(flat).gather(io, 0, shape, rows);
+  io.integers_output(1, index_type_, shape_of({static_cast<int64_t>(numbers.size())}), numbers);
   if (context.output_count() > 2) {
     std::vector<int64_t> counts(firsts.size());
     for (const int64_t number : numbers) ++counts[static_cast<size_t>(number)];
-    ports.integers_output(2, index_type_, shape_of({static_cast<int64_t>(counts.size())}), counts);
+    io.integers_output(2, index_type_, shape_of({static_cast<int64_t>(counts.size())}), counts);
   }
-  return ports.take();
+  return io.take();
 }
 
 Result<std::unique_ptr<Kernel>> make_unique_kernel(const KernelAttributes& attributes) {
@@ -149,32 +148,32 @@ class DynamicPartition final : public Kernel {
   explicit DynamicPartition(size_t count) : count_(count) {}
 
   Status run(KernelContext& context) const override {
-    Ports ports(context);
-    TensorView data = ports.view(0);
-    const Shape start = ports.view(1).shape;
-    const std::vector<int64_t> partitions = ports.integers(1);
-    ports.require(begins_with(data.shape, start),
-                  "data.shape must start with partitions.shape, got data.shape = " +
-                      data.shape.to_string() + ", partitions.shape = " + start.to_string());
+    KernelIo io(context);
+    TensorView data = io.view(0);
+    const Shape start = io.view(1).shape;
+    const std::vector<int64_t> partitions = io.integers(1);
+    io.require(begins_with(data.shape, start),
+               "data.shape must start with partitions.shape, got data.shape = " +
+                   data.shape.to_string() + ", partitions.shape = " + start.to_string());
     std::vector<std::vector<int64_t>> rows(count_);
-    for (size_t i = 0; i < partitions.size() && !ports.failed(); ++i) {
+    for (size_t i = 0; i < partitions.size() && !io.failed(); ++i) {
       const int64_t to = partitions[i];
-      if (!ports.require(to >= 0 && to < static_cast<int64_t>(count_),
-                         "partitions[" + std::to_string(i) + "] = " + std::to_string(to) +
-                             " is not in [0, " + std::to_string(count_) + ")")) {
+      if (!io.require(to >= 0 && to < static_cast<int64_t>(count_),
+                      "partitions[" + std::to_string(i) + "] = " + std::to_string(to) +
+                          " is not in [0, " + std::to_string(count_) + ")")) {
         break;
       }
       rows[static_cast<size_t>(to)].push_back(static_cast<int64_t>(i));
     }
-    if (ports.failed()) return ports.take();
+    if (io.failed()) return io.take();
     const Shape given = data.shape;
     data.shape = with_rows(given, start.rank(), static_cast<int64_t>(partitions.size()));
     const RowCopier copier(data);
     for (size_t p = 0; p < count_ && p < context.output_count(); ++p) {
       const int64_t size = static_cast<int64_t>(rows[p].size());
-      copier.gather(ports, p, with_rows(given, start.rank(), size), rows[p]);
+      copier.gather(io, p, with_rows(given, start.rank(), size), rows[p]);
     }
-    return ports.take();
+    return io.take();
   }
 
  private:
@@ -193,12 +192,12 @@ struct StitchPart {
   TensorView data;
 };
 
-void write_stitched(Ports& ports, std::span<const StitchPart> parts, const Shape& shape) {
+void write_stitched(KernelIo& io, std::span<const StitchPart> parts, const Shape& shape) {
   const DType dtype = parts[0].data.dtype;
   const size_t width = RowCopier::elements_per_row(shape);
   if (dtype == DType::Bytes) {
     const uint64_t elements = shape.elements().value_or(UINT64_MAX);
-    if (!ports.require(elements <= kTextsMax, "DynamicStitch: too many strings")) return;
+    if (!io.require(elements <= kTextsMax, "DynamicStitch: too many strings")) return;
     std::vector<std::string_view> out(elements);
     for (const StitchPart& part : parts) {
       for (size_t i = 0; i < part.indices.size(); ++i) {
@@ -207,12 +206,12 @@ void write_stitched(Ports& ports, std::span<const StitchPart> parts, const Shape
         }
       }
     }
-    ports.strings(0, shape, out);
+    io.strings(0, shape, out);
     return;
   }
-  const std::span<uint8_t> out = ports.raw_output(0, dtype, shape);
+  const std::span<uint8_t> out = io.raw_output(0, dtype, shape);
   const size_t bytes = width * dtype_bytes(dtype);
-  if (ports.failed() || bytes == 0 || out.empty()) return;
+  if (io.failed() || bytes == 0 || out.empty()) return;
   std::memset(out.data(), 0, out.size());
   for (const StitchPart& part : parts) {
     for (size_t i = 0; i < part.indices.size(); ++i) {
@@ -225,41 +224,41 @@ void write_stitched(Ports& ports, std::span<const StitchPart> parts, const Shape
 // Inputs: N index tensors, then N data tensors. Output: row indices[i] is data[i]; the last one
 // counts.
 Status dynamic_stitch(KernelContext& context) {
-  Ports ports(context);
-  const size_t count = ports.input_count() / 2;
-  if (count == 0 || ports.input_count() % 2 != 0) {
+  KernelIo io(context);
+  const size_t count = io.input_count() / 2;
+  if (count == 0 || io.input_count() % 2 != 0) {
     return internal_failure("DynamicStitch: expected as many data as indices");
   }
   std::vector<StitchPart> parts;
   int64_t rows = 0;
   Shape row_shape;
-  for (size_t p = 0; p < count && !ports.failed(); ++p) {
-    StitchPart part{ports.integers(p), ports.view(count + p)};
-    const Shape start = ports.view(p).shape;
-    if (ports.failed()) break;
-    ports.require(begins_with(part.data.shape, start),
-                  "data[" + std::to_string(p) + "].shape = " + part.data.shape.to_string() +
-                      " does not start with indices[" + std::to_string(p) +
-                      "].shape = " + start.to_string());
-    if (ports.failed()) break;
+  for (size_t p = 0; p < count && !io.failed(); ++p) {
+    StitchPart part{io.integers(p), io.view(count + p)};
+    const Shape start = io.view(p).shape;
+    if (io.failed()) break;
+    io.require(begins_with(part.data.shape, start),
+               "data[" + std::to_string(p) + "].shape = " + part.data.shape.to_string() +
+                   " does not start with indices[" + std::to_string(p) +
+                   "].shape = " + start.to_string());
+    if (io.failed()) break;
     const Shape shape = with_rows(part.data.shape, start.rank(), 0);
     if (p == 0) row_shape = shape;
     const DType dtype = p == 0 ? part.data.dtype : parts[0].data.dtype;
-    ports.require(shape == row_shape && part.data.dtype == dtype,
-                  "Need data[0].shape[" + std::to_string(start.rank()) + ":] = data[" +
-                      std::to_string(p) + "].shape, got data[" + std::to_string(p) +
-                      "].shape = " + part.data.shape.to_string());
-    for (size_t i = 0; i < part.indices.size() && !ports.failed(); ++i) {
-      ports.require(part.indices[i] >= 0 && part.indices[i] < kRowsMax,
-                    "indices[" + std::to_string(i) + "] is out of range");
+    io.require(shape == row_shape && part.data.dtype == dtype,
+               "Need data[0].shape[" + std::to_string(start.rank()) + ":] = data[" +
+                   std::to_string(p) + "].shape, got data[" + std::to_string(p) +
+                   "].shape = " + part.data.shape.to_string());
+    for (size_t i = 0; i < part.indices.size() && !io.failed(); ++i) {
+      io.require(part.indices[i] >= 0 && part.indices[i] < kRowsMax,
+                 "indices[" + std::to_string(i) + "] is out of range");
       rows = std::max(rows, part.indices[i] + 1);
     }
     parts.push_back(std::move(part));
   }
-  if (ports.failed()) return ports.take();
+  if (io.failed()) return io.take();
   row_shape.set(0, rows);
-  write_stitched(ports, parts, row_shape);
-  return ports.take();
+  write_stitched(io, parts, row_shape);
+  return io.take();
 }
 
 // Input: numbers. Output: int32, the bucket of each between the attribute `boundaries`.
@@ -268,13 +267,13 @@ class Bucketize final : public Kernel {
   explicit Bucketize(std::vector<float> boundaries) : boundaries_(std::move(boundaries)) {}
 
   Status run(KernelContext& context) const override {
-    Ports ports(context);
-    const TensorView input = ports.view(0);
-    const std::span<int32_t> out = ports.output<int32_t>(0, input.shape);
+    KernelIo io(context);
+    const TensorView input = io.view(0);
+    const std::span<int32_t> out = io.output<int32_t>(0, input.shape);
     const bool known = for_number(input.dtype, [&](auto tag) {
       using T = typename decltype(tag)::type;
-      const auto values = ports.elements<T>(input);
-      for (size_t i = 0; i < out.size() && !ports.failed(); ++i) {
+      const auto values = io.elements<T>(input);
+      for (size_t i = 0; i < out.size() && !io.failed(); ++i) {
         const auto place = std::upper_bound(
             boundaries_.begin(), boundaries_.end(), static_cast<Wide<T>>(values[i]),
             [](Wide<T> value, float boundary) { return value < boundary; });
@@ -282,7 +281,7 @@ class Bucketize final : public Kernel {
       }
     });
     if (!known) return internal_failure("Bucketize: no kernel for this type");
-    return ports.take();
+    return io.take();
   }
 
  private:
@@ -303,13 +302,13 @@ Result<std::unique_ptr<Kernel>> make_bucketize(const KernelAttributes& attribute
 }  // namespace
 
 std::vector<OperatorType> selection_operators() {
-  const Port any{}, list{DType::Invalid, Port::Form::Variadic};
-  const Port maybe{DType::Invalid, Port::Form::Optional};
+  const Operand any{}, list{DType::Invalid, Operand::Form::Variadic};
+  const Operand maybe{DType::Invalid, Operand::Form::Optional};
   return {
       {"Unique", {any}, {any, any, maybe}, make_unique_kernel},
       {"DynamicPartition", {any, any}, {list}, make_partition},
       {"DynamicStitch", {list}, {any}, make_plain<dynamic_stitch>},
-      {"Bucketize", {any}, {Port{DType::Int32}}, make_bucketize},
+      {"Bucketize", {any}, {Operand{DType::Int32}}, make_bucketize},
   };
 }
 

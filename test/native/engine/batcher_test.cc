@@ -1,5 +1,5 @@
-// Requests run together: who joins, who is answered what, in which order. The null backend echoes,
-// so that each request must find its own rows in its answer.
+// Requests run together: who batches, who is answered what, in which order. The null backend
+// echoes, so that each request must find its own rows in its answer.
 #include "engine/engine_fixture.h"
 
 namespace serval::test {
@@ -25,7 +25,7 @@ class BatcherTest : public EngineTest {
     return spec;
   }
   Answer send(uint32_t handle, const std::string& body) {
-    return listener_->infer(Protocol::V2Rest, handle, bytes_of(body), -1);
+    return lane_->infer(Protocol::V2Rest, handle, bytes_of(body), -1);
   }
   const std::shared_ptr<Model>& model(uint32_t handle) {
     table_ = engine_->table();
@@ -51,9 +51,9 @@ TEST_F(BatcherTest, EveryRequestFindsItsOwnRows) {
     Request* done = next();
     ASSERT_NE(done, nullptr);
     EXPECT_EQ(done->code, ErrorCode::Ok) << text(*done);
-    EXPECT_NE(text(*done).find(expected[listener_->ticket_of(*done)]), std::string::npos)
+    EXPECT_NE(text(*done).find(expected[lane_->ticket_of(*done)]), std::string::npos)
         << text(*done);
-    listener_->release(*done);
+    lane_->release(*done);
   }
   const StatsReading reading = model(handle)->stats().read();
   EXPECT_EQ(reading.success.count, 40u);
@@ -77,8 +77,8 @@ TEST_F(BatcherTest, OneBadRequestHarmsNobody) {
   }
   for (size_t i = 0; i < bodies.size(); ++i) {
     Request* done = next();
-    EXPECT_EQ(done->code, expected[listener_->ticket_of(*done)]) << text(*done);
-    listener_->release(*done);
+    EXPECT_EQ(done->code, expected[lane_->ticket_of(*done)]) << text(*done);
+    lane_->release(*done);
   }
 }
 
@@ -90,12 +90,12 @@ TEST_F(BatcherTest, RefusesMoreRowsThanTheMaximum) {
   Request* done = next();
   EXPECT_EQ(done->code, ErrorCode::InvalidArgument);
   EXPECT_NE(text(*done).find("batch-size must be <= 4 for 'm'"), std::string::npos) << text(*done);
-  listener_->release(*done);
+  lane_->release(*done);
   const std::string v1 = R"({"instances":[1,2,3,4,5]})";
-  ASSERT_TRUE(listener_->infer(Protocol::V1Predict, handle, bytes_of(v1), -1).pending);
+  ASSERT_TRUE(lane_->infer(Protocol::V1Predict, handle, bytes_of(v1), -1).pending);
   done = next();
   EXPECT_EQ(text(*done), "Task size 5 is larger than maximum input batch size 4");
-  listener_->release(*done);
+  lane_->release(*done);
 }
 
 TEST_F(BatcherTest, SplitsWhatIsLargerThanABatch) {
@@ -108,7 +108,7 @@ TEST_F(BatcherTest, SplitsWhatIsLargerThanABatch) {
   EXPECT_EQ(done->code, ErrorCode::Ok) << text(*done);
   EXPECT_NE(text(*done).find("[1.0,2.0,3.0,4.0,5.0,6.0,7.0,8.0,9.0]"), std::string::npos)
       << text(*done);
-  listener_->release(*done);
+  lane_->release(*done);
   const StatsReading reading = model(handle)->stats().read();
   EXPECT_EQ(reading.execution_count, 3u);
   EXPECT_EQ(reading.padding_rows, 1u) << "the last row runs as two";
@@ -122,7 +122,7 @@ TEST_F(BatcherTest, PadsToAnAllowedSizeAndAnswersWithoutThePadding) {
   Request* done = next();
   EXPECT_NE(text(*done).find(R"("shape":[3])"), std::string::npos) << text(*done);
   EXPECT_NE(text(*done).find("[7.0,8.0,9.0]"), std::string::npos) << text(*done);
-  listener_->release(*done);
+  lane_->release(*done);
   EXPECT_EQ(model(handle)->stats().read().padding_rows, 1u);
 }
 
@@ -131,11 +131,11 @@ TEST_F(BatcherTest, AnAnswerReplacesWhatItsSlotHeld) {
   const std::string v1 = R"({"instances":[1,2,3,4]})";
   const std::string shorter = R"({"instances":[5]})";
   for (const std::string& body : {v1, shorter, v1}) {
-    ASSERT_TRUE(listener_->infer(Protocol::V1Predict, handle, bytes_of(body), -1).pending);
+    ASSERT_TRUE(lane_->infer(Protocol::V1Predict, handle, bytes_of(body), -1).pending);
     Request* done = next();
     EXPECT_EQ(text(*done),
               body == v1 ? R"({"predictions":[1.0,2.0,3.0,4.0]})" : R"({"predictions":[5.0]})");
-    listener_->release(*done);
+    lane_->release(*done);
   }
 }
 
@@ -145,14 +145,14 @@ TEST_F(BatcherTest, WaitsForCompanyAtMostTheDelay) {
   const uint32_t handle = load(spec);
   const uint64_t start = now_ns();
   ASSERT_TRUE(send(handle, v2_body({1})).pending);
-  listener_->release(*next());
+  lane_->release(*next());
   EXPECT_GE(now_ns() - start, 25'000'000u);
   // A full batch does not wait: this would take hours otherwise.
   spec.name = "n";
   spec.batch.delay_us = 4'000'000'000;
   const uint32_t full = load(spec);
   for (int i = 0; i < 4; ++i) ASSERT_TRUE(send(full, v2_body({1})).pending);
-  for (int i = 0; i < 4; ++i) listener_->release(*next());
+  for (int i = 0; i < 4; ++i) lane_->release(*next());
   EXPECT_EQ(model(full)->stats().read().execution_count, 1u);
 }
 
@@ -161,7 +161,7 @@ TEST_F(BatcherTest, AWaitingRequestCanBeCancelled) {
   spec.batch.delay_us = 4'000'000'000;
   const uint32_t handle = load(spec);
   const Answer answer = send(handle, v2_body({1}));
-  if (!listener_->cancel(answer.ticket)) {
+  if (!lane_->cancel(answer.ticket)) {
     // It is part of a batch that is being formed: that goes on without it, or was over before these
     // came, which then wait for a fourth.
     std::vector<uint32_t> others;
@@ -169,17 +169,17 @@ TEST_F(BatcherTest, AWaitingRequestCanBeCancelled) {
     Request* done = next();
     ASSERT_NE(done, nullptr);
     size_t open = 4;
-    for (const uint32_t ticket : others) open -= listener_->cancel(ticket) ? 1 : 0;
+    for (const uint32_t ticket : others) open -= lane_->cancel(ticket) ? 1 : 0;
     for (; open > 0; --open) {
       ASSERT_NE(done, nullptr);
-      if (listener_->ticket_of(*done) == answer.ticket) {
+      if (lane_->ticket_of(*done) == answer.ticket) {
         EXPECT_EQ(done->code, ErrorCode::Cancelled);
       }
-      listener_->release(*done);
+      lane_->release(*done);
       if (open > 1) done = next();
     }
   }
-  EXPECT_EQ(listener_->tickets_open(), 0u);
+  EXPECT_EQ(lane_->tickets_open(), 0u);
 }
 
 TEST_F(BatcherTest, TheDeadlineIsToldWhileTheModelIsBusy) {
@@ -188,13 +188,13 @@ TEST_F(BatcherTest, TheDeadlineIsToldWhileTheModelIsBusy) {
   const std::string message = infer_message("m");
   // The first is refused for its two rows or runs for a minute; the second waits behind one row.
   const Answer running = send(handle, v2_body({1}));
-  const Answer waiting = listener_->infer_message(Protocol::V2Grpc, bytes_of(message), 5'000);
+  const Answer waiting = lane_->infer_message(Protocol::V2Grpc, bytes_of(message), 5'000);
   ASSERT_TRUE(running.pending && waiting.pending);
   Request* done = next();
-  EXPECT_EQ(listener_->ticket_of(*done), waiting.ticket);
+  EXPECT_EQ(lane_->ticket_of(*done), waiting.ticket);
   EXPECT_EQ(done->code, ErrorCode::DeadlineExceeded) << text(*done);
-  listener_->release(*done);
-  if (!listener_->cancel(running.ticket)) listener_->release(*next());
+  lane_->release(*done);
+  if (!lane_->cancel(running.ticket)) lane_->release(*next());
 }
 
 TEST_F(BatcherTest, TimeLimitsHoldWhileARequestWaitsForCompany) {
@@ -204,10 +204,10 @@ TEST_F(BatcherTest, TimeLimitsHoldWhileARequestWaitsForCompany) {
   const uint32_t handle = load(spec);
   route("m", handle);
   const std::string message = infer_message("m");
-  ASSERT_TRUE(listener_->infer_message(Protocol::V2Grpc, bytes_of(message), 5'000).pending);
+  ASSERT_TRUE(lane_->infer_message(Protocol::V2Grpc, bytes_of(message), 5'000).pending);
   Request* done = next();
   EXPECT_EQ(done->code, ErrorCode::DeadlineExceeded) << text(*done);
-  listener_->release(*done);
+  lane_->release(*done);
   const std::string impatient =
       R"({"parameters":{"timeout":5000},"inputs":[{"name":"x","shape":[1],"datatype":"FP32",)"
       R"("data":[1]}]})";
@@ -215,7 +215,7 @@ TEST_F(BatcherTest, TimeLimitsHoldWhileARequestWaitsForCompany) {
   done = next();
   EXPECT_EQ(done->code, ErrorCode::QueueFull) << text(*done);
   EXPECT_NE(text(*done).find("timeout expired"), std::string::npos) << text(*done);
-  listener_->release(*done);
+  lane_->release(*done);
 }
 
 TEST_F(BatcherTest, WaitingForCompanyCountsAsQueueing) {
@@ -223,7 +223,7 @@ TEST_F(BatcherTest, WaitingForCompanyCountsAsQueueing) {
   spec.batch.delay_us = 30'000;
   const uint32_t handle = load(spec);
   ASSERT_TRUE(send(handle, v2_body({1})).pending);
-  listener_->release(*next());
+  lane_->release(*next());
   const StatsReading reading = model(handle)->stats().read();
   EXPECT_GE(reading.queue.ns, 25'000'000u);
   EXPECT_GE(reading.success.ns, reading.queue.ns + reading.input.ns + reading.infer.ns);
@@ -238,8 +238,8 @@ TEST_F(BatcherTest, OrderIsKeptWhereAsked) {
   for (int i = 0; i < 30; ++i) sent.push_back(send(handle, v2_body({1})).ticket);
   for (int i = 0; i < 30; ++i) {
     Request* request = next();
-    done.push_back(listener_->ticket_of(*request));
-    listener_->release(*request);
+    done.push_back(lane_->ticket_of(*request));
+    lane_->release(*request);
   }
   EXPECT_EQ(done, sent);
 }
@@ -248,12 +248,12 @@ TEST_F(BatcherTest, UnloadAnswersWhatWaits) {
   ModelSpec spec = batching(4, 50'000);
   const uint32_t handle = load(spec);
   for (int i = 0; i < 12; ++i) ASSERT_TRUE(send(handle, v2_body({1, 2})).pending);
-  const Result<uint32_t> ticket = listener_->open_control();
-  engine_->unload(handle, *listener_->control_request(ticket.value()), listener_);
+  const Result<uint32_t> ticket = lane_->open_control();
+  engine_->unload(handle, *lane_->control_request(ticket.value()), lane_);
   for (int i = 0; i < 13; ++i) {
     Request* done = next();
     EXPECT_EQ(done->code, ErrorCode::Ok) << "an unload waits: " << text(*done);
-    listener_->release(*done);
+    lane_->release(*done);
   }
 }
 
@@ -267,16 +267,16 @@ TEST_F(BatcherTest, ATurnsRequestsAreMadeKnownAtItsEnd) {
   spec.exec_mode = ExecMode::Inline;
   const uint32_t handle = load(spec);
   TurnHooks hooks;
-  auto listener = std::make_shared<Listener>(engine_, Limits{}, &hooks);
-  engine_->add_listener(listener);
+  auto lane = std::make_shared<Lane>(engine_, ServeSettings{}, &hooks);
+  engine_->add_lane(lane);
   const auto take = [&](size_t count) {
     std::array<Request*, 8> done{};
     size_t taken = 0;
     while (taken < count) {
-      const size_t more = listener->take_completed(done);
+      const size_t more = lane->take_completed(done);
       for (size_t i = 0; i < more; ++i) {
         EXPECT_EQ(done[i]->code, ErrorCode::Ok) << text(*done[i]);
-        listener->release(*done[i]);
+        lane->release(*done[i]);
       }
       taken += more;
       if (taken < count && more == 0 && !hooks.wait()) break;
@@ -284,20 +284,20 @@ TEST_F(BatcherTest, ATurnsRequestsAreMadeKnownAtItsEnd) {
     EXPECT_EQ(taken, count);
   };
   const std::string body = v2_body({1});
-  ASSERT_TRUE(listener->infer(Protocol::V2Rest, handle, bytes_of(body), -1).pending);
-  EXPECT_TRUE(listener->has_unflushed());
-  EXPECT_FALSE(listener->has_completed());
-  listener->flush();
-  EXPECT_TRUE(listener->has_completed()) << "one alone is run by its own thread";
+  ASSERT_TRUE(lane->infer(Protocol::V2Rest, handle, bytes_of(body), -1).pending);
+  EXPECT_TRUE(lane->has_unflushed());
+  EXPECT_FALSE(lane->has_completed());
+  lane->flush();
+  EXPECT_TRUE(lane->has_completed()) << "one alone is run by its own thread";
   take(1);
   for (int i = 0; i < 3; ++i) {
-    ASSERT_TRUE(listener->infer(Protocol::V2Rest, handle, bytes_of(body), -1).pending);
+    ASSERT_TRUE(lane->infer(Protocol::V2Rest, handle, bytes_of(body), -1).pending);
   }
-  listener->flush();
+  lane->flush();
   take(3);
   EXPECT_EQ(model(handle)->stats().read().execution_count, 2u) << "three of a turn are one batch";
-  engine_->remove_listener(listener.get());
-  listener->close();
+  engine_->remove_lane(lane.get());
+  lane->close();
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ class EndlessTest : public EngineTest {
     return message.str();
   }
   Answer send(int64_t trips, uint64_t timeout_us = 0) {
-    return listener_->infer_message(Protocol::V2Grpc, bytes_of(message(trips)), timeout_us);
+    return lane_->infer_message(Protocol::V2Grpc, bytes_of(message(trips)), timeout_us);
   }
   Model& model(uint32_t handle) { return **engine_->table()->find(handle); }
   // Waits until the queue is empty and 30 ms of CPU were used: the run is in the model then.
@@ -59,7 +59,7 @@ class EndlessTest : public EngineTest {
     if (done == nullptr) return ErrorCode::Internal;
     const ErrorCode code = done->code;
     if (text_out != nullptr) *text_out = text(*done);
-    listener_->release(*done);
+    lane_->release(*done);
     return code;
   }
   void expect_answers() {
@@ -122,7 +122,7 @@ TEST_F(EndlessTest, TheModelAnswersSoonAfterARunWasEnded) {
     SCOPED_TRACE(state ? "with a variable" : "without");
     const uint32_t handle = serve(state ? counting_spec() : spec(ExecMode::Queued));
     expect_answers_soon(handle, ErrorCode::Cancelled, 0,
-                        [&](uint32_t ticket) { listener_->cancel(ticket); });
+                        [&](uint32_t ticket) { lane_->cancel(ticket); });
     expect_answers_soon(handle, ErrorCode::DeadlineExceeded, 200'000, [](uint32_t) {});
   }
 }
@@ -132,7 +132,7 @@ TEST_F(EndlessTest, ARunThatWasEndedAssignsNothing) {
   const std::string body = R"({"inputs":[{"name":"trips","shape":[1],"datatype":"INT64",)"
                            R"("data":[3]}]})";
   const auto count = [&] {
-    EXPECT_TRUE(listener_->infer(Protocol::V2Rest, handle, bytes_of(body), -1).pending);
+    EXPECT_TRUE(lane_->infer(Protocol::V2Rest, handle, bytes_of(body), -1).pending);
     std::string text;
     EXPECT_EQ(next_code(&text), ErrorCode::Ok) << text;
     return text;
@@ -140,7 +140,7 @@ TEST_F(EndlessTest, ARunThatWasEndedAssignsNothing) {
   EXPECT_NE(count().find("[41]"), std::string::npos);
   const Answer answer = send(kForever);
   wait_until_running(handle);
-  listener_->cancel(answer.ticket);
+  lane_->cancel(answer.ticket);
   EXPECT_EQ(next_code(), ErrorCode::Cancelled);
   EXPECT_NE(count().find("[42]"), std::string::npos);
 }
@@ -150,7 +150,7 @@ TEST_F(EndlessTest, AClientThatLeavesEndsItsRun) {
   const Answer answer = send(kForever);
   ASSERT_TRUE(answer.pending);
   wait_until_running(handle);
-  EXPECT_FALSE(listener_->cancel(answer.ticket));
+  EXPECT_FALSE(lane_->cancel(answer.ticket));
   EXPECT_EQ(next_code(), ErrorCode::Cancelled);
   EXPECT_EQ(model(handle).counters().cancelled.load(), 1u);
   EXPECT_EQ(model(handle).counters().failures.load(), 0u);
@@ -167,13 +167,13 @@ TEST_F(EndlessTest, ADeadlineThatPassesEndsTheRun) {
 }
 
 TEST_F(EndlessTest, TheLimitOfRestRequestsEndsTheRun) {
-  Limits limits;
-  limits.rest_timeout_us = 30'000;
-  listener_->close();
-  listener_ = make_listener(limits);
+  ServeSettings settings;
+  settings.rest_timeout_us = 30'000;
+  lane_->close();
+  lane_ = make_lane(settings);
   const uint32_t handle = serve(spec(ExecMode::Queued));
   const std::string body = R"({"instances":[9223372036854775807]})";
-  ASSERT_TRUE(listener_->infer(Protocol::V1Predict, handle, bytes_of(body), -1).pending);
+  ASSERT_TRUE(lane_->infer(Protocol::V1Predict, handle, bytes_of(body), -1).pending);
   EXPECT_EQ(next_code(), ErrorCode::DeadlineExceeded);
   expect_answers();
 }
@@ -183,8 +183,8 @@ TEST_F(EndlessTest, AnUnloadEndsWhatRunsTooLongAndWhatWaitsBehindIt) {
   ASSERT_TRUE(send(kForever).pending);
   wait_until_running(handle);
   ASSERT_TRUE(send(kForever).pending);
-  const Result<uint32_t> ticket = listener_->open_control();
-  engine_->unload(handle, *listener_->control_request(ticket.value()), listener_);
+  const Result<uint32_t> ticket = lane_->open_control();
+  engine_->unload(handle, *lane_->control_request(ticket.value()), lane_);
   // Requests and unload come in this order: the unload waits until the requests are released.
   EXPECT_EQ(next_code(), ErrorCode::ModelNotReady);
   EXPECT_EQ(next_code(), ErrorCode::ModelNotReady);
@@ -202,7 +202,7 @@ TEST_F(EndlessTest, ABatchEndsWhenNobodyOfItIsThereAnyMore) {
   const Answer second = send(1, 2'000'000);
   ASSERT_TRUE(first.pending && second.pending);
   wait_until_running(handle);
-  EXPECT_FALSE(listener_->cancel(first.ticket));
+  EXPECT_FALSE(lane_->cancel(first.ticket));
   // The second still waits for the batch; its deadline ends it.
   std::array<ErrorCode, 2> codes = {next_code(), next_code()};
   std::sort(codes.begin(), codes.end());
@@ -223,8 +223,8 @@ TEST_F(EndlessTest, ARunThatHoldsTheListenersThreadIsQueuedInstead) {
   ASSERT_TRUE(inlined);
   const Answer answer = send(kForever);  // would not come back
   ASSERT_TRUE(answer.pending);
-  listener_->cancel(answer.ticket);
-  if (listener_->tickets_open() != 0) EXPECT_EQ(next_code(), ErrorCode::Cancelled);
+  lane_->cancel(answer.ticket);
+  if (lane_->tickets_open() != 0) EXPECT_EQ(next_code(), ErrorCode::Cancelled);
   expect_answers();
 }
 
@@ -240,19 +240,19 @@ TEST_F(EndlessTest, AWarmUpEndsWhenItIsCancelledAndWhenItsModelIsUnloaded) {
   const uint32_t handle = serve(spec(ExecMode::Queued));
   const std::string endless = message(kForever);
   const auto begin = [&] {
-    const uint32_t ticket = listener_->open_control().value();
+    const uint32_t ticket = lane_->open_control().value();
     engine_->warm_up(handle, Protocol::V2Grpc, {endless.begin(), endless.end()},
                      *listener_->control_request(ticket), listener_);
     return ticket;
   };
   const uint32_t ticket = begin();
   wait_until_running(handle);
-  EXPECT_FALSE(listener_->cancel(ticket));
+  EXPECT_FALSE(lane_->cancel(ticket));
   EXPECT_EQ(next_code(), ErrorCode::Cancelled);
   begin();
   wait_until_running(handle);
-  const uint32_t unload_ticket = listener_->open_control().value();
-  engine_->unload(handle, *listener_->control_request(unload_ticket), listener_);
+  const uint32_t unload_ticket = lane_->open_control().value();
+  engine_->unload(handle, *lane_->control_request(unload_ticket), lane_);
   EXPECT_EQ(next_code(), ErrorCode::ModelNotReady);
   EXPECT_EQ(next_code(), ErrorCode::Ok);
 }
@@ -261,8 +261,8 @@ TEST_F(EndlessTest, ClosingAListenerEndsWhatRunsForIt) {
   const uint32_t handle = serve(spec(ExecMode::Queued));
   ASSERT_TRUE(send(kForever).pending);
   wait_until_running(handle);
-  listener_->close();
-  listener_ = nullptr;
+  lane_->close();
+  lane_ = nullptr;
 }
 
 }  // namespace

@@ -12,12 +12,12 @@
 #include <string>
 
 #include "base/generated/engine_generated.h"
-#include "engine/listener/listener.h"
+#include "engine/lane/lane.h"
 #include "support/wire_builder.h"
 
 namespace serval::test {
 
-class TestHooks : public ListenerHooks {
+class TestHooks : public LaneHooks {
  public:
   void wake() override {
     std::lock_guard lock(mutex_);
@@ -84,22 +84,22 @@ class EngineTest : public ::testing::Test {
  protected:
   explicit EngineTest(EngineOptions options = {})
       : engine_(std::make_shared<Engine>(std::move(options))) {
-    listener_ = make_listener({});
+    lane_ = make_lane({});
   }
   ~EngineTest() override {
-    if (listener_ != nullptr) listener_->close();
+    if (lane_ != nullptr) lane_->close();
   }
 
-  std::shared_ptr<Listener> make_listener(Limits limits) {
-    auto listener = std::make_shared<Listener>(engine_, limits, &hooks_);
-    engine_->add_listener(listener);
-    return listener;
+  std::shared_ptr<Lane> make_lane(ServeSettings settings) {
+    auto lane = std::make_shared<Lane>(engine_, limits, &hooks_);
+    engine_->add_lane(lane);
+    return lane;
   }
 
   // Waits for one completion; the request must be released by the caller.
   Request* next() {
     std::array<Request*, 1> done{};
-    while (listener_->take_completed(done) == 0) {
+    while (lane_->take_completed(done) == 0) {
       if (!hooks_.wait()) return nullptr;
     }
     return done[0];
@@ -107,8 +107,8 @@ class EngineTest : public ::testing::Test {
 
   // Loads and returns the handle; 0 and a failure when it does not load.
   uint32_t load(ModelSpec spec) {
-    const Result<uint32_t> ticket = listener_->open_control();
-    engine_->load(std::move(spec), *listener_->control_request(ticket.value()), listener_);
+    const Result<uint32_t> ticket = lane_->open_control();
+    engine_->load(std::move(spec), *lane_->control_request(ticket.value()), lane_);
     Request* request = next();
     if (request == nullptr) return 0;
     EXPECT_EQ(request->code, ErrorCode::Ok) << text(*request);
@@ -116,16 +116,16 @@ class EngineTest : public ::testing::Test {
     if (request->code == ErrorCode::Ok) {
       handle = flatbuffers::GetRoot<fb::ModelInfo>(request->response.data())->handle();
     }
-    listener_->release(*request);
+    lane_->release(*request);
     return handle;
   }
 
   ErrorCode unload(uint32_t handle) {
-    const Result<uint32_t> ticket = listener_->open_control();
-    engine_->unload(handle, *listener_->control_request(ticket.value()), listener_);
+    const Result<uint32_t> ticket = lane_->open_control();
+    engine_->unload(handle, *lane_->control_request(ticket.value()), lane_);
     Request* request = next();
     const ErrorCode code = request->code;
-    listener_->release(*request);
+    lane_->release(*request);
     return code;
   }
 
@@ -149,11 +149,11 @@ class EngineTest : public ::testing::Test {
     const std::span<const uint8_t> bytes = request.response.bytes();
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   }
-  std::string inline_text() { return text(*listener_->slot(0)); }
+  std::string inline_text() { return text(*lane_->slot(0)); }
 
   TestHooks hooks_;
   std::shared_ptr<Engine> engine_;
-  std::shared_ptr<Listener> listener_;
+  std::shared_ptr<Lane> lane_;
 };
 
 }  // namespace serval::test

@@ -20,12 +20,12 @@ TEST_F(EngineTest, LoadAnswersTheSignature) {
 TEST_F(EngineTest, FailedLoadSaysWhy) {
   ModelSpec spec = null_spec("m", "echo", ExecMode::Inline);
   spec.backend = "nonsense";
-  const Result<uint32_t> ticket = listener_->open_control();
-  engine_->load(spec, *listener_->control_request(ticket.value()), listener_);
+  const Result<uint32_t> ticket = lane_->open_control();
+  engine_->load(spec, *lane_->control_request(ticket.value()), lane_);
   Request* request = next();
   EXPECT_EQ(request->code, ErrorCode::InvalidArgument);
   EXPECT_NE(text(*request).find("unknown backend 'nonsense'"), std::string::npos);
-  listener_->release(*request);
+  lane_->release(*request);
 }
 
 TEST_F(EngineTest, UnloadOfNothingIsAnError) { EXPECT_EQ(unload(12), ErrorCode::ModelNotFound); }
@@ -34,19 +34,19 @@ TEST_F(EngineTest, UnloadWaitsForTheRequestInFlight) {
   ModelSpec spec = null_spec("m", "delay", ExecMode::Queued);
   spec.null_delay_us = 20'000;
   const uint32_t handle = load(spec);
-  const Answer answer = listener_->infer(Protocol::V1Predict, handle, bytes_of(kV1Body), -1);
+  const Answer answer = lane_->infer(Protocol::V1Predict, handle, bytes_of(kV1Body), -1);
   ASSERT_TRUE(answer.pending);
-  const Result<uint32_t> ticket = listener_->open_control();
-  engine_->unload(handle, *listener_->control_request(ticket.value()), listener_);
+  const Result<uint32_t> ticket = lane_->open_control();
+  engine_->unload(handle, *lane_->control_request(ticket.value()), lane_);
   Request* first = next();
-  EXPECT_EQ(listener_->ticket_of(*first), answer.ticket);
+  EXPECT_EQ(lane_->ticket_of(*first), answer.ticket);
   EXPECT_EQ(first->code, ErrorCode::Ok);
-  listener_->release(*first);
+  lane_->release(*first);
   Request* second = next();
-  EXPECT_EQ(listener_->ticket_of(*second), ticket.value());
+  EXPECT_EQ(lane_->ticket_of(*second), ticket.value());
   EXPECT_EQ(second->code, ErrorCode::Ok);
-  listener_->release(*second);
-  EXPECT_EQ(listener_->infer(Protocol::V1Predict, handle, bytes_of(kV1Body), -1).code,
+  lane_->release(*second);
+  EXPECT_EQ(lane_->infer(Protocol::V1Predict, handle, bytes_of(kV1Body), -1).code,
             ErrorCode::ModelNotReady);
 }
 
@@ -60,23 +60,23 @@ TEST_F(EngineTest, ListenersWorkWhileModelsChange) {
   for (int i = 0; i < kThreads; ++i) {
     threads.emplace_back([&] {
       TestHooks hooks;
-      auto listener = std::make_shared<Listener>(engine_, Limits{}, &hooks);
-      engine_->add_listener(listener);
+      auto lane = std::make_shared<Lane>(engine_, ServeSettings{}, &hooks);
+      engine_->add_lane(lane);
       for (int round = 0; round < 100; ++round) {
-        const Answer answer = listener->infer(Protocol::V1Predict, handle, bytes_of(kV1Body), -1);
+        const Answer answer = lane->infer(Protocol::V1Predict, handle, bytes_of(kV1Body), -1);
         if (!answer.pending) ++wrong;
         std::array<Request*, 4> done{};
         size_t count = 0;
-        while (answer.pending && (count = listener->take_completed(done)) == 0) {
+        while (answer.pending && (count = lane->take_completed(done)) == 0) {
           if (!hooks.wait()) break;
         }
         for (size_t at = 0; at < count; ++at) {
           if (done[at]->code != ErrorCode::Ok) ++wrong;
-          listener->release(*done[at]);
+          lane->release(*done[at]);
         }
       }
-      engine_->remove_listener(listener.get());
-      listener->close();
+      engine_->remove_lane(lane.get());
+      lane->close();
     });
   }
   for (int round = 0; round < 20; ++round) {
@@ -89,18 +89,17 @@ TEST_F(EngineTest, ListenersWorkWhileModelsChange) {
 
 TEST_F(EngineTest, MetricsShowOneOfTwoContentsOfAVersion) {
   const auto page = [&] {
-    const Result<uint32_t> ticket = listener_->open_control();
-    engine_->metrics(MetricsKind::Triton, *listener_->control_request(ticket.value()), listener_);
+    const Result<uint32_t> ticket = lane_->open_control();
+    engine_->metrics(MetricsKind::Triton, *lane_->control_request(ticket.value()), lane_);
     Request* request = next();
     const std::string text_now = text(*request);
-    listener_->release(*request);
+    lane_->release(*request);
     return text_now;
   };
   const uint32_t before = load(null_spec("m", "echo", ExecMode::Inline));
   const uint32_t after = load(null_spec("m", "echo", ExecMode::Inline));
   const std::string series = R"(nv_inference_request_success{model="m",version="3"} )";
-  EXPECT_EQ(listener_->infer(Protocol::V1Predict, before, bytes_of(kV1Body), -1).code,
-            ErrorCode::Ok);
+  EXPECT_EQ(lane_->infer(Protocol::V1Predict, before, bytes_of(kV1Body), -1).code, ErrorCode::Ok);
   for (const auto& [handle, count] : {std::pair(before, "1"), std::pair(after, "0")}) {
     route("m", handle);
     const std::string now = page();

@@ -85,7 +85,7 @@ class InstancesTest : public EngineTest {
   }
   RequestQueue& queue(uint32_t handle) { return (*engine_->table()->find(handle))->queue(); }
   Answer ask(uint32_t handle) {
-    return listener_->infer(Protocol::V1Predict, handle, bytes_of(kBody), -1);
+    return lane_->infer(Protocol::V1Predict, handle, bytes_of(kBody), -1);
   }
 };
 
@@ -103,10 +103,10 @@ TEST_F(InstancesTest, StartWithTheRequestsAndEndWhenIdle) {
   EXPECT_EQ(queue(handle).consumers(), 0u);
   for (int i = 0; i < 9; ++i) ASSERT_TRUE(ask(handle).pending);
   EXPECT_EQ(queue(handle).consumers(), 3u);
-  for (int i = 0; i < 9; ++i) listener_->release(*next());
+  for (int i = 0; i < 9; ++i) lane_->release(*next());
   while (queue(handle).consumers() != 0) std::this_thread::yield();
   ASSERT_TRUE(ask(handle).pending);
-  listener_->release(*next());
+  lane_->release(*next());
   EXPECT_EQ(unload(handle), ErrorCode::Ok);
 }
 
@@ -125,7 +125,7 @@ TEST_F(InstancesTest, NothingIsLostBetweenOneThatEndsAndOneThatStarts) {
         Request* done = next();
         ASSERT_NE(done, nullptr);
         EXPECT_EQ(done->code, ErrorCode::Ok) << text(*done);
-        listener_->release(*done);
+        lane_->release(*done);
       }
     }
     EXPECT_EQ(unload(handle), ErrorCode::Ok);
@@ -161,9 +161,7 @@ TEST_F(NoThreadsTest, WhatNobodyCouldRunIsAnsweredAtOnce) {
     const uint32_t handle = load(std::move(spec));
     Model& model = **engine_->table()->find(handle);
     model.queue().set_consumers(1, kAtOnce);
-    const auto ask = [&] {
-      return listener_->infer(Protocol::V1Predict, handle, bytes_of(kBody), -1);
-    };
+    const auto ask = [&] { return lane_->infer(Protocol::V1Predict, handle, bytes_of(kBody), -1); };
     no_threads = true;
     for (int i = 0; i < 2; ++i) {
       ASSERT_TRUE(ask().pending);
@@ -173,7 +171,7 @@ TEST_F(NoThreadsTest, WhatNobodyCouldRunIsAnsweredAtOnce) {
       EXPECT_EQ(text(*done),
                 "model 'm': no thread could be started to run it: "
                 "Resource temporarily unavailable");
-      listener_->release(*done);
+      lane_->release(*done);
     }
     EXPECT_EQ(model.queue().consumers(), 0u);
     no_threads = false;
@@ -181,7 +179,7 @@ TEST_F(NoThreadsTest, WhatNobodyCouldRunIsAnsweredAtOnce) {
     Request* done = next();
     ASSERT_NE(done, nullptr);
     EXPECT_EQ(done->code, ErrorCode::Ok);
-    listener_->release(*done);
+    lane_->release(*done);
     EXPECT_EQ(unload(handle), ErrorCode::Ok);
   }
 }

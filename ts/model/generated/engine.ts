@@ -63,7 +63,7 @@ export enum CallResult {
 export enum ControlWord {
   /** length of the answer or of the error's text */
   Bytes = 0,
-  /** JSON before binary data; of an error: what is missing, before its text; else 0 */
+  /** JSON before binary data; of an error: what is missing, before it */
   JsonBytes = 1,
   /** of a pending request or an open body */
   Ticket = 2,
@@ -99,7 +99,7 @@ export enum PackedCoding {
 
 export type ExecMode = 'auto' | 'inline' | 'queued';
 
-/** Whether waiting requests of one model are run together. Off: never. Auto: only requests that wait anyway are joined; a fast model still runs inline, one by one; only where the first dim is proven to be the batch. On: every request goes through the batcher. */
+/** Whether waiting requests of one model are run together. Off: never. Auto: only requests that wait anyway are batched; a fast model still runs inline, one by one; only where the first dim is proven to be the batch. On: every request goes through the batcher. */
 export type BatchMode = 'off' | 'auto' | 'on';
 
 /** What a probe at load says of rows run together. Untried: nothing hangs on it. Contradicted: they are answered differently. Undecided: refused, not the same twice, or it takes too long to try. */

@@ -1,5 +1,5 @@
 // Unary gRPC calls of whatever protocol: answered from the request's bytes, at once or later, or by
-// the engine. Hot plane: the listener's thread.
+// the engine. Hot path; the listener's thread.
 import { ErrorCode, ServalError } from '../../errors.js';
 import type { MessageProtocol } from '../../model/request-kinds.js';
 import { readError } from '../../native/missing.js';

@@ -1,7 +1,7 @@
 // What is said of a body before it is read (length, coding), and compressed bodies, both ways: gzip
 // and deflate through Node's zlib, off the listener's thread. (Those of inference requests are
 // unpacked by the engine.)
-// Hot plane's slow lane; the listener's thread starts it.
+// Hot path, compressed bodies only; the listener's thread starts it.
 import { constants, createGunzip, createInflate, createInflateRaw, deflate, gzip } from 'node:zlib';
 import { ErrorCode, ServalError } from '../../errors.js';
 import { PackedCoding } from '../../model/generated/engine.js';

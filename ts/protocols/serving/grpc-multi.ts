@@ -153,13 +153,7 @@ class MultiRun {
   }
 
   /** The outcome of a task. */
-  take(
-    at: number,
-    task: InferenceTask,
-    code: number,
-    response: Buffer,
-    jsonBytes: number,
-  ): void {
+  take(at: number, task: InferenceTask, code: number, response: Buffer, jsonBytes: number): void {
     if (this.#over) return;
     if (code !== ErrorCode.Ok) {
       this.cancel();

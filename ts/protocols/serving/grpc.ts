@@ -1,6 +1,6 @@
 // TensorFlow Serving over gRPC: PredictionService, ModelService and SessionService. Predict,
 // Classify and Regress hand the raw message to the engine; the others answer from the registry's
-// snapshot, or through the engine by messages made here. Hot plane: the listener's thread.
+// snapshot, or through the engine by messages made here. Hot path; the listener's thread.
 // Source: tfserving.md 2; docs/protocols/tf-grpc.md.
 import { TF_CLASSIFY, TF_PREDICT, TF_REGRESS } from '../../model/request-kinds.js';
 import type { GrpcService } from '../../transport/grpc-call.js';

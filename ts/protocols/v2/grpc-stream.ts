@@ -1,5 +1,5 @@
 // One ModelStreamInfer call: requests go to the engine as they come, replies leave in the order of
-// the requests. Hot plane: the listener's thread. Knows nothing of the messages' contents: the
+// the requests. Hot path; the listener's thread. Knows nothing of the messages' contents: the
 // engine writes the wrapped replies, those of failed requests too, but for models that are not
 // there. Source: Triton's ModelStreamInfer.
 import { ErrorCode } from '../../errors.js';

@@ -1,5 +1,5 @@
 // V2 over gRPC: inference.GRPCInferenceService. The metadata calls answer from the registry's
-// snapshot; ModelInfer and ModelStreamInfer hand the raw message to the engine. Hot plane: the
+// snapshot; ModelInfer and ModelStreamInfer hand the raw message to the engine. Hot path; the
 // listener's thread. Builds no protobuf object for an inference.
 // Source: proto/wire/inference.proto; statuses: docs/protocols/v2-rest.md.
 import { V2_GRPC } from '../../model/request-kinds.js';

@@ -39,7 +39,7 @@ export class ExplicitModels {
   readonly #tempRoot: string;
   readonly #overrides = new Map<string, TakenOverride>();
   /** By load and unload; wins over what the settings say. */
-  readonly #said = new Map<string, boolean>();
+  readonly #requested = new Map<string, boolean>();
   /** Name -> versions that served when the model was unloaded. */
   readonly #unloaded = new Map<string, readonly string[]>();
   readonly #folders = new Set<string>();
@@ -55,7 +55,7 @@ export class ExplicitModels {
   }
 
   isWanted(name: string, isRepositoryModel: boolean): boolean {
-    return this.#said.get(name) ?? (!isRepositoryModel || this.#byStart(name));
+    return this.#requested.get(name) ?? (!isRepositoryModel || this.#byStart(name));
   }
 
   /** Whether the configuration asks for it, not only a call. */
@@ -114,7 +114,7 @@ export class ExplicitModels {
    * not needed any more once the old versions are gone. */
   load(name: string, override: TakenOverride | undefined): string | undefined {
     const before = this.#overrides.get(name);
-    this.#said.set(name, true);
+    this.#requested.set(name, true);
     this.#unloaded.delete(name);
     if (override === undefined) this.#overrides.delete(name);
     else this.#overrides.set(name, override);
@@ -124,7 +124,7 @@ export class ExplicitModels {
   /** The same for a model that is not asked for any more. */
   unload(name: string, versions: readonly string[]): string | undefined {
     const before = this.#overrides.get(name);
-    this.#said.set(name, false);
+    this.#requested.set(name, false);
     this.#overrides.delete(name);
     if (versions.length > 0) this.#unloaded.set(name, versions);
     return before?.folder;

@@ -7,8 +7,8 @@ import type { ModelEntry } from '../../model-config/types.js';
 import { SYSTEM_CLOCK, type Clock } from '../clock.js';
 import type { Registry } from '../registry.js';
 import { findModel } from '../snapshot-build.js';
-import { AskedModels, asksTheSame, notFound, unservedText } from './asked.js';
-import type { Asked, SourceConfig } from './asked.js';
+import { DesiredModels, sameDesired, notFound, unservedText } from './desired-models.js';
+import type { Desired, SourceConfig } from './desired-models.js';
 import { ExplicitModels, type ModelOverride } from './explicit-models.js';
 import { Places } from './places.js';
 import { Problems } from './problems.js';
@@ -46,9 +46,9 @@ export class ModelSource {
   readonly #explicit: ExplicitModels;
   readonly #places: Places;
   readonly #watcher: Watcher;
-  readonly #askedModels: AskedModels;
+  readonly #askedModels: DesiredModels;
   readonly #problems: Problems;
-  #asked: Asked | undefined;
+  #desired: Desired | undefined;
   #basePathsWatched = false;
   #startProblems: readonly string[] = [];
   #looks = 0;
@@ -67,7 +67,7 @@ export class ModelSource {
     this.#logger = logger;
     this.#registry = registry;
     this.#explicit = explicit;
-    this.#askedModels = new AskedModels(config, explicit);
+    this.#askedModels = new DesiredModels(config, explicit);
     this.#problems = new Problems(logger);
     this.#places = new Places(config, {
       clock,
@@ -275,12 +275,12 @@ export class ModelSource {
 
   /** Tells the registry what is asked for now, when that has changed. Settles when it is done. */
   async #apply(again: readonly string[]): Promise<void> {
-    const asked = this.#askedModels.decide(this.#places.seen, (name) => this.#available(name));
-    this.#problems.show(asked.problems, asked.grave);
-    if (asksTheSame(this.#asked, asked) && again.length === 0) return;
-    this.#asked = asked;
+    const desired = this.#askedModels.decide(this.#places.seen, (name) => this.#available(name));
+    this.#problems.show(desired.problems, desired.grave);
+    if (sameDesired(this.#desired, desired) && again.length === 0) return;
+    this.#desired = desired;
     try {
-      await this.#registry.reconcile(asked.models, again, asked.faults);
+      await this.#registry.reconcile(desired.models, again, desired.faults);
     } catch (error) {
       this.#logger.warn('models are left as they are', { reason: (error as Error).message });
     }

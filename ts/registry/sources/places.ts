@@ -5,7 +5,7 @@ import { ErrorCode, ServalError } from '../../errors.js';
 import { defaultBatchingParameters } from '../../model-config/batching-parameters.js';
 import type { BatchingParameters, ModelEntry } from '../../model-config/types.js';
 import { LATEST_ONE } from '../../model/version-policy.js';
-import { notFound, type Seen, type SourceConfig } from './asked.js';
+import { notFound, type Seen, type SourceConfig } from './desired-models.js';
 import {
   BasePathSource,
   changedEntries,
@@ -26,7 +26,7 @@ export class Places {
   readonly #basePaths: BasePathSource;
   #basePathsWait = false;
   /** Models that are served from files that a load call brought. */
-  readonly #brought = new Map<string, FoundModel>();
+  readonly #overrides = new Map<string, FoundModel>();
   #batching: BatchingParameters | undefined;
   #batchingProblems: readonly string[] = [];
 
@@ -52,7 +52,10 @@ export class Places {
     const batchingProblems = this.#batchingProblems;
     const others = [...this.#paths, this.#basePaths].flatMap((one) => one.models);
     return {
-      found: [...this.#brought.values(), ...others.filter((one) => !this.#brought.has(one.name))],
+      found: [
+        ...this.#overrides.values(),
+        ...others.filter((one) => !this.#overrides.has(one.name)),
+      ],
       batching: this.#batching,
       repositories: this.#paths.map(({ path }) => path),
       places: [
@@ -112,7 +115,7 @@ export class Places {
    * are new or say something else. Errors: InvalidArgument: a name that is served from elsewhere;
    * nothing is changed then. */
   async replaceEntries(entries: readonly ModelEntry[]): Promise<readonly string[]> {
-    const others = [...this.#brought.values(), ...this.#paths.flatMap((one) => one.models)];
+    const others = [...this.#overrides.values(), ...this.#paths.flatMap((one) => one.models)];
     refuseServedElsewhere(entries, others);
     const changed = changedEntries(entries, this.entries);
     this.#basePaths.entries = entries;
@@ -134,13 +137,13 @@ export class Places {
       override && overridingConfig(override, folder);
     if (override?.folder !== undefined) {
       const model = await scanModel(name, override.folder, 'repository', { configOf });
-      return { model, put: () => void this.#brought.set(name, model) };
+      return { model, put: () => void this.#overrides.set(name, model) };
     }
     for (const path of this.#paths) {
       const model = await path.find(name, configOf);
       if (model === undefined) continue;
       const put = (): void => {
-        this.#brought.delete(name);
+        this.#overrides.delete(name);
         path.put(model);
       };
       return { model, put };
@@ -150,7 +153,7 @@ export class Places {
 
   /** The files that a load call brought for it count no more. */
   forgetBrought(name: string): void {
-    this.#brought.delete(name);
+    this.#overrides.delete(name);
   }
 
   /** Names of all models in the repository ("" = in all places), taken or not.

@@ -116,7 +116,9 @@ export class Region {
       if (way !== undefined && this.#holds.has(way)) {
         return { ref: inputOf(node, 0), isArgument: false };
       }
-      throw unsupported(`${placeOf(node)}: output ${ref.output} is used where it may have no value`);
+      throw unsupported(
+        `${placeOf(node)}: output ${ref.output} is used where it may have no value`,
+      );
     }
     const merge = originOf(graph, inputOf(node, 0)).node;
     if (ref.output !== 1) {

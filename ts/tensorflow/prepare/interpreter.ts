@@ -222,7 +222,9 @@ export class Run {
         `function ${ref.name} takes ${body.args.length} arguments, ` + `got ${inputs.length}`,
       );
     }
-    const fed = new Map(body.args.map((name, at) => [refKey({ node: name, output: 0 }), inputs[at]]));
+    const fed = new Map(
+      body.args.map((name, at) => [refKey({ node: name, output: 0 }), inputs[at]]),
+    );
     const run = new Run(body, this.#kernels, this.#session, fed, this.#depth + 1, this.failures);
     for (const name of body.control) run.run(name);
     return body.returns.map((returned) => {

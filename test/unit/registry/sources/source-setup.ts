@@ -6,7 +6,7 @@ import { dirname } from 'node:path';
 import { ErrorCode, ServalError } from '../../../../ts/errors.js';
 import type { LoadedModel, ModelSpec } from '../../../../ts/model/engine-api.js';
 import { ModelSource } from '../../../../ts/registry/sources/model-source.js';
-import type { SourceConfig } from '../../../../ts/registry/sources/asked.js';
+import type { SourceConfig } from '../../../../ts/registry/sources/desired-models.js';
 import { Registry } from '../../../../ts/registry/registry.js';
 import type { RegistryOptions } from '../../../../ts/registry/registry.js';
 import { FakeClock, FakeEngine, loadedModel, quietLogger, settle } from '../fakes.js';

@@ -85,7 +85,9 @@ function valueOf(frame: Frame, ref: Ref): number {
   if (known !== undefined) return known;
   const node = frame.graph.nodes.get(ref.node);
   assert.ok(node !== undefined, `no node ${ref.node}`);
-  outputsOf(frame, node).forEach((value, output) => frame.known.set(`${ref.node}:${output}`, value));
+  outputsOf(frame, node).forEach((value, output) =>
+    frame.known.set(`${ref.node}:${output}`, value),
+  );
   return frame.known.get(key) ?? assert.fail(`${ref.node} has no output ${ref.output}`);
 }
 

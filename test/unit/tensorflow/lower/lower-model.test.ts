@@ -300,7 +300,7 @@ test('what a signature names and the graph lacks blocks that signature only', (t
   );
   assert.match(reasons['input'] ?? '', /input 'x': node 'gone' is not in the graph/);
   assert.match(reasons['output'] ?? '', /gone/);
-  assert.match(reasons['output'] ?? '', /y/);
+  assert.match(reasons['port'] ?? '', /y/);
   assert.match(reasons['sparse'] ?? '', /input 'x' is a sparse tensor/);
   assert.match(reasons['composite'] ?? '', /output 'y' is a composite tensor/);
   assert.match(reasons['unfed'] ?? '', /./);

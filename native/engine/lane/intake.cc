@@ -5,8 +5,8 @@
 
 #include "base/clock.h"
 #include "codec/v2/json.h"
-#include "engine/listener/listener.h"
-#include "engine/listener/lookup.h"
+#include "engine/lane/lane.h"
+#include "engine/lane/lookup.h"
 #include "engine/model/batcher.h"
 #include "engine/model/instance.h"
 
@@ -39,7 +39,7 @@ uint64_t left_of(uint64_t timeout_us, uint64_t spent_ns) {
   return timeout_ns > spent_ns ? timeout_ns - spent_ns : 1;
 }
 
-// Joined models run inline only where they are asked to by flush().
+// Batched models run inline only where they are asked to by flush().
 bool runs_inline(Model& model, Protocol protocol, size_t body_bytes) {
   return model.batch_mode() != BatchMode::On && model.policy().run_inline(protocol, body_bytes);
 }
@@ -49,16 +49,16 @@ bool runs_inline(Model& model, Protocol protocol, size_t body_bytes) {
 Error no_slot() { return make_error(ErrorCode::QueueFull, "too many requests in flight"); }
 
 // A REST request whose body came in one piece.
-Answer Listener::infer(Protocol protocol, uint32_t handle, std::span<const uint8_t> body,
-                       int64_t json_bytes) {
-  Arrival arrival{protocol, body, json_bytes, limits_.rest_timeout_us, nullptr, {}};
-  if (body.size() <= limits_.body_bytes_max) return admit(arrival, handle);
-  return answer_error(arrival, too_large(of_bytes(body.size()), limits_));
+Answer Lane::infer(Protocol protocol, uint32_t handle, std::span<const uint8_t> body,
+                   int64_t json_bytes) {
+  Arrival arrival{protocol, body, json_bytes, settings_.rest_timeout_us, nullptr, {}};
+  if (body.size() <= settings_.body_bytes_max) return admit(arrival, handle);
+  return answer_error(arrival, too_large(of_bytes(body.size()), settings_));
 }
 
 // A gRPC message: its bytes are used where they are.
-Answer Listener::infer_message(Protocol protocol, std::span<const uint8_t> message,
-                               uint64_t timeout_us) {
+Answer Lane::infer_message(Protocol protocol, std::span<const uint8_t> message,
+                           uint64_t timeout_us) {
   WireModelRef ref;
   const Result<uint32_t> handle = find_model(protocol, message, *table().routes, ref);
   if (handle.ok()) {
@@ -67,17 +67,17 @@ Answer Listener::infer_message(Protocol protocol, std::span<const uint8_t> messa
   return {put_lookup_error(protocol, handle.error(), ref, slots_.first()), false, 0};
 }
 
-Answer Listener::infer_body(uint32_t ticket, Protocol protocol, uint32_t handle,
-                            int64_t json_bytes) {
+Answer Lane::infer_body(uint32_t ticket, Protocol protocol, uint32_t handle, int64_t json_bytes) {
   Request* request = slots_.find(ticket);
   if (request == nullptr) return answer_closed();
-  return admit({protocol, request->body.bytes(), json_bytes, limits_.rest_timeout_us, request, {}},
-               handle);
+  return admit(
+      {protocol, request->body.bytes(), json_bytes, settings_.rest_timeout_us, request, {}},
+      handle);
 }
 
-Result<uint32_t> Listener::open_body(uint64_t expected_bytes, uint64_t aligned_at) {
-  if (expected_bytes > limits_.body_bytes_max) {
-    return too_large(of_bytes(expected_bytes), limits_);
+Result<uint32_t> Lane::open_body(uint64_t expected_bytes, uint64_t aligned_at) {
+  if (expected_bytes > settings_.body_bytes_max) {
+    return too_large(of_bytes(expected_bytes), settings_);
   }
   Request* request = slots_.open();
   if (request == nullptr) return no_slot();
@@ -92,11 +92,11 @@ Result<uint32_t> Listener::open_body(uint64_t expected_bytes, uint64_t aligned_a
 }
 
 // Hot path: receive. One chunk: appended inside the callback, the chunk's memory dies on return.
-Status Listener::append_body(uint32_t ticket, std::span<const uint8_t> chunk) {
+Status Lane::append_body(uint32_t ticket, std::span<const uint8_t> chunk) {
   Request* request = slots_.find(ticket);
   if (request == nullptr) return make_error(ErrorCode::Internal, "append to a closed ticket");
-  if (request->body.size() + chunk.size() > limits_.body_bytes_max) {
-    return too_large("", limits_);
+  if (request->body.size() + chunk.size() > settings_.body_bytes_max) {
+    return too_large("", settings_);
   }
   if (!request->body.append(chunk.data(), chunk.size())) {
     return no_memory(request->body.size() + chunk.size(), *budget_);
@@ -104,14 +104,14 @@ Status Listener::append_body(uint32_t ticket, std::span<const uint8_t> chunk) {
   return {};
 }
 
-const EngineTable& Listener::table() {
+const EngineTable& Lane::table() {
   if (table_->epoch != engine_->epoch()) table_ = engine_->table();
   return *table_;
 }
 
 // Hot path: queue. The one way in: at once where the policy says so; queued otherwise, and where it
 // took too long for this thread.
-Answer Listener::admit(Arrival arrival, uint32_t handle) {
+Answer Lane::admit(Arrival arrival, uint32_t handle) {
   const std::shared_ptr<Model>* model = table().find(handle);
   if (model != nullptr && !runs_inline(**model, arrival.protocol, arrival.bytes.size())) {
     return enqueue(arrival, *model, 0);
@@ -125,7 +125,7 @@ Answer Listener::admit(Arrival arrival, uint32_t handle) {
 
 // Where JavaScript's bytes are read as text, they are read from slot 0: there is padding behind
 // them. Errors: memory_full.
-Status Listener::pad_body(Arrival& arrival) {
+Status Lane::pad_body(Arrival& arrival) {
   if (arrival.request != nullptr || is_message(arrival.protocol)) return {};
   ByteBuffer& body = slots_.first().body;
   body.clear(aligned_at(arrival.json_bytes));
@@ -137,7 +137,7 @@ Status Listener::pad_body(Arrival& arrival) {
 }
 
 // Answers in slot 0; nothing when it took too long for this thread: the request is to be queued.
-std::optional<Answer> Listener::run_here(Arrival& arrival, Model& model) {
+std::optional<Answer> Lane::run_here(Arrival& arrival, Model& model) {
   if (Status padded = pad_body(arrival); !padded.ok()) return answer_error(arrival, padded.error());
   const uint64_t limit_ns = arrival.timeout_us == 0 ? kNever : left_of(arrival.timeout_us, 0);
   const ServeInput input{arrival.protocol, arrival.bytes, arrival.json_bytes, nullptr};
@@ -147,7 +147,7 @@ std::optional<Answer> Listener::run_here(Arrival& arrival, Model& model) {
 }
 
 // No model has the handle: it is gone, or (0) there never was one.
-Answer Listener::answer_missing(Arrival& arrival, uint32_t handle) {
+Answer Lane::answer_missing(Arrival& arrival, uint32_t handle) {
   if (handle != 0 || is_message(arrival.protocol)) return answer_error(arrival, gone(handle));
   Status checked = pad_body(arrival);
   if (checked.ok()) checked = inline_runner_.check_unknown(arrival.protocol, arrival.bytes);
@@ -156,7 +156,7 @@ Answer Listener::answer_missing(Arrival& arrival, uint32_t handle) {
 }
 
 // The request for what came, with its bytes. Errors: queue_full (no slot left), memory_full.
-Result<Request*> Listener::take_in(const Arrival& arrival) {
+Result<Request*> Lane::take_in(const Arrival& arrival) {
   if (arrival.request != nullptr) return arrival.request;
   Request* request = slots_.open();
   if (request == nullptr) return no_slot();
@@ -173,14 +173,14 @@ Result<Request*> Listener::take_in(const Arrival& arrival) {
   return request;
 }
 
-void Listener::begin_queued(Request& request, const std::shared_ptr<Model>& model,
-                            const Arrival& arrival, uint64_t spent_ns) {
+void Lane::begin_queued(Request& request, const std::shared_ptr<Model>& model,
+                        const Arrival& arrival, uint64_t spent_ns) {
   request.stage = Request::Stage::Queued;
   request.protocol = arrival.protocol;
   request.json_bytes = arrival.json_bytes;
   request.schedule = arrival.schedule;
   request.model = model;
-  request.listener = shared_from_this();
+  request.lane = shared_from_this();
   request.queued = Stopwatch();
   if (arrival.timeout_us != 0) {
     request.deadline_ns = now_ns() + left_of(arrival.timeout_us, spent_ns);
@@ -188,8 +188,8 @@ void Listener::begin_queued(Request& request, const std::shared_ptr<Model>& mode
 }
 
 // `spent_ns`: of the request's time, on a run that was given up.
-Answer Listener::enqueue(const Arrival& arrival, const std::shared_ptr<Model>& model,
-                         uint64_t spent_ns) {
+Answer Lane::enqueue(const Arrival& arrival, const std::shared_ptr<Model>& model,
+                     uint64_t spent_ns) {
   const Result<Request*> taken_in = take_in(arrival);
   if (!taken_in.ok()) return answer_error(arrival, taken_in.error());
   Request& request = *taken_in.value();
@@ -215,21 +215,21 @@ Answer Listener::enqueue(const Arrival& arrival, const std::shared_ptr<Model>& m
 }
 
 // A request that the queue does not take.
-Answer Listener::refuse(Request& request, Model& model, const Error& error) {
+Answer Lane::refuse(Request& request, Model& model, const Error& error) {
   end_request(model, request, error);
   const Answer answer =
       answer_error({request.protocol, request.bytes(), -1, 0, nullptr, {}}, error);
-  request.listener.reset();
+  request.lane.reset();
   release(request);
   return answer;
 }
 
-Answer Listener::answer_closed() {
+Answer Lane::answer_closed() {
   return answer_error({}, make_error(ErrorCode::Internal, "infer on a closed ticket"));
 }
 
 // In slot 0: the error's text, on a stream the reply that carries it.
-Answer Listener::answer_error(const Arrival& arrival, const Error& error) {
+Answer Lane::answer_error(const Arrival& arrival, const Error& error) {
   store_error(arrival.protocol, arrival.bytes, error, slots_.first());
   return {slots_.first().code, false, 0};
 }

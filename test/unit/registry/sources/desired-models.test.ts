@@ -1,8 +1,12 @@
 // What is asked for, decided from what places hold: no folders, no engine.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { AskedModels, asksTheSame, notFound } from '../../../../ts/registry/sources/asked.js';
-import type { Asked, Seen } from '../../../../ts/registry/sources/asked.js';
+import {
+  DesiredModels,
+  sameDesired,
+  notFound,
+} from '../../../../ts/registry/sources/desired-models.js';
+import type { Desired, Seen } from '../../../../ts/registry/sources/desired-models.js';
 import { ExplicitModels } from '../../../../ts/registry/sources/explicit-models.js';
 import type { FoundModel } from '../../../../ts/registry/sources/scan.js';
 import { found } from './found-model.js';
@@ -10,10 +14,10 @@ import { CONFIG } from './source-setup.js';
 
 type Control = Partial<(typeof CONFIG)['control']>;
 
-function asking(control: Control = {}): { explicit: ExplicitModels; models: AskedModels } {
+function asking(control: Control = {}): { explicit: ExplicitModels; models: DesiredModels } {
   const config = { ...CONFIG, control: { ...CONFIG.control, ...control } };
   const explicit = new ExplicitModels(config.control);
-  return { explicit, models: new AskedModels(config, explicit) };
+  return { explicit, models: new DesiredModels(config, explicit) };
 }
 
 function seen(models: readonly FoundModel[], problems: readonly string[] = []): Seen {
@@ -22,15 +26,17 @@ function seen(models: readonly FoundModel[], problems: readonly string[] = []): 
 }
 
 const NONE_SERVE = (): readonly string[] => [];
-const names = ({ models }: Asked): string =>
+const names = ({ models }: Desired): string =>
   models.map(({ name, versions }) => `${name}/${versions.map((one) => one.version)}`).join(' ');
 
 test('a name found twice is asked for once, as it was found first', () => {
   const { models } = asking();
   const first = found('1a', { basePath: '/first' });
-  const asked = models.decide(seen([first, found('2a', { basePath: '/second' })]), NONE_SERVE);
-  assert.equal(names(asked), 'm/1');
-  assert.deepEqual(asked.problems, ["model 'm' is in /first and in /second: the first is served"]);
+  const desired = models.decide(seen([first, found('2a', { basePath: '/second' })]), NONE_SERVE);
+  assert.equal(names(desired), 'm/1');
+  assert.deepEqual(desired.problems, [
+    "model 'm' is in /first and in /second: the first is served",
+  ]);
 });
 
 test('explicit: what was said by call, or at start, and base paths', () => {
@@ -39,30 +45,30 @@ test('explicit: what was said by call, or at start, and base paths', () => {
     ...['a', 'b', 'c'].map((name) => found('1a', { name })),
     found('1a', { name: 'base', source: 'base-path' }),
   ]);
-  const decide = (): Asked => models.decide(everything, NONE_SERVE);
+  const decide = (): Desired => models.decide(everything, NONE_SERVE);
   assert.equal(names(decide()), 'b/1 base/1');
   explicit.load('a', undefined);
   explicit.unload('b', ['1']);
-  const asked = decide();
-  assert.equal(names(asked), 'a/1 base/1');
+  const desired = decide();
+  assert.equal(names(desired), 'a/1 base/1');
   assert.deepEqual(
-    asked.models.map((one) => one.required),
+    desired.models.map((one) => one.required),
     [false, true],
   );
   const { message } = notFound('none', everything);
   assert.equal(message, "model 'none' is not known: looked in /r");
-  assert.deepEqual(asked.faults, [`--load-model: ${message}`]);
+  assert.deepEqual(desired.faults, [`--load-model: ${message}`]);
 });
 
 test('what has not changed is the very same, so that nothing is done for it', () => {
   const { explicit, models } = asking({ mode: 'explicit', loadModels: ['m'] });
   const [one, other] = [found('1a'), found('1a', { name: 'n' })];
   const before = models.decide(seen([one]), NONE_SERVE);
-  assert.equal(asksTheSame(undefined, before), false);
-  assert.equal(asksTheSame(before, models.decide(seen([one, other]), NONE_SERVE)), true);
+  assert.equal(sameDesired(undefined, before), false);
+  assert.equal(sameDesired(before, models.decide(seen([one, other]), NONE_SERVE)), true);
   explicit.load('n', undefined);
   const both = models.decide(seen([one, other]), NONE_SERVE);
-  assert.equal(asksTheSame(before, both), false);
+  assert.equal(sameDesired(before, both), false);
   assert.equal(both.models[0], before.models[0]);
 });
 
@@ -70,19 +76,19 @@ test('faults of the start, and models without versions, are grave', () => {
   const { models } = asking();
   const good = found('1a', { problems: ['m/2 has no model'] });
   const empty = found('', { name: 'empty', problems: ['empty has no version'] });
-  const asked = models.decide(seen([good, empty], ['/r is odd']), NONE_SERVE);
-  assert.deepEqual(asked.faults, ['/r is odd']);
-  assert.deepEqual([...asked.grave], ['/r is odd', 'empty has no version']);
-  assert.ok(asked.problems.includes('m/2 has no model'));
+  const desired = models.decide(seen([good, empty], ['/r is odd']), NONE_SERVE);
+  assert.deepEqual(desired.faults, ['/r is odd']);
+  assert.deepEqual([...desired.grave], ['/r is odd', 'empty has no version']);
+  assert.ok(desired.problems.includes('m/2 has no model'));
   models.decide(seen([good]), NONE_SERVE);
   assert.deepEqual(models.decide(seen([good], ['/r is odd']), NONE_SERVE).faults, []);
 });
 
 test('labels for versions that are not there are refused where asked, and stay', () => {
   const { models } = asking({ labelsForUnavailable: false });
-  const decide = (labels: Record<string, string>, serves: readonly string[] = []): Asked =>
+  const decide = (labels: Record<string, string>, serves: readonly string[] = []): Desired =>
     models.decide(seen([found('1a', { labels, pending: ['2'] })]), () => serves);
-  const labelsOf = ({ models: [one] }: Asked): unknown => one?.labels;
+  const labelsOf = ({ models: [one] }: Desired): unknown => one?.labels;
   assert.deepEqual(labelsOf(decide({ a: '1', b: '2' })), { a: '1', b: '2' });
   const refused = decide({ a: '9', b: '1' });
   assert.deepEqual(labelsOf(refused), { a: '1', b: '1' });

@@ -10,55 +10,55 @@ constexpr std::string_view kV2Body =
 
 TEST_F(EngineTest, AnswersInlineInSlotZero) {
   const uint32_t handle = load(null_spec("m", "echo", ExecMode::Inline));
-  const Answer answer = listener_->infer(Protocol::V2Rest, handle, bytes_of(kV2Body), -1);
+  const Answer answer = lane_->infer(Protocol::V2Rest, handle, bytes_of(kV2Body), -1);
   EXPECT_FALSE(answer.pending);
   EXPECT_EQ(answer.code, ErrorCode::Ok) << inline_text();
   EXPECT_NE(inline_text().find(R"("data":[1.0,2.5])"), std::string::npos) << inline_text();
-  EXPECT_EQ(listener_->tickets_open(), 0u);
+  EXPECT_EQ(lane_->tickets_open(), 0u);
 }
 
 TEST_F(EngineTest, AnswersQueuedByCompletion) {
   const uint32_t handle = load(null_spec("m", "echo", ExecMode::Queued));
-  const Answer answer = listener_->infer(Protocol::V2Rest, handle, bytes_of(kV2Body), -1);
+  const Answer answer = lane_->infer(Protocol::V2Rest, handle, bytes_of(kV2Body), -1);
   ASSERT_TRUE(answer.pending);
-  EXPECT_EQ(listener_->tickets_open(), 1u);
+  EXPECT_EQ(lane_->tickets_open(), 1u);
   Request* done = next();
   ASSERT_NE(done, nullptr);
-  EXPECT_EQ(listener_->ticket_of(*done), answer.ticket);
+  EXPECT_EQ(lane_->ticket_of(*done), answer.ticket);
   EXPECT_EQ(done->code, ErrorCode::Ok);
   EXPECT_NE(text(*done).find(R"("data":[1.0,2.5])"), std::string::npos);
-  listener_->release(*done);
-  EXPECT_EQ(listener_->tickets_open(), 0u);
+  lane_->release(*done);
+  EXPECT_EQ(lane_->tickets_open(), 0u);
 }
 
 // A client that takes its time: the answer's memory is not another request's until it is dropped.
 TEST_F(EngineTest, KeepsAnAnswerUntilItIsDropped) {
   const uint32_t handle = load(null_spec("m", "echo", ExecMode::Queued));
-  const Answer first = listener_->infer(Protocol::V2Rest, handle, bytes_of(kV2Body), -1);
-  EXPECT_FALSE(listener_->keep_answer(first.ticket)) << "it is not handed over yet";
+  const Answer first = lane_->infer(Protocol::V2Rest, handle, bytes_of(kV2Body), -1);
+  EXPECT_FALSE(lane_->keep_answer(first.ticket)) << "it is not handed over yet";
   Request* done = next();
   const std::string kept_text = text(*done);
-  EXPECT_TRUE(listener_->keep_answer(first.ticket));
-  listener_->release_taken(first.ticket);
-  EXPECT_EQ(listener_->tickets_open(), 1u);
+  EXPECT_TRUE(lane_->keep_answer(first.ticket));
+  lane_->release_taken(first.ticket);
+  EXPECT_EQ(lane_->tickets_open(), 1u);
   for (int i = 0; i < 3; ++i) {
-    const Answer other = listener_->infer(Protocol::V2Rest, handle, bytes_of(kV2Body), -1);
-    EXPECT_NE(listener_->ticket_of(*next()), first.ticket);
-    listener_->release_taken(other.ticket);
+    const Answer other = lane_->infer(Protocol::V2Rest, handle, bytes_of(kV2Body), -1);
+    EXPECT_NE(lane_->ticket_of(*next()), first.ticket);
+    lane_->release_taken(other.ticket);
   }
   EXPECT_EQ(text(*done), kept_text);
-  EXPECT_TRUE(listener_->cancel(first.ticket));
-  EXPECT_EQ(listener_->tickets_open(), 0u);
-  EXPECT_FALSE(listener_->keep_answer(first.ticket)) << "an old ticket means nothing";
+  EXPECT_TRUE(lane_->cancel(first.ticket));
+  EXPECT_EQ(lane_->tickets_open(), 0u);
+  EXPECT_FALSE(lane_->keep_answer(first.ticket)) << "an old ticket means nothing";
 }
 
 TEST_F(EngineTest, AutoGoesInlineAfterMeasuring) {
   const uint32_t handle = load(null_spec("m", "echo", ExecMode::Auto));
   bool inlined = false;
   for (int i = 0; i < 200 && !inlined; ++i) {
-    const Answer answer = listener_->infer(Protocol::V2Rest, handle, bytes_of(kV2Body), -1);
+    const Answer answer = lane_->infer(Protocol::V2Rest, handle, bytes_of(kV2Body), -1);
     inlined = !answer.pending;
-    if (answer.pending) listener_->release(*next());
+    if (answer.pending) lane_->release(*next());
   }
   EXPECT_TRUE(inlined);
 }
@@ -67,67 +67,66 @@ TEST_F(EngineTest, BodyInPiecesIsPlacedForItsFirstTensor) {
   const uint32_t handle = load(null_spec("m", "echo", ExecMode::Inline));
   const std::string json = R"({"inputs":[{"name":"x","shape":[2],"datatype":"FP32",)"
                            R"("parameters":{"binary_data_size":8}}]})";
-  const Result<uint32_t> ticket = listener_->open_body(json.size() + 8, json.size());
+  const Result<uint32_t> ticket = lane_->open_body(json.size() + 8, json.size());
   ASSERT_TRUE(ticket.ok());
   const std::string body = json + raw_of<float>({3.0f, 4.0f});
   for (const char& byte : body) {
-    ASSERT_TRUE(listener_->append_body(ticket.value(), bytes_of({&byte, 1})).ok());
+    ASSERT_TRUE(lane_->append_body(ticket.value(), bytes_of({&byte, 1})).ok());
   }
-  Request* request = listener_->control_request(ticket.value());
+  Request* request = lane_->control_request(ticket.value());
   EXPECT_EQ(reinterpret_cast<uintptr_t>(request->body.data() + json.size()) % 64, 0u);
-  const Answer answer = listener_->infer_body(ticket.value(), Protocol::V2Rest, handle,
-                                              static_cast<int64_t>(json.size()));
+  const Answer answer = lane_->infer_body(ticket.value(), Protocol::V2Rest, handle,
+                                          static_cast<int64_t>(json.size()));
   EXPECT_EQ(answer.code, ErrorCode::Ok) << inline_text();
   EXPECT_NE(inline_text().find("[3.0,4.0]"), std::string::npos) << inline_text();
-  EXPECT_EQ(listener_->tickets_open(), 0u);
+  EXPECT_EQ(lane_->tickets_open(), 0u);
 }
 
 TEST_F(EngineTest, RefusesBodiesOverTheLimit) {
-  Limits limits;
-  limits.body_bytes_max = 10;
-  listener_->close();
-  listener_ = make_listener(limits);
-  EXPECT_EQ(listener_->open_body(11, 0).error().code, ErrorCode::BodyTooLarge);
-  const Result<uint32_t> ticket = listener_->open_body(0, 0);
-  EXPECT_TRUE(listener_->append_body(ticket.value(), bytes_of("0123456789")).ok());
-  const Status over = listener_->append_body(ticket.value(), bytes_of("x"));
+  ServeSettings settings;
+  settings.body_bytes_max = 10;
+  lane_->close();
+  lane_ = make_lane(settings);
+  EXPECT_EQ(lane_->open_body(11, 0).error().code, ErrorCode::BodyTooLarge);
+  const Result<uint32_t> ticket = lane_->open_body(0, 0);
+  EXPECT_TRUE(lane_->append_body(ticket.value(), bytes_of("0123456789")).ok());
+  const Status over = lane_->append_body(ticket.value(), bytes_of("x"));
   ASSERT_FALSE(over.ok());
   EXPECT_EQ(over.error().code, ErrorCode::BodyTooLarge);
-  EXPECT_TRUE(listener_->cancel(ticket.value()));
-  const Answer whole = listener_->infer(Protocol::V1Predict, 0, bytes_of("01234567890"), -1);
+  EXPECT_TRUE(lane_->cancel(ticket.value()));
+  const Answer whole = lane_->infer(Protocol::V1Predict, 0, bytes_of("01234567890"), -1);
   EXPECT_EQ(whole.code, ErrorCode::BodyTooLarge);
 }
 
 TEST_F(EngineTest, UnknownModelIsFoundAfterTheBodyInV1) {
-  const Answer bad = listener_->infer(Protocol::V1Predict, 0, bytes_of("{"), -1);
+  const Answer bad = lane_->infer(Protocol::V1Predict, 0, bytes_of("{"), -1);
   EXPECT_EQ(bad.code, ErrorCode::MalformedBody);
-  const Answer good =
-      listener_->infer(Protocol::V1Predict, 0, bytes_of(R"({"instances":[1]})"), -1);
+  const Answer good = lane_->infer(Protocol::V1Predict, 0, bytes_of(R"({"instances":[1]})"), -1);
   EXPECT_EQ(good.code, ErrorCode::ModelNotFound);
-  const Answer v2 = listener_->infer(Protocol::V2Rest, 0, bytes_of("{"), -1);
+  const Answer v2 = lane_->infer(Protocol::V2Rest, 0, bytes_of("{"), -1);
   EXPECT_EQ(v2.code, ErrorCode::ModelNotFound);
 }
 
 TEST_F(EngineTest, StaleHandleIsNotReady) {
-  const Answer answer = listener_->infer(Protocol::V2Rest, 77, bytes_of(kV2Body), -1);
+  const Answer answer = lane_->infer(Protocol::V2Rest, 77, bytes_of(kV2Body), -1);
   EXPECT_EQ(answer.code, ErrorCode::ModelNotReady);
 }
 
 TEST_F(EngineTest, GrpcMessageIsRoutedByName) {
   const uint32_t handle = load(null_spec("m", "echo", ExecMode::Inline));
   route("m", handle);
-  EXPECT_EQ(listener_->infer_message(Protocol::V2Grpc, bytes_of(infer_message("m")), 0).code,
+  EXPECT_EQ(lane_->infer_message(Protocol::V2Grpc, bytes_of(infer_message("m")), 0).code,
             ErrorCode::Ok);
-  EXPECT_EQ(listener_->infer_message(Protocol::V2Grpc, bytes_of(infer_message("m", "3")), 0).code,
+  EXPECT_EQ(lane_->infer_message(Protocol::V2Grpc, bytes_of(infer_message("m", "3")), 0).code,
             ErrorCode::Ok);
-  EXPECT_EQ(listener_->infer_message(Protocol::V2Grpc, bytes_of(infer_message("m", "4")), 0).code,
+  EXPECT_EQ(lane_->infer_message(Protocol::V2Grpc, bytes_of(infer_message("m", "4")), 0).code,
             ErrorCode::ModelNotFound);
-  EXPECT_EQ(listener_->infer_message(Protocol::V2Grpc, bytes_of(infer_message("m", "x")), 0).code,
+  EXPECT_EQ(lane_->infer_message(Protocol::V2Grpc, bytes_of(infer_message("m", "x")), 0).code,
             ErrorCode::InvalidArgument);
-  EXPECT_EQ(listener_->infer_message(Protocol::V2Grpc, bytes_of(infer_message("n")), 0).code,
+  EXPECT_EQ(lane_->infer_message(Protocol::V2Grpc, bytes_of(infer_message("n")), 0).code,
             ErrorCode::ModelNotFound);
   route("m", 0, false, "still loading");
-  EXPECT_EQ(listener_->infer_message(Protocol::V2Grpc, bytes_of(infer_message("m")), 0).code,
+  EXPECT_EQ(lane_->infer_message(Protocol::V2Grpc, bytes_of(infer_message("m")), 0).code,
             ErrorCode::ModelNotReady);
   EXPECT_NE(inline_text().find("still loading"), std::string::npos);
 }
@@ -135,8 +134,8 @@ TEST_F(EngineTest, GrpcMessageIsRoutedByName) {
 TEST_F(EngineTest, WhatIsMissingIsToldAsData) {
   route("m", 7, false, "still loading");
   const auto missing = [&](Protocol protocol, const std::string& message) {
-    listener_->infer_message(protocol, bytes_of(message), 0);
-    const Request& slot0 = *listener_->slot(0);
+    lane_->infer_message(protocol, bytes_of(message), 0);
+    const Request& slot0 = *lane_->slot(0);
     EXPECT_EQ(slot0.json_bytes_out, slot0.response.size());
     flatbuffers::Verifier verifier(slot0.response.data(), slot0.response.size());
     EXPECT_TRUE(verifier.VerifyBuffer<fb::Missing>(nullptr));
@@ -166,23 +165,23 @@ TEST_F(EngineTest, AShortGrpcMessageIsCopiedAndNotPinned) {
   const uint32_t handle = load(null_spec("m", "echo", ExecMode::Queued));
   route("m", handle);
   std::string message = infer_message("m");
-  ASSERT_TRUE(listener_->infer_message(Protocol::V2Grpc, bytes_of(message), 0).pending);
+  ASSERT_TRUE(lane_->infer_message(Protocol::V2Grpc, bytes_of(message), 0).pending);
   EXPECT_EQ(hooks_.pins, 0);
   message.assign(message.size(), '\xff');
   Request* done = next();
   EXPECT_EQ(done->code, ErrorCode::Ok) << text(*done);
-  listener_->release(*done);
+  lane_->release(*done);
 }
 
 TEST_F(EngineTest, ALongGrpcMessageIsPinnedUntilReleased) {
   const uint32_t handle = load(null_spec("m", "echo", ExecMode::Queued));
   route("m", handle);
   const std::string message = infer_message("m", "", std::string(20'000, 'i'));
-  ASSERT_TRUE(listener_->infer_message(Protocol::V2Grpc, bytes_of(message), 0).pending);
+  ASSERT_TRUE(lane_->infer_message(Protocol::V2Grpc, bytes_of(message), 0).pending);
   EXPECT_EQ(hooks_.pins, 1);
   Request* done = next();
   EXPECT_EQ(done->code, ErrorCode::Ok);
-  listener_->release(*done);
+  lane_->release(*done);
   EXPECT_EQ(hooks_.pins, 0);
 }
 
@@ -196,7 +195,7 @@ TEST_F(EngineTest, FullQueueAnswersAtOnce) {
   std::vector<uint32_t> tickets;
   int full = 0;
   for (int i = 0; i < 3; ++i) {
-    const Answer answer = listener_->infer(Protocol::V2Rest, handle, bytes_of(kV2Body), -1);
+    const Answer answer = lane_->infer(Protocol::V2Rest, handle, bytes_of(kV2Body), -1);
     if (answer.pending) {
       tickets.push_back(answer.ticket);
       continue;
@@ -207,30 +206,30 @@ TEST_F(EngineTest, FullQueueAnswersAtOnce) {
   }
   EXPECT_GE(full, 1);
   EXPECT_LE(tickets.size(), 2u);
-  for (uint32_t ticket : tickets) listener_->cancel(ticket);
+  for (uint32_t ticket : tickets) lane_->cancel(ticket);
 }
 
 TEST_F(EngineTest, CancelTakesOutWhatHasNotBegun) {
   ModelSpec spec = null_spec("m", "delay", ExecMode::Queued);
   spec.null_delay_us = 60'000'000;
   const uint32_t handle = load(spec);
-  const Answer running = listener_->infer(Protocol::V2Rest, handle, bytes_of(kV2Body), -1);
-  const Answer waiting = listener_->infer(Protocol::V2Rest, handle, bytes_of(kV2Body), -1);
+  const Answer running = lane_->infer(Protocol::V2Rest, handle, bytes_of(kV2Body), -1);
+  const Answer waiting = lane_->infer(Protocol::V2Rest, handle, bytes_of(kV2Body), -1);
   ASSERT_TRUE(running.pending && waiting.pending);
-  EXPECT_TRUE(listener_->cancel(waiting.ticket));
-  EXPECT_TRUE(listener_->cancel(waiting.ticket)) << "a closed ticket is no work";
+  EXPECT_TRUE(lane_->cancel(waiting.ticket));
+  EXPECT_TRUE(lane_->cancel(waiting.ticket)) << "a closed ticket is no work";
   // The first may or may not have been picked up yet; either way it ends as cancelled.
-  if (!listener_->cancel(running.ticket)) {
+  if (!lane_->cancel(running.ticket)) {
     Request* done = next();
     EXPECT_EQ(done->code, ErrorCode::Cancelled);
-    listener_->release(*done);
+    lane_->release(*done);
   }
-  EXPECT_EQ(listener_->tickets_open(), 0u);
+  EXPECT_EQ(lane_->tickets_open(), 0u);
 }
 
 TEST_F(EngineTest, BackendFailureIsTheRequestsOwn) {
   const uint32_t handle = load(null_spec("m", "fail", ExecMode::Inline));
-  const Answer answer = listener_->infer(Protocol::V2Rest, handle, bytes_of(kV2Body), -1);
+  const Answer answer = lane_->infer(Protocol::V2Rest, handle, bytes_of(kV2Body), -1);
   EXPECT_EQ(answer.code, ErrorCode::BackendFailed);
 }
 
@@ -239,37 +238,37 @@ TEST_F(EngineTest, ShapeIsCheckedForEveryProtocol) {
   spec.null_signature.inputs[0].dims = {3};
   const uint32_t handle = load(spec);
   route("m", handle);
-  EXPECT_EQ(listener_->infer(Protocol::V2Rest, handle, bytes_of(kV2Body), -1).code,
+  EXPECT_EQ(lane_->infer(Protocol::V2Rest, handle, bytes_of(kV2Body), -1).code,
             ErrorCode::InvalidArgument);
   EXPECT_NE(inline_text().find("expected [3], got [2]"), std::string::npos) << inline_text();
   const Answer v1 =
-      listener_->infer(Protocol::V1Predict, handle, bytes_of(R"({"instances":[1,2]})"), -1);
+      lane_->infer(Protocol::V1Predict, handle, bytes_of(R"({"instances":[1,2]})"), -1);
   EXPECT_EQ(v1.code, ErrorCode::InvalidArgument);
-  EXPECT_EQ(listener_->infer_message(Protocol::V2Grpc, bytes_of(infer_message("m")), 0).code,
+  EXPECT_EQ(lane_->infer_message(Protocol::V2Grpc, bytes_of(infer_message("m")), 0).code,
             ErrorCode::InvalidArgument);
 }
 
 TEST_F(EngineTest, TicketsRunOut) {
-  Limits limits;
-  limits.in_flight_max = 2;
-  listener_->close();
-  listener_ = make_listener(limits);
-  const Result<uint32_t> first = listener_->open_body(0, 0);
-  const Result<uint32_t> second = listener_->open_body(0, 0);
+  ServeSettings settings;
+  settings.in_flight_max = 2;
+  lane_->close();
+  lane_ = make_lane(settings);
+  const Result<uint32_t> first = lane_->open_body(0, 0);
+  const Result<uint32_t> second = lane_->open_body(0, 0);
   ASSERT_TRUE(first.ok() && second.ok());
-  EXPECT_EQ(listener_->open_body(0, 0).error().code, ErrorCode::QueueFull);
-  listener_->cancel(first.value());
-  EXPECT_TRUE(listener_->open_body(0, 0).ok());
+  EXPECT_EQ(lane_->open_body(0, 0).error().code, ErrorCode::QueueFull);
+  lane_->cancel(first.value());
+  EXPECT_TRUE(lane_->open_body(0, 0).ok());
 }
 
 TEST_F(EngineTest, OldTicketsMeanNothing) {
   const uint32_t handle = load(null_spec("m", "echo", ExecMode::Inline));
-  const Result<uint32_t> ticket = listener_->open_body(0, 0);
-  listener_->cancel(ticket.value());
-  const Result<uint32_t> other = listener_->open_body(0, 0);
+  const Result<uint32_t> ticket = lane_->open_body(0, 0);
+  lane_->cancel(ticket.value());
+  const Result<uint32_t> other = lane_->open_body(0, 0);
   EXPECT_NE(ticket.value(), other.value());
-  EXPECT_FALSE(listener_->append_body(ticket.value(), bytes_of("x")).ok());
-  EXPECT_EQ(listener_->infer_body(ticket.value(), Protocol::V2Rest, handle, -1).code,
+  EXPECT_FALSE(lane_->append_body(ticket.value(), bytes_of("x")).ok());
+  EXPECT_EQ(lane_->infer_body(ticket.value(), Protocol::V2Rest, handle, -1).code,
             ErrorCode::Internal);
 }
 
@@ -280,12 +279,12 @@ TEST_F(EngineTest, CloseCancelsAndWaits) {
   route("m", handle);
   const std::string message = infer_message("m", "", std::string(20'000, 'i'));
   for (int i = 0; i < 4; ++i) {
-    ASSERT_TRUE(listener_->infer_message(Protocol::V2Grpc, bytes_of(message), 0).pending);
+    ASSERT_TRUE(lane_->infer_message(Protocol::V2Grpc, bytes_of(message), 0).pending);
   }
   EXPECT_EQ(hooks_.pins, 4);
-  listener_->close();
+  lane_->close();
   EXPECT_EQ(hooks_.pins, 0);
-  listener_.reset();
+  lane_.reset();
 }
 
 }  // namespace

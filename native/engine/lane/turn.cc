@@ -1,5 +1,5 @@
 // See turn.h. Hot path (queued requests); the listener's thread.
-#include "engine/listener/turn.h"
+#include "engine/lane/turn.h"
 
 #include <algorithm>
 
@@ -50,7 +50,7 @@ void TurnRequests::run_here(Model& model, Request& request) {
     if (push_request(held, request, Entry::Again) == RequestQueue::Push::Taken) return;
     store_outcome(request, gone(model.handle()));
   }
-  request.listener.reset();
+  request.lane.reset();
   completions_.complete_here(request);
 }
 

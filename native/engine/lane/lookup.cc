@@ -1,11 +1,11 @@
 // See lookup.h. Hot path; the listener's thread.
-#include "engine/listener/lookup.h"
+#include "engine/lane/lookup.h"
 
 #include <optional>
 #include <utility>
 
 #include "codec/serving/wire.h"
-#include "engine/listener/completion.h"
+#include "engine/lane/completion.h"
 
 namespace serval {
 

@@ -1,4 +1,4 @@
-// One JavaScript thread's connection to the engine: the listener, the control words shared with
+// One JavaScript thread's link to the engine: its lane, the control words shared with
 // ts/native/link.ts, the ArrayBuffers over response memory, the completion queue's wake-up.
 // Thread: JavaScript's, but wake().
 #pragma once
@@ -9,7 +9,7 @@
 
 #include "addon/napi_api.h"
 #include "addon/turn.h"
-#include "engine/listener/listener.h"
+#include "engine/lane/lane.h"
 
 namespace serval {
 
@@ -30,21 +30,21 @@ inline constexpr size_t kCompletionsPerWake = 64;
 inline constexpr size_t kControlWords = kWordRing + kCompletionsPerWake * kRingWords;
 inline constexpr auto kPending = static_cast<uint32_t>(fb::CallResult::Pending);
 
-class Port final : public ListenerHooks {
+class Link final : public LaneHooks {
  public:
-  explicit Port(napi_env env) : env_(env) {}
-  ~Port() override { detach(); }
-  Port(const Port&) = delete;
-  Port& operator=(const Port&) = delete;
+  explicit Link(napi_env env) : env_(env) {}
+  ~Link() override { detach(); }
+  Link(const Link&) = delete;
+  Link& operator=(const Link&) = delete;
 
   // Joins the engine. `on_completions(count)` is called once per wake-up.
   // Errors: invalid_argument when attached already.
-  Status attach(const EngineOptions& options, const Limits& limits, napi_value on_completions,
-                napi_value* control);
+  Status attach(const EngineOptions& options, const ServeSettings& settings,
+                napi_value on_completions, napi_value* control);
   void detach();
-  bool attached() const { return listener_ != nullptr; }
-  Listener& listener() { return *listener_; }
-  const std::shared_ptr<Listener>& shared_listener() { return listener_; }
+  bool attached() const { return lane_ != nullptr; }
+  Lane& lane() { return *lane_; }
+  const std::shared_ptr<Lane>& shared_lane() { return lane_; }
 
   // Writes the control words of an answer; returns the code JavaScript gets.
   uint32_t report(const Answer& answer);
@@ -71,7 +71,7 @@ class Port final : public ListenerHooks {
   uint32_t generation_of(Request& request);
 
   napi_env env_;
-  std::shared_ptr<Listener> listener_;
+  std::shared_ptr<Lane> lane_;
   Turn turn_;
   napi_async_context turn_context_ = nullptr;
   napi_ref callback_ref_ = nullptr;

@@ -58,9 +58,9 @@ T product_of(T a, T b) {
   }
 }
 
-class Ports {
+class KernelIo {
  public:
-  explicit Ports(KernelContext& context) : context_(context) {}
+  explicit KernelIo(KernelContext& context) : context_(context) {}
 
   bool failed() const { return !status_.ok(); }
   Status take() { return std::move(status_); }
@@ -175,10 +175,10 @@ class RowCopier {
   size_t row_elements() const { return row_elements_; }
   // Writes rows[i] of the source as row i of output `index`; -1 leaves zeros (or empty strings).
   // Rows are in range.
-  void gather(Ports& ports, size_t index, const Shape& shape, std::span<const int64_t> rows) const {
+  void gather(KernelIo& io, size_t index, const Shape& shape, std::span<const int64_t> rows) const {
     if (from_.dtype == DType::Bytes) {
       std::vector<std::string_view> out;
-      if (!ports.require(shape.elements().has_value(), "shape overflow")) return;
+      if (!io.require(shape.elements().has_value(), "shape overflow")) return;
       out.reserve(rows.size() * row_elements_);
       for (const int64_t row : rows) {
         for (size_t j = 0; j < row_elements_; ++j) {
@@ -186,12 +186,12 @@ class RowCopier {
                                 : from_.strings[static_cast<size_t>(row) * row_elements_ + j]);
         }
       }
-      ports.strings(index, shape, out);
+      io.strings(index, shape, out);
       return;
     }
-    const std::span<uint8_t> out = ports.raw_output(index, from_.dtype, shape);
+    const std::span<uint8_t> out = io.raw_output(index, from_.dtype, shape);
     const size_t row_bytes = row_elements_ * dtype_bytes(from_.dtype);
-    if (ports.failed() || row_bytes == 0) return;
+    if (io.failed() || row_bytes == 0) return;
     for (size_t i = 0; i < rows.size(); ++i) {
       uint8_t* to = out.data() + i * row_bytes;
       if (rows[i] < 0) std::memset(to, 0, row_bytes);

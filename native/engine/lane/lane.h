@@ -1,7 +1,7 @@
-// The engine's side of one listener (one JavaScript thread): request slots, bodies, tickets and the
-// completion queue. Knows nothing of N-API; the addon supplies hooks.
+// A lane into the engine, one for each JavaScript thread that asks it: request slots, bodies,
+// tickets and the completion queue. Knows nothing of N-API; the addon supplies hooks.
 //
-// Threads: every method belongs to the listener's thread, but complete() (any thread).
+// Threads: every method belongs to the lane's thread, but complete() (any thread).
 #pragma once
 
 #include <atomic>
@@ -12,10 +12,10 @@
 
 #include "codec/inflate.h"
 #include "engine/engine.h"
-#include "engine/listener/completion.h"
-#include "engine/listener/inline_runner.h"
-#include "engine/listener/slots.h"
-#include "engine/listener/turn.h"
+#include "engine/lane/completion.h"
+#include "engine/lane/inline_runner.h"
+#include "engine/lane/slots.h"
+#include "engine/lane/turn.h"
 
 namespace serval {
 
@@ -35,14 +35,14 @@ inline size_t aligned_at(int64_t json_bytes) {
 // Too many tickets are open.
 Error no_slot();
 
-class Listener : public std::enable_shared_from_this<Listener> {
+class Lane : public std::enable_shared_from_this<Lane> {
  public:
   // Borrows the hooks until close().
-  Listener(std::shared_ptr<Engine> engine, Limits limits, ListenerHooks* hooks);
-  Listener(const Listener&) = delete;
-  Listener& operator=(const Listener&) = delete;
+  Lane(std::shared_ptr<Engine> engine, ServeSettings settings, LaneHooks* hooks);
+  Lane(const Lane&) = delete;
+  Lane& operator=(const Lane&) = delete;
 
-  const Limits& limits() const { return limits_; }
+  const ServeSettings& settings() const { return settings_; }
   Engine& engine() { return *engine_; }
   std::shared_ptr<Engine> shared_engine() const { return engine_; }
 
@@ -100,7 +100,7 @@ class Listener : public std::enable_shared_from_this<Listener> {
   // `refusable`, do not fit and are not counted; or they are counted, and the budget is full.
   bool count_bytes(int64_t change, bool refusable);
 
-  // Cancels what waits and blocks until no instance touches this listener's memory.
+  // Cancels what waits and blocks until no instance touches this lane's memory.
   void close();
 
   // The models of requests that are queued or run: for each "<count> <name>" and a NUL byte. False
@@ -143,8 +143,8 @@ class Listener : public std::enable_shared_from_this<Listener> {
 
   std::shared_ptr<Engine> engine_;  // until close()
   const std::shared_ptr<MemoryBudget> budget_;
-  const Limits limits_;
-  ListenerHooks& hooks_;
+  const ServeSettings settings_;
+  LaneHooks& hooks_;
   std::shared_ptr<const EngineTable> table_;
   RequestSlots slots_;
   CompletionQueue completions_;

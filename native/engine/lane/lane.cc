@@ -1,6 +1,6 @@
-// See listener.h: what is not on a request's way (intake.cc). Control plane. Thread: the
+// See lane.h: what is not on a request's way (intake.cc). Control plane. Thread: the
 // listener's, but poke().
-#include "engine/listener/listener.h"
+#include "engine/lane/lane.h"
 
 #include <algorithm>
 #include <map>
@@ -11,18 +11,18 @@
 
 namespace serval {
 
-Listener::Listener(std::shared_ptr<Engine> engine, Limits limits, ListenerHooks* hooks)
+Lane::Lane(std::shared_ptr<Engine> engine, ServeSettings settings, LaneHooks* hooks)
     : engine_(std::move(engine)),
       budget_(engine_->budget()),
-      limits_(limits),
+      settings_(settings),
       hooks_(*hooks),
       table_(engine_->table()),
-      slots_(*engine_, limits_.in_flight_max, *hooks),
+      slots_(*engine_, settings_.in_flight_max, *hooks),
       completions_(*hooks),
-      inline_runner_(engine_->inline_watch(), limits_, budget_.get()),
+      inline_runner_(engine_->inline_watch(), settings_, budget_.get()),
       turn_(inline_runner_, completions_) {}
 
-Result<uint32_t> Listener::open_control() {
+Result<uint32_t> Lane::open_control() {
   Request* request = slots_.open();
   if (request == nullptr) return no_slot();
   request->stage = Request::Stage::Control;
@@ -30,18 +30,18 @@ Result<uint32_t> Listener::open_control() {
   return ticket_of(*request);
 }
 
-size_t Listener::take_completed(std::span<Request*> out) {
+size_t Lane::take_completed(std::span<Request*> out) {
   table();
   if (drop_due_.load(std::memory_order_relaxed) && drop_due_.exchange(false)) slots_.drop_kept();
   return completions_.take(out);
 }
 
-void Listener::release_taken(uint32_t ticket) {
+void Lane::release_taken(uint32_t ticket) {
   Request* request = slots_.find(ticket);
   if (request != nullptr && request->stage == Request::Stage::Taken) release(*request);
 }
 
-bool Listener::cancel(uint32_t ticket) {
+bool Lane::cancel(uint32_t ticket) {
   Request* request = slots_.find(ticket);
   if (request == nullptr) return true;
   if (request->stage == Request::Stage::Body || request->stage == Request::Stage::Kept) {
@@ -52,13 +52,13 @@ bool Listener::cancel(uint32_t ticket) {
   if (request->stage != Request::Stage::Queued) return false;
   if (!request->model->queue().remove(request)) return false;
   end_request(*request->model, *request, ended_error(*request->model, EndCause::ClientLeft));
-  request->listener.reset();
+  request->lane.reset();
   completions_.add_working(-1);
   release(*request);
   return true;
 }
 
-bool Listener::count_bytes(int64_t change, bool refusable) {
+bool Lane::count_bytes(int64_t change, bool refusable) {
   bool room = true;
   if (change >= 0) {
     const auto bytes = static_cast<uint64_t>(change);
@@ -75,7 +75,7 @@ bool Listener::count_bytes(int64_t change, bool refusable) {
   return room;
 }
 
-bool Listener::unanswered(ByteBuffer& out) const {
+bool Lane::unanswered(ByteBuffer& out) const {
   std::map<std::string, size_t> counts;
   slots_.each_open([&](const Request& request) {
     if (request.stage == Request::Stage::Queued) ++counts[request.model->spec().name];
@@ -86,12 +86,12 @@ bool Listener::unanswered(ByteBuffer& out) const {
   return true;
 }
 
-void Listener::poke(bool drop_kept) {
+void Lane::poke(bool drop_kept) {
   if (drop_kept) drop_due_.store(true);
   completions_.wake();
 }
 
-void Listener::close() {
+void Lane::close() {
   completions_.close();
   turn_.clear();
   budget_->give(static_cast<uint64_t>(std::exchange(counted_bytes_, 0)));
@@ -102,7 +102,7 @@ void Listener::close() {
   }
   table_ = std::make_shared<EngineTable>();
   inline_runner_.close();
-  // The thread that completed last may still hold this listener: were it the last holder of the
+  // The thread that completed last may still hold this lane: were it the last holder of the
   // engine too, the engine would be taken down, and its threads joined, on one of those threads.
   engine_.reset();
 }

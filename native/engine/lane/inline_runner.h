@@ -11,8 +11,8 @@ namespace serval {
 
 class InlineRunner {
  public:
-  // Borrows the limits, and the watch until close().
-  InlineRunner(InlineWatch& watch, const Limits& limits, MemoryBudget* budget);
+  // Borrows the settings, and the watch until close().
+  InlineRunner(InlineWatch& watch, const ServeSettings& settings, MemoryBudget* budget);
   ~InlineRunner() { close(); }
   InlineRunner(const InlineRunner&) = delete;
   InlineRunner& operator=(const InlineRunner&) = delete;
@@ -22,7 +22,7 @@ class InlineRunner {
   // of the model's policy. False when it took too long and was ended: it is to be queued.
   bool run(Model& model, ServeInput input, uint64_t queue_ns, uint64_t limit_ns, Request& out);
   // What the last run spent on the request.
-  uint64_t spent_ns() const { return worker_.times.input_ns + worker_.times.infer_ns; }
+  uint64_t spent_ns() const { return memory_.times.input_ns + memory_.times.infer_ns; }
 
   // What a V1 body for an unknown model is answered first, if there is fault to be found with it.
   // Source: tfserving.md 1.3.
@@ -30,8 +30,8 @@ class InlineRunner {
 
  private:
   InlineWatch* watch_;  // null after close()
-  const Limits& limits_;
-  Worker worker_;
+  const ServeSettings& settings_;
+  ServeMemory memory_;
   InlineRuns runs_;
 };
 

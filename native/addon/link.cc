@@ -1,7 +1,7 @@
 // Hot path: reply. Thread: JavaScript's, but wake().
 #include "addon/link.h"
 
-#include "engine/listener/completion.h"
+#include "engine/lane/completion.h"
 
 namespace serval {
 
@@ -15,8 +15,8 @@ napi_value make_text(napi_env env, const char* text) {
 
 }  // namespace
 
-Status Port::attach(const EngineOptions& options, const Limits& limits, napi_value on_completions,
-                    napi_value* control) {
+Status Link::attach(const EngineOptions& options, const ServeSettings& settings,
+                    napi_value on_completions, napi_value* control) {
   if (attached()) return invalid_argument("attach: this thread is attached already");
   void* words = nullptr;
   napi_create_arraybuffer(env_, kControlWords * sizeof(uint32_t), &words, control);
@@ -32,19 +32,19 @@ Status Port::attach(const EngineOptions& options, const Limits& limits, napi_val
   napi_async_init(env_, nullptr, make_text(env_, "serval turn"), &turn_context_);
   turn_.start(env_, on_turn_end, this);
   std::shared_ptr<Engine> engine = Engine::acquire(options);
-  listener_ = std::make_shared<Listener>(engine, limits, this);
-  engine->add_listener(listener_);
+  lane_ = std::make_shared<Lane>(engine, settings, this);
+  engine->add_lane(lane_);
   return {};
 }
 
-void Port::detach() {
+void Link::detach() {
   if (!attached()) return;
   // The environment's clean-up calls this too, where no scope is open.
   const Napi::HandleScope scope(env_);
-  const std::shared_ptr<Engine> engine = listener_->shared_engine();
-  engine->remove_listener(listener_.get());
+  const std::shared_ptr<Engine> engine = lane_->shared_engine();
+  engine->remove_lane(lane_.get());
   turn_.stop();
-  listener_->close();
+  lane_->close();
   napi_async_destroy(env_, turn_context_);
   napi_delete_reference(env_, callback_ref_);
   turn_context_ = nullptr;
@@ -63,10 +63,10 @@ void Port::detach() {
   napi_delete_reference(env_, control_ref_);
   control_ref_ = nullptr;
   control_ = nullptr;
-  listener_.reset();
+  lane_.reset();
 }
 
-uint32_t Port::generation_of(Request& request) {
+uint32_t Link::generation_of(Request& request) {
   ByteBuffer& memory = request.response;
   if (memory.base() != request.response_mapped ||
       memory.base_bytes() != request.response_mapped_bytes) {
@@ -78,32 +78,32 @@ uint32_t Port::generation_of(Request& request) {
 }
 
 // Hot path: reply. What JavaScript needs to know of an answer, as words.
-uint32_t Port::report(const Answer& answer) {
+uint32_t Link::report(const Answer& answer) {
   if (answer.pending) {
     control_[kWordTicket] = answer.ticket;
     return kPending;
   }
-  Request& slot0 = *listener_->slot(0);
+  Request& slot0 = *lane_->slot(0);
   control_[kWordBytes] = static_cast<uint32_t>(slot0.response.size());
   control_[kWordJsonBytes] = static_cast<uint32_t>(slot0.json_bytes_out);
   control_[kWordGeneration] = generation_of(slot0);
   return static_cast<uint32_t>(answer.code);
 }
 
-ByteBuffer& Port::clear_answer() {
-  Request& slot0 = *listener_->slot(0);
+ByteBuffer& Link::clear_answer() {
+  Request& slot0 = *lane_->slot(0);
   slot0.json_bytes_out = 0;
   slot0.response.clear();
   return slot0.response;
 }
 
-uint32_t Port::report_error(const Error& error) {
-  put_error(error, *listener_->slot(0));
+uint32_t Link::report_error(const Error& error) {
+  put_error(error, *lane_->slot(0));
   return report({error.code, false, 0});
 }
 
-napi_value Port::map_slot(uint32_t slot) {
-  Request* request = listener_->slot(slot);
+napi_value Link::map_slot(uint32_t slot) {
+  Request* request = lane_->slot(slot);
   if (request == nullptr) {
     napi_throw_range_error(env_, nullptr, "mapSlot: no such slot");
     return nullptr;
@@ -133,47 +133,47 @@ napi_value Port::map_slot(uint32_t slot) {
   return mapped;
 }
 
-void Port::wake() { napi_call_threadsafe_function(wake_, nullptr, napi_tsfn_nonblocking); }
+void Link::wake() { napi_call_threadsafe_function(wake_, nullptr, napi_tsfn_nonblocking); }
 
-void* Port::pin() {
+void* Link::pin() {
   napi_ref ref = nullptr;
   napi_create_reference(env_, message_, 1, &ref);
   return ref;
 }
 
-void Port::unpin(void* pin) { napi_delete_reference(env_, static_cast<napi_ref>(pin)); }
+void Link::unpin(void* pin) { napi_delete_reference(env_, static_cast<napi_ref>(pin)); }
 
-void Port::on_wake(napi_env env, napi_value callback, void* context, void*) {
+void Link::on_wake(napi_env env, napi_value callback, void* context, void*) {
   if (env == nullptr || callback == nullptr) return;
-  auto* port = static_cast<Port*>(context);
-  if (port->attached()) port->drain(callback, nullptr);
+  auto* link = static_cast<Link*>(context);
+  if (link->attached()) link->drain(callback, nullptr);
 }
 
 // The end of a turn: what it queued is made known; what that finished at once is answered.
-void Port::on_turn_end(void* context) {
-  auto* port = static_cast<Port*>(context);
-  if (!port->attached()) return;
-  Listener& listener = port->listener();
-  if (!listener.has_unflushed()) return;
-  listener.flush();
-  if (!listener.has_completed()) return;
-  const Napi::HandleScope scope(port->env_);
+void Link::on_turn_end(void* context) {
+  auto* link = static_cast<Link*>(context);
+  if (!link->attached()) return;
+  Lane& lane = link->lane();
+  if (!lane.has_unflushed()) return;
+  lane.flush();
+  if (!lane.has_completed()) return;
+  const Napi::HandleScope scope(link->env_);
   napi_value callback = nullptr;
-  napi_get_reference_value(port->env_, port->callback_ref_, &callback);
-  if (callback != nullptr) port->drain(callback, port->turn_context_);
+  napi_get_reference_value(link->env_, link->callback_ref_, &callback);
+  if (callback != nullptr) link->drain(callback, link->turn_context_);
 }
 
 // Hot path: reply (queued). One JavaScript call for up to kCompletionsPerWake answers.
-void Port::drain(napi_value callback, napi_async_context context) {
+void Link::drain(napi_value callback, napi_async_context context) {
   std::array<Request*, kCompletionsPerWake> done;
   std::array<uint32_t, kCompletionsPerWake> tickets;
-  const std::shared_ptr<Listener> listener = listener_;  // the callback may detach
-  const size_t count = listener->take_completed(done);
+  const std::shared_ptr<Lane> lane = lane_;  // the callback may detach
+  const size_t count = lane->take_completed(done);
   if (count == 0) return;
   uint32_t* words = control_ + kWordRing;
   for (size_t i = 0; i < count; ++i, words += kRingWords) {
     Request& request = *done[i];
-    words[kRingTicket] = tickets[i] = listener->ticket_of(request);
+    words[kRingTicket] = tickets[i] = lane->ticket_of(request);
     words[kRingCode] = static_cast<uint32_t>(request.code);
     words[kRingSlot] = request.slot;
     words[kRingBytes] = static_cast<uint32_t>(request.response.size());
@@ -197,8 +197,8 @@ void Port::drain(napi_value callback, napi_async_context context) {
     }
   }
   if (!attached()) return;
-  for (size_t i = 0; i < count; ++i) listener->release_taken(tickets[i]);
-  if (listener->has_completed()) wake();
+  for (size_t i = 0; i < count; ++i) lane->release_taken(tickets[i]);
+  if (lane->has_completed()) wake();
 }
 
 }  // namespace serval

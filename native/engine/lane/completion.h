@@ -1,4 +1,4 @@
-// How an answer gets back to its listener. Hot path (queued requests); any thread.
+// How an answer gets back to its lane. Hot path (queued requests); any thread.
 #pragma once
 
 #include <condition_variable>
@@ -8,23 +8,23 @@
 #include <span>
 
 #include "base/error.h"
-#include "engine/listener/hooks.h"
+#include "engine/lane/hooks.h"
 #include "engine/request.h"
 
 namespace serval {
 
-// The requests of one listener that others work on, and those of them that are done.
+// The requests of one lane that others work on, and those of them that are done.
 class CompletionQueue {
  public:
-  explicit CompletionQueue(ListenerHooks& hooks) : hooks_(hooks) {}
+  explicit CompletionQueue(LaneHooks& hooks) : hooks_(hooks) {}
 
-  // Counts requests that are handed to others, or taken back. Listener's thread.
+  // Counts requests that are handed to others, or taken back. Lane's thread.
   void add_working(int change);
   // Any thread: hands finished requests back to the listener's thread. Not empty.
   void complete(std::span<Request* const> requests);
   // The same for one that the listener's thread finished, which it takes without being woken.
   void complete_here(Request& request);
-  // Up to `out.size()` finished requests for one wake-up. Listener's thread.
+  // Up to `out.size()` finished requests for one wake-up. Lane's thread.
   size_t take(std::span<Request*> out);
   bool empty();
   // Any thread: the listener's is to look at what changed.
@@ -32,13 +32,13 @@ class CompletionQueue {
 
   // From now on nobody is woken.
   void close();
-  // After close(): blocks until nobody works on a request of this listener. What was not taken.
+  // After close(): blocks until nobody works on a request of this lane. What was not taken.
   const std::deque<Request*>& wait_for_all();
 
  private:
   std::mutex mutex_;
   std::condition_variable idle_;
-  ListenerHooks& hooks_;            // not used after close()
+  LaneHooks& hooks_;                // not used after close()
   std::deque<Request*> completed_;  // guarded by mutex_
   int64_t working_ = 0;             // guarded by mutex_: queued, running, loading
   bool closed_ = false;             // guarded by mutex_
@@ -52,7 +52,7 @@ void store_error(Protocol protocol, std::span<const uint8_t> message, const Erro
                  Request& out);
 // Writes the outcome of a request into it. Thread: whoever finished it.
 void store_outcome(Request& request, const Status& status);
-// Hands requests whose outcome is stored back to their listeners, those of one at once.
+// Hands requests whose outcome is stored back to their lanes, those of one at once.
 void complete_all(std::span<Request* const> requests);
 void complete_one(Request& request);
 // Both for one request.

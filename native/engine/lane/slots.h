@@ -1,4 +1,4 @@
-// The requests of one listener: slots that are used again and again, the tickets that name their
+// The requests of one lane: slots that are used again and again, the tickets that name their
 // uses, and the memory that free ones keep. Hot path; the listener's thread.
 #pragma once
 
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "engine/engine.h"
-#include "engine/listener/hooks.h"
+#include "engine/lane/hooks.h"
 #include "engine/request.h"
 
 namespace serval {
@@ -18,7 +18,7 @@ class RequestSlots {
  public:
   // `in_flight_max`: tickets that may be open at a time. Borrows the engine and the hooks, which
   // need not be there any more when it goes.
-  RequestSlots(Engine& engine, uint32_t in_flight_max, ListenerHooks& hooks);
+  RequestSlots(Engine& engine, uint32_t in_flight_max, LaneHooks& hooks);
 
   // For answers that are given at once.
   Request& first() { return *slots_[0]; }
@@ -60,7 +60,7 @@ class RequestSlots {
 
   Engine& engine_;
   const std::shared_ptr<MemoryBudget> budget_;
-  ListenerHooks& hooks_;
+  LaneHooks& hooks_;
   const size_t slots_max_;
   const uint64_t retained_bytes_max_;
   std::vector<std::unique_ptr<Request>> slots_;

@@ -1,5 +1,5 @@
 // See inline_runner.h. Hot path; the listener's thread.
-#include "engine/listener/inline_runner.h"
+#include "engine/lane/inline_runner.h"
 
 #include <algorithm>
 
@@ -8,8 +8,8 @@
 
 namespace serval {
 
-InlineRunner::InlineRunner(InlineWatch& watch, const Limits& limits, MemoryBudget* budget)
-    : watch_(&watch), limits_(limits), worker_(budget) {
+InlineRunner::InlineRunner(InlineWatch& watch, const ServeSettings& settings, MemoryBudget* budget)
+    : watch_(&watch), settings_(settings), memory_(budget) {
   watch.add(runs_);
 }
 
@@ -22,21 +22,21 @@ bool InlineRunner::run(Model& model, ServeInput input, uint64_t queue_ns, uint64
                        Request& out) {
   input.cancel = runs_.flag();
   runs_.begin(*watch_, std::min(limit_ns, model.policy().run_ns_max()));
-  const bool served = serve(input, model, 0, queue_ns, limits_, worker_, out);
+  const bool served = serve(input, model, 0, queue_ns, settings_, memory_, out);
   runs_.end(*watch_);
   return served;
 }
 
 Status InlineRunner::check_unknown(Protocol protocol, std::span<const uint8_t> body) {
   if (protocol == Protocol::V2Rest || body.size() > kUnknownModelBodyMax) return {};
-  worker_.decoded.clear();
+  memory_.decoded.clear();
   Status checked =
       protocol == Protocol::V1Predict
-          ? decode_v1_predict(body, {}, limits_, worker_.arena, worker_.decoded)
+          ? decode_v1_predict(body, {}, settings_, memory_.arena, memory_.decoded)
           : decode_v1_examples(
                 body, protocol == Protocol::V1Classify ? Method::Classify : Method::Regress, false,
-                {}, limits_, worker_.arena, worker_.decoded);
-  worker_.arena.reset();
+                {}, settings_, memory_.arena, memory_.decoded);
+  memory_.arena.reset();
   return checked;
 }
 

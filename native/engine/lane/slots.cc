@@ -1,5 +1,5 @@
 // See slots.h. Hot path; the listener's thread.
-#include "engine/listener/slots.h"
+#include "engine/lane/slots.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -13,7 +13,7 @@ namespace {
 constexpr uint32_t kSlotBits = 14;
 constexpr uint32_t kSlotMask = (1u << kSlotBits) - 1;
 constexpr uint32_t kUseMask = (1u << (32 - kSlotBits)) - 1;
-// What free slots of a listener keep together: so much, and so large a part of the budget.
+// What free slots of a lane keep together: so much, and so large a part of the budget.
 constexpr uint64_t kRetainedBytesMax = 64u << 20;
 constexpr uint64_t kRetainedPart = 16;
 
@@ -33,7 +33,7 @@ void free_in_pieces(ByteBuffer& buffer) {
 
 }  // namespace
 
-RequestSlots::RequestSlots(Engine& engine, uint32_t in_flight_max, ListenerHooks& hooks)
+RequestSlots::RequestSlots(Engine& engine, uint32_t in_flight_max, LaneHooks& hooks)
     : engine_(engine),
       budget_(engine.budget()),
       hooks_(hooks),

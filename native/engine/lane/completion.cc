@@ -1,10 +1,10 @@
 // See completion.h. Hot path (queued requests); any thread.
-#include "engine/listener/completion.h"
+#include "engine/lane/completion.h"
 
 #include <utility>
 
 #include "codec/v2/wire.h"
-#include "engine/listener/listener.h"
+#include "engine/lane/lane.h"
 
 namespace serval {
 
@@ -106,13 +106,13 @@ void store_outcome(Request& request, const Status& status) {
 
 void complete_all(std::span<Request* const> requests) {
   for (size_t first = 0; first < requests.size();) {
-    // A request may be reused the moment complete() lets go of it: hold the listener here.
-    const std::shared_ptr<Listener> listener = std::move(requests[first]->listener);
+    // A request may be reused the moment complete() lets go of it: hold the lane here.
+    const std::shared_ptr<Lane> lane = std::move(requests[first]->lane);
     size_t end = first + 1;
-    while (end < requests.size() && requests[end]->listener == listener) {
-      requests[end++]->listener.reset();
+    while (end < requests.size() && requests[end]->lane == lane) {
+      requests[end++]->lane.reset();
     }
-    listener->complete(requests.subspan(first, end - first));
+    lane->complete(requests.subspan(first, end - first));
     first = end;
   }
 }

@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include "engine/listener/completion.h"
-#include "engine/listener/inline_runner.h"
+#include "engine/lane/completion.h"
+#include "engine/lane/inline_runner.h"
 
 namespace serval {
 

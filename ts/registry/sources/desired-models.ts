@@ -27,7 +27,7 @@ export interface Seen {
   readonly places: readonly (Place & { readonly problems: readonly string[] })[];
 }
 
-export interface Asked {
+export interface Desired {
   readonly models: readonly DesiredModel[];
   /** What has been wrong since the start. */
   readonly faults: readonly string[];
@@ -43,7 +43,7 @@ interface KnownModel {
   readonly desired: DesiredModel;
 }
 
-export class AskedModels {
+export class DesiredModels {
   readonly #config: SourceConfig;
   readonly #explicit: ExplicitModels;
   readonly #startFaults: StartFaults;
@@ -57,7 +57,7 @@ export class AskedModels {
   }
 
   /** `available`: the versions of a model that serve now. */
-  decide(seen: Seen, available: (name: string) => readonly string[]): Asked {
+  decide(seen: Seen, available: (name: string) => readonly string[]): Desired {
     const problems = seen.places.flatMap((place) => place.problems);
     const found = distinctModels(seen.found, problems);
     const wanted = found.filter((one) => this.#explicit.isWanted(one.name, isFromRepository(one)));
@@ -121,7 +121,7 @@ export class AskedModels {
 }
 
 /** Whether two answers ask for the same: models are compared by identity. */
-export function asksTheSame(before: Asked | undefined, now: Asked): boolean {
+export function sameDesired(before: Desired | undefined, now: Desired): boolean {
   return (
     before?.models.length === now.models.length &&
     now.models.every((one, i) => one === before.models[i]) &&

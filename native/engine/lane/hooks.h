@@ -1,11 +1,11 @@
-// What the addon does for a listener. Hot path; each call says whose thread it is on.
+// What the addon does for a lane. Hot path; each call says whose thread it is on.
 #pragma once
 
 namespace serval {
 
-class ListenerHooks {
+class LaneHooks {
  public:
-  virtual ~ListenerHooks() = default;
+  virtual ~LaneHooks() = default;
   virtual void wake() = 0;            // any thread; must not block
   virtual void* pin() = 0;            // listener's thread: keeps the current message's bytes
   virtual void unpin(void* pin) = 0;  // listener's thread

@@ -1,11 +1,11 @@
 // Compressed REST bodies: short ones are unpacked on the listener's thread, others on `sv-inflate`,
-// a few at a time, from where they go into their model's queue. Hot plane's slow lane.
+// a few at a time, from where they go into their model's queue. Hot path, compressed bodies only.
 #include <utility>
 
 #include "base/clock.h"
 #include "codec/inflate.h"
 #include "codec/v2/json.h"
-#include "engine/listener/listener.h"
+#include "engine/lane/lane.h"
 #include "engine/model/instance.h"
 
 namespace serval {
@@ -36,11 +36,11 @@ Status unpack(Request& request, Coding coding, uint64_t bytes_max, MemoryBudget*
 
 }  // namespace
 
-Answer Listener::infer_packed(uint32_t ticket, Protocol protocol, uint32_t handle,
-                              int64_t json_bytes, Coding coding) {
+Answer Lane::infer_packed(uint32_t ticket, Protocol protocol, uint32_t handle, int64_t json_bytes,
+                          Coding coding) {
   Request* request = slots_.find(ticket);
   if (request == nullptr) return answer_closed();
-  const Arrival arrival{protocol, {}, json_bytes, limits_.rest_timeout_us, request, {}};
+  const Arrival arrival{protocol, {}, json_bytes, settings_.rest_timeout_us, request, {}};
   const auto refused = [&](const Error& error) {
     release(*request);
     return answer_error(arrival, error);
@@ -48,7 +48,7 @@ Answer Listener::infer_packed(uint32_t ticket, Protocol protocol, uint32_t handl
   if (request->body.size() <= kHereBytesMax) {
     ByteBuffer& plain = slots_.first().body;
     plain.clear(aligned_at(json_bytes));
-    Inflater inflater(coding, request->body.bytes(), limits_.inflated_bytes_max);
+    Inflater inflater(coding, request->body.bytes(), settings_.inflated_bytes_max);
     if (Status step = inflater.step(plain, kHereUnpackedMax); !step.ok()) {
       return refused(step.error());
     }
@@ -64,17 +64,17 @@ Answer Listener::infer_packed(uint32_t ticket, Protocol protocol, uint32_t handl
   begin_queued(*request, *model, arrival, 0);
   completions_.add_working(1);
   engine_->inflating().start([request, coding] {
-    const std::shared_ptr<Listener> listener = request->listener;  // outlives the request's use
-    listener->unpack_and_push(*request, coding);
+    const std::shared_ptr<Lane> lane = request->lane;  // outlives the request's use
+    lane->unpack_and_push(*request, coding);
   });
   return {ErrorCode::Ok, true, ticket_of(*request)};
 }
 
 // Thread: sv-inflate. The request is nobody else's until it is pushed or completed.
-void Listener::unpack_and_push(Request& request, Coding coding) {
+void Lane::unpack_and_push(Request& request, Coding coding) {
   const std::shared_ptr<Model> model = request.model;
   Status done =
-      guarded([&] { return unpack(request, coding, limits_.inflated_bytes_max, budget_.get()); });
+      guarded([&] { return unpack(request, coding, settings_.inflated_bytes_max, budget_.get()); });
   engine_->trimmer().note();  // what it grew out of, or all of it, is free again
   if (done.ok() && request.protocol == Protocol::V2Rest &&
       model->queue().settings().reads_request()) {
