@@ -238,7 +238,7 @@ Status Engine::run_warm_up(uint32_t handle, Protocol protocol, std::span<const u
   Arena arena;
   DecodedRequest decoded;
   const ServeInput input{protocol, message, -1, &request.cancel};
-  Status done = decode_request(input, *model, Limits(), arena, decoded);
+  Status done = decode_request(input, *model, ServeSettings(), arena, decoded);
   if (!done.ok()) return done;
   std::vector<uint32_t> outputs;
   for (const RequestedOutput& output : decoded.outputs) outputs.push_back(output.index);

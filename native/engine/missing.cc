@@ -1,6 +1,8 @@
 // What is missing, as bytes. See missing.h. Any thread.
 #include "engine/missing.h"
 
+#include "base/generated/engine_generated.h"
+
 namespace serval {
 
 ErrorCode Missing::code() const {
