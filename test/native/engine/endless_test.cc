@@ -89,7 +89,7 @@ class EndlessTest : public EngineTest {
     ModelSpec counting = spec(ExecMode::Queued);
     counting.path.clear();
     counting.graphs = {std::move(graph)};
-    counting.weights = {{"count", DType::Int64, {1}, 0, 0, 8, false, 0}};
+    counting.weights = {{"count", DType::Int64, {1}, 0, 0, 8, std::nullopt}};
     counting.weight_files = {directory_.write("count", raw_of<int64_t>({40}))};
     counting.states = {0};
     return counting;
@@ -242,7 +242,7 @@ TEST_F(EndlessTest, AWarmUpEndsWhenItIsCancelledAndWhenItsModelIsUnloaded) {
   const auto begin = [&] {
     const uint32_t ticket = lane_->open_control().value();
     engine_->warm_up(handle, Protocol::V2Grpc, {endless.begin(), endless.end()},
-                     *listener_->control_request(ticket), listener_);
+                     *lane_->control_request(ticket), lane_);
     return ticket;
   };
   const uint32_t ticket = begin();

@@ -91,7 +91,7 @@ class EngineTest : public ::testing::Test {
   }
 
   std::shared_ptr<Lane> make_lane(ServeSettings settings) {
-    auto lane = std::make_shared<Lane>(engine_, limits, &hooks_);
+    auto lane = std::make_shared<Lane>(engine_, settings, &hooks_);
     engine_->add_lane(lane);
     return lane;
   }
