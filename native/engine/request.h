@@ -18,9 +18,6 @@ namespace serval {
 class Lane;
 class Model;
 
-// A free slot always keeps this much of each buffer; there may be 16,384 of them.
-inline constexpr size_t kSlotKeepBytes = 4096;
-
 // Written by the listener's thread until it is queued, by the instance thread until it is
 // completed, by the listener's thread again afterwards. `cancel` may be put up at any time by the
 // listener's thread, and by others while the request is in its model's RunningRequests.

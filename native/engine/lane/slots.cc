@@ -113,7 +113,7 @@ void RequestSlots::unpin(Request& request) {
 // Unmapping 100 MB takes 10 ms and more: not on this thread.
 void RequestSlots::drop(ByteBuffer& buffer) {
   if (buffer.base_bytes() < MemoryBudget::kLargeBytes) {
-    buffer.shrink(kSlotKeepBytes);
+    buffer.shrink(0);
     return;
   }
   const auto gone = std::make_shared<ByteBuffer>();

@@ -261,6 +261,31 @@ TEST_F(EngineTest, TicketsRunOut) {
   EXPECT_TRUE(lane_->open_body(0, 0).ok());
 }
 
+class SmallBudgetTest : public EngineTest {
+ protected:
+  static constexpr uint64_t kLimit = 8u << 20;
+  SmallBudgetTest() : EngineTest(options()) {}
+  static EngineOptions options() {
+    EngineOptions options;
+    options.memory_limit = kLimit;
+    return options;
+  }
+};
+
+TEST_F(SmallBudgetTest, FreeSlotsKeepNoMoreThanTheirPart) {
+  const uint64_t before = engine_->budget()->used();
+  std::vector<uint32_t> tickets;
+  for (int i = 0; i < 500; ++i) tickets.push_back(lane_->open_body(100, 0).value());
+  EXPECT_GT(engine_->budget()->used(), kLimit / 16);
+  for (uint32_t ticket : tickets) lane_->cancel(ticket);
+  EXPECT_LE(engine_->budget()->used(), kLimit / 16);
+  EXPECT_GT(engine_->budget()->used(), before) << "some are kept for the next requests";
+  lane_->poke(true);
+  std::array<Request*, 1> none{};
+  lane_->take_completed(none);
+  EXPECT_LE(engine_->budget()->used(), before);
+}
+
 TEST_F(EngineTest, OldTicketsMeanNothing) {
   const uint32_t handle = load(null_spec("m", "echo", ExecMode::Inline));
   const Result<uint32_t> ticket = lane_->open_body(0, 0);

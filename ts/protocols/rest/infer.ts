@@ -106,7 +106,7 @@ export abstract class InferRoute implements Route {
     }
   }
 
-  // Hot path: receive. The common case is the last line but two: one chunk, one call.
+  // Hot path: receive. The common case comes first: one chunk, one call.
   data(exchange: HttpExchange, chunk: ArrayBuffer, last: boolean): void {
     const { link } = this.context;
     const state = exchange.state as InferState;
