@@ -9,7 +9,8 @@ import { restTests } from './rest-case.js';
 import { V2_BINARY_CASES, binaryTests } from './v2-binary-cases.js';
 import { V2_DOCUMENT_CASES } from './v2-document-cases.js';
 import { V2_EXTENSIONS } from './v2-extensions.js';
-import { V2_INFER_CASES } from './v2-infer-cases.js';
+import { V2_REFUSED_CASES } from './v2-infer/refused-cases.js';
+import { V2_TAKEN_CASES } from './v2-infer/taken-cases.js';
 
 overListeners('V2 REST', (flags) => {
   const folders = new ModelFolders();
@@ -22,7 +23,12 @@ overListeners('V2 REST', (flags) => {
     folders.remove();
   });
   const port = (): number => server.httpPort;
-  const tables = { ...V2_INFER_CASES, ...V2_BINARY_CASES, ...V2_DOCUMENT_CASES };
+  const tables = {
+    ...V2_TAKEN_CASES,
+    ...V2_REFUSED_CASES,
+    ...V2_BINARY_CASES,
+    ...V2_DOCUMENT_CASES,
+  };
   for (const [name, cases] of Object.entries(tables)) describe(name, () => restTests(port, cases));
   describe('binary answers', () => binaryTests(port));
 

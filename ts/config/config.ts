@@ -1,8 +1,9 @@
 // The configuration of `serval serve`: command line over configuration file over defaults. Control
 // plane, start-up only. ts/config/flags.ts lists the settings.
 import { resolve } from 'node:path';
-import { PEER_FLAGS, SERVE_FLAGS, canonicalName, findFlag, nearestFlag } from './flags.js';
-import type { FlagRow, PeerFlag } from './flags.js';
+import { SERVE_FLAGS, canonicalName, findFlag, nearestFlag } from './flags.js';
+import type { FlagRow } from './flags.js';
+import { PEER_FLAGS, type PeerFlag } from './peer-flags.js';
 import {
   boolValue,
   choiceValue,
