@@ -118,6 +118,25 @@ void PlainTensor::store(T value) {
   if (total_ < capacity_) std::memcpy(data_ + total_ * sizeof(T), &value, sizeof(T));
 }
 
+// Source: tfserving.md 1.5 "Types"; 9 "8- and 16-bit integers out of range".
+template <typename T>
+Status PlainTensor::integer_leaf(const PlainBody& body, const JsonNode& value) {
+  const DType dtype = spec_->dtype;
+  T number;
+  if (value.kind == JsonKind::Number && value.number.to_integer(number)) {
+    store(number);
+    return {};
+  }
+  const bool integer =
+      value.kind == JsonKind::Number && value.number.form != JsonNumber::Form::Double;
+  if (!integer || sizeof(T) > 2) return type_error(body, value, dtype);
+  return invalid_argument("JSON Value: " + echo_json(body.document, value, body.text) +
+                          " of input: " + spec_->name + " at index: " + std::to_string(count_) +
+                          " is out of range for type: " + std::string(dtype_tf_name(dtype)) +
+                          ". Expected " + std::to_string(std::numeric_limits<T>::min()) + " to " +
+                          std::to_string(std::numeric_limits<T>::max()));
+}
+
 Status PlainTensor::leaf(const PlainBody& body, const JsonNode& value) {
   const DType dtype = spec_->dtype;
   return visit(dtype, [&]<typename T>(TypeTag<T>) -> Status {
@@ -139,25 +158,6 @@ Status PlainTensor::leaf(const PlainBody& body, const JsonNode& value) {
     }
     return {};
   });
-}
-
-// Source: tfserving.md 1.5 "Types"; 9 "8- and 16-bit integers out of range".
-template <typename T>
-Status PlainTensor::integer_leaf(const PlainBody& body, const JsonNode& value) {
-  const DType dtype = spec_->dtype;
-  T number;
-  if (value.kind == JsonKind::Number && value.number.to_integer(number)) {
-    store(number);
-    return {};
-  }
-  const bool integer =
-      value.kind == JsonKind::Number && value.number.form != JsonNumber::Form::Double;
-  if (!integer || sizeof(T) > 2) return type_error(body, value, dtype);
-  return invalid_argument("JSON Value: " + echo_json(body.document, value, body.text) +
-                          " of input: " + spec_->name + " at index: " + std::to_string(count_) +
-                          " is out of range for type: " + std::string(dtype_tf_name(dtype)) +
-                          ". Expected " + std::to_string(std::numeric_limits<T>::min()) + " to " +
-                          std::to_string(std::numeric_limits<T>::max()));
 }
 
 Status PlainTensor::text_leaf(const PlainBody& body, const JsonNode& value) {

@@ -88,6 +88,26 @@ void for_pairs(const Shape& x, const Shape& y, const Shape& out, Work work) {
   }
 }
 
+template <typename T>
+void divide(Form form, const std::string& node, KernelIo& io, const TensorView& x,
+            const TensorView& y, const Shape& shape) {
+  const std::span<const T> a = io.elements<T>(x), b = io.elements<T>(y);
+  if constexpr (std::is_integral_v<T>) {
+    const bool divides_by_zero =
+        shape.elements().value_or(0) > 0 && std::find(b.begin(), b.end(), T{0}) != b.end();
+    io.require(!divides_by_zero, "Integer division by zero: " + node);
+  }
+  const std::span<T> out = io.output<T>(0, shape);
+  if (io.failed()) return;
+  T* to = out.data();
+  for_pairs(x.shape, y.shape, shape, [&](size_t i, size_t j) {
+    if constexpr (std::is_integral_v<T>) *to++ = compute_integer<T>(form, a[i], b[j]);
+    else if constexpr (IsHalf<T>)
+      *to++ = T(compute_real(form, static_cast<float>(a[i]), static_cast<float>(b[j])));
+    else *to++ = compute_real<T>(form, a[i], b[j]);
+  });
+}
+
 class IntegerDivision final : public Kernel {
  public:
   IntegerDivision(Form form, std::string node) : form_(form), node_(std::move(node)) {}
@@ -103,7 +123,7 @@ class IntegerDivision final : public Kernel {
     if (io.failed()) return io.take();
     return visit(x.dtype, [&]<typename T>(TypeTag<T>) -> Status {
       if constexpr (IsNumber<T>) {
-        run_typed<T>(io, x, y, shape);
+        divide<T>(form_, node_, io, x, y, shape);
         return io.take();
       } else {
         return internal_failure(node_ + ": no division of " + std::string(dtype_name(x.dtype)));
@@ -112,25 +132,6 @@ class IntegerDivision final : public Kernel {
   }
 
  private:
-  template <typename T>
-  void run_typed(KernelIo& io, const TensorView& x, const TensorView& y, const Shape& shape) const {
-    const std::span<const T> a = io.elements<T>(x), b = io.elements<T>(y);
-    if constexpr (std::is_integral_v<T>) {
-      const bool divides_by_zero =
-          shape.elements().value_or(0) > 0 && std::find(b.begin(), b.end(), T{0}) != b.end();
-      io.require(!divides_by_zero, "Integer division by zero: " + node_);
-    }
-    const std::span<T> out = io.output<T>(0, shape);
-    if (io.failed()) return;
-    T* to = out.data();
-    for_pairs(x.shape, y.shape, shape, [&](size_t i, size_t j) {
-      if constexpr (std::is_integral_v<T>) *to++ = compute_integer<T>(form_, a[i], b[j]);
-      else if constexpr (IsHalf<T>)
-        *to++ = T(compute_real(form_, static_cast<float>(a[i]), static_cast<float>(b[j])));
-      else *to++ = compute_real<T>(form_, a[i], b[j]);
-    });
-  }
-
   const Form form_;
   const std::string node_;
 };
