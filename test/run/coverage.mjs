@@ -1,14 +1,13 @@
 // Which lines the tests run: those of native/ by the native tests, built with gcc's --coverage into
-// build/native-coverage, those of ts/ by the unit tests, counted by Node.
+// build/native-coverage, those of ts/ by the unit tests, counted by V8.
 //   node test/run/coverage.mjs [native] [ts] [--filter TEXT]     default: both
 // `--filter` picks native test executables. Prints a table of folders for each language; what the
 // other suites run on top is not counted. Ends with 1 where a test failed. Test time only.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { buildFolder, runBuild } from '../native/run.mjs';
-import { compileTests, compiledPath, testFilesIn } from './suite.mjs';
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const GCOV_FILES_AT_ONCE = 20;
@@ -30,15 +29,31 @@ export function addGcov(files, json, folder) {
   }
 }
 
-/** The same of Node's lcov report; paths of compiled files are those of build/test. */
-export function addLcov(files, lcov) {
-  let ran;
-  for (const line of lcov.split('\n')) {
-    const source = /^SF:(?:.*\/)?(?:build\/test\/)?(ts\/.*)\.js$/.exec(line);
-    if (line.startsWith('SF:')) ran = undefined;
-    if (source !== null) files.set(`${source[1]}.ts`, (ran = new Map()));
-    const data = /^DA:(\d+),(\d+)/.exec(line);
-    if (data !== null) ran?.set(Number(data[1]), data[2] !== '0');
+const lineStarts = (text) => [0, ...[...text.matchAll(/\n/g)].map(({ index }) => index + 1)];
+// Blank lines, comments and closing brackets run with whatever is around them.
+const hasCode = (line) => !/^\s*(?:$|\/\/|\/?\*|[\])}]+[;,]?$)/.test(line);
+
+/** The same of one Node process (NODE_V8_COVERAGE): ranges of characters with counts,
+ * inner ones behind those around them. `textOf(url)`: a compiled file of ts/, or undefined. */
+export function addV8(files, json, textOf) {
+  for (const { url, functions } of JSON.parse(json).result) {
+    const source = textOf(url);
+    if (source === undefined) continue;
+    const { path, text } = source;
+    const counts = new Uint8Array(text.length).fill(1);
+    for (const { startOffset, endOffset, count } of functions.flatMap(({ ranges }) => ranges)) {
+      counts.fill(Math.min(count, 1), startOffset, endOffset);
+    }
+    const ran = files.get(path) ?? new Map();
+    files.set(path, ran);
+    const starts = lineStarts(text);
+    starts.forEach((start, at) => {
+      const end = starts[at + 1] ?? text.length;
+      const line = text.slice(start, end).trimEnd();
+      if (!hasCode(line)) return;
+      const first = start + line.search(/\S/);
+      ran.set(at, ran.get(at) === true || counts.subarray(first, end).includes(1));
+    });
   }
 }
 
@@ -97,18 +112,34 @@ async function native(filter) {
   return counts.failed === 0;
 }
 
+// Compiled files of ts/, whose lines are counted: about those of the sources.
+function compiledSource() {
+  const texts = new Map();
+  const folder = join(root, 'build', 'test');
+  return (url) => {
+    if (!url.startsWith(pathToFileURL(join(folder, 'ts')).href)) return undefined;
+    if (!texts.has(url)) {
+      const file = fileURLToPath(url);
+      const path = relative(folder, file).replace(/\.js$/, '.ts');
+      texts.set(url, { path, text: readFileSync(file, 'utf8') });
+    }
+    return texts.get(url);
+  };
+}
+
 function typescript() {
-  if (!compileTests()) return false;
-  const report = join(root, 'build', 'test', 'coverage.lcov');
-  const args = ['--test', '--experimental-test-coverage', '--test-reporter=lcov'];
-  args.push(`--test-reporter-destination=${report}`);
-  args.push(...testFilesIn(join(root, 'test', 'unit')).map(compiledPath));
-  const env = { ...process.env, NODE_TEST_CONTEXT: undefined };
-  const { status } = spawnSync(process.execPath, args, { cwd: root, env, stdio: 'inherit' });
+  const reports = join(root, 'build', 'test-coverage');
+  rmSync(reports, { recursive: true, force: true });
+  const env = { ...process.env, NODE_V8_COVERAGE: reports };
+  const suite = [join(root, 'test', 'run', 'suite.mjs'), join('test', 'unit')];
+  const { status } = spawnSync(process.execPath, suite, { cwd: root, env, stdio: 'inherit' });
   const files = new Map();
-  addLcov(files, readFileSync(report, 'utf8'));
+  const textOf = compiledSource();
+  for (const name of readdirSync(reports)) {
+    addV8(files, readFileSync(join(reports, name), 'utf8'), textOf);
+  }
+  rmSync(reports, { recursive: true });
   printTable(files);
-  if (status !== 0) process.stdout.write('a unit test failed: make test-unit\n');
   return status === 0;
 }
 

@@ -1,7 +1,7 @@
-// What `make coverage` reads of gcov and of Node, and its table. Test time only.
+// What `make coverage` reads of gcov and of V8, and its table. Test time only.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { addGcov, addLcov, folderRows } from '../../run/coverage.mjs';
+import { addGcov, addV8, folderRows } from '../../run/coverage.mjs';
 
 test('a line of a header counts once, and as run where one of its objects ran it', () => {
   const object = (count) => {
@@ -22,11 +22,24 @@ test('a line of a header counts once, and as run where one of its objects ran it
   ]);
 });
 
-test("Node's report: compiled files of ts/, no tests", () => {
+test('a line of ts/ ran where one of the processes ran a part of it', () => {
+  const text = 'const a = 1;\nfunction f() {\n  // why\n  return a;\n}\n';
+  const textOf = (url) => (url === 'file:///a.js' ? { path: 'ts/model/a.ts', text } : undefined);
+  const report = (count) => {
+    const all = { startOffset: 0, endOffset: text.length, count: 1 };
+    const f = { startOffset: text.indexOf('function'), endOffset: text.length - 1, count };
+    const functions = [{ ranges: [all] }, { ranges: [f] }];
+    return JSON.stringify({
+      result: [
+        { url: 'file:///a.js', functions },
+        { url: 'node:fs', functions },
+      ],
+    });
+  };
   const files = new Map();
-  const report = ['SF:build/test/ts/model/a.js', 'DA:1,5', 'DA:2,0', 'end_of_record'];
-  report.push('SF:build/test/test/unit/a.test.js', 'DA:1,1', 'end_of_record', '');
-  addLcov(files, report.join('\n'));
+  addV8(files, report(0), textOf);
+  assert.deepEqual(folderRows(files).at(-1), { folder: 'all', lines: 3, ran: 1 });
+  addV8(files, report(2), textOf);
   assert.deepEqual([...files.keys()], ['ts/model/a.ts']);
-  assert.deepEqual(folderRows(files).at(-1), { folder: 'all', lines: 2, ran: 1 });
+  assert.deepEqual(folderRows(files).at(-1), { folder: 'all', lines: 3, ran: 3 });
 });
