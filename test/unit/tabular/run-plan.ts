@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { encodePlan } from '../../../ts/tabular/builder.js';
 import type { Plan, Type } from '../../../ts/tabular/generated/plan.js';
 
-/** What a request gives of a field whose type the plan leaves open, or that has more than values. */
+/** What a request gives of a field whose type the plan leaves open, or that needs more said. */
 export interface GivenColumn {
   readonly type?: Type;
   readonly element?: Type;
