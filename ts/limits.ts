@@ -113,3 +113,11 @@ export const TENSORFLOW_RANK_MAX = 254;
 export const IMPORT_MS_MAX = 300_000;
 export const IMPORT_HEAP_MB_MAX = 4096;
 export const IMPORT_YOUNG_HEAP_MB = 24;
+
+/** An XML file (PMML), and in it: elements inside each other, attributes of one element, characters
+ * of one attribute and of one element's text. */
+export const XML_FILE_BYTES_MAX = 4_294_967_296;
+export const XML_DEPTH_MAX = 4096;
+export const XML_ATTRIBUTES_MAX = 256;
+export const XML_ATTRIBUTE_CHARS_MAX = 1_048_576;
+export const XML_TEXT_CHARS_MAX = 268_435_456;
