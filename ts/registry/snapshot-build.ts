@@ -139,10 +139,11 @@ function buildVersion(servable: Servable, others: readonly Servable[]): VersionS
     handle: serving?.handle,
     errorCode,
     errorMessage,
-    format: desired.format,
-    platform: desired.platform,
+    format: serving?.found?.format ?? desired.format,
+    platform: serving?.found?.platform ?? desired.platform,
     signatures: serving?.signatures ?? [],
     ...(serving?.signatureDefs === undefined ? {} : { signatureDefs: serving.signatureDefs }),
+    ...(serving?.table === undefined ? {} : { table: serving.table }),
     configJson: serving === undefined ? '' : servable.configJson,
     loadMs: serving === undefined ? 0 : servable.loadMs,
   };
