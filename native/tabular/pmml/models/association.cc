@@ -58,22 +58,19 @@ class Association final : public Stage {
     }
     for (const uint32_t output : outputs_) run.out(output, Type::List, rows, Type::Int32);
     std::vector<uint8_t> has(item_count_), sets(set_rows_.size() - 1);
-    uint32_t next = 0;
-    for (uint32_t i = 0; i < rows.count; ++i, ++next) {
+    for (uint32_t i = 0; i < rows.count; ++i) {
       const uint32_t row = rows[i];
-      for (; next < row; ++next) end_rows(run);
+      end_rows(run, row);
       std::fill(has.begin(), has.end(), uint8_t{0});
       bool answered = true;
       Status read = list_ ? read_list(run, row, has, answered)
                           : read_scalars(run, inputs, row, has, answered);
       if (!read.ok()) return read;
-      if (answered) select(run, has, sets);
-      for (const uint32_t output : outputs_) {
-        if (!answered) run.frame.columns[output].set_missing(row);
-      }
-      end_rows(run);
+      if (!answered) continue;
+      select(run, has, sets);
+      for (const uint32_t output : outputs_) run.frame.columns[output].end_row();
     }
-    for (; next < run.frame.rows; ++next) end_rows(run);
+    end_rows(run, run.frame.rows);
     return {};
   }
 
@@ -124,8 +121,9 @@ class Association final : public Stage {
     }
   }
 
-  void end_rows(Run& run) const {
-    for (const uint32_t output : outputs_) run.frame.columns[output].end_row();
+  // Rows before this one that are not answered yet are missing.
+  void end_rows(Run& run, uint32_t row) const {
+    for (const uint32_t output : outputs_) run.frame.columns[output].end_rows(row);
   }
 
   Status read_list(Run& run, uint32_t row, std::vector<uint8_t>& has, bool& answered) const {
@@ -210,7 +208,10 @@ class RuleValue final : public Stage {
     const bool fits = !numbers_.empty() ? numbers_.size() == count
                       : rows_.empty()   ? texts_.size() == count
                                         : !many_ && good_offsets(rows_, count, texts_.size());
-    if (!fits) return spec.fail("the rules' parts do not fit each other");
+    if (!fits) {
+      spec.fail("the rules' parts do not fit each other");
+      return;
+    }
     const bool descending = spec.flag("descending");
     std::vector<uint32_t> order(count);
     std::iota(order.begin(), order.end(), 0U);
@@ -228,15 +229,17 @@ class RuleValue final : public Stage {
     Column& out = lists ? run.out(output_, Type::List, rows, type) : run.out(output_, type, rows);
     const Column& rules = run.in(input_);
     std::vector<uint32_t> ranked;
-    uint32_t next = 0;
     for (uint32_t i = 0; i < rows.count; ++i) {
       const uint32_t row = rows[i];
-      for (; lists && next < row; ++next) out.end_row();
       rank(rules, row, ranked);
-      if (many_ && rules.valid(row)) {
+      const bool answered = rules.valid(row) && (many_ || ranked.size() >= rank_);
+      if (lists) out.end_rows(answered ? row : row + 1);
+      if (!answered) {
+        if (!lists) out.set_missing(row);
+        continue;
+      }
+      if (many_) {
         for (const uint32_t rule : ranked) append(out, rule);
-      } else if (many_ || ranked.size() < rank_) {
-        out.set_missing(row);
       } else if (const uint32_t rule = ranked[rank_ - 1]; lists) {
         for (auto t = rows_[rule]; t < rows_[rule + 1]; ++t) {
           out.texts.push_back(texts_[static_cast<size_t>(t)]);
@@ -246,12 +249,9 @@ class RuleValue final : public Stage {
       } else {
         out.texts[row] = texts_[rule];
       }
-      if (lists) {
-        out.end_row();
-        ++next;
-      }
+      if (lists) out.end_row();
     }
-    for (; lists && next < out.rows; ++next) out.end_row();
+    if (lists) out.end_rows(out.rows);
     return {};
   }
 

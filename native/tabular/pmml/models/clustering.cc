@@ -22,7 +22,8 @@ class Clustering final : public Stage {
     for (size_t i = 0; i < inputs_.count(); ++i) inputs_.number(spec, static_cast<int32_t>(i));
     if (ids_.empty() || centers_.size() != ids_.size() * inputs_.count() ||
         names_.size() != (outputs_.size() == 3 ? ids_.size() : 0)) {
-      return spec.fail("the clusters' parts do not fit each other");
+      spec.fail("the clusters' parts do not fit each other");
+      return;
     }
     if (measure_.similarity() && Measure::first_not_binary(centers_) < centers_.size()) {
       spec.fail("a cluster of a binary similarity has a number that is neither 0 nor 1");

@@ -37,13 +37,18 @@ class GaussianProcess final : public Stage {
     count_ = targets.size();
     if (count_ == 0 || inputs_.count() == 0 || instances_.size() != count_ * inputs_.count() ||
         lambdas_.size() != inputs_.count()) {
-      return spec.fail("the instances' parts do not fit each other");
+      spec.fail("the instances' parts do not fit each other");
+      return;
     }
     if (count_ > kInstancesMax) {
-      return spec.fail("there are " + std::to_string(count_) + " training instances; the most are " +
+      spec.fail("there are " + std::to_string(count_) + " training instances; the most are " +
                        std::to_string(kInstancesMax));
+      return;
     }
-    if (!factorize()) return spec.fail("the kernel matrix is not positive definite");
+    if (!factorize()) {
+      spec.fail("the kernel matrix is not positive definite");
+      return;
+    }
     weights_.assign(targets.begin(), targets.end());
     solve_lower(weights_);
     solve_upper(weights_);

@@ -142,35 +142,25 @@ class Inputs {
   double* values_ = few_values_.data();
 };
 
-// Fills a Vector column (as Run::out gives it) row by row, in order.
+// Fills a Vector column (as Run::out gives it) row by row, in order. Rows that are passed over are
+// missing, as are those behind the last one.
 class VectorRows {
  public:
   explicit VectorRows(Column& column) : column_(column) {}
   // The row's `width` numbers, zeros, to be filled before the next call.
   std::span<double> add(uint32_t row, size_t width) {
-    pass(row);
+    column_.end_rows(row);
     const size_t at = column_.reals.size();
     column_.reals.resize(at + width);
     column_.end_row();
-    ++next_;
     return {column_.reals.data() + at, width};
   }
-  void add_missing(uint32_t row) {
-    pass(row);
-    column_.set_missing(row);
-    column_.end_row();
-    ++next_;
-  }
+  void add_missing(uint32_t row) { column_.end_rows(row + 1); }
   // Once, at the end.
-  void finish() { pass(column_.rows); }
+  void finish() { column_.end_rows(column_.rows); }
 
  private:
-  // Rows that are not in the run's list are missing already.
-  void pass(uint32_t row) {
-    for (; next_ < row; ++next_) column_.end_row();
-  }
   Column& column_;
-  uint32_t next_ = 0;
 };
 
 // Offsets of `count` parts in a list of `size`: ascending from 0 to size.

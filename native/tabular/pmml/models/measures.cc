@@ -14,7 +14,8 @@ Measure::Measure(StageSpec& spec, size_t fields) {
   const auto missing = spec.reals("missing_weights");
   if (functions.size() != fields || weights.size() != fields || scales.size() != fields ||
       missing.size() != fields) {
-    return spec.fail("the comparison's fields do not fit each other");
+    spec.fail("the comparison's fields do not fit each other");
+      return;
   }
   for (size_t i = 0; i < fields; ++i) {
     Function function = Function::AbsDiff;
@@ -22,7 +23,8 @@ Measure::Measure(StageSpec& spec, size_t fields) {
     else if (functions[i] == "delta") function = Function::Delta;
     else if (functions[i] == "equal") function = Function::Equal;
     else if (functions[i] != "absDiff") {
-      return spec.fail("compare function '" + std::string(functions[i]) + "' is not one");
+      spec.fail("compare function '" + std::string(functions[i]) + "' is not one");
+      return;
     }
     fields_.push_back({function, weights[i], scales[i], missing[i]});
   }

@@ -35,7 +35,10 @@ class NaiveBayes final : public Stage {
         threshold_(spec.real("threshold")) {
     for (const double count : spec.reals("prior_counts")) priors_.push_back(std::log(count));
     predictors_.resize(inputs_.count());
-    if (priors_.empty()) return spec.fail("there is no target value");
+    if (priors_.empty()) {
+      spec.fail("there is no target value");
+      return;
+    }
     read_continuous(spec);
     read_pairs(spec);
   }

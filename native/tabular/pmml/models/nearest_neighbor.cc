@@ -58,8 +58,9 @@ class NearestNeighbor final : public Stage {
     const int32_t ranked = spec.integer("ranked", 0);
     const auto most = static_cast<int32_t>(instances_.size() / std::max<size_t>(inputs_.count(), 1));
     if (neighbors < 1 || neighbors > most || ranked < 0 || ranked > most) {
-      return spec.fail("there are " + std::to_string(most) + " instances, and " +
+      spec.fail("there are " + std::to_string(most) + " instances, and " +
                        std::to_string(neighbors) + " neighbours");
+      return;
     }
     neighbors_ = static_cast<uint32_t>(neighbors);
     ranked_ = static_cast<uint32_t>(ranked);
@@ -83,7 +84,6 @@ class NearestNeighbor final : public Stage {
     Column& scores =
         ranked_ == 0 ? none_scores : run.out(outputs_[targets_.size() + 1], Type::Vector, rows);
     VectorRows score_rows(scores);
-    uint32_t next = 0;
     std::vector<Neighbor> nearest;
     for (uint32_t i = 0; i < rows.count; ++i) {
       const uint32_t row = rows[i];
@@ -96,16 +96,13 @@ class NearestNeighbor final : public Stage {
         if (answered) out.set(row, answer(targets_[t], nearest, run.frame.scratch));
         else out.set_missing(row);
       }
-      if (ranked_ == 0) continue;
-      for (; next < row; ++next) ids.end_row();
-      write_ranked(row, answered, nearest, ids, score_rows);
-      ++next;
+      if (ranked_ > 0) write_ranked(row, answered, nearest, ids, score_rows);
       if (run.cancel != nullptr && (i & 15U) == 15 && run.cancel->cancelled()) {
         return make_error(ErrorCode::Cancelled, "the request was given up");
       }
     }
     if (ranked_ == 0) return {};
-    for (; next < ids.rows; ++next) ids.end_row();
+    ids.end_rows(ids.rows);
     score_rows.finish();
     return {};
   }
@@ -274,11 +271,8 @@ class NearestNeighbor final : public Stage {
 
   void write_ranked(uint32_t row, bool answered, const std::vector<Neighbor>& nearest, Column& ids,
                     VectorRows& scores) const {
-    if (!answered) {
-      ids.set_missing(row);
-      ids.end_row();
-      return scores.add_missing(row);
-    }
+    ids.end_rows(answered ? row : row + 1);
+    if (!answered) return scores.add_missing(row);
     const std::span<double> out = scores.add(row, ranked_);
     for (uint32_t r = 0; r < ranked_; ++r) {
       ids.texts.push_back(ids_[nearest[r].instance]);
