@@ -113,3 +113,14 @@ export const TENSORFLOW_RANK_MAX = 254;
 export const IMPORT_MS_MAX = 300_000;
 export const IMPORT_HEAP_MB_MAX = 4096;
 export const IMPORT_YOUNG_HEAP_MB = 24;
+
+/** The metadata file of one stage of a Spark model: its parameters; stop words are some. */
+export const SPARK_METADATA_BYTES_MAX = 67_108_864;
+/** Pipelines, wrappers and models inside one another. */
+export const SPARK_NESTING_MAX = 32;
+/** Stages of one Spark model, those of nested pipelines and models of a OneVsRest too. */
+export const SPARK_STAGES_MAX = 100_000;
+/** Rows of one table of a Spark model: nodes of a forest, words of a vocabulary, users. */
+export const SPARK_TABLE_ROWS_MAX = 50_000_000;
+/** One page of a parquet file, unpacked. Writers' own limit is 1 MiB, and a row is never split. */
+export const PARQUET_PAGE_BYTES_MAX = 1_073_741_824;
