@@ -124,3 +124,18 @@ export const SPARK_STAGES_MAX = 100_000;
 export const SPARK_TABLE_ROWS_MAX = 50_000_000;
 /** One page of a parquet file, unpacked. Writers' own limit is 1 MiB, and a row is never split. */
 export const PARQUET_PAGE_BYTES_MAX = 1_073_741_824;
+
+/** Files of one tabular model, be it a folder or an archive. */
+export const MODEL_FILES_MAX = 100_000;
+/** One of them, unpacked. */
+export const MODEL_FILE_BYTES_MAX = 2_147_483_647;
+/** All files of an archive, unpacked. */
+export const ARCHIVE_BYTES_MAX = 4_294_967_296;
+/** Folders above a file. */
+export const MODEL_FILE_DEPTH_MAX = 64;
+/** A file's path inside the model, in characters. */
+export const MODEL_FILE_NAME_CHARS_MAX = 4096;
+/** What is more than this when unpacked, be it a file or the archive, may be so many times its
+ * packed size. Real models stay below 50; deflate's own limit is 1,032. */
+export const ARCHIVE_RATIO_FROM_BYTES = 16_777_216;
+export const ARCHIVE_RATIO_MAX = 200;
