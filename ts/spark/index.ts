@@ -2,14 +2,14 @@
 // stages/ (a pipeline) or data/ (one stage). Importer's worker thread.
 // Source: tabular.md 5
 import { PlanBuilder } from '../tabular/builder.js';
-import { type ModelFiles, openModelFiles } from '../tabular/archive/index.js';
+import { openModelFiles } from '../tabular/archive/index.js';
 import type { Plan } from '../tabular/generated/plan.js';
 import { Problems } from '../tabular/problems.js';
 import { Frame } from './lower/frame.js';
 import { finishOutputs } from './lower/outputs.js';
 import { lowerFolder } from './lower/pipeline.js';
 import type { Model } from './lower/stage.js';
-import { StageFolder } from './read/folder.js';
+import { type ModelFiles, StageFolder } from './read/folder.js';
 import { StageProblem } from './read/problem.js';
 
 export interface Imported {
@@ -28,9 +28,7 @@ export async function importSpark(path: string): Promise<Imported> {
 }
 
 /** As importSpark(), of files that are open. */
-export async function lowerSpark(
-  files: Pick<ModelFiles, 'names' | 'read' | 'size'>,
-): Promise<Imported> {
+export async function lowerSpark(files: ModelFiles): Promise<Imported> {
   const problems = new Problems();
   const what = 'Spark model';
   try {

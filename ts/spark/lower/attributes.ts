@@ -21,7 +21,7 @@ export interface Attributes {
 }
 
 /** Longer vectors have no attributes of their own here: nobody names a million values. */
-const SLOTS_MAX = 100_000;
+export const SLOTS_MAX = 100_000;
 
 export const NUMERIC: Attribute = { kind: 'numeric' };
 

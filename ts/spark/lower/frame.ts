@@ -9,6 +9,8 @@ import type { Attributes } from './attributes.js';
 export interface Variable {
   readonly name: string;
   readonly column: Column;
+  /** Of a field, what it was first taken as: its column has what the request has. */
+  readonly type: Type;
   readonly attributes: Attributes;
   /** The number of the top stage that made it; -1: a field. */
   readonly madeBy: number;
@@ -22,6 +24,8 @@ export interface Use {
   readonly size?: number;
 }
 
+/** Of SQL, which looks at what comes. */
+export const ANYTHING: Use = { type: 'any' };
 export const NUMBER: Use = { type: 'double' };
 export const TEXT: Use = { type: 'string' };
 export const TEXTS: Use = { type: 'list', element: 'string' };
@@ -30,6 +34,7 @@ export const VECTOR: Use = { type: 'vector' };
 export class Frame {
   readonly #plan: PlanBuilder;
   readonly #variables = new Map<string, Variable>();
+  readonly #uses = new Map<Column, Use>();
   readonly #used = new Set<Column>();
   /** Names that stages have taken out again. */
   readonly #dropped = new Set<string>();
@@ -51,22 +56,34 @@ export class Frame {
     const known = this.#variables.get(name);
     if (known !== undefined) {
       this.#used.add(known.column);
-      return known;
+      return known.madeBy < 0 && known.type === 'any' ? this.#refined(known, use) : known;
     }
     if (this.#isClosed || this.#dropped.has(name)) {
       throw new StageProblem(`column '${name}' is not there any more`);
     }
-    const { type, element, size } = use;
+    const { type, element } = use;
     const column = this.#plan.field({
       name,
       type,
       ...(element === undefined ? {} : { element }),
-      ...(type === 'vector' && size !== undefined ? { size } : {}),
+      ...sizeOf(use),
       any: true,
     });
-    const attributes = type === 'vector' && size !== undefined ? { size } : {};
-    const made: Variable = { name, column, attributes, madeBy: -1 };
+    const made: Variable = { name, column, type, attributes: sizeOf(use), madeBy: -1 };
+    this.#uses.set(column, use);
     this.#variables.set(name, made);
+    return made;
+  }
+
+  /** What a field is taken as. */
+  useOf(column: number): Use | undefined {
+    return this.#uses.get(column as Column);
+  }
+
+  #refined(field: Variable, use: Use): Variable {
+    const made = { ...field, type: use.type, attributes: sizeOf(use) };
+    this.#uses.set(field.column, use);
+    this.#variables.set(field.name, made);
     return made;
   }
 
@@ -103,4 +120,8 @@ export class Frame {
     for (const variable of variables) this.#variables.set(variable.name, variable);
     this.#isClosed = true;
   }
+}
+
+function sizeOf({ type, size }: Use): Attributes {
+  return type === 'vector' && size !== undefined ? { size } : {};
 }

@@ -2,7 +2,7 @@
 // made; without one, what no stage takes. The other columns are answered where they are asked for,
 // as far as the plan computes them anyway. Importer's worker thread.
 // Source: tabular.md 2.4
-import type { Plan } from '../../tabular/generated/plan.js';
+import type { Field, Plan } from '../../tabular/generated/plan.js';
 import { StageProblem } from '../read/problem.js';
 import type { Variable } from './frame.js';
 import { liveColumns } from './prune.js';
@@ -19,7 +19,14 @@ export function finishOutputs(model: Model): Plan {
   const isDefault = new Set(defaults);
   for (const variable of defaults) addOutput(model, variable, false);
   for (const variable of made) if (!isDefault.has(variable)) addOutput(model, variable, true);
-  return liveColumns(model.plan.finish());
+  const plan = liveColumns(model.plan.finish());
+  return { ...plan, fields: (plan.fields ?? []).map((field) => described(model, field)) };
+}
+
+/** Fields are known by what stages take them as, the first of them that says. */
+function described(model: Model, field: Field): Field {
+  const use = model.frame.useOf(field.column ?? 0);
+  return use === undefined ? field : { ...field, ...use };
 }
 
 function defaultOutputs(model: Model, made: readonly Variable[]): readonly Variable[] {
@@ -36,8 +43,7 @@ function defaultOutputs(model: Model, made: readonly Variable[]): readonly Varia
 }
 
 function addOutput({ plan }: Model, variable: Variable, extra: boolean): void {
-  const { name, column, attributes } = variable;
-  const type = plan.typeOf(column);
+  const { name, column, type, attributes } = variable;
   const element = type === 'list' ? plan.elementOf(column) : undefined;
   const { size } = attributes;
   plan.output({

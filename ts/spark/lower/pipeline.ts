@@ -26,7 +26,7 @@ export async function lowerFolder(model: Model, folder: StageFolder, path: Path)
     await within(model, place, () => lowerPipeline(model, folder, path));
   } else if (inner !== undefined) {
     await within(model, place, async () =>
-      lowerFolder(model, await folder.child(inner), [...path, 0]),
+      lowerFolder(model, await folder.child(inner), path),
     );
   } else {
     await lowerStage(model, folder, place);

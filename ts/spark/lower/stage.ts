@@ -64,16 +64,24 @@ export class Stage {
     return this.params.texts(param).map((name) => this.model.frame.get(name, use));
   }
 
-  /** A new column of the frame, for this stage to fill. An empty name: Spark makes none. */
+  /** A new column of the frame, for this stage to fill. */
   output(name: string, shape: OutputShape): Column {
+    if (name === '') throw new StageProblem('an output column without a name');
     const column = this.plan.column(name, shape.type, shape.element);
     this.model.frame.set({
       name,
       column,
+      type: shape.type,
       attributes: shape.attributes ?? {},
       madeBy: this.number,
     });
     return column;
+  }
+
+  /** The same, of a column that the model's maker may have done without: its name is ''. */
+  optional(param: string, fallback: string, shape: OutputShape): Column | undefined {
+    const name = this.params.text(param, fallback);
+    return name === '' ? undefined : this.output(name, shape);
   }
 
   /** A column of nobody's but this stage's. */
@@ -97,10 +105,6 @@ export class Stage {
       }));
     }
     return [{ input: this.input('inputCol', use), output: params.text('outputCol') }];
-  }
-
-  isVector({ column }: Variable): boolean {
-    return this.plan.typeOf(column) === 'vector';
   }
 
   /** Says that this stage predicts, and what of it is answered by default, in this order. */

@@ -7,6 +7,7 @@ import type { Table } from '../read/table.js';
 
 export interface Leaf {
   readonly prediction: number;
+  readonly impurity: number;
   /** Of a classifier: what fell into the leaf, by class. */
   readonly stats: Float64Array;
   /** Among its tree's leaves, from left to right. */
@@ -21,13 +22,13 @@ export interface Trees {
 }
 
 type Row = Readonly<Record<string, unknown>>;
+const NODE = ['id', 'prediction', 'impurity', 'impurityStats', 'leftChild', 'rightChild', 'split'];
 
 /** One tree: rows are nodes. Errors: StageProblem naming the node. */
 export function singleTree(table: Table): Trees {
-  const names = ['id', 'prediction', 'impurityStats', 'leftChild', 'rightChild', 'split'];
-  const cells = names.map((name) => table.column([name]));
+  const cells = NODE.map((name) => table.column([name]));
   const rows = Array.from({ length: table.rowCount }, (_, row) =>
-    Object.fromEntries(names.map((name, i) => [name, cells[i]?.[row]])),
+    Object.fromEntries(NODE.map((name, i) => [name, cells[i]?.[row]])),
   );
   return build([rows], table.place);
 }
@@ -54,6 +55,9 @@ function build(trees: readonly (readonly Row[])[], place: string): Trees {
   );
   return { ...maker.finish(), roots: Int32Array.from(roots) };
 }
+
+/** Of one feature: Spark's own maxBins is far below. */
+const CATEGORIES_MAX = 1_000_000;
 
 // What a node of the table leads to, and which branch of which node leads to it.
 interface Step {
@@ -133,7 +137,8 @@ class Maker {
   #leaf(row: Row, index: number, place: string): number {
     const prediction = numberCell(row['prediction'], `${place}: prediction`);
     const stats = numbersCell(row['impurityStats'] ?? [], `${place}: impurityStats`);
-    return this.#leaves.push({ prediction, stats, index }) - 1;
+    const impurity = numberCell(row['impurity'], `${place}: impurity`);
+    return this.#leaves.push({ prediction, impurity, stats, index }) - 1;
   }
 
   #node(row: Row, place: string): number {
@@ -156,6 +161,7 @@ class Maker {
 
   // Spark looks into the smaller set: what is in neither goes left where that is the right one's.
   #categorical(node: number, left: Float64Array, count: number, place: string): void {
+    if (count > CATEGORIES_MAX) throw new StageProblem(`${place}: ${count} categories`);
     const inLeft = new Set(left);
     for (const value of inLeft) {
       if (!Number.isInteger(value) || value < 0 || value >= count) {

@@ -1,17 +1,13 @@
 // A stage of a Spark model as it lies there: metadata, tables, stages inside it. Importer's worker
 // thread.
 import { SPARK_METADATA_BYTES_MAX } from '../../limits.js';
+import type { ModelFiles as OpenFiles } from '../../tabular/archive/index.js';
 import { type Metadata, parseMetadata } from './metadata.js';
 import { StageProblem } from './problem.js';
 import { readTable, type Table } from './table.js';
 
-/** As ts/tabular/archive has it. */
-export interface ModelFiles {
-  /** '/' between folders; relative to the model's own folder. */
-  readonly names: readonly string[];
-  read(name: string): Promise<Uint8Array>;
-  size(name: string): number;
-}
+/** What a reader needs of them. */
+export type ModelFiles = Pick<OpenFiles, 'names' | 'read' | 'size'>;
 
 export class StageFolder {
   readonly metadata: Metadata;
@@ -50,6 +46,12 @@ export class StageFolder {
       }
     }
     throw new StageProblem(`${prefix}metadata has nothing but empty files`);
+  }
+
+  /** The same stage with other values of some parameters. */
+  withParams(others: Readonly<Record<string, unknown>>): StageFolder {
+    const params = this.metadata.params.with(others);
+    return new StageFolder(this.#files, this.#prefix, { ...this.metadata, params });
   }
 
   /** The stage in the folder `name` of this one. */

@@ -13,6 +13,11 @@ export class Params {
     this.#defaults = defaults;
   }
 
+  /** The same with other values of some. */
+  with(others: Json): Params {
+    return new Params({ ...this.#set, ...others }, this.#defaults);
+  }
+
   /** Whether the model's maker set it, or it has a default. */
   has(name: string): boolean {
     return this.#value(name) !== undefined;

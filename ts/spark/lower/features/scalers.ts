@@ -118,7 +118,7 @@ const lowerBinarizer: Lower = (stage) => {
   const thresholds = params.isSet('thresholds') ? params.numbers('thresholds') : undefined;
   for (const [i, { input, output }] of pairs.entries()) {
     const threshold = thresholds?.[i] ?? params.number('threshold', 0);
-    const isVector = stage.isVector(input);
+    const isVector = input.type === 'vector';
     const { size } = input.attributes;
     const attributes = isVector
       ? size === undefined ? {} : { size }
@@ -141,7 +141,7 @@ const lowerImputer: Lower = async (stage) => {
   const missingValue = stage.params.number('missingValue', Number.NaN);
   for (const [i, { input, output }] of pairs.entries()) {
     const cell = table.column([input.name], i)[0];
-    const type = stage.plan.typeOf(input.column);
+    const { type } = input;
     imputer(
       stage.plan,
       {

@@ -19,10 +19,22 @@ import {
   numberMap,
 } from '../../read/cells.js';
 import { need, StageProblem } from '../../read/problem.js';
-import { assembled, type Attribute, ofSlots, sliced, widthOf } from '../attributes.js';
+import {
+  assembled,
+  type Attribute,
+  type Attributes,
+  NUMERIC,
+  ofSlots,
+  sliced,
+  SLOTS_MAX,
+  widthOf,
+} from '../attributes.js';
 import { NUMBER, VECTOR, type Variable } from '../frame.js';
 import { type Lower, type Stage } from '../stage.js';
 import { handleInvalid } from './strings.js';
+
+/** Values of one row of an Interaction. */
+const PRODUCTS_MAX = 100_000_000;
 
 const outputCol = (stage: Stage): string => stage.params.text('outputCol');
 
@@ -31,7 +43,7 @@ const lowerVectorAssembler: Lower = (stage) => {
   const invalid = handleInvalid(stage);
   const parts = inputs.map((input) => ({
     name: input.name,
-    isVector: stage.isVector(input),
+    isVector: input.type === 'vector',
     of: input.attributes,
   }));
   // 0: not known. A field may be given as a vector; where a missing one becomes NaN it is a number.
@@ -121,7 +133,7 @@ const lowerInteraction: Lower = (stage) => {
         `how many categories column '${input.name}' has is not in the model`,
       );
     if (slots !== undefined) return Int32Array.from(slots, width);
-    return stage.isVector(input) || input.madeBy < 0 ? undefined : Int32Array.of(width(scalar));
+    return input.type === 'vector' || input.madeBy < 0 ? undefined : Int32Array.of(width(scalar));
   });
   const sizes = numFeatures.map((widths) => widths?.reduce((sum, width) => sum + width, 0));
   const size = sizes.reduce<number | undefined>(
@@ -134,7 +146,7 @@ const lowerInteraction: Lower = (stage) => {
       inputs: inputs.map(({ column }) => column),
       output: stage.output(outputCol(stage), {
         type: 'vector',
-        attributes: size === undefined ? {} : ofSlots(interactionSlots(size)),
+        attributes: products(size),
       }),
       numFeatures,
     },
@@ -142,9 +154,10 @@ const lowerInteraction: Lower = (stage) => {
   );
 };
 
-function interactionSlots(size: number): readonly Attribute[] {
-  if (size > 1e8) throw new StageProblem(`${size} products`);
-  return Array.from({ length: size }, () => ({ kind: 'numeric' }) as const);
+function products(size: number | undefined): Attributes {
+  if (size === undefined) return {};
+  if (size > PRODUCTS_MAX) throw new StageProblem(`${size} products`);
+  return size > SLOTS_MAX ? { size } : ofSlots(new Array<Attribute>(size).fill(NUMERIC));
 }
 
 const lowerVectorIndexer: Lower = async (stage) => {
