@@ -28,6 +28,14 @@ inline constexpr uint64_t kTimeoutUsMax = uint64_t{1} << 52;  // a request's or 
 inline constexpr uint32_t kPiecesMax = 65'536;                // runs of one request that is split
 inline constexpr size_t kGatherKeepBytes = 16u << 20;         // of an input's batch memory
 
+// Of a tabular model's plan (proto/plan.fbs): what lies behind offsets of 32 bits, and what is
+// walked by recursion.
+inline constexpr size_t kPlanBytesMax = 2147483647;
+inline constexpr size_t kPlanColumnsMax = 1'000'000;
+inline constexpr size_t kPlanBlocksDeepMax = 24;    // blocks in stages of blocks
+inline constexpr size_t kExpressionDepthMax = 200;  // calls in calls
+inline constexpr size_t kPlanFaultsMax = 100;       // told of one plan
+
 struct Limits {
   uint64_t body_bytes_max = 2147483647;      // one request, after inflating
   uint64_t inflated_bytes_max = 104857600;   // what a compressed REST body may unpack to

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/generated/plan_generated.h"
+#include "base/generated/plan_names.h"
 
 namespace serval {
 
@@ -15,10 +15,10 @@ struct FieldSpec {
   plan::Type type = plan::Type::Any;     // what metadata says and what a value becomes
   plan::Type element = plan::Type::Any;  // of a List
   int32_t size = -1;                     // of a Vector; -1 = free
-  bool any = false;         // taken as the request has it, whatever `type` says
-  bool optional = false;    // left out = all missing
-  bool parse_text = false;  // text is read as `type`
-  uint8_t precision = 0, scale = 0;  // Decimal
+  bool any = false;                      // taken as the request has it, whatever `type` says
+  bool optional = false;                 // left out = all missing
+  bool parse_text = false;               // text is read as `type`
+  uint8_t precision = 0, scale = 0;      // Decimal
 };
 
 struct TableSchema {

@@ -16,7 +16,7 @@ struct Column {
   Type element = Type::Any;
   uint8_t precision = 0, scale = 0;  // Decimal
   uint32_t rows = 0;
-  bool sparse = false;            // Vector: `indices` says where the values stand, ascending in a row
+  bool sparse = false;  // Vector: `indices` says where the values stand, ascending in a row
   std::vector<double> reals;
   std::vector<int64_t> integers;
   std::vector<TextId> texts;
@@ -53,19 +53,25 @@ struct Column {
   std::span<const TextId> row_texts(uint32_t row) const {
     return {texts.data() + offsets[row], texts.data() + offsets[row + 1]};
   }
-  // Ends the row whose values were appended to reals (and indices) or texts. Rows are ended in
-  // order; one that has no vector gets no values and set_missing().
-  void end_row() {
-    offsets.push_back(storage_of(type == Type::List ? element : type) == Storage::Text
-                          ? texts.size()
-                          : (storage_of(type == Type::List ? element : type) == Storage::Integer
-                                 ? integers.size()
-                                 : reals.size()));
+  std::span<const int64_t> row_integers(uint32_t row) const {
+    return {integers.data() + offsets[row], integers.data() + offsets[row + 1]};
   }
+  // Vector, List. A stage appends a row's values to reals (and indices), texts or integers between
+  // start_row and end_row, row by row, ascending. Rows that it leaves out (those that are not in
+  // its Rows, or were refused) are missing.
+  void start_row(uint32_t row) {
+    if (offsets.size() <= row) end_rows(row);
+  }
+  void end_row() { offsets.push_back(held()); }
+  // Sparse, of a vector of `size`; set `sparse` before the first row.
   void end_sparse_row(uint32_t size) {
     offsets.push_back(reals.size());
     sizes.push_back(size);
   }
+  // Ends rows without values, missing, until there are `count`. Blocks do so behind each stage.
+  void end_rows(uint32_t count);
+  // Vector, List: how many values there are.
+  size_t held() const;
 };
 
 }  // namespace serval::tabular

@@ -9,12 +9,21 @@
 namespace serval::tabular {
 
 struct Frame {
-  explicit Frame(const Dictionary& dictionary) : strings(dictionary) {}
+  // Of a plan with so many columns.
+  Frame(const Dictionary& dictionary, size_t column_count)
+      : columns(column_count), strings(dictionary) {}
+  // For a run of so many rows; its field columns are filled next.
+  void begin(uint32_t row_count) {
+    rows = row_count;
+    refused.clear();
+    strings.clear();
+  }
+
   uint32_t rows = 0;
   std::vector<Column> columns;   // the plan's, by number
   std::vector<uint8_t> refused;  // by row, where RunOptions::null_for_invalid; empty = none
   Strings strings;
-  std::vector<double> scratch;   // anybody's, for the length of one stage's run
+  std::vector<double> scratch;  // anybody's, for the length of one stage's run
 };
 
 }  // namespace serval::tabular

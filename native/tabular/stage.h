@@ -1,18 +1,28 @@
-// What a stage of a plan is, and how its kind makes one. Stages are immutable and shared; what a run
-// needs is in the Run. Made at load (load thread), run on any thread.
+// What a stage of a plan is, and how its kind makes one. Stages are immutable and shared; what a
+// run needs is in the Run. Made at load (load thread), run on any thread.
 #pragma once
 
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/cancel.h"
 #include "base/error.h"
 #include "tabular/frame.h"
 
+namespace serval::plan {
+struct Attribute;
+struct Block;
+struct Stage;
+struct Value;
+}  // namespace serval::plan
+
 namespace serval::tabular {
+
+struct PlanReading;  // plan_reading.h
 
 // The rows that a stage works on: all, or those that `list` names, ascending.
 struct Rows {
@@ -37,6 +47,7 @@ class Run {
 
   const Column& in(uint32_t column) const { return frame.columns[column]; }
   // The output column, reset to all rows of the frame; those that are not in `rows` are missing.
+  // Of a Vector or List: no row yet, see Column::start_row.
   Column& out(uint32_t column, Type type, Rows rows, Type element = Type::Any);
   // What to do of a row that cannot be answered: ok (the row was marked, go on with the next one)
   // with null_for_invalid, else an invalid_argument "<place>: row <row>: <what>".
@@ -54,23 +65,37 @@ class Stage {
 
 class Expression;  // expression.h
 
-// A list of stages.
+// A list of stages, which fill columns that stages behind may read.
 class Block {
  public:
-  Status run(Run& run, Rows rows) const {
-    for (const auto& stage : stages) {
-      if (Status done = stage->run(run, rows); !done.ok()) return done;
-    }
-    return {};
-  }
+  // Errors: those of the stages; cancelled.
+  Status run(Run& run, Rows rows) const;
+  // Instead of run(): all its columns, missing in all rows.
+  void skip(Run& run) const;
   std::vector<std::unique_ptr<Stage>> stages;
+
+ private:
+  friend class StageSpec;
+  friend struct PlanReading;
+  struct Filled {
+    uint32_t column = 0;
+    Type type = Type::Any, element = Type::Any;
+  };
+  std::vector<Filled> filled_;                      // by its stages and theirs
+  std::vector<std::pair<uint32_t, uint32_t>> own_;  // by stage: its own ones of filled_
 };
 
-// A stage as the plan has it. Getters note what is wrong and return a default; the caller of `make`
-// asks status() afterwards, so a kind's `make` reads its attributes and checks what they mean.
-// Spans are views of the plan's bytes, which outlive the stages.
+// A stage as the plan has it. Getters note what is wrong and return a default; where anything was
+// noted the load fails afterwards, so a kind's `make` reads its attributes and checks what they
+// mean, and may return null once it called fail(). An attribute that `make` did not ask for is a
+// fault too. Spans and views are of the plan's bytes, which outlive the stages.
 class StageSpec {
  public:
+  StageSpec(PlanReading& reading, const plan::Stage& stage);
+  StageSpec(const StageSpec&) = delete;
+  StageSpec& operator=(const StageSpec&) = delete;
+  ~StageSpec();
+
   std::string_view kind, place;
   std::span<const uint32_t> inputs, outputs;
 
@@ -91,15 +116,36 @@ class StageSpec {
   std::vector<std::unique_ptr<Expression>> expressions(std::string_view name);
   Block block(std::string_view name);
   std::vector<Block> blocks(std::string_view name);
-  // The column's name and type in the plan, for error texts.
+  // The column's name in the plan, for error texts, and its type: Any where the plan does not say.
   std::string_view column_name(uint32_t column);
+  Type column_type(uint32_t column);
+  Type column_element(uint32_t column);
+  // Whether a field or a stage before this one fills it (one of this stage's blocks, once read).
+  bool is_filled(uint32_t column) const;
   Dictionary& dictionary();
+  // A constant of the plan; its text is interned.
+  Value constant(const plan::Value& from);
   // Notes that an attribute is not what the kind wants: "<place>: <what>".
   void fail(std::string what);
   void expect_inputs(size_t least, size_t most);
   void expect_outputs(size_t least, size_t most);
 
-  // as core implements it
+  // Whether anything was noted of this stage.
+  bool failed() const { return failed_; }
+
+ private:
+  friend struct PlanReading;
+  const plan::Attribute* find(std::string_view name);
+  template <typename List>
+  const List* one_of(std::string_view name, const List* list, const char* what);
+  std::unique_ptr<Stage> make();
+  void check_asked();
+
+  PlanReading& reading_;
+  const plan::Stage& stage_;
+  std::vector<bool> asked_;           // by attribute
+  std::vector<Block::Filled> inner_;  // by its blocks
+  bool failed_ = false;
 };
 
 using MakeStage = std::unique_ptr<Stage> (*)(StageSpec& spec);
@@ -109,6 +155,7 @@ struct StageKind {
 };
 
 // One table per folder of kinds, listed in kinds.cc.
+std::span<const StageKind> general_kinds();      // here: derive, pick
 std::span<const StageKind> feature_kinds();      // features/
 std::span<const StageKind> spark_model_kinds();  // models/
 std::span<const StageKind> forest_kinds();       // forest/

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "base/generated/plan_generated.h"
+#include "base/generated/plan_names.h"
 
 namespace serval::tabular {
 

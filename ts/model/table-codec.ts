@@ -1,16 +1,27 @@
-// Tables of engine.fbs to and from plain objects, by what ts/native/generated/tables.ts says of
-// them. Control plane, any thread. Numbers are checked here, because the builder cuts what is too
+// Tables of engine.fbs and plan.fbs to and from plain objects, by what the generated tables.ts of
+// each says of them. Control plane, any thread. Numbers are checked here, because the builder cuts what is too
 // wide without a word; what they mean is checked by the engine.
 import { Builder, ByteBuffer } from 'flatbuffers';
 
 /** How a member lies in the bytes. Words: an enum, by its numbers. */
 type Kind = ScalarKind | readonly string[] | 'string' | 'bytes' | 'pairs' | Table;
-type ScalarKind = 'bool' | 'ubyte' | 'int' | 'uint' | 'long' | 'ulong' | 'decimal';
+type ScalarKind =
+  | 'bool'
+  | 'ubyte'
+  | 'int'
+  | 'uint'
+  | 'long'
+  | 'ulong'
+  | 'decimal'
+  | 'bigint'
+  | 'double';
 
 interface Member {
   readonly name: string;
   readonly kind: Kind;
   readonly many?: true;
+  /** With many, of int and double: a typed array, moved as bytes. */
+  readonly typed?: true;
   /** What an absent scalar is; null: absent. Default 0. */
   readonly fallback?: number | null;
   readonly optional?: true;
@@ -38,7 +49,17 @@ const RANGES = {
   uint: [0, 2 ** 32 - 1],
   ulong: [0, 2 ** 64],
 } as const;
-const WIDTHS = { bool: 1, ubyte: 1, int: 4, uint: 4, long: 8, ulong: 8, decimal: 8 } as const;
+const WIDTHS = {
+  bool: 1,
+  ubyte: 1,
+  int: 4,
+  uint: 4,
+  long: 8,
+  ulong: 8,
+  decimal: 8,
+  bigint: 8,
+  double: 8,
+} as const;
 const U64_MAX = 2n ** 64n - 1n;
 
 function isScalar(kind: Kind): kind is ScalarKind | readonly string[] {
@@ -63,7 +84,8 @@ function numberOf(words: readonly string[], word: string, place: string): number
 function scalarOf(kind: ScalarKind | readonly string[], value: unknown, place: string) {
   if (typeof kind !== 'string') return numberOf(kind, value as string, place);
   if (kind === 'bool') return Number(value);
-  if (kind === 'long' || kind === 'decimal') {
+  if (kind === 'double') return value as number;
+  if (kind === 'long' || kind === 'decimal' || kind === 'bigint') {
     const wide = BigInt(value as number | string);
     if (BigInt.asIntN(64, wide) === wide) return wide;
     throw new RangeError(`${place} is ${String(value)}, expected a 64-bit integer`);
@@ -78,8 +100,37 @@ function addScalar(builder: Builder, slot: number, member: Member, value: number
   // With null, which the types leave out, the builder writes every value.
   const fallback = (member.fallback === undefined ? 0 : member.fallback) as number;
   if (typeof value === 'bigint') builder.addFieldInt64(slot, value, BigInt(fallback));
+  else if (member.kind === 'double') addDouble(builder, slot, value);
   else if (widthOf(member.kind as ScalarKind) === 4) builder.addFieldInt32(slot, value, fallback);
   else builder.addFieldInt8(slot, value, fallback);
+}
+
+/** The builder would leave -0 out. */
+function addDouble(builder: Builder, slot: number, value: number): void {
+  if (Object.is(value, 0)) return;
+  builder.addFloat64(value);
+  builder.slot(slot);
+}
+
+/** The bytes of all at once: the builder's own way takes a call for each. */
+function writeTyped(builder: Builder, values: Float64Array | Int32Array): number {
+  const width = values.BYTES_PER_ELEMENT;
+  builder.startVector(width, values.length, width);
+  const inside = builder as unknown as { space: number; bb: ByteBuffer };
+  inside.space -= values.byteLength;
+  inside.bb.bytes().set(bytesOf(values), inside.space);
+  return builder.endVector();
+}
+
+const bytesOf = (values: Float64Array | Int32Array): Uint8Array =>
+  new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
+
+function readTyped(bytes: ByteBuffer, kind: Kind, at: number): Float64Array | Int32Array {
+  const start = bytes.__vector(at);
+  const count = bytes.__vector_len(at);
+  const values = kind === 'double' ? new Float64Array(count) : new Int32Array(count);
+  bytesOf(values).set(bytes.bytes().subarray(start, start + values.byteLength));
+  return values;
 }
 
 function writeMany(builder: Builder, kind: Kind, values: readonly unknown[], place: string) {
@@ -94,6 +145,7 @@ function writeMany(builder: Builder, kind: Kind, values: readonly unknown[], pla
   builder.startVector(width, scalars.length, width);
   for (const value of scalars.reverse()) {
     if (typeof value === 'bigint') builder.addInt64(value);
+    else if (kind === 'double') builder.addFloat64(value);
     else if (width === 4) builder.addInt32(value);
     else builder.addInt8(value);
   }
@@ -110,10 +162,11 @@ function writePart(builder: Builder, kind: Kind, value: unknown, place: string):
 }
 
 function writeObject(builder: Builder, table: Table, fields: Fields, place: string): number {
-  const values = table.members.map(({ name, kind, many }) => {
+  const values = table.members.map(({ name, kind, many, typed }) => {
     const value = fields[name];
     if (value === undefined) return undefined;
     const at = `${place}.${name}`;
+    if (typed) return writeTyped(builder, value as Float64Array | Int32Array);
     if (many) return writeMany(builder, kind, value as readonly unknown[], at);
     return isScalar(kind) ? scalarOf(kind, value, at) : writePart(builder, kind, value, at);
   });
@@ -128,11 +181,15 @@ function writeObject(builder: Builder, table: Table, fields: Fields, place: stri
 }
 
 /** The bytes of a table. Members that are undefined are left out: the reader has the defaults.
- * Throws RangeError naming the member when a number does not fit, SyntaxError when a text is no
+ * `identifier`: the schema's file_identifier, for tables that are files. Throws RangeError naming the member when a number does not fit, SyntaxError when a text is no
  * number. */
-export function writeTable<T extends object>(table: Table<T>, value: T): Uint8Array {
+export function writeTable<T extends object>(
+  table: Table<T>,
+  value: T,
+  identifier?: string,
+): Uint8Array {
   const builder = new Builder(1024);
-  builder.finish(writeObject(builder, table, value as Fields, table.name));
+  builder.finish(writeObject(builder, table, value as Fields, table.name), identifier);
   return Buffer.from(builder.asUint8Array());
 }
 
@@ -153,6 +210,10 @@ function readScalar(bytes: ByteBuffer, kind: ScalarKind | readonly string[], at:
       return Number(bytes.readUint64(at));
     case 'decimal':
       return bytes.readInt64(at).toString();
+    case 'bigint':
+      return bytes.readInt64(at);
+    case 'double':
+      return bytes.readFloat64(at);
   }
 }
 
@@ -183,13 +244,15 @@ function readPart(bytes: ByteBuffer, kind: Kind, at: number): unknown {
 }
 
 /** What stands for a member that is not in the bytes. */
-function absent({ kind, many, fallback }: Member): unknown {
+function absent({ kind, many, typed, fallback }: Member): unknown {
+  if (typed) return kind === 'double' ? new Float64Array() : new Int32Array();
   if (many) return [];
   if (kind === 'string') return '';
   if (kind === 'bool') return false;
   if (kind === 'bytes') return new Uint8Array();
   if (kind === 'pairs') return {};
   if (kind === 'decimal') return String(fallback ?? 0);
+  if (kind === 'bigint') return BigInt(fallback ?? 0);
   if (Array.isArray(kind)) return wordOf(kind, fallback ?? 0);
   return isScalar(kind) ? (fallback ?? 0) : readObject(undefined, kind as Table, 0);
 }
@@ -198,12 +261,13 @@ function absent({ kind, many, fallback }: Member): unknown {
 function readObject(bytes: ByteBuffer | undefined, table: Table, at: number): Fields {
   const fields: Record<string, unknown> = {};
   table.members.forEach((member, slot) => {
-    const { name, kind, many } = member;
+    const { name, kind, many, typed } = member;
     const offset = bytes?.__offset(at, 4 + 2 * slot) ?? 0;
     if (bytes === undefined || offset === 0) {
       if (!member.optional) fields[name] = absent(member);
     } else {
-      fields[name] = (many ? readMany : readPart)(bytes, kind, at + offset);
+      const read = typed ? readTyped : many ? readMany : readPart;
+      fields[name] = read(bytes, kind, at + offset);
     }
   });
   return fields;

@@ -1,0 +1,8 @@
+// The functions of this folder. Load thread.
+#include "tabular/expression.h"
+
+namespace serval::tabular {
+
+std::span<const Function> pmml_functions() { return {}; }
+
+}  // namespace serval::tabular
