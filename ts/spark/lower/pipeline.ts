@@ -25,9 +25,7 @@ export async function lowerFolder(model: Model, folder: StageFolder, path: Path)
   if (type === 'PipelineModel' || type === 'Pipeline') {
     await within(model, place, () => lowerPipeline(model, folder, path));
   } else if (inner !== undefined) {
-    await within(model, place, async () =>
-      lowerFolder(model, await folder.child(inner), path),
-    );
+    await within(model, place, async () => lowerFolder(model, await folder.child(inner), path));
   } else {
     await lowerStage(model, folder, place);
   }

@@ -18,7 +18,8 @@ export interface Metadata {
 
 // Pipelines that hold a OneVsRest or a tuning wrapper are written by Python with its own class
 // names. Source: tabular.md 10
-const SPARK_CLASS = /^(?:org\.apache\.spark\.ml|pyspark\.ml)\.(?:[A-Za-z0-9_$]+\.)*([A-Za-z0-9_$]+)$/;
+const SPARK_CLASS =
+  /^(?:org\.apache\.spark\.ml|pyspark\.ml)\.(?:[A-Za-z0-9_$]+\.)*([A-Za-z0-9_$]+)$/;
 
 /** Errors: StageProblem where it is no metadata of Spark 2 or later. */
 export function parseMetadata(text: string, file: string): Metadata {
@@ -45,7 +46,9 @@ export function parseMetadata(text: string, file: string): Metadata {
 
 /** The version as numbers, for what changed between versions. */
 export function isBefore(sparkVersion: string, major: number, minor: number): boolean {
-  const [have = 0, haveMinor = 0] = sparkVersion.split('.').map((part) => Number.parseInt(part, 10));
+  const [have = 0, haveMinor = 0] = sparkVersion
+    .split('.')
+    .map((part) => Number.parseInt(part, 10));
   return have < major || (have === major && haveMinor < minor);
 }
 

@@ -76,9 +76,7 @@ export class Params {
     const text = this.text(name, fallback);
     const found = choices.find((choice) => choice.toLowerCase() === text.toLowerCase());
     if (found !== undefined) return found;
-    throw new StageProblem(
-      `parameter ${name} is '${text}': expected one of ${choices.join(', ')}`,
-    );
+    throw new StageProblem(`parameter ${name} is '${text}': expected one of ${choices.join(', ')}`);
   }
 
   #value(name: string): unknown {

@@ -70,14 +70,26 @@ export function parquet(
   for (const leaf of nodes.flatMap(({ node }) => node.leaves)) {
     const { bytes, metadata } = chunkOf(leaf, offset, codec);
     parts.push(bytes);
-    chunks.push(struct([[2, i64(offset)], [3, { type: 12, bytes: metadata }]]));
+    chunks.push(
+      struct([
+        [2, i64(offset)],
+        [3, { type: 12, bytes: metadata }],
+      ]),
+    );
     offset += bytes.length;
   }
   const schema = [
-    struct([[4, text('spark_schema')], [5, i32(nodes.length)]]),
+    struct([
+      [4, text('spark_schema')],
+      [5, i32(nodes.length)],
+    ]),
     ...nodes.flatMap(({ node }) => node.elements),
   ];
-  const group = struct([[1, list(12, chunks)], [2, i64(offset)], [3, i64(rows.length)]]);
+  const group = struct([
+    [1, list(12, chunks)],
+    [2, i64(offset)],
+    [3, i64(rows.length)],
+  ]);
   const footer = struct([
     [1, i32(1)],
     [2, list(12, schema)],
@@ -109,7 +121,11 @@ function nodeOf(shape: Shape, path: readonly string[], rep: number, def: number)
   }
   const isMap = 'map' in shape;
   const [repeated, key, value] = isMap
-    ? ['key_value', leafNode(shape.map[0], [...path, 'key_value', 'key'], rep + 1, def + 2, 0), shape.map[1]]
+    ? [
+        'key_value',
+        leafNode(shape.map[0], [...path, 'key_value', 'key'], rep + 1, def + 2, 0),
+        shape.map[1],
+      ]
     : ['list', undefined, shape.list];
   const item = nodeOf(value, [...path, repeated, isMap ? 'value' : 'element'], rep + 1, def + 2);
   const leaves = [...(key?.leaves ?? []), ...item.leaves];
@@ -189,13 +205,30 @@ function chunkOf(leaf: Leaf, offset: number, codec: Codec) {
     [1, i32(0)],
     [2, i32(plain.length)],
     [3, i32(packed.length)],
-    [5, { type: 12, bytes: struct([[1, i32(leaf.defs.length)], [2, i32(0)], [3, i32(3)], [4, i32(3)]]) }],
+    [
+      5,
+      {
+        type: 12,
+        bytes: struct([
+          [1, i32(leaf.defs.length)],
+          [2, i32(0)],
+          [3, i32(3)],
+          [4, i32(3)],
+        ]),
+      },
+    ],
   ]);
   const bytes = Buffer.concat([header, packed]);
   const metadata = struct([
     [1, i32(PHYSICAL[leaf.kind])],
     [2, list(5, [zigzag(0), zigzag(3)])],
-    [3, list(8, leaf.path.map((part) => text(part).bytes))],
+    [
+      3,
+      list(
+        8,
+        leaf.path.map((part) => text(part).bytes),
+      ),
+    ],
     [4, i32(CODECS[codec])],
     [5, i64(leaf.defs.length)],
     [6, i64(header.length + plain.length)],

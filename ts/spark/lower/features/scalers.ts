@@ -12,6 +12,7 @@ import {
 } from '../../../tabular/ops/scalers.js';
 import { dct } from '../../../tabular/ops/vectors.js';
 import { numberCell, vectorCell } from '../../read/cells.js';
+import { isBefore } from '../../read/metadata.js';
 import { need } from '../../read/problem.js';
 import { NUMBER, VECTOR } from '../frame.js';
 import { type Lower, type Stage } from '../stage.js';
@@ -121,7 +122,9 @@ const lowerBinarizer: Lower = (stage) => {
     const isVector = input.type === 'vector';
     const { size } = input.attributes;
     const attributes = isVector
-      ? size === undefined ? {} : { size }
+      ? size === undefined
+        ? {}
+        : { size }
       : ({ scalar: { kind: 'binary' } } as const);
     binarizer(
       stage.plan,
@@ -129,6 +132,8 @@ const lowerBinarizer: Lower = (stage) => {
         input: input.column,
         output: stage.output(output, { type: isVector ? 'vector' : 'double', attributes }),
         threshold,
+        // Spark 2 leaves a missing one missing.
+        missingIsZero: !isBefore(stage.metadata.sparkVersion, 3, 0),
       },
       stage.place,
     );

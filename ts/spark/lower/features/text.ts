@@ -10,7 +10,14 @@ import {
   tokenizer,
   word2Vec,
 } from '../../../tabular/ops/text.js';
-import { listCell, numberCell, numbersCell, structCell, textCell, textsCell } from '../../read/cells.js';
+import {
+  listCell,
+  numberCell,
+  numbersCell,
+  structCell,
+  textCell,
+  textsCell,
+} from '../../read/cells.js';
 import { isBefore } from '../../read/metadata.js';
 import { StageProblem } from '../../read/problem.js';
 import type { Table } from '../../read/table.js';

@@ -11,13 +11,7 @@ import {
   vectorSizeHint,
   vectorSlicer,
 } from '../../../tabular/ops/vectors.js';
-import {
-  integerCell,
-  integersCell,
-  matrixCell,
-  numberCell,
-  numberMap,
-} from '../../read/cells.js';
+import { integerCell, integersCell, matrixCell, numberCell, numberMap } from '../../read/cells.js';
 import { need, StageProblem } from '../../read/problem.js';
 import {
   assembled,

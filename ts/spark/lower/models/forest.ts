@@ -77,7 +77,13 @@ function fill(
 }
 
 /** The leaf of each tree, by its number from left to right: of an ensemble a vector. */
-function fillLeaves(stage: Stage, trees: Trees, vector: Column, size: number, isOne: boolean): void {
+function fillLeaves(
+  stage: Stage,
+  trees: Trees,
+  vector: Column,
+  size: number,
+  isOne: boolean,
+): void {
   const attributes = isOne ? {} : { size: trees.roots.length };
   const output = stage.optional('leafCol', '', { type: isOne ? 'double' : 'vector', attributes });
   if (output === undefined) return;

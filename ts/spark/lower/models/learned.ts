@@ -116,7 +116,10 @@ const lowerKMeans: Lower = async (stage) => {
     throw new StageProblem('clusterIdx does not count from 0');
   }
   const k = rows.length;
-  const [centers, size] = joined(rows.map(({ center }) => center), 'clusterCenter');
+  const [centers, size] = joined(
+    rows.map(({ center }) => center),
+    'clusterCenter',
+  );
   const features = featuresOf(stage, size);
   const prediction = predictionOf(stage, 'int32', { scalar: { kind: 'nominal', count: k } });
   const distance = distanceOf(stage);
@@ -162,13 +165,19 @@ const lowerGaussianMixture: Lower = async (stage) => {
   const mus = listCell(table.column(['mus'], 1)[0], 'mus');
   const sigmas = listCell(table.column(['sigmas'], 2)[0], 'sigmas');
   const k = weights.length;
-  const [means, size] = joined(mus.map((mu) => vectorCell(mu, 'mus')), 'mus');
+  const [means, size] = joined(
+    mus.map((mu) => vectorCell(mu, 'mus')),
+    'mus',
+  );
   const matrices = sigmas.map((sigma) => matrixCell(sigma, 'sigmas'));
   const isSquare = matrices.every(({ rows, columns }) => rows === size && columns === size);
   if (mus.length !== k || matrices.length !== k || !isSquare) {
     throw new StageProblem(`${k} weights, ${mus.length} mus and ${matrices.length} sigmas`);
   }
-  const [covariances] = joined(matrices.map(({ values }) => values), 'sigmas');
+  const [covariances] = joined(
+    matrices.map(({ values }) => values),
+    'sigmas',
+  );
   const features = featuresOf(stage, size);
   const prediction = stage.optional('predictionCol', 'prediction', { type: 'int32' });
   const probability = stage.optional('probabilityCol', 'probability', {

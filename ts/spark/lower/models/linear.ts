@@ -63,7 +63,9 @@ function logistic(table: Table) {
   const intercepts = vector(table, 'interceptVector');
   const multinomial = flagCell(table.column(['isMultinomial'])[0], 'isMultinomial');
   if (rows !== intercepts.length || (!multinomial && rows !== 1)) {
-    throw new StageProblem(`coefficientMatrix has ${rows} rows, interceptVector ${intercepts.length}`);
+    throw new StageProblem(
+      `coefficientMatrix has ${rows} rows, interceptVector ${intercepts.length}`,
+    );
   }
   return { coefficients, intercepts, multinomial, size };
 }
@@ -189,10 +191,11 @@ const lowerIsotonic: Lower = async (stage) => {
 };
 
 function factorization(table: Table) {
-  const { rows, columns: size, values: factors } = matrixCell(
-    table.column(['factors'])[0],
-    'factors',
-  );
+  const {
+    rows,
+    columns: size,
+    values: factors,
+  } = matrixCell(table.column(['factors'])[0], 'factors');
   const linear = vector(table, 'linear');
   if (linear.length !== rows && linear.length !== 0) {
     throw new StageProblem(`factors has ${rows} rows, linear ${linear.length} values`);

@@ -43,7 +43,9 @@ async function scoresOf(stage: Stage, index: number, features: string): Promise<
     leafCol: '',
   });
   const { type, className } = folder.metadata;
-  const table = [LINEAR_STAGES, FOREST_STAGES, LEARNED_STAGES].find((of) => Object.hasOwn(of, type));
+  const table = [LINEAR_STAGES, FOREST_STAGES, LEARNED_STAGES].find((of) =>
+    Object.hasOwn(of, type),
+  );
   const lower = need(table?.[type], `model_${index}: class ${className} is not supported here`);
   const { frame } = stage.model;
   await lower(new Stage(stage.model, folder, `${stage.place} model_${index}`));
