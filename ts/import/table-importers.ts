@@ -2,4 +2,6 @@
 // thread.
 import type { TableImporters } from './import-table.js';
 
-export const TABLE_IMPORTERS: TableImporters = {};
+export const TABLE_IMPORTERS: TableImporters = {
+  spark: async () => (await import('../spark/index.js')).importSpark,
+};
