@@ -9,7 +9,7 @@ import type { BatchingParameters, TritonConfig } from '../model-config/types.js'
 import type { ModelSpec } from '../model/engine-api.js';
 import type { Labels } from './labels.js';
 import { GRAPH_DEF_PLATFORM, tabularFormat } from '../import/model-files.js';
-import type { FoundModel, FoundVersion } from './sources/scan.js';
+import { schemaOf, type FoundModel, type FoundVersion } from './sources/scan.js';
 
 export interface DesiredVersion {
   /** Decimal text, no leading zeros. */
@@ -117,14 +117,10 @@ function importerOf(
   };
 }
 
-/** A configured schema wins over the one beside the model. */
-function tabularImporter({ config }: FoundModel, found: FoundVersion): Partial<ModelSpec> {
+function tabularImporter(model: FoundModel, found: FoundVersion): Partial<ModelSpec> {
   const format = tabularFormat(found.format);
   if (format === undefined) return {};
-  return {
-    backend: 'tabular',
-    importer: { format, schema: config.schema?.path ?? found.schema ?? '' },
-  };
+  return { backend: 'tabular', importer: { format, schema: schemaOf(model, found) } };
 }
 
 /** A parameter of Triton's TensorFlow backend. */

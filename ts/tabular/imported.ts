@@ -1,12 +1,17 @@
 // What the import of a model of columns gives, beside the plan's file: what people and documents
 // are told. Plain data: it is posted from the importer's worker thread and kept in the model cache.
+import type { Datatype } from '../model/snapshot.js';
 import type { Block, Field, Output, Plan, Type } from './generated/plan.js';
+import { datatypeOfType, shapeOfType, type FullType } from './v2-types.js';
 
 export type TableFormat = 'spark' | 'mleap' | 'pmml';
 
 /** A field of requests, or an output of answers. */
 export interface ImportedColumn {
   readonly name: string;
+  /** As V2 metadata has it. */
+  readonly datatype: Datatype;
+  readonly shape: readonly number[];
   /** "double", "vector[4]", "list of string"; "any" before it where requests say it. */
   readonly type: string;
   /** Of fields: need not be there. Of outputs: only where it is asked for. */
@@ -45,12 +50,14 @@ export function describePlan(
     producer: plan.producer,
     fields: plan.fields.map((field) => ({
       name: field.name,
+      ...inV2(field),
       type: fieldType(field),
       optional: field.optional === true,
       about: field.about ?? '',
     })),
     outputs: plan.outputs.map((output) => ({
       name: output.name,
+      ...inV2(output),
       type: typeText(output),
       optional: output.extra === true,
       about: '',
@@ -58,6 +65,10 @@ export function describePlan(
     stages: stageUses(plan.block),
     timezone: plan.timezone,
   };
+}
+
+function inV2(column: FullType): Pick<ImportedColumn, 'datatype' | 'shape'> {
+  return { datatype: datatypeOfType(column), shape: shapeOfType(column) };
 }
 
 function fieldType(field: Field): string {

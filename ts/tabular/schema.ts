@@ -1,5 +1,6 @@
 // The schema file of a model of columns, in V2's words:
-// {"inputs": [{"name", "datatype", "shape"}], "outputs": ...}. It wins over what the model says of its fields, as far as that can be.
+// {"inputs": [{"name", "datatype", "shape"}], "outputs": ...}. It wins over what the model says of
+// its fields, as far as that can be.
 // Importer's worker thread. Source: tabular.md 1, 2.1 (X24).
 import { readFile, stat } from 'node:fs/promises';
 import { ErrorCode, ServalError } from '../errors.js';

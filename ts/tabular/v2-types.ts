@@ -57,6 +57,12 @@ export function datatypeOfType({ type, element = 'any' }: FullType): Datatype {
   return DATATYPES[type === 'list' ? element : type];
 }
 
+/** The shape that metadata gives a type. */
+export function shapeOfType({ type, size = -1 }: FullType): readonly number[] {
+  if (type === 'vector' && size >= 0) return [-1, size];
+  return type === 'vector' || type === 'list' ? [-1, 1, -1] : [-1];
+}
+
 /** What a datatype and a shape mean; a text: why they mean nothing. `asVector`: doubles of more
  * than one column are a vector. */
 export function typeOfTensor(

@@ -232,6 +232,11 @@ async function scanFile(
   return { version, folder, path, format, platform, ...schema, revision, problem: '' };
 }
 
+/** The schema of a version: a configured one wins over the one beside the model; "" = none. */
+export function schemaOf({ config }: FoundModel, { schema }: FoundVersion): string {
+  return config.schema?.path ?? schema ?? '';
+}
+
 /** schema.json among the names of the model's folder, for a model of columns. */
 export function schemaBeside(
   folder: string,
