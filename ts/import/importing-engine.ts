@@ -103,6 +103,9 @@ async function loadTable(
     ...loaded,
     producer: model.producer,
     found: { format: model.format, platform: TABULAR_PLATFORMS[model.format] },
-    table: { extra: model.outputs.filter((one) => one.optional).map((one) => one.name) },
+    table: {
+      extra: model.outputs.filter(({ optional }) => optional).map(({ name }) => name),
+      open: model.fields.filter(({ open }) => open).map(({ name }) => name),
+    },
   };
 }

@@ -182,7 +182,10 @@ test('a load: the engine gets the plan, readers what was found', async (t) => {
   assert.deepEqual(requests, [{ format: 'archive', path, schema: '', cacheFolder: '' }]);
   assert.deepEqual([engine.spec?.backend, engine.spec?.path], ['tabular', join(work, 'plan.bin')]);
   assert.deepEqual(loaded.found, { format: 'spark', platform: 'spark_pipelinemodel' });
-  assert.deepEqual([loaded.producer, loaded.table], ['Tester 1', { extra: ['features'] }]);
+  assert.deepEqual(
+    [loaded.producer, loaded.table],
+    ['Tester 1', { extra: ['features'], open: ['free', 'numbers'] }],
+  );
   assert.match(lines.join(''), /model imported.*spark.*a guess/s);
   assert.ok(!existsSync(work));
 });
