@@ -121,3 +121,18 @@ export const XML_DEPTH_MAX = 4096;
 export const XML_ATTRIBUTES_MAX = 256;
 export const XML_ATTRIBUTE_CHARS_MAX = 1_048_576;
 export const XML_TEXT_CHARS_MAX = 268_435_456;
+
+/** Files of one tabular model, be it a folder or an archive. */
+export const MODEL_FILES_MAX = 100_000;
+/** One of them, unpacked. */
+export const MODEL_FILE_BYTES_MAX = 2_147_483_647;
+/** All files of an archive, unpacked. */
+export const ARCHIVE_BYTES_MAX = 4_294_967_296;
+/** Folders above a file. */
+export const MODEL_FILE_DEPTH_MAX = 64;
+/** A file's path inside the model, in characters. */
+export const MODEL_FILE_NAME_CHARS_MAX = 4096;
+/** What is more than this when unpacked, be it a file or the archive, may be so many times its
+ * packed size. Real models stay below 50; deflate's own limit is 1,032. */
+export const ARCHIVE_RATIO_FROM_BYTES = 16_777_216;
+export const ARCHIVE_RATIO_MAX = 200;
