@@ -72,11 +72,7 @@ function flagValues(dataType: string, texts: readonly string[]): Value[] {
 }
 
 /** The items of fields that are flags or have values. */
-function fieldPairs(
-  items: readonly XmlElement[],
-  context: ModelContext,
-  inputs: InputList,
-): Pairs {
+function fieldPairs(items: readonly XmlElement[], context: ModelContext, inputs: InputList): Pairs {
   const pairs: Pairs = { items: [], inputs: [], values: [], flags: new Set() };
   const add = (item: number, input: number, values: readonly Value[]) => {
     for (const value of values) {
@@ -206,8 +202,7 @@ function featureOf(rules: Rules, feature: string) {
 function valueColumn(output: XmlElement, context: ModelContext, rules: Rules, from: Column) {
   const asked = output.attributes['feature'];
   const named = asked !== undefined && asked !== 'ruleValue' ? asked : undefined;
-  const feature =
-    named ?? oneOf(context, output, 'ruleFeature', FEATURES, 'consequent');
+  const feature = named ?? oneOf(context, output, 'ruleFeature', FEATURES, 'consequent');
   const many = ['1', 'true'].includes(output.attributes['isMultiValued'] ?? '0');
   const sets = feature === 'antecedent' || feature === 'consequent';
   if (many && sets) {
@@ -223,9 +218,7 @@ function valueColumn(output: XmlElement, context: ModelContext, rules: Rules, fr
   const element = BASES.includes(feature) ? 'double' : 'string';
   const name = output.attributes['name'] ?? feature;
   const column =
-    many || sets
-      ? context.plan.column(name, 'list', element)
-      : context.plan.column(name, element);
+    many || sets ? context.plan.column(name, 'list', element) : context.plan.column(name, element);
   const attributes = {
     rank,
     many,

@@ -18,11 +18,7 @@ export interface Baselines {
 }
 
 /** What the sums are taken against: the parameters at their reference points. */
-function reference(
-  model: XmlElement,
-  context: ModelContext,
-  cells: readonly XmlElement[],
-): number {
+function reference(model: XmlElement, context: ModelContext, cells: readonly XmlElement[]): number {
   const list = child(model, 'ParameterList');
   const points = new Map<string, number>();
   for (const parameter of list === undefined ? [] : children(list, 'Parameter')) {

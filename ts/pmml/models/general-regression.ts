@@ -240,8 +240,7 @@ function linkOf(model: XmlElement, context: ModelContext, kind: string, inputs: 
   };
   return {
     link,
-    link_parameter:
-      parameter === undefined ? undefined : { real: real(context, model, parameter) },
+    link_parameter: parameter === undefined ? undefined : { real: real(context, model, parameter) },
     offset_value: { real: real(context, model, 'offsetValue', 0) },
     offset_input: input('offsetVariable'),
     trials_value: { real: real(context, model, 'trialsValue', 1) },

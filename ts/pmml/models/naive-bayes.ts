@@ -5,7 +5,15 @@ import type { Value } from '../../tabular/generated/plan.js';
 import type { LowerModel, ModelContext, ModelResult } from '../context.js';
 import { normalDataType } from '../types.js';
 import { type XmlElement, child, children } from '../xml.js';
-import { InputList, Rows, derivedExpression, needed, neededChild, real, valueOf } from './reading.js';
+import {
+  InputList,
+  Rows,
+  derivedExpression,
+  needed,
+  neededChild,
+  real,
+  valueOf,
+} from './reading.js';
 
 const NONE = 0;
 const GAUSSIAN = 1;
@@ -81,7 +89,11 @@ class Predictors {
       const mean = real(context, density, 'mean');
       if (density.name === 'GaussianDistribution') {
         const variance = real(context, density, 'variance');
-        all[at] = { kind: variance > 0 ? GAUSSIAN : NONE, mean, variance: variance > 0 ? variance : 1 };
+        all[at] = {
+          kind: variance > 0 ? GAUSSIAN : NONE,
+          mean,
+          variance: variance > 0 ? variance : 1,
+        };
       } else if (density.name === 'PoissonDistribution') {
         all[at] = { kind: POISSON, mean, variance: 1 };
       } else {

@@ -3,15 +3,7 @@
 import type { Column } from '../../tabular/builder.js';
 import type { LowerModel, ModelContext, ModelResult } from '../context.js';
 import { type XmlElement, child, children } from '../xml.js';
-import {
-  Rows,
-  derivedExpression,
-  isNumber,
-  needed,
-  neededChild,
-  oneOf,
-  real,
-} from './reading.js';
+import { Rows, derivedExpression, isNumber, needed, neededChild, oneOf, real } from './reading.js';
 
 const ACTIVATIONS = [
   'threshold',

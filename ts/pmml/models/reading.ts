@@ -8,12 +8,7 @@ import { isNumeric, parseValue } from '../types.js';
 import { type XmlElement, child } from '../xml.js';
 
 /** Notes what `read` throws about the document at `at`; `fallback` then. */
-export function attempt<T>(
-  context: ModelContext,
-  at: XmlElement,
-  fallback: T,
-  read: () => T,
-): T {
+export function attempt<T>(context: ModelContext, at: XmlElement, fallback: T, read: () => T): T {
   try {
     return read();
   } catch (error) {

@@ -52,15 +52,12 @@ function noTables(): Tables {
 }
 
 function fieldOf(context: ModelContext, element: XmlElement): string {
-  return element.attributes['name'] ?? element.attributes['field'] ?? needed(context, element, 'name');
+  return (
+    element.attributes['name'] ?? element.attributes['field'] ?? needed(context, element, 'name')
+  );
 }
 
-function addTable(
-  table: XmlElement,
-  context: ModelContext,
-  inputs: InputList,
-  into: Tables,
-): void {
+function addTable(table: XmlElement, context: ModelContext, inputs: InputList, into: Tables): void {
   into.intercepts.push(real(context, table, 'intercept', 0));
   const numeric = children(table, 'NumericPredictor');
   for (const predictor of numeric) {
@@ -100,7 +97,8 @@ export const lowerRegression: LowerModel = (model, context): ModelResult => {
   const normalization = oneOf(context, model, 'normalizationMethod', known, 'none');
   const tables = children(model, 'RegressionTable');
   if (classification ? tables.length < 2 : tables.length !== 1) {
-    const count = tables.length === 1 ? 'is 1 RegressionTable' : `are ${tables.length} RegressionTables`;
+    const count =
+      tables.length === 1 ? 'is 1 RegressionTable' : `are ${tables.length} RegressionTables`;
     context.problems.add(context.place(model), `there ${count} for ${context.functionName}`);
     return {};
   }

@@ -3,17 +3,8 @@
 import type { Value } from '../../tabular/generated/plan.js';
 import { arrayNumbers } from '../arrays.js';
 import type { LowerModel, ModelContext, ModelResult } from '../context.js';
-import { type XmlElement, child, children } from '../xml.js';
-import {
-  InputList,
-  Rows,
-  attempt,
-  needed,
-  neededChild,
-  oneOf,
-  real,
-  valueOf,
-} from './reading.js';
+import { type XmlElement, children } from '../xml.js';
+import { InputList, Rows, attempt, needed, neededChild, oneOf, real, valueOf } from './reading.js';
 
 const KERNELS: Readonly<Record<string, string>> = {
   LinearKernelType: 'linear',
@@ -96,9 +87,7 @@ function addMachine(
 ): void {
   const list = neededChild(context, machine, 'Coefficients');
   if (list === undefined) return;
-  const coefficients = children(list, 'Coefficient').map((each) =>
-    real(context, each, 'value', 0),
-  );
+  const coefficients = children(list, 'Coefficient').map((each) => real(context, each, 'value', 0));
   into.intercepts.push(real(context, list, 'absoluteValue', 0));
   if (byFields) {
     // One number by field: a vector of its own, taken once.
