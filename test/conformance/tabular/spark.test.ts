@@ -84,7 +84,12 @@ function libsvm(path: string): GivenColumn {
   const values = readFileSync(path, 'utf8')
     .trim()
     .split('\n')
-    .map((line) => line.split(' ').slice(1).map((pair) => Number(pair.split(':')[1])));
+    .map((line) =>
+      line
+        .split(' ')
+        .slice(1)
+        .map((pair) => Number(pair.split(':')[1])),
+    );
   return { type: 'vector', values };
 }
 
@@ -99,7 +104,10 @@ function baskets(table: ReadonlyMap<string, readonly string[]>): GivenColumn {
 
 /** Spark answers sets, and none of what is in the basket already. */
 function checkBaskets(plan: Plan, { prediction = [] }: Columns): void {
-  assert.deepEqual(plan.outputs?.map(({ name }) => name), ['prediction']);
+  assert.deepEqual(
+    plan.outputs?.map(({ name }) => name),
+    ['prediction'],
+  );
   assert.equal(prediction.length, 939);
   const suggested = prediction as readonly (readonly string[])[];
   assert.ok(suggested.some((items) => items.length > 0));
