@@ -29,7 +29,6 @@ const FLOOR = 1e-13;
 const NOT_SPARK: Readonly<Record<string, RegExp>> = {
   LogisticRegressionAuditNA:
     /stage 1 .*org\.jpmml\.sparkml\.feature\.CategoricalDomainModel.*; stage 2 .*ContinuousDomain/,
-  LogisticRegressionIrisVec: /stage 3 .*org\.jpmml\.sparkml\.feature\.VectorDisassembler/,
 };
 
 describe('pipelines of Spark 4.1', { skip: FOLDER === undefined && MISSING }, () => {
