@@ -42,7 +42,7 @@ class GaussianProcess final : public Stage {
     }
     if (count_ > kInstancesMax) {
       spec.fail("there are " + std::to_string(count_) + " training instances; the most are " +
-                       std::to_string(kInstancesMax));
+                std::to_string(kInstancesMax));
       return;
     }
     if (!factorize()) {

@@ -194,13 +194,19 @@ class GeneralRegression final : public Stage {
     time_ = input(spec, "time_input");
     stratum_ = input(spec, "stratum_input");
     if (time_ < 0 || most.empty() || !good_offsets(rows, most.size(), times.size()) ||
-        hazards.size() != times.size() || (stratum_ < 0 ? most.size() != 1 : strata.size() != most.size())) {
+        hazards.size() != times.size() ||
+        (stratum_ < 0 ? most.size() != 1 : strata.size() != most.size())) {
       return spec.fail("the baseline hazards' parts do not fit each other");
     }
     for (size_t b = 0; b < most.size(); ++b) {
       const auto begin = static_cast<size_t>(rows[b]);
       const auto end = static_cast<size_t>(rows[b + 1]);
-      Baseline made{0, most[b], {times.begin() + static_cast<ptrdiff_t>(begin), times.begin() + static_cast<ptrdiff_t>(end)}, {hazards.begin() + static_cast<ptrdiff_t>(begin), hazards.begin() + static_cast<ptrdiff_t>(end)}};
+      Baseline made{0,
+                    most[b],
+                    {times.begin() + static_cast<ptrdiff_t>(begin),
+                     times.begin() + static_cast<ptrdiff_t>(end)},
+                    {hazards.begin() + static_cast<ptrdiff_t>(begin),
+                     hazards.begin() + static_cast<ptrdiff_t>(end)}};
       if (made.times.empty() || !std::is_sorted(made.times.begin(), made.times.end())) {
         spec.fail("baseline times do not ascend");
       }
@@ -313,7 +319,8 @@ class GeneralRegression final : public Stage {
     value = 0;
     if (time < baseline->times.front()) return true;
     const auto after = std::upper_bound(baseline->times.begin(), baseline->times.end(), time);
-    const double hazard = baseline->hazards[static_cast<size_t>(after - baseline->times.begin() - 1)];
+    const double hazard =
+        baseline->hazards[static_cast<size_t>(after - baseline->times.begin() - 1)];
     if (!designs_of(inputs, row, scratch, refusal)) return false;
     value = std::exp(sum_of(equations_[0], scratch) - reference_) * hazard;
     return true;

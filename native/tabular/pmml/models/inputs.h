@@ -124,8 +124,8 @@ class Inputs {
   // The row's numbers; what is missing is NaN.
   std::span<const double> load(uint32_t row) {
     for (size_t i = 0; i < count_; ++i) {
-      values_[i] = columns_[i].missing(row) ? std::numeric_limits<double>::quiet_NaN()
-                                            : columns_[i].at(row);
+      values_[i] =
+          columns_[i].missing(row) ? std::numeric_limits<double>::quiet_NaN() : columns_[i].at(row);
     }
     return {values_, count_};
   }

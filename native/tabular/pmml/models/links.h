@@ -12,7 +12,17 @@ namespace serval::tabular::pmml {
 
 // Named by the inverse that is meant: Logit makes 1 / (1 + e^-x) of x.
 enum class Link : uint8_t {
-  Identity, Logit, Probit, Cloglog, Loglog, Cauchit, Log, Logc, Negbin, Oddspower, Power
+  Identity,
+  Logit,
+  Probit,
+  Cloglog,
+  Loglog,
+  Cauchit,
+  Log,
+  Logc,
+  Negbin,
+  Oddspower,
+  Power
 };
 
 // By PMML's name in linkFunction, cumulativeLink and normalizationMethod ("none" and "identity",

@@ -15,7 +15,7 @@ Measure::Measure(StageSpec& spec, size_t fields) {
   if (functions.size() != fields || weights.size() != fields || scales.size() != fields ||
       missing.size() != fields) {
     spec.fail("the comparison's fields do not fit each other");
-      return;
+    return;
   }
   for (size_t i = 0; i < fields; ++i) {
     Function function = Function::AbsDiff;

@@ -29,8 +29,15 @@ class Measure {
 
  private:
   enum class Kind : uint8_t {
-    Euclidean, SquaredEuclidean, Chebychev, CityBlock, Minkowski, SimpleMatching, Jaccard,
-    Tanimoto, BinarySimilarity
+    Euclidean,
+    SquaredEuclidean,
+    Chebychev,
+    CityBlock,
+    Minkowski,
+    SimpleMatching,
+    Jaccard,
+    Tanimoto,
+    BinarySimilarity
   };
   enum class Function : uint8_t { AbsDiff, GaussSim, Delta, Equal };
   struct Field {

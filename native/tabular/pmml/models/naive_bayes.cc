@@ -21,8 +21,8 @@ struct Density {
 // One predictor: rows of logarithms of shares by value, or densities.
 struct Predictor {
   bool continuous = false;
-  std::vector<double> codes;      // of its values
-  std::vector<double> logs;       // [codes, labels]; 0 where a value says nothing of a label
+  std::vector<double> codes;       // of its values
+  std::vector<double> logs;        // [codes, labels]; 0 where a value says nothing of a label
   std::vector<Density> densities;  // [labels]
 };
 
@@ -78,8 +78,8 @@ class NaiveBayes final : public Stage {
     const auto variances = spec.reals("variances");
     const size_t labels = priors_.size();
     const size_t cells = predictors_.size() * labels;
-    if (continuous.size() != predictors_.size() || kinds.size() != cells ||
-        means.size() != cells || variances.size() != cells || !good_indices(kinds, 0, 3)) {
+    if (continuous.size() != predictors_.size() || kinds.size() != cells || means.size() != cells ||
+        variances.size() != cells || !good_indices(kinds, 0, 3)) {
       return spec.fail("the distributions' parts do not fit each other");
     }
     for (size_t p = 0; p < predictors_.size(); ++p) {

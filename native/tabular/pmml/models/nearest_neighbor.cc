@@ -12,7 +12,11 @@ namespace serval::tabular::pmml {
 namespace {
 
 enum class Scoring : uint8_t {
-  Average, WeightedAverage, Median, MajorityVote, WeightedMajorityVote
+  Average,
+  WeightedAverage,
+  Median,
+  MajorityVote,
+  WeightedMajorityVote
 };
 
 std::optional<Scoring> scoring_named(std::string_view name) {
@@ -56,10 +60,11 @@ class NearestNeighbor final : public Stage {
     read_targets(spec);
     const int32_t neighbors = spec.integer("neighbors");
     const int32_t ranked = spec.integer("ranked", 0);
-    const auto most = static_cast<int32_t>(instances_.size() / std::max<size_t>(inputs_.count(), 1));
+    const auto most =
+        static_cast<int32_t>(instances_.size() / std::max<size_t>(inputs_.count(), 1));
     if (neighbors < 1 || neighbors > most || ranked < 0 || ranked > most) {
       spec.fail("there are " + std::to_string(most) + " instances, and " +
-                       std::to_string(neighbors) + " neighbours");
+                std::to_string(neighbors) + " neighbours");
       return;
     }
     neighbors_ = static_cast<uint32_t>(neighbors);

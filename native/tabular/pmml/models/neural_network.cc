@@ -13,20 +13,39 @@ namespace serval::tabular::pmml {
 namespace {
 
 enum class Activation : uint8_t {
-  Threshold, Logistic, Tanh, Identity, Exponential, Reciprocal, Square, Gauss, Sine, Cosine,
-  Elliott, Arctan, Rectifier, RadialBasis
+  Threshold,
+  Logistic,
+  Tanh,
+  Identity,
+  Exponential,
+  Reciprocal,
+  Square,
+  Gauss,
+  Sine,
+  Cosine,
+  Elliott,
+  Arctan,
+  Rectifier,
+  RadialBasis
 };
 enum class Normalization : uint8_t { None, Simplemax, Softmax };
 
 std::optional<Activation> activation_named(std::string_view name) {
   static constexpr std::pair<std::string_view, Activation> kNames[] = {
-      {"threshold", Activation::Threshold},     {"logistic", Activation::Logistic},
-      {"tanh", Activation::Tanh},               {"identity", Activation::Identity},
-      {"exponential", Activation::Exponential}, {"reciprocal", Activation::Reciprocal},
-      {"square", Activation::Square},           {"Gauss", Activation::Gauss},
-      {"sine", Activation::Sine},               {"cosine", Activation::Cosine},
-      {"Elliott", Activation::Elliott},         {"arctan", Activation::Arctan},
-      {"rectifier", Activation::Rectifier},     {"radialBasis", Activation::RadialBasis}};
+      {"threshold", Activation::Threshold},
+      {"logistic", Activation::Logistic},
+      {"tanh", Activation::Tanh},
+      {"identity", Activation::Identity},
+      {"exponential", Activation::Exponential},
+      {"reciprocal", Activation::Reciprocal},
+      {"square", Activation::Square},
+      {"Gauss", Activation::Gauss},
+      {"sine", Activation::Sine},
+      {"cosine", Activation::Cosine},
+      {"Elliott", Activation::Elliott},
+      {"arctan", Activation::Arctan},
+      {"rectifier", Activation::Rectifier},
+      {"radialBasis", Activation::RadialBasis}};
   for (const auto& [known, activation] : kNames) {
     if (known == name) return activation;
   }
@@ -150,7 +169,8 @@ class NeuralNetwork final : public Stage {
     const auto limit = static_cast<int32_t>(inputs_.count() + layer.begin);
     const auto begin = static_cast<size_t>(connections_[layer.begin]);
     for (auto c = begin; c < static_cast<size_t>(connections_[layer.end]); ++c) {
-      if (sources_[c] >= limit) return spec.fail("a connection comes from its own or a later layer");
+      if (sources_[c] >= limit)
+        return spec.fail("a connection comes from its own or a later layer");
     }
   }
 

@@ -94,8 +94,7 @@ class Regression final : public Stage {
     for (size_t t = 0; t < tables_.size(); ++t) {
       for (auto i = static_cast<size_t>(offsets[t]); i < static_cast<size_t>(offsets[t + 1]); ++i) {
         inputs_.number(spec, at[i]);
-        tables_[t].factors.push_back(
-            {static_cast<uint32_t>(at[i]), exponents[i], coefficients[i]});
+        tables_[t].factors.push_back({static_cast<uint32_t>(at[i]), exponents[i], coefficients[i]});
       }
     }
   }
@@ -125,10 +124,9 @@ class Regression final : public Stage {
   static void sort(std::vector<Category>& categories) {
     std::stable_sort(categories.begin(), categories.end(),
                      [](const Category& a, const Category& b) { return a.code < b.code; });
-    const auto last = std::unique(categories.begin(), categories.end(),
-                                  [](const Category& a, const Category& b) {
-                                    return a.code == b.code;
-                                  });
+    const auto last =
+        std::unique(categories.begin(), categories.end(),
+                    [](const Category& a, const Category& b) { return a.code == b.code; });
     categories.erase(last, categories.end());
   }
 
@@ -194,9 +192,8 @@ class Regression final : public Stage {
       if (inputs.missing(group.input, row)) continue;  // the field is left out
       const double code = inputs.at(group.input, row);
       const auto& categories = group.categories;
-      const auto found =
-          std::lower_bound(categories.begin(), categories.end(), code,
-                           [](const Category& a, double b) { return a.code < b; });
+      const auto found = std::lower_bound(categories.begin(), categories.end(), code,
+                                          [](const Category& a, double b) { return a.code < b; });
       if (found != categories.end() && found->code == code) result += found->coefficient;
     }
     for (const Product& product : table.products) {

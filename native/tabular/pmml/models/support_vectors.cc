@@ -187,7 +187,8 @@ class SupportVectors final : public Stage {
       if (Status done = evaluate(run, row, inputs, answered); !done.ok()) return done;
       if (answered && rounded_ && !rounds(numbers(run))) {
         answered = false;
-        if (Status refused = run.refuse(row, place_, "a machine's number rounds to neither 0 nor 1");
+        if (Status refused =
+                run.refuse(row, place_, "a machine's number rounds to neither 0 nor 1");
             !refused.ok()) {
           return refused;
         }
@@ -215,8 +216,8 @@ class SupportVectors final : public Stage {
   }
 
   int32_t voted(size_t m, const double* numbers) const {
-    const bool target = rounded_ ? std::floor(numbers[m] + 0.5) == 1
-                                 : numbers[m] < machines_[m].threshold;
+    const bool target =
+        rounded_ ? std::floor(numbers[m] + 0.5) == 1 : numbers[m] < machines_[m].threshold;
     return target ? machines_[m].target : machines_[m].alternate;
   }
 
