@@ -1,5 +1,5 @@
-// The engine's control calls for models of any format: what is not ONNX is compiled to ONNX, or to a
-// plan of columns, first, in a worker thread. Control plane, main thread.
+// The engine's control calls for models of any format: what is not ONNX is compiled to ONNX, or to
+// a plan of columns, first, in a worker thread. Control plane, main thread.
 import { rm } from 'node:fs/promises';
 import { ErrorCode, ServalError } from '../errors.js';
 import { isTable, type ImportAnswer, type ImportRequest } from './importer.js';

@@ -1,5 +1,5 @@
-// The import of models of columns around the importers: which one is asked, what is written, what is
-// kept.
+// The import of models of columns around the importers: which one is asked, what is written,
+// what is kept.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
