@@ -24,9 +24,9 @@ struct MadeValue {
 };
 
 // An attribute's value. An int is what TypeScript's builder makes of an integer: both members.
-using MadeAttribute = std::variant<int, double, bool, std::string, std::vector<double>,
-                                   std::vector<int32_t>, std::vector<std::string>,
-                                   std::vector<MadeValue>>;
+using MadeAttribute =
+    std::variant<int, double, bool, std::string, std::vector<double>, std::vector<int32_t>,
+                 std::vector<std::string>, std::vector<MadeValue>>;
 using MadeAttributes = std::vector<std::pair<std::string, MadeAttribute>>;
 
 class PlanMaker {
@@ -82,9 +82,9 @@ class PlanMaker {
     if (const auto* constants = std::get_if<std::vector<MadeValue>>(&value)) {
       std::vector<flatbuffers::Offset<plan::Value>> values;
       for (const MadeValue& each : *constants) {
-        values.push_back(plan::CreateValueDirect(
-            builder_, each.type, each.missing, each.number, static_cast<int64_t>(each.number), 0,
-            0, 0, is_text(each.type) ? each.text.c_str() : nullptr));
+        values.push_back(plan::CreateValueDirect(builder_, each.type, each.missing, each.number,
+                                                 static_cast<int64_t>(each.number), 0, 0, 0,
+                                                 is_text(each.type) ? each.text.c_str() : nullptr));
       }
       return plan::CreateAttributeDirect(builder_, name.c_str(), nullptr, nullptr, nullptr,
                                          &values);

@@ -1,5 +1,5 @@
-// pmml.neural_network, pmml.support_vectors and pmml.naive_bayes: each activation, kernel and way of
-// voting against its plain formula, what is missing, and plans whose parts do not fit.
+// pmml.neural_network, pmml.support_vectors and pmml.naive_bayes: each activation, kernel and way
+// of voting against its plain formula, what is missing, and plans whose parts do not fit.
 #include <cmath>
 #include <limits>
 
@@ -227,8 +227,8 @@ TEST(PmmlSupportVectors, RefusesARowWithoutAValue) {
 MadeAttributes voting(const std::string& method, Reals numbers, Ints targets, Ints alternates) {
   MadeAttributes made = machine("linear");
   set(made, "method", method);
-  set(made, "labels", Values{{Type::String, 0, "a"}, {Type::String, 0, "b"},
-                             {Type::String, 0, "c"}});
+  set(made, "labels",
+      Values{{Type::String, 0, "a"}, {Type::String, 0, "b"}, {Type::String, 0, "c"}});
   set(made, "rounded", false);
   set(made, "max_wins", false);
   set(made, "machine_rows", Ints{0, 0, 0, 0});
@@ -319,8 +319,12 @@ TEST(PmmlNaiveBayes, MultipliesShares) {
   };
   const double poisson = std::exp(-3.0) * 9 / 2;
   Given given("pmml.naive_bayes", 3, {Type::Vector}, bayes());
-  ASSERT_EQ(given.run({{1, kNan, kNan}, {2, 2, kNan}, {kNan, kNan, 2}, {9, kNan, kNan},
-                       {kNan, 1e6, kNan}, {kNan, kNan, -1}}),
+  ASSERT_EQ(given.run({{1, kNan, kNan},
+                       {2, 2, kNan},
+                       {kNan, kNan, 2},
+                       {9, kNan, kNan},
+                       {kNan, 1e6, kNan},
+                       {kNan, kNan, -1}}),
             "");
   const auto expect = [&](uint32_t row, double first, double second) {
     const Reals got = given.vector(0, row);
@@ -330,7 +334,7 @@ TEST(PmmlNaiveBayes, MultipliesShares) {
   expect(0, 6 * (4.0 / 6), 2 * 0.001);  // a count of 0 is the threshold
   expect(1, 6 * (2.0 / 6) * normal(2, 1, 4), 2 * 1.0 * normal(2, 5, 1));
   expect(2, 6, 2 * poisson);
-  expect(3, 6, 2);  // a value without counts says nothing
+  expect(3, 6, 2);                  // a value without counts says nothing
   expect(4, 6 * 0.001, 2 * 0.001);  // densities are not below the threshold
   expect(5, 6, 2 * 0.001);
 }

@@ -1,6 +1,6 @@
 // pmml.regression and pmml.general_regression: links, normalisations, what is missing, and plans
-// whose parts do not fit. Numbers beside a formula are of its plain calculation; worked examples are
-// those of the PMML standard's pages.
+// whose parts do not fit. Numbers beside a formula are of its plain calculation; worked examples
+// are those of the PMML standard's pages.
 #include <cmath>
 #include <limits>
 
@@ -67,7 +67,8 @@ TEST(PmmlRegression, SumsTheExampleOfTheStandard) {
   const uint32_t age = maker.field("age", Type::Double);
   const uint32_t salary = maker.field("salary", Type::Double);
   const uint32_t location = maker.field("car_location", Type::String);
-  const uint32_t out = maker.only("pmml.regression", {age, salary, location}, Type::Double, claims());
+  const uint32_t out =
+      maker.only("pmml.regression", {age, salary, location}, Type::Double, claims());
   PlanRun run(maker);
   run.begin(5);
   run.reals(age, {30, 30, 30, 30, 30});
@@ -260,8 +261,8 @@ MadeAttributes job_designs() {
 }
 
 // The answers for (sex, minority, age, work); NaN: missing.
-PlanRun job_run(MadeAttributes attributes, Type type, const std::vector<Reals>& rows,
-                uint32_t& out, std::string& error, bool null_for_invalid = false) {
+PlanRun job_run(MadeAttributes attributes, Type type, const std::vector<Reals>& rows, uint32_t& out,
+                std::string& error, bool null_for_invalid = false) {
   PlanMaker maker;
   std::vector<uint32_t> fields;
   for (const char* name : {"sex", "minority", "age", "work"}) {
@@ -284,16 +285,15 @@ PlanRun job_run(MadeAttributes attributes, Type type, const std::vector<Reals>& 
 
 MadeAttributes job_linear(const std::string& link, double parameter) {
   MadeAttributes made = job_designs();
-  made.insert(made.end(),
-              {{"model", std::string("generalized")},
-               {"classification", false},
-               {"link", link},
-               {"link_parameter", parameter},
-               {"equation_rows", Ints{0, 6}},
-               {"equation_designs", Ints{-1, 0, 1, 2, 3, 4}},
-               {"equation_betas", Reals{-2.30824444845005, -0.268177596945098, -0.169104566719988,
-                                        -0.219215962160056, 0.00427629446211706,
-                                        -0.00397117497757107}}});
+  made.insert(made.end(), {{"model", std::string("generalized")},
+                           {"classification", false},
+                           {"link", link},
+                           {"link_parameter", parameter},
+                           {"equation_rows", Ints{0, 6}},
+                           {"equation_designs", Ints{-1, 0, 1, 2, 3, 4}},
+                           {"equation_betas",
+                            Reals{-2.30824444845005, -0.268177596945098, -0.169104566719988,
+                                  -0.219215962160056, 0.00427629446211706, -0.00397117497757107}}});
   return made;
 }
 
@@ -413,8 +413,12 @@ TEST(PmmlGeneralRegression, LooksUpBaselineHazards) {
   uint32_t out = 0;
   std::string error;
   PlanRun run = job_run(cox(false), Type::Double,
-                        {{0, 0, 9, 4}, {0, 0, 10, 4}, {0, 0, 19.9, 4}, {0, 0, 30, 4},
-                         {0, 0, 30.1, 4}, {0, 0, 10, kNan}},
+                        {{0, 0, 9, 4},
+                         {0, 0, 10, 4},
+                         {0, 0, 19.9, 4},
+                         {0, 0, 30, 4},
+                         {0, 0, 30.1, 4},
+                         {0, 0, 10, kNan}},
                         out, error);
   ASSERT_EQ(error, "");
   const Reals& got = run.at(out).reals;
