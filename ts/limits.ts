@@ -147,3 +147,5 @@ export const MODEL_FILE_NAME_CHARS_MAX = 4096;
  * packed size. Real models stay below 50; deflate's own limit is 1,032. */
 export const ARCHIVE_RATIO_FROM_BYTES = 16_777_216;
 export const ARCHIVE_RATIO_MAX = 200;
+/** A tabular model's schema file. */
+export const SCHEMA_BYTES_MAX = 16_777_216;

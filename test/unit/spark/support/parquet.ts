@@ -53,11 +53,13 @@ interface Node {
   shred(value: unknown, rep: number, def: number): void;
 }
 
-/** The bytes of a file with these columns and rows. */
+/** The bytes of a file with these columns and rows. `pageBytes`: what its pages say that they become
+ * unpacked, where that is a lie. */
 export function parquet(
   columns: Readonly<Record<string, Shape>>,
   rows: readonly Row[],
   codec: Codec = 'none',
+  pageBytes?: number,
 ): Uint8Array {
   const nodes = Object.entries(columns).map(([name, shape]) => ({
     name,
@@ -68,7 +70,7 @@ export function parquet(
   let offset = 4;
   const chunks: Uint8Array[] = [];
   for (const leaf of nodes.flatMap(({ node }) => node.leaves)) {
-    const { bytes, metadata } = chunkOf(leaf, offset, codec);
+    const { bytes, metadata } = chunkOf(leaf, offset, codec, pageBytes);
     parts.push(bytes);
     chunks.push(
       struct([
@@ -194,7 +196,7 @@ function group(name: string, repetition: number, children: number, converted?: n
   ]);
 }
 
-function chunkOf(leaf: Leaf, offset: number, codec: Codec) {
+function chunkOf(leaf: Leaf, offset: number, codec: Codec, pageBytes?: number) {
   const plain = Buffer.concat([
     levels(leaf.reps, leaf.maxRep),
     levels(leaf.defs, leaf.maxDef),
@@ -203,7 +205,7 @@ function chunkOf(leaf: Leaf, offset: number, codec: Codec) {
   const packed = pack(plain, codec);
   const header = struct([
     [1, i32(0)],
-    [2, i32(plain.length)],
+    [2, i32(pageBytes ?? plain.length)],
     [3, i32(packed.length)],
     [
       5,

@@ -7,6 +7,7 @@ import {
   pca,
   polynomialExpansion,
   vectorAssembler,
+  vectorElement,
   vectorIndexer,
   vectorSizeHint,
   vectorSlicer,
@@ -92,6 +93,16 @@ function slice(stage: Stage, input: Variable, indices: Int32Array): void {
     stage.place,
   );
 }
+
+/** JPMML's stage for Spark: each value of a vector as a column. */
+const lowerVectorDisassembler: Lower = (stage) => {
+  const names = stage.params.texts('outputCols');
+  const input = stage.input('inputCol', { ...VECTOR, size: names.length });
+  for (const [index, name] of names.entries()) {
+    const output = stage.output(name, { type: 'double' });
+    vectorElement(stage.plan, { input: input.column, output, index }, stage.place);
+  }
+};
 
 const lowerVectorSizeHint: Lower = (stage) => {
   const size = stage.params.integer('size');
@@ -251,6 +262,7 @@ export const VECTOR_STAGES: Readonly<Record<string, Lower>> = {
   UnivariateFeatureSelectorModel: lowerSelector,
   VarianceThresholdSelectorModel: lowerSelector,
   VectorSizeHint: lowerVectorSizeHint,
+  'org.jpmml.sparkml.feature.VectorDisassembler': lowerVectorDisassembler,
   Interaction: lowerInteraction,
   VectorIndexerModel: lowerVectorIndexer,
   PCAModel: lowerPca,

@@ -15,8 +15,7 @@ import { LINEAR_STAGES } from './linear.js';
 const CLASSES_MAX = 100_000;
 
 export const lowerOneVsRest: Lower = async (stage) => {
-  const classes = integerCell(stage.metadata.extra('numClasses'), 'numClasses');
-  if (classes < 1 || classes > CLASSES_MAX) throw new StageProblem(`${classes} classes`);
+  const classes = countOf(stage);
   const features = stage.params.text('featuresCol', 'features');
   const raws: Column[] = [];
   for (let i = 0; i < classes; i++) raws.push(await scoresOf(stage, i, features));
@@ -31,6 +30,15 @@ export const lowerOneVsRest: Lower = async (stage) => {
   predictsAs(stage, ['predictionCol', 'rawPredictionCol']);
   oneVsRest(stage.plan, { raws, raw, prediction }, stage.place);
 };
+
+/** Python's writer does not say how many there are. */
+function countOf(stage: Stage): number {
+  const said = stage.metadata.extra('numClasses');
+  let classes = said === undefined ? 0 : integerCell(said, 'numClasses');
+  if (said === undefined) while (stage.folder.has(`model_${classes}`)) classes += 1;
+  if (classes >= 1 && classes <= CLASSES_MAX) return classes;
+  throw new StageProblem(`${classes} classes`);
+}
 
 /** The scores of one class's model, which takes the features of them all. */
 async function scoresOf(stage: Stage, index: number, features: string): Promise<Column> {
