@@ -1,4 +1,4 @@
-// See column.h. Hot path: run.
+// See column.h. Hot path, any thread.
 #include "tabular/column.h"
 
 #include <cassert>

@@ -1,4 +1,4 @@
-// A column of a frame: rows of one type. Hot path: run. One thread at a time; keeps its memory.
+// A column of a frame: rows of one type. Hot path. One thread at a time; keeps its memory.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// See expression.h. Hot path: run; any thread.
+// See expression.h. Hot path, any thread.
 #include "tabular/expression.h"
 
 #include <algorithm>

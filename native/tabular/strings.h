@@ -1,5 +1,5 @@
 // Interned text: comparisons of strings are comparisons of integers. Ids below Dictionary::size()
-// are the plan's own texts, the others those of one frame.
+// are the plan's own texts, the others those of one frame. Hot path; threads stand at each class.
 #pragma once
 
 #include <cstddef>

@@ -143,7 +143,10 @@ export function readDocument(root: XmlElement, problems: Problems): PmmlDocument
   const { name = '', version: applicationVersion = '' } = application?.attributes ?? {};
   const dictionary = child(root, 'DataDictionary');
   if (dictionary === undefined) problems.add(placeOf(root), 'has no DataDictionary');
-  const fields = byName(dictionary === undefined ? [] : children(dictionary, 'DataField'), problems);
+  const fields = byName(
+    dictionary === undefined ? [] : children(dictionary, 'DataField'),
+    problems,
+  );
   const dataFields = new Map<string, DataField>();
   for (const [field, element] of fields) dataFields.set(field, readDataField(element, problems));
   const transformations = child(root, 'TransformationDictionary');

@@ -16,7 +16,13 @@ const COMPARISONS = new Set([
   'greaterThan',
   'greaterOrEqual',
 ]);
-const PREDICATES = new Set(['SimplePredicate', 'SimpleSetPredicate', 'CompoundPredicate', 'True', 'False']);
+const PREDICATES = new Set([
+  'SimplePredicate',
+  'SimpleSetPredicate',
+  'CompoundPredicate',
+  'True',
+  'False',
+]);
 
 /** Is it a predicate element? */
 export function isPredicate(element: XmlElement): boolean {

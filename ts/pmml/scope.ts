@@ -166,7 +166,9 @@ export class Fields {
     const base = this.#find(names.parent, name, at);
     if (base === undefined) return undefined;
     // A derived or produced field has no domain of its own: only what is missing can be replaced.
-    const declared = this.#isData(names.parent, name) ? this.document.dataFields.get(name) : undefined;
+    const declared = this.#isData(names.parent, name)
+      ? this.document.dataFields.get(name)
+      : undefined;
     const { dataType } = this.info(names.parent, name);
     return this.#treated(base, name, mining, declared, dataType);
   }
@@ -246,7 +248,12 @@ function aboutField(field: DataField): string {
     ...(field.displayName === undefined ? [] : [field.displayName]),
     ...(field.values.length === 0
       ? []
-      : [`one of ${field.values.slice(0, 50).map((each) => JSON.stringify(each)).join(', ')}`]),
+      : [
+          `one of ${field.values
+            .slice(0, 50)
+            .map((each) => JSON.stringify(each))
+            .join(', ')}`,
+        ]),
     ...(field.values.length > 50 ? [`and ${field.values.length - 50} more`] : []),
     ...field.intervals.map(
       ([left, right, withLeft, withRight]) =>

@@ -84,7 +84,10 @@ function outlierAttributes(reader: Reader): Record<string, string | number> {
   const low = reader.number('lowValue');
   const high = reader.number('highValue');
   if (low === undefined && high === undefined) {
-    reader.problems.add(placeOf(reader.mining), `outliers="${treatment}" needs lowValue, highValue`);
+    reader.problems.add(
+      placeOf(reader.mining),
+      `outliers="${treatment}" needs lowValue, highValue`,
+    );
   }
   if (low !== undefined && high !== undefined && low > high) {
     reader.problems.add(placeOf(reader.mining), `lowValue ${low} is above highValue ${high}`);
@@ -112,7 +115,10 @@ function invalidAttributes(reader: Reader): Record<string, string | Value[]> {
     reader.problems.add(placeOf(reader.mining), 'has no invalidValueReplacement');
     return { invalid: 'refuse' };
   }
-  return { invalid: 'replace', invalid_value: reader.value(replacement, 'invalidValueReplacement') };
+  return {
+    invalid: 'replace',
+    invalid_value: reader.value(replacement, 'invalidValueReplacement'),
+  };
 }
 
 function domainAttributes(reader: Reader, field: DataField | undefined) {

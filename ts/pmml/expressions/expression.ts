@@ -27,7 +27,15 @@ const DEPTH_MAX = 60;
 const NO_PARAMETERS: Parameters = new Map();
 
 // Functions that refuse no row whatever their arguments are.
-const SAFE = new Set(['isMissing', 'isNotMissing', 'isValid', 'isNotValid', 'if', 'isIn', 'isNotIn']);
+const SAFE = new Set([
+  'isMissing',
+  'isNotMissing',
+  'isValid',
+  'isNotValid',
+  'if',
+  'isIn',
+  'isNotIn',
+]);
 
 /** A value cast to a data type; as it is where it has that type already. */
 export function castTo(typed: Typed, dataType: string): Expression {
@@ -129,7 +137,11 @@ export class Expressions {
   #constant(element: XmlElement): Typed {
     const { dataType: said, missing } = element.attributes;
     const dataType = said === undefined ? constantDataType(element.text) : normalDataType(said);
-    if (missing === 'true' || missing === '1' || (element.text === '' && said !== undefined && dataType !== 'string')) {
+    if (
+      missing === 'true' ||
+      missing === '1' ||
+      (element.text === '' && said !== undefined && dataType !== 'string')
+    ) {
       return { expression: constant(missingValue(dataType)), dataType };
     }
     const text = dataType === 'string' ? element.text : element.text.trim();
@@ -189,12 +201,17 @@ export class Expressions {
     const compares = ORDERING.has(name) || /^(equal|notEqual|isIn|isNotIn)$/.test(name);
     const plain = typed.map((each) => each.expression);
     if (!compares || first === undefined) return plain;
-    const order = ORDERING.has(name) ? typed.find((each) => each.order !== undefined)?.order : undefined;
+    const order = ORDERING.has(name)
+      ? typed.find((each) => each.order !== undefined)?.order
+      : undefined;
     if (order !== undefined) {
       const values = order.map((each) => constant(each));
       return plain.map((each) => call('pmml.ordinal', each, ...values));
     }
-    if (ORDERING.has(name) && typed.some((each) => each.text === undefined && each.dataType === 'string')) {
+    if (
+      ORDERING.has(name) &&
+      typed.some((each) => each.text === undefined && each.dataType === 'string')
+    ) {
       this.#problem(at, `function ${name} cannot order texts, which are not ordinal`);
     }
     return typed.map((each) => {
@@ -208,8 +225,17 @@ export class Expressions {
     });
   }
 
-  #guarded(element: XmlElement, name: string, args: readonly Expression[], dataType: string): Typed {
-    const { mapMissingTo, defaultValue, invalidValueTreatment = 'returnInvalid' } = element.attributes;
+  #guarded(
+    element: XmlElement,
+    name: string,
+    args: readonly Expression[],
+    dataType: string,
+  ): Typed {
+    const {
+      mapMissingTo,
+      defaultValue,
+      invalidValueTreatment = 'returnInvalid',
+    } = element.attributes;
     if (!['returnInvalid', 'asIs', 'asMissing'].includes(invalidValueTreatment)) {
       this.#problem(element, `invalidValueTreatment="${invalidValueTreatment}" is not supported`);
     }
@@ -218,13 +244,21 @@ export class Expressions {
     const mapped = value(mapMissingTo);
     let made: Expression;
     if (name === 'if') {
-      made = mapped === undefined ? call('pmml.if', ...args) : call('pmml.if_mapped', mapped, ...args);
+      made =
+        mapped === undefined ? call('pmml.if', ...args) : call('pmml.if_mapped', mapped, ...args);
     } else if (mapped === undefined && invalidValueTreatment !== 'asMissing') {
       made = call(`pmml.${name}`, ...args);
     } else {
       const tolerant = constant(invalidValueTreatment === 'asMissing');
       const fallback = mapped ?? constant(missingValue(dataType));
-      made = call('pmml.apply', constant(`pmml.${name}`), constant(mapped !== undefined), fallback, tolerant, ...args);
+      made = call(
+        'pmml.apply',
+        constant(`pmml.${name}`),
+        constant(mapped !== undefined),
+        fallback,
+        tolerant,
+        ...args,
+      );
     }
     const otherwise = value(defaultValue);
     if (otherwise !== undefined) made = call('pmml.default', made, otherwise);

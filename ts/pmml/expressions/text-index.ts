@@ -3,7 +3,12 @@ import { placeOf } from '../document.js';
 import type { XmlElement } from '../xml.js';
 import { type Filled, type TableContext, fillBy, inlineRows } from './tables.js';
 
-const WEIGHTS = new Set(['termFrequency', 'binary', 'logarithmic', 'augmentedNormalizedTermFrequency']);
+const WEIGHTS = new Set([
+  'termFrequency',
+  'binary',
+  'logarithmic',
+  'augmentedNormalizedTermFrequency',
+]);
 
 // Attributes that a TextIndexNormalization takes from its TextIndex where it has none itself.
 function inherited(element: XmlElement, around: XmlElement, name: string): string | undefined {
