@@ -155,7 +155,8 @@ export class Context implements ModelContext {
     this.plan = lowering.plan;
     this.problems = lowering.problems;
     this.functionName = element.attributes['functionName'] ?? '';
-    const target = targets[0] ?? parent?.target;
+    const inherits = parent?.functionName === this.functionName;
+    const target = targets[0] ?? (inherits ? parent?.target : undefined);
     if (target !== undefined) this.target = target;
   }
 
