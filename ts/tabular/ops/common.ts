@@ -2,15 +2,13 @@
 // one step to a plan: its output columns are the caller's, made with builder.column() and filled
 // here. Attribute names and kinds of stages are those of native/tabular/{features,models}.
 // Importer's worker thread; pure.
-import type { AttributeValue, Column, PlanBuilder } from '../builder.js';
+import type { Column, PlanBuilder } from '../builder.js';
 
 /**
  * What to do of a value that a step cannot work with. 'skip' (Spark drops the row) is 'error' here:
  * rows are never dropped. Source: tabular.md 2.1
  */
 export type HandleInvalid = 'error' | 'skip' | 'keep';
-
-export type Attributes = Readonly<Record<string, AttributeValue | undefined>>;
 
 /** The columns of `wanted` that are asked for, and which ones they are: the attribute `roles`. */
 export function chosen(wanted: Readonly<Record<string, Column | undefined>>): {
@@ -33,7 +31,7 @@ export function vectorColumn(
   given: Column | undefined,
   name: string,
 ): Column {
-  return given ?? builder.column(name, 'Vector');
+  return given ?? builder.column(name, 'vector');
 }
 
 /** 1 / value, and 0 where that is not finite: how Spark scales a column that does not vary. */

@@ -62,6 +62,8 @@ export function logisticRegression(
     readonly threshold?: number | undefined;
     readonly thresholds?: Float64Array | undefined;
     readonly zeroThreshold?: 'divide' | 'infinity' | undefined;
+    /** MLeap: a binary model's probability of class 0 is a sigmoid of its own, not 1 - p1. */
+    readonly separateSigmoids?: boolean | undefined;
   },
   place: string,
 ): void {
@@ -69,7 +71,8 @@ export function logisticRegression(
   const raw = vectorColumn(builder, op.raw, 'raw prediction');
   const mirror = !multinomial;
   linearScores(builder, { features, scores: raw, coefficients, intercepts, mirror }, place);
-  const link: Link = multinomial ? 'softmax' : 'sigmoid';
+  const sigmoid: Link = op.separateSigmoids === true ? 'sigmoid' : 'first_sigmoid';
+  const link: Link = multinomial ? 'softmax' : sigmoid;
   const [t0, t1] = thresholds ?? [];
   const binary = t0 === undefined || t1 === undefined ? (op.threshold ?? 0.5) : 1 / (1 + t0 / t1);
   const decision: Decision = multinomial

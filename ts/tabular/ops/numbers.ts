@@ -20,13 +20,21 @@ export function bucketizer(
   builder.stage('bucketizer', [op.input], [op.output], attributes, place);
 }
 
-/** A number -> Double, a Vector -> Vector: 1 where a value is greater than `threshold`, else 0. */
+/**
+ * A number -> Double, a Vector -> Vector: 1 where a value is greater than `threshold`, else 0.
+ * `missingIsZero`: of a number (Spark), else a missing one is refused.
+ */
 export function binarizer(
   builder: PlanBuilder,
-  op: { readonly input: Column; readonly output: Column; readonly threshold: number },
+  op: {
+    readonly input: Column;
+    readonly output: Column;
+    readonly threshold: number;
+    readonly missingIsZero: boolean;
+  },
   place: string,
 ): void {
-  const attributes = { threshold: { real: op.threshold } };
+  const attributes = { threshold: { real: op.threshold }, missingIsZero: op.missingIsZero };
   builder.stage('binarizer', [op.input], [op.output], attributes, place);
 }
 

@@ -185,6 +185,8 @@ export function bucketedRandomProjectionLsh(
     readonly vectors: Float64Array;
     readonly tables: number;
     readonly bucketLength: number;
+    /** MLeap and Spark 2: divided by the length; else multiplied by its inverse. */
+    readonly divide?: boolean | undefined;
   },
   place: string,
 ): void {
@@ -192,6 +194,7 @@ export function bucketedRandomProjectionLsh(
     vectors: op.vectors,
     tables: op.tables,
     bucketLength: { real: op.bucketLength },
+    divide: op.divide,
   };
   builder.stage('random_projection_lsh', [op.input], [op.output], attributes, place);
 }
