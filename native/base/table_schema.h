@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/dtype.h"
 #include "base/generated/plan_names.h"
 
 namespace serval {
@@ -27,6 +29,39 @@ struct TableSchema {
   std::vector<bool> extra;         // outputs that are answered only where they are asked for
   bool nan_is_missing = false;     // of Float and Double fields
   std::string timezone;            // "" = UTC
+
+  // Index of the field, or -1. `guess`: where it is if requests have the model's order.
+  int find_field(std::string_view name, size_t guess) const {
+    if (guess < fields.size() && fields[guess].name == name) return static_cast<int>(guess);
+    for (size_t i = 0; i < fields.size(); ++i) {
+      if (fields[i].name == name) return static_cast<int>(i);
+    }
+    return -1;
+  }
 };
+
+// The dtype of a value's TensorView where it is of `type`, which is not Any or List. Of a list it
+// is that of the elements.
+constexpr DType dtype_of(plan::Type type) {
+  switch (type) {
+    case plan::Type::Bool: return DType::Bool;
+    case plan::Type::Int8: return DType::Int8;
+    case plan::Type::Int16: return DType::Int16;
+    case plan::Type::Int32: return DType::Int32;
+    case plan::Type::Int64:
+    case plan::Type::Time: return DType::Int64;
+    case plan::Type::Float: return DType::Fp32;
+    case plan::Type::Double: return DType::Fp64;
+    case plan::Type::Decimal: return DType::Decimal;
+    case plan::Type::String: return DType::String;
+    case plan::Type::Binary: return DType::Bytes;
+    case plan::Type::Date: return DType::Date;
+    case plan::Type::Timestamp: return DType::Timestamp;
+    case plan::Type::Vector: return DType::Vector;
+    case plan::Type::Any:
+    case plan::Type::List: break;
+  }
+  return DType::Invalid;
+}
 
 }  // namespace serval

@@ -14,7 +14,7 @@ Status Batcher::run_backend(const Member& like, std::span<const TensorView> inpu
                             Replica& replica, BackendScratch& scratch, const CancelFlag* cancel) {
   Status ran = guarded([&] {
     return replica.backend().run(like.decoded.signature_index, inputs, like.output_indices, scratch,
-                                 cancel);
+                                 run_options(like.decoded, cancel));
   });
   if (ran.ok() || cancel == nullptr || !cancel->cancelled()) return ran;
   return ended_error(model_, cancel->cause());

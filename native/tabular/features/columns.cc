@@ -106,7 +106,10 @@ VectorRow Vectors::operator[](uint32_t row) {
   }
   const std::span<const double> values = column_.row_reals(row);
   if (!column_.sparse) return {values.data(), nullptr, values.size(), values.size()};
-  return {values.data(), column_.row_indices(row).data(), values.size(), column_.sizes[row]};
+  // A sparse vector says so by its indices, those of a column without any value too.
+  static constexpr int32_t kNoIndex = 0;
+  const int32_t* indices = column_.indices.empty() ? &kNoIndex : column_.row_indices(row).data();
+  return {values.data(), indices, values.size(), column_.sizes[row]};
 }
 
 std::string wrong_size(size_t expected, const VectorRow& row) {
