@@ -52,11 +52,11 @@ test('binary logistic regression and its thresholds', () => {
     [
       [-2.5, 2.5],
       [0, 0],
-    ].map((v) => v.map((x) => x)),
+    ],
     [
       [1 - sigmoid(2.5), sigmoid(2.5)],
       [0.5, 0.5],
-    ].map(([a = 0, b = 0]) => [a, b]),
+    ],
     [1, 0],
   ]);
   near(run({ threshold: 0.1 }, [0, 1]), [[[1.5, -1.5]], [[1 - p, p]], [1]]);
