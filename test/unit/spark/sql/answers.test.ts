@@ -1,5 +1,5 @@
-// What Spark 3.5.5 answers to expressions (test/fixtures/tabular/spark/sql-answers.json, written by
-// sql_answers.py beside it), and what a plan does. Values are compared as the texts that CAST gives.
+// What Spark 3.5.5 answers to expressions (test/fixtures/tabular/sql/answers.json, written by
+// make_answers.py beside it), and what a plan does. Values are compared as the texts that CAST gives.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ interface Answers {
 }
 
 const { columns, answers } = JSON.parse(
-  readFileSync(join('test', 'fixtures', 'tabular', 'spark', 'sql-answers.json'), 'utf8'),
+  readFileSync(join('test', 'fixtures', 'tabular', 'sql', 'answers.json'), 'utf8'),
 ) as Answers;
 
 const TYPES: Readonly<Record<string, string>> = {
