@@ -57,7 +57,7 @@ describe('SQLTransformer', () => {
       stringIndexer('c', 'i', ['x', 'y']),
       sql('SELECT *, i * 10 AS ten FROM __THIS__'),
     );
-    deepEqual(outputsOf(await planOf(model)), ['i: double', 'ten: any']);
+    deepEqual(outputsOf(await planOf(model)), ['i: double', 'ten: double']);
   });
 
   test('what is not there any more, or twice, or not supported', async () => {
