@@ -69,6 +69,8 @@ export interface SignatureDefs {
 export interface TableDoc {
   /** Outputs that are answered only where they are asked for, by name. */
   readonly extra: readonly string[];
+  /** Fields whose type the request says, by name. */
+  readonly open: readonly string[];
 }
 
 /** TensorFlow Serving's states (ModelVersionStatus.State). */

@@ -2,7 +2,7 @@
 // wrote it. Importer's worker thread. Source: tabular.md 3.1
 import type { Problems } from '../tabular/problems.js';
 import type { FieldInfo, Optype } from './context.js';
-import { isModel } from './dispatch.js';
+import { isModel } from './model-names.js';
 import { normalDataType, planType } from './types.js';
 import { type XmlElement, child, children } from './xml.js';
 

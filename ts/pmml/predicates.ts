@@ -43,18 +43,26 @@ export interface Comparison {
   readonly order?: readonly string[];
 }
 
+/** A SimplePredicate as it is written. */
+export interface ComparisonParts {
+  readonly field: string | undefined;
+  readonly operator: string;
+  readonly text: string | undefined;
+}
+
 /**
  * A SimplePredicate's parts, with the value read as the field's data type. undefined: there is a
  * problem, which is noted.
  */
 export function comparisonOf(
-  element: XmlElement,
+  parts: ComparisonParts,
+  place: () => string,
   fields: Fields,
   names: Names,
 ): Comparison | undefined {
-  const { field, operator = '', value: text } = element.attributes;
+  const { field, operator, text } = parts;
   const problem = (reason: string) => {
-    fields.problems.add(placeOf(element), reason);
+    fields.problems.add(place(), reason);
     return undefined;
   };
   if (field === undefined) return problem('has no field');
@@ -149,7 +157,9 @@ export function predicateExpression(element: XmlElement, fields: Fields, names: 
     fields.problems.add(placeOf(element), `<${element.name}> is not a predicate that is supported`);
     return TRUE;
   }
-  const comparison = comparisonOf(element, fields, names);
+  const { operator: written = '', field: name, value: text } = element.attributes;
+  const parts = { field: name, operator: written, text };
+  const comparison = comparisonOf(parts, () => placeOf(element), fields, names);
   if (comparison === undefined) return TRUE;
   const { operator, field, value, order } = comparison;
   const column = columnRef(fields.column(names, field, element));

@@ -2,7 +2,14 @@
 // with their treatments, derived fields, outputs of models before it. A column is filled once per
 // block of the plan, when it is first asked for: what no model reads costs nothing and refuses no
 // row. Importer's worker thread. Source: tabular.md 3.3
-import type { Block, Column, PlanBuilder } from '../tabular/builder.js';
+import {
+  type Block,
+  type Column,
+  type PlanBuilder,
+  call,
+  columnRef,
+  constant,
+} from '../tabular/builder.js';
 import type { Problems } from '../tabular/problems.js';
 import type { FieldInfo } from './context.js';
 import { type DataField, type PmmlDocument, optypeOf, placeOf } from './document.js';
@@ -184,10 +191,8 @@ export class Fields {
       type === undefined || type === this.plan.typeOf(input)
         ? input
         : this.once(`cast ${input}`, () => {
-            const column = this.plan.column(name, type);
-            const attributes = { data_type: field.dataType };
-            this.plan.stage('pmml.cast', [input], [column], attributes, placeOf(field.element));
-            return column;
+            const counted = call('pmml.cast', columnRef(input), constant(field.dataType));
+            return this.plan.derive(name, type, counted, placeOf(field.element));
           });
     return this.#treated(cast, name, mining, field, field.dataType);
   }

@@ -22,7 +22,8 @@ export interface Typed {
 type Parameters = ReadonlyMap<string, Typed>;
 
 const NODES_MAX = 200_000;
-const DEPTH_MAX = 256;
+// Each of them may become three calls; an expression of a plan has 200 at most.
+const DEPTH_MAX = 60;
 const NO_PARAMETERS: Parameters = new Map();
 
 // Functions that refuse no row whatever their arguments are.
@@ -63,11 +64,8 @@ export class Expressions {
 
   /** Fills a column with an expression cast to a data type. */
   fill(name: string, typed: Typed, dataType: string, at: XmlElement) {
-    const { plan } = this.fields;
-    const column = plan.column(name, planType(dataType) ?? 'double');
-    const attributes = { expression: { expressions: [castTo(typed, dataType)] } };
-    plan.stage('pmml.derive', [], [column], attributes, placeOf(at));
-    return column;
+    const type = planType(dataType) ?? 'double';
+    return this.fields.plan.derive(name, type, castTo(typed, dataType), placeOf(at));
   }
 
   #problem(at: XmlElement, reason: string): Typed {

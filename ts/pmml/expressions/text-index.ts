@@ -64,9 +64,7 @@ export function textIndex(element: XmlElement, context: TableContext): Filled {
   }
   const term = context.term(inner);
   const text = context.column(field ?? '', element);
-  const termColumn = plan.column('term', 'string');
-  const attributes = { expression: { expressions: [term.expression] } };
-  plan.stage('pmml.derive', [], [termColumn], attributes, placeOf(element));
+  const termColumn = plan.derive('term', 'string', term.expression, placeOf(element));
   const tables = normalizations(element, context);
   const flat = <T>(each: (table: (typeof tables)[number]) => readonly T[]) => tables.flatMap(each);
   const dataType = weights === 'logarithmic' ? 'double' : 'integer';

@@ -1,0 +1,58 @@
+// See regex.h. Load thread; patterns that are data, any thread.
+#include "tabular/pmml/functions/regex.h"
+
+namespace serval::tabular::pmml {
+namespace {
+
+constexpr int64_t kRegexBytesMax = 8 << 20;
+constexpr size_t kPatternBytesMax = 65'536;
+
+}  // namespace
+
+Result<std::shared_ptr<const RE2>> compile_regex(std::string_view pattern) {
+  if (pattern.size() > kPatternBytesMax) {
+    return invalid_argument("a regular expression is longer than " +
+                            std::to_string(kPatternBytesMax) + " bytes");
+  }
+  RE2::Options options;
+  options.set_log_errors(false);
+  options.set_max_mem(kRegexBytesMax);
+  auto made = std::make_shared<const RE2>(re2::StringPiece(pattern.data(), pattern.size()), options);
+  if (!made->ok()) {
+    return invalid_argument("regular expression \"" + std::string(pattern.substr(0, 200)) +
+                            "\" is not supported: " + made->error());
+  }
+  return std::shared_ptr<const RE2>(std::move(made));
+}
+
+Result<std::string> java_replacement(std::string_view text, const RE2& regex) {
+  std::string made;
+  for (size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == '\\') {
+      at += 1;
+      if (at == text.size()) return invalid_argument("a replacement ends with a backslash");
+      if (text[at] == '\\') made += '\\';
+      made += text[at];
+      continue;
+    }
+    if (text[at] != '$') {
+      made += text[at];
+      continue;
+    }
+    int group = -1;
+    while (at + 1 < text.size() && text[at + 1] >= '0' && text[at + 1] <= '9') {
+      const int next = (group < 0 ? 0 : group * 10) + (text[at + 1] - '0');
+      if (group >= 0 && next > regex.NumberOfCapturingGroups()) break;
+      group = next;
+      at += 1;
+    }
+    if (group < 0 || group > 9 || group > regex.NumberOfCapturingGroups()) {
+      return invalid_argument("a replacement names a group that the pattern has not");
+    }
+    made += '\\';
+    made += static_cast<char>('0' + group);
+  }
+  return made;
+}
+
+}  // namespace serval::tabular::pmml
