@@ -433,7 +433,8 @@ Status Decoder::decode(const Signature& signature) {
       done = invalid_argument("missing 'inputs' or 'instances' key");
     } else if (!signature_name_.empty() && signature_name_ != signature.name) {
       done = with_signature(make_error(ErrorCode::SignatureNotFound,
-                                       "the model has no signature " + quoted(signature_name_)),
+                                       "Serving signature name: \"" + echo_text(signature_name_) +
+                                           "\" not found in signature def"),
                             signature_name_);
     } else {
       done = make_fields();
