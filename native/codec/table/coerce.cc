@@ -420,7 +420,8 @@ Status FieldMaker::widen(const double*& wide) {
       const auto step = [](T value, double& place) {
         place = static_cast<double>(value);
         if constexpr (sizeof(T) < 8) return true;
-        else return place >= -double{kExactMax} && place <= double{kExactMax};
+        const auto exact = static_cast<int64_t>(value);
+        return exact >= -kExactMax && exact <= kExactMax;
       };
       for (uint64_t i = 0; i < count_; ++i) {
         const T value = reinterpret_cast<const T*>(data_)[i];

@@ -3,8 +3,8 @@
 
 #include <cmath>
 
+#include "base/bytes/wire_reader.h"
 #include "support/table_support.h"
-#include "support/wire_plain.h"
 
 namespace serval::test {
 namespace {

@@ -144,7 +144,7 @@ TEST(TableJson, Refusals) {
   EXPECT_EQ(one(R"("datatype":"FP64","shape":[1],"data":5)"),
             "error: input 'x': 'data': expected a list of 1 elements, got 5");
   EXPECT_EQ(one(R"("datatype":"FP64","shape":[2,1,-1],"data":[[1]])").substr(0, 60),
-            "error: input 'x': shape [2,1,-1] without an input 'x_shape': ");
+            "error: input 'x': shape [2,1,-1] without an input 'x_shape':");
 }
 
 TEST(TableV1, RowsAndColumns) {
