@@ -1,6 +1,7 @@
-// Writes the code that both languages share from engine.fbs and plan.fbs. Run by hand after a change to the
-// schema (`npm run generate`); with --check it compares instead and exits 1 when a file is stale.
-// Needs flatc 2.0.8 or newer (Debian: flatbuffers-compiler). Control plane, build time only.
+// Writes the code that both languages share from engine.fbs and plan.fbs. Run by hand after a
+// change to a schema (`npm run generate`); with --check it compares instead and exits 1 when a file
+// is stale. Needs flatc 2.0.8 or newer (Debian: flatbuffers-compiler). Control plane, build time
+// only.
 import { execFileSync } from 'node:child_process';
 import {
   existsSync,

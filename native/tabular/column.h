@@ -1,4 +1,4 @@
-// A column of a frame: rows of one type. Hot path: run. One thread at a time; keeps its memory.
+// A column of a frame: rows of one type. Hot path. One thread at a time; keeps its memory.
 #pragma once
 
 #include <span>
@@ -72,6 +72,8 @@ struct Column {
   void end_rows(uint32_t count);
   // Vector, List: how many values there are.
   size_t held() const;
+  // Memory, in use or not.
+  size_t held_bytes() const;
 };
 
 }  // namespace serval::tabular

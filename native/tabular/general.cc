@@ -1,5 +1,5 @@
 // Kinds of stage that every importer uses: derive (expressions into columns) and pick (entries of a
-// table by index). Hot path: run; any thread.
+// table by index). Hot path, any thread.
 #include <algorithm>
 
 #include "tabular/expression.h"

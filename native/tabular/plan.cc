@@ -108,11 +108,11 @@ Result<std::shared_ptr<const Plan>> Plan::load(const std::string& path) {
 Result<std::shared_ptr<const Plan>> Plan::read(std::span<const uint8_t> bytes,
                                                std::shared_ptr<const void> owner,
                                                const std::string& name) {
-  std::shared_ptr<Plan> made(new Plan());
+  const auto made = std::make_shared<Plan>(Private());
   made->owner_ = std::move(owner);
   auto done = made->read_from(bytes, name);
   if (!done.ok()) return std::move(done.error());
-  return std::shared_ptr<const Plan>(std::move(made));
+  return std::shared_ptr<const Plan>(made);
 }
 
 Result<bool> Plan::read_from(std::span<const uint8_t> bytes, const std::string& name) {

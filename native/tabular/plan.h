@@ -13,7 +13,10 @@
 namespace serval::tabular {
 
 class Plan {
+  struct Private {};
+
  public:
+  explicit Plan(Private) {}
   // Errors: model_invalid naming the file and what is wrong in it, all at once.
   static Result<std::shared_ptr<const Plan>> load(const std::string& path);
   // Of bytes that `owner` keeps, aligned to 8. `name`: for errors.
@@ -36,7 +39,6 @@ class Plan {
   Status run(Frame& frame, const RunOptions& options, const CancelFlag* cancel) const;
 
  private:
-  Plan() = default;
   Result<bool> read_from(std::span<const uint8_t> bytes, const std::string& name);
 
   std::shared_ptr<const void> owner_;  // of the bytes that stages look at

@@ -1,4 +1,4 @@
-// Runs of stages. Hot path: run. Any thread.
+// Runs of stages. Hot path, any thread.
 #include "tabular/stage.h"
 
 namespace serval::tabular {

@@ -1,4 +1,4 @@
-// See strings.h. Hot path: run; any thread.
+// See strings.h. Hot path, any thread.
 #include "tabular/strings.h"
 
 #include <cstring>

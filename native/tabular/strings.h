@@ -1,5 +1,5 @@
 // Interned text: comparisons of strings are comparisons of integers. Ids below Dictionary::size()
-// are the plan's own texts, the others those of one frame.
+// are the plan's own texts, the others those of one frame. Hot path; threads stand at each class.
 #pragma once
 
 #include <cstddef>
@@ -68,6 +68,8 @@ class Strings {
     const TextId known = dictionary_.size();
     return id < known ? dictionary_.text(id) : own_.text(id - known);
   }
+  // Rows without a value have ids that may be none.
+  bool has(TextId id) const { return id < dictionary_.size() + own_.size(); }
   void clear() { own_.clear(); }
 
  private:

@@ -9,7 +9,6 @@ const NATIVE_MAY_INCLUDE = {
   codec: ['base/', 'codec/'],
   operators: ['base/', 'operators/'],
   backend: ['base/', 'backend/', 'operators/operator.h'],
-  tabular: ['base/', 'tabular/', 'backend/backend.h'],
   batch: ['base/', 'batch/'],
   stats: ['base/', 'stats/'],
   engine: ['base/', 'codec/', 'batch/', 'stats/', 'engine/', 'backend/backend.h'],
@@ -18,17 +17,18 @@ const NATIVE_MAY_INCLUDE = {
 const NAPI_HEADER = 'native/addon/napi_api.h';
 
 // Folder of ts/ -> folders of ts/ it may not import.
-const IMPORTERS = ['import', 'tensorflow', 'onnx', 'tabular', 'spark', 'mleap', 'pmml'];
+const FORMATS = ['spark', 'mleap', 'pmml'];
+const IMPORTERS = ['import', 'tensorflow', 'onnx', 'tabular', ...FORMATS];
 const SERVING = ['transport', 'protocols', 'admin', 'metrics'];
 const TS_MAY_NOT_IMPORT = {
   model: [...SERVING, ...IMPORTERS, 'native', 'registry', 'warmup', 'config'],
   protobuf: [...SERVING, ...IMPORTERS, 'native', 'registry', 'model', 'config', 'model-config'],
   onnx: [...SERVING, 'import', 'tensorflow', 'native', 'registry'],
   tensorflow: [...SERVING, 'import', 'native', 'registry'],
-  tabular: [...SERVING, 'import', 'tensorflow', 'spark', 'mleap', 'pmml', 'native', 'registry'],
-  spark: [...SERVING, 'import', 'tensorflow', 'native', 'registry'],
-  mleap: [...SERVING, 'import', 'tensorflow', 'native', 'registry'],
-  pmml: [...SERVING, 'import', 'tensorflow', 'spark', 'mleap', 'native', 'registry'],
+  tabular: [...SERVING, ...FORMATS, 'import', 'tensorflow', 'onnx', 'native', 'registry'],
+  spark: [...SERVING, 'import', 'tensorflow', 'onnx', 'mleap', 'pmml', 'native', 'registry'],
+  mleap: [...SERVING, 'import', 'tensorflow', 'onnx', 'pmml', 'native', 'registry'],
+  pmml: [...SERVING, 'import', 'tensorflow', 'onnx', 'spark', 'mleap', 'native', 'registry'],
   import: [...SERVING, 'native', 'registry'],
   transport: ['registry', 'protocols', 'admin', 'metrics', 'native', 'model', ...IMPORTERS],
   protocols: IMPORTERS,

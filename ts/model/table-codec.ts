@@ -1,6 +1,6 @@
 // Tables of engine.fbs and plan.fbs to and from plain objects, by what the generated tables.ts of
-// each says of them. Control plane, any thread. Numbers are checked here, because the builder cuts what is too
-// wide without a word; what they mean is checked by the engine.
+// each says of them. Control plane, any thread. Numbers are checked here, because the builder cuts
+// what is too wide without a word; what they mean is checked by the engine.
 import { Builder, ByteBuffer } from 'flatbuffers';
 
 /** How a member lies in the bytes. Words: an enum, by its numbers. */
@@ -181,8 +181,8 @@ function writeObject(builder: Builder, table: Table, fields: Fields, place: stri
 }
 
 /** The bytes of a table. Members that are undefined are left out: the reader has the defaults.
- * `identifier`: the schema's file_identifier, for tables that are files. Throws RangeError naming the member when a number does not fit, SyntaxError when a text is no
- * number. */
+ * `identifier`: the schema's file_identifier, for tables that are files. Throws RangeError naming
+ * the member when a number does not fit, SyntaxError when a text is no number. */
 export function writeTable<T extends object>(
   table: Table<T>,
   value: T,

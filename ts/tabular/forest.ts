@@ -43,7 +43,7 @@ export type PickTable =
   | { readonly reals: Float64Array; readonly width?: number } // width > 1: a Vector
   | { readonly integers: Int32Array };
 
-/** Sets of category numbers, one behind the other: set i has members[offsets[i] .. offsets[i+1]). */
+/** Sets of category numbers: set i has members[offsets[i] .. offsets[i + 1]). */
 export interface TreeSets {
   readonly offsets: Int32Array;
   readonly members: Int32Array;

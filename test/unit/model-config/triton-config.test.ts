@@ -101,7 +101,10 @@ test('backends and platforms', () => {
   good('backend: "tensorflow" platform: "tensorflow_graphdef"');
   good('platform: "tensorflow_savedmodel"');
   const cases: readonly (readonly [string, string])[] = [
-    ['backend: "python"', '1:10: backend: expected onnxruntime or tensorflow, got "python"'],
+    [
+      'backend: "python"',
+      '1:10: backend: expected one of onnxruntime, tensorflow, tabular, got "python"',
+    ],
     [
       'backend: "onnxruntime" platform: "tensorflow_savedmodel"',
       '1:34: platform: expected onnxruntime_onnx or onnx_onnxv1, got "tensorflow_savedmodel"',

@@ -1,11 +1,11 @@
 // Unicode's case mappings (version 13's data, as TensorFlow 2.21 answers), and which characters
-// decide what a capital sigma at a word's end becomes. Constant data only; read by case_map.cc.
+// decide what a capital sigma at a word's end becomes. Constant data only; read by letters.cc.
 #pragma once
 
 #include <array>
 #include <cstdint>
 
-namespace serval::operators::case_data {
+namespace serval::case_data {
 
 // Each `step`-th character of first..last becomes itself plus `delta`.
 struct Run {
@@ -403,4 +403,4 @@ inline constexpr Range kIgnorable[] = {
     {0xE0020, 0xE007F}, {0xE0100, 0xE01EF},
 };
 
-}  // namespace serval::operators::case_data
+}  // namespace serval::case_data
