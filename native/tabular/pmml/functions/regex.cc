@@ -17,7 +17,8 @@ Result<std::shared_ptr<const RE2>> compile_regex(std::string_view pattern) {
   RE2::Options options;
   options.set_log_errors(false);
   options.set_max_mem(kRegexBytesMax);
-  auto made = std::make_shared<const RE2>(re2::StringPiece(pattern.data(), pattern.size()), options);
+  auto made =
+      std::make_shared<const RE2>(re2::StringPiece(pattern.data(), pattern.size()), options);
   if (!made->ok()) {
     return invalid_argument("regular expression \"" + std::string(pattern.substr(0, 200)) +
                             "\" is not supported: " + made->error());
