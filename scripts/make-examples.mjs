@@ -5,7 +5,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { exampleModels } from './example-models.mjs';
-import { tabularExamples } from './tabular-examples.mjs';
+import { tabularExamples } from './tabular/examples.mjs';
 import * as onnx from '../dist/onnx/builder.js';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
