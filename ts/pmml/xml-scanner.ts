@@ -80,6 +80,7 @@ export class XmlScanner {
   #lineStart = 0; // lines up to there are counted
   #started = false;
   #rooted = false;
+  #begun = false; // anything stands before what comes next
 
   constructor(events: XmlEvents) {
     this.#events = events;
@@ -127,11 +128,16 @@ export class XmlScanner {
   // One tag, comment, or piece of text. False: it is not whole yet.
   #next(): boolean {
     const buffer = this.#buffer;
-    if (buffer.charCodeAt(this.#at) !== LESS) return this.#text();
     const second = buffer.charCodeAt(this.#at + 1);
+    if (buffer.charCodeAt(this.#at) !== LESS) {
+      this.#begun = true;
+      return this.#text();
+    }
+    if (Number.isNaN(second)) return false;
+    if (second === QUESTION) return this.#instruction();
+    this.#begun = true;
     if (second === SLASH) return this.#endTag();
     if (second === BANG) return this.#declaration();
-    if (second === QUESTION) return this.#instruction();
     return this.#startTag();
   }
 
@@ -388,19 +394,15 @@ export class XmlScanner {
       throw new SyntaxError('a processing instruction without a name');
     }
     if (name.toLowerCase() === 'xml') {
-      const first = this.#line === 1 && this.#open.length === 0 && !this.#rooted;
-      const before = buffer.slice(0, this.#at);
-      if (name !== 'xml' || !first || !/^\ufeff?$/.test(before) || this.#declared) {
+      if (name !== 'xml' || this.#begun) {
         throw new SyntaxError('an XML declaration that does not begin the document');
       }
       if (!/^\s+version\s*=\s*(["'])1\.[0-9]+\1/.test(buffer.slice(nameEnd, end))) {
         throw new SyntaxError('an XML declaration without a version');
       }
     }
-    this.#declared = true;
+    this.#begun = true;
     this.#at = end + 2;
     return true;
   }
-
-  #declared = false;
 }
