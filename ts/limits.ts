@@ -150,3 +150,8 @@ export const ARCHIVE_RATIO_FROM_BYTES = 16_777_216;
 export const ARCHIVE_RATIO_MAX = 200;
 /** A tabular model's schema file. */
 export const SCHEMA_BYTES_MAX = 16_777_216;
+
+/** A LeapFrame or CSV body: it is read in JavaScript, on the listener's thread. */
+export const FRAME_BODY_BYTES_MAX = 33_554_432;
+/** Lists in lists of one. */
+export const FRAME_DEPTH_MAX = 64;

@@ -54,6 +54,13 @@ size_t Column::held() const {
   return 0;
 }
 
+size_t Column::held_bytes() const {
+  return reals.capacity() * sizeof(double) + integers.capacity() * sizeof(int64_t) +
+         texts.capacity() * sizeof(TextId) + decimals.capacity() * sizeof(Int128) +
+         offsets.capacity() * sizeof(uint64_t) + indices.capacity() * sizeof(int32_t) +
+         sizes.capacity() * sizeof(uint32_t) + states.capacity();
+}
+
 void Column::end_rows(uint32_t count) {
   while (offsets.size() <= count) {
     set_missing(static_cast<uint32_t>(offsets.size() - 1));
@@ -66,6 +73,8 @@ Value Column::value(uint32_t row) const {
   Value made;
   made.type = type;
   made.state = state(row);
+  made.precision = precision;
+  made.scale = scale;
   if (made.missing()) return made;
   if (is_list(type)) {
     made.list = {this, row};
@@ -75,11 +84,7 @@ Value Column::value(uint32_t row) const {
     case Storage::Real: made.real = reals[row]; break;
     case Storage::Integer: made.integer = integers[row]; break;
     case Storage::Text: made.text = texts[row]; break;
-    case Storage::Decimal:
-      made.decimal = decimals[row];
-      made.precision = precision;
-      made.scale = scale;
-      break;
+    case Storage::Decimal: made.decimal = decimals[row]; break;
   }
   return made;
 }

@@ -1,5 +1,5 @@
-// The engine's control calls for models of any format: what is not ONNX is compiled to ONNX, or to a
-// plan of columns, first, in a worker thread. Control plane, main thread.
+// The engine's control calls for models of any format: what is not ONNX is compiled to ONNX, or to
+// a plan of columns, first, in a worker thread. Control plane, main thread.
 import { rm } from 'node:fs/promises';
 import { ErrorCode, ServalError } from '../errors.js';
 import { isTable, type ImportAnswer, type ImportRequest } from './importer.js';
@@ -103,6 +103,10 @@ async function loadTable(
     ...loaded,
     producer: model.producer,
     found: { format: model.format, platform: TABULAR_PLATFORMS[model.format] },
-    table: { extra: model.outputs.filter((one) => one.optional).map((one) => one.name) },
+    table: {
+      extra: model.outputs.filter(({ optional }) => optional).map(({ name }) => name),
+      open: model.fields.filter(({ open }) => open).map(({ name }) => name),
+      untyped: model.fields.filter(({ type }) => type === 'any').map(({ name }) => name),
+    },
   };
 }

@@ -69,6 +69,10 @@ export interface SignatureDefs {
 export interface TableDoc {
   /** Outputs that are answered only where they are asked for, by name. */
   readonly extra: readonly string[];
+  /** Fields whose type the request says, by name. */
+  readonly open: readonly string[];
+  /** Those of them of which the model says nothing at all. */
+  readonly untyped: readonly string[];
 }
 
 /** TensorFlow Serving's states (ModelVersionStatus.State). */

@@ -183,10 +183,11 @@ class OutputLowering {
     const { plan } = this.context;
     const column = plan.column(feature, 'double');
     const type = plan.typeOf(predicted);
-    const values = scores.labels.map((each): Value =>
-      type === 'string'
-        ? { type, text: each }
-        : this.context.value(each, OF_TYPE[type] ?? 'string', field),
+    const values = scores.labels.map(
+      (each): Value =>
+        type === 'string'
+          ? { type, text: each }
+          : this.context.value(each, OF_TYPE[type] ?? 'string', field),
     );
     const attributes = { labels: { values } };
     plan.stage('pmml.pick', [scores.column, predicted], [column], attributes, placeOf(field));
@@ -327,9 +328,10 @@ export function lowerOutput(
       continue;
     }
     const isList = value.dataType === '';
-    const column = isList || dataType === value.dataType
-      ? value.column
-      : context.derive(name, columnRef(value.column), dataType, field);
+    const column =
+      isList || dataType === value.dataType
+        ? value.column
+        : context.derive(name, columnRef(value.column), dataType, field);
     made.push({ name, column, final: isFinalResult !== 'false' });
     const info = { dataType, optype: optypeOf(optype, dataType), values: [] };
     context.names.produced.set(name, { column, info });

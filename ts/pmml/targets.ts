@@ -111,10 +111,14 @@ export function applyTarget(model: XmlElement, context: Context, result: ModelRe
   let column = predicted;
   if (target !== undefined && isNumber) column = regression(target, context, predicted);
   const type = info === undefined ? undefined : planType(info.dataType);
-  if (info !== undefined && isNumber && type !== 'double' && context.functionName === 'regression') {
+  if (
+    info !== undefined &&
+    isNumber &&
+    type !== 'double' &&
+    context.functionName === 'regression'
+  ) {
     column = context.derive(info.name, columnRef(column), info.dataType, model);
   }
   if (column === predicted) return result;
   return changed(result, { predicted: column });
 }
-

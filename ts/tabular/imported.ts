@@ -16,6 +16,8 @@ export interface ImportedColumn {
   readonly type: string;
   /** Of fields: need not be there. Of outputs: only where it is asked for. */
   readonly optional: boolean;
+  /** Of fields: the request says the type. */
+  readonly open: boolean;
   /** For people: label, allowed values; "" = nothing. */
   readonly about: string;
 }
@@ -53,6 +55,7 @@ export function describePlan(
       ...inV2(field),
       type: fieldType(field),
       optional: field.optional === true,
+      open: field.any === true,
       about: field.about ?? '',
     })),
     outputs: plan.outputs.map((output) => ({
@@ -60,6 +63,7 @@ export function describePlan(
       ...inV2(output),
       type: typeText(output),
       optional: output.extra === true,
+      open: false,
       about: '',
     })),
     stages: stageUses(plan.block),

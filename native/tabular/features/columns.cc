@@ -106,13 +106,43 @@ VectorRow Vectors::operator[](uint32_t row) {
   }
   const std::span<const double> values = column_.row_reals(row);
   if (!column_.sparse) return {values.data(), nullptr, values.size(), values.size()};
-  return {values.data(), column_.row_indices(row).data(), values.size(), column_.sizes[row]};
+  // A sparse vector says so by its indices, those of a column without any value too.
+  static constexpr int32_t kNoIndex = 0;
+  const int32_t* indices = column_.indices.empty() ? &kNoIndex : column_.row_indices(row).data();
+  return {values.data(), indices, values.size(), column_.sizes[row]};
 }
 
 std::string wrong_size(size_t expected, const VectorRow& row) {
   if (row.size == expected) return {};
   return "expected a vector of " + std::to_string(expected) + " values, got " +
          std::to_string(row.size);
+}
+
+const double* dense_values(const VectorRow& row, std::vector<double>& room) {
+  if (row.indices == nullptr) return row.values;
+  room.assign(row.size, 0);
+  for (size_t i = 0; i < row.count; ++i) {
+    room[static_cast<size_t>(row.indices[i])] = row.values[i];
+  }
+  return room.data();
+}
+
+Roles::Roles(StageSpec& spec, std::initializer_list<std::string_view> known) {
+  const std::vector<std::string_view> roles = spec.texts("roles");
+  if (roles.size() != spec.outputs.size()) spec.fail("expected a role for each output");
+  for (size_t i = 0; i < std::min(roles.size(), spec.outputs.size()); ++i) {
+    if (std::find(known.begin(), known.end(), roles[i]) == known.end()) {
+      spec.fail("an unknown role '" + std::string(roles[i]) + "'");
+    }
+    columns_.emplace_back(roles[i], spec.outputs[i]);
+  }
+}
+
+std::optional<uint32_t> Roles::operator[](std::string_view role) const {
+  for (const auto& [name, column] : columns_) {
+    if (name == role) return column;
+  }
+  return std::nullopt;
 }
 
 VectorStage::VectorStage(StageSpec& spec, bool keeps_sparse)

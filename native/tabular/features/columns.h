@@ -2,8 +2,11 @@
 // one run and one thread.
 #pragma once
 
+#include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tabular/stage.h"
@@ -21,6 +24,11 @@ class ColumnStage : public Stage {
   Status refuse(Run& run, uint32_t row, std::string what) const {
     return run.refuse(row, place_, std::move(what));
   }
+
+  // each(row, vector) for the rows of input 0, a Vector; it answers what is wrong with one, or
+  // nothing. none(row): of those that are refused or have no vector.
+  template <typename Each, typename None>
+  Status each_vector(Run& run, Rows rows, Each&& each, None&& none) const;
 
   std::string place_;
   std::vector<uint32_t> inputs_, outputs_;
@@ -91,6 +99,9 @@ class Vectors {
   std::vector<double> converted_;  // of a List of integers
 };
 
+// The values of a row at their places: its own where it is dense, else in `room`.
+const double* dense_values(const VectorRow& row, std::vector<double>& room);
+
 // Room for the values of a dense vector, zeros, of the row that is started; ended by end_row().
 inline double* append_dense(Column& out, size_t size) {
   const size_t begin = out.reals.size();
@@ -142,6 +153,32 @@ class NumberStage : public ColumnStage {
 
  private:
   Missing missing_;
+};
+
+template <typename Each, typename None>
+Status ColumnStage::each_vector(Run& run, Rows rows, Each&& each, None&& none) const {
+  const Column& in = run.in(inputs_[0]);
+  if (!Vectors::reads(in) && !all_missing(in, rows)) return mismatch(0, in, "a vector");
+  Vectors vectors(in);
+  for (uint32_t i = 0; i < rows.count; ++i) {
+    const uint32_t row = rows[i];
+    std::string fault = in.valid(row) ? each(row, vectors[row]) : missing(0);
+    if (fault.empty()) continue;
+    none(row);
+    if (Status refused = refuse(run, row, std::move(fault)); !refused.ok()) return refused;
+  }
+  return {};
+}
+
+// Which output a role of the attribute `roles` is; not there: not asked for.
+class Roles {
+ public:
+  // Checks that there is an output for each role, and that roles are of `known`.
+  Roles(StageSpec& spec, std::initializer_list<std::string_view> known);
+  std::optional<uint32_t> operator[](std::string_view role) const;
+
+ private:
+  std::vector<std::pair<std::string, uint32_t>> columns_;
 };
 
 template <typename Kind>

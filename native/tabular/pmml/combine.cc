@@ -31,7 +31,8 @@ class Ensemble : public Stage {
     inputs_.assign(spec.inputs.begin(), spec.inputs.end());
     outputs_.assign(spec.outputs.begin(), spec.outputs.end());
     const auto fits = [&](std::span<const int32_t> indices) {
-      return indices.size() == count_ && std::all_of(indices.begin(), indices.end(), [&](int32_t at) {
+      return indices.size() == count_ &&
+             std::all_of(indices.begin(), indices.end(), [&](int32_t at) {
                return at >= -1 && at < static_cast<int64_t>(inputs_.size());
              });
     };
@@ -223,7 +224,8 @@ class Vote final : public Ensemble {
 class Blend final : public Ensemble {
  public:
   explicit Blend(StageSpec& spec)
-      : Ensemble(spec), maps_(spec.integers("maps")),
+      : Ensemble(spec),
+        maps_(spec.integers("maps")),
         width_(static_cast<size_t>(std::max(spec.integer("width"), 0))) {
     weighted_ = method_ == "weightedAverage";
     median_ = method_ == "median";

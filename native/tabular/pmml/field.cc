@@ -17,7 +17,8 @@ class Set {
  public:
   Set(StageSpec& spec, std::string_view name, Type type) {
     for (const Value& value : spec.values(name)) {
-      if (!fits(type, value) || value.missing()) spec.fail("a value of the domain has another type");
+      if (!fits(type, value) || value.missing())
+        spec.fail("a value of the domain has another type");
       else keys_.push_back(is_real(type) ? key_of(as_real(value)) : key_of(value));
     }
     std::sort(keys_.begin(), keys_.end());

@@ -25,7 +25,8 @@ class Rules final : public Stage {
     const std::string_view method = spec.text("method");
     sums_ = method == "weightedSum";
     max_ = method == "weightedMax";
-    if (!sums_ && !max_ && method != "firstHit") spec.fail("method is '" + std::string(method) + "'");
+    if (!sums_ && !max_ && method != "firstHit")
+      spec.fail("method is '" + std::string(method) + "'");
     spec.expect_outputs(3, 3);
     const size_t count = predicates_.size();
     const auto in = [&](int32_t label) {

@@ -133,8 +133,6 @@ class Scorecard final : public Stage {
 
 }  // namespace
 
-std::unique_ptr<Stage> make_scorecard(StageSpec& spec) {
-  return std::make_unique<Scorecard>(spec);
-}
+std::unique_ptr<Stage> make_scorecard(StageSpec& spec) { return std::make_unique<Scorecard>(spec); }
 
 }  // namespace serval::tabular::pmml

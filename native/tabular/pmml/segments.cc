@@ -80,7 +80,9 @@ bool is_set(const Column& mask, uint32_t row) { return mask.valid(row) && mask.i
 class Choose final : public Stage {
  public:
   explicit Choose(StageSpec& spec)
-      : place_(spec.place), last_(spec.flag("last")), maps_(spec.integers("maps")),
+      : place_(spec.place),
+        last_(spec.flag("last")),
+        maps_(spec.integers("maps")),
         width_(static_cast<size_t>(std::max(spec.integer("width", 0), 0))) {
     spec.expect_outputs(1, 1);
     if (spec.inputs.empty() || spec.inputs.size() % 2 != 0) spec.fail("masks and columns");

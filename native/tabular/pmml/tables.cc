@@ -30,8 +30,7 @@ class Table : public Stage {
   }
   Status expect_number(const Column& in) const {
     if (is_scalar_number(in.type)) return {};
-    return invalid_argument(place_ + ": expected a number, got " +
-                            std::string(type_name(in.type)));
+    return invalid_argument(place_ + ": expected a number, got " + std::string(type_name(in.type)));
   }
 
   std::string place_;

@@ -1,6 +1,6 @@
 // A PMML decision tree, with whatever predicates and strategies for missing values: which node a
-// row ends in. What hangs on nodes is picked by later stages. Plain forests go to forest/. Hot path:
-// run; any thread. Source: tabular.md 3.3
+// row ends in. What hangs on nodes is picked by later stages. Plain forests go to forest/. Hot
+// path: run; any thread. Source: tabular.md 3.3
 #include <algorithm>
 
 #include "tabular/expression.h"
@@ -12,8 +12,24 @@ namespace {
 
 // How a node's predicate is told in the attribute `test`; ts/pmml/tree/native.ts has the same.
 enum class Test : uint8_t {
-  True, False, Less, LessEqual, Greater, GreaterEqual, Equal, NotEqual, IsMissing, IsNotMissing,
-  TextEqual, TextNotEqual, InTexts, NotInTexts, InReals, NotInReals, Expression, Surrogate
+  True,
+  False,
+  Less,
+  LessEqual,
+  Greater,
+  GreaterEqual,
+  Equal,
+  NotEqual,
+  IsMissing,
+  IsNotMissing,
+  TextEqual,
+  TextNotEqual,
+  InTexts,
+  NotInTexts,
+  InReals,
+  NotInReals,
+  Expression,
+  Surrogate
 };
 constexpr int32_t kTests = 18;
 constexpr size_t kDepthMax = 4096;
@@ -76,7 +92,8 @@ class Tree final : public Stage {
       }
       if (found.node < 0) nodes.set_missing(eval.row);
       else nodes.integers[eval.row] = found.node;
-      if (scores != nullptr && strategy_ < OnMissing::Weighted) put_scores(found, eval.row, *scores);
+      if (scores != nullptr && strategy_ < OnMissing::Weighted)
+        put_scores(found, eval.row, *scores);
     }
     return {};
   }
@@ -106,8 +123,8 @@ class Tree final : public Stage {
     nodes_.resize(count);
     std::vector<uint32_t> depths(count, 0);
     for (size_t i = 0; i < count; ++i) {
-      nodes_[i] = {first[i], next[i], input[i], static_cast<Test>(test[i]), scored[i] != 0,
-                   number[i]};
+      nodes_[i] = {first[i],       next[i],  input[i], static_cast<Test>(test[i]),
+                   scored[i] != 0, number[i]};
       const auto at = static_cast<int64_t>(i);
       // Children and siblings stand behind: there are no circles.
       const auto fits = [&](int32_t other) {
@@ -132,8 +149,8 @@ class Tree final : public Stage {
     };
     const auto sets = [](std::span<const int32_t> offsets, size_t members) {
       return std::is_sorted(offsets.begin(), offsets.end()) &&
-             (offsets.empty() || (offsets.front() == 0 &&
-                                  static_cast<size_t>(offsets.back()) == members));
+             (offsets.empty() ||
+              (offsets.front() == 0 && static_cast<size_t>(offsets.back()) == members));
     };
     bool good = sets(text_offsets_, set_texts_.size()) && sets(real_offsets_, set_reals_.size()) &&
                 sets(surrogate_offsets_, surrogate_offsets_.empty() ? 0 : expressions_.size());
@@ -159,7 +176,8 @@ class Tree final : public Stage {
       good = good && among(node.input, inputs_.size());
     }
     const size_t count = nodes_.size();
-    for (const int32_t child : defaults_) good = good && child >= -1 && child < static_cast<int64_t>(count);
+    for (const int32_t child : defaults_)
+      good = good && child >= -1 && child < static_cast<int64_t>(count);
     if (!defaults_.empty()) good = good && defaults_.size() == count;
     const bool blends = strategy_ >= OnMissing::Weighted;
     if (outputs_.size() > 1) good = good && width_ > 0 && scores_.size() == count * width_;

@@ -133,10 +133,9 @@ class Pick final : public Stage {
         continue;
       }
       const int64_t key = key_at(chosen, row);
-      const auto found =
-          std::find_if(labels_.begin(), labels_.end(), [&](const Value& each) {
-            return storage_of(each.type) == storage_of(chosen.type) && key_of(each) == key;
-          });
+      const auto found = std::find_if(labels_.begin(), labels_.end(), [&](const Value& each) {
+        return storage_of(each.type) == storage_of(chosen.type) && key_of(each) == key;
+      });
       put_at(in, row, found == labels_.end() ? -1 : found - labels_.begin(), out);
     }
     return {};

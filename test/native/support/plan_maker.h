@@ -15,9 +15,18 @@
 
 namespace serval::tabular {
 
+// A constant: of a number or a text, as its type says.
+struct MadeValue {
+  Type type;
+  double number = 0;
+  std::string text = {};
+  bool missing = false;
+};
+
 // An attribute's value. An int is what TypeScript's builder makes of an integer: both members.
-using MadeAttribute = std::variant<int, double, bool, std::string, std::vector<double>,
-                                   std::vector<int32_t>, std::vector<std::string>>;
+using MadeAttribute =
+    std::variant<int, double, bool, std::string, std::vector<double>, std::vector<int32_t>,
+                 std::vector<std::string>, std::vector<MadeValue>>;
 using MadeAttributes = std::vector<std::pair<std::string, MadeAttribute>>;
 
 class PlanMaker {
@@ -70,6 +79,16 @@ class PlanMaker {
     std::vector<double> reals;
     std::vector<int32_t> integers;
     std::vector<flatbuffers::Offset<flatbuffers::String>> texts;
+    if (const auto* constants = std::get_if<std::vector<MadeValue>>(&value)) {
+      std::vector<flatbuffers::Offset<plan::Value>> values;
+      for (const MadeValue& each : *constants) {
+        values.push_back(plan::CreateValueDirect(builder_, each.type, each.missing, each.number,
+                                                 static_cast<int64_t>(each.number), 0, 0, 0,
+                                                 is_text(each.type) ? each.text.c_str() : nullptr));
+      }
+      return plan::CreateAttributeDirect(builder_, name.c_str(), nullptr, nullptr, nullptr,
+                                         &values);
+    }
     if (const int* one = std::get_if<int>(&value)) {
       reals = {static_cast<double>(*one)};
       integers = {*one};

@@ -1,5 +1,5 @@
-// The import of models of columns around the importers: which one is asked, what is written, what is
-// kept.
+// The import of models of columns around the importers: which one is asked, what is written,
+// what is kept.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -182,13 +182,17 @@ test('a load: the engine gets the plan, readers what was found', async (t) => {
   assert.deepEqual(requests, [{ format: 'archive', path, schema: '', cacheFolder: '' }]);
   assert.deepEqual([engine.spec?.backend, engine.spec?.path], ['tabular', join(work, 'plan.bin')]);
   assert.deepEqual(loaded.found, { format: 'spark', platform: 'spark_pipelinemodel' });
-  assert.deepEqual([loaded.producer, loaded.table], ['Tester 1', { extra: ['features'] }]);
+  assert.deepEqual(
+    [loaded.producer, loaded.table],
+    ['Tester 1', { extra: ['features'], open: ['free', 'numbers'], untyped: [] }],
+  );
   assert.match(lines.join(''), /model imported.*spark.*a guess/s);
   assert.ok(!existsSync(work));
 });
 
 test("an import that fails is the load's failure", async (t) => {
   const failing: TableImporters = {
+    ...importers([]),
     pmml: () =>
       Promise.resolve(() => Promise.reject(new ServalError(ErrorCode.ModelInvalid, 'line 3: no'))),
   };

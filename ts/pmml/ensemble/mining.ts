@@ -118,8 +118,7 @@ class MiningLowering {
     if (this.method !== 'selectFirst') {
       plan.stage('pmml.segment', [], [mask], attributes, placeOf(element));
     } else {
-      const before =
-        this.#taken ?? plan.derive('taken', 'bool', constant(false), placeOf(element));
+      const before = this.#taken ?? plan.derive('taken', 'bool', constant(false), placeOf(element));
       this.#taken = plan.column('taken', 'bool');
       plan.stage('pmml.segment', [before], [mask, this.#taken], attributes, placeOf(element));
     }

@@ -115,7 +115,10 @@ export class NodeAttributes {
       case Predicate.Simple:
         return this.#simple(node);
       case Predicate.Element:
-        return this.#element(node, this.table.elements[this.table.element[node] as number] as XmlElement);
+        return this.#element(
+          node,
+          this.table.elements[this.table.element[node] as number] as XmlElement,
+        );
       default:
         this.context.problems.add(`line ${this.table.line[node]} <Node>`, 'has no predicate');
     }

@@ -35,9 +35,7 @@ constexpr Day day_of(int64_t days) {
 }
 
 // 0 is Sunday.
-constexpr int week_day(int64_t days) {
-  return static_cast<int>(((days + 4) % 7 + 7) % 7);
-}
+constexpr int week_day(int64_t days) { return static_cast<int>(((days + 4) % 7 + 7) % 7); }
 
 constexpr int64_t seconds_of_micros(int64_t micros) {
   return micros / 1'000'000 - (micros % 1'000'000 < 0 ? 1 : 0);

@@ -137,12 +137,14 @@ bool format_one(const Eval& eval, const Value& value, const Conversion& conversi
                 std::string& made) {
   if (conversion.letter == 's') {
     std::string text = text_of(eval, value);
-    if (conversion.precision >= 0) text.resize(std::min(text.size(), static_cast<size_t>(conversion.precision)));
+    if (conversion.precision >= 0)
+      text.resize(std::min(text.size(), static_cast<size_t>(conversion.precision)));
     made += padded(std::move(text), conversion);
     return true;
   }
   const bool whole = conversion.letter == 'd';
-  if (whole != is_integer(value.type) || (!whole && conversion.letter != 'f' && conversion.letter != 'e')) {
+  if (whole != is_integer(value.type) ||
+      (!whole && conversion.letter != 'f' && conversion.letter != 'e')) {
     return false;
   }
   const double number = real_of(value);
@@ -165,7 +167,8 @@ Value format_number(Eval& eval, std::span<const Value> arguments, const void*) {
   if (arguments[0].missing() || arguments[1].missing()) return fail_missing(eval, "formatNumber");
   const Value& value = arguments[0];
   if (!is_number(value)) return fail_type(eval, "formatNumber", "a number", value);
-  if (!is_text(arguments[1].type)) return fail_type(eval, "formatNumber", "a pattern", arguments[1]);
+  if (!is_text(arguments[1].type))
+    return fail_type(eval, "formatNumber", "a pattern", arguments[1]);
   const std::string_view pattern = eval.text(arguments[1]);
   const auto refuse = [&] {
     return eval.fail("function formatNumber: pattern \"" + std::string(pattern.substr(0, 100)) +
@@ -275,7 +278,8 @@ Value format_datetime(Eval& eval, std::span<const Value> arguments, const void*)
     at += 1;
     const char letter = at < pattern.size() ? pattern[at] : '\0';
     if (letter == '%') made += '%';
-    else if (!format_part(letter, day, days, total - days * kDaySeconds, has_date, has_time, made)) {
+    else if (!format_part(letter, day, days, total - days * kDaySeconds, has_date, has_time,
+                          made)) {
       return eval.fail("function formatDatetime: pattern \"" + std::string(pattern.substr(0, 100)) +
                        "\" does not fit " + std::string(type_name(value.type)));
     }

@@ -34,8 +34,7 @@ double std_normal_idf(double p) {
     const double density = std_normal_pdf(x);
     if (density == 0) break;
     // Of the smaller tail, where the difference keeps its digits.
-    const double error =
-        p < 0.5 ? std_normal_cdf(x) - p : (1 - p) - 0.5 * std::erfc(x / kSqrt2);
+    const double error = p < 0.5 ? std_normal_cdf(x) - p : (1 - p) - 0.5 * std::erfc(x / kSqrt2);
     const double step = error / density;
     const double next = x - step / (1 + x * step / 2);
     if (next == x) break;
@@ -44,10 +43,10 @@ double std_normal_idf(double p) {
   return x;
 }
 
-#define SERVAL_PMML_MATH(function, name, expression)                              \
-  double function##_value(double x) { return expression; }                        \
-  Value function(Eval& eval, std::span<const Value> arguments, const void*) {     \
-    return to_double<function##_value>(eval, arguments, name);                    \
+#define SERVAL_PMML_MATH(function, name, expression)                          \
+  double function##_value(double x) { return expression; }                    \
+  Value function(Eval& eval, std::span<const Value> arguments, const void*) { \
+    return to_double<function##_value>(eval, arguments, name);                \
   }
 
 SERVAL_PMML_MATH(log10_of, "log10", std::log10(x))

@@ -138,7 +138,8 @@ Value rescale(Eval& eval, std::span<const Value> arguments, const void*) {
   value *= arguments[3].real;
   value += arguments[4].real;
   const std::string_view how = eval.text(arguments[5]);
-  if (how == "round") value = value - std::floor(value) >= 0.5 ? std::floor(value) + 1 : std::floor(value);
+  if (how == "round")
+    value = value - std::floor(value) >= 0.5 ? std::floor(value) + 1 : std::floor(value);
   if (how == "ceiling") value = std::ceil(value);
   if (how == "floor") value = std::floor(value);
   return Value::of_real(value);

@@ -1,5 +1,5 @@
 // Stage kind pmml.anomaly: the score that an AnomalyDetectionModel makes of its inner model's
-// answer. Hot path: run. Source: tabular.md 3.2.
+// answer. Hot path. Source: tabular.md 3.2.
 #include <algorithm>
 #include <cmath>
 
@@ -10,9 +10,9 @@ namespace serval::tabular::pmml {
 namespace {
 
 // Mean length of the paths of an isolation tree over n instances: 2 H(n - 1) - 2 (n - 1) / n, the
-// harmonic number H(i) being ln(i) + Euler's constant.
+// harmonic number H(i) being ln(i) + Euler's constant in as many digits as the standard gives.
 double mean_path(double n) {
-  constexpr double kEuler = 0.57721566490153286;
+  constexpr double kEuler = 0.57721566;
   if (n > 2) return 2 * (std::log(n - 1) + kEuler) - 2 * (n - 1) / n;
   return n == 2 ? 1 : 0;
 }

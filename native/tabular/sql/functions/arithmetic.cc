@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "tabular/sql/calendar.h"
-#include "tabular/sql/tables.h"
+#include "tabular/sql/functions/tables.h"
 
 namespace serval::tabular::sql {
 
@@ -243,10 +243,8 @@ Value shift(Eval& eval, Arguments arguments, const void*) {
     case Shift::Left:
       return Value::of_integer(wrap(static_cast<uint64_t>(value) << count, types[0].type),
                                types[0].type);
-    case Shift::Right:
-      return Value::of_integer(value >> count, types[0].type);
-    case Shift::RightUnsigned:
-      break;
+    case Shift::Right: return Value::of_integer(value >> count, types[0].type);
+    case Shift::RightUnsigned: break;
   }
   const uint64_t bits_of = wide ? static_cast<uint64_t>(value) : static_cast<uint32_t>(value);
   return Value::of_integer(wrap(bits_of >> count, types[0].type), types[0].type);
