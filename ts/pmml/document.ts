@@ -128,7 +128,8 @@ function readDataField(element: XmlElement, problems: Problems): DataField {
 function asksValidity(root: XmlElement): boolean {
   const waiting = [root];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    const asks = next.name === 'Apply' && /isValid|isNotValid/.test(next.attributes['function'] ?? '');
+    const asks =
+      next.name === 'Apply' && /isValid|isNotValid/.test(next.attributes['function'] ?? '');
     if (asks) return true;
     for (const each of next.children) waiting.push(each);
   }

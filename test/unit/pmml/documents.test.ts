@@ -108,17 +108,20 @@ test('outputs: probabilities by label and of the winner, entities, display value
     <ScoreDistribution value="a" recordCount="0"/><ScoreDistribution value="b" recordCount="4"/></Node>
     </Node></TreeModel>`);
   const { plan } = await importText(text);
-  assert.deepEqual(plan.outputs.map(({ name, type, extra }) => [name, type, extra ?? false]), [
-    ['y', 'string', false],
-    ['best', 'string', false],
-    ['shown', 'string', false],
-    ['p', 'double', false],
-    ['pb', 'double', false],
-    ['none', 'double', false],
-    ['id', 'string', false],
-    ['rest', 'double', false],
-    ['hidden', 'double', true],
-  ]);
+  assert.deepEqual(
+    plan.outputs.map(({ name, type, extra }) => [name, type, extra ?? false]),
+    [
+      ['y', 'string', false],
+      ['best', 'string', false],
+      ['shown', 'string', false],
+      ['p', 'double', false],
+      ['pb', 'double', false],
+      ['none', 'double', false],
+      ['id', 'string', false],
+      ['rest', 'double', false],
+      ['hidden', 'double', true],
+    ],
+  );
   const { columns } = await answers(text, { x: [0, 2], y: ['a', 'a'] });
   assert.deepEqual(columns['shown'], ['An A', 'b']);
   assert.deepEqual(columns['p'], [0.75, 1]);
@@ -135,13 +138,16 @@ test('without an Output a classifier answers its probabilities, and confidences 
     ${schema('x > y')}<Node score="a"><True/><ScoreDistribution value="a" recordCount="1" confidence="0.5"/>
     <ScoreDistribution value="b" recordCount="1" confidence="0.5"/></Node></TreeModel>`),
   );
-  assert.deepEqual(plan.outputs.map(({ name, extra }) => [name, extra ?? false]), [
-    ['y', false],
-    ['probability(a)', false],
-    ['probability(b)', false],
-    ['confidence(a)', true],
-    ['confidence(b)', true],
-  ]);
+  assert.deepEqual(
+    plan.outputs.map(({ name, extra }) => [name, extra ?? false]),
+    [
+      ['y', false],
+      ['probability(a)', false],
+      ['probability(b)', false],
+      ['confidence(a)', true],
+      ['confidence(b)', true],
+    ],
+  );
 });
 
 test('fields say what they take, and only what is read is treated', async () => {
@@ -149,12 +155,15 @@ test('fields say what they take, and only what is read is treated', async () => 
     <TreeModel functionName="regression">${schema('x s n when > y')}
     <Node score="1"><True/></Node></TreeModel>`);
   const { plan } = await importText(text);
-  assert.deepEqual(plan.fields.map(({ name, type, optional, parseText }) => [name, type, optional, parseText]), [
-    ['x', 'double', true, true],
-    ['s', 'string', true, true],
-    ['n', 'int32', true, true],
-    ['when', 'timestamp', true, true],
-  ]);
+  assert.deepEqual(
+    plan.fields.map(({ name, type, optional, parseText }) => [name, type, optional, parseText]),
+    [
+      ['x', 'double', true, true],
+      ['s', 'string', true, true],
+      ['n', 'int32', true, true],
+      ['when', 'timestamp', true, true],
+    ],
+  );
   assert.equal(plan.fields[1]?.about, 'one of "a", "b"');
   assert.equal(plan.nanIsMissing, true);
   // Nobody reads s, so nobody minds its value.
@@ -163,7 +172,10 @@ test('fields say what they take, and only what is read is treated', async () => 
 
 test('versions 3.0 to 4.4, and none other', async () => {
   for (const version of ['3.0', '3.1', '3.2', '4.0', '4.1', '4.2', '4.3', '4.4']) {
-    const text = document(`${dictionary('x:double')}<TreeModel functionName="regression">${schema('x')}${LEAF}</TreeModel>`, version);
+    const text = document(
+      `${dictionary('x:double')}<TreeModel functionName="regression">${schema('x')}${LEAF}</TreeModel>`,
+      version,
+    );
     const { plan } = await importText(text);
     assert.equal(plan.producer, `PMML ${version}`);
   }
@@ -215,10 +227,16 @@ test('what refers to itself, is too deep or too large', async () => {
   const tooDeep = model('x:double', `<Output>${output('o', deep)}</Output>`);
   await assert.rejects(importText(tooDeep), /nest too deep/);
   // Each function calls the one before twice: 2^40 parts.
-  const powers = Array.from({ length: 40 }, (_, i) =>
-    `<DefineFunction name="f${i}"><ParameterField name="v"/>${i === 0 ? field('v') : apply('+', apply(`f${i - 1}`, field('v')), apply(`f${i - 1}`, field('v')))}</DefineFunction>`);
-  const bomb = model('x:double', `<Output>${output('o', apply('f39', field('x')))}</Output>`,
-    `<TransformationDictionary>${powers.join('')}</TransformationDictionary>`);
+  const powers = Array.from(
+    { length: 40 },
+    (_, i) =>
+      `<DefineFunction name="f${i}"><ParameterField name="v"/>${i === 0 ? field('v') : apply('+', apply(`f${i - 1}`, field('v')), apply(`f${i - 1}`, field('v')))}</DefineFunction>`,
+  );
+  const bomb = model(
+    'x:double',
+    `<Output>${output('o', apply('f39', field('x')))}</Output>`,
+    `<TransformationDictionary>${powers.join('')}</TransformationDictionary>`,
+  );
   await assert.rejects(importText(bomb), /too large|too deep/);
 });
 
@@ -227,8 +245,14 @@ test('other files, other roots, models that are not supported', async () => {
   await assert.rejects(importText('{"not": "xml"}'), /line 1/);
   await assert.rejects(importText(''), /no root element/);
   await assert.rejects(importText(document(dictionary('x:double'))), /no model element/);
-  const text = (name: string) => document(`${dictionary('x:double')}<${name} functionName="regression">${schema('x')}</${name}>`);
-  await assert.rejects(importText(text('BayesianNetworkModel')), /Bayesian networks are not supported/);
+  const text = (name: string) =>
+    document(
+      `${dictionary('x:double')}<${name} functionName="regression">${schema('x')}</${name}>`,
+    );
+  await assert.rejects(
+    importText(text('BayesianNetworkModel')),
+    /Bayesian networks are not supported/,
+  );
   await assert.rejects(importText(text('TextModel')), /text models are not supported/);
   await assert.rejects(importText(text('MadeUpModel')), /MadeUpModel is not supported/);
   await assert.rejects(importText(text('TreeModel')), /has no Node/);

@@ -88,7 +88,10 @@ function distribution(counts: Readonly<Record<string, number>>): string {
 }
 
 async function classes(nodes: readonly string[], attributes: string) {
-  const inner = segments('classification', nodes.map((node) => ['T', node] as const));
+  const inner = segments(
+    'classification',
+    nodes.map((node) => ['T', node] as const),
+  );
   const text = model('classification', 'y:string(a|b|c)', inner, attributes);
   const { columns } = await answers(text, { x: [1], u: [null] });
   const of = (label: string) => columns[`probability(${label})`]?.[0] as number | null;
@@ -148,10 +151,20 @@ test('of equal votes the label that was voted for first', async () => {
 });
 
 test('the first one, the last of a chain, all of them', async () => {
-  const nodes = [['U', score(1)], ['F', score(2)], ['T', score(3)], ['T', score(4)]] as const;
+  const nodes = [
+    ['U', score(1)],
+    ['F', score(2)],
+    ['T', score(3)],
+    ['T', score(4)],
+  ] as const;
   assert.equal(await number(nodes, 'multipleModelMethod="selectFirst"'), 3);
   assert.equal(await number(nodes, 'multipleModelMethod="modelChain"'), 4);
-  const text = model('regression', 'y:double', segments('regression', nodes), 'multipleModelMethod="selectAll"');
+  const text = model(
+    'regression',
+    'y:double',
+    segments('regression', nodes),
+    'multipleModelMethod="selectAll"',
+  );
   const answer = await answers(text, { x: [1, -6], u: [null, -6] });
   assert.deepEqual(answer.columns['y'], [
     [3, 4],
@@ -160,9 +173,19 @@ test('the first one, the last of a chain, all of them', async () => {
 });
 
 test('selectFirst by row, with results by segment', async () => {
-  const nodes = [['F', score(1)], ['U', score(2)]] as const;
-  const text = model('regression', 'y:double', segments('regression', nodes), 'multipleModelMethod="selectFirst"')
-    .replace('<Segmentation', `<Output><OutputField name="second" feature="predictedValue" segmentId="s1"/></Output><Segmentation`);
+  const nodes = [
+    ['F', score(1)],
+    ['U', score(2)],
+  ] as const;
+  const text = model(
+    'regression',
+    'y:double',
+    segments('regression', nodes),
+    'multipleModelMethod="selectFirst"',
+  ).replace(
+    '<Segmentation',
+    `<Output><OutputField name="second" feature="predictedValue" segmentId="s1"/></Output><Segmentation`,
+  );
   const answer = await answers(text, { x: [-6, 1, 1, -6], u: [-6, -6, 1, 1] });
   assert.deepEqual(answer.columns['y'], [1, 2, null, 1]);
   assert.deepEqual(answer.columns['second'], [null, 2, null, null]);
@@ -181,10 +204,13 @@ test('a chain hands its outputs on', async () => {
       value="3"/></Node></Node></TreeModel></Segment>
     </Segmentation></MiningModel>`);
   const { plan } = await importText(text);
-  assert.deepEqual(plan.outputs.map(({ name, extra }) => [name, extra ?? false]), [
-    ['y', false],
-    ['first', true],
-  ]);
+  assert.deepEqual(
+    plan.outputs.map(({ name, extra }) => [name, extra ?? false]),
+    [
+      ['y', false],
+      ['first', true],
+    ],
+  );
   assert.deepEqual((await answers(text, { x: [1] })).columns['y'], [10]);
 });
 

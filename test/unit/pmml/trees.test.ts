@@ -12,9 +12,12 @@ const TRUE = '<True/>';
 const TREE = node(
   0,
   TRUE,
-  node(1, simple('x', 'lessOrEqual', 2), node(11, simple('s', 'equal', 'a'), '', 'id="a"') +
-    node(12, simple('s', 'notEqual', 'a')), 'id="left" defaultChild="a"') +
-    node(2, simple('x', 'greaterThan', 2), '', 'id="right"'),
+  node(
+    1,
+    simple('x', 'lessOrEqual', 2),
+    node(11, simple('s', 'equal', 'a'), '', 'id="a"') + node(12, simple('s', 'notEqual', 'a')),
+    'id="left" defaultChild="a"',
+  ) + node(2, simple('x', 'greaterThan', 2), '', 'id="right"'),
   'defaultChild="right"',
 );
 
@@ -54,19 +57,35 @@ test('such ensembles are one stage', async () => {
   for (const strategy of ['none', 'nullPrediction', 'lastPrediction', 'defaultChild']) {
     const [, forest] = documents(`missingValueStrategy="${strategy}"`);
     const { plan } = await importText(forest);
-    assert.deepEqual(plan.block.stages.map((each) => each.kind), ['forest'], strategy);
+    assert.deepEqual(
+      plan.block.stages.map((each) => each.kind),
+      ['forest'],
+      strategy,
+    );
   }
 });
 
 test('more than two children, missing ones, sets and a last child for all', async () => {
-  const missing = node(0, TRUE, node(1, simple('x', 'lessThan', 2)) +
-    node(2, simple('x', 'greaterOrEqual', 2)) + node(3, simple('x', 'isMissing')));
+  const missing = node(
+    0,
+    TRUE,
+    node(1, simple('x', 'lessThan', 2)) +
+      node(2, simple('x', 'greaterOrEqual', 2)) +
+      node(3, simple('x', 'isMissing')),
+  );
   await check('', [1, 1, 2, 3, 2, 1], missing);
-  const set = '<SimpleSetPredicate field="s" booleanOperator="isIn"><Array type="string" n="2">"a" zz</Array></SimpleSetPredicate>';
+  const set =
+    '<SimpleSetPredicate field="s" booleanOperator="isIn"><Array type="string" n="2">"a" zz</Array></SimpleSetPredicate>';
   await check('', [5, 6, 5, 5, 6, 5], node(0, TRUE, node(5, set) + node(6, TRUE)));
   const not = set.replace('isIn', 'isNotIn');
   await check('', [6, 5, 6, 6, 6, 6], node(0, TRUE, node(5, not) + node(6, TRUE)));
-  const equal = node(0, TRUE, node(5, simple('x', 'equal', 1)) + node(6, simple('x', 'notMissing'.replace('notMissing', 'isNotMissing'))) + node(7, TRUE));
+  const equal = node(
+    0,
+    TRUE,
+    node(5, simple('x', 'equal', 1)) +
+      node(6, simple('x', 'notMissing'.replace('notMissing', 'isNotMissing'))) +
+      node(7, TRUE),
+  );
   await check('', [5, 5, 6, 7, 6, 5], equal);
 });
 
@@ -93,7 +112,8 @@ test('a float field is compared in float', async () => {
 });
 
 test('rule sets by their methods', async () => {
-  const rules = (method: string) => document(`${dictionary('x:double y:string(a|b|c)')}
+  const rules = (method: string) =>
+    document(`${dictionary('x:double y:string(a|b|c)')}
     <RuleSetModel functionName="classification">${schema('x > y')}
     <RuleSet defaultScore="c" defaultConfidence="0.25"><RuleSelectionMethod criterion="${method}"/>
     <CompoundRule>${simple('x', 'greaterThan', 0)}
@@ -126,7 +146,11 @@ test('a scorecard with reasons', async () => {
     <Apply function="*"><FieldRef field="x"/><Constant>2</Constant></Apply></ComplexPartialScore></Attribute></Characteristic>
     <Characteristic name="two" reasonCode="S" baselineScore="3"><Attribute partialScore="2">${simple('s', 'equal', 'a')}</Attribute>
     <Attribute partialScore="0" reasonCode="S2">${TRUE}</Attribute></Characteristic></Characteristics></Scorecard>`);
-  const { columns, refused } = await answers(card, { x: [1, 3, null], s: ['a', 'b', 'a'] }, { nullForInvalid: true });
+  const { columns, refused } = await answers(
+    card,
+    { x: [1, 3, null], s: ['a', 'b', 'a'] },
+    { nullForInvalid: true },
+  );
   assert.deepEqual(columns['y']?.slice(0, 2), [13, 16]);
   assert.deepEqual(columns['why']?.slice(0, 2), ['X', 'S2']);
   assert.deepEqual(columns['second']?.slice(0, 2), ['S', null]);

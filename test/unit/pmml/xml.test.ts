@@ -1,3 +1,4 @@
+// The XML reader: elements as they are, limits, and the same answers as saxes gives. Test time only.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -148,7 +149,18 @@ test('random documents, cut anywhere and broken anywhere', () => {
     seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648;
     return seed % most;
   };
-  const parts = ['<a>', '</a>', '<b x="1">', '</b>', '<c/>', 'text', '&amp;', ' ', '<!--x-->', '&#65;'];
+  const parts = [
+    '<a>',
+    '</a>',
+    '<b x="1">',
+    '</b>',
+    '<c/>',
+    'text',
+    '&amp;',
+    ' ',
+    '<!--x-->',
+    '&#65;',
+  ];
   for (let round = 0; round < 500; round += 1) {
     const inner = Array.from({ length: random(12) }, () => parts[random(parts.length)]).join('');
     let text = `<r>${inner}</r>`;
