@@ -19,11 +19,11 @@ import type {
 import { lowerFunction } from './dispatch.js';
 import { type PmmlDocument, byName, placeOf } from './document.js';
 import { Expressions, castTo } from './expressions/expression.js';
-import { type OutputColumn, lowerOutput } from './outputs.js';
+import { type OutputColumn, lowerOutput } from './answers/outputs.js';
 import { predicateExpression } from './predicates.js';
 import { UNSUPPORTED_MODELS } from './model-names.js';
 import { Fields, Names, derivedInfo } from './scope.js';
-import { applyTarget } from './targets.js';
+import { applyTarget } from './answers/targets.js';
 import { missingValue, parseValue, planType } from './types.js';
 import { type XmlElement, child, children } from './xml.js';
 

@@ -205,7 +205,14 @@ export class Fields {
     dataType: string,
   ): Column {
     const type = this.plan.typeOf(base);
-    const treatment = treatmentOf(mining, field, dataType, type, this.problems);
+    const treatment = treatmentOf(
+      mining,
+      field,
+      dataType,
+      type,
+      this.problems,
+      this.document.asksValidity,
+    );
     if (treatment === undefined) return base;
     return this.once(`treat ${base} ${treatment.key}`, () => {
       const column = this.plan.column(name, type);

@@ -1,4 +1,4 @@
-// PMML's expressions answer as JPMML-Evaluator 1.7.6 did (pmml-functions.json was made with it), and
+// PMML's expressions answer as JPMML-Evaluator 1.7.6 did (pmml-functions.json was made with it) and
 // refuse a row where it raised an exception. Source: tabular.md 3.3, 10
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';

@@ -1,5 +1,5 @@
-// PMML's expression elements as a plan's expressions. Tables (NormContinuous, Discretize, MapValues,
-// TextIndex) become stages of their own. Importer's worker thread. Source: tabular.md 3.3
+// PMML's expression elements as a plan's expressions. Tables (NormContinuous, MapValues and so on)
+// become stages of their own. Importer's worker thread. Source: tabular.md 3.3
 import { type Expression, call, columnRef, constant } from '../../tabular/builder.js';
 import type { Value } from '../../tabular/generated/plan.js';
 import { placeOf } from '../document.js';

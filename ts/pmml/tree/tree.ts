@@ -5,7 +5,7 @@ import type { Attributes, Column } from '../../tabular/builder.js';
 import type { LabelledVector, LowerModel, ModelResult } from '../context.js';
 import { placeOf } from '../document.js';
 import type { Context } from '../lower.js';
-import { lazyResult } from '../results.js';
+import { lazyResult } from '../answers/results.js';
 import { planType } from '../types.js';
 import { type XmlElement, child } from '../xml.js';
 import { NodeAttributes } from './nodes.js';

@@ -1,14 +1,14 @@
 // PMML's Output: the columns of a model's answer. Importer's worker thread.
 // Source: tabular.md 2.4, 3.3
-import { type Column, call, columnRef, constant } from '../tabular/builder.js';
-import type { Type, Value } from '../tabular/generated/plan.js';
-import type { LabelledVector, ModelResult } from './context.js';
-import { optypeOf, placeOf } from './document.js';
-import { castTo } from './expressions/expression.js';
-import type { Context } from './lower.js';
+import { type Column, call, columnRef, constant } from '../../tabular/builder.js';
+import type { Type, Value } from '../../tabular/generated/plan.js';
+import type { LabelledVector, ModelResult } from '../context.js';
+import { optypeOf, placeOf } from '../document.js';
+import { castTo } from '../expressions/expression.js';
+import type { Context } from '../lower.js';
 import { targetOf } from './targets.js';
-import { normalDataType, planType } from './types.js';
-import { type XmlElement, child, children } from './xml.js';
+import { normalDataType, planType } from '../types.js';
+import { type XmlElement, child, children } from '../xml.js';
 
 export interface OutputColumn {
   readonly name: string;

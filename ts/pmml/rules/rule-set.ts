@@ -1,12 +1,12 @@
 // RuleSetModel: flattened to simple rules, each with all predicates around it. Importer's worker
 // thread. Source: tabular.md 3.2
-import { type Expression, call } from '../tabular/builder.js';
-import type { LowerModel } from './context.js';
-import { placeOf } from './document.js';
-import type { Context } from './lower.js';
-import { predicateOf } from './predicates.js';
-import { planType } from './types.js';
-import { type XmlElement, child, children } from './xml.js';
+import { type Expression, call } from '../../tabular/builder.js';
+import type { LowerModel } from '../context.js';
+import { placeOf } from '../document.js';
+import type { Context } from '../lower.js';
+import { predicateOf } from '../predicates.js';
+import { planType } from '../types.js';
+import { type XmlElement, child, children } from '../xml.js';
 
 interface Rule {
   readonly element: XmlElement;

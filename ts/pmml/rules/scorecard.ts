@@ -1,12 +1,12 @@
 // Scorecard: partial scores summed up, and why. Importer's worker thread.
 // Source: tabular.md 3.2
-import type { Expression } from '../tabular/builder.js';
-import type { LowerModel } from './context.js';
-import { placeOf } from './document.js';
-import { castTo } from './expressions/expression.js';
-import type { Context } from './lower.js';
-import { predicateOf } from './predicates.js';
-import { type XmlElement, child, children } from './xml.js';
+import type { Expression } from '../../tabular/builder.js';
+import type { LowerModel } from '../context.js';
+import { placeOf } from '../document.js';
+import { castTo } from '../expressions/expression.js';
+import type { Context } from '../lower.js';
+import { predicateOf } from '../predicates.js';
+import { type XmlElement, child, children } from '../xml.js';
 
 class Characteristics {
   readonly predicates: Expression[] = [];

@@ -1,13 +1,13 @@
 // PMML's Targets: what is done to a prediction before anybody sees it. Importer's worker thread.
 // Source: tabular.md 3.3
-import { type Column, call, columnRef, constant } from '../tabular/builder.js';
-import { toNumber } from './arrays.js';
-import type { ModelResult } from './context.js';
+import { type Column, call, columnRef, constant } from '../../tabular/builder.js';
+import { toNumber } from '../arrays.js';
+import type { ModelResult } from '../context.js';
 import { changed } from './results.js';
-import { placeOf } from './document.js';
-import type { Context } from './lower.js';
-import { planType } from './types.js';
-import { type XmlElement, child, children } from './xml.js';
+import { placeOf } from '../document.js';
+import type { Context } from '../lower.js';
+import { planType } from '../types.js';
+import { type XmlElement, child, children } from '../xml.js';
 
 /** The Target of a field; undefined: it has none. */
 export function targetOf(model: XmlElement, name: string | undefined): XmlElement | undefined {

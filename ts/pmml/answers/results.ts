@@ -1,6 +1,6 @@
 // Results of models whose columns are filled when they are first asked for: what no Output wants
 // costs nothing. Importer's worker thread.
-import type { ModelResult } from './context.js';
+import type { ModelResult } from '../context.js';
 
 type Makers = {
   readonly [Name in keyof ModelResult]?: () => ModelResult[Name] | undefined;
