@@ -6,7 +6,7 @@ import { Problems } from '../tabular/problems.js';
 import type { ModelResult } from './context.js';
 import { type PmmlDocument, placeOf, readDocument } from './document.js';
 import { type Context, type Lowered, Lowering } from './lower.js';
-import { compactTrees } from './tree/table.js';
+import { captureTrees } from './tree/table.js';
 import { type XmlElement, readXml } from './xml.js';
 
 export interface Imported {
@@ -46,9 +46,8 @@ function unasked({ result, context }: Lowered): Answer[] {
   const add = (name: string, column: number | undefined) => {
     if (column !== undefined) answers.push({ name, column });
   };
-  if (result.probabilities === undefined && result.confidences !== undefined) {
-    answers.push(...picked(result, 'confidences', 'confidence', context));
-  }
+  const confidences = picked(result, 'confidences', 'confidence', context);
+  answers.push(...confidences.map((each) => ({ ...each, extra: true })));
   if (context.functionName === 'clustering') {
     add('display', result.display);
     if (result.affinities !== undefined) {
@@ -139,5 +138,5 @@ export function importDocument(root: XmlElement): Imported {
  * supported, all at once, with its lines.
  */
 export async function importPmml(path: string): Promise<Imported> {
-  return importDocument(await readXml(path, { ended: compactTrees }));
+  return importDocument(await readXml(path, { capture: captureTrees }));
 }

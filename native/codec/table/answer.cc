@@ -8,9 +8,9 @@
 #include <limits>
 
 #include "codec/json/echo.h"
+#include "codec/table/tensor.h"
 #include "codec/values/calendar.h"
 #include "codec/values/decimal.h"
-#include "codec/table/tensor.h"
 
 namespace serval::table {
 

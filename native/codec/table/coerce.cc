@@ -123,7 +123,10 @@ class FieldMaker {
     return states_ != nullptr && states_[row_of(index, element)] != 0;
   }
   Status set_null(uint64_t index);
-  std::string where() const { return input_text(tensor_) + ", field " + quoted(field_.name); }
+  std::string where() const {
+    const bool own_name = tensor_.name == field_.name;
+    return input_text(tensor_) + (own_name ? "" : ", field " + quoted(field_.name));
+  }
   Error bad_value(uint64_t index, View expected, const std::string& got) const;
   Error mismatch() const;
 
@@ -417,7 +420,8 @@ Status FieldMaker::widen(const double*& wide) {
       const auto step = [](T value, double& place) {
         place = static_cast<double>(value);
         if constexpr (sizeof(T) < 8) return true;
-        else return place >= -double{kExactMax} && place <= double{kExactMax};
+        const auto exact = static_cast<int64_t>(value);
+        return exact >= -kExactMax && exact <= kExactMax;
       };
       for (uint64_t i = 0; i < count_; ++i) {
         const T value = reinterpret_cast<const T*>(data_)[i];

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <limits>
 
-#include "codec/values/text_values.h"
 #include "codec/v2/json_parts.h"
+#include "codec/values/text_values.h"
 
 namespace serval::table {
 

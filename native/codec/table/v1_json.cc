@@ -271,7 +271,9 @@ DType Decoder::choose_dtype(const FieldSpec& field, const Kinds& kinds) const {
     return kinds.real ? DType::Fp64 : DType::Int64;
   }
   if (kinds.boolean && !kinds.number() && !kinds.text) return DType::Bool;
-  if (field.any || own == DType::Invalid) return kinds.text ? DType::String : DType::Fp64;
+  const bool all_null = !kinds.boolean && !kinds.number() && !kinds.text;
+  const bool as_values = field.any && !all_null;
+  if (as_values || own == DType::Invalid) return kinds.text ? DType::String : DType::Fp64;
   return own == DType::Decimal ? DType::Fp64 : own;
 }
 
@@ -433,7 +435,8 @@ Status Decoder::decode(const Signature& signature) {
       done = invalid_argument("missing 'inputs' or 'instances' key");
     } else if (!signature_name_.empty() && signature_name_ != signature.name) {
       done = with_signature(make_error(ErrorCode::SignatureNotFound,
-                                       "the model has no signature " + quoted(signature_name_)),
+                                       "Serving signature name: \"" + echo_text(signature_name_) +
+                                           "\" not found in signature def"),
                             signature_name_);
     } else {
       done = make_fields();

@@ -2,6 +2,7 @@
 // Source: tabular.md 3.3
 #include <algorithm>
 
+#include "base/unicode/letters.h"
 #include "re2/re2.h"
 #include "tabular/pmml/cells.h"
 #include "tabular/pmml/functions/regex.h"
@@ -99,19 +100,17 @@ class TextIndex final : public Stage {
 
  private:
   std::vector<std::string> words_of(std::string_view text) const {
-    std::string folded(text);
-    if (!case_sensitive_) {
-      for (char& each : folded) {
-        if (each >= 'A' && each <= 'Z') each = static_cast<char>(each - 'A' + 'a');
-      }
-    }
+    std::string folded;
+    if (case_sensitive_) folded = text;
+    else append_lower_case(text, folded);
     if (!tokenize_) return {folded};
     std::vector<std::string> words;
     re2::StringPiece rest(folded);
     while (words.size() <= kWordsMax) {
       re2::StringPiece found;
-      const bool split = separator_->Match(rest, 0, rest.size(), RE2::UNANCHORED, &found, 1) &&
-                         !found.empty();
+      const bool split =
+          separator_->re2().Match(rest, 0, rest.size(), RE2::UNANCHORED, &found, 1) &&
+          !found.empty();
       const size_t end = split ? static_cast<size_t>(found.data() - rest.data()) : rest.size();
       add_word({rest.data(), end}, words);
       if (!split) break;
@@ -150,7 +149,7 @@ class TextIndex final : public Stage {
   bool best_hits_, case_sensitive_, tokenize_;
   int32_t distance_;
   Weight weight_ = Weight::Frequency;
-  std::shared_ptr<const RE2> separator_;
+  std::shared_ptr<const JavaRegex> separator_;
   uint32_t text_ = 0, term_ = 0, out_ = 0;
   Type type_ = Type::Any;
 };

@@ -22,8 +22,6 @@ const FOLDER = [join('..', 'shared'), '/work/shared']
   .find((folder) => existsSync(join(folder, 'INDEX.json')));
 const MISSING = '../shared/models/spark is not there';
 const TOLERANCE = 1e-12;
-// What is far below 1 beside a sum of probabilities that is 1: not more exact than that sum.
-const FLOOR = 1e-13;
 
 /** Stages that are JPMML's own and not Spark's. */
 const NOT_SPARK: Readonly<Record<string, RegExp>> = {
@@ -142,7 +140,7 @@ function compare(expected: ReadonlyMap<string, readonly string[]>, plan: Plan, g
 
 function near(got: number, expected: number, where: string): void {
   const difference = Math.abs(got - expected);
-  const isNear = difference <= TOLERANCE * Math.abs(expected) || difference <= FLOOR;
+  const isNear = difference <= TOLERANCE * Math.abs(expected);
   assert.ok(isNear || Object.is(got, expected), `${where}: got ${got}, expected ${expected}`);
 }
 

@@ -2,6 +2,8 @@
 // has a case. What is refused: wire_refuse_test.cc.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "support/table_support.h"
 
 namespace serval::test {

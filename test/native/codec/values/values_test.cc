@@ -13,7 +13,7 @@ namespace {
 
 std::string date_text(int64_t days) {
   char text[kDateTextBytes];
-  const char* end = write_date(text, days);
+  char* end = write_date(text, days);
   return end == nullptr ? "none" : std::string(text, end);
 }
 

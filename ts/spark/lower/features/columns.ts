@@ -1,7 +1,7 @@
 // Spark's stages that only say which columns there are: SQL statements, and what a formula leaves
 // behind. Importer's worker thread. Source: tabular.md 5.2
 import { structCell, textCell, textsCell } from '../../read/cells.js';
-import { StageProblem } from '../../read/problem.js';
+import { need, StageProblem } from '../../read/problem.js';
 import { lowerSql } from '../../sql/index.js';
 import { ANYTHING, type Variable } from '../frame.js';
 import type { Lower } from '../stage.js';
@@ -9,18 +9,19 @@ import type { Lower } from '../stage.js';
 const lowerSqlTransformer: Lower = (stage) => {
   const { frame, problems } = stage.model;
   const known = new Map(frame.variables.map((variable) => [variable.column, variable]));
-  const get = (name: string) => {
+  const field = (name: string) => {
     const variable = frame.get(name, ANYTHING);
     known.set(variable.column, variable);
     return variable.column;
   };
+  // A statement shows what it reads as well: nothing is used up by it.
   const result = lowerSql(
     stage.plan,
     stage.params.text('statement'),
     {
       names: () => frame.variables.map(({ name }) => name),
-      get,
-      missing: (name) => (frame.isOpen(name) ? get(name) : undefined),
+      get: (name) => need(frame.find(name), `there is no column '${name}'`).column,
+      missing: (name) => (frame.isOpen(name) ? field(name) : undefined),
     },
     problems,
     stage.place,
