@@ -80,7 +80,7 @@ test('random numbers are those of the reference implementation', () => {
 });
 
 test('digamma', () => {
-  near(digamma(100), 4.600161852738087);
+  assert.ok(Math.abs(digamma(100) - 4.600161852738087) < 1e-8);
   assert.ok(Math.abs(digamma(1) + 0.5772156649015329) < 1e-8);
   assert.ok(Math.abs(digamma(0.5) + 1.9635100260214235) < 1e-8);
   assert.equal(digamma(0), Number.NEGATIVE_INFINITY);
