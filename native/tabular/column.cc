@@ -66,6 +66,8 @@ Value Column::value(uint32_t row) const {
   Value made;
   made.type = type;
   made.state = state(row);
+  made.precision = precision;
+  made.scale = scale;
   if (made.missing()) return made;
   if (is_list(type)) {
     made.list = {this, row};
@@ -75,11 +77,7 @@ Value Column::value(uint32_t row) const {
     case Storage::Real: made.real = reals[row]; break;
     case Storage::Integer: made.integer = integers[row]; break;
     case Storage::Text: made.text = texts[row]; break;
-    case Storage::Decimal:
-      made.decimal = decimals[row];
-      made.precision = precision;
-      made.scale = scale;
-      break;
+    case Storage::Decimal: made.decimal = decimals[row]; break;
   }
   return made;
 }

@@ -215,6 +215,7 @@ Status Expression::fill(Run& run, Rows rows, uint32_t out, Type type, std::strin
   Filling filling(run, rows, out, element);
   if (type != Type::Any) filling.start(type, nullptr);
   Eval eval{run, 0, {}};
+  Value missing = Value::missing_of(Type::Double);
   for (uint32_t i = 0; i < rows.count; ++i) {
     eval.row = rows[i];
     const Value value = this->value(eval);
@@ -227,7 +228,10 @@ Status Expression::fill(Run& run, Rows rows, uint32_t out, Type type, std::strin
       continue;
     }
     if (!filling.started()) {
-      if (value.missing()) continue;
+      if (value.missing()) {
+        if (!is_list(value.type) && value.type != Type::Any) missing = value;
+        continue;
+      }
       filling.start(value.type, &value);
       for (uint32_t before = 0; before < i; ++before) filling.skip(rows[before]);
     }
@@ -238,7 +242,7 @@ Status Expression::fill(Run& run, Rows rows, uint32_t out, Type type, std::strin
                           std::string(type_name(run.in(out).type)));
   }
   if (filling.started()) return {};
-  filling.start(Type::Double, nullptr);
+  filling.start(missing.type, &missing);
   for (uint32_t i = 0; i < rows.count; ++i) filling.skip(rows[i]);
   return {};
 }

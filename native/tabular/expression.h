@@ -85,7 +85,7 @@ class Expression {
   Value value(Eval& eval) const { return nodes_.back().value(eval); }
   // Fills `out` (a column of run.frame) for rows. The column's type: `type`, to which values must
   // already belong (an integer also to a real one); Any: that of the first value that is not
-  // missing (Double where all are).
+  // missing (where all are: the type that a missing one has, or Double).
   Status fill(Run& run, Rows rows, uint32_t out, Type type, std::string_view place,
               Type element = Type::Any) const;
   // Where the expression is a constant.

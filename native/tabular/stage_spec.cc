@@ -127,7 +127,7 @@ std::span<const double> StageSpec::reals(std::string_view name) {
   }
   if (found->reals()->size() == 0) return {};  // FlatBuffers does not align it
   const uint8_t* data = found->reals()->Data();
-  if (reinterpret_cast<uintptr_t>(data) % alignof(double) != 0) {
+  if (found->reals()->size() != 0 && reinterpret_cast<uintptr_t>(data) % alignof(double) != 0) {
     fail("attribute '" + std::string(name) + "' is not aligned");
     return {};
   }

@@ -46,9 +46,8 @@ function unasked({ result, context }: Lowered): Answer[] {
   const add = (name: string, column: number | undefined) => {
     if (column !== undefined) answers.push({ name, column });
   };
-  if (result.probabilities === undefined && result.confidences !== undefined) {
-    answers.push(...picked(result, 'confidences', 'confidence', context));
-  }
+  const confidences = picked(result, 'confidences', 'confidence', context);
+  answers.push(...confidences.map((each) => ({ ...each, extra: true })));
   if (context.functionName === 'clustering') {
     add('display', result.display);
     if (result.affinities !== undefined) {

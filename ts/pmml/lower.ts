@@ -67,7 +67,7 @@ export class Lowering {
 
   /** Lowers a model element, inside the model of `parent` if there is one. */
   lower(element: XmlElement, parent?: Context): Lowered {
-    const context = this.#context(element, parent);
+    const context = this.open(element, parent);
     const lower = lowerFunction(element.name);
     let result: ModelResult = {};
     if (lower === undefined) {
@@ -87,7 +87,8 @@ export class Lowering {
     return { result: finished, outputs, context, element };
   }
 
-  #context(element: XmlElement, parent: Context | undefined): Context {
+  /** A model's names and targets, without lowering it. */
+  open(element: XmlElement, parent: Context | undefined): Context {
     const local = [
       child(element, 'LocalTransformations'),
       ...children(element, 'Segmentation').map((each) => child(each, 'LocalTransformations')),
@@ -154,7 +155,8 @@ export class Context implements ModelContext {
     this.plan = lowering.plan;
     this.problems = lowering.problems;
     this.functionName = element.attributes['functionName'] ?? '';
-    const target = targets[0] ?? parent?.target;
+    const inherits = parent?.functionName === this.functionName;
+    const target = targets[0] ?? (inherits ? parent?.target : undefined);
     if (target !== undefined) this.target = target;
   }
 

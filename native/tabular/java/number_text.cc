@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <string_view>
 
 namespace serval::tabular {
@@ -71,7 +72,16 @@ void append_number(Number value, std::string& out) {
   } else {
     char text[40];
     const auto end = std::to_chars(text, text + sizeof text, size, std::chars_format::scientific);
-    const Digits number = digits_of({text, end.ptr});
+    Digits number = digits_of({text, end.ptr});
+    // Of one digit Java has two, those nearest to the value: 4.9E-324, where 5E-324 reads back too.
+    if (number.count == 1 && size < std::numeric_limits<Number>::min()) {
+      char two[40];
+      const auto near =
+          std::to_chars(two, two + sizeof two, size, std::chars_format::scientific, 1);
+      Number back = 0;
+      std::from_chars(two, near.ptr, back);
+      if (back == size) number = digits_of({two, near.ptr});
+    }
     if (number.exponent >= -3 && number.exponent < 7) append_plain(number, out);
     else append_scientific(number, out);
   }

@@ -2,6 +2,7 @@
 // probabilities (blend). Sums run in document order. Hot path: run; any thread.
 // Source: tabular.md 3.3
 #include <algorithm>
+#include <limits>
 
 #include "tabular/pmml/cells.h"
 #include "tabular/pmml/kinds.h"
@@ -305,8 +306,88 @@ class Blend final : public Ensemble {
   bool weighted_ = false, median_ = false, max_ = false;
 };
 
+// A forest's leaves (List, one per tree, -1: none) -> votes by label, and the winner: of equals the
+// one that the first tree voted for.
+class LeafVotes final : public Stage {
+ public:
+  explicit LeafVotes(StageSpec& spec)
+      : place_(spec.place),
+        label_of_(spec.integers("label_of")),
+        weights_(spec.reals("weights")),
+        labels_(spec.values("labels")) {
+    spec.expect_inputs(1, 1);
+    spec.expect_outputs(2, 2);
+    if (spec.failed()) return;
+    in_ = spec.inputs[0];
+    votes_ = spec.outputs[0];
+    out_ = spec.outputs[1];
+    type_ = spec.column_type(out_);
+    const auto count = static_cast<int64_t>(labels_.size());
+    const bool fit = std::all_of(label_of_.begin(), label_of_.end(),
+                                 [&](int32_t label) { return label >= 0 && label < count; });
+    if (!fit) spec.fail("a leaf has no label");
+    for (const Value& each : labels_) {
+      if (!fits(type_, each)) spec.fail("a label has another type than the output");
+    }
+  }
+
+  Status run(Run& run, Rows rows) const override {
+    const Column& in = run.in(in_);
+    if (in.type != Type::List || storage_of(in.element) != Storage::Integer) {
+      return invalid_argument(place_ + ": expected the leaves of a forest");
+    }
+    Column& votes = run.out(votes_, Type::Vector, rows);
+    Column& winner = run.out(out_, type_, rows);
+    std::vector<double> sums(labels_.size());
+    std::vector<uint32_t> first(labels_.size());
+    for (uint32_t i = 0; i < rows.count; ++i) {
+      const uint32_t row = rows[i];
+      const double all = in.valid(row) ? count(in.row_integers(row), sums, first) : 0;
+      if (!(all > 0)) {
+        winner.set_missing(row);
+        continue;
+      }
+      votes.start_row(row);
+      size_t best = 0;
+      for (size_t k = 0; k < sums.size(); ++k) {
+        votes.reals.push_back(sums[k] / all);
+        if (sums[k] > sums[best] || (sums[k] == sums[best] && first[k] < first[best])) best = k;
+      }
+      votes.end_row();
+      put(winner, row, labels_[best]);
+    }
+    return {};
+  }
+
+ private:
+  double count(std::span<const int64_t> leaves, std::vector<double>& sums,
+               std::vector<uint32_t>& first) const {
+    std::fill(sums.begin(), sums.end(), 0.0);
+    std::fill(first.begin(), first.end(), UINT32_MAX);
+    double all = 0;
+    for (size_t tree = 0; tree < leaves.size() && tree < weights_.size(); ++tree) {
+      if (leaves[tree] < 0 || leaves[tree] >= static_cast<int64_t>(label_of_.size())) continue;
+      const auto label = static_cast<size_t>(label_of_[static_cast<size_t>(leaves[tree])]);
+      sums[label] += weights_[tree];
+      first[label] = std::min(first[label], static_cast<uint32_t>(tree));
+      all += weights_[tree];
+    }
+    return all;
+  }
+
+  std::string place_;
+  std::span<const int32_t> label_of_;
+  std::span<const double> weights_;
+  std::vector<Value> labels_;
+  uint32_t in_ = 0, votes_ = 0, out_ = 0;
+  Type type_ = Type::Any;
+};
+
 }  // namespace
 
+std::unique_ptr<Stage> make_leaf_votes(StageSpec& spec) {
+  return std::make_unique<LeafVotes>(spec);
+}
 std::unique_ptr<Stage> make_combine(StageSpec& spec) { return std::make_unique<Combine>(spec); }
 std::unique_ptr<Stage> make_vote(StageSpec& spec) { return std::make_unique<Vote>(spec); }
 std::unique_ptr<Stage> make_blend(StageSpec& spec) { return std::make_unique<Blend>(spec); }

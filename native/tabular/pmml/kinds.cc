@@ -22,6 +22,7 @@ constexpr StageKind kKinds[] = {
     {"pmml.combine", pmml::make_combine},
     {"pmml.vote", pmml::make_vote},
     {"pmml.blend", pmml::make_blend},
+    {"pmml.leaf_votes", pmml::make_leaf_votes},
     {"pmml.collect", pmml::make_collect},
     {"pmml.rules", pmml::make_rules},
     {"pmml.scorecard", pmml::make_scorecard},

@@ -25,6 +25,7 @@ std::unique_ptr<Stage> make_choose(StageSpec& spec);
 std::unique_ptr<Stage> make_combine(StageSpec& spec);
 std::unique_ptr<Stage> make_vote(StageSpec& spec);
 std::unique_ptr<Stage> make_blend(StageSpec& spec);
+std::unique_ptr<Stage> make_leaf_votes(StageSpec& spec);
 std::unique_ptr<Stage> make_collect(StageSpec& spec);
 std::unique_ptr<Stage> make_rules(StageSpec& spec);
 std::unique_ptr<Stage> make_scorecard(StageSpec& spec);

@@ -101,7 +101,9 @@ class Choose final : public Stage {
     for (const uint32_t column : columns_) {
       const Type type = run.in(column).type;
       const bool list = type == Type::Vector || type == Type::List;
-      if (list ? type == type_ : type_ != Type::Vector && type_ != Type::List) continue;
+      const bool same = storage_of(type) == storage_of(type_) ||
+                        (is_real(type_) && storage_of(type) == Storage::Integer);
+      if (list || type_ == Type::Vector || type_ == Type::List ? type == type_ : same) continue;
       return invalid_argument(place_ + ": segments give results of different types");
     }
     Column& out = run.out(out_, type_, rows, element_);

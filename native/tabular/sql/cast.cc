@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tabular/java/number_text.h"
 #include "tabular/sql/calendar.h"
 #include "tabular/sql/number_text.h"
 #include "tabular/sql/values.h"
@@ -184,17 +185,19 @@ bool is_castable(Type type) {
 }  // namespace
 
 std::string text_of(Eval& eval, const Value& value) {
+  std::string text;
   switch (value.type) {
     case Type::Bool: return value.integer != 0 ? "true" : "false";
-    case Type::Float: return float_text(static_cast<float>(value.real));
-    case Type::Double: return real_text(value.real);
-    case Type::Decimal: return decimal_text(decimal_of(value));
+    case Type::Float: append_java_float(value.real, text); break;
+    case Type::Double: append_java_double(value.real, text); break;
+    case Type::Decimal: append_java_decimal(value.decimal, value.scale, text); break;
     case Type::Date: return date_text(value.integer);
     case Type::Timestamp: return timestamp_text(value.integer);
     case Type::String:
     case Type::Binary: return std::string(eval.text(value));
     default: return std::to_string(value.integer);
   }
+  return text;
 }
 
 Value cast(Eval& eval, const Value& value, SqlType to) {

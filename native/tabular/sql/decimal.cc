@@ -281,23 +281,6 @@ std::string integer_text(Int128 value) {
   return text;
 }
 
-std::string decimal_text(Decimal value) {
-  std::string digits = integer_text(value.unscaled);
-  const bool negative = digits.front() == '-';
-  if (negative) digits.erase(0, 1);
-  const int count = static_cast<int>(digits.size());
-  std::string text = negative ? "-" : "";
-  if (value.scale == 0) return text + digits;
-  const int exponent = count - 1 - value.scale;
-  if (exponent >= -6) {
-    if (count <= value.scale) digits.insert(0, static_cast<size_t>(value.scale - count + 1), '0');
-    digits.insert(digits.size() - static_cast<size_t>(value.scale), ".");
-    return text + digits;
-  }
-  if (count > 1) digits.insert(1, ".");
-  return text + digits + "E" + std::to_string(exponent);
-}
-
 double decimal_to_real(Decimal value) {
   const std::string text = integer_text(value.unscaled) + "e-" + std::to_string(value.scale);
   double real = 0;

@@ -49,8 +49,6 @@ Int128 power_of_ten(int power);
 // Significant digits; 1 of zero.
 int decimal_digits(Int128 value);
 double decimal_to_real(Decimal value);
-// As java.math.BigDecimal's toString.
-std::string decimal_text(Decimal value);
 std::string integer_text(Int128 value);
 
 // A number as digits: 0.digits * 10^exponent, the first digit not 0; no digits: zero.

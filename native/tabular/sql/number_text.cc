@@ -1,48 +1,13 @@
-// Numbers as text and back, as Java writes and reads them. Pure; any thread.
+// Numbers out of text, as Spark's CAST reads them. Pure; any thread.
 #include "tabular/sql/number_text.h"
 
 #include <charconv>
-#include <cmath>
 #include <cstdlib>
 #include <limits>
 
 namespace serval::tabular::sql {
 
 namespace {
-
-// From "d.ddde+xx": the shortest digits that make the number.
-template <typename Real>
-std::string text_of(Real value) {
-  if (std::isnan(value)) return "NaN";
-  if (std::isinf(value)) return value < 0 ? "-Infinity" : "Infinity";
-  if (value == 0) return std::signbit(value) ? "-0.0" : "0.0";
-  char buffer[40];
-  const auto end =
-      std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::scientific).ptr;
-  std::string_view written(buffer, static_cast<size_t>(end - buffer));
-  std::string text;
-  if (written.front() == '-') {
-    text = "-";
-    written.remove_prefix(1);
-  }
-  const size_t e = written.find('e');
-  std::string digits;
-  for (const char c : written.substr(0, e)) {
-    if (c != '.') digits += c;
-  }
-  const int exponent = std::atoi(buffer + (written.data() - buffer) + e + 1);
-  if (exponent < -3 || exponent >= 7) {
-    text += digits[0];
-    text += '.';
-    text += digits.size() > 1 ? digits.substr(1) : "0";
-    return text + "E" + std::to_string(exponent);
-  }
-  if (exponent < 0)
-    return text + "0." + std::string(static_cast<size_t>(-exponent - 1), '0') + digits;
-  const auto whole = static_cast<size_t>(exponent) + 1;
-  if (digits.size() <= whole) return text + digits + std::string(whole - digits.size(), '0') + ".0";
-  return text + digits.substr(0, whole) + "." + digits.substr(whole);
-}
 
 bool equals_ignoring_case(std::string_view text, std::string_view lower) {
   if (text.size() != lower.size()) return false;
@@ -95,8 +60,6 @@ std::optional<Real> parsed(std::string_view text) {
 
 }  // namespace
 
-std::string real_text(double value) { return text_of(value); }
-std::string float_text(float value) { return text_of(value); }
 std::optional<double> real_of_text(std::string_view text) { return parsed<double>(text); }
 std::optional<float> float_of_text(std::string_view text) { return parsed<float>(text); }
 

@@ -1,4 +1,4 @@
-// Numbers as text and back, as Java writes and reads them. Pure; any thread.
+// Numbers out of text, as Spark's CAST reads them. Pure; any thread.
 // Source: tabular.md 10.
 #pragma once
 
@@ -8,10 +8,6 @@
 #include <string_view>
 
 namespace serval::tabular::sql {
-
-// "1.0", "1.0E10", "NaN", "-Infinity".
-std::string real_text(double value);
-std::string float_text(float value);
 
 // As CAST does: blanks around it do not count, a fraction is cut, anything else is none.
 std::optional<int64_t> integer_of_text(std::string_view text);

@@ -85,7 +85,7 @@ function supportVectorMachine({ node, model, features, ...outputs }: Classifier)
 
 function naiveBayes({ node, model, ...columns }: Classifier): void {
   const { attributes } = model;
-  const modelType = attributes.text('model_type', 'multinomial');
+  const modelType = attributes.text('model_type', 'multinomial').toLowerCase();
   if (modelType !== 'multinomial' && modelType !== 'bernoulli') {
     node.problem(`the model type '${modelType}' is not supported`);
     return;

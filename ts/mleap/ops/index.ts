@@ -6,9 +6,17 @@ import { NUMBER_OPS } from './numbers.js';
 import { SCALAR_OPS } from './scalars.js';
 import { TEXT_OPS } from './text.js';
 import { VECTOR_OPS } from './vectors.js';
+import { XGBOOST_OPS } from './xgboost.js';
 
 export const MLEAP_OPS: ReadonlyMap<string, Op> = new Map(
-  Object.entries({ ...SCALAR_OPS, ...TEXT_OPS, ...VECTOR_OPS, ...NUMBER_OPS, ...CLASS_OPS }),
+  Object.entries({
+    ...SCALAR_OPS,
+    ...TEXT_OPS,
+    ...VECTOR_OPS,
+    ...NUMBER_OPS,
+    ...CLASS_OPS,
+    ...XGBOOST_OPS,
+  }),
 );
 
 /** Why not. Others are not known. */

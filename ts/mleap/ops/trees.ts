@@ -22,7 +22,7 @@ export async function treesOf(
   const { attributes, folder } = model;
   const trees = new TreeCollector(width, leafOf);
   const add = async (from: string): Promise<void> => {
-    const file = `${from}/tree.${bundle.extension}`;
+    const file = treeFile(bundle, from);
     trees.add(await bundle.read(file), bundle.extension, file);
   };
   if (!attributes.has('trees')) {
@@ -32,6 +32,12 @@ export async function treesOf(
   for (const name of attributes.texts('trees')) await add(`${folder}/${name}`);
   const weights = attributes.optionalNumbers('tree_weights');
   return weights === undefined ? { trees } : { trees, weights };
+}
+
+/** MLeap's classifiers write `nodes`, the others `tree`. */
+function treeFile(bundle: Bundle, folder: string): string {
+  const nodes = `${folder}/nodes.${bundle.extension}`;
+  return bundle.has(nodes) ? nodes : `${folder}/tree.${bundle.extension}`;
 }
 
 export function addTrees(

@@ -167,7 +167,15 @@ export const lowerMining: LowerModel = (model, outer) => {
   const { segments } = lowering;
   const mask = (segment: Segment) => segment.mask ?? everywhere(context);
   if (method === 'selectFirst' || method === 'modelChain') {
-    return chooseResult(segments, mask, method === 'modelChain', context, segmentation);
+    // Of a chain the last one that ran, which is of the chain's own kind.
+    const own = segments.filter(
+      ({ lowered }) => lowered.context.functionName === context.functionName,
+    );
+    if (own.length === 0) {
+      context.problems.add(placeOf(segmentation), `has no segment for ${context.functionName}`);
+      return {};
+    }
+    return chooseResult(own, mask, method === 'modelChain', context, segmentation);
   }
   if (method === 'selectAll') return collectResults(segments, mask, context, segmentation);
   return combineResults(segments, method, context, segmentation);

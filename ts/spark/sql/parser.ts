@@ -371,7 +371,10 @@ class Parser {
       if (this.#peek().text === '*') {
         throw new SqlFault(at, `${token.text}(*): aggregates are not supported`);
       }
-      made = call(token.word.toLowerCase(), at, ...this.#list(')'));
+      const args = this.#list(')');
+      // As functions these take the characters first, and the text then.
+      const isTurned = /^[LR]TRIM$/.test(token.word) && args.length === 2;
+      made = call(token.word.toLowerCase(), at, ...(isTurned ? [...args].reverse() : args));
     } else {
       this.#expect(')');
     }

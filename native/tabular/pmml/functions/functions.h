@@ -60,7 +60,6 @@ Value fail_type(Eval& eval, std::string_view function, const char* expected, con
 Value cast(Eval& eval, const Value& value, Type type);
 // Text as PMML writes a value: doubles as Java does ("1.0E10").
 std::string text_of(const Eval& eval, const Value& value);
-std::string java_text(double value, bool single);
 
 // Do they equal each other, the second one cast to the first one's type?
 bool equal_values(Eval& eval, const Value& left, const Value& right);

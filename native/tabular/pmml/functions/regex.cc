@@ -4,26 +4,18 @@
 namespace serval::tabular::pmml {
 namespace {
 
-constexpr int64_t kRegexBytesMax = 8 << 20;
 constexpr size_t kPatternBytesMax = 65'536;
 
 }  // namespace
 
-Result<std::shared_ptr<const RE2>> compile_regex(std::string_view pattern) {
+Result<std::shared_ptr<const JavaRegex>> compile_regex(std::string_view pattern) {
   if (pattern.size() > kPatternBytesMax) {
     return invalid_argument("a regular expression is longer than " +
                             std::to_string(kPatternBytesMax) + " bytes");
   }
-  RE2::Options options;
-  options.set_log_errors(false);
-  options.set_max_mem(kRegexBytesMax);
-  auto made =
-      std::make_shared<const RE2>(re2::StringPiece(pattern.data(), pattern.size()), options);
-  if (!made->ok()) {
-    return invalid_argument("regular expression \"" + std::string(pattern.substr(0, 200)) +
-                            "\" is not supported: " + made->error());
-  }
-  return std::shared_ptr<const RE2>(std::move(made));
+  auto made = JavaRegex::compile(pattern);
+  if (!made.ok()) return invalid_argument(made.error().message);
+  return std::make_shared<const JavaRegex>(std::move(made.value()));
 }
 
 Result<std::string> java_replacement(std::string_view text, const RE2& regex) {

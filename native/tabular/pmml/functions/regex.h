@@ -1,4 +1,4 @@
-// Regular expressions of PMML documents, with RE2: what Java has beyond it is refused by name.
+// Regular expressions of PMML documents, which JPMML takes for Java's.
 #pragma once
 
 #include <memory>
@@ -7,11 +7,12 @@
 
 #include "base/error.h"
 #include "re2/re2.h"
+#include "tabular/java/regex.h"
 
 namespace serval::tabular::pmml {
 
-// Errors: invalid_argument, where RE2 does not take it or it needs too much memory.
-Result<std::shared_ptr<const RE2>> compile_regex(std::string_view pattern);
+// Errors: invalid_argument saying what of it cannot be done.
+Result<std::shared_ptr<const JavaRegex>> compile_regex(std::string_view pattern);
 
 // A replacement as Java writes it ($1, \$) as RE2's. Errors: a group that the pattern has not.
 Result<std::string> java_replacement(std::string_view text, const RE2& regex);

@@ -2,6 +2,7 @@
 // any thread. Source: tabular.md 3.3
 #include <algorithm>
 
+#include "base/unicode/letters.h"
 #include "re2/re2.h"
 #include "tabular/pmml/functions/functions.h"
 #include "tabular/pmml/functions/regex.h"
@@ -9,27 +10,18 @@
 namespace serval::tabular::pmml {
 namespace {
 
-bool ascii(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char each) { return (each & 0x80) == 0; });
-}
-
 size_t bytes_of(unsigned char first) {
   return first < 0x80 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
 }
 
 Value changed_case(Eval& eval, const Value& value, const char* name, bool upper) {
   if (value.missing()) return fail_missing(eval, name);
-  std::string text = text_of(eval, cast(eval, value, Type::String));
+  const std::string text = text_of(eval, cast(eval, value, Type::String));
   if (eval.failed()) return {};
-  if (!ascii(text)) {
-    return eval.fail("function " + std::string(name) + " takes ASCII only, got \"" +
-                     text.substr(0, 100) + "\"");
-  }
-  for (char& each : text) {
-    if (upper && each >= 'a' && each <= 'z') each = static_cast<char>(each - 'a' + 'A');
-    if (!upper && each >= 'A' && each <= 'Z') each = static_cast<char>(each - 'A' + 'a');
-  }
-  return eval.of_text(text);
+  std::string changed;
+  if (upper) append_upper_case(text, changed);
+  else append_lower_case(text, changed);
+  return eval.of_text(changed);
 }
 
 Value uppercase(Eval& eval, std::span<const Value> arguments, const void*) {
@@ -47,16 +39,6 @@ Value trim_blanks(Eval& eval, std::span<const Value> arguments, const void*) {
   while (!text.empty() && static_cast<unsigned char>(text.front()) <= ' ') text.remove_prefix(1);
   while (!text.empty() && static_cast<unsigned char>(text.back()) <= ' ') text.remove_suffix(1);
   return eval.of_text(text);
-}
-
-size_t utf16_length(std::string_view text) {
-  size_t units = 0;
-  for (size_t at = 0; at < text.size();) {
-    const size_t bytes = bytes_of(static_cast<unsigned char>(text[at]));
-    units += bytes == 4 ? 2 : 1;
-    at += bytes;
-  }
-  return units;
 }
 
 Value string_length(Eval& eval, std::span<const Value> arguments, const void*) {
@@ -123,9 +105,9 @@ Result<std::shared_ptr<const void>> prepare_regex(std::span<const Value* const> 
 }
 
 // The prepared one, or one made for this value.
-const RE2* regex_of(Eval& eval, const Value& pattern, const void* state,
-                    std::shared_ptr<const RE2>& kept) {
-  if (state != nullptr) return static_cast<const RE2*>(state);
+const JavaRegex* regex_of(Eval& eval, const Value& pattern, const void* state,
+                          std::shared_ptr<const JavaRegex>& kept) {
+  if (state != nullptr) return static_cast<const JavaRegex*>(state);
   auto made = compile_regex(text_of(eval, pattern));
   if (!made.ok()) {
     eval.fail(made.error().message);
@@ -141,12 +123,13 @@ Value replace(Eval& eval, std::span<const Value> arguments, const void* state) {
   }
   std::string text = text_of(eval, cast(eval, arguments[0], Type::String));
   if (eval.failed()) return {};
-  std::shared_ptr<const RE2> kept;
-  const RE2* regex = regex_of(eval, arguments[1], state, kept);
+  std::shared_ptr<const JavaRegex> kept;
+  const JavaRegex* regex = regex_of(eval, arguments[1], state, kept);
   if (regex == nullptr) return {};
-  auto rewrite = java_replacement(text_of(eval, arguments[2]), *regex);
+  if (regex->is_unsure_of(text)) return eval.fail("a text that ends with a line end meets a $");
+  auto rewrite = java_replacement(text_of(eval, arguments[2]), regex->re2());
   if (!rewrite.ok()) return eval.fail(rewrite.error().message);
-  RE2::GlobalReplace(&text, *regex, rewrite.value());
+  RE2::GlobalReplace(&text, regex->re2(), rewrite.value());
   return eval.of_text(text);
 }
 
@@ -156,10 +139,12 @@ Value matches(Eval& eval, std::span<const Value> arguments, const void* state) {
   }
   const std::string text = text_of(eval, cast(eval, arguments[0], Type::String));
   if (eval.failed()) return {};
-  std::shared_ptr<const RE2> kept;
-  const RE2* regex = regex_of(eval, arguments[1], state, kept);
+  std::shared_ptr<const JavaRegex> kept;
+  const JavaRegex* regex = regex_of(eval, arguments[1], state, kept);
   if (regex == nullptr) return {};
-  return Value::of_bool(RE2::PartialMatch(text, *regex));
+  if (regex->is_unsure_of(text)) return eval.fail("a text that ends with a line end meets a $");
+  JavaRegex::Match match;
+  return Value::of_bool(regex->find(text, 0, match));
 }
 
 constexpr Function kFunctions[] = {

@@ -3,6 +3,7 @@
 #include <array>
 #include <charconv>
 
+#include "tabular/java/number_text.h"
 #include "tabular/pmml/functions/functions.h"
 
 namespace serval::tabular::pmml {
@@ -173,46 +174,16 @@ Value cast(Eval& eval, const Value& value, Type type) {
   return cannot(eval, value, type);
 }
 
-std::string java_text(double value, bool single) {
-  if (std::isnan(value)) return "NaN";
-  if (std::isinf(value)) return value < 0 ? "-Infinity" : "Infinity";
-  if (value == 0) return std::signbit(value) ? "-0.0" : "0.0";
-  std::array<char, 40> buffer;
-  const auto scientific = std::chars_format::scientific;
-  const auto written =
-      single ? std::to_chars(buffer.data(), buffer.data() + buffer.size(),
-                             static_cast<float>(value), scientific)
-             : std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, scientific);
-  std::string_view text(buffer.data(), static_cast<size_t>(written.ptr - buffer.data()));
-  std::string made;
-  if (text.front() == '-') {
-    made = "-";
-    text.remove_prefix(1);
-  }
-  const size_t mark = text.find('e');
-  int exponent = 0;
-  const size_t from = mark + (text[mark + 1] == '+' ? 2 : 1);
-  std::from_chars(text.data() + from, text.data() + text.size(), exponent);
-  std::string digits(1, text.front());
-  if (mark > 2) digits += text.substr(2, mark - 2);
-  const auto count = static_cast<int>(digits.size());
-  const auto part = [&](int begin, int end) {
-    std::string piece;
-    for (int i = begin; i < end; ++i) piece += i < count ? digits[static_cast<size_t>(i)] : '0';
-    return piece.empty() ? std::string("0") : piece;
-  };
-  if (exponent >= -3 && exponent < 7) {
-    if (exponent >= 0) return made + part(0, exponent + 1) + "." + part(exponent + 1, count);
-    return made + "0." + std::string(static_cast<size_t>(-exponent - 1), '0') + digits;
-  }
-  return made + part(0, 1) + "." + part(1, count) + "E" + std::to_string(exponent);
-}
-
 std::string text_of(const Eval& eval, const Value& value) {
   if (value.missing()) return "";
   if (is_text(value.type)) return std::string(eval.text(value));
   if (value.type == Type::Bool) return value.integer != 0 ? "true" : "false";
-  if (is_real(value.type)) return java_text(value.real, value.type == Type::Float);
+  if (is_real(value.type)) {
+    std::string text;
+    if (value.type == Type::Float) append_java_float(value.real, text);
+    else append_java_double(value.real, text);
+    return text;
+  }
   if (storage_of(value.type) == Storage::Integer) return std::to_string(value.integer);
   return std::string(type_name(value.type));
 }
