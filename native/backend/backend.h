@@ -73,6 +73,10 @@ class Backend {
 // position and dtype is an error at load).
 std::unique_ptr<Backend> make_null_backend();
 
+// Tabular models (Spark, MLeap, PMML): the spec's path is a plan, as an importer wrote it
+// (proto/plan.fbs).
+std::unique_ptr<Backend> make_tabular_backend();
+
 // ONNX Runtime through its C ABI. `library_path` empty: SERVAL_ORT_LIBRARY, or an error. Loads the
 // library at the first load() (or warm_up()), once per process. `intra_op_threads`: size of the
 // pool shared by all models; 0 = the cores this process may use.

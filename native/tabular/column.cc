@@ -54,6 +54,13 @@ size_t Column::held() const {
   return 0;
 }
 
+size_t Column::held_bytes() const {
+  return reals.capacity() * sizeof(double) + integers.capacity() * sizeof(int64_t) +
+         texts.capacity() * sizeof(TextId) + decimals.capacity() * sizeof(Int128) +
+         offsets.capacity() * sizeof(uint64_t) + indices.capacity() * sizeof(int32_t) +
+         sizes.capacity() * sizeof(uint32_t) + states.capacity();
+}
+
 void Column::end_rows(uint32_t count) {
   while (offsets.size() <= count) {
     set_missing(static_cast<uint32_t>(offsets.size() - 1));

@@ -72,6 +72,8 @@ struct Column {
   void end_rows(uint32_t count);
   // Vector, List: how many values there are.
   size_t held() const;
+  // Memory, in use or not.
+  size_t held_bytes() const;
 };
 
 }  // namespace serval::tabular

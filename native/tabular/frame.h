@@ -18,6 +18,18 @@ struct Frame {
     refused.clear();
     strings.clear();
   }
+  // Between runs: gives back what a large one took.
+  void shrink() {
+    if (rows <= kRowsKept) return;
+    for (Column& column : columns) {
+      if (column.held_bytes() > kColumnBytesKept) column = Column();
+    }
+    if (scratch.capacity() * sizeof(double) > kColumnBytesKept) scratch = {};
+    strings.clear();
+  }
+
+  static constexpr uint32_t kRowsKept = 1024;
+  static constexpr size_t kColumnBytesKept = 64 * 1024;
 
   uint32_t rows = 0;
   std::vector<Column> columns;   // the plan's, by number

@@ -68,6 +68,8 @@ class Strings {
     const TextId known = dictionary_.size();
     return id < known ? dictionary_.text(id) : own_.text(id - known);
   }
+  // Rows without a value have ids that may be none.
+  bool has(TextId id) const { return id < dictionary_.size() + own_.size(); }
   void clear() { own_.clear(); }
 
  private:

@@ -21,7 +21,7 @@ export interface Lowered {
 /** Of a folder, a file or an archive. Errors: ModelInvalid with all that is not supported. */
 export type TableImporter = (path: string) => Promise<Lowered>;
 
-export type TableImporters = Readonly<Partial<Record<TableFormat, () => Promise<TableImporter>>>>;
+export type TableImporters = Readonly<Record<TableFormat, () => Promise<TableImporter>>>;
 
 const SPARK_METADATA = 'metadata/';
 const BUNDLE_FILE = 'bundle.json';
@@ -34,11 +34,7 @@ export async function importTable(
 ): Promise<ImportedTable> {
   const { path, schema } = request;
   const format = request.format === 'archive' ? await formatOfArchive(path) : request.format;
-  const open = importers[format];
-  if (open === undefined) {
-    throw new ServalError(ErrorCode.Unimplemented, `${path}: models of ${format} are not read`);
-  }
-  const importer = await open();
+  const importer = await importers[format]();
   const { plan, warnings } = await importer(path);
   const fitted =
     schema === '' ? { plan, warnings: [] } : applySchema(plan, await readSchema(schema), schema);

@@ -106,6 +106,7 @@ async function loadTable(
     table: {
       extra: model.outputs.filter(({ optional }) => optional).map(({ name }) => name),
       open: model.fields.filter(({ open }) => open).map(({ name }) => name),
+      untyped: model.fields.filter(({ type }) => type === 'any').map(({ name }) => name),
     },
   };
 }

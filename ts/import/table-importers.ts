@@ -5,4 +5,5 @@ import type { TableImporters } from './import-table.js';
 export const TABLE_IMPORTERS: TableImporters = {
   spark: async () => (await import('../spark/index.js')).importSpark,
   mleap: async () => (await import('../mleap/index.js')).importMleap,
+  pmml: async () => (await import('../pmml/index.js')).importPmml,
 };

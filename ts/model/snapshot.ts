@@ -71,6 +71,8 @@ export interface TableDoc {
   readonly extra: readonly string[];
   /** Fields whose type the request says, by name. */
   readonly open: readonly string[];
+  /** Those of them of which the model says nothing at all. */
+  readonly untyped: readonly string[];
 }
 
 /** TensorFlow Serving's states (ModelVersionStatus.State). */

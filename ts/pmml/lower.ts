@@ -37,6 +37,11 @@ export interface Lowered {
 
 const TARGET_USES = new Set(['target', 'predicted']);
 
+/** Do rows belong together in groups: is an active field a list in each? */
+function isGrouped(schema: XmlElement): boolean {
+  return children(schema, 'MiningField').some((each) => each.attributes['usageType'] === 'group');
+}
+
 export class Lowering {
   readonly fields: Fields;
   readonly expressions: Expressions;
@@ -125,7 +130,7 @@ export class Lowering {
       }
       names.mining.set(name, field);
       if (isTop && data !== undefined && use === 'active') {
-        const list = element.name === 'AssociationModel';
+        const list = element.name === 'AssociationModel' && isGrouped(schema);
         const column = this.fields.input(data, list);
         if (list) names.produced.set(name, { column, info: data });
       }

@@ -184,7 +184,7 @@ test('a load: the engine gets the plan, readers what was found', async (t) => {
   assert.deepEqual(loaded.found, { format: 'spark', platform: 'spark_pipelinemodel' });
   assert.deepEqual(
     [loaded.producer, loaded.table],
-    ['Tester 1', { extra: ['features'], open: ['free', 'numbers'] }],
+    ['Tester 1', { extra: ['features'], open: ['free', 'numbers'], untyped: [] }],
   );
   assert.match(lines.join(''), /model imported.*spark.*a guess/s);
   assert.ok(!existsSync(work));
@@ -192,6 +192,7 @@ test('a load: the engine gets the plan, readers what was found', async (t) => {
 
 test("an import that fails is the load's failure", async (t) => {
   const failing: TableImporters = {
+    ...importers([]),
     pmml: () =>
       Promise.resolve(() => Promise.reject(new ServalError(ErrorCode.ModelInvalid, 'line 3: no'))),
   };

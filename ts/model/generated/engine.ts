@@ -234,7 +234,7 @@ export interface Provider {
   readonly options: Readonly<Record<string, string>>;
 }
 
-/** What to load. Paths are absolute. `backend` is "onnxruntime" or "null". */
+/** What to load. Paths are absolute. `backend` is "onnxruntime", "tabular" (path: a plan) or "null". */
 export interface ModelSpec {
   readonly name: string;
   readonly version?: string;

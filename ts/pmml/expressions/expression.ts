@@ -208,10 +208,8 @@ export class Expressions {
       const values = order.map((each) => constant(each));
       return plain.map((each) => call('pmml.ordinal', each, ...values));
     }
-    if (
-      ORDERING.has(name) &&
-      typed.some((each) => each.text === undefined && each.dataType === 'string')
-    ) {
+    const [left] = typed;
+    if (ORDERING.has(name) && left?.text === undefined && left?.dataType === 'string') {
       this.#problem(at, `function ${name} cannot order texts, which are not ordinal`);
     }
     return typed.map((each) => {

@@ -2,7 +2,7 @@
 // An empty cell is missing, a quoted empty one is an empty text; lists are JSON in a cell. The
 // listener's thread; pure.
 import { ErrorCode, ServalError } from '../../errors.js';
-import type { TensorInfo } from '../../model/snapshot.js';
+import type { Datatype, TableDoc, TensorInfo } from '../../model/snapshot.js';
 import { exactText, ExactNumber, parseExact, type ExactValue } from './exact-json.js';
 import type { AnswerColumn, RequestColumn } from './tensors.js';
 
@@ -15,6 +15,8 @@ export interface CsvTable {
 const BOMB_COLUMNS_MAX = 1_000_000;
 const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 const ANY_NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
+/** Of at most 18 digits, which fit 64 bits; "007" is text. */
+const PLAIN_INTEGER = /^-?(?:0|[1-9]\d{0,17})$/;
 const INTEGER = /^[+-]?\d{1,40}$/;
 const NOT_FINITE: Readonly<Record<string, string>> = {
   nan: 'NaN',
@@ -78,25 +80,30 @@ function* recordsOf(text: string): Generator<Record_> {
   }
 }
 
-/** Columns of fields that the model has; others are left out. `open`: fields whose type the request
- * says. Errors: InvalidArgument naming row and column. */
+/** Columns of fields that the model has; others are left out. Where the request says the type of a
+ * field (`table`), cells that are not of the type that the model would like are text; where the
+ * model says nothing at all, they are what all of them can be: integers, doubles or text.
+ * Errors: InvalidArgument naming row and column. */
 export function csvColumns(
   { header, rows }: CsvTable,
   inputs: readonly TensorInfo[],
-  open: ReadonlySet<string>,
+  table: Pick<TableDoc, 'open' | 'untyped'> = { open: [], untyped: [] },
 ): readonly RequestColumn[] {
   const byName = new Map(inputs.map((input) => [input.name, input]));
   return header.flatMap((name, at) => {
     const input = byName.get(name);
     if (input === undefined) return [];
-    return [
-      columnOf(
-        rows.map((row) => row[at] ?? null),
-        input,
-        open.has(name),
-      ),
-    ];
+    const cells = rows.map((row) => row[at] ?? null);
+    const datatype = table.untyped.includes(name) ? datatypeOf(cells) : input.datatype;
+    return [columnOf(cells, { ...input, datatype }, table.open.includes(name))];
   });
+}
+
+/** The narrowest type that all cells have. */
+function datatypeOf(cells: readonly (string | null)[]): Datatype {
+  const all = (pattern: RegExp): boolean =>
+    cells.every((cell) => cell === null || pattern.test(cell));
+  return all(PLAIN_INTEGER) ? 'INT64' : all(JSON_NUMBER) ? 'FP64' : 'STRING';
 }
 
 function columnOf(

@@ -115,8 +115,7 @@ const csvAnswer =
   (context: FrameContext): Make =>
   async (body, version, outputs) => {
     const inputs = version.signatures[0]?.inputs ?? [];
-    const open = new Set(version.table?.open ?? []);
-    const columns = csvColumns(parseCsv(body), inputs, open);
+    const columns = csvColumns(parseCsv(body), inputs, version.table);
     return {
       contentType: CSV_TYPE,
       body: csvText(await infer(context, version, columns, outputs)),

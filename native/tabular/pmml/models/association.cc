@@ -1,5 +1,5 @@
 // Stage kinds pmml.association (which rules a row's items select) and pmml.rule_value (what an
-// output says of the rule of one rank). Hot path: run. Source: tabular.md 3.2.
+// output says of the rule of one rank). Hot path. Source: tabular.md 3.2.
 #include <algorithm>
 #include <numeric>
 #include <string>

@@ -1,4 +1,4 @@
-// Stage kind pmml.clustering: the nearest centre of a center-based ClusteringModel. Hot path: run.
+// Stage kind pmml.clustering: the nearest centre of a center-based ClusteringModel. Hot path.
 // Source: tabular.md 3.2.
 #include <string>
 

@@ -1,5 +1,5 @@
 // Stage kind pmml.gaussian_process: regression by kernels over training instances. What does not
-// depend on the row is solved when the stage is made. Hot path: run. Source: tabular.md 3.2; the
+// depend on the row is solved when the stage is made. Hot path. Source: tabular.md 3.2; the
 // formulas are those of the PMML standard's page on Gaussian process models.
 #include <algorithm>
 #include <cmath>

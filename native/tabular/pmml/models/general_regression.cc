@@ -1,5 +1,5 @@
 // Stage kind pmml.general_regression: GeneralRegressionModel's designs (PPMatrix), equations
-// (ParamMatrix) and links, and Cox regression's baseline hazards. Hot path: run.
+// (ParamMatrix) and links, and Cox regression's baseline hazards. Hot path.
 // Source: tabular.md 3.2.
 #include <algorithm>
 #include <string>

@@ -1,5 +1,5 @@
 // What the stages of PMML models share: their inputs row by row as numbers, and rows of vectors as
-// outputs. Hot path: run. One thread at a time.
+// outputs. Hot path. One thread at a time.
 #pragma once
 
 #include <array>

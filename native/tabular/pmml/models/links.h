@@ -1,4 +1,4 @@
-// Link functions of regressions, and what makes probabilities of scores. Hot path: run; pure.
+// Link functions of regressions, and what makes probabilities of scores. Hot path; pure.
 // Source: tabular.md 3.2; the formulas are those of the PMML standard's pages on regression.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Comparison measures: distances and similarities. Hot path: run. Source: tabular.md 3.2.
+// Comparison measures: distances and similarities. Hot path. Source: tabular.md 3.2.
 #include "tabular/pmml/models/measures.h"
 
 #include <cmath>

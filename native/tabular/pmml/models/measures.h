@@ -1,4 +1,4 @@
-// How rows are compared with clusters and with training instances. Hot path: run.
+// How rows are compared with clusters and with training instances. Hot path.
 // Source: tabular.md 3.2; the formulas are those of the PMML standard's page on cluster models.
 #pragma once
 

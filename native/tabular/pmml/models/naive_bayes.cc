@@ -1,5 +1,5 @@
 // Stage kind pmml.naive_bayes: counts of categories and distributions of numbers, by target value.
-// Hot path: run. Source: tabular.md 3.2.
+// Hot path. Source: tabular.md 3.2.
 #include <algorithm>
 #include <cmath>
 #include <string>

@@ -1,5 +1,5 @@
 // Stage kind pmml.nearest_neighbor: the training instances that are nearest, and what they answer
-// for each target. Hot path: run. Source: tabular.md 3.2.
+// for each target. Hot path. Source: tabular.md 3.2.
 #include <algorithm>
 #include <numeric>
 #include <optional>

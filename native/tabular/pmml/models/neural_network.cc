@@ -1,5 +1,5 @@
-// Stage kind pmml.neural_network: layers of neurons in the order of their calculation. Hot path:
-// run. Source: tabular.md 3.2.
+// Stage kind pmml.neural_network: layers of neurons in the order of their calculation. Hot path.
+// Source: tabular.md 3.2.
 #include <algorithm>
 #include <cmath>
 #include <optional>

@@ -1,5 +1,5 @@
 // Stage kind pmml.regression: RegressionModel's tables of numeric predictors, categorical ones and
-// products, with their normalisation. Hot path: run. Source: tabular.md 3.2.
+// products, with their normalisation. Hot path. Source: tabular.md 3.2.
 #include <algorithm>
 #include <string>
 

@@ -1,5 +1,5 @@
 // Stage kind pmml.support_vectors: kernel machines, one or several, and what class they vote for.
-// Hot path: run. Source: tabular.md 3.2.
+// Hot path. Source: tabular.md 3.2.
 #include <algorithm>
 #include <cmath>
 #include <string>

@@ -1,70 +1,9 @@
 // pmml.neural_network, pmml.support_vectors and pmml.naive_bayes: each activation, kernel and way
 // of voting against its plain formula, what is missing, and plans whose parts do not fit.
-#include <cmath>
-#include <limits>
-
-#include "support/plan_maker.h"
+#include "support/pmml_stage.h"
 
 namespace serval::tabular {
 namespace {
-
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-using Ints = std::vector<int32_t>;
-using Reals = std::vector<double>;
-using Texts = std::vector<std::string>;
-using Values = std::vector<MadeValue>;
-
-void set(MadeAttributes& attributes, const std::string& name, MadeAttribute value) {
-  for (auto& [known, held] : attributes) {
-    if (known == name) {
-      held = std::move(value);
-      return;
-    }
-  }
-  attributes.emplace_back(name, std::move(value));
-}
-
-// Columns x0, x1, ... of doubles; NaN: missing.
-struct Given {
-  Given(const std::string& kind, size_t width, const std::vector<Type>& types,
-        const MadeAttributes& attributes) {
-    for (size_t i = 0; i < width; ++i) {
-      fields.push_back(maker.field("x" + std::to_string(i), Type::Double));
-    }
-    for (size_t i = 0; i < types.size(); ++i) {
-      const std::string name = "out" + std::to_string(i);
-      outputs.push_back(maker.column(name, types[i]));
-    }
-    maker.stage(kind, fields, outputs, attributes);
-    for (size_t i = 0; i < types.size(); ++i) {
-      maker.output("out" + std::to_string(i), outputs[i], types[i]);
-    }
-  }
-  std::string fault() {
-    auto read = maker.read();
-    return read.ok() ? "" : read.error().message;
-  }
-  std::string run(const std::vector<Reals>& rows, bool null_for_invalid = false) {
-    plan.emplace(maker);
-    plan->begin(static_cast<uint32_t>(rows.size()));
-    for (size_t f = 0; f < fields.size(); ++f) {
-      Reals column;
-      for (const Reals& row : rows) column.push_back(row[f]);
-      plan->reals(fields[f], column);
-      for (uint32_t r = 0; r < rows.size(); ++r) {
-        if (std::isnan(column[r])) plan->at(fields[f]).set_missing(r);
-      }
-    }
-    return plan->run(null_for_invalid);
-  }
-  const Column& out(size_t i) { return plan->at(outputs[i]); }
-  Reals vector(size_t i, uint32_t row) { return plan->vector(outputs[i], row); }
-  std::string text(size_t i, uint32_t row) { return plan->text(outputs[i], row); }
-
-  PlanMaker maker;
-  std::vector<uint32_t> fields, outputs;
-  std::optional<PlanRun> plan;
-};
 
 // Two inputs, one layer of one neuron: 2 x0 - x1 + 0.5.
 MadeAttributes neuron(const std::string& activation, double threshold = 0) {
@@ -86,7 +25,7 @@ MadeAttributes neuron(const std::string& activation, double threshold = 0) {
 }
 
 double activated(const std::string& activation, double x0, double x1, double threshold = 0) {
-  Given given("pmml.neural_network", 2, {Type::Double}, neuron(activation, threshold));
+  Given given("pmml.neural_network", 2, {{Type::Double}}, neuron(activation, threshold));
   EXPECT_EQ(given.run({{x0, x1}}), "");
   return given.out(0).reals[0];
 }
@@ -112,7 +51,7 @@ TEST(PmmlNeuralNetwork, HasTheActivationsOfTheStandard) {
   EXPECT_DOUBLE_EQ(activated("radialBasis", 0.3, 0.4), std::exp(-squares / (2 * 1.5 * 1.5)));
   MadeAttributes high = neuron("radialBasis");
   set(high, "altitudes", Reals{3});
-  Given given("pmml.neural_network", 2, {Type::Double}, high);
+  Given given("pmml.neural_network", 2, {{Type::Double}}, high);
   ASSERT_EQ(given.run({{0.3, 0.4}}), "");
   EXPECT_NEAR(given.out(0).reals[0], 9 * std::exp(-squares / (2 * 1.5 * 1.5)), 1e-14);
 }
@@ -122,7 +61,7 @@ TEST(PmmlNeuralNetwork, MapsAnOutputBack) {
   set(made, "output_rows", Ints{0, 3});
   set(made, "output_norms", Reals{0, 0.5, 1});
   set(made, "output_origs", Reals{10, 20, 60});
-  Given given("pmml.neural_network", 2, {Type::Double}, made);
+  Given given("pmml.neural_network", 2, {{Type::Double}}, made);
   ASSERT_EQ(given.run({{0, 0.25}, {0, -0.25}, {0, 2.5}, {0, -1.5}, {kNan, 1}}), "");
   // At 0.25, 0.75, and beyond both ends: the nearest piece goes on.
   const Reals want{15, 40, -30, 140};
@@ -150,14 +89,14 @@ MadeAttributes two_layers(const std::string& normalization) {
 }
 
 TEST(PmmlNeuralNetwork, NormalizesALayer) {
-  Given soft("pmml.neural_network", 1, {Type::Vector}, two_layers("softmax"));
+  Given soft("pmml.neural_network", 1, {{Type::Vector}}, two_layers("softmax"));
   ASSERT_EQ(soft.run({{1}, {kNan}, {1000}}), "");
   const double share = std::exp(3.0) / (std::exp(3.0) + std::exp(-1.0));
   EXPECT_NEAR(soft.vector(0, 0)[1], share, 1e-15);
   EXPECT_NEAR(soft.vector(0, 0)[0], 1 - share, 1e-15);
   EXPECT_FALSE(soft.out(0).valid(1));
   EXPECT_EQ(soft.vector(0, 2), (Reals{0, 1}));
-  Given simple("pmml.neural_network", 1, {Type::Vector}, two_layers("simplemax"));
+  Given simple("pmml.neural_network", 1, {{Type::Vector}}, two_layers("simplemax"));
   ASSERT_EQ(simple.run({{2}}), "");
   EXPECT_EQ(simple.vector(0, 0), (Reals{-0.5, 1.5}));
 }
@@ -166,7 +105,7 @@ TEST(PmmlNeuralNetwork, RefusesPartsThatDoNotFit) {
   const auto broken = [](const std::string& name, MadeAttribute value) {
     MadeAttributes made = two_layers("none");
     set(made, name, std::move(value));
-    return Given("pmml.neural_network", 1, {Type::Vector}, made).fault();
+    return Given("pmml.neural_network", 1, {{Type::Vector}}, made).fault();
   };
   EXPECT_NE(broken("connection_sources", Ints{0, 0, 1, 3}).find("own or a later layer"),
             std::string::npos);
@@ -200,7 +139,7 @@ MadeAttributes machine(const std::string& kernel) {
 
 TEST(PmmlSupportVectors, HasTheKernelsOfTheStandard) {
   const auto answer = [](const std::string& kernel) {
-    Given given("pmml.support_vectors", 2, {Type::Double}, machine(kernel));
+    Given given("pmml.support_vectors", 2, {{Type::Double}}, machine(kernel));
     EXPECT_EQ(given.run({{0.5, 3}}), "");
     return given.out(0).reals[0];
   };
@@ -216,7 +155,7 @@ TEST(PmmlSupportVectors, HasTheKernelsOfTheStandard) {
 }
 
 TEST(PmmlSupportVectors, RefusesARowWithoutAValue) {
-  Given given("pmml.support_vectors", 2, {Type::Double}, machine("linear"));
+  Given given("pmml.support_vectors", 2, {{Type::Double}}, machine("linear"));
   EXPECT_EQ(given.run({{1, 1}, {1, kNan}}), "here: row 1: 'x1' is missing");
   EXPECT_EQ(given.run({{1, 1}, {1, kNan}}, true), "");
   EXPECT_TRUE(given.out(0).valid(0));
@@ -242,7 +181,7 @@ MadeAttributes voting(const std::string& method, Reals numbers, Ints targets, In
 }
 
 std::string winner(const MadeAttributes& attributes, Reals* scores = nullptr) {
-  Given given("pmml.support_vectors", 2, {Type::String, Type::Vector}, attributes);
+  Given given("pmml.support_vectors", 2, {{Type::String}, {Type::Vector}}, attributes);
   EXPECT_EQ(given.run({{0, 0}}), "");
   if (scores != nullptr) *scores = given.vector(1, 0);
   return given.text(0, 0);
@@ -276,7 +215,7 @@ TEST(PmmlSupportVectors, RoundsToACategory) {
   set(made, "rounded", true);
   EXPECT_EQ(winner(made), "a");
   set(made, "machine_intercepts", Reals{0.6, 0.4, 1.6});
-  Given given("pmml.support_vectors", 2, {Type::String, Type::Vector}, made);
+  Given given("pmml.support_vectors", 2, {{Type::String}, {Type::Vector}}, made);
   EXPECT_NE(given.run({{0, 0}}).find("row 0: a machine's number rounds to neither"),
             std::string::npos);
 }
@@ -285,7 +224,7 @@ TEST(PmmlSupportVectors, RefusesPartsThatDoNotFit) {
   const auto broken = [](const std::string& name, MadeAttribute value) {
     MadeAttributes made = machine("linear");
     set(made, name, std::move(value));
-    return Given("pmml.support_vectors", 2, {Type::Double}, made).fault();
+    return Given("pmml.support_vectors", 2, {{Type::Double}}, made).fault();
   };
   EXPECT_NE(broken("vectors", Reals{1, 2, 3}), "");
   EXPECT_NE(broken("machine_vectors", Ints{0, 2}), "");
@@ -294,9 +233,9 @@ TEST(PmmlSupportVectors, RefusesPartsThatDoNotFit) {
   EXPECT_NE(broken("kernel", std::string("laplace")), "");
   EXPECT_NE(broken("method", std::string("oneAgainstOne")), "");
   const MadeAttributes votes = voting("oneAgainstOne", {1, 1, 1}, {0, 0, 3}, {1, 2, 2});
-  EXPECT_NE(Given("pmml.support_vectors", 2, {Type::String, Type::Vector}, votes).fault(), "");
+  EXPECT_NE(Given("pmml.support_vectors", 2, {{Type::String}, {Type::Vector}}, votes).fault(), "");
   const MadeAttributes none = voting("oneAgainstOne", {1, 1, 1}, {0, 0, 1}, {1, 2, -1});
-  EXPECT_NE(Given("pmml.support_vectors", 2, {Type::String, Type::Vector}, none).fault(), "");
+  EXPECT_NE(Given("pmml.support_vectors", 2, {{Type::String}, {Type::Vector}}, none).fault(), "");
 }
 
 // Labels with 6 and 2 instances; x0: category 1 or 2; x1: normal; x2: Poisson for the second label.
@@ -318,7 +257,7 @@ TEST(PmmlNaiveBayes, MultipliesShares) {
     return std::exp(-z * z / (2 * variance)) / std::sqrt(2 * std::acos(-1.0) * variance);
   };
   const double poisson = std::exp(-3.0) * 9 / 2;
-  Given given("pmml.naive_bayes", 3, {Type::Vector}, bayes());
+  Given given("pmml.naive_bayes", 3, {{Type::Vector}}, bayes());
   ASSERT_EQ(given.run({{1, kNan, kNan},
                        {2, 2, kNan},
                        {kNan, kNan, 2},
@@ -340,7 +279,7 @@ TEST(PmmlNaiveBayes, MultipliesShares) {
 }
 
 TEST(PmmlNaiveBayes, RefusesACountThatIsNotWhole) {
-  Given given("pmml.naive_bayes", 3, {Type::Vector}, bayes());
+  Given given("pmml.naive_bayes", 3, {{Type::Vector}}, bayes());
   EXPECT_EQ(given.run({{1, 1, 1}, {1, 1, 1.5}}), "here: row 1: 'x2' is no count");
 }
 
@@ -348,7 +287,7 @@ TEST(PmmlNaiveBayes, RefusesPartsThatDoNotFit) {
   const auto broken = [](const std::string& name, MadeAttribute value) {
     MadeAttributes made = bayes();
     set(made, name, std::move(value));
-    return Given("pmml.naive_bayes", 3, {Type::Vector}, made).fault();
+    return Given("pmml.naive_bayes", 3, {{Type::Vector}}, made).fault();
   };
   EXPECT_NE(broken("prior_counts", Reals{}), "");
   EXPECT_NE(broken("prior_counts", Reals{1, 2, 3}), "");

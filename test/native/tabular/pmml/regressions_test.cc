@@ -1,18 +1,10 @@
 // pmml.regression and pmml.general_regression: links, normalisations, what is missing, and plans
 // whose parts do not fit. Numbers beside a formula are of its plain calculation; worked examples
 // are those of the PMML standard's pages.
-#include <cmath>
-#include <limits>
-
-#include "support/plan_maker.h"
+#include "support/pmml_stage.h"
 
 namespace serval::tabular {
 namespace {
-
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-using Ints = std::vector<int32_t>;
-using Reals = std::vector<double>;
-using Values = std::vector<MadeValue>;
 
 MadeValue text(const std::string& value) { return {Type::String, 0, value}; }
 MadeValue number(double value) { return {Type::Double, value}; }
@@ -36,16 +28,6 @@ MadeAttributes tables(Reals intercepts, const std::string& normalization, bool c
           {"product_coefficients", Reals{}},
           {"product_parts", Ints{0}},
           {"product_inputs", Ints{}}};
-}
-
-void set(MadeAttributes& attributes, const std::string& name, MadeAttribute value) {
-  for (auto& [known, held] : attributes) {
-    if (known == name) {
-      held = std::move(value);
-      return;
-    }
-  }
-  attributes.emplace_back(name, std::move(value));
 }
 
 // The standard's example of a linear regression: number_of_claims of age, salary and car location.

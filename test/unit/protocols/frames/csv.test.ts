@@ -25,8 +25,8 @@ const INPUTS = [
   input('w', 'STRING', -1, 1, -1),
 ];
 
-const body = (csv: string, open: readonly string[] = []): string =>
-  requestText(csvColumns(parseCsv(csv), INPUTS, new Set(open)));
+const body = (csv: string, open: readonly string[] = [], untyped: readonly string[] = []): string =>
+  requestText(csvColumns(parseCsv(csv), INPUTS, { open, untyped }));
 
 function refused(run: () => unknown, code: ErrorCode, why: RegExp): void {
   assert.throws(run, (error: ServalError) => {
@@ -111,6 +111,18 @@ test('a cell of another type: an error with row and column, or text where the mo
   for (const [text, why] of bad) refused(() => body(text), ErrorCode.InvalidArgument, why);
   assert.match(body('n\n1.0\nabc\n\n', ['n']), /"datatype":"STRING".*"data":\["1.0","abc",null\]/);
   assert.match(body('n\n1.0\n', ['n']), /"datatype":"FP64".*"data":\[1.0\]/);
+});
+
+test('where the model says nothing: integers, doubles or text', () => {
+  const typed = (...cells: string[]): string => {
+    const found = /"datatype":"(\w+)"/.exec(body(`s\n${cells.join('\n')}\n`, ['s'], ['s']));
+    return found?.[1] ?? '';
+  };
+  assert.equal(typed('1', '', '-20'), 'INT64');
+  assert.equal(typed('1', '2.5'), 'FP64');
+  assert.equal(typed('12345678901234567890'), 'FP64');
+  assert.equal(typed('1', '007'), 'STRING');
+  assert.equal(typed('1', 'x'), 'STRING');
 });
 
 test('an answer as CSV, and that read again', () => {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/unicode/letters.h"
-#include "tabular/sql/tables.h"
+#include "tabular/sql/functions/tables.h"
 
 namespace serval::tabular::sql {
 

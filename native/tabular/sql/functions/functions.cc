@@ -1,7 +1,7 @@
 // The functions of this folder. Load thread.
 #include <vector>
 
-#include "tabular/sql/tables.h"
+#include "tabular/sql/functions/tables.h"
 
 namespace serval::tabular {
 

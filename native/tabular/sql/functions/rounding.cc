@@ -4,7 +4,7 @@
 #include <charconv>
 #include <limits>
 
-#include "tabular/sql/tables.h"
+#include "tabular/sql/functions/tables.h"
 
 namespace serval::tabular::sql {
 

@@ -2,7 +2,7 @@
 // Source: tabular.md 10
 #include <numbers>
 
-#include "tabular/sql/tables.h"
+#include "tabular/sql/functions/tables.h"
 
 namespace serval::tabular::sql {
 

@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "tabular/sql/calendar.h"
-#include "tabular/sql/tables.h"
+#include "tabular/sql/functions/tables.h"
 
 namespace serval::tabular::sql {
 

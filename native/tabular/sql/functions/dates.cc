@@ -4,7 +4,7 @@
 
 #include "tabular/sql/calendar.h"
 #include "tabular/sql/date_pattern.h"
-#include "tabular/sql/tables.h"
+#include "tabular/sql/functions/tables.h"
 
 namespace serval::tabular::sql {
 

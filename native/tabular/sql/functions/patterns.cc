@@ -8,7 +8,7 @@
 
 #include "base/unicode/letters.h"
 #include "tabular/java/regex.h"
-#include "tabular/sql/tables.h"
+#include "tabular/sql/functions/tables.h"
 
 namespace serval::tabular::sql {
 

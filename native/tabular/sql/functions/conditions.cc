@@ -5,7 +5,7 @@
 #include <array>
 #include <vector>
 
-#include "tabular/sql/tables.h"
+#include "tabular/sql/functions/tables.h"
 
 namespace serval::tabular::sql {
 
