@@ -196,8 +196,7 @@ export class XmlScanner {
     const hex = /^#x([0-9a-fA-F]+)$/.exec(name)?.[1];
     const decimal = /^#([0-9]+)$/.exec(name)?.[1];
     const code = hex === undefined ? Number.parseInt(decimal ?? '', 10) : Number.parseInt(hex, 16);
-    const good =
-      code === 9 || code === 10 || code === 13 || (code >= 32 && code <= 0x10ffff);
+    const good = code === 9 || code === 10 || code === 13 || (code >= 32 && code <= 0x10ffff);
     if (!good) throw new SyntaxError(`&${name}; is no character of XML`);
     const made = String.fromCodePoint(code);
     const single = made.length === 1;
@@ -324,7 +323,9 @@ export class XmlScanner {
     if (attributes[name] !== undefined) throw new SyntaxError(`<${tag}> has two ${name}`);
     if (name === '__proto__') throw new SyntaxError('an attribute is called __proto__');
     const value = buffer.slice(begin, at);
-    attributes[name] = plain ? value : this.#resolved(allowed(value).replace(/\r\n|[\t\r\n]/g, ' '));
+    attributes[name] = plain
+      ? value
+      : this.#resolved(allowed(value).replace(/\r\n|[\t\r\n]/g, ' '));
     return at + 1;
   }
 
@@ -366,8 +367,11 @@ export class XmlScanner {
       this.#at = end + 3;
       return true;
     }
-    if (rest < 9 && ('<!--'.startsWith(buffer.slice(this.#at, this.#at + 4)) ||
-        '<![CDATA['.startsWith(buffer.slice(this.#at)))) {
+    if (
+      rest < 9 &&
+      ('<!--'.startsWith(buffer.slice(this.#at, this.#at + 4)) ||
+        '<![CDATA['.startsWith(buffer.slice(this.#at)))
+    ) {
       return false;
     }
     if ('<!DOCTYPE'.startsWith(buffer.slice(this.#at, this.#at + 9))) {

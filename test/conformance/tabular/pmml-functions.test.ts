@@ -67,7 +67,13 @@ function same(got: unknown, expected: unknown, where: string): void {
 
 test('expressions that have a value', async () => {
   const { plan } = await importText(outputs(answers));
-  const answer = runPlan(plan, columns(plan.fields.map((each) => each.name), 1));
+  const answer = runPlan(
+    plan,
+    columns(
+      plan.fields.map((each) => each.name),
+      1,
+    ),
+  );
   assert.ok(answers.length > 300);
   for (const [i, [, xml, expected]] of answers.entries()) {
     same(answer.columns[`out${i}`]?.[0], expected, xml);
@@ -92,10 +98,16 @@ test('expressions that refuse their row', async () => {
     `<Apply function="if"><Apply function="equal"><FieldRef field="k"/><Constant>${i}</Constant></Apply>${xml}</Apply>`;
   const { plan } = await importText(outputs(atRun, chosen));
   const rows = atRun.length + 1;
-  const given = columns(plan.fields.map((each) => each.name), rows);
+  const given = columns(
+    plan.fields.map((each) => each.name),
+    rows,
+  );
   const answer = runPlan(plan, given, { rows, nullForInvalid: true });
   const all = atRun.map((_, i) => i);
   const missed = all.filter((row) => !answer.refused.includes(row));
-  assert.deepEqual(missed.map((row) => atRun[row]?.[1]), []);
+  assert.deepEqual(
+    missed.map((row) => atRun[row]?.[1]),
+    [],
+  );
   assert.ok(!answer.refused.includes(atRun.length), 'a row in which none is evaluated');
 });

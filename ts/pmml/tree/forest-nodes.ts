@@ -308,7 +308,9 @@ class Adding {
     this.forest.link(made, test, yes, no, TreeMissing.NoAnswer);
     const last =
       this.#strategy === 'lastPrediction' ||
-      (this.#strategy === 'none' && this.#lastWithoutChild && (table.score.begin[node] as number) >= 0);
+      (this.#strategy === 'none' &&
+        this.#lastWithoutChild &&
+        (table.score.begin[node] as number) >= 0);
     return last ? this.#beforeMissing(made, test, node) : made;
   }
 }

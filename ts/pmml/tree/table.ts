@@ -157,7 +157,8 @@ class TreeBuilder implements XmlCapture {
     if (name === 'Node') return this.#node(attributes, line);
     const kind = Object.hasOwn(PREDICATES, name) ? PREDICATES[name] : undefined;
     if (name === 'ScoreDistribution') this.#addLabel(attributes, line);
-    else if (kind === Predicate.Element) return this.#keep({ name, attributes, children: [], text: '', line });
+    else if (kind === Predicate.Element)
+      return this.#keep({ name, attributes, children: [], text: '', line });
     else if (kind !== undefined) this.#simple(kind, attributes, name, line);
     else if (!IGNORED.has(name)) this.#refuse(name, attributes, line);
     this.#skipped = 1;
