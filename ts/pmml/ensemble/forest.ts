@@ -103,7 +103,9 @@ export function forestResult(
   });
   if (trees.some((each) => each.table === undefined)) return undefined;
   const known = trees as Tree[];
-  const labels = blends ? context.labels([...new Set(known.flatMap((t) => treeLabels(t.table)))]) : [];
+  const labels = blends
+    ? context.labels([...new Set(known.flatMap((t) => treeLabels(t.table)))])
+    : [];
   const places = new Map(labels.map((each, i) => [each, i]));
   const nodes = new ForestNodes(votes || !blends ? 1 : labels.length);
   for (const tree of known) {

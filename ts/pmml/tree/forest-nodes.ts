@@ -73,7 +73,9 @@ export class ForestNodes {
     const feature = this.#feature_of(test.column);
     this.#feature.push(feature);
     this.#test.push(test.test);
-    this.#threshold.push(test.members === undefined ? test.number : this.#set(feature, test.members));
+    this.#threshold.push(
+      test.members === undefined ? test.number : this.#set(feature, test.members),
+    );
     this.#left.push(0);
     this.#right.push(0);
     this.#missing.push(TreeMissing.NoAnswer);
@@ -245,7 +247,12 @@ class Adding {
 
   // Where the field is missing, the node's own score.
   #beforeMissing(made: number, test: KernelTest, node: number): number {
-    const missing: KernelTest = { column: test.column, test: TreeTest.IsMissing, number: 0, yes: true };
+    const missing: KernelTest = {
+      column: test.column,
+      test: TreeTest.IsMissing,
+      number: 0,
+      yes: true,
+    };
     const before = this.forest.node(missing);
     this.forest.link(before, missing, this.#leafOf(node), made, TreeMissing.Left);
     return before;
@@ -261,7 +268,8 @@ class Adding {
     const ifMissing = tests.findIndex((each) => each.test === TreeTest.IsMissing && each.yes);
     const rest = tests.map((_, i) => i).filter((i) => i !== ifMissing);
     const [a, b] = rest.map((i) => tests[i] as KernelTest);
-    if (rest.length !== 2 || a === undefined || b === undefined || !opposite(a, b)) throw new Unfit();
+    if (rest.length !== 2 || a === undefined || b === undefined || !opposite(a, b))
+      throw new Unfit();
     const [first, second] = rest.map((i) => children[i] as number) as [number, number];
     const made = this.forest.node(a);
     const yes = this.#subtree(first, depth + 1);
@@ -307,5 +315,7 @@ class Adding {
 function opposite(a: KernelTest, b: KernelTest): boolean {
   if (a.column !== b.column || a.test !== b.test || a.yes === b.yes) return false;
   if (a.members === undefined || b.members === undefined) return a.number === b.number;
-  return a.members.length === b.members.length && a.members.every((each, i) => each === b.members?.[i]);
+  return (
+    a.members.length === b.members.length && a.members.every((each, i) => each === b.members?.[i])
+  );
 }
