@@ -2,11 +2,12 @@
 // schema files, archives, and what is said of models that cannot be served.
 // Source: tabular.md 2.4, 2.5, 4.3; docs/tabular.md.
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { packageRoot } from '../../../ts/package-files.js';
 import { startServer, type ServalProcess } from '../../e2e/support/serval-process.js';
 import { tarGzOf, zipOf } from '../../unit/tabular/archive/archives.js';
 import { NORM_PIPELINE, sparkFolder } from '../../unit/tabular/spark-folder.js';
@@ -234,3 +235,33 @@ function near(got: unknown, want: unknown, where: string): void {
     assert.deepEqual(value, want, where);
   }
 }
+
+describe("README's examples of models of columns", () => {
+  let server: ServalProcess;
+  before(async () => {
+    server = await startServer([join(packageRoot(), 'examples', 'models')]);
+  });
+  after(() => server.stop());
+
+  const WANTED: readonly (readonly [string, RegExp])[] = [
+    ['loan_risk', /"reason":"CAR"[^}]*"risk":1\.0|"risk":1\.0[^}]*"reason":"CAR"/],
+    ['iris_tree', /\r\nsetosa,setosa,1\.0,0\.0,0\.0\r\nversicolor,versicolor,0\.0,0\.907/],
+    ['house_price', /\[3,80,"Shelbyville",168000\.0\]/],
+  ];
+  const readme = readFileSync(join(packageRoot(), 'README.md'), 'utf8');
+  // A command is an indented line, with the deeper ones behind it.
+  const commands = [...readme.matchAll(/^ {4}(?:curl|printf) .*(?:\n {8}.*)*/gm)].map(
+    ([all]) => all,
+  );
+  for (const [model, answer] of WANTED) {
+    test(model, () => {
+      const command = commands.find((one) => one.includes(`/${model}`));
+      assert.ok(command !== undefined, `README has a command for ${model}`);
+      const here = command.replace('localhost:8000', `127.0.0.1:${server.httpPort}`);
+      const { stdout, stderr } = spawnSync('bash', ['-c', here.replace('curl ', 'curl -s ')], {
+        encoding: 'utf8',
+      });
+      assert.match(stdout, answer, `${here}\n${stderr}`);
+    });
+  }
+});

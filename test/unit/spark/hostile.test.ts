@@ -1,5 +1,5 @@
-// Models with bytes, members and files that are not what they were: a plan or MODEL_INVALID comes of
-// them, never another error, and nothing that goes on without end.
+// Models with bytes, members and files that are not what they were: a plan or MODEL_INVALID comes
+// of them, never another error, and nothing that goes on without end.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ErrorCode, ServalError } from '../../../ts/errors.js';

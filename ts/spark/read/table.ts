@@ -1,5 +1,5 @@
-// A table of a Spark model: the parquet files of one folder, together. Columns are found by name or,
-// as names differ between versions of Spark, by their position. Importer's worker thread.
+// A table of a Spark model: the parquet files of one folder, together. Columns are found by name
+// or, as names differ between versions of Spark, by their position. Importer's worker thread.
 import {
   type Compressors,
   type FileMetaData,

@@ -10,11 +10,11 @@ import {
   supported,
   supportText,
   withSupport,
-} from '../../../scripts/tabular-docs.mjs';
+} from '../../../../scripts/tabular/docs.mjs';
 
-const root = fileURLToPath(new URL('../../..', import.meta.url));
+const root = fileURLToPath(new URL('../../../..', import.meta.url));
 
-test('docs/tabular.md lists what is supported (node scripts/tabular-docs.mjs writes it)', async () => {
+test('docs/tabular.md lists what is supported (node scripts/tabular/docs.mjs writes it)', async () => {
   const page = readFileSync(join(root, 'docs', 'tabular.md'), 'utf8');
   const all = await supported(join(root, 'dist'));
   assert.ok(all.mleap.length > 30 && all.pmml.length > 8 && all.sql.size > 50);

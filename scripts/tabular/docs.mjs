@@ -5,8 +5,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
-const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const BEGIN = '<!-- support: written by scripts/tabular-docs.mjs -->';
+const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+const BEGIN = '<!-- support: written by scripts/tabular/docs.mjs -->';
 const END = '<!-- support end -->';
 
 /** Module of dist/spark/lower, its table, and what the table is about. */
@@ -134,7 +134,7 @@ async function main(check) {
   const wanted = withSupport(text, supportText(await supported(join(root, 'dist'))));
   if (wanted === text) return 0;
   if (!check) writeFileSync(path, wanted);
-  else process.stderr.write('docs/tabular.md: stale tables: node scripts/tabular-docs.mjs\n');
+  else process.stderr.write('docs/tabular.md: stale tables: node scripts/tabular/docs.mjs\n');
   return check ? 1 : 0;
 }
 
