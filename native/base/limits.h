@@ -46,6 +46,11 @@ inline constexpr size_t kPlanBlocksDeepMax = 24;    // blocks in stages of block
 inline constexpr size_t kExpressionDepthMax = 200;  // calls in calls
 inline constexpr size_t kPlanFaultsMax = 100;       // told of one plan
 
+// Of what stages of a tabular model do with one row.
+inline constexpr size_t kRowProductsMax = 1u << 24;          // of a vector's values
+inline constexpr size_t kCosineTransformMax = 1u << 14;      // values; time grows in the square
+inline constexpr int64_t kRegexProgramBytesMax = 8ll << 20;  // of a Java regular expression
+
 struct Limits {
   uint64_t body_bytes_max = 2147483647;      // one request, after inflating
   uint64_t inflated_bytes_max = 104857600;   // what a compressed REST body may unpack to

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/limits.h"
 #include "tabular/features/columns.h"
 #include "tabular/features/kinds.h"
 #include "tabular/java/number_text.h"
@@ -78,6 +79,11 @@ class VectorAssembler final : public ColumnStage {
     if (!nan_passes_ && invalid != "error") spec.fail("invalid: expected error, keep or nan");
     if (!sizes_.empty() && sizes_.size() != inputs_.size()) {
       spec.fail("expected a size for each input");
+    }
+    for (const int32_t size : sizes_) {
+      if (size < 0 || static_cast<uint64_t>(size) > kTableCellMax) {
+        spec.fail("an input of " + std::to_string(size) + " values");
+      }
     }
   }
 

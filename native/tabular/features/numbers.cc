@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 
+#include "base/limits.h"
 #include "tabular/features/columns.h"
 #include "tabular/features/kinds.h"
 #include "tabular/java/number_text.h"
@@ -96,6 +97,11 @@ class Binarizer final : public ColumnStage {
         continue;
       }
       const VectorRow vector = vectors[row];
+      if (!out.sparse && vector.size > kTableCellMax) {
+        std::string fault = "a dense vector of " + std::to_string(vector.size) + " values";
+        if (Status refused = refuse(run, row, std::move(fault)); !refused.ok()) return refused;
+        continue;
+      }
       out.start_row(row);
       if (out.sparse) {
         vector.for_each([&](size_t index, double value) {

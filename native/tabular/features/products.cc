@@ -12,8 +12,6 @@
 namespace serval::tabular {
 namespace {
 
-constexpr size_t kProductsMax = 1 << 24;  // values of one answer
-
 // All products of one value of each input.
 class Interaction final : public ColumnStage {
  public:
@@ -43,8 +41,8 @@ class Interaction final : public ColumnStage {
         encoded.clear();
         size_t width = 0;
         fault = encode(run.in(inputs_[k]), k, row, encoded, width);
-        if (fault.empty() && (width > kProductsMax || size * width > kProductsMax)) {
-          fault = "more than " + std::to_string(kProductsMax) + " products";
+        if (fault.empty() && (width > kRowProductsMax || size * width > kRowProductsMax)) {
+          fault = "more than " + std::to_string(kRowProductsMax) + " products";
         }
         products.clear();
         for (const Term& outer : encoded) {
@@ -148,7 +146,7 @@ std::optional<size_t> polynomial_size(size_t n, size_t degree) {
   double size = 1;
   for (size_t k = 1; k <= degree; ++k) {
     size = size * static_cast<double>(n + k) / static_cast<double>(k);
-    if (size > static_cast<double>(kProductsMax)) return std::nullopt;
+    if (size > static_cast<double>(kRowProductsMax)) return std::nullopt;
   }
   return static_cast<size_t>(std::llround(size));
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "base/limits.h"
 #include "tabular/features/columns.h"
 #include "tabular/features/kinds.h"
 
@@ -16,8 +17,6 @@ class Dct final : public VectorStage {
   explicit Dct(StageSpec& spec) : VectorStage(spec, false), inverse_(spec.flag("inverse")) {}
 
  private:
-  static constexpr size_t kSizeMax = 1 << 14;
-
   // cos(pi i / (2 n)) for i below 4 n; kept from row to row.
   static const std::vector<double>& cosines(size_t n) {
     thread_local std::vector<double> table;
@@ -33,9 +32,9 @@ class Dct final : public VectorStage {
   std::string answer(const VectorRow& in, Column& out, size_t&) const override {
     const size_t n = in.size;
     if (n == 0) return {};
-    if (n > kSizeMax) {
+    if (n > kCosineTransformMax) {
       return "column '" + names_[0] + "': a vector of " + std::to_string(n) +
-             " values, more than " + std::to_string(kSizeMax);
+             " values, more than " + std::to_string(kCosineTransformMax);
     }
     const std::vector<double>& table = cosines(n);
     double* values = append_dense(out, n);

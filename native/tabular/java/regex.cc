@@ -1,14 +1,15 @@
-// See regex.h.
+// Java's regular expressions by RE2 (regex.h). Hot path: run; any thread.
 #include "tabular/java/regex.h"
 
 #include <re2/re2.h>
 
 #include <array>
 
+#include "base/limits.h"
+
 namespace serval::tabular {
 namespace {
 
-constexpr int64_t kProgramBytesMax = 8 << 20;
 constexpr std::string_view kLineEnds = "\\n\\r\\x{85}\\x{2028}\\x{2029}";
 
 struct NamedClass {
@@ -291,7 +292,7 @@ Result<JavaRegex> JavaRegex::compile(std::string_view text) {
   if (!translated.ok()) return std::move(translated.error());
   re2::RE2::Options options;
   options.set_log_errors(false);
-  options.set_max_mem(kProgramBytesMax);
+  options.set_max_mem(kRegexProgramBytesMax);
   made.re2_ = std::make_shared<const re2::RE2>(translated.value(), options);
   if (made.re2_->ok()) return made;
   return make_error(ErrorCode::ModelInvalid,

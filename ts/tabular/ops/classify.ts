@@ -12,9 +12,9 @@ export interface ClassifierOutputs {
 
 /**
  * How scores become probabilities:
- * 'none' they are not asked for, or are the scores; 'sigmoid' 1 / (1 + e^-raw), each; 'first_sigmoid'
- * so for class 0, the rest for class 1; 'second_sigmoid' the other way round; 'gbt' so of 2 raw;
- * 'softmax'; 'normalize' over their sum (where it is not 0).
+ * 'none' they are not asked for, or are the scores; 'sigmoid' 1 / (1 + e^-raw), each;
+ * 'first_sigmoid' so for class 0, the rest for class 1; 'second_sigmoid' the other way round; 'gbt' so
+ * of 2 raw; 'softmax'; 'normalize' over their sum (where it is not 0).
  */
 export type Link =
   | 'none'
@@ -26,10 +26,10 @@ export type Link =
   | 'normalize';
 
 /**
- * How the class is chosen: the first greatest score, unless one of these is there. `thresholds`: the
- * first greatest probability / threshold. Of two classes, class 1 where: raw[1] > `rawThreshold`;
- * probability[1] > `probabilityThreshold`. `zeroThreshold`: what a probability over a threshold of 0
- * is: 'divide' (Spark: 0 / 0 is never chosen) or 'infinity' (MLeap).
+ * How the class is chosen: the first greatest score, unless one of these is there. `thresholds`:
+ * the first greatest probability / threshold. Of two classes, class 1 where: raw[1] >
+ * `rawThreshold`; probability[1] > `probabilityThreshold`. `zeroThreshold`: what a probability over
+ * a threshold of 0 is: 'divide' (Spark: 0 / 0 is never chosen) or 'infinity' (MLeap).
  */
 export interface Decision {
   readonly thresholds?: Float64Array | undefined;

@@ -56,8 +56,8 @@ function turn(m: Float64Array, i: number, j: number, c: number, s: number): void
 const at = (values: Float64Array, i: number): number => values[i] ?? Number.NaN;
 
 /**
- * For each of k distributions the matrix R [n, n], row by row, and the constant c of its log density
- * c - |R (x - mean)|² / 2: pseudo-inverse and pseudo-determinant, as Spark has them.
+ * For each of k distributions the matrix R [n, n], row by row, and the constant c of its log
+ * density c - |R (x - mean)|² / 2: pseudo-inverse and pseudo-determinant, as Spark has them.
  * Errors: RangeError where no eigenvalue is positive.
  */
 export function gaussianDensities(

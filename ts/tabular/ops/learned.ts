@@ -7,8 +7,8 @@ import { gaussianDensities } from './gaussian.js';
 import { linearScores } from './linear.js';
 
 /**
- * `pi`: logarithms of the classes' priors; `theta`: [classes, features], logarithms of probabilities
- * (gaussian: means; `sigma`: variances, alike).
+ * `pi`: logarithms of the classes' priors; `theta`: [classes, features], logarithms of
+ * probabilities (gaussian: means; `sigma`: variances, alike).
  */
 export function naiveBayes(
   builder: PlanBuilder,

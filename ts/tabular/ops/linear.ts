@@ -148,7 +148,9 @@ export function generalizedLinearRegression(
   builder.stage('glm', inputs, columns, attributes, place);
 }
 
-/** Accelerated failure time: prediction e^score; quantiles (a Vector) of its Weibull distribution. */
+/**
+ * Accelerated failure time: prediction e^score; quantiles (a Vector) of its Weibull distribution.
+ */
 export function aftSurvivalRegression(
   builder: PlanBuilder,
   op: {

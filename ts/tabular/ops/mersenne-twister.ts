@@ -1,6 +1,6 @@
 // Random numbers that Spark draws where it starts an estimate: MT19937 seeded with a 64-bit number,
-// normal numbers by Box and Muller, gamma-distributed ones by Marsaglia and Tsang. Importer's worker
-// thread; pure.
+// normal numbers by Box and Muller, gamma-distributed ones by Marsaglia and Tsang. Importer's
+// worker thread; pure.
 
 const N = 624;
 const M = 397;

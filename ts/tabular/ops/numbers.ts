@@ -60,8 +60,8 @@ export function imputer(
 }
 
 /**
- * The first input that is there, or missing. Inputs of one type of any sort (Vectors too), or numbers
- * of several, which become Doubles.
+ * The first input that is there, or missing. Inputs of one type of any sort (Vectors too), or
+ * numbers of several, which become Doubles.
  */
 export function coalesce(
   builder: PlanBuilder,
@@ -110,8 +110,8 @@ export const MATH_BINARY = [
 export type MathBinary = (typeof MATH_BINARY)[number];
 
 /**
- * MLeap: two Doubles -> Double. `da`, `db`: what stands for a missing or left out a or b; without it
- * a missing one is refused.
+ * MLeap: two Doubles -> Double. `da`, `db`: what stands for a missing or left out a or b; without
+ * it a missing one is refused.
  */
 export function mathBinary(
   builder: PlanBuilder,

@@ -3,8 +3,8 @@
 import type { Column, PlanBuilder } from '../builder.js';
 
 /**
- * Two whole numbers -> Float, the product of their float factors [ids, rank]. `coldStart`: an unknown
- * id gives NaN ('nan') or a refused row ('drop').
+ * Two whole numbers -> Float, the product of their float factors [ids, rank]. `coldStart`: an
+ * unknown id gives NaN ('nan') or a refused row ('drop').
  */
 export function als(
   builder: PlanBuilder,
@@ -33,9 +33,9 @@ export interface Itemset {
 }
 
 /**
- * List of String -> List of String: what the rules of at least `minConfidence` between frequent sets
- * say that goes with the items. Spark's order of them is that of its partitions; here it is that of
- * `itemsets` and of the items in them.
+ * List of String -> List of String: what the rules of at least `minConfidence` between frequent
+ * sets say that goes with the items. Spark's order of them is that of its partitions; here it is
+ * that of `itemsets` and of the items in them.
  */
 export function fpGrowth(
   builder: PlanBuilder,

@@ -3,9 +3,9 @@ import type { Block, Column, PlanBuilder } from '../builder.js';
 import type { HandleInvalid } from './common.js';
 
 /**
- * String (or a number, as Spark casts it to text: 1.0 -> "1.0") -> Double, the label's index. 'keep':
- * unseen and missing ones are labels.length. `absentIsMissing`: where the input has no value in any
- * row, neither has the output (a label column that requests leave out).
+ * String (or a number, as Spark casts it to text: 1.0 -> "1.0") -> Double, the label's index.
+ * 'keep': unseen and missing ones are labels.length. `absentIsMissing`: where the input has no
+ * value in any row, neither has the output (a label column that requests leave out).
  */
 export function stringIndexer(
   builder: PlanBuilder,
@@ -36,7 +36,9 @@ export function indexToString(
   builder.stage('index_to_string', [op.input], [op.output], { labels: op.labels }, place);
 }
 
-/** MLeap: String -> Double by a table. 'keep': others are `defaultValue`. Missing ones are refused. */
+/**
+ * MLeap: String -> Double by a table. 'keep': others are `defaultValue`. Missing ones are refused.
+ */
 export function stringMap(
   builder: PlanBuilder,
   op: {
@@ -56,7 +58,8 @@ export function stringMap(
 
 /**
  * MLeap: String -> Int32, the index that belongs to the first expression found in the text, or
- * `defaultIndex`; without one such a row is refused. Java's regular expressions: see regexTokenizer.
+ * `defaultIndex`; without one such a row is refused. Java's regular expressions: see
+ * regexTokenizer.
  */
 export function regexIndexer(
   builder: PlanBuilder,
@@ -74,8 +77,8 @@ export function regexIndexer(
 }
 
 /**
- * Number -> Double by a table of numbers (Spark's TargetEncoder). `missing`: for a value that is not
- * there; `other`: for one that is not in `keys`. Without them such a row is refused.
+ * Number -> Double by a table of numbers (Spark's TargetEncoder). `missing`: for a value that is
+ * not there; `other`: for one that is not in `keys`. Without them such a row is refused.
  */
 export function numberMap(
   builder: PlanBuilder,
@@ -99,9 +102,9 @@ export function numberMap(
 }
 
 /**
- * Runs blocks[i] on the rows whose label is labels[i] (MLeap's categorical_drilldown); columns that a
- * block fills are missing in the other rows: coalesce() puts them together. A row of another label is
- * refused.
+ * Runs blocks[i] on the rows whose label is labels[i] (MLeap's categorical_drilldown); columns that
+ * a block fills are missing in the other rows: coalesce() puts them together. A row of another
+ * label is refused.
  */
 export function switchBy(
   builder: PlanBuilder,

@@ -60,8 +60,8 @@ export function wordFilter(
 }
 
 /**
- * 2 = murmur3_x86_32 as Spark has it since 3.0, 1 = as before (the tail of a text whose length is no
- * multiple of 4 is hashed byte by byte).
+ * 2 = murmur3_x86_32 as Spark has it since 3.0, 1 = as before (the tail of a text whose length is
+ * no multiple of 4 is hashed byte by byte).
  */
 export type HashVersion = 1 | 2;
 

@@ -30,8 +30,8 @@ export function digamma(x: number): number {
 }
 
 /**
- * Word counts (Vector of `vocabulary` values) -> distribution over topics (Vector; zeros where there
- * are no words). `topics`: [vocabulary, k], row by row; docConcentration: k values.
+ * Word counts (Vector of `vocabulary` values) -> distribution over topics (Vector; zeros where
+ * there are no words). `topics`: [vocabulary, k], row by row; docConcentration: k values.
  * Errors: RangeError where the shape is not above 1, a weight is below 0, or the sizes do not fit.
  */
 export function lda(

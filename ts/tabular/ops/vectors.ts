@@ -9,9 +9,9 @@ interface OneColumn {
 }
 
 /**
- * Index -> sparse Vector with a 1. `size`: the categories that were seen. 'keep' gives all others one
- * more slot, dropLast takes the last slot away (both: `size` slots). 'zeros' (Spark 2's OneHotEncoder,
- * a transformer): indices beyond give an all-zero vector. Missing stays missing.
+ * Index -> sparse Vector with a 1. `size`: the categories that were seen. 'keep' gives all others
+ * one more slot, dropLast takes the last slot away (both: `size` slots). 'zeros' (Spark 2's
+ * OneHotEncoder, a transformer): indices beyond give an all-zero vector. Missing stays missing.
  */
 export function oneHotEncoder(
   builder: PlanBuilder,
@@ -28,8 +28,8 @@ export function oneHotEncoder(
 }
 
 /**
- * Numbers, Booleans and Vectors side by side -> Vector. 'error': a missing value or a number that is
- * NaN is refused; 'keep': a missing one becomes NaNs, `sizes[i]` of them (1 of a scalar; where a
+ * Numbers, Booleans and Vectors side by side -> Vector. 'error': a missing value or a number that
+ * is NaN is refused; 'keep': a missing one becomes NaNs, `sizes[i]` of them (1 of a scalar; where a
  * vector's size is unknown, 0, it is refused), NaN passes; 'nan' (MLeap): NaN passes, missing is
  * refused. `sizes` where they are known are checked.
  */
@@ -178,7 +178,10 @@ export function pca(
   builder.stage('pca', [op.input], [op.output], attributes, place);
 }
 
-/** Hash of a random projection: floor(v · x / bucketLength) for each of `vectors` [tables, features]. */
+/**
+ * Hash of a random projection: floor(v · x / bucketLength) for each of `vectors` [tables,
+ * features].
+ */
 export function bucketedRandomProjectionLsh(
   builder: PlanBuilder,
   op: OneColumn & {
