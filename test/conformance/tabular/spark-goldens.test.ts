@@ -122,6 +122,8 @@ function comparable(value: unknown, type: string, scale = 0): unknown {
   if (value === null || value === undefined) return null;
   if (type === 'boolean') return value === true ? 1 : 0;
   if (type === 'date') return days(value as string);
+  // Hashes come one in a vector each; here they are one vector.
+  if (type === 'array<vector>') return (value as readonly unknown[][]).flat();
   if (type === 'timestamp') return micros(value as string);
   if (type.startsWith('decimal')) return unscaled(value as string, scale);
   if (Array.isArray(value)) return value.map((one) => comparable(one, ''));
