@@ -126,11 +126,12 @@ export const IMPORT_HEAP_MB_MAX = 4096;
 export const IMPORT_YOUNG_HEAP_MB = 24;
 
 /** An XML file (PMML), and in it: elements inside each other, attributes of one element, characters
- * of one attribute and of one element's text. */
+ * of one attribute, of one tag or comment, and of one element's text. */
 export const XML_FILE_BYTES_MAX = 4_294_967_296;
 export const XML_DEPTH_MAX = 4096;
 export const XML_ATTRIBUTES_MAX = 256;
 export const XML_ATTRIBUTE_CHARS_MAX = 1_048_576;
+export const XML_TOKEN_CHARS_MAX = 67_108_864;
 export const XML_TEXT_CHARS_MAX = 268_435_456;
 
 /** Files of one tabular model, be it a folder or an archive. */

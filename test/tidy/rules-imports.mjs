@@ -9,6 +9,7 @@ const NATIVE_MAY_INCLUDE = {
   codec: ['base/', 'codec/'],
   operators: ['base/', 'operators/'],
   backend: ['base/', 'backend/', 'operators/operator.h'],
+  tabular: ['base/', 'tabular/', 'backend/backend.h'],
   batch: ['base/', 'batch/'],
   stats: ['base/', 'stats/'],
   engine: ['base/', 'codec/', 'batch/', 'stats/', 'engine/', 'backend/backend.h'],

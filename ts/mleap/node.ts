@@ -1,5 +1,5 @@
-// What the lowering of one node of a bundle has: its attributes, and the columns of the frame by the
-// names that its ports have. Importer's worker thread.
+// What the lowering of one node of a bundle has: its attributes, and the columns of the frame by
+// the names that its ports have. Importer's worker thread.
 // Source: tabular.md 4.1, 4.2
 import type { Column, PlanBuilder } from '../tabular/builder.js';
 import type { Type } from '../tabular/generated/plan.js';
@@ -91,8 +91,8 @@ export class BundleFrame {
   }
 
   /**
-   * Answers have what the last predicting node and those behind it give; where none predicts, what no
-   * other node reads. The rest is there for those who ask. Source: tabular.md 2.4
+   * Answers have what the last predicting node and those behind it give; where none predicts,
+   * what no other node reads. The rest is there for those who ask. Source: tabular.md 2.4
    */
   addOutputs(predicts: boolean): void {
     for (const { name, step } of this.#made) {

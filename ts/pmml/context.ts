@@ -60,7 +60,7 @@ export interface ModelResult {
 
 /** What ruleValue outputs ask of an association model: one List or scalar column per output. */
 export interface AssociationResult {
-  /** The OutputField's column, with its own algorithm, rank, rankBasis, rankOrder, isMultiValued. */
+  /** The OutputField's column, by its own algorithm, rank, rankBasis, isMultiValued. */
   column(outputField: XmlElement): Column;
 }
 
@@ -71,9 +71,8 @@ export interface ModelContext {
   place(element: XmlElement): string;
   /** The model element's functionName. */
   readonly functionName: string;
-  /** The column of an active or derived field, filled before the next stage. Its state is missing
-   * or, for invalidValueTreatment asIs, invalid with its value. Errors: noted as a problem, and a
-   * column that nothing fills. */
+  /** The column of an active or derived field, filled before the next stage. A value may be
+   * missing, or (invalidValueTreatment asIs) not valid. Errors: a problem, and any column. */
   field(name: string, at: XmlElement): Column;
   fieldInfo(name: string): FieldInfo;
   /** Is there such a field? */
@@ -86,7 +85,7 @@ export interface ModelContext {
   constant(text: string, dataType: string): Expression;
   /** A new column filled with the expression, cast to dataType. */
   derive(name: string, expression: Expression, dataType: string, at: XmlElement): Column;
-  /** The columns as one Vector column, cast to doubles; a row where one is missing has NaN there. */
+  /** The columns as one Vector column of doubles; NaN where one is missing. */
   vector(columns: readonly Column[], at: XmlElement): Column;
   /** The label of the largest number, the first one of equals; missing where the vector is. Of the
    * target's dataType. */

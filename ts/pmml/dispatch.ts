@@ -2,8 +2,8 @@
 import type { LowerModel, ModelTable } from './context.js';
 import { lowerMining } from './ensemble/mining.js';
 import { LEAF_MODELS } from './models/index.js';
-import { lowerRuleSet } from './rules.js';
-import { lowerScorecard } from './scorecard.js';
+import { lowerRuleSet } from './rules/rule-set.js';
+import { lowerScorecard } from './rules/scorecard.js';
 import { lowerTree } from './tree/tree.js';
 
 /** By element name. */

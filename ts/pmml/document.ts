@@ -26,6 +26,8 @@ export interface PmmlDocument {
   readonly derivedFields: ReadonlyMap<string, XmlElement>;
   readonly functions: ReadonlyMap<string, XmlElement>;
   readonly model: XmlElement;
+  /** Whether anything asks if a value is valid: else nobody notes which ones are not. */
+  readonly asksValidity: boolean;
 }
 
 /** "line 12 <TreeModel modelName>". */
@@ -123,6 +125,17 @@ function readDataField(element: XmlElement, problems: Problems): DataField {
   };
 }
 
+function asksValidity(root: XmlElement): boolean {
+  const waiting = [root];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const asks =
+      next.name === 'Apply' && /isValid|isNotValid/.test(next.attributes['function'] ?? '');
+    if (asks) return true;
+    for (const each of next.children) waiting.push(each);
+  }
+  return false;
+}
+
 function readVersion(root: XmlElement, problems: Problems): string {
   const version = root.attributes['version'] ?? '';
   if (!/^(3\.[0-2]|4(\.[0-4])?)(\.\d+)?$/.test(version)) {
@@ -166,5 +179,6 @@ export function readDocument(root: XmlElement, problems: Problems): PmmlDocument
     derivedFields: inside('DerivedField'),
     functions: inside('DefineFunction'),
     model,
+    asksValidity: asksValidity(root),
   };
 }

@@ -6,7 +6,7 @@ import { Problems } from '../tabular/problems.js';
 import type { ModelResult } from './context.js';
 import { type PmmlDocument, placeOf, readDocument } from './document.js';
 import { type Context, type Lowered, Lowering } from './lower.js';
-import { compactTrees } from './tree/table.js';
+import { captureTrees } from './tree/table.js';
 import { type XmlElement, readXml } from './xml.js';
 
 export interface Imported {
@@ -138,5 +138,5 @@ export function importDocument(root: XmlElement): Imported {
  * supported, all at once, with its lines.
  */
 export async function importPmml(path: string): Promise<Imported> {
-  return importDocument(await readXml(path, { ended: compactTrees }));
+  return importDocument(await readXml(path, { capture: captureTrees }));
 }

@@ -19,11 +19,11 @@ import type {
 import { lowerFunction } from './dispatch.js';
 import { type PmmlDocument, byName, placeOf } from './document.js';
 import { Expressions, castTo } from './expressions/expression.js';
-import { type OutputColumn, lowerOutput } from './outputs.js';
+import { type OutputColumn, lowerOutput } from './answers/outputs.js';
 import { predicateExpression } from './predicates.js';
 import { UNSUPPORTED_MODELS } from './model-names.js';
 import { Fields, Names, derivedInfo } from './scope.js';
-import { applyTarget } from './targets.js';
+import { applyTarget } from './answers/targets.js';
 import { missingValue, parseValue, planType } from './types.js';
 import { type XmlElement, child, children } from './xml.js';
 
@@ -36,6 +36,11 @@ export interface Lowered {
 }
 
 const TARGET_USES = new Set(['target', 'predicted']);
+
+/** Do rows belong together in groups: is an active field a list in each? */
+function isGrouped(schema: XmlElement): boolean {
+  return children(schema, 'MiningField').some((each) => each.attributes['usageType'] === 'group');
+}
 
 export class Lowering {
   readonly fields: Fields;
@@ -125,7 +130,7 @@ export class Lowering {
       }
       names.mining.set(name, field);
       if (isTop && data !== undefined && use === 'active') {
-        const list = element.name === 'AssociationModel';
+        const list = element.name === 'AssociationModel' && isGrouped(schema);
         const column = this.fields.input(data, list);
         if (list) names.produced.set(name, { column, info: data });
       }

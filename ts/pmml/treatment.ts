@@ -147,6 +147,7 @@ export function treatmentOf(
   dataType: string,
   type: Type,
   problems: Problems,
+  asksValidity: boolean,
 ): Treatment | undefined {
   const reader = new Reader(mining, dataType, type, problems);
   const missing = missingAttributes(reader);
@@ -155,7 +156,8 @@ export function treatmentOf(
   const domain = domainAttributes(reader, field);
   const { valid = [], invalid_values = [], missing_values = [], intervals = [] } = domain;
   const checks = valid.length + invalid_values.length + intervals.length > 0;
-  const passes = invalid['invalid'] === 'as_is' && outliers['outliers'] === undefined;
+  const kept = invalid['invalid'] === 'as_is' && !(asksValidity && checks);
+  const passes = kept && outliers['outliers'] === undefined;
   const nothing = Object.keys(missing).length === 0 && missing_values.length === 0;
   if (nothing && (passes || (!checks && outliers['outliers'] === undefined))) return undefined;
   const all = { ...missing, ...outliers, ...invalid, ...domain };

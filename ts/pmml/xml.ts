@@ -1,17 +1,11 @@
 // Reads an XML file into elements: no document types, no entities but XML's own five, with limits.
-// Whoever wants can compact an element as soon as it ends (trees of forests), so that a document of
-// 100 MB never stands in memory as a whole. Importer's worker thread.
+// Whoever wants can take an element as it is read (trees of forests), so that a document of 100 MB
+// never stands in memory as a whole. Importer's worker thread.
 import { createReadStream } from 'node:fs';
 import { TextDecoder } from 'node:util';
-import { type SaxesAttributePlain, SaxesParser, type SaxesTagPlain } from 'saxes';
 import { ErrorCode, ServalError } from '../errors.js';
-import {
-  XML_ATTRIBUTES_MAX,
-  XML_ATTRIBUTE_CHARS_MAX,
-  XML_DEPTH_MAX,
-  XML_FILE_BYTES_MAX,
-  XML_TEXT_CHARS_MAX,
-} from '../limits.js';
+import { XML_FILE_BYTES_MAX, XML_TEXT_CHARS_MAX } from '../limits.js';
+import { type Attributes, type XmlEvents, XmlScanner } from './xml-scanner.js';
 
 /** One element. Names are local ones: a prefix is cut off. */
 export interface XmlElement {
@@ -21,13 +15,19 @@ export interface XmlElement {
   /** Character data directly inside; '' where that is only white space between children. */
   text: string;
   readonly line: number;
-  /** What `ended` made of it, where it did. */
+  /** What XmlOptions.capture made of it, which has its children then. */
   compact?: unknown;
 }
 
+/** Takes an element with all that is in it as it is read. */
+export interface XmlCapture extends XmlEvents {
+  /** What it is taken as: XmlElement.compact. */
+  finish(): unknown;
+}
+
 export interface XmlOptions {
-  /** Called with every element that ends and the names of those around it, outermost first. */
-  readonly ended?: (element: XmlElement, around: readonly string[]) => void;
+  /** Asked of every element that begins, with the names of those around it, outermost first. */
+  readonly capture?: (name: string, around: readonly string[]) => XmlCapture | undefined;
 }
 
 const BLANK = /^[ \t\r\n]*$/;
@@ -52,106 +52,85 @@ function decoderFor(head: Uint8Array): TextDecoder {
 // What of an element is not settled before it ends.
 interface Open {
   readonly element: XmlElement;
-  readonly text: string[];
+  text: string;
   chars: number;
 }
 
-class Reader {
+class Reader implements XmlEvents {
   root: XmlElement | undefined;
-  readonly #parser = new SaxesParser({ xmlns: false });
+  readonly #scanner = new XmlScanner(this);
   readonly #open: Open[] = [];
   readonly #names: string[] = [];
-  readonly #ended: XmlOptions['ended'];
-  #attributes: Record<string, string> = {};
-  #attributeCount = 0;
+  readonly #capture: XmlOptions['capture'];
+  #taker: XmlCapture | undefined;
+  #takenDepth = 0;
 
   constructor(options: XmlOptions) {
-    this.#ended = options.ended;
-    this.#parser.on('error', (error) => {
-      throw new SyntaxError(error.message.replace(/^\d+:\d+: /, ''));
-    });
-    this.#parser.on('doctype', () => this.#refuse('a document type declaration is not accepted'));
-    this.#parser.on('opentagstart', (tag) => this.#start(tag.name));
-    this.#parser.on('attribute', (attribute) => this.#attribute(attribute));
-    this.#parser.on('opentag', (tag) => this.#opened(tag));
-    this.#parser.on('closetag', () => this.#closed());
-    this.#parser.on('text', (text) => this.#text(text));
-    this.#parser.on('cdata', (text) => this.#text(text));
+    this.#capture = options.capture;
   }
 
   write(chunk: string): void {
-    this.#parser.write(chunk);
+    this.#scanner.write(chunk);
   }
 
   finish(): XmlElement {
-    this.#parser.close();
-    if (this.root === undefined) this.#refuse('there is no root element');
+    this.#scanner.finish();
     return this.root as XmlElement;
   }
 
-  get where(): string {
-    return `line ${this.#parser.line}, column ${this.#parser.column}`;
+  get line(): number {
+    return this.#scanner.line;
   }
 
-  #refuse(reason: string): never {
-    throw new SyntaxError(reason);
-  }
-
-  #start(name: string): void {
-    if (this.#open.length >= XML_DEPTH_MAX) {
-      this.#refuse(`elements nest deeper than ${XML_DEPTH_MAX} (at <${name.slice(0, 80)}>)`);
+  open(qualified: string, attributes: Attributes, line: number): void {
+    const name = localName(qualified);
+    if (this.#taker !== undefined) {
+      this.#takenDepth += 1;
+      this.#taker.open(name, attributes, line);
+      return;
     }
-    this.#attributes = {};
-    this.#attributeCount = 0;
-  }
-
-  #attribute({ name, value }: SaxesAttributePlain): void {
-    if (name === '__proto__') this.#refuse('an attribute is named __proto__');
-    this.#attributeCount += 1;
-    if (this.#attributeCount > XML_ATTRIBUTES_MAX) {
-      this.#refuse(`an element has more than ${XML_ATTRIBUTES_MAX} attributes`);
-    }
-    if (value.length > XML_ATTRIBUTE_CHARS_MAX) {
-      this.#refuse(`attribute ${name.slice(0, 80)} is longer than ${XML_ATTRIBUTE_CHARS_MAX}`);
-    }
-    if (!name.startsWith('xmlns')) this.#attributes[name] = value;
-  }
-
-  #opened(tag: SaxesTagPlain): void {
-    const name = localName(tag.name);
-    const element: XmlElement = {
-      name,
-      attributes: this.#attributes,
-      children: [],
-      text: '',
-      line: this.#parser.line,
-    };
+    const taker = this.#capture?.(name, this.#names);
+    const element: XmlElement = { name, attributes, children: [], text: '', line };
     const around = this.#open.at(-1);
     if (around === undefined) this.root = element;
     else around.element.children.push(element);
-    this.#open.push({ element, text: [], chars: 0 });
+    this.#open.push({ element, text: '', chars: 0 });
     this.#names.push(name);
+    this.#taker = taker;
+    this.#takenDepth = 0;
+    taker?.open(name, attributes, line);
   }
 
-  #text(text: string): void {
+  text(text: string): void {
+    if (this.#taker !== undefined) {
+      this.#taker.text(text);
+      return;
+    }
     const open = this.#open.at(-1);
     if (open === undefined) return;
     open.chars += text.length;
     if (open.chars > XML_TEXT_CHARS_MAX) {
-      this.#refuse(`the text of <${open.element.name}> is longer than ${XML_TEXT_CHARS_MAX}`);
+      const reason = `the text of <${open.element.name}> is longer than ${XML_TEXT_CHARS_MAX}`;
+      throw new SyntaxError(reason);
     }
-    if (open.text.length > 0 || open.element.children.length === 0 || !BLANK.test(text)) {
-      open.text.push(text);
+    // White space between children is nobody's.
+    if (open.text !== '' || open.element.children.length === 0 || !BLANK.test(text)) {
+      open.text += text;
     }
   }
 
-  #closed(): void {
-    const open = this.#open.pop();
+  close(): void {
+    if (this.#taker !== undefined) {
+      this.#taker.close();
+      this.#takenDepth -= 1;
+      if (this.#takenDepth >= 0) return;
+      (this.#open.at(-1) as Open).element.compact = this.#taker.finish();
+      this.#taker = undefined;
+    }
+    const open = this.#open.pop() as Open;
     this.#names.pop();
-    if (open === undefined) return;
-    const text = open.text.length === 1 ? (open.text[0] as string) : open.text.join('');
-    open.element.text = open.element.children.length > 0 && BLANK.test(text) ? '' : text;
-    this.#ended?.(open.element, this.#names);
+    const { element, text } = open;
+    if (text !== '') element.text = element.children.length > 0 && BLANK.test(text) ? '' : text;
   }
 }
 
@@ -173,7 +152,7 @@ async function readInto(reader: Reader, path: string): Promise<XmlElement> {
 
 /**
  * The root element of an XML file.
- * Errors: ModelInvalid naming line and column, for what is not well-formed, has a document type
+ * Errors: ModelInvalid naming the line, for what is not well-formed, has a document type
  * declaration, or passes a limit (ts/limits.ts).
  */
 export async function readXml(path: string, options: XmlOptions = {}): Promise<XmlElement> {
@@ -185,7 +164,7 @@ export async function readXml(path: string, options: XmlOptions = {}): Promise<X
     if (error.name !== 'SyntaxError' && error.name !== 'RangeError' && error.name !== 'TypeError') {
       throw error;
     }
-    throw new ServalError(ErrorCode.ModelInvalid, `${path}: ${reader.where}: ${error.message}`);
+    throw new ServalError(ErrorCode.ModelInvalid, `${path}: line ${reader.line}: ${error.message}`);
   }
 }
 

@@ -1,5 +1,5 @@
-// Lowers a model that Spark ML has saved to a plan: a folder, or an archive of it, with metadata/ and
-// stages/ (a pipeline) or data/ (one stage). Importer's worker thread.
+// Lowers a model that Spark ML has saved to a plan: a folder, or an archive of it, with metadata/
+// and stages/ (a pipeline) or data/ (one stage). Importer's worker thread.
 // Source: tabular.md 5
 import { PlanBuilder } from '../tabular/builder.js';
 import { openModelFiles } from '../tabular/archive/index.js';

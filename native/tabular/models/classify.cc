@@ -48,10 +48,19 @@ void normalize(std::span<double> values) {
 
 double sigmoid(double value) { return 1 / (1 + std::exp(-value)); }
 
-enum class Link : uint8_t { None, Sigmoid, FirstSigmoid, Gbt, Softmax, Normalize, Unknown };
+enum class Link : uint8_t {
+  None,
+  Sigmoid,
+  FirstSigmoid,
+  SecondSigmoid,
+  Gbt,
+  Softmax,
+  Normalize,
+  Unknown
+};
 
 Link link_of(std::string_view name) {
-  constexpr std::string_view kNames[] = {"none", "sigmoid", "first_sigmoid",
+  constexpr std::string_view kNames[] = {"none", "sigmoid", "first_sigmoid", "second_sigmoid",
                                          "gbt",  "softmax", "normalize"};
   return static_cast<Link>(std::find(std::begin(kNames), std::end(kNames), name) -
                            std::begin(kNames));
@@ -110,8 +119,8 @@ class Classify final : public ColumnStage {
 
  private:
   std::string fits(size_t classes) const {
-    const bool two = link_ == Link::FirstSigmoid || link_ == Link::Gbt || raw_threshold_ ||
-                     probability_threshold_;
+    const bool two = link_ == Link::FirstSigmoid || link_ == Link::SecondSigmoid ||
+                     link_ == Link::Gbt || raw_threshold_ || probability_threshold_;
     const size_t expected = !thresholds_.empty() ? thresholds_.size() : two ? 2 : classes;
     if (classes == expected && classes > 0) return {};
     return "expected scores of " + std::to_string(std::max<size_t>(expected, 1)) +
@@ -128,6 +137,10 @@ class Classify final : public ColumnStage {
       case Link::FirstSigmoid:
         values[0] = sigmoid(values[0]);
         values[1] = 1 - values[0];
+        break;
+      case Link::SecondSigmoid:
+        values[1] = sigmoid(values[1]);
+        values[0] = 1 - values[1];
         break;
       case Link::Gbt:
         values[0] = 1 / (1 + std::exp(-2 * values[0]));

@@ -11,5 +11,6 @@ std::span<const StageKind> curve_kinds();      // curves.cc
 std::span<const StageKind> layer_kinds();      // layers.cc
 std::span<const StageKind> cluster_kinds();    // clusters.cc
 std::span<const StageKind> recommend_kinds();  // recommend.cc
+std::span<const StageKind> topic_kinds();      // topics.cc
 
 }  // namespace serval::tabular

@@ -1,4 +1,4 @@
-// Single values of columns, as PMML's stages read and write them. Hot path: run; any thread.
+// Single values of columns, as PMML's stages read and write them. Hot path, any thread.
 #pragma once
 
 #include <bit>

@@ -1,5 +1,5 @@
 // What a MiningModel makes of its segments' results: one number (combine), votes (vote), blended
-// probabilities (blend). Sums run in document order. Hot path: run; any thread.
+// probabilities (blend). Sums run in document order. Hot path, any thread.
 // Source: tabular.md 3.3
 #include <algorithm>
 #include <limits>

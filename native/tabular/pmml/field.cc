@@ -1,5 +1,5 @@
 // A field of a MiningSchema: its missing, invalid and extreme values treated, in the order that
-// JPMML has. Hot path: run; any thread. Source: tabular.md 3.3
+// JPMML has. Hot path, any thread. Source: tabular.md 3.3
 #include <algorithm>
 
 #include "tabular/pmml/cells.h"

@@ -1,4 +1,4 @@
-// A PMML rule set: which rules fire, and what they say together. Hot path: run; any thread.
+// A PMML rule set: which rules fire, and what they say together. Hot path, any thread.
 // Source: tabular.md 3.3
 #include <algorithm>
 

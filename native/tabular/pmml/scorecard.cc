@@ -1,5 +1,5 @@
-// A PMML scorecard: the sum of partial scores, and the reason codes by what they cost. Hot path:
-// run; any thread. Source: tabular.md 3.3
+// A PMML scorecard: the sum of partial scores, and the reason codes by what they cost. Hot path,
+// any thread. Source: tabular.md 3.3
 #include <algorithm>
 
 #include "tabular/expression.h"

@@ -1,4 +1,4 @@
-// Segments of a MiningModel: which rows each one gets, and whose results count. Hot path: run; any
+// Segments of a MiningModel: which rows each one gets, and whose results count. Hot path, any
 // thread. Source: tabular.md 3.3
 #include "tabular/expression.h"
 #include "tabular/pmml/cells.h"

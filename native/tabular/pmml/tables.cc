@@ -1,5 +1,5 @@
 // PMML's expressions that are tables: NormContinuous, NormDiscrete, Discretize, MapValues. Hot
-// path: run; any thread. Source: tabular.md 3.3
+// path, any thread. Source: tabular.md 3.3
 #include <algorithm>
 #include <array>
 #include <unordered_map>

@@ -1,4 +1,4 @@
-// PMML's TextIndex: how often a term stands in a text, word by word. Hot path: run; any thread.
+// PMML's TextIndex: how often a term stands in a text, word by word. Hot path, any thread.
 // Source: tabular.md 3.3
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 // A PMML decision tree, with whatever predicates and strategies for missing values: which node a
 // row ends in. What hangs on nodes is picked by later stages. Plain forests go to forest/. Hot
-// path: run; any thread. Source: tabular.md 3.3
+// path, any thread. Source: tabular.md 3.3
 #include <algorithm>
 
 #include "tabular/expression.h"

@@ -1,4 +1,4 @@
-// Vectors of scores by label: made of columns, classified by, and taken apart. Hot path: run; any
+// Vectors of scores by label: made of columns, classified by, and taken apart. Hot path, any
 // thread. Source: tabular.md 3.3
 #include <algorithm>
 

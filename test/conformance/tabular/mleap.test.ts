@@ -1,6 +1,6 @@
-// MLeap bundles: those beside the checkout, with the answers of an independent evaluation, and those
-// that MLeap's own runtime writes (test/fixtures/tabular/goldens.sh), one for every operator and in
-// both serialisations, with what it answers. Imported, run, and compared.
+// MLeap bundles: those beside the checkout, with the answers of an independent evaluation, and
+// those that MLeap's own runtime writes (test/fixtures/tabular/goldens.sh), one for every operator
+// and in both serialisations, with what it answers. Imported, run, and compared.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';

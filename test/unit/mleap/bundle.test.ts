@@ -248,3 +248,33 @@ test('every op of the specification is lowered, or refused with its reason', () 
     assert.ok(MLEAP_OPS.has(op) !== REFUSED_OPS.has(op), op);
   }
 });
+
+test('whatever becomes of the bytes of a bundle, it is read or refused', async () => {
+  const tree = [split(0), split(1), leaf(1), leaf(2), leaf(3)].join('\n');
+  const whole = filesOf({ scale: scaler, predict: regression, tree: treeNode(tree) });
+  const names = Object.keys(whole);
+  let state = 7;
+  const random = (below: number): number => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+  let refused = 0;
+  for (let i = 0; i < 1500; i += 1) {
+    const name = names[random(names.length)] ?? '';
+    const content = whole[name];
+    const bytes = Buffer.from(typeof content === 'string' ? content : JSON.stringify(content));
+    for (let changes = 1 + random(3); changes > 0; changes -= 1) {
+      bytes[random(bytes.length)] =
+        random(4) === 0 ? random(256) : (bytes[random(bytes.length)] ?? 0);
+    }
+    const cut = random(4) === 0 ? bytes.subarray(0, random(bytes.length)) : bytes;
+    try {
+      await importFiles({ ...whole, [name]: cut });
+    } catch (error) {
+      assert.ok(error instanceof ServalError, `${name}: ${String(error)}`);
+      assert.equal(error.code, ErrorCode.ModelInvalid);
+      refused += 1;
+    }
+  }
+  assert.ok(refused > 300, `${refused}`);
+});

@@ -1,4 +1,4 @@
-// XGBoost's boosters in bundles: the three forms of their files, answers, and files that are broken.
+// XGBoost's boosters in bundles: the three forms of their files, answers, files that are broken.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { readBooster } from '../../../ts/mleap/xgboost/booster.js';

@@ -45,10 +45,10 @@ describe('trees', () => {
 
   test('DecisionTreeRegressionModel, with the variance', async () => {
     const name = 'regression.DecisionTreeRegressionModel';
-    const root = stump(1, leaf(2.5, 1, 2, 3), leaf(-1, 1, 2, 3));
+    const root = stump(1, leaf(2.5, 4, 10, 27), leaf(-1, 1, -1, 1));
     await answers(tree(name, root, { numFeatures: 2 }, { varianceCol: 'v' }), features, {
       prediction: [2.5, -1],
-      v: [0.25, 0.25],
+      v: [0.5, 0],
     });
     await refusesRow(tree(name, root, { numFeatures: 2 }), { features: vectors([]) }, /dt_1/);
   });

@@ -2,7 +2,8 @@
 // everything that is wrong, at once.
 import { deepEqual, equal } from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { pipeline, type StageSketch } from './support/model.js';
+import { lowerSpark } from '../../../ts/spark/index.js';
+import { modelFiles, openFiles, pipeline, type StageSketch } from './support/model.js';
 import { fieldsOf, kindsOf, outputsOf, planOf, refuses, stagesOf } from './support/lowered.js';
 import { assembler, linear, logistic, oneHot, stringIndexer } from './support/stages.js';
 
@@ -90,6 +91,20 @@ describe('fields and outputs', () => {
     deepEqual(outputsOf(plan), ['prediction: double']);
     equal(stagesOf(plan)[0]?.place, "model 'LogisticRegression_1'");
   });
+});
+
+test('rows that Spark leaves out are refused: a warning says so', async () => {
+  const files = modelFiles(
+    pipeline(
+      stringIndexer('c', 'i', ['x'], { handleInvalid: 'skip' }),
+      assembler(['i', 'a'], 'features', { handleInvalid: 'keep' }),
+      linear([1, 2], 0),
+    ),
+  );
+  const { warnings } = await lowerSpark(openFiles(files));
+  deepEqual(warnings, [
+    "stage 0 'StringIndexer_i': Spark leaves out rows with invalid values; here they are refused",
+  ]);
 });
 
 describe('wrappers', () => {

@@ -1,5 +1,5 @@
-// Runs plans in C++ (test/native/support/tabular_run.cc), without a server: for tests of importers.
-// The program is built when it is first asked for; SERVAL_TABULAR_RUN names another one.
+// Runs plans in C++ (test/native/tabular/run/tabular_run.cc), without a server: for tests of
+// importers. The program is built when it is first asked for; SERVAL_TABULAR_RUN names another one.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -63,7 +63,7 @@ function program(): string {
   if (given !== undefined) return given;
   if (built !== undefined) return built;
   mkdirSync(BUILD, { recursive: true });
-  const script = join(process.cwd(), 'test', 'native', 'support', 'build-tabular-run.mjs');
+  const script = join(process.cwd(), 'test', 'native', 'tabular', 'run', 'build.mjs');
   const lock = join(BUILD, '.tabular-run.lock');
   const { status, stdout, stderr } = spawnSync('flock', [lock, process.execPath, script], {
     encoding: 'utf8',

@@ -1,5 +1,5 @@
-// Decision trees and ensembles of them: their files, and the stage that runs them. Importer's worker
-// thread.
+// Decision trees and ensembles of them: their files, and the stage that runs them. Importer's
+// worker thread.
 // Source: tabular.md 4.1, 4.2
 import type { Column, PlanBuilder } from '../../tabular/builder.js';
 import { addForest, type ForestSum } from '../../tabular/forest.js';

@@ -64,7 +64,10 @@ function inputSize(node: OpNode): number | undefined {
 }
 
 function normalizer(node: OpNode): void {
-  const op = { ...same(node, inputSize(node)), p: node.attributes.number('p_norm', 2) };
+  const written = node.attributes.number('p_norm', 2);
+  // JSON has no infinity, which is the one norm that it cannot write.
+  const p = Number.isNaN(written) ? Number.POSITIVE_INFINITY : written;
+  const op = { ...same(node, inputSize(node)), p };
   ops.normalizer(node.builder, op, node.place);
 }
 

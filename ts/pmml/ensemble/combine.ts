@@ -5,7 +5,7 @@ import type { Type } from '../../tabular/generated/plan.js';
 import type { LabelledVector, ModelResult } from '../context.js';
 import { placeOf } from '../document.js';
 import type { Context, Lowered } from '../lower.js';
-import { lazyResult } from '../results.js';
+import { lazyResult } from '../answers/results.js';
 import { planType } from '../types.js';
 import type { XmlElement } from '../xml.js';
 

@@ -6,7 +6,7 @@ import { addForest } from '../../tabular/forest.js';
 import type { ModelResult } from '../context.js';
 import { placeOf } from '../document.js';
 import type { Context } from '../lower.js';
-import { lazyResult } from '../results.js';
+import { lazyResult } from '../answers/results.js';
 import { planType } from '../types.js';
 import { type XmlElement, child } from '../xml.js';
 import { ForestNodes } from '../tree/forest-nodes.js';

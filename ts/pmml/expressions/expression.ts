@@ -1,5 +1,5 @@
-// PMML's expression elements as a plan's expressions. Tables (NormContinuous, Discretize, MapValues,
-// TextIndex) become stages of their own. Importer's worker thread. Source: tabular.md 3.3
+// PMML's expression elements as a plan's expressions. Tables (NormContinuous, MapValues and so on)
+// become stages of their own. Importer's worker thread. Source: tabular.md 3.3
 import { type Expression, call, columnRef, constant } from '../../tabular/builder.js';
 import type { Value } from '../../tabular/generated/plan.js';
 import { placeOf } from '../document.js';
@@ -208,10 +208,8 @@ export class Expressions {
       const values = order.map((each) => constant(each));
       return plain.map((each) => call('pmml.ordinal', each, ...values));
     }
-    if (
-      ORDERING.has(name) &&
-      typed.some((each) => each.text === undefined && each.dataType === 'string')
-    ) {
+    const [left] = typed;
+    if (ORDERING.has(name) && left?.text === undefined && left?.dataType === 'string') {
       this.#problem(at, `function ${name} cannot order texts, which are not ordinal`);
     }
     return typed.map((each) => {

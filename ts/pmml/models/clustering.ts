@@ -7,18 +7,19 @@ import { type XmlElement, child, children } from '../xml.js';
 import { readComparison } from './comparison.js';
 import { InputList, attempt, needed, oneOf } from './reading.js';
 
-function numbersOf(context: ModelContext, holder: XmlElement): Float64Array {
+function numbersOf(context: ModelContext, holder: XmlElement): Float64Array | undefined {
   const array = holder.children.find((each) => each.name.endsWith('Array'));
   if (array === undefined) {
     context.problems.add(context.place(holder), 'there is no array');
-    return new Float64Array();
+    return undefined;
   }
-  return attempt(context, array, new Float64Array(), () => arrayNumbers(array));
+  return attempt(context, array, undefined, () => arrayNumbers(array));
 }
 
 /** The numbers of an element's array, one by field. */
 function byField(context: ModelContext, holder: XmlElement, fields: number): Float64Array {
   const numbers = numbersOf(context, holder);
+  if (numbers === undefined) return new Float64Array(fields);
   if (numbers.length === fields) return numbers;
   const reason = `${numbers.length} numbers, and ${fields} clustering fields`;
   context.problems.add(context.place(holder), reason);

@@ -7,7 +7,7 @@ import type { Context } from '../lower.js';
 import { setOf } from '../predicates.js';
 import type { XmlElement } from '../xml.js';
 import { nodeComparison, realOf } from './nodes.js';
-import { Predicate, type TreeTable } from './table.js';
+import { Predicate, type TreeTable, cellOf } from './table.js';
 
 /** A child's test as the kernel has it: true where the test is `yes`. */
 interface KernelTest {
@@ -298,8 +298,9 @@ class Adding {
     const toYes = test.yes ? TreeMissing.Left : TreeMissing.Right;
     const toNo = test.yes ? TreeMissing.Right : TreeMissing.Left;
     if (this.#strategy === 'defaultChild') {
-      const id = table.defaultChild[node] as number;
-      const side = id < 0 ? -1 : children.findIndex((each) => table.id[each] === id);
+      const id = cellOf(table, table.defaultChild, node);
+      const has = (each: number) => cellOf(table, table.id, each) === id;
+      const side = id === undefined ? -1 : children.findIndex(has);
       if (side < 0) throw new Unfit();
       this.forest.link(made, test, yes, no, side === 0 ? toYes : toNo);
       return made;
@@ -307,7 +308,9 @@ class Adding {
     this.forest.link(made, test, yes, no, TreeMissing.NoAnswer);
     const last =
       this.#strategy === 'lastPrediction' ||
-      (this.#strategy === 'none' && this.#lastWithoutChild && (table.score[node] as number) >= 0);
+      (this.#strategy === 'none' &&
+        this.#lastWithoutChild &&
+        (table.score.begin[node] as number) >= 0);
     return last ? this.#beforeMissing(made, test, node) : made;
   }
 }

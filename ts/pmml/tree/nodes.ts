@@ -6,7 +6,7 @@ import { placeOf } from '../document.js';
 import type { Context } from '../lower.js';
 import { type Comparison, comparisonOf, isPredicate, setOf } from '../predicates.js';
 import type { XmlElement } from '../xml.js';
-import { Predicate, type TreeTable } from './table.js';
+import { Predicate, type TreeTable, cellOf } from './table.js';
 
 /** As native/tabular/pmml/tree.cc has them. */
 enum Test {
@@ -53,13 +53,10 @@ export function nodeComparison(
   context: Context,
 ): Comparison | undefined {
   const field = table.field[node] as number;
-  const own = table.text[node] as number;
-  const number = table.number[node] as number;
-  const text = own >= 0 ? table.texts[own] : Number.isNaN(number) ? undefined : String(number);
   const parts = {
     field: field < 0 ? undefined : table.texts[field],
     operator: table.texts[table.operator[node] as number] ?? '',
-    text,
+    text: cellOf(table, table.value, node),
   };
   const place = () => `line ${table.line[node]} <SimplePredicate>`;
   return comparisonOf(parts, place, context.lowering.fields, context.names);
@@ -198,7 +195,7 @@ export class NodeAttributes {
       input: this.#input,
       test: this.#test,
       number: this.#number,
-      scored: Int32Array.from(this.table.score, (each) => (each >= 0 ? 1 : 0)),
+      scored: Int32Array.from(this.table.score.begin, (each) => (each >= 0 ? 1 : 0)),
       texts: [...this.#texts.keys()],
       text_offsets: this.#textSets.length > 0 ? offsets(this.#textSets) : undefined,
       set_texts: this.#textSets.length > 0 ? this.#textSets.flat() : undefined,

@@ -5,11 +5,11 @@ import type { Attributes, Column } from '../../tabular/builder.js';
 import type { LabelledVector, LowerModel, ModelResult } from '../context.js';
 import { placeOf } from '../document.js';
 import type { Context } from '../lower.js';
-import { lazyResult } from '../results.js';
+import { lazyResult } from '../answers/results.js';
 import { planType } from '../types.js';
 import { type XmlElement, child } from '../xml.js';
 import { NodeAttributes } from './nodes.js';
-import { type TreeTable, treeTable } from './table.js';
+import { type TreeTable, cellOf, treeTable } from './table.js';
 
 const STRATEGIES: Readonly<Record<string, string>> = {
   none: 'none',
@@ -38,7 +38,10 @@ export function tableOf(model: XmlElement, context: Context): TreeTable | undefi
 export function treeLabels(table: TreeTable): string[] {
   const found = new Set<string>();
   for (const at of table.label) found.add(table.texts[at] as string);
-  for (const at of table.score) if (at >= 0) found.add(table.texts[at] as string);
+  for (let node = 0; node < table.count; node += 1) {
+    const score = cellOf(table, table.score, node);
+    if (score !== undefined) found.add(score);
+  }
   return [...found];
 }
 
@@ -77,8 +80,8 @@ export function distributionOf(
 
 /** What a node says: its score, or the label that its distribution has most of. */
 export function scoreOf(table: TreeTable, node: number, context: Context): string | undefined {
-  const at = table.score[node] as number;
-  if (at >= 0) return table.texts[at];
+  const score = cellOf(table, table.score, node);
+  if (score !== undefined) return score;
   const found = distributionOf(table, node, context);
   if (found === undefined) return undefined;
   return [...found].reduce((left, right) => (right[1] > left[1] ? right : left))[0];
@@ -147,13 +150,17 @@ class TreeLowering {
   #defaultChildren(strategy: string): Int32Array | undefined {
     if (strategy !== 'default') return undefined;
     const { table } = this;
-    const byId = new Map<number, number>();
-    for (const [node, id] of table.id.entries()) if (id >= 0) byId.set(id, node);
-    return Int32Array.from(table.defaultChild, (id, node) => {
-      if (id < 0) return -1;
+    const byId = new Map<string, number>();
+    for (let node = 0; node < table.count; node += 1) {
+      const id = cellOf(table, table.id, node);
+      if (id !== undefined) byId.set(id, node);
+    }
+    return Int32Array.from({ length: table.count }, (_, node) => {
+      const id = cellOf(table, table.defaultChild, node);
+      if (id === undefined) return -1;
       const found = byId.get(id);
       if (found !== undefined && found > node) return found;
-      const reason = `defaultChild="${table.texts[id]}" is no child of it`;
+      const reason = `defaultChild="${id}" is no child of it`;
       this.context.problems.add(`line ${table.line[node]} <Node>`, reason);
       return -1;
     });
@@ -210,11 +217,12 @@ class TreeLowering {
 
   #regression(): Column {
     const { table } = this;
-    const values = Float64Array.from(table.score, (at, node) => {
-      if (at < 0) return Number.NaN;
-      const value = Number(table.texts[at]);
+    const values = Float64Array.from({ length: table.count }, (_, node) => {
+      const score = cellOf(table, table.score, node);
+      if (score === undefined) return Number.NaN;
+      const value = Number(score);
       if (Number.isNaN(value)) {
-        const reason = `score="${table.texts[at]}" is not a number`;
+        const reason = `score="${score}" is not a number`;
         this.context.problems.add(`line ${table.line[node]} <Node>`, reason);
       }
       return value;
@@ -286,8 +294,9 @@ class TreeLowering {
 
   #entityId(): Column {
     const { table } = this;
-    const texts = Array.from(table.id, (at, node) =>
-      at >= 0 ? (table.texts[at] as string) : String(node + 1),
+    const texts = Array.from(
+      { length: table.count },
+      (_, node) => cellOf(table, table.id, node) ?? String(node + 1),
     );
     return this.#pick('entityId', 'string', { texts });
   }

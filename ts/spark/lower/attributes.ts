@@ -1,6 +1,6 @@
-// What Spark keeps in a column's metadata of its values: which are categories, what their labels are,
-// how long a vector is. Some stages work by it (Interaction, IndexToString, VectorSlicer by names),
-// and people want it in a model's metadata. Pure.
+// What Spark keeps in a column's metadata of its values: which are categories, what their labels
+// are, how long a vector is. Some stages work by it (Interaction, IndexToString, VectorSlicer by
+// names), and people want it in a model's metadata. Pure; importer's worker thread.
 
 export interface Attribute {
   readonly kind: 'numeric' | 'binary' | 'nominal';

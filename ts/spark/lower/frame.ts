@@ -1,6 +1,6 @@
-// The columns of a Spark frame while a pipeline is lowered: by name, each with its place in the plan.
-// A name that no stage has made is a field of requests: Spark's models do not say what they take.
-// Importer's worker thread.
+// The columns of a Spark frame while a pipeline is lowered: by name, each with its place in the
+// plan. A name that no stage has made is a field of requests: Spark's models do not say what they
+// take. Importer's worker thread.
 import type { Column, PlanBuilder } from '../../tabular/builder.js';
 import type { Type } from '../../tabular/generated/plan.js';
 import { StageProblem } from '../read/problem.js';

@@ -1,5 +1,5 @@
 // Takes out of a plan what its default outputs do not need: stages, fields, and the outputs that
-// nothing fills any more. Pure.
+// nothing fills any more. Pure; importer's worker thread.
 import type { Block, Expression, Plan, Stage } from '../../tabular/generated/plan.js';
 
 export function liveColumns(plan: Plan): Plan {

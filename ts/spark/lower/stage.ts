@@ -107,6 +107,11 @@ export class Stage {
     return [{ input: this.input('inputCol', use), output: params.text('outputCol') }];
   }
 
+  /** Something that is not as in Spark, and no problem. */
+  warn(what: string): void {
+    this.model.warnings.push(`${this.place}: ${what}`);
+  }
+
   /** Says that this stage predicts, and what of it is answered by default, in this order. */
   predicts(names: readonly string[]): void {
     this.model.predicting = { stage: this.number, names };

@@ -7,8 +7,7 @@ import type { Table } from '../read/table.js';
 
 export interface Leaf {
   readonly prediction: number;
-  readonly impurity: number;
-  /** Of a classifier: what fell into the leaf, by class. */
+  /** What came into the leaf: of a classifier, how much of each class. */
   readonly stats: Float64Array;
   /** Among its tree's leaves, from left to right. */
   readonly index: number;
@@ -22,7 +21,7 @@ export interface Trees {
 }
 
 type Row = Readonly<Record<string, unknown>>;
-const NODE = ['id', 'prediction', 'impurity', 'impurityStats', 'leftChild', 'rightChild', 'split'];
+const NODE = ['id', 'prediction', 'impurityStats', 'leftChild', 'rightChild', 'split'];
 
 /** One tree: rows are nodes. Errors: StageProblem naming the node. */
 export function singleTree(table: Table): Trees {
@@ -137,8 +136,7 @@ class Maker {
   #leaf(row: Row, index: number, place: string): number {
     const prediction = numberCell(row['prediction'], `${place}: prediction`);
     const stats = numbersCell(row['impurityStats'] ?? [], `${place}: impurityStats`);
-    const impurity = numberCell(row['impurity'], `${place}: impurity`);
-    return this.#leaves.push({ prediction, impurity, stats, index }) - 1;
+    return this.#leaves.push({ prediction, stats, index }) - 1;
   }
 
   #node(row: Row, place: string): number {

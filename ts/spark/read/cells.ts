@@ -1,4 +1,4 @@
-// Cells of Spark's tables as numbers, texts, vectors and matrices. Pure.
+// Cells of Spark's tables as numbers, texts, vectors and matrices. Pure; importer's worker thread.
 import { StageProblem, shown } from './problem.js';
 
 /** Rows and columns of `values`, row by row. */

@@ -1,5 +1,6 @@
 // The parameters of a Spark stage, as its metadata has them: paramMap over defaultParamMap (Spark
-// before 2.4 writes both into paramMap), over the default that Spark's own code has. Pure.
+// before 2.4 writes both into paramMap), over the default that Spark's own code has. Pure;
+// importer's worker thread.
 import { StageProblem, shown } from './problem.js';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -66,7 +67,7 @@ export class Params {
     );
   }
 
-  /** A vector, as Spark writes it in JSON: {type: 1, values} or {type: 0, size, indices, values}. */
+  /** A vector as Spark writes it in JSON: {type: 1, values} or {type: 0, size, indices, values}. */
   vector(name: string): Float64Array {
     return this.#read<Float64Array>(name, undefined, 'a vector', vectorOf);
   }

@@ -1,6 +1,13 @@
-// A table of a Spark model: the parquet files of one folder, together. Columns are found by name or,
-// as names differ between versions of Spark, by their position. Importer's worker thread.
-import { type Compressors, parquetMetadata, parquetReadObjects, parquetSchema } from 'hyparquet';
+// A table of a Spark model: the parquet files of one folder, together. Columns are found by name
+// or, as names differ between versions of Spark, by their position. Importer's worker thread.
+import {
+  type Compressors,
+  type FileMetaData,
+  parquetMetadata,
+  parquetReadObjects,
+  parquetSchema,
+  type SchemaTree,
+} from 'hyparquet';
 import { compressors } from 'hyparquet-compressors';
 import { PARQUET_PAGE_BYTES_MAX, SPARK_TABLE_ROWS_MAX } from '../../limits.js';
 import { StageProblem } from './problem.js';
@@ -70,7 +77,9 @@ async function readPart(file: File, rowsBefore: number): Promise<Part> {
     if (!(total >= rowsBefore) || total > SPARK_TABLE_ROWS_MAX) {
       throw new StageProblem(`${total} rows: at most ${SPARK_TABLE_ROWS_MAX} are read`);
     }
-    const columns = parquetSchema(metadata).children.map((child) => child.element.name);
+    const schema = parquetSchema(metadata);
+    checkChunks(metadata, schema);
+    const columns = schema.children.map((child) => child.element.name);
     const rows = await parquetReadObjects({ file: bytes, metadata, compressors: LIMITED });
     if (rows.length !== Number(metadata.num_rows)) {
       throw new StageProblem(`${rows.length} rows: ${metadata.num_rows} are announced`);
@@ -79,6 +88,22 @@ async function readPart(file: File, rowsBefore: number): Promise<Part> {
   } catch (error) {
     throw new StageProblem(`${file.name} is no parquet file: ${(error as Error).message}`);
   }
+}
+
+/** Every group of rows has each column of the schema, in its order. Where it is otherwise hyparquet
+ * forgets columns that it has begun to read, and their errors come to nobody. */
+function checkChunks({ row_groups: groups }: FileMetaData, schema: SchemaTree): void {
+  const leaves = leavesOf(schema);
+  for (const { columns } of groups) {
+    const paths = columns.map((column) => column.meta_data?.path_in_schema.join('.') ?? '');
+    if (paths.length !== leaves.length || paths.some((path, i) => path !== leaves[i])) {
+      throw new StageProblem(`columns ${paths.join(', ')}: expected ${leaves.join(', ')}`);
+    }
+  }
+}
+
+function leavesOf({ children, path }: SchemaTree): string[] {
+  return children.length === 0 ? [path.join('.')] : children.flatMap(leavesOf);
 }
 
 // A page says how long it becomes before it is unpacked.

@@ -1,4 +1,5 @@
-// What Spark names a column that has no alias: its expression as text. Importer's worker thread; pure.
+// What Spark names a column that has no alias: its expression as text. Importer's worker thread;
+// pure.
 import type { Sql, SqlType } from './ast.js';
 
 const BINARY: Readonly<Record<string, string>> = {

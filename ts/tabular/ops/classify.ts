@@ -13,10 +13,17 @@ export interface ClassifierOutputs {
 /**
  * How scores become probabilities:
  * 'none' they are not asked for, or are the scores; 'sigmoid' 1 / (1 + e^-raw), each; 'first_sigmoid'
- * so for class 0, the rest for class 1; 'gbt' so of 2 raw; 'softmax'; 'normalize' over their sum
- * (where it is not 0).
+ * so for class 0, the rest for class 1; 'second_sigmoid' the other way round; 'gbt' so of 2 raw;
+ * 'softmax'; 'normalize' over their sum (where it is not 0).
  */
-export type Link = 'none' | 'sigmoid' | 'first_sigmoid' | 'gbt' | 'softmax' | 'normalize';
+export type Link =
+  | 'none'
+  | 'sigmoid'
+  | 'first_sigmoid'
+  | 'second_sigmoid'
+  | 'gbt'
+  | 'softmax'
+  | 'normalize';
 
 /**
  * How the class is chosen: the first greatest score, unless one of these is there. `thresholds`: the

@@ -7,5 +7,6 @@ export * from './recommend.js';
 export * from './scalers.js';
 export * from './strings.js';
 export * from './text.js';
+export { lda, SPARK_LDA_SEED } from './topics.js';
 export * from './vectors.js';
 export type { HandleInvalid } from './common.js';

@@ -227,5 +227,5 @@ export function fmClassifier(
   const raw = vectorColumn(builder, op.raw, 'raw prediction');
   factorizationStage(builder, op, raw, true, place);
   const { probability, prediction, thresholds } = op;
-  classify(builder, { raw, probability, prediction, link: 'first_sigmoid', thresholds }, place);
+  classify(builder, { raw, probability, prediction, link: 'second_sigmoid', thresholds }, place);
 }

@@ -1,4 +1,4 @@
-// PMML's arithmetic and aggregate functions. Hot path: run; any thread. Source: tabular.md 3.3
+// PMML's arithmetic and aggregate functions. Hot path, any thread. Source: tabular.md 3.3
 #include <algorithm>
 #include <vector>
 

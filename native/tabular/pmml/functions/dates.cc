@@ -1,4 +1,4 @@
-// PMML's functions of dates and times. Hot path: run; any thread. Source: tabular.md 3.3
+// PMML's functions of dates and times. Hot path, any thread. Source: tabular.md 3.3
 #include "tabular/pmml/functions/calendar.h"
 #include "tabular/pmml/functions/functions.h"
 

@@ -1,4 +1,4 @@
-// PMML's formatNumber and formatDatetime: Java's and C's patterns. Hot path: run; any thread.
+// PMML's formatNumber and formatDatetime: Java's and C's patterns. Hot path, any thread.
 // Source: tabular.md 3.3
 #include <algorithm>
 #include <array>

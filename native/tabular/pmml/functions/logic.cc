@@ -1,5 +1,5 @@
 // PMML's functions of truth values and comparisons, `if`, and what Apply adds around a function.
-// Hot path: run; any thread. Source: tabular.md 3.3
+// Hot path, any thread. Source: tabular.md 3.3
 #include <algorithm>
 #include <vector>
 

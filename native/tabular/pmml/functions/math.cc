@@ -1,4 +1,4 @@
-// PMML's mathematical functions. They take no missing value, as in JPMML. Hot path: run; any
+// PMML's mathematical functions. They take no missing value, as in JPMML. Hot path, any
 // thread. Source: tabular.md 3.3
 #include "tabular/pmml/functions/functions.h"
 

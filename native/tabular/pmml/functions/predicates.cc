@@ -1,4 +1,4 @@
-// PMML's predicates as functions: a Bool, or missing where PMML says unknown. Hot path: run; any
+// PMML's predicates as functions: a Bool, or missing where PMML says unknown. Hot path, any
 // thread. Source: tabular.md 3.3
 #include <algorithm>
 #include <vector>

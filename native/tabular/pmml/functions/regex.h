@@ -1,4 +1,5 @@
-// Regular expressions of PMML documents, which JPMML takes for Java's.
+// Regular expressions of PMML documents, which JPMML takes for Java's. Load thread;
+// of patterns that are data, any thread.
 #pragma once
 
 #include <memory>

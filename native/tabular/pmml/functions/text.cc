@@ -1,4 +1,4 @@
-// PMML's functions of text. Positions and lengths count UTF-16 units, as Java's do. Hot path: run;
+// PMML's functions of text. Positions and lengths count UTF-16 units, as Java's do. Hot path,
 // any thread. Source: tabular.md 3.3
 #include <algorithm>
 

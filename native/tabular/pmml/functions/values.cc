@@ -1,4 +1,4 @@
-// Casts between PMML's data types, equality across them, values as text. Hot path: run; any thread.
+// Casts between PMML's data types, equality across them, values as text. Hot path, any thread.
 // Source: tabular.md 3.3
 #include <array>
 #include <charconv>

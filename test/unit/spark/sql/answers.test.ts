@@ -1,5 +1,6 @@
 // What Spark 3.5.5 answers to expressions (test/fixtures/tabular/sql/answers.json, written by
-// make_answers.py beside it), and what a plan does. Values are compared as the texts that CAST gives.
+// make_answers.py beside it), and what a plan does. Values are compared as the texts that CAST
+// gives.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

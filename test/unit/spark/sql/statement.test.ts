@@ -146,3 +146,27 @@ test('long chains of AND and OR stay flat', () => {
   const many = Array.from({ length: 2000 }, (_, i) => `a = ${i}`).join(' OR ');
   assert.deepEqual(lowered(`SELECT ${many} AS b FROM __THIS__`, ['a']).problems, []);
 });
+
+/** The same numbers every time. */
+function numbers(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+}
+
+test('whatever a statement is made of, it is read or refused', () => {
+  const words =
+    'SELECT FROM __THIS__ a b ( ) , * + - / % . :: [ ] \'x\' "y" `z` 1 2.5 1e3 .5 7L CASE WHEN THEN ELSE ' +
+    "END NOT AND OR IN BETWEEN LIKE IS NULL CAST AS int decimal split concat substring trim FROM FOR ' \\ ;";
+  const parts = words.split(' ');
+  const random = numbers(1);
+  for (let i = 0; i < 3000; i += 1) {
+    const count = 1 + random(30);
+    const middle = Array.from({ length: count }, () => parts[random(parts.length)]).join(' ');
+    const statement = random(2) === 0 ? `SELECT ${middle} FROM __THIS__` : middle;
+    const { problems, result } = lowered(statement, ['a', 'b']);
+    assert.equal(result === undefined, problems.length > 0, statement);
+  }
+});

@@ -1,5 +1,5 @@
-// Writes small parquet files for the tests of ts/spark: optional columns, lists, structures and maps
-// as Spark has them, one page a column, plain values.
+// Writes small parquet files for the tests of ts/spark: optional columns, lists, structures and
+// maps as Spark has them, one page a column, plain values.
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 
 export type Kind = 'boolean' | 'byte' | 'int' | 'long' | 'float' | 'double' | 'string';
@@ -53,8 +53,8 @@ interface Node {
   shred(value: unknown, rep: number, def: number): void;
 }
 
-/** The bytes of a file with these columns and rows. `pageBytes`: what its pages say that they become
- * unpacked, where that is a lie. */
+/** The bytes of a file with these columns and rows. `pageBytes`: what its pages say that they
+ * become unpacked, where that is a lie. */
 export function parquet(
   columns: Readonly<Record<string, Shape>>,
   rows: readonly Row[],

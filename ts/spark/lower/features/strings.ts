@@ -10,11 +10,16 @@ import { nominal, oneHotSlots } from '../attributes.js';
 import { NUMBER, TEXT } from '../frame.js';
 import { type Lower, type Stage } from '../stage.js';
 
-export const HANDLE_INVALID = ['error', 'skip', 'keep'] as const;
+const HANDLE_INVALID = ['error', 'skip', 'keep'] as const;
 
 export function handleInvalid(stage: Stage) {
-  return stage.params.choice('handleInvalid', HANDLE_INVALID, 'error');
+  const invalid = stage.params.choice('handleInvalid', HANDLE_INVALID, 'error');
+  if (invalid === 'skip') stage.warn(SKIPS);
+  return invalid;
 }
+
+/** Source: tabular.md 2.1, X30 */
+export const SKIPS = 'Spark leaves out rows with invalid values; here they are refused';
 
 /** Before 3.0 one column and its `labels`, since then `labelsArray`, labels by column. */
 async function labelsOf(stage: Stage): Promise<readonly (readonly string[])[]> {

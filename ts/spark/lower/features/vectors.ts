@@ -26,7 +26,7 @@ import {
 } from '../attributes.js';
 import { NUMBER, VECTOR, type Variable } from '../frame.js';
 import { type Lower, type Stage } from '../stage.js';
-import { handleInvalid } from './strings.js';
+import { handleInvalid, SKIPS } from './strings.js';
 
 /** Values of one row of an Interaction. */
 const PRODUCTS_MAX = 100_000_000;
@@ -112,17 +112,19 @@ const lowerVectorSizeHint: Lower = (stage) => {
     throw new StageProblem(`column '${input.name}' has ${known} values: the hint says ${size}`);
   }
   const attributes = { ...input.attributes, size };
+  const invalid = stage.params.choice(
+    'handleInvalid',
+    ['error', 'skip', 'optimistic'] as const,
+    'error',
+  );
+  if (invalid === 'skip') stage.warn(SKIPS);
   vectorSizeHint(
     stage.plan,
     {
       input: input.column,
       output: stage.output(input.name, { type: 'vector', attributes }),
       size,
-      handleInvalid: stage.params.choice(
-        'handleInvalid',
-        ['error', 'skip', 'optimistic'] as const,
-        'error',
-      ),
+      handleInvalid: invalid,
     },
     stage.place,
   );

@@ -154,6 +154,12 @@ const lowerBoostedClassifier: Lower = async (stage) => {
 
 const prediction = (leaf: Leaf): readonly number[] => [leaf.prediction];
 
+/** Of how many values came into the leaf, their sum and the sum of their squares. */
+function varianceOf({ stats }: Leaf): readonly number[] {
+  const [count = 0, sum = 0, squares = 0] = stats;
+  return [count === 0 ? 0 : (squares - (sum * sum) / count) / count];
+}
+
 const lowerTreeRegression: Lower = async (stage) => {
   const trees = singleTree(await stage.folder.table());
   const size = extra(stage, 'numFeatures');
@@ -163,8 +169,7 @@ const lowerTreeRegression: Lower = async (stage) => {
   const variance = stage.optional('varianceCol', '', { type: 'double' });
   predictsAs(stage, ['predictionCol', 'varianceCol']);
   if (variance !== undefined) {
-    const values = (leaf: Leaf) => [leaf.impurity];
-    fill(stage, trees, features, variance, { values, width: 1, sum: 'sum' });
+    fill(stage, trees, features, variance, { values: varianceOf, width: 1, sum: 'sum' });
   }
   fillLeaves(stage, trees, columns.features, size, true);
 };

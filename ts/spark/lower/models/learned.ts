@@ -21,6 +21,7 @@ import {
 } from '../../read/cells.js';
 import { StageProblem } from '../../read/problem.js';
 import type { Table } from '../../read/table.js';
+import { SKIPS } from '../features/strings.js';
 import { NUMBER, TEXTS } from '../frame.js';
 import type { Lower, Stage } from '../stage.js';
 import {
@@ -210,6 +211,8 @@ const lowerAls: Lower = async (stage) => {
   if (users.rank !== items.rank) {
     throw new StageProblem(`userFactors of ${users.rank} values, itemFactors of ${items.rank}`);
   }
+  const coldStart = stage.params.choice('coldStartStrategy', ['nan', 'drop'] as const, 'nan');
+  if (coldStart === 'drop') stage.warn(SKIPS);
   const user = stage.input('userCol', NUMBER, 'user').column;
   const item = stage.input('itemCol', NUMBER, 'item').column;
   als(
@@ -223,7 +226,7 @@ const lowerAls: Lower = async (stage) => {
       userFactors: users.factors,
       itemIds: items.ids,
       itemFactors: items.factors,
-      coldStart: stage.params.choice('coldStartStrategy', ['nan', 'drop'] as const, 'nan'),
+      coldStart,
     },
     stage.place,
   );
