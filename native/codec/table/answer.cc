@@ -112,7 +112,7 @@ Status AnswerMaker::make_dense(AnswerTensor& out) {
     if (size != view.lengths[row]) return {};
   }
   if (size == SIZE_MAX) size = 0;
-  if (rows == 0) size = 0;
+  if (size == 0 && any_missing(view)) return {};  // no element could be NaN
   if (fills && size != 0) {
     const size_t width = size * dtype_bytes(view.dtype);
     auto* place = arena_.allocate_array<uint8_t>(rows * width);
@@ -274,12 +274,13 @@ Status AnswerMaker::make_nulls(AnswerTensor& out) {
   if (out.nulls == nullptr) return {};
   const bool real = dtype_is_real(out.view.dtype);
   const bool ragged = is_ragged(out.view);
-  const bool scalars = out.width() == 1 || out.is_group || real;
+  const bool empty = out.width() == 0;
+  const bool scalars = out.width() == 1 || out.is_group || (real && !empty);
   if (form_ == AnswerForm::V1) return {};
   if (!is_raw(out) && !ragged && scalars) return {};
   Status done;
   if (!ragged) done = blank_missing(out, real);
-  if (done.ok() && (!real || ragged)) done = list_nulls(out);
+  if (done.ok() && (!real || ragged || empty)) done = list_nulls(out);
   out.nulls = nullptr;
   return done;
 }

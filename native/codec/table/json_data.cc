@@ -47,6 +47,8 @@ class DataReader {
   Status set_null(uint64_t cell);
   // Takes the null at `index` elements, `depth` lists deep: how many elements it stands for.
   uint64_t take_null(uint64_t index, uint32_t depth, Status& fault);
+  bool nulls_are_elements();
+  Error null_in_cell(uint64_t index) const;
   Error wrong_count(uint64_t expected) const;
   Error wrong_value(const std::string& place, const char* p) const;
 
@@ -54,6 +56,7 @@ class DataReader {
   const char* end_;
   Arena& arena_;
   RequestTensor& tensor_;
+  bool looked_at_nulls_ = false, by_element_ = false;  // see nulls_are_elements()
 };
 
 template <typename T>
@@ -96,11 +99,32 @@ Error DataReader::wrong_value(const std::string& place, const char* p) const {
                           std::string(dtype_name(tensor_.dtype)) + ", got " + echo_text(got));
 }
 
+Error DataReader::null_in_cell(uint64_t index) const {
+  return invalid_argument(input_text(tensor_) + ", element " + std::to_string(index) +
+                          ": null stands for a whole vector or array, never in one");
+}
+
+// Whether a null is one element, as where we write vectors: the data are no lists of cells.
+bool DataReader::nulls_are_elements() {
+  if (looked_at_nulls_) return by_element_;
+  looked_at_nulls_ = true;
+  const auto lists = std::count(begin_, end_, '[');
+  const auto commas = static_cast<uint64_t>(std::count(begin_, end_, ','));
+  by_element_ = lists == 1 && commas + 1 != tensor_.cells();
+  return by_element_;
+}
+
 uint64_t DataReader::take_null(uint64_t index, uint32_t depth, Status& fault) {
+  if (tensor_.has_cells && tensor_.size > 1 && !tensor_.is_ragged() && nulls_are_elements()) {
+    const uint64_t at = index / tensor_.size;
+    const bool goes_on = tensor_.nulls != nullptr && at < tensor_.cells() && tensor_.nulls[at] != 0;
+    if (index % tensor_.size != 0 && !goes_on) fault = null_in_cell(index);
+    else if (at < tensor_.cells()) fault = set_null(at);
+    return 1;
+  }
   const bool whole_cell = !tensor_.has_cells || depth + 1 == tensor_.shape.rank();
   if (tensor_.is_ragged() || !whole_cell || (tensor_.size != 0 && index % tensor_.size != 0)) {
-    fault = invalid_argument(input_text(tensor_) + ", element " + std::to_string(index) +
-                             ": null stands for a whole vector or array, never in one");
+    fault = null_in_cell(index);
     return 0;
   }
   const uint64_t cell = tensor_.size == 0 ? index : index / tensor_.size;
@@ -142,6 +166,10 @@ bool DataReader::read_flat(uint64_t elements, uint32_t depth_max, Status& fault)
     } else {
       if (found == elements) {
         fault = wrong_count(elements);
+        return false;
+      }
+      if (by_element_ && tensor_.nulls[found / tensor_.size] != 0) {
+        fault = null_in_cell(found);
         return false;
       }
       const char* stop = read_json_value(p, end_, arena_, out[found]);

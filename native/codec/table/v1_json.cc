@@ -324,7 +324,7 @@ Status Decoder::read_values(size_t field, RequestTensor& tensor) {
     count = 0;
     for (size_t row = 0; row < rows_; ++row) {
       const char* p = place(row, field);
-      if (p == nullptr) continue;
+      if (p == nullptr || *p == 'n') continue;
       const char* stop = v2::behind_value(p, body_.end);
       if (stop == nullptr) return wrong_value(row, p, tensor);
       if (*p != '[') {

@@ -269,6 +269,16 @@ TEST(TableAnswer, RowsOfOneLengthAreDense) {
   EXPECT_EQ(answer.v1(), R"({"predictions":[[1.0,2.0],null,[3.0,4.0]]})");
 }
 
+// Where there is no element to be NaN, rows are counted as missing.
+TEST(TableAnswer, MissingRowsWithoutElements) {
+  Answer answer(
+      {Output::of<double>(vector_field("v"), DType::Vector, {2, -1}, {}, {0, 1}, {0, 0})});
+  EXPECT_EQ(answer.wire(), "v FP64 [2,1,-1] null_indices=1:; v_shape INT32 [1]: 0 0");
+  EXPECT_EQ(answer.v1(), R"({"predictions":[[],null]})");
+  Answer dense({Output::of<double>(vector_field("v"), DType::Vector, {2, 0}, {}, {0, 1})});
+  EXPECT_EQ(dense.wire(), "v FP64 [2,0] null_indices=1:");
+}
+
 TEST(TableAnswer, Groups) {
   Answer answer({doubles("a", {1, 2}), integers("i", {5, 6}), doubles("b,c", {3, 0}, {0, 1}),
                  texts("s", {"x", "y"}), texts("t", {"z", "w"}, {1, 0})});

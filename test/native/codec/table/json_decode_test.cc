@@ -63,6 +63,11 @@ TEST(TableJson, NullVectors) {
   EXPECT_EQ(decoded_json(model, R"({"name":"v","shape":[2,1,2],"datatype":"FP64",
       "data":[[null],[[1,2]]]})"),
             "VECTOR[2,2]: null, [1, 2]");
+  EXPECT_EQ(decoded_json(model, R"({"name":"v","shape":[3,2],"datatype":"FP64",
+      "data":[1,2,null,null,3,4]})"),
+            "VECTOR[3,2]: [1, 2], null, [3, 4]");
+  EXPECT_EQ(decoded_json(model, R"({"name":"v","shape":[1,2],"datatype":"FP64","data":[null,1]})"),
+            "error: input 'v', element 1: null stands for a whole vector or array, never in one");
   EXPECT_EQ(decoded_json(model, R"({"name":"v","shape":[1,2],"datatype":"FP64","data":[1,null]})"),
             "error: input 'v', element 1: null stands for a whole vector or array, never in one");
 }
@@ -167,6 +172,15 @@ TEST(TableV1, OneField) {
   EXPECT_EQ(decoded_v1(number, R"({"inputs":[1,"NaN"]})"), "FP64[2]: 1, nan");
   const TableModel vector = model_of({any_field("v", Type::Vector)});
   EXPECT_EQ(decoded_v1(vector, R"({"instances":[[1,2],[3]]})"), "VECTOR[2,-1]: [1, 2], [3]");
+}
+
+TEST(TableV1, NullVectors) {
+  const TableModel model = model_of({vector_field("v"), list_field("s", Type::String)});
+  const TableDecoded decoded(Protocol::V1Predict, model,
+                             R"({"instances":[{"v":[1,2],"s":null},{"v":null,"s":["a"]}]})");
+  EXPECT_EQ(decoded.text(), "VECTOR[2,-1]: [1, 2], null; STRING[2,-1]: null, ['a']");
+  EXPECT_EQ(decoded.request().inputs[0].bytes, 16u);
+  EXPECT_EQ(decoded.request().inputs[1].strings.size(), 1u);
 }
 
 TEST(TableV1, TypesFollowTheModelThenTheValues) {
