@@ -10,10 +10,11 @@ import {
   columnRef,
   constant,
 } from '../tabular/builder.js';
+import type { Type } from '../tabular/generated/plan.js';
 import type { Problems } from '../tabular/problems.js';
 import type { FieldInfo } from './context.js';
 import { type DataField, type PmmlDocument, optypeOf, placeOf } from './document.js';
-import { addTreatment, treatmentOf } from './treatment.js';
+import { type Treatment, addTreatment, treatmentOf } from './treatment.js';
 import { normalDataType, planType, requestType } from './types.js';
 import type { XmlElement } from './xml.js';
 
@@ -44,10 +45,17 @@ export type Derive = (element: XmlElement, names: Names) => Column;
 
 const UNKNOWN: FieldInfo = { dataType: 'double', optype: 'continuous', values: [] };
 
+interface KnownTreatment {
+  readonly type: Type;
+  readonly field: DataField | undefined;
+  readonly treatment: Treatment | undefined;
+}
+
 export class Fields {
   readonly #filled: Map<string, Column>[] = [new Map()];
   readonly #inputs = new Map<string, Column>();
   readonly #busy = new Set<string>();
+  readonly #treatments = new Map<XmlElement, KnownTreatment>();
   #lost: Column | undefined;
 
   constructor(
@@ -205,14 +213,13 @@ export class Fields {
     dataType: string,
   ): Column {
     const type = this.plan.typeOf(base);
-    const treatment = treatmentOf(
-      mining,
-      field,
-      dataType,
-      type,
-      this.problems,
-      this.document.asksValidity,
-    );
+    // Asked for at every node of a tree.
+    const known = this.#treatments.get(mining);
+    const treatment =
+      known?.type === type && known.field === field
+        ? known.treatment
+        : treatmentOf(mining, field, dataType, type, this.problems, this.document.asksValidity);
+    this.#treatments.set(mining, { type, field, treatment });
     if (treatment === undefined) return base;
     return this.once(`treat ${base} ${treatment.key}`, () => {
       const column = this.plan.column(name, type);

@@ -1,10 +1,11 @@
 // The tensors of a request against the fields of a tabular model: which are lengths of others,
-// which fields they name, how many rows there are, and then their values. Hot path; any thread.
-// Source: tabular.md 2.2 "Decode order".
+// which fields they name, how many rows there are, and then their values; and the outputs that it
+// asks for. Hot path; any thread. Source: tabular.md 2.2 "Decode order".
 #pragma once
 
 #include <span>
 
+#include "base/signature.h"
 #include "base/table_schema.h"
 #include "codec/request.h"
 #include "codec/table/parameters.h"
@@ -25,5 +26,20 @@ Status fill_missing(const TableSchema& table, uint64_t rows, Arena& arena,
 
 // Whether any of the tensors has what plain V2 has not. Source: tabular.md 2.4 "Strings".
 bool uses_extension(std::span<const RequestTensor> tensors);
+
+// One output that is asked for by name; `classes`: of the classification extension, which these
+// models have not.
+struct NamedOutput {
+  std::string_view name;
+  bool has_binary = false, binary = false;
+  bool has_classification = false;
+};
+
+// Appends it to out.outputs. Errors: invalid_argument (unknown; given twice; classification).
+Status add_output(const NamedOutput& wanted, bool binary_by_default, const Signature& signature,
+                  DecodedRequest& out);
+
+// Where none is asked for: all but the extra ones.
+void add_default_outputs(const TableSchema& table, bool binary, DecodedRequest& out);
 
 }  // namespace serval::table

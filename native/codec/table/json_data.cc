@@ -112,7 +112,7 @@ template <typename T>
 bool DataReader::read_flat(uint64_t elements, uint32_t depth_max, Status& fault) {
   // Every element takes a byte of text at least, but for those of null cells.
   const auto bytes = static_cast<uint64_t>(end_ - begin_);
-  const uint64_t most = tensor_.has_cells ? bytes * std::max<uint64_t>(tensor_.size, 1) : bytes;
+  const uint64_t most = std::max(bytes, tensor_.has_cells ? kTableNullElementsMax : 0);
   T* const out = elements <= most ? make_room<T>(elements) : nullptr;
   if (out == nullptr) {
     fault = elements <= most ? no_memory() : wrong_count(elements);

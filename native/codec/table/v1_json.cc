@@ -12,7 +12,6 @@
 #include "codec/table/bind.h"
 #include "codec/table/coerce.h"
 #include "codec/table/json_data.h"
-#include "codec/table/outputs.h"
 #include "codec/table/table.h"
 
 namespace serval {

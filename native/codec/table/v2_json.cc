@@ -6,7 +6,6 @@
 #include "codec/checked.h"
 #include "codec/table/bind.h"
 #include "codec/table/json_data.h"
-#include "codec/table/outputs.h"
 #include "codec/table/table.h"
 #include "codec/v2/json_parts.h"
 

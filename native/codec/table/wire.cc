@@ -3,7 +3,6 @@
 #include "codec/bytes_tensor.h"
 #include "codec/checked.h"
 #include "codec/table/bind.h"
-#include "codec/table/outputs.h"
 #include "codec/table/table.h"
 #include "codec/v2/wire_read.h"
 #include "codec/v2/wire_typed.h"

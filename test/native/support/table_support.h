@@ -1,8 +1,7 @@
 // Models, requests and texts for the tests of tabular codecs. Test time only.
 #pragma once
 
-#include <gtest/gtest.h>
-
+#include <cstdio>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -88,6 +87,7 @@ inline std::string element_text(const TensorView& view, size_t at) {
       T value;
       std::memcpy(&value, view.data + at * sizeof value, sizeof value);
       if constexpr (std::floating_point<T>) {
+        if (value != value) return "nan";
         char text[40];
         std::snprintf(text, sizeof text, "%.17g", static_cast<double>(value));
         return text;

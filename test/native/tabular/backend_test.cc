@@ -287,7 +287,7 @@ TEST(TabularBackend, DamagedPlansHarmNobody) {
     EXPECT_FALSE(tabular::Plan::read({cut->data(), size}, cut, "cut").ok());
   }
   for (size_t at = 0; at < good.size(); ++at) {
-    for (const uint8_t flip : {0x01, 0x80, 0xff}) {
+    for (const int flip : {0x01, 0x80, 0xff}) {
       auto other = std::make_shared<std::vector<uint8_t>>(good);
       (*other)[at] = static_cast<uint8_t>((*other)[at] ^ flip);
       const auto read = tabular::Plan::read({other->data(), other->size()}, other, "damaged");

@@ -1,4 +1,4 @@
-// The XML reader: elements as they are, limits, and the same answers as saxes gives. Test time only.
+// The XML reader: elements as they are, limits, the same answers as saxes gives. Test time only.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

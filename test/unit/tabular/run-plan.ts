@@ -1,5 +1,5 @@
-// Runs plans in C++ (test/native/tabular/run/tabular_run.cc), without a server: for tests of importers.
-// The program is built when it is first asked for; SERVAL_TABULAR_RUN names another one.
+// Runs plans in C++ (test/native/tabular/run/tabular_run.cc), without a server: for tests of
+// importers. The program is built when it is first asked for; SERVAL_TABULAR_RUN names another one.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -277,6 +277,8 @@ TEST(TableRefuse, Limits) {
             ErrorCode::InvalidArgument);
   EXPECT_EQ(code(table_message({TableInput("x", "VECTOR", {1 << 20, 1 << 20}).doubles({1})})),
             ErrorCode::BodyTooLarge);
+  EXPECT_EQ(code(table_message({TableInput("x", "VECTOR", {1 << 20, 0})})),
+            ErrorCode::BodyTooLarge);
   EXPECT_EQ(code(table_message({TableInput("x", "VECTOR", {1, 1, -1}).doubles({1}),
                                 TableInput("x_shape", "INT64", {1}).longs({int64_t{1} << 33})})),
             ErrorCode::BodyTooLarge);
@@ -288,9 +290,7 @@ TEST(TableRefuse, Limits) {
 
 // X1: models without a table.
 TEST(TableRefuse, OtherModels) {
-  Signature signature{"serving_default",
-                      {{"x", DType::Fp32, {-1}, {}, false}},
-                      {{"y", DType::Fp32, {-1}, {}, false}}};
+  Signature signature = one_input(DType::Fp32);
   const std::string belongs =
       " belongs to the extension tabular_v1, which Spark, MLeap and PMML models have, and this "
       "model has not";

@@ -168,11 +168,7 @@ test('coefficients alone are a linear machine', async () => {
 test('machines vote, or the smallest number wins', async () => {
   const linear = '<LinearKernelType/>';
   const pair = (target: string, alternate: string, intercept: number) =>
-    machine(
-      `targetCategory="${target}" alternateTargetCategory="${alternate}"`,
-      [0, 0],
-      intercept,
-    );
+    machine(`targetCategory="${target}" alternateTargetCategory="${alternate}"`, [0, 0], intercept);
   const votes = pair('a', 'b', -1) + pair('a', 'c', 1) + pair('b', 'c', 0.5);
   const one = vectors('functionName="classification"', 'x w c | k', linear + VECTORS + votes);
   const row = { x: [0], w: [0], c: ['red'] };
@@ -213,10 +209,7 @@ test('everything that is wrong with support vectors is told at once', async () =
   const broken = VECTORS.replace('1 2 1', '1 2').replace('id="v"', 'name="v"');
   const parts = `${broken}${machine('targetCategory="a"', [1], 0)}
     ${machine('targetCategory="a"', [1, 2], 0)}`;
-  const told = await problems(
-    FIELDS,
-    vectors('functionName="classification"', 'x w c | k', parts),
-  );
+  const told = await problems(FIELDS, vectors('functionName="classification"', 'x w c | k', parts));
   for (const part of [
     'an Array of n="3" has 2 values',
     'attribute id is missing',

@@ -94,7 +94,8 @@ const INSTANCES = `<TrainingInstances><InstanceFields><InstanceField field="x" c
   <row><a>0</a><b>red</b><y>1</y><k>a</k><key>i1</key></row>
   <row><a>1</a><b>blue</b><y>2</y><k>b</k><key>i2</key></row>
   <row><a>4</a><b>red</b><y>6</y><k>a</k><key>i3</key></row></InlineTable></TrainingInstances>`;
-const KNN = '<KNNInputs><KNNInput field="x"/><KNNInput field="c" compareFunction="delta"/></KNNInputs>';
+const KNN =
+  '<KNNInputs><KNNInput field="x"/><KNNInput field="c" compareFunction="delta"/></KNNInputs>';
 
 function neighbors(attributes: string, fields: string, parts: string): string {
   return `<NearestNeighborModel ${attributes}>${schema(fields)}${parts}</NearestNeighborModel>`;
@@ -247,9 +248,7 @@ test('an isolation forest scores its mean path', async () => {
 });
 
 test('distances from clusters are scored by their means', async () => {
-  const inner = clustering(
-    EUCLID + CLUSTERING_FIELDS + cluster('', '0 0') + cluster('', '3 4'),
-  );
+  const inner = clustering(EUCLID + CLUSTERING_FIELDS + cluster('', '0 0') + cluster('', '3 4'));
   const model = (means: string) => `<AnomalyDetectionModel functionName="regression"
     algorithmType="clusterMeanDist">${schema('x w')}
     ${outputs(['score', 'feature="predictedValue" dataType="double" optype="continuous"'])}
@@ -279,7 +278,10 @@ function process(kernel: string, instances = PROCESS_INSTANCES): string {
 
 test('a Gaussian process answers its mean and its standard error', async () => {
   const kernels: readonly (readonly [string, (distance: number) => number])[] = [
-    ['<RadialBasisKernel gamma="2" noiseVariance="0.5" lambda="3"/>', (d) => Math.exp(-(d * d) / 18)],
+    [
+      '<RadialBasisKernel gamma="2" noiseVariance="0.5" lambda="3"/>',
+      (d) => Math.exp(-(d * d) / 18),
+    ],
     [
       `<GeneralizedExponentialKernel gamma="2" noiseVariance="0.5" degree="1.5"><Lambda>
        <Array type="real">3</Array></Lambda></GeneralizedExponentialKernel>`,
