@@ -1,6 +1,6 @@
 // ClusteringModel, NearestNeighborModel, AssociationModel, AnomalyDetectionModel and
-// GaussianProcessModel: what a document says, as it is answered, and what is told of a document that
-// cannot be.
+// GaussianProcessModel: what a document says, as it is answered, and what is told of a document
+// that cannot be.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { answer, dictionary, problems, schema } from './document.js';
