@@ -1,5 +1,5 @@
 // Kinds that make vectors of columns, and take values out of them: one_hot, vector_assembler,
-// vector_slicer, vector_element, vector_size_hint. Hot path: run; any thread. Source:
+// vector_slicer, vector_element, vector_size_hint. Hot path; any thread. Source:
 // tabular.md 5.3
 #include <algorithm>
 #include <cmath>

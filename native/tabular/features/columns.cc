@@ -1,4 +1,4 @@
-// See columns.h. Hot path: run.
+// See columns.h. Hot path.
 #include "tabular/features/columns.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// How stages of Spark's and MLeap's pipelines read and write columns. Hot path: run. Readers are of
+// How stages of Spark's and MLeap's pipelines read and write columns. Hot path. Readers are of
 // one run and one thread.
 #pragma once
 

@@ -1,5 +1,5 @@
 // Kinds that make vectors of words: hashing_tf, count_vectorizer, word2vec; feature_hasher, of
-// whole columns. Hot path: run; any thread. Source: tabular.md 5.3
+// whole columns. Hot path; any thread. Source: tabular.md 5.3
 #include <algorithm>
 #include <bit>
 #include <cmath>

@@ -1,5 +1,5 @@
 // Kinds on one number of a row: bucketizer, binarizer, imputer, coalesce, math_unary, math_binary.
-// Hot path: run; any thread. Source: tabular.md 5.3
+// Hot path; any thread. Source: tabular.md 5.3
 #include <algorithm>
 #include <bit>
 #include <cmath>

@@ -1,4 +1,4 @@
-// Kinds that project vectors: dct, pca, random_projection_lsh, min_hash_lsh. Hot path: run; any
+// Kinds that project vectors: dct, pca, random_projection_lsh, min_hash_lsh. Hot path; any
 // thread. Source: tabular.md 5.3
 #include <algorithm>
 #include <cmath>

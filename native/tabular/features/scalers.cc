@@ -1,4 +1,4 @@
-// Kinds that scale vectors value by value: scale, min_max_scaler, normalizer. Hot path: run; any
+// Kinds that scale vectors value by value: scale, min_max_scaler, normalizer. Hot path; any
 // thread. Source: tabular.md 5.3
 #include <algorithm>
 #include <cmath>

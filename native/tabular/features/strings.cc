@@ -1,5 +1,5 @@
 // Kinds between texts and numbers: string_indexer, index_to_string, string_map, regex_indexer,
-// number_map; switch. Hot path: run; any thread. Source: tabular.md 5.3
+// number_map; switch. Hot path; any thread. Source: tabular.md 5.3
 #include <algorithm>
 #include <cmath>
 #include <optional>

@@ -1,4 +1,4 @@
-// The kind vector_indexer: categories of some of a vector's values become indices. Hot path: run;
+// The kind vector_indexer: categories of some of a vector's values become indices. Hot path;
 // any thread. Source: tabular.md 5.3
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-// See number_text.h. Hot path: run.
+// See number_text.h. Hot path.
 #include "tabular/java/number_text.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // Numbers as Java writes them: Double.toString, Float.toString, BigDecimal.toString (JDK 19 and
-// later: the shortest text that reads back). Hot path: run; pure, any thread.
+// later: the shortest text that reads back). Hot path; pure, any thread.
 #pragma once
 
 #include <string>

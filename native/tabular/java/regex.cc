@@ -1,4 +1,4 @@
-// Java's regular expressions by RE2 (regex.h). Hot path: run; any thread.
+// Java's regular expressions by RE2 (regex.h). Hot path; any thread.
 #include "tabular/java/regex.h"
 
 #include <re2/re2.h>

@@ -1,4 +1,4 @@
-// Clusters: k_means, bisecting_k_means, gaussian_mixture. Hot path: run; any thread.
+// Clusters: k_means, bisecting_k_means, gaussian_mixture. Hot path; any thread.
 // Source: tabular.md 5.3
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-// Regressions that are not linear: isotonic, factorization_machine. Hot path: run; any thread.
+// Regressions that are not linear: isotonic, factorization_machine. Hot path; any thread.
 // Source: tabular.md 5.3
 #include <algorithm>
 #include <bit>

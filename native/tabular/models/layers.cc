@@ -1,4 +1,4 @@
-// Classifiers whose scores are not linear: gaussian_bayes, perceptron. Hot path: run; any thread.
+// Classifiers whose scores are not linear: gaussian_bayes, perceptron. Hot path; any thread.
 // Source: tabular.md 5.3
 #include <cmath>
 

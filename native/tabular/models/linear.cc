@@ -1,4 +1,4 @@
-// Linear models: linear_scores, linear_regression, glm, aft. Hot path: run; any thread.
+// Linear models: linear_scores, linear_regression, glm, aft. Hot path; any thread.
 // Source: tabular.md 5.3
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-// Recommendations: als, fp_growth. Hot path: run; any thread. Source: tabular.md 5.3
+// Recommendations: als, fp_growth. Hot path; any thread. Source: tabular.md 5.3
 #include <algorithm>
 #include <cmath>
 #include <limits>

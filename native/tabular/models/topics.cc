@@ -1,4 +1,4 @@
-// Latent Dirichlet allocation: lda. Hot path: run; any thread. Source: tabular.md 5
+// Latent Dirichlet allocation: lda. Hot path; any thread. Source: tabular.md 5
 #include <algorithm>
 #include <cmath>
 

@@ -1,5 +1,5 @@
 // Types of SQL values: what two of them have in common, and values as others. A value knows its
-// type even where it is missing, so every call knows what it answers. Hot path: run; any thread.
+// type even where it is missing, so every call knows what it answers. Hot path; any thread.
 // Source: tabular.md 5.3 and 10; Spark's TypeCoercion (not ANSI) for what becomes what.
 #pragma once
 

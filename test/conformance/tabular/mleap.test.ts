@@ -74,7 +74,7 @@ function compare(got: unknown, expected: unknown, where: string): void {
   }
 }
 
-const SHARED = [join('..', 'shared'), '/work/shared']
+const SHARED = [join('..', 'shared'), join('..', '..', 'shared')]
   .map((shared) => join(shared, 'models', 'mleap'))
   .find((folder) => existsSync(join(folder, 'INDEX.json')));
 

@@ -173,7 +173,7 @@ describe('models of columns on a server', () => {
   });
 });
 
-const FRAMES = [join('..', 'shared'), '/work/shared']
+const FRAMES = [join('..', 'shared'), join('..', '..', 'shared')]
   .map((shared) => join(shared, 'models', 'mleap'))
   .find((path) => existsSync(join(path, 'INDEX.json')));
 const MISSING = '../shared/models/mleap is not there';

@@ -17,7 +17,7 @@ interface Entry {
   readonly expected: string | null;
 }
 
-const FOLDER = [join('..', 'shared'), '/work/shared']
+const FOLDER = [join('..', 'shared'), join('..', '..', 'shared')]
   .map((shared) => join(shared, 'models', 'spark'))
   .find((folder) => existsSync(join(folder, 'INDEX.json')));
 const MISSING = '../shared/models/spark is not there';

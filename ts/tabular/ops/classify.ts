@@ -13,8 +13,8 @@ export interface ClassifierOutputs {
 /**
  * How scores become probabilities:
  * 'none' they are not asked for, or are the scores; 'sigmoid' 1 / (1 + e^-raw), each;
- * 'first_sigmoid' so for class 0, the rest for class 1; 'second_sigmoid' the other way round; 'gbt' so
- * of 2 raw; 'softmax'; 'normalize' over their sum (where it is not 0).
+ * 'first_sigmoid' so for class 0, the rest for class 1; 'second_sigmoid' the other way round; 'gbt'
+ * so of 2 raw; 'softmax'; 'normalize' over their sum (where it is not 0).
  */
 export type Link =
   | 'none'

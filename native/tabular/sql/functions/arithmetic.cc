@@ -1,4 +1,4 @@
-// + - * / % and bits. Hot path: run; any thread.
+// + - * / % and bits. Hot path; any thread.
 // Source: tabular.md 10; Spark's TypeCoercion and DecimalPrecision for operands of two types.
 #include <limits>
 

@@ -1,5 +1,5 @@
 // Comparisons, AND and OR of three values, CASE and what is done about NULL. All arguments are
-// looked at, those that are not chosen too: the result's type follows from all. Hot path: run; any
+// looked at, those that are not chosen too: the result's type follows from all. Hot path; any
 // thread.
 // Source: tabular.md 10; Spark's TypeCoercion.
 #include <array>

@@ -1,4 +1,4 @@
-// Functions of dates and times, which are wall clocks. Hot path: run; any thread.
+// Functions of dates and times, which are wall clocks. Hot path; any thread.
 // Source: tabular.md 10; Spark's DateTimeUtils.
 #include <algorithm>
 

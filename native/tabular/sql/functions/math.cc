@@ -1,4 +1,4 @@
-// Functions of doubles. Hot path: run; any thread.
+// Functions of doubles. Hot path; any thread.
 // Source: tabular.md 10
 #include <numbers>
 

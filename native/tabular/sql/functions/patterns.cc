@@ -1,4 +1,4 @@
-// LIKE, and Java's regular expressions. Patterns are constants, made ready at load. Hot path: run;
+// LIKE, and Java's regular expressions. Patterns are constants, made ready at load. Hot path;
 // any thread.
 // Source: tabular.md 10
 #include <re2/re2.h>

@@ -1,4 +1,4 @@
-// CAST, and rounding to digits. Hot path: run; any thread.
+// CAST, and rounding to digits. Hot path; any thread.
 // Source: tabular.md 10
 #include <algorithm>
 #include <charconv>

@@ -1,4 +1,4 @@
-// Functions of texts, which count in characters. Hot path: run; any thread.
+// Functions of texts, which count in characters. Hot path; any thread.
 // Source: tabular.md 10; Spark's UTF8String.
 #include <algorithm>
 #include <limits>
