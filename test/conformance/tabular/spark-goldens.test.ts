@@ -22,10 +22,6 @@ interface Case {
 const NO_GOLDENS = 'no goldens: no Java or Spark to make them with, no SERVAL_SPARK_GOLDENS';
 const TOLERANCE = 1e-12;
 
-/** What is not answered as Spark does, with the reason. */
-const DECLINED: Readonly<Record<string, RegExp>> = {
-  lda: /LocalLDAModel/,
-};
 /** Columns that are not answered: nothing that is answered needs them. */
 const LEFT_OUT: Readonly<Record<string, readonly string[]>> = {
   label_indexed: ['label_i'],

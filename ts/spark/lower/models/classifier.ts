@@ -59,6 +59,7 @@ const DEFAULT_NAMES: Readonly<Record<string, string>> = {
   predictionCol: 'prediction',
   probabilityCol: 'probability',
   rawPredictionCol: 'rawPrediction',
+  topicDistributionCol: 'topicDistribution',
 };
 
 /** The columns that these parameters name, as the stage's answer. */

@@ -9,6 +9,7 @@ import {
   naiveBayes,
 } from '../../../tabular/ops/learned.js';
 import { als, fpGrowth } from '../../../tabular/ops/recommend.js';
+import { lda, SPARK_LDA_SEED } from '../../../tabular/ops/topics.js';
 import {
   integerCell,
   integersCell,
@@ -197,6 +198,32 @@ const lowerGaussianMixture: Lower = async (stage) => {
   }
 };
 
+/** A saved model forgets its seed: Spark makes it with its class's. */
+const lowerLda: Lower = async (stage) => {
+  const table = await stage.folder.table();
+  const { rows, columns: k, values: topics } = matrixCell(
+    table.column(['topicsMatrix'], 1)[0],
+    'topicsMatrix',
+  );
+  const docConcentration = vectorCell(table.column(['docConcentration'], 2)[0], 'docConcentration');
+  const gammaShape = numberCell(table.column(['gammaShape'], 4)[0], 'gammaShape');
+  if (docConcentration.length !== k) {
+    throw new StageProblem(`${docConcentration.length} concentrations, ${k} topics`);
+  }
+  const features = featuresOf(stage, rows);
+  const distribution = stage.optional('topicDistributionCol', 'topicDistribution', {
+    type: 'vector',
+    attributes: { size: k },
+  });
+  predictsAs(stage, ['topicDistributionCol']);
+  const model = { topics, docConcentration, gammaShape, seed: SPARK_LDA_SEED };
+  try {
+    if (distribution !== undefined) lda(stage.plan, { features, distribution, ...model }, stage.place);
+  } catch (error) {
+    throw error instanceof RangeError ? new StageProblem(error.message) : error;
+  }
+};
+
 async function factorsOf(stage: Stage, name: string) {
   const table = await stage.folder.table(name);
   const ids = Int32Array.from(table.column(['id'], 0), (id) => integerCell(id, `${name}: id`));
@@ -257,4 +284,5 @@ export const LEARNED_STAGES: Readonly<Record<string, Lower>> = {
   GaussianMixtureModel: lowerGaussianMixture,
   ALSModel: lowerAls,
   FPGrowthModel: lowerFpGrowth,
+  LocalLDAModel: lowerLda,
 };
