@@ -2,7 +2,8 @@
 # Prints the folder of the Java libraries whose answers the tabular models are compared with
 # (JPMML-Evaluator, MLeap's runtime, the Scala compiler; tabular-jars.xml), taking them through
 # Maven where they are missing. Keyed by that file, in ${SERVAL_CACHE:-~/.cache/serval}, built
-# beside its place and renamed. Exit 77 with a reason where there is no Java, no Maven or no network.
+# beside its place and renamed. Exit 77 with a reason where there is no Java, no Maven or no
+# network.
 set -euo pipefail
 
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"

@@ -26,6 +26,26 @@ export interface Produced {
 
 let lastId = 0;
 
+/** Whether an inner model takes a field as the model around it has it, invalid values too: it says
+ * no treatment of its own. `declared`: undefined for a field that is no DataField.
+ * Source: JPMML. */
+function inherits({ attributes }: XmlElement, declared: DataField | undefined): boolean {
+  const {
+    optype,
+    outliers = 'asIs',
+    invalidValueTreatment = 'returnInvalid',
+    invalidValueReplacement,
+    missingValueReplacement,
+  } = attributes;
+  return (
+    (optype === undefined || optype === declared?.optype) &&
+    outliers === 'asIs' &&
+    (invalidValueTreatment === 'returnInvalid' || invalidValueTreatment === 'asIs') &&
+    invalidValueReplacement === undefined &&
+    missingValueReplacement === undefined
+  );
+}
+
 /** The names of one model element; those around it through `parent`. */
 export class Names {
   readonly id = (lastId += 1);
@@ -177,6 +197,7 @@ export class Fields {
     const declared = this.#isData(names.parent, name)
       ? this.document.dataFields.get(name)
       : undefined;
+    if (inherits(mining, declared)) return base;
     const { dataType } = this.info(names.parent, name);
     return this.#treated(base, name, mining, declared, dataType);
   }

@@ -33,7 +33,8 @@ export interface XmlOptions {
 const BLANK = /^[ \t\r\n]*$/;
 const DECLARED = /^<\?xml[^>]*?encoding\s*=\s*["']([A-Za-z0-9._-]+)["']/;
 
-function localName(name: string): string {
+/** A name without its prefix, as elements have them: for attributes that name elements. */
+export function localName(name: string): string {
   const colon = name.indexOf(':');
   return colon < 0 ? name : name.slice(colon + 1);
 }

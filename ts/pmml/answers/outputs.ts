@@ -35,6 +35,10 @@ const OF_TYPE: Partial<Record<Type, string>> = {
   int64: 'integer',
 };
 
+/** What an OutputField computes; its Values only say what there may be. */
+const expressionOf = ({ children }: XmlElement): XmlElement | undefined =>
+  children.find((each) => !/^(Extension|Decisions|Value)$/.test(each.name));
+
 const RULE_FEATURES = new Set([
   'ruleValue',
   'antecedent',
@@ -70,7 +74,7 @@ class OutputLowering {
   /** The column of an OutputField before it is cast. undefined: a problem, which is noted. */
   make(field: XmlElement): Made | undefined {
     const { feature: said, segmentId } = field.attributes;
-    const feature = said ?? (field.children.length > 0 ? 'transformedValue' : 'predictedValue');
+    const feature = said ?? (expressionOf(field) ? 'transformedValue' : 'predictedValue');
     if (segmentId === undefined) return this.#feature(field, feature, this.own);
     const segment = this.context.segments.get(segmentId);
     if (segment === undefined) return this.problem(field, `there is no segment '${segmentId}'`);
@@ -155,7 +159,7 @@ class OutputLowering {
   }
 
   #transformed(field: XmlElement): Made | undefined {
-    const inner = field.children.find((each) => !/^(Extension|Decisions)$/.test(each.name));
+    const inner = expressionOf(field);
     if (inner === undefined) return this.problem(field, 'has no expression');
     const said = field.attributes['dataType'];
     const wanted = said === undefined ? undefined : normalDataType(said);

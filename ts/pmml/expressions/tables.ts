@@ -5,7 +5,7 @@ import type { Type, Value } from '../../tabular/generated/plan.js';
 import { placeOf, readInterval } from '../document.js';
 import type { Fields } from '../scope.js';
 import { normalDataType, parseValue, planType } from '../types.js';
-import { type XmlElement, child, children } from '../xml.js';
+import { type XmlElement, child, children, localName } from '../xml.js';
 import type { Typed } from './expression.js';
 import { textIndex } from './text-index.js';
 
@@ -153,10 +153,16 @@ const mapValues: Table = (element, context) => {
   const types = names.map((each) => context.dataType(each));
   const keys: Value[][] = pairs.map(() => []);
   const results: Value[] = [];
-  const output = element.attributes['outputColumn'] ?? '';
-  for (const row of inlineRows(element, context.fields)) {
+  const output = localName(element.attributes['outputColumn'] ?? '');
+  const columns = pairs.map((each) => localName(each.attributes['column'] ?? ''));
+  const rows = inlineRows(element, context.fields);
+  for (const name of [output, ...columns]) {
+    if (rows.length === 0 || rows.some((row) => row.has(name))) continue;
+    problems.add(placeOf(element), `no row has a column '${name}'`);
+  }
+  for (const row of rows) {
     const result = row.get(output);
-    const cells = pairs.map((each) => row.get(each.attributes['column'] ?? ''));
+    const cells = columns.map((name) => row.get(name));
     if (result === undefined || cells.includes(undefined)) continue;
     let read: Value[];
     try {

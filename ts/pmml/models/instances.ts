@@ -1,7 +1,7 @@
 // Training instances inside a document (TrainingInstances), as texts by field. Importer's worker
 // thread. Source: tabular.md 3.2
 import type { ModelContext } from '../context.js';
-import { type XmlElement, child, children } from '../xml.js';
+import { type XmlElement, child, children, localName } from '../xml.js';
 import { needed, neededChild } from './reading.js';
 
 export interface Instances {
@@ -12,8 +12,6 @@ export interface Instances {
   texts(field: string): string[];
   has(field: string): boolean;
 }
-
-const localName = (name: string): string => name.slice(name.indexOf(':') + 1);
 
 /** Of a model that has them. Undefined: a problem was noted. */
 export function readInstances(model: XmlElement, context: ModelContext): Instances | undefined {

@@ -201,10 +201,11 @@ const lowerGaussianMixture: Lower = async (stage) => {
 /** A saved model forgets its seed: Spark makes it with its class's. */
 const lowerLda: Lower = async (stage) => {
   const table = await stage.folder.table();
-  const { rows, columns: k, values: topics } = matrixCell(
-    table.column(['topicsMatrix'], 1)[0],
-    'topicsMatrix',
-  );
+  const {
+    rows,
+    columns: k,
+    values: topics,
+  } = matrixCell(table.column(['topicsMatrix'], 1)[0], 'topicsMatrix');
   const docConcentration = vectorCell(table.column(['docConcentration'], 2)[0], 'docConcentration');
   const gammaShape = numberCell(table.column(['gammaShape'], 4)[0], 'gammaShape');
   if (docConcentration.length !== k) {
@@ -218,7 +219,8 @@ const lowerLda: Lower = async (stage) => {
   predictsAs(stage, ['topicDistributionCol']);
   const model = { topics, docConcentration, gammaShape, seed: SPARK_LDA_SEED };
   try {
-    if (distribution !== undefined) lda(stage.plan, { features, distribution, ...model }, stage.place);
+    if (distribution !== undefined)
+      lda(stage.plan, { features, distribution, ...model }, stage.place);
   } catch (error) {
     throw error instanceof RangeError ? new StageProblem(error.message) : error;
   }
