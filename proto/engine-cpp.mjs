@@ -1,5 +1,5 @@
-// C++'s side of engine.fbs besides what flatc writes: the enums by themselves, and the tables that
-// the engine keeps as plain structs with what reads them. Build time only.
+// C++'s side of engine.fbs and plan.fbs besides what flatc writes: the enums by themselves, and the
+// tables that the engine keeps as plain structs with what reads them. Build time only.
 
 const TYPES = {
   bool: 'bool',
@@ -10,20 +10,21 @@ const TYPES = {
   ulong: 'uint64_t',
   string: 'std::string',
 };
-const ORIGIN = '// Generated from proto/engine.fbs by proto/generate.mjs.\n#pragma once\n\n';
+const originOf = (schema) =>
+  `// Generated from proto/${schema}.fbs by proto/generate.mjs.\n#pragma once\n\n`;
 
-/** flatc's header in two: nearly every source names an enum, and few need the tables, which take
- * 0.6 s to compile. [[name, text], ...] */
-export function splitHeader(header) {
+/** flatc's header of `<schema>.fbs` in two: nearly every source names an enum, and few need the
+ * tables, which take 0.6 s to compile. `space`: the namespace in serval's. [[name, text], ...] */
+export function splitHeader(header, schema, space) {
   const [enums] = /enum class [^]*?(?=struct \w+ FLATBUFFERS_FINAL_CLASS)/.exec(header);
-  const names = `${ORIGIN}#include "flatbuffers/base.h"\n\nnamespace serval {\nnamespace fb {\n\n${enums}}  // namespace fb\n}  // namespace serval\n`;
+  const names = `${originOf(schema)}#include "flatbuffers/base.h"\n\nnamespace serval {\nnamespace ${space} {\n\n${enums}}  // namespace ${space}\n}  // namespace serval\n`;
   const include = '#include "flatbuffers/flatbuffers.h"\n';
   const tables = header
     .replace(enums, '')
-    .replace(include, `${include}\n#include "base/generated/engine_names.h"\n`);
+    .replace(include, `${include}\n#include "base/generated/${schema}_names.h"\n`);
   return [
-    ['engine_names.h', names],
-    ['engine_generated.h', tables],
+    [`${schema}_names.h`, names],
+    [`${schema}_generated.h`, tables],
   ];
 }
 
@@ -58,7 +59,7 @@ export function writeStructs(enums, tables) {
     });
   const includes = ['cstdint', 'optional', 'string', 'utility', 'vector'];
   return (
-    ORIGIN +
+    originOf('engine') +
     includes.map((name) => `#include <${name}>\n`).join('') +
     '\n#include "base/generated/engine_names.h"\n\nnamespace serval {\n\n' +
     `${structs.join('\n')}\n}  // namespace serval\n`

@@ -1,6 +1,7 @@
-// Writes the code that both languages share from engine.fbs. Run by hand after a change to the
-// schema (`npm run generate`); with --check it compares instead and exits 1 when a file is stale.
-// Needs flatc 2.0.8 or newer (Debian: flatbuffers-compiler). Control plane, build time only.
+// Writes the code that both languages share from engine.fbs and plan.fbs. Run by hand after a
+// change to a schema (`npm run generate`); with --check it compares instead and exits 1 when a file
+// is stale. Needs flatc 2.0.8 or newer (Debian: flatbuffers-compiler). Control plane, build time
+// only.
 import { execFileSync } from 'node:child_process';
 import {
   existsSync,
@@ -20,22 +21,34 @@ import { writeTypeScript } from './engine-typescript.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const check = process.argv.includes('--check');
-const schema = join(root, 'proto', 'engine.fbs');
 const out = mkdtempSync(join(tmpdir(), 'serval-generate-'));
 
 const native = join(root, 'native', 'base', 'generated');
+// Of each schema: its namespace in serval's, and where TypeScript has its types and its tables.
+const SCHEMAS = [
+  ['engine', 'fb', 'ts/model/generated/engine.ts', 'ts/native/generated/tables.ts'],
+  ['plan', 'plan', 'ts/tabular/generated/plan.ts', 'ts/tabular/generated/tables.ts'],
+];
 const files = new Map();
-const { enums, tables } = readSchema(readFileSync(schema, 'utf8'));
-files.set(join(native, 'engine_structs.h'), writeStructs(enums, tables));
-const [types, rows] = writeTypeScript(enums, tables);
-files.set(join(root, 'ts', 'model', 'generated', 'engine.ts'), types);
-files.set(join(root, 'ts', 'native', 'generated', 'tables.ts'), rows);
+
+function generate([name, space, typesPath, tablesPath]) {
+  const path = join(root, 'proto', `${name}.fbs`);
+  const schema = readSchema(readFileSync(path, 'utf8'));
+  if (name === 'engine') {
+    files.set(join(native, 'engine_structs.h'), writeStructs(schema.enums, schema.tables));
+  }
+  const [types, rows] = writeTypeScript(schema, name);
+  files.set(join(root, typesPath), types);
+  files.set(join(root, tablesPath), rows);
+  execFileSync('flatc', ['--cpp', '--scoped-enums', '-o', out, path]);
+  const header = readFileSync(join(out, `${name}_generated.h`), 'utf8');
+  for (const [file, text] of splitHeader(header, name, space)) files.set(join(native, file), text);
+}
+
 try {
-  execFileSync('flatc', ['--cpp', '--scoped-enums', '-o', out, schema]);
-  const header = readFileSync(join(out, 'engine_generated.h'), 'utf8');
-  for (const [name, text] of splitHeader(header)) files.set(join(native, name), text);
+  SCHEMAS.forEach(generate);
 } catch (error) {
-  console.error(`generate: flatc failed (apt-get install flatbuffers-compiler): ${error.message}`);
+  console.error(`generate: failed (apt-get install flatbuffers-compiler): ${error.message}`);
   process.exit(2);
 } finally {
   rmSync(out, { recursive: true, force: true });

@@ -5,14 +5,19 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { exampleModels } from './example-models.mjs';
+import { tabularExamples } from './tabular/examples.mjs';
 import * as onnx from '../dist/onnx/builder.js';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const out = process.argv[2] ?? join(root, 'examples', 'models');
 
-for (const [folder, model] of exampleModels(onnx)) {
-  const path = join(out, folder, 'model.onnx');
+function write(path, content) {
   mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(path, onnx.encodeModel(model));
+  writeFileSync(path, content);
   process.stdout.write(`${path}\n`);
 }
+
+for (const [folder, model] of exampleModels(onnx)) {
+  write(join(out, folder, 'model.onnx'), onnx.encodeModel(model));
+}
+for (const [path, content] of tabularExamples()) write(join(out, path), content);

@@ -109,7 +109,49 @@ export const CHECKPOINT_STRINGS_MAX = 16_777_216;
 /** A tensor's rank; TensorFlow's own limit. */
 export const TENSORFLOW_RANK_MAX = 254;
 
+/** The metadata file of one stage of a Spark model: its parameters; stop words are some. */
+export const SPARK_METADATA_BYTES_MAX = 67_108_864;
+/** Pipelines inside one another. */
+export const SPARK_NESTING_MAX = 32;
+/** Stages of one Spark model, those of nested pipelines each. */
+export const SPARK_STAGES_MAX = 100_000;
+/** Rows of one table of a Spark model: nodes of a forest, words of a vocabulary, users. */
+export const SPARK_TABLE_ROWS_MAX = 50_000_000;
+/** One page of a parquet file, unpacked. Writers' own limit is 1 MiB, and a row is never split. */
+export const PARQUET_PAGE_BYTES_MAX = 1_073_741_824;
+
 /** One import of a model into ONNX: how long it may take, and its worker's JavaScript heap. */
 export const IMPORT_MS_MAX = 300_000;
 export const IMPORT_HEAP_MB_MAX = 4096;
 export const IMPORT_YOUNG_HEAP_MB = 24;
+
+/** An XML file (PMML), and in it: elements inside each other, attributes of one element, characters
+ * of one attribute, of one tag or comment, and of one element's text. */
+export const XML_FILE_BYTES_MAX = 4_294_967_296;
+export const XML_DEPTH_MAX = 4096;
+export const XML_ATTRIBUTES_MAX = 256;
+export const XML_ATTRIBUTE_CHARS_MAX = 1_048_576;
+export const XML_TOKEN_CHARS_MAX = 67_108_864;
+export const XML_TEXT_CHARS_MAX = 268_435_456;
+
+/** Files of one tabular model, be it a folder or an archive. */
+export const MODEL_FILES_MAX = 100_000;
+/** One of them, unpacked. */
+export const MODEL_FILE_BYTES_MAX = 2_147_483_647;
+/** All files of an archive, unpacked. */
+export const ARCHIVE_BYTES_MAX = 4_294_967_296;
+/** Folders above a file. */
+export const MODEL_FILE_DEPTH_MAX = 64;
+/** A file's path inside the model, in characters. */
+export const MODEL_FILE_NAME_CHARS_MAX = 4096;
+/** What is more than this when unpacked, be it a file or the archive, may be so many times its
+ * packed size. Real models stay below 50; deflate's own limit is 1,032. */
+export const ARCHIVE_RATIO_FROM_BYTES = 16_777_216;
+export const ARCHIVE_RATIO_MAX = 200;
+/** A tabular model's schema file. */
+export const SCHEMA_BYTES_MAX = 16_777_216;
+
+/** A LeapFrame or CSV body: it is read in JavaScript, on the listener's thread. */
+export const FRAME_BODY_BYTES_MAX = 33_554_432;
+/** Lists in lists of one. */
+export const FRAME_DEPTH_MAX = 64;

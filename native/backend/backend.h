@@ -12,6 +12,7 @@
 #include "base/cancel.h"
 #include "base/model_spec.h"
 #include "base/signature.h"
+#include "base/table_schema.h"
 
 namespace serval {
 
@@ -23,6 +24,7 @@ struct BackendModelInfo {
   std::vector<std::pair<std::string, std::string>> metadata;
   int64_t file_bytes = 0;
   std::vector<std::string> providers;
+  std::shared_ptr<const TableSchema> table;  // of a tabular model, else null; one signature
   bool stateful = false;  // runs change what later runs see: one at a time, never batched
 };
 
@@ -36,6 +38,14 @@ class BackendScratch {
   virtual void release_outputs() = 0;
 };
 
+// What of a request a run is told besides its tensors.
+struct RunOptions {
+  RunOptions(const CancelFlag* flag = nullptr)  // NOLINT: implicit
+      : cancel(flag) {}
+  const CancelFlag* cancel;       // may be null; once it is up the run ends as soon as it can
+  bool null_for_invalid = false;  // tabular: a row that cannot be answered is answered as missing
+};
+
 class BackendModel {
  public:
   virtual ~BackendModel() = default;
@@ -43,11 +53,11 @@ class BackendModel {
   virtual std::unique_ptr<BackendScratch> make_scratch() = 0;
   // Runs one batch. inputs[i] belongs to signatures[signature].inputs[i]; shapes and dtypes were
   // checked. Borrows the inputs' memory until release_outputs(). Thread-safe: several threads, each
-  // with its own scratch. `cancel` may be null; once it is up the run ends as soon as it can.
+  // with its own scratch. A tabular model's inputs belong to table->fields: see base/tensor.h.
   // Errors: invalid_argument where the runtime refuses the input, backend_failed, cancelled.
   virtual Status run(uint32_t signature, std::span<const TensorView> inputs,
                      std::span<const uint32_t> output_indices, BackendScratch& scratch,
-                     const CancelFlag* cancel) = 0;
+                     const RunOptions& options) = 0;
 };
 
 class Backend {
@@ -62,6 +72,10 @@ class Backend {
 // position; the spec's null_signature gives names and dtypes (an output without an input of its
 // position and dtype is an error at load).
 std::unique_ptr<Backend> make_null_backend();
+
+// Tabular models (Spark, MLeap, PMML): the spec's path is a plan, as an importer wrote it
+// (proto/plan.fbs).
+std::unique_ptr<Backend> make_tabular_backend();
 
 // ONNX Runtime through its C ABI. `library_path` empty: SERVAL_ORT_LIBRARY, or an error. Loads the
 // library at the first load() (or warm_up()), once per process. `intra_op_threads`: size of the

@@ -116,7 +116,7 @@ class NullModel final : public BackendModel {
 
   Status run(uint32_t signature, std::span<const TensorView> inputs,
              std::span<const uint32_t> output_indices, BackendScratch& scratch,
-             const CancelFlag* cancel) override {
+             const RunOptions& options) override {
     scratch.release_outputs();
     const Signature& takes = info_.signatures[0];
     if (signature != 0 || inputs.size() != takes.inputs.size()) {
@@ -128,7 +128,7 @@ class NullModel final : public BackendModel {
     if (mode_ == NullMode::Fail) {
       return make_error(ErrorCode::BackendFailed, "null backend: asked to fail");
     }
-    if (mode_ == NullMode::Delay && !wait(cancel)) {
+    if (mode_ == NullMode::Delay && !wait(options.cancel)) {
       return make_error(ErrorCode::Cancelled, "null backend: cancelled while it waited");
     }
     for (uint32_t index : output_indices) {

@@ -15,6 +15,13 @@ namespace serval {
 
 using DType = fb::DType;
 
+__extension__ using Int128 = __int128;
+
+// An element of DType::Decimal: the value times 10^scale.
+struct Decimal {
+  Int128 unscaled;
+};
+
 // A type as an argument.
 template <typename T>
 struct TypeTag {
@@ -22,7 +29,8 @@ struct TypeTag {
 };
 
 // Calls work(TypeTag<T>()) with what an element of `dtype` is in memory and returns its result. Of
-// Bytes that is a view of its text, of Invalid void. So a dtype is chosen outside of loops:
+// Bytes and String that is a view of its text, of Invalid void. So a dtype is chosen outside of
+// loops:
 //   visit(dtype, [&]<typename T>(TypeTag<T>) { if constexpr (IsInteger<T>) ... });
 template <typename Work>
 constexpr decltype(auto) visit(DType dtype, Work&& work) {
@@ -41,6 +49,11 @@ constexpr decltype(auto) visit(DType dtype, Work&& work) {
     case DType::Fp64: return work(TypeTag<double>());
     case DType::Bytes: return work(TypeTag<std::string_view>());
     case DType::Bf16: return work(TypeTag<Bfloat16>());
+    case DType::String: return work(TypeTag<std::string_view>());
+    case DType::Date: return work(TypeTag<int64_t>());
+    case DType::Timestamp: return work(TypeTag<int64_t>());
+    case DType::Vector: return work(TypeTag<double>());
+    case DType::Decimal: return work(TypeTag<Decimal>());
     case DType::Invalid: break;
   }
   return work(TypeTag<void>());
@@ -56,7 +69,7 @@ concept IsReal = std::floating_point<T> || IsHalf<T>;
 template <typename T>
 concept IsNumber = IsInteger<T> || IsReal<T>;
 
-// Bytes of one element; 0 for Bytes and Invalid.
+// Bytes of one element; 0 for Bytes, String and Invalid.
 constexpr size_t dtype_bytes(DType dtype) {
   return visit(dtype, []<typename T>(TypeTag<T>) -> size_t {
     if constexpr (std::is_void_v<T> || std::same_as<T, std::string_view>) return 0;
@@ -64,7 +77,15 @@ constexpr size_t dtype_bytes(DType dtype) {
   });
 }
 
-// FP16, BF16, FP32, FP64.
+// Elements are views of text: TensorView::strings.
+constexpr bool dtype_is_text(DType dtype) {
+  return dtype == DType::Bytes || dtype == DType::String;
+}
+
+// Of tabular models only: no other model has tensors of it.
+constexpr bool dtype_is_tabular(DType dtype) { return dtype >= DType::String; }
+
+// FP16, BF16, FP32, FP64; of tabular models VECTOR.
 constexpr bool dtype_is_real(DType dtype) {
   return visit(dtype, []<typename T>(TypeTag<T>) { return IsReal<T>; });
 }
@@ -86,21 +107,14 @@ struct DTypeNames {
 };
 
 // In the order of engine.fbs.
-inline constexpr std::array<DTypeNames, 15> kDTypeNames = {{{"INVALID", "invalid", 0},
-                                                            {"BOOL", "bool", 9},
-                                                            {"UINT8", "uint8", 2},
-                                                            {"UINT16", "uint16", 4},
-                                                            {"UINT32", "uint32", 12},
-                                                            {"UINT64", "uint64", 13},
-                                                            {"INT8", "int8", 3},
-                                                            {"INT16", "int16", 5},
-                                                            {"INT32", "int32", 6},
-                                                            {"INT64", "int64", 7},
-                                                            {"FP16", "half", 10},
-                                                            {"FP32", "float", 1},
-                                                            {"FP64", "double", 11},
-                                                            {"BYTES", "string", 8},
-                                                            {"BF16", "bfloat16", 16}}};
+inline constexpr std::array<DTypeNames, 20> kDTypeNames = {
+    {{"INVALID", "invalid", 0}, {"BOOL", "bool", 9},      {"UINT8", "uint8", 2},
+     {"UINT16", "uint16", 4},   {"UINT32", "uint32", 12}, {"UINT64", "uint64", 13},
+     {"INT8", "int8", 3},       {"INT16", "int16", 5},    {"INT32", "int32", 6},
+     {"INT64", "int64", 7},     {"FP16", "half", 10},     {"FP32", "float", 1},
+     {"FP64", "double", 11},    {"BYTES", "string", 8},   {"BF16", "bfloat16", 16},
+     {"STRING", "string", -1},  {"DATE", "string", -1},   {"TIMESTAMP", "string", -1},
+     {"VECTOR", "double", -1},  {"FP64", "double", -1}}};
 
 // The V2 protocol's name ("FP32"); "INVALID" for Invalid.
 constexpr std::string_view dtype_name(DType dtype) {
@@ -112,10 +126,11 @@ constexpr std::string_view dtype_tf_name(DType dtype) {
   return kDTypeNames[static_cast<size_t>(dtype)].tf;
 }
 
-// ONNX's number; 0 (undefined) for Invalid.
+// ONNX's number; 0 (undefined) for Invalid, -1 for what it has not.
 constexpr int32_t dtype_onnx(DType dtype) { return kDTypeNames[static_cast<size_t>(dtype)].onnx; }
 
-// The dtype of V2's name; Invalid when unknown. Case-sensitive, as the protocol says.
+// The dtype of V2's name (FP64 is Fp64, never Decimal); Invalid when unknown. Case-sensitive, as
+// the protocol says.
 constexpr DType dtype_from_name(std::string_view name) {
   for (size_t i = 1; i < kDTypeNames.size(); ++i) {
     if (kDTypeNames[i].v2 == name) return static_cast<DType>(i);
@@ -125,6 +140,7 @@ constexpr DType dtype_from_name(std::string_view name) {
 
 // The dtype of ONNX's number; Invalid when we have none.
 constexpr DType dtype_from_onnx(int64_t number) {
+  if (number <= 0) return DType::Invalid;
   for (size_t i = 1; i < kDTypeNames.size(); ++i) {
     if (kDTypeNames[i].onnx == number) return static_cast<DType>(i);
   }

@@ -28,6 +28,29 @@ inline constexpr uint64_t kTimeoutUsMax = uint64_t{1} << 52;  // a request's or 
 inline constexpr uint32_t kPiecesMax = 65'536;                // runs of one request that is split
 inline constexpr size_t kGatherKeepBytes = 16u << 20;         // of an input's batch memory
 
+// Of a request for a tabular model, checked before memory is taken. A frame has all fields for each
+// row, whatever the request gives of them.
+inline constexpr uint64_t kTableRowsMax = 1u << 20;
+inline constexpr uint64_t kTableEmptyRowsMax = 4096;         // whose cells have no element
+inline constexpr uint64_t kTableElementsMax = 1u << 28;      // of one tensor
+inline constexpr uint64_t kTableNullElementsMax = 1u << 20;  // of JSON, with those of null cells
+inline constexpr uint64_t kTableCellMax = 1u << 24;          // elements of one vector or list
+inline constexpr uint64_t kTableTextBytesMax = 16u << 20;    // of one text
+inline constexpr uint64_t kTableFieldsMax = 1u << 14;        // that a request's tensors name
+
+// Of a tabular model's plan (proto/plan.fbs): what lies behind offsets of 32 bits, and what is
+// walked by recursion.
+inline constexpr size_t kPlanBytesMax = 2147483647;
+inline constexpr size_t kPlanColumnsMax = 1'000'000;
+inline constexpr size_t kPlanBlocksDeepMax = 24;    // blocks in stages of blocks
+inline constexpr size_t kExpressionDepthMax = 200;  // calls in calls
+inline constexpr size_t kPlanFaultsMax = 100;       // told of one plan
+
+// Of what stages of a tabular model do with one row.
+inline constexpr size_t kRowProductsMax = 1u << 24;          // of a vector's values
+inline constexpr size_t kCosineTransformMax = 1u << 14;      // values; time grows in the square
+inline constexpr int64_t kRegexProgramBytesMax = 8ll << 20;  // of a Java regular expression
+
 struct Limits {
   uint64_t body_bytes_max = 2147483647;      // one request, after inflating
   uint64_t inflated_bytes_max = 104857600;   // what a compressed REST body may unpack to

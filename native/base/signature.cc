@@ -1,8 +1,6 @@
 // Look-ups in a signature and the shape check. Hot path, any thread.
 #include "base/signature.h"
 
-#include "base/declared_shape.h"
-
 namespace serval {
 
 namespace {

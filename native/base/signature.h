@@ -47,6 +47,12 @@ struct Signature {
   int find_output(std::string_view name) const;
 };
 
+// The declared shape, "[-1,4]".
+std::string dims_text(const TensorSpec& spec);
+
+// Whether the shape has the declared rank and dims; false too where the rank is not known.
+bool fits_declared(const TensorSpec& spec, const Shape& shape);
+
 // Errors: invalid_argument naming the input, the expected and the given shape.
 // Source: v2-protocol.md 1.1 "shape does not match the model": 400.
 Status check_shape(const TensorSpec& spec, const Shape& shape);

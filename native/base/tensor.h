@@ -11,14 +11,25 @@
 namespace serval {
 
 // Fixed-size dtypes: `data`, `bytes` (row-major, little-endian, shape.elements() * dtype_bytes).
-// Bytes: `strings`, one view per element; data and bytes are unused.
+// Bytes, String: `strings`, one view per element; data and bytes are unused.
 // The memory belongs to the body, the arena or the backend's scratch; the view says nothing of it.
+//
+// A tabular model's fields and outputs, R rows each: scalars have shape [R]; vectors (Vector) and
+// lists (the dtype of their elements) have [R,D] or, of rows of different length, [R,-1] with
+// `lengths`. A row that is missing has an element like others (any value) in [R] and D in [R,D]; in
+// [R,-1] it has the length 0. A time of the day is Int64, in seconds.
 struct TensorView {
   DType dtype = DType::Invalid;
   Shape shape;
   const uint8_t* data = nullptr;
   size_t bytes = 0;
   std::span<const std::string_view> strings;
+  const uint8_t* states = nullptr;    // tabular: of each row, 0 valid, 1 missing; null = all valid
+  const uint32_t* lengths = nullptr;  // tabular, [R,-1]: elements of each row
+  uint8_t precision = 0, scale = 0;   // Decimal
 };
+
+// Whether rows of it differ in length.
+inline bool is_ragged(const TensorView& tensor) { return tensor.lengths != nullptr; }
 
 }  // namespace serval

@@ -19,7 +19,7 @@ struct Layout {
 };
 
 // The units of one element.
-size_t units_of(DType dtype) { return dtype == DType::Bytes ? 1 : dtype_bytes(dtype); }
+size_t units_of(DType dtype) { return dtype_is_text(dtype) ? 1 : dtype_bytes(dtype); }
 
 // steps[i] = units of one entry of dim i. Wraps only where a tensor has no elements.
 void set_steps(std::span<const int64_t> dims, size_t element_units, size_t* steps) {
@@ -139,7 +139,9 @@ Status gather_input(std::span<const BatchPart> parts, size_t input, uint32_t row
   Status laid = lay_out(parts, input, rows_out, layout);
   if (!laid.ok()) return laid;
   out = TensorView{parts[0].inputs[input].dtype, layout.shape, nullptr, 0, {}};
-  if (out.dtype == DType::Bytes) {
+  out.precision = parts[0].inputs[input].precision;
+  out.scale = parts[0].inputs[input].scale;
+  if (dtype_is_text(out.dtype)) {
     std::vector<std::string_view>& strings = memory.strings[input];
     if (!grow_strings(strings, layout.units)) return out_of_memory(input);
     if (layout.units != 0) fill_batch(parts, input, layout, strings.data());
@@ -156,6 +158,21 @@ Status gather_input(std::span<const BatchPart> parts, size_t input, uint32_t row
   return ok_status();
 }
 
+// The elements of rows [first_row, first_row + rows), and their lengths.
+void slice_ragged(const TensorView& tensor, uint32_t first_row, uint32_t rows, TensorView& slice) {
+  size_t begin = 0, count = 0;
+  for (uint32_t row = 0; row < first_row; ++row) begin += tensor.lengths[row];
+  for (uint32_t row = first_row; row < first_row + rows; ++row) count += tensor.lengths[row];
+  slice.lengths = tensor.lengths + first_row;
+  if (dtype_is_text(tensor.dtype)) {
+    slice.strings = tensor.strings.subspan(begin, count);
+    return;
+  }
+  const size_t size = dtype_bytes(tensor.dtype);
+  if (tensor.data != nullptr) slice.data = tensor.data + begin * size;
+  slice.bytes = count * size;
+}
+
 bool same_inner_dims(const Shape& a, const Shape& b) {
   return std::ranges::equal(a.dims().subspan(1), b.dims().subspan(1));
 }
@@ -168,6 +185,10 @@ bool same_batch(std::span<const TensorView> a, std::span<const TensorView> b, bo
     const Shape& shape = a[i].shape;
     // A scalar has no rows.
     if (a[i].dtype != b[i].dtype || shape.rank() == 0) return false;
+    if (is_ragged(a[i]) != is_ragged(b[i]) || a[i].precision != b[i].precision ||
+        a[i].scale != b[i].scale) {
+      return false;
+    }
     if (shape.rank() != b[i].shape.rank()) return false;
     if (!pad_inner && !same_inner_dims(shape, b[i].shape)) return false;
   }
@@ -195,7 +216,10 @@ Status gather(std::span<const BatchPart> parts, uint32_t rows_out, [[maybe_unuse
   while (memory.bytes.size() < inputs) memory.bytes.emplace_back().charge_to(memory.budget);
   if (memory.strings.size() < inputs) memory.strings.resize(inputs);
   for (size_t i = 0; i < inputs; ++i) {
-    Status gathered = gather_input(parts, i, rows_out, memory, out[i]);
+    Status gathered = is_ragged(parts[0].inputs[i])
+                          ? gather_ragged(parts, i, rows_out, memory, out[i])
+                          : gather_input(parts, i, rows_out, memory, out[i]);
+    if (gathered.ok()) gathered = gather_states(parts, i, rows_out, memory, out[i]);
     if (!gathered.ok()) return gathered;
   }
   return ok_status();
@@ -206,9 +230,14 @@ TensorView slice_rows(const TensorView& tensor, uint32_t first_row, uint32_t row
   assert(uint64_t{first_row} + rows <= static_cast<uint64_t>(tensor.shape[0]));
   TensorView slice = tensor;
   slice.shape.set(0, rows);
+  if (slice.states != nullptr) slice.states += first_row;
+  if (is_ragged(tensor)) {
+    slice_ragged(tensor, first_row, rows, slice);
+    return slice;
+  }
   const auto rows_all = static_cast<size_t>(tensor.shape[0]);
   if (rows_all == 0) return slice;
-  if (tensor.dtype == DType::Bytes) {
+  if (dtype_is_text(tensor.dtype)) {
     const size_t row_strings = tensor.strings.size() / rows_all;
     slice.strings = tensor.strings.subspan(first_row * row_strings, rows * row_strings);
     return slice;

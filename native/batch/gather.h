@@ -23,11 +23,12 @@ struct BatchPart {
 struct GatherMemory {
   MemoryBudget* budget = nullptr;                      // counts `bytes`
   std::vector<ByteBuffer> bytes;                       // per input, fixed-size dtypes
-  std::vector<std::vector<std::string_view>> strings;  // per input, BYTES
+  std::vector<std::vector<std::string_view>> strings;  // per input, text
+  std::vector<ByteBuffer> states, lengths;             // per input, of tabular models
 };
 
 // Whether two requests can share a batch: dtypes, ranks and (unless `pad_inner`) all dims but the
-// first are equal, input by input.
+// first are equal, input by input; tabular ones are both ragged or neither, decimals of one scale.
 bool same_batch(std::span<const TensorView> a, std::span<const TensorView> b, bool pad_inner);
 
 // Hot path. Concatenates the parts along axis 0 and pads up to `rows_out` rows by repeating the
@@ -39,6 +40,14 @@ bool same_batch(std::span<const TensorView> a, std::span<const TensorView> b, bo
 Status gather(std::span<const BatchPart> parts, uint32_t rows_out, bool pad_inner,
               GatherMemory& memory, std::vector<TensorView>& out);
 
+// What a batch of a tabular model has beside its elements; for gather(). `out` has the elements'
+// dtype and, unless they are ragged, the elements. Errors: internal (memory).
+Status gather_states(std::span<const BatchPart> parts, size_t input, uint32_t rows_out,
+                     GatherMemory& memory, TensorView& out);
+// Ragged elements and their lengths. Errors: internal (memory).
+Status gather_ragged(std::span<const BatchPart> parts, size_t input, uint32_t rows_out,
+                     GatherMemory& memory, TensorView& out);
+
 // Rows [first_row, first_row + rows) of a tensor: a view, nothing is copied. rank >= 1.
 TensorView slice_rows(const TensorView& tensor, uint32_t first_row, uint32_t rows);
 
@@ -48,8 +57,9 @@ bool outputs_have_rows(std::span<const TensorView> outputs, uint32_t rows);
 // Outputs of a request that ran in pieces: copied together along axis 0.
 class PieceOutputs {
  public:
-  // `rows_total`: rows of the whole request. Forgets what was there.
-  void begin(uint32_t rows_total);
+  // `rows_total`: rows of the whole request; `tabular`: of a tabular model, whose outputs have
+  // states and may differ in their inner dim. Forgets what was there.
+  void begin(uint32_t rows_total, bool tabular = false);
   // The outputs of the next rows. Inner dims must be those of the first piece.
   // Errors: backend_failed (inner dims differ; dim 0 is not the piece's), internal (memory).
   Status append(std::span<const TensorView> outputs, uint32_t rows);
@@ -62,11 +72,13 @@ class PieceOutputs {
     ByteBuffer bytes;
     std::vector<size_t> ends;  // BYTES: end of each element in `bytes`
     std::vector<std::string_view> strings;
+    ByteBuffer states, lengths;  // tabular: of each row
   };
   std::vector<Output> outputs_;
   std::vector<TensorView> views_;
   uint32_t rows_total_ = 0;
   uint32_t rows_ = 0;
+  bool tabular_ = false;
 };
 
 }  // namespace serval

@@ -16,9 +16,11 @@ Error out_of_memory(size_t output) {
 
 // Dtype and inner dims are those of the first piece; dim 0 is the piece's.
 // Errors: backend_failed.
-Status check_piece(const TensorView& output, const TensorView& whole, size_t index, uint32_t rows) {
+Status check_piece(const TensorView& output, const TensorView& whole, size_t index, uint32_t rows,
+                   bool tabular) {
   const Shape& shape = output.shape;
   Shape expected = whole.shape;
+  if (tabular && shape.rank() == 2 && expected.rank() == 2) expected.set(1, shape[1]);
   expected.set(0, rows);
   if (output.dtype == whole.dtype && shape == expected) return ok_status();
   return make_error(ErrorCode::BackendFailed,
@@ -45,6 +47,32 @@ bool append_strings(std::span<const std::string_view> strings, ByteBuffer& bytes
   return true;
 }
 
+// Appends the rows' states and, where a row is a vector or list, their lengths.
+bool append_rows(const TensorView& output, uint32_t rows, ByteBuffer& states, ByteBuffer& lengths) {
+  uint8_t* place = states.grow(rows);
+  if (place == nullptr) return false;
+  if (output.states != nullptr) std::copy_n(output.states, rows, place);
+  else std::fill_n(place, rows, uint8_t{0});
+  if (output.shape.rank() != 2) return true;
+  auto* ends = reinterpret_cast<uint32_t*>(lengths.grow(rows * sizeof(uint32_t)));
+  if (ends == nullptr) return false;
+  if (is_ragged(output)) std::copy_n(output.lengths, rows, ends);
+  else std::fill_n(ends, rows, static_cast<uint32_t>(output.shape[1]));
+  return true;
+}
+
+// The same of all rows, once they are together. Rows of one length make no ragged tensor.
+void set_rows(const ByteBuffer& states, const ByteBuffer& lengths, uint32_t rows,
+              TensorView& view) {
+  const auto missing = [](uint8_t state) { return state != 0; };
+  if (std::any_of(states.data(), states.data() + rows, missing)) view.states = states.data();
+  if (view.shape.rank() != 2 || rows == 0) return;
+  const auto* sizes = reinterpret_cast<const uint32_t*>(lengths.data());
+  const bool same = std::all_of(sizes, sizes + rows, [&](uint32_t size) { return size == *sizes; });
+  view.shape.set(1, same ? int64_t{*sizes} : -1);
+  if (!same) view.lengths = sizes;
+}
+
 // Appends the rows' bytes. The first rows make room for all, so that the rest does not move them.
 bool append_fixed(const TensorView& output, uint32_t rows, uint32_t rows_total, ByteBuffer& bytes) {
   if (bytes.size() == 0 && rows != 0) {
@@ -57,10 +85,11 @@ bool append_fixed(const TensorView& output, uint32_t rows, uint32_t rows_total, 
 
 }  // namespace
 
-void PieceOutputs::begin(uint32_t rows_total) {
+void PieceOutputs::begin(uint32_t rows_total, bool tabular) {
   views_.clear();  // empty = no piece yet
   rows_total_ = rows_total;
   rows_ = 0;
+  tabular_ = tabular;
 }
 
 Status PieceOutputs::append(std::span<const TensorView> outputs, uint32_t rows) try {
@@ -74,6 +103,10 @@ Status PieceOutputs::append(std::span<const TensorView> outputs, uint32_t rows) 
       outputs_[i].view = TensorView{outputs[i].dtype, outputs[i].shape, nullptr, 0, {}};
       outputs_[i].bytes.clear();
       outputs_[i].ends.clear();
+      outputs_[i].states.clear();
+      outputs_[i].lengths.clear();
+      outputs_[i].view.precision = outputs[i].precision;
+      outputs_[i].view.scale = outputs[i].scale;
     }
   }
   if (outputs.size() != views_.size()) {
@@ -83,9 +116,12 @@ Status PieceOutputs::append(std::span<const TensorView> outputs, uint32_t rows) 
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
     Output& whole = outputs_[i];
-    Status checked = check_piece(outputs[i], whole.view, i, rows);
+    Status checked = check_piece(outputs[i], whole.view, i, rows, tabular_);
     if (!checked.ok()) return checked;
-    const bool done = outputs[i].dtype == DType::Bytes
+    if (tabular_ && !append_rows(outputs[i], rows, whole.states, whole.lengths)) {
+      return out_of_memory(i);
+    }
+    const bool done = dtype_is_text(outputs[i].dtype)
                           ? append_strings(outputs[i].strings, whole.bytes, whole.ends)
                           : append_fixed(outputs[i], rows, rows_total_, whole.bytes);
     if (!done) return out_of_memory(i);
@@ -103,7 +139,8 @@ std::span<const TensorView> PieceOutputs::finish() {
     views_[i] = whole.view;
     views_[i].shape.set(0, rows_);
     const auto* text = reinterpret_cast<const char*>(whole.bytes.data());
-    if (whole.view.dtype != DType::Bytes) {
+    if (tabular_) set_rows(whole.states, whole.lengths, rows_, views_[i]);
+    if (!dtype_is_text(whole.view.dtype)) {
       views_[i].data = whole.bytes.data();
       views_[i].bytes = whole.bytes.size();
       continue;

@@ -77,11 +77,11 @@ uint64_t raw_bytes_size(const TensorView& tensor) {
 }
 
 uint64_t raw_tensor_size(const TensorView& tensor) {
-  return tensor.dtype == DType::Bytes ? raw_bytes_size(tensor) : tensor.bytes;
+  return dtype_is_text(tensor.dtype) ? raw_bytes_size(tensor) : tensor.bytes;
 }
 
 uint8_t* write_raw_tensor(uint8_t* out, const TensorView& tensor) {
-  if (tensor.dtype != DType::Bytes) {
+  if (!dtype_is_text(tensor.dtype)) {
     if (tensor.bytes != 0) std::memcpy(out, tensor.data, tensor.bytes);
     return out + tensor.bytes;
   }

@@ -27,6 +27,13 @@ struct SchedulePolicy {
   uint64_t timeout_us = 0;  // 0 = the model's default
 };
 
+// What a request asks of a tabular model besides its outputs.
+struct TableOptions {
+  bool null_for_invalid = false;  // parameter on_invalid: "null"
+  bool group_outputs = false;     // scalars of one type go into one tensor
+  bool text_is_string = false;    // text has the datatype STRING, not BYTES
+};
+
 // A decoded request. Reused: clear() keeps the vectors' memory.
 struct DecodedRequest {
   uint32_t signature_index = 0;
@@ -35,6 +42,7 @@ struct DecodedRequest {
   std::string_view id;                   // decoded text (V2)
   std::vector<TensorView> inputs;        // one per signature.inputs, in its order
   std::vector<RequestedOutput> outputs;  // never empty after a successful decode
+  TableOptions table;
 
   void clear() {
     signature_index = 0;
@@ -42,6 +50,7 @@ struct DecodedRequest {
     id = {};
     inputs.clear();
     outputs.clear();
+    table = {};
   }
 };
 

@@ -34,6 +34,7 @@ Engine::Engine(EngineOptions options)
       freeing_("sv-free", 1, false),
       trimmer_(budget_, [this] { poke_lanes(true); }) {
   backends_["null"] = make_null_backend();
+  backends_["tabular"] = make_tabular_backend();
   backends_["onnxruntime"] =
       make_onnxruntime_backend(options_.onnxruntime_library, options_.intra_op_threads);
   auto table = std::make_shared<EngineTable>();
@@ -115,7 +116,7 @@ Result<std::vector<std::shared_ptr<BackendModel>>> Engine::load_replicas(const M
   const auto backend = backends_.find(spec.backend);
   if (backend == backends_.end()) {
     return invalid_argument("unknown backend '" + spec.backend +
-                            "', expected 'onnxruntime' or 'null'");
+                            "', expected 'onnxruntime', 'tabular' or 'null'");
   }
   std::vector<std::shared_ptr<BackendModel>> replicas;
   const size_t count = std::max<size_t>(1, spec.devices.size());
@@ -246,7 +247,7 @@ Status Engine::run_warm_up(uint32_t handle, Protocol protocol, std::span<const u
     Replica& replica = model->replica(i);
     std::unique_ptr<BackendScratch> scratch = replica.take_scratch();
     done = replica.backend().run(decoded.signature_index, decoded.inputs, outputs, *scratch,
-                                 &request.cancel);
+                                 run_options(decoded, &request.cancel));
     if (!done.ok() && request.cancel.cancelled()) {
       done = ended_error(*model, request.cancel.cause());
     }

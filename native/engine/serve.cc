@@ -5,6 +5,7 @@
 #include "codec/examples/json.h"
 #include "codec/serving/json.h"
 #include "codec/serving/wire.h"
+#include "codec/table/table.h"
 #include "codec/v2/json.h"
 #include "codec/v2/wire.h"
 #include "engine/lane/completion.h"
@@ -25,10 +26,59 @@ bool is_tensorflow(Protocol protocol) {
   return protocol == Protocol::V1Predict || protocol >= Protocol::TfPredict;
 }
 
+// Of the protocols that know no tabular models.
+Error no_table(const Model& model) {
+  return make_error(
+      ErrorCode::Unimplemented,
+      "model '" + model.spec().name +
+          "' is tabular: it is asked by the V2 protocol (gRPC, REST) or by V1 predict");
+}
+
+// The same for a tabular model.
+Status decode_table(const ServeInput& input, const Model& model, const TableSchema& table,
+                    const ServeSettings& settings, Arena& arena, DecodedRequest& decoded) {
+  const Signature& signature = model.signatures()[0];
+  switch (input.protocol) {
+    case Protocol::V1Predict:
+      return decode_table_v1(input.body, table, signature, settings, arena, decoded);
+    case Protocol::V2Rest:
+      return decode_table_v2_json(input.body, input.json_bytes, table, signature, settings, arena,
+                                  decoded);
+    case Protocol::V2Grpc:
+    case Protocol::V2GrpcStream:
+      return decode_table_wire(input.body, table, signature, settings, arena, decoded);
+    default: return no_table(model);
+  }
+}
+
+Status encode_table(Protocol protocol, const Model& model, const DecodedRequest& decoded,
+                    std::span<const TensorView> outputs, const ServeSettings& settings,
+                    Arena& arena, Request& out) {
+  ByteBuffer& response = out.response;
+  const AnswerModel answer{model.spec().name, model.version_text()};
+  const Signature& signature = model.signatures()[0];
+  const TableSchema& table = *model.table();
+  switch (protocol) {
+    case Protocol::V1Predict:
+      return encode_table_v1(table, signature, decoded, outputs, settings, arena, response);
+    case Protocol::V2Rest:
+      return encode_table_v2_json(answer, table, signature, decoded, outputs, settings, arena,
+                                  response, out.json_bytes_out);
+    case Protocol::V2Grpc:
+    case Protocol::V2GrpcStream:
+      return encode_table_wire(answer, table, signature, decoded, outputs,
+                               protocol == Protocol::V2GrpcStream, settings, arena, response);
+    default: return no_table(model);
+  }
+}
+
 // Hot path: decode. Bytes to tensors.
 Status decode(const ServeInput& input, const Model& model, const ServeSettings& settings,
               Arena& arena, DecodedRequest& decoded) {
   const std::vector<Signature>& signatures = model.signatures();
+  if (model.table() != nullptr) {
+    return decode_table(input, model, *model.table(), settings, arena, decoded);
+  }
   switch (input.protocol) {
     case Protocol::V1Predict:
       return decode_v1_predict(input.body, signatures, settings, arena, decoded);
@@ -126,7 +176,9 @@ Status check_inputs(Protocol protocol, const Model& model, const DecodedRequest&
   if (decoded.inputs.size() != signature.inputs.size()) {
     return make_error(ErrorCode::Internal, "decoder left an input out");
   }
-  for (size_t i = 0; i < decoded.inputs.size(); ++i) {
+  // A tabular model's codec has compared them with the fields.
+  const size_t checked = model.table() == nullptr ? decoded.inputs.size() : 0;
+  for (size_t i = 0; i < checked; ++i) {
     if (Status fits = check_shape(signature.inputs[i], decoded.inputs[i].shape); !fits.ok()) {
       return fits;
     }
@@ -143,7 +195,7 @@ Status run(const CancelFlag* cancel, Replica& replica, ServeMemory& memory,
     memory.output_indices.push_back(output.index);
   }
   Status ran = replica.backend().run(decoded.signature_index, decoded.inputs, memory.output_indices,
-                                     scratch, cancel);
+                                     scratch, run_options(decoded, cancel));
   if (!ran.ok()) return ran;
   const std::span<const TensorView> outputs = scratch.outputs();
   memory.outputs.assign(outputs.begin(), outputs.end());
@@ -202,7 +254,9 @@ Status decode_request(const ServeInput& input, const Model& model, const ServeSe
   }
   done = check_inputs(input.protocol, model, decoded);
   if (!done.ok()) return done;
-  model.shapes().to_model(decoded.signature_index, decoded.inputs);
+  if (model.table() == nullptr) {
+    model.shapes().to_model(decoded.signature_index, decoded.inputs);
+  }
   return {};
 }
 
@@ -211,6 +265,9 @@ Status encode_answer(Protocol protocol, const Model& model, const DecodedRequest
                      const ServeSettings& settings, Arena& arena, Request& out) {
   out.response.clear();
   out.json_bytes_out = 0;
+  if (model.table() != nullptr) {
+    return encode_table(protocol, model, decoded, outputs, settings, arena, out);
+  }
   model.shapes().to_client(decoded.signature_index, output_indices, outputs);
   for (size_t i = 0; i < outputs.size(); ++i) {
     const uint32_t classes = decoded.outputs[i].classes;

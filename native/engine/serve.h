@@ -41,6 +41,13 @@ struct ServeInput {
 bool serve(const ServeInput& input, Model& model, size_t replica, uint64_t queue_ns,
            const ServeSettings& settings, ServeMemory& memory, Request& out);
 
+// What a run is told of the request.
+inline RunOptions run_options(const DecodedRequest& decoded, const CancelFlag* cancel) {
+  RunOptions options(cancel);
+  options.null_for_invalid = decoded.table.null_for_invalid;
+  return options;
+}
+
 // The pieces. Bytes to tensors, checked against the signature, in the shapes the model takes.
 // Errors: those of the codecs; invalid_argument (shape, more rows than the model's maximum).
 Status decode_request(const ServeInput& input, const Model& model, const ServeSettings& settings,

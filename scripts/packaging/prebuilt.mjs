@@ -12,7 +12,16 @@ const ABIS = ['115', '127']; // process.versions.modules of Node 20 and 22; 24 h
 
 // Packages whose code is in dist/bundle with what they need in turn, and those of which we carry
 // a binary.
-const BUNDLED = ['@grpc/grpc-js', 'flatbuffers', 'yaml'];
+const BUNDLED = [
+  '@grpc/grpc-js',
+  'flatbuffers',
+  'hyparquet',
+  'hyparquet-compressors',
+  'saxes',
+  'tar-stream',
+  'yaml',
+  'yauzl',
+];
 const CARRIED = {
   'onnxruntime-node': ['bin/napi-v6/linux/x64/libonnxruntime.so.1'],
   'uWebSockets.js': ABIS.map((abi) => `dist/bin/uws_linux_x64_${abi}.node`),

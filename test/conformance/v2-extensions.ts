@@ -10,4 +10,5 @@ export const V2_EXTENSIONS: readonly string[] = [
   'parameters',
   'schedule_policy',
   'statistics',
+  'tabular_v1',
 ];

@@ -14,7 +14,7 @@ import { ModelFolders } from './support/model-folders.js';
 import { findPython } from './support/python-suites.js';
 import { DEADLINE_MS } from './support/serval-process.js';
 
-const PAGES = ['coming-from-tensorflow-serving', 'coming-from-triton'];
+const PAGES = ['coming-from-tensorflow-serving', 'coming-from-triton', 'tabular'];
 const MODELS = ['half_plus_three', 'versions', 'mlp'];
 const run = promisify(execFile);
 

@@ -240,7 +240,7 @@ describe('start', () => {
     ) as readonly { name: string; reason: string }[];
     for (const [name, reason] of [
       ['ensemble', 'platform: ensembles are not supported yet'],
-      ['python', 'backend: expected onnxruntime or tensorflow, got "python"'],
+      ['python', 'backend: expected one of onnxruntime, tensorflow, tabular, got "python"'],
       ['torch', 'got "pytorch_libtorch"'],
     ] as const) {
       assert.ok(index.find((one) => one.name === name)?.reason.endsWith(reason));

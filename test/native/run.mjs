@@ -117,6 +117,11 @@ async function runTest(executable, report, prefix) {
   return counts;
 }
 
+/** Builds targets as shipped; whether that went well. */
+export function buildTargets(targets) {
+  return build(buildFolder('plain'), BUILDS.plain, targets);
+}
+
 /** Where a build lies. */
 export function buildFolder(name) {
   return join(root, 'build', `native-${name}`);

@@ -9,6 +9,7 @@ const NATIVE_MAY_INCLUDE = {
   codec: ['base/', 'codec/'],
   operators: ['base/', 'operators/'],
   backend: ['base/', 'backend/', 'operators/operator.h'],
+  tabular: ['base/', 'tabular/', 'backend/backend.h'],
   batch: ['base/', 'batch/'],
   stats: ['base/', 'stats/'],
   engine: ['base/', 'codec/', 'batch/', 'stats/', 'engine/', 'backend/backend.h'],
@@ -17,13 +18,18 @@ const NATIVE_MAY_INCLUDE = {
 const NAPI_HEADER = 'native/addon/napi_api.h';
 
 // Folder of ts/ -> folders of ts/ it may not import.
-const IMPORTERS = ['import', 'tensorflow', 'onnx'];
+const FORMATS = ['spark', 'mleap', 'pmml'];
+const IMPORTERS = ['import', 'tensorflow', 'onnx', 'tabular', ...FORMATS];
 const SERVING = ['transport', 'protocols', 'admin', 'metrics'];
 const TS_MAY_NOT_IMPORT = {
   model: [...SERVING, ...IMPORTERS, 'native', 'registry', 'warmup', 'config'],
   protobuf: [...SERVING, ...IMPORTERS, 'native', 'registry', 'model', 'config', 'model-config'],
   onnx: [...SERVING, 'import', 'tensorflow', 'native', 'registry'],
   tensorflow: [...SERVING, 'import', 'native', 'registry'],
+  tabular: [...SERVING, ...FORMATS, 'import', 'tensorflow', 'onnx', 'native', 'registry'],
+  spark: [...SERVING, 'import', 'tensorflow', 'onnx', 'mleap', 'pmml', 'native', 'registry'],
+  mleap: [...SERVING, 'import', 'tensorflow', 'onnx', 'pmml', 'native', 'registry'],
+  pmml: [...SERVING, 'import', 'tensorflow', 'onnx', 'spark', 'mleap', 'native', 'registry'],
   import: [...SERVING, 'native', 'registry'],
   transport: ['registry', 'protocols', 'admin', 'metrics', 'native', 'model', ...IMPORTERS],
   protocols: IMPORTERS,
@@ -44,7 +50,8 @@ const PROTOCOLS_MAY_NOT_IMPORT = {
 const CONCRETE_LISTENER = /^ts\/transport\/\w+-listener\.ts$/;
 const SERVE_COMMAND = 'ts/commands/serve-command.ts';
 const WORKER_ENTRY = /^ts\/workers\/\w+-worker\.ts$/;
-const HOT_MAY_NOT_IMPORT = /^ts\/(import|tensorflow|onnx|admin|config|registry)\//;
+const HOT_MAY_NOT_IMPORT =
+  /^ts\/(import|tensorflow|onnx|tabular|spark|mleap|pmml|admin|config|registry)\//;
 
 export function nativeIncludes({ files }) {
   const found = [];

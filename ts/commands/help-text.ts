@@ -6,11 +6,12 @@ const INDENT = 34;
 
 const USAGE = `serval: an inference server (TensorFlow Serving's and Predict Protocol V2 APIs)
 
-  serval serve [PATH ...] [flags]   serve models: a model file (x.onnx, x.pb), a model folder, or a
-                                    model repository; several allowed
+  serval serve [PATH ...] [flags]   serve models: a model file (x.onnx, x.pb, x.pmml, an archive), a
+                                    model folder, or a model repository; several allowed
   serval inspect PATH [--json]      show inputs, outputs, shapes, size, opset, producer; of a
-                                    TensorFlow model its tags, signatures and operators
-  serval import PATH --out FILE     write a TensorFlow model as ONNX
+                                    TensorFlow model its tags, signatures and operators; of a
+                                    Spark, MLeap or PMML model its fields, outputs and stages
+  serval import PATH --out FILE     write a TensorFlow model as ONNX, others as their plan
   serval version                    show the version
   serval help                       show this text
 

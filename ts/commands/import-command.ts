@@ -1,6 +1,8 @@
 // `serval import PATH --out FILE [--signature NAME]`: a TensorFlow model as ONNX files that any
-// ONNX runtime reads, as far as they need no operator of Serval's own. Control plane, main thread.
-import { existsSync, writeFileSync } from 'node:fs';
+// ONNX runtime reads, as far as they need no operator of Serval's own; a model of columns as its
+// plan. Control plane, main thread.
+import { copyFileSync, existsSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { parseFlags } from '../config/config.js';
 import { SERVE_FLAGS, type FlagRow } from '../config/flags.js';
@@ -9,6 +11,10 @@ import { ErrorCode, ServalError } from '../errors.js';
 import type { ImportedGraph, ImportedModel } from '../tensorflow/imported.js';
 import { importTensorFlow } from '../tensorflow/index.js';
 import { blockedText } from '../import/imported-spec.js';
+import { importInThread } from '../import/import-thread.js';
+import { tabularFormat, type TabularFormat } from '../import/model-files.js';
+import { schemaOf } from '../registry/sources/scan.js';
+import { servalVersion } from '../version.js';
 import { findOne, served, tagsOf } from './inspect-command.js';
 import { asUsage, UsageError } from './usage.js';
 
@@ -49,15 +55,49 @@ export async function importCommand(args: readonly string[]): Promise<number> {
     );
   }
   const tags = await asUsage(() => tagsOf(flags.settings.get('saved-model-tags')));
+  const at = resolve(cwd, out);
   const full = resolve(cwd, path);
-  const version = served(await findOne(full), full);
+  const found = await findOne(full);
+  const version = served(found, full);
+  const format = tabularFormat(version.format);
+  if (format !== undefined) return writePlan(version.path, format, schemaOf(found, version), at);
   if (version.format !== 'tensorflow') {
     throw new ServalError(
       ErrorCode.InvalidArgument,
       `${version.path}: is ${version.format} already`,
     );
   }
-  return writeModel(version.path, resolve(cwd, out), tags, await value('signature'));
+  return writeModel(version.path, at, tags, await value('signature'));
+}
+
+/** Errors: InvalidArgument. */
+function checkFolderOf(out: string): void {
+  if (existsSync(dirname(out))) return;
+  throw new ServalError(
+    ErrorCode.InvalidArgument,
+    `${out}: expected a file in a folder that exists, got ${dirname(out)}`,
+  );
+}
+
+/** A model of columns as the plan that the engine runs. */
+async function writePlan(
+  path: string,
+  format: TabularFormat,
+  schema: string,
+  out: string,
+): Promise<number> {
+  checkFolderOf(out);
+  const { model, temporaryFolder } = await importInThread(
+    { format, path, schema, cacheFolder: '' },
+    { programVersion: servalVersion() },
+  );
+  copyFileSync(model.plan, out);
+  await rm(temporaryFolder, { recursive: true, force: true });
+  const { fields, outputs, stages } = model;
+  const counts = `${fields.length} fields, ${outputs.length} outputs, ${stages.length} kinds of stage`;
+  process.stdout.write(`${out}  plan of a ${model.format} model: ${counts}\n`);
+  for (const warning of model.warnings) process.stdout.write(`warning: ${warning}\n`);
+  return 0;
 }
 
 function writeModel(
@@ -66,12 +106,7 @@ function writeModel(
   tags: readonly string[],
   signature: string | undefined,
 ): number {
-  if (!existsSync(dirname(out))) {
-    throw new ServalError(
-      ErrorCode.InvalidArgument,
-      `${out}: expected a file in a folder that exists, got ${dirname(out)}`,
-    );
-  }
+  checkFolderOf(out);
   const model = importTensorFlow(path, {
     workFolder: dirname(out),
     dataFile: `${basename(out)}.data`,

@@ -7,11 +7,17 @@ import type { FlagRow } from '../config/flags.js';
 import { boolValue, textValue, wordsValue } from '../config/values.js';
 import type { Written } from '../config/values.js';
 import { ErrorCode, ServalError } from '../errors.js';
+import { tabularFormat } from '../import/model-files.js';
 import { readOnnxHeader } from '../onnx/reader.js';
 import type { OnnxHeader } from '../onnx/reader.js';
 import type { LoadedModel } from '../model/engine-api.js';
 import { scanSources } from '../registry/sources/repository.js';
-import type { ScannedModel, ScannedVersion } from '../registry/sources/repository.js';
+import type {
+  FoundModel,
+  FoundVersion,
+  ScannedModel,
+  ScannedVersion,
+} from '../registry/sources/repository.js';
 import type { SignatureInfo, TensorInfo } from '../model/snapshot.js';
 import { shapeText } from './startup-text.js';
 import { asUsage, UsageError } from './usage.js';
@@ -82,13 +88,19 @@ export async function inspectCommand(args: readonly string[]): Promise<number> {
     );
     return 0;
   }
+  if (tabularFormat(version.format) !== undefined) {
+    const { tableReport, tableText } = await import('./table-report.js');
+    const report = await tableReport(model, version);
+    process.stdout.write(json ? `${JSON.stringify(report, undefined, 2)}\n` : tableText(report));
+    return 0;
+  }
   const report = await inspectModel(model, version, libraryPath);
   process.stdout.write(json ? `${JSON.stringify(report, undefined, 2)}\n` : reportText(report));
   return 0;
 }
 
 /** The version that is described. Errors: ModelInvalid. */
-export function served(model: ScannedModel, path: string): ScannedVersion {
+export function served(model: FoundModel, path: string): FoundVersion {
   const [version] = model.versions;
   if (version !== undefined) return version;
   const why = model.problems.join('; ');
@@ -122,7 +134,7 @@ async function inspectModel(
   }
 }
 
-export async function findOne(path: string): Promise<ScannedModel> {
+export async function findOne(path: string): Promise<FoundModel> {
   const scan = await scanSources({ paths: [path], modelRepositories: [] });
   const [model, ...others] = scan.models;
   if (model !== undefined && others.length === 0) return model;

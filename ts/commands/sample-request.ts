@@ -28,9 +28,14 @@ const VECTOR_ROWS = 3;
 
 /** A request that the model's declared shapes accept, or undefined when its inputs have too many
  * elements to print. Free dimensions become 1, or 3 where every input is a vector; dimensions of
- * one symbolic name are equal. */
-export function sampleRequest(signature: SignatureInfo): SampleRequest | undefined {
-  const shapes = sampleShapes(signature.inputs);
+ * one symbolic name are equal. `isTable`: of a model of columns; undefined where the signature does
+ * not say what it takes. */
+export function sampleRequest(
+  signature: SignatureInfo,
+  isTable = false,
+): SampleRequest | undefined {
+  if (isTable && signature.inputs.some((input) => isUnknowable(input))) return undefined;
+  const shapes = sampleShapes(signature.inputs, isTable);
   const counts = shapes.map((shape) => shape.reduce((product, dim) => product * dim, 1));
   const brackets = shapes.map((shape) => shape.reduce((all, dim) => all * Math.max(1, dim), 1));
   if (brackets.reduce((sum, count) => sum + count, 0) > SAMPLE_ELEMENTS_MAX) return undefined;
@@ -43,7 +48,13 @@ export function sampleRequest(signature: SignatureInfo): SampleRequest | undefin
       tokens: Array.from({ length: count }, (_, k) => tokens[k % tokens.length] ?? ''),
     };
   });
-  return { v1: v1Body(signature, tensors), v2: v2Body(tensors), grpc: grpcBody(tensors) };
+  const v1 = isTable ? rowsBody(tensors) : v1Body(signature, tensors);
+  return { v1, v2: v2Body(tensors), grpc: grpcBody(tensors) };
+}
+
+/** Which words, days and lists a model of columns takes is not in its signature. */
+function isUnknowable({ datatype, shape }: TensorInfo): boolean {
+  return dataTypeOf(datatype).kind === 'text' || shape.length > 2;
 }
 
 function datatypeTokens(datatype: Datatype): readonly string[] {
@@ -54,10 +65,15 @@ function datatypeTokens(datatype: Datatype): readonly string[] {
 }
 
 /** An input of unknown rank gets a vector. */
-function sampleShapes(inputs: readonly TensorInfo[]): readonly (readonly number[])[] {
-  const vectors = inputs.every(
-    (input) => input.unknownRank || (input.shape.length === 1 && (input.shape[0] ?? 0) < 0),
-  );
+function sampleShapes(
+  inputs: readonly TensorInfo[],
+  isTable: boolean,
+): readonly (readonly number[])[] {
+  const vectors =
+    !isTable &&
+    inputs.every(
+      (input) => input.unknownRank || (input.shape.length === 1 && (input.shape[0] ?? 0) < 0),
+    );
   const rows = vectors ? VECTOR_ROWS : 1;
   return inputs.map((input) => {
     if (input.unknownRank) return [rows];
@@ -73,6 +89,11 @@ function v1Body(signature: SignatureInfo, tensors: readonly SampleTensor[]): str
     return `{"inputs":${named(tensors.map((one) => [one, nested(one)]))}}`;
   }
   if (single !== undefined) return `{"instances":${nested(single)}}`;
+  return rowsBody(tensors);
+}
+
+/** Instances as objects by name. */
+function rowsBody(tensors: readonly SampleTensor[]): string {
   const rows = tensors[0]?.shape[0] ?? 0;
   const instances = Array.from({ length: rows }, (_, row) =>
     named(tensors.map((one) => [one, nested(rowOf(one, row))])),

@@ -108,7 +108,7 @@ export function pasteLines(snapshot: RegistrySnapshot, at: Listening): readonly 
     const version = model.versions.find((one) => one.version === model.defaultVersion);
     const signature = version?.signatures[0];
     if (signature === undefined || signature.inputs.length === 0) continue;
-    const sample = sampleRequest(signature);
+    const sample = sampleRequest(signature, version?.table !== undefined);
     if (sample === undefined) continue;
     if (best === undefined || sample.v2.length < best.sample.v2.length) best = { model, sample };
   }

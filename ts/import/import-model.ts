@@ -3,18 +3,19 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ImportAnswer, ImportRequest } from './importer.js';
+import { importTable } from './import-table.js';
+import type { ImportAnswer, ImportedBy, ImportRequest, TensorFlowRequest } from './importer.js';
 import { beginEntry, cacheKey, finishEntry, readCached } from './model-cache.js';
 import type { ImportedModel } from '../tensorflow/imported.js';
 import { importTensorFlow } from '../tensorflow/index.js';
 
 /** `made` is told of a folder for the import's files, for when this does not come to its end.
- * Errors: those of importTensorFlow(); of the file system where the cache cannot be written. */
-export function importModel(
-  request: ImportRequest,
+ * Errors: those of the format's importer; of the file system where the cache cannot be written. */
+export async function importModel<Request extends ImportRequest>(
+  request: Request,
   programVersion: string,
   made: (folder: string) => void = () => undefined,
-): ImportAnswer {
+): Promise<ImportAnswer<ImportedBy<Request>>> {
   const { cacheFolder } = request;
   if (cacheFolder === '') {
     const folder = mkdtempSync(join(tmpdir(), 'serval-import-'));
@@ -22,25 +23,32 @@ export function importModel(
     return importInto(request, folder);
   }
   const key = cacheKey(request, programVersion);
-  const known = readCached(cacheFolder, key);
+  const known = readCached<ImportedBy<Request>>(cacheFolder, key);
   if (known !== undefined) return { model: known, temporaryFolder: '', fromCache: true };
   const building = beginEntry(cacheFolder);
   made(building);
-  const { model } = importInto(request, building);
+  const { model } = await importInto(request, building);
   const kept = finishEntry(cacheFolder, key, building, model);
   return { model: kept, temporaryFolder: '', fromCache: false };
 }
 
-function importInto(request: ImportRequest, folder: string): ImportAnswer {
+async function importInto<Request extends ImportRequest>(
+  request: Request,
+  folder: string,
+): Promise<ImportAnswer<ImportedBy<Request>>> {
   try {
-    return { model: run(request, folder), temporaryFolder: folder, fromCache: false };
+    const model =
+      request.format === 'tensorflow'
+        ? toGraphs(request, folder)
+        : await importTable(request, folder);
+    return { model: model as ImportedBy<Request>, temporaryFolder: folder, fromCache: false };
   } catch (error) {
     rmSync(folder, { recursive: true, force: true });
     throw error;
   }
 }
 
-function run(request: ImportRequest, workFolder: string): ImportedModel {
+function toGraphs(request: TensorFlowRequest, workFolder: string): ImportedModel {
   const { path, tags, inputs, outputs, first, signatures } = request;
   return importTensorFlow(path, {
     workFolder,

@@ -4,7 +4,7 @@ import { rmSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { ErrorCode, ServalError } from '../errors.js';
 import { IMPORT_HEAP_MB_MAX, IMPORT_MS_MAX, IMPORT_YOUNG_HEAP_MB } from '../limits.js';
-import type { ImportAnswer, ImportRequest } from './importer.js';
+import type { ImportAnswer, ImportedBy, ImportRequest } from './importer.js';
 import { quicklyCached } from './model-cache.js';
 
 /** dist/bundle/ has its own copy beside the main thread's file. */
@@ -29,17 +29,17 @@ export interface ImportThreadOptions {
 /** Imports one model. Where that fails, nothing of it is left on disk.
  * Errors: those of importModel(); ModelInvalid when it takes longer, or more memory, than the
  * limits allow. */
-export function importInThread(
-  request: ImportRequest,
+export function importInThread<Request extends ImportRequest>(
+  request: Request,
   options: ImportThreadOptions,
-): Promise<ImportAnswer> {
+): Promise<ImportAnswer<ImportedBy<Request>>> {
   const {
     programVersion,
     workerFile = WORKER_FILE,
     msMax = IMPORT_MS_MAX,
     heapMbMax = IMPORT_HEAP_MB_MAX,
   } = options;
-  const known = quicklyCached(request, programVersion);
+  const known = quicklyCached<ImportedBy<Request>>(request, programVersion);
   if (known !== undefined) {
     return Promise.resolve({ model: known, temporaryFolder: '', fromCache: true });
   }
@@ -64,7 +64,7 @@ export function importInThread(
         return;
       }
       unfinished = '';
-      if (answer !== undefined) resolve(answer);
+      if (answer !== undefined) resolve(answer as ImportAnswer<ImportedBy<Request>>);
       else {
         const { code = ErrorCode.Internal, message = 'no answer' } = error ?? {};
         reject(new ServalError(code, message));

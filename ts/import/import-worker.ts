@@ -13,10 +13,10 @@ const made = (folder: string): void => {
   parentPort?.postMessage({ folder });
 };
 
-function answer(): unknown {
+async function answer(): Promise<unknown> {
   const { request, programVersion } = workerData as WorkerInput;
   try {
-    return { answer: importModel(request, programVersion, made) };
+    return { answer: await importModel(request, programVersion, made) };
   } catch (error) {
     const code = error instanceof ServalError ? error.code : ErrorCode.Internal;
     const message = error instanceof Error ? error.message : String(error);
@@ -25,4 +25,4 @@ function answer(): unknown {
   }
 }
 
-parentPort?.postMessage(answer());
+parentPort?.postMessage(await answer());

@@ -7,6 +7,7 @@ import type {
   ImportedTensor,
   ImportedWeight,
 } from '../tensorflow/imported.js';
+import type { ImportedTable } from '../tabular/imported.js';
 import { encodeTensorProto } from '../tensorflow/proto/tensor-proto-writer.js';
 import type { Dtype, SignatureDef, TensorInfoDef } from '../tensorflow/types.js';
 import { DATA_TYPES } from '../model/datatype.js';
@@ -92,6 +93,11 @@ export function importedSpec(spec: ModelSpec, model: ImportedModel): ModelSpec {
     weightFiles: [...files.keys()],
     states: model.states.map((one) => one.weight),
   };
+}
+
+/** The spec with the plan's file in place of the model's. */
+export function tableSpec(spec: ModelSpec, { plan }: ImportedTable): ModelSpec {
+  return { ...spec, backend: 'tabular', path: plan };
 }
 
 function nothingToServe(model: ImportedModel): ServalError {

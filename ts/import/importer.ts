@@ -1,14 +1,22 @@
-// What an importer is asked and answers: formats other than ONNX become ONNX graphs at load time.
-// Plain data, posted to and from the importer's worker thread. Knows neither engine nor registry.
+// What an importer is asked and answers: formats that the engine does not read become ONNX graphs,
+// or a plan of columns, at load time. Plain data, posted to and from the importer's worker thread.
+// Knows neither engine nor registry.
+import type { ImportedTable } from '../tabular/imported.js';
 import type { ImportedModel } from '../tensorflow/imported.js';
+import type { TabularFormat } from './model-files.js';
 
-/** Formats that are compiled to ONNX. */
-export type ImportFormat = 'tensorflow';
+export type ImportFormat = ImportRequest['format'];
 
-export interface ImportRequest {
-  readonly format: ImportFormat;
-  /** The version's folder, or a GraphDef file; absolute. */
+interface AnyRequest {
+  /** The version's folder, or a file; absolute. */
   readonly path: string;
+  /** "" = nothing is kept. */
+  readonly cacheFolder: string;
+}
+
+/** To ONNX. */
+export interface TensorFlowRequest extends AnyRequest {
+  readonly format: 'tensorflow';
   /** SavedModel: the meta graph's tags; empty = serve. */
   readonly tags: readonly string[];
   /** GraphDef: tensor names; empty = found. */
@@ -18,13 +26,29 @@ export interface ImportRequest {
   readonly first: string;
   /** Only these signatures; empty = all. */
   readonly signatures: readonly string[];
-  /** "" = nothing is kept. */
-  readonly cacheFolder: string;
 }
 
-export interface ImportAnswer {
-  readonly model: ImportedModel;
-  /** Made for this import: to be removed when the weights are loaded. "" = none. */
+/** To a plan. */
+export interface TableRequest extends AnyRequest {
+  readonly format: TabularFormat;
+  /** A file that says what fields and outputs are; absolute; "" = the model does. */
+  readonly schema: string;
+}
+
+export type ImportRequest = TensorFlowRequest | TableRequest;
+
+/** What a request of one kind comes to. */
+export type ImportedBy<Request extends ImportRequest> = Request extends TableRequest
+  ? ImportedTable
+  : ImportedModel;
+
+export interface ImportAnswer<Model = ImportedModel | ImportedTable> {
+  readonly model: Model;
+  /** Made for this import: to be removed when what is in it is loaded. "" = none. */
   readonly temporaryFolder: string;
   readonly fromCache: boolean;
+}
+
+export function isTable(model: ImportedModel | ImportedTable): model is ImportedTable {
+  return 'plan' in model;
 }

@@ -1,11 +1,14 @@
-// The engine's control calls for models of any format: what is not ONNX is compiled to ONNX first,
-// in a worker thread. Control plane, main thread.
+// The engine's control calls for models of any format: what is not ONNX is compiled to ONNX, or to
+// a plan of columns, first, in a worker thread. Control plane, main thread.
 import { rm } from 'node:fs/promises';
 import { ErrorCode, ServalError } from '../errors.js';
-import type { ImportAnswer, ImportRequest } from './importer.js';
+import { isTable, type ImportAnswer, type ImportRequest } from './importer.js';
 import type { Logger } from '../logger.js';
 import type { EngineControl, LoadedModel, ModelSpec } from '../model/engine-api.js';
-import { blockedText, importedSpec, signatureDefs } from './imported-spec.js';
+import { TABULAR_PLATFORMS } from '../model/platforms.js';
+import type { ImportedTable } from '../tabular/imported.js';
+import type { ImportedModel } from '../tensorflow/imported.js';
+import { blockedText, importedSpec, signatureDefs, tableSpec } from './imported-spec.js';
 
 export interface ImportingOptions {
   readonly importModel: (request: ImportRequest) => Promise<ImportAnswer>;
@@ -36,6 +39,9 @@ function requestOf(spec: ModelSpec, cacheFolder: string): ImportRequest {
   if (importer === undefined || path === undefined) {
     throw new ServalError(ErrorCode.Internal, 'an import without importer or path');
   }
+  if (importer.format !== 'tensorflow') {
+    return { format: importer.format, path, schema: importer.schema, cacheFolder };
+  }
   const { format, tags = [], inputs = [], outputs = [], signature: first = '' } = importer;
   return { format, path, tags, inputs, outputs, first, signatures: [], cacheFolder };
 }
@@ -51,26 +57,56 @@ async function loadImported(
   const { model, temporaryFolder, fromCache } = answer;
   const importMs = Math.round(performance.now() - began);
   const fields = { model: spec.name, version: spec.version };
+  const times = { ...fields, format: model.format, importMs, fromCache };
   try {
-    const loaded = await engine.load(importedSpec(spec, model));
-    logger.info('model imported', {
-      ...fields,
-      format: model.format,
-      signatures: model.graphs.length,
-      importMs,
-      fromCache,
-    });
+    const loaded = isTable(model)
+      ? await loadTable(engine, spec, model, () => logger.info('model imported', times))
+      : await loadGraphs(engine, spec, model, (signatures) =>
+          logger.info('model imported', { ...times, signatures }),
+        );
     for (const warning of model.warnings) logger.warn('import', { ...fields, warning });
-    for (const one of model.blocked) {
+    const blocked = isTable(model) ? [] : model.blocked;
+    for (const one of blocked) {
       logger.warn('signature is not served', { ...fields, reason: blockedText(one) });
     }
-    return {
-      ...loaded,
-      producer: 'tensorflow',
-      metadata: { tensorflow_version: model.tensorflowVersion },
-      signatureDefs: signatureDefs(model),
-    };
+    return loaded;
   } finally {
     if (temporaryFolder !== '') await rm(temporaryFolder, { recursive: true, force: true });
   }
+}
+
+async function loadGraphs(
+  engine: EngineControl,
+  spec: ModelSpec,
+  model: ImportedModel,
+  done: (signatures: number) => void,
+): Promise<LoadedModel> {
+  const loaded = await engine.load(importedSpec(spec, model));
+  done(model.graphs.length);
+  return {
+    ...loaded,
+    producer: 'tensorflow',
+    metadata: { tensorflow_version: model.tensorflowVersion },
+    signatureDefs: signatureDefs(model),
+  };
+}
+
+async function loadTable(
+  engine: EngineControl,
+  spec: ModelSpec,
+  model: ImportedTable,
+  done: () => void,
+): Promise<LoadedModel> {
+  const loaded = await engine.load(tableSpec(spec, model));
+  done();
+  return {
+    ...loaded,
+    producer: model.producer,
+    found: { format: model.format, platform: TABULAR_PLATFORMS[model.format] },
+    table: {
+      extra: model.outputs.filter(({ optional }) => optional).map(({ name }) => name),
+      open: model.fields.filter(({ open }) => open).map(({ name }) => name),
+      untyped: model.fields.filter(({ type }) => type === 'any').map(({ name }) => name),
+    },
+  };
 }

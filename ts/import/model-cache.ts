@@ -1,6 +1,6 @@
 // Finished imports kept in a folder, so that the next start need not import again. An entry is a
-// folder named by its key: what the import gave, and the blob of weights beside it. Importer's
-// worker thread; several processes may share the folder.
+// folder named by its key: what the import gave, and the blob of weights or the plan beside it.
+// Importer's worker thread; several processes may share the folder.
 // The key: the version of this program, what was asked, and the content of every file of the model,
 // except that of a checkpoint's data files: their checksums are in its index, which counts.
 import { createHash, randomBytes } from 'node:crypto';
@@ -16,13 +16,18 @@ import {
 import { join } from 'node:path';
 import { deserialize, serialize } from 'node:v8';
 import { ErrorCode, ServalError } from '../errors.js';
-import type { ImportRequest } from './importer.js';
+import { isTable, type ImportRequest } from './importer.js';
+import type { ImportedTable } from '../tabular/imported.js';
 import type { ImportedModel } from '../tensorflow/imported.js';
+
+type Imported = ImportedModel | ImportedTable;
 
 /** Changes when what an import gives does: raise it with every change of the lowering. */
 const CACHE_FORMAT = 4;
 const ENTRY_FILE = 'import.bin';
 const WEIGHTS_FILE = 'weights.bin';
+/** A plan of columns. */
+export const PLAN_FILE = 'plan.bin';
 const FILES_MAX = 10_000;
 const DEPTH_MAX = 16;
 /** Data files of version 2 checkpoints: "variables.data-00000-of-00001". */
@@ -37,20 +42,8 @@ export function cacheKey(
   bytesMax = Infinity,
 ): string {
   const hash = createHash('sha256');
-  const { format, path, tags, inputs, outputs, first, signatures } = request;
-  hash.update(
-    JSON.stringify([
-      CACHE_FORMAT,
-      programVersion,
-      format,
-      tags,
-      inputs,
-      outputs,
-      first,
-      signatures,
-      path,
-    ]),
-  );
+  const { format, path } = request;
+  hash.update(JSON.stringify([CACHE_FORMAT, programVersion, format, ...askedOf(request), path]));
   let files = 0;
   let bytes = 0;
   const visit = (at: string, name: string, depth: number): void => {
@@ -73,6 +66,9 @@ export function cacheKey(
   };
   try {
     visit(path, '', 0);
+    if (request.format !== 'tensorflow' && request.schema !== '') {
+      visit(request.schema, 'schema', 0);
+    }
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new ServalError(ErrorCode.ModelInvalid, `${path}: cannot be read: ${why}`);
@@ -80,15 +76,21 @@ export function cacheKey(
   return hash.digest('hex');
 }
 
+function askedOf(request: ImportRequest): readonly unknown[] {
+  if (request.format !== 'tensorflow') return [];
+  const { tags, inputs, outputs, first, signatures } = request;
+  return [tags, inputs, outputs, first, signatures];
+}
+
 /** Bytes of a model's files that may be read on the thread that asks; more go to a worker. */
 const QUICK_BYTES_MAX = 32 * 1024 * 1024;
 
 /** The kept import of a model whose key is quickly made: without a worker thread, whose start would
  * take longer. undefined: none, or it has to be looked for in a worker. Any thread. */
-export function quicklyCached(
+export function quicklyCached<Model extends Imported>(
   request: ImportRequest,
   programVersion: string,
-): ImportedModel | undefined {
+): Model | undefined {
   const { cacheFolder } = request;
   if (cacheFolder === '') return undefined;
   try {
@@ -103,13 +105,17 @@ const DIGEST_BYTES = 32;
 const digestOf = (content: Uint8Array): Buffer => createHash('sha256').update(content).digest();
 
 /** The kept import; undefined where there is none, or it is damaged. */
-export function readCached(folder: string, key: string): ImportedModel | undefined {
+export function readCached<Model extends Imported>(folder: string, key: string): Model | undefined {
   const entry = join(folder, key);
   try {
     const bytes = readFileSync(join(entry, ENTRY_FILE));
     const content = bytes.subarray(DIGEST_BYTES);
     if (!bytes.subarray(0, DIGEST_BYTES).equals(digestOf(content))) return undefined;
-    const model = deserialize(content) as ImportedModel;
+    const model = deserialize(content) as Model;
+    if (isTable(model)) {
+      const plan = join(entry, PLAN_FILE);
+      return statSync(plan).size === model.planBytes ? { ...model, plan } : undefined;
+    }
     const blob = join(entry, WEIGHTS_FILE);
     for (const { path, offset, byteLength } of model.weights) {
       if (path === blob && statSync(path).size < offset + byteLength) return undefined;
@@ -129,27 +135,20 @@ export function beginEntry(folder: string): string {
 
 /** Turns what is in `building` into the entry, and answers the import with its files' new places.
  * Another process may have been faster: then its entry is taken. */
-export function finishEntry(
+export function finishEntry<Model extends Imported>(
   folder: string,
   key: string,
   building: string,
-  model: ImportedModel,
-): ImportedModel {
+  model: Model,
+): Model {
   const entry = join(folder, key);
-  const moved: ImportedModel = {
-    ...model,
-    weights: model.weights.map((weight) =>
-      weight.path === join(building, WEIGHTS_FILE)
-        ? { ...weight, path: join(entry, WEIGHTS_FILE) }
-        : weight,
-    ),
-  };
+  const moved = withFilesIn(entry, building, model) as Model;
   const content = serialize(moved);
   writeFileSync(join(building, ENTRY_FILE), Buffer.concat([digestOf(content), content]));
   try {
     renameSync(building, entry);
   } catch {
-    const other = readCached(folder, key);
+    const other = readCached<Model>(folder, key);
     if (other !== undefined) {
       rmSync(building, { recursive: true, force: true });
       return other;
@@ -157,6 +156,19 @@ export function finishEntry(
     replaceEntry(entry, building);
   }
   return moved;
+}
+
+/** The import with its files where they will be. */
+function withFilesIn(entry: string, building: string, model: Imported): Imported {
+  if (isTable(model)) return { ...model, plan: join(entry, PLAN_FILE) };
+  return {
+    ...model,
+    weights: model.weights.map((weight) =>
+      weight.path === join(building, WEIGHTS_FILE)
+        ? { ...weight, path: join(entry, WEIGHTS_FILE) }
+        : weight,
+    ),
+  };
 }
 
 /** Puts `building` where a damaged entry is. */

@@ -4,16 +4,20 @@
 import { nearestWord } from '../text.js';
 import { echo } from '../text.js';
 import { MODEL_THREADS_MAX } from '../limits.js';
+import { TABULAR_PLATFORMS } from '../model/platforms.js';
 import { read } from '../protobuf/schema.js';
 import type { Places } from '../protobuf/decode-notes.js';
 import type { MessageValue } from '../protobuf/schema.js';
 import type { ConfigProblem } from '../protobuf/problem.js';
 
 export const NULL_BACKEND = 'serval_null';
+/** Models of columns. */
+export const TABULAR_BACKEND = 'tabular';
 /** Backend -> platforms that go with it. All run on the same engine. */
 const BACKENDS: Readonly<Record<string, readonly string[]>> = {
   onnxruntime: ['onnxruntime_onnx', 'onnx_onnxv1'],
   tensorflow: ['tensorflow_savedmodel', 'tensorflow_graphdef'],
+  [TABULAR_BACKEND]: Object.values(TABULAR_PLATFORMS),
   [NULL_BACKEND]: [],
 };
 /** Levels of one queue. */
@@ -119,8 +123,8 @@ class Check {
     if (platforms === undefined) {
       const known = Object.keys(BACKENDS)
         .filter((one) => one !== NULL_BACKEND)
-        .join(' or ');
-      this.#problem(config, 'backend', `expected ${known}, got ${echo(backend)}`);
+        .join(', ');
+      this.#problem(config, 'backend', `expected one of ${known}, got ${echo(backend)}`);
     }
     if (platform === 'ensemble') {
       this.#unsupported(config, 'platform', 'ensembles are');

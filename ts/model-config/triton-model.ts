@@ -9,8 +9,9 @@ import { MODEL_CONFIG } from '../protobuf/generated/model-config.js';
 import { withDefaults } from '../protobuf/schema-json.js';
 import { read } from '../protobuf/schema.js';
 import type { MessageValue } from '../protobuf/schema.js';
-import { NULL_BACKEND } from './triton-checks.js';
-import { configTypeOf, datatypeOfConfig } from '../model/datatype.js';
+import { NULL_BACKEND, TABULAR_BACKEND } from './triton-checks.js';
+import { configTypeOf } from '../model/datatype.js';
+import { TABULAR_PLATFORMS } from '../model/platforms.js';
 import { takesModelsTensors } from './triton-config.js';
 import type { TritonConfig } from './types.js';
 import type { ConfigProblem } from '../protobuf/problem.js';
@@ -80,8 +81,8 @@ function checkTensor(
   }
   const problems: ConfigProblem[] = [];
   const type = read.text(written, 'data_type');
-  if (datatypeOfConfig(type) !== tensor.datatype) {
-    const expected = configTypeOf(tensor.datatype);
+  const expected = configTypeOf(tensor.datatype);
+  if (type !== expected) {
     problems.push({ place, message: `data_type: the model has ${expected}, got ${type}` });
   }
   const message = dimsProblem(written, tensor, config);
@@ -125,6 +126,9 @@ const MODEL_FILES: Readonly<Record<string, string>> = {
   onnx_onnxv1: 'model.onnx',
   tensorflow_savedmodel: 'model.savedmodel',
   tensorflow_graphdef: 'model.graphdef',
+  [TABULAR_PLATFORMS.spark]: 'model',
+  [TABULAR_PLATFORMS.mleap]: 'model.zip',
+  [TABULAR_PLATFORMS.pmml]: 'model.pmml',
 };
 
 /** The whole configuration of a served model. `name`: the model's; `config`: what was written. */
@@ -137,7 +141,6 @@ export function completeConfig(
   const written = config ?? {};
   const isNull = read.text(written, 'backend') === NULL_BACKEND;
   const { platform = 'onnxruntime_onnx' } = auto;
-  const isTensorFlow = platform.startsWith('tensorflow_');
   const maxBatchSize = maxBatchSizeOf(config, loaded, auto);
   const signature = signatureOf(loaded);
   const tensors = (list: string, own: readonly TensorInfo[]): readonly MessageValue[] => {
@@ -149,7 +152,7 @@ export function completeConfig(
     ...written,
     name,
     platform: read.text(written, 'platform') || (isNull ? '' : platform),
-    backend: read.text(written, 'backend') || (isTensorFlow ? 'tensorflow' : 'onnxruntime'),
+    backend: read.text(written, 'backend') || backendOf(platform),
     version_policy: versionPolicy(written),
     max_batch_size: maxBatchSize,
     input: tensors('input', signature.inputs),
@@ -161,6 +164,11 @@ export function completeConfig(
       read.text(written, 'default_model_filename') || (isNull ? '' : (MODEL_FILES[platform] ?? '')),
   };
   return withDefaults(complete, MODEL_CONFIG) as TritonConfig;
+}
+
+function backendOf(platform: string): string {
+  if (Object.values<string>(TABULAR_PLATFORMS).includes(platform)) return TABULAR_BACKEND;
+  return platform.startsWith('tensorflow_') ? 'tensorflow' : 'onnxruntime';
 }
 
 function maxBatchSizeOf(

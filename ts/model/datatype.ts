@@ -2,7 +2,7 @@
 // how elements are read and written. Control plane, any thread; pure.
 // Source: tensorflow/core/framework/types.proto and tensor.proto; Predict Protocol V2; onnx.proto.
 import { bfloat16ToNumber, halfToNumber, numberToBfloat16, numberToHalf } from './half.js';
-import type { Datatype } from './snapshot.js';
+import type { Datatype, TabularDatatype } from './snapshot.js';
 
 /** TensorFlow's data types, lower case; reference types (code + 100) are their plain type. */
 export type Dtype =
@@ -180,13 +180,23 @@ const PLAIN = DTYPES.filter((dtype) => !isQuantized(dtype)).map((dtype) => DATA_
 const BY_V2: ReadonlyMap<Datatype | undefined, DataType> = new Map(
   PLAIN.map((type) => [type.v2, type]),
 );
+/** As what they travel, and are shown where a protocol has no word for them. */
+const TABULAR: Readonly<Record<TabularDatatype, DataType>> = {
+  STRING: DATA_TYPES.string,
+  DATE: DATA_TYPES.string,
+  TIMESTAMP: DATA_TYPES.string,
+  VECTOR: DATA_TYPES.double,
+  DECIMAL: DATA_TYPES.double,
+};
+const isTabular = (datatype: Datatype): datatype is TabularDatatype =>
+  Object.hasOwn(TABULAR, datatype);
 const BY_ONNX: ReadonlyMap<ElementType | undefined, DataType> = new Map(
   PLAIN.map((type) => [type.onnx, type]),
 );
 
 /** Of a datatype of V2: every one is in the table. */
 export function dataTypeOf(datatype: Datatype): DataType {
-  return BY_V2.get(datatype) as DataType;
+  return isTabular(datatype) ? TABULAR[datatype] : (BY_V2.get(datatype) as DataType);
 }
 
 /** Of an element type of ONNX: every one is in the table. */
@@ -215,7 +225,8 @@ export function isDtype(name: string): name is Dtype {
 
 /** TYPE_..., as Triton's configuration has it, of a datatype of V2. */
 export function configTypeOf(datatype: Datatype): string {
-  return datatype === 'BYTES' ? 'TYPE_STRING' : `TYPE_${datatype}`;
+  const { v2 } = dataTypeOf(datatype);
+  return v2 === 'BYTES' ? 'TYPE_STRING' : `TYPE_${v2}`;
 }
 
 /** The other way; undefined for TYPE_INVALID and what is no type. */

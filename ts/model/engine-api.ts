@@ -3,7 +3,7 @@
 import type { ErrorCode } from '../errors.js';
 import type * as engine from './generated/engine.js';
 import type { MessageProtocol } from './request-kinds.js';
-import type { SignatureDefs } from './snapshot.js';
+import type { SignatureDefs, TableDoc } from './snapshot.js';
 
 export type {
   BatchPolicy,
@@ -22,8 +22,11 @@ export type {
   Weight,
 } from './generated/engine.js';
 
-/** A format that is compiled to ONNX at load time. */
-export interface ImporterSpec {
+/** What is compiled at load time. */
+export type ImporterSpec = TensorFlowImporterSpec | TabularImporterSpec;
+
+/** To ONNX. */
+export interface TensorFlowImporterSpec {
   readonly format: 'tensorflow';
   /** SavedModel: the meta graph's tags; absent = serve. */
   readonly tags?: readonly string[];
@@ -34,12 +37,21 @@ export interface ImporterSpec {
   readonly signature?: string;
 }
 
+/** To a plan of columns. */
+export interface TabularImporterSpec {
+  /** `archive`: one of the others, found when it is opened. */
+  readonly format: 'spark' | 'mleap' | 'pmml' | 'archive';
+  /** The file that says what its fields and outputs are; "" = the model does. */
+  readonly schema: string;
+}
+
 /** engine.fbs ModelSpec. Absent members take the engine's defaults. */
 export interface ModelSpec extends engine.ModelSpec {
   readonly version: string;
-  readonly backend: 'onnxruntime' | 'null';
+  readonly backend: 'onnxruntime' | 'null' | 'tabular';
   readonly nullMode?: 'echo' | 'delay' | 'fail';
-  /** What compiles the files at `path` to `graphs` before the engine sees the spec. */
+  /** What compiles the files at `path` to `graphs`, or to the plan's file that `path` is then,
+   * before the engine sees the spec. */
   readonly importer?: ImporterSpec;
 }
 
@@ -47,6 +59,10 @@ export interface ModelSpec extends engine.ModelSpec {
 export interface LoadedModel extends engine.ModelInfo {
   /** What the model's own file says of its signatures, where its format has any. */
   readonly signatureDefs?: SignatureDefs;
+  /** What only the load found of its format: where that is, as for archives. */
+  readonly found?: { readonly format: string; readonly platform: string };
+  /** Of a model of columns. */
+  readonly table?: TableDoc;
 }
 
 /** engine.fbs ModelRoute, with versions by their labels. */

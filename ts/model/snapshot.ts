@@ -24,7 +24,11 @@ export type Datatype =
   | 'FP32'
   | 'FP64'
   | 'BYTES'
-  | 'BF16';
+  | 'BF16'
+  | TabularDatatype;
+
+/** Those of models of columns only. DECIMAL travels as FP64. */
+export type TabularDatatype = 'STRING' | 'DATE' | 'TIMESTAMP' | 'VECTOR' | 'DECIMAL';
 
 /** TensorFlow's TensorInfo as metadata documents show it. */
 export interface TensorInfoDoc {
@@ -61,6 +65,16 @@ export interface SignatureDefs {
   readonly blocked: Readonly<Record<string, string>>;
 }
 
+/** What requests of a model of columns go by, beside its signature. */
+export interface TableDoc {
+  /** Outputs that are answered only where they are asked for, by name. */
+  readonly extra: readonly string[];
+  /** Fields whose type the request says, by name. */
+  readonly open: readonly string[];
+  /** Those of them of which the model says nothing at all. */
+  readonly untyped: readonly string[];
+}
+
 /** TensorFlow Serving's states (ModelVersionStatus.State). */
 export type VersionState = 'START' | 'LOADING' | 'AVAILABLE' | 'UNLOADING' | 'END';
 
@@ -78,6 +92,8 @@ export interface VersionSnapshot {
   readonly signatures: readonly SignatureInfo[];
   /** What the model's own file says of its signatures; absent: its format has none. */
   readonly signatureDefs?: SignatureDefs;
+  /** Absent: it is no model of columns. */
+  readonly table?: TableDoc;
   /** Triton's ModelConfig, completed from the model, as JSON text; "" unless AVAILABLE. */
   readonly configJson: string;
   /** From the beginning of the load until AVAILABLE, warmup included; 0 unless AVAILABLE. */

@@ -2,7 +2,7 @@
 // thread.
 import type { EngineStats, LoadedModel, ModelRoute, ModelSpec } from '../model/engine-api.js';
 import { ENGINE_STATS, MODEL_INFO, MODEL_SPEC, ROUTE_TABLE } from './generated/tables.js';
-import { readTable, writeTable } from './table-codec.js';
+import { readTable, writeTable } from '../model/table-codec.js';
 
 /** ModelSpec bytes; see writeTable() for what it throws. */
 export const writeModelSpec = (spec: ModelSpec): Uint8Array => writeTable(MODEL_SPEC, spec);

@@ -3,7 +3,7 @@
 import { ServalError, type ErrorCode } from '../errors.js';
 import type { Missing } from '../model/generated/engine.js';
 import { MISSING } from './generated/tables.js';
-import { readTable } from './table-codec.js';
+import { readTable } from '../model/table-codec.js';
 
 export type { Missing };
 

@@ -8,8 +8,8 @@ import { read } from '../protobuf/schema.js';
 import type { BatchingParameters, TritonConfig } from '../model-config/types.js';
 import type { ModelSpec } from '../model/engine-api.js';
 import type { Labels } from './labels.js';
-import { GRAPH_DEF_PLATFORM } from '../import/model-files.js';
-import type { FoundModel, FoundVersion } from './sources/scan.js';
+import { GRAPH_DEF_PLATFORM, tabularFormat } from '../import/model-files.js';
+import { schemaOf, type FoundModel, type FoundVersion } from './sources/scan.js';
 
 export interface DesiredVersion {
   /** Decimal text, no leading zeros. */
@@ -56,7 +56,7 @@ export function desiredModel(
   required: boolean,
 ): DesiredModel {
   const { config, problem } = model.config;
-  const configRevision = revisionOf(config);
+  const configRevision = revisionOf(config) + (model.config.schema?.revision ?? '');
   const versions = model.versions.map(
     (one): DesiredVersion => ({
       version: one.version,
@@ -83,19 +83,22 @@ function specOf(model: FoundModel, found: FoundVersion, settings: SpecSettings):
     version,
     backend: 'onnxruntime',
     path,
-    ...importerOf(found, config, settings),
+    ...importerOf(model, found, settings),
     ...settings.model,
     ...batchingOf(model, found, settings),
     ...(config && engineSettings(config, classLabels, settings.defaultMaxBatchSize)),
   };
 }
 
-/** What compiles it to ONNX, with what Triton's configuration says of it. */
+/** What compiles it to ONNX or to a plan, with what Triton's configuration says of it. */
 function importerOf(
-  { format, platform }: FoundVersion,
-  config: TritonConfig | undefined,
+  model: FoundModel,
+  found: FoundVersion,
   settings: SpecSettings,
 ): Partial<ModelSpec> {
+  const { format, platform } = found;
+  const { config } = model.config;
+  if (tabularFormat(format) !== undefined) return tabularImporter(model, found);
   if (format !== 'tensorflow') return {};
   const tag = parameterOf(config, 'TF_GRAPH_TAG');
   const signature = parameterOf(config, 'TF_SIGNATURE_DEF');
@@ -112,6 +115,12 @@ function importerOf(
       signature,
     },
   };
+}
+
+function tabularImporter(model: FoundModel, found: FoundVersion): Partial<ModelSpec> {
+  const format = tabularFormat(found.format);
+  if (format === undefined) return {};
+  return { backend: 'tabular', importer: { format, schema: schemaOf(model, found) } };
 }
 
 /** A parameter of Triton's TensorFlow backend. */

@@ -149,7 +149,8 @@ export class Loads {
 /** The version's whole configuration as JSON. Errors: ModelInvalid: model and configuration do not
  * fit. */
 function completeJson({ name, desired }: Servable, loaded: LoadedModel): string {
-  const { config, spec, platform } = desired;
+  const { config, spec } = desired;
+  const platform = loaded.found?.platform ?? desired.platform;
   const problems = config === undefined ? [] : checkAgainstModel(config, loaded);
   if (problems.length > 0) {
     const text = problems.map((one) => `${one.place}: ${one.message}`).join('; ');

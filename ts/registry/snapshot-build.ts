@@ -7,6 +7,8 @@ import { applyLabels } from './labels.js';
 import type {
   ModelSnapshot,
   RegistrySnapshot,
+  SignatureInfo,
+  TensorInfo,
   VersionSnapshot,
   VersionState,
 } from '../model/snapshot.js';
@@ -139,13 +141,28 @@ function buildVersion(servable: Servable, others: readonly Servable[]): VersionS
     handle: serving?.handle,
     errorCode,
     errorMessage,
-    format: desired.format,
-    platform: desired.platform,
-    signatures: serving?.signatures ?? [],
+    format: serving?.found?.format ?? desired.format,
+    platform: serving?.found?.platform ?? desired.platform,
+    signatures: serving === undefined ? [] : shownSignatures(serving),
     ...(serving?.signatureDefs === undefined ? {} : { signatureDefs: serving.signatureDefs }),
+    ...(serving?.table === undefined ? {} : { table: serving.table }),
     configJson: serving === undefined ? '' : servable.configJson,
     loadMs: serving === undefined ? 0 : servable.loadMs,
   };
+}
+
+/** Of a model of columns: without the outputs that are answered only where they are asked for, and
+ * with decimals as what they travel. */
+function shownSignatures({ signatures, table }: LoadedModel): readonly SignatureInfo[] {
+  if (table === undefined) return signatures;
+  const extra = new Set(table.extra);
+  const shown = (tensor: TensorInfo): TensorInfo =>
+    tensor.datatype === 'DECIMAL' ? { ...tensor, datatype: 'FP64' } : tensor;
+  return signatures.map((one) => ({
+    ...one,
+    inputs: one.inputs.map(shown),
+    outputs: one.outputs.filter(({ name }) => !extra.has(name)).map(shown),
+  }));
 }
 
 /** Whether this is newer content of a version, which could not be loaded. */

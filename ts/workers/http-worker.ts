@@ -1,5 +1,6 @@
 // The worker thread of one HTTP listener: routes by URL. Hot path's frame; its own thread.
 import { LinkHeldBytes } from '../native/held-bytes.js';
+import { framesRoute } from '../protocols/frames/route.js';
 import { metricsRoute, type MetricsContext } from '../protocols/rest/metrics.js';
 import { v1Route } from '../protocols/serving/rest.js';
 import { v2Route, type V2Context } from '../protocols/v2/rest.js';
@@ -26,6 +27,7 @@ void runListener<HttpSettings>(async (thread, settings) => {
   const context: V2Context & MetricsContext = { ...settings, link, control, readings, held };
   const router = (method: string, path: string): Route =>
     metricsRoute(context, thread.snapshot, method, path) ??
+    framesRoute(context, thread, method, path) ??
     (V1_PREFIX.test(path)
       ? v1Route(context, thread, method, path)
       : v2Route(context, thread, method, path));

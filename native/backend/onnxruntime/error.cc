@@ -5,7 +5,7 @@
 #include <cctype>
 #include <cstring>
 
-#include "base/declared_shape.h"
+#include "base/signature.h"
 
 namespace serval::ort {
 namespace {

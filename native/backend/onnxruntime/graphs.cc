@@ -53,14 +53,14 @@ std::unique_ptr<BackendScratch> OrtGraphs::make_scratch() {
 
 Status OrtGraphs::run(uint32_t signature, std::span<const TensorView> inputs,
                       std::span<const uint32_t> output_indices, BackendScratch& scratch,
-                      const CancelFlag* cancel) {
+                      const RunOptions& options) {
   if (signature >= graphs_.size()) {
     return make_error(ErrorCode::Internal, "no signature of index " + std::to_string(signature));
   }
   OrtModel& graph = *graphs_[signature];
   const FlushDenormals flush;
   BackendScratch& own = static_cast<GraphsScratch&>(scratch).choose(signature, graph);
-  return graph.run(0, inputs, output_indices, own, cancel);
+  return graph.run(0, inputs, output_indices, own, options);
 }
 
 }  // namespace serval::ort

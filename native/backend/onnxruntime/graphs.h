@@ -22,7 +22,7 @@ class OrtGraphs final : public BackendModel {
   std::unique_ptr<BackendScratch> make_scratch() override;
   Status run(uint32_t signature, std::span<const TensorView> inputs,
              std::span<const uint32_t> output_indices, BackendScratch& scratch,
-             const CancelFlag* cancel) override;
+             const RunOptions& options) override;
 
  private:
   const BackendModelInfo info_;

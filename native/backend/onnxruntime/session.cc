@@ -254,7 +254,8 @@ void OrtModel::give_own_outputs(OrtScratch& scratch) const {
 // Hot path: run. One batch through the runtime.
 Status OrtModel::run(uint32_t signature, std::span<const TensorView> inputs,
                      std::span<const uint32_t> output_indices, BackendScratch& scratch_base,
-                     const CancelFlag* cancel) {
+                     const RunOptions& options) {
+  const CancelFlag* const cancel = options.cancel;
   if (cancel != nullptr && cancel->cancelled()) {
     return make_error(ErrorCode::Cancelled, "the request was cancelled before its model ran");
   }

@@ -111,7 +111,7 @@ class OrtModel final : public BackendModel {
   std::unique_ptr<BackendScratch> make_scratch() override;
   Status run(uint32_t signature, std::span<const TensorView> inputs,
              std::span<const uint32_t> output_indices, BackendScratch& scratch,
-             const CancelFlag* cancel) override;
+             const RunOptions& options) override;
 
  private:
   Status bind_inputs(std::span<const TensorView> inputs, OrtScratch& scratch) const;

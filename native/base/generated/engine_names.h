@@ -22,11 +22,16 @@ enum class DType : uint8_t {
   Fp64 = 12,
   Bytes = 13,
   Bf16 = 14,
+  String = 15,
+  Date = 16,
+  Timestamp = 17,
+  Vector = 18,
+  Decimal = 19,
   MIN = Invalid,
-  MAX = Bf16
+  MAX = Decimal
 };
 
-inline const DType (&EnumValuesDType())[15] {
+inline const DType (&EnumValuesDType())[20] {
   static const DType values[] = {
     DType::Invalid,
     DType::Bool,
@@ -42,13 +47,18 @@ inline const DType (&EnumValuesDType())[15] {
     DType::Fp32,
     DType::Fp64,
     DType::Bytes,
-    DType::Bf16
+    DType::Bf16,
+    DType::String,
+    DType::Date,
+    DType::Timestamp,
+    DType::Vector,
+    DType::Decimal
   };
   return values;
 }
 
 inline const char * const *EnumNamesDType() {
-  static const char * const names[16] = {
+  static const char * const names[21] = {
     "Invalid",
     "Bool",
     "Uint8",
@@ -64,13 +74,18 @@ inline const char * const *EnumNamesDType() {
     "Fp64",
     "Bytes",
     "Bf16",
+    "String",
+    "Date",
+    "Timestamp",
+    "Vector",
+    "Decimal",
     nullptr
   };
   return names;
 }
 
 inline const char *EnumNameDType(DType e) {
-  if (flatbuffers::IsOutRange(e, DType::Invalid, DType::Bf16)) return "";
+  if (flatbuffers::IsOutRange(e, DType::Invalid, DType::Decimal)) return "";
   const size_t index = static_cast<size_t>(e);
   return EnumNamesDType()[index];
 }

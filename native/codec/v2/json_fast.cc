@@ -8,6 +8,7 @@
 #include "codec/json/cursor.h"
 #include "codec/json/number.h"
 #include "codec/json/reader.h"
+#include "codec/v2/extension.h"
 #include "codec/v2/json_parts.h"
 
 namespace serval {
@@ -73,7 +74,8 @@ const char* read_shape(const char* p, FastBody& body, Shape& shape) {
 
 // A parameter that has no meaning here: a scalar, and none that moves the data elsewhere.
 const char* skip_parameter(std::string_view key, const char* p, FastBody& body) {
-  return key.starts_with("shared_memory_") || *p == 'n' ? nullptr : skip_scalar(p, body);
+  const bool refused = key.starts_with("shared_memory_") || is_tabular_parameter(key);
+  return refused || *p == 'n' ? nullptr : skip_scalar(p, body);
 }
 
 enum : uint32_t {

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "codec/json/echo.h"
+#include "codec/v2/extension.h"
 #include "codec/v2/json_elements.h"
 #include "codec/v2/json_parts.h"
 #include "codec/v2/json_walk.h"
@@ -136,7 +137,8 @@ Status PlainRequest::read_datatype(const Member& member, const std::string& wher
   }
   if (dtype == spec.dtype) return {};
   return invalid_argument(where + ": expected datatype " + std::string(dtype_name(spec.dtype)) +
-                          ", got " + std::string(name));
+                          ", got " + std::string(name) +
+                          (dtype_is_tabular(dtype) ? of_tabular_extension(", which") : ""));
 }
 
 Status PlainRequest::read_shape(const Member& member, const std::string& where, Shape& shape) {
@@ -151,6 +153,9 @@ Status PlainRequest::read_shape(const Member& member, const std::string& where, 
     int64_t dim = -1;
     const bool integer = kind_of(value) == JsonKind::Number && is_integer_text(value) &&
                          JsonLexer(value, arena_).number(number) && number.to_integer(dim);
+    if (integer && dim == -1 && index == 2) {
+      return invalid_argument(where + of_tabular_extension(": shape[2]: -1"));
+    }
     if (!integer || dim < 0) {
       return invalid_argument(where + ": shape[" + std::to_string(index) +
                               "]: expected an integer from 0 to 9223372036854775807, got " +
@@ -174,13 +179,20 @@ Status PlainRequest::read_whole(const Member& member, const std::string& where, 
 // Where the tensor's elements are: exactly one of data, the binary section, shared memory.
 Status PlainRequest::read_source(const Member& data, const Member& given, const std::string& where,
                                  uint32_t index, TensorView& tensor) {
-  std::array<Member, 4> wanted = {{{"binary_data_size"},
+  std::array<Member, 6> wanted = {{{"binary_data_size"},
                                    {"shared_memory_region"},
                                    {"shared_memory_byte_size"},
-                                   {"shared_memory_offset"}}};
+                                   {"shared_memory_offset"},
+                                   {"features"},
+                                   {"null_indices"}}};
   if (given.given()) {
     Status status = parameters(given.value, where + ": parameters", wanted);
     if (!status.ok()) return status;
+  }
+  for (const size_t tabular : {4, 5}) {
+    if (!wanted[tabular].given()) continue;
+    const std::string name = "'" + std::string(wanted[tabular].name) + "'";
+    return invalid_argument(where + ": parameters: " + of_tabular_extension(name));
   }
   const bool has_binary = wanted[0].given();
   const bool has_shared = wanted[1].given() || wanted[2].given() || wanted[3].given();

@@ -7,6 +7,7 @@
 
 #include "codec/bytes_tensor.h"
 #include "codec/checked.h"
+#include "codec/v2/extension.h"
 #include "codec/v2/wire_read.h"
 #include "codec/v2/wire_typed.h"
 
@@ -48,23 +49,14 @@ Status check_parameters(const WireRequest& wire) {
   return read_wire_schedule(wire.schedule, unused);
 }
 
-// Source: seed 001 "raw_input_contents"; v2-protocol.md 1.4: typed and raw, too few, too many.
-Status check_raw_data(const WireRequest& wire) {
-  if (wire.raw_data.empty()) return {};
-  for (const WireInput& input : wire.inputs) {
-    if (!input.has_contents) continue;
-    return bad_input(input, "contents must not be given together with raw_input_contents");
-  }
-  if (wire.raw_data.size() == wire.inputs.size()) return {};
-  return invalid_argument("raw_input_contents: expected " + std::to_string(wire.inputs.size()) +
-                          " entries, one per input, got " + std::to_string(wire.raw_data.size()));
-}
-
 Status check_datatype(const WireInput& input, const TensorSpec& spec) {
   if (input.datatype == dtype_name(spec.dtype)) return {};
   const bool known = dtype_from_name(input.datatype) != DType::Invalid;
+  const std::string tail =
+      dtype_is_tabular(dtype_from_name(input.datatype)) ? of_tabular_extension(", which") : "";
   return bad_input(input, "expected datatype " + std::string(dtype_name(spec.dtype)) + ", got " +
-                              (known ? "" : "unknown datatype ") + wire_quoted(input.datatype));
+                              (known ? "" : "unknown datatype ") + wire_quoted(input.datatype) +
+                              tail);
 }
 
 Status check_dims(const WireInput& input, uint64_t& elements) {
@@ -75,7 +67,10 @@ Status check_dims(const WireInput& input, uint64_t& elements) {
   for (size_t i = 0; i < input.shape.rank(); ++i) {
     if (input.shape[i] >= 0) continue;
     return bad_input(input, "dimension " + std::to_string(i) + " of shape " +
-                                input.shape.to_string() + " is negative");
+                                input.shape.to_string() + " is negative" +
+                                (input.shape.rank() == 3 && i == 2 && input.shape[i] == -1
+                                     ? of_tabular_extension("; -1")
+                                     : ""));
   }
   const std::optional<uint64_t> count = input.shape.elements();
   if (!count) {
@@ -89,6 +84,10 @@ Status check_dims(const WireInput& input, uint64_t& elements) {
 Status decode_tensor(const WireInput& input, const Bytes* raw, const TensorSpec& spec, Arena& arena,
                      TensorView& out) {
   uint64_t elements = 0;
+  if (!input.tabular_parameter.empty()) {
+    const std::string name = "parameter '" + std::string(input.tabular_parameter) + "'";
+    return bad_input(input, of_tabular_extension(name));
+  }
   if (Status status = check_datatype(input, spec); !status.ok()) return status;
   if (Status status = check_dims(input, elements); !status.ok()) return status;
   if (raw == nullptr) return decode_wire_typed(input, spec.dtype, elements, arena, out);
@@ -111,7 +110,7 @@ std::string names_of(const std::vector<TensorSpec>& specs) {
 
 Status decode_inputs(const WireRequest& wire, const Signature& signature, Arena& arena,
                      DecodedRequest& out) {
-  if (Status status = check_raw_data(wire); !status.ok()) return status;
+  if (Status status = check_wire_raw_data(wire); !status.ok()) return status;
   out.inputs.resize(signature.inputs.size());
   for (size_t i = 0; i < wire.inputs.size(); ++i) {
     const WireInput& input = wire.inputs[i];
@@ -198,18 +197,36 @@ Status peek_wire_v2(Bytes message, WireModelRef& out) {
   return wire_fault_error(fault);
 }
 
-Status decode_wire_v2(Bytes message, const Signature& signature, const Limits& limits, Arena& arena,
-                      DecodedRequest& out) {
-  out.clear();
+// Source: seed 001 "raw_input_contents"; v2-protocol.md 1.4: typed and raw, too few, too many.
+Status check_wire_raw_data(const WireRequest& wire) {
+  if (wire.raw_data.empty()) return {};
+  for (const WireInput& input : wire.inputs) {
+    if (!input.has_contents) continue;
+    return bad_input(input, "contents must not be given together with raw_input_contents");
+  }
+  if (wire.raw_data.size() == wire.inputs.size()) return {};
+  return invalid_argument("raw_input_contents: expected " + std::to_string(wire.inputs.size()) +
+                          " entries, one per input, got " + std::to_string(wire.raw_data.size()));
+}
+
+Status read_sound_wire_request(Bytes message, const Limits& limits, Arena& arena,
+                               WireRequest& out) {
   if (message.size() > limits.body_bytes_max) {
     return make_error(ErrorCode::BodyTooLarge,
                       "ModelInferRequest is " + std::to_string(message.size()) +
                           " bytes long; the limit is " + std::to_string(limits.body_bytes_max));
   }
+  if (Status status = read_wire_request(message, arena, out); !status.ok()) return status;
+  if (Status status = check_text_size("id", out.id, kIdBytesMax); !status.ok()) return status;
+  return check_parameters(out);
+}
+
+Status decode_wire_v2(Bytes message, const Signature& signature, const Limits& limits, Arena& arena,
+                      DecodedRequest& out) {
+  out.clear();
   WireRequest wire;
-  if (Status status = read_wire_request(message, arena, wire); !status.ok()) return status;
-  if (Status status = check_text_size("id", wire.id, kIdBytesMax); !status.ok()) return status;
-  if (Status status = check_parameters(wire); !status.ok()) return status;
+  Status sound = read_sound_wire_request(message, limits, arena, wire);
+  if (!sound.ok()) return sound;
   if (Status status = decode_inputs(wire, signature, arena, out); !status.ok()) return status;
   if (Status status = decode_outputs(wire, signature, out); !status.ok()) return status;
   out.id = wire.id;

@@ -8,6 +8,7 @@
 
 #include "base/bytes/wire_lists.h"
 #include "base/limits.h"
+#include "codec/v2/extension.h"
 
 namespace serval {
 
@@ -114,6 +115,8 @@ bool read_input(const Walk& walk, Bytes bytes, WireInput& input) {
       case wire_tag(wire_v2::kTensorShape, WireType::Varint): add_dim(input, field.value); break;
       case bytes_tag(wire_v2::kTensorParameters):
         good = read_parameter(walk, field.bytes, input.refused_parameter, ignored);
+        input.has_parameters = true;
+        if (is_tabular_parameter(ignored.key)) input.tabular_parameter = ignored.key;
         break;
       case bytes_tag(wire_v2::kTensorContents):
         good = read_contents(walk, field.bytes, input);
@@ -155,6 +158,7 @@ bool read_fields(const Walk& walk, Bytes message, WireRequest& out) {
       case bytes_tag(wire_v2::kParameters):
         good = read_wire_parameter(field.bytes, walk.origin, walk.fault, parameter);
         out.schedule.take(parameter);
+        out.has_parameters = true;
         break;
       case bytes_tag(wire_v2::kInputs):
         good = read_input(walk, field.bytes, out.inputs[inputs++]);

@@ -64,8 +64,10 @@ struct WireInput {
   std::string_view name;
   std::string_view datatype;
   std::string_view refused_parameter;  // one that asks for what we do not have, "" = none
-  Shape shape;                         // the first kRankMax dims
-  uint64_t rank = 0;                   // dims on the wire
+  std::string_view tabular_parameter;  // one that only tabular models have, "" = none
+  bool has_parameters = false;
+  Shape shape;        // the first kRankMax dims
+  uint64_t rank = 0;  // dims on the wire
   bool has_contents = false;
   std::array<uint64_t, wire_v2::kContentsFields + 1> counts{};  // values per contents field
   uint64_t pieces = 0;                  // packed runs and single values of all contents
@@ -82,6 +84,7 @@ struct WireOutput {
 struct WireRequest {
   std::string_view model_name, model_version, id;
   WireSchedule schedule;
+  bool has_parameters = false;
   std::span<WireInput> inputs;                   // in wire order
   std::span<WireOutput> outputs;                 // in wire order
   std::span<std::span<const uint8_t>> raw_data;  // in wire order
@@ -90,6 +93,15 @@ struct WireRequest {
 // Reads all of `message`. Records come from `arena`.
 // Errors: malformed_body with the byte; invalid_argument when a list is over kInputsMax.
 Status read_wire_request(std::span<const uint8_t> message, Arena& arena, WireRequest& out);
+
+// The same, and what comes before any look at the model: the message's size, its id's, features
+// that we do not have, the place in the queue.
+// Errors: also body_too_large, unimplemented.
+Status read_sound_wire_request(std::span<const uint8_t> message, const Limits& limits, Arena& arena,
+                               WireRequest& out);
+
+// Raw contents: none, or one for each input and no typed ones. Errors: invalid_argument.
+Status check_wire_raw_data(const WireRequest& wire);
 
 // The malformed_body that a fault stands for.
 Error wire_fault_error(const WireFault& fault);

@@ -43,8 +43,8 @@ Error memory_out(const WireInput& input) {
   return make_error(ErrorCode::MemoryFull, "out of memory while reading " + input_text(input));
 }
 
-Status check_fields(const WireInput& input, DType dtype, uint32_t wanted, uint64_t elements) {
-  const std::string dtype_text(dtype_name(dtype));
+Status check_fields(const WireInput& input, uint32_t wanted, uint64_t elements) {
+  const std::string dtype_text(input.datatype);
   if (wanted == 0) {
     return invalid_argument(input_text(input) + ": datatype " + dtype_text +
                             " has no typed contents: send it in raw_input_contents");
@@ -156,7 +156,11 @@ Status fill_integers(const WireInput& input, DType dtype, uint64_t elements, Wid
 Status fill_floats(const WireInput& input, DType dtype, uint64_t elements, Arena& arena,
                    TensorView& out) {
   if (input.pieces == 1 && !input.packed_run.empty()) {
-    return raw_fixed_tensor(input.packed_run, dtype, input.shape, input.name, arena, out);
+    Shape flat;
+    (void)flat.push_back(static_cast<int64_t>(elements));
+    Status viewed = raw_fixed_tensor(input.packed_run, dtype, flat, input.name, arena, out);
+    out.shape = input.shape;
+    return viewed;
   }
   const size_t size = dtype_bytes(dtype);
   const WireType single = size == 4 ? WireType::Fixed32 : WireType::Fixed64;
@@ -202,7 +206,7 @@ Status decode_wire_typed(const WireInput& input, DType dtype, uint64_t elements,
                          TensorView& out) {
   const uint32_t field = contents_field(dtype);
   if (!only_field(input, field) || input.counts[field] != elements) {
-    return check_fields(input, dtype, field, elements);
+    return check_fields(input, field, elements);
   }
   // From here on `elements` is at most the message's bytes: every value took one.
   out.dtype = dtype;

@@ -279,11 +279,12 @@ BatchFinding probe_all(const ModelSpec& spec, const ModelShapes& shapes, Backend
 
 BatchFinding probe_batching(const ModelSpec& spec, const ModelShapes& shapes, BackendModel& backend,
                             uint64_t limit_ns) {
-  const bool is_wanted = effective_mode(spec.batch, shapes, backend.info().stateful,
-                                        BatchProof::Proven) != BatchMode::Off;
+  const bool is_wanted =
+      effective_mode(spec.batch, shapes, backend.info().stateful, BatchProof::Proven,
+                     backend.info().table != nullptr) != BatchMode::Off;
   if (!is_wanted || !shapes.batchable() || spec.batch.rows_max < 2) return {};
-  // It answers its inputs, row by row.
-  if (spec.backend == "null") return {BatchProof::Proven, {}};
+  // Null answers its inputs, row by row; the rows of a tabular model know nothing of each other.
+  if (spec.backend == "null" || backend.info().table != nullptr) return {BatchProof::Proven, {}};
   try {
     return probe_all(spec, shapes, backend, limit_ns);
   } catch (const std::exception& problem) {
@@ -292,12 +293,12 @@ BatchFinding probe_batching(const ModelSpec& spec, const ModelShapes& shapes, Ba
 }
 
 BatchMode effective_mode(const BatchPolicy& policy, const ModelShapes& shapes, bool stateful,
-                         BatchProof proof) {
+                         BatchProof proof, bool tabular) {
   if (stateful) return BatchMode::Off;
   if (policy.only_if_batchable && !shapes.batchable()) return BatchMode::Off;
   if (policy.mode != BatchMode::Auto) return policy.mode;
   // Nobody asked for it by name: the free dim of a vector may be its length.
-  if (policy.rows_max <= 1 || !shapes.rows_have_dims()) return BatchMode::Off;
+  if (policy.rows_max <= 1 || !(tabular || shapes.rows_have_dims())) return BatchMode::Off;
   return proof == BatchProof::Proven ? BatchMode::Auto : BatchMode::Off;
 }
 

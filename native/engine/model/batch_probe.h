@@ -27,8 +27,8 @@ BatchFinding probe_batching(const ModelSpec& spec, const ModelShapes& shapes, Ba
                             uint64_t limit_ns = kProbeNs);
 
 // What BatchPolicy.mode comes to: batched is what a configuration asks for by name or what is
-// proven.
+// proven. `tabular`: the first dim is known to be the rows, whatever the others are.
 BatchMode effective_mode(const BatchPolicy& policy, const ModelShapes& shapes, bool stateful,
-                         BatchProof proof);
+                         BatchProof proof, bool tabular = false);
 
 }  // namespace serval

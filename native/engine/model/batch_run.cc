@@ -14,7 +14,7 @@ Status Batcher::run_backend(const Member& like, std::span<const TensorView> inpu
                             Replica& replica, BackendScratch& scratch, const CancelFlag* cancel) {
   Status ran = guarded([&] {
     return replica.backend().run(like.decoded.signature_index, inputs, like.output_indices, scratch,
-                                 cancel);
+                                 run_options(like.decoded, cancel));
   });
   if (ran.ok() || cancel == nullptr || !cancel->cancelled()) return ran;
   return ended_error(model_, cancel->cause());
@@ -28,7 +28,7 @@ Status Batcher::run_pieces(Batch& batch, Member& member, Replica& replica) {
                             " rows, which is over the limit of " + std::to_string(kPiecesMax) +
                             " batches of " + std::to_string(policy.rows_max));
   }
-  member.pieces.begin(member.rows);
+  member.pieces.begin(member.rows, model_.table() != nullptr);
   for (uint64_t at = 0; at < member.rows; at += policy.rows_max) {
     const auto first = static_cast<uint32_t>(at);
     const uint32_t rows = std::min(policy.rows_max, member.rows - first);
@@ -217,6 +217,8 @@ void Batcher::run_batch(Batch& batch, size_t replica_index) {
 // What one large batch took is not held for ever.
 void Batcher::trim(Batch& batch) {
   for (ByteBuffer& bytes : batch.memory.bytes) bytes.shrink(kGatherKeepBytes);
+  for (ByteBuffer& bytes : batch.memory.states) bytes.shrink(kGatherKeepBytes);
+  for (ByteBuffer& bytes : batch.memory.lengths) bytes.shrink(kGatherKeepBytes);
 }
 
 }  // namespace serval

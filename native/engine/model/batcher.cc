@@ -87,7 +87,9 @@ void Batcher::admit(Request* request) {
 }
 
 bool Batcher::may_join(const Member& head, const Member& other) const {
-  return other.joinable && head.decoded.signature_index == other.decoded.signature_index &&
+  return other.joinable &&
+         head.decoded.table.null_for_invalid == other.decoded.table.null_for_invalid &&
+         head.decoded.signature_index == other.decoded.signature_index &&
          same_outputs(head.decoded.outputs, other.decoded.outputs) &&
          same_batch(head.decoded.inputs, other.decoded.inputs, model_.spec().batch.pad_inner);
 }

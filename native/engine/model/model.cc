@@ -42,9 +42,10 @@ Model::Model(uint32_t handle, ModelSpec spec, std::vector<std::shared_ptr<Backen
       shapes_(std::move(shapes)),
       load_us_(load_us),
       services_(services),
+      table_(replicas[0]->info().table),
       batch_finding_(std::move(finding)),
-      batch_mode_(
-          effective_mode(spec_.batch, shapes_, replicas[0]->info().stateful, batch_finding_.proof)),
+      batch_mode_(effective_mode(spec_.batch, shapes_, replicas[0]->info().stateful,
+                                 batch_finding_.proof, table_ != nullptr)),
       policy_(spec_.exec_mode, spec_.inline_us_max),
       queue_(spec_.queue) {
   for (std::shared_ptr<BackendModel>& backend : replicas) {
@@ -57,7 +58,8 @@ Model::Model(uint32_t handle, ModelSpec spec, std::vector<std::shared_ptr<Backen
 Model::~Model() { stop(); }
 
 uint32_t Model::rows_of(std::span<const TensorView> inputs) const {
-  if (!batch_dim() || inputs.empty() || inputs[0].shape.rank() == 0) return 1;
+  if ((!batch_dim() && table_ == nullptr) || inputs.empty() || inputs[0].shape.rank() == 0)
+    return 1;
   const int64_t rows = inputs[0].shape[0];
   return static_cast<uint32_t>(std::min<int64_t>(rows, UINT32_MAX));
 }

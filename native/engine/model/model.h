@@ -98,6 +98,8 @@ class Model {
   // What BatchPolicy.mode came to, and what the probe found.
   BatchMode batch_mode() const { return batch_mode_; }
   const BatchFinding& batch_finding() const { return batch_finding_; }
+  // Of a tabular model, else null.
+  const TableSchema* table() const { return table_.get(); }
   // Runs change what later runs see.
   bool stateful() { return info().stateful; }
   // Whether the first dim is the batch: said by the configuration, or found by the probe.
@@ -105,7 +107,8 @@ class Model {
   bool inputs_batchable() const { return shapes_.batchable(); }
   // Null when requests are run one by one.
   Batcher* batcher() { return batcher_.get(); }
-  // Rows of a request: the first dim of its first input where that is the batch, else 1.
+  // Rows of a request: the first dim of its first input where that is the batch, as it always is
+  // in a tabular model; else 1.
   uint32_t rows_of(std::span<const TensorView> inputs) const;
 
   // Starts an instance thread where what waits in the queue needs one more; where there is none to
@@ -131,6 +134,7 @@ class Model {
   const ModelShapes shapes_;
   const int64_t load_us_;
   const ModelServices services_;
+  const std::shared_ptr<const TableSchema> table_;
   const BatchFinding batch_finding_;
   const BatchMode batch_mode_;
   InlinePolicy policy_;

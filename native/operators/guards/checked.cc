@@ -27,7 +27,8 @@ class Checked final : public Kernel {
   Status run(KernelContext& context) const override {
     KernelIo io(context);
     TensorView views[kPlacesMax];
-    for (size_t i = 0; i < places_.size(); ++i) views[i] = io.view(i);
+    // The second bound is the compiler's: Checked is made of no more places.
+    for (size_t i = 0; i < places_.size() && i < kPlacesMax; ++i) views[i] = io.view(i);
     if (io.failed()) return io.take();
     const Complaint wrong = rule_->check(GuardedInputs(places_, {views, places_.size()}));
     if (!wrong.empty()) return invalid_argument(text_of(wrong, views));

@@ -1,47 +1,12 @@
 // Upper and lower case of UTF-8 text (case_map.h). Hot path; pure.
 #include "operators/strings/case_map.h"
 
-#include <algorithm>
-
-#include "operators/strings/case_data.h"
+#include "base/unicode/letters.h"
 #include "operators/strings/encoding.h"
 
 namespace serval::operators {
 
 namespace {
-
-using case_data::Expansion;
-using case_data::Range;
-using case_data::Run;
-
-// The entry whose first..last holds the character; nullptr for none. Runs with step 2 interleave,
-// so the entry before the nearest may be the one.
-char32_t mapped(std::span<const Run> runs, char32_t c) {
-  auto entry = std::upper_bound(runs.begin(), runs.end(), c,
-                                [](char32_t value, const Run& run) { return value < run.first; });
-  for (int back = 0; back < 2 && entry != runs.begin(); ++back) {
-    --entry;
-    if (c <= entry->last && (c - entry->first) % entry->step == 0) {
-      return static_cast<char32_t>(static_cast<int32_t>(c) + entry->delta);
-    }
-  }
-  return c;
-}
-
-bool contains(std::span<const Range> ranges, char32_t c) {
-  const auto entry =
-      std::upper_bound(ranges.begin(), ranges.end(), c,
-                       [](char32_t value, const Range& range) { return value < range.first; });
-  return entry != ranges.begin() && c <= std::prev(entry)->last;
-}
-
-const Expansion* expansion_of(char32_t c) {
-  const auto* end = std::end(case_data::kUpperExpansions);
-  const auto* entry = std::lower_bound(
-      std::begin(case_data::kUpperExpansions), end, c,
-      [](const Expansion& expansion, char32_t value) { return expansion.from < value; });
-  return entry != end && entry->from == c ? entry : nullptr;
-}
 
 void append(char32_t c, StringsOut& out) {
   out.check_limit();
@@ -55,15 +20,12 @@ bool letter_follows(std::string_view text) {
   text = text.substr(0, 256);
   while (!text.empty()) {
     const Decoded decoded = decode_utf8(text);
-    if (contains(case_data::kCased, decoded.value)) return true;
-    if (!contains(case_data::kIgnorable, decoded.value)) return false;
+    if (has_case(decoded.value)) return true;
+    if (!is_case_ignorable(decoded.value)) return false;
     text.remove_prefix(decoded.bytes);
   }
   return false;
 }
-
-constexpr char32_t kSigma = 0x3A3, kSmallSigma = 0x3C3, kFinalSigma = 0x3C2;
-constexpr char32_t kDottedI = 0x130, kDotAbove = 0x307;
 
 }  // namespace
 
@@ -80,9 +42,9 @@ void append_lower(std::string_view text, StringsOut& out) {
       append('i', out);
       append(kDotAbove, out);
     } else {
-      append(mapped(case_data::kLower, c), out);
+      append(lower_of(c), out);
     }
-    if (!contains(case_data::kIgnorable, c)) in_word = contains(case_data::kCased, c);
+    if (!is_case_ignorable(c)) in_word = has_case(c);
   }
 }
 
@@ -91,12 +53,9 @@ void append_upper(std::string_view text, StringsOut& out) {
   while (!text.empty() && !out.is_over()) {
     const Decoded decoded = decode_utf8(text);
     text.remove_prefix(decoded.bytes);
-    const Expansion* expansion = expansion_of(decoded.value);
-    if (expansion == nullptr) {
-      append(mapped(case_data::kUpper, decoded.value), out);
-      continue;
-    }
-    for (char32_t c : expansion->to) {
+    const std::span<const char32_t> expansion = upper_expansion_of(decoded.value);
+    if (expansion.empty()) append(upper_of(decoded.value), out);
+    for (char32_t c : expansion) {
       if (c != 0) append(c, out);
     }
   }

@@ -1,6 +1,8 @@
 // Shape: element counts without overflow, rank limit, text. DType: sizes and names.
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "base/dtype.h"
 #include "base/shape.h"
 
@@ -92,7 +94,16 @@ TEST(DType, SizesAndNames) {
     EXPECT_EQ(dtype_from_onnx(dtype_onnx(row.dtype)), row.dtype) << row.name;
     EXPECT_EQ(visit(row.dtype, []<typename T>(TypeTag<T>) { return dtype_for<T>(); }), row.dtype);
   }
-  for (const char* unknown : {"", "fp32", "FP3", "FP322", "INVALID", "float", "STRING"}) {
+  // Of tabular models only: they have no other names.
+  for (const auto& [dtype, name, bytes] :
+       {std::tuple(DType::String, "STRING", size_t{0}), std::tuple(DType::Date, "DATE", size_t{8}),
+        std::tuple(DType::Timestamp, "TIMESTAMP", size_t{8}),
+        std::tuple(DType::Vector, "VECTOR", size_t{8})}) {
+    EXPECT_EQ(dtype_name(dtype), name);
+    EXPECT_EQ(dtype_from_name(name), dtype);
+    EXPECT_EQ(dtype_bytes(dtype), bytes) << name;
+  }
+  for (const char* unknown : {"", "fp32", "FP3", "FP322", "INVALID", "float", "string", "TEXT"}) {
     EXPECT_EQ(dtype_from_name(unknown), DType::Invalid) << unknown;
   }
   EXPECT_EQ(dtype_bytes(DType::Invalid), 0u);

@@ -176,8 +176,8 @@ class Endless final : public BackendModel {
   const BackendModelInfo& info() const override { return info_; }
   std::unique_ptr<BackendScratch> make_scratch() override { return std::make_unique<NoOutputs>(); }
   Status run(uint32_t, std::span<const TensorView>, std::span<const uint32_t>, BackendScratch&,
-             const CancelFlag* cancel) override {
-    while (!cancel->cancelled()) std::this_thread::yield();
+             const RunOptions& options) override {
+    while (!options.cancel->cancelled()) std::this_thread::yield();
     return make_error(ErrorCode::Cancelled, "cancelled");
   }
 

@@ -117,3 +117,24 @@ test('names are escaped', () => {
   const body = JSON.parse(request?.v2 ?? '') as { inputs: { name: string }[] };
   assert.equal(body.inputs[0]?.name, 'a"\\\n');
 });
+
+test('a model of columns: one row by name, and none where the words are not known', () => {
+  const inputs = [tensor('a', 'FP64', [-1]), tensor('v', 'VECTOR', [-1, 2])];
+  const outputs = [tensor('y', 'FP64', [-1])];
+  const request = sampleRequest(signature(inputs, outputs), true);
+  assert.deepEqual(request, {
+    v1: '{"instances":[{"a":1.0,"v":[1.0,2.0]}]}',
+    v2:
+      '{"inputs":[{"name":"a","datatype":"FP64","shape":[1],"data":[1.0]},' +
+      '{"name":"v","datatype":"VECTOR","shape":[1,2],"data":[1.0,2.0]}]}',
+    grpc:
+      '"inputs":[{"name":"a","datatype":"FP64","shape":[1],"contents":{"fp64_contents":[1.0]}},' +
+      '{"name":"v","datatype":"VECTOR","shape":[1,2],"contents":{"fp64_contents":[1.0,2.0]}}]',
+  });
+  for (const datatype of ['STRING', 'DATE', 'TIMESTAMP', 'BYTES'] as const) {
+    const more = [...inputs, tensor('s', datatype, [-1])];
+    assert.equal(sampleRequest(signature(more, outputs), true), undefined);
+  }
+  const ragged = [tensor('l', 'FP64', [-1, 1, -1])];
+  assert.equal(sampleRequest(signature(ragged, outputs), true), undefined);
+});

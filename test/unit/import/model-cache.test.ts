@@ -16,8 +16,9 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { ErrorCode } from '../../../ts/errors.js';
 import { importModel } from '../../../ts/import/import-model.js';
-import type { ImportRequest } from '../../../ts/import/importer.js';
+import type { TensorFlowRequest } from '../../../ts/import/importer.js';
 import {
   beginEntry,
   cacheKey,
@@ -62,7 +63,7 @@ test('the key is that of the content, not of the times', (t) => {
 
 test("everything that is asked for counts, and the program's version", (t) => {
   const folder = filledFolder(t, { 'saved_model.pb': 'abc' });
-  const asked: Partial<ImportRequest>[] = [
+  const asked: Partial<TensorFlowRequest>[] = [
     {},
     { tags: ['a', 'b'] },
     { tags: ['a,b'] },
@@ -101,39 +102,39 @@ test('what is no file is not read', { timeout: 10_000 }, (t) => {
   assert.match(cacheKey(request(folder), '1'), /^[0-9a-f]{64}$/);
 });
 
-test('the second import comes from the cache, and is the same', (t) => {
+test('the second import comes from the cache, and is the same', async (t) => {
   const { path, cacheFolder } = modelAndCache(t);
   const asked = request(path, { cacheFolder });
   assert.equal(quicklyCached(asked, '1'), undefined);
-  const first = importModel(asked, '1');
-  const second = importModel(asked, '1');
+  const first = await importModel(asked, '1');
+  const second = await importModel(asked, '1');
   assert.deepEqual([first.fromCache, second.fromCache], [false, true]);
   assert.deepEqual(second.model, first.model);
   assert.deepEqual(quicklyCached(asked, '1'), first.model);
   assert.deepEqual([first.temporaryFolder, second.temporaryFolder], ['', '']);
-  assert.equal(importModel(asked, '2').fromCache, false, 'another program');
+  assert.equal((await importModel(asked, '2')).fromCache, false, 'another program');
   for (const { path: place, offset, byteLength } of first.model.weights) {
     assert.ok(readFileSync(place).length >= offset + byteLength);
   }
   assert.equal(readdirSync(cacheFolder).length, 2, 'nothing else is left');
 });
 
-test('a changed model is imported anew', (t) => {
+test('a changed model is imported anew', async (t) => {
   const { path, cacheFolder } = modelAndCache(t);
   const asked = request(path, { cacheFolder });
-  importModel(asked, '1');
+  await importModel(asked, '1');
   writeFileSync(join(path, 'saved_model.pb'), plusModel(301));
-  const { fromCache, model } = importModel(asked, '1');
+  const { fromCache, model } = await importModel(asked, '1');
   assert.equal(fromCache, false);
   assert.deepEqual(model.weights[0]?.shape, [301]);
 });
 
-test('a damaged entry is not used, and replaced', (t) => {
+test('a damaged entry is not used, and replaced', async (t) => {
   const { path, cacheFolder } = modelAndCache(t);
   const asked = request(path, { cacheFolder });
   const key = cacheKey(asked, '1');
   const entry = join(cacheFolder, key, 'import.bin');
-  const { model } = importModel(asked, '1');
+  const { model } = await importModel(asked, '1');
   const damages: readonly (() => void)[] = [
     () => truncateSync(entry, 100),
     () => truncateSync(entry, 0),
@@ -148,18 +149,18 @@ test('a damaged entry is not used, and replaced', (t) => {
   for (const damage of damages) {
     damage();
     assert.equal(readCached(cacheFolder, key), undefined);
-    const again = importModel(asked, '1');
+    const again = await importModel(asked, '1');
     assert.deepEqual([again.fromCache, again.model], [false, model]);
-    assert.equal(importModel(asked, '1').fromCache, true);
+    assert.equal((await importModel(asked, '1')).fromCache, true);
   }
   assert.deepEqual(readdirSync(cacheFolder), [key]);
 });
 
-test('an entry whose weights were cut short is not used', (t) => {
+test('an entry whose weights were cut short is not used', async (t) => {
   const { path, cacheFolder } = modelAndCache(t);
   const asked = request(path, { cacheFolder, tags: ['serve'] });
   const key = cacheKey(asked, '1');
-  const { model } = importModel(asked, '1');
+  const { model } = await importModel(asked, '1');
   assert.deepEqual(readCached(cacheFolder, key), model);
   const blob = join(cacheFolder, key, 'weights.bin');
   if (existsSync(blob)) {
@@ -173,10 +174,10 @@ test('an entry whose weights were cut short is not used', (t) => {
   }
 });
 
-test('of two who finish the same entry the first stays, and both have it', (t) => {
+test('of two who finish the same entry the first stays, and both have it', async (t) => {
   const { path, cacheFolder } = modelAndCache(t);
   const asked = request(path, { cacheFolder });
-  const { model } = importModel(request(path), '1');
+  const { model } = await importModel(request(path), '1');
   const [one, two] = [beginEntry(cacheFolder), beginEntry(cacheFolder)];
   const blobbed = (folder: string): typeof model => ({
     ...model,
@@ -196,17 +197,19 @@ test('of two who finish the same entry the first stays, and both have it', (t) =
   assert.deepEqual(readdirSync(cacheFolder), [key]);
 });
 
-test('an import that fails leaves nothing behind', (t) => {
+test('an import that fails leaves nothing behind', async (t) => {
   const { path, cacheFolder } = modelAndCache(t, Buffer.from('not a protobuf'));
-  invalid(() => importModel(request(path, { cacheFolder }), '1'));
+  await assert.rejects(importModel(request(path, { cacheFolder }), '1'), {
+    code: ErrorCode.ModelInvalid,
+  });
   assert.deepEqual(readdirSync(cacheFolder), []);
 });
 
-test('a cache that cannot be written is an error', (t) => {
+test('a cache that cannot be written is an error', async (t) => {
   const { path, folder } = modelAndCache(t);
   writeFileSync(join(folder, 'file'), '');
-  assert.throws(
-    () => importModel(request(path, { cacheFolder: join(folder, 'file') }), '1'),
+  await assert.rejects(
+    importModel(request(path, { cacheFolder: join(folder, 'file') }), '1'),
     /ENOTDIR|EEXIST/,
   );
 });

@@ -1,7 +1,7 @@
 // Which of a folder's names is its model.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { findModelFile, modelFileOf } from '../../../ts/import/model-files.js';
+import { findModelFile, modelFileOf, stemOf } from '../../../ts/import/model-files.js';
 
 const find = (names: readonly string[], wanted = 'model.onnx'): string | undefined => {
   const found = findModelFile([...names].sort(), wanted);
@@ -69,4 +69,49 @@ test('formats that are known and not read are found, for the error that says so'
   assert.equal(find(['model.tflite', 'model.graphdef']), 'tensorflow graphdef "model.graphdef"');
   assert.equal(find(['variables', 'assets', 'fingerprint.pb']), undefined);
   assert.equal(find([]), undefined);
+});
+
+const tabular = (names: readonly string[], wanted?: string, platform?: string): string => {
+  const found = findModelFile([...names].sort(), wanted ?? 'model.onnx', platform);
+  return found === undefined ? 'none' : `${found.format} [${found.platform}] "${found.name}"`;
+};
+
+test('models of columns by their own names', () => {
+  assert.equal(tabular(['metadata', 'stages']), 'spark [spark_pipelinemodel] ""');
+  assert.equal(tabular(['metadata', 'data', '.crc']), 'spark [spark_pipelinemodel] ""');
+  assert.equal(tabular(['metadata', 'bestModel', 'estimator']), 'spark [spark_pipelinemodel] ""');
+  assert.equal(tabular(['metadata']), 'none', 'a model may be called so');
+  assert.equal(tabular(['bundle.json', 'root']), 'mleap [mleap_bundle] ""');
+  assert.equal(tabular(['bundle.json']), 'none');
+  assert.equal(tabular(['iris.pmml', 'readme.md']), 'pmml [pmml_xml] "iris.pmml"');
+  assert.equal(tabular(['a.pmml', 'b.pmml']), 'none', 'which of the two?');
+});
+
+test('archives and XML are models by the name "model", or alone', () => {
+  assert.equal(tabular(['model.zip', 'readme.md']), 'archive [] "model.zip"');
+  assert.equal(tabular(['model.tar.gz', 'x']), 'archive [] "model.tar.gz"');
+  assert.equal(tabular(['model.gz', 'x']), 'archive [] "model.gz"');
+  assert.equal(tabular(['model.xml', 'x.zip']), 'pmml [pmml_xml] "model.xml"');
+  assert.equal(
+    tabular(['schema.json', 'config.pbtxt', 'airbnb.lr.zip']),
+    'archive [] "airbnb.lr.zip"',
+  );
+  assert.equal(tabular(['iris.xml']), 'pmml [pmml_xml] "iris.xml"');
+  assert.equal(tabular(['iris.xml', 'notes']), 'none');
+  assert.equal(tabular(['assets.tar.gz', 'resnet']), 'none', 'a repository with an archive in it');
+  assert.equal(tabular(['model.xml', 'model.zip']), 'none');
+});
+
+test('what a configuration says that it is', () => {
+  const spark = 'spark_pipelinemodel';
+  assert.equal(tabular(['pipeline', 'x'], 'pipeline', spark), `spark [${spark}] "pipeline"`);
+  assert.equal(tabular(['model'], undefined, spark), `spark [${spark}] "model"`);
+  assert.equal(tabular(['model.gz'], undefined, spark), `spark [${spark}] "model.gz"`);
+  assert.equal(tabular(['x'], undefined, 'onnxruntime_onnx'), 'none');
+  assert.equal(tabular(['iris.txt'], 'iris.txt', 'pmml_xml'), 'pmml [pmml_xml] "iris.txt"');
+});
+
+test('the name of a model that is a file', () => {
+  const names = ['a.onnx', 'a.tar.gz', 'airbnb.model.lr.zip', 'iris.xml', 'm.tgz', 'plain'];
+  assert.deepEqual(names.map(stemOf), ['a', 'a', 'airbnb.model.lr', 'iris', 'm', 'plain']);
 });

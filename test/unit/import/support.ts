@@ -1,7 +1,7 @@
 // Models and requests for tests of the import as a whole. Test time only.
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import type { ImportRequest } from '../../../ts/import/importer.js';
+import type { TensorFlowRequest } from '../../../ts/import/importer.js';
 import { filledFolder } from '../temp-folder.js';
 import { attr, graph, info, savedModel, type Fill, type NodeText } from '../tensorflow/messages.js';
 
@@ -41,7 +41,10 @@ export function plusModel(constants = 300, more: readonly NodeText[] = []): Uint
   ]);
 }
 
-export const request = (path: string, more: Partial<ImportRequest> = {}): ImportRequest => ({
+export const request = (
+  path: string,
+  more: Partial<TensorFlowRequest> = {},
+): TensorFlowRequest => ({
   format: 'tensorflow',
   path,
   tags: [],

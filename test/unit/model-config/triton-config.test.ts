@@ -100,8 +100,13 @@ test('backends and platforms', () => {
   good('backend: "serval_null"');
   good('backend: "tensorflow" platform: "tensorflow_graphdef"');
   good('platform: "tensorflow_savedmodel"');
+  good('backend: "tabular" platform: "pmml_xml"');
+  good('platform: "mleap_bundle"');
   const cases: readonly (readonly [string, string])[] = [
-    ['backend: "python"', '1:10: backend: expected onnxruntime or tensorflow, got "python"'],
+    [
+      'backend: "python"',
+      '1:10: backend: expected one of onnxruntime, tensorflow, tabular, got "python"',
+    ],
     [
       'backend: "onnxruntime" platform: "tensorflow_savedmodel"',
       '1:34: platform: expected onnxruntime_onnx or onnx_onnxv1, got "tensorflow_savedmodel"',
@@ -109,7 +114,8 @@ test('backends and platforms', () => {
     [
       'platform: "tensorrt_plan"',
       '1:11: platform: expected onnxruntime_onnx or onnx_onnxv1 or tensorflow_savedmodel or ' +
-        'tensorflow_graphdef, got "tensorrt_plan"',
+        'tensorflow_graphdef or spark_pipelinemodel or mleap_bundle or pmml_xml, ' +
+        'got "tensorrt_plan"',
     ],
     ['platform: "ensemble"', '1:11: platform: ensembles are not supported yet'],
     [

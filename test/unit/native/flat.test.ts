@@ -10,7 +10,7 @@ import {
   MODEL_SPEC,
   ROUTE_TABLE,
 } from '../../../ts/native/generated/tables.js';
-import { readTable, writeTable } from '../../../ts/native/table-codec.js';
+import { readTable, writeTable } from '../../../ts/model/table-codec.js';
 
 const PLAIN: ModelSpecInfo = { name: 'm', version: '3', backend: 'null' };
 const BATCH = {

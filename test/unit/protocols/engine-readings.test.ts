@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ErrorCode, ServalError } from '../../../ts/errors.js';
 import { ENGINE_STATS } from '../../../ts/native/generated/tables.js';
-import { writeTable } from '../../../ts/native/table-codec.js';
+import { writeTable } from '../../../ts/model/table-codec.js';
 import { LinkReadings } from '../../../ts/protocols/engine-readings.js';
 import { FakeNative, PENDING } from '../native/fake-native.js';
 

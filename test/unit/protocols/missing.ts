@@ -1,7 +1,7 @@
 // What the engine says is missing, for the tests' engines.
 import { ErrorCode } from '../../../ts/errors.js';
 import { MISSING } from '../../../ts/native/generated/tables.js';
-import { writeTable } from '../../../ts/native/table-codec.js';
+import { writeTable } from '../../../ts/model/table-codec.js';
 import type { EngineError, Missing } from '../../../ts/native/missing.js';
 
 const NOTHING: Missing = {

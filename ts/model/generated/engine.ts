@@ -1,6 +1,6 @@
 // What both languages name. Data only; any thread. Generated from proto/engine.fbs by proto/generate.mjs.
 
-export type DType = 'BOOL' | 'UINT8' | 'UINT16' | 'UINT32' | 'UINT64' | 'INT8' | 'INT16' | 'INT32' | 'INT64' | 'FP16' | 'FP32' | 'FP64' | 'BYTES' | 'BF16';
+export type DType = 'BOOL' | 'UINT8' | 'UINT16' | 'UINT32' | 'UINT64' | 'INT8' | 'INT16' | 'INT32' | 'INT64' | 'FP16' | 'FP32' | 'FP64' | 'BYTES' | 'BF16' | 'STRING' | 'DATE' | 'TIMESTAMP' | 'VECTOR' | 'DECIMAL';
 
 /** One row each in ts/errors.ts (HTTP and gRPC status) and docs/errors.md. */
 export enum ErrorCode {
@@ -234,7 +234,7 @@ export interface Provider {
   readonly options: Readonly<Record<string, string>>;
 }
 
-/** What to load. Paths are absolute. `backend` is "onnxruntime" or "null". */
+/** What to load. Paths are absolute. `backend` is "onnxruntime", "tabular" (path: a plan) or "null". */
 export interface ModelSpec {
   readonly name: string;
   readonly version?: string;

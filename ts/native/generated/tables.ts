@@ -1,8 +1,8 @@
 // How the tables of engine.fbs lie in bytes. Data only; any thread. Generated from proto/engine.fbs by proto/generate.mjs.
+import type { Table } from '../../model/table-codec.js';
 import type * as engine from '../../model/generated/engine.js';
-import type { Table } from '../table-codec.js';
 
-const DTYPE: readonly string[] = ['', 'BOOL', 'UINT8', 'UINT16', 'UINT32', 'UINT64', 'INT8', 'INT16', 'INT32', 'INT64', 'FP16', 'FP32', 'FP64', 'BYTES', 'BF16'];
+const DTYPE: readonly string[] = ['', 'BOOL', 'UINT8', 'UINT16', 'UINT32', 'UINT64', 'INT8', 'INT16', 'INT32', 'INT64', 'FP16', 'FP32', 'FP64', 'BYTES', 'BF16', 'STRING', 'DATE', 'TIMESTAMP', 'VECTOR', 'DECIMAL'];
 
 const EXEC_MODE: readonly string[] = ['auto', 'inline', 'queued'];
 

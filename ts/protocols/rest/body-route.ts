@@ -72,6 +72,7 @@ class CollectedBody {
 
   constructor(
     readonly coding: Coding,
+    readonly query: string,
     private readonly held: HeldBytes,
   ) {}
 
@@ -95,14 +96,14 @@ export class BodyRoute implements Route {
   constructor(
     private readonly limits: BodyLimits,
     private readonly fail: Fail,
-    private readonly make: (body: Buffer) => Promise<Answer>,
+    private readonly make: (body: Buffer, query: string) => Promise<Answer>,
   ) {}
 
   begin(head: RequestHead, exchange: HttpExchange): void {
     try {
       const length = checkedLength(head.header(CONTENT_LENGTH), this.limits.bodyBytesMax);
       const coding = bodyCoding(head.header(CONTENT_ENCODING));
-      const collected = new CollectedBody(coding, this.limits.held);
+      const collected = new CollectedBody(coding, head.query(), this.limits.held);
       if (!collected.take(2 * length)) throw noMemory(length);
       exchange.state = collected;
     } catch (error) {
@@ -135,7 +136,7 @@ export class BodyRoute implements Route {
     answerLater(exchange, this.fail, async () => {
       try {
         const body = Buffer.concat(chunks);
-        return await this.make(await this.#unpacked(coding, body, collected));
+        return await this.make(await this.#unpacked(coding, body, collected), collected.query);
       } finally {
         collected.release();
       }

@@ -19,6 +19,7 @@ export const EXTENSIONS: readonly string[] = [
   'parameters',
   'schedule_policy',
   'statistics',
+  'tabular_v1',
 ];
 
 const DEFAULT_SIGNATURE = 'serving_default';

@@ -3,6 +3,7 @@
 import { join } from 'node:path';
 import { ErrorCode, ServalError } from '../../errors.js';
 import type { ModelFormat } from '../../import/model-files.js';
+import { TABULAR_PLATFORMS } from '../../model/platforms.js';
 import { parseBatchingParameters } from '../../model-config/batching-parameters.js';
 import type { BatchingParameters, ModelEntry } from '../../model-config/types.js';
 import { parseSignedVersion } from '../../model/version-policy.js';
@@ -26,6 +27,11 @@ const BATCHING_FILE = 'batching_params.pbtxt';
 const PLATFORMS_OF: Readonly<Record<ModelFormat, readonly string[]>> = {
   onnx: ['onnx', 'onnxruntime_onnx', 'onnx_onnxv1'],
   tensorflow: ['tensorflow'],
+  spark: ['spark', TABULAR_PLATFORMS.spark],
+  mleap: ['mleap', TABULAR_PLATFORMS.mleap],
+  pmml: ['pmml', TABULAR_PLATFORMS.pmml],
+  // Which of the two is found when it is loaded.
+  archive: ['spark', TABULAR_PLATFORMS.spark, 'mleap', TABULAR_PLATFORMS.mleap],
   null: [],
 };
 
@@ -110,6 +116,7 @@ async function scanBasePath(entry: ModelEntry, rules: BasePathRules): Promise<Fo
       basePath,
       names,
       modelFile: MODEL_FILE,
+      platform: '',
       policy: entry.versionPolicy,
       before,
       parse: parseSignedVersion,

@@ -2,9 +2,11 @@
 // each model's config.pbtxt. Control plane. Reads folders and configuration, never model files;
 // whatever is wrong with one model is reported beside it and the others are found all the same.
 import { createHash } from 'node:crypto';
-import { basename, dirname, extname, join } from 'node:path';
+import { basename, dirname, extname, isAbsolute, join } from 'node:path';
 import type { ModelSources } from '../../config/config.js';
 import { MODELS_MAX } from '../../limits.js';
+import { echo } from '../../text.js';
+import { read } from '../../protobuf/schema.js';
 import { readConfigText } from '../../protobuf/text-format.js';
 import { readLabels } from '../../model-config/label-file.js';
 import { NULL_BACKEND } from '../../model-config/triton-checks.js';
@@ -22,13 +24,20 @@ import {
   MODEL_FILE,
   NO_CONFIG,
   requirePath,
+  SCHEMA_FILE,
   scanVersions,
   SINGLE_VERSION,
   tryStat,
   unreadableModel,
 } from './scan.js';
-import type { FoundConfig, FoundModel, SourceKind } from './scan.js';
-import { findModelFile, modelFileOf, type ModelFile } from '../../import/model-files.js';
+import type { FoundConfig, FoundModel, FoundSchema, SourceKind } from './scan.js';
+import {
+  findModelFile,
+  modelFileOf,
+  stemOf,
+  tabularFormat,
+  type ModelFile,
+} from '../../import/model-files.js';
 import { parseVersion } from '../../model/version-policy.js';
 import type { VersionPolicy } from '../../model/version-policy.js';
 
@@ -41,6 +50,8 @@ export type {
 } from './scan.js';
 
 export const TRITON_CONFIG_FILE = 'config.pbtxt';
+/** The parameter that names the schema of a model of columns. */
+const SCHEMA_PARAMETER = 'schema';
 
 export interface ScanResult {
   /** By name; no two have the same. */
@@ -111,10 +122,11 @@ export async function scanPath(path: string, rules: ScanRules): Promise<SourceSc
   if (file === undefined) {
     throw invalid(
       path,
-      `expected a folder or a file that ends in ${MODEL_EXTENSION}, .pb, .pbtxt or .graphdef`,
+      `expected a folder or a file that ends in ${MODEL_EXTENSION}, .pb, .pbtxt, .graphdef, ` +
+        '.pmml, .xml, .zip, .tar, .tar.gz, .tgz or .gz',
     );
   }
-  const name = basename(path, extname(path));
+  const name = stemOf(basename(path));
   const model = await fileModel(name, path, file, rules.before?.(name));
   return { models: [model], problems: [], readable: true };
 }
@@ -127,7 +139,9 @@ async function fileModel(
 ): Promise<FoundModel> {
   checkModelName(name, path);
   const folder = dirname(path);
-  const revision = await fingerprint(path);
+  const schema = await schemaOfFile(path, file);
+  const parts = await Promise.all([path, ...schema].map(fingerprint));
+  const revision = parts.join(':');
   const known = before?.versions.find((one) => one.revision === revision && one.path === path);
   const version = known ?? {
     version: SINGLE_VERSION,
@@ -135,6 +149,7 @@ async function fileModel(
     path,
     format: file.format,
     platform: file.platform,
+    ...(schema[0] === undefined ? {} : { schema: schema[0] }),
     revision,
     problem: '',
   };
@@ -149,6 +164,17 @@ async function fileModel(
     labels: {},
     pending: [],
   };
+}
+
+/** The schema of a model that is a file: "<its name>.schema.json", or schema.json, beside it. */
+async function schemaOfFile(path: string, file: ModelFile): Promise<readonly string[]> {
+  if (tabularFormat(file.format) === undefined) return [];
+  const folder = dirname(path);
+  for (const name of [`${stemOf(basename(path))}.${SCHEMA_FILE}`, SCHEMA_FILE]) {
+    const stats = await tryStat(join(folder, name));
+    if (!(stats instanceof Error) && stats.isFile()) return [join(folder, name)];
+  }
+  return [];
 }
 
 async function hasVersionFolder(path: string, names: readonly string[]): Promise<boolean> {
@@ -235,6 +261,7 @@ export async function scanModel(
       basePath,
       names,
       modelFile: configuredFile(settings),
+      platform: read.text(settings ?? {}, 'platform'),
       policy: rules.policy ?? versionPolicyOf(settings),
       parse: parseVersion,
       before: before?.basePath === basePath ? before.versions : [],
@@ -289,8 +316,31 @@ export async function foundConfig(
   }
   const { labels, problems: wrongLabels } = await readLabels(folder, config);
   warnings.push(...wrongLabels.map(problemText));
-  const revision = digest([text, ...warnings, ...[...labels].flat(2)]);
-  return { config, classLabels: labels, problem: '', warnings, revision };
+  const found = await configuredSchema(folder, config);
+  if (typeof found === 'string') {
+    return { ...NO_CONFIG, problem: found, warnings, revision: digest([text, found]) };
+  }
+  const schema = found === undefined ? {} : { schema: found };
+  const revision = digest([text, ...warnings, ...[...labels].flat(2), found?.revision ?? '']);
+  return { config, classLabels: labels, ...schema, problem: '', warnings, revision };
+}
+
+/** The file of the parameter "schema", in the model's folder; what is wrong with it; or none. */
+async function configuredSchema(
+  folder: string,
+  config: TritonConfig,
+): Promise<FoundSchema | string | undefined> {
+  const found = read.entries(config, 'parameters').find(([key]) => key === SCHEMA_PARAMETER);
+  const name = found === undefined ? '' : read.text(found[1], 'string_value');
+  if (name === '') return undefined;
+  const place = `${join(folder, TRITON_CONFIG_FILE)}: parameters "${SCHEMA_PARAMETER}"`;
+  if (isAbsolute(name) || name.includes('\0') || name.split(/[\\/]/).includes('..')) {
+    return `${place}: expected a file in the model's folder, got ${echo(name)}`;
+  }
+  const path = join(folder, name);
+  const stats = await tryStat(path);
+  if (stats instanceof Error) return `${place}: cannot read ${path}: ${stats.message}`;
+  return { path, revision: await fingerprint(path) };
 }
 
 function problemText({ place, message }: ConfigProblem): string {

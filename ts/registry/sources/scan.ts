@@ -8,7 +8,12 @@ import { ErrorCode, ServalError } from '../../errors.js';
 import { MODEL_NAME_BYTES_MAX, VERSIONS_MAX } from '../../limits.js';
 import type { BatchingParameters, TritonConfig } from '../../model-config/types.js';
 import type { Labels } from '../labels.js';
-import { findModelFile, type ModelFile, type ModelFormat } from '../../import/model-files.js';
+import {
+  findModelFile,
+  tabularFormat,
+  type ModelFile,
+  type ModelFormat,
+} from '../../import/model-files.js';
 import type { VersionPolicy } from '../../model/version-policy.js';
 import { chooseVersions } from '../../model/version-policy.js';
 
@@ -39,6 +44,8 @@ export interface ScannedModel {
 export interface FoundVersion extends ScannedVersion {
   /** The version's folder, absolute. */
   readonly folder: string;
+  /** schema.json beside the model; absent: there is none, or the format takes none. */
+  readonly schema?: string;
   /** batching_params.pbtxt beside the model file. */
   readonly batching?: BatchingParameters;
   /** Why it cannot be served although it is there; "" when it can. */
@@ -53,9 +60,18 @@ export interface FoundConfig {
   readonly classLabels: ClassLabels;
   /** Why nothing can be served by it; "" when it is good. */
   readonly problem: string;
+  /** The file of the parameter "schema". */
+  readonly schema?: FoundSchema;
   /** What is read and makes no difference. */
   readonly warnings: readonly string[];
   /** Changes when the configuration does. */
+  readonly revision: string;
+}
+
+export interface FoundSchema {
+  /** Absolute. */
+  readonly path: string;
+  /** Changes when the file does. */
   readonly revision: string;
 }
 
@@ -82,10 +98,12 @@ export const NO_CONFIG: FoundConfig = {
 
 export const MODEL_FILE = 'model.onnx';
 export const MODEL_EXTENSION = '.onnx';
+export const SCHEMA_FILE = 'schema.json';
 export const SINGLE_VERSION = '1';
 /** What a fingerprint looks at; more of a folder counts as unchanging. */
 const FINGERPRINT_ENTRIES_MAX = 4096;
 const FINGERPRINT_DEPTH_MAX = 16;
+const MAY_BE_FOLDERS: ReadonlySet<ModelFormat> = new Set(['tensorflow', 'spark', 'mleap']);
 const encoder = new TextEncoder();
 
 export interface VersionScan {
@@ -93,6 +111,8 @@ export interface VersionScan {
   readonly names: readonly string[];
   /** Name of the file in a version's folder; undefined: versions are folders alone. */
   readonly modelFile: string | undefined;
+  /** What the configuration says that the model is; "" = nothing. */
+  readonly platform: string;
   readonly policy: VersionPolicy;
   /** The version that a folder's name stands for. */
   readonly parse: (name: string) => string | undefined;
@@ -105,12 +125,12 @@ export async function scanVersions(
   scan: VersionScan,
   problems: string[],
 ): Promise<readonly FoundVersion[]> {
-  const { basePath, names, modelFile, policy } = scan;
+  const { basePath, names, modelFile, platform, policy } = scan;
   const folders = versionFolders(scan, problems);
-  const bareFile = modelFile === undefined ? undefined : findModelFile(names, modelFile);
+  const bareFile = modelFile === undefined ? undefined : findModelFile(names, modelFile, platform);
   if (bareFile !== undefined) {
     if (folders.size === 0) {
-      const bare = await scanFile(SINGLE_VERSION, basePath, bareFile, scan, problems);
+      const bare = await scanFile(SINGLE_VERSION, basePath, bareFile, scan, problems, names);
       return bare === undefined ? [] : [bare];
     }
     const path = join(basePath, bareFile.name);
@@ -169,15 +189,15 @@ async function scanVersion(
   scan: VersionScan,
   problems: string[],
 ): Promise<FoundVersion | undefined> {
-  const { modelFile } = scan;
+  const { modelFile, platform } = scan;
   const names = await listFolder(folder);
   if (names instanceof Error) {
     problems.push(`cannot read ${folder}: ${names.message}`);
     return isGone(names) ? undefined : scan.before.find((one) => one.version === version);
   }
   if (modelFile === undefined) return scanFolder(version, folder);
-  const file = findModelFile(names, modelFile);
-  if (file !== undefined) return scanFile(version, folder, file, scan, problems);
+  const file = findModelFile(names, modelFile, platform);
+  if (file !== undefined) return scanFile(version, folder, file, scan, problems, names);
   const other =
     names.length === 1 ? names[0] : names.find((file) => extname(file) === MODEL_EXTENSION);
   const got = other ?? `${names.length} other files`;
@@ -192,13 +212,14 @@ async function scanFile(
   file: ModelFile,
   scan: VersionScan,
   problems: string[],
+  names: readonly string[],
 ): Promise<FoundVersion | undefined> {
   const before = scan.before.find((one) => one.version === version);
   const path = join(folder, file.name);
   const stats = await tryStat(path);
   const isModel =
     !(stats instanceof Error) &&
-    (stats.isFile() || (file.format === 'tensorflow' && stats.isDirectory()));
+    (stats.isFile() || (MAY_BE_FOLDERS.has(file.format) && stats.isDirectory()));
   if (!isModel) {
     const reason = stats instanceof Error ? stats.message : 'expected a file';
     problems.push(`cannot read ${path}: ${reason}`);
@@ -207,7 +228,23 @@ async function scanFile(
   const revision = await fingerprint(folder);
   if (before?.revision === revision && before.path === path) return before;
   const { format, platform } = file;
-  return { version, folder, path, format, platform, revision, problem: '' };
+  const schema = schemaBeside(folder, file, names);
+  return { version, folder, path, format, platform, ...schema, revision, problem: '' };
+}
+
+/** The schema of a version: a configured one wins over the one beside the model; "" = none. */
+export function schemaOf({ config }: FoundModel, { schema }: FoundVersion): string {
+  return config.schema?.path ?? schema ?? '';
+}
+
+/** schema.json among the names of the model's folder, for a model of columns. */
+export function schemaBeside(
+  folder: string,
+  { format }: ModelFile,
+  names: readonly string[],
+): Pick<FoundVersion, 'schema'> {
+  const has = tabularFormat(format) !== undefined && names.includes(SCHEMA_FILE);
+  return has ? { schema: join(folder, SCHEMA_FILE) } : {};
 }
 
 async function scanFolder(version: string, folder: string): Promise<FoundVersion> {

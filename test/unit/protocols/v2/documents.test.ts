@@ -34,7 +34,8 @@ describe('V2 metadata', () => {
       serverMetadataJson('1.2.3'),
       '{"name":"serval","version":"1.2.3","extensions":["binary_tensor_data","classification",' +
         '"logging","model_configuration","model_repository",' +
-        '"model_repository(unload_dependents)","parameters","schedule_policy","statistics"]}',
+        '"model_repository(unload_dependents)","parameters","schedule_policy","statistics",' +
+        '"tabular_v1"]}',
     );
   });
 

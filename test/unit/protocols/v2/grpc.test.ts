@@ -179,6 +179,7 @@ describe('V2 gRPC: metadata and health', () => {
         'parameters',
         'schedule_policy',
         'statistics',
+        'tabular_v1',
       ],
     });
     assert.deepEqual(await ask('ModelMetadata', { name: 'm', version: '10' }), {

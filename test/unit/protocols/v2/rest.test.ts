@@ -444,6 +444,7 @@ describe('V2 REST: methods and paths', () => {
         'parameters',
         'schedule_policy',
         'statistics',
+        'tabular_v1',
       ],
     });
   });

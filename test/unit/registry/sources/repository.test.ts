@@ -229,12 +229,12 @@ test('what the user names must be there', async (t) => {
   await refuses({ modelRepositories: [at('none')] }, `${at('none')}: no such file or folder`);
   await refuses(
     { paths: [at('notes.txt')] },
-    `${at('notes.txt')}: expected a folder or a file that ends in .onnx, .pb, .pbtxt or .graphdef`,
+    `${at('notes.txt')}: expected a folder or a file that ends in .onnx, .pb, .pbtxt, .graphdef, .pmml, .xml, .zip, .tar, .tar.gz, .tgz or .gz`,
   );
   await refuses({ modelRepositories: [at('m.onnx')] }, `${at('m.onnx')}: expected a folder`);
   await refuses(
     { paths: ['/dev/null'] },
-    '/dev/null: expected a folder or a file that ends in .onnx, .pb, .pbtxt or .graphdef',
+    '/dev/null: expected a folder or a file that ends in .onnx, .pb, .pbtxt, .graphdef, .pmml, .xml, .zip, .tar, .tar.gz, .tgz or .gz',
   );
 });
 

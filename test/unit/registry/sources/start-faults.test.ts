@@ -132,7 +132,10 @@ test('a model without a version carries the reason, the configuration first', as
   const { registry, lines } = await faultsOf(t, { sources: { modelRepositories: [folder] } });
   const problemOf = (name: string): string => registry.snapshot.models[name]?.problem ?? '';
   assert.match(problemOf('ensemble'), /config\.pbtxt:1:\d+: .*ensembles are not supported/);
-  assert.match(problemOf('python'), /backend: expected onnxruntime or tensorflow, got "python"$/);
+  assert.match(
+    problemOf('python'),
+    /backend: expected one of onnxruntime, tensorflow, tabular, got "python"$/,
+  );
   assert.match(problemOf('torch'), /platform: expected .*, got "pytorch_libtorch"$/);
   assert.match(problemOf('bare'), /has no model: expected model\.onnx, got model\.pt/);
   assert.equal(problemOf('good'), '');

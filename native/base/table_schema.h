@@ -1,0 +1,67 @@
+// What a tabular model's fields and outputs are, to codecs. Beside the signature, whose inputs and
+// outputs are the same ones in the same order. Immutable after load; any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/dtype.h"
+#include "base/generated/plan_names.h"
+
+namespace serval {
+
+struct FieldSpec {
+  std::string name;
+  plan::Type type = plan::Type::Any;     // what metadata says and what a value becomes
+  plan::Type element = plan::Type::Any;  // of a List
+  int32_t size = -1;                     // of a Vector; -1 = free
+  bool any = false;                      // taken as the request has it, whatever `type` says
+  bool optional = false;                 // left out = all missing
+  bool parse_text = false;               // text is read as `type`
+  uint8_t precision = 0, scale = 0;      // Decimal
+};
+
+struct TableSchema {
+  std::vector<FieldSpec> fields;   // as signature.inputs
+  std::vector<FieldSpec> outputs;  // as signature.outputs
+  std::vector<bool> extra;         // outputs that are answered only where they are asked for
+  bool nan_is_missing = false;     // of Float and Double fields
+  std::string timezone;            // "" = UTC
+
+  // Index of the field, or -1. `guess`: where it is if requests have the model's order.
+  int find_field(std::string_view name, size_t guess) const {
+    if (guess < fields.size() && fields[guess].name == name) return static_cast<int>(guess);
+    for (size_t i = 0; i < fields.size(); ++i) {
+      if (fields[i].name == name) return static_cast<int>(i);
+    }
+    return -1;
+  }
+};
+
+// The dtype of a value's TensorView where it is of `type`, which is not Any or List. Of a list it
+// is that of the elements.
+constexpr DType dtype_of(plan::Type type) {
+  switch (type) {
+    case plan::Type::Bool: return DType::Bool;
+    case plan::Type::Int8: return DType::Int8;
+    case plan::Type::Int16: return DType::Int16;
+    case plan::Type::Int32: return DType::Int32;
+    case plan::Type::Int64:
+    case plan::Type::Time: return DType::Int64;
+    case plan::Type::Float: return DType::Fp32;
+    case plan::Type::Double: return DType::Fp64;
+    case plan::Type::Decimal: return DType::Decimal;
+    case plan::Type::String: return DType::String;
+    case plan::Type::Binary: return DType::Bytes;
+    case plan::Type::Date: return DType::Date;
+    case plan::Type::Timestamp: return DType::Timestamp;
+    case plan::Type::Vector: return DType::Vector;
+    case plan::Type::Any:
+    case plan::Type::List: break;
+  }
+  return DType::Invalid;
+}
+
+}  // namespace serval

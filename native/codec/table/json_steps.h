@@ -1,0 +1,77 @@
+// Steps over JSON for the decoders of tabular requests: strict about what they pass, so that a text
+// that is read to its end is JSON. A step that answers nullptr met something else; whether that is
+// no JSON or a value of the wrong kind is found out afterwards, by who words the error. Hot path;
+// pure, any thread. Borrows the text, behind whose end kBodyPadding bytes can be read.
+#pragma once
+
+#include <string>
+
+#include "codec/json/cursor.h"
+#include "codec/json/number.h"
+#include "codec/table/parameters.h"
+#include "codec/v2/json_walk.h"
+
+namespace serval::table {
+
+// A string with its quotation marks at `p`, decoded; from `arena` where it has escapes.
+const char* read_text(const char* p, const char* end, Arena& arena, std::string_view& out);
+
+// Passes over a value that nobody needs; `unchecked` is set where it was passed by its brackets
+// alone.
+const char* pass_value(const char* p, FastBody& body, bool& unchecked);
+
+// Behind a literal; nullptr where it is another.
+const char* read_word(const char* p, const char* end, std::string_view word);
+
+// true, false, a number or a string at `p`, as a parameter's value. Others: Kind::Other.
+const char* read_parameter(const char* p, FastBody& body, ParameterValue& out, bool& unchecked);
+
+// What may stand behind a number.
+inline bool ends_number(char c) {
+  return c == ',' || c == ']' || c == '}' || is_blank(c) || c == '\0';
+}
+
+// Calls visit(p) at each element of the list at `p`; it returns the byte behind the element.
+template <typename Visit>
+const char* each_item(const char* p, const char* end, Visit visit) {
+  if (p >= end || *p != '[') return nullptr;
+  p = skip_blanks(p + 1, end);
+  if (p < end && *p == ']') return p + 1;
+  for (;;) {
+    if (p >= end) return nullptr;
+    p = visit(p);
+    if (p == nullptr) return nullptr;
+    p = skip_blanks(p, end);
+    if (p >= end) return nullptr;
+    if (*p == ']') return p + 1;
+    if (*p != ',') return nullptr;
+    p = skip_blanks(p + 1, end);
+  }
+}
+
+// Calls visit(key, p) at the value of each member of the object at `p`.
+template <typename Visit>
+const char* each_entry(const char* p, const char* end, Arena& arena, Visit visit) {
+  if (p >= end || *p != '{') return nullptr;
+  p = skip_blanks(p + 1, end);
+  if (p < end && *p == '}') return p + 1;
+  for (;;) {
+    std::string_view key;
+    if (p >= end) return nullptr;
+    p = read_text(p, end, arena, key);
+    if (p == nullptr) return nullptr;
+    p = skip_blanks(p, end);
+    if (p >= end || *p != ':') return nullptr;
+    p = skip_blanks(p + 1, end);
+    if (p >= end) return nullptr;
+    p = visit(key, p);
+    if (p == nullptr) return nullptr;
+    p = skip_blanks(p, end);
+    if (p >= end) return nullptr;
+    if (*p == '}') return p + 1;
+    if (*p != ',') return nullptr;
+    p = skip_blanks(p + 1, end);
+  }
+}
+
+}  // namespace serval::table

@@ -1,0 +1,150 @@
+// ModelInferRequest for a tabular model: see table.h. Hot path; any thread. The message's form is
+// read as for any model (codec/v2/wire_read); here its inputs become tensors of the extension.
+#include "codec/bytes_tensor.h"
+#include "codec/checked.h"
+#include "codec/table/bind.h"
+#include "codec/table/table.h"
+#include "codec/v2/wire_read.h"
+#include "codec/v2/wire_typed.h"
+
+namespace serval {
+
+namespace {
+
+using namespace table;
+using Bytes = std::span<const uint8_t>;
+
+class WireSource final : public TensorSource {
+ public:
+  WireSource(const WireRequest& wire, Arena& arena) : wire_(wire), arena_(arena) {}
+
+  Status read(size_t index, uint64_t elements, RequestTensor& tensor) override {
+    TensorView view;
+    Status done = read_view(index, elements, carrier_of(tensor.dtype), view);
+    tensor.elements = elements;
+    tensor.data = view.data;
+    tensor.strings = view.strings.data();
+    return done;
+  }
+
+  Status read_nested(size_t, RequestTensor& tensor) override {
+    return invalid_argument(input_text(tensor) + ": shape " + tensor.shape.to_string() +
+                            " needs the lengths of its cells: expected an input " +
+                            quoted(std::string(tensor.name) + std::string(kCompanionSuffix)) +
+                            " of INT32");
+  }
+
+  bool text_is_checked() const override { return false; }
+
+ private:
+  Status read_view(size_t index, uint64_t elements, DType carrier, TensorView& view) {
+    const WireInput& input = wire_.inputs[index];
+    if (wire_.raw_data.empty()) {
+      return decode_wire_typed(input, carrier, elements, arena_, view);
+    }
+    const Bytes raw = wire_.raw_data[index];
+    if (carrier == DType::Bytes) return decode_raw_bytes(raw, elements, input.name, arena_, view);
+    Shape flat;
+    (void)flat.push_back(static_cast<int64_t>(elements));
+    return raw_fixed_tensor(raw, carrier, flat, input.name, arena_, view);
+  }
+
+  const WireRequest& wire_;
+  Arena& arena_;
+};
+
+ParameterValue value_of(const WireParameter& parameter) {
+  using Kind = ParameterValue::Kind;
+  switch (parameter.choice) {
+    case wire_v2::kBoolParam: return {Kind::Bool, parameter.value != 0, 0, "a bool_param"};
+    case wire_v2::kInt64Param:
+    case wire_v2::kUint64Param: {
+      const bool huge = parameter.value > uint64_t{INT64_MAX};
+      const bool is_int64 = parameter.choice == wire_v2::kInt64Param;
+      if (huge && !is_int64) return {Kind::Other, false, 0, "a uint64_param"};
+      return {Kind::Integer, false, static_cast<int64_t>(parameter.value),
+              is_int64 ? "an int64_param" : "a uint64_param"};
+    }
+    case wire_v2::kStringParam: return {Kind::Text, false, 0, parameter.text};
+    case wire_v2::kDoubleParam: return {Kind::Other, false, 0, "a double_param"};
+    default: return {Kind::Other, false, 0, "no value"};
+  }
+}
+
+// Calls take(parameter) for each entry of a map of parameters. The message's form is checked.
+template <typename Take>
+Status each_parameter(Bytes message, uint32_t number, Take take) {
+  WireFault none;
+  WireReader reader(message, message.data(), none);
+  WireField field;
+  while (reader.next(field)) {
+    if (field.tag != wire_tag(number, WireType::Bytes)) continue;
+    WireParameter parameter;
+    (void)read_wire_parameter(field.bytes, message.data(), none, parameter);
+    if (Status taken = take(parameter); !taken.ok()) return taken;
+  }
+  return {};
+}
+
+Status read_tensor(const WireInput& input, RequestTensor& tensor) {
+  tensor.name = input.name;
+  tensor.shape = input.shape;
+  tensor.dtype = dtype_from_name(input.datatype);
+  if (tensor.dtype == DType::Invalid) {
+    return invalid_argument(input_text(tensor) + ": unknown datatype " + quoted(input.datatype));
+  }
+  if (!input.has_parameters) return {};
+  Status done =
+      each_parameter(input.message, wire_v2::kTensorParameters, [&](const WireParameter& one) {
+        return set_tensor_parameter(one.key, value_of(one), tensor, tensor.parameters);
+      });
+  return done.ok() ? check_parameters(tensor) : std::move(done);
+}
+
+Status read_outputs(const WireRequest& wire, const TableSchema& table, const Signature& signature,
+                    DecodedRequest& out) {
+  for (const WireOutput& wanted : wire.outputs) {
+    const bool classes = !wanted.classification.key.empty();
+    Status added = add_output({wanted.name, false, false, classes}, false, signature, out);
+    if (!added.ok()) return added;
+  }
+  if (wire.outputs.empty()) add_default_outputs(table, false, out);
+  return {};
+}
+
+}  // namespace
+
+Status decode_table_wire(Bytes message, const TableSchema& table, const Signature& signature,
+                         const Limits& limits, Arena& arena, DecodedRequest& out) {
+  out.clear();
+  WireRequest wire;
+  Status done = read_sound_wire_request(message, limits, arena, wire);
+  if (done.ok()) done = check_wire_raw_data(wire);
+  if (!done.ok()) return done;
+  RequestParameters asked;
+  if (wire.has_parameters) {
+    done = each_parameter(message, wire_v2::kParameters, [&](const WireParameter& one) {
+      return set_request_parameter(one.key, value_of(one), asked);
+    });
+    if (!done.ok()) return done;
+  }
+  auto* tensors = arena.allocate_array<RequestTensor>(wire.inputs.size());
+  if (tensors == nullptr) return no_memory();
+  for (size_t i = 0; i < wire.inputs.size(); ++i) {
+    done = read_tensor(wire.inputs[i], *new (&tensors[i]) RequestTensor());
+    if (!done.ok()) return done;
+  }
+  const std::span<RequestTensor> given(tensors, wire.inputs.size());
+  WireSource source(wire, arena);
+  done = bind_tensors(given, source, table, asked.strict, arena, out);
+  if (done.ok()) done = read_outputs(wire, table, signature, out);
+  out.table = asked.options;
+  if (!asked.has_string_datatype) {
+    out.table.text_is_string = asked.extended || uses_extension(given);
+  }
+  out.id = wire.id;
+  out.has_id = !wire.id.empty();
+  return done;
+}
+
+}  // namespace serval

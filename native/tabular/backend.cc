@@ -1,0 +1,126 @@
+// The backend "tabular": models that are plans. Loads on a load thread; run() on any. What a
+// request gives becomes the columns of a frame, which lives in the scratch and keeps its memory.
+#include "backend/backend.h"
+
+#include <algorithm>
+#include <string>
+
+#include "tabular/plan.h"
+#include "tabular/tensors.h"
+
+namespace serval {
+namespace {
+
+using tabular::Frame;
+using tabular::Plan;
+
+TensorSpec tensor_spec(const FieldSpec& field) {
+  TensorSpec made;
+  made.name = field.name;
+  made.dims = {-1};
+  const plan::Type type = field.type == plan::Type::Any ? plan::Type::Double : field.type;
+  if (type == plan::Type::Vector) made.dims.push_back(field.size);
+  if (type == plan::Type::List) made.dims = {-1, 1, -1};
+  made.dtype = dtype_of(type == plan::Type::List ? field.element : type);
+  made.symbols.resize(made.dims.size());
+  return made;
+}
+
+class TabularScratch final : public BackendScratch {
+ public:
+  explicit TabularScratch(const Plan& plan) : frame_(plan.dictionary(), plan.column_count()) {}
+  std::span<const TensorView> outputs() const override { return outputs_.views(); }
+  void release_outputs() override {
+    outputs_.release();
+    frame_.shrink();
+  }
+  Frame& frame() { return frame_; }
+  tabular::OutputTensors& made() { return outputs_; }
+
+ private:
+  Frame frame_;
+  tabular::OutputTensors outputs_;
+};
+
+// Immutable: any thread.
+class TabularModel final : public BackendModel {
+ public:
+  TabularModel(const ModelSpec& spec, std::shared_ptr<const Plan> plan) : plan_(std::move(plan)) {
+    Signature signature;
+    signature.name = "serving_default";
+    const TableSchema& schema = plan_->schema();
+    for (const FieldSpec& field : schema.fields) signature.inputs.push_back(tensor_spec(field));
+    for (const FieldSpec& output : schema.outputs) {
+      signature.outputs.push_back(tensor_spec(output));
+    }
+    info_.signatures.push_back(std::move(signature));
+    info_.table = std::shared_ptr<const TableSchema>(plan_, &schema);
+    info_.producer = plan_->producer();
+    info_.graph_name = plan_->format();
+    info_.model_version = spec.version;
+    info_.metadata = {{"format", plan_->format()},
+                      {"columns", std::to_string(plan_->column_count())}};
+    info_.file_bytes = static_cast<int64_t>(plan_->bytes());
+    info_.providers = {"tabular"};
+  }
+
+  const BackendModelInfo& info() const override { return info_; }
+  std::unique_ptr<BackendScratch> make_scratch() override {
+    return std::make_unique<TabularScratch>(*plan_);
+  }
+  Status run(uint32_t signature, std::span<const TensorView> inputs,
+             std::span<const uint32_t> output_indices, BackendScratch& scratch,
+             const RunOptions& options) override;
+
+ private:
+  std::shared_ptr<const Plan> plan_;
+  BackendModelInfo info_;
+};
+
+// Hot path: run. Rows are those of the first field.
+Status TabularModel::run(uint32_t signature, std::span<const TensorView> inputs,
+                         std::span<const uint32_t> output_indices, BackendScratch& scratch_base,
+                         const RunOptions& options) {
+  auto& scratch = static_cast<TabularScratch&>(scratch_base);
+  const TableSchema& schema = plan_->schema();
+  if (signature != 0 || inputs.size() != schema.fields.size()) {
+    return make_error(ErrorCode::Internal, "tabular: expected " +
+                                               std::to_string(schema.fields.size()) +
+                                               " fields, got " + std::to_string(inputs.size()));
+  }
+  Frame& frame = scratch.frame();
+  const int64_t rows = inputs.empty() || inputs[0].shape.rank() == 0 ? 1 : inputs[0].shape[0];
+  frame.begin(static_cast<uint32_t>(rows));
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    Status filled = tabular::fill_column(frame, frame.columns[plan_->field_columns()[i]],
+                                         schema.fields[i], inputs[i]);
+    if (!filled.ok()) return filled;
+  }
+  const tabular::RunOptions run_options{options.null_for_invalid};
+  if (Status done = plan_->run(frame, run_options, options.cancel); !done.ok()) return done;
+  scratch.made().begin(output_indices.size());
+  for (const uint32_t index : output_indices) {
+    if (index >= schema.outputs.size()) {
+      return make_error(ErrorCode::Internal, "tabular: no output " + std::to_string(index));
+    }
+    tabular::Column& column = frame.columns[plan_->output_columns()[index]];
+    scratch.made().add(frame, column, schema.outputs[index]);
+  }
+  return {};
+}
+
+class TabularBackend final : public Backend {
+ public:
+  Result<std::shared_ptr<BackendModel>> load(const ModelSpec& spec) override {
+    auto plan = Plan::load(spec.path);
+    if (!plan.ok()) return std::move(plan.error());
+    return std::shared_ptr<BackendModel>(
+        std::make_shared<TabularModel>(spec, std::move(plan.value())));
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> make_tabular_backend() { return std::make_unique<TabularBackend>(); }
+
+}  // namespace serval

@@ -1,0 +1,79 @@
+// A column of a frame: rows of one type. Hot path. One thread at a time; keeps its memory.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "tabular/value.h"
+
+namespace serval::tabular {
+
+// Which member holds the values follows from storage_of(type) (of Vector: reals, of List:
+// storage_of(element)). Scalars: one value per row. Vector and List: row r has the values
+// [offsets[r], offsets[r + 1]).
+struct Column {
+  Type type = Type::Any;
+  Type element = Type::Any;
+  uint8_t precision = 0, scale = 0;  // Decimal
+  uint32_t rows = 0;
+  bool sparse = false;  // Vector: `indices` says where the values stand, ascending in a row
+  std::vector<double> reals;
+  std::vector<int64_t> integers;
+  std::vector<TextId> texts;
+  std::vector<Int128> decimals;
+  std::vector<uint64_t> offsets;  // rows + 1
+  std::vector<int32_t> indices;   // one per value
+  std::vector<uint32_t> sizes;    // sparse: the vector's length, by row
+  std::vector<uint8_t> states;    // of State, by row; empty = all valid
+
+  // Scalars: `row_count` values, zeros, all valid. Vector, List: no values yet, offsets {0}.
+  void reset(Type of, uint32_t row_count, Type of_element = Type::Any);
+
+  State state(uint32_t row) const {
+    return states.empty() ? State::Valid : static_cast<State>(states[row]);
+  }
+  bool valid(uint32_t row) const { return state(row) == State::Valid; }
+  void set_state(uint32_t row, State state);
+  void set_missing(uint32_t row) { set_state(row, State::Missing); }
+  // Of any type.
+  Value value(uint32_t row) const;
+  // `value` has this column's type, or is missing. Scalars only.
+  void set(uint32_t row, const Value& value);
+
+  // Vector, List: the row's values, and of a sparse vector where they stand.
+  size_t length(uint32_t row) const {
+    return sparse ? sizes[row] : static_cast<size_t>(offsets[row + 1] - offsets[row]);
+  }
+  std::span<const double> row_reals(uint32_t row) const {
+    return {reals.data() + offsets[row], reals.data() + offsets[row + 1]};
+  }
+  std::span<const int32_t> row_indices(uint32_t row) const {
+    return {indices.data() + offsets[row], indices.data() + offsets[row + 1]};
+  }
+  std::span<const TextId> row_texts(uint32_t row) const {
+    return {texts.data() + offsets[row], texts.data() + offsets[row + 1]};
+  }
+  std::span<const int64_t> row_integers(uint32_t row) const {
+    return {integers.data() + offsets[row], integers.data() + offsets[row + 1]};
+  }
+  // Vector, List. A stage appends a row's values to reals (and indices), texts or integers between
+  // start_row and end_row, row by row, ascending. Rows that it leaves out (those that are not in
+  // its Rows, or were refused) are missing.
+  void start_row(uint32_t row) {
+    if (offsets.size() <= row) end_rows(row);
+  }
+  void end_row() { offsets.push_back(held()); }
+  // Sparse, of a vector of `size`; set `sparse` before the first row.
+  void end_sparse_row(uint32_t size) {
+    offsets.push_back(reals.size());
+    sizes.push_back(size);
+  }
+  // Ends rows without values, missing, until there are `count`. Blocks do so behind each stage.
+  void end_rows(uint32_t count);
+  // Vector, List: how many values there are.
+  size_t held() const;
+  // Memory, in use or not.
+  size_t held_bytes() const;
+};
+
+}  // namespace serval::tabular

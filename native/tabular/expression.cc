@@ -1,0 +1,250 @@
+// See expression.h. Hot path, any thread.
+#include "tabular/expression.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/limits.h"
+#include "tabular/plan_reading.h"
+
+namespace serval::tabular {
+namespace {
+
+bool is_list(Type type) { return type == Type::Vector || type == Type::List; }
+
+bool takes(const Function& function, size_t count) {
+  const auto least = static_cast<size_t>(function.arguments_min);
+  return count >= least &&
+         (function.arguments_max < 0 || count <= static_cast<size_t>(function.arguments_max));
+}
+
+// Strict calls, with their arguments on the stack.
+template <size_t N>
+Value call_strict(Eval& eval, const CallNode& call) {
+  std::array<Value, N> values;
+  const size_t count = call.count();
+  for (size_t i = 0; i < count; ++i) {
+    values[i] = call.arguments[i]->value(eval);
+    if (eval.failed()) return {};
+    if (values[i].missing() && !call.function->takes_missing) return {};
+  }
+  return call.function->strict(eval, {values.data(), count}, call.state.get());
+}
+
+Value call_many(Eval& eval, const CallNode& call) {
+  std::vector<Value> values(call.count());
+  for (size_t i = 0; i < values.size(); ++i) {
+    values[i] = call.arguments[i]->value(eval);
+    if (eval.failed()) return {};
+    if (values[i].missing() && !call.function->takes_missing) return {};
+  }
+  return call.function->strict(eval, values, call.state.get());
+}
+
+// Row by row into one column, whose type may become known with the first value.
+class Filling {
+ public:
+  Filling(Run& run, Rows rows, uint32_t out, Type element)
+      : run_(run), rows_(rows), out_(out), element_(element) {}
+
+  void start(Type type, const Value* first) {
+    const bool list = first != nullptr && is_list(type) && first->list.column != nullptr;
+    if (list) element_ = first->list.column->element;
+    column_ = &run_.out(out_, type, rows_, element_);
+    if (first != nullptr) set_scale(*first);
+  }
+  bool started() const { return column_ != nullptr; }
+  void skip(uint32_t row) {
+    if (!is_list(column_->type)) column_->set_missing(row);
+  }
+
+  // False where the value does not belong to the column's type.
+  bool set(uint32_t row, Value value) {
+    if (value.missing()) {
+      skip(row);
+      return true;
+    }
+    if (is_list(column_->type)) return set_list(row, value);
+    if (is_real(column_->type) && storage_of(value.type) == Storage::Integer) {
+      value.real = static_cast<double>(value.integer);
+    } else if (is_list(value.type) || storage_of(value.type) != storage_of(column_->type)) {
+      return false;
+    } else if (column_->type == Type::Decimal) {
+      if (column_->precision == 0) set_scale(value);
+      if (value.scale != column_->scale) return false;
+    }
+    value.type = column_->type;
+    column_->set(row, value);
+    return true;
+  }
+
+ private:
+  void set_scale(const Value& value) {
+    if (column_->type != Type::Decimal) return;
+    column_->precision = value.precision;
+    column_->scale = value.scale;
+  }
+
+  bool set_list(uint32_t row, const Value& value) {
+    if (!is_list(value.type)) return false;
+    const Column& from = *value.list.column;
+    const uint32_t at = value.list.row;
+    if (from.type != column_->type || from.element != column_->element) return false;
+    if (column_->offsets.size() == 1) column_->sparse = from.sparse;
+    if (from.sparse != column_->sparse) return false;
+    column_->start_row(row);
+    const auto append = [&](auto& to, const auto& source) {
+      to.insert(to.end(), source.begin() + static_cast<ptrdiff_t>(from.offsets[at]),
+                source.begin() + static_cast<ptrdiff_t>(from.offsets[at + 1]));
+    };
+    switch (storage_of(from.type == Type::List ? from.element : from.type)) {
+      case Storage::Real: append(column_->reals, from.reals); break;
+      case Storage::Integer: append(column_->integers, from.integers); break;
+      case Storage::Text: append(column_->texts, from.texts); break;
+      case Storage::Decimal: append(column_->decimals, from.decimals); break;
+    }
+    if (from.sparse) {
+      append(column_->indices, from.indices);
+      column_->end_sparse_row(from.sizes[at]);
+    } else {
+      column_->end_row();
+    }
+    return true;
+  }
+
+  Run& run_;
+  Rows rows_;
+  uint32_t out_;
+  Type element_;
+  Column* column_ = nullptr;
+};
+
+}  // namespace
+
+Value CallNode::value(Eval& eval) const {
+  if (function == nullptr) {
+    return column < 0 ? constant : eval.run.in(static_cast<uint32_t>(column)).value(eval.row);
+  }
+  if (function->lazy != nullptr) return function->lazy(eval, *this);
+  if (count() <= 4) return call_strict<4>(eval, *this);
+  if (count() <= 16) return call_strict<16>(eval, *this);
+  return call_many(eval, *this);
+}
+
+Expression::Expression(StageSpec& spec, const plan::Expression& from) {
+  const size_t count = from.nodes() == nullptr ? 0 : from.nodes()->size();
+  if (count == 0) spec.fail("an expression is empty");
+  nodes_.reserve(std::max<size_t>(count, 1));  // nodes point to each other
+  depths_.reserve(count);
+  used_.resize(count);
+  for (size_t i = 0; i < count; ++i) {
+    CallNode node;
+    depths_.push_back(1);
+    if (!read_node(spec, *from.nodes()->Get(static_cast<uint32_t>(i)), node)) {
+      nodes_.clear();
+      break;
+    }
+    nodes_.push_back(std::move(node));
+  }
+  if (nodes_.empty()) nodes_.emplace_back();
+  depths_ = {};
+  used_ = {};
+}
+
+bool Expression::read_node(StageSpec& spec, const plan::Node& from, CallNode& made) {
+  if (from.call() != nullptr) return read_call(spec, from, made);
+  if (from.value() != nullptr) {
+    made.constant = spec.constant(*from.value());
+    return true;
+  }
+  if (from.column() < 0 || !spec.is_filled(static_cast<uint32_t>(from.column()))) {
+    spec.fail("an expression reads column " + std::to_string(from.column()) +
+              ", which no stage before it fills");
+    return false;
+  }
+  made.column = from.column();
+  return true;
+}
+
+bool Expression::read_call(StageSpec& spec, const plan::Node& from, CallNode& made) {
+  const std::string name(view_of(from.call()));
+  made.function = find_function(name);
+  if (made.function == nullptr) {
+    spec.fail("there is no function '" + name + "'");
+    return false;
+  }
+  const size_t count = from.arguments() == nullptr ? 0 : from.arguments()->size();
+  if (!takes(*made.function, count)) {
+    spec.fail("function '" + name + "' does not take " + std::to_string(count) + " arguments");
+    return false;
+  }
+  std::vector<const Value*> constants;
+  for (size_t i = 0; i < count; ++i) {
+    const uint32_t number = from.arguments()->Get(static_cast<uint32_t>(i));
+    if (number >= nodes_.size() || used_[number]) {
+      spec.fail("an expression's argument " + std::to_string(number) + " is none of its own");
+      return false;
+    }
+    used_[number] = true;
+    const CallNode& part = nodes_[number];
+    made.arguments.push_back(&part);
+    constants.push_back(part.function == nullptr && part.column < 0 ? &part.constant : nullptr);
+    depths_.back() = std::max(depths_.back(), static_cast<uint16_t>(depths_[number] + 1));
+  }
+  if (depths_.back() > kExpressionDepthMax) {
+    spec.fail("an expression has calls more than " + std::to_string(kExpressionDepthMax) + " deep");
+    return false;
+  }
+  if (made.function->prepare == nullptr) return true;
+  auto prepared = made.function->prepare(constants, spec.dictionary());
+  if (!prepared.ok()) {
+    spec.fail("function '" + name + "': " + prepared.error().message);
+    return false;
+  }
+  made.state = std::move(prepared.value());
+  return true;
+}
+
+const Value* Expression::constant() const {
+  const CallNode& root = nodes_.back();
+  return root.function == nullptr && root.column < 0 ? &root.constant : nullptr;
+}
+
+Status Expression::fill(Run& run, Rows rows, uint32_t out, Type type, std::string_view place,
+                        Type element) const {
+  Filling filling(run, rows, out, element);
+  if (type != Type::Any) filling.start(type, nullptr);
+  Eval eval{run, 0, {}};
+  Value missing = Value::missing_of(Type::Double);
+  for (uint32_t i = 0; i < rows.count; ++i) {
+    eval.row = rows[i];
+    const Value value = this->value(eval);
+    if (eval.failed()) {
+      if (Status refused = run.refuse(eval.row, place, std::move(eval.failure)); !refused.ok()) {
+        return refused;
+      }
+      eval.failure.clear();
+      if (filling.started()) filling.skip(eval.row);
+      continue;
+    }
+    if (!filling.started()) {
+      if (value.missing()) {
+        if (!is_list(value.type) && value.type != Type::Any) missing = value;
+        continue;
+      }
+      filling.start(value.type, &value);
+      for (uint32_t before = 0; before < i; ++before) filling.skip(rows[before]);
+    }
+    if (filling.set(eval.row, value)) continue;
+    return make_error(ErrorCode::BackendFailed,
+                      std::string(place) + ": row " + std::to_string(eval.row) + ": a value of " +
+                          std::string(type_name(value.type)) + " does not fit column of " +
+                          std::string(type_name(run.in(out).type)));
+  }
+  if (filling.started()) return {};
+  filling.start(missing.type, &missing);
+  for (uint32_t i = 0; i < rows.count; ++i) filling.skip(rows[i]);
+  return {};
+}
+
+}  // namespace serval::tabular

@@ -1,0 +1,238 @@
+// See columns.h. Hot path.
+#include "tabular/features/columns.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "tabular/java/number_text.h"
+
+namespace serval::tabular {
+
+ColumnStage::ColumnStage(StageSpec& spec)
+    : place_(spec.place),
+      inputs_(spec.inputs.begin(), spec.inputs.end()),
+      outputs_(spec.outputs.begin(), spec.outputs.end()) {
+  for (const uint32_t input : inputs_) names_.emplace_back(spec.column_name(input));
+}
+
+Error ColumnStage::mismatch(size_t input, const Column& column, std::string_view wanted) const {
+  std::string text = place_ + ": column '" + names_[input] + "' is ";
+  text += type_name(column.type);
+  if (column.type == Type::List) text += " of " + std::string(type_name(column.element));
+  text += ", expected ";
+  text += wanted;
+  return invalid_argument(std::move(text));
+}
+
+std::string ColumnStage::missing(size_t input) const {
+  return "column '" + names_[input] + "' is missing";
+}
+
+bool all_missing(const Column& column, Rows rows) {
+  if (column.states.empty()) return rows.count == 0;
+  for (uint32_t i = 0; i < rows.count; ++i) {
+    if (column.state(rows[i]) != State::Missing) return false;
+  }
+  return true;
+}
+
+bool Numbers::reads(const Column& column) {
+  return is_real(column.type) || is_integer(column.type) || column.type == Type::Bool ||
+         column.type == Type::Decimal;
+}
+
+double Numbers::of_decimal(uint32_t row) const {
+  return decimal_to_double(column_.decimals[row], column_.scale);
+}
+
+void append_java_scalar(const Column& column, uint32_t row, std::string& out) {
+  switch (storage_of(column.type)) {
+    case Storage::Real:
+      if (column.type == Type::Float) append_java_float(column.reals[row], out);
+      else append_java_double(column.reals[row], out);
+      return;
+    case Storage::Integer:
+      if (column.type == Type::Bool) out += column.integers[row] != 0 ? "true" : "false";
+      else out += std::to_string(column.integers[row]);
+      return;
+    case Storage::Decimal: append_java_decimal(column.decimals[row], column.scale, out); return;
+    case Storage::Text: return;
+  }
+}
+
+double decimal_to_double(Int128 unscaled, int scale) {
+  static constexpr double kPowers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                       1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                       1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+  constexpr Int128 kExact = Int128{1} << 53;
+  if (scale <= 22 && unscaled > -kExact && unscaled < kExact) {
+    return static_cast<double>(unscaled) / kPowers[scale];  // both exact: rounded once
+  }
+  std::string text;
+  append_java_decimal(unscaled, scale, text);
+  double value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+double VectorRow::at(size_t index) const {
+  if (indices == nullptr) return values[index];
+  const int32_t* end = indices + count;
+  const int32_t* found = std::lower_bound(indices, end, static_cast<int32_t>(index));
+  return found != end && *found == static_cast<int32_t>(index) ? values[found - indices] : 0;
+}
+
+double VectorRow::dot(const double* weights) const {
+  double sum = 0;
+  if (indices == nullptr) {
+    for (size_t i = 0; i < count; ++i) sum += values[i] * weights[i];
+  } else {
+    for (size_t i = 0; i < count; ++i) sum += values[i] * weights[indices[i]];
+  }
+  return sum;
+}
+
+bool Vectors::reads(const Column& column) {
+  return column.type == Type::Vector ||
+         (column.type == Type::List && (is_real(column.element) || is_integer(column.element)));
+}
+
+VectorRow Vectors::operator[](uint32_t row) {
+  if (column_.type == Type::List && !is_real(column_.element)) {
+    const std::span<const int64_t> integers = column_.row_integers(row);
+    converted_.assign(integers.begin(), integers.end());
+    return {converted_.data(), nullptr, converted_.size(), converted_.size()};
+  }
+  const std::span<const double> values = column_.row_reals(row);
+  if (!column_.sparse) return {values.data(), nullptr, values.size(), values.size()};
+  // A sparse vector says so by its indices, those of a column without any value too.
+  static constexpr int32_t kNoIndex = 0;
+  const int32_t* indices = column_.indices.empty() ? &kNoIndex : column_.row_indices(row).data();
+  return {values.data(), indices, values.size(), column_.sizes[row]};
+}
+
+std::string wrong_size(size_t expected, const VectorRow& row) {
+  if (row.size == expected) return {};
+  return "expected a vector of " + std::to_string(expected) + " values, got " +
+         std::to_string(row.size);
+}
+
+const double* dense_values(const VectorRow& row, std::vector<double>& room) {
+  if (row.indices == nullptr) return row.values;
+  room.assign(row.size, 0);
+  for (size_t i = 0; i < row.count; ++i) {
+    room[static_cast<size_t>(row.indices[i])] = row.values[i];
+  }
+  return room.data();
+}
+
+Roles::Roles(StageSpec& spec, std::initializer_list<std::string_view> known) {
+  const std::vector<std::string_view> roles = spec.texts("roles");
+  if (roles.size() != spec.outputs.size()) spec.fail("expected a role for each output");
+  for (size_t i = 0; i < std::min(roles.size(), spec.outputs.size()); ++i) {
+    if (std::find(known.begin(), known.end(), roles[i]) == known.end()) {
+      spec.fail("an unknown role '" + std::string(roles[i]) + "'");
+    }
+    columns_.emplace_back(roles[i], spec.outputs[i]);
+  }
+}
+
+std::optional<uint32_t> Roles::operator[](std::string_view role) const {
+  for (const auto& [name, column] : columns_) {
+    if (name == role) return column;
+  }
+  return std::nullopt;
+}
+
+VectorStage::VectorStage(StageSpec& spec, bool keeps_sparse)
+    : ColumnStage(spec), keeps_sparse_(keeps_sparse) {
+  spec.expect_inputs(1, 1);
+  spec.expect_outputs(1, 1);
+}
+
+Status VectorStage::run(Run& run, Rows rows) const {
+  const Column& in = run.in(inputs_[0]);
+  if (!Vectors::reads(in) && !all_missing(in, rows)) return mismatch(0, in, "a vector");
+  Vectors vectors(in);
+  Column& out = run.out(outputs_[0], Type::Vector, rows);
+  out.sparse = keeps_sparse_ && in.sparse;
+  for (uint32_t i = 0; i < rows.count; ++i) {
+    const uint32_t row = rows[i];
+    if (!in.valid(row)) {
+      if (Status refused = refuse(run, row, missing(0)); !refused.ok()) return refused;
+      continue;
+    }
+    const VectorRow vector = vectors[row];
+    out.start_row(row);
+    const size_t values = out.reals.size(), indices = out.indices.size();
+    size_t size = vector.size;
+    std::string fault = answer(vector, out, size);
+    if (!fault.empty()) {
+      out.reals.resize(values);
+      out.indices.resize(indices);
+      if (Status refused = refuse(run, row, std::move(fault)); !refused.ok()) return refused;
+    } else if (out.sparse) {
+      out.end_sparse_row(static_cast<uint32_t>(size));
+    } else {
+      out.end_row();
+    }
+  }
+  return {};
+}
+
+VectorToNumberStage::VectorToNumberStage(StageSpec& spec, Type type)
+    : ColumnStage(spec), type_(type) {
+  spec.expect_inputs(1, 1);
+  spec.expect_outputs(1, 1);
+}
+
+Status VectorToNumberStage::run(Run& run, Rows rows) const {
+  const Column& in = run.in(inputs_[0]);
+  if (!Vectors::reads(in) && !all_missing(in, rows)) return mismatch(0, in, "a vector");
+  Vectors vectors(in);
+  Column& out = run.out(outputs_[0], type_, rows);
+  const bool real = is_real(type_);
+  for (uint32_t i = 0; i < rows.count; ++i) {
+    const uint32_t row = rows[i];
+    double value = 0;
+    std::string fault = in.valid(row) ? answer(vectors[row], value) : missing(0);
+    if (!fault.empty()) {
+      if (Status refused = refuse(run, row, std::move(fault)); !refused.ok()) return refused;
+      out.set_missing(row);
+    } else if (real) {
+      out.reals[row] = value;
+    } else {
+      out.integers[row] = static_cast<int64_t>(value);
+    }
+  }
+  return {};
+}
+
+NumberStage::NumberStage(StageSpec& spec, Missing missing) : ColumnStage(spec), missing_(missing) {
+  spec.expect_inputs(1, 1);
+  spec.expect_outputs(1, 1);
+}
+
+Status NumberStage::run(Run& run, Rows rows) const {
+  const Column& in = run.in(inputs_[0]);
+  if (!Numbers::reads(in) && !all_missing(in, rows)) return mismatch(0, in, "a number");
+  const Numbers numbers(in);
+  Column& out = run.out(outputs_[0], Type::Double, rows);
+  for (uint32_t i = 0; i < rows.count; ++i) {
+    const uint32_t row = rows[i];
+    std::string fault;
+    if (in.valid(row)) fault = answer(numbers[row], out.reals[row]);
+    else if (missing_ == Missing::Refused) fault = missing(0);
+    else {
+      out.set_missing(row);
+      continue;
+    }
+    if (fault.empty()) continue;
+    if (Status refused = refuse(run, row, std::move(fault)); !refused.ok()) return refused;
+    out.set_missing(row);
+  }
+  return {};
+}
+
+}  // namespace serval::tabular

@@ -1,0 +1,189 @@
+// How stages of Spark's and MLeap's pipelines read and write columns. Hot path. Readers are of
+// one run and one thread.
+#pragma once
+
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tabular/stage.h"
+
+namespace serval::tabular {
+
+// A stage's columns, and what they are called in errors.
+class ColumnStage : public Stage {
+ protected:
+  explicit ColumnStage(StageSpec& spec);
+  // "<place>: column 'x' is String, expected a number"
+  Error mismatch(size_t input, const Column& column, std::string_view wanted) const;
+  // "column 'x' is missing"
+  std::string missing(size_t input) const;
+  Status refuse(Run& run, uint32_t row, std::string what) const {
+    return run.refuse(row, place_, std::move(what));
+  }
+
+  // each(row, vector) for the rows of input 0, a Vector; it answers what is wrong with one, or
+  // nothing. none(row): of those that are refused or have no vector.
+  template <typename Each, typename None>
+  Status each_vector(Run& run, Rows rows, Each&& each, None&& none) const;
+
+  std::string place_;
+  std::vector<uint32_t> inputs_, outputs_;
+  std::vector<std::string> names_;  // of inputs
+};
+
+// Whether no row of `rows` has a value.
+bool all_missing(const Column& column, Rows rows);
+
+// A column of numbers, read as doubles.
+class Numbers {
+ public:
+  // Bool, Int8 to Int64, Float, Double, Decimal.
+  static bool reads(const Column& column);
+  explicit Numbers(const Column& column) : column_(column), storage_(storage_of(column.type)) {}
+  bool valid(uint32_t row) const { return column_.valid(row); }
+  double operator[](uint32_t row) const {
+    if (storage_ == Storage::Real) return column_.reals[row];
+    if (storage_ == Storage::Integer) return static_cast<double>(column_.integers[row]);
+    return of_decimal(row);
+  }
+
+ private:
+  double of_decimal(uint32_t row) const;
+  const Column& column_;
+  Storage storage_;
+};
+
+// The row's value, no text, as Spark casts it to a string.
+void append_java_scalar(const Column& column, uint32_t row, std::string& out);
+
+// The nearest double of a decimal.
+double decimal_to_double(Int128 unscaled, int scale);
+
+// A vector of one row. `indices`: null where it is dense.
+struct VectorRow {
+  const double* values = nullptr;
+  const int32_t* indices = nullptr;
+  size_t count = 0;  // of values
+  size_t size = 0;   // of the vector
+
+  // In order: of a dense vector all values, of a sparse one those that it holds.
+  template <typename Each>
+  void for_each(Each&& each) const {
+    if (indices == nullptr) {
+      for (size_t i = 0; i < count; ++i) each(i, values[i]);
+    } else {
+      for (size_t i = 0; i < count; ++i) each(static_cast<size_t>(indices[i]), values[i]);
+    }
+  }
+  double at(size_t index) const;
+  // values * weights, summed in order.
+  double dot(const double* weights) const;
+};
+
+// A column of vectors: Vector, or List of numbers.
+class Vectors {
+ public:
+  static bool reads(const Column& column);
+  explicit Vectors(const Column& column) : column_(column) {}
+  bool valid(uint32_t row) const { return column_.valid(row); }
+  bool sparse() const { return column_.sparse; }
+  // Until the next call. The row is valid.
+  VectorRow operator[](uint32_t row);
+
+ private:
+  const Column& column_;
+  std::vector<double> converted_;  // of a List of integers
+};
+
+// The values of a row at their places: its own where it is dense, else in `room`.
+const double* dense_values(const VectorRow& row, std::vector<double>& room);
+
+// Room for the values of a dense vector, zeros, of the row that is started; ended by end_row().
+inline double* append_dense(Column& out, size_t size) {
+  const size_t begin = out.reals.size();
+  out.reals.resize(begin + size);
+  return out.reals.data() + begin;
+}
+
+// "expected a vector of 4 values, got 3"; empty where it is so.
+std::string wrong_size(size_t expected, const VectorRow& row);
+
+// Vector -> Vector, row by row. `keeps_sparse`: of a sparse column the answers are sparse too.
+class VectorStage : public ColumnStage {
+ public:
+  Status run(Run& run, Rows rows) const final;
+
+ protected:
+  VectorStage(StageSpec& spec, bool keeps_sparse);
+  // Appends the row's values to out.reals (of a sparse one, indices and values, ascending, and sets
+  // `size`, which is that of the input before). Answers what is wrong with the row, or nothing.
+  virtual std::string answer(const VectorRow& in, Column& out, size_t& size) const = 0;
+
+ private:
+  bool keeps_sparse_;
+};
+
+// Vector -> one number of `type`.
+class VectorToNumberStage : public ColumnStage {
+ public:
+  Status run(Run& run, Rows rows) const final;
+
+ protected:
+  VectorToNumberStage(StageSpec& spec, Type type);
+  virtual std::string answer(const VectorRow& in, double& out) const = 0;
+
+ private:
+  Type type_;
+};
+
+// One number -> Double.
+class NumberStage : public ColumnStage {
+ public:
+  Status run(Run& run, Rows rows) const final;
+
+ protected:
+  // What a missing input gives.
+  enum class Missing : uint8_t { Passes, Refused };
+  NumberStage(StageSpec& spec, Missing missing);
+  virtual std::string answer(double in, double& out) const = 0;
+
+ private:
+  Missing missing_;
+};
+
+template <typename Each, typename None>
+Status ColumnStage::each_vector(Run& run, Rows rows, Each&& each, None&& none) const {
+  const Column& in = run.in(inputs_[0]);
+  if (!Vectors::reads(in) && !all_missing(in, rows)) return mismatch(0, in, "a vector");
+  Vectors vectors(in);
+  for (uint32_t i = 0; i < rows.count; ++i) {
+    const uint32_t row = rows[i];
+    std::string fault = in.valid(row) ? each(row, vectors[row]) : missing(0);
+    if (fault.empty()) continue;
+    none(row);
+    if (Status refused = refuse(run, row, std::move(fault)); !refused.ok()) return refused;
+  }
+  return {};
+}
+
+// Which output a role of the attribute `roles` is; not there: not asked for.
+class Roles {
+ public:
+  // Checks that there is an output for each role, and that roles are of `known`.
+  Roles(StageSpec& spec, std::initializer_list<std::string_view> known);
+  std::optional<uint32_t> operator[](std::string_view role) const;
+
+ private:
+  std::vector<std::pair<std::string, uint32_t>> columns_;
+};
+
+template <typename Kind>
+std::unique_ptr<Stage> make_stage(StageSpec& spec) {
+  return std::make_unique<Kind>(spec);
+}
+
+}  // namespace serval::tabular

@@ -1,0 +1,346 @@
+// Kinds between texts and numbers: string_indexer, index_to_string, string_map, regex_indexer,
+// number_map; switch. Hot path; any thread. Source: tabular.md 5.3
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "tabular/features/columns.h"
+#include "tabular/features/kinds.h"
+#include "tabular/features/text_index.h"
+#include "tabular/java/number_text.h"
+#include "tabular/java/regex.h"
+
+namespace serval::tabular {
+namespace {
+
+// String, or a number as text -> Double.
+class StringIndexer final : public ColumnStage {
+ public:
+  explicit StringIndexer(StageSpec& spec)
+      : ColumnStage(spec),
+        dictionary_(&spec.dictionary()),
+        index_(spec.text_ids("labels")),
+        unknown_(static_cast<double>(spec.texts("labels").size())),
+        keep_(spec.flag("keep")),
+        absent_(spec.flag("absent")) {
+    spec.expect_inputs(1, 1);
+    spec.expect_outputs(1, 1);
+  }
+
+  Status run(Run& run, Rows rows) const override {
+    const Column& in = run.in(inputs_[0]);
+    Column& out = run.out(outputs_[0], Type::Double, rows);
+    const bool none = (absent_ || !is_text(in.type)) && all_missing(in, rows);
+    if (absent_ && none) {
+      for (uint32_t i = 0; i < rows.count; ++i) out.set_missing(rows[i]);
+      return {};
+    }
+    if (!is_text(in.type) && !Numbers::reads(in) && !none) return mismatch(0, in, "a string");
+    for (uint32_t i = 0; i < rows.count; ++i) {
+      const uint32_t row = rows[i];
+      const int32_t index = in.valid(row) ? index_[text_of(in, row)] : -1;
+      if (index >= 0 || keep_) {
+        out.reals[row] = index >= 0 ? index : unknown_;
+        continue;
+      }
+      out.set_missing(row);
+      if (Status refused = refuse(run, row, unseen(run, in, row)); !refused.ok()) return refused;
+    }
+    return {};
+  }
+
+ private:
+  // -1: not one of the plan's.
+  TextId text_of(const Column& in, uint32_t row) const {
+    if (is_text(in.type)) return in.texts[row];
+    std::string text;
+    append_java_scalar(in, row, text);
+    return dictionary_->find(text);
+  }
+  std::string unseen(const Run& run, const Column& in, uint32_t row) const {
+    if (!in.valid(row)) return missing(0);
+    std::string text;
+    if (is_text(in.type)) text = run.frame.strings.text(in.texts[row]);
+    else append_java_scalar(in, row, text);
+    return "column '" + names_[0] + "': '" + text + "' is none of the labels";
+  }
+
+  const Dictionary* dictionary_;
+  TextIndex index_;
+  double unknown_;
+  bool keep_, absent_;
+};
+
+// Number -> String; Vector or List -> List of String.
+class IndexToString final : public ColumnStage {
+ public:
+  explicit IndexToString(StageSpec& spec) : ColumnStage(spec), labels_(spec.text_ids("labels")) {
+    spec.expect_inputs(1, 1);
+    spec.expect_outputs(1, 1);
+  }
+
+  Status run(Run& run, Rows rows) const override {
+    const Column& in = run.in(inputs_[0]);
+    if (Vectors::reads(in)) return lists(run, in, rows);
+    if (!Numbers::reads(in) && !all_missing(in, rows)) return mismatch(0, in, "a number");
+    const Numbers numbers(in);
+    Column& out = run.out(outputs_[0], Type::String, rows);
+    for (uint32_t i = 0; i < rows.count; ++i) {
+      const uint32_t row = rows[i];
+      if (!in.valid(row)) {
+        out.set_missing(row);
+        continue;
+      }
+      const double index = numbers[row];
+      if (has(index)) {
+        out.texts[row] = labels_[static_cast<size_t>(std::isnan(index) ? 0 : index)];
+        continue;
+      }
+      out.set_missing(row);
+      if (Status refused = refuse(run, row, unseen(index)); !refused.ok()) return refused;
+    }
+    return {};
+  }
+
+ private:
+  // Java's cast to an integer: towards 0, of NaN 0.
+  bool has(double index) const {
+    return std::isnan(index) ? !labels_.empty()
+                             : index > -1 && index < static_cast<double>(labels_.size());
+  }
+  std::string unseen(double index) const {
+    return "column '" + names_[0] + "': no label has the index " + java_double(index) +
+           ", there are " + std::to_string(labels_.size());
+  }
+
+  Status lists(Run& run, const Column& in, Rows rows) const {
+    Vectors vectors(in);
+    Column& out = run.out(outputs_[0], Type::List, rows, Type::String);
+    for (uint32_t i = 0; i < rows.count; ++i) {
+      const uint32_t row = rows[i];
+      if (!in.valid(row)) continue;
+      const VectorRow vector = vectors[row];
+      out.start_row(row);
+      const size_t begin = out.texts.size();
+      std::string fault;
+      for (size_t k = 0; k < vector.size && fault.empty(); ++k) {
+        const double index = vector.at(k);
+        if (!has(index)) fault = unseen(index);
+        else out.texts.push_back(labels_[static_cast<size_t>(std::isnan(index) ? 0 : index)]);
+      }
+      if (fault.empty()) {
+        out.end_row();
+        continue;
+      }
+      out.texts.resize(begin);
+      if (Status refused = refuse(run, row, std::move(fault)); !refused.ok()) return refused;
+    }
+    return {};
+  }
+
+  std::vector<TextId> labels_;
+};
+
+// String -> Double.
+class StringMap final : public ColumnStage {
+ public:
+  explicit StringMap(StageSpec& spec)
+      : ColumnStage(spec), index_(spec.text_ids("labels")), values_(spec.reals("values")) {
+    spec.expect_inputs(1, 1);
+    spec.expect_outputs(1, 1);
+    if (spec.has("fallback")) fallback_ = spec.real("fallback");
+    if (spec.texts("labels").size() != values_.size()) {
+      spec.fail("expected a value for each label");
+    }
+  }
+
+  Status run(Run& run, Rows rows) const override {
+    const Column& in = run.in(inputs_[0]);
+    if (!is_text(in.type) && !all_missing(in, rows)) return mismatch(0, in, "a string");
+    Column& out = run.out(outputs_[0], Type::Double, rows);
+    for (uint32_t i = 0; i < rows.count; ++i) {
+      const uint32_t row = rows[i];
+      std::string fault;
+      if (!in.valid(row)) fault = missing(0);
+      else if (const int32_t at = index_[in.texts[row]]; at >= 0) {
+        out.reals[row] = values_[static_cast<size_t>(at)];
+      } else if (fallback_) {
+        out.reals[row] = *fallback_;
+      } else {
+        fault = "column '" + names_[0] + "': no value is known of '" +
+                std::string(run.frame.strings.text(in.texts[row])) + "'";
+      }
+      if (fault.empty()) continue;
+      out.set_missing(row);
+      if (Status refused = refuse(run, row, std::move(fault)); !refused.ok()) return refused;
+    }
+    return {};
+  }
+
+ private:
+  TextIndex index_;
+  std::span<const double> values_;
+  std::optional<double> fallback_;
+};
+
+// String -> Int32: of the first expression that is found in the text.
+class RegexIndexer final : public ColumnStage {
+ public:
+  explicit RegexIndexer(StageSpec& spec) : ColumnStage(spec), indices_(spec.integers("indices")) {
+    spec.expect_inputs(1, 1);
+    spec.expect_outputs(1, 1);
+    for (const std::string_view text : spec.texts("regexes")) {
+      Result<JavaRegex> made = JavaRegex::compile(text);
+      if (made.ok()) regexes_.push_back(std::move(made.value()));
+      else spec.fail(made.error().message);
+    }
+    if (!spec.failed() && regexes_.size() != indices_.size()) {
+      spec.fail("expected an index for each expression");
+    }
+    if (spec.has("fallback")) fallback_ = spec.integer("fallback");
+  }
+
+  Status run(Run& run, Rows rows) const override {
+    const Column& in = run.in(inputs_[0]);
+    if (!is_text(in.type) && !all_missing(in, rows)) return mismatch(0, in, "a string");
+    Column& out = run.out(outputs_[0], Type::Int32, rows);
+    for (uint32_t i = 0; i < rows.count; ++i) {
+      const uint32_t row = rows[i];
+      std::string fault;
+      if (in.valid(row)) fault = index_of(run.frame.strings.text(in.texts[row]), out.integers[row]);
+      else fault = missing(0);
+      if (fault.empty()) continue;
+      out.set_missing(row);
+      if (Status refused = refuse(run, row, std::move(fault)); !refused.ok()) return refused;
+    }
+    return {};
+  }
+
+ private:
+  std::string index_of(std::string_view text, int64_t& index) const {
+    JavaRegex::Match match;
+    for (size_t i = 0; i < regexes_.size(); ++i) {
+      if (regexes_[i].is_unsure_of(text)) {
+        return "column '" + names_[0] +
+               "': a text that ends with a line end, and an expression with $";
+      }
+      if (!regexes_[i].find(text, 0, match)) continue;
+      index = indices_[i];
+      return {};
+    }
+    if (!fallback_) return "column '" + names_[0] + "': no expression is found in the text";
+    index = *fallback_;
+    return {};
+  }
+
+  std::vector<JavaRegex> regexes_;
+  std::span<const int32_t> indices_;
+  std::optional<int32_t> fallback_;
+};
+
+// Number -> Double, by a table of numbers.
+class NumberMap final : public ColumnStage {
+ public:
+  explicit NumberMap(StageSpec& spec) : ColumnStage(spec) {
+    spec.expect_inputs(1, 1);
+    spec.expect_outputs(1, 1);
+    const std::span<const double> keys = spec.reals("keys"), values = spec.reals("values");
+    if (spec.has("missing")) of_missing_ = spec.real("missing");
+    if (spec.has("other")) of_other_ = spec.real("other");
+    if (keys.size() != values.size()) spec.fail("expected a value for each key");
+    for (size_t i = 0; i < std::min(keys.size(), values.size()); ++i)
+      table_.push_back({keys[i], values[i]});
+    std::stable_sort(table_.begin(), table_.end(),
+                     [](const Entry& a, const Entry& b) { return a.key < b.key; });
+  }
+
+  Status run(Run& run, Rows rows) const override {
+    const Column& in = run.in(inputs_[0]);
+    if (!Numbers::reads(in) && !all_missing(in, rows)) return mismatch(0, in, "a number");
+    const Numbers numbers(in);
+    Column& out = run.out(outputs_[0], Type::Double, rows);
+    for (uint32_t i = 0; i < rows.count; ++i) {
+      const uint32_t row = rows[i];
+      const std::optional<double> value = in.valid(row) ? value_of(numbers[row]) : of_missing_;
+      if (value) {
+        out.reals[row] = *value;
+        continue;
+      }
+      out.set_missing(row);
+      std::string fault = in.valid(row) ? "column '" + names_[0] + "': nothing is known of " +
+                                              java_double(numbers[row])
+                                        : missing(0);
+      if (Status refused = refuse(run, row, std::move(fault)); !refused.ok()) return refused;
+    }
+    return {};
+  }
+
+ private:
+  struct Entry {
+    double key, value;
+  };
+  std::optional<double> value_of(double key) const {
+    const auto found =
+        std::lower_bound(table_.begin(), table_.end(), key,
+                         [](const Entry& entry, double wanted) { return entry.key < wanted; });
+    return found != table_.end() && found->key == key ? std::optional(found->value) : of_other_;
+  }
+
+  std::vector<Entry> table_;
+  std::optional<double> of_missing_, of_other_;
+};
+
+// Runs the block of each row's label on these rows.
+class Switch final : public ColumnStage {
+ public:
+  explicit Switch(StageSpec& spec)
+      : ColumnStage(spec), index_(spec.text_ids("labels")), blocks_(spec.blocks("blocks")) {
+    spec.expect_inputs(1, 1);
+    spec.expect_outputs(0, 0);
+    if (spec.texts("labels").size() != blocks_.size()) spec.fail("expected a block for each label");
+  }
+
+  Status run(Run& run, Rows rows) const override {
+    const Column& in = run.in(inputs_[0]);
+    if (!is_text(in.type) && !all_missing(in, rows)) return mismatch(0, in, "a string");
+    std::vector<std::vector<uint32_t>> lists(blocks_.size());
+    for (uint32_t i = 0; i < rows.count; ++i) {
+      const uint32_t row = rows[i];
+      const int32_t block = in.valid(row) ? index_[in.texts[row]] : -1;
+      if (block >= 0) {
+        lists[static_cast<size_t>(block)].push_back(row);
+        continue;
+      }
+      std::string fault = in.valid(row)
+                              ? "column '" + names_[0] + "': no model is for '" +
+                                    std::string(run.frame.strings.text(in.texts[row])) + "'"
+                              : missing(0);
+      if (Status refused = refuse(run, row, std::move(fault)); !refused.ok()) return refused;
+    }
+    for (size_t i = 0; i < blocks_.size(); ++i) {
+      if (lists[i].empty()) {
+        blocks_[i].skip(run);
+        continue;
+      }
+      const Rows chosen{static_cast<uint32_t>(lists[i].size()), lists[i].data()};
+      if (Status done = blocks_[i].run(run, chosen); !done.ok()) return done;
+    }
+    return {};
+  }
+
+ private:
+  TextIndex index_;
+  std::vector<Block> blocks_;
+};
+
+constexpr StageKind kKinds[] = {
+    {"string_indexer", make_stage<StringIndexer>}, {"index_to_string", make_stage<IndexToString>},
+    {"string_map", make_stage<StringMap>},         {"regex_indexer", make_stage<RegexIndexer>},
+    {"number_map", make_stage<NumberMap>},         {"switch", make_stage<Switch>},
+};
+
+}  // namespace
+
+std::span<const StageKind> string_kinds() { return kKinds; }
+
+}  // namespace serval::tabular

@@ -1,0 +1,280 @@
+// Kinds on text and lists of words: tokenizer, regex_tokenizer, stop_words, ngram, word_filter. Hot
+// path: run; any thread. Source: tabular.md 5.3
+#include <re2/re2.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "base/unicode/letters.h"
+#include "tabular/features/columns.h"
+#include "tabular/features/kinds.h"
+#include "tabular/features/text_index.h"
+#include "tabular/java/regex.h"
+
+namespace serval::tabular {
+namespace {
+
+bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+
+// String -> List of String.
+class TokenStage : public ColumnStage {
+ public:
+  Status run(Run& run, Rows rows) const final {
+    const Column& in = run.in(inputs_[0]);
+    if (!is_text(in.type) && !all_missing(in, rows)) return mismatch(0, in, "a string");
+    Column& out = run.out(outputs_[0], Type::List, rows, Type::String);
+    std::string lowered;
+    for (uint32_t i = 0; i < rows.count; ++i) {
+      const uint32_t row = rows[i];
+      std::string fault;
+      if (!in.valid(row)) {
+        fault = missing(0);
+      } else {
+        out.start_row(row);
+        std::string_view text = run.frame.strings.text(in.texts[row]);
+        if (lower_) {
+          lowered.clear();
+          append_lower_case(text, lowered);
+          text = lowered;
+        }
+        const size_t begin = out.texts.size();
+        fault = split(text, run.frame.strings, out.texts);
+        if (fault.empty()) {
+          out.end_row();
+          continue;
+        }
+        out.texts.resize(begin);
+      }
+      if (Status refused = refuse(run, row, std::move(fault)); !refused.ok()) return refused;
+    }
+    return {};
+  }
+
+ protected:
+  TokenStage(StageSpec& spec, bool lower) : ColumnStage(spec), lower_(lower) {
+    spec.expect_inputs(1, 1);
+    spec.expect_outputs(1, 1);
+  }
+  virtual std::string split(std::string_view text, Strings& strings,
+                            std::vector<TextId>& words) const = 0;
+
+ private:
+  bool lower_;
+};
+
+// Java's String.split: empty texts at the end are left out; without any separator the whole text.
+class Tokenizer final : public TokenStage {
+ public:
+  explicit Tokenizer(StageSpec& spec) : TokenStage(spec, true) {}
+
+ private:
+  std::string split(std::string_view text, Strings& strings,
+                    std::vector<TextId>& words) const override {
+    std::string_view kept = text;
+    while (!kept.empty() && is_space(kept.back())) kept.remove_suffix(1);
+    if (kept.empty() && !text.empty()) return {};
+    size_t begin = 0;
+    for (size_t i = 0; i <= kept.size(); ++i) {
+      if (i < kept.size() && !is_space(kept[i])) continue;
+      words.push_back(strings.intern(kept.substr(begin, i - begin)));
+      begin = i + 1;
+    }
+    return {};
+  }
+};
+
+class RegexTokenizer final : public TokenStage {
+ public:
+  explicit RegexTokenizer(StageSpec& spec)
+      : TokenStage(spec, spec.flag("toLowercase")),
+        gaps_(spec.flag("gaps")),
+        length_min_(spec.integer("minTokenLength")) {
+    Result<JavaRegex> made = JavaRegex::compile(spec.text("pattern"));
+    if (made.ok()) regex_ = std::move(made.value());
+    else spec.fail(made.error().message);
+  }
+
+ private:
+  std::string split(std::string_view text, Strings& strings,
+                    std::vector<TextId>& words) const override {
+    if (regex_->is_unsure_of(text)) {
+      return "column '" + names_[0] +
+             "': a text that ends with a line end, and an expression with $";
+    }
+    if (gaps_) between(text, strings, words);
+    else matches(text, strings, words);
+    return {};
+  }
+
+  void put(std::string_view word, Strings& strings, std::vector<TextId>& words) const {
+    if (length_min_ <= 0 || utf16_length(word) >= static_cast<size_t>(length_min_)) {
+      words.push_back(strings.intern(word));
+    }
+  }
+
+  // The next match from `from` on; behind an empty one the search goes on one character further.
+  bool next(std::string_view text, size_t& from, JavaRegex::Match& match) const {
+    if (from > text.size() || !regex_->find(text, from, match)) return false;
+    from = match.end;
+    if (match.end > match.begin) return true;
+    from += from < text.size() ? front_character(text.substr(from)).bytes : 1;
+    return true;
+  }
+
+  void matches(std::string_view text, Strings& strings, std::vector<TextId>& words) const {
+    JavaRegex::Match match;
+    for (size_t from = 0; next(text, from, match);) {
+      put(text.substr(match.begin, match.end - match.begin), strings, words);
+    }
+  }
+
+  // Java's Pattern.split: nothing in front of an empty match at the begin, no empty texts at the
+  // end.
+  void between(std::string_view text, Strings& strings, std::vector<TextId>& words) const {
+    std::vector<std::string_view> parts;
+    JavaRegex::Match match;
+    size_t begin = 0;
+    for (size_t from = 0; next(text, from, match);) {
+      if (match.end == 0) continue;
+      parts.push_back(text.substr(begin, match.begin - begin));
+      begin = match.end;
+    }
+    if (begin == 0) {  // no match
+      put(text, strings, words);
+      return;
+    }
+    parts.push_back(text.substr(begin));
+    while (!parts.empty() && parts.back().empty()) parts.pop_back();
+    for (const std::string_view part : parts) put(part, strings, words);
+  }
+
+  bool gaps_;
+  int32_t length_min_;
+  std::optional<JavaRegex> regex_;
+};
+
+// List of String -> List of String.
+class WordsStage : public ColumnStage {
+ public:
+  Status run(Run& run, Rows rows) const final {
+    const Column& in = run.in(inputs_[0]);
+    const bool words = in.type == Type::List && is_text(in.element);
+    if (!words && !all_missing(in, rows)) return mismatch(0, in, "a list of strings");
+    Column& out = run.out(outputs_[0], Type::List, rows, Type::String);
+    for (uint32_t i = 0; i < rows.count; ++i) {
+      const uint32_t row = rows[i];
+      if (!in.valid(row)) {
+        if (Status refused = refuse(run, row, missing(0)); !refused.ok()) return refused;
+        continue;
+      }
+      out.start_row(row);
+      answer(in.row_texts(row), run.frame.strings, out.texts);
+      out.end_row();
+    }
+    return {};
+  }
+
+ protected:
+  explicit WordsStage(StageSpec& spec) : ColumnStage(spec) {
+    spec.expect_inputs(1, 1);
+    spec.expect_outputs(1, 1);
+  }
+  virtual void answer(std::span<const TextId> words, Strings& strings,
+                      std::vector<TextId>& out) const = 0;
+};
+
+class StopWords final : public WordsStage {
+ public:
+  explicit StopWords(StageSpec& spec)
+      : WordsStage(spec), dictionary_(&spec.dictionary()), exact_(spec.flag("caseSensitive")) {
+    std::vector<TextId> stops;
+    for (const std::string_view word : spec.texts("stopWords")) {
+      std::string lowered;
+      if (!exact_) append_lower_case(word, lowered);
+      stops.push_back(spec.dictionary().add(exact_ ? word : lowered));
+    }
+    stops_ = TextIndex(stops);
+  }
+
+ private:
+  void answer(std::span<const TextId> words, Strings& strings,
+              std::vector<TextId>& out) const override {
+    std::string lowered;
+    for (const TextId word : words) {
+      TextId compared = word;
+      if (!exact_) {
+        lowered.clear();
+        append_lower_case(strings.text(word), lowered);
+        compared = dictionary_->find(lowered);
+      }
+      if (stops_[compared] < 0) out.push_back(word);
+    }
+  }
+
+  const Dictionary* dictionary_;
+  bool exact_;
+  TextIndex stops_;
+};
+
+class Ngram final : public WordsStage {
+ public:
+  explicit Ngram(StageSpec& spec) : WordsStage(spec), n_(spec.integer("n")) {
+    if (n_ < 1) spec.fail("expected 1 word or more");
+  }
+
+ private:
+  void answer(std::span<const TextId> words, Strings& strings,
+              std::vector<TextId>& out) const override {
+    const auto n = static_cast<size_t>(n_);
+    std::string joined;
+    for (size_t i = 0; i + n <= words.size(); ++i) {
+      joined.clear();
+      for (size_t k = i; k < i + n; ++k) {
+        if (k > i) joined.push_back(' ');
+        joined += strings.text(words[k]);
+      }
+      out.push_back(strings.intern(joined));
+    }
+  }
+  int32_t n_;
+};
+
+// Words of letters only that are longer than `length`. A letter is one of 16 bits, as in Java's
+// Character.isLetter(char).
+class WordFilter final : public WordsStage {
+ public:
+  explicit WordFilter(StageSpec& spec) : WordsStage(spec), length_(spec.integer("length")) {
+    re2::RE2::Options options;
+    options.set_log_errors(false);
+    letters_ = std::make_unique<re2::RE2>("\\p{L}*", options);
+  }
+
+ private:
+  void answer(std::span<const TextId> words, Strings& strings,
+              std::vector<TextId>& out) const override {
+    for (const TextId word : words) {
+      const std::string_view text = strings.text(word);
+      if (length_ >= 0 && utf16_length(text) <= static_cast<size_t>(length_)) continue;
+      const bool beyond = std::any_of(text.begin(), text.end(), [](char c) {
+        return static_cast<unsigned char>(c) >= 0xF0;  // of two units, which are no letters
+      });
+      if (!beyond && re2::RE2::FullMatch(re2::StringPiece(text.data(), text.size()), *letters_)) {
+        out.push_back(word);
+      }
+    }
+  }
+  int32_t length_;
+  std::unique_ptr<re2::RE2> letters_;
+};
+
+constexpr StageKind kKinds[] = {
+    {"tokenizer", make_stage<Tokenizer>},    {"regex_tokenizer", make_stage<RegexTokenizer>},
+    {"stop_words", make_stage<StopWords>},   {"ngram", make_stage<Ngram>},
+    {"word_filter", make_stage<WordFilter>},
+};
+
+}  // namespace
+
+std::span<const StageKind> token_kinds() { return kKinds; }
+
+}  // namespace serval::tabular

@@ -1,0 +1,193 @@
+// From a plan's trees to those that are walked: checked, and each tree's nodes in the order of
+// their levels. Load thread.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "tabular/forest/forest.h"
+
+namespace serval::tabular {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::quiet_NaN();  // nothing is <= to it
+
+// value < threshold, as value <= the result.
+double below(double threshold) {
+  if (threshold == -std::numeric_limits<double>::infinity()) return kNever;
+  return std::nextafter(threshold, -std::numeric_limits<double>::infinity());
+}
+
+bool agrees(std::span<const int32_t> optional, size_t count) {
+  return optional.empty() || optional.size() == count;
+}
+
+std::string of_node(size_t number, const std::string& what) {
+  return "node " + std::to_string(number) + ": " + what;
+}
+
+bool in_range(std::span<const int32_t> values, int32_t end) {
+  return std::all_of(values.begin(), values.end(),
+                     [end](int32_t value) { return value >= 0 && value < end; });
+}
+
+// Whether a threshold names one of `sets`.
+bool is_set(double threshold, size_t sets) {
+  return threshold >= 0 && threshold < static_cast<double>(sets) &&
+         threshold == std::floor(threshold);
+}
+
+}  // namespace
+
+// Nodes of one tree that were given their place, level by level.
+struct Forest::Placing {
+  struct Place {
+    int32_t from;  // a node, or ~leaf
+    uint32_t to;
+  };
+  std::vector<Place> level, next;
+  std::vector<bool> used;  // by the plan's node
+  std::string fault;
+};
+
+std::string Forest::check(const TreeNodes& from) const {
+  const size_t count = from.feature.size();
+  if (from.left.size() != count || from.right.size() != count || from.threshold.size() != count ||
+      !agrees(from.test, count) || !agrees(from.missing, count)) {
+    return "the lists of nodes have different lengths";
+  }
+  if (from.roots.empty()) return "there are no trees";
+  if (from.leaf_count == 0) return "there are no leaves";
+  if (!in_range(from.test, 5)) return "a node's test is not known";
+  if (!in_range(from.missing, 3)) return "what a node does without a value is not known";
+  const auto& offsets = from.set_offsets;
+  if (!offsets.empty() && (offsets[0] != 0 || !std::is_sorted(offsets.begin(), offsets.end()) ||
+                           static_cast<size_t>(offsets.back()) != from.set_members.size())) {
+    return "the sets do not lie one behind the other";
+  }
+  if (!in_range(from.set_members, 1 << 24)) return "a set has a member that is no category";
+  const size_t sets = offsets.empty() ? 0 : offsets.size() - 1;
+  for (size_t i = 0; i < count; ++i) {
+    const auto feature = static_cast<uint32_t>(from.feature[i]);
+    if (from.feature[i] < 0 || (from.feature_count > 0 && feature >= from.feature_count)) {
+      return of_node(i, "feature " + std::to_string(from.feature[i]) + " is not there");
+    }
+    const bool in_set = !from.test.empty() && from.test[i] == static_cast<int32_t>(TreeTest::InSet);
+    if (in_set && !is_set(from.threshold[i], sets)) return of_node(i, "its set is not there");
+  }
+  return {};
+}
+
+void Forest::number_features(const TreeNodes& from) {
+  uint32_t last = 0;
+  for (const int32_t feature : from.feature) last = std::max(last, static_cast<uint32_t>(feature));
+  slots_.assign(from.feature.empty() ? 0 : last + size_t{1}, 0);
+  for (const int32_t feature : from.feature) slots_[static_cast<size_t>(feature)] = 1;
+  for (uint32_t feature = 0; feature < slots_.size(); ++feature) {
+    if (slots_[feature] == 0) continue;
+    slots_[feature] = static_cast<uint32_t>(features_.size());
+    features_.push_back(feature);
+  }
+}
+
+void Forest::read_sets(const TreeNodes& from) {
+  for (size_t i = 0; i + 1 < from.set_offsets.size(); ++i) {
+    const auto members = from.set_members.subspan(
+        static_cast<size_t>(from.set_offsets[i]),
+        static_cast<size_t>(from.set_offsets[i + 1] - from.set_offsets[i]));
+    Set set{static_cast<uint32_t>(set_words_.size()), 0};
+    for (const int32_t member : members) {
+      const auto bit = static_cast<uint32_t>(member);
+      set.bits = std::max(set.bits, bit + 1);
+      set_words_.resize(std::max(set_words_.size(), set.first + size_t{bit / 64} + 1));
+      set_words_[set.first + bit / 64] |= uint64_t{1} << (bit % 64);
+    }
+    sets_.push_back(set);
+  }
+}
+
+Forest::Node Forest::inner(const TreeNodes& from, size_t number, uint32_t left) {
+  Node made{from.threshold[number], slots_[static_cast<size_t>(from.feature[number])], left};
+  const auto test =
+      from.test.empty() ? TreeTest::LessOrEqual : static_cast<TreeTest>(from.test[number]);
+  const auto missing =
+      from.missing.empty() ? TreeMissing::Right : static_cast<TreeMissing>(from.missing[number]);
+  if (missing == TreeMissing::Left || test == TreeTest::IsMissing) made.feature |= kMissingLeft;
+  else if (missing == TreeMissing::NoAnswer) made.feature |= kMissingNone;
+  switch (test) {
+    case TreeTest::LessOrEqual: break;
+    case TreeTest::Less: made.threshold = below(made.threshold); break;
+    case TreeTest::Equal: made.feature |= kEqual; break;
+    case TreeTest::InSet:
+      made.feature |= kInSet;
+      made.threshold = std::bit_cast<double>(sets_[static_cast<size_t>(made.threshold)]);
+      break;
+    case TreeTest::IsMissing: made.threshold = kNever; break;
+  }
+  has_no_answer_ |= (made.feature & kMissingNone) != 0;
+  if ((made.feature & (kMissingNone | kEqual | kInSet)) != 0) mode_ = Mode::General;
+  else if ((made.feature & kMissingLeft) != 0 && mode_ == Mode::Plain) mode_ = Mode::Directed;
+  return made;
+}
+
+// Places the level, and makes room for the next one.
+void Forest::place(const TreeNodes& from, Placing& placing) {
+  placing.next.clear();
+  for (const Placing::Place& one : placing.level) {
+    if (one.from < 0) {
+      const auto leaf = static_cast<size_t>(~one.from);
+      if (leaf >= from.leaf_count) {
+        placing.fault = "leaf " + std::to_string(leaf) + " is not there";
+        return;
+      }
+      const auto zero = static_cast<uint32_t>(features_.size());
+      nodes_[one.to] = {static_cast<double>(leaf), zero | kLeaf, one.to};
+      continue;
+    }
+    const auto number = static_cast<size_t>(one.from);
+    if (number >= from.feature.size() || placing.used[number]) {
+      placing.fault = of_node(number, "is not there, or the child of two");
+      return;
+    }
+    placing.used[number] = true;
+    const auto left = static_cast<uint32_t>(nodes_.size());
+    nodes_.resize(nodes_.size() + 2);
+    nodes_[one.to] = inner(from, number, left);
+    placing.next.push_back({from.left[number], left});
+    placing.next.push_back({from.right[number], left + 1});
+  }
+  placing.level.swap(placing.next);
+}
+
+std::string Forest::build(const TreeNodes& from) {
+  if (std::string fault = check(from); !fault.empty()) return fault;
+  number_features(from);
+  read_sets(from);
+  if (features_.size() >= kSlotMask) return "there are too many features";
+  if (from.feature.size() + from.leaf_count + from.roots.size() > (size_t{1} << 31)) {
+    return "there are too many nodes";
+  }
+  nodes_.reserve(2 * from.feature.size() + from.roots.size());
+  Placing placing;
+  placing.used.assign(from.feature.size(), false);
+  for (const int32_t root : from.roots) {
+    const auto to = static_cast<uint32_t>(nodes_.size());
+    nodes_.resize(nodes_.size() + 1);
+    roots_.push_back(to);
+    placing.level = {{root, to}};
+    uint32_t depth = 0;
+    for (;; ++depth) {
+      place(from, placing);
+      if (!placing.fault.empty()) return std::move(placing.fault);
+      if (placing.level.empty()) break;
+    }
+    depths_.push_back(depth);
+  }
+  // Only walks that look at flags may find some.
+  if (mode_ == Mode::Plain) {
+    for (Node& node : nodes_) node.feature &= kSlotMask;
+  }
+  return {};
+}
+
+}  // namespace serval::tabular

@@ -1,0 +1,289 @@
+// The kind of stage `forest`: sums of what trees say, and the leaves that rows come to. Hot path,
+// any thread.
+#include <algorithm>
+#include <memory>
+
+#include "tabular/forest/features.h"
+#include "tabular/forest/forest.h"
+#include "tabular/stage.h"
+
+namespace serval::tabular {
+namespace {
+
+// Rows are read and summed so many at a time: what they take stays near the processor.
+constexpr size_t kBlockBytes = 32 * 1024;
+constexpr size_t kBlockRowsMin = 16, kBlockRowsMax = 256;
+
+enum class Sum : uint8_t { Sum, Mean, Each };
+
+class ForestStage final : public Stage {
+ public:
+  explicit ForestStage(StageSpec& spec) : place_(spec.place), features_(spec, spec.flag("vector")) {
+    read_trees(spec);
+    read_sums(spec);
+    if (spec.failed()) return;
+    features_.bind(spec, forest_);
+    read_outputs(spec);
+    const size_t row_bytes = forest_.stride() * sizeof(double);
+    block_rows_ =
+        static_cast<uint32_t>(std::clamp(kBlockBytes / row_bytes, kBlockRowsMin, kBlockRowsMax));
+  }
+
+  Status run(Run& run, Rows rows) const override;
+
+ private:
+  // What one block works with: parts of Frame::scratch.
+  struct Work {
+    double* features;
+    double* sums;     // sum_width_ of each row
+    double* weights;  // of each row: how much answered
+    int32_t* leaves;  // of each tree all rows; of one tree at a time where nobody wants them
+    uint8_t* lost;    // rows that have no answer
+  };
+  void read_trees(StageSpec& spec);
+  void read_sums(StageSpec& spec);
+  void read_outputs(StageSpec& spec);
+  Work work_in(std::vector<double>& scratch, uint32_t rows) const;
+  void add(const Work& work, size_t tree, uint32_t rows, const int32_t* leaves) const;
+  void add_row(const Work& work, size_t tree, uint32_t row, int32_t leaf) const;
+  void walk(const Work& work, uint32_t rows) const;
+  void finish(const Work& work, uint32_t rows) const;
+  void write(const Work& work, Rows rows, uint32_t first, uint32_t count, Column* values,
+             Column* leaf) const;
+
+  std::string place_;
+  ForestFeatures features_;
+  Forest forest_;
+  std::span<const double> leaves_, weights_, base_;
+  size_t width_ = 1, sum_width_ = 1;
+  Sum sum_ = Sum::Sum;
+  bool float_sums_ = false, skip_ = false;
+  bool has_values_ = false, has_leaf_ = false;
+  bool vector_out_ = false;
+  uint32_t values_ = 0, leaf_ = 0;
+  Type leaf_type_ = Type::Int32;
+  uint32_t block_rows_ = 1;
+};
+
+void ForestStage::read_trees(StageSpec& spec) {
+  TreeNodes nodes;
+  nodes.feature = spec.integers("feature");
+  nodes.threshold = spec.reals("threshold");
+  nodes.left = spec.integers("left");
+  nodes.right = spec.integers("right");
+  nodes.test = spec.integers("test");
+  nodes.missing = spec.integers("missing");
+  nodes.roots = spec.integers("roots");
+  nodes.set_offsets = spec.integers("set_offsets");
+  nodes.set_members = spec.integers("set_members");
+  nodes.feature_count = features_.count();
+  leaves_ = spec.reals("leaves");
+  const int32_t width = spec.integer("width");
+  if (spec.failed()) return;
+  if (width < 1 || leaves_.size() % static_cast<size_t>(width) != 0) {
+    spec.fail(std::to_string(leaves_.size()) + " values of leaves that have " +
+              std::to_string(width) + " each");
+    return;
+  }
+  width_ = static_cast<size_t>(width);
+  nodes.leaf_count = leaves_.size() / width_;
+  if (std::string fault = forest_.build(nodes); !fault.empty()) spec.fail(std::move(fault));
+}
+
+void ForestStage::read_sums(StageSpec& spec) {
+  const std::string_view sum = spec.text("sum");
+  if (sum == "mean") sum_ = Sum::Mean;
+  else if (sum == "each") sum_ = Sum::Each;
+  else if (sum != "sum") spec.fail("there is no sum '" + std::string(sum) + "'");
+  weights_ = spec.reals("weights");
+  base_ = spec.reals("base");
+  float_sums_ = spec.flag("float_sums");
+  skip_ = spec.flag("skip_no_answer");
+  if (spec.failed()) return;
+  if (!weights_.empty() && weights_.size() != forest_.tree_count()) {
+    spec.fail("expected " + std::to_string(forest_.tree_count()) + " weights, got " +
+              std::to_string(weights_.size()));
+  }
+  if (!base_.empty() && base_.size() != width_) {
+    spec.fail("expected " + std::to_string(width_) + " first values, got " +
+              std::to_string(base_.size()));
+  }
+  if (sum_ == Sum::Each && (!weights_.empty() || !base_.empty() || skip_)) {
+    spec.fail("values of each tree have no weights, and are all there");
+  }
+  sum_width_ = sum_ == Sum::Each ? width_ * forest_.tree_count() : width_;
+}
+
+void ForestStage::read_outputs(StageSpec& spec) {
+  has_values_ = spec.flag("has_values");
+  has_leaf_ = spec.flag("has_leaf");
+  const size_t count = static_cast<size_t>(has_values_) + static_cast<size_t>(has_leaf_);
+  spec.expect_outputs(std::max<size_t>(count, 1), count);
+  if (spec.failed()) return;
+  if (has_values_) {
+    values_ = spec.outputs[0];
+    const Type type = spec.column_type(values_);
+    vector_out_ = type == Type::Vector;
+    if (!vector_out_ && (type != Type::Double || sum_width_ != 1)) {
+      spec.fail("an output of " + std::string(type_name(type)) + " for " +
+                std::to_string(sum_width_) + " values");
+    }
+  }
+  if (has_leaf_) {
+    leaf_ = spec.outputs[count - 1];
+    leaf_type_ = spec.column_type(leaf_);
+    const bool list = leaf_type_ == Type::List && spec.column_element(leaf_) == Type::Int32;
+    if (!list && (leaf_type_ != Type::Int32 || forest_.tree_count() != 1)) {
+      spec.fail("the leaves of " + std::to_string(forest_.tree_count()) + " trees in a column of " +
+                std::string(type_name(leaf_type_)));
+    }
+  }
+}
+
+// One allocation, kept by the frame.
+ForestStage::Work ForestStage::work_in(std::vector<double>& scratch, uint32_t rows) const {
+  const bool all_trees = has_leaf_ || rows == 1;
+  const size_t leaves = (rows * (all_trees ? forest_.tree_count() : 1) + 1) / 2;
+  const size_t per_row = forest_.stride() + sum_width_ + 1;
+  const size_t lost = rows / sizeof(double) + 1;
+  scratch.resize(std::max(scratch.size(), rows * per_row + leaves + lost));
+  Work work{};
+  work.features = scratch.data();
+  work.sums = work.features + rows * forest_.stride();
+  work.weights = work.sums + rows * sum_width_;
+  work.leaves = reinterpret_cast<int32_t*>(work.weights + rows);
+  work.lost = reinterpret_cast<uint8_t*>(work.weights + rows + leaves);
+  return work;
+}
+
+void ForestStage::add_row(const Work& work, size_t tree, uint32_t row, int32_t leaf) const {
+  if (leaf < 0) {
+    if (!skip_) work.lost[row] = 1;
+    return;
+  }
+  const double* values = leaves_.data() + static_cast<size_t>(leaf) * width_;
+  double* sums = work.sums + row * sum_width_;
+  if (sum_ == Sum::Each) {
+    std::copy_n(values, width_, sums + tree * width_);
+    return;
+  }
+  const double weight = weights_.empty() ? 1 : weights_[tree];
+  work.weights[row] += weight;
+  for (size_t i = 0; i < width_; ++i) {
+    const double value = weights_.empty() ? values[i] : weight * values[i];
+    sums[i] = float_sums_
+                  ? static_cast<float>(static_cast<float>(sums[i]) + static_cast<float>(value))
+                  : sums[i] + value;
+  }
+}
+
+// What `tree` says of all rows: leaves[row].
+void ForestStage::add(const Work& work, size_t tree, uint32_t rows, const int32_t* leaves) const {
+  const bool simple = width_ == 1 && sum_ != Sum::Each && weights_.empty() && !float_sums_ &&
+                      forest_.always_answers();
+  if (!simple) {
+    for (uint32_t row = 0; row < rows; ++row) add_row(work, tree, row, leaves[row]);
+    return;
+  }
+  for (uint32_t row = 0; row < rows; ++row) {
+    work.sums[row] += leaves_[static_cast<size_t>(leaves[row])];
+    work.weights[row] += 1;
+  }
+}
+
+// All trees, in their order: sums are what the original system adds.
+void ForestStage::walk(const Work& work, uint32_t rows) const {
+  const size_t trees = forest_.tree_count();
+  if (rows == 1) {
+    forest_.walk_trees(work.features, work.leaves);
+    if (!has_values_) return;
+    for (size_t tree = 0; tree < trees; ++tree) add(work, tree, 1, work.leaves + tree);
+    return;
+  }
+  for (size_t tree = 0; tree < trees; ++tree) {
+    int32_t* leaves = has_leaf_ ? work.leaves + tree * rows : work.leaves;
+    forest_.walk_rows(tree, work.features, rows, leaves);
+    if (has_values_) add(work, tree, rows, leaves);
+  }
+}
+
+void ForestStage::finish(const Work& work, uint32_t rows) const {
+  if (sum_ == Sum::Each) return;
+  for (uint32_t row = 0; row < rows; ++row) {
+    // Where nothing answered: only possible if answers are skipped.
+    if (skip_ && work.weights[row] == 0) work.lost[row] = 1;
+    if (sum_ != Sum::Mean) continue;
+    for (size_t i = 0; i < width_; ++i) work.sums[row * width_ + i] /= work.weights[row];
+  }
+}
+
+// Leaves lie tree by tree.
+void ForestStage::write(const Work& work, Rows rows, uint32_t first, uint32_t count, Column* values,
+                        Column* leaf) const {
+  const size_t trees = forest_.tree_count();
+  for (uint32_t i = 0; i < count; ++i) {
+    const uint32_t row = rows[first + i];
+    if (values != nullptr) {
+      const double* sums = work.sums + i * sum_width_;
+      if (!vector_out_) {
+        values->reals[row] = *sums;
+        if (work.lost[i] != 0) values->set_missing(row);
+      } else if (work.lost[i] == 0) {
+        values->start_row(row);
+        values->reals.insert(values->reals.end(), sums, sums + sum_width_);
+        values->end_row();
+      }
+    }
+    if (leaf == nullptr) continue;
+    if (leaf_type_ == Type::Int32) {
+      leaf->integers[row] = work.leaves[i];
+      if (work.leaves[i] < 0 || work.lost[i] == 2) leaf->set_missing(row);
+    } else if (work.lost[i] != 2) {
+      leaf->start_row(row);
+      for (size_t tree = 0; tree < trees; ++tree) {
+        leaf->integers.push_back(work.leaves[tree * count + i]);
+      }
+      leaf->end_row();
+    }
+  }
+}
+
+Status ForestStage::run(Run& run, Rows rows) const {
+  if (Status checked = features_.check(run); !checked.ok()) return checked;
+  Column* values =
+      has_values_ ? &run.out(values_, vector_out_ ? Type::Vector : Type::Double, rows) : nullptr;
+  Column* leaf = has_leaf_ ? &run.out(leaf_, leaf_type_, rows,
+                                      leaf_type_ == Type::List ? Type::Int32 : Type::Any)
+                           : nullptr;
+  if (values != nullptr && vector_out_) values->reals.reserve(rows.count * sum_width_);
+  for (uint32_t first = 0; first < rows.count; first += block_rows_) {
+    if (run.cancel != nullptr && run.cancel->cancelled()) {
+      return make_error(ErrorCode::Cancelled, "the run was cancelled");
+    }
+    const uint32_t count = std::min(block_rows_, rows.count - first);
+    const Work work = work_in(run.frame.scratch, count);
+    Status read = features_.read(run, rows, first, count, work.features, work.lost);
+    if (!read.ok()) return read;
+    for (uint32_t i = 0; i < count; ++i) {
+      if (work.lost[i] != 0) work.lost[i] = 2;  // no vector: no leaf either
+      work.weights[i] = 0;
+      for (size_t k = 0; k < sum_width_; ++k) {
+        work.sums[i * sum_width_ + k] = base_.empty() ? 0 : base_[k];
+      }
+    }
+    walk(work, count);
+    if (has_values_) finish(work, count);
+    write(work, rows, first, count, values, leaf);
+  }
+  return {};
+}
+
+std::unique_ptr<Stage> make(StageSpec& spec) { return std::make_unique<ForestStage>(spec); }
+
+constexpr StageKind kKinds[] = {{"forest", make}};
+
+}  // namespace
+
+std::span<const StageKind> forest_kinds() { return kKinds; }
+
+}  // namespace serval::tabular

@@ -1,0 +1,131 @@
+// The walk down the trees. Hot path, any thread.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+
+#include "tabular/forest/forest.h"
+
+namespace serval::tabular {
+namespace {
+
+// Walks at a time: each waits for memory at every level, so several go side by side.
+constexpr size_t kLanes = 8;
+// Levels between two looks at whether all have arrived, in trees that are deeper than this.
+constexpr uint32_t kLevelsAtOnce = 8;
+
+}  // namespace
+
+bool Forest::in_set(const Node& node, double value) const {
+  const auto set = std::bit_cast<Set>(node.threshold);
+  if (!(value >= 0 && value < set.bits)) return false;
+  const auto bit = static_cast<uint32_t>(value);
+  return bit == value && (set_words_[set.first + bit / 64] >> (bit % 64) & 1) != 0;
+}
+
+uint32_t Forest::general_step(uint32_t at, const double* row) const {
+  const Node& node = nodes_[at];
+  if ((node.feature & kLeaf) != 0) return at;
+  const double value = row[node.feature & kSlotMask];
+  bool left = false;
+  if (std::isnan(value)) {
+    if ((node.feature & kMissingNone) != 0) return at;  // stays at a node that is no leaf
+    left = (node.feature & kMissingLeft) != 0;
+  } else if ((node.feature & kInSet) != 0) {
+    left = in_set(node, value);
+  } else {
+    left = (node.feature & kEqual) != 0 ? value == node.threshold : value <= node.threshold;
+  }
+  return node.left + (left ? 0 : 1);
+}
+
+template <Forest::Mode mode>
+inline uint32_t Forest::step(uint32_t at, const double* row) const {
+  if constexpr (mode == Mode::General) return general_step(at, row);
+  const Node& node = nodes_[at];
+  if constexpr (mode == Mode::Plain) {
+    return node.left + !(row[node.feature] <= node.threshold);
+  } else {
+    const double value = row[node.feature & kSlotMask];
+    const bool missing_left = (node.feature & kMissingLeft) != 0;
+    return node.left + (!(value <= node.threshold) & !(missing_left & (value != value)));
+  }
+}
+
+template <Forest::Mode mode>
+int32_t Forest::walk_one(uint32_t root, const double* row) const {
+  uint32_t at = root;
+  for (;;) {
+    const uint32_t next = step<mode>(at, row);
+    if (next == at) break;
+    at = next;
+  }
+  if (mode == Mode::General && (nodes_[at].feature & kLeaf) == 0) return -1;
+  return leaf_at(at);
+}
+
+// One tree for many rows.
+template <Forest::Mode mode>
+void Forest::rows_in(size_t tree, const double* rows, size_t row_count, int32_t* leaves) const {
+  const size_t width = stride();
+  const uint32_t depth = depths_[tree];
+  size_t first = 0;
+  for (; mode != Mode::General && first + kLanes <= row_count; first += kLanes) {
+    const double* row = rows + first * width;
+    std::array<uint32_t, kLanes> at;
+    at.fill(roots_[tree]);
+    for (uint32_t level = 0; level < depth;) {
+      const uint32_t end = std::min(depth, level + kLevelsAtOnce);
+      for (; level < end; ++level) {
+        for (size_t lane = 0; lane < kLanes; ++lane) {
+          at[lane] = step<mode>(at[lane], row + lane * width);
+        }
+      }
+      if (level == depth) break;
+      bool arrived = true;
+      for (const uint32_t one : at) arrived &= nodes_[one].left == one;
+      if (arrived) break;
+    }
+    for (size_t lane = 0; lane < kLanes; ++lane) leaves[first + lane] = leaf_at(at[lane]);
+  }
+  for (; first < row_count; ++first) {
+    leaves[first] = walk_one<mode>(roots_[tree], rows + first * width);
+  }
+}
+
+// Many trees for one row.
+template <Forest::Mode mode>
+void Forest::trees_in(const double* row, int32_t* leaves) const {
+  size_t first = 0;
+  for (; mode != Mode::General && first + kLanes <= roots_.size(); first += kLanes) {
+    std::array<uint32_t, kLanes> at;
+    std::copy_n(roots_.data() + first, kLanes, at.begin());
+    for (bool arrived = false; !arrived;) {
+      for (uint32_t level = 0; level < kLevelsAtOnce / 2; ++level) {
+        for (size_t lane = 0; lane < kLanes; ++lane) at[lane] = step<mode>(at[lane], row);
+      }
+      arrived = true;
+      for (const uint32_t one : at) arrived &= nodes_[one].left == one;
+    }
+    for (size_t lane = 0; lane < kLanes; ++lane) leaves[first + lane] = leaf_at(at[lane]);
+  }
+  for (; first < roots_.size(); ++first) leaves[first] = walk_one<mode>(roots_[first], row);
+}
+
+void Forest::walk_rows(size_t tree, const double* rows, size_t row_count, int32_t* leaves) const {
+  switch (mode_) {
+    case Mode::Plain: return rows_in<Mode::Plain>(tree, rows, row_count, leaves);
+    case Mode::Directed: return rows_in<Mode::Directed>(tree, rows, row_count, leaves);
+    case Mode::General: return rows_in<Mode::General>(tree, rows, row_count, leaves);
+  }
+}
+
+void Forest::walk_trees(const double* row, int32_t* leaves) const {
+  switch (mode_) {
+    case Mode::Plain: return trees_in<Mode::Plain>(row, leaves);
+    case Mode::Directed: return trees_in<Mode::Directed>(row, leaves);
+    case Mode::General: return trees_in<Mode::General>(row, leaves);
+  }
+}
+
+}  // namespace serval::tabular

@@ -1,0 +1,253 @@
+// Linear models: linear_scores, linear_regression, glm, aft. Hot path; any thread.
+// Source: tabular.md 5.3
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "tabular/features/columns.h"
+#include "tabular/java/number_text.h"
+#include "tabular/models/kinds.h"
+
+namespace serval::tabular {
+namespace {
+
+// coefficients [classes, features] x + intercepts -> Vector of scores.
+class LinearScores final : public VectorStage {
+ public:
+  explicit LinearScores(StageSpec& spec)
+      : VectorStage(spec, false),
+        coefficients_(spec.reals("coefficients")),
+        intercepts_(spec.reals("intercepts")),
+        mirror_(spec.flag("mirror")),
+        minus_log_sum_exp_(spec.flag("minusLogSumExp")) {
+    const std::string_view rule = spec.text("rule", "any");
+    rule_ = rule == "nonnegative" ? Rule::Nonnegative : rule == "binary" ? Rule::Binary : Rule::Any;
+    if (rule_ == Rule::Any && rule != "any") spec.fail("an unknown rule");
+    classes_ = intercepts_.size();
+    if (classes_ == 0 || coefficients_.size() % classes_ != 0) {
+      spec.fail("expected as many coefficients for each intercept");
+    }
+    if (mirror_ && classes_ != 1) spec.fail("expected one class to mirror");
+    if (spec.failed()) return;
+    features_ = coefficients_.size() / classes_;
+    if (classes_ == 1) return;
+    by_feature_.resize(coefficients_.size());
+    for (size_t k = 0; k < classes_; ++k) {
+      for (size_t i = 0; i < features_; ++i) {
+        by_feature_[i * classes_ + k] = coefficients_[k * features_ + i];
+      }
+    }
+  }
+
+ private:
+  enum class Rule : uint8_t { Any, Nonnegative, Binary };
+
+  std::string answer(const VectorRow& in, Column& out, size_t& size) const override {
+    std::string fault = wrong_size(features_, in);
+    if (fault.empty() && rule_ != Rule::Any) fault = against_rule(in);
+    if (!fault.empty()) return "column '" + names_[0] + "': " + fault;
+    if (classes_ == 1) {
+      const double score = in.dot(coefficients_.data()) + intercepts_[0];
+      if (mirror_) out.reals.push_back(-score);
+      out.reals.push_back(score);
+      size = mirror_ ? 2 : 1;
+    } else {
+      size = classes_;
+      double* scores = append_dense(out, size);
+      in.for_each([&](size_t feature, double value) {
+        const double* weights = by_feature_.data() + feature * classes_;
+        for (size_t k = 0; k < classes_; ++k) scores[k] += value * weights[k];
+      });
+      for (size_t k = 0; k < classes_; ++k) scores[k] += intercepts_[k];
+    }
+    if (minus_log_sum_exp_) normalize({out.reals.data() + out.reals.size() - size, size});
+    return {};
+  }
+
+  std::string against_rule(const VectorRow& in) const {
+    std::string fault;
+    in.for_each([&](size_t feature, double value) {
+      if (value == 0 || (rule_ == Rule::Nonnegative ? value > 0 : value == 1)) return;
+      fault = "feature " + std::to_string(feature) + " is " + java_double(value) + ", expected " +
+              (rule_ == Rule::Nonnegative ? "0 or more" : "0 or 1");
+    });
+    return fault;
+  }
+
+  static void normalize(std::span<double> scores) {
+    const double greatest = *std::max_element(scores.begin(), scores.end());
+    double sum = 0;
+    for (const double score : scores) sum += std::exp(score - greatest);
+    const double log_sum = std::log(sum) + greatest;
+    for (double& score : scores) score -= log_sum;
+  }
+
+  std::span<const double> coefficients_, intercepts_;
+  std::vector<double> by_feature_;  // [features, classes], where there are several classes
+  size_t classes_ = 0, features_ = 0;
+  Rule rule_ = Rule::Any;
+  bool mirror_, minus_log_sum_exp_;
+};
+
+class LinearRegression final : public VectorToNumberStage {
+ public:
+  explicit LinearRegression(StageSpec& spec)
+      : VectorToNumberStage(spec, Type::Double),
+        coefficients_(spec.reals("coefficients")),
+        intercept_(spec.real("intercept")) {}
+
+ private:
+  std::string answer(const VectorRow& in, double& out) const override {
+    std::string fault = wrong_size(coefficients_.size(), in);
+    if (!fault.empty()) return "column '" + names_[0] + "': " + fault;
+    out = in.dot(coefficients_.data()) + intercept_;
+    return {};
+  }
+  std::span<const double> coefficients_;
+  double intercept_;
+};
+
+// What a generalized linear model makes of its linear part.
+class Glm final : public ColumnStage {
+ public:
+  explicit Glm(StageSpec& spec)
+      : ColumnStage(spec),
+        coefficients_(spec.reals("coefficients")),
+        intercept_(spec.real("intercept")),
+        link_power_(spec.real("linkPower", 1)) {
+    const Roles roles(spec, {"prediction", "linkPrediction"});
+    prediction_ = roles["prediction"];
+    link_prediction_ = roles["linkPrediction"];
+    spec.expect_inputs(1, 2);
+    constexpr std::string_view kLinks[] = {"identity", "log",     "inverse", "logit",
+                                           "probit",   "cloglog", "sqrt",    "power"};
+    constexpr std::string_view kFamilies[] = {"gaussian", "binomial", "poisson", "gamma",
+                                              "tweedie"};
+    link_ = static_cast<Link>(find(spec, kLinks, spec.text("link")));
+    family_ = static_cast<Family>(find(spec, kFamilies, spec.text("family")));
+  }
+
+  Status run(Run& run, Rows rows) const override {
+    const Column* offsets = inputs_.size() > 1 ? &run.in(inputs_[1]) : nullptr;
+    if (offsets != nullptr && !Numbers::reads(*offsets) && !all_missing(*offsets, rows)) {
+      return mismatch(1, *offsets, "a number");
+    }
+    Column* prediction = prediction_ ? &run.out(*prediction_, Type::Double, rows) : nullptr;
+    Column* link = link_prediction_ ? &run.out(*link_prediction_, Type::Double, rows) : nullptr;
+    const auto each = [&](uint32_t row, const VectorRow& in) -> std::string {
+      std::string fault = wrong_size(coefficients_.size(), in);
+      if (!fault.empty()) return "column '" + names_[0] + "': " + fault;
+      if (offsets != nullptr && !offsets->valid(row)) return missing(1);
+      double eta = in.dot(coefficients_.data()) + intercept_;
+      if (offsets != nullptr) eta += Numbers(*offsets)[row];
+      if (link != nullptr) link->reals[row] = eta;
+      if (prediction != nullptr) prediction->reals[row] = within(mean_of(eta));
+      return {};
+    };
+    const auto none = [&](uint32_t row) {
+      if (prediction != nullptr) prediction->set_missing(row);
+      if (link != nullptr) link->set_missing(row);
+    };
+    return each_vector(run, rows, each, none);
+  }
+
+ private:
+  enum class Link : uint8_t { Identity, Log, Inverse, Logit, Probit, Cloglog, Sqrt, Power };
+  enum class Family : uint8_t { Gaussian, Binomial, Poisson, Gamma, Tweedie };
+
+  static size_t find(StageSpec& spec, std::span<const std::string_view> names,
+                     std::string_view name) {
+    const auto found = std::find(names.begin(), names.end(), name);
+    if (found != names.end()) return static_cast<size_t>(found - names.begin());
+    spec.fail("an unknown link or family '" + std::string(name) + "'");
+    return 0;
+  }
+
+  double mean_of(double eta) const {
+    switch (link_) {
+      case Link::Identity: return eta;
+      case Link::Log: return std::exp(eta);
+      case Link::Inverse: return 1 / eta;
+      case Link::Logit: return 1 / (1 + std::exp(-eta));
+      case Link::Probit: return 0.5 * (1 + std::erf(eta / std::numbers::sqrt2));
+      case Link::Cloglog: return 1 - std::exp(-std::exp(eta));
+      case Link::Sqrt: return eta * eta;
+      case Link::Power: return link_power_ == 0 ? std::exp(eta) : std::pow(eta, 1 / link_power_);
+    }
+    return eta;
+  }
+
+  // Into the range of the family's means, as Spark does.
+  double within(double mean) const {
+    constexpr double kLeast = 1e-16, kMax = std::numeric_limits<double>::max();
+    switch (family_) {
+      case Family::Gaussian: return std::isinf(mean) ? std::copysign(kMax, mean) : mean;
+      case Family::Binomial: return mean < kLeast ? kLeast : mean > 1 - kLeast ? 1 - kLeast : mean;
+      default: return mean < kLeast ? kLeast : std::isinf(mean) ? kMax : mean;
+    }
+  }
+
+  std::span<const double> coefficients_;
+  double intercept_, link_power_;
+  std::optional<uint32_t> prediction_, link_prediction_;
+  Link link_ = Link::Identity;
+  Family family_ = Family::Gaussian;
+};
+
+// Accelerated failure time, of a Weibull distribution.
+class Aft final : public ColumnStage {
+ public:
+  explicit Aft(StageSpec& spec)
+      : ColumnStage(spec),
+        coefficients_(spec.reals("coefficients")),
+        intercept_(spec.real("intercept")) {
+    const Roles roles(spec, {"prediction", "quantiles"});
+    prediction_ = roles["prediction"];
+    quantiles_ = roles["quantiles"];
+    spec.expect_inputs(1, 1);
+    const double scale = spec.real("scale");
+    for (const double probability : spec.reals("probabilities")) {
+      factors_.push_back(std::exp(std::log(-std::log1p(-probability)) * scale));
+    }
+  }
+
+  Status run(Run& run, Rows rows) const override {
+    Column* prediction = prediction_ ? &run.out(*prediction_, Type::Double, rows) : nullptr;
+    Column* quantiles = quantiles_ ? &run.out(*quantiles_, Type::Vector, rows) : nullptr;
+    const auto each = [&](uint32_t row, const VectorRow& in) -> std::string {
+      std::string fault = wrong_size(coefficients_.size(), in);
+      if (!fault.empty()) return "column '" + names_[0] + "': " + fault;
+      const double mean = std::exp(in.dot(coefficients_.data()) + intercept_);
+      if (prediction != nullptr) prediction->reals[row] = mean;
+      if (quantiles == nullptr) return {};
+      quantiles->start_row(row);
+      for (const double factor : factors_) quantiles->reals.push_back(factor * mean);
+      quantiles->end_row();
+      return {};
+    };
+    const auto none = [&](uint32_t row) {
+      if (prediction != nullptr) prediction->set_missing(row);
+    };
+    return each_vector(run, rows, each, none);
+  }
+
+ private:
+  std::span<const double> coefficients_;
+  double intercept_;
+  std::vector<double> factors_;
+  std::optional<uint32_t> prediction_, quantiles_;
+};
+
+constexpr StageKind kKinds[] = {
+    {"linear_scores", make_stage<LinearScores>},
+    {"linear_regression", make_stage<LinearRegression>},
+    {"glm", make_stage<Glm>},
+    {"aft", make_stage<Aft>},
+};
+
+}  // namespace
+
+std::span<const StageKind> linear_kinds() { return kKinds; }
+
+}  // namespace serval::tabular

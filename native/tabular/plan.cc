@@ -1,0 +1,152 @@
+// See plan.h. Load thread; run: any thread.
+#include "tabular/plan.h"
+
+#include <algorithm>
+
+#include "base/limits.h"
+#include "tabular/plan_reading.h"
+
+namespace serval::tabular {
+namespace {
+
+constexpr size_t kLevelsOfBlock = 4;  // tables in tables: block, stage, attribute, expression
+constexpr size_t kTableBytesMin = 4;
+
+Error bad_plan(const std::string& name, const std::string& what) {
+  return make_error(ErrorCode::ModelInvalid, "'" + name + "': " + what);
+}
+
+std::string text_of(const flatbuffers::String* text) { return std::string(view_of(text)); }
+
+std::string all_faults(const PlanReading& reading) {
+  std::string text =
+      std::to_string(reading.fault_count) + (reading.fault_count == 1 ? " fault: " : " faults: ");
+  for (size_t i = 0; i < reading.faults.size(); ++i) {
+    if (i > 0) text += "; ";
+    text += reading.faults[i];
+  }
+  if (reading.fault_count > reading.faults.size()) text += "; ...";
+  return text;
+}
+
+template <typename List>
+FieldSpec spec_of(const List& from) {
+  FieldSpec made;
+  made.name = text_of(from.name());
+  made.type = from.type();
+  made.element = from.element();
+  made.size = from.size();
+  return made;
+}
+
+// Notes names that are there twice.
+void check_names(PlanReading& reading, const std::vector<FieldSpec>& specs, const char* what) {
+  std::vector<std::string_view> names;
+  for (const FieldSpec& spec : specs) names.push_back(spec.name);
+  std::sort(names.begin(), names.end());
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (names[i].empty()) reading.fault(std::string(what) + " without a name");
+    if (i > 0 && names[i] == names[i - 1]) {
+      reading.fault(std::string("two ") + what + "s are called '" + std::string(names[i]) + "'");
+    }
+  }
+}
+
+void read_fields(PlanReading& reading, TableSchema& schema, std::vector<uint32_t>& columns) {
+  if (reading.plan.fields() == nullptr) return;
+  for (const plan::Field* field : *reading.plan.fields()) {
+    FieldSpec spec = spec_of(*field);
+    spec.any = field->any();
+    spec.optional = field->optional();
+    spec.parse_text = field->parse_text();
+    spec.precision = field->precision();
+    spec.scale = field->scale();
+    if (field->column() >= reading.column_count() || reading.filled[field->column()]) {
+      reading.fault("field '" + spec.name + "': column " + std::to_string(field->column()) +
+                    " is not its own");
+      continue;
+    }
+    reading.filled[field->column()] = true;
+    columns.push_back(field->column());
+    schema.fields.push_back(std::move(spec));
+  }
+  check_names(reading, schema.fields, "field");
+}
+
+void read_outputs(PlanReading& reading, TableSchema& schema, std::vector<uint32_t>& columns) {
+  if (reading.plan.outputs() == nullptr) return;
+  for (const plan::Output* output : *reading.plan.outputs()) {
+    FieldSpec spec = spec_of(*output);
+    if (output->column() >= reading.column_count() || !reading.filled[output->column()]) {
+      reading.fault("output '" + spec.name + "': nothing fills column " +
+                    std::to_string(output->column()));
+      continue;
+    }
+    columns.push_back(output->column());
+    schema.outputs.push_back(std::move(spec));
+    schema.extra.push_back(output->extra());
+  }
+  check_names(reading, schema.outputs, "output");
+}
+
+void check_columns(PlanReading& reading) {
+  for (size_t i = 0; i < reading.column_count(); ++i) {
+    const plan::Column* column = reading.plan.columns()->Get(static_cast<uint32_t>(i));
+    const bool known = column->type() <= Type::MAX && column->element() <= Type::MAX;
+    if (!known) reading.fault("column " + std::to_string(i) + " has an unknown type");
+  }
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Plan>> Plan::load(const std::string& path) {
+  auto file = MappedFile::open(path, kPlanBytesMax);
+  if (!file.ok()) return std::move(file.error());
+  return read(file.value()->bytes(), file.value(), path);
+}
+
+Result<std::shared_ptr<const Plan>> Plan::read(std::span<const uint8_t> bytes,
+                                               std::shared_ptr<const void> owner,
+                                               const std::string& name) {
+  const auto made = std::make_shared<Plan>(Private());
+  made->owner_ = std::move(owner);
+  auto done = made->read_from(bytes, name);
+  if (!done.ok()) return std::move(done.error());
+  return std::shared_ptr<const Plan>(made);
+}
+
+Result<bool> Plan::read_from(std::span<const uint8_t> bytes, const std::string& name) {
+  if (bytes.size() < 8 || !plan::PlanBufferHasIdentifier(bytes.data())) {
+    return bad_plan(name, "is no plan of a tabular model");
+  }
+  const size_t depth = 8 + kLevelsOfBlock * (kPlanBlocksDeepMax + 1);
+  flatbuffers::Verifier verifier(bytes.data(), bytes.size(), static_cast<uint32_t>(depth),
+                                 static_cast<uint32_t>(1000 + bytes.size() / kTableBytesMin));
+  if (!plan::VerifyPlanBuffer(verifier)) return bad_plan(name, "is damaged");
+  PlanReading reading{*plan::GetPlan(bytes.data()), dictionary_, {}, 0, 0, {}};
+  column_count_ = reading.column_count();
+  if (column_count_ > kPlanColumnsMax) {
+    return bad_plan(name, "has " + std::to_string(column_count_) + " columns; the limit is " +
+                              std::to_string(kPlanColumnsMax));
+  }
+  reading.filled.assign(column_count_, false);
+  bytes_ = bytes.size();
+  format_ = text_of(reading.plan.format());
+  producer_ = text_of(reading.plan.producer());
+  schema_.nan_is_missing = reading.plan.nan_is_missing();
+  schema_.timezone = text_of(reading.plan.timezone());
+  check_columns(reading);
+  read_fields(reading, schema_, field_columns_);
+  block_ = reading.block(*reading.plan.block());
+  if (reading.fault_count == 0) read_outputs(reading, schema_, output_columns_);
+  if (reading.fault_count == 0 && schema_.outputs.empty()) reading.fault("it has no outputs");
+  if (reading.fault_count > 0) return bad_plan(name, all_faults(reading));
+  return true;
+}
+
+Status Plan::run(Frame& frame, const RunOptions& options, const CancelFlag* cancel) const {
+  Run run(frame, options, cancel);
+  return block_.run(run, Rows{frame.rows, nullptr});
+}
+
+}  // namespace serval::tabular

@@ -1,0 +1,53 @@
+// A plan that was read: fields, outputs and the stages between them. Made on a load thread,
+// immutable then; any thread.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/table_schema.h"
+#include "tabular/mapped_file.h"
+#include "tabular/stage.h"
+
+namespace serval::tabular {
+
+class Plan {
+  struct Private {};
+
+ public:
+  explicit Plan(Private) {}
+  // Errors: model_invalid naming the file and what is wrong in it, all at once.
+  static Result<std::shared_ptr<const Plan>> load(const std::string& path);
+  // Of bytes that `owner` keeps, aligned to 8. `name`: for errors.
+  static Result<std::shared_ptr<const Plan>> read(std::span<const uint8_t> bytes,
+                                                  std::shared_ptr<const void> owner,
+                                                  const std::string& name);
+
+  const TableSchema& schema() const { return schema_; }
+  // The columns of schema().fields and .outputs.
+  const std::vector<uint32_t>& field_columns() const { return field_columns_; }
+  const std::vector<uint32_t>& output_columns() const { return output_columns_; }
+  size_t column_count() const { return column_count_; }
+  const std::string& format() const { return format_; }
+  const std::string& producer() const { return producer_; }
+  size_t bytes() const { return bytes_; }
+  const Dictionary& dictionary() const { return dictionary_; }
+
+  // Runs all stages over the frame, whose field columns are filled: frame.rows of them each.
+  // Errors: those of Block::run.
+  Status run(Frame& frame, const RunOptions& options, const CancelFlag* cancel) const;
+
+ private:
+  Result<bool> read_from(std::span<const uint8_t> bytes, const std::string& name);
+
+  std::shared_ptr<const void> owner_;  // of the bytes that stages look at
+  TableSchema schema_;
+  std::vector<uint32_t> field_columns_, output_columns_;
+  size_t column_count_ = 0, bytes_ = 0;
+  std::string format_, producer_;
+  Dictionary dictionary_;
+  Block block_;
+};
+
+}  // namespace serval::tabular

@@ -1,0 +1,395 @@
+// What a MiningModel makes of its segments' results: one number (combine), votes (vote), blended
+// probabilities (blend). Sums run in document order. Hot path, any thread.
+// Source: tabular.md 3.3
+#include <algorithm>
+#include <limits>
+
+#include "tabular/pmml/cells.h"
+#include "tabular/pmml/kinds.h"
+
+namespace serval::tabular::pmml {
+namespace {
+
+enum class OnMissing : uint8_t { Continue, Skip, Missing };
+
+// Which segments of a row count, with their weights.
+class Ensemble : public Stage {
+ public:
+  explicit Ensemble(StageSpec& spec)
+      : place_(spec.place),
+        method_(spec.text("method")),
+        weights_(spec.reals("weights")),
+        mask_of_(spec.integers("mask_of")),
+        weight_of_(spec.integers("weight_of")),
+        threshold_(spec.real("threshold", 1)) {
+    const std::string_view treatment = spec.text("on_missing", "continue");
+    if (treatment == "skip") on_missing_ = OnMissing::Skip;
+    else if (treatment == "missing") on_missing_ = OnMissing::Missing;
+    else if (treatment != "continue") spec.fail("on_missing is '" + std::string(treatment) + "'");
+    spec.expect_outputs(1, 2);
+    count_ = weights_.size();
+    inputs_.assign(spec.inputs.begin(), spec.inputs.end());
+    outputs_.assign(spec.outputs.begin(), spec.outputs.end());
+    const auto fits = [&](std::span<const int32_t> indices) {
+      return indices.size() == count_ &&
+             std::all_of(indices.begin(), indices.end(), [&](int32_t at) {
+               return at >= -1 && at < static_cast<int64_t>(inputs_.size());
+             });
+    };
+    if (count_ == 0 || inputs_.size() < count_ || !fits(mask_of_) || !fits(weight_of_)) {
+      spec.fail("its segments do not fit together");
+    }
+  }
+
+ protected:
+  struct Part {
+    size_t segment;
+    double weight;
+  };
+
+  // False: the result is missing.
+  bool parts_of(const Run& run, uint32_t row, bool missing_counts, std::vector<Part>& parts) const {
+    parts.clear();
+    double all = 0, lost = 0;
+    for (size_t i = 0; i < count_; ++i) {
+      if (mask_of_[i] >= 0) {
+        const Column& mask = run.in(inputs_[static_cast<size_t>(mask_of_[i])]);
+        if (!mask.valid(row) || mask.integers[row] == 0) continue;
+      }
+      double weight = weights_[i];
+      if (weight_of_[i] >= 0) {
+        const Column& column = run.in(inputs_[static_cast<size_t>(weight_of_[i])]);
+        if (missing_at(column, row) || !is_scalar_number(column.type)) return false;
+        weight = real_at(column, row);
+      }
+      all += weight;
+      const Column& column = run.in(inputs_[i]);
+      const bool list = column.type == Type::Vector;
+      if (list ? !column.valid(row) : missing_at(column, row)) lost += weight;
+      else parts.push_back({i, weight});
+    }
+    if (parts.empty()) return false;
+    if (lost == 0) return true;
+    if (on_missing_ == OnMissing::Missing) return false;
+    if (on_missing_ == OnMissing::Skip) return !(lost / all > threshold_);
+    return !missing_counts;
+  }
+
+  std::string place_, method_;
+  std::span<const double> weights_;
+  std::span<const int32_t> mask_of_, weight_of_;
+  double threshold_;
+  OnMissing on_missing_ = OnMissing::Continue;
+  size_t count_ = 0;
+  std::vector<uint32_t> inputs_, outputs_;
+};
+
+class Combine final : public Ensemble {
+ public:
+  explicit Combine(StageSpec& spec) : Ensemble(spec) {
+    static constexpr std::string_view kMethods[] = {
+        "sum", "weightedSum", "average", "weightedAverage", "median", "weightedMedian"};
+    const auto* found = std::find(std::begin(kMethods), std::end(kMethods), method_);
+    if (found == std::end(kMethods)) spec.fail("method is '" + method_ + "'");
+    weighted_ = method_.starts_with("weighted");
+    median_ = method_.ends_with("edian");
+    average_ = method_.ends_with("verage");
+  }
+
+  Status run(Run& run, Rows rows) const override {
+    for (size_t i = 0; i < count_; ++i) {
+      const Type type = run.in(inputs_[i]).type;
+      if (!is_scalar_number(type)) {
+        return invalid_argument(place_ + ": a segment gives " + std::string(type_name(type)) +
+                                ", expected a number");
+      }
+    }
+    Column& out = run.out(outputs_[0], Type::Double, rows);
+    std::vector<Part> parts;
+    for (uint32_t i = 0; i < rows.count; ++i) {
+      const uint32_t row = rows[i];
+      if (!parts_of(run, row, true, parts)) {
+        out.set_missing(row);
+        continue;
+      }
+      const double value = median_ ? middle(run, row, parts) : total(run, row, parts);
+      if (std::isnan(value)) out.set_missing(row);
+      else out.reals[row] = value;
+    }
+    return {};
+  }
+
+ private:
+  double at(const Run& run, const Part& part, uint32_t row) const {
+    return real_at(run.in(inputs_[part.segment]), row);
+  }
+
+  double total(const Run& run, uint32_t row, const std::vector<Part>& parts) const {
+    double sum = 0, weights = 0;
+    for (const Part& part : parts) {
+      sum += weighted_ ? part.weight * at(run, part, row) : at(run, part, row);
+      weights += weighted_ ? part.weight : 1;
+    }
+    return average_ ? sum / weights : sum;
+  }
+
+  double middle(const Run& run, uint32_t row, std::vector<Part>& parts) const {
+    std::stable_sort(parts.begin(), parts.end(), [&](const Part& a, const Part& b) {
+      return at(run, a, row) < at(run, b, row);
+    });
+    if (!weighted_) {
+      const size_t half = parts.size() / 2;
+      const double upper = at(run, parts[half], row);
+      return parts.size() % 2 == 1 ? upper : (at(run, parts[half - 1], row) + upper) / 2;
+    }
+    double all = 0, sum = 0;
+    for (const Part& part : parts) all += part.weight;
+    for (const Part& part : parts) {
+      sum += part.weight;
+      if (sum >= all / 2) return at(run, part, row);
+    }
+    return at(run, parts.back(), row);
+  }
+
+  bool weighted_ = false, median_ = false, average_ = false;
+};
+
+// Of the labels, as texts or numbers; a segment's column has one of them per row.
+class Vote final : public Ensemble {
+ public:
+  explicit Vote(StageSpec& spec) : Ensemble(spec), labels_(spec.values("labels")) {
+    weighted_ = method_ == "weightedMajorityVote";
+    if (!weighted_ && method_ != "majorityVote") spec.fail("method is '" + method_ + "'");
+    spec.expect_outputs(2, 2);
+    if (spec.failed()) return;
+    type_ = spec.column_type(outputs_[1]);
+    for (const Value& each : labels_) {
+      if (!fits(type_, each)) spec.fail("a label has another type than the output");
+    }
+  }
+
+  Status run(Run& run, Rows rows) const override {
+    Column& votes = run.out(outputs_[0], Type::Vector, rows);
+    Column& winner = run.out(outputs_[1], type_, rows);
+    std::vector<Part> parts;
+    std::vector<double> sums(labels_.size());
+    for (uint32_t i = 0; i < rows.count; ++i) {
+      const uint32_t row = rows[i];
+      const int64_t best = parts_of(run, row, false, parts) ? count(run, row, parts, sums) : -1;
+      if (best < 0) {
+        winner.set_missing(row);
+        continue;
+      }
+      double all = 0;
+      for (const double each : sums) all += each;
+      votes.start_row(row);
+      for (const double each : sums) votes.reals.push_back(all == 0 ? 0 : each / all);
+      votes.end_row();
+      put(winner, row, labels_[static_cast<size_t>(best)]);
+    }
+    return {};
+  }
+
+ private:
+  // Which label wins; of equals the one that was voted for first.
+  int64_t count(const Run& run, uint32_t row, const std::vector<Part>& parts,
+                std::vector<double>& sums) const {
+    std::fill(sums.begin(), sums.end(), 0.0);
+    std::vector<size_t> seen;
+    for (const Part& part : parts) {
+      const Column& column = run.in(inputs_[part.segment]);
+      const int64_t key = key_at(column, row);
+      for (size_t k = 0; k < labels_.size(); ++k) {
+        if (storage_of(labels_[k].type) != storage_of(column.type) || key_of(labels_[k]) != key) {
+          continue;
+        }
+        if (sums[k] == 0) seen.push_back(k);
+        sums[k] += weighted_ ? part.weight : 1;
+        break;
+      }
+    }
+    int64_t best = -1;
+    for (const size_t k : seen) {
+      if (best < 0 || sums[k] > sums[static_cast<size_t>(best)]) best = static_cast<int64_t>(k);
+    }
+    return best;
+  }
+
+  std::vector<Value> labels_;
+  bool weighted_ = false;
+  Type type_ = Type::Any;
+};
+
+// Vectors of probabilities; `maps` says where each label stands in each segment's (-1: zero).
+class Blend final : public Ensemble {
+ public:
+  explicit Blend(StageSpec& spec)
+      : Ensemble(spec),
+        maps_(spec.integers("maps")),
+        width_(static_cast<size_t>(std::max(spec.integer("width"), 0))) {
+    weighted_ = method_ == "weightedAverage";
+    median_ = method_ == "median";
+    max_ = method_ == "max";
+    if (!weighted_ && !median_ && !max_ && method_ != "average") {
+      spec.fail("method is '" + method_ + "'");
+    }
+    if (width_ == 0 || maps_.size() != count_ * width_) spec.fail("a map for each segment");
+  }
+
+  Status run(Run& run, Rows rows) const override {
+    for (size_t i = 0; i < count_; ++i) {
+      if (run.in(inputs_[i]).type != Type::Vector) {
+        return invalid_argument(place_ + ": a segment gives no probabilities");
+      }
+    }
+    Column& out = run.out(outputs_[0], Type::Vector, rows);
+    std::vector<Part> parts;
+    for (uint32_t i = 0; i < rows.count; ++i) {
+      const uint32_t row = rows[i];
+      if (!parts_of(run, row, true, parts)) continue;
+      if (median_ || max_) choose(run, row, parts);
+      double weights = 0;
+      for (const Part& part : parts) weights += weighted_ ? part.weight : 1;
+      if (weights == 0) continue;
+      out.start_row(row);
+      for (size_t k = 0; k < width_; ++k) {
+        double sum = 0;
+        for (const Part& part : parts) {
+          sum += (weighted_ ? part.weight : 1) * probability(run, part.segment, row, k);
+        }
+        out.reals.push_back(sum / weights);
+      }
+      out.end_row();
+    }
+    return {};
+  }
+
+ private:
+  double probability(const Run& run, size_t segment, uint32_t row, size_t label) const {
+    const std::span<const double> values = run.in(inputs_[segment]).row_reals(row);
+    const int32_t at = maps_[segment * width_ + label];
+    if (at < 0 || static_cast<size_t>(at) >= values.size()) return 0;
+    return values[static_cast<size_t>(at)];
+  }
+
+  double middle_of(std::vector<double>& values) const {
+    if (max_) return *std::max_element(values.begin(), values.end());
+    std::sort(values.begin(), values.end());
+    const size_t half = values.size() / 2;
+    return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+  }
+
+  // Keeps the segments that gave the winning label its number, or came closest to it.
+  void choose(const Run& run, uint32_t row, std::vector<Part>& parts) const {
+    size_t winner = 0;
+    double best = -1;
+    std::vector<double> values;
+    for (size_t k = 0; k < width_; ++k) {
+      values.clear();
+      for (const Part& part : parts) values.push_back(probability(run, part.segment, row, k));
+      const double value = middle_of(values);
+      if (value > best) {
+        best = value;
+        winner = k;
+      }
+    }
+    double least = std::numeric_limits<double>::max();
+    const auto distance = [&](const Part& part) {
+      return std::fabs(best - probability(run, part.segment, row, winner));
+    };
+    for (const Part& part : parts) least = std::min(least, distance(part));
+    std::erase_if(parts, [&](const Part& part) { return distance(part) > least; });
+  }
+
+  std::span<const int32_t> maps_;
+  size_t width_;
+  bool weighted_ = false, median_ = false, max_ = false;
+};
+
+// A forest's leaves (List, one per tree, -1: none) -> votes by label, and the winner: of equals the
+// one that the first tree voted for.
+class LeafVotes final : public Stage {
+ public:
+  explicit LeafVotes(StageSpec& spec)
+      : place_(spec.place),
+        label_of_(spec.integers("label_of")),
+        weights_(spec.reals("weights")),
+        labels_(spec.values("labels")) {
+    spec.expect_inputs(1, 1);
+    spec.expect_outputs(2, 2);
+    if (spec.failed()) return;
+    in_ = spec.inputs[0];
+    votes_ = spec.outputs[0];
+    out_ = spec.outputs[1];
+    type_ = spec.column_type(out_);
+    const auto count = static_cast<int64_t>(labels_.size());
+    const bool fit = std::all_of(label_of_.begin(), label_of_.end(),
+                                 [&](int32_t label) { return label >= 0 && label < count; });
+    if (!fit) spec.fail("a leaf has no label");
+    for (const Value& each : labels_) {
+      if (!fits(type_, each)) spec.fail("a label has another type than the output");
+    }
+  }
+
+  Status run(Run& run, Rows rows) const override {
+    const Column& in = run.in(in_);
+    if (in.type != Type::List || storage_of(in.element) != Storage::Integer) {
+      return invalid_argument(place_ + ": expected the leaves of a forest");
+    }
+    Column& votes = run.out(votes_, Type::Vector, rows);
+    Column& winner = run.out(out_, type_, rows);
+    std::vector<double> sums(labels_.size());
+    std::vector<uint32_t> first(labels_.size());
+    for (uint32_t i = 0; i < rows.count; ++i) {
+      const uint32_t row = rows[i];
+      const double all = in.valid(row) ? count(in.row_integers(row), sums, first) : 0;
+      if (!(all > 0)) {
+        winner.set_missing(row);
+        continue;
+      }
+      votes.start_row(row);
+      size_t best = 0;
+      for (size_t k = 0; k < sums.size(); ++k) {
+        votes.reals.push_back(sums[k] / all);
+        if (sums[k] > sums[best] || (sums[k] == sums[best] && first[k] < first[best])) best = k;
+      }
+      votes.end_row();
+      put(winner, row, labels_[best]);
+    }
+    return {};
+  }
+
+ private:
+  double count(std::span<const int64_t> leaves, std::vector<double>& sums,
+               std::vector<uint32_t>& first) const {
+    std::fill(sums.begin(), sums.end(), 0.0);
+    std::fill(first.begin(), first.end(), UINT32_MAX);
+    double all = 0;
+    for (size_t tree = 0; tree < leaves.size() && tree < weights_.size(); ++tree) {
+      if (leaves[tree] < 0 || leaves[tree] >= static_cast<int64_t>(label_of_.size())) continue;
+      const auto label = static_cast<size_t>(label_of_[static_cast<size_t>(leaves[tree])]);
+      sums[label] += weights_[tree];
+      first[label] = std::min(first[label], static_cast<uint32_t>(tree));
+      all += weights_[tree];
+    }
+    return all;
+  }
+
+  std::string place_;
+  std::span<const int32_t> label_of_;
+  std::span<const double> weights_;
+  std::vector<Value> labels_;
+  uint32_t in_ = 0, votes_ = 0, out_ = 0;
+  Type type_ = Type::Any;
+};
+
+}  // namespace
+
+std::unique_ptr<Stage> make_leaf_votes(StageSpec& spec) {
+  return std::make_unique<LeafVotes>(spec);
+}
+std::unique_ptr<Stage> make_combine(StageSpec& spec) { return std::make_unique<Combine>(spec); }
+std::unique_ptr<Stage> make_vote(StageSpec& spec) { return std::make_unique<Vote>(spec); }
+std::unique_ptr<Stage> make_blend(StageSpec& spec) { return std::make_unique<Blend>(spec); }
+
+}  // namespace serval::tabular::pmml

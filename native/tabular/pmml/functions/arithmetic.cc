@@ -1,0 +1,145 @@
+// PMML's arithmetic and aggregate functions. Hot path, any thread. Source: tabular.md 3.3
+#include <algorithm>
+#include <vector>
+
+#include "tabular/pmml/functions/functions.h"
+
+namespace serval::tabular::pmml {
+namespace {
+
+// Two numbers that are there; integers stay integers and are refused where they overflow.
+template <typename Integers, typename Reals>
+Value binary(Eval& eval, std::span<const Value> arguments, std::string_view name, Integers integers,
+             Reals reals) {
+  const Value& left = arguments[0];
+  const Value& right = arguments[1];
+  for (const Value& each : arguments) {
+    if (!is_number(each)) return fail_type(eval, name, "a number", each);
+  }
+  const Type type = wider(left.type, right.type);
+  if (type != Type::Int32) return number_of(eval, type, reals(real_of(left), real_of(right)), name);
+  int64_t result = 0;
+  if (!integers(left.integer, right.integer, result)) {
+    return eval.fail("function " + std::string(name) + ": the result is undefined");
+  }
+  if (result != static_cast<int32_t>(result)) {
+    return eval.fail("function " + std::string(name) + ": the result is no 32-bit integer");
+  }
+  return Value::of_integer(result, Type::Int32);
+}
+
+Value add(Eval& eval, std::span<const Value> arguments, const void*) {
+  return binary(
+      eval, arguments, "+",
+      [](int64_t a, int64_t b, int64_t& r) { return !__builtin_add_overflow(a, b, &r); },
+      [](double a, double b) { return a + b; });
+}
+
+Value subtract(Eval& eval, std::span<const Value> arguments, const void*) {
+  return binary(
+      eval, arguments, "-",
+      [](int64_t a, int64_t b, int64_t& r) { return !__builtin_sub_overflow(a, b, &r); },
+      [](double a, double b) { return a - b; });
+}
+
+Value multiply(Eval& eval, std::span<const Value> arguments, const void*) {
+  return binary(
+      eval, arguments, "*",
+      [](int64_t a, int64_t b, int64_t& r) { return !__builtin_mul_overflow(a, b, &r); },
+      [](double a, double b) { return a * b; });
+}
+
+Value divide(Eval& eval, std::span<const Value> arguments, const void*) {
+  return binary(
+      eval, arguments, "/",
+      [](int64_t a, int64_t b, int64_t& r) {
+        if (b == 0 || (a == INT64_MIN && b == -1)) return false;
+        r = a / b;
+        return true;
+      },
+      [](double a, double b) { return a / b; });
+}
+
+Value modulo(Eval& eval, std::span<const Value> arguments, const void*) {
+  return binary(
+      eval, arguments, "modulo",
+      [](int64_t a, int64_t b, int64_t& r) {
+        if (b == 0 || (a == INT64_MIN && b == -1)) return false;
+        r = a % b;
+        if (r != 0 && (r < 0) != (b < 0)) r += b;
+        return true;
+      },
+      [](double a, double b) { return a - std::floor(a / b) * b; });
+}
+
+// Over the arguments that are there; missing where there is none.
+template <typename Fold>
+Value aggregate(Eval& eval, std::span<const Value> arguments, std::string_view name, bool averages,
+                Fold fold) {
+  Type type = Type::Int32;
+  double value = 0;
+  int count = 0;
+  for (const Value& each : arguments) {
+    if (each.missing()) continue;
+    if (!is_number(each)) return fail_type(eval, name, "numbers", each);
+    type = wider(type, each.type);
+    value = count == 0 ? real_of(each) : fold(value, real_of(each));
+    count += 1;
+  }
+  if (count == 0) return {};
+  if (!averages) return number_of(eval, type, value, name);
+  return number_of(eval, type == Type::Int32 ? Type::Double : type, value / count, name);
+}
+
+Value min_of(Eval& eval, std::span<const Value> arguments, const void*) {
+  return aggregate(eval, arguments, "min", false, [](double a, double b) { return b < a ? b : a; });
+}
+Value max_of(Eval& eval, std::span<const Value> arguments, const void*) {
+  return aggregate(eval, arguments, "max", false, [](double a, double b) { return b > a ? b : a; });
+}
+Value sum_of(Eval& eval, std::span<const Value> arguments, const void*) {
+  return aggregate(eval, arguments, "sum", false, [](double a, double b) { return a + b; });
+}
+Value average_of(Eval& eval, std::span<const Value> arguments, const void*) {
+  return aggregate(eval, arguments, "avg", true, [](double a, double b) { return a + b; });
+}
+Value product_of(Eval& eval, std::span<const Value> arguments, const void*) {
+  return aggregate(eval, arguments, "product", false, [](double a, double b) { return a * b; });
+}
+
+Value median_of(Eval& eval, std::span<const Value> arguments, const void*) {
+  std::vector<double> values;
+  Type type = Type::Int32;
+  for (const Value& each : arguments) {
+    if (each.missing()) continue;
+    if (!is_number(each)) return fail_type(eval, "median", "numbers", each);
+    type = wider(type, each.type);
+    values.push_back(real_of(each));
+  }
+  if (values.empty()) return {};
+  std::sort(values.begin(), values.end());
+  const size_t half = values.size() / 2;
+  const double middle =
+      values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+  return number_of(eval, type == Type::Int32 ? Type::Double : type, middle, "median");
+}
+
+constexpr Function kFunctions[] = {
+    {"pmml.+", 2, 2, add, nullptr, nullptr},
+    {"pmml.-", 2, 2, subtract, nullptr, nullptr},
+    {"pmml.*", 2, 2, multiply, nullptr, nullptr},
+    {"pmml./", 2, 2, divide, nullptr, nullptr},
+    {"pmml.modulo", 2, 2, modulo, nullptr, nullptr},
+    {"pmml.min", 1, -1, min_of, nullptr, nullptr, true},
+    {"pmml.max", 1, -1, max_of, nullptr, nullptr, true},
+    {"pmml.sum", 1, -1, sum_of, nullptr, nullptr, true},
+    {"pmml.avg", 1, -1, average_of, nullptr, nullptr, true},
+    {"pmml.product", 1, -1, product_of, nullptr, nullptr, true},
+    {"pmml.median", 1, -1, median_of, nullptr, nullptr, true},
+};
+
+}  // namespace
+
+std::span<const Function> arithmetic_functions() { return kFunctions; }
+
+}  // namespace serval::tabular::pmml

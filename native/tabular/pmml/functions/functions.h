@@ -1,0 +1,67 @@
+// The tables of PMML's functions, one per file, and what they share. Any thread.
+// Source: tabular.md 3.3
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+
+#include "tabular/expression.h"
+
+namespace serval::tabular::pmml {
+
+std::span<const Function> arithmetic_functions();
+std::span<const Function> math_functions();
+std::span<const Function> logic_functions();
+std::span<const Function> predicate_functions();
+std::span<const Function> text_functions();
+std::span<const Function> format_functions();
+std::span<const Function> date_functions();
+std::span<const Function> value_functions();
+
+inline bool is_number(const Value& value) { return is_real(value.type) || is_integer(value.type); }
+
+inline double real_of(const Value& value) {
+  return is_real(value.type) ? value.real : static_cast<double>(value.integer);
+}
+
+// What an operation on two numbers gives: double over float over integer.
+inline Type wider(Type left, Type right) {
+  if (left == Type::Double || right == Type::Double) return Type::Double;
+  if (left == Type::Float || right == Type::Float) return Type::Float;
+  return Type::Int32;
+}
+
+// A result of that type. Refuses what is not a number, and integers that PMML's type has not.
+inline Value number_of(Eval& eval, Type type, double value, std::string_view function) {
+  if (std::isnan(value)) {
+    return eval.fail("function " + std::string(function) + ": the result is not a number");
+  }
+  if (type == Type::Double) return Value::of_real(value);
+  if (type == Type::Float) {
+    return Value::of_real(static_cast<double>(static_cast<float>(value)), Type::Float);
+  }
+  constexpr double kMin = std::numeric_limits<int32_t>::min();
+  constexpr double kMax = std::numeric_limits<int32_t>::max();
+  if (value < kMin || value > kMax || value != std::floor(value)) {
+    return eval.fail("function " + std::string(function) + ": the result is no 32-bit integer");
+  }
+  return Value::of_integer(static_cast<int64_t>(value), Type::Int32);
+}
+
+// For a function that takes no missing argument.
+Value fail_missing(Eval& eval, std::string_view function);
+// For an argument of the wrong type.
+Value fail_type(Eval& eval, std::string_view function, const char* expected, const Value& got);
+
+// A value of another type, as PMML casts. Missing where it is; refuses what cannot be cast.
+Value cast(Eval& eval, const Value& value, Type type);
+// Text as PMML writes a value: doubles as Java does ("1.0E10").
+std::string text_of(const Eval& eval, const Value& value);
+
+// Do they equal each other, the second one cast to the first one's type?
+bool equal_values(Eval& eval, const Value& left, const Value& right);
+
+}  // namespace serval::tabular::pmml

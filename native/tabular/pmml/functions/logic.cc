@@ -1,0 +1,223 @@
+// PMML's functions of truth values and comparisons, `if`, and what Apply adds around a function.
+// Hot path, any thread. Source: tabular.md 3.3
+#include <algorithm>
+#include <vector>
+
+#include "tabular/plan_reading.h"
+#include "tabular/pmml/functions/functions.h"
+
+namespace serval::tabular::pmml {
+namespace {
+
+Value compare(Eval& eval, std::span<const Value> arguments, const char* name, bool (*test)(int)) {
+  const Value& left = arguments[0];
+  Value right = arguments[1];
+  if (left.missing() || right.missing()) return fail_missing(eval, name);
+  if (is_number(left) && is_number(right)) {
+    if (!is_real(left.type) && !is_real(right.type)) {
+      return Value::of_bool(test((left.integer > right.integer) - (left.integer < right.integer)));
+    }
+    const double a = real_of(left), b = real_of(right);
+    return Value::of_bool(test((a > b) - (a < b)));
+  }
+  if (is_text(left.type)) return fail_type(eval, name, "values that have an order", left);
+  if (right.type != left.type) right = cast(eval, right, left.type);
+  if (eval.failed()) return {};
+  if (storage_of(left.type) == Storage::Real) {
+    return Value::of_bool(test((left.real > right.real) - (left.real < right.real)));
+  }
+  return Value::of_bool(test((left.integer > right.integer) - (left.integer < right.integer)));
+}
+
+Value less_than(Eval& eval, std::span<const Value> arguments, const void*) {
+  return compare(eval, arguments, "lessThan", [](int order) { return order < 0; });
+}
+Value less_or_equal(Eval& eval, std::span<const Value> arguments, const void*) {
+  return compare(eval, arguments, "lessOrEqual", [](int order) { return order <= 0; });
+}
+Value greater_than(Eval& eval, std::span<const Value> arguments, const void*) {
+  return compare(eval, arguments, "greaterThan", [](int order) { return order > 0; });
+}
+Value greater_or_equal(Eval& eval, std::span<const Value> arguments, const void*) {
+  return compare(eval, arguments, "greaterOrEqual", [](int order) { return order >= 0; });
+}
+
+Value equal(Eval& eval, std::span<const Value> arguments, const void*) {
+  if (arguments[0].missing() || arguments[1].missing()) return fail_missing(eval, "equal");
+  return Value::of_bool(equal_values(eval, arguments[0], arguments[1]));
+}
+Value not_equal(Eval& eval, std::span<const Value> arguments, const void*) {
+  if (arguments[0].missing() || arguments[1].missing()) return fail_missing(eval, "notEqual");
+  return Value::of_bool(!equal_values(eval, arguments[0], arguments[1]));
+}
+
+// A missing value is in no set.
+bool among(Eval& eval, std::span<const Value> arguments) {
+  if (arguments[0].missing()) return false;
+  for (const Value& each : arguments.subspan(1)) {
+    if (!each.missing() && equal_values(eval, arguments[0], each)) return true;
+    if (eval.failed()) return false;
+  }
+  return false;
+}
+
+Value is_in(Eval& eval, std::span<const Value> arguments, const void*) {
+  return Value::of_bool(among(eval, arguments));
+}
+Value is_not_in(Eval& eval, std::span<const Value> arguments, const void*) {
+  return Value::of_bool(!among(eval, arguments));
+}
+
+// All arguments are looked at, and none may be missing.
+Value fold(Eval& eval, std::span<const Value> arguments, const char* name, bool stops_at) {
+  bool found = false;
+  for (const Value& each : arguments) {
+    if (each.missing()) return fail_missing(eval, name);
+    if (each.type != Type::Bool) return fail_type(eval, name, "boolean values", each);
+    found = found || (each.integer != 0) == stops_at;
+  }
+  return Value::of_bool(found == stops_at);
+}
+
+Value and_of(Eval& eval, std::span<const Value> arguments, const void*) {
+  return fold(eval, arguments, "and", false);
+}
+Value or_of(Eval& eval, std::span<const Value> arguments, const void*) {
+  return fold(eval, arguments, "or", true);
+}
+Value not_of(Eval& eval, std::span<const Value> arguments, const void*) {
+  if (arguments[0].missing()) return fail_missing(eval, "not");
+  if (arguments[0].type != Type::Bool) {
+    return fail_type(eval, "not", "a boolean value", arguments[0]);
+  }
+  return Value::of_bool(arguments[0].integer == 0);
+}
+
+Value is_missing(Eval&, std::span<const Value> arguments, const void*) {
+  return Value::of_bool(arguments[0].missing());
+}
+Value is_not_missing(Eval&, std::span<const Value> arguments, const void*) {
+  return Value::of_bool(!arguments[0].missing());
+}
+Value is_valid(Eval&, std::span<const Value> arguments, const void*) {
+  return Value::of_bool(arguments[0].valid());
+}
+Value is_not_valid(Eval&, std::span<const Value> arguments, const void*) {
+  return Value::of_bool(arguments[0].state == State::Invalid);
+}
+
+// `at`: where its arguments begin: the condition, then, else.
+Value branch(Eval& eval, const CallNode& call, size_t at, const Value* fallback) {
+  const Value flag = call.argument(eval, at);
+  if (eval.failed()) return {};
+  if (flag.missing()) return fallback == nullptr ? fail_missing(eval, "if") : *fallback;
+  if (flag.type != Type::Bool) return fail_type(eval, "if", "a boolean condition", flag);
+  const size_t chosen = at + (flag.integer != 0 ? 1 : 2);
+  if (chosen >= call.count()) return {};
+  const Value value = call.argument(eval, chosen);
+  return value.missing() && fallback != nullptr && !eval.failed() ? *fallback : value;
+}
+
+Value if_of(Eval& eval, const CallNode& call) { return branch(eval, call, 0, nullptr); }
+
+// mapMissingTo, condition, then, else.
+Value if_mapped(Eval& eval, const CallNode& call) {
+  const Value fallback = call.argument(eval, 0);
+  return branch(eval, call, 1, &fallback);
+}
+
+// value, what to take where it is missing.
+Value default_of(Eval& eval, const CallNode& call) {
+  const Value value = call.argument(eval, 0);
+  return value.missing() && !eval.failed() ? call.argument(eval, 1) : value;
+}
+
+// A function inside pmml.apply.
+struct Applied {
+  const Function* function = nullptr;
+  std::shared_ptr<const void> state;
+  bool mapped = false, tolerant = false;
+};
+
+Result<std::shared_ptr<const void>> prepare_apply(std::span<const Value* const> constants,
+                                                  const Dictionary& dictionary) {
+  const bool all = constants.size() >= 4 && constants[0] != nullptr && constants[1] != nullptr &&
+                   constants[3] != nullptr && is_text(constants[0]->type);
+  if (!all) return invalid_argument("its first arguments are constants");
+  auto applied = std::make_shared<Applied>();
+  applied->function = find_function(dictionary.text(constants[0]->text));
+  applied->mapped = constants[1]->integer != 0;
+  applied->tolerant = constants[3]->integer != 0;
+  if (applied->function == nullptr || applied->function->strict == nullptr) {
+    return invalid_argument("there is no strict function of that name");
+  }
+  const auto count = static_cast<int>(constants.size()) - 4;
+  const Function& function = *applied->function;
+  if (count < function.arguments_min ||
+      (function.arguments_max >= 0 && count > function.arguments_max)) {
+    return invalid_argument("function '" + std::string(function.name) + "' does not take " +
+                            std::to_string(count) + " arguments");
+  }
+  if (function.prepare != nullptr) {
+    auto state = function.prepare(constants.subspan(4), dictionary);
+    if (!state.ok()) return std::move(state.error());
+    applied->state = std::move(state.value());
+  }
+  return std::shared_ptr<const void>(std::move(applied));
+}
+
+// function's name, is there a mapMissingTo, mapMissingTo, are failures missing; the arguments.
+Value apply(Eval& eval, std::span<const Value> arguments, const void* state) {
+  const Applied& applied = *static_cast<const Applied*>(state);
+  const std::span<const Value> own = arguments.subspan(4);
+  const bool any_missing =
+      std::any_of(own.begin(), own.end(), [](const Value& each) { return each.missing(); });
+  if (any_missing && applied.mapped) return arguments[2];
+  if (any_missing && !applied.function->takes_missing) return {};
+  const Value result = applied.function->strict(eval, own, applied.state.get());
+  if (!eval.failed() || !applied.tolerant) return result;
+  eval.failure.clear();
+  return {};
+}
+
+// text, the texts in order: which one it is.
+Value ordinal(Eval& eval, std::span<const Value> arguments, const void*) {
+  const Value& value = arguments[0];
+  if (value.missing()) return {};
+  if (!is_text(value.type)) return fail_type(eval, "ordinal", "a text", value);
+  for (size_t i = 1; i < arguments.size(); ++i) {
+    if (arguments[i].text == value.text) {
+      return Value::of_integer(static_cast<int64_t>(i) - 1, Type::Int32);
+    }
+  }
+  return eval.fail("\"" + std::string(eval.text(value)) + "\" has no place in the field's order");
+}
+
+constexpr Function kFunctions[] = {
+    {"pmml.lessThan", 2, 2, less_than, nullptr, nullptr, true},
+    {"pmml.lessOrEqual", 2, 2, less_or_equal, nullptr, nullptr, true},
+    {"pmml.greaterThan", 2, 2, greater_than, nullptr, nullptr, true},
+    {"pmml.greaterOrEqual", 2, 2, greater_or_equal, nullptr, nullptr, true},
+    {"pmml.equal", 2, 2, equal, nullptr, nullptr, true},
+    {"pmml.notEqual", 2, 2, not_equal, nullptr, nullptr, true},
+    {"pmml.isIn", 2, -1, is_in, nullptr, nullptr, true},
+    {"pmml.isNotIn", 2, -1, is_not_in, nullptr, nullptr, true},
+    {"pmml.and", 2, -1, and_of, nullptr, nullptr, true},
+    {"pmml.or", 2, -1, or_of, nullptr, nullptr, true},
+    {"pmml.not", 1, 1, not_of, nullptr, nullptr, true},
+    {"pmml.isMissing", 1, 1, is_missing, nullptr, nullptr, true},
+    {"pmml.isNotMissing", 1, 1, is_not_missing, nullptr, nullptr, true},
+    {"pmml.isValid", 1, 1, is_valid, nullptr, nullptr, true},
+    {"pmml.isNotValid", 1, 1, is_not_valid, nullptr, nullptr, true},
+    {"pmml.if", 2, 3, nullptr, if_of, nullptr},
+    {"pmml.if_mapped", 3, 4, nullptr, if_mapped, nullptr},
+    {"pmml.default", 2, 2, nullptr, default_of, nullptr},
+    {"pmml.apply", 5, -1, apply, nullptr, prepare_apply, true},
+    {"pmml.ordinal", 2, -1, ordinal, nullptr, nullptr, true},
+};
+
+}  // namespace
+
+std::span<const Function> logic_functions() { return kFunctions; }
+
+}  // namespace serval::tabular::pmml

@@ -1,0 +1,117 @@
+// PMML's predicates as functions: a Bool, or missing where PMML says unknown. Hot path, any
+// thread. Source: tabular.md 3.3
+#include <algorithm>
+#include <vector>
+
+#include "tabular/pmml/functions/functions.h"
+
+namespace serval::tabular::pmml {
+namespace {
+
+// The constant has the field's type, or both are numbers.
+int order_of(const Value& left, const Value& right) {
+  if (is_real(left.type) || is_real(right.type)) {
+    const double a = real_of(left), b = real_of(right);
+    return (a > b) - (a < b);
+  }
+  return (left.integer > right.integer) - (left.integer < right.integer);
+}
+
+bool same(const Value& left, const Value& right) {
+  if (is_text(left.type)) return is_text(right.type) && left.text == right.text;
+  return !is_text(right.type) && order_of(left, right) == 0;
+}
+
+template <bool (*Test)(const Value&, const Value&)>
+Value compared(Eval& eval, std::span<const Value> arguments, const void*) {
+  if (is_text(arguments[0].type) != is_text(arguments[1].type)) {
+    return fail_type(eval, "predicate", "a value of the field's type", arguments[0]);
+  }
+  return Value::of_bool(Test(arguments[0], arguments[1]));
+}
+
+bool differs(const Value& a, const Value& b) { return !same(a, b); }
+bool less(const Value& a, const Value& b) { return order_of(a, b) < 0; }
+bool less_equal(const Value& a, const Value& b) { return order_of(a, b) <= 0; }
+bool greater(const Value& a, const Value& b) { return order_of(a, b) > 0; }
+bool greater_equal(const Value& a, const Value& b) { return order_of(a, b) >= 0; }
+
+Value is_in(Eval&, std::span<const Value> arguments, const void*) {
+  const auto rest = arguments.subspan(1);
+  return Value::of_bool(std::any_of(rest.begin(), rest.end(),
+                                    [&](const Value& each) { return same(arguments[0], each); }));
+}
+Value is_not_in(Eval& eval, std::span<const Value> arguments, const void* state) {
+  return Value::of_bool(is_in(eval, arguments, state).integer == 0);
+}
+
+Value is_missing(Eval&, std::span<const Value> arguments, const void*) {
+  return Value::of_bool(arguments[0].missing());
+}
+Value is_not_missing(Eval&, std::span<const Value> arguments, const void*) {
+  return Value::of_bool(!arguments[0].missing());
+}
+
+// Three-valued: one argument `decides`, else unknown where one is.
+Value fold(Eval& eval, const CallNode& call, bool decides) {
+  bool unknown = false;
+  for (size_t i = 0; i < call.count(); ++i) {
+    const Value each = call.argument(eval, i);
+    if (eval.failed()) return {};
+    if (each.missing()) unknown = true;
+    else if ((each.integer != 0) == decides) return Value::of_bool(decides);
+  }
+  return unknown ? Value() : Value::of_bool(!decides);
+}
+
+Value and_of(Eval& eval, const CallNode& call) { return fold(eval, call, false); }
+Value or_of(Eval& eval, const CallNode& call) { return fold(eval, call, true); }
+
+Value xor_of(Eval&, std::span<const Value> arguments, const void*) {
+  bool result = false;
+  for (const Value& each : arguments) result = result != (each.integer != 0);
+  return Value::of_bool(result);
+}
+
+// The first one that is known.
+Value surrogate(Eval& eval, const CallNode& call) {
+  for (size_t i = 0; i < call.count(); ++i) {
+    const Value each = call.argument(eval, i);
+    if (eval.failed() || !each.missing()) return each;
+  }
+  return {};
+}
+
+// All are true: what is unknown is not.
+Value all_true(Eval& eval, const CallNode& call) {
+  for (size_t i = 0; i < call.count(); ++i) {
+    const Value each = call.argument(eval, i);
+    if (eval.failed()) return {};
+    if (each.missing() || each.integer == 0) return Value::of_bool(false);
+  }
+  return Value::of_bool(true);
+}
+
+constexpr Function kFunctions[] = {
+    {"pmml.p.equal", 2, 2, compared<same>, nullptr, nullptr},
+    {"pmml.p.notEqual", 2, 2, compared<differs>, nullptr, nullptr},
+    {"pmml.p.lessThan", 2, 2, compared<less>, nullptr, nullptr},
+    {"pmml.p.lessOrEqual", 2, 2, compared<less_equal>, nullptr, nullptr},
+    {"pmml.p.greaterThan", 2, 2, compared<greater>, nullptr, nullptr},
+    {"pmml.p.greaterOrEqual", 2, 2, compared<greater_equal>, nullptr, nullptr},
+    {"pmml.p.isIn", 1, -1, is_in, nullptr, nullptr},
+    {"pmml.p.isNotIn", 1, -1, is_not_in, nullptr, nullptr},
+    {"pmml.p.isMissing", 1, 1, is_missing, nullptr, nullptr, true},
+    {"pmml.p.isNotMissing", 1, 1, is_not_missing, nullptr, nullptr, true},
+    {"pmml.p.and", 1, -1, nullptr, and_of, nullptr},
+    {"pmml.p.or", 1, -1, nullptr, or_of, nullptr},
+    {"pmml.p.xor", 1, -1, xor_of, nullptr, nullptr},
+    {"pmml.p.surrogate", 1, -1, nullptr, surrogate, nullptr},
+    {"pmml.p.all_true", 1, -1, nullptr, all_true, nullptr},
+};
+
+}  // namespace
+
+std::span<const Function> predicate_functions() { return kFunctions; }
+
+}  // namespace serval::tabular::pmml

@@ -1,0 +1,165 @@
+// PMML's functions of text. Positions and lengths count UTF-16 units, as Java's do. Hot path,
+// any thread. Source: tabular.md 3.3
+#include <algorithm>
+
+#include "base/unicode/letters.h"
+#include "re2/re2.h"
+#include "tabular/pmml/functions/functions.h"
+#include "tabular/pmml/functions/regex.h"
+
+namespace serval::tabular::pmml {
+namespace {
+
+size_t bytes_of(unsigned char first) {
+  return first < 0x80 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+}
+
+Value changed_case(Eval& eval, const Value& value, const char* name, bool upper) {
+  if (value.missing()) return fail_missing(eval, name);
+  const std::string text = text_of(eval, cast(eval, value, Type::String));
+  if (eval.failed()) return {};
+  std::string changed;
+  if (upper) append_upper_case(text, changed);
+  else append_lower_case(text, changed);
+  return eval.of_text(changed);
+}
+
+Value uppercase(Eval& eval, std::span<const Value> arguments, const void*) {
+  return changed_case(eval, arguments[0], "uppercase", true);
+}
+Value lowercase(Eval& eval, std::span<const Value> arguments, const void*) {
+  return changed_case(eval, arguments[0], "lowercase", false);
+}
+
+Value trim_blanks(Eval& eval, std::span<const Value> arguments, const void*) {
+  if (arguments[0].missing()) return fail_missing(eval, "trimBlanks");
+  const std::string whole = text_of(eval, cast(eval, arguments[0], Type::String));
+  if (eval.failed()) return {};
+  std::string_view text = whole;
+  while (!text.empty() && static_cast<unsigned char>(text.front()) <= ' ') text.remove_prefix(1);
+  while (!text.empty() && static_cast<unsigned char>(text.back()) <= ' ') text.remove_suffix(1);
+  return eval.of_text(text);
+}
+
+Value string_length(Eval& eval, std::span<const Value> arguments, const void*) {
+  if (arguments[0].missing()) return fail_missing(eval, "stringLength");
+  const std::string text = text_of(eval, cast(eval, arguments[0], Type::String));
+  if (eval.failed()) return {};
+  return Value::of_integer(static_cast<int64_t>(utf16_length(text)), Type::Int32);
+}
+
+// The byte at which so many UTF-16 units are over, the text's end at most. npos: inside a
+// character of two units.
+size_t byte_at(std::string_view text, int64_t units) {
+  size_t at = 0;
+  while (at < text.size() && units > 0) {
+    const size_t bytes = bytes_of(static_cast<unsigned char>(text[at]));
+    units -= bytes == 4 ? 2 : 1;
+    at += bytes;
+  }
+  return units < 0 ? std::string_view::npos : std::min(at, text.size());
+}
+
+Value substring(Eval& eval, std::span<const Value> arguments, const void*) {
+  for (const Value& each : arguments) {
+    if (each.missing()) return fail_missing(eval, "substring");
+  }
+  const std::string text = text_of(eval, cast(eval, arguments[0], Type::String));
+  const Value position = cast(eval, arguments[1], Type::Int32);
+  const Value length = cast(eval, arguments[2], Type::Int32);
+  if (eval.failed()) return {};
+  if (position.integer < 1 || length.integer < 0) {
+    return eval.fail("function substring: position " + std::to_string(position.integer) +
+                     " and length " + std::to_string(length.integer) + " are not 1 and 0 or more");
+  }
+  const size_t begin = byte_at(text, position.integer - 1);
+  if (begin == std::string_view::npos) return eval.fail("function substring cuts a character");
+  const std::string_view rest = std::string_view(text).substr(begin);
+  const size_t end = byte_at(rest, length.integer);
+  if (end == std::string_view::npos) return eval.fail("function substring cuts a character");
+  return eval.of_text(rest.substr(0, end));
+}
+
+// What is missing is left out.
+Value concat(Eval& eval, std::span<const Value> arguments, const void*) {
+  std::string made;
+  for (const Value& each : arguments) {
+    if (each.missing()) continue;
+    const Value text = cast(eval, each, Type::String);
+    if (eval.failed()) return {};
+    made += eval.text(text);
+  }
+  return eval.of_text(made);
+}
+
+// A regular expression that is a constant; null where it is not.
+Result<std::shared_ptr<const void>> prepare_regex(std::span<const Value* const> constants,
+                                                  const Dictionary& dictionary) {
+  if (constants.size() < 2 || constants[1] == nullptr || constants[1]->missing() ||
+      !is_text(constants[1]->type)) {
+    return std::shared_ptr<const void>();
+  }
+  auto regex = compile_regex(dictionary.text(constants[1]->text));
+  if (!regex.ok()) return std::move(regex.error());
+  return std::shared_ptr<const void>(std::move(regex.value()));
+}
+
+// The prepared one, or one made for this value.
+const JavaRegex* regex_of(Eval& eval, const Value& pattern, const void* state,
+                          std::shared_ptr<const JavaRegex>& kept) {
+  if (state != nullptr) return static_cast<const JavaRegex*>(state);
+  auto made = compile_regex(text_of(eval, pattern));
+  if (!made.ok()) {
+    eval.fail(made.error().message);
+    return nullptr;
+  }
+  kept = std::move(made.value());
+  return kept.get();
+}
+
+Value replace(Eval& eval, std::span<const Value> arguments, const void* state) {
+  for (const Value& each : arguments) {
+    if (each.missing()) return fail_missing(eval, "replace");
+  }
+  std::string text = text_of(eval, cast(eval, arguments[0], Type::String));
+  if (eval.failed()) return {};
+  std::shared_ptr<const JavaRegex> kept;
+  const JavaRegex* regex = regex_of(eval, arguments[1], state, kept);
+  if (regex == nullptr) return {};
+  if (regex->is_unsure_of(text)) return eval.fail("a text that ends with a line end meets a $");
+  auto rewrite = java_replacement(text_of(eval, arguments[2]), regex->re2());
+  if (!rewrite.ok()) return eval.fail(rewrite.error().message);
+  RE2::GlobalReplace(&text, regex->re2(), rewrite.value());
+  return eval.of_text(text);
+}
+
+Value matches(Eval& eval, std::span<const Value> arguments, const void* state) {
+  for (const Value& each : arguments) {
+    if (each.missing()) return fail_missing(eval, "matches");
+  }
+  const std::string text = text_of(eval, cast(eval, arguments[0], Type::String));
+  if (eval.failed()) return {};
+  std::shared_ptr<const JavaRegex> kept;
+  const JavaRegex* regex = regex_of(eval, arguments[1], state, kept);
+  if (regex == nullptr) return {};
+  if (regex->is_unsure_of(text)) return eval.fail("a text that ends with a line end meets a $");
+  JavaRegex::Match match;
+  return Value::of_bool(regex->find(text, 0, match));
+}
+
+constexpr Function kFunctions[] = {
+    {"pmml.uppercase", 1, 1, uppercase, nullptr, nullptr, true},
+    {"pmml.lowercase", 1, 1, lowercase, nullptr, nullptr, true},
+    {"pmml.trimBlanks", 1, 1, trim_blanks, nullptr, nullptr, true},
+    {"pmml.stringLength", 1, 1, string_length, nullptr, nullptr, true},
+    {"pmml.substring", 3, 3, substring, nullptr, nullptr, true},
+    {"pmml.concat", 1, -1, concat, nullptr, nullptr, true},
+    {"pmml.replace", 3, 3, replace, nullptr, prepare_regex, true},
+    {"pmml.matches", 2, 2, matches, nullptr, prepare_regex, true},
+};
+
+}  // namespace
+
+std::span<const Function> text_functions() { return kFunctions; }
+
+}  // namespace serval::tabular::pmml

@@ -1,0 +1,81 @@
+// Stage kind pmml.anomaly: the score that an AnomalyDetectionModel makes of its inner model's
+// answer. Hot path. Source: tabular.md 3.2.
+#include <algorithm>
+#include <cmath>
+
+#include "tabular/pmml/models/inputs.h"
+#include "tabular/pmml/models/kinds.h"
+
+namespace serval::tabular::pmml {
+namespace {
+
+// Mean length of the paths of an isolation tree over n instances: 2 H(n - 1) - 2 (n - 1) / n, the
+// harmonic number H(i) being ln(i) + Euler's constant in as many digits as the standard gives.
+double mean_path(double n) {
+  constexpr double kEuler = 0.57721566;
+  if (n > 2) return 2 * (std::log(n - 1) + kEuler) - 2 * (n - 1) / n;
+  return n == 2 ? 1 : 0;
+}
+
+// "iforest": of the mean path length. "clusterMeanDist": of the distances to all clusters, the
+// winner's by the mean distance inside it.
+class Anomaly final : public Stage {
+ public:
+  explicit Anomaly(StageSpec& spec)
+      : input_(spec.inputs.empty() ? 0 : spec.inputs[0]),
+        output_(spec.outputs.empty() ? 0 : spec.outputs[0]) {
+    const std::string_view algorithm = spec.text("algorithm");
+    forest_ = algorithm == "iforest";
+    if (!forest_ && algorithm != "clusterMeanDist") {
+      spec.fail("algorithm '" + std::string(algorithm) + "' is not one");
+    }
+    if (forest_) {
+      mean_path_ = mean_path(spec.real("sample_size"));
+      if (!(mean_path_ > 0)) spec.fail("the sample has fewer than two instances");
+    } else {
+      means_ = spec.reals("means");
+      if (means_.empty()) spec.fail("there are no mean distances");
+    }
+  }
+
+  Status run(Run& run, Rows rows) const override {
+    Column& out = run.out(output_, Type::Double, rows);
+    const Column& in = run.in(input_);
+    if (forest_ ? storage_of(in.type) != Storage::Real || in.type == Type::Vector
+                : in.type != Type::Vector) {
+      return make_error(ErrorCode::BackendFailed, "an anomaly score of a column of another type");
+    }
+    for (uint32_t i = 0; i < rows.count; ++i) {
+      const uint32_t row = rows[i];
+      if (in.state(row) == State::Missing) {
+        out.set_missing(row);
+      } else if (forest_) {
+        out.reals[row] = std::pow(2.0, -in.reals[row] / mean_path_);
+      } else {
+        const std::span<const double> distances = in.row_reals(row);
+        if (distances.size() != means_.size()) {
+          return make_error(ErrorCode::BackendFailed, "a distance of each cluster is expected");
+        }
+        const auto winner = std::min_element(distances.begin(), distances.end());
+        out.reals[row] = *winner / means_[static_cast<size_t>(winner - distances.begin())];
+      }
+    }
+    return {};
+  }
+
+ private:
+  uint32_t input_, output_;
+  bool forest_ = false;
+  double mean_path_ = 1;
+  std::span<const double> means_;
+};
+
+}  // namespace
+
+std::unique_ptr<Stage> make_anomaly(StageSpec& spec) {
+  spec.expect_inputs(1, 1);
+  spec.expect_outputs(1, 1);
+  return std::make_unique<Anomaly>(spec);
+}
+
+}  // namespace serval::tabular::pmml

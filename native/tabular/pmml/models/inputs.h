@@ -1,0 +1,183 @@
+// What the stages of PMML models share: their inputs row by row as numbers, and rows of vectors as
+// outputs. Hot path. One thread at a time.
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tabular/stage.h"
+
+namespace serval::tabular::pmml {
+
+// One scalar column, read as doubles: its numbers, or the ids of its texts (equal texts, equal
+// ids). Borrows the column.
+class ScalarColumn {
+ public:
+  // False: it holds no scalars of that kind.
+  bool open(const Column& column, bool texts) {
+    const Storage storage = storage_of(column.type);
+    if (column.type == Type::Vector || column.type == Type::List) return false;
+    if ((storage == Storage::Text) != texts || storage == Storage::Decimal) return false;
+    storage_ = storage;
+    data_ = storage == Storage::Real      ? static_cast<const void*>(column.reals.data())
+            : storage == Storage::Integer ? static_cast<const void*>(column.integers.data())
+                                          : static_cast<const void*>(column.texts.data());
+    states_ = column.states.empty() ? nullptr : column.states.data();
+    return true;
+  }
+  // A value that its field's domain has not counts: invalidValueTreatment left it there.
+  bool missing(uint32_t row) const {
+    return states_ != nullptr && states_[row] == static_cast<uint8_t>(State::Missing);
+  }
+  double at(uint32_t row) const {
+    if (storage_ == Storage::Real) return static_cast<const double*>(data_)[row];
+    if (storage_ == Storage::Integer) {
+      return static_cast<double>(static_cast<const int64_t*>(data_)[row]);
+    }
+    return static_cast<double>(static_cast<const TextId*>(data_)[row]);
+  }
+
+ private:
+  Storage storage_ = Storage::Real;
+  const void* data_ = nullptr;
+  const uint8_t* states_ = nullptr;
+};
+
+// A constant as ScalarColumn reads values that equal it.
+inline double code_of(const Value& value) {
+  if (!value.valid()) return std::numeric_limits<double>::quiet_NaN();
+  switch (storage_of(value.type)) {
+    case Storage::Real: return value.real;
+    case Storage::Text: return static_cast<double>(value.text);
+    default: return static_cast<double>(value.integer);
+  }
+}
+
+// What a stage's inputs must hold. Said while it is made; what is not said holds numbers.
+class InputNames {
+ public:
+  explicit InputNames(StageSpec& spec)
+      : columns_(spec.inputs.begin(), spec.inputs.end()), kinds_(columns_.size(), Kind::Unsaid) {
+    for (const uint32_t column : columns_) names_.emplace_back(spec.column_name(column));
+  }
+  size_t count() const { return columns_.size(); }
+  std::span<const uint32_t> columns() const { return columns_; }
+  const std::string& name(size_t input) const { return names_[input]; }
+  bool text(size_t input) const { return kinds_[input] == Kind::Text; }
+  // The input is calculated with. Notes where it was said to be text, or is none.
+  void number(StageSpec& spec, int32_t input) { say(spec, input, Kind::Number); }
+  // The input is compared with values such as this one.
+  void compare(StageSpec& spec, int32_t input, const Value& value) {
+    say(spec, input, is_text(value.type) ? Kind::Text : Kind::Number);
+  }
+
+ private:
+  enum class Kind : uint8_t { Unsaid, Number, Text };
+  void say(StageSpec& spec, int32_t input, Kind kind) {
+    if (input < 0 || static_cast<size_t>(input) >= kinds_.size()) {
+      return spec.fail("there is no input " + std::to_string(input));
+    }
+    Kind& known = kinds_[static_cast<size_t>(input)];
+    if (known != Kind::Unsaid && known != kind) {
+      return spec.fail("'" + names_[static_cast<size_t>(input)] + "' is taken as text and number");
+    }
+    known = kind;
+  }
+  std::vector<uint32_t> columns_;
+  std::vector<std::string> names_;
+  std::vector<Kind> kinds_;
+};
+
+// A stage's inputs of one run, row by row. Few of them need no memory.
+class Inputs {
+ public:
+  // `expected` says which columns. Errors: invalid_argument naming the one of another kind.
+  Status open(const Run& run, const InputNames& expected) {
+    const std::span<const uint32_t> columns = expected.columns();
+    count_ = columns.size();
+    if (count_ > kFew) {
+      many_.resize(count_);
+      many_values_.resize(count_);
+      columns_ = many_.data();
+      values_ = many_values_.data();
+    }
+    for (size_t i = 0; i < count_; ++i) {
+      if (columns_[i].open(run.in(columns[i]), expected.text(i))) continue;
+      return invalid_argument("column '" + expected.name(i) + "': expected " +
+                              (expected.text(i) ? "strings" : "numbers") + ", got " +
+                              std::string(type_name(run.in(columns[i]).type)));
+    }
+    return {};
+  }
+  bool missing(size_t input, uint32_t row) const { return columns_[input].missing(row); }
+  double at(size_t input, uint32_t row) const { return columns_[input].at(row); }
+  // The first input that the row has not; count() where all are there.
+  size_t first_missing(uint32_t row) const {
+    size_t i = 0;
+    while (i < count_ && !columns_[i].missing(row)) ++i;
+    return i;
+  }
+  // The row's numbers; what is missing is NaN.
+  std::span<const double> load(uint32_t row) {
+    for (size_t i = 0; i < count_; ++i) {
+      values_[i] =
+          columns_[i].missing(row) ? std::numeric_limits<double>::quiet_NaN() : columns_[i].at(row);
+    }
+    return {values_, count_};
+  }
+  size_t count() const { return count_; }
+
+ private:
+  static constexpr size_t kFew = 24;
+  size_t count_ = 0;
+  std::array<ScalarColumn, kFew> few_;
+  std::array<double, kFew> few_values_;
+  std::vector<ScalarColumn> many_;
+  std::vector<double> many_values_;
+  ScalarColumn* columns_ = few_.data();
+  double* values_ = few_values_.data();
+};
+
+// Fills a Vector column (as Run::out gives it) row by row, in order. Rows that are passed over are
+// missing, as are those behind the last one.
+class VectorRows {
+ public:
+  explicit VectorRows(Column& column) : column_(column) {}
+  // The row's `width` numbers, zeros, to be filled before the next call.
+  std::span<double> add(uint32_t row, size_t width) {
+    column_.end_rows(row);
+    const size_t at = column_.reals.size();
+    column_.reals.resize(at + width);
+    column_.end_row();
+    return {column_.reals.data() + at, width};
+  }
+  void add_missing(uint32_t row) { column_.end_rows(row + 1); }
+  // Once, at the end.
+  void finish() { column_.end_rows(column_.rows); }
+
+ private:
+  Column& column_;
+};
+
+// Offsets of `count` parts in a list of `size`: ascending from 0 to size.
+inline bool good_offsets(std::span<const int32_t> offsets, size_t count, size_t size) {
+  if (offsets.size() != count + 1 || offsets.front() != 0) return false;
+  for (size_t i = 0; i < count; ++i) {
+    if (offsets[i + 1] < offsets[i]) return false;
+  }
+  return static_cast<size_t>(offsets.back()) == size;
+}
+
+// All of `indices` lie in [least, limit).
+inline bool good_indices(std::span<const int32_t> indices, int32_t least, size_t limit) {
+  for (const int32_t index : indices) {
+    if (index < least || (index >= 0 && static_cast<size_t>(index) >= limit)) return false;
+  }
+  return true;
+}
+
+}  // namespace serval::tabular::pmml

@@ -1,0 +1,84 @@
+// Link functions of regressions, and what makes probabilities of scores. Hot path; pure.
+// Source: tabular.md 3.2; the formulas are those of the PMML standard's pages on regression.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace serval::tabular::pmml {
+
+// Named by the inverse that is meant: Logit makes 1 / (1 + e^-x) of x.
+enum class Link : uint8_t {
+  Identity,
+  Logit,
+  Probit,
+  Cloglog,
+  Loglog,
+  Cauchit,
+  Log,
+  Logc,
+  Negbin,
+  Oddspower,
+  Power
+};
+
+// By PMML's name in linkFunction, cumulativeLink and normalizationMethod ("none" and "identity",
+// "exp" and "log", are the same); nothing: there is none.
+inline std::optional<Link> link_named(std::string_view name) {
+  if (name == "none" || name == "identity") return Link::Identity;
+  if (name == "logit") return Link::Logit;
+  if (name == "probit") return Link::Probit;
+  if (name == "cloglog") return Link::Cloglog;
+  if (name == "loglog") return Link::Loglog;
+  if (name == "cauchit") return Link::Cauchit;
+  if (name == "exp" || name == "log") return Link::Log;
+  if (name == "logc") return Link::Logc;
+  if (name == "negbin") return Link::Negbin;
+  if (name == "oddspower") return Link::Oddspower;
+  if (name == "power") return Link::Power;
+  return std::nullopt;
+}
+
+inline double logistic(double x) { return 1.0 / (1.0 + std::exp(-x)); }
+
+// The mean that the link maps to x. `parameter`: of Negbin, Oddspower and Power.
+inline double inverse_link(Link link, double x, double parameter = 0) {
+  constexpr double kPi = 3.14159265358979323846;
+  switch (link) {
+    case Link::Identity: return x;
+    case Link::Logit: return logistic(x);
+    case Link::Probit: return 0.5 * std::erfc(-x / std::sqrt(2.0));
+    case Link::Cloglog: return 1.0 - std::exp(-std::exp(x));
+    case Link::Loglog: return std::exp(-std::exp(-x));
+    case Link::Cauchit: return 0.5 + (1.0 / kPi) * std::atan(x);
+    case Link::Log: return std::exp(x);
+    case Link::Logc: return 1.0 - std::exp(x);
+    case Link::Negbin: return 1.0 / (parameter * (std::exp(-x) - 1.0));
+    case Link::Oddspower:
+      if (parameter == 0) return logistic(x);
+      return 1.0 / (1.0 + std::pow(1.0 + parameter * x, -(1.0 / parameter)));
+    case Link::Power:
+      if (parameter == 0) return std::exp(x);
+      return std::pow(x, 1.0 / parameter);
+  }
+  return x;
+}
+
+// Divides by the sum.
+inline void simplemax(std::span<double> values) {
+  double sum = 0;
+  for (const double value : values) sum += value;
+  for (double& value : values) value /= sum;
+}
+
+// e^value by its share, without overflow. values is not empty.
+inline void softmax(std::span<double> values) {
+  const double most = *std::max_element(values.begin(), values.end());
+  for (double& value : values) value = std::exp(value - most);
+  simplemax(values);
+}
+
+}  // namespace serval::tabular::pmml

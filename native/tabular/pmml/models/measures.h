@@ -1,0 +1,60 @@
+// How rows are compared with clusters and with training instances. Hot path.
+// Source: tabular.md 3.2; the formulas are those of the PMML standard's page on cluster models.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "tabular/pmml/models/inputs.h"
+
+namespace serval::tabular::pmml {
+
+// A comparison measure with its fields, as attributes of a stage: "measure", "minkowski_p",
+// "binary_parameters" (c11 c10 c01 c00 d11 d10 d01 d00), "compare", "field_weights",
+// "similarity_scales" and "missing_weights" by field.
+class Measure {
+ public:
+  // Notes in `spec` what does not fit; `fields` in number.
+  Measure(StageSpec& spec, size_t fields);
+
+  // Is more nearer?
+  bool similarity() const { return kind_ >= Kind::SimpleMatching; }
+  // What sums are multiplied with where values (NaN) are missing; infinite where all are.
+  double adjustment(std::span<const double> x) const;
+  // Of a row and a reference without missing values. For a similarity both hold 0 and 1 alone.
+  double compare(std::span<const double> x, std::span<const double> reference,
+                 double adjustment) const;
+  // The first field that is neither 0 nor 1; x.size() where there is none.
+  static size_t first_not_binary(std::span<const double> x);
+
+ private:
+  enum class Kind : uint8_t {
+    Euclidean,
+    SquaredEuclidean,
+    Chebychev,
+    CityBlock,
+    Minkowski,
+    SimpleMatching,
+    Jaccard,
+    Tanimoto,
+    BinarySimilarity
+  };
+  enum class Function : uint8_t { AbsDiff, GaussSim, Delta, Equal };
+  struct Field {
+    Function function;
+    double weight, scale, missing_weight;
+  };
+
+  void read_kind(StageSpec& spec);
+  double distance(std::span<const double> x, std::span<const double> reference,
+                  double adjustment) const;
+  double similarity_of(std::span<const double> x, std::span<const double> reference) const;
+  double field_distance(const Field& field, double x, double reference) const;
+
+  Kind kind_ = Kind::Euclidean;
+  double p_ = 2;
+  std::vector<double> parameters_;
+  std::vector<Field> fields_;
+};
+
+}  // namespace serval::tabular::pmml

@@ -1,0 +1,308 @@
+// Stage kind pmml.nearest_neighbor: the training instances that are nearest, and what they answer
+// for each target. Hot path. Source: tabular.md 3.2.
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <string>
+
+#include "tabular/pmml/models/kinds.h"
+#include "tabular/pmml/models/measures.h"
+
+namespace serval::tabular::pmml {
+namespace {
+
+enum class Scoring : uint8_t {
+  Average,
+  WeightedAverage,
+  Median,
+  MajorityVote,
+  WeightedMajorityVote
+};
+
+std::optional<Scoring> scoring_named(std::string_view name) {
+  if (name == "average") return Scoring::Average;
+  if (name == "weightedAverage") return Scoring::WeightedAverage;
+  if (name == "median") return Scoring::Median;
+  if (name == "majorityVote") return Scoring::MajorityVote;
+  if (name == "weightedMajorityVote") return Scoring::WeightedMajorityVote;
+  return std::nullopt;
+}
+
+// Of a categorical target, numbers[instance] is a place in `values`; those are in the order that
+// ties are broken in: the ones with more instances first, then the smaller ones.
+struct Target {
+  Scoring scoring;
+  std::span<const double> numbers;
+  std::vector<Value> values;
+  std::vector<uint32_t> ranks;  // by value
+  bool categorical() const { return scoring >= Scoring::MajorityVote; }
+  bool weighted() const {
+    return scoring == Scoring::WeightedAverage || scoring == Scoring::WeightedMajorityVote;
+  }
+};
+
+struct Neighbor {
+  double score;
+  uint32_t instance;
+};
+
+// Outputs: by target its answer; then, where "ranked" says how many, the ids of that many nearest
+// instances and their distances or similarities.
+class NearestNeighbor final : public Stage {
+ public:
+  explicit NearestNeighbor(StageSpec& spec)
+      : inputs_(spec),
+        outputs_(spec.outputs.begin(), spec.outputs.end()),
+        place_(spec.place),
+        measure_(spec, inputs_.count()),
+        threshold_(spec.real("threshold", 0.001)) {
+    read_instances(spec);
+    read_targets(spec);
+    const int32_t neighbors = spec.integer("neighbors");
+    const int32_t ranked = spec.integer("ranked", 0);
+    const auto most =
+        static_cast<int32_t>(instances_.size() / std::max<size_t>(inputs_.count(), 1));
+    if (neighbors < 1 || neighbors > most || ranked < 0 || ranked > most) {
+      spec.fail("there are " + std::to_string(most) + " instances, and " +
+                std::to_string(neighbors) + " neighbours");
+      return;
+    }
+    neighbors_ = static_cast<uint32_t>(neighbors);
+    ranked_ = static_cast<uint32_t>(ranked);
+    ids_ = spec.text_ids("ids");
+    if (ids_.size() != (ranked_ > 0 ? count_ : 0) ||
+        outputs_.size() != targets_.size() + (ranked_ > 0 ? 2 : 0)) {
+      spec.fail("the outputs do not fit");
+    }
+  }
+
+  Status run(Run& run, Rows rows) const override {
+    Inputs inputs;
+    if (Status opened = inputs.open(run, inputs_); !opened.ok()) return opened;
+    for (size_t t = 0; t < targets_.size(); ++t) {
+      run.out(outputs_[t], targets_[t].categorical() ? targets_[t].values[0].type : Type::Double,
+              rows);
+    }
+    Column none_ids, none_scores;
+    Column& ids = ranked_ == 0 ? none_ids
+                               : run.out(outputs_[targets_.size()], Type::List, rows, Type::String);
+    Column& scores =
+        ranked_ == 0 ? none_scores : run.out(outputs_[targets_.size() + 1], Type::Vector, rows);
+    VectorRows score_rows(scores);
+    std::vector<Neighbor> nearest;
+    for (uint32_t i = 0; i < rows.count; ++i) {
+      const uint32_t row = rows[i];
+      const std::span<const double> x = inputs.load(row);
+      bool answered = false;
+      if (Status checked = check(run, row, x, answered); !checked.ok()) return checked;
+      if (answered) find(x, run.frame.scratch, nearest);
+      for (size_t t = 0; t < targets_.size(); ++t) {
+        Column& out = run.frame.columns[outputs_[t]];
+        if (answered) out.set(row, answer(targets_[t], nearest, run.frame.scratch));
+        else out.set_missing(row);
+      }
+      if (ranked_ > 0) write_ranked(row, answered, nearest, ids, score_rows);
+      if (run.cancel != nullptr && (i & 15U) == 15 && run.cancel->cancelled()) {
+        return make_error(ErrorCode::Cancelled, "the request was given up");
+      }
+    }
+    if (ranked_ == 0) return {};
+    ids.end_rows(ids.rows);
+    score_rows.finish();
+    return {};
+  }
+
+ private:
+  // Codes of text fields are places in "categories".
+  void read_instances(StageSpec& spec) {
+    const auto given = spec.reals("instances");
+    const auto texts = spec.integers("text_fields");
+    const auto categories = spec.text_ids("categories");
+    const size_t fields = inputs_.count();
+    if (fields == 0 || given.empty() || given.size() % fields != 0 || texts.size() != fields) {
+      return spec.fail("the instances' parts do not fit each other");
+    }
+    instances_.assign(given.begin(), given.end());
+    count_ = given.size() / fields;
+    for (size_t f = 0; f < fields; ++f) {
+      const bool text = texts[f] != 0;
+      if (text) inputs_.compare(spec, static_cast<int32_t>(f), Value::of_text(0));
+      else inputs_.number(spec, static_cast<int32_t>(f));
+      for (size_t i = f; text && i < instances_.size(); i += fields) {
+        const double at = instances_[i];
+        if (!(at >= 0 && at < static_cast<double>(categories.size()))) {
+          return spec.fail("an instance's category is not one");
+        }
+        instances_[i] = static_cast<double>(categories[static_cast<size_t>(at)]);
+      }
+    }
+    if (measure_.similarity() && Measure::first_not_binary(instances_) < instances_.size()) {
+      spec.fail("an instance of a binary similarity has a number that is neither 0 nor 1");
+    }
+  }
+
+  void read_targets(StageSpec& spec) {
+    const auto scorings = spec.texts("target_scorings");
+    const auto numbers = spec.reals("target_numbers");
+    const auto values = spec.values("target_values");
+    const auto rows = spec.integers("target_value_rows");
+    if (numbers.size() != scorings.size() * count_ ||
+        !good_offsets(rows, scorings.size(), values.size())) {
+      return spec.fail("the targets' parts do not fit each other");
+    }
+    for (size_t t = 0; t < scorings.size(); ++t) {
+      const auto scoring = scoring_named(scorings[t]);
+      if (!scoring.has_value()) {
+        return spec.fail("scoring method '" + std::string(scorings[t]) + "' is not one");
+      }
+      Target target{*scoring, numbers.subspan(t * count_, count_), {}, {}};
+      if (target.weighted() && measure_.similarity()) {
+        spec.fail("weights are of distances, and the measure is a similarity");
+      }
+      target.values.assign(values.begin() + rows[t], values.begin() + rows[t + 1]);
+      if (target.categorical() && !rank(spec, target)) {
+        return spec.fail("a target's category is not one");
+      }
+      targets_.push_back(std::move(target));
+    }
+  }
+
+  // Which one of equals wins: first the one with more instances, then the smaller one.
+  static bool rank(StageSpec& spec, Target& target) {
+    std::vector<size_t> counts(target.values.size(), 0);
+    for (const double at : target.numbers) {
+      if (!(at >= 0 && at < static_cast<double>(counts.size()))) return false;
+      ++counts[static_cast<size_t>(at)];
+    }
+    std::vector<uint32_t> order(counts.size());
+    std::iota(order.begin(), order.end(), 0U);
+    std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+      if (counts[a] != counts[b]) return counts[a] > counts[b];
+      const Value& left = target.values[a];
+      const Value& right = target.values[b];
+      if (is_text(left.type)) {
+        return spec.dictionary().text(left.text) < spec.dictionary().text(right.text);
+      }
+      return code_of(left) < code_of(right);
+    });
+    target.ranks.resize(order.size());
+    for (uint32_t i = 0; i < order.size(); ++i) target.ranks[order[i]] = i;
+    return true;
+  }
+
+  // A row without any value is missing; one that no similarity can be had of is refused.
+  Status check(Run& run, uint32_t row, std::span<const double> x, bool& answered) const {
+    if (!measure_.similarity()) {
+      answered = std::isfinite(measure_.adjustment(x));
+      return {};
+    }
+    const size_t bad = Measure::first_not_binary(x);
+    answered = bad == x.size();
+    if (answered) return {};
+    return run.refuse(row, place_, "'" + inputs_.name(bad) + "' is neither 0 nor 1");
+  }
+
+  // The nearest ones, in order; of equals, the one that comes first in the table.
+  void find(std::span<const double> x, std::vector<double>& scores,
+            std::vector<Neighbor>& nearest) const {
+    const double adjustment = measure_.adjustment(x);
+    const bool more = measure_.similarity();
+    const size_t wanted = std::max(neighbors_, ranked_);
+    const auto nearer = [more](const Neighbor& a, const Neighbor& b) {
+      if (a.score != b.score) return more ? a.score > b.score : a.score < b.score;
+      return a.instance < b.instance;
+    };
+    scores.clear();
+    nearest.clear();
+    const std::span<const double> all(instances_);
+    for (uint32_t i = 0; i < count_; ++i) {
+      const std::span<const double> instance = all.subspan(i * x.size(), x.size());
+      Neighbor found{measure_.compare(x, instance, adjustment), i};
+      if (std::isnan(found.score)) found.score = more ? -kFarthest : kFarthest;
+      if (nearest.size() == wanted) {
+        if (!nearer(found, nearest.front())) continue;
+        std::pop_heap(nearest.begin(), nearest.end(), nearer);
+        nearest.pop_back();
+      }
+      nearest.push_back(found);
+      std::push_heap(nearest.begin(), nearest.end(), nearer);
+    }
+    std::sort_heap(nearest.begin(), nearest.end(), nearer);
+  }
+
+  double weight(const Target& target, const Neighbor& neighbor) const {
+    return target.weighted() ? 1.0 / (neighbor.score + threshold_) : 1.0;
+  }
+
+  Value answer(const Target& target, const std::vector<Neighbor>& nearest,
+               std::vector<double>& scratch) const {
+    const std::span<const Neighbor> used(nearest.data(), neighbors_);
+    if (target.categorical()) return target.values[vote(target, used, scratch)];
+    if (target.scoring == Scoring::Median) return Value::of_real(median(target, used, scratch));
+    double sum = 0, weights = 0;
+    for (const Neighbor& neighbor : used) {
+      const double part = weight(target, neighbor);
+      sum += target.weighted() ? target.numbers[neighbor.instance] * part
+                               : target.numbers[neighbor.instance];
+      weights += part;
+    }
+    return Value::of_real(sum / weights);
+  }
+
+  static double median(const Target& target, std::span<const Neighbor> used,
+                       std::vector<double>& scratch) {
+    scratch.clear();
+    for (const Neighbor& neighbor : used) scratch.push_back(target.numbers[neighbor.instance]);
+    std::sort(scratch.begin(), scratch.end());
+    const size_t half = scratch.size() / 2;
+    return scratch.size() % 2 == 1 ? scratch[half] : (scratch[half - 1] + scratch[half]) / 2;
+  }
+
+  size_t vote(const Target& target, std::span<const Neighbor> used,
+              std::vector<double>& votes) const {
+    votes.assign(target.values.size(), 0);
+    for (const Neighbor& neighbor : used) {
+      votes[static_cast<size_t>(target.numbers[neighbor.instance])] += weight(target, neighbor);
+    }
+    size_t winner = 0;
+    for (size_t v = 1; v < votes.size(); ++v) {
+      if (votes[v] > votes[winner] ||
+          (votes[v] == votes[winner] && target.ranks[v] < target.ranks[winner])) {
+        winner = v;
+      }
+    }
+    return winner;
+  }
+
+  void write_ranked(uint32_t row, bool answered, const std::vector<Neighbor>& nearest, Column& ids,
+                    VectorRows& scores) const {
+    ids.end_rows(answered ? row : row + 1);
+    if (!answered) return scores.add_missing(row);
+    const std::span<double> out = scores.add(row, ranked_);
+    for (uint32_t r = 0; r < ranked_; ++r) {
+      ids.texts.push_back(ids_[nearest[r].instance]);
+      out[r] = nearest[r].score;
+    }
+    ids.end_row();
+  }
+
+  static constexpr double kFarthest = std::numeric_limits<double>::infinity();
+  InputNames inputs_;
+  std::vector<uint32_t> outputs_;
+  std::string place_;
+  Measure measure_;
+  double threshold_;
+  uint32_t neighbors_ = 1, ranked_ = 0;
+  size_t count_ = 0;
+  std::vector<double> instances_;  // [instances, fields]
+  std::vector<TextId> ids_;
+  std::vector<Target> targets_;
+};
+
+}  // namespace
+
+std::unique_ptr<Stage> make_nearest_neighbor(StageSpec& spec) {
+  return std::make_unique<NearestNeighbor>(spec);
+}
+
+}  // namespace serval::tabular::pmml

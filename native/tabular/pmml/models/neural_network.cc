@@ -1,0 +1,291 @@
+// Stage kind pmml.neural_network: layers of neurons in the order of their calculation. Hot path.
+// Source: tabular.md 3.2.
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string>
+
+#include "tabular/pmml/models/inputs.h"
+#include "tabular/pmml/models/kinds.h"
+#include "tabular/pmml/models/links.h"
+
+namespace serval::tabular::pmml {
+namespace {
+
+enum class Activation : uint8_t {
+  Threshold,
+  Logistic,
+  Tanh,
+  Identity,
+  Exponential,
+  Reciprocal,
+  Square,
+  Gauss,
+  Sine,
+  Cosine,
+  Elliott,
+  Arctan,
+  Rectifier,
+  RadialBasis
+};
+enum class Normalization : uint8_t { None, Simplemax, Softmax };
+
+std::optional<Activation> activation_named(std::string_view name) {
+  static constexpr std::pair<std::string_view, Activation> kNames[] = {
+      {"threshold", Activation::Threshold},
+      {"logistic", Activation::Logistic},
+      {"tanh", Activation::Tanh},
+      {"identity", Activation::Identity},
+      {"exponential", Activation::Exponential},
+      {"reciprocal", Activation::Reciprocal},
+      {"square", Activation::Square},
+      {"Gauss", Activation::Gauss},
+      {"sine", Activation::Sine},
+      {"cosine", Activation::Cosine},
+      {"Elliott", Activation::Elliott},
+      {"arctan", Activation::Arctan},
+      {"rectifier", Activation::Rectifier},
+      {"radialBasis", Activation::RadialBasis}};
+  for (const auto& [known, activation] : kNames) {
+    if (known == name) return activation;
+  }
+  return std::nullopt;
+}
+
+double activate(Activation function, double x, double threshold) {
+  constexpr double kPi = 3.14159265358979323846;
+  switch (function) {
+    case Activation::Threshold: return x > threshold ? 1 : 0;
+    case Activation::Logistic: return logistic(x);
+    case Activation::Tanh: return std::tanh(x);
+    case Activation::Exponential: return std::exp(x);
+    case Activation::Reciprocal: return 1 / x;
+    case Activation::Square: return x * x;
+    case Activation::Gauss: return std::exp(-(x * x));
+    case Activation::Sine: return std::sin(x);
+    case Activation::Cosine: return std::cos(x);
+    case Activation::Elliott: return x / (1 + std::abs(x));
+    case Activation::Arctan: return 2 * std::atan(x) / kPi;
+    case Activation::Rectifier: return x > 0 ? x : 0;
+    case Activation::Identity:
+    case Activation::RadialBasis: return x;
+  }
+  return x;
+}
+
+struct Layer {
+  Activation activation;
+  Normalization normalization;
+  double threshold;
+  uint32_t begin, end;  // neurons
+};
+
+// The value that a piecewise linear function maps to a neuron's output: from norms back to origs.
+struct Back {
+  std::span<const double> norms, origs;
+  double operator()(double value) const {
+    if (norms.size() < 2) return value;
+    size_t start = 0, end = norms.size() - 1;
+    for (size_t i = 1; i + 1 < norms.size(); ++i) {
+      if (value >= norms[i]) {
+        start = i;
+      } else if (value <= norms[i]) {
+        end = i;
+        break;
+      }
+    }
+    return (value - norms[start]) / (norms[end] - norms[start]) * (origs[end] - origs[start]) +
+           origs[start];
+  }
+};
+
+class NeuralNetwork final : public Stage {
+ public:
+  explicit NeuralNetwork(StageSpec& spec)
+      : inputs_(spec),
+        outputs_(spec.outputs.begin(), spec.outputs.end()),
+        classification_(spec.flag("classification")) {
+    read_neurons(spec);
+    read_layers(spec);
+    read_outputs(spec);
+  }
+
+  Status run(Run& run, Rows rows) const override {
+    Inputs inputs;
+    if (Status opened = inputs.open(run, inputs_); !opened.ok()) return opened;
+    std::vector<double>& values = run.frame.scratch;
+    values.resize(inputs_.count() + biases_.size());
+    return classification_ ? run_classes(run, rows, inputs, values)
+                           : run_numbers(run, rows, inputs, values);
+  }
+
+ private:
+  void read_neurons(StageSpec& spec) {
+    biases_ = spec.reals("biases");
+    widths_ = spec.reals("widths");
+    altitudes_ = spec.reals("altitudes");
+    connections_ = spec.integers("connection_rows");
+    sources_ = spec.integers("connection_sources");
+    weights_ = spec.reals("connection_weights");
+    if (!good_offsets(connections_, biases_.size(), sources_.size()) ||
+        weights_.size() != sources_.size() || widths_.size() != biases_.size() ||
+        altitudes_.size() != biases_.size()) {
+      return spec.fail("the neurons' parts do not fit each other");
+    }
+    if (!good_indices(sources_, 0, inputs_.count() + biases_.size())) {
+      spec.fail("a connection comes from nowhere");
+    }
+  }
+
+  void read_layers(StageSpec& spec) {
+    const auto rows = spec.integers("layer_rows");
+    const auto activations = spec.texts("activations");
+    const auto normalizations = spec.texts("normalizations");
+    const auto thresholds = spec.reals("thresholds");
+    const size_t count = activations.size();
+    if (!good_offsets(rows, count, biases_.size()) || normalizations.size() != count ||
+        thresholds.size() != count || connections_.size() != biases_.size() + 1) {
+      return spec.fail("the layers' parts do not fit each other");
+    }
+    for (size_t i = 0; i < count; ++i) {
+      const auto activation = activation_named(activations[i]);
+      if (!activation.has_value()) {
+        return spec.fail("activation function '" + std::string(activations[i]) + "' is not one");
+      }
+      Normalization normalization = Normalization::None;
+      if (normalizations[i] == "simplemax") normalization = Normalization::Simplemax;
+      else if (normalizations[i] == "softmax") normalization = Normalization::Softmax;
+      else if (normalizations[i] != "none") {
+        return spec.fail("normalization '" + std::string(normalizations[i]) + "' is not one");
+      }
+      layers_.push_back({*activation, normalization, thresholds[i], static_cast<uint32_t>(rows[i]),
+                         static_cast<uint32_t>(rows[i + 1])});
+      check_sources(spec, layers_.back());
+    }
+  }
+
+  // A layer reads what was calculated before it.
+  void check_sources(StageSpec& spec, const Layer& layer) {
+    const auto limit = static_cast<int32_t>(inputs_.count() + layer.begin);
+    const auto begin = static_cast<size_t>(connections_[layer.begin]);
+    for (auto c = begin; c < static_cast<size_t>(connections_[layer.end]); ++c) {
+      if (sources_[c] >= limit)
+        return spec.fail("a connection comes from its own or a later layer");
+    }
+  }
+
+  void read_outputs(StageSpec& spec) {
+    neurons_ = spec.integers("output_neurons");
+    const auto rows = spec.integers("output_rows");
+    const auto norms = spec.reals("output_norms");
+    const auto origs = spec.reals("output_origs");
+    if (neurons_.empty() || !good_indices(neurons_, 0, inputs_.count() + biases_.size())) {
+      return spec.fail("an output comes from nowhere");
+    }
+    if (classification_ ? outputs_.size() != 1 : outputs_.size() != neurons_.size()) {
+      return spec.fail("there are " + std::to_string(neurons_.size()) + " output neurons");
+    }
+    backs_.resize(neurons_.size());
+    if (rows.empty()) return;
+    if (!good_offsets(rows, neurons_.size(), norms.size()) || origs.size() != norms.size()) {
+      return spec.fail("the outputs' parts do not fit each other");
+    }
+    for (size_t o = 0; o < neurons_.size(); ++o) {
+      const auto begin = static_cast<size_t>(rows[o]);
+      const auto count = static_cast<size_t>(rows[o + 1]) - begin;
+      backs_[o] = {norms.subspan(begin, count), origs.subspan(begin, count)};
+    }
+  }
+
+  // values: the inputs, then the neurons. False: an input is missing.
+  bool calculate(Inputs& inputs, uint32_t row, std::vector<double>& values) const {
+    if (inputs.first_missing(row) < inputs.count()) return false;
+    const std::span<const double> loaded = inputs.load(row);
+    std::copy(loaded.begin(), loaded.end(), values.begin());
+    double* const neurons = values.data() + inputs_.count();
+    for (const Layer& layer : layers_) {
+      for (uint32_t n = layer.begin; n < layer.end; ++n) {
+        neurons[n] = layer.activation == Activation::RadialBasis
+                         ? radial_basis(n, values.data())
+                         : activate(layer.activation, weighted(n, values.data()), layer.threshold);
+      }
+      const std::span<double> all(neurons + layer.begin, neurons + layer.end);
+      if (layer.normalization == Normalization::Simplemax && !all.empty()) simplemax(all);
+      if (layer.normalization == Normalization::Softmax && !all.empty()) softmax(all);
+    }
+    return true;
+  }
+
+  double weighted(uint32_t neuron, const double* values) const {
+    double sum = 0;
+    const auto end = static_cast<size_t>(connections_[neuron + 1]);
+    for (auto c = static_cast<size_t>(connections_[neuron]); c < end; ++c) {
+      sum += weights_[c] * values[sources_[c]];
+    }
+    return sum + biases_[neuron];
+  }
+
+  double radial_basis(uint32_t neuron, const double* values) const {
+    double sum = 0;
+    const auto begin = static_cast<size_t>(connections_[neuron]);
+    const auto end = static_cast<size_t>(connections_[neuron + 1]);
+    for (auto c = begin; c < end; ++c) {
+      const double difference = values[sources_[c]] - weights_[c];
+      sum += difference * difference;
+    }
+    sum /= widths_[neuron] * widths_[neuron] * -2;
+    if (altitudes_[neuron] != 1) {
+      sum += std::log(altitudes_[neuron]) * static_cast<double>(end - begin);
+    }
+    return std::exp(sum);
+  }
+
+  Status run_numbers(Run& run, Rows rows, Inputs& inputs, std::vector<double>& values) const {
+    for (const uint32_t output : outputs_) run.out(output, Type::Double, rows);
+    for (uint32_t i = 0; i < rows.count; ++i) {
+      const uint32_t row = rows[i];
+      const bool answered = calculate(inputs, row, values);
+      for (size_t o = 0; o < outputs_.size(); ++o) {
+        Column& out = run.frame.columns[outputs_[o]];
+        if (answered) {
+          out.reals[row] = backs_[o](values[static_cast<size_t>(neurons_[o])]);
+        } else {
+          out.set_missing(row);
+        }
+      }
+    }
+    return {};
+  }
+
+  Status run_classes(Run& run, Rows rows, Inputs& inputs, std::vector<double>& values) const {
+    VectorRows out(run.out(outputs_[0], Type::Vector, rows));
+    for (uint32_t i = 0; i < rows.count; ++i) {
+      if (!calculate(inputs, rows[i], values)) {
+        out.add_missing(rows[i]);
+        continue;
+      }
+      const std::span<double> answer = out.add(rows[i], neurons_.size());
+      for (size_t o = 0; o < neurons_.size(); ++o) {
+        answer[o] = values[static_cast<size_t>(neurons_[o])];
+      }
+    }
+    out.finish();
+    return {};
+  }
+
+  InputNames inputs_;
+  std::vector<uint32_t> outputs_;
+  bool classification_;
+  std::vector<Layer> layers_;
+  std::span<const double> biases_, widths_, altitudes_, weights_;
+  std::span<const int32_t> connections_, sources_, neurons_;
+  std::vector<Back> backs_;
+};
+
+}  // namespace
+
+std::unique_ptr<Stage> make_neural_network(StageSpec& spec) {
+  return std::make_unique<NeuralNetwork>(spec);
+}
+
+}  // namespace serval::tabular::pmml

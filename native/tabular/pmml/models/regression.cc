@@ -1,0 +1,266 @@
+// Stage kind pmml.regression: RegressionModel's tables of numeric predictors, categorical ones and
+// products, with their normalisation. Hot path. Source: tabular.md 3.2.
+#include <algorithm>
+#include <string>
+
+#include "tabular/pmml/models/inputs.h"
+#include "tabular/pmml/models/kinds.h"
+#include "tabular/pmml/models/links.h"
+
+namespace serval::tabular::pmml {
+namespace {
+
+// Predictors of one categorical field that follow each other: the first that matches counts. Codes
+// are as ScalarColumn reads them; of equal ones only the first is kept, in ascending order.
+struct Category {
+  double code;
+  double coefficient;
+};
+struct CategoryGroup {
+  uint32_t input;
+  std::vector<Category> categories;
+};
+
+struct Factor {
+  uint32_t input;
+  double exponent;
+  double coefficient;
+};
+
+struct Product {
+  double coefficient;
+  std::vector<uint32_t> inputs;
+};
+
+struct Table {
+  double intercept;
+  std::vector<Factor> factors;
+  std::vector<CategoryGroup> groups;
+  std::vector<Product> products;
+  bool empty() const {
+    return factors.empty() && groups.empty() && products.empty() && intercept == 0;
+  }
+};
+
+class Regression final : public Stage {
+ public:
+  explicit Regression(StageSpec& spec)
+      : inputs_(spec),
+        classification_(spec.flag("classification")),
+        ordinal_(spec.flag("ordinal")),
+        normalization_(spec.text("normalization", "none")),
+        output_(spec.outputs.empty() ? 0 : spec.outputs[0]) {
+    const auto intercepts = spec.reals("intercepts");
+    tables_.resize(intercepts.size());
+    for (size_t t = 0; t < tables_.size(); ++t) tables_[t].intercept = intercepts[t];
+    read_factors(spec);
+    read_categories(spec);
+    read_products(spec);
+    check_normalization(spec);
+  }
+
+  Status run(Run& run, Rows rows) const override {
+    Inputs inputs;
+    if (Status opened = inputs.open(run, inputs_); !opened.ok()) return opened;
+    if (!classification_) {
+      Column& out = run.out(output_, Type::Double, rows);
+      for (uint32_t i = 0; i < rows.count; ++i) {
+        const uint32_t row = rows[i];
+        double sum = 0;
+        if (!evaluate(tables_[0], inputs, row, sum)) {
+          out.set_missing(row);
+          continue;
+        }
+        out.reals[row] = inverse_link(link_, sum);
+      }
+      return {};
+    }
+    VectorRows out(run.out(output_, Type::Vector, rows));
+    for (uint32_t i = 0; i < rows.count; ++i) classify(inputs, rows[i], run.frame.scratch, out);
+    out.finish();
+    return {};
+  }
+
+ private:
+  void read_factors(StageSpec& spec) {
+    const auto offsets = spec.integers("numeric_rows");
+    const auto at = spec.integers("numeric_inputs");
+    const auto exponents = spec.reals("numeric_exponents");
+    const auto coefficients = spec.reals("numeric_coefficients");
+    if (!good_offsets(offsets, tables_.size(), at.size()) || exponents.size() != at.size() ||
+        coefficients.size() != at.size() || !good_indices(at, 0, inputs_.count())) {
+      return spec.fail("numeric predictors do not fit each other");
+    }
+    for (size_t t = 0; t < tables_.size(); ++t) {
+      for (auto i = static_cast<size_t>(offsets[t]); i < static_cast<size_t>(offsets[t + 1]); ++i) {
+        inputs_.number(spec, at[i]);
+        tables_[t].factors.push_back({static_cast<uint32_t>(at[i]), exponents[i], coefficients[i]});
+      }
+    }
+  }
+
+  void read_categories(StageSpec& spec) {
+    const auto offsets = spec.integers("category_rows");
+    const auto at = spec.integers("category_inputs");
+    const auto values = spec.values("category_values");
+    const auto coefficients = spec.reals("category_coefficients");
+    if (!good_offsets(offsets, tables_.size(), at.size()) || values.size() != at.size() ||
+        coefficients.size() != at.size() || !good_indices(at, 0, inputs_.count())) {
+      return spec.fail("categorical predictors do not fit each other");
+    }
+    for (size_t t = 0; t < tables_.size(); ++t) {
+      auto& groups = tables_[t].groups;
+      const auto begin = static_cast<size_t>(offsets[t]);
+      for (auto i = begin; i < static_cast<size_t>(offsets[t + 1]); ++i) {
+        inputs_.compare(spec, at[i], values[i]);
+        const auto input = static_cast<uint32_t>(at[i]);
+        if (i == begin || groups.back().input != input) groups.push_back({input, {}});
+        groups.back().categories.push_back({code_of(values[i]), coefficients[i]});
+      }
+      for (CategoryGroup& group : groups) sort(group.categories);
+    }
+  }
+
+  static void sort(std::vector<Category>& categories) {
+    std::stable_sort(categories.begin(), categories.end(),
+                     [](const Category& a, const Category& b) { return a.code < b.code; });
+    const auto last =
+        std::unique(categories.begin(), categories.end(),
+                    [](const Category& a, const Category& b) { return a.code == b.code; });
+    categories.erase(last, categories.end());
+  }
+
+  void read_products(StageSpec& spec) {
+    const auto offsets = spec.integers("product_rows");
+    const auto coefficients = spec.reals("product_coefficients");
+    const auto parts = spec.integers("product_parts");
+    const auto at = spec.integers("product_inputs");
+    if (!good_offsets(offsets, tables_.size(), coefficients.size()) ||
+        !good_offsets(parts, coefficients.size(), at.size()) ||
+        !good_indices(at, 0, inputs_.count())) {
+      return spec.fail("predictor terms do not fit each other");
+    }
+    for (size_t t = 0; t < tables_.size(); ++t) {
+      for (auto i = static_cast<size_t>(offsets[t]); i < static_cast<size_t>(offsets[t + 1]); ++i) {
+        Product product{coefficients[i], {}};
+        for (auto p = static_cast<size_t>(parts[i]); p < static_cast<size_t>(parts[i + 1]); ++p) {
+          inputs_.number(spec, at[p]);
+          product.inputs.push_back(static_cast<uint32_t>(at[p]));
+        }
+        tables_[t].products.push_back(std::move(product));
+      }
+    }
+  }
+
+  void check_normalization(StageSpec& spec) {
+    const std::string_view name = normalization_;
+    const bool shares = name == "softmax" || name == "simplemax";
+    if (classification_ ? tables_.size() < 2 : tables_.size() != 1) {
+      return spec.fail("there are " + std::to_string(tables_.size()) + " regression tables");
+    }
+    if (shares && classification_) {
+      simplemax_ = name == "simplemax";
+      // A second table that says nothing: the first one's logit, as JPMML has it.
+      if (!simplemax_ && tables_.size() == 2 && tables_[1].empty()) {
+        link_ = Link::Logit;
+      } else {
+        shares_ = true;
+      }
+      if (ordinal_) spec.fail(std::string(name) + " has no meaning for an ordinal target");
+      return;
+    }
+    const auto link = name == "softmax" ? std::optional(Link::Logit) : link_named(name);
+    if (!link.has_value() || *link > Link::Log || (classification_ && *link == Link::Log)) {
+      return spec.fail("normalization '" + normalization_ + "' is not one that fits");
+    }
+    link_ = *link;
+    if (classification_ && !ordinal_ && tables_.size() > 2 && link_ != Link::Identity &&
+        link_ != Link::Logit) {
+      spec.fail("normalization '" + normalization_ + "' with more than two categories");
+    }
+  }
+
+  // False: the result is missing.
+  static bool evaluate(const Table& table, const Inputs& inputs, uint32_t row, double& sum) {
+    double result = 0;
+    for (const Factor& factor : table.factors) {
+      if (inputs.missing(factor.input, row)) return false;
+      const double x = inputs.at(factor.input, row);
+      result += (factor.exponent == 1 ? x : std::pow(x, factor.exponent)) * factor.coefficient;
+    }
+    for (const CategoryGroup& group : table.groups) {
+      if (inputs.missing(group.input, row)) continue;  // the field is left out
+      const double code = inputs.at(group.input, row);
+      const auto& categories = group.categories;
+      const auto found = std::lower_bound(categories.begin(), categories.end(), code,
+                                          [](const Category& a, double b) { return a.code < b; });
+      if (found != categories.end() && found->code == code) result += found->coefficient;
+    }
+    for (const Product& product : table.products) {
+      double value = product.coefficient;
+      for (const uint32_t input : product.inputs) {
+        if (inputs.missing(input, row)) return false;
+        value *= inputs.at(input, row);
+      }
+      result += value;
+    }
+    sum = result + table.intercept;
+    return true;
+  }
+
+  void classify(const Inputs& inputs, uint32_t row, std::vector<double>& scratch,
+                VectorRows& out) const {
+    scratch.resize(tables_.size());
+    for (size_t t = 0; t < tables_.size(); ++t) {
+      if (!evaluate(tables_[t], inputs, row, scratch[t])) return out.add_missing(row);
+    }
+    const std::span<double> values = out.add(row, tables_.size());
+    std::copy(scratch.begin(), scratch.end(), values.begin());
+    if (shares_) return simplemax_ ? simplemax(values) : softmax(values);
+    if (ordinal_) return cumulate(values);
+    if (values.size() == 2) {
+      values[0] = probability(values[0]);
+      values[1] = 1.0 - values[0];
+    } else if (link_ == Link::Logit) {
+      for (double& value : values) value = logistic(value);
+      simplemax(values);
+    } else {
+      double sum = 0;
+      for (size_t t = 0; t + 1 < values.size(); ++t) sum += values[t];
+      values.back() = 1.0 - sum;
+    }
+  }
+
+  double probability(double value) const {
+    if (link_ == Link::Identity) return std::min(std::max(value, 0.0), 1.0);
+    return inverse_link(link_, value);
+  }
+
+  // Tables give the probability of their category or a smaller one.
+  void cumulate(std::span<double> values) const {
+    double sum = 0;
+    for (size_t t = 0; t + 1 < values.size(); ++t) {
+      values[t] = probability(values[t]);
+      if (t > 0) values[t] -= sum;
+      sum += values[t];
+    }
+    values.back() = 1.0 - sum;
+  }
+
+  InputNames inputs_;
+  bool classification_, ordinal_;
+  bool shares_ = false, simplemax_ = false;
+  std::string normalization_;
+  uint32_t output_;
+  Link link_ = Link::Identity;
+  std::vector<Table> tables_;
+};
+
+}  // namespace
+
+std::unique_ptr<Stage> make_regression(StageSpec& spec) {
+  spec.expect_outputs(1, 1);
+  return std::make_unique<Regression>(spec);
+}
+
+}  // namespace serval::tabular::pmml

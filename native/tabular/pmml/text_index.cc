@@ -1,0 +1,163 @@
+// PMML's TextIndex: how often a term stands in a text, word by word. Hot path, any thread.
+// Source: tabular.md 3.3
+#include <algorithm>
+
+#include "base/unicode/letters.h"
+#include "re2/re2.h"
+#include "tabular/pmml/cells.h"
+#include "tabular/pmml/functions/regex.h"
+#include "tabular/pmml/kinds.h"
+
+namespace serval::tabular::pmml {
+namespace {
+
+constexpr size_t kWordsMax = 1 << 20;
+
+enum class Weight : uint8_t { Frequency, Binary, Logarithmic };
+
+bool is_punctuation(char letter) {
+  return letter > ' ' && letter < 0x7F &&
+         std::string_view("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~").find(letter) !=
+             std::string_view::npos;
+}
+
+// Inserted, removed and changed bytes; more than `most` of them are most + 1.
+int distance(std::string_view a, std::string_view b, int most) {
+  if (most == 0) return a == b ? 0 : 1;
+  std::vector<int> row(b.size() + 1);
+  for (size_t j = 0; j < row.size(); ++j) row[j] = static_cast<int>(j);
+  for (size_t i = 1; i <= a.size(); ++i) {
+    int diagonal = row[0];
+    row[0] = static_cast<int>(i);
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const int above = row[j];
+      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1] ? 1 : 0)});
+      diagonal = above;
+    }
+  }
+  return std::min(row[b.size()], most + 1);
+}
+
+// inputs: text, term -> the term's weight.
+class TextIndex final : public Stage {
+ public:
+  explicit TextIndex(StageSpec& spec)
+      : place_(spec.place),
+        best_hits_(spec.flag("best_hits")),
+        case_sensitive_(spec.flag("case_sensitive")),
+        tokenize_(spec.flag("tokenize")),
+        distance_(spec.integer("distance")) {
+    const std::string_view weights = spec.text("weights");
+    if (weights == "binary") weight_ = Weight::Binary;
+    else if (weights == "logarithmic") weight_ = Weight::Logarithmic;
+    else if (weights != "termFrequency") spec.fail("weights is '" + std::string(weights) + "'");
+    if (distance_ < 0) spec.fail("a distance is 0 or more");
+    auto separator = compile_regex(spec.text("separator"));
+    if (separator.ok()) separator_ = std::move(separator.value());
+    else spec.fail(separator.error().message);
+    spec.expect_inputs(2, 2);
+    spec.expect_outputs(1, 1);
+    if (spec.failed()) return;
+    text_ = spec.inputs[0];
+    term_ = spec.inputs[1];
+    out_ = spec.outputs[0];
+    type_ = spec.column_type(out_);
+    const bool real = weight_ == Weight::Logarithmic;
+    if (real ? !is_real(type_) : !is_integer(type_)) spec.fail("its output has a wrong type");
+  }
+
+  Status run(Run& run, Rows rows) const override {
+    const Column& text = run.in(text_);
+    const Column& term = run.in(term_);
+    if (!is_text(text.type) || !is_text(term.type)) {
+      return invalid_argument(place_ + ": expected texts");
+    }
+    Column& out = run.out(out_, type_, rows);
+    for (uint32_t i = 0; i < rows.count; ++i) {
+      const uint32_t row = rows[i];
+      if (missing_at(text, row) || missing_at(term, row)) {
+        out.set_missing(row);
+        continue;
+      }
+      const auto words = words_of(run.frame.strings.text(text.texts[row]));
+      const auto wanted = words_of(run.frame.strings.text(term.texts[row]));
+      if (words.size() > kWordsMax || wanted.size() > kWordsMax) {
+        out.set_missing(row);
+        Status refused = run.refuse(row, place_, "the text has too many words");
+        if (!refused.ok()) return refused;
+        continue;
+      }
+      int64_t count = frequency(words, wanted);
+      if (weight_ == Weight::Binary) count = std::min<int64_t>(count, 1);
+      if (weight_ == Weight::Logarithmic) {
+        out.reals[row] = std::log10(1 + static_cast<double>(count));
+      } else {
+        out.integers[row] = count;
+      }
+    }
+    return {};
+  }
+
+ private:
+  std::vector<std::string> words_of(std::string_view text) const {
+    std::string folded;
+    if (case_sensitive_) folded = text;
+    else append_lower_case(text, folded);
+    if (!tokenize_) return {folded};
+    std::vector<std::string> words;
+    re2::StringPiece rest(folded);
+    while (words.size() <= kWordsMax) {
+      re2::StringPiece found;
+      const bool split =
+          separator_->re2().Match(rest, 0, rest.size(), RE2::UNANCHORED, &found, 1) &&
+          !found.empty();
+      const size_t end = split ? static_cast<size_t>(found.data() - rest.data()) : rest.size();
+      add_word({rest.data(), end}, words);
+      if (!split) break;
+      rest.remove_prefix(end + found.size());
+    }
+    return words;
+  }
+
+  static void add_word(std::string_view word, std::vector<std::string>& words) {
+    while (!word.empty() && is_punctuation(word.front())) word.remove_prefix(1);
+    while (!word.empty() && is_punctuation(word.back())) word.remove_suffix(1);
+    if (!word.empty()) words.emplace_back(word);
+  }
+
+  int64_t frequency(const std::vector<std::string>& words,
+                    const std::vector<std::string>& wanted) const {
+    if (wanted.empty() || wanted.size() > words.size()) return 0;
+    int64_t count = 0;
+    int best = distance_;
+    for (size_t at = 0; at + wanted.size() <= words.size(); ++at) {
+      int sum = 0;
+      for (size_t k = 0; k < wanted.size() && sum <= best; ++k) {
+        sum += distance(words[at + k], wanted[k], best - sum);
+      }
+      if (sum > best) continue;
+      if (best_hits_ && sum < best) {
+        best = sum;
+        count = 0;
+      }
+      count += 1;
+    }
+    return count;
+  }
+
+  std::string place_;
+  bool best_hits_, case_sensitive_, tokenize_;
+  int32_t distance_;
+  Weight weight_ = Weight::Frequency;
+  std::shared_ptr<const JavaRegex> separator_;
+  uint32_t text_ = 0, term_ = 0, out_ = 0;
+  Type type_ = Type::Any;
+};
+
+}  // namespace
+
+std::unique_ptr<Stage> make_text_index(StageSpec& spec) {
+  return std::make_unique<TextIndex>(spec);
+}
+
+}  // namespace serval::tabular::pmml

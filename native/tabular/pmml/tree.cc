@@ -1,0 +1,396 @@
+// A PMML decision tree, with whatever predicates and strategies for missing values: which node a
+// row ends in. What hangs on nodes is picked by later stages. Plain forests go to forest/. Hot
+// path, any thread. Source: tabular.md 3.3
+#include <algorithm>
+
+#include "tabular/expression.h"
+#include "tabular/pmml/cells.h"
+#include "tabular/pmml/kinds.h"
+
+namespace serval::tabular::pmml {
+namespace {
+
+// How a node's predicate is told in the attribute `test`; ts/pmml/tree/native.ts has the same.
+enum class Test : uint8_t {
+  True,
+  False,
+  Less,
+  LessEqual,
+  Greater,
+  GreaterEqual,
+  Equal,
+  NotEqual,
+  IsMissing,
+  IsNotMissing,
+  TextEqual,
+  TextNotEqual,
+  InTexts,
+  NotInTexts,
+  InReals,
+  NotInReals,
+  Expression,
+  Surrogate
+};
+constexpr int32_t kTests = 18;
+constexpr size_t kDepthMax = 4096;
+
+enum class OnMissing : uint8_t { None, Last, Null, Default, Weighted, Aggregate };
+
+struct Node {
+  int32_t first = -1, next = -1;  // child, sibling
+  int32_t input = 0;
+  Test test = Test::True;
+  bool scored = false;
+  double number = 0;  // threshold; of texts, sets, expressions: which one
+};
+
+// What a walk through the tree found.
+struct Found {
+  int32_t node = -1;
+  int32_t levels = 0;  // of missing values
+};
+
+class Tree final : public Stage {
+ public:
+  explicit Tree(StageSpec& spec)
+      : place_(spec.place),
+        inputs_(spec.inputs.begin(), spec.inputs.end()),
+        outputs_(spec.outputs.begin(), spec.outputs.end()),
+        defaults_(spec.integers("default_child")),
+        counts_(spec.reals("counts")),
+        scores_(spec.reals("scores")),
+        texts_(spec.text_ids("texts")),
+        text_offsets_(spec.integers("text_offsets")),
+        real_offsets_(spec.integers("real_offsets")),
+        set_reals_(spec.reals("set_reals")),
+        set_texts_(spec.text_ids("set_texts")),
+        expressions_(spec.expressions("expressions")),
+        surrogate_offsets_(spec.integers("surrogate_offsets")),
+        width_(static_cast<size_t>(std::max(spec.integer("width", 0), 0))),
+        penalty_(spec.real("penalty", 1)),
+        last_without_child_(spec.flag("no_child_last")) {
+    read_strategy(spec);
+    read_nodes(spec);
+    if (!spec.failed()) check(spec);
+  }
+
+  Status run(Run& run, Rows rows) const override {
+    if (Status fit = check_inputs(run); !fit.ok()) return fit;
+    Column& nodes = run.out(outputs_[0], Type::Int32, rows);
+    Column* scores = outputs_.size() > 1 ? &run.out(outputs_[1], Type::Vector, rows) : nullptr;
+    Eval eval{run, 0, {}};
+    for (uint32_t i = 0; i < rows.count; ++i) {
+      eval.row = rows[i];
+      const Found found = strategy_ >= OnMissing::Weighted ? blend(eval, *scores) : walk(eval);
+      if (eval.failed()) {
+        if (Status refused = run.refuse(eval.row, place_, std::move(eval.failure)); !refused.ok()) {
+          return refused;
+        }
+        eval.failure.clear();
+        nodes.set_missing(eval.row);
+        continue;
+      }
+      if (found.node < 0) nodes.set_missing(eval.row);
+      else nodes.integers[eval.row] = found.node;
+      if (scores != nullptr && strategy_ < OnMissing::Weighted)
+        put_scores(found, eval.row, *scores);
+    }
+    return {};
+  }
+
+ private:
+  void read_strategy(StageSpec& spec) {
+    static constexpr std::string_view kNames[] = {"none",    "last",     "null",
+                                                  "default", "weighted", "aggregate"};
+    const std::string_view name = spec.text("on_missing", "none");
+    const auto* found = std::find(std::begin(kNames), std::end(kNames), name);
+    if (found == std::end(kNames)) spec.fail("on_missing is '" + std::string(name) + "'");
+    else strategy_ = static_cast<OnMissing>(found - std::begin(kNames));
+  }
+
+  void read_nodes(StageSpec& spec) {
+    const auto first = spec.integers("first_child"), next = spec.integers("next_sibling"),
+               input = spec.integers("input"), test = spec.integers("test"),
+               scored = spec.integers("scored");
+    const auto number = spec.reals("number");
+    const size_t count = first.size();
+    const bool equal = next.size() == count && input.size() == count && test.size() == count &&
+                       scored.size() == count && number.size() == count;
+    if (count == 0 || !equal) {
+      spec.fail("its nodes' attributes are of different lengths");
+      return;
+    }
+    nodes_.resize(count);
+    std::vector<uint32_t> depths(count, 0);
+    for (size_t i = 0; i < count; ++i) {
+      nodes_[i] = {first[i],       next[i],  input[i], static_cast<Test>(test[i]),
+                   scored[i] != 0, number[i]};
+      const auto at = static_cast<int64_t>(i);
+      // Children and siblings stand behind: there are no circles.
+      const auto fits = [&](int32_t other) {
+        return other == -1 || (other > at && other < static_cast<int64_t>(count));
+      };
+      if (!fits(first[i]) || !fits(next[i]) || test[i] < 0 || test[i] >= kTests) {
+        spec.fail("node " + std::to_string(i) + " is wrong");
+        return;
+      }
+      if (first[i] >= 0) depths[static_cast<size_t>(first[i])] = depths[i] + 1;
+      if (next[i] >= 0) depths[static_cast<size_t>(next[i])] = depths[i];
+      if (depths[i] > kDepthMax) {
+        spec.fail("the tree is deeper than " + std::to_string(kDepthMax));
+        return;
+      }
+    }
+  }
+
+  void check(StageSpec& spec) const {
+    const auto among = [&](double number, size_t count) {
+      return number >= 0 && number < static_cast<double>(count) && number == std::floor(number);
+    };
+    const auto sets = [](std::span<const int32_t> offsets, size_t members) {
+      return std::is_sorted(offsets.begin(), offsets.end()) &&
+             (offsets.empty() ||
+              (offsets.front() == 0 && static_cast<size_t>(offsets.back()) == members));
+    };
+    bool good = sets(text_offsets_, set_texts_.size()) && sets(real_offsets_, set_reals_.size()) &&
+                sets(surrogate_offsets_, surrogate_offsets_.empty() ? 0 : expressions_.size());
+    const auto ranges = [](std::span<const int32_t> offsets) {
+      return offsets.empty() ? 0 : offsets.size() - 1;
+    };
+    for (const Node& node : nodes_) {
+      switch (node.test) {
+        case Test::True:
+        case Test::False: continue;
+        case Test::TextEqual:
+        case Test::TextNotEqual: good = good && among(node.number, texts_.size()); break;
+        case Test::InTexts:
+        case Test::NotInTexts: good = good && among(node.number, ranges(text_offsets_)); break;
+        case Test::InReals:
+        case Test::NotInReals: good = good && among(node.number, ranges(real_offsets_)); break;
+        case Test::Expression: good = good && among(node.number, expressions_.size()); continue;
+        case Test::Surrogate:
+          good = good && among(node.number, ranges(surrogate_offsets_));
+          continue;
+        default: break;
+      }
+      good = good && among(node.input, inputs_.size());
+    }
+    const size_t count = nodes_.size();
+    for (const int32_t child : defaults_)
+      good = good && child >= -1 && child < static_cast<int64_t>(count);
+    if (!defaults_.empty()) good = good && defaults_.size() == count;
+    const bool blends = strategy_ >= OnMissing::Weighted;
+    if (outputs_.size() > 1) good = good && width_ > 0 && scores_.size() == count * width_;
+    if (blends) good = good && counts_.size() == count;
+    if (!good) spec.fail("its nodes do not fit what they refer to");
+    spec.expect_outputs(blends ? 2 : 1, 2);
+  }
+
+  Status check_inputs(const Run& run) const {
+    for (const uint32_t column : inputs_) {
+      const Type type = run.in(column).type;
+      if (type != Type::Vector && type != Type::List && type != Type::Decimal) continue;
+      return invalid_argument(place_ + ": a tree cannot test " + std::string(type_name(type)));
+    }
+    return {};
+  }
+
+  // 1: true, 0: false, -1: unknown. A surrogate that is not the first adds a level.
+  int test(Eval& eval, const Node& node, int32_t& levels) const {
+    switch (node.test) {
+      case Test::True: return 1;
+      case Test::False: return 0;
+      case Test::Expression: {
+        const Value value = expressions_[static_cast<size_t>(node.number)]->value(eval);
+        return value.missing() ? -1 : value.integer != 0;
+      }
+      case Test::Surrogate: return surrogate(eval, static_cast<size_t>(node.number), levels);
+      default: break;
+    }
+    const Column& in = eval.run.in(inputs_[static_cast<size_t>(node.input)]);
+    const bool missing = missing_at(in, eval.row);
+    if (node.test == Test::IsMissing) return missing;
+    if (node.test == Test::IsNotMissing) return !missing;
+    if (missing) return -1;
+    if (storage_of(in.type) == Storage::Text) return test_text(in.texts[eval.row], node);
+    return test_number(real_at(in, eval.row), node);
+  }
+
+  int surrogate(Eval& eval, size_t which, int32_t& levels) const {
+    const auto begin = static_cast<size_t>(surrogate_offsets_[which]);
+    const auto end = static_cast<size_t>(surrogate_offsets_[which + 1]);
+    for (size_t i = begin; i < end; ++i) {
+      const Value value = expressions_[i]->value(eval);
+      if (eval.failed()) return -1;
+      if (value.missing()) continue;
+      if (i > begin) levels += 1;
+      return value.integer != 0;
+    }
+    return -1;
+  }
+
+  int test_number(double value, const Node& node) const {
+    switch (node.test) {
+      case Test::Less: return value < node.number;
+      case Test::LessEqual: return value <= node.number;
+      case Test::Greater: return value > node.number;
+      case Test::GreaterEqual: return value >= node.number;
+      case Test::Equal: return value == node.number;
+      case Test::NotEqual: return value != node.number;
+      case Test::InReals:
+      case Test::NotInReals: {
+        const auto which = static_cast<size_t>(node.number);
+        const auto members = set_reals_.subspan(
+            static_cast<size_t>(real_offsets_[which]),
+            static_cast<size_t>(real_offsets_[which + 1] - real_offsets_[which]));
+        const bool in = std::find(members.begin(), members.end(), value) != members.end();
+        return in == (node.test == Test::InReals);
+      }
+      // A set without members has no type.
+      case Test::InTexts: return 0;
+      case Test::NotInTexts: return 1;
+      default: return -1;
+    }
+  }
+
+  int test_text(TextId value, const Node& node) const {
+    const auto which = static_cast<size_t>(node.number);
+    switch (node.test) {
+      case Test::TextEqual: return value == texts_[which];
+      case Test::TextNotEqual: return value != texts_[which];
+      case Test::InTexts:
+      case Test::NotInTexts: {
+        const auto* begin = set_texts_.data() + text_offsets_[which];
+        const auto* end = set_texts_.data() + text_offsets_[which + 1];
+        return (std::find(begin, end, value) != end) == (node.test == Test::InTexts);
+      }
+      default: return -1;
+    }
+  }
+
+  const Node& node_at(int32_t index) const { return nodes_[static_cast<size_t>(index)]; }
+
+  Found walk(Eval& eval) const {
+    Found found;
+    if (test(eval, nodes_[0], found.levels) != 1 || eval.failed()) return {};
+    int32_t at = 0;
+    while (node_at(at).first >= 0) {
+      int32_t child = node_at(at).first;
+      bool descends = false;
+      for (; child >= 0; child = node_at(child).next) {
+        const int result = test(eval, node_at(child), found.levels);
+        if (eval.failed()) return {};
+        if (result == 1) descends = true;
+        else if (result == 0 || strategy_ == OnMissing::None) continue;
+        else if (strategy_ == OnMissing::Null) return {};
+        else if (strategy_ == OnMissing::Last) return {at, found.levels};
+        else {
+          child = defaults_.empty() ? -1 : defaults_[static_cast<size_t>(at)];
+          if (child <= at) {
+            eval.fail("node " + std::to_string(at) + " has no default child");
+            return {};
+          }
+          found.levels += 1;
+          descends = true;
+        }
+        break;
+      }
+      if (!descends) {
+        const bool keeps = last_without_child_ && node_at(at).scored;
+        return {keeps ? at : -1, found.levels};
+      }
+      at = child;
+    }
+    return {at, found.levels};
+  }
+
+  void put_scores(const Found& found, uint32_t row, Column& out) const {
+    if (found.node < 0) return;
+    const std::span<const double> own = scores_of(found.node);
+    if (std::isnan(own.front())) return;  // the node has none
+    const double factor = found.levels == 0 ? 1 : std::pow(penalty_, found.levels);
+    out.start_row(row);
+    for (const double each : own) out.reals.push_back(each * factor);
+    out.end_row();
+  }
+
+  std::span<const double> scores_of(int32_t node) const {
+    return scores_.subspan(static_cast<size_t>(node) * width_, width_);
+  }
+
+  // Over all leaves that a missing value leaves open. The node, where there is one only.
+  Found blend(Eval& eval, Column& out) const {
+    int32_t levels = 0;
+    if (test(eval, nodes_[0], levels) != 1 || eval.failed()) return {};
+    std::vector<double> sums(width_, 0.0);
+    Found found;
+    bool single = true;
+    gather(eval, 0, 1, sums, found, single);
+    if (eval.failed()) return {};
+    if (strategy_ == OnMissing::Aggregate) {
+      double total = 0;
+      for (const double each : sums) total += each;
+      if (!(total > 0)) return {};
+      for (double& each : sums) each /= total;
+    }
+    out.start_row(eval.row);
+    out.reals.insert(out.reals.end(), sums.begin(), sums.end());
+    out.end_row();
+    return single ? found : Found{};
+  }
+
+  // NOLINTNEXTLINE(misc-no-recursion): kDepthMax deep
+  void gather(Eval& eval, int32_t at, double weight, std::vector<double>& sums, Found& found,
+              bool& single) const {
+    if (node_at(at).first < 0) return add(at, weight, sums, found);
+    double open = 0;
+    bool unknown = false;
+    int32_t levels = 0;
+    for (int32_t child = node_at(at).first; child >= 0; child = node_at(child).next) {
+      const int result = test(eval, node_at(child), levels);
+      if (eval.failed()) return;
+      if (result == 1 && !unknown) return gather(eval, child, weight, sums, found, single);
+      if (result == -1) unknown = true;
+      if (result != 0) open += counts_[static_cast<size_t>(child)];
+    }
+    if (!unknown) {
+      if (last_without_child_ && node_at(at).scored) add(at, weight, sums, found);
+      return;
+    }
+    single = false;
+    for (int32_t child = node_at(at).first; child >= 0; child = node_at(child).next) {
+      if (test(eval, node_at(child), levels) == 0) continue;
+      const double share = open > 0 ? counts_[static_cast<size_t>(child)] / open : 0;
+      gather(eval, child, weight * share, sums, found, single);
+    }
+  }
+
+  void add(int32_t node, double weight, std::vector<double>& sums, Found& found) const {
+    found.node = node;
+    const std::span<const double> own = scores_of(node);
+    const double factor = strategy_ == OnMissing::Aggregate ? 1 : weight;
+    for (size_t k = 0; k < width_; ++k) sums[k] += own[k] * factor;
+  }
+
+  std::string place_;
+  std::vector<uint32_t> inputs_, outputs_;
+  std::vector<Node> nodes_;
+  std::span<const int32_t> defaults_;
+  std::span<const double> counts_, scores_;
+  std::vector<TextId> texts_;
+  std::span<const int32_t> text_offsets_, real_offsets_;
+  std::span<const double> set_reals_;
+  std::vector<TextId> set_texts_;
+  std::vector<std::unique_ptr<Expression>> expressions_;
+  std::span<const int32_t> surrogate_offsets_;
+  size_t width_;
+  double penalty_;
+  bool last_without_child_;
+  OnMissing strategy_ = OnMissing::None;
+};
+
+}  // namespace
+
+std::unique_ptr<Stage> make_tree(StageSpec& spec) { return std::make_unique<Tree>(spec); }
+
+}  // namespace serval::tabular::pmml

@@ -1,0 +1,67 @@
+// Decimals as Spark computes with them: exact results of up to 512 bits, rounded once to the type
+// that the result has. Pure; any thread.
+// Source: tabular.md 10; Spark's DecimalType for the types of results.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "tabular/types.h"
+
+namespace serval::tabular::sql {
+
+inline constexpr int kPrecisionMax = 38;
+
+// A type with what only decimals have. Any: the type of NULL.
+struct SqlType {
+  Type type = Type::Any;
+  uint8_t precision = 0, scale = 0;
+  bool operator==(const SqlType&) const = default;
+};
+
+constexpr SqlType decimal_type(int precision, int scale) {
+  return {Type::Decimal, static_cast<uint8_t>(precision), static_cast<uint8_t>(scale)};
+}
+
+enum class DecimalOp { Add, Subtract, Multiply, Divide, Remainder };
+
+// Of what an operation gives, before it is cut to 38 digits.
+SqlType decimal_result(DecimalOp op, SqlType a, SqlType b);
+
+struct Decimal {
+  Int128 unscaled = 0;
+  int scale = 0;
+};
+
+enum class Rounding { HalfUp, HalfEven, Floor, Ceiling, Down };
+
+// None: it has more digits than `to`, or a division by zero.
+std::optional<Int128> decimal_compute(DecimalOp op, Decimal a, Decimal b, SqlType to);
+std::optional<Int128> decimal_rescale(Decimal value, SqlType to,
+                                      Rounding rounding = Rounding::HalfUp);
+// The whole part of a / b, its low 64 bits. None: b is zero.
+std::optional<int64_t> decimal_quotient(Decimal a, Decimal b);
+int decimal_compare(Decimal a, Decimal b);
+
+// 10^power, power from 0 to 38.
+Int128 power_of_ten(int power);
+// Significant digits; 1 of zero.
+int decimal_digits(Int128 value);
+double decimal_to_real(Decimal value);
+std::string integer_text(Int128 value);
+
+// A number as digits: 0.digits * 10^exponent, the first digit not 0; no digits: zero.
+struct Digits {
+  bool negative = false;
+  std::string digits;
+  int64_t exponent = 0;
+};
+// "-12.5e3", blanks around it allowed. None: no number.
+std::optional<Digits> digits_of_text(std::string_view text);
+// Of a finite number, as few digits as make it.
+Digits digits_of_real(double value);
+std::optional<Int128> decimal_of_digits(const Digits& value, SqlType to,
+                                        Rounding rounding = Rounding::HalfUp);
+
+}  // namespace serval::tabular::sql

@@ -1,0 +1,298 @@
+// Functions of dates and times, which are wall clocks. Hot path; any thread.
+// Source: tabular.md 10; Spark's DateTimeUtils.
+#include <algorithm>
+
+#include "tabular/sql/calendar.h"
+#include "tabular/sql/date_pattern.h"
+#include "tabular/sql/functions/tables.h"
+
+namespace serval::tabular::sql {
+
+namespace {
+
+using Prepared = Result<std::shared_ptr<const void>>;
+
+constexpr std::string_view kTimestampPattern = "yyyy-MM-dd HH:mm:ss";
+
+// The pattern in the argument `kIndex`. Without that argument: `kDefault`'s, or null.
+template <size_t kIndex, bool kDefault>
+Prepared prepare_pattern(std::span<const Value* const> constants, const Dictionary& dictionary) {
+  std::string_view text = kTimestampPattern;
+  if (constants.size() > kIndex) {
+    const Value* value = constants[kIndex];
+    if (value == nullptr || value->type != Type::String || !value->valid()) {
+      return make_error(ErrorCode::ModelInvalid, "expected a constant date pattern");
+    }
+    text = dictionary.text(value->text);
+  } else if (!kDefault) {
+    return std::shared_ptr<const void>();
+  }
+  auto made = DatePattern::compile(text);
+  if (!made.ok()) return std::move(made.error());
+  return std::shared_ptr<const void>(std::make_shared<DatePattern>(std::move(made.value())));
+}
+
+using OfDays = int64_t (*)(int64_t days);
+
+template <OfDays kFunction>
+Value part_of_date(Eval& eval, Arguments arguments, const void*) {
+  const Value date = convert(eval, arguments[0], kDate);
+  if (!date.valid()) return missing_of(kInt32);
+  return Value::of_integer(kFunction(date.integer), Type::Int32);
+}
+
+int64_t year(int64_t days) { return civil_of(days).year; }
+int64_t month(int64_t days) { return civil_of(days).month; }
+int64_t quarter(int64_t days) { return (civil_of(days).month + 2) / 3; }
+int64_t day(int64_t days) { return civil_of(days).day; }
+int64_t day_of_week(int64_t days) { return (weekday_of(days) + 1) % 7 + 1; }
+int64_t weekday(int64_t days) { return weekday_of(days); }
+int64_t day_of_year(int64_t days) { return days - days_of({civil_of(days).year, 1, 1}) + 1; }
+int64_t week(int64_t days) { return iso_week_of(days); }
+
+template <int64_t kUnit, int64_t kCount>
+Value part_of_time(Eval& eval, Arguments arguments, const void*) {
+  const Value time = convert(eval, arguments[0], kTimestamp);
+  if (!time.valid()) return missing_of(kInt32);
+  return Value::of_integer(floor_modulo(floor_divide(time.integer, kUnit), kCount), Type::Int32);
+}
+
+template <int kSign>
+Value add_days(Eval& eval, Arguments arguments, const void*) {
+  constexpr SqlType kTypes[2] = {kDate, kInt32};
+  Value made[2];
+  if (!converted(eval, arguments, kTypes, made)) return missing_of(kDate);
+  return Value::of_integer(made[0].integer + kSign * made[1].integer, Type::Date);
+}
+
+Value add_some_months(Eval& eval, Arguments arguments, const void*) {
+  constexpr SqlType kTypes[2] = {kDate, kInt32};
+  Value made[2];
+  if (!converted(eval, arguments, kTypes, made)) return missing_of(kDate);
+  return Value::of_integer(add_months(made[0].integer, made[1].integer), Type::Date);
+}
+
+Value datediff(Eval& eval, Arguments arguments, const void*) {
+  constexpr SqlType kTypes[2] = {kDate, kDate};
+  Value made[2];
+  if (!converted(eval, arguments, kTypes, made)) return missing_of(kInt32);
+  return Value::of_integer(made[0].integer - made[1].integer, Type::Int32);
+}
+
+Value last_day(Eval& eval, Arguments arguments, const void*) {
+  const Value date = convert(eval, arguments[0], kDate);
+  if (!date.valid()) return missing_of(kDate);
+  Civil civil = civil_of(date.integer);
+  civil.day = days_in_month(civil.year, civil.month);
+  return Value::of_integer(days_of(civil), Type::Date);
+}
+
+std::string lower(std::string_view text) {
+  std::string made(text);
+  for (char& c : made) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+  return made;
+}
+
+// "MO", "Mon" or "MONDAY"; -1: none.
+int weekday_named(std::string_view text) {
+  constexpr std::string_view kNames[] = {"monday", "tuesday",  "wednesday", "thursday",
+                                         "friday", "saturday", "sunday"};
+  const std::string name = lower(text);
+  for (int i = 0; i < 7; ++i) {
+    const std::string_view full = kNames[i];
+    if (name == full || name == full.substr(0, 2) || name == full.substr(0, 3)) return i;
+  }
+  return -1;
+}
+
+Value next_day(Eval& eval, Arguments arguments, const void*) {
+  constexpr SqlType kTypes[2] = {kDate, kString};
+  Value made[2];
+  if (!converted(eval, arguments, kTypes, made)) return missing_of(kDate);
+  const int wanted = weekday_named(eval.text(made[1]));
+  if (wanted < 0) return missing_of(kDate);
+  const int64_t from = made[0].integer;
+  return Value::of_integer(from + 1 + floor_modulo(wanted - weekday_of(from + 1), 7), Type::Date);
+}
+
+// The first day of a unit; none: no such unit of days.
+std::optional<int64_t> truncated(int64_t days, std::string_view unit) {
+  const Civil date = civil_of(days);
+  if (unit == "year" || unit == "yyyy" || unit == "yy") return days_of({date.year, 1, 1});
+  if (unit == "quarter") return days_of({date.year, (date.month - 1) / 3 * 3 + 1, 1});
+  if (unit == "month" || unit == "mon" || unit == "mm") return days_of({date.year, date.month, 1});
+  if (unit == "week") return days - weekday_of(days);
+  return std::nullopt;
+}
+
+Value trunc(Eval& eval, Arguments arguments, const void*) {
+  constexpr SqlType kTypes[2] = {kDate, kString};
+  Value made[2];
+  if (!converted(eval, arguments, kTypes, made)) return missing_of(kDate);
+  const auto days = truncated(made[0].integer, lower(eval.text(made[1])));
+  return days ? Value::of_integer(*days, Type::Date) : missing_of(kDate);
+}
+
+Value date_trunc(Eval& eval, Arguments arguments, const void*) {
+  constexpr SqlType kTypes[2] = {kString, kTimestamp};
+  Value made[2];
+  if (!converted(eval, arguments, kTypes, made)) return missing_of(kTimestamp);
+  const std::string unit = lower(eval.text(made[0]));
+  const int64_t micros = made[1].integer;
+  if (const auto days = truncated(floor_divide(micros, kMicrosOfDay), unit)) {
+    return Value::of_integer(*days * kMicrosOfDay, Type::Timestamp);
+  }
+  struct Unit {
+    std::string_view name;
+    int64_t micros;
+  };
+  constexpr Unit kUnits[] = {{"day", kMicrosOfDay},
+                             {"dd", kMicrosOfDay},
+                             {"hour", 3600 * kMicrosOfSecond},
+                             {"minute", 60 * kMicrosOfSecond},
+                             {"second", kMicrosOfSecond},
+                             {"millisecond", 1000},
+                             {"microsecond", 1}};
+  for (const auto& [name, size] : kUnits) {
+    if (unit == name)
+      return Value::of_integer(micros - floor_modulo(micros, size), Type::Timestamp);
+  }
+  return missing_of(kTimestamp);
+}
+
+Value make_date(Eval& eval, Arguments arguments, const void*) {
+  constexpr SqlType kTypes[3] = {kInt32, kInt32, kInt32};
+  Value made[3];
+  if (!converted(eval, arguments, kTypes, made)) return missing_of(kDate);
+  const bool bounded = made[1].integer >= 1 && made[1].integer <= 12 && made[2].integer >= 1 &&
+                       made[2].integer <= 31 && made[0].integer > -1'000'000 &&
+                       made[0].integer < 1'000'000;
+  if (!bounded) return missing_of(kDate);
+  const Civil date{made[0].integer, static_cast<int>(made[1].integer),
+                   static_cast<int>(made[2].integer)};
+  return is_civil(date) ? Value::of_integer(days_of(date), Type::Date) : missing_of(kDate);
+}
+
+// To 8 digits behind the point, unless the third argument is false.
+Value months_between(Eval& eval, Arguments arguments, const void*) {
+  constexpr SqlType kTypes[3] = {kTimestamp, kTimestamp, kBool};
+  Value made[3];
+  if (!converted(eval, arguments, kTypes, made)) return missing_of(kDouble);
+  const bool rounds = arguments.size() < 3 || made[2].integer != 0;
+  Civil dates[2];
+  int64_t times[2];
+  bool last[2];
+  for (size_t i = 0; i < 2; ++i) {
+    dates[i] = civil_of(floor_divide(made[i].integer, kMicrosOfDay));
+    times[i] = floor_modulo(made[i].integer, kMicrosOfDay) / kMicrosOfSecond;
+    last[i] = dates[i].day == days_in_month(dates[i].year, dates[i].month);
+  }
+  const auto months =
+      static_cast<double>((dates[0].year - dates[1].year) * 12 + dates[0].month - dates[1].month);
+  if (dates[0].day == dates[1].day || (last[0] && last[1])) return Value::of_real(months);
+  constexpr int64_t kSecondsOfDay = 86'400;
+  const int64_t seconds = (dates[0].day - dates[1].day) * kSecondsOfDay + times[0] - times[1];
+  const double between = months + static_cast<double>(seconds) / (31.0 * kSecondsOfDay);
+  return Value::of_real(rounds ? std::floor(between * 1e8 + 0.5) / 1e8 : between);
+}
+
+// Micros of text by a pattern; of a date or time as they are.
+Value patterned(Eval& eval, const Value& value, const void* pattern) {
+  if (pattern == nullptr || (value.type != Type::String && value.type != Type::Any)) {
+    return convert(eval, value, kTimestamp);
+  }
+  if (!value.valid()) return missing_of(kTimestamp);
+  const auto micros = static_cast<const DatePattern*>(pattern)->parse(eval.text(value));
+  return micros ? Value::of_integer(*micros, Type::Timestamp) : missing_of(kTimestamp);
+}
+
+Value to_date(Eval& eval, Arguments arguments, const void* state) {
+  if (state == nullptr) return convert(eval, arguments[0], kDate);
+  return cast(eval, patterned(eval, arguments[0], state), kDate);
+}
+
+// Without a pattern also of numbers: seconds.
+Value to_timestamp(Eval& eval, Arguments arguments, const void* state) {
+  if (state == nullptr) return cast(eval, arguments[0], kTimestamp);
+  return patterned(eval, arguments[0], state);
+}
+
+Value unix_timestamp(Eval& eval, Arguments arguments, const void* state) {
+  const Value time = patterned(eval, arguments[0], state);
+  if (!time.valid()) return missing_of(kInt64);
+  return Value::of_integer(floor_divide(time.integer, kMicrosOfSecond));
+}
+
+Value from_unixtime(Eval& eval, Arguments arguments, const void* state) {
+  const Value seconds = convert(eval, arguments[0], kInt64);
+  if (!seconds.valid()) return missing_of(kString);
+  constexpr int64_t kMost = 9'000'000'000'000;
+  const int64_t bounded = std::clamp(seconds.integer, -kMost, kMost);
+  if (bounded != seconds.integer) return eval.fail("from_unixtime(): a time out of range");
+  return text_value(eval,
+                    static_cast<const DatePattern*>(state)->format(bounded * kMicrosOfSecond));
+}
+
+Value date_format(Eval& eval, Arguments arguments, const void* state) {
+  const Value time = convert(eval, arguments[0], kTimestamp);
+  if (!time.valid()) return missing_of(kString);
+  return text_value(eval, static_cast<const DatePattern*>(state)->format(time.integer));
+}
+
+// Seconds may have a fraction.
+Value timestamp_seconds(Eval& eval, Arguments arguments, const void*) {
+  const Value& value = arguments[0];
+  if (!is_numeric(value.type) && value.type != Type::Any) {
+    return eval.fail("expected a number, got " + type_text(type_of(value)));
+  }
+  return cast(eval, value, kTimestamp);
+}
+
+template <int64_t kUnit>
+Value timestamp_of(Eval& eval, Arguments arguments, const void*) {
+  const Value value = convert(eval, arguments[0], kInt64);
+  if (!value.valid()) return missing_of(kTimestamp);
+  int64_t micros = 0;
+  if (__builtin_mul_overflow(value.integer, kUnit, &micros)) {
+    return eval.fail("a timestamp out of range");
+  }
+  return Value::of_integer(micros, Type::Timestamp);
+}
+
+constexpr Function kFunctions[] = {
+    function("sql.year", 1, 1, part_of_date<year>),
+    function("sql.quarter", 1, 1, part_of_date<quarter>),
+    function("sql.month", 1, 1, part_of_date<month>),
+    function("sql.day", 1, 1, part_of_date<day>),
+    function("sql.dayofweek", 1, 1, part_of_date<day_of_week>),
+    function("sql.weekday", 1, 1, part_of_date<weekday>),
+    function("sql.dayofyear", 1, 1, part_of_date<day_of_year>),
+    function("sql.weekofyear", 1, 1, part_of_date<week>),
+    function("sql.hour", 1, 1, part_of_time<3600 * kMicrosOfSecond, 24>),
+    function("sql.minute", 1, 1, part_of_time<60 * kMicrosOfSecond, 60>),
+    function("sql.second", 1, 1, part_of_time<kMicrosOfSecond, 60>),
+    function("sql.date_add", 2, 2, add_days<1>),
+    function("sql.date_sub", 2, 2, add_days<-1>),
+    function("sql.add_months", 2, 2, add_some_months),
+    function("sql.datediff", 2, 2, datediff),
+    function("sql.last_day", 1, 1, last_day),
+    function("sql.next_day", 2, 2, next_day),
+    function("sql.trunc", 2, 2, trunc),
+    function("sql.date_trunc", 2, 2, date_trunc),
+    function("sql.make_date", 3, 3, make_date),
+    function("sql.months_between", 2, 3, months_between),
+    function("sql.to_date", 1, 2, to_date, prepare_pattern<1, false>),
+    function("sql.to_timestamp", 1, 2, to_timestamp, prepare_pattern<1, false>),
+    function("sql.unix_timestamp", 1, 2, unix_timestamp, prepare_pattern<1, true>),
+    function("sql.from_unixtime", 1, 2, from_unixtime, prepare_pattern<1, true>),
+    function("sql.date_format", 2, 2, date_format, prepare_pattern<1, false>),
+    function("sql.timestamp_seconds", 1, 1, timestamp_seconds),
+    function("sql.timestamp_millis", 1, 1, timestamp_of<1000>),
+    function("sql.timestamp_micros", 1, 1, timestamp_of<1>),
+};
+
+}  // namespace
+
+std::span<const Function> date_functions() { return kFunctions; }
+
+}  // namespace serval::tabular::sql

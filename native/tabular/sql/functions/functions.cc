@@ -1,0 +1,22 @@
+// The functions of this folder. Load thread.
+#include <vector>
+
+#include "tabular/sql/functions/tables.h"
+
+namespace serval::tabular {
+
+std::span<const Function> sql_functions() {
+  static const std::vector<Function> all = [] {
+    std::vector<Function> made;
+    for (const auto table :
+         {sql::arithmetic_functions(), sql::rounding_functions(), sql::math_functions(),
+          sql::condition_functions(), sql::cast_functions(), sql::text_functions(),
+          sql::pattern_functions(), sql::date_functions()}) {
+      made.insert(made.end(), table.begin(), table.end());
+    }
+    return made;
+  }();
+  return all;
+}
+
+}  // namespace serval::tabular

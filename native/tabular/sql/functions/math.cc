@@ -1,0 +1,123 @@
+// Functions of doubles. Hot path; any thread.
+// Source: tabular.md 10
+#include <numbers>
+
+#include "tabular/sql/functions/tables.h"
+
+namespace serval::tabular::sql {
+
+namespace {
+
+using Unary = double (*)(double);
+
+template <Unary kFunction>
+Value unary(Eval& eval, Arguments arguments, const void*) {
+  const Value value = convert(eval, arguments[0], kDouble);
+  return value.valid() ? Value::of_real(kFunction(value.real)) : missing_of(kDouble);
+}
+
+// Logarithms have no value at their pole and below.
+template <Unary kFunction, int kPole>
+Value logarithm(Eval& eval, Arguments arguments, const void*) {
+  const Value value = convert(eval, arguments[0], kDouble);
+  if (!value.valid() || value.real <= kPole) return missing_of(kDouble);
+  return Value::of_real(kFunction(value.real));
+}
+
+using Binary = double (*)(double, double);
+
+template <Binary kFunction>
+Value binary(Eval& eval, Arguments arguments, const void*) {
+  constexpr SqlType kTypes[2] = {kDouble, kDouble};
+  Value made[2];
+  if (!converted(eval, arguments, kTypes, made)) return missing_of(kDouble);
+  return Value::of_real(kFunction(made[0].real, made[1].real));
+}
+
+double sqrt_of(double x) { return std::sqrt(x); }
+double cbrt_of(double x) { return std::cbrt(x); }
+double exp_of(double x) { return std::exp(x); }
+double expm1_of(double x) { return std::expm1(x); }
+double log_of(double x) { return std::log(x); }
+double log10_of(double x) { return std::log10(x); }
+// As Spark: by natural logarithms.
+double log2_of(double x) { return std::log(x) / std::log(2.0); }
+double log1p_of(double x) { return std::log1p(x); }
+double sign_of(double x) { return x > 0 ? 1.0 : (x < 0 ? -1.0 : x); }
+double rint_of(double x) { return std::nearbyint(x); }
+double sin_of(double x) { return std::sin(x); }
+double cos_of(double x) { return std::cos(x); }
+double tan_of(double x) { return std::tan(x); }
+double cot_of(double x) { return 1 / std::tan(x); }
+double asin_of(double x) { return std::asin(x); }
+double acos_of(double x) { return std::acos(x); }
+double atan_of(double x) { return std::atan(x); }
+double sinh_of(double x) { return std::sinh(x); }
+double cosh_of(double x) { return std::cosh(x); }
+double tanh_of(double x) { return std::tanh(x); }
+double asinh_of(double x) { return std::asinh(x); }
+double acosh_of(double x) { return std::acosh(x); }
+double atanh_of(double x) { return std::atanh(x); }
+double degrees_of(double x) { return x * (180.0 / std::numbers::pi); }
+double radians_of(double x) { return x / 180.0 * std::numbers::pi; }
+// Java's pow has no number where |x| is 1 and y is not finite, or y is not a number.
+double pow_of(double x, double y) {
+  if (std::isnan(y) && x == 1) return y;
+  if (std::isinf(y) && std::fabs(x) == 1) return std::nan("");
+  return std::pow(x, y);
+}
+double atan2_of(double y, double x) { return std::atan2(y + 0.0, x + 0.0); }
+double hypot_of(double x, double y) { return std::hypot(x, y); }
+
+// log(x), log(base, x)
+Value log_to_base(Eval& eval, Arguments arguments, const void* state) {
+  if (arguments.size() == 1) return logarithm<log_of, 0>(eval, arguments, state);
+  constexpr SqlType kTypes[2] = {kDouble, kDouble};
+  Value made[2];
+  if (!converted(eval, arguments, kTypes, made)) return missing_of(kDouble);
+  if (made[0].real <= 0 || made[1].real <= 0) return missing_of(kDouble);
+  return Value::of_real(std::log(made[1].real) / std::log(made[0].real));
+}
+
+Value pi(Eval&, Arguments, const void*) { return Value::of_real(std::numbers::pi); }
+Value e(Eval&, Arguments, const void*) { return Value::of_real(std::numbers::e); }
+
+constexpr Function kFunctions[] = {
+    function("sql.sqrt", 1, 1, unary<sqrt_of>),
+    function("sql.cbrt", 1, 1, unary<cbrt_of>),
+    function("sql.exp", 1, 1, unary<exp_of>),
+    function("sql.expm1", 1, 1, unary<expm1_of>),
+    function("sql.ln", 1, 1, logarithm<log_of, 0>),
+    function("sql.log", 1, 2, log_to_base),
+    function("sql.log10", 1, 1, logarithm<log10_of, 0>),
+    function("sql.log2", 1, 1, logarithm<log2_of, 0>),
+    function("sql.log1p", 1, 1, logarithm<log1p_of, -1>),
+    function("sql.pow", 2, 2, binary<pow_of>),
+    function("sql.sign", 1, 1, unary<sign_of>),
+    function("sql.rint", 1, 1, unary<rint_of>),
+    function("sql.sin", 1, 1, unary<sin_of>),
+    function("sql.cos", 1, 1, unary<cos_of>),
+    function("sql.tan", 1, 1, unary<tan_of>),
+    function("sql.cot", 1, 1, unary<cot_of>),
+    function("sql.asin", 1, 1, unary<asin_of>),
+    function("sql.acos", 1, 1, unary<acos_of>),
+    function("sql.atan", 1, 1, unary<atan_of>),
+    function("sql.atan2", 2, 2, binary<atan2_of>),
+    function("sql.sinh", 1, 1, unary<sinh_of>),
+    function("sql.cosh", 1, 1, unary<cosh_of>),
+    function("sql.tanh", 1, 1, unary<tanh_of>),
+    function("sql.asinh", 1, 1, unary<asinh_of>),
+    function("sql.acosh", 1, 1, unary<acosh_of>),
+    function("sql.atanh", 1, 1, unary<atanh_of>),
+    function("sql.hypot", 2, 2, binary<hypot_of>),
+    function("sql.degrees", 1, 1, unary<degrees_of>),
+    function("sql.radians", 1, 1, unary<radians_of>),
+    function("sql.pi", 0, 0, pi),
+    function("sql.e", 0, 0, e),
+};
+
+}  // namespace
+
+std::span<const Function> math_functions() { return kFunctions; }
+
+}  // namespace serval::tabular::sql

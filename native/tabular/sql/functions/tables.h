@@ -1,0 +1,43 @@
+// The tables of SQL's functions, one per file, and what their entries share. Load thread.
+#pragma once
+
+#include <cmath>
+#include <span>
+
+#include "tabular/sql/values.h"
+
+namespace serval::tabular::sql {
+
+std::span<const Function> arithmetic_functions();
+std::span<const Function> rounding_functions();
+std::span<const Function> math_functions();
+std::span<const Function> condition_functions();
+std::span<const Function> cast_functions();
+std::span<const Function> text_functions();
+std::span<const Function> pattern_functions();
+std::span<const Function> date_functions();
+
+// All of them see missing values: those have types too.
+constexpr Function function(std::string_view name, int least, int most, CallStrict call,
+                            Prepare prepare = nullptr) {
+  return {name, least, most, call, nullptr, prepare, true};
+}
+
+using Arguments = std::span<const Value>;
+
+inline constexpr size_t kArgumentsMax = 8;
+
+// The arguments as `types`, in `made`. False: one is missing, or it failed.
+template <size_t N>
+bool converted(Eval& eval, Arguments arguments, const SqlType (&types)[N], Value (&made)[N]) {
+  bool valid = true;
+  for (size_t i = 0; i < arguments.size() && i < N; ++i) {
+    made[i] = convert(eval, arguments[i], types[i]);
+    valid = valid && made[i].valid();
+  }
+  return valid && !eval.failed();
+}
+
+inline Value text_value(Eval& eval, std::string_view text) { return eval.of_text(text); }
+
+}  // namespace serval::tabular::sql

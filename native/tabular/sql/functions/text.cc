@@ -1,0 +1,464 @@
+// Functions of texts, which count in characters. Hot path; any thread.
+// Source: tabular.md 10; Spark's UTF8String.
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "base/unicode/letters.h"
+#include "tabular/sql/functions/tables.h"
+
+namespace serval::tabular::sql {
+
+namespace {
+
+// What a function may make of one text; more is refused.
+constexpr size_t kTextBytesMax = 64 << 20;
+
+bool begins_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }
+
+int64_t count_characters(std::string_view text) {
+  return std::count_if(text.begin(), text.end(), begins_character);
+}
+
+// The byte where character `index` begins; the length where there are not so many.
+size_t byte_of(std::string_view text, int64_t index) {
+  size_t at = 0;
+  for (; at < text.size(); ++at) {
+    if (begins_character(text[at]) && index-- == 0) return at;
+  }
+  return at;
+}
+
+// Characters [from, to).
+std::string_view characters(std::string_view text, int64_t from, int64_t to) {
+  if (to <= from) return {};
+  const size_t begin = byte_of(text, std::max<int64_t>(from, 0));
+  const std::string_view rest = text.substr(begin);
+  return rest.substr(0, byte_of(rest, to - std::max<int64_t>(from, 0)));
+}
+
+using Texts = std::span<const std::string_view>;
+
+// All arguments are texts: the function of a row's texts, none missing.
+template <Value (*kFunction)(Eval&, Texts)>
+Value of_texts(Eval& eval, Arguments arguments, const void*) {
+  std::string_view texts[4];
+  bool valid = true;
+  Value made[4];
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    made[i] = convert(eval, arguments[i], kString);
+    valid = valid && made[i].valid();
+  }
+  // A missing result still has the type that the function gives.
+  if (!valid || eval.failed()) {
+    const Value typed = kFunction(eval, {});
+    return missing_of(type_of(typed));
+  }
+  for (size_t i = 0; i < arguments.size(); ++i) texts[i] = eval.text(made[i]);
+  return kFunction(eval, {texts, arguments.size()});
+}
+
+Value concat(Eval& eval, Arguments arguments, const void*) {
+  std::string text;
+  bool valid = true;
+  for (const Value& argument : arguments) {
+    if (argument.type == Type::Binary) return eval.fail("concat() of binary is not supported");
+    const Value part = convert(eval, argument, kString);
+    if (eval.failed()) return missing_of(kString);
+    valid = valid && part.valid();
+    if (valid) text += eval.text(part);
+  }
+  return valid ? text_value(eval, text) : missing_of(kString);
+}
+
+// The separator, then texts; missing ones are left out.
+Value concat_ws(Eval& eval, Arguments arguments, const void*) {
+  const Value separator = convert(eval, arguments[0], kString);
+  if (!separator.valid()) return missing_of(kString);
+  std::string text;
+  bool first = true;
+  for (const Value& argument : arguments.subspan(1)) {
+    const Value part = convert(eval, argument, kString);
+    if (eval.failed()) return missing_of(kString);
+    if (!part.valid()) continue;
+    if (!first) text += eval.text(separator);
+    text += eval.text(part);
+    first = false;
+  }
+  return text_value(eval, text);
+}
+
+Value upper(Eval& eval, Texts texts) {
+  if (texts.empty()) return missing_of(kString);
+  std::string made;
+  append_upper_case(texts[0], made);
+  return text_value(eval, made);
+}
+
+Value lower(Eval& eval, Texts texts) {
+  if (texts.empty()) return missing_of(kString);
+  std::string made;
+  append_lower_case(texts[0], made);
+  return text_value(eval, made);
+}
+
+// Words are what blanks part.
+Value initcap(Eval& eval, Texts texts) {
+  if (texts.empty()) return missing_of(kString);
+  std::string low, made;
+  append_lower_case(texts[0], low);
+  bool first = true;
+  for (std::string_view rest = low; !rest.empty();) {
+    const Character character = front_character(rest);
+    if (first) {
+      append_upper_case(rest.substr(0, character.bytes), made);
+    } else {
+      made += rest.substr(0, character.bytes);
+    }
+    first = character.value == ' ';
+    rest.remove_prefix(character.bytes);
+  }
+  return text_value(eval, made);
+}
+
+// Whether `set` (a blank where it is not given) has the character.
+bool is_in(std::string_view set, std::string_view character) {
+  for (std::string_view rest = set; !rest.empty();) {
+    const size_t bytes = front_character(rest).bytes;
+    if (rest.substr(0, bytes) == character) return true;
+    rest.remove_prefix(bytes);
+  }
+  return false;
+}
+
+template <bool kLeft, bool kRight>
+Value trim(Eval& eval, Texts texts) {
+  if (texts.empty()) return missing_of(kString);
+  std::string_view text = texts[0];
+  const std::string_view set = texts.size() > 1 ? texts[1] : std::string_view(" ");
+  while (kLeft && !text.empty()) {
+    const size_t bytes = front_character(text).bytes;
+    if (!is_in(set, text.substr(0, bytes))) break;
+    text.remove_prefix(bytes);
+  }
+  while (kRight && !text.empty()) {
+    size_t at = text.size() - 1;
+    while (at > 0 && !begins_character(text[at])) --at;
+    if (!is_in(set, text.substr(at))) break;
+    text.remove_suffix(text.size() - at);
+  }
+  return text_value(eval, text);
+}
+
+// A text, and numbers.
+bool text_and_numbers(Eval& eval, Arguments arguments, std::string_view& text,
+                      int64_t (&numbers)[2]) {
+  Value made = convert(eval, arguments[0], kString);
+  bool valid = made.valid();
+  if (valid) text = eval.text(made);
+  for (size_t i = 1; i < arguments.size(); ++i) {
+    made = convert(eval, arguments[i], kInt32);
+    valid = valid && made.valid();
+    numbers[i - 1] = made.integer;
+  }
+  return valid && !eval.failed();
+}
+
+// From 1, from the end below 0; 0 is as 1.
+Value substring(Eval& eval, Arguments arguments, const void*) {
+  std::string_view text;
+  int64_t numbers[2] = {0, std::numeric_limits<int32_t>::max()};
+  if (!text_and_numbers(eval, arguments, text, numbers)) return missing_of(kString);
+  int64_t from = numbers[0] > 0 ? numbers[0] - 1 : 0;
+  if (numbers[0] < 0) from = count_characters(text) + numbers[0];
+  return text_value(eval, characters(text, from, from + numbers[1]));
+}
+
+Value left(Eval& eval, Arguments arguments, const void*) {
+  std::string_view text;
+  int64_t numbers[2] = {0, 0};
+  if (!text_and_numbers(eval, arguments, text, numbers)) return missing_of(kString);
+  return text_value(eval, characters(text, 0, numbers[0]));
+}
+
+Value right(Eval& eval, Arguments arguments, const void*) {
+  std::string_view text;
+  int64_t numbers[2] = {0, 0};
+  if (!text_and_numbers(eval, arguments, text, numbers)) return missing_of(kString);
+  const int64_t count = count_characters(text);
+  return text_value(eval, characters(text, count - std::max<int64_t>(numbers[0], 0), count));
+}
+
+// To a length in characters with `fill`, over and over; longer ones are cut.
+template <bool kLeft>
+Value pad(Eval& eval, Arguments arguments, const void*) {
+  std::string_view text, fill = " ";
+  int64_t numbers[2] = {0, 0};
+  if (!text_and_numbers(eval, arguments.first(2), text, numbers)) return missing_of(kString);
+  Value given;
+  if (arguments.size() > 2) {
+    given = convert(eval, arguments[2], kString);
+    if (!given.valid()) return missing_of(kString);
+    fill = eval.text(given);
+  }
+  const int64_t wanted = numbers[0], count = count_characters(text);
+  if (wanted <= count || fill.empty()) return text_value(eval, characters(text, 0, wanted));
+  const int64_t fills = count_characters(fill), missing = wanted - count;
+  if (static_cast<size_t>(missing / fills + 1) > kTextBytesMax / fill.size()) {
+    return eval.fail("a text would have more than " + std::to_string(kTextBytesMax) + " bytes");
+  }
+  std::string padding;
+  for (int64_t i = 0; i < missing / fills; ++i) padding += fill;
+  padding += characters(fill, 0, missing % fills);
+  return text_value(eval, kLeft ? padding + std::string(text) : std::string(text) + padding);
+}
+
+Value repeat(Eval& eval, Arguments arguments, const void*) {
+  std::string_view text;
+  int64_t numbers[2] = {0, 0};
+  if (!text_and_numbers(eval, arguments, text, numbers)) return missing_of(kString);
+  if (numbers[0] <= 0 || text.empty()) return text_value(eval, "");
+  if (static_cast<size_t>(numbers[0]) > kTextBytesMax / text.size()) {
+    return eval.fail("a text would have more than " + std::to_string(kTextBytesMax) + " bytes");
+  }
+  std::string made;
+  for (int64_t i = 0; i < numbers[0]; ++i) made += text;
+  return text_value(eval, made);
+}
+
+Value reverse(Eval& eval, Texts texts) {
+  if (texts.empty()) return missing_of(kString);
+  std::string made;
+  size_t end = texts[0].size();
+  for (size_t at = end; at-- > 0;) {
+    if (!begins_character(texts[0][at])) continue;
+    made += texts[0].substr(at, end - at);
+    end = at;
+  }
+  return text_value(eval, made);
+}
+
+Value replace(Eval& eval, Texts texts) {
+  if (texts.empty()) return missing_of(kString);
+  const std::string_view text = texts[0], what = texts[1];
+  if (what.empty()) return text_value(eval, text);
+  const std::string_view by = texts.size() > 2 ? texts[2] : std::string_view();
+  std::string made;
+  size_t at = 0;
+  for (size_t found = text.find(what); found != std::string_view::npos;
+       found = text.find(what, at)) {
+    made += text.substr(at, found - at);
+    made += by;
+    at = found + what.size();
+    if (made.size() > kTextBytesMax) return eval.fail("replace() makes too long a text");
+  }
+  made += text.substr(at);
+  return text_value(eval, made);
+}
+
+// Characters of texts[1] by those at the same places of texts[2]; those behind its end are dropped.
+Value translate(Eval& eval, Texts texts) {
+  if (texts.empty()) return missing_of(kString);
+  std::vector<std::string_view> from, to;
+  for (const size_t i : {size_t{1}, size_t{2}}) {
+    for (std::string_view rest = texts[i]; !rest.empty();) {
+      const size_t bytes = front_character(rest).bytes;
+      (i == 1 ? from : to).push_back(rest.substr(0, bytes));
+      rest.remove_prefix(bytes);
+    }
+  }
+  std::string made;
+  for (std::string_view rest = texts[0]; !rest.empty();) {
+    const size_t bytes = front_character(rest).bytes;
+    const std::string_view character = rest.substr(0, bytes);
+    const auto found = std::find(from.begin(), from.end(), character);
+    const auto index = static_cast<size_t>(found - from.begin());
+    if (found == from.end()) {
+      made += character;
+    } else if (index < to.size()) {
+      made += to[index];
+    }
+    rest.remove_prefix(bytes);
+  }
+  return text_value(eval, made);
+}
+
+Value chr(Eval& eval, Arguments arguments, const void*) {
+  const Value value = convert(eval, arguments[0], kInt64);
+  if (!value.valid()) return missing_of(kString);
+  if (value.integer < 0) return text_value(eval, "");
+  std::string made;
+  append_utf8(static_cast<char32_t>(value.integer & 0xFF), made);
+  return text_value(eval, made);
+}
+
+Value split_part(Eval& eval, Arguments arguments, const void*) {
+  constexpr SqlType kTypes[3] = {kString, kString, kInt32};
+  Value made[3];
+  if (!converted(eval, arguments, kTypes, made)) return missing_of(kString);
+  if (made[2].integer == 0) return eval.fail("split_part(): part 0 does not exist");
+  const std::string_view text = eval.text(made[0]), by = eval.text(made[1]);
+  std::vector<std::string_view> parts;
+  size_t at = 0;
+  for (size_t found = by.empty() ? std::string_view::npos : text.find(by);
+       found != std::string_view::npos; found = text.find(by, at)) {
+    parts.push_back(text.substr(at, found - at));
+    at = found + by.size();
+  }
+  parts.push_back(text.substr(at));
+  const auto count = static_cast<int64_t>(parts.size());
+  const int64_t index = made[2].integer > 0 ? made[2].integer - 1 : count + made[2].integer;
+  const bool there = index >= 0 && index < count;
+  return text_value(eval, there ? parts[static_cast<size_t>(index)] : std::string_view());
+}
+
+// What lies before the count-th delimiter, or behind it from the end where count is below 0.
+Value substring_index(Eval& eval, Arguments arguments, const void*) {
+  constexpr SqlType kTypes[3] = {kString, kString, kInt32};
+  Value made[3];
+  if (!converted(eval, arguments, kTypes, made)) return missing_of(kString);
+  const std::string_view text = eval.text(made[0]), by = eval.text(made[1]);
+  int64_t count = made[2].integer;
+  if (by.empty() || count == 0) return text_value(eval, "");
+  size_t at = 0;
+  if (count > 0) {
+    for (size_t from = 0; count > 0; --count, from = at + 1) {
+      at = text.find(by, from);
+      if (at == std::string_view::npos) return text_value(eval, text);
+    }
+    return text_value(eval, text.substr(0, at));
+  }
+  for (size_t from = text.size(); count < 0; ++count) {
+    if (from < by.size()) return text_value(eval, text);
+    at = text.rfind(by, from - by.size());
+    if (at == std::string_view::npos) return text_value(eval, text);
+    from = at;
+  }
+  return text_value(eval, text.substr(at + by.size()));
+}
+
+Value length(Eval&, Texts texts) {
+  if (texts.empty()) return missing_of(kInt32);
+  return Value::of_integer(count_characters(texts[0]), Type::Int32);
+}
+
+template <int kScale>
+Value bytes(Eval&, Texts texts) {
+  if (texts.empty()) return missing_of(kInt32);
+  return Value::of_integer(static_cast<int64_t>(texts[0].size()) * kScale, Type::Int32);
+}
+
+Value ascii(Eval&, Texts texts) {
+  if (texts.empty()) return missing_of(kInt32);
+  const int64_t code = texts[0].empty() ? 0 : static_cast<int64_t>(front_character(texts[0]).value);
+  return Value::of_integer(code, Type::Int32);
+}
+
+// From 1; 0: not there.
+int64_t position(std::string_view text, std::string_view what, int64_t from) {
+  const size_t at = text.find(what, byte_of(text, from));
+  return at == std::string_view::npos ? 0 : count_characters(text.substr(0, at)) + 1;
+}
+
+Value instr(Eval&, Texts texts) {
+  if (texts.empty()) return missing_of(kInt32);
+  return Value::of_integer(position(texts[0], texts[1], 0), Type::Int32);
+}
+
+// locate(what, text[, from]): a missing `from` is 0, which is nowhere.
+Value locate(Eval& eval, Arguments arguments, const void*) {
+  const Value what = convert(eval, arguments[0], kString);
+  const Value text = convert(eval, arguments[1], kString);
+  int64_t from = 1;
+  if (arguments.size() > 2) {
+    const Value given = convert(eval, arguments[2], kInt32);
+    from = given.valid() ? given.integer : 0;
+  }
+  if (eval.failed()) return missing_of(kInt32);
+  if (from == 0) return Value::of_integer(0, Type::Int32);
+  if (!what.valid() || !text.valid()) return missing_of(kInt32);
+  const std::string_view in = eval.text(text);
+  const bool beyond = from < 1 || from - 1 > count_characters(in);
+  return Value::of_integer(beyond ? 0 : position(in, eval.text(what), from - 1), Type::Int32);
+}
+
+Value levenshtein(Eval& eval, Texts texts) {
+  if (texts.empty()) return missing_of(kInt32);
+  std::vector<char32_t> sides[2];
+  for (const size_t i : {size_t{0}, size_t{1}}) {
+    for (std::string_view rest = texts[i]; !rest.empty();) {
+      const Character character = front_character(rest);
+      sides[i].push_back(character.value);
+      rest.remove_prefix(character.bytes);
+    }
+  }
+  constexpr size_t kCellsMax = 16 << 20;
+  if (sides[0].size() * sides[1].size() > kCellsMax) {
+    return eval.fail("levenshtein() of texts that are too long");
+  }
+  std::vector<int64_t> costs(sides[1].size() + 1);
+  for (size_t j = 0; j < costs.size(); ++j) costs[j] = static_cast<int64_t>(j);
+  for (size_t i = 0; i < sides[0].size(); ++i) {
+    int64_t diagonal = costs[0];
+    costs[0] = static_cast<int64_t>(i) + 1;
+    for (size_t j = 0; j < sides[1].size(); ++j) {
+      const int64_t replaced = diagonal + (sides[0][i] == sides[1][j] ? 0 : 1);
+      diagonal = costs[j + 1];
+      costs[j + 1] = std::min({replaced, costs[j] + 1, diagonal + 1});
+    }
+  }
+  return Value::of_integer(costs.back(), Type::Int32);
+}
+
+enum class Where { Start, End, Anywhere };
+
+template <Where kWhere>
+Value has(Eval&, Texts texts) {
+  if (texts.empty()) return missing_of(kBool);
+  const std::string_view text = texts[0], what = texts[1];
+  switch (kWhere) {
+    case Where::Start: return Value::of_bool(text.starts_with(what));
+    case Where::End: return Value::of_bool(text.ends_with(what));
+    case Where::Anywhere: break;
+  }
+  return Value::of_bool(text.find(what) != std::string_view::npos);
+}
+
+constexpr Function kFunctions[] = {
+    function("sql.concat", 0, -1, concat),
+    function("sql.concat_ws", 1, -1, concat_ws),
+    function("sql.upper", 1, 1, of_texts<upper>),
+    function("sql.lower", 1, 1, of_texts<lower>),
+    function("sql.initcap", 1, 1, of_texts<initcap>),
+    function("sql.btrim", 1, 2, of_texts<trim<true, true>>),
+    function("sql.ltrim", 1, 2, of_texts<trim<true, false>>),
+    function("sql.rtrim", 1, 2, of_texts<trim<false, true>>),
+    function("sql.substring", 2, 3, substring),
+    function("sql.substring_index", 3, 3, substring_index),
+    function("sql.left", 2, 2, left),
+    function("sql.right", 2, 2, right),
+    function("sql.lpad", 2, 3, pad<true>),
+    function("sql.rpad", 2, 3, pad<false>),
+    function("sql.repeat", 2, 2, repeat),
+    function("sql.reverse", 1, 1, of_texts<reverse>),
+    function("sql.replace", 2, 3, of_texts<replace>),
+    function("sql.translate", 3, 3, of_texts<translate>),
+    function("sql.chr", 1, 1, chr),
+    function("sql.split_part", 3, 3, split_part),
+    function("sql.length", 1, 1, of_texts<length>),
+    function("sql.octet_length", 1, 1, of_texts<bytes<1>>),
+    function("sql.bit_length", 1, 1, of_texts<bytes<8>>),
+    function("sql.ascii", 1, 1, of_texts<ascii>),
+    function("sql.instr", 2, 2, of_texts<instr>),
+    function("sql.locate", 2, 3, locate),
+    function("sql.levenshtein", 2, 2, of_texts<levenshtein>),
+    function("sql.startswith", 2, 2, of_texts<has<Where::Start>>),
+    function("sql.endswith", 2, 2, of_texts<has<Where::End>>),
+    function("sql.contains", 2, 2, of_texts<has<Where::Anywhere>>),
+};
+
+}  // namespace
+
+std::span<const Function> text_functions() { return kFunctions; }
+
+}  // namespace serval::tabular::sql

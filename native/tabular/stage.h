@@ -1,0 +1,166 @@
+// What a stage of a plan is, and how its kind makes one. Stages are immutable and shared; what a
+// run needs is in the Run. Made at load (load thread), run on any thread.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/cancel.h"
+#include "base/error.h"
+#include "tabular/frame.h"
+
+namespace serval::plan {
+struct Attribute;
+struct Block;
+struct Stage;
+struct Value;
+}  // namespace serval::plan
+
+namespace serval::tabular {
+
+struct PlanReading;  // plan_reading.h
+
+// The rows that a stage works on: all, or those that `list` names, ascending.
+struct Rows {
+  uint32_t count = 0;
+  const uint32_t* list = nullptr;  // null: 0 .. count - 1
+  uint32_t operator[](uint32_t i) const { return list == nullptr ? i : list[i]; }
+  bool all() const { return list == nullptr; }
+};
+
+struct RunOptions {
+  bool null_for_invalid = false;  // a row that a stage refuses is answered as missing, not refused
+};
+
+// One run of a plan.
+class Run {
+ public:
+  Run(Frame& run_frame, const RunOptions& run_options, const CancelFlag* run_cancel)
+      : frame(run_frame), options(run_options), cancel(run_cancel) {}
+  Frame& frame;
+  const RunOptions& options;
+  const CancelFlag* cancel;  // may be null; long loops look at it
+
+  const Column& in(uint32_t column) const { return frame.columns[column]; }
+  // The output column, reset to all rows of the frame; those that are not in `rows` are missing.
+  // Of a Vector or List: no row yet, see Column::start_row.
+  Column& out(uint32_t column, Type type, Rows rows, Type element = Type::Any);
+  // What to do of a row that cannot be answered: ok (the row was marked, go on with the next one)
+  // with null_for_invalid, else an invalid_argument "<place>: row <row>: <what>".
+  Status refuse(uint32_t row, std::string_view place, std::string what);
+};
+
+class Stage {
+ public:
+  virtual ~Stage() = default;
+  // Fills its output columns for `rows`. Inputs may be of any type where the plan's fields are
+  // (Type::Any): a stage checks what it gets.
+  // Errors: invalid_argument naming the row and the column; backend_failed; cancelled.
+  virtual Status run(Run& run, Rows rows) const = 0;
+};
+
+class Expression;  // expression.h
+
+// A list of stages, which fill columns that stages behind may read.
+class Block {
+ public:
+  // Errors: those of the stages; cancelled.
+  Status run(Run& run, Rows rows) const;
+  // Instead of run(): all its columns, missing in all rows.
+  void skip(Run& run) const;
+  std::vector<std::unique_ptr<Stage>> stages;
+
+ private:
+  friend class StageSpec;
+  friend struct PlanReading;
+  struct Filled {
+    uint32_t column = 0;
+    Type type = Type::Any, element = Type::Any;
+  };
+  std::vector<Filled> filled_;                      // by its stages and theirs
+  std::vector<std::pair<uint32_t, uint32_t>> own_;  // by stage: its own ones of filled_
+};
+
+// A stage as the plan has it. Getters note what is wrong and return a default; where anything was
+// noted the load fails afterwards, so a kind's `make` reads its attributes and checks what they
+// mean, and may return null once it called fail(). An attribute that `make` did not ask for is a
+// fault too. Spans and views are of the plan's bytes, which outlive the stages.
+class StageSpec {
+ public:
+  StageSpec(PlanReading& reading, const plan::Stage& stage);
+  StageSpec(const StageSpec&) = delete;
+  StageSpec& operator=(const StageSpec&) = delete;
+  ~StageSpec();
+
+  std::string_view kind, place;
+  std::span<const uint32_t> inputs, outputs;
+
+  bool has(std::string_view name);
+  double real(std::string_view name);
+  double real(std::string_view name, double fallback);
+  int32_t integer(std::string_view name);
+  int32_t integer(std::string_view name, int32_t fallback);
+  bool flag(std::string_view name);  // integer 0 or 1; absent: false
+  std::string_view text(std::string_view name);
+  std::string_view text(std::string_view name, std::string_view fallback);
+  std::span<const double> reals(std::string_view name);  // absent: empty
+  std::span<const int32_t> integers(std::string_view name);
+  std::vector<std::string_view> texts(std::string_view name);
+  std::vector<TextId> text_ids(std::string_view name);  // interned in the plan's dictionary
+  std::vector<Value> values(std::string_view name);
+  std::unique_ptr<Expression> expression(std::string_view name);
+  std::vector<std::unique_ptr<Expression>> expressions(std::string_view name);
+  Block block(std::string_view name);
+  std::vector<Block> blocks(std::string_view name);
+  // The column's name in the plan, for error texts, and its type: Any where the plan does not say.
+  std::string_view column_name(uint32_t column);
+  Type column_type(uint32_t column);
+  Type column_element(uint32_t column);
+  // Whether a field or a stage before this one fills it (one of this stage's blocks, once read).
+  bool is_filled(uint32_t column) const;
+  Dictionary& dictionary();
+  // A constant of the plan; its text is interned.
+  Value constant(const plan::Value& from);
+  // Notes that an attribute is not what the kind wants: "<place>: <what>".
+  void fail(std::string what);
+  void expect_inputs(size_t least, size_t most);
+  void expect_outputs(size_t least, size_t most);
+
+  // Whether anything was noted of this stage.
+  bool failed() const { return failed_; }
+
+ private:
+  friend struct PlanReading;
+  const plan::Attribute* find(std::string_view name);
+  template <typename List>
+  const List* one_of(std::string_view name, const List* list, const char* what);
+  std::unique_ptr<Stage> make();
+  void check_asked();
+
+  PlanReading& reading_;
+  const plan::Stage& stage_;
+  std::vector<bool> asked_;           // by attribute
+  std::vector<Block::Filled> inner_;  // by its blocks
+  bool failed_ = false;
+};
+
+using MakeStage = std::unique_ptr<Stage> (*)(StageSpec& spec);
+struct StageKind {
+  std::string_view name;
+  MakeStage make;
+};
+
+// One table per folder of kinds, listed in kinds.cc.
+std::span<const StageKind> general_kinds();      // here: derive, pick
+std::span<const StageKind> feature_kinds();      // features/
+std::span<const StageKind> spark_model_kinds();  // models/
+std::span<const StageKind> forest_kinds();       // forest/
+std::span<const StageKind> pmml_kinds();         // pmml/
+std::span<const StageKind> pmml_model_kinds();   // pmml/models/
+std::span<const StageKind> sql_kinds();          // sql/
+
+}  // namespace serval::tabular

@@ -1,0 +1,315 @@
+// A stage as the plan has it: attributes, blocks, expressions. Load thread.
+#include <bit>
+
+#include "base/limits.h"
+#include "tabular/plan_reading.h"
+
+namespace serval::tabular {
+
+static_assert(std::endian::native == std::endian::little);  // vectors of the plan are used in place
+
+void PlanReading::fault(std::string what) {
+  ++fault_count;
+  if (faults.size() < kPlanFaultsMax) faults.push_back(std::move(what));
+}
+
+Value PlanReading::value(const plan::Value& from) {
+  Value made = Value::missing_of(from.type());
+  if (from.missing()) return made;
+  made.state = State::Valid;
+  switch (storage_of(from.type())) {
+    case Storage::Real: made.real = from.real(); break;
+    case Storage::Integer: made.integer = from.integer(); break;
+    case Storage::Text: made.text = dictionary.add(view_of(from.text())); break;
+    case Storage::Decimal:
+      made.decimal = static_cast<Int128>(from.high()) << 64 | static_cast<uint64_t>(from.integer());
+      made.precision = from.precision();
+      made.scale = from.scale();
+      break;
+  }
+  return made;
+}
+
+StageSpec::StageSpec(PlanReading& reading, const plan::Stage& stage)
+    : kind(view_of(stage.kind())),
+      place(view_of(stage.place())),
+      reading_(reading),
+      stage_(stage),
+      asked_(stage.attributes() == nullptr ? 0 : stage.attributes()->size()) {
+  const auto columns_of = [this](const flatbuffers::Vector<uint32_t>* list, const char* what) {
+    if (list == nullptr) return std::span<const uint32_t>();
+    for (const uint32_t column : *list) {
+      if (column < reading_.column_count()) continue;
+      fail(std::string(what) + " column " + std::to_string(column) + " is not there");
+      return std::span<const uint32_t>();
+    }
+    return std::span<const uint32_t>(list->data(), list->size());
+  };
+  inputs = columns_of(stage.inputs(), "input");
+  outputs = columns_of(stage.outputs(), "output");
+}
+
+StageSpec::~StageSpec() = default;
+
+void StageSpec::fail(std::string what) {
+  failed_ = true;
+  reading_.fault(std::string(place) + " (" + std::string(kind) + "): " + std::move(what));
+}
+
+const plan::Attribute* StageSpec::find(std::string_view name) {
+  for (size_t i = 0; i < asked_.size(); ++i) {
+    const plan::Attribute* attribute = stage_.attributes()->Get(static_cast<uint32_t>(i));
+    if (view_of(attribute->name()) != name) continue;
+    asked_[i] = true;
+    return attribute;
+  }
+  return nullptr;
+}
+
+bool StageSpec::has(std::string_view name) { return find(name) != nullptr; }
+
+// The list, where it holds exactly one.
+template <typename List>
+const List* StageSpec::one_of(std::string_view name, const List* list, const char* what) {
+  if (list != nullptr && list->size() == 1) return list;
+  fail("attribute '" + std::string(name) + "': expected " + what + ", got " +
+       (list == nullptr ? "none" : std::to_string(list->size())));
+  return nullptr;
+}
+
+double StageSpec::real(std::string_view name) {
+  const plan::Attribute* found = find(name);
+  if (found != nullptr && found->reals() == nullptr && found->integers() != nullptr) {
+    return integer(name);
+  }
+  const auto* list = one_of(name, found == nullptr ? nullptr : found->reals(), "one number");
+  return list == nullptr ? 0 : list->Get(0);
+}
+
+double StageSpec::real(std::string_view name, double fallback) {
+  return has(name) ? real(name) : fallback;
+}
+
+int32_t StageSpec::integer(std::string_view name) {
+  const plan::Attribute* found = find(name);
+  const auto* list = one_of(name, found == nullptr ? nullptr : found->integers(), "one integer");
+  return list == nullptr ? 0 : list->Get(0);
+}
+
+int32_t StageSpec::integer(std::string_view name, int32_t fallback) {
+  return has(name) ? integer(name) : fallback;
+}
+
+bool StageSpec::flag(std::string_view name) {
+  const int32_t value = integer(name, 0);
+  if (value != 0 && value != 1) {
+    fail("attribute '" + std::string(name) + "': expected 0 or 1, got " + std::to_string(value));
+  }
+  return value == 1;
+}
+
+std::string_view StageSpec::text(std::string_view name) {
+  const plan::Attribute* found = find(name);
+  const auto* list = one_of(name, found == nullptr ? nullptr : found->texts(), "one text");
+  return list == nullptr ? std::string_view() : view_of(list->Get(0));
+}
+
+std::string_view StageSpec::text(std::string_view name, std::string_view fallback) {
+  return has(name) ? text(name) : fallback;
+}
+
+std::span<const double> StageSpec::reals(std::string_view name) {
+  const plan::Attribute* found = find(name);
+  if (found == nullptr) return {};
+  if (found->reals() == nullptr) {
+    fail("attribute '" + std::string(name) + "': expected numbers");
+    return {};
+  }
+  if (found->reals()->size() == 0) return {};  // FlatBuffers does not align it
+  const uint8_t* data = found->reals()->Data();
+  if (found->reals()->size() != 0 && reinterpret_cast<uintptr_t>(data) % alignof(double) != 0) {
+    fail("attribute '" + std::string(name) + "' is not aligned");
+    return {};
+  }
+  return {reinterpret_cast<const double*>(data), found->reals()->size()};
+}
+
+std::span<const int32_t> StageSpec::integers(std::string_view name) {
+  const plan::Attribute* found = find(name);
+  if (found == nullptr) return {};
+  if (found->integers() == nullptr) {
+    fail("attribute '" + std::string(name) + "': expected integers");
+    return {};
+  }
+  return {found->integers()->data(), found->integers()->size()};
+}
+
+std::vector<std::string_view> StageSpec::texts(std::string_view name) {
+  std::vector<std::string_view> made;
+  const plan::Attribute* found = find(name);
+  if (found == nullptr) return made;
+  if (found->texts() == nullptr) {
+    fail("attribute '" + std::string(name) + "': expected texts");
+    return made;
+  }
+  made.reserve(found->texts()->size());
+  for (const flatbuffers::String* text : *found->texts()) made.push_back(view_of(text));
+  return made;
+}
+
+std::vector<TextId> StageSpec::text_ids(std::string_view name) {
+  std::vector<TextId> made;
+  for (const std::string_view text : texts(name)) made.push_back(dictionary().add(text));
+  return made;
+}
+
+std::vector<Value> StageSpec::values(std::string_view name) {
+  std::vector<Value> made;
+  const plan::Attribute* found = find(name);
+  if (found == nullptr) return made;
+  if (found->values() == nullptr) {
+    fail("attribute '" + std::string(name) + "': expected values");
+    return made;
+  }
+  for (const plan::Value* value : *found->values()) made.push_back(reading_.value(*value));
+  return made;
+}
+
+std::unique_ptr<Expression> StageSpec::expression(std::string_view name) {
+  std::vector<std::unique_ptr<Expression>> list = expressions(name);
+  if (list.size() == 1) return std::move(list.front());
+  if (!failed_) {
+    fail("attribute '" + std::string(name) + "': expected one expression, got " +
+         std::to_string(list.size()));
+  }
+  return nullptr;
+}
+
+std::vector<std::unique_ptr<Expression>> StageSpec::expressions(std::string_view name) {
+  std::vector<std::unique_ptr<Expression>> made;
+  const plan::Attribute* found = find(name);
+  if (found == nullptr) return made;
+  if (found->expressions() == nullptr) {
+    fail("attribute '" + std::string(name) + "': expected expressions");
+    return made;
+  }
+  for (const plan::Expression* one : *found->expressions()) {
+    made.push_back(std::make_unique<Expression>(*this, *one));
+  }
+  return made;
+}
+
+Block StageSpec::block(std::string_view name) {
+  std::vector<Block> list = blocks(name);
+  if (list.size() == 1) return std::move(list.front());
+  if (!failed_) {
+    fail("attribute '" + std::string(name) + "': expected one block, got " +
+         std::to_string(list.size()));
+  }
+  return {};
+}
+
+std::vector<Block> StageSpec::blocks(std::string_view name) {
+  std::vector<Block> made;
+  const plan::Attribute* found = find(name);
+  if (found == nullptr) return made;
+  if (found->blocks() == nullptr) {
+    fail("attribute '" + std::string(name) + "': expected blocks");
+    return made;
+  }
+  if (reading_.depth >= kPlanBlocksDeepMax) {
+    fail("blocks are more than " + std::to_string(kPlanBlocksDeepMax) + " deep");
+    return made;
+  }
+  ++reading_.depth;
+  for (const plan::Block* one : *found->blocks()) {
+    made.push_back(reading_.block(*one));
+    const std::vector<Block::Filled>& filled = made.back().filled_;
+    inner_.insert(inner_.end(), filled.begin(), filled.end());
+  }
+  --reading_.depth;
+  return made;
+}
+
+std::string_view StageSpec::column_name(uint32_t column) {
+  return view_of(reading_.plan.columns()->Get(column)->name());
+}
+
+Type StageSpec::column_type(uint32_t column) {
+  return reading_.plan.columns()->Get(column)->type();
+}
+
+Type StageSpec::column_element(uint32_t column) {
+  return reading_.plan.columns()->Get(column)->element();
+}
+
+Dictionary& StageSpec::dictionary() { return reading_.dictionary; }
+
+Value StageSpec::constant(const plan::Value& from) { return reading_.value(from); }
+
+void StageSpec::expect_inputs(size_t least, size_t most) {
+  if (inputs.size() >= least && inputs.size() <= most) return;
+  fail("expected " + std::to_string(least) + " to " + std::to_string(most) + " inputs, got " +
+       std::to_string(inputs.size()));
+}
+
+void StageSpec::expect_outputs(size_t least, size_t most) {
+  if (outputs.size() >= least && outputs.size() <= most) return;
+  fail("expected " + std::to_string(least) + " to " + std::to_string(most) + " outputs, got " +
+       std::to_string(outputs.size()));
+}
+
+bool StageSpec::is_filled(uint32_t column) const {
+  return column < reading_.filled.size() && reading_.filled[column];
+}
+
+// What `make` did not ask for.
+void StageSpec::check_asked() {
+  for (size_t i = 0; i < asked_.size(); ++i) {
+    if (asked_[i]) continue;
+    const plan::Attribute* attribute = stage_.attributes()->Get(static_cast<uint32_t>(i));
+    fail("attribute '" + std::string(view_of(attribute->name())) + "' is not one of this kind's");
+  }
+}
+
+std::unique_ptr<Stage> StageSpec::make() {
+  for (const uint32_t input : inputs) {
+    if (!is_filled(input)) fail("reads column '" + std::string(column_name(input)) + "' too early");
+  }
+  const StageKind* known = find_kind(kind);
+  if (known == nullptr) {
+    fail("there is no such kind of stage");
+    return nullptr;
+  }
+  if (failed_) return nullptr;
+  std::unique_ptr<Stage> made = known->make(*this);
+  if (!failed_) check_asked();
+  if (made == nullptr && !failed_) fail("the stage was not made");
+  for (const uint32_t output : outputs) {
+    if (is_filled(output)) fail("fills column '" + std::string(column_name(output)) + "' again");
+    reading_.filled[output] = true;
+  }
+  return failed_ ? nullptr : std::move(made);
+}
+
+Block PlanReading::block(const plan::Block& from) {
+  Block made;
+  if (from.stages() == nullptr) return made;
+  const auto note = [this, &made](uint32_t column) {
+    const plan::Column* one = plan.columns()->Get(column);
+    made.filled_.push_back({column, one->type(), one->element()});
+  };
+  for (const plan::Stage* one : *from.stages()) {
+    StageSpec spec(*this, *one);
+    std::unique_ptr<Stage> stage = spec.make();
+    if (stage == nullptr) continue;  // noted
+    made.stages.push_back(std::move(stage));
+    made.filled_.insert(made.filled_.end(), spec.inner_.begin(), spec.inner_.end());
+    const auto first = static_cast<uint32_t>(made.filled_.size());
+    for (const uint32_t output : spec.outputs) note(output);
+    made.own_.emplace_back(first, static_cast<uint32_t>(made.filled_.size()));
+  }
+  return made;
+}
+
+}  // namespace serval::tabular

@@ -1,0 +1,143 @@
+// Writes the tables of what is supported into docs/tabular.md from dist/: stages of Spark, ops of
+// MLeap, functions of SQL, elements and functions of PMML, between two marks. With --check
+// compares instead and exits 1 when they are stale. Build time only; needs dist/.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+
+const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+const BEGIN = '<!-- support: written by scripts/tabular/docs.mjs -->';
+const END = '<!-- support end -->';
+
+/** Module of dist/spark/lower, its table, and what the table is about. */
+const SPARK_GROUPS = [
+  ['features/strings', 'STRING_STAGES', 'labels and categories'],
+  ['features/text', 'TEXT_STAGES', 'text'],
+  ['features/scalers', 'SCALING_STAGES', 'scaling'],
+  ['features/vectors', 'VECTOR_STAGES', 'vectors'],
+  ['features/columns', 'COLUMN_STAGES', 'columns'],
+  ['models/linear', 'LINEAR_STAGES', 'linear models'],
+  ['models/forest', 'FOREST_STAGES', 'trees'],
+  ['models/learned', 'LEARNED_STAGES', 'other models'],
+];
+
+const load = (folder, path) => import(pathToFileURL(join(folder, `${path}.js`)).href);
+
+const words = (names) => names.map((name) => `\`${name}\``).join(', ');
+const cell = (text) => text.replaceAll('|', '\\|');
+
+/** Rows of two cells below their headings. */
+function table(headings, rows) {
+  const lines = rows.map((row) => `| ${row.map(cell).join(' | ')} |`);
+  return [`| ${headings.join(' | ')} |`, '| --- | --- |', ...lines, ''].join('\n');
+}
+
+/** What refuses by name is a function that says so in its own. */
+export const isRefused = (lower) => /^refuse/i.test(lower.name);
+
+/** Everything that the importers in `folder` (dist/) list. Throws where a stage is in no group. */
+export async function supported(folder) {
+  const { LOWERINGS } = await load(folder, 'spark/lower/kinds');
+  const left = new Set(Object.keys(LOWERINGS));
+  const groups = [];
+  for (const [path, name, title] of SPARK_GROUPS) {
+    const stages = Object.keys((await load(folder, `spark/lower/${path}`))[name]).sort();
+    for (const stage of stages) left.delete(stage);
+    groups.push([title, stages]);
+  }
+  const reasons = [...left].filter((stage) => typeof LOWERINGS[stage] === 'string');
+  const others = [...left].filter((stage) => typeof LOWERINGS[stage] !== 'string');
+  if (others.length > 0) groups.push(['of other models', others.sort()]);
+  const { MLEAP_OPS, REFUSED_OPS } = await load(folder, 'mleap/ops/index');
+  const { SQL_FUNCTIONS, SQL_ALIASES } = await load(folder, 'spark/sql/functions');
+  const { MODELS } = await load(folder, 'pmml/dispatch');
+  const { BUILT_INS } = await load(folder, 'pmml/expressions/functions');
+  return {
+    spark: groups,
+    sparkRefused: reasons.map((stage) => [stage, LOWERINGS[stage]]),
+    mleap: [...MLEAP_OPS.keys()].sort(),
+    mleapRefused: [...REFUSED_OPS],
+    sql: SQL_FUNCTIONS,
+    sqlAliases: SQL_ALIASES,
+    pmml: Object.keys(MODELS)
+      .filter((name) => !isRefused(MODELS[name]))
+      .sort(),
+    pmmlRefused: Object.keys(MODELS)
+      .filter((name) => isRefused(MODELS[name]))
+      .sort(),
+    pmmlFunctions: Object.keys(BUILT_INS),
+  };
+}
+
+/** Group -> function names, in the order of their first. */
+export function sqlGroups(functions) {
+  const groups = new Map();
+  for (const [name, { group }] of functions)
+    groups.set(group, [...(groups.get(group) ?? []), name]);
+  return groups;
+}
+
+const refusals = (rows) => rows.map(([name, why]) => `\`${name}\`: ${why}`).join('; ');
+
+/** The Markdown of all of it. Pure. */
+export function supportText(all) {
+  const aliases = Object.entries(all.sqlAliases).map(
+    ([name, other]) => `\`${name}\` = \`${other}\``,
+  );
+  const sections = [
+    '### Spark stages',
+    '',
+    table(
+      ['about', 'classes'],
+      all.spark.map(([title, names]) => [title, words(names)]),
+    ),
+    'Pipelines nest, a tuned model (`CrossValidatorModel`, `TrainValidationSplitModel`) is its best one, and one stage',
+    `may be a model alone. Refused: ${refusals(all.sparkRefused)}.`,
+    '',
+    '### Functions of SQLTransformer',
+    '',
+    '`SELECT` lists over `__THIS__`, with operators, `CASE`, `CAST`, `BETWEEN`, `IN`, `LIKE`, `RLIKE` and `IS NULL`.',
+    '',
+    table(
+      ['about', 'functions'],
+      [...sqlGroups(all.sql)].map(([title, names]) => [title, words(names)]),
+    ),
+    `Other names: ${aliases.join(', ')}.`,
+    '',
+    '### MLeap ops',
+    '',
+    `${words(all.mleap)}.`,
+    '',
+    `Refused: ${refusals(all.mleapRefused)}.`,
+    '',
+    '### PMML',
+    '',
+    `Models: ${words(all.pmml)}.`,
+    ...(all.pmmlRefused.length === 0 ? [] : [`Refused by name: ${words(all.pmmlRefused)}.`]),
+    '',
+    `Functions: ${words(all.pmmlFunctions)}.`,
+    '',
+  ];
+  return sections.join('\n');
+}
+
+/** The text with what stands between the marks replaced. Throws where the marks are missing. */
+export function withSupport(text, tables) {
+  const [from, to] = [text.indexOf(BEGIN), text.indexOf(END)];
+  if (from < 0 || to < from) throw new Error(`docs/tabular.md has no "${BEGIN}" ... "${END}"`);
+  return `${text.slice(0, from)}${BEGIN}\n${tables}\n${text.slice(to)}`;
+}
+
+async function main(check) {
+  const path = join(root, 'docs', 'tabular.md');
+  const text = readFileSync(path, 'utf8');
+  const wanted = withSupport(text, supportText(await supported(join(root, 'dist'))));
+  if (wanted === text) return 0;
+  if (!check) writeFileSync(path, wanted);
+  else process.stderr.write('docs/tabular.md: stale tables: node scripts/tabular/docs.mjs\n');
+  return check ? 1 : 0;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  process.exit(await main(process.argv.includes('--check')));
+}

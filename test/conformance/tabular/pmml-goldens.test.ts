@@ -1,0 +1,101 @@
+// Documents that sklearn2pmml writes (test/fixtures/tabular/pmml) answer rows with missing, invalid
+// and extreme values as JPMML-Evaluator does, and refuse those that it refuses.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { packageRoot } from '../../../ts/package-files.js';
+import { importPmml } from '../../../ts/pmml/index.js';
+import type { Plan } from '../../../ts/tabular/generated/plan.js';
+import { runPlan } from '../../unit/tabular/run-plan.js';
+
+interface Case {
+  readonly fields: readonly string[];
+  readonly rows: readonly (readonly (string | null)[])[];
+  /** By output; "!" the error of a row that is refused. */
+  readonly expected: readonly Readonly<Record<string, string | null>>[];
+}
+
+const CANNOT_BE_MADE = 77;
+const NO_GOLDENS = 'no goldens: no Java or scikit-learn to make them with, no SERVAL_PMML_GOLDENS';
+const TOLERANCE = 1e-12;
+// What is far below 1 beside probabilities that add up to 1, or a sum that comes to nothing.
+const FLOOR = 1e-14;
+
+/** SERVAL_PMML_GOLDENS, or what the fixture script makes and says where it is. */
+function goldenFolder(): string | undefined {
+  const given = process.env['SERVAL_PMML_GOLDENS'];
+  if (given !== undefined) return given;
+  const script = join(packageRoot(), 'test', 'fixtures', 'tabular', 'goldens.sh');
+  const { status, stdout, error } = spawnSync(script, ['pmml'], {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  if (status === 0) return stdout.trim();
+  if (status === CANNOT_BE_MADE) return undefined;
+  throw new Error(`${script} ended with ${status}`, { cause: error });
+}
+
+/** Which of several instances as far away comes first, JPMML leaves to the order of a hash table:
+ * rows with a number beside which all others vanish. */
+const TIES: Readonly<Record<string, RegExp>> = { classify_knn: /^neighbor/ };
+const isFar = (cell: string | null): boolean => Math.abs(Number(cell ?? 0)) >= 1e9;
+
+const folder = goldenFolder();
+
+describe('documents of sklearn2pmml against JPMML', {
+  skip: folder === undefined && NO_GOLDENS,
+}, () => {
+  if (folder === undefined) return;
+  const names = readdirSync(folder).filter((name) => existsSync(join(folder, name, 'case.json')));
+  test('all are there', () => assert.ok(names.length > 40, `${names.length} documents`));
+  for (const name of names.sort()) {
+    test(name, async () => {
+      const { plan } = await importPmml(join(folder, name, 'model.pmml'));
+      const golden = readFileSync(join(folder, name, 'case.json'), 'utf8');
+      check(plan, JSON.parse(golden) as Case, TIES[name]);
+    });
+  }
+});
+
+function check(plan: Plan, { fields, rows, expected }: Case, ties: RegExp | undefined): void {
+  const wanted = (plan.fields ?? []).filter((field) => fields.includes(field.name));
+  const given = Object.fromEntries(
+    wanted.map(({ name, type }) => {
+      const at = fields.indexOf(name);
+      const isText = type === 'string';
+      const values = rows.map((row) => {
+        const cell = row[at] ?? null;
+        return cell === null || isText ? cell : Number(cell);
+      });
+      return [name, { type: type ?? 'string', values }];
+    }),
+  );
+  const answer = runPlan(plan, given, { rows: rows.length, nullForInvalid: true });
+  const refused = expected.flatMap((row, i) => ('!' in row ? [i] : []));
+  assert.deepEqual(
+    [...answer.refused].sort((a, b) => a - b),
+    refused,
+    'rows that are refused',
+  );
+  for (const [i, row] of expected.entries()) {
+    if ('!' in row) continue;
+    for (const [output, value] of Object.entries(row)) {
+      if (output === '') continue; // a target without a name
+      if (ties?.test(output) && rows[i]?.some(isFar)) continue;
+      const column = answer.columns[output];
+      assert.ok(column, `no output '${output}' among ${Object.keys(answer.columns).join(', ')}`);
+      compare(column[i], value, `${output}, row ${i} (${JSON.stringify(rows[i])})`);
+    }
+  }
+}
+
+function compare(got: unknown, expected: string | null, where: string): void {
+  if (expected === null || got === null) return assert.equal(got, expected, where);
+  if (typeof got !== 'number') return assert.equal(String(got), expected, where);
+  const number = expected === 'true' ? 1 : expected === 'false' ? 0 : Number(expected);
+  const difference = Math.abs(got - number);
+  const isNear = difference <= TOLERANCE * Math.abs(number) || difference <= FLOOR;
+  assert.ok(isNear || Object.is(got, number), `${where}: got ${got}, expected ${expected}`);
+}

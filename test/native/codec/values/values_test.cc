@@ -1,0 +1,194 @@
+// Dates, clocks, decimals and numbers as text. Source: tabular.md 2.1 X3, X4, X18, X25.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+
+#include "codec/values/calendar.h"
+#include "codec/values/decimal.h"
+#include "codec/values/text_values.h"
+
+namespace serval {
+namespace {
+
+std::string date_text(int64_t days) {
+  char text[kDateTextBytes];
+  char* end = write_date(text, days);
+  return end == nullptr ? "none" : std::string(text, end);
+}
+
+TEST(Calendar, DatesThereAndBack) {
+  const std::pair<std::string_view, int64_t> cases[] = {
+      {"1970-01-01", 0},     {"1969-12-31", -1},      {"2000-02-29", 11016},
+      {"2021-02-01", 18659}, {"0001-01-01", -719162}, {"9999-12-31", 2932896},
+      {"1900-03-01", -25508}};
+  for (const auto& [text, days] : cases) {
+    int64_t read = 0;
+    ASSERT_TRUE(read_date(text, read)) << text;
+    EXPECT_EQ(read, days) << text;
+    EXPECT_EQ(date_text(days), text);
+  }
+  for (int64_t days = -719162; days <= 2932896; days += 97) {
+    int64_t read = 0;
+    ASSERT_TRUE(read_date(date_text(days), read));
+    ASSERT_EQ(read, days);
+  }
+}
+
+TEST(Calendar, WhatIsNoDate) {
+  for (const char* text :
+       {"", "2021-2-1", "2021-02-30", "2021-13-01", "2021-00-10", "2021-01-00", "0000-01-01",
+        "1900-02-29", "2021/02/01", "2021-02-01 ", " 2021-02-01", "20210-2-01", "2021-02-0a",
+        "-021-02-01", "01-02-2021", "2021-02-01T00:00:00"}) {
+    int64_t days = 0;
+    EXPECT_FALSE(read_date(text, days)) << text;
+  }
+  EXPECT_EQ(date_text(-719163), "none");
+  EXPECT_EQ(date_text(2932897), "none");
+  EXPECT_EQ(date_text(INT64_MAX / 2), "none");
+}
+
+TEST(Calendar, TimestampsAreDayFirst) {
+  int64_t micros = 0;
+  ASSERT_TRUE(read_timestamp("01/02/2021 03:04:05", micros));
+  EXPECT_EQ(micros, (18659 * INT64_C(86400) + 3 * 3600 + 4 * 60 + 5) * 1'000'000);
+  char text[kIsoTextBytesMax];
+  EXPECT_EQ(std::string(text, write_timestamp(text, micros)), "01/02/2021 03:04:05");
+  EXPECT_EQ(std::string(text, write_iso_timestamp(text, micros + 1)), "2021-02-01T03:04:05.000001");
+  EXPECT_EQ(std::string(text, write_timestamp(text, -1)), "31/12/1969 23:59:59");
+  for (const char* wrong :
+       {"", "1/2/2021 03:04:05", "01/13/2021 00:00:00", "32/01/2021 00:00:00",
+        "01/02/2021 24:00:00", "01/02/2021 00:60:00", "01/02/2021 00:00:60", "01/02/2021T00:00:00",
+        "01/02/2021 00:00:00Z", "2021-02-01 00:00:00", "01/02/2021", "29/02/2021 00:00:00"}) {
+    EXPECT_FALSE(read_timestamp(wrong, micros)) << wrong;
+  }
+  EXPECT_EQ(write_timestamp(text, INT64_MAX), nullptr);
+}
+
+TEST(Calendar, IsoTimestamps) {
+  const int64_t day = 18659 * INT64_C(86400) * 1'000'000;
+  const std::tuple<std::string_view, int64_t, bool> cases[] = {
+      {"2021-02-01", 0, false},
+      {"2021-02-01T00:00:01", 1'000'000, false},
+      {"2021-02-01 00:00:01.5", 1'500'000, false},
+      {"2021-02-01T00:00:00.000001Z", 1, true},
+      {"2021-02-01T02:00:00+02:00", 0, true},
+      {"2021-02-01T00:00:00-01:30", 5'400'000'000, true}};
+  for (const auto& [text, offset, zone] : cases) {
+    int64_t micros = 0;
+    bool zoned = false;
+    ASSERT_TRUE(read_iso_timestamp(text, micros, zoned)) << text;
+    EXPECT_EQ(micros, day + offset) << text;
+    EXPECT_EQ(zoned, zone) << text;
+  }
+  for (const char* wrong :
+       {"", "2021-02-01T", "2021-02-01T00:00", "2021-02-01T00:00:00.",
+        "2021-02-01T00:00:00.1234567", "2021-02-01T00:00:00+2:00", "2021-02-01T00:00:00+02",
+        "2021-02-01T00:00:00+19:00", "2021-02-01x00:00:00", "2021-02-01T00:00:00ZZ"}) {
+    int64_t micros = 0;
+    bool zoned = false;
+    EXPECT_FALSE(read_iso_timestamp(wrong, micros, zoned)) << wrong;
+  }
+}
+
+TEST(Calendar, Times) {
+  int64_t seconds = 0;
+  ASSERT_TRUE(read_time("23:59:59", seconds));
+  EXPECT_EQ(seconds, 86399);
+  char text[kTimeTextBytes];
+  EXPECT_EQ(std::string(text, write_time(text, 3661)), "01:01:01");
+  EXPECT_EQ(write_time(text, 86400), nullptr);
+  EXPECT_EQ(write_time(text, -1), nullptr);
+  EXPECT_FALSE(read_time("24:00:00", seconds));
+  EXPECT_FALSE(read_time("1:00:00", seconds));
+}
+
+std::string decimal_of(std::string_view text, unsigned precision, unsigned scale) {
+  Int128 value = 0;
+  switch (read_decimal(text, precision, scale, value)) {
+    case DecimalFault::NoNumber: return "no number";
+    case DecimalFault::Overflow: return "overflow";
+    case DecimalFault::None: break;
+  }
+  char out[kDecimalTextMax];
+  return {out, write_decimal(out, value, scale)};
+}
+
+TEST(Decimals, RoundHalfUp) {
+  EXPECT_EQ(decimal_of("10.12", 10, 5), "10.12000");
+  EXPECT_EQ(decimal_of("2.345", 10, 2), "2.35");
+  EXPECT_EQ(decimal_of("-2.345", 10, 2), "-2.35");
+  EXPECT_EQ(decimal_of("2.3449999", 10, 2), "2.34");
+  EXPECT_EQ(decimal_of("0.005", 10, 2), "0.01");
+  EXPECT_EQ(decimal_of("0.0049", 10, 2), "0.00");
+  EXPECT_EQ(decimal_of("0.5", 3, 0), "1");
+  EXPECT_EQ(decimal_of("1e3", 5, 1), "1000.0");
+  EXPECT_EQ(decimal_of("12345e-3", 5, 3), "12.345");
+  EXPECT_EQ(decimal_of(".5", 3, 1), "0.5");
+  EXPECT_EQ(decimal_of("1e-400", 38, 38), "0.00000000000000000000000000000000000000");
+  EXPECT_EQ(decimal_of("-0", 3, 1), "0.0");
+}
+
+TEST(Decimals, Overflow) {
+  EXPECT_EQ(decimal_of("999.99", 5, 2), "999.99");
+  EXPECT_EQ(decimal_of("999.995", 5, 2), "overflow");
+  EXPECT_EQ(decimal_of("1000", 5, 2), "overflow");
+  EXPECT_EQ(decimal_of("1e400", 38, 0), "overflow");
+  EXPECT_EQ(decimal_of("0e999999999999", 5, 2), "0.00");
+  EXPECT_EQ(decimal_of("99999999999999999999999999999999999999", 38, 0),
+            "99999999999999999999999999999999999999");
+  EXPECT_EQ(decimal_of("100000000000000000000000000000000000000", 38, 0), "overflow");
+  EXPECT_EQ(decimal_of("0.99999999999999999999999999999999999999", 38, 38),
+            "0.99999999999999999999999999999999999999");
+}
+
+TEST(Decimals, WhatIsNone) {
+  for (const char* text : {"", "-", ".", "1.2.3", "1e", "abc", " 1", "1 ", "0x10", "NaN", "1e+"}) {
+    EXPECT_EQ(decimal_of(text, 10, 2), "no number") << text;
+  }
+}
+
+TEST(Decimals, Doubles) {
+  Int128 value = 0;
+  ASSERT_EQ(round_decimal(0.1, 38, 20, value), DecimalFault::None);  // by its shortest text
+  char out[kDecimalTextMax];
+  EXPECT_EQ(std::string(out, write_decimal(out, value, 20)), "0.10000000000000000000");
+  EXPECT_EQ(round_decimal(1.005, 10, 2, value), DecimalFault::None);
+  EXPECT_EQ(std::string(out, write_decimal(out, value, 2)), "1.01");
+  EXPECT_EQ(round_decimal(std::nan(""), 10, 2, value), DecimalFault::NoNumber);
+  EXPECT_EQ(round_decimal(INFINITY, 10, 2, value), DecimalFault::NoNumber);
+  EXPECT_EQ(decimal_to_double(123456, 3), 123.456);
+  EXPECT_EQ(decimal_to_double(-1, 1), -0.1);
+}
+
+TEST(TextValues, Numbers) {
+  int64_t integer = 0;
+  double real = 0;
+  for (const auto& [text, value] : {std::pair<std::string_view, int64_t>{"12", 12},
+                                    {"+12", 12},
+                                    {"-9223372036854775808", INT64_MIN},
+                                    {"3.0", 3},
+                                    {"1e2", 100}}) {
+    ASSERT_TRUE(read_integer_text(text, integer)) << text;
+    EXPECT_EQ(integer, value) << text;
+  }
+  for (const char* text : {"", "3.5", "abc", "+-3", "9223372036854775808", "1e300", "NaN", " 3"}) {
+    EXPECT_FALSE(read_integer_text(text, integer)) << text;
+  }
+  ASSERT_TRUE(read_double_text("-Infinity", real));
+  EXPECT_EQ(real, -INFINITY);
+  ASSERT_TRUE(read_double_text("NaN", real));
+  EXPECT_TRUE(std::isnan(real));
+  ASSERT_TRUE(read_double_text("-.5e1", real));
+  EXPECT_EQ(real, -5);
+  for (const char* text : {"", "nan", "inf", "infinity", "1,5", "0x1p3", "1.5x", "--1"}) {
+    EXPECT_FALSE(read_double_text(text, real)) << text;
+  }
+  uint8_t truth = 0;
+  EXPECT_TRUE(read_bool_text("TRUE", truth) && truth == 1);
+  EXPECT_TRUE(read_bool_text("false", truth) && truth == 0);
+  EXPECT_FALSE(read_bool_text("1", truth));
+}
+
+}  // namespace
+}  // namespace serval

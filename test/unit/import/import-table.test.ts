@@ -1,0 +1,200 @@
+// The import of models of columns around the importers: which one is asked, what is written,
+// what is kept.
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { ErrorCode, ServalError } from '../../../ts/errors.js';
+import { importTable, type TableImporters } from '../../../ts/import/import-table.js';
+import { isTable, type TableRequest } from '../../../ts/import/importer.js';
+import {
+  beginEntry,
+  cacheKey,
+  finishEntry,
+  quicklyCached,
+  readCached,
+} from '../../../ts/import/model-cache.js';
+import { importingEngine } from '../../../ts/import/importing-engine.js';
+import type { LoadedModel, ModelSpec } from '../../../ts/model/engine-api.js';
+import { encodePlan } from '../../../ts/tabular/builder.js';
+import type { ImportedTable } from '../../../ts/tabular/imported.js';
+import { FakeEngine, loadedModel, quietLogger } from '../registry/fakes.js';
+import { archiveIn, tarGzOf, zipOf } from '../tabular/archive/archives.js';
+import { fieldsPlan } from '../tabular/plans.js';
+import { filledFolder, tempFolder } from '../temp-folder.js';
+
+/** Importers that note what they are asked. */
+function importers(asked: string[]): TableImporters {
+  const one = (format: string) => () =>
+    Promise.resolve((path: string) => {
+      asked.push(`${format} ${path}`);
+      return Promise.resolve({ plan: fieldsPlan(), warnings: ['a guess'] });
+    });
+  return { spark: one('spark'), mleap: one('mleap'), pmml: one('pmml') };
+}
+
+const request = (path: string, more: Partial<TableRequest> = {}): TableRequest => ({
+  format: 'pmml',
+  path,
+  schema: '',
+  cacheFolder: '',
+  ...more,
+});
+
+test('the plan lies in its file, and is described', async (t) => {
+  const work = tempFolder(t);
+  const asked: string[] = [];
+  const table = await importTable(request('/m/iris.pmml'), work, importers(asked));
+  assert.deepEqual(asked, ['pmml /m/iris.pmml']);
+  assert.equal(table.plan, join(work, 'plan.bin'));
+  assert.deepEqual(
+    new Uint8Array(readFileSync(table.plan)),
+    new Uint8Array(encodePlan(fieldsPlan())),
+  );
+  assert.equal(table.planBytes, readFileSync(table.plan).byteLength);
+  assert.deepEqual(
+    [table.format, table.producer, table.warnings],
+    ['pmml', 'Tester 1', ['a guess']],
+  );
+  assert.deepEqual(
+    table.fields.map(({ name, type, optional }) => `${name} ${type}${optional ? '?' : ''}`),
+    [
+      'age double',
+      'when date',
+      'free any (double)',
+      'numbers any (vector)',
+      'features vector[4]',
+      'words list of string',
+      'label string?',
+    ],
+  );
+  assert.deepEqual(
+    table.outputs.map(({ name, optional }) => [name, optional]),
+    [
+      ['age', false],
+      ['features', true],
+    ],
+  );
+  assert.deepEqual(table.fields.at(-1)?.about, 'the target');
+});
+
+test('what an archive holds decides who reads it', async (t) => {
+  const folder = tempFolder(t);
+  const spark = [
+    { name: 'm/metadata/part-00000', content: '{}' },
+    { name: 'm/stages/x', content: '' },
+  ];
+  const mleap = [
+    { name: 'bundle.json', content: '{}' },
+    { name: 'root/model.json', content: '{}' },
+  ];
+  const asked: string[] = [];
+  for (const bytes of [zipOf(spark), await tarGzOf(spark), zipOf(mleap)]) {
+    const path = archiveIn(folder, `${asked.length}`, bytes);
+    await importTable(request(path, { format: 'archive' }), folder, importers(asked));
+  }
+  assert.deepEqual(asked, [`spark ${folder}/0`, `spark ${folder}/1`, `mleap ${folder}/2`]);
+  const other = archiveIn(folder, 'other', zipOf([{ name: 'readme.md', content: 'x' }]));
+  await assert.rejects(
+    importTable(request(other, { format: 'archive' }), folder, importers(asked)),
+    /other: expected a model that Spark has saved .* got 1 files: readme\.md/,
+  );
+});
+
+test('the schema is applied, and its faults fail the import', async (t) => {
+  const folder = filledFolder(t, {
+    'good.json': JSON.stringify({
+      outputs: [{ name: 'features', datatype: 'VECTOR', shape: [-1, 4] }],
+    }),
+    'bad.json': JSON.stringify({ outputs: [{ name: 'none', datatype: 'FP64', shape: [-1] }] }),
+  });
+  const work = tempFolder(t);
+  const good = request('/m', { schema: join(folder, 'good.json') });
+  const table = await importTable(good, work, importers([]));
+  assert.deepEqual(
+    table.outputs.map(({ name, optional }) => [name, optional]),
+    [
+      ['features', false],
+      ['age', true],
+    ],
+  );
+  const bad = request('/m', { schema: join(folder, 'bad.json') });
+  await assert.rejects(importTable(bad, work, importers([])), /the model has none "none"/);
+});
+
+test('kept plans: the key is that of model and schema, a damaged one is none', async (t) => {
+  const folder = filledFolder(t, { 'm.pmml': 'x', 'schema.json': '{}' });
+  const cacheFolder = join(folder, 'cache');
+  const asked = request(join(folder, 'm.pmml'), {
+    schema: join(folder, 'schema.json'),
+    cacheFolder,
+  });
+  const key = cacheKey(asked, '1');
+  assert.notEqual(cacheKey({ ...asked, schema: '' }, '1'), key);
+  assert.notEqual(cacheKey({ ...asked, format: 'archive' }, '1'), key);
+  const building = beginEntry(cacheFolder);
+  const made = await importTable({ ...asked, schema: '' }, building, importers([]));
+  const kept = finishEntry(cacheFolder, key, building, made);
+  assert.equal(kept.plan, join(cacheFolder, key, 'plan.bin'));
+  assert.ok(existsSync(kept.plan));
+  assert.deepEqual(quicklyCached(asked, '1'), kept);
+  writeFileSync(join(folder, 'schema.json'), '{"inputs":[]}');
+  assert.equal(quicklyCached(asked, '1'), undefined, 'another schema');
+  truncateSync(kept.plan, 10);
+  assert.equal(readCached(cacheFolder, key), undefined);
+  rmSync(kept.plan);
+  assert.equal(readCached(cacheFolder, key), undefined);
+});
+
+test('a load: the engine gets the plan, readers what was found', async (t) => {
+  const work = tempFolder(t);
+  class OneLoad extends FakeEngine {
+    spec: ModelSpec | undefined;
+    override load(spec: ModelSpec): Promise<LoadedModel> {
+      this.spec = spec;
+      assert.ok(existsSync(spec.path ?? ''), 'the plan is there while it is loaded');
+      return Promise.resolve(loadedModel(7));
+    }
+  }
+  const engine = new OneLoad();
+  const requests: unknown[] = [];
+  const lines: string[] = [];
+  const control = importingEngine(engine, {
+    cacheFolder: '',
+    logger: quietLogger(lines),
+    importModel: async (asked) => {
+      requests.push(asked);
+      assert.ok(asked.format !== 'tensorflow');
+      const model: ImportedTable = await importTable(asked, work, importers([]));
+      assert.ok(isTable(model));
+      return { model, temporaryFolder: work, fromCache: false };
+    },
+  });
+  const path = archiveIn(tempFolder(t), 'm.zip', zipOf([{ name: 'metadata/x', content: '' }]));
+  const spec: ModelSpec = {
+    name: 'm',
+    version: '1',
+    backend: 'tabular',
+    path,
+    importer: { format: 'archive', schema: '' },
+  };
+  const loaded = await control.load(spec);
+  assert.deepEqual(requests, [{ format: 'archive', path, schema: '', cacheFolder: '' }]);
+  assert.deepEqual([engine.spec?.backend, engine.spec?.path], ['tabular', join(work, 'plan.bin')]);
+  assert.deepEqual(loaded.found, { format: 'spark', platform: 'spark_pipelinemodel' });
+  assert.deepEqual(
+    [loaded.producer, loaded.table],
+    ['Tester 1', { extra: ['features'], open: ['free', 'numbers'], untyped: [] }],
+  );
+  assert.match(lines.join(''), /model imported.*spark.*a guess/s);
+  assert.ok(!existsSync(work));
+});
+
+test("an import that fails is the load's failure", async (t) => {
+  const failing: TableImporters = {
+    ...importers([]),
+    pmml: () =>
+      Promise.resolve(() => Promise.reject(new ServalError(ErrorCode.ModelInvalid, 'line 3: no'))),
+  };
+  await assert.rejects(importTable(request('/m'), tempFolder(t), failing), /line 3: no/);
+});

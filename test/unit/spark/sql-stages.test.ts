@@ -1,0 +1,83 @@
+// SQLTransformer in a pipeline: which columns there are behind it, and what is a field of requests.
+import { deepEqual } from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { answers, doubles, ints, texts } from './support/answers.js';
+import { fieldsOf, outputsOf, planOf, refuses } from './support/lowered.js';
+import { pipeline, type StageSketch } from './support/model.js';
+import { assembler, linear, stringIndexer } from './support/stages.js';
+
+const sql = (statement: string): StageSketch => ({
+  class: 'feature.SQLTransformer',
+  uid: 'SQL_1',
+  params: { statement },
+});
+const doubled = linear([2], 0);
+
+describe('SQLTransformer', () => {
+  test('adds columns; what it reads first is a field', async () => {
+    const model = pipeline(
+      sql('SELECT *, a + b AS sum FROM __THIS__'),
+      assembler(['sum']),
+      doubled,
+    );
+    const plan = await planOf(model);
+    deepEqual(fieldsOf(plan), ['a: any', 'b: any']);
+    deepEqual(outputsOf(plan), ['prediction: double', '(sum: any)', '(features: vector)']);
+    await answers(model, { a: doubles(1.5), b: ints(2) }, { prediction: [7] });
+  });
+
+  test('a field is known by the stages that say what they take', async () => {
+    const model = pipeline(
+      sql('SELECT *, CONCAT(c, "!") AS loud FROM __THIS__'),
+      stringIndexer('c', 'i', ['x']),
+      stringIndexer('loud', 'k', ['x!']),
+    );
+    const plan = await planOf(model);
+    deepEqual(fieldsOf(plan), ['c: string']);
+    await answers(model, { c: texts('x') }, { i: [0], k: [0] });
+  });
+
+  test('behind the model: only what it lists', async () => {
+    const model = pipeline(
+      assembler(['a']),
+      doubled,
+      sql("SELECT prediction AS p, IF(prediction > 3, 'high', 'low') AS level FROM __THIS__"),
+    );
+    deepEqual(outputsOf(await planOf(model)), ['p: double', 'level: string']);
+    await answers(model, { a: doubles(1, 2) }, { p: [2, 4], level: ['low', 'high'] });
+  });
+
+  test('a column may be another one of the same name', async () => {
+    const model = pipeline(sql('SELECT a + 1 AS a FROM __THIS__'), assembler(['a']), doubled);
+    await answers(model, { a: doubles(1) }, { prediction: [4] });
+  });
+
+  test('alone: what it makes, and what it passes on', async () => {
+    const model = pipeline(
+      stringIndexer('c', 'i', ['x', 'y']),
+      sql('SELECT *, i * 10 AS ten FROM __THIS__'),
+    );
+    deepEqual(outputsOf(await planOf(model)), ['i: double', 'ten: double']);
+  });
+
+  test('what is not there any more, or twice, or not supported', async () => {
+    const few = sql('SELECT a FROM __THIS__');
+    await refuses(
+      pipeline(few, assembler(['a', 'b']), linear([1, 1], 0)),
+      /column 'b' is not there/,
+    );
+    await refuses(
+      pipeline(few, sql('SELECT b + 1 AS c FROM __THIS__'), doubled),
+      /stage 1 'SQL_1': .*there is no column 'b'/,
+    );
+    await refuses(
+      pipeline(sql('SELECT *, a AS x, b AS x FROM __THIS__'), doubled),
+      /stage 0 'SQL_1': statement: two columns are called 'x'/,
+    );
+    await refuses(
+      pipeline(sql('SELECT * FROM __THIS__ WHERE a > 0'), { class: 'x.Y', uid: 'y' }, doubled),
+      /stage 0 'SQL_1': .*WHERE/,
+      /stage 1 'y': stages of class x\.Y are not supported/,
+    );
+  });
+});

@@ -1,0 +1,40 @@
+// Statements of SQLTransformer over columns of a request, for tests.
+import type { Column } from '../../../../ts/tabular/builder.js';
+import { PlanBuilder } from '../../../../ts/tabular/builder.js';
+import type { Plan } from '../../../../ts/tabular/generated/plan.js';
+import { Problems } from '../../../../ts/tabular/problems.js';
+import { lowerSql, type SqlResult } from '../../../../ts/spark/sql/index.js';
+
+export interface Statement {
+  readonly plan: Plan;
+  readonly result: SqlResult | undefined;
+  /** "place: reason" */
+  readonly problems: readonly string[];
+}
+
+/** `names`: the columns that there are; others become fields of requests where `open`. */
+export function lowered(statement: string, names: readonly string[], open = false): Statement {
+  const builder = new PlanBuilder('spark', 'a test');
+  const known = new Map<string, Column>();
+  const add = (name: string): Column => {
+    const column = builder.field({ name, type: 'double', any: true });
+    known.set(name, column);
+    return column;
+  };
+  names.forEach(add);
+  const columns = {
+    names: () => [...known.keys()],
+    get: (name: string) => known.get(name) ?? add(name),
+    missing: (name: string) => (open ? add(name) : undefined),
+  };
+  const problems = new Problems();
+  const result = lowerSql(builder, statement, columns, problems, 'stage 0');
+  for (const { name, column } of result?.columns ?? []) {
+    builder.output({ name, column, type: builder.typeOf(column) });
+  }
+  return {
+    plan: builder.finish(),
+    result,
+    problems: problems.all.map(({ place, reason }) => `${place}: ${reason}`),
+  };
+}

@@ -1,0 +1,31 @@
+// Plans of models in memory, and what is told where there is none.
+import assert from 'node:assert/strict';
+import { ErrorCode, ServalError } from '../../../../ts/errors.js';
+import { lowerSpark } from '../../../../ts/spark/index.js';
+import type { Plan, Stage } from '../../../../ts/tabular/generated/plan.js';
+import { modelFiles, openFiles, type StageSketch } from './model.js';
+
+export async function planOf(stage: StageSketch): Promise<Plan> {
+  const { plan } = await lowerSpark(openFiles(modelFiles(stage)));
+  return plan;
+}
+
+/** The stage is no model; the text of all problems matches each of `messages`. */
+export async function refuses(stage: StageSketch, ...messages: readonly RegExp[]): Promise<void> {
+  await assert.rejects(planOf(stage), (error: unknown) => {
+    assert.ok(error instanceof ServalError, String((error as Error).stack));
+    assert.equal(error.code, ErrorCode.ModelInvalid);
+    for (const message of messages) assert.match(error.message, message);
+    return true;
+  });
+}
+
+export const stagesOf = ({ block }: Plan): readonly Stage[] => block.stages ?? [];
+export const kindsOf = (plan: Plan): string[] => stagesOf(plan).map(({ kind }) => kind);
+export const fieldsOf = ({ fields = [] }: Plan): string[] =>
+  fields.map(({ name, type }) => `${name}: ${type}`);
+/** "prediction: double"; in brackets where it is answered only if it is asked for. */
+export const outputsOf = ({ outputs = [] }: Plan): string[] =>
+  outputs.map(({ name, type, extra }) =>
+    extra === true ? `(${name}: ${type})` : `${name}: ${type}`,
+  );

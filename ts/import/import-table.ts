@@ -1,0 +1,69 @@
+// The import of a model of columns: finds out what it is, lowers it, applies the schema, writes the
+// plan's file. Importer's worker thread.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ErrorCode, ServalError } from '../errors.js';
+import type { TableRequest } from './importer.js';
+import { PLAN_FILE } from './model-cache.js';
+import { openModelFiles } from '../tabular/archive/index.js';
+import { encodePlan } from '../tabular/builder.js';
+import type { Plan } from '../tabular/generated/plan.js';
+import { describePlan, type ImportedTable, type TableFormat } from '../tabular/imported.js';
+import { applySchema, readSchema } from '../tabular/schema.js';
+import { TABLE_IMPORTERS } from './table-importers.js';
+
+/** What an importer of one format gives. */
+export interface Lowered {
+  readonly plan: Plan;
+  readonly warnings: readonly string[];
+}
+
+/** Of a folder, a file or an archive. Errors: ModelInvalid with all that is not supported. */
+export type TableImporter = (path: string) => Promise<Lowered>;
+
+export type TableImporters = Readonly<Record<TableFormat, () => Promise<TableImporter>>>;
+
+const SPARK_METADATA = 'metadata/';
+const BUNDLE_FILE = 'bundle.json';
+
+/** Errors: ModelInvalid: all that the format's importer, or the schema, finds wrong. */
+export async function importTable(
+  request: TableRequest,
+  workFolder: string,
+  importers: TableImporters = TABLE_IMPORTERS,
+): Promise<ImportedTable> {
+  const { path, schema } = request;
+  const format = request.format === 'archive' ? await formatOfArchive(path) : request.format;
+  const importer = await importers[format]();
+  const { plan, warnings } = await importer(path);
+  const fitted =
+    schema === '' ? { plan, warnings: [] } : applySchema(plan, await readSchema(schema), schema);
+  const bytes = encodePlan(fitted.plan);
+  const file = join(workFolder, PLAN_FILE);
+  writeFileSync(file, bytes);
+  return {
+    format,
+    ...describePlan(fitted.plan),
+    plan: file,
+    planBytes: bytes.byteLength,
+    warnings: [...warnings, ...fitted.warnings],
+  };
+}
+
+/** Errors: those of openModelFiles(); ModelInvalid: neither a Spark model nor a bundle. */
+async function formatOfArchive(path: string): Promise<TableFormat> {
+  const files = await openModelFiles(path);
+  try {
+    const { names } = files;
+    if (names.includes(BUNDLE_FILE)) return 'mleap';
+    if (names.some((name) => name.startsWith(SPARK_METADATA))) return 'spark';
+    const shown = names.slice(0, 5).join(', ');
+    throw new ServalError(
+      ErrorCode.ModelInvalid,
+      `${path}: expected a model that Spark has saved (metadata/, stages/) or an MLeap bundle ` +
+        `(${BUNDLE_FILE}, root/), got ${names.length} files: ${shown}`,
+    );
+  } finally {
+    await files.close();
+  }
+}

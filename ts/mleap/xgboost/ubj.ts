@@ -1,0 +1,146 @@
+// Universal binary JSON (draft 12), as XGBoost writes it: numbers most significant byte first.
+// Importer's worker thread; pure.
+const DEPTH_MAX = 64;
+const TEXT_BYTES_MAX = 1 << 20;
+
+/** Errors: RangeError saying what is wrong at which byte. */
+export function readUbj(bytes: Uint8Array): unknown {
+  return new UbjReader(bytes).value(undefined, 0);
+}
+
+const BYTES: Readonly<Record<string, number>> = { i: 1, U: 1, I: 2, l: 4, L: 8, d: 4, D: 8 };
+
+class UbjReader {
+  readonly #bytes: Uint8Array;
+  readonly #view: DataView;
+  #at = 0;
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes;
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  }
+
+  value(typed: string | undefined, depth: number): unknown {
+    if (depth > DEPTH_MAX) throw this.#fault('values nest too deep');
+    const marker = typed ?? this.#marker();
+    switch (marker) {
+      case '{':
+        return this.#object(depth);
+      case '[':
+        return this.#array(depth);
+      case 'S':
+        return this.#text();
+      case 'C':
+        return String.fromCharCode(this.#view.getUint8(this.#take(1)));
+      case 'T':
+        return true;
+      case 'F':
+        return false;
+      case 'Z':
+        return null;
+      default:
+        return this.#number(marker);
+    }
+  }
+
+  #number(marker: string): number {
+    const size = BYTES[marker];
+    if (size === undefined) throw this.#fault(`marker '${marker}' is not known`);
+    const at = this.#take(size);
+    switch (marker) {
+      case 'i':
+        return this.#view.getInt8(at);
+      case 'U':
+        return this.#view.getUint8(at);
+      case 'I':
+        return this.#view.getInt16(at);
+      case 'l':
+        return this.#view.getInt32(at);
+      case 'L':
+        return Number(this.#view.getBigInt64(at));
+      case 'd':
+        return this.#view.getFloat32(at);
+      default:
+        return this.#view.getFloat64(at);
+    }
+  }
+
+  #object(depth: number): Record<string, unknown> {
+    const { type, count } = this.#head();
+    const made: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
+    for (let i = 0; count === undefined ? !this.#ends('}') : i < count; i += 1) {
+      const key = this.#text();
+      made[key] = this.value(type, depth + 1);
+    }
+    return made;
+  }
+
+  #array(depth: number): unknown {
+    const { type, count } = this.#head();
+    const size = type === undefined ? undefined : BYTES[type];
+    if (type !== undefined && size !== undefined && count !== undefined) {
+      if (count * size > this.#bytes.length - this.#at)
+        throw this.#fault(`${count} values expected`);
+      return Float64Array.from({ length: count }, () => this.#number(type));
+    }
+    const made: unknown[] = [];
+    while (count === undefined ? !this.#ends(']') : made.length < count) {
+      made.push(this.value(type, depth + 1));
+      if (made.length > this.#bytes.length) throw this.#fault('a list that takes no bytes');
+    }
+    return made;
+  }
+
+  /** "$type#count" or "#count", where they are. */
+  #head(): { readonly type: string | undefined; readonly count: number | undefined } {
+    let type: string | undefined;
+    if (this.#peek() === '$') {
+      this.#marker();
+      type = this.#marker();
+    }
+    if (this.#peek() !== '#') {
+      if (type !== undefined) throw this.#fault('a type without a count');
+      return { type, count: undefined };
+    }
+    this.#marker();
+    return { type, count: this.#length() };
+  }
+
+  #ends(marker: string): boolean {
+    const ends = this.#peek() === marker;
+    if (ends) this.#at += 1;
+    return ends;
+  }
+
+  #length(): number {
+    const length = this.#number(this.#marker());
+    if (!Number.isSafeInteger(length) || length < 0) throw this.#fault(`a length of ${length}`);
+    return length;
+  }
+
+  #text(): string {
+    const length = this.#length();
+    if (length > TEXT_BYTES_MAX) throw this.#fault(`a text of ${length} bytes`);
+    const at = this.#take(length);
+    return Buffer.from(this.#bytes.buffer, this.#bytes.byteOffset + at, length).toString('utf8');
+  }
+
+  #peek(): string {
+    return String.fromCharCode(this.#bytes[this.#at] ?? 0);
+  }
+
+  #marker(): string {
+    return String.fromCharCode(this.#view.getUint8(this.#take(1)));
+  }
+
+  #take(length: number): number {
+    const left = this.#bytes.length - this.#at;
+    if (length > left) throw this.#fault(`${length} bytes expected, ${left} are left`);
+    this.#at += length;
+    return this.#at - length;
+  }
+
+  #fault(what: string): RangeError {
+    return new RangeError(`byte ${this.#at}: ${what}`);
+  }
+}

@@ -1,0 +1,105 @@
+// What a PMML model element sees while it is lowered, and what it answers with: the seam between
+// the document's common parts (ts/pmml) and the model elements (ts/pmml/models). Importer's worker
+// thread.
+import type { Column, Expression, PlanBuilder } from '../tabular/builder.js';
+import type { Problems } from '../tabular/problems.js';
+import type { XmlElement } from './xml.js';
+
+/** PMML's optype of a field. */
+export type Optype = 'continuous' | 'categorical' | 'ordinal';
+
+/** What is known of a field, wherever it comes from. */
+export interface FieldInfo {
+  /** PMML's name: 'double', 'string', 'dateDaysSince[1960]'. */
+  readonly dataType: string;
+  readonly optype: Optype;
+  /** Its valid values as listed (DataField, or of a DerivedField); empty: none listed. */
+  readonly values: readonly string[];
+}
+
+export interface TargetInfo extends FieldInfo {
+  readonly name: string;
+}
+
+/** A column of vectors, one number per label. */
+export interface LabelledVector {
+  readonly column: Column; // Type.Vector, labels.length long in every row that is not missing
+  readonly labels: readonly string[];
+}
+
+/**
+ * Columns that a model fills. What is absent cannot be asked for by an Output: that is a problem.
+ * `predicted` is before Targets, which the caller applies: Double for regression; for
+ * classification of the target's own type (ModelContext.classify makes it); for clustering the
+ * String that PMML calls the entity's id.
+ */
+export interface ModelResult {
+  readonly predicted?: Column;
+  /** Of a model with several targets: by target, `predicted` being the first one. */
+  readonly predictedBy?: ReadonlyMap<string, Column>;
+  /** predictedDisplayValue where it is not the predicted value. */
+  readonly display?: Column;
+  readonly probabilities?: LabelledVector;
+  readonly confidences?: LabelledVector;
+  readonly affinities?: LabelledVector;
+  /** What "better" is of the affinities: for rank. Default 'largest' (similarity). */
+  readonly affinityOrder?: 'largest' | 'smallest';
+  /** entityId, clusterId, rule id of the winner. */
+  readonly entityId?: Column; // String
+  /** Of rank 1, 2, ...: neighbours of a nearest neighbour model. */
+  readonly entityIds?: Column; // List of String
+  readonly entityAffinities?: Column; // Vector, of the same order as entityIds
+  readonly reasonCodes?: Column; // List of String, rank 1 first
+  readonly standardError?: Column;
+  readonly warning?: Column;
+  /** Rules of an association model: which ones, by OutputField algorithm. */
+  readonly rules?: AssociationResult;
+  /** Votes, not probabilities: without an Output they are not answered as probabilities. */
+  readonly probabilitiesAreVotes?: boolean;
+}
+
+/** What ruleValue outputs ask of an association model: one List or scalar column per output. */
+export interface AssociationResult {
+  /** The OutputField's column, by its own algorithm, rank, rankBasis, isMultiValued. */
+  column(outputField: XmlElement): Column;
+}
+
+export interface ModelContext {
+  readonly plan: PlanBuilder;
+  readonly problems: Problems;
+  /** "line 12 <TreeModel>", for problems and stages. */
+  place(element: XmlElement): string;
+  /** The model element's functionName. */
+  readonly functionName: string;
+  /** The column of an active or derived field, filled before the next stage. A value may be
+   * missing, or (invalidValueTreatment asIs) not valid. Errors: a problem, and any column. */
+  field(name: string, at: XmlElement): Column;
+  fieldInfo(name: string): FieldInfo;
+  /** Is there such a field? */
+  hasField(name: string): boolean;
+  /** An expression element: Constant, FieldRef, NormContinuous, ..., Apply. */
+  expression(element: XmlElement): Expression;
+  /** A predicate element: a Bool, missing where it is unknown. */
+  predicate(element: XmlElement): Expression;
+  /** A value as a field of that dataType has it. */
+  constant(text: string, dataType: string): Expression;
+  /** A new column filled with the expression, cast to dataType. */
+  derive(name: string, expression: Expression, dataType: string, at: XmlElement): Column;
+  /** The columns as one Vector column of doubles; NaN where one is missing. */
+  vector(columns: readonly Column[], at: XmlElement): Column;
+  /** The label of the largest number, the first one of equals; missing where the vector is. Of the
+   * target's dataType. */
+  classify(scores: LabelledVector, at: XmlElement): Column;
+  /** The (first) target of the MiningSchema, if there is one. */
+  readonly target?: TargetInfo;
+  readonly targets: readonly TargetInfo[];
+  /** Labels of a classification: the target's values, then those of `found` that it has not. */
+  labels(found: readonly string[]): string[];
+  /** Lowers a model inside this one, with its own MiningSchema, LocalTransformations, Targets. */
+  lowerModel(element: XmlElement): ModelResult;
+}
+
+/** Fills columns for one model element. What it cannot do is noted in context.problems. */
+export type LowerModel = (model: XmlElement, context: ModelContext) => ModelResult;
+
+export type ModelTable = Readonly<Record<string, LowerModel>>;

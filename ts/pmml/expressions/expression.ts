@@ -1,0 +1,298 @@
+// PMML's expression elements as a plan's expressions. Tables (NormContinuous, MapValues and so on)
+// become stages of their own. Importer's worker thread. Source: tabular.md 3.3
+import { type Expression, call, columnRef, constant } from '../../tabular/builder.js';
+import type { Value } from '../../tabular/generated/plan.js';
+import { placeOf } from '../document.js';
+import type { Fields, Names } from '../scope.js';
+import { constantDataType, missingValue, normalDataType, parseValue, planType } from '../types.js';
+import { type XmlElement, children } from '../xml.js';
+import { BUILT_INS, ORDERING, builtInName } from './functions.js';
+import { TABLES, type TableContext } from './tables.js';
+
+/** An expression, and what is known of its values before they are there. */
+export interface Typed {
+  readonly expression: Expression;
+  readonly dataType: string;
+  /** Of an ordinal field: its values in order. */
+  readonly order?: readonly string[];
+  /** The text of a Constant that says no data type: takes that of what it is compared with. */
+  readonly text?: string;
+}
+
+type Parameters = ReadonlyMap<string, Typed>;
+
+const NODES_MAX = 200_000;
+// Each of them may become three calls; an expression of a plan has 200 at most.
+const DEPTH_MAX = 60;
+const NO_PARAMETERS: Parameters = new Map();
+
+// Functions that refuse no row whatever their arguments are.
+const SAFE = new Set([
+  'isMissing',
+  'isNotMissing',
+  'isValid',
+  'isNotValid',
+  'if',
+  'isIn',
+  'isNotIn',
+]);
+
+/** A value cast to a data type; as it is where it has that type already. */
+export function castTo(typed: Typed, dataType: string): Expression {
+  if (typed.dataType === dataType) return typed.expression;
+  return call('pmml.cast', typed.expression, constant(dataType));
+}
+
+/** May a row be refused by it? Of functions, by their names. */
+function mayFail(element: XmlElement): boolean {
+  if (element.name !== 'Apply') return false;
+  const name = builtInName(element.attributes['function'] ?? '');
+  return name === undefined || !SAFE.has(name) || element.children.some(mayFail);
+}
+
+export class Expressions {
+  #nodes = 0;
+  #depth = 0;
+  readonly #calling: string[] = [];
+
+  constructor(readonly fields: Fields) {}
+
+  /** `wanted`: the data type that the expression's container has, where it has one. */
+  typed(element: XmlElement, names: Names, wanted?: string): Typed {
+    return this.#typed(element, names, NO_PARAMETERS, false, wanted);
+  }
+
+  /** Fills a column with an expression cast to a data type. */
+  fill(name: string, typed: Typed, dataType: string, at: XmlElement) {
+    const type = planType(dataType) ?? 'double';
+    return this.fields.plan.derive(name, type, castTo(typed, dataType), placeOf(at));
+  }
+
+  #problem(at: XmlElement, reason: string): Typed {
+    this.fields.problems.add(placeOf(at), reason);
+    return { expression: constant(missingValue('double')), dataType: 'double' };
+  }
+
+  #value(at: XmlElement, text: string, dataType: string): Value {
+    try {
+      return parseValue(text, dataType);
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      this.#problem(at, error.message);
+      return missingValue(dataType);
+    }
+  }
+
+  #typed(
+    element: XmlElement,
+    names: Names,
+    parameters: Parameters,
+    lazy: boolean,
+    wanted?: string,
+  ): Typed {
+    this.#nodes += 1;
+    if (this.#nodes > NODES_MAX) return this.#problem(element, 'the expressions are too large');
+    if (this.#depth > DEPTH_MAX) return this.#problem(element, 'expressions nest too deep');
+    this.#depth += 1;
+    try {
+      return this.#any(element, names, parameters, lazy, wanted);
+    } finally {
+      this.#depth -= 1;
+    }
+  }
+
+  #any(
+    element: XmlElement,
+    names: Names,
+    parameters: Parameters,
+    lazy: boolean,
+    wanted?: string,
+  ): Typed {
+    if (element.name === 'Constant') return this.#constant(element);
+    if (element.name === 'FieldRef') return this.#fieldRef(element, names, parameters, lazy);
+    if (element.name === 'Apply') return this.#apply(element, names, parameters, lazy);
+    const table = Object.hasOwn(TABLES, element.name) ? TABLES[element.name] : undefined;
+    if (table === undefined) {
+      return this.#problem(element, `<${element.name}> is not supported as an expression`);
+    }
+    const context: TableContext = {
+      fields: this.fields,
+      column: (name, at) => this.#columnOf(name, at, names, parameters),
+      dataType: (name) => parameters.get(name)?.dataType ?? this.fields.info(names, name).dataType,
+      value: (at, text, dataType) => this.#value(at, text, dataType),
+      term: (at) => this.#typed(at, names, parameters, lazy, 'string'),
+      wanted,
+    };
+    const { column, dataType } = table(element, context);
+    return { expression: columnRef(column), dataType };
+  }
+
+  #columnOf(name: string, at: XmlElement, names: Names, parameters: Parameters) {
+    const parameter = parameters.get(name);
+    if (parameter === undefined) return this.fields.column(names, name, at);
+    if ('column' in parameter.expression) return parameter.expression.column;
+    return this.fill(name, parameter, parameter.dataType, at);
+  }
+
+  #constant(element: XmlElement): Typed {
+    const { dataType: said, missing } = element.attributes;
+    const dataType = said === undefined ? constantDataType(element.text) : normalDataType(said);
+    if (
+      missing === 'true' ||
+      missing === '1' ||
+      (element.text === '' && said !== undefined && dataType !== 'string')
+    ) {
+      return { expression: constant(missingValue(dataType)), dataType };
+    }
+    const text = dataType === 'string' ? element.text : element.text.trim();
+    const typed = { expression: constant(this.#value(element, text, dataType)), dataType };
+    return said === undefined ? { ...typed, text } : typed;
+  }
+
+  #fieldRef(element: XmlElement, names: Names, parameters: Parameters, lazy: boolean): Typed {
+    const name = element.attributes['field'];
+    if (name === undefined) return this.#problem(element, 'has no field');
+    const typed = parameters.get(name) ?? this.#field(name, element, names, lazy);
+    const replacement = element.attributes['mapMissingTo'];
+    if (replacement === undefined) return typed;
+    const value = constant(this.#value(element, replacement, typed.dataType));
+    return { ...typed, expression: call('pmml.default', typed.expression, value) };
+  }
+
+  #field(name: string, element: XmlElement, names: Names, lazy: boolean): Typed {
+    const { dataType, optype, values } = this.fields.info(names, name);
+    const order = optype === 'ordinal' && dataType === 'string' && values.length > 0;
+    const about = order ? { dataType, order: values } : { dataType };
+    if (lazy) {
+      // Behind an `if` it must not be evaluated for every row.
+      const derived = this.fields.derivedAt(names, name);
+      const inner = derived?.element.children.find((each) => each.name === 'Apply');
+      if (derived !== undefined && inner !== undefined && mayFail(inner)) {
+        const typed = this.#typed(inner, derived.names, NO_PARAMETERS, true);
+        return { expression: castTo(typed, dataType), ...about };
+      }
+    }
+    return { expression: columnRef(this.fields.column(names, name, element)), ...about };
+  }
+
+  #apply(element: XmlElement, names: Names, parameters: Parameters, lazy: boolean): Typed {
+    const said = element.attributes['function'];
+    if (said === undefined) return this.#problem(element, 'has no function');
+    const elements = element.children.filter((each) => each.name !== 'Extension');
+    const name = builtInName(said);
+    const typed = elements.map((each, i) =>
+      this.#typed(each, names, parameters, lazy || (name === 'if' && i > 0)),
+    );
+    if (name === undefined) return this.#defined(element, said, typed, names);
+    const { least, most, type } = BUILT_INS[name] as (typeof BUILT_INS)[string];
+    if (typed.length < least || typed.length > most) {
+      const expected = least === most ? `${least}` : `${least} to ${most}`;
+      const reason = `function ${name} takes ${expected} arguments, got ${typed.length}`;
+      return this.#problem(element, reason);
+    }
+    const args = this.#comparable(name, typed, element);
+    const dataType = type(typed.map((each) => each.dataType));
+    return this.#guarded(element, name, args, dataType);
+  }
+
+  // Constants without a data type take that of the value they are compared with.
+  #comparable(name: string, typed: readonly Typed[], at: XmlElement): Expression[] {
+    const first = typed.find((each) => each.text === undefined);
+    const compares = ORDERING.has(name) || /^(equal|notEqual|isIn|isNotIn)$/.test(name);
+    const plain = typed.map((each) => each.expression);
+    if (!compares || first === undefined) return plain;
+    const order = ORDERING.has(name)
+      ? typed.find((each) => each.order !== undefined)?.order
+      : undefined;
+    if (order !== undefined) {
+      const values = order.map((each) => constant(each));
+      return plain.map((each) => call('pmml.ordinal', each, ...values));
+    }
+    const [left] = typed;
+    if (ORDERING.has(name) && left?.text === undefined && left?.dataType === 'string') {
+      this.#problem(at, `function ${name} cannot order texts, which are not ordinal`);
+    }
+    return typed.map((each) => {
+      if (each.text === undefined || each.dataType === first.dataType) return each.expression;
+      try {
+        return constant(parseValue(each.text, first.dataType));
+      } catch (error) {
+        if (!(error instanceof RangeError)) throw error;
+        return each.expression;
+      }
+    });
+  }
+
+  #guarded(
+    element: XmlElement,
+    name: string,
+    args: readonly Expression[],
+    dataType: string,
+  ): Typed {
+    const {
+      mapMissingTo,
+      defaultValue,
+      invalidValueTreatment = 'returnInvalid',
+    } = element.attributes;
+    if (!['returnInvalid', 'asIs', 'asMissing'].includes(invalidValueTreatment)) {
+      this.#problem(element, `invalidValueTreatment="${invalidValueTreatment}" is not supported`);
+    }
+    const value = (text: string | undefined) =>
+      text === undefined ? undefined : constant(this.#value(element, text, dataType));
+    const mapped = value(mapMissingTo);
+    let made: Expression;
+    if (name === 'if') {
+      made =
+        mapped === undefined ? call('pmml.if', ...args) : call('pmml.if_mapped', mapped, ...args);
+    } else if (mapped === undefined && invalidValueTreatment !== 'asMissing') {
+      made = call(`pmml.${name}`, ...args);
+    } else {
+      const tolerant = constant(invalidValueTreatment === 'asMissing');
+      const fallback = mapped ?? constant(missingValue(dataType));
+      made = call(
+        'pmml.apply',
+        constant(`pmml.${name}`),
+        constant(mapped !== undefined),
+        fallback,
+        tolerant,
+        ...args,
+      );
+    }
+    const otherwise = value(defaultValue);
+    if (otherwise !== undefined) made = call('pmml.default', made, otherwise);
+    return { expression: made, dataType };
+  }
+
+  #defined(element: XmlElement, name: string, args: readonly Typed[], names: Names): Typed {
+    const definition = this.fields.document.functions.get(name);
+    if (definition === undefined) {
+      return this.#problem(element, `function ${name} is neither built in nor defined`);
+    }
+    if (this.#calling.includes(name)) {
+      return this.#problem(element, `function ${name} calls itself`);
+    }
+    const declared = children(definition, 'ParameterField');
+    if (declared.length !== args.length) {
+      const reason = `function ${name} takes ${declared.length} arguments, got ${args.length}`;
+      return this.#problem(element, reason);
+    }
+    const body = definition.children.find(
+      (each) => each.name !== 'ParameterField' && each.name !== 'Extension',
+    );
+    if (body === undefined) return this.#problem(definition, 'has no expression');
+    const parameters = new Map<string, Typed>();
+    for (const [i, field] of declared.entries()) {
+      const arg = args[i] as Typed;
+      const said = field.attributes['dataType'];
+      const dataType = said === undefined ? arg.dataType : normalDataType(said);
+      const expression = castTo(arg, dataType);
+      parameters.set(field.attributes['name'] ?? '', { expression, dataType });
+    }
+    this.#calling.push(name);
+    const said = definition.attributes['dataType'];
+    const result = said === undefined ? undefined : normalDataType(said);
+    const typed = this.#typed(body, names, parameters, true, result);
+    this.#calling.pop();
+    return result === undefined ? typed : { expression: castTo(typed, result), dataType: result };
+  }
+}

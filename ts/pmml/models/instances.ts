@@ -1,0 +1,49 @@
+// Training instances inside a document (TrainingInstances), as texts by field. Importer's worker
+// thread. Source: tabular.md 3.2
+import type { ModelContext } from '../context.js';
+import { type XmlElement, child, children, localName } from '../xml.js';
+import { needed, neededChild } from './reading.js';
+
+export interface Instances {
+  readonly count: number;
+  readonly fields: readonly string[];
+  readonly element: XmlElement;
+  /** The field's text of every instance; one that is missing is a problem, and ''. */
+  texts(field: string): string[];
+  has(field: string): boolean;
+}
+
+/** Of a model that has them. Undefined: a problem was noted. */
+export function readInstances(model: XmlElement, context: ModelContext): Instances | undefined {
+  const element = neededChild(context, model, 'TrainingInstances');
+  if (element === undefined) return undefined;
+  const list = neededChild(context, element, 'InstanceFields');
+  const table = child(element, 'InlineTable');
+  if (table === undefined) {
+    const reason = 'instances that are not in an InlineTable are not supported';
+    context.problems.add(context.place(element), reason);
+  }
+  if (list === undefined || table === undefined) return undefined;
+  const columns = new Map<string, string>();
+  for (const each of children(list, 'InstanceField')) {
+    const field = needed(context, each, 'field');
+    columns.set(field, localName(each.attributes['column'] ?? field));
+  }
+  const rows = children(table, 'row');
+  if (rows.length === 0) {
+    context.problems.add(context.place(table), 'there is no row');
+    return undefined;
+  }
+  const texts = (field: string): string[] => {
+    const column = columns.get(field) ?? '';
+    return rows.map((row) => {
+      const cell = child(row, column);
+      if (cell === undefined || cell.text.trim() === '') {
+        context.problems.add(context.place(row), `there is no value of '${field}'`);
+      }
+      return cell?.text ?? '';
+    });
+  };
+  const has = (field: string) => columns.has(field);
+  return { count: rows.length, fields: [...columns.keys()], element, texts, has };
+}

@@ -1,0 +1,180 @@
+// Reads an XML file into elements: no document types, no entities but XML's own five, with limits.
+// Whoever wants can take an element as it is read (trees of forests), so that a document of 100 MB
+// never stands in memory as a whole. Importer's worker thread.
+import { createReadStream } from 'node:fs';
+import { TextDecoder } from 'node:util';
+import { ErrorCode, ServalError } from '../errors.js';
+import { XML_FILE_BYTES_MAX, XML_TEXT_CHARS_MAX } from '../limits.js';
+import { type Attributes, type XmlEvents, XmlScanner } from './xml-scanner.js';
+
+/** One element. Names are local ones: a prefix is cut off. */
+export interface XmlElement {
+  readonly name: string;
+  readonly attributes: Readonly<Record<string, string | undefined>>;
+  readonly children: XmlElement[];
+  /** Character data directly inside; '' where that is only white space between children. */
+  text: string;
+  readonly line: number;
+  /** What XmlOptions.capture made of it, which has its children then. */
+  compact?: unknown;
+}
+
+/** Takes an element with all that is in it as it is read. */
+export interface XmlCapture extends XmlEvents {
+  /** What it is taken as: XmlElement.compact. */
+  finish(): unknown;
+}
+
+export interface XmlOptions {
+  /** Asked of every element that begins, with the names of those around it, outermost first. */
+  readonly capture?: (name: string, around: readonly string[]) => XmlCapture | undefined;
+}
+
+const BLANK = /^[ \t\r\n]*$/;
+const DECLARED = /^<\?xml[^>]*?encoding\s*=\s*["']([A-Za-z0-9._-]+)["']/;
+
+/** A name without its prefix, as elements have them: for attributes that name elements. */
+export function localName(name: string): string {
+  const colon = name.indexOf(':');
+  return colon < 0 ? name : name.slice(colon + 1);
+}
+
+/** The decoder that the file's first bytes ask for. Errors: RangeError for an unknown encoding. */
+function decoderFor(head: Uint8Array): TextDecoder {
+  if (head[0] === 0xff && head[1] === 0xfe) return new TextDecoder('utf-16le', { fatal: true });
+  if (head[0] === 0xfe && head[1] === 0xff) return new TextDecoder('utf-16be', { fatal: true });
+  const text = Buffer.from(head.subarray(0, 256)).toString('latin1');
+  const declared = DECLARED.exec(text)?.[1]?.toLowerCase() ?? 'utf-8';
+  // Without a byte order mark the declaration could not have been read were it UTF-16.
+  const label = declared.startsWith('utf-16') ? 'utf-8' : declared;
+  return new TextDecoder(label, { fatal: true });
+}
+
+// What of an element is not settled before it ends.
+interface Open {
+  readonly element: XmlElement;
+  text: string;
+  chars: number;
+}
+
+class Reader implements XmlEvents {
+  root: XmlElement | undefined;
+  readonly #scanner = new XmlScanner(this);
+  readonly #open: Open[] = [];
+  readonly #names: string[] = [];
+  readonly #capture: XmlOptions['capture'];
+  #taker: XmlCapture | undefined;
+  #takenDepth = 0;
+
+  constructor(options: XmlOptions) {
+    this.#capture = options.capture;
+  }
+
+  write(chunk: string): void {
+    this.#scanner.write(chunk);
+  }
+
+  finish(): XmlElement {
+    this.#scanner.finish();
+    return this.root as XmlElement;
+  }
+
+  get line(): number {
+    return this.#scanner.line;
+  }
+
+  open(qualified: string, attributes: Attributes, line: number): void {
+    const name = localName(qualified);
+    if (this.#taker !== undefined) {
+      this.#takenDepth += 1;
+      this.#taker.open(name, attributes, line);
+      return;
+    }
+    const taker = this.#capture?.(name, this.#names);
+    const element: XmlElement = { name, attributes, children: [], text: '', line };
+    const around = this.#open.at(-1);
+    if (around === undefined) this.root = element;
+    else around.element.children.push(element);
+    this.#open.push({ element, text: '', chars: 0 });
+    this.#names.push(name);
+    this.#taker = taker;
+    this.#takenDepth = 0;
+    taker?.open(name, attributes, line);
+  }
+
+  text(text: string): void {
+    if (this.#taker !== undefined) {
+      this.#taker.text(text);
+      return;
+    }
+    const open = this.#open.at(-1);
+    if (open === undefined) return;
+    open.chars += text.length;
+    if (open.chars > XML_TEXT_CHARS_MAX) {
+      const reason = `the text of <${open.element.name}> is longer than ${XML_TEXT_CHARS_MAX}`;
+      throw new SyntaxError(reason);
+    }
+    // White space between children is nobody's.
+    if (open.text !== '' || open.element.children.length === 0 || !BLANK.test(text)) {
+      open.text += text;
+    }
+  }
+
+  close(): void {
+    if (this.#taker !== undefined) {
+      this.#taker.close();
+      this.#takenDepth -= 1;
+      if (this.#takenDepth >= 0) return;
+      (this.#open.at(-1) as Open).element.compact = this.#taker.finish();
+      this.#taker = undefined;
+    }
+    const open = this.#open.pop() as Open;
+    this.#names.pop();
+    const { element, text } = open;
+    if (text !== '') element.text = element.children.length > 0 && BLANK.test(text) ? '' : text;
+  }
+}
+
+async function readInto(reader: Reader, path: string): Promise<XmlElement> {
+  let decoder: TextDecoder | undefined;
+  let bytes = 0;
+  for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 })) {
+    const part = chunk as Uint8Array;
+    decoder ??= decoderFor(part);
+    bytes += part.byteLength;
+    if (bytes > XML_FILE_BYTES_MAX) {
+      throw new SyntaxError(`the file is larger than ${XML_FILE_BYTES_MAX} bytes`);
+    }
+    reader.write(decoder.decode(part, { stream: true }));
+  }
+  if (decoder !== undefined) reader.write(decoder.decode());
+  return reader.finish();
+}
+
+/**
+ * The root element of an XML file.
+ * Errors: ModelInvalid naming the line, for what is not well-formed, has a document type
+ * declaration, or passes a limit (ts/limits.ts).
+ */
+export async function readXml(path: string, options: XmlOptions = {}): Promise<XmlElement> {
+  const reader = new Reader(options);
+  try {
+    return await readInto(reader, path);
+  } catch (error) {
+    if (error instanceof ServalError || !(error instanceof Error)) throw error;
+    if (error.name !== 'SyntaxError' && error.name !== 'RangeError' && error.name !== 'TypeError') {
+      throw error;
+    }
+    throw new ServalError(ErrorCode.ModelInvalid, `${path}: line ${reader.line}: ${error.message}`);
+  }
+}
+
+/** Its first child of that name. */
+export function child(element: XmlElement, name: string): XmlElement | undefined {
+  return element.children.find((each) => each.name === name);
+}
+
+/** All its children of that name. */
+export function children(element: XmlElement, name: string): XmlElement[] {
+  return element.children.filter((each) => each.name === name);
+}

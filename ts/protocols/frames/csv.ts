@@ -1,0 +1,201 @@
+// CSV with a header row (RFC 4180): to a V2 request by the types of the model's fields, and back.
+// An empty cell is missing, a quoted empty one is an empty text; lists are JSON in a cell. The
+// listener's thread; pure.
+import { ErrorCode, ServalError } from '../../errors.js';
+import type { Datatype, TableDoc, TensorInfo } from '../../model/snapshot.js';
+import { exactText, ExactNumber, parseExact, type ExactValue } from './exact-json.js';
+import type { AnswerColumn, RequestColumn } from './tensors.js';
+
+/** Cells by row; null = empty and not quoted. */
+export interface CsvTable {
+  readonly header: readonly string[];
+  readonly rows: readonly (readonly (string | null)[])[];
+}
+
+const BOMB_COLUMNS_MAX = 1_000_000;
+const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+const ANY_NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
+/** Of at most 18 digits, which fit 64 bits; "007" is text. */
+const PLAIN_INTEGER = /^-?(?:0|[1-9]\d{0,17})$/;
+const INTEGER = /^[+-]?\d{1,40}$/;
+const NOT_FINITE: Readonly<Record<string, string>> = {
+  nan: 'NaN',
+  inf: 'Infinity',
+  '+inf': 'Infinity',
+  '-inf': '-Infinity',
+  infinity: 'Infinity',
+  '+infinity': 'Infinity',
+  '-infinity': '-Infinity',
+};
+const BOOLS: Readonly<Record<string, boolean>> = { true: true, false: false, 1: true, 0: false };
+
+/** Errors: MalformedBody with the line. */
+export function parseCsv(text: string): CsvTable {
+  const records = [...recordsOf(text.startsWith('\ufeff') ? text.slice(1) : text)];
+  const [first, ...rest] = records;
+  if (first === undefined || first.cells.every((cell) => cell === null)) {
+    throw malformed('expected a header row, got nothing');
+  }
+  const header = first.cells.map((cell) => cell ?? '');
+  const twice = header.find((name, i) => header.indexOf(name) !== i);
+  if (twice !== undefined) throw malformed(`column ${JSON.stringify(twice)} is there twice`);
+  const rows = rest.map(({ line, cells }) => {
+    if (cells.length === header.length) return cells;
+    throw malformed(`line ${line}: expected ${header.length} cells, got ${cells.length}`);
+  });
+  return { header, rows };
+}
+
+interface Record_ {
+  /** From 1. */
+  readonly line: number;
+  readonly cells: readonly (string | null)[];
+}
+
+/** A cell, and what ends it. */
+const PLAIN = /([^",\r\n]*)(,|\r?\n|$)/y;
+const QUOTED = /"([^"]*(?:""[^"]*)*)"(,|\r?\n|$)/y;
+
+function* recordsOf(text: string): Generator<Record_> {
+  let at = 0;
+  let line = 1;
+  while (at < text.length) {
+    const began = line;
+    const cells: (string | null)[] = [];
+    for (;;) {
+      const pattern = text[at] === '"' ? QUOTED : PLAIN;
+      pattern.lastIndex = at;
+      const found = pattern.exec(text);
+      if (found === null)
+        throw malformed(`line ${line}: a quote that does not end, or text beside it`);
+      const [whole, cell = '', end = ''] = found;
+      const isQuoted = pattern === QUOTED;
+      cells.push(isQuoted ? cell.replaceAll('""', '"') : cell === '' ? null : cell);
+      if (cells.length > BOMB_COLUMNS_MAX) throw malformed(`line ${line}: too many cells`);
+      for (const character of whole) if (character === '\n') line += 1;
+      at += whole.length;
+      if (end !== ',') break;
+    }
+    yield { line: began, cells };
+  }
+}
+
+/** Columns of fields that the model has; others are left out. Where the request says the type of a
+ * field (`table`), cells that are not of the type that the model would like are text; where the
+ * model says nothing at all, they are what all of them can be: integers, doubles or text.
+ * Errors: InvalidArgument naming row and column. */
+export function csvColumns(
+  { header, rows }: CsvTable,
+  inputs: readonly TensorInfo[],
+  table: Pick<TableDoc, 'open' | 'untyped'> = { open: [], untyped: [] },
+): readonly RequestColumn[] {
+  const byName = new Map(inputs.map((input) => [input.name, input]));
+  return header.flatMap((name, at) => {
+    const input = byName.get(name);
+    if (input === undefined) return [];
+    const cells = rows.map((row) => row[at] ?? null);
+    const datatype = table.untyped.includes(name) ? datatypeOf(cells) : input.datatype;
+    return [columnOf(cells, { ...input, datatype }, table.open.includes(name))];
+  });
+}
+
+/** The narrowest type that all cells have. */
+function datatypeOf(cells: readonly (string | null)[]): Datatype {
+  const all = (pattern: RegExp): boolean =>
+    cells.every((cell) => cell === null || pattern.test(cell));
+  return all(PLAIN_INTEGER) ? 'INT64' : all(JSON_NUMBER) ? 'FP64' : 'STRING';
+}
+
+function columnOf(
+  cells: readonly (string | null)[],
+  { name, datatype, shape }: TensorInfo,
+  isOpen: boolean,
+): RequestColumn {
+  const isList = shape.length > 1;
+  const typed: ExactValue[] = [];
+  for (const [row, cell] of cells.entries()) {
+    const value = cell === null ? null : isList ? listOf(cell, datatype) : scalarOf(cell, datatype);
+    if (value !== undefined) {
+      typed.push(value);
+    } else if (isOpen && !isList) {
+      return { name, datatype: 'STRING', isList: false, cells };
+    } else {
+      const expected = isList ? `a list of ${datatype}` : datatype;
+      const got = JSON.stringify((cell ?? '').slice(0, 100));
+      throw new ServalError(
+        ErrorCode.InvalidArgument,
+        `CSV: row ${row}, column ${JSON.stringify(name)}: expected ${expected}, got ${got}`,
+      );
+    }
+  }
+  return { name, datatype: datatype === 'BYTES' ? 'STRING' : datatype, isList, cells: typed };
+}
+
+/** undefined: the text is no value of the type. */
+function scalarOf(text: string, datatype: string): ExactValue | undefined {
+  switch (datatype) {
+    case 'STRING':
+    case 'BYTES':
+    case 'DATE':
+    case 'TIMESTAMP':
+      return text;
+    case 'BOOL':
+      return BOOLS[text.trim().toLowerCase()];
+    case 'FP16':
+    case 'FP32':
+    case 'FP64':
+    case 'VECTOR':
+      return realOf(text.trim());
+    default:
+      return INTEGER.test(text.trim())
+        ? new ExactNumber(String(BigInt(text.trim().replace('+', ''))))
+        : undefined;
+  }
+}
+
+function realOf(text: string): ExactValue | undefined {
+  if (JSON_NUMBER.test(text)) return new ExactNumber(text);
+  if (ANY_NUMBER.test(text)) return new ExactNumber(String(Number(text)));
+  const special = NOT_FINITE[text.toLowerCase()];
+  return special === undefined ? undefined : new ExactNumber(special);
+}
+
+/** A list as JSON. */
+function listOf(text: string, datatype: string): ExactValue | undefined {
+  let values: ExactValue;
+  try {
+    values = parseExact(text);
+  } catch {
+    return undefined;
+  }
+  if (!Array.isArray(values)) return undefined;
+  const isText = datatype === 'STRING' || datatype === 'DATE' || datatype === 'TIMESTAMP';
+  const fits = (one: ExactValue): boolean =>
+    isText
+      ? typeof one === 'string'
+      : datatype === 'BOOL'
+        ? typeof one === 'boolean'
+        : one instanceof ExactNumber;
+  return (values as readonly ExactValue[]).every(fits) ? values : undefined;
+}
+
+/** With a header row and lines that end in "\r\n". */
+export function csvText(columns: readonly AnswerColumn[]): string {
+  const rows = columns[0]?.cells.length ?? 0;
+  const lines = [columns.map(({ name }) => cellText(name)).join(',')];
+  for (let row = 0; row < rows; row += 1) {
+    lines.push(columns.map(({ cells }) => cellText(cells[row] ?? null)).join(','));
+  }
+  return `${lines.join('\r\n')}\r\n`;
+}
+
+function cellText(value: ExactValue): string {
+  if (value === null) return '';
+  const text = typeof value === 'string' ? value : exactText(value, false);
+  const isPlain = text !== '' && !/["\r\n,]|^\s|\s$/.test(text);
+  return isPlain ? text : `"${text.replaceAll('"', '""')}"`;
+}
+
+function malformed(what: string): ServalError {
+  return new ServalError(ErrorCode.MalformedBody, `CSV: ${what}`);
+}

@@ -1,0 +1,203 @@
+// MLeap's LeapFrame in JSON, {"schema": {"fields": [{"name", "type"}]}, "rows": [[...]]}: to a V2
+// request, and back with the model's outputs behind the frame's own fields. The listener's thread;
+// pure. Source: tabular.md 4.3; MLeap's JsonSupport for the form of types and tensors.
+import { ErrorCode, ServalError } from '../../errors.js';
+import {
+  exactText,
+  ExactNumber,
+  parseExact,
+  type ExactObject,
+  type ExactValue,
+} from './exact-json.js';
+import { memberOf, type AnswerColumn, type RequestColumn } from './tensors.js';
+
+const BASES: Readonly<Record<string, string>> = {
+  boolean: 'BOOL',
+  byte: 'INT8',
+  short: 'INT16',
+  integer: 'INT32',
+  int: 'INT32',
+  long: 'INT64',
+  float: 'FP32',
+  double: 'FP64',
+  string: 'STRING',
+};
+/** What an answer's datatype is called; others are strings. */
+const NAMES: Readonly<Record<string, string>> = {
+  BOOL: 'boolean',
+  INT8: 'byte',
+  INT16: 'short',
+  INT32: 'integer',
+  INT64: 'long',
+  FP32: 'float',
+  FP64: 'double',
+  VECTOR: 'double',
+};
+/** What takes the place of numbers that JSON has not. */
+const NOT_FINITE: ReadonlySet<string> = new Set(['NaN', 'Infinity', '-Infinity']);
+const TENSOR_VALUES_MAX = 16_777_216;
+
+interface FrameField {
+  readonly name: string;
+  /** As it is written. */
+  readonly type: ExactValue;
+  readonly datatype: string;
+  readonly kind: 'basic' | 'list' | 'tensor';
+}
+
+export interface LeapFrame {
+  readonly fields: readonly FrameField[];
+  readonly rows: readonly (readonly ExactValue[])[];
+}
+
+/** Errors: MalformedBody; InvalidArgument: no frame, or a type that is not taken. */
+export function parseFrame(text: string): LeapFrame {
+  const frame = parseExact(text);
+  const fields = memberOf(memberOf(frame, 'schema'), 'fields');
+  const rows = memberOf(frame, 'rows');
+  if (!Array.isArray(fields) || !Array.isArray(rows)) {
+    throw invalid('expected {"schema": {"fields": [...]}, "rows": [...]}');
+  }
+  const names = new Set<string>();
+  const parsed = fields.map((field: ExactValue, i) => {
+    const one = fieldOf(field, i);
+    if (names.has(one.name)) throw invalid(`field ${JSON.stringify(one.name)} is there twice`);
+    names.add(one.name);
+    return one;
+  });
+  const lists = rows.map((row: ExactValue, i) => {
+    if (Array.isArray(row) && row.length === parsed.length) return row as readonly ExactValue[];
+    const got = Array.isArray(row) ? `${row.length} values` : kindOf(row);
+    throw invalid(`row ${i}: expected a list of ${parsed.length} values, got ${got}`);
+  });
+  return { fields: parsed, rows: lists };
+}
+
+function fieldOf(field: ExactValue, index: number): FrameField {
+  const name = memberOf(field, 'name');
+  const type = memberOf(field, 'type');
+  if (typeof name !== 'string' || type === undefined) {
+    throw invalid(`field ${index}: expected {"name": text, "type": type}`);
+  }
+  const kind = typeof type === 'string' ? 'basic' : (memberOf(type, 'type') ?? 'basic');
+  const base = typeof type === 'string' ? type : baseOf(memberOf(type, 'base'));
+  const datatype = typeof base === 'string' ? BASES[base] : undefined;
+  if (datatype === undefined || (kind !== 'basic' && kind !== 'list' && kind !== 'tensor')) {
+    const known = `${Object.keys(BASES).join(', ')}, lists and tensors of them`;
+    throw invalid(`field ${JSON.stringify(name)}: expected one of ${known}, got ${typeName(type)}`);
+  }
+  const isVector = kind === 'tensor' && (datatype === 'FP64' || datatype === 'FP32');
+  return { name, type, datatype: isVector ? 'VECTOR' : datatype, kind };
+}
+
+/** A base may itself be written with its nullability. */
+function baseOf(base: ExactValue | undefined): ExactValue | undefined {
+  return base instanceof Map ? (base as ExactObject).get('base') : base;
+}
+
+const typeName = (type: ExactValue): string => exactText(type, true).slice(0, 200);
+
+/** Errors: InvalidArgument naming row and field. */
+export function frameColumns({ fields, rows }: LeapFrame): readonly RequestColumn[] {
+  return fields.map((field, at) => ({
+    name: field.name,
+    datatype: field.datatype,
+    isList: field.kind !== 'basic',
+    cells: rows.map((row, i) => cellOf(row[at] ?? null, field, i)),
+  }));
+}
+
+function cellOf(value: ExactValue, field: FrameField, row: number): ExactValue {
+  if (value === null) return null;
+  const place = `row ${row}, field ${JSON.stringify(field.name)}`;
+  if (field.kind === 'basic') return scalarOf(value, field.datatype, place);
+  const values = field.kind === 'tensor' ? denseOf(value, place) : value;
+  if (!Array.isArray(values)) throw invalid(`${place}: expected a list, got ${kindOf(value)}`);
+  return values.map((one: ExactValue) => scalarOf(one, field.datatype, place));
+}
+
+function scalarOf(value: ExactValue, datatype: string, place: string): ExactValue {
+  const isFloat = datatype === 'FP64' || datatype === 'FP32' || datatype === 'VECTOR';
+  const expected = datatype === 'STRING' ? 'string' : datatype === 'BOOL' ? 'boolean' : 'number';
+  if (value === null || kindOf(value) === expected) return value;
+  if (isFloat && typeof value === 'string' && NOT_FINITE.has(value)) return new ExactNumber(value);
+  throw invalid(`${place}: expected a ${expected}, got ${kindOf(value)}`);
+}
+
+function kindOf(value: ExactValue | undefined): string {
+  if (value === null) return 'null';
+  if (value instanceof ExactNumber) return 'number';
+  if (Array.isArray(value)) return 'list';
+  return value instanceof Map ? 'object' : typeof value;
+}
+
+/** A tensor of one dimension: a list, {"values", "dimensions"}, or with "indices" a sparse one. */
+function denseOf(value: ExactValue, place: string): ExactValue {
+  if (Array.isArray(value)) return value;
+  const values = memberOf(value, 'values');
+  const dimensions = memberOf(value, 'dimensions');
+  if (!Array.isArray(values) || !(Array.isArray(dimensions) && dimensions.length === 1)) {
+    throw invalid(`${place}: expected {"values": [...], "dimensions": [size]}`);
+  }
+  const size = indexOf(dimensions[0] as ExactValue);
+  if (!(size <= TENSOR_VALUES_MAX)) throw invalid(`${place}: at most ${TENSOR_VALUES_MAX} values`);
+  const indices = memberOf(value, 'indices');
+  if (indices === undefined) {
+    if (values.length === size) return values;
+    throw invalid(`${place}: expected ${size} values, got ${values.length}`);
+  }
+  if (!Array.isArray(indices) || indices.length !== values.length) {
+    throw invalid(`${place}: expected as many indices as values`);
+  }
+  const dense: ExactValue[] = Array.from({ length: size }, () => new ExactNumber('0'));
+  indices.forEach((index: ExactValue, i) => {
+    const at = indexOf(Array.isArray(index) ? (index[0] as ExactValue) : index);
+    if (!(at < size)) throw invalid(`${place}: expected indices below ${size}`);
+    dense[at] = values[i] as ExactValue;
+  });
+  return dense;
+}
+
+/** NaN for what is no index. */
+function indexOf(value: ExactValue): number {
+  const number = value instanceof ExactNumber ? Number(value.text) : Number.NaN;
+  return Number.isSafeInteger(number) && number >= 0 ? number : Number.NaN;
+}
+
+/** The frame with the outputs behind its own fields; an output takes the place of a field of its
+ * name. */
+export function answerFrame(frame: LeapFrame, outputs: readonly AnswerColumn[]): string {
+  const made = new Set(outputs.map(({ name }) => name));
+  const kept = frame.fields
+    .map((field, at) => ({ field, at }))
+    .filter(({ field }) => !made.has(field.name));
+  const fields = [
+    ...kept.map(({ field }) => [field.name, exactText(field.type, true)] as const),
+    ...outputs.map((output) => [output.name, outputType(output)] as const),
+  ].map(([name, type]) => `{"name":${JSON.stringify(name)},"type":${type}}`);
+  const rows = frame.rows.map((row, i) => {
+    const own = kept.map(({ at }) => exactText(row[at] ?? null, true));
+    const more = outputs.map((output) => outputCell(output, i));
+    return `[${[...own, ...more].join(',')}]`;
+  });
+  return `{"schema":{"fields":[${fields.join(',')}]},"rows":[${rows.join(',')}]}`;
+}
+
+const isTensor = ({ datatype, length = -1 }: AnswerColumn): boolean =>
+  length >= 0 && (datatype === 'VECTOR' || datatype === 'FP64');
+
+function outputType(output: AnswerColumn): string {
+  const base = NAMES[output.datatype] ?? 'string';
+  if (output.length === undefined) return `{"type":"basic","base":"${base}","isNullable":true}`;
+  if (!isTensor(output)) return `{"type":"list","base":"${base}"}`;
+  return `{"type":"tensor","base":"${base}","dimensions":[${output.length}]}`;
+}
+
+function outputCell(output: AnswerColumn, row: number): string {
+  const text = exactText(output.cells[row] ?? null, true);
+  return isTensor(output) ? `{"values":${text},"dimensions":[${output.length}]}` : text;
+}
+
+function invalid(what: string): ServalError {
+  return new ServalError(ErrorCode.InvalidArgument, `LeapFrame: ${what}`);
+}

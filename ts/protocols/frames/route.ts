@@ -1,0 +1,123 @@
+// Frames of rows over REST: MLeap's LeapFrame (POST /models/NAME/transform) and CSV (POST
+// /v2/models/NAME/csv), for models of columns. Thin: each is made a V2 request, and the answer of
+// that a frame. For a client that can, V2 itself is faster. The listener's thread.
+import { ErrorCode, ServalError } from '../../errors.js';
+import { FRAME_BODY_BYTES_MAX } from '../../limits.js';
+import { V2_REST } from '../../model/request-kinds.js';
+import type { ListenerSnapshots, RegistrySnapshot, VersionSnapshot } from '../../model/snapshot.js';
+import { PromiseTarget } from '../../native/promised.js';
+import type { Route } from '../../transport/listener.js';
+import { BodyRoute, type Answer } from '../rest/body-route.js';
+import { lookUp } from '../v2/lookup.js';
+import type { V2Context } from '../v2/rest.js';
+import { answerWith, decodedName, failV2, JSON_TYPE, wrongMethod } from '../v2/rest-replies.js';
+import { csvColumns, csvText, parseCsv } from './csv.js';
+import { answerFrame, frameColumns, parseFrame } from './leap-frame.js';
+import { answerColumns, requestText, type AnswerColumn, type RequestColumn } from './tensors.js';
+
+const CSV_TYPE = 'text/csv; charset=utf-8';
+const FRAME_URL = /^\/models\/([^/]+)\/transform$/;
+const CSV_URL = /^\/v2\/models\/([^/]+)(?:\/versions\/([^/]+))?\/csv$/;
+
+type FrameContext = Pick<V2Context, 'link' | 'bodyBytesMax' | 'inflatedBytesMax' | 'held'>;
+type Make = (body: string, version: VersionSnapshot, outputs: readonly string[]) => Promise<Answer>;
+
+/** undefined: the URL is another's. */
+export function framesRoute(
+  context: FrameContext,
+  { snapshot }: ListenerSnapshots,
+  method: string,
+  path: string,
+): Route | undefined {
+  const frame = FRAME_URL.exec(path);
+  const match = frame ?? CSV_URL.exec(path);
+  if (match === null) return undefined;
+  const name = decodedName(match[1] ?? '');
+  const version = match[2] === undefined ? undefined : decodedName(match[2]);
+  const make: Make = frame === null ? csvAnswer(context) : frameAnswer(context);
+  const post = (): Route => routeOf(context, snapshot, name, version, make);
+  return method === 'POST' ? post() : wrongMethod({ POST: post }, method);
+}
+
+function routeOf(
+  context: FrameContext,
+  snapshot: RegistrySnapshot,
+  name: string,
+  versionText: string | undefined,
+  make: Make,
+): Route {
+  try {
+    const found = tableVersion(snapshot, name, versionText);
+    const bodyBytesMax = Math.min(context.bodyBytesMax, FRAME_BODY_BYTES_MAX);
+    const inflatedBytesMax = Math.min(context.inflatedBytesMax, FRAME_BODY_BYTES_MAX);
+    const limits = { bodyBytesMax, inflatedBytesMax, held: context.held };
+    return new BodyRoute(limits, failV2, (body, query) =>
+      make(textOf(body), found, outputsOf(query)),
+    );
+  } catch (error) {
+    return answerWith(() => {
+      throw error;
+    });
+  }
+}
+
+/** Errors: those of lookUp(); ModelNotReady; InvalidArgument: the model has no columns. */
+function tableVersion(
+  snapshot: RegistrySnapshot,
+  name: string,
+  versionText: string | undefined,
+): VersionSnapshot {
+  const { version, reason } = lookUp(snapshot, name, versionText);
+  if (version === undefined) throw new ServalError(ErrorCode.ModelNotReady, reason);
+  if (version.table !== undefined) return version;
+  throw new ServalError(
+    ErrorCode.InvalidArgument,
+    `model '${name.slice(0, 256)}' takes no frames: only Spark, MLeap and PMML models do`,
+  );
+}
+
+/** Errors: MalformedBody. */
+function textOf(body: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body);
+  } catch {
+    throw new ServalError(ErrorCode.MalformedBody, 'expected a body in UTF-8, got other bytes');
+  }
+}
+
+/** "outputs=a,b": those that are answered instead of the model's own. */
+function outputsOf(query: string): readonly string[] {
+  const listed = new URLSearchParams(query).get('outputs') ?? '';
+  return listed === '' ? [] : listed.split(',').map((name) => name.trim());
+}
+
+async function infer(
+  { link }: FrameContext,
+  { handle }: VersionSnapshot,
+  columns: readonly RequestColumn[],
+  outputs: readonly string[],
+): Promise<readonly AnswerColumn[]> {
+  const { buffer } = Uint8Array.from(Buffer.from(requestText(columns, outputs)));
+  const target = new PromiseTarget((answer) => answer.toString('utf8'));
+  link.infer(V2_REST, handle ?? 0, buffer, -1, target);
+  return answerColumns(await target.promise);
+}
+
+const frameAnswer =
+  (context: FrameContext): Make =>
+  async (body, version, outputs) => {
+    const frame = parseFrame(body);
+    const columns = await infer(context, version, frameColumns(frame), outputs);
+    return { contentType: JSON_TYPE, body: answerFrame(frame, columns) };
+  };
+
+const csvAnswer =
+  (context: FrameContext): Make =>
+  async (body, version, outputs) => {
+    const inputs = version.signatures[0]?.inputs ?? [];
+    const columns = csvColumns(parseCsv(body), inputs, version.table);
+    return {
+      contentType: CSV_TYPE,
+      body: csvText(await infer(context, version, columns, outputs)),
+    };
+  };

@@ -1,0 +1,110 @@
+// Columns of a frame as a V2 request, and a V2 answer as columns. The listener's thread; pure.
+// Source: tabular.md 2.4, 2.5.
+import { ErrorCode, ServalError } from '../../errors.js';
+import {
+  exactText,
+  ExactNumber,
+  parseExact,
+  type ExactObject,
+  type ExactValue,
+} from './exact-json.js';
+
+/** One field of all rows. */
+export interface RequestColumn {
+  readonly name: string;
+  readonly datatype: string;
+  /** Whether cells are lists, of lengths of their own. */
+  readonly isList: boolean;
+  /** null = missing. Numbers as they are written. */
+  readonly cells: readonly ExactValue[];
+}
+
+export interface AnswerColumn {
+  readonly name: string;
+  readonly datatype: string;
+  /** Of each list; -1 = they differ; absent: cells are single values. */
+  readonly length?: number;
+  readonly cells: readonly ExactValue[];
+}
+
+/** The body of a V2 request. `outputs`: those that are wanted; empty = the model's own. */
+export function requestText(
+  columns: readonly RequestColumn[],
+  outputs: readonly string[] = [],
+): string {
+  const inputs = columns.map(({ name, datatype, isList, cells }) => {
+    const rows = cells.length;
+    const shape = isList ? `[${rows},1,-1]` : `[${rows}]`;
+    // Both ways of writing a timestamp are understood.
+    const format = datatype === 'TIMESTAMP' ? ',"parameters":{"format":"iso8601"}' : '';
+    const data = cells.map((cell) => {
+      const text = exactText(cell, false);
+      return isList ? `[${text}]` : text;
+    });
+    return (
+      `{"name":${JSON.stringify(name)},"datatype":"${datatype}","shape":${shape}${format},` +
+      `"data":[${data.join(',')}]}`
+    );
+  });
+  const wanted = outputs.map((name) => `{"name":${JSON.stringify(name)}}`);
+  const asked = wanted.length === 0 ? '' : `,"outputs":[${wanted.join(',')}]`;
+  return `{"parameters":{"string_datatype":"STRING"},"inputs":[${inputs.join(',')}]${asked}}`;
+}
+
+interface Tensor {
+  readonly name: string;
+  readonly datatype: string;
+  readonly shape: readonly number[];
+  readonly data: readonly ExactValue[];
+}
+
+/** Errors: Internal: it is no answer of V2 (a bug of ours). */
+export function answerColumns(text: string): readonly AnswerColumn[] {
+  const answer = parseExact(text);
+  const tensors = listOf(memberOf(answer, 'outputs')).map(tensorOf);
+  const ragged = new Set(
+    tensors.filter(({ shape }) => shape.at(-1) === -1).map(({ name }) => `${name}_shape`),
+  );
+  return tensors.filter(({ name }) => !ragged.has(name)).map((tensor) => columnOf(tensor, tensors));
+}
+
+function columnOf(tensor: Tensor, all: readonly Tensor[]): AnswerColumn {
+  const { name, datatype, shape, data } = tensor;
+  const [rows = 0] = shape;
+  if (shape.length === 1) return { name, datatype, cells: data };
+  const last = shape.at(-1) ?? 1;
+  const lengths =
+    last === -1
+      ? all.find((one) => one.name === `${name}_shape`)?.data.map(numberOf)
+      : Array.from({ length: rows }, () => last);
+  if (lengths?.length !== rows) throw broken();
+  let at = 0;
+  const cells = lengths.map((length) => data.slice(at, (at += length)));
+  if (at !== data.length) throw broken();
+  return { name, datatype, length: last, cells };
+}
+
+function tensorOf(value: ExactValue): Tensor {
+  const [name, datatype] = [memberOf(value, 'name'), memberOf(value, 'datatype')];
+  if (typeof name !== 'string' || typeof datatype !== 'string') throw broken();
+  const shape = listOf(memberOf(value, 'shape')).map(numberOf);
+  return { name, datatype, shape, data: listOf(memberOf(value, 'data')) };
+}
+
+/** undefined: it is no object, or has no such member. */
+export function memberOf(value: ExactValue | undefined, name: string): ExactValue | undefined {
+  return value instanceof Map ? (value as ExactObject).get(name) : undefined;
+}
+
+function listOf(value: ExactValue | undefined): readonly ExactValue[] {
+  if (!Array.isArray(value)) throw broken();
+  return value as readonly ExactValue[];
+}
+
+function numberOf(value: ExactValue): number {
+  return value instanceof ExactNumber ? Number(value.text) : Number.NaN;
+}
+
+function broken(): ServalError {
+  return new ServalError(ErrorCode.Internal, 'an answer that is no table of columns');
+}

@@ -1,0 +1,54 @@
+// Lowers a model that Spark ML has saved to a plan: a folder, or an archive of it, with metadata/
+// and stages/ (a pipeline) or data/ (one stage). Importer's worker thread.
+// Source: tabular.md 5
+import { PlanBuilder } from '../tabular/builder.js';
+import { openModelFiles } from '../tabular/archive/index.js';
+import type { Plan } from '../tabular/generated/plan.js';
+import { Problems } from '../tabular/problems.js';
+import { Frame } from './lower/frame.js';
+import { finishOutputs } from './lower/outputs.js';
+import { lowerFolder } from './lower/pipeline.js';
+import type { Model } from './lower/stage.js';
+import { type ModelFiles, StageFolder } from './read/folder.js';
+import { StageProblem } from './read/problem.js';
+
+export interface Imported {
+  readonly plan: Plan;
+  readonly warnings: readonly string[];
+}
+
+/** Errors: ServalError MODEL_INVALID: no such files, no Spark model, all that is not supported. */
+export async function importSpark(path: string): Promise<Imported> {
+  const files = await openModelFiles(path);
+  try {
+    return await lowerSpark(files);
+  } finally {
+    await files.close();
+  }
+}
+
+/** As importSpark(), of files that are open. */
+export async function lowerSpark(files: ModelFiles): Promise<Imported> {
+  const problems = new Problems();
+  const what = 'Spark model';
+  try {
+    const folder = await StageFolder.open(files, '');
+    const plan = new PlanBuilder('spark', `Spark ${folder.metadata.sparkVersion}`);
+    const model: Model = {
+      plan,
+      problems,
+      warnings: [],
+      frame: new Frame(plan),
+      stages: 0,
+      predicting: { stage: -1, names: [] },
+    };
+    await lowerFolder(model, folder, []);
+    problems.throwIfAny(what);
+    return { plan: finishOutputs(model), warnings: model.warnings };
+  } catch (error) {
+    if (error instanceof StageProblem) problems.add('model', error.message);
+    else throw error;
+  }
+  problems.throwIfAny(what);
+  throw new Error('a problem was lost');
+}

@@ -1,0 +1,76 @@
+// Spark's stages that only say which columns there are: SQL statements, and what a formula leaves
+// behind. Importer's worker thread. Source: tabular.md 5.2
+import { structCell, textCell, textsCell } from '../../read/cells.js';
+import { need, StageProblem } from '../../read/problem.js';
+import { lowerSql } from '../../sql/index.js';
+import { ANYTHING, type Variable } from '../frame.js';
+import type { Lower } from '../stage.js';
+
+const lowerSqlTransformer: Lower = (stage) => {
+  const { frame, problems } = stage.model;
+  const known = new Map(frame.variables.map((variable) => [variable.column, variable]));
+  const field = (name: string) => {
+    const variable = frame.get(name, ANYTHING);
+    known.set(variable.column, variable);
+    return variable.column;
+  };
+  // A statement shows what it reads as well: nothing is used up by it.
+  const result = lowerSql(
+    stage.plan,
+    stage.params.text('statement'),
+    {
+      names: () => frame.variables.map(({ name }) => name),
+      get: (name) => need(frame.find(name), `there is no column '${name}'`).column,
+      missing: (name) => (frame.isOpen(name) ? field(name) : undefined),
+    },
+    problems,
+    stage.place,
+  );
+  if (result === undefined) return;
+  const variables = result.columns.map(({ name, column }): Variable => {
+    const same = known.get(column);
+    if (same?.name === name) return same;
+    const type = same?.type ?? stage.plan.typeOf(column);
+    return { name, column, type, attributes: same?.attributes ?? {}, madeBy: stage.number };
+  });
+  checkNames(variables);
+  if (result.keepsAll) for (const variable of variables) frame.set(variable);
+  else frame.keep(variables);
+};
+
+function checkNames(variables: readonly Variable[]): void {
+  const names = new Set<string>();
+  for (const { name } of variables) {
+    if (names.has(name)) throw new StageProblem(`statement: two columns are called '${name}'`);
+    names.add(name);
+  }
+}
+
+const lowerColumnPruner: Lower = async (stage) => {
+  const table = await stage.folder.table();
+  stage.model.frame.drop(textsCell(table.column(['columnsToPrune'], 0)[0], 'columnsToPrune'));
+};
+
+/** Gives the values of a formula's vector their readable names. */
+const lowerAttributeRewriter: Lower = async (stage) => {
+  const table = await stage.folder.table();
+  const name = textCell(table.column(['vectorCol'], 0)[0], 'vectorCol');
+  const prefixes = Object.entries(
+    structCell(table.column(['prefixesToRewrite'], 1)[0], 'prefixesToRewrite'),
+  ).map(([from, to]) => [from, textCell(to, 'prefixesToRewrite')] as const);
+  const { frame } = stage.model;
+  const variable = frame.find(name);
+  if (variable?.attributes.slots === undefined) return;
+  const slots = variable.attributes.slots.map((slot) => {
+    const found = prefixes.find(([from]) => slot.name?.startsWith(from) === true);
+    if (found === undefined || slot.name === undefined) return slot;
+    return { ...slot, name: found[1] + slot.name.slice(found[0].length) };
+  });
+  frame.set({ ...variable, attributes: { ...variable.attributes, slots } });
+};
+
+export const COLUMN_STAGES: Readonly<Record<string, Lower>> = {
+  SQLTransformer: lowerSqlTransformer,
+  ColumnPruner: lowerColumnPruner,
+  VectorAttributeRewriter: lowerAttributeRewriter,
+};

@@ -1,0 +1,50 @@
+// A SELECT statement as data. Importer's worker thread; types only.
+
+/** 'decimal' has precision and scale. */
+export type SqlTypeName =
+  | 'boolean'
+  | 'tinyint'
+  | 'smallint'
+  | 'int'
+  | 'bigint'
+  | 'float'
+  | 'double'
+  | 'decimal'
+  | 'string'
+  | 'binary'
+  | 'date'
+  | 'timestamp';
+
+export interface SqlType {
+  readonly name: SqlTypeName;
+  readonly precision: number;
+  readonly scale: number;
+}
+
+/** null: NULL. Numbers as text, exact. */
+export interface SqlLiteral {
+  readonly type: SqlType | undefined;
+  readonly text: string;
+}
+
+export type Sql =
+  | { readonly kind: 'column'; readonly name: string; readonly at: number }
+  | { readonly kind: 'literal'; readonly literal: SqlLiteral; readonly at: number }
+  | {
+      readonly kind: 'call';
+      /** Of the function, lower case; operators by their own names: 'add', 'and', 'in'. */
+      readonly name: string;
+      readonly args: readonly Sql[];
+      readonly at: number;
+    }
+  | { readonly kind: 'cast'; readonly of: Sql; readonly to: SqlType; readonly at: number };
+
+export interface SelectItem {
+  /** undefined: all columns. */
+  readonly value: Sql | undefined;
+  readonly name: string;
+}
+
+export interface Select {
+  readonly items: readonly SelectItem[];
+}

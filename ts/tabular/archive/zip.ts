@@ -1,0 +1,123 @@
+// A model's files in a zip. Its directory is checked as a whole before anything is unpacked; a file
+// is unpacked when it is asked for, and must come to the size and checksum that the directory says.
+// Importer's worker thread.
+import { stat } from 'node:fs/promises';
+import { crc32 } from './crc32.js';
+import { openPromise, type Entry, type ZipFile } from 'yauzl';
+import { MODEL_FILES_MAX } from '../../limits.js';
+import type { ModelFiles } from './index.js';
+import { archiveInvalid, quoted } from './invalid.js';
+import { isBomb, Listing, type Listed } from './listing.js';
+
+const FILE_TYPE_MASK = 0o170000;
+const REGULAR_FILE = 0o100000;
+const FOLDER = 0o040000;
+
+/** Errors: ModelInvalid. */
+export async function openZip(path: string): Promise<ModelFiles> {
+  let zip: ZipFile | undefined;
+  try {
+    zip = await openPromise(path, { autoClose: false, strictFileNames: false });
+    return new ZipFiles(path, zip, await listed(path, zip));
+  } catch (error) {
+    zip?.close();
+    throw asInvalid(path, error);
+  }
+}
+
+function asInvalid(path: string, error: unknown): Error {
+  const { message, name } = error as Error;
+  return name === 'ServalError' ? (error as Error) : archiveInvalid(path, `bad zip: ${message}`);
+}
+
+class ZipFiles implements ModelFiles {
+  readonly names: readonly string[];
+  readonly #path: string;
+  readonly #zip: ZipFile;
+  readonly #files: ReadonlyMap<string, Listed<Entry>>;
+
+  constructor(path: string, zip: ZipFile, files: ReadonlyMap<string, Listed<Entry>>) {
+    this.#path = path;
+    this.#zip = zip;
+    this.#files = files;
+    this.names = [...files.keys()];
+  }
+
+  async read(name: string): Promise<Uint8Array> {
+    const { size, entry } = this.#file(name);
+    const bytes = new Uint8Array(size);
+    let at = 0;
+    try {
+      const stream = await this.#zip.openReadStreamPromise(entry);
+      for await (const chunk of stream as AsyncIterable<Uint8Array>) {
+        if (at + chunk.byteLength > size) throw new RangeError('more bytes than its entry says');
+        bytes.set(chunk, at);
+        at += chunk.byteLength;
+      }
+    } catch (error) {
+      throw archiveInvalid(this.#path, `${quoted(name)}: ${(error as Error).message}`);
+    }
+    if (at !== size || crc32(bytes) !== entry.crc32) {
+      throw archiveInvalid(this.#path, `${quoted(name)}: its checksum differs: it is damaged`);
+    }
+    return bytes;
+  }
+
+  size(name: string): number {
+    return this.#file(name).size;
+  }
+
+  close(): Promise<void> {
+    this.#zip.close();
+    return Promise.resolve();
+  }
+
+  #file(name: string): Listed<Entry> {
+    const file = this.#files.get(name);
+    if (file === undefined) throw archiveInvalid(this.#path, `${quoted(name)} is not there`);
+    return file;
+  }
+}
+
+async function listed(path: string, zip: ZipFile): Promise<ReadonlyMap<string, Listed<Entry>>> {
+  const { size: archiveBytes } = await stat(path);
+  if (zip.entryCount > MODEL_FILES_MAX) {
+    throw archiveInvalid(path, `at most ${MODEL_FILES_MAX} files, it says ${zip.entryCount}`);
+  }
+  const listing = new Listing<Entry>(path);
+  let packed = 0;
+  let unpacked = 0;
+  for await (const entry of zip.eachEntry()) {
+    const { fileName: name, compressedSize, uncompressedSize } = entry;
+    checkEntry(path, entry);
+    packed += compressedSize;
+    unpacked += uncompressedSize;
+    if (packed > archiveBytes) throw archiveInvalid(path, 'its files overlap');
+    if (isBomb(compressedSize, uncompressedSize) || isBomb(archiveBytes, unpacked)) {
+      throw archiveInvalid(
+        path,
+        `${quoted(name)}: ${compressedSize} bytes unpack to ${uncompressedSize}: no model does`,
+      );
+    }
+    if (name.endsWith('/')) listing.addFolder(name);
+    else listing.add(name, uncompressedSize, entry);
+  }
+  return listing.finish();
+}
+
+function checkEntry(path: string, entry: Entry): void {
+  const { fileName: name, compressionMethod } = entry;
+  if (entry.isEncrypted()) throw archiveInvalid(path, `${quoted(name)} is encrypted`);
+  if (!entry.canDecodeFileData()) {
+    throw archiveInvalid(
+      path,
+      `${quoted(name)}: compression ${compressionMethod}; stored (0) and deflate (8) are read`,
+    );
+  }
+  // Unix's mode, which some archivers leave out: 0.
+  const type = (entry.externalFileAttributes >>> 16) & FILE_TYPE_MASK;
+  const expected = name.endsWith('/') ? FOLDER : REGULAR_FILE;
+  if (type !== 0 && type !== expected) {
+    throw archiveInvalid(path, `${quoted(name)} is neither a file nor a folder (a link?)`);
+  }
+}

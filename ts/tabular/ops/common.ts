@@ -1,0 +1,40 @@
+// What the operators of tabular models share. An operator is a function that appends the stages of
+// one step to a plan: its output columns are the caller's, made with builder.column() and filled
+// here. Attribute names and kinds of stages are those of native/tabular/{features,models}.
+// Importer's worker thread; pure.
+import type { Column, PlanBuilder } from '../builder.js';
+
+/**
+ * What to do of a value that a step cannot work with. 'skip' (Spark drops the row) is 'error' here:
+ * rows are never dropped. Source: tabular.md 2.1
+ */
+export type HandleInvalid = 'error' | 'skip' | 'keep';
+
+/** The columns of `wanted` that are asked for, and which ones they are: the attribute `roles`. */
+export function chosen(wanted: Readonly<Record<string, Column | undefined>>): {
+  readonly columns: readonly Column[];
+  readonly roles: readonly string[];
+} {
+  const columns: Column[] = [];
+  const roles: string[] = [];
+  for (const [role, column] of Object.entries(wanted)) {
+    if (column === undefined) continue;
+    columns.push(column);
+    roles.push(role);
+  }
+  return { columns, roles };
+}
+
+/** `given`, or a new column of vectors that nobody else sees. */
+export function vectorColumn(
+  builder: PlanBuilder,
+  given: Column | undefined,
+  name: string,
+): Column {
+  return given ?? builder.column(name, 'vector');
+}
+
+/** 1 / value, and 0 where that is not finite: how Spark scales a column that does not vary. */
+export function inverseOrZero(values: Float64Array): Float64Array {
+  return values.map((value) => (value === 0 ? 0 : 1 / value));
+}
