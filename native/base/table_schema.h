@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/dtype.h"
-#include "base/generated/plan_names.h"
+#include "base/values/plan_types.h"
 
 namespace serval {
 

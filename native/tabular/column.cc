@@ -4,12 +4,6 @@
 #include <cassert>
 
 namespace serval::tabular {
-namespace {
-
-bool is_list(Type type) { return type == Type::Vector || type == Type::List; }
-
-}  // namespace
-
 void Column::reset(Type of, uint32_t row_count, Type of_element) {
   type = of;
   element = of_element;

@@ -10,8 +10,6 @@
 namespace serval::tabular {
 namespace {
 
-bool is_list(Type type) { return type == Type::Vector || type == Type::List; }
-
 bool takes(const Function& function, size_t count) {
   const auto least = static_cast<size_t>(function.arguments_min);
   return count >= least &&

@@ -2,11 +2,6 @@
 #include "tabular/stage.h"
 
 namespace serval::tabular {
-namespace {
-
-bool is_list(Type type) { return type == Type::Vector || type == Type::List; }
-
-}  // namespace
 
 Column& Run::out(uint32_t column, Type type, Rows rows, Type element) {
   Column& made = frame.columns[column];

@@ -11,8 +11,6 @@ namespace {
 // What one output keeps from run to run.
 constexpr size_t kKeptBytes = 1u << 20;
 
-bool is_list(Type type) { return type == Type::Vector || type == Type::List; }
-
 Type scalar_type(const TensorView& tensor, const FieldSpec& field) {
   const Type wanted = field.type == Type::List ? field.element : field.type;
   switch (tensor.dtype) {

@@ -19,14 +19,14 @@ const TEST_TIMEOUT_MS = 300_000;
 const SKIPPED_STATUS = 77;
 
 // TSan costs a factor of ten and finds nothing in code without threads, so it gets these areas
-// only.
+// and files only.
 const BUILDS = {
   plain: { sanitize: '', type: 'Release', areas: undefined },
   asan: { sanitize: 'address,undefined', type: 'RelWithDebInfo', areas: undefined, addon: true },
   tsan: {
     sanitize: 'thread',
     type: 'RelWithDebInfo',
-    areas: ['engine', 'stats', 'backend'],
+    areas: ['engine', 'stats', 'backend', 'tabular/threads_test.cc'],
   },
   // Not run by default: test/run/coverage.mjs.
   coverage: { sanitize: '', type: 'RelWithDebInfo', areas: undefined, flags: '--coverage -g1' },
@@ -45,7 +45,9 @@ export function testTarget(path) {
 function testTargets(areas, filter) {
   return readdirSync(here, { recursive: true })
     .filter((path) => path.endsWith('_test.cc'))
-    .filter((path) => areas === undefined || areas.includes(path.split('/')[0]))
+    .filter(
+      (path) => areas === undefined || areas.some((area) => `${path}/`.startsWith(`${area}/`)),
+    )
     .map(testTarget)
     .filter((target) => filter === undefined || target.includes(filter))
     .sort();

@@ -7,10 +7,10 @@
 #include <cstring>
 #include <limits>
 
+#include "base/values/decimal.h"
 #include "codec/json/echo.h"
 #include "codec/table/tensor.h"
 #include "codec/values/calendar.h"
-#include "codec/values/decimal.h"
 
 namespace serval::table {
 

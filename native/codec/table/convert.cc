@@ -7,8 +7,8 @@
 #include <limits>
 
 #include "base/bytes/utf8.h"
+#include "base/values/decimal.h"
 #include "codec/values/calendar.h"
-#include "codec/values/decimal.h"
 #include "codec/values/text_values.h"
 
 namespace serval::table {
@@ -19,10 +19,6 @@ using Type = plan::Type;
 using View = std::string_view;
 
 constexpr int64_t kExactMax = int64_t{1} << 53;  // beyond it not every integer is a double
-
-constexpr bool is_integer(Type type) { return type >= Type::Int8 && type <= Type::Int64; }
-constexpr bool is_real(Type type) { return type == Type::Float || type == Type::Double; }
-constexpr bool is_text(Type type) { return type == Type::String || type == Type::Binary; }
 
 }  // namespace
 

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cstring>
 
-#include "codec/values/decimal.h"
+#include "base/values/decimal.h"
 
 namespace serval::table {
 

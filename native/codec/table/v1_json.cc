@@ -253,8 +253,7 @@ void Decoder::look_at(const char* p, bool in_list, Kinds& kinds) const {
 DType Decoder::choose_dtype(const FieldSpec& field, const Kinds& kinds) const {
   const Type wanted = field.type == Type::List ? field.element : field.type;
   const DType own = dtype_of(wanted);
-  const bool is_number = wanted == Type::Float || wanted == Type::Double || wanted == Type::Vector;
-  const bool is_integer = wanted >= Type::Int8 && wanted <= Type::Int64;
+  const bool is_number = is_real(wanted) || wanted == Type::Vector;
   const bool is_time = wanted == Type::Date || wanted == Type::Timestamp;
   if (kinds.bytes) return DType::Bytes;
   if (kinds.only_text()) {
@@ -266,7 +265,7 @@ DType Decoder::choose_dtype(const FieldSpec& field, const Kinds& kinds) const {
   if (kinds.number() && is_number && !kinds.boolean) return own;  // text among them may be "NaN"
   if (kinds.only_numbers()) {
     if (wanted == Type::Decimal) return DType::Fp64;
-    if (is_integer && (!kinds.real || (!field.any && !field.parse_text))) return own;
+    if (is_integer(wanted) && (!kinds.real || (!field.any && !field.parse_text))) return own;
     return kinds.real ? DType::Fp64 : DType::Int64;
   }
   if (kinds.boolean && !kinds.number() && !kinds.text) return DType::Bool;

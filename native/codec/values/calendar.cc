@@ -1,55 +1,15 @@
-// See calendar.h. Hot path; any thread. Days are counted in eras of 400 years that begin in March,
-// so that the leap day is a year's last.
+// See calendar.h. Hot path; any thread.
 #include "codec/values/calendar.h"
+
+#include "base/values/civil.h"
 
 namespace serval {
 
 namespace {
 
-constexpr int64_t kDaySeconds = 86400;
-constexpr int64_t kSecondMicros = 1'000'000;
-constexpr int64_t kDayMicros = kDaySeconds * kSecondMicros;
-constexpr int64_t kEraDays = 146097;
-constexpr int64_t kEpochShift = 719468;  // days from 0000-03-01 to 1970-01-01
-
-struct Day {
-  int64_t year;
-  unsigned month, day;
-};
-
-constexpr bool is_leap(int64_t year) {
-  return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-}
-
-constexpr unsigned days_of(int64_t year, unsigned month) {
-  if (month == 2) return is_leap(year) ? 29 : 28;
-  return month == 4 || month == 6 || month == 9 || month == 11 ? 30 : 31;
-}
-
-constexpr int64_t days_since_1970(const Day& at) {
-  const int64_t year = at.year - (at.month <= 2 ? 1 : 0);
-  const int64_t era = year / 400;  // years are above 0
-  const int64_t of_era = year - era * 400;
-  const int64_t month = (at.month + 9) % 12;
-  const int64_t of_year = (153 * month + 2) / 5 + at.day - 1;
-  return era * kEraDays + of_era * 365 + of_era / 4 - of_era / 100 + of_year - kEpochShift;
-}
-
-constexpr Day day_at(int64_t days) {
-  days += kEpochShift;
-  const int64_t era = (days >= 0 ? days : days - (kEraDays - 1)) / kEraDays;
-  const int64_t of_era = days - era * kEraDays;
-  const int64_t year = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
-  const int64_t of_year = of_era - (365 * year + year / 4 - year / 100);
-  const int64_t month = (5 * of_year + 2) / 153;
-  const auto day = static_cast<unsigned>(of_year - (153 * month + 2) / 5 + 1);
-  const auto civil = static_cast<unsigned>(month < 10 ? month + 3 : month - 9);
-  return {year + era * 400 + (civil <= 2 ? 1 : 0), civil, day};
-}
-
-constexpr int64_t kFirstDay = days_since_1970({1, 1, 1});
-constexpr int64_t kLastDay = days_since_1970({9999, 12, 31});
-static_assert(days_since_1970({1970, 1, 1}) == 0 && days_since_1970({2000, 3, 1}) == 11017);
+constexpr int64_t kFirstDay = days_of({1, 1, 1});
+constexpr int64_t kLastDay = days_of({9999, 12, 31});
+static_assert(days_of({1970, 1, 1}) == 0 && days_of({2000, 3, 1}) == 11017);
 
 // `count` digits at `at`. False: other characters.
 bool digits(const char* at, size_t count, unsigned& out) {
@@ -63,8 +23,9 @@ bool digits(const char* at, size_t count, unsigned& out) {
 }
 
 bool read_day(unsigned year, unsigned month, unsigned day, int64_t& days) {
-  if (year == 0 || month == 0 || month > 12 || day == 0 || day > days_of(year, month)) return false;
-  days = days_since_1970({year, month, day});
+  const Civil date{year, static_cast<int>(month), static_cast<int>(day)};
+  if (year == 0 || !is_civil(date)) return false;
+  days = days_of(date);
   return true;
 }
 
@@ -119,15 +80,6 @@ char* put_clock(char* out, int64_t seconds) {
   return put(out, seconds % 60, 2);
 }
 
-// The day and what is left of it.
-void split(int64_t micros, int64_t& days, int64_t& rest) {
-  days = micros / kDayMicros;
-  rest = micros % kDayMicros;
-  if (rest >= 0) return;
-  rest += kDayMicros;
-  --days;
-}
-
 }  // namespace
 
 bool read_date(std::string_view text, int64_t& days) {
@@ -174,7 +126,7 @@ bool read_time(std::string_view text, int64_t& seconds) {
 
 char* write_date(char* out, int64_t days) {
   if (days < kFirstDay || days > kLastDay) return nullptr;
-  const Day day = day_at(days);
+  const Civil day = civil_of(days);
   out = put(out, day.year, 4);
   *out++ = '-';
   out = put(out, day.month, 2);
@@ -183,10 +135,9 @@ char* write_date(char* out, int64_t days) {
 }
 
 char* write_timestamp(char* out, int64_t micros) {
-  int64_t days = 0, rest = 0;
-  split(micros, days, rest);
+  const int64_t days = floor_divide(micros, kDayMicros), rest = floor_modulo(micros, kDayMicros);
   if (days < kFirstDay || days > kLastDay) return nullptr;
-  const Day day = day_at(days);
+  const Civil day = civil_of(days);
   out = put(out, day.day, 2);
   *out++ = '/';
   out = put(out, day.month, 2);
@@ -197,8 +148,7 @@ char* write_timestamp(char* out, int64_t micros) {
 }
 
 char* write_iso_timestamp(char* out, int64_t micros) {
-  int64_t days = 0, rest = 0;
-  split(micros, days, rest);
+  const int64_t days = floor_divide(micros, kDayMicros), rest = floor_modulo(micros, kDayMicros);
   out = write_date(out, days);
   if (out == nullptr) return nullptr;
   *out++ = 'T';

@@ -2,9 +2,9 @@
 #include "tabular/features/columns.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
+#include "base/values/decimal.h"
 #include "tabular/java/number_text.h"
 
 namespace serval::tabular {
@@ -59,21 +59,6 @@ void append_java_scalar(const Column& column, uint32_t row, std::string& out) {
     case Storage::Decimal: append_java_decimal(column.decimals[row], column.scale, out); return;
     case Storage::Text: return;
   }
-}
-
-double decimal_to_double(Int128 unscaled, int scale) {
-  static constexpr double kPowers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
-                                       1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
-                                       1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-  constexpr Int128 kExact = Int128{1} << 53;
-  if (scale <= 22 && unscaled > -kExact && unscaled < kExact) {
-    return static_cast<double>(unscaled) / kPowers[scale];  // both exact: rounded once
-  }
-  std::string text;
-  append_java_decimal(unscaled, scale, text);
-  double value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
 }
 
 double VectorRow::at(size_t index) const {

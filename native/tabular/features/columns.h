@@ -60,9 +60,6 @@ class Numbers {
 // The row's value, no text, as Spark casts it to a string.
 void append_java_scalar(const Column& column, uint32_t row, std::string& out);
 
-// The nearest double of a decimal.
-double decimal_to_double(Int128 unscaled, int scale);
-
 // A vector of one row. `indices`: null where it is dense.
 struct VectorRow {
   const double* values = nullptr;

@@ -1,4 +1,4 @@
-// Dates and times of the proleptic Gregorian calendar. Pure; any thread.
+// See calendar.h. Pure; any thread.
 #include "tabular/sql/calendar.h"
 
 #include <algorithm>
@@ -9,8 +9,6 @@
 namespace serval::tabular::sql {
 
 namespace {
-
-constexpr int64_t kMicros = 1'000'000;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -61,12 +59,12 @@ int64_t time_at(std::string_view text, size_t& at) {
   if (parts[0] > 23 || parts[1] > 59 || parts[2] > 59) return -1;
   int64_t micros = 0;
   if (take(text, at, '.')) {
-    int64_t unit = kMicros / 10;
+    int64_t unit = kSecondMicros / 10;
     for (; at < text.size() && is_digit(text[at]); ++at, unit /= 10) {
       micros += unit * (text[at] - '0');
     }
   }
-  return ((parts[0] * 60 + parts[1]) * 60 + parts[2]) * kMicros + micros;
+  return ((parts[0] * 60 + parts[1]) * 60 + parts[2]) * kSecondMicros + micros;
 }
 
 // "Z", "UTC", "+01:00", "-3"; none: not one of these.
@@ -99,50 +97,6 @@ void append_padded(std::string& text, int64_t value, size_t width) {
 }
 
 }  // namespace
-
-int64_t floor_divide(int64_t value, int64_t by) {
-  const int64_t quotient = value / by;
-  return value % by < 0 ? quotient - 1 : quotient;
-}
-
-int64_t floor_modulo(int64_t value, int64_t by) { return value - floor_divide(value, by) * by; }
-
-// Both count in eras of 400 years that begin on 1 March.
-int64_t days_of(Civil date) {
-  const int64_t year = date.year - (date.month <= 2 ? 1 : 0);
-  const int64_t era = floor_divide(year, 400);
-  const int64_t of_era = year - era * 400;
-  const int64_t of_year = (153 * (date.month + (date.month > 2 ? -3 : 9)) + 2) / 5 + date.day - 1;
-  return era * 146'097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719'468;
-}
-
-Civil civil_of(int64_t days) {
-  days += 719'468;
-  const int64_t era = floor_divide(days, 146'097);
-  const int64_t of_era = days - era * 146'097;
-  const int64_t year = (of_era - of_era / 1460 + of_era / 36'524 - of_era / 146'096) / 365;
-  const int64_t of_year = of_era - (365 * year + year / 4 - year / 100);
-  const int64_t month = (5 * of_year + 2) / 153;
-  Civil date;
-  date.day = static_cast<int>(of_year - (153 * month + 2) / 5 + 1);
-  date.month = static_cast<int>(month < 10 ? month + 3 : month - 9);
-  date.year = year + era * 400 + (date.month <= 2 ? 1 : 0);
-  return date;
-}
-
-bool is_leap(int64_t year) { return (year % 4 == 0 && year % 100 != 0) || year % 400 == 0; }
-
-int days_in_month(int64_t year, int month) {
-  constexpr std::array<int, 12> kDays = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-  return month == 2 && is_leap(year) ? 29 : kDays[static_cast<size_t>(month - 1)];
-}
-
-bool is_civil(Civil date) {
-  return date.month >= 1 && date.month <= 12 && date.day >= 1 &&
-         date.day <= days_in_month(date.year, date.month);
-}
-
-int weekday_of(int64_t days) { return static_cast<int>(floor_modulo(days + 3, 7)); }
 
 int iso_week_of(int64_t days) {
   // The week belongs to the year that its Thursday is in.
@@ -179,7 +133,7 @@ std::optional<int64_t> timestamp_of_text(std::string_view text, bool& unknown_zo
   bool whole = false;
   const auto date = date_at(text, at, whole);
   if (!date) return std::nullopt;
-  const int64_t day = days_of(*date) * 86'400 * kMicros;
+  const int64_t day = days_of(*date) * kDayMicros;
   if (at == text.size()) return day;
   if (!whole || (text[at] != ' ' && text[at] != 'T')) return std::nullopt;
   ++at;
@@ -187,7 +141,7 @@ std::optional<int64_t> timestamp_of_text(std::string_view text, bool& unknown_zo
   if (time < 0) return std::nullopt;
   if (at == text.size()) return day + time;
   const auto zone = zone_seconds(text.substr(at));
-  if (zone) return day + time - *zone * kMicros;
+  if (zone) return day + time - *zone * kSecondMicros;
   const char first = trimmed(text.substr(at)).front();
   unknown_zone = (first >= 'A' && first <= 'Z') || (first >= 'a' && first <= 'z');
   return std::nullopt;
@@ -205,17 +159,16 @@ std::string date_text(int64_t days) {
 }
 
 std::string timestamp_text(int64_t micros) {
-  constexpr int64_t kDay = 86'400 * kMicros;
-  const int64_t day = floor_divide(micros, kDay), time = floor_modulo(micros, kDay);
+  const int64_t day = floor_divide(micros, kDayMicros), time = floor_modulo(micros, kDayMicros);
   std::string text = date_text(day) + " ";
-  append_padded(text, time / (3600 * kMicros), 2);
+  append_padded(text, time / (3600 * kSecondMicros), 2);
   text += ':';
-  append_padded(text, time / (60 * kMicros) % 60, 2);
+  append_padded(text, time / (60 * kSecondMicros) % 60, 2);
   text += ':';
-  append_padded(text, time / kMicros % 60, 2);
-  if (time % kMicros == 0) return text;
+  append_padded(text, time / kSecondMicros % 60, 2);
+  if (time % kSecondMicros == 0) return text;
   text += '.';
-  append_padded(text, time % kMicros, 6);
+  append_padded(text, time % kSecondMicros, 6);
   while (text.back() == '0') text.pop_back();
   return text;
 }

@@ -1,5 +1,5 @@
-// Dates and times of the proleptic Gregorian calendar, without zones: days since 1970-01-01,
-// microseconds since then. Pure; any thread.
+// What SQL asks of the calendar, and its texts, without zones: days since 1970-01-01, microseconds
+// since then. Pure; any thread.
 // Source: tabular.md 10; Spark's DateTimeUtils for the texts that CAST takes.
 #pragma once
 
@@ -8,25 +8,12 @@
 #include <string>
 #include <string_view>
 
+#include "base/values/civil.h"
+
 namespace serval::tabular::sql {
 
-struct Civil {
-  int64_t year = 1970;
-  int month = 1, day = 1;
-};
-
-int64_t days_of(Civil date);
-Civil civil_of(int64_t days);
-bool is_leap(int64_t year);
-int days_in_month(int64_t year, int month);
-bool is_civil(Civil date);
-// 0 = Monday.
-int weekday_of(int64_t days);
 int iso_week_of(int64_t days);
 int64_t add_months(int64_t days, int64_t months);
-
-int64_t floor_divide(int64_t value, int64_t by);
-int64_t floor_modulo(int64_t value, int64_t by);
 
 // "2020-1-5", "2020", "2020-01-05T..."; none where it is no date.
 std::optional<int64_t> date_of_text(std::string_view text);

@@ -57,7 +57,7 @@ Value to_integer(Eval& eval, const Value& value, SqlType to) {
       return Value::of_integer(wrapped(static_cast<int64_t>(whole), to.type), to.type);
     }
     case Type::Timestamp:
-      return Value::of_integer(wrapped(floor_divide(value.integer, kMicrosOfSecond), to.type),
+      return Value::of_integer(wrapped(floor_divide(value.integer, kSecondMicros), to.type),
                                to.type);
     case Type::Date: return missing_of(to);
     default: return Value::of_integer(wrapped(value.integer, to.type), to.type);
@@ -78,9 +78,9 @@ Value to_real(Eval& eval, const Value& value, SqlType to) {
     }
     case Type::Float:
     case Type::Double: real = value.real; break;
-    case Type::Decimal: real = decimal_to_real(decimal_of(value)); break;
+    case Type::Decimal: real = decimal_to_double(value.decimal, value.scale); break;
     case Type::Timestamp:
-      real = static_cast<double>(value.integer) / static_cast<double>(kMicrosOfSecond);
+      real = static_cast<double>(value.integer) / static_cast<double>(kSecondMicros);
       break;
     case Type::Date: return missing_of(to);
     default:
@@ -134,7 +134,7 @@ Value to_bool(Eval& eval, const Value& value) {
 
 Value to_date(Eval& eval, const Value& value) {
   if (value.type == Type::Timestamp) {
-    return Value::of_integer(floor_divide(value.integer, kMicrosOfDay), Type::Date);
+    return Value::of_integer(floor_divide(value.integer, kDayMicros), Type::Date);
   }
   if (value.type != Type::String)
     return eval.fail("cannot cast " + type_text(type_of(value)) + " to date");
@@ -153,12 +153,12 @@ Value to_timestamp(Eval& eval, const Value& value) {
       }
       return micros ? Value::of_integer(*micros, Type::Timestamp) : missing_of(kTimestamp);
     }
-    case Type::Date: return Value::of_integer(value.integer * kMicrosOfDay, Type::Timestamp);
+    case Type::Date: return Value::of_integer(value.integer * kDayMicros, Type::Timestamp);
     case Type::Float:
     case Type::Double: {
       if (!std::isfinite(value.real)) return missing_of(kTimestamp);
       return Value::of_integer(
-          integer_of_real(value.real * static_cast<double>(kMicrosOfSecond), Type::Int64),
+          integer_of_real(value.real * static_cast<double>(kSecondMicros), Type::Int64),
           Type::Timestamp);
     }
     case Type::Decimal: {
@@ -169,7 +169,7 @@ Value to_timestamp(Eval& eval, const Value& value) {
     }
     case Type::Bool: return Value::of_integer(value.integer, Type::Timestamp);
     default: {
-      const Int128 micros = static_cast<Int128>(value.integer) * kMicrosOfSecond;
+      const Int128 micros = static_cast<Int128>(value.integer) * kSecondMicros;
       constexpr Int128 kMost = std::numeric_limits<int64_t>::max();
       const Int128 bounded = micros > kMost ? kMost : (micros < -kMost - 1 ? -kMost - 1 : micros);
       return Value::of_integer(static_cast<int64_t>(bounded), Type::Timestamp);

@@ -256,36 +256,10 @@ int decimal_compare(Decimal a, Decimal b) {
   return a.unscaled < 0 ? -order : order;
 }
 
-Int128 power_of_ten(int power) {
-  Int128 value = 1;
-  for (int i = 0; i < power; ++i) value *= 10;
-  return value;
-}
-
 int decimal_digits(Int128 value) {
   int digits = 1;
   for (value /= 10; value != 0; value /= 10) ++digits;
   return digits;
-}
-
-std::string integer_text(Int128 value) {
-  std::string text;
-  const bool negative = value < 0;
-  do {
-    const int digit = static_cast<int>(value % 10);
-    text += static_cast<char>('0' + (digit < 0 ? -digit : digit));
-    value /= 10;
-  } while (value != 0);
-  if (negative) text += '-';
-  std::reverse(text.begin(), text.end());
-  return text;
-}
-
-double decimal_to_real(Decimal value) {
-  const std::string text = integer_text(value.unscaled) + "e-" + std::to_string(value.scale);
-  double real = 0;
-  std::from_chars(text.data(), text.data() + text.size(), real);
-  return real;
 }
 
 std::optional<Digits> digits_of_text(std::string_view text) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/values/decimal.h"
 #include "tabular/types.h"
 
 namespace serval::tabular::sql {
@@ -44,12 +45,8 @@ std::optional<Int128> decimal_rescale(Decimal value, SqlType to,
 std::optional<int64_t> decimal_quotient(Decimal a, Decimal b);
 int decimal_compare(Decimal a, Decimal b);
 
-// 10^power, power from 0 to 38.
-Int128 power_of_ten(int power);
 // Significant digits; 1 of zero.
 int decimal_digits(Int128 value);
-double decimal_to_real(Decimal value);
-std::string integer_text(Int128 value);
 
 // A number as digits: 0.digits * 10^exponent, the first digit not 0; no digits: zero.
 struct Digits {

@@ -16,8 +16,6 @@ namespace serval::tabular::sql {
 inline constexpr SqlType kBool{Type::Bool}, kInt32{Type::Int32}, kInt64{Type::Int64};
 inline constexpr SqlType kDouble{Type::Double}, kString{Type::String}, kDate{Type::Date};
 inline constexpr SqlType kTimestamp{Type::Timestamp};
-inline constexpr int64_t kMicrosOfSecond = 1'000'000;
-inline constexpr int64_t kMicrosOfDay = 86'400 * kMicrosOfSecond;
 
 inline SqlType type_of(const Value& value) { return {value.type, value.precision, value.scale}; }
 constexpr bool is_numeric(Type type) {

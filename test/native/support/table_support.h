@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/generated/engine_names.h"
+#include "base/values/decimal.h"
 #include "codec/table/table.h"
-#include "codec/values/decimal.h"
 #include "support/json_v2_compare.h"
 #include "support/wire_builder.h"
 

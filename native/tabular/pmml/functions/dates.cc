@@ -1,5 +1,5 @@
 // PMML's functions of dates and times. Hot path, any thread. Source: tabular.md 3.3
-#include "tabular/pmml/functions/calendar.h"
+#include "base/values/civil.h"
 #include "tabular/pmml/functions/functions.h"
 
 namespace serval::tabular::pmml {
@@ -14,7 +14,7 @@ Value days_since_year(Eval& eval, std::span<const Value> arguments, const void*)
   const Value year = cast(eval, arguments[1], Type::Int32);
   if (eval.failed()) return {};
   if (year.integer < 1 || year.integer > 9999) return eval.fail("a year beyond 1 to 9999");
-  const int64_t days = date.integer - days_of({static_cast<int32_t>(year.integer), 1, 1});
+  const int64_t days = date.integer - days_of({year.integer, 1, 1});
   return Value::of_integer(days, Type::Int32);
 }
 
@@ -28,8 +28,8 @@ Value seconds_since_year(Eval& eval, std::span<const Value> arguments, const voi
   const Value year = cast(eval, arguments[1], Type::Int32);
   if (eval.failed()) return {};
   if (year.integer < 1 || year.integer > 9999) return eval.fail("a year beyond 1 to 9999");
-  const int64_t from = days_of({static_cast<int32_t>(year.integer), 1, 1}) * kDaySeconds;
-  const int64_t seconds = seconds_of_micros(arguments[0].integer) - from;
+  const int64_t from = days_of({year.integer, 1, 1}) * kDaySeconds;
+  const int64_t seconds = floor_divide(arguments[0].integer, kSecondMicros) - from;
   return number_of(eval, Type::Int32, static_cast<double>(seconds), "dateSecondsSinceYear");
 }
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <charconv>
 
-#include "tabular/pmml/functions/calendar.h"
+#include "base/values/civil.h"
 #include "tabular/pmml/functions/functions.h"
 
 namespace serval::tabular::pmml {
@@ -203,7 +203,7 @@ std::string digits_of(int64_t value, size_t width) {
 }
 
 // One conversion of formatDatetime; has_* says what the value has. False: it has not that.
-bool format_part(char letter, const Day& day, int64_t days, int64_t seconds, bool has_date,
+bool format_part(char letter, const Civil& day, int64_t days, int64_t seconds, bool has_date,
                  bool has_time, std::string& made) {
   const int64_t hour = seconds / 3600, minute = seconds / 60 % 60, second = seconds % 60;
   const int64_t half = (hour + 11) % 12 + 1;
@@ -219,7 +219,7 @@ bool format_part(char letter, const Day& day, int64_t days, int64_t seconds, boo
   };
   if (has_date) {
     const auto month = static_cast<size_t>(day.month - 1);
-    const auto name = static_cast<size_t>(week_day(days));
+    const auto name = static_cast<size_t>((weekday_of(days) + 1) % 7);
     switch (letter) {
       case 'Y': made += digits_of(day.year, 4); return true;
       case 'y': made += digits_of(day.year % 100, 2); return true;
@@ -264,11 +264,11 @@ Value format_datetime(Eval& eval, std::span<const Value> arguments, const void*)
   if (!has_date && !has_time) return fail_type(eval, "formatDatetime", "a date or time", value);
   const std::string_view pattern = eval.text(cast(eval, arguments[1], Type::String));
   if (eval.failed()) return {};
-  const int64_t total = stamp      ? seconds_of_micros(value.integer)
+  const int64_t total = stamp      ? floor_divide(value.integer, kSecondMicros)
                         : has_date ? value.integer * kDaySeconds
                                    : value.integer;
-  const int64_t days = total / kDaySeconds - (total % kDaySeconds < 0 ? 1 : 0);
-  const Day day = day_of(days);
+  const int64_t days = floor_divide(total, kDaySeconds);
+  const Civil day = civil_of(days);
   std::string made;
   for (size_t at = 0; at < pattern.size(); ++at) {
     if (pattern[at] != '%') {

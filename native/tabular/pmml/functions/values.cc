@@ -3,18 +3,12 @@
 #include <array>
 #include <charconv>
 
+#include "base/values/civil.h"
 #include "tabular/java/number_text.h"
 #include "tabular/pmml/functions/functions.h"
 
 namespace serval::tabular::pmml {
 namespace {
-
-constexpr int64_t kDaySeconds = 86'400;
-constexpr int64_t kMicros = 1'000'000;
-
-int64_t floor_div(int64_t value, int64_t by) {
-  return value / by - (value % by != 0 && (value < 0) != (by < 0) ? 1 : 0);
-}
 
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && static_cast<unsigned char>(text.front()) <= ' ') text.remove_prefix(1);
@@ -122,7 +116,8 @@ Value cast_call(Eval& eval, std::span<const Value> arguments, const void* state)
     return Value::of_integer(value.integer - target.since_days);
   }
   if (target.counts == Target::Seconds && value.type == Type::Timestamp) {
-    return Value::of_integer(floor_div(value.integer, kMicros) - target.since_days * kDaySeconds);
+    return Value::of_integer(floor_divide(value.integer, kSecondMicros) -
+                             target.since_days * kDaySeconds);
   }
   if (target.type == Type::Int64 && value.type == Type::Time) {
     return Value::of_integer(value.integer);
@@ -166,8 +161,8 @@ Value cast(Eval& eval, const Value& value, Type type) {
   }
   if (is_number(value)) return from_number(eval, value, type);
   if (value.type == Type::Timestamp) {
-    const int64_t seconds = floor_div(value.integer, kMicros);
-    const int64_t day = floor_div(seconds, kDaySeconds);
+    const int64_t seconds = floor_divide(value.integer, kSecondMicros);
+    const int64_t day = floor_divide(seconds, kDaySeconds);
     if (type == Type::Date) return Value::of_integer(day, type);
     if (type == Type::Time) return Value::of_integer(seconds - day * kDaySeconds, type);
   }

@@ -139,18 +139,18 @@ Value date_trunc(Eval& eval, Arguments arguments, const void*) {
   if (!converted(eval, arguments, kTypes, made)) return missing_of(kTimestamp);
   const std::string unit = lower(eval.text(made[0]));
   const int64_t micros = made[1].integer;
-  if (const auto days = truncated(floor_divide(micros, kMicrosOfDay), unit)) {
-    return Value::of_integer(*days * kMicrosOfDay, Type::Timestamp);
+  if (const auto days = truncated(floor_divide(micros, kDayMicros), unit)) {
+    return Value::of_integer(*days * kDayMicros, Type::Timestamp);
   }
   struct Unit {
     std::string_view name;
     int64_t micros;
   };
-  constexpr Unit kUnits[] = {{"day", kMicrosOfDay},
-                             {"dd", kMicrosOfDay},
-                             {"hour", 3600 * kMicrosOfSecond},
-                             {"minute", 60 * kMicrosOfSecond},
-                             {"second", kMicrosOfSecond},
+  constexpr Unit kUnits[] = {{"day", kDayMicros},
+                             {"dd", kDayMicros},
+                             {"hour", 3600 * kSecondMicros},
+                             {"minute", 60 * kSecondMicros},
+                             {"second", kSecondMicros},
                              {"millisecond", 1000},
                              {"microsecond", 1}};
   for (const auto& [name, size] : kUnits) {
@@ -183,8 +183,8 @@ Value months_between(Eval& eval, Arguments arguments, const void*) {
   int64_t times[2];
   bool last[2];
   for (size_t i = 0; i < 2; ++i) {
-    dates[i] = civil_of(floor_divide(made[i].integer, kMicrosOfDay));
-    times[i] = floor_modulo(made[i].integer, kMicrosOfDay) / kMicrosOfSecond;
+    dates[i] = civil_of(floor_divide(made[i].integer, kDayMicros));
+    times[i] = floor_modulo(made[i].integer, kDayMicros) / kSecondMicros;
     last[i] = dates[i].day == days_in_month(dates[i].year, dates[i].month);
   }
   const auto months =
@@ -220,7 +220,7 @@ Value to_timestamp(Eval& eval, Arguments arguments, const void* state) {
 Value unix_timestamp(Eval& eval, Arguments arguments, const void* state) {
   const Value time = patterned(eval, arguments[0], state);
   if (!time.valid()) return missing_of(kInt64);
-  return Value::of_integer(floor_divide(time.integer, kMicrosOfSecond));
+  return Value::of_integer(floor_divide(time.integer, kSecondMicros));
 }
 
 Value from_unixtime(Eval& eval, Arguments arguments, const void* state) {
@@ -229,8 +229,7 @@ Value from_unixtime(Eval& eval, Arguments arguments, const void* state) {
   constexpr int64_t kMost = 9'000'000'000'000;
   const int64_t bounded = std::clamp(seconds.integer, -kMost, kMost);
   if (bounded != seconds.integer) return eval.fail("from_unixtime(): a time out of range");
-  return text_value(eval,
-                    static_cast<const DatePattern*>(state)->format(bounded * kMicrosOfSecond));
+  return text_value(eval, static_cast<const DatePattern*>(state)->format(bounded * kSecondMicros));
 }
 
 Value date_format(Eval& eval, Arguments arguments, const void* state) {
@@ -268,9 +267,9 @@ constexpr Function kFunctions[] = {
     function("sql.weekday", 1, 1, part_of_date<weekday>),
     function("sql.dayofyear", 1, 1, part_of_date<day_of_year>),
     function("sql.weekofyear", 1, 1, part_of_date<week>),
-    function("sql.hour", 1, 1, part_of_time<3600 * kMicrosOfSecond, 24>),
-    function("sql.minute", 1, 1, part_of_time<60 * kMicrosOfSecond, 60>),
-    function("sql.second", 1, 1, part_of_time<kMicrosOfSecond, 60>),
+    function("sql.hour", 1, 1, part_of_time<3600 * kSecondMicros, 24>),
+    function("sql.minute", 1, 1, part_of_time<60 * kSecondMicros, 60>),
+    function("sql.second", 1, 1, part_of_time<kSecondMicros, 60>),
     function("sql.date_add", 2, 2, add_days<1>),
     function("sql.date_sub", 2, 2, add_days<-1>),
     function("sql.add_months", 2, 2, add_some_months),

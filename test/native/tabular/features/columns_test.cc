@@ -12,17 +12,6 @@
 namespace serval::tabular {
 namespace {
 
-TEST(Decimals, BecomeTheNearestDouble) {
-  EXPECT_EQ(decimal_to_double(15, 1), 1.5);
-  EXPECT_EQ(decimal_to_double(-1, 3), -0.001);
-  EXPECT_EQ(decimal_to_double(1, 38), 1e-38);
-  EXPECT_EQ(decimal_to_double(static_cast<Int128>(9007199254740993), 0), 9007199254740992.0);
-  // 0.1234567890123456789012345678: more digits than a double has.
-  const Int128 long_one =
-      static_cast<Int128>(12345678901234ULL) * 100000000000000LL + 56789012345678LL;
-  EXPECT_EQ(decimal_to_double(long_one, 28), 0.1234567890123456789012345678);
-}
-
 TEST(VectorRows, SparseOnesAreReadAsDenseOnes) {
   const double held[] = {5, 7};
   const int32_t indices[] = {1, 3};

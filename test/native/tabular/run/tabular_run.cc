@@ -14,6 +14,7 @@
 #include <iterator>
 #include <string>
 
+#include "base/values/decimal.h"
 #include "simdjson.h"
 #include "tabular/plan.h"
 
@@ -160,11 +161,8 @@ std::string real_text(double value) {
 
 // Text where JavaScript's numbers would not hold it.
 std::string integer_text(Int128 value, bool quote) {
-  std::string digits;
-  for (Int128 left = value < 0 ? -value : value; left > 0 || digits.empty(); left /= 10) {
-    digits.insert(digits.begin(), static_cast<char>('0' + static_cast<int>(left % 10)));
-  }
-  if (value < 0) digits.insert(digits.begin(), '-');
+  char text[serval::kDecimalTextMax];
+  const std::string digits(text, serval::write_decimal(text, value, 0));
   const Int128 wide = Int128{1} << 53;
   return quote || value > wide || value < -wide ? '"' + digits + '"' : digits;
 }

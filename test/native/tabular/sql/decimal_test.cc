@@ -13,7 +13,11 @@ Int128 number(std::string_view text) {
   return negative ? -value : value;
 }
 
-std::string text_of(std::optional<Int128> value) { return value ? integer_text(*value) : "none"; }
+std::string text_of(std::optional<Int128> value) {
+  if (!value) return "none";
+  char text[kDecimalTextMax];
+  return {text, write_decimal(text, *value, 0)};
+}
 
 const std::string kNines(38, '9');
 
@@ -118,12 +122,6 @@ TEST(Decimal, OutOfText) {
   for (const std::string_view bad : {"", ".", "1.2.3", "1e", "e5", "1 2", "0x1", "1e99999999999"}) {
     EXPECT_EQ(read(bad, to), "not a number") << bad;
   }
-}
-
-TEST(Decimal, AsDouble) {
-  EXPECT_EQ(decimal_to_real({12345, 2}), 123.45);
-  EXPECT_EQ(decimal_to_real({number(kNines), 0}), 1e38);
-  EXPECT_EQ(decimal_to_real({-1, 38}), -1e-38);
 }
 
 }  // namespace

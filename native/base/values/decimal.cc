@@ -1,5 +1,5 @@
 // See decimal.h. Hot path; any thread.
-#include "codec/values/decimal.h"
+#include "base/values/decimal.h"
 
 #include <charconv>
 #include <cmath>
@@ -14,12 +14,6 @@ __extension__ using Uint128 = unsigned __int128;
 constexpr int64_t kExponentMax = 100'000;  // beyond it a number is 0 or too large, whatever it says
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-constexpr Uint128 power_of_ten(unsigned exponent) {
-  Uint128 power = 1;
-  for (unsigned i = 0; i < exponent; ++i) power *= 10;
-  return power;
-}
 
 // The parts of "-12.5e3".
 struct Parts {
@@ -75,7 +69,7 @@ DecimalFault read_decimal(std::string_view text, unsigned precision, unsigned sc
   };
   const int64_t kept =
       static_cast<int64_t>(parts.whole.size()) + parts.exponent + static_cast<int64_t>(scale);
-  const Uint128 limit = power_of_ten(precision);
+  const auto limit = static_cast<Uint128>(power_of_ten(precision));
   Uint128 value = 0;
   for (int64_t i = 0; i < kept; ++i) {
     const bool given = i < static_cast<int64_t>(count);
@@ -116,6 +110,13 @@ char* write_decimal(char* out, Int128 unscaled, unsigned scale) {
 }
 
 double decimal_to_double(Int128 unscaled, unsigned scale) {
+  static constexpr double kPowers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                       1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                       1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+  constexpr Int128 kExact = Int128{1} << 53;
+  if (scale < std::size(kPowers) && unscaled > -kExact && unscaled < kExact) {
+    return static_cast<double>(unscaled) / kPowers[scale];  // both exact: rounded once
+  }
   char text[kDecimalTextMax];
   const char* end = write_decimal(text, unscaled, scale);
   double value = 0;

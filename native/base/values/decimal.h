@@ -13,6 +13,13 @@ namespace serval {
 inline constexpr unsigned kDecimalPrecisionMax = 38;
 inline constexpr size_t kDecimalTextMax = 44;  // sign, point, a zero in front, 38 digits
 
+// 10^exponent, from 0 to 38.
+constexpr Int128 power_of_ten(unsigned exponent) {
+  Int128 power = 1;
+  for (unsigned i = 0; i < exponent; ++i) power *= 10;
+  return power;
+}
+
 enum class DecimalFault : uint8_t { None, NoNumber, Overflow };
 
 // The decimal of `scale` that is nearest to the number, half away from zero. Overflow: it has more
