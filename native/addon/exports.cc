@@ -270,7 +270,7 @@ uint32_t Unanswered(Link& link, Arguments<0>&) {
   return link.report({});
 }
 
-// warmUp(handle, protocol, message: Buffer) -> code; completes when it ran
+// warmUp(handle, protocol, message: Buffer) -> code; completes with the answer's message
 uint32_t WarmUp(Link& link, Arguments<3>& arguments) {
   const uint32_t handle = arguments.u32(0, "handle");
   const Protocol protocol = protocol_argument(arguments, 1, true);

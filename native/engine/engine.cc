@@ -217,9 +217,9 @@ void Engine::warm_up(uint32_t handle, Protocol protocol, std::vector<uint8_t> me
   request.lane = std::move(lane);
   loads_.start([this, handle, protocol, message = std::move(message), &request] {
     Status done = guarded([&] { return run_warm_up(handle, protocol, message, request); });
+    if (done.ok()) return finish_request(request);
     request.response.clear();
-    if (done.ok()) finish_request(request);
-    else finish_request(request, done.error());
+    finish_request(request, done.error());
   });
 }
 
@@ -239,7 +239,8 @@ Status Engine::run_warm_up(uint32_t handle, Protocol protocol, std::span<const u
   Arena arena;
   DecodedRequest decoded;
   const ServeInput input{protocol, message, -1, &request.cancel};
-  Status done = decode_request(input, *model, ServeSettings(), arena, decoded);
+  const ServeSettings settings;
+  Status done = decode_request(input, *model, settings, arena, decoded);
   if (!done.ok()) return done;
   std::vector<uint32_t> outputs;
   for (const RequestedOutput& output : decoded.outputs) outputs.push_back(output.index);
@@ -250,6 +251,10 @@ Status Engine::run_warm_up(uint32_t handle, Protocol protocol, std::span<const u
                                  run_options(decoded, &request.cancel));
     if (!done.ok() && request.cancel.cancelled()) {
       done = ended_error(*model, request.cancel.cause());
+    }
+    if (done.ok()) {
+      std::vector<TensorView> views(scratch->outputs().begin(), scratch->outputs().end());
+      done = encode_answer(protocol, *model, decoded, outputs, views, settings, arena, request);
     }
     scratch->release_outputs();
     replica.give_scratch(std::move(scratch));

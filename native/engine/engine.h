@@ -66,9 +66,10 @@ class Engine : public std::enable_shared_from_this<Engine> {
   // Errors (by completion): model_not_found.
   void unload(uint32_t handle, Request& request, std::shared_ptr<Lane> lane);
   void publish_routes(RouteChange change);
-  // Runs one ModelInferRequest on every session of a loaded model and drops the answer; not counted
-  // in statistics. Takes the message. Errors (by completion): model_not_found, those of serve();
-  // cancelled or model_not_ready where the ticket is cancelled or the model unloaded meanwhile.
+  // Runs one request message on every session of a loaded model; the last one's answer completes
+  // it. Not counted in statistics. Takes the message. Errors (by completion): model_not_found,
+  // those of serve(); cancelled or model_not_ready where the ticket is cancelled or the model
+  // unloaded meanwhile.
   void warm_up(uint32_t handle, Protocol protocol, std::vector<uint8_t> message, Request& request,
                std::shared_ptr<Lane> lane);
   // Completes with the metrics of all models as Prometheus text.

@@ -10,12 +10,14 @@ import { encodePlan } from '../tabular/builder.js';
 import type { Plan } from '../tabular/generated/plan.js';
 import { describePlan, type ImportedTable, type TableFormat } from '../tabular/imported.js';
 import { applySchema, readSchema } from '../tabular/schema.js';
+import type { Verification } from '../tabular/verification.js';
 import { TABLE_IMPORTERS } from './table-importers.js';
 
 /** What an importer of one format gives. */
 export interface Lowered {
   readonly plan: Plan;
   readonly warnings: readonly string[];
+  readonly verification?: Verification;
 }
 
 /** Of a folder, a file or an archive. Errors: ModelInvalid with all that is not supported. */
@@ -35,7 +37,7 @@ export async function importTable(
   const { path, schema } = request;
   const format = request.format === 'archive' ? await formatOfArchive(path) : request.format;
   const importer = await importers[format]();
-  const { plan, warnings } = await importer(path);
+  const { plan, warnings, verification } = await importer(path);
   const fitted =
     schema === '' ? { plan, warnings: [] } : applySchema(plan, await readSchema(schema), schema);
   const bytes = encodePlan(fitted.plan);
@@ -47,6 +49,7 @@ export async function importTable(
     plan: file,
     planBytes: bytes.byteLength,
     warnings: [...warnings, ...fitted.warnings],
+    ...(verification === undefined ? {} : { verification }),
   };
 }
 

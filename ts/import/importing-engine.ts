@@ -5,9 +5,10 @@ import { ErrorCode, ServalError } from '../errors.js';
 import { isTable, type ImportAnswer, type ImportRequest } from './importer.js';
 import type { Logger } from '../logger.js';
 import type { EngineControl, LoadedModel, ModelSpec } from '../model/engine-api.js';
-import { TABULAR_PLATFORMS } from '../model/platforms.js';
+import { TABULAR_PLATFORMS, type VerificationMode } from '../model/platforms.js';
 import type { ImportedTable } from '../tabular/imported.js';
 import type { ImportedModel } from '../tensorflow/imported.js';
+import { verify } from './verify.js';
 import { blockedText, importedSpec, signatureDefs, tableSpec } from './imported-spec.js';
 
 export interface ImportingOptions {
@@ -60,7 +61,7 @@ async function loadImported(
   const times = { ...fields, format: model.format, importMs, fromCache };
   try {
     const loaded = isTable(model)
-      ? await loadTable(engine, spec, model, () => logger.info('model imported', times))
+      ? await loadTable(engine, spec, model, logger, () => logger.info('model imported', times))
       : await loadGraphs(engine, spec, model, (signatures) =>
           logger.info('model imported', { ...times, signatures }),
         );
@@ -95,10 +96,12 @@ async function loadTable(
   engine: EngineControl,
   spec: ModelSpec,
   model: ImportedTable,
+  logger: Logger,
   done: () => void,
 ): Promise<LoadedModel> {
   const loaded = await engine.load(tableSpec(spec, model));
   done();
+  await verifyTable(engine, spec, loaded.handle, model, logger);
   return {
     ...loaded,
     producer: model.producer,
@@ -109,4 +112,35 @@ async function loadTable(
       untyped: model.fields.filter(({ type }) => type === 'any').map(({ name }) => name),
     },
   };
+}
+
+function verificationMode({ importer }: ModelSpec): VerificationMode {
+  const verification = importer?.format === 'tensorflow' ? undefined : importer?.verification;
+  return verification ?? 'fail';
+}
+
+/** Holds it to what its own file says. Errors: those of verify(); the model is unloaded then. */
+async function verifyTable(
+  engine: EngineControl,
+  spec: ModelSpec,
+  handle: number,
+  { verification }: ImportedTable,
+  logger: Logger,
+): Promise<void> {
+  const mode = verificationMode(spec);
+  if (verification === undefined || mode === 'off') return;
+  const fields = { model: spec.name, version: spec.version };
+  const began = performance.now();
+  try {
+    await verify(engine, handle, verification);
+    const verifyMs = Math.round(performance.now() - began);
+    logger.info('model verified', { ...fields, records: verification.records.length, verifyMs });
+  } catch (error) {
+    if (mode === 'warn' && error instanceof ServalError) {
+      logger.warn('verification', { ...fields, warning: error.message });
+      return;
+    }
+    await engine.unload(handle);
+    throw error;
+  }
 }

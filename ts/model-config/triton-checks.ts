@@ -5,6 +5,7 @@ import { nearestWord } from '../text.js';
 import { echo } from '../text.js';
 import { MODEL_THREADS_MAX } from '../limits.js';
 import { TABULAR_PLATFORMS } from '../model/platforms.js';
+import { VERIFICATION_MODES } from '../model/platforms.js';
 import { read } from '../protobuf/schema.js';
 import type { Places } from '../protobuf/decode-notes.js';
 import type { MessageValue } from '../protobuf/schema.js';
@@ -48,6 +49,7 @@ const PARAMETERS: Readonly<Record<string, TextRule>> = {
   'serval.split': bool(),
   'serval.pad_inner': bool(),
   'serval.allowed_rows': { expected: 'row counts such as "1,2,4"', fits: (t) => ROWS_TEXT.test(t) },
+  'serval.verification': oneOf(...VERIFICATION_MODES),
 };
 const NULL_PARAMETERS: Readonly<Record<string, TextRule>> = {
   mode: oneOf('echo', 'delay', 'fail'),

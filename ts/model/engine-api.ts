@@ -2,6 +2,7 @@
 // Control plane here; the per-request calls are in ts/native/link.ts.
 import type { ErrorCode } from '../errors.js';
 import type * as engine from './generated/engine.js';
+import type { VerificationMode } from './platforms.js';
 import type { MessageProtocol } from './request-kinds.js';
 import type { SignatureDefs, TableDoc } from './snapshot.js';
 
@@ -43,6 +44,8 @@ export interface TabularImporterSpec {
   readonly format: 'spark' | 'mleap' | 'pmml' | 'archive';
   /** The file that says what its fields and outputs are; "" = the model does. */
   readonly schema: string;
+  /** Absent: fail. */
+  readonly verification?: VerificationMode;
 }
 
 /** engine.fbs ModelSpec. Absent members take the engine's defaults. */
@@ -82,14 +85,15 @@ export interface EngineControl {
    * an error, nothing. */
   publishRoutes(epoch: number, models: readonly ModelRoute[], removed?: readonly string[]): void;
   /** Runs one request message (protobuf; a V2 ModelInferRequest or one of TensorFlow Serving's) on
-   * a loaded model, routes or not, and drops the answer. Rejects with what the request would have
-   * been answered with, or Cancelled when `signal` ends it. */
+   * a loaded model, routes or not, and answers the response message. It counts in no statistics.
+   * Rejects with what the request would have been answered with, or Cancelled when `signal` ends
+   * it. */
   warmUp(
     handle: number,
     protocol: MessageProtocol,
     message: Uint8Array,
     signal?: AbortSignal,
-  ): Promise<void>;
+  ): Promise<Uint8Array>;
   /** Of these models, or of all. */
   stats(handles?: readonly number[]): engine.EngineStats;
 }

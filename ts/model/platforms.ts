@@ -1,8 +1,14 @@
-// What V2 metadata and model configurations call the systems that models of columns come from.
-// Control plane, any thread; constants only.
+// Words for models of columns in V2 metadata and model configurations: the systems that they come
+// from, and what their verification records are for. Control plane, any thread; constants only.
 
 export const TABULAR_PLATFORMS = {
   spark: 'spark_pipelinemodel',
   mleap: 'mleap_bundle',
   pmml: 'pmml_xml',
 } as const;
+
+/** What becomes of a model that does not answer as its own file says: it does not load, or the log
+ * says so, or nobody asks. */
+export const VERIFICATION_MODES = ['fail', 'warn', 'off'] as const;
+
+export type VerificationMode = (typeof VERIFICATION_MODES)[number];

@@ -50,8 +50,8 @@ class NativeControl implements EngineControl {
     protocol: MessageProtocol,
     message: Uint8Array,
     signal?: AbortSignal,
-  ): Promise<void> {
-    const target = new PromiseTarget(() => undefined);
+  ): Promise<Uint8Array> {
+    const target = new PromiseTarget<Uint8Array>((bytes) => bytes);
     this.link.ask((native) => native.warmUp(handle, protocol, message), target);
     const end = (): void => this.link.cancel(target);
     if (signal?.aborted === true) end();

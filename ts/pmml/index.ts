@@ -4,14 +4,14 @@ import { PlanBuilder } from '../tabular/builder.js';
 import type { Plan, Type } from '../tabular/generated/plan.js';
 import { Problems } from '../tabular/problems.js';
 import type { ModelResult } from './context.js';
-import { type PmmlDocument, placeOf, readDocument } from './document.js';
+import { placeOf, readDocument } from './document.js';
 import { type Context, type Lowered, Lowering } from './lower.js';
 import { captureTrees } from './tree/table.js';
+import { type FoundVerification, verificationOf } from './verification.js';
 import { type XmlElement, readXml } from './xml.js';
 
-export interface Imported {
+export interface Imported extends FoundVerification {
   readonly plan: Plan;
-  readonly warnings: readonly string[];
 }
 
 interface Answer {
@@ -106,11 +106,6 @@ function addAnswers(top: Lowered): void {
   }
 }
 
-function warningsOf(document: PmmlDocument): string[] {
-  const verification = document.model.children.some((each) => each.name === 'ModelVerification');
-  return verification ? ['its ModelVerification records are not run'] : [];
-}
-
 /** The plan of a document that is read. Errors: ServalError that lists all problems. */
 export function importDocument(root: XmlElement): Imported {
   const problems = new Problems();
@@ -129,7 +124,8 @@ export function importDocument(root: XmlElement): Imported {
     problems.add(placeOf(document.model), error.message);
   }
   problems.throwIfAny('PMML document');
-  return { plan: plan.finish(), warnings: warningsOf(document) };
+  const made = plan.finish();
+  return { plan: made, ...verificationOf(document.model, made) };
 }
 
 /**

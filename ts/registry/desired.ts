@@ -7,6 +7,7 @@ import { autoBatching, engineSettings } from '../model-config/engine-settings.js
 import { read } from '../protobuf/schema.js';
 import type { BatchingParameters, TritonConfig } from '../model-config/types.js';
 import type { ModelSpec } from '../model/engine-api.js';
+import { VERIFICATION_MODES } from '../model/platforms.js';
 import type { Labels } from './labels.js';
 import { GRAPH_DEF_PLATFORM, tabularFormat } from '../import/model-files.js';
 import { schemaOf, type FoundModel, type FoundVersion } from './sources/scan.js';
@@ -120,10 +121,17 @@ function importerOf(
 function tabularImporter(model: FoundModel, found: FoundVersion): Partial<ModelSpec> {
   const format = tabularFormat(found.format);
   if (format === undefined) return {};
-  return { backend: 'tabular', importer: { format, schema: schemaOf(model, found) } };
+  const wanted = parameterOf(model.config.config, 'serval.verification');
+  const verification = VERIFICATION_MODES.find((mode) => mode === wanted);
+  const importer = {
+    format,
+    schema: schemaOf(model, found),
+    ...(verification === undefined ? {} : { verification }),
+  };
+  return { backend: 'tabular', importer };
 }
 
-/** A parameter of Triton's TensorFlow backend. */
+/** A parameter's text; "" = it is not there. */
 function parameterOf(config: TritonConfig | undefined, key: string): string {
   const found = read.entries(config ?? {}, 'parameters').find(([name]) => name === key);
   return found === undefined ? '' : read.text(found[1], 'string_value');

@@ -2,6 +2,7 @@
 // are told. Plain data: it is posted from the importer's worker thread and kept in the model cache.
 import type { Datatype } from '../model/snapshot.js';
 import type { Block, Field, Output, Plan, Type } from './generated/plan.js';
+import type { Verification } from './verification.js';
 import { datatypeOfType, shapeOfType, type FullType } from './v2-types.js';
 
 export type TableFormat = 'spark' | 'mleap' | 'pmml';
@@ -42,6 +43,8 @@ export interface ImportedTable {
   /** Wall clocks' zone; "" = UTC. */
   readonly timezone: string;
   readonly warnings: readonly string[];
+  /** What its own file says that it answers. */
+  readonly verification?: Verification;
 }
 
 /** `plan` for people. Pure. */

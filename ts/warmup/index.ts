@@ -84,7 +84,7 @@ type WarmUp = (
   protocol: MessageProtocol,
   message: Uint8Array,
   signal: AbortSignal,
-) => Promise<void>;
+) => Promise<unknown>;
 
 /**
  * Runs every warmup request, one after the other, and logs how many and how long. The first that
@@ -170,7 +170,7 @@ function labelled(label: string, error: unknown): ServalError {
 /** What a registry is given as its `prepare`: runs the warmup requests of a loaded version.
  * `iterations`: runs of each recorded request; 0 = 1. */
 export function warmUpWith(
-  warmUp: (handle: number, ...request: Parameters<WarmUp>) => Promise<void>,
+  warmUp: (handle: number, ...request: Parameters<WarmUp>) => Promise<unknown>,
   iterations: number,
   logger: Logger,
 ): (version: PreparedVersion, signal: AbortSignal) => Promise<void> {

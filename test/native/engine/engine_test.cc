@@ -108,6 +108,25 @@ TEST_F(EngineTest, MetricsShowOneOfTwoContentsOfAVersion) {
   }
 }
 
+TEST_F(EngineTest, AWarmUpIsAnsweredAndNotCounted) {
+  const uint32_t handle = load(null_spec("m", "echo", ExecMode::Queued));
+  const std::string message = infer_message("m");
+  const auto warmed = [&](Protocol protocol) {
+    const uint32_t ticket = lane_->open_control().value();
+    engine_->warm_up(handle, protocol, {message.begin(), message.end()},
+                     *lane_->control_request(ticket), lane_);
+    Request* request = next();
+    const std::string answer = text(*request);
+    EXPECT_EQ(request->code == ErrorCode::Ok, protocol == Protocol::V2Grpc);
+    lane_->release(*request);
+    return answer;
+  };
+  const std::string answer = warmed(Protocol::V2Grpc);
+  EXPECT_NE(answer.find(raw_of<float>({1.0f, 2.0f})), std::string::npos);
+  EXPECT_EQ((*engine_->table()->models.find(handle))->read_stats().inference_count, 0u);
+  EXPECT_NE(warmed(Protocol::TfPredict), answer) << "an error has its own text";
+}
+
 TEST(SpecCodec, RefusesBytesThatAreNoTable) {
   EXPECT_FALSE(parse_model_spec({}).ok());
   const std::array<uint8_t, 5> junk = {255, 255, 255, 255, 255};

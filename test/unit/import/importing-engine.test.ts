@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { ErrorCode, ServalError } from '../../../ts/errors.js';
 import type { ImportAnswer, ImportRequest } from '../../../ts/import/importer.js';
+import type { ImportedTable } from '../../../ts/tabular/imported.js';
 import type { ImportedModel } from '../../../ts/tensorflow/imported.js';
 import { importingEngine } from '../../../ts/import/importing-engine.js';
 import type { EngineControl, LoadedModel, ModelSpec } from '../../../ts/model/engine-api.js';
@@ -163,4 +164,74 @@ test('a kept import has no temporary folder', async (t) => {
   const { control, folder } = setup(t, { temporaryFolder: '', fromCache: true });
   await control.load(SPEC);
   assert.ok(existsSync(folder));
+});
+
+const TABLE: ImportedTable = {
+  format: 'pmml',
+  producer: 'PMML 4.4',
+  plan: '/plan',
+  planBytes: 8,
+  fields: [],
+  outputs: [],
+  stages: [],
+  timezone: '',
+  warnings: [],
+  verification: {
+    outputs: [{ name: 'y', precision: 1e-6, zeroThreshold: 1e-16 }],
+    records: [{ inputs: new Map([['x', '1']]), expected: new Map([['y', '2']]) }],
+  },
+};
+
+/** An engine whose models refuse every record. */
+class Refusing extends OneLoad {
+  asked = 0;
+
+  override warmUp(): Promise<Uint8Array> {
+    this.asked += 1;
+    return Promise.reject(new ServalError(ErrorCode.InvalidArgument, 'no'));
+  }
+
+  override unload(handle: number): Promise<void> {
+    this.events.push(`unload ${handle}`);
+    return Promise.resolve();
+  }
+}
+
+function verifying(verification?: 'fail' | 'warn' | 'off') {
+  const engine = new Refusing();
+  const lines: string[] = [];
+  const control = importingEngine(engine, {
+    cacheFolder: '',
+    logger: quietLogger(lines),
+    importModel: () => Promise.resolve({ model: TABLE, temporaryFolder: '', fromCache: false }),
+  });
+  const importer = {
+    format: 'pmml',
+    schema: '',
+    ...(verification === undefined ? {} : { verification }),
+  } as const;
+  return { engine, lines, load: () => control.load({ ...SPEC, backend: 'tabular', importer }) };
+}
+
+test('a model that does not answer as its file says does not load, and is unloaded', async () => {
+  for (const mode of ['fail', undefined] as const) {
+    const { engine, load } = verifying(mode);
+    await assert.rejects(
+      load(),
+      (error: unknown) =>
+        error instanceof ServalError &&
+        error.code === ErrorCode.ModelInvalid &&
+        /verification records say: record 1: refused: no$/.test(error.message),
+    );
+    assert.deepEqual(engine.events, ['unload 7']);
+  }
+});
+
+test('or it loads with a warning, or unasked', async () => {
+  const warned = verifying('warn');
+  assert.equal((await warned.load()).handle, 7);
+  assert.match(warned.lines.join(''), /verification.*record 1: refused: no/);
+  const off = verifying('off');
+  assert.equal((await off.load()).handle, 7);
+  assert.deepEqual([off.engine.asked, off.engine.events], [0, []]);
 });

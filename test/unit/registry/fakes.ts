@@ -61,7 +61,7 @@ export class FakeEngine implements EngineControl {
     this.routes = [...stay, ...models].sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
-  warmUp(): Promise<void> {
+  warmUp(): Promise<Uint8Array> {
     return Promise.reject(new Error('nothing warms up here'));
   }
 

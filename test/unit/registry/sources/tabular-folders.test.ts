@@ -122,6 +122,18 @@ test('a configured schema wins, and stays in the folder', async (t) => {
   }
 });
 
+test('what becomes of a model that does not answer as its file says', async (t) => {
+  const config = (mode: string): string =>
+    `platform: "pmml_xml" parameters { key: "serval.verification" value { string_value: "${mode}" } }`;
+  const folder = filledFolder(t, { '1/model.pmml': 'x', 'config.pbtxt': config('warn') });
+  const { spec, model } = await specOf(folder);
+  assert.deepEqual(spec.importer, { format: 'pmml', schema: '', verification: 'warn' });
+  writeFileSync(join(folder, 'config.pbtxt'), config('never'));
+  const { models } = await scanPath(folder, {});
+  assert.match(models[0]?.problems.join() ?? '', /expected fail or warn or off, got "never"/);
+  assert.equal(model.problems.length, 0);
+});
+
 test('other formats get no schema', async (t) => {
   const folder = filledFolder(t, { 'model.onnx': 'x', 'schema.json': '{}' });
   const { spec } = await specOf(folder);
