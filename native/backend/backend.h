@@ -44,6 +44,7 @@ struct RunOptions {
       : cancel(flag) {}
   const CancelFlag* cancel;       // may be null; once it is up the run ends as soon as it can
   bool null_for_invalid = false;  // tabular: a row that cannot be answered is answered as missing
+  uint64_t output_bytes_max = UINT64_MAX;  // tabular: more is refused before there is room for it
 };
 
 class BackendModel {
@@ -54,7 +55,8 @@ class BackendModel {
   // Runs one batch. inputs[i] belongs to signatures[signature].inputs[i]; shapes and dtypes were
   // checked. Borrows the inputs' memory until release_outputs(). Thread-safe: several threads, each
   // with its own scratch. A tabular model's inputs belong to table->fields: see base/tensor.h.
-  // Errors: invalid_argument where the runtime refuses the input, backend_failed, cancelled.
+  // Errors: invalid_argument where the runtime refuses the input, body_too_large (outputs over
+  // options.output_bytes_max), backend_failed, cancelled.
   virtual Status run(uint32_t signature, std::span<const TensorView> inputs,
                      std::span<const uint32_t> output_indices, BackendScratch& scratch,
                      const RunOptions& options) = 0;

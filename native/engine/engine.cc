@@ -248,7 +248,7 @@ Status Engine::run_warm_up(uint32_t handle, Protocol protocol, std::span<const u
     Replica& replica = model->replica(i);
     std::unique_ptr<BackendScratch> scratch = replica.take_scratch();
     done = replica.backend().run(decoded.signature_index, decoded.inputs, outputs, *scratch,
-                                 run_options(decoded, &request.cancel));
+                                 run_options(decoded, &request.cancel, ServeSettings()));
     if (!done.ok() && request.cancel.cancelled()) {
       done = ended_error(*model, request.cancel.cause());
     }

@@ -187,7 +187,7 @@ Status check_inputs(Protocol protocol, const Model& model, const DecodedRequest&
 }
 
 // Hot path: run. Runs the model; the outputs live in the scratch until it is released.
-Status run(const CancelFlag* cancel, Replica& replica, ServeMemory& memory,
+Status run(const CancelFlag* cancel, Replica& replica, const Limits& limits, ServeMemory& memory,
            BackendScratch& scratch) {
   const DecodedRequest& decoded = memory.decoded;
   memory.output_indices.clear();
@@ -195,7 +195,7 @@ Status run(const CancelFlag* cancel, Replica& replica, ServeMemory& memory,
     memory.output_indices.push_back(output.index);
   }
   Status ran = replica.backend().run(decoded.signature_index, decoded.inputs, memory.output_indices,
-                                     scratch, run_options(decoded, cancel));
+                                     scratch, run_options(decoded, cancel, limits));
   if (!ran.ok()) return ran;
   const std::span<const TensorView> outputs = scratch.outputs();
   memory.outputs.assign(outputs.begin(), outputs.end());
@@ -217,7 +217,7 @@ Status serve_steps(const ServeInput& input, Model& model, size_t replica_index,
   times.rows = model.rows_of(memory.decoded.inputs);
   Replica& replica = model.replica(replica_index);
   std::unique_ptr<BackendScratch> scratch = replica.take_scratch();
-  done = run(input.cancel, replica, memory, *scratch);
+  done = run(input.cancel, replica, settings, memory, *scratch);
   const uint64_t ran_ns = watch.elapsed_ns();
   times.infer_ns = ran_ns - times.input_ns;
   if (!done.ok() && was_ended(input)) done = ended_error(model, input.cancel->cause());

@@ -41,10 +41,13 @@ struct ServeInput {
 bool serve(const ServeInput& input, Model& model, size_t replica, uint64_t queue_ns,
            const ServeSettings& settings, ServeMemory& memory, Request& out);
 
-// What a run is told of the request.
-inline RunOptions run_options(const DecodedRequest& decoded, const CancelFlag* cancel) {
+// What a run is told of the request. What is over a response's limit as it lies in memory could not
+// be answered.
+inline RunOptions run_options(const DecodedRequest& decoded, const CancelFlag* cancel,
+                              const Limits& limits) {
   RunOptions options(cancel);
   options.null_for_invalid = decoded.table.null_for_invalid;
+  options.output_bytes_max = limits.response_bytes_max;
   return options;
 }
 

@@ -98,13 +98,14 @@ Status TabularModel::run(uint32_t signature, std::span<const TensorView> inputs,
   }
   const tabular::RunOptions run_options{options.null_for_invalid};
   if (Status done = plan_->run(frame, run_options, options.cancel); !done.ok()) return done;
-  scratch.made().begin(output_indices.size());
+  scratch.made().begin(output_indices.size(), options.output_bytes_max);
   for (const uint32_t index : output_indices) {
     if (index >= schema.outputs.size()) {
       return make_error(ErrorCode::Internal, "tabular: no output " + std::to_string(index));
     }
     tabular::Column& column = frame.columns[plan_->output_columns()[index]];
-    scratch.made().add(frame, column, schema.outputs[index]);
+    Status made = scratch.made().add(frame, column, schema.outputs[index]);
+    if (!made.ok()) return made;
   }
   return {};
 }

@@ -214,7 +214,8 @@ size_t OutputTensors::Memory::held() const {
          lengths.capacity() * sizeof(uint32_t) + strings.capacity() * sizeof(std::string_view);
 }
 
-void OutputTensors::begin(size_t count) {
+void OutputTensors::begin(size_t count, uint64_t bytes_max) {
+  bytes_left_ = bytes_max;
   views_.clear();
   views_.reserve(count);
   if (memory_.size() < count) memory_.resize(count);
@@ -227,7 +228,7 @@ void OutputTensors::release() {
   }
 }
 
-void OutputTensors::add(const Frame& frame, Column& column, const FieldSpec& spec) {
+Status OutputTensors::add(const Frame& frame, Column& column, const FieldSpec& spec) {
   if (column.type == Type::Any) {  // a field that nobody gave, of a type that nobody says
     column.reset(spec.type == Type::Any ? Type::Double : spec.type, frame.rows, spec.element);
     if (is_list(column.type)) column.end_rows(frame.rows);
@@ -236,20 +237,24 @@ void OutputTensors::add(const Frame& frame, Column& column, const FieldSpec& spe
   if (!frame.refused.empty()) mark_refused(frame, column);
   Memory& memory = memory_[views_.size()];
   TensorView& out = views_.emplace_back();
-  if (is_list(column.type)) add_cells(frame, column, spec, memory, out);
-  else add_scalars(frame, column, memory, out);
+  if (!is_list(column.type)) {
+    add_scalars(frame, column, memory, out);
+  } else if (Status added = add_cells(frame, column, spec, memory, out); !added.ok()) {
+    return added;
+  }
   out.precision = column.precision;
   out.scale = column.scale;
-  if (column.states.empty()) return;
+  if (column.states.empty()) return {};
   constexpr auto kMissing = static_cast<uint8_t>(State::Missing);
   if (std::find(column.states.begin(), column.states.end(), kMissing) == column.states.end()) {
-    return;
+    return {};
   }
   memory.states.resize(frame.rows);
   for (uint32_t row = 0; row < frame.rows; ++row) {
     memory.states[row] = column.states[row] == kMissing ? 1 : 0;
   }
   out.states = memory.states.data();
+  return {};
 }
 
 void OutputTensors::add_scalars(const Frame& frame, const Column& column, Memory& memory,
@@ -258,12 +263,14 @@ void OutputTensors::add_scalars(const Frame& frame, const Column& column, Memory
   (void)out.shape.push_back(frame.rows);
 }
 
-// Rows of one length, missing ones left out, are [R,D]; others [R,-1].
-void OutputTensors::add_cells(const Frame& frame, const Column& column, const FieldSpec& spec,
-                              Memory& memory, TensorView& out) {
+// Rows of one length, missing ones left out, are [R,D]; others [R,-1]. A model may declare vectors
+// of 2^31 elements, which sparse ones do not hold: their bytes are counted before there is room.
+Status OutputTensors::add_cells(const Frame& frame, const Column& column, const FieldSpec& spec,
+                                Memory& memory, TensorView& out) {
   const Type type = column.type == Type::List ? column.element : Type::Vector;
   size_t width = spec.size > 0 ? static_cast<size_t>(spec.size) : 0;
   bool known = false, equal = true;
+  uint64_t elements = 0;
   memory.lengths.assign(frame.rows, 0);
   for (uint32_t row = 0; row < frame.rows; ++row) {
     if (column.state(row) == State::Missing) continue;
@@ -272,6 +279,7 @@ void OutputTensors::add_cells(const Frame& frame, const Column& column, const Fi
     equal = equal && (!known || length == width);
     width = length;
     known = true;
+    elements += length;
   }
   (void)out.shape.push_back(frame.rows);
   (void)out.shape.push_back(equal ? static_cast<int64_t>(width) : -1);
@@ -281,8 +289,21 @@ void OutputTensors::add_cells(const Frame& frame, const Column& column, const Fi
   for (uint32_t row = 0; row < frame.rows && in_place; ++row) {
     in_place = column.offsets[row + 1] - column.offsets[row] == memory.lengths[row];
   }
-  if (!in_place) spread(column, memory.lengths, memory.spread);
+  if (!in_place) {
+    if (equal) elements = uint64_t{frame.rows} * width;
+    const uint64_t bytes = elements * std::max<uint64_t>(dtype_bytes(dtype_of(type)), 1);
+    if (bytes > bytes_left_) {
+      return make_error(ErrorCode::BodyTooLarge,
+                        "output '" + spec.name + "': " + std::to_string(frame.rows) +
+                            " rows of together " + std::to_string(elements) + " elements are " +
+                            std::to_string(bytes) + " bytes, and the response has room for " +
+                            std::to_string(bytes_left_));
+    }
+    bytes_left_ -= bytes;
+    spread(column, memory.lengths, memory.spread);
+  }
   set_elements(frame, in_place ? column : memory.spread, type, memory.bytes, memory.strings, out);
+  return {};
 }
 
 }  // namespace serval::tabular

@@ -21,9 +21,11 @@ Status fill_column(Frame& frame, Column& column, const FieldSpec& field, const T
 class OutputTensors {
  public:
   std::span<const TensorView> views() const { return {views_.data(), views_.size()}; }
-  void begin(size_t count);
+  // `bytes_max`: of what add() makes in all.
+  void begin(size_t count, uint64_t bytes_max = UINT64_MAX);
   // The column's tensor. Rows that were refused are missing in it.
-  void add(const Frame& frame, Column& column, const FieldSpec& spec);
+  // Errors: body_too_large (what sparse vectors come to is over what is left of bytes_max), before.
+  Status add(const Frame& frame, Column& column, const FieldSpec& spec);
   void release();
 
  private:
@@ -35,11 +37,12 @@ class OutputTensors {
     size_t held() const;
   };
   void add_scalars(const Frame& frame, const Column& column, Memory& memory, TensorView& out);
-  void add_cells(const Frame& frame, const Column& column, const FieldSpec& spec, Memory& memory,
-                 TensorView& out);
+  Status add_cells(const Frame& frame, const Column& column, const FieldSpec& spec, Memory& memory,
+                   TensorView& out);
 
   std::vector<TensorView> views_;
   std::vector<Memory> memory_;
+  uint64_t bytes_left_ = UINT64_MAX;
 };
 
 }  // namespace serval::tabular

@@ -11,10 +11,13 @@
 namespace serval {
 
 Status Batcher::run_backend(const Member& like, std::span<const TensorView> inputs,
-                            Replica& replica, BackendScratch& scratch, const CancelFlag* cancel) {
+                            Replica& replica, BackendScratch& scratch, const CancelFlag* cancel,
+                            uint64_t bytes_held) {
+  RunOptions options = run_options(like.decoded, cancel, like.request->lane->settings());
+  options.output_bytes_max -= std::min(options.output_bytes_max, bytes_held);
   Status ran = guarded([&] {
     return replica.backend().run(like.decoded.signature_index, inputs, like.output_indices, scratch,
-                                 run_options(like.decoded, cancel));
+                                 options);
   });
   if (ran.ok() || cancel == nullptr || !cancel->cancelled()) return ran;
   return ended_error(model_, cancel->cause());
@@ -29,6 +32,7 @@ Status Batcher::run_pieces(Batch& batch, Member& member, Replica& replica) {
                             " batches of " + std::to_string(policy.rows_max));
   }
   member.pieces.begin(member.rows, model_.table() != nullptr);
+  uint64_t bytes_held = 0;
   for (uint64_t at = 0; at < member.rows; at += policy.rows_max) {
     const auto first = static_cast<uint32_t>(at);
     const uint32_t rows = std::min(policy.rows_max, member.rows - first);
@@ -38,7 +42,8 @@ Status Batcher::run_pieces(Batch& batch, Member& member, Replica& replica) {
     if (!done.ok()) return done;
     std::unique_ptr<BackendScratch> scratch = replica.take_scratch();
     const Stopwatch watch;
-    done = run_backend(member, batch.inputs, replica, *scratch, &member.request->cancel);
+    done =
+        run_backend(member, batch.inputs, replica, *scratch, &member.request->cancel, bytes_held);
     member.times.infer_ns += watch.elapsed_ns();
     if (done.ok() && !outputs_have_rows(scratch->outputs(), padded)) {
       done = make_error(ErrorCode::BackendFailed,
@@ -49,6 +54,7 @@ Status Batcher::run_pieces(Batch& batch, Member& member, Replica& replica) {
       batch.slices.clear();
       for (const TensorView& output : scratch->outputs()) {
         batch.slices.push_back(slice_rows(output, 0, rows));
+        bytes_held += batch.slices.back().bytes;
       }
       done = member.pieces.append(batch.slices, rows);
       if (model_.services().records) {

@@ -62,8 +62,9 @@ class Batcher {
   bool run_batched(Batch& batch, Replica& replica);
   void run_alone(Batch& batch, Member& member, Replica& replica);
   Status run_pieces(Batch& batch, Member& member, Replica& replica);
+  // `bytes_held`: of outputs that the same answer already has.
   Status run_backend(const Member& like, std::span<const TensorView> inputs, Replica& replica,
-                     BackendScratch& scratch, const CancelFlag* cancel);
+                     BackendScratch& scratch, const CancelFlag* cancel, uint64_t bytes_held = 0);
   void scatter(Batch& batch, const BackendScratch& scratch, const ServeTimes& shared);
   void finish(Member& member, Status status, std::vector<Request*>& finished);
   void deliver(Batch& batch);

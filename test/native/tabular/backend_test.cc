@@ -238,6 +238,30 @@ TEST(TabularBackend, RefusedRowsAreErrorsOrMissing) {
   EXPECT_EQ(scratch->outputs()[0].states[1], 1);
 }
 
+// Sparse vectors of more slots than could be answered: nothing is made of them.
+TEST(TabularBackend, VectorsTooWideToAnswer) {
+  PlanMaker maker;
+  const uint32_t words = maker.field("words", Type::List, Type::String);
+  maker.only("hashing_tf", {words}, Type::Vector,
+             {{"size", int32_t{1} << 30}, {"binary", false}, {"hashVersion", 3}});
+  const auto model = load(maker);
+  const auto scratch = model->make_scratch();
+  const std::vector<std::string_view> texts = {"a", "b"};
+  TensorView view;
+  view.dtype = DType::String;
+  view.shape = Shape(std::vector<int64_t>{2, 1});
+  view.strings = texts;
+  RunOptions options;
+  options.output_bytes_max = (uint64_t{1} << 34) - 1;
+  const std::vector<uint32_t> indices = {0};
+  const Status refused = model->run(0, {&view, 1}, indices, *scratch, options);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::BodyTooLarge);
+  EXPECT_EQ(refused.error().message,
+            "output 'out': 2 rows of together 2147483648 elements are 17179869184 bytes, and the "
+            "response has room for 17179869183");
+}
+
 TEST(TabularBackend, FramesOfNoRows) {
   Through through;
   through.add("x", Type::Double);
