@@ -39,10 +39,10 @@ int distance(std::string_view a, std::string_view b, int most) {
 }
 
 // inputs: text, term -> the term's weight.
-class TextIndex final : public Stage {
+class TextIndex final : public OneOutput {
  public:
   explicit TextIndex(StageSpec& spec)
-      : place_(spec.place),
+      : OneOutput(spec, 2, 2),
         best_hits_(spec.flag("best_hits")),
         case_sensitive_(spec.flag("case_sensitive")),
         tokenize_(spec.flag("tokenize")),
@@ -55,19 +55,14 @@ class TextIndex final : public Stage {
     auto separator = compile_regex(spec.text("separator"));
     if (separator.ok()) separator_ = std::move(separator.value());
     else spec.fail(separator.error().message);
-    spec.expect_inputs(2, 2);
-    spec.expect_outputs(1, 1);
     if (spec.failed()) return;
-    text_ = spec.inputs[0];
     term_ = spec.inputs[1];
-    out_ = spec.outputs[0];
-    type_ = spec.column_type(out_);
     const bool real = weight_ == Weight::Logarithmic;
     if (real ? !is_real(type_) : !is_integer(type_)) spec.fail("its output has a wrong type");
   }
 
   Status run(Run& run, Rows rows) const override {
-    const Column& text = run.in(text_);
+    const Column& text = run.in(in_);
     const Column& term = run.in(term_);
     if (!is_text(text.type) || !is_text(term.type)) {
       return invalid_argument(place_ + ": expected texts");
@@ -145,13 +140,11 @@ class TextIndex final : public Stage {
     return count;
   }
 
-  std::string place_;
   bool best_hits_, case_sensitive_, tokenize_;
   int32_t distance_;
   Weight weight_ = Weight::Frequency;
   std::shared_ptr<const JavaRegex> separator_;
-  uint32_t text_ = 0, term_ = 0, out_ = 0;
-  Type type_ = Type::Any;
+  uint32_t term_ = 0;
 };
 
 }  // namespace
