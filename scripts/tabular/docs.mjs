@@ -32,9 +32,6 @@ function table(headings, rows) {
   return [`| ${headings.join(' | ')} |`, '| --- | --- |', ...lines, ''].join('\n');
 }
 
-/** What refuses by name is a function that says so in its own. */
-export const isRefused = (lower) => /^refuse/i.test(lower.name);
-
 /** Everything that the importers in `folder` (dist/) list. Throws where a stage is in no group. */
 export async function supported(folder) {
   const { LOWERINGS } = await load(folder, 'spark/lower/kinds');
@@ -51,6 +48,8 @@ export async function supported(folder) {
   const { MLEAP_OPS, REFUSED_OPS } = await load(folder, 'mleap/ops/index');
   const { SQL_FUNCTIONS, SQL_ALIASES } = await load(folder, 'spark/sql/functions');
   const { MODELS } = await load(folder, 'pmml/dispatch');
+  const { UNSUPPORTED_MODELS } = await load(folder, 'pmml/model-names');
+  const { REFUSED_EXPRESSIONS, TABLES } = await load(folder, 'pmml/expressions/tables');
   const { BUILT_INS } = await load(folder, 'pmml/expressions/functions');
   return {
     spark: groups,
@@ -59,12 +58,10 @@ export async function supported(folder) {
     mleapRefused: [...REFUSED_OPS],
     sql: SQL_FUNCTIONS,
     sqlAliases: SQL_ALIASES,
-    pmml: Object.keys(MODELS)
-      .filter((name) => !isRefused(MODELS[name]))
-      .sort(),
-    pmmlRefused: Object.keys(MODELS)
-      .filter((name) => isRefused(MODELS[name]))
-      .sort(),
+    pmml: Object.keys(MODELS).sort(),
+    pmmlRefused: Object.entries(UNSUPPORTED_MODELS).sort(),
+    pmmlExpressions: ['Constant', 'FieldRef', 'Apply', ...Object.keys(TABLES)].sort(),
+    pmmlExpressionsRefused: Object.entries(REFUSED_EXPRESSIONS),
     pmmlFunctions: Object.keys(BUILT_INS),
   };
 }
@@ -113,7 +110,13 @@ export function supportText(all) {
     '### PMML',
     '',
     `Models: ${words(all.pmml)}.`,
-    ...(all.pmmlRefused.length === 0 ? [] : [`Refused by name: ${words(all.pmmlRefused)}.`]),
+    '',
+    `Refused: ${refusals(all.pmmlRefused)}.`,
+    '',
+    `Expressions: ${words(all.pmmlExpressions)}. A field that an \`Aggregate\` reads, and the items of an`,
+    '`AssociationModel` with a group field, are a list in each row: `[R,D]`, or `[R,1,-1]` with its shape tensor.',
+    '',
+    `Refused: ${refusals(all.pmmlExpressionsRefused)}; tables outside of the document (\`TableLocator\`).`,
     '',
     `Functions: ${words(all.pmmlFunctions)}.`,
     '',

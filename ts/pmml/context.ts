@@ -74,6 +74,8 @@ export interface ModelContext {
   /** The column of an active or derived field, filled before the next stage. A value may be
    * missing, or (invalidValueTreatment asIs) not valid. Errors: a problem, and any column. */
   field(name: string, at: XmlElement): Column;
+  /** The column of a field of which each row has a list. */
+  list(name: string, at: XmlElement): Column;
   fieldInfo(name: string): FieldInfo;
   /** Is there such a field? */
   hasField(name: string): boolean;

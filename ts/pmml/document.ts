@@ -28,6 +28,8 @@ export interface PmmlDocument {
   readonly model: XmlElement;
   /** Whether anything asks if a value is valid: else nobody notes which ones are not. */
   readonly asksValidity: boolean;
+  /** Fields of which a row has a list: an Aggregate reads them, or they are grouped items. */
+  readonly lists: ReadonlySet<string>;
 }
 
 /** "line 12 <TreeModel modelName>". */
@@ -125,15 +127,29 @@ function readDataField(element: XmlElement, problems: Problems): DataField {
   };
 }
 
-function asksValidity(root: XmlElement): boolean {
+// The active fields of an AssociationModel whose rows belong together in groups.
+function groupedItems(model: XmlElement): string[] {
+  const schema = child(model, 'MiningSchema');
+  const fields = schema === undefined ? [] : children(schema, 'MiningField');
+  const used = (use: string) =>
+    fields.filter((each) => (each.attributes['usageType'] ?? 'active') === use);
+  if (used('group').length === 0) return [];
+  return used('active').map((each) => each.attributes['name'] ?? '');
+}
+
+// What any element of the document decides about its fields.
+function survey(root: XmlElement): Pick<PmmlDocument, 'asksValidity' | 'lists'> {
+  const lists = new Set<string>();
+  let asksValidity = false;
   const waiting = [root];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    const asks =
-      next.name === 'Apply' && /isValid|isNotValid/.test(next.attributes['function'] ?? '');
-    if (asks) return true;
+    const { name, attributes } = next;
+    if (name === 'Apply') asksValidity ||= /isValid|isNotValid/.test(attributes['function'] ?? '');
+    else if (name === 'Aggregate') lists.add(attributes['field'] ?? '');
+    else if (name === 'AssociationModel') groupedItems(next).forEach((each) => lists.add(each));
     for (const each of next.children) waiting.push(each);
   }
-  return false;
+  return { asksValidity, lists };
 }
 
 function readVersion(root: XmlElement, problems: Problems): string {
@@ -179,6 +195,6 @@ export function readDocument(root: XmlElement, problems: Problems): PmmlDocument
     derivedFields: inside('DerivedField'),
     functions: inside('DefineFunction'),
     model,
-    asksValidity: asksValidity(root),
+    ...survey(root),
   };
 }

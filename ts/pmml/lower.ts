@@ -37,11 +37,6 @@ export interface Lowered {
 
 const TARGET_USES = new Set(['target', 'predicted']);
 
-/** Do rows belong together in groups: is an active field a list in each? */
-function isGrouped(schema: XmlElement): boolean {
-  return children(schema, 'MiningField').some((each) => each.attributes['usageType'] === 'group');
-}
-
 export class Lowering {
   readonly fields: Fields;
   readonly expressions: Expressions;
@@ -129,11 +124,7 @@ export class Lowering {
         continue;
       }
       names.mining.set(name, field);
-      if (isTop && data !== undefined && use === 'active') {
-        const list = element.name === 'AssociationModel' && isGrouped(schema);
-        const column = this.fields.input(data, list);
-        if (list) names.produced.set(name, { column, info: data });
-      }
+      if (isTop && data !== undefined && use === 'active') this.fields.input(data);
     }
     return targets;
   }
@@ -171,6 +162,10 @@ export class Context implements ModelContext {
 
   field(name: string, at: XmlElement): Column {
     return this.lowering.fields.column(this.names, name, at);
+  }
+
+  list(name: string, at: XmlElement): Column {
+    return this.lowering.fields.list(this.names, name, at);
   }
 
   fieldInfo(name: string): FieldInfo {

@@ -6,6 +6,8 @@ export const UNSUPPORTED_MODELS: Readonly<Record<string, string>> = {
   BaselineModel: 'baseline models are not supported',
   BayesianNetworkModel: 'Bayesian networks are not supported',
   SequenceModel: 'sequence models are not supported',
+  TimeSeriesModel:
+    'time series models are not supported: the standard names no field by which a request asks for a point of time',
 };
 
 const MODELS = new Set([
@@ -22,7 +24,6 @@ const MODELS = new Set([
   'RuleSetModel',
   'Scorecard',
   'SupportVectorMachineModel',
-  'TimeSeriesModel',
   'TreeModel',
 ]);
 

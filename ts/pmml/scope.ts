@@ -63,6 +63,9 @@ export class Names {
 /** Fills a derived field's column, in the names where it stands. */
 export type Derive = (element: XmlElement, names: Names) => Column;
 
+// Data types of which a request may give lists.
+const LISTED = new Set(['string', 'integer', 'float', 'double']);
+
 const UNKNOWN: FieldInfo = { dataType: 'double', optype: 'continuous', values: [] };
 
 interface KnownTreatment {
@@ -113,14 +116,19 @@ export class Fields {
   }
 
   /** The field of requests for a DataField. */
-  input(field: DataField, list: boolean): Column {
+  input(field: DataField): Column {
     const known = this.#inputs.get(field.name);
     if (known !== undefined) return known;
-    const type = list ? 'list' : (requestType(field.dataType) ?? 'double');
+    const list = this.document.lists.has(field.name);
+    const element = planType(field.dataType) ?? 'double';
+    if (list && !LISTED.has(field.dataType)) {
+      const reason = `lists of data type ${field.dataType} are not supported`;
+      this.problems.add(placeOf(field.element), reason);
+    }
     const column = this.plan.field({
       name: field.name,
-      type,
-      ...(list ? { element: planType(field.dataType) ?? 'string' } : {}),
+      type: list ? 'list' : (requestType(field.dataType) ?? 'double'),
+      ...(list ? { element } : {}),
       optional: true,
       parseText: true,
       about: aboutField(field),
@@ -169,6 +177,29 @@ export class Fields {
 
   /** The column of a name. Errors: a problem at `at`, and the lost column. */
   column(names: Names, name: string, at: XmlElement): Column {
+    const found = this.#known(names, name, at);
+    if (!this.#isList(found, name)) return found;
+    const reason = `field '${name}' has a list in each row, and one value is expected`;
+    this.problems.add(placeOf(at), reason);
+    return this.lost();
+  }
+
+  /** As column(), of a DataField that has a list in each row. */
+  list(names: Names, name: string, at: XmlElement): Column {
+    const found = this.#known(names, name, at);
+    if (this.#isList(found, name) || found === this.#lost) return found;
+    this.problems.add(
+      placeOf(at),
+      `'${name}' is not a field that requests give, a list in each row`,
+    );
+    return this.lost();
+  }
+
+  #isList(column: Column, name: string): boolean {
+    return this.document.lists.has(name) && this.plan.typeOf(column) === 'list';
+  }
+
+  #known(names: Names, name: string, at: XmlElement): Column {
     const found = this.#find(names, name, at);
     if (found !== undefined) return found;
     const where = this.document.dataFields.has(name)
@@ -214,10 +245,11 @@ export class Fields {
   #topField(name: string, mining: XmlElement): Column | undefined {
     const field = this.document.dataFields.get(name);
     if (field === undefined) return undefined;
-    const input = this.input(field, false);
+    const input = this.input(field);
     const type = planType(field.dataType);
+    const given = this.plan.typeOf(input);
     const cast =
-      type === undefined || type === this.plan.typeOf(input)
+      type === undefined || given === type || given === 'list'
         ? input
         : this.once(`cast ${input}`, () => {
             const counted = call('pmml.cast', columnRef(input), constant(field.dataType));
@@ -233,7 +265,8 @@ export class Fields {
     field: DataField | undefined,
     dataType: string,
   ): Column {
-    const type = this.plan.typeOf(base);
+    const list = this.plan.typeOf(base) === 'list';
+    const type = list ? this.plan.elementOf(base) : this.plan.typeOf(base);
     // Asked for at every node of a tree.
     const known = this.#treatments.get(mining);
     const treatment =
@@ -243,7 +276,7 @@ export class Fields {
     this.#treatments.set(mining, { type, field, treatment });
     if (treatment === undefined) return base;
     return this.once(`treat ${base} ${treatment.key}`, () => {
-      const column = this.plan.column(name, type);
+      const column = list ? this.plan.column(name, 'list', type) : this.plan.column(name, type);
       addTreatment(this.plan, treatment, name, base, column, placeOf(mining));
       return column;
     });

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "tabular/stage.h"
+#include "tabular/expression.h"
 
 namespace serval::tabular::pmml {
 
@@ -36,6 +36,10 @@ inline bool missing_at(const Column& column, uint32_t row) {
   return is_real(column.type) && std::isnan(column.reals[row]);
 }
 
+inline bool is_missing(const Value& value) {
+  return value.missing() || (is_real(value.type) && std::isnan(value.real));
+}
+
 // Of a number or Bool.
 inline double real_at(const Column& column, uint32_t row) {
   return is_real(column.type) ? column.reals[row] : static_cast<double>(column.integers[row]);
@@ -62,6 +66,33 @@ inline void put(Column& column, uint32_t row, const Value& value) {
   column.integers[row] = value.integer;
 }
 
+// Value `at` of all that a List's rows hold.
+inline Value element_at(const Column& list, uint64_t at) {
+  const auto index = static_cast<size_t>(at);
+  switch (storage_of(list.element)) {
+    case Storage::Text: {
+      Value made = Value::of_text(list.texts[index]);
+      made.type = list.element;
+      return made;
+    }
+    case Storage::Real: return Value::of_real(list.reals[index], list.element);
+    case Storage::Integer:
+    case Storage::Decimal: break;
+  }
+  return Value::of_integer(list.integers[index], list.element);
+}
+
+// Behind the values of a List's open row; a value of the elements' storage.
+inline void append(Column& list, const Value& value) {
+  switch (storage_of(list.element)) {
+    case Storage::Text: list.texts.push_back(value.text); return;
+    case Storage::Real: list.reals.push_back(value.real); return;
+    case Storage::Integer:
+    case Storage::Decimal: break;
+  }
+  list.integers.push_back(value.integer);
+}
+
 // Can a column of that type have the value?
 inline bool fits(Type column, const Value& value) {
   if (value.missing()) return true;
@@ -69,6 +100,28 @@ inline bool fits(Type column, const Value& value) {
   const Storage storage = storage_of(column);
   return storage == storage_of(value.type) ||
          (storage == Storage::Real && storage_of(value.type) == Storage::Integer);
+}
+
+// The values of an attribute, `what` in words, which are written to a column of that type.
+inline std::vector<Value> values_of(StageSpec& spec, std::string_view name, Type type,
+                                    const char* what) {
+  std::vector<Value> values = spec.values(name);
+  for (const Value& each : values) {
+    if (!fits(type, each)) spec.fail(std::string(what) + " has another type than the output");
+  }
+  return values;
+}
+
+// Which of the values a column has in a row; -1: none.
+inline int64_t index_of(std::span<const Value> values, const Column& column, uint32_t row) {
+  const Storage storage = storage_of(column.type);
+  const int64_t key = key_at(column, row);
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (storage_of(values[i].type) == storage && key_of(values[i]) == key) {
+      return static_cast<int64_t>(i);
+    }
+  }
+  return -1;
 }
 
 // The one value of an attribute, if it is there.
@@ -81,6 +134,31 @@ inline std::optional<Value> one_value(StageSpec& spec, std::string_view name, Ty
   }
   return values.front();
 }
+
+// What the row of `eval` failed with, to be refused as Run::refuse has it; `eval` goes on.
+inline Status refuse_failed(Run& run, std::string_view place, Eval& eval) {
+  std::string failure;
+  failure.swap(eval.failure);
+  return run.refuse(eval.row, place, std::move(failure));
+}
+
+// What stages share that make one column of one other, or of several.
+class OneOutput : public Stage {
+ public:
+  explicit OneOutput(StageSpec& spec, size_t least = 1, size_t most = 1) : place_(spec.place) {
+    spec.expect_inputs(least, most);
+    spec.expect_outputs(1, 1);
+    if (spec.failed()) return;
+    in_ = spec.inputs[0];
+    out_ = spec.outputs[0];
+    type_ = spec.column_type(out_);
+  }
+
+ protected:
+  std::string place_;
+  uint32_t in_ = 0, out_ = 0;  // the first input, the output
+  Type type_ = Type::Any;      // the output's
+};
 
 struct Interval {
   double left, right;

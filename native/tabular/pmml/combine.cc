@@ -157,15 +157,13 @@ class Combine final : public Ensemble {
 // Of the labels, as texts or numbers; a segment's column has one of them per row.
 class Vote final : public Ensemble {
  public:
-  explicit Vote(StageSpec& spec) : Ensemble(spec), labels_(spec.values("labels")) {
+  explicit Vote(StageSpec& spec) : Ensemble(spec) {
     weighted_ = method_ == "weightedMajorityVote";
     if (!weighted_ && method_ != "majorityVote") spec.fail("method is '" + method_ + "'");
     spec.expect_outputs(2, 2);
     if (spec.failed()) return;
     type_ = spec.column_type(outputs_[1]);
-    for (const Value& each : labels_) {
-      if (!fits(type_, each)) spec.fail("a label has another type than the output");
-    }
+    labels_ = values_of(spec, "labels", type_, "a label");
   }
 
   Status run(Run& run, Rows rows) const override {
@@ -173,9 +171,11 @@ class Vote final : public Ensemble {
     Column& winner = run.out(outputs_[1], type_, rows);
     std::vector<Part> parts;
     std::vector<double> sums(labels_.size());
+    std::vector<size_t> seen;
     for (uint32_t i = 0; i < rows.count; ++i) {
       const uint32_t row = rows[i];
-      const int64_t best = parts_of(run, row, false, parts) ? count(run, row, parts, sums) : -1;
+      const bool voted = parts_of(run, row, false, parts);
+      const int64_t best = voted ? count(run, row, parts, sums, seen) : -1;
       if (best < 0) {
         winner.set_missing(row);
         continue;
@@ -193,20 +193,15 @@ class Vote final : public Ensemble {
  private:
   // Which label wins; of equals the one that was voted for first.
   int64_t count(const Run& run, uint32_t row, const std::vector<Part>& parts,
-                std::vector<double>& sums) const {
+                std::vector<double>& sums, std::vector<size_t>& seen) const {
     std::fill(sums.begin(), sums.end(), 0.0);
-    std::vector<size_t> seen;
+    seen.clear();
     for (const Part& part : parts) {
-      const Column& column = run.in(inputs_[part.segment]);
-      const int64_t key = key_at(column, row);
-      for (size_t k = 0; k < labels_.size(); ++k) {
-        if (storage_of(labels_[k].type) != storage_of(column.type) || key_of(labels_[k]) != key) {
-          continue;
-        }
-        if (sums[k] == 0) seen.push_back(k);
-        sums[k] += weighted_ ? part.weight : 1;
-        break;
-      }
+      const int64_t label = index_of(labels_, run.in(inputs_[part.segment]), row);
+      if (label < 0) continue;
+      const auto k = static_cast<size_t>(label);
+      if (sums[k] == 0) seen.push_back(k);
+      sums[k] += weighted_ ? part.weight : 1;
     }
     int64_t best = -1;
     for (const size_t k : seen) {
@@ -311,10 +306,7 @@ class Blend final : public Ensemble {
 class LeafVotes final : public Stage {
  public:
   explicit LeafVotes(StageSpec& spec)
-      : place_(spec.place),
-        label_of_(spec.integers("label_of")),
-        weights_(spec.reals("weights")),
-        labels_(spec.values("labels")) {
+      : place_(spec.place), label_of_(spec.integers("label_of")), weights_(spec.reals("weights")) {
     spec.expect_inputs(1, 1);
     spec.expect_outputs(2, 2);
     if (spec.failed()) return;
@@ -322,13 +314,11 @@ class LeafVotes final : public Stage {
     votes_ = spec.outputs[0];
     out_ = spec.outputs[1];
     type_ = spec.column_type(out_);
+    labels_ = values_of(spec, "labels", type_, "a label");
     const auto count = static_cast<int64_t>(labels_.size());
     const bool fit = std::all_of(label_of_.begin(), label_of_.end(),
                                  [&](int32_t label) { return label >= 0 && label < count; });
     if (!fit) spec.fail("a leaf has no label");
-    for (const Value& each : labels_) {
-      if (!fits(type_, each)) spec.fail("a label has another type than the output");
-    }
   }
 
   Status run(Run& run, Rows rows) const override {

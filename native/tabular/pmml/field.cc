@@ -1,5 +1,5 @@
 // A field of a MiningSchema: its missing, invalid and extreme values treated, in the order that
-// JPMML has. Hot path, any thread. Source: tabular.md 3.3
+// JPMML has; of a list, of each of its values. Hot path, any thread. Source: tabular.md 3.3
 #include <algorithm>
 
 #include "tabular/pmml/cells.h"
@@ -35,12 +35,14 @@ class Set {
 
 class Field final : public Stage {
  public:
-  explicit Field(StageSpec& spec, Type type)
+  // `list`: lists of values of that type.
+  Field(StageSpec& spec, Type type, bool list)
       : place_(spec.place),
         field_(spec.text("field")),
         in_(spec.inputs[0]),
         out_(spec.outputs[0]),
         type_(type),
+        list_(list),
         valid_(spec, "valid", type),
         invalid_values_(spec, "invalid_values", type),
         missing_values_(spec, "missing_values", type),
@@ -66,92 +68,112 @@ class Field final : public Stage {
 
   Status run(Run& run, Rows rows) const override {
     const Column& in = run.in(in_);
-    if (storage_of(in.type) != storage_of(type_) || in.type == Type::Vector ||
-        in.type == Type::List) {
+    const bool list = in.type == Type::List;
+    if (list != list_ || in.type == Type::Vector ||
+        storage_of(list ? in.element : in.type) != storage_of(type_)) {
       return invalid_argument(place_ + ": field '" + field_ + "': expected " +
-                              std::string(type_name(type_)) + ", got " +
-                              std::string(type_name(in.type)));
+                              (list_ ? "lists of " : "") + std::string(type_name(type_)) +
+                              ", got " + std::string(type_name(in.type)));
     }
-    Column& out = run.out(out_, type_, rows);
-    for (uint32_t i = 0; i < rows.count; ++i) {
-      if (Status done = treat(run, in, out, rows[i]); !done.ok()) return done;
-    }
-    return {};
+    return list_ ? run_lists(run, in, rows) : run_scalars(run, in, rows);
   }
 
  private:
-  Status treat(Run& run, const Column& in, Column& out, uint32_t row) const {
-    if (missing_at(in, row)) return treat_missing(run, out, row);
-    const int64_t key = key_at(in, row);
-    if (missing_values_.has(key)) return treat_missing(run, out, row);
-    if (is_invalid(in, row, key)) return treat_invalid(run, in, out, row);
-    Value value = in.value(row);
-    value.state = State::Valid;
-    if (outliers_ != Outliers::AsIs) {
-      const double number = real_at(in, row);
-      if (number < low_ || number > high_) {
-        if (outliers_ == Outliers::AsMissing) {
-          put_missing(out, row);
-          return {};
-        }
-        const double bound = number < low_ ? low_ : high_;
-        value = is_real(type_) ? Value::of_real(type_ == Type::Float
-                                                    ? static_cast<double>(static_cast<float>(bound))
-                                                    : bound)
-                               : Value::of_integer(static_cast<int64_t>(bound));
-      }
+  Status run_scalars(Run& run, const Column& in, Rows rows) const {
+    Column& out = run.out(out_, type_, rows);
+    for (uint32_t i = 0; i < rows.count; ++i) {
+      Value value = in.value(rows[i]);
+      if (Status done = treat(run, rows[i], value); !done.ok()) return done;
+      put(out, rows[i], value);
+      if (value.state == State::Invalid) out.set_state(rows[i], State::Invalid);
     }
-    put(out, row, value);
     return {};
   }
 
-  bool is_invalid(const Column& in, uint32_t row, int64_t key) const {
+  // Each value of a list is treated; what is missing then is left out. A list that is missing may
+  // be refused, and is not replaced. Source: JPMML.
+  Status run_lists(Run& run, const Column& in, Rows rows) const {
+    Column& out = run.out(out_, Type::List, rows, type_);
+    for (uint32_t i = 0; i < rows.count; ++i) {
+      const uint32_t row = rows[i];
+      if (!in.valid(row)) {
+        Value none;
+        if (Status done = treat_missing(run, row, none); !done.ok()) return done;
+        continue;
+      }
+      out.start_row(row);
+      for (uint64_t at = in.offsets[row]; at < in.offsets[row + 1]; ++at) {
+        Value value = element_at(in, at);
+        if (Status done = treat(run, row, value); !done.ok()) return done;
+        if (!value.missing()) append(out, value);
+      }
+      out.end_row();
+    }
+    return {};
+  }
+
+  // Puts what the field has in place of a value that a row gives, missing ones too.
+  Status treat(Run& run, uint32_t row, Value& value) const {
+    if (is_missing(value)) return treat_missing(run, row, value);
+    const int64_t key = key_of(value);
+    if (missing_values_.has(key)) return treat_missing(run, row, value);
+    value.state = State::Valid;
+    if (is_invalid(value, key)) return treat_invalid(run, row, value);
+    if (outliers_ == Outliers::AsIs) return {};
+    const double number = real_of(value);
+    if (!(number < low_ || number > high_)) return {};
+    if (outliers_ == Outliers::AsMissing) {
+      value = replacement();
+      return {};
+    }
+    const double bound = number < low_ ? low_ : high_;
+    value = is_real(type_)
+                ? Value::of_real(
+                      type_ == Type::Float ? static_cast<double>(static_cast<float>(bound)) : bound)
+                : Value::of_integer(static_cast<int64_t>(bound));
+    return {};
+  }
+
+  bool is_invalid(const Value& value, int64_t key) const {
     if (invalid_values_.has(key)) return true;
     if (!valid_.empty() && valid_.has(key)) return false;
     if (!intervals_.empty()) {
-      const double number = real_at(in, row);
+      const double number = real_of(value);
       return std::none_of(intervals_.begin(), intervals_.end(),
                           [&](const Interval& each) { return each.contains(number); });
     }
     return !valid_.empty();
   }
 
-  void put_missing(Column& out, uint32_t row) const {
-    if (missing_value_) put(out, row, *missing_value_);
-    else out.set_missing(row);
-  }
+  // Of a value that is missing.
+  Value replacement() const { return missing_value_ ? *missing_value_ : Value::missing_of(type_); }
 
-  Status treat_missing(Run& run, Column& out, uint32_t row) const {
+  Status treat_missing(Run& run, uint32_t row, Value& value) const {
     if (refuse_missing_) {
-      out.set_missing(row);
+      value = Value::missing_of(type_);
       return run.refuse(row, place_, "field '" + field_ + "' must not be missing");
     }
-    put_missing(out, row);
+    value = replacement();
     return {};
   }
 
-  Status treat_invalid(Run& run, const Column& in, Column& out, uint32_t row) const {
+  Status treat_invalid(Run& run, uint32_t row, Value& value) const {
     switch (invalid_) {
-      case Invalid::AsMissing: put_missing(out, row); return {};
-      case Invalid::Replace: put(out, row, *invalid_value_); return {};
-      case Invalid::AsIs:
-        put(out, row, in.value(row));
-        out.set_state(row, State::Invalid);
-        return {};
+      case Invalid::AsMissing: value = replacement(); return {};
+      case Invalid::Replace: value = *invalid_value_; return {};
+      case Invalid::AsIs: value.state = State::Invalid; return {};
       case Invalid::Refuse: break;
     }
-    out.set_missing(row);
     const Eval eval{run, row, {}};
-    Value value = in.value(row);
-    value.state = State::Valid;
-    return run.refuse(row, place_,
-                      "field '" + field_ + "': value \"" + text_of(eval, value).substr(0, 200) +
-                          "\" is not valid");
+    const std::string text = text_of(eval, value).substr(0, 200);
+    value = Value::missing_of(type_);
+    return run.refuse(row, place_, "field '" + field_ + "': value \"" + text + "\" is not valid");
   }
 
   std::string place_, field_;
   uint32_t in_, out_;
   Type type_;
+  bool list_;
   Set valid_, invalid_values_, missing_values_;
   std::vector<Interval> intervals_;
   std::optional<Value> missing_value_, invalid_value_;
@@ -167,12 +189,13 @@ std::unique_ptr<Stage> make_field(StageSpec& spec) {
   spec.expect_inputs(1, 1);
   spec.expect_outputs(1, 1);
   if (spec.failed()) return nullptr;
-  const Type type = spec.column_type(spec.outputs[0]);
+  const bool list = spec.column_type(spec.outputs[0]) == Type::List;
+  const Type type = list ? spec.column_element(spec.outputs[0]) : spec.column_type(spec.outputs[0]);
   if (type == Type::Vector || type == Type::List || type == Type::Any || type == Type::Decimal) {
-    spec.fail("a field is a scalar");
+    spec.fail("a field is a scalar, or a list of scalars");
     return nullptr;
   }
-  return std::make_unique<Field>(spec, type);
+  return std::make_unique<Field>(spec, type, list);
 }
 
 }  // namespace serval::tabular::pmml

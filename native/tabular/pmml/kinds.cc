@@ -11,6 +11,7 @@ constexpr StageKind kKinds[] = {
     {"pmml.discretize", pmml::make_discretize},
     {"pmml.map_values", pmml::make_map_values},
     {"pmml.text_index", pmml::make_text_index},
+    {"pmml.aggregate", pmml::make_aggregate},
     {"pmml.vector", pmml::make_vector},
     {"pmml.classify", pmml::make_classify},
     {"pmml.pick", pmml::make_pick},

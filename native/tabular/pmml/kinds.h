@@ -14,6 +14,7 @@ std::unique_ptr<Stage> make_norm_discrete(StageSpec& spec);
 std::unique_ptr<Stage> make_discretize(StageSpec& spec);
 std::unique_ptr<Stage> make_map_values(StageSpec& spec);
 std::unique_ptr<Stage> make_text_index(StageSpec& spec);
+std::unique_ptr<Stage> make_aggregate(StageSpec& spec);
 std::unique_ptr<Stage> make_vector(StageSpec& spec);
 std::unique_ptr<Stage> make_classify(StageSpec& spec);
 std::unique_ptr<Stage> make_pick(StageSpec& spec);

@@ -2,7 +2,6 @@
 // Source: tabular.md 3.3
 #include <algorithm>
 
-#include "tabular/expression.h"
 #include "tabular/pmml/cells.h"
 #include "tabular/pmml/kinds.h"
 
@@ -19,7 +18,6 @@ class Rules final : public Stage {
         weights_(spec.reals("weights")),
         confidences_(spec.reals("confidences")),
         ids_(spec.text_ids("ids")),
-        labels_(spec.values("labels")),
         default_label_(spec.integer("default_label", -1)),
         default_confidence_(spec.real("default_confidence", 0)) {
     const std::string_view method = spec.text("method");
@@ -28,6 +26,10 @@ class Rules final : public Stage {
     if (!sums_ && !max_ && method != "firstHit")
       spec.fail("method is '" + std::string(method) + "'");
     spec.expect_outputs(3, 3);
+    if (spec.failed()) return;
+    outputs_.assign(spec.outputs.begin(), spec.outputs.end());
+    type_ = spec.column_type(outputs_[0]);
+    labels_ = values_of(spec, "labels", type_, "a score");
     const size_t count = predicates_.size();
     const auto in = [&](int32_t label) {
       return label >= 0 && label < static_cast<int64_t>(labels_.size());
@@ -36,12 +38,6 @@ class Rules final : public Stage {
         ids_.size() != count || !std::all_of(label_of_.begin(), label_of_.end(), in) ||
         default_label_ < -1 || default_label_ >= static_cast<int64_t>(labels_.size())) {
       spec.fail("its rules do not fit together");
-    }
-    if (spec.failed()) return;
-    outputs_.assign(spec.outputs.begin(), spec.outputs.end());
-    type_ = spec.column_type(outputs_[0]);
-    for (const Value& each : labels_) {
-      if (!fits(type_, each)) spec.fail("a score has another type than the output");
     }
   }
 
@@ -56,10 +52,7 @@ class Rules final : public Stage {
       eval.row = row;
       fire(eval, answer);
       if (eval.failed()) {
-        if (Status refused = run.refuse(row, place_, std::move(eval.failure)); !refused.ok()) {
-          return refused;
-        }
-        eval.failure.clear();
+        if (Status refused = refuse_failed(run, place_, eval); !refused.ok()) return refused;
         answer.label = answer.rule = -1;
       }
       if (answer.rule < 0) id.set_missing(row);
@@ -81,36 +74,35 @@ class Rules final : public Stage {
   struct Answer {
     int32_t label = -1, rule = -1;
     std::vector<double> confidences;
+    std::vector<size_t> fired;  // rules, in the document's order
   };
 
   void fire(Eval& eval, Answer& answer) const {
     answer.label = answer.rule = -1;
     answer.confidences.assign(labels_.size(), 0);
-    int fired = 0;
+    answer.fired.clear();
     double best = 0;
     for (size_t i = 0; i < predicates_.size(); ++i) {
       const Value value = predicates_[i]->value(eval);
       if (eval.failed()) return;
       if (value.missing() || value.integer == 0) continue;
-      const auto rule = static_cast<int32_t>(i);
-      const auto label = static_cast<size_t>(label_of_[i]);
-      fired += 1;
+      answer.fired.push_back(i);
       if (sums_) {
-        answer.confidences[label] += weights_[i];
-      } else if (!max_ || fired == 1 || weights_[i] > best) {
+        answer.confidences[static_cast<size_t>(label_of_[i])] += weights_[i];
+      } else if (!max_ || answer.rule < 0 || weights_[i] > best) {
         best = weights_[i];
-        answer.rule = rule;
+        answer.rule = static_cast<int32_t>(i);
         if (!max_) break;
       }
     }
-    if (fired == 0) {
+    if (answer.fired.empty()) {
       answer.label = default_label_;
       if (default_label_ >= 0) {
         answer.confidences[static_cast<size_t>(default_label_)] = default_confidence_;
       }
       return;
     }
-    if (sums_) return sum_up(eval, fired, answer);
+    if (sums_) return sum_up(answer);
     answer.label = label_of_[static_cast<size_t>(answer.rule)];
     answer.confidences[static_cast<size_t>(answer.label)] =
         confidences_[static_cast<size_t>(answer.rule)];
@@ -118,26 +110,23 @@ class Rules final : public Stage {
 
   // The label with the largest weight, of equals the one whose rule fired first; the first rule of
   // it that fired and has the largest weight gives the id.
-  void sum_up(Eval& eval, int fired, Answer& answer) const {
+  void sum_up(Answer& answer) const {
     double best = -1;
-    std::vector<bool> fires(predicates_.size());
-    for (size_t i = 0; i < predicates_.size(); ++i) {
-      const Value value = predicates_[i]->value(eval);
-      fires[i] = !value.missing() && value.integer != 0;
+    for (const size_t i : answer.fired) {
       const double sum = answer.confidences[static_cast<size_t>(label_of_[i])];
-      if (fires[i] && sum > best) {
+      if (sum > best) {
         best = sum;
         answer.label = label_of_[i];
       }
     }
     double weight = 0;
-    for (size_t i = 0; i < predicates_.size(); ++i) {
-      if (!fires[i] || label_of_[i] != answer.label) continue;
+    for (const size_t i : answer.fired) {
+      if (label_of_[i] != answer.label) continue;
       if (answer.rule >= 0 && !(weights_[i] > weight)) continue;
       answer.rule = static_cast<int32_t>(i);
       weight = weights_[i];
     }
-    for (double& each : answer.confidences) each /= fired;
+    for (double& each : answer.confidences) each /= static_cast<double>(answer.fired.size());
   }
 
   std::string place_;

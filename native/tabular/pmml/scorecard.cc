@@ -2,7 +2,6 @@
 // any thread. Source: tabular.md 3.3
 #include <algorithm>
 
-#include "tabular/expression.h"
 #include "tabular/pmml/cells.h"
 #include "tabular/pmml/functions/functions.h"
 #include "tabular/pmml/kinds.h"
@@ -54,10 +53,7 @@ class Scorecard final : public Stage {
       found.clear();
       const bool whole = add_up(eval, sum, found);
       if (eval.failed()) {
-        if (Status refused = run.refuse(eval.row, place_, std::move(eval.failure)); !refused.ok()) {
-          return refused;
-        }
-        eval.failure.clear();
+        if (Status refused = refuse_failed(run, place_, eval); !refused.ok()) return refused;
       }
       if (!whole) {
         score.set_missing(eval.row);

@@ -1,6 +1,5 @@
 // Segments of a MiningModel: which rows each one gets, and whose results count. Hot path, any
 // thread. Source: tabular.md 3.3
-#include "tabular/expression.h"
 #include "tabular/pmml/cells.h"
 #include "tabular/pmml/kinds.h"
 
@@ -35,10 +34,7 @@ class Segment final : public Stage {
       const bool taken = before != nullptr && before->valid(row) && before->integers[row] != 0;
       const Value value = taken ? Value() : predicate_->value(eval);
       if (eval.failed()) {
-        if (Status refused = run.refuse(row, place_, std::move(eval.failure)); !refused.ok()) {
-          return refused;
-        }
-        eval.failure.clear();
+        if (Status refused = refuse_failed(run, place_, eval); !refused.ok()) return refused;
         continue;
       }
       if (value.missing() || value.integer == 0) continue;
@@ -183,7 +179,7 @@ class Collect final : public Stage {
       for (size_t k = 0; k < count; ++k) {
         const Column& from = run.in(inputs_[count + k]);
         if (is_set(run.in(inputs_[k]), rows[i]) && !missing_at(from, rows[i])) {
-          append(from, rows[i], out);
+          append(out, from.value(rows[i]));
         }
       }
       out.end_row();
@@ -192,16 +188,6 @@ class Collect final : public Stage {
   }
 
  private:
-  static void append(const Column& from, uint32_t row, Column& out) {
-    switch (storage_of(from.type)) {
-      case Storage::Text: out.texts.push_back(from.texts[row]); return;
-      case Storage::Real: out.reals.push_back(from.reals[row]); return;
-      case Storage::Integer:
-      case Storage::Decimal: break;
-    }
-    out.integers.push_back(from.integers[row]);
-  }
-
   std::string place_;
   std::vector<uint32_t> inputs_;
   uint32_t out_ = 0;

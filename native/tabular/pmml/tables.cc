@@ -10,17 +10,11 @@
 namespace serval::tabular::pmml {
 namespace {
 
-// What all of them have: one output, and what it is where an input is missing.
-class Table : public Stage {
+// What all of them have: what the output is where an input is missing.
+class Table : public OneOutput {
  public:
-  Table(StageSpec& spec, size_t most_inputs) : place_(spec.place) {
-    spec.expect_inputs(1, most_inputs);
-    spec.expect_outputs(1, 1);
-    if (spec.failed()) return;
-    in_ = spec.inputs[0];
-    out_ = spec.outputs[0];
-    type_ = spec.column_type(out_);
-    map_missing_ = one_value(spec, "map_missing", type_);
+  Table(StageSpec& spec, size_t most_inputs) : OneOutput(spec, 1, most_inputs) {
+    if (!spec.failed()) map_missing_ = one_value(spec, "map_missing", type_);
   }
 
  protected:
@@ -28,14 +22,23 @@ class Table : public Stage {
     if (value) put(out, row, *value);
     else out.set_missing(row);
   }
-  Status expect_number(const Column& in) const {
-    if (is_scalar_number(in.type)) return {};
-    return invalid_argument(place_ + ": expected a number, got " + std::string(type_name(in.type)));
+  // Of an input that is a number: `put_number(number, out, row)` where it is there.
+  template <typename PutNumber>
+  Status each_number(Run& run, Rows rows, PutNumber put_number) const {
+    const Column& in = run.in(in_);
+    if (!is_scalar_number(in.type)) {
+      return invalid_argument(place_ + ": expected a number, got " +
+                              std::string(type_name(in.type)));
+    }
+    Column& out = run.out(out_, type_, rows);
+    for (uint32_t i = 0; i < rows.count; ++i) {
+      const uint32_t row = rows[i];
+      if (missing_at(in, row)) put_or_missing(out, row, map_missing_);
+      else put_number(real_at(in, row), out, row);
+    }
+    return {};
   }
 
-  std::string place_;
-  uint32_t in_ = 0, out_ = 0;
-  Type type_ = Type::Any;
   std::optional<Value> map_missing_;
 };
 
@@ -53,15 +56,8 @@ class NormContinuous final : public Table {
   }
 
   Status run(Run& run, Rows rows) const override {
-    const Column& in = run.in(in_);
-    if (Status fit = expect_number(in); !fit.ok()) return fit;
-    Column& out = run.out(out_, type_, rows);
-    for (uint32_t i = 0; i < rows.count; ++i) {
-      const uint32_t row = rows[i];
-      if (missing_at(in, row)) put_or_missing(out, row, map_missing_);
-      else normalise(real_at(in, row), out, row);
-    }
-    return {};
+    return each_number(
+        run, rows, [this](double value, Column& out, uint32_t row) { normalise(value, out, row); });
   }
 
  private:
@@ -121,31 +117,18 @@ class Discretize final : public Table {
   explicit Discretize(StageSpec& spec)
       : Table(spec, 1),
         intervals_(intervals_of(spec, "intervals")),
-        results_(spec.values("results")),
+        results_(values_of(spec, "results", type_, "a result")),
         default_(one_value(spec, "default", type_)) {
     if (results_.size() != intervals_.size()) spec.fail("expected a result for each interval");
-    for (const Value& each : results_) {
-      if (!fits(type_, each)) spec.fail("a result has another type than the output");
-    }
   }
 
   Status run(Run& run, Rows rows) const override {
-    const Column& in = run.in(in_);
-    if (Status fit = expect_number(in); !fit.ok()) return fit;
-    Column& out = run.out(out_, type_, rows);
-    for (uint32_t i = 0; i < rows.count; ++i) {
-      const uint32_t row = rows[i];
-      if (missing_at(in, row)) {
-        put_or_missing(out, row, map_missing_);
-        continue;
-      }
-      const double value = real_at(in, row);
+    return each_number(run, rows, [this](double value, Column& out, uint32_t row) {
       const auto found = std::find_if(intervals_.begin(), intervals_.end(),
                                       [&](const Interval& each) { return each.contains(value); });
       if (found == intervals_.end()) put_or_missing(out, row, default_);
       else put(out, row, results_[static_cast<size_t>(found - intervals_.begin())]);
-    }
-    return {};
+    });
   }
 
  private:
@@ -161,15 +144,12 @@ class MapValues final : public Table {
   explicit MapValues(StageSpec& spec)
       : Table(spec, kColumnsMax),
         inputs_(spec.inputs.begin(), spec.inputs.end()),
-        results_(spec.values("results")),
+        results_(values_of(spec, "results", type_, "a result")),
         default_(one_value(spec, "default", type_)) {
     std::vector<std::vector<Value>> columns;
     for (size_t i = 0; i < inputs_.size(); ++i) {
       columns.push_back(spec.values("keys_" + std::to_string(i)));
       if (columns.back().size() != results_.size()) spec.fail("expected a key for each result");
-    }
-    for (const Value& each : results_) {
-      if (!fits(type_, each)) spec.fail("a result has another type than the output");
     }
     if (spec.failed()) return;
     for (size_t row = 0; row < results_.size(); ++row) {

@@ -21,28 +21,54 @@ bool is_punctuation(char letter) {
              std::string_view::npos;
 }
 
-// Inserted, removed and changed bytes; more than `most` of them are most + 1.
-int distance(std::string_view a, std::string_view b, int most) {
+using Units = std::u16string;
+
+Units units_of(std::string_view text) {
+  Units units;
+  while (!text.empty()) {
+    const auto [value, bytes] = front_character(text);
+    text.remove_prefix(bytes);
+    if (value > 0xFFFF) {
+      units.push_back(static_cast<char16_t>(0xD7C0 + (value >> 10)));
+      units.push_back(static_cast<char16_t>(0xDC00 + (value & 0x3FF)));
+    } else {
+      units.push_back(static_cast<char16_t>(value));
+    }
+  }
+  return units;
+}
+
+// Inserted, removed and changed UTF-16 units, as Java counts; more than `most` of them are
+// most + 1. Takes steps of the order of most times the shorter one's length.
+int64_t distance(const Units& a, const Units& b, int64_t most) {
+  const auto rows = static_cast<int64_t>(a.size()), columns = static_cast<int64_t>(b.size());
+  if (std::abs(rows - columns) > most) return most + 1;
   if (most == 0) return a == b ? 0 : 1;
-  std::vector<int> row(b.size() + 1);
-  for (size_t j = 0; j < row.size(); ++j) row[j] = static_cast<int>(j);
-  for (size_t i = 1; i <= a.size(); ++i) {
-    int diagonal = row[0];
-    row[0] = static_cast<int>(i);
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const int above = row[j];
-      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1] ? 1 : 0)});
+  std::vector<int64_t> row(b.size() + 1);
+  for (size_t j = 0; j < row.size(); ++j) row[j] = static_cast<int64_t>(j);
+  for (int64_t i = 1; i <= rows; ++i) {
+    // What is further from the diagonal than `most` is more than that.
+    const int64_t begin = std::max<int64_t>(1, i - most), end = std::min(columns, i + most);
+    const auto left = static_cast<size_t>(begin - 1);
+    int64_t diagonal = row[left];
+    row[left] = begin == 1 ? i : most + 1;
+    for (auto j = static_cast<size_t>(begin); j <= static_cast<size_t>(end); ++j) {
+      const int64_t above = row[j];
+      const bool same = a[static_cast<size_t>(i - 1)] == b[j - 1];
+      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (same ? 0 : 1)});
       diagonal = above;
     }
   }
-  return std::min(row[b.size()], most + 1);
+  return std::min(row.back(), most + 1);
 }
 
+int64_t distance(const std::string& a, const std::string& b, int64_t) { return a == b ? 0 : 1; }
+
 // inputs: text, term -> the term's weight.
-class TextIndex final : public Stage {
+class TextIndex final : public OneOutput {
  public:
   explicit TextIndex(StageSpec& spec)
-      : place_(spec.place),
+      : OneOutput(spec, 2, 2),
         best_hits_(spec.flag("best_hits")),
         case_sensitive_(spec.flag("case_sensitive")),
         tokenize_(spec.flag("tokenize")),
@@ -55,19 +81,14 @@ class TextIndex final : public Stage {
     auto separator = compile_regex(spec.text("separator"));
     if (separator.ok()) separator_ = std::move(separator.value());
     else spec.fail(separator.error().message);
-    spec.expect_inputs(2, 2);
-    spec.expect_outputs(1, 1);
     if (spec.failed()) return;
-    text_ = spec.inputs[0];
     term_ = spec.inputs[1];
-    out_ = spec.outputs[0];
-    type_ = spec.column_type(out_);
     const bool real = weight_ == Weight::Logarithmic;
     if (real ? !is_real(type_) : !is_integer(type_)) spec.fail("its output has a wrong type");
   }
 
   Status run(Run& run, Rows rows) const override {
-    const Column& text = run.in(text_);
+    const Column& text = run.in(in_);
     const Column& term = run.in(term_);
     if (!is_text(text.type) || !is_text(term.type)) {
       return invalid_argument(place_ + ": expected texts");
@@ -87,7 +108,8 @@ class TextIndex final : public Stage {
         if (!refused.ok()) return refused;
         continue;
       }
-      int64_t count = frequency(words, wanted);
+      int64_t count = distance_ == 0 ? frequency(words, wanted)
+                                     : frequency(units_of_all(words), units_of_all(wanted));
       if (weight_ == Weight::Binary) count = std::min<int64_t>(count, 1);
       if (weight_ == Weight::Logarithmic) {
         out.reals[row] = std::log10(1 + static_cast<double>(count));
@@ -125,13 +147,19 @@ class TextIndex final : public Stage {
     if (!word.empty()) words.emplace_back(word);
   }
 
-  int64_t frequency(const std::vector<std::string>& words,
-                    const std::vector<std::string>& wanted) const {
+  static std::vector<Units> units_of_all(const std::vector<std::string>& words) {
+    std::vector<Units> made;
+    made.reserve(words.size());
+    for (const std::string& word : words) made.push_back(units_of(word));
+    return made;
+  }
+
+  template <typename Word>
+  int64_t frequency(const std::vector<Word>& words, const std::vector<Word>& wanted) const {
     if (wanted.empty() || wanted.size() > words.size()) return 0;
-    int64_t count = 0;
-    int best = distance_;
+    int64_t count = 0, best = distance_;
     for (size_t at = 0; at + wanted.size() <= words.size(); ++at) {
-      int sum = 0;
+      int64_t sum = 0;
       for (size_t k = 0; k < wanted.size() && sum <= best; ++k) {
         sum += distance(words[at + k], wanted[k], best - sum);
       }
@@ -145,13 +173,11 @@ class TextIndex final : public Stage {
     return count;
   }
 
-  std::string place_;
   bool best_hits_, case_sensitive_, tokenize_;
   int32_t distance_;
   Weight weight_ = Weight::Frequency;
   std::shared_ptr<const JavaRegex> separator_;
-  uint32_t text_ = 0, term_ = 0, out_ = 0;
-  Type type_ = Type::Any;
+  uint32_t term_ = 0;
 };
 
 }  // namespace

@@ -3,7 +3,6 @@
 // path, any thread. Source: tabular.md 3.3
 #include <algorithm>
 
-#include "tabular/expression.h"
 #include "tabular/pmml/cells.h"
 #include "tabular/pmml/kinds.h"
 
@@ -83,10 +82,7 @@ class Tree final : public Stage {
       eval.row = rows[i];
       const Found found = strategy_ >= OnMissing::Weighted ? blend(eval, *scores) : walk(eval);
       if (eval.failed()) {
-        if (Status refused = run.refuse(eval.row, place_, std::move(eval.failure)); !refused.ok()) {
-          return refused;
-        }
-        eval.failure.clear();
+        if (Status refused = refuse_failed(run, place_, eval); !refused.ok()) return refused;
         nodes.set_missing(eval.row);
         continue;
       }

@@ -9,13 +9,10 @@ namespace serval::tabular::pmml {
 namespace {
 
 // inputs: scalars -> one Vector; NaN where an input is missing.
-class Vector final : public Stage {
+class Vector final : public OneOutput {
  public:
   explicit Vector(StageSpec& spec)
-      : place_(spec.place), inputs_(spec.inputs.begin(), spec.inputs.end()) {
-    spec.expect_outputs(1, 1);
-    if (!spec.failed()) out_ = spec.outputs[0];
-  }
+      : OneOutput(spec, 1, SIZE_MAX), inputs_(spec.inputs.begin(), spec.inputs.end()) {}
 
   Status run(Run& run, Rows rows) const override {
     for (const uint32_t column : inputs_) {
@@ -36,25 +33,14 @@ class Vector final : public Stage {
   }
 
  private:
-  std::string place_;
   std::vector<uint32_t> inputs_;
-  uint32_t out_ = 0;
 };
 
 // Vector -> the label of its largest number, the first one of equals.
-class Classify final : public Stage {
+class Classify final : public OneOutput {
  public:
-  explicit Classify(StageSpec& spec) : place_(spec.place), labels_(spec.values("labels")) {
-    spec.expect_inputs(1, 1);
-    spec.expect_outputs(1, 1);
-    if (spec.failed()) return;
-    in_ = spec.inputs[0];
-    out_ = spec.outputs[0];
-    type_ = spec.column_type(out_);
-    for (const Value& each : labels_) {
-      if (!fits(type_, each)) spec.fail("a label has another type than the output");
-    }
-  }
+  explicit Classify(StageSpec& spec)
+      : OneOutput(spec), labels_(values_of(spec, "labels", type_, "a label")) {}
 
   Status run(Run& run, Rows rows) const override {
     const Column& in = run.in(in_);
@@ -79,10 +65,7 @@ class Classify final : public Stage {
     return best;
   }
 
-  std::string place_;
   std::vector<Value> labels_;
-  uint32_t in_ = 0, out_ = 0;
-  Type type_ = Type::Any;
 };
 
 // Vector -> its numbers at `index`, one output each (-1: zero, of a label that it has not). With a
@@ -128,15 +111,8 @@ class Pick final : public Stage {
     Column& out = run.out(outputs_[0], Type::Double, rows);
     for (uint32_t i = 0; i < rows.count; ++i) {
       const uint32_t row = rows[i];
-      if (missing_at(chosen, row)) {
-        out.set_missing(row);
-        continue;
-      }
-      const int64_t key = key_at(chosen, row);
-      const auto found = std::find_if(labels_.begin(), labels_.end(), [&](const Value& each) {
-        return storage_of(each.type) == storage_of(chosen.type) && key_of(each) == key;
-      });
-      put_at(in, row, found == labels_.end() ? -1 : found - labels_.begin(), out);
+      if (missing_at(chosen, row)) out.set_missing(row);
+      else put_at(in, row, index_of(labels_, chosen, row), out);
     }
     return {};
   }
@@ -148,20 +124,14 @@ class Pick final : public Stage {
 };
 
 // Vector of affinities -> of rank k the label, or the number itself.
-class Ranked final : public Stage {
+class Ranked final : public OneOutput {
  public:
   explicit Ranked(StageSpec& spec)
-      : place_(spec.place),
+      : OneOutput(spec),
         labels_(spec.text_ids("labels")),
         rank_(spec.integer("rank")),
         largest_(spec.flag("largest")) {
-    spec.expect_inputs(1, 1);
-    spec.expect_outputs(1, 1);
     if (rank_ < 1) spec.fail("a rank is 1 or more");
-    if (spec.failed()) return;
-    in_ = spec.inputs[0];
-    out_ = spec.outputs[0];
-    type_ = spec.column_type(out_);
     if (type_ != Type::Double && type_ != Type::String) spec.fail("it gives a label or a number");
   }
 
@@ -197,25 +167,16 @@ class Ranked final : public Stage {
     });
   }
 
-  std::string place_;
   std::vector<TextId> labels_;
   int32_t rank_;
   bool largest_;
-  uint32_t in_ = 0, out_ = 0;
-  Type type_ = Type::Any;
 };
 
 // List of text, or Vector -> its element of that rank; missing where it is shorter.
-class Element final : public Stage {
+class Element final : public OneOutput {
  public:
-  explicit Element(StageSpec& spec) : place_(spec.place), rank_(spec.integer("rank")) {
-    spec.expect_inputs(1, 1);
-    spec.expect_outputs(1, 1);
+  explicit Element(StageSpec& spec) : OneOutput(spec), rank_(spec.integer("rank")) {
     if (rank_ < 1) spec.fail("a rank is 1 or more");
-    if (spec.failed()) return;
-    in_ = spec.inputs[0];
-    out_ = spec.outputs[0];
-    type_ = spec.column_type(out_);
   }
 
   Status run(Run& run, Rows rows) const override {
@@ -236,10 +197,7 @@ class Element final : public Stage {
   }
 
  private:
-  std::string place_;
   int32_t rank_;
-  uint32_t in_ = 0, out_ = 0;
-  Type type_ = Type::Any;
 };
 
 }  // namespace

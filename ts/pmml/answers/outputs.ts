@@ -290,7 +290,7 @@ class OutputLowering {
     if (predicted === undefined || data === undefined) {
       return this.problem(field, 'a residual wants a target');
     }
-    const actual = columnRef(context.lowering.fields.input(data, false));
+    const actual = columnRef(context.lowering.fields.input(data));
     const at = columnRef(predicted);
     if (data.optype === 'continuous') {
       const difference = call('pmml.-', call('pmml.cast', actual, constant('double')), at);

@@ -7,7 +7,7 @@ import type { Fields, Names } from '../scope.js';
 import { constantDataType, missingValue, normalDataType, parseValue, planType } from '../types.js';
 import { type XmlElement, children } from '../xml.js';
 import { BUILT_INS, ORDERING, builtInName } from './functions.js';
-import { TABLES, type TableContext } from './tables.js';
+import { REFUSED_EXPRESSIONS, TABLES, type TableContext } from './tables.js';
 
 /** An expression, and what is known of its values before they are there. */
 export interface Typed {
@@ -113,11 +113,14 @@ export class Expressions {
     if (element.name === 'Apply') return this.#apply(element, names, parameters, lazy);
     const table = Object.hasOwn(TABLES, element.name) ? TABLES[element.name] : undefined;
     if (table === undefined) {
-      return this.#problem(element, `<${element.name}> is not supported as an expression`);
+      const why = REFUSED_EXPRESSIONS[element.name];
+      const reason = `<${element.name}> is not supported as an expression`;
+      return this.#problem(element, why === undefined ? reason : `${reason}: ${why}`);
     }
     const context: TableContext = {
       fields: this.fields,
       column: (name, at) => this.#columnOf(name, at, names, parameters),
+      list: (name, at) => this.fields.list(names, name, at),
       dataType: (name) => parameters.get(name)?.dataType ?? this.fields.info(names, name).dataType,
       value: (at, text, dataType) => this.#value(at, text, dataType),
       term: (at) => this.#typed(at, names, parameters, lazy, 'string'),

@@ -3,15 +3,18 @@
 import type { Attributes, Column } from '../../tabular/builder.js';
 import type { Type, Value } from '../../tabular/generated/plan.js';
 import { placeOf, readInterval } from '../document.js';
+import type { Problems } from '../../tabular/problems.js';
 import type { Fields } from '../scope.js';
 import { normalDataType, parseValue, planType } from '../types.js';
 import { type XmlElement, child, children, localName } from '../xml.js';
+import { aggregate } from './aggregate.js';
 import type { Typed } from './expression.js';
 import { textIndex } from './text-index.js';
 
 export interface TableContext {
   readonly fields: Fields;
   column(name: string, at: XmlElement): Column;
+  list(name: string, at: XmlElement): Column;
   dataType(name: string): string;
   value(at: XmlElement, text: string, dataType: string): Value;
   term(at: XmlElement): Typed;
@@ -132,14 +135,24 @@ const discretize: Table = (element, context) => {
   return fillBy('pmml.discretize', [input], dataType, attributes, element, context);
 };
 
-/** The rows of an InlineTable: texts by column. */
-export function inlineRows(element: XmlElement, fields: Fields): Map<string, string>[] {
+/** The InlineTable of an element; undefined: it has none, which is noted. */
+export function inlineTable(element: XmlElement, problems: Problems): XmlElement | undefined {
   const table = child(element, 'InlineTable');
-  if (table === undefined) {
-    fields.problems.add(placeOf(element), 'has no InlineTable (a TableLocator is not supported)');
-    return [];
+  if (table !== undefined) return table;
+  const locator = child(element, 'TableLocator');
+  if (locator === undefined) problems.add(placeOf(element), 'has no InlineTable');
+  else {
+    const reason =
+      'is not supported: its rows are not in an InlineTable, but outside of the document';
+    problems.add(placeOf(locator), reason);
   }
-  return children(table, 'row').map(
+  return undefined;
+}
+
+// The rows of an InlineTable: texts by column.
+function inlineRows(element: XmlElement, fields: Fields): Map<string, string>[] {
+  const table = inlineTable(element, fields.problems);
+  return (table === undefined ? [] : children(table, 'row')).map(
     (row) => new Map(row.children.map((cell) => [cell.name, cell.text])),
   );
 }
@@ -185,6 +198,11 @@ const mapValues: Table = (element, context) => {
   return fillBy('pmml.map_values', inputs, dataType, attributes, element, context);
 };
 
+/** Expression elements that PMML has and that are not lowered, with the reason. */
+export const REFUSED_EXPRESSIONS: Readonly<Record<string, string>> = {
+  Lag: 'it reads rows before this one, and each row is answered by itself',
+};
+
 /** By element name. */
 export const TABLES: Readonly<Record<string, Table>> = {
   NormContinuous: normContinuous,
@@ -192,4 +210,5 @@ export const TABLES: Readonly<Record<string, Table>> = {
   Discretize: discretize,
   MapValues: mapValues,
   TextIndex: textIndex,
+  Aggregate: aggregate,
 };

@@ -28,7 +28,7 @@ function listPairs(
   inputs: InputList,
   model: XmlElement,
 ): Pairs {
-  const at = inputs.column(context.field(field, model));
+  const at = inputs.column(context.list(field, model));
   return {
     items: items.map((_, i) => i),
     inputs: items.map(() => at),

@@ -1,6 +1,6 @@
 // The PMML model elements that are lowered by a file of this folder, by name. Importer's worker
 // thread.
-import type { LowerModel, ModelTable } from '../context.js';
+import type { ModelTable } from '../context.js';
 import { lowerAnomaly } from './anomaly.js';
 import { lowerAssociation } from './association.js';
 import { lowerClustering } from './clustering.js';
@@ -11,12 +11,6 @@ import { lowerNearestNeighbor } from './nearest-neighbor.js';
 import { lowerNeuralNetwork } from './neural-network.js';
 import { lowerRegression } from './regression.js';
 import { lowerSupportVectors } from './support-vectors.js';
-
-/** The standard does not say by what a request asks for a point of time. */
-const refuseTimeSeries: LowerModel = (model, context) => {
-  context.problems.add(context.place(model), 'time series models are not supported');
-  return {};
-};
 
 /** By element name. */
 export const LEAF_MODELS: ModelTable = {
@@ -30,5 +24,4 @@ export const LEAF_MODELS: ModelTable = {
   NeuralNetwork: lowerNeuralNetwork,
   RegressionModel: lowerRegression,
   SupportVectorMachineModel: lowerSupportVectors,
-  TimeSeriesModel: refuseTimeSeries,
 };

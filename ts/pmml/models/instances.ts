@@ -1,6 +1,7 @@
 // Training instances inside a document (TrainingInstances), as texts by field. Importer's worker
 // thread. Source: tabular.md 3.2
 import type { ModelContext } from '../context.js';
+import { inlineTable } from '../expressions/tables.js';
 import { type XmlElement, child, children, localName } from '../xml.js';
 import { needed, neededChild } from './reading.js';
 
@@ -18,11 +19,7 @@ export function readInstances(model: XmlElement, context: ModelContext): Instanc
   const element = neededChild(context, model, 'TrainingInstances');
   if (element === undefined) return undefined;
   const list = neededChild(context, element, 'InstanceFields');
-  const table = child(element, 'InlineTable');
-  if (table === undefined) {
-    const reason = 'instances that are not in an InlineTable are not supported';
-    context.problems.add(context.place(element), reason);
-  }
+  const table = inlineTable(element, context.problems);
   if (list === undefined || table === undefined) return undefined;
   const columns = new Map<string, string>();
   for (const each of children(list, 'InstanceField')) {

@@ -197,6 +197,20 @@ test('rules of a list of items are ranked as each output asks', async () => {
   assert.deepEqual(columns['all'], [['1', '3'], ['r', '1', '3'], ['r', '1', '3'], []]);
 });
 
+// Source: JPMML-Evaluator 1.7.6 refuses 'bread' too; a missing item is left out.
+test('items of a list have to be among the values of their field', async () => {
+  const fields = '<MiningField name="customer" usageType="group"/><MiningField name="basket"/>';
+  const parts = SHOP_OUTPUTS + items('beer', 'chips', 'dip') + RULES;
+  const strict = dictionary('basket:string=beer,chips,dip', 'customer:string');
+  const ask = (usage: string, basket: readonly string[]) =>
+    answer(strict, association(usage, parts), { basket: [basket] });
+  assert.deepEqual((await ask(fields, ['chips', 'beer']))['best'], ['r']);
+  const told = /field 'basket': value "bread" is not valid/;
+  await assert.rejects(ask(fields, ['beer', 'bread']), told);
+  const lenient = fields.replace('"basket"', '"basket" invalidValueTreatment="asMissing"');
+  assert.deepEqual((await ask(lenient, ['beer', 'bread']))['best'], ['1']);
+});
+
 test('items may be fields that are flags, or have a value', async () => {
   const model = association(
     '<MiningField name="beer"/><MiningField name="size"/>',
@@ -313,5 +327,5 @@ test('everything that is wrong with a Gaussian process is told', async () => {
 test('what has no stage is refused by name', async () => {
   const model = `<TimeSeriesModel functionName="timeSeries" bestFit="ARIMA">${schema('x')}
     </TimeSeriesModel>`;
-  assert.match(await problems(FIELDS, model), /time series models are not supported/);
+  assert.match(await problems(FIELDS, model), /time series models are not supported: the standard/);
 });

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import {
-  isRefused,
   sqlGroups,
   supported,
   supportText,
@@ -21,13 +20,6 @@ test('docs/tabular.md lists what is supported (node scripts/tabular/docs.mjs wri
   assert.ok(all.spark.flatMap(([, names]) => names).includes('StringIndexerModel'));
   assert.equal(withSupport(page, supportText(all)), page);
   assert.throws(() => withSupport('no marks', ''), /has no/);
-});
-
-test('what is refused is told from what is not', () => {
-  const refuseAll = () => undefined;
-  const lowerTree = () => undefined;
-  assert.ok(isRefused(refuseAll));
-  assert.ok(!isRefused(lowerTree));
 });
 
 test('functions by their groups', () => {

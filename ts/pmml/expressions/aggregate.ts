@@ -1,0 +1,41 @@
+// Aggregate: one number of the list that a row has in a field. The standard aggregates over the
+// rows of a table; as JPMML has it, who asks gives the values of a row together. Importer's worker
+// thread. Source: tabular.md 3.3
+import { placeOf } from '../document.js';
+import { isNumeric } from '../types.js';
+import type { XmlElement } from '../xml.js';
+import { type Filled, type TableContext, fillBy } from './tables.js';
+
+const FUNCTIONS = new Set(['count', 'sum', 'average', 'min', 'max']);
+
+function resultType(name: string, dataType: string): string {
+  if (name === 'count') return 'integer';
+  return name === 'average' && dataType === 'integer' ? 'double' : dataType;
+}
+
+/** Fills a column with what the function makes of the field's values. */
+export function aggregate(element: XmlElement, context: TableContext): Filled {
+  const { problems } = context.fields;
+  const problem = (reason: string) => problems.add(placeOf(element), reason);
+  const { field = '', function: name = '', groupField, sqlWhere } = element.attributes;
+  const dataType = context.dataType(field);
+  const column = context.list(field, element);
+  if (name === 'multiset') problem('function="multiset" is not supported: it is no number');
+  else if (!FUNCTIONS.has(name)) problem(`function="${name}" is unknown`);
+  else if (name !== 'count' && !isNumeric(dataType)) {
+    problem(`function="${name}" of field '${field}', which is no number`);
+  }
+  if (groupField !== undefined) {
+    problem('groupField is not supported: the values of a row are one group');
+  }
+  if (sqlWhere !== undefined) problem('sqlWhere is not supported');
+  const attributes = { function: name };
+  return fillBy(
+    'pmml.aggregate',
+    [column],
+    resultType(name, dataType),
+    attributes,
+    element,
+    context,
+  );
+}
