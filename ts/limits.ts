@@ -155,3 +155,5 @@ export const SCHEMA_BYTES_MAX = 16_777_216;
 export const FRAME_BODY_BYTES_MAX = 33_554_432;
 /** Lists in lists of one. */
 export const FRAME_DEPTH_MAX = 64;
+/** Values that all sparse tensors of a LeapFrame have when they are dense. */
+export const FRAME_SPARSE_VALUES_MAX = 4_194_304;

@@ -65,11 +65,15 @@ uint64_t FieldMaker::row_of(uint64_t index, uint64_t& element) const {
   return row;
 }
 
-Error FieldMaker::bad_value(uint64_t index, View expected, const std::string& got) const {
+std::string FieldMaker::place_of(uint64_t index) const {
   uint64_t element = 0;
-  std::string place = ", row " + std::to_string(row_of(index, element));
+  std::string place = where() + ", row " + std::to_string(row_of(index, element));
   if (cells_) place += ", element " + std::to_string(element);
-  return invalid_argument(where() + place + ": expected " + std::string(expected) + ", got " + got);
+  return place;
+}
+
+Error FieldMaker::bad_value(uint64_t index, View expected, const std::string& got) const {
+  return invalid_argument(place_of(index) + ": expected " + std::string(expected) + ", got " + got);
 }
 
 Error FieldMaker::mismatch() const {

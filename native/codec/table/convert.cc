@@ -259,7 +259,7 @@ Status FieldMaker::to_text() {
   out_.strings = {strings_, static_cast<size_t>(count_)};
   for (uint64_t i = 0; i < count_; ++i) {
     if (strings_[i].size() > kTableTextBytesMax) {
-      return over_limit(where() + ": bytes of a text", strings_[i].size(), kTableTextBytesMax);
+      return over_limit(place_of(i) + ": bytes of a text", strings_[i].size(), kTableTextBytesMax);
     }
     if (to_ == Type::Binary || text_is_checked_ || is_valid_utf8(strings_[i])) continue;
     if (is_null(i)) continue;

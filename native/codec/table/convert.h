@@ -74,6 +74,8 @@ class FieldMaker {
     const bool own_name = tensor_.name == field_.name;
     return input_text(tensor_) + (own_name ? "" : ", field " + quoted(field_.name));
   }
+  // The field, its row and the element: of errors.
+  std::string place_of(uint64_t index) const;
   Error bad_value(uint64_t index, View expected, const std::string& got) const;
   Error mismatch() const;
 

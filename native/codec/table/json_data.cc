@@ -51,6 +51,8 @@ class DataReader {
   Error null_in_cell(uint64_t index) const;
   Error wrong_count(uint64_t expected) const;
   Error wrong_value(const std::string& place, const char* p) const;
+  // Of data without a companion that are not nested as they must be then.
+  Error not_nested(const std::string& what, const std::string& got) const;
 
   const char* begin_;
   const char* end_;
@@ -202,19 +204,29 @@ bool DataReader::read_flat(uint64_t elements, uint32_t depth_max, Status& fault)
   }
 }
 
+Error DataReader::not_nested(const std::string& what, const std::string& got) const {
+  return invalid_argument(input_text(tensor_) + ": shape " + tensor_.shape.to_string() +
+                          " without an input " +
+                          quoted(std::string(tensor_.name) + std::string(kCompanionSuffix)) +
+                          ": expected nested data, " + what + ", got " + got);
+}
+
 template <typename T>
 Status DataReader::read_cell(std::string_view text, uint64_t cell, T*& out) {
-  const std::string place = ", row " + std::to_string(cell / tensor_.fields) + ", field " +
-                            std::to_string(cell % tensor_.fields);
-  if (v2::kind_of(text) == JsonKind::Null) return set_null(cell);
-  if (v2::kind_of(text) != JsonKind::Array) {
-    return invalid_argument(input_text(tensor_) + place + ": expected a list of elements, got " +
-                            echo_text(text));
+  const auto row = [&] { return std::to_string(cell / tensor_.fields); };
+  const auto field = [&] { return std::to_string(cell % tensor_.fields); };
+  const JsonKind kind = v2::kind_of(text);
+  if (kind == JsonKind::Null) return set_null(cell);
+  if (kind != JsonKind::Array) {
+    return not_nested("in row " + row() + " a list of elements for field " + field(),
+                      echo_text(text));
   }
   for (v2::JsonItems items(text); items.next(); ++out) {
     const char* const p = items.value().data();
     const char* const stop = read_json_value(p, p + items.value().size(), arena_, *out);
-    if (stop != p + items.value().size()) return wrong_value(place, p);
+    if (stop != p + items.value().size()) {
+      return wrong_value(", row " + row() + ", field " + field(), p);
+    }
   }
   return {};
 }
@@ -224,10 +236,7 @@ Status DataReader::read_nested() {
   const std::string_view data(begin_, static_cast<size_t>(end_ - begin_));
   const uint64_t cells = tensor_.cells();
   const auto expected = [&](const std::string& what, uint64_t got) {
-    return invalid_argument(input_text(tensor_) + ": shape " + tensor_.shape.to_string() +
-                            " without an input " +
-                            quoted(std::string(tensor_.name) + std::string(kCompanionSuffix)) +
-                            ": expected nested data, " + what + ", got " + std::to_string(got));
+    return not_nested(what, std::to_string(got));
   };
   const std::string rows_text = std::to_string(tensor_.rows) + " lists, one per row";
   uint64_t count = 0;
@@ -258,7 +267,9 @@ Status DataReader::read_nested() {
       lengths[cell] = static_cast<uint32_t>(out - begin);
       continue;
     }
-    if (!is_list) return wrong_value(", row " + std::to_string(row), text.data());
+    if (!is_list) {
+      return not_nested("in row " + std::to_string(row) + " a list per field", echo_text(text));
+    }
     for (bool more = has_first; more; more = inner.next(), ++cell) {
       if (cell == cells_end) break;
       T* const begin = out;

@@ -37,8 +37,11 @@ export function parseCsv(text: string): CsvTable {
     throw malformed('expected a header row, got nothing');
   }
   const header = first.cells.map((cell) => cell ?? '');
-  const twice = header.find((name, i) => header.indexOf(name) !== i);
-  if (twice !== undefined) throw malformed(`column ${JSON.stringify(twice)} is there twice`);
+  const names = new Set<string>();
+  for (const name of header) {
+    if (names.has(name)) throw malformed(`column ${JSON.stringify(name)} is there twice`);
+    names.add(name);
+  }
   const rows = rest.map(({ line, cells }) => {
     if (cells.length === header.length) return cells;
     throw malformed(`line ${line}: expected ${header.length} cells, got ${cells.length}`);
@@ -52,9 +55,27 @@ interface Record_ {
   readonly cells: readonly (string | null)[];
 }
 
-/** A cell, and what ends it. */
-const PLAIN = /([^",\r\n]*)(,|\r?\n|$)/y;
-const QUOTED = /"([^"]*(?:""[^"]*)*)"(,|\r?\n|$)/y;
+const PLAIN_END = /[",\r\n]|$/g;
+
+function behindPlain(text: string, at: number): number {
+  PLAIN_END.lastIndex = at;
+  return PLAIN_END.exec(text)?.index ?? text.length;
+}
+
+/** Behind what ends the cell that ends at the position; -1: more text does not. */
+function behindEnd(text: string, at: number): number {
+  if (at === text.length) return at;
+  if (text[at] === ',' || text[at] === '\n') return at + 1;
+  return text.startsWith('\r\n', at) ? at + 2 : -1;
+}
+
+/** Behind the quote that closes the one at the position; -1: none does. */
+function behindQuoted(text: string, at: number): number {
+  for (let end = at + 1; ; end += 2) {
+    end = text.indexOf('"', end);
+    if (end < 0 || text[end + 1] !== '"') return end < 0 ? end : end + 1;
+  }
+}
 
 function* recordsOf(text: string): Generator<Record_> {
   let at = 0;
@@ -63,18 +84,18 @@ function* recordsOf(text: string): Generator<Record_> {
     const began = line;
     const cells: (string | null)[] = [];
     for (;;) {
-      const pattern = text[at] === '"' ? QUOTED : PLAIN;
-      pattern.lastIndex = at;
-      const found = pattern.exec(text);
-      if (found === null)
-        throw malformed(`line ${line}: a quote that does not end, or text beside it`);
-      const [whole, cell = '', end = ''] = found;
-      const isQuoted = pattern === QUOTED;
-      cells.push(isQuoted ? cell.replaceAll('""', '"') : cell === '' ? null : cell);
+      const isQuoted = text[at] === '"';
+      const behind = isQuoted ? behindQuoted(text, at) : behindPlain(text, at);
+      const next = behind < 0 ? -1 : behindEnd(text, behind);
+      if (next < 0) throw malformed(`line ${line}: a quote that does not end, or text beside it`);
+      const cell = isQuoted
+        ? text.slice(at + 1, behind - 1).replaceAll('""', '"')
+        : text.slice(at, behind);
+      cells.push(cell === '' && !isQuoted ? null : cell);
       if (cells.length > BOMB_COLUMNS_MAX) throw malformed(`line ${line}: too many cells`);
-      for (const character of whole) if (character === '\n') line += 1;
-      at += whole.length;
-      if (end !== ',') break;
+      line += text.slice(at, next).split('\n').length - 1;
+      at = next;
+      if (text[behind] !== ',') break;
     }
     yield { line: began, cells };
   }

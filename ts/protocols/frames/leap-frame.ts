@@ -2,6 +2,7 @@
 // request, and back with the model's outputs behind the frame's own fields. The listener's thread;
 // pure. Source: tabular.md 4.3; MLeap's JsonSupport for the form of types and tensors.
 import { ErrorCode, ServalError } from '../../errors.js';
+import { FRAME_SPARSE_VALUES_MAX } from '../../limits.js';
 import {
   exactText,
   ExactNumber,
@@ -36,6 +37,7 @@ const NAMES: Readonly<Record<string, string>> = {
 /** What takes the place of numbers that JSON has not. */
 const NOT_FINITE: ReadonlySet<string> = new Set(['NaN', 'Infinity', '-Infinity']);
 const TENSOR_VALUES_MAX = 16_777_216;
+const ZERO = new ExactNumber('0');
 
 interface FrameField {
   readonly name: string;
@@ -97,21 +99,27 @@ function baseOf(base: ExactValue | undefined): ExactValue | undefined {
 
 const typeName = (type: ExactValue): string => exactText(type, true).slice(0, 200);
 
-/** Errors: InvalidArgument naming row and field. */
+/** Zeros that the sparse tensors of a frame may still become. */
+interface Room {
+  left: number;
+}
+
+/** Errors: InvalidArgument, or BodyTooLarge, naming row and field. */
 export function frameColumns({ fields, rows }: LeapFrame): readonly RequestColumn[] {
+  const room = { left: FRAME_SPARSE_VALUES_MAX };
   return fields.map((field, at) => ({
     name: field.name,
     datatype: field.datatype,
     isList: field.kind !== 'basic',
-    cells: rows.map((row, i) => cellOf(row[at] ?? null, field, i)),
+    cells: rows.map((row, i) => cellOf(row[at] ?? null, field, i, room)),
   }));
 }
 
-function cellOf(value: ExactValue, field: FrameField, row: number): ExactValue {
+function cellOf(value: ExactValue, field: FrameField, row: number, room: Room): ExactValue {
   if (value === null) return null;
   const place = `row ${row}, field ${JSON.stringify(field.name)}`;
   if (field.kind === 'basic') return scalarOf(value, field.datatype, place);
-  const values = field.kind === 'tensor' ? denseOf(value, place) : value;
+  const values = field.kind === 'tensor' ? denseOf(value, place, room) : value;
   if (!Array.isArray(values)) throw invalid(`${place}: expected a list, got ${kindOf(value)}`);
   return values.map((one: ExactValue) => scalarOf(one, field.datatype, place));
 }
@@ -132,7 +140,7 @@ function kindOf(value: ExactValue | undefined): string {
 }
 
 /** A tensor of one dimension: a list, {"values", "dimensions"}, or with "indices" a sparse one. */
-function denseOf(value: ExactValue, place: string): ExactValue {
+function denseOf(value: ExactValue, place: string, room: Room): ExactValue {
   if (Array.isArray(value)) return value;
   const values = memberOf(value, 'values');
   const dimensions = memberOf(value, 'dimensions');
@@ -149,7 +157,14 @@ function denseOf(value: ExactValue, place: string): ExactValue {
   if (!Array.isArray(indices) || indices.length !== values.length) {
     throw invalid(`${place}: expected as many indices as values`);
   }
-  const dense: ExactValue[] = Array.from({ length: size }, () => new ExactNumber('0'));
+  room.left -= size;
+  if (room.left < 0) {
+    throw new ServalError(
+      ErrorCode.BodyTooLarge,
+      `LeapFrame: ${place}: at most ${FRAME_SPARSE_VALUES_MAX} values of sparse tensors in all`,
+    );
+  }
+  const dense: ExactValue[] = new Array<ExactValue>(size).fill(ZERO);
   indices.forEach((index: ExactValue, i) => {
     const at = indexOf(Array.isArray(index) ? (index[0] as ExactValue) : index);
     if (!(at < size)) throw invalid(`${place}: expected indices below ${size}`);

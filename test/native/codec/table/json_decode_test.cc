@@ -150,6 +150,9 @@ TEST(TableJson, Refusals) {
             "error: input 'x': 'data': expected a list of 1 elements, got 5");
   EXPECT_EQ(one(R"("datatype":"FP64","shape":[2,1,-1],"data":[[1]])").substr(0, 60),
             "error: input 'x': shape [2,1,-1] without an input 'x_shape':");
+  EXPECT_EQ(one(R"("datatype":"FP64","shape":[2,1,-1],"data":[1,2])"),
+            "error: input 'x': shape [2,1,-1] without an input 'x_shape': expected nested data, in "
+            "row 0 a list of elements for field 0, got 1");
 }
 
 TEST(TableV1, RowsAndColumns) {

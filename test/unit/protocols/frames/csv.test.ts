@@ -64,6 +64,18 @@ test('what is no CSV is refused with its line', () => {
   for (const [text, why] of bad) refused(() => parseCsv(text), ErrorCode.MalformedBody, why);
 });
 
+// Each took a minute, or the stack.
+test('wide headers and long texts take their time and no more', () => {
+  const names = Array.from({ length: 200_000 }, (_, i) => `c${i}`).join(',');
+  assert.equal(parseCsv(`${names}\n`).header.length, 200_000);
+  refused(() => parseCsv(`${names},c7\n`), ErrorCode.MalformedBody, /"c7" is there twice/);
+  const quotes = '"'.repeat(4_000_000);
+  assert.equal(parseCsv(`a\n"${quotes}${quotes}"\n`).rows[0]?.[0], quotes);
+  refused(() => parseCsv(`a\n"${quotes}`), ErrorCode.MalformedBody, /line 2: a quote/);
+  const lines = 'x\n'.repeat(1_000_000);
+  refused(() => parseCsv(`a\n"${lines}"\n1,2`), ErrorCode.MalformedBody, /line 1000003: expected/);
+});
+
 test('cells become what the model takes', () => {
   const text = body(
     'n,i,s,b,d,t,v,w,unknown\n' +

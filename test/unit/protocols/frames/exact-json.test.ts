@@ -23,6 +23,13 @@ test('what plain JSON is, it reads as JSON.parse does', () => {
   }
 });
 
+test('a string of any length, and of escapes alone', () => {
+  const quotes = '\\"'.repeat(4_000_000);
+  assert.equal((parseExact(`["${quotes}"]`) as readonly string[])[0]?.length, 4_000_000);
+  assert.equal((parseExact(`"${'\\\\'.repeat(4_000_000)}"`) as string).length, 4_000_000);
+  assert.throws(() => parseExact(`"${quotes}`), /expected a string at character 0/);
+});
+
 test('what is no JSON is refused with its place', () => {
   const bad: readonly (readonly [string, RegExp])[] = [
     ['', /expected a value at character 0/],

@@ -110,6 +110,23 @@ test('what is no frame is refused, with row and field', () => {
   }
 });
 
+test('sparse tensors become no more values than there may be', () => {
+  const fields = '[{"name":"x","type":{"type":"tensor","base":"double"}}]';
+  const cell = '[{"indices":[[1]],"values":[2.5],"dimensions":[1048576]}]';
+  const rows = (count: number): string =>
+    `{"schema":{"fields":${fields}},"rows":[${new Array<string>(count).fill(cell).join(',')}]}`;
+  const [column] = frameColumns(parseFrame(rows(4)));
+  assert.equal((column?.cells[3] as readonly unknown[]).length, 1_048_576);
+  assert.throws(
+    () => frameColumns(parseFrame(rows(5))),
+    (error: ServalError) => {
+      assert.equal(error.code, ErrorCode.BodyTooLarge);
+      assert.match(error.message, /row 4, field "x": at most 4194304 values of sparse tensors/);
+      return true;
+    },
+  );
+});
+
 test('the answer has the fields and then the outputs', () => {
   const fields = [
     { name: 'id', type: 'long' },
