@@ -26,12 +26,17 @@ bool is_tensorflow(Protocol protocol) {
   return protocol == Protocol::V1Predict || protocol >= Protocol::TfPredict;
 }
 
+TfTensorForm tf_form(const ServeSettings& settings) {
+  return settings.tf_tensor_content ? TfTensorForm::Content : TfTensorForm::Typed;
+}
+
 // Of the protocols that know no tabular models.
 Error no_table(const Model& model) {
   return make_error(
       ErrorCode::Unimplemented,
       "model '" + model.spec().name +
-          "' is tabular: it is asked by the V2 protocol (gRPC, REST) or by V1 predict");
+          "' is tabular: it is asked by the V2 protocol (gRPC, REST), by V1 predict or by "
+          "TensorFlow's Predict");
 }
 
 // The same for a tabular model.
@@ -47,6 +52,8 @@ Status decode_table(const ServeInput& input, const Model& model, const TableSche
     case Protocol::V2Grpc:
     case Protocol::V2GrpcStream:
       return decode_table_wire(input.body, table, signature, settings, arena, decoded);
+    case Protocol::TfPredict:
+      return decode_table_tf(input.body, table, model.signatures(), settings, arena, decoded);
     default: return no_table(model);
   }
 }
@@ -68,6 +75,9 @@ Status encode_table(Protocol protocol, const Model& model, const DecodedRequest&
     case Protocol::V2GrpcStream:
       return encode_table_wire(answer, table, signature, decoded, outputs,
                                protocol == Protocol::V2GrpcStream, settings, arena, response);
+    case Protocol::TfPredict:
+      return encode_table_tf(answer, table, signature, decoded, outputs, tf_form(settings),
+                             settings, arena, response);
     default: return no_table(model);
   }
 }
@@ -119,10 +129,8 @@ Status encode(Protocol protocol, const Model& model, const DecodedRequest& decod
       return encode_wire_v2(answer, signature, decoded, outputs, protocol == Protocol::V2GrpcStream,
                             settings, response);
     case Protocol::TfPredict:
-      return encode_tf_predict(
-          answer, signature, decoded, outputs,
-          settings.tf_tensor_content ? TfTensorForm::Content : TfTensorForm::Typed, settings,
-          response);
+      return encode_tf_predict(answer, signature, decoded, outputs, tf_form(settings), settings,
+                               response);
     case Protocol::TfClassify:
     case Protocol::TfRegress:
       return encode_tf_results(method_of(protocol), answer, signature, decoded, outputs, settings,

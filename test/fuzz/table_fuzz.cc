@@ -1,6 +1,7 @@
 // libFuzzer target of the decoders of tabular models: what they accept is what it says, and its
-// answer by V2 JSON is decoded to the same fields. The first byte chooses the protocol and the
-// model, the second is a length of JSON before binary data. Seeds: corpus/table.
+// answer by V2 JSON is decoded to the same fields. The first byte chooses the protocol (bit 4:
+// TensorFlow's Predict) and the model, the second is a length of JSON before binary data. Seeds:
+// corpus/table.
 #include <cstdio>
 #include <cstdlib>
 
@@ -43,7 +44,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const int64_t header = protocol == 2 ? int64_t{data[1]} * 4 : -1;
   Limits limits;
   limits.json_depth_max = 16;
-  const TableDecoded decoded(kProtocols[protocol], model, body, header, limits);
+  const bool is_predict = (data[0] & 16u) != 0;
+  const fb::Protocol chosen = is_predict ? fb::Protocol::TfPredict : kProtocols[protocol];
+  const TableDecoded decoded(chosen, model, body, header, limits);
   if (!decoded.ok()) {
     if (!decoded.error().empty()) return 0;
     std::fprintf(stderr, "table: an error without a text\n");

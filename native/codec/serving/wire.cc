@@ -98,29 +98,6 @@ Status decode_inputs(const WireTfPredict& wire, const Signature& signature, cons
   return used == sent ? Status() : Status(invalid_name_error(wire, signature));
 }
 
-// Source: tfserving.md 2 "output_filter selects and orders outputs".
-Status decode_outputs(const WireTfPredict& wire, const Signature& signature, DecodedRequest& out) {
-  if (wire.output_filter.empty()) {
-    request_all_outputs(signature, out);
-    return {};
-  }
-  for (std::string_view alias : wire.output_filter) {
-    const int index = signature.find_output(alias);
-    if (index < 0) {
-      return invalid_argument("output tensor alias not found in signature: " + echo_text(alias) +
-                              " Outputs expected to be in the set {" +
-                              join_names(names_of(signature.outputs)) + "}.");
-    }
-    // At most one entry per output of the model is ever looked through.
-    for (const RequestedOutput& earlier : out.outputs) {
-      if (earlier.index != static_cast<uint32_t>(index)) continue;
-      return invalid_argument("duplicate output tensor alias: " + echo_text(alias));
-    }
-    out.outputs.push_back({static_cast<uint32_t>(index)});
-  }
-  return {};
-}
-
 // TensorFlow's session says this when it is fed, behind all checks of the request.
 Status check_dtypes(const Signature& signature, const DecodedRequest& request) {
   for (size_t i = 0; i < request.inputs.size(); ++i) {
@@ -158,15 +135,13 @@ Status peek_tf(Bytes message, TfModelRef& out) {
   return status;
 }
 
-Status decode_tf_predict(Bytes message, std::span<const Signature> signatures, const Limits& limits,
-                         Arena& arena, DecodedRequest& out) {
-  out.clear();
+Status open_tf_predict(Bytes message, std::span<const Signature> signatures, const Limits& limits,
+                       Arena& arena, WireTfPredict& wire, uint32_t& signature_index) {
   if (message.size() > limits.body_bytes_max) {
     return make_error(ErrorCode::BodyTooLarge,
                       "PredictRequest is " + std::to_string(message.size()) +
                           " bytes long; the limit is " + std::to_string(limits.body_bytes_max));
   }
-  WireTfPredict wire;
   if (Status status = read_tf_predict(message, arena, wire); !status.ok()) return status;
   const std::string_view asked = wire.model.signature_name;
   const std::string_view name = asked.empty() ? kDefaultSignature : asked;
@@ -177,10 +152,40 @@ Status decode_tf_predict(Bytes message, std::span<const Signature> signatures, c
                    "Serving signature key \"" + echo_text(name) + "\" not found."),
         name);
   }
-  out.signature_index = static_cast<uint32_t>(index);
-  const Signature& signature = signatures[static_cast<size_t>(index)];
-  Status status = decode_inputs(wire, signature, limits, arena, out);
-  if (status.ok()) status = decode_outputs(wire, signature, out);
+  signature_index = static_cast<uint32_t>(index);
+  return {};
+}
+
+// Source: tfserving.md 2 "output_filter selects and orders outputs".
+Status take_output_filter(const WireTfPredict& wire, const Signature& signature,
+                          DecodedRequest& out) {
+  for (std::string_view alias : wire.output_filter) {
+    const int index = signature.find_output(alias);
+    if (index < 0) {
+      return invalid_argument("output tensor alias not found in signature: " + echo_text(alias) +
+                              " Outputs expected to be in the set {" +
+                              join_names(names_of(signature.outputs)) + "}.");
+    }
+    // At most one entry per output of the model is ever looked through.
+    for (const RequestedOutput& earlier : out.outputs) {
+      if (earlier.index != static_cast<uint32_t>(index)) continue;
+      return invalid_argument("duplicate output tensor alias: " + echo_text(alias));
+    }
+    out.outputs.push_back({static_cast<uint32_t>(index)});
+  }
+  return {};
+}
+
+Status decode_tf_predict(Bytes message, std::span<const Signature> signatures, const Limits& limits,
+                         Arena& arena, DecodedRequest& out) {
+  out.clear();
+  WireTfPredict wire;
+  Status status = open_tf_predict(message, signatures, limits, arena, wire, out.signature_index);
+  if (!status.ok()) return status;
+  const Signature& signature = signatures[out.signature_index];
+  status = decode_inputs(wire, signature, limits, arena, out);
+  if (status.ok()) status = take_output_filter(wire, signature, out);
+  if (wire.output_filter.empty()) request_all_outputs(signature, out);
   if (status.ok()) status = check_dtypes(signature, out);
   return status;
 }

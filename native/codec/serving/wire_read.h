@@ -1,5 +1,6 @@
 // TensorFlow Serving's requests as they stand on the wire: fields found, merged as protobuf merges,
-// and checked for form, nothing compared with a model yet. Hot path, any thread. Views of the
+// and checked for form; nothing is compared with a model yet, but for the names in what the two
+// decoders of Predict (serving/wire.cc, table/wire.cc) share. Hot path, any thread. Views of the
 // message. Source: tfserving.md 2.
 #pragma once
 
@@ -45,6 +46,17 @@ struct WireTfPredict {
 // Reads all of a PredictRequest. Records come from `arena`.
 // Errors: malformed_body with the byte; invalid_argument when a list is over kInputsMax; internal.
 Status read_tf_predict(std::span<const uint8_t> message, Arena& arena, WireTfPredict& out);
+
+// Reads a PredictRequest and finds the signature that it names, "" for serving_default.
+// Errors: body_too_large; those of read_tf_predict(); signature_not_found.
+Status open_tf_predict(std::span<const uint8_t> message, std::span<const Signature> signatures,
+                       const Limits& limits, Arena& arena, WireTfPredict& wire,
+                       uint32_t& signature_index);
+
+// The outputs that it names, in its order; none where it names none.
+// Errors: invalid_argument (unknown, or named twice).
+Status take_output_filter(const WireTfPredict& wire, const Signature& signature,
+                          DecodedRequest& out);
 
 // What an Input holds after merging: a oneof, so that a list of one kind drops an earlier one of
 // the other.

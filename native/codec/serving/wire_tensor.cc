@@ -142,20 +142,24 @@ bool read_wire_tensor(Bytes bytes, const uint8_t* origin, WireFault& fault, Wire
   return fault.reason == nullptr;
 }
 
+Status wire_tensor_type(const WireTensor& wire, std::string_view name, const TfType*& out) {
+  out = tf_type(wire.dtype);
+  if (out == nullptr) {
+    return tensor_parsing_error(name, "dtype " + std::to_string(static_cast<int32_t>(wire.dtype)) +
+                                          " is none of TensorFlow's");
+  }
+  if (out->dtype != DType::Invalid) return {};
+  return make_error(ErrorCode::Unimplemented, "input " + wire_quoted(name) + ": dtype " +
+                                                  std::string(out->name) +
+                                                  " is not implemented by this server");
+}
+
 Status decode_wire_tensor(const WireTensor& wire, std::string_view name, uint64_t& fill_left,
                           Arena& arena, TensorView& out) {
   uint64_t elements = 0;
   if (Status status = check_dims(wire, name, elements); !status.ok()) return status;
-  const TfType* type = tf_type(wire.dtype);
-  if (type == nullptr) {
-    return tensor_parsing_error(name, "dtype " + std::to_string(static_cast<int32_t>(wire.dtype)) +
-                                          " is none of TensorFlow's");
-  }
-  if (type->dtype == DType::Invalid) {
-    return make_error(ErrorCode::Unimplemented, "input " + wire_quoted(name) + ": dtype " +
-                                                    std::string(type->name) +
-                                                    " is not implemented by this server");
-  }
+  const TfType* type = nullptr;
+  if (Status status = wire_tensor_type(wire, name, type); !status.ok()) return status;
   out = {};
   out.dtype = type->dtype;
   out.shape = wire.shape;

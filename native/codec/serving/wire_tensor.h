@@ -59,6 +59,9 @@ struct WireTensor {
 bool read_wire_tensor(std::span<const uint8_t> bytes, const uint8_t* origin, WireFault& fault,
                       WireTensor& out);
 
+// The type of its elements. Errors: invalid_argument, unimplemented, as decode_wire_tensor().
+Status wire_tensor_type(const WireTensor& wire, std::string_view name, const TfType*& out);
+
 // Makes a tensor of it: a view of the message where it can be one, else memory of `arena`. `name`:
 // the alias for errors. `fill_left`: bytes that values may still take which are not in the message
 // (the last value repeats, or zeros); reduced by what was taken.

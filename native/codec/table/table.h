@@ -1,10 +1,11 @@
 // Requests and answers of tabular models (Spark, MLeap, PMML): the extended V2 protocol over gRPC
-// and REST, and V1 predict. Hot path; pure, any thread. Views: body and arena must outlive what is
-// decoded. Source: tabular.md 2.1-2.5.
+// and REST, V1 predict, and TensorFlow's Predict. Hot path; pure, any thread. Views: body and arena
+// must outlive what is decoded. Source: tabular.md 2.1-2.5.
 #pragma once
 
 #include "base/table_schema.h"
 #include "codec/request.h"
+#include "codec/serving/wire.h"
 
 namespace serval {
 
@@ -33,6 +34,13 @@ Status decode_table_v1(std::span<const uint8_t> body, const TableSchema& table,
                        const Signature& signature, const Limits& limits, Arena& arena,
                        DecodedRequest& out);
 
+// PredictRequest: an input is a field, [R], [R,1] or, of a vector or list, [R,D]; strings are days
+// and timestamps too (ISO 8601 as well) where the field is one. A request cannot say more: no
+// missing values but NaN, no cells of different length.
+Status decode_table_tf(std::span<const uint8_t> message, const TableSchema& table,
+                       std::span<const Signature> signatures, const Limits& limits, Arena& arena,
+                       DecodedRequest& out);
+
 // Each encodes what a run answered; outputs[i] belongs to request.outputs[i]. `arena`: for text and
 // numbers that are made on the way. Missing values are NaN where they are floats and the form has
 // no null (gRPC, binary data), else null or counted in the parameter null_indices.
@@ -54,5 +62,12 @@ Status encode_table_v2_json(const AnswerModel& model, const TableSchema& table,
 Status encode_table_v1(const TableSchema& table, const Signature& signature,
                        const DecodedRequest& request, std::span<const TensorView> outputs,
                        const Limits& limits, Arena& arena, ByteBuffer& out);
+
+// PredictResponse. Errors also: unimplemented (a missing value that is no float, and cells of
+// different length: a TensorProto has no form for them).
+Status encode_table_tf(const AnswerModel& model, const TableSchema& table,
+                       const Signature& signature, const DecodedRequest& request,
+                       std::span<const TensorView> outputs, TfTensorForm form, const Limits& limits,
+                       Arena& arena, ByteBuffer& out);
 
 }  // namespace serval

@@ -1,7 +1,9 @@
-// ModelInferRequest for a tabular model: see table.h. Hot path; any thread. The message's form is
-// read as for any model (codec/v2/wire_read); here its inputs become tensors of the extension.
+// ModelInferRequest and PredictRequest for a tabular model: see table.h. Hot path; any thread. The
+// message's form is read as for any model (codec/v2/wire_read, codec/serving/wire_read); here its
+// inputs become tensors of the extension.
 #include "codec/bytes_tensor.h"
 #include "codec/checked.h"
+#include "codec/serving/wire_read.h"
 #include "codec/table/bind.h"
 #include "codec/table/table.h"
 #include "codec/v2/wire_read.h"
@@ -112,6 +114,43 @@ Status read_outputs(const WireRequest& wire, const TableSchema& table, const Sig
   return {};
 }
 
+class TfSource final : public TensorSource {
+ public:
+  TfSource(const WireTfPredict& wire, uint64_t fill_left, Arena& arena)
+      : wire_(wire), fill_left_(fill_left), arena_(arena) {}
+
+  Status read(size_t index, uint64_t elements, RequestTensor& tensor) override {
+    const WireTfInput& input = wire_.inputs[index];
+    TensorView view;
+    Status done = decode_wire_tensor(input.tensor, input.alias, fill_left_, arena_, view);
+    tensor.elements = elements;
+    tensor.data = view.data;
+    tensor.strings = view.strings.data();
+    return done;
+  }
+
+  Status read_nested(size_t, RequestTensor& tensor) override {
+    return invalid_argument(input_text(tensor) + ": shape " + tensor.shape.to_string() +
+                            ": a TensorProto has no -1");
+  }
+
+  bool text_is_checked() const override { return false; }
+
+ private:
+  const WireTfPredict& wire_;
+  uint64_t fill_left_;
+  Arena& arena_;
+};
+
+// TensorFlow has one type for text: it is what the field makes of it.
+DType dtype_for(DType given, std::string_view name, size_t guess, const TableSchema& table) {
+  const int index = given == DType::Bytes ? table.find_field(name, guess) : -1;
+  if (index < 0) return given;
+  const FieldSpec& field = table.fields[static_cast<size_t>(index)];
+  const DType own = dtype_of(field.type == plan::Type::List ? field.element : field.type);
+  return own == DType::Date || own == DType::Timestamp ? own : given;
+}
+
 }  // namespace
 
 Status decode_table_wire(Bytes message, const TableSchema& table, const Signature& signature,
@@ -144,6 +183,33 @@ Status decode_table_wire(Bytes message, const TableSchema& table, const Signatur
   }
   out.id = wire.id;
   out.has_id = !wire.id.empty();
+  return done;
+}
+
+Status decode_table_tf(Bytes message, const TableSchema& table,
+                       std::span<const Signature> signatures, const Limits& limits, Arena& arena,
+                       DecodedRequest& out) {
+  out.clear();
+  WireTfPredict wire;
+  Status done = open_tf_predict(message, signatures, limits, arena, wire, out.signature_index);
+  if (!done.ok()) return done;
+  auto* tensors = arena.allocate_array<RequestTensor>(wire.inputs.size());
+  if (tensors == nullptr) return no_memory();
+  for (size_t i = 0; i < wire.inputs.size(); ++i) {
+    const WireTfInput& input = wire.inputs[i];
+    RequestTensor& tensor = *new (&tensors[i]) RequestTensor();
+    const TfType* type = nullptr;
+    done = wire_tensor_type(input.tensor, input.alias, type);
+    if (!done.ok()) return done;
+    tensor.name = input.alias;
+    tensor.shape = input.tensor.shape;
+    tensor.dtype = dtype_for(type->dtype, input.alias, i, table);
+    tensor.parameters.format = kIsoFormat;
+  }
+  TfSource source(wire, limits.body_bytes_max, arena);
+  done = bind_tensors({tensors, wire.inputs.size()}, source, table, false, arena, out);
+  if (done.ok()) done = take_output_filter(wire, signatures[out.signature_index], out);
+  if (wire.output_filter.empty()) add_default_outputs(table, false, out);
   return done;
 }
 

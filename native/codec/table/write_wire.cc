@@ -1,11 +1,13 @@
-// ModelInferResponse of a tabular model: exact sizes first, one growth of the buffer, then every
-// byte once. Hot path; any thread. Source: tabular.md 2.4; seed 001 "ModelInferResponse".
+// ModelInferResponse and PredictResponse of a tabular model: exact sizes first, one growth of the
+// buffer, then every byte once. Hot path; any thread. Source: tabular.md 2.4; seed 001
+// "ModelInferResponse".
 #include <algorithm>
 
 #include "base/bytes/wire_writer.h"
 #include "codec/bytes_tensor.h"
 #include "codec/table/answer.h"
 #include "codec/table/table.h"
+#include "codec/table/tensor.h"
 #include "codec/v2/wire_read.h"
 
 namespace serval {
@@ -64,6 +66,24 @@ bool response_bytes(const AnswerModel& model, std::string_view id,
   return total <= bytes_max;
 }
 
+// What a TensorProto can hold.
+Status check_tf_form(const AnswerTensor& tensor) {
+  const auto refused = [&](const std::string& what) {
+    return make_error(ErrorCode::Unimplemented,
+                      "output " + quoted(tensor.name) + what +
+                          ", for which TensorFlow's tensors have no form: leave it out by "
+                          "output_filter, or ask by the V2 protocol");
+  };
+  if (is_ragged(tensor.view)) return refused(": lists of different lengths");
+  for (size_t i = 0; i < tensor.parameter_count; ++i) {
+    const AnswerParameter& parameter = tensor.parameters[i];
+    if (parameter.key != kNullIndicesKey) continue;
+    const std::string_view row = parameter.text.substr(0, parameter.text.find(','));
+    return refused(", row " + std::string(row) + ": a missing value");
+  }
+  return {};
+}
+
 }  // namespace
 
 Status encode_table_wire(const AnswerModel& model, const TableSchema& table,
@@ -98,6 +118,23 @@ Status encode_table_wire(const AnswerModel& model, const TableSchema& table,
     writer.at = write_raw_tensor(writer.at, tensor.view);
   }
   return {};
+}
+
+Status encode_table_tf(const AnswerModel& model, const TableSchema& table,
+                       const Signature& signature, const DecodedRequest& request,
+                       std::span<const TensorView> outputs, TfTensorForm form, const Limits& limits,
+                       Arena& arena, ByteBuffer& out) {
+  std::span<AnswerTensor> tensors;
+  Status made = make_answer(table, signature, request, outputs, AnswerForm::Wire, arena, tensors);
+  if (!made.ok()) return made;
+  std::vector<TensorView> views;
+  views.reserve(outputs.size());
+  for (const AnswerTensor& tensor : tensors) {
+    if (Status fits = check_tf_form(tensor); !fits.ok()) return fits;
+    views.push_back(tensor.view);
+    views.back().dtype = carrier_of(tensor.view.dtype);
+  }
+  return encode_tf_predict(model, signature, request, views, form, limits, out);
 }
 
 }  // namespace serval

@@ -162,6 +162,8 @@ class TableDecoded {
       case Protocol::V2Rest:
         return decode_table_v2_json(body_.bytes(), header, table, signature, limits, arena_,
                                     request_);
+      case Protocol::TfPredict:
+        return decode_table_tf(body_.bytes(), table, {&signature, 1}, limits, arena_, request_);
       default: return decode_table_v1(body_.bytes(), table, signature, limits, arena_, request_);
     }
   }

@@ -20,7 +20,15 @@ const FRAME_URL = /^\/models\/([^/]+)\/transform$/;
 const CSV_URL = /^\/v2\/models\/([^/]+)(?:\/versions\/([^/]+))?\/csv$/;
 
 type FrameContext = Pick<V2Context, 'link' | 'bodyBytesMax' | 'inflatedBytesMax' | 'held'>;
-type Make = (body: string, version: VersionSnapshot, outputs: readonly string[]) => Promise<Answer>;
+
+/** What is asked of a model's version, and the signal of a client that leaves. */
+interface Question {
+  readonly version: VersionSnapshot;
+  readonly outputs: readonly string[];
+  readonly left: AbortSignal;
+}
+
+type Make = (body: string, question: Question) => Promise<Answer>;
 
 /** undefined: the URL is another's. */
 export function framesRoute(
@@ -47,12 +55,12 @@ function routeOf(
   make: Make,
 ): Route {
   try {
-    const found = tableVersion(snapshot, name, versionText);
+    const table = tableVersion(snapshot, name, versionText);
     const bodyBytesMax = Math.min(context.bodyBytesMax, FRAME_BODY_BYTES_MAX);
     const inflatedBytesMax = Math.min(context.inflatedBytesMax, FRAME_BODY_BYTES_MAX);
     const limits = { bodyBytesMax, inflatedBytesMax, held: context.held };
-    return new BodyRoute(limits, failV2, (body, query) =>
-      make(textOf(body), found, outputsOf(query)),
+    return new BodyRoute(limits, failV2, (body, query, left) =>
+      make(textOf(body), { version: table, outputs: outputsOf(query), left }),
     );
   } catch (error) {
     return answerWith(() => {
@@ -91,33 +99,32 @@ function outputsOf(query: string): readonly string[] {
   return listed === '' ? [] : listed.split(',').map((name) => name.trim());
 }
 
+/** Errors: the engine's; Cancelled, where the client has left. */
 async function infer(
   { link }: FrameContext,
-  { handle }: VersionSnapshot,
+  { version, outputs, left }: Question,
   columns: readonly RequestColumn[],
-  outputs: readonly string[],
 ): Promise<readonly AnswerColumn[]> {
+  left.throwIfAborted();
   const { buffer } = Uint8Array.from(Buffer.from(requestText(columns, outputs)));
   const target = new PromiseTarget((answer) => answer.toString('utf8'));
-  link.infer(V2_REST, handle ?? 0, buffer, -1, target);
+  link.infer(V2_REST, version.handle ?? 0, buffer, -1, target);
+  left.addEventListener('abort', () => link.cancel(target), { once: true });
   return answerColumns(await target.promise);
 }
 
 const frameAnswer =
   (context: FrameContext): Make =>
-  async (body, version, outputs) => {
+  async (body, question) => {
     const frame = parseFrame(body);
-    const columns = await infer(context, version, frameColumns(frame), outputs);
+    const columns = await infer(context, question, frameColumns(frame));
     return { contentType: JSON_TYPE, body: answerFrame(frame, columns) };
   };
 
 const csvAnswer =
   (context: FrameContext): Make =>
-  async (body, version, outputs) => {
-    const inputs = version.signatures[0]?.inputs ?? [];
-    const columns = csvColumns(parseCsv(body), inputs, version.table);
-    return {
-      contentType: CSV_TYPE,
-      body: csvText(await infer(context, version, columns, outputs)),
-    };
+  async (body, question) => {
+    const { signatures, table } = question.version;
+    const columns = csvColumns(parseCsv(body), signatures[0]?.inputs ?? [], table);
+    return { contentType: CSV_TYPE, body: csvText(await infer(context, question, columns)) };
   };

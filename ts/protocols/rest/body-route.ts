@@ -63,12 +63,16 @@ export interface BodyLimits {
   readonly held: HeldBytes;
 }
 
-/** A body that comes, and the bytes that it holds. */
+/** A body that comes, and the bytes that it holds. With its exchange until it is answered. */
 class CollectedBody {
   readonly chunks: Buffer[] = [];
   chunkBytes = 0;
   /** Counted. */
   bytes = 0;
+  /** Of the client, before it was answered. */
+  readonly left = new AbortController();
+  /** It has all come: who answers releases it. */
+  isWhole = false;
 
   constructor(
     readonly coding: Coding,
@@ -89,17 +93,19 @@ class CollectedBody {
   }
 }
 
-/** Collects and unpacks a body, then asks `make`, which gets memory of its own. The body counts in
- * the budget, twice (its pieces, and the whole), until `make` has answered.
+/** Collects and unpacks a body, then asks `make`, which gets memory of its own, and is told when
+ * the client leaves (`left`, whose reason is Cancelled; it need not look). The body counts in the
+ * budget, twice (its pieces, and the whole), until `make` has answered.
  * Errors: MemoryFull, BodyTooLarge, MalformedBody, UnsupportedEncoding. */
 export class BodyRoute implements Route {
   constructor(
     private readonly limits: BodyLimits,
     private readonly fail: Fail,
-    private readonly make: (body: Buffer, query: string) => Promise<Answer>,
+    private readonly make: (body: Buffer, query: string, left: AbortSignal) => Promise<Answer>,
   ) {}
 
   begin(head: RequestHead, exchange: HttpExchange): void {
+    exchange.state = undefined;
     try {
       const length = checkedLength(head.header(CONTENT_LENGTH), this.limits.bodyBytesMax);
       const coding = bodyCoding(head.header(CONTENT_ENCODING));
@@ -126,27 +132,35 @@ export class BodyRoute implements Route {
           ? noMemory(collected.chunkBytes)
           : undefined;
     if (error !== undefined) {
-      this.abort(exchange);
+      this.#drop(exchange, collected);
       this.fail(exchange, error.code, error.message);
       return;
     }
     chunks.push(Buffer.from(new Uint8Array(chunk))); // a copy: the chunk dies on return
     if (!last) return;
-    exchange.state = undefined; // who answers releases
+    collected.isWhole = true;
     answerLater(exchange, this.fail, async () => {
       try {
-        const body = Buffer.concat(chunks);
-        return await this.make(await this.#unpacked(coding, body, collected), collected.query);
+        const body = await this.#unpacked(coding, Buffer.concat(chunks), collected);
+        return await this.make(body, collected.query, collected.left.signal);
       } finally {
         collected.release();
+        // An exchange that was left may be another request's by now.
+        if (exchange.state === collected) exchange.state = undefined;
       }
     });
   }
 
   abort(exchange: HttpExchange): void {
     const { state } = exchange;
+    if (!(state instanceof CollectedBody)) return;
+    if (state.isWhole) state.left.abort(clientLeft());
+    else this.#drop(exchange, state);
+  }
+
+  #drop(exchange: HttpExchange, collected: CollectedBody): void {
     exchange.state = undefined;
-    if (state instanceof CollectedBody) state.release();
+    collected.release();
   }
 
   #unpacked(coding: Coding, body: Buffer, { take }: CollectedBody): Promise<Buffer> {
@@ -157,4 +171,8 @@ export class BodyRoute implements Route {
 
 function noMemory(bytes: number): ServalError {
   return new ServalError(ErrorCode.MemoryFull, `no memory for a request body of ${bytes} bytes`);
+}
+
+function clientLeft(): ServalError {
+  return new ServalError(ErrorCode.Cancelled, 'the client went away');
 }

@@ -6,7 +6,7 @@ import { V2_REST } from '../../../../ts/model/request-kinds.js';
 import type { CompletionTarget, EngineLink } from '../../../../ts/native/link.js';
 import { framesRoute } from '../../../../ts/protocols/frames/route.js';
 import { UNCOUNTED } from '../../../../ts/transport/listener.js';
-import { ask, type Sent } from '../fake-http.js';
+import { ask, begin, type Sent } from '../fake-http.js';
 import { model, registry, version } from '../snapshots.js';
 
 const tensor = (name: string, datatype: 'FP64' | 'STRING') => ({
@@ -125,6 +125,40 @@ test('errors: of the body, of the engine, of names, of the method', async () => 
     const sent = await sending;
     assert.equal(sent.status, status, sent.body);
     assert.match((JSON.parse(sent.body) as { error: string }).error, why);
+  }
+});
+
+test('a client that leaves takes its request along', async () => {
+  const waiting: CompletionTarget[] = [];
+  const link = {
+    infer: (_protocol: number, _handle: number, _body: ArrayBuffer, _json: number, target) => {
+      target.ticket = 7;
+      waiting.push(target);
+    },
+    cancel: (target: CompletionTarget) => {
+      waiting.splice(waiting.indexOf(target), 1);
+      target.complete(ErrorCode.Cancelled, Buffer.from('the client cancelled the call'), 0);
+    },
+  } as Pick<EngineLink, 'infer' | 'cancel'> as EngineLink;
+  const context = { link, bodyBytesMax: 1000, inflatedBytesMax: 1000, held: UNCOUNTED };
+  for (const [path, body] of [
+    ['/models/t/transform', FRAME],
+    ['/v2/models/t/csv', 'x\n1\n'],
+  ] as const) {
+    const route = framesRoute(context, { snapshot, shown: snapshot }, 'POST', path);
+    assert.ok(route !== undefined);
+    const exchange = begin(route, { method: 'POST', path, body: [body] });
+    await new Promise(setImmediate);
+    assert.equal(waiting.length, 1, path);
+    route.abort(exchange);
+    assert.equal(waiting.length, 0, path);
+    assert.match((await exchange.answered).body, /cancelled the call/);
+
+    // It left while its body was unpacked: the engine is not asked.
+    const early = begin(route, { method: 'POST', path, body: [body] });
+    route.abort(early);
+    assert.match((await early.answered).body, /went away/);
+    assert.equal(waiting.length, 0, path);
   }
 });
 

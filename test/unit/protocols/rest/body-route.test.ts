@@ -5,7 +5,7 @@ import { deflateSync, gzipSync } from 'node:zlib';
 import { ErrorCode, ServalError } from '../../../../ts/errors.js';
 import { BodyRoute, LaterRoute, type Fail } from '../../../../ts/protocols/rest/body-route.js';
 import type { Route } from '../../../../ts/transport/listener.js';
-import { ask, begin } from '../fake-http.js';
+import { ask, begin, headOf } from '../fake-http.js';
 
 const fail: Fail = (exchange, code, message) => exchange.send(code, 'error', message);
 
@@ -136,6 +136,60 @@ describe('BodyRoute', () => {
     exchange.finished = true;
     route.abort(exchange);
     route.data(exchange, new ArrayBuffer(3), true);
+    assert.equal(exchange.state, undefined);
+  });
+
+  it('tells the maker that its client left, and frees the body when that ends', async () => {
+    const counted = new Held();
+    let leave = (): void => undefined;
+    const limits = { bodyBytesMax: 10, inflatedBytesMax: 10, held: counted };
+    const route = new BodyRoute(limits, fail, async (_body, _query, left) => {
+      await new Promise<void>((resolve) => {
+        left.addEventListener('abort', () => resolve(), { once: true });
+        leave();
+      });
+      left.throwIfAborted();
+      return { contentType: 'text', body: 'never' };
+    });
+    const begun = new Promise<void>((resolve) => {
+      leave = resolve;
+    });
+    const exchange = begin(route, { body: ['abc'] });
+    await begun;
+    assert.ok(counted.bytes > 0);
+    route.abort(exchange);
+    const { status, body } = await exchange.answered; // which a real exchange does not send
+    assert.deepEqual([status, body], [ErrorCode.Cancelled, 'the client went away']);
+    assert.deepEqual([counted.bytes, exchange.state], [0, undefined]);
+  });
+
+  it('leaves the state of an exchange that is used again alone', async () => {
+    let end = (): void => undefined;
+    const route = new BodyRoute(
+      { bodyBytesMax: 10, inflatedBytesMax: 10, held },
+      fail,
+      async () => {
+        await new Promise<void>((resolve) => {
+          end = resolve;
+        });
+        return { contentType: 'text', body: '' };
+      },
+    );
+    const exchange = begin(route, { body: ['abc'] });
+    await new Promise(setImmediate);
+    const next = {};
+    exchange.state = next;
+    end();
+    await exchange.answered;
+    assert.equal(exchange.state, next);
+  });
+
+  it('takes nothing of a body whose head was refused', async () => {
+    const exchange = begin(echo, { body: ['abc'] });
+    await exchange.answered;
+    exchange.finished = false;
+    echo.begin(headOf({ headers: { 'content-length': '11' } }), exchange);
+    echo.data(exchange, new ArrayBuffer(3), true);
     assert.equal(exchange.state, undefined);
   });
 });
