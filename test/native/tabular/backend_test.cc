@@ -139,7 +139,7 @@ TEST(TabularBackend, TextStatesAndDecimals) {
   s.strings = texts;
   const uint8_t states[] = {0, 1, 0};
   s.states = states;
-  const std::vector<tabular::Int128> decimals = {-5, tabular::Int128{1} << 100, 7};
+  const std::vector<Int128> decimals = {-5, Int128{1} << 100, 7};
   TensorView d = tensor(DType::Decimal, decimals, {3});
   d.precision = 38;
   d.scale = 2;
@@ -149,7 +149,7 @@ TEST(TabularBackend, TextStatesAndDecimals) {
   ASSERT_NE(through.out(0).states, nullptr);
   EXPECT_EQ(through.out(0).states[0], 0);
   EXPECT_EQ(through.out(0).states[1], 1);
-  EXPECT_EQ(values_of<tabular::Int128>(through.out(1)), decimals);
+  EXPECT_EQ(values_of<Int128>(through.out(1)), decimals);
   EXPECT_EQ(through.out(1).scale, 2);
   EXPECT_EQ(through.out(1).precision, 38);
   through.scratch->release_outputs();
