@@ -28,6 +28,7 @@ struct TableSchema {
   std::vector<FieldSpec> outputs;  // as signature.outputs
   std::vector<bool> extra;         // outputs that are answered only where they are asked for
   bool nan_is_missing = false;     // of Float and Double fields
+  bool of_tensors = false;         // no tabular model's: codec/table/tensor_fields.h
   std::string timezone;            // "" = UTC
 
   // Index of the field, or -1. `guess`: where it is if requests have the model's order.
