@@ -82,6 +82,7 @@ Result<TableSchema> fields_of_tensors(const Signature& signature) {
         "parameter 'extended_v2': not every input can be fields of rows: " + problems);
   }
   made.outputs.resize(signature.outputs.size());
+  made.sort_fields();
   return made;
 }
 
