@@ -36,6 +36,7 @@ struct ModelSpec {
   QueueSettings queue;
   BatchPolicy batch;
   bool batch_dim = false;              // the first dim is the batch
+  bool extended_v2 = false;            // of a model of tensors: V2's extension too
   std::vector<TensorOverride> inputs;  // what a configuration says of them
   std::vector<TensorOverride> outputs;
   std::vector<int> devices;  // one session each; empty = one session

@@ -2,6 +2,7 @@
 // outputs are the same ones in the same order. Immutable after load; any thread.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -28,15 +29,26 @@ struct TableSchema {
   std::vector<FieldSpec> outputs;  // as signature.outputs
   std::vector<bool> extra;         // outputs that are answered only where they are asked for
   bool nan_is_missing = false;     // of Float and Double fields
+  bool of_tensors = false;         // no tabular model's: codec/table/tensor_fields.h
   std::string timezone;            // "" = UTC
+
+  std::vector<uint32_t> by_name;  // fields in the order of their names: sort_fields()
+
+  // Once all fields are there: from then on a field is found without looking at the others.
+  void sort_fields() {
+    by_name.resize(fields.size());
+    for (uint32_t i = 0; i < by_name.size(); ++i) by_name[i] = i;
+    std::sort(by_name.begin(), by_name.end(),
+              [this](uint32_t a, uint32_t b) { return fields[a].name < fields[b].name; });
+  }
 
   // Index of the field, or -1. `guess`: where it is if requests have the model's order.
   int find_field(std::string_view name, size_t guess) const {
     if (guess < fields.size() && fields[guess].name == name) return static_cast<int>(guess);
-    for (size_t i = 0; i < fields.size(); ++i) {
-      if (fields[i].name == name) return static_cast<int>(i);
-    }
-    return -1;
+    const auto at = std::lower_bound(
+        by_name.begin(), by_name.end(), name,
+        [this](uint32_t one, std::string_view it) { return fields[one].name < it; });
+    return at != by_name.end() && fields[*at].name == name ? static_cast<int>(*at) : -1;
   }
 };
 

@@ -6,6 +6,7 @@
 #include "codec/serving/json.h"
 #include "codec/serving/wire.h"
 #include "codec/table/table.h"
+#include "codec/table/tensor_fields.h"
 #include "codec/v2/json.h"
 #include "codec/v2/wire.h"
 #include "engine/lane/completion.h"
@@ -39,7 +40,12 @@ Error no_table(const Model& model) {
           "TensorFlow's Predict");
 }
 
-// The same for a tabular model.
+bool is_v2(Protocol protocol) {
+  return protocol == Protocol::V2Rest || protocol == Protocol::V2Grpc ||
+         protocol == Protocol::V2GrpcStream;
+}
+
+// The same for a tabular model, or one of tensors whose configuration wants its fields.
 Status decode_table(const ServeInput& input, const Model& model, const TableSchema& table,
                     const ServeSettings& settings, Arena& arena, DecodedRequest& decoded) {
   const Signature& signature = model.signatures()[0];
@@ -88,6 +94,12 @@ Status decode(const ServeInput& input, const Model& model, const ServeSettings& 
   const std::vector<Signature>& signatures = model.signatures();
   if (model.table() != nullptr) {
     return decode_table(input, model, *model.table(), settings, arena, decoded);
+  }
+  // A body without JSON is one tensor and nothing else.
+  const TableSchema* const fields = model.shapes().fields();
+  if (fields != nullptr && is_v2(input.protocol) && input.json_bytes != 0) {
+    Status done = decode_table(input, model, *fields, settings, arena, decoded);
+    return done.ok() ? make_tensors(signatures[0], decoded) : std::move(done);
   }
   switch (input.protocol) {
     case Protocol::V1Predict:
@@ -287,6 +299,9 @@ Status encode_answer(Protocol protocol, const Model& model, const DecodedRequest
     Status done = classify_output(signature.outputs[index].name, classes, model.batch_dim(), labels,
                                   arena, outputs[i]);
     if (!done.ok()) return done;
+  }
+  for (size_t i = 0; decoded.table.text_is_string && i < outputs.size(); ++i) {
+    if (outputs[i].dtype == DType::Bytes) outputs[i].dtype = DType::String;
   }
   return encode(protocol, model, decoded, outputs, settings, out);
 }

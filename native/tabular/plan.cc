@@ -71,6 +71,7 @@ void read_fields(PlanReading& reading, TableSchema& schema, std::vector<uint32_t
     schema.fields.push_back(std::move(spec));
   }
   check_names(reading, schema.fields, "field");
+  schema.sort_fields();
 }
 
 void read_outputs(PlanReading& reading, TableSchema& schema, std::vector<uint32_t>& columns) {

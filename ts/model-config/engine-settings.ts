@@ -56,6 +56,7 @@ export function engineSettings(
     ...queueSettings(config),
     ...instanceSettings(config),
     ...tensorSettings(config, labels),
+    ...(isTrue(parameter(config, 'extended_v2')) ? { extendedV2: true } : {}),
     ...(isNull ? nullSettings(config) : sessionSettings(config)),
   };
 }

@@ -46,6 +46,7 @@ const PARAMETERS: Readonly<Record<string, TextRule>> = {
   enable_mem_pattern: bool(),
   cudnn_conv_algo_search: oneOf('0', '1', '2'),
   arena_extend_strategy: oneOf('0', '1'),
+  extended_v2: bool(),
   'serval.split': bool(),
   'serval.pad_inner': bool(),
   'serval.allowed_rows': { expected: 'row counts such as "1,2,4"', fits: (t) => ROWS_TEXT.test(t) },

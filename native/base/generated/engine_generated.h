@@ -1276,7 +1276,8 @@ struct ModelSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_GRAPHS = 54,
     VT_WEIGHTS = 56,
     VT_WEIGHT_FILES = 58,
-    VT_STATES = 60
+    VT_STATES = 60,
+    VT_EXTENDED_V2 = 62
   };
   const flatbuffers::String *name() const {
     return GetPointer<const flatbuffers::String *>(VT_NAME);
@@ -1365,6 +1366,9 @@ struct ModelSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   const flatbuffers::Vector<uint32_t> *states() const {
     return GetPointer<const flatbuffers::Vector<uint32_t> *>(VT_STATES);
   }
+  bool extended_v2() const {
+    return GetField<uint8_t>(VT_EXTENDED_V2, 0) != 0;
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyOffsetRequired(verifier, VT_NAME) &&
@@ -1421,6 +1425,7 @@ struct ModelSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            verifier.VerifyVectorOfStrings(weight_files()) &&
            VerifyOffset(verifier, VT_STATES) &&
            verifier.VerifyVector(states()) &&
+           VerifyField<uint8_t>(verifier, VT_EXTENDED_V2, 1) &&
            verifier.EndTable();
   }
 };
@@ -1516,6 +1521,9 @@ struct ModelSpecBuilder {
   void add_states(flatbuffers::Offset<flatbuffers::Vector<uint32_t>> states) {
     fbb_.AddOffset(ModelSpec::VT_STATES, states);
   }
+  void add_extended_v2(bool extended_v2) {
+    fbb_.AddElement<uint8_t>(ModelSpec::VT_EXTENDED_V2, static_cast<uint8_t>(extended_v2), 0);
+  }
   explicit ModelSpecBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -1559,7 +1567,8 @@ inline flatbuffers::Offset<ModelSpec> CreateModelSpec(
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::GraphSpec>>> graphs = 0,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::Weight>>> weights = 0,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> weight_files = 0,
-    flatbuffers::Offset<flatbuffers::Vector<uint32_t>> states = 0) {
+    flatbuffers::Offset<flatbuffers::Vector<uint32_t>> states = 0,
+    bool extended_v2 = false) {
   ModelSpecBuilder builder_(_fbb);
   builder_.add_null_delay_us(null_delay_us);
   builder_.add_version(version);
@@ -1588,6 +1597,7 @@ inline flatbuffers::Offset<ModelSpec> CreateModelSpec(
   builder_.add_path(path);
   builder_.add_backend(backend);
   builder_.add_name(name);
+  builder_.add_extended_v2(extended_v2);
   builder_.add_batch_dim(batch_dim);
   builder_.add_exec_mode(exec_mode);
   return builder_.Finish();
@@ -1623,7 +1633,8 @@ inline flatbuffers::Offset<ModelSpec> CreateModelSpecDirect(
     const std::vector<flatbuffers::Offset<serval::fb::GraphSpec>> *graphs = nullptr,
     const std::vector<flatbuffers::Offset<serval::fb::Weight>> *weights = nullptr,
     const std::vector<flatbuffers::Offset<flatbuffers::String>> *weight_files = nullptr,
-    const std::vector<uint32_t> *states = nullptr) {
+    const std::vector<uint32_t> *states = nullptr,
+    bool extended_v2 = false) {
   auto name__ = name ? _fbb.CreateString(name) : 0;
   auto backend__ = backend ? _fbb.CreateString(backend) : 0;
   auto path__ = path ? _fbb.CreateString(path) : 0;
@@ -1668,7 +1679,8 @@ inline flatbuffers::Offset<ModelSpec> CreateModelSpecDirect(
       graphs__,
       weights__,
       weight_files__,
-      states__);
+      states__,
+      extended_v2);
 }
 
 struct ModelInfo FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {

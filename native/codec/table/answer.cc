@@ -325,7 +325,6 @@ Status AnswerMaker::join(std::span<AnswerTensor* const> members, AnswerTensor& o
   }
   AnswerTensor joined = *members[0];
   joined.is_group = true;
-  joined.name = keep("outputs_" + std::string(joined.datatype));
   joined.add(kFeaturesKey, keep(features));
   (void)joined.view.shape.push_back(static_cast<int64_t>(fields));
   const size_t count = rows * fields;
@@ -352,6 +351,19 @@ Status AnswerMaker::join(std::span<AnswerTensor* const> members, AnswerTensor& o
   return {};
 }
 
+// "outputs_FP64"; with a number where another tensor of the answer is called so.
+std::string group_name(std::string_view datatype, std::span<const AnswerTensor> outputs,
+                       std::span<const AnswerTensor> groups) {
+  const std::string first = "outputs_" + std::string(datatype);
+  std::string name = first;
+  const auto is_taken = [&name](const AnswerTensor& tensor) { return tensor.name == name; };
+  for (size_t number = 2;
+       std::ranges::any_of(outputs, is_taken) || std::ranges::any_of(groups, is_taken); ++number) {
+    name = first + "_" + std::to_string(number);
+  }
+  return name;
+}
+
 // A group stands where its first member does.
 Status AnswerMaker::group(std::span<AnswerTensor> all, size_t& count) {
   std::vector<AnswerTensor*> members;
@@ -370,6 +382,7 @@ Status AnswerMaker::group(std::span<AnswerTensor> all, size_t& count) {
     new (&grouped[kept]) AnswerTensor(all[i]);
     if (members.size() > 1) {
       if (Status joined = join(members, grouped[kept]); !joined.ok()) return joined;
+      grouped[kept].name = keep(group_name(all[i].datatype, all.first(count), {grouped, kept}));
     }
     ++kept;
   }

@@ -126,9 +126,9 @@ Status Binder::name_field(RequestTensor& tensor, std::string_view name) {
   place.text = name;
   place.field = table_.find_field(name, name_count_++);
   if (place.field == kNoField) {
-    if (!strict_) return {};
+    if (!strict_ && !table_.of_tensors) return {};
     return invalid_argument(input_text(tensor) + ": the model has no field " + quoted(name) +
-                            " (parameter 'strict')");
+                            (table_.of_tensors ? "" : " (parameter 'strict')"));
   }
   TensorView& view = out_.inputs[static_cast<size_t>(place.field)];
   if (view.dtype != DType::Invalid) {
@@ -401,8 +401,8 @@ bool uses_extension(std::span<const RequestTensor> tensors) {
   });
 }
 
-Status add_output(const NamedOutput& wanted, bool binary_by_default, const Signature& signature,
-                  DecodedRequest& out) {
+Status add_output(const NamedOutput& wanted, bool binary_by_default, const TableSchema& table,
+                  const Signature& signature, DecodedRequest& out) {
   const std::string where = "requested output " + quoted(wanted.name);
   const int index = signature.find_output(wanted.name);
   if (index < 0) {
@@ -417,12 +417,12 @@ Status add_output(const NamedOutput& wanted, bool binary_by_default, const Signa
     if (earlier.index != static_cast<uint32_t>(index)) continue;
     return invalid_argument(where + ": given more than once");
   }
-  if (wanted.has_classification) {
+  if (wanted.classes != 0 && !table.of_tensors) {
     return invalid_argument(where + ": parameter 'classification': tabular models name their " +
                             "classes by outputs of their own");
   }
   const bool binary = wanted.has_binary ? wanted.binary : binary_by_default;
-  out.outputs.push_back({static_cast<uint32_t>(index), binary});
+  out.outputs.push_back({static_cast<uint32_t>(index), binary, wanted.classes});
   return {};
 }
 

@@ -27,17 +27,17 @@ Status fill_missing(const TableSchema& table, uint64_t rows, Arena& arena,
 // Whether any of the tensors has what plain V2 has not. Source: tabular.md 2.4 "Strings".
 bool uses_extension(std::span<const RequestTensor> tensors);
 
-// One output that is asked for by name; `classes`: of the classification extension, which these
-// models have not.
+// One output that is asked for by name; `classes`: of the classification extension, which tabular
+// models have not; 0 = none.
 struct NamedOutput {
   std::string_view name;
   bool has_binary = false, binary = false;
-  bool has_classification = false;
+  uint32_t classes = 0;
 };
 
 // Appends it to out.outputs. Errors: invalid_argument (unknown; given twice; classification).
-Status add_output(const NamedOutput& wanted, bool binary_by_default, const Signature& signature,
-                  DecodedRequest& out);
+Status add_output(const NamedOutput& wanted, bool binary_by_default, const TableSchema& table,
+                  const Signature& signature, DecodedRequest& out);
 
 // Where none is asked for: all but the extra ones.
 void add_default_outputs(const TableSchema& table, bool binary, DecodedRequest& out);

@@ -59,10 +59,10 @@ uint64_t FieldMaker::row_of(uint64_t index, uint64_t& element) const {
     element = index % tensor_.size;
     return index / tensor_.size;
   }
-  uint64_t row = 0;
-  while (index >= lengths_[row]) index -= lengths_[row++];
-  element = index;
-  return row;
+  if (index < row_begin_) row_at_ = row_begin_ = 0;
+  while (index - row_begin_ >= lengths_[row_at_]) row_begin_ += lengths_[row_at_++];
+  element = index - row_begin_;
+  return row_at_;
 }
 
 std::string FieldMaker::place_of(uint64_t index) const {

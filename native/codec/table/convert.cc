@@ -261,7 +261,7 @@ Status FieldMaker::to_text() {
     if (strings_[i].size() > kTableTextBytesMax) {
       return over_limit(place_of(i) + ": bytes of a text", strings_[i].size(), kTableTextBytesMax);
     }
-    if (to_ == Type::Binary || text_is_checked_ || is_valid_utf8(strings_[i])) continue;
+    if (from_ == Type::Binary || text_is_checked_ || is_valid_utf8(strings_[i])) continue;
     if (is_null(i)) continue;
     return bad_value(i, "text in UTF-8", "bytes that are not");
   }

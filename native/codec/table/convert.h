@@ -63,7 +63,8 @@ class FieldMaker {
   }
   bool has_strings() const { return dtype_is_text(carrier_of(tensor_.dtype)); }
 
-  // The row and, in cells, the element that value `index` is.
+  // The row and, in cells, the element that value `index` is. Loops ask in ascending order: the row
+  // that was found last is where it looks first.
   uint64_t row_of(uint64_t index, uint64_t& element) const;
   bool is_null(uint64_t index) const {
     uint64_t element = 0;
@@ -103,6 +104,7 @@ class FieldMaker {
   const View* strings_ = nullptr;
   const uint32_t* lengths_ = nullptr;
   uint8_t* states_ = nullptr;
+  mutable uint64_t row_at_ = 0, row_begin_ = 0;  // of ragged cells: see row_of()
 };
 
 // Calls step(in, out) for each value; false stops at a value that is not null.

@@ -294,8 +294,10 @@ const char* read_json_value(const char* p, const char* end, Arena& arena, T& out
   if constexpr (std::same_as<T, std::string_view>) {
     return read_text(p, end, arena, out);
   } else if constexpr (std::same_as<T, JsonBool>) {
-    out.value = *p == 't' ? 1 : 0;
-    return read_word(p, end, out.value == 1 ? "true" : "false");
+    const bool is_true = *p == 't';
+    const char* stop = read_word(p, end, is_true ? "true" : "false");
+    if (stop != nullptr) out.value = is_true ? 1 : 0;
+    return stop;
   } else if constexpr (IsReal<T>) {
     double value = 0;
     const char* stop = read_number(p, end, arena, value);

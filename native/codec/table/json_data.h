@@ -24,7 +24,7 @@ struct JsonBool {
 };
 
 // One value as T: integers in T's range, numbers ("NaN" and infinities as strings too), true and
-// false, strings. nullptr: it is something else.
+// false, strings. nullptr: it is something else, and `out` is as it was.
 template <typename T>
 const char* read_json_value(const char* p, const char* end, Arena& arena, T& out);
 

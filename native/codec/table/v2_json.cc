@@ -271,7 +271,14 @@ const char* Decoder::read_output(const char* p) {
       ParameterValue value;
       const char* behind = read_parameter(value_at, body_, value, unchecked_);
       if (behind == nullptr) return behind;
-      wanted.has_classification |= name == "classification";
+      if (name == "classification") {
+        uint64_t classes = 0;
+        if (value.kind == ParameterValue::Kind::Text || !v2::whole_number(value.text, classes) ||
+            classes == 0) {
+          return fail(Status(v2::not_whole(where + "parameters", name, 1, value.text)));
+        }
+        wanted.classes = v2::listed_classes(classes);
+      }
       if (name.starts_with("shared_memory_")) {
         return fail(
             make_error(ErrorCode::Unimplemented, where + "shared memory is not implemented"));
@@ -287,7 +294,7 @@ const char* Decoder::read_output(const char* p) {
   });
   if (stop == nullptr) return fail(where + "expected an object");
   if (!has_name) return fail(where + "'name' is missing");
-  Status added = add_output(wanted, binary_by_default_, signature_, out_);
+  Status added = add_output(wanted, binary_by_default_, table_, signature_, out_);
   return added.ok() ? stop : fail(std::move(added));
 }
 

@@ -106,8 +106,11 @@ Status read_tensor(const WireInput& input, RequestTensor& tensor) {
 Status read_outputs(const WireRequest& wire, const TableSchema& table, const Signature& signature,
                     DecodedRequest& out) {
   for (const WireOutput& wanted : wire.outputs) {
-    const bool classes = !wanted.classification.key.empty();
-    Status added = add_output({wanted.name, false, false, classes}, false, signature, out);
+    uint32_t classes = 0;
+    Status added = read_wire_classes(wanted, classes);
+    if (added.ok()) {
+      added = add_output({wanted.name, false, false, classes}, false, table, signature, out);
+    }
     if (!added.ok()) return added;
   }
   if (wire.outputs.empty()) add_default_outputs(table, false, out);

@@ -72,7 +72,7 @@ Status append_strings(ByteBuffer& out, std::string_view name, const TensorView& 
 Status append_data(ByteBuffer& out, std::string_view name, const TensorView& tensor,
                    const Limits& limits) {
   if (!out.append(",\"data\":[")) return no_memory(out);
-  if (tensor.dtype == DType::Bytes) {
+  if (dtype_is_text(tensor.dtype)) {
     Status status = append_strings(out, name, tensor, limits);
     if (!status.ok()) return status;
     return out.append("]}") ? Status() : no_memory(out);

@@ -152,13 +152,9 @@ Status decode_outputs(const WireRequest& wire, const Signature& signature, Decod
       return invalid_argument("requested output " + wire_quoted(wanted.name) +
                               ": given more than once");
     }
-    uint64_t classes = 0;
-    const WireParameter& asked = wanted.classification;
-    if (!asked.key.empty() && (!wire_whole_number(asked, classes) || classes == 0)) {
-      return wire_not_whole("output " + wire_quoted(wanted.name) + ": ", asked, 1);
-    }
-    classes = std::min<uint64_t>(classes, UINT32_MAX);  // their texts would not fit an answer
-    out.outputs.push_back({static_cast<uint32_t>(index), false, static_cast<uint32_t>(classes)});
+    uint32_t classes = 0;
+    if (Status read = read_wire_classes(wanted, classes); !read.ok()) return read;
+    out.outputs.push_back({static_cast<uint32_t>(index), false, classes});
   }
   return {};
 }
@@ -207,6 +203,17 @@ Status check_wire_raw_data(const WireRequest& wire) {
   if (wire.raw_data.size() == wire.inputs.size()) return {};
   return invalid_argument("raw_input_contents: expected " + std::to_string(wire.inputs.size()) +
                           " entries, one per input, got " + std::to_string(wire.raw_data.size()));
+}
+
+Status read_wire_classes(const WireOutput& wanted, uint32_t& classes) {
+  uint64_t asked_for = 0;
+  const WireParameter& asked = wanted.classification;
+  if (!asked.key.empty() && (!wire_whole_number(asked, asked_for) || asked_for == 0)) {
+    return wire_not_whole("output " + wire_quoted(wanted.name) + ": ", asked, 1);
+  }
+  // More texts would not fit an answer.
+  classes = static_cast<uint32_t>(std::min<uint64_t>(asked_for, UINT32_MAX));
+  return {};
 }
 
 Status read_sound_wire_request(Bytes message, const Limits& limits, Arena& arena,

@@ -103,6 +103,10 @@ Status read_sound_wire_request(std::span<const uint8_t> message, const Limits& l
 // Raw contents: none, or one for each input and no typed ones. Errors: invalid_argument.
 Status check_wire_raw_data(const WireRequest& wire);
 
+// The parameter classification as RequestedOutput has it: 0 where it is not there.
+// Errors: invalid_argument (no whole number, or 0).
+Status read_wire_classes(const WireOutput& wanted, uint32_t& classes);
+
 // The malformed_body that a fault stands for.
 Error wire_fault_error(const WireFault& fault);
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "codec/table/tensor_fields.h"
+
 namespace serval {
 
 namespace {
@@ -97,6 +99,11 @@ Result<ModelShapes> ModelShapes::make(const ModelSpec& spec,
       std::all_of(shapes.signatures_.begin(), shapes.signatures_.end(), [](const Signature& one) {
         return !one.inputs.empty() && first_dim_free(one.inputs) && first_dim_free(one.outputs);
       });
+  if (spec.extended_v2 && spec.backend != "tabular") {
+    Result<TableSchema> fields = fields_of_tensors(signature);
+    if (!fields.ok()) return bad_spec(spec, fields.error().message);
+    shapes.fields_ = std::move(fields.value());
+  }
   return shapes;
 }
 

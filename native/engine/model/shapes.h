@@ -2,11 +2,13 @@
 // reshapes, labels. Immutable after load; any thread.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "backend/backend.h"
+#include "base/table_schema.h"
 
 namespace serval {
 
@@ -14,13 +16,16 @@ class ModelShapes {
  public:
   // Merges `spec.inputs` and `spec.outputs` into the first signature.
   // Errors: model_invalid: an unknown tensor, dims that contradict the model's, a reshape whose
-  // free dims differ in number.
+  // free dims differ in number, inputs that cannot be fields (spec.extended_v2).
   static Result<ModelShapes> make(const ModelSpec& spec,
                                   const std::vector<Signature>& from_backend);
 
   const std::vector<Signature>& signatures() const { return signatures_; }
   // The first dim of every input and output of every signature is free.
   bool batchable() const { return batchable_; }
+  // The inputs as fields of V2's extension, where the configuration of a model of tensors asks for
+  // it, else null.
+  const TableSchema* fields() const { return fields_ ? &*fields_ : nullptr; }
   // Every input has dims behind the first.
   bool rows_have_dims() const;
   // From what the client sent to what the model takes, and back. Views only change their shape.
@@ -40,6 +45,7 @@ class ModelShapes {
   std::vector<Signature> signatures_;
   std::vector<Reshape> inputs_, outputs_;  // only those that are reshaped
   std::vector<std::vector<std::string>> labels_;
+  std::optional<TableSchema> fields_;
   bool batchable_ = false;
 };
 

@@ -57,6 +57,7 @@ struct TableModel {
   TableModel(std::vector<FieldSpec> fields, std::vector<FieldSpec> outputs) {
     table.fields = std::move(fields);
     table.outputs = std::move(outputs);
+    table.sort_fields();
     table.extra.assign(table.outputs.size(), false);
     signature.name = "serving_default";
     for (const FieldSpec& one : table.fields) signature.inputs.push_back(spec_of(one));

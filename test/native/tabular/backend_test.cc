@@ -92,7 +92,7 @@ TEST(TabularBackend, SaysWhatThePlanHas) {
   const Signature& signature = info.signatures[0];
   EXPECT_EQ(signature.name, "serving_default");
   EXPECT_EQ(signature.inputs[0].dims, (std::vector<int64_t>{-1}));
-  EXPECT_EQ(signature.inputs[1].dims, (std::vector<int64_t>{-1, -1}));
+  EXPECT_EQ(signature.inputs[1].dims, (std::vector<int64_t>{-1, 1, -1}));
   EXPECT_EQ(signature.inputs[2].dims, (std::vector<int64_t>{-1, 1, -1}));
   EXPECT_EQ(signature.inputs[2].dtype, DType::String);
   EXPECT_EQ(signature.outputs[3].dtype, DType::Date);

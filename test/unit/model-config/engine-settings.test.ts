@@ -56,6 +56,14 @@ test('no max_batch_size: dims are the whole shape', () => {
   });
 });
 
+test('extended_v2: only where it is true', () => {
+  const withValue = (value: string): Partial<ModelSpec> =>
+    settings(`${TENSORS} parameters { key: "extended_v2" value { string_value: "${value}" } }`);
+  assert.equal(withValue('true').extendedV2, true);
+  assert.equal(withValue('false').extendedV2, undefined);
+  assert.equal(settings(TENSORS).extendedV2, undefined);
+});
+
 test('dynamic_batching', () => {
   const { batch, batchDim, queuePolicy, priorityLevels } = settings(`max_batch_size: 8 ${TENSORS}
     dynamic_batching { preferred_batch_size: [8, 2, 4, 2] max_queue_delay_microseconds: 150

@@ -409,6 +409,7 @@ test('parameters', () => {
     ['session.x', 'y'],
     ['serval.split', 'true'],
     ['serval.verification', 'warn'],
+    ['extended_v2', 'true'],
   ] as const) {
     assert.deepEqual(withParameter(name, value), [], name);
   }
@@ -420,6 +421,7 @@ test('parameters', () => {
     ['execution_mode', '2', '', 'expected 0 or 1, got "2"'],
     ['enable_mem_pattern', 'on', '', 'expected true, false, 1 or 0, got "on"'],
     ['serval.pad_inner', '', '', 'expected true, false, 1 or 0, got ""'],
+    ['extended_v2', 'yes', '', 'expected true, false, 1 or 0, got "yes"'],
     ['serval.padinner', '1', '', 'unknown parameter; did you mean "serval.pad_inner"?'],
     ['serval.verification', 'no', '', 'expected fail or warn or off, got "no"'],
     ['serval.allowed_rows', '1,x', '', 'expected row counts such as "1,2,4", got "1,x"'],

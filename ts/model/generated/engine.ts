@@ -278,6 +278,8 @@ export interface ModelSpec {
   readonly weightFiles?: readonly string[];
   /** indices of the weights that are the states' first values */
   readonly states?: readonly number[];
+  /** of a model of tensors: V2's extension too (tabular.md 2.1 X1) */
+  readonly extendedV2?: boolean;
 }
 
 /** What a load answers. */

@@ -130,6 +130,7 @@ export const MODEL_SPEC: Table<engine.ModelSpec> = { name: 'ModelSpec', members:
   { name: 'weights', kind: WEIGHT, many: true, optional: true },
   { name: 'weightFiles', kind: 'string', many: true, optional: true },
   { name: 'states', kind: 'uint', many: true, optional: true },
+  { name: 'extendedV2', kind: 'bool', optional: true },
 ] };
 
 export const MODEL_INFO: Table<engine.ModelInfo> = { name: 'ModelInfo', members: [

@@ -61,6 +61,15 @@ Output texts(std::string name, std::vector<std::string_view> values,
 }
 
 // An answer by each protocol.
+// Decimals of precision 6 and scale 2.
+Output cents(std::string name, Int128 unscaled) {
+  Output made =
+      Output::of<Decimal>(decimal_field(std::move(name), 6, 2), DType::Decimal, {1}, {{unscaled}});
+  made.view.precision = 6;
+  made.view.scale = 2;
+  return made;
+}
+
 struct Answer {
   explicit Answer(std::vector<Output> given) : outputs(std::move(given)) {
     std::vector<FieldSpec> specs;
@@ -292,6 +301,16 @@ TEST(TableAnswer, Groups) {
             R"({"name":"i","datatype":"INT32","shape":[2],"data":[5,6]},)"
             R"({"name":"outputs_BYTES","datatype":"BYTES","shape":[2,2],"parameters":)"
             R"({"features":"s,t"},"data":["x",null,"y","w"]}]})");
+}
+
+// Two groups of one datatype, and an output that is called as one.
+TEST(TableAnswer, GroupsOfOneDatatype) {
+  Answer answer({doubles("a", {1}), doubles("b", {2}), integers("outputs_FP64_2", {7}),
+                 cents("c", 150), cents("d", 250)});
+  answer.request.table.group_outputs = true;
+  EXPECT_EQ(answer.wire(),
+            "outputs_FP64 FP64 [1,2] features=a,b: 1 2; outputs_FP64_2 INT32 [1]: 7; "
+            "outputs_FP64_3 FP64 [1,2] precision=6 scale=2 features=c,d: 1.5 2.5");
 }
 
 TEST(TableAnswer, BinaryData) {

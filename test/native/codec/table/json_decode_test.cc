@@ -2,6 +2,7 @@
 // with which words. Source: tabular.md 2.5, 2.1 X23; tfserving.md 1.3.
 #include <gtest/gtest.h>
 
+#include "codec/table/json_data.h"
 #include "support/table_support.h"
 
 namespace serval::test {
@@ -153,6 +154,19 @@ TEST(TableJson, Refusals) {
   EXPECT_EQ(one(R"("datatype":"FP64","shape":[2,1,-1],"data":[1,2])"),
             "error: input 'x': shape [2,1,-1] without an input 'x_shape': expected nested data, in "
             "row 0 a list of elements for field 0, got 1");
+}
+
+// A list where a truth value is expected, behind the last one that there is room for.
+TEST(TableJson, NestedDataWithListsForValues) {
+  const TableModel model = model_of({list_field("b", Type::Bool)});
+  const std::string front = R"({"name":"b","shape":[1,1,-1],"datatype":"BOOL","data":)";
+  EXPECT_EQ(decoded_json(model, front + "[[[true,[]]]]}"),
+            "error: input 'b', row 0, field 0: expected true or false for BOOL, got []");
+  Arena arena;
+  table::JsonBool kept{1};
+  const std::string_view text = "[]";
+  EXPECT_EQ(table::read_json_value(text.data(), text.data() + 2, arena, kept), nullptr);
+  EXPECT_EQ(kept.value, 1);
 }
 
 TEST(TableV1, RowsAndColumns) {

@@ -200,6 +200,27 @@ TEST(TableRefuse, Values) {
             "input 'x', row 0: expected a Int8 (-128 to 127), got 300");
 }
 
+// Whether a value that cannot be converted is of a null row is asked for every one of them.
+TEST(TableRefuse, ManyNullRowsOfRaggedData) {
+  constexpr uint32_t kRows = 1u << 17;
+  std::string nulls, texts;
+  WireBuilder lengths;
+  for (uint32_t row = 0; row < kRows; ++row) {
+    if (row + 1 < kRows) nulls += (row == 0 ? "" : ",") + std::to_string(row);
+    texts += std::string("\2\0\0\0no", 6);
+    lengths.bare_fixed(int32_t{1});
+  }
+  WireBuilder message;
+  message.message(5,
+                  TableInput("d", "DATE", {kRows, 1, -1}).parameter("null_indices", nulls).wire());
+  message.message(5, TableInput("d_shape", "INT32", {1}).wire());
+  message.bytes(7, texts);
+  message.bytes(7, lengths.str());
+  EXPECT_EQ(decoded_wire(model_of({list_field("d", Type::Date)}), message),
+            "error: input 'd', row 131071, element 0: expected a date of the form YYYY-MM-DD, year "
+            "0001 to 9999, got 'no'");
+}
+
 TEST(TableRefuse, FieldOfAGroup) {
   const TableModel two = model_of({field("a", Type::Date), field("b", Type::Date)});
   EXPECT_EQ(refused_by(two, {TableInput("t", "DATE", {2, 2})
