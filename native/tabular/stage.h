@@ -22,6 +22,8 @@ struct Value;
 
 namespace serval::tabular {
 
+class Island;        // dense/island.h
+struct DenseLayer;   // dense/layers.h
 struct PlanReading;  // plan_reading.h
 
 // The rows that a stage works on: all, or those that `list` names, ascending.
@@ -123,6 +125,9 @@ class StageSpec {
   // Whether a field or a stage before this one fills it (one of this stage's blocks, once read).
   bool is_filled(uint32_t column) const;
   Dictionary& dictionary();
+  // The layers on the runtime that the plan was read with: null where there is none, or they are
+  // not worth it. They fit each other.
+  std::unique_ptr<Island> island(std::span<const DenseLayer> layers);
   // A constant of the plan; its text is interned.
   Value constant(const plan::Value& from);
   // Notes that an attribute is not what the kind wants: "<place>: <what>".

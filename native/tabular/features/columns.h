@@ -115,7 +115,7 @@ std::string wrong_size(size_t expected, const VectorRow& row);
 // Vector -> Vector, row by row. `keeps_sparse`: of a sparse column the answers are sparse too.
 class VectorStage : public ColumnStage {
  public:
-  Status run(Run& run, Rows rows) const final;
+  Status run(Run& run, Rows rows) const override;
 
  protected:
   VectorStage(StageSpec& spec, bool keeps_sparse);
