@@ -11,6 +11,7 @@
 
 #include "base/cancel.h"
 #include "base/error.h"
+#include "base/limits.h"
 #include "tabular/frame.h"
 
 namespace serval::plan {
@@ -36,6 +37,7 @@ struct Rows {
 
 struct RunOptions {
   bool null_for_invalid = false;  // a row that a stage refuses is answered as missing, not refused
+  size_t column_values_max = kTableElementsMax;  // of a Vector or List, all rows together
 };
 
 // One run of a plan.

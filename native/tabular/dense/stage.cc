@@ -13,7 +13,8 @@ void DenseStage::use(StageSpec& spec, std::vector<DenseLayer> layers, size_t wid
 
 std::string DenseStage::check(const VectorRow& in) const {
   std::string fault = wrong_size(layers_.front().inputs, in);
-  if (fault.empty()) fault = fault_of(in);
+  if (!fault.empty()) return fault;
+  fault = fault_of(in);
   return fault.empty() ? fault : "column '" + names_[0] + "': " + fault;
 }
 
@@ -44,6 +45,7 @@ Status DenseStage::run_island(Run& run, Rows rows) const {
   for (uint32_t i = 0; i < rows.count;) {
     gathered.clear();
     const size_t begin = out.reals.size();
+    if (begin > run.options.column_values_max) return too_many(run, out);
     for (; i < rows.count && gathered.size() < island_->rows_max() * width; ++i) {
       const uint32_t row = rows[i];
       const VectorRow vector = in.valid(row) ? vectors[row] : VectorRow();

@@ -32,7 +32,7 @@ class GaussianBayes final : public VectorStage {
  private:
   std::string answer(const VectorRow& in, Column& out, size_t& size) const override {
     std::string fault = wrong_size(features_, in);
-    if (!fault.empty()) return "column '" + names_[0] + "': " + fault;
+    if (!fault.empty()) return fault;
     thread_local std::vector<double> room;
     const double* values = dense_values(in, room);
     size = priors_.size();

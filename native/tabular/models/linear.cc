@@ -83,7 +83,7 @@ class LinearRegression final : public VectorToNumberStage {
  private:
   std::string answer(const VectorRow& in, double& out) const override {
     std::string fault = wrong_size(coefficients_.size(), in);
-    if (!fault.empty()) return "column '" + names_[0] + "': " + fault;
+    if (!fault.empty()) return fault;
     out = in.dot(coefficients_.data()) + intercept_;
     return {};
   }
@@ -120,7 +120,7 @@ class Glm final : public ColumnStage {
     Column* link = link_prediction_ ? &run.out(*link_prediction_, Type::Double, rows) : nullptr;
     const auto each = [&](uint32_t row, const VectorRow& in) -> std::string {
       std::string fault = wrong_size(coefficients_.size(), in);
-      if (!fault.empty()) return "column '" + names_[0] + "': " + fault;
+      if (!fault.empty()) return fault;
       if (offsets != nullptr && !offsets->valid(row)) return missing(1);
       double eta = in.dot(coefficients_.data()) + intercept_;
       if (offsets != nullptr) eta += Numbers(*offsets)[row];
@@ -200,7 +200,7 @@ class Aft final : public ColumnStage {
     Column* quantiles = quantiles_ ? &run.out(*quantiles_, Type::Vector, rows) : nullptr;
     const auto each = [&](uint32_t row, const VectorRow& in) -> std::string {
       std::string fault = wrong_size(coefficients_.size(), in);
-      if (!fault.empty()) return "column '" + names_[0] + "': " + fault;
+      if (!fault.empty()) return fault;
       const double mean = std::exp(in.dot(coefficients_.data()) + intercept_);
       if (prediction != nullptr) prediction->reals[row] = mean;
       if (quantiles == nullptr) return {};
