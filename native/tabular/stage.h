@@ -56,6 +56,8 @@ class Run {
   // What to do of a row that cannot be answered: ok (the row was marked, go on with the next one)
   // with null_for_invalid, else an invalid_argument "<place>: row <row>: <what>".
   Status refuse(uint32_t row, std::string_view place, std::string what);
+  // Of a column that would have more values than options.column_values_max.
+  Error too_many(uint64_t values, std::string_view place) const;
 };
 
 class Stage {

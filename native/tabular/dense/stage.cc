@@ -45,7 +45,7 @@ Status DenseStage::run_island(Run& run, Rows rows) const {
   for (uint32_t i = 0; i < rows.count;) {
     gathered.clear();
     const size_t begin = out.reals.size();
-    if (begin > run.options.column_values_max) return too_many(run, out);
+    if (begin > run.options.column_values_max) return run.too_many(begin, place_);
     for (; i < rows.count && gathered.size() < island_->rows_max() * width; ++i) {
       const uint32_t row = rows[i];
       const VectorRow vector = in.valid(row) ? vectors[row] : VectorRow();

@@ -29,13 +29,6 @@ std::string ColumnStage::missing(size_t input) const {
   return "column '" + names_[input] + "' is missing";
 }
 
-Error ColumnStage::too_many(const Run& run, const Column& out) const {
-  return make_error(ErrorCode::BodyTooLarge, place_ + ": elements of " + std::to_string(out.rows) +
-                                                 " rows: expected at most " +
-                                                 std::to_string(run.options.column_values_max) +
-                                                 ", got " + std::to_string(out.held()));
-}
-
 bool all_missing(const Column& column, Rows rows) {
   if (column.states.empty()) return rows.count == 0;
   for (uint32_t i = 0; i < rows.count; ++i) {

@@ -35,8 +35,6 @@ class ColumnStage : public Stage {
   // Errors: invalid_argument; body_too_large where the column would have too many values.
   template <typename Fill>
   Status each_row(Run& run, Rows rows, Column& out, Fill&& fill) const;
-  // The error of a column that has more values than RunOptions::column_values_max.
-  Error too_many(const Run& run, const Column& out) const;
 
   // each(row, vector) for the rows of input 0, a Vector; it answers what is wrong with one, or
   // nothing. none(row): of those that are refused or have no vector.
@@ -171,7 +169,7 @@ Status ColumnStage::each_row(Run& run, Rows rows, Column& out, Fill&& fill) cons
   for (uint32_t i = 0; i < rows.count; ++i) {
     const uint32_t row = rows[i];
     if (is_list) {
-      if (out.held() > run.options.column_values_max) return too_many(run, out);
+      if (out.held() > run.options.column_values_max) return run.too_many(out.held(), place_);
       out.start_row(row);
     }
     std::string fault = fill(row);
