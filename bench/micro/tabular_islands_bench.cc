@@ -91,8 +91,6 @@ void bench_layers(Backend& runtime, const std::vector<size_t>& widths) {
   if (!island.ok()) fail(island.error().message);
   const Dictionary none;
   Frame frame(none, 0);
-  const serval::tabular::RunOptions options;
-  Run run(frame, options, nullptr);
   for (const size_t rows : {1, 4, 8, 16, 64, 256, 1024}) {
     const Reals values = numbers(rows * widths.front(), 3);
     Reals ours(rows * widths.back()), theirs(ours.size());
@@ -104,7 +102,7 @@ void bench_layers(Backend& runtime, const std::vector<size_t>& widths) {
       }
     };
     const auto at_once = [&] {
-      const Status done = island.value()->run(run, values.data(), rows, theirs.data());
+      const Status done = island.value()->run(frame, nullptr, values.data(), rows, theirs.data());
       if (!done.ok()) fail(done.error().message);
     };
     const double ours_ns = best_ns(row_by_row), runtime_ns = best_ns(at_once);

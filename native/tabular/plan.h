@@ -49,10 +49,10 @@ class Plan {
   TableSchema schema_;
   std::vector<uint32_t> field_columns_, output_columns_;
   size_t column_count_ = 0, bytes_ = 0;
-  uint32_t island_count_ = 0;
   std::string format_, producer_;
   Dictionary dictionary_;
   Block block_;
+  uint32_t island_count_ = 0;
 };
 
 }  // namespace serval::tabular

@@ -69,8 +69,9 @@ size_t Island::rows_max() const {
   return std::clamp<size_t>(kRunValuesMax / std::max(inputs_, outputs_), kRowsMin, kRunRowsMax);
 }
 
-Status Island::run(Run& run, const double* values, size_t rows, double* out) const {
-  auto& kept = run.frame.islands;
+Status Island::run(Frame& frame, const CancelFlag* cancel, const double* values, size_t rows,
+                   double* out) const {
+  auto& kept = frame.islands;
   if (kept.size() <= number_) kept.resize(number_ + 1);
   if (kept[number_] == nullptr) kept[number_] = model_->make_scratch();
   BackendScratch& scratch = *kept[number_];
@@ -81,7 +82,7 @@ Status Island::run(Run& run, const double* values, size_t rows, double* out) con
   in.data = reinterpret_cast<const uint8_t*>(values);
   in.bytes = rows * inputs_ * sizeof(double);
   constexpr uint32_t kFirst[] = {0};
-  Status done = model_->run(0, {&in, 1}, kFirst, scratch, serval::RunOptions(run.cancel));
+  Status done = model_->run(0, {&in, 1}, kFirst, scratch, serval::RunOptions(cancel));
   if (done.ok()) {
     const TensorView& answers = scratch.outputs()[0];
     const size_t bytes = rows * outputs_ * sizeof(double);

@@ -24,9 +24,10 @@ class Island {
   bool is_worth(size_t rows) const;
   // Rows that a run takes at most: what is between layers stays in the processor's cache.
   size_t rows_max() const;
-  // Hot path. values [rows, inputs] -> out [rows, outputs].
+  // Hot path. values [rows, inputs] -> out [rows, outputs]. `cancel` may be null.
   // Errors: cancelled; backend_failed.
-  Status run(Run& run, const double* values, size_t rows, double* out) const;
+  Status run(Frame& frame, const CancelFlag* cancel, const double* values, size_t rows,
+             double* out) const;
 
  private:
   std::shared_ptr<BackendModel> model_;

@@ -62,7 +62,7 @@ Status DenseStage::run_island(Run& run, Rows rows) const {
     double* answers = out.reals.data() + begin;
     const size_t count = gathered.size() / width;
     if (count == 0) continue;
-    Status done = island_->run(run, gathered.data(), count, answers);
+    Status done = island_->run(run.frame, run.cancel, gathered.data(), count, answers);
     if (!done.ok()) return done;
     for (size_t k = 0; k < count; ++k) finish({answers + k * size, size});
   }

@@ -277,7 +277,8 @@ class NeuralNetwork final : public Stage {
         const std::span<const double> loaded = inputs.load(rows[i]);
         std::copy(loaded.begin(), loaded.end(), room.data() + width * count++);
       }
-      Status done = count == 0 ? Status() : island_->run(run, room.data(), count, answers);
+      Status done =
+          count == 0 ? Status() : island_->run(run.frame, run.cancel, room.data(), count, answers);
       if (!done.ok()) return done;
       const double* next = answers;
       for (uint32_t i = begin; i < end; ++i) {
