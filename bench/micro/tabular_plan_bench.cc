@@ -8,13 +8,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
-#include <random>
 #include <string>
 #include <vector>
 
 #include "backend/backend.h"
 #include "base/clock.h"
 #include "support/plan_build.h"
+#include "tabular/forest/made_forest.h"
 
 namespace {
 
@@ -194,58 +194,19 @@ void bench_pipeline() {
   measure("pipeline_40", 1, workload);
 }
 
-// Grows one tree of full depth; returns its root.
-struct Grown {
-  int32_t grow(int depth) {
-    if (depth == 0) {
-      leaves.push_back(static_cast<double>(random() % 1000) / 7);
-      return ~static_cast<int32_t>(leaves.size() - 1);
-    }
-    const size_t at = feature.size();
-    feature.push_back(static_cast<int32_t>(random() % kFeatures));
-    threshold.push_back(static_cast<double>(random() % 1000) / 1000);
-    left.push_back(0);
-    right.push_back(0);
-    const int32_t to_left = grow(depth - 1), to_right = grow(depth - 1);
-    left[at] = to_left;
-    right[at] = to_right;
-    return static_cast<int32_t>(at);
-  }
-  double walk(int32_t at, const double* row) const {
-    while (at >= 0) {
-      const auto node = static_cast<size_t>(at);
-      at = row[feature[node]] <= threshold[node] ? left[node] : right[node];
-    }
-    return leaves[static_cast<size_t>(~at)];
-  }
-  static constexpr uint32_t kFeatures = 30;
-  std::mt19937 random{7};
-  Ints feature, left, right, roots;
-  Reals threshold, leaves;
-};
-
 void bench_forest(size_t rows) {
   const std::string name = "forest_100x8_rows_" + std::to_string(rows);
   if (!wanted(name.c_str())) return;
-  Grown grown;
-  for (int tree = 0; tree < 100; ++tree) grown.roots.push_back(grown.grow(8));
+  MadeForest made(100, 8);
   PlanMaker maker;
   const uint32_t features = maker.field("features", Type::Vector);
-  MadeAttributes attributes =
-      forest(grown.feature, grown.threshold, grown.left, grown.right, grown.roots, grown.leaves);
-  attributes.emplace_back("vector", true);
-  attributes.emplace_back("has_leaf", false);
-  maker.only("forest", {features}, Type::Double, attributes);
+  maker.only("forest", {features}, Type::Double, made.attributes());
   Workload workload(maker);
-  Reals values(rows * Grown::kFeatures);
-  for (double& value : values) value = static_cast<double>(grown.random() % 100'000) / 100'000;
-  workload.add_reals(values, {static_cast<int64_t>(rows), Grown::kFeatures});
+  const Reals values = made.rows(rows);
+  workload.add_reals(values, {static_cast<int64_t>(rows), MadeForest::kFeatures});
   workload.run();
   for (size_t row = 0; row < rows; ++row) {
-    double sum = 0;
-    for (const int32_t root : grown.roots) {
-      sum += grown.walk(root, values.data() + row * Grown::kFeatures);
-    }
+    const double sum = made.sum(values.data() + row * MadeForest::kFeatures);
     require(workload.answer(0, row) == sum, "forest: wrong sum in row " + std::to_string(row));
   }
   measure(name.c_str(), rows, workload);

@@ -76,8 +76,9 @@ class Backend {
 std::unique_ptr<Backend> make_null_backend();
 
 // Tabular models (Spark, MLeap, PMML): the spec's path is a plan, as an importer wrote it
-// (proto/plan.fbs).
-std::unique_ptr<Backend> make_tabular_backend();
+// (proto/plan.fbs). `runtime` runs ONNX graphs, for their large numeric parts, and outlives the
+// backend; null: all is answered without.
+std::unique_ptr<Backend> make_tabular_backend(Backend* runtime = nullptr);
 
 // ONNX Runtime through its C ABI. `library_path` empty: SERVAL_ORT_LIBRARY, or an error. Loads the
 // library at the first load() (or warm_up()), once per process. `intra_op_threads`: size of the

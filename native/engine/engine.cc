@@ -34,9 +34,9 @@ Engine::Engine(EngineOptions options)
       freeing_("sv-free", 1, false),
       trimmer_(budget_, [this] { poke_lanes(true); }) {
   backends_["null"] = make_null_backend();
-  backends_["tabular"] = make_tabular_backend();
-  backends_["onnxruntime"] =
+  auto& onnxruntime = backends_["onnxruntime"] =
       make_onnxruntime_backend(options_.onnxruntime_library, options_.intra_op_threads);
+  backends_["tabular"] = make_tabular_backend(onnxruntime.get());
   auto table = std::make_shared<EngineTable>();
   table->routes = std::make_shared<RouteTable>();
   table_ = std::move(table);

@@ -60,7 +60,8 @@ class TabularModel final : public BackendModel {
     info_.graph_name = plan_->format();
     info_.model_version = spec.version;
     info_.metadata = {{"format", plan_->format()},
-                      {"columns", std::to_string(plan_->column_count())}};
+                      {"columns", std::to_string(plan_->column_count())},
+                      {"islands", std::to_string(plan_->island_count())}};
     info_.file_bytes = static_cast<int64_t>(plan_->bytes());
     info_.providers = {"tabular"};
   }
@@ -113,16 +114,22 @@ Status TabularModel::run(uint32_t signature, std::span<const TensorView> inputs,
 
 class TabularBackend final : public Backend {
  public:
+  explicit TabularBackend(Backend* runtime) : runtime_(runtime) {}
   Result<std::shared_ptr<BackendModel>> load(const ModelSpec& spec) override {
-    auto plan = Plan::load(spec.path);
+    auto plan = Plan::load(spec.path, runtime_);
     if (!plan.ok()) return std::move(plan.error());
     return std::shared_ptr<BackendModel>(
         std::make_shared<TabularModel>(spec, std::move(plan.value())));
   }
+
+ private:
+  Backend* const runtime_;
 };
 
 }  // namespace
 
-std::unique_ptr<Backend> make_tabular_backend() { return std::make_unique<TabularBackend>(); }
+std::unique_ptr<Backend> make_tabular_backend(Backend* runtime) {
+  return std::make_unique<TabularBackend>(runtime);
+}
 
 }  // namespace serval

@@ -55,6 +55,18 @@ size_t Column::held_bytes() const {
          sizes.capacity() * sizeof(uint32_t) + states.capacity();
 }
 
+void Column::drop_row(uint32_t row) {
+  if (!is_list(type)) return set_missing(row);
+  const auto begin = static_cast<size_t>(offsets.back());
+  switch (storage_of(type == Type::List ? element : type)) {
+    case Storage::Real: reals.resize(begin); break;
+    case Storage::Integer: integers.resize(begin); break;
+    case Storage::Text: texts.resize(begin); break;
+    case Storage::Decimal: decimals.resize(begin); break;
+  }
+  if (sparse) indices.resize(begin);
+}
+
 void Column::end_rows(uint32_t count) {
   while (offsets.size() <= count) {
     set_missing(static_cast<uint32_t>(offsets.size() - 1));

@@ -68,6 +68,13 @@ struct Column {
     offsets.push_back(reals.size());
     sizes.push_back(size);
   }
+  // Sparse or dense, as the column is.
+  void end_vector(size_t size) {
+    if (sparse) end_sparse_row(static_cast<uint32_t>(size));
+    else end_row();
+  }
+  // The row has no value: takes back what was appended since start_row.
+  void drop_row(uint32_t row);
   // Ends rows without values, missing, until there are `count`. Blocks do so behind each stage.
   void end_rows(uint32_t count);
   // Vector, List: how many values there are.

@@ -1,8 +1,10 @@
 // The columns of one run. One thread at a time; keeps its memory from run to run.
 #pragma once
 
+#include <memory>
 #include <vector>
 
+#include "backend/backend.h"
 #include "tabular/column.h"
 #include "tabular/strings.h"
 
@@ -36,6 +38,7 @@ struct Frame {
   std::vector<uint8_t> refused;  // by row, where RunOptions::null_for_invalid; empty = none
   Strings strings;
   std::vector<double> scratch;  // anybody's, for the length of one stage's run
+  std::vector<std::unique_ptr<BackendScratch>> islands;  // by number; see dense/island.h
 };
 
 }  // namespace serval::tabular

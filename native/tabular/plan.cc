@@ -100,23 +100,24 @@ void check_columns(PlanReading& reading) {
 
 }  // namespace
 
-Result<std::shared_ptr<const Plan>> Plan::load(const std::string& path) {
+Result<std::shared_ptr<const Plan>> Plan::load(const std::string& path, Backend* runtime) {
   auto file = MappedFile::open(path, kPlanBytesMax);
   if (!file.ok()) return std::move(file.error());
-  return read(file.value()->bytes(), file.value(), path);
+  return read(file.value()->bytes(), file.value(), path, runtime);
 }
 
 Result<std::shared_ptr<const Plan>> Plan::read(std::span<const uint8_t> bytes,
                                                std::shared_ptr<const void> owner,
-                                               const std::string& name) {
+                                               const std::string& name, Backend* runtime) {
   const auto made = std::make_shared<Plan>(Private());
   made->owner_ = std::move(owner);
-  auto done = made->read_from(bytes, name);
+  auto done = made->read_from(bytes, name, runtime);
   if (!done.ok()) return std::move(done.error());
   return std::shared_ptr<const Plan>(made);
 }
 
-Result<bool> Plan::read_from(std::span<const uint8_t> bytes, const std::string& name) {
+Result<bool> Plan::read_from(std::span<const uint8_t> bytes, const std::string& name,
+                             Backend* runtime) {
   if (bytes.size() < 8 || !plan::PlanBufferHasIdentifier(bytes.data())) {
     return bad_plan(name, "is no plan of a tabular model");
   }
@@ -124,7 +125,7 @@ Result<bool> Plan::read_from(std::span<const uint8_t> bytes, const std::string& 
   flatbuffers::Verifier verifier(bytes.data(), bytes.size(), static_cast<uint32_t>(depth),
                                  static_cast<uint32_t>(1000 + bytes.size() / kTableBytesMin));
   if (!plan::VerifyPlanBuffer(verifier)) return bad_plan(name, "is damaged");
-  PlanReading reading{*plan::GetPlan(bytes.data()), dictionary_, {}, 0, 0, {}};
+  PlanReading reading{*plan::GetPlan(bytes.data()), dictionary_, runtime};
   column_count_ = reading.column_count();
   if (column_count_ > kPlanColumnsMax) {
     return bad_plan(name, "has " + std::to_string(column_count_) + " columns; the limit is " +
@@ -139,6 +140,7 @@ Result<bool> Plan::read_from(std::span<const uint8_t> bytes, const std::string& 
   check_columns(reading);
   read_fields(reading, schema_, field_columns_);
   block_ = reading.block(*reading.plan.block());
+  island_count_ = reading.islands;
   if (reading.fault_count == 0) read_outputs(reading, schema_, output_columns_);
   if (reading.fault_count == 0 && schema_.outputs.empty()) reading.fault("it has no outputs");
   if (reading.fault_count > 0) return bad_plan(name, all_faults(reading));

@@ -17,18 +17,22 @@ class Plan {
 
  public:
   explicit Plan(Private) {}
-  // Errors: model_invalid naming the file and what is wrong in it, all at once.
-  static Result<std::shared_ptr<const Plan>> load(const std::string& path);
+  // `runtime` runs ONNX graphs, those of large numeric parts (dense/island.h); null: there are
+  // none. Errors: model_invalid naming the file and what is wrong in it, all at once.
+  static Result<std::shared_ptr<const Plan>> load(const std::string& path,
+                                                  Backend* runtime = nullptr);
   // Of bytes that `owner` keeps, aligned to 8. `name`: for errors.
   static Result<std::shared_ptr<const Plan>> read(std::span<const uint8_t> bytes,
                                                   std::shared_ptr<const void> owner,
-                                                  const std::string& name);
+                                                  const std::string& name,
+                                                  Backend* runtime = nullptr);
 
   const TableSchema& schema() const { return schema_; }
   // The columns of schema().fields and .outputs.
   const std::vector<uint32_t>& field_columns() const { return field_columns_; }
   const std::vector<uint32_t>& output_columns() const { return output_columns_; }
   size_t column_count() const { return column_count_; }
+  uint32_t island_count() const { return island_count_; }
   const std::string& format() const { return format_; }
   const std::string& producer() const { return producer_; }
   size_t bytes() const { return bytes_; }
@@ -39,7 +43,7 @@ class Plan {
   Status run(Frame& frame, const RunOptions& options, const CancelFlag* cancel) const;
 
  private:
-  Result<bool> read_from(std::span<const uint8_t> bytes, const std::string& name);
+  Result<bool> read_from(std::span<const uint8_t> bytes, const std::string& name, Backend* runtime);
 
   std::shared_ptr<const void> owner_;  // of the bytes that stages look at
   TableSchema schema_;
@@ -48,6 +52,7 @@ class Plan {
   std::string format_, producer_;
   Dictionary dictionary_;
   Block block_;
+  uint32_t island_count_ = 0;
 };
 
 }  // namespace serval::tabular

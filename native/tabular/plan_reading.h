@@ -23,10 +23,12 @@ inline std::string_view view_of(const flatbuffers::String* text) {
 struct PlanReading {
   const plan::Plan& plan;
   Dictionary& dictionary;
-  std::vector<std::string> faults;  // the first kPlanFaultsMax
+  Backend* runtime;                      // of numeric parts; may be null
+  uint32_t islands = 0;                  // on it
+  std::vector<std::string> faults = {};  // the first kPlanFaultsMax
   size_t fault_count = 0;
-  size_t depth = 0;          // of blocks
-  std::vector<bool> filled;  // by column: by a field, or a stage read so far
+  size_t depth = 0;               // of blocks
+  std::vector<bool> filled = {};  // by column: by a field, or a stage read so far
 
   size_t column_count() const { return plan.columns() == nullptr ? 0 : plan.columns()->size(); }
   void fault(std::string what);

@@ -25,6 +25,13 @@ Status Run::refuse(uint32_t row, std::string_view place, std::string what) {
   return invalid_argument(std::move(text));
 }
 
+Error Run::too_many(uint64_t values, std::string_view place) const {
+  std::string text(place);
+  text += ": elements of " + std::to_string(frame.rows) + " rows: expected at most " +
+          std::to_string(options.column_values_max) + ", got " + std::to_string(values);
+  return make_error(ErrorCode::BodyTooLarge, std::move(text));
+}
+
 Status Block::run(Run& run, Rows rows) const {
   for (size_t i = 0; i < stages.size(); ++i) {
     if (run.cancel != nullptr && run.cancel->cancelled()) {

@@ -11,6 +11,7 @@
 
 #include "base/cancel.h"
 #include "base/error.h"
+#include "base/limits.h"
 #include "tabular/frame.h"
 
 namespace serval::plan {
@@ -22,6 +23,8 @@ struct Value;
 
 namespace serval::tabular {
 
+class Island;        // dense/island.h
+struct DenseLayer;   // dense/layers.h
 struct PlanReading;  // plan_reading.h
 
 // The rows that a stage works on: all, or those that `list` names, ascending.
@@ -34,6 +37,7 @@ struct Rows {
 
 struct RunOptions {
   bool null_for_invalid = false;  // a row that a stage refuses is answered as missing, not refused
+  size_t column_values_max = kTableElementsMax;  // of a Vector or List, all rows together
 };
 
 // One run of a plan.
@@ -52,6 +56,8 @@ class Run {
   // What to do of a row that cannot be answered: ok (the row was marked, go on with the next one)
   // with null_for_invalid, else an invalid_argument "<place>: row <row>: <what>".
   Status refuse(uint32_t row, std::string_view place, std::string what);
+  // Of a column that would have more values than options.column_values_max.
+  Error too_many(uint64_t values, std::string_view place) const;
 };
 
 class Stage {
@@ -123,6 +129,9 @@ class StageSpec {
   // Whether a field or a stage before this one fills it (one of this stage's blocks, once read).
   bool is_filled(uint32_t column) const;
   Dictionary& dictionary();
+  // The layers on the runtime that the plan was read with: null where there is none, or they are
+  // not worth it. They fit each other.
+  std::unique_ptr<Island> island(std::span<const DenseLayer> layers);
   // A constant of the plan; its text is interned.
   Value constant(const plan::Value& from);
   // Notes that an attribute is not what the kind wants: "<place>: <what>".

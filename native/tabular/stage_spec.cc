@@ -2,6 +2,7 @@
 #include <bit>
 
 #include "base/limits.h"
+#include "tabular/dense/island.h"
 #include "tabular/plan_reading.h"
 
 namespace serval::tabular {
@@ -244,6 +245,18 @@ Type StageSpec::column_element(uint32_t column) {
 }
 
 Dictionary& StageSpec::dictionary() { return reading_.dictionary; }
+
+std::unique_ptr<Island> StageSpec::island(std::span<const DenseLayer> layers) {
+  if (failed_ || reading_.runtime == nullptr || !Island::is_worth(layers)) return nullptr;
+  auto made = Island::load(*reading_.runtime, reading_.islands, layers);
+  if (made.ok()) {
+    ++reading_.islands;
+    return std::move(made.value());
+  }
+  // Without a library all is answered row by row.
+  if (made.error().code != ErrorCode::RuntimeUnavailable) fail(std::move(made.error().message));
+  return nullptr;
+}
 
 Value StageSpec::constant(const plan::Value& from) { return reading_.value(from); }
 

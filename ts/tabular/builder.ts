@@ -2,7 +2,7 @@
 // models. Importer's worker thread; pure.
 import { writeTable } from '../model/table-codec.js';
 import { type Column, type Expression, flatten } from './expression.js';
-import type { Attribute, Plan, Stage, Type, Value } from './generated/plan.js';
+import type { Attribute, Field, Output, Plan, Stage, Type, Value } from './generated/plan.js';
 import { PLAN } from './generated/tables.js';
 
 export { call, type Column, columnRef, constant, type Expression } from './expression.js';
@@ -24,27 +24,9 @@ export interface Block {
   readonly stages: readonly Stage[];
 }
 
-export interface FieldOptions {
-  readonly name: string;
-  readonly type: Type;
-  readonly element?: Type;
-  readonly size?: number;
-  readonly any?: boolean;
-  readonly optional?: boolean;
-  readonly precision?: number;
-  readonly scale?: number;
-  readonly parseText?: boolean;
-  readonly about?: string;
-}
+export type FieldOptions = Omit<Field, 'column'>;
 
-export interface OutputOptions {
-  readonly name: string;
-  readonly column: Column;
-  readonly type: Type;
-  readonly element?: Type;
-  readonly size?: number;
-  readonly extra?: boolean;
-}
+export type OutputOptions = Omit<Output, 'column'> & { readonly column: Column };
 
 export type Attributes = Readonly<Record<string, AttributeValue | undefined>>;
 

@@ -40,27 +40,23 @@ class OneHot final : public ColumnStage {
     const Numbers numbers(in);
     Column& out = run.out(outputs_[0], Type::Vector, rows);
     out.sparse = true;
-    for (uint32_t i = 0; i < rows.count; ++i) {
-      const uint32_t row = rows[i];
-      if (!in.valid(row)) continue;  // missing stays missing
+    return each_row(run, rows, out, [&](uint32_t row) -> std::string {
+      if (!in.valid(row)) return {};  // missing stays missing
       double index = numbers[row];
       if (!(index >= 0 && index < categories_)) {
         if (!keep_ && !(zeros_ && index >= 0)) {
-          std::string fault = "column '" + names_[0] + "': " + java_double(index) +
-                              " is none of the " + std::to_string(categories_) + " categories";
-          if (Status refused = refuse(run, row, std::move(fault)); !refused.ok()) return refused;
-          continue;
+          return "column '" + names_[0] + "': " + java_double(index) + " is none of the " +
+                 std::to_string(categories_) + " categories";
         }
         index = categories_;
       }
-      out.start_row(row);
       if (index < size_) {
         out.indices.push_back(static_cast<int32_t>(index));
         out.reals.push_back(1);
       }
       out.end_sparse_row(static_cast<uint32_t>(size_));
-    }
-    return {};
+      return {};
+    });
   }
 
  private:
@@ -96,26 +92,15 @@ class VectorAssembler final : public ColumnStage {
     }
     Column& out = run.out(outputs_[0], Type::Vector, rows);
     out.sparse = wants_sparse(run, rows);
-    for (uint32_t i = 0; i < rows.count; ++i) {
-      const uint32_t row = rows[i];
-      out.start_row(row);
-      const size_t values = out.reals.size(), indices = out.indices.size();
+    return each_row(run, rows, out, [&](uint32_t row) {
       size_t size = 0;
       std::string fault;
       for (size_t k = 0; k < inputs_.size() && fault.empty(); ++k) {
         fault = append(run.in(inputs_[k]), k, row, out, size);
       }
-      if (!fault.empty()) {
-        out.reals.resize(values);
-        out.indices.resize(indices);
-        if (Status refused = refuse(run, row, std::move(fault)); !refused.ok()) return refused;
-      } else if (out.sparse) {
-        out.end_sparse_row(static_cast<uint32_t>(size));
-      } else {
-        out.end_row();
-      }
-    }
-    return {};
+      if (fault.empty()) out.end_vector(size);
+      return fault;
+    });
   }
 
  private:
@@ -266,7 +251,7 @@ class VectorSizeHint final : public VectorStage {
   std::string answer(const VectorRow& in, Column& out, size_t&) const override {
     if (check_) {
       std::string fault = wrong_size(static_cast<size_t>(size_), in);
-      if (!fault.empty()) return "column '" + names_[0] + "': " + fault;
+      if (!fault.empty()) return fault;
     }
     out.reals.insert(out.reals.end(), in.values, in.values + in.count);
     if (out.sparse) out.indices.insert(out.indices.end(), in.indices, in.indices + in.count);

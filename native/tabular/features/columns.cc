@@ -97,10 +97,10 @@ VectorRow Vectors::operator[](uint32_t row) {
   return {values.data(), indices, values.size(), column_.sizes[row]};
 }
 
-std::string wrong_size(size_t expected, const VectorRow& row) {
+std::string ColumnStage::wrong_size(size_t expected, const VectorRow& row, size_t input) const {
   if (row.size == expected) return {};
-  return "expected a vector of " + std::to_string(expected) + " values, got " +
-         std::to_string(row.size);
+  return "column '" + names_[input] + "': expected a vector of " + std::to_string(expected) +
+         " values, got " + std::to_string(row.size);
 }
 
 const double* dense_values(const VectorRow& row, std::vector<double>& room) {
@@ -142,28 +142,14 @@ Status VectorStage::run(Run& run, Rows rows) const {
   Vectors vectors(in);
   Column& out = run.out(outputs_[0], Type::Vector, rows);
   out.sparse = keeps_sparse_ && in.sparse;
-  for (uint32_t i = 0; i < rows.count; ++i) {
-    const uint32_t row = rows[i];
-    if (!in.valid(row)) {
-      if (Status refused = refuse(run, row, missing(0)); !refused.ok()) return refused;
-      continue;
-    }
+  return each_row(run, rows, out, [&](uint32_t row) {
+    if (!in.valid(row)) return missing(0);
     const VectorRow vector = vectors[row];
-    out.start_row(row);
-    const size_t values = out.reals.size(), indices = out.indices.size();
     size_t size = vector.size;
     std::string fault = answer(vector, out, size);
-    if (!fault.empty()) {
-      out.reals.resize(values);
-      out.indices.resize(indices);
-      if (Status refused = refuse(run, row, std::move(fault)); !refused.ok()) return refused;
-    } else if (out.sparse) {
-      out.end_sparse_row(static_cast<uint32_t>(size));
-    } else {
-      out.end_row();
-    }
-  }
-  return {};
+    if (fault.empty()) out.end_vector(size);
+    return fault;
+  });
 }
 
 VectorToNumberStage::VectorToNumberStage(StageSpec& spec, Type type)
@@ -178,20 +164,13 @@ Status VectorToNumberStage::run(Run& run, Rows rows) const {
   Vectors vectors(in);
   Column& out = run.out(outputs_[0], type_, rows);
   const bool real = is_real(type_);
-  for (uint32_t i = 0; i < rows.count; ++i) {
-    const uint32_t row = rows[i];
+  return each_row(run, rows, out, [&](uint32_t row) {
     double value = 0;
     std::string fault = in.valid(row) ? answer(vectors[row], value) : missing(0);
-    if (!fault.empty()) {
-      if (Status refused = refuse(run, row, std::move(fault)); !refused.ok()) return refused;
-      out.set_missing(row);
-    } else if (real) {
-      out.reals[row] = value;
-    } else {
-      out.integers[row] = static_cast<int64_t>(value);
-    }
-  }
-  return {};
+    if (real) out.reals[row] = value;
+    else out.integers[row] = static_cast<int64_t>(value);
+    return fault;
+  });
 }
 
 NumberStage::NumberStage(StageSpec& spec, Missing missing) : ColumnStage(spec), missing_(missing) {
@@ -204,20 +183,12 @@ Status NumberStage::run(Run& run, Rows rows) const {
   if (!Numbers::reads(in) && !all_missing(in, rows)) return mismatch(0, in, "a number");
   const Numbers numbers(in);
   Column& out = run.out(outputs_[0], Type::Double, rows);
-  for (uint32_t i = 0; i < rows.count; ++i) {
-    const uint32_t row = rows[i];
-    std::string fault;
-    if (in.valid(row)) fault = answer(numbers[row], out.reals[row]);
-    else if (missing_ == Missing::Refused) fault = missing(0);
-    else {
-      out.set_missing(row);
-      continue;
-    }
-    if (fault.empty()) continue;
-    if (Status refused = refuse(run, row, std::move(fault)); !refused.ok()) return refused;
+  return each_row(run, rows, out, [&](uint32_t row) {
+    if (in.valid(row)) return answer(numbers[row], out.reals[row]);
+    if (missing_ == Missing::Refused) return missing(0);
     out.set_missing(row);
-  }
-  return {};
+    return std::string();
+  });
 }
 
 }  // namespace serval::tabular

@@ -13,6 +13,8 @@
 
 namespace serval::tabular {
 
+struct VectorRow;
+
 // A stage's columns, and what they are called in errors.
 class ColumnStage : public Stage {
  protected:
@@ -21,9 +23,18 @@ class ColumnStage : public Stage {
   Error mismatch(size_t input, const Column& column, std::string_view wanted) const;
   // "column 'x' is missing"
   std::string missing(size_t input) const;
+  // "column 'x': expected a vector of 4 values, got 3"; empty where it is so.
+  std::string wrong_size(size_t expected, const VectorRow& row, size_t input = 0) const;
   Status refuse(Run& run, uint32_t row, std::string what) const {
     return run.refuse(row, place_, std::move(what));
   }
+
+  // Fills `out` row by row. fill(row) sets its value, or of a Vector or List appends and ends it (a
+  // row that it does not end is missing), and answers what is wrong with the row, or nothing: such
+  // rows are refused.
+  // Errors: invalid_argument; body_too_large where the column would have too many values.
+  template <typename Fill>
+  Status each_row(Run& run, Rows rows, Column& out, Fill&& fill) const;
 
   // each(row, vector) for the rows of input 0, a Vector; it answers what is wrong with one, or
   // nothing. none(row): of those that are refused or have no vector.
@@ -106,13 +117,10 @@ inline double* append_dense(Column& out, size_t size) {
   return out.reals.data() + begin;
 }
 
-// "expected a vector of 4 values, got 3"; empty where it is so.
-std::string wrong_size(size_t expected, const VectorRow& row);
-
 // Vector -> Vector, row by row. `keeps_sparse`: of a sparse column the answers are sparse too.
 class VectorStage : public ColumnStage {
  public:
-  Status run(Run& run, Rows rows) const final;
+  Status run(Run& run, Rows rows) const override;
 
  protected:
   VectorStage(StageSpec& spec, bool keeps_sparse);
@@ -151,6 +159,23 @@ class NumberStage : public ColumnStage {
  private:
   Missing missing_;
 };
+
+template <typename Fill>
+Status ColumnStage::each_row(Run& run, Rows rows, Column& out, Fill&& fill) const {
+  const bool is_list = out.type == Type::Vector || out.type == Type::List;
+  for (uint32_t i = 0; i < rows.count; ++i) {
+    const uint32_t row = rows[i];
+    if (is_list) {
+      if (out.held() > run.options.column_values_max) return run.too_many(out.held(), place_);
+      out.start_row(row);
+    }
+    std::string fault = fill(row);
+    if (fault.empty()) continue;
+    out.drop_row(row);
+    if (Status refused = refuse(run, row, std::move(fault)); !refused.ok()) return refused;
+  }
+  return {};
+}
 
 template <typename Each, typename None>
 Status ColumnStage::each_vector(Run& run, Rows rows, Each&& each, None&& none) const {

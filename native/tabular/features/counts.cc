@@ -43,17 +43,12 @@ class WordVectorStage : public ColumnStage {
     Column& out = run.out(outputs_[0], Type::Vector, rows);
     out.sparse = sparse_;
     std::vector<Slot> slots;
-    for (uint32_t i = 0; i < rows.count; ++i) {
-      const uint32_t row = rows[i];
-      if (!in.valid(row)) {
-        if (Status refused = refuse(run, row, missing(0)); !refused.ok()) return refused;
-        continue;
-      }
-      out.start_row(row);
+    return each_row(run, rows, out, [&](uint32_t row) {
+      if (!in.valid(row)) return missing(0);
       slots.clear();
       answer(run.frame.strings, in, row, out, slots);
-    }
-    return {};
+      return std::string();
+    });
   }
 
  protected:

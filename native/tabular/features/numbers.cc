@@ -56,6 +56,10 @@ class Bucketizer final : public NumberStage {
   bool keep_;
 };
 
+std::string too_wide(const VectorRow& vector) {
+  return "a dense vector of " + std::to_string(vector.size) + " values";
+}
+
 // A number -> Double, a Vector -> Vector.
 class Binarizer final : public ColumnStage {
  public:
@@ -75,14 +79,10 @@ class Binarizer final : public ColumnStage {
     }
     const Numbers numbers(in);
     Column& out = run.out(outputs_[0], Type::Double, rows);
-    for (uint32_t i = 0; i < rows.count; ++i) {
-      const uint32_t row = rows[i];
+    return each_row(run, rows, out, [&](uint32_t row) {
       if (in.valid(row)) out.reals[row] = numbers[row] > threshold_ ? 1 : 0;
-      if (in.valid(row) || missing_is_zero_) continue;
-      out.set_missing(row);
-      if (Status refused = refuse(run, row, missing(0)); !refused.ok()) return refused;
-    }
-    return {};
+      return in.valid(row) || missing_is_zero_ ? std::string() : missing(0);
+    });
   }
 
  private:
@@ -90,19 +90,10 @@ class Binarizer final : public ColumnStage {
     Vectors vectors(in);
     Column& out = run.out(outputs_[0], Type::Vector, rows);
     out.sparse = in.sparse && threshold_ >= 0;
-    for (uint32_t i = 0; i < rows.count; ++i) {
-      const uint32_t row = rows[i];
-      if (!in.valid(row)) {
-        if (Status refused = refuse(run, row, missing(0)); !refused.ok()) return refused;
-        continue;
-      }
+    return each_row(run, rows, out, [&](uint32_t row) {
+      if (!in.valid(row)) return missing(0);
       const VectorRow vector = vectors[row];
-      if (!out.sparse && vector.size > kTableCellMax) {
-        std::string fault = "a dense vector of " + std::to_string(vector.size) + " values";
-        if (Status refused = refuse(run, row, std::move(fault)); !refused.ok()) return refused;
-        continue;
-      }
-      out.start_row(row);
+      if (!out.sparse && vector.size > kTableCellMax) return too_wide(vector);
       if (out.sparse) {
         vector.for_each([&](size_t index, double value) {
           if (!(value > threshold_)) return;
@@ -110,7 +101,7 @@ class Binarizer final : public ColumnStage {
           out.reals.push_back(1);
         });
         out.end_sparse_row(static_cast<uint32_t>(vector.size));
-        continue;
+        return std::string();
       }
       // Spark answers 1 for NaN where the threshold is below 0, and 0 else.
       double* values = append_dense(out, vector.size);
@@ -120,8 +111,8 @@ class Binarizer final : public ColumnStage {
         else values[index] = value > threshold_ ? 1 : 0;
       });
       out.end_row();
-    }
-    return {};
+      return std::string();
+    });
   }
 
   double threshold_;
@@ -232,27 +223,27 @@ class Coalesce final : public ColumnStage {
   Status lists(Run& run, Rows rows, const Column& like) const {
     Column& out = run.out(outputs_[0], like.type, rows, like.element);
     const Storage storage = storage_of(like.type == Type::List ? like.element : like.type);
-    for (uint32_t i = 0; i < rows.count; ++i) {
-      const Column* in = first_of(run, rows[i]);
-      if (in == nullptr) continue;
-      out.start_row(rows[i]);
+    return each_row(run, rows, out, [&](uint32_t row) {
+      const Column* in = first_of(run, row);
+      if (in == nullptr) return std::string();
       if (storage == Storage::Text) {
-        const auto texts = in->row_texts(rows[i]);
+        const auto texts = in->row_texts(row);
         out.texts.insert(out.texts.end(), texts.begin(), texts.end());
       } else if (storage == Storage::Integer) {
-        const auto integers = in->row_integers(rows[i]);
+        const auto integers = in->row_integers(row);
         out.integers.insert(out.integers.end(), integers.begin(), integers.end());
       } else if (!in->sparse) {
-        const auto reals = in->row_reals(rows[i]);
+        const auto reals = in->row_reals(row);
         out.reals.insert(out.reals.end(), reals.begin(), reals.end());
       } else {
-        const VectorRow row = Vectors(*in)[rows[i]];
-        double* values = append_dense(out, row.size);
-        row.for_each([values](size_t index, double value) { values[index] = value; });
+        const VectorRow vector = Vectors(*in)[row];
+        if (vector.size > kTableCellMax) return too_wide(vector);
+        double* values = append_dense(out, vector.size);
+        vector.for_each([values](size_t index, double value) { values[index] = value; });
       }
       out.end_row();
-    }
-    return {};
+      return std::string();
+    });
   }
 };
 
@@ -329,18 +320,12 @@ class MathBinary final : public ColumnStage {
       if (!Numbers::reads(in) && !all_missing(in, rows)) return mismatch(k, in, "a number");
     }
     Column& out = run.out(outputs_[0], Type::Double, rows);
-    for (uint32_t i = 0; i < rows.count; ++i) {
-      const uint32_t row = rows[i];
+    return each_row(run, rows, out, [&](uint32_t row) {
       const std::optional<double> a = operand(run, a_, da_, row), b = operand(run, b_, db_, row);
-      if (a && b) {
-        out.reals[row] = answer(*a, *b);
-        continue;
-      }
-      out.set_missing(row);
-      Status refused = refuse(run, row, missing(a ? *b_ : *a_));
-      if (!refused.ok()) return refused;
-    }
-    return {};
+      if (!a || !b) return missing(a ? *b_ : *a_);
+      out.reals[row] = answer(*a, *b);
+      return std::string();
+    });
   }
 
  private:

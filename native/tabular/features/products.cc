@@ -31,8 +31,7 @@ class Interaction final : public ColumnStage {
     Column& out = run.out(outputs_[0], Type::Vector, rows);
     out.sparse = true;
     std::vector<Term> terms, encoded, products;
-    for (uint32_t i = 0; i < rows.count; ++i) {
-      const uint32_t row = rows[i];
+    return each_row(run, rows, out, [&](uint32_t row) {
       std::string fault;
       size_t size = 1;
       terms.assign(1, {0, 1.0});
@@ -53,18 +52,14 @@ class Interaction final : public ColumnStage {
         terms.swap(products);
         size *= width;
       }
-      if (!fault.empty()) {
-        if (Status refused = refuse(run, row, std::move(fault)); !refused.ok()) return refused;
-        continue;
-      }
-      out.start_row(row);
+      if (!fault.empty()) return fault;
       for (const Term& term : terms) {
         out.indices.push_back(static_cast<int32_t>(term.index));
         out.reals.push_back(term.value);
       }
       out.end_sparse_row(static_cast<uint32_t>(size));
-    }
-    return {};
+      return fault;
+    });
   }
 
  private:
@@ -128,8 +123,8 @@ class Interaction final : public ColumnStage {
     Vectors vectors(in);
     const VectorRow vector = vectors[row];
     if (!encoder.features.empty()) {
-      std::string fault = wrong_size(encoder.features.size(), vector);
-      if (!fault.empty()) return "column '" + names_[input] + "': " + fault;
+      std::string fault = wrong_size(encoder.features.size(), vector, input);
+      if (!fault.empty()) return fault;
     }
     std::string fault;
     vector.for_each([&](size_t index, double value) {

@@ -5,7 +5,7 @@
 #include <numbers>
 
 #include "base/limits.h"
-#include "tabular/features/columns.h"
+#include "tabular/dense/stage.h"
 #include "tabular/features/kinds.h"
 
 namespace serval::tabular {
@@ -56,41 +56,28 @@ class Dct final : public VectorStage {
 };
 
 // Rows of a matrix times the vector.
-class Rowwise : public VectorStage {
+class Rowwise : public DenseStage {
  protected:
-  Rowwise(StageSpec& spec, std::string_view matrix, std::string_view count)
-      : VectorStage(spec, false), matrix_(spec.reals(matrix)) {
+  Rowwise(StageSpec& spec, std::string_view matrix_name, std::string_view count)
+      : DenseStage(spec) {
+    const auto matrix = spec.reals(matrix_name);
     const int32_t rows = spec.integer(count);
-    if (rows < 1 || matrix_.size() % static_cast<size_t>(rows) != 0) {
+    if (rows < 1 || matrix.size() % static_cast<size_t>(rows) != 0) {
       spec.fail("expected a matrix of " + std::to_string(rows) + " rows");
       return;
     }
-    rows_ = static_cast<size_t>(rows);
-    width_ = matrix_.size() / rows_;
+    const auto outputs = static_cast<size_t>(rows);
+    by_input_ = transposed(matrix, outputs);
+    use(spec, {{matrix.size() / outputs, outputs, by_input_, {}}}, outputs);
   }
 
-  std::string product(const VectorRow& in, Column& out, size_t& size) const {
-    std::string fault = wrong_size(width_, in);
-    if (!fault.empty()) return "column '" + names_[0] + "': " + fault;
-    size = rows_;
-    for (size_t row = 0; row < rows_; ++row) {
-      out.reals.push_back(in.dot(matrix_.data() + row * width_));
-    }
-    return {};
-  }
-
-  std::span<const double> matrix_;
-  size_t rows_ = 0, width_ = 0;
+ private:
+  std::vector<double> by_input_;
 };
 
 class Pca final : public Rowwise {
  public:
   explicit Pca(StageSpec& spec) : Rowwise(spec, "components", "k") {}
-
- private:
-  std::string answer(const VectorRow& in, Column& out, size_t& size) const override {
-    return product(in, out, size);
-  }
 };
 
 class RandomProjection final : public Rowwise {
@@ -103,14 +90,8 @@ class RandomProjection final : public Rowwise {
   }
 
  private:
-  std::string answer(const VectorRow& in, Column& out, size_t& size) const override {
-    const size_t begin = out.reals.size();
-    std::string fault = product(in, out, size);
-    for (size_t i = begin; i < out.reals.size(); ++i) {
-      const double sum = out.reals[i];
-      out.reals[i] = std::floor(divide_ ? sum / length_ : sum * (1 / length_));
-    }
-    return fault;
+  void finish(std::span<double> sums) const override {
+    for (double& sum : sums) sum = std::floor(divide_ ? sum / length_ : sum * (1 / length_));
   }
   double length_;
   bool divide_;

@@ -29,7 +29,7 @@ class Scale final : public VectorStage {
   std::string answer(const VectorRow& in, Column& out, size_t&) const override {
     if (has_size_) {
       std::string fault = wrong_size(has_shift_ ? shift_.size() : scale_.size(), in);
-      if (!fault.empty()) return "column '" + names_[0] + "': " + fault;
+      if (!fault.empty()) return fault;
     }
     if (out.sparse) {
       out.indices.insert(out.indices.end(), in.indices, in.indices + in.count);
@@ -71,7 +71,7 @@ class MinMaxScaler final : public VectorStage {
  private:
   std::string answer(const VectorRow& in, Column& out, size_t&) const override {
     std::string fault = wrong_size(low_.size(), in);
-    if (!fault.empty()) return "column '" + names_[0] + "': " + fault;
+    if (!fault.empty()) return fault;
     double* values = append_dense(out, in.size);
     in.for_each([values](size_t index, double value) { values[index] = value; });
     for (size_t i = 0; i < in.size; ++i) {

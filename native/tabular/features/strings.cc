@@ -36,17 +36,11 @@ class StringIndexer final : public ColumnStage {
       return {};
     }
     if (!is_text(in.type) && !Numbers::reads(in) && !none) return mismatch(0, in, "a string");
-    for (uint32_t i = 0; i < rows.count; ++i) {
-      const uint32_t row = rows[i];
+    return each_row(run, rows, out, [&](uint32_t row) {
       const int32_t index = in.valid(row) ? index_[text_of(in, row)] : -1;
-      if (index >= 0 || keep_) {
-        out.reals[row] = index >= 0 ? index : unknown_;
-        continue;
-      }
-      out.set_missing(row);
-      if (Status refused = refuse(run, row, unseen(run, in, row)); !refused.ok()) return refused;
-    }
-    return {};
+      out.reals[row] = index >= 0 ? index : unknown_;
+      return index >= 0 || keep_ ? std::string() : unseen(run, in, row);
+    });
   }
 
  private:
@@ -85,21 +79,12 @@ class IndexToString final : public ColumnStage {
     if (!Numbers::reads(in) && !all_missing(in, rows)) return mismatch(0, in, "a number");
     const Numbers numbers(in);
     Column& out = run.out(outputs_[0], Type::String, rows);
-    for (uint32_t i = 0; i < rows.count; ++i) {
-      const uint32_t row = rows[i];
-      if (!in.valid(row)) {
-        out.set_missing(row);
-        continue;
-      }
-      const double index = numbers[row];
-      if (has(index)) {
-        out.texts[row] = labels_[static_cast<size_t>(std::isnan(index) ? 0 : index)];
-        continue;
-      }
-      out.set_missing(row);
-      if (Status refused = refuse(run, row, unseen(index)); !refused.ok()) return refused;
-    }
-    return {};
+    return each_row(run, rows, out, [&](uint32_t row) {
+      if (!in.valid(row)) out.set_missing(row);
+      else if (const double index = numbers[row]; has(index)) out.texts[row] = label_at(index);
+      else return unseen(index);
+      return std::string();
+    });
   }
 
  private:
@@ -107,6 +92,9 @@ class IndexToString final : public ColumnStage {
   bool has(double index) const {
     return std::isnan(index) ? !labels_.empty()
                              : index > -1 && index < static_cast<double>(labels_.size());
+  }
+  TextId label_at(double index) const {
+    return labels_[static_cast<size_t>(std::isnan(index) ? 0 : index)];
   }
   std::string unseen(double index) const {
     return "column '" + names_[0] + "': no label has the index " + java_double(index) +
@@ -116,26 +104,17 @@ class IndexToString final : public ColumnStage {
   Status lists(Run& run, const Column& in, Rows rows) const {
     Vectors vectors(in);
     Column& out = run.out(outputs_[0], Type::List, rows, Type::String);
-    for (uint32_t i = 0; i < rows.count; ++i) {
-      const uint32_t row = rows[i];
-      if (!in.valid(row)) continue;
+    return each_row(run, rows, out, [&](uint32_t row) {
+      if (!in.valid(row)) return std::string();
       const VectorRow vector = vectors[row];
-      out.start_row(row);
-      const size_t begin = out.texts.size();
-      std::string fault;
-      for (size_t k = 0; k < vector.size && fault.empty(); ++k) {
+      for (size_t k = 0; k < vector.size; ++k) {
         const double index = vector.at(k);
-        if (!has(index)) fault = unseen(index);
-        else out.texts.push_back(labels_[static_cast<size_t>(std::isnan(index) ? 0 : index)]);
+        if (!has(index)) return unseen(index);
+        out.texts.push_back(label_at(index));
       }
-      if (fault.empty()) {
-        out.end_row();
-        continue;
-      }
-      out.texts.resize(begin);
-      if (Status refused = refuse(run, row, std::move(fault)); !refused.ok()) return refused;
-    }
-    return {};
+      out.end_row();
+      return std::string();
+    });
   }
 
   std::vector<TextId> labels_;
@@ -158,23 +137,16 @@ class StringMap final : public ColumnStage {
     const Column& in = run.in(inputs_[0]);
     if (!is_text(in.type) && !all_missing(in, rows)) return mismatch(0, in, "a string");
     Column& out = run.out(outputs_[0], Type::Double, rows);
-    for (uint32_t i = 0; i < rows.count; ++i) {
-      const uint32_t row = rows[i];
-      std::string fault;
-      if (!in.valid(row)) fault = missing(0);
-      else if (const int32_t at = index_[in.texts[row]]; at >= 0) {
-        out.reals[row] = values_[static_cast<size_t>(at)];
-      } else if (fallback_) {
-        out.reals[row] = *fallback_;
-      } else {
-        fault = "column '" + names_[0] + "': no value is known of '" +
-                std::string(run.frame.strings.text(in.texts[row])) + "'";
+    return each_row(run, rows, out, [&](uint32_t row) -> std::string {
+      if (!in.valid(row)) return missing(0);
+      const int32_t at = index_[in.texts[row]];
+      if (at < 0 && !fallback_) {
+        return "column '" + names_[0] + "': no value is known of '" +
+               std::string(run.frame.strings.text(in.texts[row])) + "'";
       }
-      if (fault.empty()) continue;
-      out.set_missing(row);
-      if (Status refused = refuse(run, row, std::move(fault)); !refused.ok()) return refused;
-    }
-    return {};
+      out.reals[row] = at >= 0 ? values_[static_cast<size_t>(at)] : *fallback_;
+      return {};
+    });
   }
 
  private:
@@ -204,16 +176,10 @@ class RegexIndexer final : public ColumnStage {
     const Column& in = run.in(inputs_[0]);
     if (!is_text(in.type) && !all_missing(in, rows)) return mismatch(0, in, "a string");
     Column& out = run.out(outputs_[0], Type::Int32, rows);
-    for (uint32_t i = 0; i < rows.count; ++i) {
-      const uint32_t row = rows[i];
-      std::string fault;
-      if (in.valid(row)) fault = index_of(run.frame.strings.text(in.texts[row]), out.integers[row]);
-      else fault = missing(0);
-      if (fault.empty()) continue;
-      out.set_missing(row);
-      if (Status refused = refuse(run, row, std::move(fault)); !refused.ok()) return refused;
-    }
-    return {};
+    return each_row(run, rows, out, [&](uint32_t row) {
+      if (!in.valid(row)) return missing(0);
+      return index_of(run.frame.strings.text(in.texts[row]), out.integers[row]);
+    });
   }
 
  private:
@@ -259,20 +225,13 @@ class NumberMap final : public ColumnStage {
     if (!Numbers::reads(in) && !all_missing(in, rows)) return mismatch(0, in, "a number");
     const Numbers numbers(in);
     Column& out = run.out(outputs_[0], Type::Double, rows);
-    for (uint32_t i = 0; i < rows.count; ++i) {
-      const uint32_t row = rows[i];
+    return each_row(run, rows, out, [&](uint32_t row) -> std::string {
       const std::optional<double> value = in.valid(row) ? value_of(numbers[row]) : of_missing_;
-      if (value) {
-        out.reals[row] = *value;
-        continue;
-      }
-      out.set_missing(row);
-      std::string fault = in.valid(row) ? "column '" + names_[0] + "': nothing is known of " +
-                                              java_double(numbers[row])
-                                        : missing(0);
-      if (Status refused = refuse(run, row, std::move(fault)); !refused.ok()) return refused;
-    }
-    return {};
+      if (value) out.reals[row] = *value;
+      if (value) return {};
+      if (!in.valid(row)) return missing(0);
+      return "column '" + names_[0] + "': nothing is known of " + java_double(numbers[row]);
+    });
   }
 
  private:

@@ -24,30 +24,18 @@ class TokenStage : public ColumnStage {
     if (!is_text(in.type) && !all_missing(in, rows)) return mismatch(0, in, "a string");
     Column& out = run.out(outputs_[0], Type::List, rows, Type::String);
     std::string lowered;
-    for (uint32_t i = 0; i < rows.count; ++i) {
-      const uint32_t row = rows[i];
-      std::string fault;
-      if (!in.valid(row)) {
-        fault = missing(0);
-      } else {
-        out.start_row(row);
-        std::string_view text = run.frame.strings.text(in.texts[row]);
-        if (lower_) {
-          lowered.clear();
-          append_lower_case(text, lowered);
-          text = lowered;
-        }
-        const size_t begin = out.texts.size();
-        fault = split(text, run.frame.strings, out.texts);
-        if (fault.empty()) {
-          out.end_row();
-          continue;
-        }
-        out.texts.resize(begin);
+    return each_row(run, rows, out, [&](uint32_t row) {
+      if (!in.valid(row)) return missing(0);
+      std::string_view text = run.frame.strings.text(in.texts[row]);
+      if (lower_) {
+        lowered.clear();
+        append_lower_case(text, lowered);
+        text = lowered;
       }
-      if (Status refused = refuse(run, row, std::move(fault)); !refused.ok()) return refused;
-    }
-    return {};
+      std::string fault = split(text, run.frame.strings, out.texts);
+      if (fault.empty()) out.end_row();
+      return fault;
+    });
   }
 
  protected:
@@ -161,17 +149,12 @@ class WordsStage : public ColumnStage {
     const bool words = in.type == Type::List && is_text(in.element);
     if (!words && !all_missing(in, rows)) return mismatch(0, in, "a list of strings");
     Column& out = run.out(outputs_[0], Type::List, rows, Type::String);
-    for (uint32_t i = 0; i < rows.count; ++i) {
-      const uint32_t row = rows[i];
-      if (!in.valid(row)) {
-        if (Status refused = refuse(run, row, missing(0)); !refused.ok()) return refused;
-        continue;
-      }
-      out.start_row(row);
+    return each_row(run, rows, out, [&](uint32_t row) {
+      if (!in.valid(row)) return missing(0);
       answer(in.row_texts(row), run.frame.strings, out.texts);
       out.end_row();
-    }
-    return {};
+      return std::string();
+    });
   }
 
  protected:

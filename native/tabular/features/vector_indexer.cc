@@ -51,7 +51,7 @@ class VectorIndexer final : public VectorStage {
 
   std::string answer(const VectorRow& in, Column& out, size_t&) const override {
     std::string fault = wrong_size(static_cast<size_t>(size_), in);
-    if (!fault.empty()) return "column '" + names_[0] + "': " + fault;
+    if (!fault.empty()) return fault;
     const size_t begin = out.reals.size();
     out.reals.insert(out.reals.end(), in.values, in.values + in.count);
     double* values = out.reals.data() + begin;

@@ -250,6 +250,11 @@ void ForestStage::write(const Work& work, Rows rows, uint32_t first, uint32_t co
 
 Status ForestStage::run(Run& run, Rows rows) const {
   if (Status checked = features_.check(run); !checked.ok()) return checked;
+  const size_t per_row =
+      std::max(vector_out_ ? sum_width_ : 0, leaf_type_ == Type::List ? forest_.tree_count() : 0);
+  if (const uint64_t held = uint64_t{per_row} * rows.count; held > run.options.column_values_max) {
+    return run.too_many(held, place_);
+  }
   Column* values =
       has_values_ ? &run.out(values_, vector_out_ ? Type::Vector : Type::Double, rows) : nullptr;
   Column* leaf = has_leaf_ ? &run.out(leaf_, leaf_type_, rows,

@@ -188,30 +188,19 @@ class OneVsRest final : public ColumnStage {
       if (!Vectors::reads(in) && !all_missing(in, rows)) return mismatch(k, in, "a vector");
     }
     Column& out = run.out(outputs_[0], Type::Vector, rows);
-    for (uint32_t i = 0; i < rows.count; ++i) {
-      const uint32_t row = rows[i];
-      out.start_row(row);
-      const size_t begin = out.reals.size();
-      std::string fault;
-      for (size_t k = 0; k < inputs_.size() && fault.empty(); ++k) {
+    return each_row(run, rows, out, [&](uint32_t row) -> std::string {
+      for (size_t k = 0; k < inputs_.size(); ++k) {
         const Column& in = run.in(inputs_[k]);
-        if (!in.valid(row)) {
-          fault = missing(k);
-        } else if (in.length(row) != 2) {
-          fault = "column '" + names_[k] + "': expected scores of 2 classes, got " +
-                  std::to_string(in.length(row));
-        } else {
-          out.reals.push_back(Vectors(in)[row].at(1));
+        if (!in.valid(row)) return missing(k);
+        if (in.length(row) != 2) {
+          return "column '" + names_[k] + "': expected scores of 2 classes, got " +
+                 std::to_string(in.length(row));
         }
+        out.reals.push_back(Vectors(in)[row].at(1));
       }
-      if (fault.empty()) {
-        out.end_row();
-        continue;
-      }
-      out.reals.resize(begin);
-      if (Status refused = refuse(run, row, std::move(fault)); !refused.ok()) return refused;
-    }
-    return {};
+      out.end_row();
+      return {};
+    });
   }
 };
 

@@ -86,8 +86,9 @@ class ClusterStage : public VectorToNumberStage {
   std::string answer(const VectorRow& in, double& out) const final {
     thread_local std::vector<double> room;
     std::string fault = wrong_size(centers_.width(), in);
-    const double* point = fault.empty() ? dense_values(in, room) : nullptr;
-    if (fault.empty()) fault = centers_.fault_of(point);
+    if (!fault.empty()) return fault;
+    const double* point = dense_values(in, room);
+    fault = centers_.fault_of(point);
     if (!fault.empty()) return "column '" + names_[0] + "': " + fault;
     out = cluster_of(point);
     return {};
@@ -174,7 +175,7 @@ class GaussianMixture final : public ColumnStage {
     std::vector<double> room, off, answer;
     const auto each = [&](uint32_t row, const VectorRow& in) -> std::string {
       std::string fault = wrong_size(width_, in);
-      if (!fault.empty()) return "column '" + names_[0] + "': " + fault;
+      if (!fault.empty()) return fault;
       probabilities_of(dense_values(in, room), off, answer);
       if (probabilities != nullptr) {
         probabilities->start_row(row);

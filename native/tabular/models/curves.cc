@@ -54,16 +54,11 @@ class Isotonic final : public ColumnStage {
       return each_vector(run, rows, each, [&](uint32_t row) { out.set_missing(row); });
     }
     const Numbers numbers(in);
-    for (uint32_t i = 0; i < rows.count; ++i) {
-      const uint32_t row = rows[i];
-      if (in.valid(row)) {
-        out.reals[row] = predict(numbers[row]);
-        continue;
-      }
-      out.set_missing(row);
-      if (Status refused = refuse(run, row, missing(0)); !refused.ok()) return refused;
-    }
-    return {};
+    return each_row(run, rows, out, [&](uint32_t row) {
+      if (!in.valid(row)) return missing(0);
+      out.reals[row] = predict(numbers[row]);
+      return std::string();
+    });
   }
 
  private:
@@ -115,7 +110,7 @@ class FactorizationMachine final : public ColumnStage {
     std::vector<double> sums;
     const auto each = [&](uint32_t row, const VectorRow& in) -> std::string {
       std::string fault = wrong_size(features_, in);
-      if (!fault.empty()) return "column '" + names_[0] + "': " + fault;
+      if (!fault.empty()) return fault;
       const double score = score_of(in, sums);
       if (!mirror_) {
         out.reals[row] = score;

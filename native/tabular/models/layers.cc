@@ -2,7 +2,7 @@
 // Source: tabular.md 5.3
 #include <cmath>
 
-#include "tabular/features/columns.h"
+#include "tabular/dense/stage.h"
 #include "tabular/models/kinds.h"
 
 namespace serval::tabular {
@@ -32,7 +32,7 @@ class GaussianBayes final : public VectorStage {
  private:
   std::string answer(const VectorRow& in, Column& out, size_t& size) const override {
     std::string fault = wrong_size(features_, in);
-    if (!fault.empty()) return "column '" + names_[0] + "': " + fault;
+    if (!fault.empty()) return fault;
     thread_local std::vector<double> room;
     const double* values = dense_values(in, room);
     size = priors_.size();
@@ -55,55 +55,45 @@ class GaussianBayes final : public VectorStage {
 };
 
 // Layers with sigmoids between them; the last one's values are the scores.
-class Perceptron final : public VectorStage {
+class Perceptron final : public DenseStage {
  public:
-  explicit Perceptron(StageSpec& spec)
-      : VectorStage(spec, false), sizes_(spec.integers("layers")), weights_(spec.reals("weights")) {
-    size_t expected = 0;
-    for (size_t l = 0; l < sizes_.size(); ++l) {
-      if (sizes_[l] < 1) spec.fail("a layer of " + std::to_string(sizes_[l]) + " values");
-      if (l > 0) expected += (size_at(l - 1) + 1) * size_at(l);
-    }
-    if (sizes_.size() < 2) spec.fail("expected two layers or more");
-    if (!spec.failed() && weights_.size() != expected) {
-      spec.fail("expected " + std::to_string(expected) + " weights, got " +
-                std::to_string(weights_.size()));
-    }
+  explicit Perceptron(StageSpec& spec) : DenseStage(spec) {
+    std::vector<DenseLayer> layers = read_layers(spec);
+    if (spec.failed()) return;
+    const size_t width = layers.back().outputs;
+    use(spec, std::move(layers), width);
   }
 
  private:
-  size_t size_at(size_t layer) const { return static_cast<size_t>(std::max(sizes_[layer], 0)); }
-
-  std::string answer(const VectorRow& in, Column& out, size_t& size) const override {
-    std::string fault = wrong_size(size_at(0), in);
-    if (!fault.empty()) return "column '" + names_[0] + "': " + fault;
-    thread_local std::vector<double> from, to;
-    from.assign(in.size, 0);
-    in.for_each([&](size_t index, double value) { from[index] = value; });
-    const double* weights = weights_.data();
-    for (size_t l = 1; l < sizes_.size(); ++l) {
-      const size_t inputs = size_at(l - 1), outputs = size_at(l);
-      to.assign(outputs, 0);
-      for (size_t i = 0; i < inputs; ++i) {
-        const double value = from[i];
-        for (size_t o = 0; o < outputs; ++o) to[o] += weights[i * outputs + o] * value;
-      }
-      const double* biases = weights + inputs * outputs;
-      const bool last = l + 1 == sizes_.size();
-      for (size_t o = 0; o < outputs; ++o) {
-        to[o] += biases[o];
-        if (!last) to[o] = 1 / (1 + std::exp(-to[o]));
-      }
-      weights = biases + outputs;
-      from.swap(to);
+  // Of each layer the weights [inputs, outputs], then the biases.
+  static std::vector<DenseLayer> read_layers(StageSpec& spec) {
+    std::vector<DenseLayer> layers;
+    const auto sizes = spec.integers("layers");
+    const auto weights = spec.reals("weights");
+    size_t expected = 0;
+    for (size_t l = 0; l < sizes.size(); ++l) {
+      if (sizes[l] < 1) spec.fail("a layer of " + std::to_string(sizes[l]) + " values");
+      if (l == 0 || spec.failed()) continue;
+      const auto inputs = static_cast<size_t>(sizes[l - 1]),
+                 outputs = static_cast<size_t>(sizes[l]);
+      layers.push_back({inputs, outputs, {}, {}, Activation::Logistic});
+      expected += (inputs + 1) * outputs;
     }
-    size = from.size();
-    out.reals.insert(out.reals.end(), from.begin(), from.end());
-    return {};
+    if (sizes.size() < 2) spec.fail("expected two layers or more");
+    if (!spec.failed() && weights.size() != expected) {
+      spec.fail("expected " + std::to_string(expected) + " weights, got " +
+                std::to_string(weights.size()));
+    }
+    if (spec.failed()) return layers;
+    size_t at = 0;
+    for (DenseLayer& layer : layers) {
+      layer.weights = weights.subspan(at, layer.inputs * layer.outputs);
+      layer.biases = weights.subspan(at + layer.weights.size(), layer.outputs);
+      at += layer.weights.size() + layer.outputs;
+    }
+    layers.back().activation = Activation::Identity;
+    return layers;
   }
-
-  std::span<const int32_t> sizes_;
-  std::span<const double> weights_;
 };
 
 constexpr StageKind kKinds[] = {

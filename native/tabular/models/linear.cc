@@ -5,7 +5,7 @@
 #include <limits>
 #include <numbers>
 
-#include "tabular/features/columns.h"
+#include "tabular/dense/stage.h"
 #include "tabular/java/number_text.h"
 #include "tabular/models/kinds.h"
 
@@ -13,56 +13,41 @@ namespace serval::tabular {
 namespace {
 
 // coefficients [classes, features] x + intercepts -> Vector of scores.
-class LinearScores final : public VectorStage {
+class LinearScores final : public DenseStage {
  public:
   explicit LinearScores(StageSpec& spec)
-      : VectorStage(spec, false),
-        coefficients_(spec.reals("coefficients")),
-        intercepts_(spec.reals("intercepts")),
+      : DenseStage(spec),
         mirror_(spec.flag("mirror")),
         minus_log_sum_exp_(spec.flag("minusLogSumExp")) {
+    const auto coefficients = spec.reals("coefficients"), intercepts = spec.reals("intercepts");
     const std::string_view rule = spec.text("rule", "any");
     rule_ = rule == "nonnegative" ? Rule::Nonnegative : rule == "binary" ? Rule::Binary : Rule::Any;
     if (rule_ == Rule::Any && rule != "any") spec.fail("an unknown rule");
-    classes_ = intercepts_.size();
-    if (classes_ == 0 || coefficients_.size() % classes_ != 0) {
+    const size_t classes = intercepts.size();
+    if (classes == 0 || coefficients.size() % classes != 0) {
       spec.fail("expected as many coefficients for each intercept");
     }
-    if (mirror_ && classes_ != 1) spec.fail("expected one class to mirror");
+    if (mirror_ && classes != 1) spec.fail("expected one class to mirror");
     if (spec.failed()) return;
-    features_ = coefficients_.size() / classes_;
-    if (classes_ == 1) return;
-    by_feature_.resize(coefficients_.size());
-    for (size_t k = 0; k < classes_; ++k) {
-      for (size_t i = 0; i < features_; ++i) {
-        by_feature_[i * classes_ + k] = coefficients_[k * features_ + i];
-      }
-    }
+    std::span<const double> weights = coefficients;
+    if (classes > 1) weights = by_feature_ = transposed(coefficients, classes);
+    use(spec, {{coefficients.size() / classes, classes, weights, intercepts}},
+        mirror_ ? 2 : classes);
   }
 
  private:
   enum class Rule : uint8_t { Any, Nonnegative, Binary };
 
-  std::string answer(const VectorRow& in, Column& out, size_t& size) const override {
-    std::string fault = wrong_size(features_, in);
-    if (fault.empty() && rule_ != Rule::Any) fault = against_rule(in);
-    if (!fault.empty()) return "column '" + names_[0] + "': " + fault;
-    if (classes_ == 1) {
-      const double score = in.dot(coefficients_.data()) + intercepts_[0];
-      if (mirror_) out.reals.push_back(-score);
-      out.reals.push_back(score);
-      size = mirror_ ? 2 : 1;
-    } else {
-      size = classes_;
-      double* scores = append_dense(out, size);
-      in.for_each([&](size_t feature, double value) {
-        const double* weights = by_feature_.data() + feature * classes_;
-        for (size_t k = 0; k < classes_; ++k) scores[k] += value * weights[k];
-      });
-      for (size_t k = 0; k < classes_; ++k) scores[k] += intercepts_[k];
+  std::string fault_of(const VectorRow& in) const override {
+    return rule_ == Rule::Any ? std::string() : against_rule(in);
+  }
+
+  void finish(std::span<double> scores) const override {
+    if (mirror_) {
+      scores[1] = scores[0];
+      scores[0] = -scores[1];
     }
-    if (minus_log_sum_exp_) normalize({out.reals.data() + out.reals.size() - size, size});
-    return {};
+    if (minus_log_sum_exp_) normalize(scores);
   }
 
   std::string against_rule(const VectorRow& in) const {
@@ -83,9 +68,7 @@ class LinearScores final : public VectorStage {
     for (double& score : scores) score -= log_sum;
   }
 
-  std::span<const double> coefficients_, intercepts_;
   std::vector<double> by_feature_;  // [features, classes], where there are several classes
-  size_t classes_ = 0, features_ = 0;
   Rule rule_ = Rule::Any;
   bool mirror_, minus_log_sum_exp_;
 };
@@ -100,7 +83,7 @@ class LinearRegression final : public VectorToNumberStage {
  private:
   std::string answer(const VectorRow& in, double& out) const override {
     std::string fault = wrong_size(coefficients_.size(), in);
-    if (!fault.empty()) return "column '" + names_[0] + "': " + fault;
+    if (!fault.empty()) return fault;
     out = in.dot(coefficients_.data()) + intercept_;
     return {};
   }
@@ -137,7 +120,7 @@ class Glm final : public ColumnStage {
     Column* link = link_prediction_ ? &run.out(*link_prediction_, Type::Double, rows) : nullptr;
     const auto each = [&](uint32_t row, const VectorRow& in) -> std::string {
       std::string fault = wrong_size(coefficients_.size(), in);
-      if (!fault.empty()) return "column '" + names_[0] + "': " + fault;
+      if (!fault.empty()) return fault;
       if (offsets != nullptr && !offsets->valid(row)) return missing(1);
       double eta = in.dot(coefficients_.data()) + intercept_;
       if (offsets != nullptr) eta += Numbers(*offsets)[row];
@@ -217,7 +200,7 @@ class Aft final : public ColumnStage {
     Column* quantiles = quantiles_ ? &run.out(*quantiles_, Type::Vector, rows) : nullptr;
     const auto each = [&](uint32_t row, const VectorRow& in) -> std::string {
       std::string fault = wrong_size(coefficients_.size(), in);
-      if (!fault.empty()) return "column '" + names_[0] + "': " + fault;
+      if (!fault.empty()) return fault;
       const double mean = std::exp(in.dot(coefficients_.data()) + intercept_);
       if (prediction != nullptr) prediction->reals[row] = mean;
       if (quantiles == nullptr) return {};

@@ -61,24 +61,20 @@ class Als final : public ColumnStage {
       if (!Numbers::reads(in) && !all_missing(in, rows)) return mismatch(k, in, "a number");
     }
     Column& out = run.out(outputs_[0], Type::Float, rows);
-    for (uint32_t i = 0; i < rows.count; ++i) {
-      const uint32_t row = rows[i];
+    return each_row(run, rows, out, [&](uint32_t row) {
       int32_t ids[2];
       std::string fault = id_of(run, 0, row, ids[0]);
       if (fault.empty()) fault = id_of(run, 1, row, ids[1]);
-      if (fault.empty()) {
-        const float* user = users_[ids[0]];
-        const float* item = items_[ids[1]];
-        const bool known = user != nullptr && item != nullptr;
-        out.reals[row] = known ? product(user, item) : std::numeric_limits<double>::quiet_NaN();
-        if (known || !drop_) continue;
-        fault = "column '" + names_[user == nullptr ? 0 : 1] + "': nothing is known of id " +
-                std::to_string(ids[user == nullptr ? 0 : 1]);
-      }
-      out.set_missing(row);
-      if (Status refused = refuse(run, row, std::move(fault)); !refused.ok()) return refused;
-    }
-    return {};
+      if (!fault.empty()) return fault;
+      const float* user = users_[ids[0]];
+      const float* item = items_[ids[1]];
+      const bool known = user != nullptr && item != nullptr;
+      out.reals[row] = known ? product(user, item) : std::numeric_limits<double>::quiet_NaN();
+      if (known || !drop_) return fault;
+      const size_t unknown = user == nullptr ? 0 : 1;
+      return "column '" + names_[unknown] + "': nothing is known of id " +
+             std::to_string(ids[unknown]);
+    });
   }
 
  private:

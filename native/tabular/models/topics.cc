@@ -52,7 +52,7 @@ class Lda final : public VectorStage {
 
   std::string answer(const VectorRow& in, Column& out, size_t& size) const override {
     std::string fault = wrong_size(vocabulary_, in);
-    if (!fault.empty()) return "column '" + names_[0] + "': " + fault;
+    if (!fault.empty()) return fault;
     thread_local Room room;
     room.ids.clear();
     room.counts.clear();

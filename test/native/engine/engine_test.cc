@@ -3,6 +3,8 @@
 
 #include "engine/engine_fixture.h"
 #include "engine/spec/codec.h"
+#include "support/onnxruntime_fixture.h"
+#include "support/plan_build.h"
 
 namespace serval::test {
 namespace {
@@ -125,6 +127,45 @@ TEST_F(EngineTest, AWarmUpIsAnsweredAndNotCounted) {
   EXPECT_NE(answer.find(raw_of<float>({1.0f, 2.0f})), std::string::npos);
   EXPECT_EQ((*engine_->table()->models.find(handle))->read_stats().inference_count, 0u);
   EXPECT_NE(warmed(Protocol::TfPredict), answer) << "an error has its own text";
+}
+
+class RuntimeTest : public EngineTest {
+ protected:
+  RuntimeTest() : EngineTest(options()) {}
+  static EngineOptions options() {
+    EngineOptions made;
+    made.onnxruntime_library = onnxruntime_library();
+    return made;
+  }
+};
+
+// Large numeric parts of a tabular model run on the engine's ONNX Runtime.
+TEST_F(RuntimeTest, TabularModelsGetTheRuntime) {
+  SKIP_WITHOUT_ONNXRUNTIME();
+  tabular::PlanMaker maker;
+  const uint32_t in = maker.field("in", plan::Type::Vector);
+  maker.only("perceptron", {in}, plan::Type::Vector,
+             {{"layers", std::vector<int32_t>{40, 30, 2}},
+              {"weights", std::vector<double>(41 * 30 + 31 * 2, 0.5)}});
+  const onnx::TemporaryDirectory directory;
+  const std::vector<uint8_t>& bytes = maker.bytes();
+  ModelSpec spec;
+  spec.name = "layers";
+  spec.version = 1;
+  spec.backend = "tabular";
+  spec.path = directory.write("plan", {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  const Result<uint32_t> ticket = lane_->open_control();
+  engine_->load(std::move(spec), *lane_->control_request(ticket.value()), lane_);
+  Request* request = next();
+  ASSERT_NE(request, nullptr);
+  ASSERT_EQ(request->code, ErrorCode::Ok) << text(*request);
+  const auto* info = flatbuffers::GetRoot<fb::ModelInfo>(request->response.data());
+  std::string islands;
+  for (const fb::KeyValue* entry : *info->metadata()) {
+    if (entry->key()->string_view() == "islands") islands = entry->value()->str();
+  }
+  EXPECT_EQ(islands, "1");
+  lane_->release(*request);
 }
 
 TEST(SpecCodec, RefusesBytesThatAreNoTable) {

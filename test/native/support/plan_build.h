@@ -65,9 +65,9 @@ class PlanMaker {
     bytes_.assign(builder_.GetBufferPointer(), builder_.GetBufferPointer() + builder_.GetSize());
     return bytes_;
   }
-  Result<std::shared_ptr<const Plan>> read() {
+  Result<std::shared_ptr<const Plan>> read(Backend* runtime = nullptr) {
     auto owned = std::make_shared<std::vector<uint8_t>>(bytes());
-    return Plan::read({owned->data(), owned->size()}, owned, "test");
+    return Plan::read({owned->data(), owned->size()}, owned, "test", runtime);
   }
 
  private:

@@ -14,8 +14,8 @@ namespace serval::tabular {
 
 // A plan that was read, and a frame for it.
 struct PlanRun {
-  explicit PlanRun(PlanMaker& maker) {
-    auto made = maker.read();
+  explicit PlanRun(PlanMaker& maker, Backend* runtime = nullptr) {
+    auto made = maker.read(runtime);
     EXPECT_TRUE(made.ok()) << (made.ok() ? "" : made.error().message);
     if (!made.ok()) return;
     plan = std::move(made.value());

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "tabular/dense/island.h"
 #include "tabular/pmml/models/inputs.h"
 #include "tabular/pmml/models/kinds.h"
 #include "tabular/pmml/models/links.h"
@@ -108,15 +109,13 @@ class NeuralNetwork final : public Stage {
     read_neurons(spec);
     read_layers(spec);
     read_outputs(spec);
+    if (!spec.failed()) read_dense(spec);
   }
 
   Status run(Run& run, Rows rows) const override {
     Inputs inputs;
     if (Status opened = inputs.open(run, inputs_); !opened.ok()) return opened;
-    std::vector<double>& values = run.frame.scratch;
-    values.resize(inputs_.count() + biases_.size());
-    return classification_ ? run_classes(run, rows, inputs, values)
-                           : run_numbers(run, rows, inputs, values);
+    return classification_ ? run_classes(run, rows, inputs) : run_numbers(run, rows, inputs);
   }
 
  private:
@@ -197,10 +196,109 @@ class NeuralNetwork final : public Stage {
     }
   }
 
-  // values: the inputs, then the neurons. False: an input is missing.
+  // Layers that read all of the layer before, in its order, and of which the last one gives the
+  // outputs, are matrices.
+  void read_dense(StageSpec& spec) {
+    places_.assign(neurons_.begin(), neurons_.end());
+    std::vector<DenseLayer> layers;
+    size_t from = 0, width = inputs_.count();
+    for (const Layer& layer : layers_) {
+      const auto activation = dense_activation(layer);
+      if (!activation || !reads_all(layer, from, width)) return;
+      const auto begin = static_cast<size_t>(connections_[layer.begin]);
+      const size_t outputs = layer.end - layer.begin;
+      by_input_.push_back(transposed(weights_.subspan(begin, width * outputs), outputs));
+      layers.push_back({width, outputs, {}, biases_.subspan(layer.begin, outputs), *activation});
+      from = inputs_.count() + layer.begin;
+      width = outputs;
+    }
+    const auto in_last = [&](uint32_t place) { return place >= from && place < from + width; };
+    if (layers.empty() || !std::all_of(places_.begin(), places_.end(), in_last)) return;
+    for (size_t l = 0; l < layers.size(); ++l) layers[l].weights = by_input_[l];
+    for (uint32_t& place : places_) place -= static_cast<uint32_t>(from);
+    dense_ = std::move(layers);
+    island_ = spec.island(dense_);
+  }
+
+  static std::optional<tabular::Activation> dense_activation(const Layer& layer) {
+    using Of = tabular::Activation;
+    if (layer.normalization == Normalization::Softmax && layer.begin < layer.end) {
+      if (layer.activation == Activation::Identity) return Of::Softmax;
+    } else if (layer.normalization == Normalization::None) {
+      switch (layer.activation) {
+        case Activation::Identity: return Of::Identity;
+        case Activation::Logistic: return Of::Logistic;
+        case Activation::Tanh: return Of::Tanh;
+        case Activation::Rectifier: return Of::Rectifier;
+        default: break;
+      }
+    }
+    return std::nullopt;
+  }
+
+  // Whether each neuron of the layer reads the values [from, from + width), in order.
+  bool reads_all(const Layer& layer, size_t from, size_t width) const {
+    for (uint32_t n = layer.begin; n < layer.end; ++n) {
+      const auto begin = static_cast<size_t>(connections_[n]);
+      if (static_cast<size_t>(connections_[n + 1]) != begin + width) return false;
+      for (size_t k = 0; k < width; ++k) {
+        if (static_cast<size_t>(sources_[begin + k]) != from + k) return false;
+      }
+    }
+    return true;
+  }
+
+  // emit(row, values) for each row: values at places_, null where an input is missing.
+  template <typename Emit>
+  Status each(Run& run, Rows rows, Inputs& inputs, Emit&& emit) const {
+    if (island_ != nullptr && island_->is_worth(rows.count)) {
+      return each_on_island(run, rows, inputs, emit);
+    }
+    std::vector<double>& values = run.frame.scratch;
+    values.resize(inputs_.count() + biases_.size());
+    for (uint32_t i = 0; i < rows.count; ++i) {
+      emit(rows[i], calculate(inputs, rows[i], values) ? values.data() : nullptr);
+    }
+    return {};
+  }
+
+  template <typename Emit>
+  Status each_on_island(Run& run, Rows rows, Inputs& inputs, Emit&& emit) const {
+    const size_t width = inputs_.count(), outputs = dense_.back().outputs;
+    const auto block = static_cast<uint32_t>(std::min<size_t>(island_->rows_max(), rows.count));
+    std::vector<double>& room = run.frame.scratch;
+    room.resize(block * (width + outputs));
+    double* const answers = room.data() + block * width;
+    for (uint32_t begin = 0; begin < rows.count; begin += block) {
+      const uint32_t end = std::min(begin + block, rows.count);
+      size_t count = 0;
+      for (uint32_t i = begin; i < end; ++i) {
+        if (inputs.first_missing(rows[i]) < width) continue;
+        const std::span<const double> loaded = inputs.load(rows[i]);
+        std::copy(loaded.begin(), loaded.end(), room.data() + width * count++);
+      }
+      Status done =
+          count == 0 ? Status() : island_->run(run.frame, run.cancel, room.data(), count, answers);
+      if (!done.ok()) return done;
+      const double* next = answers;
+      for (uint32_t i = begin; i < end; ++i) {
+        const bool answered = inputs.first_missing(rows[i]) == width;
+        emit(rows[i], answered ? next : nullptr);
+        if (answered) next += outputs;
+      }
+    }
+    return {};
+  }
+
+  // values: the inputs, then the neurons; or of dense layers the last one's. False: an input is
+  // missing.
   bool calculate(Inputs& inputs, uint32_t row, std::vector<double>& values) const {
     if (inputs.first_missing(row) < inputs.count()) return false;
     const std::span<const double> loaded = inputs.load(row);
+    if (!dense_.empty()) {
+      run_layers(dense_, {loaded.data(), nullptr, loaded.size(), loaded.size()}, values.data());
+      return true;
+    }
     std::copy(loaded.begin(), loaded.end(), values.begin());
     double* const neurons = values.data() + inputs_.count();
     for (const Layer& layer : layers_) {
@@ -240,37 +338,26 @@ class NeuralNetwork final : public Stage {
     return std::exp(sum);
   }
 
-  Status run_numbers(Run& run, Rows rows, Inputs& inputs, std::vector<double>& values) const {
+  Status run_numbers(Run& run, Rows rows, Inputs& inputs) const {
     for (const uint32_t output : outputs_) run.out(output, Type::Double, rows);
-    for (uint32_t i = 0; i < rows.count; ++i) {
-      const uint32_t row = rows[i];
-      const bool answered = calculate(inputs, row, values);
+    return each(run, rows, inputs, [&](uint32_t row, const double* values) {
       for (size_t o = 0; o < outputs_.size(); ++o) {
         Column& out = run.frame.columns[outputs_[o]];
-        if (answered) {
-          out.reals[row] = backs_[o](values[static_cast<size_t>(neurons_[o])]);
-        } else {
-          out.set_missing(row);
-        }
+        if (values == nullptr) out.set_missing(row);
+        else out.reals[row] = backs_[o](values[places_[o]]);
       }
-    }
-    return {};
+    });
   }
 
-  Status run_classes(Run& run, Rows rows, Inputs& inputs, std::vector<double>& values) const {
+  Status run_classes(Run& run, Rows rows, Inputs& inputs) const {
     VectorRows out(run.out(outputs_[0], Type::Vector, rows));
-    for (uint32_t i = 0; i < rows.count; ++i) {
-      if (!calculate(inputs, rows[i], values)) {
-        out.add_missing(rows[i]);
-        continue;
-      }
-      const std::span<double> answer = out.add(rows[i], neurons_.size());
-      for (size_t o = 0; o < neurons_.size(); ++o) {
-        answer[o] = values[static_cast<size_t>(neurons_[o])];
-      }
-    }
+    Status done = each(run, rows, inputs, [&](uint32_t row, const double* values) {
+      if (values == nullptr) return out.add_missing(row);
+      const std::span<double> answer = out.add(row, places_.size());
+      for (size_t o = 0; o < places_.size(); ++o) answer[o] = values[places_[o]];
+    });
     out.finish();
-    return {};
+    return done;
   }
 
   InputNames inputs_;
@@ -280,6 +367,10 @@ class NeuralNetwork final : public Stage {
   std::span<const double> biases_, widths_, altitudes_, weights_;
   std::span<const int32_t> connections_, sources_, neurons_;
   std::vector<Back> backs_;
+  std::vector<uint32_t> places_;               // of the output neurons in the values
+  std::vector<std::vector<double>> by_input_;  // weights of dense_
+  std::vector<DenseLayer> dense_;              // the layers, where they are matrices; else empty
+  std::unique_ptr<Island> island_;             // of dense_, or null
 };
 
 }  // namespace

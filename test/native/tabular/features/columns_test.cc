@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "support/plan_maker.h"
 #include "tabular/features/murmur.h"
 #include "tabular/features/text_index.h"
 
@@ -26,8 +27,90 @@ TEST(VectorRows, SparseOnesAreReadAsDenseOnes) {
   const double* values = dense_values(sparse, room);
   EXPECT_EQ(std::vector<double>(values, values + 5), std::vector<double>({0, 5, 0, 7, 0}));
   EXPECT_EQ(dense_values(dense, room), dense_held);
-  EXPECT_EQ(wrong_size(5, sparse), "");
-  EXPECT_EQ(wrong_size(4, sparse), "expected a vector of 4 values, got 5");
+}
+
+// Fields of any type, and one stage.
+struct OneStage {
+  OneStage(const std::string& kind, size_t inputs, Type type, const MadeAttributes& attributes,
+           Type element = Type::Any) {
+    for (size_t i = 0; i < inputs; ++i) {
+      in.push_back(maker.field("x" + std::to_string(i), Type::Any));
+    }
+    out = maker.only(kind, in, type, attributes, element);
+    plan.emplace(maker);
+  }
+  // A sparse vector of `size` that holds one 1.
+  void one_sparse(uint32_t column, uint32_t size) {
+    Column& made = plan->at(column);
+    made.reset(Type::Vector, plan->frame->rows);
+    made.sparse = true;
+    made.start_row(0);
+    made.reals.push_back(1);
+    made.indices.push_back(0);
+    made.end_sparse_row(size);
+  }
+  PlanMaker maker;
+  std::vector<uint32_t> in;
+  uint32_t out = 0;
+  std::optional<PlanRun> plan;
+};
+
+TEST(Rows, OfAnotherLengthAreRefusedAndLeaveNothing) {
+  OneStage stage("scale", 1, Type::Vector,
+                 {{"shift", std::vector<double>{1, 2}}, {"clamp", false}});
+  const std::vector<std::vector<double>> rows = {{5, 5}, {1, 2, 3}, {6, 6}};
+  stage.plan->begin(3);
+  stage.plan->vectors(stage.in[0], rows);
+  EXPECT_EQ(stage.plan->run(), "here: row 1: column 'x0': expected a vector of 2 values, got 3");
+  stage.plan->vectors(stage.in[0], rows);
+  EXPECT_EQ(stage.plan->run(true), "");
+  EXPECT_EQ(stage.plan->at(stage.out).reals, std::vector<double>({4, 3, 5, 4}));
+  EXPECT_EQ(stage.plan->at(stage.out).offsets, std::vector<uint64_t>({0, 2, 2, 4}));
+  EXPECT_FALSE(stage.plan->at(stage.out).valid(1));
+}
+
+// What was appended of a row before its fault was found is taken back.
+TEST(Rows, RefusedHalfwayLeaveNothing) {
+  OneStage texts("index_to_string", 1, Type::List, {{"labels", std::vector<std::string>{"a", "b"}}},
+                 Type::String);
+  texts.plan->begin(3);
+  texts.plan->vectors(texts.in[0], {{0, 1}, {1, 1, 9}, {1}});
+  ASSERT_EQ(texts.plan->run(true), "");
+  EXPECT_EQ(texts.plan->at(texts.out).texts.size(), 3u);
+  EXPECT_EQ(texts.plan->at(texts.out).offsets, std::vector<uint64_t>({0, 2, 2, 3}));
+  OneStage parts("vector_assembler", 2, Type::Vector, {{"invalid", std::string("error")}});
+  parts.plan->begin(2);
+  parts.plan->vectors(parts.in[0], {{1, 2}, {3, 4}});
+  parts.plan->reals(parts.in[1], {std::nan(""), 5});
+  ASSERT_EQ(parts.plan->run(true), "");
+  EXPECT_EQ(parts.plan->at(parts.out).reals, std::vector<double>({3, 4, 5}));
+}
+
+// A million wide rows would be terabytes.
+TEST(Rows, AColumnHasSoManyValuesAtMost) {
+  OneStage stage("vector_slicer", 1, Type::Vector, {{"indices", std::vector<int32_t>(50, 0)}});
+  const std::vector<std::vector<double>> rows(5, {7});
+  stage.plan->begin(5);
+  stage.plan->vectors(stage.in[0], rows);
+  RunOptions options;
+  options.column_values_max = 199;
+  const Status refused = stage.plan->plan->run(*stage.plan->frame, options, nullptr);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::BodyTooLarge);
+  EXPECT_EQ(refused.error().message, "here: elements of 5 rows: expected at most 199, got 200");
+  options.column_values_max = 200;
+  EXPECT_TRUE(stage.plan->plan->run(*stage.plan->frame, options, nullptr).ok());
+}
+
+TEST(Rows, CoalescedOnesAreDenseOnlyWhereTheyAreNotTooWide) {
+  OneStage stage("coalesce", 2, Type::Vector, {});
+  stage.plan->begin(1);
+  stage.one_sparse(stage.in[0], 3);
+  stage.one_sparse(stage.in[1], 3);
+  ASSERT_EQ(stage.plan->run(), "");
+  EXPECT_EQ(stage.plan->at(stage.out).reals, std::vector<double>({1, 0, 0}));
+  stage.one_sparse(stage.in[0], 2'000'000'000);
+  EXPECT_EQ(stage.plan->run(), "here: row 0: a dense vector of 2000000000 values");
 }
 
 TEST(TextIndexes, FindWhatIsThereAndNothingElse) {

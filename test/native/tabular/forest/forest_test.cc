@@ -316,6 +316,34 @@ std::string fault_of(const std::string& name, const MadeAttribute& value) {
   return read.ok() ? "" : read.error().message;
 }
 
+// Each tree's own values of a million rows would be a column of 80 GB: refused before any is made.
+TEST(Forest, ValuesOfEachTreeAreSoManyAtMost) {
+  const uint32_t rows = 10;
+  for (const bool leaves : {false, true}) {
+    PlanMaker maker;
+    const uint32_t x = maker.field("x", Type::Double);
+    MadeAttributes attributes = stump(0, 1);
+    attributes[6].second = Ints{0, ~0, ~1};
+    attributes[9].second = std::string(leaves ? "sum" : "each");
+    attributes[10].second = !leaves;
+    attributes[11].second = leaves;
+    const uint32_t out = leaves ? maker.only("forest", {x}, Type::List, attributes, Type::Int32)
+                                : maker.only("forest", {x}, Type::Vector, attributes);
+    PlanRun run(maker);
+    ASSERT_TRUE(run.plan != nullptr);
+    run.begin(rows);
+    run.reals(x, Reals(rows, 0));
+    RunOptions options;
+    options.column_values_max = 29;
+    const Status refused = run.plan->run(*run.frame, options, nullptr);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().message, "here: elements of 10 rows: expected at most 29, got 30");
+    options.column_values_max = 30;
+    ASSERT_TRUE(run.plan->run(*run.frame, options, nullptr).ok());
+    EXPECT_EQ(run.at(out).held(), 30u);
+  }
+}
+
 TEST(Forest, RefusesTreesThatAreNone) {
   const auto expect = [](const std::string& name, const MadeAttribute& value, const char* text) {
     EXPECT_NE(fault_of(name, value).find(text), std::string::npos) << fault_of(name, value);

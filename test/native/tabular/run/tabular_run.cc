@@ -243,7 +243,7 @@ int main(int count, char** arguments) {
     return 0;
   }
   uint64_t rows = 0;
-  RunOptions options;
+  tabular::RunOptions options;
   if (request["rows"].get(rows) != simdjson::SUCCESS) give_up("expected the number of rows");
   if (request["null_for_invalid"].get(options.null_for_invalid) == simdjson::SUCCESS) {
   }
