@@ -8,16 +8,12 @@ import {
   XML_DEPTH_MAX,
   XML_TOKEN_CHARS_MAX,
 } from '../limits.js';
-
-/** By name; without a prototype, so that no name means anything else. */
-export type Attributes = Record<string, string | undefined>;
-
-const NullPrototype = function NullPrototype() {} as unknown as new () => Attributes;
-(NullPrototype as unknown as { prototype: object }).prototype = Object.create(null) as object;
+import { AttributeList } from './attribute-list.js';
 
 /** What the scanner tells. Errors of these end the scan. */
 export interface XmlEvents {
-  open(name: string, attributes: Attributes, line: number): void;
+  /** `attributes` are the next tag's when this returns: who keeps them copies them. */
+  open(name: string, attributes: AttributeList, line: number): void;
   /** Character data, in pieces; entities resolved. */
   text(text: string): void;
   close(): void;
@@ -57,11 +53,13 @@ const FORBIDDEN = /[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/;
 const SURROGATES = /[\ud800-\udfff]/;
 const SLOTS = 1024;
 
-function isBlank(code: number): boolean {
+// Behind the buffer's end there is no code: no blank, and of no name.
+function isBlank(code: number | undefined): boolean {
   return code === SPACE || code === NEWLINE || code === RETURN || code === TAB;
 }
 
-function isName(code: number, mask: number): boolean {
+function isName(code: number | undefined, mask: number): boolean {
+  if (code === undefined) return false;
   return code < 128 ? ((NAME[code] as number) & mask) !== 0 : code !== 0xd7 && code !== 0xf7;
 }
 
@@ -74,7 +72,9 @@ export class XmlScanner {
   readonly #events: XmlEvents;
   readonly #open: string[] = [];
   readonly #names: (string | undefined)[] = new Array(SLOTS).fill(undefined);
+  readonly #attributes = new AttributeList();
   #buffer = '';
+  #codes = new Uint16Array(0); // of the buffer's characters: numbers are faster found in numbers
   #at = 0;
   #line = 1;
   #lineStart = 0; // lines up to there are counted
@@ -95,10 +95,12 @@ export class XmlScanner {
   /** Errors: SyntaxError. */
   write(chunk: string): void {
     this.#buffer = this.#at === this.#buffer.length ? chunk : this.#buffer.slice(this.#at) + chunk;
+    const units = Buffer.from(this.#buffer, 'utf16le');
+    this.#codes = new Uint16Array(units.buffer, units.byteOffset, this.#buffer.length);
     this.#at = 0;
     this.#lineStart = 0;
     if (!this.#started && this.#buffer.length > 0) {
-      if (this.#buffer.charCodeAt(0) === 0xfeff) this.#at = 1;
+      if (this.#codes[0] === 0xfeff) this.#at = 1;
       this.#started = true;
     }
     while (this.#at < this.#buffer.length && this.#next()) {}
@@ -127,13 +129,13 @@ export class XmlScanner {
 
   // One tag, comment, or piece of text. False: it is not whole yet.
   #next(): boolean {
-    const buffer = this.#buffer;
-    const second = buffer.charCodeAt(this.#at + 1);
-    if (buffer.charCodeAt(this.#at) !== LESS) {
+    const codes = this.#codes;
+    const second = codes[this.#at + 1];
+    if (codes[this.#at] !== LESS) {
       this.#begun = true;
       return this.#text();
     }
-    if (Number.isNaN(second)) return false;
+    if (second === undefined) return false;
     if (second === QUESTION) return this.#instruction();
     this.#begun = true;
     if (second === SLASH) return this.#endTag();
@@ -143,9 +145,10 @@ export class XmlScanner {
 
   #text(): boolean {
     const buffer = this.#buffer;
+    const codes = this.#codes;
     let end = this.#at;
-    while (isBlank(buffer.charCodeAt(end))) end += 1;
-    if (end < buffer.length && buffer.charCodeAt(end) === LESS) {
+    while (isBlank(codes[end])) end += 1;
+    if (end < buffer.length && codes[end] === LESS) {
       // White space between tags: an element's text only where it has no children; who wants it
       // gets it.
       if (this.#open.length > 0) this.#events.text(this.#lines(buffer.slice(this.#at, end)));
@@ -156,7 +159,7 @@ export class XmlScanner {
     let stop = next < 0 ? this.#wholeText() : next;
     if (stop === this.#at) return false;
     // A carriage return may have its newline in the next piece.
-    if (next < 0 && buffer.charCodeAt(stop - 1) === RETURN) stop -= 1;
+    if (next < 0 && codes[stop - 1] === RETURN) stop -= 1;
     if (stop === this.#at) return false;
     const text = buffer.slice(this.#at, stop);
     if (this.#open.length === 0) {
@@ -172,6 +175,7 @@ export class XmlScanner {
   // Of text whose end is not there: how far it can be taken.
   #wholeText(): number {
     const buffer = this.#buffer;
+    const codes = this.#codes;
     const entity = buffer.lastIndexOf('&');
     let stop = buffer.length;
     if (entity >= this.#at && buffer.indexOf(';', entity) < 0) {
@@ -179,7 +183,7 @@ export class XmlScanner {
       stop = entity;
     }
     // A "]]>" may be split.
-    while (stop > this.#at && buffer.charCodeAt(stop - 1) === 0x5d) stop -= 1;
+    while (stop > this.#at && codes[stop - 1] === 0x5d) stop -= 1;
     return stop;
   }
 
@@ -214,24 +218,21 @@ export class XmlScanner {
 
   // The end of the name at `from`; `from` where there is none. Its text: #nameAt.
   #nameEnd(from: number): number {
-    const buffer = this.#buffer;
-    const first = buffer.charCodeAt(from);
-    if (!(first >= 0) || !isName(first, 1)) return from;
+    const codes = this.#codes;
+    if (!isName(codes[from], 1)) return from;
     let end = from + 1;
-    for (let code = buffer.charCodeAt(end); isName(code, 2); code = buffer.charCodeAt(end)) {
-      if (Number.isNaN(code)) break;
-      end += 1;
-    }
+    while (isName(codes[end], 2)) end += 1;
     return end;
   }
 
   // One string per name, however often it stands there.
   #nameAt(from: number, end: number): string {
     const buffer = this.#buffer;
+    const codes = this.#codes;
     const length = end - from;
-    const middle = buffer.charCodeAt(from + (length >> 1));
+    const code = (at: number) => codes[at] as number;
     const slot =
-      (buffer.charCodeAt(from) * 31 + middle * 17 + buffer.charCodeAt(end - 1) * 7 + length) &
+      (code(from) * 31 + code(from + (length >> 1)) * 17 + code(end - 1) * 7 + length) &
       (SLOTS - 1);
     const known = this.#names[slot];
     if (known !== undefined && known.length === length && buffer.startsWith(known, from)) {
@@ -244,33 +245,33 @@ export class XmlScanner {
 
   #startTag(): boolean {
     const buffer = this.#buffer;
+    const codes = this.#codes;
     const from = this.#at + 1;
     let at = this.#nameEnd(from);
     if (at >= buffer.length) return false;
     if (at === from) throw new SyntaxError('a < that begins no tag');
     const name = this.#nameAt(from, at);
-    const attributes = new NullPrototype();
-    let count = 0;
+    const attributes = this.#attributes;
+    attributes.clear();
     for (;;) {
       const before = at;
-      while (isBlank(buffer.charCodeAt(at))) at += 1;
+      while (isBlank(codes[at])) at += 1;
       if (at >= buffer.length) return false;
-      const code = buffer.charCodeAt(at);
+      const code = codes[at];
       if (code === GREATER || code === SLASH) break;
       if (at === before) throw new SyntaxError(`no space between attributes of <${name}>`);
       const end = this.#attribute(at, attributes, name);
       if (end < 0) return false;
       at = end;
-      count += 1;
-      if (count > XML_ATTRIBUTES_MAX) {
+      if (attributes.count > XML_ATTRIBUTES_MAX) {
         throw new SyntaxError(`<${name}> has more than ${XML_ATTRIBUTES_MAX} attributes`);
       }
     }
-    const empty = buffer.charCodeAt(at) === SLASH;
+    const empty = codes[at] === SLASH;
     if (empty) {
       at += 1;
       if (at >= buffer.length) return false;
-      if (buffer.charCodeAt(at) !== GREATER) throw new SyntaxError(`a / inside <${name}>`);
+      if (codes[at] !== GREATER) throw new SyntaxError(`a / inside <${name}>`);
     }
     this.#opened(name, attributes);
     this.#at = at + 1;
@@ -278,7 +279,7 @@ export class XmlScanner {
     return true;
   }
 
-  #opened(name: string, attributes: Attributes): void {
+  #opened(name: string, attributes: AttributeList): void {
     if (this.#open.length === 0 && this.#rooted) throw new SyntaxError('a second root element');
     if (this.#open.length >= XML_DEPTH_MAX) {
       throw new SyntaxError(`elements nest deeper than ${XML_DEPTH_MAX} (at <${name}>)`);
@@ -295,21 +296,22 @@ export class XmlScanner {
   }
 
   // Reads name="value" at `from` into the attributes. Its end, or -1: it is not whole yet.
-  #attribute(from: number, attributes: Attributes, tag: string): number {
+  #attribute(from: number, attributes: AttributeList, tag: string): number {
     const buffer = this.#buffer;
+    const codes = this.#codes;
     let at = this.#nameEnd(from);
     if (at >= buffer.length) return -1;
     if (at === from) throw new SyntaxError(`<${tag}> has an attribute without a name`);
     const name = this.#nameAt(from, at);
-    while (isBlank(buffer.charCodeAt(at))) at += 1;
+    while (isBlank(codes[at])) at += 1;
     if (at >= buffer.length) return -1;
-    if (buffer.charCodeAt(at) !== EQUALS) {
+    if (codes[at] !== EQUALS) {
       throw new SyntaxError(`attribute ${name} of <${tag}> has no value`);
     }
     at += 1;
-    while (isBlank(buffer.charCodeAt(at))) at += 1;
+    while (isBlank(codes[at])) at += 1;
     if (at >= buffer.length) return -1;
-    const quote = buffer.charCodeAt(at);
+    const quote = codes[at];
     if (quote !== QUOTE && quote !== APOSTROPHE) {
       throw new SyntaxError(`the value of ${name} of <${tag}> is not quoted`);
     }
@@ -317,7 +319,7 @@ export class XmlScanner {
     let plain = true;
     let code = 0;
     for (at = begin; at < buffer.length; at += 1) {
-      code = buffer.charCodeAt(at);
+      code = codes[at] as number;
       if (code === quote) break;
       if (code === LESS) throw new SyntaxError(`a < in the value of ${name} of <${tag}>`);
       if (code === AMPERSAND || code < SPACE || code > 0xfffd) plain = false;
@@ -326,28 +328,28 @@ export class XmlScanner {
       throw new SyntaxError(`the value of ${name} is longer than ${XML_ATTRIBUTE_CHARS_MAX}`);
     }
     if (at >= buffer.length) return -1;
-    if (attributes[name] !== undefined) throw new SyntaxError(`<${tag}> has two ${name}`);
+    if (attributes.has(name)) throw new SyntaxError(`<${tag}> has two ${name}`);
     if (name === '__proto__') throw new SyntaxError('an attribute is called __proto__');
     const value = buffer.slice(begin, at);
-    attributes[name] = plain
-      ? value
-      : this.#resolved(allowed(value).replace(/\r\n|[\t\r\n]/g, ' '));
+    const spaced = plain ? value : allowed(value).replace(/\r\n|[\t\r\n]/g, ' ');
+    attributes.add(name, plain ? value : this.#resolved(spaced));
     return at + 1;
   }
 
   #endTag(): boolean {
     const buffer = this.#buffer;
+    const codes = this.#codes;
     const from = this.#at + 2;
     let at = this.#nameEnd(from);
     const end = at;
-    while (isBlank(buffer.charCodeAt(at))) at += 1;
+    while (isBlank(codes[at])) at += 1;
     if (at >= buffer.length) return false;
     const name = this.#open.at(-1);
     if (name === undefined || name.length !== end - from || !buffer.startsWith(name, from)) {
       const got = buffer.slice(from, Math.min(end, from + 80));
       throw new SyntaxError(`</${got}> closes ${name === undefined ? 'nothing' : `<${name}>`}`);
     }
-    if (buffer.charCodeAt(at) !== GREATER) throw new SyntaxError(`</${name}> is not ended`);
+    if (codes[at] !== GREATER) throw new SyntaxError(`</${name}> is not ended`);
     this.#at = at + 1;
     this.#closed();
     return true;
@@ -356,11 +358,12 @@ export class XmlScanner {
   // A comment or a CDATA section.
   #declaration(): boolean {
     const buffer = this.#buffer;
+    const codes = this.#codes;
     const rest = buffer.length - this.#at;
     if (buffer.startsWith('<!--', this.#at)) {
       const end = buffer.indexOf('--', this.#at + 4);
       if (end < 0 || end + 2 >= buffer.length) return false;
-      if (buffer.charCodeAt(end + 2) !== GREATER) throw new SyntaxError('"--" in a comment');
+      if (codes[end + 2] !== GREATER) throw new SyntaxError('"--" in a comment');
       allowed(buffer.slice(this.#at, end));
       this.#at = end + 3;
       return true;
@@ -388,13 +391,14 @@ export class XmlScanner {
 
   #instruction(): boolean {
     const buffer = this.#buffer;
+    const codes = this.#codes;
     const end = buffer.indexOf('?>', this.#at + 2);
     if (end < 0) return false;
     const from = this.#at + 2;
     const nameEnd = this.#nameEnd(from);
     const name = buffer.slice(from, nameEnd);
     allowed(buffer.slice(from, end));
-    if (nameEnd === from || (nameEnd < end && !isBlank(buffer.charCodeAt(nameEnd)))) {
+    if (nameEnd === from || (nameEnd < end && !isBlank(codes[nameEnd]))) {
       throw new SyntaxError('a processing instruction without a name');
     }
     if (name.toLowerCase() === 'xml') {

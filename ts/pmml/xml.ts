@@ -1,11 +1,13 @@
 // Reads an XML file into elements: no document types, no entities but XML's own five, with limits.
 // Whoever wants can take an element as it is read (trees of forests), so that a document of 100 MB
 // never stands in memory as a whole. Importer's worker thread.
+import { isAscii } from 'node:buffer';
 import { createReadStream } from 'node:fs';
 import { TextDecoder } from 'node:util';
 import { ErrorCode, ServalError } from '../errors.js';
 import { XML_FILE_BYTES_MAX, XML_TEXT_CHARS_MAX } from '../limits.js';
-import { type Attributes, type XmlEvents, XmlScanner } from './xml-scanner.js';
+import type { AttributeList } from './attribute-list.js';
+import { type XmlEvents, XmlScanner } from './xml-scanner.js';
 
 /** One element. Names are local ones: a prefix is cut off. */
 export interface XmlElement {
@@ -28,6 +30,11 @@ export interface XmlCapture extends XmlEvents {
 export interface XmlOptions {
   /** Asked of every element that begins, with the names of those around it, outermost first. */
   readonly capture?: (name: string, around: readonly string[]) => XmlCapture | undefined;
+}
+
+/** An element without anything in it yet. */
+export function elementOf(name: string, attributes: AttributeList, line: number): XmlElement {
+  return { name, attributes: attributes.toObject(), children: [], text: '', line };
 }
 
 const BLANK = /^[ \t\r\n]*$/;
@@ -83,7 +90,7 @@ class Reader implements XmlEvents {
     return this.#scanner.line;
   }
 
-  open(qualified: string, attributes: Attributes, line: number): void {
+  open(qualified: string, attributes: AttributeList, line: number): void {
     const name = localName(qualified);
     if (this.#taker !== undefined) {
       this.#takenDepth += 1;
@@ -91,7 +98,7 @@ class Reader implements XmlEvents {
       return;
     }
     const taker = this.#capture?.(name, this.#names);
-    const element: XmlElement = { name, attributes, children: [], text: '', line };
+    const element = elementOf(name, attributes, line);
     const around = this.#open.at(-1);
     if (around === undefined) this.root = element;
     else around.element.children.push(element);
@@ -135,19 +142,47 @@ class Reader implements XmlEvents {
   }
 }
 
+/** A file's pieces as text. Pieces of ASCII, in most files all, are only copied. */
+class PieceDecoder {
+  readonly #decoder: TextDecoder;
+  readonly #isUtf8: boolean;
+  #mayWait = false; // the first bytes of a character, in the decoder
+
+  /** Errors: RangeError for an unknown encoding. */
+  constructor(first: Uint8Array) {
+    this.#decoder = decoderFor(first);
+    this.#isUtf8 = this.#decoder.encoding === 'utf-8';
+  }
+
+  /** Errors: TypeError for bytes that are none of the encoding. */
+  decode(piece: Buffer): string {
+    const isPlain = this.#isUtf8 && isAscii(piece);
+    const text =
+      isPlain && !this.#mayWait
+        ? piece.toString('latin1')
+        : this.#decoder.decode(piece, { stream: true });
+    this.#mayWait = !isPlain;
+    return text;
+  }
+
+  finish(): string {
+    return this.#decoder.decode();
+  }
+}
+
 async function readInto(reader: Reader, path: string): Promise<XmlElement> {
-  let decoder: TextDecoder | undefined;
+  let decoder: PieceDecoder | undefined;
   let bytes = 0;
   for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 })) {
-    const part = chunk as Uint8Array;
-    decoder ??= decoderFor(part);
+    const part = chunk as Buffer;
+    decoder ??= new PieceDecoder(part);
     bytes += part.byteLength;
     if (bytes > XML_FILE_BYTES_MAX) {
       throw new SyntaxError(`the file is larger than ${XML_FILE_BYTES_MAX} bytes`);
     }
-    reader.write(decoder.decode(part, { stream: true }));
+    reader.write(decoder.decode(part));
   }
-  if (decoder !== undefined) reader.write(decoder.decode());
+  if (decoder !== undefined) reader.write(decoder.finish());
   return reader.finish();
 }
 

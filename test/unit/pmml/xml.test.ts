@@ -29,7 +29,7 @@ function scanned(text: string, piece: number): string | undefined {
   const scanner = new XmlScanner({
     open(name, attributes) {
       flush();
-      events.push(`<${name} ${JSON.stringify({ ...attributes })}`);
+      events.push(`<${name} ${JSON.stringify(attributes.toObject())}`);
     },
     text(part) {
       run += part;
@@ -196,6 +196,23 @@ test('encodings by declaration and byte order mark', async () => {
   await assert.rejects(read(Buffer.from('<a>\xe9</a>', 'latin1')), /MODEL|line 1|not valid/);
   const odd = '<?xml version="1.0" encoding="no-such"?><a/>';
   await assert.rejects(read(odd), /no-such/);
+});
+
+test('a character whose bytes lie in two pieces of the file', async () => {
+  const piece = 1 << 20;
+  for (const [word, at] of [
+    ['é', 1],
+    ['€', 1],
+    ['€', 2],
+    ['😀', 3],
+  ] as const) {
+    const text = `<a>${'x'.repeat(piece - '<a>'.length - at)}${word}${'y'.repeat(2 * piece)}</a>`;
+    const root = await read(text);
+    assert.ok(root.text.length > 3 * piece - 10 && root.text.includes(`x${word}y`), word);
+  }
+  const cut = Buffer.from(`<a>${'x'.repeat(piece - 4)}é${'y'.repeat(piece)}</a>`);
+  cut[piece] = 0x79; // the second byte of "é"
+  await assert.rejects(read(cut), /line 1: .*not valid/);
 });
 
 test('limits and what is refused, with its line', async () => {

@@ -1,8 +1,8 @@
 // The nodes of a tree in flat arrays, made while the document is read: a million nodes never stand
 // in memory as elements. Importer's worker thread.
 import { arrayTexts } from '../arrays.js';
-import type { Attributes } from '../xml-scanner.js';
-import type { XmlCapture, XmlElement } from '../xml.js';
+import { AttributeList } from '../attribute-list.js';
+import { elementOf, type XmlCapture, type XmlElement } from '../xml.js';
 
 /** What stands in a node as its predicate. */
 export enum Predicate {
@@ -142,14 +142,14 @@ class TreeBuilder implements XmlCapture {
     return this.#texts.length - 1;
   }
 
-  open(name: string, attributes: Attributes, line: number): void {
+  open(name: string, attributes: AttributeList, line: number): void {
     if (this.#skipped > 0) {
       this.#skipped += 1;
       return;
     }
     const around = this.#kept.at(-1);
     if (around !== undefined) {
-      const element: XmlElement = { name, attributes, children: [], text: '', line };
+      const element = elementOf(name, attributes, line);
       around.children.push(element);
       this.#kept.push(element);
       return;
@@ -157,8 +157,7 @@ class TreeBuilder implements XmlCapture {
     if (name === 'Node') return this.#node(attributes, line);
     const kind = Object.hasOwn(PREDICATES, name) ? PREDICATES[name] : undefined;
     if (name === 'ScoreDistribution') this.#addLabel(attributes, line);
-    else if (kind === Predicate.Element)
-      return this.#keep({ name, attributes, children: [], text: '', line });
+    else if (kind === Predicate.Element) return this.#keep(name, attributes, line);
     else if (kind !== undefined) this.#simple(kind, attributes, name, line);
     else if (!IGNORED.has(name)) this.#refuse(name, attributes, line);
     this.#skipped = 1;
@@ -178,20 +177,20 @@ class TreeBuilder implements XmlCapture {
     }
   }
 
-  #refuse(name: string, attributes: Attributes, line: number): void {
-    this.#strange.push({ name, attributes, children: [], text: '', line });
+  #refuse(name: string, attributes: AttributeList, line: number): void {
+    this.#strange.push(elementOf(name, attributes, line));
   }
 
   // Whether what stands in a node stands before its child nodes.
-  #isBeforeChildren(name: string, attributes: Attributes, line: number): boolean {
+  #isBeforeChildren(name: string, attributes: AttributeList, line: number): boolean {
     if (this.#last.at(-1) === -1) return true;
     this.#refuse(name, attributes, line);
     return false;
   }
 
-  #keep(element: XmlElement): void {
+  #keep(name: string, attributes: AttributeList, line: number): void {
+    const element = elementOf(name, attributes, line);
     this.#kept.push(element);
-    const { name, attributes, line } = element;
     if (!this.#isBeforeChildren(name, attributes, line)) return;
     const at = this.#line.length - 1;
     this.#predicate[at] = Predicate.Element;
@@ -199,7 +198,7 @@ class TreeBuilder implements XmlCapture {
     this.#element[at] = this.#elements.length - 1;
   }
 
-  #node(attributes: Attributes, line: number): void {
+  #node(attributes: AttributeList, line: number): void {
     const at = this.#line.length;
     const parent = this.#open.at(-1);
     if (parent !== undefined) {
@@ -217,30 +216,31 @@ class TreeBuilder implements XmlCapture {
     this.#field.push(-1);
     this.#operator.push(-1);
     this.#element.push(-1);
-    this.#recordCount.push(numberOr(attributes['recordCount']));
+    this.#recordCount.push(numberOr(attributes.get('recordCount')));
     this.#distribution.push(this.#label.length);
     this.#value.push(undefined);
-    this.#score.push(attributes['score']);
-    this.#id.push(attributes['id']);
-    this.#defaultChild.push(attributes['defaultChild']);
+    this.#score.push(attributes.get('score'));
+    this.#id.push(attributes.get('id'));
+    this.#defaultChild.push(attributes.get('defaultChild'));
   }
 
-  #addLabel(attributes: Attributes, line: number): void {
+  #addLabel(attributes: AttributeList, line: number): void {
     if (!this.#isBeforeChildren('ScoreDistribution', attributes, line)) return;
-    this.#label.push(this.#intern(attributes['value'] ?? ''));
-    this.#labelCount.push(numberOr(attributes['recordCount']));
-    this.#labelProbability.push(numberOr(attributes['probability']));
-    this.#labelConfidence.push(numberOr(attributes['confidence']));
+    this.#label.push(this.#intern(attributes.get('value') ?? ''));
+    this.#labelCount.push(numberOr(attributes.get('recordCount')));
+    this.#labelProbability.push(numberOr(attributes.get('probability')));
+    this.#labelConfidence.push(numberOr(attributes.get('confidence')));
   }
 
-  #simple(kind: Predicate, attributes: Attributes, name: string, line: number): void {
+  #simple(kind: Predicate, attributes: AttributeList, name: string, line: number): void {
     if (!this.#isBeforeChildren(name, attributes, line)) return;
     const at = this.#line.length - 1;
     this.#predicate[at] = kind;
     if (kind !== Predicate.Simple) return;
-    const { field, operator, value } = attributes;
+    const field = attributes.get('field');
+    const value = attributes.get('value');
     if (field !== undefined) this.#field[at] = this.#intern(field);
-    this.#operator[at] = this.#intern(operator ?? '');
+    this.#operator[at] = this.#intern(attributes.get('operator') ?? '');
     if (value !== undefined) this.#value.set(value);
   }
 
@@ -284,7 +284,7 @@ export function treeTable(root: XmlElement): TreeTable {
       builder.close();
       continue;
     }
-    builder.open(next.name, next.attributes as Attributes, next.line);
+    builder.open(next.name, AttributeList.of(next.attributes), next.line);
     if (next.text !== '') builder.text(next.text);
     waiting.push(undefined, ...next.children.toReversed());
   }
