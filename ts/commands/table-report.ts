@@ -3,7 +3,7 @@
 import { rm } from 'node:fs/promises';
 import { importInThread } from '../import/import-thread.js';
 import { tabularFormat } from '../import/model-files.js';
-import { schemaOf, type FoundModel, type FoundVersion } from '../registry/sources/scan.js';
+import { tableSettingsOf, type FoundModel, type FoundVersion } from '../registry/sources/scan.js';
 import type { ImportedColumn, ImportedTable, TableFormat } from '../tabular/imported.js';
 import { servalVersion } from '../version.js';
 
@@ -26,17 +26,17 @@ const FORMATS: Readonly<Record<TableFormat, string>> = {
 /** Errors: those of the import. */
 export async function tableReport(model: FoundModel, version: FoundVersion): Promise<TableReport> {
   const { path } = version;
-  const schema = schemaOf(model, version);
+  const settings = tableSettingsOf(model, version);
   const format = tabularFormat(version.format) ?? 'archive';
   const answer = await importInThread(
-    { format, path, schema, cacheFolder: '' },
+    { format, path, ...settings, cacheFolder: '' },
     { programVersion: servalVersion() },
   );
   const { model: table, temporaryFolder } = answer;
   if (temporaryFolder !== '') await rm(temporaryFolder, { recursive: true, force: true });
   const { plan: _, ...rest } = table;
   const versions = model.versions.map((one) => one.version);
-  return { name: model.name, version: version.version, versions, path, schema, ...rest };
+  return { name: model.name, version: version.version, versions, path, ...settings, ...rest };
 }
 
 /** The report for people; with a final newline. Pure. */

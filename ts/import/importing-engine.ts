@@ -40,7 +40,8 @@ function requestOf(spec: ModelSpec, cacheFolder: string): ImportRequest {
     throw new ServalError(ErrorCode.Internal, 'an import without importer or path');
   }
   if (importer.format !== 'tensorflow') {
-    return { format: importer.format, path, schema: importer.schema, cacheFolder };
+    const { format, schema, timezone } = importer;
+    return { format, path, schema, timezone, cacheFolder };
   }
   const { format, tags = [], inputs = [], outputs = [], signature: first = '' } = importer;
   return { format, path, tags, inputs, outputs, first, signatures: [], cacheFolder };

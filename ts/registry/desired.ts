@@ -9,7 +9,12 @@ import type { BatchingParameters, TritonConfig } from '../model-config/types.js'
 import type { ModelSpec } from '../model/engine-api.js';
 import type { Labels } from './labels.js';
 import { GRAPH_DEF_PLATFORM, tabularFormat } from '../import/model-files.js';
-import { schemaOf, type FoundModel, type FoundVersion } from './sources/scan.js';
+import {
+  parameterOf,
+  tableSettingsOf,
+  type FoundModel,
+  type FoundVersion,
+} from './sources/scan.js';
 
 export interface DesiredVersion {
   /** Decimal text, no leading zeros. */
@@ -120,13 +125,7 @@ function importerOf(
 function tabularImporter(model: FoundModel, found: FoundVersion): Partial<ModelSpec> {
   const format = tabularFormat(found.format);
   if (format === undefined) return {};
-  return { backend: 'tabular', importer: { format, schema: schemaOf(model, found) } };
-}
-
-/** A parameter of Triton's TensorFlow backend. */
-function parameterOf(config: TritonConfig | undefined, key: string): string {
-  const found = read.entries(config ?? {}, 'parameters').find(([name]) => name === key);
-  return found === undefined ? '' : read.text(found[1], 'string_value');
+  return { backend: 'tabular', importer: { format, ...tableSettingsOf(model, found) } };
 }
 
 function batchingOf(

@@ -6,6 +6,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { ErrorCode, ServalError } from '../../errors.js';
 import { MODEL_NAME_BYTES_MAX, VERSIONS_MAX } from '../../limits.js';
+import type { TableRequest } from '../../import/importer.js';
 import type { BatchingParameters, TritonConfig } from '../../model-config/types.js';
 import type { Labels } from '../labels.js';
 import {
@@ -14,6 +15,7 @@ import {
   type ModelFile,
   type ModelFormat,
 } from '../../import/model-files.js';
+import { read } from '../../protobuf/schema.js';
 import type { VersionPolicy } from '../../model/version-policy.js';
 import { chooseVersions } from '../../model/version-policy.js';
 
@@ -99,6 +101,7 @@ export const NO_CONFIG: FoundConfig = {
 export const MODEL_FILE = 'model.onnx';
 export const MODEL_EXTENSION = '.onnx';
 export const SCHEMA_FILE = 'schema.json';
+const TIMEZONE_PARAMETER = 'timezone';
 export const SINGLE_VERSION = '1';
 /** What a fingerprint looks at; more of a folder counts as unchanging. */
 const FINGERPRINT_ENTRIES_MAX = 4096;
@@ -233,8 +236,25 @@ async function scanFile(
 }
 
 /** The schema of a version: a configured one wins over the one beside the model; "" = none. */
-export function schemaOf({ config }: FoundModel, { schema }: FoundVersion): string {
+function schemaOf({ config }: FoundModel, { schema }: FoundVersion): string {
   return config.schema?.path ?? schema ?? '';
+}
+
+/** What the model's configuration says to the importer of its columns. */
+export function tableSettingsOf(
+  model: FoundModel,
+  version: FoundVersion,
+): Pick<TableRequest, 'schema' | 'timezone'> {
+  return {
+    schema: schemaOf(model, version),
+    timezone: parameterOf(model.config.config, TIMEZONE_PARAMETER),
+  };
+}
+
+/** A parameter of config.pbtxt; "" = there is none. */
+export function parameterOf(config: TritonConfig | undefined, key: string): string {
+  const found = read.entries(config ?? {}, 'parameters').find(([name]) => name === key);
+  return found === undefined ? '' : read.text(found[1], 'string_value');
 }
 
 /** schema.json among the names of the model's folder, for a model of columns. */
