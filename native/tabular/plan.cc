@@ -90,6 +90,27 @@ void read_outputs(PlanReading& reading, TableSchema& schema, std::vector<uint32_
   check_names(reading, schema.outputs, "output");
 }
 
+// A plan in UTC has no zone of its own.
+void read_zones(PlanReading& reading, const std::string& timezone, Zones& zones) {
+  if (reading.plan.zones() != nullptr) {
+    for (const plan::Zone* from : *reading.plan.zones()) {
+      const auto* transitions = from->transitions();
+      const auto* offsets = from->offsets();
+      const size_t count = transitions == nullptr ? 0 : transitions->size();
+      auto made = offsets == nullptr
+                      ? std::nullopt
+                      : Zone::make(text_of(from->name()),
+                                   {count == 0 ? nullptr : transitions->data(), count},
+                                   {offsets->data(), offsets->size()});
+      if (made) zones.all.push_back(std::move(*made));
+      else reading.fault("the clocks of zone '" + text_of(from->name()) + "' are damaged");
+    }
+  }
+  if (timezone.empty() || timezone == "UTC") return;
+  zones.session = zones.find(timezone);
+  if (zones.session == nullptr) reading.fault("nothing says the clocks of zone '" + timezone + "'");
+}
+
 void check_columns(PlanReading& reading) {
   for (size_t i = 0; i < reading.column_count(); ++i) {
     const plan::Column* column = reading.plan.columns()->Get(static_cast<uint32_t>(i));
@@ -137,19 +158,32 @@ Result<bool> Plan::read_from(std::span<const uint8_t> bytes, const std::string& 
   producer_ = text_of(reading.plan.producer());
   schema_.nan_is_missing = reading.plan.nan_is_missing();
   schema_.timezone = text_of(reading.plan.timezone());
+  read_zones(reading, schema_.timezone, zones_);
   check_columns(reading);
   read_fields(reading, schema_, field_columns_);
   block_ = reading.block(*reading.plan.block());
   island_count_ = reading.islands;
   if (reading.fault_count == 0) read_outputs(reading, schema_, output_columns_);
   if (reading.fault_count == 0 && schema_.outputs.empty()) reading.fault("it has no outputs");
+  shown_columns_ = output_columns_;
+  std::sort(shown_columns_.begin(), shown_columns_.end());
+  shown_columns_.erase(std::unique(shown_columns_.begin(), shown_columns_.end()),
+                       shown_columns_.end());
   if (reading.fault_count > 0) return bad_plan(name, all_faults(reading));
   return true;
 }
 
 Status Plan::run(Frame& frame, const RunOptions& options, const CancelFlag* cancel) const {
-  Run run(frame, options, cancel);
-  return block_.run(run, Rows{frame.rows, nullptr});
+  Run run(frame, options, cancel, zones_);
+  const Zone* zone = zones_.session;
+  if (zone != nullptr) {
+    for (const uint32_t field : field_columns_) zone->to_instants(frame.columns[field]);
+  }
+  Status done = block_.run(run, Rows{frame.rows, nullptr});
+  if (zone != nullptr && done.ok()) {
+    for (const uint32_t shown : shown_columns_) zone->to_walls(frame.columns[shown]);
+  }
+  return done;
 }
 
 }  // namespace serval::tabular

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/table_schema.h"
+#include "tabular/java/zone.h"
 #include "tabular/mapped_file.h"
 #include "tabular/stage.h"
 
@@ -49,7 +50,9 @@ class Plan {
   TableSchema schema_;
   std::vector<uint32_t> field_columns_, output_columns_;
   size_t column_count_ = 0, bytes_ = 0;
+  std::vector<uint32_t> shown_columns_;  // output_columns_, each once
   std::string format_, producer_;
+  Zones zones_;
   Dictionary dictionary_;
   Block block_;
   uint32_t island_count_ = 0;

@@ -26,6 +26,7 @@ namespace serval::tabular {
 class Island;        // dense/island.h
 struct DenseLayer;   // dense/layers.h
 struct PlanReading;  // plan_reading.h
+struct Zones;        // java/zone.h
 
 // The rows that a stage works on: all, or those that `list` names, ascending.
 struct Rows {
@@ -43,11 +44,13 @@ struct RunOptions {
 // One run of a plan.
 class Run {
  public:
-  Run(Frame& run_frame, const RunOptions& run_options, const CancelFlag* run_cancel)
-      : frame(run_frame), options(run_options), cancel(run_cancel) {}
+  Run(Frame& run_frame, const RunOptions& run_options, const CancelFlag* run_cancel,
+      const Zones& run_zones)
+      : frame(run_frame), options(run_options), cancel(run_cancel), zones(run_zones) {}
   Frame& frame;
   const RunOptions& options;
   const CancelFlag* cancel;  // may be null; long loops look at it
+  const Zones& zones;
 
   const Column& in(uint32_t column) const { return frame.columns[column]; }
   // The output column, reset to all rows of the frame; those that are not in `rows` are missing.

@@ -11,9 +11,10 @@ import { ErrorCode, ServalError } from '../errors.js';
 import type { ImportedGraph, ImportedModel } from '../tensorflow/imported.js';
 import { importTensorFlow } from '../tensorflow/index.js';
 import { blockedText } from '../import/imported-spec.js';
+import type { TableRequest } from '../import/importer.js';
 import { importInThread } from '../import/import-thread.js';
 import { tabularFormat, type TabularFormat } from '../import/model-files.js';
-import { schemaOf } from '../registry/sources/scan.js';
+import { tableSettingsOf } from '../registry/sources/scan.js';
 import { servalVersion } from '../version.js';
 import { findOne, served, tagsOf } from './inspect-command.js';
 import { asUsage, UsageError } from './usage.js';
@@ -60,7 +61,8 @@ export async function importCommand(args: readonly string[]): Promise<number> {
   const found = await findOne(full);
   const version = served(found, full);
   const format = tabularFormat(version.format);
-  if (format !== undefined) return writePlan(version.path, format, schemaOf(found, version), at);
+  if (format !== undefined)
+    return writePlan(version.path, format, tableSettingsOf(found, version), at);
   if (version.format !== 'tensorflow') {
     throw new ServalError(
       ErrorCode.InvalidArgument,
@@ -83,12 +85,12 @@ function checkFolderOf(out: string): void {
 async function writePlan(
   path: string,
   format: TabularFormat,
-  schema: string,
+  { schema, timezone }: Pick<TableRequest, 'schema' | 'timezone'>,
   out: string,
 ): Promise<number> {
   checkFolderOf(out);
   const { model, temporaryFolder } = await importInThread(
-    { format, path, schema, cacheFolder: '' },
+    { format, path, schema, timezone, cacheFolder: '' },
     { programVersion: servalVersion() },
   );
   copyFileSync(model.plan, out);

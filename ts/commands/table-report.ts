@@ -3,12 +3,12 @@
 import { rm } from 'node:fs/promises';
 import { importInThread } from '../import/import-thread.js';
 import { tabularFormat } from '../import/model-files.js';
-import { schemaOf, type FoundModel, type FoundVersion } from '../registry/sources/scan.js';
+import { tableSettingsOf, type FoundModel, type FoundVersion } from '../registry/sources/scan.js';
 import type { ImportedColumn, ImportedTable, TableFormat } from '../tabular/imported.js';
 import { servalVersion } from '../version.js';
 
 /** What `--json` prints. */
-export interface TableReport extends Omit<ImportedTable, 'plan'> {
+export interface TableReport extends Omit<ImportedTable, 'plan' | 'verification'> {
   readonly name: string;
   readonly version: string;
   readonly versions: readonly string[];
@@ -26,15 +26,15 @@ const FORMATS: Readonly<Record<TableFormat, string>> = {
 /** Errors: those of the import. */
 export async function tableReport(model: FoundModel, version: FoundVersion): Promise<TableReport> {
   const { path } = version;
-  const schema = schemaOf(model, version);
+  const { schema, timezone } = tableSettingsOf(model, version);
   const format = tabularFormat(version.format) ?? 'archive';
   const answer = await importInThread(
-    { format, path, schema, cacheFolder: '' },
+    { format, path, schema, timezone, cacheFolder: '' },
     { programVersion: servalVersion() },
   );
   const { model: table, temporaryFolder } = answer;
   if (temporaryFolder !== '') await rm(temporaryFolder, { recursive: true, force: true });
-  const { plan: _, ...rest } = table;
+  const { plan: _, verification: __, ...rest } = table;
   const versions = model.versions.map((one) => one.version);
   return { name: model.name, version: version.version, versions, path, schema, ...rest };
 }

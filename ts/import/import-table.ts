@@ -8,7 +8,12 @@ import { PLAN_FILE } from './model-cache.js';
 import { openModelFiles } from '../tabular/archive/index.js';
 import { encodePlan } from '../tabular/builder.js';
 import type { Plan } from '../tabular/generated/plan.js';
-import { describePlan, type ImportedTable, type TableFormat } from '../tabular/imported.js';
+import {
+  describePlan,
+  type ImportedTable,
+  type TableFormat,
+  type TableSettings,
+} from '../tabular/imported.js';
 import { applySchema, readSchema } from '../tabular/schema.js';
 import type { Verification } from '../tabular/verification.js';
 import { TABLE_IMPORTERS } from './table-importers.js';
@@ -21,7 +26,7 @@ export interface Lowered {
 }
 
 /** Of a folder, a file or an archive. Errors: ModelInvalid with all that is not supported. */
-export type TableImporter = (path: string) => Promise<Lowered>;
+export type TableImporter = (path: string, settings: TableSettings) => Promise<Lowered>;
 
 export type TableImporters = Readonly<Record<TableFormat, () => Promise<TableImporter>>>;
 
@@ -34,10 +39,10 @@ export async function importTable(
   workFolder: string,
   importers: TableImporters = TABLE_IMPORTERS,
 ): Promise<ImportedTable> {
-  const { path, schema } = request;
+  const { path, schema, timezone } = request;
   const format = request.format === 'archive' ? await formatOfArchive(path) : request.format;
   const importer = await importers[format]();
-  const { plan, warnings, verification } = await importer(path);
+  const { plan, warnings, verification } = await importer(path, { timezone });
   const fitted =
     schema === '' ? { plan, warnings: [] } : applySchema(plan, await readSchema(schema), schema);
   const bytes = encodePlan(fitted.plan);
@@ -48,9 +53,15 @@ export async function importTable(
     ...describePlan(fitted.plan),
     plan: file,
     planBytes: bytes.byteLength,
-    warnings: [...warnings, ...fitted.warnings],
+    warnings: [...warnings, ...fitted.warnings, ...unusedSettings(format, request)],
     ...(verification === undefined ? {} : { verification }),
   };
+}
+
+/** Only Spark's times are instants: those of the others have no zone. */
+function unusedSettings(format: TableFormat, { timezone }: TableSettings): readonly string[] {
+  if (format === 'spark' || timezone === '') return [];
+  return [`timezone '${timezone}': it makes no difference to ${format} models`];
 }
 
 /** Errors: those of openModelFiles(); ModelInvalid: neither a Spark model nor a bundle. */

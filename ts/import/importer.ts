@@ -1,7 +1,7 @@
 // What an importer is asked and answers: formats that the engine does not read become ONNX graphs,
 // or a plan of columns, at load time. Plain data, posted to and from the importer's worker thread.
 // Knows neither engine nor registry.
-import type { ImportedTable } from '../tabular/imported.js';
+import type { ImportedTable, TableSettings } from '../tabular/imported.js';
 import type { ImportedModel } from '../tensorflow/imported.js';
 import type { TabularFormat } from './model-files.js';
 
@@ -29,7 +29,7 @@ export interface TensorFlowRequest extends AnyRequest {
 }
 
 /** To a plan. */
-export interface TableRequest extends AnyRequest {
+export interface TableRequest extends AnyRequest, TableSettings {
   readonly format: TabularFormat;
   /** A file that says what fields and outputs are; absolute; "" = the model does. */
   readonly schema: string;

@@ -41,7 +41,8 @@ function requestOf(spec: ModelSpec, cacheFolder: string): ImportRequest {
     throw new ServalError(ErrorCode.Internal, 'an import without importer or path');
   }
   if (importer.format !== 'tensorflow') {
-    return { format: importer.format, path, schema: importer.schema, cacheFolder };
+    const { format, schema, timezone } = importer;
+    return { format, path, schema, timezone, cacheFolder };
   }
   const { format, tags = [], inputs = [], outputs = [], signature: first = '' } = importer;
   return { format, path, tags, inputs, outputs, first, signatures: [], cacheFolder };
@@ -115,8 +116,7 @@ async function loadTable(
 }
 
 function verificationMode({ importer }: ModelSpec): VerificationMode {
-  const verification = importer?.format === 'tensorflow' ? undefined : importer?.verification;
-  return verification ?? 'fail';
+  return importer === undefined || importer.format === 'tensorflow' ? 'off' : importer.verification;
 }
 
 /** Holds it to what its own file says. Errors: those of verify(); the model is unloaded then. */

@@ -77,7 +77,7 @@ export function cacheKey(
 }
 
 function askedOf(request: ImportRequest): readonly unknown[] {
-  if (request.format !== 'tensorflow') return [];
+  if (request.format !== 'tensorflow') return [request.timezone];
   const { tags, inputs, outputs, first, signatures } = request;
   return [tags, inputs, outputs, first, signatures];
 }

@@ -50,7 +50,7 @@ const PARAMETERS: Readonly<Record<string, TextRule>> = {
   'serval.split': bool(),
   'serval.pad_inner': bool(),
   'serval.allowed_rows': { expected: 'row counts such as "1,2,4"', fits: (t) => ROWS_TEXT.test(t) },
-  'serval.verification': oneOf(...VERIFICATION_MODES),
+  verification: oneOf(...VERIFICATION_MODES),
 };
 const NULL_PARAMETERS: Readonly<Record<string, TextRule>> = {
   mode: oneOf('echo', 'delay', 'fail'),

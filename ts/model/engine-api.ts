@@ -44,8 +44,9 @@ export interface TabularImporterSpec {
   readonly format: 'spark' | 'mleap' | 'pmml' | 'archive';
   /** The file that says what its fields and outputs are; "" = the model does. */
   readonly schema: string;
-  /** Absent: fail. */
-  readonly verification?: VerificationMode;
+  readonly verification: VerificationMode;
+  /** Of wall clocks, "Europe/Berlin"; "" = UTC. */
+  readonly timezone: string;
 }
 
 /** engine.fbs ModelSpec. Absent members take the engine's defaults. */

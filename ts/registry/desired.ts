@@ -7,10 +7,14 @@ import { autoBatching, engineSettings } from '../model-config/engine-settings.js
 import { read } from '../protobuf/schema.js';
 import type { BatchingParameters, TritonConfig } from '../model-config/types.js';
 import type { ModelSpec } from '../model/engine-api.js';
-import { VERIFICATION_MODES } from '../model/platforms.js';
 import type { Labels } from './labels.js';
 import { GRAPH_DEF_PLATFORM, tabularFormat } from '../import/model-files.js';
-import { schemaOf, type FoundModel, type FoundVersion } from './sources/scan.js';
+import {
+  parameterOf,
+  tableSettingsOf,
+  type FoundModel,
+  type FoundVersion,
+} from './sources/scan.js';
 
 export interface DesiredVersion {
   /** Decimal text, no leading zeros. */
@@ -121,20 +125,7 @@ function importerOf(
 function tabularImporter(model: FoundModel, found: FoundVersion): Partial<ModelSpec> {
   const format = tabularFormat(found.format);
   if (format === undefined) return {};
-  const wanted = parameterOf(model.config.config, 'serval.verification');
-  const verification = VERIFICATION_MODES.find((mode) => mode === wanted);
-  const importer = {
-    format,
-    schema: schemaOf(model, found),
-    ...(verification === undefined ? {} : { verification }),
-  };
-  return { backend: 'tabular', importer };
-}
-
-/** A parameter's text; "" = it is not there. */
-function parameterOf(config: TritonConfig | undefined, key: string): string {
-  const found = read.entries(config ?? {}, 'parameters').find(([name]) => name === key);
-  return found === undefined ? '' : read.text(found[1], 'string_value');
+  return { backend: 'tabular', importer: { format, ...tableSettingsOf(model, found) } };
 }
 
 function batchingOf(

@@ -4,11 +4,13 @@
 import { PlanBuilder } from '../tabular/builder.js';
 import { openModelFiles } from '../tabular/archive/index.js';
 import type { Plan } from '../tabular/generated/plan.js';
+import type { TableSettings } from '../tabular/imported.js';
 import { Problems } from '../tabular/problems.js';
 import { Frame } from './lower/frame.js';
 import { finishOutputs } from './lower/outputs.js';
 import { lowerFolder } from './lower/pipeline.js';
 import type { Model } from './lower/stage.js';
+import { zoneOf } from '../tabular/zones.js';
 import { type ModelFiles, StageFolder } from './read/folder.js';
 import { StageProblem } from './read/problem.js';
 
@@ -17,23 +19,26 @@ export interface Imported {
   readonly warnings: readonly string[];
 }
 
+type Settings = Partial<TableSettings>;
+
 /** Errors: ServalError MODEL_INVALID: no such files, no Spark model, all that is not supported. */
-export async function importSpark(path: string): Promise<Imported> {
+export async function importSpark(path: string, settings?: Settings): Promise<Imported> {
   const files = await openModelFiles(path);
   try {
-    return await lowerSpark(files);
+    return await lowerSpark(files, settings);
   } finally {
     await files.close();
   }
 }
 
 /** As importSpark(), of files that are open. */
-export async function lowerSpark(files: ModelFiles): Promise<Imported> {
+export async function lowerSpark(files: ModelFiles, settings: Settings = {}): Promise<Imported> {
   const problems = new Problems();
   const what = 'Spark model';
   try {
     const folder = await StageFolder.open(files, '');
     const plan = new PlanBuilder('spark', `Spark ${folder.metadata.sparkVersion}`);
+    setZone(plan, problems, settings.timezone ?? '');
     const model: Model = {
       plan,
       problems,
@@ -51,4 +56,16 @@ export async function lowerSpark(files: ModelFiles): Promise<Imported> {
   }
   problems.throwIfAny(what);
   throw new Error('a problem was lost');
+}
+
+/** Spark's `spark.sql.session.timeZone`. */
+function setZone(plan: PlanBuilder, problems: Problems, timezone: string): void {
+  if (timezone === '' || timezone === 'UTC') return;
+  try {
+    plan.useZone(zoneOf(timezone));
+    plan.timezone = timezone;
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    problems.add('the setting timezone', error.message);
+  }
 }

@@ -2,7 +2,7 @@
 // models. Importer's worker thread; pure.
 import { writeTable } from '../model/table-codec.js';
 import { type Column, type Expression, flatten } from './expression.js';
-import type { Attribute, Field, Output, Plan, Stage, Type, Value } from './generated/plan.js';
+import type { Attribute, Field, Output, Plan, Stage, Type, Value, Zone } from './generated/plan.js';
 import { PLAN } from './generated/tables.js';
 
 export { call, type Column, columnRef, constant, type Expression } from './expression.js';
@@ -54,6 +54,7 @@ export class PlanBuilder {
   /** May be set until finish(). */
   nanIsMissing = false;
   timezone = '';
+  readonly #zones = new Map<string, Zone>();
   readonly #format: string;
   readonly #producer: string;
   readonly #columns: ColumnEntry[] = [];
@@ -102,6 +103,11 @@ export class PlanBuilder {
     this.#once('output', options.name);
     this.#read(options.column, `output '${options.name}'`);
     this.#outputs.push(options);
+  }
+
+  /** Stages may ask for the clocks of this zone, by its name. */
+  useZone(zone: Zone): void {
+    this.#zones.set(zone.name, zone);
   }
 
   /**
@@ -170,6 +176,7 @@ export class PlanBuilder {
       block: { stages: this.#stages },
       nanIsMissing: this.nanIsMissing,
       timezone: this.timezone,
+      zones: [...this.#zones.values()],
     };
   }
 

@@ -7,6 +7,12 @@ import { datatypeOfType, shapeOfType, type FullType } from './v2-types.js';
 
 export type TableFormat = 'spark' | 'mleap' | 'pmml';
 
+/** What a model's configuration says to its importer. */
+export interface TableSettings {
+  /** Of wall clocks, "Europe/Berlin"; "" = UTC. */
+  readonly timezone: string;
+}
+
 /** A field of requests, or an output of answers. */
 export interface ImportedColumn {
   readonly name: string;

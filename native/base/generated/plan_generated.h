@@ -45,6 +45,9 @@ struct FieldBuilder;
 struct Output;
 struct OutputBuilder;
 
+struct Zone;
+struct ZoneBuilder;
+
 struct Plan;
 struct PlanBuilder;
 
@@ -987,6 +990,86 @@ inline flatbuffers::Offset<Output> CreateOutputDirect(
       extra);
 }
 
+struct Zone FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef ZoneBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_NAME = 4,
+    VT_TRANSITIONS = 6,
+    VT_OFFSETS = 8
+  };
+  const flatbuffers::String *name() const {
+    return GetPointer<const flatbuffers::String *>(VT_NAME);
+  }
+  const flatbuffers::Vector<double> *transitions() const {
+    return GetPointer<const flatbuffers::Vector<double> *>(VT_TRANSITIONS);
+  }
+  const flatbuffers::Vector<int32_t> *offsets() const {
+    return GetPointer<const flatbuffers::Vector<int32_t> *>(VT_OFFSETS);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyOffsetRequired(verifier, VT_NAME) &&
+           verifier.VerifyString(name()) &&
+           VerifyOffset(verifier, VT_TRANSITIONS) &&
+           verifier.VerifyVector(transitions()) &&
+           VerifyOffset(verifier, VT_OFFSETS) &&
+           verifier.VerifyVector(offsets()) &&
+           verifier.EndTable();
+  }
+};
+
+struct ZoneBuilder {
+  typedef Zone Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_name(flatbuffers::Offset<flatbuffers::String> name) {
+    fbb_.AddOffset(Zone::VT_NAME, name);
+  }
+  void add_transitions(flatbuffers::Offset<flatbuffers::Vector<double>> transitions) {
+    fbb_.AddOffset(Zone::VT_TRANSITIONS, transitions);
+  }
+  void add_offsets(flatbuffers::Offset<flatbuffers::Vector<int32_t>> offsets) {
+    fbb_.AddOffset(Zone::VT_OFFSETS, offsets);
+  }
+  explicit ZoneBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<Zone> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<Zone>(end);
+    fbb_.Required(o, Zone::VT_NAME);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<Zone> CreateZone(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    flatbuffers::Offset<flatbuffers::String> name = 0,
+    flatbuffers::Offset<flatbuffers::Vector<double>> transitions = 0,
+    flatbuffers::Offset<flatbuffers::Vector<int32_t>> offsets = 0) {
+  ZoneBuilder builder_(_fbb);
+  builder_.add_offsets(offsets);
+  builder_.add_transitions(transitions);
+  builder_.add_name(name);
+  return builder_.Finish();
+}
+
+inline flatbuffers::Offset<Zone> CreateZoneDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    const char *name = nullptr,
+    const std::vector<double> *transitions = nullptr,
+    const std::vector<int32_t> *offsets = nullptr) {
+  auto name__ = name ? _fbb.CreateString(name) : 0;
+  auto transitions__ = transitions ? _fbb.CreateVector<double>(*transitions) : 0;
+  auto offsets__ = offsets ? _fbb.CreateVector<int32_t>(*offsets) : 0;
+  return serval::plan::CreateZone(
+      _fbb,
+      name__,
+      transitions__,
+      offsets__);
+}
+
 struct Plan FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   typedef PlanBuilder Builder;
   enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
@@ -997,7 +1080,8 @@ struct Plan FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_COLUMNS = 12,
     VT_BLOCK = 14,
     VT_NAN_IS_MISSING = 16,
-    VT_TIMEZONE = 18
+    VT_TIMEZONE = 18,
+    VT_ZONES = 20
   };
   const flatbuffers::String *format() const {
     return GetPointer<const flatbuffers::String *>(VT_FORMAT);
@@ -1023,6 +1107,9 @@ struct Plan FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   const flatbuffers::String *timezone() const {
     return GetPointer<const flatbuffers::String *>(VT_TIMEZONE);
   }
+  const flatbuffers::Vector<flatbuffers::Offset<serval::plan::Zone>> *zones() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<serval::plan::Zone>> *>(VT_ZONES);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyOffsetRequired(verifier, VT_FORMAT) &&
@@ -1043,6 +1130,9 @@ struct Plan FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyField<uint8_t>(verifier, VT_NAN_IS_MISSING, 1) &&
            VerifyOffset(verifier, VT_TIMEZONE) &&
            verifier.VerifyString(timezone()) &&
+           VerifyOffset(verifier, VT_ZONES) &&
+           verifier.VerifyVector(zones()) &&
+           verifier.VerifyVectorOfTables(zones()) &&
            verifier.EndTable();
   }
 };
@@ -1075,6 +1165,9 @@ struct PlanBuilder {
   void add_timezone(flatbuffers::Offset<flatbuffers::String> timezone) {
     fbb_.AddOffset(Plan::VT_TIMEZONE, timezone);
   }
+  void add_zones(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::plan::Zone>>> zones) {
+    fbb_.AddOffset(Plan::VT_ZONES, zones);
+  }
   explicit PlanBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -1097,8 +1190,10 @@ inline flatbuffers::Offset<Plan> CreatePlan(
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::plan::Column>>> columns = 0,
     flatbuffers::Offset<serval::plan::Block> block = 0,
     bool nan_is_missing = false,
-    flatbuffers::Offset<flatbuffers::String> timezone = 0) {
+    flatbuffers::Offset<flatbuffers::String> timezone = 0,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::plan::Zone>>> zones = 0) {
   PlanBuilder builder_(_fbb);
+  builder_.add_zones(zones);
   builder_.add_timezone(timezone);
   builder_.add_block(block);
   builder_.add_columns(columns);
@@ -1119,13 +1214,15 @@ inline flatbuffers::Offset<Plan> CreatePlanDirect(
     const std::vector<flatbuffers::Offset<serval::plan::Column>> *columns = nullptr,
     flatbuffers::Offset<serval::plan::Block> block = 0,
     bool nan_is_missing = false,
-    const char *timezone = nullptr) {
+    const char *timezone = nullptr,
+    const std::vector<flatbuffers::Offset<serval::plan::Zone>> *zones = nullptr) {
   auto format__ = format ? _fbb.CreateString(format) : 0;
   auto producer__ = producer ? _fbb.CreateString(producer) : 0;
   auto fields__ = fields ? _fbb.CreateVector<flatbuffers::Offset<serval::plan::Field>>(*fields) : 0;
   auto outputs__ = outputs ? _fbb.CreateVector<flatbuffers::Offset<serval::plan::Output>>(*outputs) : 0;
   auto columns__ = columns ? _fbb.CreateVector<flatbuffers::Offset<serval::plan::Column>>(*columns) : 0;
   auto timezone__ = timezone ? _fbb.CreateString(timezone) : 0;
+  auto zones__ = zones ? _fbb.CreateVector<flatbuffers::Offset<serval::plan::Zone>>(*zones) : 0;
   return serval::plan::CreatePlan(
       _fbb,
       format__,
@@ -1135,7 +1232,8 @@ inline flatbuffers::Offset<Plan> CreatePlanDirect(
       columns__,
       block,
       nan_is_missing,
-      timezone__);
+      timezone__,
+      zones__);
 }
 
 inline const serval::plan::Plan *GetPlan(const void *buf) {

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "tabular/java/number_text.h"
+#include "tabular/java/zone.h"
 #include "tabular/sql/calendar.h"
 #include "tabular/sql/number_text.h"
 #include "tabular/sql/values.h"
@@ -134,12 +135,20 @@ Value to_bool(Eval& eval, const Value& value) {
 
 Value to_date(Eval& eval, const Value& value) {
   if (value.type == Type::Timestamp) {
-    return Value::of_integer(floor_divide(value.integer, kDayMicros), Type::Date);
+    return Value::of_integer(floor_divide(wall_of(eval, value.integer), kDayMicros), Type::Date);
   }
   if (value.type != Type::String)
     return eval.fail("cannot cast " + type_text(type_of(value)) + " to date");
   const auto days = date_of_text(eval.text(value));
   return days ? Value::of_integer(*days, Type::Date) : missing_of(kDate);
+}
+
+// Whether there is more behind a timestamp's date than a time.
+bool names_zone(std::string_view timestamp) {
+  const size_t time = timestamp.find_first_of(" T", timestamp.find_first_of("0123456789"));
+  return time != std::string_view::npos &&
+         trimmed(timestamp.substr(time + 1)).find_first_not_of("0123456789:.") !=
+             std::string_view::npos;
 }
 
 Value to_timestamp(Eval& eval, const Value& value) {
@@ -151,9 +160,11 @@ Value to_timestamp(Eval& eval, const Value& value) {
         return eval.fail("the time zone in '" + std::string(eval.text(value)) +
                          "' is not supported: expected UTC or an offset");
       }
-      return micros ? Value::of_integer(*micros, Type::Timestamp) : missing_of(kTimestamp);
+      if (!micros) return missing_of(kTimestamp);
+      const bool has_zone = eval.run.zones.session != nullptr && names_zone(eval.text(value));
+      return Value::of_integer(has_zone ? *micros : instant_of(eval, *micros), Type::Timestamp);
     }
-    case Type::Date: return Value::of_integer(value.integer * kDayMicros, Type::Timestamp);
+    case Type::Date: return Value::of_integer(start_of_day(eval, value.integer), Type::Timestamp);
     case Type::Float:
     case Type::Double: {
       if (!std::isfinite(value.real)) return missing_of(kTimestamp);
@@ -184,6 +195,21 @@ bool is_castable(Type type) {
 
 }  // namespace
 
+int64_t wall_of(const Eval& eval, int64_t instant) {
+  const Zone* zone = eval.run.zones.session;
+  return zone == nullptr ? instant : zone->wall_of(instant);
+}
+
+int64_t instant_of(const Eval& eval, int64_t wall) {
+  const Zone* zone = eval.run.zones.session;
+  return zone == nullptr ? wall : zone->instant_of(wall);
+}
+
+int64_t start_of_day(const Eval& eval, int64_t days) {
+  const Zone* zone = eval.run.zones.session;
+  return zone == nullptr ? days * kDayMicros : zone->start_of_day(days);
+}
+
 std::string text_of(Eval& eval, const Value& value) {
   std::string text;
   switch (value.type) {
@@ -192,7 +218,7 @@ std::string text_of(Eval& eval, const Value& value) {
     case Type::Double: append_java_double(value.real, text); break;
     case Type::Decimal: append_java_decimal(value.decimal, value.scale, text); break;
     case Type::Date: return date_text(value.integer);
-    case Type::Timestamp: return timestamp_text(value.integer);
+    case Type::Timestamp: return timestamp_text(wall_of(eval, value.integer));
     case Type::String:
     case Type::Binary: return std::string(eval.text(value));
     default: return std::to_string(value.integer);

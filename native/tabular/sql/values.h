@@ -44,6 +44,11 @@ std::optional<SqlType> type_named(std::string_view name);
 // As a function's argument: casts only what Spark does unasked.
 Value convert(Eval& eval, const Value& value, SqlType to);
 
+// A timestamp is an instant: what the clocks of the model's zone show then, and back.
+int64_t wall_of(const Eval& eval, int64_t instant);
+int64_t instant_of(const Eval& eval, int64_t wall);
+int64_t start_of_day(const Eval& eval, int64_t days);
+
 // The text that a value is in SQL. Of a valid value.
 std::string text_of(Eval& eval, const Value& value);
 

@@ -50,7 +50,7 @@ const RIGHT = { y: '-3000.000000001', label: '' };
 const WRONG = { y: '-3001', label: 'b' };
 const SETTING = (mode: string): string =>
   `platform: "pmml_xml" version_policy { all {} }
-   parameters { key: "serval.verification" value { string_value: "${mode}" } }`;
+   parameters { key: "verification" value { string_value: "${mode}" } }`;
 
 describe('verification records', () => {
   let server: ServalProcess;

@@ -37,6 +37,7 @@ const request = (path: string, more: Partial<TableRequest> = {}): TableRequest =
   format: 'pmml',
   path,
   schema: '',
+  timezone: '',
   cacheFolder: '',
   ...more,
 });
@@ -122,6 +123,26 @@ test('the schema is applied, and its faults fail the import', async (t) => {
   await assert.rejects(importTable(bad, work, importers([])), /the model has none "none"/);
 });
 
+test('a time zone is for Spark models', async (t) => {
+  const asked: string[] = [];
+  const all: TableImporters = {
+    ...importers([]),
+    spark: () =>
+      Promise.resolve((_, settings) => {
+        asked.push(settings.timezone);
+        return Promise.resolve({ plan: fieldsPlan(), warnings: [] });
+      }),
+  };
+  const berlin = { timezone: 'Europe/Berlin' };
+  const work = tempFolder(t);
+  const spark = await importTable(request('/m', { format: 'spark', ...berlin }), work, all);
+  assert.deepEqual([asked, spark.warnings], [['Europe/Berlin'], []]);
+  const { warnings } = await importTable(request('/m', berlin), work, all);
+  assert.deepEqual(warnings.slice(1), [
+    "timezone 'Europe/Berlin': it makes no difference to pmml models",
+  ]);
+});
+
 test('kept plans: the key is that of model and schema, a damaged one is none', async (t) => {
   const folder = filledFolder(t, { 'm.pmml': 'x', 'schema.json': '{}' });
   const cacheFolder = join(folder, 'cache');
@@ -132,6 +153,7 @@ test('kept plans: the key is that of model and schema, a damaged one is none', a
   const key = cacheKey(asked, '1');
   assert.notEqual(cacheKey({ ...asked, schema: '' }, '1'), key);
   assert.notEqual(cacheKey({ ...asked, format: 'archive' }, '1'), key);
+  assert.notEqual(cacheKey({ ...asked, timezone: 'Asia/Tokyo' }, '1'), key);
   const building = beginEntry(cacheFolder);
   const made = await importTable({ ...asked, schema: '' }, building, importers([]));
   const kept = finishEntry(cacheFolder, key, building, made);
@@ -176,10 +198,12 @@ test('a load: the engine gets the plan, readers what was found', async (t) => {
     version: '1',
     backend: 'tabular',
     path,
-    importer: { format: 'archive', schema: '' },
+    importer: { format: 'archive', schema: '', timezone: 'Asia/Tokyo', verification: 'fail' },
   };
   const loaded = await control.load(spec);
-  assert.deepEqual(requests, [{ format: 'archive', path, schema: '', cacheFolder: '' }]);
+  assert.deepEqual(requests, [
+    { format: 'archive', path, schema: '', timezone: 'Asia/Tokyo', cacheFolder: '' },
+  ]);
   assert.deepEqual([engine.spec?.backend, engine.spec?.path], ['tabular', join(work, 'plan.bin')]);
   assert.deepEqual(loaded.found, { format: 'spark', platform: 'spark_pipelinemodel' });
   assert.deepEqual(

@@ -408,7 +408,7 @@ test('parameters', () => {
     ['anything', 'x'],
     ['session.x', 'y'],
     ['serval.split', 'true'],
-    ['serval.verification', 'warn'],
+    ['verification', 'warn'],
     ['extended_v2', 'true'],
   ] as const) {
     assert.deepEqual(withParameter(name, value), [], name);
@@ -423,7 +423,7 @@ test('parameters', () => {
     ['serval.pad_inner', '', '', 'expected true, false, 1 or 0, got ""'],
     ['extended_v2', 'yes', '', 'expected true, false, 1 or 0, got "yes"'],
     ['serval.padinner', '1', '', 'unknown parameter; did you mean "serval.pad_inner"?'],
-    ['serval.verification', 'no', '', 'expected fail or warn or off, got "no"'],
+    ['verification', 'no', '', 'expected fail or warn or off, got "no"'],
     ['serval.allowed_rows', '1,x', '', 'expected row counts such as "1,2,4", got "1,x"'],
     [
       'serval.allowed_rows',

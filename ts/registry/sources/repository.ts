@@ -23,6 +23,7 @@ import {
   MODEL_EXTENSION,
   MODEL_FILE,
   NO_CONFIG,
+  parameterOf,
   requirePath,
   SCHEMA_FILE,
   scanVersions,
@@ -330,8 +331,7 @@ async function configuredSchema(
   folder: string,
   config: TritonConfig,
 ): Promise<FoundSchema | string | undefined> {
-  const found = read.entries(config, 'parameters').find(([key]) => key === SCHEMA_PARAMETER);
-  const name = found === undefined ? '' : read.text(found[1], 'string_value');
+  const name = parameterOf(config, SCHEMA_PARAMETER);
   if (name === '') return undefined;
   const place = `${join(folder, TRITON_CONFIG_FILE)}: parameters "${SCHEMA_PARAMETER}"`;
   if (isAbsolute(name) || name.includes('\0') || name.split(/[\\/]/).includes('..')) {

@@ -14,6 +14,9 @@ import {
   type ModelFile,
   type ModelFormat,
 } from '../../import/model-files.js';
+import type { TabularImporterSpec } from '../../model/engine-api.js';
+import { VERIFICATION_MODES } from '../../model/platforms.js';
+import { read } from '../../protobuf/schema.js';
 import type { VersionPolicy } from '../../model/version-policy.js';
 import { chooseVersions } from '../../model/version-policy.js';
 
@@ -99,6 +102,8 @@ export const NO_CONFIG: FoundConfig = {
 export const MODEL_FILE = 'model.onnx';
 export const MODEL_EXTENSION = '.onnx';
 export const SCHEMA_FILE = 'schema.json';
+const TIMEZONE_PARAMETER = 'timezone';
+const VERIFICATION_PARAMETER = 'verification';
 export const SINGLE_VERSION = '1';
 /** What a fingerprint looks at; more of a folder counts as unchanging. */
 const FINGERPRINT_ENTRIES_MAX = 4096;
@@ -233,8 +238,28 @@ async function scanFile(
 }
 
 /** The schema of a version: a configured one wins over the one beside the model; "" = none. */
-export function schemaOf({ config }: FoundModel, { schema }: FoundVersion): string {
+function schemaOf({ config }: FoundModel, { schema }: FoundVersion): string {
   return config.schema?.path ?? schema ?? '';
+}
+
+/** What the model's configuration says of how its columns are imported. */
+export function tableSettingsOf(
+  model: FoundModel,
+  version: FoundVersion,
+): Omit<TabularImporterSpec, 'format'> {
+  const { config } = model.config;
+  const wanted = parameterOf(config, VERIFICATION_PARAMETER);
+  return {
+    schema: schemaOf(model, version),
+    timezone: parameterOf(config, TIMEZONE_PARAMETER),
+    verification: VERIFICATION_MODES.find((mode) => mode === wanted) ?? 'fail',
+  };
+}
+
+/** A parameter of config.pbtxt; "" = there is none. */
+export function parameterOf(config: TritonConfig | undefined, key: string): string {
+  const found = read.entries(config ?? {}, 'parameters').find(([name]) => name === key);
+  return found === undefined ? '' : read.text(found[1], 'string_value');
 }
 
 /** schema.json among the names of the model's folder, for a model of columns. */

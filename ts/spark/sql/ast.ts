@@ -1,4 +1,4 @@
-// A SELECT statement as data. Importer's worker thread; types only.
+// A SELECT statement as data. Importer's worker thread; pure.
 
 /** 'decimal' has precision and scale. */
 export type SqlTypeName =
@@ -38,6 +38,13 @@ export type Sql =
       readonly at: number;
     }
   | { readonly kind: 'cast'; readonly of: Sql; readonly to: SqlType; readonly at: number };
+
+export const call = (name: string, at: number, ...args: readonly Sql[]): Sql => ({
+  kind: 'call',
+  name,
+  args,
+  at,
+});
 
 export interface SelectItem {
   /** undefined: all columns. */

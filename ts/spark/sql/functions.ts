@@ -166,6 +166,8 @@ export const SQL_FUNCTIONS: ReadonlyMap<string, SqlFunction> = new Map([
   ...rows('dates', 'timestamp', {
     to_timestamp: [1, 2, [1]],
     date_trunc: [2, 2],
+    from_utc_timestamp: [2, 2, [1]],
+    to_utc_timestamp: [2, 2, [1]],
     timestamp_seconds: [1, 1],
     timestamp_millis: [1, 1],
     timestamp_micros: [1, 1],

@@ -11,7 +11,14 @@ import {
   type PlanBuilder,
 } from '../../tabular/builder.js';
 import type { Type, Value } from '../../tabular/generated/plan.js';
-import type { Sql, SqlLiteral, SqlType, SqlTypeName } from './ast.js';
+import { zoneOf } from '../../tabular/zones.js';
+import {
+  call as sqlCall,
+  type Sql,
+  type SqlLiteral,
+  type SqlType,
+  type SqlTypeName,
+} from './ast.js';
 import { DATE_PARTS, SQL_ALIASES, SQL_FUNCTIONS } from './functions.js';
 import { typeOfName } from './literal.js';
 import { typeText } from './print.js';
@@ -131,11 +138,23 @@ function lowerCall(sql: Call, context: LowerContext): Lowered {
       context.problem(sql.at, `${sql.name}(): argument ${at + 1} must be a constant`);
     }
   }
+  if (/^(from|to)_utc_timestamp$/.test(sql.name)) useZone(sql, context);
   const args = sql.args.map((argument) => lowerExpression(argument, context));
   return {
     expression: call(`sql.${sql.name}`, ...args.map(({ expression }) => expression)),
     type: known.result === 'any' ? resultOf(sql.name, args) : known.result,
   };
+}
+
+/** The zone that the second argument names goes into the plan. */
+function useZone({ args: [, zone], at }: Call, { builder, problem }: LowerContext): void {
+  if (zone?.kind !== 'literal' || zone.literal.type === undefined) return;
+  try {
+    builder.useZone(zoneOf(zone.literal.text));
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    problem(at, error.message);
+  }
 }
 
 /** What is sure whatever the request has. */
@@ -168,29 +187,22 @@ function lowerChain(sql: Call, context: LowerContext): Lowered {
   return { expression: join(0, parts.length), type: 'bool' };
 }
 
-const made = (name: string, at: number, ...args: readonly Sql[]): Sql => ({
-  kind: 'call',
-  name,
-  args,
-  at,
-});
-
 /** Calls that are others in disguise; `sql` itself where it is none, undefined after a problem. */
 function rewrite(sql: Call, context: LowerContext): Sql | undefined {
   const { args, at } = sql;
   const [a, b, c] = args;
   const alias = SQL_ALIASES[sql.name];
-  if (alias !== undefined) return made(alias, at, ...args);
+  if (alias !== undefined) return sqlCall(alias, at, ...args);
   switch (sql.name) {
     case 'if':
     case 'iff':
-      return args.length === 3 ? made('case', at, ...args) : sql;
+      return args.length === 3 ? sqlCall('case', at, ...args) : sql;
     case 'nvl2':
       if (a === undefined || b === undefined || c === undefined) return sql;
-      return made('case', at, made('isnotnull', at, a), b, c);
+      return sqlCall('case', at, sqlCall('isnotnull', at, a), b, c);
     case 'nullif':
       if (a === undefined || b === undefined || args.length > 2) return sql;
-      return made('case', at, made('equal', at, a, b), NULL_SQL, a);
+      return sqlCall('case', at, sqlCall('equal', at, a, b), NULL_SQL, a);
     case 'positive':
       return a;
     case 'date_part':
@@ -202,7 +214,7 @@ function rewrite(sql: Call, context: LowerContext): Sql | undefined {
     case 'size':
     case 'array_size':
     case 'cardinality':
-      if (a?.kind === 'call' && a.name === 'split') return made('split_size', at, ...a.args);
+      if (a?.kind === 'call' && a.name === 'split') return sqlCall('split_size', at, ...a.args);
       return sql;
     default:
       return castCall(sql);
@@ -223,7 +235,7 @@ function datePart(sql: Call, context: LowerContext): Sql | undefined {
   const [part, of] = sql.args;
   if (part?.kind !== 'literal' || of === undefined) return sql;
   const name = DATE_PARTS[part.literal.text.toLowerCase()];
-  if (name !== undefined) return made(name, sql.at, of);
+  if (name !== undefined) return sqlCall(name, sql.at, of);
   context.problem(sql.at, `the part '${part.literal.text}' of a date is not supported`);
   return undefined;
 }
@@ -242,7 +254,7 @@ function splitItem(sql: Call, context: LowerContext): Sql | undefined {
   }
   // element_at counts from 1, [] from 0.
   const first: SqlLiteral = { type: INT, text: sql.name === 'item' ? '0' : '1' };
-  return made('split_item', sql.at, ...list.args, index, {
+  return sqlCall('split_item', sql.at, ...list.args, index, {
     kind: 'literal',
     literal: first,
     at: sql.at,

@@ -100,6 +100,15 @@ export interface Output {
   readonly extra?: boolean;
 }
 
+/** Wall clocks of a time zone. Seconds since 1970 at which they change, ascending, up to the year 2500: behind it they do as 400 years before. */
+export interface Zone {
+  /** "Europe/Berlin" */
+  readonly name: string;
+  readonly transitions: Float64Array;
+  /** seconds ahead of UTC: one more than transitions */
+  readonly offsets: Int32Array;
+}
+
 export interface Plan {
   /** "spark", "mleap", "pmml" */
   readonly format: string;
@@ -113,4 +122,6 @@ export interface Plan {
   readonly nanIsMissing: boolean;
   /** of wall clocks; "" = UTC */
   readonly timezone: string;
+  /** Those that stages work with, `timezone` among them: its timestamps are instants then, of which requests and answers have the wall clock. */
+  readonly zones: readonly Zone[];
 }

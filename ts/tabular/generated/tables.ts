@@ -77,6 +77,12 @@ export const OUTPUT: Table<plan.Output> = { name: 'Output', members: [
   { name: 'extra', kind: 'bool', optional: true },
 ] };
 
+export const ZONE: Table<plan.Zone> = { name: 'Zone', members: [
+  { name: 'name', kind: 'string' },
+  { name: 'transitions', kind: 'double', typed: true, many: true },
+  { name: 'offsets', kind: 'int', typed: true, many: true },
+] };
+
 export const PLAN: Table<plan.Plan> = { name: 'Plan', members: [
   { name: 'format', kind: 'string' },
   { name: 'producer', kind: 'string' },
@@ -86,4 +92,5 @@ export const PLAN: Table<plan.Plan> = { name: 'Plan', members: [
   { name: 'block', kind: BLOCK },
   { name: 'nanIsMissing', kind: 'bool' },
   { name: 'timezone', kind: 'string' },
+  { name: 'zones', kind: ZONE, many: true },
 ] };

@@ -1,7 +1,8 @@
-// Functions of dates and times, which are wall clocks. Hot path; any thread.
+// Functions of dates and times. Hot path; any thread.
 // Source: tabular.md 10; Spark's DateTimeUtils.
 #include <algorithm>
 
+#include "tabular/java/zone.h"
 #include "tabular/sql/calendar.h"
 #include "tabular/sql/date_pattern.h"
 #include "tabular/sql/functions/tables.h"
@@ -54,7 +55,8 @@ template <int64_t kUnit, int64_t kCount>
 Value part_of_time(Eval& eval, Arguments arguments, const void*) {
   const Value time = convert(eval, arguments[0], kTimestamp);
   if (!time.valid()) return missing_of(kInt32);
-  return Value::of_integer(floor_modulo(floor_divide(time.integer, kUnit), kCount), Type::Int32);
+  const int64_t units = floor_divide(wall_of(eval, time.integer), kUnit);
+  return Value::of_integer(floor_modulo(units, kCount), Type::Int32);
 }
 
 template <int kSign>
@@ -133,14 +135,20 @@ Value trunc(Eval& eval, Arguments arguments, const void*) {
   return days ? Value::of_integer(*days, Type::Date) : missing_of(kDate);
 }
 
+// The instant at which clocks show `wall`; where they do twice the one with the offset of `near`.
+int64_t instant_near(const Eval& eval, int64_t wall, int64_t near) {
+  const Zone* zone = eval.run.zones.session;
+  return zone == nullptr ? wall : zone->instant_of(wall, zone->offset_at(near));
+}
+
 Value date_trunc(Eval& eval, Arguments arguments, const void*) {
   constexpr SqlType kTypes[2] = {kString, kTimestamp};
   Value made[2];
   if (!converted(eval, arguments, kTypes, made)) return missing_of(kTimestamp);
   const std::string unit = lower(eval.text(made[0]));
-  const int64_t micros = made[1].integer;
-  if (const auto days = truncated(floor_divide(micros, kDayMicros), unit)) {
-    return Value::of_integer(*days * kDayMicros, Type::Timestamp);
+  const int64_t instant = made[1].integer, wall = wall_of(eval, instant);
+  if (const auto days = truncated(floor_divide(wall, kDayMicros), unit)) {
+    return Value::of_integer(start_of_day(eval, *days), Type::Timestamp);
   }
   struct Unit {
     std::string_view name;
@@ -154,8 +162,10 @@ Value date_trunc(Eval& eval, Arguments arguments, const void*) {
                              {"millisecond", 1000},
                              {"microsecond", 1}};
   for (const auto& [name, size] : kUnits) {
-    if (unit == name)
-      return Value::of_integer(micros - floor_modulo(micros, size), Type::Timestamp);
+    if (unit != name) continue;
+    // A time that clocks show twice stays the one of the two that it is.
+    const int64_t truncated_wall = wall - floor_modulo(wall, size);
+    return Value::of_integer(instant_near(eval, truncated_wall, instant), Type::Timestamp);
   }
   return missing_of(kTimestamp);
 }
@@ -183,8 +193,9 @@ Value months_between(Eval& eval, Arguments arguments, const void*) {
   int64_t times[2];
   bool last[2];
   for (size_t i = 0; i < 2; ++i) {
-    dates[i] = civil_of(floor_divide(made[i].integer, kDayMicros));
-    times[i] = floor_modulo(made[i].integer, kDayMicros) / kSecondMicros;
+    const int64_t days = floor_divide(wall_of(eval, made[i].integer), kDayMicros);
+    dates[i] = civil_of(days);
+    times[i] = (made[i].integer - start_of_day(eval, days)) / kSecondMicros;
     last[i] = dates[i].day == days_in_month(dates[i].year, dates[i].month);
   }
   const auto months =
@@ -203,7 +214,8 @@ Value patterned(Eval& eval, const Value& value, const void* pattern) {
   }
   if (!value.valid()) return missing_of(kTimestamp);
   const auto micros = static_cast<const DatePattern*>(pattern)->parse(eval.text(value));
-  return micros ? Value::of_integer(*micros, Type::Timestamp) : missing_of(kTimestamp);
+  return micros ? Value::of_integer(instant_of(eval, *micros), Type::Timestamp)
+                : missing_of(kTimestamp);
 }
 
 Value to_date(Eval& eval, Arguments arguments, const void* state) {
@@ -229,13 +241,15 @@ Value from_unixtime(Eval& eval, Arguments arguments, const void* state) {
   constexpr int64_t kMost = 9'000'000'000'000;
   const int64_t bounded = std::clamp(seconds.integer, -kMost, kMost);
   if (bounded != seconds.integer) return eval.fail("from_unixtime(): a time out of range");
-  return text_value(eval, static_cast<const DatePattern*>(state)->format(bounded * kSecondMicros));
+  const int64_t wall = wall_of(eval, bounded * kSecondMicros);
+  return text_value(eval, static_cast<const DatePattern*>(state)->format(wall));
 }
 
 Value date_format(Eval& eval, Arguments arguments, const void* state) {
   const Value time = convert(eval, arguments[0], kTimestamp);
   if (!time.valid()) return missing_of(kString);
-  return text_value(eval, static_cast<const DatePattern*>(state)->format(time.integer));
+  const int64_t wall = wall_of(eval, time.integer);
+  return text_value(eval, static_cast<const DatePattern*>(state)->format(wall));
 }
 
 // Seconds may have a fraction.
@@ -256,6 +270,21 @@ Value timestamp_of(Eval& eval, Arguments arguments, const void*) {
     return eval.fail("a timestamp out of range");
   }
   return Value::of_integer(micros, Type::Timestamp);
+}
+
+// From an instant to one at which UTC's clocks show what those of a zone show then, and back.
+template <bool kFromUtc>
+Value to_zone(Eval& eval, Arguments arguments, const void*) {
+  constexpr SqlType kTypes[2] = {kTimestamp, kString};
+  Value made[2];
+  if (!converted(eval, arguments, kTypes, made)) return missing_of(kTimestamp);
+  const Zone* zone = eval.run.zones.find(eval.text(made[1]));
+  if (zone == nullptr) {
+    return eval.fail("the time zone '" + std::string(eval.text(made[1])) + "' is not in the plan");
+  }
+  const int64_t time = made[0].integer;
+  return Value::of_integer(kFromUtc ? zone->wall_of(time) : zone->instant_of(time),
+                           Type::Timestamp);
 }
 
 constexpr Function kFunctions[] = {
@@ -285,6 +314,8 @@ constexpr Function kFunctions[] = {
     function("sql.unix_timestamp", 1, 2, unix_timestamp, prepare_pattern<1, true>),
     function("sql.from_unixtime", 1, 2, from_unixtime, prepare_pattern<1, true>),
     function("sql.date_format", 2, 2, date_format, prepare_pattern<1, false>),
+    function("sql.from_utc_timestamp", 2, 2, to_zone<true>),
+    function("sql.to_utc_timestamp", 2, 2, to_zone<false>),
     function("sql.timestamp_seconds", 1, 1, timestamp_seconds),
     function("sql.timestamp_millis", 1, 1, timestamp_of<1000>),
     function("sql.timestamp_micros", 1, 1, timestamp_of<1>),

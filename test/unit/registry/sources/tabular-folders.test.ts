@@ -80,14 +80,15 @@ test('what is asked for: backend, importer and the schema beside the model', asy
   const folder = filledFolder(t, { 'iris.pmml': 'x', 'other.pmml': 'x', 'iris.schema.json': '{}' });
   const iris = await specOf(join(folder, 'iris.pmml'));
   assert.equal(iris.spec.backend, 'tabular');
-  const own = { format: 'pmml', schema: join(folder, 'iris.schema.json') };
+  const own = { format: 'pmml', schema: join(folder, 'iris.schema.json'), timezone: '' };
   assert.deepEqual(iris.spec.importer, own);
   assert.deepEqual((await specOf(join(folder, 'other.pmml'))).spec.importer, {
     format: 'pmml',
     schema: '',
+    timezone: '',
   });
   writeFileSync(join(folder, 'schema.json'), '{}');
-  const common = { format: 'pmml', schema: join(folder, 'schema.json') };
+  const common = { format: 'pmml', schema: join(folder, 'schema.json'), timezone: '' };
   assert.deepEqual((await specOf(join(folder, 'other.pmml'))).spec.importer, common);
   assert.deepEqual((await specOf(join(folder, 'iris.pmml'))).spec.importer, own);
   const before = iris.model.versions[0]?.revision;
@@ -106,7 +107,11 @@ test('a configured schema wins, and stays in the folder', async (t) => {
     'config.pbtxt': config('mine.json'),
   });
   const first = await specOf(folder);
-  assert.deepEqual(first.spec.importer, { format: 'pmml', schema: join(folder, 'mine.json') });
+  assert.deepEqual(first.spec.importer, {
+    format: 'pmml',
+    schema: join(folder, 'mine.json'),
+    timezone: '',
+  });
   for (const [name, why] of [
     ['../mine.json', /expected a file in the model's folder, got/],
     ['/etc/passwd', /expected a file in the model's folder, got/],
@@ -124,7 +129,7 @@ test('a configured schema wins, and stays in the folder', async (t) => {
 
 test('what becomes of a model that does not answer as its file says', async (t) => {
   const config = (mode: string): string =>
-    `platform: "pmml_xml" parameters { key: "serval.verification" value { string_value: "${mode}" } }`;
+    `platform: "pmml_xml" parameters { key: "verification" value { string_value: "${mode}" } }`;
   const folder = filledFolder(t, { '1/model.pmml': 'x', 'config.pbtxt': config('warn') });
   const { spec, model } = await specOf(folder);
   assert.deepEqual(spec.importer, { format: 'pmml', schema: '', verification: 'warn' });
@@ -167,4 +172,14 @@ test('base paths: the platform that the entry names may not contradict the files
   const archive = filledFolder(t, { '1/model.zip': 'x' });
   assert.equal(await entryProblems(archive, 'mleap'), '');
   assert.match(await entryProblems(archive, 'onnx'), /expected "archive"/);
+});
+
+test('the parameter timezone goes to the importer', async (t) => {
+  const zone = 'parameters { key: "timezone" value { string_value: "Europe/Berlin" } }';
+  const folder = filledFolder(t, {
+    '1/model.pmml': 'x',
+    'config.pbtxt': `platform: "pmml_xml" ${zone}`,
+  });
+  const { spec } = await specOf(folder);
+  assert.deepEqual(spec.importer, { format: 'pmml', schema: '', timezone: 'Europe/Berlin' });
 });

@@ -2,6 +2,7 @@
 import type { Column } from '../../../../ts/tabular/builder.js';
 import { PlanBuilder } from '../../../../ts/tabular/builder.js';
 import type { Plan } from '../../../../ts/tabular/generated/plan.js';
+import { zoneOf } from '../../../../ts/tabular/zones.js';
 import { Problems } from '../../../../ts/tabular/problems.js';
 import { lowerSql, type SqlResult } from '../../../../ts/spark/sql/index.js';
 
@@ -13,8 +14,17 @@ export interface Statement {
 }
 
 /** `names`: the columns that there are; others become fields of requests where `open`. */
-export function lowered(statement: string, names: readonly string[], open = false): Statement {
+export function lowered(
+  statement: string,
+  names: readonly string[],
+  open = false,
+  timezone = '',
+): Statement {
   const builder = new PlanBuilder('spark', 'a test');
+  if (timezone !== '') {
+    builder.useZone(zoneOf(timezone));
+    builder.timezone = timezone;
+  }
   const known = new Map<string, Column>();
   const add = (name: string): Column => {
     const column = builder.field({ name, type: 'double', any: true });

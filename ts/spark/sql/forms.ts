@@ -1,0 +1,124 @@
+// Calls with a grammar of their own, CASE, and names of types. Importer's worker thread; pure.
+// Source: tabular.md 5.3; Spark's SqlBaseParser.
+import { call, type Sql, type SqlType } from './ast.js';
+import { SqlFault, type Token } from './lexer.js';
+import { textLiteral, typeOfName } from './literal.js';
+import type { TokenReader } from './token-reader.js';
+
+/** What a form reads its parts with. */
+export interface Operands {
+  readonly words: TokenReader;
+  expression(): Sql;
+  /** What stands between operators that compare. */
+  operand(): Sql;
+  primary(): Sql;
+  /** Up to the symbol `end`, which it takes. */
+  list(end: string): readonly Sql[];
+}
+
+/** A call of the function that `token` names, whose parenthesis is next. */
+export function callForm(from: Operands, token: Token): Sql {
+  const { words } = from;
+  const at = token.column;
+  words.expect('(');
+  let made: Sql | undefined;
+  if (token.word === 'CAST' || token.word === 'TRY_CAST') made = castForm(from, at);
+  else if (token.word === 'EXTRACT') made = extractForm(from, at);
+  else if (token.word === 'TRIM') made = trimForm(from, at);
+  else if (token.word === 'POSITION') made = positionForm(from, at);
+  else if (token.word === 'SUBSTRING' || token.word === 'SUBSTR') made = substringForm(from, at);
+  if (made === undefined) {
+    if (words.isWord('DISTINCT')) words.unsupported('an aggregate of DISTINCT values');
+    if (words.peek().text === '*') {
+      throw new SqlFault(at, `${token.text}(*): aggregates are not supported`);
+    }
+    const args = from.list(')');
+    // As functions these take the characters first, and the text then.
+    const isTurned = /^[LR]TRIM$/.test(token.word) && args.length === 2;
+    made = call(token.word.toLowerCase(), at, ...(isTurned ? [...args].reverse() : args));
+  } else {
+    words.expect(')');
+  }
+  if (words.isWord('OVER') || words.isWord('FILTER')) words.unsupported(words.peek().word);
+  return made;
+}
+
+function castForm(from: Operands, at: number): Sql {
+  const { words } = from;
+  const of = from.expression();
+  words.expectWord('AS');
+  return { kind: 'cast', of, to: typeForm(words), at };
+}
+
+function extractForm(from: Operands, at: number): Sql | undefined {
+  const { words } = from;
+  if (words.peek(1).word !== 'FROM') return undefined;
+  const part = words.next();
+  words.next();
+  return call('date_part', at, textLiteral(part.text, part.column), from.expression());
+}
+
+function trimForm(from: Operands, at: number): Sql {
+  const { words } = from;
+  const side = /^(BOTH|LEADING|TRAILING)$/.test(words.peek().word) ? words.next().word : '';
+  const name = side === 'LEADING' ? 'ltrim' : side === 'TRAILING' ? 'rtrim' : 'btrim';
+  if (side !== '' && words.takeWord('FROM')) return call(name, at, from.expression());
+  const first = from.expression();
+  if (words.takeWord('FROM')) return call(name, at, from.expression(), first);
+  const args = words.take(',') ? [from.expression(), first] : [first];
+  return call(name, at, ...args);
+}
+
+function positionForm(from: Operands, at: number): Sql {
+  const { words } = from;
+  const what = from.operand();
+  if (words.takeWord('IN')) return call('locate', at, what, from.operand());
+  const args = [what];
+  while (words.take(',')) args.push(from.expression());
+  return call('locate', at, ...args);
+}
+
+function substringForm(from: Operands, at: number): Sql {
+  const { words } = from;
+  const args = [from.expression()];
+  if (words.takeWord('FROM')) {
+    args.push(from.expression());
+    if (words.takeWord('FOR')) args.push(from.expression());
+  } else {
+    while (words.take(',')) args.push(from.expression());
+  }
+  return call('substring', at, ...args);
+}
+
+/** CASE, behind the word: as conditions and values, and at the end the value of ELSE where there is
+ * one. */
+export function caseForm(from: Operands, token: Token): Sql {
+  const { words } = from;
+  const of = words.isWord('WHEN') ? undefined : from.expression();
+  const args: Sql[] = [];
+  while (words.isWord('WHEN')) {
+    const at = words.next().column;
+    const when = from.expression();
+    args.push(of === undefined ? when : call('equal', at, of, when));
+    words.expectWord('THEN');
+    args.push(from.expression());
+  }
+  if (args.length === 0) throw new SqlFault(token.column, 'CASE without WHEN');
+  if (words.takeWord('ELSE')) args.push(from.expression());
+  words.expectWord('END');
+  return call('case', token.column, ...args);
+}
+
+/** The name of a type. */
+export function typeForm(words: TokenReader): SqlType {
+  const token = words.next();
+  const numbers: number[] = [];
+  if (words.take('(')) {
+    do numbers.push(Number(words.next().text));
+    while (words.take(','));
+    words.expect(')');
+  }
+  const type = token.kind === 'word' ? typeOfName(token.word, numbers) : undefined;
+  if (type !== undefined) return type;
+  throw new SqlFault(token.column, `the type ${token.text} is not supported`);
+}
