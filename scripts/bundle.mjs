@@ -26,7 +26,22 @@ const require =
 /** Writes dist/bundle; throws when something cannot be resolved. */
 export async function bundle() {
   rmSync(folder, { recursive: true, force: true });
-  await build({
+  await bundled({});
+  return readdirSync(folder).length;
+}
+
+/** The names of the packages whose code is in it, sorted. Writes nothing. */
+export async function bundledPackages() {
+  const { metafile } = await bundled({ write: false, metafile: true, minify: false });
+  const names = Object.keys(metafile.inputs).flatMap((path) => {
+    const [, name] = /.*node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path) ?? [];
+    return name ?? [];
+  });
+  return [...new Set(names)].sort();
+}
+
+function bundled(options) {
+  return build({
     entryPoints: ENTRIES.map((name) => join(root, 'dist', name)),
     outdir: folder,
     // All in one folder: the workers' files lie beside the one that starts them, as in dist.
@@ -43,6 +58,6 @@ export async function bundle() {
     banner: { js: require },
     chunkNames: 'chunk-[hash]',
     logLevel: 'warning',
+    ...options,
   });
-  return readdirSync(folder).length;
 }

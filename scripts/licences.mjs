@@ -15,25 +15,6 @@ export const systemLicences = {
 };
 const SYSTEM_DOCS = '/usr/share/doc';
 
-// saxes ships no licence file; its repository has this, and a notice of code that 6.0.0 has not.
-const SAXES_LICENCE = `The ISC License
-
-Copyright (c) Contributors
-Copyright (c) Isaac Z. Schlueter and Contributors (sax, from which saxes was forked)
-
-Permission to use, copy, modify, and/or distribute this software for any
-purpose with or without fee is hereby granted, provided that the above
-copyright notice and this permission notice appear in all copies.
-
-THE SOFTWARE IS PROVIDED "AS IS" AND THE AUTHOR DISCLAIMS ALL WARRANTIES
-WITH REGARD TO THIS SOFTWARE INCLUDING ALL IMPLIED WARRANTIES OF
-MERCHANTABILITY AND FITNESS. IN NO EVENT SHALL THE AUTHOR BE LIABLE FOR
-ANY SPECIAL, DIRECT, INDIRECT, OR CONSEQUENTIAL DAMAGES OR ANY DAMAGES
-WHATSOEVER RESULTING FROM LOSS OF USE, DATA OR PROFITS, WHETHER IN AN
-ACTION OF CONTRACT, NEGLIGENCE OR OTHER TORTIOUS ACTION, ARISING OUT OF OR
-IN CONNECTION WITH THE USE OR PERFORMANCE OF THIS SOFTWARE.
-`;
-
 // onnxruntime-node ships no licence file.
 const ONNX_RUNTIME_LICENCE = `MIT License
 
@@ -84,7 +65,6 @@ export function runtimeClosure(lock, roots, leaves = []) {
 
 function licenceText(modules, name) {
   if (name === 'onnxruntime-node') return ONNX_RUNTIME_LICENCE;
-  if (name === 'saxes') return SAXES_LICENCE;
   const folder = join(modules, name);
   const files = readdirSync(folder).filter((file) => /^(licen[cs]e|copying|notice)/i.test(file));
   // The package's own text is of its JavaScript; the sources that we compile have theirs.

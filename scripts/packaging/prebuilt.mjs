@@ -12,12 +12,11 @@ const ABIS = ['115', '127']; // process.versions.modules of Node 20 and 22; 24 h
 
 // Packages whose code is in dist/bundle with what they need in turn, and those of which we carry
 // a binary.
-const BUNDLED = [
+export const BUNDLED = [
   '@grpc/grpc-js',
   'flatbuffers',
   'hyparquet',
   'hyparquet-compressors',
-  'saxes',
   'tar-stream',
   'yaml',
   'yauzl',

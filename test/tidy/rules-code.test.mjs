@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { functionsIn } from './functions.mjs';
 import { splitSource } from './lexer.mjs';
-import { importsOf, nativeIncludes, typescriptImports } from './rules-imports.mjs';
+import { importsOf, nativeIncludes, startupImports, typescriptImports } from './rules-imports.mjs';
 import * as size from './rules-size.mjs';
 import { commentedOutCode, fileNames, headers, unfinished, words } from './rules-words.mjs';
 import { sourceFile } from './source-files.mjs';
@@ -161,6 +161,26 @@ test('TypeScript imports: found in every form', () => {
     importsOf('ts/x/y.ts', text).map(({ line, target }) => `${line} ${target}`),
     ['1 ts/x/a.ts', '2 ts/b.ts', '3 ts/x/c.ts', '5 ts/d/d.ts'],
   );
+});
+
+test('no importer is loaded when the server starts', () => {
+  const files = (line) => tree(['ts/server.ts', "import './a.js';"], ['ts/a.ts', line]);
+  for (const line of [
+    "import { b } from './pmml/index.js';",
+    "export { b } from './tabular/builder.js';",
+    "import './spark/index.js';",
+    "import {\n  type A,\n  b,\n} from './mleap/index.js';",
+  ]) {
+    const [found, ...more] = startupImports(files(line));
+    assert.deepEqual([found?.path, more.length], ['ts/a.ts', 0], line);
+  }
+  for (const line of [
+    "import type { B } from './pmml/index.js';",
+    "const { b } = await import('./pmml/index.js');",
+    "import { b } from './tensorflow/proto/tensor-proto-writer.js';",
+  ]) {
+    assert.deepEqual(startupImports(files(line)), [], line);
+  }
 });
 
 test('TypeScript imports follow the planes', () => {

@@ -53,6 +53,13 @@ const WORKER_ENTRY = /^ts\/workers\/\w+-worker\.ts$/;
 const HOT_MAY_NOT_IMPORT =
   /^ts\/(import|tensorflow|onnx|tabular|spark|mleap|pmml|admin|config|registry)\//;
 
+// What is loaded when the server starts, before any model is.
+const LOADED_AT_START = ['ts/server.ts', 'ts/workers/http-worker.ts', 'ts/workers/grpc-worker.ts'];
+const IMPORTERS_CODE = /^ts\/(tensorflow|onnx|tabular|spark|mleap|pmml)\//;
+// The text of a TensorProto, for signatures' defaults.
+const LOADED_OF_IMPORTERS =
+  /^ts\/tensorflow\/(proto\/tensor-proto-writer|lower\/(tensors|values))\.ts$/;
+
 export function nativeIncludes({ files }) {
   const found = [];
   const napiHeaders = [];
@@ -79,8 +86,17 @@ export function nativeIncludes({ files }) {
 
 // Every relative import of a TypeScript file: {line, target: path in the repository}.
 export function importsOf(path, text) {
+  return targetsOf(path, text, /(?:\bfrom|\bimport)\s*\(?\s*['"](\.[^'"]*)['"]/g);
+}
+
+// Those that are loaded with it: neither types nor what it imports later.
+function loadedWith(path, text) {
+  const pattern = /^(?:import|export)\s+(?!type\b)(?:[^'"]*?\sfrom\s*)?['"](\.[^'"]*)['"]/gm;
+  return targetsOf(path, text, pattern);
+}
+
+function targetsOf(path, text, pattern) {
   const { code } = splitSource(text, 'script', { keepStrings: true });
-  const pattern = /(?:\bfrom|\bimport)\s*\(?\s*['"](\.[^'"]*)['"]/g;
   return [...code.matchAll(pattern)].map((match) => ({
     line: lineAt(code, match.index),
     target: posix.join(posix.dirname(path), match[1]).replace(/\.js$/, '.ts'),
@@ -132,6 +148,22 @@ export function typescriptImports({ files }) {
       const why = importViolation(path, target);
       if (why !== undefined) say(why);
       if (hot && HOT_MAY_NOT_IMPORT.test(target)) say('a hot file imports no control file');
+    }
+  }
+  return found;
+}
+
+// A server that has no such model pays nothing for its importer.
+export function startupImports({ files }) {
+  const texts = new Map(filesUnder(files, 'ts', 'script').map(({ path, text }) => [path, text]));
+  const found = [];
+  const seen = new Set(LOADED_AT_START);
+  for (const path of seen) {
+    for (const { line, target } of loadedWith(path, texts.get(path) ?? '')) {
+      if (seen.has(target)) continue;
+      seen.add(target);
+      if (!IMPORTERS_CODE.test(target) || LOADED_OF_IMPORTERS.test(target)) continue;
+      found.push({ path, line, message: `imports ${target}: it would be loaded at the start` });
     }
   }
   return found;

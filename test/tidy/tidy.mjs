@@ -26,6 +26,7 @@ const RULES = {
   'raised-limits': size.raisedLimits,
   'native-includes': imports.nativeIncludes,
   'typescript-imports': imports.typescriptImports,
+  'startup-imports': imports.startupImports,
   words: words.words,
   unfinished: words.unfinished,
   'commented-out-code': words.commentedOutCode,

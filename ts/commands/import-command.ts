@@ -2,7 +2,6 @@
 // ONNX runtime reads, as far as they need no operator of Serval's own; a model of columns as its
 // plan. Control plane, main thread.
 import { copyFileSync, existsSync, writeFileSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { parseFlags } from '../config/config.js';
 import { SERVE_FLAGS, type FlagRow } from '../config/flags.js';
@@ -11,11 +10,8 @@ import { ErrorCode, ServalError } from '../errors.js';
 import type { ImportedGraph, ImportedModel } from '../tensorflow/imported.js';
 import { importTensorFlow } from '../tensorflow/index.js';
 import { blockedText } from '../import/imported-spec.js';
-import type { TableRequest } from '../import/importer.js';
-import { importInThread } from '../import/import-thread.js';
-import { tabularFormat, type TabularFormat } from '../import/model-files.js';
-import { tableSettingsOf } from '../registry/sources/scan.js';
-import { servalVersion } from '../version.js';
+import { tabularFormat } from '../import/model-files.js';
+import type { FoundModel, FoundVersion } from '../registry/sources/repository.js';
 import { findOne, served, tagsOf } from './inspect-command.js';
 import { asUsage, UsageError } from './usage.js';
 
@@ -60,9 +56,7 @@ export async function importCommand(args: readonly string[]): Promise<number> {
   const full = resolve(cwd, path);
   const found = await findOne(full);
   const version = served(found, full);
-  const format = tabularFormat(version.format);
-  if (format !== undefined)
-    return writePlan(version.path, format, tableSettingsOf(found, version), at);
+  if (tabularFormat(version.format) !== undefined) return writePlan(found, version, at);
   if (version.format !== 'tensorflow') {
     throw new ServalError(
       ErrorCode.InvalidArgument,
@@ -82,23 +76,17 @@ function checkFolderOf(out: string): void {
 }
 
 /** A model of columns as the plan that the engine runs. */
-async function writePlan(
-  path: string,
-  format: TabularFormat,
-  { schema, timezone }: Pick<TableRequest, 'schema' | 'timezone'>,
-  out: string,
-): Promise<number> {
+async function writePlan(model: FoundModel, version: FoundVersion, out: string): Promise<number> {
   checkFolderOf(out);
-  const { model, temporaryFolder } = await importInThread(
-    { format, path, schema, timezone, cacheFolder: '' },
-    { programVersion: servalVersion() },
-  );
-  copyFileSync(model.plan, out);
-  await rm(temporaryFolder, { recursive: true, force: true });
-  const { fields, outputs, stages } = model;
+  const { withImported } = await import('./table-report.js');
+  const table = await withImported(model, version, (imported) => {
+    copyFileSync(imported.plan, out);
+    return imported;
+  });
+  const { fields, outputs, stages } = table;
   const counts = `${fields.length} fields, ${outputs.length} outputs, ${stages.length} kinds of stage`;
-  process.stdout.write(`${out}  plan of a ${model.format} model: ${counts}\n`);
-  for (const warning of model.warnings) process.stdout.write(`warning: ${warning}\n`);
+  process.stdout.write(`${out}  plan of a ${table.format} model: ${counts}\n`);
+  for (const warning of table.warnings) process.stdout.write(`warning: ${warning}\n`);
   return 0;
 }
 

@@ -79,24 +79,21 @@ export async function inspectCommand(args: readonly string[]): Promise<number> {
   const full = resolve(cwd, path);
   const model = await findOne(full);
   const version = served(model, full);
+  const print = <Report>(report: Report, textOf: (report: Report) => string): number => {
+    const text = json ? `${JSON.stringify(report, undefined, 2)}\n` : textOf(report);
+    process.stdout.write(text);
+    return 0;
+  };
   if (version.format === 'tensorflow') {
     const { tensorFlowReport, tensorFlowText } = await import('./tensorflow-report.js');
     const tags = await asUsage(() => tagsOf(flags.settings.get('saved-model-tags')));
-    const report = await tensorFlowReport(model, version, tags);
-    process.stdout.write(
-      json ? `${JSON.stringify(report, undefined, 2)}\n` : tensorFlowText(report),
-    );
-    return 0;
+    return print(await tensorFlowReport(model, version, tags), tensorFlowText);
   }
   if (tabularFormat(version.format) !== undefined) {
     const { tableReport, tableText } = await import('./table-report.js');
-    const report = await tableReport(model, version);
-    process.stdout.write(json ? `${JSON.stringify(report, undefined, 2)}\n` : tableText(report));
-    return 0;
+    return print(await tableReport(model, version), tableText);
   }
-  const report = await inspectModel(model, version, libraryPath);
-  process.stdout.write(json ? `${JSON.stringify(report, undefined, 2)}\n` : reportText(report));
-  return 0;
+  return print(await inspectModel(model, version, libraryPath), reportText);
 }
 
 /** The version that is described. Errors: ModelInvalid. */

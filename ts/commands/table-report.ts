@@ -23,20 +23,36 @@ const FORMATS: Readonly<Record<TableFormat, string>> = {
   pmml: 'PMML document',
 };
 
-/** Errors: those of the import. */
-export async function tableReport(model: FoundModel, version: FoundVersion): Promise<TableReport> {
-  const { path } = version;
-  const { schema, timezone } = tableSettingsOf(model, version);
+/** What `use` makes of a version's import; the plan's file is there until then.
+ * Errors: those of the import and of `use`. */
+export async function withImported<T>(
+  model: FoundModel,
+  version: FoundVersion,
+  use: (table: ImportedTable) => T,
+): Promise<T> {
   const format = tabularFormat(version.format) ?? 'archive';
-  const answer = await importInThread(
-    { format, path, schema, timezone, cacheFolder: '' },
+  const { schema, timezone } = tableSettingsOf(model, version);
+  const { model: table, temporaryFolder } = await importInThread(
+    { format, path: version.path, schema, timezone, cacheFolder: '' },
     { programVersion: servalVersion() },
   );
-  const { model: table, temporaryFolder } = answer;
-  if (temporaryFolder !== '') await rm(temporaryFolder, { recursive: true, force: true });
-  const { plan: _, verification: __, ...rest } = table;
-  const versions = model.versions.map((one) => one.version);
-  return { name: model.name, version: version.version, versions, path, schema, ...rest };
+  try {
+    return use(table);
+  } finally {
+    if (temporaryFolder !== '') await rm(temporaryFolder, { recursive: true, force: true });
+  }
+}
+
+/** Errors: those of the import. */
+export function tableReport(model: FoundModel, version: FoundVersion): Promise<TableReport> {
+  return withImported(model, version, ({ plan: _, verification: __, ...table }) => ({
+    name: model.name,
+    version: version.version,
+    versions: model.versions.map((one) => one.version),
+    path: version.path,
+    schema: tableSettingsOf(model, version).schema,
+    ...table,
+  }));
 }
 
 /** The report for people; with a final newline. Pure. */

@@ -1,6 +1,6 @@
 // `serval inspect` and `serval import` of models of columns.
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { importCommand } from '../../../ts/commands/import-command.js';
@@ -105,4 +105,17 @@ test('a model that is not supported: all reasons, and nothing is written', async
     importCommand([folder, '--out', join(folder, 'none', 'm')]),
     /expected a file in a folder that exists/,
   );
+});
+
+test('an import that cannot be written leaves nothing behind', async (t) => {
+  const folder = filledFolder(t, NORM_PIPELINE);
+  const scratch = tempFolder(t);
+  const before = process.env['TMPDIR'];
+  process.env['TMPDIR'] = scratch;
+  t.after(() => {
+    if (before === undefined) delete process.env['TMPDIR'];
+    else process.env['TMPDIR'] = before;
+  });
+  await assert.rejects(importCommand([folder, '--out', folder]), /EISDIR|illegal operation|EACCES/);
+  assert.deepEqual(readdirSync(scratch), []);
 });

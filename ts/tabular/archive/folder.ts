@@ -6,51 +6,16 @@ import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { MODEL_FILE_DEPTH_MAX } from '../../limits.js';
 import type { ModelFiles } from './index.js';
 import { archiveInvalid, quoted } from './invalid.js';
-import { Listing, type Listed } from './listing.js';
+import { ListedFiles, Listing, type Listed } from './listing.js';
 
 /** Errors: ModelInvalid. */
 export async function openFolder(path: string): Promise<ModelFiles> {
   try {
-    return new FolderFiles(path, await listed(path));
+    return new ListedFiles(path, await listed(path), ({ entry }) => readFile(entry));
   } catch (error) {
     throw (error as NodeJS.ErrnoException).syscall === undefined
       ? error
       : archiveInvalid(path, `cannot be read: ${(error as Error).message}`);
-  }
-}
-
-class FolderFiles implements ModelFiles {
-  readonly names: readonly string[];
-  readonly #path: string;
-  readonly #files: ReadonlyMap<string, Listed<string>>;
-
-  constructor(path: string, files: ReadonlyMap<string, Listed<string>>) {
-    this.#path = path;
-    this.#files = files;
-    this.names = [...files.keys()];
-  }
-
-  async read(name: string): Promise<Uint8Array> {
-    const { entry } = this.#file(name);
-    try {
-      return await readFile(entry);
-    } catch (error) {
-      throw archiveInvalid(this.#path, `${quoted(name)}: ${(error as Error).message}`);
-    }
-  }
-
-  size(name: string): number {
-    return this.#file(name).size;
-  }
-
-  close(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  #file(name: string): Listed<string> {
-    const file = this.#files.get(name);
-    if (file === undefined) throw archiveInvalid(this.#path, `${quoted(name)} is not there`);
-    return file;
   }
 }
 

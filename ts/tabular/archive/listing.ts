@@ -1,5 +1,5 @@
-// The table of a model's files while it is read: which names are taken, and how much may come.
-// Importer's worker thread; pure.
+// The table of a model's files: while it is read (which names are taken, and how much may come),
+// then as what importers read from. Importer's worker thread.
 import {
   ARCHIVE_BYTES_MAX,
   ARCHIVE_RATIO_FROM_BYTES,
@@ -9,6 +9,7 @@ import {
   MODEL_FILE_NAME_CHARS_MAX,
   MODEL_FILES_MAX,
 } from '../../limits.js';
+import type { ModelFiles } from './index.js';
 import { archiveInvalid, quoted } from './invalid.js';
 
 export interface Listed<Entry> {
@@ -92,6 +93,53 @@ export class Listing<Entry> {
 
   #bad(what: string): Error {
     return archiveInvalid(this.#path, what);
+  }
+}
+
+/** The files of a model, wherever their bytes come from. */
+export class ListedFiles<Entry> implements ModelFiles {
+  readonly names: readonly string[];
+  readonly #path: string;
+  readonly #files: ReadonlyMap<string, Listed<Entry>>;
+  readonly #take: (file: Listed<Entry>) => Promise<Uint8Array>;
+  readonly #letGo: () => void;
+
+  /** `take`: its bytes, the caller's to keep; what it throws is told with the file's name. */
+  constructor(
+    path: string,
+    files: ReadonlyMap<string, Listed<Entry>>,
+    take: (file: Listed<Entry>) => Promise<Uint8Array>,
+    letGo: () => void = () => undefined,
+  ) {
+    this.names = [...files.keys()];
+    this.#path = path;
+    this.#files = files;
+    this.#take = take;
+    this.#letGo = letGo;
+  }
+
+  async read(name: string): Promise<Uint8Array> {
+    const file = this.#file(name);
+    try {
+      return await this.#take(file);
+    } catch (error) {
+      throw archiveInvalid(this.#path, `${quoted(name)}: ${(error as Error).message}`);
+    }
+  }
+
+  size(name: string): number {
+    return this.#file(name).size;
+  }
+
+  close(): Promise<void> {
+    this.#letGo();
+    return Promise.resolve();
+  }
+
+  #file(name: string): Listed<Entry> {
+    const file = this.#files.get(name);
+    if (file === undefined) throw archiveInvalid(this.#path, `${quoted(name)} is not there`);
+    return file;
   }
 }
 

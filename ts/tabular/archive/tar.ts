@@ -9,7 +9,7 @@ import { extract, type Extract } from 'tar-stream';
 import { ARCHIVE_BYTES_MAX } from '../../limits.js';
 import type { ModelFiles } from './index.js';
 import { archiveInvalid, quoted } from './invalid.js';
-import { isBomb, Listing, type Listed } from './listing.js';
+import { isBomb, ListedFiles, Listing } from './listing.js';
 
 const FILES: ReadonlySet<unknown> = new Set(['file', 'contiguous-file']);
 
@@ -31,7 +31,9 @@ export async function openTar(path: string, isPacked: boolean): Promise<ModelFil
     const [fed, taken] = await Promise.allSettled([feed, takeAll(path, listing, unpack)]);
     if (taken.status === 'rejected') throw reasonOf(taken, fed);
     if (fed.status === 'rejected') throw fed.reason;
-    return new TarFiles(path, listing.finish());
+    return new ListedFiles(path, listing.finish(), ({ entry }) =>
+      Promise.resolve(Uint8Array.from(entry.bytes)),
+    );
   } catch (error) {
     const { message, name } = error as Error;
     throw name === 'ServalError' ? error : archiveInvalid(path, `bad archive: ${message}`);
@@ -42,40 +44,6 @@ export async function openTar(path: string, isPacked: boolean): Promise<ModelFil
 function reasonOf(taken: PromiseRejectedResult, fed: PromiseSettledResult<void>): unknown {
   const isOurs = (taken.reason as Error).name === 'ServalError';
   return isOurs || fed.status === 'fulfilled' ? taken.reason : fed.reason;
-}
-
-class TarFiles implements ModelFiles {
-  readonly names: readonly string[];
-  readonly #path: string;
-  readonly #files: ReadonlyMap<string, Listed<Content>>;
-
-  constructor(path: string, files: ReadonlyMap<string, Listed<Content>>) {
-    this.#path = path;
-    this.#files = files;
-    this.names = [...files.keys()];
-  }
-
-  read(name: string): Promise<Uint8Array> {
-    try {
-      return Promise.resolve(Uint8Array.from(this.#file(name).entry.bytes));
-    } catch (error) {
-      return Promise.reject(error as Error);
-    }
-  }
-
-  size(name: string): number {
-    return this.#file(name).size;
-  }
-
-  close(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  #file(name: string): Listed<Content> {
-    const file = this.#files.get(name);
-    if (file === undefined) throw archiveInvalid(this.#path, `${quoted(name)} is not there`);
-    return file;
-  }
 }
 
 /** Lets no more through than a model may have. */

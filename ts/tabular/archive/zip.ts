@@ -7,7 +7,7 @@ import { openPromise, type Entry, type ZipFile } from 'yauzl';
 import { MODEL_FILES_MAX } from '../../limits.js';
 import type { ModelFiles } from './index.js';
 import { archiveInvalid, quoted } from './invalid.js';
-import { isBomb, Listing, type Listed } from './listing.js';
+import { isBomb, ListedFiles, Listing, type Listed } from './listing.js';
 
 const FILE_TYPE_MASK = 0o170000;
 const REGULAR_FILE = 0o100000;
@@ -17,8 +17,14 @@ const FOLDER = 0o040000;
 export async function openZip(path: string): Promise<ModelFiles> {
   let zip: ZipFile | undefined;
   try {
-    zip = await openPromise(path, { autoClose: false, strictFileNames: false });
-    return new ZipFiles(path, zip, await listed(path, zip));
+    const open = await openPromise(path, { autoClose: false, strictFileNames: false });
+    zip = open;
+    return new ListedFiles(
+      path,
+      await listed(path, open),
+      (file) => bytesOf(open, file),
+      () => open.close(),
+    );
   } catch (error) {
     zip?.close();
     throw asInvalid(path, error);
@@ -30,53 +36,17 @@ function asInvalid(path: string, error: unknown): Error {
   return name === 'ServalError' ? (error as Error) : archiveInvalid(path, `bad zip: ${message}`);
 }
 
-class ZipFiles implements ModelFiles {
-  readonly names: readonly string[];
-  readonly #path: string;
-  readonly #zip: ZipFile;
-  readonly #files: ReadonlyMap<string, Listed<Entry>>;
-
-  constructor(path: string, zip: ZipFile, files: ReadonlyMap<string, Listed<Entry>>) {
-    this.#path = path;
-    this.#zip = zip;
-    this.#files = files;
-    this.names = [...files.keys()];
+async function bytesOf(zip: ZipFile, { size, entry }: Listed<Entry>): Promise<Uint8Array> {
+  const bytes = new Uint8Array(size);
+  let at = 0;
+  const stream = await zip.openReadStreamPromise(entry);
+  for await (const chunk of stream as AsyncIterable<Uint8Array>) {
+    if (at + chunk.byteLength > size) throw new RangeError('more bytes than its entry says');
+    bytes.set(chunk, at);
+    at += chunk.byteLength;
   }
-
-  async read(name: string): Promise<Uint8Array> {
-    const { size, entry } = this.#file(name);
-    const bytes = new Uint8Array(size);
-    let at = 0;
-    try {
-      const stream = await this.#zip.openReadStreamPromise(entry);
-      for await (const chunk of stream as AsyncIterable<Uint8Array>) {
-        if (at + chunk.byteLength > size) throw new RangeError('more bytes than its entry says');
-        bytes.set(chunk, at);
-        at += chunk.byteLength;
-      }
-    } catch (error) {
-      throw archiveInvalid(this.#path, `${quoted(name)}: ${(error as Error).message}`);
-    }
-    if (at !== size || crc32(bytes) !== entry.crc32) {
-      throw archiveInvalid(this.#path, `${quoted(name)}: its checksum differs: it is damaged`);
-    }
-    return bytes;
-  }
-
-  size(name: string): number {
-    return this.#file(name).size;
-  }
-
-  close(): Promise<void> {
-    this.#zip.close();
-    return Promise.resolve();
-  }
-
-  #file(name: string): Listed<Entry> {
-    const file = this.#files.get(name);
-    if (file === undefined) throw archiveInvalid(this.#path, `${quoted(name)} is not there`);
-    return file;
-  }
+  if (at === size && crc32(bytes) === entry.crc32) return bytes;
+  throw new RangeError('its checksum differs: it is damaged');
 }
 
 async function listed(path: string, zip: ZipFile): Promise<ReadonlyMap<string, Listed<Entry>>> {

@@ -44,6 +44,10 @@ async function specOf(path: string): Promise<{ spec: ModelSpec; model: FoundMode
   return { spec: version.spec, model };
 }
 
+/** The importer of a PMML document whose configuration says nothing. */
+const importerOf = (schema: string) =>
+  ({ format: 'pmml', schema, timezone: '', verification: 'fail' }) as const;
+
 test('files, folders, version folders and repositories', async (t) => {
   const spark = { 'metadata/part-00000': '{}', 'stages/x': '' };
   const mleap = { 'bundle.json': '{}', 'root/model.json': '{}' };
@@ -80,15 +84,11 @@ test('what is asked for: backend, importer and the schema beside the model', asy
   const folder = filledFolder(t, { 'iris.pmml': 'x', 'other.pmml': 'x', 'iris.schema.json': '{}' });
   const iris = await specOf(join(folder, 'iris.pmml'));
   assert.equal(iris.spec.backend, 'tabular');
-  const own = { format: 'pmml', schema: join(folder, 'iris.schema.json'), timezone: '' };
+  const own = importerOf(join(folder, 'iris.schema.json'));
   assert.deepEqual(iris.spec.importer, own);
-  assert.deepEqual((await specOf(join(folder, 'other.pmml'))).spec.importer, {
-    format: 'pmml',
-    schema: '',
-    timezone: '',
-  });
+  assert.deepEqual((await specOf(join(folder, 'other.pmml'))).spec.importer, importerOf(''));
   writeFileSync(join(folder, 'schema.json'), '{}');
-  const common = { format: 'pmml', schema: join(folder, 'schema.json'), timezone: '' };
+  const common = importerOf(join(folder, 'schema.json'));
   assert.deepEqual((await specOf(join(folder, 'other.pmml'))).spec.importer, common);
   assert.deepEqual((await specOf(join(folder, 'iris.pmml'))).spec.importer, own);
   const before = iris.model.versions[0]?.revision;
@@ -107,11 +107,7 @@ test('a configured schema wins, and stays in the folder', async (t) => {
     'config.pbtxt': config('mine.json'),
   });
   const first = await specOf(folder);
-  assert.deepEqual(first.spec.importer, {
-    format: 'pmml',
-    schema: join(folder, 'mine.json'),
-    timezone: '',
-  });
+  assert.deepEqual(first.spec.importer, importerOf(join(folder, 'mine.json')));
   for (const [name, why] of [
     ['../mine.json', /expected a file in the model's folder, got/],
     ['/etc/passwd', /expected a file in the model's folder, got/],
@@ -132,7 +128,7 @@ test('what becomes of a model that does not answer as its file says', async (t) 
     `platform: "pmml_xml" parameters { key: "verification" value { string_value: "${mode}" } }`;
   const folder = filledFolder(t, { '1/model.pmml': 'x', 'config.pbtxt': config('warn') });
   const { spec, model } = await specOf(folder);
-  assert.deepEqual(spec.importer, { format: 'pmml', schema: '', verification: 'warn' });
+  assert.deepEqual(spec.importer, { ...importerOf(''), verification: 'warn' });
   writeFileSync(join(folder, 'config.pbtxt'), config('never'));
   const { models } = await scanPath(folder, {});
   assert.match(models[0]?.problems.join() ?? '', /expected fail or warn or off, got "never"/);
@@ -181,5 +177,5 @@ test('the parameter timezone goes to the importer', async (t) => {
     'config.pbtxt': `platform: "pmml_xml" ${zone}`,
   });
   const { spec } = await specOf(folder);
-  assert.deepEqual(spec.importer, { format: 'pmml', schema: '', timezone: 'Europe/Berlin' });
+  assert.deepEqual(spec.importer, { ...importerOf(''), timezone: 'Europe/Berlin' });
 });
