@@ -270,13 +270,14 @@ Status DataReader::read_nested() {
     if (!is_list) {
       return not_nested("in row " + std::to_string(row) + " a list per field", echo_text(text));
     }
-    for (bool more = has_first; more; more = inner.next(), ++cell) {
-      if (cell == cells_end) break;
+    bool more = has_first;
+    for (; more && cell != cells_end; more = inner.next(), ++cell) {
       T* const begin = out;
       if (Status read = read_cell(inner.value(), cell, out); !read.ok()) return read;
       lengths[cell] = static_cast<uint32_t>(out - begin);
     }
-    if (cell != cells_end || inner.next()) {
+    for (; more; more = inner.next()) ++cell;
+    if (cell != cells_end) {
       return expected("in row " + std::to_string(row) + " " + std::to_string(tensor_.fields) +
                           " lists, one per field",
                       cell - row * tensor_.fields);

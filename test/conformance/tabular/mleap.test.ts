@@ -2,12 +2,12 @@
 // those that MLeap's own runtime writes (test/fixtures/tabular/goldens.sh), one for every operator
 // and in both serialisations, with what it answers. Imported, run, and compared.
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { importMleap } from '../../../ts/mleap/index.js';
 import type { Plan } from '../../../ts/tabular/generated/plan.js';
+import { goldenCases, goldenFolder } from '../golden-folder.js';
 import { type GivenColumn, runPlan } from '../../unit/tabular/run-plan.js';
 
 const TOLERANCE = 1e-12;
@@ -113,17 +113,14 @@ describe('MLeap bundles', {
   });
 });
 
-const made = spawnSync('bash', [join('test', 'fixtures', 'tabular', 'goldens.sh'), 'mleap'], {
-  encoding: 'utf8',
-});
-if (made.status !== 0 && made.status !== 77) throw new Error(made.stderr);
-const GOLDENS = made.status === 0 ? made.stdout.trim() : undefined;
+const GOLDENS = goldenFolder('mleap');
+const NO_GOLDENS = 'no goldens: no Java to make them with, no SERVAL_MLEAP_GOLDENS';
 
 describe('operators as MLeap runs them', {
-  skip: GOLDENS === undefined && made.stderr.trim(),
+  skip: GOLDENS === undefined && NO_GOLDENS,
 }, () => {
   if (GOLDENS === undefined) return;
-  const cases = readdirSync(GOLDENS).filter((name) => existsSync(join(GOLDENS, name, 'case.json')));
+  const cases = goldenCases(GOLDENS);
   test('there are many', () => assert.ok(cases.length >= 50, `${cases.length}`));
   for (const name of cases) {
     for (const form of ['json', 'protobuf']) {

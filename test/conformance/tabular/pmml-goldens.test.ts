@@ -1,13 +1,12 @@
 // Documents that sklearn2pmml writes (test/fixtures/tabular/pmml) answer rows with missing, invalid
 // and extreme values as JPMML-Evaluator does, and refuse those that it refuses.
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { packageRoot } from '../../../ts/package-files.js';
 import { importPmml } from '../../../ts/pmml/index.js';
 import type { Plan } from '../../../ts/tabular/generated/plan.js';
+import { goldenCases, goldenFolder } from '../golden-folder.js';
 import { runPlan } from '../../unit/tabular/run-plan.js';
 
 interface Case {
@@ -17,40 +16,25 @@ interface Case {
   readonly expected: readonly Readonly<Record<string, string | null>>[];
 }
 
-const CANNOT_BE_MADE = 77;
 const NO_GOLDENS = 'no goldens: no Java or scikit-learn to make them with, no SERVAL_PMML_GOLDENS';
 const TOLERANCE = 1e-12;
 // What is far below 1 beside probabilities that add up to 1, or a sum that comes to nothing.
 const FLOOR = 1e-14;
-
-/** SERVAL_PMML_GOLDENS, or what the fixture script makes and says where it is. */
-function goldenFolder(): string | undefined {
-  const given = process.env['SERVAL_PMML_GOLDENS'];
-  if (given !== undefined) return given;
-  const script = join(packageRoot(), 'test', 'fixtures', 'tabular', 'goldens.sh');
-  const { status, stdout, error } = spawnSync(script, ['pmml'], {
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  if (status === 0) return stdout.trim();
-  if (status === CANNOT_BE_MADE) return undefined;
-  throw new Error(`${script} ended with ${status}`, { cause: error });
-}
 
 /** Which of several instances as far away comes first, JPMML leaves to the order of a hash table:
  * rows with a number beside which all others vanish. */
 const TIES: Readonly<Record<string, RegExp>> = { classify_knn: /^neighbor/ };
 const isFar = (cell: string | null): boolean => Math.abs(Number(cell ?? 0)) >= 1e9;
 
-const folder = goldenFolder();
+const folder = goldenFolder('pmml');
 
 describe('documents of sklearn2pmml against JPMML', {
   skip: folder === undefined && NO_GOLDENS,
 }, () => {
   if (folder === undefined) return;
-  const names = readdirSync(folder).filter((name) => existsSync(join(folder, name, 'case.json')));
+  const names = goldenCases(folder);
   test('all are there', () => assert.ok(names.length > 40, `${names.length} documents`));
-  for (const name of names.sort()) {
+  for (const name of names) {
     test(name, async () => {
       const { plan } = await importPmml(join(folder, name, 'model.pmml'));
       const golden = readFileSync(join(folder, name, 'case.json'), 'utf8');

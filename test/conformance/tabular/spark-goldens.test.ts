@@ -3,13 +3,12 @@
 // SERVAL_SPARK_GOLDENS: the folder of goldens; absent: the fixture script makes it.
 // SERVAL_SPARK_CASES: only these, by commas.
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { packageRoot } from '../../../ts/package-files.js';
 import { importSpark } from '../../../ts/spark/index.js';
 import type { Type } from '../../../ts/tabular/generated/plan.js';
+import { goldenCases, goldenFolder } from '../golden-folder.js';
 import { days, type GivenColumn, micros, runPlan } from '../../unit/tabular/run-plan.js';
 
 interface Case {
@@ -31,14 +30,14 @@ const ROUNDING: Readonly<Record<string, number>> = { dct: 1e-14, dct_inverse: 1e
 /** Spark gives the items of these in the order of its partitions. */
 const SETS = new Set(['fp_growth.prediction']);
 
-const folder = goldenFolder();
+const folder = goldenFolder('spark');
 const chosen = process.env['SERVAL_SPARK_CASES']?.split(',');
 
 describe('stages of Spark ML against Spark', { skip: folder === undefined && NO_GOLDENS }, () => {
   if (folder === undefined) return;
-  const names = readdirSync(folder).filter((name) => existsSync(join(folder, name, 'case.json')));
+  const names = goldenCases(folder);
   test('all are there', () => assert.ok(names.length > 90, `${names.length} cases`));
-  for (const name of names.sort()) {
+  for (const name of names) {
     if (chosen !== undefined && !chosen.includes(name)) continue;
     test(name, async () => {
       const path = join(folder, name, 'model');
@@ -46,20 +45,6 @@ describe('stages of Spark ML against Spark', { skip: folder === undefined && NO_
     });
   }
 });
-
-/** SERVAL_SPARK_GOLDENS, or what the fixture script makes and says where it is. */
-function goldenFolder(): string | undefined {
-  const given = process.env['SERVAL_SPARK_GOLDENS'];
-  if (given !== undefined) return given;
-  const script = join(packageRoot(), 'test', 'fixtures', 'tabular', 'goldens.sh');
-  const { status, stdout, error } = spawnSync(script, ['spark'], {
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  if (status === 0) return stdout.trim();
-  if (status === 77) return undefined;
-  throw new Error(`${script} ended with ${status}`, { cause: error });
-}
 
 async function check(name: string, path: string, golden: Case): Promise<void> {
   const { plan } = await importSpark(path);

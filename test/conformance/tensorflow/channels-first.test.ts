@@ -5,7 +5,8 @@ import { after, before, describe, test } from 'node:test';
 import { OPERATORS } from '../../../ts/tensorflow/ops/index.js';
 import { channelsFirst } from './support/channels-first.js';
 import { EngineRunner } from './support/engine-run.js';
-import { goldenFolder, NO_GOLDENS, readGoldens } from './support/golden-files.js';
+import { goldenFolder } from '../golden-folder.js';
+import { NO_GOLDENS, readGoldens } from './support/golden-files.js';
 import { runGoldens } from './support/golden-runner.js';
 import { knownDifference } from './support/known-differences.js';
 
@@ -24,7 +25,7 @@ const NAMES = [
   'DepthToSpace',
 ];
 
-const goldens = goldenFolder();
+const goldens = goldenFolder('tensorflow');
 
 describe('channels first', { skip: goldens === undefined ? NO_GOLDENS : false }, () => {
   let engine: EngineRunner;

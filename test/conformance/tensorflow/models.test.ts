@@ -9,7 +9,8 @@ import { importTensorFlow } from '../../../ts/tensorflow/index.js';
 import { blockedText } from '../../../ts/import/imported-spec.js';
 import { tempFolder } from '../../unit/temp-folder.js';
 import { EngineRunner } from './support/engine-run.js';
-import { goldenFolder, NO_GOLDENS } from './support/golden-files.js';
+import { goldenFolder } from '../golden-folder.js';
+import { NO_GOLDENS } from './support/golden-files.js';
 import {
   callDifference,
   goldenModelNames,
@@ -18,7 +19,7 @@ import {
   modelCases,
 } from './support/golden-models.js';
 
-const goldens = goldenFolder();
+const goldens = goldenFolder('tensorflow');
 const folder = goldens ?? '';
 const names =
   goldens === undefined

@@ -6,11 +6,12 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { OPERATORS } from '../../../ts/tensorflow/ops/index.js';
 import { EngineRunner } from './support/engine-run.js';
-import { goldenFolder, goldenNames, NO_GOLDENS, readGoldens } from './support/golden-files.js';
+import { goldenFolder } from '../golden-folder.js';
+import { goldenNames, NO_GOLDENS, readGoldens } from './support/golden-files.js';
 import { type CaseResult, type Outcome, runGoldens } from './support/golden-runner.js';
 import { KNOWN_DIFFERENCES, knownDifference } from './support/known-differences.js';
 
-const goldens = goldenFolder();
+const goldens = goldenFolder('tensorflow');
 const chosen = process.env['SERVAL_TF_OPS']?.split(',');
 
 const count = (results: readonly CaseResult[], outcome: Outcome): number =>

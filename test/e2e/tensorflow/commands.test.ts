@@ -6,7 +6,8 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { InferenceSession, Tensor } from 'onnxruntime-node';
-import { goldenFolder, NO_GOLDENS } from '../../conformance/tensorflow/support/golden-files.js';
+import { goldenFolder } from '../../conformance/golden-folder.js';
+import { NO_GOLDENS } from '../../conformance/tensorflow/support/golden-files.js';
 import { runServal } from '../support/serval-process.js';
 import { floatsOf, HALF, model, MODELS, suiteFolder, type Golden } from './support.js';
 
@@ -43,7 +44,7 @@ describe('TensorFlow models on the command line', () => {
   });
 
   it('serval import with its constants beside it', async (t) => {
-    const goldens = goldenFolder();
+    const goldens = goldenFolder('tensorflow');
     if (goldens === undefined) {
       t.skip(NO_GOLDENS);
       return;

@@ -5,7 +5,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { goldenFolder, NO_GOLDENS } from '../../conformance/tensorflow/support/golden-files.js';
+import { goldenFolder } from '../../conformance/golden-folder.js';
+import { NO_GOLDENS } from '../../conformance/tensorflow/support/golden-files.js';
 import { predict } from '../support/operating.js';
 import { errorOf } from '../support/raw-http.js';
 import {
@@ -134,7 +135,7 @@ describe('TensorFlow models over the REST interface of TensorFlow Serving', () =
   });
 
   it('goldens over REST, by columns', async (t) => {
-    const goldens = goldenFolder();
+    const goldens = goldenFolder('tensorflow');
     if (goldens === undefined) {
       t.skip(NO_GOLDENS);
       return;

@@ -1,13 +1,11 @@
 // Golden folders: one graph per operator with many cases, and what TensorFlow answers to each.
 // Format: DIR/ops/<operator>/{graph.pb,cases.json}, made by test/fixtures/tensorflow.
-import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { readGraphDef } from '../../../../ts/tensorflow/proto/graph-def.js';
 import { dtypeOfCode } from './dtype-codes.js';
 import { ReadContext } from '../../../../ts/tensorflow/proto/read-context.js';
 import type { GraphDef, Tensor } from '../../../../ts/tensorflow/types.js';
-import { packageRoot } from '../../../../ts/package-files.js';
 import { WireReader } from '../../../../ts/protobuf/reader.js';
 
 /** A tensor in cases.json: little-endian elements as base64, strings each as base64. */
@@ -36,23 +34,6 @@ export interface GoldenGroup {
   readonly name: string;
   readonly graph: GraphDef;
   readonly cases: readonly GoldenCase[];
-}
-
-const CANNOT_BE_MADE = 77;
-
-/** SERVAL_TF_GOLDENS, or what the fixture script makes and says where it is; undefined, with the
- * reason on stderr, where there is no TensorFlow to make it with. */
-export function goldenFolder(): string | undefined {
-  const folder = process.env['SERVAL_TF_GOLDENS'];
-  if (folder !== undefined) return folder;
-  const script = join(packageRoot(), 'test', 'fixtures', 'tensorflow', 'goldens.sh');
-  const { status, stdout, error } = spawnSync(script, {
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  if (status === 0) return stdout.trim();
-  if (status === CANNOT_BE_MADE) return undefined;
-  throw new Error(`${script} ended with ${status}`, { cause: error });
 }
 
 export const NO_GOLDENS = 'no goldens: no TensorFlow to make them with, no SERVAL_TF_GOLDENS';

@@ -154,6 +154,9 @@ TEST(TableJson, Refusals) {
   EXPECT_EQ(one(R"("datatype":"FP64","shape":[2,1,-1],"data":[1,2])"),
             "error: input 'x': shape [2,1,-1] without an input 'x_shape': expected nested data, in "
             "row 0 a list of elements for field 0, got 1");
+  EXPECT_EQ(one(R"("datatype":"FP64","shape":[2,1,-1],"data":[[[1],[2]],[[3]]])"),
+            "error: input 'x': shape [2,1,-1] without an input 'x_shape': expected nested data, in "
+            "row 0 1 lists, one per field, got 2");
 }
 
 // A list where a truth value is expected, behind the last one that there is room for.

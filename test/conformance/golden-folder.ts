@@ -1,0 +1,38 @@
+// Where the answers of other systems lie that tests compare ours with: made once by the scripts of
+// test/fixtures, outside the checkout. Test time only.
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { packageRoot } from '../../ts/package-files.js';
+
+const MAKERS = {
+  tensorflow: { variable: 'SERVAL_TF_GOLDENS', script: ['tensorflow', 'goldens.sh'], args: [] },
+  spark: { variable: 'SERVAL_SPARK_GOLDENS', script: ['tabular', 'goldens.sh'], args: ['spark'] },
+  pmml: { variable: 'SERVAL_PMML_GOLDENS', script: ['tabular', 'goldens.sh'], args: ['pmml'] },
+  mleap: { variable: 'SERVAL_MLEAP_GOLDENS', script: ['tabular', 'goldens.sh'], args: ['mleap'] },
+} as const;
+
+const CANNOT_BE_MADE = 77;
+
+/** What the variable names, or what the fixture script makes and says where it is; undefined, with
+ * the reason on stderr, where what answers cannot be had. */
+export function goldenFolder(of: keyof typeof MAKERS): string | undefined {
+  const { variable, script: path, args } = MAKERS[of];
+  const given = process.env[variable];
+  if (given !== undefined) return given;
+  const script = join(packageRoot(), 'test', 'fixtures', ...path);
+  const { status, stdout, error } = spawnSync(script, args, {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  if (status === 0) return stdout.trim();
+  if (status === CANNOT_BE_MADE) return undefined;
+  throw new Error(`${script} ended with ${status}`, { cause: error });
+}
+
+/** Its folders that have a case.json, sorted. */
+export function goldenCases(folder: string): string[] {
+  return readdirSync(folder)
+    .filter((name) => existsSync(join(folder, name, 'case.json')))
+    .sort();
+}
