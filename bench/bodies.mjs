@@ -41,11 +41,14 @@ export function v1Request(model, texts, shape) {
   };
 }
 
-/** V2 JSON: POST /v2/models/M/infer with flat data. `tensor` is {name, datatype, shape}. */
-export function v2JsonRequest(model, tensor, texts) {
-  const { name, shape, datatype } = tensor;
-  const head = JSON.stringify({ name, shape, datatype });
-  const body = `{"inputs":[${head.slice(0, -1)},"data":[${texts.join(',')}]}]}`;
+/** V2 JSON: POST /v2/models/M/infer with flat data. Of each input the tensor, {name, datatype,
+ * shape} and what else it may have, and the texts of its elements. */
+export function v2JsonRequest(model, inputs) {
+  const members = inputs.map(({ tensor, texts }) => {
+    const head = JSON.stringify(tensor);
+    return `${head.slice(0, -1)},"data":[${texts.join(',')}]}`;
+  });
+  const body = `{"inputs":[${members.join(',')}]}`;
   return {
     method: 'POST',
     path: `/v2/models/${model}/infer`,
@@ -96,4 +99,21 @@ export function bytesOf(array) {
 /** Little-endian float32 bytes -> floats (copied: the bytes may not be aligned). */
 export function floatsOf(bytes) {
   return new Float32Array(Uint8Array.from(bytes).buffer);
+}
+
+/** The same of float64. */
+export function doublesOf(bytes) {
+  return new Float64Array(Uint8Array.from(bytes).buffer);
+}
+
+/** Raw bytes of texts, as V2 has them: four bytes of length before each. */
+export function rawTexts(texts) {
+  return Buffer.concat(
+    texts.flatMap((text) => {
+      const bytes = Buffer.from(text);
+      const length = Buffer.alloc(4);
+      length.writeUInt32LE(bytes.length);
+      return [length, bytes];
+    }),
+  );
 }

@@ -66,12 +66,23 @@ export function expectBytes(what, got, expected) {
   }
 }
 
-/** V2 metadata of `model`: its only input and output as {name, datatype, shape}. */
+/** V2 metadata of `model`: its inputs and outputs as {name, datatype, shape}; `input` and `output`
+ * are the only ones, and throw where there are several. */
 export async function describeModel(server, model) {
   const request = { method: 'GET', path: `/v2/models/${model}` };
   const { inputs, outputs } = JSON.parse((await sendOnce(server, request)).body.toString());
-  if (inputs?.length !== 1 || outputs?.length !== 1) {
-    throw new Error(`${model}: expected one input and one output in its metadata`);
-  }
-  return { input: inputs[0], output: outputs[0] };
+  const only = (list, what) => {
+    if (list?.length === 1) return list[0];
+    throw new Error(`${model}: expected one ${what} in its metadata`);
+  };
+  return {
+    inputs,
+    outputs,
+    get input() {
+      return only(inputs, 'input');
+    },
+    get output() {
+      return only(outputs, 'output');
+    },
+  };
 }

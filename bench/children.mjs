@@ -85,7 +85,8 @@ function parseObject(line) {
   }
 }
 
-/** Runs to the end and returns stdout. Rejects on a non-zero status or after `timeoutMs`. */
+/** Runs to the end and returns stdout. Rejects on a non-zero status or after `timeoutMs`; the error
+ * has the status as `code` and the end of `stderr`. */
 export function runToEnd(command, args, cores, timeoutMs) {
   const { child, tail } = start(command, args, cores);
   const what = [command, ...args].join(' ');
@@ -101,7 +102,10 @@ export function runToEnd(command, args, cores, timeoutMs) {
     child.once('close', (code, signal) => {
       clearTimeout(timer);
       if (code === 0) resolve(output);
-      else reject(new Error(`${what}: ended with ${code ?? signal}\n${tail()}`));
+      else {
+        const error = new Error(`${what}: ended with ${code ?? signal}\n${tail()}`);
+        reject(Object.assign(error, { code, stderr: tail() }));
+      }
     });
   });
 }

@@ -21,6 +21,8 @@ export function formatFigure(form, value) {
       return value >= 10 ? value.toFixed(1) : value.toFixed(3);
     case 'us':
       return `${value >= 0 ? '+' : ''}${value.toFixed(1)} us`;
+    case 'time':
+      return formatUs(value);
     case 's':
       return `${value.toFixed(3)} s`;
     case 'ms':
@@ -30,7 +32,7 @@ export function formatFigure(form, value) {
     case 'MB':
       return `${value.toFixed(1)} MB`;
     default:
-      throw new RangeError(`unknown form '${form}': expected ratio, us, ms, s, MB or count`);
+      throw new RangeError(`unknown form '${form}': expected ratio, us, time, ms, s, MB or count`);
   }
 }
 
@@ -41,7 +43,7 @@ function formatTarget(row) {
 }
 
 function formatOk(row) {
-  if (row.error !== undefined) return 'ERROR';
+  if (row.error !== undefined) return row.skipped === true ? 'SKIPPED' : 'ERROR';
   if (row.ok === null) return MISSING;
   return row.ok ? 'yes' : 'NO';
 }
@@ -90,7 +92,7 @@ function tableRow(row) {
       MISSING,
       MISSING,
       MISSING,
-      'ERROR',
+      formatOk(row),
       first,
       '',
     ];
@@ -129,8 +131,16 @@ export function formatRows(rows) {
 /** The errors of failed rows in full, or ''. */
 export function formatErrors(rows) {
   return rows
-    .filter((row) => row.error !== undefined)
+    .filter((row) => row.error !== undefined && row.skipped !== true)
     .map((row) => `${row.id}: ${row.error}`)
+    .join('\n');
+}
+
+/** Why rows were left out, or ''. */
+export function formatSkipped(rows) {
+  return rows
+    .filter((row) => row.skipped === true)
+    .map((row) => `skipped: ${row.id}: ${row.error}`)
     .join('\n');
 }
 

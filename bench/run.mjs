@@ -7,7 +7,13 @@ import { createContext } from './context.mjs';
 import { describeMachine } from './machine.mjs';
 import { formatMicro, runMicro } from './micro.mjs';
 import { parseRunOptions, SHARED_HELP } from './options.mjs';
-import { compareRuns, formatComparison, formatErrors, formatRows } from './report.mjs';
+import {
+  compareRuns,
+  formatComparison,
+  formatErrors,
+  formatRows,
+  formatSkipped,
+} from './report.mjs';
 import { loadRun, saveRun } from './results.mjs';
 import { runWorkload } from './runner.mjs';
 import { selectWorkloads } from './workloads/index.mjs';
@@ -76,6 +82,8 @@ async function main() {
   if (saved !== null) {
     print(`\n${formatComparison(options.compare, compareRuns(saved, rows))}`);
   }
+  const skipped = formatSkipped(rows);
+  if (skipped !== '') progress(`\n${skipped}`);
   const errors = [formatErrors(rows), micro.error].filter((text) => text !== '').join('\n');
   if (errors !== '') progress(`\n${errors}`);
   const names = options.save === undefined ? ['latest'] : ['latest', options.save];

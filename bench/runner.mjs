@@ -4,6 +4,9 @@ import { formOf, judge } from './statistics.mjs';
 const WARM_SECONDS = 1;
 const OPEN_SECONDS = 3;
 
+/** Thrown where what a workload needs can't be had here: its row is left out, and says why. */
+export class Skipped extends Error {}
+
 /** The options of a workload: one that looks for small differences asks for more rounds. */
 export function optionsOf({ roundsTimes = 1 }, options) {
   return { ...options, rounds: options.rounds * roundsTimes };
@@ -15,8 +18,9 @@ export function pairSeconds({ seconds, rounds }) {
 }
 
 /**
- * The rows of a workload. A failure becomes a row with `error`: the others still run.
- * A workload has run(context) -> rows, or openServal and openReference (measured as a pair).
+ * The rows of a workload. A failure becomes a row with `error`: the others still run. One that is
+ * Skipped has `skipped` too. A workload has run(context) -> rows, or openServal and openReference
+ * (measured as a pair).
  */
 export async function runWorkload(context, workload) {
   const { limitSeconds } = context.options;
@@ -73,5 +77,6 @@ export async function sample(side, seconds) {
 
 function failedRow({ id, title, metric, reference = '', target = null }, error) {
   const form = metric === undefined ? undefined : formOf(metric);
-  return { id, title, reference, form, target, ok: false, error: error.message };
+  const row = { id, title, reference, form, target, ok: false, error: error.message };
+  return error instanceof Skipped ? { ...row, ok: null, skipped: true } : row;
 }

@@ -109,3 +109,22 @@ export function judge(workload, rounds) {
     note: workload.note ?? '',
   };
 }
+
+/** A row as the report wants it, from figures that are no ratio of two sides, such as seconds. */
+export function judgeFigures({ id, title, reference = '', form, target, note = '' }, values) {
+  const got = median(values);
+  return {
+    id,
+    title,
+    reference,
+    form,
+    target,
+    got,
+    spread: spread(values),
+    gotByCpu: null,
+    ok: meets(target, got),
+    sides: {},
+    rounds: values,
+    note,
+  };
+}

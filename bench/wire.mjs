@@ -3,7 +3,8 @@
 
 const FIELD = {
   request: { modelName: 1, inputs: 5, rawInputContents: 7 },
-  tensor: { name: 1, datatype: 2, shape: 3 },
+  tensor: { name: 1, datatype: 2, shape: 3, parameters: 4 },
+  parameter: { key: 1, value: 2, string: 3 },
   response: { rawOutputContents: 6 },
 };
 
@@ -24,17 +25,32 @@ export function bytesField(number, bytes) {
   return Buffer.concat([varint(number * 8 + 2), varint(bytes.length), bytes]);
 }
 
-/** ModelInferRequest with one raw input. `tensor` is {name, datatype, shape}. */
-export function modelInferRequest(model, tensor, bytes) {
-  const input = Buffer.concat([
-    bytesField(FIELD.tensor.name, Buffer.from(tensor.name)),
-    bytesField(FIELD.tensor.datatype, Buffer.from(tensor.datatype)),
-    bytesField(FIELD.tensor.shape, Buffer.concat(tensor.shape.map(varint))),
+/** One InferInputTensor. `tensor` is {name, datatype, shape, parameters}, the last of texts. */
+function inputTensor({ name, datatype, shape, parameters = {} }) {
+  const entries = Object.entries(parameters).map(([key, text]) => {
+    const value = bytesField(FIELD.parameter.string, Buffer.from(text));
+    return bytesField(
+      FIELD.tensor.parameters,
+      Buffer.concat([
+        bytesField(FIELD.parameter.key, Buffer.from(key)),
+        bytesField(FIELD.parameter.value, value),
+      ]),
+    );
+  });
+  return Buffer.concat([
+    bytesField(FIELD.tensor.name, Buffer.from(name)),
+    bytesField(FIELD.tensor.datatype, Buffer.from(datatype)),
+    bytesField(FIELD.tensor.shape, Buffer.concat(shape.map(varint))),
+    ...entries,
   ]);
+}
+
+/** ModelInferRequest with raw inputs: of each the tensor and its bytes. */
+export function modelInferRequest(model, inputs) {
   return Buffer.concat([
     bytesField(FIELD.request.modelName, Buffer.from(model)),
-    bytesField(FIELD.request.inputs, input),
-    bytesField(FIELD.request.rawInputContents, bytes),
+    ...inputs.map(({ tensor }) => bytesField(FIELD.request.inputs, inputTensor(tensor))),
+    ...inputs.map(({ bytes }) => bytesField(FIELD.request.rawInputContents, bytes)),
   ]);
 }
 

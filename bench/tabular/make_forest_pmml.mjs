@@ -7,7 +7,7 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
-import { makeFloats } from '../bodies.mjs';
+import { drawTree } from './forest.mjs';
 
 const LABELS = ['high', 'low', 'middle'];
 
@@ -45,12 +45,9 @@ const TAIL = `\t\t</Segmentation>
 </PMML>
 `;
 
-// 15 to 17 digits, as trained leaves have.
-const number = (value) => String(value * Math.PI);
-
 function leafText(kind, value, id, predicate, indent) {
   if (kind === 'regression') {
-    const open = `<Node id="${id}" score="${number(value)}">`;
+    const open = `<Node id="${id}" score="${value}">`;
     return `${indent}${open}\n${indent}\t${predicate}\n${indent}</Node>\n`;
   }
   const counts = LABELS.map((_, at) => 1 + (Math.floor(value * 1000 * (at + 1)) % 97));
@@ -67,18 +64,16 @@ function leafText(kind, value, id, predicate, indent) {
 
 /** The text of tree `index`, as a Segment. Nodes are numbered as in a heap: the root is 1. */
 function treeText(index, { depth, features, kind }) {
-  const leaves = 2 ** depth;
-  // Of node i: its feature and its threshold, or its leaf's value.
-  const drawn = makeFloats(4 * leaves, index + 1);
+  const tree = drawTree(index, { depth, features });
+  const names = fieldNames(features);
   const parts = [];
   const visit = (node, predicate, indent) => {
-    if (node >= leaves) {
-      parts.push(leafText(kind, drawn[2 * node], node, predicate, indent));
+    if (node >= tree.leaves) {
+      parts.push(leafText(kind, tree.leafOf(node), node, predicate, indent));
       return;
     }
-    const field = `x${1 + Math.floor(drawn[2 * node] * features)}`;
-    // Of rows in [0, 1): no test sends all of them one way.
-    const value = 0.1 + 0.8 * drawn[2 * node + 1];
+    const field = names[tree.featureOf(node)];
+    const value = tree.thresholdOf(node);
     parts.push(`${indent}<Node id="${node}">\n${indent}\t${predicate}\n`);
     for (const [side, operator] of ['lessOrEqual', 'greaterThan'].entries()) {
       const test = `<SimplePredicate field="${field}" operator="${operator}" value="${value}"/>`;
@@ -87,7 +82,7 @@ function treeText(index, { depth, features, kind }) {
     parts.push(`${indent}</Node>\n`);
   };
   visit(1, '<True/>', '\t\t\t\t\t');
-  const fields = fieldNames(features).map((name) => `<MiningField name="${name}"/>`);
+  const fields = names.map((name) => `<MiningField name="${name}"/>`);
   return `\t\t\t<Segment id="${index + 1}">
 				<True/>
 				<TreeModel functionName="${kind}" splitCharacteristic="binarySplit">

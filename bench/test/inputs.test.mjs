@@ -42,6 +42,8 @@ test('--only takes words of ids and refuses what matches nothing', () => {
       'mlp-32-queued-x4',
       'batching-grpc',
       'batching-off-grpc',
+      'tabular-iris-grpc',
+      'tabular-iris-grpc-fields',
     ],
   );
   assert.equal(selectWorkloads(undefined).length, workloads.length);
@@ -72,9 +74,12 @@ test('request bodies are what the protocols say', () => {
   assert.deepEqual(JSON.parse(v1Request('m', ['1.0', '2.0'], [2]).body.toString()), {
     instances: [1, 2],
   });
-  assert.deepEqual(JSON.parse(v2JsonRequest('m', tensor, ['1.0', '2.0']).body.toString()), {
-    inputs: [{ ...tensor, data: [1, 2] }],
-  });
+  assert.deepEqual(
+    JSON.parse(v2JsonRequest('m', [{ tensor, texts: ['1.0', '2.0'] }]).body.toString()),
+    {
+      inputs: [{ ...tensor, data: [1, 2] }],
+    },
+  );
   const bytes = bytesOf(Float32Array.of(1, 2));
   const { body, headers } = v2BinaryRequest('m', tensor, 'y', bytes);
   const headBytes = Number(headers['Inference-Header-Content-Length']);
@@ -103,7 +108,7 @@ test('a binary answer must hold exactly the bytes it announces', () => {
 test('the protobuf fields are those of the V2 proto', () => {
   const tensor = { name: 'x', datatype: 'FP32', shape: [300] };
   assert.equal(
-    modelInferRequest('m', tensor, Buffer.from([9])).toString('hex'),
+    modelInferRequest('m', [{ tensor, bytes: Buffer.from([9]) }]).toString('hex'),
     '0a016d' + '2a0d' + '0a0178' + '120446503332' + '1a02ac02' + '3a0109',
   );
   const answer = Buffer.from('0a016d' + '0801' + '3202abcd' + '320101', 'hex');

@@ -7,6 +7,7 @@ import { jsonSmall } from './json-small.mjs';
 import { large } from './large.mjs';
 import { mlp } from './mlp.mjs';
 import { startup } from './startup.mjs';
+import { tabular } from './tabular/index.mjs';
 import { tensorflow } from './tensorflow/index.mjs';
 
 export const workloads = [
@@ -19,6 +20,7 @@ export const workloads = [
   ...batching,
   ...operation,
   ...tensorflow,
+  ...tabular,
 ];
 
 /** The workloads whose id contains one of the comma-separated `only` words; all without it. */

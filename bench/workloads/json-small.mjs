@@ -24,7 +24,7 @@ export function planV2({ input }) {
   const check = (answer) => {
     expectFloats('data', JSON.parse(answer.body.toString()).outputs[0].data, ANSWERS);
   };
-  return { request: v2JsonRequest(MODEL, tensor, TEXTS), check };
+  return { request: v2JsonRequest(MODEL, [{ tensor, texts: TEXTS }]), check };
 }
 
 function pair(id, title, connections, plan, judged) {

@@ -40,7 +40,7 @@ function planV2({ input }) {
     const { data } = JSON.parse(answer.body.toString()).outputs[0];
     expectFloats('data', Float32Array.from(data.flat(Infinity)), values);
   };
-  return { request: v2JsonRequest(MODEL, tensor, floatTexts(values)), check };
+  return { request: v2JsonRequest(MODEL, [{ tensor, texts: floatTexts(values) }]), check };
 }
 
 function planBinary({ input, output }) {

@@ -3,9 +3,10 @@
 // Control plane.
 import { startUwsEcho } from '../contenders/echoes.mjs';
 import { startServal } from '../contenders/serval.mjs';
-import { describeModel, expectBytes, sendOnce } from '../check.mjs';
+import { callOnce, describeModel, expectBytes, sendOnce } from '../check.mjs';
 
 const EXIT_SEEN_MS = 100;
+export const GRPC_METHOD = '/inference.GRPCInferenceService/ModelInfer';
 
 /**
  * `build(server)`. When that fails, the server is stopped; had it ended by itself, the error also
@@ -47,6 +48,44 @@ export async function openServalHttp(context, root, options) {
     const { ended, stop } = server;
     return { measure, ended, close: stop, request, answer, server, modelPath: path };
   });
+}
+
+/**
+ * The same over gRPC. `plan(described)` gives {message, check(answer)}: a ModelInferRequest and
+ * what its answer must be; `load(context, server, {path, message, answerBytes})` gives measure.
+ */
+export async function openServalGrpc(context, root, options) {
+  const { model, plan, load, args, cores } = options;
+  const folder = options.path ?? (await context.model(model));
+  return orStop(await startServal(context, root, [folder], { args, cores }), async (server) => {
+    const grpc = { ...server.grpc, pid: server.pid };
+    const { message, check } = plan(await describeModel(server.http, model));
+    const answer = await callOnce(grpc, GRPC_METHOD, message);
+    check(answer);
+    const call = { path: GRPC_METHOD, message, answerBytes: answer.length };
+    const { ended, stop } = server;
+    return { measure: load(context, grpc, call), ended, close: stop, call, answer, server };
+  });
+}
+
+/** Requests for `model` and nanoseconds of reading, running and writing them so far. */
+async function engineTime(http, model) {
+  const { body } = await sendOnce(http, { method: 'GET', path: `/v2/models/${model}/stats` });
+  const stats = JSON.parse(body.toString()).model_stats[0].inference_stats;
+  const parts = [stats.compute_input, stats.compute_infer, stats.compute_output];
+  return { count: stats.success.count, ns: parts.reduce((sum, part) => sum + Number(part.ns), 0) };
+}
+
+/** A side that is timed by the engine, not by its client: what transport takes is left out. */
+export function byEngine(side, http, model) {
+  const measure = async (seconds) => {
+    const before = await engineTime(http, model);
+    await side.measure(seconds);
+    const after = await engineTime(http, model);
+    const usPerRequest = (after.ns - before.ns) / 1000 / (after.count - before.count);
+    return { usPerRequest, perSecond: 1e6 / usPerRequest };
+  };
+  return { ...side, measure };
 }
 
 /** uWebSockets.js that echoes the body of `request`, under the same load. */

@@ -2,14 +2,27 @@
 import { sendOnce } from '../check.mjs';
 import { startServal } from '../contenders/serval.mjs';
 import { residentBytes } from '../machine.mjs';
-import { meets, median, spread } from '../statistics.mjs';
+import { judgeFigures } from '../statistics.mjs';
 import { planV1 } from './json-small.mjs';
 
 const MODEL = 'half_plus_three';
+const REFERENCE = 'Triton: 0.2 s / 76 MB';
 const STARTS = 5;
 const SETTLE_MS = 500;
-const READY = { relation: '<', limit: 0.3 };
-const MEMORY = { relation: '<', limit: 100 };
+const READY = {
+  id: 'start-ready',
+  title: 'ready after start, 1 small model',
+  reference: REFERENCE,
+  form: 's',
+  target: { relation: '<', limit: 0.3 },
+};
+const MEMORY = {
+  id: 'start-memory',
+  title: 'resident memory, idle',
+  reference: REFERENCE,
+  form: 'MB',
+  target: { relation: '<', limit: 100 },
+};
 
 /** One start. The answer is checked; memory is read half a second later, when nothing runs. */
 async function startOnce(context) {
@@ -26,32 +39,12 @@ async function startOnce(context) {
   }
 }
 
-function row(id, title, form, target, values) {
-  const got = median(values);
-  return {
-    id,
-    title,
-    reference: 'Triton: 0.2 s / 76 MB',
-    form,
-    target,
-    got,
-    spread: spread(values),
-    ok: meets(target, got),
-    sides: {},
-    rounds: values,
-    note: '',
-  };
-}
-
 async function run(context) {
   const starts = [];
   for (let index = 0; index < STARTS; index += 1) starts.push(await startOnce(context));
   const ready = starts.map((start) => start.readySeconds);
   const memory = starts.map((start) => start.residentMb);
-  return [
-    row('start-ready', 'ready after start, 1 small model', 's', READY, ready),
-    row('start-memory', 'resident memory, idle', 'MB', MEMORY, memory),
-  ];
+  return [judgeFigures(READY, ready), judgeFigures(MEMORY, memory)];
 }
 
 export const startup = [{ id: 'start', title: 'start and idle memory', run }];

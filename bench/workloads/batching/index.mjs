@@ -6,16 +6,8 @@ import { startGrpcEcho } from '../../contenders/echoes.mjs';
 import { sample } from '../../runner.mjs';
 import { meets, median, medianSample, spread } from '../../statistics.mjs';
 import { openModelAlone } from '../mlp.mjs';
-import { openUwsEcho, orStop } from '../sides.mjs';
-import {
-  BATCHED,
-  grpcLoad,
-  METHOD,
-  openGrpc,
-  openRest,
-  restLoad,
-  UNBATCHED,
-} from './mlp-server.mjs';
+import { GRPC_METHOD, openUwsEcho, orStop } from '../sides.mjs';
+import { BATCHED, grpcLoad, openGrpc, openRest, restLoad, UNBATCHED } from './mlp-server.mjs';
 
 const WARM_SECONDS = 1;
 const ALONE_SECONDS = 1;
@@ -25,7 +17,7 @@ const REST_ALLOWED_US = 4;
 
 async function openGrpcEcho(context, { message }) {
   return orStop(await startGrpcEcho(context), async (echo) => {
-    expectBytes('echo', await callOnce(echo, METHOD, message), message);
+    expectBytes('echo', await callOnce(echo, GRPC_METHOD, message), message);
     const { ended, stop } = echo;
     return { measure: grpcLoad(context, echo, message, message), ended, close: stop };
   });

@@ -8,9 +8,8 @@ import { wrkLoad } from '../../load/wrk.mjs';
 import { modelInferRequest, rawOutputs } from '../../wire.mjs';
 import { expectedOutput, modelFile } from '../mlp.mjs';
 import { makeRepository } from '../repositories.mjs';
-import { orStop } from '../sides.mjs';
+import { GRPC_METHOD, orStop } from '../sides.mjs';
 
-export const METHOD = '/inference.GRPCInferenceService/ModelInfer';
 const MODEL = 'mlp';
 const SHAPE = [1, 784];
 const TOLERANCE = 1e-4;
@@ -51,8 +50,8 @@ async function openMlp(context, root, config, args, build) {
 export function openGrpc(context, root, config, args = []) {
   return openMlp(context, root, config, args, async (server, { values, tensor, check }) => {
     const grpc = { ...server.grpc, pid: server.pid };
-    const message = modelInferRequest(MODEL, tensor, bytesOf(values));
-    const answer = await callOnce(grpc, METHOD, message);
+    const message = modelInferRequest(MODEL, [{ tensor, bytes: bytesOf(values) }]);
+    const answer = await callOnce(grpc, GRPC_METHOD, message);
     check(floatsOf(rawOutputs(answer)[0] ?? Buffer.alloc(0)));
     return { measure: grpcLoad(context, grpc, message, answer), message };
   });
@@ -60,7 +59,7 @@ export function openGrpc(context, root, config, args = []) {
 
 export function grpcLoad(context, server, message, answer) {
   return h2loadLoad(context, server, {
-    path: METHOD,
+    path: GRPC_METHOD,
     message,
     answerBytes: answer.length,
     clients: CLIENTS,

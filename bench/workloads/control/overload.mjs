@@ -49,7 +49,7 @@ async function measure(context, server) {
   const http = { ...server.http, pid: server.pid };
   const { input } = await describeModel(http, MODEL);
   const tensor = { name: input.name, shape: [VALUES.length], datatype: input.datatype };
-  const request = v2JsonRequest(MODEL, tensor, VALUES.map(String));
+  const request = v2JsonRequest(MODEL, [{ tensor, texts: VALUES.map(String) }]);
   const answer = await sendOnce(http, request);
   expectFloats('y', JSON.parse(answer.body.toString()).outputs[0].data, VALUES);
   const rounds = [];

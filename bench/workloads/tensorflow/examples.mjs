@@ -1,9 +1,9 @@
 // Classify of 100 serialized Examples of 20 floats each, a linear model behind ParseExample,
 // against TensorFlow's own call of the signature in Python.
 import { makeFloats } from '../../bodies.mjs';
-import { sendOnce } from '../../check.mjs';
 import { h2loadLoad } from '../../load/h2load.mjs';
 import { classifyRequest, classifyScores, exampleOf } from '../../tensorflow/messages.mjs';
+import { byEngine } from '../sides.mjs';
 import { openServal, openTensorFlow } from './sides.mjs';
 
 const METHOD = '/tensorflow.serving.PredictionService/Classify';
@@ -34,25 +34,10 @@ function makeExamples() {
 
 const request = () => ({ path: METHOD, message: classifyRequest(MODEL, makeExamples()) });
 
-/** Calls and nanoseconds of reading, running and writing them, transport left out, so far. */
-async function engineTime(http) {
-  const { body } = await sendOnce(http, { method: 'GET', path: `/v2/models/${MODEL}/stats` });
-  const stats = JSON.parse(body.toString()).model_stats[0].inference_stats;
-  const parts = [stats.compute_input, stats.compute_infer, stats.compute_output];
-  return { count: stats.success.count, ns: parts.reduce((sum, part) => sum + Number(part.ns), 0) };
-}
-
 /** One call at a time; the engine's part is timed, as TensorFlow's call has no transport. */
 async function openEngine(context, root) {
   const side = await openServal(context, root, MODEL, request(), classifyScores);
-  const measure = async (seconds) => {
-    const before = await engineTime(side.http);
-    await side.measure(seconds);
-    const after = await engineTime(side.http);
-    const usPerRequest = (after.ns - before.ns) / 1000 / (after.count - before.count);
-    return { usPerRequest, perSecond: 1e6 / usPerRequest };
-  };
-  return { ...side, measure };
+  return byEngine(side, side.http, MODEL);
 }
 
 function row(id, title, open) {

@@ -8,7 +8,7 @@ import { startServal } from '../../contenders/serval.mjs';
 import { peakBytes, residentBytes } from '../../machine.mjs';
 import { tensorFlowModel } from '../../tensorflow/environment.mjs';
 import { predictOutput, predictRequest } from '../../tensorflow/messages.mjs';
-import { meets, median, spread } from '../../statistics.mjs';
+import { judgeFigures } from '../../statistics.mjs';
 import { orStop } from '../sides.mjs';
 
 const MODEL = 'resnet50';
@@ -59,23 +59,8 @@ async function starts(context, folder, args, check) {
   return all;
 }
 
-function row(id, title, form, target, values, note = '') {
-  const got = median(values);
-  return {
-    id,
-    title,
-    reference: '',
-    form,
-    target,
-    got,
-    spread: spread(values),
-    gotByCpu: null,
-    ok: meets(target, got),
-    sides: {},
-    rounds: values,
-    note,
-  };
-}
+const READY_ROW = { form: 's', target: READY };
+const MEMORY_ROW = { form: 'ratio', target: null };
 
 async function run(context) {
   const folder = await tensorFlowModel(context, MODEL);
@@ -92,23 +77,31 @@ async function run(context) {
   )} MB, peak ${(fresh[0].peak / 1e6).toFixed(1)} MB`;
   const over = (key) => fresh.map((one) => (one[key] - idle.steady) / bytes);
   return [
-    row('tf-load-ready', 'ResNet50 SavedModel, ready after start', 's', READY, seconds(fresh)),
-    row('tf-load-cached', 'the same with a kept import', 's', READY, seconds(cached)),
-    row(
-      'tf-load-peak',
-      'the same: (peak memory - idle server) / weights',
-      'ratio',
-      null,
-      over('peak'),
-      note,
+    judgeFigures(
+      { ...READY_ROW, id: 'tf-load-ready', title: 'ResNet50 SavedModel, ready after start' },
+      seconds(fresh),
     ),
-    row(
-      'tf-load-steady',
-      'the same: (memory later - idle server) / weights',
-      'ratio',
-      null,
+    judgeFigures(
+      { ...READY_ROW, id: 'tf-load-cached', title: 'the same with a kept import' },
+      seconds(cached),
+    ),
+    judgeFigures(
+      {
+        ...MEMORY_ROW,
+        id: 'tf-load-peak',
+        title: 'the same: (peak memory - idle server) / weights',
+        note,
+      },
+      over('peak'),
+    ),
+    judgeFigures(
+      {
+        ...MEMORY_ROW,
+        id: 'tf-load-steady',
+        title: 'the same: (memory later - idle server) / weights',
+        note,
+      },
       over('steady'),
-      note,
     ),
   ];
 }

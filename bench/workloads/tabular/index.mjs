@@ -1,0 +1,8 @@
+// The rows about models of columns: small requests, plans, a forest, a bundle, loading.
+import { bundle } from './bundle.mjs';
+import { forest } from './forest.mjs';
+import { iris } from './iris.mjs';
+import { loading } from './loading.mjs';
+import { plans } from './plans.mjs';
+
+export const tabular = [...iris, ...plans, ...forest, ...bundle, ...loading];
