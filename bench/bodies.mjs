@@ -41,8 +41,8 @@ export function v1Request(model, texts, shape) {
   };
 }
 
-/** V2 JSON: POST /v2/models/M/infer with flat data. Of each input the tensor, {name, datatype, shape}
- * and what else it may have, and the texts of its elements. */
+/** V2 JSON: POST /v2/models/M/infer with flat data. Of each input the tensor, {name, datatype,
+ * shape} and what else it may have, and the texts of its elements. */
 export function v2JsonRequest(model, inputs) {
   const members = inputs.map(({ tensor, texts }) => {
     const head = JSON.stringify(tensor);

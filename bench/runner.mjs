@@ -18,8 +18,9 @@ export function pairSeconds({ seconds, rounds }) {
 }
 
 /**
- * The rows of a workload. One that can't be had has `skipped` too. A failure becomes a row with `error`: the others still run.
- * A workload has run(context) -> rows, or openServal and openReference (measured as a pair).
+ * The rows of a workload. A failure becomes a row with `error`: the others still run. One that is
+ * Skipped has `skipped` too. A workload has run(context) -> rows, or openServal and openReference
+ * (measured as a pair).
  */
 export async function runWorkload(context, workload) {
   const { limitSeconds } = context.options;

@@ -22,8 +22,8 @@ function lineReader({ child, tail }, what) {
 }
 
 /**
- * Starts `command` and waits until it is ready. `read()` gives what else the side holds, such as the
- * answer that the process wrote; `what` names it in errors. Resolves to a side.
+ * Starts `command` and waits until it is ready. `read()` gives what else the side holds, such as
+ * the answer that the process wrote; `what` names it in errors. Resolves to a side.
  */
 export async function startCalled(context, what, command, args, read) {
   const started = start(command, args, context.cores.server);

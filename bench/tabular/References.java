@@ -3,8 +3,8 @@
 //   java -cp JARS References.java pmml MODEL.pmml ROWS ANSWERS OUTPUT   all of ROWS (tab-separated
 //     doubles below a header of field names) scored one by one are one call
 //   java -cp JARS References.java mleap BUNDLE.zip FRAME ANSWERS OUTPUT transform() of a LeapFrame
-// Warms up, writes the column OUTPUT to ANSWERS, a number a line, and prints {"event": "ready"}; then
-// each line of stdin is a number of seconds: calls for so long, and prints {"usPerRequest",
+// Warms up, writes the column OUTPUT to ANSWERS, a number a line, and prints {"event": "ready"};
+// then each line of stdin is a number of seconds: calls for so long, and prints {"usPerRequest",
 // "perSecond", "cpuUs", "requests"}.
 import java.io.BufferedReader;
 import java.io.File;
@@ -47,12 +47,15 @@ public class References {
   public static void main(String[] arguments) throws Exception {
     File model = new File(arguments[1]);
     Path rows = Path.of(arguments[2]);
-    Call call = arguments[0].equals("pmml") ? pmml(model, rows, arguments[4]) : mleap(model, rows, arguments[4]);
+    String output = arguments[4];
+    boolean isPmml = arguments[0].equals("pmml");
+    Call call = isPmml ? pmml(model, rows, output) : mleap(model, rows, output);
     measure(call, WARM_SECONDS);
     String lines = last.stream().map(String::valueOf).collect(Collectors.joining("\n"));
     Files.writeString(Path.of(arguments[3]), lines + "\n", StandardCharsets.UTF_8);
     System.out.println("{\"event\": \"ready\"}");
-    BufferedReader asked = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+    BufferedReader asked =
+        new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
     for (String line = asked.readLine(); line != null; line = asked.readLine()) {
       System.out.println(measure(call, Double.parseDouble(line)));
     }

@@ -1,6 +1,6 @@
 // Forests that are made up: full trees of one depth with drawn thresholds and leaves, the same at
-// every run; what a forest answers, and the forest as an ONNX model. make_forest_pmml.mjs writes the
-// same trees as PMML. Pure.
+// every run; what a forest answers, and the forest as an ONNX model. As PMML make_forest_pmml.mjs
+// writes the same trees. Pure.
 import { makeFloats } from '../bodies.mjs';
 
 /**
@@ -44,7 +44,7 @@ const doubles = (name, values) => ({
   data: new Uint8Array(Float64Array.from(values).buffer),
 });
 
-/** The forest as an ONNX model for the writer of ts/onnx: one TreeEnsembleRegressor in double, input
+/** The forest as an ONNX model for the writer of ts/onnx: a TreeEnsembleRegressor in double, input
  * "x" of [rows, features], output "y" of [rows, 1]. */
 export function onnxForest(forest, features) {
   const nodes = forest.flatMap((tree, index) =>

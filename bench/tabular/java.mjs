@@ -1,5 +1,5 @@
 // JPMML-Evaluator and MLeap's runtime as sides: References.java in a JVM of its own on the server's
-// core. Skipped, with the reason, where there is no Java or its libraries can't be had. Control plane.
+// core. Skipped, with the reason, where Java or its libraries can't be had. Control plane.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -25,8 +25,8 @@ async function classPath({ harnessRoot, cores }) {
 }
 
 /**
- * The model file `model` answering the file `rows` again and again. `kind`: "pmml" or "mleap", which
- * References.java explains. Resolves to a side with `answer`, the numbers of the column `output`.
+ * The model file `model` answering the file `rows` again and again. `kind`: "pmml" or "mleap", as
+ * References.java says. Resolves to a side with `answer`, the numbers of the column `output`.
  */
 export async function startJava(context, kind, { model, rows, output }) {
   const path = await classPath(context);

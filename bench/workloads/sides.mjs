@@ -51,8 +51,8 @@ export async function openServalHttp(context, root, options) {
 }
 
 /**
- * The same over gRPC. `plan(described)` gives {message, check(answer)}, a ModelInferRequest and what
- * its answer must be; `load(context, server, {path, message, answerBytes})` gives measure.
+ * The same over gRPC. `plan(described)` gives {message, check(answer)}: a ModelInferRequest and
+ * what its answer must be; `load(context, server, {path, message, answerBytes})` gives measure.
  */
 export async function openServalGrpc(context, root, options) {
   const { model, plan, load, args, cores } = options;
