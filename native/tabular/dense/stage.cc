@@ -5,10 +5,11 @@
 
 namespace serval::tabular {
 
-void DenseStage::use(StageSpec& spec, std::vector<DenseLayer> layers, size_t width) {
+void DenseStage::use(StageSpec& spec, std::vector<DenseLayer> layers, size_t width,
+                     bool has_steps) {
   layers_ = std::move(layers);
   width_ = width;
-  if (width_ == layers_.back().outputs) island_ = spec.island(layers_);
+  if (width_ == layers_.back().outputs && !has_steps) island_ = spec.island(layers_);
 }
 
 std::string DenseStage::check(const VectorRow& in) const {

@@ -17,7 +17,9 @@ class DenseStage : public VectorStage {
   explicit DenseStage(StageSpec& spec) : VectorStage(spec, false) {}
   // Once, while it is made, of layers that fit each other; puts them on the runtime where that is
   // worth it. `width`: of an answer, more than the last one's outputs where finish() adds to them.
-  void use(StageSpec& spec, std::vector<DenseLayer> layers, size_t width);
+  // `has_steps`: finish() does not go on smoothly, so that the last bit of a sum may decide; then
+  // it is always answered the one way.
+  void use(StageSpec& spec, std::vector<DenseLayer> layers, size_t width, bool has_steps = false);
   // What is wrong with a row of the right length, or nothing.
   virtual std::string fault_of(const VectorRow&) const { return {}; }
   // What is to be done with a row's answer, whose first values are those of the layers.

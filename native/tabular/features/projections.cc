@@ -58,7 +58,8 @@ class Dct final : public VectorStage {
 // Rows of a matrix times the vector.
 class Rowwise : public DenseStage {
  protected:
-  Rowwise(StageSpec& spec, std::string_view matrix_name, std::string_view count)
+  Rowwise(StageSpec& spec, std::string_view matrix_name, std::string_view count,
+          bool has_steps = false)
       : DenseStage(spec) {
     const auto matrix = spec.reals(matrix_name);
     const int32_t rows = spec.integer(count);
@@ -68,7 +69,7 @@ class Rowwise : public DenseStage {
     }
     const auto outputs = static_cast<size_t>(rows);
     by_input_ = transposed(matrix, outputs);
-    use(spec, {{matrix.size() / outputs, outputs, by_input_, {}}}, outputs);
+    use(spec, {{matrix.size() / outputs, outputs, by_input_, {}}}, outputs, has_steps);
   }
 
  private:
@@ -83,7 +84,7 @@ class Pca final : public Rowwise {
 class RandomProjection final : public Rowwise {
  public:
   explicit RandomProjection(StageSpec& spec)
-      : Rowwise(spec, "vectors", "tables"),
+      : Rowwise(spec, "vectors", "tables", true),
         length_(spec.real("bucketLength")),
         divide_(spec.flag("divide")) {
     if (!(length_ > 0)) spec.fail("expected a bucket length above 0");

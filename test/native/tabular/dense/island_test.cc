@@ -154,9 +154,11 @@ TEST_F(IslandTest, ProductsAnswerAlike) {
   expect_same("pca", 120, {{"components", numbers(120 * 60, 8)}, {"k", 60}});
 }
 
-TEST_F(IslandTest, RandomProjectionsAnswerAlike) {
-  expect_same("random_projection_lsh", 120,
-              {{"vectors", numbers(120 * 60, 8)}, {"tables", 60}, {"bucketLength", 0.37}});
+TEST_F(IslandTest, BucketsOfProjectionsAreAlwaysOurs) {
+  const Both both("random_projection_lsh",
+                  {{"vectors", numbers(120 * 60, 8)}, {"tables", 60}, {"bucketLength", 0.37}},
+                  counting_.get());
+  EXPECT_EQ(counting_->loads, 0);
 }
 
 // PMML's networks, by their activation and what is made of the last layer.
