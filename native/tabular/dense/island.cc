@@ -18,7 +18,16 @@ constexpr size_t kRowsMin = 16;
 // A graph has its weights a second time, beside the plan's.
 constexpr size_t kProductsMax = 1u << 26;
 constexpr size_t kRunRowsMax = 1024;
-constexpr size_t kRunValuesMax = 1u << 20;  // of a run's rows
+constexpr size_t kRunValuesMax = 1u << 20;  // of a run's rows, into or out of a layer
+constexpr size_t kWidthMax = kRunValuesMax / kRowsMin;
+
+size_t widest_of(std::span<const DenseLayer> layers) {
+  size_t widest = 0;
+  for (const DenseLayer& layer : layers) {
+    widest = std::max({widest, layer.inputs, layer.outputs});
+  }
+  return widest;
+}
 
 TensorSpec tensor_spec(const char* name, size_t width) {
   TensorSpec made;
@@ -33,7 +42,7 @@ TensorSpec tensor_spec(const char* name, size_t width) {
 
 bool Island::is_worth(std::span<const DenseLayer> layers) {
   const size_t products = products_of(layers);
-  return products >= kProductsMin && products <= kProductsMax;
+  return products >= kProductsMin && products <= kProductsMax && widest_of(layers) <= kWidthMax;
 }
 
 Result<std::unique_ptr<Island>> Island::load(Backend& runtime, uint32_t number,
@@ -59,14 +68,11 @@ Island::Island(std::shared_ptr<BackendModel> model, uint32_t number,
       number_(number),
       inputs_(layers.front().inputs),
       outputs_(layers.back().outputs),
-      products_(products_of(layers)) {}
+      products_(products_of(layers)),
+      rows_max_(std::min(kRunValuesMax / widest_of(layers), kRunRowsMax)) {}
 
 bool Island::is_worth(size_t rows) const {
   return rows >= kRowsMin && rows * products_ >= kRunProductsMin;
-}
-
-size_t Island::rows_max() const {
-  return std::clamp<size_t>(kRunValuesMax / std::max(inputs_, outputs_), kRowsMin, kRunRowsMax);
 }
 
 Status Island::run(Frame& frame, const CancelFlag* cancel, const double* values, size_t rows,

@@ -11,7 +11,7 @@ namespace serval::tabular {
 
 class Island {
  public:
-  // Whether the layers are large enough to be worth a graph, and not too large to be in one.
+  // Whether the layers are large enough to be worth a graph, and not too large for one.
   static bool is_worth(std::span<const DenseLayer> layers);
   // Number `number` of its plan's.
   // Errors: runtime_unavailable; model_invalid.
@@ -22,8 +22,8 @@ class Island {
 
   // Whether so many rows are worth a run.
   bool is_worth(size_t rows) const;
-  // Rows that a run takes at most: what is between layers stays in the processor's cache.
-  size_t rows_max() const;
+  // Rows that a run takes at most, so that what is between layers stays small.
+  size_t rows_max() const { return rows_max_; }
   // Hot path. values [rows, inputs] -> out [rows, outputs]. `cancel` may be null.
   // Errors: cancelled; backend_failed.
   Status run(Frame& frame, const CancelFlag* cancel, const double* values, size_t rows,
@@ -32,7 +32,7 @@ class Island {
  private:
   std::shared_ptr<BackendModel> model_;
   uint32_t number_;
-  size_t inputs_, outputs_, products_;
+  size_t inputs_, outputs_, products_, rows_max_;
 };
 
 }  // namespace serval::tabular

@@ -279,14 +279,26 @@ TEST_F(IslandTest, FewRowsAndSparseOnesAreAnsweredHere) {
   EXPECT_EQ(counting_->runs, 0);
 }
 
-TEST_F(IslandTest, SmallModelsHaveNone) {
-  PlanMaker maker;
-  const uint32_t in = maker.field("in", Type::Vector);
-  maker.only("perceptron", {in}, Type::Vector, perceptron({4, 5, 3}));
-  const auto plan = maker.read(counting_.get());
-  ASSERT_TRUE(plan.ok());
-  EXPECT_EQ(plan.value()->island_count(), 0u);
+TEST_F(IslandTest, SmallModelsAndVeryWideOnesHaveNone) {
+  const MadeAttributes wide = {{"coefficients", Reals(2 * 65'537, 1)}, {"intercepts", Reals(2, 0)}};
+  const std::pair<std::string, MadeAttributes> models[] = {{"perceptron", perceptron({4, 5, 3})},
+                                                           {"linear_scores", wide}};
+  for (const auto& [kind, attributes] : models) {
+    PlanMaker maker;
+    const uint32_t in = maker.field("in", Type::Vector);
+    maker.only(kind, {in}, Type::Vector, attributes);
+    const auto plan = maker.read(counting_.get());
+    ASSERT_TRUE(plan.ok()) << plan.error().message;
+    EXPECT_EQ(plan.value()->island_count(), 0u) << kind;
+  }
   EXPECT_EQ(counting_->loads, 0);
+}
+
+TEST_F(IslandTest, BlocksOfWideLayersAreShort) {
+  Both both("perceptron", perceptron({40, 4096, 3}), counting_.get());
+  both.expect_same(rows_of(600, 40, 3));
+  EXPECT_EQ(counting_->runs, 3);
+  EXPECT_EQ(counting_->rows_most, 256);
 }
 
 TEST_F(IslandTest, WithoutALibraryAllIsAnsweredRowByRow) {
