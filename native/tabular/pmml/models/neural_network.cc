@@ -258,18 +258,14 @@ class NeuralNetwork final : public Stage {
   }
 
   Status run_classes(Run& run, Rows rows, Inputs& inputs, std::vector<double>& values) const {
-    VectorRows out(run.out(outputs_[0], Type::Vector, rows));
+    Column& out = run.out(outputs_[0], Type::Vector, rows);
     for (uint32_t i = 0; i < rows.count; ++i) {
-      if (!calculate(inputs, rows[i], values)) {
-        out.add_missing(rows[i]);
-        continue;
-      }
-      const std::span<double> answer = out.add(rows[i], neurons_.size());
+      if (!calculate(inputs, rows[i], values)) continue;
+      const std::span<double> answer = add_row(out, rows[i], neurons_.size());
       for (size_t o = 0; o < neurons_.size(); ++o) {
         answer[o] = values[static_cast<size_t>(neurons_[o])];
       }
     }
-    out.finish();
     return {};
   }
 
