@@ -1,6 +1,7 @@
 // Single values of columns, as PMML's stages read and write them. Hot path, any thread.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -159,6 +160,13 @@ class OneOutput : public Stage {
   uint32_t in_ = 0, out_ = 0;  // the first input, the output
   Type type_ = Type::Any;      // the output's
 };
+
+// The one in the middle, or the mean of the two there. Sorts the values, which are not none.
+inline double middle_of(std::vector<double>& values) {
+  std::sort(values.begin(), values.end());
+  const size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
 
 struct Interval {
   double left, right;

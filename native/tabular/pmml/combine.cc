@@ -267,13 +267,6 @@ class Blend final : public Ensemble {
     return values[static_cast<size_t>(at)];
   }
 
-  double middle_of(std::vector<double>& values) const {
-    if (max_) return *std::max_element(values.begin(), values.end());
-    std::sort(values.begin(), values.end());
-    const size_t half = values.size() / 2;
-    return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-  }
-
   // Keeps the segments that gave the winning label its number, or came closest to it.
   void choose(const Run& run, uint32_t row, std::vector<Part>& parts) const {
     size_t winner = 0;
@@ -282,7 +275,8 @@ class Blend final : public Ensemble {
     for (size_t k = 0; k < width_; ++k) {
       values.clear();
       for (const Part& part : parts) values.push_back(probability(run, part.segment, row, k));
-      const double value = middle_of(values);
+      const double value =
+          max_ ? *std::max_element(values.begin(), values.end()) : middle_of(values);
       if (value > best) {
         best = value;
         winner = k;

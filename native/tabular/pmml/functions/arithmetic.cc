@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "tabular/pmml/cells.h"
 #include "tabular/pmml/functions/functions.h"
 
 namespace serval::tabular::pmml {
@@ -117,11 +118,7 @@ Value median_of(Eval& eval, std::span<const Value> arguments, const void*) {
     values.push_back(real_of(each));
   }
   if (values.empty()) return {};
-  std::sort(values.begin(), values.end());
-  const size_t half = values.size() / 2;
-  const double middle =
-      values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-  return number_of(eval, type == Type::Int32 ? Type::Double : type, middle, "median");
+  return number_of(eval, type == Type::Int32 ? Type::Double : type, middle_of(values), "median");
 }
 
 constexpr Function kFunctions[] = {

@@ -60,17 +60,16 @@ class Association final : public Stage {
     std::vector<uint8_t> has(item_count_), sets(set_rows_.size() - 1);
     for (uint32_t i = 0; i < rows.count; ++i) {
       const uint32_t row = rows[i];
-      end_rows(run, row);
       std::fill(has.begin(), has.end(), uint8_t{0});
       bool answered = true;
       Status read = list_ ? read_list(run, row, has, answered)
                           : read_scalars(run, inputs, row, has, answered);
       if (!read.ok()) return read;
       if (!answered) continue;
+      for (const uint32_t output : outputs_) run.frame.columns[output].start_row(row);
       select(run, has, sets);
       for (const uint32_t output : outputs_) run.frame.columns[output].end_row();
     }
-    end_rows(run, run.frame.rows);
     return {};
   }
 
@@ -119,11 +118,6 @@ class Association final : public Stage {
       rules_.push_back(
           {static_cast<uint32_t>(antecedents[r]), static_cast<uint32_t>(consequents[r])});
     }
-  }
-
-  // Rows before this one that are not answered yet are missing.
-  void end_rows(Run& run, uint32_t row) const {
-    for (const uint32_t output : outputs_) run.frame.columns[output].end_rows(row);
   }
 
   Status read_list(Run& run, uint32_t row, std::vector<uint8_t>& has, bool& answered) const {
@@ -233,11 +227,11 @@ class RuleValue final : public Stage {
       const uint32_t row = rows[i];
       rank(rules, row, ranked);
       const bool answered = rules.valid(row) && (many_ || ranked.size() >= rank_);
-      if (lists) out.end_rows(answered ? row : row + 1);
       if (!answered) {
         if (!lists) out.set_missing(row);
         continue;
       }
+      if (lists) out.start_row(row);
       if (many_) {
         for (const uint32_t rule : ranked) append(out, rule);
       } else if (const uint32_t rule = ranked[rank_ - 1]; lists) {
@@ -251,7 +245,6 @@ class RuleValue final : public Stage {
       }
       if (lists) out.end_row();
     }
-    if (lists) out.end_rows(out.rows);
     return {};
   }
 

@@ -36,7 +36,7 @@ class Clustering final : public Stage {
     for (const uint32_t output : {outputs_.front(), outputs_.back()}) {
       if (output != outputs_[1]) run.out(output, Type::String, rows);
     }
-    VectorRows scores(run.out(outputs_[1], Type::Vector, rows));
+    Column& scores = run.out(outputs_[1], Type::Vector, rows);
     for (uint32_t i = 0; i < rows.count; ++i) {
       const uint32_t row = rows[i];
       const std::span<const double> x = inputs.load(row);
@@ -45,18 +45,16 @@ class Clustering final : public Stage {
         bool answered = false;
         if (Status checked = check(run, row, x, answered); !checked.ok()) return checked;
         if (!answered) {
-          scores.add_missing(row);
           for (size_t o = 0; o < outputs_.size(); o += 2) {
             run.frame.columns[outputs_[o]].set_missing(row);
           }
           continue;
         }
       }
-      const size_t winner = choose(x, adjustment, scores.add(row, ids_.size()));
+      const size_t winner = choose(x, adjustment, add_row(scores, row, ids_.size()));
       run.frame.columns[outputs_[0]].texts[row] = ids_[winner];
       if (outputs_.size() == 3) run.frame.columns[outputs_[2]].texts[row] = names_[winner];
     }
-    scores.finish();
     return {};
   }
 

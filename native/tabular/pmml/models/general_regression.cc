@@ -327,7 +327,7 @@ class GeneralRegression final : public Stage {
   }
 
   Status run_classes(Run& run, Rows rows, const Inputs& inputs) const {
-    VectorRows out(run.out(output_, Type::Vector, rows));
+    Column& out = run.out(output_, Type::Vector, rows);
     std::vector<double>& scratch = run.frame.scratch;
     for (uint32_t i = 0; i < rows.count; ++i) {
       const uint32_t row = rows[i];
@@ -336,16 +336,14 @@ class GeneralRegression final : public Stage {
       if (!designs_of(inputs, row, scratch, refusal) ||
           (kind_ != Kind::Multinomial &&
            !offset_and_trials(inputs, row, offset, trials, refusal))) {
-        out.add_missing(row);
         if (refusal.empty()) continue;
         if (Status refused = run.refuse(row, place_, refusal); !refused.ok()) return refused;
         continue;
       }
-      const std::span<double> values = out.add(row, equations_.size() + 1);
+      const std::span<double> values = add_row(out, row, equations_.size() + 1);
       for (size_t e = 0; e < equations_.size(); ++e) values[e] = sum_of(equations_[e], scratch);
       make_probabilities(values, offset, trials);
     }
-    out.finish();
     return {};
   }
 

@@ -142,26 +142,15 @@ class Inputs {
   double* values_ = few_values_.data();
 };
 
-// Fills a Vector column (as Run::out gives it) row by row, in order. Rows that are passed over are
-// missing, as are those behind the last one.
-class VectorRows {
- public:
-  explicit VectorRows(Column& column) : column_(column) {}
-  // The row's `width` numbers, zeros, to be filled before the next call.
-  std::span<double> add(uint32_t row, size_t width) {
-    column_.end_rows(row);
-    const size_t at = column_.reals.size();
-    column_.reals.resize(at + width);
-    column_.end_row();
-    return {column_.reals.data() + at, width};
-  }
-  void add_missing(uint32_t row) { column_.end_rows(row + 1); }
-  // Once, at the end.
-  void finish() { column_.end_rows(column_.rows); }
-
- private:
-  Column& column_;
-};
+// The next row of a Vector column (as Run::out gives it): `width` numbers, zeros, to be filled
+// before the row behind. Rows that are passed over are missing.
+inline std::span<double> add_row(Column& column, uint32_t row, size_t width) {
+  column.start_row(row);
+  const size_t at = column.reals.size();
+  column.reals.resize(at + width);
+  column.end_row();
+  return {column.reals.data() + at, width};
+}
 
 // Offsets of `count` parts in a list of `size`: ascending from 0 to size.
 inline bool good_offsets(std::span<const int32_t> offsets, size_t count, size_t size) {

@@ -46,7 +46,7 @@ class NaiveBayes final : public Stage {
   Status run(Run& run, Rows rows) const override {
     Inputs inputs;
     if (Status opened = inputs.open(run, inputs_); !opened.ok()) return opened;
-    VectorRows out(run.out(output_, Type::Vector, rows));
+    Column& out = run.out(output_, Type::Vector, rows);
     std::vector<double>& sums = run.frame.scratch;
     for (uint32_t i = 0; i < rows.count; ++i) {
       const uint32_t row = rows[i];
@@ -57,16 +57,14 @@ class NaiveBayes final : public Stage {
         if (!add(predictors_[p], inputs.at(p, row), sums)) refused = p;
       }
       if (refused < inputs.count()) {
-        out.add_missing(row);
         Status status = run.refuse(row, place_, "'" + inputs_.name(refused) + "' is no count");
         if (!status.ok()) return status;
         continue;
       }
-      const std::span<double> shares = out.add(row, priors_.size());
+      const std::span<double> shares = add_row(out, row, priors_.size());
       std::copy(sums.begin(), sums.end(), shares.begin());
       softmax(shares);
     }
-    out.finish();
     return {};
   }
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "tabular/pmml/cells.h"
 #include "tabular/pmml/models/kinds.h"
 #include "tabular/pmml/models/measures.h"
 
@@ -88,7 +89,6 @@ class NearestNeighbor final : public Stage {
                                : run.out(outputs_[targets_.size()], Type::List, rows, Type::String);
     Column& scores =
         ranked_ == 0 ? none_scores : run.out(outputs_[targets_.size() + 1], Type::Vector, rows);
-    VectorRows score_rows(scores);
     std::vector<Neighbor> nearest;
     for (uint32_t i = 0; i < rows.count; ++i) {
       const uint32_t row = rows[i];
@@ -101,14 +101,11 @@ class NearestNeighbor final : public Stage {
         if (answered) out.set(row, answer(targets_[t], nearest, run.frame.scratch));
         else out.set_missing(row);
       }
-      if (ranked_ > 0) write_ranked(row, answered, nearest, ids, score_rows);
+      if (answered && ranked_ > 0) write_ranked(row, nearest, ids, scores);
       if (run.cancel != nullptr && (i & 15U) == 15 && run.cancel->cancelled()) {
         return make_error(ErrorCode::Cancelled, "the request was given up");
       }
     }
-    if (ranked_ == 0) return {};
-    ids.end_rows(ids.rows);
-    score_rows.finish();
     return {};
   }
 
@@ -253,9 +250,7 @@ class NearestNeighbor final : public Stage {
                        std::vector<double>& scratch) {
     scratch.clear();
     for (const Neighbor& neighbor : used) scratch.push_back(target.numbers[neighbor.instance]);
-    std::sort(scratch.begin(), scratch.end());
-    const size_t half = scratch.size() / 2;
-    return scratch.size() % 2 == 1 ? scratch[half] : (scratch[half - 1] + scratch[half]) / 2;
+    return middle_of(scratch);
   }
 
   size_t vote(const Target& target, std::span<const Neighbor> used,
@@ -274,11 +269,10 @@ class NearestNeighbor final : public Stage {
     return winner;
   }
 
-  void write_ranked(uint32_t row, bool answered, const std::vector<Neighbor>& nearest, Column& ids,
-                    VectorRows& scores) const {
-    ids.end_rows(answered ? row : row + 1);
-    if (!answered) return scores.add_missing(row);
-    const std::span<double> out = scores.add(row, ranked_);
+  void write_ranked(uint32_t row, const std::vector<Neighbor>& nearest, Column& ids,
+                    Column& scores) const {
+    const std::span<double> out = add_row(scores, row, ranked_);
+    ids.start_row(row);
     for (uint32_t r = 0; r < ranked_; ++r) {
       ids.texts.push_back(ids_[nearest[r].instance]);
       out[r] = nearest[r].score;

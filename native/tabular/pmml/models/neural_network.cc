@@ -350,14 +350,12 @@ class NeuralNetwork final : public Stage {
   }
 
   Status run_classes(Run& run, Rows rows, Inputs& inputs) const {
-    VectorRows out(run.out(outputs_[0], Type::Vector, rows));
-    Status done = each(run, rows, inputs, [&](uint32_t row, const double* values) {
-      if (values == nullptr) return out.add_missing(row);
-      const std::span<double> answer = out.add(row, places_.size());
+    Column& out = run.out(outputs_[0], Type::Vector, rows);
+    return each(run, rows, inputs, [&](uint32_t row, const double* values) {
+      if (values == nullptr) return;
+      const std::span<double> answer = add_row(out, row, places_.size());
       for (size_t o = 0; o < places_.size(); ++o) answer[o] = values[places_[o]];
     });
-    out.finish();
-    return done;
   }
 
   InputNames inputs_;

@@ -75,9 +75,8 @@ class Regression final : public Stage {
       }
       return {};
     }
-    VectorRows out(run.out(output_, Type::Vector, rows));
+    Column& out = run.out(output_, Type::Vector, rows);
     for (uint32_t i = 0; i < rows.count; ++i) classify(inputs, rows[i], run.frame.scratch, out);
-    out.finish();
     return {};
   }
 
@@ -209,12 +208,12 @@ class Regression final : public Stage {
   }
 
   void classify(const Inputs& inputs, uint32_t row, std::vector<double>& scratch,
-                VectorRows& out) const {
+                Column& out) const {
     scratch.resize(tables_.size());
     for (size_t t = 0; t < tables_.size(); ++t) {
-      if (!evaluate(tables_[t], inputs, row, scratch[t])) return out.add_missing(row);
+      if (!evaluate(tables_[t], inputs, row, scratch[t])) return;
     }
-    const std::span<double> values = out.add(row, tables_.size());
+    const std::span<double> values = add_row(out, row, tables_.size());
     std::copy(scratch.begin(), scratch.end(), values.begin());
     if (shares_) return simplemax_ ? simplemax(values) : softmax(values);
     if (ordinal_) return cumulate(values);

@@ -180,7 +180,7 @@ class SupportVectors final : public Stage {
   // Outputs: the predicted value; by label, the share of votes or the distance.
   Status run_classes(Run& run, Rows rows, const Inputs& inputs) const {
     Column& predicted = run.out(outputs_[0], labels_[0].type, rows);
-    VectorRows scores(run.out(outputs_[1], Type::Vector, rows));
+    Column& scores = run.out(outputs_[1], Type::Vector, rows);
     for (uint32_t i = 0; i < rows.count; ++i) {
       const uint32_t row = rows[i];
       bool answered = false;
@@ -195,15 +195,13 @@ class SupportVectors final : public Stage {
       }
       if (!answered) {
         predicted.set_missing(row);
-        scores.add_missing(row);
         continue;
       }
-      const std::span<double> by_label = scores.add(row, labels_.size());
+      const std::span<double> by_label = add_row(scores, row, labels_.size());
       const int32_t winner = method_ == Method::OneAgainstOne ? vote(numbers(run), by_label)
                                                               : nearest(numbers(run), by_label);
       predicted.set(row, labels_[static_cast<size_t>(winner)]);
     }
-    scores.finish();
     return {};
   }
 
