@@ -8,6 +8,12 @@ export type Attributes = Record<string, string | undefined>;
 const NullPrototype = function NullPrototype() {} as unknown as new () => Attributes;
 (NullPrototype as unknown as { prototype: object }).prototype = Object.create(null) as object;
 
+/** A text of its own: a piece of a larger text keeps all of that in memory. */
+export function ownText(text: string): string {
+  // V8 copies what is shorter.
+  return text.length < 13 ? text : Buffer.from(text).toString();
+}
+
 export class AttributeList {
   #count = 0;
   readonly #names: string[] = [];
@@ -47,10 +53,12 @@ export class AttributeList {
     return undefined;
   }
 
-  /** A copy to keep. */
+  /** A copy to keep, which keeps nothing else of the document. */
   toObject(): Attributes {
     const made = new NullPrototype();
-    for (let i = 0; i < this.#count; i += 1) made[this.#names[i] as string] = this.#values[i];
+    for (let i = 0; i < this.#count; i += 1) {
+      made[this.#names[i] as string] = ownText(this.#values[i] as string);
+    }
     return made;
   }
 }

@@ -8,7 +8,7 @@ import {
   XML_DEPTH_MAX,
   XML_TOKEN_CHARS_MAX,
 } from '../limits.js';
-import { AttributeList } from './attribute-list.js';
+import { AttributeList, ownText } from './attribute-list.js';
 
 /** What the scanner tells. Errors of these end the scan. */
 export interface XmlEvents {
@@ -238,7 +238,7 @@ export class XmlScanner {
     if (known !== undefined && known.length === length && buffer.startsWith(known, from)) {
       return known;
     }
-    const name = buffer.slice(from, end);
+    const name = ownText(buffer.slice(from, end));
     this.#names[slot] = name;
     return name;
   }

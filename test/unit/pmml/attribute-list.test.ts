@@ -1,6 +1,8 @@
 // Attributes of a tag: found by name, filled anew, copied for who keeps them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { AttributeList } from '../../../ts/pmml/attribute-list.js';
 
 test('attributes by name, until the next tag', () => {
@@ -17,4 +19,26 @@ test('attributes by name, until the next tag', () => {
   assert.deepEqual({ ...kept }, { id: '1', score: '' });
   assert.equal(kept['constructor'], undefined);
   assert.deepEqual(Object.keys(list.toObject()), ['constructor']);
+});
+
+test('what is kept of a document keeps the document not in memory', () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const list = new AttributeList();
+  const kept: object[] = [];
+  collect();
+  const used = () => {
+    const { heapUsed, external } = process.memoryUsage();
+    return heapUsed + external;
+  };
+  const before = used();
+  for (let i = 0; i < 40; i += 1) {
+    const piece = Buffer.alloc(1 << 20, 0x61 + (i % 26)).toString('latin1');
+    list.clear();
+    list.add('functionName', piece.slice(100, 130));
+    kept.push(list.toObject());
+  }
+  collect();
+  const grown = used() - before;
+  assert.ok(grown < 24 << 20, `${grown} bytes for ${kept.length} attributes`);
 });

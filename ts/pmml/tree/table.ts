@@ -1,7 +1,7 @@
 // The nodes of a tree in flat arrays, made while the document is read: a million nodes never stand
 // in memory as elements. Importer's worker thread.
 import { arrayTexts } from '../arrays.js';
-import { AttributeList } from '../attribute-list.js';
+import { AttributeList, ownText } from '../attribute-list.js';
 import { elementOf, type XmlCapture, type XmlElement } from '../xml.js';
 
 /** What stands in a node as its predicate. */
@@ -56,11 +56,6 @@ export interface TreeTable {
 export function cellOf(table: TreeTable, cells: Cells, node: number): string | undefined {
   const begin = cells.begin[node] as number;
   return begin < 0 ? undefined : table.pool.slice(begin, cells.end[node]);
-}
-
-// A piece of a large text keeps all of it; a copy does not.
-function ownText(text: string): string {
-  return text.length < 13 ? text : Buffer.from(text).toString();
 }
 
 function numberOr(text: string | undefined): number {
