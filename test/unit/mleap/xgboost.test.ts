@@ -1,7 +1,8 @@
 // XGBoost's boosters in bundles: the three forms of their files, answers, files that are broken.
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { readBooster } from '../../../ts/mleap/xgboost/booster.js';
 import { runPlan } from '../tabular/run-plan.js';
 import { importNodes, type NodeOf } from './memory-bundle.js';
 
@@ -178,6 +179,71 @@ test('a classifier: floats, base score as a probability', async () => {
   );
 });
 
+interface Written {
+  readonly objective: string;
+  readonly booster: string;
+  readonly classes: number;
+  readonly model: unknown;
+  readonly rows: readonly (readonly (number | null)[])[];
+  readonly margins: readonly (readonly number[])[];
+  readonly answers: readonly (readonly number[])[];
+}
+
+/** What XGBoost 2.1.4 answers (test/fixtures/tabular/xgboost, written by make_boosters.py). */
+const WRITTEN = JSON.parse(
+  readFileSync(join('test', 'fixtures', 'tabular', 'xgboost', 'boosters.json'), 'utf8'),
+) as readonly Written[];
+
+/** Floats, whose last digit is the library's of mathematics. */
+function near(got: unknown, expected: readonly (readonly number[])[], where: string): void {
+  (got as number[][]).forEach((row, i) =>
+    row.forEach((value, k) => {
+      const wanted = expected[i]?.[k] ?? Number.NaN;
+      const isNear = Math.abs(value - wanted) <= 2 ** -22 * Math.abs(wanted);
+      assert.ok(isNear && f(value) === value, `${where} ${i}, ${k}: ${value}, expected ${wanted}`);
+    }),
+  );
+}
+
+describe("XGBoost's own answers", () => {
+  for (const { objective, booster, classes, model, rows, margins, answers } of WRITTEN) {
+    const isMany = objective.startsWith('multi:');
+    const op = classes > 1 ? 'xgboost.classifier' : 'xgboost.regression';
+    const attributes = {
+      num_features: { int: 4 },
+      ...(classes > 1 ? { num_classes: { int: classes } } : {}),
+    };
+    const node = { ...nodeOf(model, op), attributes };
+    const x = rows.map((row) => row.map((value) => value ?? Number.NaN));
+    const name = `${objective}, ${booster}, ${classes}`;
+    if (objective === 'multi:softmax') {
+      test(`${name}: MLeap has no probabilities of it`, () =>
+        assert.rejects(importNodes({ a: node }), /'multi:softmax' is not supported of 3 classes/));
+      continue;
+    }
+    test(name, async () => {
+      const { plan } = await importNodes({ a: node });
+      const { columns } = runPlan(plan, { x });
+      if (!isMany) {
+        if (classes > 1) {
+          const got = (columns['r'] as number[][]).map(([, margin]) => [margin]);
+          assert.deepEqual(got, margins);
+        }
+        const got = classes > 1 ? (columns['q'] as number[][]).map(([, q]) => [q]) : columns['p'];
+        near(classes > 1 ? got : (got as number[]).map((one) => [one]), answers, 'answer');
+        return;
+      }
+      assert.deepEqual(columns['r'], margins);
+      near(columns['q'], answers, 'probability');
+      assert.deepEqual(
+        columns['p'],
+        answers.map((row) => row.indexOf(Math.max(...row))),
+      );
+      assert.ok(new Set(columns['p']).size === classes, 'all classes are there');
+    });
+  }
+});
+
 test('what is not supported is told', async () => {
   await assert.rejects(
     importNodes({ a: nodeOf(documentOf('rank:pairwise', '0.5', TREES)) }),
@@ -185,12 +251,25 @@ test('what is not supported is told', async () => {
   );
   await assert.rejects(
     importNodes({ a: nodeOf(documentOf('multi:softprob', '0.5', TREES), 'xgboost.classifier') }),
-    /the objective 'multi:softprob' is not supported/,
+    /the objective 'multi:softprob' is not supported of 2 classes/,
   );
   const leaves = nodeOf(documentOf('reg:squarederror', '0.5', TREES));
   await assert.rejects(
     importNodes({ a: { ...leaves, outputs: { prediction: 'p', leaf_prediction: 'l' } } }),
     /the output 'leaf_prediction' is not supported/,
+  );
+});
+
+test('classes that there are no trees of', async () => {
+  const many = documentOf('multi:softprob', '0.5', TREES);
+  many.learner.learner_model_param.num_class = '2000000000';
+  const node = nodeOf(many, 'xgboost.classifier');
+  await assert.rejects(importNodes({ a: node }), /2000000000 classes of 2 trees/);
+  many.learner.learner_model_param.num_class = '2';
+  many.learner.gradient_booster.model.tree_info = [0, 2];
+  await assert.rejects(
+    importNodes({ a: nodeOf(many, 'xgboost.classifier') }),
+    /a tree is not of one of 2 classes/,
   );
 });
 
@@ -217,7 +296,13 @@ const broken: readonly (readonly [string, Uint8Array, RegExp])[] = [
 
 describe('files that are refused', () => {
   for (const [what, bytes, expected] of broken) {
-    test(what, () => assert.throws(() => readBooster(bytes, 'xgboost.model'), expected));
+    test(what, () =>
+      assert.rejects(importNodes({ a: nodeOf(bytes) }), (error: Error) => {
+        assert.match(error.message, expected);
+        assert.match(error.message, /xgboost\.model: /);
+        return true;
+      }),
+    );
   }
   test('a tree that leads back', () =>
     assert.rejects(

@@ -22,9 +22,9 @@ export const MLEAP_OPS: ReadonlyMap<string, Op> = new Map(
 /** Why not. Others are not known. */
 export const REFUSED_OPS: ReadonlyMap<string, string> = new Map([
   ['categorical_drilldown', 'its models are transformers, which bundles cannot hold'],
-  ['lda_local_model_op', 'topics are found by an iteration that is not supported'],
+  ['lda_local_model_op', 'its iteration begins at random: MLeap answers otherwise each time'],
   ['lightgbm_classifier', 'LightGBM models are not supported'],
   ['lightgbm_regression', 'LightGBM models are not supported'],
-  ['map_entry_selector', 'columns of maps are not supported'],
+  ['map_entry_selector', 'its input is a map, which no datatype of requests is'],
   ['tensorflow', 'TensorFlow graphs inside of bundles are not supported'],
 ]);

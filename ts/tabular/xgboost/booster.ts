@@ -1,5 +1,4 @@
 // A booster of XGBoost, whichever form its file has. Importer's worker thread; pure.
-import { bundleInvalid } from '../bundle/values.js';
 import { readBinary } from './binary.js';
 import { readDocument } from './document.js';
 import { readUbj } from './ubj.js';
@@ -26,10 +25,12 @@ export interface Booster {
   readonly groups: readonly number[];
   /** dart: by tree. */
   readonly weights?: readonly number[];
+  /** Of one that was stopped early: so many trees are the best ones. */
+  readonly bestTrees?: number;
 }
 
-/** Errors: ModelInvalid naming the file and what of it is not supported. */
-export function readBooster(bytes: Uint8Array, file: string): Booster {
+/** Errors: RangeError saying what of it is broken, or not supported. */
+export function readBooster(bytes: Uint8Array): Booster {
   const first = bytes.find((byte) => byte > 0x20);
   try {
     if (first !== 0x7b) return readBinary(bytes);
@@ -38,7 +39,7 @@ export function readBooster(bytes: Uint8Array, file: string): Booster {
     const isJson = second === 0x22 || second === 0x7d;
     return readDocument(isJson ? jsonOf(bytes) : readUbj(bytes));
   } catch (error) {
-    throw bundleInvalid(`${file}: ${error instanceof Error ? error.message : String(error)}`);
+    throw new RangeError(error instanceof Error ? error.message : String(error));
   }
 }
 

@@ -21,8 +21,20 @@ export function readDocument(document: unknown): Booster {
     groups: numbers(member(model, 'tree_info')),
   };
   if (read.groups.length !== trees.length) throw new RangeError('tree_info is not of its trees');
-  if (name === 'gbtree') return read;
-  return { ...read, weights: numbers(member(gradient, 'weight_drop')) };
+  const best = bestTreesOf(learner, model);
+  const found = best === undefined ? read : { ...read, bestTrees: best };
+  if (name === 'gbtree') return found;
+  return { ...found, weights: numbers(member(gradient, 'weight_drop')) };
+}
+
+/** The round in "attributes", and the trees before the one behind it; "3". */
+function bestTreesOf(learner: unknown, model: unknown): number | undefined {
+  const { attributes = {} } = learner as { readonly attributes?: unknown };
+  const round = (attributes as Readonly<Record<string, unknown>>)['best_iteration'];
+  if (round === undefined) return undefined;
+  const trees = numbers(member(model, 'iteration_indptr'))[Number(round) + 1];
+  if (trees === undefined) throw new RangeError(`there is no round ${String(round)}`);
+  return trees;
 }
 
 /** "5E-1"; since 3.0 in brackets. */
