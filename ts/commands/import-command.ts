@@ -84,11 +84,18 @@ async function writePlan(model: FoundModel, version: FoundVersion, out: string):
     return imported;
   });
   const { fields, outputs, stages } = table;
-  const counts = `${fields.length} fields, ${outputs.length} outputs, ${stages.length} kinds of stage`;
+  const counts = [
+    counted(fields, 'field'),
+    counted(outputs, 'output'),
+    counted(stages, 'stage kind'),
+  ].join(', ');
   process.stdout.write(`${out}  plan of a ${table.format} model: ${counts}\n`);
   for (const warning of table.warnings) process.stdout.write(`warning: ${warning}\n`);
   return 0;
 }
+
+const counted = ({ length }: readonly unknown[], what: string): string =>
+  `${length} ${what}${length === 1 ? '' : 's'}`;
 
 function writeModel(
   path: string,
