@@ -1,6 +1,6 @@
-"""Models of columns by the official clients, unmodified: tritonclient over HTTP and gRPC, which know
-plain V2 alone, and the messages of its own service_pb2, which carry what the extension adds. Test
-time only."""
+"""Models of columns by the official clients, unmodified: tritonclient over HTTP and gRPC, which
+know plain V2 alone, and the messages of its own service_pb2, which carry what the extension adds.
+Test time only."""
 import struct
 
 import grpc

@@ -27,7 +27,7 @@ export const noResponse = {
 };
 const failed = { errorCode: ErrorCode.ModelInvalid, errorMessage: 'cut short' };
 
-export interface Request {
+interface Request {
   readonly message: Buffer;
   readonly protocol: MessageProtocol;
   readonly timeoutUs: number;
