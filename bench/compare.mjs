@@ -5,7 +5,7 @@ import { createContext } from './context.mjs';
 import { describeMachine } from './machine.mjs';
 import { parseCompareOptions, SHARED_HELP } from './options.mjs';
 import { alignTable, formatSide } from './report.mjs';
-import { alternate, pairSeconds } from './runner.mjs';
+import { alternate, pairSeconds, Skipped } from './runner.mjs';
 import { medianSample, median } from './statistics.mjs';
 import { selectWorkloads } from './workloads/index.mjs';
 
@@ -72,8 +72,10 @@ async function main() {
     try {
       rows.push(tableRow(workload, await compareOne(context, workload, before, after)));
     } catch (error) {
-      failures += 1;
-      rows.push([workload.title, 'ERROR', error.message.split('\n')[0], '', '']);
+      const skipped = error instanceof Skipped;
+      failures += skipped ? 0 : 1;
+      const what = skipped ? 'SKIPPED' : 'ERROR';
+      rows.push([workload.title, what, error.message.split('\n')[0], '', '']);
     }
   }
   const commits = `${describeMachine(before).commit} -> ${describeMachine(after).commit}`;

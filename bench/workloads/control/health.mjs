@@ -10,7 +10,7 @@ import { start } from '../../children.mjs';
 import { startServal } from '../../contenders/serval.mjs';
 import { requestBytes } from '../../load/closed-loop.mjs';
 import { beginOpenLoop } from '../../load/open-loop.mjs';
-import { meets, median, spread } from '../../statistics.mjs';
+import { judgeFigures, median } from '../../statistics.mjs';
 import { orStop } from '../sides.mjs';
 
 const MODEL = 'image_identity';
@@ -79,22 +79,13 @@ async function oneRound(context, http, request, clients, expected) {
 }
 
 function row(id, title, rounds) {
-  const values = rounds.map(({ p99Ms }) => p99Ms);
-  const got = median(values);
   const worst = Math.max(...rounds.map(({ maxMs }) => maxMs)).toFixed(0);
   const rate = median(rounds.map(({ mbPerSecond }) => mbPerSecond)).toFixed(0);
   return {
-    id,
-    title,
-    reference: '',
-    form: 'ms',
-    target: P99_MS,
-    got,
-    spread: spread(values),
-    gotByCpu: null,
-    ok: meets(P99_MS, got),
-    rounds: values,
-    note: '',
+    ...judgeFigures(
+      { id, title, form: 'ms', target: P99_MS },
+      rounds.map(({ p99Ms }) => p99Ms),
+    ),
     sides: { serval: { extra: `longest ${worst} ms, ${rate} MB of bodies a second` } },
   };
 }

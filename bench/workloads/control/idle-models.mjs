@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { startServal } from '../../contenders/serval.mjs';
 import { residentBytes } from '../../machine.mjs';
-import { meets, median, spread } from '../../statistics.mjs';
+import { judgeFigures, median } from '../../statistics.mjs';
 import { manyModels } from '../repositories.mjs';
 
 const MODEL = 'half_plus_three';
@@ -60,21 +60,10 @@ async function startOnce(context, count) {
 }
 
 function row(id, title, form, target, rounds, value, extra) {
-  const values = rounds.map(value);
-  const got = median(values);
+  const note = 'the models are hard links to one file';
   return {
-    id,
-    title,
-    reference: '',
-    form,
-    target,
-    got,
-    spread: spread(values),
-    gotByCpu: null,
-    ok: target === null ? null : meets(target, got),
+    ...judgeFigures({ id, title, form, target, note }, rounds.map(value)),
     sides: { serval: { extra } },
-    rounds: values,
-    note: 'the models are hard links to one file',
   };
 }
 

@@ -4,7 +4,7 @@ import { describeModel, sendOnce } from '../../check.mjs';
 import { startServal } from '../../contenders/serval.mjs';
 import { wrkLoad } from '../../load/wrk.mjs';
 import { runPair } from '../../runner.mjs';
-import { judge, meets } from '../../statistics.mjs';
+import { judge, judgeFigures } from '../../statistics.mjs';
 import { planV2 } from '../json-small.mjs';
 import { control, manyModels } from '../repositories.mjs';
 import { orStop } from '../sides.mjs';
@@ -55,20 +55,12 @@ async function statusRow(context, { http, name }, id, path) {
   const request = { method: 'GET', path: path(name) };
   await sendOnce(http, request);
   const sample = await wrkLoad(context, http, request, 1)(context.options.seconds);
-  const got = sample.p99Us / 1000;
+  const title = `status of one model of ${REGISTERED}, p99: GET ${path('NAME')}`;
+  const row = { id, title, form: 'ms', target: STATUS_MS };
   return {
-    id,
-    title: `status of one model of ${REGISTERED}, p99: GET ${path('NAME')}`,
-    reference: '',
-    form: 'ms',
-    target: STATUS_MS,
-    got,
-    spread: { min: got, max: got },
-    gotByCpu: null,
-    ok: meets(STATUS_MS, got),
+    ...judgeFigures(row, [sample.p99Us / 1000]),
     sides: { serval: sample },
     rounds: [sample],
-    note: '',
   };
 }
 

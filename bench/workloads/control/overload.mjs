@@ -6,7 +6,7 @@ import { v2JsonRequest } from '../../bodies.mjs';
 import { startServal } from '../../contenders/serval.mjs';
 import { beginOpenLoop } from '../../load/open-loop.mjs';
 import { wrkLoad } from '../../load/wrk.mjs';
-import { meets, median, spread } from '../../statistics.mjs';
+import { judgeFigures, median } from '../../statistics.mjs';
 import { makeRepository } from '../repositories.mjs';
 import { orStop } from '../sides.mjs';
 
@@ -60,21 +60,11 @@ async function measure(context, server) {
 }
 
 function row(id, title, form, target, rounds, value, extra) {
-  const values = rounds.map(value);
-  const got = median(values);
+  const reference = `capacity ${median(rounds.map((r) => r.capacity)).toFixed(0)}/s`;
   return {
-    id,
-    title,
-    reference: `capacity ${median(rounds.map((r) => r.capacity)).toFixed(0)}/s`,
-    form,
-    target,
-    got,
-    spread: spread(values),
-    gotByCpu: null,
-    ok: meets(target, got),
+    ...judgeFigures({ id, title, reference, form, target }, rounds.map(value)),
     sides: { serval: { extra: extra(rounds.at(-1)) } },
     rounds,
-    note: '',
   };
 }
 

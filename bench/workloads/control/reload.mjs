@@ -6,7 +6,7 @@ import { describeModel, sendOnce } from '../../check.mjs';
 import { startServal } from '../../contenders/serval.mjs';
 import { beginOpenLoop } from '../../load/open-loop.mjs';
 import { residentBytes } from '../../machine.mjs';
-import { meets } from '../../statistics.mjs';
+import { judgeFigures } from '../../statistics.mjs';
 import { planV2 } from '../json-small.mjs';
 import { control, makeRepository } from '../repositories.mjs';
 import { orStop } from '../sides.mjs';
@@ -64,18 +64,8 @@ async function measure(context, server) {
 
 function row(id, title, form, target, got, extra, reference) {
   return {
-    id,
-    title,
-    reference,
-    form,
-    target,
-    got,
-    spread: { min: got, max: got },
-    gotByCpu: null,
-    ok: meets(target, got),
+    ...judgeFigures({ id, title, reference, form, target }, [got]),
     sides: { serval: { extra } },
-    rounds: [],
-    note: '',
   };
 }
 
