@@ -92,6 +92,14 @@ Status TabularModel::run(uint32_t signature, std::span<const TensorView> inputs,
   }
   Frame& frame = scratch.frame();
   const int64_t rows = inputs.empty() || inputs[0].shape.rank() == 0 ? 1 : inputs[0].shape[0];
+  // Fields that are left out, and what stages make, have rows too.
+  const auto values = static_cast<uint64_t>(rows) * plan_->column_count();
+  if (values > kTableElementsMax) {
+    return make_error(ErrorCode::BodyTooLarge,
+                      std::to_string(rows) + " rows of " + std::to_string(plan_->column_count()) +
+                          " columns: expected at most " + std::to_string(kTableElementsMax) +
+                          " values, got " + std::to_string(values));
+  }
   frame.begin(static_cast<uint32_t>(rows));
   for (size_t i = 0; i < inputs.size(); ++i) {
     Status filled = tabular::fill_column(frame, frame.columns[plan_->field_columns()[i]],

@@ -30,6 +30,19 @@ inline Status check_list_size(const char* list, size_t count) {
                           " entries; the limit is " + std::to_string(kInputsMax));
 }
 
+// Calls take(field) for each field `number` of a message, in wire order, until one answers false;
+// then that is the result. All has been read before: nothing can be wrong with the form.
+template <typename Take>
+bool each_wire_field(std::span<const uint8_t> message, uint32_t number, Take take) {
+  WireFault none;
+  WireReader reader(message, message.data(), none);
+  WireField field;
+  while (reader.next(field)) {
+    if (field.number() == number && !take(field)) return false;
+  }
+  return true;
+}
+
 // Adds the number of values in a packed run of this type; false at a fault, which the reader keeps.
 inline bool count_packed(WireReader& reader, WireType type, std::span<const uint8_t> run,
                          uint64_t& count) {

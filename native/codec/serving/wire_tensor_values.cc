@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "base/bytes/wire_lists.h"
 #include "base/copies.h"
 #include "codec/checked.h"
 #include "codec/v2/wire_read.h"
@@ -14,29 +15,16 @@ namespace {
 
 using Bytes = std::span<const uint8_t>;
 
-// Calls take(field) for each field `number` of the TensorProto, in wire order, until one answers
-// false. All has been read before, so that nothing can be wrong with the form.
-template <typename Take>
-bool each_in_proto(Bytes proto, uint32_t number, Take take) {
-  WireFault none;
-  WireReader reader(proto, proto.data(), none);
-  WireField field;
-  while (reader.next(field)) {
-    if (field.number() == number && !take(field)) return false;
-  }
-  return true;
-}
-
 template <typename Take>
 void each_piece(const TensorDecode& decode, Take take) {
   const WireTensor& wire = decode.wire;
   const uint32_t number = decode.type.field;
   if (!wire.in_entry) {
-    each_in_proto(wire.message, number, take);
+    each_wire_field(wire.message, number, take);
     return;
   }
-  each_in_proto(wire.message, wire_tf::kMapValue, [&](const WireField& value) {
-    return value.type() != WireType::Bytes || each_in_proto(value.bytes, number, take);
+  each_wire_field(wire.message, wire_tf::kMapValue, [&](const WireField& value) {
+    return value.type() != WireType::Bytes || each_wire_field(value.bytes, number, take);
   });
 }
 

@@ -8,12 +8,9 @@
 #include "base/buffer.h"
 #include "base/table_schema.h"
 #include "codec/request.h"
+#include "codec/v2/wire_answer.h"
 
 namespace serval::table {
-
-struct AnswerParameter {
-  std::string_view key, text;
-};
 
 // Views of the run's outputs and the arena.
 struct AnswerTensor {

@@ -1,6 +1,7 @@
 // ModelInferRequest and PredictRequest for a tabular model: see table.h. Hot path; any thread. The
 // message's form is read as for any model (codec/v2/wire_read, codec/serving/wire_read); here its
 // inputs become tensors of the extension.
+#include "base/bytes/wire_lists.h"
 #include "codec/bytes_tensor.h"
 #include "codec/checked.h"
 #include "codec/serving/wire_read.h"
@@ -76,16 +77,16 @@ ParameterValue value_of(const WireParameter& parameter) {
 // Calls take(parameter) for each entry of a map of parameters. The message's form is checked.
 template <typename Take>
 Status each_parameter(Bytes message, uint32_t number, Take take) {
-  WireFault none;
-  WireReader reader(message, message.data(), none);
-  WireField field;
-  while (reader.next(field)) {
-    if (field.tag != wire_tag(number, WireType::Bytes)) continue;
+  Status taken;
+  each_wire_field(message, number, [&](const WireField& field) {
+    if (field.type() != WireType::Bytes) return true;
+    WireFault none;
     WireParameter parameter;
     (void)read_wire_parameter(field.bytes, message.data(), none, parameter);
-    if (Status taken = take(parameter); !taken.ok()) return taken;
-  }
-  return {};
+    taken = take(parameter);
+    return taken.ok();
+  });
+  return taken;
 }
 
 Status read_tensor(const WireInput& input, RequestTensor& tensor) {

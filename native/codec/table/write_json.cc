@@ -8,6 +8,7 @@
 #include "codec/table/answer.h"
 #include "codec/table/table.h"
 #include "codec/table/tensor.h"
+#include "codec/v2/json.h"
 
 namespace serval {
 
@@ -63,16 +64,16 @@ Status append_text(ByteBuffer& out, const AnswerTensor& tensor, size_t at) {
 }
 
 // Appends elements [begin, end) of a tensor, with commas between them and no brackets; those of
-// missing rows are null.
+// missing rows (`nulls`, as AnswerTensor has them) are null.
 // Errors: invalid_argument (text that is not UTF-8), body_too_large, memory_full.
 Status append_values(ByteBuffer& out, const AnswerTensor& tensor, size_t begin, size_t end,
-                     NumberForm form, uint64_t bytes_max) {
+                     NumberForm form, uint64_t bytes_max, const uint8_t* nulls) {
   const TensorView& view = tensor.view;
   const bool is_text = dtype_is_text(view.dtype);
   const bool looks = dtype_is_real(view.dtype) && form == NumberForm::Strings;
-  const size_t width = tensor.nulls == nullptr ? 1 : tensor.width();
+  const size_t width = nulls == nullptr ? 1 : tensor.width();
   const auto is_odd = [&](size_t i) {
-    if (tensor.nulls != nullptr && tensor.nulls[i / width] != 0) return true;
+    if (nulls != nullptr && nulls[i / width] != 0) return true;
     return is_text || (looks && odd_number(view, i) != 0);
   };
   for (size_t at = begin; at < end;) {
@@ -85,7 +86,7 @@ Status append_values(ByteBuffer& out, const AnswerTensor& tensor, size_t begin, 
       at = stop;
       continue;
     }
-    if (tensor.nulls != nullptr && tensor.nulls[at / width] != 0) {
+    if (nulls != nullptr && nulls[at / width] != 0) {
       if (!out.append("null")) return memory_out(out);
     } else if (is_text) {
       if (Status done = append_text(out, tensor, at); !done.ok()) return done;
@@ -131,20 +132,9 @@ bool append_head(ByteBuffer& out, const AnswerTensor& tensor, uint64_t raw_bytes
   return good && out.append("}");
 }
 
-bool append_front(ByteBuffer& out, const AnswerModel& model, const DecodedRequest& request) {
-  if (!out.append("{\"model_name\":") || !append_json_string(out, model.name) ||
-      !out.append(",\"model_version\":") || !append_json_string(out, model.version)) {
-    return false;
-  }
-  if (request.has_id && (!out.append(",\"id\":") || !append_json_string(out, request.id))) {
-    return false;
-  }
-  return out.append(",\"outputs\":[");
-}
-
 Status write_v2(ByteBuffer& out, const AnswerModel& model, const DecodedRequest& request,
                 std::span<const AnswerTensor> tensors, uint64_t bytes_max, uint64_t& binary_bytes) {
-  if (!append_front(out, model, request)) return memory_out(out);
+  if (!append_answer_front(out, model, request)) return memory_out(out);
   for (size_t i = 0; i < tensors.size(); ++i) {
     const AnswerTensor& tensor = tensors[i];
     const uint64_t raw_bytes = tensor.binary ? raw_tensor_size(tensor.view) : 0;
@@ -153,8 +143,8 @@ Status write_v2(ByteBuffer& out, const AnswerModel& model, const DecodedRequest&
     if (!append_head(out, tensor, raw_bytes)) return memory_out(out);
     if (!tensor.binary) {
       if (!out.append(",\"data\":[")) return memory_out(out);
-      Status done =
-          append_values(out, tensor, 0, elements_of(tensor.view), NumberForm::Strings, bytes_max);
+      Status done = append_values(out, tensor, 0, elements_of(tensor.view), NumberForm::Strings,
+                                  bytes_max, tensor.nulls);
       if (!done.ok()) return done;
       if (!out.append("]")) return memory_out(out);
     }
@@ -183,9 +173,7 @@ struct RowWriter {
     }
     if (cells && !out.append("[")) return memory_out(out);
     // Only whole rows are missing.
-    AnswerTensor present = tensor;
-    present.nulls = nullptr;
-    Status done = append_values(out, present, begin, at, NumberForm::Tokens, bytes_max);
+    Status done = append_values(out, tensor, begin, at, NumberForm::Tokens, bytes_max, nullptr);
     if (done.ok() && cells && !out.append("]")) return memory_out(out);
     return done;
   }
@@ -196,7 +184,8 @@ Status write_column(ByteBuffer& out, const AnswerTensor& tensor, uint64_t bytes_
   if (!out.append("[")) return memory_out(out);
   Status done;
   if (tensor.view.shape.rank() == 1) {
-    done = append_values(out, tensor, 0, elements_of(tensor.view), NumberForm::Tokens, bytes_max);
+    done = append_values(out, tensor, 0, elements_of(tensor.view), NumberForm::Tokens, bytes_max,
+                         tensor.nulls);
   } else {
     RowWriter writer{tensor};
     for (int64_t row = 0; done.ok() && row < tensor.view.shape[0]; ++row) {

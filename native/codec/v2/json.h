@@ -33,6 +33,9 @@ Status decode_v2_infer_plain(std::span<const uint8_t> body, int64_t json_bytes,
 // Errors: invalid_argument (one of the two is no whole number >= 0 in a body that is JSON).
 Status peek_v2_schedule(std::span<const uint8_t> body, int64_t json_bytes, SchedulePolicy& out);
 
+// What answers of all kinds of models begin with: the model, the id, "outputs":[. False: no memory.
+bool append_answer_front(ByteBuffer& out, const AnswerModel& model, const DecodedRequest& request);
+
 // Encodes the answer; `json_bytes_out`: length of the JSON when binary data follows, else 0 (then
 // the content type is JSON).
 // Errors: invalid_argument when a BYTES output asked for as JSON is not valid UTF-8 (names the

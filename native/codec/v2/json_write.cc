@@ -91,17 +91,6 @@ bool append_binary_size(ByteBuffer& out, uint64_t bytes) {
          out.append("}}");
 }
 
-bool append_head(ByteBuffer& out, const AnswerModel& model, const DecodedRequest& request) {
-  if (!out.append("{\"model_name\":") || !append_json_string(out, model.name) ||
-      !out.append(",\"model_version\":") || !append_json_string(out, model.version)) {
-    return false;
-  }
-  if (request.has_id && (!out.append(",\"id\":") || !append_json_string(out, request.id))) {
-    return false;
-  }
-  return out.append(",\"outputs\":[");
-}
-
 Status append_binaries(ByteBuffer& out, const DecodedRequest& request,
                        std::span<const TensorView> outputs, uint64_t total) {
   auto* place = out.grow(static_cast<size_t>(total));
@@ -128,7 +117,7 @@ Status check_elements(std::string_view name, const TensorView& tensor) {
 Status write_json(const AnswerModel& model, const Signature& signature,
                   const DecodedRequest& request, std::span<const TensorView> outputs,
                   const Limits& limits, ByteBuffer& out, uint64_t& binary_bytes) {
-  if (!append_head(out, model, request)) return no_memory(out);
+  if (!append_answer_front(out, model, request)) return no_memory(out);
   for (size_t i = 0; i < request.outputs.size(); ++i) {
     const std::string_view name = signature.outputs[request.outputs[i].index].name;
     if (i != 0 && !out.append(",")) return no_memory(out);
@@ -150,6 +139,17 @@ Status write_json(const AnswerModel& model, const Signature& signature,
 }
 
 }  // namespace
+
+bool append_answer_front(ByteBuffer& out, const AnswerModel& model, const DecodedRequest& request) {
+  if (!out.append("{\"model_name\":") || !append_json_string(out, model.name) ||
+      !out.append(",\"model_version\":") || !append_json_string(out, model.version)) {
+    return false;
+  }
+  if (request.has_id && (!out.append(",\"id\":") || !append_json_string(out, request.id))) {
+    return false;
+  }
+  return out.append(",\"outputs\":[");
+}
 
 Status encode_v2_infer(const AnswerModel& model, const Signature& signature,
                        const DecodedRequest& request, std::span<const TensorView> outputs,

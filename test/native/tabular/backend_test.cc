@@ -238,6 +238,21 @@ TEST(TabularBackend, RefusedRowsAreErrorsOrMissing) {
   EXPECT_EQ(scratch->outputs()[0].states[1], 1);
 }
 
+// One small field of many rows, and columns for all of them: no memory is taken.
+TEST(TabularBackend, FramesTooLargeToHold) {
+  Through through;
+  for (int i = 0; i < 300; ++i) through.add("f" + std::to_string(i), Type::Double);
+  through.model = load(through.maker);
+  through.scratch = through.model->make_scratch();
+  std::vector<TensorView> inputs(300);
+  inputs[0].shape = Shape(std::vector<int64_t>{1 << 20});
+  const Status refused = through.run(inputs);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::BodyTooLarge);
+  EXPECT_EQ(refused.error().message,
+            "1048576 rows of 300 columns: expected at most 268435456 values, got 314572800");
+}
+
 // Sparse vectors of more slots than could be answered: nothing is made of them.
 TEST(TabularBackend, VectorsTooWideToAnswer) {
   PlanMaker maker;

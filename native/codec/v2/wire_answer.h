@@ -1,0 +1,114 @@
+// The ModelInferResponse of all kinds of models: exact sizes first, one growth of the buffer, then
+// every byte once, straight into it. Hot path; any thread. Source: seed 001 "ModelInferResponse".
+#pragma once
+
+#include <algorithm>
+#include <span>
+#include <string>
+
+#include "base/bytes/wire_writer.h"
+#include "codec/bytes_tensor.h"
+#include "codec/request.h"
+#include "codec/v2/wire_read.h"
+
+namespace serval {
+
+// A parameter of an answered tensor: a string_param.
+struct AnswerParameter {
+  std::string_view key, text;
+};
+
+// One tensor of the answer. Borrowed.
+struct WireAnswerTensor {
+  std::string_view name, datatype;
+  std::span<const AnswerParameter> parameters;
+  const TensorView& view;  // its shape, and the elements, which go into raw_output_contents
+};
+
+namespace wire_answer {
+
+constexpr uint32_t kModelName = 1, kModelVersion = 2, kId = 3, kOutputs = 5, kRawOutputs = 6;
+constexpr uint32_t kStreamResponse = 2;
+
+inline uint64_t parameter_bytes(const AnswerParameter& parameter) {
+  return wire_text_bytes(parameter.key) + wire_field_bytes(wire_text_bytes(parameter.text));
+}
+
+inline uint64_t dims_bytes(const Shape& shape) {
+  uint64_t bytes = 0;
+  for (const int64_t dim : shape.dims()) bytes += varint_bytes(static_cast<uint64_t>(dim));
+  return bytes;
+}
+
+inline uint64_t head_bytes(const WireAnswerTensor& tensor) {
+  const uint64_t dims = dims_bytes(tensor.view.shape);
+  uint64_t bytes = wire_text_bytes(tensor.name) + wire_text_bytes(tensor.datatype) +
+                   (dims == 0 ? 0 : wire_field_bytes(dims));
+  for (const AnswerParameter& one : tensor.parameters) {
+    bytes += wire_field_bytes(parameter_bytes(one));
+  }
+  return bytes;
+}
+
+inline void write_head(WireWriter& writer, const WireAnswerTensor& tensor) {
+  writer.head(kOutputs, head_bytes(tensor));
+  writer.text(wire_v2::kTensorName, tensor.name);
+  writer.text(wire_v2::kTensorDatatype, tensor.datatype);
+  if (const uint64_t dims = dims_bytes(tensor.view.shape); dims != 0) {
+    writer.head(wire_v2::kTensorShape, dims);
+    for (const int64_t dim : tensor.view.shape.dims()) writer.varint(static_cast<uint64_t>(dim));
+  }
+  for (const AnswerParameter& one : tensor.parameters) {
+    writer.head(wire_v2::kTensorParameters, parameter_bytes(one));
+    writer.text(wire_v2::kMapKey, one.key);
+    writer.head(wire_v2::kMapValue, wire_text_bytes(one.text));
+    writer.text(wire_v2::kStringParam, one.text);
+  }
+}
+
+}  // namespace wire_answer
+
+// Appends the message of `count` tensors, tensor(i) each; in a ModelStreamInferResponse where
+// `stream`. Errors: body_too_large, memory_full; `out` is then as it was.
+template <typename TensorAt>
+Status write_wire_answer(const AnswerModel& model, std::string_view id, size_t count,
+                         TensorAt tensor, bool stream, const Limits& limits, ByteBuffer& out) {
+  using namespace wire_answer;
+  const uint64_t bytes_max = std::min(limits.response_bytes_max, kWireMessageBytesMax);
+  uint64_t response =
+      wire_text_bytes(model.name) + wire_text_bytes(model.version) + wire_text_bytes(id);
+  bool fits = true;
+  for (size_t i = 0; i < count && fits; ++i) {
+    const WireAnswerTensor one = tensor(i);
+    const uint64_t raw = raw_tensor_size(one.view);
+    response += wire_field_bytes(head_bytes(one));
+    fits = raw <= bytes_max && response <= bytes_max;  // before the sum can overflow
+    if (fits) response += wire_field_bytes(raw);
+  }
+  fits = fits && response <= bytes_max;
+  const uint64_t total = fits && stream ? wire_field_bytes(response) : response;
+  if (!fits || total > bytes_max) {
+    return make_error(ErrorCode::BodyTooLarge,
+                      "the ModelInferResponse would be over the limit of " +
+                          std::to_string(bytes_max) + " bytes");
+  }
+  uint8_t* place = out.grow(total);
+  if (place == nullptr) {
+    return make_error(ErrorCode::MemoryFull,
+                      "out of memory for a response of " + std::to_string(total) + " bytes");
+  }
+  WireWriter writer{place};
+  if (stream) writer.head(kStreamResponse, response);
+  writer.text(kModelName, model.name);
+  writer.text(kModelVersion, model.version);
+  writer.text(kId, id);
+  for (size_t i = 0; i < count; ++i) write_head(writer, tensor(i));
+  for (size_t i = 0; i < count; ++i) {
+    const TensorView& view = tensor(i).view;
+    writer.head(kRawOutputs, raw_tensor_size(view));
+    writer.at = write_raw_tensor(writer.at, view);
+  }
+  return {};
+}
+
+}  // namespace serval
