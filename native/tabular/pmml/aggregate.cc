@@ -28,8 +28,9 @@ class Aggregate final : public OneOutput {
 
   Status run(Run& run, Rows rows) const override {
     const Column& in = run.in(in_);
-    const bool numbers = is_real(in.element) || is_integer(in.element);
-    if (in.type != Type::List || (function_ != Function::Count && !numbers)) {
+    const bool fits = function_ == Function::Count ? storage_of(in.element) != Storage::Decimal
+                                                   : is_real(in.element) || is_integer(in.element);
+    if (in.type != Type::List || !fits) {
       return invalid_argument(place_ + ": expected lists of numbers");
     }
     Column& out = run.out(out_, type_, rows);

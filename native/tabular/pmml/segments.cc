@@ -162,7 +162,9 @@ class Collect final : public Stage {
     inputs_.assign(spec.inputs.begin(), spec.inputs.end());
     out_ = spec.outputs[0];
     element_ = spec.column_element(out_);
-    if (spec.column_type(out_) != Type::List) spec.fail("its output is a list");
+    if (spec.column_type(out_) != Type::List || element_ == Type::Decimal) {
+      spec.fail("its output is a list, and not of decimals");
+    }
   }
 
   Status run(Run& run, Rows rows) const override {

@@ -141,6 +141,15 @@ TEST(PmmlAggregate, RefusesWhatHasNoAnswer) {
   EXPECT_EQ(sum.plan->at(sum.out).state(0), State::Missing);
   Given scalar("pmml.aggregate", 1, {{Type::Double}}, {{"function", "sum"}});
   EXPECT_EQ(scalar.run({{1}}), "here: expected lists of numbers");
+  PlanMaker maker;
+  const uint32_t decimals = maker.field("x", Type::List, Type::Decimal);
+  maker.only("pmml.aggregate", {decimals}, Type::Int32, {{"function", "count"}});
+  PlanRun run(maker);
+  run.begin(1);
+  run.at(decimals).reset(Type::List, 1, Type::Decimal);
+  run.at(decimals).decimals.push_back(1);
+  run.at(decimals).end_row();
+  EXPECT_EQ(run.run(), "here: expected lists of numbers");
   const auto fault = [](const std::string& name, Type type) {
     auto read = Lists("pmml.aggregate", {{"function", name}}, {type}).maker.read();
     return read.ok() ? "" : read.error().message;
