@@ -16,6 +16,7 @@ import {
 import { join } from 'node:path';
 import { deserialize, serialize } from 'node:v8';
 import { ErrorCode, ServalError } from '../errors.js';
+import { MODEL_FILE_DEPTH_MAX, MODEL_FILES_MAX } from '../limits.js';
 import { isTable, type ImportRequest } from './importer.js';
 import type { ImportedTable } from '../tabular/imported.js';
 import type { ImportedModel } from '../tensorflow/imported.js';
@@ -28,8 +29,9 @@ const ENTRY_FILE = 'import.bin';
 const WEIGHTS_FILE = 'weights.bin';
 /** A plan of columns. */
 export const PLAN_FILE = 'plan.bin';
-const FILES_MAX = 10_000;
-const DEPTH_MAX = 16;
+/** Files and folders of one model, and folders in each other. Of columns: those of who reads it. */
+const GRAPH_FILES = { filesMax: 10_000, depthMax: 16 };
+const TABLE_FILES = { filesMax: MODEL_FILES_MAX, depthMax: MODEL_FILE_DEPTH_MAX };
 /** Data files of version 2 checkpoints: "variables.data-00000-of-00001". */
 const CHECKSUMMED = /\.data-\d{5}-of-\d{5}$/;
 const READ_BYTES_MAX = 2 ** 31 - 1;
@@ -43,12 +45,13 @@ export function cacheKey(
 ): string {
   const hash = createHash('sha256');
   const { format, path } = request;
+  const { filesMax, depthMax } = format === 'tensorflow' ? GRAPH_FILES : TABLE_FILES;
   hash.update(JSON.stringify([CACHE_FORMAT, programVersion, format, ...askedOf(request), path]));
   let files = 0;
   let bytes = 0;
   const visit = (at: string, name: string, depth: number): void => {
     files += 1;
-    if (files > FILES_MAX || depth > DEPTH_MAX) throw new RangeError('too many files');
+    if (files > filesMax || depth > depthMax) throw new RangeError('too many files');
     const stats = statSync(at);
     hash.update(`\n${name}\n${stats.isDirectory() ? 'folder' : stats.size}\n`);
     if (stats.isDirectory()) {
