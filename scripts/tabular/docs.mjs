@@ -19,6 +19,7 @@ const SPARK_GROUPS = [
   ['models/linear', 'LINEAR_STAGES', 'linear models'],
   ['models/forest', 'FOREST_STAGES', 'trees'],
   ['models/learned', 'LEARNED_STAGES', 'other models'],
+  ['models/xgboost', 'XGBOOST_STAGES', 'XGBoost from Python'],
 ];
 
 const load = (folder, path) => import(pathToFileURL(join(folder, `${path}.js`)).href);

@@ -8,7 +8,12 @@ import { FOREST_STAGES } from './models/forest.js';
 import { LEARNED_STAGES } from './models/learned.js';
 import { LINEAR_STAGES } from './models/linear.js';
 import { lowerOneVsRest } from './models/one-vs-rest.js';
+import { XGBOOST_STAGES } from './models/xgboost.js';
 import type { Lower } from './stage.js';
+
+const XGBOOST4J =
+  'what XGBoost4J-Spark saves and answers differs between its versions; save it from Python, with ' +
+  'xgboost.spark';
 
 /** By the class's own name; a text says why there is none. */
 export const LOWERINGS: Readonly<Record<string, Lower | string>> = {
@@ -20,6 +25,9 @@ export const LOWERINGS: Readonly<Record<string, Lower | string>> = {
   ...LINEAR_STAGES,
   ...FOREST_STAGES,
   ...LEARNED_STAGES,
+  ...XGBOOST_STAGES,
   OneVsRestModel: lowerOneVsRest,
+  'ml.dmlc.xgboost4j.scala.spark.XGBoostClassificationModel': XGBOOST4J,
+  'ml.dmlc.xgboost4j.scala.spark.XGBoostRegressionModel': XGBOOST4J,
   DistributedLDAModel: 'it is saved as a graph; convert it with toLocal() before saving',
 };

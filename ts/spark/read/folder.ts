@@ -9,6 +9,8 @@ import { readTable, type Table } from './table.js';
 /** What a reader needs of them. */
 export type ModelFiles = Pick<OpenFiles, 'names' | 'read' | 'size'>;
 
+const NEWLINE = 10;
+
 export class StageFolder {
   readonly metadata: Metadata;
   readonly #files: ModelFiles;
@@ -79,6 +81,16 @@ export class StageFolder {
     const files = [];
     for (const part of parts) files.push({ name: part, bytes: await this.#files.read(part) });
     return readTable(place, files);
+  }
+
+  /** What saveAsTextFile() wrote into the folder `name`, one line behind the other. */
+  async bytes(name: string): Promise<Uint8Array> {
+    const place = this.#prefix + name;
+    const parts = partFiles(this.#files, `${place}/`, /^part-\d+$/);
+    if (parts.length === 0) throw new StageProblem(`${place} has no part-* file`);
+    const read = [];
+    for (const part of parts) read.push(await this.#files.read(part));
+    return Buffer.concat(read).filter((byte) => byte !== NEWLINE);
   }
 
   /** The folder of each stage of a pipeline, in order: stages/03_StringIndexer_12ab. Spark pads the

@@ -52,10 +52,18 @@ export function isBefore(sparkVersion: string, major: number, minor: number): bo
   return have < major || (have === major && haveMinor < minor);
 }
 
+const NUMBER_OF_PYTHON = /-?\bInfinity\b|\bNaN\b/;
+const TEXT_OR_NUMBER = /"(?:[^"\\]|\\.)*"|-?\bInfinity\b|\bNaN\b/g;
+
+/** What Python writes of numbers that JSON has none for, as texts, as Scala writes them. */
+function withoutNumbersOfPython(line: string): string {
+  return line.replace(TEXT_OR_NUMBER, (found) => (found.startsWith('"') ? found : `"${found}"`));
+}
+
 function parseObject(line: string, file: string): Json {
   let json: unknown;
   try {
-    json = JSON.parse(line);
+    json = JSON.parse(NUMBER_OF_PYTHON.test(line) ? withoutNumbersOfPython(line) : line);
   } catch (error) {
     throw new StageProblem(`${file} is not JSON: ${(error as Error).message}`);
   }

@@ -29,6 +29,11 @@ export class Params {
     return own(this.#set, name) !== undefined;
   }
 
+  /** For error texts. */
+  shown(name: string): string {
+    return shown(this.#value(name));
+  }
+
   number(name: string, fallback?: number): number {
     return this.#read(name, fallback, 'a number', asNumber);
   }

@@ -25,8 +25,6 @@ constexpr Function function(std::string_view name, int least, int most, CallStri
 
 using Arguments = std::span<const Value>;
 
-inline constexpr size_t kArgumentsMax = 8;
-
 // The arguments as `types`, in `made`. False: one is missing, or it failed.
 template <size_t N>
 bool converted(Eval& eval, Arguments arguments, const SqlType (&types)[N], Value (&made)[N]) {
