@@ -1,43 +1,25 @@
 #!/usr/bin/env bash
 # Makes the Python environment with TensorFlow, which writes the importer's goldens, where it is
-# missing and prints its folder (one line, the interpreter is <folder>/bin/python). Keyed, built and
-# renamed as python-env.sh does it. Exit 77 with a reason where TensorFlow can't be installed (no
-# network, no wheel for this machine).
+# missing and prints its folder (one line, the interpreter is <folder>/bin/python); see cached.sh.
+# Exit 77 with a reason where TensorFlow can't be installed (no network, no wheel for this machine).
 set -euo pipefail
 
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 lock="$here/requirements-tensorflow.txt"
-cache="${SERVAL_CACHE:-$HOME/.cache/serval}"
-python="${PYTHON:-python3}"
+source "$here/cached.sh"
 
-version="$("$python" -c 'import sys; print(sys.version, sys.base_prefix)')"
-key="$({ cat "$lock" && echo "$version"; } | sha256sum | cut -c1-16)"
-folder="$cache/tensorflow-$key"
-
-if [ ! -e "$folder/complete" ]; then
-  echo "tensorflow-env: making $folder" >&2
-  mkdir -p "$cache"
-  building="$(mktemp -d "$cache/tensorflow-building-XXXXXX")"
-  trap 'rm -rf "$building"' EXIT
-  chmod 755 "$building"
-  "$python" -m venv "$building" >&2
-  if ! "$building/bin/python" -m pip install --quiet --disable-pip-version-check --retries 5 \
-    --only-binary :all: --no-deps --requirement "$lock" >&2; then
+fill() {
+  if ! pip_install "$1" --no-deps --requirement "$lock"; then
     echo "tensorflow-env: TensorFlow can't be installed here (see pip's words above)" >&2
     exit 77
   fi
   # A processor without the instructions of the wheel, or a missing system library, shows here.
-  if ! TF_CPP_MIN_LOG_LEVEL=3 "$building/bin/python" -c '
+  if ! TF_CPP_MIN_LOG_LEVEL=3 "$1/bin/python" -c '
 import keras, PIL, tensorflow, tensorflow_serving.apis.predict_pb2, tf_keras
-print("tensorflow-env: TensorFlow", tensorflow.__version__, "Keras", keras.__version__)' >&2; then
+print("tensorflow-env: TensorFlow", tensorflow.__version__, "Keras", keras.__version__)'; then
     echo "tensorflow-env: TensorFlow is installed but does not start here" >&2
     exit 77
   fi
-  touch "$building/complete"
-  rm -rf "$folder.broken"
-  [ ! -e "$folder" ] || [ -e "$folder/complete" ] || mv -T "$folder" "$folder.broken"
-  # Another run may have been faster: then its folder is as good as ours.
-  mv -T "$building" "$folder" 2>/dev/null || [ -e "$folder/complete" ]
-  rm -rf "$folder.broken"
-fi
-echo "$folder"
+}
+
+cached_python tensorflow "$lock" fill
