@@ -124,9 +124,11 @@ Forest::Node Forest::inner(const TreeNodes& from, size_t number, uint32_t left) 
       break;
     case TreeTest::IsMissing: made.threshold = kNever; break;
   }
-  has_no_answer_ |= (made.feature & kMissingNone) != 0;
-  if ((made.feature & (kMissingNone | kEqual | kInSet)) != 0) mode_ = Mode::General;
-  else if ((made.feature & kMissingLeft) != 0 && mode_ == Mode::Plain) mode_ = Mode::Directed;
+  Mode needed = Mode::Plain;
+  if ((made.feature & (kEqual | kInSet)) != 0) needed = Mode::General;
+  else if ((made.feature & kMissingNone) != 0) needed = Mode::Staying;
+  else if ((made.feature & kMissingLeft) != 0) needed = Mode::Directed;
+  mode_ = std::max(mode_, needed);
   return made;
 }
 

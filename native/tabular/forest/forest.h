@@ -31,7 +31,6 @@ class Forest {
   // Of slots: the feature that it holds.
   const std::vector<uint32_t>& features() const { return features_; }
   size_t stride() const { return features_.size() + 1; }
-  bool always_answers() const { return mode_ != Mode::General || !has_no_answer_; }
 
   // leaves[r]: the leaf of `tree` for row r of `rows`, that are stride() doubles each; -1: the tree
   // has no answer.
@@ -55,8 +54,9 @@ class Forest {
   static constexpr uint32_t kInSet = 1u << 29;
   static constexpr uint32_t kLeaf = 1u << 30;
   // Plain: all tests are `<=`, and what is missing goes right, as every comparison with NaN fails.
-  // Directed: it may go left. General: all there is.
-  enum class Mode : uint8_t { Plain, Directed, General };
+  // Directed: it may go left. Staying: a node may have no answer to it, and the walk ends there.
+  // General: all there is.
+  enum class Mode : uint8_t { Plain, Directed, Staying, General };
 
   struct Placing;
   std::string check(const TreeNodes& from) const;
@@ -69,7 +69,10 @@ class Forest {
   uint32_t step(uint32_t at, const double* row) const;
   uint32_t general_step(uint32_t at, const double* row) const;
   bool in_set(const Node& node, double value) const;
-  int32_t leaf_at(uint32_t at) const { return static_cast<int32_t>(nodes_[at].threshold); }
+  template <Mode mode>
+  bool arrived(uint32_t at, const double* row) const;
+  template <Mode mode>
+  int32_t leaf_at(uint32_t at) const;
   template <Mode mode>
   int32_t walk_one(uint32_t root, const double* row) const;
   template <Mode mode>
@@ -78,7 +81,6 @@ class Forest {
   void trees_in(const double* row, int32_t* leaves) const;
 
   Mode mode_ = Mode::Plain;
-  bool has_no_answer_ = false;
   std::vector<Node> nodes_;
   std::vector<uint32_t> roots_, depths_;    // by tree
   std::vector<uint32_t> features_, slots_;  // feature of a slot, slot of a feature

@@ -179,13 +179,16 @@ void ForestStage::add_row(const Work& work, size_t tree, uint32_t row, int32_t l
 
 // What `tree` says of all rows: leaves[row].
 void ForestStage::add(const Work& work, size_t tree, uint32_t rows, const int32_t* leaves) const {
-  const bool simple = width_ == 1 && sum_ != Sum::Each && weights_.empty() && !float_sums_ &&
-                      forest_.always_answers();
+  const bool simple = width_ == 1 && sum_ != Sum::Each && weights_.empty() && !float_sums_;
   if (!simple) {
     for (uint32_t row = 0; row < rows; ++row) add_row(work, tree, row, leaves[row]);
     return;
   }
   for (uint32_t row = 0; row < rows; ++row) {
+    if (leaves[row] < 0) {
+      add_row(work, tree, row, leaves[row]);
+      continue;
+    }
     work.sums[row] += leaves_[static_cast<size_t>(leaves[row])];
     work.weights[row] += 1;
   }

@@ -47,9 +47,28 @@ inline uint32_t Forest::step(uint32_t at, const double* row) const {
     return node.left + !(row[node.feature] <= node.threshold);
   } else {
     const double value = row[node.feature & kSlotMask];
+    const bool missing = value != value;
     const bool missing_left = (node.feature & kMissingLeft) != 0;
-    return node.left + (!(value <= node.threshold) & !(missing_left & (value != value)));
+    const uint32_t next = node.left + (!(value <= node.threshold) & !(missing_left & missing));
+    if constexpr (mode == Mode::Directed) return next;
+    const bool missing_none = (node.feature & kMissingNone) != 0;
+    return (missing & missing_none) != 0 ? at : next;
   }
+}
+
+// Whether a walk goes no further from here.
+template <Forest::Mode mode>
+inline bool Forest::arrived(uint32_t at, const double* row) const {
+  if constexpr (mode == Mode::Staying) return step<mode>(at, row) == at;
+  return nodes_[at].left == at;
+}
+
+// The leaf that a walk ended at; -1: at a node that has no answer.
+template <Forest::Mode mode>
+inline int32_t Forest::leaf_at(uint32_t at) const {
+  const Node& node = nodes_[at];
+  if (mode >= Mode::Staying && (node.feature & kLeaf) == 0) return -1;
+  return static_cast<int32_t>(node.threshold);
 }
 
 template <Forest::Mode mode>
@@ -60,8 +79,7 @@ int32_t Forest::walk_one(uint32_t root, const double* row) const {
     if (next == at) break;
     at = next;
   }
-  if (mode == Mode::General && (nodes_[at].feature & kLeaf) == 0) return -1;
-  return leaf_at(at);
+  return leaf_at<mode>(at);
 }
 
 // One tree for many rows.
@@ -82,11 +100,13 @@ void Forest::rows_in(size_t tree, const double* rows, size_t row_count, int32_t*
         }
       }
       if (level == depth) break;
-      bool arrived = true;
-      for (const uint32_t one : at) arrived &= nodes_[one].left == one;
-      if (arrived) break;
+      bool all_arrived = true;
+      for (size_t lane = 0; lane < kLanes; ++lane) {
+        all_arrived &= arrived<mode>(at[lane], row + lane * width);
+      }
+      if (all_arrived) break;
     }
-    for (size_t lane = 0; lane < kLanes; ++lane) leaves[first + lane] = leaf_at(at[lane]);
+    for (size_t lane = 0; lane < kLanes; ++lane) leaves[first + lane] = leaf_at<mode>(at[lane]);
   }
   for (; first < row_count; ++first) {
     leaves[first] = walk_one<mode>(roots_[tree], rows + first * width);
@@ -100,14 +120,14 @@ void Forest::trees_in(const double* row, int32_t* leaves) const {
   for (; mode != Mode::General && first + kLanes <= roots_.size(); first += kLanes) {
     std::array<uint32_t, kLanes> at;
     std::copy_n(roots_.data() + first, kLanes, at.begin());
-    for (bool arrived = false; !arrived;) {
+    for (bool all_arrived = false; !all_arrived;) {
       for (uint32_t level = 0; level < kLevelsAtOnce / 2; ++level) {
         for (size_t lane = 0; lane < kLanes; ++lane) at[lane] = step<mode>(at[lane], row);
       }
-      arrived = true;
-      for (const uint32_t one : at) arrived &= nodes_[one].left == one;
+      all_arrived = true;
+      for (const uint32_t one : at) all_arrived &= arrived<mode>(one, row);
     }
-    for (size_t lane = 0; lane < kLanes; ++lane) leaves[first + lane] = leaf_at(at[lane]);
+    for (size_t lane = 0; lane < kLanes; ++lane) leaves[first + lane] = leaf_at<mode>(at[lane]);
   }
   for (; first < roots_.size(); ++first) leaves[first] = walk_one<mode>(roots_[first], row);
 }
@@ -116,6 +136,7 @@ void Forest::walk_rows(size_t tree, const double* rows, size_t row_count, int32_
   switch (mode_) {
     case Mode::Plain: return rows_in<Mode::Plain>(tree, rows, row_count, leaves);
     case Mode::Directed: return rows_in<Mode::Directed>(tree, rows, row_count, leaves);
+    case Mode::Staying: return rows_in<Mode::Staying>(tree, rows, row_count, leaves);
     case Mode::General: return rows_in<Mode::General>(tree, rows, row_count, leaves);
   }
 }
@@ -124,6 +145,7 @@ void Forest::walk_trees(const double* row, int32_t* leaves) const {
   switch (mode_) {
     case Mode::Plain: return trees_in<Mode::Plain>(row, leaves);
     case Mode::Directed: return trees_in<Mode::Directed>(row, leaves);
+    case Mode::Staying: return trees_in<Mode::Staying>(row, leaves);
     case Mode::General: return trees_in<Mode::General>(row, leaves);
   }
 }
