@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { ErrorCode, ServalError } from '../errors.js';
 import type { TableRequest } from './importer.js';
 import { PLAN_FILE } from './model-cache.js';
-import { openModelFiles } from '../tabular/archive/index.js';
+import { type ModelFiles, openModelFiles } from '../tabular/archive/index.js';
 import { encodePlan } from '../tabular/builder.js';
 import type { Plan } from '../tabular/generated/plan.js';
 import {
@@ -25,8 +25,13 @@ export interface Lowered {
   readonly verification?: Verification;
 }
 
-/** Of a folder, a file or an archive. Errors: ModelInvalid with all that is not supported. */
-export type TableImporter = (path: string, settings: TableSettings) => Promise<Lowered>;
+/** Of a folder, a file or an archive, `opened` where it is open already: its owner closes it.
+ * Errors: ModelInvalid with all that is not supported. */
+export type TableImporter = (
+  path: string,
+  settings: TableSettings,
+  opened?: ModelFiles,
+) => Promise<Lowered>;
 
 export type TableImporters = Readonly<Record<TableFormat, () => Promise<TableImporter>>>;
 
@@ -39,10 +44,8 @@ export async function importTable(
   workFolder: string,
   importers: TableImporters = TABLE_IMPORTERS,
 ): Promise<ImportedTable> {
-  const { path, schema, timezone } = request;
-  const format = request.format === 'archive' ? await formatOfArchive(path) : request.format;
-  const importer = await importers[format]();
-  const { plan, warnings, verification } = await importer(path, { timezone });
+  const { schema } = request;
+  const { format, plan, warnings, verification } = await lower(request, importers);
   const fitted =
     schema === '' ? { plan, warnings: [] } : applySchema(plan, await readSchema(schema), schema);
   const bytes = encodePlan(fitted.plan);
@@ -58,26 +61,38 @@ export async function importTable(
   };
 }
 
+async function lower(
+  { format, path, timezone }: TableRequest,
+  importers: TableImporters,
+): Promise<Lowered & { format: TableFormat }> {
+  if (format !== 'archive') {
+    const importer = await importers[format]();
+    return { format, ...(await importer(path, { timezone })) };
+  }
+  const files = await openModelFiles(path);
+  try {
+    const found = formatOf(files, path);
+    const importer = await importers[found]();
+    return { format: found, ...(await importer(path, { timezone }, files)) };
+  } finally {
+    await files.close();
+  }
+}
+
 /** Only Spark's times are instants: those of the others have no zone. */
 function unusedSettings(format: TableFormat, { timezone }: TableSettings): readonly string[] {
   if (format === 'spark' || timezone === '') return [];
   return [`timezone '${timezone}': it makes no difference to ${format} models`];
 }
 
-/** Errors: those of openModelFiles(); ModelInvalid: neither a Spark model nor a bundle. */
-async function formatOfArchive(path: string): Promise<TableFormat> {
-  const files = await openModelFiles(path);
-  try {
-    const { names } = files;
-    if (names.includes(BUNDLE_FILE)) return 'mleap';
-    if (names.some((name) => name.startsWith(SPARK_METADATA))) return 'spark';
-    const shown = names.slice(0, 5).join(', ');
-    throw new ServalError(
-      ErrorCode.ModelInvalid,
-      `${path}: expected a model that Spark has saved (metadata/, stages/) or an MLeap bundle ` +
-        `(${BUNDLE_FILE}, root/), got ${names.length} files: ${shown}`,
-    );
-  } finally {
-    await files.close();
-  }
+/** Errors: ModelInvalid: neither a Spark model nor a bundle. */
+function formatOf({ names }: ModelFiles, path: string): TableFormat {
+  if (names.includes(BUNDLE_FILE)) return 'mleap';
+  if (names.some((name) => name.startsWith(SPARK_METADATA))) return 'spark';
+  const shown = names.slice(0, 5).join(', ');
+  throw new ServalError(
+    ErrorCode.ModelInvalid,
+    `${path}: expected a model that Spark has saved (metadata/, stages/) or an MLeap bundle ` +
+      `(${BUNDLE_FILE}, root/), got ${names.length} files: ${shown}`,
+  );
 }

@@ -5,8 +5,6 @@ import type { ImportedTable, TableSettings } from '../tabular/imported.js';
 import type { ImportedModel } from '../tensorflow/imported.js';
 import type { TabularFormat } from './model-files.js';
 
-export type ImportFormat = ImportRequest['format'];
-
 interface AnyRequest {
   /** The version's folder, or a file; absolute. */
   readonly path: string;

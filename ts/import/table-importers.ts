@@ -3,7 +3,14 @@
 import type { TableImporters } from './import-table.js';
 
 export const TABLE_IMPORTERS: TableImporters = {
-  spark: async () => (await import('../spark/index.js')).importSpark,
-  mleap: async () => (await import('../mleap/index.js')).importMleap,
+  spark: async () => {
+    const { importSpark, lowerSpark } = await import('../spark/index.js');
+    return (path, settings, opened) =>
+      opened === undefined ? importSpark(path, settings) : lowerSpark(opened, settings);
+  },
+  mleap: async () => {
+    const { importBundle, importMleap } = await import('../mleap/index.js');
+    return (path, _, opened) => (opened === undefined ? importMleap(path) : importBundle(opened));
+  },
   pmml: async () => (await import('../pmml/index.js')).importPmml,
 };

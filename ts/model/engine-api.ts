@@ -1,6 +1,5 @@
 // What the rest of TypeScript may ask of the native engine: the contract of ts/native/engine.ts.
 // Control plane here; the per-request calls are in ts/native/link.ts.
-import type { ErrorCode } from '../errors.js';
 import type * as engine from './generated/engine.js';
 import type { VerificationMode } from './platforms.js';
 import type { MessageProtocol } from './request-kinds.js';
@@ -97,10 +96,4 @@ export interface EngineControl {
   ): Promise<Uint8Array>;
   /** Of these models, or of all. */
   stats(handles?: readonly number[]): engine.EngineStats;
-}
-
-/** For code that reports a failed load. */
-export interface LoadFailure {
-  readonly code: ErrorCode;
-  readonly message: string;
 }

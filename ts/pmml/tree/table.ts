@@ -1,6 +1,5 @@
 // The nodes of a tree in flat arrays, made while the document is read: a million nodes never stand
 // in memory as elements. Importer's worker thread.
-import { arrayTexts } from '../arrays.js';
 import { AttributeList, ownText } from '../attribute-list.js';
 import { elementOf, type XmlCapture, type XmlElement } from '../xml.js';
 
@@ -289,10 +288,4 @@ export function treeTable(root: XmlElement): TreeTable {
 /** For readXml: takes the root Node of each TreeModel as a table. */
 export function captureTrees(name: string, around: readonly string[]): XmlCapture | undefined {
   return name === 'Node' && around.at(-1) === 'TreeModel' ? new TreeBuilder() : undefined;
-}
-
-/** The texts of a set predicate's Array. */
-export function setTexts(element: XmlElement): string[] {
-  const array = element.children.find((each) => each.name === 'Array');
-  return array === undefined ? [] : arrayTexts(array);
 }
