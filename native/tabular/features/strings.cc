@@ -1,5 +1,5 @@
 // Kinds between texts and numbers: string_indexer, index_to_string, string_map, regex_indexer,
-// number_map; switch. Hot path; any thread. Source: tabular.md 5.3
+// number_map. Hot path; any thread. Source: tabular.md 5.3
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -249,53 +249,10 @@ class NumberMap final : public ColumnStage {
   std::optional<double> of_missing_, of_other_;
 };
 
-// Runs the block of each row's label on these rows.
-class Switch final : public ColumnStage {
- public:
-  explicit Switch(StageSpec& spec)
-      : ColumnStage(spec), index_(spec.text_ids("labels")), blocks_(spec.blocks("blocks")) {
-    spec.expect_inputs(1, 1);
-    spec.expect_outputs(0, 0);
-    if (spec.texts("labels").size() != blocks_.size()) spec.fail("expected a block for each label");
-  }
-
-  Status run(Run& run, Rows rows) const override {
-    const Column& in = run.in(inputs_[0]);
-    if (!is_text(in.type) && !all_missing(in, rows)) return mismatch(0, in, "a string");
-    std::vector<std::vector<uint32_t>> lists(blocks_.size());
-    for (uint32_t i = 0; i < rows.count; ++i) {
-      const uint32_t row = rows[i];
-      const int32_t block = in.valid(row) ? index_[in.texts[row]] : -1;
-      if (block >= 0) {
-        lists[static_cast<size_t>(block)].push_back(row);
-        continue;
-      }
-      std::string fault = in.valid(row)
-                              ? "column '" + names_[0] + "': no model is for '" +
-                                    std::string(run.frame.strings.text(in.texts[row])) + "'"
-                              : missing(0);
-      if (Status refused = refuse(run, row, std::move(fault)); !refused.ok()) return refused;
-    }
-    for (size_t i = 0; i < blocks_.size(); ++i) {
-      if (lists[i].empty()) {
-        blocks_[i].skip(run);
-        continue;
-      }
-      const Rows chosen{static_cast<uint32_t>(lists[i].size()), lists[i].data()};
-      if (Status done = blocks_[i].run(run, chosen); !done.ok()) return done;
-    }
-    return {};
-  }
-
- private:
-  TextIndex index_;
-  std::vector<Block> blocks_;
-};
-
 constexpr StageKind kKinds[] = {
     {"string_indexer", make_stage<StringIndexer>}, {"index_to_string", make_stage<IndexToString>},
     {"string_map", make_stage<StringMap>},         {"regex_indexer", make_stage<RegexIndexer>},
-    {"number_map", make_stage<NumberMap>},         {"switch", make_stage<Switch>},
+    {"number_map", make_stage<NumberMap>},
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // Operators between strings and indices. Importer's worker thread; pure.
-import type { Block, Column, PlanBuilder } from '../builder.js';
+import type { Column, PlanBuilder } from '../builder.js';
 import type { HandleInvalid } from './common.js';
 
 /**
@@ -99,22 +99,4 @@ export function numberMap(
     other: op.other === undefined ? undefined : { real: op.other },
   };
   builder.stage('number_map', [op.input], [op.output], attributes, place);
-}
-
-/**
- * Runs blocks[i] on the rows whose label is labels[i] (MLeap's categorical_drilldown); columns that
- * a block fills are missing in the other rows: coalesce() puts them together. A row of another
- * label is refused.
- */
-export function switchBy(
-  builder: PlanBuilder,
-  op: {
-    readonly label: Column;
-    readonly labels: readonly string[];
-    readonly blocks: readonly Block[];
-  },
-  place: string,
-): void {
-  const attributes = { labels: op.labels, blocks: { blocks: op.blocks } };
-  builder.stage('switch', [op.label], [], attributes, place);
 }

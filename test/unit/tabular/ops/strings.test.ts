@@ -1,20 +1,8 @@
 // Operators between strings and indices, as Spark and MLeap answer.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Column } from '../../../../ts/tabular/builder.js';
 import * as ops from '../../../../ts/tabular/ops/index.js';
-import {
-  DOUBLE,
-  doubles,
-  frame,
-  INT,
-  map,
-  PLACE,
-  STRING,
-  strings,
-  WORDS,
-  vectors,
-} from './frames.js';
+import { DOUBLE, doubles, INT, map, PLACE, STRING, strings, WORDS, vectors } from './frames.js';
 
 const labels = ['b', 'a', 'c'];
 
@@ -191,33 +179,4 @@ test('a number map', () => {
   );
   assert.throws(() => run({ missing: -1 }, 3), /nothing is known of 3\.0/);
   assert.throws(() => run({ other: -1 }, null), /column 'x' is missing/);
-});
-
-test('a switch runs each row’s model, and coalesce puts them together', () => {
-  const build = (rows: readonly unknown[], options = {}) =>
-    frame(
-      { label: strings(...rows), n: doubles(...rows.map((_, i) => i)) },
-      { y: DOUBLE },
-      (builder, inputs, outputs) => {
-        const label = inputs['label'] as Column;
-        const n = inputs['n'] as Column;
-        const parts = [100, 1000].map((threshold) => builder.column(`part ${threshold}`, 'double'));
-        const blocks = (
-          [
-            (part) => ops.mathUnary(builder, { input: n, output: part, operation: 'exp' }, PLACE),
-            (part) =>
-              ops.mathBinary(builder, { a: n, output: part, operation: 'add', db: 10 }, PLACE),
-          ] as ((part: Column) => void)[]
-        ).map((fill, i) => builder.block(() => fill(parts[i] as Column)));
-        ops.switchBy(builder, { label, labels: ['e', 'p'], blocks }, PLACE);
-        ops.coalesce(builder, { inputs: parts, output: outputs['y'] as Column }, PLACE);
-      },
-      options,
-    );
-  assert.deepEqual(build(['p', 'e', 'p', 'e']).columns['y'], [10, Math.E, 12, Math.exp(3)]);
-  assert.deepEqual(build(['p']).columns['y'], [10]);
-  assert.throws(() => build(['p', 'q']), /row 1: column 'label': no model is for 'q'/);
-  const answer = build(['q', 'p', null], { nullForInvalid: true });
-  assert.deepEqual(answer.columns['y'], [null, 11, null]);
-  assert.deepEqual(answer.refused, [0, 2]);
 });
