@@ -10,6 +10,20 @@ inline constexpr int64_t kDaySeconds = 86'400;
 inline constexpr int64_t kSecondMicros = 1'000'000;
 inline constexpr int64_t kDayMicros = kDaySeconds * kSecondMicros;
 
+// Days whose microseconds 64 bits hold: about 292,000 years either way.
+inline constexpr int64_t kMicrosDaysMax = INT64_MAX / kDayMicros;
+
+// Whether they hold each of a day's microseconds, in any time zone.
+constexpr bool has_micros(int64_t days) {
+  return days <= kMicrosDaysMax - 2 && days >= 2 - kMicrosDaysMax;
+}
+
+// The first microsecond of a day; of days beyond those the nearest that there is.
+constexpr int64_t micros_of_days(int64_t days) {
+  if (days > kMicrosDaysMax) return INT64_MAX;
+  return days < -kMicrosDaysMax ? INT64_MIN : days * kDayMicros;
+}
+
 struct Civil {
   int64_t year = 1970;
   int month = 1, day = 1;

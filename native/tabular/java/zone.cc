@@ -4,21 +4,20 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/values/civil.h"
 #include "tabular/column.h"
 
 namespace serval::tabular {
 namespace {
 
-constexpr int64_t kMicros = 1'000'000;
-constexpr int64_t kDay = 86'400;
 // The calendar repeats itself, weekdays too, and so do the rules of clocks; proto/plan.fbs.
-constexpr int64_t kCycle = 146'097 * kDay;
+constexpr int64_t kCycle = 146'097 * kDaySeconds;
 constexpr int64_t kEnd = 16'725'225'600;  // 2500-01-01
 constexpr int64_t kOffsetMax = 26 * 3600;
 
 // Seconds that the table knows: behind its end those that many cycles before.
 int64_t in_table(int64_t micros) {
-  const int64_t seconds = micros / kMicros - (micros % kMicros < 0 ? 1 : 0);
+  const int64_t seconds = floor_divide(micros, kSecondMicros);
   return seconds < kEnd ? seconds : seconds - ((seconds - kEnd) / kCycle + 1) * kCycle;
 }
 
@@ -65,13 +64,13 @@ size_t Zone::passed(const std::vector<int64_t>& times, int64_t micros) {
 }
 
 int64_t Zone::offset_at(int64_t instant) const {
-  return offsets_[passed(transitions_, instant)] * kMicros;
+  return offsets_[passed(transitions_, instant)] * kSecondMicros;
 }
 
 int64_t Zone::wall_of(int64_t instant) const { return moved(instant, offset_at(instant)); }
 
 int64_t Zone::instant_of(int64_t wall) const {
-  return moved(wall, -offsets_[passed(walls_, wall)] * kMicros);
+  return moved(wall, -offsets_[passed(walls_, wall)] * kSecondMicros);
 }
 
 int64_t Zone::instant_of(int64_t wall, int64_t offset) const {
@@ -80,12 +79,12 @@ int64_t Zone::instant_of(int64_t wall, int64_t offset) const {
 }
 
 int64_t Zone::start_of_day(int64_t days) const {
-  const int64_t wall = days * kDay * kMicros;
+  const int64_t wall = micros_of_days(days);
   const int64_t instant = instant_of(wall);
   if (wall_of(instant) == wall) return instant;
   // Skipped: the day begins when clocks are put forward.
   const size_t next = passed(walls_, wall);
-  return instant - (in_table(wall) - offsets_[next] - transitions_[next]) * kMicros;
+  return instant - (in_table(wall) - offsets_[next] - transitions_[next]) * kSecondMicros;
 }
 
 void Zone::to_instants(Column& column) const {

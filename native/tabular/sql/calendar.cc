@@ -133,7 +133,9 @@ std::optional<int64_t> timestamp_of_text(std::string_view text, bool& unknown_zo
   bool whole = false;
   const auto date = date_at(text, at, whole);
   if (!date) return std::nullopt;
-  const int64_t day = days_of(*date) * kDayMicros;
+  const int64_t days = days_of(*date);
+  if (!has_micros(days)) return std::nullopt;
+  const int64_t day = days * kDayMicros;
   if (at == text.size()) return day;
   if (!whole || (text[at] != ' ' && text[at] != 'T')) return std::nullopt;
   ++at;

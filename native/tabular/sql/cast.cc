@@ -164,7 +164,11 @@ Value to_timestamp(Eval& eval, const Value& value) {
       const bool has_zone = eval.run.zones.session != nullptr && names_zone(eval.text(value));
       return Value::of_integer(has_zone ? *micros : instant_of(eval, *micros), Type::Timestamp);
     }
-    case Type::Date: return Value::of_integer(start_of_day(eval, value.integer), Type::Timestamp);
+    case Type::Date:
+      if (!has_micros(value.integer)) {
+        return eval.fail("the date " + date_text(value.integer) + " is beyond all timestamps");
+      }
+      return Value::of_integer(start_of_day(eval, value.integer), Type::Timestamp);
     case Type::Float:
     case Type::Double: {
       if (!std::isfinite(value.real)) return missing_of(kTimestamp);
@@ -207,7 +211,7 @@ int64_t instant_of(const Eval& eval, int64_t wall) {
 
 int64_t start_of_day(const Eval& eval, int64_t days) {
   const Zone* zone = eval.run.zones.session;
-  return zone == nullptr ? days * kDayMicros : zone->start_of_day(days);
+  return zone == nullptr ? micros_of_days(days) : zone->start_of_day(days);
 }
 
 std::string text_of(Eval& eval, const Value& value) {

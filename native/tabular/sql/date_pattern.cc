@@ -10,9 +10,6 @@ namespace serval::tabular::sql {
 
 namespace {
 
-constexpr int64_t kMicros = 1'000'000;
-constexpr int64_t kDay = 86'400 * kMicros;
-
 constexpr std::array<std::string_view, 12> kMonths = {
     "January", "February", "March",     "April",   "May",      "June",
     "July",    "August",   "September", "October", "November", "December"};
@@ -120,9 +117,9 @@ Result<DatePattern> DatePattern::compile(std::string_view pattern) {
 }
 
 std::string DatePattern::format(int64_t micros) const {
-  const int64_t day = floor_divide(micros, kDay), time = floor_modulo(micros, kDay);
+  const int64_t day = floor_divide(micros, kDayMicros), time = floor_modulo(micros, kDayMicros);
   const Civil date = civil_of(day);
-  const int64_t hour = time / (3600 * kMicros);
+  const int64_t hour = time / (3600 * kSecondMicros);
   std::string text;
   for (const auto& [letter, count, literal] : pieces_) {
     switch (letter) {
@@ -145,11 +142,11 @@ std::string DatePattern::format(int64_t micros) const {
       case 'd': append_number(text, date.day, count); break;
       case 'H': append_number(text, hour, count); break;
       case 'h': append_number(text, (hour + 11) % 12 + 1, count); break;
-      case 'm': append_number(text, time / (60 * kMicros) % 60, count); break;
-      case 's': append_number(text, time / kMicros % 60, count); break;
+      case 'm': append_number(text, time / (60 * kSecondMicros) % 60, count); break;
+      case 's': append_number(text, time / kSecondMicros % 60, count); break;
       case 'S': {
         std::string digits;
-        append_number(digits, time % kMicros, 6);
+        append_number(digits, time % kSecondMicros, 6);
         digits += "000";
         text += digits.substr(0, static_cast<size_t>(count));
         break;
@@ -242,8 +239,9 @@ std::optional<int64_t> DatePattern::parse(std::string_view text) const {
   if (fields.hour < 0 && fields.half_hour >= 0) {
     hour = fields.half_hour + (fields.half == 1 ? 12 : 0);
   }
+  if (!has_micros(days)) return std::nullopt;
   const int64_t seconds = (hour * 60 + fields.minute) * 60 + fields.second;
-  return days * kDay + seconds * kMicros + fields.micros;
+  return days * kDayMicros + seconds * kSecondMicros + fields.micros;
 }
 
 }  // namespace serval::tabular::sql

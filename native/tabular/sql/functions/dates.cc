@@ -201,9 +201,8 @@ Value months_between(Eval& eval, Arguments arguments, const void*) {
   const auto months =
       static_cast<double>((dates[0].year - dates[1].year) * 12 + dates[0].month - dates[1].month);
   if (dates[0].day == dates[1].day || (last[0] && last[1])) return Value::of_real(months);
-  constexpr int64_t kSecondsOfDay = 86'400;
-  const int64_t seconds = (dates[0].day - dates[1].day) * kSecondsOfDay + times[0] - times[1];
-  const double between = months + static_cast<double>(seconds) / (31.0 * kSecondsOfDay);
+  const int64_t seconds = (dates[0].day - dates[1].day) * kDaySeconds + times[0] - times[1];
+  const double between = months + static_cast<double>(seconds) / (31.0 * kDaySeconds);
   return Value::of_real(rounds ? std::floor(between * 1e8 + 0.5) / 1e8 : between);
 }
 

@@ -39,5 +39,14 @@ TEST(Civil, DivisionTowardsMinusInfinity) {
   EXPECT_EQ(floor_modulo(-7, 7), 0);
 }
 
+TEST(Civil, MicrosOfDaysAreBounded) {
+  EXPECT_TRUE(has_micros(0) && has_micros(kMicrosDaysMax - 2));
+  EXPECT_FALSE(has_micros(kMicrosDaysMax) || has_micros(INT64_MIN) || has_micros(INT64_MAX));
+  EXPECT_EQ(micros_of_days(-1), -kDayMicros);
+  EXPECT_EQ(micros_of_days(kMicrosDaysMax), kMicrosDaysMax * kDayMicros);
+  EXPECT_EQ(micros_of_days(kMicrosDaysMax + 1), INT64_MAX);
+  EXPECT_EQ(micros_of_days(-kMicrosDaysMax - 1), INT64_MIN);
+}
+
 }  // namespace
 }  // namespace serval

@@ -43,6 +43,8 @@ TEST(Calendar, TimestampsOutOfText) {
     EXPECT_EQ(at(bad), std::nullopt) << bad;
     EXPECT_FALSE(unknown) << bad;
   }
+  EXPECT_EQ(at("9999999-01-01"), std::nullopt);  // beyond 64 bits of microseconds
+  EXPECT_EQ(at("-9999999-01-01 00:00:00"), std::nullopt);
   EXPECT_EQ(at("1970-01-01 00:00:00 Europe/Paris"), std::nullopt);
   EXPECT_TRUE(unknown);
 }
@@ -72,6 +74,7 @@ TEST(DatePattern, FormatsAndParses) {
   EXPECT_EQ(parsed("d MMM yyyy", "6 mAY 2020"), days_of({2020, 5, 6}) * kDay);
   EXPECT_EQ(parsed("hh:mm a", "12:30 am"), 30 * 60 * kSecond);
   EXPECT_EQ(parsed("HH", "07"), 7 * 3600 * kSecond);
+  EXPECT_EQ(parsed("y-MM-dd", "999999999-05-06"), std::nullopt);
   EXPECT_EQ(parsed("yyyy-MM-dd", "2020-5-6"), std::nullopt);
   EXPECT_EQ(parsed("yyyy-MM-dd", "2020-02-30"), std::nullopt);
   EXPECT_EQ(parsed("yyyy-MM-dd", "2020-05-06 "), std::nullopt);
