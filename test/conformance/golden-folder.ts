@@ -9,6 +9,11 @@ const MAKERS = {
   tensorflow: { variable: 'SERVAL_TF_GOLDENS', script: ['tensorflow', 'goldens.sh'], args: [] },
   spark: { variable: 'SERVAL_SPARK_GOLDENS', script: ['tabular', 'goldens.sh'], args: ['spark'] },
   pmml: { variable: 'SERVAL_PMML_GOLDENS', script: ['tabular', 'goldens.sh'], args: ['pmml'] },
+  sparkml: {
+    variable: 'SERVAL_SPARKML_GOLDENS',
+    script: ['tabular', 'goldens.sh'],
+    args: ['sparkml'],
+  },
   mleap: { variable: 'SERVAL_MLEAP_GOLDENS', script: ['tabular', 'goldens.sh'], args: ['mleap'] },
 } as const;
 
