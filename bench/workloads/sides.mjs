@@ -3,6 +3,7 @@
 // Control plane.
 import { startUwsEcho } from '../contenders/echoes.mjs';
 import { startServal } from '../contenders/serval.mjs';
+import { h2loadLoad } from '../load/h2load.mjs';
 import { callOnce, describeModel, expectBytes, sendOnce } from '../check.mjs';
 
 const EXIT_SEEN_MS = 100;
@@ -75,6 +76,11 @@ async function engineTime(http, model) {
   const parts = [stats.compute_input, stats.compute_infer, stats.compute_output];
   return { count: stats.success.count, ns: parts.reduce((sum, part) => sum + Number(part.ns), 0) };
 }
+
+/** gRPC on four connections of `streams` calls each: the server's core is kept busy, as a JVM's is
+ * by calling without a pause. */
+export const busyLoad = (streams) => (context, server, call) =>
+  h2loadLoad(context, server, { ...call, clients: 4, streams });
 
 /** A side that is timed by the engine, not by its client: what transport takes is left out. */
 export function byEngine(side, http, model) {

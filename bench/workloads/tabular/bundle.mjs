@@ -4,11 +4,10 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { bytesOf, doublesOf, rawTexts } from '../../bodies.mjs';
 import { expectFloats } from '../../check.mjs';
-import { grpcLoop } from '../../load/grpc-loop.mjs';
 import { Skipped } from '../../runner.mjs';
 import { startJava } from '../../tabular/java.mjs';
 import { modelInferRequest, rawOutputs } from '../../wire.mjs';
-import { byEngine, openServalGrpc } from '../sides.mjs';
+import { busyLoad, byEngine, openServalGrpc } from '../sides.mjs';
 
 // The bundle's file, and by that the model.
 const MODEL = 'airbnb.model.lr';
@@ -65,7 +64,7 @@ async function openServal(context, root) {
       check: (answer) =>
         expectFloats(OUTPUT, doublesOf(rawOutputs(answer)[0]), expected, TOLERANCE),
     }),
-    load: grpcLoop,
+    load: busyLoad(16),
   });
   return byEngine(side, side.server.http, MODEL);
 }

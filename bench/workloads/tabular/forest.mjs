@@ -7,12 +7,11 @@ import { pathToFileURL } from 'node:url';
 import { bytesOf, doublesOf, floatsOf, makeFloats } from '../../bodies.mjs';
 import { expectFloats } from '../../check.mjs';
 import { grpcLoop } from '../../load/grpc-loop.mjs';
-import { h2loadLoad } from '../../load/h2load.mjs';
 import { drawForest, onnxForest, sumOfForest } from '../../tabular/forest.mjs';
 import { startJava } from '../../tabular/java.mjs';
 import { fieldNames, writeForestPmml } from '../../tabular/make_forest_pmml.mjs';
 import { modelInferRequest, rawOutputs } from '../../wire.mjs';
-import { byEngine, openServalGrpc } from '../sides.mjs';
+import { busyLoad, byEngine, openServalGrpc } from '../sides.mjs';
 
 const MODEL = 'forest';
 const OUTPUT = 'y';
@@ -70,10 +69,6 @@ function plan({ values, expected }, tensor, read, tolerance) {
   return () => ({ message: modelInferRequest(MODEL, inputs), check });
 }
 
-// The server's core is kept busy, as a JVM's is by calling without a pause.
-const busyLoad = (context, server, call) =>
-  h2loadLoad(context, server, { ...call, clients: 4, streams: 1 });
-
 function openPmml(context, root, load) {
   const features = fieldNames(SHAPE.features).join(',');
   return openServalGrpc(context, root, {
@@ -126,7 +121,7 @@ export const forest = [
     id: 'tabular-forest-jpmml',
     title: `${FOREST}, gRPC raw, 4x1`,
     ...AGAINST_JPMML,
-    openServal: (context, root) => openPmml(context, root, busyLoad),
+    openServal: (context, root) => openPmml(context, root, busyLoad(1)),
   },
   {
     id: 'tabular-forest-jpmml-engine',
