@@ -1,25 +1,18 @@
 // Models of columns by the official Python clients, unmodified: test/e2e/python/test_tabular.py.
 // Every Python test is a test here.
-import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { RulesServer } from '../conformance/tabular/rules/models.js';
 import { findPython, runPythonSuite } from './support/python-suites.js';
 
 describe('tritonclient and models of columns', () => {
   const { python, missing } = findPython();
-  let rules: RulesServer | undefined;
-  before(async () => {
-    if (missing !== '') return;
-    rules = await RulesServer.start(['echo', 'string', 'date', 'two_ints', 'norm', 'pairs']);
-  });
-  after(() => rules?.stop());
+  const rules = new RulesServer(['echo', 'string', 'date', 'two_ints', 'norm', 'pairs']);
 
   it('test_tabular', async (context) => {
     if (missing !== '') {
       context.skip(missing);
       return;
     }
-    assert.ok(rules !== undefined);
     await runPythonSuite(context, python, 'test_tabular', rules.asking.server);
   });
 });

@@ -17,6 +17,12 @@ namespace {
 using namespace table;
 using Bytes = std::span<const uint8_t>;
 
+void hold(RequestTensor& tensor, uint64_t elements, const TensorView& view) {
+  tensor.elements = elements;
+  tensor.data = view.data;
+  tensor.strings = view.strings.data();
+}
+
 class WireSource final : public TensorSource {
  public:
   WireSource(const WireRequest& wire, Arena& arena) : wire_(wire), arena_(arena) {}
@@ -24,9 +30,7 @@ class WireSource final : public TensorSource {
   Status read(size_t index, uint64_t elements, RequestTensor& tensor) override {
     TensorView view;
     Status done = read_view(index, elements, carrier_of(tensor.dtype), view);
-    tensor.elements = elements;
-    tensor.data = view.data;
-    tensor.strings = view.strings.data();
+    hold(tensor, elements, view);
     return done;
   }
 
@@ -127,9 +131,7 @@ class TfSource final : public TensorSource {
     const WireTfInput& input = wire_.inputs[index];
     TensorView view;
     Status done = decode_wire_tensor(input.tensor, input.alias, fill_left_, arena_, view);
-    tensor.elements = elements;
-    tensor.data = view.data;
-    tensor.strings = view.strings.data();
+    hold(tensor, elements, view);
     return done;
   }
 

@@ -1,7 +1,7 @@
 // Missing values, rows that are refused, and the form of answers, on a running server and in every
 // form of the V2 protocol. Source: tabular.md 2.1 X23, X29, X30; 2.4.
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import type { Answer, Tensor } from './asking.js';
 import { RulesServer } from './models.js';
 
@@ -18,13 +18,8 @@ const x = (datatype: string, data: readonly unknown[], nulls?: string): Tensor =
 const y = (data: readonly unknown[]): Partial<Answer> => ({ name: 'y', data });
 
 describe('missing values, and the form of answers', () => {
-  let rules: RulesServer;
-  before(async () => {
-    rules = await RulesServer.start();
-  });
-  after(() => rules.stop());
-  const answers: RulesServer['asking']['answers'] = (...all) => rules.asking.answers(...all);
-  const refuses: RulesServer['asking']['refuses'] = (...all) => rules.asking.refuses(...all);
+  const rules = new RulesServer();
+  const { answers, refuses } = rules;
 
   test('X23: null_indices, for every datatype', async () => {
     for (const [datatype, data] of [

@@ -1,7 +1,7 @@
 // Datatypes of the extension on a running server, in every form of the V2 protocol.
 // Source: tabular.md 2.1, X1 to X7, X18 to X20, X22, X25 to X27.
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { GRPC, RAW, TYPED, type Tensor } from './asking.js';
 import { RulesServer } from './models.js';
 
@@ -16,13 +16,8 @@ const y = (datatype: string, data: readonly unknown[]) => ({ name: 'y', datatype
 const precision = (p: string, s: string) => ({ parameters: { precision: p, scale: s } });
 
 describe('datatypes of the extension', () => {
-  let rules: RulesServer;
-  before(async () => {
-    rules = await RulesServer.start();
-  });
-  after(() => rules.stop());
-  const answers: RulesServer['asking']['answers'] = (...all) => rules.asking.answers(...all);
-  const refuses: RulesServer['asking']['refuses'] = (...all) => rules.asking.refuses(...all);
+  const rules = new RulesServer();
+  const { answers, refuses } = rules;
 
   test('X1: other models refuse the extension, and name it', async () => {
     for (const [datatype, data] of [

@@ -1,15 +1,17 @@
 // The models that the rules of tabular.md are held against: small ones of all three formats, made
 // here, and a model of ONNX, which has no columns. Test time only.
+import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { after, before } from 'node:test';
 import { type OnnxModel, encodeModel } from '../../../../ts/onnx/builder.js';
 import { type NodeOf, filesOf, texts } from '../../../unit/mleap/memory-bundle.js';
 import { dictionary, document } from '../../../unit/pmml/documents.js';
 import { modelFiles, pipeline, type StageSketch } from '../../../unit/spark/support/model.js';
 import { assembler, stringIndexer } from '../../../unit/spark/support/stages.js';
 import { sparkFolder } from '../../../unit/tabular/spark-folder.js';
-import { type ServalProcess, startServer } from '../../../e2e/support/serval-process.js';
+import { startServer } from '../../../e2e/support/serval-process.js';
 import { Asking } from './asking.js';
 
 export type Files = Readonly<Record<string, string | Uint8Array>>;
@@ -175,32 +177,36 @@ export class Repository {
   }
 }
 
-/** A server of the models above. */
+/** A server of the models above for the suite around, which starts and stops it. */
 export class RulesServer {
-  static async start(
-    names: readonly (keyof typeof MODELS)[] = Object.keys(MODELS),
-  ): Promise<RulesServer> {
+  #asking: Asking | undefined;
+  #repository: Repository | undefined;
+
+  constructor(names: readonly (keyof typeof MODELS)[] = Object.keys(MODELS)) {
+    before(() => this.#start(names));
+    after(() => this.#stop());
+  }
+
+  get asking(): Asking {
+    assert.ok(this.#asking !== undefined, 'the server runs in tests only');
+    return this.#asking;
+  }
+
+  readonly answers = (...all: Parameters<Asking['answers']>): ReturnType<Asking['answers']> =>
+    this.asking.answers(...all);
+
+  readonly refuses = (...all: Parameters<Asking['refuses']>): ReturnType<Asking['refuses']> =>
+    this.asking.refuses(...all);
+
+  async #start(names: readonly (keyof typeof MODELS)[]): Promise<void> {
     const chosen = names.map((name) => [name, MODELS[name] ?? {}] as const);
-    const repository = new Repository(Object.fromEntries(chosen));
-    try {
-      return new RulesServer(repository, await startServer([repository.folder]));
-    } catch (error) {
-      repository.remove();
-      throw error;
-    }
+    this.#repository = new Repository(Object.fromEntries(chosen));
+    this.#asking = new Asking(await startServer([this.#repository.folder]));
   }
 
-  readonly asking: Asking;
-  readonly #repository: Repository;
-
-  private constructor(repository: Repository, server: ServalProcess) {
-    this.#repository = repository;
-    this.asking = new Asking(server);
-  }
-
-  async stop(): Promise<void> {
-    this.asking.client.close();
-    await this.asking.server.stop();
-    this.#repository.remove();
+  async #stop(): Promise<void> {
+    this.#asking?.client.close();
+    await this.#asking?.server.stop();
+    this.#repository?.remove();
   }
 }

@@ -2,7 +2,7 @@
 // JSON, and V1, LeapFrames and CSV on the same columns.
 // Source: tabular.md 2.5; docs/tabular.md "V1, LeapFrames and CSV".
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { RulesServer } from './models.js';
 
 interface V2Answer {
@@ -15,11 +15,7 @@ interface V2Answer {
 }
 
 describe('tabular.md 2.5 on a running server', () => {
-  let rules: RulesServer;
-  before(async () => {
-    rules = await RulesServer.start();
-  });
-  after(() => rules.stop());
+  const rules = new RulesServer();
 
   const v2 = (model: string, body: string | object): Promise<[number, string]> =>
     rules.asking.post(`/v2/models/${model}/infer`, body);

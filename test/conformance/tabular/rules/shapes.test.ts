@@ -1,7 +1,7 @@
 // Shapes, companions and names of tensors on a running server, in every form of the V2 protocol.
 // Source: tabular.md 2.1, X8 to X17, X24, X28.
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { FORMS, GRPC, type Tensor, entriesOf } from './asking.js';
 import { RulesServer } from './models.js';
 
@@ -21,28 +21,23 @@ const tensor = (
 const REST = ['rest'] as const;
 
 describe('shapes and names of the extension', () => {
-  let rules: RulesServer;
-  before(async () => {
-    rules = await RulesServer.start([
-      'echo',
-      'fp64',
-      'list',
-      'two',
-      'two_ints',
-      'two_texts',
-      'shape_field',
-      'quoted',
-      'norm',
-      'norm2',
-      'two_norms',
-      'pairs',
-      'two_pairs',
-      'pmml',
-    ]);
-  });
-  after(() => rules.stop());
-  const answers: RulesServer['asking']['answers'] = (...all) => rules.asking.answers(...all);
-  const refuses: RulesServer['asking']['refuses'] = (...all) => rules.asking.refuses(...all);
+  const rules = new RulesServer([
+    'echo',
+    'fp64',
+    'list',
+    'two',
+    'two_ints',
+    'two_texts',
+    'shape_field',
+    'quoted',
+    'norm',
+    'norm2',
+    'two_norms',
+    'pairs',
+    'two_pairs',
+    'pmml',
+  ]);
+  const { answers, refuses } = rules;
 
   const ragged = tensor('v', 'VECTOR', [2, 1, -1], [1, 3, 4]);
   const lengths = (datatype: string, shape: readonly number[], data: readonly number[]): Tensor =>

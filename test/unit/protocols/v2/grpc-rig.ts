@@ -1,6 +1,7 @@
 // inference.GRPCInferenceService over a real socket, with an engine that a test answers for. Test
 // time only.
 import assert from 'node:assert/strict';
+import { after, before } from 'node:test';
 import { type MessageProtocol } from '../../../../ts/model/request-kinds.js';
 import { ErrorCode } from '../../../../ts/errors.js';
 import type { EngineError } from '../../../../ts/native/missing.js';
@@ -108,6 +109,19 @@ export async function started(snapshot: RegistrySnapshot) {
   const listener = new GrpcListener({ host: '127.0.0.1', port: 0, services: [service] });
   const client = new RawClient(await listener.start());
   return { engine, state, listener, client };
+}
+
+/** One of all for the suite around, which starts and ends it. */
+export function startedForSuite(): () => Awaited<ReturnType<typeof started>> {
+  let server: Awaited<ReturnType<typeof started>>;
+  before(async () => {
+    server = await started(registryOfAll);
+  });
+  after(async () => {
+    server.client.close();
+    await server.listener.drain(5);
+  });
+  return () => server;
 }
 
 export const registryOfAll = registry([

@@ -1,25 +1,18 @@
 // ModelStreamInfer over a real socket, with an engine that the test answers for.
 // Source: proto/wire/inference.proto, Triton's ModelStreamInfer.
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { V2_GRPC_STREAM } from '../../../../ts/model/request-kinds.js';
 import { ErrorCode } from '../../../../ts/errors.js';
 import { missing } from '../missing.js';
 import { decode } from '../raw-client.js';
-import { noResponse, registryOfAll, SERVICE, started, types } from './grpc-rig.js';
+import { noResponse, registryOfAll, SERVICE, started, startedForSuite, types } from './grpc-rig.js';
 
 describe('V2 gRPC: ModelStreamInfer', () => {
-  let server: Awaited<ReturnType<typeof started>>;
-  before(async () => {
-    server = await started(registryOfAll);
-  });
-  after(async () => {
-    server.client.close();
-    await server.listener.drain(5);
-  });
+  const server = startedForSuite();
 
   const open = () => {
-    const { engine, client } = server;
+    const { engine, client } = server();
     const from = engine.requests.length;
     const stream = client.stream(`${SERVICE}ModelStreamInfer`);
     const arrived = (count: number) => engine.until(() => engine.requests.length >= from + count);
@@ -46,7 +39,7 @@ describe('V2 gRPC: ModelStreamInfer', () => {
   });
 
   it("hands the stream's deadline over with each request", async () => {
-    const { engine, client } = server;
+    const { engine, client } = server();
     const stream = client.stream(`${SERVICE}ModelStreamInfer`, { deadline: Date.now() + 60_000 });
     stream.call.write(Buffer.from('now:timed'));
     await stream.reply(0);
@@ -78,7 +71,7 @@ describe('V2 gRPC: ModelStreamInfer', () => {
     stream.call.end();
     await arrived(64);
     // A later call on the same connection is served: what the stream sent has been looked at.
-    await server.client.unary(`${SERVICE}ServerLive`, Buffer.alloc(0));
+    await server().client.unary(`${SERVICE}ServerLive`, Buffer.alloc(0));
     assert.equal(engine.requests.length - from, 64);
     for (let index = 0; index < 200; index += 1) {
       await arrived(index + 1);

@@ -2,28 +2,21 @@
 // Streams: grpc-stream.test.ts. Source: proto/wire/inference.proto; statuses:
 // docs/protocols/v2-rest.md.
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { V2_GRPC } from '../../../../ts/model/request-kinds.js';
 import { ErrorCode } from '../../../../ts/errors.js';
 import type { EngineError } from '../../../../ts/native/missing.js';
 import { missing } from '../missing.js';
 import { decode, encode } from '../raw-client.js';
 import { model, registry, version } from '../snapshots.js';
-import { registryOfAll, SERVICE, started, types } from './grpc-rig.js';
+import { registryOfAll, SERVICE, startedForSuite, types } from './grpc-rig.js';
 
 describe('V2 gRPC: metadata and health', () => {
-  let server: Awaited<ReturnType<typeof started>>;
-  before(async () => {
-    server = await started(registryOfAll);
-  });
-  after(async () => {
-    server.client.close();
-    await server.listener.drain(5);
-  });
+  const server = startedForSuite();
 
   const ask = async (method: string, request: object): Promise<object> => {
     const bytes = encode(types, `inference.${method}Request`, request);
-    const { code, details, message } = await server.client.unary(SERVICE + method, bytes);
+    const { code, details, message } = await server().client.unary(SERVICE + method, bytes);
     return message === undefined
       ? { code, details }
       : decode(types, `inference.${method}Response`, message);
@@ -32,11 +25,11 @@ describe('V2 gRPC: metadata and health', () => {
   it('is live, and ready when every model is', async () => {
     assert.deepEqual(await ask('ServerLive', {}), { live: true });
     assert.deepEqual(await ask('ServerReady', {}), { ready: false });
-    server.state.snapshot = registry([model('m', [version('1')])]);
+    server().state.snapshot = registry([model('m', [version('1')])]);
     assert.deepEqual(await ask('ServerReady', {}), { ready: true });
-    server.state.snapshot = { ...server.state.snapshot, draining: true };
+    server().state.snapshot = { ...server().state.snapshot, draining: true };
     assert.deepEqual(await ask('ServerReady', {}), { ready: false });
-    server.state.snapshot = registryOfAll;
+    server().state.snapshot = registryOfAll;
   });
 
   it('answers whether a model is ready', async () => {
@@ -109,36 +102,29 @@ describe('V2 gRPC: metadata and health', () => {
     ];
     for (const [method, hex, expected] of cases) {
       const bytes = Buffer.from(hex, 'hex');
-      const { code, details } = await server.client.unary(SERVICE + method, bytes);
+      const { code, details } = await server().client.unary(SERVICE + method, bytes);
       assert.deepEqual([code, details], [3, expected], method);
     }
     const unknownFields = Buffer.from('9a0603616263a00601', 'hex');
-    assert.equal((await server.client.unary(`${SERVICE}ServerLive`, unknownFields)).code, 0);
+    assert.equal((await server().client.unary(`${SERVICE}ServerLive`, unknownFields)).code, 0);
   });
 
   it('does not have the calls that it does not have', async () => {
     for (const method of ['TraceSetting', 'CudaSharedMemoryRegister', 'Nope', 'modelinfer']) {
-      assert.equal((await server.client.unary(SERVICE + method, Buffer.alloc(0))).code, 12);
+      assert.equal((await server().client.unary(SERVICE + method, Buffer.alloc(0))).code, 12);
     }
   });
 });
 
 describe('V2 gRPC: ModelInfer', () => {
-  let server: Awaited<ReturnType<typeof started>>;
-  before(async () => {
-    server = await started(registryOfAll);
-  });
-  after(async () => {
-    server.client.close();
-    await server.listener.drain(5);
-  });
+  const server = startedForSuite();
 
   const infer = (text: string, options = {}) =>
-    server.client.unary(`${SERVICE}ModelInfer`, Buffer.from(text), options);
+    server().client.unary(`${SERVICE}ModelInfer`, Buffer.from(text), options);
 
   it('hands the bytes over and answers now or later', async () => {
     assert.equal((await infer('now: at once')).message?.toString(), 'now: at once');
-    const { engine } = server;
+    const { engine } = server();
     const first = infer('first');
     await engine.until(() => engine.requests.length === 2);
     const second = infer('second');
@@ -155,7 +141,7 @@ describe('V2 gRPC: ModelInfer', () => {
   });
 
   it('turns each error code into its gRPC status', async () => {
-    const { engine } = server;
+    const { engine } = server();
     const cases: readonly [ErrorCode, number][] = [
       [ErrorCode.InvalidArgument, 3],
       [ErrorCode.MalformedBody, 3],
@@ -179,7 +165,7 @@ describe('V2 gRPC: ModelInfer', () => {
   });
 
   it('says why a model or version does not serve, as REST does', async () => {
-    const { engine } = server;
+    const { engine } = server();
     const ask = async (error: EngineError): Promise<unknown[]> => {
       const before = engine.requests.length;
       const outcome = infer('whatever it is');
@@ -221,7 +207,7 @@ describe('V2 gRPC: ModelInfer', () => {
   });
 
   it('hands the deadline over as what is left of it', async () => {
-    const { engine } = server;
+    const { engine } = server();
     const left = async (options: object): Promise<number> => {
       assert.equal((await infer('now: timed', options)).code, 0);
       return engine.requests.at(-1)?.timeoutUs ?? -1;
@@ -233,12 +219,12 @@ describe('V2 gRPC: ModelInfer', () => {
   });
 
   it('cancels the ticket when the client goes away or its deadline passes', async () => {
-    const { engine } = server;
+    const { engine } = server();
     for (const code of [1, 4]) {
       const before = engine.requests.length;
       let cancel = (): void => undefined;
       const options = code === 4 ? { deadline: Date.now() + 50 } : {};
-      const outcome = server.client.unary(
+      const outcome = server().client.unary(
         `${SERVICE}ModelInfer`,
         Buffer.from('gone'),
         options,
