@@ -24,11 +24,21 @@ export async function sendOnce(server, request) {
   return { headers: response.headers, body };
 }
 
+const MESSAGE_BYTES_MAX = 1 << 30;
+const identity = (bytes) => bytes;
+
+/** A client, with a deadline for its call. */
+function openClient(server) {
+  const client = new Client(`${server.host}:${server.port}`, credentials.createInsecure(), {
+    'grpc.max_receive_message_length': MESSAGE_BYTES_MAX,
+    'grpc.max_send_message_length': MESSAGE_BYTES_MAX,
+  });
+  return { client, options: { deadline: Date.now() + TIMEOUT_MS } };
+}
+
 /** One unary gRPC call with raw bytes. Resolves to the answer's bytes. */
 export function callOnce(server, path, message) {
-  const client = new Client(`${server.host}:${server.port}`, credentials.createInsecure());
-  const identity = (bytes) => bytes;
-  const deadline = Date.now() + TIMEOUT_MS;
+  const { client, options } = openClient(server);
   return new Promise((resolve, reject) => {
     client.makeUnaryRequest(
       path,
@@ -36,7 +46,7 @@ export function callOnce(server, path, message) {
       identity,
       message,
       new Metadata(),
-      { deadline },
+      options,
       (error, answer) => {
         client.close();
         if (error === null) resolve(answer);
@@ -44,6 +54,22 @@ export function callOnce(server, path, message) {
       },
     );
   });
+}
+
+/** One message on a stream of both directions. Resolves to the only answer's bytes. */
+export function streamOnce(server, path, message) {
+  const { client, options } = openClient(server);
+  const call = client.makeBidiStreamRequest(path, identity, identity, new Metadata(), options);
+  const answers = [];
+  call.on('data', (answer) => answers.push(answer));
+  call.end(message);
+  return new Promise((resolve, reject) => {
+    call.on('error', reject);
+    call.on('end', () => {
+      if (answers.length === 1) resolve(answers[0]);
+      else reject(new Error(`${path}: ${answers.length} answers, expected 1`));
+    });
+  }).finally(() => client.close());
 }
 
 /** Throws unless both have the same length and differ by no more than `tolerance` anywhere. */

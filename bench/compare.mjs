@@ -15,6 +15,7 @@ const HELP = `node bench/compare.mjs [options] OLD_CHECKOUT NEW_CHECKOUT${SHARED
 /** Figure of one pair: how many times faster the new side is. Pure. */
 export function timesFaster(workload, { reference, serval }) {
   if (workload.metric === 'p50') return reference.p50Us / serval.p50Us;
+  if (workload.metric === 'p99-times') return reference.p99Us / serval.p99Us;
   return reference.usPerRequest / serval.usPerRequest;
 }
 

@@ -6,8 +6,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { runToEnd } from './children.mjs';
 import { pickCores, requireTools } from './machine.mjs';
+import { Skipped } from './runner.mjs';
 
 const BUILD_TIMEOUT_MS = 900_000;
+// Of programs that are built only where their libraries are.
+const LIBRARIES = { grpc_echo: 'libgrpc++-dev', grpc_load: 'libnghttp2-dev' };
 const FIXTURES_TIMEOUT_MS = 120_000;
 const HERE = fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/, '');
 
@@ -40,7 +43,8 @@ export function createContext(options, root = HERE) {
       if (!existsSync(path)) throw new Error(`no model '${name}' in examples/models or fixtures`);
       return path;
     },
-    /** Path of a program of bench/micro, built when it is not up to date. */
+    /** Path of a program of bench/micro, grpc_load or grpc_echo, built when it is not up to date.
+     * Skipped where its libraries are missing. */
     program(name) {
       const build = programs.get(name) ?? buildProgram(name, cores);
       programs.set(name, build);
@@ -65,11 +69,22 @@ async function makeFixtures(tempDir, cores) {
   return join(folder, 'models');
 }
 
-async function buildProgram(name, cores) {
+/** Builds the program `name` for a context whose cores are `cores`. Resolves to its path. */
+export async function buildProgram(name, cores) {
   requireTools(['cmake']);
   const folder = join(HERE, 'build', 'bench');
   const run = (args) => runToEnd('cmake', args, cores.all, BUILD_TIMEOUT_MS);
   await run(['-S', HERE, '-B', folder, '-DSERVAL_ADDON=OFF', '-DSERVAL_BENCH=ON']);
+  const targets = await run(['--build', folder, '--target', 'help']);
+  if (name in LIBRARIES && !hasTarget(targets, name)) {
+    throw new Skipped(`${name} needs ${LIBRARIES[name]}: apt-get install ${LIBRARIES[name]}`);
+  }
   await run(['--build', folder, '--target', name, '-j', String(availableParallelism())]);
   return join(folder, name);
+}
+
+/** Is `name` in what `cmake --build --target help` prints, by make ("... name") or ninja ("name:
+ * phony")? Pure. */
+export function hasTarget(help, name) {
+  return help.split('\n').some((line) => line === `... ${name}` || line.startsWith(`${name}: `));
 }

@@ -88,6 +88,11 @@ export function residentBytes(pid) {
   return statusBytes(pid, 'VmRSS');
 }
 
+/** What of it is the process's own and no file's: pages of code come and go with what is called. */
+export function ownBytes(pid) {
+  return statusBytes(pid, 'RssAnon');
+}
+
 /** The most resident memory that `pid` ever had, in bytes. */
 export function peakBytes(pid) {
   return statusBytes(pid, 'VmHWM');

@@ -17,7 +17,7 @@ export const SHARED_HELP = `
   --seconds N         whole seconds a point and round (2)
   --rounds N          rounds, each measuring both sides (3)
   --quick             1 second, 1 round: does it run; not a measurement
-  --limit-seconds N   start no further workload after this long (1200)
+  --limit-seconds N   start no further workload after this long (1800)
   --help`;
 
 /** argv of run.mjs -> options. Throws with the flag's name when a value is wrong. */
@@ -60,7 +60,7 @@ function sharedOptions(values) {
     only: values.only,
     seconds: wholeNumber('--seconds', values.seconds, quick ? 1 : 2),
     rounds: wholeNumber('--rounds', values.rounds, quick ? 1 : 3),
-    limitSeconds: wholeNumber('--limit-seconds', values['limit-seconds'], 1200),
+    limitSeconds: wholeNumber('--limit-seconds', values['limit-seconds'], 1800),
     help: values.help,
   };
 }

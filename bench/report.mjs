@@ -31,8 +31,12 @@ export function formatFigure(form, value) {
       return value.toFixed(0);
     case 'MB':
       return `${value.toFixed(1)} MB`;
+    case 'kB':
+      return `${value.toFixed(1)} kB`;
     default:
-      throw new RangeError(`unknown form '${form}': expected ratio, us, time, ms, s, MB or count`);
+      throw new RangeError(
+        `unknown form '${form}': expected ratio, us, time, ms, s, MB, kB or count`,
+      );
   }
 }
 
@@ -70,6 +74,9 @@ export function formatSide(sample) {
   if (sample.p50Us !== undefined) {
     parts.push(`p50 ${formatUs(sample.p50Us)}`, `p99 ${formatUs(sample.p99Us)}`);
   }
+  if (sample.p999Us !== undefined) {
+    parts.push(`p99.9 ${formatUs(sample.p999Us)}`);
+  }
   if (sample.cpuUs !== undefined) {
     const busy = Math.round((sample.cpuUs * sample.perSecond) / 1e4);
     parts.push(`cpu ${formatUs(sample.cpuUs)} (${busy} %)`);
@@ -78,6 +85,7 @@ export function formatSide(sample) {
     const share = Math.round(sample.busierShare * 100);
     parts.push(`listeners ${share}/${100 - share} %`);
   }
+  if (sample.lateUs !== undefined) parts.push(`load late by ${formatUs(sample.lateUs)}`);
   if (sample.extra !== undefined) parts.push(sample.extra);
   return parts.join(', ');
 }

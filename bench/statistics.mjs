@@ -25,7 +25,8 @@ export function spread(values) {
 /**
  * The figure of one round from the two samples taken in it.
  * `rate`: requests a second of Serval / of the reference. `time`: time per request, the same way.
- * `p50`: Serval's median latency minus the reference's, in us.
+ * `p50`: Serval's median latency minus the reference's, in us. `p50-times`, `p99-times`,
+ * `p999-times`: Serval's percentile over the reference's.
  */
 export function pairValue(metric, reference, serval) {
   switch (metric) {
@@ -35,14 +36,23 @@ export function pairValue(metric, reference, serval) {
       return serval.usPerRequest / reference.usPerRequest;
     case 'p50':
       return serval.p50Us - reference.p50Us;
+    case 'p50-times':
+      return serval.p50Us / reference.p50Us;
+    case 'p99-times':
+      return serval.p99Us / reference.p99Us;
+    case 'p999-times':
+      return serval.p999Us / reference.p999Us;
     default:
-      throw new RangeError(`unknown metric '${metric}': expected rate, time or p50`);
+      throw new RangeError(
+        `unknown metric '${metric}': expected rate, time, p50 or p50-, p99-, p999-times`,
+      );
   }
 }
 
 /**
  * The same figure by the servers' CPU time per request, which a busy machine or a slow load
- * generator disturbs far less than the wall clock; null where a side has none, and for p50.
+ * generator disturbs far less than the wall clock; null where a side has none, and for
+ * percentiles.
  */
 export function cpuValue(metric, reference, serval) {
   if (!(reference.cpuUs > 0) || !(serval.cpuUs > 0)) return null;

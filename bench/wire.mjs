@@ -85,9 +85,14 @@ export function fields(message) {
   return found;
 }
 
+/** The bytes of every field `number` of a message, in order. Throws on a malformed message. */
+export function fieldsOf(message, number) {
+  return fields(message)
+    .filter(([field]) => field === number)
+    .map(([, bytes]) => bytes);
+}
+
 /** The raw_output_contents of a ModelInferResponse, in order. Throws on a malformed message. */
 export function rawOutputs(message) {
-  return fields(message)
-    .filter(([field]) => field === FIELD.response.rawOutputContents)
-    .map(([, bytes]) => bytes);
+  return fieldsOf(message, FIELD.response.rawOutputContents);
 }

@@ -1,14 +1,19 @@
 #!/usr/bin/env node
 // Starts the command line: the bundle of dist/, or dist/ itself where it was only compiled. Control
 // plane; does nothing else.
-import { existsSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { createRequire } from 'node:module';
 
-const entry = ['../dist/bundle/main.js', '../dist/main.js']
-  .map((path) => new URL(path, import.meta.url))
-  .find((url) => existsSync(fileURLToPath(url)));
-if (entry !== undefined) {
-  const { main } = await import(entry.href);
+// Modules of Node by require() too: import() makes all that they can do, 3 ms for node:fs.
+const require = createRequire(import.meta.url);
+const { existsSync } = require('node:fs');
+const { fileURLToPath } = require('node:url');
+const fileOf = (path) => fileURLToPath(new URL(path, import.meta.url));
+const bundled = fileOf('../dist/bundle/main.cjs');
+const compiled = new URL('../dist/main.js', import.meta.url);
+if (existsSync(bundled)) {
+  await require(bundled).main(process.argv.slice(2));
+} else if (existsSync(fileURLToPath(compiled))) {
+  const { main } = await import(compiled.href);
   await main(process.argv.slice(2));
 } else {
   process.stderr.write('serval: not built yet: run `make build` (npm ci && npm run build)\n');

@@ -22,7 +22,7 @@ const ROOTS = {
     ],
   },
   'tensorflow_serving.proto': { names: ['ModelServerConfig'], simpleNames: true },
-  'serving_config.proto': { names: ['BatchingParameters', 'MonitoringConfig'] },
+  'serving_config.proto': { names: ['BatchingParameters', 'MonitoringConfig', 'SSLConfig'] },
   'tensorflow_graph.proto': {
     names: ['GraphDef', 'MetaGraphDef', 'SavedModel', 'AssetFileDef'],
   },

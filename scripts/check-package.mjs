@@ -16,15 +16,15 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { noCounts, seconds, summaryLine } from '../test/run/counts.mjs';
-import { systemLicences } from './licences.mjs';
+import { exitWhenWritten, noCounts, seconds, summaryLine } from '../test/run/counts.mjs';
 import {
   checkExports,
   installedFolder,
   installPacked,
   smokeNodes,
 } from './packaging/check-npm.mjs';
-import { shippedPackages } from './packaging/prebuilt.mjs';
+import { checkNativeLinks } from './packaging/native-links.mjs';
+import { hasNativeGrpc, shippedPackages, systemLibraries } from './packaging/prebuilt.mjs';
 import { check, serveOnce } from './packaging/served.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -57,6 +57,14 @@ function unpack(tarball, scratch) {
   return join(to, folder);
 }
 
+const addonOf = (folder) => join(folder, 'prebuilt', 'serval.node');
+
+// Needs nothing but the C library and Node; has both gRPC listeners.
+function checkAddon(folder) {
+  checkNativeLinks(addonOf(folder));
+  check(hasNativeGrpc(addonOf(folder)), 'the addon was built without the native gRPC listener');
+}
+
 function checkContents(folder, version) {
   const options = { cwd: folder, env: BARE, encoding: 'utf8' };
   const answer = spawnSync('bin/serval', ['version'], options);
@@ -65,7 +73,8 @@ function checkContents(folder, version) {
   const linked = spawnSync(join(folder, '..', 'linked'), ['version'], { encoding: 'utf8' });
   check(linked.stdout === answer.stdout, `by a link it printed '${linked.stdout}'`);
   const licences = readFileSync(join(folder, 'THIRD-PARTY-LICENSES.txt'), 'utf8');
-  for (const name of [...shippedPackages(), ...Object.keys(systemLicences)]) {
+  const libraries = Object.keys(systemLibraries(addonOf(folder)));
+  for (const name of [...shippedPackages(), ...libraries]) {
     check(licences.includes(`\n${name} `), `no licence of ${name}`);
   }
   const node = readFileSync(join(folder, 'node', 'LICENSE'), 'utf8');
@@ -106,6 +115,7 @@ async function main() {
     await step('tarball', () => checkTarball(tarball));
     const folder = await step('unpack', () => unpack(tarball, scratch));
     await step('contents', () => checkContents(folder, version));
+    await step('addon', () => checkAddon(folder));
     await step('links', () => checkLinks(folder));
     await step('serve without a PATH', () => serveOnce(['bin/serval'], folder, BARE));
     const prefix = await step('npm install -g', () => installPacked(scratch));
@@ -121,4 +131,4 @@ async function main() {
   return counts.failed === 0 ? 0 : 1;
 }
 
-process.exit(await main());
+exitWhenWritten(await main());

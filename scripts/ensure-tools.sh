@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Checks that the tools outside npm are there, by group: build, test, bench. What is missing is
 # named with its Debian package; root on a machine with apt gets it installed, anyone else gets the
-# exact command and exit status 1. Node itself is never installed: Debian 12's is too old.
+# exact command and exit status 1. What is only wanted is treated alike, but nothing fails without
+# it: what will be missing is said. Node itself is never installed: Debian 12's is too old.
 # Usage: scripts/ensure-tools.sh GROUP...     SERVAL_APT=never only names what is missing.
 set -euo pipefail
 
@@ -11,6 +12,8 @@ clang_major_min=14
 read -ra cxx <<<"${CXX:-c++}"
 missing_packages=()
 missing_lines=()
+wanted_packages=()
+wanted_lines=()
 scratch="$(mktemp -d)"
 trap 'rm -rf "$scratch"' EXIT
 
@@ -23,11 +26,27 @@ need() {
   missing_lines+=("  $package: $purpose")
 }
 
+# want PACKAGE "what is not there without it" COMMAND...: the same, but nothing fails for it.
+want() {
+  local package="$1" purpose="$2"
+  shift 2
+  "$@" >/dev/null 2>&1 && return 0
+  wanted_packages+=("$package")
+  wanted_lines+=("  $package: $purpose")
+}
+
 has() { command -v "$1"; }
 
 # jpeglib.h wants <cstdio> before it.
 has_header_after() { printf '#include <%s>\n' "$@" | "${cxx[@]}" -std=c++20 -x c++ -E - ; }
 has_header() { echo "#include <$1>" | "${cxx[@]}" -std=c++20 -x c++ -E - ; }
+
+# A static library; it is only there where a program can be linked with it.
+has_static_library() {
+  echo 'int main() { return 0; }' | "${cxx[@]}" -x c++ - "-l:lib$1.a" -o "$scratch/linked"
+}
+
+has_nghttp2() { has_header nghttp2/nghttp2.h && has_static_library nghttp2; }
 
 # A compiler that is new enough: GCC 10 or Clang 14 (both speak the C++20 that we use).
 has_cxx20() {
@@ -81,13 +100,22 @@ check_group() {
       need libpng-dev "PNG images" has_header png.h
       need zlib1g-dev "PNG images" has_header zlib.h
       need binutils "the addon's static libraries of images" has objcopy
+      local grpc="the native gRPC listener; without it gRPC is served by grpc-js, which is slower"
+      want libnghttp2-dev "$grpc" has_nghttp2
+      want libssl-dev "$grpc" has_header openssl/ssl.h
       ;;
     test)
       need libgtest-dev "GoogleTest, for the native tests" has_header gtest/gtest.h
+      need libnghttp2-dev "tests of the native gRPC listener" has_nghttp2
+      need libssl-dev "the same" has_header openssl/ssl.h
       need ccache "what is compiled for several builds is compiled once" has ccache
       need ninja-build "parallel builds of chosen native tests" has ninja
+      local java="clients and evaluators in Java; their tests are skipped"
+      want default-jdk-headless "$java" has javac
+      want maven "$java" has mvn
       need python3-venv "Python 3.10 or newer, for the official clients in test/e2e" has_python
       need curl "test/e2e" has curl
+      need openssl "certificates for tests of TLS" has openssl
       need flatbuffers-compiler "flatc, to check that generated code is fresh" has flatc
       need clang-14 "the fuzz targets" has clang++-14
       need clang-format-14 "the form of C++ sources" has clang-format-14
@@ -97,6 +125,10 @@ check_group() {
     bench)
       need wrk "HTTP load" has wrk
       need nghttp2-client "gRPC load (h2load)" has h2load
+      need libnghttp2-dev "gRPC load at a fixed rate" has_nghttp2
+      local echo_server="gRPC's own C++ server; rows that are measured against it are skipped"
+      want libgrpc++-dev "$echo_server" has_header grpcpp/grpcpp.h
+      want protobuf-compiler-grpc "$echo_server" has grpc_cpp_plugin
       need protobuf-compiler "protoc, for the comparison with protobuf's own C++" has protoc
       need libprotobuf-dev "the same" has_header google/protobuf/message.h
       ;;
@@ -110,41 +142,72 @@ check_group() {
 check_all() {
   missing_packages=()
   missing_lines=()
+  wanted_packages=()
+  wanted_lines=()
   local group
   for group in "$@"; do check_group "$group"; done
 }
 
+# What is wanted and not there; nothing fails for it.
+tell_wanted() {
+  [ ${#wanted_packages[@]} -gt 0 ] || return 0
+  echo "serval: these packages are missing, it goes on without them:" >&2
+  printf '%s\n' "${wanted_lines[@]}" >&2
+}
+
+# The packages of both lists, each once.
+all_packages() {
+  printf '%s\n' ${missing_packages[@]+"${missing_packages[@]}"} \
+    ${wanted_packages[@]+"${wanted_packages[@]}"} | awk 'NF && !seen[$0]++'
+}
+
 [ $# -gt 0 ] || { echo "usage: ensure-tools.sh GROUP... (build, test, bench)" >&2; exit 2; }
 check_all "$@"
-[ ${#missing_packages[@]} -gt 0 ] || exit 0
+mapfile -t packages < <(all_packages)
+[ ${#packages[@]} -gt 0 ] || exit 0
 
-echo "serval: these packages are missing:" >&2
-printf '%s\n' "${missing_lines[@]}" >&2
-install="apt-get install -y --no-install-recommends ${missing_packages[*]}"
+if [ ${#missing_packages[@]} -gt 0 ]; then
+  echo "serval: these packages are missing:" >&2
+  printf '%s\n' "${missing_lines[@]}" >&2
+fi
+install="apt-get install -y --no-install-recommends ${packages[*]}"
 if [ "$(id -u)" -ne 0 ] || ! has apt-get >/dev/null || [ "${SERVAL_APT:-}" = never ]; then
+  tell_wanted
   if has apt-get >/dev/null; then
     [ "$(id -u)" -eq 0 ] || install="sudo $install"
     echo "serval: install them with:  $install" >&2
   else
     echo "serval: the names are Debian's; install the like with this system's package tool" >&2
   fi
-  exit 1
+  [ ${#missing_packages[@]} -eq 0 ] || exit 1
+  exit 0
 fi
 
-echo "serval: running $install" >&2
-export DEBIAN_FRONTEND=noninteractive
-apt_options=(-qq -o Acquire::Retries=3 -o DPkg::Lock::Timeout=120)
 log="$scratch/apt.log"
+apt_options=(-qq -o Acquire::Retries=3 -o DPkg::Lock::Timeout=120)
+# Where there is no network, the next build comes here again.
+[ ${#missing_packages[@]} -gt 0 ] || apt_options=(-qq -o Acquire::Retries=0)
+export DEBIAN_FRONTEND=noninteractive
+
+# install PACKAGE...: status 1 where apt-get cannot.
+install() {
+  echo "serval: running apt-get install -y --no-install-recommends $*" >&2
+  apt-get "${apt_options[@]}" install -y --no-install-recommends "$@" >>"$log" 2>&1
+}
+
 # A package index that cannot be read (a third-party source, say) need not stop the installation.
 apt-get "${apt_options[@]}" update >"$log" 2>&1 || true
-if ! apt-get "${apt_options[@]}" install -y --no-install-recommends "${missing_packages[@]}" \
-  >>"$log" 2>&1; then
+if [ ${#missing_packages[@]} -gt 0 ] && ! install "${missing_packages[@]}"; then
   tail -20 "$log" >&2
   echo "serval: apt-get could not install them; its last lines are above" >&2
   exit 1
 fi
+# What a needed one did not bring along; on its own, so that nothing fails for it.
+check_all "$@"
+[ ${#wanted_packages[@]} -eq 0 ] || install "${wanted_packages[@]}" || true
 
 check_all "$@"
+tell_wanted
 if [ ${#missing_packages[@]} -gt 0 ]; then
   echo "serval: installed, but still not usable:" >&2
   printf '%s\n' "${missing_lines[@]}" >&2

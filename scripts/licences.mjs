@@ -13,6 +13,8 @@ export const systemLicences = {
   libpng: 'libpng-dev',
   zlib: 'zlib1g-dev',
 };
+// Those of the native gRPC listener, where it is built. (OpenSSL is Node's, with Node's licence.)
+export const grpcLicences = { nghttp2: 'libnghttp2-dev' };
 const SYSTEM_DOCS = '/usr/share/doc';
 
 // onnxruntime-node ships no licence file.
@@ -76,8 +78,9 @@ function licenceText(modules, name) {
     .join('\n\n');
 }
 
-// One file with every package's name, version, licence name and text.
-export function writeLicences(path, modules, names) {
+// One file with every package's name, version, licence name and text. `systemNames`: of libraries,
+// with the Debian package of each.
+export function writeLicences(path, modules, names, systemNames) {
   const parts = names.map((name) => {
     const manifest = join(modules, name, 'package.json');
     if (!existsSync(manifest)) throw new Error(`package: ${name} is not in node_modules`);
@@ -86,7 +89,7 @@ export function writeLicences(path, modules, names) {
     const rule = '='.repeat(80);
     return `${rule}\n${title}\n${rule}\n\n${licenceText(modules, name).trim()}\n`;
   });
-  for (const [name, debian] of Object.entries(systemLicences)) {
+  for (const [name, debian] of Object.entries(systemNames)) {
     const file = join(SYSTEM_DOCS, debian, 'copyright');
     if (!existsSync(file)) throw new Error(`package: no licence of ${name}: ${file} is missing`);
     const rule = '='.repeat(80);

@@ -3,7 +3,7 @@
 // its declarations from the table of flags.
 import type { FlagRow } from './config/flags.js';
 import { findFlag, nearestFlag, SERVE_FLAGS } from './config/flags.js';
-import { configOf } from './config/config.js';
+import { configOf, type Config } from './config/config.js';
 import { configError } from './config/values.js';
 import { echo } from './text.js';
 import type { Written } from './config/values.js';
@@ -77,14 +77,17 @@ export async function startServer(options: ServeOptions): Promise<Server> {
   if (taken) throw configError(CALL, 'expected one server at a time: stop() the one that runs');
   taken = true;
   try {
-    return serverOf(config.host, await start(config));
+    return serverOf(config, await start(config));
   } catch (error) {
     taken = false;
     throw error;
   }
 }
 
-function serverOf(host: string, server: RunningServer): Server {
+function serverOf(
+  { host, grpcHost }: Pick<Config, 'host' | 'grpcHost'>,
+  server: RunningServer,
+): Server {
   const stop = async (): Promise<CutLog | undefined> => {
     const cut = await server.drain();
     server.close();
@@ -94,7 +97,7 @@ function serverOf(host: string, server: RunningServer): Server {
   let stopped: ReturnType<typeof stop> | undefined;
   return {
     http: { host, port: server.httpPort },
-    grpc: { host, port: server.grpcPort },
+    grpc: { host: grpcHost, port: server.grpcPort },
     get ready() {
       return server.snapshot().ready;
     },

@@ -18,6 +18,12 @@ export const HTTP_PIPELINED_MAX = 256;
 
 /** A file given to --config. */
 export const CONFIG_FILE_BYTES_MAX = 1_048_576;
+/** Lines of --api-key-file: a request that needs a key is compared with all of them. */
+export const ACCESS_KEYS_MAX = 1000;
+/** How often --api-key-file is looked at for changes. */
+export const ACCESS_LOOK_MS = 1000;
+/** Of the admin address: operators and scrapers are few. */
+export const ADMIN_CONNECTIONS_MAX = 256;
 /** What --drain-seconds may be overrun by, for listeners to close their connections. */
 export const DRAIN_GRACE_MS = 500;
 /** Runs of warm-up requests of one version, and how long they go on: no more begin then. */
@@ -34,6 +40,8 @@ export const DESCRIPTORS_KEPT = 96;
 export const HANDSHAKE_MS_MAX = 10_000;
 /** Between two log lines about too many connections. */
 export const FULL_LOG_EVERY_MS = 60_000;
+/** Between two about TLS handshakes that failed. */
+export const HANDSHAKE_LOG_EVERY_MS = 10_000;
 /** A request of which a part has come may send the rest for so long once a drain has begun. */
 export const DRAIN_BODY_MS = 1000;
 /** A gRPC connection on which nothing runs is cut in a drain when it took nothing for so long. */
@@ -47,6 +55,8 @@ export const LOG_BACKLOG_BYTES_MAX = 16_777_216;
 export const GRPC_YOUNG_GENERATION_MB = 192;
 /** Listener threads on one port. */
 export const HTTP_THREADS_MAX = 256;
+/** Threads of the native gRPC listener. */
+export const GRPC_THREADS_MAX = 256;
 /** Native threads of one model, and threads inside one model run. */
 export const MODEL_THREADS_MAX = 1024;
 

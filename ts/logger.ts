@@ -3,6 +3,7 @@
 // control characters are escaped, so that nothing a client sends can forge a line.
 import { writeSync } from 'node:fs';
 import { LOG_BACKLOG_BYTES_MAX, LOG_VALUE_CHARS_MAX } from './limits.js';
+import { logFileWriter } from './log-file.js';
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'off'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
@@ -47,8 +48,10 @@ export interface LoggerOptions {
   /** Decides instead of `level`, record by record. */
   readonly control?: LevelControl;
   readonly format: LogFormat;
-  /** Takes one line with its final newline. Default: stderr. */
+  /** Takes one line with its final newline. Default: `file`, or stderr. */
   readonly write?: (line: string) => void;
+  /** undefined: there is none. */
+  readonly file?: string | undefined;
   /** Milliseconds since the epoch. Default: Date.now. */
   readonly now?: () => number;
 }
@@ -83,9 +86,11 @@ export function surviveLostOutput(): void {
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
 }
 
+/** Errors: InvalidArgument: its file cannot be opened. */
 export function createLogger(options: LoggerOptions): Logger {
   const control = options.control ?? new LevelControl(options.level);
-  const write = options.write ?? writeLine;
+  const { file } = options;
+  const write = options.write ?? (file === undefined ? writeLine : logFileWriter(file));
   const now = options.now ?? Date.now;
   const render = options.format === 'json' ? renderJson : renderText;
   const enabled = (level: LogLevel): boolean => level === 'off' || control.switches[level];

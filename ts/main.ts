@@ -1,13 +1,15 @@
-// The command line: serve, inspect, import, version, help. Control plane, main thread. Loads only
-// what the command needs, because start-up time is a promise (README: ready in 0.3 s).
+// The command line: serve, inspect, import, key, version, help. Control plane, main thread. `serve`
+// is loaded with it, because its start-up time is a promise (bench/workloads/startup.mjs); the
+// other commands when they are called.
 import { nearestWord } from './text.js';
 import { ErrorCode } from './errors.js';
 import { surviveLostOutput } from './logger.js';
-import { UsageError } from './commands/usage.js';
+import { serveCommand } from './commands/serve-command.js';
+import { isUsageError, UsageError } from './commands/usage.js';
 
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
-const COMMANDS = ['serve', 'inspect', 'import', 'version', 'help'];
+const COMMANDS = ['serve', 'inspect', 'import', 'key', 'version', 'help'];
 
 /** Runs one command and sets the process's exit code; `serve` returns once the server is up.
  * 1: it failed; 2: the command line or the configuration file is wrong. */
@@ -18,17 +20,15 @@ export async function main(args: readonly string[]): Promise<void> {
   } catch (error) {
     const text = error instanceof Error ? error.message : String(error);
     process.stderr.write(`serval: ${text}\n`);
-    process.exitCode = error instanceof UsageError ? EXIT_USAGE : EXIT_FAILED;
+    process.exitCode = isUsageError(error) ? EXIT_USAGE : EXIT_FAILED;
   }
 }
 
 async function run(args: readonly string[]): Promise<number> {
   const [command, ...rest] = args;
   switch (command) {
-    case 'serve': {
-      const { serveCommand } = await import('./commands/serve-command.js');
+    case 'serve':
       return serveCommand(rest);
-    }
     case 'inspect': {
       const { inspectCommand } = await import('./commands/inspect-command.js');
       return inspectCommand(rest);
@@ -36,6 +36,10 @@ async function run(args: readonly string[]): Promise<number> {
     case 'import': {
       const { importCommand } = await import('./commands/import-command.js');
       return importCommand(rest);
+    }
+    case 'key': {
+      const { keyCommand } = await import('./commands/key-command.js');
+      return keyCommand(rest);
     }
     case 'version':
     case '--version': {

@@ -1,5 +1,8 @@
 // Wires everything together: engine, registry, model sources, the listeners' threads, metrics. The
 // only file that knows all of them. Control plane, main thread.
+import type { Policy } from './access/policy.js';
+import { ServerAccess } from './access/server-access.js';
+import type { AdminAddress } from './config/access.js';
 import { createModelControl } from './admin/model-control.js';
 import { startObservers, type Observers } from './admin/observers.js';
 import type { Config } from './config/config.js';
@@ -7,12 +10,19 @@ import { ErrorCode, ServalError } from './errors.js';
 import { importInThread } from './import/import-thread.js';
 import { DRAIN_GRACE_MS, INFLATED_BYTES_MAX, LOADS_AT_ONCE } from './limits.js';
 import { createLogger, LevelControl, type Logger } from './logger.js';
+import { loadBinding } from './native/binding.js';
 import { createEngine, type Engine } from './native/engine.js';
 import { importingEngine } from './import/importing-engine.js';
 import { ModelSource } from './registry/sources/model-source.js';
 import { Registry } from './registry/registry.js';
 import type { RegistrySnapshot } from './model/snapshot.js';
+import {
+  checkNodeListener,
+  chooseGrpcListener,
+  type GrpcListenerKind,
+} from './transport/grpc/kind.js';
 import { chooseHttpListener, type HttpListenerKind } from './transport/http-kind.js';
+import type { ServerTls } from './transport/tls/settings.js';
 import { defaultMemoryLimit, readMemoryFacts } from './config/memory-limit.js';
 import { servalVersion } from './version.js';
 import { warmUpWith } from './warmup/index.js';
@@ -22,9 +32,15 @@ import { ListenerPool, reservePort } from './workers/pool.js';
 export interface RunningServer {
   readonly httpPort: number;
   readonly grpcPort: number;
+  /** What has TLS. */
+  readonly tls: { readonly http: boolean; readonly grpc: boolean };
   /** undefined where metrics have no port of their own. */
   readonly metricsPort: number | undefined;
   readonly logger: Logger;
+  /** The admin address, where there is one. */
+  readonly admin: AdminAddress | undefined;
+  /** Who may call what, at present. */
+  policy(): Policy;
   /** The registry's present state. */
   snapshot(): RegistrySnapshot;
   /** Settles when the server is ready on every listener, which may be never. */
@@ -50,16 +66,31 @@ interface Parts {
   readonly config: Config;
   readonly logger: Logger;
   readonly levels: LevelControl;
+  readonly access: ServerAccess;
   readonly engine: Engine;
   readonly listener: HttpListenerKind;
+  readonly grpcListener: GrpcListenerKind;
   readonly registry: Registry;
   readonly source: ModelSource;
 }
 
+interface PoolSettings {
+  readonly httpPort: number;
+  readonly monitoringPath: string;
+  readonly tls: TransportTls;
+  readonly admin: AdminAddress | undefined;
+}
+
+/** With a port where 0 was given. Errors: InvalidArgument. */
+async function reserveAdmin({ access }: Config): Promise<AdminAddress | undefined> {
+  const { admin } = access;
+  if (admin === undefined || admin.host.startsWith('unix:')) return admin;
+  return { host: admin.host, port: await reservePort(admin.host, admin.port) };
+}
+
 function listenerPool(
-  { config, logger, engine, listener }: Parts,
-  httpPort: number,
-  monitoringPath: string,
+  { config, logger, access, engine, listener, grpcListener }: Parts,
+  { httpPort, monitoringPath, tls, admin }: PoolSettings,
 ): ListenerPool {
   const limits = connectionLimits(openFilesMax(), config.httpThreads, config.connectionsMax);
   const settings = {
@@ -68,7 +99,9 @@ function listenerPool(
     serverVersion: servalVersion(),
     logLevel: config.logLevel,
     logFormat: config.logFormat,
+    logFile: config.logFile,
     metricsAllowed: config.metrics.allowed,
+    policy: access.policy,
   };
   return new ListenerPool({
     http: {
@@ -78,14 +111,18 @@ function listenerPool(
       connectionsMax: limits.http,
       healthBody: config.healthBody,
       monitoringPath,
+      ...(tls.http && { tls: tls.http }),
     },
     httpThreads: config.httpThreads,
+    admin,
     grpc: {
       ...settings,
+      host: config.grpcHost,
       port: config.grpcPort,
       connectionsMax: limits.grpc,
-      messageBytesMax: config.grpcMessageBytesMax,
+      transport: { ...config.grpc.transport, ...(tls.grpc && { tls: tls.grpc }) },
     },
+    grpcListener,
     lost: (thread, error) => {
       // Half a server is worse than a restart.
       logger.error('a listener thread died: exiting', { thread, reason: error.message });
@@ -95,15 +132,32 @@ function listenerPool(
 }
 
 /** Says which it is where that costs something. Errors: InvalidArgument. */
-function httpListener(config: Config, logger: Logger): HttpListenerKind {
+function httpListener(
+  config: Config,
+  tls: ServerTls | undefined,
+  logger: Logger,
+): HttpListenerKind {
   const { httpListener: choice, httpThreads } = config;
-  const kind = chooseHttpListener(choice, httpThreads);
+  const kind = chooseHttpListener(choice, httpThreads, tls);
   if (kind === 'node') {
     logger.warn(
       'HTTP runs on node:http: a small request takes 2.6 times the processor time that ' +
         'it takes on uWebSockets.js',
       { node: process.version, asked: choice },
     );
+  }
+  return kind;
+}
+
+/** The same of gRPC's. */
+function grpcListenerKind({ grpc }: Config, logger: Logger): GrpcListenerKind {
+  const { listener: choice, transport } = grpc;
+  const kind = chooseGrpcListener(choice, loadBinding().grpcBuilt());
+  if (kind === 'node') checkNodeListener(transport);
+  if (kind === 'node' && choice === 'auto') {
+    logger.warn('gRPC runs on grpc-js, which is slower: the addon was built without its own', {
+      threads: transport.threads,
+    });
   }
   return kind;
 }
@@ -155,6 +209,22 @@ async function monitoringPathOf(file: string | undefined): Promise<string> {
   return readMonitoringPath(file);
 }
 
+interface TransportTls {
+  readonly http: ServerTls | undefined;
+  readonly grpc: ServerTls | undefined;
+}
+
+/** What TensorFlow Serving's file says of TLS, if it is given; else what the flags say. */
+async function transportTls({ tls, grpc }: Config): Promise<TransportTls> {
+  const { transport, sslConfigFile } = grpc;
+  if (sslConfigFile === undefined) {
+    return { http: tls.http ? tls.shared : undefined, grpc: transport.tls };
+  }
+  const { readSslConfig } = await import('./model-config/ssl-config.js');
+  const read = { ...(await readSslConfig(sslConfigFile)), ...tls.version };
+  return { http: tls.http ? read : undefined, grpc: read };
+}
+
 /** Starts the server; settles when it listens and every model is loaded or has failed.
  * Rejects with ServalError when a port is taken or a path does not exist, and, where the
  * configuration asks for it, when anything is wrong with a model. */
@@ -163,14 +233,19 @@ export async function startServer(config: Config): Promise<RunningServer> {
   const logger = createLogger({
     level: config.logLevel,
     format: config.logFormat,
+    file: config.logFile,
     control: levels,
   });
   for (const flag of config.ignoredFlags) logger.warn('a flag without effect', { flag });
-  const [httpPort, monitoringPath] = await Promise.all([
+  const access = new ServerAccess(config.access, logger);
+  const [httpPort, admin, monitoringPath, tls] = await Promise.all([
     reservePort(config.host, config.httpPort),
+    reserveAdmin(config),
     monitoringPathOf(config.metrics.monitoringConfigFile),
+    transportTls(config),
   ]);
-  const listener = httpListener(config, logger);
+  const listener = httpListener(config, tls.http, logger);
+  const grpcListener = grpcListenerKind(config, logger);
   const engine = await createEngine(engineOptions(config));
   engine.link.report = (error) => {
     logger.error('an answer of the engine was not taken', { reason: String(error) });
@@ -179,18 +254,23 @@ export async function startServer(config: Config): Promise<RunningServer> {
   // Per-model threads stay 0: the shared pool, which the setting sizes, is what models use.
   const model = { ...config.model, intraOpThreads: 0 };
   const source = new ModelSource({ ...config, model }, logger, registry);
-  const parts: Parts = { config, logger, levels, engine, listener, registry, source };
+  const parts: Parts = {
+    ...{ config, logger, levels, access, engine },
+    ...{ listener, grpcListener, registry, source },
+  };
   try {
     await source.firstLook();
   } catch (error) {
     engine.close();
     throw error;
   }
-  const pool = listenerPool(parts, httpPort, monitoringPath);
+  const pool = listenerPool(parts, { httpPort, monitoringPath, tls, admin });
+  access.follow((policy) => pool.setPolicy(policy));
   const control = createModelControl({
     source,
     registry,
     levels,
+    logFile: config.logFile ?? '',
     mode: config.control.mode,
     levelsChanged: (switches) => pool.setLogSwitches(switches),
   });
@@ -201,11 +281,12 @@ export async function startServer(config: Config): Promise<RunningServer> {
     registry.subscribe((snapshot) => pool.publish(snapshot));
     // Not before: what control answers must be so on every listener.
     pool.attachControl(control);
-    observers = await startObservers(config, engine, registry, logger);
+    observers = await startObservers(config, { engine, registry, access }, logger);
     await started;
     refuseBadStart(config, source, registry.snapshot);
     await pool.caughtUp();
-    return running(parts, { httpPort, grpcPort }, pool, observers);
+    const hasTls = { http: tls.http !== undefined, grpc: tls.grpc !== undefined };
+    return running(parts, { httpPort, grpcPort, admin, tls: hasTls }, pool, observers);
   } catch (error) {
     await Promise.all([pool.stop(), source.stop(), observers?.close()]);
     engine.close();
@@ -228,13 +309,16 @@ function refuseBadStart(config: Config, source: ModelSource, snapshot: RegistryS
   throw new ServalError(ErrorCode.InvalidArgument, `not started (${why}): ${problems.join('; ')}`);
 }
 
+type ListeningAt = Pick<RunningServer, 'httpPort' | 'grpcPort' | 'admin' | 'tls'>;
+
 function running(
-  { config, logger, engine, registry, source }: Parts,
-  ports: { readonly httpPort: number; readonly grpcPort: number },
+  { config, logger, access, engine, registry, source }: Parts,
+  { admin, ...ports }: ListeningAt,
   pool: ListenerPool,
   observers: Observers,
 ): RunningServer {
   const drain = async (): Promise<CutLog | undefined> => {
+    access.close();
     const seconds = config.drainSeconds;
     const drained = async (): Promise<CutLog | undefined> => {
       await registry.drain();
@@ -256,6 +340,8 @@ function running(
     return Promise.race([drained(), late]).finally(() => clearTimeout(timer));
   };
   const reload = async (): Promise<void> => {
+    pool.reloadCertificates();
+    access.reload();
     try {
       await source.reload();
     } catch (error) {
@@ -270,6 +356,18 @@ function running(
     });
   const { metricsPort } = observers;
   const snapshot = (): RegistrySnapshot => registry.snapshot;
+  const policy = (): Policy => access.policy;
   const close = (): void => engine.close();
-  return { ...ports, metricsPort, logger, snapshot, whenReady, reload, drain, close };
+  return {
+    ...ports,
+    metricsPort,
+    admin,
+    logger,
+    policy,
+    snapshot,
+    whenReady,
+    reload,
+    drain,
+    close,
+  };
 }

@@ -33,3 +33,29 @@ function editCount(a: string, b: string): number {
   }
   return previous[b.length] ?? 0;
 }
+
+/** How many there are of each name; `lines`: "<count> <name>" with a NUL byte behind each. A name
+ * that comes again is added up. */
+export function countsByName(lines: Buffer): Readonly<Record<string, number>> {
+  return addedCounts(
+    lines
+      .toString('utf8')
+      .split('\0')
+      .slice(0, -1)
+      .map((line) => {
+        const space = line.indexOf(' ');
+        return { [line.slice(space + 1)]: Number(line.slice(0, space)) };
+      }),
+  );
+}
+
+/** Counts of several, by name. */
+export function addedCounts(
+  several: readonly Readonly<Record<string, number>>[],
+): Readonly<Record<string, number>> {
+  const sums = new Map<string, number>();
+  for (const [name, count] of several.flatMap((one) => Object.entries(one))) {
+    sums.set(name, (sums.get(name) ?? 0) + count);
+  }
+  return Object.fromEntries(sums);
+}

@@ -1,4 +1,5 @@
-// Starts the reference servers of this folder. Control plane of the benchmarks.
+// Starts the reference servers of this folder, in JavaScript and in C++. Control plane of the
+// benchmarks.
 import { fileURLToPath } from 'node:url';
 import { startServer } from '../children.mjs';
 
@@ -15,8 +16,17 @@ export function startGrpcEcho(context) {
   return startEcho(context, 'grpc-echo-server.mjs');
 }
 
-async function startEcho(context, file) {
-  const server = await startServer(process.execPath, [here(file)], context.cores.server, isReady);
+/** gRPC's own C++ echoing raw bytes, grpc_echo.cc. The same; Skipped without libgrpc++-dev. */
+export async function startCppGrpcEcho(context) {
+  return startProgram(context, await context.program('grpc_echo'), []);
+}
+
+function startEcho(context, file) {
+  return startProgram(context, process.execPath, [here(file)]);
+}
+
+async function startProgram(context, command, args) {
+  const server = await startServer(command, args, context.cores.server, isReady);
   const { host, port } = server.ready;
   return { host, port, pid: server.pid, ended: server.ended, stop: server.stop };
 }

@@ -2,7 +2,7 @@
 // need, written and read by hand. Pure. Source: tensorflow_serving/apis and
 // tensorflow/core/{framework/tensor,example/feature}.proto.
 import { bytesOf, floatsOf } from '../bodies.mjs';
-import { bytesField, fields, varint } from '../wire.mjs';
+import { bytesField, fieldsOf as of, varint } from '../wire.mjs';
 
 const DT_FLOAT = 1;
 
@@ -24,11 +24,6 @@ export function predictRequest(model, alias, shape, values) {
   const entry = Buffer.concat([text(1, alias), bytesField(2, tensor)]);
   return Buffer.concat([modelSpec(model), bytesField(2, entry)]);
 }
-
-const of = (message, wanted) =>
-  fields(message)
-    .filter(([field]) => field === wanted)
-    .map(([, bytes]) => bytes);
 
 /** The floats of the only output of a PredictResponse. */
 export function predictOutput(message) {

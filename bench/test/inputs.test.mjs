@@ -15,7 +15,7 @@ import {
 import { expectBytes, expectFloats } from '../check.mjs';
 import { parseCpuList, pickCores, processCpuNs, requireTools, residentBytes } from '../machine.mjs';
 import { parseCompareOptions, parseRunOptions } from '../options.mjs';
-import { modelInferRequest, rawOutputs } from '../wire.mjs';
+import { fieldsOf, modelInferRequest, rawOutputs } from '../wire.mjs';
 import { busierShare } from '../workloads/http-threads.mjs';
 import { selectWorkloads, workloads } from '../workloads/index.mjs';
 
@@ -32,20 +32,27 @@ test('options have defaults, and wrong values name their flag', () => {
   assert.equal(parseCompareOptions(['a', 'b']).after, 'b');
 });
 
-test('--only takes words of ids and refuses what matches nothing', () => {
-  assert.deepEqual(
-    selectWorkloads('grpc,mlp').map(({ id }) => id),
-    [
-      'grpc-4x16',
-      'mlp-32-x4',
-      'mlp-32-x1',
-      'mlp-32-queued-x4',
-      'batching-grpc',
-      'batching-off-grpc',
-      'tabular-iris-grpc',
-      'tabular-iris-grpc-fields',
-    ],
-  );
+test('--only takes words of ids and groups, and refuses what matches nothing', () => {
+  const chosen = (only) => selectWorkloads(only).map(({ id }) => id);
+  assert.deepEqual(chosen('mlp-32,batching-off'), [
+    'mlp-32-x4',
+    'mlp-32-x1',
+    'mlp-32-queued-x4',
+    'batching-off-grpc',
+    'batching-off-rest',
+  ]);
+  assert.deepEqual(chosen('grpc-open, grpc-large'), [
+    'grpc-open-2000',
+    'grpc-open-8000',
+    'grpc-open-20000',
+    'grpc-large',
+  ]);
+  assert.deepEqual(chosen('grpc-images,grpc-start'), [
+    'start',
+    'tf-resnet50-1',
+    'tf-mobilenet-v2-1',
+    'tf-efficientnet-b0-1',
+  ]);
   assert.equal(selectWorkloads(undefined).length, workloads.length);
   assert.throws(() => selectWorkloads('nothing'), /matches no workload; they are: v1-json-16/);
 });
@@ -116,6 +123,7 @@ test('the protobuf fields are those of the V2 proto', () => {
     rawOutputs(answer).map((bytes) => bytes.toString('hex')),
     ['abcd', '01'],
   );
+  assert.deepEqual(fieldsOf(answer, 1), [Buffer.from('m')]);
   assert.throws(() => rawOutputs(Buffer.from('3205ab', 'hex')), /ends past the message/);
   assert.throws(() => rawOutputs(Buffer.from('80', 'hex')), /ends inside a varint/);
   assert.throws(() => rawOutputs(Buffer.from('0900000000', 'hex')), /unexpected wire type 1/);

@@ -73,6 +73,7 @@ test('figures carry their unit', () => {
   assert.equal(formatFigure('us', -3), '-3.0 us');
   assert.equal(formatFigure('s', 0.25), '0.250 s');
   assert.equal(formatFigure('MB', 76), '76.0 MB');
+  assert.equal(formatFigure('kB', 14.96), '15.0 kB');
   assert.equal(formatFigure('ratio', 12.34), '12.3');
   assert.equal(formatFigure('ms', 1.234), '1.23 ms');
   assert.equal(formatFigure('count', 0), '0');
@@ -87,6 +88,10 @@ test('a side shows rate or time, tail, CPU and how busy its core was', () => {
   assert.equal(formatSide(sample), '50000/s, p50 200 us, p99 400 us, cpu 10.0 us (50 %)');
   assert.equal(formatSide({ perSecond: 10, usPerRequest: 100_000 }), '100 ms');
   assert.match(formatSide({ ...sample, busierShare: 0.6 }), /listeners 60\/40 %$/);
+  assert.match(
+    formatSide({ ...sample, p999Us: 1500, lateUs: 90 }),
+    /p99 400 us, p99\.9 1\.50 ms, cpu .*, load late by 90\.0 us$/,
+  );
   assert.equal(formatSide({ extra: 'a row 9 us' }), 'a row 9 us');
   assert.equal(formatSide(undefined), '-');
 });
@@ -158,4 +163,6 @@ test('two checkouts are compared as times faster', () => {
   const now = { usPerRequest: 10, p50Us: 100 };
   assert.equal(timesFaster({ metric: 'rate' }, { reference: old, serval: now }), 2);
   assert.equal(timesFaster({ metric: 'p50' }, { reference: old, serval: now }), 0.8);
+  const tails = { reference: { p99Us: 90 }, serval: { p99Us: 30 } };
+  assert.equal(timesFaster({ metric: 'p99-times' }, tails), 3);
 });

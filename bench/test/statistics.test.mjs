@@ -13,6 +13,7 @@ import {
 } from '../statistics.mjs';
 import { optionsOf, pairSeconds } from '../runner.mjs';
 import { rowCost, rowCostByCpu } from '../workloads/batching/index.mjs';
+import { percentileRows } from '../workloads/grpc/open-loop.mjs';
 
 test('median and percentile interpolate and do not reorder their input', () => {
   const values = [3, 1, 2, 10];
@@ -39,6 +40,11 @@ test('a pair is Serval over the reference for rate and time, the difference for 
   assert.equal(cpuValue('time', reference, serval), 1.6);
   assert.equal(cpuValue('p50', reference, serval), null);
   assert.equal(cpuValue('time', { perSecond: 1 }, serval), null);
+  const tail = { p50Us: 30, p99Us: 100, p999Us: 400 };
+  const other = { p50Us: 60, p99Us: 50, p999Us: 100 };
+  const times = (metric) => pairValue(metric, tail, other);
+  assert.deepEqual(['p50-times', 'p99-times', 'p999-times'].map(times), [2, 0.5, 0.25]);
+  assert.equal(cpuValue('p99-times', { cpuUs: 1 }, { cpuUs: 2 }), null);
   assert.throws(() => pairValue('speed', reference, serval), /unknown metric 'speed'/);
 });
 
@@ -93,4 +99,18 @@ test('a workload that looks for little asks for more rounds', () => {
   assert.deepEqual(optionsOf({ roundsTimes: 3 }, options), { ...options, rounds: 9 });
   assert.deepEqual(optionsOf({}, options), options);
   assert.equal(pairSeconds(optionsOf({ roundsTimes: 2 }, options)), 29);
+});
+
+test('one rate gives a row for each percentile; only p99 has a target', () => {
+  const side = (times) => ({ p50Us: 10 * times, p99Us: 20 * times, p999Us: 30 });
+  const rounds = [{ reference: side(2), serval: side(1) }];
+  const rows = percentileRows({ id: 'o', title: 'O', reference: 'r', note: '' }, rounds);
+  assert.deepEqual(
+    rows.map(({ id, got, ok }) => [id, got, ok]),
+    [
+      ['o-p50', 0.5, null],
+      ['o-p99', 0.5, true],
+      ['o-p99.9', 1, null],
+    ],
+  );
 });

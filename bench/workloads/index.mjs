@@ -1,7 +1,7 @@
 // Every row of the table, in its order.
 import { batching } from './batching/index.mjs';
 import { operation } from './control/index.mjs';
-import { grpcSmall } from './grpc-small.mjs';
+import { grpc } from './grpc/index.mjs';
 import { httpThreads } from './http-threads.mjs';
 import { jsonSmall } from './json-small.mjs';
 import { large } from './large.mjs';
@@ -12,7 +12,7 @@ import { tensorflow } from './tensorflow/index.mjs';
 
 export const workloads = [
   ...jsonSmall,
-  ...grpcSmall,
+  ...grpc,
   ...large,
   ...mlp,
   ...startup,
@@ -23,14 +23,17 @@ export const workloads = [
   ...tabular,
 ];
 
-/** The workloads whose id contains one of the comma-separated `only` words; all without it. */
+/** The workloads whose id, or name of a group that they are in too, contains one of the
+ * comma-separated `only` words; all without it. */
 export function selectWorkloads(only) {
   if (only === undefined) return workloads;
   const words = only
     .split(',')
     .map((word) => word.trim())
     .filter((word) => word !== '');
-  const chosen = workloads.filter(({ id }) => words.some((word) => id.includes(word)));
+  const chosen = workloads.filter(({ id, group = '' }) =>
+    words.some((word) => id.includes(word) || group.includes(word)),
+  );
   if (chosen.length === 0) {
     const ids = workloads.map(({ id }) => id).join(', ');
     throw new Error(`--only ${only} matches no workload; they are: ${ids}`);

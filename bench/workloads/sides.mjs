@@ -1,12 +1,13 @@
 // Opens the sides of a pair: Serval with one model, or an echo of the same request. A side is
 // {measure(seconds) -> sample, ended(), close(), ...}, handed out once its answer is checked.
 // Control plane.
-import { startUwsEcho } from '../contenders/echoes.mjs';
+import { startCppGrpcEcho, startUwsEcho } from '../contenders/echoes.mjs';
 import { startServal } from '../contenders/serval.mjs';
 import { h2loadLoad } from '../load/h2load.mjs';
 import { callOnce, describeModel, expectBytes, sendOnce } from '../check.mjs';
 
 const EXIT_SEEN_MS = 100;
+export const CPP_ECHO = 'C++ gRPC callback echo';
 export const GRPC_METHOD = '/inference.GRPCInferenceService/ModelInfer';
 
 /**
@@ -53,19 +54,32 @@ export async function openServalHttp(context, root, options) {
 
 /**
  * The same over gRPC. `plan(described)` gives {message, check(answer)}: a ModelInferRequest and
- * what its answer must be; `load(context, server, {path, message, answerBytes})` gives measure.
+ * what its answer must be, or the message of another method: {path, once(server, path, message)},
+ * which makes the call that is checked. `load(context, server, {path, message, answerBytes})` gives
+ * measure.
  */
 export async function openServalGrpc(context, root, options) {
   const { model, plan, load, args, cores } = options;
   const folder = options.path ?? (await context.model(model));
   return orStop(await startServal(context, root, [folder], { args, cores }), async (server) => {
     const grpc = { ...server.grpc, pid: server.pid };
-    const { message, check } = plan(await describeModel(server.http, model));
-    const answer = await callOnce(grpc, GRPC_METHOD, message);
+    const planned = plan(await describeModel(server.http, model));
+    const { message, check, path = GRPC_METHOD, once = callOnce } = planned;
+    const answer = await once(grpc, path, message);
     check(answer);
-    const call = { path: GRPC_METHOD, message, answerBytes: answer.length };
+    const call = { path, message, answerBytes: answer.length };
     const { ended, stop } = server;
     return { measure: load(context, grpc, call), ended, close: stop, call, answer, server };
+  });
+}
+
+/** gRPC's own C++ that echoes the message of `serval`, under the same load. `start` starts another
+ * echo. */
+export async function openGrpcEcho(context, { call }, load, start = startCppGrpcEcho) {
+  return orStop(await start(context), async (echo) => {
+    expectBytes('echo', await callOnce(echo, call.path, call.message), call.message);
+    const echoed = { ...call, answerBytes: call.message.length };
+    return { measure: load(context, echo, echoed), ended: echo.ended, close: echo.stop };
   });
 }
 

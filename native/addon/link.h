@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "addon/grpc.h"
 #include "addon/napi_api.h"
 #include "addon/turn.h"
 #include "engine/lane/lane.h"
@@ -56,6 +57,8 @@ class Link final : public LaneHooks {
   // The ArrayBuffer over a slot's response memory.
   napi_value map_slot(uint32_t slot);
   void set_message(napi_value message) { message_ = message; }
+  // The gRPC listener that this thread owns; null = none.
+  std::unique_ptr<GrpcService>& grpc() { return grpc_; }
 
   void wake() override;
   void* pin() override;
@@ -72,6 +75,7 @@ class Link final : public LaneHooks {
 
   napi_env env_;
   std::shared_ptr<Lane> lane_;
+  std::unique_ptr<GrpcService> grpc_;
   Turn turn_;
   napi_async_context turn_context_ = nullptr;
   napi_ref callback_ref_ = nullptr;

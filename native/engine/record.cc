@@ -30,8 +30,11 @@ std::string code_text(ErrorCode code) {
 }
 
 constexpr std::string_view kProtocolNames[kProtocols] = {
-    "v1-rest",          "v2-rest",         "v2-grpc",          "v2-grpc-stream", "tf-grpc",
-    "tf-grpc-classify", "tf-grpc-regress", "v1-rest-classify", "v1-rest-regress"};
+    "v1-rest",         "v2-rest",
+    "v2-grpc",         "v2-grpc-stream",
+    "tf-grpc",         "tf-grpc-classify",
+    "tf-grpc-regress", "v1-rest-classify",
+    "v1-rest-regress", "tf-grpc-multi-inference"};
 
 }  // namespace
 

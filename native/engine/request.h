@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 
 #include "backend/backend.h"
 #include "base/buffer.h"
@@ -17,6 +18,7 @@ namespace serval {
 
 class Lane;
 class Model;
+struct TaskGroup;
 
 // Written by the listener's thread until it is queued, by the instance thread until it is
 // completed, by the listener's thread again afterwards. `cancel` may be put up at any time by the
@@ -25,14 +27,17 @@ struct Request {
   uint32_t slot = 0;
   uint32_t use = 0;  // counts the slot's uses; part of the ticket
   // Where it is, as the listener's thread knows it. Queued: waiting, running or completed. Taken:
-  // its answer is being handed over. Kept: the answer was, and is still read.
-  enum class Stage : uint8_t { Free, Body, Queued, Control, Taken, Kept };
+  // its answer is being handed over. Kept: the answer was, and is still read. Tasks: its tasks are
+  // queued as requests of their own, which use its bytes.
+  enum class Stage : uint8_t { Free, Body, Queued, Control, Taken, Kept, Tasks };
   Stage stage = Stage::Free;
   Protocol protocol = Protocol::V1Predict;
   int64_t json_bytes = -1;
   ByteBuffer body;
-  std::span<const uint8_t> pinned;  // gRPC: JavaScript's own bytes instead of `body`
-  void* pin = nullptr;              // addon's reference that keeps them; dropped on the JS thread
+  std::span<const uint8_t> pinned;   // gRPC: JavaScript's own bytes, or a group's, not `body`
+  void* pin = nullptr;               // addon's reference that keeps them; dropped on the JS thread
+  std::shared_ptr<TaskGroup> group;  // of a MultiInferenceRequest and of each of its tasks
+  std::string_view task_signature;   // of such a task: what it runs
   std::shared_ptr<Model> model;
   std::shared_ptr<Lane> lane;  // set while queued: keeps the listener alive
   CancelFlag cancel;
@@ -54,7 +59,9 @@ struct Request {
   size_t response_mapped_bytes = 0;
 
   size_t held_bytes() const { return body.base_bytes() + response.base_bytes(); }
-  std::span<const uint8_t> bytes() const { return pin != nullptr ? pinned : body.bytes(); }
+  std::span<const uint8_t> bytes() const {
+    return pinned.data() != nullptr ? pinned : body.bytes();
+  }
 };
 
 }  // namespace serval

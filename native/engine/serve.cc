@@ -3,6 +3,7 @@
 
 #include "codec/classification.h"
 #include "codec/examples/json.h"
+#include "codec/examples/multi.h"
 #include "codec/serving/json.h"
 #include "codec/serving/wire.h"
 #include "codec/table/table.h"
@@ -114,12 +115,17 @@ Status decode(const ServeInput& input, const Model& model, const ServeSettings& 
       return decode_tf_predict(input.body, signatures, settings, arena, decoded);
     case Protocol::TfClassify:
     case Protocol::TfRegress:
+      if (input.task != nullptr) {
+        return decode_tf_task(input.body, method_of(input.protocol), *input.task,
+                              settings.tf_check_method, signatures, settings, arena, decoded);
+      }
       return decode_tf_examples(input.body, method_of(input.protocol), settings.tf_check_method,
                                 signatures, settings, arena, decoded);
     case Protocol::V1Classify:
     case Protocol::V1Regress:
       return decode_v1_examples(input.body, method_of(input.protocol), settings.tf_check_method,
                                 signatures, settings, arena, decoded);
+    case Protocol::TfMultiInference: break;  // its tasks are served
   }
   return make_error(ErrorCode::Internal, "unknown protocol");
 }
@@ -151,6 +157,7 @@ Status encode(Protocol protocol, const Model& model, const DecodedRequest& decod
     case Protocol::V1Regress:
       return encode_v1_results(method_of(protocol), signature, decoded, outputs, settings,
                                response);
+    case Protocol::TfMultiInference: break;  // its tasks are served
   }
   return make_error(ErrorCode::Internal, "unknown protocol");
 }
@@ -258,18 +265,21 @@ Status serve_steps(const ServeInput& input, Model& model, size_t replica_index,
 
 }  // namespace
 
+void explain_signature(const Model& model, Error& error) {
+  if (error.signature.empty()) return;
+  Missing missing;
+  missing.part = fb::MissingPart::Signature;
+  missing.model = model.spec().name;
+  missing.version = model.version_text();
+  missing.signature = error.signature;
+  error.missing = missing.pack();
+}
+
 Status decode_request(const ServeInput& input, const Model& model, const ServeSettings& settings,
                       Arena& arena, DecodedRequest& decoded) {
   Status done = decode(input, model, settings, arena, decoded);
   if (!done.ok()) {
-    if (!done.error().signature.empty()) {
-      Missing missing;
-      missing.part = fb::MissingPart::Signature;
-      missing.model = model.spec().name;
-      missing.version = model.version_text();
-      missing.signature = done.error().signature;
-      done.error().missing = missing.pack();
-    }
+    explain_signature(model, done.error());
     return done;
   }
   done = check_inputs(input.protocol, model, decoded);

@@ -31,7 +31,15 @@ struct ServeInput {
   std::span<const uint8_t> body;  // REST: kBodyPadding readable bytes behind it
   int64_t json_bytes = -1;        // V2 REST: Inference-Header-Content-Length, or -1
   const CancelFlag* cancel = nullptr;
+  // The body is a MultiInferenceRequest: the signature of that task of it that is to be served.
+  const std::string_view* task = nullptr;
 };
+
+// A queued request's. Borrows it.
+inline ServeInput input_of(const Request& request, const CancelFlag* cancel) {
+  return {request.protocol, request.bytes(), request.json_bytes, cancel,
+          request.group == nullptr ? nullptr : &request.task_signature};
+}
 
 // Serves one request: its outcome goes into `out` (see store_error()), it is timed for the inline
 // policy and recorded. An exception ends as an error. `queue_ns`: how long it waited before.
@@ -50,6 +58,9 @@ inline RunOptions run_options(const DecodedRequest& decoded, const CancelFlag* c
   options.output_bytes_max = limits.response_bytes_max;
   return options;
 }
+
+// Where an error is that a signature is missing: says in data which, and of what.
+void explain_signature(const Model& model, Error& error);
 
 // The pieces. Bytes to tensors, checked against the signature, in the shapes the model takes.
 // Errors: those of the codecs; invalid_argument (shape, more rows than the model's maximum).

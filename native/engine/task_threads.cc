@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "engine/watch/code_pages.h"
+
 namespace serval {
 
 namespace {
@@ -54,6 +56,7 @@ void TaskThreads::run() {
       trim_due = false;
       lock.unlock();
       malloc_trim(0);
+      drop_start_code();
       lock.lock();
     }
     ready_.wait(lock, some);

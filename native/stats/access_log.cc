@@ -6,7 +6,7 @@
 #include <chrono>
 #include <utility>
 
-#include "stats/utf8.h"
+#include "base/bytes/utf8.h"
 
 namespace serval {
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <charconv>
 
-#include "stats/utf8.h"
+#include "base/bytes/utf8.h"
 
 namespace serval {
 

@@ -6,7 +6,7 @@ import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'nod
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { NODES, nodeRuntime } from './node-runtime.mjs';
-import { check, serveOnce } from './served.mjs';
+import { check, makeCertificate, serveOnce } from './served.mjs';
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
@@ -40,17 +40,24 @@ function exampleModels(folder, to) {
   cpSync(join(root, 'examples', 'models'), join(folder, to), { recursive: true });
 }
 
-/** Every supported Node starts it and answers each protocol; HTTP on uWebSockets.js where that has
+/** Every supported Node starts it and answers each protocol, gRPC by the listener of the addon; and
+ * gRPC encrypted (by that Node's OpenSSL) by both listeners; HTTP on uWebSockets.js where that has
  * a binary. */
 export async function smokeNodes(prefix, scratch) {
   const cwd = join(scratch, 'smoke');
   mkdirSync(cwd);
   exampleModels(cwd, 'examples/models');
+  const tls = makeCertificate(cwd);
   const entry = join(installedFolder(prefix), manifest.bin.serval);
   for (const major of Object.keys(NODES)) {
     const program = [join(nodeRuntime(major), 'node'), entry];
     try {
       const log = await serveOnce(program, cwd, {});
+      check(!log.includes('gRPC runs on grpc-js'), 'gRPC runs on grpc-js');
+      for (const kind of ['native', 'node']) {
+        const flags = [...tls.flags, '--grpc-listener', kind];
+        await serveOnce(program, cwd, {}, { ...tls, flags });
+      }
       const onNode = log.includes('HTTP runs on node:http');
       check(onNode === (major === '24'), `HTTP runs on ${onNode ? 'node:http' : 'uWebSockets.js'}`);
     } catch (error) {

@@ -1,6 +1,6 @@
 // Starts a server that was packaged, and asks it over each protocol. Test time only.
-import { spawn } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Client, credentials } from '@grpc/grpc-js';
@@ -102,11 +102,13 @@ const TF_PREDICT = [
   'tensorflow.serving.PredictResponse',
 ];
 
-async function inferGrpc(port, input) {
+// `roots`: PEM of who signed the server's certificate, where it has one.
+async function inferGrpc(port, input, roots) {
   const wire = new protobuf.Root();
   wire.resolvePath = (_origin, target) => join(root, 'proto', 'wire', target.split('/').at(-1));
   const types = await wire.load(['inference.proto', 'tensorflow_serving.proto']);
-  const client = new Client(`127.0.0.1:${port}`, credentials.createInsecure());
+  const kind = roots === undefined ? credentials.createInsecure() : credentials.createSsl(roots);
+  const client = new Client(`127.0.0.1:${port}`, kind);
   try {
     const v2 = await call(client, types, V2_INFER, {
       modelName: 'half_plus_three',
@@ -132,13 +134,30 @@ async function inferGrpc(port, input) {
   }
 }
 
+/** A certificate of 127.0.0.1, signed by itself, and its key, in `cwd`; answers the server's flags
+ * for it. */
+export function makeCertificate(cwd) {
+  const [key, certificate] = [join(cwd, 'tls.key'), join(cwd, 'tls.pem')];
+  const made = spawnSync('openssl', [
+    ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'],
+    ...['-subj', '/CN=serval', '-addext', 'subjectAltName=IP:127.0.0.1', '-days', '2'],
+    ...['-keyout', key, '-out', certificate],
+  ]);
+  check(made.status === 0, `openssl: ${made.error?.message ?? made.stderr}`);
+  return {
+    roots: readFileSync(certificate),
+    flags: ['--grpc-use-ssl=true', '--grpc-server-cert', certificate, '--grpc-server-key', key],
+  };
+}
+
 /** Serves the models of `cwd` once: one request of each protocol, then SIGTERM, which must end it
- * with 0. `program`: what starts the command line. Settles with what it wrote to stderr. */
-export async function serveOnce(program, cwd, env, ...more) {
-  const { server, ready, exited, errors } = start(program, cwd, env, more);
+ * with 0. `program`: what starts the command line; `tls`: what makeCertificate() answered, where
+ * gRPC is to be encrypted. Settles with what it wrote to stderr. */
+export async function serveOnce(program, cwd, env, tls = { flags: [] }) {
+  const { server, ready, exited, errors } = start(program, cwd, env, tls.flags);
   try {
     const { http, grpc } = await ready;
-    await inferGrpc(grpc.port, await inferRest(http.port));
+    await inferGrpc(grpc.port, await inferRest(http.port), tls.roots);
     server.kill('SIGTERM');
     const status = await exited;
     check(status === 0, `SIGTERM ended it with status ${status}, expected 0: ${errors()}`);

@@ -1,4 +1,4 @@
-// Writes what package.json's `exports` name beside dist/bundle/api.js: api.cjs for require(), and
+// Writes what package.json's `exports` name beside dist/bundle/api.cjs: api.js for import, and
 // the declarations of both, whose options, defaults and texts are the table of flags. Build time
 // only.
 import { writeFileSync } from 'node:fs';
@@ -67,8 +67,8 @@ export function startServer(options: ServeOptions): Promise<Server>;
 `;
 }
 
-const COMMON_JS = `'use strict';
-exports.startServer = async (options) => (await import('./api.js')).startServer(options);
+const ES_MODULE = `import api from './api.cjs';
+export const { startServer } = api;
 `;
 
 export async function writeTypes() {
@@ -76,5 +76,5 @@ export async function writeTypes() {
   const { optionName } = await import(join(dist, 'api.js'));
   const text = declarations(SERVE_FLAGS, optionName);
   for (const name of ['api.d.ts', 'api.d.cts']) writeFileSync(join(dist, 'bundle', name), text);
-  writeFileSync(join(dist, 'bundle', 'api.cjs'), COMMON_JS);
+  writeFileSync(join(dist, 'bundle', 'api.js'), ES_MODULE);
 }

@@ -55,17 +55,26 @@ export interface FramedCall {
   readonly status: Promise<string>;
 }
 
+interface CallOptions {
+  readonly path?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
 /** A gRPC call whose answer is read as far as somebody reads `stream`. */
 export function framedCall(
   session: ClientHttp2Session,
   body: Buffer,
-  {
-    path = GRPC_INFER,
-    headers = {},
-  }: {
-    readonly path?: string;
-    readonly headers?: Readonly<Record<string, string>>;
-  } = {},
+  options: CallOptions = {},
+): FramedCall {
+  const call = openCall(session, options);
+  call.stream.end(body);
+  return call;
+}
+
+/** The same, with nothing sent but headers. */
+export function openCall(
+  session: ClientHttp2Session,
+  { path = GRPC_INFER, headers = {} }: CallOptions = {},
 ): FramedCall {
   const stream = session.request({
     ':method': 'POST',
@@ -83,6 +92,5 @@ export function framedCall(
     stream.on('error', () => resolve('reset'));
     stream.on('close', () => resolve('closed'));
   });
-  stream.end(body);
   return { stream, status };
 }

@@ -26,6 +26,7 @@ import { framed, framedCall, inferMessage, wideModel } from './grpc-frames.js';
 const BESIDE = 64 * MIB;
 const OVER_PART = 1.2;
 const AFTER_PART = 1.3;
+const AFTER_BESIDE = 24 * MIB;
 const AFTER_MS = 10_000;
 /** Between two looks, and so many without a change mean that the attack has done what it can. */
 const LOOK_MS = 250;
@@ -90,7 +91,7 @@ class Watched {
     for (let quiet = 0; quiet < QUIET_LOOKS && performance.now() < end; ) {
       await pause(LOOK_MS);
       const used = await metric(this.server, 'serval_memory_used_bytes');
-      const now = `${Math.round(this.status('VmRSS') / (8 * MIB))} ${Math.round(used / MIB)}`;
+      const now = `${Math.round(this.status('RssAnon') / (8 * MIB))} ${Math.round(used / MIB)}`;
       quiet = now === last ? quiet + 1 : 0;
       last = now;
     }
@@ -108,7 +109,7 @@ async function measure(attack: Attack, repository: string, limit: string): Promi
   try {
     const watched = new Watched(server);
     await watched.warm();
-    const idle = watched.status('VmRSS');
+    const idle = watched.status('RssAnon');
     const load = new SteadyLoad(
       server.httpPort,
       '/v1/models/half_plus_three:predict',
@@ -119,7 +120,8 @@ async function measure(attack: Attack, repository: string, limit: string): Promi
     const end = await attack.run(server, () => watched.settled());
     await load.more(20);
     const seconds = (performance.now() - began) / 1000;
-    const peak = watched.status('VmHWM');
+    // Less the code's pages, which only come meanwhile.
+    const peak = watched.status('VmHWM') - watched.status('RssFile');
     const refused = await metric(server, 'serval_memory_refused_total');
     await load.stop();
     end();
@@ -127,7 +129,7 @@ async function measure(attack: Attack, repository: string, limit: string): Promi
     return {
       before: idle,
       peak,
-      after: watched.status('VmRSS'),
+      after: watched.status('RssAnon'),
       refused,
       seconds,
       served: load.answered,
@@ -145,7 +147,7 @@ function problems(outcome: Outcome, limitBytes: number): readonly string[] {
   const { before, peak, after, failures } = outcome;
   return [
     ...(peak - before > limitBytes * OVER_PART + BESIDE ? ['over the limit'] : []),
-    ...(after > before * AFTER_PART ? ['memory did not go back'] : []),
+    ...(after > before * AFTER_PART + AFTER_BESIDE ? ['memory did not go back'] : []),
     ...failures.slice(0, 1),
   ];
 }

@@ -4,9 +4,11 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
 import { Worker } from 'node:worker_threads';
+import { OPEN_POLICY } from '../../ts/access/policy.js';
 import { ErrorCode, ServalError } from '../../ts/errors.js';
 import { GRPC_YOUNG_GENERATION_MB } from '../../ts/limits.js';
 import type { RegistrySnapshot } from '../../ts/model/snapshot.js';
+import { GRPC_CONNECTION_DEFAULTS } from '../../ts/transport/grpc/settings.js';
 import { chooseHttpListener } from '../../ts/transport/http-kind.js';
 import { ListenerPool, reservePort, type ListenerPoolOptions } from '../../ts/workers/pool.js';
 import { FakeControl } from '../unit/admin/fake-control.js';
@@ -52,11 +54,13 @@ async function startPool(
     onnxruntimeLibrary: undefined,
     logLevel: 'off',
     logFormat: 'json',
+    logFile: undefined,
     metricsAllowed: true,
     restTimeoutUs: 0,
     connectionsMax: 1000,
     tfTensorContent: false,
     tfCheckMethod: false,
+    policy: OPEN_POLICY,
   } as const;
   const pool = new ListenerPool({
     http: {
@@ -68,7 +72,20 @@ async function startPool(
       listener: chooseHttpListener('auto', 2),
     },
     httpThreads: 2,
-    grpc: { ...settings, port: grpcPort, messageBytesMax: 1e6, ...change },
+    grpc: {
+      ...settings,
+      port: grpcPort,
+      transport: {
+        ...GRPC_CONNECTION_DEFAULTS,
+        receiveBytesMax: 1e6,
+        sendBytesMax: 1e6,
+        unixPath: '',
+        threads: 1,
+        compressionLevel: 0,
+      },
+      ...change,
+    },
+    grpcListener: 'node',
     lost: (thread, error) => lost.push(`${thread}: ${error.message}`),
   });
   context.after(() => pool.stop());

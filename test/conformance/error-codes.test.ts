@@ -2,7 +2,8 @@
 // ts/errors.ts says. Source: docs/errors.md; the pages that it names.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { after, before, it } from 'node:test';
+import { overGrpcListeners } from '../e2e/support/grpc-listeners.js';
 import { ModelFolders, slowModel } from '../e2e/support/model-folders.js';
 import { put } from '../e2e/support/operating.js';
 import { exchange, jsonOf } from '../e2e/support/raw-http.js';
@@ -142,7 +143,7 @@ const PROVOKE: Readonly<Record<Provoked, (on: Provoker) => Promise<Got>>> = {
     const stated = async (path: string): Promise<number> =>
       (await exchange(narrow.httpPort, 'POST', path, '', ['Content-Length: 17000000'])).status;
     const client = new RawClient(narrow.grpcPort);
-    const message = Buffer.alloc(9_000_000);
+    const message = Buffer.alloc(17_000_000);
     const { code } = await client.unary('/inference.GRPCInferenceService/ModelInfer', message);
     client.close();
     return {
@@ -206,7 +207,7 @@ const PROVOKE: Readonly<Record<Provoked, (on: Provoker) => Promise<Got>>> = {
   }),
 };
 
-describe('error codes', () => {
+overGrpcListeners('error codes', (flags) => {
   const folders = new ModelFolders();
   let on: Provoker;
   before(async () => {
@@ -225,11 +226,12 @@ describe('error codes', () => {
       'queued',
     ];
     const [server, broken, narrow] = await Promise.all([
-      startServer([models, ...limits]),
-      startServer([folders.repository('no-library', [HALF]), '--model-control-mode', 'poll'], {
-        SERVAL_ORT_LIBRARY: '/nowhere.so',
-      }),
-      startServer([folders.repository('narrow', [HALF]), '--memory-limit', '16M']),
+      startServer([models, ...flags, ...limits]),
+      startServer(
+        [folders.repository('no-library', [HALF]), ...flags, '--model-control-mode', 'poll'],
+        { SERVAL_ORT_LIBRARY: '/nowhere.so' },
+      ),
+      startServer([folders.repository('narrow', [HALF]), ...flags, '--memory-limit', '16M']),
     ]);
     on = new Provoker(server, broken, narrow);
   });

@@ -5,6 +5,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it, type TestContext } from 'node:test';
+import { CALL_GROUPS } from '../../ts/access/groups.js';
 import { packageRoot } from '../../ts/package-files.js';
 import { ModelFolders } from './support/model-folders.js';
 import { exchange, jsonOf } from './support/raw-http.js';
@@ -48,6 +49,12 @@ describe('command line', () => {
       event: 'ready',
       http: { host, port: server.httpPort },
       grpc: { host, port: server.grpcPort },
+      access: {
+        open: CALL_GROUPS.filter((group) => group !== 'console'),
+        changesFromAnywhere: [],
+        changesFromHere: ['control', 'logging', 'tracing', 'shared-memory'],
+        byHeader: [],
+      },
       pid: server.child.pid,
     });
     assert.match(server.stdout, /^[^\n]+\n$/);

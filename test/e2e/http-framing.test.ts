@@ -25,7 +25,7 @@ const ANSWER = {
   outputs: [{ name: 'output', datatype: 'FP32', shape: [1, 2], data: [1.5, -2] }],
 };
 
-overListeners('HTTP framing', (flags) => {
+overListeners('HTTP framing', (flags, kind) => {
   const folders = new ModelFolders();
   let server: ServalProcess;
   let port = 0;
@@ -131,7 +131,14 @@ overListeners('HTTP framing', (flags) => {
         await connection.write(
           requestBytes('POST', path as string, coded, ['Transfer-Encoding: chunked']),
         );
-        assert.deepEqual(jsonOf(await connection.response()), answer);
+        const response = await connection.response();
+        assert.deepEqual(jsonOf(response), answer);
+        if (kind === 'uws') {
+          // It reads chunks too loosely for anything to follow them: docs/security.md.
+          assert.equal(response.headers.get('connection'), 'close');
+          assert.equal(await connection.rest(), '');
+          continue;
+        }
         await connection.write(requestBytes('GET', '/v2/health/live'));
         assert.equal((await connection.response()).status, 200);
         assert.equal(connection.unread, 0);

@@ -38,7 +38,7 @@ function tensorOf(bytes: number): string {
   return TENSOR + ' '.repeat(bytes - TENSOR.length);
 }
 
-overListeners('HTTP limits', (flags) => {
+overListeners('HTTP limits', (flags, kind) => {
   const folders = new ModelFolders();
   let server: ServalProcess;
   let port = 0;
@@ -120,7 +120,9 @@ overListeners('HTTP limits', (flags) => {
           [413, 'request body is over the limit of 100000 bytes'],
         );
         await connection.write(requestBytes('POST', INFER, TENSOR));
-        assert.equal((await connection.response()).status, 200);
+        // uWebSockets.js reads nothing behind chunks: docs/security.md.
+        if (kind === 'uws') assert.equal(await connection.rest(), '');
+        else assert.equal((await connection.response()).status, 200);
         connection.close();
       }
     });

@@ -2,7 +2,7 @@
 // paths and libraries, occupied ports, several listeners. Source: the issue's section on faults;
 // v2-protocol.md 1.1, 10; tfserving.md 1.8, 9.
 import assert from 'node:assert/strict';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
@@ -286,6 +286,12 @@ describe('start', () => {
     }
   });
 
+  it("exits 2 for another server's flag that is not here, and says what to do", async () => {
+    const run = await runServal(['serve', 'm', '--cache-config=local,size=1048576']);
+    assert.equal(run.code, 2);
+    assert.match(run.stderr, /--cache-config: not here yet: there is no response cache; cache in/);
+  });
+
   it('exits 2 for a command line that makes no sense', async () => {
     for (const [args, text] of [
       [['--http-prot', '1'], /unknown flag "--http-prot"; did you mean --http-port\?/],
@@ -357,6 +363,35 @@ describe('start', () => {
     for (const connection of connections) connection.close();
     server.signal('SIGTERM');
     assert.equal((await server.ended).code, 0);
+  });
+
+  it("takes other servers' command lines, and addresses and a log of its own", async (context) => {
+    const models = folders.repository('peers', ['half_plus_three']);
+    const log = join(folders.folder, 'serval.log');
+    const server = await started(context, [
+      ...['--model-store', models, '--allow-grpc=True', '--allow-http=1', '--log-verbose=1'],
+      ...['--use_alts_credentials=false', '--enable_profiler', `--log-file=${log}`],
+      ...['--grpc-address=127.0.0.2', '--metrics-address=127.0.0.3', '--metrics-port=0'],
+    ]);
+    await predicts(server.httpPort);
+    assert.equal(server.ready?.grpc.host, '127.0.0.2');
+    const taken = createServer();
+    const refused = new Promise((resolve) => taken.once('error', resolve));
+    taken.listen(server.grpcPort, '127.0.0.2');
+    assert.match(String(await refused), /EADDRINUSE/);
+    const free = createServer();
+    await new Promise<void>((resolve) => free.listen(server.grpcPort, '127.0.0.1', resolve));
+    free.close();
+    server.signal('SIGTERM');
+    assert.equal((await server.ended).code, 0);
+    assert.equal(server.stderr, '');
+    const lines = readFileSync(log, 'utf8');
+    assert.match(
+      lines,
+      /"a flag without effect","flag":"--enable_profiler: there is no TensorFlow/,
+    );
+    assert.match(lines, /"debug","message":"loading model"/);
+    assert.match(lines, /"stopped"/);
   });
 
   it('answers health with empty bodies under --health-body empty', async (context) => {

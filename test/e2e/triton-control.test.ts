@@ -41,7 +41,7 @@ function makeRepository(folders: ModelFolders): string {
   cpSync(join(folders.models, 'half_plus_three', '123'), file('replaceable', '1'), {
     recursive: true,
   });
-  folders.add(repository, 'slow_second', slowModel(1024, 60));
+  folders.add(repository, 'slow_second', slowModel(1024, 12));
   writeFileSync(file('slow_second', 'config.pbtxt'), QUEUED);
   return repository;
 }
@@ -63,6 +63,9 @@ describe('control by tritonclient', () => {
       'half_plus_three',
       '--load-model',
       'slow_second',
+      // Nine runs of it, one after the other, may take a busy machine longer than REST's 30 s.
+      '--rest-api-timeout-in-ms',
+      '600000',
     ]);
   });
   after(async () => {

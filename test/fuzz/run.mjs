@@ -13,7 +13,7 @@ import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { cmakeEnvironment, dropForeignCache, run } from '../../scripts/build-native.mjs';
 import { mapAtOnce, runProgram } from '../run/at-once.mjs';
-import { noCounts, seconds, summaryLine } from '../run/counts.mjs';
+import { exitWhenWritten, noCounts, seconds, summaryLine } from '../run/counts.mjs';
 import { runOnnxCases } from './onnx-cases.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -182,4 +182,4 @@ async function main(args) {
   return counts.failed === 0 ? 0 : 1;
 }
 
-process.exit(await main(process.argv.slice(2)));
+exitWhenWritten(await main(process.argv.slice(2)));

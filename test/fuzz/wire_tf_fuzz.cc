@@ -1,12 +1,15 @@
 // libFuzzer target: TensorFlow Serving's requests. Whatever is accepted must be tensors as large as
 // their shapes say, and a PredictRequest written again from them (both forms) must read back the
-// same. The first input byte picks the request (bits 0-1: predict, classify, regress, a TensorProto
-// alone) and where the message starts (bits 5-7: 0 to 7 bytes past an aligned place); the rest is
-// the message, with nothing readable behind it.
+// same. Each task of a MultiInferenceRequest must decode as a request of its own would, made
+// plainly of the task's ModelSpec and the message's Inputs. The first input byte picks the request
+// (bits 0-1: predict, classify, regress, a TensorProto alone; bit 2: MultiInference instead) and
+// where the message starts (bits 5-7: 0 to 7 bytes past an aligned place); the rest is the message,
+// with nothing readable behind it.
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
 
+#include "codec/examples/multi.h"
 #include "codec/serving/wire_tensor.h"
 #include "support/json_v1_support.h"
 #include "support/wire_tf_support.h"
@@ -20,6 +23,9 @@ using serval::testing::tensor_fault;
 
 // Over this the last value of a tensor does not repeat: 2 GiB each would be the fuzzer's end.
 constexpr uint64_t kFillBytesMax = 1 << 16;
+
+// A task is decoded twice; more of one request say nothing new.
+constexpr size_t kTasksDecoded = 4;
 
 void require_same(const std::string& difference, const char* what) {
   if (difference.empty()) return;
@@ -99,6 +105,80 @@ void fuzz_request(unsigned which, Bytes message) {
   for (const TensorView& input : request.inputs) check(input);
 }
 
+std::string_view text_of(Bytes bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+// Of MultiInference.
+const std::vector<Signature>& signatures() {
+  static const std::vector<Signature> all{
+      tf_signature({tf_spec("inputs", DType::Bytes)}, {tf_spec("scores", DType::Fp32)}, "c"),
+      tf_signature({tf_spec("inputs", DType::Bytes)}, {tf_spec("outputs", DType::Fp32)}, "r"),
+      tf_signature({tf_spec("x", DType::Fp32)}, {tf_spec("y", DType::Fp32)})};
+  return all;
+}
+
+// The task as a request of its own.
+std::string plain_request(Bytes message, const TfTask& task) {
+  WireBuilder spec, request;
+  spec.bytes(1, task.model.name).bytes(3, task.signature());
+  request.message(1, spec);
+  WireFault none;
+  WireReader reader(message, message.data(), none);
+  WireField field;
+  while (reader.next(field)) {
+    if (field.tag == wire_tag(2, WireType::Bytes)) request.bytes(2, text_of(field.bytes));
+  }
+  return request.str();
+}
+
+void compare(Bytes message, const TfTask& task) {
+  const std::string plain = plain_request(message, task);
+  Arena arena, plain_arena;
+  DecodedRequest request, plain_decoded;
+  const Status status = decode_tf_task(message, task.method(), task.signature(), false,
+                                       signatures(), Limits(), arena, request);
+  const Status expected = decode_tf_examples(as_bytes(plain), task.method(), false, signatures(),
+                                             Limits(), plain_arena, plain_decoded);
+  if (status.ok() != expected.ok() ||
+      (!status.ok() && status.error().code != expected.error().code)) {
+    require_same("decoded: " + (status.ok() ? "well" : status.error().message) +
+                     ", alone: " + (expected.ok() ? "well" : expected.error().message),
+                 "outcome");
+  }
+  if (!status.ok()) return;
+  require_same(request.signature_index == plain_decoded.signature_index ? "" : "differs",
+               "signature");
+  for (size_t i = 0; i < request.inputs.size(); ++i) {
+    require_same(tensor_fault(request.inputs[i]), "decoded");
+    require_same(tensor_difference(request.inputs[i], plain_decoded.inputs[i]), "inputs");
+  }
+}
+
+// Any bytes as a task's response: two of them, of which the answer has as many entries.
+void put_together(Bytes message) {
+  ByteBuffer out;
+  if (!append_tf_result(Method::Classify, message, Limits(), out).ok()) return;
+  const size_t first = out.size();
+  if (!append_tf_result(Method::Regress, message, Limits(), out).ok()) return;
+  require_same(out.size() == 2 * first ? "" : "differs", "size");
+  WireFault fault;
+  WireReader reader(out.bytes(), out.data(), fault);
+  WireField field;
+  size_t entries = 0;
+  while (reader.next(field)) entries += field.tag == wire_tag(1, WireType::Bytes);
+  require_same(fault.reason == nullptr && entries == 2 ? "" : "not two entries", "answer");
+}
+
+void fuzz_multi(Bytes message) {
+  put_together(message);
+  std::vector<TfTask> tasks;
+  if (!read_tf_tasks(message, tasks).ok()) return;
+  if (!check_tf_tasks(tasks, signatures()).ok()) return;
+  if (tasks.size() > kTasksDecoded) tasks.resize(kTasksDecoded);
+  for (const TfTask& task : tasks) compare(message, task);
+}
+
 }  // namespace
 }  // namespace serval::test
 
@@ -109,7 +189,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::copy(data + 1, data + size, memory.begin() + static_cast<std::ptrdiff_t>(offset));
   const auto message = std::span<const uint8_t>(memory).subspan(offset);
   const unsigned which = data[0] & 3u;
-  if (which == 3) {
+  if ((data[0] & 4u) != 0) {
+    serval::test::fuzz_multi(message);
+  } else if (which == 3) {
     serval::test::fuzz_proto(message);
   } else {
     serval::test::fuzz_request(which, message);

@@ -9,7 +9,14 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync } from 'node:f
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { cmakeEnvironment, dropForeignCache, run } from '../../scripts/build-native.mjs';
-import { addCounts, noCounts, printSkipped, seconds, summaryLine } from '../run/counts.mjs';
+import {
+  addCounts,
+  exitWhenWritten,
+  noCounts,
+  printSkipped,
+  seconds,
+  summaryLine,
+} from '../run/counts.mjs';
 import { mapAtOnce, runProgram } from '../run/at-once.mjs';
 import { googleTestCounts } from './google-test.mjs';
 
@@ -26,7 +33,7 @@ const BUILDS = {
   tsan: {
     sanitize: 'thread',
     type: 'RelWithDebInfo',
-    areas: ['engine', 'stats', 'backend', 'tabular/threads_test.cc'],
+    areas: ['engine', 'stats', 'backend', 'transport', 'calls', 'tabular/threads_test.cc'],
   },
   // Not run by default: test/run/coverage.mjs.
   coverage: { sanitize: '', type: 'RelWithDebInfo', areas: undefined, flags: '--coverage -g1' },
@@ -228,5 +235,5 @@ async function main(args) {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  process.exit(await main(process.argv.slice(2)));
+  exitWhenWritten(await main(process.argv.slice(2)));
 }

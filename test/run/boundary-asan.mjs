@@ -5,6 +5,7 @@ import { spawnSync } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { sanitizedAddon } from '../native/run.mjs';
+import { exitWhenWritten } from './counts.mjs';
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 
@@ -20,4 +21,4 @@ function main() {
   return spawnSync(command[0], command.slice(1), options).status === 0 ? 0 : 1;
 }
 
-process.exit(main());
+exitWhenWritten(main());

@@ -20,6 +20,21 @@ export function printSkipped(counts) {
   for (const name of counts.skipped) process.stdout.write(`SKIPPED ${name}\n`);
 }
 
+/**
+ * Ends the process with `status` when all that it printed is written. process.exit() drops what a
+ * pipe has not taken yet (some 200 KB go at once), and the counts come last.
+ */
+export function exitWhenWritten(status) {
+  process.exitCode = status;
+  const streams = [process.stdout, process.stderr];
+  let left = streams.length;
+  const written = () => {
+    left -= 1;
+    if (left === 0) process.exit();
+  };
+  for (const stream of streams) stream.write('', written);
+}
+
 export function seconds(ms) {
   return `${(ms / 1000).toFixed(1)} s`;
 }

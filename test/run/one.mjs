@@ -2,11 +2,11 @@
 //   node test/run/one.mjs PATH[:NAME]      make t T=PATH[:NAME]
 // PATH is a test file or a folder of them: *.test.ts and *.test.mjs (NAME is a pattern of test
 // names), test/native/**/*_test.cc (NAME is part of a GoogleTest name or a whole filter),
-// test/e2e/python/test_*.py (NAME is part of a test's name; run is the *.test.ts that starts the
+// test/e2e/python/**/test_*.py (NAME is part of a test's name; run is the *.test.ts that starts the
 // server for that module). What a test prints goes to the screen. Test time only.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { basename, dirname, join, relative, resolve } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { runGoogleTest, testTarget } from '../native/run.mjs';
 import { compiledPath, compileTests, testFilesIn } from './suite.mjs';
@@ -67,7 +67,8 @@ function runNodeTests(files, name, env) {
 }
 
 function runPython(path, name) {
-  const suite = basename(path, '.py');
+  const module = relative('test/e2e/python', path).replace(/\.py$/, '');
+  const suite = module.replaceAll('/', '.');
   const drivers = driversOf(suite);
   if (drivers.length === 0) throw new Error(`no test of test/e2e runs ${suite}`);
   return runNodeTests(drivers, '', { SERVAL_PYTHON_SUITE: suite, SERVAL_PYTHON_TESTS: name });

@@ -8,7 +8,7 @@ import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { noCounts, parseTap, printSkipped, summaryLine } from './counts.mjs';
+import { exitWhenWritten, noCounts, parseTap, printSkipped, summaryLine } from './counts.mjs';
 
 // For one file with all its tests; a test that hangs is a failure.
 const FILE_TIMEOUT_MS = 300_000;
@@ -83,4 +83,6 @@ function main(args) {
   return counts.failed === 0 ? 0 : 1;
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) process.exit(main(process.argv.slice(2)));
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  exitWhenWritten(main(process.argv.slice(2)));
+}

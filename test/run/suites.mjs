@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import {
   addCounts,
+  exitWhenWritten,
   noCounts,
   parseSummary,
   printSkipped,
@@ -26,6 +27,7 @@ const SUITES = {
   boundary: node('test/run/suite.mjs', 'test/boundary', '--jobs', '1'),
   conformance: node('test/run/suite.mjs', 'test/conformance', '--jobs', '1'),
   e2e: node('test/run/suite.mjs', 'test/e2e', '--jobs', '1'),
+  clients: node('test/run/suite.mjs', 'test/clients', '--jobs', '1'),
   'native-asan': node('test/native/run.mjs', 'asan'),
   'boundary-asan': node('test/run/boundary-asan.mjs'),
   'native-tsan': node('test/native/run.mjs', 'tsan'),
@@ -43,7 +45,8 @@ function pythonInterpreter() {
   return status === 0 ? join(stdout.trim(), 'bin', 'python') : undefined;
 }
 
-// Output goes to the screen as it comes and is kept for the counts.
+// Output goes to the screen as it comes; what a program prints on stdout is kept for the counts
+// (stderr may come in the middle of a line).
 function runCommand([command, ...args], env) {
   return new Promise((resolve) => {
     const child = spawn(command, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] });
@@ -51,7 +54,7 @@ function runCommand([command, ...args], env) {
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding('utf8');
       stream.on('data', (text) => {
-        output += text;
+        if (stream === child.stdout) output += text;
         process.stdout.write(text);
       });
     }
@@ -106,4 +109,4 @@ async function main(args) {
   return total.failed === 0 ? 0 : 1;
 }
 
-process.exit(await main(process.argv.slice(2)));
+exitWhenWritten(await main(process.argv.slice(2)));

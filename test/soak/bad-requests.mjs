@@ -43,22 +43,14 @@ const HTTP = [
   ['/v2/repository/models/half_plus_three/load', '{"parameters":{"config":"{"}}', 400],
 ];
 
-const named = (model, name) =>
-  modelInferRequest(model, { name, datatype: 'FP32', shape: [1] }, Buffer.alloc(4));
+const floatBytes = (model, name, shape) =>
+  modelInferRequest(model, [{ tensor: { name, datatype: 'FP32', shape }, bytes: Buffer.alloc(4) }]);
 // [method, message, code]
 const GRPC = [
   [INFER_METHOD, Buffer.from([0xff, 0xff, 0xff]), 3],
-  [INFER_METHOD, named('nope', 'x'), 5],
-  [INFER_METHOD, named('half_plus_three', 'z'), 3],
-  [
-    INFER_METHOD,
-    modelInferRequest(
-      'half_plus_three',
-      { name: 'x', datatype: 'FP32', shape: [2] },
-      Buffer.alloc(4),
-    ),
-    3,
-  ],
+  [INFER_METHOD, floatBytes('nope', 'x', [1]), 5],
+  [INFER_METHOD, floatBytes('half_plus_three', 'z', [1]), 3],
+  [INFER_METHOD, floatBytes('half_plus_three', 'x', [2]), 3],
   ['/inference.GRPCInferenceService/Nothing', Buffer.alloc(0), 12],
 ];
 

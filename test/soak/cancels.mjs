@@ -13,11 +13,12 @@ const BODY = JSON.stringify({
 const REQUEST = `POST /v2/models/${SLOW}/infer HTTP/1.1\r\nHost: soak\r\nContent-Length: ${
   BODY.length
 }\r\n\r\n${BODY}`;
-const MESSAGE = modelInferRequest(
-  SLOW,
-  { name: 'input', datatype: 'FP32', shape: [1] },
-  bytesOf(Float32Array.of(7)),
-);
+const MESSAGE = modelInferRequest(SLOW, [
+  {
+    tensor: { name: 'input', datatype: 'FP32', shape: [1] },
+    bytes: bytesOf(Float32Array.of(7)),
+  },
+]);
 const AT_ONCE = 2000;
 const SOME = 20;
 // OK, cancelled, deadline exceeded, queue full.

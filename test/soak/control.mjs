@@ -6,6 +6,13 @@ import { COMING, MOVING, STEADY } from './repository.mjs';
 
 const EFFECT_MS = 60_000;
 const TRY_MS = 100;
+/** Methods that the shell answers. */
+const FORWARDED = [
+  '/inference.GRPCInferenceService/ServerMetadata',
+  '/inference.GRPCInferenceService/ModelStatistics',
+  '/inference.GRPCInferenceService/RepositoryIndex',
+  '/grpc.health.v1.Health/Check',
+];
 
 /** Asks `probe` until it answers ''; throws its last words when that takes too long. */
 async function until(what, probe) {
@@ -55,7 +62,7 @@ async function answerOf(connections) {
 /** Versions come, are replaced and go until `stopping()`. Resolves to {versions}. */
 export async function runVersions({ connections, random, stopping, repository }) {
   // Of these the latest two are served.
-  const present = [1];
+  const present = repository.versions();
   let changes = 0;
   const answers = (what, constant) =>
     until(what, async () => {
@@ -105,6 +112,10 @@ export async function runScrapes({ connections, random, stopping }) {
     before = await scrape(connections, before);
     await connections.json('/v2/models/stats');
     await connections.json('/v2/repository/index', '{"ready":true}');
+    for (const method of FORWARDED) {
+      const { code, details } = await connections.call(method, Buffer.alloc(0));
+      if (code !== 0) throw new Error(`${method}: ${code} ${details}`);
+    }
     scrapes += 1;
     await pause(random.int(100, 2000));
   }

@@ -3,14 +3,21 @@ import { Client, credentials, Metadata } from '@grpc/grpc-js';
 import { Agent, request as httpRequest } from 'node:http';
 
 const TIMEOUT_MS = 60_000;
+/** The server closes connections that are silent for ten seconds, counted in steps of four. Who
+ * sends on one at that moment hears nothing, and sends again. */
+const CLOSED_IDLE_MS = 5000;
 const identity = (bytes) => bytes;
 
 export const INFER_METHOD = '/inference.GRPCInferenceService/ModelInfer';
+export const STREAM_METHOD = '/inference.GRPCInferenceService/ModelStreamInfer';
+export const PREDICT_METHOD = '/tensorflow.serving.PredictionService/Predict';
 
 export class Connections {
   /** `ports` is {http, grpc}. */
   constructor(ports) {
     this.ports = ports;
+    /** Of each connection: when its last answer was whole. */
+    this.answeredMs = new WeakMap();
     this.agent = new Agent({ keepAlive: true, maxSockets: 64 });
     this.client = new Client(`127.0.0.1:${ports.grpc}`, credentials.createInsecure(), {
       'grpc.use_local_subchannel_pool': 1,
@@ -22,6 +29,7 @@ export class Connections {
   send(path, body, headers = {}, method = body === undefined ? 'GET' : 'POST') {
     const length = body === undefined ? {} : { 'Content-Length': Buffer.byteLength(body) };
     return new Promise((resolve, reject) => {
+      let [connection, idleMs] = [undefined, 0];
       const sent = httpRequest(
         {
           host: '127.0.0.1',
@@ -36,17 +44,27 @@ export class Connections {
           const parts = [];
           response.on('data', (part) => parts.push(part));
           response.on('error', reject);
-          response.on('end', () =>
+          response.on('end', () => {
+            this.answeredMs.set(connection, performance.now());
             resolve({
               status: response.statusCode,
               headers: response.headers,
               body: Buffer.concat(parts),
-            }),
-          );
+            });
+          });
         },
       );
       sent.on('timeout', () => sent.destroy(new Error(`no answer in ${TIMEOUT_MS} ms`)));
-      sent.on('error', (error) => reject(new Error(`${method} ${path}: ${error.message}`)));
+      sent.on('socket', (socket) => {
+        connection = socket;
+        const now = performance.now();
+        idleMs = now - (this.answeredMs.get(socket) ?? now);
+      });
+      sent.on('error', (error) => {
+        if (error.code === 'ECONNRESET' && idleMs > CLOSED_IDLE_MS) {
+          resolve(this.send(path, body, headers, method));
+        } else reject(new Error(`${method} ${path}: ${error.message}`));
+      });
       sent.end(body);
     });
   }
@@ -79,6 +97,21 @@ export class Connections {
         ),
       );
     });
+  }
+
+  /** One call of many messages both ways. Resolves to {code, details, messages}. */
+  stream(method, messages, { deadlineMs = TIMEOUT_MS } = {}) {
+    const options = { deadline: Date.now() + deadlineMs };
+    const call = this.client.makeBidiStreamRequest(method, identity, identity, options);
+    const got = [];
+    call.on('data', (message) => got.push(message));
+    call.on('error', () => {}); // its status says it
+    const ended = new Promise((resolve) => {
+      call.on('status', ({ code, details }) => resolve({ code, details, messages: got }));
+    });
+    for (const message of messages) call.write(message);
+    call.end();
+    return ended;
   }
 
   close() {

@@ -1,13 +1,15 @@
 // Steady inference over every protocol: each answer is compared with what it must be. Test time
 // only.
 import { bytesOf, floatsOf, v2BinaryRequest } from '../../bench/bodies.mjs';
-import { modelInferRequest, rawOutputs } from '../../bench/wire.mjs';
-import { INFER_METHOD } from './http.mjs';
+import { predictOutput, predictRequest } from '../../bench/tensorflow/messages.mjs';
+import { fieldsOf, modelInferRequest, rawOutputs } from '../../bench/wire.mjs';
+import { INFER_METHOD, PREDICT_METHOD, STREAM_METHOD } from './http.mjs';
 import { COMING, MOVING } from './repository.mjs';
 
 const WORDS = ['', 'plain', 'größer 漢字', 'quote " slash \\', 'line\nbreak'];
 const NOT_SERVED = new Set([404, 503]);
-const NOT_SERVED_GRPC = new Set([5, 14]);
+const NOT_FOUND_GRPC = 5;
+const NOT_SERVED_GRPC = new Set([NOT_FOUND_GRPC, 14]);
 
 /** What is asked of one model: {model, tensor, output, data, check(floats or texts, version)}. */
 function plan(random) {
@@ -108,8 +110,11 @@ async function overV2Binary(connections, { model, data, tensor, output }) {
   };
 }
 
+const inferMessage = ({ model, data, tensor }) =>
+  modelInferRequest(model, [{ tensor, bytes: bytesOf(Float32Array.from(data)) }]);
+
 async function overGrpc(connections, { model, data, tensor }) {
-  const message = modelInferRequest(model, tensor, bytesOf(Float32Array.from(data)));
+  const message = inferMessage({ model, data, tensor });
   const answer = await connections.call(INFER_METHOD, message);
   return {
     status: answer.code === 0 ? 200 : answer.code,
@@ -119,13 +124,45 @@ async function overGrpc(connections, { model, data, tensor }) {
   };
 }
 
+// The same request several times on one call. Replies come in the order of the requests.
+async function overStream(connections, { check, ...request }, random) {
+  const times = random.int(1, 4);
+  const messages = new Array(times).fill(inferMessage(request));
+  const answer = await connections.stream(STREAM_METHOD, messages);
+  if (answer.code !== 0) {
+    return { status: answer.code, grpc: true, body: Buffer.from(answer.details) };
+  }
+  const [errors, replies] = [1, 2].map((field) =>
+    answer.messages.flatMap((message) => fieldsOf(message, field)),
+  );
+  const error = errors.find((text) => text.length > 0);
+  if (error !== undefined) return { status: NOT_FOUND_GRPC, grpc: true, body: error };
+  if (replies.length !== times) throw new Error(`${times} requests, ${replies.length} replies`);
+  const floats = replies.map((reply) => [...floatsOf(rawOutputs(reply)[0])]);
+  const wrong = floats.slice(1).find((values) => check(values) !== '');
+  return { status: 200, times, read: () => wrong ?? floats[0] };
+}
+
+async function overPredict(connections, { model, data, tensor }) {
+  const message = predictRequest(model, tensor.name, tensor.shape, Float32Array.from(data));
+  const answer = await connections.call(PREDICT_METHOD, message);
+  return {
+    status: answer.code === 0 ? 200 : answer.code,
+    grpc: true,
+    body: Buffer.from(answer.details),
+    read: () => [...predictOutput(answer.message)],
+  };
+}
+
 /** One request of random kind. Throws what is wrong with the answer. */
 async function inferOnce(connections, random, served) {
   const request = plan(random);
   const ways = [overV1, overV2Json];
-  if (request.tensor.datatype === 'FP32') ways.push(overV2Binary, overGrpc);
+  if (request.tensor.datatype === 'FP32') {
+    ways.push(overV2Binary, overGrpc, overStream, overPredict);
+  }
   const way = random.pick(ways);
-  const answer = await way(connections, request);
+  const answer = await way(connections, request, random);
   const where = `${way.name} to ${request.model}`;
   if (answer.status !== 200) {
     const away = answer.grpc ? NOT_SERVED_GRPC : NOT_SERVED;
@@ -134,7 +171,7 @@ async function inferOnce(connections, random, served) {
   }
   const wrong = request.check(answer.read(), answer.version?.());
   if (wrong !== '') throw new Error(`${where}: ${wrong}`);
-  served[request.model] = (served[request.model] ?? 0) + 1;
+  served[request.model] = (served[request.model] ?? 0) + (answer.times ?? 1);
 }
 
 /** Loops of requests until `stopping()`. Resolves to {served: {model: answers of 200}}. */

@@ -2,17 +2,22 @@
 import { parseArgs } from 'node:util';
 
 export const HELP = `node test/soak/run.mjs [options]
-  --minutes N   how long the mix runs (10); fractions are allowed
+  --minutes N   how long the mix runs on each listener (5); fractions are allowed
+  --listener K  gRPC's: native, node, or both, one after the other (both)
   --seed N      the random choices of an earlier run; timing still differs
   --verbose     print what the server logs
 `;
 
-/** argv -> {minutes, seed, verbose, help}. Throws with the flag's name when a value is wrong. */
+const LISTENERS = { native: ['native'], node: ['node'], both: ['native', 'node'] };
+
+/** argv -> {minutes, seed, listeners, verbose, help}. Throws with the flag's name when a value is
+ * wrong. */
 export function parseOptions(argv, otherwiseSeed) {
   const { values } = parseArgs({
     args: argv,
     options: {
-      minutes: { type: 'string', default: '10' },
+      minutes: { type: 'string', default: '5' },
+      listener: { type: 'string', default: 'both' },
       seed: { type: 'string', default: String(otherwiseSeed) },
       verbose: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
@@ -26,7 +31,11 @@ export function parseOptions(argv, otherwiseSeed) {
   if (!Number.isSafeInteger(seed) || seed < 0 || seed >= 2 ** 32) {
     throw new Error(`--seed: expected a whole number below 2^32, got '${values.seed}'`);
   }
-  return { minutes, seed, verbose: values.verbose, help: values.help };
+  const listeners = LISTENERS[values.listener];
+  if (listeners === undefined) {
+    throw new Error(`--listener: expected native, node or both, got '${values.listener}'`);
+  }
+  return { minutes, seed, listeners, verbose: values.verbose, help: values.help };
 }
 
 /** Random numbers of a seed (mulberry32: 32 bits of state, one multiply each). */

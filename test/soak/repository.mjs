@@ -1,7 +1,7 @@
 // The models of the soak: a repository under explicit control, and a base path whose versions come,
 // change and go. Test time only.
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -98,6 +98,13 @@ export class Repository {
     const path = join(this.base, String(version), 'model.onnx');
     writeFileSync(`${path}.new`, this.encode(constant));
     renameSync(`${path}.new`, path);
+  }
+
+  /** Oldest first. */
+  versions() {
+    return readdirSync(this.base)
+      .map(Number)
+      .sort((a, b) => a - b);
   }
 
   removeVersion(version) {

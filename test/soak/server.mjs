@@ -84,14 +84,13 @@ export class Server {
     }
   }
 
-  /** Median of what was sampled between two times, in bytes. */
+  /** The least of what was sampled between two times, in bytes. */
   memoryBetween(fromMs, toMs) {
     const bytes = this.memory
       .filter(({ atMs }) => atMs >= fromMs && atMs <= toMs)
-      .map((sample) => sample.bytes)
-      .sort((a, b) => a - b);
+      .map((sample) => sample.bytes);
     if (bytes.length === 0) throw new Error(`no memory sample between ${fromMs} and ${toMs} ms`);
-    return bytes[bytes.length >> 1];
+    return Math.min(...bytes);
   }
 
   /** SIGTERM; resolves to {code, signal}. */

@@ -188,6 +188,11 @@ export function generatedFresh({ root }) {
   return staleBy(root, 'generate.mjs', 'proto/engine.fbs');
 }
 
+/** The tables of other servers' flags and fields on the pages "coming from". */
+export function peerTables({ root }) {
+  return staleBy(root, '../scripts/peer-tables.mjs', 'ts/config/peers');
+}
+
 function staleBy(root, generator, path) {
   const generate = join(root, 'proto', generator);
   const result = spawnSync(process.execPath, [generate, '--check'], { encoding: 'utf8' });

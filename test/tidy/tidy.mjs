@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { noCounts, printSkipped, summaryLine } from '../run/counts.mjs';
+import { exitWhenWritten, noCounts, printSkipped, summaryLine } from '../run/counts.mjs';
 import * as documents from './rules-documents.mjs';
 import * as format from './rules-format.mjs';
 import * as imports from './rules-imports.mjs';
@@ -38,6 +38,7 @@ const RULES = {
   changelog: documents.changelog,
   'cited-sections': documents.citedSections,
   'generated-fresh': documents.generatedFresh,
+  'peer-tables': documents.peerTables,
   format: format.formatted,
 };
 
@@ -62,4 +63,4 @@ function main() {
   return counts.failed === 0 ? 0 : 1;
 }
 
-process.exit(main());
+exitWhenWritten(main());

@@ -72,7 +72,10 @@ test('a wrong command line exits 2 with one line on stderr', () => {
     [['inspect'], /inspect: expected one PATH, got 0/],
     [['inspect', 'a', 'b'], /inspect: expected one PATH, got 2/],
     [['inspect', 'a', '--http-port=1'], /unknown flag "--http-port=1"/],
-    [['inspect', 'a', '--json=maybe'], /--json: expected true, false, 1 or 0, got "maybe"/],
+    [
+      ['inspect', 'a', '--json=maybe'],
+      /--json: expected true \(on, 1\) or false \(off, 0\), got "maybe"/,
+    ],
   ];
   for (const [args, message] of cases) {
     const ended = serval(...args);

@@ -22,6 +22,8 @@ export interface ModelControlParts {
   readonly registry: Pick<Registry, 'snapshot'>;
   readonly mode: ModelControlMode;
   readonly levels: LevelControl;
+  /** Where the log is; "" = stderr. */
+  readonly logFile?: string;
   /** Called after every change of the levels, to tell other threads. */
   readonly levelsChanged?: (switches: LogSwitches) => void;
 }
@@ -137,12 +139,18 @@ function unservedEntries(
 class Logs {
   readonly #levels: LevelControl;
   readonly #changed: (switches: LogSwitches) => void;
+  readonly #file: string;
   #verboseLevel: number;
   /** Lines carry ISO 8601 times whatever is said here. */
   #format: LogSettings['log_format'] = 'ISO8601';
 
-  constructor({ levels, levelsChanged }: Pick<ModelControlParts, 'levels' | 'levelsChanged'>) {
+  constructor({
+    levels,
+    logFile = '',
+    levelsChanged,
+  }: Pick<ModelControlParts, 'levels' | 'logFile' | 'levelsChanged'>) {
     this.#levels = levels;
+    this.#file = logFile;
     this.#changed = levelsChanged ?? ((): void => undefined);
     this.#verboseLevel = levels.switches.debug ? 1 : 0;
   }
@@ -150,7 +158,7 @@ class Logs {
   settings(): LogSettings {
     const { info, warn, error } = this.#levels.switches;
     return {
-      log_file: '',
+      log_file: this.#file,
       log_info: info,
       log_warning: warn,
       log_error: error,
@@ -163,7 +171,7 @@ class Logs {
   update(change: Readonly<Record<string, unknown>>): LogSettings {
     let after = this.settings();
     for (const [name, value] of Object.entries(change)) {
-      after = { ...after, ...checkedSetting(name, value) };
+      after = { ...after, ...checkedSetting(name, value, this.#file) };
     }
     this.#verboseLevel = after.log_verbose_level;
     this.#format = after.log_format;
@@ -178,7 +186,7 @@ class Logs {
   }
 }
 
-function checkedSetting(name: string, value: unknown): Partial<LogSettings> {
+function checkedSetting(name: string, value: unknown, file: string): Partial<LogSettings> {
   const expect = (what: string): ServalError => {
     const got = typeof value === 'bigint' ? String(value) : (JSON.stringify(value) ?? 'nothing');
     return new ServalError(
@@ -188,7 +196,12 @@ function checkedSetting(name: string, value: unknown): Partial<LogSettings> {
   };
   switch (name) {
     case 'log_file':
-      if (value !== '') throw expect('"": the log goes to stderr and its place cannot be changed');
+      if (value !== file) {
+        const where = file === '' ? 'stderr' : 'that file';
+        throw expect(
+          `${JSON.stringify(file)}: the log goes to ${where} and its place cannot be changed`,
+        );
+      }
       return {};
     case 'log_info':
     case 'log_warning':

@@ -1,5 +1,7 @@
 // What watches the server from outside: the metrics port and the access log. Control plane, main
 // thread; started by ts/server.ts.
+import { METRICS } from '../access/groups.js';
+import { callAccess, judge, type Caller, type Policy, type Refusal } from '../access/policy.js';
 import type { Config } from '../config/config.js';
 import type { Logger } from '../logger.js';
 import type { Engine } from '../native/engine.js';
@@ -13,11 +15,16 @@ export interface Observers {
   close(): Promise<void>;
 }
 
+export interface Observed {
+  readonly engine: Engine;
+  readonly registry: Registry;
+  readonly access: { readonly policy: Policy };
+}
+
 /** Errors: InvalidArgument: the port is taken, the file cannot be opened. */
 export async function startObservers(
   config: Config,
-  engine: Engine,
-  registry: Registry,
+  { engine, registry, access }: Observed,
   logger: Logger,
 ): Promise<Observers> {
   const closers: (() => Promise<void>)[] = [];
@@ -26,13 +33,17 @@ export async function startObservers(
   };
   let metricsPort: number | undefined;
   try {
-    const { host, metrics, accessLog } = config;
+    const { metrics, accessLog } = config;
     if (metrics.allowed && metrics.port >= 0) {
       const { startMetricsServer } = await import('../metrics/metrics-server.js');
       const { metricsText } = await import('../protocols/rest/metrics.js');
       const readings = new LinkReadings(engine.link);
       const text = (): Promise<Buffer> => metricsText(readings, registry.snapshot);
-      const server = await startMetricsServer({ host, port: metrics.port, text });
+      // A port of metrics alone, asked for by name: the admin address takes nothing of it.
+      const refusal = (caller: Caller): Refusal | undefined =>
+        judge(callAccess({ ...access.policy, hasAdmin: false }, METRICS, 'http'), caller);
+      const { host, port } = metrics;
+      const server = await startMetricsServer({ host, port, text, refusal });
       metricsPort = server.port;
       closers.push(() => server.close());
     }

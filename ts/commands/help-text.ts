@@ -12,6 +12,8 @@ const USAGE = `serval: an inference server (TensorFlow Serving's and Predict Pro
                                     TensorFlow model its tags, signatures and operators; of a
                                     Spark, MLeap or PMML model its fields, outputs and stages
   serval import PATH --out FILE     write a TensorFlow model as ONNX, others as their plan
+  serval key NAME GROUPS            make an API key: its line for --api-key-file on stdout, the
+                                    key itself on stderr
   serval version                    show the version
   serval help                       show this text
 

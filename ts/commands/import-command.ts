@@ -3,7 +3,7 @@
 // plan. Control plane, main thread.
 import { copyFileSync, existsSync, writeFileSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
-import { parseFlags } from '../config/config.js';
+import { parseFlags } from '../config/command-line.js';
 import { SERVE_FLAGS, type FlagRow } from '../config/flags.js';
 import { textValue } from '../config/values.js';
 import { ErrorCode, ServalError } from '../errors.js';

@@ -1,7 +1,7 @@
 // `serval inspect PATH [--json]`: what one model takes and gives, and what its file says of itself.
 // Control plane, main thread. Loads the model once through the engine, serves nothing.
 import { resolve } from 'node:path';
-import { parseFlags } from '../config/config.js';
+import { parseFlags } from '../config/command-line.js';
 import { SERVE_FLAGS } from '../config/flags.js';
 import type { FlagRow } from '../config/flags.js';
 import { boolValue, textValue, wordsValue } from '../config/values.js';

@@ -6,7 +6,7 @@ import { exitNow, exitOnUncaught } from '../exit.js';
 import { createLogger } from '../logger.js';
 import type { Logger } from '../logger.js';
 import type { RegistrySnapshot } from '../model/snapshot.js';
-import type { RunningServer } from '../server.js';
+import { startServer, type RunningServer } from '../server.js';
 import { startedJson, startedText } from './startup-text.js';
 import { asUsage } from './usage.js';
 
@@ -20,12 +20,12 @@ export async function serveCommand(args: readonly string[]): Promise<number> {
     const { printHelp } = await import('./help-text.js');
     return printHelp();
   }
-  const logger = createLogger({ level: config.logLevel, format: config.logFormat });
-  exitOnUncaught({ level: config.logLevel, format: config.logFormat });
+  const { logLevel: level, logFormat: format, logFile: file } = config;
+  const logger = createLogger({ level, format, file });
+  exitOnUncaught({ level, format });
   const signals = new SignalExit(logger);
   signals.install();
   try {
-    const { startServer } = await import('../server.js');
     const server = await startServer(config);
     signals.server = server;
     process.on('SIGHUP', () => {
@@ -42,8 +42,9 @@ export async function serveCommand(args: readonly string[]): Promise<number> {
 
 /** Says that the server listens, and that it is ready when it is. */
 function announce(config: Config, server: RunningServer): void {
-  const { httpPort, grpcPort } = server;
-  const at = { host: config.host, httpPort, grpcPort };
+  const { httpPort, grpcPort, tls, admin } = server;
+  const { grpcHost, host } = config;
+  const at = { host, httpPort, grpcHost, grpcPort, tls, admin, policy: server.policy() };
   const text =
     config.logFormat === 'json'
       ? (snapshot: RegistrySnapshot) => startedJson(snapshot, at, process.pid)

@@ -1,15 +1,22 @@
 // What `serval serve` prints on stdout when it listens: the table of models, lines to paste, and
 // whether it is ready. Pure; control plane.
+import type { Policy } from '../access/policy.js';
 import { modelProblem } from '../registry/snapshot-build.js';
 import type { ModelSnapshot, RegistrySnapshot, TensorInfo } from '../model/snapshot.js';
 import type { VersionSnapshot } from '../model/snapshot.js';
+import { accessFacts, accessText } from './access-text.js';
 import { sampleRequest } from './sample-request.js';
 import type { SampleRequest } from './sample-request.js';
 
 export interface Listening {
   readonly host: string;
   readonly httpPort: number;
+  readonly grpcHost: string;
   readonly grpcPort: number;
+  /** What has TLS. */
+  readonly tls?: { readonly http: boolean; readonly grpc: boolean };
+  readonly policy?: Policy;
+  readonly admin?: { readonly host: string; readonly port: number } | undefined;
 }
 
 const HEADINGS = ['MODEL', 'VERSION', 'STATE', 'FORMAT', 'INPUTS -> OUTPUTS'];
@@ -29,17 +36,28 @@ export function startedText(snapshot: RegistrySnapshot, at: Listening): string {
   const blocks = [modelTable(snapshot)];
   if (samples.length > 0) blocks.push(`try:\n${samples.map((line) => `  ${line}\n`).join('')}`);
   const http = authority(at.host, at.httpPort);
-  const grpc = authority(at.host, at.grpcPort);
+  const grpc = authority(at.grpcHost, at.grpcPort);
   const how = snapshot.ready ? 'serval is ready' : 'serval is serving, but not ready';
   const problems = unreadyReasons(snapshot).map((reason) => `  ${reasonText(reason)}\n`);
-  blocks.push(`${how}: HTTP on ${http}, gRPC on ${grpc}\n${problems.join('')}`);
+  const [overHttp, overGrpc] = [at.tls?.http, at.tls?.grpc].map((isTls) => (isTls ? ' (TLS)' : ''));
+  const where = `HTTP on ${http}${overHttp}, gRPC on ${grpc}${overGrpc}`;
+  const access = at.policy === undefined ? '' : `${accessText(at.policy)}\n`;
+  blocks.push(`${access}${how}: ${where}${adminText(at)}\n${problems.join('')}`);
   return blocks.join('\n');
+}
+
+function adminText({ admin }: Listening): string {
+  if (admin === undefined) return '';
+  const isUnix = admin.host.startsWith('unix:');
+  return `, control and metrics on ${isUnix ? admin.host : authority(admin.host, admin.port)} only`;
 }
 
 /** The same for machines: one JSON line, whose event is "ready" only where the server is. */
 export function startedJson(snapshot: RegistrySnapshot, at: Listening, pid: number): string {
-  const { host, httpPort, grpcPort } = at;
-  const where = { http: { host, port: httpPort }, grpc: { host, port: grpcPort }, pid };
+  const { host, httpPort, grpcHost, grpcPort, policy, admin } = at;
+  const grpc = { host: grpcHost, port: grpcPort };
+  const access = policy === undefined ? {} : { access: accessFacts(policy) };
+  const where = { http: { host, port: httpPort }, grpc, admin, ...access, pid };
   const line = snapshot.ready
     ? { event: 'ready', ...where }
     : { event: 'started', ready: false, problems: unreadyReasons(snapshot), ...where };
@@ -116,20 +134,23 @@ export function pasteLines(snapshot: RegistrySnapshot, at: Listening): readonly 
 }
 
 function modelLines(model: ModelSnapshot, sample: SampleRequest, at: Listening): readonly string[] {
-  const http = `http://${authority(at.host, at.httpPort)}`;
+  const http = `${schemeOf(at.tls?.http)}://${authority(at.host, at.httpPort)}`;
   const name = encodeURIComponent(model.name);
   const lines = [
     `curl -d ${shellQuote(sample.v1)} ${shellQuote(`${http}/v1/models/${name}:predict`)}`,
     `curl -d ${shellQuote(sample.v2)} ${shellQuote(`${http}/v2/models/${name}/infer`)}`,
   ];
-  lines.push(grpcCurlLine(`http://${authority(at.host, at.grpcPort)}`));
+  lines.push(grpcCurlLine(`${schemeOf(at.tls?.grpc)}://${authority(at.grpcHost, at.grpcPort)}`));
   if (sample.grpc !== undefined) {
     const body = `{"model_name":${JSON.stringify(model.name)},${sample.grpc}}`;
-    const address = shellQuote(authority(at.host, at.grpcPort));
-    lines.push(`grpcurl -plaintext -d ${shellQuote(body)} ${address} ${GRPC_SERVICE}/ModelInfer`);
+    const address = shellQuote(authority(at.grpcHost, at.grpcPort));
+    const plain = at.tls?.grpc === true ? '' : '-plaintext ';
+    lines.push(`grpcurl ${plain}-d ${shellQuote(body)} ${address} ${GRPC_SERVICE}/ModelInfer`);
   }
   return lines;
 }
+
+const schemeOf = (isTls = false): string => (isTls ? 'https' : 'http');
 
 /** gRPC with nothing but curl: an empty message (five zero bytes) to ServerReady. The answer's last
  * two bytes, 08 01, say that it is. */

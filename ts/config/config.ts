@@ -1,9 +1,10 @@
 // The configuration of `serval serve`: command line over configuration file over defaults. Control
 // plane, start-up only. ts/config/flags.ts lists the settings.
 import { resolve } from 'node:path';
-import { SERVE_FLAGS, canonicalName, findFlag, nearestFlag } from './flags.js';
+import { accessSettings, type AccessConfig } from './access.js';
+import { hasOtherFlags, parseFlags } from './command-line.js';
+import { SERVE_FLAGS, findFlag } from './flags.js';
 import type { FlagRow } from './flags.js';
-import { PEER_FLAGS, type PeerFlag } from './peer-flags.js';
 import {
   boolValue,
   choiceValue,
@@ -17,6 +18,8 @@ import {
   wordsValue,
 } from './values.js';
 import { echo } from '../text.js';
+import { transportSettings, type GrpcConfig } from './grpc.js';
+import type { TlsConfig } from './tls.js';
 import type { Written } from './values.js';
 import {
   batchingSettings,
@@ -46,6 +49,8 @@ export type {
   ServingApiSettings,
 } from './serving.js';
 
+const TRITON_LOG_FORMATS = new Set(['default', 'iso8601']);
+
 /** Settings that every model gets. */
 export interface ModelSettings {
   readonly execMode: ExecModeName;
@@ -70,7 +75,9 @@ export interface ModelSources {
 export interface Config {
   readonly sources: ModelSources;
   readonly model: ModelSettings;
+  /** Of HTTP; of gRPC and of the metrics' own port too, where they have none. */
   readonly host: string;
+  readonly grpcHost: string;
   readonly httpPort: number;
   readonly grpcPort: number;
   readonly httpThreads: number;
@@ -79,11 +86,15 @@ export interface Config {
   readonly connectionsMax: number;
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
+  /** undefined: stderr. */
+  readonly logFile: string | undefined;
   readonly drainSeconds: number;
   readonly healthBody: 'json' | 'empty';
   readonly strictReadiness: boolean;
   readonly bodyBytesMax: number;
-  readonly grpcMessageBytesMax: number;
+  readonly tls: TlsConfig;
+  readonly grpc: GrpcConfig;
+  readonly access: AccessConfig;
   /** What requests may hold in all; 0: found out at start (memory-limit.ts). */
   readonly memoryLimitBytes: number;
   readonly jsonDepthMax: number;
@@ -107,105 +118,22 @@ export interface Config {
   readonly ignoredFlags: readonly string[];
 }
 
-/** What a command line says, before values are checked. */
-export interface ParsedFlags {
-  readonly settings: ReadonlyMap<string, Written>;
-  readonly positional: readonly string[];
-  readonly help: boolean;
-  /** Flags of other servers that mean nothing here: "--flag: why". */
-  readonly ignored: readonly string[];
-}
-
-const BOOL_TEXTS = new Set(['true', 'false', '1', '0']);
-
-/** Splits `--flag=value` and `--flag value`; "--" ends the flags.
- * Errors: InvalidArgument: unknown flag (names the nearest), missing value. */
-export function parseFlags(
-  args: readonly string[],
-  cwd: string,
-  rows: readonly FlagRow[] = SERVE_FLAGS,
-): ParsedFlags {
-  const settings = new Map<string, Written>();
-  const positional: string[] = [];
-  const ignored: string[] = [];
-  let help = false;
-  for (let i = 0; i < args.length; i++) {
-    const arg = args[i] ?? '';
-    if (arg === '--') {
-      positional.push(...args.slice(i + 1));
-      break;
-    }
-    if (arg === '--help' || arg === '-h') {
-      help = true;
-    } else if (arg.startsWith('--') && peerFlag(arg, rows) !== undefined) {
-      const peer = peerFlag(arg, rows);
-      ignored.push(`${arg.replace(/=.*/s, '')}: ${peer?.why ?? ''}`);
-      if (!arg.includes('=') && takesNext(peer, args[i + 1])) i += 1;
-    } else if (arg.startsWith('-') && arg !== '-') {
-      const { row, where, written, takesNext } = readFlag(arg, args[i + 1], rows);
-      if (takesNext) i += 1;
-      const texts = [...(settings.get(row.name)?.texts ?? []), written];
-      settings.set(row.name, { where, texts, folder: cwd });
-    } else {
-      positional.push(arg);
-    }
-  }
-  return { settings, positional, help, ignored };
-}
-
-/** The other servers' flag that an argument is; ours win. */
-function peerFlag(arg: string, rows: readonly FlagRow[]): PeerFlag | undefined {
-  const name = canonicalName(arg.slice(2).replace(/=.*/s, ''));
-  if (findFlag(name, rows) !== undefined) return undefined;
-  return PEER_FLAGS.find((one) => one.name === name);
-}
-
-function takesNext(peer: PeerFlag | undefined, next: string | undefined): boolean {
-  if (next === undefined) return false;
-  return peer?.takesValue === true ? !next.startsWith('--') : BOOL_TEXTS.has(next);
-}
-
-interface ReadFlag {
-  readonly row: FlagRow;
-  readonly where: string;
-  readonly written: string;
-  readonly takesNext: boolean;
-}
-
-function readFlag(arg: string, next: string | undefined, rows: readonly FlagRow[]): ReadFlag {
-  const equals = arg.indexOf('=');
-  const name = (equals < 0 ? arg : arg.slice(0, equals)).replace(/^--/, '');
-  const row = name.startsWith('-') ? undefined : findFlag(name, rows);
-  if (row === undefined || row.positional === true) {
-    const flags = rows.filter((known) => known.positional !== true);
-    const nearest = nearestFlag(name.replace(/^-+/, ''), flags);
-    throw configError('command line', `unknown flag ${echo(arg)}; did you mean --${nearest}?`);
-  }
-  const where = `--${name}`;
-  if (equals >= 0) return { row, where, written: arg.slice(equals + 1), takesNext: false };
-  if (row.type.kind === 'bool') {
-    const takesNext = next !== undefined && BOOL_TEXTS.has(next);
-    return { row, where, written: takesNext ? next : 'true', takesNext };
-  }
-  if (next === undefined || next.startsWith('--')) {
-    throw configError(where, `expected ${row.value} behind it`);
-  }
-  return { row, where, written: next, takesNext: true };
-}
-
 /** The configuration, or undefined when help is asked for.
  * Errors: InvalidArgument naming the flag, or file, line and column. */
 export async function parseServeConfig(
   args: readonly string[],
   cwd: string,
 ): Promise<Config | undefined> {
-  const flags = parseFlags(args, cwd);
+  const others = hasOtherFlags(args, SERVE_FLAGS);
+  const peers = others ? await import('./peers/peers.js') : undefined;
+  const flags = parseFlags(args, cwd, SERVE_FLAGS, peers);
   if (flags.help) return undefined;
   const given = new Map(flags.settings);
   if (flags.positional.length > 0) {
     given.set('paths', { where: 'PATH', texts: flags.positional, folder: cwd });
   }
-  return { ...(await configOf(given, cwd)), ignoredFlags: flags.ignored };
+  const config = await configOf(given, cwd);
+  return { ...config, ignoredFlags: [...flags.ignored, ...config.ignoredFlags] };
 }
 
 /** What was given over the configuration file that it names, if it names one, over defaults.
@@ -231,7 +159,8 @@ export function buildConfig(settings: ReadonlyMap<string, Written>): Config {
   };
   const written = (name: string): Written =>
     settings.get(name) ?? { where: `--${name}`, texts: [row(name).default], folder: '' };
-  const int = (name: string): number => intValue(row(name), written(name));
+  const intOf = (name: string, from: Written): number => intValue(row(name), from);
+  const int = (name: string): number => intOf(name, written(name));
   const given = (name: string): Written | undefined => settings.get(name);
   const pathOf = (from: Written): string => resolve(from.folder, textValue(from));
   const library = given('onnxruntime-library');
@@ -239,6 +168,8 @@ export function buildConfig(settings: ReadonlyMap<string, Written>): Config {
   const read: SettingsReader = {
     int,
     bool,
+    intOf,
+    boolOf: boolValue,
     written,
     given,
     filePath: (name) => {
@@ -247,6 +178,12 @@ export function buildConfig(settings: ReadonlyMap<string, Written>): Config {
     },
   };
 
+  const transport = transportSettings(read);
+  const host = textValue(written('host'));
+  const hostOf = (name: string): string => {
+    const from = given(name);
+    return from === undefined ? host : textValue(from);
+  };
   const config: Config = {
     sources: modelSources(given),
     model: {
@@ -259,19 +196,22 @@ export function buildConfig(settings: ReadonlyMap<string, Written>): Config {
       graphOptimization: graphOptimizationValue(written('graph-optimization')),
       providers: providersValue(written('providers')),
     },
-    host: textValue(written('host')),
+    host,
+    grpcHost: hostOf('grpc-address'),
     httpPort: int('http-port'),
     grpcPort: int('grpc-port'),
     httpThreads: int('http-threads'),
     httpListener: choiceValue(HTTP_LISTENERS, written('http-listener')),
     connectionsMax: int('max-connections'),
     logLevel: choiceValue(LOG_LEVELS, written('log-level')),
-    logFormat: choiceValue(LOG_FORMATS, written('log-format')),
+    logFormat: logFormatOf(written('log-format')),
+    logFile: read.filePath('log-file'),
     drainSeconds: int('drain-seconds'),
     healthBody: choiceValue(['json', 'empty'] as const, written('health-body')),
     strictReadiness: bool('strict-readiness'),
     bodyBytesMax: int('body-bytes-max'),
-    grpcMessageBytesMax: int('grpc-message-bytes-max'),
+    ...transport,
+    access: accessSettings(read),
     memoryLimitBytes: sizeValue(written('memory-limit')),
     jsonDepthMax: int('json-depth-max'),
     onnxruntimeLibrary: library === undefined ? undefined : pathOf(library),
@@ -283,13 +223,19 @@ export function buildConfig(settings: ReadonlyMap<string, Written>): Config {
     savedModelTags: wordsValue(written('saved-model-tags')),
     modelCache: read.filePath('model-cache'),
     warmupIterations: int('num-request-iterations-for-warmup'),
-    metrics: metricsSettings(read),
+    metrics: metricsSettings(read, hostOf('metrics-address')),
     accessLog: accessLogPath(given('access-log')),
     accessLogOneIn: int('access-log-one-in'),
-    ignoredFlags: [],
+    ignoredFlags: transport.grpc.ignored,
   };
   checkTogether(config, written);
   return config;
+}
+
+/** Triton's words too: our text has the time of day in ISO 8601. */
+function logFormatOf(from: Written): LogFormat {
+  const word = lastText(from).toLowerCase();
+  return TRITON_LOG_FORMATS.has(word) ? 'text' : choiceValue(LOG_FORMATS, from);
 }
 
 /** A path of its own, or "-". */

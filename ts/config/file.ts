@@ -3,7 +3,7 @@
 import { open } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { LineCounter, isAlias, isMap, isScalar, isSeq, parseDocument } from 'yaml';
-import { findFlag, nearestFlag, SERVE_FLAGS } from './flags.js';
+import { canonicalName, findFlag, nearestFlag, SERVE_FLAGS } from './flags.js';
 import type { FlagRow } from './flags.js';
 import { configError } from './values.js';
 import { echo } from '../text.js';
@@ -66,7 +66,7 @@ export async function parseConfigText(text: string, path: string): Promise<Map<s
   }
   for (const { key, value } of document.contents.items) {
     const keyPlace = place(offsetOf(key));
-    const row = fileKey(scalarText(key, keyPlace), keyPlace);
+    const row = await fileKey(scalarText(key, keyPlace), keyPlace);
     if (settings.has(row.name)) throw configError(keyPlace, `${row.name} is given twice`);
     const where = `${place(offsetOf(value) ?? offsetOf(key))}: ${row.name}`;
     const listed = isSeq(value) && LIST_KINDS.has(row.type.kind);
@@ -77,9 +77,12 @@ export async function parseConfigText(text: string, path: string): Promise<Map<s
   return settings;
 }
 
-function fileKey(written: string, where: string): FlagRow {
+async function fileKey(written: string, where: string): Promise<FlagRow> {
   const row = findFlag(written);
   if (row !== undefined && FILE_KEYS.includes(row)) return row;
+  const { peerKeyRefusal } = await import('./peers/peers.js');
+  const refusal = peerKeyRefusal(canonicalName(written));
+  if (refusal !== undefined) throw configError(where, refusal);
   const nearest = nearestFlag(written, FILE_KEYS);
   throw configError(where, `unknown key ${echo(written)}; did you mean "${nearest}"?`);
 }

@@ -11,36 +11,12 @@ import {
 import { LOG_FORMATS, LOG_LEVELS } from '../logger.js';
 import { HTTP_LISTENERS } from '../transport/http-kind.js';
 import { nearestWord } from '../text.js';
+import { flag, type FlagRow, type FlagType } from './flag-row.js';
+import { ACCESS_FLAGS } from './access-flags.js';
+import { GRPC_FLAGS } from './grpc-flags.js';
+import { TLS_FLAGS } from './tls.js';
 
-/** How a flag's text becomes a value. "list" flags may be repeated. */
-export type FlagType =
-  | { readonly kind: 'text' }
-  | { readonly kind: 'path' }
-  | { readonly kind: 'path-list' }
-  | { readonly kind: 'text-list' }
-  | { readonly kind: 'int'; readonly min: number; readonly max: number }
-  | { readonly kind: 'bool' }
-  /** Bytes, also as 512M or 4G. */
-  | { readonly kind: 'size' }
-  | { readonly kind: 'choice'; readonly choices: readonly string[] }
-  | { readonly kind: 'graph-optimization' }
-  | { readonly kind: 'providers' };
-
-export interface FlagRow {
-  /** Kebab-case; underscores and camelCase mean the same. */
-  readonly name: string;
-  readonly aliases: readonly string[];
-  readonly type: FlagType;
-  /** As it would be written; "" = none. */
-  readonly default: string;
-  /** What stands for the value in --help. */
-  readonly value: string;
-  readonly help: string;
-  /** Given as plain arguments on the command line; a key only in the file. */
-  readonly positional?: true;
-  /** A flag only; no key of the file. */
-  readonly commandLineOnly?: true;
-}
+export type { FlagRow, FlagType } from './flag-row.js';
 
 const PORT: FlagType = { kind: 'int', min: 0, max: 65_535 };
 const BYTES: FlagType = { kind: 'int', min: 1, max: BODY_BYTES_MAX_DEFAULT };
@@ -49,20 +25,6 @@ const THREADS: FlagType = { kind: 'int', min: 0, max: MODEL_THREADS_MAX };
 const text: FlagType = { kind: 'text' };
 const path: FlagType = { kind: 'path' };
 const choice = (choices: readonly string[]): FlagType => ({ kind: 'choice', choices });
-
-type RowExtra = Pick<FlagRow, 'positional' | 'commandLineOnly'> & { aliases?: readonly string[] };
-
-function flag(
-  name: string,
-  value: string,
-  type: FlagType,
-  standard: string | number,
-  help: string,
-  extra: RowExtra = {},
-): FlagRow {
-  const { aliases = [], ...rest } = extra;
-  return { name, aliases, type, default: String(standard), value, help, ...rest };
-}
 
 export const SERVE_FLAGS: readonly FlagRow[] = [
   flag(
@@ -223,6 +185,7 @@ export const SERVE_FLAGS: readonly FlagRow[] = [
     { kind: 'bool' },
     'false',
     'repository models without config.pbtxt are refused',
+    { aliases: ['strict-model-config'] },
   ),
   flag(
     'enable-model-warmup',
@@ -288,6 +251,7 @@ export const SERVE_FLAGS: readonly FlagRow[] = [
     -1,
     'serve /metrics on this port too; 0 picks a free one; -1: not',
   ),
+  flag('metrics-address', 'ADDRESS', text, '', 'address of --metrics-port (default: --host)'),
   flag('access-log', 'FILE', text, '', 'one JSON line per inference request; "-" is stderr'),
   flag(
     'access-log-one-in',
@@ -300,6 +264,7 @@ export const SERVE_FLAGS: readonly FlagRow[] = [
   flag('http-port', 'PORT', PORT, 8000, 'REST, V1 and V2; 0 picks a free port', {
     aliases: ['rest-api-port'],
   }),
+  flag('grpc-address', 'ADDRESS', text, '', 'address that gRPC listens on (default: --host)'),
   flag('grpc-port', 'PORT', PORT, 8001, 'gRPC; 0 picks a free port', { aliases: ['port'] }),
   flag(
     'http-threads',
@@ -316,6 +281,9 @@ export const SERVE_FLAGS: readonly FlagRow[] = [
     'auto',
     'what HTTP runs on: uws (uWebSockets.js), node (node:http), or uws where it can be loaded',
   ),
+  ...TLS_FLAGS,
+  ...GRPC_FLAGS,
+  ...ACCESS_FLAGS,
   flag(
     'max-connections',
     'N',
@@ -324,6 +292,7 @@ export const SERVE_FLAGS: readonly FlagRow[] = [
     'connections of each port, at most what the limit of open files allows; 0: so many',
   ),
   flag('log-level', 'LEVEL', choice(LOG_LEVELS), 'info', LOG_LEVELS.join(', ')),
+  flag('log-file', 'FILE', path, '', 'write the log here, not to stderr; it may be moved away'),
   flag('log-format', 'FORMAT', choice(LOG_FORMATS), 'text', LOG_FORMATS.join(' or ')),
   flag('config', 'FILE', path, '', 'YAML with the names of these flags; flags win', {
     commandLineOnly: true,
@@ -403,8 +372,8 @@ export const SERVE_FLAGS: readonly FlagRow[] = [
     BYTES,
     BODY_BYTES_MAX_DEFAULT,
     'largest HTTP request body, inflated',
+    { aliases: ['http-max-input-size'] },
   ),
-  flag('grpc-message-bytes-max', 'BYTES', BYTES, BODY_BYTES_MAX_DEFAULT, 'largest gRPC message'),
   flag(
     'memory-limit',
     'SIZE',

@@ -35,6 +35,8 @@ export interface BatchingSettings {
 
 export interface MetricsSettings {
   readonly allowed: boolean;
+  /** Where `port` listens. */
+  readonly host: string;
   /** -1 = on the HTTP port only. */
   readonly port: number;
   readonly monitoringConfigFile: string | undefined;
@@ -52,6 +54,9 @@ export interface ServingApiSettings {
 export interface SettingsReader {
   readonly int: (name: string) => number;
   readonly bool: (name: string) => boolean;
+  /** The same of a text that was written elsewhere. */
+  readonly intOf: (name: string, from: Written) => number;
+  readonly boolOf: (from: Written) => boolean;
   readonly written: (name: string) => Written;
   readonly given: (name: string) => Written | undefined;
   readonly filePath: (name: string) => string | undefined;
@@ -92,15 +97,21 @@ export function servingApiSettings({ bool }: SettingsReader): ServingApiSettings
   };
 }
 
-export function metricsSettings({ int, bool, filePath }: SettingsReader): MetricsSettings {
+export function metricsSettings(
+  { int, bool, filePath }: SettingsReader,
+  host: string,
+): MetricsSettings {
   return {
     allowed: bool('allow-metrics'),
+    host,
     port: int('metrics-port'),
     monitoringConfigFile: filePath('monitoring-config-file'),
   };
 }
 
 interface Together {
+  readonly host: string;
+  readonly grpcHost: string;
   readonly httpPort: number;
   readonly grpcPort: number;
   readonly metrics: MetricsSettings;
@@ -111,11 +122,14 @@ interface Together {
 /** Refuses settings that contradict each other. Errors: InvalidArgument naming the flag. */
 export function checkTogether(config: Together, written: (name: string) => Written): void {
   const { httpPort, grpcPort, metrics, batching, control } = config;
-  if (httpPort !== 0 && httpPort === grpcPort) {
+  if (httpPort !== 0 && httpPort === grpcPort && config.host === config.grpcHost) {
     const where = written('grpc-port').where;
     throw configError(where, `expected another port than HTTP's, got ${grpcPort} for both`);
   }
-  if (metrics.port > 0 && (metrics.port === httpPort || metrics.port === grpcPort)) {
+  const isTaken =
+    (metrics.port === httpPort && metrics.host === config.host) ||
+    (metrics.port === grpcPort && metrics.host === config.grpcHost);
+  if (metrics.port > 0 && isTaken) {
     throw configError(
       written('metrics-port').where,
       `expected a port of its own, got ${metrics.port}, which is HTTP's or gRPC's`,

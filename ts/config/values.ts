@@ -62,18 +62,28 @@ export function sizeValue(written: Written): number {
   );
 }
 
-/** Errors: InvalidArgument for anything but true, false, 1, 0. */
-export function boolValue(written: Written): boolean {
-  const text = lastText(written);
-  if (text === 'true' || text === '1') return true;
-  if (text === 'false' || text === '0') return false;
-  throw configError(written.where, `expected true, false, 1 or 0, got ${echo(text)}`);
+const TRUE_WORDS = new Set(['true', 'on', '1']);
+const FALSE_WORDS = new Set(['false', 'off', '0']);
+
+/** A switch as TensorFlow Serving, Triton and gRPC spell it, in any case; undefined: it is none. */
+export function switchOf(text: string): boolean | undefined {
+  const word = text.toLowerCase();
+  if (TRUE_WORDS.has(word)) return true;
+  return FALSE_WORDS.has(word) ? false : undefined;
 }
 
-/** Errors: InvalidArgument naming the choices. */
+/** Errors: InvalidArgument for anything but true, on, 1, false, off, 0. */
+export function boolValue(written: Written): boolean {
+  const text = lastText(written);
+  const value = switchOf(text);
+  if (value !== undefined) return value;
+  throw configError(written.where, `expected true (on, 1) or false (off, 0), got ${echo(text)}`);
+}
+
+/** In any case. Errors: InvalidArgument naming the choices. */
 export function choiceValue<T extends string>(choices: readonly T[], written: Written): T {
   const text = lastText(written);
-  const found = choices.find((choice) => choice === text);
+  const found = choices.find((choice) => choice === text.toLowerCase());
   if (found !== undefined) return found;
   throw configError(written.where, `expected ${choices.join(' or ')}, got ${echo(text)}`);
 }

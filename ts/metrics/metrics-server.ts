@@ -1,6 +1,7 @@
 // /metrics on a port of its own, away from inference. Control plane, main thread. Knows only a
 // function that makes the text.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { CHALLENGE, isLoopback, type Caller, type Refusal } from '../access/policy.js';
 import { ErrorCode, ServalError } from '../errors.js';
 import { METRICS_TYPE } from './registry-metrics.js';
 
@@ -8,11 +9,18 @@ import { METRICS_TYPE } from './registry-metrics.js';
 const CONNECTIONS_MAX = 64;
 const REQUEST_MS_MAX = 10_000;
 
+/** What goes with a status. */
+const CHALLENGES: Readonly<Record<number, Readonly<Record<string, string>>>> = {
+  401: { 'WWW-Authenticate': CHALLENGE },
+};
+
 export interface MetricsServerOptions {
   readonly host: string;
   /** 0 picks a free port. */
   readonly port: number;
   readonly text: () => Promise<string | Uint8Array>;
+  /** Why a caller gets nothing; absent: everybody gets all. */
+  readonly refusal?: (caller: Caller) => Refusal | undefined;
 }
 
 export interface MetricsServer {
@@ -45,11 +53,23 @@ function sendError(
   send(response, status, 'application/json', JSON.stringify({ error: message }), headers);
 }
 
+function callerOf({ headers, socket }: IncomingMessage): Caller {
+  return {
+    header: (name) => String(headers[name] ?? ''),
+    isLocal: () => isLoopback(socket.remoteAddress ?? ''),
+  };
+}
+
 async function answer(
   request: IncomingMessage,
   response: ServerResponse,
-  text: MetricsServerOptions['text'],
+  { text, refusal }: MetricsServerOptions,
 ): Promise<void> {
+  const refused = refusal?.(callerOf(request));
+  if (refused !== undefined) {
+    sendError(response, refused.http, refused.message, CHALLENGES[refused.http]);
+    return;
+  }
   const path = (request.url ?? '').split('?', 1)[0] ?? '';
   const method = request.method ?? '';
   if (path !== '/metrics') {
@@ -89,12 +109,12 @@ function listen(server: Server, host: string, port: number): Promise<number> {
 
 /** Listens. Rejects with ServalError (InvalidArgument) naming host, port and reason. */
 export async function startMetricsServer(options: MetricsServerOptions): Promise<MetricsServer> {
-  const { host, text } = options;
+  const { host } = options;
   const server = createServer(
     { requestTimeout: REQUEST_MS_MAX, headersTimeout: REQUEST_MS_MAX },
     (request, response) => {
       request.resume();
-      void answer(request, response, text);
+      void answer(request, response, options);
     },
   );
   server.maxConnections = CONNECTIONS_MAX;

@@ -2,6 +2,7 @@
 // the engine. Control plane; pure but for the machine's number of cores.
 // Source: tfserving.md 3.5.
 import { availableParallelism } from 'node:os';
+import { BATCHING_FIELDS } from '../config/peers/serving-fields.js';
 import { MODEL_THREADS_MAX } from '../limits.js';
 import type { BatchPolicy, ModelSpec } from '../model/engine-api.js';
 import { BATCHING_PARAMETERS } from '../protobuf/generated/serving-config.js';
@@ -10,6 +11,7 @@ import { read } from '../protobuf/schema.js';
 import type { Places } from '../protobuf/decode-notes.js';
 import type { MessageValue } from '../protobuf/schema.js';
 import { ConfigFileError, parseTextProto } from '../protobuf/text-format.js';
+import { fieldNotes } from './field-notes.js';
 import type { BatchingParameters } from './types.js';
 import type { ConfigProblem } from '../protobuf/problem.js';
 
@@ -46,27 +48,30 @@ export function defaultBatchingParameters(): BatchingParameters {
   };
 }
 
-/** `parameters` is undefined when there is a problem. `path` names the file in places. */
-export function parseBatchingParameters(
-  text: string,
-  path: string,
-): {
+export interface ParsedBatchingParameters {
+  /** undefined when there is a problem. */
   readonly parameters: BatchingParameters | undefined;
   readonly problems: readonly ConfigProblem[];
-} {
+  /** What is read and makes no difference. */
+  readonly warnings: readonly ConfigProblem[];
+}
+
+/** `path` names the file in places. */
+export function parseBatchingParameters(text: string, path: string): ParsedBatchingParameters {
   try {
     const { value, problems, places } = decodeText(
       parseTextProto(text, path),
       BATCHING_PARAMETERS,
       path,
     );
-    if (problems.length > 0) return { parameters: undefined, problems };
+    const { warnings } = fieldNotes(value, BATCHING_PARAMETERS, BATCHING_FIELDS, places);
+    if (problems.length > 0) return { parameters: undefined, problems, warnings };
     const parameters = parametersOf(value);
     const found = checkParameters(parameters, value, places);
-    return { parameters: found.length === 0 ? parameters : undefined, problems: found };
+    return { parameters: found.length === 0 ? parameters : undefined, problems: found, warnings };
   } catch (error) {
     if (!(error instanceof ConfigFileError)) throw error;
-    return { parameters: undefined, problems: [error.problem] };
+    return { parameters: undefined, problems: [error.problem], warnings: [] };
   }
 }
 

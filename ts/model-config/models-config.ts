@@ -2,6 +2,7 @@
 // does not take the others along. Control plane; pure.
 // Source: tfserving.md 3.2, 9.
 import { isAbsolute } from 'node:path';
+import { MODELS_CONFIG_FIELDS } from '../config/peers/serving-fields.js';
 import { echo, nearestWord } from '../text.js';
 import { ErrorCode, ServalError } from '../errors.js';
 import { MODEL_NAME_BYTES_MAX } from '../limits.js';
@@ -14,6 +15,7 @@ import type { Places } from '../protobuf/decode-notes.js';
 import type { MessageValue } from '../protobuf/schema.js';
 import { decodeWire } from '../protobuf/schema-read.js';
 import { ConfigFileError, parseTextProto } from '../protobuf/text-format.js';
+import { fieldNotes } from './field-notes.js';
 import type { ModelEntry, ModelServerConfig } from './types.js';
 import type { ConfigProblem } from '../protobuf/problem.js';
 
@@ -62,7 +64,6 @@ export function readModelServerConfig(bytes: Uint8Array): ParsedModelServerConfi
 class ModelList {
   readonly #places: Places;
   readonly #problems: ConfigProblem[];
-  readonly #warnings: ConfigProblem[] = [];
   readonly #models: ModelEntry[] = [];
 
   constructor(places: Places, problems: readonly ConfigProblem[]) {
@@ -71,9 +72,8 @@ class ModelList {
   }
 
   read(config: MessageValue): ParsedModelServerConfig {
-    if (config['custom_model_config'] !== undefined) {
-      this.#problem(config, 'custom_model_config', 'not supported; expected model_config_list');
-    }
+    const notes = fieldNotes(config, MODEL_SERVER_CONFIG, MODELS_CONFIG_FIELDS, this.#places);
+    this.#problems.push(...notes.problems);
     const firstPlaces = new Map<string, string>();
     for (const entry of read.children(read.child(config, 'model_config_list'), 'config')) {
       const name = read.text(entry, 'name');
@@ -89,7 +89,7 @@ class ModelList {
       const model = this.#entry(entry, name, place);
       if (model !== undefined) this.#models.push(model);
     }
-    return { models: this.#models, problems: this.#problems, warnings: this.#warnings };
+    return { models: this.#models, problems: this.#problems, warnings: notes.warnings };
   }
 
   #problem(of: MessageValue, name: string, text: string): void {
@@ -108,11 +108,6 @@ class ModelList {
     const platform = this.#platform(entry);
     const versionPolicy = this.#versionPolicy(entry);
     const labels = this.#labels(entry);
-    if (entry['logging_config'] !== undefined) {
-      const where = this.#places.at(entry, 'logging_config');
-      const text = `requests of model ${echo(name)} are not logged: not supported yet`;
-      this.#warnings.push({ place: where, message: `logging_config: ${text}` });
-    }
     if (this.#problems.length > before) return undefined;
     return { name, basePath, platform, versionPolicy, labels, place };
   }

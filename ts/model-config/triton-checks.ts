@@ -1,8 +1,16 @@
 // What a Triton model configuration may not say: contradictions, as Triton finds them, and what
 // Serval does not do yet. Control plane; pure.
 // Source: Triton's ValidateModelConfig and its ONNX Runtime backend; v2-protocol.md 3, 10.
-import { nearestWord } from '../text.js';
-import { echo } from '../text.js';
+import { TRITON_FIELDS } from '../config/peers/triton-fields.js';
+import {
+  NULL_PARAMETERS,
+  SESSION_KEYS,
+  SESSION_PREFIX,
+  TRITON_PARAMETERS,
+} from '../config/peers/triton-parameters.js';
+import { MODEL_CONFIG } from '../protobuf/generated/model-config.js';
+import { echo, nearestWord } from '../text.js';
+import { fieldNotes } from './field-notes.js';
 import { MODEL_THREADS_MAX } from '../limits.js';
 import { TABULAR_PLATFORMS } from '../model/platforms.js';
 import { VERIFICATION_MODES } from '../model/platforms.js';
@@ -52,7 +60,7 @@ const PARAMETERS: Readonly<Record<string, TextRule>> = {
   'serval.allowed_rows': { expected: 'row counts such as "1,2,4"', fits: (t) => ROWS_TEXT.test(t) },
   verification: oneOf(...VERIFICATION_MODES),
 };
-const NULL_PARAMETERS: Readonly<Record<string, TextRule>> = {
+const NULL_RULES: Readonly<Record<string, TextRule>> = {
   mode: oneOf('echo', 'delay', 'fail'),
   delay_us: whole(3_600_000_000),
 };
@@ -78,7 +86,7 @@ export function checkTritonConfig(
 ): { readonly problems: readonly ConfigProblem[]; readonly warnings: readonly ConfigProblem[] } {
   const check = new Check(config, places);
   check.identity(folderName);
-  check.unsupportedBlocks();
+  check.fields();
   check.versionPolicy();
   for (const list of ['input', 'output']) check.tensors(list);
   check.dynamicBatching();
@@ -148,39 +156,10 @@ class Check {
     }
   }
 
-  unsupportedBlocks(): void {
-    const config = this.#config;
-    if (config['ensemble_scheduling'] !== undefined) {
-      this.#unsupported(config, 'ensemble_scheduling', 'ensembles are');
-    }
-    if (config['sequence_batching'] !== undefined) {
-      this.#unsupported(config, 'sequence_batching', 'sequences and their state are');
-    }
-    for (const name of ['batch_input', 'batch_output']) {
-      if (read.children(config, name).length > 0) {
-        this.#unsupported(config, name, 'ragged batches are');
-      }
-    }
-    if (read.texts(read.child(config, 'model_operations'), 'op_library_filename').length > 0) {
-      this.#unsupported(config, 'model_operations', 'custom operator libraries are');
-    }
-    if (read.children(read.child(config, 'model_repository_agents'), 'agents').length > 0) {
-      this.#unsupported(config, 'model_repository_agents', 'repository agents are');
-    }
-    if (read.bool(read.child(config, 'response_cache'), 'enable')) {
-      this.#unsupported(config, 'response_cache', 'the response cache is');
-    }
-    if (read.bool(read.child(config, 'model_transaction_policy'), 'decoupled')) {
-      this.#unsupported(config, 'model_transaction_policy', 'decoupled models are');
-    }
-    for (const name of ['runtime', 'cc_model_filenames', 'metric_tags', 'model_metrics']) {
-      const value = config[name];
-      const empty =
-        value === undefined ||
-        value === '' ||
-        (typeof value === 'object' && Object.keys(value as object).length === 0);
-      if (!empty) this.#warn(config, name, 'makes no difference here');
-    }
+  fields(): void {
+    const notes = fieldNotes(this.#config, MODEL_CONFIG, TRITON_FIELDS, this.#places);
+    this.problems.push(...notes.problems);
+    this.warnings.push(...notes.warnings);
   }
 
   versionPolicy(): void {
@@ -208,7 +187,6 @@ class Check {
       }
       this.#dims(tensor, `${list} ${echo(name)}`);
       this.#reshape(tensor, `${list} ${echo(name)}`);
-      this.#tensorFeatures(tensor, list);
     }
   }
 
@@ -250,18 +228,6 @@ class Check {
     const expected = `expected as many elements as the dims of ${what}`;
     const got = `[${shape.join(', ')}] for dims [${dims.join(', ')}]`;
     this.#problem(tensor, 'reshape', `${expected}, got ${got}`);
-  }
-
-  #tensorFeatures(tensor: MessageValue, list: string): void {
-    const unsupported: Readonly<Record<string, string>> = {
-      is_shape_tensor: 'shape tensors are',
-      allow_ragged_batch: 'ragged batches are',
-      optional: 'optional inputs are',
-      is_non_linear_format_io: 'non-linear formats are',
-    };
-    for (const [name, what] of Object.entries(unsupported)) {
-      if (read.bool(tensor, name)) this.#unsupported(tensor, name, `${list}: ${what}`);
-    }
   }
 
   dynamicBatching(): void {
@@ -333,18 +299,6 @@ class Check {
       if (kinds.size > 1 && isGpu(group)) {
         this.#unsupported(group, 'kind', 'groups on GPUs beside groups on CPUs are');
       }
-      if (read.bool(group, 'passive')) this.#unsupported(group, 'passive', 'passive instances are');
-      if (read.children(group, 'secondary_devices').length > 0) {
-        this.#unsupported(group, 'secondary_devices', 'secondary devices are');
-      }
-      if (read.texts(group, 'profile').length > 0) {
-        this.#problem(group, 'profile', "expected none: profiles are TensorRT engines' alone");
-      }
-      for (const name of ['rate_limiter', 'host_policy']) {
-        if (group[name] !== undefined && group[name] !== '') {
-          this.#warn(group, name, 'makes no difference here');
-        }
-      }
     }
   }
 
@@ -383,18 +337,34 @@ class Check {
   parameters(): void {
     const parameters = read.child(this.#config, 'parameters') ?? {};
     const isNull = read.text(this.#config, 'backend') === NULL_BACKEND;
-    const known = isNull ? { ...PARAMETERS, ...NULL_PARAMETERS } : PARAMETERS;
+    const known = isNull ? { ...PARAMETERS, ...NULL_RULES } : PARAMETERS;
+    const rows = isNull ? { ...TRITON_PARAMETERS, ...NULL_PARAMETERS } : TRITON_PARAMETERS;
     for (const [name, parameter] of read.entries(this.#config, 'parameters')) {
       const text = read.text(parameter, 'string_value');
       const rule = Object.hasOwn(known, name) ? known[name] : undefined;
-      if (rule === undefined && name.startsWith('serval.')) {
-        const hint = nearestWord(name, Object.keys(known));
-        this.#problem(parameters, name, `unknown parameter; did you mean "${hint}"?`);
-      } else if (rule !== undefined && !rule.fits(text)) {
+      const row = Object.hasOwn(rows, name) ? rows[name] : undefined;
+      if (rule !== undefined && !rule.fits(text)) {
         this.#problem(parameters, name, `expected ${rule.expected}, got ${echo(text)}`);
+      } else if (row === undefined) {
+        this.#unknownParameter(parameters, name, Object.keys(rows));
+      } else if (row.state === 'no effect') {
+        this.#warn(parameters, name, row.note);
       }
     }
     this.#allowedRows(parameters);
+  }
+
+  /** Ours are refused; ONNX Runtime's are passed on, since newer ones have more. */
+  #unknownParameter(parameters: MessageValue, name: string, known: readonly string[]): void {
+    if (name.startsWith('serval.')) {
+      const hint = nearestWord(name, known);
+      this.#problem(parameters, name, `unknown parameter; did you mean "${hint}"?`);
+    } else if (!name.startsWith(SESSION_PREFIX)) {
+      this.#warn(parameters, name, 'no backend here reads this parameter');
+    } else if (!SESSION_KEYS.includes(name)) {
+      const hint = nearestWord(name, SESSION_KEYS);
+      this.#warn(parameters, name, `not known to ONNX Runtime; did you mean "${hint}"?`);
+    }
   }
 
   #allowedRows(parameters: MessageValue): void {

@@ -8,6 +8,7 @@ export const V2_GRPC_STREAM = Protocol.V2GrpcStream;
 export const TF_PREDICT = Protocol.TfPredict;
 export const TF_CLASSIFY = Protocol.TfClassify;
 export const TF_REGRESS = Protocol.TfRegress;
+export const TF_MULTI_INFERENCE = Protocol.TfMultiInference;
 export const V1_CLASSIFY = Protocol.V1Classify;
 export const V1_REGRESS = Protocol.V1Regress;
 
@@ -17,4 +18,5 @@ export type MessageProtocol =
   | Protocol.V2GrpcStream
   | Protocol.TfPredict
   | Protocol.TfClassify
-  | Protocol.TfRegress;
+  | Protocol.TfRegress
+  | Protocol.TfMultiInference;

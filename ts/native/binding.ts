@@ -63,6 +63,17 @@ export interface NativeBinding {
   unanswered(): number;
   takeAccessLog(): number;
   setAccessLog(oneIn: number): void;
+  /** Whether the addon has a gRPC listener. */
+  grpcBuilt(): boolean;
+  /** Starts it, for this thread: the port. `options`: NativeGrpcOptions of the transport. */
+  grpcStart(options: object, onEvents: () => void): number;
+  /** What happened since the last call; empty = nothing. */
+  grpcTake(): number;
+  grpcSend(thread: number, call: number, command: number, value: number, bytes: Buffer): void;
+  grpcDrain(ms: number): void;
+  grpcReloadCertificates(): void;
+  grpcAccess(access: object): number;
+  grpcStop(): void;
   detach(): void;
   exitNow(code: number): never;
 }

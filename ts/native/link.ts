@@ -4,6 +4,7 @@
 import { ErrorCode } from '../errors.js';
 import { CallResult, ControlWord, MetricsKind, RingWord } from '../model/generated/engine.js';
 import type { MessageProtocol } from '../model/request-kinds.js';
+import { countsByName } from '../text.js';
 import type { AttachOptions, NativeBinding } from './binding.js';
 import { failure } from './missing.js';
 
@@ -180,13 +181,7 @@ export class EngineLink {
   /** How many requests wait for an answer or run, by their model's name. */
   unanswered(): Readonly<Record<string, number>> {
     if (this.#native.unanswered() !== ErrorCode.Ok) return {};
-    const lines = this.#answer().toString('utf8').split('\0').slice(0, -1);
-    return Object.fromEntries(
-      lines.map((line) => {
-        const space = line.indexOf(' ');
-        return [line.slice(space + 1), Number(line.slice(0, space))];
-      }),
-    );
+    return countsByName(this.#answer());
   }
 
   /** Leaves the engine: waiting requests are cancelled, running ones are waited for. */

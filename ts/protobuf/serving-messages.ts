@@ -1,17 +1,17 @@
 // TensorFlow Serving's messages as far as several parts of the server look into them: ModelSpec,
-// and MultiInferenceRequest, which is taken apart into one request for each of its tasks. Tensors
-// and examples stay the bytes that they are. Control plane, any thread; pure.
-// Source: tfserving.md 2.
+// and a recorded MultiInferenceRequest, which warm-up takes apart into one request for each of its
+// tasks (the engine serves those of clients). Tensors and examples stay the bytes that they are.
+// Control plane, any thread; pure. Source: tfserving.md 2.
 import { ErrorCode, ServalError } from '../errors.js';
 import { ProtobufWriter } from './writer.js';
 import type { WireReader } from './reader.js';
 
 export const DEFAULT_SIGNATURE = 'serving_default';
 export const CLASSIFY_METHOD = 'tensorflow/serving/classify';
-export const REGRESS_METHOD = 'tensorflow/serving/regress';
+const REGRESS_METHOD = 'tensorflow/serving/regress';
 
-/** Tasks of one MultiInferenceRequest: each is a run of the model. */
-export const TASKS_MAX = 1024;
+/** Tasks of one MultiInferenceRequest, as native/codec/examples/multi.h has them. */
+const TASKS_MAX = 1024;
 
 /** tensorflow.serving.ModelSpec. At most one of version (decimal text) and label is set. */
 export interface ModelSpecMessage {
@@ -152,14 +152,10 @@ export function checkTasks(tasks: readonly InferenceTask[]): void {
   }
 }
 
-/** A ClassificationRequest or RegressionRequest (they are alike) for one task, on this version. */
-export function taskRequest(
-  { spec }: InferenceTask,
-  version: string | undefined,
-  inputs: readonly Uint8Array[],
-): Uint8Array {
+/** A ClassificationRequest or RegressionRequest (they are alike) for one task. */
+export function taskRequest({ spec }: InferenceTask, inputs: readonly Uint8Array[]): Uint8Array {
   const writer = new ProtobufWriter();
-  writer.message(1, (one) => writeModelSpec(one, spec.name, version, spec.signature));
+  writer.message(1, (one) => writeModelSpec(one, spec.name, undefined, spec.signature));
   for (const input of inputs) writer.bytes(2, input);
   return writer.concat();
 }

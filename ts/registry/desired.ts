@@ -12,6 +12,7 @@ import { GRAPH_DEF_PLATFORM, tabularFormat } from '../import/model-files.js';
 import {
   parameterOf,
   tableSettingsOf,
+  wrongWith,
   type FoundModel,
   type FoundVersion,
 } from './sources/scan.js';
@@ -75,7 +76,7 @@ export function desiredModel(
     }),
   );
   // A configuration that can't be served says more than the files that were looked for by it.
-  const missing = versions.length > 0 ? '' : problem || model.problems.join('; ');
+  const missing = versions.length > 0 ? '' : problem || wrongWith(model).join('; ');
   return { name: model.name, versions, labels, required, problem: missing };
 }
 

@@ -53,10 +53,13 @@ export abstract class AcceptingListener implements HttpListener {
   /** Closes every connection. */
   protected abstract closeAll(): void;
 
+  abstract reloadCertificates(): void;
+
   listen(host: string, port: number): Promise<number> {
     return new Promise((resolve, reject) => {
       this.#accept(host, port, resolve, (why) => {
-        const text = `cannot listen on ${host}:${port}: the address is in use or not permitted`;
+        const where = host.startsWith('/') ? host : `${host}:${port}`;
+        const text = `cannot listen on ${where}: the address is in use or not permitted`;
         reject(new ServalError(ErrorCode.InvalidArgument, text + why));
       });
     });

@@ -2,10 +2,11 @@
 // and the one object per stream. Hot path; one listener's thread. Must not know any protocol or
 // registry.
 import type { ServerDuplexStream } from '@grpc/grpc-js';
+import type { CallKind } from '../access/groups.js';
 
 /** Replies of one stream that may wait for the client before reading from it pauses. */
-const STREAM_BACKLOG_MESSAGES_MAX = 64;
-const STREAM_BACKLOG_BYTES_MAX = 8 * 1024 * 1024;
+export const STREAM_BACKLOG_MESSAGES_MAX = 64;
+export const STREAM_BACKLOG_BYTES_MAX = 8 * 1024 * 1024;
 
 /** A status text travels in one HTTP/2 trailer, as grpc-js makes it with encodeURI; clients take
  * 8 KiB of trailers. */
@@ -128,6 +129,8 @@ export interface GrpcStreamCall {
 
 /** The handler's side of one stream. None is called after `end` or `onCancel`. */
 export interface GrpcStreamHandler {
+  /** Its requests that the engine has; absent: none ever. */
+  readonly running?: number;
   onMessage(message: Buffer): void;
   /** The client sends no more messages. */
   onHalfClose(): void;
@@ -141,11 +144,42 @@ export interface GrpcStreamHandler {
 
 export type GrpcStreamOpen = (call: GrpcStreamCall) => GrpcStreamHandler;
 
-/** The methods of one service, by their plain names; `name` has the package. */
+/** How the engine words the statuses of a protocol's errors. */
+export interface EngineWording {
+  /** Before the text of QueueFull. */
+  readonly queueFull: string;
+  /** Of UTF-8; a longer text is cut, and marked. */
+  readonly bytesMax: number;
+  readonly cutMark: string;
+}
+
+/** The error's own text, cut as every status is. */
+export const PLAIN_WORDING: EngineWording = {
+  queueFull: '',
+  bytesMax: DETAILS_BYTES_MAX,
+  cutMark: CUT_MARK,
+};
+
+/** A method that does nothing but hand its messages to the engine, so that a native listener need
+ * not ask its handler. */
+export interface EngineMethod {
+  /** The engine's kind of request. */
+  readonly protocol: number;
+  readonly wording: EngineWording;
+  /** What is answered where a name is missing: a status, or (of a stream) a message. `body`: the
+   * engine's error, of which `missingBytes` say what is missing. */
+  readonly explain: (code: number, body: Buffer, missingBytes: number) => GrpcStatus | Buffer;
+}
+
+/** The methods of one service, by their plain names; `name` has the package. `engine`: those of
+ * them that a native listener answers by itself. */
 export interface GrpcService {
   readonly name: string;
   readonly unary: Readonly<Record<string, GrpcUnaryHandler>>;
   readonly streams: Readonly<Record<string, GrpcStreamOpen>>;
+  readonly engine?: Readonly<Record<string, EngineMethod>>;
+  /** What access to each method is given by; absent: it is no call of any group. */
+  readonly calls?: Readonly<Record<string, CallKind>>;
 }
 
 /** One stream between grpc-js and its handler: back-pressure, copies, and a throw kept inside. */
@@ -187,6 +221,11 @@ export class GrpcStream implements GrpcStreamCall {
   /** Its status was sent, or its client is gone. */
   get hasEnded(): boolean {
     return this.ended;
+  }
+
+  /** Its requests that the engine has. */
+  get running(): number {
+    return this.handler.running ?? 0;
   }
 
   get unflushed(): number {

@@ -1,7 +1,7 @@
 // The gRPC server socket: grpc-js over a TCP server of our own, raw bytes in and out. Hot path;
 // the thread that made it. Must not know any protocol or registry: it is handed the services.
 import type { Http2Server, ServerHttp2Session } from 'node:http2';
-import { createServer, type Server as TcpServer, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import {
   Server,
   ServerCredentials,
@@ -12,8 +12,16 @@ import {
   type ServerUnaryCall,
   type sendUnaryData,
 } from '@grpc/grpc-js';
-import { ErrorCode, ServalError } from '../errors.js';
 import { DRAIN_SILENT_MS, HANDSHAKE_MS_MAX } from '../limits.js';
+import { MethodLocks, UNIX_PEER, type AccessOf } from './grpc/access.js';
+import { NodeSockets } from './grpc/node-sockets.js';
+import { NodeTls } from './tls/node-tls.js';
+import {
+  GRPC_CONNECTION_DEFAULTS,
+  type GrpcConnectionSettings,
+  type GrpcTransportSettings,
+  type HandshakeFailures,
+} from './grpc/settings.js';
 import { countGrpcMemory, type GrpcMemory, type GrpcMemoryOptions } from './grpc-memory.js';
 import { NOTHING_CUT, type Cut } from './listener.js';
 import {
@@ -26,37 +34,34 @@ import {
 } from './grpc-call.js';
 
 const MESSAGE_BYTES_MAX = 2_147_483_647;
-const CONCURRENT_STREAMS_MAX = 4096;
-const KEEPALIVE_TIME_MS = 7_200_000;
-const KEEPALIVE_TIMEOUT_MS = 20_000;
+/** grpc-js's for never. */
+const MS_MAX = 2_147_483_647;
 /** Bytes that a client may send before it hears from us, per call and per connection. With HTTP/2's
  * own 64 KiB an image of 602 KB stops nine times on its way (0.94 instead of 0.47 ms at best). */
 const CALL_WINDOW_BYTES = 1024 * 1024;
 const CONNECTION_WINDOW_BYTES = 16 * 1024 * 1024;
 
 /** Absent members take the defaults above. */
-export interface GrpcListenerOptions {
+export interface GrpcListenerOptions extends Partial<GrpcTransportSettings> {
   readonly host: string;
   /** 0 picks a free port. */
   readonly port: number;
   readonly services: readonly GrpcService[];
-  /** Larger requests fail with RESOURCE_EXHAUSTED; compressed ones count unpacked. */
-  readonly receiveBytesMax?: number;
-  readonly sendBytesMax?: number;
-  /** Streams (calls) open at once on one connection; clients wait with the rest. */
-  readonly concurrentStreamsMax?: number;
-  /** A connection that was silent this long is pinged, and closed when it does not answer. */
-  readonly keepaliveTimeMs?: number;
-  readonly keepaliveTimeoutMs?: number;
   /** Connections beyond are closed at once; `full` is told. */
   readonly connectionsMax?: number;
   readonly full?: (connections: number) => void;
   readonly handshakeMsMax?: number;
-  /** Calls that are begun and not answered; streams not counted. A drain then leaves connections
-   * that nothing runs on. */
+  /** Told what became of TLS files that were read anew. */
+  readonly certificates?: (problem: string | undefined) => void;
+  /** Told of clients' TLS handshakes that failed. */
+  readonly handshakeFailed?: (failures: HandshakeFailures) => void;
+  /** Requests that are begun and not answered, those of streams too. A drain then leaves
+   * connections that nothing runs on. */
   readonly running?: () => number;
   /** The models of calls that wait for an answer. */
   readonly unanswered?: () => Cut['models'];
+  /** Absent: everybody may make every call. */
+  readonly access?: AccessOf;
   /** Where what calls hold is counted; absent = nowhere. */
   readonly memory?: GrpcMemoryOptions;
 }
@@ -69,40 +74,16 @@ const identity = (bytes: Buffer): Buffer => bytes;
 const messageOf = (reply: Buffer | KeptMessage): Buffer =>
   reply instanceof KeptMessage ? reply.message : reply;
 
-function listenError(error: NodeJS.ErrnoException, host: string, port: number): ServalError {
-  const where = `gRPC cannot listen on ${host} port ${port}`;
-  switch (error.code) {
-    case 'EADDRINUSE':
-      return new ServalError(
-        ErrorCode.InvalidArgument,
-        `${where}: the port is in use by another process; choose another, or 0 for a free one`,
-      );
-    case 'EACCES':
-      return new ServalError(
-        ErrorCode.InvalidArgument,
-        `${where}: this user may not; ports below 1024 are often reserved`,
-      );
-    case 'EADDRNOTAVAIL':
-      return new ServalError(
-        ErrorCode.InvalidArgument,
-        `${where}: the address does not belong to this machine`,
-      );
-    case 'ENOTFOUND':
-    case 'EAI_AGAIN':
-      return new ServalError(ErrorCode.InvalidArgument, `${where}: the host name is not known`);
-    default:
-      return new ServalError(ErrorCode.InvalidArgument, `${where}: ${error.message}`);
-  }
-}
-
 /** One gRPC server on one port. Listens from `start` to `drain`, once. */
 export class GrpcListener {
   private readonly options: GrpcListenerOptions;
   private readonly server: Server;
   private readonly injector: ConnectionInjector;
   private readonly memory: GrpcMemory | undefined;
-  private readonly tcp: TcpServer;
+  private readonly tls: NodeTls | undefined;
+  private readonly listening: NodeSockets;
   private readonly sockets = new Set<Socket>();
+  private readonly locks: MethodLocks;
   private readonly streams = new Set<GrpcStream>();
   private draining = false;
 
@@ -113,36 +94,46 @@ export class GrpcListener {
     this.server = new Server({
       'grpc.max_receive_message_length': options.receiveBytesMax ?? MESSAGE_BYTES_MAX,
       'grpc.max_send_message_length': options.sendBytesMax ?? MESSAGE_BYTES_MAX,
-      'grpc.max_concurrent_streams': options.concurrentStreamsMax ?? CONCURRENT_STREAMS_MAX,
-      'grpc.keepalive_time_ms': options.keepaliveTimeMs ?? KEEPALIVE_TIME_MS,
-      'grpc.keepalive_timeout_ms': options.keepaliveTimeoutMs ?? KEEPALIVE_TIMEOUT_MS,
+      ...connectionOptions({ ...GRPC_CONNECTION_DEFAULTS, ...options }),
       'grpc.enable_channelz': 0,
     });
     this.memory = options.memory && countGrpcMemory(options.memory);
+    this.locks = new MethodLocks(options.services, options.access);
     for (const service of options.services) this.register(service);
-    // Our own TCP server instead of bindAsync: the error keeps its code, no name resolver is
-    // loaded, and the sockets can be destroyed (forceShutdown knows no connection while channelz is
-    // off).
+    // Our own servers instead of bindAsync: the error keeps its code, no name resolver is loaded,
+    // and the sockets can be destroyed (forceShutdown knows no connection while channelz is off).
     this.injector = this.server.createConnectionInjector(ServerCredentials.createInsecure());
     widenWindows(this.server);
-    this.tcp = createServer((socket) => this.accept(socket));
-    const { connectionsMax, full } = options;
-    if (connectionsMax !== undefined) this.tcp.maxConnections = connectionsMax;
-    this.tcp.on('drop', () => full?.(connectionsMax ?? 0));
+    const { host, port, unixPath = '', connectionsMax, full, tls } = options;
+    if (tls !== undefined) {
+      this.tls = new NodeTls({
+        settings: tls,
+        what: 'gRPC',
+        alpn: 'h2',
+        alpnRequired: true, // gRPC clients say theirs
+        secured: (socket) => this.injector.injectConnection(socket),
+        changed: (problem) => options.certificates?.(problem),
+        failed: (failures) => options.handshakeFailed?.(failures),
+        handshakeMsMax: options.handshakeMsMax ?? HANDSHAKE_MS_MAX,
+      });
+    }
+    const accepted = (socket: Socket, isUnix: boolean): void => this.accept(socket, isUnix);
+    this.listening = new NodeSockets({ host, port, unixPath, connectionsMax, full, accepted });
   }
 
   /** Listens. Settles with the port; rejects with ServalError (InvalidArgument) that says why. */
   start(): Promise<number> {
-    const { host, port } = this.options;
-    return new Promise((resolve, reject) => {
-      const failed = (error: NodeJS.ErrnoException): void => reject(listenError(error, host, port));
-      this.tcp.once('error', failed);
-      this.tcp.listen({ host, port, exclusive: true }, () => {
-        this.tcp.removeListener('error', failed);
-        const address = this.tcp.address();
-        resolve(address !== null && typeof address === 'object' ? address.port : port);
-      });
-    });
+    return this.listening.start();
+  }
+
+  /** Calls that begin from now on are let in by this. */
+  setAccess(access: AccessOf): void {
+    this.locks.accessOf = access;
+  }
+
+  /** Reads TLS files anew; `certificates` is told. */
+  reloadCertificates(): void {
+    this.tls?.reload();
   }
 
   /**
@@ -160,9 +151,8 @@ export class GrpcListener {
       for (const socket of this.sockets) socket.destroy();
     }, seconds * 1000);
     const looks = this.cutSilent();
-    const closed = new Promise<void>((resolve) => {
-      this.tcp.close(() => resolve());
-    });
+    this.tls?.close();
+    const closed = this.listening.close();
     const finished = new Promise<void>((resolve) => {
       this.server.tryShutdown(() => resolve());
     });
@@ -173,10 +163,11 @@ export class GrpcListener {
     return cut;
   }
 
-  /** Calls and streams that are begun and not answered. */
+  /** Calls that are begun and not answered: a stream is one, whatever it has the engine do. */
   private begun(): number {
     const streams = [...this.streams].filter((stream) => !stream.hasEnded);
-    return (this.options.running?.() ?? 0) + streams.length;
+    const ofStreams = streams.reduce((sum, { running }) => sum + running, 0);
+    return (this.options.running?.() ?? 0) - ofStreams + streams.length;
   }
 
   // Who never said a word goes at once; when nothing runs any more, also who takes no answer: one
@@ -197,7 +188,10 @@ export class GrpcListener {
     }, DRAIN_LOOK_MS);
   }
 
-  private accept(socket: Socket): void {
+  private accept(socket: Socket, isUnix: boolean): void {
+    // Asked for now, because Node keeps it: of a socket that has closed nobody could ask.
+    if (!isUnix) void socket.remoteAddress;
+    else Object.defineProperty(socket, 'remoteAddress', { value: UNIX_PEER });
     if (this.draining) {
       socket.destroy();
       return;
@@ -210,15 +204,18 @@ export class GrpcListener {
       clearTimeout(late);
       this.sockets.delete(socket);
     });
-    this.injector.injectConnection(socket);
+    if (this.tls === undefined) this.injector.injectConnection(socket);
+    else this.tls.accept(socket);
   }
 
   private register(service: GrpcService): void {
     for (const [method, handler] of Object.entries(service.unary)) {
-      this.registerMethod(`/${service.name}/${method}`, 'unary', unaryAdapter(handler));
+      const path = `/${service.name}/${method}`;
+      this.registerMethod(path, 'unary', unaryAdapter(handler, path, this.locks));
     }
     for (const [method, open] of Object.entries(service.streams)) {
-      this.registerMethod(`/${service.name}/${method}`, 'bidi', this.streamAdapter(open));
+      const path = `/${service.name}/${method}`;
+      this.registerMethod(path, 'bidi', this.streamAdapter(open, path));
     }
   }
 
@@ -234,8 +231,13 @@ export class GrpcListener {
     }
   }
 
-  private streamAdapter(open: GrpcStreamOpen) {
+  private streamAdapter(open: GrpcStreamOpen, path: string) {
     return (call: ServerDuplexStream<Buffer, Buffer | KeptMessage>): void => {
+      const refusal = this.locks.refusal(path, call);
+      if (refusal !== undefined) {
+        call.emit('error', refusal);
+        return;
+      }
       let stream: GrpcStream;
       try {
         stream = new GrpcStream(call, open, this.memory?.ofStream(call));
@@ -248,6 +250,18 @@ export class GrpcListener {
       if (this.draining) stream.drain();
     };
   }
+}
+
+function connectionOptions(settings: GrpcConnectionSettings): Record<string, number> {
+  const ms = (value: number): number => Math.min(value, MS_MAX);
+  return {
+    'grpc.max_concurrent_streams': settings.concurrentStreamsMax,
+    'grpc.keepalive_time_ms': ms(settings.keepaliveTimeMs),
+    'grpc.keepalive_timeout_ms': ms(settings.keepaliveTimeoutMs),
+    'grpc.max_connection_age_ms': ms(settings.connectionAgeMsMax),
+    'grpc.max_connection_age_grace_ms': ms(settings.connectionAgeGraceMs),
+    'grpc.max_connection_idle_ms': ms(settings.connectionIdleMsMax),
+  };
 }
 
 // grpc-js has no option for a server's flow-control windows, so they are set on each session of its
@@ -264,8 +278,14 @@ function widenWindows(server: Server): void {
 }
 
 // Hot path, gRPC. grpc-js's own call and callback go straight through: nothing is made per call.
-function unaryAdapter(handler: GrpcUnaryHandler) {
+// Its message has come when a handler is asked: the lock is behind it here.
+function unaryAdapter(handler: GrpcUnaryHandler, path: string, locks: MethodLocks) {
   return (call: ServerUnaryCall<Buffer, Buffer>, callback: sendUnaryData<Buffer>): void => {
+    const refusal = locks.refusal(path, call);
+    if (refusal !== undefined) {
+      callback(refusal);
+      return;
+    }
     try {
       handler(call, callback);
     } catch (error) {

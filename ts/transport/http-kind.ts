@@ -1,5 +1,6 @@
 // Which of the two HTTP listeners a server has. Control plane, main thread, at start.
 import { ErrorCode, ServalError } from '../errors.js';
+import type { ServerTls } from './tls/settings.js';
 import { uwsFile } from './uws-binding.js';
 
 export const HTTP_LISTENERS = ['auto', 'uws', 'node'] as const;
@@ -13,15 +14,31 @@ export function sharesPorts(version = process.versions.node): boolean {
   return major > 23 || (major === 23 && minor >= 1) || (major === 22 && minor >= 12);
 }
 
-/** Errors: InvalidArgument where the choice cannot work on this Node. */
+/** What of TLS uWebSockets.js has not, as the flag that asks for it; undefined = nothing. */
+export function tlsOnNodeOnly(tls: ServerTls | undefined): string | undefined {
+  if (tls?.clientRequired === true) return 'client certificates (--tls-client-ca)';
+  if (tls?.minVersion === 'TLSv1.3') return '--tls-min-version 1.3';
+  return undefined;
+}
+
+/** Errors: InvalidArgument where the choice cannot work on this Node, or not with this TLS. */
 export function chooseHttpListener(
   choice: HttpListenerChoice,
   threads: number,
+  tls?: ServerTls,
   found = uwsFile() !== undefined,
   shares = sharesPorts(),
 ): HttpListenerKind {
-  const kind = choice === 'auto' ? (found ? 'uws' : 'node') : choice;
+  const strict = tlsOnNodeOnly(tls);
+  const kind = choice === 'auto' ? (found && strict === undefined ? 'uws' : 'node') : choice;
   const { version, versions } = process;
+  if (kind === 'uws' && strict !== undefined) {
+    throw new ServalError(
+      ErrorCode.InvalidArgument,
+      `--http-listener: expected node or auto with ${strict}, got uws: uWebSockets.js has no such ` +
+        'setting',
+    );
+  }
   if (kind === 'uws' && !found) {
     throw new ServalError(
       ErrorCode.InvalidArgument,

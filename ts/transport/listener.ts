@@ -1,5 +1,8 @@
 // What an HTTP listener is to the protocols. The transport knows no registry and no protocol: it
 // has routes by URL and hands over heads, chunks and aborts. Hot path; the listener's thread.
+import type { CallKind } from '../access/groups.js';
+
+import type { ServerTls } from './tls/settings.js';
 
 /** A header's lower-case name as bytes: crossing into uWebSockets.js, text costs 13 ns more. */
 export type HeaderName = Uint8Array;
@@ -7,6 +10,9 @@ export type HeaderName = Uint8Array;
 export function headerName(name: string): HeaderName {
   return new TextEncoder().encode(name);
 }
+
+/** Who asks by this very object is answered from what the listener has read anyway. */
+export const CONTENT_LENGTH = headerName('content-length');
 
 /** A request's line and headers. Valid only during begin(). */
 export interface RequestHead {
@@ -19,6 +25,8 @@ export interface RequestHead {
   /** A header's value, or "". A name that is asked for with every request is made once, by
    * headerName(). */
   header(name: string | HeaderName): string;
+  /** Whether the client is on this machine: it came over loopback or a unix socket. */
+  isLocal(): boolean;
 }
 
 /** Where bytes are counted that JavaScript holds for clients. */
@@ -55,8 +63,17 @@ export interface Surroundings {
   readonly keep?: KeepMemory;
   /** Told the port whenever a socket begins to listen, before anybody is accepted. */
   readonly listening?: (port: number) => void;
+  /** Listens on a unix socket: whoever comes is on this machine. */
+  readonly isUnix?: boolean;
   /** The models of requests that wait for an answer. */
   readonly unanswered?: () => Cut['models'];
+  readonly tls?: ListenerTls;
+}
+
+export interface ListenerTls {
+  readonly settings: ServerTls;
+  /** Told what became of files that were read anew. */
+  readonly changed: (problem: string | undefined) => void;
 }
 
 /** One request being answered. */
@@ -78,12 +95,20 @@ export abstract class HttpExchange {
 /** Answers the requests of one URL. Kept and reused: all that belongs to one request is in the
  * exchange. */
 export interface Route {
+  /** What access to it is given by; absent: it is no call of any group. */
+  call?: CallKind;
   /** The head is in. May answer at once; otherwise data() follows. */
   begin(head: RequestHead, exchange: HttpExchange): void;
   /** A chunk of the body; its memory dies on return. */
   data(exchange: HttpExchange, chunk: ArrayBuffer, last: boolean): void;
   /** The client went away before it was answered. */
   abort(exchange: HttpExchange): void;
+}
+
+/** Says what a route is, and answers it. */
+export function ofCall(call: CallKind, route: Route): Route {
+  route.call = call;
+  return route;
 }
 
 /** Finds the route of a URL; kept by (method, path) until routesChanged(). The query is the route's
@@ -99,7 +124,10 @@ export interface Cut {
 export const NOTHING_CUT: Cut = { requests: 0, models: {} };
 
 export interface HttpListener {
-  /** Listens; resolves with the port. Rejects with ServalError when the address is taken. */
+  /** Reads TLS files anew, where there are any; connections that are there go on as they are. */
+  reloadCertificates(): void;
+  /** Listens on a host, or with isUnix on a path; resolves with the port. Rejects with ServalError
+   * when the address is taken. */
   listen(host: string, port: number): Promise<number>;
   /** Forgets kept routes: the next request of each URL asks the router again. */
   routesChanged(): void;

@@ -3,7 +3,13 @@
 // docs/decisions/0010. Hot path; the thread that made it.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createAcceptor, type Server as Acceptor, type Socket } from 'node:net';
-import { HTTP_HEAD_BYTES_MAX, HTTP_IDLE_MS, HTTP_PIPELINED_MAX } from '../limits.js';
+import { isLoopback } from '../access/policy.js';
+import {
+  HANDSHAKE_MS_MAX,
+  HTTP_HEAD_BYTES_MAX,
+  HTTP_IDLE_MS,
+  HTTP_PIPELINED_MAX,
+} from '../limits.js';
 import { AcceptingListener, type Accepting } from './accepting-listener.js';
 import { sharesPorts } from './http-kind.js';
 import {
@@ -15,7 +21,9 @@ import {
   type Surroundings,
 } from './listener.js';
 import { NOT_HTTP_1_1, refuse, refuseUnread, type ParserError } from './node-refusal.js';
+import { codingProblem, hostProblem, originForm } from './http/request-framing.js';
 import { statusLine } from './status-lines.js';
+import { NodeTls } from './tls/node-tls.js';
 
 /** Shorter answers travel as text, in one piece with their head. */
 const TEXT_BYTES_MAX = 4096;
@@ -37,25 +45,53 @@ function nameOf(bytes: HeaderName): string {
 class NodeHead implements RequestHead {
   #request: IncomingMessage | undefined;
   #mark = -1;
+  isUnix = false;
+
+  #url = '';
 
   set(request: IncomingMessage | undefined): void {
     this.#request = request;
-    this.#mark = request?.url?.indexOf('?') ?? -1;
+    const url = request?.url ?? '';
+    this.#url = url.startsWith('/') ? url : originForm(url);
+    this.#mark = this.#url.indexOf('?');
   }
   method(): string {
     return this.#request?.method ?? '';
   }
   path(): string {
-    const url = this.#request?.url ?? '';
-    return this.#mark < 0 ? url : url.slice(0, this.#mark);
+    return this.#mark < 0 ? this.#url : this.#url.slice(0, this.#mark);
   }
   query(): string {
-    return this.#mark < 0 ? '' : (this.#request?.url ?? '').slice(this.#mark + 1);
+    return this.#mark < 0 ? '' : this.#url.slice(this.#mark + 1);
   }
   header(name: string | HeaderName): string {
     const value = this.#request?.headers[typeof name === 'string' ? name : nameOf(name)];
     return typeof value === 'string' ? value : (value?.join(', ') ?? '');
   }
+  // Asked for when the socket was accepted: of one that has closed nobody knows.
+  isLocal(): boolean {
+    return this.isUnix || isLoopback(this.#request?.socket.remoteAddress ?? '');
+  }
+}
+
+// What Node's parser takes and RFC 9112 does not. Answers what is no request, which is the last on
+// its connection then.
+function isFramed(
+  { headers, rawHeaders, method, url }: IncomingMessage,
+  response: ServerResponse,
+  exchange: NodeExchange,
+): boolean {
+  const coding = headers['transfer-encoding'];
+  const problem =
+    (coding === undefined ? undefined : codingProblem(coding)) ?? hostProblem(rawHeaders);
+  if (problem !== undefined) {
+    response.shouldKeepAlive = false;
+    exchange.send(problem.status, 'application/json', problem.body);
+    return false;
+  }
+  if (url !== '*' || method !== 'OPTIONS') return true;
+  exchange.send(200, 'text/plain', '', ['Allow', 'GET, POST, OPTIONS']);
+  return false;
 }
 
 /** A chunk as memory of its own; Node's are pieces of a larger buffer. */
@@ -123,9 +159,13 @@ export class NodeListener extends AcceptingListener {
   readonly #acceptor: Acceptor;
   /** Open connections and what is not answered on each, in the order of asking. */
   readonly #sockets = new Map<Socket, Set<NodeExchange>>();
+  /** Accepted, and not yet through their TLS handshake. */
+  readonly #handshakes = new Set<Socket>();
+  readonly #tls: NodeTls | undefined;
 
   constructor(router: Router, report: (error: unknown) => void, surroundings: Surroundings = {}) {
     super(router, report, surroundings);
+    this.#head.isUnix = surroundings.isUnix ?? false;
     this.#server = createServer({
       maxHeaderSize: HTTP_HEAD_BYTES_MAX,
       keepAliveTimeout: HTTP_IDLE_MS,
@@ -153,6 +193,20 @@ export class NodeListener extends AcceptingListener {
     this.#acceptor = createAcceptor({ allowHalfOpen: true, noDelay: true }, (socket) =>
       this.#accepted(socket),
     );
+    if (surroundings.tls !== undefined) {
+      this.#tls = new NodeTls({
+        ...surroundings.tls,
+        what: 'HTTP',
+        alpn: 'http/1.1',
+        alpnRequired: false,
+        secured: (socket) => this.#serve(socket),
+        handshakeMsMax: HANDSHAKE_MS_MAX,
+      });
+    }
+  }
+
+  reloadCertificates(): void {
+    this.#tls?.reload();
   }
 
   protected accept(host: string, port: number, done: Accepting): void {
@@ -168,6 +222,10 @@ export class NodeListener extends AcceptingListener {
     };
     acceptor.once('listening', listening);
     acceptor.once('error', refused);
+    if (this.#head.isUnix) {
+      acceptor.listen({ path: host });
+      return;
+    }
     const shared = sharesPorts() ? { reusePort: true } : {};
     acceptor.listen({ host, port, exclusive: true, ...shared });
   }
@@ -177,6 +235,8 @@ export class NodeListener extends AcceptingListener {
   }
 
   protected closeAll(): void {
+    this.#tls?.close();
+    for (const socket of this.#handshakes) socket.destroy();
     for (const socket of [...this.#sockets.keys()]) {
       socket.destroy();
       this.#closed(socket); // now: behind us nobody is there to be told
@@ -184,12 +244,26 @@ export class NodeListener extends AcceptingListener {
   }
 
   #accepted(socket: Socket): void {
+    socket.on('error', () => undefined); // 'close' follows
+    socket.once('close', () => this.connected(-1));
+    if (this.#tls === undefined) {
+      this.#serve(socket);
+    } else {
+      this.#handshakes.add(socket);
+      socket.once('close', () => this.#handshakes.delete(socket));
+      this.#tls.accept(socket);
+    }
+    this.connected(1);
+  }
+
+  // Of TLS: what came out of the handshake.
+  #serve(socket: Socket): void {
     this.#sockets.set(socket, new Set());
+    void socket.remoteAddress; // Node keeps it: of a socket that has closed nobody could ask
     socket.once('close', () => this.#closed(socket));
     socket.on('end', () => socket.destroy());
     socket.on('error', () => undefined); // 'close' follows
     this.#server.emit('connection', socket);
-    this.connected(1);
   }
 
   #closed(socket: Socket): void {
@@ -197,7 +271,6 @@ export class NodeListener extends AcceptingListener {
     if (open === undefined) return; // told already
     this.#sockets.delete(socket);
     for (const exchange of open) this.#abort(exchange);
-    this.connected(-1);
   }
 
   // Nothing has moved on this connection for a while: its client is cut, unless it waits for us.
@@ -226,7 +299,7 @@ export class NodeListener extends AcceptingListener {
     try {
       const route = this.routes.find(request.method ?? '', this.#head.path());
       exchange.route = route;
-      route.begin(this.#head, exchange);
+      if (isFramed(request, response, exchange)) route.begin(this.#head, exchange);
       if (!exchange.finished) this.#awaitBody(exchange, response, waits);
     } catch (error) {
       this.failed(exchange, error);

@@ -2,6 +2,7 @@
 // uWebSockets.js has for it, and the routes' own answer to a method that HTTP does not register.
 // Each ends its connection. Control plane; the listener's thread.
 import type { Socket } from 'node:net';
+import { isLoopback } from '../access/policy.js';
 import { HttpExchange, type RequestHead, type Router } from './listener.js';
 import { statusLine } from './status-lines.js';
 
@@ -77,6 +78,7 @@ function refuseMethod(socket: Socket, error: ParserError, router: Router): void 
     path: () => path,
     query: () => query,
     header: () => '',
+    isLocal: () => isLoopback(socket.remoteAddress ?? ''),
   };
   const exchange = new LastExchange(socket);
   router(method, path).begin(head, exchange);

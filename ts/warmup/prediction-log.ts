@@ -75,7 +75,7 @@ function taskRequests(message: Uint8Array): readonly RecordedRequest[] {
   checkTasks(tasks);
   return tasks.map((task) => ({
     protocol: task.method === CLASSIFY_METHOD ? TF_CLASSIFY : TF_REGRESS,
-    message: taskRequest(task, undefined, inputs),
+    message: taskRequest(task, inputs),
   }));
 }
 

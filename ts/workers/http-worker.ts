@@ -1,13 +1,15 @@
 // The worker thread of one HTTP listener: routes by URL. Hot path's frame; its own thread.
+import { guarded } from '../access/rest-guard.js';
+import type { AdminAddress } from '../config/access.js';
 import { LinkHeldBytes } from '../native/held-bytes.js';
 import { framesRoute } from '../protocols/frames/route.js';
 import { metricsRoute, type MetricsContext } from '../protocols/rest/metrics.js';
 import { v1Route } from '../protocols/serving/rest.js';
 import { v2Route, type V2Context } from '../protocols/v2/rest.js';
 import type { HttpListenerKind } from '../transport/http-kind.js';
-import type { Route } from '../transport/listener.js';
-import { runListener } from './listener-thread.js';
-import type { HttpSettings } from './messages.js';
+import type { Cut, Route, Router } from '../transport/listener.js';
+import { runListener, type ListenerThread } from './listener-thread.js';
+import type { GrpcSettings, HttpSettings } from './messages.js';
 
 /** Of what a client sends, so much may lie in the kernel unread: the kernel doubles it, and counts
  * its own overhead. uWebSockets.js reads a connection for as long as 524,288 bytes are there: with
@@ -21,27 +23,92 @@ async function listenerClass(kind: HttpListenerKind) {
   return (await import('../transport/uws-listener.js')).UwsListener;
 }
 
+// One of the threads has it, where there is one.
+async function adminListener(
+  thread: ListenerThread,
+  address: AdminAddress,
+  Listener: Awaited<ReturnType<typeof listenerClass>>,
+  route: Router,
+) {
+  const { AdminListener } = await import('./admin-listener.js');
+  return new AdminListener(thread, address, Listener, route);
+}
+
+// One of the threads has it, where it serves at all.
+async function nativeGrpc(
+  thread: ListenerThread,
+  settings: GrpcSettings,
+  unanswered: () => Cut['models'],
+) {
+  const { nativeGrpcListener } = await import('./native-grpc.js');
+  return nativeGrpcListener(thread, settings, unanswered);
+}
+
+// Of HTTP requests and of forwarded gRPC calls, which are cut at the same time: who is first is
+// told what all of them wait for, before that is cancelled.
+function unansweredOnce(link: ListenerThread['link']): () => Cut['models'] {
+  let isTold = false;
+  return () => {
+    if (isTold) return {};
+    isTold = true;
+    return link.unanswered();
+  };
+}
+
 void runListener<HttpSettings>(async (thread, settings) => {
   const { link, control, readings } = thread;
   const held = new LinkHeldBytes(link);
   const context: V2Context & MetricsContext = { ...settings, link, control, readings, held };
-  const router = (method: string, path: string): Route =>
+  const route = (method: string, path: string): Route =>
     metricsRoute(context, thread.snapshot, method, path) ??
     framesRoute(context, thread, method, path) ??
     (V1_PREFIX.test(path)
       ? v1Route(context, thread, method, path)
       : v2Route(context, thread, method, path));
+  const router = (method: string, path: string): Route =>
+    guarded(route(method, path), thread.policy, 'http');
   const Listener = await listenerClass(settings.listener);
+  const unanswered = unansweredOnce(link);
   const listener = new Listener(router, thread.report, {
-    connections: { max: settings.connectionsMax, full: thread.full },
+    connections: { max: settings.connectionsMax, full: thread.full() },
     held,
     keep: (body) => link.keepAnswer(body),
-    unanswered: () => link.unanswered(),
+    unanswered,
     listening: (bound) => link.native.limitReceive(bound, RECEIVE_BYTES),
+    ...(settings.tls && { tls: { settings: settings.tls, changed: thread.certificates('HTTP') } }),
   });
   thread.subscribe(() => listener.routesChanged());
+  const admin = settings.admin && (await adminListener(thread, settings.admin, Listener, route));
+  const grpc = settings.grpc && (await nativeGrpc(thread, settings.grpc, unanswered));
+  const policyChanged = async (): Promise<void> => {
+    if (grpc === undefined) return;
+    const { accessOf } = await import('./grpc-services.js');
+    grpc.setAccess(accessOf(thread));
+  };
   return {
-    listen: () => listener.listen(settings.host, settings.port),
-    drain: (seconds) => listener.drain(seconds),
+    listen: async () => {
+      // First: a thread that has failed may not end while uWebSockets.js listens.
+      const grpcPort = grpc?.start();
+      const httpPort = await listener.listen(settings.host, settings.port);
+      const adminPort = await admin?.listen();
+      return {
+        httpPort,
+        ...(grpcPort !== undefined && { grpcPort }),
+        ...(adminPort !== undefined && { adminPort }),
+      };
+    },
+    drain: async (seconds) => {
+      const [http, cut] = await Promise.all([
+        listener.drain(seconds),
+        grpc?.drain(seconds),
+        admin?.drain(seconds),
+      ]);
+      return { http, ...(cut && { grpc: cut }) };
+    },
+    reloadCertificates: () => {
+      listener.reloadCertificates();
+      grpc?.reloadCertificates();
+    },
+    policyChanged: () => void policyChanged(),
   };
 });

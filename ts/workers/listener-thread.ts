@@ -2,26 +2,31 @@
 // registry's snapshots and the log switches, asks the main thread for control calls, and drains.
 // Control plane; the listener's own thread.
 import { parentPort, workerData } from 'node:worker_threads';
+import type { Policy } from '../access/policy.js';
 import { RemoteControl } from '../admin/remote-control.js';
 import { ErrorCode, ServalError } from '../errors.js';
 import { exitOnUncaught } from '../exit.js';
-import { FULL_LOG_EVERY_MS } from '../limits.js';
+import { FULL_LOG_EVERY_MS, HANDSHAKE_LOG_EVERY_MS } from '../limits.js';
 import { createLogger, LevelControl, type Logger } from '../logger.js';
 import { openLink } from '../native/open-link.js';
 import type { EngineLink } from '../native/link.js';
 import { LinkReadings } from '../protocols/engine-readings.js';
 import { applyChange, EMPTY_SNAPSHOT, shownSnapshot } from '../registry/snapshot-build.js';
 import type { RegistrySnapshot } from '../model/snapshot.js';
-import type { Cut } from '../transport/listener.js';
-import type { FromWorker, ListenerSettings, ToWorker } from './messages.js';
+import type { HandshakeFailures } from '../transport/grpc/settings.js';
+import type { Cuts, FromWorker, ListenerSettings, Ports, ToWorker } from './messages.js';
 
 /** A listener as its thread uses it. */
 export interface ThreadListener {
-  /** Settles with the link. Rejects with ServalError, which says why not. */
-  listen(): Promise<number>;
+  /** Settles when it listens. Rejects with ServalError, which says why not. */
+  listen(): Promise<Ports>;
   /** Stops accepting, finishes what runs, closes every connection after `seconds`. Settles with
    * the requests that were cut. */
-  drain(seconds: number): Promise<Cut>;
+  drain(seconds: number): Promise<Cuts>;
+  /** Reads TLS files anew, where there are any. */
+  reloadCertificates(): void;
+  /** The thread's policy is another one; those who follow it were told. */
+  policyChanged?(): void;
 }
 
 function post(message: FromWorker, transfer: readonly ArrayBuffer[] = []): void {
@@ -32,6 +37,8 @@ export class ListenerThread {
   readonly link: EngineLink;
   readonly control = new RemoteControl(post);
   readonly readings: LinkReadings;
+  /** Who may call what. */
+  policy: Policy;
   /** The newest that the main thread sent: where requests go. */
   snapshot: RegistrySnapshot = EMPTY_SNAPSHOT;
   #confirmed: RegistrySnapshot = EMPTY_SNAPSHOT;
@@ -42,13 +49,13 @@ export class ListenerThread {
   readonly #levels: LevelControl;
   readonly #logger: Logger;
   readonly #followers = new Set<() => void>();
-  #fullMs = -Infinity;
 
   /** Errors: RuntimeUnavailable. */
   constructor(settings: ListenerSettings) {
-    const { logLevel: level, logFormat: format } = settings;
+    const { logLevel: level, logFormat: format, logFile: file } = settings;
+    this.policy = settings.policy;
     this.#levels = new LevelControl(level);
-    this.#logger = createLogger({ level, format, control: this.#levels });
+    this.#logger = createLogger({ level, format, file, control: this.#levels });
     this.link = openLink({ ...settings, metrics: settings.metricsAllowed });
     this.link.report = this.report;
     this.readings = new LinkReadings(this.link);
@@ -67,13 +74,35 @@ export class ListenerThread {
     this.#logger.error('a request handler failed', { reason });
   };
 
-  /** Logs that connections have to be refused, now and then. */
-  readonly full = (connections: number): void => {
-    const now = performance.now();
-    if (now - this.#fullMs < FULL_LOG_EVERY_MS) return;
-    this.#fullMs = now;
-    this.#logger.warn('too many connections: new ones are refused', { connections });
-  };
+  /** What logs that connections have to be refused, now and then: one for each port. */
+  full(): (connections: number) => void {
+    let toldMs = -Infinity;
+    return (connections) => {
+      const now = performance.now();
+      if (now - toldMs < FULL_LOG_EVERY_MS) return;
+      toldMs = now;
+      this.#logger.warn('too many connections: new ones are refused', { connections });
+    };
+  }
+
+  /** What logs that clients' TLS handshakes fail, the first at once, others now and then. */
+  handshakeFailed(): (failed: HandshakeFailures) => void {
+    let toldMs = -Infinity;
+    return ({ failures, peer, reason }) => {
+      const now = performance.now();
+      if (now - toldMs < HANDSHAKE_LOG_EVERY_MS) return;
+      toldMs = now;
+      this.#logger.warn('a TLS handshake with a gRPC client failed', { peer, reason, failures });
+    };
+  }
+
+  /** What logs what became of TLS files that were read anew, of gRPC or HTTP. */
+  certificates(what: string): (problem: string | undefined) => void {
+    return (problem) => {
+      if (problem === undefined) this.#logger.info(`${what} certificates were read anew`);
+      else this.#logger.error(`${what} certificates could not be read anew`, { reason: problem });
+    };
+  }
 
   /** Calls `follower` after each new snapshot; returns what ends that. */
   subscribe(follower: () => void): () => void {
@@ -99,6 +128,14 @@ export class ListenerThread {
           break;
         case 'control-answer':
           this.control.settle(message);
+          break;
+        case 'policy':
+          this.policy = message.policy;
+          this.#tellFollowers();
+          listener.policyChanged?.();
+          break;
+        case 'reload-certificates':
+          listener.reloadCertificates();
           break;
         case 'drain':
           void this.#drain(listener, message.seconds);
@@ -131,7 +168,7 @@ export class ListenerThread {
   }
 
   async #drain(listener: ThreadListener, seconds: number): Promise<void> {
-    post({ kind: 'drained', cut: await listener.drain(seconds) });
+    post({ kind: 'drained', cuts: await listener.drain(seconds) });
     this.link.detach(); // ends what still runs, past the limit too
     parentPort?.close();
   }
@@ -147,7 +184,7 @@ export async function runListener<Settings extends ListenerSettings>(
     const thread = new ListenerThread(settings);
     const listener = await make(thread, settings);
     thread.follow(listener);
-    post({ kind: 'listening', port: await listener.listen() });
+    post({ kind: 'listening', ports: await listener.listen() });
   } catch (error) {
     const code = error instanceof ServalError ? error.code : ErrorCode.Internal;
     const message = error instanceof Error ? error.message : String(error);

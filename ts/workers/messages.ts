@@ -1,9 +1,13 @@
 // What the main thread and the listeners' worker threads say to each other. Control plane.
+import type { Policy } from '../access/policy.js';
+import type { AdminAddress } from '../config/access.js';
 import type { ControlAnswer, ControlRequest } from '../admin/remote-control.js';
 import type { LogFormat, LogLevel, LogSwitches } from '../logger.js';
 import type { HttpListenerKind } from '../transport/http-kind.js';
 import type { SnapshotChange } from '../registry/snapshot-build.js';
+import type { GrpcTransportSettings } from '../transport/grpc/settings.js';
 import type { Cut } from '../transport/listener.js';
+import type { ServerTls } from '../transport/tls/settings.js';
 
 /** What every worker is started with. */
 export interface ListenerSettings {
@@ -20,12 +24,16 @@ export interface ListenerSettings {
   readonly onnxruntimeLibrary: string | undefined;
   readonly logLevel: LogLevel;
   readonly logFormat: LogFormat;
+  /** undefined: stderr. */
+  readonly logFile: string | undefined;
   /** False: nothing is counted, and no path answers metrics. */
   readonly metricsAllowed: boolean;
   /** How long a REST request may take before it is answered DeadlineExceeded; 0 = any time. */
   readonly restTimeoutUs: number;
   readonly tfTensorContent: boolean;
   readonly tfCheckMethod: boolean;
+  /** Who may call what, until it is told anew. */
+  readonly policy: Policy;
 }
 
 export interface HttpSettings extends ListenerSettings {
@@ -34,11 +42,15 @@ export interface HttpSettings extends ListenerSettings {
   readonly inflatedBytesMax: number;
   /** Where TensorFlow Serving's metrics are; "" = off. */
   readonly monitoringPath: string;
+  readonly tls?: ServerTls;
+  /** Of the thread that has the native gRPC listener. */
+  readonly grpc?: GrpcSettings;
+  /** Of the thread that has the admin address. */
+  readonly admin?: AdminAddress;
 }
 
 export interface GrpcSettings extends ListenerSettings {
-  /** Of requests (compressed ones count unpacked) and of answers. */
-  readonly messageBytesMax: number;
+  readonly transport: GrpcTransportSettings;
 }
 
 /** Acknowledged by its id. `confirmed`: every listener has acknowledged the snapshot of this epoch,
@@ -52,12 +64,27 @@ export type ToWorker =
   | SnapshotMessage
   | { readonly kind: 'log-switches'; readonly switches: LogSwitches }
   | ControlAnswer
+  | { readonly kind: 'policy'; readonly policy: Policy }
+  /** TLS files are to be read anew. */
+  | { readonly kind: 'reload-certificates' }
   | { readonly kind: 'drain'; readonly seconds: number };
 
+/** Of the listeners that a thread has. */
+export interface Ports {
+  readonly httpPort?: number;
+  readonly grpcPort?: number;
+  readonly adminPort?: number;
+}
+
+/** Requests that were begun and not answered, of the listeners that a thread has. */
+export interface Cuts {
+  readonly http?: Cut;
+  readonly grpc?: Cut;
+}
+
 export type FromWorker =
-  | { readonly kind: 'listening'; readonly port: number }
+  | { readonly kind: 'listening'; readonly ports: Ports }
   | { readonly kind: 'failed'; readonly code: number; readonly message: string }
   | { readonly kind: 'acknowledged'; readonly id: number }
   | ControlRequest
-  /** `cut`: requests that were begun and not answered. */
-  | { readonly kind: 'drained'; readonly cut: Cut };
+  | { readonly kind: 'drained'; readonly cuts: Cuts };

@@ -1,7 +1,10 @@
 // The listeners' worker threads: one for each HTTP listener of the one port, and the gRPC
 // listener's. Control plane, main thread.
 import { createServer } from 'node:net';
+import { extname } from 'node:path';
 import { Worker, type ResourceLimits } from 'node:worker_threads';
+import type { Policy } from '../access/policy.js';
+import type { AdminAddress } from '../config/access.js';
 import type { ModelControl } from '../admin/control.js';
 import { answerControl, type ControlAnswer, type ControlRequest } from '../admin/remote-control.js';
 import { ErrorCode, ServalError } from '../errors.js';
@@ -9,12 +12,16 @@ import { GRPC_YOUNG_GENERATION_MB, HTTP_HEAD_BYTES_MAX } from '../limits.js';
 import type { LogSwitches } from '../logger.js';
 import type { RegistrySnapshot } from '../model/snapshot.js';
 import { EMPTY_SNAPSHOT, snapshotChange } from '../registry/snapshot-build.js';
-import { NOTHING_CUT, type Cut } from '../transport/listener.js';
+import { addedCounts } from '../text.js';
+import type { GrpcListenerKind } from '../transport/grpc/kind.js';
+import type { Cut } from '../transport/listener.js';
 import type {
+  Cuts,
   FromWorker,
   GrpcSettings,
   HttpSettings,
   ListenerSettings,
+  Ports,
   SnapshotMessage,
   ToWorker,
 } from './messages.js';
@@ -45,16 +52,17 @@ export function reservePort(host: string, port: number): Promise<number> {
   });
 }
 
-/** A kind of worker. Its file lies beside this one, in dist/ and in the bundle. */
+/** A kind of worker. Its file lies beside this one and ends as it does: ".js" in dist/, ".cjs" in
+ * the bundle. */
 interface WorkerKind {
   readonly file: string;
   readonly name: string;
   readonly resourceLimits: ResourceLimits;
 }
 
-const HTTP: WorkerKind = { file: './http-worker.js', name: 'serval-http', resourceLimits: {} };
+const HTTP: WorkerKind = { file: './http-worker', name: 'serval-http', resourceLimits: {} };
 const GRPC: WorkerKind = {
-  file: './grpc-worker.js',
+  file: './grpc-worker',
   name: 'serval-grpc',
   resourceLimits: { maxYoungGenerationSizeMb: GRPC_YOUNG_GENERATION_MB },
 };
@@ -71,10 +79,10 @@ export interface CutRequests {
 
 /** One worker thread. */
 class Member {
-  /** Settles with the port. */
-  readonly listening: Promise<number>;
+  /** Settles when it listens. */
+  readonly listening: Promise<Ports>;
   /** Settles with the requests that were cut. */
-  readonly drained: Promise<Cut>;
+  readonly drained: Promise<Cuts>;
   readonly #worker: Worker;
   /** Acknowledgements that are due, by the message's id. */
   readonly #due = new Map<number, () => void>();
@@ -82,7 +90,8 @@ class Member {
 
   constructor(kind: WorkerKind, settings: ListenerSettings, lost: Lost, answer: Answer) {
     const { file, name, resourceLimits } = kind;
-    const worker = new Worker(new URL(file, import.meta.url), {
+    const here = import.meta.url;
+    const worker = new Worker(new URL(`${file}${extname(here)}`, here), {
       workerData: settings,
       name,
       resourceLimits,
@@ -93,17 +102,17 @@ class Member {
     // Not piped: a pipe ends with the first error of what it leads to, and fills up.
     worker.stdout.on('data', (chunk: Buffer) => process.stdout.write(chunk));
     worker.stderr.on('data', (chunk: Buffer) => process.stderr.write(chunk));
-    let drained = (_cut: Cut): void => undefined;
-    this.drained = new Promise<Cut>((resolve) => {
+    let drained = (_cuts: Cuts): void => undefined;
+    this.drained = new Promise<Cuts>((resolve) => {
       drained = resolve;
     });
-    this.listening = new Promise<number>((resolve, reject) => {
+    this.listening = new Promise<Ports>((resolve, reject) => {
       worker.on('message', (message: FromWorker) => {
-        if (message.kind === 'listening') resolve(message.port);
+        if (message.kind === 'listening') resolve(message.ports);
         else if (message.kind === 'failed') {
           reject(new ServalError(message.code as ErrorCode, message.message));
-          drained(NOTHING_CUT);
-        } else if (message.kind === 'drained') drained(message.cut);
+          drained({});
+        } else if (message.kind === 'drained') drained(message.cuts);
         else if (message.kind === 'control') {
           void answer(message).then((settled) => this.post(settled));
         } else this.#acknowledged(message.id);
@@ -115,7 +124,7 @@ class Member {
     });
     worker.on('exit', () => {
       this.#ended = true;
-      drained(NOTHING_CUT);
+      drained({});
       for (const id of [...this.#due.keys()]) this.#acknowledged(id);
     });
   }
@@ -146,14 +155,18 @@ class Member {
 export interface ListenerPoolOptions {
   readonly http: HttpSettings;
   readonly httpThreads: number;
+  /** On the first HTTP listener's thread. */
+  readonly admin?: AdminAddress | undefined;
   readonly grpc: GrpcSettings;
+  /** native: on the first HTTP listener's thread; node: on one of its own. */
+  readonly grpcListener: GrpcListenerKind;
   /** Told when a worker thread dies. */
   readonly lost: Lost;
 }
 
 export class ListenerPool {
-  readonly #grpc: Member;
   readonly #members: readonly Member[];
+  #adminPort: number | undefined;
   #control: ModelControl | undefined;
   /** What the listeners have, or will have when they have read their messages. */
   #sent: RegistrySnapshot = EMPTY_SNAPSHOT;
@@ -162,14 +175,17 @@ export class ListenerPool {
   #lastId = 0;
 
   /** Starts the threads. */
-  constructor({ http, httpThreads, grpc, lost }: ListenerPoolOptions) {
+  constructor({ http, httpThreads, admin, grpc, grpcListener, lost }: ListenerPoolOptions) {
     // uWebSockets.js reads its limit from the process's environment when a worker loads it.
     process.env['UWS_HTTP_MAX_HEADERS_SIZE'] ??= String(HTTP_HEAD_BYTES_MAX);
     const answer: Answer = (request) => this.#answer(request);
-    this.#grpc = new Member(GRPC, grpc, lost, answer);
+    const isNative = grpcListener === 'native';
+    const first = { ...http, ...(isNative && { grpc }), ...(admin && { admin }) };
+    const httpMember = (_: unknown, index: number): Member =>
+      new Member(HTTP, index === 0 ? first : http, lost, answer);
     this.#members = [
-      this.#grpc,
-      ...Array.from({ length: httpThreads }, () => new Member(HTTP, http, lost, answer)),
+      ...(isNative ? [] : [new Member(GRPC, grpc, lost, answer)]),
+      ...Array.from({ length: httpThreads }, httpMember),
     ];
   }
 
@@ -185,8 +201,24 @@ export class ListenerPool {
 
   /** Settles with gRPC's port when all listen. Rejects with the first failure. */
   async listening(): Promise<number> {
-    await Promise.all(this.#members.map((member) => member.listening));
-    return this.#grpc.listening;
+    const ports = await Promise.all(this.#members.map((member) => member.listening));
+    this.#adminPort = ports.find(({ adminPort }) => adminPort !== undefined)?.adminPort;
+    return ports.find(({ grpcPort }) => grpcPort !== undefined)?.grpcPort ?? 0;
+  }
+
+  /** Behind listening(); undefined where there is no admin address, 0 where it is a unix socket. */
+  get adminPort(): number | undefined {
+    return this.#adminPort;
+  }
+
+  /** From now on callers are let in by this. */
+  setPolicy(policy: Policy): void {
+    this.#post({ kind: 'policy', policy });
+  }
+
+  /** Has TLS files read anew. */
+  reloadCertificates(): void {
+    this.#post({ kind: 'reload-certificates' });
   }
 
   /** Hands a snapshot to every listener; settles when all use it and say so. In two steps: none may
@@ -218,13 +250,16 @@ export class ListenerPool {
    * Answers what had to be cut. */
   async drain(seconds: number): Promise<CutRequests> {
     this.#post({ kind: 'drain', seconds });
-    const cut = await Promise.all(this.#members.map((member) => member.drained));
-    const { requests: grpc } = await this.#grpc.drained;
-    const models: Record<string, number> = {};
-    for (const [name, count] of cut.flatMap((one) => Object.entries(one.models))) {
-      models[name] = (models[name] ?? 0) + count;
-    }
-    return { http: cut.reduce((sum, one) => sum + one.requests, 0) - grpc, grpc, models };
+    const cuts = await Promise.all(this.#members.map((member) => member.drained));
+    const requests = (of: readonly (Cut | undefined)[]): number =>
+      of.reduce((sum, one) => sum + (one?.requests ?? 0), 0);
+    return {
+      http: requests(cuts.map((one) => one.http)),
+      grpc: requests(cuts.map((one) => one.grpc)),
+      models: addedCounts(
+        cuts.flatMap(({ http, grpc }) => [http?.models ?? {}, grpc?.models ?? {}]),
+      ),
+    };
   }
 
   /** Ends the threads after a start that failed. Never by terminate() alone: Node aborts the

@@ -1,27 +1,17 @@
 // Dynamic batching of 64 one-row requests in flight, the server on one core: what a row costs
 // beyond the transport's own echo, counted in rows of ONNX Runtime alone; and what waiting in a
 // batching queue costs one client. Control plane.
-import { callOnce, expectBytes } from '../../check.mjs';
-import { startGrpcEcho } from '../../contenders/echoes.mjs';
 import { sample } from '../../runner.mjs';
 import { meets, median, medianSample, spread } from '../../statistics.mjs';
 import { openModelAlone } from '../mlp.mjs';
-import { GRPC_METHOD, openUwsEcho, orStop } from '../sides.mjs';
-import { BATCHED, grpcLoad, openGrpc, openRest, restLoad, UNBATCHED } from './mlp-server.mjs';
+import { openUwsEcho } from '../sides.mjs';
+import { BATCHED, openGrpc, openRest, restLoad, UNBATCHED } from './mlp-server.mjs';
 
 const WARM_SECONDS = 1;
 const ALONE_SECONDS = 1;
 const ROWS_ALONE = 32;
 const TARGET = { relation: '<=', limit: 1.3 };
 const REST_ALLOWED_US = 4;
-
-async function openGrpcEcho(context, { message }) {
-  return orStop(await startGrpcEcho(context), async (echo) => {
-    expectBytes('echo', await callOnce(echo, GRPC_METHOD, message), message);
-    const { ended, stop } = echo;
-    return { measure: grpcLoad(context, echo, message, message), ended, close: stop };
-  });
-}
 
 /** (time - echo - allowed) / row alone: how many rows of the model a served row costs beyond the
  * transport. Pure. */
@@ -125,13 +115,6 @@ function unbatched(id, title, open) {
 const one = (config) => (context, root) => openRest(context, root, config, 1);
 
 export const batching = [
-  rows(
-    'batching-grpc',
-    'MLP, 64 one-row gRPC requests in flight, batching',
-    0,
-    openGrpc,
-    openGrpcEcho,
-  ),
   rows(
     'batching-rest',
     'MLP, 64 one-row V2 binary requests, batching',

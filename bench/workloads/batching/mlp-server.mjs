@@ -53,18 +53,14 @@ export function openGrpc(context, root, config, args = []) {
     const message = modelInferRequest(MODEL, [{ tensor, bytes: bytesOf(values) }]);
     const answer = await callOnce(grpc, GRPC_METHOD, message);
     check(floatsOf(rawOutputs(answer)[0] ?? Buffer.alloc(0)));
-    return { measure: grpcLoad(context, grpc, message, answer), message };
+    const call = { path: GRPC_METHOD, message, answerBytes: answer.length };
+    return { measure: batchedLoad(context, grpc, call), call };
   });
 }
 
-export function grpcLoad(context, server, message, answer) {
-  return h2loadLoad(context, server, {
-    path: GRPC_METHOD,
-    message,
-    answerBytes: answer.length,
-    clients: CLIENTS,
-    streams: STREAMS,
-  });
+/** 64 calls in flight. */
+export function batchedLoad(context, server, call) {
+  return h2loadLoad(context, server, { ...call, clients: CLIENTS, streams: STREAMS });
 }
 
 /** One-row requests over V2 REST with binary tensors. */

@@ -5,7 +5,7 @@
 import { describeModel, sendOnce } from '../../check.mjs';
 import { startServal } from '../../contenders/serval.mjs';
 import { beginOpenLoop } from '../../load/open-loop.mjs';
-import { residentBytes } from '../../machine.mjs';
+import { ownBytes } from '../../machine.mjs';
 import { judgeFigures } from '../../statistics.mjs';
 import { planV2 } from '../json-small.mjs';
 import { control, makeRepository } from '../repositories.mjs';
@@ -51,7 +51,7 @@ async function measure(context, server) {
   const load = (seconds) => beginOpenLoop(context, http, request, { rate: RATE, seconds });
   const normal = await load(NORMAL_SECONDS).result();
   await settle();
-  const beforeBytes = residentBytes(server.pid);
+  const beforeBytes = ownBytes(server.pid);
   const steady = load(SECONDS_MAX);
   const startedMs = performance.now();
   await loadAndUnload(http, CYCLES);
@@ -59,7 +59,7 @@ async function measure(context, server) {
   const during = await steady.stop();
   await settle();
   check(await sendOnce(http, request));
-  return { normal, during, cycleMs, beforeBytes, afterBytes: residentBytes(server.pid) };
+  return { normal, during, cycleMs, beforeBytes, afterBytes: ownBytes(server.pid) };
 }
 
 function row(id, title, form, target, got, extra, reference) {
@@ -105,7 +105,7 @@ async function run(context) {
     ),
     row(
       'reload-memory',
-      'the same: resident memory afterwards',
+      'the same: memory of its own afterwards',
       'ratio',
       MEMORY,
       afterBytes / beforeBytes,

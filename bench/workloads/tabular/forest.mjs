@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { bytesOf, doublesOf, floatsOf, makeFloats } from '../../bodies.mjs';
 import { expectFloats } from '../../check.mjs';
-import { grpcLoop } from '../../load/grpc-loop.mjs';
+import { oneAtATime } from '../../load/grpc-load.mjs';
 import { drawForest, onnxForest, sumOfForest } from '../../tabular/forest.mjs';
 import { startJava } from '../../tabular/java.mjs';
 import { fieldNames, writeForestPmml } from '../../tabular/make_forest_pmml.mjs';
@@ -81,7 +81,7 @@ function openPmml(context, root, load) {
 }
 
 async function openPmmlByEngine(context, root) {
-  const side = await openPmml(context, root, grpcLoop);
+  const side = await openPmml(context, root, oneAtATime);
   return byEngine(side, side.server.http, MODEL);
 }
 
@@ -91,7 +91,7 @@ async function openOnnxByEngine(context) {
     model: MODEL,
     path: await onnxModel(context, made.forest),
     plan: plan(made, { name: 'x' }, floatsOf, FLOAT_TOLERANCE),
-    load: grpcLoop,
+    load: oneAtATime,
     args: ARGS,
   });
   return byEngine(side, side.server.http, MODEL);

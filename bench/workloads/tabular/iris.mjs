@@ -4,7 +4,7 @@ import { bytesOf, doublesOf, v2JsonRequest } from '../../bodies.mjs';
 import { expectBytes, expectFloats } from '../../check.mjs';
 import { wrkLoad } from '../../load/wrk.mjs';
 import { modelInferRequest, rawOutputs } from '../../wire.mjs';
-import { openHalfPlusThree, smallGrpcLoad } from '../grpc-small.mjs';
+import { openHalfPlusThree, smallGrpcLoad } from '../grpc/small.mjs';
 import { planV2 as planHalfPlusThree } from '../json-small.mjs';
 import { openServalGrpc, openServalHttp } from '../sides.mjs';
 

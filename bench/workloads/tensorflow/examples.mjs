@@ -43,6 +43,7 @@ async function openEngine(context, root) {
 function row(id, title, open) {
   return {
     id,
+    group: 'grpc-classify',
     title,
     reference: 'TensorFlow in Python',
     metric: 'rate',

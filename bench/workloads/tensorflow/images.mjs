@@ -21,6 +21,7 @@ function row({ model, title, limit }, batch) {
   const values = () => makeFloats(batch * ELEMENTS);
   return {
     id: `tf-${model.replaceAll('_', '-')}-${batch}`,
+    group: batch === 1 ? 'grpc-images' : '',
     title: `${title} SavedModel, gRPC Predict, batch ${batch}`,
     reference: 'TensorFlow in Python',
     metric: 'rate',

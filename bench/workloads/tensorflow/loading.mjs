@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expectFloats, callOnce } from '../../check.mjs';
 import { makeFloats } from '../../bodies.mjs';
 import { startServal } from '../../contenders/serval.mjs';
-import { peakBytes, residentBytes } from '../../machine.mjs';
+import { ownBytes, peakBytes } from '../../machine.mjs';
 import { tensorFlowModel } from '../../tensorflow/environment.mjs';
 import { predictOutput, predictRequest } from '../../tensorflow/messages.mjs';
 import { judgeFigures } from '../../statistics.mjs';
@@ -38,7 +38,7 @@ async function startOnce(context, folder, args, check) {
       setTimeout(resolve, SETTLE_MS);
     });
     const { pid, readyMs } = server;
-    return { readySeconds: readyMs / 1000, peak: peakBytes(pid), steady: residentBytes(pid) };
+    return { readySeconds: readyMs / 1000, peak: peakBytes(pid), steady: ownBytes(pid) };
   } finally {
     await server.stop();
   }
@@ -74,8 +74,8 @@ async function run(context) {
   const seconds = (all) => all.map(({ readySeconds }) => readySeconds);
   const note = `weights ${(bytes / 1e6).toFixed(1)} MB, idle server ${(idle.steady / 1e6).toFixed(
     1,
-  )} MB, peak ${(fresh[0].peak / 1e6).toFixed(1)} MB`;
-  const over = (key) => fresh.map((one) => (one[key] - idle.steady) / bytes);
+  )} MB of its own, peak ${(idle.peak / 1e6).toFixed(1)} MB; peak ${(fresh[0].peak / 1e6).toFixed(1)} MB`;
+  const over = (key) => fresh.map((one) => (one[key] - idle[key]) / bytes);
   return [
     judgeFigures(
       { ...READY_ROW, id: 'tf-load-ready', title: 'ResNet50 SavedModel, ready after start' },

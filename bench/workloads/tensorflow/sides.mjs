@@ -2,7 +2,7 @@
 // core with the same input: the pair of the rows here. Control plane.
 import { callOnce, expectFloats } from '../../check.mjs';
 import { startServal } from '../../contenders/serval.mjs';
-import { grpcLoop } from '../../load/grpc-loop.mjs';
+import { oneAtATime } from '../../load/grpc-load.mjs';
 import { tensorFlowModel } from '../../tensorflow/environment.mjs';
 import { startTensorFlow } from '../../tensorflow/reference.mjs';
 import { orStop } from '../sides.mjs';
@@ -12,7 +12,7 @@ const ARGS = ['--intra-op-threads', '1'];
 
 /** `request`: {path, message}; `read(answer)` gives the floats that the reference compares. `load`
  * is one call at a time, for models that take milliseconds, unless it says otherwise. */
-export async function openServal(context, root, model, { path, message }, read, load = grpcLoop) {
+export async function openServal(context, root, model, { path, message }, read, load = oneAtATime) {
   const folder = await tensorFlowModel(context, model);
   return orStop(await startServal(context, root, [folder], { args: ARGS }), async (server) => {
     const grpc = { ...server.grpc, pid: server.pid };

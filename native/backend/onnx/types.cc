@@ -95,6 +95,43 @@ OnnxType constant_type(const OnnxNode& node) {
   return is_float ? OnnxType::Float : OnnxType::Unknown;
 }
 
+// The dims that `node` gives values of `dims`; nothing where they are not known.
+std::optional<std::vector<int64_t>> transposed(const OnnxNode& node,
+                                               const std::vector<int64_t>& dims) {
+  const OnnxAttribute* perm = node.attribute("perm");
+  if (perm == nullptr) return std::vector<int64_t>(dims.rbegin(), dims.rend());
+  if (perm->integers.size() != dims.size()) return std::nullopt;
+  std::vector<int64_t> out;
+  for (const int64_t axis : perm->integers) {
+    if (axis < 0 || axis >= static_cast<int64_t>(dims.size())) return std::nullopt;
+    out.push_back(dims[static_cast<size_t>(axis)]);
+  }
+  return out;
+}
+
+// `shape`: what a Reshape was given, -1 for what is left and 0 for the dim that is there.
+std::optional<std::vector<int64_t>> reshaped(const OnnxNode& node, const std::vector<int64_t>& dims,
+                                             std::vector<int64_t> shape) {
+  int64_t left = 1;
+  for (const int64_t dim : dims) {
+    if (dim < 1 || __builtin_mul_overflow(left, dim, &left)) return std::nullopt;
+  }
+  int64_t* open = nullptr;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] == 0 && i < dims.size() && node.integer("allowzero", 0) == 0) shape[i] = dims[i];
+    if (shape[i] == -1 && open == nullptr) {
+      open = &shape[i];
+    } else if (shape[i] < 1 || left % shape[i] != 0) {
+      return std::nullopt;
+    } else {
+      left /= shape[i];
+    }
+  }
+  if (open != nullptr) *open = left;
+  else if (left != 1) return std::nullopt;
+  return shape;
+}
+
 }  // namespace
 
 bool KnownValue::is_filled() const {
@@ -170,6 +207,22 @@ void OnnxTypes::add_outputs_of(const OnnxNode& node, Bytes body, size_t skipped)
   });
 }
 
+// Weights reach their operator through these: those of quantized models, those of other types, and
+// TensorFlow's, whose channels come last.
+std::optional<std::vector<int64_t>> OnnxTypes::dims_of(const OnnxNode& node) const {
+  const KnownValue* from = node.has_input(0) ? find(node.inputs[0]) : nullptr;
+  if (from == nullptr || !from->dims) return std::nullopt;
+  if (any_of({"Cast", "Identity", "QuantizeLinear", "DequantizeLinear"}, node.op)) {
+    return from->dims;
+  }
+  if (node.op == "Transpose") return transposed(node, *from->dims);
+  if (node.op != "Reshape" || !node.has_input(1)) return std::nullopt;
+  const KnownValue* shape = find(node.inputs[1]);
+  std::vector<int64_t> wanted;
+  const bool known = shape != nullptr && shape->constant && read_integers(*shape->constant, wanted);
+  return known ? reshaped(node, *from->dims, std::move(wanted)) : std::nullopt;
+}
+
 void OnnxTypes::add_node(const OnnxNode& node) {
   if (functions_.has(node)) {
     const std::vector<OnnxType> types = functions_.outputs_of_call(node, *this);
@@ -197,13 +250,8 @@ void OnnxTypes::add_node(const OnnxNode& node) {
     }
   }
   add_type(node.outputs[0], type);
-  // Weights of quantized models and of other types reach their operator through these.
-  if (any_of({"Cast", "Identity", "QuantizeLinear", "DequantizeLinear"}, op) && node.has_input(0)) {
-    const KnownValue* from = find(node.inputs[0]);
-    if (from != nullptr && from->dims) {
-      const std::vector<int64_t> dims = *from->dims;  // values_ may move
-      values_[node.outputs[0]].dims = dims;
-    }
+  if (std::optional<std::vector<int64_t>> dims = dims_of(node)) {
+    values_[node.outputs[0]].dims = std::move(dims);
   }
   for (const OnnxAttribute& attribute : node.attributes) {
     OnnxTensor tensor;

@@ -47,6 +47,8 @@ class OnnxTypes {
   }
 
  private:
+  // Of a node's first output, where its operator passes on what is known of the first input.
+  std::optional<std::vector<int64_t>> dims_of(const OnnxNode& node) const;
   void add_outputs_of(const OnnxNode& node, Bytes body, size_t skipped);
   bool add_declared(const WireField& field, bool fixed);
 

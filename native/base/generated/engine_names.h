@@ -184,11 +184,12 @@ enum class Protocol : uint8_t {
   TfRegress = 6,
   V1Classify = 7,
   V1Regress = 8,
+  TfMultiInference = 9,
   MIN = V1Predict,
-  MAX = V1Regress
+  MAX = TfMultiInference
 };
 
-inline const Protocol (&EnumValuesProtocol())[9] {
+inline const Protocol (&EnumValuesProtocol())[10] {
   static const Protocol values[] = {
     Protocol::V1Predict,
     Protocol::V2Rest,
@@ -198,13 +199,14 @@ inline const Protocol (&EnumValuesProtocol())[9] {
     Protocol::TfClassify,
     Protocol::TfRegress,
     Protocol::V1Classify,
-    Protocol::V1Regress
+    Protocol::V1Regress,
+    Protocol::TfMultiInference
   };
   return values;
 }
 
 inline const char * const *EnumNamesProtocol() {
-  static const char * const names[10] = {
+  static const char * const names[11] = {
     "V1Predict",
     "V2Rest",
     "V2Grpc",
@@ -214,13 +216,14 @@ inline const char * const *EnumNamesProtocol() {
     "TfRegress",
     "V1Classify",
     "V1Regress",
+    "TfMultiInference",
     nullptr
   };
   return names;
 }
 
 inline const char *EnumNameProtocol(Protocol e) {
-  if (flatbuffers::IsOutRange(e, Protocol::V1Predict, Protocol::V1Regress)) return "";
+  if (flatbuffers::IsOutRange(e, Protocol::V1Predict, Protocol::TfMultiInference)) return "";
   const size_t index = static_cast<size_t>(e);
   return EnumNamesProtocol()[index];
 }
@@ -250,6 +253,144 @@ inline const char *EnumNameCallResult(CallResult e) {
   if (flatbuffers::IsOutRange(e, CallResult::Pending, CallResult::Pending)) return "";
   const size_t index = static_cast<size_t>(e) - static_cast<size_t>(CallResult::Pending);
   return EnumNamesCallResult()[index];
+}
+
+enum class GrpcEvent : uint8_t {
+  Open = 0,
+  Message = 1,
+  HalfClosed = 2,
+  Closed = 3,
+  Left = 4,
+  Explain = 5,
+  Full = 6,
+  Certificates = 7,
+  Drained = 8,
+  HandshakeFailed = 9,
+  MIN = Open,
+  MAX = HandshakeFailed
+};
+
+inline const GrpcEvent (&EnumValuesGrpcEvent())[10] {
+  static const GrpcEvent values[] = {
+    GrpcEvent::Open,
+    GrpcEvent::Message,
+    GrpcEvent::HalfClosed,
+    GrpcEvent::Closed,
+    GrpcEvent::Left,
+    GrpcEvent::Explain,
+    GrpcEvent::Full,
+    GrpcEvent::Certificates,
+    GrpcEvent::Drained,
+    GrpcEvent::HandshakeFailed
+  };
+  return values;
+}
+
+inline const char * const *EnumNamesGrpcEvent() {
+  static const char * const names[11] = {
+    "Open",
+    "Message",
+    "HalfClosed",
+    "Closed",
+    "Left",
+    "Explain",
+    "Full",
+    "Certificates",
+    "Drained",
+    "HandshakeFailed",
+    nullptr
+  };
+  return names;
+}
+
+inline const char *EnumNameGrpcEvent(GrpcEvent e) {
+  if (flatbuffers::IsOutRange(e, GrpcEvent::Open, GrpcEvent::HandshakeFailed)) return "";
+  const size_t index = static_cast<size_t>(e);
+  return EnumNamesGrpcEvent()[index];
+}
+
+enum class GrpcWord : uint8_t {
+  Kind = 0,
+  Thread = 1,
+  CallLow = 2,
+  CallHigh = 3,
+  Value = 4,
+  Bytes = 5,
+  Words = 6,
+  MIN = Kind,
+  MAX = Words
+};
+
+inline const GrpcWord (&EnumValuesGrpcWord())[7] {
+  static const GrpcWord values[] = {
+    GrpcWord::Kind,
+    GrpcWord::Thread,
+    GrpcWord::CallLow,
+    GrpcWord::CallHigh,
+    GrpcWord::Value,
+    GrpcWord::Bytes,
+    GrpcWord::Words
+  };
+  return values;
+}
+
+inline const char * const *EnumNamesGrpcWord() {
+  static const char * const names[8] = {
+    "Kind",
+    "Thread",
+    "CallLow",
+    "CallHigh",
+    "Value",
+    "Bytes",
+    "Words",
+    nullptr
+  };
+  return names;
+}
+
+inline const char *EnumNameGrpcWord(GrpcWord e) {
+  if (flatbuffers::IsOutRange(e, GrpcWord::Kind, GrpcWord::Words)) return "";
+  const size_t index = static_cast<size_t>(e);
+  return EnumNamesGrpcWord()[index];
+}
+
+enum class GrpcCommand : uint8_t {
+  Message = 0,
+  Finish = 1,
+  Pause = 2,
+  ExplainedStatus = 3,
+  ExplainedReply = 4,
+  MIN = Message,
+  MAX = ExplainedReply
+};
+
+inline const GrpcCommand (&EnumValuesGrpcCommand())[5] {
+  static const GrpcCommand values[] = {
+    GrpcCommand::Message,
+    GrpcCommand::Finish,
+    GrpcCommand::Pause,
+    GrpcCommand::ExplainedStatus,
+    GrpcCommand::ExplainedReply
+  };
+  return values;
+}
+
+inline const char * const *EnumNamesGrpcCommand() {
+  static const char * const names[6] = {
+    "Message",
+    "Finish",
+    "Pause",
+    "ExplainedStatus",
+    "ExplainedReply",
+    nullptr
+  };
+  return names;
+}
+
+inline const char *EnumNameGrpcCommand(GrpcCommand e) {
+  if (flatbuffers::IsOutRange(e, GrpcCommand::Message, GrpcCommand::ExplainedReply)) return "";
+  const size_t index = static_cast<size_t>(e);
+  return EnumNamesGrpcCommand()[index];
 }
 
 enum class ControlWord : uint8_t {

@@ -1,6 +1,8 @@
-// Hot path. A ClassificationRequest or RegressionRequest: its serialized Examples as the
-// signature's only input. Any thread. Source: tfserving.md 1.7, 2; upstream's servables/util.cc.
+// Hot path. A ClassificationRequest or RegressionRequest, or a task of a MultiInferenceRequest: its
+// serialized Examples as the signature's only input. Any thread. Source: tfserving.md 1.7, 2;
+// upstream's servables/util.cc.
 #include "base/copies.h"
+#include "codec/examples/multi.h"
 #include "codec/examples/signature.h"
 #include "codec/serving/wire_read.h"
 
@@ -57,6 +59,13 @@ Status take_examples(Bytes message, const char* name, const WireTfExamples& wire
   return {};
 }
 
+Status check_size(Bytes message, const char* name, const Limits& limits) {
+  if (message.size() <= limits.body_bytes_max) return {};
+  return make_error(ErrorCode::BodyTooLarge,
+                    std::string(name) + " is " + std::to_string(message.size()) +
+                        " bytes long; the limit is " + std::to_string(limits.body_bytes_max));
+}
+
 }  // namespace
 
 Status decode_tf_examples(Bytes message, Method method, bool check_method,
@@ -64,16 +73,32 @@ Status decode_tf_examples(Bytes message, Method method, bool check_method,
                           DecodedRequest& out) {
   out.clear();
   const char* name = method == Method::Classify ? "ClassificationRequest" : "RegressionRequest";
-  if (message.size() > limits.body_bytes_max) {
-    return make_error(ErrorCode::BodyTooLarge,
-                      std::string(name) + " is " + std::to_string(message.size()) +
-                          " bytes long; the limit is " + std::to_string(limits.body_bytes_max));
-  }
+  Status status = check_size(message, name, limits);
+  if (!status.ok()) return status;
+  WireFault fault;
+  TfModelRef model;
+  bool found = false;
+  if (!find_tf_model(message, fault, model, found)) return tf_fault_error(name, fault);
   WireTfExamples wire;
-  if (Status status = read_tf_examples(message, name, wire); !status.ok()) return status;
-  Status status =
-      choose_example_signature(signatures, wire.model.signature_name, method, check_method, out);
+  status = read_tf_examples(message, name, wire);
+  if (!status.ok()) return status;
+  status = choose_example_signature(signatures, model.signature_name, method, check_method, out);
   if (status.ok()) status = take_examples(message, name, wire, limits, arena, out);
+  return status;
+}
+
+Status decode_tf_task(Bytes message, Method method, std::string_view signature, bool check_method,
+                      std::span<const Signature> signatures, const Limits& limits, Arena& arena,
+                      DecodedRequest& out) {
+  out.clear();
+  constexpr const char* kName = "MultiInferenceRequest";
+  WireTfExamples wire;
+  Status status = check_size(message, kName, limits);
+  if (status.ok()) status = read_tf_examples(message, kName, wire);
+  if (status.ok()) {
+    status = choose_example_signature(signatures, signature, method, check_method, out);
+  }
+  if (status.ok()) status = take_examples(message, kName, wire, limits, arena, out);
   return status;
 }
 

@@ -113,24 +113,22 @@ Status check_dtypes(const Signature& signature, const DecodedRequest& request) {
 
 }  // namespace
 
-Status peek_tf(Bytes message, TfModelRef& out) {
-  out = {};
-  WireFault fault;
-  WireReader reader(message, message.data(), fault);
-  WireField field;
-  TfModelRef model;
-  bool found = false, good = true;
-  while (good && reader.next(field)) {
-    if (field.tag != wire_tag(wire_tf::kModelSpec, WireType::Bytes)) continue;
-    found = true;
-    good = read_tf_model(field.bytes, message.data(), fault, model);
-  }
-  if (fault.reason != nullptr) return tf_fault_error("request", fault);
-  if (!found) return invalid_argument("Missing ModelSpec");
-  if (model.name.empty()) return invalid_argument("ModelSpec has no name specified.");
+Status check_tf_model(const TfModelRef& model) {
   Status status = check_text_size("model_spec.name", model.name);
   if (status.ok()) status = check_text_size("model_spec.signature_name", model.signature_name);
   if (status.ok()) status = check_text_size("model_spec.version_label", model.label);
+  return status;
+}
+
+Status peek_tf(Bytes message, TfModelRef& out) {
+  out = {};
+  WireFault fault;
+  TfModelRef model;
+  bool found = false;
+  if (!find_tf_model(message, fault, model, found)) return tf_fault_error("request", fault);
+  if (!found) return invalid_argument("Missing ModelSpec");
+  if (model.name.empty()) return invalid_argument("ModelSpec has no name specified.");
+  Status status = check_tf_model(model);
   if (status.ok()) out = model;
   return status;
 }

@@ -135,6 +135,18 @@ bool read_tf_model(Bytes bytes, const uint8_t* origin, WireFault& fault, TfModel
   return fault.reason == nullptr;
 }
 
+bool find_tf_model(Bytes message, WireFault& fault, TfModelRef& out, bool& found) {
+  WireReader reader(message, message.data(), fault);
+  WireField field;
+  bool good = true;
+  while (good && reader.next(field)) {
+    if (field.tag != bytes_tag(kModelSpec)) continue;
+    found = true;
+    good = read_tf_model(field.bytes, message.data(), fault, out);
+  }
+  return fault.reason == nullptr;
+}
+
 Error tf_fault_error(const char* message, const WireFault& fault) {
   return malformed_body("malformed " + std::string(message) + ": " + fault.reason + " at byte " +
                         std::to_string(fault.offset));
@@ -169,14 +181,6 @@ Status read_tf_predict(Bytes message, Arena& arena, WireTfPredict& out) {
 Status read_tf_examples(Bytes message, const char* name, WireTfExamples& out) {
   out = {};
   WireFault fault;
-  WireReader reader(message, message.data(), fault);
-  WireField field;
-  bool good = true;
-  while (good && reader.next(field)) {
-    if (field.tag != bytes_tag(kModelSpec)) continue;
-    good = read_tf_model(field.bytes, message.data(), fault, out.model);
-  }
-  if (fault.reason != nullptr) return tf_fault_error(name, fault);
   uint64_t lists = 0;
   each_list(message, fault, [&](uint32_t kind, Bytes list) {
     if (kind != out.kind) {

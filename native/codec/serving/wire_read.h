@@ -26,6 +26,14 @@ inline constexpr uint32_t kExamples = 1, kContext = 2;
 bool read_tf_model(std::span<const uint8_t> bytes, const uint8_t* origin, WireFault& fault,
                    TfModelRef& out);
 
+// Reads the ModelSpec of a request (field kModelSpec, as often as it comes). `found`: it is there.
+// False at a fault.
+bool find_tf_model(std::span<const uint8_t> message, WireFault& fault, TfModelRef& out,
+                   bool& found);
+
+// Its names have at most kNameBytesMax bytes. Errors: invalid_argument.
+Status check_tf_model(const TfModelRef& model);
+
 // The malformed_body that a fault stands for. `message`: the request's type.
 Error tf_fault_error(const char* message, const WireFault& fault);
 
@@ -61,7 +69,6 @@ Status take_output_filter(const WireTfPredict& wire, const Signature& signature,
 // What an Input holds after merging: a oneof, so that a list of one kind drops an earlier one of
 // the other.
 struct WireTfExamples {
-  TfModelRef model;
   uint64_t examples = 0;
   uint64_t example_bytes = 0;
   uint64_t context_bytes = 0;
@@ -69,8 +76,9 @@ struct WireTfExamples {
   uint64_t first_list = 0;  // lists in front of it are dropped
 };
 
-// Reads all of a ClassificationRequest or RegressionRequest (`name`). The Examples themselves are
-// not looked into: who parses them says what is wrong with them.
+// Reads the Input of a ClassificationRequest, a RegressionRequest or a MultiInferenceRequest
+// (`name`). The Examples themselves are not looked into: who parses them says what is wrong with
+// them.
 // Errors: malformed_body with the byte.
 Status read_tf_examples(std::span<const uint8_t> message, const char* name, WireTfExamples& out);
 

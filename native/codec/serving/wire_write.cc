@@ -53,14 +53,17 @@ void TfModelSpec::write(WireWriter& writer, uint32_t number) const {
   writer.text(wire_tf::kModelSignature, signature_.name);
 }
 
+Status check_response_bytes(const char* name, uint64_t bytes, const Limits& limits) {
+  const uint64_t bytes_max = std::min(limits.response_bytes_max, kWireMessageBytesMax);
+  if (bytes <= bytes_max) return {};
+  return make_error(ErrorCode::BodyTooLarge, "the " + std::string(name) +
+                                                 " would be over the limit of " +
+                                                 std::to_string(bytes_max) + " bytes");
+}
+
 Status grow_response(const char* name, uint64_t total, const Limits& limits, ByteBuffer& out,
                      uint8_t*& place) {
-  const uint64_t bytes_max = std::min(limits.response_bytes_max, kWireMessageBytesMax);
-  if (total > bytes_max) {
-    return make_error(ErrorCode::BodyTooLarge, "the " + std::string(name) +
-                                                   " would be over the limit of " +
-                                                   std::to_string(bytes_max) + " bytes");
-  }
+  if (Status fits = check_response_bytes(name, total, limits); !fits.ok()) return fits;
   place = out.grow(total);
   if (place != nullptr) return {};
   return make_error(ErrorCode::MemoryFull,

@@ -27,6 +27,9 @@ class TfModelSpec {
   uint64_t bytes_;
 };
 
+// `bytes` are no more than a response may have. `name`: its type. Errors: body_too_large.
+Status check_response_bytes(const char* name, uint64_t bytes, const Limits& limits);
+
 // Room for `total` bytes at the end of `out`. `name`: the response's type, for errors.
 // Errors, and `out` is as it was: body_too_large (limits.response_bytes_max); internal (memory).
 Status grow_response(const char* name, uint64_t total, const Limits& limits, ByteBuffer& out,

@@ -9,6 +9,9 @@
 
 namespace serval {
 
+// Whether a request is to be run where it came. Batched models are only where TurnRequests asks.
+bool runs_inline(Model& model, Protocol protocol, size_t body_bytes);
+
 class InlineRunner {
  public:
   // Borrows the settings, and the watch until close().

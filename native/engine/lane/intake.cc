@@ -16,6 +16,8 @@ namespace {
 
 // A short message is copied: less work than a reference that JavaScript has to make and drop.
 constexpr size_t kPinBytesMin = 16 * 1024;
+// A short message is copied out of a buffer that is larger than this: it stays with the listener.
+constexpr size_t kTakeBytesMax = 64 * 1024;
 
 // A body of `bytes` that has no room.
 Error no_memory(uint64_t bytes, const MemoryBudget& budget) {
@@ -33,17 +35,6 @@ Error too_large(const std::string& bytes, const Limits& limits) {
 
 std::string of_bytes(uint64_t bytes) { return "of " + std::to_string(bytes) + " bytes "; }
 
-// Nanoseconds of a time limit, less what was spent; at least 1.
-uint64_t left_of(uint64_t timeout_us, uint64_t spent_ns) {
-  const uint64_t timeout_ns = std::min(timeout_us, kTimeoutUsMax) * 1000;
-  return timeout_ns > spent_ns ? timeout_ns - spent_ns : 1;
-}
-
-// Batched models run inline only where they are asked to by flush().
-bool runs_inline(Model& model, Protocol protocol, size_t body_bytes) {
-  return model.batch_mode() != BatchMode::On && model.policy().run_inline(protocol, body_bytes);
-}
-
 }  // namespace
 
 Error no_slot() { return make_error(ErrorCode::QueueFull, "too many requests in flight"); }
@@ -57,12 +48,15 @@ Answer Lane::infer(Protocol protocol, uint32_t handle, std::span<const uint8_t> 
 }
 
 // A gRPC message: its bytes are used where they are.
-Answer Lane::infer_message(Protocol protocol, std::span<const uint8_t> message,
-                           uint64_t timeout_us) {
+Answer Lane::infer_message(Protocol protocol, std::span<const uint8_t> message, uint64_t timeout_us,
+                           ByteBuffer* owned) {
+  if (protocol == Protocol::TfMultiInference) {
+    return infer_tasks({protocol, message, -1, timeout_us, nullptr, {}, owned});
+  }
   WireModelRef ref;
   const Result<uint32_t> handle = find_model(protocol, message, *table().routes, ref);
   if (handle.ok()) {
-    return admit({protocol, message, -1, timeout_us, nullptr, ref.schedule}, handle.value());
+    return admit({protocol, message, -1, timeout_us, nullptr, ref.schedule, owned}, handle.value());
   }
   return {put_lookup_error(protocol, handle.error(), ref, slots_.first()), false, 0};
 }
@@ -160,17 +154,31 @@ Result<Request*> Lane::take_in(const Arrival& arrival) {
   if (arrival.request != nullptr) return arrival.request;
   Request* request = slots_.open();
   if (request == nullptr) return no_slot();
-  const bool message = is_message(arrival.protocol);
   request->body.clear(aligned_at(arrival.json_bytes));
-  if (!message || arrival.bytes.size() <= kPinBytesMin) {
-    if (request->body.append(arrival.bytes.data(), arrival.bytes.size())) return request;
-    if (!message) {
+  if (is_message(arrival.protocol)) {
+    if (Status taken = take_message(arrival, *request); !taken.ok()) {
       release(*request);
-      return no_memory(arrival.bytes.size(), *budget_);
+      return std::move(taken.error());
     }
+    return request;
   }
-  slots_.pin(*request, arrival.bytes);
-  return request;
+  if (request->body.append(arrival.bytes.data(), arrival.bytes.size())) return request;
+  release(*request);
+  return no_memory(arrival.bytes.size(), *budget_);
+}
+
+// A message's bytes: its buffer, a copy, or a pin. Errors: memory_full.
+Status Lane::take_message(const Arrival& arrival, Request& request) {
+  const std::span<const uint8_t> bytes = arrival.bytes;
+  const bool is_short = bytes.size() <= kPinBytesMin;
+  if (arrival.owned != nullptr && (!is_short || arrival.owned->base_bytes() <= kTakeBytesMax)) {
+    std::swap(request.body, *arrival.owned);
+    return {};
+  }
+  if (is_short && request.body.append(bytes.data(), bytes.size())) return {};
+  if (slots_.pin(request, bytes)) return {};
+  if (!is_short && request.body.append(bytes.data(), bytes.size())) return {};
+  return no_memory(bytes.size(), *budget_);
 }
 
 void Lane::begin_queued(Request& request, const std::shared_ptr<Model>& model,
@@ -198,20 +206,27 @@ Answer Lane::enqueue(const Arrival& arrival, const std::shared_ptr<Model>& model
     Status peeked = peek_v2_schedule(request.bytes(), request.json_bytes, request.schedule);
     if (!peeked.ok()) return refuse(request, *model, peeked.error());
   }
-  completions_.add_working(1);
-  const bool later = model->batcher() != nullptr && hooks_.ends_turns();
   // Where somebody is told of the request, it may be done and gone on return.
   const Answer pending{ErrorCode::Ok, true, ticket_of(request)};
+  const Status pushed = push(request, model);
+  return pushed.ok() ? pending : refuse(request, *model, pushed.error());
+}
+
+// Puts a request into its model's queue; where it is told of at once, it may be done and gone on
+// return. Errors, and it is still the caller's: queue_full, model_not_ready.
+Status Lane::push(Request& request, const std::shared_ptr<Model>& model) {
+  completions_.add_working(1);
+  const bool later = model->batcher() != nullptr && hooks_.ends_turns();
   const RequestQueue::Push pushed =
       push_request(model, request, later ? Entry::Unflushed : Entry::First);
   if (pushed == RequestQueue::Push::Taken) {
     if (later) turn_.add(model, request);
-    return pending;
+    return {};
   }
   completions_.add_working(-1);
   const bool closed = pushed == RequestQueue::Push::Closed;
   if (!closed) model->counters().queue_full.fetch_add(1, std::memory_order_relaxed);
-  return refuse(request, *model, not_taken(*model, request, closed));
+  return not_taken(*model, request, closed);
 }
 
 // A request that the queue does not take.

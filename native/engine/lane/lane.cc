@@ -20,7 +20,8 @@ Lane::Lane(std::shared_ptr<Engine> engine, ServeSettings settings, LaneHooks* ho
       slots_(*engine_, settings_.in_flight_max, *hooks),
       completions_(*hooks),
       inline_runner_(engine_->inline_watch(), settings_, budget_.get()),
-      turn_(inline_runner_, completions_) {}
+      turn_(inline_runner_, completions_),
+      task_memory_(budget_.get()) {}
 
 Result<uint32_t> Lane::open_control() {
   Request* request = slots_.open();
@@ -32,8 +33,20 @@ Result<uint32_t> Lane::open_control() {
 
 size_t Lane::take_completed(std::span<Request*> out) {
   table();
-  if (drop_due_.load(std::memory_order_relaxed) && drop_due_.exchange(false)) slots_.drop_kept();
-  return completions_.take(out);
+  if (drop_due_.load(std::memory_order_relaxed) && drop_due_.exchange(false)) {
+    slots_.drop_kept();
+    hooks_.drop_kept();
+  }
+  for (;;) {
+    const size_t taken = completions_.take(out);
+    size_t count = 0;
+    for (Request* request : out.first(taken)) {
+      if (request->group != nullptr) request = finish_task(*request);
+      if (request != nullptr) out[count++] = request;
+    }
+    // What is left would wake nobody.
+    if (count != 0 || taken == 0) return count;
+  }
 }
 
 void Lane::release_taken(uint32_t ticket) {
@@ -48,13 +61,18 @@ bool Lane::cancel(uint32_t ticket) {
     release(*request);
     return true;
   }
-  request->cancel.cancel(EndCause::ClientLeft);
-  if (request->stage != Request::Stage::Queued) return false;
-  if (!request->model->queue().remove(request)) return false;
-  end_request(*request->model, *request, ended_error(*request->model, EndCause::ClientLeft));
-  request->lane.reset();
+  return request->stage == Request::Stage::Tasks ? cancel_tasks(*request) : take_back(*request);
+}
+
+// Ends a request. True: it waited, and is released.
+bool Lane::take_back(Request& request) {
+  request.cancel.cancel(EndCause::ClientLeft);
+  if (request.stage != Request::Stage::Queued) return false;
+  if (!request.model->queue().remove(&request)) return false;
+  end_request(*request.model, request, ended_error(*request.model, EndCause::ClientLeft));
+  request.lane.reset();
   completions_.add_working(-1);
-  release(*request);
+  release(request);
   return true;
 }
 
@@ -95,11 +113,15 @@ void Lane::close() {
   completions_.close();
   turn_.clear();
   budget_->give(static_cast<uint64_t>(std::exchange(counted_bytes_, 0)));
-  slots_.each_open([this](const Request& request) { cancel(ticket_of(request)); });
+  slots_.each_open([this](const Request& request) {
+    const bool is_task = request.group != nullptr && request.group->whole != &request;
+    if (!is_task) cancel(ticket_of(request));  // tasks with what they are of
+  });
   for (Request* request : completions_.wait_for_all()) {
     slots_.unpin(*request);
     request->model.reset();
   }
+  slots_.unpin_tasks();
   table_ = std::make_shared<EngineTable>();
   inline_runner_.close();
   // The thread that completed last may still hold this lane: were it the last holder of the

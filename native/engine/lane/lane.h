@@ -4,17 +4,19 @@
 // Threads: every method belongs to the lane's thread, but complete() (any thread).
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
 
-#include "codec/inflate.h"
+#include "base/bytes/inflate.h"
 #include "engine/engine.h"
 #include "engine/lane/completion.h"
 #include "engine/lane/inline_runner.h"
 #include "engine/lane/slots.h"
+#include "engine/lane/tasks.h"
 #include "engine/lane/turn.h"
 
 namespace serval {
@@ -30,6 +32,12 @@ struct Answer {
 // Where a body's first binary tensor begins: where its JSON ends.
 inline size_t aligned_at(int64_t json_bytes) {
   return json_bytes > 0 ? static_cast<size_t>(json_bytes) : 0;
+}
+
+// Nanoseconds of a time limit, less what was spent; at least 1.
+inline uint64_t left_of(uint64_t timeout_us, uint64_t spent_ns) {
+  const uint64_t timeout_ns = std::min(timeout_us, kTimeoutUsMax) * 1000;
+  return timeout_ns > spent_ns ? timeout_ns - spent_ns : 1;
 }
 
 // Too many tickets are open.
@@ -50,8 +58,11 @@ class Lane : public std::enable_shared_from_this<Lane> {
   Answer infer(Protocol protocol, uint32_t handle, std::span<const uint8_t> body,
                int64_t json_bytes);
   // A gRPC message; the model is named inside. `timeout_us`: what is left of the call's deadline,
-  // 0 = it has none.
-  Answer infer_message(Protocol protocol, std::span<const uint8_t> message, uint64_t timeout_us);
+  // 0 = it has none. `owned`: the buffer that holds the message, charged to the engine's budget;
+  // where the request is queued, it may be taken and other memory be left in its place.
+  // Errors: those of the protocol; queue_full (no slot left), memory_full.
+  Answer infer_message(Protocol protocol, std::span<const uint8_t> message, uint64_t timeout_us,
+                       ByteBuffer* owned = nullptr);
 
   // The end of a turn: the requests that this turn queued for batching are made known at once. One
   // that came alone, to a model with nothing else to do, is run right here where that is fast.
@@ -110,7 +121,7 @@ class Lane : public std::enable_shared_from_this<Lane> {
   uint64_t tickets_open() const { return slots_.tickets_open(); }
   uint64_t bodies_open() const { return slots_.bodies_open(); }  // those still being received
   // Any thread: makes the listener's thread pick up a new table and, with `drop_kept`, give back
-  // what free slots keep for later.
+  // what free slots, and the thread by its hooks, keep for later.
   void poke(bool drop_kept = false);
 
  private:
@@ -122,6 +133,7 @@ class Lane : public std::enable_shared_from_this<Lane> {
     uint64_t timeout_us = 0;     // what is left of its time; 0 = no limit
     Request* request = nullptr;  // where the body came in pieces, into a slot of its own
     SchedulePolicy schedule;
+    ByteBuffer* owned = nullptr;  // of a message: what holds `bytes`, if it may be taken
   };
 
   // intake.cc
@@ -130,16 +142,30 @@ class Lane : public std::enable_shared_from_this<Lane> {
   std::optional<Answer> run_here(Arrival& arrival, Model& model);
   Answer answer_missing(Arrival& arrival, uint32_t handle);
   Result<Request*> take_in(const Arrival& arrival);
+  Status take_message(const Arrival& arrival, Request& request);
   Answer enqueue(const Arrival& arrival, const std::shared_ptr<Model>& model, uint64_t spent_ns);
   void begin_queued(Request& request, const std::shared_ptr<Model>& model, const Arrival& arrival,
                     uint64_t spent_ns);
   Answer refuse(Request& request, Model& model, const Error& error);
   Answer answer_closed();
   Answer answer_error(const Arrival& arrival, const Error& error);
+  Status push(Request& request, const std::shared_ptr<Model>& model);
+  // tasks.cc
+  Answer infer_tasks(const Arrival& arrival);
+  std::optional<Answer> run_tasks_here(const Arrival& arrival, Model& model, size_t& done);
+  Answer queue_tasks(const Arrival& arrival, const std::shared_ptr<Model>& model, size_t first,
+                     uint64_t spent_ns);
+  Status queue_task(const std::shared_ptr<TaskGroup>& group, size_t at,
+                    const std::shared_ptr<Model>& model, uint64_t timeout_us, uint64_t spent_ns);
+  void end_tasks(TaskGroup& group);
+  bool cancel_tasks(Request& whole);
+  Request* finish_task(Request& done);
+  void add_results(TaskGroup& group);
   // packed_body.cc
   void unpack_and_push(Request& request, Coding coding);
 
   const EngineTable& table();
+  bool take_back(Request& request);
 
   std::shared_ptr<Engine> engine_;  // until close()
   const std::shared_ptr<MemoryBudget> budget_;
@@ -150,6 +176,7 @@ class Lane : public std::enable_shared_from_this<Lane> {
   CompletionQueue completions_;
   InlineRunner inline_runner_;
   TurnRequests turn_;
+  TaskMemory task_memory_;
   int64_t counted_bytes_ = 0;  // by count_bytes()
   std::atomic<bool> drop_due_{false};
 };

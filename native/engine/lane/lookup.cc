@@ -4,7 +4,6 @@
 #include <optional>
 #include <utility>
 
-#include "codec/serving/wire.h"
 #include "engine/lane/completion.h"
 
 namespace serval {
@@ -19,19 +18,24 @@ Error error_of(const Missing& missing) {
 
 }  // namespace
 
+Result<uint32_t> find_servable(const TfModelRef& spec, const RouteTable& routes) {
+  Missing missing;
+  const std::optional<uint32_t> handle =
+      routes.find_servable(spec.name, spec.has_version ? &spec.version : nullptr,
+                           spec.has_label ? &spec.label : nullptr, missing);
+  return handle.has_value() ? Result<uint32_t>(*handle) : error_of(missing);
+}
+
 // Hot path: route for gRPC.
 Result<uint32_t> find_model(Protocol protocol, std::span<const uint8_t> message,
                             const RouteTable& routes, WireModelRef& ref) {
-  Missing missing;
   if (is_tf_message(protocol)) {
     TfModelRef spec;
     if (Status peeked = peek_tf(message, spec); !peeked.ok()) return std::move(peeked.error());
-    const std::optional<uint32_t> handle =
-        routes.find_servable(spec.name, spec.has_version ? &spec.version : nullptr,
-                             spec.has_label ? &spec.label : nullptr, missing);
-    return handle.has_value() ? Result<uint32_t>(*handle) : error_of(missing);
+    return find_servable(spec, routes);
   }
   if (Status peeked = peek_wire_v2(message, ref); !peeked.ok()) return std::move(peeked.error());
+  Missing missing;
   const std::optional<uint32_t> handle = routes.find(ref.name, ref.version, missing);
   if (handle.has_value()) return *handle;
   missing.request_id = ref.id;

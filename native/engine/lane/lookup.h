@@ -5,12 +5,16 @@
 #include <cstdint>
 #include <span>
 
+#include "codec/serving/wire.h"
 #include "codec/v2/wire.h"
 #include "engine/protocol.h"
 #include "engine/request.h"
 #include "engine/route_table.h"
 
 namespace serval {
+
+// The handle that serves what a ModelSpec names. Errors, without a text: what is missing.
+Result<uint32_t> find_servable(const TfModelRef& spec, const RouteTable& routes);
 
 // The handle that the message's model has; `ref` gets what a V2 message says besides.
 // Errors: those of peek_wire_v2() and peek_tf(), and without a text, what is missing.

@@ -2,8 +2,8 @@
 // a few at a time, from where they go into their model's queue. Hot path, compressed bodies only.
 #include <utility>
 
+#include "base/bytes/inflate.h"
 #include "base/clock.h"
-#include "codec/inflate.h"
 #include "codec/v2/json.h"
 #include "engine/lane/lane.h"
 #include "engine/model/instance.h"

@@ -84,6 +84,7 @@ Request* RequestSlots::open() {
 void RequestSlots::release(Request& request) {
   unpin(request);
   request.model.reset();
+  request.group.reset();
   if (request.held_bytes() >= MemoryBudget::kLargeBytes) engine_.trimmer().note();
   if (retained_bytes_ + request.held_bytes() > retained_bytes_max_) {
     drop(request.body);
@@ -96,18 +97,27 @@ void RequestSlots::release(Request& request) {
   --tickets_open_;
 }
 
-void RequestSlots::pin(Request& request, std::span<const uint8_t> message) {
-  request.pinned = message;
+bool RequestSlots::pin(Request& request, std::span<const uint8_t> message) {
   request.pin = hooks_.pin();
+  if (request.pin == nullptr) return false;
+  request.pinned = message;
   budget_->add(message.size());
+  return true;
 }
 
 void RequestSlots::unpin(Request& request) {
-  if (request.pin == nullptr) return;
-  hooks_.unpin(request.pin);
-  budget_->give(request.pinned.size());
-  request.pin = nullptr;
+  if (request.pin != nullptr) {
+    hooks_.unpin(request.pin);
+    budget_->give(request.pinned.size());
+    request.pin = nullptr;
+  }
   request.pinned = {};
+}
+
+void RequestSlots::unpin_tasks() {
+  for (const std::unique_ptr<Request>& request : slots_) {
+    if (request->stage == Request::Stage::Tasks) unpin(*request);
+  }
 }
 
 // Unmapping 100 MB takes 10 ms and more: not on this thread.

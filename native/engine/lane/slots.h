@@ -33,9 +33,11 @@ class RequestSlots {
   void release(Request& request);
 
   // Keeps the current message's bytes, which the request uses where they are, until unpin() or
-  // release().
-  void pin(Request& request, std::span<const uint8_t> message);
+  // release(). False where the hooks cannot.
+  bool pin(Request& request, std::span<const uint8_t> message);
   void unpin(Request& request);
+  // The same for all whose tasks were cut off.
+  void unpin_tasks();
 
   // Keeps the answer of a request that was just taken until it is released, and not its body. False
   // when the ticket is no such request's.

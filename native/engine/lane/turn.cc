@@ -44,7 +44,7 @@ void TurnRequests::flush_model(const std::shared_ptr<Model>& model, Request* onl
 
 // Hot path: queue. A request that would be a batch of one: the thread that has it answers it.
 void TurnRequests::run_here(Model& model, Request& request) {
-  const ServeInput input{request.protocol, request.bytes(), request.json_bytes, nullptr};
+  const ServeInput input = input_of(request, nullptr);
   if (!inline_runner_.run(model, input, request.queued.elapsed_ns(), kNever, request)) {
     const std::shared_ptr<Model> held = request.model;  // the request may be gone once it is pushed
     if (push_request(held, request, Entry::Again) == RequestQueue::Push::Taken) return;

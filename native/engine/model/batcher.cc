@@ -59,8 +59,7 @@ void Batcher::admit(Request* request) {
   if (request->cancel.cancelled()) {
     finish(*member, make_error(ErrorCode::Cancelled, "the client went away"), finished);
   } else {
-    const ServeInput input{request->protocol, request->bytes(), request->json_bytes,
-                           &request->cancel};
+    const ServeInput input = input_of(*request, &request->cancel);
     Status decoded = guarded([&] {
       return decode_request(input, model_, request->lane->settings(), member->arena,
                             member->decoded);

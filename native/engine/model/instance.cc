@@ -20,7 +20,7 @@ void answer(Model& model, size_t replica, ServeMemory& memory, Request& request)
     return;
   }
   const uint64_t queue_ns = request.queued.elapsed_ns();
-  const ServeInput input{request.protocol, request.bytes(), request.json_bytes, &request.cancel};
+  const ServeInput input = input_of(request, &request.cancel);
   {
     Request* const one = &request;
     const RunningScope running(model, {&one, 1});

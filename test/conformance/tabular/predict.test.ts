@@ -4,7 +4,8 @@ import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { after, before, it } from 'node:test';
+import { overGrpcListeners } from '../../e2e/support/grpc-listeners.js';
 import { startServer, type ServalProcess } from '../../e2e/support/serval-process.js';
 import {
   RawClient,
@@ -71,7 +72,7 @@ interface Signature {
   readonly outputs: Signature['inputs'];
 }
 
-describe("a model of columns by TensorFlow Serving's gRPC API", () => {
+overGrpcListeners("a model of columns by TensorFlow Serving's gRPC API", (flags) => {
   let server: ServalProcess;
   let client: RawClient;
   let folder = '';
@@ -82,7 +83,7 @@ describe("a model of columns by TensorFlow Serving's gRPC API", () => {
       mkdirSync(dirname(at), { recursive: true });
       writeFileSync(at, content);
     }
-    server = await startServer([folder]);
+    server = await startServer([folder, ...flags]);
     client = new RawClient(server.grpcPort);
   });
   after(async () => {

@@ -28,6 +28,9 @@ const LIMIT = 96 * MIB;
 /** What V8, grpc-js and the allocator take beside what is counted. */
 const BESIDE = 64 * MIB;
 const BACK_MS = 10_000;
+/** So much of what it held of its own before may be held when an attack is over. */
+const BACK_PART = 1.3;
+const BACK_BESIDE = 24 * MIB;
 /** Free slots keep two pages each. */
 const KEPT = 8 * MIB;
 const ELEMENTS = 2_600_000;
@@ -67,7 +70,8 @@ describe('the memory budget', () => {
     assert.equal(await one.status, '0');
     session.destroy();
     await exchange(server.httpPort, 'GET', '/metrics');
-    beforeBytes = status('VmRSS');
+    // Its own: pages of its code come and go with what is called.
+    beforeBytes = status('RssAnon');
     load = new SteadyLoad(
       server.httpPort,
       '/v1/models/half_plus_three:predict',
@@ -86,14 +90,14 @@ describe('the memory budget', () => {
     writeFileSync(`/proc/${server.ready?.pid ?? 0}/clear_refs`, '5');
     const end = await attack();
     await load.more(20);
-    const grown = status('VmHWM') - beforeBytes;
+    const grown = status('VmHWM') - status('RssFile') - beforeBytes;
     assert.ok(grown <= LIMIT * 1.2 + BESIDE, `${grown} bytes more were resident`);
     assert.deepEqual(load.failures, []);
     end();
     await until(
       'memory to go back',
-      () => status('VmRSS') <= beforeBytes * 1.3,
-      () => `${beforeBytes} before, ${status('VmRSS')} now`,
+      () => status('RssAnon') <= beforeBytes * BACK_PART + BACK_BESIDE,
+      () => `${beforeBytes} before, ${status('RssAnon')} now`,
       BACK_MS,
     );
     await until('all to be given back', async () => (await used()) < KEPT);
@@ -196,7 +200,7 @@ describe('the memory budget', () => {
   it('refuses a gRPC message that has no room when its length is known', async () => {
     const session = connect(`http://127.0.0.1:${server.grpcPort}`);
     const head = Buffer.alloc(5);
-    head.writeUInt32BE(90 * MIB, 1);
+    head.writeUInt32BE(120 * MIB, 1);
     const one = framedCall(session, Buffer.concat([head, Buffer.alloc(1000)]));
     assert.equal(await one.status, RESOURCE_EXHAUSTED);
     session.destroy();

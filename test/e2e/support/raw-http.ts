@@ -31,9 +31,9 @@ export class RawConnection {
     socket.on('end', () => this.end());
   }
 
-  static open(port: number): Promise<RawConnection> {
+  static open(port: number, host = '127.0.0.1'): Promise<RawConnection> {
     return new Promise((resolve, reject) => {
-      const socket = connect({ host: '127.0.0.1', port });
+      const socket = connect({ host, port });
       socket.once('error', reject);
       socket.once('connect', () => {
         socket.off('error', reject);
@@ -183,8 +183,9 @@ export async function exchange(
   path: string,
   body: string | Uint8Array = '',
   headers: readonly string[] = [],
+  host?: string,
 ): Promise<RawResponse> {
-  const connection = await RawConnection.open(port);
+  const connection = await RawConnection.open(port, host);
   try {
     await connection.write(requestBytes(method, path, body, headers));
     return await connection.response(method === 'HEAD');

@@ -16,6 +16,7 @@ export interface Ready {
   readonly event: string;
   readonly http: { readonly host: string; readonly port: number };
   readonly grpc: { readonly host: string; readonly port: number };
+  readonly admin?: { readonly host: string; readonly port: number };
   readonly pid: number;
 }
 

@@ -25,6 +25,7 @@ class TestHooks : public LaneHooks {
     woken_.notify_all();
   }
   void* pin() override {
+    if (!pinnable) return nullptr;
     ++pins;
     return this;
   }
@@ -38,6 +39,7 @@ class TestHooks : public LaneHooks {
     return woken;
   }
   int pins = 0;
+  bool pinnable = true;
 
  private:
   std::mutex mutex_;

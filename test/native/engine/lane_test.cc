@@ -187,6 +187,60 @@ TEST_F(EngineTest, ALongGrpcMessageIsPinnedUntilReleased) {
   EXPECT_EQ(hooks_.pins, 0);
 }
 
+// The native gRPC listener's messages lie in buffers, which change hands.
+TEST_F(EngineTest, ALongMessageInABufferIsTakenWithIt) {
+  const uint32_t handle = load(null_spec("m", "echo", ExecMode::Queued));
+  route("m", handle);
+  ByteBuffer owned;
+  owned.charge_to(engine_->budget().get());
+  ASSERT_TRUE(owned.append(infer_message("m", "", std::string(20'000, 'i'))));
+  const uint8_t* const bytes = owned.data();
+  const Answer answer = lane_->infer_message(Protocol::V2Grpc, owned.bytes(), 0, &owned);
+  ASSERT_TRUE(answer.pending);
+  EXPECT_NE(owned.data(), bytes);
+  EXPECT_EQ(hooks_.pins, 0);
+  owned.clear();
+  ASSERT_TRUE(owned.append("other bytes"));
+  Request* done = next();
+  EXPECT_EQ(done->body.data(), bytes);
+  EXPECT_EQ(done->code, ErrorCode::Ok) << text(*done);
+  lane_->release(*done);
+}
+
+TEST_F(EngineTest, ABufferStaysWhereItsMessageIsAnsweredAtOnceOrShort) {
+  const uint32_t handle = load(null_spec("m", "echo", ExecMode::Inline));
+  route("m", handle);
+  const uint32_t queued = load(null_spec("q", "echo", ExecMode::Queued));
+  route("q", queued);
+  ByteBuffer owned;
+  ASSERT_TRUE(owned.append(infer_message("m", "", std::string(200'000, 'i'))));
+  const uint8_t* const bytes = owned.data();
+  EXPECT_FALSE(lane_->infer_message(Protocol::V2Grpc, owned.bytes(), 0, &owned).pending);
+  EXPECT_EQ(owned.data(), bytes);
+  // Much memory for a short message: it is worth more where it is.
+  owned.clear();
+  ASSERT_TRUE(owned.append(infer_message("q")));
+  EXPECT_TRUE(lane_->infer_message(Protocol::V2Grpc, owned.bytes(), 0, &owned).pending);
+  EXPECT_EQ(owned.data(), bytes);
+  Request* done = next();
+  EXPECT_EQ(done->code, ErrorCode::Ok) << text(*done);
+  lane_->release(*done);
+}
+
+// A listener that cannot keep a message where it lies.
+TEST_F(EngineTest, ALongMessageThatCannotBePinnedIsCopied) {
+  hooks_.pinnable = false;
+  const uint32_t handle = load(null_spec("m", "echo", ExecMode::Queued));
+  route("m", handle);
+  std::string message = infer_message("m", "", std::string(20'000, 'i'));
+  ASSERT_TRUE(lane_->infer_message(Protocol::V2Grpc, bytes_of(message), 0).pending);
+  message.assign(message.size(), '\xff');
+  Request* done = next();
+  EXPECT_EQ(done->code, ErrorCode::Ok) << text(*done);
+  lane_->release(*done);
+  EXPECT_EQ(hooks_.pins, 0);
+}
+
 TEST_F(EngineTest, FullQueueAnswersAtOnce) {
   ModelSpec spec = null_spec("m", "delay", ExecMode::Queued);
   spec.null_delay_us = 60'000'000;
@@ -286,6 +340,19 @@ TEST_F(SmallBudgetTest, FreeSlotsKeepNoMoreThanTheirPart) {
   std::array<Request*, 1> none{};
   lane_->take_completed(none);
   EXPECT_LE(engine_->budget()->used(), before);
+}
+
+TEST_F(SmallBudgetTest, AMessageWithoutRoomOrPinIsRefused) {
+  hooks_.pinnable = false;
+  const uint32_t handle = load(null_spec("m", "echo", ExecMode::Queued));
+  route("m", handle);
+  const std::string message = infer_message("m", "", std::string(kIdBytesMax, 'i'));
+  uint64_t taken = 0;
+  while (engine_->budget()->take(16 * 1024)) taken += 16 * 1024;
+  const Answer answer = lane_->infer_message(Protocol::V2Grpc, bytes_of(message), 0);
+  EXPECT_EQ(answer.code, ErrorCode::MemoryFull) << inline_text();
+  EXPECT_EQ(lane_->tickets_open(), 0u);
+  engine_->budget()->give(taken);
 }
 
 TEST_F(EngineTest, OldTicketsMeanNothing) {

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "stats/utf8.h"
+#include "base/bytes/utf8.h"
 
 namespace serval {
 namespace {

@@ -215,8 +215,9 @@ inline Model identity(int element_type, const Dims& dims = std::vector<Dim>{std:
   return model.input("x", element_type, dims).output("y", element_type, dims);
 }
 
-// y = trips + max(trips), by adding 1 so often: INT64 [batch]. The largest number never ends.
-inline Model endless_loop() {
+// Adds to `model`: y = trips + max(trips), by adding 1 so often: INT64 [batch]. The largest number
+// never ends.
+inline Model& add_endless_loop(Model& model) {
   Model body;
   body.graph.bytes(2, "body");
   body.initializer<int64_t>("one", kInt64, {}, {1});
@@ -225,11 +226,15 @@ inline Model endless_loop() {
   body.input("v_in", kInt64, std::vector<Dim>{std::string("batch")});
   body.output("more_out", kBool, std::vector<Dim>{});
   body.output("v_out", kInt64, std::vector<Dim>{std::string("batch")});
-  Model model;
-  model.graph_name = "endless_loop";
   model.initializer<uint8_t>("yes", kBool, {}, {1});
   model.node("ReduceMax", {"trips"}, {"most"}, {attribute("keepdims", int64_t{0})});
-  model.node("Loop", {"most", "yes", "trips"}, {"y"}, {graph_attribute("body", body.graph)});
+  return model.node("Loop", {"most", "yes", "trips"}, {"y"}, {graph_attribute("body", body.graph)});
+}
+
+inline Model endless_loop() {
+  Model model;
+  model.graph_name = "endless_loop";
+  add_endless_loop(model);
   model.input("trips", kInt64, std::vector<Dim>{std::string("batch")});
   return model.output("y", kInt64, std::vector<Dim>{std::string("batch")});
 }

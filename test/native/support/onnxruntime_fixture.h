@@ -71,7 +71,7 @@ std::vector<T> values_of(const TensorView& view) {
   return values;
 }
 
-class OnnxRuntimeTest : public testing::Test {
+class OnnxRuntimeTest : public ::testing::Test {
  protected:
   void SetUp() override {
     SKIP_WITHOUT_ONNXRUNTIME();

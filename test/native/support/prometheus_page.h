@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "stats/utf8.h"
+#include "base/bytes/utf8.h"
 
 namespace serval::testing_support {
 

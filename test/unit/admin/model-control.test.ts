@@ -346,6 +346,18 @@ test('log settings are read and changed, all of a change or none', async (t) => 
     written.map((line) => line.trim().split(' ').pop()),
     ['debug', 'warn', 'error'],
   );
+  const inFile = createModelControl({
+    source,
+    registry,
+    levels,
+    logFile: '/l',
+    mode: 'explicit',
+  });
+  assert.equal((await inFile.updateLogSettings({ log_file: '/l' })).log_file, '/l');
+  await assert.rejects(
+    inFile.updateLogSettings({ log_file: '' }),
+    /expected "\/l": the log goes to/,
+  );
   const wrong: [Record<string, unknown>, RegExp][] = [
     [{ log_nonsense: true }, /"log_nonsense": expected one of log_file, log_info/],
     [{ constructor: true }, /"constructor": expected one of/],

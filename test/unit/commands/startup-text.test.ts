@@ -17,7 +17,7 @@ import {
   startedText,
 } from '../../../ts/commands/startup-text.js';
 
-const AT = { host: '0.0.0.0', httpPort: 8000, grpcPort: 8001 };
+const AT = { host: '0.0.0.0', httpPort: 8000, grpcHost: '0.0.0.0', grpcPort: 8001 };
 
 function tensor(name: string, shape: number[], symbols: string[]): TensorInfo {
   return { name, datatype: 'FP32', shape, symbols, unknownRank: false };

@@ -2,15 +2,28 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { ACCESS_FLAGS } from '../../../ts/config/access-flags.js';
 import { canonicalName, nearestFlag, SERVE_FLAGS } from '../../../ts/config/flags.js';
 import { parseConfigText } from '../../../ts/config/file.js';
-import { parseFlags, parseServeConfig } from '../../../ts/config/config.js';
+import { parseFlags } from '../../../ts/config/command-line.js';
+import { parseServeConfig } from '../../../ts/config/config.js';
 import type { Config } from '../../../ts/config/config.js';
 import { ErrorCode, ServalError } from '../../../ts/errors.js';
+import { GRPC_CONNECTION_DEFAULTS } from '../../../ts/transport/grpc/settings.js';
 import { helpText } from '../../../ts/commands/help-text.js';
 import { filledFolder } from '../temp-folder.js';
+import { GRPC_CONFIG, GRPC_VALUES, HTTP_VALUES, TLS_CONFIG } from './transport-values.js';
 
 const CWD = '/somewhere';
+const DEFAULT_ACCESS: Config['access'] = {
+  keyFile: undefined,
+  keyHeader: '',
+  openGroups: ['health', 'metrics'],
+  httpRules: [],
+  grpcRules: [],
+  remoteControl: false,
+  admin: undefined,
+};
 
 async function parse(...args: string[]): Promise<Config> {
   const config = await parseServeConfig(args, CWD);
@@ -47,6 +60,7 @@ test('defaults are those of the issue', async () => {
       providers: [],
     },
     host: '0.0.0.0',
+    grpcHost: '0.0.0.0',
     httpPort: 8000,
     grpcPort: 8001,
     httpThreads: 1,
@@ -54,11 +68,25 @@ test('defaults are those of the issue', async () => {
     connectionsMax: 0,
     logLevel: 'info',
     logFormat: 'text',
+    logFile: undefined,
     drainSeconds: 30,
     healthBody: 'json',
     strictReadiness: true,
     bodyBytesMax: 2147483647,
-    grpcMessageBytesMax: 2147483647,
+    tls: { shared: undefined, http: true, version: {} },
+    grpc: {
+      listener: 'auto',
+      transport: {
+        ...GRPC_CONNECTION_DEFAULTS,
+        receiveBytesMax: 2147483647,
+        sendBytesMax: 2147483647,
+        unixPath: '',
+        threads: 1,
+        compressionLevel: 0,
+      },
+      sslConfigFile: undefined,
+      ignored: [],
+    },
     jsonDepthMax: 512,
     memoryLimitBytes: 0,
     onnxruntimeLibrary: undefined,
@@ -90,15 +118,27 @@ test('defaults are those of the issue', async () => {
     restTimeoutMs: 30_000,
     modelWarmup: true,
     warmupIterations: 0,
-    metrics: { allowed: true, port: -1, monitoringConfigFile: undefined },
+    metrics: { allowed: true, host: '0.0.0.0', port: -1, monitoringConfigFile: undefined },
     accessLog: undefined,
     accessLogOneIn: 1,
+    access: DEFAULT_ACCESS,
     ignoredFlags: [],
   } satisfies Config);
 });
 
-/** Plain arguments, command line only, not beside --model-base-path. */
-const ELSEWHERE = new Set(['paths', 'config', 'model-config-file']);
+/** Plain arguments, command line only, not beside --model-base-path or TLS's own flags; access has
+ * a file of its own. */
+const ELSEWHERE = new Set([
+  ...['paths', 'config', 'model-config-file', 'ssl-config-file'],
+  ...ACCESS_FLAGS.map((row) => row.name),
+]);
+
+const METRICS_CONFIG: Config['metrics'] = {
+  allowed: false,
+  host: '127.0.0.2',
+  port: 22,
+  monitoringConfigFile: '/somewhere/monitoring.txt',
+};
 
 test('every flag is taken with "=", with a space, with underscores', async () => {
   const values: Record<string, string> = {
@@ -106,13 +146,14 @@ test('every flag is taken with "=", with a space, with underscores', async () =>
     'model-name': 'm',
     'model-base-path': '/base',
     host: '::1',
-    'http-port': '1',
-    'grpc-port': '2',
-    'http-threads': '3',
-    'http-listener': 'node',
+    'grpc-address': '127.0.0.1',
+    'metrics-address': '127.0.0.2',
+    ...HTTP_VALUES,
+    ...GRPC_VALUES,
     'log-level': 'debug',
     'max-connections': '40',
     'log-format': 'json',
+    'log-file': 'serval.log',
     'drain-seconds': '4',
     'health-body': 'empty',
     'strict-readiness': 'false',
@@ -125,7 +166,6 @@ test('every flag is taken with "=", with a space, with underscores', async () =>
     'graph-optimization': 'basic',
     providers: 'cuda:device_id=1;x=y,cpu',
     'body-bytes-max': '10',
-    'grpc-message-bytes-max': '11',
     'memory-limit': '256M',
     'json-depth-max': '12',
     'onnxruntime-library': 'lib.so',
@@ -185,6 +225,7 @@ test('every flag is taken with "=", with a space, with underscores', async () =>
       ],
     },
     host: '::1',
+    grpcHost: '127.0.0.1',
     httpPort: 1,
     grpcPort: 2,
     httpThreads: 3,
@@ -192,11 +233,14 @@ test('every flag is taken with "=", with a space, with underscores', async () =>
     connectionsMax: 40,
     logLevel: 'debug',
     logFormat: 'json',
+    logFile: '/somewhere/serval.log',
     drainSeconds: 4,
     healthBody: 'empty',
     strictReadiness: false,
     bodyBytesMax: 10,
-    grpcMessageBytesMax: 11,
+    tls: TLS_CONFIG,
+    grpc: GRPC_CONFIG,
+    access: DEFAULT_ACCESS,
     memoryLimitBytes: 268_435_456,
     jsonDepthMax: 12,
     onnxruntimeLibrary: '/somewhere/lib.so',
@@ -228,10 +272,10 @@ test('every flag is taken with "=", with a space, with underscores', async () =>
     restTimeoutMs: 21,
     modelWarmup: false,
     warmupIterations: 20,
-    metrics: { allowed: false, port: 22, monitoringConfigFile: '/somewhere/monitoring.txt' },
+    metrics: METRICS_CONFIG,
     accessLog: '/somewhere/access.log',
     accessLogOneIn: 23,
-    ignoredFlags: [],
+    ignoredFlags: GRPC_CONFIG.ignored,
   };
   const entries = Object.entries(values);
   assert.deepEqual(await parse(...entries.map(([name, value]) => `--${name}=${value}`)), expected);
@@ -258,32 +302,6 @@ test("TensorFlow Serving's and Triton's spellings", async () => {
   assert.equal(triton.httpPort, 7);
 });
 
-test('flags of other servers that mean nothing here are taken and told', async () => {
-  const config = await parse(
-    '--grpc_max_threads=4',
-    '--rest_api_num_threads',
-    '8',
-    'm',
-    '--enable_profiler',
-    '--flush-filesystem-caches',
-    'false',
-    '--log-verbose=1',
-  );
-  assert.deepEqual(config.sources.paths, ['/somewhere/m']);
-  assert.deepEqual(
-    config.ignoredFlags.map((one) => one.split(':')[0]),
-    [
-      '--grpc_max_threads',
-      '--rest_api_num_threads',
-      '--enable_profiler',
-      '--flush-filesystem-caches',
-      '--log-verbose',
-    ],
-  );
-  assert.match(config.ignoredFlags[0] ?? '', /: requests hold no thread/);
-  await refuses(['m', '--ssl_config_file=tls.pbtxt'], /unknown flag/);
-});
-
 test('settings that go together or not at all', async () => {
   const file = await parse('--model_config_file=models.config');
   assert.equal(file.sources.modelConfigFile, '/somewhere/models.config');
@@ -304,6 +322,11 @@ test('settings that go together or not at all', async () => {
     /^--metrics-port: expected a port of its own, got 8000/,
   );
   assert.equal((await parse('m', '--access-log=-')).accessLog, '-');
+  const apart = await parse('m', '--grpc-port=8000', '--grpc-address=127.0.0.1', '--host=::1');
+  assert.deepEqual(
+    [apart.grpcPort, apart.grpcHost, apart.metrics.host],
+    [8000, '127.0.0.1', '::1'],
+  );
 });
 
 test('several paths, "--" and repeated flags', async () => {
@@ -315,19 +338,33 @@ test('several paths, "--" and repeated flags', async () => {
   assert.equal(config.httpPort, 2);
 });
 
+test("words in any case; Triton's names of log formats are our text", async () => {
+  assert.equal((await parse('m', '--model-control-mode=EXPLICIT')).control.mode, 'explicit');
+  assert.equal((await parse('m', '--log-format=ISO8601')).logFormat, 'text');
+  assert.equal((await parse('m', '--log-format=default')).logFormat, 'text');
+  assert.equal((await parse('m', '--log-format=JSON')).logFormat, 'json');
+  await refuses(['m', '--log-format=xml'], '--log-format: expected text or json, got "xml"');
+});
+
 test('booleans', async () => {
   const strict = async (...args: string[]): Promise<boolean> =>
     (await parse('m', ...args)).strictReadiness;
   assert.equal(await strict('--strict-readiness=0'), false);
   assert.equal(await strict('--strict-readiness', 'false'), false);
   assert.equal(await strict('--strict_readiness=1'), true);
+  for (const word of ['True', 'TRUE', 'on', 'On']) {
+    assert.equal(await strict(`--strict-readiness=${word}`), true, word);
+  }
+  for (const word of ['False', 'off', 'OFF']) {
+    assert.equal(await strict('--strict-readiness', word), false, word);
+  }
   assert.equal(await strict('--strict-readiness', 'true'), true);
   assert.equal(await strict('--strict-readiness'), true);
   const followed = await parse('--strict-readiness', 'm');
   assert.deepEqual(followed.sources.paths, ['/somewhere/m']);
   await refuses(
     ['m', '--strict-readiness=yes'],
-    '--strict-readiness: expected true, false, 1 or 0, got "yes"',
+    '--strict-readiness: expected true (on, 1) or false (off, 0), got "yes"',
   );
 });
 

@@ -212,7 +212,7 @@ test('models.config: a custom configuration is a problem, logging a warning', ()
   );
   assert.deepEqual([logged.models.length, logged.problems], [1, []]);
   assert.deepEqual(linesOf(logged.warnings), [
-    'f:1:78: logging_config: requests of model "m" are ' + 'not logged: not supported yet',
+    'f:1:78: logging_config: requests are not logged yet; --access-log has a line for each',
   ]);
 });
 

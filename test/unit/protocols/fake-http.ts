@@ -41,6 +41,8 @@ export interface Asked {
   /** By lower-case name. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Chunks; none = no body, which a listener tells by one empty chunk. */
+  /** The client is on this machine; it is where nothing is said. */
+  readonly local?: boolean;
   readonly body?: readonly (string | Uint8Array)[];
 }
 
@@ -50,6 +52,7 @@ export function headOf(asked: Asked): RequestHead {
     path: () => asked.path ?? '/',
     query: () => asked.query ?? '',
     header: (name) => asked.headers?.[Buffer.from(name as string).toString()] ?? '',
+    isLocal: () => asked.local ?? true,
   };
 }
 

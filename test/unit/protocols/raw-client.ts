@@ -4,6 +4,7 @@ import {
   Client,
   credentials,
   type CallOptions,
+  type ChannelCredentials,
   type ClientDuplexStream,
   type ClientUnaryCall,
   type ServiceError,
@@ -24,8 +25,13 @@ const identity = (bytes: Buffer): Buffer => bytes;
 export class RawClient {
   readonly client: Client;
 
-  constructor(port: number, options: object = {}) {
-    this.client = new Client(`127.0.0.1:${port}`, credentials.createInsecure(), {
+  /** `at`: a port of this machine, or an address. */
+  constructor(
+    at: number | string,
+    options: object = {},
+    channel: ChannelCredentials = credentials.createInsecure(),
+  ) {
+    this.client = new Client(typeof at === 'number' ? `127.0.0.1:${at}` : at, channel, {
       'grpc.max_receive_message_length': -1,
       'grpc.max_send_message_length': -1,
       'grpc.use_local_subchannel_pool': 1,

@@ -1,6 +1,7 @@
 // What the suites report, read from GoogleTest, from node's runner and from each other. Test time
 // only.
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { test } from 'node:test';
 import { addCounts, noCounts, parseSummary, parseTap, summaryLine } from '../../run/counts.mjs';
 import { missingPackages } from '../../../scripts/ensure-deps.mjs';
@@ -89,4 +90,28 @@ test('the run-time closure: what is needed, leaves alone, no nested copies', () 
   assert.throws(() => runtimeClosure(lock, ['zz']), /zz is not in package-lock/);
   const nested = { ...lock, 'node_modules/a/node_modules/b': {} };
   assert.throws(() => runtimeClosure(nested, ['a']), /nested package/);
+});
+
+test('a program that ends loses nothing of what a pipe has not taken', async () => {
+  const counts = new URL('../../run/counts.mjs', import.meta.url).href;
+  const program = `import { exitWhenWritten, summaryLine } from ${JSON.stringify(counts)};
+    setInterval(() => undefined, 1000); // what is left open does not keep it
+    process.stderr.write('e'.repeat(4_000_000));
+    process.stdout.write('x'.repeat(4_000_000) + '\\n');
+    process.stdout.write(summaryLine({ passed: 1, failed: 2, skipped: [] }) + '\\n');
+    exitWhenWritten(3);`;
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', program]);
+  let [output, errorBytes] = ['', 0];
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    output += text;
+  });
+  child.stderr.on('data', (bytes) => {
+    errorBytes += bytes.length;
+  });
+  const status = await new Promise((resolve) => {
+    child.on('close', resolve);
+  });
+  assert.equal(status, 3);
+  assert.equal(errorBytes, 4_000_000);
+  assert.deepEqual(parseSummary(output), { passed: 1, failed: 2, skipped: [] });
 });

@@ -1,7 +1,11 @@
-// The soak's own judges: its options, its random numbers, and what it takes for a sound metrics
-// page.
+// The soak's own judges: its options, its random numbers, its requests, and what it takes for a
+// sound metrics page.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { runBadRequests } from '../../soak/bad-requests.mjs';
+import '../../soak/cancels.mjs'; // makes its requests when it is loaded
+import { runScrapes } from '../../soak/control.mjs';
+import { runInfers } from '../../soak/infers.mjs';
 import { checkHistograms, checkMonotone, parseMetrics, sumOf } from '../../soak/metrics.mjs';
 import { parseOptions, Random } from '../../soak/options.mjs';
 
@@ -70,8 +74,35 @@ test('counters of the models that stay never go down', () => {
   assert.throws(() => checkMonotone(before, gone, ['m']), /h_count.* to undefined/);
 });
 
+const NO_STATUS = 599;
+const WAYS = ['overGrpc', 'overPredict', 'overStream', 'overV1', 'overV2Binary', 'overV2Json'];
+
+test('clients make requests of every kind, and tell what they are answered', async () => {
+  const connections = {
+    send: async () => ({ status: NO_STATUS, body: Buffer.from('why'), headers: {} }),
+    call: async () => ({ code: NO_STATUS, details: 'why' }),
+    stream: async () => ({ code: NO_STATUS, details: 'why', messages: [] }),
+  };
+  const ways = new Set();
+  for (let seed = 0; seed < 100; seed += 1) {
+    const run = runInfers({ connections, random: new Random(seed), stopping: () => false }, 1);
+    const { message } = await run.then(assert.fail, (error) => error);
+    assert.match(message, /^over\w+ to \w+: 599 why$/);
+    ways.add(message.split(' ')[0]);
+  }
+  assert.deepEqual([...ways].sort(), WAYS);
+  for (const run of [runBadRequests, runScrapes]) {
+    const wrong = run({ connections, random: new Random(1), stopping: () => false });
+    await assert.rejects(wrong, /599 why/);
+  }
+});
+
 test('options and seeds', () => {
-  assert.deepEqual(parseOptions([], 7), { minutes: 10, seed: 7, verbose: false, help: false });
+  const listeners = ['native', 'node'];
+  const plain = { minutes: 5, seed: 7, listeners, verbose: false, help: false };
+  assert.deepEqual(parseOptions([], 7), plain);
+  assert.deepEqual(parseOptions(['--listener', 'node'], 7).listeners, ['node']);
+  assert.throws(() => parseOptions(['--listener', 'x'], 7), /--listener: expected native, node/);
   assert.equal(parseOptions(['--minutes', '0.5', '--seed', '9'], 7).minutes, 0.5);
   assert.throws(() => parseOptions(['--minutes', '0'], 7), /--minutes/);
   assert.throws(() => parseOptions(['--seed', 'x'], 7), /--seed/);

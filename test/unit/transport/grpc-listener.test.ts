@@ -61,6 +61,12 @@ function testService() {
       },
       streams: {
         Echo2: echoStream,
+        // Has the engine do three requests, for ever.
+        Busy: (call: GrpcStreamCall) => ({
+          ...echoStream(call),
+          running: 3,
+          onDrain: () => undefined,
+        }),
         ThrowOpen: () => {
           throw new Error('open broke');
         },
@@ -310,6 +316,20 @@ describe('gRPC listener: start and drain', () => {
     const next = new RawClient(server.port);
     assert.equal((await next.unary('/test.Service/Echo', Buffer.alloc(0))).code, 14);
     next.close();
+    server.client.close();
+  });
+
+  it('cuts a stream as one call, whatever it has the engine do', async () => {
+    const server = await started({ running: () => 4 });
+    const arrived = server.nextHeld();
+    const outcome = server.client.unary('/test.Service/Hold', Buffer.alloc(0));
+    await arrived;
+    const stream = server.client.stream('/test.Service/Busy');
+    stream.call.write(Buffer.from('three requests'));
+    await stream.reply(0);
+    assert.deepEqual(await server.listener.drain(0.05), { requests: 2, models: {} });
+    assert.equal((await outcome).code, 14);
+    assert.equal((await stream.ended).code, 14);
     server.client.close();
   });
 

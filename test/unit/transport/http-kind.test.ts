@@ -6,10 +6,10 @@ import { chooseHttpListener, sharesPorts } from '../../../ts/transport/http-kind
 
 describe('the choice of the HTTP listener', () => {
   it('is uWebSockets.js where it has a binary, else node:http', () => {
-    assert.equal(chooseHttpListener('auto', 4, true, false), 'uws');
-    assert.equal(chooseHttpListener('auto', 1, false, false), 'node');
-    assert.equal(chooseHttpListener('uws', 1, true, true), 'uws');
-    assert.equal(chooseHttpListener('node', 2, true, true), 'node');
+    assert.equal(chooseHttpListener('auto', 4, undefined, true, false), 'uws');
+    assert.equal(chooseHttpListener('auto', 1, undefined, false, false), 'node');
+    assert.equal(chooseHttpListener('uws', 1, undefined, true, true), 'uws');
+    assert.equal(chooseHttpListener('node', 2, undefined, true, true), 'node');
   });
 
   it('is refused where it cannot work', () => {
@@ -19,9 +19,21 @@ describe('the choice of the HTTP listener', () => {
       ['auto', 2, /^--http-threads: expected 1 /],
     ] as const) {
       assert.throws(
-        () => chooseHttpListener(choice, threads, false, false),
+        () => chooseHttpListener(choice, threads, undefined, false, false),
         (error) => error instanceof ServalError && message.test(error.message),
       );
+    }
+  });
+
+  it('is node:http where TLS needs it', () => {
+    const pair = { certificate: { path: 'c' }, key: { path: 'k' }, clientRequired: false };
+    assert.equal(chooseHttpListener('auto', 1, pair, true, true), 'uws');
+    for (const [tls, what] of [
+      [{ ...pair, clientRequired: true }, /expected node or auto with client certificates/],
+      [{ ...pair, minVersion: 'TLSv1.3' }, /expected node or auto with --tls-min-version 1\.3/],
+    ] as const) {
+      assert.equal(chooseHttpListener('auto', 1, tls, true, true), 'node');
+      assert.throws(() => chooseHttpListener('uws', 1, tls, true, true), { message: what });
     }
   });
 

@@ -97,7 +97,9 @@ for (const Listener of listeners)
       await until(joining, bodySeen('bb'));
       const behind = requestBytes('POST', '/c', 'c');
       await refused.write(Buffer.concat([chunked('EVIL', 4), behind]));
-      assert.equal(await answer(refused), '200 got c'); // what came before was looked at
+      // What came before was looked at. uWebSockets.js reads nothing behind chunks.
+      if (Listener === NodeListener) assert.equal(await answer(refused), '200 got c');
+      else assert.equal(await refused.rest(), '');
       await next.write(whole.subarray(-2));
       assert.equal(await answer(next), '200 got bbbb');
     });

@@ -51,12 +51,61 @@ export enum Protocol {
   TfRegress = 6,
   V1Classify = 7,
   V1Regress = 8,
+  TfMultiInference = 9,
 }
 
 /** What a call of the addon returns besides an ErrorCode. */
 export enum CallResult {
   /** the answer follows as a completion */
   Pending = 255,
+}
+
+/** What the native gRPC listener tells the JavaScript thread that answers what it does not answer itself. Each is six u32 words (GrpcWord) and a payload, padded to whole words. */
+export enum GrpcEvent {
+  /** a call of a forwarded method; value: its index; payload: f64, its */
+  Open = 0,
+  /** payload: the message */
+  Message = 1,
+  /** the client sends no more */
+  HalfClosed = 2,
+  /** the call is gone, its client too */
+  Closed = 3,
+  /** value: answers of a stream that left */
+  Left = 4,
+  /** a call of a native method failed for a name that is missing; value: */
+  Explain = 5,
+  /** value: connections; more are refused */
+  Full = 6,
+  /** value: 0 = read anew, 1 = not (payload: why) */
+  Certificates = 7,
+  /** value: calls that were cut; payload: the models of those that the */
+  Drained = 8,
+  /** value: TLS handshakes that failed so far; payload: the last one's */
+  HandshakeFailed = 9,
+}
+
+export enum GrpcWord {
+  Kind = 0,
+  Thread = 1,
+  CallLow = 2,
+  CallHigh = 3,
+  Value = 4,
+  Bytes = 5,
+  Words = 6,
+}
+
+/** What that thread has the listener do with a call. */
+export enum GrpcCommand {
+  /** sends bytes */
+  Message = 0,
+  /** value: the status; bytes: its text */
+  Finish = 1,
+  /** value: 1 = no more messages for now */
+  Pause = 2,
+  /** value: the status that the failed call ends with; bytes: its text */
+  ExplainedStatus = 3,
+  /** bytes: what a stream's failed request is answered */
+  ExplainedReply = 4,
 }
 
 /** Words of the block of u32 that a JavaScript thread shares with the engine. */

@@ -23,3 +23,10 @@ const PROMETHEUS_CONFIG: MessageSchema = message('PrometheusConfig', () => ({
   enable: one(1, 'bool'),
   path: one(2, 'string'),
 }));
+
+export const SSLCONFIG: MessageSchema = message('SSLConfig', () => ({
+  server_key: one(1, 'string'),
+  server_cert: one(2, 'string'),
+  custom_ca: one(3, 'string'),
+  client_verify: one(4, 'bool'),
+}));

@@ -1,12 +1,13 @@
 // Frames of rows over REST: MLeap's LeapFrame (POST /models/NAME/transform) and CSV (POST
 // /v2/models/NAME/csv), for models of columns. Thin: each is made a V2 request, and the answer of
 // that a frame. For a client that can, V2 itself is faster. The listener's thread.
+import { INFERENCE } from '../../access/groups.js';
 import { ErrorCode, ServalError } from '../../errors.js';
 import { FRAME_BODY_BYTES_MAX } from '../../limits.js';
 import { V2_REST } from '../../model/request-kinds.js';
 import type { ListenerSnapshots, RegistrySnapshot, VersionSnapshot } from '../../model/snapshot.js';
 import { PromiseTarget } from '../../native/promised.js';
-import type { Route } from '../../transport/listener.js';
+import { ofCall, type Route } from '../../transport/listener.js';
 import { BodyRoute, type Answer } from '../rest/body-route.js';
 import { lookUp } from '../v2/lookup.js';
 import type { V2Context } from '../v2/rest.js';
@@ -44,7 +45,7 @@ export function framesRoute(
   const version = match[2] === undefined ? undefined : decodedName(match[2]);
   const make: Make = frame === null ? csvAnswer(context) : frameAnswer(context);
   const post = (): Route => routeOf(context, snapshot, name, version, make);
-  return method === 'POST' ? post() : wrongMethod({ POST: post }, method);
+  return ofCall(INFERENCE, method === 'POST' ? post() : wrongMethod({ POST: post }, method));
 }
 
 function routeOf(

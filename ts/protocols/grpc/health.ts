@@ -1,5 +1,6 @@
 // grpc.health.v1.Health: Check, and Watch that follows the registry. Control plane: the listener's
 // thread. Source: proto/wire/health.proto and the published gRPC health checking protocol.
+import { HEALTH } from '../../access/groups.js';
 import { ErrorCode, ServalError } from '../../errors.js';
 import type { RegistrySnapshot } from '../../model/snapshot.js';
 import {
@@ -149,5 +150,6 @@ export function healthService(options: HealthServiceOptions): GrpcService {
       },
     },
     streams: { Watch: (call) => new HealthWatch(call, options) },
+    calls: { Check: HEALTH, Watch: HEALTH },
   };
 }

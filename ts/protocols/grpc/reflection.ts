@@ -1,6 +1,7 @@
 // Server reflection, v1 and v1alpha: the services of this server and the descriptors behind them,
 // so that grpcurl and its like need no .proto files. Control plane: the listener's thread.
 // Source: proto/wire/reflection.proto and the published gRPC server reflection protocol.
+import { METADATA } from '../../access/groups.js';
 import { ErrorCode, ServalError } from '../../errors.js';
 import {
   drainStatus,
@@ -171,5 +172,6 @@ export function reflectionServices(services: readonly string[]): readonly GrpcSe
     streams: {
       ServerReflectionInfo: (call: GrpcStreamCall) => new ReflectionStream(call, listed),
     },
+    calls: { ServerReflectionInfo: METADATA },
   }));
 }

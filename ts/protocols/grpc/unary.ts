@@ -6,6 +6,8 @@ import { readError } from '../../native/missing.js';
 import type { CompletionTarget } from '../../native/link.js';
 import {
   thrownStatus,
+  type EngineMethod,
+  type EngineWording,
   type GrpcReply,
   type GrpcStatus,
   type GrpcUnaryCall,
@@ -92,5 +94,18 @@ export function inferring(
   return (call: GrpcUnaryCall, reply: GrpcReply): void => {
     const target = new InferCall(call, reply, statusOf);
     target.infer(infer, call.request, protocol, callTimeoutUs(call));
+  };
+}
+
+/** The same methods for a listener that hands their requests over by itself. */
+export function engineMethod(
+  protocol: MessageProtocol,
+  wording: EngineWording,
+  statusOf: StatusOf = inferStatus,
+): EngineMethod {
+  return {
+    protocol,
+    wording,
+    explain: (code, body, missingBytes) => statusOf(readError(code, body, missingBytes)),
   };
 }

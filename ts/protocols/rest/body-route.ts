@@ -2,6 +2,7 @@
 // requests, never inference; the listener's thread, which only waits meanwhile.
 import { ErrorCode, ServalError } from '../../errors.js';
 import {
+  CONTENT_LENGTH,
   headerName,
   type HeldBytes,
   type HttpExchange,
@@ -10,7 +11,6 @@ import {
 } from '../../transport/listener.js';
 import { bodyCoding, checkedLength, overLimit, unpack, type Coding } from './content-encoding.js';
 
-const CONTENT_LENGTH = headerName('content-length');
 const CONTENT_ENCODING = headerName('content-encoding');
 
 /** What is sent when all went well. */

@@ -4,6 +4,7 @@ import { ErrorCode, ServalError } from '../../errors.js';
 import { readError, type Missing } from '../../native/missing.js';
 import type { CompletionTarget, EngineLink } from '../../native/link.js';
 import {
+  CONTENT_LENGTH,
   headerName,
   type HttpExchange,
   type RequestHead,
@@ -67,7 +68,6 @@ export class InferState implements CompletionTarget {
   }
 }
 
-const CONTENT_LENGTH = headerName('content-length');
 /** A longer body never comes in one piece (uWebSockets.js reads so much at a time): room for it is
  * asked for before any of it is read. */
 const ONE_PIECE_BYTES_MAX = 524_288;

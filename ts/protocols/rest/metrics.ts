@@ -1,11 +1,17 @@
 // Metrics over HTTP: Triton's and Serval's at /metrics, TensorFlow Serving's at the path that its
 // monitoring file names. Documents only; the listener's thread.
 // Source: v2-protocol.md 4, tfserving.md 3.7; docs/protocols/v2-rest.md.
+import { METRICS } from '../../access/groups.js';
 import { ERRORS, ErrorCode, ServalError } from '../../errors.js';
 import { METRICS_TYPE, registryMetrics } from '../../metrics/registry-metrics.js';
 import { TENSORFLOW_METRICS, TRITON_METRICS } from '../../native/link.js';
 import type { RegistrySnapshot } from '../../model/snapshot.js';
-import type { HttpExchange, RequestHead, Route } from '../../transport/listener.js';
+import {
+  ofCall,
+  type HttpExchange,
+  type RequestHead,
+  type Route,
+} from '../../transport/listener.js';
 import { LaterRoute, type Answer } from './body-route.js';
 import type { EngineReadings } from '../engine-readings.js';
 import { DocumentRoute, errorBody } from './infer.js';
@@ -67,9 +73,10 @@ export function metricsRoute(
   if (!context.metricsAllowed || (path !== monitoringPath && path !== METRICS_PATH)) {
     return undefined;
   }
-  if (method !== 'GET') return wrongMethod(method);
-  return new LaterRoute(fail, async (head) => {
+  if (method !== 'GET') return ofCall(METRICS, wrongMethod(method));
+  const route = new LaterRoute(fail, async (head) => {
     if (path === monitoringPath) return tensorflowText(readings, head);
     return { contentType: METRICS_TYPE, body: await metricsText(readings, snapshot) };
   });
+  return ofCall(METRICS, route);
 }

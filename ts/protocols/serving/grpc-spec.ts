@@ -12,7 +12,7 @@ import {
 } from '../../protobuf/serving-messages.js';
 import { WireReader } from '../../protobuf/reader.js';
 import type { RegistrySnapshot, VersionSnapshot } from '../../model/snapshot.js';
-import { GrpcStatus } from '../../transport/grpc-call.js';
+import { GrpcStatus, type EngineWording } from '../../transport/grpc-call.js';
 import type { EngineReadings } from '../engine-readings.js';
 import type { GrpcInfer, InferError } from '../grpc/infer.js';
 import type { StatusOf } from '../grpc/unary.js';
@@ -80,6 +80,13 @@ export function readRequest(
   }
   return spec;
 }
+
+/** The same for what the engine words. */
+export const SERVING_WORDING: EngineWording = {
+  queueFull: `${QUEUE_FULL}: `,
+  bytesMax: MESSAGE_BYTES_MAX,
+  cutMark: CUT_MARK,
+};
 
 /** servingStatus() that also words what the engine says is missing, with why it is not served. */
 export function explainingStatus(snapshot: () => RegistrySnapshot): StatusOf {

@@ -1,15 +1,26 @@
 // TensorFlow Serving over gRPC: PredictionService, ModelService and SessionService. Predict,
-// Classify and Regress hand the raw message to the engine; the others answer from the registry's
-// snapshot, or through the engine by messages made here. Hot path; the listener's thread.
+// Classify, Regress and MultiInference hand the raw message to the engine; the others answer from
+// the registry's snapshot, or through the engine by messages made here. Hot path; the listener's
+// thread.
 // Source: tfserving.md 2; docs/protocols/tf-grpc.md.
-import { TF_CLASSIFY, TF_PREDICT, TF_REGRESS } from '../../model/request-kinds.js';
+import { CONTROL_CHANGE, INFERENCE, METADATA } from '../../access/groups.js';
+import {
+  TF_CLASSIFY,
+  TF_MULTI_INFERENCE,
+  TF_PREDICT,
+  TF_REGRESS,
+} from '../../model/request-kinds.js';
 import type { GrpcService } from '../../transport/grpc-call.js';
-import { answering, answeringLater, inferring } from '../grpc/unary.js';
+import { answering, answeringLater, engineMethod, inferring } from '../grpc/unary.js';
 import { modelMetadata } from './grpc-metadata.js';
 import { modelStatus, reloadConfig } from './grpc-models.js';
-import { multiInference } from './grpc-multi.js';
 import { sessionRun } from './grpc-session.js';
-import { explainingStatus, servingStatus, type ServingOptions } from './grpc-spec.js';
+import {
+  explainingStatus,
+  SERVING_WORDING,
+  servingStatus,
+  type ServingOptions,
+} from './grpc-spec.js';
 
 export type { ServingOptions } from './grpc-spec.js';
 
@@ -37,10 +48,23 @@ export function servingServices(options: ServingOptions): readonly GrpcService[]
         Predict: inferring(infer, TF_PREDICT, explained),
         Classify: inferring(infer, TF_CLASSIFY, explained),
         Regress: inferring(infer, TF_REGRESS, explained),
-        MultiInference: multiInference(options),
+        MultiInference: inferring(infer, TF_MULTI_INFERENCE, explained),
         GetModelMetadata: answering((message) => modelMetadata(snapshot(), message), servingStatus),
       },
       streams: {},
+      calls: {
+        Predict: INFERENCE,
+        Classify: INFERENCE,
+        Regress: INFERENCE,
+        MultiInference: INFERENCE,
+        GetModelMetadata: METADATA,
+      },
+      engine: {
+        Predict: engineMethod(TF_PREDICT, SERVING_WORDING, explained),
+        Classify: engineMethod(TF_CLASSIFY, SERVING_WORDING, explained),
+        Regress: engineMethod(TF_REGRESS, SERVING_WORDING, explained),
+        MultiInference: engineMethod(TF_MULTI_INFERENCE, SERVING_WORDING, explained),
+      },
     },
     {
       name: MODEL_SERVICE,
@@ -52,7 +76,13 @@ export function servingServices(options: ServingOptions): readonly GrpcService[]
         ),
       },
       streams: {},
+      calls: { GetModelStatus: METADATA, HandleReloadConfigRequest: CONTROL_CHANGE },
     },
-    { name: SESSION_SERVICE, unary: { SessionRun: sessionRun(options) }, streams: {} },
+    {
+      name: SESSION_SERVICE,
+      unary: { SessionRun: sessionRun(options) },
+      streams: {},
+      calls: { SessionRun: INFERENCE },
+    },
   ];
 }

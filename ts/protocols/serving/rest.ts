@@ -1,11 +1,17 @@
 // TensorFlow Serving's REST API. Hot path (predict, classify, regress) and documents; the
 // listener's thread.
 // Source: tensorflow/serving http_rest_api_handler; docs/protocols/v1-rest.md.
+import { INFERENCE, METADATA } from '../../access/groups.js';
 import { ERRORS, ErrorCode, ServalError } from '../../errors.js';
 import type { ListenerSnapshots, RegistrySnapshot, VersionSnapshot } from '../../model/snapshot.js';
 import type { Missing } from '../../native/missing.js';
 import { V1_CLASSIFY, V1_PREDICT, V1_REGRESS } from '../../model/request-kinds.js';
-import type { HttpExchange, RequestHead, Route } from '../../transport/listener.js';
+import {
+  ofCall,
+  type HttpExchange,
+  type RequestHead,
+  type Route,
+} from '../../transport/listener.js';
 import {
   DocumentRoute,
   errorBody,
@@ -139,9 +145,9 @@ export function v1Route(
   method: string,
   path: string,
 ): Route {
-  if (method === 'POST') return inferRoute(context, snapshots.snapshot, path);
-  if (method === 'GET') return documentRoute(snapshots, path);
-  return new DocumentRoute((head, exchange) => {
+  if (method === 'POST') return ofCall(INFERENCE, inferRoute(context, snapshots.snapshot, path));
+  if (method === 'GET') return ofCall(METADATA, documentRoute(snapshots, path));
+  const route = new DocumentRoute((head, exchange) => {
     if (method === 'OPTIONS') {
       const fromBrowser = /https?:\/\//.test(head.header('origin'));
       exchange.send(fromBrowser ? 200 : 400, JSON_TYPE, '');
@@ -150,4 +156,5 @@ export function v1Route(
     const error = malformed(head);
     fail(exchange, error.code, error.message);
   });
+  return ofCall(METADATA, route);
 }

@@ -1,6 +1,17 @@
 // Triton's control calls of inference.GRPCInferenceService: repository, configuration, statistics,
 // log settings. The listener's thread hands them to the registry and the engine's counters.
 // Source: proto/wire/inference.proto; v2-protocol.md 2, 11.
+import {
+  CONTROL,
+  CONTROL_CHANGE,
+  LOGGING_CHANGE,
+  MODEL_CONFIG,
+  SHARED_MEMORY,
+  SHARED_MEMORY_CHANGE,
+  STATISTICS,
+  TRACING_CHANGE,
+  type CallKind,
+} from '../../access/groups.js';
 import type { LogSettings, ModelControl } from '../../admin/control.js';
 import { ErrorCode, ServalError } from '../../errors.js';
 import type { RegistrySnapshot } from '../../model/snapshot.js';
@@ -219,6 +230,23 @@ function notOffered(): Record<string, GrpcUnaryHandler> {
     ]),
   );
 }
+
+/** What they are. LogSettings and TraceSetting read too; which of both, only their message says. */
+export const CONTROL_CALL_KINDS: Readonly<Record<string, CallKind>> = {
+  RepositoryIndex: CONTROL,
+  RepositoryModelLoad: CONTROL_CHANGE,
+  RepositoryModelUnload: CONTROL_CHANGE,
+  ModelConfig: MODEL_CONFIG,
+  ModelStatistics: STATISTICS,
+  LogSettings: LOGGING_CHANGE,
+  TraceSetting: TRACING_CHANGE,
+  SystemSharedMemoryStatus: SHARED_MEMORY,
+  SystemSharedMemoryRegister: SHARED_MEMORY_CHANGE,
+  SystemSharedMemoryUnregister: SHARED_MEMORY_CHANGE,
+  CudaSharedMemoryStatus: SHARED_MEMORY,
+  CudaSharedMemoryRegister: SHARED_MEMORY_CHANGE,
+  CudaSharedMemoryUnregister: SHARED_MEMORY_CHANGE,
+};
 
 /** The calls by name. */
 export function controlCalls(

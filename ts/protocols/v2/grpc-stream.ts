@@ -7,7 +7,9 @@ import { readError, type Missing } from '../../native/missing.js';
 import { V2_GRPC_STREAM } from '../../model/request-kinds.js';
 import type { CompletionTarget } from '../../native/link.js';
 import {
+  PLAIN_WORDING,
   drainStatus,
+  type EngineMethod,
   type GrpcStreamCall,
   type GrpcStreamHandler,
   type KeptMessage,
@@ -56,6 +58,16 @@ function errorReply(missing: Missing): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
 }
 
+/** Streams of a listener that hands their requests to the engine by itself. */
+export const STREAM_METHOD: EngineMethod = {
+  protocol: V2_GRPC_STREAM,
+  wording: PLAIN_WORDING,
+  explain: (code, body, missingBytes) => {
+    const error = readError(code, body, missingBytes);
+    return error.missing === undefined ? inferStatus(error) : errorReply(error.missing);
+  },
+};
+
 /** Handles one stream; made by the service for each. */
 export class InferStream implements GrpcStreamHandler {
   private readonly call: GrpcStreamCall;
@@ -69,6 +81,10 @@ export class InferStream implements GrpcStreamHandler {
   constructor(call: GrpcStreamCall, infer: GrpcInfer) {
     this.call = call;
     this.infer = infer;
+  }
+
+  get running(): number {
+    return this.slots.filter((slot) => !slot.answered).length;
   }
 
   onMessage(message: Buffer): void {

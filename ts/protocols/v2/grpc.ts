@@ -2,11 +2,12 @@
 // snapshot; ModelInfer and ModelStreamInfer hand the raw message to the engine. Hot path; the
 // listener's thread. Builds no protobuf object for an inference.
 // Source: proto/wire/inference.proto; statuses: docs/protocols/v2-rest.md.
+import { HEALTH, INFERENCE, METADATA } from '../../access/groups.js';
 import { V2_GRPC } from '../../model/request-kinds.js';
 import type { RegistrySnapshot } from '../../model/snapshot.js';
-import type { GrpcService } from '../../transport/grpc-call.js';
+import { PLAIN_WORDING, type GrpcService } from '../../transport/grpc-call.js';
 import { inferStatus, type GrpcInfer } from '../grpc/infer.js';
-import { answering, inferring, type StatusOf } from '../grpc/unary.js';
+import { answering, engineMethod, inferring, type StatusOf } from '../grpc/unary.js';
 import {
   EXTENSIONS,
   SERVER_NAME,
@@ -14,8 +15,13 @@ import {
   isServerReady,
   modelMetadata,
 } from './documents.js';
-import { controlCalls, readNameVersion, type GrpcControlOptions } from './grpc-control.js';
-import { InferStream } from './grpc-stream.js';
+import {
+  CONTROL_CALL_KINDS,
+  controlCalls,
+  readNameVersion,
+  type GrpcControlOptions,
+} from './grpc-control.js';
+import { InferStream, STREAM_METHOD } from './grpc-stream.js';
 import { missingError } from './lookup.js';
 import {
   MODEL_METADATA_RESPONSE,
@@ -63,6 +69,7 @@ function explainingStatus(snapshot: () => RegistrySnapshot): StatusOf {
 /** The service, ready to be handed to a gRPC listener. */
 export function inferenceService(options: InferenceServiceOptions): GrpcService {
   const { snapshot, shown, infer } = options;
+  const explained = explainingStatus(snapshot);
   const serverMetadata = encodeMessage(
     { name: SERVER_NAME, version: options.serverVersion, extensions: EXTENSIONS },
     SERVER_METADATA_RESPONSE,
@@ -84,9 +91,23 @@ export function inferenceService(options: InferenceServiceOptions): GrpcService 
         return serverMetadata;
       }),
       ModelMetadata: answering((message) => modelMetadataMessage(snapshot(), message)),
-      ModelInfer: inferring(infer, V2_GRPC, explainingStatus(snapshot)),
+      ModelInfer: inferring(infer, V2_GRPC, explained),
       ...controlCalls(options),
     },
     streams: { ModelStreamInfer: (call) => new InferStream(call, infer) },
+    calls: {
+      ServerLive: HEALTH,
+      ServerReady: HEALTH,
+      ModelReady: HEALTH,
+      ServerMetadata: METADATA,
+      ModelMetadata: METADATA,
+      ModelInfer: INFERENCE,
+      ModelStreamInfer: INFERENCE,
+      ...CONTROL_CALL_KINDS,
+    },
+    engine: {
+      ModelInfer: engineMethod(V2_GRPC, PLAIN_WORDING, explained),
+      ModelStreamInfer: STREAM_METHOD,
+    },
   };
 }

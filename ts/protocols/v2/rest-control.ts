@@ -3,9 +3,11 @@
 // Source: v2-protocol.md 2, 10, 11.
 import { constants } from 'node:buffer';
 import type { ModelControl, RepositoryIndexEntry } from '../../admin/control.js';
+import { CONTROL, CONTROL_CHANGE, LOGGING, LOGGING_CHANGE } from '../../access/groups.js';
 import { ErrorCode, ServalError } from '../../errors.js';
 import type { Route } from '../../transport/listener.js';
 import { BodyRoute, LaterRoute, type Answer, type BodyLimits } from '../rest/body-route.js';
+import { OwnPageRoute } from '../rest/own-page.js';
 import {
   loadModel,
   loadRequest,
@@ -93,6 +95,10 @@ function bodyRoute(
   );
 }
 
+/** A body route of a call that changes state. */
+const changingRoute = (...parts: Parameters<typeof bodyRoute>): Route =>
+  new OwnPageRoute(bodyRoute(...parts));
+
 /** Absent members are those that have nothing to say, as Triton has it. */
 const indexEntry = (entry: RepositoryIndexEntry): object => ({
   name: entry.name,
@@ -113,7 +119,7 @@ function indexRoute(context: ControlContext, repository: string): Route {
 }
 
 function loadRoute(context: ControlContext, repository: string, model: string): Route {
-  return bodyRoute(context, LOAD_BODY_BYTES_MAX, async (body) => {
+  return changingRoute(context, LOAD_BODY_BYTES_MAX, async (body) => {
     const request = loadRequest(model, parametersOf(body), fileBytes);
     await loadModel(context.control, repository, request);
     return NOTHING;
@@ -121,7 +127,7 @@ function loadRoute(context: ControlContext, repository: string, model: string): 
 }
 
 function unloadRoute(context: ControlContext, repository: string, model: string): Route {
-  return bodyRoute(context, SMALL_BODY_BYTES_MAX, async (body) => {
+  return changingRoute(context, SMALL_BODY_BYTES_MAX, async (body) => {
     const dependents = unloadDependents(parametersOf(body));
     await unloadModel(context.control, repository, model, dependents);
     return NOTHING;
@@ -129,7 +135,7 @@ function unloadRoute(context: ControlContext, repository: string, model: string)
 }
 
 function reloadRoute(context: ControlContext): Route {
-  return bodyRoute(context, SMALL_BODY_BYTES_MAX, async (body) => {
+  return changingRoute(context, SMALL_BODY_BYTES_MAX, async (body) => {
     const [name] = Object.keys(body);
     if (name !== undefined) {
       throw new ServalError(
@@ -143,9 +149,11 @@ function reloadRoute(context: ControlContext): Route {
 }
 
 const loggingEndpoint = (context: ControlContext): Endpoint => ({
+  call: LOGGING,
+  posted: LOGGING_CHANGE,
   GET: () => new LaterRoute(failV2, async () => json(await context.control.logSettings())),
   POST: () =>
-    bodyRoute(context, SMALL_BODY_BYTES_MAX, async (body) =>
+    changingRoute(context, SMALL_BODY_BYTES_MAX, async (body) =>
       json(await context.control.updateLogSettings(body)),
     ),
 });
@@ -153,12 +161,19 @@ const loggingEndpoint = (context: ControlContext): Endpoint => ({
 /** The control endpoint at a path; undefined when there is none. */
 export function controlEndpoint(context: ControlContext, path: string): Endpoint | undefined {
   if (path === '/v2/logging') return loggingEndpoint(context);
-  if (path === '/v2/repository/reload') return { POST: () => reloadRoute(context) };
+  if (path === '/v2/repository/reload') {
+    return { call: CONTROL_CHANGE, POST: () => reloadRoute(context) };
+  }
   const index = INDEX_URL.exec(path);
-  if (index !== null) return { POST: () => indexRoute(context, decodedName(index[1] ?? '')) };
+  if (index !== null) {
+    return { call: CONTROL, POST: () => indexRoute(context, decodedName(index[1] ?? '')) };
+  }
   const found = MODEL_URL.exec(path);
   if (found === null) return undefined;
   const [, repository = '', model = '', verb] = found;
   const make = verb === 'load' ? loadRoute : unloadRoute;
-  return { POST: () => make(context, decodedName(repository), decodedName(model)) };
+  return {
+    call: CONTROL_CHANGE,
+    POST: () => make(context, decodedName(repository), decodedName(model)),
+  };
 }

@@ -1,5 +1,6 @@
 // How V2 over REST answers: errors, documents, wrong methods and paths. The listener's thread.
 // Source: Predict Protocol V2; statuses: docs/protocols/v2-rest.md.
+import type { CallKind } from '../../access/groups.js';
 import { ERRORS, ErrorCode, ServalError } from '../../errors.js';
 import type { HttpExchange, Route } from '../../transport/listener.js';
 import { DocumentRoute, errorBody, errorHeaders } from '../rest/infer.js';
@@ -9,6 +10,9 @@ export const JSON_TYPE = 'application/json';
 
 /** The routes of one path by method. A method that is not there is answered 405. */
 export interface Endpoint {
+  readonly call: CallKind;
+  /** What POST is, where that is something else. */
+  readonly posted?: CallKind;
   readonly GET?: () => Route;
   readonly POST?: () => Route;
 }
@@ -36,8 +40,8 @@ export function answerWith(make: () => HealthReply | string): Route {
 }
 
 /** 405 with `Allow`. */
-export function wrongMethod(endpoint: Endpoint, method: string): Route {
-  const allowed = Object.keys(endpoint);
+export function wrongMethod(endpoint: Pick<Endpoint, 'GET' | 'POST'>, method: string): Route {
+  const allowed = (['GET', 'POST'] as const).filter((name) => endpoint[name] !== undefined);
   return new DocumentRoute((_head, exchange) => {
     const expected = allowed.join(' or ');
     const text = `method ${method.slice(0, 32)} is not allowed here, expected ${expected}`;

@@ -1,10 +1,12 @@
 // Predict Protocol V2 over REST. Hot path (infer) and documents; the listener's thread.
 // Source: the Predict Protocol V2 text and Triton's extensions; docs/protocols/v2-rest.md.
+import { HEALTH, INFERENCE, METADATA, MODEL_CONFIG, STATISTICS } from '../../access/groups.js';
 import { ErrorCode, ServalError } from '../../errors.js';
 import type { ListenerSnapshots, RegistrySnapshot } from '../../model/snapshot.js';
 import { V2_REST } from '../../model/request-kinds.js';
 import {
   headerName,
+  ofCall,
   type HttpExchange,
   type RequestHead,
   type Route,
@@ -127,15 +129,27 @@ function modelEndpoint(
   const { healthBody } = context;
   switch (match[3]) {
     case 'infer':
-      return { POST: () => inferRoute(context, snapshot, name, version) };
+      return { call: INFERENCE, POST: () => inferRoute(context, snapshot, name, version) };
     case 'ready':
-      return { GET: () => answerWith(() => modelReady(shown, name, version, healthBody)) };
+      return {
+        call: HEALTH,
+        GET: () => answerWith(() => modelReady(shown, name, version, healthBody)),
+      };
     case 'config':
-      return { GET: () => answerWith(() => modelConfigJson(snapshot, name, version)) };
+      return {
+        call: MODEL_CONFIG,
+        GET: () => answerWith(() => modelConfigJson(snapshot, name, version)),
+      };
     case 'stats':
-      return { GET: () => statisticsRoute(context, snapshot, name, version ?? '') };
+      return {
+        call: STATISTICS,
+        GET: () => statisticsRoute(context, snapshot, name, version ?? ''),
+      };
     default:
-      return { GET: () => answerWith(() => modelMetadataJson(snapshot, name, version)) };
+      return {
+        call: METADATA,
+        GET: () => answerWith(() => modelMetadataJson(snapshot, name, version)),
+      };
   }
 }
 
@@ -147,13 +161,16 @@ function endpointAt(
   const { healthBody, serverVersion } = context;
   switch (path) {
     case '/v2':
-      return { GET: () => answerWith(() => serverMetadataJson(serverVersion)) };
+      return { call: METADATA, GET: () => answerWith(() => serverMetadataJson(serverVersion)) };
     case '/v2/health/live':
-      return { GET: () => answerWith(() => serverLive(healthBody)) };
+      return { call: HEALTH, GET: () => answerWith(() => serverLive(healthBody)) };
     case '/v2/health/ready':
-      return { GET: () => answerWith(() => serverReady(snapshots.shown, healthBody)) };
+      return {
+        call: HEALTH,
+        GET: () => answerWith(() => serverReady(snapshots.shown, healthBody)),
+      };
     case '/v2/models/stats': // a model of this name has no metadata here, as with Triton
-      return { GET: () => statisticsRoute(context, snapshots.snapshot, '', '') };
+      return { call: STATISTICS, GET: () => statisticsRoute(context, snapshots.snapshot, '', '') };
   }
   const model = MODEL_URL.exec(path);
   if (model !== null) return modelEndpoint(context, snapshots, model);
@@ -170,5 +187,7 @@ export function v2Route(
   const endpoint = endpointAt(context, snapshots, path);
   if (endpoint === undefined) return noSuchPath(method, path);
   const make = method === 'GET' || method === 'POST' ? endpoint[method] : undefined;
-  return make === undefined ? wrongMethod(endpoint, method) : make();
+  if (make === undefined) return ofCall(endpoint.call, wrongMethod(endpoint, method));
+  const { call, posted = call } = endpoint;
+  return ofCall(method === 'POST' ? posted : call, make());
 }

@@ -6,6 +6,7 @@ import type { ModelFormat } from '../../import/model-files.js';
 import { TABULAR_PLATFORMS } from '../../model/platforms.js';
 import { parseBatchingParameters } from '../../model-config/batching-parameters.js';
 import type { BatchingParameters, ModelEntry } from '../../model-config/types.js';
+import type { ConfigProblem } from '../../protobuf/problem.js';
 import { parseSignedVersion } from '../../model/version-policy.js';
 import { readConfigText } from '../../protobuf/text-format.js';
 import { TRITON_CONFIG_FILE } from './repository.js';
@@ -128,7 +129,9 @@ async function scanBasePath(entry: ModelEntry, rules: BasePathRules): Promise<Fo
     const known = before.includes(one) || !rules.batchingPerModel;
     versions.push(known ? one : await withBatching(one));
   }
-  const config = { ...NO_CONFIG, ...platformProblem(entry, versions) };
+  const notes = versions.flatMap((one) => one.batchingNotes ?? []);
+  const config = { ...NO_CONFIG, notes, ...platformProblem(entry, versions) };
+  problems.push(...notes);
   if (config.problem !== '') problems.push(config.problem);
   for (const { problem } of versions) if (problem !== '') problems.push(problem);
   return {
@@ -160,20 +163,29 @@ function platformProblem(
 async function withBatching(found: FoundVersion): Promise<FoundVersion> {
   const names = await listFolder(found.folder);
   if (names instanceof Error || !names.includes(BATCHING_FILE)) return found;
-  const [batching, problems] = await readBatching(join(found.folder, BATCHING_FILE));
+  const path = join(found.folder, BATCHING_FILE);
+  const { batching, problems, notes: batchingNotes } = await readBatching(path);
   return batching === undefined || problems.length > 0
-    ? { ...found, problem: problems.join('; ') }
-    : { ...found, batching };
+    ? { ...found, batchingNotes, problem: problems.join('; ') }
+    : { ...found, batchingNotes, batching };
+}
+
+export interface ReadBatching {
+  /** undefined when there is a problem. */
+  readonly batching: BatchingParameters | undefined;
+  readonly problems: readonly string[];
+  /** What is read and makes no difference. */
+  readonly notes: readonly string[];
 }
 
 /** Parameters of batching and what is wrong with their file; never rejects. */
-export async function readBatching(
-  path: string,
-): Promise<[BatchingParameters | undefined, readonly string[]]> {
+export async function readBatching(path: string): Promise<ReadBatching> {
+  const textOf = (one: ConfigProblem): string => `${one.place}: ${one.message}`;
   try {
-    const { parameters, problems } = parseBatchingParameters(await readConfigText(path), path);
-    return [parameters, problems.map((one) => `${one.place}: ${one.message}`)];
+    const read = parseBatchingParameters(await readConfigText(path), path);
+    const [problems, notes] = [read.problems.map(textOf), read.warnings.map(textOf)];
+    return { batching: read.parameters, problems, notes };
   } catch (error) {
-    return [undefined, [(error as Error).message]];
+    return { batching: undefined, problems: [(error as Error).message], notes: [] };
   }
 }

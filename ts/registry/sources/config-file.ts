@@ -16,7 +16,7 @@ export class ModelConfigFile {
   #text: string | undefined;
   #entries: readonly ModelEntry[] = [];
   #faults: readonly string[] = [];
-  #warnings: readonly string[] = [];
+  #notes: readonly string[] = [];
 
   constructor(path: string, rules: SourceRules) {
     this.#path = path;
@@ -33,9 +33,9 @@ export class ModelConfigFile {
     return this.#faults;
   }
 
-  /** The same, and what is read and makes no difference. */
-  get problems(): readonly string[] {
-    return [...this.#faults, ...this.#warnings];
+  /** What is read and makes no difference. */
+  get notes(): readonly string[] {
+    return this.#notes;
   }
 
   /** Errors: InvalidArgument: the file cannot be read. */
@@ -49,7 +49,7 @@ export class ModelConfigFile {
     try {
       text = await readConfigText(this.#path);
     } catch (error) {
-      [this.#faults, this.#warnings] = [[(error as Error).message], []];
+      [this.#faults, this.#notes] = [[(error as Error).message], []];
       this.#text = undefined;
       return false;
     }
@@ -69,6 +69,6 @@ export class ModelConfigFile {
     this.#text = text;
     this.#entries = [...models, ...kept];
     const textOf = (one: ConfigProblem): string => `${one.place}: ${one.message}`;
-    [this.#faults, this.#warnings] = [problems.map(textOf), warnings.map(textOf)];
+    [this.#faults, this.#notes] = [problems.map(textOf), warnings.map(textOf)];
   }
 }

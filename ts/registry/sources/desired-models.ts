@@ -8,7 +8,7 @@ import { desiredModel, type DesiredModel } from '../desired.js';
 import { takeLabels, type TakenLabels } from '../labels.js';
 import type { ExplicitModels } from './explicit-models.js';
 import { distinctModels } from './repository.js';
-import type { FoundModel } from './scan.js';
+import { wrongWith, type FoundModel } from './scan.js';
 import { StartFaults, type Place } from './start-faults.js';
 
 export type SourceConfig = Pick<
@@ -23,7 +23,9 @@ export interface Seen {
   readonly batching: BatchingParameters | undefined;
   /** PATHs included. */
   readonly repositories: readonly string[];
-  /** `problems`: faults included. */
+  /** What files say and makes no difference; of models' own configurations: theirs. */
+  readonly notes: readonly string[];
+  /** `problems`: faults and notes included. */
   readonly places: readonly (Place & { readonly problems: readonly string[] })[];
 }
 
@@ -35,6 +37,8 @@ export interface Desired {
   readonly problems: readonly string[];
   /** Problems that keep something from being served. */
   readonly grave: ReadonlySet<string>;
+  /** Problems that are none: what is read and makes no difference. */
+  readonly notes: ReadonlySet<string>;
 }
 
 interface KnownModel {
@@ -75,6 +79,7 @@ export class DesiredModels {
       faults,
       problems: [...problems, ...wanted.flatMap((one) => one.problems)],
       grave: new Set([...faults, ...unserved.flatMap((one) => one.problems)]),
+      notes: new Set([...seen.notes, ...wanted.flatMap((one) => one.config.notes)]),
     };
   }
 
@@ -139,7 +144,7 @@ export function notFound(name: string, { repositories }: Pick<Seen, 'repositorie
 
 /** Why nothing of a model that was found can be loaded. */
 export function unservedText(model: FoundModel | undefined): string {
-  return model?.problems.join('; ') || 'the version policy picks none of its versions';
+  return (model && wrongWith(model).join('; ')) || 'the version policy picks none of its versions';
 }
 
 /** Whether it is loaded only when asked for in explicit mode. */

@@ -12,6 +12,7 @@ import type { Desired, SourceConfig } from './desired-models.js';
 import { ExplicitModels, type ModelOverride } from './explicit-models.js';
 import { Places } from './places.js';
 import { Problems } from './problems.js';
+import { wrongWith } from './scan.js';
 import { isWatched } from './start-faults.js';
 import { Watcher, type Watched } from './watcher.js';
 
@@ -91,7 +92,8 @@ export class ModelSource {
     return this.#problems.now;
   }
 
-  /** Everything that was wrong when start() settled, failed loads included. */
+  /** Everything that was wrong when start() settled, failed loads included; what is read and makes
+   * no difference is not wrong. */
   get startProblems(): readonly string[] {
     return this.#startProblems;
   }
@@ -123,7 +125,8 @@ export class ModelSource {
         .failures(name)
         .map((one) => `model '${name}', version ${one.version}: ${one.message}`),
     );
-    this.#startProblems = [...this.problems, ...failures];
+    const problems = this.problems.filter((one) => this.#desired?.notes.has(one) !== true);
+    this.#startProblems = [...problems, ...failures];
     this.#watcher.start();
   }
 
@@ -209,7 +212,7 @@ export class ModelSource {
       for (const name of Object.keys(this.#registry.snapshot.models)) names.add(name);
     }
     const { found } = this.#places.seen;
-    const problems = new Map(found.map((model) => [model.name, model.problems]));
+    const problems = new Map(found.map((model) => [model.name, wrongWith(model)]));
     return [...names].sort().map((name) => ({
       name,
       unloaded: this.#explicit.unloadedVersions(name),

@@ -29,6 +29,7 @@ export class Places {
   readonly #overrides = new Map<string, FoundModel>();
   #batching: BatchingParameters | undefined;
   #batchingProblems: readonly string[] = [];
+  #batchingNotes: readonly string[] = [];
 
   constructor(config: SourceConfig, rules: SourceRules) {
     const { paths, modelRepositories, modelConfigFile } = config.sources;
@@ -48,8 +49,8 @@ export class Places {
 
   /** What there is now, as the last looks took it. */
   get seen(): Seen {
-    const { problems = [], faults = [] } = this.configFile ?? {};
-    const batchingProblems = this.#batchingProblems;
+    const { notes = [], faults = [] } = this.configFile ?? {};
+    const [batchingFaults, batchingNotes] = [this.#batchingProblems, this.#batchingNotes];
     const others = [...this.#paths, this.#basePaths].flatMap((one) => one.models);
     return {
       found: [
@@ -57,14 +58,15 @@ export class Places {
         ...others.filter((one) => !this.#overrides.has(one.name)),
       ],
       batching: this.#batching,
+      notes: [...batchingNotes, ...notes],
       repositories: this.#paths.map(({ path }) => path),
       places: [
         {
           what: '--batching-parameters-file',
-          faults: batchingProblems,
-          problems: batchingProblems,
+          faults: batchingFaults,
+          problems: [...batchingFaults, ...batchingNotes],
         },
-        { what: '--model-config-file', faults, problems },
+        { what: '--model-config-file', faults, problems: [...faults, ...notes] },
         ...this.#paths.map((one) => ({
           what: one.path,
           faults: one.faults,
@@ -190,6 +192,10 @@ export class Places {
     const { enabled, parametersFile } = this.#config.batching;
     if (!enabled) return;
     if (parametersFile === undefined) this.#batching = defaultBatchingParameters();
-    else [this.#batching, this.#batchingProblems] = await readBatching(parametersFile);
+    else {
+      const { batching, problems, notes } = await readBatching(parametersFile);
+      this.#batching = batching;
+      [this.#batchingProblems, this.#batchingNotes] = [problems, notes];
+    }
   }
 }

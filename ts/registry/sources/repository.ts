@@ -310,20 +310,20 @@ export async function foundConfig(
   result: TritonConfigResult,
 ): Promise<FoundConfig> {
   const { config, problems } = result;
-  const warnings = result.warnings.map(problemText);
+  const notes = result.warnings.map(problemText);
   if (config === undefined) {
     const problem = problems.map(problemText).join('; ');
-    return { ...NO_CONFIG, problem, warnings, revision: digest([text, problem]) };
+    return { ...NO_CONFIG, problem, notes, warnings: notes, revision: digest([text, problem]) };
   }
   const { labels, problems: wrongLabels } = await readLabels(folder, config);
-  warnings.push(...wrongLabels.map(problemText));
+  const warnings = [...notes, ...wrongLabels.map(problemText)];
   const found = await configuredSchema(folder, config);
   if (typeof found === 'string') {
-    return { ...NO_CONFIG, problem: found, warnings, revision: digest([text, found]) };
+    return { ...NO_CONFIG, problem: found, notes, warnings, revision: digest([text, found]) };
   }
   const schema = found === undefined ? {} : { schema: found };
   const revision = digest([text, ...warnings, ...[...labels].flat(2), found?.revision ?? '']);
-  return { config, classLabels: labels, ...schema, problem: '', warnings, revision };
+  return { config, classLabels: labels, ...schema, problem: '', notes, warnings, revision };
 }
 
 /** The file of the parameter "schema", in the model's folder; what is wrong with it; or none. */

@@ -51,6 +51,8 @@ export interface FoundVersion extends ScannedVersion {
   readonly schema?: string;
   /** batching_params.pbtxt beside the model file. */
   readonly batching?: BatchingParameters;
+  /** What that file says and makes no difference. */
+  readonly batchingNotes?: readonly string[];
   /** Why it cannot be served although it is there; "" when it can. */
   readonly problem: string;
 }
@@ -66,6 +68,8 @@ export interface FoundConfig {
   /** The file of the parameter "schema". */
   readonly schema?: FoundSchema;
   /** What is read and makes no difference. */
+  readonly notes: readonly string[];
+  /** The notes, and what is wrong and keeps nothing from being served. */
   readonly warnings: readonly string[];
   /** Changes when the configuration does. */
   readonly revision: string;
@@ -95,6 +99,7 @@ export const NO_CONFIG: FoundConfig = {
   config: undefined,
   classLabels: new Map(),
   problem: '',
+  notes: [],
   warnings: [],
   revision: '',
 };
@@ -368,6 +373,11 @@ export async function requirePath(path: string): Promise<Stats> {
   if (!(stats instanceof Error)) return stats;
   const missing = (stats as NodeJS.ErrnoException).code === 'ENOENT';
   throw invalid(path, missing ? 'no such file or folder' : stats.message);
+}
+
+/** What is wrong with it, without what is read and makes no difference. */
+export function wrongWith({ problems, config }: FoundModel): readonly string[] {
+  return problems.filter((one) => !config.notes.includes(one));
 }
 
 export function invalid(path: string, message: string): ServalError {

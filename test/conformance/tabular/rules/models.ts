@@ -182,8 +182,11 @@ export class RulesServer {
   #asking: Asking | undefined;
   #repository: Repository | undefined;
 
-  constructor(names: readonly (keyof typeof MODELS)[] = Object.keys(MODELS)) {
-    before(() => this.#start(names));
+  constructor(
+    flags: readonly string[] = [],
+    names: readonly (keyof typeof MODELS)[] = Object.keys(MODELS),
+  ) {
+    before(() => this.#start(flags, names));
     after(() => this.#stop());
   }
 
@@ -198,10 +201,10 @@ export class RulesServer {
   readonly refuses = (...all: Parameters<Asking['refuses']>): ReturnType<Asking['refuses']> =>
     this.asking.refuses(...all);
 
-  async #start(names: readonly (keyof typeof MODELS)[]): Promise<void> {
+  async #start(flags: readonly string[], names: readonly (keyof typeof MODELS)[]): Promise<void> {
     const chosen = names.map((name) => [name, MODELS[name] ?? {}] as const);
     this.#repository = new Repository(Object.fromEntries(chosen));
-    this.#asking = new Asking(await startServer([this.#repository.folder]));
+    this.#asking = new Asking(await startServer([this.#repository.folder, ...flags]));
   }
 
   async #stop(): Promise<void> {

@@ -1,7 +1,8 @@
 // Every error of the list in tabular.md 2.3, by its name, over both protocols: its status, and the
 // tensor, field and row that it names. coverage.test.ts compares the names with the list.
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { test } from 'node:test';
+import { overGrpcListeners } from '../../../e2e/support/grpc-listeners.js';
 import { type Asked, type Form, GRPC, RAW, TYPED, type Tensor } from './asking.js';
 import { RulesServer } from './models.js';
 
@@ -238,8 +239,8 @@ const CASES: readonly Case[] = [
   },
 ];
 
-describe('what requests are refused for', () => {
-  const rules = new RulesServer();
+overGrpcListeners('what requests are refused for', (flags) => {
+  const rules = new RulesServer(flags);
 
   for (const { error, model, tensors, words, ...asked } of CASES) {
     const what = tensors.map(({ name, datatype, shape }) => `${name} ${datatype} [${shape}]`);

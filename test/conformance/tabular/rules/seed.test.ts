@@ -5,8 +5,9 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { after, before, test } from 'node:test';
 import protobuf from 'protobufjs';
+import { overGrpcListeners } from '../../../e2e/support/grpc-listeners.js';
 import { packageRoot } from '../../../../ts/package-files.js';
 import { RawClient } from '../../../unit/protocols/raw-client.js';
 import { type ServalProcess, startServer } from '../../../e2e/support/serval-process.js';
@@ -148,10 +149,11 @@ const MODELS: readonly (readonly [string, Record<string, string>, readonly unkno
   ],
 ];
 
-describe("the extension's own page", {
-  skip: SEEDS === undefined && '../shared/spec/seeds is not there',
-}, () => {
-  if (SEEDS === undefined) return;
+overGrpcListeners("the extension's own page", (flags) => {
+  if (SEEDS === undefined) {
+    test('all examples', { skip: '../shared/spec/seeds is not there' });
+    return;
+  }
   const proto = protoOf(page('001'));
   const examples = examplesOf(page('003'));
   const repository = new Repository(
@@ -160,7 +162,7 @@ describe("the extension's own page", {
   let server: ServalProcess;
   let client: RawClient;
   before(async () => {
-    server = await startServer([repository.folder]);
+    server = await startServer([repository.folder, ...flags]);
     client = new RawClient(server.grpcPort);
   });
   after(async () => {

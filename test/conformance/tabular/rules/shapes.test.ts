@@ -1,7 +1,8 @@
 // Shapes, companions and names of tensors on a running server, in every form of the V2 protocol.
 // Source: tabular.md 2.1, X8 to X17, X24, X28.
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { test } from 'node:test';
+import { overGrpcListeners } from '../../../e2e/support/grpc-listeners.js';
 import { FORMS, GRPC, type Tensor, entriesOf } from './asking.js';
 import { RulesServer } from './models.js';
 
@@ -20,8 +21,8 @@ const tensor = (
 });
 const REST = ['rest'] as const;
 
-describe('shapes and names of the extension', () => {
-  const rules = new RulesServer([
+overGrpcListeners('shapes and names of the extension', (flags) => {
+  const rules = new RulesServer(flags, [
     'echo',
     'fp64',
     'list',

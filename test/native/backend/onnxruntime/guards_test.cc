@@ -374,6 +374,29 @@ TEST_F(Guards, AConvolutionOfConstantWeightsNeedsNone) {
   }
 }
 
+// TensorFlow's filters have their channels last; those of depthwise convolutions are reshaped.
+TEST_F(Guards, AConvolutionOfRearrangedConstantsNeedsNone) {
+  const auto guards = [](std::vector<int64_t> to, bool constant, std::vector<int64_t> perm) {
+    onnx::Model model;
+    if (constant) model.initializer<float>("w", onnx::kFloat, {3, 1, 2}, {1, 2, 3, 4, 5, 6});
+    else model.input("w", onnx::kFloat, free_dims(3));
+    model.initializer<int64_t>("to", onnx::kInt64, {3}, to);
+    model.node("Transpose", {"w"}, {"t"}, {onnx::attribute("perm", perm)});
+    model.node("Reshape", {"t", "to"}, {"r"}).node("Conv", {"x", "r"}, {"y"});
+    model.input("x", onnx::kFloat, free_dims(3)).output("y", onnx::kFloat, std::nullopt);
+    return guards_of(model);
+  };
+  EXPECT_EQ(guards({2, 1, 3}, true, {2, 1, 0}), 0);
+  EXPECT_EQ(guards({0, 1, -1}, true, {2, 1, 0}), 0);
+  EXPECT_EQ(guards({2, -1, 3}, true, {2, 1, 0}), 0);
+  EXPECT_EQ(guards({2, 1, 3}, false, {2, 1, 0}), 1);
+  EXPECT_EQ(guards({2, 1, 4}, true, {2, 1, 0}), 1);
+  EXPECT_EQ(guards({-1, -1, 3}, true, {2, 1, 0}), 1);
+  EXPECT_EQ(guards({2, -2, 3}, true, {2, 1, 0}), 1);
+  EXPECT_EQ(guards({2, 1, 3}, true, {2, 1, 7}), 1);
+  EXPECT_EQ(guards({2, 1, 3}, true, {0, 1}), 1);
+}
+
 onnx::Model attention_model(int64_t heads) {
   onnx::Model model;
   model.domains = {{"com.microsoft", 1}};

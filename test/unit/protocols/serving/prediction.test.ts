@@ -1,8 +1,13 @@
-// PredictionService.Predict, Classify and Regress. Source: tfserving.md 1.10, 2.
+// PredictionService.Predict, Classify, Regress and MultiInference. Source: tfserving.md 1.10, 2.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ErrorCode } from '../../../../ts/errors.js';
-import { TF_CLASSIFY, TF_PREDICT, TF_REGRESS } from '../../../../ts/model/request-kinds.js';
+import {
+  TF_CLASSIFY,
+  TF_MULTI_INFERENCE,
+  TF_PREDICT,
+  TF_REGRESS,
+} from '../../../../ts/model/request-kinds.js';
 import type { InferError } from '../../../../ts/protocols/grpc/infer.js';
 import { truncated } from '../../../../ts/protocols/serving/grpc-spec.js';
 import { missing } from '../missing.js';
@@ -11,7 +16,7 @@ import { encoded, outcome, servingRig, SPEC } from './serving-rig.js';
 
 const { engine, call } = servingRig();
 
-describe('Predict, Classify, Regress', () => {
+describe('Predict, Classify, Regress, MultiInference', () => {
   it('hand the message to the engine as it is, and its answer back', async () => {
     engine.reply = ({ message }) => Buffer.concat([message, Buffer.from('!')]);
     const message = Buffer.from('whatever it is');
@@ -19,6 +24,7 @@ describe('Predict, Classify, Regress', () => {
       ['Predict', TF_PREDICT],
       ['Classify', TF_CLASSIFY],
       ['Regress', TF_REGRESS],
+      ['MultiInference', TF_MULTI_INFERENCE],
     ] as const) {
       const { message: answer } = await call(method, message);
       assert.equal(answer?.toString(), 'whatever it is!');
@@ -112,10 +118,13 @@ describe('Predict, Classify, Regress', () => {
       assert.deepEqual(outcome(await ask(name, text, SignatureNotFound)), [9, text]);
     }
     const classify = 'No signature was found with the name: sparse';
-    assert.deepEqual(outcome(await ask('tf', classify, InvalidArgument)), [
-      3,
-      `${classify}. ${reason}`,
-    ]);
+    const task = 'Requested signature not found in model graph: sparse';
+    for (const words of [classify, task]) {
+      assert.deepEqual(outcome(await ask('tf', words, InvalidArgument)), [
+        3,
+        `${words}. ${reason}`,
+      ]);
+    }
   });
 
   it('cut long texts between characters', () => {

@@ -22,7 +22,7 @@ function asking(control: Control = {}): { explicit: ExplicitModels; models: Desi
 
 function seen(models: readonly FoundModel[], problems: readonly string[] = []): Seen {
   const places = [{ what: '/r', faults: problems, problems }];
-  return { found: models, batching: undefined, repositories: ['/r'], places };
+  return { found: models, batching: undefined, notes: [], repositories: ['/r'], places };
 }
 
 const NONE_SERVE = (): readonly string[] => [];

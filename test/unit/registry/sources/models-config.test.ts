@@ -73,6 +73,44 @@ test('models.config: policies, labels, platforms; re-read on its own schedule', 
   assert.deepEqual(source.problems, []);
 });
 
+test('what makes no difference is told, once, and does not stop a start', async (t) => {
+  const folder = filledFolder(t, {
+    'a/1/model.onnx': 'x',
+    'a/1/batching_params.pbtxt': 'thread_pool_name { value: "p" }',
+    'r/b/1/model.onnx': 'x',
+    'r/b/config.pbtxt': 'optimization { eager_batching: true }',
+    'batching.txt': 'max_batch_size { value: 8 }\nthread_pool_name { value: "q" }',
+  });
+  const file = join(folder, 'models.config');
+  const entry = `config { name: "a" base_path: "${folder}/a" logging_config { } }`;
+  writeFileSync(file, `model_config_list { ${entry} }`);
+  const { look, source, states, lines } = await startSource({
+    sources: { modelConfigFile: file, modelRepositories: [join(folder, 'r')] },
+    control: { settleMs: 0, exitOnError: true, modelConfigFilePollSeconds: 1 },
+    batching: { enabled: true, parametersFile: join(folder, 'batching.txt'), perModel: true },
+  });
+  assert.equal(states(), 'a/1:AVAILABLE b/1:AVAILABLE');
+  const told = [
+    /batching.txt:2:\d+: thread_pool_name: each model has/,
+    /models.config:1:\d+: logging_config: requests are not logged/,
+    /a\/1\/batching_params.pbtxt:1:\d+: thread_pool_name: each model has/,
+    /r\/b\/config.pbtxt:1:\d+: eager_batching: a batch is put together/,
+  ];
+  for (const one of told) assert.equal(source.problems.filter((it) => one.test(it)).length, 1);
+  assert.equal(source.problems.length, told.length);
+  assert.deepEqual(source.startProblems, []);
+  const listed = await source.list('');
+  assert.deepEqual(
+    listed.map(({ name, problems }) => [name, problems]),
+    [
+      ['a', []],
+      ['b', []],
+    ],
+  );
+  await look(1000);
+  for (const one of told) assert.equal(lines.filter((it) => one.test(it)).length, 1);
+});
+
 test('a models.config that turns bad unloads nothing', async (t) => {
   const folder = filledFolder(t, { 'a/1/model.onnx': 'x', 'b/1/model.onnx': 'x' });
   const file = join(folder, 'models.config');

@@ -1,0 +1,50 @@
+// ModelInfer with larger bodies against gRPC's own C++ echoing them: an image of 602 KB through an
+// identity model, and the MLP with dynamic batching.
+import { bytesOf, makeFloats } from '../../bodies.mjs';
+import { expectBytes } from '../../check.mjs';
+import { grpcLoad } from '../../load/grpc-load.mjs';
+import { modelInferRequest, rawOutputs } from '../../wire.mjs';
+import { BATCHED, batchedLoad, openGrpc } from '../batching/mlp-server.mjs';
+import { CPP_ECHO, openGrpcEcho, openServalGrpc } from '../sides.mjs';
+
+const IMAGE_MODEL = 'image_identity';
+const IMAGE_SHAPE = [1, 224, 224, 3];
+const IMAGE_ELEMENTS = 150_528;
+// As many in flight as keep the server's core busy.
+const IMAGES_IN_FLIGHT = 4;
+
+function planImage({ input }) {
+  const bytes = bytesOf(makeFloats(IMAGE_ELEMENTS));
+  const tensor = { name: input.name, datatype: input.datatype, shape: IMAGE_SHAPE };
+  const check = (answer) => expectBytes('output', rawOutputs(answer)[0] ?? Buffer.alloc(0), bytes);
+  return { message: modelInferRequest(IMAGE_MODEL, [{ tensor, bytes }]), check };
+}
+
+const imageLoad = (context, server, call) =>
+  grpcLoad(context, server, call, {
+    how: 'closed',
+    connections: IMAGES_IN_FLIGHT,
+    count: IMAGES_IN_FLIGHT,
+  });
+
+const rate = { reference: CPP_ECHO, metric: 'rate' };
+
+export const bodies = [
+  {
+    id: 'grpc-large',
+    title: `gRPC ModelInfer, 602 KB raw in and out, ${IMAGES_IN_FLIGHT} connections`,
+    ...rate,
+    target: { relation: '>=', limit: 1 },
+    openServal: (context, root) =>
+      openServalGrpc(context, root, { model: IMAGE_MODEL, plan: planImage, load: imageLoad }),
+    openReference: (context, serval) => openGrpcEcho(context, serval, imageLoad),
+  },
+  {
+    id: 'grpc-mlp-batching',
+    title: 'gRPC ModelInfer, MLP 784-512-10, 64 one-row requests in flight, batching',
+    ...rate,
+    target: { relation: '>=', limit: 0.9 },
+    openServal: (context, root) => openGrpc(context, root, BATCHED),
+    openReference: (context, serval) => openGrpcEcho(context, serval, batchedLoad),
+  },
+];

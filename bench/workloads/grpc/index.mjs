@@ -1,0 +1,7 @@
+// The rows about the gRPC listener: small messages, a fixed rate, larger bodies, many connections.
+import { bodies } from './bodies.mjs';
+import { connections } from './connections.mjs';
+import { openLoops } from './open-loop.mjs';
+import { small } from './small.mjs';
+
+export const grpc = [...small, ...openLoops, ...bodies, ...connections];

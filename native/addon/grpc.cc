@@ -1,0 +1,319 @@
+// See grpc.h: options from JavaScript, and what is told to it. Control plane; that thread.
+#include "addon/grpc.h"
+
+#ifdef SERVAL_HAS_GRPC
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "calls/engine_calls.h"
+#include "transport/listener.h"
+
+namespace serval {
+
+namespace {
+
+// The members of an object of ours; one that is absent keeps what is there.
+class Members {
+ public:
+  explicit Members(const Napi::Object& object) : object_(object) {}
+
+  void get(const char* name, std::string& out) const {
+    const Napi::Value value = object_.Get(name);
+    if (value.IsString()) out = value.As<Napi::String>().Utf8Value();
+  }
+  void get(const char* name, bool& out) const {
+    const Napi::Value value = object_.Get(name);
+    if (value.IsBoolean()) out = value.As<Napi::Boolean>().Value();
+  }
+  // Infinity is the largest number there is.
+  template <typename T>
+  void get(const char* name, T& out) const {
+    const Napi::Value value = object_.Get(name);
+    if (!value.IsNumber()) return;
+    const double number = value.As<Napi::Number>().DoubleValue();
+    constexpr T kMost = std::numeric_limits<T>::max();
+    if (number >= static_cast<double>(kMost)) out = kMost;
+    else out = number > 0 ? static_cast<T>(number) : 0;
+  }
+  Napi::Value at(const char* name) const { return object_.Get(name); }
+
+ private:
+  const Napi::Object& object_;
+};
+
+PemSource read_pem(const Members& tls, const char* name) {
+  PemSource out;
+  const Napi::Value value = tls.at(name);
+  if (!value.IsObject()) return out;
+  const Napi::Object object = value.As<Napi::Object>();
+  const Members members(object);
+  members.get("path", out.path);
+  members.get("text", out.text);
+  return out;
+}
+
+TransportSettings read_settings(const Napi::Object& object) {
+  TransportSettings out;
+  const Members from(object);
+  from.get("host", out.host);
+  from.get("port", out.port);
+  from.get("unixPath", out.unix_path);
+  from.get("threads", out.threads);
+  from.get("receiveBytesMax", out.receive_bytes_max);
+  from.get("sendBytesMax", out.send_bytes_max);
+  from.get("concurrentStreamsMax", out.concurrent_streams_max);
+  from.get("connectionsMax", out.connections_max);
+  from.get("unsentBytesMax", out.unsent_bytes_max);
+  from.get("handshakeMsMax", out.handshake_ms_max);
+  from.get("keepaliveTimeMs", out.keepalive_time_ms);
+  from.get("keepaliveTimeoutMs", out.keepalive_timeout_ms);
+  from.get("keepalivePermitWithoutCalls", out.keepalive_permit_without_calls);
+  from.get("pingsWithoutDataMax", out.pings_without_data_max);
+  from.get("pingIntervalWithoutDataMsMin", out.ping_interval_without_data_ms_min);
+  from.get("pingStrikesMax", out.ping_strikes_max);
+  from.get("connectionAgeMsMax", out.connection_age_ms_max);
+  from.get("connectionAgeGraceMs", out.connection_age_grace_ms);
+  from.get("connectionIdleMsMax", out.connection_idle_ms_max);
+  from.get("compressionLevel", out.compression_level);
+  const Napi::Value tls = from.at("tls");
+  if (!tls.IsObject()) return out;
+  const Napi::Object tls_object = tls.As<Napi::Object>();
+  const Members members(tls_object);
+  out.tls.enabled = true;
+  out.tls.certificate = read_pem(members, "certificate");
+  out.tls.key = read_pem(members, "key");
+  out.tls.roots = read_pem(members, "roots");
+  members.get("clientRequired", out.tls.client_required);
+  std::string min_version;
+  members.get("minVersion", min_version);
+  out.tls.only_tls13 = min_version == "TLSv1.3";
+  return out;
+}
+
+template <typename Read>
+void each(const Napi::Object& object, const char* name, const Read& read) {
+  const Napi::Value value = object.Get(name);
+  if (!value.IsArray()) return;
+  const Napi::Array array = value.As<Napi::Array>();
+  for (uint32_t i = 0; i < array.Length(); ++i) read(array.Get(i));
+}
+
+Result<MethodTable> read_methods(const Napi::Object& object) {
+  std::vector<CallMethod> methods;
+  each(object, "methods", [&](const Napi::Value& value) {
+    const Napi::Object one = value.As<Napi::Object>();
+    CallMethod method;
+    const Members from(one);
+    from.get("path", method.path);
+    from.get("streams", method.streams);
+    from.get("wording", method.wording);
+    const int32_t protocol = one.Get("protocol").As<Napi::Number>().Int32Value();
+    if (protocol >= 0) method.protocol = static_cast<Protocol>(protocol);
+    methods.push_back(std::move(method));
+  });
+  std::vector<Wording> wordings;
+  each(object, "wordings", [&](const Napi::Value& value) {
+    const Napi::Object one = value.As<Napi::Object>();
+    Wording wording;
+    const Members from(one);
+    from.get("queueFull", wording.queue_full);
+    from.get("bytesMax", wording.bytes_max);
+    from.get("cutMark", wording.cut_mark);
+    wordings.push_back(std::move(wording));
+  });
+  std::vector<uint8_t> statuses;
+  each(object, "statuses", [&](const Napi::Value& value) {
+    statuses.push_back(static_cast<uint8_t>(value.As<Napi::Number>().Uint32Value()));
+  });
+  return MethodTable::make(std::move(methods), std::move(wordings), std::move(statuses));
+}
+
+AccessRefusal read_refusal(const Napi::Object& access, const char* name) {
+  AccessRefusal out;
+  const Napi::Object object = access.Get(name).As<Napi::Object>();
+  out.code = object.Get("grpc").As<Napi::Number>().Int32Value();
+  Members(object).get("message", out.text);
+  return out;
+}
+
+// Digests one behind the other.
+std::vector<Digest> read_digests(const Napi::Object& check, const char* name) {
+  const auto bytes = check.Get(name).As<Napi::Uint8Array>();
+  std::vector<Digest> out(bytes.ByteLength() / sizeof(Digest));
+  for (size_t i = 0; i < out.size(); ++i) {
+    std::memcpy(out[i].data(), bytes.Data() + i * sizeof(Digest), sizeof(Digest));
+  }
+  return out;
+}
+
+CallAccess read_call_access(const Napi::Object& object) {
+  CallAccess out;
+  const std::string open_to = object.Get("openTo").As<Napi::String>().Utf8Value();
+  if (open_to == "all") out.open_to = CallAccess::OpenTo::All;
+  if (open_to == "local") out.open_to = CallAccess::OpenTo::Local;
+  each(object, "checks", [&](const Napi::Value& value) {
+    const Napi::Object one = value.As<Napi::Object>();
+    CredentialCheck check;
+    Members(one).get("header", check.header);
+    Members(one).get("bearer", check.bearer);
+    check.allowed = read_digests(one, "allowed");
+    check.others = read_digests(one, "others");
+    out.checks.push_back(std::move(check));
+  });
+  out.missing = read_refusal(object, "missing");
+  out.unknown = read_refusal(object, "unknown");
+  out.forbidden = read_refusal(object, "forbidden");
+  return out;
+}
+
+Result<std::shared_ptr<const AccessTable>> read_access(const Napi::Object& object) {
+  std::vector<CallAccess> accesses;
+  each(object, "accesses", [&](const Napi::Value& value) {
+    accesses.push_back(read_call_access(value.As<Napi::Object>()));
+  });
+  std::vector<uint32_t> of_method;
+  each(object, "ofMethod", [&](const Napi::Value& value) {
+    of_method.push_back(value.As<Napi::Number>().Uint32Value());
+  });
+  return AccessTable::make(std::move(accesses), std::move(of_method));
+}
+
+}  // namespace
+
+struct GrpcService::State {
+  napi_threadsafe_function notify = nullptr;
+  std::shared_ptr<Engine> engine;
+  ServeSettings settings;
+  MethodTable methods;
+  std::unique_ptr<Bridge> bridge;
+  std::unique_ptr<GrpcListener> listener;
+
+  ~State() {
+    listener.reset();
+    bridge.reset();
+    if (notify != nullptr) napi_release_threadsafe_function(notify, napi_tsfn_abort);
+  }
+};
+
+bool grpc_built() { return true; }
+
+GrpcService::GrpcService(std::unique_ptr<State> state) : state_(std::move(state)) {}
+GrpcService::~GrpcService() = default;
+
+Result<std::unique_ptr<GrpcService>> GrpcService::start(napi_env env, Lane& lane,
+                                                        napi_value options, napi_value on_events) {
+  const Napi::Object object = Napi::Value(env, options).As<Napi::Object>();
+  Result<MethodTable> methods = read_methods(object);
+  if (!methods.ok()) return methods.error();
+  auto state = std::make_unique<State>();
+  State& parts = *state;
+  parts.methods = std::move(methods.value());
+  parts.engine = lane.shared_engine();
+  parts.settings = lane.settings();
+  napi_value name = nullptr;
+  napi_create_string_utf8(env, "serval gRPC events", NAPI_AUTO_LENGTH, &name);
+  if (napi_create_threadsafe_function(env, on_events, nullptr, name, 2, 1, nullptr, nullptr,
+                                      nullptr, nullptr, &parts.notify) != napi_ok) {
+    return make_error(ErrorCode::Internal, "gRPC: no thread-safe function");
+  }
+  const TransportSettings settings = read_settings(object);
+  parts.bridge = std::make_unique<Bridge>(settings.threads, *parts.engine->budget(), [&parts] {
+    napi_call_threadsafe_function(parts.notify, nullptr, napi_tsfn_nonblocking);
+  });
+  // Before anybody is accepted.
+  const Napi::Value access = object.Get("access");
+  if (access.IsObject()) {
+    Result<std::shared_ptr<const AccessTable>> table = read_access(access.As<Napi::Object>());
+    if (!table.ok()) return table.error();
+    parts.bridge->access().publish(std::move(table.value()));
+  }
+  TransportEvents events;
+  events.full = [&parts](uint32_t connections) {
+    (void)parts.bridge->push(GrpcEvent::Full, 0, 0, connections);
+  };
+  events.handshake_failed = [&parts](const HandshakeFailures& failures) {
+    const auto count = static_cast<uint32_t>(std::min<uint64_t>(failures.count, UINT32_MAX));
+    const std::string text = failures.peer + '\0' + failures.reason;
+    const auto* bytes = reinterpret_cast<const uint8_t*>(text.data());
+    (void)parts.bridge->push(GrpcEvent::HandshakeFailed, 0, 0, count, {{bytes, text.size()}});
+  };
+  events.certificates = [&parts](const Status& read) {
+    const std::string text = read.ok() ? std::string() : read.error().message;
+    const auto* bytes = reinterpret_cast<const uint8_t*>(text.data());
+    (void)parts.bridge->push(GrpcEvent::Certificates, 0, 0, read.ok() ? 0 : 1,
+                             {{bytes, text.size()}});
+  };
+  events.free_large = [&parts](ByteBuffer buffer) {
+    const auto gone = std::make_shared<ByteBuffer>(std::move(buffer));
+    parts.engine->trimmer().note();
+    parts.engine->freeing().start([gone, budget = parts.engine->budget()] { gone->shrink(0); });
+  };
+  events.trim = [&parts] { parts.engine->trimmer().note(); };
+  Result<std::unique_ptr<GrpcListener>> listener = GrpcListener::start(
+      settings, parts.engine->budget(), std::move(events), [&parts](CallThread& thread) {
+        return std::make_unique<EngineCalls>(thread, parts.engine, parts.settings, parts.methods,
+                                             *parts.bridge);
+      });
+  if (!listener.ok()) return listener.error();
+  parts.listener = std::move(listener.value());
+  return std::make_unique<GrpcService>(std::move(state));
+}
+
+uint16_t GrpcService::port() const { return state_->listener->port(); }
+void GrpcService::take(ByteBuffer& out) { state_->bridge->take(out); }
+
+void GrpcService::send(uint32_t thread, uint64_t call, uint32_t command, uint32_t value,
+                       std::span<const uint8_t> bytes) {
+  state_->bridge->send(
+      thread, {call, static_cast<GrpcCommand>(command), value, {bytes.begin(), bytes.end()}});
+}
+
+void GrpcService::drain(uint64_t ms) {
+  Bridge& bridge = *state_->bridge;
+  state_->listener->drain(ms, [&bridge](uint64_t cut) { bridge.drained(cut); });
+}
+
+void GrpcService::reload_certificates() { state_->listener->reload_certificates(); }
+
+Status GrpcService::set_access(napi_env env, napi_value access) {
+  Result<std::shared_ptr<const AccessTable>> table =
+      read_access(Napi::Value(env, access).As<Napi::Object>());
+  if (!table.ok()) return table.error();
+  state_->bridge->access().publish(std::move(table.value()));
+  return {};
+}
+
+}  // namespace serval
+
+#else
+
+namespace serval {
+
+struct GrpcService::State {};
+
+bool grpc_built() { return false; }
+
+GrpcService::GrpcService(std::unique_ptr<State> state) : state_(std::move(state)) {}
+GrpcService::~GrpcService() = default;
+
+Result<std::unique_ptr<GrpcService>> GrpcService::start(napi_env, Lane&, napi_value, napi_value) {
+  return make_error(ErrorCode::RuntimeUnavailable,
+                    "this build has no native gRPC listener (libnghttp2-dev or libssl-dev was "
+                    "missing): use --grpc-listener node");
+}
+
+uint16_t GrpcService::port() const { return 0; }
+void GrpcService::take(ByteBuffer& out) { out.clear(); }
+void GrpcService::send(uint32_t, uint64_t, uint32_t, uint32_t, std::span<const uint8_t>) {}
+void GrpcService::drain(uint64_t) {}
+void GrpcService::reload_certificates() {}
+Status GrpcService::set_access(napi_env, napi_value) { return {}; }
+
+}  // namespace serval
+
+#endif

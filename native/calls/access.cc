@@ -1,0 +1,118 @@
+// See access.h. Hot path only where a method is locked.
+#include "calls/access.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "transport/socket/openssl.h"
+
+namespace serval {
+
+namespace {
+
+constexpr std::string_view kBearer = "bearer";
+
+// "" where it is no bearer's: "Bearer", blanks, a text without any.
+std::string_view bearer_token(std::string_view value) {
+  if (value.size() <= kBearer.size()) return {};
+  for (size_t i = 0; i < kBearer.size(); ++i) {
+    const char letter = value[i];
+    const char lower = letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter + 32) : letter;
+    if (lower != kBearer[i]) return {};
+  }
+  const size_t start = value.find_first_not_of(' ', kBearer.size());
+  if (start == kBearer.size() || start == std::string_view::npos) return {};
+  const std::string_view token = value.substr(start);
+  const bool plain =
+      std::all_of(token.begin(), token.end(), [](char one) { return one > ' ' && one <= '~'; });
+  return plain ? token : std::string_view();
+}
+
+// Looks at all bytes of all digests: how long it takes says nothing of which it is.
+bool is_among(const Digest& digest, const std::vector<Digest>& digests) {
+  bool found = false;
+  for (const Digest& one : digests) {
+    unsigned different = 0;
+    for (size_t i = 0; i < digest.size(); ++i) {
+      different |= static_cast<unsigned>(digest[i] ^ one[i]);
+    }
+    found |= different == 0;
+  }
+  return found;
+}
+
+std::string_view header_of(const Call& call, std::string_view name) {
+  for (const MetadataEntry& entry : call.metadata()) {
+    if (entry.name == name) return entry.value;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const AccessTable>> AccessTable::make(std::vector<CallAccess> accesses,
+                                                             std::vector<uint32_t> of_method) {
+  for (const uint32_t index : of_method) {
+    if (index >= accesses.size()) return invalid_argument("gRPC access: no rule of that index");
+  }
+  auto table = std::make_shared<AccessTable>();
+  const bool has_digests = std::any_of(accesses.begin(), accesses.end(),
+                                       [](const CallAccess& one) { return !one.checks.empty(); });
+  if (has_digests) {
+    const Result<const OpenSsl*> found = OpenSsl::find();
+    if (!found.ok()) return found.error();
+    table->openssl_ = found.value();
+  }
+  table->accesses_ = std::move(accesses);
+  table->of_method_ = std::move(of_method);
+  return std::shared_ptr<const AccessTable>(std::move(table));
+}
+
+Digest AccessTable::digest_of(std::string_view text) const {
+  Digest digest{};
+  openssl_->SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data());
+  return digest;
+}
+
+const AccessRefusal* AccessTable::judge(const Call& call) const {
+  if (call.method() >= of_method_.size()) return &unlisted_;
+  const CallAccess& access = accesses_[of_method_[call.method()]];
+  if (access.open_to == CallAccess::OpenTo::All) return nullptr;
+  if (access.open_to == CallAccess::OpenTo::Local && call.is_local()) return nullptr;
+  const AccessRefusal* outcome = &access.missing;
+  for (const CredentialCheck& check : access.checks) {
+    const std::string_view value = header_of(call, check.header);
+    if (value.empty()) continue;
+    if (outcome == &access.missing) outcome = &access.unknown;
+    const std::string_view credential = check.bearer ? bearer_token(value) : value;
+    if (credential.empty()) continue;
+    const Digest digest = digest_of(credential);
+    const bool may = is_among(digest, check.allowed);
+    const bool known = is_among(digest, check.others);
+    if (may) return nullptr;
+    if (known) outcome = &access.forbidden;
+  }
+  return outcome;
+}
+
+void AccessSource::publish(std::shared_ptr<const AccessTable> table) {
+  std::lock_guard lock(mutex_);
+  table_ = std::move(table);
+  version_.fetch_add(1, std::memory_order_release);
+}
+
+std::shared_ptr<const AccessTable> AccessSource::table() const {
+  std::lock_guard lock(mutex_);
+  return table_;
+}
+
+const AccessRefusal* AccessView::judge(const AccessSource& source, const Call& call) {
+  const uint64_t version = source.version();
+  if (version != seen_) {
+    seen_ = version;
+    table_ = source.table();
+  }
+  return table_ == nullptr ? nullptr : table_->judge(call);
+}
+
+}  // namespace serval

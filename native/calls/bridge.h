@@ -1,0 +1,77 @@
+// Between a listener's threads and the JavaScript thread that answers what the engine does not:
+// events one way, commands the other, many at once. Any thread.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/buffer.h"
+#include "base/generated/engine_names.h"
+#include "calls/access.h"
+#include "transport/call.h"
+
+namespace serval {
+
+using GrpcEvent = fb::GrpcEvent;
+using GrpcCommand = fb::GrpcCommand;
+
+class Bridge {
+ public:
+  struct Command {
+    uint64_t call = 0;
+    GrpcCommand kind = GrpcCommand::Finish;
+    uint32_t value = 0;
+    std::vector<uint8_t> bytes;
+  };
+
+  // `notify`: called when there are events again; must not block. Memory is charged to the budget.
+  Bridge(uint32_t threads, MemoryBudget& budget, std::function<void()> notify);
+  Bridge(const Bridge&) = delete;
+  Bridge& operator=(const Bridge&) = delete;
+
+  // Adds an event; its payload is `parts`, one behind the other. False: there is no memory for it.
+  [[nodiscard]] bool push(GrpcEvent kind, uint32_t thread, uint64_t call, uint32_t value,
+                          std::initializer_list<std::span<const uint8_t>> parts = {});
+  // Moves all events to `out`, which is emptied first; its memory, charged to the same budget, is
+  // the next events'. The threads are woken: they may go on.
+  void take(ByteBuffer& out);
+  // How often take() was called.
+  uint64_t taken() const { return taken_.load(std::memory_order_acquire); }
+
+  // A listener's thread begins (ends: null) to take commands.
+  void attach(uint32_t thread, CallThread* loop);
+  // False: there is no such thread (any more).
+  bool send(uint32_t thread, Command command);
+  void take_commands(uint32_t thread, std::vector<Command>& out);
+
+  // Who may make which call, as it is published.
+  AccessSource& access() { return access_; }
+
+  // What waited in the engine when a drain cut it: "<count> <name>" and a NUL byte for each model.
+  void add_unanswered(std::string_view text);
+  void drained(uint64_t cut);
+
+ private:
+  struct Mailbox {
+    CallThread* loop = nullptr;
+    std::vector<Command> commands;
+  };
+
+  const std::function<void()> notify_;
+  AccessSource access_;
+  std::mutex mutex_;
+  ByteBuffer events_;                // guarded by mutex_
+  std::vector<Mailbox> mailboxes_;   // guarded by mutex_
+  std::vector<uint8_t> unanswered_;  // guarded by mutex_
+  std::atomic<uint64_t> taken_{0};
+};
+
+}  // namespace serval

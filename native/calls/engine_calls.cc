@@ -1,0 +1,355 @@
+// See engine_calls.h. Hot path; the listener's thread.
+#include "calls/engine_calls.h"
+
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "base/clock.h"
+
+namespace serval {
+
+namespace {
+
+constexpr int kResourceExhausted = 8;
+constexpr size_t kCompletionsAtOnce = 64;
+
+// What is left of a call's time, as the engine takes it: 0 = no limit.
+uint64_t timeout_us(const Call& call) {
+  if (call.deadline_ns() == 0) return 0;
+  const uint64_t now = now_ns();
+  return call.deadline_ns() <= now ? 1 : std::max<uint64_t>(1, (call.deadline_ns() - now) / 1000);
+}
+
+// A deadline in milliseconds since 1970; Infinity = none.
+double deadline_ms(const Call& call) {
+  if (call.deadline_ns() == 0) return std::numeric_limits<double>::infinity();
+  const auto since_1970 = std::chrono::duration_cast<std::chrono::nanoseconds>(
+      std::chrono::system_clock::now().time_since_epoch());
+  const double left_ns = static_cast<double>(call.deadline_ns()) - static_cast<double>(now_ns());
+  return (static_cast<double>(since_1970.count()) + left_ns) / 1e6;
+}
+
+template <typename T>
+std::span<const uint8_t> bytes_of(const T& value) {
+  return {reinterpret_cast<const uint8_t*>(&value), sizeof value};
+}
+
+std::string_view text_of(std::span<const uint8_t> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+// A stream is its call's: made with it, and freed where it ends.
+void free_stream(InferStream* stream) { const std::unique_ptr<InferStream> gone(stream); }
+InferStream* stream_of(Call& call) { return static_cast<InferStream*>(call.state); }
+
+}  // namespace
+
+EngineCalls::EngineCalls(CallThread& thread, std::shared_ptr<Engine> engine,
+                         const ServeSettings& settings, const MethodTable& methods, Bridge& bridge)
+    : thread_(thread),
+      methods_(methods),
+      bridge_(bridge),
+      lane_(std::make_shared<Lane>(engine, settings, this)) {
+  engine->add_lane(lane_);
+  bridge_.attach(thread_.index(), &thread_);
+}
+
+EngineCalls::~EngineCalls() {
+  bridge_.attach(thread_.index(), nullptr);
+  lane_->shared_engine()->remove_lane(lane_.get());
+  lane_->close();
+}
+
+void EngineCalls::begin(Call& call) {
+  // First: who is refused sends no message, and opens nothing.
+  if (const AccessRefusal* refusal = access_.judge(bridge_.access(), call); refusal != nullptr) {
+    call.finish({refusal->code, refusal->text, {}});
+    return;
+  }
+  if (!method_of(call).streams) return;
+  if (is_native(call)) call.state = std::make_unique<InferStream>().release();
+  else open(call);
+}
+
+// Hot path: receive.
+void EngineCalls::message(Call& call, Received message) {
+  const bool streams = method_of(call).streams;
+  if (is_native(call)) {
+    if (streams) infer_streamed(call, message);
+    else infer(call, message);
+    return;
+  }
+  if (!streams) {
+    const uint64_t id = call.id();
+    open(call);
+    if (thread_.find(id) == nullptr) return;
+  } else {
+    // One message for each time that events are taken: what is not answered is not collected.
+    forwarded_[call.id()].waits_for_take = true;
+    waits_for_take_.push_back(call.id());
+    call.set_paused(true);
+  }
+  forward(call, GrpcEvent::Message, 0, message.bytes);
+}
+
+void EngineCalls::infer(Call& call, Received message) {
+  const Answer answered = lane_->infer_message(*method_of(call).protocol, message.bytes,
+                                               timeout_us(call), message.owned);
+  if (answered.pending) {
+    call.word = answered.ticket;
+    wait_for(answered.ticket, call.id(), 0);
+    return;
+  }
+  answer(call, *lane_->slot(0), answered.code);
+}
+
+void EngineCalls::infer_streamed(Call& call, Received message) {
+  InferStream& stream = *stream_of(call);
+  // What comes when the drain has begun is not run: the closing status says so.
+  if (!stream.takes_requests()) return;
+  const uint64_t number = stream.begin(message.bytes.size());
+  const Answer answered = lane_->infer_message(*method_of(call).protocol, message.bytes,
+                                               timeout_us(call), message.owned);
+  if (answered.pending) {
+    stream.find(number)->ticket = answered.ticket;
+    wait_for(answered.ticket, call.id(), number);
+    stream.adjust_reading(call);
+    return;
+  }
+  answer_streamed(call, number, *lane_->slot(0), answered.code);
+}
+
+void EngineCalls::wait_for(uint32_t ticket, uint64_t call, uint64_t number) {
+  const Request* request = lane_->control_request(ticket);
+  if (request == nullptr) return;
+  if (waiting_.size() <= request->slot) waiting_.resize(request->slot + 1);
+  waiting_[request->slot] = {call, number};
+}
+
+void EngineCalls::answer(Call& call, Request& out, ErrorCode code) {
+  call.word = 0;
+  if (code == ErrorCode::Ok) {
+    if (call.send(out.response)) call.finish({});
+  } else if (out.json_bytes_out > 0) {
+    explain(call, out, code);
+  } else {
+    fail(call, code, text_of(out.response.bytes()));
+  }
+}
+
+void EngineCalls::answer_streamed(Call& call, uint64_t number, Request& out, ErrorCode code) {
+  InferStream& stream = *stream_of(call);
+  InferStream::Place* place = stream.find(number);
+  if (place == nullptr) return;
+  place->ticket = 0;
+  if (code == ErrorCode::Ok) {
+    if (!stream.answer(thread_, call, number, out.response)) return;
+    if (!stream.finish_when_empty(call)) stream.adjust_reading(call);
+    else free_stream(&stream);
+  } else if (out.json_bytes_out > 0) {
+    place->explaining = true;
+    explain(call, out, code);
+  } else {
+    // None of the request's own (those come as replies): it ends the stream.
+    drop_stream(call);
+    fail(call, code, text_of(out.response.bytes()));
+  }
+}
+
+void EngineCalls::fail(Call& call, ErrorCode code, std::string_view text) {
+  const std::string words = methods_.worded(call.method(), code, text);
+  call.finish({methods_.status_of(code), words, {}});
+}
+
+// Names that are missing are worded where the registry's snapshot is.
+void EngineCalls::explain(Call& call, const Request& out, ErrorCode code) {
+  const std::array<uint32_t, 2> head{static_cast<uint32_t>(code),
+                                     static_cast<uint32_t>(out.json_bytes_out)};
+  if (bridge_.push(GrpcEvent::Explain, thread_.index(), call.id(), call.method(),
+                   {bytes_of(head), out.response.bytes()})) {
+    return;
+  }
+  drop_stream(call);
+  call.finish({kResourceExhausted, "no memory for an error", {}});
+}
+
+void EngineCalls::half_closed(Call& call) {
+  if (!is_native(call)) {
+    forward(call, GrpcEvent::HalfClosed);
+    return;
+  }
+  InferStream* stream = stream_of(call);
+  stream->half_closed();
+  if (stream->finish_when_empty(call)) free_stream(stream);
+}
+
+void EngineCalls::draining(Call& call) {
+  InferStream* stream = is_native(call) ? stream_of(call) : nullptr;
+  if (stream == nullptr) return;
+  stream->draining();
+  if (stream->finish_when_empty(call)) free_stream(stream);
+}
+
+void EngineCalls::cancel(uint32_t ticket) {
+  if (ticket == 0) return;
+  const Request* request = lane_->control_request(ticket);
+  if (request != nullptr && request->slot < waiting_.size()) waiting_[request->slot] = {};
+  lane_->cancel(ticket);
+}
+
+// A native stream's requests have nobody to answer.
+void EngineCalls::drop_stream(Call& call) {
+  InferStream* stream = stream_of(call);
+  if (stream == nullptr) return;
+  call.state = nullptr;
+  for (const InferStream::Place& place : stream->places()) cancel(place.ticket);
+  free_stream(stream);
+}
+
+void EngineCalls::closed(Call& call) {
+  if (is_native(call)) {
+    drop_stream(call);
+    cancel(static_cast<uint32_t>(call.word));
+    return;
+  }
+  forwarded_.erase(call.id());
+  tell_closed(call.id());
+}
+
+// Whoever was told of a call keeps it until it is told of its end.
+void EngineCalls::tell_closed(uint64_t call) {
+  if (!bridge_.push(GrpcEvent::Closed, thread_.index(), call, 0)) untold_.push_back(call);
+}
+
+void EngineCalls::go_on_telling() {
+  while (!untold_.empty() && bridge_.push(GrpcEvent::Closed, thread_.index(), untold_.back(), 0)) {
+    untold_.pop_back();
+  }
+}
+
+void EngineCalls::left(Call& call, size_t messages) {
+  if (!is_native(call)) {
+    forward(call, GrpcEvent::Left, static_cast<uint32_t>(messages));
+  } else if (InferStream* stream = stream_of(call); stream != nullptr) {
+    stream->adjust_reading(call);
+  }
+}
+
+void EngineCalls::turn_ended() {
+  if (lane_->has_unflushed()) lane_->flush();
+  if (lane_->has_completed()) take_completed();
+}
+
+void EngineCalls::woken() {
+  take_completed();
+  bridge_.take_commands(thread_.index(), commands_);
+  for (const Bridge::Command& command : commands_) obey(command);
+  commands_.clear();
+  go_on_telling();
+  go_on_reading();
+}
+
+// Hot path: reply (queued) for gRPC.
+void EngineCalls::take_completed() {
+  std::array<Request*, kCompletionsAtOnce> done;
+  for (;;) {
+    const size_t count = lane_->take_completed(done);
+    for (size_t i = 0; i < count; ++i) {
+      Request& request = *done[i];
+      const uint32_t ticket = lane_->ticket_of(request);
+      const Waiting waiting = request.slot < waiting_.size()
+                                  ? std::exchange(waiting_[request.slot], Waiting{})
+                                  : Waiting{};
+      Call* call = waiting.call == 0 ? nullptr : thread_.find(waiting.call);
+      if (call != nullptr) {
+        if (call->state != nullptr) answer_streamed(*call, waiting.number, request, request.code);
+        else answer(*call, request, request.code);
+      }
+      lane_->release_taken(ticket);
+    }
+    if (count == 0 || !lane_->has_completed()) return;
+  }
+}
+
+void EngineCalls::open(Call& call) {
+  const double deadline = deadline_ms(call);
+  if (method_of(call).streams) forwarded_.emplace(call.id(), Forwarded{});
+  forward(call, GrpcEvent::Open, call.method(), bytes_of(deadline));
+}
+
+void EngineCalls::forward(Call& call, GrpcEvent kind, uint32_t value,
+                          std::span<const uint8_t> payload) {
+  if (bridge_.push(kind, thread_.index(), call.id(), value, {payload})) return;
+  forwarded_.erase(call.id());
+  if (kind != GrpcEvent::Open) tell_closed(call.id());
+  call.finish({kResourceExhausted, "no memory for a message", {}});
+}
+
+void EngineCalls::obey(const Bridge::Command& command) {
+  Call* call = thread_.find(command.call);
+  if (call == nullptr) return;
+  switch (command.kind) {
+    case GrpcCommand::Message: call->send(std::span<const uint8_t>(command.bytes)); return;
+    case GrpcCommand::Finish:
+      forwarded_.erase(command.call);
+      call->finish({static_cast<int>(command.value), text_of(command.bytes), {}});
+      return;
+    case GrpcCommand::Pause: {
+      const auto found = forwarded_.find(command.call);
+      if (found == forwarded_.end()) return;
+      found->second.paused_by_handler = command.value != 0;
+      call->set_paused(found->second.paused_by_handler || found->second.waits_for_take);
+      return;
+    }
+    case GrpcCommand::ExplainedStatus:
+    case GrpcCommand::ExplainedReply: explained(*call, command); return;
+  }
+}
+
+void EngineCalls::explained(Call& call, const Bridge::Command& command) {
+  if (!is_native(call)) return;
+  InferStream* stream = stream_of(call);
+  if (command.kind == GrpcCommand::ExplainedStatus || stream == nullptr) {
+    drop_stream(call);
+    call.finish({static_cast<int>(command.value), text_of(command.bytes), {}});
+    return;
+  }
+  InferStream::Place* place = stream->explained();
+  if (place == nullptr) return;
+  place->explaining = false;
+  place->answered = true;
+  place->reply = thread_.take_buffer();
+  if (!place->reply.append(command.bytes.data(), command.bytes.size())) {
+    drop_stream(call);
+    call.finish({kResourceExhausted, "no memory for a reply", {}});
+    return;
+  }
+  if (!stream->send_answered(call)) return;
+  if (stream->finish_when_empty(call)) free_stream(stream);
+  else stream->adjust_reading(call);
+}
+
+void EngineCalls::go_on_reading() {
+  const uint64_t taken = bridge_.taken();
+  if (taken == seen_taken_ || waits_for_take_.empty()) return;
+  seen_taken_ = taken;
+  std::vector<uint64_t> calls;
+  calls.swap(waits_for_take_);
+  for (const uint64_t id : calls) {
+    Call* call = thread_.find(id);
+    const auto found = forwarded_.find(id);
+    if (call == nullptr || found == forwarded_.end()) continue;
+    found->second.waits_for_take = false;
+    call->set_paused(found->second.paused_by_handler);
+  }
+}
+
+void EngineCalls::cutting() {
+  ByteBuffer text;
+  if (lane_->unanswered(text)) bridge_.add_unanswered(text_of(text.bytes()));
+}
+
+}  // namespace serval

@@ -1,0 +1,56 @@
+// Which methods there are and what answers them: the engine, or the JavaScript thread behind the
+// bridge. Made once, before the listener starts; then read by its threads.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/error.h"
+#include "engine/protocol.h"
+#include "transport/call.h"
+
+namespace serval {
+
+// How a protocol words the statuses of its errors.
+struct Wording {
+  std::string queue_full;  // before the text of queue_full
+  size_t bytes_max = SIZE_MAX;
+  std::string cut_mark;  // behind a text that was longer
+};
+
+struct CallMethod {
+  std::string path;  // "/package.Service/Method"
+  bool streams = false;
+  std::optional<Protocol> protocol;  // what the engine answers; nothing: forwarded
+  uint32_t wording = 0;
+};
+
+class MethodTable {
+ public:
+  // `statuses`: gRPC's number for each ErrorCode. Errors: invalid_argument: a path is there twice,
+  // a wording is not there.
+  static Result<MethodTable> make(std::vector<CallMethod> methods, std::vector<Wording> wordings,
+                                  std::vector<uint8_t> statuses);
+
+  std::optional<MethodKind> find(std::string_view path) const;
+  const CallMethod& at(uint32_t method) const { return methods_[method]; }
+  int status_of(ErrorCode code) const;
+  // The status text of an error that a method's call ends with.
+  std::string worded(uint32_t method, ErrorCode code, std::string_view text) const;
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+  };
+  std::vector<CallMethod> methods_;
+  std::vector<Wording> wordings_;
+  std::vector<uint8_t> statuses_;
+  std::unordered_map<std::string, uint32_t, Hash, std::equal_to<>> by_path_;
+};
+
+}  // namespace serval

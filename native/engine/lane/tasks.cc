@@ -1,0 +1,208 @@
+// MultiInference: each task is run at once or queued, as if it had come alone; the results are put
+// together in the order of the tasks, and the first failure ends them all. Hot path. Thread: the
+// listener's. Source: tensorflow/serving multi_inference.cc.
+#include "engine/lane/tasks.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/clock.h"
+#include "engine/lane/lane.h"
+#include "engine/lane/lookup.h"
+#include "engine/model/instance.h"
+
+namespace serval {
+
+namespace {
+
+// A task's answer is small; after a large one the memory is not kept.
+constexpr size_t kAnswerKeepBytes = 64 * 1024;
+
+Protocol protocol_of(const TfTask& task) {
+  return task.method() == Method::Classify ? Protocol::TfClassify : Protocol::TfRegress;
+}
+
+// Gives `out` the error that `failed` was answered.
+void copy_error(const Request& failed, Request& out) {
+  out.response.clear();
+  const bool copied = out.response.append(failed.response.data(), failed.response.size());
+  out.json_bytes_out = copied ? failed.json_bytes_out : 0;
+  out.code = failed.code;
+}
+
+}  // namespace
+
+Answer Lane::infer_tasks(const Arrival& arrival) {
+  std::vector<TfTask>& tasks = task_memory_.tasks;
+  if (Status read = read_tf_tasks(arrival.bytes, tasks); !read.ok()) {
+    return answer_error(arrival, read.error());
+  }
+  const Result<uint32_t> handle = find_servable(tasks[0].model, *table().routes);
+  if (!handle.ok()) return answer_error(arrival, handle.error());
+  const std::shared_ptr<Model>* model = table().find(handle.value());
+  if (model == nullptr) return answer_error(arrival, gone(handle.value()));
+  if (Status checked = check_tf_tasks(tasks, (*model)->signatures()); !checked.ok()) {
+    explain_signature(**model, checked.error());
+    return answer_error(arrival, checked.error());
+  }
+  const Stopwatch watch;
+  size_t done = 0;
+  const std::optional<Answer> answer = run_tasks_here(arrival, **model, done);
+  task_memory_.answer.response.shrink(kAnswerKeepBytes);
+  if (answer.has_value()) return *answer;
+  return queue_tasks(arrival, *model, done, watch.elapsed_ns());
+}
+
+// Runs tasks one after the other as long as the policy says so; the results of the first `done`
+// are in slot 0. Nothing where there are more: they are to be queued.
+std::optional<Answer> Lane::run_tasks_here(const Arrival& arrival, Model& model, size_t& done) {
+  const Stopwatch watch;
+  Request& whole = slots_.first();
+  Request& one = task_memory_.answer;
+  whole.response.clear();
+  whole.json_bytes_out = 0;
+  for (; done < task_memory_.tasks.size(); ++done) {
+    const TfTask& task = task_memory_.tasks[done];
+    const Protocol protocol = protocol_of(task);
+    if (!runs_inline(model, protocol, arrival.bytes.size())) return std::nullopt;
+    const std::string_view signature = task.signature();
+    const ServeInput input{protocol, arrival.bytes, -1, nullptr, &signature};
+    const uint64_t limit_ns =
+        arrival.timeout_us == 0 ? kNever : left_of(arrival.timeout_us, watch.elapsed_ns());
+    if (!inline_runner_.run(model, input, 0, limit_ns, one)) return std::nullopt;
+    model.counters().requests_inline.fetch_add(1, std::memory_order_relaxed);
+    if (one.code != ErrorCode::Ok) {
+      copy_error(one, whole);
+      return Answer{whole.code, false, 0};
+    }
+    Status added = append_tf_result(task.method(), one.response.bytes(), settings_, whole.response);
+    if (!added.ok()) return answer_error(arrival, added.error());
+  }
+  return Answer{};
+}
+
+// Queues the tasks from `first` on, behind the results of those before, which are in slot 0.
+Answer Lane::queue_tasks(const Arrival& arrival, const std::shared_ptr<Model>& model, size_t first,
+                         uint64_t spent_ns) {
+  const Result<Request*> taken_in = take_in(arrival);
+  if (!taken_in.ok()) return answer_error(arrival, taken_in.error());
+  Request& whole = *taken_in.value();
+  const auto group = std::make_shared<TaskGroup>();
+  const ByteBuffer& results = slots_.first().response;
+  whole.response.clear();
+  Status begun = read_tf_tasks(whole.bytes(), group->tasks);
+  if (begun.ok() && !whole.response.append(results.data(), results.size())) {
+    begun = make_error(ErrorCode::MemoryFull, "out of memory for a response of " +
+                                                  std::to_string(results.size()) + " bytes");
+  }
+  group->whole = &whole;
+  group->parts.resize(group->tasks.size());
+  group->next = first;
+  whole.group = group;
+  whole.stage = Request::Stage::Tasks;
+  for (size_t at = first; at < group->tasks.size() && begun.ok(); ++at) {
+    begun = queue_task(group, at, model, arrival.timeout_us, spent_ns);
+  }
+  if (begun.ok()) return {ErrorCode::Ok, true, ticket_of(whole)};
+  put_error(begun.error(), whole);
+  whole.code = begun.error().code;
+  end_tasks(*group);
+  if (group->working != 0) return {ErrorCode::Ok, true, ticket_of(whole)};
+  copy_error(whole, slots_.first());
+  release(whole);
+  return {slots_.first().code, false, 0};
+}
+
+// Errors: queue_full (no slot left, or the queue is full); model_not_ready.
+Status Lane::queue_task(const std::shared_ptr<TaskGroup>& group, size_t at,
+                        const std::shared_ptr<Model>& model, uint64_t timeout_us,
+                        uint64_t spent_ns) {
+  Request* part = slots_.open();
+  if (part == nullptr) return no_slot();
+  const TfTask& task = group->tasks[at];
+  part->body.clear();
+  part->pinned = group->whole->bytes();
+  part->group = group;
+  part->task_signature = task.signature();
+  begin_queued(*part, model, {protocol_of(task), {}, -1, timeout_us, nullptr, {}}, spent_ns);
+  Status pushed = push(*part, model);
+  if (pushed.ok()) {
+    group->parts[at].request = part;
+    ++group->working;
+    return pushed;
+  }
+  end_request(*model, *part, pushed.error());
+  part->lane.reset();
+  release(*part);
+  return pushed;
+}
+
+// Takes the tasks back that have not ended. What the request is answered is written already.
+void Lane::end_tasks(TaskGroup& group) {
+  group.over = true;
+  for (TaskGroup::Part& part : group.parts) {
+    if (part.request == nullptr) continue;
+    if (part.answered) {
+      release(*part.request);
+    } else {
+      if (!take_back(*part.request)) continue;
+      --group.working;
+    }
+    part.request = nullptr;
+  }
+}
+
+bool Lane::cancel_tasks(Request& whole) {
+  const std::shared_ptr<TaskGroup> group = whole.group;
+  if (!group->over) {
+    const Error left = make_error(ErrorCode::Cancelled, "the client went away");
+    put_error(left, whole);
+    whole.code = left.code;
+    end_tasks(*group);
+  }
+  if (group->working != 0) return false;
+  release(whole);
+  return true;
+}
+
+// A task that was completed. Answers the request that it is of where nobody works on it any more.
+Request* Lane::finish_task(Request& done) {
+  const std::shared_ptr<TaskGroup> group = done.group;
+  Request& whole = *group->whole;
+  TaskGroup::Part& part = *std::find_if(group->parts.begin(), group->parts.end(),
+                                        [&](const auto& one) { return one.request == &done; });
+  --group->working;
+  part.answered = true;
+  if (!group->over && done.code != ErrorCode::Ok) {
+    copy_error(done, whole);
+    end_tasks(*group);
+  } else if (group->over) {
+    release(done);
+    part.request = nullptr;
+  } else {
+    add_results(*group);
+  }
+  if (group->working != 0) return nullptr;
+  whole.stage = Request::Stage::Taken;
+  return &whole;
+}
+
+// Puts the results into the answer that are next in it.
+void Lane::add_results(TaskGroup& group) {
+  Request& whole = *group.whole;
+  for (; group.next < group.parts.size() && group.parts[group.next].answered; ++group.next) {
+    TaskGroup::Part& part = group.parts[group.next];
+    const Status added =
+        append_tf_result(group.tasks[group.next].method(), part.request->response.bytes(),
+                         settings_, whole.response);
+    if (!added.ok()) {
+      put_error(added.error(), whole);
+      whole.code = added.error().code;
+      return end_tasks(group);
+    }
+    release(*part.request);
+    part.request = nullptr;
+  }
+}
+
+}  // namespace serval

@@ -1,0 +1,452 @@
+// See connection.h. Hot path; the listener's thread.
+#include "transport/http2/connection.h"
+
+#include <nghttp2/nghttp2.h>
+#include <sys/epoll.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "transport/http2/thread.h"
+
+namespace serval {
+
+namespace {
+
+constexpr size_t kReadBytesPerTurn = 1u << 20;     // of one connection
+constexpr size_t kOutputBytes = 256 * 1024;        // put together before it is written
+constexpr size_t kBlockedOutputBytes = 64 * 1024;  // with so much unwritten, nothing more is read
+constexpr uint64_t kNsPerMs = 1'000'000;
+constexpr uint64_t kShortPart = 16;  // where answers are over the limit: of one then
+constexpr uint64_t kSilentNsMax = 10'000 * kNsPerMs;
+constexpr uint64_t kClosingNsMax = 1'000 * kNsPerMs;
+constexpr uint64_t kDrainSilentNs = 1'000 * kNsPerMs;
+constexpr uint64_t kLeaveNs = 5'000 * kNsPerMs;  // as grpc-go
+
+// Of the ping behind the first GOAWAY; keepalive's are zeros.
+constexpr uint8_t kLeavePing[] = {'l', 'e', 'a', 'v', 'e', 0, 0, 1};
+
+uint64_t after_ms(uint64_t now_ns, uint64_t ms) {
+  return ms >= (UINT64_MAX - now_ns) / kNsPerMs ? UINT64_MAX : now_ns + ms * kNsPerMs;
+}
+
+}  // namespace
+
+Connection::Connection(ListenerThread& thread, std::unique_ptr<Channel> channel)
+    : thread_(thread),
+      channel_(std::move(channel)),
+      keepalive_(thread.settings(), thread.now(), thread.random()),
+      handshake_until_ns_(after_ms(thread.now(), thread.settings().handshake_ms_max)) {
+  due_.connection = this;
+  if (thread.has_tls()) peer_ = peer_of(channel_->socket());
+}
+
+Connection::~Connection() {
+  while (streams_ != nullptr) {
+    streams_->gone();
+    drop_stream(streams_);
+  }
+  timers().clear(due_);
+  if (output_ != nullptr) thread_.give_output(std::move(output_));
+  if (session_ != nullptr) nghttp2_session_del(session_);
+}
+
+const TransportSettings& Connection::settings() const { return thread_.settings(); }
+CallHandler& Connection::handler() { return thread_.handler(); }
+BlockPool& Connection::blocks() { return thread_.blocks(); }
+Timers& Connection::timers() { return thread_.timers(); }
+uint64_t Connection::now() const { return thread_.now(); }
+
+bool Connection::begin() {
+  if (nghttp2_session_server_new2(&session_, thread_.callbacks(), this, thread_.options()) != 0) {
+    return false;
+  }
+  const TransportSettings& limits = settings();
+  const nghttp2_settings_entry entries[] = {
+      {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, limits.concurrent_streams_max},
+      {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, limits.stream_window_bytes},
+      {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, limits.header_bytes_max},
+      {NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES, 1},
+  };
+  if (nghttp2_submit_settings(session_, NGHTTP2_FLAG_NONE, entries, std::size(entries)) != 0 ||
+      nghttp2_session_set_local_window_size(session_, NGHTTP2_FLAG_NONE, 0,
+                                            static_cast<int32_t>(limits.connection_window_bytes)) !=
+          0) {
+    return false;
+  }
+  set_timer();
+  return true;
+}
+
+void Connection::die() {
+  if (dead_) return;
+  dead_ = true;
+  thread_.bury_later(*this);
+}
+
+void Connection::touch() {
+  if (dirty_ || dead_) return;
+  dirty_ = true;
+  thread_.later(*this);
+}
+
+void Connection::readable() {
+  if (dead_) return;
+  if (closing_) {
+    touch();
+    return;
+  }
+  if (state_ == State::Handshake) {
+    switch (channel_->handshake()) {
+      case Channel::Handshake::Blocked:
+        interest(true, channel_->write_waits_for_read() ? false : true);
+        return;
+      case Channel::Handshake::Failed: fail_handshake(); return;
+      case Channel::Handshake::Done:
+        state_ = State::Open;
+        std::string().swap(peer_);
+        interest(true, false);
+        touch();  // our SETTINGS
+    }
+  }
+  receive();
+}
+
+void Connection::writable() {
+  if (dead_) return;
+  if (state_ == State::Handshake) {
+    readable();
+    return;
+  }
+  touch();
+}
+
+void Connection::fail_handshake() {
+  if (dead_) return;
+  std::string reason = channel_->problem();
+  if (!reason.empty()) thread_.handshake_failed(std::move(peer_), std::move(reason));
+  die();
+}
+
+// Hot path: receive for gRPC.
+void Connection::receive() {
+  const std::span<uint8_t> room = thread_.read_buffer();
+  for (size_t total = 0; total < kReadBytesPerTurn && !dead_ && !closing_;) {
+    const Moved moved = channel_->read(room);
+    if (moved.state == Moved::State::Closed) {
+      die();
+      return;
+    }
+    if (moved.state == Moved::State::Blocked) return;
+    received_any_ = true;
+    keepalive_.received(now());
+    total += moved.bytes;
+    if (!feed(room.first(moved.bytes))) return;
+    if (moved.bytes < room.size() && !channel_->has_unread()) return;
+  }
+  if (channel_->has_unread()) thread_.read_again(*this);
+}
+
+bool Connection::feed(std::span<const uint8_t> bytes) {
+  const ssize_t taken = nghttp2_session_mem_recv(session_, bytes.data(), bytes.size());
+  settle_all();
+  touch();
+  if (taken >= 0) return !closing_;
+  if (closing_) return false;  // go_away() said why
+  // What broke the protocol is told why, as far as it listens.
+  if (taken == NGHTTP2_ERR_FLOODED || taken == NGHTTP2_ERR_TOO_MANY_SETTINGS ||
+      taken == NGHTTP2_ERR_CALLBACK_FAILURE) {
+    nghttp2_session_terminate_session(session_, NGHTTP2_ENHANCE_YOUR_CALM);
+  } else if (taken != NGHTTP2_ERR_BAD_CLIENT_MAGIC) {
+    nghttp2_session_terminate_session(session_, NGHTTP2_INTERNAL_ERROR);
+  } else {
+    nghttp2_session_terminate_session(session_, NGHTTP2_PROTOCOL_ERROR);
+  }
+  begin_closing();
+  return false;
+}
+
+void Connection::settle_all() {
+  for (size_t i = 0; i < unsettled_.size(); ++i) unsettled_[i]->settle();
+  unsettled_.clear();
+}
+
+// Makes frames of what waits. False: the session is broken.
+bool Connection::fill() {
+  while (output_->bytes() < kOutputBytes) {
+    const uint8_t* bytes = nullptr;
+    const ssize_t count = nghttp2_session_mem_send(session_, &bytes);
+    if (count < 0) return false;
+    if (count == 0) return true;
+    output_->add(bytes, static_cast<size_t>(count));
+  }
+  return true;
+}
+
+// Hot path: reply for gRPC. All that a turn made goes in few calls.
+void Connection::flush() {
+  dirty_ = false;
+  if (dead_ || state_ == State::Handshake) return;
+  bool blocked = false;
+  if (output_ == nullptr) output_ = thread_.take_output();
+  for (;;) {
+    if (!fill()) {
+      die();
+      return;
+    }
+    if (output_->empty()) break;
+    const Moved::State moved = output_->write(*channel_, written_bytes_);
+    if (moved == Moved::State::Closed) {
+      die();
+      return;
+    }
+    blocked = moved == Moved::State::Blocked;
+    if (blocked) break;
+  }
+  const size_t waiting = output_->bytes();
+  if (!blocked) thread_.give_output(std::move(output_));
+  tell_left();
+  if (dead_) return;
+  // What comes behind a goodbye is not read.
+  const bool reads = waiting < kBlockedOutputBytes && !closing_;
+  const bool waits_for_read = channel_->write_waits_for_read();
+  interest(reads || waits_for_read, blocked && !waits_for_read);
+  if (!blocked) close_when_done();
+  set_timer();
+}
+
+void Connection::close_when_done() {
+  const bool ended =
+      nghttp2_session_want_read(session_) == 0 && nghttp2_session_want_write(session_) == 0;
+  if (closing_ || ended || (leaving_ == Leaving::Said && streams_ == nullptr)) {
+    channel_->shut_down();
+    die();
+  }
+}
+
+void Connection::tell_left() {
+  if (left_.empty()) return;
+  std::vector<uint64_t> calls;
+  calls.swap(left_);
+  for (const uint64_t id : calls) {
+    Stream* stream = thread_.stream_of(id);
+    if (stream == nullptr) continue;
+    const size_t messages = stream->take_left();
+    if (messages > 0) handler().left(*stream, messages);
+  }
+}
+
+void Connection::interest(bool reads, bool writes) {
+  if (reads == reads_ && writes == writes_) return;
+  reads_ = reads;
+  writes_ = writes;
+  thread_.interest(*this, (reads ? EPOLLIN : 0u) | (writes ? EPOLLOUT : 0u));
+}
+
+bool Connection::allow(Event event) {
+  if (guard_.allow(event, now())) return true;
+  go_away(NGHTTP2_ENHANCE_YOUR_CALM, FrameGuard::name_of(event));
+  return false;
+}
+
+int Connection::judge(StreamHistory::Verdict verdict) {
+  switch (verdict) {
+    case StreamHistory::Verdict::Fine: return 0;
+    case StreamHistory::Verdict::Ended:
+      return broken(NGHTTP2_STREAM_CLOSED, "HEADERS of a stream that their sender has ended");
+    case StreamHistory::Verdict::Skipped: break;
+  }
+  return broken(NGHTTP2_PROTOCOL_ERROR, "a stream's number is below that of a later stream");
+}
+
+int Connection::broken(uint32_t code, std::string_view why) {
+  go_away(code, why);
+  return NGHTTP2_ERR_CALLBACK_FAILURE;
+}
+
+void Connection::begin_closing() {
+  if (closing_) return;
+  closing_ = true;
+  closing_until_ns_ = now() + kClosingNsMax;
+}
+
+void Connection::go_away(uint32_t code, std::string_view why) {
+  if (closing_) return;
+  begin_closing();
+  nghttp2_submit_goaway(session_, NGHTTP2_FLAG_NONE,
+                        nghttp2_session_get_last_proc_stream_id(session_), code,
+                        reinterpret_cast<const uint8_t*>(why.data()), why.size());
+  touch();
+}
+
+void Connection::set_timer() {
+  const uint64_t keepalive_ns = keepalive_.next_ns();
+  const uint64_t due_ns = std::min({keepalive_ns, closing_until_ns_, leave_ns_,
+                                    settings_came_ ? UINT64_MAX : handshake_until_ns_});
+  if (due_ns == UINT64_MAX) timers().clear(due_);
+  else if (due_.place == TimerNode::kOut || due_.due_ns != due_ns) timers().set(due_, due_ns);
+}
+
+void Connection::due(uint64_t now_ns) {
+  if (dead_) return;
+  if (!settings_came_ && now_ns >= handshake_until_ns_) {
+    if (state_ == State::Handshake) fail_handshake();
+    die();
+    return;
+  }
+  if (now_ns >= closing_until_ns_) {
+    die();
+    return;
+  }
+  if (now_ns >= leave_ns_) leave();
+  switch (keepalive_.due(now_ns)) {
+    case Keepalive::Due::Nothing: break;
+    case Keepalive::Due::Ping:
+      nghttp2_submit_ping(session_, NGHTTP2_FLAG_NONE, nullptr);
+      touch();
+      break;
+    case Keepalive::Due::Dead: die(); return;
+    case Keepalive::Due::Retire: retire(false); break;
+    case Keepalive::Due::Cut: cut(); break;
+  }
+  set_timer();
+}
+
+void Connection::retire(bool stops) {
+  if (dead_ || closing_) return;
+  if (!received_any_ || state_ == State::Handshake) {
+    die();
+    return;
+  }
+  if (leaving_ == Leaving::No) {
+    leaving_ = Leaving::Asked;
+    leave_ns_ = std::min(now() + kLeaveNs, after_ms(now(), settings().keepalive_timeout_ms));
+    nghttp2_submit_shutdown_notice(session_);
+    touch();
+  }
+  if (!stops || stops_) return;
+  stops_ = true;
+  for (Stream* stream = streams_; stream != nullptr;) {
+    Stream* following = stream->next;
+    stream->drain();
+    stream = following;
+  }
+}
+
+void Connection::went_away() {
+  // Now, and not with the GOAWAY: nghttp2 lets pings go first.
+  if (leaving_ != Leaving::Asked || closing_) return;
+  nghttp2_submit_ping(session_, NGHTTP2_FLAG_NONE, kLeavePing);
+}
+
+void Connection::leave() {
+  leave_ns_ = UINT64_MAX;
+  if (leaving_ != Leaving::Asked || closing_) return;
+  leaving_ = Leaving::Said;
+  nghttp2_submit_goaway(session_, NGHTTP2_FLAG_NONE,
+                        nghttp2_session_get_last_proc_stream_id(session_), NGHTTP2_NO_ERROR,
+                        nullptr, 0);
+  touch();
+}
+
+void Connection::ping_answered(const uint8_t (&payload)[kPingBytes]) {
+  keepalive_.ping_answered(now());
+  if (std::equal(std::begin(payload), std::end(payload), kLeavePing)) leave();
+}
+
+void Connection::look(bool idle, uint64_t now_ns) {
+  if (dead_) return;
+  if (!idle || seen_at_ns_ == 0 || written_bytes_ != seen_written_) {
+    seen_written_ = written_bytes_;
+    seen_at_ns_ = now_ns;
+  } else if (now_ns - seen_at_ns_ >= kDrainSilentNs) {
+    die();
+  }
+}
+
+void Connection::look_at_unsent(bool too_many, uint64_t now_ns) {
+  if (!too_many || unsent_bytes_ == 0 || seen_at_ns_ == 0 || written_bytes_ != seen_written_) {
+    seen_written_ = written_bytes_;
+    seen_at_ns_ = too_many ? now_ns : 0;
+  } else if (now_ns - seen_at_ns_ >= kSilentNsMax) {
+    die();
+  }
+}
+
+uint32_t Connection::waiting_calls() const {
+  uint32_t calls = 0;
+  for (const Stream* stream = streams_; stream != nullptr; stream = stream->next) {
+    calls += stream->waits_for_handler();
+  }
+  return calls;
+}
+
+uint64_t Connection::cut() {
+  const uint64_t calls = waiting_calls();
+  for (Stream* stream = streams_; stream != nullptr;) {
+    Stream* following = stream->next;
+    stream->cut();
+    stream = following;
+  }
+  closing_ = true;
+  flush();
+  die();
+  return calls;
+}
+
+std::string Connection::too_much_unsent() const {
+  if (!thread_.too_much_unsent() || unsent_bytes_ <= settings().unsent_bytes_max / kShortPart) {
+    return {};
+  }
+  return std::to_string(unsent_bytes_) + " bytes of answers wait on this connection to be read";
+}
+
+void Connection::unsent_changed(int64_t bytes) {
+  if (bytes == 0) return;
+  unsent_bytes_ += static_cast<uint64_t>(bytes);
+  thread_.unsent_changed(bytes);
+}
+
+void Connection::call_begins(Stream& stream) {
+  ++calls_;
+  keepalive_.calls_changed(calls_, now());
+  thread_.add_call(stream);
+}
+
+void Connection::call_ends(Stream& stream) {
+  --calls_;
+  keepalive_.calls_changed(calls_, now());
+  thread_.remove_call(stream);
+}
+
+void Connection::consume(Stream& stream, size_t bytes) {
+  if (bytes == 0 || session_ == nullptr) return;
+  nghttp2_session_consume_stream(session_, stream.number(), bytes);
+  touch();
+}
+
+void Connection::unpack_later(Stream& stream) { thread_.unpack_later(stream.id()); }
+void Connection::resume_later(Stream& stream) { thread_.resume_later(stream.id()); }
+
+void Connection::resume_answers(Stream& stream) {
+  nghttp2_session_resume_data(session_, stream.number());
+  touch();
+}
+
+Stream* Connection::begin_stream(int32_t number) {
+  Stream* stream = std::make_unique<Stream>(*this, number).release();
+  stream->next = streams_;
+  if (streams_ != nullptr) streams_->previous = stream;
+  streams_ = stream;
+  return stream;
+}
+
+void Connection::drop_stream(Stream* stream) {
+  if (stream->previous != nullptr) stream->previous->next = stream->next;
+  else streams_ = stream->next;
+  if (stream->next != nullptr) stream->next->previous = stream->previous;
+  std::erase(unsettled_, stream);
+  const std::unique_ptr<Stream> gone(stream);
+}
+
+}  // namespace serval

@@ -1,0 +1,163 @@
+// One HTTP/2 connection: an nghttp2 session over a channel, its calls, its guards. Hot path; the
+// listener's thread.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "transport/http2/guard.h"
+#include "transport/http2/keepalive.h"
+#include "transport/http2/output.h"
+#include "transport/http2/stream.h"
+#include "transport/http2/stream_history.h"
+#include "transport/socket/channel.h"
+
+struct nghttp2_session;
+struct nghttp2_session_callbacks;
+struct nghttp2_option;
+
+namespace serval {
+
+class ListenerThread;
+
+class Connection {
+ public:
+  Connection(ListenerThread& thread, std::unique_ptr<Channel> channel);
+  // Tells the handlers of its calls.
+  ~Connection();
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  // --- what the thread tells ---
+  // False where no session can be had.
+  bool begin();
+  void readable();
+  void writable();
+  // The end of a turn: writes what there is.
+  void flush();
+  void due(uint64_t now_ns);
+  // Says GOAWAY in two steps: first that no more calls may begin, then, when the client has heard
+  // of that, which was the last one. Closes when they have ended. `stops`: streams are told to end.
+  void retire(bool stops);
+  void end() { die(); }
+  // In a drain: ends what has nothing to wait for. `idle`: nothing runs on any connection.
+  void look(bool idle, uint64_t now_ns);
+  // Ends calls with UNAVAILABLE and then itself; answers how many waited for their handlers.
+  uint64_t cut();
+  // While answers that nobody takes are too many: closes where nothing is taken for long.
+  void look_at_unsent(bool too_many, uint64_t now_ns);
+
+  bool is_dead() const { return dead_; }
+  bool is_dirty() const { return dirty_; }
+  uint32_t waiting_calls() const;
+  Channel& channel() { return *channel_; }
+  DueNode& due_node() { return due_; }
+
+  // --- what its streams ask for ---
+  const TransportSettings& settings() const;
+  CallHandler& handler();
+  BlockPool& blocks();
+  Timers& timers();
+  uint64_t now() const;
+  bool takes_calls() const { return leaving_ != Leaving::Said; }
+  bool stops() const { return stops_; }
+  // Why a call cannot be taken now, "" = it can.
+  std::string too_much_unsent() const;
+  void unsent_changed(int64_t bytes);
+  void call_begins(Stream& stream);
+  void call_ends(Stream& stream);
+  void consume(Stream& stream, size_t bytes);
+  void unpack_later(Stream& stream);
+  void resume_later(Stream& stream);
+  void settle_later(Stream& stream) { unsettled_.push_back(&stream); }
+  void resume_answers(Stream& stream);
+  void submit_response(Stream& stream, const Metadata& initial, std::string_view coding,
+                       bool with_data, bool is_long);
+  // `only`: there was no response before.
+  void submit_status(Stream& stream, bool only, const Metadata& initial, const Metadata& trailing,
+                     int code, std::string_view message, std::string_view details);
+  // `with_text`: it was not asked with HEAD.
+  void submit_refusal(Stream& stream, const Refusal& why, bool with_text);
+  void reset(Stream& stream, bool too_much);
+  void touch();
+
+  Connection* previous = nullptr;  // the thread's list
+  Connection* next = nullptr;
+
+  // nghttp2's callbacks (callbacks.cc).
+  struct Callbacks;
+  static nghttp2_session_callbacks* make_callbacks();
+  static nghttp2_option* make_options();
+
+ private:
+  friend struct Callbacks;
+  // Ends it; tells why, where it came to TLS.
+  void fail_handshake();
+
+  enum class State : uint8_t { Handshake, Open };
+  // Asked: GOAWAY of the largest number there is was said, and a ping sent behind it. Said: GOAWAY
+  // of the last call.
+  enum class Leaving : uint8_t { No, Asked, Said };
+
+  void receive();
+  bool feed(std::span<const uint8_t> bytes);
+  bool fill();
+  void interest(bool reads, bool writes);
+  // Counts what came; too much of it ends the connection.
+  bool allow(Event event);
+  static constexpr size_t kPingBytes = 8;
+  void ping_answered(const uint8_t (&payload)[kPingBytes]);
+  // GOAWAY has left.
+  void went_away();
+  // The second one.
+  void leave();
+  // nghttp2's result: 0, or that the connection has ended.
+  int judge(StreamHistory::Verdict verdict);
+  int broken(uint32_t code, std::string_view why);
+  void go_away(uint32_t code, std::string_view why);
+  // Nothing is read any more; what is to be written has a second.
+  void begin_closing();
+  void set_timer();
+  void settle_all();
+  void tell_left();
+  Stream* begin_stream(int32_t number);
+  void drop_stream(Stream* stream);
+  void die();
+  void close_when_done();
+
+  ListenerThread& thread_;
+  const std::unique_ptr<Channel> channel_;
+  nghttp2_session* session_ = nullptr;
+  std::unique_ptr<Output> output_;  // while something waits to be written
+  FrameGuard guard_;
+  StreamHistory history_;
+  Keepalive keepalive_;
+  DueNode due_;
+  std::string peer_;  // during a TLS handshake
+  uint64_t handshake_until_ns_;
+  // A peer that does not take our goodbye is not waited for, nor one that does not answer the ping.
+  uint64_t closing_until_ns_ = UINT64_MAX;
+  uint64_t leave_ns_ = UINT64_MAX;
+  Stream* streams_ = nullptr;
+  std::vector<Stream*> unsettled_;
+  std::vector<uint64_t> left_;  // calls of whose answers some left
+  uint32_t calls_ = 0;
+  uint64_t unsent_bytes_ = 0;
+  uint64_t written_bytes_ = 0;
+  uint64_t seen_written_ = 0;  // at the last look, and when it changed
+  uint64_t seen_at_ns_ = 0;
+  size_t block_bytes_ = 0;  // of the header block that comes
+  State state_ = State::Handshake;
+  bool settings_came_ = false;
+  bool received_any_ = false;
+  Leaving leaving_ = Leaving::No;
+  bool stops_ = false;    // streams are told to end
+  bool closing_ = false;  // after what is to be written
+  bool dead_ = false;
+  bool dirty_ = false;
+  bool reads_ = true, writes_ = false;  // what the poller looks for
+};
+
+}  // namespace serval

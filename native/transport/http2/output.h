@@ -1,0 +1,53 @@
+// What a connection is about to write: short pieces are copied one behind the other, long ones stay
+// where they are, and all go in one call. Hot path; the listener's thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "transport/http2/blocks.h"
+#include "transport/socket/channel.h"
+
+namespace serval {
+
+class Output {
+ public:
+  explicit Output(BlockPool& blocks) : blocks_(blocks) {}
+  ~Output() { clear(); }
+  Output(const Output&) = delete;
+  Output& operator=(const Output&) = delete;
+
+  // Copies.
+  void add(const uint8_t* bytes, size_t count);
+  // Part of a block's content, which stays until it is written.
+  void add(Block* block, const uint8_t* bytes, size_t count);
+
+  bool empty() const { return left_ == 0; }
+  size_t bytes() const { return left_; }
+  // Writes as much as goes.
+  Moved::State write(Channel& channel, uint64_t& written);
+  void clear();
+
+ private:
+  struct Piece {
+    const uint8_t* bytes;  // null: in copied_, at `at`
+    size_t at;
+    size_t count;
+    Block* block;
+  };
+  const uint8_t* place(const Piece& piece) const {
+    return piece.bytes != nullptr ? piece.bytes : copied_.data() + piece.at;
+  }
+  void drop(size_t count);
+
+  BlockPool& blocks_;
+  std::vector<uint8_t> copied_;
+  std::vector<Piece> pieces_;
+  size_t first_ = 0;  // of pieces_ that are not written
+  size_t skip_ = 0;   // bytes of it that are
+  size_t left_ = 0;
+};
+
+}  // namespace serval

@@ -1,0 +1,387 @@
+// See stream.h: what comes. Hot path; the listener's thread.
+#include "transport/http2/stream.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/clock.h"
+#include "transport/grpc/text.h"
+#include "transport/http2/connection.h"
+
+namespace serval {
+
+namespace {
+
+constexpr int kUnimplemented = 12;
+constexpr int kResourceExhausted = 8;
+constexpr int kDeadlineExceeded = 4;
+constexpr size_t kHeaderOverheadBytes = 32;      // RFC 9113 6.5.2
+constexpr size_t kRefusedBytesMax = 65'536;      // of a request that is no call
+constexpr size_t kUnpackStepBytes = 256 * 1024;  // of one turn
+constexpr std::string_view kGrpcType = "application/grpc";
+constexpr Refusal kNoPost{"405", "POST", "This port serves gRPC, whose calls are POST requests.\n"};
+constexpr Refusal kNoGrpc{
+    "415", "", "This port serves gRPC, whose calls have the content type application/grpc.\n"};
+
+bool starts_with(std::string_view text, std::string_view prefix) {
+  return text.substr(0, prefix.size()) == prefix;
+}
+
+std::string digits(uint64_t value) { return std::to_string(value); }
+
+}  // namespace
+
+Stream::Stream(Connection& connection, int32_t number_of_stream)
+    : connection_(connection), number_(number_of_stream) {
+  due_.connection = &connection;
+  due_.stream = this;
+}
+
+Stream::~Stream() {
+  drop_answers();
+  if (has_body_) give_body();
+  if (unpacked_.base_bytes() > 0) connection_.blocks().give_buffer(std::move(unpacked_));
+  connection_.timers().clear(due_);
+}
+
+// Hot path: receive for gRPC.
+void Stream::header(std::string_view name, std::string_view value) {
+  head_.bytes += name.size() + value.size() + kHeaderOverheadBytes;
+  if (head_ended_ || head_.bytes > connection_.settings().header_bytes_max) return;
+  if (name == ":path") {
+    const std::optional<MethodKind> kind = connection_.handler().find(value);
+    head_.found = kind.has_value();
+    if (kind.has_value()) {
+      kind_ = *kind;
+      method_ = kind->method;
+    } else {
+      head_.path = value;
+    }
+  } else if (name == ":method") {
+    head_.post = value == "POST";
+    head_.head = value == "HEAD";
+  } else if (name == "content-type") {
+    head_.grpc = starts_with(value, kGrpcType) &&
+                 (value.size() == kGrpcType.size() || value[kGrpcType.size()] == '+' ||
+                  value[kGrpcType.size()] == ';');
+  } else if (name == "grpc-timeout") {
+    const std::optional<uint64_t> timeout_ns = parse_timeout_ns(value);
+    head_.timeout_bad = !timeout_ns.has_value();
+    if (timeout_ns.has_value())
+      deadline_ns_ = connection_.now() + std::max<uint64_t>(*timeout_ns, 1);
+  } else if (name == "grpc-encoding") {
+    const std::optional<MessageCoding> coding = coding_named(value);
+    head_.known = coding.has_value();
+    if (coding.has_value()) head_.coding = *coding;
+    else head_.coding_name = value;
+  } else if (name == "grpc-accept-encoding") {
+    if (connection_.settings().compression_level > 0) head_.answer_coding = best_coding(value);
+  } else if (name[0] != ':' && name != "te" && name != "user-agent" &&
+             !starts_with(name, "grpc-")) {
+    head_.metadata.append(name).append(1, '\0').append(value).append(1, '\0');
+  }
+}
+
+void Stream::head_ended() {
+  if (head_ended_) return;  // trailers
+  head_ended_ = true;
+  if (head_.bytes > connection_.settings().header_bytes_max) {
+    fail(kResourceExhausted, "request headers of " + digits(head_.bytes) +
+                                 " bytes are over the limit of " +
+                                 digits(connection_.settings().header_bytes_max) + " bytes");
+  } else if (!head_.post) {
+    refused_ = &kNoPost;
+  } else if (!head_.grpc) {
+    refused_ = &kNoGrpc;
+  } else if (!head_.found) {
+    fail(kUnimplemented, "The server does not implement the method " + head_.path);
+  } else if (head_.timeout_bad) {
+    fail(kStatusInternal, "Invalid grpc-timeout value");
+  } else if (!connection_.takes_calls()) {
+    fail(kStatusUnavailable, "the server is shutting down");
+  } else if (std::string why = connection_.too_much_unsent(); !why.empty()) {
+    fail(kResourceExhausted, why);
+  } else {
+    begun_ = true;
+    connection_.call_begins(*this);
+    connection_.handler().begin(*this);
+    if (connection_.stops()) drain();
+  }
+}
+
+void Stream::data(std::span<const uint8_t> bytes) {
+  if (over_ || !begun_) {
+    connection_.consume(*this, bytes.size());
+    refused_bytes_ += bytes.size();
+    if (refused_bytes_ > kRefusedBytesMax) refuse();
+    return;
+  }
+  if (blocked() || held_.size() > 0) {
+    if (held_.base_bytes() == 0) held_ = connection_.blocks().take_buffer();
+    if (!held_.append(bytes.data(), bytes.size())) {
+      fail(kResourceExhausted, "no memory for messages that wait");
+    }
+    return;
+  }
+  connection_.consume(*this, bytes.size());
+  take_in(bytes);
+}
+
+// Cuts bytes into messages, until there are no more or none may be taken.
+void Stream::take_in(std::span<const uint8_t> bytes) {
+  taking_ = true;
+  while (!over_) {
+    if (blocked()) {
+      if (bytes.empty()) break;
+      if (held_.base_bytes() == 0) held_ = connection_.blocks().take_buffer();
+      if (!held_.append(bytes.data(), bytes.size())) {
+        fail(kResourceExhausted, "no memory for messages that wait");
+      }
+      break;
+    }
+    if (prefix_bytes_ < sizeof prefix_) {
+      if (bytes.empty()) break;
+      const size_t count = std::min(bytes.size(), sizeof prefix_ - prefix_bytes_);
+      std::copy_n(bytes.data(), count, prefix_ + prefix_bytes_);
+      prefix_bytes_ += count;
+      bytes = bytes.subspan(count);
+      if (prefix_bytes_ < sizeof prefix_ || !begin_message(bytes.size())) continue;
+    }
+    if (!has_body_) {  // all at hand, and not packed
+      const std::span<const uint8_t> message = bytes.first(message_bytes_);
+      bytes = bytes.subspan(message_bytes_);
+      message_whole(message, false);
+      continue;
+    }
+    const size_t count = std::min(bytes.size(), message_bytes_ - body_.size());
+    if (!body_.append(bytes.data(), count)) {
+      fail(kResourceExhausted, "no memory for a message of " + digits(message_bytes_) + " bytes");
+      break;
+    }
+    bytes = bytes.subspan(count);
+    if (body_.size() < message_bytes_) break;
+    if (prefix_[0] == 1) begin_unpack();
+    else message_whole(body_.bytes(), true);
+  }
+  taking_ = false;
+}
+
+// The five bytes before a message are there. False: the call is over.
+bool Stream::begin_message(size_t at_hand) {
+  message_bytes_ = static_cast<size_t>(prefix_[1]) << 24 | static_cast<size_t>(prefix_[2]) << 16 |
+                   static_cast<size_t>(prefix_[3]) << 8 | prefix_[4];
+  const uint64_t bytes_max = connection_.settings().receive_bytes_max;
+  if (prefix_[0] > 1) {
+    fail(kStatusInternal, "Unknown compressed flag " + digits(prefix_[0]) + " before a message");
+  } else if (prefix_[0] == 1 && !head_.known) {
+    fail(kUnimplemented,
+         "Received message compressed with unsupported encoding \"" + head_.coding_name + "\"");
+  } else if (prefix_[0] == 1 && head_.coding == MessageCoding::Identity) {
+    fail(kStatusInternal, "Received a compressed message, and no grpc-encoding");
+  } else if (message_bytes_ > bytes_max) {
+    fail(kResourceExhausted, "Received message larger than max (" + digits(message_bytes_) +
+                                 " vs " + digits(bytes_max) + ")");
+  } else if (!kind_.client_streams && messages_ > 0) {
+    fail(kUnimplemented,
+         "Received a second request message for unary method " + std::string(kind_.path));
+  } else if (prefix_[0] == 1 || at_hand < message_bytes_) {
+    body_ = connection_.blocks().take_buffer();
+    has_body_ = true;
+    // Its end is aligned: clients write large bytes last, and what is aligned need not be copied.
+    body_.clear(message_bytes_);
+    // A stated length is believed: what the budget has no room for is refused before it comes.
+    if (!body_.reserve(message_bytes_)) {
+      fail(kResourceExhausted, "no memory for a message of " + digits(message_bytes_) + " bytes");
+    }
+  }
+  return !over_;
+}
+
+void Stream::begin_unpack() {
+  unpacked_ = connection_.blocks().take_buffer();
+  const Coding coding = head_.coding == MessageCoding::Gzip ? Coding::Gzip : Coding::Deflate;
+  inflater_ =
+      std::make_unique<Inflater>(coding, body_.bytes(), connection_.settings().receive_bytes_max);
+  if (unpack() == Unpack::More) connection_.unpack_later(*this);
+}
+
+// One turn's part of the message.
+Stream::Unpack Stream::unpack() {
+  const Status step = inflater_->step(unpacked_, kUnpackStepBytes);
+  if (!step.ok()) {
+    inflater_.reset();
+    switch (step.error().code) {
+      case ErrorCode::BodyTooLarge:
+        fail(kResourceExhausted, "Received message that decompresses to a size larger than " +
+                                     digits(connection_.settings().receive_bytes_max));
+        break;
+      case ErrorCode::MemoryFull:
+        fail(kResourceExhausted, "no memory for a message of more than " +
+                                     digits(unpacked_.size()) + " bytes once unpacked");
+        break;
+      default: fail(kStatusInternal, "Failed to decompress message");
+    }
+    return Unpack::Failed;
+  }
+  if (!inflater_->done()) return Unpack::More;
+  inflater_.reset();
+  std::swap(body_, unpacked_);
+  connection_.blocks().give_buffer(std::exchange(unpacked_, ByteBuffer()));
+  message_whole(body_.bytes(), true);
+  return Unpack::Done;
+}
+
+bool Stream::unpack_on() {
+  if (over_ || inflater_ == nullptr) return false;
+  switch (unpack()) {
+    case Unpack::More: return true;
+    case Unpack::Done: take_held(); break;
+    case Unpack::Failed: break;
+  }
+  return false;
+}
+
+void Stream::give_body() {
+  connection_.blocks().give_buffer(std::exchange(body_, ByteBuffer()));
+  has_body_ = false;
+}
+
+// `owned`: it is body_.
+void Stream::message_whole(std::span<const uint8_t> bytes, bool owned) {
+  prefix_bytes_ = 0;
+  ++messages_;
+  if (kind_.client_streams) {
+    deliver({bytes, owned ? &body_ : nullptr});
+    if (has_body_) give_body();
+    return;
+  }
+  pending_ = bytes;
+  has_pending_ = true;
+  pending_borrowed_ = !owned;
+  if (pending_borrowed_) connection_.settle_later(*this);
+}
+
+// Hot path: receive for gRPC. The message is its handler's until return.
+void Stream::deliver(Received message) {
+  delivered_ = true;
+  connection_.handler().message(*this, message);
+}
+
+void Stream::settle() {
+  if (!has_pending_ || !pending_borrowed_ || over_) return;
+  pending_borrowed_ = false;
+  if (!has_body_) body_ = connection_.blocks().take_buffer();
+  has_body_ = true;
+  body_.clear(pending_.size());
+  if (!body_.append(pending_.data(), pending_.size())) {
+    fail(kResourceExhausted, "no memory for a message of " + digits(pending_.size()) + " bytes");
+    return;
+  }
+  pending_ = body_.bytes();
+}
+
+void Stream::end_stream() {
+  remote_ended_ = true;
+  refuse();
+  if (over_ || !begun_ || blocked() || held_.size() > 0) return;
+  input_ended();
+}
+
+void Stream::input_ended() {
+  if (input_done_) return;
+  input_done_ = true;
+  if (prefix_bytes_ > 0) {
+    fail(kStatusInternal, "Incomplete message at the end of the request");
+  } else if (kind_.client_streams) {
+    connection_.handler().half_closed(*this);
+  } else if (!has_pending_) {
+    fail(kUnimplemented, "Received no request message for unary method " + std::string(kind_.path));
+  } else {
+    has_pending_ = false;
+    deliver({pending_, pending_borrowed_ ? nullptr : &body_});
+    if (has_body_) give_body();
+  }
+}
+
+// What came meanwhile, as far as messages may be taken.
+void Stream::take_held() {
+  if (taking_ || over_) return;
+  if (held_.size() > 0 && !blocked()) {
+    ByteBuffer held = std::exchange(held_, ByteBuffer());
+    const size_t bytes = held.size();
+    take_in(held.bytes());
+    const size_t left = over_ ? 0 : held_.size();
+    connection_.consume(*this, bytes - left);
+    settle();
+    connection_.blocks().give_buffer(std::move(held));
+  }
+  if (remote_ended_ && !over_ && !blocked() && held_.size() == 0) input_ended();
+}
+
+void Stream::set_paused(bool paused) {
+  if (over_ || paused_ == paused) return;
+  paused_ = paused;
+  if (!paused) connection_.resume_later(*this);
+}
+
+void Stream::resume_taking() { take_held(); }
+
+void Stream::deadline_passed() { fail(kDeadlineExceeded, "Deadline exceeded"); }
+
+void Stream::drain() {
+  if (begun_ && !over_) connection_.handler().draining(*this);
+}
+
+void Stream::end_call() {
+  over_ = true;
+  if (!begun_) return;
+  connection_.call_ends(*this);
+  inflater_.reset();
+  has_pending_ = false;
+  if (held_.size() > 0) {
+    connection_.consume(*this, held_.size());
+    connection_.blocks().give_buffer(std::exchange(held_, ByteBuffer()));
+  }
+}
+
+void Stream::gone() {
+  if (begun_ && !over_) {
+    connection_.handler().closed(*this);
+    end_call();
+  }
+  over_ = true;
+}
+
+bool Stream::is_local() const { return connection_.channel().is_local(); }
+
+const Metadata& Stream::metadata() const {
+  if (metadata_read_) return metadata_;
+  metadata_read_ = true;
+  std::string_view rest = head_.metadata;
+  const auto take_part = [&rest] {
+    const size_t end = rest.find('\0');
+    const std::string_view part = rest.substr(0, end);
+    rest.remove_prefix(end + 1);
+    return part;
+  };
+  while (!rest.empty()) {
+    const std::string_view name = take_part();
+    std::string_view value = take_part();
+    if (name.size() < 4 || name.substr(name.size() - 4) != "-bin") {
+      metadata_.push_back({std::string(name), std::string(value)});
+      continue;
+    }
+    for (bool more = true; more;) {
+      const size_t comma = value.find(',');
+      std::string bytes;
+      if (decode_base64(value.substr(0, comma), bytes)) {
+        metadata_.push_back({std::string(name), std::move(bytes)});
+      }
+      more = comma != std::string_view::npos;
+      if (more) value.remove_prefix(comma + 1);
+    }
+  }
+  return metadata_;
+}
+
+}  // namespace serval

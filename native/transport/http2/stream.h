@@ -1,0 +1,194 @@
+// One gRPC call on its HTTP/2 stream: the head is read, messages are put together, answers wait
+// until they are written. Hot path; the listener's thread.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes/inflate.h"
+#include "transport/call.h"
+#include "transport/grpc/packing.h"
+#include "transport/http2/blocks.h"
+#include "transport/loop/timers.h"
+
+namespace serval {
+
+class Connection;
+class Stream;
+
+// What waits for a time: a call's deadline, or (no stream) what a connection has due.
+struct DueNode : TimerNode {
+  Connection* connection = nullptr;
+  Stream* stream = nullptr;
+};
+
+// An answer of HTTP's own to what is no gRPC call.
+struct Refusal {
+  std::string_view status;
+  std::string_view allow;  // "" = none
+  std::string_view text;   // for whoever looks
+};
+
+class Stream final : public Call {
+ public:
+  Stream(Connection& connection, int32_t number);
+  ~Stream() override;
+
+  int32_t number() const { return number_; }
+  Connection& connection() { return connection_; }
+
+  // --- what the connection tells ---
+  // A header of the request; what is behind the end of its room is counted only.
+  void header(std::string_view name, std::string_view value);
+  void head_ended();
+  // DATA; the bytes are valid until settle() was called.
+  void data(std::span<const uint8_t> bytes);
+  void end_stream();
+  // The bytes that data() was given go: what is kept of them is copied.
+  void settle();
+  // The stream is gone: by a reset, or with its connection.
+  void gone();
+  void deadline_passed();
+  // Unpacks a little more of a long message. True: again.
+  bool unpack_on();
+  // Messages may be taken again.
+  void resume_taking();
+  void drain();
+  void cut() { fail(kStatusUnavailable, "the server is shutting down"); }
+
+  // --- what nghttp2 asks for ---
+  // How many bytes of answers there are for a frame of at most `room`; `ends`: no more will come.
+  size_t ready(size_t room, bool& ends);
+  // Puts `count` of them into the output.
+  void put(size_t count, class Output& output);
+  void submit_trailers();
+  bool needs_reset() const { return !remote_ended_; }
+  // The next bytes of a refusal's text.
+  std::string_view take_refusal(size_t room);
+  bool refusal_taken() const { return refusal_.empty(); }
+  // Messages that were put since the last call, of streams.
+  size_t take_left();
+
+  bool answered() const { return over_; }
+  bool waits_for_handler() const {
+    return begun_ && !over_ && (kind_.client_streams || delivered_);
+  }
+  DueNode& due() { return due_; }
+  void set_id(uint64_t id) { id_ = id; }
+  // Where the answers of one stream do not let those of others by.
+  bool is_deferred() const { return deferred_; }
+  void set_deferred(bool deferred) { deferred_ = deferred; }
+
+  // Ends the call with a status of the transport's; the handler is told.
+  void fail(int code, std::string_view message);
+
+  const Metadata& metadata() const override;
+  bool is_local() const override;
+  void add_initial_metadata(std::string_view name, std::string_view value) override;
+  void add_trailing_metadata(std::string_view name, std::string_view value) override;
+  void send_initial_metadata() override;
+  bool send(ByteBuffer& message) override;
+  bool send(std::span<const uint8_t> message) override;
+  void finish(const CallStatus& status) override;
+  void set_paused(bool paused) override;
+  size_t unsent_messages() const override { return answers_.size() - first_answer_; }
+  uint64_t unsent_bytes() const override { return unsent_bytes_; }
+
+  static constexpr int kStatusInternal = 13;
+  static constexpr int kStatusUnavailable = 14;
+
+  Stream* previous = nullptr;  // the connection's list
+  Stream* next = nullptr;
+
+ private:
+  struct Head {
+    bool post = false;
+    bool head = false;  // HTTP's method of that name
+    bool grpc = false;
+    bool found = false;  // its method
+    bool known = true;   // its grpc-encoding
+    bool timeout_bad = false;
+    MessageCoding coding = MessageCoding::Identity;
+    MessageCoding answer_coding = MessageCoding::Identity;
+    size_t bytes = 0;
+    std::string path;         // where it is not known
+    std::string coding_name;  // the same
+    std::string metadata;     // name, NUL, value, NUL ...
+  };
+  struct OutMessage {
+    Block* block;
+    uint8_t prefix[5];
+    size_t sent;  // of prefix and content
+    size_t bytes() const { return sizeof prefix + block->buffer.size(); }
+  };
+  enum class Unpack : uint8_t { Done, More, Failed };
+
+  bool blocked() const { return paused_ || inflater_ != nullptr; }
+  void take_in(std::span<const uint8_t> bytes);
+  bool begin_message(size_t at_hand);
+  void message_whole(std::span<const uint8_t> bytes, bool owned);
+  void begin_unpack();
+  Unpack unpack();
+  void deliver(Received message);
+  void take_held();
+  void input_ended();
+  void give_body();
+  bool queue(Block* block, bool packed);
+  bool may_send(size_t bytes);
+  void start_response(bool with_data);
+  void resume();
+  void end_call();
+  void refuse();
+  void drop_answers();
+
+  Connection& connection_;
+  const int32_t number_;
+  MethodKind kind_;
+  Head head_;
+  DueNode due_;
+
+  bool head_ended_ = false;
+  bool begun_ = false;  // the handler knows of it
+  bool over_ = false;   // it was answered, or is gone
+  bool remote_ended_ = false;
+  bool input_done_ = false;  // the handler, or the status, has been told of the end
+  bool paused_ = false;
+  bool taking_ = false;     // in take_in()
+  bool delivered_ = false;  // the one message of a unary call
+  bool response_started_ = false;
+  bool deferred_ = false;
+  bool finished_ = false;  // a status waits behind the answers
+
+  // The message that comes.
+  uint8_t prefix_[5];
+  size_t prefix_bytes_ = 0;
+  size_t message_bytes_ = 0;
+  uint64_t messages_ = 0;
+  ByteBuffer body_;
+  bool has_body_ = false;             // body_ is in use
+  std::span<const uint8_t> pending_;  // a unary call's message, until its stream has ended
+  bool has_pending_ = false;
+  bool pending_borrowed_ = false;
+  std::unique_ptr<Inflater> inflater_;
+  ByteBuffer unpacked_;
+  ByteBuffer held_;  // bytes that came while no message is taken
+
+  std::vector<OutMessage> answers_;
+  size_t first_answer_ = 0;  // those before are gone
+  uint64_t unsent_bytes_ = 0;
+  size_t left_ = 0;
+  const Refusal* refused_ = nullptr;  // it is answered so when its client has ended
+  size_t refused_bytes_ = 0;          // that came meanwhile
+  std::string_view refusal_;          // what is left of the text
+  int status_ = 0;
+  std::string status_message_;
+  std::string status_details_;
+  Metadata initial_;
+  Metadata trailing_;
+  mutable Metadata metadata_;
+  mutable bool metadata_read_ = false;
+};
+
+}  // namespace serval

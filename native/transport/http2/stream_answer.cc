@@ -1,0 +1,205 @@
+// See stream.h: what goes. Hot path; the listener's thread.
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "transport/grpc/text.h"
+#include "transport/http2/connection.h"
+#include "transport/http2/output.h"
+#include "transport/http2/stream.h"
+
+namespace serval {
+
+namespace {
+
+constexpr int kResourceExhausted = 8;
+constexpr size_t kCopiedBytesMax =
+    4096;  // a message is copied up to here; above, its memory is taken
+constexpr size_t kPackedBytesMin = 256;  // shorter messages are not packed
+constexpr size_t kLongBytes = 65'536;    // does not go before others' short answers
+
+void put_prefix(uint8_t (&prefix)[5], bool packed, size_t bytes) {
+  prefix[0] = packed ? 1 : 0;
+  for (int i = 0; i < 4; ++i) prefix[1 + i] = static_cast<uint8_t>(bytes >> (24 - 8 * i));
+}
+
+}  // namespace
+
+void Stream::add_initial_metadata(std::string_view name, std::string_view value) {
+  initial_.push_back({std::string(name), std::string(value)});
+}
+
+void Stream::add_trailing_metadata(std::string_view name, std::string_view value) {
+  trailing_.push_back({std::string(name), std::string(value)});
+}
+
+void Stream::send_initial_metadata() {
+  if (!over_) start_response(true);
+}
+
+// False: the call has ended.
+bool Stream::may_send(size_t bytes) {
+  if (over_) return false;
+  const uint64_t bytes_max = connection_.settings().send_bytes_max;
+  if (bytes <= bytes_max) return true;
+  fail(kResourceExhausted, "Sent message larger than max (" + std::to_string(bytes) + " vs. " +
+                               std::to_string(bytes_max) + ")");
+  return false;
+}
+
+bool Stream::send(std::span<const uint8_t> message) {
+  if (!may_send(message.size())) return false;
+  Block* block = connection_.blocks().take();
+  if (head_.answer_coding != MessageCoding::Identity && message.size() >= kPackedBytesMin &&
+      pack_message(head_.answer_coding, connection_.settings().compression_level, message,
+                   block->buffer)) {
+    return queue(block, true);
+  }
+  if (block->buffer.append(message.data(), message.size())) return queue(block, false);
+  connection_.blocks().release(block);
+  fail(kResourceExhausted,
+       "no memory for an answer of " + std::to_string(message.size()) + " bytes");
+  return false;
+}
+
+bool Stream::send(ByteBuffer& message) {
+  const bool packs = head_.answer_coding != MessageCoding::Identity;
+  if (message.size() <= kCopiedBytesMax || packs) return send(message.bytes());
+  if (!may_send(message.size())) return false;
+  Block* block = connection_.blocks().take();
+  connection_.blocks().give_buffer(std::exchange(block->buffer, std::move(message)));
+  message = connection_.blocks().take_buffer();
+  return queue(block, false);
+}
+
+bool Stream::queue(Block* block, bool packed) {
+  OutMessage answer{block, {}, 0};
+  put_prefix(answer.prefix, packed, block->buffer.size());
+  answers_.push_back(answer);
+  unsent_bytes_ += block->buffer.size();
+  connection_.unsent_changed(static_cast<int64_t>(block->buffer.size()));
+  if (kind_.server_streams) {
+    start_response(true);
+    resume();
+  }
+  return true;
+}
+
+void Stream::resume() {
+  if (!deferred_) return;
+  deferred_ = false;
+  connection_.resume_answers(*this);
+}
+
+void Stream::start_response(bool with_data) {
+  if (response_started_) return;
+  response_started_ = true;
+  const bool packs = head_.answer_coding != MessageCoding::Identity;
+  connection_.submit_response(*this, initial_, packs ? name_of(head_.answer_coding) : "", with_data,
+                              unsent_bytes_ >= kLongBytes);
+}
+
+void Stream::finish(const CallStatus& status) {
+  if (over_) return;
+  status_ = status.code;
+  if (!status.message.empty()) {
+    status_message_ = cut_status_message(status.message, kStatusBytesMax, kStatusEncodedBytesMax);
+  }
+  status_details_ = status.details;
+  finished_ = true;
+  end_call();
+  if (!response_started_ && unsent_messages() == 0) {
+    response_started_ = true;
+    connection_.submit_status(*this, true, initial_, trailing_, status_, status_message_,
+                              status_details_);
+    return;
+  }
+  start_response(true);
+  resume();
+}
+
+void Stream::submit_trailers() {
+  connection_.submit_status(*this, false, {}, trailing_, status_, status_message_, status_details_);
+}
+
+void Stream::fail(int code, std::string_view message) {
+  if (over_) return;
+  if (begun_) connection_.handler().closed(*this);
+  // A status would wait behind answers that nobody reads.
+  const bool resets = response_started_ && unsent_messages() > 0;
+  drop_answers();
+  if (resets) {
+    end_call();
+    connection_.reset(*this, code == kResourceExhausted);
+    return;
+  }
+  finish({code, message, {}});
+}
+
+void Stream::drop_answers() {
+  for (; first_answer_ < answers_.size(); ++first_answer_) {
+    connection_.blocks().release(answers_[first_answer_].block);
+  }
+  connection_.unsent_changed(-static_cast<int64_t>(unsent_bytes_));
+  unsent_bytes_ = 0;
+}
+
+// What is no gRPC call is answered by HTTP's own status; behind it, so that what is wrong with the
+// rest of it is found.
+void Stream::refuse() {
+  if (over_ || refused_ == nullptr) return;
+  over_ = true;
+  response_started_ = true;
+  refusal_ = refused_->text;
+  connection_.submit_refusal(*this, *refused_, !head_.head);
+}
+
+std::string_view Stream::take_refusal(size_t room) {
+  const std::string_view part = refusal_.substr(0, room);
+  refusal_.remove_prefix(part.size());
+  return part;
+}
+
+size_t Stream::ready(size_t room, bool& ends) {
+  size_t bytes = 0;
+  size_t i = first_answer_;
+  for (; i < answers_.size() && bytes < room; ++i) bytes += answers_[i].bytes() - answers_[i].sent;
+  ends = finished_ && i == answers_.size() && bytes <= room;
+  return std::min(bytes, room);
+}
+
+// Hot path: reply for gRPC. Short answers are copied, long ones' memory is written from.
+void Stream::put(size_t count, Output& output) {
+  while (count > 0 && first_answer_ < answers_.size()) {
+    OutMessage& answer = answers_[first_answer_];
+    if (answer.sent < sizeof answer.prefix) {
+      const size_t part = std::min(count, sizeof answer.prefix - answer.sent);
+      output.add(answer.prefix + answer.sent, part);
+      answer.sent += part;
+      count -= part;
+    }
+    ByteBuffer& content = answer.block->buffer;
+    const size_t at = answer.sent - std::min(answer.sent, sizeof answer.prefix);
+    const size_t part = std::min(count, content.size() - at);
+    if (part > 0) {
+      if (content.size() <= kCopiedBytesMax) output.add(content.data() + at, part);
+      else output.add(answer.block, content.data() + at, part);
+      answer.sent += part;
+      count -= part;
+    }
+    if (answer.sent < answer.bytes()) break;
+    unsent_bytes_ -= content.size();
+    connection_.unsent_changed(-static_cast<int64_t>(content.size()));
+    connection_.blocks().release(answer.block);
+    ++first_answer_;
+    ++left_;
+  }
+  if (first_answer_ == answers_.size()) {
+    answers_.clear();
+    first_answer_ = 0;
+  }
+}
+
+size_t Stream::take_left() { return over_ || !kind_.server_streams ? 0 : std::exchange(left_, 0); }
+
+}  // namespace serval

@@ -1,0 +1,360 @@
+// See thread.h. Hot path; the thread itself.
+#include "transport/http2/thread.h"
+
+#include <nghttp2/nghttp2.h>
+#include <pthread.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <system_error>
+#include <utility>
+
+#include "base/clock.h"
+
+namespace serval {
+
+namespace {
+
+constexpr uint64_t kNsPerMs = 1'000'000;
+constexpr uint64_t kSecondNs = 1'000 * kNsPerMs;
+constexpr uint64_t kDrainLookNs = 50 * kNsPerMs;
+constexpr uint64_t kCertificatesLookNs = kSecondNs;  // as on grpc-js
+constexpr size_t kAcceptsPerTurn = 64;
+constexpr size_t kOutputsKept = 8;
+constexpr uint32_t kIndexBits = 20;
+constexpr uint32_t kIndexMask = (1u << kIndexBits) - 1;
+
+}  // namespace
+
+SharedListener::~SharedListener() {
+  if (callbacks != nullptr) nghttp2_session_callbacks_del(callbacks);
+  if (options != nullptr) nghttp2_option_del(options);
+}
+
+ListenerThread::ListenerThread(SharedListener& shared, uint32_t index,
+                               const GrpcListener::MakeHandler& make)
+    : shared_(shared),
+      index_(index),
+      make_(make),
+      blocks_(*shared.budget, shared.events.free_large),
+      read_buffer_(std::make_unique<uint8_t[]>(kReadBytes)),
+      random_(static_cast<uint32_t>(now_ns()) ^ index) {}
+
+ListenerThread::~ListenerThread() { stop(); }
+
+Status ListenerThread::start() {
+  if (!poller_.ok()) {
+    return make_error(ErrorCode::Internal, "gRPC: no descriptors are left for a listener's thread");
+  }
+  std::mutex mutex;
+  std::condition_variable ready;
+  bool is_ready = false;
+  try {
+    thread_ = std::thread([&] {
+      pthread_setname_np(pthread_self(), ("sv-grpc-" + std::to_string(index_)).c_str());
+      now_ns_ = settings().clock();
+      handler_ = make_(*this);
+      for (const int socket : shared_.sockets.of_thread(index_)) {
+        doors_.push_back(std::make_unique<Door>(Door{socket}));
+        poller_.add(socket, EPOLLIN, doors_.back().get());
+      }
+      acceptor_.emplace(shared_.connections, shared_.settings.connections_max);
+      if (index_ == 0 && shared_.tls != nullptr) tls_look_ns_ = now_ns_ + kCertificatesLookNs;
+      {
+        std::lock_guard lock(mutex);
+        is_ready = true;
+        ready.notify_one();
+      }
+      run();
+    });
+  } catch (const std::system_error& problem) {
+    return make_error(ErrorCode::Internal,
+                      std::string("gRPC: no thread for a listener: ") + problem.what());
+  }
+  std::unique_lock lock(mutex);
+  ready.wait(lock, [&] { return is_ready; });
+  return {};
+}
+
+void ListenerThread::drain(uint64_t until_ns) {
+  drain_until_ns_.store(std::max<uint64_t>(until_ns, 1));
+  poller_.wake();
+}
+
+void ListenerThread::stop() {
+  if (!thread_.joinable()) return;
+  stopping_.store(true);
+  poller_.wake();
+  thread_.join();
+}
+
+double ListenerThread::random() { return std::uniform_real_distribution<double>(0, 1)(random_); }
+
+template <typename Visit>
+void ListenerThread::each(const Visit& visit) {
+  for (Connection* connection = connections_; connection != nullptr;) {
+    Connection* following = connection->next;
+    visit(*connection);
+    connection = following;
+  }
+}
+
+void ListenerThread::run() {
+  while (!stopping_.load(std::memory_order_relaxed)) turn();
+  cut_all();
+  bury();
+  if (draining_ && !drain_ended_) end_drain();
+  handler_.reset();
+  acceptor_.reset();
+}
+
+uint64_t ListenerThread::wait_until() const {
+  if (!unpacking_.empty() || !unread_.empty() || !dirty_.empty() || !resuming_.empty()) return 0;
+  return std::min({timers_.next_ns(), look_ns_, unsent_look_ns_, tls_look_ns_});
+}
+
+// One wake-up: all that came is handed over, then what was collected goes, then the answers.
+void ListenerThread::turn() {
+  bool woken = false;
+  const std::span<const epoll_event> events = poller_.wait(wait_until(), woken);
+  now_ns_ = settings().clock();
+  if (woken) {
+    if (!draining_ && drain_until_ns_.load() != 0) begin_drain();
+    handler_->woken();
+  }
+  hear(events);
+  run_resuming();
+  run_unpacking();
+  handler_->turn_ended();
+  run_due();
+  flush_all();
+  bury();
+}
+
+void ListenerThread::hear(std::span<const epoll_event> events) {
+  std::vector<Connection*> unread;
+  unread.swap(unread_);
+  for (Connection* connection : unread) connection->readable();
+  for (const epoll_event& event : events) {
+    const auto door = std::find_if(doors_.begin(), doors_.end(),
+                                   [&](const auto& one) { return one.get() == event.data.ptr; });
+    if (door != doors_.end()) {
+      if (!draining_) accept((*door)->socket);
+      continue;
+    }
+    auto* connection = static_cast<Connection*>(event.data.ptr);
+    if ((event.events & EPOLLOUT) != 0) connection->writable();
+    if ((event.events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0) connection->readable();
+  }
+}
+
+void ListenerThread::accept(int listening) {
+  for (size_t i = 0; i < kAcceptsPerTurn; ++i) {
+    int socket = -1;
+    switch (acceptor_->accept(listening, socket)) {
+      case Acceptor::Outcome::Accepted: take(socket); break;
+      case Acceptor::Outcome::Full: {
+        if (may_tell(shared_.full_told_ns) && shared_.events.full) {
+          shared_.events.full(shared_.connections.open.load());
+        }
+        break;
+      }
+      case Acceptor::Outcome::None: return;
+    }
+  }
+}
+
+bool ListenerThread::may_tell(std::atomic<uint64_t>& told_ns) const {
+  uint64_t told = told_ns.load();
+  const bool may = now_ns_ - told >= kSecondNs || told == 0;
+  return may && told_ns.compare_exchange_strong(told, now_ns_);
+}
+
+void ListenerThread::handshake_failed(std::string peer, std::string reason) {
+  const uint64_t count = shared_.handshakes_failed.fetch_add(1) + 1;
+  if (!may_tell(shared_.handshake_told_ns) || !shared_.events.handshake_failed) return;
+  shared_.events.handshake_failed({count, std::move(peer), std::move(reason)});
+}
+
+void ListenerThread::take(int socket) {
+  std::unique_ptr<Channel> channel =
+      shared_.tls != nullptr ? shared_.tls->accept(socket) : plain_channel(socket);
+  Connection* connection = std::make_unique<Connection>(*this, std::move(channel)).release();
+  connection->next = connections_;
+  if (connections_ != nullptr) connections_->previous = connection;
+  connections_ = connection;
+  poller_.add(socket, EPOLLIN, connection);
+  if (!connection->begin()) connection->end();
+}
+
+void ListenerThread::interest(Connection& connection, uint32_t events) {
+  poller_.change(connection.channel().socket(), events, &connection);
+}
+
+std::unique_ptr<Output> ListenerThread::take_output() {
+  if (outputs_.empty()) return std::make_unique<Output>(blocks_);
+  std::unique_ptr<Output> output = std::move(outputs_.back());
+  outputs_.pop_back();
+  return output;
+}
+
+void ListenerThread::give_output(std::unique_ptr<Output> output) {
+  output->clear();
+  if (outputs_.size() < kOutputsKept) outputs_.push_back(std::move(output));
+}
+
+void ListenerThread::add_call(Stream& stream) {
+  uint32_t index = 0;
+  if (free_calls_.empty()) {
+    index = static_cast<uint32_t>(calls_.size());
+    calls_.emplace_back();
+  } else {
+    index = free_calls_.back();
+    free_calls_.pop_back();
+  }
+  calls_[index].stream = &stream;
+  // Never 0, and exact in a double: JavaScript has it as a number.
+  const uint64_t id = (static_cast<uint64_t>(++calls_[index].use) << kIndexBits | index);
+  stream.set_id(id);
+  if (stream.deadline_ns() != 0) timed_.push_back(id);
+}
+
+void ListenerThread::remove_call(Stream& stream) {
+  const uint32_t index = static_cast<uint32_t>(stream.id()) & kIndexMask;
+  calls_[index].stream = nullptr;
+  free_calls_.push_back(index);
+  timers_.clear(stream.due());
+}
+
+Stream* ListenerThread::stream_of(uint64_t id) {
+  const uint32_t index = static_cast<uint32_t>(id) & kIndexMask;
+  if (index >= calls_.size() || calls_[index].use != id >> kIndexBits) return nullptr;
+  return calls_[index].stream;
+}
+
+void ListenerThread::run_due() {
+  for (const uint64_t id : timed_) {
+    Stream* stream = stream_of(id);
+    if (stream != nullptr) timers_.set(stream->due(), stream->deadline_ns());
+  }
+  timed_.clear();
+  while (TimerNode* node = timers_.take(now_ns_)) {
+    auto* due = static_cast<DueNode*>(node);
+    if (due->stream != nullptr) due->stream->deadline_passed();
+    else due->connection->due(now_ns_);
+  }
+  if (now_ns_ >= look_ns_) look_at_drain();
+  if (now_ns_ >= unsent_look_ns_) look_at_unsent();
+  if (now_ns_ >= tls_look_ns_ || shared_.reload_asked.load(std::memory_order_relaxed)) {
+    look_at_certificates();
+  }
+}
+
+void ListenerThread::run_unpacking() {
+  if (unpacking_.empty()) return;
+  std::vector<uint64_t> calls;
+  calls.swap(unpacking_);
+  for (const uint64_t id : calls) {
+    Stream* stream = stream_of(id);
+    if (stream != nullptr && stream->unpack_on()) unpacking_.push_back(id);
+  }
+}
+
+void ListenerThread::run_resuming() {
+  std::vector<uint64_t> calls;
+  calls.swap(resuming_);
+  for (const uint64_t id : calls) {
+    Stream* stream = stream_of(id);
+    if (stream != nullptr) stream->resume_taking();
+  }
+}
+
+void ListenerThread::flush_all() {
+  flushing_.swap(dirty_);
+  for (Connection* connection : flushing_) connection->flush();
+  flushing_.clear();
+}
+
+// Connections that ended are freed where nobody is inside of them.
+void ListenerThread::bury() {
+  while (!dead_.empty()) {
+    const std::unique_ptr<Connection> gone(dead_.back());
+    Connection* connection = gone.get();
+    dead_.pop_back();
+    std::erase(dirty_, connection);
+    std::erase(unread_, connection);
+    if (connection->previous != nullptr) connection->previous->next = connection->next;
+    else connections_ = connection->next;
+    if (connection->next != nullptr) connection->next->previous = connection->previous;
+    acceptor_->closed();
+  }
+}
+
+bool ListenerThread::too_much_unsent() const {
+  return shared_.unsent_bytes.load(std::memory_order_relaxed) >
+         static_cast<int64_t>(std::min<uint64_t>(settings().unsent_bytes_max, INT64_MAX));
+}
+
+void ListenerThread::unsent_changed(int64_t bytes) {
+  constexpr auto kLarge = static_cast<int64_t>(MemoryBudget::kLargeBytes);
+  const int64_t before = shared_.unsent_bytes.fetch_add(bytes, std::memory_order_relaxed);
+  const bool many_went = bytes < 0 && before / kLarge != (before + bytes) / kLarge;
+  if (many_went && shared_.events.trim) shared_.events.trim();
+  if (bytes > 0 && unsent_look_ns_ == UINT64_MAX && too_much_unsent()) {
+    unsent_look_ns_ = now_ns_ + kSecondNs;
+  }
+}
+
+void ListenerThread::look_at_unsent() {
+  const bool too_many = too_much_unsent();
+  each([&](Connection& connection) { connection.look_at_unsent(too_many, now_ns_); });
+  unsent_look_ns_ = too_many ? now_ns_ + kSecondNs : UINT64_MAX;
+}
+
+void ListenerThread::look_at_certificates() {
+  if (shared_.tls == nullptr || index_ != 0) return;
+  tls_look_ns_ = now_ns_ + kCertificatesLookNs;
+  const bool asked = shared_.reload_asked.exchange(false);
+  if (!asked && !shared_.tls->changed()) return;
+  const Status read = shared_.tls->reload();
+  if (shared_.events.certificates) shared_.events.certificates(read);
+}
+
+void ListenerThread::close_doors() {
+  // They stay in the list: this turn's events may name them.
+  for (const auto& door : doors_) poller_.remove(door->socket);
+}
+
+void ListenerThread::begin_drain() {
+  draining_ = true;
+  close_doors();
+  each([](Connection& connection) { connection.retire(true); });
+  look_ns_ = now_ns_;
+}
+
+void ListenerThread::look_at_drain() {
+  if (drain_ended_) return;
+  uint32_t waiting = 0;
+  each([&](const Connection& connection) { waiting += connection.waiting_calls(); });
+  each([&](Connection& connection) { connection.look(waiting == 0, now_ns_); });
+  if (now_ns_ >= drain_until_ns_.load()) cut_all();
+  bury();
+  look_ns_ = std::min(now_ns_ + kDrainLookNs, std::max(drain_until_ns_.load(), now_ns_ + kNsPerMs));
+  if (connections_ == nullptr) end_drain();
+}
+
+void ListenerThread::cut_all() {
+  if (draining_ && !drain_ended_) handler_->cutting();
+  each([this](Connection& connection) {
+    if (!connection.is_dead()) shared_.cut.fetch_add(connection.cut());
+  });
+}
+
+void ListenerThread::end_drain() {
+  drain_ended_ = true;
+  look_ns_ = UINT64_MAX;
+  if (shared_.threads_left.fetch_sub(1) == 1 && shared_.drained)
+    shared_.drained(shared_.cut.load());
+}
+
+}  // namespace serval

@@ -1,0 +1,165 @@
+// One thread of a listener: its loop, its connections, its calls by number. Hot path; the thread
+// itself, where nothing else is said.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "transport/http2/blocks.h"
+#include "transport/http2/connection.h"
+#include "transport/listener.h"
+#include "transport/loop/poller.h"
+#include "transport/loop/timers.h"
+#include "transport/socket/listening.h"
+
+struct nghttp2_session_callbacks;
+struct nghttp2_option;
+
+namespace serval {
+
+// What the threads of one listener share.
+struct SharedListener {
+  TransportSettings settings;
+  std::shared_ptr<MemoryBudget> budget;
+  TransportEvents events;
+  ListeningSockets sockets;
+  std::unique_ptr<TlsContext> tls;
+  nghttp2_session_callbacks* callbacks = nullptr;
+  nghttp2_option* options = nullptr;
+  ConnectionCount connections;
+  std::atomic<int64_t> unsent_bytes{0};  // answers that clients have not taken
+  std::atomic<uint64_t> full_told_ns{0};
+  std::atomic<uint64_t> handshakes_failed{0};
+  std::atomic<uint64_t> handshake_told_ns{0};
+  std::atomic<uint32_t> threads_left{0};  // that a drain waits for
+  std::atomic<uint64_t> cut{0};
+  std::function<void(uint64_t)> drained;  // set before a drain begins
+  std::atomic<bool> reload_asked{false};
+
+  ~SharedListener();
+};
+
+class ListenerThread final : public CallThread {
+ public:
+  // Borrows what is shared until it ends.
+  ListenerThread(SharedListener& shared, uint32_t index, const GrpcListener::MakeHandler& make);
+  ~ListenerThread();
+
+  // Starts it; settles when its handler is there. Errors: internal.
+  Status start();
+  // Any thread: no more is accepted; calls finish until `until_ns`, then they are cut.
+  void drain(uint64_t until_ns);
+  // Any thread: cuts everything; joins.
+  void stop();
+
+  uint32_t index() const override { return index_; }
+  Call* find(uint64_t id) override { return stream_of(id); }
+  void wake() override { poller_.wake(); }
+  ByteBuffer take_buffer() override { return blocks_.take_buffer(); }
+  void give_buffer(ByteBuffer buffer) override { blocks_.give_buffer(std::move(buffer)); }
+  void drop_kept() override {
+    blocks_.drop();
+    outputs_.clear();
+  }
+
+  // --- for its connections ---
+  const TransportSettings& settings() const { return shared_.settings; }
+  CallHandler& handler() { return *handler_; }
+  BlockPool& blocks() { return blocks_; }
+  Timers& timers() { return timers_; }
+  // Of this turn.
+  uint64_t now() const { return now_ns_; }
+  double random();
+  nghttp2_session_callbacks* callbacks() { return shared_.callbacks; }
+  nghttp2_option* options() { return shared_.options; }
+  std::span<uint8_t> read_buffer() { return {read_buffer_.get(), kReadBytes}; }
+  std::unique_ptr<Output> take_output();
+  void give_output(std::unique_ptr<Output> output);
+  void later(Connection& connection) { dirty_.push_back(&connection); }
+  void bury_later(Connection& connection) { dead_.push_back(&connection); }
+  void read_again(Connection& connection) { unread_.push_back(&connection); }
+  void interest(Connection& connection, uint32_t events);
+  bool has_tls() const { return shared_.tls != nullptr; }
+  // A TLS handshake failed: counts it, and tells of it now and then.
+  void handshake_failed(std::string peer, std::string reason);
+  void add_call(Stream& stream);
+  void remove_call(Stream& stream);
+  Stream* stream_of(uint64_t id);
+  void unpack_later(uint64_t id) { unpacking_.push_back(id); }
+  void resume_later(uint64_t id) { resuming_.push_back(id); }
+  bool too_much_unsent() const;
+  void unsent_changed(int64_t bytes);
+
+ private:
+  static constexpr size_t kReadBytes = 256 * 1024;
+
+  // What is accepted from: tags of the poller beside connections.
+  struct Door {
+    int socket;
+  };
+  struct CallSlot {
+    Stream* stream = nullptr;
+    uint32_t use = 0;
+  };
+
+  void run();
+  void turn();
+  uint64_t wait_until() const;
+  void hear(std::span<const epoll_event> events);
+  void accept(int listening);
+  // Whether a second has gone since it was so the last time, on any thread.
+  bool may_tell(std::atomic<uint64_t>& told_ns) const;
+  void take(int socket);
+  void run_due();
+  void run_unpacking();
+  void run_resuming();
+  void flush_all();
+  void bury();
+  void close_doors();
+  void begin_drain();
+  void look_at_drain();
+  void look_at_unsent();
+  void look_at_certificates();
+  void cut_all();
+  void end_drain();
+  template <typename Visit>
+  void each(const Visit& visit);
+
+  SharedListener& shared_;
+  const uint32_t index_;
+  const GrpcListener::MakeHandler& make_;
+  std::thread thread_;
+  Poller poller_;
+  Timers timers_;
+  BlockPool blocks_;
+  std::unique_ptr<CallHandler> handler_;
+  std::unique_ptr<uint8_t[]> read_buffer_;
+  std::optional<Acceptor> acceptor_;
+  std::vector<std::unique_ptr<Door>> doors_;
+  Connection* connections_ = nullptr;
+  std::vector<Connection*> dirty_, flushing_;
+  std::vector<Connection*> unread_, dead_;
+  std::vector<uint64_t> unpacking_, resuming_;
+  std::vector<uint64_t> timed_;  // calls of this turn that have a deadline
+  std::vector<CallSlot> calls_;
+  std::vector<uint32_t> free_calls_;
+  std::vector<std::unique_ptr<Output>> outputs_;
+  std::minstd_rand random_;
+  uint64_t now_ns_ = 0;
+  uint64_t look_ns_ = UINT64_MAX;         // the next look of a drain
+  uint64_t unsent_look_ns_ = UINT64_MAX;  // at answers that nobody takes
+  uint64_t tls_look_ns_ = UINT64_MAX;     // at the certificates' files
+  bool draining_ = false;
+  bool drain_ended_ = false;
+  std::atomic<uint64_t> drain_until_ns_{0};  // 0 = none
+  std::atomic<bool> stopping_{false};
+};
+
+}  // namespace serval

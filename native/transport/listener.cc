@@ -1,0 +1,85 @@
+// See listener.h. Control plane.
+#include "transport/listener.h"
+
+#include <utility>
+#include <vector>
+
+#include "transport/http2/thread.h"
+
+namespace serval {
+
+namespace {
+
+constexpr uint64_t kNsPerMs = 1'000'000;
+
+}  // namespace
+
+struct GrpcListener::State {
+  SharedListener shared;
+  MakeHandler make_handler;
+  std::vector<std::unique_ptr<ListenerThread>> threads;
+};
+
+GrpcListener::GrpcListener(std::unique_ptr<State> state) : state_(std::move(state)) {}
+
+GrpcListener::~GrpcListener() {
+  for (const auto& thread : state_->threads) thread->stop();
+  state_->threads.clear();
+}
+
+Result<std::unique_ptr<GrpcListener>> GrpcListener::start(TransportSettings settings,
+                                                          std::shared_ptr<MemoryBudget> budget,
+                                                          TransportEvents events,
+                                                          const MakeHandler& make_handler) {
+  auto state = std::make_unique<State>();
+  SharedListener& shared = state->shared;
+  shared.settings = std::move(settings);
+  shared.budget = std::move(budget);
+  shared.events = std::move(events);
+  state->make_handler = make_handler;
+  const TransportSettings& given = shared.settings;
+  if (given.tls.enabled) {
+    Result<std::unique_ptr<TlsContext>> tls = TlsContext::make(given.tls);
+    if (!tls.ok()) return tls.error();
+    shared.tls = std::move(tls.value());
+  }
+  Result<ListeningSockets> sockets =
+      ListeningSockets::open(given.host, given.port, given.unix_path, given.threads);
+  if (!sockets.ok()) return sockets.error();
+  shared.sockets = std::move(sockets.value());
+  shared.callbacks = Connection::make_callbacks();
+  shared.options = Connection::make_options();
+  if (shared.callbacks == nullptr || shared.options == nullptr) {
+    return make_error(ErrorCode::Internal, "gRPC: out of memory");
+  }
+  auto& threads = state->threads;
+  for (uint32_t i = 0; i < given.threads; ++i) {
+    threads.push_back(std::make_unique<ListenerThread>(shared, i, state->make_handler));
+  }
+  auto listener = std::make_unique<GrpcListener>(std::move(state));
+  for (const auto& thread : threads) {
+    if (Status started = thread->start(); !started.ok()) return std::move(started.error());
+  }
+  return listener;
+}
+
+uint16_t GrpcListener::port() const { return state_->shared.sockets.port(); }
+
+void GrpcListener::drain(uint64_t ms, std::function<void(uint64_t cut)> drained) {
+  SharedListener& shared = state_->shared;
+  shared.drained = std::move(drained);
+  shared.threads_left.store(static_cast<uint32_t>(state_->threads.size()));
+  shared.sockets.stop();
+  const uint64_t now = shared.settings.clock();
+  const uint64_t until = ms >= (UINT64_MAX - now) / kNsPerMs ? UINT64_MAX : now + ms * kNsPerMs;
+  for (const auto& thread : state_->threads) thread->drain(until);
+}
+
+void GrpcListener::reload_certificates() {
+  state_->shared.reload_asked.store(true);
+  for (const auto& thread : state_->threads) thread->wake();
+}
+
+uint64_t GrpcListener::connections() const { return state_->shared.connections.open.load(); }
+
+}  // namespace serval

@@ -1,0 +1,36 @@
+// What is due when: a heap of nodes that know their places, so that a call's deadline costs no
+// allocation and is taken out where it stands. One thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace serval {
+
+// Part of whatever waits for a time.
+struct TimerNode {
+  static constexpr size_t kOut = SIZE_MAX;
+  uint64_t due_ns = 0;
+  size_t place = kOut;  // Timers' own
+};
+
+class Timers {
+ public:
+  // Sets or moves it. Borrows the node until clear() or until it is taken.
+  void set(TimerNode& node, uint64_t due_ns);
+  void clear(TimerNode& node);
+  // When the first is due; UINT64_MAX = none.
+  uint64_t next_ns() const { return heap_.empty() ? UINT64_MAX : heap_.front()->due_ns; }
+  // Takes out one that is due; null = none.
+  TimerNode* take(uint64_t now_ns);
+
+ private:
+  void rise(size_t place);
+  void sink(size_t place);
+  void put(size_t place, TimerNode* node);
+
+  std::vector<TimerNode*> heap_;
+};
+
+}  // namespace serval

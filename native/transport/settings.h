@@ -1,0 +1,53 @@
+// What a gRPC listener is started with. Data only; written before it starts, then read by its
+// threads. The names of limits are those of gRPC's channel arguments.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/clock.h"
+#include "transport/socket/tls.h"
+
+namespace serval {
+
+inline constexpr uint64_t kMsForever = UINT64_MAX;
+
+struct TransportSettings {
+  // Where it listens: host and port (0 picks a free one), or a unix socket, or both. An empty host
+  // means no TCP.
+  std::string host = "127.0.0.1";
+  uint16_t port = 0;
+  std::string unix_path;
+  uint32_t threads = 1;
+  TlsSettings tls;
+
+  uint64_t receive_bytes_max = 2147483647;  // one message; compressed ones count unpacked
+  uint64_t send_bytes_max = 2147483647;
+  uint32_t concurrent_streams_max = 4096;   // of one connection; clients wait with the rest
+  uint32_t connections_max = 100'000;       // of all threads; more are closed at once
+  uint32_t header_bytes_max = 65'536;       // of one request's header list
+  uint32_t stream_window_bytes = 1u << 20;  // what a client may send before it hears from us
+  uint32_t connection_window_bytes = 16u << 20;
+  // Answers that clients leave untaken, all together; above, calls of those with much are refused.
+  uint64_t unsent_bytes_max = UINT64_MAX;
+  uint64_t handshake_ms_max = 10'000;  // until a client's preface and SETTINGS
+
+  // Source: grpc_arg_keys; Triton's --grpc-keepalive-* and --grpc-http2-* have these defaults.
+  uint64_t keepalive_time_ms = 7'200'000;
+  uint64_t keepalive_timeout_ms = 20'000;
+  bool keepalive_permit_without_calls = false;
+  uint32_t pings_without_data_max = 2;                   // of ours
+  uint64_t ping_interval_without_data_ms_min = 300'000;  // of clients'
+  uint32_t ping_strikes_max = 2;                         // 0 = any number
+  uint64_t connection_age_ms_max = kMsForever;
+  uint64_t connection_age_grace_ms = kMsForever;
+  uint64_t connection_idle_ms_max = kMsForever;
+
+  // What time its threads have; tests hold it.
+  uint64_t (*clock)() = now_ns;
+
+  // How answers are packed where the client takes it: 0 not at all, else zlib's level 1 to 9.
+  uint32_t compression_level = 0;
+};
+
+}  // namespace serval

@@ -1,0 +1,189 @@
+// Writes what becomes of the other servers' flags and fields (ts/config/peers) into the pages
+// "coming from TensorFlow Serving" and "coming from Triton", between marks. With --check compares
+// instead and exits 1 when a page is stale. Reads the sources: nothing has to be built. Build time
+// only.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { build } from 'esbuild';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const DOCS = join(root, 'docs');
+const WRITER = 'scripts/peer-tables.mjs';
+
+const SOURCES = `
+export { TENSORFLOW_SERVING_FLAGS } from './ts/config/peers/tensorflow-serving.ts';
+export { TRITON_FLAGS } from './ts/config/peers/triton.ts';
+export * from './ts/config/peers/serving-fields.ts';
+export * from './ts/config/peers/triton-fields.ts';
+export * from './ts/config/peers/triton-parameters.ts';
+export { findFlag } from './ts/config/flags.ts';
+export { MODEL_CONFIG } from './ts/protobuf/generated/model-config.ts';
+export { MODEL_SERVER_CONFIG } from './ts/protobuf/generated/tensorflow-serving.ts';
+export * from './ts/protobuf/generated/serving-config.ts';
+`;
+
+// The tables as they are in the sources.
+export async function readTables() {
+  const { outputFiles } = await build({
+    stdin: { contents: SOURCES, resolveDir: root, loader: 'ts' },
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    packages: 'external',
+    // A data: URL is no file, which sources look for their package from.
+    define: { 'import.meta.url': JSON.stringify(pathToFileURL(join(root, 'ts', 'api.ts')).href) },
+    write: false,
+    logLevel: 'error',
+  });
+  const code = Buffer.from(outputFiles[0].contents).toString('base64');
+  return import(`data:text/javascript;base64,${code}`);
+}
+
+const cell = (text) => text.replaceAll('|', '\\|');
+const link = (page) =>
+  page === '' ? '' : `[${page.replace(/\.md.*|.*\//g, '') || page}](${page})`;
+const joined = (...parts) => parts.filter((part) => part !== '').join('; ');
+
+const WORDS = {
+  mapped: 'read as another setting',
+  'no effect': 'no effect',
+  'not yet': 'refused: not yet',
+  'not here': 'refused',
+};
+
+// `spell`: how the peer writes a flag's name. Neighbours that only say "the same" share a line.
+export function flagTable(flags, peer, spell, findFlag) {
+  const lines = [];
+  let before = '';
+  for (const { name, state, note, page, harmless } of flags) {
+    const written = `\`--${spell(name)}\``;
+    const own = state === 'works' ? findFlag(name).name : name;
+    const same = own === name ? 'the same' : `the same as \`--${own}\``;
+    const taken = harmless.map((value) => `\`${value}\``).join(', ');
+    const what = state === 'works' ? same : WORDS[state];
+    const said = joined(
+      note,
+      taken === '' ? '' : `${taken} is taken`,
+      page === '' ? '' : `see ${link(page)}`,
+    );
+    const right = `| ${what} | ${cell(said)} |`;
+    if (right === before && state === 'works' && own === name) {
+      lines[lines.length - 1] = lines.at(-1).replace(` ${right}`, `, ${written} ${right}`);
+    } else lines.push(`| ${written} ${right}`);
+    before = right;
+  }
+  return [`| ${peer} | here | |`, '| --- | --- | --- |', ...lines].join('\n');
+}
+
+// Message -> where it is first reached from the root: "optimization.cuda".
+function pathsOf(schema, table) {
+  const paths = new Map([[schema.name, '']]);
+  const waiting = [schema];
+  for (const message of waiting) {
+    for (const [name, { type }] of Object.entries(message.fields)) {
+      const works = table[message.name]?.[name]?.state === 'works';
+      if (!works || type.kind !== 'message' || paths.has(type.name)) continue;
+      const path = paths.get(message.name);
+      paths.set(type.name, path === '' ? name : `${path}.${name}`);
+      waiting.push(type);
+    }
+  }
+  return paths;
+}
+
+// A line for what works as it is of each message; one for each field of which there is more to say.
+export function fieldLines(schema, table) {
+  const lines = [];
+  for (const [message, path] of pathsOf(schema, table)) {
+    const rows = Object.entries(table[message] ?? {});
+    const prefix = path === '' ? '' : `${path}.`;
+    const plain = rows.filter(([, { state, note }]) => state === 'works' && note === '');
+    if (plain.length > 0) {
+      const names = plain.map(([name]) => `\`${prefix}${name}\``).join(', ');
+      lines.push(`| ${names} | works | |`);
+    }
+    for (const [name, { state, note }] of rows) {
+      if (state === 'works' && note === '') continue;
+      const what = WORDS[state] ?? state;
+      lines.push(`| \`${prefix}${name}\` | ${what} | ${cell(note)} |`);
+    }
+  }
+  return lines;
+}
+
+function parameterLines(rows) {
+  const isPlain = ({ state, note }) => state === 'works' && note === '';
+  const plain = Object.keys(rows).filter((name) => isPlain(rows[name]));
+  const others = Object.entries(rows).filter(([, row]) => !isPlain(row));
+  return [
+    `| ${plain.map((name) => `\`${name}\``).join(', ')} | works | |`,
+    ...others.map(([name, { state, note }]) => `| \`${name}\` | ${state} | ${cell(note)} |`),
+    '| `session.*` | works | passed on to ONNX Runtime; a warning where it has no such setting |',
+    '| others | no effect | |',
+  ];
+}
+
+const fieldTable = (heading, lines) =>
+  [`| ${heading} | here | |`, '| --- | --- | --- |', ...lines].join('\n');
+
+// Page -> block -> its text.
+export function pageBlocks(tables) {
+  const snake = (name) => name.replaceAll('-', '_');
+  const { findFlag } = tables;
+  return {
+    'coming-from-tensorflow-serving.md': {
+      flags: flagTable(tables.TENSORFLOW_SERVING_FLAGS, 'TensorFlow Serving', snake, findFlag),
+      fields: [
+        fieldTable(
+          '`--model_config_file`',
+          fieldLines(tables.MODEL_SERVER_CONFIG, tables.MODELS_CONFIG_FIELDS),
+        ),
+        fieldTable(
+          '`--batching_parameters_file`, `batching_params.pbtxt`',
+          fieldLines(tables.BATCHING_PARAMETERS, tables.BATCHING_FIELDS),
+        ),
+        fieldTable(
+          '`--monitoring_config_file`',
+          fieldLines(tables.MONITORING_CONFIG, tables.MONITORING_FIELDS),
+        ),
+        fieldTable('`--ssl_config_file`', fieldLines(tables.SSLCONFIG, tables.SSL_FIELDS)),
+      ].join('\n\n'),
+    },
+    'coming-from-triton.md': {
+      flags: flagTable(tables.TRITON_FLAGS, 'Triton', (name) => name, findFlag),
+      fields: [
+        fieldTable('`config.pbtxt`', fieldLines(tables.MODEL_CONFIG, tables.TRITON_FIELDS)),
+        fieldTable('`parameters`', parameterLines(tables.TRITON_PARAMETERS)),
+      ].join('\n\n'),
+    },
+  };
+}
+
+// The text with what stands between the block's marks replaced. Throws where they are missing.
+export function withBlock(text, name, block) {
+  const begin = `<!-- ${name}: written by ${WRITER} -->`;
+  const end = `<!-- ${name} end -->`;
+  const [from, to] = [text.indexOf(begin), text.indexOf(end)];
+  if (from < 0 || to < from) throw new Error(`there is no "${begin}" ... "${end}"`);
+  return `${text.slice(0, from)}${begin}\n\n${block}\n\n${text.slice(to)}`;
+}
+
+async function main(check) {
+  let stale = 0;
+  for (const [page, blocks] of Object.entries(pageBlocks(await readTables()))) {
+    const path = join(DOCS, page);
+    const text = readFileSync(path, 'utf8');
+    let wanted = text;
+    for (const [name, block] of Object.entries(blocks)) wanted = withBlock(wanted, name, block);
+    if (wanted === text) continue;
+    stale += 1;
+    if (check) process.stderr.write(`docs/${page}: stale tables: node ${WRITER}\n`);
+    else writeFileSync(path, wanted);
+  }
+  return check && stale > 0 ? 1 : 0;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  process.exit(await main(process.argv.includes('--check')));
+}

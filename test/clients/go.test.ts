@@ -1,0 +1,25 @@
+// grpc-go with stubs made of our .proto files, against a real server: test/clients/go/client, each
+// of its cases a test here.
+import assert from 'node:assert/strict';
+import { after, before, it } from 'node:test';
+import { overGrpcListeners } from '../e2e/support/grpc-listeners.js';
+import { ModelFolders } from '../e2e/support/model-folders.js';
+import { startServer } from '../e2e/support/serval-process.js';
+import { clientModels, findGo, runCases } from './support.js';
+
+overGrpcListeners('grpc-go', (flags) => {
+  const folders = new ModelFolders();
+  const { program, missing } = findGo();
+  let models = '';
+  before(() => {
+    models = clientModels(folders);
+  });
+  after(() => folders.remove());
+
+  it('its cases', { skip: missing }, async (context) => {
+    const server = await startServer([models, ...flags]);
+    context.after(() => server.stop());
+    await runCases(context, [program('serval'), `127.0.0.1:${server.grpcPort}`]);
+    assert.ok(server.running, server.stderr);
+  });
+});

@@ -1,0 +1,77 @@
+// What a server that has just started holds: which of Node's modules its threads have loaded, and
+// how much of its files is resident. Either made it slower to start, or larger, unnoticed.
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { packageRoot } from '../../../ts/package-files.js';
+import { uwsFile } from '../../../ts/transport/uws-binding.js';
+import { nativeGrpcMissing } from '../support/grpc-listeners.js';
+import { ModelFolders } from '../support/model-folders.js';
+import { until } from '../support/polling.js';
+import { startServer, type ServalProcess } from '../support/serval-process.js';
+
+const PRELOAD = join(packageRoot(), 'test', 'e2e', 'support', 'loaded.cjs');
+/** Node's own start, and what reads files and starts threads. */
+const EVERYWHERE = (
+  'async_hooks buffer diagnostics_channel events fs fs/promises module os path perf_hooks ' +
+  'querystring stream stream/promises string_decoder timers url util util/types v8 vm worker_threads'
+).split(' ');
+/** Checksums of configurations; net for stdout's pipe and the look whether the port is free, which
+ * brings dns and cluster with what that needs. */
+const MAIN = 'child_process cluster crypto dgram dns net'.split(' ');
+const LISTENER = ['zlib'];
+/** Of Node's 50 MB and ONNX Runtime's 45 some 6 are left, and what idle threads touch. */
+const CODE_BYTES_MAX = 40e6;
+
+interface Loaded {
+  readonly thread: 'main' | 'listener';
+  readonly modules: readonly string[];
+}
+
+describe('an idle server', {
+  skip: uwsFile() === undefined ? 'no uWebSockets.js for this Node' : nativeGrpcMissing(),
+}, () => {
+  const folders = new ModelFolders();
+  let server: ServalProcess;
+  let asked: string;
+  before(async () => {
+    const repository = folders.repository('idle', ['half_plus_three']);
+    asked = join(repository, '..', 'tell-what-is-loaded');
+    server = await startServer(['--model-repository', repository, '--log-level', 'warn'], {
+      NODE_OPTIONS: `--require ${PRELOAD}`,
+      SERVAL_TEST_LOADED: asked,
+    });
+  });
+  after(async () => {
+    await server.stop();
+    folders.remove();
+  });
+
+  it('has loaded those modules of Node that it needs', async () => {
+    writeFileSync(asked, '');
+    const told = await until(
+      'both threads to say what they have loaded',
+      () => {
+        const lines = server.stderr.split('\n').filter((line) => line.startsWith('{"thread"'));
+        return lines.length === 2 && lines.map((line) => JSON.parse(line) as Loaded);
+      },
+      () => server.stderr,
+    );
+    const more = Object.fromEntries(
+      told.map(({ thread, modules }) => {
+        const may = new Set([...EVERYWHERE, ...(thread === 'main' ? MAIN : LISTENER)]);
+        return [thread, modules.filter((name) => !may.has(name))];
+      }),
+    );
+    assert.deepEqual(more, { main: [], listener: [] });
+  });
+
+  it('lets go of the code that only its start needed', async () => {
+    const code = (): number => {
+      const status = readFileSync(`/proc/${server.child.pid}/status`, 'utf8');
+      return Number(/^RssFile:\s*(\d+) kB$/m.exec(status)?.[1]) * 1024;
+    };
+    await until('its pages to go', () => code() < CODE_BYTES_MAX, code);
+  });
+});

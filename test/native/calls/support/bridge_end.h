@@ -1,0 +1,120 @@
+// The far end of a bridge, where the server has its JavaScript thread: events one by one, each
+// waited for at most ten seconds. The test's own thread.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "calls/bridge.h"
+
+namespace serval::test {
+
+struct BridgeEvent {
+  GrpcEvent kind = GrpcEvent::Open;
+  uint32_t thread = 0;
+  uint64_t call = 0;
+  uint32_t value = 0;
+  std::string payload;
+};
+
+// The events of one take(). A failure where they are no events.
+inline std::deque<BridgeEvent> read_events(const ByteBuffer& bytes) {
+  using fb::GrpcWord;
+  constexpr auto kWords = static_cast<size_t>(GrpcWord::Words);
+  std::deque<BridgeEvent> out;
+  for (size_t at = 0; at < bytes.size();) {
+    uint32_t words[kWords] = {};
+    if (bytes.size() - at < sizeof words) {
+      ADD_FAILURE() << "a cut event at byte " << at << " of " << bytes.size();
+      return out;
+    }
+    std::memcpy(words, bytes.data() + at, sizeof words);
+    at += sizeof words;
+    const auto word = [&](GrpcWord which) { return words[static_cast<size_t>(which)]; };
+    const size_t count = word(GrpcWord::Bytes);
+    const size_t padded = (count + 3) / 4 * 4;
+    if (bytes.size() - at < padded) {
+      ADD_FAILURE() << "a cut payload at byte " << at << " of " << bytes.size();
+      return out;
+    }
+    out.push_back({static_cast<GrpcEvent>(word(GrpcWord::Kind)),
+                   word(GrpcWord::Thread),
+                   static_cast<uint64_t>(word(GrpcWord::CallHigh)) << 32 | word(GrpcWord::CallLow),
+                   word(GrpcWord::Value),
+                   {reinterpret_cast<const char*>(bytes.data()) + at, count}});
+    at += padded;
+  }
+  return out;
+}
+
+class BridgeEnd {
+ public:
+  // Events may be waited for when the bridge is there; it calls notify().
+  void notify() {
+    std::lock_guard lock(mutex_);
+    notified_ = true;
+    changed_.notify_all();
+  }
+  void look_at(Bridge& bridge, MemoryBudget& budget) {
+    bridge_ = &bridge;
+    taken_.charge_to(&budget);
+  }
+
+  // Takes what is there; false: nothing came in that time.
+  bool take(std::chrono::milliseconds patience = std::chrono::seconds(10)) {
+    {
+      std::unique_lock lock(mutex_);
+      if (!changed_.wait_for(lock, patience, [this] { return notified_; })) return false;
+      notified_ = false;
+    }
+    bridge_->take(taken_);
+    for (BridgeEvent& event : read_events(taken_)) events_.push_back(std::move(event));
+    return true;
+  }
+  // The next event.
+  BridgeEvent next() {
+    while (events_.empty()) {
+      if (take()) continue;
+      ADD_FAILURE() << "no event came";
+      return {};
+    }
+    BridgeEvent event = std::move(events_.front());
+    events_.pop_front();
+    return event;
+  }
+  // The next event, which is to be of that kind.
+  BridgeEvent expect(GrpcEvent kind) {
+    BridgeEvent event = next();
+    EXPECT_EQ(event.kind, kind) << fb::EnumNameGrpcEvent(event.kind) << ": " << event.payload;
+    return event;
+  }
+  std::deque<BridgeEvent>& waiting() { return events_; }
+
+  // A command for the call of an event.
+  bool send(const BridgeEvent& to, GrpcCommand kind, uint32_t value, std::string_view text = {}) {
+    return bridge_->send(to.thread, {to.call, kind, value, {text.begin(), text.end()}});
+  }
+  void answer(const BridgeEvent& to, std::string_view message) {
+    EXPECT_TRUE(send(to, GrpcCommand::Message, 0, message));
+    EXPECT_TRUE(send(to, GrpcCommand::Finish, 0));
+  }
+
+ private:
+  Bridge* bridge_ = nullptr;
+  std::deque<BridgeEvent> events_;
+  ByteBuffer taken_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool notified_ = false;  // guarded by mutex_
+};
+
+}  // namespace serval::test

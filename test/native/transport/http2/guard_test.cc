@@ -1,0 +1,158 @@
+// What a peer may do: floods of each kind end soon, and what healthy clients do never does, for an
+// hour of theirs.
+#include "transport/http2/guard.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+namespace serval {
+namespace {
+
+constexpr uint64_t kSecond = 1'000'000'000;
+constexpr int kEvents = static_cast<int>(Event::Count);
+
+Event event_of(int i) { return static_cast<Event>(i); }
+
+TEST(FrameGuard, NamesEachEvent) {
+  std::set<std::string> names;
+  for (int i = 0; i < kEvents; ++i) {
+    names.insert(FrameGuard::name_of(event_of(i)));
+    EXPECT_GT(FrameGuard::limit_of(event_of(i)).burst, 0u);
+    EXPECT_GT(FrameGuard::limit_of(event_of(i)).per_second, 0u);
+  }
+  EXPECT_EQ(names.size(), static_cast<size_t>(kEvents));
+}
+
+TEST(FrameGuard, EndsAFloodOfEachKindAfterItsBurst) {
+  for (int i = 0; i < kEvents; ++i) {
+    FrameGuard guard;
+    uint32_t allowed = 0;
+    while (allowed < 10'000'000 && guard.allow(event_of(i), kSecond)) ++allowed;
+    EXPECT_EQ(allowed, FrameGuard::limit_of(event_of(i)).burst) << FrameGuard::name_of(event_of(i));
+  }
+}
+
+// Ten million frames a second of 9 to 17 bytes are what one gigabit carries.
+TEST(FrameGuard, EndsAGigabitOfAnythingWithinAFifthOfASecond) {
+  for (int i = 0; i < kEvents; ++i) {
+    FrameGuard guard;
+    uint64_t now = 5 * kSecond;
+    while (now < 7 * kSecond && guard.allow(event_of(i), now)) now += 100;
+    EXPECT_LT(now, 5 * kSecond + kSecond / 5) << FrameGuard::name_of(event_of(i));
+  }
+}
+
+TEST(FrameGuard, AllowsEachKindAtItsRateForAnHour) {
+  for (int i = 0; i < kEvents; ++i) {
+    FrameGuard guard;
+    const uint32_t rate = FrameGuard::limit_of(event_of(i)).per_second;
+    const uint64_t step = kSecond / rate;
+    uint64_t now = 0;
+    for (uint32_t n = 0; n < std::min(rate * 3600u, 5'000'000u); ++n, now += step + 1) {
+      ASSERT_TRUE(guard.allow(event_of(i), now)) << FrameGuard::name_of(event_of(i)) << n;
+    }
+  }
+}
+
+TEST(FrameGuard, CountsKindsApart) {
+  FrameGuard guard;
+  while (guard.allow(Event::Settings, kSecond)) continue;
+  EXPECT_TRUE(guard.allow(Event::Ping, kSecond));
+  EXPECT_FALSE(guard.allow(Event::Settings, kSecond));
+}
+
+TEST(FrameGuard, ForgivesWithTimeUpToTheBurst) {
+  FrameGuard guard;
+  const GuardLimit limit = FrameGuard::limit_of(Event::Settings);
+  while (guard.allow(Event::Settings, kSecond)) continue;
+  EXPECT_TRUE(guard.allow(Event::Settings, 2 * kSecond));
+  uint32_t again = 0;
+  while (guard.allow(Event::Settings, 100'000 * kSecond)) ++again;
+  EXPECT_EQ(again, limit.burst);
+}
+
+TEST(FrameGuard, TakesAClockThatStandsStillOrGoesBack) {
+  FrameGuard guard;
+  while (guard.allow(Event::Ping, 1000 * kSecond)) continue;
+  EXPECT_FALSE(guard.allow(Event::Ping, 0));
+  EXPECT_FALSE(guard.allow(Event::Ping, 1000 * kSecond));
+  EXPECT_TRUE(guard.allow(Event::Ping, 1001 * kSecond));
+}
+
+// CVE-2023-44487: HEADERS and RST_STREAM as fast as they can be written.
+TEST(FrameGuard, EndsARapidReset) {
+  FrameGuard guard;
+  uint64_t now = kSecond;
+  int calls = 0;
+  for (; calls < 1'000'000 && guard.allow(Event::PeerReset, now); ++calls) now += 1'000;
+  EXPECT_LE(calls, 10'011);
+}
+
+// An attacker that mixes in calls which are answered pays for each reset with a whole call.
+TEST(FrameGuard, CountsResetsAgainstAnswers) {
+  FrameGuard guard;
+  uint64_t now = kSecond;
+  int resets = 0;
+  for (; resets < 1'000'000 && guard.allow(Event::PeerReset, now); ++resets) {
+    now += 1'000;
+    if (resets % 3 == 0) guard.answered();
+  }
+  EXPECT_LE(resets, 16'000);
+}
+
+TEST(FrameGuard, LeavesAClientAloneThatCancelsSomeOfFiftyThousandCallsASecond) {
+  for (const int of_hundred : {1, 5, 20, 49}) {
+    FrameGuard guard;
+    uint64_t now = kSecond;
+    for (int call = 0; call < 5'000'000; ++call, now += 20'000) {
+      if (call % 100 >= of_hundred) guard.answered();
+      else ASSERT_TRUE(guard.allow(Event::PeerReset, now)) << call;
+    }
+  }
+}
+
+// All that one connection may have open, again and again: a batch that its caller gives up.
+TEST(FrameGuard, LeavesAClientAloneThatCancelsAllItHas) {
+  FrameGuard guard;
+  uint64_t now = kSecond;
+  for (int round = 0; round < 100; ++round, now += 5 * kSecond) {
+    for (int call = 0; call < 4096; ++call) ASSERT_TRUE(guard.allow(Event::PeerReset, now));
+  }
+}
+
+// 10 Gbit a second of DATA of 16 KiB, each answered with an update of its stream and one of the
+// connection.
+TEST(FrameGuard, LeavesAReaderOfTenGigabitsAlone) {
+  FrameGuard guard;
+  const double frames_per_second = 10e9 / 8 / 16384;
+  const auto step = static_cast<uint64_t>(1e9 / frames_per_second);
+  uint64_t now = kSecond;
+  for (int frame = 0; frame < 3'000'000; ++frame, now += step) {
+    ASSERT_TRUE(guard.allow(Event::WindowUpdate, now));
+    ASSERT_TRUE(guard.allow(Event::WindowUpdate, now));
+  }
+}
+
+// grpc-go pings once for each round trip while answers come; here 50 us.
+TEST(FrameGuard, LeavesAClientAloneThatMeasuresTheBandwidth) {
+  FrameGuard guard;
+  uint64_t now = kSecond;
+  for (int ping = 0; ping < 1'000'000; ++ping, now += 50'000) {
+    ASSERT_TRUE(guard.allow(Event::Ping, now));
+  }
+}
+
+// One odd frame with each call costs nothing: priorities, empty DATA, long header lists.
+TEST(FrameGuard, LeavesAClientAloneThatSendsOneOfEachWithEachCall) {
+  FrameGuard guard;
+  uint64_t now = kSecond;
+  for (int call = 0; call < 1'000'000; ++call, now += 1'000) {
+    for (int i = 0; i < kEvents; ++i) ASSERT_TRUE(guard.allow(event_of(i), now));
+    guard.answered();
+  }
+}
+
+}  // namespace
+}  // namespace serval

@@ -1,0 +1,53 @@
+// Every gRPC method says what it is: one without a group would be taken for metadata.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { CallKind } from '../../../ts/access/groups.js';
+import type { EngineLink } from '../../../ts/native/link.js';
+import { grpcServices } from '../../../ts/workers/grpc-services.js';
+import type { ListenerThread } from '../../../ts/workers/listener-thread.js';
+import { FakeControl } from '../admin/fake-control.js';
+import { FakeReadings } from '../protocols/fake-readings.js';
+import { registry } from '../protocols/snapshots.js';
+
+const snapshot = registry([]);
+const thread = {
+  link: {} as EngineLink,
+  control: new FakeControl(),
+  readings: new FakeReadings(),
+  snapshot,
+  shown: snapshot,
+  subscribe: () => () => undefined,
+};
+const services = grpcServices(thread as unknown as ListenerThread, '1.2.3');
+const kinds = new Map<string, CallKind | undefined>(
+  services.flatMap(({ name, unary, streams, calls = {} }) =>
+    [...Object.keys(unary), ...Object.keys(streams)].map((method) => [
+      `${name}/${method}`,
+      calls[method],
+    ]),
+  ),
+);
+
+test('every method is of a group, and no group is given to a method that is not there', () => {
+  assert.ok(kinds.size > 30, `${kinds.size} methods`);
+  for (const [method, kind] of kinds) assert.ok(kind !== undefined, method);
+  for (const { name, calls = {} } of services) {
+    for (const method of Object.keys(calls)) assert.ok(kinds.has(`${name}/${method}`), method);
+  }
+});
+
+test('what changes the server is known by its name', () => {
+  const changing = [...kinds].filter(([, kind]) => kind?.changes).map(([method]) => method);
+  const byName = [...kinds.keys()].filter((method) =>
+    /(Load|Unload|Register|Unregister|LogSettings|TraceSetting|ReloadConfigRequest)$/.test(method),
+  );
+  assert.deepEqual(changing.sort(), byName.sort());
+});
+
+test('models are run by calls of inference only', () => {
+  const running = [...kinds].filter(([, kind]) => kind?.group === 'inference');
+  assert.deepEqual(running.map(([method]) => method.split('/')[1]).sort(), [
+    ...['Classify', 'ModelInfer', 'ModelStreamInfer', 'MultiInference'],
+    ...['Predict', 'Regress', 'SessionRun'],
+  ]);
+});

@@ -1,0 +1,50 @@
+// The guard before a route: what is open costs nothing, what is refused is not begun.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { HEALTH, INFERENCE } from '../../../ts/access/groups.js';
+import { digestOf } from '../../../ts/access/keys.js';
+import { OPEN_POLICY, type Policy } from '../../../ts/access/policy.js';
+import { guarded } from '../../../ts/access/rest-guard.js';
+import { ofCall, type Route } from '../../../ts/transport/listener.js';
+import { begin } from '../protocols/fake-http.js';
+
+const POLICY: Policy = {
+  ...OPEN_POLICY,
+  keys: [{ name: 'a', digest: digestOf('key'), groups: ['inference'] }],
+  openGroups: ['health'],
+};
+
+function counting(): Route & { readonly told: string[] } {
+  const told: string[] = [];
+  return {
+    told,
+    begin: () => void told.push('begin'),
+    data: (_exchange, chunk, last) => void told.push(`data ${chunk.byteLength} ${last}`),
+    abort: () => void told.push('abort'),
+  };
+}
+
+test('a route that anybody may call is handed on as it is', () => {
+  const route = ofCall(HEALTH, counting());
+  assert.equal(guarded(route, POLICY, 'http'), route);
+  assert.equal(guarded(route, OPEN_POLICY, 'http'), route);
+});
+
+test('who has the key is passed on, head, body and leave', () => {
+  const route = counting();
+  const guard = guarded(ofCall(INFERENCE, route), POLICY, 'http');
+  const exchange = begin(guard, { headers: { authorization: 'Bearer key' }, body: ['abc', 'd'] });
+  guard.abort(exchange);
+  assert.deepEqual(route.told, ['begin', 'data 3 false', 'data 1 true', 'abort']);
+  assert.equal(exchange.sends, 0);
+});
+
+test('who has not is answered at once, as JSON, with a challenge', async () => {
+  const route = counting();
+  const guard = guarded(ofCall(INFERENCE, route), POLICY, 'http');
+  const { status, contentType, body, headers } = await begin(guard, {}).answered;
+  const error = "inference calls need a key: expected 'authorization: Bearer KEY', got none";
+  assert.deepEqual([status, contentType, JSON.parse(body)], [401, 'application/json', { error }]);
+  assert.deepEqual(headers, ['WWW-Authenticate', 'Bearer realm="serval"']);
+  assert.deepEqual(route.told, []);
+});

@@ -1,0 +1,67 @@
+// The flags of access.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { digestOf } from '../../../ts/access/keys.js';
+import { policyOf } from '../../../ts/config/access.js';
+import { parseServeConfig, type Config } from '../../../ts/config/config.js';
+
+async function parse(...args: string[]): Promise<Config['access']> {
+  const config = await parseServeConfig(['models', ...args], '/somewhere');
+  assert.ok(config);
+  return config.access;
+}
+
+const refuses = (args: readonly string[], message: RegExp): Promise<void> =>
+  assert.rejects(parse(...args), message);
+
+test('every flag of access', async () => {
+  const access = await parse(
+    ...['--api-key-file', 'keys', '--api-key-header', 'X-Api-Key', '--open-groups=health,metadata'],
+    ...['--allow-remote-control', '--http-restricted-api', 'trace:a=b'],
+    ...['--http-restricted-api=logging:c=d', '--grpc-restricted-protocol', 'inference:e=f'],
+  );
+  assert.deepEqual(access, {
+    keyFile: '/somewhere/keys',
+    keyHeader: 'x-api-key',
+    openGroups: ['health', 'metadata', 'model-config', 'statistics'],
+    httpRules: [
+      { header: 'a', digest: digestOf('b'), groups: ['tracing'] },
+      { header: 'c', digest: digestOf('d'), groups: ['logging'] },
+    ],
+    grpcRules: [{ header: 'triton-grpc-protocol-e', digest: digestOf('f'), groups: ['inference'] }],
+    remoteControl: true,
+    admin: undefined,
+  });
+  const { keys, remoteControl } = policyOf(access, undefined);
+  assert.deepEqual([keys, remoteControl], [undefined, true]);
+});
+
+test('an admin address is a host and a port, or a unix socket', async () => {
+  const admin = async (text: string) => (await parse('--admin-address', text)).admin;
+  assert.deepEqual(await admin('127.0.0.1:9000'), { host: '127.0.0.1', port: 9000 });
+  assert.deepEqual(await admin('[::1]:0'), { host: '::1', port: 0 });
+  assert.deepEqual(await admin('unix:a.sock'), { host: 'unix:/somewhere/a.sock', port: 0 });
+  assert.equal(policyOf(await parse('--admin-address', 'h:1'), undefined).hasAdmin, true);
+  for (const text of ['9000', 'h', 'h:', ':1', 'h:65536', '::1:9', 'unix:', 'http://h:1', 'h:1/']) {
+    await refuses(['--admin-address', text], /--admin-address: expected HOST:PORT or unix:PATH/);
+  }
+});
+
+test('no group may be left open', async () => {
+  assert.deepEqual((await parse('--api-key-file', 'k', '--open-groups=')).openGroups, []);
+});
+
+test('errors name the flag, and no value of a header', async () => {
+  await refuses(
+    ['--open-groups=x', '--api-key-file=k'],
+    /--open-groups: expected groups of inf.*"x"/,
+  );
+  await refuses(['--open-groups=health'], /--open-groups: expected --api-key-file with it/);
+  await refuses(['--api-key-header=x'], /--api-key-header: expected --api-key-file with it/);
+  await refuses(
+    ['--api-key-file=k', '--api-key-header=a b'],
+    /--api-key-header: expected the name/,
+  );
+  await refuses(['--http-restricted-api=x'], /--http-restricted-api: expected API/);
+  await refuses(['--grpc-restricted-protocol=x:y=z'], /--grpc-restricted-protocol: expected APIs/);
+});

@@ -1,0 +1,24 @@
+// The check of what the addon asks of its process and what it shows. Test time only; needs build/.
+import assert from 'node:assert/strict';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { checkNativeLinks } from '../../../../scripts/packaging/native-links.mjs';
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..', '..');
+
+test('the addon needs glibc and Node, and shows nothing of its own', () => {
+  checkNativeLinks(join(root, 'build', 'Release', 'serval.node'));
+});
+
+test('other libraries are refused by name', () => {
+  assert.throws(() => checkNativeLinks(process.execPath), /serval\.node needs .*libstdc\+\+\.so/);
+});
+
+test('names of its own that it shows are refused', () => {
+  const runtime = join(root, 'node_modules', 'onnxruntime-node', 'bin', 'napi-v6', 'linux', 'x64');
+  assert.throws(
+    () => checkNativeLinks(join(runtime, 'libonnxruntime.so.1')),
+    /serval\.node (?:needs|asks for|shows) /,
+  );
+});

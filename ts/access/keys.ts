@@ -1,0 +1,109 @@
+// API keys: the file that lists them (as SHA-256, never the keys themselves), and new ones. Control
+// plane.
+import { createHash, randomBytes } from 'node:crypto';
+import { closeSync, openSync, readSync } from 'node:fs';
+import { ErrorCode, ServalError } from '../errors.js';
+import { ACCESS_KEYS_MAX, CONFIG_FILE_BYTES_MAX } from '../limits.js';
+import { echo } from '../text.js';
+import { GROUP_WORDS, groupsOf, type CallGroup } from './groups.js';
+
+export interface ApiKey {
+  readonly name: string;
+  /** SHA-256 of the key, in hexadecimal digits. */
+  readonly digest: string;
+  readonly groups: readonly CallGroup[];
+}
+
+const KEY_BYTES = 32;
+const NAME = /^[A-Za-z0-9._@-]{1,64}$/;
+const DIGEST = /^sha256:([0-9a-f]{64})$/i;
+const FORM = '"NAME sha256:HEX GROUP[,GROUP...]"';
+
+const wrong = (where: string, message: string): ServalError =>
+  new ServalError(ErrorCode.InvalidArgument, `${where}: ${message}`);
+
+/** SHA-256 in hexadecimal digits. */
+export function digestOf(key: string): string {
+  return createHash('sha256').update(key).digest('hex');
+}
+
+/** Groups by their words, separated by commas. Errors: InvalidArgument naming the word. */
+export function readGroups(text: string, where: string): readonly CallGroup[] {
+  const words = text
+    .split(',')
+    .map((word) => word.trim())
+    .filter((word) => word !== '');
+  const groups = words.flatMap((word) => {
+    const named = groupsOf(word);
+    if (named !== undefined) return named;
+    throw wrong(where, `expected groups of ${GROUP_WORDS.join(', ')}, got ${echo(word)}`);
+  });
+  return [...new Set(groups)];
+}
+
+/** The keys of a file's text: a line each; empty lines and what is behind # are passed over.
+ * Errors: InvalidArgument naming file and line. Nothing of a digest is repeated. */
+export function parseKeys(text: string, path: string): readonly ApiKey[] {
+  const keys: ApiKey[] = [];
+  for (const [index, line] of text.split('\n').entries()) {
+    const written = (line.split('#', 1)[0] ?? '').trim();
+    if (written === '') continue;
+    const where = `${path}:${index + 1}`;
+    const [name = '', digestWord = '', ...rest] = written.split(/\s+/);
+    const digest = DIGEST.exec(digestWord)?.[1]?.toLowerCase();
+    if (!NAME.test(name)) throw wrong(where, `expected ${FORM}, got the name ${echo(name)}`);
+    if (digest === undefined) {
+      throw wrong(where, `expected ${FORM}, got no sha256: with 64 digits behind the name`);
+    }
+    const groups = readGroups(rest.join(' '), where);
+    if (groups.length === 0) throw wrong(where, `expected ${FORM}, got no group`);
+    if (keys.some((key) => key.name === name)) throw wrong(where, `key ${name} is there twice`);
+    if (keys.some((key) => key.digest === digest)) {
+      throw wrong(where, `key ${name} is the same key as another line's`);
+    }
+    keys.push({ name, digest, groups });
+  }
+  if (keys.length === 0) throw wrong(path, 'expected a key at least, got none');
+  if (keys.length > ACCESS_KEYS_MAX) {
+    throw wrong(path, `expected at most ${ACCESS_KEYS_MAX} keys, got ${keys.length}`);
+  }
+  return keys;
+}
+
+/** Errors: InvalidArgument: unreadable, too large, what parseKeys() finds. */
+export function readKeyFile(path: string): readonly ApiKey[] {
+  return parseKeys(readBounded(path), path);
+}
+
+function readBounded(path: string): string {
+  const bytes = Buffer.alloc(CONFIG_FILE_BYTES_MAX + 1);
+  let used = 0;
+  try {
+    const file = openSync(path, 'r');
+    try {
+      for (;;) {
+        const read = readSync(file, bytes, used, bytes.length - used, null);
+        used += read;
+        if (read === 0 || used === bytes.length) break;
+      }
+    } finally {
+      closeSync(file);
+    }
+  } catch (error) {
+    throw wrong(path, `cannot read the key file: ${(error as Error).message}`);
+  }
+  if (used < bytes.length) return bytes.toString('utf8', 0, used);
+  throw wrong(path, `expected at most ${CONFIG_FILE_BYTES_MAX} bytes of keys`);
+}
+
+/** A new key, and the line for the file. Errors: InvalidArgument: name, groups. */
+export function makeKey(name: string, groups: string): { readonly key: string; line: string } {
+  if (!NAME.test(name)) {
+    throw wrong('NAME', `expected letters, digits and ._@- (64 at most), got ${echo(name)}`);
+  }
+  if (readGroups(groups, 'GROUPS').length === 0) {
+    throw wrong('GROUPS', `expected groups of ${GROUP_WORDS.join(', ')}, got none`);
+  }
+  const key = randomBytes(KEY_BYTES).toString('base64url');
+  return { key, line: `${name} sha256:${digestOf(key)} ${groups.replaceAll(' ', '')}` };
+}

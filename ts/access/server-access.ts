@@ -1,0 +1,56 @@
+// Access as the server has it: the policy of the settings and of the key file, while that changes.
+// Control plane, main thread.
+import { policyOf, type AccessConfig } from '../config/access.js';
+import type { Logger } from '../logger.js';
+import { KeyFile } from './key-file.js';
+import type { ApiKey } from './keys.js';
+import type { Policy } from './policy.js';
+
+export class ServerAccess {
+  readonly #config: AccessConfig;
+  readonly #logger: Logger;
+  readonly #file: KeyFile | undefined;
+  readonly #followers: ((policy: Policy) => void)[] = [];
+  #policy: Policy;
+
+  /** Errors: InvalidArgument: the key file. */
+  constructor(config: AccessConfig, logger: Logger) {
+    this.#config = config;
+    this.#logger = logger;
+    const { keyFile: path } = config;
+    if (path !== undefined) {
+      const changed = (keys: readonly ApiKey[] | undefined, problem: string): void =>
+        this.#changed(keys, problem);
+      this.#file = new KeyFile({ path, changed });
+    }
+    this.#policy = policyOf(config, this.#file?.keys);
+  }
+
+  get policy(): Policy {
+    return this.#policy;
+  }
+
+  /** Tells `follower` of each policy that follows. */
+  follow(follower: (policy: Policy) => void): void {
+    this.#followers.push(follower);
+  }
+
+  /** Reads the key file anew. */
+  reload(): void {
+    this.#file?.reload();
+  }
+
+  close(): void {
+    this.#file?.close();
+  }
+
+  #changed(keys: readonly ApiKey[] | undefined, problem: string): void {
+    if (keys === undefined) {
+      this.#logger.error('API keys could not be read anew: the old ones stay', { reason: problem });
+      return;
+    }
+    this.#policy = policyOf(this.#config, keys);
+    for (const follower of this.#followers) follower(this.#policy);
+    this.#logger.info('API keys were read anew', { keys: keys.length });
+  }
+}

@@ -1,0 +1,56 @@
+// The flags of access: rows of the table of settings. Control plane, start-up only. Data only.
+import { flag, type FlagType } from './flag-row.js';
+
+const BOOL: FlagType = { kind: 'bool' };
+
+export const ACCESS_FLAGS = [
+  flag(
+    'api-key-file',
+    'FILE',
+    { kind: 'path' },
+    '',
+    'API keys: NAME sha256:HEX GROUPS a line (serval key NAME GROUPS makes one); read anew',
+  ),
+  flag(
+    'api-key-header',
+    'NAME',
+    { kind: 'text' },
+    '',
+    'where a key may come too, beside "Authorization: Bearer KEY"',
+  ),
+  flag(
+    'open-groups',
+    'LIST',
+    { kind: 'text' },
+    'health,metrics',
+    'with keys: groups of calls that need none',
+  ),
+  flag(
+    'allow-remote-control',
+    'BOOL',
+    BOOL,
+    'false',
+    'without keys: other machines may load, unload and change settings too',
+  ),
+  flag(
+    'admin-address',
+    'ADDRESS',
+    { kind: 'text' },
+    '',
+    'HOST:PORT or unix:PATH: control, logging, metrics and statistics only there',
+  ),
+  flag(
+    'http-restricted-api',
+    'RULE',
+    { kind: 'text-list' },
+    '',
+    "Triton's API[,API...]:HEADER=VALUE: these need the header; may be repeated",
+  ),
+  flag(
+    'grpc-restricted-protocol',
+    'RULE',
+    { kind: 'text-list' },
+    '',
+    'the same of gRPC, whose header is triton-grpc-protocol-HEADER',
+  ),
+];

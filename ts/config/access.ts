@@ -1,0 +1,81 @@
+// The settings of access: who may call what. Control plane, start-up only.
+import { resolve } from 'node:path';
+import type { CallGroup } from '../access/groups.js';
+import { readGroups } from '../access/keys.js';
+import type { HeaderRule, Policy } from '../access/policy.js';
+import { GRPC_HEADER_PREFIX, readRestrictions } from '../access/restrictions.js';
+import { echo } from '../text.js';
+import type { SettingsReader } from './serving.js';
+import { configError, lastText, textValue, type Written } from './values.js';
+
+const UNIX = 'unix:';
+
+export interface AccessConfig {
+  /** Absolute. */
+  readonly keyFile: string | undefined;
+  readonly keyHeader: string;
+  readonly openGroups: readonly CallGroup[];
+  readonly httpRules: readonly HeaderRule[];
+  readonly grpcRules: readonly HeaderRule[];
+  readonly remoteControl: boolean;
+  /** Of the admin address; `host` may be unix:PATH, absolute, and the port 0 then. */
+  readonly admin: AdminAddress | undefined;
+}
+
+export interface AdminAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** As gRPC's metadata has them too; those that end in -bin are bytes there. */
+const HEADER_NAME = /^(?!.*-bin$)[0-9A-Za-z_.-]{1,128}$/i;
+
+/** Errors: InvalidArgument naming the flag. */
+export function accessSettings(read: SettingsReader): AccessConfig {
+  const { bool, given, written, filePath } = read;
+  const keyFile = filePath('api-key-file');
+  const [header, open] = [given('api-key-header'), given('open-groups')];
+  for (const one of [header, open]) {
+    if (one !== undefined && keyFile === undefined) {
+      throw configError(one.where, 'expected --api-key-file with it');
+    }
+  }
+  if (header !== undefined && !HEADER_NAME.test(textValue(header))) {
+    throw configError(header.where, `expected the name of a header, got ${echo(lastText(header))}`);
+  }
+  const rules = (flag: string, prefix: string): readonly HeaderRule[] => {
+    const from = given(flag);
+    const problem = (message: string): Error => configError(`--${flag}`, message);
+    return from === undefined ? [] : readRestrictions(from.texts, prefix, problem);
+  };
+  const openFrom = written('open-groups');
+  return {
+    keyFile,
+    keyHeader: header === undefined ? '' : textValue(header).toLowerCase(),
+    openGroups: readGroups(lastText(openFrom), openFrom.where),
+    httpRules: rules('http-restricted-api', ''),
+    grpcRules: rules('grpc-restricted-protocol', GRPC_HEADER_PREFIX),
+    remoteControl: bool('allow-remote-control'),
+    admin: adminAddress(given('admin-address')),
+  };
+}
+
+/** HOST:PORT, [IPV6]:PORT or unix:PATH. Errors: InvalidArgument. */
+function adminAddress(from: Written | undefined): AdminAddress | undefined {
+  if (from === undefined) return undefined;
+  const text = textValue(from);
+  const path = text.startsWith(UNIX) ? text.slice(UNIX.length) : '';
+  if (path !== '') return { host: UNIX + resolve(from.folder, path), port: 0 };
+  const [, v6, name, digits = ''] = /^(?:\[([^\]]+)\]|([^:/[\]]+)):(\d{1,5})$/.exec(text) ?? [];
+  const port = Number(digits);
+  const host = v6 ?? name;
+  if (host !== undefined && port <= 65_535) return { host, port };
+  throw configError(from.where, `expected HOST:PORT or unix:PATH, got ${echo(text)}`);
+}
+
+/** `keys`: of the file, where there is one. */
+export function policyOf(config: AccessConfig, keys: Policy['keys']): Policy {
+  const { keyHeader, openGroups, httpRules, grpcRules, remoteControl, admin } = config;
+  const hasAdmin = admin !== undefined;
+  return { keys, keyHeader, openGroups, httpRules, grpcRules, remoteControl, hasAdmin };
+}

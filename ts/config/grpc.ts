@@ -1,0 +1,178 @@
+// The settings of gRPC's listener: flags, TensorFlow Serving's channel arguments, TLS. Control
+// plane, start-up only.
+import { GRPC_LISTENERS, type GrpcListenerChoice } from '../transport/grpc/kind.js';
+import type { GrpcConnectionSettings, GrpcTransportSettings } from '../transport/grpc/settings.js';
+import type { ServerTls } from '../transport/tls/settings.js';
+import { echo } from '../text.js';
+import { GRPC_COMPRESSIONS, INT32_MAX } from './grpc-flags.js';
+import type { SettingsReader } from './serving.js';
+import { tlsSettings, type TlsConfig } from './tls.js';
+import { choiceValue, configError, textValue, type Written } from './values.js';
+
+export interface GrpcConfig {
+  readonly listener: GrpcListenerChoice;
+  readonly transport: GrpcTransportSettings;
+  /** TensorFlow Serving's; read when the server starts. */
+  readonly sslConfigFile: string | undefined;
+  /** Channel arguments without a meaning here: "--flag argument: why". */
+  readonly ignored: readonly string[];
+}
+
+/** zlib's level of each of Triton's. */
+const COMPRESSION_LEVELS: Readonly<Record<(typeof GRPC_COMPRESSIONS)[number], number>> = {
+  none: 0,
+  low: 1,
+  medium: 6,
+  high: 9,
+};
+
+/** Channel argument -> the flag that says the same. Source: grpc/impl/channel_arg_names.h. */
+const ARGUMENT_FLAGS: Readonly<Record<string, string>> = {
+  'grpc.max_concurrent_streams': 'grpc-max-concurrent-streams',
+  'grpc.max_receive_message_length': 'grpc-message-bytes-max',
+  'grpc.max_send_message_length': 'grpc-message-bytes-max',
+  'grpc.keepalive_time_ms': 'grpc-keepalive-time',
+  'grpc.keepalive_timeout_ms': 'grpc-keepalive-timeout',
+  'grpc.keepalive_permit_without_calls': 'grpc-keepalive-permit-without-calls',
+  'grpc.http2.max_pings_without_data': 'grpc-http2-max-pings-without-data',
+  'grpc.http2.min_ping_interval_without_data_ms': 'grpc-http2-min-recv-ping-interval-without-data',
+  'grpc.http2.min_recv_ping_interval_without_data_ms':
+    'grpc-http2-min-recv-ping-interval-without-data',
+  'grpc.http2.max_ping_strikes': 'grpc-http2-max-ping-strikes',
+  'grpc.max_connection_age_ms': 'grpc-max-connection-age',
+  'grpc.max_connection_age_grace_ms': 'grpc-max-connection-age-grace',
+  'grpc.max_connection_idle_ms': 'grpc-max-connection-idle',
+};
+const RECEIVE_ARGUMENT = 'grpc.max_receive_message_length';
+const SEND_ARGUMENT = 'grpc.max_send_message_length';
+/** gRPC's for any length. */
+const ANY_LENGTH = '-1';
+
+/** TLS of all transports, and gRPC's own settings. Errors: InvalidArgument naming the flag. */
+export function transportSettings(read: SettingsReader): {
+  readonly tls: TlsConfig;
+  readonly grpc: GrpcConfig;
+} {
+  const tls = tlsSettings(read);
+  return { tls, grpc: grpcSettings(read, tls) };
+}
+
+function grpcSettings(read: SettingsReader, tlsConfig: TlsConfig): GrpcConfig {
+  const channel = channelArguments(read.given('grpc-channel-arguments'));
+  const withChannel = overArguments(read, channel);
+  const compression = choiceValue(
+    GRPC_COMPRESSIONS,
+    read.written('grpc-infer-response-compression-level'),
+  );
+  const own = flagTls(read);
+  const sslConfigFile = read.filePath('ssl-config-file');
+  if (sslConfigFile !== undefined && own !== undefined) {
+    throw configError(
+      read.written('ssl-config-file').where,
+      'expected either this or --grpc-use-ssl and its files, got both',
+    );
+  }
+  const { shared, version } = tlsConfig;
+  const isPlain = read.given('grpc-use-ssl') !== undefined; // with own TLS, it is not asked
+  const tls = own === undefined ? (isPlain ? undefined : shared) : { ...own, ...version };
+  return {
+    listener: choiceValue(GRPC_LISTENERS, read.written('grpc-listener')),
+    transport: {
+      ...connectionSettings(withChannel),
+      receiveBytesMax: messageBytes(read, channel, RECEIVE_ARGUMENT),
+      sendBytesMax: messageBytes(read, channel, SEND_ARGUMENT),
+      unixPath: read.filePath('grpc-socket-path') ?? '',
+      threads: read.int('grpc-threads'),
+      compressionLevel: COMPRESSION_LEVELS[compression],
+      ...(tls && { tls }),
+    },
+    sslConfigFile,
+    ignored: [...channel.keys()]
+      .filter((name) => ARGUMENT_FLAGS[name] === undefined)
+      .map((name) => `--grpc-channel-arguments ${name}: there is no such setting here`),
+  };
+}
+
+type Channel = ReadonlyMap<string, Written>;
+
+/** `k=v,k=v`; an argument that is given twice counts as it is given last. */
+function channelArguments(from: Written | undefined): Channel {
+  const found = new Map<string, Written>();
+  if (from === undefined) return found;
+  for (const pair of textValue(from).split(',')) {
+    const equals = pair.indexOf('=');
+    if (equals < 1) throw configError(from.where, `expected name=value, got ${echo(pair)}`);
+    const name = pair.slice(0, equals).trim();
+    const where = `${from.where}: ${name}`;
+    found.set(name, { where, texts: [pair.slice(equals + 1).trim()], folder: from.folder });
+  }
+  return found;
+}
+
+/** Reads flags that were not given from the channel arguments that say the same. */
+function overArguments(read: SettingsReader, channel: Channel): SettingsReader {
+  const written = (name: string): Written => {
+    const given = read.given(name);
+    if (given !== undefined) return given;
+    const argument = [...channel].find(([key]) => ARGUMENT_FLAGS[key] === name);
+    return argument?.[1] ?? read.written(name);
+  };
+  return {
+    ...read,
+    written,
+    int: (name) => read.intOf(name, written(name)),
+    bool: (name) => read.boolOf(written(name)),
+  };
+}
+
+function messageBytes(read: SettingsReader, channel: Channel, argument: string): number {
+  const name = 'grpc-message-bytes-max';
+  const from = read.given(name) === undefined ? channel.get(argument) : undefined;
+  if (from === undefined) return read.int(name);
+  return from.texts[0] === ANY_LENGTH ? INT32_MAX : read.intOf(name, from);
+}
+
+function connectionSettings({ int, bool }: SettingsReader): GrpcConnectionSettings {
+  const ms = (name: string): number => (int(name) === INT32_MAX ? Infinity : int(name));
+  const msOrNever = (name: string): number => (int(name) === 0 ? Infinity : ms(name));
+  return {
+    concurrentStreamsMax: int('grpc-max-concurrent-streams'),
+    keepaliveTimeMs: ms('grpc-keepalive-time'),
+    keepaliveTimeoutMs: ms('grpc-keepalive-timeout'),
+    keepalivePermitWithoutCalls: bool('grpc-keepalive-permit-without-calls'),
+    pingsWithoutDataMax: int('grpc-http2-max-pings-without-data'),
+    pingIntervalWithoutDataMsMin: int('grpc-http2-min-recv-ping-interval-without-data'),
+    pingStrikesMax: int('grpc-http2-max-ping-strikes'),
+    connectionAgeMsMax: msOrNever('grpc-max-connection-age'),
+    connectionAgeGraceMs: msOrNever('grpc-max-connection-age-grace'),
+    connectionIdleMsMax: msOrNever('grpc-max-connection-idle'),
+  };
+}
+
+/** Triton's flags. Files that nothing uses are an error, since who names them wants TLS; with
+ * --grpc-use-ssl=false they are passed over, as Triton does. */
+function flagTls({ bool, given, filePath }: SettingsReader): ServerTls | undefined {
+  const mutual = bool('grpc-use-ssl-mutual');
+  if (!mutual && !bool('grpc-use-ssl')) {
+    const files = ['grpc-server-cert', 'grpc-server-key', 'grpc-root-cert'].map(given);
+    const file = files.find((one) => one !== undefined);
+    if (file === undefined || given('grpc-use-ssl') !== undefined) return undefined;
+    throw configError(file.where, 'expected --grpc-use-ssl or --grpc-use-ssl-mutual with it');
+  }
+  const flag = mutual ? 'grpc-use-ssl-mutual' : 'grpc-use-ssl';
+  const wanted = (name: string): { readonly path: string } => {
+    const path = filePath(name);
+    if (path !== undefined) return { path };
+    const where = given(flag)?.where ?? `--${flag}`;
+    throw configError(where, `expected --${name} FILE with it, got none`);
+  };
+  const [certificate, key] = [wanted('grpc-server-cert'), wanted('grpc-server-key')];
+  if (mutual) return { certificate, key, roots: wanted('grpc-root-cert'), clientRequired: true };
+  const roots = filePath('grpc-root-cert');
+  return {
+    certificate,
+    key,
+    ...(roots !== undefined && { roots: { path: roots } }),
+    clientRequired: false,
+  };
+}

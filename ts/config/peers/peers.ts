@@ -1,0 +1,88 @@
+// The flags of TensorFlow Serving and Triton that are none of ours: what becomes of those that were
+// given. Control plane, start-up only; loaded when a command line has one.
+import { echo } from '../../text.js';
+import { configError, type Written } from '../values.js';
+import { mappedSettings } from './mapped.js';
+import { isHarmless, type PeerFlag } from './row.js';
+import { TENSORFLOW_SERVING_FLAGS } from './tensorflow-serving.js';
+import { TRITON_FLAGS } from './triton.js';
+
+/** A flag of another server as it was given. */
+export interface GivenPeerFlag {
+  readonly flag: PeerFlag;
+  /** "--log_verbose" */
+  readonly where: string;
+  /** undefined: nothing stands behind it. */
+  readonly text: string | undefined;
+}
+
+/** What flags of other servers came to. */
+export interface TakenPeerFlags {
+  /** By names of ours; what is given by those names wins. */
+  readonly settings: ReadonlyMap<string, Written>;
+  /** "--flag: why" */
+  readonly ignored: readonly string[];
+}
+
+const PEERS = [
+  { peer: 'TensorFlow Serving', flags: TENSORFLOW_SERVING_FLAGS },
+  { peer: 'Triton', flags: TRITON_FLAGS },
+] as const;
+
+const REFUSALS = { 'not yet': 'not here yet', 'not here': 'not here' } as const;
+
+/** `name` is canonical. A flag of ours is not one of theirs. */
+export function findPeerFlag(name: string): PeerFlag | undefined {
+  for (const { flags } of PEERS) {
+    const found = flags.find((one) => one.name === name);
+    if (found !== undefined) return found.state === 'works' ? undefined : found;
+  }
+  return undefined;
+}
+
+/** Why a key of the configuration file that is another server's flag is none; undefined: it is
+ * nobody's flag. `name` is canonical. */
+export function peerKeyRefusal(name: string): string | undefined {
+  const found = findPeerFlag(name);
+  if (found === undefined) return undefined;
+  const peer = PEERS.find(({ flags }) => flags.includes(found))?.peer ?? '';
+  const what = `${name} is a flag of ${peer}'s and no key of this file`;
+  switch (found.state) {
+    case 'not yet':
+    case 'not here':
+      return `${what}; ${REFUSALS[found.state]}: ${found.note}`;
+    case 'no effect':
+      return `${what}; it would have no effect: ${found.note}`;
+    default:
+      return `${what}; put it on the command line: ${found.note}`;
+  }
+}
+
+/** Errors: InvalidArgument naming a flag that is not here, and what to do instead. */
+export function takePeerFlags(given: readonly GivenPeerFlag[], folder: string): TakenPeerFlags {
+  const ignored: string[] = [];
+  const mapped: (GivenPeerFlag & { readonly text: string })[] = [];
+  for (const one of given) {
+    const { flag, where } = one;
+    const text = one.text ?? (flag.value === 'BOOL' ? 'true' : '');
+    if (isHarmless(flag, text)) continue;
+    switch (flag.state) {
+      case 'no effect':
+        ignored.push(`${where}: ${flag.note}`);
+        break;
+      case 'not yet':
+      case 'not here':
+        throw configError(where, refusal(flag, REFUSALS[flag.state], text));
+      default:
+        if (text === '') throw configError(where, `expected ${flag.value} behind it`);
+        mapped.push({ ...one, text });
+    }
+  }
+  const { settings, ignored: more } = mappedSettings(mapped, folder);
+  return { settings, ignored: [...ignored, ...more] };
+}
+
+function refusal({ harmless, note }: PeerFlag, what: string, text: string): string {
+  if (harmless.length === 0) return `${what}: ${note}`;
+  return `expected ${harmless.join(' or ')}, got ${echo(text)}; ${what}: ${note}`;
+}

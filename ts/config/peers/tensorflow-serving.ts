@@ -1,0 +1,148 @@
+// All flags of tensorflow_model_server 2.20, in the order of its main.cc, and what becomes of each.
+// Control plane; data only. Names are kebab-case here; TensorFlow Serving writes underscores.
+// Source: tfserving.md 3.1; tensorflow_serving/model_servers/main.cc.
+import { mapped, noEffect, notHere, notYet, works, type PeerFlag } from './row.js';
+
+const NO_TENSORFLOW = 'there is no TensorFlow inside';
+const NO_TFLITE = 'there is no TensorFlow Lite inside';
+
+export const TENSORFLOW_SERVING_FLAGS: readonly PeerFlag[] = [
+  works('port', 'PORT', '', 'gRPC; 8001 when not given; 0 picks a free port, it is not off'),
+  works('grpc-socket-path', 'PATH', 'protocols/grpc-transport.md'),
+  works(
+    'rest-api-port',
+    'PORT',
+    '',
+    'REST; 8000 when not given; 0 picks a free port, it is not off',
+  ),
+  noEffect(
+    'rest-api-num-threads',
+    'N',
+    'requests hold no thread while they wait; --http-threads are event loops',
+  ),
+  works(
+    'rest-api-timeout-in-ms',
+    'MS',
+    '',
+    'limits the wait in the queue; what runs is not cut short',
+  ),
+  notYet('rest-api-enable-cors-support', 'BOOL', 'let a proxy in front add the CORS headers', {
+    harmless: ['false'],
+  }),
+  works('enable-batching', 'BOOL', 'batching.md'),
+  works('allow-version-labels-for-unavailable-models', 'BOOL', '', 'true when not given'),
+  works(
+    'batching-parameters-file',
+    'FILE',
+    'batching.md',
+    'without --enable_batching an error, as before',
+  ),
+  works('enable-per-model-batching-parameters', 'BOOL', 'batching.md'),
+  works(
+    'model-config-file',
+    'FILE',
+    '',
+    'beside --model_base_path an error; TensorFlow Serving takes the file alone',
+  ),
+  works('model-config-file-poll-wait-seconds', 'N'),
+  works('model-name', 'NAME'),
+  works('model-base-path', 'DIR'),
+  works('num-load-threads', 'N', '', '0 means 4'),
+  noEffect('num-unload-threads', 'N', 'unloads have threads of their own'),
+  works(
+    'max-num-load-retries',
+    'N',
+    'decisions/0007-no-load-retries.md',
+    'no retries when not given',
+  ),
+  works('load-retry-interval-micros', 'US', 'decisions/0007-no-load-retries.md'),
+  works(
+    'file-system-poll-wait-seconds',
+    'N',
+    '',
+    '0 and -1: only at start, which -1 does not hang',
+  ),
+  noEffect('flush-filesystem-caches', 'BOOL', 'files are read once'),
+  mapped(
+    'tensorflow-session-parallelism',
+    'N',
+    'threads of the one pool of all models, as --tensorflow_intra_op_parallelism',
+    { harmless: ['0'] },
+  ),
+  noEffect(
+    'tensorflow-session-config-file',
+    'FILE',
+    'it configures TensorFlow, which is not inside; its thread counts are ' +
+      '--tensorflow_intra_op_parallelism and --tensorflow_inter_op_parallelism',
+  ),
+  works('tensorflow-intra-op-parallelism', 'N', '', 'of the one pool of all models; 0: the cores'),
+  works('tensorflow-inter-op-parallelism', 'N', '', 'above 0 each model has pools of its own'),
+  notHere(
+    'use-alts-credentials',
+    'BOOL',
+    'ALTS exists on Google Cloud alone; use --ssl_config_file',
+    { harmless: ['false'] },
+  ),
+  works(
+    'ssl-config-file',
+    'FILE',
+    'protocols/grpc-transport.md',
+    'TLS on gRPC, and on HTTP unless --http-use-ssl=false',
+  ),
+  notYet(
+    'platform-config-file',
+    'FILE',
+    'its batching_parameters are --enable_batching with --batching_parameters_file, its session_config the flags of parallelism, its tags --saved_model_tags',
+  ),
+  noEffect(
+    'per-process-gpu-memory-fraction',
+    'FRACTION',
+    'ONNX Runtime takes GPU memory as it needs it; --providers=cuda:gpu_mem_limit=BYTES limits it',
+    { harmless: ['0', '0.0'] },
+  ),
+  works('saved-model-tags', 'TAGS', 'tensorflow.md'),
+  works(
+    'grpc-channel-arguments',
+    'LIST',
+    'protocols/grpc-transport.md',
+    'those that have a flag here; the rest are named in a warning',
+  ),
+  noEffect(
+    'grpc-max-threads',
+    'N',
+    'requests hold no thread while they wait; calls above a quota are not refused',
+  ),
+  works('enable-model-warmup', 'BOOL'),
+  works('num-request-iterations-for-warmup', 'N'),
+  notHere('version', 'BOOL', '`serval version` prints it', { harmless: ['false'] }),
+  works('monitoring-config-file', 'FILE', 'metrics.md'),
+  noEffect(
+    'remove-unused-fields-from-bundle-metagraph',
+    'BOOL',
+    'a SavedModel is compiled; its meta graph is not kept',
+    { harmless: ['true'] },
+  ),
+  notHere('prefer-tflite-model', 'BOOL', `${NO_TFLITE}; export a SavedModel or ONNX`, {
+    harmless: ['false'],
+  }),
+  noEffect('num-tflite-pools', 'N', NO_TFLITE),
+  noEffect('num-tflite-interpreters-per-pool', 'N', NO_TFLITE),
+  works('enable-signature-method-name-check', 'BOOL'),
+  noEffect('xla-cpu-compilation-enabled', 'BOOL', NO_TENSORFLOW, { harmless: ['false'] }),
+  noEffect('xla-gpu-compilation-enabled', 'BOOL', NO_TENSORFLOW, { harmless: ['false'] }),
+  noEffect('enable-profiler', 'BOOL', NO_TENSORFLOW, { harmless: ['false'] }),
+  noEffect(
+    'thread-pool-factory-config-file',
+    'FILE',
+    'one thread pool is shared by all models: --intra-op-threads',
+  ),
+  noEffect('mixed-precision', 'TYPE', 'models run in the precision that they were saved in'),
+  noEffect('skip-initialize-tpu', 'BOOL', 'there are no TPUs here', { harmless: ['true'] }),
+  noEffect(
+    'enable-grpc-healthcheck-service',
+    'BOOL',
+    'grpc.health.v1 with Check and Watch is always there',
+    { harmless: ['true'] },
+  ),
+  works('enable-serialization-as-tensor-content', 'BOOL', 'protocols/tf-grpc.md'),
+];

@@ -1,0 +1,96 @@
+// All fields of config.pbtxt (inference.ModelConfig) that are reached, and what becomes of each.
+// Control plane; data only. Parameters have a table of their own (triton-parameters.ts).
+// Source: triton-inference-server/common protobuf/model_config.proto; v2-protocol.md 3.
+import { noEffect, notHere, notYet, works, worksBut, type FieldTable } from './field-row.js';
+
+const IN_PLACE = noEffect('tensors are read and written where they lie');
+const RAGGED = notYet('ragged batches are not supported yet');
+const SHAPE_TENSORS = notYet('shape tensors are not supported yet');
+const NON_LINEAR = notYet('non-linear formats are not supported yet');
+
+export const TRITON_FIELDS: FieldTable = {
+  ModelConfig: {
+    ...works('name', 'platform', 'backend'),
+    runtime: noEffect('platform, backend and the files say what runs the model'),
+    ...works('version_policy', 'max_batch_size', 'input', 'output'),
+    batch_input: RAGGED,
+    batch_output: RAGGED,
+    ...works('optimization', 'dynamic_batching'),
+    sequence_batching: notYet('sequences and their state are not supported yet', true),
+    ensemble_scheduling: notYet('ensembles are not supported yet', true),
+    ...works('instance_group', 'default_model_filename'),
+    cc_model_filenames: noEffect('the file does not depend on the compute capability'),
+    metric_tags: noEffect('metrics have the labels model and version'),
+    ...works('parameters', 'model_warmup'),
+    model_operations: notYet('custom operator libraries are not supported yet'),
+    model_transaction_policy: notYet('decoupled models are not supported yet'),
+    model_repository_agents: notYet('repository agents are not supported yet'),
+    response_cache: notYet('the response cache is not supported yet'),
+    model_metrics: noEffect('histograms have the same buckets for all models'),
+  },
+  ModelVersionPolicy: works('latest', 'all', 'specific'),
+  'ModelVersionPolicy.Latest': works('num_versions'),
+  'ModelVersionPolicy.All': {},
+  'ModelVersionPolicy.Specific': works('versions'),
+  ModelInput: {
+    ...works('name', 'data_type'),
+    format: worksBut('it is checked against the dims, no more, as in Triton'),
+    ...works('dims', 'reshape'),
+    is_shape_tensor: SHAPE_TENSORS,
+    allow_ragged_batch: RAGGED,
+    optional: notYet('optional inputs are not supported yet'),
+    is_non_linear_format_io: NON_LINEAR,
+  },
+  ModelOutput: {
+    ...works('name', 'data_type', 'dims', 'reshape', 'label_filename'),
+    is_shape_tensor: SHAPE_TENSORS,
+    is_non_linear_format_io: NON_LINEAR,
+  },
+  ModelTensorReshape: works('shape'),
+  ModelOptimizationPolicy: {
+    ...works('graph'),
+    priority: noEffect('models share the processor alike'),
+    cuda: noEffect('say gpu_execution_accelerator "cuda" with the parameter enable_cuda_graph'),
+    ...works('execution_accelerators'),
+    input_pinned_memory: IN_PLACE,
+    output_pinned_memory: IN_PLACE,
+    gather_kernel_buffer_threshold: IN_PLACE,
+    eager_batching: noEffect('a batch is put together when an instance is free for it'),
+  },
+  'ModelOptimizationPolicy.Graph': works('level'),
+  'ModelOptimizationPolicy.ExecutionAccelerators': {
+    gpu_execution_accelerator: worksBut('tensorrt and cuda, on instance groups of KIND_GPU'),
+    cpu_execution_accelerator: worksBut('openvino'),
+  },
+  'ModelOptimizationPolicy.ExecutionAccelerators.Accelerator': {
+    ...works('name'),
+    parameters: worksBut('by the names that Triton or ONNX Runtime has for them'),
+  },
+  ModelDynamicBatching: works(
+    'preferred_batch_size',
+    'max_queue_delay_microseconds',
+    'preserve_ordering',
+    'priority_levels',
+    'default_priority_level',
+    'default_queue_policy',
+    'priority_queue_policy',
+  ),
+  ModelQueuePolicy: works(
+    'timeout_action',
+    'default_timeout_microseconds',
+    'allow_timeout_override',
+    'max_queue_size',
+  ),
+  ModelInstanceGroup: {
+    ...works('name', 'kind', 'count'),
+    rate_limiter: noEffect('instances run as they are free; count bounds what runs at once'),
+    ...works('gpus'),
+    secondary_devices: notYet('secondary devices are not supported yet'),
+    profile: notHere("expected none: profiles are TensorRT engines' alone"),
+    passive: notYet('passive instances are not supported yet'),
+    host_policy: noEffect('bind the process with taskset or numactl'),
+  },
+  ModelParameter: works('string_value'),
+  ModelWarmup: works('name', 'batch_size', 'inputs', 'count'),
+  'ModelWarmup.Input': works('data_type', 'dims', 'zero_data', 'random_data', 'input_data_file'),
+};

@@ -1,0 +1,234 @@
+// All flags of tritonserver 26.x, in the order of its help, and what becomes of each. Control
+// plane; data only.
+// Source: server/src/command_line_parser.cc; v2-protocol.md 3, 10.
+import { mapped, noEffect, notHere, notYet, works, type PeerFlag } from './row.js';
+
+const NO_PARAMETERS = 'headers become parameters of requests, which models here do not read';
+const NO_POOL = 'memory of requests is pooled by size; --memory-limit bounds all of it';
+const NO_CUDA_POOL =
+  'ONNX Runtime takes GPU memory as it needs it; --providers=cuda:gpu_mem_limit=BYTES limits it';
+const NO_SAGEMAKER = 'there is no SageMaker endpoint';
+const NO_VERTEX = 'there is no Vertex AI endpoint';
+const TRACES = 'traces are not there yet; --access-log has the times of each request';
+const BUILT_IN = 'backends are built in';
+
+const SERVER: readonly PeerFlag[] = [
+  noEffect('id', 'NAME', 'the server calls itself "serval" in its metadata', {
+    harmless: ['serval'],
+  }),
+  works('exit-timeout-secs', 'N'),
+];
+
+const LOGGING: readonly PeerFlag[] = [
+  mapped('log-verbose', 'N', '1 or more is --log-level=debug; at run time: POST v2/logging'),
+  mapped('log-info', 'BOOL', 'false is --log-level=warn'),
+  mapped('log-warning', 'BOOL', 'false, with --log-info=false, is --log-level=error'),
+  mapped('log-error', 'BOOL', 'false, with the two above, is --log-level=off'),
+  works('log-format', 'FORMAT', '', 'default and ISO8601 are text; json is ours'),
+  works('log-file', 'FILE'),
+];
+
+const REPOSITORY: readonly PeerFlag[] = [
+  works('model-store', 'DIR'),
+  works('model-repository', 'DIR', '', 'may be repeated'),
+  works('exit-on-error', 'BOOL', '', 'false when not given: what is good is served'),
+  works('disable-auto-complete-config', 'BOOL', 'batching.md#without-a-configuration'),
+  works('strict-readiness', 'BOOL'),
+  works('model-control-mode', 'MODE', 'model-control.md'),
+  works('repository-poll-secs', 'N', 'model-control.md'),
+  works('load-model', 'NAME', 'model-control.md', 'may be repeated'),
+  notYet('model-config-name', 'NAME', 'configs/NAME.pbtxt is not read; copy it to config.pbtxt', {
+    harmless: ['config', 'config.pbtxt'],
+  }),
+  works('model-load-thread-count', 'N'),
+  works('model-load-retry-count', 'N', 'decisions/0007-no-load-retries.md'),
+  notYet('model-namespacing', 'BOOL', 'give models of different repositories different names', {
+    harmless: ['false'],
+  }),
+  noEffect('enable-peer-access', 'BOOL', 'no memory moves between GPUs here', {
+    harmless: ['false'],
+  }),
+];
+
+const HTTP: readonly PeerFlag[] = [
+  notYet(
+    'allow-http',
+    'BOOL',
+    'HTTP is always served; --http-address=127.0.0.1 keeps it on this host',
+    { harmless: ['true'] },
+  ),
+  works(
+    'http-address',
+    'ADDRESS',
+    '',
+    "gRPC's and the metrics' too, where those do not have their own",
+  ),
+  works('http-port', 'PORT'),
+  notYet(
+    'reuse-http-port',
+    'BOOL',
+    'run one server with --http-threads, or several behind a balancer',
+    { harmless: ['false'] },
+  ),
+  noEffect('http-header-forward-pattern', 'REGEX', NO_PARAMETERS),
+  works('http-thread-count', 'N', '', 'event loops, 1 when not given'),
+  works('http-max-input-size', 'BYTES', '', '2 GiB when not given'),
+  works('http-restricted-api', 'APIS:KEY=VALUE', 'security.md'),
+];
+
+const GRPC: readonly PeerFlag[] = [
+  notYet(
+    'allow-grpc',
+    'BOOL',
+    'gRPC is always served; --grpc-address=127.0.0.1 keeps it on this host',
+    { harmless: ['true'] },
+  ),
+  works('grpc-address', 'ADDRESS', '', '--http-address when not given'),
+  works('grpc-port', 'PORT'),
+  notYet(
+    'reuse-grpc-port',
+    'BOOL',
+    'run one server with --grpc-threads, or several behind a balancer',
+    { harmless: ['false'] },
+  ),
+  noEffect('grpc-header-forward-pattern', 'REGEX', NO_PARAMETERS),
+  noEffect(
+    'grpc-infer-thread-count',
+    'N',
+    'requests hold no thread while they wait; --grpc-threads are event loops',
+  ),
+  noEffect('grpc-infer-allocation-pool-size', 'N', NO_POOL),
+  noEffect('grpc-max-response-pool-size', 'N', NO_POOL),
+  works('grpc-use-ssl', 'BOOL', 'protocols/grpc-transport.md'),
+  works('grpc-use-ssl-mutual', 'BOOL', 'protocols/grpc-transport.md'),
+  works('grpc-server-cert', 'FILE', 'protocols/grpc-transport.md', 'read anew when it changes'),
+  works('grpc-server-key', 'FILE', 'protocols/grpc-transport.md'),
+  works('grpc-root-cert', 'FILE', 'protocols/grpc-transport.md'),
+  works('grpc-infer-response-compression-level', 'LEVEL', 'protocols/grpc-transport.md'),
+  works('grpc-keepalive-time', 'MS', 'protocols/grpc-transport.md'),
+  works('grpc-keepalive-timeout', 'MS', 'protocols/grpc-transport.md'),
+  works('grpc-keepalive-permit-without-calls', 'BOOL', 'protocols/grpc-transport.md'),
+  works('grpc-http2-max-pings-without-data', 'N', 'protocols/grpc-transport.md'),
+  works('grpc-http2-min-recv-ping-interval-without-data', 'MS', 'protocols/grpc-transport.md'),
+  works('grpc-http2-max-ping-strikes', 'N', 'protocols/grpc-transport.md'),
+  works('grpc-max-connection-age', 'MS', 'protocols/grpc-transport.md'),
+  works('grpc-max-connection-age-grace', 'MS', 'protocols/grpc-transport.md'),
+  works('grpc-restricted-protocol', 'PROTOCOLS:KEY=VALUE', 'security.md'),
+];
+
+const ELSEWHERE: readonly PeerFlag[] = [
+  notHere(
+    'allow-sagemaker',
+    'BOOL',
+    `${NO_SAGEMAKER}; say --http-port=8080 and route /invocations in front`,
+    { harmless: ['false'] },
+  ),
+  noEffect('sagemaker-port', 'PORT', NO_SAGEMAKER),
+  noEffect('sagemaker-safe-port-range', 'RANGE', NO_SAGEMAKER),
+  noEffect('sagemaker-thread-count', 'N', NO_SAGEMAKER),
+  notHere('allow-vertex-ai', 'BOOL', `${NO_VERTEX}; say --http-port and name the V1 or V2 route`, {
+    harmless: ['false'],
+  }),
+  noEffect('vertex-ai-port', 'PORT', NO_VERTEX),
+  noEffect('vertex-ai-thread-count', 'N', NO_VERTEX),
+  noEffect('vertex-ai-default-model', 'NAME', NO_VERTEX),
+];
+
+const METRICS: readonly PeerFlag[] = [
+  works('allow-metrics', 'BOOL', 'metrics.md'),
+  noEffect('allow-gpu-metrics', 'BOOL', 'there are no metrics of GPUs; DCGM exports them', {
+    harmless: ['false'],
+  }),
+  noEffect('allow-cpu-metrics', 'BOOL', 'nv_cpu_utilization and the like are always among them', {
+    harmless: ['true'],
+  }),
+  works('metrics-address', 'ADDRESS', 'metrics.md', '--http-address when not given'),
+  works('metrics-port', 'PORT', 'metrics.md', 'metrics are on the HTTP port anyway'),
+  noEffect('metrics-interval-ms', 'MS', 'metrics are read when they are asked for'),
+  mapped(
+    'metrics-config',
+    'SETTING=VALUE',
+    'counters and histograms are always on; summaries are refused: histogram_quantile() of the histograms says it',
+    { page: 'metrics.md' },
+  ),
+];
+
+const TRACING: readonly PeerFlag[] = [
+  notYet('trace-config', 'MODE,SETTING=VALUE', TRACES, { harmless: ['level=off', 'level=false'] }),
+  notYet('trace-file', 'FILE', TRACES),
+  notYet('trace-level', 'LEVEL', TRACES, { harmless: ['off', 'false'] }),
+  noEffect('trace-rate', 'N', `it is read with --trace-level alone; ${TRACES}`),
+  noEffect('trace-count', 'N', `it is read with --trace-level alone; ${TRACES}`),
+  noEffect('trace-log-frequency', 'N', `it is read with --trace-file alone; ${TRACES}`),
+];
+
+const BACKENDS: readonly PeerFlag[] = [
+  noEffect('backend-directory', 'DIR', BUILT_IN),
+  mapped(
+    'backend-config',
+    'BACKEND,SETTING=VALUE',
+    'default-max-batch-size, intra_op_thread_count and inter_op_thread_count are the flags of that name; the rest is named in a warning',
+  ),
+  noEffect(
+    'repoagent-directory',
+    'DIR',
+    'there are no repository agents; a config.pbtxt that names one is refused',
+  ),
+  notYet(
+    'cache-config',
+    'CACHE,SETTING=VALUE',
+    'there is no response cache; cache in front, by request body',
+  ),
+  noEffect('cache-directory', 'DIR', 'there is no response cache'),
+  notYet(
+    'response-cache-byte-size',
+    'BYTES',
+    'there is no response cache; cache in front, by request body',
+    { harmless: ['0'] },
+  ),
+];
+
+const DEVICES: readonly PeerFlag[] = [
+  notYet(
+    'rate-limit',
+    'MODE',
+    'instances run as they are free; instance_group counts bound what runs at once',
+    { harmless: ['off'] },
+  ),
+  noEffect('rate-limit-resource', 'NAME:N:DEVICE', 'read with --rate-limit=execution_count alone'),
+  noEffect(
+    'pinned-memory-pool-byte-size',
+    'BYTES',
+    'tensors are read where they arrived; nothing is staged in pinned memory',
+  ),
+  noEffect('cuda-memory-pool-byte-size', 'DEVICE:BYTES', NO_CUDA_POOL),
+  noEffect(
+    'cuda-virtual-address-size',
+    'DEVICE:BYTES',
+    'it sizes the state of sequences, which are refused',
+  ),
+  noEffect('min-supported-compute-capability', 'N', 'ONNX Runtime says which GPUs it runs on'),
+  noEffect('buffer-manager-thread-count', 'N', 'tensors are read where they arrived'),
+  noEffect('host-policy', 'POLICY,SETTING=VALUE', 'bind the process with taskset or numactl'),
+  noEffect('model-load-gpu-limit', 'DEVICE:FRACTION', NO_CUDA_POOL),
+  notYet(
+    'allow-client-shm',
+    'BOOL',
+    'shared memory of clients is not there yet; tensors in the body work as before',
+    { harmless: ['false'] },
+  ),
+  works('strict-model-config', 'BOOL'),
+];
+
+export const TRITON_FLAGS: readonly PeerFlag[] = [
+  ...SERVER,
+  ...LOGGING,
+  ...REPOSITORY,
+  ...HTTP,
+  ...GRPC,
+  ...ELSEWHERE,
+  ...METRICS,
+  ...TRACING,
+  ...BACKENDS,
+  ...DEVICES,
+];

@@ -1,0 +1,84 @@
+// TLS of HTTP and gRPC together: flags and their settings. Control plane, start-up only.
+import type { ServerTls } from '../transport/tls/settings.js';
+import { flag, type FlagType } from './flag-row.js';
+import type { SettingsReader } from './serving.js';
+import { choiceValue, configError } from './values.js';
+
+const path: FlagType = { kind: 'path' };
+const VERSIONS = ['1.2', '1.3'] as const;
+/** Flags that mean nothing where nothing has TLS. */
+const OTHER_TLS = ['ssl-config-file', 'grpc-use-ssl', 'grpc-use-ssl-mutual'];
+
+export const TLS_FLAGS = [
+  flag('tls-cert', 'FILE', path, '', 'TLS on HTTP and gRPC: certificate (PEM) with its chain'),
+  flag('tls-key', 'FILE', path, '', 'its key (PEM); both are read anew when they change'),
+  flag(
+    'tls-client-ca',
+    'FILE',
+    path,
+    '',
+    'who signs certificates of clients (PEM), which they have to show; HTTP on node:http',
+  ),
+  flag(
+    'tls-min-version',
+    'VERSION',
+    { kind: 'choice', choices: VERSIONS },
+    '1.2',
+    'oldest TLS of HTTP and gRPC: 1.2 or 1.3; 1.3: HTTP on node:http',
+  ),
+  flag(
+    'http-use-ssl',
+    'BOOL',
+    { kind: 'bool' },
+    'true',
+    'false: HTTP in plain text whatever --tls-cert and --ssl-config-file say',
+  ),
+];
+
+export interface TlsConfig {
+  /** What the flags say; a file that --ssl-config-file names comes in its place. */
+  readonly shared: ServerTls | undefined;
+  /** HTTP has it too. */
+  readonly http: boolean;
+  /** For whatever has TLS; empty: the default. */
+  readonly version: Pick<ServerTls, 'minVersion'>;
+}
+
+/** Errors: InvalidArgument naming the flag. */
+export function tlsSettings({ bool, written, given, filePath }: SettingsReader): TlsConfig {
+  const http = bool('http-use-ssl');
+  const isNew = choiceValue(VERSIONS, written('tls-min-version')) === '1.3';
+  const version: TlsConfig['version'] = isNew ? { minVersion: 'TLSv1.3' } : {};
+  const [certificate, key, roots] = [
+    filePath('tls-cert'),
+    filePath('tls-key'),
+    filePath('tls-client-ca'),
+  ];
+  const file = given('ssl-config-file');
+  if (certificate !== undefined && key !== undefined) {
+    if (file !== undefined) {
+      throw configError(file.where, 'expected either this or --tls-cert, got both');
+    }
+    const shared: ServerTls = {
+      certificate: { path: certificate },
+      key: { path: key },
+      ...(roots !== undefined && { roots: { path: roots } }),
+      clientRequired: roots !== undefined,
+      ...version,
+    };
+    return { shared, http, version };
+  }
+  for (const [name, wanted] of [
+    ['tls-cert', 'tls-key'],
+    ['tls-key', 'tls-cert'],
+    ['tls-client-ca', 'tls-cert'],
+  ] as const) {
+    const from = given(name);
+    if (from !== undefined) throw configError(from.where, `expected --${wanted} FILE with it`);
+  }
+  const least = given('tls-min-version');
+  if (least !== undefined && OTHER_TLS.every((name) => given(name) === undefined)) {
+    throw configError(least.where, 'expected --tls-cert or another flag of TLS with it');
+  }
+  return { shared: undefined, http, version };
+}

@@ -1,0 +1,69 @@
+// Calls that change the server's state, from browsers: refused unless a page of this very server
+// makes them. A page of anybody's may send a POST with a text body to any address that its visitor
+// reaches, and may call itself by a name that leads there (DNS rebinding). Programs say nothing of
+// an origin and are not asked. Control plane; the listener's thread.
+// Source: Fetch (Origin, Sec-Fetch-Site); RFC 6454 7.
+import { hostname } from 'node:os';
+import type { HttpExchange, RequestHead, Route } from '../../transport/listener.js';
+import { errorBody } from './infer.js';
+
+const FORBIDDEN = 403;
+const TEXT_MAX = 128;
+/** What a browser says of a call that no other site had a part in. */
+const OWN_SITES: ReadonlySet<string> = new Set(['same-origin', 'none']);
+
+const shown = (text: string): string => JSON.stringify(text.slice(0, TEXT_MAX)).slice(1, -1);
+
+/** The name of a Host header, without its port and brackets. */
+function nameOf(host: string): string {
+  return host
+    .toLowerCase()
+    .replace(/:\d*$/, '')
+    .replace(/^\[(.*)\]$/, '$1');
+}
+
+/** No name that DNS knows looks like one: none ends in digits, none has a colon. */
+const isAddress = (name: string): boolean => /^[\d.]+$/.test(name) || name.includes(':');
+
+/** Names that nobody else can make lead here: addresses, localhost, the machine's. */
+function isOwnName(name: string): boolean {
+  if (isAddress(name) || name === 'localhost' || name.endsWith('.localhost')) return true;
+  return name === hostname().toLowerCase();
+}
+
+/** Why a call may not change anything; undefined where it may. */
+export function foreignCall(head: Pick<RequestHead, 'header'>): string | undefined {
+  const site = head.header('sec-fetch-site').toLowerCase();
+  if (site !== '' && !OWN_SITES.has(site)) {
+    const expected = 'a program, or a page of this server';
+    return `a call that changes state: expected ${expected}, got Sec-Fetch-Site '${shown(site)}'`;
+  }
+  const origin = head.header('origin');
+  if (origin === '') return undefined;
+  const host = head.header('host');
+  const authority = /^https?:\/\/([^/]+)$/i.exec(origin)?.[1] ?? '';
+  if (authority.toLowerCase() !== host.toLowerCase()) {
+    const got = `Origin '${shown(origin)}' at Host '${shown(host)}'`;
+    return `a call that changes state: expected a program, or a page of this server, got ${got}`;
+  }
+  if (isOwnName(nameOf(host))) return undefined;
+  const expected = `an address, localhost or '${hostname()}'`;
+  return `a browser's call that changes state: expected ${expected} as Host, got '${shown(host)}'`;
+}
+
+/** `route`, for those who may: others get 403 before any of a body is read. */
+export class OwnPageRoute implements Route {
+  constructor(private readonly route: Route) {}
+
+  begin(head: RequestHead, exchange: HttpExchange): void {
+    const problem = foreignCall(head);
+    if (problem === undefined) this.route.begin(head, exchange);
+    else exchange.send(FORBIDDEN, 'application/json', errorBody(problem));
+  }
+  data(exchange: HttpExchange, chunk: ArrayBuffer, last: boolean): void {
+    this.route.data(exchange, chunk, last);
+  }
+  abort(exchange: HttpExchange): void {
+    this.route.abort(exchange);
+  }
+}

@@ -1,0 +1,193 @@
+// The addon's gRPC listener as the thread sees that owns it: its calls, and what it tells as packed
+// words (proto/engine.fbs GrpcEvent, GrpcWord). Control plane but for forwarded calls; one thread.
+import { GrpcCommand, GrpcEvent, GrpcWord } from '../../model/generated/engine.js';
+import { countsByName } from '../../text.js';
+import type { EngineWording } from '../grpc-call.js';
+import type { Cut } from '../listener.js';
+import type { NativeAccess } from './access.js';
+import type { GrpcTransportSettings, HandshakeFailures } from './settings.js';
+
+export interface NativeMethod {
+  readonly path: string;
+  readonly streams: boolean;
+  /** What the engine answers by itself; -1: forwarded. */
+  readonly protocol: number;
+  /** Index of its wording. */
+  readonly wording: number;
+}
+
+/** Options of grpcStart(). Milliseconds: Infinity = never. */
+export interface NativeGrpcOptions extends GrpcTransportSettings {
+  readonly host: string;
+  readonly port: number;
+  readonly connectionsMax: number;
+  readonly unsentBytesMax: number;
+  readonly handshakeMsMax: number;
+  readonly methods: readonly NativeMethod[];
+  readonly wordings: readonly EngineWording[];
+  /** gRPC's status of each ErrorCode. */
+  readonly statuses: readonly number[];
+  /** Absent: everybody may make every call. */
+  readonly access?: NativeAccess;
+}
+
+/** The addon's calls (native/addon/grpc.cc). */
+export interface NativeGrpcCalls {
+  grpcStart(options: NativeGrpcOptions, onEvents: () => void): number;
+  grpcTake(): number;
+  grpcSend(thread: number, call: number, command: number, value: number, bytes: Buffer): void;
+  grpcDrain(ms: number): void;
+  grpcReloadCertificates(): void;
+  grpcAccess(access: NativeAccess): number;
+  grpcStop(): void;
+}
+
+/** A thread's link to the engine, as far as a gRPC listener needs it. */
+export interface NativeGrpcLink {
+  readonly native: NativeGrpcCalls;
+  /** Makes a call; its answer in memory of its own. Throws ServalError. */
+  read(call: (native: NativeGrpcCalls) => number): Buffer;
+}
+
+/** What the listener is told; a call is its thread and its id. */
+export interface NativeGrpcEvents {
+  /** `deadline`: milliseconds since 1970 or Infinity. */
+  opened(thread: number, call: number, method: number, deadline: number): void;
+  message(thread: number, call: number, message: Buffer): void;
+  halfClosed(thread: number, call: number): void;
+  closed(thread: number, call: number): void;
+  left(thread: number, call: number, messages: number): void;
+  /** A method of the engine's failed for a name that is missing. */
+  explain(thread: number, call: number, method: number, failure: EngineFailure): void;
+  full(connections: number): void;
+  /** TLS handshakes failed, the last one's client and why. */
+  handshakeFailed(failures: HandshakeFailures): void;
+  /** TLS files were read anew; a problem: were not, and the old ones stay. */
+  certificates(problem: string | undefined): void;
+  /** `models`: of calls that the engine had. */
+  drained(cut: Cut): void;
+}
+
+/** An answer of the engine that is an error; `missingBytes` of it say what is missing. */
+export interface EngineFailure {
+  readonly code: number;
+  readonly body: Buffer;
+  readonly missingBytes: number;
+}
+
+const WORD_BYTES = 4;
+const HEAD_BYTES = GrpcWord.Words * WORD_BYTES;
+const HIGH = 2 ** 32;
+const EXPLAIN_HEAD_BYTES = 2 * WORD_BYTES;
+
+/** Tells `events` what `packed` has, in order. `report` takes what an event throws, which is a bug,
+ * and must not take others along. Throws where `packed` is cut. */
+export function readEvents(
+  packed: Buffer,
+  events: NativeGrpcEvents,
+  report: (error: unknown) => void,
+): void {
+  let at = 0;
+  while (at < packed.length) {
+    const start = at;
+    const word = (index: GrpcWord): number => packed.readUInt32LE(start + index * WORD_BYTES);
+    const isWhole = packed.length - start >= HEAD_BYTES;
+    const bytes = isWhole ? word(GrpcWord.Bytes) : 0;
+    const payload = packed.subarray(start + HEAD_BYTES, start + HEAD_BYTES + bytes);
+    if (!isWhole || payload.length !== bytes)
+      throw new TypeError(`gRPC event at byte ${start} is cut`);
+    const call = word(GrpcWord.CallHigh) * HIGH + word(GrpcWord.CallLow);
+    const value = word(GrpcWord.Value);
+    try {
+      tell(events, word(GrpcWord.Kind), word(GrpcWord.Thread), call, value, payload);
+    } catch (error) {
+      report(error);
+    }
+    at = start + HEAD_BYTES + Math.ceil(bytes / WORD_BYTES) * WORD_BYTES;
+  }
+}
+
+function tell(
+  events: NativeGrpcEvents,
+  kind: GrpcEvent,
+  thread: number,
+  call: number,
+  value: number,
+  payload: Buffer,
+): void {
+  switch (kind) {
+    case GrpcEvent.Open:
+      return events.opened(thread, call, value, payload.readDoubleLE());
+    case GrpcEvent.Message:
+      return events.message(thread, call, payload);
+    case GrpcEvent.HalfClosed:
+      return events.halfClosed(thread, call);
+    case GrpcEvent.Closed:
+      return events.closed(thread, call);
+    case GrpcEvent.Left:
+      return events.left(thread, call, value);
+    case GrpcEvent.Explain:
+      return events.explain(thread, call, value, {
+        code: payload.readUInt32LE(),
+        missingBytes: payload.readUInt32LE(WORD_BYTES),
+        body: payload.subarray(EXPLAIN_HEAD_BYTES),
+      });
+    case GrpcEvent.Full:
+      return events.full(value);
+    case GrpcEvent.HandshakeFailed:
+      return events.handshakeFailed(handshakeFailures(value, payload.toString('utf8')));
+    case GrpcEvent.Certificates:
+      return events.certificates(value === 0 ? undefined : payload.toString('utf8'));
+    case GrpcEvent.Drained:
+      return events.drained({ requests: value, models: countsByName(payload) });
+    default:
+      return unknownEvent(kind);
+  }
+}
+
+function handshakeFailures(failures: number, text: string): HandshakeFailures {
+  const end = text.indexOf('\0');
+  return { failures, peer: text.slice(0, end), reason: text.slice(end + 1) };
+}
+
+function unknownEvent(kind: never): never {
+  throw new TypeError(`gRPC event of kind ${String(kind)}`);
+}
+
+const NOTHING = Buffer.alloc(0);
+
+/** What is done with one call. Harmless where the call has ended. */
+export class NativeCall {
+  constructor(
+    private readonly native: NativeGrpcCalls,
+    private readonly thread: number,
+    private readonly id: number,
+  ) {}
+
+  /** Borrows until return. */
+  send(message: Buffer): void {
+    this.native.grpcSend(this.thread, this.id, GrpcCommand.Message, 0, message);
+  }
+
+  /** Ends the call behind what was sent. */
+  finish(status: number, text: string): void {
+    this.native.grpcSend(this.thread, this.id, GrpcCommand.Finish, status, textBytes(text));
+  }
+
+  setPaused(paused: boolean): void {
+    this.native.grpcSend(this.thread, this.id, GrpcCommand.Pause, paused ? 1 : 0, NOTHING);
+  }
+
+  /** The status that a call of the engine's, which failed, ends with. */
+  explainStatus(status: number, text: string): void {
+    const bytes = textBytes(text);
+    this.native.grpcSend(this.thread, this.id, GrpcCommand.ExplainedStatus, status, bytes);
+  }
+
+  /** What a failed request of a stream of the engine's is answered. */
+  explainReply(message: Buffer): void {
+    this.native.grpcSend(this.thread, this.id, GrpcCommand.ExplainedReply, 0, message);
+  }
+}
+
+const textBytes = (text: string): Buffer => (text === '' ? NOTHING : Buffer.from(text, 'utf8'));

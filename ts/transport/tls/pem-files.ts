@@ -1,0 +1,111 @@
+// The PEM texts of a server: read and checked, and looked at for changes. Control plane; the
+// listener's thread.
+import { readFileSync, statSync } from 'node:fs';
+import { ErrorCode, ServalError } from '../../errors.js';
+import { lateCrypto, lateTls } from '../../late-modules.js';
+import type { PemSource, ServerTls } from './settings.js';
+
+const LOOK_MS = 1000;
+
+export interface Pems {
+  readonly cert: string;
+  readonly key: string;
+  readonly ca?: string;
+}
+
+export interface PemFilesOptions {
+  readonly settings: ServerTls;
+  /** Who cannot use TLS where they are wrong: gRPC, HTTP. */
+  readonly what: string;
+  /** A file is another one than it was. */
+  readonly changed: () => void;
+  readonly lookMs?: number;
+}
+
+const placeOf = (what: string, { path }: PemSource): string =>
+  path === undefined ? `${what} given as text` : `${what} file ${path}`;
+
+export const reasonOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error);
+
+/** Device, inode, size and time of the files, as one text; a file that is not there has none. */
+function stateOf(paths: readonly string[]): string {
+  return paths
+    .map((path) => {
+      const about = statSync(path, { throwIfNoEntry: false });
+      return about && `${about.dev} ${about.ino} ${about.size} ${about.mtimeMs}`;
+    })
+    .join('\n');
+}
+
+export class PemFiles {
+  readonly #settings: ServerTls;
+  readonly #what: string;
+  readonly #paths: readonly string[];
+  readonly #looks: NodeJS.Timeout;
+  #seen = '';
+
+  constructor({ settings, what, changed, lookMs = LOOK_MS }: PemFilesOptions) {
+    const { certificate, key, roots } = settings;
+    this.#settings = settings;
+    this.#what = what;
+    this.#paths = [certificate.path, key.path, roots?.path].filter((path) => path !== undefined);
+    this.#looks = setInterval(() => {
+      if (this.#state() !== this.#seen) changed();
+    }, lookMs).unref();
+  }
+
+  /** What is there now; `changed` is told of what changes from now on.
+   * Errors: InvalidArgument naming the file and OpenSSL's reason. */
+  read(): Pems {
+    const { certificate, key, roots } = this.#settings;
+    this.#seen = this.#state();
+    const pems: Pems = {
+      cert: this.#pemOf('certificate', certificate),
+      key: this.#pemOf('key', key),
+      ...(roots && { ca: this.#pemOf('root certificates', roots) }),
+    };
+    const { cert, key: pem, ca } = pems;
+    const { createSecureContext } = lateTls();
+    this.#check('certificate', certificate, () => createSecureContext({ cert }));
+    this.#check('key', key, () => createSecureContext({ key: pem }));
+    this.#check('key', key, () => createSecureContext({ cert, key: pem }));
+    // node:tls passes over roots that it cannot read.
+    if (roots)
+      this.#check('root certificates', roots, () => new (lateCrypto().X509Certificate)(ca ?? ''));
+    return pems;
+  }
+
+  close(): void {
+    clearInterval(this.#looks);
+  }
+
+  #pemOf(what: string, source: PemSource): string {
+    if (source.path === undefined) return source.text ?? '';
+    try {
+      return readFileSync(source.path, 'utf8');
+    } catch (error) {
+      throw this.#refused(`${placeOf(what, source)}: ${reasonOf(error)}`);
+    }
+  }
+
+  #check(what: string, source: PemSource, use: () => unknown): void {
+    try {
+      use();
+    } catch (error) {
+      throw this.#refused(`${placeOf(what, source)}: ${reasonOf(error)}`);
+    }
+  }
+
+  #refused(why: string): ServalError {
+    return new ServalError(ErrorCode.InvalidArgument, `${this.#what} cannot use TLS: ${why}`);
+  }
+
+  #state(): string {
+    try {
+      return stateOf(this.#paths);
+    } catch (error) {
+      return reasonOf(error); // a folder on the way cannot be read: read anew, which says so
+    }
+  }
+}

@@ -1,0 +1,53 @@
+// TLS of the listener on uWebSockets.js, which has a library of its own (BoringSSL): TLS 1.2 or
+// newer; it neither asks for clients' certificates nor can be told another minimum (http-kind.ts).
+// Control plane; the listener's thread.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type * as uws from 'uWebSockets.js';
+import { ErrorCode, ServalError } from '../../errors.js';
+import type { ListenerTls } from '../listener.js';
+import { PemFiles, reasonOf, type Pems } from './pem-files.js';
+
+export class UwsTls {
+  /** Told what became of files that were read anew. */
+  readonly changed: (problem: string | undefined) => void;
+  readonly #files: PemFiles;
+
+  /** `files`: told when files have changed. */
+  constructor({ settings, changed }: ListenerTls, files: () => void) {
+    this.changed = changed;
+    this.#files = new PemFiles({ settings, what: 'HTTP', changed: files });
+  }
+
+  /** An app with what the files hold now. Errors: InvalidArgument naming the file and why. */
+  app(make: typeof uws.SSLApp): uws.TemplatedApp {
+    const pems = this.#files.read();
+    try {
+      return withFiles(pems, (cert_file_name, key_file_name) =>
+        make({ cert_file_name, key_file_name }),
+      );
+    } catch (error) {
+      const why = `HTTP cannot use TLS: ${reasonOf(error)}`;
+      throw new ServalError(ErrorCode.InvalidArgument, why);
+    }
+  }
+
+  close(): void {
+    this.#files.close();
+  }
+}
+
+// It reads files only, and what was checked is what it must get: copies that nobody else may read,
+// for as long as it reads them.
+function withFiles<T>({ cert, key }: Pems, use: (cert: string, key: string) => T): T {
+  const folder = mkdtempSync(join(tmpdir(), 'serval-pem-')); // mode 0700
+  try {
+    const [certificate, secret] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
+    writeFileSync(certificate, cert, { mode: 0o600 });
+    writeFileSync(secret, key, { mode: 0o600 });
+    return use(certificate, secret);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,28 @@
+// The gRPC listener in the addon, on the first HTTP listener's thread. Loaded where it serves.
+import { NativeGrpcListener } from '../transport/grpc/native-listener.js';
+import type { Cut } from '../transport/listener.js';
+import { accessOf, grpcServices } from './grpc-services.js';
+import type { ListenerThread } from './listener-thread.js';
+import type { GrpcSettings } from './messages.js';
+
+/** `unanswered`: the models that requests of this thread wait for, forwarded calls among them. */
+export function nativeGrpcListener(
+  thread: ListenerThread,
+  settings: GrpcSettings,
+  unanswered: () => Cut['models'],
+): NativeGrpcListener {
+  return new NativeGrpcListener(thread.link, {
+    host: settings.host,
+    port: settings.port,
+    transport: settings.transport,
+    connectionsMax: settings.connectionsMax,
+    unsentBytesMax: Math.floor(settings.memoryLimitBytes / 2),
+    services: grpcServices(thread, settings.serverVersion),
+    access: accessOf(thread),
+    full: thread.full(),
+    unanswered,
+    certificates: thread.certificates('gRPC'),
+    handshakeFailed: thread.handshakeFailed(),
+    report: thread.report,
+  });
+}
