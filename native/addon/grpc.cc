@@ -64,6 +64,7 @@ TransportSettings read_settings(const Napi::Object& object) {
   from.get("port", out.port);
   from.get("unixPath", out.unix_path);
   from.get("threads", out.threads);
+  from.get("reusePort", out.reuse_port);
   from.get("receiveBytesMax", out.receive_bytes_max);
   from.get("sendBytesMax", out.send_bytes_max);
   from.get("concurrentStreamsMax", out.concurrent_streams_max);

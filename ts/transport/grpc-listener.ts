@@ -104,7 +104,7 @@ export class GrpcListener {
     // and the sockets can be destroyed (forceShutdown knows no connection while channelz is off).
     this.injector = this.server.createConnectionInjector(ServerCredentials.createInsecure());
     widenWindows(this.server);
-    const { host, port, unixPath = '', connectionsMax, full, tls } = options;
+    const { host, port, unixPath = '', connectionsMax, full, tls, reusePort = false } = options;
     if (tls !== undefined) {
       this.tls = new NodeTls({
         settings: tls,
@@ -118,7 +118,10 @@ export class GrpcListener {
       });
     }
     const accepted = (socket: Socket, isUnix: boolean): void => this.accept(socket, isUnix);
-    this.listening = new NodeSockets({ host, port, unixPath, connectionsMax, full, accepted });
+    this.listening = new NodeSockets({
+      ...{ host, port, reusePort, unixPath },
+      ...{ connectionsMax, full, accepted },
+    });
   }
 
   /** Listens. Settles with the port; rejects with ServalError (InvalidArgument) that says why. */

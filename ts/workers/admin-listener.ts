@@ -2,12 +2,12 @@
 // metrics and statistics are answered, and no inference. Control plane; that thread.
 import { rmSync } from 'node:fs';
 import { guarded } from '../access/rest-guard.js';
-import type { AdminAddress } from '../config/access.js';
 import { ErrorCode, ServalError } from '../errors.js';
 import { ADMIN_CONNECTIONS_MAX } from '../limits.js';
 import { makeRoom } from '../transport/grpc/node-sockets.js';
 import type { HttpListener, Router, Surroundings } from '../transport/listener.js';
 import type { ListenerThread } from './listener-thread.js';
+import type { AdminSettings } from './messages.js';
 
 const UNIX = 'unix:';
 
@@ -19,17 +19,19 @@ type Listener = new (
 
 export class AdminListener {
   readonly #listener: HttpListener;
-  readonly #address: AdminAddress;
+  readonly #address: AdminSettings;
   /** "" = TCP. */
   readonly #path: string;
 
-  constructor(thread: ListenerThread, address: AdminAddress, listener: Listener, route: Router) {
+  constructor(thread: ListenerThread, address: AdminSettings, listener: Listener, route: Router) {
+    const { tls } = address;
     this.#address = address;
     this.#path = address.host.startsWith(UNIX) ? address.host.slice(UNIX.length) : '';
     const router: Router = (method, path) => guarded(route(method, path), thread.policy, 'admin');
     this.#listener = new listener(router, thread.report, {
       connections: { max: ADMIN_CONNECTIONS_MAX, full: thread.full() },
       isUnix: this.#path !== '',
+      ...(tls && { tls: { settings: tls, changed: thread.certificates('admin') } }),
     });
     thread.subscribe(() => this.#listener.routesChanged());
   }
@@ -46,6 +48,10 @@ export class AdminListener {
       throw new ServalError(ErrorCode.InvalidArgument, message);
     }
     return this.#listener.listen(this.#path, 0);
+  }
+
+  reloadCertificates(): void {
+    this.#listener.reloadCertificates();
   }
 
   async drain(seconds: number): Promise<void> {
