@@ -29,6 +29,13 @@ const CALLS: readonly [keyof NativeBinding, readonly unknown[]][] = [
   ['unanswered', []],
   ['takeAccessLog', []],
   ['setAccessLog', [0]],
+  ['grpcStart', [{}, () => undefined]],
+  ['grpcTake', []],
+  ['grpcSend', [0, 1, 0, 0, Buffer.alloc(1)]],
+  ['grpcDrain', [0]],
+  ['grpcReloadCertificates', []],
+  ['grpcAccess', [{}]],
+  ['grpcStop', []],
 ];
 
 function call(
