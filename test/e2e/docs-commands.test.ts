@@ -1,6 +1,6 @@
 // The pages "coming from TensorFlow Serving", "coming from Triton" and "security": every command
-// on them is run, in order, against the fixture models, with the page's own variables set to a temporary
-// folder and free ports. support/doc-blocks.ts says what the fences mean.
+// on them is run, in order, against the fixture models, with the page's own variables set to a
+// temporary folder and free ports. support/doc-blocks.ts says what the fences mean.
 import assert from 'node:assert/strict';
 import { execFile, spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
