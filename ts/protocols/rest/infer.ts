@@ -113,11 +113,13 @@ export abstract class InferRoute implements Route {
     const coding =
       state.contentEncoding === '' ? undefined : PACKED_CODINGS.get(state.contentEncoding);
     if (state.ticket === 0 && last && coding === undefined) {
+      if (exchange.asked !== undefined) this.#handOver(exchange);
       link.infer(this.protocol, this.handle, chunk, state.jsonBytes, state);
       return;
     }
     if (state.ticket === 0 && !this.#open(state)) return;
     if (!link.appendBody(chunk, state) || !last) return;
+    if (exchange.asked !== undefined) this.#handOver(exchange);
     if (coding === undefined) link.inferBody(this.protocol, this.handle, state.jsonBytes, state);
     else link.inferPacked(this.protocol, this.handle, state.jsonBytes, coding, state);
   }
@@ -141,6 +143,11 @@ export abstract class InferRoute implements Route {
       }
     }
     this.succeed(state, body, jsonBytes);
+  }
+
+  // The engine writes the line of a request whose model it knows.
+  #handOver(exchange: HttpExchange): void {
+    if (this.handle !== 0) exchange.asked = undefined;
   }
 
   // Errors: MemoryFull, QueueFull; answered then.
