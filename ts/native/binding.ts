@@ -32,7 +32,7 @@ export interface AttachOptions {
 
 /** Of the rows of native/stats/server_stats.cc those that JavaScript knows. */
 export type ServerValue =
-  | 'refused_access'
+  | `refused_${'access' | 'not_found' | 'not_ready' | 'body_too_large' | 'malformed' | 'other'}`
   | `connections_${'http' | 'grpc' | 'admin'}`
   | `certificate_${'http' | 'grpc'}`
   | `problems_${'unserved' | 'warning' | 'note'}`

@@ -183,7 +183,7 @@ it('problems of repositories are on the page while they are there', async (conte
   const unserved = 'serval_repository_problems{kind="unserved"}';
   assert.equal(await values.of(unserved), 0);
   put(join(folder, 'wrong', 'config.pbtxt'), 'name: "wrong" no such field');
-  await values.become(unserved, 1);
+  await until('it is counted', async () => ((await values.of(unserved)) ?? 0) > 0);
   put(join(folder, 'wrong', 'config.pbtxt'), '');
   execFileSync('rm', ['-r', join(folder, 'wrong')]);
   await values.become(unserved, 0);
