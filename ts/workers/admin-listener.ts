@@ -5,6 +5,7 @@ import { guarded } from '../access/rest-guard.js';
 import { ErrorCode, ServalError } from '../errors.js';
 import { ADMIN_CONNECTIONS_MAX } from '../limits.js';
 import { makeRoom } from '../transport/grpc/node-sockets.js';
+import { logged } from '../transport/http/answer-log.js';
 import type { HttpListener, Router, Surroundings } from '../transport/listener.js';
 import type { ListenerThread } from './listener-thread.js';
 import type { AdminSettings } from './messages.js';
@@ -27,11 +28,19 @@ export class AdminListener {
     const { tls } = address;
     this.#address = address;
     this.#path = address.host.startsWith(UNIX) ? address.host.slice(UNIX.length) : '';
-    const router: Router = (method, path) => guarded(route(method, path), thread.policy, 'admin');
+    const router: Router = (method, path) =>
+      logged(
+        guarded(route(method, path), thread.policy, 'admin', thread.refused),
+        method,
+        path,
+        thread.log,
+      );
     this.#listener = new listener(router, thread.report, {
       connections: { max: ADMIN_CONNECTIONS_MAX, full: thread.full() },
+      connected: thread.connected('admin'),
       isUnix: this.#path !== '',
       ...(tls && { tls: { settings: tls, changed: thread.certificates('admin') } }),
+      ...(thread.log && { log: thread.log }),
     });
     thread.subscribe(() => this.#listener.routesChanged());
   }

@@ -7,6 +7,7 @@ import { framesRoute } from '../protocols/frames/route.js';
 import { metricsRoute, type MetricsContext } from '../protocols/rest/metrics.js';
 import { v1Route } from '../protocols/serving/rest.js';
 import { v2Route, type V2Context } from '../protocols/v2/rest.js';
+import { logged } from '../transport/http/answer-log.js';
 import type { HttpListenerKind } from '../transport/http-kind.js';
 import type { Cut, Route, Router, Surroundings } from '../transport/listener.js';
 import { runListener, type ListenerThread } from './listener-thread.js';
@@ -37,8 +38,15 @@ async function httpListener(
   const listener = new Listener(router, thread.report, {
     ...surroundings,
     connections: { max: connectionsMax, full: thread.full() },
+    connected: thread.connected('http'),
     listening: (bound) => native.limitReceive(bound, RECEIVE_BYTES),
-    ...(tls && { tls: { settings: tls, changed: thread.certificates('HTTP') } }),
+    ...(tls && {
+      tls: {
+        settings: tls,
+        changed: thread.certificates('HTTP'),
+        expires: thread.expires('http'),
+      },
+    }),
   });
   thread.subscribe(() => listener.routesChanged());
   return listener;
@@ -82,12 +90,18 @@ void runListener<HttpSettings>(async (thread, settings) => {
       ? v1Route(context, thread, method, path)
       : v2Route(context, thread, method, path));
   const router = (method: string, path: string): Route =>
-    guarded(route(method, path), thread.policy, 'http');
+    logged(
+      guarded(route(method, path), thread.policy, 'http', thread.refused),
+      method,
+      path,
+      thread.log,
+    );
   const unanswered = unansweredOnce(link);
   const listener = await httpListener(thread, settings, router, {
     held,
     keep: (body) => link.keepAnswer(body),
     unanswered,
+    ...(thread.log && { log: thread.log }),
   });
   const admin = settings.admin && (await adminListener(thread, settings.admin, route));
   const grpc = settings.grpc && (await nativeGrpc(thread, settings.grpc, unanswered));
