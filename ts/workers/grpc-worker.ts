@@ -22,7 +22,7 @@ void runListener<GrpcSettings>((thread, settings) => {
       held: new LinkHeldBytes(link),
       unsentBytesMax: Math.floor(settings.memoryLimitBytes / 2),
     },
-    services: grpcServices(thread, settings.serverVersion),
+    services: grpcServices(thread, settings),
     access: accessOf(thread),
   });
   return {

@@ -91,12 +91,27 @@ bool append_binary_size(ByteBuffer& out, uint64_t bytes) {
          out.append("}}");
 }
 
+// Ends an output whose elements lie in shared memory.
+bool append_place(ByteBuffer& out, const SharedTensor& place, uint64_t bytes) {
+  if (!out.append(",\"parameters\":{\"shared_memory_region\":") ||
+      !append_json_string(out, place.region) || !out.append(",\"shared_memory_byte_size\":") ||
+      !append_number(out, bytes)) {
+    return false;
+  }
+  if (place.offset != 0 &&
+      (!out.append(",\"shared_memory_offset\":") || !append_number(out, place.offset))) {
+    return false;
+  }
+  return out.append("}}");
+}
+
 Status append_binaries(ByteBuffer& out, const DecodedRequest& request,
                        std::span<const TensorView> outputs, uint64_t total) {
   auto* place = out.grow(static_cast<size_t>(total));
   if (place == nullptr) return no_memory(out);
   for (size_t i = 0; i < request.outputs.size(); ++i) {
-    if (request.outputs[i].binary) place = write_raw_tensor(place, outputs[i]);
+    const RequestedOutput& asked = request.outputs[i];
+    if (asked.binary && asked.shared == 0) place = write_raw_tensor(place, outputs[i]);
   }
   return {};
 }
@@ -123,7 +138,10 @@ Status write_json(const AnswerModel& model, const Signature& signature,
     if (i != 0 && !out.append(",")) return no_memory(out);
     if (!append_front(out, name, outputs[i])) return no_memory(out);
     Status status;
-    if (request.outputs[i].binary) {
+    if (const uint32_t shared = request.outputs[i].shared; shared != 0) {
+      const uint64_t bytes = raw_tensor_size(outputs[i]);
+      if (!append_place(out, request.shared[shared - 1], bytes)) return no_memory(out);
+    } else if (request.outputs[i].binary) {
       const uint64_t bytes = raw_tensor_size(outputs[i]);
       binary_bytes += bytes;
       status = check_elements(name, outputs[i]);

@@ -1,0 +1,49 @@
+"""suite.py over tritonclient.http."""
+import unittest
+
+import tritonclient.http as http
+from serval_case import HTTP
+from shared_memory.suite import SharedMemorySuite
+
+
+class SharedMemoryOverHttp(SharedMemorySuite):
+    triton = http
+    INVALID = "400"
+    UNIMPLEMENTED = "501"
+
+    @staticmethod
+    def make_client():
+        return http.InferenceServerClient(HTTP, concurrency=1)
+
+    @classmethod
+    def setUpClass(cls):
+        cls.client = cls.make_client()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.client.close()
+
+    def status(self):
+        return self.client.get_system_shared_memory_status()
+
+    def cuda_status(self):
+        return self.client.get_cuda_shared_memory_status()
+
+    def extensions(self):
+        return self.client.get_server_metadata()["extensions"]
+
+    def plain_output(self, name):
+        return http.InferRequestedOutput(name, binary_data=True)
+
+    def place_of(self, result, name):
+        output = result.get_output(name)
+        self.assertNotIn("data", output)
+        place = output["parameters"]
+        return (place["shared_memory_region"], place["shared_memory_byte_size"],
+                place.get("shared_memory_offset", 0))
+
+
+del SharedMemorySuite
+
+if __name__ == "__main__":
+    unittest.main()
