@@ -38,7 +38,7 @@ Status peek_v2_schedule(std::span<const uint8_t> body, int64_t json_bytes, Sched
 bool append_answer_front(ByteBuffer& out, const AnswerModel& model, const DecodedRequest& request);
 
 // Encodes the answer; `json_bytes_out`: length of the JSON when binary data follows, else 0 (then
-// the content type is JSON). Of an output in shared memory only its place is written.
+// the content type is JSON). An output in shared memory has neither data nor parameters.
 // Errors: invalid_argument when a BYTES output asked for as JSON is not valid UTF-8 (names the
 // output and the element, and says to ask for binary data).
 Status encode_v2_infer(const AnswerModel& model, const Signature& signature,

@@ -91,20 +91,6 @@ bool append_binary_size(ByteBuffer& out, uint64_t bytes) {
          out.append("}}");
 }
 
-// Ends an output whose elements lie in shared memory.
-bool append_place(ByteBuffer& out, const SharedTensor& place, uint64_t bytes) {
-  if (!out.append(",\"parameters\":{\"shared_memory_region\":") ||
-      !append_json_string(out, place.region) || !out.append(",\"shared_memory_byte_size\":") ||
-      !append_number(out, bytes)) {
-    return false;
-  }
-  if (place.offset != 0 &&
-      (!out.append(",\"shared_memory_offset\":") || !append_number(out, place.offset))) {
-    return false;
-  }
-  return out.append("}}");
-}
-
 Status append_binaries(ByteBuffer& out, const DecodedRequest& request,
                        std::span<const TensorView> outputs, uint64_t total) {
   auto* place = out.grow(static_cast<size_t>(total));
@@ -138,9 +124,10 @@ Status write_json(const AnswerModel& model, const Signature& signature,
     if (i != 0 && !out.append(",")) return no_memory(out);
     if (!append_front(out, name, outputs[i])) return no_memory(out);
     Status status;
-    if (const uint32_t shared = request.outputs[i].shared; shared != 0) {
-      const uint64_t bytes = raw_tensor_size(outputs[i]);
-      if (!append_place(out, request.shared[shared - 1], bytes)) return no_memory(out);
+    if (request.outputs[i].shared != 0) {
+      // The client knows where it asked for it. No parameters: Triton's C++ client takes those of
+      // an output for the binary extension's.
+      if (!out.append("}")) return no_memory(out);
     } else if (request.outputs[i].binary) {
       const uint64_t bytes = raw_tensor_size(outputs[i]);
       binary_bytes += bytes;

@@ -1,4 +1,4 @@
-// See region.h.
+// See region.h. Opened on the main thread; checked by any.
 #include "engine/shm/region.h"
 
 #include <fcntl.h>

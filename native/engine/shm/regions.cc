@@ -1,4 +1,4 @@
-// See regions.h.
+// See regions.h. Changed on the main thread; looked up by any.
 #include "engine/shm/regions.h"
 
 #include <utility>

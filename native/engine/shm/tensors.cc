@@ -1,4 +1,4 @@
-// See tensors.h.
+// See tensors.h. Hot path of requests that name a region; any thread.
 #include "engine/shm/tensors.h"
 
 #include <cstring>

@@ -1,5 +1,5 @@
-// A client that cuts its regions off while the server reads and writes them: errors that say so, and
-// a server that goes on. Over REST and over gRPC, batched and not.
+// A client that cuts its regions off while the server reads and writes them: errors that say so,
+// and a server that goes on. Over REST and over gRPC, batched and not.
 import assert from 'node:assert/strict';
 import { closeSync, ftruncateSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';

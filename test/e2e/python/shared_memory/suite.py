@@ -16,7 +16,7 @@ SIZE = COUNT * 4
 
 
 class SharedMemorySuite(ServalCase):
-    """Needs of the client: `triton` (the module), `client`, place_of(), plain_output(), INVALID."""
+    """Needs of the client: `triton` (the module), `client`, check_place(), plain_output(), INVALID."""
 
     def setUp(self):
         self.client.unregister_system_shared_memory()
@@ -73,7 +73,7 @@ class SharedMemorySuite(ServalCase):
         result = self.client.infer("simple", inputs, outputs=outputs)
         self.same(self.contents(answer, result, "OUTPUT0"), first + second)
         self.same(self.contents(answer, result, "OUTPUT1", SIZE), first - second)
-        self.assertEqual(self.place_of(result, "OUTPUT1"), ("output_data", SIZE, SIZE))
+        self.check_place(result.get_output("OUTPUT1"), "output_data", SIZE, SIZE)
         names = {each["name"]: int(each["byte_size"]) for each in self.status()}
         self.assertEqual(names, {"input_data": SIZE * 2, "output_data": SIZE * 2})
         self.client.unregister_system_shared_memory("input_data")
@@ -82,7 +82,8 @@ class SharedMemorySuite(ServalCase):
         self.assertEqual(self.status(), [])
 
     def test_example_with_strings(self):
-        array = np.array([str(i).encode() for i in range(COUNT)], dtype=np.object_).reshape(1, COUNT)
+        texts = [str(i).encode() for i in range(COUNT)]
+        array = np.array(texts, dtype=np.object_).reshape(1, COUNT)
         serialized = utils.serialize_byte_tensor(array)
         size = utils.serialized_byte_size(serialized)
         place = self.region("strings_in", size)
@@ -92,7 +93,7 @@ class SharedMemorySuite(ServalCase):
             "identity_bytes", [self.input_at("input", "BYTES", (1, COUNT), "strings_in", size)],
             outputs=[self.output_at("output", "strings_out", size + 8)])
         self.same(self.contents(answer, result, "output"), array)
-        self.assertEqual(self.place_of(result, "output"), ("strings_out", size, 0))
+        self.check_place(result.get_output("output"), "strings_out", size, 0)
 
     # -- every datatype, and data beside it
 
@@ -190,7 +191,8 @@ class SharedMemorySuite(ServalCase):
         self.refused(at("input_data", SIZE, SIZE + 4), self.INVALID,
                      "Invalid offset + byte size for shared memory region: 'input_data'")
         self.refused(at("input_data", SIZE - 4), self.INVALID, "expected 64 bytes")
-        self.refused(into(SIZE - 4), self.INVALID, "should be at least 64 bytes to hold the results")
+        self.refused(into(SIZE - 4), self.INVALID,
+                     "should be at least 64 bytes to hold the results")
         self.refused(into(SIZE, SIZE + 4), self.INVALID, "Invalid offset + byte size")
         result = self.client.infer("simple", inputs, outputs=outputs)
         self.same(self.contents(answer, result, "OUTPUT0"), first + second)

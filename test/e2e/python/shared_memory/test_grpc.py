@@ -41,11 +41,11 @@ class SharedMemoryOverGrpc(SharedMemorySuite):
     def plain_output(self, name):
         return grpc.InferRequestedOutput(name)
 
-    def place_of(self, result, name):
-        place = result.get_output(name).parameters
-        return (place["shared_memory_region"].string_param,
-                place["shared_memory_byte_size"].int64_param,
-                place["shared_memory_offset"].int64_param)
+    def check_place(self, output, region, size, offset):
+        place = output.parameters
+        self.assertEqual((place["shared_memory_region"].string_param,
+                          place["shared_memory_byte_size"].int64_param,
+                          place["shared_memory_offset"].int64_param), (region, size, offset))
 
     def test_a_stream(self):
         first, second, answer, inputs, outputs = self.simple_request()
