@@ -109,7 +109,8 @@ function targetsOf(path, text, pattern) {
   }));
 }
 
-// "rest" of ts/protocols/v2/rest-control.ts, or of a room's rest.ts; undefined for pieces of no single transport.
+// "rest" of ts/protocols/v2/rest-control.ts, or of a room's rest.ts; undefined for pieces of no
+// single transport.
 function transportOf(path) {
   return /^ts\/protocols\/(?:serving|v2)\/(?:[\w-]+\/)?(rest|grpc)\b/.exec(path)?.[1];
 }

@@ -16,7 +16,8 @@ SIZE = COUNT * 4
 
 
 class SharedMemorySuite(ServalCase):
-    """Needs of the client: `triton` (the module), `client`, check_place(), plain_output(), INVALID."""
+    """Needs of the client: `triton` (the module), `client`, make_client(), check_place(),
+    plain_output(), status(), cuda_status(), extensions(), INVALID, UNIMPLEMENTED."""
 
     def setUp(self):
         self.client.unregister_system_shared_memory()
