@@ -28,6 +28,7 @@ const DEFAULT_ACCESS: Config['access'] = {
   httpRules: [],
   grpcRules: [],
   remoteControl: false,
+  clientShm: false,
   admin: undefined,
   adminTls: true,
 };
