@@ -31,6 +31,9 @@ const CALLS: readonly [keyof NativeBinding, readonly unknown[]][] = [
   ['setAccessLog', [0, false, true, Buffer.alloc(0)]],
   ['addAccessLog', [Buffer.from('')]],
   ['serverValue', ['looks', 1, true]],
+  ['registerRegion', [Buffer.from('r'), Buffer.from('k'), 0, 1, 8]],
+  ['unregisterRegion', [Buffer.from('r')]],
+  ['regions', [Buffer.alloc(0)]],
 ];
 
 function call(
