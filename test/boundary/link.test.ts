@@ -34,6 +34,13 @@ const CALLS: readonly [keyof NativeBinding, readonly unknown[]][] = [
   ['registerRegion', [Buffer.from('r'), Buffer.from('k'), 0, 1, 8]],
   ['unregisterRegion', [Buffer.from('r')]],
   ['regions', [Buffer.alloc(0)]],
+  ['grpcStart', [{}, () => undefined]],
+  ['grpcTake', []],
+  ['grpcSend', [0, 1, 0, 0, Buffer.alloc(1)]],
+  ['grpcDrain', [0]],
+  ['grpcReloadCertificates', []],
+  ['grpcAccess', [{}]],
+  ['grpcStop', []],
 ];
 
 function call(
