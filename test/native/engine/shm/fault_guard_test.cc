@@ -33,6 +33,7 @@ void fault_in_region() {
   ShmObject object(kBytes);
   auto region = SharedRegion::open({"r", object.key(), 0, kBytes});
   if (!region.ok()) _exit(1);
+  object.unlink();
   object.resize(0);
   const volatile uint8_t* data = region.value()->data();
   const bool zero = data[0] == 0;
@@ -44,6 +45,7 @@ void fault_in_region() {
 void fault_elsewhere() {
   ShmObject object(kBytes);
   const volatile uint8_t* data = object.data();
+  object.unlink();
   object.resize(0);
   (void)data[0];
 }
@@ -98,6 +100,7 @@ TEST(FaultGuard, AReleasedRegionIsNoLongerOurs) {
                 data = region.value()->data();
                 (void)data[0];
               }
+              object.unlink();
               // Mapped again where the region was, by somebody else.
               void* again = mmap(const_cast<uint8_t*>(data), kBytes, PROT_READ,
                                  MAP_SHARED | MAP_FIXED, object.file(), 0);

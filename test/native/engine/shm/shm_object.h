@@ -35,6 +35,8 @@ class ShmObject {
   // Its name in /dev/shm.
   std::string path() const { return "/dev/shm" + key_; }
   int file() const { return file_; }
+  // Takes its name away: it is gone with the process, however that ends.
+  void unlink() const { shm_unlink(key_.c_str()); }
   uint8_t* data() { return data_; }
   void put(std::string_view bytes, size_t at = 0) {
     std::memcpy(data_ + at, bytes.data(), bytes.size());
