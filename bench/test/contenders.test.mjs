@@ -1,8 +1,5 @@
 // The reference servers answer what they are sent, in one chunk and in many, and end when told.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import { callOnce, expectBytes, sendOnce } from '../check.mjs';
 import { runToEnd, startServer } from '../children.mjs';
@@ -11,17 +8,11 @@ import { closedLoopLoad } from '../load/closed-loop.mjs';
 import { beginOpenLoop } from '../load/open-loop.mjs';
 import { pickCores } from '../machine.mjs';
 import { runWorkload } from '../runner.mjs';
+import { testContext } from './support.mjs';
 
 function makeContext(t) {
-  const tempDir = mkdtempSync(join(tmpdir(), 'serval-bench-test-'));
-  t.after(() => rmSync(tempDir, { recursive: true, force: true }));
-  let id = 0;
-  const nextId = () => {
-    id += 1;
-    return id;
-  };
   const options = { seconds: 0.01, rounds: 2, limitSeconds: 100 };
-  return { cores: pickCores(), tempDir, nextId, options, elapsedSeconds: () => 0 };
+  return testContext(t, { options, elapsedSeconds: () => 0 });
 }
 
 const post = (body) => ({ method: 'POST', path: '/any', headers: { A: 'b' }, body });

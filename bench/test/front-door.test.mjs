@@ -1,29 +1,16 @@
 // The rows of the front door: nginx's configuration, requests over TLS and with keys, and each row
 // on its own servers for a moment. Where nginx is missing, what is measured against it is skipped.
 import assert from 'node:assert/strict';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:https';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import { callOnce, schemeOf, sendOnce } from '../check.mjs';
 import { startGrpcEcho, startUwsEcho } from '../contenders/echoes.mjs';
 import { makeCertificate, nginxConfig, nginxProgram, startNginx } from '../contenders/nginx.mjs';
-import { pickCores } from '../machine.mjs';
 import { Skipped } from '../runner.mjs';
 import { frontDoor } from '../workloads/front-door/index.mjs';
 import { selectWorkloads } from '../workloads/index.mjs';
-
-function makeContext(t) {
-  const tempDir = mkdtempSync(join(tmpdir(), 'serval-bench-test-'));
-  t.after(() => rmSync(tempDir, { recursive: true, force: true }));
-  let id = 0;
-  const nextId = () => {
-    id += 1;
-    return id;
-  };
-  return { cores: pickCores(), tempDir, nextId };
-}
+import { testContext } from './support.mjs';
 
 /** nginx before a server, or undefined where there is none: then the test is skipped. */
 async function openNginx(t, context, kind, upstream) {
@@ -69,7 +56,7 @@ test("nginx's configuration names its files and hands on by the right protocol",
 });
 
 test('a request over TLS trusts the certificate that it is given, and no other', async (t) => {
-  const context = makeContext(t);
+  const context = testContext(t);
   const [{ certificate, key, ca }, other] = [makeCertificate(context), makeCertificate(context)];
   const pems = { cert: readFileSync(certificate), key: readFileSync(key) };
   const server = createServer(pems, (request, response) => {
@@ -96,7 +83,7 @@ test('a request over TLS trusts the certificate that it is given, and no other',
 });
 
 test('nginx ends TLS before HTTP', async (t) => {
-  const context = makeContext(t);
+  const context = testContext(t);
   const echo = await startUwsEcho(context);
   t.after(echo.stop);
   const front = await openNginx(t, context, 'http', echo);
@@ -107,7 +94,7 @@ test('nginx ends TLS before HTTP', async (t) => {
 });
 
 test('nginx ends TLS before gRPC', async (t) => {
-  const context = makeContext(t);
+  const context = testContext(t);
   const echo = await startGrpcEcho(context);
   t.after(echo.stop);
   const front = await openNginx(t, context, 'grpc', echo);

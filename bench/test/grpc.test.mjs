@@ -1,10 +1,7 @@
 // The gRPC load generator and the C++ echo: what is measured, from when, and which answers end a
 // run. Both programs are built first; where their libraries are missing, the tests are skipped.
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http2';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { before, test } from 'node:test';
 import { callOnce, expectBytes, streamOnce } from '../check.mjs';
 import { startCppGrpcEcho, startGrpcEcho } from '../contenders/echoes.mjs';
@@ -13,6 +10,7 @@ import { grpcLoad, holdGrpc, oneAtATime, parseGrpcLoad } from '../load/grpc-load
 import { grpcFrame } from '../load/h2load.mjs';
 import { pickCores } from '../machine.mjs';
 import { Skipped } from '../runner.mjs';
+import { testContext } from './support.mjs';
 
 const INFER = '/inference.GRPCInferenceService/ModelInfer';
 const STREAM = '/inference.GRPCInferenceService/ModelStreamInfer';
@@ -42,14 +40,7 @@ function makeContext(t, ...names) {
     t.skip(missing.message);
     return undefined;
   }
-  const tempDir = mkdtempSync(join(tmpdir(), 'serval-bench-test-'));
-  t.after(() => rmSync(tempDir, { recursive: true, force: true }));
-  let id = 0;
-  const nextId = () => {
-    id += 1;
-    return id;
-  };
-  return { cores: CORES, tempDir, nextId, program: async (name) => programs.get(name) };
+  return testContext(t, { cores: CORES, program: async (name) => programs.get(name) });
 }
 
 async function openEcho(t, start, ...names) {
