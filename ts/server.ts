@@ -24,6 +24,7 @@ import {
 import { chooseHttpListener, type HttpListenerKind } from './transport/http-kind.js';
 import type { ServerTls } from './transport/tls/settings.js';
 import { defaultMemoryLimit, readMemoryFacts } from './config/memory-limit.js';
+import { Traces } from './tracing/traces.js';
 import { servalVersion } from './version.js';
 import { warmUpWith } from './warmup/index.js';
 import { connectionLimits, openFilesMax } from './workers/connection-limits.js';
@@ -72,6 +73,7 @@ interface Parts {
   readonly grpcListener: GrpcListenerKind;
   readonly registry: Registry;
   readonly source: ModelSource;
+  readonly traces: Traces;
 }
 
 interface PoolSettings {
@@ -89,7 +91,7 @@ async function reserveAdmin({ access }: Config): Promise<AdminAddress | undefine
 }
 
 function listenerPool(
-  { config, logger, access, engine, listener, grpcListener }: Parts,
+  { config, logger, access, engine, listener, grpcListener, traces }: Parts,
   { httpPort, monitoringPath, tls, admin }: PoolSettings,
 ): ListenerPool {
   const limits = connectionLimits(openFilesMax(), config.httpThreads, config.connectionsMax);
@@ -102,6 +104,7 @@ function listenerPool(
     logFile: config.logFile,
     metricsAllowed: config.metrics.allowed,
     policy: access.policy,
+    tracing: traces.word,
   };
   return new ListenerPool({
     http: {
@@ -254,11 +257,14 @@ export async function startServer(config: Config): Promise<RunningServer> {
   // Per-model threads stay 0: the shared pool, which the setting sizes, is what models use.
   const model = { ...config.model, intraOpThreads: 0 };
   const source = new ModelSource({ ...config, model }, logger, registry);
+  const { link } = engine;
+  const traces = new Traces({ config: config.tracing, link, logger, version: servalVersion() });
   const parts: Parts = {
     ...{ config, logger, levels, access, engine },
-    ...{ listener, grpcListener, registry, source },
+    ...{ listener, grpcListener, registry, source, traces },
   };
   try {
+    await traces.start();
     await source.firstLook();
   } catch (error) {
     engine.close();
@@ -270,6 +276,7 @@ export async function startServer(config: Config): Promise<RunningServer> {
     source,
     registry,
     levels,
+    traces,
     logFile: config.logFile ?? '',
     mode: config.control.mode,
     levelsChanged: (switches) => pool.setLogSwitches(switches),
@@ -288,7 +295,7 @@ export async function startServer(config: Config): Promise<RunningServer> {
     const hasTls = { http: tls.http !== undefined, grpc: tls.grpc !== undefined };
     return running(parts, { httpPort, grpcPort, admin, tls: hasTls }, pool, observers);
   } catch (error) {
-    await Promise.all([pool.stop(), source.stop(), observers?.close()]);
+    await Promise.all([pool.stop(), source.stop(), observers?.close(), traces.close()]);
     engine.close();
     throw error;
   }
@@ -312,7 +319,7 @@ function refuseBadStart(config: Config, source: ModelSource, snapshot: RegistryS
 type ListeningAt = Pick<RunningServer, 'httpPort' | 'grpcPort' | 'admin' | 'tls'>;
 
 function running(
-  { config, logger, access, engine, registry, source }: Parts,
+  { config, logger, access, engine, registry, source, traces }: Parts,
   { admin, ...ports }: ListeningAt,
   pool: ListenerPool,
   observers: Observers,
@@ -323,7 +330,7 @@ function running(
     const drained = async (): Promise<CutLog | undefined> => {
       await registry.drain();
       const [{ http, grpc, models }] = await Promise.all([pool.drain(seconds), source.stop()]);
-      await observers.close();
+      await Promise.all([observers.close(), traces.close()]);
       if (http + grpc === 0) return undefined;
       const counts = Object.entries(models).map(([name, count]) => `${name}: ${count}`);
       return { httpRequests: http, grpcRequests: grpc, models: counts.join(', ') };

@@ -16,6 +16,7 @@
 #include "engine/model_table.h"
 #include "engine/route_table.h"
 #include "engine/task_threads.h"
+#include "engine/trace/tracer.h"
 #include "engine/watch/deadline_timer.h"
 #include "engine/watch/inline_watch.h"
 #include "engine/watch/memory_trimmer.h"
@@ -78,6 +79,9 @@ class Engine : public std::enable_shared_from_this<Engine> {
   DeadlineTimer& timer() { return timer_; }
   InlineWatch& inline_watch() { return inline_watch_; }
   AccessLog& access_log() { return access_log_; }
+  Tracer& tracer() { return tracer_; }
+  // Sets rules of tracing, for the models that are there and those that come. Any thread.
+  void set_traces(const TraceRules& rules);
   // Listeners keep it: their memory is given back after they let go of the engine.
   const std::shared_ptr<MemoryBudget>& budget() const { return budget_; }
   MemoryTrimmer& trimmer() { return trimmer_; }
@@ -106,6 +110,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   const EngineOptions options_;
   const std::shared_ptr<MemoryBudget> budget_;
   AccessLog access_log_;
+  Tracer tracer_;
   DeadlineTimer timer_;
   InlineWatch inline_watch_;
   std::map<std::string, std::unique_ptr<Backend>, std::less<>> backends_;  // fixed from the start

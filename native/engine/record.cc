@@ -2,6 +2,7 @@
 #include "engine/record.h"
 
 #include "engine/lane/completion.h"
+#include "engine/trace/tracer.h"
 
 namespace serval {
 
@@ -53,6 +54,7 @@ void record_request(Model& model, const ServedRequest& served) {
         static_cast<uint8_t>(served.protocol), outcome_of(served.code), queue_ns, times.input_ns,
         times.infer_ns, times.output_ns, served.total_ns, times.rows});
   }
+  if (served.trace != nullptr) services.tracer->record(*served.trace, model, served);
   if (services.access_log == nullptr || !services.access_log->sample()) return;
   AccessRecord record;
   record.protocol = kProtocolNames[static_cast<size_t>(served.protocol)];
@@ -77,7 +79,8 @@ void end_request(Model& model, Request& request, const Status& status, const Pro
   store_outcome(request, status);
   const uint64_t total_ns = request.queued.elapsed_ns();
   record_request(model, {request.protocol, code, request.bytes().size(), request.response.size(),
-                         total_ns, progress != nullptr ? *progress : Progress{{}, total_ns, {}}});
+                         total_ns, progress != nullptr ? *progress : Progress{{}, total_ns, {}},
+                         request.trace.get()});
 }
 
 }  // namespace serval

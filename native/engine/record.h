@@ -30,8 +30,9 @@ struct ServedRequest {
   size_t request_bytes, response_bytes;
   uint64_t total_ns;
   Progress progress;
+  const Trace* trace = nullptr;  // null: it is not traced
 };
-// Counts one request and writes it to the access log where it is sampled.
+// Counts one request, writes it to the access log where it is sampled, and to the tracer.
 void record_request(Model& model, const ServedRequest& served);
 
 // Ends a queued request that was not served alone: stores the outcome in it, records it. Does not

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "codec/request.h"
 #include "engine/protocol.h"
+#include "engine/trace/trace.h"
 
 namespace serval {
 
@@ -43,6 +44,7 @@ struct Request {
   CancelFlag cancel;
   size_t running_at = 0;  // its place there
   Stopwatch queued;       // since when it waits
+  std::unique_ptr<Trace> trace;  // null: it is not traced
 
   // Its place in the queue; written by the listener's thread before it is pushed.
   SchedulePolicy schedule;

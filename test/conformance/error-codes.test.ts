@@ -19,6 +19,8 @@ const GRPC_NAMES: Readonly<Record<number, string>> = {
 const ROWS = '{"instances":[1]}';
 const ONE = '{"inputs":[{"name":"input","datatype":"FP32","shape":[1],"data":[7]}]}';
 const TWO = '{"inputs":[{"name":"x","datatype":"FP32","shape":[2],"data":[1,2]}]}';
+/** TraceSettingRequest {settings {key: "trace_file", value {value: "x"}}}. */
+const TRACE_FILE = Buffer.from('0a110a0a74726163655f66696c6512030a0178', 'hex');
 const FAILING = `backend: "serval_null"
 input { name: "x" data_type: TYPE_FP32 dims: [ -1 ] }
 output { name: "y" data_type: TYPE_FP32 dims: [ -1 ] }
@@ -163,8 +165,7 @@ const PROVOKE: Readonly<Record<Provoked, (on: Provoker) => Promise<Got>>> = {
         ],
       }),
     ),
-    grpc: (await on.client.unary('/inference.GRPCInferenceService/TraceSetting', Buffer.alloc(0)))
-      .code,
+    grpc: (await on.client.unary('/inference.GRPCInferenceService/TraceSetting', TRACE_FILE)).code,
   }),
   [ErrorCode.DeadlineExceeded]: async (on) => ({ grpc: await on.grpc(on.slow(), 20) }),
   [ErrorCode.Cancelled]: async (on) => {

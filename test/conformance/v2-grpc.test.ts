@@ -195,7 +195,6 @@ overGrpcListeners('V2 gRPC', (flags) => {
 
     it('methods that are not there are UNIMPLEMENTED', async () => {
       for (const path of [
-        'TraceSetting',
         'SystemSharedMemoryStatus',
         'CudaSharedMemoryRegister',
         'Nope',

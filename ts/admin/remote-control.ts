@@ -7,6 +7,7 @@ import type {
   LogSettings,
   ModelControl,
   RepositoryIndexEntry,
+  TraceSettings,
 } from './control.js';
 
 /** One call. `files` of a load: "version/file" and its bytes. */
@@ -22,7 +23,13 @@ export type ControlCall =
   | { readonly method: 'reloadModels'; readonly config: Uint8Array }
   | { readonly method: 'reload' }
   | { readonly method: 'logSettings' }
-  | { readonly method: 'updateLogSettings'; readonly change: Readonly<Record<string, unknown>> };
+  | { readonly method: 'updateLogSettings'; readonly change: Readonly<Record<string, unknown>> }
+  | { readonly method: 'traceSettings'; readonly model: string }
+  | {
+      readonly method: 'updateTraceSettings';
+      readonly model: string;
+      readonly change: Readonly<Record<string, unknown>>;
+    };
 
 /** To the main thread; structured-cloneable. */
 export interface ControlRequest {
@@ -101,6 +108,17 @@ export class RemoteControl implements ModelControl {
     return this.#ask({ method: 'updateLogSettings', change }) as Promise<LogSettings>;
   }
 
+  traceSettings(model: string): Promise<TraceSettings> {
+    return this.#ask({ method: 'traceSettings', model }) as Promise<TraceSettings>;
+  }
+
+  updateTraceSettings(
+    model: string,
+    change: Readonly<Record<string, unknown>>,
+  ): Promise<TraceSettings> {
+    return this.#ask({ method: 'updateTraceSettings', model, change }) as Promise<TraceSettings>;
+  }
+
   /** Takes an answer from the main thread. */
   settle(answer: ControlAnswer): void {
     const waiting = this.#waiting.get(answer.id);
@@ -136,6 +154,10 @@ function run(control: ModelControl, call: ControlCall): Promise<unknown> {
       return control.logSettings();
     case 'updateLogSettings':
       return control.updateLogSettings(call.change);
+    case 'traceSettings':
+      return control.traceSettings(call.model);
+    case 'updateTraceSettings':
+      return control.updateTraceSettings(call.model, call.change);
   }
 }
 

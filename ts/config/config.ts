@@ -20,6 +20,7 @@ import {
 import { echo } from '../text.js';
 import { transportSettings, type GrpcConfig } from './grpc.js';
 import type { TlsConfig } from './tls.js';
+import { traceSettings, type TraceConfig } from './tracing.js';
 import type { Written } from './values.js';
 import {
   batchingSettings,
@@ -114,6 +115,7 @@ export interface Config {
   /** undefined = off; "-" = stderr. */
   readonly accessLog: string | undefined;
   readonly accessLogOneIn: number;
+  readonly tracing: TraceConfig;
   /** Flags of other servers that were given and mean nothing here: "--flag: why". */
   readonly ignoredFlags: readonly string[];
 }
@@ -226,6 +228,7 @@ export function buildConfig(settings: ReadonlyMap<string, Written>): Config {
     metrics: metricsSettings(read, hostOf('metrics-address')),
     accessLog: accessLogPath(given('access-log')),
     accessLogOneIn: int('access-log-one-in'),
+    tracing: traceSettings(read),
     ignoredFlags: transport.grpc.ignored,
   };
   checkTogether(config, written);

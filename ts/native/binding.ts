@@ -62,6 +62,11 @@ export interface NativeBinding {
   warmUp(handle: number, protocol: number, message: Uint8Array): number;
   unanswered(): number;
   takeAccessLog(): number;
+  /** The headers of the request that is handed over next. */
+  traceParent(parent: Buffer, state: Buffer): void;
+  setTraces(rules: Uint8Array): number;
+  /** `lost`: of those that were taken before. */
+  takeTraces(lost: number): number;
   setAccessLog(oneIn: number): void;
   /** Whether the addon has a gRPC listener. */
   grpcBuilt(): boolean;

@@ -3,6 +3,7 @@
 import type { Http2Server, ServerHttp2Session } from 'node:http2';
 import type { Socket } from 'node:net';
 import {
+  Metadata,
   Server,
   ServerCredentials,
   logVerbosity,
@@ -28,6 +29,7 @@ import {
   GrpcStream,
   KeptMessage,
   thrownStatus,
+  type GrpcSendHead,
   type GrpcService,
   type GrpcStreamOpen,
   type GrpcUnaryHandler,
@@ -277,6 +279,12 @@ function widenWindows(server: Server): void {
   }
 }
 
+const sendHead: GrpcSendHead = (call, name, value) => {
+  const head = new Metadata();
+  head.set(name, value);
+  (call as ServerUnaryCall<Buffer, Buffer>).sendMetadata(head);
+};
+
 // Hot path, gRPC. grpc-js's own call and callback go straight through: nothing is made per call.
 // Its message has come when a handler is asked: the lock is behind it here.
 function unaryAdapter(handler: GrpcUnaryHandler, path: string, locks: MethodLocks) {
@@ -287,7 +295,7 @@ function unaryAdapter(handler: GrpcUnaryHandler, path: string, locks: MethodLock
       return;
     }
     try {
-      handler(call, callback);
+      handler(call, callback, sendHead);
     } catch (error) {
       callback(thrownStatus(error));
     }

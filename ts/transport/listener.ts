@@ -81,6 +81,8 @@ export abstract class HttpExchange {
   /** The route's, for what belongs to one request. An exchange that is used again still has it. */
   state: object | undefined = undefined;
   finished = false;
+  /** Sent with the answer, beside what send() is given: names and values, alternating. */
+  answerHeaders: readonly string[] | undefined = undefined;
 
   /** Sends the whole answer once; does nothing when the client is gone. Copies or sends `body`
    * before it returns. `headers`: names and values, alternating. */

@@ -32,6 +32,8 @@ export interface ListenerSettings {
   readonly restTimeoutUs: number;
   readonly tfTensorContent: boolean;
   readonly tfCheckMethod: boolean;
+  /** One word: 1 where callers' trace context counts. */
+  readonly tracing: SharedArrayBuffer;
   /** Who may call what, until it is told anew. */
   readonly policy: Policy;
 }

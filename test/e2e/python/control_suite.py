@@ -15,8 +15,8 @@ from tritonclient.utils import InferenceServerException
 REPOSITORY = os.environ.get("SERVAL_REPOSITORY", "")
 WAIT_SECONDS = 60
 EXTENSIONS = {"classification", "model_repository", "schedule_policy", "model_configuration",
-              "binary_tensor_data", "parameters", "statistics", "logging"}
-NOT_YET = {"sequence", "system_shared_memory", "cuda_shared_memory", "trace"}
+              "binary_tensor_data", "parameters", "statistics", "logging", "trace"}
+NOT_YET = {"sequence", "system_shared_memory", "cuda_shared_memory"}
 
 
 def metric(name, **labels):

@@ -4,7 +4,9 @@ import type {
   LogSettings,
   ModelControl,
   RepositoryIndexEntry,
+  TraceSettings,
 } from '../../../ts/admin/control.js';
+import type { TraceControl } from '../../../ts/admin/model-control.js';
 
 export const LOG_SETTINGS: LogSettings = {
   log_file: '',
@@ -13,6 +15,18 @@ export const LOG_SETTINGS: LogSettings = {
   log_error: false,
   log_verbose_level: 0,
   log_format: 'default',
+};
+
+export const TRACE_SETTINGS: TraceSettings = {
+  trace_level: ['OFF'],
+  trace_rate: '1000',
+  trace_count: '-1',
+};
+
+/** Of a server that is not asked about traces. */
+export const NO_TRACES: TraceControl = {
+  settings: () => Promise.resolve(TRACE_SETTINGS),
+  update: () => Promise.resolve(TRACE_SETTINGS),
 };
 
 export const ENTRIES: readonly RepositoryIndexEntry[] = [
@@ -56,6 +70,16 @@ export class FakeControl implements ModelControl {
     return this.#answer({ ...LOG_SETTINGS, ...change } as LogSettings, 'updateLogSettings', {
       ...change,
     });
+  }
+
+  traceSettings(model: string): Promise<TraceSettings> {
+    return this.#answer(TRACE_SETTINGS, 'traceSettings', model);
+  }
+  updateTraceSettings(
+    model: string,
+    change: Readonly<Record<string, unknown>>,
+  ): Promise<TraceSettings> {
+    return this.#answer(TRACE_SETTINGS, 'updateTraceSettings', model, { ...change });
   }
 
   async #answer<T>(value: T, ...call: unknown[]): Promise<T> {

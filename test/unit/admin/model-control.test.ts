@@ -1,5 +1,6 @@
 // The repository API and the log settings over real folders and an engine that loads what it is
 // told.
+import { NO_TRACES } from './fake-control.js';
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -40,7 +41,7 @@ async function setup(
   });
   const { source, registry } = started;
   const levels = new LevelControl('info');
-  return { ...started, tempRoot, control: createModelControl({ source, registry, mode, levels }) };
+  return { ...started, tempRoot, control: createModelControl({ source, registry, mode, levels, traces: NO_TRACES }) };
 }
 
 function request(model: string, more: Partial<LoadModelRequest> = {}): LoadModelRequest {
@@ -316,6 +317,7 @@ test('log settings are read and changed, all of a change or none', async (t) => 
   const control = createModelControl({
     source,
     registry,
+    traces: NO_TRACES,
     levels,
     mode: 'explicit',
     levelsChanged: (one) => void seen.push(one),
@@ -349,6 +351,7 @@ test('log settings are read and changed, all of a change or none', async (t) => 
   const inFile = createModelControl({
     source,
     registry,
+    traces: NO_TRACES,
     levels,
     logFile: '/l',
     mode: 'explicit',

@@ -20,6 +20,7 @@ export const EXTENSIONS: readonly string[] = [
   'schedule_policy',
   'statistics',
   'tabular_v1',
+  'trace',
 ];
 
 const DEFAULT_SIGNATURE = 'serving_default';

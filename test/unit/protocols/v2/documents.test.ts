@@ -35,7 +35,7 @@ describe('V2 metadata', () => {
       '{"name":"serval","version":"1.2.3","extensions":["binary_tensor_data","classification",' +
         '"logging","model_configuration","model_repository",' +
         '"model_repository(unload_dependents)","parameters","schedule_policy","statistics",' +
-        '"tabular_v1"]}',
+        '"tabular_v1","trace"]}',
     );
   });
 

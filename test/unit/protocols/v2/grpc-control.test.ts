@@ -324,7 +324,6 @@ describe('V2 gRPC: control calls', () => {
 
   it('says of what it does not offer that it does not', async () => {
     for (const [method, reason] of [
-      ['TraceSetting', 'this server records no traces'],
       ['SystemSharedMemoryStatus', 'this server takes no shared memory'],
       ['SystemSharedMemoryRegister', 'this server takes no shared memory'],
       ['SystemSharedMemoryUnregister', 'this server takes no shared memory'],

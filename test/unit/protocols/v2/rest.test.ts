@@ -422,7 +422,7 @@ describe('V2 REST: methods and paths', () => {
       '/v2/models',
       '/v2/models/m/configs',
       '/v2/models/m/versions/1/2/stats',
-      '/v2/trace/setting',
+      '/v2/trace/settings',
       '/v2/systemsharedmemory/status',
       '/V2/logging',
     ]) {
@@ -445,6 +445,7 @@ describe('V2 REST: methods and paths', () => {
         'schedule_policy',
         'statistics',
         'tabular_v1',
+        'trace',
       ],
     });
   });
