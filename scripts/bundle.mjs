@@ -39,8 +39,9 @@ const otherCommands = {
   name: 'other-commands',
   setup({ onResolve, onLoad }) {
     const namespace = 'other-commands';
-    onResolve({ filter: /\/((inspect|import|key)-command|otlp-exporter)\.js$/ }, ({ path, kind }) =>
-      kind === 'dynamic-import' ? { path: basename(path), namespace } : null,
+    onResolve(
+      { filter: /\/((inspect|import|key)-command|otlp-exporter)\.js$/ },
+      ({ path, kind }) => (kind === 'dynamic-import' ? { path: basename(path), namespace } : null),
     );
     onResolve({ filter: /^\.\/load\.cjs$/, namespace }, ({ path }) => ({ path, external: true }));
     onLoad({ filter: /./, namespace }, ({ path }) => {

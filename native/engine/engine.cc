@@ -84,9 +84,8 @@ void Engine::publish_routes(RouteChange change) {
 void Engine::set_traces(const TraceRules& rules) {
   std::lock_guard lock(mutex_);  // no model comes between the rules and their models
   tracer_.set(rules);
-  table_->models.each([this](Model& model) {
-    model.trace_sampler().store(tracer_.sampler_of(model.spec().name));
-  });
+  table_->models.each(
+      [this](Model& model) { model.trace_sampler().store(tracer_.sampler_of(model.spec().name)); });
 }
 
 void Engine::add_lane(const std::shared_ptr<Lane>& lane) {
@@ -155,11 +154,11 @@ Result<std::shared_ptr<Model>> Engine::load_model(ModelSpec spec) {
   std::lock_guard lock(mutex_);
   auto table = std::make_shared<EngineTable>(*table_);
   const uint32_t handle = next_handle_++;
-  auto model = std::make_shared<Model>(
-      handle, std::move(spec), std::move(replicas.value()), std::move(shapes.value()), load_us,
-      ModelServices{&access_log_, options_.records, budget_.get(), &timer_, options_.start_thread,
-                    &tracer_},
-      std::move(finding));
+  auto model = std::make_shared<Model>(handle, std::move(spec), std::move(replicas.value()),
+                                       std::move(shapes.value()), load_us,
+                                       ModelServices{&access_log_, options_.records, budget_.get(),
+                                                     &timer_, options_.start_thread, &tracer_},
+                                       std::move(finding));
   model->trace_sampler().store(tracer_.sampler_of(model->spec().name));
   table->models = table_->models.with(handle, model);
   replace_table(std::move(table));

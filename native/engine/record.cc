@@ -78,9 +78,9 @@ void end_request(Model& model, Request& request, const Status& status, const Pro
   const ErrorCode code = status.ok() ? ErrorCode::Ok : status.error().code;
   store_outcome(request, status);
   const uint64_t total_ns = request.queued.elapsed_ns();
-  record_request(model, {request.protocol, code, request.bytes().size(), request.response.size(),
-                         total_ns, progress != nullptr ? *progress : Progress{{}, total_ns, {}},
-                         request.trace.get()});
+  record_request(
+      model, {request.protocol, code, request.bytes().size(), request.response.size(), total_ns,
+              progress != nullptr ? *progress : Progress{{}, total_ns, {}}, request.trace.get()});
 }
 
 }  // namespace serval

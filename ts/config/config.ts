@@ -165,7 +165,6 @@ export function buildConfig(settings: ReadonlyMap<string, Written>): Config {
   const int = (name: string): number => intOf(name, written(name));
   const given = (name: string): Written | undefined => settings.get(name);
   const pathOf = (from: Written): string => resolve(from.folder, textValue(from));
-  const library = given('onnxruntime-library');
   const bool = (name: string): boolean => boolValue(written(name));
   const read: SettingsReader = {
     int,
@@ -216,7 +215,7 @@ export function buildConfig(settings: ReadonlyMap<string, Written>): Config {
     access: accessSettings(read),
     memoryLimitBytes: sizeValue(written('memory-limit')),
     jsonDepthMax: int('json-depth-max'),
-    onnxruntimeLibrary: library === undefined ? undefined : pathOf(library),
+    onnxruntimeLibrary: read.filePath('onnxruntime-library'),
     control: controlSettings(read),
     batching: batchingSettings(read),
     restTimeoutMs: int('rest-api-timeout-in-ms'),

@@ -98,7 +98,9 @@ export function traceSettings(
     mode,
     file,
     otlp: otlpSettings(given, otlpFlag, environment),
-    options: Object.fromEntries([...given[mode]].map(([name, { texts }]) => [name, texts[0] ?? ''])),
+    options: Object.fromEntries(
+      [...given[mode]].map(([name, { texts }]) => [name, texts[0] ?? '']),
+    ),
   };
 }
 
@@ -255,8 +257,7 @@ function environmentUrl(environment: Readonly<Record<string, string | undefined>
       ? { url: GRPC_DEFAULT, protocol: 'grpc' }
       : { url: HTTP_DEFAULT, protocol: 'http' };
   }
-  const where =
-    own === '' ? 'OTEL_EXPORTER_OTLP_ENDPOINT' : 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT';
+  const where = own === '' ? 'OTEL_EXPORTER_OTLP_ENDPOINT' : 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT';
   const text = own === '' ? base : own;
   const { url } = writtenUrl({ where, texts: [text], folder: '' }, false);
   if (isGrpc) return { url: new URL(url).origin, protocol: 'grpc' };

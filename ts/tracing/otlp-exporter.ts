@@ -1,6 +1,6 @@
 // OpenTelemetry's own exporters, over HTTP and gRPC, as what an OtlpSink sends by. Control plane,
-// main thread. In a file of its own beside the bundle, which is loaded when the first trace is to be
-// sent: it brings OpenTelemetry's packages, and grpc-js where gRPC is asked for.
+// main thread. In a file of its own beside the bundle, which is loaded when tracing is first on:
+// it brings OpenTelemetry's packages, and grpc-js where gRPC is asked for.
 import { randomBytes } from 'node:crypto';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import { resourceFromAttributes } from '@opentelemetry/resources';

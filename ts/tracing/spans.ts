@@ -96,7 +96,15 @@ export class SpanWriter {
         const own = { ...context, spanId: this.#newId() };
         const begin = after(start, at);
         spans.push(
-          this.#span({ name, kind: INTERNAL, context: own, parent: context, start: begin, ns, ...more }),
+          this.#span({
+            name,
+            kind: INTERNAL,
+            context: own,
+            parent: context,
+            start: begin,
+            ns,
+            ...more,
+          }),
         );
       }
       at += ns;
@@ -108,8 +116,8 @@ export class SpanWriter {
     return spans;
   }
 
-  // Of a batch, once: a trace of its own, since it has many parents. Linked to those of its requests
-  // that are there.
+  // Of a batch, once: a trace of its own, since it has many parents. Linked to those of its
+  // requests that are there.
   #batchSpan(record: TraceRecord, others: readonly TraceRecord[]): ReadableSpan[] {
     if (record.batchRequests === 0) return [];
     const context = batchContext(record);

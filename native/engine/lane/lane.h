@@ -194,7 +194,7 @@ class Lane : public std::enable_shared_from_this<Lane> {
   InlineRunner inline_runner_;
   TurnRequests turn_;
   TaskMemory task_memory_;
-  int64_t counted_bytes_ = 0;  // by count_bytes()
+  int64_t counted_bytes_ = 0;          // by count_bytes()
   std::optional<TraceParent> parent_;  // of the request that comes next
   std::unique_ptr<Trace> trace_;       // of the request that is being taken in, until it has it
   Traced traced_;

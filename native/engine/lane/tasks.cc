@@ -50,9 +50,8 @@ Answer Lane::infer_tasks(const Arrival& arrival) {
   size_t done = 0;
   const std::optional<Answer> answer = run_tasks_here(arrival, **model, done);
   task_memory_.answer.response.shrink(kAnswerKeepBytes);
-  const Answer whole = answer.has_value()
-                           ? *answer
-                           : queue_tasks(arrival, *model, done, watch.elapsed_ns());
+  const Answer whole =
+      answer.has_value() ? *answer : queue_tasks(arrival, *model, done, watch.elapsed_ns());
   trace_.reset();
   return whole;
 }

@@ -79,14 +79,14 @@ std::optional<TraceParent> parse_trace_parent(std::string_view parent, std::stri
   }
   // Of a later version, what is behind is not ours to read.
   const bool longer = parent.size() > kParentBytes;
-  if (version[0] == 0xff || (version[0] == 0 && longer) || (longer && parent[kParentBytes] != '-') ||
-      is_zero(read.trace_id) || is_zero(read.span_id)) {
+  if (version[0] == 0xff || (version[0] == 0 && longer) ||
+      (longer && parent[kParentBytes] != '-') || is_zero(read.trace_id) || is_zero(read.span_id)) {
     return std::nullopt;
   }
   read.sampled = (flags[0] & kSampled) != 0;
-  const bool plain = state.size() <= kStateBytesMax &&
-                     std::all_of(state.begin(), state.end(),
-                                 [](char one) { return one >= ' ' && one <= '~'; });
+  const bool plain =
+      state.size() <= kStateBytesMax &&
+      std::all_of(state.begin(), state.end(), [](char one) { return one >= ' ' && one <= '~'; });
   if (plain) read.state = state;
   return read;
 }

@@ -1,5 +1,5 @@
 // A collector of traces in a process of its own, and the spans that it got. Its messages are
-// OpenTelemetry's own: test/e2e/python/otlp_collector.py. Test time only.
+// OpenTelemetry's own: otlp_collector.py. Test time only.
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import { packageRoot } from '../../../ts/package-files.js';
 import { until } from '../support/polling.js';
 
-const SCRIPT = join(packageRoot(), 'test', 'e2e', 'python', 'otlp_collector.py');
+const SCRIPT = join(packageRoot(), 'test', 'e2e', 'tracing', 'otlp_collector.py');
 
 interface Value {
   readonly stringValue?: string;
@@ -92,8 +92,7 @@ function spansOf({ request, transport }: Line): Span[] {
           traceId: hex(link.traceId),
           spanId: hex(link.spanId),
         })),
-        failed:
-          span.status?.code === 'STATUS_CODE_ERROR' ? (span.status.message ?? '') : undefined,
+        failed: span.status?.code === 'STATUS_CODE_ERROR' ? (span.status.message ?? '') : undefined,
         resource: valuesOf(resource?.attributes),
         transport,
       }));
@@ -108,7 +107,9 @@ export class Collector {
   #stderr = '';
 
   private constructor(python: string) {
-    this.#child = spawn(python, [SCRIPT], { env: { ...process.env, PYTHONDONTWRITEBYTECODE: '1' } });
+    this.#child = spawn(python, [SCRIPT], {
+      env: { ...process.env, PYTHONDONTWRITEBYTECODE: '1' },
+    });
     this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       this.#stderr += text;
     });

@@ -22,6 +22,9 @@ const NOT_TRACED = `00-${TRACE}-${PARENT_SPAN}-00`;
 const TRACE_PARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-01$/;
 const CHILDREN = ['queue', 'decode', 'compute', 'encode'];
 const MODEL_INFER = '/inference.GRPCInferenceService/ModelInfer';
+const BATCHED = '{"inputs":[{"name":"x","datatype":"FP32","shape":[1,1],"data":[1]}]}';
+/** Outside of what the model has. */
+const FAILING = '{"instances":[7]}';
 const types = messageTypes();
 const { python, missing } = findPython();
 
@@ -67,6 +70,12 @@ const inferMessage = (model: string, id = ''): Buffer =>
     model_name: model,
     id,
     inputs: [{ name: 'x', datatype: 'FP32', shape: [2], contents: { fp32_contents: [1, 2] } }],
+  });
+
+const failingMessage = (): Buffer =>
+  encode(types, 'inference.ModelInferRequest', {
+    model_name: 'fails_at_run',
+    inputs: [{ name: 'index', datatype: 'INT64', shape: [1], contents: { int64_contents: [7] } }],
   });
 
 /** A request's span and its children, by name; their times are in order, inside, and add up. */
@@ -125,7 +134,8 @@ describe('traces', { skip: missing !== '' && missing }, () => {
         JSON.stringify(body),
       );
       assert.equal(answer.status, 200);
-      const [, traceId = '', spanId] = TRACE_PARENT.exec(answer.headers.get('traceparent') ?? '') ?? [];
+      const [, traceId = '', spanId] =
+        TRACE_PARENT.exec(answer.headers.get('traceparent') ?? '') ?? [];
       assert.notEqual(traceId, '', 'the answer says what it is traced as');
       const spans = await whole(traceId, 4);
       const root = spans.find((span) => span.spanId === spanId);
@@ -151,7 +161,7 @@ describe('traces', { skip: missing !== '' && missing }, () => {
     it("go on a caller's, and leave out what it does not trace", async (context) => {
       const server = await started(context, '--trace-otlp', collector.http, ...flags);
       const ask = (traceparent: string, model = 'half_plus_three', id = '') =>
-        exchange(server.httpPort, 'POST', `/v1/models/${model}:predict`, '{"instances":[1]}', [
+        exchange(server.httpPort, 'POST', `/v1/models/${model}:predict`, FAILING, [
           `traceparent: ${traceparent}`,
           `Tracestate: serval=${id}`,
         ]);
@@ -215,7 +225,7 @@ describe('traces', { skip: missing !== '' && missing }, () => {
       const unsampled = { traceparent: NOT_TRACED };
       const quiet = await grpcCall(client, MODEL_INFER, inferMessage('half_plus_three'), unsampled);
       assert.deepEqual([quiet.code, quiet.head.get('traceparent')], [0, []]);
-      const failing = await grpcCall(client, MODEL_INFER, inferMessage('fails_at_run'));
+      const failing = await grpcCall(client, MODEL_INFER, failingMessage());
       assert.notEqual(failing.code, 0);
       // A context is its request's: the next one has none.
       const next = await grpcCall(client, MODEL_INFER, inferMessage('half_plus_three', 'last'));
@@ -225,11 +235,15 @@ describe('traces', { skip: missing !== '' && missing }, () => {
       const [last] = rootsOf(spans, 'half_plus_three');
       assert.ok(last);
       checkedTrace(spans, last);
-      const [failed] = await collector.spans(1, ({ name, transport }) =>
-        transport === 'grpc' && name === 'infer fails_at_run',
+      const [failed] = await collector.spans(
+        1,
+        ({ name, transport }) => transport === 'grpc' && name === 'infer fails_at_run',
       );
-      assert.ok(failed?.failed !== undefined && failed.failed !== '');
-      assert.equal(failed.attributes['error.type'], failed.failed);
+      assert.ok(failed);
+      assert.deepEqual(
+        [failed.failed, failed.attributes['error.type']],
+        ['INVALID_ARGUMENT', 'INVALID_ARGUMENT'],
+      );
     });
 
     it('of streams and of queued requests', async (context) => {
@@ -245,7 +259,9 @@ describe('traces', { skip: missing !== '' && missing }, () => {
       const isOurs = ({ attributes }: Span): boolean =>
         String(attributes['serval.request.id'] ?? '').startsWith(id);
       const spans = await collector.spans(2, isOurs);
-      assert.ok(spans.every(({ attributes }) => attributes['serval.protocol'] === 'v2-grpc-stream'));
+      assert.ok(
+        spans.every(({ attributes }) => attributes['serval.protocol'] === 'v2-grpc-stream'),
+      );
       stream.call.end();
     });
   });
@@ -253,7 +269,7 @@ describe('traces', { skip: missing !== '' && missing }, () => {
   it('of a batch are linked to it, and it to them', async (context) => {
     const server = await started(context, '--trace-otlp', collector.http);
     const answers = await Promise.all(
-      Array.from({ length: 12 }, () => infer(server, 'batched', v2Body('x', [1]))),
+      Array.from({ length: 12 }, () => infer(server, 'batched', BATCHED)),
     );
     assert.ok(answers.every(({ status }) => status === 200));
     const [batch] = await collector.spans(1, ({ name }) => name === 'batch batched');
@@ -307,7 +323,10 @@ describe('traces', { skip: missing !== '' && missing }, () => {
       const answer = await predict(server, 'half_plus_three', '{"instances":[1]}');
       assert.equal(answer.status, 200);
     }
-    await until('dropped traces', async () => (await metric(server, 'serval_trace_dropped_total')) > 0);
+    await until(
+      'dropped traces',
+      async () => (await metric(server, 'serval_trace_dropped_total')) > 0,
+    );
     assert.equal(await metric(server, 'serval_trace_requests_total'), 60);
     await until('a warning', () => server.stderr.includes('traces are dropped'));
     assert.equal(server.stderr.split('traces are dropped').length, 2, 'one a minute');

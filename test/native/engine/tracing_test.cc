@@ -39,8 +39,8 @@ TEST(TraceParent, TakesWhatTheStandardHas) {
 
 TEST(TraceParent, RefusesTheRest) {
   const std::string parent(kParent);
-  std::vector<std::string> bad = {"", "00", parent + "-", parent + "x", "ff" + parent.substr(2),
-                                  "cc" + parent.substr(2) + "x"};
+  std::vector<std::string> bad = {
+      "", "00", parent + "-", parent + "x", "ff" + parent.substr(2), "cc" + parent.substr(2) + "x"};
   for (size_t cut = 0; cut < parent.size(); ++cut) bad.push_back(parent.substr(0, cut));
   for (const size_t dash : {2u, 35u, 52u}) bad.push_back(std::string(parent).replace(dash, 1, "0"));
   for (size_t at = 0; at < parent.size(); ++at) {
@@ -147,8 +147,7 @@ TEST_F(TracingTest, SaysWhatARequestWentThrough) {
   const fb::TraceTake& taken = take();
   ASSERT_EQ(taken.records()->size(), 1u);
   const fb::TraceRecord& record = *taken.records()->Get(0);
-  EXPECT_EQ(parent,
-            "00-" + id_text(record.trace_id()) + "-" + id_text(record.span_id()) + "-01");
+  EXPECT_EQ(parent, "00-" + id_text(record.trace_id()) + "-" + id_text(record.span_id()) + "-01");
   EXPECT_EQ(record.parent_id()->size(), 0u);
   EXPECT_EQ(record.model()->str(), "m");
   EXPECT_EQ(record.version()->str(), "3");

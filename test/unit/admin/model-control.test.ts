@@ -41,7 +41,11 @@ async function setup(
   });
   const { source, registry } = started;
   const levels = new LevelControl('info');
-  return { ...started, tempRoot, control: createModelControl({ source, registry, mode, levels, traces: NO_TRACES }) };
+  return {
+    ...started,
+    tempRoot,
+    control: createModelControl({ source, registry, mode, levels, traces: NO_TRACES }),
+  };
 }
 
 function request(model: string, more: Partial<LoadModelRequest> = {}): LoadModelRequest {

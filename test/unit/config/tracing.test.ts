@@ -81,7 +81,10 @@ test("Triton's older flags", async () => {
     ...['--trace-file', '/t/x.json', '--trace-level', 'MAX', '--trace-rate=3'],
     ...['--trace-count=4', '--log-frequency=5'],
   );
-  assert.deepEqual([on, mode, file, rate, count, logFrequency], [true, 'triton', '/t/x.json', 3, 4, 5]);
+  assert.deepEqual(
+    [on, mode, file, rate, count, logFrequency],
+    [true, 'triton', '/t/x.json', 3, 4, 5],
+  );
 });
 
 test("OpenTelemetry's environment names the collector where nothing else does", async () => {

@@ -43,7 +43,12 @@ test("answers are Triton's lists and texts", () => {
     trace_file: '/t.json',
     trace_mode: 'triton',
   });
-  const otlp = new TraceSettings({ ...START, mode: 'opentelemetry', on: true, options: { a: 'b' } });
+  const otlp = new TraceSettings({
+    ...START,
+    mode: 'opentelemetry',
+    on: true,
+    options: { a: 'b' },
+  });
   assert.deepEqual(otlp.answer('m', 3), {
     trace_level: ['TIMESTAMPS'],
     trace_rate: '1000',
@@ -76,8 +81,14 @@ test('what is set for all is what a model has, as far as it has nothing of its o
 test('a count goes on from what is left where a change says nothing of it', () => {
   const settings = new TraceSettings(START);
   settings.update('', { trace_level: ['TIMESTAMPS'], trace_count: '10' }, noneLeft);
-  assert.deepEqual(settings.update('', { trace_rate: '2' }, () => 4), [rule('', true, 2, 4)]);
-  assert.deepEqual(settings.update('', { trace_count: '10' }, () => 4), [rule('', true, 2, 10)]);
+  assert.deepEqual(
+    settings.update('', { trace_rate: '2' }, () => 4),
+    [rule('', true, 2, 4)],
+  );
+  assert.deepEqual(
+    settings.update('', { trace_count: '10' }, () => 4),
+    [rule('', true, 2, 10)],
+  );
 });
 
 test('nothing given changes nothing', () => {

@@ -15,7 +15,13 @@ import {
   type KeptMessage,
 } from '../../transport/grpc-call.js';
 import { ProtobufWriter } from '../../protobuf/writer.js';
-import { handParent, inferStatus, timeoutUs, type GrpcInfer, type InferError } from '../grpc/infer.js';
+import {
+  handParent,
+  inferStatus,
+  timeoutUs,
+  type GrpcInfer,
+  type InferError,
+} from '../grpc/infer.js';
 import { missingText } from './lookup.js';
 
 /** Requests of one stream that the engine may hold, and their bytes; then reading pauses. */

@@ -1,6 +1,6 @@
 """A collector of traces: takes OTLP over HTTP and gRPC with OpenTelemetry's own generated messages,
-and writes each request as a line of JSON. The first line has its ports. What is no such message, has
-fields that the protocol does not know, or breaks its rules is an error, in the line and in the
+and writes each request as a line of JSON. The first line has its ports. What is no such message,
+has fields that the protocol does not know, or breaks its rules is an error, in the line and in the
 answer. Ends with its standard input. Test time only."""
 import concurrent.futures
 import gzip
