@@ -72,7 +72,7 @@ test('a traced request is said to be, in the words of the call that handed it ov
   const body = bytes(V2_BODY);
   await withEngine(async (engine) => {
     const { link, control } = engine;
-    const { handle } = await control.load({ ...nullModel('m', 'echo'), execMode: 'inline' });
+    const { handle } = await control.load(nullModel('m', { execMode: 'inline' }));
     const ask = (): string => {
       let traced = '';
       const target = {

@@ -1,5 +1,6 @@
 // Writes traces to a file in Triton's JSON: one list of all, or a new file, FILE.0, FILE.1, ...,
-// for each so many of them. The one file is whole JSON after each write. Control plane, main thread.
+// for each so many of them. The one file is whole JSON after each write. Control plane, main
+// thread.
 // Source: server/src/tracer.cc (TraceFile, WriteTrace).
 import { open, writeFile, type FileHandle } from 'node:fs/promises';
 import { TRACE_WARN_EVERY_MS, TRACES_WAITING_MAX } from '../limits.js';
