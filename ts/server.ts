@@ -103,6 +103,7 @@ function listenerPool(
     logFormat: config.logFormat,
     logFile: config.logFile,
     metricsAllowed: config.metrics.allowed,
+    ...(config.accessLog !== undefined && { accessLog: config.accessLogSettings }),
     policy: access.policy,
     tracing: traces.word,
   };
@@ -256,7 +257,15 @@ export async function startServer(config: Config): Promise<RunningServer> {
   const registry = makeRegistry(config, engine, logger);
   // Per-model threads stay 0: the shared pool, which the setting sizes, is what models use.
   const model = { ...config.model, intraOpThreads: 0 };
-  const source = new ModelSource({ ...config, model }, logger, registry);
+  const source = new ModelSource({ ...config, model }, logger, registry, {
+    looked: ({ unserved, warning, note }, looks) => {
+      const { native } = engine.link;
+      native.serverValue('problems_unserved', unserved, false);
+      native.serverValue('problems_warning', warning, false);
+      native.serverValue('problems_note', note, false);
+      native.serverValue('looks', looks, false);
+    },
+  });
   const { link } = engine;
   const traces = new Traces({ config: config.tracing, link, logger, version: servalVersion() });
   const parts: Parts = {

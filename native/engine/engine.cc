@@ -346,6 +346,7 @@ void Engine::run_metrics(MetricsKind kind, Request& request) {
     write_memory_metrics(*budget_, writer);
     write_model_bytes(*current, writer);
     if (tracer_.was_on()) write_trace_metrics(tracer_, writer);
+    server_stats_.write(writer);
   }
   if (written && writer.ok()) finish_request(request);
   else finish_request(request, make_error(ErrorCode::Internal, "out of memory"));

@@ -342,6 +342,7 @@ bool serve(const ServeInput& input, Model& model, size_t replica, uint64_t queue
                            out.response.size(),
                            queue_ns + service_ns,
                            {memory.decoded.id, queue_ns, memory.times},
+                           done.ok() ? std::string_view() : done.error().message,
                            out.trace.get()});
   }
   memory.arena.reset();

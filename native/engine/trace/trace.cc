@@ -101,6 +101,12 @@ std::string trace_parent_text(const TraceId& trace_id, const SpanId& span_id) {
   return text;
 }
 
+std::string trace_id_text(const TraceId& trace_id) {
+  std::string text;
+  add_hex(trace_id, text);
+  return text;
+}
+
 void make_trace_id(TraceId& id) { fill(id); }
 void make_span_id(SpanId& id) { fill(id); }
 

@@ -47,6 +47,9 @@ std::optional<TraceParent> parse_trace_parent(std::string_view parent, std::stri
 // "00-<trace>-<span>-01": the header of a traced request's answer.
 std::string trace_parent_text(const TraceId& trace_id, const SpanId& span_id);
 
+// The trace's id in hexadecimal digits.
+std::string trace_id_text(const TraceId& trace_id);
+
 // New ids, which are not all zero. From the kernel's random numbers.
 void make_trace_id(TraceId& id);
 void make_span_id(SpanId& id);

@@ -162,6 +162,17 @@ TEST_F(TracingTest, SaysWhatARequestWentThrough) {
   EXPECT_EQ(take().records()->size(), 0u) << "taken once";
 }
 
+TEST_F(TracingTest, TheAccessLogNamesTheTrace) {
+  engine_->access_log().set_one_in(1);
+  const uint32_t handle = load(null_spec("m", "echo", ExecMode::Inline));
+  ask(handle);
+  EXPECT_EQ(engine_->access_log().take().find("\"trace\""), std::string::npos);
+  trace({true, 1, -1});
+  ask(handle);
+  const std::string line = engine_->access_log().take();
+  EXPECT_NE(line.find("\"trace\":\"" + traced().substr(3, 32) + "\""), std::string::npos) << line;
+}
+
 TEST_F(TracingTest, AQueuedRequestAndOneThatFailed) {
   trace({true, 1, -1});
   const uint32_t handle = load(null_spec("m", "fail", ExecMode::Queued));
