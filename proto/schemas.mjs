@@ -20,6 +20,7 @@ const ROOTS = {
       'ServerLiveResponse',
       'ServerMetadataResponse',
       'ServerReadyResponse',
+      'SystemSharedMemoryStatusResponse',
     ],
   },
   'tensorflow_serving.proto': { names: ['ModelServerConfig'], simpleNames: true },

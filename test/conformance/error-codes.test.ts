@@ -19,8 +19,6 @@ const GRPC_NAMES: Readonly<Record<number, string>> = {
 const ROWS = '{"instances":[1]}';
 const ONE = '{"inputs":[{"name":"input","datatype":"FP32","shape":[1],"data":[7]}]}';
 const TWO = '{"inputs":[{"name":"x","datatype":"FP32","shape":[2],"data":[1,2]}]}';
-/** TraceSettingRequest {settings {key: "trace_file", value {value: "x"}}}. */
-const TRACE_FILE = Buffer.from('0a110a0a74726163655f66696c6512030a0178', 'hex');
 const FAILING = `backend: "serval_null"
 input { name: "x" data_type: TYPE_FP32 dims: [ -1 ] }
 output { name: "y" data_type: TYPE_FP32 dims: [ -1 ] }
@@ -155,17 +153,20 @@ const PROVOKE: Readonly<Record<Provoked, (on: Provoker) => Promise<Got>>> = {
     };
   },
   [ErrorCode.Unimplemented]: async (on) => ({
-    v2: await on.v2(
-      `${HALF}/infer`,
-      JSON.stringify({
-        inputs: [
-          tensor({
-            parameters: { shared_memory_region: 'r', shared_memory_byte_size: 4 },
-          }),
-        ],
-      }),
-    ),
-    grpc: (await on.client.unary('/inference.GRPCInferenceService/TraceSetting', TRACE_FILE)).code,
+    v2: (
+      await exchange(
+        on.server.httpPort,
+        'POST',
+        '/v2/cudasharedmemory/region/r/register',
+        '{"raw_handle":{"b64":""},"device_id":0,"byte_size":64}',
+      )
+    ).status,
+    grpc: (
+      await on.client.unary(
+        '/inference.GRPCInferenceService/CudaSharedMemoryRegister',
+        Buffer.alloc(0),
+      )
+    ).code,
   }),
   [ErrorCode.DeadlineExceeded]: async (on) => ({ grpc: await on.grpc(on.slow(), 20) }),
   [ErrorCode.Cancelled]: async (on) => {

@@ -1,6 +1,7 @@
 // What a protocol may ask of the server as a whole: the repository, its models' life, log settings.
 // The registry's thread answers; other threads ask through ts/admin/remote-control.ts. Control
 // plane. Types only.
+import type { SharedRegion } from '../model/engine-api.js';
 
 /** Triton's states. */
 export type RepositoryState = 'READY' | 'LOADING' | 'UNLOADING' | 'UNAVAILABLE';
@@ -34,9 +35,18 @@ export interface LogSettings {
 
 /** Trace settings by Triton's names: trace_level is a list, all else is text. */
 export type TraceSettings = Readonly<Record<string, string | readonly string[]>>;
+/** Shared memory of clients. All reject with ServalError. */
+export interface SharedMemoryControl {
+  /** One region, or all where the name is "". Errors: InvalidArgument (no such region). */
+  sharedRegions(name: string): Promise<readonly SharedRegion[]>;
+  /** Errors: Unimplemented (clients may not); those of SharedRegions.register(). */
+  registerSharedRegion(region: SharedRegion): Promise<void>;
+  /** One region, or all where the name is ""; a name that is not there is no error. */
+  unregisterSharedRegion(name: string): Promise<void>;
+}
 
 /** All reject with ServalError. Settle on the caller's thread. */
-export interface ModelControl {
+export interface ModelControl extends SharedMemoryControl {
   /** Every version of every model that is or could be served, by name, then version ascending;
    * `readyOnly` leaves the others out. `repository` "" means all. Errors: InvalidArgument (unknown
    * repository). */

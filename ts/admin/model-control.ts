@@ -16,6 +16,7 @@ import type {
   RepositoryIndexEntry,
   RepositoryState,
   TraceSettings,
+  SharedMemoryControl,
 } from './control.js';
 
 /** Who has the trace settings; of a model, "" = of all. */
@@ -32,6 +33,7 @@ export interface ModelControlParts {
   /** Where the log is; "" = stderr. */
   readonly logFile?: string;
   readonly traces: TraceControl;
+  readonly sharedMemory: SharedMemoryControl;
   /** Called after every change of the levels, to tell other threads. */
   readonly levelsChanged?: (switches: LogSwitches) => void;
 }
@@ -68,6 +70,7 @@ export function createModelControl(parts: ModelControlParts): ModelControl {
     throw new ServalError(ErrorCode.InvalidArgument, `Request for unknown model : ${model}`);
   };
   return {
+    ...parts.sharedMemory,
     async index(repository, readyOnly) {
       const listed = await source.list(repository);
       const { snapshot } = registry;

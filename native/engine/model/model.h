@@ -28,6 +28,7 @@ class Batcher;
 class DeadlineTimer;
 class TraceSampler;
 class Tracer;
+class SharedRegions;
 
 struct ModelCounters {
   std::atomic<uint64_t> requests_inline{0}, requests_queued{0}, failures{0}, cancelled{0},
@@ -67,7 +68,8 @@ struct ModelServices {
   MemoryBudget* budget = nullptr;  // the engine's, which outlives its models
   DeadlineTimer* timer = nullptr;  // watches the deadlines of what runs
   StartThread start_thread = serval::start_thread;
-  Tracer* tracer = nullptr;  // of models whose requests may be traced
+  Tracer* tracer = nullptr;                       // of models whose requests may be traced
+  const SharedRegions* shared_regions = nullptr;  // what requests may name; null = none
 };
 
 class Model {

@@ -11,6 +11,7 @@ import type {
   ModelControl,
   RepositoryIndexEntry,
 } from '../../../ts/admin/control.js';
+import { sharedMemoryControl } from '../../../ts/admin/shared-memory.js';
 import { createModelControl } from '../../../ts/admin/model-control.js';
 import type { ModelControlMode } from '../../../ts/config/config.js';
 import { ErrorCode } from '../../../ts/errors.js';
@@ -19,6 +20,8 @@ import type { LogSwitches } from '../../../ts/logger.js';
 import { startSource } from '../registry/sources/source-setup.js';
 import type { SetupChange, SourceSetup } from '../registry/sources/source-setup.js';
 import { filledFolder, tempFolder } from '../temp-folder.js';
+
+const sharedMemory = sharedMemoryControl(undefined);
 
 interface ControlSetup extends SourceSetup {
   readonly control: ModelControl;
@@ -44,7 +47,14 @@ async function setup(
   return {
     ...started,
     tempRoot,
-    control: createModelControl({ source, registry, mode, levels, traces: NO_TRACES }),
+    control: createModelControl({
+      source,
+      registry,
+      mode,
+      levels,
+      traces: NO_TRACES,
+      sharedMemory,
+    }),
   };
 }
 
@@ -323,6 +333,7 @@ test('log settings are read and changed, all of a change or none', async (t) => 
     registry,
     traces: NO_TRACES,
     levels,
+    sharedMemory,
     mode: 'explicit',
     levelsChanged: (one) => void seen.push(one),
   });
@@ -357,6 +368,7 @@ test('log settings are read and changed, all of a change or none', async (t) => 
     registry,
     traces: NO_TRACES,
     levels,
+    sharedMemory,
     logFile: '/l',
     mode: 'explicit',
   });

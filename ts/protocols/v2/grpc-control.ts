@@ -6,18 +6,15 @@ import {
   CONTROL_CHANGE,
   LOGGING_CHANGE,
   MODEL_CONFIG,
-  SHARED_MEMORY,
-  SHARED_MEMORY_CHANGE,
   STATISTICS,
   TRACING_CHANGE,
   type CallKind,
 } from '../../access/groups.js';
 import type { LogSettings, ModelControl, TraceSettings } from '../../admin/control.js';
-import { ErrorCode, ServalError } from '../../errors.js';
 import type { RegistrySnapshot } from '../../model/snapshot.js';
 import type { GrpcUnaryHandler } from '../../transport/grpc-call.js';
 import type { EngineReadings } from '../engine-readings.js';
-import { answering, answeringLater } from '../grpc/unary.js';
+import { answeringLater } from '../grpc/unary.js';
 import {
   loadModel,
   loadRequest,
@@ -27,6 +24,7 @@ import {
   type ControlParameters,
 } from './control.js';
 import { modelConfigJson } from './documents.js';
+import { SHARED_MEMORY_KINDS, sharedMemoryCalls } from './shared-memory/grpc.js';
 import { modelStatistics, statisticsTargets } from './statistics.js';
 import {
   LOG_SETTINGS_RESPONSE,
@@ -244,26 +242,6 @@ async function traceSetting(control: ModelControl, message: Buffer): Promise<Buf
   return encodeMessage({ settings: Object.fromEntries(values) }, TRACE_SETTING_RESPONSE);
 }
 
-const NOT_OFFERED: Readonly<Record<string, string>> = {
-  SystemSharedMemoryStatus: 'this server takes no shared memory',
-  SystemSharedMemoryRegister: 'this server takes no shared memory',
-  SystemSharedMemoryUnregister: 'this server takes no shared memory',
-  CudaSharedMemoryStatus: 'this server takes no shared memory',
-  CudaSharedMemoryRegister: 'this server takes no shared memory',
-  CudaSharedMemoryUnregister: 'this server takes no shared memory',
-};
-
-function notOffered(): Record<string, GrpcUnaryHandler> {
-  return Object.fromEntries(
-    Object.entries(NOT_OFFERED).map(([method, reason]) => [
-      method,
-      answering(() => {
-        throw new ServalError(ErrorCode.Unimplemented, `${method} is not offered: ${reason}`);
-      }),
-    ]),
-  );
-}
-
 /** What they are. LogSettings and TraceSetting read too; which of both, only their message says. */
 export const CONTROL_CALL_KINDS: Readonly<Record<string, CallKind>> = {
   RepositoryIndex: CONTROL,
@@ -273,12 +251,7 @@ export const CONTROL_CALL_KINDS: Readonly<Record<string, CallKind>> = {
   ModelStatistics: STATISTICS,
   LogSettings: LOGGING_CHANGE,
   TraceSetting: TRACING_CHANGE,
-  SystemSharedMemoryStatus: SHARED_MEMORY,
-  SystemSharedMemoryRegister: SHARED_MEMORY_CHANGE,
-  SystemSharedMemoryUnregister: SHARED_MEMORY_CHANGE,
-  CudaSharedMemoryStatus: SHARED_MEMORY,
-  CudaSharedMemoryRegister: SHARED_MEMORY_CHANGE,
-  CudaSharedMemoryUnregister: SHARED_MEMORY_CHANGE,
+  ...SHARED_MEMORY_KINDS,
 };
 
 /** The calls by name. */
@@ -294,6 +267,6 @@ export function controlCalls(
     ModelStatistics: answeringLater((message) => statistics(options, message)),
     LogSettings: answeringLater((message) => logSettings(control, message)),
     TraceSetting: answeringLater((message) => traceSetting(control, message)),
-    ...notOffered(),
+    ...sharedMemoryCalls(control),
   };
 }

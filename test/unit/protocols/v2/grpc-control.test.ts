@@ -31,6 +31,7 @@ describe('V2 gRPC: control calls', () => {
       control,
       readings,
       serverVersion: '1',
+      clientShm: false,
       infer: { inferMessage: () => undefined, cancel: () => undefined },
       encodeConfig: (config) => encode(types, 'inference.ModelConfig', config),
     });
@@ -187,6 +188,7 @@ describe('V2 gRPC: control calls', () => {
       control,
       readings,
       serverVersion: '1',
+      clientShm: false,
       infer: { inferMessage: () => undefined, cancel: () => undefined },
       encodeConfig: (config) => encode(types, 'inference.ModelConfig', config),
     });
@@ -319,23 +321,6 @@ describe('V2 gRPC: control calls', () => {
     ] as const) {
       const outcome = await client.unary(SERVICE + method, Buffer.from(hex, 'hex'));
       assert.deepEqual([outcome.code, outcome.details], [3, details], method);
-    }
-  });
-
-  it('says of what it does not offer that it does not', async () => {
-    for (const [method, reason] of [
-      ['SystemSharedMemoryStatus', 'this server takes no shared memory'],
-      ['SystemSharedMemoryRegister', 'this server takes no shared memory'],
-      ['SystemSharedMemoryUnregister', 'this server takes no shared memory'],
-      ['CudaSharedMemoryStatus', 'this server takes no shared memory'],
-      ['CudaSharedMemoryRegister', 'this server takes no shared memory'],
-      ['CudaSharedMemoryUnregister', 'this server takes no shared memory'],
-    ]) {
-      const outcome = await client.unary(`${SERVICE}${method}`, Buffer.alloc(0));
-      assert.deepEqual(
-        [outcome.code, outcome.details],
-        [12, `${method} is not offered: ${reason}`],
-      );
     }
   });
 });
