@@ -38,7 +38,7 @@ describe('V2 metadata', () => {
         '"tabular_v1","trace"]}',
     );
     const allowed = serverMetadataJson({ serverVersion: '1.2.3', clientShm: true });
-    assert.match(allowed, /"statistics","system_shared_memory","tabular_v1"\]/);
+    assert.match(allowed, /"statistics","system_shared_memory","tabular_v1","trace"\]/);
   });
 
   it('describes a model: ready versions, platform, tensors', () => {
