@@ -12,6 +12,7 @@ const ROOTS = {
   'inference.proto': {
     names: [
       'LogSettingsResponse',
+      'TraceSettingResponse',
       'ModelMetadataResponse',
       'ModelReadyResponse',
       'ModelStatisticsResponse',

@@ -22,6 +22,7 @@ const OTHER_ENTRIES = [
   'commands/import-command.js',
   'commands/key-command.js',
   'import/import-worker.js',
+  'tracing/otlp-exporter.js',
 ];
 
 // Bundled CommonJS packages call require for Node's own modules.
@@ -31,18 +32,20 @@ const REQUIRE =
 // As a name: esbuild knows none for a CommonJS file.
 const FILE_URL = "const thisFileUrl = require('node:url').pathToFileURL(__filename).href;";
 
-// The server's file loads the other commands from their own files. Nothing but answers and errors
-// passes between: classes are there twice.
+// The server's file loads the other commands, and what sends traces, from their own files. Nothing
+// but answers and errors passes between: classes are there twice.
+const EXPORTER = 'otlp-exporter.js';
 const otherCommands = {
   name: 'other-commands',
   setup({ onResolve, onLoad }) {
     const namespace = 'other-commands';
-    onResolve({ filter: /\/(inspect|import|key)-command\.js$/ }, ({ path, kind }) =>
-      kind === 'dynamic-import' ? { path: basename(path), namespace } : null,
+    onResolve(
+      { filter: /\/((inspect|import|key)-command|otlp-exporter)\.js$/ },
+      ({ path, kind }) => (kind === 'dynamic-import' ? { path: basename(path), namespace } : null),
     );
     onResolve({ filter: /^\.\/load\.cjs$/, namespace }, ({ path }) => ({ path, external: true }));
     onLoad({ filter: /./, namespace }, ({ path }) => {
-      const name = path.replace('-command.js', 'Command');
+      const name = path === EXPORTER ? 'otlpExporter' : path.replace('-command.js', 'Command');
       const call = `(await require('./load.cjs').importBeside('${path}')).${name}(...args)`;
       return { contents: `export const ${name} = async (...args) => ${call};` };
     });

@@ -174,3 +174,10 @@ export const FRAME_BODY_BYTES_MAX = 33_554_432;
 export const FRAME_DEPTH_MAX = 64;
 /** Values that all sparse tensors of a LeapFrame have when they are dense. */
 export const FRAME_SPARSE_VALUES_MAX = 4_194_304;
+
+/** Traces that wait for a file to be written. */
+export const TRACES_WAITING_MAX = 65_536;
+/** Between two warnings that traces are dropped. */
+export const TRACE_WARN_EVERY_MS = 60_000;
+/** What a server that stops waits for a collector. */
+export const TRACE_FLUSH_MS = 3000;

@@ -25,6 +25,7 @@ import {
 import { chooseHttpListener, tlsOnNodeOnly, type HttpListenerKind } from './transport/http-kind.js';
 import type { ServerTls } from './transport/tls/settings.js';
 import { defaultMemoryLimit, readMemoryFacts } from './config/memory-limit.js';
+import { Traces } from './tracing/traces.js';
 import { servalVersion } from './version.js';
 import { warmUpWith } from './warmup/index.js';
 import { connectionLimits, openFilesMax } from './workers/connection-limits.js';
@@ -79,6 +80,7 @@ interface Parts {
   readonly grpcListener: GrpcListenerKind;
   readonly registry: Registry;
   readonly source: ModelSource;
+  readonly traces: Traces;
 }
 
 interface PoolSettings {
@@ -104,7 +106,7 @@ async function reserveAdmin({ access }: Config): Promise<AdminAddress | undefine
 }
 
 function listenerPool(
-  { config, logger, access, engine, listener, grpcListener }: Parts,
+  { config, logger, access, engine, listener, grpcListener, traces }: Parts,
   { httpPort, monitoringPath, tls, admin }: PoolSettings,
 ): ListenerPool {
   const limits = connectionLimits(openFilesMax(), config.httpThreads, config.connectionsMax);
@@ -119,6 +121,7 @@ function listenerPool(
     metricsAllowed: config.metrics.allowed,
     ...(config.accessLog !== undefined && { accessLog: config.accessLogSettings }),
     policy: access.policy,
+    tracing: traces.word,
   };
   return new ListenerPool({
     http: {
@@ -317,11 +320,14 @@ export async function startServer(given: Config): Promise<RunningServer> {
       native.serverValue('looks', looks, false);
     },
   });
+  const { link } = engine;
+  const traces = new Traces({ config: config.tracing, link, logger, version: servalVersion() });
   const parts: Parts = {
     ...{ config, logger, levels, access, engine },
-    ...{ listener, grpcListener, registry, source },
+    ...{ listener, grpcListener, registry, source, traces },
   };
   try {
+    await traces.start();
     await source.firstLook();
   } catch (error) {
     engine.close();
@@ -333,6 +339,7 @@ export async function startServer(given: Config): Promise<RunningServer> {
     source,
     registry,
     levels,
+    traces,
     logFile: config.logFile ?? '',
     mode: config.control.mode,
     sharedMemory: sharedMemoryControl(config.access.clientShm ? engine.regions : undefined),
@@ -360,7 +367,7 @@ export async function startServer(given: Config): Promise<RunningServer> {
     };
     return running(parts, at, pool, observers);
   } catch (error) {
-    await Promise.all([pool.stop(), source.stop(), observers?.close()]);
+    await Promise.all([pool.stop(), source.stop(), observers?.close(), traces.close()]);
     engine.close();
     throw error;
   }
@@ -384,7 +391,7 @@ function refuseBadStart(config: Config, source: ModelSource, snapshot: RegistryS
 type ListeningAt = Pick<RunningServer, 'httpPort' | 'grpcPort' | 'admin' | 'tls'>;
 
 function running(
-  { config, logger, access, engine, registry, source }: Parts,
+  { config, logger, access, engine, registry, source, traces }: Parts,
   { admin, ...ports }: ListeningAt,
   pool: ListenerPool,
   observers: Observers,
@@ -395,7 +402,7 @@ function running(
     const drained = async (): Promise<CutLog | undefined> => {
       await registry.drain();
       const [{ http, grpc, models }] = await Promise.all([pool.drain(seconds), source.stop()]);
-      await observers.close();
+      await Promise.all([observers.close(), traces.close()]);
       if (http + grpc === 0) return undefined;
       const counts = Object.entries(models).map(([name, count]) => `${name}: ${count}`);
       return { httpRequests: http, grpcRequests: grpc, models: counts.join(', ') };

@@ -13,6 +13,7 @@
 #include <random>
 
 #include "base/clock.h"
+#include "engine/trace/tracer.h"
 #include "stats/access_log.h"
 #include "stats/model_stats.h"
 
@@ -101,6 +102,21 @@ void bench_sample() {
   require(sampled == 0, "a request was sampled");
 }
 
+// What a request that is not traced pays for being asked about, off and with one in very many.
+void bench_trace(const char* name, const TraceRate& rate) {
+  Tracer tracer;
+  tracer.set({{{"", true, rate}}, true});
+  TraceSampler& sampler = *tracer.sampler_of("m");
+  std::optional<TraceParent> parent;
+  uint64_t traced = 0;
+  measure(name, [&] {
+    for (size_t i = 0; i < kCalls; ++i) {
+      if (tracer.on()) traced += tracer.begin(sampler, parent) != nullptr ? 1 : 0;
+    }
+  });
+  require(traced == 0, "a request was traced");
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -110,5 +126,8 @@ int main(int count, char** arguments) {
   bench_request("record a failed request", 1, Outcome::Rejected);
   bench_batch();
   bench_sample();
+  bench_trace("trace, off", {});
+  bench_trace("trace, not sampled", {true, UINT32_MAX, -1});
+  bench_trace("trace, rate 0", {true, 0, -1});
   return 0;
 }

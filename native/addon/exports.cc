@@ -339,6 +339,37 @@ uint32_t SetServerValue(Link& link, Arguments<3>& arguments) {
   return 0;
 }
 
+// traceParent(parent: Buffer, state: Buffer): the headers of the request that is handed over next
+uint32_t SetTraceParent(Link& link, Arguments<2>& arguments) {
+  const std::span<const uint8_t> parent = arguments.buffer(0, "parent");
+  const std::span<const uint8_t> state = arguments.buffer(1, "state");
+  if (!arguments.ok()) return {};
+  link.lane().set_trace_parent({reinterpret_cast<const char*>(parent.data()), parent.size()},
+                               {reinterpret_cast<const char*>(state.data()), state.size()});
+  return 0;
+}
+
+// setTraces(rules: Buffer) -> code
+uint32_t SetTraces(Link& link, Arguments<1>& arguments) {
+  const std::span<const uint8_t> bytes = arguments.buffer(0, "rules");
+  if (!arguments.ok()) return {};
+  const Result<TraceRules> rules = TraceRules::parse(bytes);
+  if (!rules.ok()) return link.report_error(rules.error());
+  link.lane().engine().set_traces(rules.value());
+  return link.report({});
+}
+
+// takeTraces(lost) -> code; a TraceTake in slot 0. `lost`: of those taken before
+uint32_t TakeTraces(Link& link, Arguments<1>& arguments) {
+  const uint32_t lost = arguments.u32(0, "lost");
+  if (!arguments.ok()) return {};
+  Tracer& tracer = link.lane().engine().tracer();
+  tracer.count_lost(lost);
+  ByteBuffer& out = link.clear_answer();
+  if (tracer.take(out)) return link.report({});
+  return link.report_error(make_error(ErrorCode::Internal, "out of memory"));
+}
+
 // limitReceive(link, bytes) -> number of listening sockets on that TCP link; needs no attach
 uint32_t LimitReceive(Arguments<2>& arguments) {
   const uint32_t link = arguments.u32(0, "link");
@@ -476,6 +507,9 @@ constexpr Export kExports[] = {
     exported<"metrics", Metrics>(),
     exported<"takeAccessLog", TakeAccessLog>(),
     exported<"setAccessLog", SetAccessLog>(),
+    exported<"traceParent", SetTraceParent>(),
+    exported<"setTraces", SetTraces>(),
+    exported<"takeTraces", TakeTraces>(),
     exported<"addAccessLog", AddAccessLog>(),
     exported<"serverValue", SetServerValue>(),
     exported<"inferPacked", InferPacked>(),

@@ -1,6 +1,8 @@
 // Hot path: reply. Thread: JavaScript's, but wake().
 #include "addon/link.h"
 
+#include <cstring>
+
 #include "engine/lane/completion.h"
 
 namespace serval {
@@ -78,8 +80,20 @@ uint32_t Link::generation_of(Request& request) {
   return request.response_generation;
 }
 
+// As what the request is traced that was just handed over, if it is.
+void Link::report_trace() {
+  TraceId trace_id;
+  SpanId span_id;
+  control_[kWordTraced] = 0;
+  if (!lane_->take_traced(trace_id, span_id)) return;
+  control_[kWordTraced] = 1;
+  std::memcpy(control_ + kWordTraceId, trace_id.data(), trace_id.size());
+  std::memcpy(control_ + kWordSpanId, span_id.data(), span_id.size());
+}
+
 // Hot path: reply. What JavaScript needs to know of an answer, as words.
 uint32_t Link::report(const Answer& answer) {
+  report_trace();
   if (answer.pending) {
     control_[kWordTicket] = answer.ticket;
     return kPending;

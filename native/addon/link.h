@@ -19,6 +19,9 @@ inline constexpr auto kWordBytes = static_cast<size_t>(fb::ControlWord::Bytes);
 inline constexpr auto kWordJsonBytes = static_cast<size_t>(fb::ControlWord::JsonBytes);
 inline constexpr auto kWordTicket = static_cast<size_t>(fb::ControlWord::Ticket);
 inline constexpr auto kWordGeneration = static_cast<size_t>(fb::ControlWord::Generation);
+inline constexpr auto kWordTraced = static_cast<size_t>(fb::ControlWord::Traced);
+inline constexpr auto kWordTraceId = static_cast<size_t>(fb::ControlWord::TraceId);
+inline constexpr auto kWordSpanId = static_cast<size_t>(fb::ControlWord::SpanId);
 inline constexpr auto kWordRing = static_cast<size_t>(fb::ControlWord::Ring);
 inline constexpr auto kRingTicket = static_cast<size_t>(fb::RingWord::Ticket);
 inline constexpr auto kRingCode = static_cast<size_t>(fb::RingWord::Code);
@@ -72,6 +75,7 @@ class Link final : public LaneHooks {
   // from the event loop itself.
   void drain(napi_value callback, napi_async_context context);
   uint32_t generation_of(Request& request);
+  void report_trace();
 
   napi_env env_;
   std::shared_ptr<Lane> lane_;

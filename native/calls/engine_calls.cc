@@ -97,9 +97,28 @@ void EngineCalls::message(Call& call, Received message) {
   forward(call, GrpcEvent::Message, 0, message.bytes);
 }
 
+// Hands a message to the engine, with its caller's trace context where that counts. The answer of
+// one that is traced says so; a stream's head has no place for its many requests.
+Answer EngineCalls::ask(Call& call, Received message) {
+  const Protocol protocol = *method_of(call).protocol;
+  const Tracer& tracer = lane_->engine().tracer();
+  const bool traces = tracer.on();
+  if (traces && tracer.reads_parents()) {
+    const std::string_view parent = call.metadata_value("traceparent");
+    if (!parent.empty()) lane_->set_trace_parent(parent, call.metadata_value("tracestate"));
+  }
+  const Answer answered =
+      lane_->infer_message(protocol, message.bytes, timeout_us(call), message.owned);
+  TraceId trace_id;
+  SpanId span_id;
+  if (traces && lane_->take_traced(trace_id, span_id) && call.state == nullptr) {
+    call.add_initial_metadata("traceparent", trace_parent_text(trace_id, span_id));
+  }
+  return answered;
+}
+
 void EngineCalls::infer(Call& call, Received message) {
-  const Answer answered = lane_->infer_message(*method_of(call).protocol, message.bytes,
-                                               timeout_us(call), message.owned);
+  const Answer answered = ask(call, message);
   if (answered.pending) {
     call.word = answered.ticket;
     wait_for(answered.ticket, call.id(), 0);
@@ -113,8 +132,7 @@ void EngineCalls::infer_streamed(Call& call, Received message) {
   // What comes when the drain has begun is not run: the closing status says so.
   if (!stream.takes_requests()) return;
   const uint64_t number = stream.begin(message.bytes.size());
-  const Answer answered = lane_->infer_message(*method_of(call).protocol, message.bytes,
-                                               timeout_us(call), message.owned);
+  const Answer answered = ask(call, message);
   if (answered.pending) {
     stream.find(number)->ticket = answered.ticket;
     wait_for(answered.ticket, call.id(), number);

@@ -81,6 +81,13 @@ void Engine::publish_routes(RouteChange change) {
   replace_table(std::move(table));
 }
 
+void Engine::set_traces(const TraceRules& rules) {
+  std::lock_guard lock(mutex_);  // no model comes between the rules and their models
+  tracer_.set(rules);
+  table_->models.each(
+      [this](Model& model) { model.trace_sampler().store(tracer_.sampler_of(model.spec().name)); });
+}
+
 void Engine::add_lane(const std::shared_ptr<Lane>& lane) {
   std::lock_guard lock(mutex_);
   lanes_.push_back(lane);
@@ -150,8 +157,9 @@ Result<std::shared_ptr<Model>> Engine::load_model(ModelSpec spec) {
   auto model = std::make_shared<Model>(
       handle, std::move(spec), std::move(replicas.value()), std::move(shapes.value()), load_us,
       ModelServices{&access_log_, options_.records, budget_.get(), &timer_, options_.start_thread,
-                    &shared_regions_},
+                    &tracer_, &shared_regions_},
       std::move(finding));
+  model->trace_sampler().store(tracer_.sampler_of(model->spec().name));
   table->models = table_->models.with(handle, model);
   replace_table(std::move(table));
   return model;
@@ -309,6 +317,14 @@ void write_model_bytes(const EngineTable& table, MetricsWriter& writer) {
   writer.plain_sample("serval_model_file_bytes", std::to_string(bytes));
 }
 
+void write_trace_metrics(const Tracer& tracer, MetricsWriter& writer) {
+  writer.family("serval_trace_requests_total", "counter", "Requests that were traced");
+  writer.plain_sample("serval_trace_requests_total", std::to_string(tracer.recorded()));
+  writer.family("serval_trace_dropped_total", "counter",
+                "Traced requests whose trace was lost: the buffer was full, or nobody took it");
+  writer.plain_sample("serval_trace_dropped_total", std::to_string(tracer.dropped()));
+}
+
 }  // namespace
 
 void Engine::run_metrics(MetricsKind kind, Request& request) {
@@ -329,6 +345,7 @@ void Engine::run_metrics(MetricsKind kind, Request& request) {
   if (kind == MetricsKind::Triton) {
     write_memory_metrics(*budget_, writer);
     write_model_bytes(*current, writer);
+    if (tracer_.was_on()) write_trace_metrics(tracer_, writer);
     server_stats_.write(writer);
   }
   if (written && writer.ok()) finish_request(request);

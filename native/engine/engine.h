@@ -17,6 +17,7 @@
 #include "engine/route_table.h"
 #include "engine/shm/regions.h"
 #include "engine/task_threads.h"
+#include "engine/trace/tracer.h"
 #include "engine/watch/deadline_timer.h"
 #include "engine/watch/inline_watch.h"
 #include "engine/watch/memory_trimmer.h"
@@ -80,6 +81,9 @@ class Engine : public std::enable_shared_from_this<Engine> {
   DeadlineTimer& timer() { return timer_; }
   InlineWatch& inline_watch() { return inline_watch_; }
   AccessLog& access_log() { return access_log_; }
+  Tracer& tracer() { return tracer_; }
+  // Sets rules of tracing, for the models that are there and those that come. Any thread.
+  void set_traces(const TraceRules& rules);
   ServerStats& server_stats() { return server_stats_; }
   // Listeners keep it: their memory is given back after they let go of the engine.
   const std::shared_ptr<MemoryBudget>& budget() const { return budget_; }
@@ -111,6 +115,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   const EngineOptions options_;
   const std::shared_ptr<MemoryBudget> budget_;
   AccessLog access_log_;
+  Tracer tracer_;
   ServerStats server_stats_;
   SharedRegions shared_regions_;
   DeadlineTimer timer_;

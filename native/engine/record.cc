@@ -3,6 +3,7 @@
 
 #include "engine/lane/completion.h"
 #include "engine/missing.h"
+#include "engine/trace/tracer.h"
 
 namespace serval {
 
@@ -54,6 +55,7 @@ void record_request(Model& model, const ServedRequest& served) {
         static_cast<uint8_t>(served.protocol), outcome_of(served.code), queue_ns, times.input_ns,
         times.infer_ns, times.output_ns, served.total_ns, times.rows});
   }
+  if (served.trace != nullptr) services.tracer->record(*served.trace, model, served);
   if (services.access_log == nullptr ||
       !services.access_log->sample(served.code != ErrorCode::Ok)) {
     return;
@@ -63,6 +65,9 @@ void record_request(Model& model, const ServedRequest& served) {
   record.status = services.access_log->status_of(static_cast<size_t>(served.protocol),
                                                  static_cast<size_t>(served.code));
   record.reason = served.reason;
+  const std::string trace =
+      served.trace == nullptr ? std::string() : trace_id_text(served.trace->trace_id);
+  record.trace = trace;
   record.model = model.spec().name;
   record.version = model.version_text();
   record.id = served.progress.id;
@@ -101,9 +106,10 @@ void end_request(Model& model, Request& request, const Status& status, const Pro
   const ErrorCode code = status.ok() ? ErrorCode::Ok : status.error().code;
   store_outcome(request, status);
   const uint64_t total_ns = request.queued.elapsed_ns();
-  record_request(model, {request.protocol, code, request.bytes().size(), request.response.size(),
-                         total_ns, progress != nullptr ? *progress : Progress{{}, total_ns, {}},
-                         status.ok() ? std::string_view() : status.error().message});
+  record_request(model,
+                 {request.protocol, code, request.bytes().size(), request.response.size(), total_ns,
+                  progress != nullptr ? *progress : Progress{{}, total_ns, {}},
+                  status.ok() ? std::string_view() : status.error().message, request.trace.get()});
 }
 
 }  // namespace serval

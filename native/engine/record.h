@@ -32,9 +32,10 @@ struct ServedRequest {
   uint64_t total_ns;
   Progress progress;
   std::string_view reason = {};  // why it failed
+  const Trace* trace = nullptr;  // null: it is not traced
 };
 
-// Counts one request and writes it to the access log where it is sampled.
+// Counts one request, writes it to the access log where it is sampled, and to the tracer.
 void record_request(Model& model, const ServedRequest& served);
 
 // Writes a request to the access log that came to no queue: one of no model that is there, or that

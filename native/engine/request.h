@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "codec/request.h"
 #include "engine/protocol.h"
+#include "engine/trace/trace.h"
 
 namespace serval {
 
@@ -41,8 +42,9 @@ struct Request {
   std::shared_ptr<Model> model;
   std::shared_ptr<Lane> lane;  // set while queued: keeps the listener alive
   CancelFlag cancel;
-  size_t running_at = 0;  // its place there
-  Stopwatch queued;       // since when it waits
+  size_t running_at = 0;         // its place there
+  Stopwatch queued;              // since when it waits
+  std::unique_ptr<Trace> trace;  // null: it is not traced
 
   // Its place in the queue; written by the listener's thread before it is pushed.
   SchedulePolicy schedule;

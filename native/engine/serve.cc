@@ -355,7 +355,8 @@ bool serve(const ServeInput& input, Model& model, size_t replica, uint64_t queue
                            out.response.size(),
                            queue_ns + service_ns,
                            {memory.decoded.id, queue_ns, memory.times},
-                           done.ok() ? std::string_view() : done.error().message});
+                           done.ok() ? std::string_view() : done.error().message,
+                           out.trace.get()});
   }
   memory.arena.reset();
   memory.decoded.shared.clear();  // regions that were unregistered meanwhile go now

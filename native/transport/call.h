@@ -50,6 +50,8 @@ class Call {
   uint64_t deadline_ns() const { return deadline_ns_; }
   // The client's, without gRPC's and HTTP's own.
   virtual const Metadata& metadata() const = 0;
+  // One value of it, "" where there is none; not of "-bin" names. Valid while the call is.
+  virtual std::string_view metadata_value(std::string_view name) const = 0;
   // Whether the client is on this machine: it came over loopback or a unix socket.
   virtual bool is_local() const { return false; }
 

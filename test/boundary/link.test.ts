@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { loadBinding, type NativeBinding } from '../../ts/native/binding.js';
+import { readTraces, writeTraceRules } from '../../ts/native/flat.js';
 import { ErrorCode } from '../../ts/errors.js';
 import { V1_PREDICT, V2_REST } from '../../ts/model/request-kinds.js';
 import { Asked, bytes, inferred, nullModel, withEngine } from './support.js';
@@ -41,6 +42,9 @@ const CALLS: readonly [keyof NativeBinding, readonly unknown[]][] = [
   ['grpcReloadCertificates', []],
   ['grpcAccess', [{}]],
   ['grpcStop', []],
+  ['traceParent', [Buffer.alloc(1), Buffer.alloc(1)]],
+  ['setTraces', [Buffer.alloc(1)]],
+  ['takeTraces', [0]],
 ];
 
 function call(
@@ -73,6 +77,45 @@ test('wrong types throw TypeError that names the argument', async () => {
       /attached already/,
     );
     assert.throws(() => native.mapSlot(12345), RangeError);
+  });
+});
+
+test('a traced request is said to be, in the words of the call that handed it over', async () => {
+  const body = bytes(V2_BODY);
+  await withEngine(async (engine) => {
+    const { link, control } = engine;
+    const { handle } = await control.load(nullModel('m', { execMode: 'inline' }));
+    const ask = (): string => {
+      let traced = '';
+      const target = {
+        ticket: 0,
+        complete: (code: number) => assert.equal(code, ErrorCode.Ok),
+        traced: (parent: string) => {
+          traced = parent;
+        },
+      };
+      link.infer(V2_REST, handle, body, -1, target);
+      return traced;
+    };
+    const rules = (on: boolean) =>
+      writeTraceRules({ rules: [{ model: '', own: true, on, rate: 1, count: -1 }], parents: true });
+    assert.equal(ask(), '');
+    link.run((native) => native.setTraces(rules(true)));
+    assert.match(ask(), /^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/);
+    const trace = '0af7651916cd43dd8448eb211c80319c';
+    link.traceParent(`00-${trace}-b7ad6b7169203331-01`, 'a=1');
+    assert.ok(ask().startsWith(`00-${trace}-`));
+    link.run((native) => native.setTraces(rules(false)));
+    assert.equal(ask(), '');
+    const { records } = readTraces(link.read((native) => native.takeTraces(0)));
+    assert.deepEqual(
+      records.map(({ model, traceState }) => [model, traceState]),
+      [
+        ['m', ''],
+        ['m', 'a=1'],
+      ],
+    );
+    assert.throws(() => link.run((native) => native.setTraces(Buffer.from('what'))), /trace rules/);
   });
 });
 

@@ -62,6 +62,7 @@ async function startPool(
     tfTensorContent: false,
     tfCheckMethod: false,
     policy: OPEN_POLICY,
+    tracing: new SharedArrayBuffer(4),
   } as const;
   const pool = new ListenerPool({
     http: {

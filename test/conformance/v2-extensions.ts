@@ -11,4 +11,5 @@ export const V2_EXTENSIONS: readonly string[] = [
   'schedule_policy',
   'statistics',
   'tabular_v1',
+  'trace',
 ];

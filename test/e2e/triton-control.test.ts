@@ -66,6 +66,8 @@ describe('control by tritonclient', () => {
       // Nine runs of it, one after the other, may take a busy machine longer than REST's 30 s.
       '--rest-api-timeout-in-ms',
       '600000',
+      '--trace-file',
+      join(folders.folder, 'trace.json'),
     ]);
   });
   after(async () => {

@@ -38,6 +38,7 @@ export const CONTROL = reads('control');
 export const CONTROL_CHANGE = changes('control');
 export const LOGGING = reads('logging');
 export const LOGGING_CHANGE = changes('logging');
+export const TRACING = reads('tracing');
 export const TRACING_CHANGE = changes('tracing');
 export const SHARED_MEMORY = reads('shared-memory');
 export const SHARED_MEMORY_CHANGE = changes('shared-memory');

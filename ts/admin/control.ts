@@ -33,6 +33,8 @@ export interface LogSettings {
   readonly log_format: 'default' | 'ISO8601';
 }
 
+/** Trace settings by Triton's names: trace_level is a list, all else is text. */
+export type TraceSettings = Readonly<Record<string, string | readonly string[]>>;
 /** Shared memory of clients. All reject with ServalError. */
 export interface SharedMemoryControl {
   /** One region, or all where the name is "". Errors: InvalidArgument (no such region). */
@@ -66,4 +68,12 @@ export interface ModelControl extends SharedMemoryControl {
   logSettings(): Promise<LogSettings>;
   /** Changes the members given. Errors: InvalidArgument (unknown name, wrong type, log_file). */
   updateLogSettings(change: Readonly<Record<string, unknown>>): Promise<LogSettings>;
+  /** Of a model, "" = of all. Errors: InvalidArgument (unknown model). */
+  traceSettings(model: string): Promise<TraceSettings>;
+  /** Changes those that are given; null = no longer set. Errors: InvalidArgument (unknown model or
+   * name, wrong value); Unimplemented (trace_file). */
+  updateTraceSettings(
+    model: string,
+    change: Readonly<Record<string, unknown>>,
+  ): Promise<TraceSettings>;
 }

@@ -15,8 +15,15 @@ import type {
   ModelControl,
   RepositoryIndexEntry,
   RepositoryState,
+  TraceSettings,
   SharedMemoryControl,
 } from './control.js';
+
+/** Who has the trace settings; of a model, "" = of all. */
+export interface TraceControl {
+  settings(model: string): Promise<TraceSettings>;
+  update(model: string, change: Readonly<Record<string, unknown>>): Promise<TraceSettings>;
+}
 
 export interface ModelControlParts {
   readonly source: Pick<ModelSource, 'list' | 'load' | 'unload' | 'reload' | 'replaceModels'>;
@@ -25,6 +32,7 @@ export interface ModelControlParts {
   readonly levels: LevelControl;
   /** Where the log is; "" = stderr. */
   readonly logFile?: string;
+  readonly traces: TraceControl;
   readonly sharedMemory: SharedMemoryControl;
   /** Called after every change of the levels, to tell other threads. */
   readonly levelsChanged?: (switches: LogSwitches) => void;
@@ -43,7 +51,7 @@ const LOG_FORMATS = ['default', 'ISO8601'] as const;
 const VERBOSE_LEVEL_MAX = 4_294_967_295;
 
 export function createModelControl(parts: ModelControlParts): ModelControl {
-  const { source, registry, mode } = parts;
+  const { source, registry, mode, traces } = parts;
   const logs = new Logs(parts);
   /** Source: v2-protocol.md 11 (load and unload without explicit mode). */
   const requireExplicit = (): void => {
@@ -53,6 +61,13 @@ export function createModelControl(parts: ModelControlParts): ModelControl {
       'explicit model load / unload is not allowed if polling is enabled: ' +
         `expected --model-control-mode=explicit, got ${mode}`,
     );
+  };
+  /** Source: server/src/http_server.cc, HandleTrace. */
+  const requireKnown = (model: string): void => {
+    if (model === '') return;
+    const found = findModel(registry.snapshot, model);
+    if (found?.defaultVersion !== undefined) return;
+    throw new ServalError(ErrorCode.InvalidArgument, `Request for unknown model : ${model}`);
   };
   return {
     ...parts.sharedMemory,
@@ -95,6 +110,14 @@ export function createModelControl(parts: ModelControlParts): ModelControl {
     logSettings: () => Promise.resolve(logs.settings()),
     async updateLogSettings(change) {
       return logs.update(change);
+    },
+    async traceSettings(model) {
+      requireKnown(model);
+      return traces.settings(model);
+    },
+    async updateTraceSettings(model, change) {
+      requireKnown(model);
+      return traces.update(model, change);
     },
   };
 }

@@ -7,6 +7,7 @@ import type {
   LogSettings,
   ModelControl,
   RepositoryIndexEntry,
+  TraceSettings,
 } from './control.js';
 import type { SharedRegion } from '../model/engine-api.js';
 
@@ -24,6 +25,12 @@ export type ControlCall =
   | { readonly method: 'reload' }
   | { readonly method: 'logSettings' }
   | { readonly method: 'updateLogSettings'; readonly change: Readonly<Record<string, unknown>> }
+  | { readonly method: 'traceSettings'; readonly model: string }
+  | {
+      readonly method: 'updateTraceSettings';
+      readonly model: string;
+      readonly change: Readonly<Record<string, unknown>>;
+    }
   | { readonly method: 'sharedRegions'; readonly name: string }
   | { readonly method: 'registerSharedRegion'; readonly region: SharedRegion }
   | { readonly method: 'unregisterSharedRegion'; readonly name: string };
@@ -105,6 +112,17 @@ export class RemoteControl implements ModelControl {
     return this.#ask({ method: 'updateLogSettings', change }) as Promise<LogSettings>;
   }
 
+  traceSettings(model: string): Promise<TraceSettings> {
+    return this.#ask({ method: 'traceSettings', model }) as Promise<TraceSettings>;
+  }
+
+  updateTraceSettings(
+    model: string,
+    change: Readonly<Record<string, unknown>>,
+  ): Promise<TraceSettings> {
+    return this.#ask({ method: 'updateTraceSettings', model, change }) as Promise<TraceSettings>;
+  }
+
   sharedRegions(name: string): Promise<readonly SharedRegion[]> {
     return this.#ask({ method: 'sharedRegions', name }) as Promise<readonly SharedRegion[]>;
   }
@@ -152,6 +170,10 @@ function run(control: ModelControl, call: ControlCall): Promise<unknown> {
       return control.logSettings();
     case 'updateLogSettings':
       return control.updateLogSettings(call.change);
+    case 'traceSettings':
+      return control.traceSettings(call.model);
+    case 'updateTraceSettings':
+      return control.updateTraceSettings(call.model, call.change);
     case 'sharedRegions':
       return control.sharedRegions(call.name);
     case 'registerSharedRegion':

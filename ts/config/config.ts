@@ -22,6 +22,7 @@ import { echo } from '../text.js';
 import { transportSettings, type GrpcConfig } from './grpc.js';
 import { listenersSettings, type ListenersConfig } from './listeners.js';
 import type { TlsConfig } from './tls.js';
+import { traceSettings, type TraceConfig } from './tracing.js';
 import type { Written } from './values.js';
 import {
   batchingSettings,
@@ -122,6 +123,7 @@ export interface Config {
   /** undefined = off; "-" = stderr. */
   readonly accessLog: string | undefined;
   readonly accessLogSettings: AccessLogSettings;
+  readonly tracing: TraceConfig;
   /** Flags of other servers that were given and mean nothing here: "--flag: why". */
   readonly ignoredFlags: readonly string[];
 }
@@ -234,6 +236,7 @@ export function buildConfig(settings: ReadonlyMap<string, Written>): Config {
     metrics: metricsSettings(read, hostOf('metrics-address')),
     accessLog: accessLogPath(given('access-log')),
     accessLogSettings: accessLogSettings(int, bool),
+    tracing: traceSettings(read),
     ignoredFlags: transport.grpc.ignored,
   };
   checkTogether(config, written);

@@ -16,6 +16,7 @@ import { ACCESS_FLAGS } from './access-flags.js';
 import { GRPC_FLAGS } from './grpc-flags.js';
 import { LISTENER_FLAGS } from './listeners.js';
 import { TLS_FLAGS } from './tls.js';
+import { TRACE_FLAGS } from './trace-flags.js';
 
 export type { FlagRow, FlagType } from './flag-row.js';
 
@@ -314,6 +315,7 @@ export const SERVE_FLAGS: readonly FlagRow[] = [
   ...TLS_FLAGS,
   ...GRPC_FLAGS,
   ...ACCESS_FLAGS,
+  ...TRACE_FLAGS,
   flag(
     'max-connections',
     'N',

@@ -70,6 +70,11 @@ export interface NativeBinding {
   warmUp(handle: number, protocol: number, message: Uint8Array): number;
   unanswered(): number;
   takeAccessLog(): number;
+  /** The headers of the request that is handed over next. */
+  traceParent(parent: Buffer, state: Buffer): void;
+  setTraces(rules: Uint8Array): number;
+  /** `lost`: of those that were taken before. */
+  takeTraces(lost: number): number;
   /** `statuses`: AccessLogSettings.statuses of native/stats/access_log.h, as u16. */
   setAccessLog(oneIn: number, errorsOnly: boolean, reasons: boolean, statuses: Buffer): void;
   /** Lines of what JavaScript answered by itself. */

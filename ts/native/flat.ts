@@ -1,7 +1,15 @@
 // What this side sends the engine as tables of engine.fbs, and what it answers. Control plane, any
 // thread.
 import type { EngineStats, LoadedModel, ModelRoute, ModelSpec } from '../model/engine-api.js';
-import { ENGINE_STATS, MODEL_INFO, MODEL_SPEC, ROUTE_TABLE } from './generated/tables.js';
+import type { TraceRules, TraceTake } from '../model/generated/engine.js';
+import {
+  ENGINE_STATS,
+  MODEL_INFO,
+  MODEL_SPEC,
+  ROUTE_TABLE,
+  TRACE_RULES,
+  TRACE_TAKE,
+} from './generated/tables.js';
 import { readTable, writeTable } from '../model/table-codec.js';
 
 /** ModelSpec bytes; see writeTable() for what it throws. */
@@ -12,6 +20,12 @@ export const readModelInfo = (bytes: Uint8Array): LoadedModel => readTable(MODEL
 
 /** EngineStats bytes as an object. */
 export const readStats = (bytes: Uint8Array): EngineStats => readTable(ENGINE_STATS, bytes);
+
+/** TraceRules bytes; see writeTable() for what it throws. */
+export const writeTraceRules = (rules: TraceRules): Uint8Array => writeTable(TRACE_RULES, rules);
+
+/** What takeTraces() answered. */
+export const readTraces = (bytes: Uint8Array): TraceTake => readTable(TRACE_TAKE, bytes);
 
 /** RouteTable bytes: a model that goes is one without versions. */
 export function writeRoutes(

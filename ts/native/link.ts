@@ -20,6 +20,9 @@ const WORD_BYTES = ControlWord.Bytes;
 const WORD_JSON_BYTES = ControlWord.JsonBytes;
 const WORD_TICKET = ControlWord.Ticket;
 const WORD_GENERATION = ControlWord.Generation;
+const WORD_TRACED = ControlWord.Traced;
+const TRACE_ID_AT = ControlWord.TraceId * 4;
+const SPAN_ID_AT = ControlWord.SpanId * 4;
 const WORD_RING = ControlWord.Ring;
 const RING_CODE = RingWord.Code;
 const RING_SLOT = RingWord.Slot;
@@ -39,6 +42,8 @@ export interface CompletionTarget {
    * before complete(). */
   ticket: number;
   complete(code: number, body: Buffer, jsonBytes: number): void;
+  /** Before complete(), for a request that is traced: the traceparent of its answer. */
+  traced?(parent: string): void;
 }
 
 interface Slot {
@@ -50,6 +55,8 @@ interface Slot {
 export class EngineLink {
   readonly #native: NativeBinding;
   readonly #control: Uint32Array;
+  readonly #words: Buffer;
+  readonly #tracing: Uint32Array;
   readonly #slots: (Slot | undefined)[] = [];
   readonly #targets = new Map<number, CompletionTarget>();
   /** Of the answer that a target is being given in #dispatch(), and its slot; 0 = none. */
@@ -63,14 +70,27 @@ export class EngineLink {
     });
   };
 
-  constructor(native: NativeBinding, options: AttachOptions) {
+  /** `tracing`: the word of readsParents. */
+  constructor(native: NativeBinding, options: AttachOptions, tracing?: SharedArrayBuffer) {
     this.#native = native;
     const control = native.attach(options, (count) => this.#dispatch(count));
     this.#control = new Uint32Array(control);
+    this.#words = Buffer.from(control);
+    this.#tracing = new Uint32Array(tracing ?? new SharedArrayBuffer(4));
   }
 
   get native(): NativeBinding {
     return this.#native;
+  }
+
+  /** Whether callers' trace context counts: who has it says traceParent(). */
+  get readsParents(): boolean {
+    return this.#tracing[0] === 1;
+  }
+
+  /** The headers traceparent and tracestate of the request that is handed over next. */
+  traceParent(parent: string, state: string): void {
+    this.#native.traceParent(Buffer.from(parent, 'latin1'), Buffer.from(state, 'latin1'));
   }
 
   /** A whole REST body. */
@@ -192,6 +212,7 @@ export class EngineLink {
   }
 
   #settle(code: number, target: CompletionTarget): void {
+    if (this.#control[WORD_TRACED] === 1) target.traced?.(this.#parentText());
     if (code === PENDING) {
       const ticket = this.#ticket();
       target.ticket = ticket;
@@ -200,6 +221,12 @@ export class EngineLink {
     }
     target.ticket = 0;
     target.complete(code, this.#answer(), this.#jsonBytes());
+  }
+
+  #parentText(): string {
+    const words = this.#words;
+    const trace = words.toString('hex', TRACE_ID_AT, TRACE_ID_AT + 16);
+    return `00-${trace}-${words.toString('hex', SPAN_ID_AT, SPAN_ID_AT + 8)}-01`;
   }
 
   #ticket(): number {

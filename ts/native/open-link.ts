@@ -19,6 +19,8 @@ export interface EngineOptions {
   readonly metrics?: boolean | undefined;
   readonly tfTensorContent?: boolean | undefined;
   readonly tfCheckMethod?: boolean | undefined;
+  /** One word that all threads share: 1 where callers' trace context counts. */
+  readonly tracing?: SharedArrayBuffer | undefined;
 }
 
 /** Attaches this thread to the process's engine (made by the first thread that attaches).
@@ -27,9 +29,10 @@ export function openLink(options: EngineOptions): EngineLink {
   // ONNX Runtime reports usage to its maker by default (1.30). The backend turns that off too; the
   // variable is set here because changing the environment is safe only before threads run.
   process.env['ORT_DISABLE_TELEMETRY'] ??= '1';
+  const { tracing, ...rest } = options;
   const attach: Record<string, unknown> = {
-    ...options,
+    ...rest,
     onnxruntimeLibrary: onnxruntimeLibrary(options.onnxruntimeLibrary),
   };
-  return new EngineLink(loadBinding(), attach as unknown as AttachOptions);
+  return new EngineLink(loadBinding(), attach as unknown as AttachOptions, tracing);
 }

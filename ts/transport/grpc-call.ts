@@ -74,12 +74,22 @@ export interface GrpcUnaryCall {
   readonly request: Buffer;
   getDeadline(): Date | number;
   on(event: 'cancelled', listener: () => void): unknown;
+  /** What the client sent; absent: nobody asks here. */
+  readonly metadata?: { get(name: string): readonly (string | Buffer)[] } | undefined;
 }
 
 /** Answers a unary call, once. Borrows `message` until return. */
 export type GrpcReply = (status: GrpcStatus | null, message?: Buffer | null) => void;
 
-export type GrpcUnaryHandler = (call: GrpcUnaryCall, reply: GrpcReply) => void;
+/** Sends a header of a call's answer, before it. */
+export type GrpcSendHead = (call: GrpcUnaryCall, name: string, value: string) => void;
+
+/** `sendHead`: absent where the answer's head is none of the handler's. */
+export type GrpcUnaryHandler = (
+  call: GrpcUnaryCall,
+  reply: GrpcReply,
+  sendHead?: GrpcSendHead,
+) => void;
 
 const FRAME_HEAD_BYTES = 5;
 
@@ -114,6 +124,8 @@ export interface StreamMemory {
 export interface GrpcStreamCall {
   /** Milliseconds since 1970, Infinity when the client set none. */
   readonly deadline: number;
+  /** What the client sent; absent: nobody asks here. */
+  readonly metadata?: GrpcUnaryCall['metadata'];
   /** Replies that the client has not taken yet. */
   readonly unflushed: number;
   /** A copy of a reply whose turn to be written has not come. undefined: there is no memory for
@@ -185,6 +197,7 @@ export interface GrpcService {
 /** One stream between grpc-js and its handler: back-pressure, copies, and a throw kept inside. */
 export class GrpcStream implements GrpcStreamCall {
   readonly deadline: number;
+  readonly metadata: NonNullable<GrpcUnaryCall['metadata']>;
   private readonly stream: ServerDuplexStream<Buffer, Buffer | KeptMessage>;
   private readonly handler: GrpcStreamHandler;
   private readonly memory: StreamMemory | undefined;
@@ -202,6 +215,7 @@ export class GrpcStream implements GrpcStreamCall {
     this.stream = stream;
     this.memory = memory;
     this.deadline = Number(stream.getDeadline());
+    this.metadata = stream.metadata;
     this.handler = open(this);
     stream.on('data', (message: Buffer) => {
       if (this.ended) return;

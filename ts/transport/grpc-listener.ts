@@ -3,6 +3,7 @@
 import type { Http2Server, ServerHttp2Session } from 'node:http2';
 import type { Socket } from 'node:net';
 import {
+  Metadata,
   Server,
   ServerCredentials,
   logVerbosity,
@@ -29,6 +30,7 @@ import {
   GrpcStream,
   KeptMessage,
   thrownStatus,
+  type GrpcSendHead,
   type GrpcService,
   type GrpcStreamOpen,
   type GrpcUnaryHandler,
@@ -81,6 +83,12 @@ const HANDSHAKE_BYTES = 33;
 const identity = (bytes: Buffer): Buffer => bytes;
 const messageOf = (reply: Buffer | KeptMessage): Buffer =>
   reply instanceof KeptMessage ? reply.message : reply;
+
+const sendHead: GrpcSendHead = (call, name, value) => {
+  const head = new Metadata();
+  head.set(name, value);
+  (call as ServerUnaryCall<Buffer, Buffer>).sendMetadata(head);
+};
 
 /** One gRPC server on one port. Listens from `start` to `drain`, once. */
 export class GrpcListener {
@@ -261,7 +269,7 @@ export class GrpcListener {
       }
       if (ended !== undefined) ended.handOver(path, call);
       try {
-        handler(call, callback);
+        handler(call, callback, sendHead);
       } catch (error) {
         callback(thrownStatus(error));
       }

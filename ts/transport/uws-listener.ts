@@ -159,6 +159,7 @@ class UwsExchange extends HttpExchange implements Sender {
   ): void {
     const { owner } = this;
     writeHead(response, status, contentType, headers);
+    if (this.answerHeaders !== undefined) writeHeaders(response, this.answerHeaders);
     if (this.noBody) {
       endWithoutBody(response, body);
     } else if (typeof body !== 'string' && body.length >= FOLLOWED_BYTES_MIN) {
@@ -205,10 +206,12 @@ function writeHead(
 ): void {
   if (status !== 200) response.writeStatus(statusLine(status));
   response.writeHeader(CONTENT_TYPE, contentType === JSON_TYPE ? JSON_BYTES : contentType);
-  if (headers !== undefined) {
-    for (let i = 0; i + 1 < headers.length; i += 2) {
-      response.writeHeader(headers[i] ?? '', headers[i + 1] ?? '');
-    }
+  if (headers !== undefined) writeHeaders(response, headers);
+}
+
+function writeHeaders(response: uws.HttpResponse, headers: readonly string[]): void {
+  for (let i = 0; i + 1 < headers.length; i += 2) {
+    response.writeHeader(headers[i] ?? '', headers[i + 1] ?? '');
   }
 }
 
@@ -328,6 +331,7 @@ export class UwsListener extends AcceptingListener {
   #begin(method: string, response: uws.HttpResponse, request: uws.HttpRequest): void {
     const exchange = this.#free.pop() ?? new UwsExchange(this);
     exchange.finished = false;
+    exchange.answerHeaders = undefined;
     exchange.response = response;
     exchange.noBody = method === 'HEAD';
     this.#head.request = request;

@@ -35,6 +35,8 @@ export interface ListenerSettings {
   readonly restTimeoutUs: number;
   readonly tfTensorContent: boolean;
   readonly tfCheckMethod: boolean;
+  /** One word: 1 where callers' trace context counts. */
+  readonly tracing: SharedArrayBuffer;
   /** Absent: there is no access log. */
   readonly accessLog?: AccessLogSettings;
   /** Who may call what, until it is told anew. */

@@ -5,9 +5,11 @@ import { manyModelsRows } from './many-models.mjs';
 import { metrics } from './metrics.mjs';
 import { overload } from './overload.mjs';
 import { reload } from './reload.mjs';
+import { traces } from './traces.mjs';
 
 export const operation = [
   ...metrics,
+  ...traces,
   ...manyModelsRows,
   ...idleModels,
   ...reload,

@@ -87,6 +87,18 @@ struct ModelStatsBuilder;
 struct EngineStats;
 struct EngineStatsBuilder;
 
+struct TraceRule;
+struct TraceRuleBuilder;
+
+struct TraceRules;
+struct TraceRulesBuilder;
+
+struct TraceRecord;
+struct TraceRecordBuilder;
+
+struct TraceTake;
+struct TraceTakeBuilder;
+
 struct RankRule FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   typedef RankRuleBuilder Builder;
   enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
@@ -2883,6 +2895,580 @@ inline flatbuffers::Offset<EngineStats> CreateEngineStatsDirect(
       tensor_bytes_viewed,
       bodies_open,
       tickets_open);
+}
+
+struct TraceRule FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef TraceRuleBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_MODEL = 4,
+    VT_OWN = 6,
+    VT_ON = 8,
+    VT_RATE = 10,
+    VT_COUNT = 12
+  };
+  const flatbuffers::String *model() const {
+    return GetPointer<const flatbuffers::String *>(VT_MODEL);
+  }
+  bool own() const {
+    return GetField<uint8_t>(VT_OWN, 0) != 0;
+  }
+  bool on() const {
+    return GetField<uint8_t>(VT_ON, 0) != 0;
+  }
+  uint32_t rate() const {
+    return GetField<uint32_t>(VT_RATE, 0);
+  }
+  int64_t count() const {
+    return GetField<int64_t>(VT_COUNT, 0);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyOffsetRequired(verifier, VT_MODEL) &&
+           verifier.VerifyString(model()) &&
+           VerifyField<uint8_t>(verifier, VT_OWN, 1) &&
+           VerifyField<uint8_t>(verifier, VT_ON, 1) &&
+           VerifyField<uint32_t>(verifier, VT_RATE, 4) &&
+           VerifyField<int64_t>(verifier, VT_COUNT, 8) &&
+           verifier.EndTable();
+  }
+};
+
+struct TraceRuleBuilder {
+  typedef TraceRule Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_model(flatbuffers::Offset<flatbuffers::String> model) {
+    fbb_.AddOffset(TraceRule::VT_MODEL, model);
+  }
+  void add_own(bool own) {
+    fbb_.AddElement<uint8_t>(TraceRule::VT_OWN, static_cast<uint8_t>(own), 0);
+  }
+  void add_on(bool on) {
+    fbb_.AddElement<uint8_t>(TraceRule::VT_ON, static_cast<uint8_t>(on), 0);
+  }
+  void add_rate(uint32_t rate) {
+    fbb_.AddElement<uint32_t>(TraceRule::VT_RATE, rate, 0);
+  }
+  void add_count(int64_t count) {
+    fbb_.AddElement<int64_t>(TraceRule::VT_COUNT, count, 0);
+  }
+  explicit TraceRuleBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<TraceRule> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<TraceRule>(end);
+    fbb_.Required(o, TraceRule::VT_MODEL);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<TraceRule> CreateTraceRule(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    flatbuffers::Offset<flatbuffers::String> model = 0,
+    bool own = false,
+    bool on = false,
+    uint32_t rate = 0,
+    int64_t count = 0) {
+  TraceRuleBuilder builder_(_fbb);
+  builder_.add_count(count);
+  builder_.add_rate(rate);
+  builder_.add_model(model);
+  builder_.add_on(on);
+  builder_.add_own(own);
+  return builder_.Finish();
+}
+
+inline flatbuffers::Offset<TraceRule> CreateTraceRuleDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    const char *model = nullptr,
+    bool own = false,
+    bool on = false,
+    uint32_t rate = 0,
+    int64_t count = 0) {
+  auto model__ = model ? _fbb.CreateString(model) : 0;
+  return serval::fb::CreateTraceRule(
+      _fbb,
+      model__,
+      own,
+      on,
+      rate,
+      count);
+}
+
+struct TraceRules FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef TraceRulesBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_RULES = 4,
+    VT_PARENTS = 6
+  };
+  const flatbuffers::Vector<flatbuffers::Offset<serval::fb::TraceRule>> *rules() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<serval::fb::TraceRule>> *>(VT_RULES);
+  }
+  bool parents() const {
+    return GetField<uint8_t>(VT_PARENTS, 0) != 0;
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyOffset(verifier, VT_RULES) &&
+           verifier.VerifyVector(rules()) &&
+           verifier.VerifyVectorOfTables(rules()) &&
+           VerifyField<uint8_t>(verifier, VT_PARENTS, 1) &&
+           verifier.EndTable();
+  }
+};
+
+struct TraceRulesBuilder {
+  typedef TraceRules Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_rules(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::TraceRule>>> rules) {
+    fbb_.AddOffset(TraceRules::VT_RULES, rules);
+  }
+  void add_parents(bool parents) {
+    fbb_.AddElement<uint8_t>(TraceRules::VT_PARENTS, static_cast<uint8_t>(parents), 0);
+  }
+  explicit TraceRulesBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<TraceRules> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<TraceRules>(end);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<TraceRules> CreateTraceRules(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::TraceRule>>> rules = 0,
+    bool parents = false) {
+  TraceRulesBuilder builder_(_fbb);
+  builder_.add_rules(rules);
+  builder_.add_parents(parents);
+  return builder_.Finish();
+}
+
+inline flatbuffers::Offset<TraceRules> CreateTraceRulesDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    const std::vector<flatbuffers::Offset<serval::fb::TraceRule>> *rules = nullptr,
+    bool parents = false) {
+  auto rules__ = rules ? _fbb.CreateVector<flatbuffers::Offset<serval::fb::TraceRule>>(*rules) : 0;
+  return serval::fb::CreateTraceRules(
+      _fbb,
+      rules__,
+      parents);
+}
+
+struct TraceRecord FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef TraceRecordBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_TRACE_ID = 4,
+    VT_SPAN_ID = 6,
+    VT_PARENT_ID = 8,
+    VT_TRACE_STATE = 10,
+    VT_MODEL = 12,
+    VT_VERSION = 14,
+    VT_REQUEST_ID = 16,
+    VT_PROTOCOL = 18,
+    VT_CODE = 20,
+    VT_START_S = 22,
+    VT_START_NS = 24,
+    VT_STEADY_NS = 26,
+    VT_TOTAL_NS = 28,
+    VT_QUEUE_NS = 30,
+    VT_INPUT_NS = 32,
+    VT_INFER_NS = 34,
+    VT_OUTPUT_NS = 36,
+    VT_REQUEST_BYTES = 38,
+    VT_RESPONSE_BYTES = 40,
+    VT_ROWS = 42,
+    VT_BATCH_TRACE_ID = 44,
+    VT_BATCH_SPAN_ID = 46,
+    VT_BATCH_REQUESTS = 48,
+    VT_BATCH_ROWS = 50
+  };
+  const flatbuffers::Vector<uint8_t> *trace_id() const {
+    return GetPointer<const flatbuffers::Vector<uint8_t> *>(VT_TRACE_ID);
+  }
+  const flatbuffers::Vector<uint8_t> *span_id() const {
+    return GetPointer<const flatbuffers::Vector<uint8_t> *>(VT_SPAN_ID);
+  }
+  const flatbuffers::Vector<uint8_t> *parent_id() const {
+    return GetPointer<const flatbuffers::Vector<uint8_t> *>(VT_PARENT_ID);
+  }
+  const flatbuffers::String *trace_state() const {
+    return GetPointer<const flatbuffers::String *>(VT_TRACE_STATE);
+  }
+  const flatbuffers::String *model() const {
+    return GetPointer<const flatbuffers::String *>(VT_MODEL);
+  }
+  const flatbuffers::String *version() const {
+    return GetPointer<const flatbuffers::String *>(VT_VERSION);
+  }
+  const flatbuffers::String *request_id() const {
+    return GetPointer<const flatbuffers::String *>(VT_REQUEST_ID);
+  }
+  uint8_t protocol() const {
+    return GetField<uint8_t>(VT_PROTOCOL, 0);
+  }
+  uint8_t code() const {
+    return GetField<uint8_t>(VT_CODE, 0);
+  }
+  uint64_t start_s() const {
+    return GetField<uint64_t>(VT_START_S, 0);
+  }
+  uint32_t start_ns() const {
+    return GetField<uint32_t>(VT_START_NS, 0);
+  }
+  int64_t steady_ns() const {
+    return GetField<int64_t>(VT_STEADY_NS, 0);
+  }
+  uint64_t total_ns() const {
+    return GetField<uint64_t>(VT_TOTAL_NS, 0);
+  }
+  uint64_t queue_ns() const {
+    return GetField<uint64_t>(VT_QUEUE_NS, 0);
+  }
+  uint64_t input_ns() const {
+    return GetField<uint64_t>(VT_INPUT_NS, 0);
+  }
+  uint64_t infer_ns() const {
+    return GetField<uint64_t>(VT_INFER_NS, 0);
+  }
+  uint64_t output_ns() const {
+    return GetField<uint64_t>(VT_OUTPUT_NS, 0);
+  }
+  uint64_t request_bytes() const {
+    return GetField<uint64_t>(VT_REQUEST_BYTES, 0);
+  }
+  uint64_t response_bytes() const {
+    return GetField<uint64_t>(VT_RESPONSE_BYTES, 0);
+  }
+  uint32_t rows() const {
+    return GetField<uint32_t>(VT_ROWS, 0);
+  }
+  const flatbuffers::Vector<uint8_t> *batch_trace_id() const {
+    return GetPointer<const flatbuffers::Vector<uint8_t> *>(VT_BATCH_TRACE_ID);
+  }
+  const flatbuffers::Vector<uint8_t> *batch_span_id() const {
+    return GetPointer<const flatbuffers::Vector<uint8_t> *>(VT_BATCH_SPAN_ID);
+  }
+  uint32_t batch_requests() const {
+    return GetField<uint32_t>(VT_BATCH_REQUESTS, 0);
+  }
+  uint32_t batch_rows() const {
+    return GetField<uint32_t>(VT_BATCH_ROWS, 0);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyOffset(verifier, VT_TRACE_ID) &&
+           verifier.VerifyVector(trace_id()) &&
+           VerifyOffset(verifier, VT_SPAN_ID) &&
+           verifier.VerifyVector(span_id()) &&
+           VerifyOffset(verifier, VT_PARENT_ID) &&
+           verifier.VerifyVector(parent_id()) &&
+           VerifyOffset(verifier, VT_TRACE_STATE) &&
+           verifier.VerifyString(trace_state()) &&
+           VerifyOffset(verifier, VT_MODEL) &&
+           verifier.VerifyString(model()) &&
+           VerifyOffset(verifier, VT_VERSION) &&
+           verifier.VerifyString(version()) &&
+           VerifyOffset(verifier, VT_REQUEST_ID) &&
+           verifier.VerifyString(request_id()) &&
+           VerifyField<uint8_t>(verifier, VT_PROTOCOL, 1) &&
+           VerifyField<uint8_t>(verifier, VT_CODE, 1) &&
+           VerifyField<uint64_t>(verifier, VT_START_S, 8) &&
+           VerifyField<uint32_t>(verifier, VT_START_NS, 4) &&
+           VerifyField<int64_t>(verifier, VT_STEADY_NS, 8) &&
+           VerifyField<uint64_t>(verifier, VT_TOTAL_NS, 8) &&
+           VerifyField<uint64_t>(verifier, VT_QUEUE_NS, 8) &&
+           VerifyField<uint64_t>(verifier, VT_INPUT_NS, 8) &&
+           VerifyField<uint64_t>(verifier, VT_INFER_NS, 8) &&
+           VerifyField<uint64_t>(verifier, VT_OUTPUT_NS, 8) &&
+           VerifyField<uint64_t>(verifier, VT_REQUEST_BYTES, 8) &&
+           VerifyField<uint64_t>(verifier, VT_RESPONSE_BYTES, 8) &&
+           VerifyField<uint32_t>(verifier, VT_ROWS, 4) &&
+           VerifyOffset(verifier, VT_BATCH_TRACE_ID) &&
+           verifier.VerifyVector(batch_trace_id()) &&
+           VerifyOffset(verifier, VT_BATCH_SPAN_ID) &&
+           verifier.VerifyVector(batch_span_id()) &&
+           VerifyField<uint32_t>(verifier, VT_BATCH_REQUESTS, 4) &&
+           VerifyField<uint32_t>(verifier, VT_BATCH_ROWS, 4) &&
+           verifier.EndTable();
+  }
+};
+
+struct TraceRecordBuilder {
+  typedef TraceRecord Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_trace_id(flatbuffers::Offset<flatbuffers::Vector<uint8_t>> trace_id) {
+    fbb_.AddOffset(TraceRecord::VT_TRACE_ID, trace_id);
+  }
+  void add_span_id(flatbuffers::Offset<flatbuffers::Vector<uint8_t>> span_id) {
+    fbb_.AddOffset(TraceRecord::VT_SPAN_ID, span_id);
+  }
+  void add_parent_id(flatbuffers::Offset<flatbuffers::Vector<uint8_t>> parent_id) {
+    fbb_.AddOffset(TraceRecord::VT_PARENT_ID, parent_id);
+  }
+  void add_trace_state(flatbuffers::Offset<flatbuffers::String> trace_state) {
+    fbb_.AddOffset(TraceRecord::VT_TRACE_STATE, trace_state);
+  }
+  void add_model(flatbuffers::Offset<flatbuffers::String> model) {
+    fbb_.AddOffset(TraceRecord::VT_MODEL, model);
+  }
+  void add_version(flatbuffers::Offset<flatbuffers::String> version) {
+    fbb_.AddOffset(TraceRecord::VT_VERSION, version);
+  }
+  void add_request_id(flatbuffers::Offset<flatbuffers::String> request_id) {
+    fbb_.AddOffset(TraceRecord::VT_REQUEST_ID, request_id);
+  }
+  void add_protocol(uint8_t protocol) {
+    fbb_.AddElement<uint8_t>(TraceRecord::VT_PROTOCOL, protocol, 0);
+  }
+  void add_code(uint8_t code) {
+    fbb_.AddElement<uint8_t>(TraceRecord::VT_CODE, code, 0);
+  }
+  void add_start_s(uint64_t start_s) {
+    fbb_.AddElement<uint64_t>(TraceRecord::VT_START_S, start_s, 0);
+  }
+  void add_start_ns(uint32_t start_ns) {
+    fbb_.AddElement<uint32_t>(TraceRecord::VT_START_NS, start_ns, 0);
+  }
+  void add_steady_ns(int64_t steady_ns) {
+    fbb_.AddElement<int64_t>(TraceRecord::VT_STEADY_NS, steady_ns, 0);
+  }
+  void add_total_ns(uint64_t total_ns) {
+    fbb_.AddElement<uint64_t>(TraceRecord::VT_TOTAL_NS, total_ns, 0);
+  }
+  void add_queue_ns(uint64_t queue_ns) {
+    fbb_.AddElement<uint64_t>(TraceRecord::VT_QUEUE_NS, queue_ns, 0);
+  }
+  void add_input_ns(uint64_t input_ns) {
+    fbb_.AddElement<uint64_t>(TraceRecord::VT_INPUT_NS, input_ns, 0);
+  }
+  void add_infer_ns(uint64_t infer_ns) {
+    fbb_.AddElement<uint64_t>(TraceRecord::VT_INFER_NS, infer_ns, 0);
+  }
+  void add_output_ns(uint64_t output_ns) {
+    fbb_.AddElement<uint64_t>(TraceRecord::VT_OUTPUT_NS, output_ns, 0);
+  }
+  void add_request_bytes(uint64_t request_bytes) {
+    fbb_.AddElement<uint64_t>(TraceRecord::VT_REQUEST_BYTES, request_bytes, 0);
+  }
+  void add_response_bytes(uint64_t response_bytes) {
+    fbb_.AddElement<uint64_t>(TraceRecord::VT_RESPONSE_BYTES, response_bytes, 0);
+  }
+  void add_rows(uint32_t rows) {
+    fbb_.AddElement<uint32_t>(TraceRecord::VT_ROWS, rows, 0);
+  }
+  void add_batch_trace_id(flatbuffers::Offset<flatbuffers::Vector<uint8_t>> batch_trace_id) {
+    fbb_.AddOffset(TraceRecord::VT_BATCH_TRACE_ID, batch_trace_id);
+  }
+  void add_batch_span_id(flatbuffers::Offset<flatbuffers::Vector<uint8_t>> batch_span_id) {
+    fbb_.AddOffset(TraceRecord::VT_BATCH_SPAN_ID, batch_span_id);
+  }
+  void add_batch_requests(uint32_t batch_requests) {
+    fbb_.AddElement<uint32_t>(TraceRecord::VT_BATCH_REQUESTS, batch_requests, 0);
+  }
+  void add_batch_rows(uint32_t batch_rows) {
+    fbb_.AddElement<uint32_t>(TraceRecord::VT_BATCH_ROWS, batch_rows, 0);
+  }
+  explicit TraceRecordBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<TraceRecord> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<TraceRecord>(end);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<TraceRecord> CreateTraceRecord(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    flatbuffers::Offset<flatbuffers::Vector<uint8_t>> trace_id = 0,
+    flatbuffers::Offset<flatbuffers::Vector<uint8_t>> span_id = 0,
+    flatbuffers::Offset<flatbuffers::Vector<uint8_t>> parent_id = 0,
+    flatbuffers::Offset<flatbuffers::String> trace_state = 0,
+    flatbuffers::Offset<flatbuffers::String> model = 0,
+    flatbuffers::Offset<flatbuffers::String> version = 0,
+    flatbuffers::Offset<flatbuffers::String> request_id = 0,
+    uint8_t protocol = 0,
+    uint8_t code = 0,
+    uint64_t start_s = 0,
+    uint32_t start_ns = 0,
+    int64_t steady_ns = 0,
+    uint64_t total_ns = 0,
+    uint64_t queue_ns = 0,
+    uint64_t input_ns = 0,
+    uint64_t infer_ns = 0,
+    uint64_t output_ns = 0,
+    uint64_t request_bytes = 0,
+    uint64_t response_bytes = 0,
+    uint32_t rows = 0,
+    flatbuffers::Offset<flatbuffers::Vector<uint8_t>> batch_trace_id = 0,
+    flatbuffers::Offset<flatbuffers::Vector<uint8_t>> batch_span_id = 0,
+    uint32_t batch_requests = 0,
+    uint32_t batch_rows = 0) {
+  TraceRecordBuilder builder_(_fbb);
+  builder_.add_response_bytes(response_bytes);
+  builder_.add_request_bytes(request_bytes);
+  builder_.add_output_ns(output_ns);
+  builder_.add_infer_ns(infer_ns);
+  builder_.add_input_ns(input_ns);
+  builder_.add_queue_ns(queue_ns);
+  builder_.add_total_ns(total_ns);
+  builder_.add_steady_ns(steady_ns);
+  builder_.add_start_s(start_s);
+  builder_.add_batch_rows(batch_rows);
+  builder_.add_batch_requests(batch_requests);
+  builder_.add_batch_span_id(batch_span_id);
+  builder_.add_batch_trace_id(batch_trace_id);
+  builder_.add_rows(rows);
+  builder_.add_start_ns(start_ns);
+  builder_.add_request_id(request_id);
+  builder_.add_version(version);
+  builder_.add_model(model);
+  builder_.add_trace_state(trace_state);
+  builder_.add_parent_id(parent_id);
+  builder_.add_span_id(span_id);
+  builder_.add_trace_id(trace_id);
+  builder_.add_code(code);
+  builder_.add_protocol(protocol);
+  return builder_.Finish();
+}
+
+inline flatbuffers::Offset<TraceRecord> CreateTraceRecordDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    const std::vector<uint8_t> *trace_id = nullptr,
+    const std::vector<uint8_t> *span_id = nullptr,
+    const std::vector<uint8_t> *parent_id = nullptr,
+    const char *trace_state = nullptr,
+    const char *model = nullptr,
+    const char *version = nullptr,
+    const char *request_id = nullptr,
+    uint8_t protocol = 0,
+    uint8_t code = 0,
+    uint64_t start_s = 0,
+    uint32_t start_ns = 0,
+    int64_t steady_ns = 0,
+    uint64_t total_ns = 0,
+    uint64_t queue_ns = 0,
+    uint64_t input_ns = 0,
+    uint64_t infer_ns = 0,
+    uint64_t output_ns = 0,
+    uint64_t request_bytes = 0,
+    uint64_t response_bytes = 0,
+    uint32_t rows = 0,
+    const std::vector<uint8_t> *batch_trace_id = nullptr,
+    const std::vector<uint8_t> *batch_span_id = nullptr,
+    uint32_t batch_requests = 0,
+    uint32_t batch_rows = 0) {
+  auto trace_id__ = trace_id ? _fbb.CreateVector<uint8_t>(*trace_id) : 0;
+  auto span_id__ = span_id ? _fbb.CreateVector<uint8_t>(*span_id) : 0;
+  auto parent_id__ = parent_id ? _fbb.CreateVector<uint8_t>(*parent_id) : 0;
+  auto trace_state__ = trace_state ? _fbb.CreateString(trace_state) : 0;
+  auto model__ = model ? _fbb.CreateString(model) : 0;
+  auto version__ = version ? _fbb.CreateString(version) : 0;
+  auto request_id__ = request_id ? _fbb.CreateString(request_id) : 0;
+  auto batch_trace_id__ = batch_trace_id ? _fbb.CreateVector<uint8_t>(*batch_trace_id) : 0;
+  auto batch_span_id__ = batch_span_id ? _fbb.CreateVector<uint8_t>(*batch_span_id) : 0;
+  return serval::fb::CreateTraceRecord(
+      _fbb,
+      trace_id__,
+      span_id__,
+      parent_id__,
+      trace_state__,
+      model__,
+      version__,
+      request_id__,
+      protocol,
+      code,
+      start_s,
+      start_ns,
+      steady_ns,
+      total_ns,
+      queue_ns,
+      input_ns,
+      infer_ns,
+      output_ns,
+      request_bytes,
+      response_bytes,
+      rows,
+      batch_trace_id__,
+      batch_span_id__,
+      batch_requests,
+      batch_rows);
+}
+
+struct TraceTake FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef TraceTakeBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_RECORDS = 4,
+    VT_LEFT = 6
+  };
+  const flatbuffers::Vector<flatbuffers::Offset<serval::fb::TraceRecord>> *records() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<serval::fb::TraceRecord>> *>(VT_RECORDS);
+  }
+  const flatbuffers::Vector<flatbuffers::Offset<serval::fb::TraceRule>> *left() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<serval::fb::TraceRule>> *>(VT_LEFT);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyOffset(verifier, VT_RECORDS) &&
+           verifier.VerifyVector(records()) &&
+           verifier.VerifyVectorOfTables(records()) &&
+           VerifyOffset(verifier, VT_LEFT) &&
+           verifier.VerifyVector(left()) &&
+           verifier.VerifyVectorOfTables(left()) &&
+           verifier.EndTable();
+  }
+};
+
+struct TraceTakeBuilder {
+  typedef TraceTake Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_records(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::TraceRecord>>> records) {
+    fbb_.AddOffset(TraceTake::VT_RECORDS, records);
+  }
+  void add_left(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::TraceRule>>> left) {
+    fbb_.AddOffset(TraceTake::VT_LEFT, left);
+  }
+  explicit TraceTakeBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<TraceTake> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<TraceTake>(end);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<TraceTake> CreateTraceTake(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::TraceRecord>>> records = 0,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::TraceRule>>> left = 0) {
+  TraceTakeBuilder builder_(_fbb);
+  builder_.add_left(left);
+  builder_.add_records(records);
+  return builder_.Finish();
+}
+
+inline flatbuffers::Offset<TraceTake> CreateTraceTakeDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    const std::vector<flatbuffers::Offset<serval::fb::TraceRecord>> *records = nullptr,
+    const std::vector<flatbuffers::Offset<serval::fb::TraceRule>> *left = nullptr) {
+  auto records__ = records ? _fbb.CreateVector<flatbuffers::Offset<serval::fb::TraceRecord>>(*records) : 0;
+  auto left__ = left ? _fbb.CreateVector<flatbuffers::Offset<serval::fb::TraceRule>>(*left) : 0;
+  return serval::fb::CreateTraceTake(
+      _fbb,
+      records__,
+      left__);
 }
 
 }  // namespace fb

@@ -398,17 +398,23 @@ enum class ControlWord : uint8_t {
   JsonBytes = 1,
   Ticket = 2,
   Generation = 3,
+  Traced = 4,
+  TraceId = 5,
+  SpanId = 9,
   Ring = 16,
   MIN = Bytes,
   MAX = Ring
 };
 
-inline const ControlWord (&EnumValuesControlWord())[5] {
+inline const ControlWord (&EnumValuesControlWord())[8] {
   static const ControlWord values[] = {
     ControlWord::Bytes,
     ControlWord::JsonBytes,
     ControlWord::Ticket,
     ControlWord::Generation,
+    ControlWord::Traced,
+    ControlWord::TraceId,
+    ControlWord::SpanId,
     ControlWord::Ring
   };
   return values;
@@ -420,12 +426,12 @@ inline const char * const *EnumNamesControlWord() {
     "JsonBytes",
     "Ticket",
     "Generation",
+    "Traced",
+    "TraceId",
     "",
     "",
     "",
-    "",
-    "",
-    "",
+    "SpanId",
     "",
     "",
     "",

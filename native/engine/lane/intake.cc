@@ -59,6 +59,7 @@ Answer Lane::infer_message(Protocol protocol, std::span<const uint8_t> message, 
   if (handle.ok()) {
     return admit({protocol, message, -1, timeout_us, nullptr, ref.schedule, owned}, handle.value());
   }
+  parent_.reset();
   log_error({protocol, message, -1, timeout_us, nullptr, {}}, handle.error(), 0);
   return {put_lookup_error(protocol, handle.error(), ref, slots_.first()), false, 0};
 }
@@ -111,10 +112,29 @@ const EngineTable& Lane::table() {
   return *table_;
 }
 
+// Decides whether the request that has come is traced. Only where something is.
+void Lane::begin_trace(Model& model) {
+  trace_ = engine_->tracer().begin(*model.trace_sampler().load(std::memory_order_relaxed), parent_);
+  parent_.reset();
+  traced_.fresh = trace_ != nullptr;
+  if (!traced_.fresh) return;
+  traced_.trace_id = trace_->trace_id;
+  traced_.span_id = trace_->span_id;
+}
+
+bool Lane::take_traced(TraceId& trace_id, SpanId& span_id) {
+  if (!traced_.fresh) return false;
+  traced_.fresh = false;
+  trace_id = traced_.trace_id;
+  span_id = traced_.span_id;
+  return true;
+}
+
 // Hot path: queue. The one way in: at once where the policy says so; queued otherwise, and where it
 // took too long for this thread.
 Answer Lane::admit(Arrival arrival, uint32_t handle) {
   const std::shared_ptr<Model>* model = table().find(handle);
+  if (model != nullptr && engine_->tracer().on()) begin_trace(**model);
   if (model != nullptr && !runs_inline(**model, arrival.protocol, arrival.bytes.size())) {
     return enqueue(arrival, *model, 0);
   }
@@ -145,7 +165,14 @@ std::optional<Answer> Lane::run_here(Arrival& arrival, Model& model) {
   }
   const uint64_t limit_ns = arrival.timeout_us == 0 ? kNever : left_of(arrival.timeout_us, 0);
   const ServeInput input{arrival.protocol, arrival.bytes, arrival.json_bytes, nullptr};
-  if (!inline_runner_.run(model, input, 0, limit_ns, slots_.first())) return std::nullopt;
+  Request& out = slots_.first();
+  out.trace = std::move(trace_);
+  const bool served = inline_runner_.run(model, input, 0, limit_ns, out);
+  if (!served) {
+    trace_ = std::move(out.trace);
+    return std::nullopt;
+  }
+  out.trace.reset();
   model.counters().requests_inline.fetch_add(1, std::memory_order_relaxed);
   return Answer{slots_.first().code, false, 0};
 }
@@ -214,6 +241,7 @@ Answer Lane::enqueue(const Arrival& arrival, const std::shared_ptr<Model>& model
   if (!taken_in.ok()) return answer_error(arrival, taken_in.error(), model->handle());
   Request& request = *taken_in.value();
   begin_queued(request, model, arrival, spent_ns);
+  request.trace = std::move(trace_);
   if (request.protocol == Protocol::V2Rest && model->queue().settings().reads_request()) {
     Status peeked = peek_v2_schedule(request.bytes(), request.json_bytes, request.schedule);
     if (!peeked.ok()) return refuse(request, *model, peeked.error());
@@ -262,6 +290,8 @@ Answer Lane::answer_closed() {
 // model, 0 = there is none, or a message says it.
 Answer Lane::answer_error(const Arrival& arrival, const Error& error, uint32_t handle) {
   log_error(arrival, error, handle);
+  trace_.reset();
+  parent_.reset();
   store_error(arrival.protocol, arrival.bytes, error, slots_.first());
   return {slots_.first().code, false, 0};
 }

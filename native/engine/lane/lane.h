@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 
 #include "base/bytes/inflate.h"
 #include "engine/engine.h"
@@ -63,6 +64,13 @@ class Lane : public std::enable_shared_from_this<Lane> {
   // Errors: those of the protocol; queue_full (no slot left), memory_full.
   Answer infer_message(Protocol protocol, std::span<const uint8_t> message, uint64_t timeout_us,
                        ByteBuffer* owned = nullptr);
+
+  // The headers of the request that comes next; only where Tracer::reads_parents() says so.
+  void set_trace_parent(std::string_view parent, std::string_view state) {
+    parent_ = parse_trace_parent(parent, state);
+  }
+  // Whether the request that came last is traced, and as what; once.
+  bool take_traced(TraceId& trace_id, SpanId& span_id);
 
   // The end of a turn: the requests that this turn queued for batching are made known at once. One
   // that came alone, to a model with nothing else to do, is run right here where that is fast.
@@ -136,7 +144,15 @@ class Lane : public std::enable_shared_from_this<Lane> {
     ByteBuffer* owned = nullptr;  // of a message: what holds `bytes`, if it may be taken
   };
 
+  // What the request that is being taken in is traced as.
+  struct Traced {
+    bool fresh = false;  // nobody took it yet
+    TraceId trace_id;
+    SpanId span_id;
+  };
+
   // intake.cc
+  void begin_trace(Model& model);
   Answer admit(Arrival arrival, uint32_t handle);
   Status pad_body(Arrival& arrival);
   std::optional<Answer> run_here(Arrival& arrival, Model& model);
@@ -153,6 +169,7 @@ class Lane : public std::enable_shared_from_this<Lane> {
   Status push(Request& request, const std::shared_ptr<Model>& model);
   // tasks.cc
   Answer infer_tasks(const Arrival& arrival);
+  std::unique_ptr<Trace> task_trace(size_t at) const;
   std::optional<Answer> run_tasks_here(const Arrival& arrival, Model& model, size_t& done);
   Answer queue_tasks(const Arrival& arrival, const std::shared_ptr<Model>& model, size_t first,
                      uint64_t spent_ns);
@@ -178,7 +195,10 @@ class Lane : public std::enable_shared_from_this<Lane> {
   InlineRunner inline_runner_;
   TurnRequests turn_;
   TaskMemory task_memory_;
-  int64_t counted_bytes_ = 0;  // by count_bytes()
+  int64_t counted_bytes_ = 0;          // by count_bytes()
+  std::optional<TraceParent> parent_;  // of the request that comes next
+  std::unique_ptr<Trace> trace_;       // of the request that is being taken in, until it has it
+  Traced traced_;
   std::atomic<bool> drop_due_{false};
 };
 

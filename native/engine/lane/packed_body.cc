@@ -61,7 +61,9 @@ Answer Lane::infer_packed(uint32_t ticket, Protocol protocol, uint32_t handle, i
   if (model == nullptr) {
     return refused(handle != 0 ? gone(handle) : make_error(ErrorCode::ModelNotFound, ""));
   }
+  if (engine_->tracer().on()) begin_trace(**model);
   begin_queued(*request, *model, arrival, 0);
+  request->trace = std::move(trace_);
   completions_.add_working(1);
   engine_->inflating().start([request, coding] {
     const std::shared_ptr<Lane> lane = request->lane;  // outlives the request's use

@@ -85,6 +85,7 @@ void RequestSlots::release(Request& request) {
   unpin(request);
   request.model.reset();
   request.group.reset();
+  request.trace.reset();
   if (request.held_bytes() >= MemoryBudget::kLargeBytes) engine_.trimmer().note();
   if (retained_bytes_ + request.held_bytes() > retained_bytes_max_) {
     drop(request.body);

@@ -45,12 +45,21 @@ Answer Lane::infer_tasks(const Arrival& arrival) {
     explain_signature(**model, checked.error());
     return answer_error(arrival, checked.error(), handle.value());
   }
+  if (engine_->tracer().on()) begin_trace(**model);
   const Stopwatch watch;
   size_t done = 0;
   const std::optional<Answer> answer = run_tasks_here(arrival, **model, done);
   task_memory_.answer.response.shrink(kAnswerKeepBytes);
-  if (answer.has_value()) return *answer;
-  return queue_tasks(arrival, *model, done, watch.elapsed_ns());
+  const Answer whole =
+      answer.has_value() ? *answer : queue_tasks(arrival, *model, done, watch.elapsed_ns());
+  trace_.reset();
+  return whole;
+}
+
+// Of a traced call each task is a span of its own; the first is the one that its client is told of.
+std::unique_ptr<Trace> Lane::task_trace(size_t at) const {
+  if (trace_ == nullptr) return nullptr;
+  return at == 0 ? std::make_unique<Trace>(*trace_) : Tracer::beside(*trace_);
 }
 
 // Runs tasks one after the other as long as the policy says so; the results of the first `done`
@@ -69,7 +78,9 @@ std::optional<Answer> Lane::run_tasks_here(const Arrival& arrival, Model& model,
     const ServeInput input{protocol, arrival.bytes, -1, nullptr, &signature};
     const uint64_t limit_ns =
         arrival.timeout_us == 0 ? kNever : left_of(arrival.timeout_us, watch.elapsed_ns());
+    one.trace = task_trace(done);
     if (!inline_runner_.run(model, input, 0, limit_ns, one)) return std::nullopt;
+    one.trace.reset();
     model.counters().requests_inline.fetch_add(1, std::memory_order_relaxed);
     if (one.code != ErrorCode::Ok) {
       copy_error(one, whole);
@@ -129,6 +140,7 @@ Status Lane::queue_task(const std::shared_ptr<TaskGroup>& group, size_t at,
   part->group = group;
   part->task_signature = task.signature();
   begin_queued(*part, model, {protocol_of(task), {}, -1, timeout_us, nullptr, {}}, spent_ns);
+  part->trace = task_trace(at);
   Status pushed = push(*part, model);
   if (pushed.ok()) {
     group->parts[at].request = part;

@@ -163,6 +163,22 @@ void Batcher::scatter(Batch& batch, const BackendScratch& scratch, const ServeTi
   }
 }
 
+// Those of a batch that are traced say which it was, so that their spans are linked.
+void Batcher::tag_traces(const Batch& batch) {
+  TraceBatch tag;
+  for (const Member* member : batch.members) {
+    Trace* trace = member->request->trace.get();
+    if (trace == nullptr) continue;
+    if (tag.requests == 0) {
+      make_trace_id(tag.trace_id);
+      make_span_id(tag.span_id);
+      tag.requests = static_cast<uint32_t>(batch.members.size());
+      tag.rows = batch.rows;
+    }
+    trace->batch = tag;
+  }
+}
+
 // Hot path: run. False when the batch as a whole failed and nobody was answered: each is then run
 // by itself.
 bool Batcher::run_batched(Batch& batch, Replica& replica) {
@@ -189,6 +205,7 @@ bool Batcher::run_batched(Batch& batch, Replica& replica) {
   // A model whose outputs have no rows is asked one by one from now on.
   if (ran.ok() && !has_rows) batches_.store(false, std::memory_order_relaxed);
   if (has_rows) {
+    tag_traces(batch);
     scatter(batch, *scratch, shared);
     if (model_.services().records) {
       model_.stats().record(BatchRecord{batch.rows, padded - batch.rows, shared.input_ns,

@@ -65,6 +65,7 @@ class Batcher {
   // `bytes_held`: of outputs that the same answer already has.
   Status run_backend(const Member& like, std::span<const TensorView> inputs, Replica& replica,
                      BackendScratch& scratch, const CancelFlag* cancel, uint64_t bytes_held = 0);
+  static void tag_traces(const Batch& batch);
   void scatter(Batch& batch, const BackendScratch& scratch, const ServeTimes& shared);
   void finish(Member& member, Status status, std::vector<Request*>& finished);
   void deliver(Batch& batch);

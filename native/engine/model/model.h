@@ -26,6 +26,8 @@ namespace serval {
 
 class Batcher;
 class DeadlineTimer;
+class TraceSampler;
+class Tracer;
 class SharedRegions;
 
 struct ModelCounters {
@@ -66,6 +68,7 @@ struct ModelServices {
   MemoryBudget* budget = nullptr;  // the engine's, which outlives its models
   DeadlineTimer* timer = nullptr;  // watches the deadlines of what runs
   StartThread start_thread = serval::start_thread;
+  Tracer* tracer = nullptr;                       // of models whose requests may be traced
   const SharedRegions* shared_regions = nullptr;  // what requests may name; null = none
 };
 
@@ -125,6 +128,8 @@ class Model {
   void stop();
   // Instance threads that run something now.
   std::atomic<int>& busy() { return busy_; }
+  // What its requests are traced by; null without a tracer. Set when rules change.
+  std::atomic<TraceSampler*>& trace_sampler() { return trace_sampler_; }
   // When the deadline timer looks at the queue next; kNever = not.
   std::atomic<uint64_t>& looks_at_ns() { return looks_at_ns_; }
 
@@ -145,6 +150,7 @@ class Model {
   ModelCounters counters_;
   ModelStats stats_;
   std::atomic<int> busy_{0};
+  std::atomic<TraceSampler*> trace_sampler_{nullptr};
   std::atomic<uint64_t> looks_at_ns_{kNever};
   std::unique_ptr<Batcher> batcher_;
   // An instance's place, from which its replica follows.

@@ -355,6 +355,19 @@ void Stream::gone() {
 
 bool Stream::is_local() const { return connection_.channel().is_local(); }
 
+std::string_view Stream::metadata_value(std::string_view name) const {
+  std::string_view rest = head_.metadata;
+  while (!rest.empty()) {
+    const size_t name_end = rest.find('\0');
+    const size_t value_end = rest.find('\0', name_end + 1);
+    if (rest.substr(0, name_end) == name) {
+      return rest.substr(name_end + 1, value_end - name_end - 1);
+    }
+    rest.remove_prefix(value_end + 1);
+  }
+  return {};
+}
+
 const Metadata& Stream::metadata() const {
   if (metadata_read_) return metadata_;
   metadata_read_ = true;

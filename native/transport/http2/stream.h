@@ -85,6 +85,7 @@ class Stream final : public Call {
   void fail(int code, std::string_view message);
 
   const Metadata& metadata() const override;
+  std::string_view metadata_value(std::string_view name) const override;
   bool is_local() const override;
   void add_initial_metadata(std::string_view name, std::string_view value) override;
   void add_trailing_metadata(std::string_view name, std::string_view value) override;

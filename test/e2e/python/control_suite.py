@@ -15,8 +15,8 @@ from tritonclient.utils import InferenceServerException
 REPOSITORY = os.environ.get("SERVAL_REPOSITORY", "")
 WAIT_SECONDS = 60
 EXTENSIONS = {"classification", "model_repository", "schedule_policy", "model_configuration",
-              "binary_tensor_data", "parameters", "statistics", "logging"}
-NOT_YET = {"sequence", "system_shared_memory", "cuda_shared_memory", "trace"}
+              "binary_tensor_data", "parameters", "statistics", "logging", "trace"}
+NOT_YET = {"sequence", "system_shared_memory", "cuda_shared_memory"}
 
 
 def metric(name, **labels):
@@ -29,8 +29,8 @@ def metric(name, **labels):
 
 
 class ControlSuite(ServalCase):
-    """Needs of the client: `client`, index(), config(), stats(), log_settings(), begin(), and the
-    statuses NOT_FOUND, INVALID, UNAVAILABLE."""
+    """Needs of the client: `client`, index(), config(), stats(), log_settings(), trace_settings(),
+    begin(), and the statuses NOT_FOUND, INVALID, UNAVAILABLE, UNIMPLEMENTED."""
 
     def ask(self, model, name, array, datatype="FP32", output=None, **more):
         outputs = None if output is None else [output]
@@ -237,6 +237,52 @@ class ControlSuite(ServalCase):
             with self.subTest(change=change):
                 self.refused(lambda c=change: self.update_logs(c), self.INVALID, next(iter(change)))
         self.assertEqual(self.log_settings(), now)
+
+    # -- trace settings (there is a file: test/e2e/triton-control.test.ts)
+
+    def test_trace_settings(self):
+        first = self.trace_settings()
+        self.assertEqual(first["trace_level"], ["OFF"])
+        self.assertEqual((first["trace_rate"], first["trace_count"], first["trace_mode"]),
+                         ("1000", "-1", "triton"))
+        self.assertTrue(first["trace_file"].endswith("trace.json"), first)
+        self.client.load_model("half_plus_three")
+        clear = {"trace_level": None, "trace_rate": None, "trace_count": None,
+                 "log_frequency": None}
+        self.addCleanup(lambda: self.update_traces(clear))
+        self.addCleanup(lambda: self.update_traces(clear, "half_plus_three"))
+        # Of one model; the others are as they were.
+        now = self.update_traces({"trace_level": ["TIMESTAMPS"], "trace_rate": "1",
+                                  "trace_count": "5", "log_frequency": "2"}, "half_plus_three")
+        self.assertEqual((now["trace_level"], now["trace_rate"], now["trace_count"],
+                          now["log_frequency"]), (["TIMESTAMPS"], "1", "5", "2"))
+        self.assertEqual(self.trace_settings(), first)
+        for _ in range(3):
+            self.plus_of("half_plus_three")
+        self.assertEqual(self.trace_settings("half_plus_three")["trace_count"], "2")
+        # What is set for all is what a model has as far as it has nothing of its own.
+        self.assertEqual(self.update_traces({"trace_rate": "7"})["trace_rate"], "7")
+        self.update_traces({"trace_rate": None}, "half_plus_three")
+        self.assertEqual(self.trace_settings("half_plus_three")["trace_rate"], "7")
+        self.update_traces(clear, "half_plus_three")
+        self.assertEqual(self.trace_settings("half_plus_three"), self.trace_settings())
+        self.update_traces(clear)
+        self.assertEqual(self.trace_settings(), first)
+
+    def test_trace_settings_that_cannot_be(self):
+        before = self.trace_settings()
+        for change, words in (({"trace_rate": "x"}, "Unable to parse 'trace_rate'"),
+                              ({"trace_count": "-2"}, "trace_count"),
+                              ({"trace_level": ["OFF", "TIMESTAMPS"]}, "only one trace level"),
+                              ({"trace_level": ["TENSORS"]}, "TENSORS"),
+                              ({"no_such_setting": "1"}, "no_such_setting")):
+            with self.subTest(change=change):
+                self.refused(lambda c=change: self.update_traces(c), self.INVALID, words)
+        self.refused(lambda: self.update_traces({"trace_file": "/tmp/x"}), self.UNIMPLEMENTED,
+                     "trace file location can not be updated through network protocol")
+        self.refused(lambda: self.trace_settings("nobody"), self.INVALID,
+                     "Request for unknown model : nobody")
+        self.assertEqual(self.trace_settings(), before)
 
     # -- classification
 

@@ -45,6 +45,7 @@ class Begun:
 
 class Grpc(ControlSuite):
     NOT_FOUND, INVALID = "StatusCode.NOT_FOUND", "StatusCode.INVALID_ARGUMENT"
+    UNIMPLEMENTED = "StatusCode.UNIMPLEMENTED"
     UNAVAILABLE = "StatusCode.UNAVAILABLE"
 
     WRONG_LOG_TYPES = ()  # the client itself refuses them
@@ -93,6 +94,18 @@ class Grpc(ControlSuite):
 
     def update_logs(self, change):
         return self.client.update_log_settings(change)
+
+    @staticmethod
+    def traces_of(reply):
+        lists = {name: list(value.value) for name, value in reply.settings.items()}
+        return {name: value if name == "trace_level" else value[0]
+                for name, value in lists.items()}
+
+    def trace_settings(self, model=None):
+        return self.traces_of(self.client.get_trace_settings(model))
+
+    def update_traces(self, change, model=None):
+        return self.traces_of(self.client.update_trace_settings(model, change))
 
 
 del ControlSuite

@@ -22,6 +22,7 @@ class Begun:
 
 class Http(ControlSuite):
     NOT_FOUND, INVALID, UNAVAILABLE = "404", "400", "503"
+    UNIMPLEMENTED = "501"
 
     WRONG_LOG_TYPES = ({"log_info": "loud"},)
 
@@ -68,6 +69,12 @@ class Http(ControlSuite):
 
     def update_logs(self, change):
         return self.client.update_log_settings(change)
+
+    def trace_settings(self, model=None):
+        return self.client.get_trace_settings(model)
+
+    def update_traces(self, change, model=None):
+        return self.client.update_trace_settings(model, change)
 
     # -- what only HTTP can say
 

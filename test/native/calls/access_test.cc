@@ -25,6 +25,12 @@ class FakeCall final : public Call {
   }
   ~FakeCall() override = default;
   const Metadata& metadata() const override { return metadata_; }
+  std::string_view metadata_value(std::string_view name) const override {
+    for (const MetadataEntry& entry : metadata_) {
+      if (entry.name == name) return entry.value;
+    }
+    return {};
+  }
   bool is_local() const override { return local_; }
   void add_initial_metadata(std::string_view, std::string_view) override {}
   void add_trailing_metadata(std::string_view, std::string_view) override {}

@@ -5,7 +5,9 @@ import type {
   LogSettings,
   ModelControl,
   RepositoryIndexEntry,
+  TraceSettings,
 } from '../../../ts/admin/control.js';
+import type { TraceControl } from '../../../ts/admin/model-control.js';
 
 export const LOG_SETTINGS: LogSettings = {
   log_file: '',
@@ -14,6 +16,18 @@ export const LOG_SETTINGS: LogSettings = {
   log_error: false,
   log_verbose_level: 0,
   log_format: 'default',
+};
+
+export const TRACE_SETTINGS: TraceSettings = {
+  trace_level: ['OFF'],
+  trace_rate: '1000',
+  trace_count: '-1',
+};
+
+/** Of a server that is not asked about traces. */
+export const NO_TRACES: TraceControl = {
+  settings: () => Promise.resolve(TRACE_SETTINGS),
+  update: () => Promise.resolve(TRACE_SETTINGS),
 };
 
 export const ENTRIES: readonly RepositoryIndexEntry[] = [
@@ -61,6 +75,15 @@ export class FakeControl implements ModelControl {
     });
   }
 
+  traceSettings(model: string): Promise<TraceSettings> {
+    return this.#answer(TRACE_SETTINGS, 'traceSettings', model);
+  }
+  updateTraceSettings(
+    model: string,
+    change: Readonly<Record<string, unknown>>,
+  ): Promise<TraceSettings> {
+    return this.#answer(TRACE_SETTINGS, 'updateTraceSettings', model, { ...change });
+  }
   sharedRegions(name: string): Promise<readonly SharedRegion[]> {
     return this.#answer([REGION], 'sharedRegions', name);
   }

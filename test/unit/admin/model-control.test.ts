@@ -1,5 +1,6 @@
 // The repository API and the log settings over real folders and an engine that loads what it is
 // told.
+import { NO_TRACES } from './fake-control.js';
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -46,7 +47,14 @@ async function setup(
   return {
     ...started,
     tempRoot,
-    control: createModelControl({ source, registry, mode, levels, sharedMemory }),
+    control: createModelControl({
+      source,
+      registry,
+      mode,
+      levels,
+      traces: NO_TRACES,
+      sharedMemory,
+    }),
   };
 }
 
@@ -323,6 +331,7 @@ test('log settings are read and changed, all of a change or none', async (t) => 
   const control = createModelControl({
     source,
     registry,
+    traces: NO_TRACES,
     levels,
     sharedMemory,
     mode: 'explicit',
@@ -357,6 +366,7 @@ test('log settings are read and changed, all of a change or none', async (t) => 
   const inFile = createModelControl({
     source,
     registry,
+    traces: NO_TRACES,
     levels,
     sharedMemory,
     logFile: '/l',

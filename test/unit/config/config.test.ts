@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { ACCESS_FLAGS } from '../../../ts/config/access-flags.js';
+import { TRACE_FLAGS } from '../../../ts/config/trace-flags.js';
 import { canonicalName, nearestFlag, SERVE_FLAGS } from '../../../ts/config/flags.js';
 import { parseConfigText } from '../../../ts/config/file.js';
 import { parseFlags } from '../../../ts/config/command-line.js';
@@ -31,6 +32,24 @@ const DEFAULT_ACCESS: Config['access'] = {
   clientShm: false,
   admin: undefined,
   adminTls: true,
+};
+
+const NO_TRACING: Config['tracing'] = {
+  on: false,
+  rate: 1000,
+  count: -1,
+  logFrequency: 0,
+  mode: 'triton',
+  file: '',
+  otlp: {
+    url: 'http://localhost:4318/v1/traces',
+    protocol: 'http',
+    resource: {},
+    waitingMax: 2048,
+    delayMs: 5000,
+    spansMax: 512,
+  },
+  options: {},
 };
 
 async function parse(...args: string[]): Promise<Config> {
@@ -132,16 +151,17 @@ test('defaults are those of the issue', async () => {
     metrics: { allowed: true, host: '0.0.0.0', port: -1, monitoringConfigFile: undefined },
     accessLog: undefined,
     accessLogSettings: { oneIn: 1, errorsOnly: false, reasons: true },
+    tracing: NO_TRACING,
     access: DEFAULT_ACCESS,
     ignoredFlags: [],
   } satisfies Config);
 });
 
 /** Plain arguments, command line only, not beside --model-base-path, TLS's own flags or those of
- * batching; access has a file of its own. */
+ * batching; access and tracing have files of their own. */
 const ELSEWHERE = new Set([
   ...['paths', 'config', 'model-config-file', 'ssl-config-file', 'platform-config-file'],
-  ...ACCESS_FLAGS.map((row) => row.name),
+  ...[...ACCESS_FLAGS, ...TRACE_FLAGS].map((row) => row.name),
 ]);
 
 const METRICS_CONFIG: Config['metrics'] = {
@@ -288,6 +308,7 @@ test('every flag is taken with "=", with a space, with underscores', async () =>
     metrics: METRICS_CONFIG,
     accessLog: '/somewhere/access.log',
     accessLogSettings: { oneIn: 23, errorsOnly: true, reasons: false },
+    tracing: NO_TRACING,
     ignoredFlags: GRPC_CONFIG.ignored,
   };
   const entries = Object.entries(values);

@@ -9,7 +9,6 @@ const NO_CUDA_POOL =
   'ONNX Runtime takes GPU memory as it needs it; --providers=cuda:gpu_mem_limit=BYTES limits it';
 const NO_SAGEMAKER = 'there is no SageMaker endpoint';
 const NO_VERTEX = 'there is no Vertex AI endpoint';
-const TRACES = 'traces are not there yet; --access-log has the times of each request';
 const BUILT_IN = 'backends are built in';
 
 const SERVER: readonly PeerFlag[] = [
@@ -136,13 +135,14 @@ const METRICS: readonly PeerFlag[] = [
   ),
 ];
 
+const TRACE_PAGE = 'tracing.md';
 const TRACING: readonly PeerFlag[] = [
-  notYet('trace-config', 'MODE,SETTING=VALUE', TRACES, { harmless: ['level=off', 'level=false'] }),
-  notYet('trace-file', 'FILE', TRACES),
-  notYet('trace-level', 'LEVEL', TRACES, { harmless: ['off', 'false'] }),
-  noEffect('trace-rate', 'N', `it is read with --trace-level alone; ${TRACES}`),
-  noEffect('trace-count', 'N', `it is read with --trace-level alone; ${TRACES}`),
-  noEffect('trace-log-frequency', 'N', `it is read with --trace-file alone; ${TRACES}`),
+  works('trace-config', 'MODE,SETTING=VALUE', TRACE_PAGE, 'level TENSORS is refused'),
+  works('trace-file', 'FILE', TRACE_PAGE),
+  works('trace-level', 'LEVEL', TRACE_PAGE, 'TENSORS is refused: traces have no contents'),
+  works('trace-rate', 'N', TRACE_PAGE),
+  works('trace-count', 'N', TRACE_PAGE),
+  works('trace-log-frequency', 'N', TRACE_PAGE),
 ];
 
 const BACKENDS: readonly PeerFlag[] = [

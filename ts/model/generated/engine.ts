@@ -118,6 +118,12 @@ export enum ControlWord {
   Ticket = 2,
   /** of slot 0's memory */
   Generation = 3,
+  /** 1: the request that came with this call is traced, as: */
+  Traced = 4,
+  /** four words of its bytes, as they are sent */
+  TraceId = 5,
+  /** two words */
+  SpanId = 9,
   /** completions, one behind the other */
   Ring = 16,
 }
@@ -448,4 +454,66 @@ export interface EngineStats {
   readonly tensorBytesViewed: number;
   readonly bodiesOpen: number;
   readonly ticketsOpen: number;
+}
+
+/** Which requests are traced: those of one model, or ("") of all models without a rule of their own. Setting a rule begins its counts anew. */
+export interface TraceRule {
+  readonly model: string;
+  /** false: the model has no rule of its own any more */
+  readonly own: boolean;
+  readonly on: boolean;
+  /** one in so many; 0 = only those whose caller traces them */
+  readonly rate: number;
+  /** how many still; -1 = any number */
+  readonly count: number;
+}
+
+export interface TraceRules {
+  /** those that change */
+  readonly rules: readonly TraceRule[];
+  /** whether callers' trace context counts */
+  readonly parents: boolean;
+}
+
+/** A request that was traced, when it had ended. Times in nanoseconds. */
+export interface TraceRecord {
+  readonly traceId: Uint8Array;
+  readonly spanId: Uint8Array;
+  /** empty: nobody's child */
+  readonly parentId: Uint8Array;
+  readonly traceState: string;
+  readonly model: string;
+  readonly version: string;
+  /** V2's */
+  readonly requestId: string;
+  /** Protocol */
+  readonly protocol: number;
+  /** ErrorCode */
+  readonly code: number;
+  /** since 1970 */
+  readonly startS: number;
+  /** and what is over */
+  readonly startNs: number;
+  /** the same instant on the clock that does not go back */
+  readonly steadyNs: string;
+  readonly totalNs: number;
+  readonly queueNs: number;
+  readonly inputNs: number;
+  readonly inferNs: number;
+  readonly outputNs: number;
+  readonly requestBytes: number;
+  readonly responseBytes: number;
+  readonly rows: number;
+  /** empty: run alone */
+  readonly batchTraceId: Uint8Array;
+  readonly batchSpanId: Uint8Array;
+  readonly batchRequests: number;
+  readonly batchRows: number;
+}
+
+/** What takeTraces() answers. */
+export interface TraceTake {
+  readonly records: readonly TraceRecord[];
+  /** of each rule that is set, with what is left of its count */
+  readonly left: readonly TraceRule[];
 }

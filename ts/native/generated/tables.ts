@@ -228,3 +228,48 @@ export const ENGINE_STATS: Table<engine.EngineStats> = { name: 'EngineStats', me
   { name: 'bodiesOpen', kind: 'ulong' },
   { name: 'ticketsOpen', kind: 'ulong' },
 ] };
+
+export const TRACE_RULE: Table<engine.TraceRule> = { name: 'TraceRule', members: [
+  { name: 'model', kind: 'string' },
+  { name: 'own', kind: 'bool' },
+  { name: 'on', kind: 'bool' },
+  { name: 'rate', kind: 'uint' },
+  { name: 'count', kind: 'long' },
+] };
+
+export const TRACE_RULES: Table<engine.TraceRules> = { name: 'TraceRules', members: [
+  { name: 'rules', kind: TRACE_RULE, many: true },
+  { name: 'parents', kind: 'bool' },
+] };
+
+export const TRACE_RECORD: Table<engine.TraceRecord> = { name: 'TraceRecord', members: [
+  { name: 'traceId', kind: 'bytes' },
+  { name: 'spanId', kind: 'bytes' },
+  { name: 'parentId', kind: 'bytes' },
+  { name: 'traceState', kind: 'string' },
+  { name: 'model', kind: 'string' },
+  { name: 'version', kind: 'string' },
+  { name: 'requestId', kind: 'string' },
+  { name: 'protocol', kind: 'ubyte' },
+  { name: 'code', kind: 'ubyte' },
+  { name: 'startS', kind: 'ulong' },
+  { name: 'startNs', kind: 'uint' },
+  { name: 'steadyNs', kind: 'decimal' },
+  { name: 'totalNs', kind: 'ulong' },
+  { name: 'queueNs', kind: 'ulong' },
+  { name: 'inputNs', kind: 'ulong' },
+  { name: 'inferNs', kind: 'ulong' },
+  { name: 'outputNs', kind: 'ulong' },
+  { name: 'requestBytes', kind: 'ulong' },
+  { name: 'responseBytes', kind: 'ulong' },
+  { name: 'rows', kind: 'uint' },
+  { name: 'batchTraceId', kind: 'bytes' },
+  { name: 'batchSpanId', kind: 'bytes' },
+  { name: 'batchRequests', kind: 'uint' },
+  { name: 'batchRows', kind: 'uint' },
+] };
+
+export const TRACE_TAKE: Table<engine.TraceTake> = { name: 'TraceTake', members: [
+  { name: 'records', kind: TRACE_RECORD, many: true },
+  { name: 'left', kind: TRACE_RULE, many: true },
+] };

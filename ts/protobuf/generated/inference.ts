@@ -12,6 +12,14 @@ const LOG_SETTINGS_RESPONSE_SETTING_VALUE: MessageSchema = message('LogSettingsR
   string_param: oneOf('parameter_choice', 3, 'string'),
 }));
 
+export const TRACE_SETTING_RESPONSE: MessageSchema = message('TraceSettingResponse', () => ({
+  settings: map(1, 'string', TRACE_SETTING_RESPONSE_SETTING_VALUE),
+}));
+
+const TRACE_SETTING_RESPONSE_SETTING_VALUE: MessageSchema = message('TraceSettingResponse.SettingValue', () => ({
+  value: many(1, 'string'),
+}));
+
 export const MODEL_METADATA_RESPONSE: MessageSchema = message('ModelMetadataResponse', () => ({
   name: one(1, 'string'),
   versions: many(2, 'string'),

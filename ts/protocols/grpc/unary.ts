@@ -9,11 +9,12 @@ import {
   type EngineMethod,
   type EngineWording,
   type GrpcReply,
+  type GrpcSendHead,
   type GrpcStatus,
   type GrpcUnaryCall,
   type GrpcUnaryHandler,
 } from '../../transport/grpc-call.js';
-import { inferStatus, timeoutUs, type GrpcInfer, type InferError } from './infer.js';
+import { handParent, inferStatus, timeoutUs, type GrpcInfer, type InferError } from './infer.js';
 
 /** How a protocol words an error. */
 export type StatusOf = (error: InferError) => GrpcStatus;
@@ -69,12 +70,18 @@ export class InferCall implements CompletionTarget {
     private readonly reply: GrpcReply,
     private readonly statusOf: StatusOf,
     private readonly responseOf?: (answer: Buffer) => Buffer,
+    private readonly sendHead?: GrpcSendHead,
   ) {}
 
   /** Hands the request over, and takes it back when the client goes away. */
   infer(infer: GrpcInfer, message: Buffer, protocol: MessageProtocol, leftUs: number): void {
+    if (infer.readsParents === true) handParent(infer, this.call);
     infer.inferMessage(message, protocol, leftUs, this);
     if (this.ticket !== 0) this.call.on('cancelled', () => infer.cancel(this));
+  }
+
+  traced(parent: string): void {
+    this.sendHead?.(this.call, 'traceparent', parent);
   }
 
   complete(code: number, body: Buffer, jsonBytes: number): void {
@@ -91,8 +98,8 @@ export function inferring(
   protocol: MessageProtocol,
   statusOf: StatusOf = inferStatus,
 ): GrpcUnaryHandler {
-  return (call: GrpcUnaryCall, reply: GrpcReply): void => {
-    const target = new InferCall(call, reply, statusOf);
+  return (call, reply, sendHead): void => {
+    const target = new InferCall(call, reply, statusOf, undefined, sendHead);
     target.infer(infer, call.request, protocol, callTimeoutUs(call));
   };
 }

@@ -50,6 +50,9 @@ export class InferState implements CompletionTarget {
   contentEncoding = '';
   /** Content-Encoding of the answer, '' = as it is. */
   answerCoding = '';
+  /** The caller's trace context; '' = none, or nobody asks. */
+  traceParent = '';
+  traceState = '';
 
   constructor(
     readonly exchange: HttpExchange,
@@ -73,7 +76,12 @@ export class InferState implements CompletionTarget {
     state.acceptEncoding = '';
     state.contentEncoding = '';
     state.answerCoding = '';
+    state.traceParent = '';
     return state;
+  }
+
+  traced(parent: string): void {
+    this.exchange.answerHeaders = ['traceparent', parent];
   }
 
   complete(code: number, body: Buffer, jsonBytes: number): void {
@@ -85,6 +93,8 @@ export class InferState implements CompletionTarget {
  * asked for before any of it is read. */
 const ONE_PIECE_BYTES_MAX = 524_288;
 const CONTENT_ENCODING = headerName('content-encoding');
+const TRACE_PARENT = headerName('traceparent');
+const TRACE_STATE = headerName('tracestate');
 
 export abstract class InferRoute implements Route {
   constructor(
@@ -107,7 +117,8 @@ export abstract class InferRoute implements Route {
   begin(head: RequestHead, exchange: HttpExchange): void {
     const state = InferState.begin(exchange, this);
     try {
-      const { bodyBytesMax } = this.context;
+      const { bodyBytesMax, link } = this.context;
+      if (link.readsParents) readTraceParent(head, state);
       state.contentLength = checkedLength(head.header(CONTENT_LENGTH), bodyBytesMax);
       state.contentEncoding = head.header(CONTENT_ENCODING);
       if (state.contentEncoding !== '') state.contentEncoding = bodyCoding(state.contentEncoding);
@@ -127,12 +138,14 @@ export abstract class InferRoute implements Route {
     const coding =
       state.contentEncoding === '' ? undefined : PACKED_CODINGS.get(state.contentEncoding);
     if (state.ticket === 0 && last && coding === undefined) {
+      if (state.traceParent !== '') link.traceParent(state.traceParent, state.traceState);
       if (exchange.asked !== undefined) this.#handOver(exchange);
       link.infer(this.protocol, this.handle, chunk, state.jsonBytes, state);
       return;
     }
     if (state.ticket === 0 && !this.#open(state)) return;
     if (!link.appendBody(chunk, state) || !last) return;
+    if (state.traceParent !== '') link.traceParent(state.traceParent, state.traceState);
     if (exchange.asked !== undefined) this.#handOver(exchange);
     if (coding === undefined) link.inferBody(this.protocol, this.handle, state.jsonBytes, state);
     else link.inferPacked(this.protocol, this.handle, state.jsonBytes, coding, state);
@@ -188,6 +201,11 @@ export abstract class InferRoute implements Route {
       (error: ServalError) => this.fail(state.exchange, error.code, error.message),
     );
   }
+}
+
+function readTraceParent(head: RequestHead, state: InferState): void {
+  state.traceParent = head.header(TRACE_PARENT);
+  if (state.traceParent !== '') state.traceState = head.header(TRACE_STATE);
 }
 
 const RETRY_SOON: readonly string[] = ['Retry-After', '1'];

@@ -26,6 +26,7 @@ const EXTENSIONS: readonly string[] = [
   'schedule_policy',
   'statistics',
   'tabular_v1',
+  'trace',
 ];
 
 /** Exactly what works. */

@@ -10,12 +10,11 @@ import {
   TRACING_CHANGE,
   type CallKind,
 } from '../../access/groups.js';
-import type { LogSettings, ModelControl } from '../../admin/control.js';
-import { ErrorCode, ServalError } from '../../errors.js';
+import type { LogSettings, ModelControl, TraceSettings } from '../../admin/control.js';
 import type { RegistrySnapshot } from '../../model/snapshot.js';
 import type { GrpcUnaryHandler } from '../../transport/grpc-call.js';
 import type { EngineReadings } from '../engine-readings.js';
-import { answering, answeringLater } from '../grpc/unary.js';
+import { answeringLater } from '../grpc/unary.js';
 import {
   loadModel,
   loadRequest,
@@ -29,6 +28,7 @@ import { SHARED_MEMORY_KINDS, sharedMemoryCalls } from './shared-memory/grpc.js'
 import { modelStatistics, statisticsTargets } from './statistics.js';
 import {
   LOG_SETTINGS_RESPONSE,
+  TRACE_SETTING_RESPONSE,
   MODEL_STATISTICS_RESPONSE,
   REPOSITORY_INDEX_RESPONSE,
 } from '../../protobuf/generated/inference.js';
@@ -209,19 +209,37 @@ async function logSettings(control: ModelControl, message: Buffer): Promise<Buff
   return encodeMessage({ settings: Object.fromEntries(values) }, LOG_SETTINGS_RESPONSE);
 }
 
-const NOT_OFFERED: Readonly<Record<string, string>> = {
-  TraceSetting: 'this server records no traces',
-};
+// SettingValue of a TraceSettingRequest: {value = 1, repeated}; an empty one takes a setting back.
+function readTraceValue(message: Uint8Array): readonly string[] {
+  const reader = exactReader(message, 'TraceSettingRequest.SettingValue');
+  const values: string[] = [];
+  while (reader.next()) {
+    if (reader.field === 1) values.push(reader.string());
+    else reader.skip();
+  }
+  return values;
+}
 
-function notOffered(): Record<string, GrpcUnaryHandler> {
-  return Object.fromEntries(
-    Object.entries(NOT_OFFERED).map(([method, reason]) => [
-      method,
-      answering(() => {
-        throw new ServalError(ErrorCode.Unimplemented, `${method} is not offered: ${reason}`);
-      }),
-    ]),
-  );
+async function traceSetting(control: ModelControl, message: Buffer): Promise<Buffer> {
+  const reader = exactReader(message, 'TraceSettingRequest');
+  const change = new Map<string, readonly string[]>();
+  let model = '';
+  while (reader.next()) {
+    if (reader.field === 1) {
+      const { key, value } = readEntry(reader.view(), 'TraceSettingRequest.SettingsEntry');
+      change.set(key, readTraceValue(value));
+    } else if (reader.field === 2) model = reader.string();
+    else reader.skip();
+  }
+  const settings: TraceSettings =
+    change.size === 0
+      ? await control.traceSettings(model)
+      : await control.updateTraceSettings(model, Object.fromEntries(change));
+  const values = Object.entries(settings).map(([key, value]) => [
+    key,
+    { value: typeof value === 'string' ? [value] : value },
+  ]);
+  return encodeMessage({ settings: Object.fromEntries(values) }, TRACE_SETTING_RESPONSE);
 }
 
 /** What they are. LogSettings and TraceSetting read too; which of both, only their message says. */
@@ -248,7 +266,7 @@ export function controlCalls(
     ModelConfig: answeringLater((message) => configMessage(options, message)),
     ModelStatistics: answeringLater((message) => statistics(options, message)),
     LogSettings: answeringLater((message) => logSettings(control, message)),
+    TraceSetting: answeringLater((message) => traceSetting(control, message)),
     ...sharedMemoryCalls(control),
-    ...notOffered(),
   };
 }

@@ -15,7 +15,13 @@ import {
   type KeptMessage,
 } from '../../transport/grpc-call.js';
 import { ProtobufWriter } from '../../protobuf/writer.js';
-import { inferStatus, timeoutUs, type GrpcInfer, type InferError } from '../grpc/infer.js';
+import {
+  handParent,
+  inferStatus,
+  timeoutUs,
+  type GrpcInfer,
+  type InferError,
+} from '../grpc/infer.js';
 import { missingText } from './lookup.js';
 
 /** Requests of one stream that the engine may hold, and their bytes; then reading pauses. */
@@ -95,6 +101,7 @@ export class InferStream implements GrpcStreamHandler {
     this.slotsBytes += slot.bytes;
     const { deadline } = this.call;
     const leftUs = deadline === Infinity ? 0 : timeoutUs(deadline, Date.now());
+    if (this.infer.readsParents === true) handParent(this.infer, this.call);
     this.infer.inferMessage(message, V2_GRPC_STREAM, leftUs, slot);
     this.adjustReading();
   }

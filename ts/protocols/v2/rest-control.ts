@@ -3,7 +3,14 @@
 // Source: v2-protocol.md 2, 10, 11.
 import { constants } from 'node:buffer';
 import type { ModelControl, RepositoryIndexEntry } from '../../admin/control.js';
-import { CONTROL, CONTROL_CHANGE, LOGGING, LOGGING_CHANGE } from '../../access/groups.js';
+import {
+  CONTROL,
+  CONTROL_CHANGE,
+  LOGGING,
+  LOGGING_CHANGE,
+  TRACING,
+  TRACING_CHANGE,
+} from '../../access/groups.js';
 import { ErrorCode, ServalError } from '../../errors.js';
 import type { Route } from '../../transport/listener.js';
 import { BodyRoute, LaterRoute, type Answer, type BodyLimits } from '../rest/body-route.js';
@@ -25,6 +32,8 @@ const LOAD_BODY_BYTES_MAX = constants.MAX_STRING_LENGTH;
 
 const INDEX_URL = /^\/v2\/repository(?:\/([^/]+))?\/index$/;
 const MODEL_URL = /^\/v2\/repository(?:\/([^/]+))?\/models\/([^/]+)\/(load|unload)$/;
+
+const TRACE_URL = /^\/v2\/models\/([^/]+)\/trace\/setting$/;
 
 export interface ControlContext extends BodyLimits {
   readonly control: ModelControl;
@@ -161,9 +170,23 @@ const loggingEndpoint = (context: ControlContext): Endpoint => ({
     ),
 });
 
+/** Of one model, "" = of all. */
+const traceEndpoint = (context: ControlContext, model: string): Endpoint => ({
+  call: TRACING,
+  posted: TRACING_CHANGE,
+  GET: () => new LaterRoute(failV2, async () => json(await context.control.traceSettings(model))),
+  POST: () =>
+    changingRoute(context, SMALL_BODY_BYTES_MAX, async (body) =>
+      json(await context.control.updateTraceSettings(model, body)),
+    ),
+});
+
 /** The control endpoint at a path; undefined when there is none. */
 export function controlEndpoint(context: ControlContext, path: string): Endpoint | undefined {
   if (path === '/v2/logging') return loggingEndpoint(context);
+  if (path === '/v2/trace/setting') return traceEndpoint(context, '');
+  const traced = TRACE_URL.exec(path);
+  if (traced !== null) return traceEndpoint(context, decodedName(traced[1] ?? ''));
   if (path === '/v2/repository/reload') {
     return { call: CONTROL_CHANGE, POST: () => reloadRoute(context) };
   }

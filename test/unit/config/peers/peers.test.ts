@@ -49,6 +49,8 @@ const WORKING: Readonly<Record<string, readonly string[]>> = {
   'ssl-config-file': ['--ssl-config-file=/s'],
   'grpc-channel-arguments': ['--grpc-channel-arguments=grpc.max_connection_age_ms=3'],
   'log-format': ['--log-format=ISO8601'],
+  'trace-config': ['--trace-config=triton,file=/t', '--trace-config=level=TIMESTAMPS'],
+  'trace-level': ['--trace-file=/t', '--trace-level=TIMESTAMPS'],
   'model-control-mode': ['--model-control-mode=POLL'],
   'load-model': ['--model-control-mode=explicit', '--load-model=x'],
   'grpc-use-ssl': ['--grpc-use-ssl=false'],

@@ -35,10 +35,10 @@ describe('V2 metadata', () => {
       '{"name":"serval","version":"1.2.3","extensions":["binary_tensor_data","classification",' +
         '"logging","model_configuration","model_repository",' +
         '"model_repository(unload_dependents)","parameters","schedule_policy","statistics",' +
-        '"tabular_v1"]}',
+        '"tabular_v1","trace"]}',
     );
     const allowed = serverMetadataJson({ serverVersion: '1.2.3', clientShm: true });
-    assert.match(allowed, /"statistics","system_shared_memory","tabular_v1"\]/);
+    assert.match(allowed, /"statistics","system_shared_memory","tabular_v1","trace"\]/);
   });
 
   it('describes a model: ready versions, platform, tensors', () => {

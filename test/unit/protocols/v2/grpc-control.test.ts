@@ -323,16 +323,6 @@ describe('V2 gRPC: control calls', () => {
       assert.deepEqual([outcome.code, outcome.details], [3, details], method);
     }
   });
-
-  it('says of what it does not offer that it does not', async () => {
-    for (const [method, reason] of [['TraceSetting', 'this server records no traces']]) {
-      const outcome = await client.unary(`${SERVICE}${method}`, Buffer.alloc(0));
-      assert.deepEqual(
-        [outcome.code, outcome.details],
-        [12, `${method} is not offered: ${reason}`],
-      );
-    }
-  });
 });
 
 // A unary call without a socket.

@@ -423,7 +423,7 @@ describe('V2 REST: methods and paths', () => {
       '/v2/models',
       '/v2/models/m/configs',
       '/v2/models/m/versions/1/2/stats',
-      '/v2/trace/setting',
+      '/v2/trace/settings',
       '/v2/systemsharedmemory/register',
       '/V2/logging',
     ]) {
@@ -446,6 +446,7 @@ describe('V2 REST: methods and paths', () => {
         'schedule_policy',
         'statistics',
         'tabular_v1',
+        'trace',
       ],
     });
   });

@@ -1,5 +1,6 @@
 // A new list of models in place of models.config, as HandleReloadConfigRequest brings it.
 // Source: tfserving.md 2, 3.2.
+import { NO_TRACES } from '../../admin/fake-control.js';
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -151,6 +152,7 @@ test('as a control call: a message with anything wrong in it changes nothing', a
     source,
     registry,
     mode: 'none',
+    traces: NO_TRACES,
     sharedMemory: sharedMemoryControl(undefined),
     levels: new LevelControl('info'),
   });

@@ -1,0 +1,265 @@
+// The settings of tracing: flags of our own, Triton's --trace-config and its older flags, and what
+// OpenTelemetry's environment says of the collector. Control plane, start-up only; pure but for the
+// environment. Source: server/src/command_line_parser.cc; docs/user_guide/trace.md (Triton);
+// OpenTelemetry protocol exporter, "Configuration options".
+import { resolve } from 'node:path';
+import { echo } from '../text.js';
+import type { SettingsReader } from './serving.js';
+import { configError, textValue, type Written } from './values.js';
+
+/** What requests are traced by; Triton's names are in ts/tracing/settings.ts. */
+export interface TraceValues {
+  /** Whether there are traces at all: TIMESTAMPS, or OFF. */
+  readonly on: boolean;
+  /** One in so many; 0 = those alone that their caller traces. */
+  readonly rate: number;
+  /** How many still; -1 = any number. */
+  readonly count: number;
+  /** Traces of one file; 0 = one file for all. */
+  readonly logFrequency: number;
+}
+
+export interface OtlpSettings {
+  readonly url: string;
+  readonly protocol: 'http' | 'grpc';
+  /** Attributes of the resource, beside ours. */
+  readonly resource: Readonly<Record<string, string>>;
+  /** Traces that wait for the collector; more are dropped. */
+  readonly waitingMax: number;
+  /** How long a trace waits for company. */
+  readonly delayMs: number;
+  /** Spans of one message. */
+  readonly spansMax: number;
+}
+
+export type TraceMode = 'triton' | 'opentelemetry';
+
+export interface TraceConfig extends TraceValues {
+  readonly mode: TraceMode;
+  /** Absolute; "" = none. */
+  readonly file: string;
+  readonly otlp: OtlpSettings;
+  /** Settings of the mode as they were given, for who asks. */
+  readonly options: Readonly<Record<string, string>>;
+}
+
+const INT_MAX = 2_147_483_647;
+const HTTP_DEFAULT = 'http://localhost:4318/v1/traces';
+const GRPC_DEFAULT = 'http://localhost:4317';
+const TRACES_PATH = 'v1/traces';
+const OTLP_DEFAULTS = { waitingMax: 2048, delayMs: 5000, spansMax: 512 };
+const MODES: readonly TraceMode[] = ['triton', 'opentelemetry'];
+
+/** Of --trace-config: what was given last of each, and each resource attribute. */
+interface Given {
+  readonly global: ReadonlyMap<string, Written>;
+  readonly triton: ReadonlyMap<string, Written>;
+  readonly opentelemetry: ReadonlyMap<string, Written>;
+  readonly resource: Readonly<Record<string, string>>;
+}
+
+const KNOWN: Readonly<Record<keyof Omit<Given, 'resource'>, readonly string[]>> = {
+  global: ['level', 'rate', 'count', 'mode'],
+  triton: ['file', 'log-frequency'],
+  opentelemetry: [
+    'url',
+    'resource',
+    'bsp_max_queue_size',
+    'bsp_schedule_delay',
+    'bsp_max_export_batch_size',
+  ],
+};
+
+/** Errors: InvalidArgument naming the flag. */
+export function traceSettings(
+  read: SettingsReader,
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): TraceConfig {
+  const given = traceConfigs(read.given('trace-config'));
+  const otlpFlag = read.given('trace-otlp');
+  const mode = modeOf(read, given, otlpFlag);
+  const level = levelOf(read, given);
+  const file = filePath(read, given);
+  const on = level ?? otlpFlag !== undefined;
+  if (on && mode === 'triton' && file === '') {
+    const where = given.global.get('level')?.where ?? read.written('trace-level').where;
+    throw configError(where, 'expected --trace-file FILE or --trace-otlp URL with it, got none');
+  }
+  const number = (name: string, flagName: string, from: ReadonlyMap<string, Written>): number => {
+    const written = from.get(name);
+    const least = name === 'count' ? -1 : 0;
+    return written === undefined ? read.int(flagName) : numberOf(written, least);
+  };
+  return {
+    on,
+    rate: number('rate', 'trace-rate', given.global),
+    count: number('count', 'trace-count', given.global),
+    logFrequency: number('log-frequency', 'trace-log-frequency', given.triton),
+    mode,
+    file,
+    otlp: otlpSettings(given, otlpFlag, environment),
+    options: Object.fromEntries(
+      [...given[mode]].map(([name, { texts }]) => [name, texts[0] ?? '']),
+    ),
+  };
+}
+
+function modeOf(read: SettingsReader, { global }: Given, otlp: Written | undefined): TraceMode {
+  const written = global.get('mode');
+  if (written === undefined) return otlp === undefined ? 'triton' : 'opentelemetry';
+  const word = textValue(written).toLowerCase();
+  const mode = MODES.find((known) => known === word);
+  if (mode === undefined) {
+    throw configError(written.where, `expected ${MODES.join(' or ')}, got ${echo(word)}`);
+  }
+  if (otlp !== undefined && mode === 'triton') {
+    throw configError(written.where, 'expected opentelemetry, because --trace-otlp is given');
+  }
+  return read.given('trace-file') !== undefined && mode === 'opentelemetry'
+    ? refuseFile(read.written('trace-file').where)
+    : mode;
+}
+
+function refuseFile(where: string): never {
+  throw configError(where, 'expected the mode triton with it, got opentelemetry');
+}
+
+/** undefined: nothing is said. */
+function levelOf(read: SettingsReader, { global }: Given): boolean | undefined {
+  const written = global.get('level') ?? read.given('trace-level');
+  if (written === undefined) return undefined;
+  let on: boolean | undefined;
+  for (const text of written.texts) on = levelWord(written.where, text);
+  return on;
+}
+
+/** MIN and MAX are Triton's older words. */
+function levelWord(where: string, text: string): boolean {
+  switch (text.toUpperCase()) {
+    case 'OFF':
+    case 'FALSE':
+      return false;
+    case 'TIMESTAMPS':
+    case 'TRUE':
+    case 'MIN':
+    case 'MAX':
+      return true;
+    case 'TENSORS':
+      throw configError(where, 'TENSORS is not here: traces have no contents; expected TIMESTAMPS');
+    default:
+      throw configError(where, `expected OFF or TIMESTAMPS, got ${echo(text)}`);
+  }
+}
+
+function filePath(read: SettingsReader, { triton }: Given): string {
+  const written = triton.get('file');
+  if (written === undefined) return read.filePath('trace-file') ?? '';
+  return resolve(written.folder, textValue(written));
+}
+
+function numberOf({ where, texts }: Written, least: number): number {
+  const text = texts[0] ?? '';
+  const value = /^-?\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
+  if (value >= least && value <= INT_MAX) return value;
+  throw configError(where, `expected a whole number of ${least} to ${INT_MAX}, got ${echo(text)}`);
+}
+
+/** Each `SETTING=VALUE` or `MODE,SETTING=VALUE`. */
+function traceConfigs(written: Written | undefined): Given {
+  const found = {
+    global: new Map<string, Written>(),
+    triton: new Map<string, Written>(),
+    opentelemetry: new Map<string, Written>(),
+  };
+  const resource: Record<string, string> = {};
+  for (const text of written?.texts ?? []) {
+    const flagName = written?.where ?? '';
+    const match = /^(?:(triton|opentelemetry),)?([a-z_-]+)=(.*)$/is.exec(text);
+    const mode = (match?.[1]?.toLowerCase() ?? 'global') as keyof typeof found;
+    const name = match?.[2] ?? '';
+    const value = match?.[3] ?? '';
+    const where = `${flagName} ${mode === 'global' ? '' : `${mode},`}${name}`;
+    if (match === null || !KNOWN[mode].includes(name)) {
+      const known = mode === 'global' ? KNOWN.global : KNOWN[mode].map((one) => `${mode},${one}`);
+      const of = match === null ? [...known, 'MODE,SETTING'] : known;
+      throw configError(flagName, `expected SETTING=VALUE of ${of.join(', ')}, got ${echo(text)}`);
+    }
+    if (name === 'resource') addResource(where, value, resource);
+    const levels = name === 'level' ? (found[mode].get(name)?.texts ?? []) : [];
+    const one = { where, texts: [...levels, value], folder: written?.folder ?? '' };
+    found[mode].set(name, one);
+  }
+  return { ...found, resource };
+}
+
+function addResource(where: string, text: string, resource: Record<string, string>): void {
+  const equals = text.indexOf('=');
+  if (equals < 1) throw configError(where, `expected resource=NAME=VALUE, got ${echo(text)}`);
+  resource[text.slice(0, equals)] = text.slice(equals + 1);
+}
+
+function otlpSettings(
+  { opentelemetry, resource }: Given,
+  flagGiven: Written | undefined,
+  environment: Readonly<Record<string, string | undefined>>,
+): OtlpSettings {
+  const number = (name: string, standard: number): number => {
+    const written = opentelemetry.get(name);
+    return written === undefined ? standard : numberOf(written, 1);
+  };
+  const written = flagGiven ?? opentelemetry.get('url');
+  return {
+    ...(written === undefined
+      ? environmentUrl(environment)
+      : writtenUrl(written, flagGiven !== undefined)),
+    resource,
+    waitingMax: number('bsp_max_queue_size', OTLP_DEFAULTS.waitingMax),
+    delayMs: number('bsp_schedule_delay', OTLP_DEFAULTS.delayMs),
+    spansMax: number('bsp_max_export_batch_size', OTLP_DEFAULTS.spansMax),
+  };
+}
+
+type Endpoint = Pick<OtlpSettings, 'url' | 'protocol'>;
+
+// `addsPath`: a URL without a path is that of a collector; Triton's is used as it is.
+function writtenUrl(written: Written, addsPath: boolean): Endpoint {
+  const text = textValue(written);
+  const withScheme = /^[a-z]+:\/\//i.test(text) ? text : `http://${text}`;
+  const isGrpc = /^grpcs?:/i.test(withScheme);
+  // grpc:// is no scheme that a URL has a host by.
+  const url = parsedUrl(withScheme.replace(/^grpc/i, 'http'));
+  if (url === undefined || !/^https?:$/.test(url.protocol) || url.hostname === '') {
+    throw configError(
+      written.where,
+      `expected http://HOST:PORT, https://, grpc:// or grpcs://, got ${echo(text)}`,
+    );
+  }
+  if (isGrpc) return { url: url.origin, protocol: 'grpc' };
+  if (addsPath && url.pathname === '/') url.pathname = TRACES_PATH;
+  return { url: url.href, protocol: 'http' };
+}
+
+function parsedUrl(text: string): URL | undefined {
+  return URL.canParse(text) ? new URL(text) : undefined;
+}
+
+/** Source: OpenTelemetry's OTEL_EXPORTER_OTLP_*: of traces alone, of all signals. */
+function environmentUrl(environment: Readonly<Record<string, string | undefined>>): Endpoint {
+  const value = (name: string): string =>
+    environment[`OTEL_EXPORTER_OTLP_TRACES_${name}`] ||
+    environment[`OTEL_EXPORTER_OTLP_${name}`] ||
+    '';
+  const isGrpc = value('PROTOCOL') === 'grpc';
+  const own = environment['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'] ?? '';
+  const base = environment['OTEL_EXPORTER_OTLP_ENDPOINT'] ?? '';
+  if (own === '' && base === '') {
+    return isGrpc
+      ? { url: GRPC_DEFAULT, protocol: 'grpc' }
+      : { url: HTTP_DEFAULT, protocol: 'http' };
+  }
+  const where = own === '' ? 'OTEL_EXPORTER_OTLP_ENDPOINT' : 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT';
+  const text = own === '' ? base : own;
+  const { url } = writtenUrl({ where, texts: [text], folder: '' }, false);
+  if (isGrpc) return { url: new URL(url).origin, protocol: 'grpc' };
+  return { url: own === '' ? `${url.replace(/\/+$/, '')}/${TRACES_PATH}` : url, protocol: 'http' };
+}
