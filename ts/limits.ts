@@ -167,3 +167,8 @@ export const FRAME_BODY_BYTES_MAX = 33_554_432;
 export const FRAME_DEPTH_MAX = 64;
 /** Values that all sparse tensors of a LeapFrame have when they are dense. */
 export const FRAME_SPARSE_VALUES_MAX = 4_194_304;
+
+/** How often logged requests are taken from the engine and written. */
+export const REQUEST_LOG_TAKE_MS = 200;
+/** A request log that could not be written is tried again after this. */
+export const REQUEST_LOG_RETRY_MS = 5000;

@@ -25,6 +25,8 @@ import { chooseHttpListener, type HttpListenerKind } from './transport/http-kind
 import type { ServerTls } from './transport/tls/settings.js';
 import { defaultMemoryLimit, readMemoryFacts } from './config/memory-limit.js';
 import { servalVersion } from './version.js';
+import { RequestLog } from './request-log/request-log.js';
+import { LinkRequestLog } from './native/request-log.js';
 import { warmUpWith } from './warmup/index.js';
 import { connectionLimits, openFilesMax } from './workers/connection-limits.js';
 import { ListenerPool, reservePort } from './workers/pool.js';
@@ -72,6 +74,7 @@ interface Parts {
   readonly grpcListener: GrpcListenerKind;
   readonly registry: Registry;
   readonly source: ModelSource;
+  readonly requestLog: RequestLog;
 }
 
 interface PoolSettings {
@@ -253,10 +256,17 @@ export async function startServer(config: Config): Promise<RunningServer> {
   const registry = makeRegistry(config, engine, logger);
   // Per-model threads stay 0: the shared pool, which the setting sizes, is what models use.
   const model = { ...config.model, intraOpThreads: 0 };
-  const source = new ModelSource({ ...config, model }, logger, registry);
+  const requestLog = new RequestLog({
+    engine: new LinkRequestLog(engine.link),
+    settings: config.requestLog,
+    logger,
+  });
+  const source = new ModelSource({ ...config, model }, logger, registry, {
+    entriesChanged: (entries) => requestLog.configure(entries),
+  });
   const parts: Parts = {
     ...{ config, logger, levels, access, engine },
-    ...{ listener, grpcListener, registry, source },
+    ...{ listener, grpcListener, registry, source, requestLog },
   };
   try {
     await source.firstLook();
@@ -271,6 +281,7 @@ export async function startServer(config: Config): Promise<RunningServer> {
     registry,
     levels,
     logFile: config.logFile ?? '',
+    requestLogFolder: config.requestLog.folder,
     mode: config.control.mode,
     levelsChanged: (switches) => pool.setLogSwitches(switches),
   });
@@ -288,7 +299,7 @@ export async function startServer(config: Config): Promise<RunningServer> {
     const hasTls = { http: tls.http !== undefined, grpc: tls.grpc !== undefined };
     return running(parts, { httpPort, grpcPort, admin, tls: hasTls }, pool, observers);
   } catch (error) {
-    await Promise.all([pool.stop(), source.stop(), observers?.close()]);
+    await Promise.all([pool.stop(), source.stop(), observers?.close(), requestLog.close()]);
     engine.close();
     throw error;
   }
@@ -312,7 +323,7 @@ function refuseBadStart(config: Config, source: ModelSource, snapshot: RegistryS
 type ListeningAt = Pick<RunningServer, 'httpPort' | 'grpcPort' | 'admin' | 'tls'>;
 
 function running(
-  { config, logger, access, engine, registry, source }: Parts,
+  { config, logger, access, engine, registry, source, requestLog }: Parts,
   { admin, ...ports }: ListeningAt,
   pool: ListenerPool,
   observers: Observers,
@@ -323,7 +334,7 @@ function running(
     const drained = async (): Promise<CutLog | undefined> => {
       await registry.drain();
       const [{ http, grpc, models }] = await Promise.all([pool.drain(seconds), source.stop()]);
-      await observers.close();
+      await Promise.all([observers.close(), requestLog.close()]);
       if (http + grpc === 0) return undefined;
       const counts = Object.entries(models).map(([name, count]) => `${name}: ${count}`);
       return { httpRequests: http, grpcRequests: grpc, models: counts.join(', ') };

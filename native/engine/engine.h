@@ -74,10 +74,13 @@ class Engine : public std::enable_shared_from_this<Engine> {
                std::shared_ptr<Lane> lane);
   // Completes with the metrics of all models as Prometheus text.
   void metrics(MetricsKind kind, Request& request, std::shared_ptr<Lane> lane);
+  // Completes with RequestLogBatch bytes: what was logged and is not taken yet, the oldest first.
+  void take_request_log(Request& request, std::shared_ptr<Lane> lane);
 
   DeadlineTimer& timer() { return timer_; }
   InlineWatch& inline_watch() { return inline_watch_; }
   AccessLog& access_log() { return access_log_; }
+  RequestLog& request_log() { return request_log_; }
   // Listeners keep it: their memory is given back after they let go of the engine.
   const std::shared_ptr<MemoryBudget>& budget() const { return budget_; }
   MemoryTrimmer& trimmer() { return trimmer_; }
@@ -98,6 +101,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   Status run_warm_up(uint32_t handle, Protocol protocol, std::span<const uint8_t> message,
                      Request& request);
   void run_metrics(MetricsKind kind, Request& request);
+  Status run_take_request_log(Request& request);
   Result<std::vector<std::shared_ptr<BackendModel>>> load_replicas(const ModelSpec& spec);
   Result<std::shared_ptr<Model>> load_model(ModelSpec spec);
   void replace_table(std::shared_ptr<EngineTable> table);
@@ -106,6 +110,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   const EngineOptions options_;
   const std::shared_ptr<MemoryBudget> budget_;
   AccessLog access_log_;
+  RequestLog request_log_;
   DeadlineTimer timer_;
   InlineWatch inline_watch_;
   std::map<std::string, std::unique_ptr<Backend>, std::less<>> backends_;  // fixed from the start

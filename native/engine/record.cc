@@ -38,6 +38,10 @@ constexpr std::string_view kProtocolNames[kProtocols] = {
 
 }  // namespace
 
+std::string_view protocol_name(Protocol protocol) {
+  return kProtocolNames[static_cast<size_t>(protocol)];
+}
+
 void record_request(Model& model, const ServedRequest& served) {
   ModelCounters& counters = model.counters();
   const uint64_t queue_ns = served.progress.queue_ns;
@@ -55,7 +59,7 @@ void record_request(Model& model, const ServedRequest& served) {
   }
   if (services.access_log == nullptr || !services.access_log->sample()) return;
   AccessRecord record;
-  record.protocol = kProtocolNames[static_cast<size_t>(served.protocol)];
+  record.protocol = protocol_name(served.protocol);
   record.model = model.spec().name;
   record.version = model.version_text();
   record.id = served.progress.id;
@@ -76,8 +80,24 @@ void end_request(Model& model, Request& request, const Status& status, const Pro
   const ErrorCode code = status.ok() ? ErrorCode::Ok : status.error().code;
   store_outcome(request, status);
   const uint64_t total_ns = request.queued.elapsed_ns();
-  record_request(model, {request.protocol, code, request.bytes().size(), request.response.size(),
-                         total_ns, progress != nullptr ? *progress : Progress{{}, total_ns, {}}});
+  const ServedRequest served{request.protocol,
+                             code,
+                             request.bytes().size(),
+                             request.response.size(),
+                             total_ns,
+                             progress != nullptr ? *progress : Progress{{}, total_ns, {}}};
+  record_request(model, served);
+  if (request.group == nullptr) {
+    log_request(model, served, request.bytes(), request.json_bytes, request);
+  }
+}
+
+void log_sampled(Model& model, const ServedRequest& served, std::span<const uint8_t> bytes,
+                 int64_t json_bytes, const Request& answered) {
+  model.services().request_log->record(
+      model.handle(), model.spec().name, model.version_text(), model.tap()->tensorflow(),
+      {served.protocol, served.code, served.progress.id, served.total_ns, json_bytes,
+       answered.json_bytes_out, bytes, answered.response.bytes()});
 }
 
 }  // namespace serval

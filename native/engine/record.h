@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "base/error.h"
@@ -31,8 +32,24 @@ struct ServedRequest {
   uint64_t total_ns;
   Progress progress;
 };
+// As logs call it.
+std::string_view protocol_name(Protocol protocol);
+
 // Counts one request and writes it to the access log where it is sampled.
 void record_request(Model& model, const ServedRequest& served);
+
+// Copies a request and its answer for the request log. Of a MultiInferenceRequest: the whole, not
+// its tasks.
+void log_sampled(Model& model, const ServedRequest& served, std::span<const uint8_t> bytes,
+                 int64_t json_bytes, const Request& answered);
+// The same where it is sampled.
+inline void log_request(Model& model, const ServedRequest& served, std::span<const uint8_t> bytes,
+                        int64_t json_bytes, const Request& answered) {
+  RequestTap* const tap = model.tap();
+  if (tap == nullptr || !tap->sample()) [[likely]]
+    return;
+  log_sampled(model, served, bytes, json_bytes, answered);
+}
 
 // Ends a queued request that was not served alone: stores the outcome in it, records it. Does not
 // hand it back. Without `progress` all that it did was to wait.

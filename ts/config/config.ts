@@ -2,6 +2,8 @@
 // plane, start-up only. ts/config/flags.ts lists the settings.
 import { resolve } from 'node:path';
 import { accessSettings, type AccessConfig } from './access.js';
+import { requestLogSettings } from './request-log.js';
+import type { RequestLogSettings } from '../request-log/settings.js';
 import { hasOtherFlags, parseFlags } from './command-line.js';
 import { SERVE_FLAGS, findFlag } from './flags.js';
 import type { FlagRow } from './flags.js';
@@ -114,6 +116,7 @@ export interface Config {
   /** undefined = off; "-" = stderr. */
   readonly accessLog: string | undefined;
   readonly accessLogOneIn: number;
+  readonly requestLog: RequestLogSettings;
   /** Flags of other servers that were given and mean nothing here: "--flag: why". */
   readonly ignoredFlags: readonly string[];
 }
@@ -225,7 +228,7 @@ export function buildConfig(settings: ReadonlyMap<string, Written>): Config {
     warmupIterations: int('num-request-iterations-for-warmup'),
     metrics: metricsSettings(read, hostOf('metrics-address')),
     accessLog: accessLogPath(given('access-log')),
-    accessLogOneIn: int('access-log-one-in'),
+    ...{ accessLogOneIn: int('access-log-one-in'), requestLog: requestLogSettings(read) },
     ignoredFlags: transport.grpc.ignored,
   };
   checkTogether(config, written);

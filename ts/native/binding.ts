@@ -63,6 +63,8 @@ export interface NativeBinding {
   unanswered(): number;
   takeAccessLog(): number;
   setAccessLog(oneIn: number): void;
+  takeRequestLog(written: number, unwritten: number, formless: number, stopped: number): number;
+  setRequestLog(rates: Uint8Array): number;
   /** Whether the addon has a gRPC listener. */
   grpcBuilt(): boolean;
   /** Starts it, for this thread: the port. `options`: NativeGrpcOptions of the transport. */

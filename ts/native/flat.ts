@@ -1,7 +1,15 @@
 // What this side sends the engine as tables of engine.fbs, and what it answers. Control plane, any
 // thread.
 import type { EngineStats, LoadedModel, ModelRoute, ModelSpec } from '../model/engine-api.js';
-import { ENGINE_STATS, MODEL_INFO, MODEL_SPEC, ROUTE_TABLE } from './generated/tables.js';
+import type { RequestLogBatch, RequestLogRate } from '../model/generated/engine.js';
+import {
+  ENGINE_STATS,
+  MODEL_INFO,
+  MODEL_SPEC,
+  REQUEST_LOG_BATCH,
+  REQUEST_LOG_RATES,
+  ROUTE_TABLE,
+} from './generated/tables.js';
 import { readTable, writeTable } from '../model/table-codec.js';
 
 /** ModelSpec bytes; see writeTable() for what it throws. */
@@ -12,6 +20,14 @@ export const readModelInfo = (bytes: Uint8Array): LoadedModel => readTable(MODEL
 
 /** EngineStats bytes as an object. */
 export const readStats = (bytes: Uint8Array): EngineStats => readTable(ENGINE_STATS, bytes);
+
+/** RequestLogRates bytes. */
+export const writeLogRates = (rates: readonly RequestLogRate[]): Uint8Array =>
+  writeTable(REQUEST_LOG_RATES, { rates });
+
+/** What the engine logged. */
+export const readLogBatch = (bytes: Uint8Array): RequestLogBatch =>
+  readTable(REQUEST_LOG_BATCH, bytes);
 
 /** RouteTable bytes: a model that goes is one without versions. */
 export function writeRoutes(

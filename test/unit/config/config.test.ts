@@ -121,6 +121,14 @@ test('defaults are those of the issue', async () => {
     metrics: { allowed: true, host: '0.0.0.0', port: -1, monitoringConfigFile: undefined },
     accessLog: undefined,
     accessLogOneIn: 1,
+    requestLog: {
+      folder: undefined,
+      sampling: 1,
+      format: 'json',
+      values: Number.POSITIVE_INFINITY,
+      fileMb: 100,
+      filesMax: 10,
+    },
     access: DEFAULT_ACCESS,
     ignoredFlags: [],
   } satisfies Config);
@@ -195,6 +203,12 @@ test('every flag is taken with "=", with a space, with underscores', async () =>
     'metrics-port': '22',
     'access-log': 'access.log',
     'access-log-one-in': '23',
+    'request-log-dir': 'requests',
+    'request-log-sampling': '0.25',
+    'request-log-format': 'json',
+    'request-log-values': '24',
+    'request-log-max-mb': '25',
+    'request-log-files': '26',
     'enable-serialization-as-tensor-content': 'true',
     'enable-signature-method-name-check': 'true',
     'saved-model-tags': 'serve,gpu',
@@ -275,6 +289,14 @@ test('every flag is taken with "=", with a space, with underscores', async () =>
     metrics: METRICS_CONFIG,
     accessLog: '/somewhere/access.log',
     accessLogOneIn: 23,
+    requestLog: {
+      folder: '/somewhere/requests',
+      sampling: 0.25,
+      format: 'json',
+      values: 24,
+      fileMb: 25,
+      filesMax: 26,
+    },
     ignoredFlags: GRPC_CONFIG.ignored,
   };
   const entries = Object.entries(values);

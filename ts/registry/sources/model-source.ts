@@ -20,6 +20,8 @@ export interface ModelSourceOptions {
   readonly clock?: Clock;
   /** Where files of load calls are kept. Default: the system's folder for temporary files. */
   readonly tempRoot?: string;
+  /** Told what models of base paths are now, when that changes. */
+  readonly entriesChanged?: (entries: readonly ModelEntry[]) => void;
 }
 
 /** Since the start. */
@@ -53,6 +55,8 @@ export class ModelSource {
   #basePathsWatched = false;
   #startProblems: readonly string[] = [];
   #looks = 0;
+  readonly #entriesChanged: (entries: readonly ModelEntry[]) => void;
+  #entriesTold: readonly ModelEntry[] = [];
 
   constructor(
     config: SourceConfig,
@@ -68,6 +72,7 @@ export class ModelSource {
     this.#logger = logger;
     this.#registry = registry;
     this.#explicit = explicit;
+    this.#entriesChanged = options.entriesChanged ?? ((): void => undefined);
     this.#askedModels = new DesiredModels(config, explicit);
     this.#problems = new Problems(logger);
     this.#places = new Places(config, {
@@ -101,6 +106,11 @@ export class ModelSource {
   /** Whether a later look, or a load call, may bring what is not there now. */
   get isWatched(): boolean {
     return isWatched(this.#config, this.#places.entries);
+  }
+
+  /** Models of base paths. */
+  get entries(): readonly ModelEntry[] {
+    return this.#places.entries;
   }
 
   get counters(): SourceCounters {
@@ -280,6 +290,11 @@ export class ModelSource {
   async #apply(again: readonly string[]): Promise<void> {
     const desired = this.#askedModels.decide(this.#places.seen, (name) => this.#available(name));
     this.#problems.show(desired.problems, desired.grave);
+    const { entries } = this.#places;
+    if (entries !== this.#entriesTold) {
+      this.#entriesTold = entries;
+      this.#entriesChanged(entries);
+    }
     if (sameDesired(this.#desired, desired) && again.length === 0) return;
     this.#desired = desired;
     try {
