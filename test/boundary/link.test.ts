@@ -29,6 +29,8 @@ const CALLS: readonly [keyof NativeBinding, readonly unknown[]][] = [
   ['unanswered', []],
   ['takeAccessLog', []],
   ['setAccessLog', [0]],
+  ['takeRequestLog', [0, 0, 0, 0]],
+  ['setRequestLog', [new Uint8Array(0)]],
 ];
 
 function call(
@@ -85,6 +87,7 @@ test('garbage where a flatbuffer is due is an error, not a crash', async () => {
       const junk = Buffer.alloc(size, 0xf7);
       assert.equal(native.load(junk), ErrorCode.InvalidArgument);
       assert.equal(native.publishRoutes(junk), ErrorCode.InvalidArgument);
+      assert.equal(native.setRequestLog(junk), ErrorCode.InvalidArgument);
     }
   });
 });

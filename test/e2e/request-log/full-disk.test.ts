@@ -21,16 +21,13 @@ const BODY = v2Body(
 );
 
 /** Why there is none; "" = there is one at `folder`. */
-function mountSmall(context: TestContext, folder: string): string {
+function mountSmall(folder: string): string {
   mkdirSync(folder);
   try {
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=200k', 'tmpfs', folder], { stdio: 'pipe' });
   } catch (error) {
     return `nothing can be mounted: ${(error as Error).message.split('\n')[0] ?? ''}`;
   }
-  context.after(() => {
-    execFileSync('umount', ['-l', folder]);
-  });
   return '';
 }
 
@@ -52,35 +49,43 @@ const lost = (server: ServalProcess): Promise<number> =>
 const said = (server: ServalProcess, words: string): number =>
   logLines(server).filter((line) => String(line['message']).includes(words)).length;
 
+async function fillAndEmpty(server: ServalProcess, folder: string): Promise<void> {
+  await until('the log stopped', async () => {
+    await ask(server);
+    return (await stopped(server)) === 1;
+  });
+  assert.ok((await lost(server)) > 0);
+  assert.equal(said(server, 'the request log is stopped'), 1);
+  for (const file of filesOf(folder, 'requests-')) linesOf([file]); // whole lines only
+  for (const name of readdirSync(folder)) rmSync(join(folder, name));
+  // Short ones: many of them are written at once.
+  await until(
+    'the log goes on',
+    async () => {
+      await ask(server, v2Body('x', [1]));
+      return (await stopped(server)) === 0;
+    },
+    () => server.stderr,
+    RETRY_LIMIT_MS,
+  );
+  assert.equal(said(server, 'written again'), 1);
+  assert.ok(filesOf(folder, 'requests-').every((file) => statSync(file).size > 0));
+}
+
 describe('a request log on a full disk', () => {
   it('stops and goes on; the server answers', async (context) => {
     const folder = join(tempFolder(context), 'small');
-    const missing = mountSmall(context, folder);
+    const missing = mountSmall(folder);
     if (missing !== '') {
       context.skip(missing);
       return;
     }
-    const server = await started(context, folder);
-    await until('the log stopped', async () => {
-      await ask(server);
-      return (await stopped(server)) === 1;
-    });
-    assert.ok((await lost(server)) > 0);
-    assert.equal(said(server, 'the request log is stopped'), 1);
-    for (const file of filesOf(folder, 'requests-')) linesOf([file]); // whole lines only
-    for (const name of readdirSync(folder)) rmSync(join(folder, name));
-    // Short ones: many of them are written at once.
-    await until(
-      'the log goes on',
-      async () => {
-        await ask(server, v2Body('x', [1]));
-        return (await stopped(server)) === 0;
-      },
-      () => server.stderr,
-      RETRY_LIMIT_MS,
-    );
-    assert.equal(said(server, 'written again'), 1);
-    assert.ok(filesOf(folder, 'requests-').every((file) => statSync(file).size > 0));
+    try {
+      await fillAndEmpty(await started(context, folder), folder);
+    } finally {
+      // Before the folder is removed.
+      execFileSync('umount', ['-l', folder]);
+    }
   });
 
   it('whose folder is no folder stops too', async (context) => {
