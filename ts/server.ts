@@ -104,6 +104,7 @@ function listenerPool(
     logFormat: config.logFormat,
     logFile: config.logFile,
     metricsAllowed: config.metrics.allowed,
+    ...(config.accessLog !== undefined && { accessLog: config.accessLogSettings }),
     policy: access.policy,
   };
   return new ListenerPool({
@@ -263,6 +264,13 @@ export async function startServer(config: Config): Promise<RunningServer> {
   });
   const source = new ModelSource({ ...config, model }, logger, registry, {
     entriesChanged: (entries) => requestLog.configure(entries),
+    looked: ({ unserved, warning, note }, looks) => {
+      const { native } = engine.link;
+      native.serverValue('problems_unserved', unserved, false);
+      native.serverValue('problems_warning', warning, false);
+      native.serverValue('problems_note', note, false);
+      native.serverValue('looks', looks, false);
+    },
   });
   const parts: Parts = {
     ...{ config, logger, levels, access, engine },

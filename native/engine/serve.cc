@@ -336,9 +336,13 @@ bool serve(const ServeInput& input, Model& model, size_t replica, uint64_t queue
   if (!displaced) {
     const ErrorCode code = done.ok() ? ErrorCode::Ok : done.error().code;
     if (!done.ok()) store_error(input.protocol, input.body, done.error(), out);
-    const ServedRequest served{input.protocol,        code,
-                               input.body.size(),     out.response.size(),
-                               queue_ns + service_ns, {memory.decoded.id, queue_ns, memory.times}};
+    const ServedRequest served{input.protocol,
+                               code,
+                               input.body.size(),
+                               out.response.size(),
+                               queue_ns + service_ns,
+                               {memory.decoded.id, queue_ns, memory.times},
+                               done.ok() ? std::string_view() : done.error().message};
     record_request(model, served);
     if (input.task == nullptr) log_request(model, served, input.body, input.json_bytes, out);
   }

@@ -18,6 +18,7 @@ class GuardedRoute implements Route {
   constructor(
     private readonly route: Route,
     private readonly access: CallAccess,
+    private readonly refused: () => void,
   ) {}
 
   begin(head: RequestHead, exchange: HttpExchange): void {
@@ -26,6 +27,7 @@ class GuardedRoute implements Route {
       this.route.begin(head, exchange);
       return;
     }
+    this.refused();
     const body = JSON.stringify({ error: refusal.message });
     exchange.send(refusal.http, JSON_TYPE, body, refusal.http === 401 ? HEADERS : undefined);
   }
@@ -39,8 +41,13 @@ class GuardedRoute implements Route {
   }
 }
 
-/** `route` behind its lock, where it has one. */
-export function guarded(route: Route, policy: Policy, entrance: Entrance): Route {
+/** `route` behind its lock, where it has one; `refused` is told of callers who are not let in. */
+export function guarded(
+  route: Route,
+  policy: Policy,
+  entrance: Entrance,
+  refused: () => void = () => undefined,
+): Route {
   const access = callAccess(policy, route.call, entrance);
-  return access.openTo === 'all' ? route : new GuardedRoute(route, access);
+  return access.openTo === 'all' ? route : new GuardedRoute(route, access, refused);
 }

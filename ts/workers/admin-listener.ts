@@ -6,6 +6,7 @@ import type { AdminAddress } from '../config/access.js';
 import { ErrorCode, ServalError } from '../errors.js';
 import { ADMIN_CONNECTIONS_MAX } from '../limits.js';
 import { makeRoom } from '../transport/grpc/node-sockets.js';
+import { logged } from '../transport/http/answer-log.js';
 import type { HttpListener, Router, Surroundings } from '../transport/listener.js';
 import type { ListenerThread } from './listener-thread.js';
 
@@ -26,10 +27,18 @@ export class AdminListener {
   constructor(thread: ListenerThread, address: AdminAddress, listener: Listener, route: Router) {
     this.#address = address;
     this.#path = address.host.startsWith(UNIX) ? address.host.slice(UNIX.length) : '';
-    const router: Router = (method, path) => guarded(route(method, path), thread.policy, 'admin');
+    const router: Router = (method, path) =>
+      logged(
+        guarded(route(method, path), thread.policy, 'admin', thread.refused),
+        method,
+        path,
+        thread.log,
+      );
     this.#listener = new listener(router, thread.report, {
       connections: { max: ADMIN_CONNECTIONS_MAX, full: thread.full() },
+      connected: thread.connected('admin'),
       isUnix: this.#path !== '',
+      ...(thread.log && { log: thread.log }),
     });
     thread.subscribe(() => this.#listener.routesChanged());
   }

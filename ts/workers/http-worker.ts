@@ -6,6 +6,7 @@ import { framesRoute } from '../protocols/frames/route.js';
 import { metricsRoute, type MetricsContext } from '../protocols/rest/metrics.js';
 import { v1Route } from '../protocols/serving/rest.js';
 import { v2Route, type V2Context } from '../protocols/v2/rest.js';
+import { logged } from '../transport/http/answer-log.js';
 import type { HttpListenerKind } from '../transport/http-kind.js';
 import type { Cut, Route, Router } from '../transport/listener.js';
 import { runListener, type ListenerThread } from './listener-thread.js';
@@ -66,7 +67,12 @@ void runListener<HttpSettings>(async (thread, settings) => {
       ? v1Route(context, thread, method, path)
       : v2Route(context, thread, method, path));
   const router = (method: string, path: string): Route =>
-    guarded(route(method, path), thread.policy, 'http');
+    logged(
+      guarded(route(method, path), thread.policy, 'http', thread.refused),
+      method,
+      path,
+      thread.log,
+    );
   const Listener = await listenerClass(settings.listener);
   const unanswered = unansweredOnce(link);
   const listener = new Listener(router, thread.report, {
@@ -74,8 +80,16 @@ void runListener<HttpSettings>(async (thread, settings) => {
     held,
     keep: (body) => link.keepAnswer(body),
     unanswered,
+    connected: thread.connected('http'),
     listening: (bound) => link.native.limitReceive(bound, RECEIVE_BYTES),
-    ...(settings.tls && { tls: { settings: settings.tls, changed: thread.certificates('HTTP') } }),
+    ...(thread.log && { log: thread.log }),
+    ...(settings.tls && {
+      tls: {
+        settings: settings.tls,
+        changed: thread.certificates('HTTP'),
+        expires: thread.expires('http'),
+      },
+    }),
   });
   thread.subscribe(() => listener.routesChanged());
   const admin = settings.admin && (await adminListener(thread, settings.admin, Listener, route));

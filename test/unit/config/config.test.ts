@@ -120,7 +120,7 @@ test('defaults are those of the issue', async () => {
     warmupIterations: 0,
     metrics: { allowed: true, host: '0.0.0.0', port: -1, monitoringConfigFile: undefined },
     accessLog: undefined,
-    accessLogOneIn: 1,
+    accessLogSettings: { oneIn: 1, errorsOnly: false, reasons: true },
     requestLog: {
       folder: undefined,
       sampling: 1,
@@ -203,6 +203,8 @@ test('every flag is taken with "=", with a space, with underscores', async () =>
     'metrics-port': '22',
     'access-log': 'access.log',
     'access-log-one-in': '23',
+    'access-log-errors-only': 'true',
+    'access-log-reasons': 'false',
     'request-log-dir': 'requests',
     'request-log-sampling': '0.25',
     'request-log-format': 'json',
@@ -288,7 +290,7 @@ test('every flag is taken with "=", with a space, with underscores', async () =>
     warmupIterations: 20,
     metrics: METRICS_CONFIG,
     accessLog: '/somewhere/access.log',
-    accessLogOneIn: 23,
+    accessLogSettings: { oneIn: 23, errorsOnly: true, reasons: false },
     requestLog: {
       folder: '/somewhere/requests',
       sampling: 0.25,

@@ -22,6 +22,16 @@ export interface ModelSourceOptions {
   readonly tempRoot?: string;
   /** Told what models of base paths are now, when that changes. */
   readonly entriesChanged?: (entries: readonly ModelEntry[]) => void;
+  /** Told what is wrong whenever that was looked at, and how many looks there were. */
+  readonly looked?: (problems: ProblemCounts, looks: number) => void;
+}
+
+/** What is wrong with the places of models, by what comes of it: something is not served; what else
+ * is not as it should be; what is read and makes no difference. */
+export interface ProblemCounts {
+  readonly unserved: number;
+  readonly warning: number;
+  readonly note: number;
 }
 
 /** Since the start. */
@@ -42,6 +52,12 @@ export interface ListedModel {
   readonly problems: readonly string[];
 }
 
+function countsOf(problems: readonly string[], { grave, notes }: Desired): ProblemCounts {
+  const unserved = problems.filter((one) => grave.has(one)).length;
+  const note = problems.filter((one) => !grave.has(one) && notes.has(one)).length;
+  return { unserved, note, warning: problems.length - unserved - note };
+}
+
 export class ModelSource {
   readonly #config: SourceConfig;
   readonly #logger: Logger;
@@ -51,6 +67,7 @@ export class ModelSource {
   readonly #watcher: Watcher;
   readonly #askedModels: DesiredModels;
   readonly #problems: Problems;
+  readonly #looked: (problems: ProblemCounts, looks: number) => void;
   #desired: Desired | undefined;
   #basePathsWatched = false;
   #startProblems: readonly string[] = [];
@@ -75,6 +92,7 @@ export class ModelSource {
     this.#entriesChanged = options.entriesChanged ?? ((): void => undefined);
     this.#askedModels = new DesiredModels(config, explicit);
     this.#problems = new Problems(logger);
+    this.#looked = options.looked ?? (() => undefined);
     this.#places = new Places(config, {
       clock,
       settleMs,
@@ -279,8 +297,8 @@ export class ModelSource {
       everyMs: seconds > 0 ? seconds * 1000 : undefined,
       look: async () => {
         const waits = await step();
-        void this.#apply([]);
         this.#looks += 1;
+        void this.#apply([]);
         return waits;
       },
     };
@@ -295,6 +313,7 @@ export class ModelSource {
       this.#entriesTold = entries;
       this.#entriesChanged(entries);
     }
+    this.#looked(countsOf(this.problems, desired), this.#looks);
     if (sameDesired(this.#desired, desired) && again.length === 0) return;
     this.#desired = desired;
     try {
