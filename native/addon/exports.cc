@@ -11,6 +11,7 @@
 #include "addon/link.h"
 #include "addon/receive_limit.h"
 #include "engine/request_log/batch.h"
+#include "addon/shared_memory.h"
 #include "engine/spec/codec.h"
 
 namespace serval {
@@ -515,6 +516,9 @@ constexpr Export kExports[] = {
     exported<"grpcReloadCertificates", GrpcReloadCertificates>(),
     exported<"grpcAccess", GrpcAccess>(),
     exported<"grpcStop", GrpcStop>(),
+    exported<"registerRegion", RegisterRegion>(),
+    exported<"unregisterRegion", UnregisterRegion>(),
+    exported<"regions", Regions>(),
 };
 
 }  // namespace

@@ -149,11 +149,11 @@ Result<std::shared_ptr<Model>> Engine::load_model(ModelSpec spec) {
   std::lock_guard lock(mutex_);
   auto table = std::make_shared<EngineTable>(*table_);
   const uint32_t handle = next_handle_++;
-  auto model = std::make_shared<Model>(handle, std::move(spec), std::move(replicas.value()),
-                                       std::move(shapes.value()), load_us,
-                                       ModelServices{&access_log_, options_.records, budget_.get(),
-                                                     &timer_, options_.start_thread, &request_log_},
-                                       std::move(finding));
+  auto model = std::make_shared<Model>(
+      handle, std::move(spec), std::move(replicas.value()), std::move(shapes.value()), load_us,
+      ModelServices{&access_log_, options_.records, budget_.get(), &timer_, options_.start_thread,
+                    &request_log_, &shared_regions_},
+      std::move(finding));
   table->models = table_->models.with(handle, model);
   replace_table(std::move(table));
   return model;

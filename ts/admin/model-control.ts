@@ -17,6 +17,7 @@ import type {
   ModelControl,
   RepositoryIndexEntry,
   RepositoryState,
+  SharedMemoryControl,
 } from './control.js';
 
 export interface ModelControlParts {
@@ -31,6 +32,7 @@ export interface ModelControlParts {
   readonly logFile?: string;
   /** --request-log-dir: below it requests may be logged by a call. */
   readonly requestLogFolder?: string | undefined;
+  readonly sharedMemory: SharedMemoryControl;
   /** Called after every change of the levels, to tell other threads. */
   readonly levelsChanged?: (switches: LogSwitches) => void;
 }
@@ -60,6 +62,7 @@ export function createModelControl(parts: ModelControlParts): ModelControl {
     );
   };
   return {
+    ...parts.sharedMemory,
     async index(repository, readyOnly) {
       const listed = await source.list(repository);
       const { snapshot } = registry;

@@ -18,6 +18,8 @@ export interface AccessConfig {
   readonly httpRules: readonly HeaderRule[];
   readonly grpcRules: readonly HeaderRule[];
   readonly remoteControl: boolean;
+  /** Clients may register shared memory. */
+  readonly clientShm: boolean;
   /** Of the admin address; `host` may be unix:PATH, absolute, and the port 0 then. */
   readonly admin: AdminAddress | undefined;
 }
@@ -56,6 +58,7 @@ export function accessSettings(read: SettingsReader): AccessConfig {
     httpRules: rules('http-restricted-api', ''),
     grpcRules: rules('grpc-restricted-protocol', GRPC_HEADER_PREFIX),
     remoteControl: bool('allow-remote-control'),
+    clientShm: bool('allow-client-shm'),
     admin: adminAddress(given('admin-address')),
   };
 }

@@ -27,6 +27,7 @@ namespace serval {
 
 class Batcher;
 class DeadlineTimer;
+class SharedRegions;
 
 struct ModelCounters {
   std::atomic<uint64_t> requests_inline{0}, requests_queued{0}, failures{0}, cancelled{0},
@@ -67,6 +68,7 @@ struct ModelServices {
   DeadlineTimer* timer = nullptr;  // watches the deadlines of what runs
   StartThread start_thread = serval::start_thread;
   RequestLog* request_log = nullptr;
+  const SharedRegions* shared_regions = nullptr;  // what requests may name; null = none
 };
 
 class Model {

@@ -105,6 +105,9 @@ Status write_tf_request(const LoggedEntry& entry, const Model& model, const Serv
   DecodedRequest decoded;
   Status done = decode_as_sent(input, model, settings, arena, decoded);
   if (!done.ok()) return done;
+  if (!decoded.shared.empty()) {
+    return make_error(ErrorCode::Unimplemented, "its tensors were in shared memory");
+  }
   const Signature& signature = model.signatures()[decoded.signature_index];
   const AnswerModel answer{model.spec().name, model.version_text()};
   const TfModelSpec model_spec(answer, signature);
