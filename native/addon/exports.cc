@@ -10,8 +10,8 @@
 #include "addon/guard.h"
 #include "addon/link.h"
 #include "addon/receive_limit.h"
-#include "engine/request_log/batch.h"
 #include "addon/shared_memory.h"
+#include "engine/request_log/batch.h"
 #include "engine/spec/codec.h"
 
 namespace serval {

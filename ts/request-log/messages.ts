@@ -13,12 +13,10 @@ import { TensorValues } from './tensor-values.js';
 interface V2Fields {
   readonly tensors: number;
   readonly raw: number;
-  /** Of the tensor that is named there: InferTensorContents. */
   readonly member: 'inputs' | 'outputs';
 }
 const REQUEST: V2Fields = { tensors: 5, raw: 7, member: 'inputs' };
 const RESPONSE: V2Fields = { tensors: 5, raw: 6, member: 'outputs' };
-const ERROR_MESSAGE = 1;
 const INFER_RESPONSE = 2;
 const UNKNOWN: DataType = DATA_TYPES.resource;
 
@@ -88,6 +86,17 @@ function readTensor(reader: WireReader): V2Tensor {
   return { name, datatype, shape, parameters: parametersMember(parameters), contents };
 }
 
+function requestedOutputText(reader: WireReader): string {
+  let name = '';
+  const parameters: string[] = [];
+  while (reader.next()) {
+    if (reader.field === 1) name = reader.string();
+    else if (reader.field === 2) parameters.push(parameterText(reader.nested('parameters')));
+    else reader.skip();
+  }
+  return `{"name":${JSON.stringify(name)}${parametersMember(parameters)}}`;
+}
+
 function v2TensorText(tensor: V2Tensor, raw: Uint8Array | undefined, max: ValuesMax): string {
   const { name, datatype, shape, parameters, contents } = tensor;
   const values = new TensorValues(typeOf(datatype), max);
@@ -112,8 +121,7 @@ function v2Text(message: Uint8Array, fields: V2Fields, max: ValuesMax): string {
     else if (reader.field === fields.raw) raws.push(reader.view());
     else if (reader.field === 4) parameters.push(parameterText(reader.nested('parameters')));
     else if (fields === REQUEST && reader.field === 6) {
-      const { name, parameters: asked } = readTensor(reader.nested('outputs'));
-      outputs.push(`{"name":${JSON.stringify(name)}${asked}}`);
+      outputs.push(requestedOutputText(reader.nested('outputs')));
     } else reader.skip();
   }
   // A tensor with contents of its own, or in shared memory, has no raw ones.
@@ -132,13 +140,12 @@ export const v2RequestText = (message: Uint8Array, max: ValuesMax): string =>
 export const v2ResponseText = (message: Uint8Array, max: ValuesMax): string =>
   v2Text(message, RESPONSE, max);
 
-/** Of a ModelStreamInferResponse. */
+/** Of a ModelStreamInferResponse that has an answer. */
 export function v2StreamText(message: Uint8Array, max: ValuesMax): string {
   const reader = new WireReader(message, 'ModelStreamInferResponse');
   let text = '{}';
   while (reader.next()) {
     if (reader.field === INFER_RESPONSE) text = v2ResponseText(reader.view(), max);
-    else if (reader.field === ERROR_MESSAGE) reader.skip();
     else reader.skip();
   }
   return text;
