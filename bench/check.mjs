@@ -1,11 +1,16 @@
 // One request through before anything is timed: a fast wrong answer must not be measured.
 // Control plane.
+import { request } from 'node:https';
 import { Client, credentials, Metadata } from '@grpc/grpc-js';
 
 const TIMEOUT_MS = 20_000;
 
+/** Over TLS to a server whose clients have something to trust. */
+export const schemeOf = ({ ca }) => (ca === undefined ? 'http' : 'https');
+
 /** Sends `request` once. Resolves to {headers, body}; rejects on any status but 200. */
 export async function sendOnce(server, request) {
+  if (server.ca !== undefined) return sendOverTls(server, request);
   const hasBody = request.body !== undefined;
   const url = `http://${server.host}:${server.port}${request.path}`;
   const response = await fetch(url, {
@@ -17,11 +22,37 @@ export async function sendOnce(server, request) {
     throw new Error(`${request.method} ${url}: ${(error.cause ?? error).message}`);
   });
   const body = Buffer.from(await response.arrayBuffer());
-  if (response.status !== 200) {
-    const text = body.toString('utf8', 0, 500);
-    throw new Error(`${request.method} ${request.path}: ${response.status} ${text}`);
-  }
-  return { headers: response.headers, body };
+  return answered(request, response.status, response.headers, body);
+}
+
+function answered({ method, path }, status, headers, body) {
+  if (status === 200) return { headers, body };
+  throw new Error(`${method} ${path}: ${status} ${body.toString('utf8', 0, 500)}`);
+}
+
+// fetch() trusts whom the process does.
+function sendOverTls({ host, port, ca }, { method, path, headers = {}, body }) {
+  const options = { host, port, path, method, headers, ca, agent: false, timeout: TIMEOUT_MS };
+  return new Promise((resolve, reject) => {
+    const sent = request(options, (response) => {
+      const chunks = [];
+      response.on('data', (chunk) => chunks.push(chunk));
+      response.on('error', reject);
+      response.on('end', () => {
+        const headers = new Headers(
+          Object.entries(response.headers).map(([k, v]) => [k, String(v)]),
+        );
+        try {
+          resolve(answered({ method, path }, response.statusCode, headers, Buffer.concat(chunks)));
+        } catch (error) {
+          reject(error);
+        }
+      });
+    });
+    sent.on('error', reject);
+    sent.on('timeout', () => sent.destroy(new Error(`${method} ${path}: too late`)));
+    sent.end(body);
+  });
 }
 
 const MESSAGE_BYTES_MAX = 1 << 30;
@@ -29,23 +60,27 @@ const identity = (bytes) => bytes;
 
 /** A client, with a deadline for its call. */
 function openClient(server) {
-  const client = new Client(`${server.host}:${server.port}`, credentials.createInsecure(), {
+  const secured =
+    server.ca === undefined ? credentials.createInsecure() : credentials.createSsl(server.ca);
+  const client = new Client(`${server.host}:${server.port}`, secured, {
     'grpc.max_receive_message_length': MESSAGE_BYTES_MAX,
     'grpc.max_send_message_length': MESSAGE_BYTES_MAX,
   });
-  return { client, options: { deadline: Date.now() + TIMEOUT_MS } };
+  const metadata = new Metadata();
+  for (const [name, value] of Object.entries(server.metadata ?? {})) metadata.set(name, value);
+  return { client, metadata, options: { deadline: Date.now() + TIMEOUT_MS } };
 }
 
 /** One unary gRPC call with raw bytes. Resolves to the answer's bytes. */
 export function callOnce(server, path, message) {
-  const { client, options } = openClient(server);
+  const { client, metadata, options } = openClient(server);
   return new Promise((resolve, reject) => {
     client.makeUnaryRequest(
       path,
       identity,
       identity,
       message,
-      new Metadata(),
+      metadata,
       options,
       (error, answer) => {
         client.close();
@@ -58,8 +93,8 @@ export function callOnce(server, path, message) {
 
 /** One message on a stream of both directions. Resolves to the only answer's bytes. */
 export function streamOnce(server, path, message) {
-  const { client, options } = openClient(server);
-  const call = client.makeBidiStreamRequest(path, identity, identity, new Metadata(), options);
+  const { client, metadata, options } = openClient(server);
+  const call = client.makeBidiStreamRequest(path, identity, identity, metadata, options);
   const answers = [];
   call.on('data', (answer) => answers.push(answer));
   call.end(message);

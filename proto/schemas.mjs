@@ -23,6 +23,9 @@ const ROOTS = {
     ],
   },
   'tensorflow_serving.proto': { names: ['ModelServerConfig'], simpleNames: true },
+  'platform_config.proto': {
+    names: ['PlatformConfigMap', 'SavedModelBundleSourceAdapterConfig'],
+  },
   'serving_config.proto': { names: ['BatchingParameters', 'MonitoringConfig', 'SSLConfig'] },
   'tensorflow_graph.proto': {
     names: ['GraphDef', 'MetaGraphDef', 'SavedModel', 'AssetFileDef'],

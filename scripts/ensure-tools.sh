@@ -37,6 +37,9 @@ want() {
 
 has() { command -v "$1"; }
 
+# Not on everybody's PATH.
+has_nginx() { has nginx || [ -x /usr/sbin/nginx ]; }
+
 # jpeglib.h wants <cstdio> before it.
 has_header_after() { printf '#include <%s>\n' "$@" | "${cxx[@]}" -std=c++20 -x c++ -E - ; }
 has_header() { echo "#include <$1>" | "${cxx[@]}" -std=c++20 -x c++ -E - ; }
@@ -128,6 +131,8 @@ check_group() {
       need nghttp2-client "gRPC load (h2load)" has h2load
       need libnghttp2-dev "gRPC load at a fixed rate" has_nghttp2
       local echo_server="gRPC's own C++ server; rows that are measured against it are skipped"
+      want nginx-light "TLS ended before a server; rows that are measured against it are skipped" \
+        has_nginx
       want libgrpc++-dev "$echo_server" has_header grpcpp/grpcpp.h
       want protobuf-compiler-grpc "$echo_server" has grpc_cpp_plugin
       need protobuf-compiler "protoc, for the comparison with protobuf's own C++" has protoc

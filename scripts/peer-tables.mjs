@@ -20,6 +20,7 @@ export * from './ts/config/peers/triton-parameters.ts';
 export { findFlag } from './ts/config/flags.ts';
 export { MODEL_CONFIG } from './ts/protobuf/generated/model-config.ts';
 export { MODEL_SERVER_CONFIG } from './ts/protobuf/generated/tensorflow-serving.ts';
+export * from './ts/protobuf/generated/platform-config.ts';
 export * from './ts/protobuf/generated/serving-config.ts';
 `;
 
@@ -146,6 +147,14 @@ export function pageBlocks(tables) {
         fieldTable(
           '`--monitoring_config_file`',
           fieldLines(tables.MONITORING_CONFIG, tables.MONITORING_FIELDS),
+        ),
+        fieldTable(
+          '`--platform_config_file`',
+          fieldLines(tables.PLATFORM_CONFIG_MAP, tables.PLATFORM_FIELDS),
+        ),
+        fieldTable(
+          'in `[tensorflow.serving.SavedModelBundleSourceAdapterConfig]`',
+          fieldLines(tables.SAVED_MODEL_BUNDLE_SOURCE_ADAPTER_CONFIG, tables.PLATFORM_FIELDS),
         ),
         fieldTable('`--ssl_config_file`', fieldLines(tables.SSLCONFIG, tables.SSL_FIELDS)),
       ].join('\n\n'),

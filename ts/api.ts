@@ -19,6 +19,7 @@ export interface Address {
 }
 
 export interface Server {
+  /** Port 0 where `allowHttp` is false; so of gRPC. */
   readonly http: Address;
   readonly grpc: Address;
   /** Whether every model is available. */
@@ -96,8 +97,8 @@ function serverOf(
   };
   let stopped: ReturnType<typeof stop> | undefined;
   return {
-    http: { host, port: server.httpPort },
-    grpc: { host: grpcHost, port: server.grpcPort },
+    http: { host, port: server.httpPort ?? 0 },
+    grpc: { host: grpcHost, port: server.grpcPort ?? 0 },
     get ready() {
       return server.snapshot().ready;
     },

@@ -4,8 +4,11 @@ import { createRequire } from 'node:module';
 
 const load = createRequire(import.meta.url);
 
+let crypto: typeof import('node:crypto') | undefined;
+
+/** Asked for by requests too: found once. */
 export const lateCrypto = (): typeof import('node:crypto') =>
-  load('node:crypto') as typeof import('node:crypto');
+  (crypto ??= load('node:crypto') as typeof import('node:crypto'));
 
 export const lateTls = (): typeof import('node:tls') =>
   load('node:tls') as typeof import('node:tls');

@@ -22,7 +22,7 @@ import {
   chooseGrpcListener,
   type GrpcListenerKind,
 } from './transport/grpc/kind.js';
-import { chooseHttpListener, type HttpListenerKind } from './transport/http-kind.js';
+import { chooseHttpListener, tlsOnNodeOnly, type HttpListenerKind } from './transport/http-kind.js';
 import type { ServerTls } from './transport/tls/settings.js';
 import { defaultMemoryLimit, readMemoryFacts } from './config/memory-limit.js';
 import { servalVersion } from './version.js';
@@ -30,13 +30,15 @@ import { RequestLog } from './request-log/request-log.js';
 import { LinkRequestLog } from './native/request-log.js';
 import { warmUpWith } from './warmup/index.js';
 import { connectionLimits, openFilesMax } from './workers/connection-limits.js';
+import type { AdminSettings } from './workers/messages.js';
 import { ListenerPool, reservePort } from './workers/pool.js';
 
 export interface RunningServer {
-  readonly httpPort: number;
-  readonly grpcPort: number;
+  /** undefined where the listener is off. */
+  readonly httpPort: number | undefined;
+  readonly grpcPort: number | undefined;
   /** What has TLS. */
-  readonly tls: { readonly http: boolean; readonly grpc: boolean };
+  readonly tls: HasTls;
   /** undefined where metrics have no port of their own. */
   readonly metricsPort: number | undefined;
   readonly logger: Logger;
@@ -58,6 +60,9 @@ export interface RunningServer {
   close(): void;
 }
 
+/** What has TLS. */
+export type HasTls = Readonly<Record<keyof TransportTls, boolean>>;
+
 /** What a drain had to cut: requests by listener, and those that were with models by model, as
  * "name: count"; "unknown" where not all listeners could be asked. */
 export type CutLog = Readonly<
@@ -71,7 +76,8 @@ interface Parts {
   readonly levels: LevelControl;
   readonly access: ServerAccess;
   readonly engine: Engine;
-  readonly listener: HttpListenerKind;
+  /** undefined: HTTP is off. */
+  readonly listener: HttpListenerKind | undefined;
   readonly grpcListener: GrpcListenerKind;
   readonly registry: Registry;
   readonly source: ModelSource;
@@ -82,7 +88,15 @@ interface PoolSettings {
   readonly httpPort: number;
   readonly monitoringPath: string;
   readonly tls: TransportTls;
-  readonly admin: AdminAddress | undefined;
+  readonly admin: AdminSettings | undefined;
+}
+
+/** HTTP's, 0 where it is off. A port that other processes share is not tried: who shares it does
+ * not stand in each other's way, and who does not is found when the listeners open it.
+ * Errors: InvalidArgument. */
+async function reserveHttp({ listeners, host, httpPort }: Config): Promise<number> {
+  if (!listeners.http) return 0;
+  return listeners.reuseHttpPort && httpPort !== 0 ? httpPort : reservePort(host, httpPort);
 }
 
 /** With a port where 0 was given. Errors: InvalidArgument. */
@@ -121,13 +135,15 @@ function listenerPool(
     },
     httpThreads: config.httpThreads,
     admin,
-    grpc: {
-      ...settings,
-      host: config.grpcHost,
-      port: config.grpcPort,
-      connectionsMax: limits.grpc,
-      transport: { ...config.grpc.transport, ...(tls.grpc && { tls: tls.grpc }) },
-    },
+    grpc: config.listeners.grpc
+      ? {
+          ...settings,
+          host: config.grpcHost,
+          port: config.grpcPort,
+          connectionsMax: limits.grpc,
+          transport: { ...config.grpc.transport, ...(tls.grpc && { tls: tls.grpc }) },
+        }
+      : undefined,
     grpcListener,
     lost: (thread, error) => {
       // Half a server is worse than a restart.
@@ -137,14 +153,15 @@ function listenerPool(
   });
 }
 
-/** Says which it is where that costs something. Errors: InvalidArgument. */
+/** None where HTTP is off. Says which it is where that costs something. Errors: InvalidArgument. */
 function httpListener(
   config: Config,
   tls: ServerTls | undefined,
   logger: Logger,
-): HttpListenerKind {
-  const { httpListener: choice, httpThreads } = config;
-  const kind = chooseHttpListener(choice, httpThreads, tls);
+): HttpListenerKind | undefined {
+  const { httpListener: choice, httpThreads: threads, listeners } = config;
+  if (!listeners.http) return undefined;
+  const kind = chooseHttpListener(choice, { threads, tls, reusePort: listeners.reuseHttpPort });
   if (kind === 'node') {
     logger.warn(
       'HTTP runs on node:http: a small request takes 2.6 times the processor time that ' +
@@ -155,9 +172,23 @@ function httpListener(
   return kind;
 }
 
+/** HTTP's own kind, but for what of TLS that cannot do. Errors: InvalidArgument. */
+function adminSettings(
+  config: Config,
+  admin: AdminAddress | undefined,
+  tls: ServerTls | undefined,
+): AdminSettings | undefined {
+  if (admin === undefined) return undefined;
+  const choice = tlsOnNodeOnly(tls) === undefined ? config.httpListener : 'node';
+  const listener = chooseHttpListener(choice, { threads: 1, tls });
+  return { ...admin, listener, ...(tls && { tls }) };
+}
+
 /** The same of gRPC's. */
-function grpcListenerKind({ grpc }: Config, logger: Logger): GrpcListenerKind {
+function grpcListenerKind({ grpc, listeners }: Config, logger: Logger): GrpcListenerKind {
   const { listener: choice, transport } = grpc;
+  if (!listeners.grpc) return 'node'; // which starts nothing
+
   const kind = chooseGrpcListener(choice, loadBinding().grpcBuilt());
   if (kind === 'node') checkNodeListener(transport);
   if (kind === 'node' && choice === 'auto') {
@@ -215,43 +246,64 @@ async function monitoringPathOf(file: string | undefined): Promise<string> {
   return readMonitoringPath(file);
 }
 
+/** With what TensorFlow Serving's file of platforms says, if it is given.
+ * Errors: ConfigFileError. */
+async function withPlatform(config: Config, logger: Logger): Promise<Config> {
+  if (config.platformConfigFile === undefined) return config;
+  const { readPlatformConfig } = await import('./model-config/platform-config.js');
+  const { batching, warnings, threads, ...said } = await readPlatformConfig(
+    config.platformConfigFile,
+  );
+  for (const { place, message } of warnings) {
+    logger.warn('a field without effect', { field: `${place}: ${message}` });
+  }
+  return {
+    ...config,
+    ...said,
+    model: { ...config.model, ...threads },
+    batching: { ...config.batching, ...(batching && { enabled: true, parameters: batching }) },
+  };
+}
+
 interface TransportTls {
   readonly http: ServerTls | undefined;
   readonly grpc: ServerTls | undefined;
+  readonly admin: ServerTls | undefined;
 }
 
 /** What TensorFlow Serving's file says of TLS, if it is given; else what the flags say. */
-async function transportTls({ tls, grpc }: Config): Promise<TransportTls> {
+async function transportTls({ tls, grpc, access }: Config): Promise<TransportTls> {
   const { transport, sslConfigFile } = grpc;
-  if (sslConfigFile === undefined) {
-    return { http: tls.http ? tls.shared : undefined, grpc: transport.tls };
-  }
+  const hasAdmin = access.adminTls && access.admin !== undefined;
+  const of = (shared: ServerTls | undefined): Omit<TransportTls, 'grpc'> => ({
+    http: tls.http ? shared : undefined,
+    admin: hasAdmin ? shared : undefined,
+  });
+  if (sslConfigFile === undefined) return { ...of(tls.shared), grpc: transport.tls };
   const { readSslConfig } = await import('./model-config/ssl-config.js');
   const read = { ...(await readSslConfig(sslConfigFile)), ...tls.version };
-  return { http: tls.http ? read : undefined, grpc: read };
+  return { ...of(read), grpc: read };
 }
 
 /** Starts the server; settles when it listens and every model is loaded or has failed.
  * Rejects with ServalError when a port is taken or a path does not exist, and, where the
  * configuration asks for it, when anything is wrong with a model. */
-export async function startServer(config: Config): Promise<RunningServer> {
-  const levels = new LevelControl(config.logLevel);
-  const logger = createLogger({
-    level: config.logLevel,
-    format: config.logFormat,
-    file: config.logFile,
-    control: levels,
-  });
+export async function startServer(given: Config): Promise<RunningServer> {
+  const levels = new LevelControl(given.logLevel);
+  const { logLevel: level, logFormat: format, logFile: file } = given;
+  const logger = createLogger({ level, format, file, control: levels });
+  const config = await withPlatform(given, logger);
   for (const flag of config.ignoredFlags) logger.warn('a flag without effect', { flag });
   const access = new ServerAccess(config.access, logger);
   const [httpPort, admin, monitoringPath, tls] = await Promise.all([
-    reservePort(config.host, config.httpPort),
+    reserveHttp(config),
     reserveAdmin(config),
     monitoringPathOf(config.metrics.monitoringConfigFile),
     transportTls(config),
   ]);
   const listener = httpListener(config, tls.http, logger);
   const grpcListener = grpcListenerKind(config, logger);
+  const adminAt = adminSettings(config, admin, tls.admin);
   const engine = await createEngine(engineOptions(config));
   engine.link.report = (error) => {
     logger.error('an answer of the engine was not taken', { reason: String(error) });
@@ -284,7 +336,7 @@ export async function startServer(config: Config): Promise<RunningServer> {
     engine.close();
     throw error;
   }
-  const pool = listenerPool(parts, { httpPort, monitoringPath, tls, admin });
+  const pool = listenerPool(parts, { httpPort, monitoringPath, tls, admin: adminAt });
   access.follow((policy) => pool.setPolicy(policy));
   const control = createModelControl({
     source,
@@ -307,8 +359,16 @@ export async function startServer(config: Config): Promise<RunningServer> {
     await started;
     refuseBadStart(config, source, registry.snapshot);
     await pool.caughtUp();
-    const hasTls = { http: tls.http !== undefined, grpc: tls.grpc !== undefined };
-    return running(parts, { httpPort, grpcPort, admin, tls: hasTls }, pool, observers);
+    const at: ListeningAt = {
+      httpPort: config.listeners.http ? httpPort : undefined,
+      ...{ grpcPort, admin },
+      tls: {
+        http: tls.http !== undefined,
+        grpc: tls.grpc !== undefined,
+        admin: tls.admin !== undefined,
+      },
+    };
+    return running(parts, at, pool, observers);
   } catch (error) {
     await Promise.all([pool.stop(), source.stop(), observers?.close(), requestLog.close()]);
     engine.close();

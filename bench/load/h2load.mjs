@@ -3,6 +3,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runToEnd } from '../children.mjs';
+import { schemeOf } from '../check.mjs';
 import { processCpuNs } from '../machine.mjs';
 import { percentile } from '../statistics.mjs';
 
@@ -59,13 +60,17 @@ function fields(output, pattern) {
 }
 
 /**
- * Prepares a load on `server` ({host, port, pid}): `clients` connections of `streams` concurrent
- * streams, all sending `message` to the method `path`. Returns measure(seconds) -> sample.
+ * Prepares a load on `server` ({host, port, pid, ca, metadata}): `clients` connections of
+ * `streams` concurrent streams, all sending `message` to the method `path`. Returns
+ * measure(seconds) -> sample.
  */
 export function h2loadLoad(context, server, { path, message, answerBytes, clients, streams }) {
   const stem = join(context.tempDir, `h2load-${context.nextId()}`);
   writeFileSync(`${stem}.body`, grpcFrame(message));
-  const url = `http://${server.host}:${server.port}${path}`;
+  const url = `${schemeOf(server)}://${server.host}:${server.port}${path}`;
+  const metadata = Object.entries(server.metadata ?? {}).map(
+    ([name, value]) => `-H${name}: ${value}`,
+  );
   return async (seconds) => {
     rmSync(`${stem}.log`, { force: true });
     const before = processCpuNs(server.pid);
@@ -79,6 +84,7 @@ export function h2loadLoad(context, server, { path, message, answerBytes, client
         `-d${stem}.body`,
         '-Hcontent-type: application/grpc',
         '-Hte: trailers',
+        ...metadata,
         `--log-file=${stem}.log`,
         url,
       ],

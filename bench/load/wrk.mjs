@@ -3,6 +3,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runToEnd } from '../children.mjs';
+import { schemeOf } from '../check.mjs';
 import { processCpuNs } from '../machine.mjs';
 
 const SPARE_MS = 20_000;
@@ -64,7 +65,7 @@ export function wrkLoad(context, server, request, connections) {
   const stem = join(context.tempDir, `wrk-${context.nextId()}`);
   if (request.body !== undefined) writeFileSync(`${stem}.body`, request.body);
   writeFileSync(`${stem}.lua`, wrkScript(request, `${stem}.body`));
-  const url = `http://${server.host}:${server.port}${request.path}`;
+  const url = `${schemeOf(server)}://${server.host}:${server.port}${request.path}`;
   return async (seconds) => {
     const args = ['-t1', `-c${connections}`, `-d${seconds}s`, '-s', `${stem}.lua`, url];
     const before = processCpuNs(server.pid);

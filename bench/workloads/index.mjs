@@ -1,6 +1,7 @@
 // Every row of the table, in its order.
 import { batching } from './batching/index.mjs';
 import { operation } from './control/index.mjs';
+import { frontDoor } from './front-door/index.mjs';
 import { grpc } from './grpc/index.mjs';
 import { httpThreads } from './http-threads.mjs';
 import { jsonSmall } from './json-small.mjs';
@@ -13,6 +14,7 @@ import { tensorflow } from './tensorflow/index.mjs';
 export const workloads = [
   ...jsonSmall,
   ...grpc,
+  ...frontDoor,
   ...large,
   ...mlp,
   ...startup,

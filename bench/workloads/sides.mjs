@@ -35,14 +35,15 @@ function nextTurn() {
 /**
  * Serval of the checkout `root` over HTTP. `plan(described)` gives {request, check(answer)} from
  * the model's metadata; `load(context, server, request)` gives measure; `path` is the model's
- * folder where it is none of the context's. Resolves to the side with the request sent, the server
- * and the checked answer.
+ * folder where it is none of the context's, `seen` what its clients know of the server beside its
+ * address: {ca, metadata}. Resolves to the side with the request sent, the server and the checked
+ * answer.
  */
 export async function openServalHttp(context, root, options) {
-  const { model, plan, load, args, cores } = options;
+  const { model, plan, load, args, cores, seen } = options;
   const path = options.path ?? (await context.model(model));
   return orStop(await startServal(context, root, [path], { args, cores }), async (server) => {
-    const http = { ...server.http, pid: server.pid };
+    const http = { ...server.http, pid: server.pid, ...seen };
     const { request, check } = plan(await describeModel(http, model));
     const answer = await sendOnce(http, request);
     check(answer);
@@ -59,11 +60,11 @@ export async function openServalHttp(context, root, options) {
  * measure.
  */
 export async function openServalGrpc(context, root, options) {
-  const { model, plan, load, args, cores } = options;
+  const { model, plan, load, args, cores, seen } = options;
   const folder = options.path ?? (await context.model(model));
   return orStop(await startServal(context, root, [folder], { args, cores }), async (server) => {
-    const grpc = { ...server.grpc, pid: server.pid };
-    const planned = plan(await describeModel(server.http, model));
+    const grpc = { ...server.grpc, pid: server.pid, ...seen };
+    const planned = plan(await describeModel({ ...server.http, ...seen }, model));
     const { message, check, path = GRPC_METHOD, once = callOnce } = planned;
     const answer = await once(grpc, path, message);
     check(answer);

@@ -64,6 +64,7 @@ TransportSettings read_settings(const Napi::Object& object) {
   from.get("port", out.port);
   from.get("unixPath", out.unix_path);
   from.get("threads", out.threads);
+  from.get("reusePort", out.reuse_port);
   from.get("receiveBytesMax", out.receive_bytes_max);
   from.get("sendBytesMax", out.send_bytes_max);
   from.get("concurrentStreamsMax", out.concurrent_streams_max);
@@ -95,91 +96,139 @@ TransportSettings read_settings(const Napi::Object& object) {
   return out;
 }
 
-template <typename Read>
-void each(const Napi::Object& object, const char* name, const Read& read) {
-  const Napi::Value value = object.Get(name);
-  if (!value.IsArray()) return;
-  const Napi::Array array = value.As<Napi::Array>();
-  for (uint32_t i = 0; i < array.Length(); ++i) read(array.Get(i));
-}
+// An object of which nothing may be missing or of another type: `ok` is false then, and what was
+// read counts for nothing.
+class Required {
+ public:
+  Required(const Napi::Value& value, bool& ok) : ok_(ok) {
+    if (value.IsObject()) object_ = value.As<Napi::Object>();
+    else ok_ = false;
+  }
+
+  std::string text(const char* name) const {
+    const Napi::Value value = get(name);
+    return check(value.IsString()) ? value.As<Napi::String>().Utf8Value() : std::string();
+  }
+  bool boolean(const char* name) const {
+    const Napi::Value value = get(name);
+    return check(value.IsBoolean()) && value.As<Napi::Boolean>().Value();
+  }
+  int32_t number(const char* name) const { return number_of(get(name)); }
+  int32_t number_of(const Napi::Value& value) const {
+    return check(value.IsNumber()) ? value.As<Napi::Number>().Int32Value() : 0;
+  }
+  // Infinity is the largest number there is.
+  size_t count(const char* name) const {
+    const Napi::Value value = get(name);
+    if (!check(value.IsNumber())) return 0;
+    const double number = value.As<Napi::Number>().DoubleValue();
+    if (number >= static_cast<double>(SIZE_MAX)) return SIZE_MAX;
+    return number > 0 ? static_cast<size_t>(number) : 0;
+  }
+  Required child(const char* name) const { return {get(name), ok_}; }
+  // Digests one behind the other.
+  std::vector<Digest> digests(const char* name) const {
+    const Napi::Value value = get(name);
+    if (!check(value.IsBuffer())) return {};
+    const auto bytes = value.As<Napi::Buffer<uint8_t>>();
+    std::vector<Digest> out(bytes.Length() / sizeof(Digest));
+    check(out.size() * sizeof(Digest) == bytes.Length());
+    for (size_t i = 0; i < out.size(); ++i) {
+      std::memcpy(out[i].data(), bytes.Data() + i * sizeof(Digest), sizeof(Digest));
+    }
+    return out;
+  }
+  template <typename Read>
+  void each(const char* name, const Read& read) const {
+    const Napi::Value value = get(name);
+    if (!check(value.IsArray())) return;
+    const Napi::Array array = value.As<Napi::Array>();
+    for (uint32_t i = 0; i < array.Length(); ++i) read(array.Get(i));
+  }
+
+ private:
+  Napi::Value get(const char* name) const {
+    return object_.IsEmpty() ? Napi::Value() : object_.Get(name);
+  }
+  bool check(bool fits) const {
+    ok_ = ok_ && fits;
+    return fits;
+  }
+
+  Napi::Object object_;
+  bool& ok_;
+};
 
 Result<MethodTable> read_methods(const Napi::Object& object) {
+  bool ok = true;
+  const Required from(object, ok);
   std::vector<CallMethod> methods;
-  each(object, "methods", [&](const Napi::Value& value) {
-    const Napi::Object one = value.As<Napi::Object>();
+  from.each("methods", [&](const Napi::Value& value) {
+    const Required one(value, ok);
     CallMethod method;
-    const Members from(one);
-    from.get("path", method.path);
-    from.get("streams", method.streams);
-    from.get("wording", method.wording);
-    const int32_t protocol = one.Get("protocol").As<Napi::Number>().Int32Value();
+    method.path = one.text("path");
+    method.streams = one.boolean("streams");
+    method.wording = static_cast<uint32_t>(one.number("wording"));
+    const int32_t protocol = one.number("protocol");
     if (protocol >= 0) method.protocol = static_cast<Protocol>(protocol);
     methods.push_back(std::move(method));
   });
   std::vector<Wording> wordings;
-  each(object, "wordings", [&](const Napi::Value& value) {
-    const Napi::Object one = value.As<Napi::Object>();
+  from.each("wordings", [&](const Napi::Value& value) {
+    const Required one(value, ok);
     Wording wording;
-    const Members from(one);
-    from.get("queueFull", wording.queue_full);
-    from.get("bytesMax", wording.bytes_max);
-    from.get("cutMark", wording.cut_mark);
+    wording.queue_full = one.text("queueFull");
+    wording.bytes_max = one.count("bytesMax");
+    wording.cut_mark = one.text("cutMark");
     wordings.push_back(std::move(wording));
   });
   std::vector<uint8_t> statuses;
-  each(object, "statuses", [&](const Napi::Value& value) {
-    statuses.push_back(static_cast<uint8_t>(value.As<Napi::Number>().Uint32Value()));
+  from.each("statuses", [&](const Napi::Value& value) {
+    statuses.push_back(static_cast<uint8_t>(from.number_of(value)));
   });
+  if (!ok) return invalid_argument("gRPC methods: a member is missing or of another type");
   return MethodTable::make(std::move(methods), std::move(wordings), std::move(statuses));
 }
 
-AccessRefusal read_refusal(const Napi::Object& access, const char* name) {
+AccessRefusal read_refusal(const Required& refusal) {
   AccessRefusal out;
-  const Napi::Object object = access.Get(name).As<Napi::Object>();
-  out.code = object.Get("grpc").As<Napi::Number>().Int32Value();
-  Members(object).get("message", out.text);
+  out.code = refusal.number("grpc");
+  out.text = refusal.text("message");
   return out;
 }
 
-// Digests one behind the other.
-std::vector<Digest> read_digests(const Napi::Object& check, const char* name) {
-  const auto bytes = check.Get(name).As<Napi::Uint8Array>();
-  std::vector<Digest> out(bytes.ByteLength() / sizeof(Digest));
-  for (size_t i = 0; i < out.size(); ++i) {
-    std::memcpy(out[i].data(), bytes.Data() + i * sizeof(Digest), sizeof(Digest));
-  }
-  return out;
-}
-
-CallAccess read_call_access(const Napi::Object& object) {
+CallAccess read_call_access(const Napi::Value& value, bool& ok) {
+  const Required from(value, ok);
   CallAccess out;
-  const std::string open_to = object.Get("openTo").As<Napi::String>().Utf8Value();
+  const std::string open_to = from.text("openTo");
   if (open_to == "all") out.open_to = CallAccess::OpenTo::All;
   if (open_to == "local") out.open_to = CallAccess::OpenTo::Local;
-  each(object, "checks", [&](const Napi::Value& value) {
-    const Napi::Object one = value.As<Napi::Object>();
+  from.each("checks", [&](const Napi::Value& each) {
+    const Required one(each, ok);
     CredentialCheck check;
-    Members(one).get("header", check.header);
-    Members(one).get("bearer", check.bearer);
-    check.allowed = read_digests(one, "allowed");
-    check.others = read_digests(one, "others");
+    check.header = one.text("header");
+    check.bearer = one.boolean("bearer");
+    check.allowed = one.digests("allowed");
+    check.others = one.digests("others");
     out.checks.push_back(std::move(check));
   });
-  out.missing = read_refusal(object, "missing");
-  out.unknown = read_refusal(object, "unknown");
-  out.forbidden = read_refusal(object, "forbidden");
+  out.missing = read_refusal(from.child("missing"));
+  out.unknown = read_refusal(from.child("unknown"));
+  out.forbidden = read_refusal(from.child("forbidden"));
   return out;
 }
 
 Result<std::shared_ptr<const AccessTable>> read_access(const Napi::Object& object) {
+  bool ok = true;
+  const Required from(object, ok);
   std::vector<CallAccess> accesses;
-  each(object, "accesses", [&](const Napi::Value& value) {
-    accesses.push_back(read_call_access(value.As<Napi::Object>()));
-  });
+  from.each("accesses",
+            [&](const Napi::Value& value) { accesses.push_back(read_call_access(value, ok)); });
   std::vector<uint32_t> of_method;
-  each(object, "ofMethod", [&](const Napi::Value& value) {
-    of_method.push_back(value.As<Napi::Number>().Uint32Value());
+  from.each("ofMethod", [&](const Napi::Value& value) {
+    of_method.push_back(static_cast<uint32_t>(from.number_of(value)));
   });
+  if (!ok) return invalid_argument("gRPC access: a member is missing or of another type");
   return AccessTable::make(std::move(accesses), std::move(of_method));
 }
 

@@ -19,6 +19,7 @@ struct TransportSettings {
   uint16_t port = 0;
   std::string unix_path;
   uint32_t threads = 1;
+  bool reuse_port = false;  // other processes that set it may listen on the port too
   TlsSettings tls;
 
   uint64_t receive_bytes_max = 2147483647;  // one message; compressed ones count unpacked

@@ -50,6 +50,7 @@ export interface Address {
 }
 
 export interface Server {
+  /** Port 0 where \`allowHttp\` is false; so of gRPC. */
   readonly http: Address;
   readonly grpc: Address;
   /** Whether every model is available. */

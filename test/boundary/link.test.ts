@@ -33,6 +33,13 @@ const CALLS: readonly [keyof NativeBinding, readonly unknown[]][] = [
   ['serverValue', ['looks', 1, true]],
   ['takeRequestLog', [0, 0, 0, 0]],
   ['setRequestLog', [new Uint8Array(0)]],
+  ['grpcStart', [{}, () => undefined]],
+  ['grpcTake', []],
+  ['grpcSend', [0, 1, 0, 0, Buffer.alloc(1)]],
+  ['grpcDrain', [0]],
+  ['grpcReloadCertificates', []],
+  ['grpcAccess', [{}]],
+  ['grpcStop', []],
 ];
 
 function call(

@@ -70,7 +70,7 @@ async function startPool(
       healthBody: 'json',
       inflatedBytesMax: 1e6,
       monitoringPath: '',
-      listener: chooseHttpListener('auto', 2),
+      listener: chooseHttpListener('auto', { threads: 2 }),
     },
     httpThreads: 2,
     grpc: {
@@ -93,7 +93,8 @@ async function startPool(
   return { pool, httpPort, lost };
 }
 
-function clientOf(context: TestContext, port: number): RawClient {
+function clientOf(context: TestContext, port: number | undefined): RawClient {
+  assert.ok(port);
   const client = new RawClient(port);
   context.after(() => client.close());
   return client;

@@ -1,6 +1,6 @@
-// The pages "coming from TensorFlow Serving" and "coming from Triton": every command on them is
-// run, in order, against the fixture models, with the page's own variables set to a temporary
-// folder and free ports. support/doc-blocks.ts says what the fences mean.
+// The pages "coming from TensorFlow Serving", "coming from Triton" and "security": every command
+// on them is run, in order, against the fixture models, with the page's own variables set to a
+// temporary folder and free ports. support/doc-blocks.ts says what the fences mean.
 import assert from 'node:assert/strict';
 import { execFile, spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -8,13 +8,14 @@ import { dirname, join } from 'node:path';
 import { after, describe, it, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import { packageRoot } from '../../ts/package-files.js';
+import { outsideAddress } from './support/addresses.js';
 import { docBlocks, exportedNames, type DocBlock } from './support/doc-blocks.js';
 import { freePort } from './support/free-port.js';
 import { ModelFolders } from './support/model-folders.js';
 import { findPython } from './support/python-suites.js';
 import { DEADLINE_MS } from './support/serval-process.js';
 
-const PAGES = ['coming-from-tensorflow-serving', 'coming-from-triton', 'tabular'];
+const PAGES = ['coming-from-tensorflow-serving', 'coming-from-triton', 'security', 'tabular'];
 const MODELS = ['half_plus_three', 'versions', 'mlp'];
 const run = promisify(execFile);
 
@@ -131,8 +132,11 @@ class Page {
   }
 
   private contains(lines: string, where: string): void {
+    let from = 0;
     for (const line of lines.split('\n')) {
-      assert.ok(this.printed.includes(line), `${where}: no ${line} in\n${this.printed}`);
+      const found = this.printed.indexOf(line, from);
+      assert.ok(found >= 0, `${where}: no ${line} behind byte ${from} of\n${this.printed}`);
+      from = found + line.length;
     }
   }
 
@@ -149,6 +153,8 @@ class Page {
     await this.end();
     this.serving = new Serving(command, this.env);
     await this.serving.ready();
+    this.printed = this.serving.output;
+    this.skipped = false;
   }
 
   private async output(program: string, args: readonly string[]): Promise<string> {
@@ -165,6 +171,8 @@ describe('the commands of the pages', () => {
   const analyzer = perfAnalyzer();
   const tools = new Map<string, string>();
   if (python !== '') tools.set('python', python);
+  const address = outsideAddress();
+  if (address !== undefined) tools.set('address', address);
   if (analyzer !== undefined) tools.set('perf_analyzer', analyzer);
   const path =
     analyzer === undefined
@@ -176,7 +184,7 @@ describe('the commands of the pages', () => {
       const blocks = docBlocks(readFileSync(join(packageRoot(), 'docs', `${name}.md`), 'utf8'));
       const work = join(folders.folder, name);
       mkdirSync(work);
-      const ports = await Promise.all([freePort(), freePort(), freePort()]);
+      const ports = await Promise.all([freePort(), freePort(), freePort(), freePort()]);
       const page = new Page(
         name,
         {
@@ -188,6 +196,8 @@ describe('the commands of the pages', () => {
           HTTP_PORT: String(ports[0]),
           GRPC_PORT: String(ports[1]),
           METRICS_PORT: String(ports[2]),
+          ADMIN_PORT: String(ports[3]),
+          ADDRESS: address ?? '127.0.0.1',
         },
         tools,
       );

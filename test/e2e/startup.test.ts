@@ -374,7 +374,7 @@ describe('start', () => {
       ...['--grpc-address=127.0.0.2', '--metrics-address=127.0.0.3', '--metrics-port=0'],
     ]);
     await predicts(server.httpPort);
-    assert.equal(server.ready?.grpc.host, '127.0.0.2');
+    assert.equal(server.ready?.grpc?.host, '127.0.0.2');
     const taken = createServer();
     const refused = new Promise((resolve) => taken.once('error', resolve));
     taken.listen(server.grpcPort, '127.0.0.2');

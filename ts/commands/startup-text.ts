@@ -10,11 +10,12 @@ import type { SampleRequest } from './sample-request.js';
 
 export interface Listening {
   readonly host: string;
-  readonly httpPort: number;
+  /** undefined: it is off; so of gRPC. */
+  readonly httpPort: number | undefined;
   readonly grpcHost: string;
-  readonly grpcPort: number;
+  readonly grpcPort: number | undefined;
   /** What has TLS. */
-  readonly tls?: { readonly http: boolean; readonly grpc: boolean };
+  readonly tls?: { readonly http: boolean; readonly grpc: boolean; readonly admin: boolean };
   readonly policy?: Policy;
   readonly admin?: { readonly host: string; readonly port: number } | undefined;
 }
@@ -35,29 +36,38 @@ export function startedText(snapshot: RegistrySnapshot, at: Listening): string {
   const samples = pasteLines(snapshot, at);
   const blocks = [modelTable(snapshot)];
   if (samples.length > 0) blocks.push(`try:\n${samples.map((line) => `  ${line}\n`).join('')}`);
-  const http = authority(at.host, at.httpPort);
-  const grpc = authority(at.grpcHost, at.grpcPort);
   const how = snapshot.ready ? 'serval is ready' : 'serval is serving, but not ready';
   const problems = unreadyReasons(snapshot).map((reason) => `  ${reasonText(reason)}\n`);
-  const [overHttp, overGrpc] = [at.tls?.http, at.tls?.grpc].map((isTls) => (isTls ? ' (TLS)' : ''));
-  const where = `HTTP on ${http}${overHttp}, gRPC on ${grpc}${overGrpc}`;
+  const http = listenerText('HTTP', at.host, at.httpPort, at.tls?.http);
+  const grpc = listenerText('gRPC', at.grpcHost, at.grpcPort, at.tls?.grpc);
+  const where = `${http}, ${grpc}`;
   const access = at.policy === undefined ? '' : `${accessText(at.policy)}\n`;
   blocks.push(`${access}${how}: ${where}${adminText(at)}\n${problems.join('')}`);
   return blocks.join('\n');
 }
 
-function adminText({ admin }: Listening): string {
+function listenerText(name: string, host: string, port: number | undefined, isTls = false): string {
+  return port === undefined
+    ? `${name} off`
+    : `${name} on ${authority(host, port)}${tlsText(isTls)}`;
+}
+
+const tlsText = (isTls = false): string => (isTls ? ' (TLS)' : '');
+
+function adminText({ admin, tls }: Listening): string {
   if (admin === undefined) return '';
   const isUnix = admin.host.startsWith('unix:');
-  return `, control and metrics on ${isUnix ? admin.host : authority(admin.host, admin.port)} only`;
+  const where = isUnix ? admin.host : authority(admin.host, admin.port);
+  return `, control and metrics on ${where}${tlsText(tls?.admin)} only`;
 }
 
 /** The same for machines: one JSON line, whose event is "ready" only where the server is. */
 export function startedJson(snapshot: RegistrySnapshot, at: Listening, pid: number): string {
   const { host, httpPort, grpcHost, grpcPort, policy, admin } = at;
-  const grpc = { host: grpcHost, port: grpcPort };
+  const http = httpPort === undefined ? null : { host, port: httpPort };
+  const grpc = grpcPort === undefined ? null : { host: grpcHost, port: grpcPort };
   const access = policy === undefined ? {} : { access: accessFacts(policy) };
-  const where = { http: { host, port: httpPort }, grpc, admin, ...access, pid };
+  const where = { http, grpc, admin, ...access, pid };
   const line = snapshot.ready
     ? { event: 'ready', ...where }
     : { event: 'started', ready: false, problems: unreadyReasons(snapshot), ...where };
@@ -134,20 +144,32 @@ export function pasteLines(snapshot: RegistrySnapshot, at: Listening): readonly 
 }
 
 function modelLines(model: ModelSnapshot, sample: SampleRequest, at: Listening): readonly string[] {
-  const http = `${schemeOf(at.tls?.http)}://${authority(at.host, at.httpPort)}`;
+  const { httpPort, grpcPort, tls } = at;
+  const overHttp =
+    httpPort === undefined ? [] : httpLines(model, sample, at.host, httpPort, tls?.http);
+  if (grpcPort === undefined) return overHttp;
+  const address = authority(at.grpcHost, grpcPort);
+  const lines = [...overHttp, grpcCurlLine(`${schemeOf(tls?.grpc)}://${address}`)];
+  if (sample.grpc === undefined) return lines;
+  const body = `{"model_name":${JSON.stringify(model.name)},${sample.grpc}}`;
+  const plain = tls?.grpc === true ? '' : '-plaintext ';
+  const call = `${shellQuote(address)} ${GRPC_SERVICE}/ModelInfer`;
+  return [...lines, `grpcurl ${plain}-d ${shellQuote(body)} ${call}`];
+}
+
+function httpLines(
+  model: ModelSnapshot,
+  sample: SampleRequest,
+  host: string,
+  port: number,
+  isTls?: boolean,
+): readonly string[] {
+  const url = `${schemeOf(isTls)}://${authority(host, port)}`;
   const name = encodeURIComponent(model.name);
-  const lines = [
-    `curl -d ${shellQuote(sample.v1)} ${shellQuote(`${http}/v1/models/${name}:predict`)}`,
-    `curl -d ${shellQuote(sample.v2)} ${shellQuote(`${http}/v2/models/${name}/infer`)}`,
+  return [
+    `curl -d ${shellQuote(sample.v1)} ${shellQuote(`${url}/v1/models/${name}:predict`)}`,
+    `curl -d ${shellQuote(sample.v2)} ${shellQuote(`${url}/v2/models/${name}/infer`)}`,
   ];
-  lines.push(grpcCurlLine(`${schemeOf(at.tls?.grpc)}://${authority(at.grpcHost, at.grpcPort)}`));
-  if (sample.grpc !== undefined) {
-    const body = `{"model_name":${JSON.stringify(model.name)},${sample.grpc}}`;
-    const address = shellQuote(authority(at.grpcHost, at.grpcPort));
-    const plain = at.tls?.grpc === true ? '' : '-plaintext ';
-    lines.push(`grpcurl ${plain}-d ${shellQuote(body)} ${address} ${GRPC_SERVICE}/ModelInfer`);
-  }
-  return lines;
 }
 
 const schemeOf = (isTls = false): string => (isTls ? 'https' : 'http');

@@ -47,6 +47,13 @@ export const ACCESS_FLAGS = [
     'HOST:PORT or unix:PATH: control, logging, metrics and statistics only there',
   ),
   flag(
+    'admin-use-ssl',
+    'BOOL',
+    BOOL,
+    'true',
+    'false: --admin-address in plain text whatever --tls-cert and --ssl-config-file say',
+  ),
+  flag(
     'http-restricted-api',
     'RULE',
     { kind: 'text-list' },

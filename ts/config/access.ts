@@ -22,6 +22,8 @@ export interface AccessConfig {
   readonly clientShm: boolean;
   /** Of the admin address; `host` may be unix:PATH, absolute, and the port 0 then. */
   readonly admin: AdminAddress | undefined;
+  /** The admin address has TLS where there is TLS at all. */
+  readonly adminTls: boolean;
 }
 
 export interface AdminAddress {
@@ -59,8 +61,24 @@ export function accessSettings(read: SettingsReader): AccessConfig {
     grpcRules: rules('grpc-restricted-protocol', GRPC_HEADER_PREFIX),
     remoteControl: bool('allow-remote-control'),
     clientShm: bool('allow-client-shm'),
-    admin: adminAddress(given('admin-address')),
+    ...adminSettings(read),
   };
+}
+
+/** Over TCP it has TLS where HTTP could have it. Errors: InvalidArgument. */
+function adminSettings({ bool, given }: SettingsReader): Pick<AccessConfig, 'admin' | 'adminTls'> {
+  const admin = adminAddress(given('admin-address'));
+  const from = given('admin-use-ssl');
+  const isUnix = admin?.host.startsWith(UNIX) === true;
+  const adminTls = bool('admin-use-ssl') && !isUnix;
+  if (from === undefined) return { admin, adminTls };
+  const hasTls = ['tls-cert', 'ssl-config-file'].some((name) => given(name) !== undefined);
+  if (admin === undefined) throw configError(from.where, 'expected --admin-address with it');
+  if (bool('admin-use-ssl') && isUnix) {
+    throw configError(from.where, 'expected --admin-address HOST:PORT with it, got a unix socket');
+  }
+  if (adminTls && !hasTls) throw configError(from.where, 'expected --tls-cert FILE with it');
+  return { admin, adminTls };
 }
 
 /** HOST:PORT, [IPV6]:PORT or unix:PATH. Errors: InvalidArgument. */

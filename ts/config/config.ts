@@ -22,6 +22,7 @@ import {
 } from './values.js';
 import { echo } from '../text.js';
 import { transportSettings, type GrpcConfig } from './grpc.js';
+import { listenersSettings, type ListenersConfig } from './listeners.js';
 import type { TlsConfig } from './tls.js';
 import type { Written } from './values.js';
 import {
@@ -29,6 +30,7 @@ import {
   checkTogether,
   controlSettings,
   metricsSettings,
+  platformConfigFile,
   servingApiSettings,
 } from './serving.js';
 import type {
@@ -73,11 +75,14 @@ export interface ModelSources {
   readonly modelRepositories: readonly string[];
   readonly baseModel: { readonly name: string; readonly path: string } | undefined;
   readonly modelConfigFile: string | undefined;
+  /** Of configurations in configs/, that count in place of config.pbtxt; absent = none. */
+  readonly modelConfigName?: string;
 }
 
 export interface Config {
   readonly sources: ModelSources;
   readonly model: ModelSettings;
+  readonly listeners: ListenersConfig;
   /** Of HTTP; of gRPC and of the metrics' own port too, where they have none. */
   readonly host: string;
   readonly grpcHost: string;
@@ -104,6 +109,8 @@ export interface Config {
   readonly onnxruntimeLibrary: string | undefined;
   readonly control: ControlSettings;
   readonly batching: BatchingSettings;
+  /** TensorFlow Serving's; what it says counts in place of the flags that say the same. */
+  readonly platformConfigFile: string | undefined;
   readonly restTimeoutMs: number;
   readonly servingApi: ServingApiSettings;
   readonly modelWarmup: boolean;
@@ -166,8 +173,6 @@ export function buildConfig(settings: ReadonlyMap<string, Written>): Config {
   const intOf = (name: string, from: Written): number => intValue(row(name), from);
   const int = (name: string): number => intOf(name, written(name));
   const given = (name: string): Written | undefined => settings.get(name);
-  const pathOf = (from: Written): string => resolve(from.folder, textValue(from));
-  const library = given('onnxruntime-library');
   const bool = (name: string): boolean => boolValue(written(name));
   const read: SettingsReader = {
     int,
@@ -178,7 +183,7 @@ export function buildConfig(settings: ReadonlyMap<string, Written>): Config {
     given,
     filePath: (name) => {
       const from = given(name);
-      return from === undefined ? undefined : pathOf(from);
+      return from === undefined ? undefined : resolve(from.folder, textValue(from));
     },
   };
 
@@ -200,6 +205,7 @@ export function buildConfig(settings: ReadonlyMap<string, Written>): Config {
       graphOptimization: graphOptimizationValue(written('graph-optimization')),
       providers: providersValue(written('providers')),
     },
+    listeners: listenersSettings(read),
     host,
     grpcHost: hostOf('grpc-address'),
     httpPort: int('http-port'),
@@ -218,9 +224,10 @@ export function buildConfig(settings: ReadonlyMap<string, Written>): Config {
     access: accessSettings(read),
     memoryLimitBytes: sizeValue(written('memory-limit')),
     jsonDepthMax: int('json-depth-max'),
-    onnxruntimeLibrary: library === undefined ? undefined : pathOf(library),
+    onnxruntimeLibrary: read.filePath('onnxruntime-library'),
     control: controlSettings(read),
     batching: batchingSettings(read),
+    platformConfigFile: platformConfigFile(read),
     restTimeoutMs: int('rest-api-timeout-in-ms'),
     servingApi: servingApiSettings(read),
     modelWarmup: bool('enable-model-warmup'),
@@ -260,6 +267,15 @@ function accessLogPath(from: Written | undefined): string | undefined {
   return text === '-' ? text : resolve(from.folder, text);
 }
 
+/** Source: Triton's server/docs/user_guide/model_configuration.md, Custom Model Configuration. */
+function modelConfigName(from: Written | undefined): Pick<ModelSources, 'modelConfigName'> {
+  if (from === undefined) return {};
+  const name = textValue(from);
+  if (!/[\s/\\]/.test(name)) return { modelConfigName: name };
+  const expected = 'expected the name of a file in configs/ without .pbtxt, blanks and slashes';
+  throw configError(from.where, `${expected}, got ${echo(name)}`);
+}
+
 function modelSources(given: (name: string) => Written | undefined): ModelSources {
   const list = (name: string): readonly string[] => {
     const from = given(name);
@@ -290,5 +306,6 @@ function modelSources(given: (name: string) => Written | undefined): ModelSource
     path: resolve(base.folder, textValue(base)),
   };
   const modelConfigFile = file && resolve(file.folder, textValue(file));
-  return { paths, modelRepositories, baseModel, modelConfigFile };
+  const configName = modelConfigName(given('model-config-name'));
+  return { paths, modelRepositories, baseModel, modelConfigFile, ...configName };
 }

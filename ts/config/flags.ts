@@ -14,6 +14,7 @@ import { nearestWord } from '../text.js';
 import { flag, type FlagRow, type FlagType } from './flag-row.js';
 import { ACCESS_FLAGS } from './access-flags.js';
 import { GRPC_FLAGS } from './grpc-flags.js';
+import { LISTENER_FLAGS } from './listeners.js';
 import { REQUEST_LOG_FLAGS } from './request-log.js';
 import { TLS_FLAGS } from './tls.js';
 
@@ -95,6 +96,13 @@ export const SERVE_FLAGS: readonly FlagRow[] = [
     'explicit mode: load this at start; may be repeated; * loads all',
   ),
   flag(
+    'model-config-name',
+    'NAME',
+    text,
+    '',
+    'repository models: configs/NAME.pbtxt, where there is one, in place of config.pbtxt',
+  ),
+  flag(
     'settle-ms',
     'MS',
     { kind: 'int', min: 0, max: 3_600_000 },
@@ -165,6 +173,13 @@ export const SERVE_FLAGS: readonly FlagRow[] = [
     path,
     '',
     'TensorFlow Serving BatchingParameters as text proto',
+  ),
+  flag(
+    'platform-config-file',
+    'FILE',
+    path,
+    '',
+    'TensorFlow Serving PlatformConfigMap as text proto: batching, threads, tags, warm-up',
   ),
   flag(
     'enable-per-model-batching-parameters',
@@ -297,6 +312,7 @@ export const SERVE_FLAGS: readonly FlagRow[] = [
     'auto',
     'what HTTP runs on: uws (uWebSockets.js), node (node:http), or uws where it can be loaded',
   ),
+  ...LISTENER_FLAGS,
   ...TLS_FLAGS,
   ...GRPC_FLAGS,
   ...ACCESS_FLAGS,

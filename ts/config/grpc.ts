@@ -83,6 +83,7 @@ function grpcSettings(read: SettingsReader, tlsConfig: TlsConfig): GrpcConfig {
       sendBytesMax: messageBytes(read, channel, SEND_ARGUMENT),
       unixPath: read.filePath('grpc-socket-path') ?? '',
       threads: read.int('grpc-threads'),
+      reusePort: read.bool('reuse-grpc-port'),
       compressionLevel: COMPRESSION_LEVELS[compression],
       ...(tls && { tls }),
     },

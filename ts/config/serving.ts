@@ -1,6 +1,8 @@
 // The settings of how models come and go, of batching and of metrics: the part of the configuration
 // that operators of TensorFlow Serving and Triton bring along. Control plane, start-up only.
 import { choiceValue, configError } from './values.js';
+import type { BatchingParameters } from '../model-config/types.js';
+import type { ListenersConfig } from './listeners.js';
 import type { Written } from './values.js';
 
 export type ModelControlMode = 'none' | 'poll' | 'explicit';
@@ -27,6 +29,8 @@ export interface BatchingSettings {
   /** For models from base paths and models.config. */
   readonly enabled: boolean;
   readonly parametersFile: string | undefined;
+  /** In place of the file; absent: none were found elsewhere. */
+  readonly parameters?: BatchingParameters;
   readonly perModel: boolean;
   /** Repository models without config.pbtxt; 0 = they are not batched. */
   readonly defaultMaxBatchSize: number;
@@ -90,6 +94,26 @@ export function batchingSettings({ int, bool, filePath }: SettingsReader): Batch
   };
 }
 
+/** Flags that say what the file says; TensorFlow Serving passes over them where it has the file. */
+const OF_PLATFORM = [
+  'enable-batching',
+  'batching-parameters-file',
+  'intra-op-threads',
+  'inter-op-threads',
+  'saved-model-tags',
+  'enable-model-warmup',
+  'num-request-iterations-for-warmup',
+];
+
+/** Errors: InvalidArgument naming a flag that the file stands for. */
+export function platformConfigFile({ given, filePath }: SettingsReader): string | undefined {
+  const file = filePath('platform-config-file');
+  const other = file === undefined ? undefined : OF_PLATFORM.find((name) => given(name));
+  if (other === undefined) return file;
+  const where = given(other)?.where ?? '';
+  throw configError(where, 'expected either this or --platform-config-file, got both');
+}
+
 export function servingApiSettings({ bool }: SettingsReader): ServingApiSettings {
   return {
     tensorContent: bool('enable-serialization-as-tensor-content'),
@@ -110,6 +134,7 @@ export function metricsSettings(
 }
 
 interface Together {
+  readonly listeners: ListenersConfig;
   readonly host: string;
   readonly grpcHost: string;
   readonly httpPort: number;
@@ -121,7 +146,9 @@ interface Together {
 
 /** Refuses settings that contradict each other. Errors: InvalidArgument naming the flag. */
 export function checkTogether(config: Together, written: (name: string) => Written): void {
-  const { httpPort, grpcPort, metrics, batching, control } = config;
+  const { listeners, metrics, batching, control } = config;
+  const httpPort = listeners.http ? config.httpPort : 0;
+  const grpcPort = listeners.grpc ? config.grpcPort : 0;
   if (httpPort !== 0 && httpPort === grpcPort && config.host === config.grpcHost) {
     const where = written('grpc-port').where;
     throw configError(where, `expected another port than HTTP's, got ${grpcPort} for both`);

@@ -66,13 +66,21 @@ export function parseBatchingParameters(text: string, path: string): ParsedBatch
     );
     const { warnings } = fieldNotes(value, BATCHING_PARAMETERS, BATCHING_FIELDS, places);
     if (problems.length > 0) return { parameters: undefined, problems, warnings };
-    const parameters = parametersOf(value);
-    const found = checkParameters(parameters, value, places);
-    return { parameters: found.length === 0 ? parameters : undefined, problems: found, warnings };
+    return { ...checkedParameters(value, places), warnings };
   } catch (error) {
     if (!(error instanceof ConfigFileError)) throw error;
     return { parameters: undefined, problems: [error.problem], warnings: [] };
   }
+}
+
+/** Of a BatchingParameters message that was decoded without a problem. */
+export function checkedParameters(
+  value: MessageValue,
+  places: Places,
+): Pick<ParsedBatchingParameters, 'parameters' | 'problems'> {
+  const parameters = parametersOf(value);
+  const problems = checkParameters(parameters, value, places);
+  return { parameters: problems.length === 0 ? parameters : undefined, problems };
 }
 
 function parametersOf(value: MessageValue): BatchingParameters {

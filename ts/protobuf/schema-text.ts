@@ -12,20 +12,31 @@ import type { TextField, TextMessage, TextPlace, TextValue } from './text-format
 const TRUE_WORDS = new Set(['true', 'True', 't']);
 const FALSE_WORDS = new Set(['false', 'False', 'f']);
 
-/** Every problem is reported, each with its place; `path` names the file. */
-export function decodeText(text: TextMessage, schema: MessageSchema, path: string): Decoded {
+/** Full names of messages that an Any may hold. */
+export type AnyTypes = Readonly<Record<string, MessageSchema>>;
+
+/** Every problem is reported, each with its place; `path` names the file. An Any that holds one of
+ * `held` has that name as its `type_url` and the message as its `value`; others are {}. */
+export function decodeText(
+  text: TextMessage,
+  schema: MessageSchema,
+  path: string,
+  held: AnyTypes = {},
+): Decoded {
   const notes = new DecodeNotes();
-  const value = new TextDecode(notes, path).message(text, schema);
+  const value = new TextDecode(notes, path, held).message(text, schema);
   return { value, problems: notes.problems, places: notes };
 }
 
 class TextDecode {
   readonly #notes: DecodeNotes;
   readonly #path: string;
+  readonly #held: AnyTypes;
 
-  constructor(notes: DecodeNotes, path: string) {
+  constructor(notes: DecodeNotes, path: string, held: AnyTypes) {
     this.#notes = notes;
     this.#path = path;
+    this.#held = held;
   }
 
   message(text: TextMessage, schema: MessageSchema): MessageValue {
@@ -34,6 +45,10 @@ class TextDecode {
     const members = new WrittenMembers();
     this.#notes.begin(value, this.#place(text.place));
     for (const written of text.fields) {
+      if (written.kind === 'bracket' && schema === ANY) {
+        this.#readAny(written, value);
+        continue;
+      }
       const known = this.#fieldOf(written, schema);
       if (known === undefined) continue;
       const listed = written.isList && !isList(known);
@@ -54,14 +69,22 @@ class TextDecode {
   #fieldOf(written: TextField, schema: MessageSchema): FieldSchema | undefined {
     const place = this.#place(written.place);
     if (written.kind === 'bracket') {
-      // What an Any holds is opaque.
-      if (schema === ANY) return undefined;
       const what = `[${written.name}]: extensions and google.protobuf.Any`;
       return this.#notes.problem(place, `${what} are not used in ${schema.name}`);
     }
     const { name } = written;
     const known = Object.hasOwn(schema.fields, name) ? schema.fields[name] : undefined;
     return known ?? this.#notes.problem(place, unknownField(name, schema));
+  }
+
+  #readAny({ name, place, values }: TextField, into: Record<string, unknown>): void {
+    const type = name.slice(name.lastIndexOf('/') + 1);
+    const schema = Object.hasOwn(this.#held, type) ? this.#held[type] : undefined;
+    this.#notes.note(into, 'type_url', this.#place(place));
+    into['type_url'] = type;
+    const [value] = values;
+    if (schema !== undefined && value !== undefined)
+      into['value'] = this.#value(name, value, schema);
   }
 
   #read(written: TextField, known: FieldSchema, into: Record<string, unknown>): void {

@@ -115,7 +115,7 @@ export class GrpcListener {
     this.injector = this.server.createConnectionInjector(ServerCredentials.createInsecure());
     widenWindows(this.server);
     this.ended?.follow(this.server);
-    const { host, port, unixPath = '', connectionsMax, full, tls } = options;
+    const { host, port, unixPath = '', connectionsMax, full, tls, reusePort = false } = options;
     if (tls !== undefined) {
       this.tls = new NodeTls({
         settings: tls,
@@ -130,7 +130,10 @@ export class GrpcListener {
       });
     }
     const accepted = (socket: Socket, isUnix: boolean): void => this.accept(socket, isUnix);
-    this.listening = new NodeSockets({ host, port, unixPath, connectionsMax, full, accepted });
+    this.listening = new NodeSockets({
+      ...{ host, port, reusePort, unixPath },
+      ...{ connectionsMax, full, accepted },
+    });
   }
 
   /** Listens. Settles with the port; rejects with ServalError (InvalidArgument) that says why. */

@@ -21,11 +21,18 @@ export function tlsOnNodeOnly(tls: ServerTls | undefined): string | undefined {
   return undefined;
 }
 
+/** What is asked of the HTTP listener. */
+export interface HttpListenerNeeds {
+  readonly threads: number;
+  readonly tls?: ServerTls | undefined;
+  /** Whether other processes share its port. */
+  readonly reusePort?: boolean;
+}
+
 /** Errors: InvalidArgument where the choice cannot work on this Node, or not with this TLS. */
 export function chooseHttpListener(
   choice: HttpListenerChoice,
-  threads: number,
-  tls?: ServerTls,
+  { threads, tls, reusePort = false }: HttpListenerNeeds,
   found = uwsFile() !== undefined,
   shares = sharesPorts(),
 ): HttpListenerKind {
@@ -46,11 +53,15 @@ export function chooseHttpListener(
         `(ABI ${versions.modules})`,
     );
   }
-  if (kind === 'node' && threads > 1 && !shares) {
+  const asked =
+    threads > 1
+      ? `--http-threads: expected 1, got ${threads},`
+      : '--reuse-http-port: expected false, got true,';
+  if (kind === 'node' && (threads > 1 || reusePort) && !shares) {
     throw new ServalError(
       ErrorCode.InvalidArgument,
-      `--http-threads: expected 1 with --http-listener node on Node ${version}, got ${threads}: ` +
-        'listeners of node:http share a port from Node 22.12 on',
+      `${asked} with --http-listener node on Node ${version}: listeners of node:http share a ` +
+        'port from Node 22.12 on',
     );
   }
   return kind;

@@ -2,13 +2,13 @@
 // metrics and statistics are answered, and no inference. Control plane; that thread.
 import { rmSync } from 'node:fs';
 import { guarded } from '../access/rest-guard.js';
-import type { AdminAddress } from '../config/access.js';
 import { ErrorCode, ServalError } from '../errors.js';
 import { ADMIN_CONNECTIONS_MAX } from '../limits.js';
 import { makeRoom } from '../transport/grpc/node-sockets.js';
 import { logged } from '../transport/http/answer-log.js';
 import type { HttpListener, Router, Surroundings } from '../transport/listener.js';
 import type { ListenerThread } from './listener-thread.js';
+import type { AdminSettings } from './messages.js';
 
 const UNIX = 'unix:';
 
@@ -20,11 +20,12 @@ type Listener = new (
 
 export class AdminListener {
   readonly #listener: HttpListener;
-  readonly #address: AdminAddress;
+  readonly #address: AdminSettings;
   /** "" = TCP. */
   readonly #path: string;
 
-  constructor(thread: ListenerThread, address: AdminAddress, listener: Listener, route: Router) {
+  constructor(thread: ListenerThread, address: AdminSettings, listener: Listener, route: Router) {
+    const { tls } = address;
     this.#address = address;
     this.#path = address.host.startsWith(UNIX) ? address.host.slice(UNIX.length) : '';
     const router: Router = (method, path) =>
@@ -38,6 +39,7 @@ export class AdminListener {
       connections: { max: ADMIN_CONNECTIONS_MAX, full: thread.full() },
       connected: thread.connected('admin'),
       isUnix: this.#path !== '',
+      ...(tls && { tls: { settings: tls, changed: thread.certificates('admin') } }),
       ...(thread.log && { log: thread.log }),
     });
     thread.subscribe(() => this.#listener.routesChanged());
@@ -55,6 +57,10 @@ export class AdminListener {
       throw new ServalError(ErrorCode.InvalidArgument, message);
     }
     return this.#listener.listen(this.#path, 0);
+  }
+
+  reloadCertificates(): void {
+    this.#listener.reloadCertificates();
   }
 
   async drain(seconds: number): Promise<void> {

@@ -1,6 +1,7 @@
-// The worker thread of one HTTP listener: routes by URL. Hot path's frame; its own thread.
+// The worker thread of one HTTP listener: routes by URL. The first one has the native gRPC listener
+// and the admin address too, and is there for them where HTTP is off. Hot path's frame; its own
+// thread.
 import { guarded } from '../access/rest-guard.js';
-import type { AdminAddress } from '../config/access.js';
 import { LinkHeldBytes } from '../native/held-bytes.js';
 import { framesRoute } from '../protocols/frames/route.js';
 import { metricsRoute, type MetricsContext } from '../protocols/rest/metrics.js';
@@ -8,9 +9,9 @@ import { v1Route } from '../protocols/serving/rest.js';
 import { v2Route, type V2Context } from '../protocols/v2/rest.js';
 import { logged } from '../transport/http/answer-log.js';
 import type { HttpListenerKind } from '../transport/http-kind.js';
-import type { Cut, Route, Router } from '../transport/listener.js';
+import type { Cut, Route, Router, Surroundings } from '../transport/listener.js';
 import { runListener, type ListenerThread } from './listener-thread.js';
-import type { GrpcSettings, HttpSettings } from './messages.js';
+import type { AdminSettings, GrpcSettings, HttpSettings } from './messages.js';
 
 /** Of what a client sends, so much may lie in the kernel unread: the kernel doubles it, and counts
  * its own overhead. uWebSockets.js reads a connection for as long as 524,288 bytes are there: with
@@ -24,15 +25,37 @@ async function listenerClass(kind: HttpListenerKind) {
   return (await import('../transport/uws-listener.js')).UwsListener;
 }
 
-// One of the threads has it, where there is one.
-async function adminListener(
+// None where HTTP is off.
+async function httpListener(
   thread: ListenerThread,
-  address: AdminAddress,
-  Listener: Awaited<ReturnType<typeof listenerClass>>,
-  route: Router,
+  { listener: kind, connectionsMax, tls }: HttpSettings,
+  router: Router,
+  surroundings: Surroundings,
 ) {
+  if (kind === undefined) return undefined;
+  const Listener = await listenerClass(kind);
+  const { native } = thread.link;
+  const listener = new Listener(router, thread.report, {
+    ...surroundings,
+    connections: { max: connectionsMax, full: thread.full() },
+    connected: thread.connected('http'),
+    listening: (bound) => native.limitReceive(bound, RECEIVE_BYTES),
+    ...(tls && {
+      tls: {
+        settings: tls,
+        changed: thread.certificates('HTTP'),
+        expires: thread.expires('http'),
+      },
+    }),
+  });
+  thread.subscribe(() => listener.routesChanged());
+  return listener;
+}
+
+// One of the threads has it, where there is one.
+async function adminListener(thread: ListenerThread, settings: AdminSettings, route: Router) {
   const { AdminListener } = await import('./admin-listener.js');
-  return new AdminListener(thread, address, Listener, route);
+  return new AdminListener(thread, settings, await listenerClass(settings.listener), route);
 }
 
 // One of the threads has it, where it serves at all.
@@ -73,26 +96,14 @@ void runListener<HttpSettings>(async (thread, settings) => {
       path,
       thread.log,
     );
-  const Listener = await listenerClass(settings.listener);
   const unanswered = unansweredOnce(link);
-  const listener = new Listener(router, thread.report, {
-    connections: { max: settings.connectionsMax, full: thread.full() },
+  const listener = await httpListener(thread, settings, router, {
     held,
     keep: (body) => link.keepAnswer(body),
     unanswered,
-    connected: thread.connected('http'),
-    listening: (bound) => link.native.limitReceive(bound, RECEIVE_BYTES),
     ...(thread.log && { log: thread.log }),
-    ...(settings.tls && {
-      tls: {
-        settings: settings.tls,
-        changed: thread.certificates('HTTP'),
-        expires: thread.expires('http'),
-      },
-    }),
   });
-  thread.subscribe(() => listener.routesChanged());
-  const admin = settings.admin && (await adminListener(thread, settings.admin, Listener, route));
+  const admin = settings.admin && (await adminListener(thread, settings.admin, route));
   const grpc = settings.grpc && (await nativeGrpc(thread, settings.grpc, unanswered));
   const policyChanged = async (): Promise<void> => {
     if (grpc === undefined) return;
@@ -103,24 +114,25 @@ void runListener<HttpSettings>(async (thread, settings) => {
     listen: async () => {
       // First: a thread that has failed may not end while uWebSockets.js listens.
       const grpcPort = grpc?.start();
-      const httpPort = await listener.listen(settings.host, settings.port);
+      const httpPort = await listener?.listen(settings.host, settings.port);
       const adminPort = await admin?.listen();
       return {
-        httpPort,
+        ...(httpPort !== undefined && { httpPort }),
         ...(grpcPort !== undefined && { grpcPort }),
         ...(adminPort !== undefined && { adminPort }),
       };
     },
     drain: async (seconds) => {
       const [http, cut] = await Promise.all([
-        listener.drain(seconds),
+        listener?.drain(seconds),
         grpc?.drain(seconds),
         admin?.drain(seconds),
       ]);
-      return { http, ...(cut && { grpc: cut }) };
+      return { ...(http && { http }), ...(cut && { grpc: cut }) };
     },
     reloadCertificates: () => {
-      listener.reloadCertificates();
+      listener?.reloadCertificates();
+      admin?.reloadCertificates();
       grpc?.reloadCertificates();
     },
     policyChanged: () => void policyChanged(),

@@ -41,8 +41,15 @@ export interface ListenerSettings {
   readonly policy: Policy;
 }
 
-export interface HttpSettings extends ListenerSettings {
+/** Of the thread that has the admin address. */
+export interface AdminSettings extends AdminAddress {
   readonly listener: HttpListenerKind;
+  readonly tls?: ServerTls;
+}
+
+export interface HttpSettings extends ListenerSettings {
+  /** undefined: there is no HTTP port; the thread has other listeners. */
+  readonly listener: HttpListenerKind | undefined;
   readonly healthBody: 'json' | 'empty';
   readonly inflatedBytesMax: number;
   /** Where TensorFlow Serving's metrics are; "" = off. */
@@ -51,7 +58,7 @@ export interface HttpSettings extends ListenerSettings {
   /** Of the thread that has the native gRPC listener. */
   readonly grpc?: GrpcSettings;
   /** Of the thread that has the admin address. */
-  readonly admin?: AdminAddress;
+  readonly admin?: AdminSettings;
 }
 
 export interface GrpcSettings extends ListenerSettings {

@@ -4,7 +4,6 @@ import { createServer } from 'node:net';
 import { extname } from 'node:path';
 import { Worker, type ResourceLimits } from 'node:worker_threads';
 import type { Policy } from '../access/policy.js';
-import type { AdminAddress } from '../config/access.js';
 import type { ModelControl } from '../admin/control.js';
 import { answerControl, type ControlAnswer, type ControlRequest } from '../admin/remote-control.js';
 import { ErrorCode, ServalError } from '../errors.js';
@@ -16,6 +15,7 @@ import { addedCounts } from '../text.js';
 import type { GrpcListenerKind } from '../transport/grpc/kind.js';
 import type { Cut } from '../transport/listener.js';
 import type {
+  AdminSettings,
   Cuts,
   FromWorker,
   GrpcSettings,
@@ -156,8 +156,9 @@ export interface ListenerPoolOptions {
   readonly http: HttpSettings;
   readonly httpThreads: number;
   /** On the first HTTP listener's thread. */
-  readonly admin?: AdminAddress | undefined;
-  readonly grpc: GrpcSettings;
+  readonly admin?: AdminSettings | undefined;
+  /** undefined: there is no gRPC. */
+  readonly grpc: GrpcSettings | undefined;
   /** native: on the first HTTP listener's thread; node: on one of its own. */
   readonly grpcListener: GrpcListenerKind;
   /** Told when a worker thread dies. */
@@ -179,13 +180,16 @@ export class ListenerPool {
     // uWebSockets.js reads its limit from the process's environment when a worker loads it.
     process.env['UWS_HTTP_MAX_HEADERS_SIZE'] ??= String(HTTP_HEAD_BYTES_MAX);
     const answer: Answer = (request) => this.#answer(request);
-    const isNative = grpcListener === 'native';
+    const isNative = grpc !== undefined && grpcListener === 'native';
     const first = { ...http, ...(isNative && { grpc }), ...(admin && { admin }) };
+    // Without an HTTP port the first one is there for what else it has.
+    const hasOthers = isNative || admin !== undefined;
+    const threads = http.listener === undefined ? Number(hasOthers) : httpThreads;
     const httpMember = (_: unknown, index: number): Member =>
       new Member(HTTP, index === 0 ? first : http, lost, answer);
     this.#members = [
-      ...(isNative ? [] : [new Member(GRPC, grpc, lost, answer)]),
-      ...Array.from({ length: httpThreads }, httpMember),
+      ...(isNative || grpc === undefined ? [] : [new Member(GRPC, grpc, lost, answer)]),
+      ...Array.from({ length: threads }, httpMember),
     ];
   }
 
@@ -199,11 +203,12 @@ export class ListenerPool {
     this.#post({ kind: 'log-switches', switches });
   }
 
-  /** Settles with gRPC's port when all listen. Rejects with the first failure. */
-  async listening(): Promise<number> {
+  /** Settles with gRPC's port, where there is one, when all listen. Rejects with the first
+   * failure. */
+  async listening(): Promise<number | undefined> {
     const ports = await Promise.all(this.#members.map((member) => member.listening));
     this.#adminPort = ports.find(({ adminPort }) => adminPort !== undefined)?.adminPort;
-    return ports.find(({ grpcPort }) => grpcPort !== undefined)?.grpcPort ?? 0;
+    return ports.find(({ grpcPort }) => grpcPort !== undefined)?.grpcPort;
   }
 
   /** Behind listening(); undefined where there is no admin address, 0 where it is a unix socket. */

@@ -98,16 +98,24 @@ void close_all(std::vector<int>& sockets) {
   sockets.clear();
 }
 
-// `threads` sockets on one address, or an errno. The first one takes the port for itself and shares
-// it only when it listens: with SO_REUSEPORT from the start another process of this user that has
-// set it too would not be noticed, and each would get half of the clients.
-int listen_shared(const addrinfo& at, uint16_t port, uint32_t threads, std::vector<int>& sockets) {
+// What the sockets of one listener have in common.
+struct Sharing {
+  uint32_t threads = 1;
+  bool processes = false;  // with other processes too
+};
+
+// A socket for each thread on one address, or an errno. Where processes are not to share it, the
+// first one takes the port for itself and shares it only when it listens: with SO_REUSEPORT from
+// the start another process of this user that has set it too would not be noticed, and each would
+// get half of the clients.
+int listen_shared(const addrinfo& at, uint16_t port, Sharing sharing, std::vector<int>& sockets) {
+  const auto [threads, processes] = sharing;
   sockaddr_storage address{};
   std::memcpy(&address, at.ai_addr, at.ai_addrlen);
   for (uint32_t index = 0; index < threads; index += 1) {
     set_port(address, port);
-    const int made =
-        listening_socket(reinterpret_cast<const sockaddr*>(&address), at.ai_addrlen, index > 0);
+    const int made = listening_socket(reinterpret_cast<const sockaddr*>(&address), at.ai_addrlen,
+                                      processes || index > 0);
     if (made < 0) {
       const int error = errno;
       close_all(sockets);
@@ -115,7 +123,7 @@ int listen_shared(const addrinfo& at, uint16_t port, uint32_t threads, std::vect
     }
     sockets.push_back(made);
     if (port == 0) port = port_of(made);
-    if (index == 0 && threads > 1 && turn_on(made, SO_REUSEPORT) != 0) {
+    if (index == 0 && threads > 1 && !processes && turn_on(made, SO_REUSEPORT) != 0) {
       const int error = errno;
       close_all(sockets);
       return error;
@@ -149,13 +157,13 @@ bool came_before(const addrinfo* first, const addrinfo* at) {
 
 // A port in use on one of the addresses is an error; addresses that the machine has not are left
 // out, as "localhost" has one of IPv6 on machines without it.
-Opened listen_on(const addrinfo* addresses, uint16_t port, uint32_t threads) {
+Opened listen_on(const addrinfo* addresses, uint16_t port, Sharing sharing) {
   Opened opened;
   opened.port = port;
   for (const addrinfo* at = addresses; at != nullptr; at = at->ai_next) {
     if (came_before(addresses, at)) continue;
     std::vector<int> sockets;
-    const int error = listen_shared(*at, opened.port, threads, sockets);
+    const int error = listen_shared(*at, opened.port, sharing, sockets);
     if (error != 0) {
       if (opened.error == 0 || error == EADDRINUSE) opened.error = error;
       if (error != EADDRINUSE) continue;
@@ -168,14 +176,14 @@ Opened listen_on(const addrinfo* addresses, uint16_t port, uint32_t threads) {
   return opened;
 }
 
-Result<Opened> listen_tcp(const std::string& host, uint16_t port, uint32_t threads) {
+Result<Opened> listen_tcp(const std::string& host, uint16_t port, Sharing sharing) {
   // As URLs have it.
   const bool brackets = host.size() > 2 && host.front() == '[' && host.back() == ']';
   Result<Addresses> addresses = resolve(brackets ? host.substr(1, host.size() - 2) : host, port);
   if (!addresses.ok()) return std::move(addresses.error());
   Opened opened;
   for (int pick = 0; pick < kPicks; pick += 1) {
-    opened = listen_on(addresses.value().get(), port, threads);
+    opened = listen_on(addresses.value().get(), port, sharing);
     if (!opened.sockets.empty()) return opened;
     if (port != 0 || opened.error != EADDRINUSE) break;
   }
@@ -252,11 +260,12 @@ ListeningSockets& ListeningSockets::operator=(ListeningSockets&& other) noexcept
 }
 
 Result<ListeningSockets> ListeningSockets::open(const std::string& host, uint16_t port,
-                                                const std::string& unix_path, uint32_t threads) {
+                                                const std::string& unix_path, uint32_t threads,
+                                                bool reuse_port) {
   ListeningSockets made;
   made.tcp_.resize(threads);
   if (!host.empty()) {
-    Result<Opened> opened = listen_tcp(host, port, threads);
+    Result<Opened> opened = listen_tcp(host, port, {threads, reuse_port});
     if (!opened.ok()) return std::move(opened.error());
     made.port_ = opened.value().port;
     for (const std::vector<int>& sockets : opened.value().sockets) {

@@ -25,11 +25,13 @@ class ListeningSockets {
   // `host`: a name or an address of IPv4 or IPv6, "" = no TCP; a name listens on all its addresses
   // of which one works ("::" takes IPv4 too where the system does). `port` 0 picks one. A unix
   // path that a dead server left is taken over; one that answers, or that is no socket, is an
-  // error. Another process's listener on the port is an error, although the threads share it.
+  // error. Another process's listener on the port is an error, although the threads share it,
+  // unless `reuse_port` is set and that process (of the same user) has SO_REUSEPORT too.
   // Errors: invalid_argument, worded "gRPC cannot listen on <host> port <port>: ..." as
   // ts/transport/grpc-listener.ts words them, "gRPC cannot listen on unix:<path>: ...".
   static Result<ListeningSockets> open(const std::string& host, uint16_t port,
-                                       const std::string& unix_path, uint32_t threads);
+                                       const std::string& unix_path, uint32_t threads,
+                                       bool reuse_port = false);
 
   uint16_t port() const { return port_; }
   // Those that thread `thread` accepts from; not blocking, close-on-exec.

@@ -5,7 +5,7 @@
 //   sh run [if=TOOL]  commands that end with 0; if=TOOL: only where TOOL is there
 //   python run        a program that ends with 0
 //   json answer       what the block before printed, as a JSON value
-//   text answer       lines that stand somewhere in what the block before printed
+//   text answer       lines that stand, in this order, in what the block before printed
 //   text file=PATH    a file below $WORK
 
 export interface DocBlock {

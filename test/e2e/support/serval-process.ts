@@ -14,8 +14,9 @@ export interface Ended {
 
 export interface Ready {
   readonly event: string;
-  readonly http: { readonly host: string; readonly port: number };
-  readonly grpc: { readonly host: string; readonly port: number };
+  /** null: it is off. */
+  readonly http: { readonly host: string; readonly port: number } | null;
+  readonly grpc: { readonly host: string; readonly port: number } | null;
   readonly admin?: { readonly host: string; readonly port: number };
   readonly pid: number;
 }
@@ -62,11 +63,11 @@ export class ServalProcess {
   }
 
   get httpPort(): number {
-    return this.ready?.http.port ?? 0;
+    return this.ready?.http?.port ?? 0;
   }
 
   get grpcPort(): number {
-    return this.ready?.grpc.port ?? 0;
+    return this.ready?.grpc?.port ?? 0;
   }
 
   get running(): boolean {

@@ -32,6 +32,7 @@ test('every flag of access', async () => {
     remoteControl: true,
     clientShm: true,
     admin: undefined,
+    adminTls: true,
   });
   const { keys, remoteControl } = policyOf(access, undefined);
   assert.deepEqual([keys, remoteControl], [undefined, true]);
@@ -45,6 +46,22 @@ test('an admin address is a host and a port, or a unix socket', async () => {
   assert.equal(policyOf(await parse('--admin-address', 'h:1'), undefined).hasAdmin, true);
   for (const text of ['9000', 'h', 'h:', ':1', 'h:65536', '::1:9', 'unix:', 'http://h:1', 'h:1/']) {
     await refuses(['--admin-address', text], /--admin-address: expected HOST:PORT or unix:PATH/);
+  }
+});
+
+test('an admin address over TCP has TLS where there is TLS, unless it is told not to', async () => {
+  const tls = ['--tls-cert=c', '--tls-key=k'];
+  const adminTls = async (...args: string[]) => (await parse(...args)).adminTls;
+  assert.equal(await adminTls('--admin-address=h:1', ...tls), true);
+  assert.equal(await adminTls('--admin-address=h:1', '--admin-use-ssl', ...tls), true);
+  assert.equal(await adminTls('--admin-address=h:1', '--admin-use-ssl=false', ...tls), false);
+  assert.equal(await adminTls('--admin-address=unix:s', ...tls), false);
+  for (const [message, ...args] of [
+    [/expected --admin-address with it/, '--admin-use-ssl=false'],
+    [/expected --tls-cert FILE with it/, '--admin-use-ssl', '--admin-address=h:1'],
+    [/HOST:PORT with it, got a unix/, '--admin-use-ssl', '--admin-address=unix:s', ...tls],
+  ] as const) {
+    await refuses(args, message);
   }
 });
 

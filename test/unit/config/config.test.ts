@@ -12,7 +12,13 @@ import { ErrorCode, ServalError } from '../../../ts/errors.js';
 import { GRPC_CONNECTION_DEFAULTS } from '../../../ts/transport/grpc/settings.js';
 import { helpText } from '../../../ts/commands/help-text.js';
 import { filledFolder } from '../temp-folder.js';
-import { GRPC_CONFIG, GRPC_VALUES, HTTP_VALUES, TLS_CONFIG } from './transport-values.js';
+import {
+  GRPC_CONFIG,
+  GRPC_VALUES,
+  HTTP_VALUES,
+  LISTENING_CONFIG,
+  TLS_CONFIG,
+} from './transport-values.js';
 
 const CWD = '/somewhere';
 const DEFAULT_ACCESS: Config['access'] = {
@@ -24,6 +30,7 @@ const DEFAULT_ACCESS: Config['access'] = {
   remoteControl: false,
   clientShm: false,
   admin: undefined,
+  adminTls: true,
 };
 
 async function parse(...args: string[]): Promise<Config> {
@@ -60,6 +67,8 @@ test('defaults are those of the issue', async () => {
       graphOptimization: 99,
       providers: [],
     },
+    listeners: { http: true, grpc: true, reuseHttpPort: false, reuseGrpcPort: false },
+    platformConfigFile: undefined,
     host: '0.0.0.0',
     grpcHost: '0.0.0.0',
     httpPort: 8000,
@@ -83,6 +92,7 @@ test('defaults are those of the issue', async () => {
         sendBytesMax: 2147483647,
         unixPath: '',
         threads: 1,
+        reusePort: false,
         compressionLevel: 0,
       },
       sslConfigFile: undefined,
@@ -135,10 +145,10 @@ test('defaults are those of the issue', async () => {
   } satisfies Config);
 });
 
-/** Plain arguments, command line only, not beside --model-base-path or TLS's own flags; access has
- * a file of its own. */
+/** Plain arguments, command line only, not beside --model-base-path, TLS's own flags or those of
+ * batching; access has a file of its own. */
 const ELSEWHERE = new Set([
-  ...['paths', 'config', 'model-config-file', 'ssl-config-file'],
+  ...['paths', 'config', 'model-config-file', 'ssl-config-file', 'platform-config-file'],
   ...ACCESS_FLAGS.map((row) => row.name),
 ]);
 
@@ -153,6 +163,7 @@ test('every flag is taken with "=", with a space, with underscores', async () =>
   const values: Record<string, string> = {
     'model-repository': 'repo',
     'model-name': 'm',
+    'model-config-name': 'h100',
     'model-base-path': '/base',
     host: '::1',
     'grpc-address': '127.0.0.1',
@@ -227,6 +238,7 @@ test('every flag is taken with "=", with a space, with underscores', async () =>
       modelRepositories: ['/somewhere/repo'],
       baseModel: { name: 'm', path: '/base' },
       modelConfigFile: undefined,
+      modelConfigName: 'h100',
     },
     model: {
       execMode: 'queued',
@@ -241,12 +253,10 @@ test('every flag is taken with "=", with a space, with underscores', async () =>
         { name: 'cpu', options: {} },
       ],
     },
+    ...LISTENING_CONFIG,
+    platformConfigFile: undefined,
     host: '::1',
     grpcHost: '127.0.0.1',
-    httpPort: 1,
-    grpcPort: 2,
-    httpThreads: 3,
-    httpListener: 'node',
     connectionsMax: 40,
     logLevel: 'debug',
     logFormat: 'json',

@@ -33,6 +33,7 @@ test("defaults are gRPC's own", async () => {
     sendBytesMax: 2147483647,
     unixPath: '',
     threads: 1,
+    reusePort: false,
     compressionLevel: 0,
   });
   assert.deepEqual(ignored, []);

@@ -11,7 +11,18 @@ export const HTTP_VALUES = {
   'tls-client-ca': 'ca.pem',
   'tls-min-version': '1.3',
   'http-use-ssl': 'false',
+  'allow-http': 'on',
+  'allow-grpc': 'True',
+  'reuse-http-port': '1',
+  'reuse-grpc-port': 'true',
 };
+export const LISTENING_CONFIG = {
+  listeners: { http: true, grpc: true, reuseHttpPort: true, reuseGrpcPort: true },
+  httpPort: 1,
+  grpcPort: 2,
+  httpThreads: 3,
+  httpListener: 'node',
+} satisfies Partial<Config>;
 export const TLS_CONFIG: Config['tls'] = {
   shared: {
     certificate: { path: '/somewhere/cert.pem' },
@@ -57,6 +68,7 @@ export const GRPC_CONFIG: Config['grpc'] = {
     sendBytesMax: 11,
     unixPath: '/somewhere/grpc.sock',
     threads: 30,
+    reusePort: true,
     compressionLevel: 6,
     tls: {
       certificate: { path: '/somewhere/server.pem' },

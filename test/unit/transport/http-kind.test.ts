@@ -6,20 +6,22 @@ import { chooseHttpListener, sharesPorts } from '../../../ts/transport/http-kind
 
 describe('the choice of the HTTP listener', () => {
   it('is uWebSockets.js where it has a binary, else node:http', () => {
-    assert.equal(chooseHttpListener('auto', 4, undefined, true, false), 'uws');
-    assert.equal(chooseHttpListener('auto', 1, undefined, false, false), 'node');
-    assert.equal(chooseHttpListener('uws', 1, undefined, true, true), 'uws');
-    assert.equal(chooseHttpListener('node', 2, undefined, true, true), 'node');
+    assert.equal(chooseHttpListener('auto', { threads: 4, reusePort: true }, true, false), 'uws');
+    assert.equal(chooseHttpListener('auto', { threads: 1 }, false, false), 'node');
+    assert.equal(chooseHttpListener('uws', { threads: 1 }, true, true), 'uws');
+    assert.equal(chooseHttpListener('node', { threads: 2, reusePort: true }, true, true), 'node');
   });
 
   it('is refused where it cannot work', () => {
-    for (const [choice, threads, message] of [
-      ['uws', 1, /^--http-listener: expected node: uWebSockets.js has no binary for Node v/],
-      ['node', 2, /^--http-threads: expected 1 with --http-listener node on Node v.*, got 2: /],
-      ['auto', 2, /^--http-threads: expected 1 /],
+    const shared = { threads: 1, reusePort: true };
+    for (const [choice, needs, message] of [
+      ['uws', { threads: 1 }, /^--http-listener: expected node: uWebSockets.js has no binary for /],
+      ['node', { threads: 2 }, /^--http-threads: expected 1, got 2, with --http-listener node on /],
+      ['auto', { threads: 2 }, /^--http-threads: expected 1, /],
+      ['node', shared, /^--reuse-http-port: expected false, got true, with --http-listener node /],
     ] as const) {
       assert.throws(
-        () => chooseHttpListener(choice, threads, undefined, false, false),
+        () => chooseHttpListener(choice, needs, false, false),
         (error) => error instanceof ServalError && message.test(error.message),
       );
     }
@@ -27,13 +29,15 @@ describe('the choice of the HTTP listener', () => {
 
   it('is node:http where TLS needs it', () => {
     const pair = { certificate: { path: 'c' }, key: { path: 'k' }, clientRequired: false };
-    assert.equal(chooseHttpListener('auto', 1, pair, true, true), 'uws');
+    assert.equal(chooseHttpListener('auto', { threads: 1, tls: pair }, true, true), 'uws');
     for (const [tls, what] of [
       [{ ...pair, clientRequired: true }, /expected node or auto with client certificates/],
       [{ ...pair, minVersion: 'TLSv1.3' }, /expected node or auto with --tls-min-version 1\.3/],
     ] as const) {
-      assert.equal(chooseHttpListener('auto', 1, tls, true, true), 'node');
-      assert.throws(() => chooseHttpListener('uws', 1, tls, true, true), { message: what });
+      assert.equal(chooseHttpListener('auto', { threads: 1, tls }, true, true), 'node');
+      assert.throws(() => chooseHttpListener('uws', { threads: 1, tls }, true, true), {
+        message: what,
+      });
     }
   });
 

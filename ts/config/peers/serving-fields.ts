@@ -53,6 +53,59 @@ export const MONITORING_FIELDS: FieldTable = {
   PrometheusConfig: works('enable', 'path'),
 };
 
+const NO_TENSORFLOW = 'there is no TensorFlow inside';
+const NO_DEVICES = 'models run on the devices of --providers';
+
+/** --platform_config_file */
+export const PLATFORM_FIELDS: FieldTable = {
+  PlatformConfigMap: { platform_configs: worksBut('of the platform "tensorflow"') },
+  PlatformConfig: { source_adapter_config: worksBut('SavedModelBundleSourceAdapterConfig') },
+  SavedModelBundleSourceAdapterConfig: works('legacy_config'),
+  SessionBundleConfig: {
+    session_target: notHere('the runtime is inside: leave it out'),
+    ...works('session_config'),
+    batching_parameters: worksBut('as in --batching_parameters_file'),
+    session_run_load_threadpool_index: noEffect('loads have threads of their own', true),
+    experimental_transient_ram_bytes_during_load: noEffect('loads are not held back for memory'),
+    saved_model_tags: worksBut('["serve"] when not given'),
+    experimental_fixed_input_tensors: notHere('put constants into the model'),
+    enable_model_warmup: worksBut('true when not given; TensorFlow Serving: false'),
+    ...works('model_warmup_options'),
+    enable_session_metadata: noEffect(NO_TENSORFLOW),
+    remove_unused_fields_from_bundle_metagraph: noEffect(
+      'a SavedModel is compiled; its meta graph is not kept',
+    ),
+  },
+  ModelWarmupOptions: {
+    ...works('num_request_iterations'),
+    num_model_warmup_threads: noEffect('warm-up requests run one after the other', true),
+  },
+  ConfigProto: {
+    device_count: noEffect(NO_DEVICES),
+    intra_op_parallelism_threads: worksBut('of the one pool of all models'),
+    placement_period: noEffect(NO_DEVICES),
+    device_filters: noEffect(NO_DEVICES),
+    inter_op_parallelism_threads: worksBut('above 0 each model has pools of its own'),
+    gpu_options: noEffect(
+      'ONNX Runtime takes GPU memory as it needs it; --providers=cuda:gpu_mem_limit=BYTES limits it',
+    ),
+    allow_soft_placement: noEffect(NO_DEVICES),
+    log_device_placement: noEffect(NO_DEVICES),
+    use_per_session_threads: noEffect('one thread pool is shared by all models'),
+    graph_options: noEffect('ONNX Runtime optimizes: --graph-optimization'),
+    operation_timeout_in_ms: noEffect(
+      '--rest-api-timeout-in-ms and deadlines of gRPC calls end runs',
+    ),
+    session_inter_op_thread_pool: noEffect('one thread pool is shared by all models'),
+    rpc_options: noEffect(NO_TENSORFLOW),
+    cluster_def: notHere('models run in one process'),
+    isolate_session_state: noEffect('no state is shared between models'),
+    experimental: noEffect(NO_TENSORFLOW),
+    share_cluster_devices_in_session: noEffect('models run in one process'),
+    pluggable_device_options: noEffect(NO_DEVICES),
+  },
+};
+
 /** --ssl_config_file */
 export const SSL_FIELDS: FieldTable = {
   SSLConfig: works('server_key', 'server_cert', 'custom_ca', 'client_verify'),

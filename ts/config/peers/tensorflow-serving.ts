@@ -89,10 +89,11 @@ export const TENSORFLOW_SERVING_FLAGS: readonly PeerFlag[] = [
     'protocols/grpc-transport.md',
     'TLS on gRPC, and on HTTP unless --http-use-ssl=false',
   ),
-  notYet(
+  works(
     'platform-config-file',
     'FILE',
-    'its batching_parameters are --enable_batching with --batching_parameters_file, its session_config the flags of parallelism, its tags --saved_model_tags',
+    'coming-from-tensorflow-serving.md#platforms',
+    'beside flags that say the same an error; TensorFlow Serving passes over those',
   ),
   noEffect(
     'per-process-gpu-memory-fraction',

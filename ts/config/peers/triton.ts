@@ -37,9 +37,7 @@ const REPOSITORY: readonly PeerFlag[] = [
   works('model-control-mode', 'MODE', 'model-control.md'),
   works('repository-poll-secs', 'N', 'model-control.md'),
   works('load-model', 'NAME', 'model-control.md', 'may be repeated'),
-  notYet('model-config-name', 'NAME', 'configs/NAME.pbtxt is not read; copy it to config.pbtxt', {
-    harmless: ['config', 'config.pbtxt'],
-  }),
+  works('model-config-name', 'NAME', 'coming-from-triton.md#custom-configurations'),
   works('model-load-thread-count', 'N'),
   works('model-load-retry-count', 'N', 'decisions/0007-no-load-retries.md'),
   notYet('model-namespacing', 'BOOL', 'give models of different repositories different names', {
@@ -51,12 +49,7 @@ const REPOSITORY: readonly PeerFlag[] = [
 ];
 
 const HTTP: readonly PeerFlag[] = [
-  notYet(
-    'allow-http',
-    'BOOL',
-    'HTTP is always served; --http-address=127.0.0.1 keeps it on this host',
-    { harmless: ['true'] },
-  ),
+  works('allow-http', 'BOOL', '', 'with --allow-grpc=false too an error: nobody could ask'),
   works(
     'http-address',
     'ADDRESS',
@@ -64,11 +57,11 @@ const HTTP: readonly PeerFlag[] = [
     "gRPC's and the metrics' too, where those do not have their own",
   ),
   works('http-port', 'PORT'),
-  notYet(
+  works(
     'reuse-http-port',
     'BOOL',
-    'run one server with --http-threads, or several behind a balancer',
-    { harmless: ['false'] },
+    '',
+    'by processes of the same user; who has it joins who has not, too',
   ),
   noEffect('http-header-forward-pattern', 'REGEX', NO_PARAMETERS),
   works('http-thread-count', 'N', '', 'event loops, 1 when not given'),
@@ -77,20 +70,10 @@ const HTTP: readonly PeerFlag[] = [
 ];
 
 const GRPC: readonly PeerFlag[] = [
-  notYet(
-    'allow-grpc',
-    'BOOL',
-    'gRPC is always served; --grpc-address=127.0.0.1 keeps it on this host',
-    { harmless: ['true'] },
-  ),
+  works('allow-grpc', 'BOOL'),
   works('grpc-address', 'ADDRESS', '', '--http-address when not given'),
   works('grpc-port', 'PORT'),
-  notYet(
-    'reuse-grpc-port',
-    'BOOL',
-    'run one server with --grpc-threads, or several behind a balancer',
-    { harmless: ['false'] },
-  ),
+  works('reuse-grpc-port', 'BOOL', '', 'by processes of the same user'),
   noEffect('grpc-header-forward-pattern', 'REGEX', NO_PARAMETERS),
   noEffect(
     'grpc-infer-thread-count',

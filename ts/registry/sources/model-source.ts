@@ -101,6 +101,7 @@ export class ModelSource {
       takesChanges: (name, version) =>
         control.reloadChangedVersions || !this.#serves(name, version),
       autoComplete: batching.autoComplete,
+      configName: config.sources.modelConfigName ?? '',
       batchingPerModel: batching.enabled && batching.perModel,
       configOf: (name, folder) => explicit.configOf(name, folder),
     });

@@ -98,8 +98,9 @@ export class PathSource {
   }
 
   #scanRules(): ScanRules {
-    const { wants, autoComplete, configOf } = this.#rules;
+    const { wants, autoComplete, configName = '', configOf } = this.#rules;
     const before = (name: string): FoundModel | undefined => this.#taken.get(name);
-    return { before, autoComplete, configOf, ...(wants === undefined ? {} : { wants }) };
+    const given = { before, autoComplete, configName, configOf };
+    return { ...given, ...(wants === undefined ? {} : { wants }) };
   }
 }

@@ -189,9 +189,9 @@ export class Places {
   }
 
   async #readBatching(): Promise<void> {
-    const { enabled, parametersFile } = this.#config.batching;
+    const { enabled, parametersFile, parameters } = this.#config.batching;
     if (!enabled) return;
-    if (parametersFile === undefined) this.#batching = defaultBatchingParameters();
+    if (parametersFile === undefined) this.#batching = parameters ?? defaultBatchingParameters();
     else {
       const { batching, problems, notes } = await readBatching(parametersFile);
       this.#batching = batching;

@@ -18,6 +18,7 @@ import {
   checkModelName,
   fingerprint,
   invalid,
+  isGone,
   listFolder,
   mapLimited,
   MODEL_EXTENSION,
@@ -51,6 +52,8 @@ export type {
 } from './scan.js';
 
 export const TRITON_CONFIG_FILE = 'config.pbtxt';
+/** Where configurations with names of their own are. */
+const CONFIGS_FOLDER = 'configs';
 /** The parameter that names the schema of a model of columns. */
 const SCHEMA_PARAMETER = 'schema';
 
@@ -79,6 +82,8 @@ export interface ScanRules {
   readonly before?: (name: string) => FoundModel | undefined;
   /** Whether a model may be served without config.pbtxt. Default: true. */
   readonly autoComplete?: boolean;
+  /** configs/NAME.pbtxt counts, where it is there, in place of config.pbtxt. Default: "", none. */
+  readonly configName?: string;
   /** A configuration that counts instead of the folder's own. */
   readonly configOf?: (name: string, folder: string) => Promise<FoundConfig> | undefined;
 }
@@ -288,8 +293,10 @@ async function readConfig(
   names: readonly string[],
   rules: ScanRules,
 ): Promise<FoundConfig | Error> {
-  const path = join(folder, TRITON_CONFIG_FILE);
-  if (!names.includes(TRITON_CONFIG_FILE)) {
+  const named = await namedConfig(folder, names, rules.configName ?? '');
+  if (named instanceof Error) return named;
+  const path = named ?? join(folder, TRITON_CONFIG_FILE);
+  if (named === undefined && !names.includes(TRITON_CONFIG_FILE)) {
     if (rules.autoComplete ?? true) return NO_CONFIG;
     const problem = `${path}: no such file: expected one, as --disable-auto-complete-config is on`;
     return { ...NO_CONFIG, problem, revision: 'none' };
@@ -300,14 +307,29 @@ async function readConfig(
   } catch (error) {
     return error as Error;
   }
-  return foundConfig(folder, text, parseTritonConfig(text, path, name));
+  return foundConfig(folder, text, parseTritonConfig(text, path, name), path);
 }
 
-/** A configuration that was read or sent, with the label files that it names. */
+/** The path of configs/NAME.pbtxt; undefined: there is none, and the model's other configuration
+ * counts, as in Triton. Source: core/src/model_lifecycle.cc GetModelConfigFullPath. */
+async function namedConfig(
+  folder: string,
+  names: readonly string[],
+  configName: string,
+): Promise<string | Error | undefined> {
+  if (configName === '' || !names.includes(CONFIGS_FOLDER)) return undefined;
+  const path = join(folder, CONFIGS_FOLDER, `${configName}.pbtxt`);
+  const stats = await tryStat(path);
+  if (!(stats instanceof Error)) return path;
+  return isGone(stats) ? undefined : stats;
+}
+
+/** A configuration that was read, from `path`, or sent, with the label files that it names. */
 export async function foundConfig(
   folder: string,
   text: string,
   result: TritonConfigResult,
+  path = join(folder, TRITON_CONFIG_FILE),
 ): Promise<FoundConfig> {
   const { config, problems } = result;
   const notes = result.warnings.map(problemText);
@@ -317,7 +339,7 @@ export async function foundConfig(
   }
   const { labels, problems: wrongLabels } = await readLabels(folder, config);
   const warnings = [...notes, ...wrongLabels.map(problemText)];
-  const found = await configuredSchema(folder, config);
+  const found = await configuredSchema(folder, config, path);
   if (typeof found === 'string') {
     return { ...NO_CONFIG, problem: found, notes, warnings, revision: digest([text, found]) };
   }
@@ -330,10 +352,11 @@ export async function foundConfig(
 async function configuredSchema(
   folder: string,
   config: TritonConfig,
+  configPath: string,
 ): Promise<FoundSchema | string | undefined> {
   const name = parameterOf(config, SCHEMA_PARAMETER);
   if (name === '') return undefined;
-  const place = `${join(folder, TRITON_CONFIG_FILE)}: parameters "${SCHEMA_PARAMETER}"`;
+  const place = `${configPath}: parameters "${SCHEMA_PARAMETER}"`;
   if (isAbsolute(name) || name.includes('\0') || name.split(/[\\/]/).includes('..')) {
     return `${place}: expected a file in the model's folder, got ${echo(name)}`;
   }

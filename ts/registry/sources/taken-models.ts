@@ -11,6 +11,7 @@ export interface SourceRules {
   /** Whether changed content of a version that was taken before is taken. */
   readonly takesChanges: (name: string, version: string) => boolean;
   readonly autoComplete: boolean;
+  readonly configName?: string;
   readonly batchingPerModel: boolean;
   /** Repository models that are looked at; undefined = all. */
   readonly wants: ((name: string) => boolean) | undefined;

@@ -1,5 +1,6 @@
 // Which of the two gRPC listeners a server has. Control plane, main thread, at start.
 import { ErrorCode, ServalError } from '../../errors.js';
+import { sharesPorts } from '../http-kind.js';
 import { GRPC_CONNECTION_DEFAULTS as DEFAULTS, type GrpcTransportSettings } from './settings.js';
 
 export const GRPC_LISTENERS = ['auto', 'native', 'node'] as const;
@@ -22,9 +23,14 @@ export function chooseGrpcListener(choice: GrpcListenerChoice, built: boolean): 
 
 /** Refuses what grpc-js cannot do, since nobody would notice that it does not happen.
  * Errors: InvalidArgument naming the flag. */
-export function checkNodeListener(settings: GrpcTransportSettings): void {
+export function checkNodeListener(settings: GrpcTransportSettings, shares = sharesPorts()): void {
   const refusals: readonly [string, boolean, string][] = [
     ['--grpc-threads', settings.threads !== 1, 'it serves on one thread'],
+    [
+      '--reuse-grpc-port',
+      settings.reusePort === true && !shares,
+      `it shares ports from Node 22.12 on, and this is ${process.version}`,
+    ],
     [
       '--grpc-http2-max-pings-without-data',
       settings.pingsWithoutDataMax !== DEFAULTS.pingsWithoutDataMax,

@@ -8,6 +8,8 @@ export interface NodeSocketsOptions {
   readonly host: string;
   /** 0 picks a free port. */
   readonly port: number;
+  /** Other processes that set it may listen on the port too. */
+  readonly reusePort?: boolean;
   /** "" = none. */
   readonly unixPath: string;
   /** Of each; more are closed at once, and `full` is told. */
@@ -102,9 +104,10 @@ export class NodeSockets {
 
   /** Listens. Settles with the port; rejects with ServalError (InvalidArgument) that says why. */
   async start(): Promise<number> {
-    const { host, port, unixPath: path } = this.#options;
+    const { host, port, reusePort = false, unixPath: path } = this.#options;
+    const shared = reusePort ? { reusePort } : {};
     try {
-      await listening(this.#tcp, { host, port, exclusive: true });
+      await listening(this.#tcp, { host, port, exclusive: true, ...shared });
     } catch (error) {
       throw listenError(error as NodeJS.ErrnoException, host, port);
     }

@@ -43,6 +43,8 @@ export interface GrpcTransportSettings extends GrpcConnectionSettings {
   /** "" = none. */
   readonly unixPath: string;
   readonly threads: number;
+  /** Other processes that set it may listen on the port too. */
+  readonly reusePort?: boolean;
   /** How answers are packed for clients that take it: 0 not at all, else zlib's level. */
   readonly compressionLevel: number;
   readonly tls?: ServerTls;

@@ -217,6 +217,30 @@ TEST(Listening, RefusesThePortOfAnotherListenerOfOurs) {
   EXPECT_EQ(error_of("127.0.0.1", port, "", 4), "");
 }
 
+TEST(Listening, SharesItsPortWithProcessesThatShareItTooWhereItIsToldTo) {
+  Result<ListeningSockets> first = ListeningSockets::open("127.0.0.1", 0, "", 1, true);
+  ASSERT_TRUE(first.ok()) << first.error().message;
+  const uint16_t port = first.value().port();
+  EXPECT_NE(error_of("127.0.0.1", port).find("in use by another process"), std::string::npos);
+  Result<ListeningSockets> second = ListeningSockets::open("127.0.0.1", port, "", 2, true);
+  ASSERT_TRUE(second.ok()) << second.error().message;
+  first.value().close();
+  const int client = connect_v4(port);
+  std::vector<int> sockets = second.value().of_thread(0);
+  sockets.push_back(second.value().of_thread(1).front());
+  EXPECT_GE(ready_one(sockets), 0);
+  ::close(client);
+}
+
+TEST(Listening, SharesNoPortOfAProcessThatDoesNot) {
+  uint16_t port = 0;
+  const int other = foreign(port, 0);
+  Result<ListeningSockets> opened = ListeningSockets::open("127.0.0.1", port, "", 1, true);
+  ASSERT_FALSE(opened.ok());
+  EXPECT_NE(opened.error().message.find("in use by another process"), std::string::npos);
+  ::close(other);
+}
+
 TEST(Listening, SaysWhatIsWrongWithAnAddress) {
   EXPECT_EQ(error_of("no-such-host.invalid", 8500),
             "gRPC cannot listen on no-such-host.invalid port 8500: the host name is not known");

@@ -8,6 +8,7 @@ import { ErrorCode, ServalError } from '../../../../ts/errors.js';
 import {
   hasModel,
   listModels,
+  scanPath,
   scanRepository,
   scanSources,
 } from '../../../../ts/registry/sources/repository.js';
@@ -140,6 +141,43 @@ test('a bad or missing config.pbtxt is the problem of its model alone', async (t
   assert.match(none?.config.problem ?? '', /none\/config.pbtxt: no such file: expected one/);
   assert.deepEqual([odd?.readable, odd?.versions], [false, []]);
   assert.match(odd?.problems[0] ?? '', /cannot read .*odd.config.pbtxt/);
+});
+
+test('a configuration with a name counts where a model has it, else the usual one', async (t) => {
+  const folder = filledFolder(t, {
+    'bad/configs/h100.pbtxt': 'max_batch_size: "many"',
+    'bad/1/model.onnx': 'x',
+    'named/config.pbtxt': 'max_batch_size: 4',
+    'named/configs/h100.pbtxt': 'max_batch_size: 8',
+    'named/configs/config.pbtxt': 'max_batch_size: 16',
+    'named/1/model.onnx': 'x',
+    'usual/config.pbtxt': 'max_batch_size: 4',
+    'usual/configs/v100.pbtxt': 'max_batch_size: 8',
+    'usual/1/model.onnx': 'x',
+    'without/configs/h100.pbtxt': 'max_batch_size: 8',
+    'without/1/model.onnx': 'x',
+    'neither/1/model.onnx': 'x',
+  });
+  mkdirSync(join(folder, 'odd/configs/h100.pbtxt'), { recursive: true });
+  const sizes = async (configName: string): Promise<Record<string, unknown>> => {
+    const { models } = await scanRepository(folder, { configName, autoComplete: false });
+    return Object.fromEntries(
+      models.map(({ name, config }) => [name, config.config?.['max_batch_size']]),
+    );
+  };
+  const none = { bad: undefined, neither: undefined, odd: undefined };
+  assert.deepEqual(await sizes('h100'), { ...none, named: 8, usual: 4, without: 8 });
+  assert.deepEqual(await sizes('config'), { ...none, named: 16, usual: 4, without: undefined });
+  assert.deepEqual(await sizes(''), { ...none, named: 4, usual: 4, without: undefined });
+  const { models } = await scanRepository(folder, { configName: 'h100' });
+  const [bad, named, , odd] = models;
+  assert.match(bad?.config.problem ?? '', /^\S+\/bad\/configs\/h100.pbtxt:1:\d+: max_batch_size/);
+  assert.deepEqual([odd?.name, odd?.readable], ['odd', false]);
+  writeFileSync(join(folder, 'named/configs/h100.pbtxt'), 'max_batch_size: 9');
+  const again = await scanRepository(folder, { configName: 'h100' });
+  assert.notEqual(again.models[1]?.config.revision, named?.config.revision, 'a change counts');
+  const one = await scanPath(join(folder, 'without'), { configName: 'h100' });
+  assert.equal(one.models[0]?.config.config?.['max_batch_size'], 8);
 });
 
 test('odd folders are reported and the others load', async (t) => {

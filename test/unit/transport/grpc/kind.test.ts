@@ -22,17 +22,19 @@ test('what grpc-js cannot do is refused, with its flag and the reason', () => {
     compressionLevel: 0,
   };
   checkNodeListener({ ...settings, keepaliveTimeMs: 1, connectionAgeMsMax: 1 });
+  checkNodeListener({ ...settings, reusePort: true }, true);
   const refused = [
     ['--grpc-threads', { threads: 2 }],
     ['--grpc-http2-max-pings-without-data', { pingsWithoutDataMax: 0 }],
     ['--grpc-http2-min-recv-ping-interval-without-data', { pingIntervalWithoutDataMsMin: 1 }],
     ['--grpc-http2-max-ping-strikes', { pingStrikesMax: 0 }],
     ['--grpc-infer-response-compression-level', { compressionLevel: 1 }],
+    ['--reuse-grpc-port', { reusePort: true }],
   ] as const;
   for (const [flag, change] of refused) {
     const expected = new RegExp(`^Error: ${flag}: expected the native gRPC listener .*: it `);
     assert.throws(
-      () => checkNodeListener({ ...settings, ...change }),
+      () => checkNodeListener({ ...settings, ...change }, false),
       (error) => expected.test(`Error: ${(error as Error).message}`),
     );
   }

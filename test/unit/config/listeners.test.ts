@@ -1,0 +1,66 @@
+// Which listeners a server has, by its flags.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parseServeConfig, type Config } from '../../../ts/config/config.js';
+
+async function parse(...args: string[]): Promise<Config> {
+  const config = await parseServeConfig(['models', ...args], '/somewhere');
+  assert.ok(config);
+  return config;
+}
+
+test('one of the listeners may be off, as each peer spells it', async () => {
+  for (const off of ['false', 'False', 'off', '0']) {
+    const { listeners: noHttp } = await parse(`--allow-http=${off}`);
+    assert.deepEqual([noHttp.http, noHttp.grpc], [false, true]);
+    const { listeners: noGrpc } = await parse(`--allow_grpc=${off}`);
+    assert.deepEqual([noGrpc.http, noGrpc.grpc], [true, false]);
+  }
+});
+
+test("a port of a listener that is off is nobody's", async () => {
+  await parse('--http-port=7', '--grpc-port=7', '--allow-http=false');
+  await parse('--http-port=7', '--grpc-port=7', '--allow-grpc=false');
+  await parse('--metrics-port=8000', '--allow-http=false');
+  await assert.rejects(
+    parse('--http-port=7', '--grpc-port=7'),
+    /expected another port than HTTP's/,
+  );
+});
+
+test('a server that nobody could ask, and a socket of a listener that is off, are errors', async () => {
+  await assert.rejects(
+    parse('--allow-http=false', '--allow-grpc=false'),
+    /^ServalError: --allow-grpc: expected true where --allow-http is false/,
+  );
+  await assert.rejects(
+    parse('--allow-grpc=false', '--grpc-socket-path=s'),
+    /^ServalError: --grpc-socket-path: expected gRPC with it, got --allow-grpc=false$/,
+  );
+});
+
+test('ports are shared where it is asked for', async () => {
+  const { listeners, grpc } = await parse('--reuse-http-port', '--reuse-grpc-port=true');
+  assert.deepEqual([listeners.reuseHttpPort, listeners.reuseGrpcPort], [true, true]);
+  assert.equal(grpc.transport.reusePort, true);
+});
+
+test("a configuration's name is that of a file in one folder", async () => {
+  const { sources } = await parse('--model-config-name=h100');
+  assert.equal(sources.modelConfigName, 'h100');
+  for (const name of ['', 'a b', '../x', 'a/b', 'a\\b', 'a\tb']) {
+    await assert.rejects(
+      parse(`--model-config-name=${name}`),
+      /^ServalError: --model-config-name: /,
+    );
+  }
+});
+
+test('a file of platforms stands for the flags that say the same', async () => {
+  const { platformConfigFile } = await parse('--platform_config_file=p.txt');
+  assert.equal(platformConfigFile, '/somewhere/p.txt');
+  for (const flag of ['--enable_batching', '--saved-model-tags=x', '--intra-op-threads=1']) {
+    const refused = parse('--platform_config_file=p.txt', flag);
+    await assert.rejects(refused, /expected either this or --platform-config-file, got both$/);
+  }
+});
