@@ -285,6 +285,28 @@ async function transportTls({ tls, grpc, access }: Config): Promise<TransportTls
   return { ...of(read), grpc: read };
 }
 
+/** Where models come from, with who is told of what it finds. */
+function modelSource({
+  config,
+  logger,
+  engine,
+  registry,
+  requestLog,
+}: Pick<Parts, 'config' | 'logger' | 'engine' | 'registry' | 'requestLog'>): ModelSource {
+  // Per-model threads stay 0: the shared pool, which the setting sizes, is what models use.
+  const model = { ...config.model, intraOpThreads: 0 };
+  return new ModelSource({ ...config, model }, logger, registry, {
+    entriesChanged: (entries) => requestLog.configure(entries),
+    looked: ({ unserved, warning, note }, looks) => {
+      const { native } = engine.link;
+      native.serverValue('problems_unserved', unserved, false);
+      native.serverValue('problems_warning', warning, false);
+      native.serverValue('problems_note', note, false);
+      native.serverValue('looks', looks, false);
+    },
+  });
+}
+
 /** Starts the server; settles when it listens and every model is loaded or has failed.
  * Rejects with ServalError when a port is taken or a path does not exist, and, where the
  * configuration asks for it, when anything is wrong with a model. */
@@ -309,23 +331,12 @@ export async function startServer(given: Config): Promise<RunningServer> {
     logger.error('an answer of the engine was not taken', { reason: String(error) });
   };
   const registry = makeRegistry(config, engine, logger);
-  // Per-model threads stay 0: the shared pool, which the setting sizes, is what models use.
-  const model = { ...config.model, intraOpThreads: 0 };
   const requestLog = new RequestLog({
     engine: new LinkRequestLog(engine.link),
     settings: config.requestLog,
     logger,
   });
-  const source = new ModelSource({ ...config, model }, logger, registry, {
-    entriesChanged: (entries) => requestLog.configure(entries),
-    looked: ({ unserved, warning, note }, looks) => {
-      const { native } = engine.link;
-      native.serverValue('problems_unserved', unserved, false);
-      native.serverValue('problems_warning', warning, false);
-      native.serverValue('problems_note', note, false);
-      native.serverValue('looks', looks, false);
-    },
-  });
+  const source = modelSource({ config, logger, engine, registry, requestLog });
   const parts: Parts = {
     ...{ config, logger, levels, access, engine },
     ...{ listener, grpcListener, registry, source, requestLog },
