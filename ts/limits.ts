@@ -181,3 +181,7 @@ export const TRACES_WAITING_MAX = 65_536;
 export const TRACE_WARN_EVERY_MS = 60_000;
 /** What a server that stops waits for a collector. */
 export const TRACE_FLUSH_MS = 3000;
+/** How often logged requests are taken from the engine and written. */
+export const REQUEST_LOG_TAKE_MS = 200;
+/** A request log that could not be written is tried again after this. */
+export const REQUEST_LOG_RETRY_MS = 5000;

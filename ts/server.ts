@@ -27,6 +27,8 @@ import type { ServerTls } from './transport/tls/settings.js';
 import { defaultMemoryLimit, readMemoryFacts } from './config/memory-limit.js';
 import { Traces } from './tracing/traces.js';
 import { servalVersion } from './version.js';
+import { RequestLog } from './request-log/request-log.js';
+import { LinkRequestLog } from './native/request-log.js';
 import { warmUpWith } from './warmup/index.js';
 import { connectionLimits, openFilesMax } from './workers/connection-limits.js';
 import type { AdminSettings } from './workers/messages.js';
@@ -81,6 +83,7 @@ interface Parts {
   readonly registry: Registry;
   readonly source: ModelSource;
   readonly traces: Traces;
+  readonly requestLog: RequestLog;
 }
 
 interface PoolSettings {
@@ -285,6 +288,28 @@ async function transportTls({ tls, grpc, access }: Config): Promise<TransportTls
   return { ...of(read), grpc: read };
 }
 
+/** Where models come from, with who is told of what it finds. */
+function modelSource({
+  config,
+  logger,
+  engine,
+  registry,
+  requestLog,
+}: Pick<Parts, 'config' | 'logger' | 'engine' | 'registry' | 'requestLog'>): ModelSource {
+  // Per-model threads stay 0: the shared pool, which the setting sizes, is what models use.
+  const model = { ...config.model, intraOpThreads: 0 };
+  return new ModelSource({ ...config, model }, logger, registry, {
+    entriesChanged: (entries) => requestLog.configure(entries),
+    looked: ({ unserved, warning, note }, looks) => {
+      const { native } = engine.link;
+      native.serverValue('problems_unserved', unserved, false);
+      native.serverValue('problems_warning', warning, false);
+      native.serverValue('problems_note', note, false);
+      native.serverValue('looks', looks, false);
+    },
+  });
+}
+
 /** Starts the server; settles when it listens and every model is loaded or has failed.
  * Rejects with ServalError when a port is taken or a path does not exist, and, where the
  * configuration asks for it, when anything is wrong with a model. */
@@ -309,22 +334,17 @@ export async function startServer(given: Config): Promise<RunningServer> {
     logger.error('an answer of the engine was not taken', { reason: String(error) });
   };
   const registry = makeRegistry(config, engine, logger);
-  // Per-model threads stay 0: the shared pool, which the setting sizes, is what models use.
-  const model = { ...config.model, intraOpThreads: 0 };
-  const source = new ModelSource({ ...config, model }, logger, registry, {
-    looked: ({ unserved, warning, note }, looks) => {
-      const { native } = engine.link;
-      native.serverValue('problems_unserved', unserved, false);
-      native.serverValue('problems_warning', warning, false);
-      native.serverValue('problems_note', note, false);
-      native.serverValue('looks', looks, false);
-    },
+  const requestLog = new RequestLog({
+    engine: new LinkRequestLog(engine.link),
+    settings: config.requestLog,
+    logger,
   });
   const { link } = engine;
   const traces = new Traces({ config: config.tracing, link, logger, version: servalVersion() });
+  const source = modelSource({ config, logger, engine, registry, requestLog });
   const parts: Parts = {
     ...{ config, logger, levels, access, engine },
-    ...{ listener, grpcListener, registry, source, traces },
+    ...{ listener, grpcListener, registry, source, traces, requestLog },
   };
   try {
     await traces.start();
@@ -341,6 +361,7 @@ export async function startServer(given: Config): Promise<RunningServer> {
     levels,
     traces,
     logFile: config.logFile ?? '',
+    requestLogFolder: config.requestLog.folder,
     mode: config.control.mode,
     sharedMemory: sharedMemoryControl(config.access.clientShm ? engine.regions : undefined),
     levelsChanged: (switches) => pool.setLogSwitches(switches),
@@ -367,7 +388,8 @@ export async function startServer(given: Config): Promise<RunningServer> {
     };
     return running(parts, at, pool, observers);
   } catch (error) {
-    await Promise.all([pool.stop(), source.stop(), observers?.close(), traces.close()]);
+    await Promise.all([pool.stop(), source.stop(), observers?.close()]);
+    await Promise.all([requestLog.close(), traces.close()]);
     engine.close();
     throw error;
   }
@@ -391,7 +413,7 @@ function refuseBadStart(config: Config, source: ModelSource, snapshot: RegistryS
 type ListeningAt = Pick<RunningServer, 'httpPort' | 'grpcPort' | 'admin' | 'tls'>;
 
 function running(
-  { config, logger, access, engine, registry, source, traces }: Parts,
+  { config, logger, access, engine, registry, source, traces, requestLog }: Parts,
   { admin, ...ports }: ListeningAt,
   pool: ListenerPool,
   observers: Observers,
@@ -402,7 +424,7 @@ function running(
     const drained = async (): Promise<CutLog | undefined> => {
       await registry.drain();
       const [{ http, grpc, models }] = await Promise.all([pool.drain(seconds), source.stop()]);
-      await Promise.all([observers.close(), traces.close()]);
+      await Promise.all([observers.close(), requestLog.close(), traces.close()]);
       if (http + grpc === 0) return undefined;
       const counts = Object.entries(models).map(([name, count]) => `${name}: ${count}`);
       return { httpRequests: http, grpcRequests: grpc, models: counts.join(', ') };

@@ -11,6 +11,7 @@
 #include "addon/link.h"
 #include "addon/receive_limit.h"
 #include "addon/shared_memory.h"
+#include "engine/request_log/batch.h"
 #include "engine/spec/codec.h"
 
 namespace serval {
@@ -370,6 +371,28 @@ uint32_t TakeTraces(Link& link, Arguments<1>& arguments) {
   return link.report_error(make_error(ErrorCode::Internal, "out of memory"));
 }
 
+// takeRequestLog(written, unwritten, formless, stopped) -> code; completes with RequestLogBatch
+// bytes. The numbers: LogCounts.
+uint32_t TakeRequestLog(Link& link, Arguments<4>& arguments) {
+  const LogCounts counts{arguments.u32(0, "written"), arguments.u32(1, "unwritten"),
+                         arguments.u32(2, "formless"), arguments.u32(3, "stopped")};
+  if (!arguments.ok()) return {};
+  link.lane().engine().request_log().count(counts);
+  return start_control(link, [](Engine& engine, Request& request, auto lane) {
+    engine.take_request_log(request, std::move(lane));
+  });
+}
+
+// setRequestLog(rates: Buffer) -> code
+uint32_t SetRequestLog(Link& link, Arguments<1>& arguments) {
+  const std::span<const uint8_t> bytes = arguments.buffer(0, "rates");
+  if (!arguments.ok()) return {};
+  Result<std::map<std::string, LogRate>> rates = parse_log_rates(bytes);
+  if (!rates.ok()) return link.report_error(rates.error());
+  link.lane().engine().request_log().set_rates(std::move(rates.value()));
+  return 0;
+}
+
 // limitReceive(link, bytes) -> number of listening sockets on that TCP link; needs no attach
 uint32_t LimitReceive(Arguments<2>& arguments) {
   const uint32_t link = arguments.u32(0, "link");
@@ -510,6 +533,8 @@ constexpr Export kExports[] = {
     exported<"traceParent", SetTraceParent>(),
     exported<"setTraces", SetTraces>(),
     exported<"takeTraces", TakeTraces>(),
+    exported<"takeRequestLog", TakeRequestLog>(),
+    exported<"setRequestLog", SetRequestLog>(),
     exported<"addAccessLog", AddAccessLog>(),
     exported<"serverValue", SetServerValue>(),
     exported<"inferPacked", InferPacked>(),

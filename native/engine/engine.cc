@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "engine/lane/lane.h"
 #include "engine/model/instance.h"
+#include "engine/request_log/batch.h"
 #include "engine/serve.h"
 #include "engine/spec/codec.h"
 #include "stats/metrics_text.h"
@@ -27,6 +28,7 @@ std::weak_ptr<Engine> process_engine;  // guarded by process_mutex
 Engine::Engine(EngineOptions options)
     : options_(std::move(options)),
       budget_(std::make_shared<MemoryBudget>(options_.memory_limit)),
+      request_log_(*budget_),
       loads_("sv-load", options_.load_threads, true),
       unloads_("sv-unload", kUnloadThreads, true),
       quick_("sv-quick", 1, false),
@@ -157,7 +159,7 @@ Result<std::shared_ptr<Model>> Engine::load_model(ModelSpec spec) {
   auto model = std::make_shared<Model>(
       handle, std::move(spec), std::move(replicas.value()), std::move(shapes.value()), load_us,
       ModelServices{&access_log_, options_.records, budget_.get(), &timer_, options_.start_thread,
-                    &tracer_, &shared_regions_},
+                    &tracer_, &request_log_, &shared_regions_},
       std::move(finding));
   model->trace_sampler().store(tracer_.sampler_of(model->spec().name));
   table->models = table_->models.with(handle, model);
@@ -271,6 +273,23 @@ Status Engine::run_warm_up(uint32_t handle, Protocol protocol, std::span<const u
   return done;
 }
 
+void Engine::take_request_log(Request& request, std::shared_ptr<Lane> lane) {
+  request.lane = std::move(lane);
+  quick_.start([this, &request] {
+    const Status taken = guarded([&] { return run_take_request_log(request); });
+    if (taken.ok()) finish_request(request);
+    else finish_request(request, taken.error());
+  });
+}
+
+Status Engine::run_take_request_log(Request& request) {
+  const RequestLog::Taken taken = request_log_.take(kRequestLogTakeBytes);
+  request.response.clear();
+  Status written = write_request_log(taken, *table(), request.lane->settings(), request.response);
+  if (!written.ok()) request_log_.drop(taken.entries.size());
+  return written;
+}
+
 void Engine::metrics(MetricsKind kind, Request& request, std::shared_ptr<Lane> lane) {
   request.lane = std::move(lane);
   quick_.start([this, kind, &request] { run_metrics(kind, request); });
@@ -344,6 +363,7 @@ void Engine::run_metrics(MetricsKind kind, Request& request) {
   MetricsWriter writer(request.response);
   if (kind == MetricsKind::Triton) {
     write_memory_metrics(*budget_, writer);
+    write_request_log_metrics(request_log_.totals(), writer);
     write_model_bytes(*current, writer);
     if (tracer_.was_on()) write_trace_metrics(tracer_, writer);
     server_stats_.write(writer);

@@ -77,6 +77,8 @@ class Engine : public std::enable_shared_from_this<Engine> {
                std::shared_ptr<Lane> lane);
   // Completes with the metrics of all models as Prometheus text.
   void metrics(MetricsKind kind, Request& request, std::shared_ptr<Lane> lane);
+  // Completes with RequestLogBatch bytes: what was logged and is not taken yet, the oldest first.
+  void take_request_log(Request& request, std::shared_ptr<Lane> lane);
 
   DeadlineTimer& timer() { return timer_; }
   InlineWatch& inline_watch() { return inline_watch_; }
@@ -84,6 +86,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   Tracer& tracer() { return tracer_; }
   // Sets rules of tracing, for the models that are there and those that come. Any thread.
   void set_traces(const TraceRules& rules);
+  RequestLog& request_log() { return request_log_; }
   ServerStats& server_stats() { return server_stats_; }
   // Listeners keep it: their memory is given back after they let go of the engine.
   const std::shared_ptr<MemoryBudget>& budget() const { return budget_; }
@@ -107,6 +110,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   Status run_warm_up(uint32_t handle, Protocol protocol, std::span<const uint8_t> message,
                      Request& request);
   void run_metrics(MetricsKind kind, Request& request);
+  Status run_take_request_log(Request& request);
   Result<std::vector<std::shared_ptr<BackendModel>>> load_replicas(const ModelSpec& spec);
   Result<std::shared_ptr<Model>> load_model(ModelSpec spec);
   void replace_table(std::shared_ptr<EngineTable> table);
@@ -116,6 +120,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   const std::shared_ptr<MemoryBudget> budget_;
   AccessLog access_log_;
   Tracer tracer_;
+  RequestLog request_log_;
   ServerStats server_stats_;
   SharedRegions shared_regions_;
   DeadlineTimer timer_;

@@ -40,6 +40,10 @@ constexpr std::string_view kProtocolNames[kProtocols] = {
 
 }  // namespace
 
+std::string_view protocol_name(Protocol protocol) {
+  return kProtocolNames[static_cast<size_t>(protocol)];
+}
+
 void record_request(Model& model, const ServedRequest& served) {
   ModelCounters& counters = model.counters();
   const uint64_t queue_ns = served.progress.queue_ns;
@@ -61,7 +65,7 @@ void record_request(Model& model, const ServedRequest& served) {
     return;
   }
   AccessRecord record;
-  record.protocol = kProtocolNames[static_cast<size_t>(served.protocol)];
+  record.protocol = protocol_name(served.protocol);
   record.status = services.access_log->status_of(static_cast<size_t>(served.protocol),
                                                  static_cast<size_t>(served.code));
   record.reason = served.reason;
@@ -106,10 +110,26 @@ void end_request(Model& model, Request& request, const Status& status, const Pro
   const ErrorCode code = status.ok() ? ErrorCode::Ok : status.error().code;
   store_outcome(request, status);
   const uint64_t total_ns = request.queued.elapsed_ns();
-  record_request(model,
-                 {request.protocol, code, request.bytes().size(), request.response.size(), total_ns,
-                  progress != nullptr ? *progress : Progress{{}, total_ns, {}},
-                  status.ok() ? std::string_view() : status.error().message, request.trace.get()});
+  const ServedRequest served{request.protocol,
+                             code,
+                             request.bytes().size(),
+                             request.response.size(),
+                             total_ns,
+                             progress != nullptr ? *progress : Progress{{}, total_ns, {}},
+                             status.ok() ? std::string_view() : status.error().message,
+                             request.trace.get()};
+  record_request(model, served);
+  if (request.group == nullptr) {
+    log_request(model, served, request.bytes(), request.json_bytes, request);
+  }
+}
+
+void log_sampled(Model& model, const ServedRequest& served, std::span<const uint8_t> bytes,
+                 int64_t json_bytes, const Request& answered) {
+  model.services().request_log->record(
+      model.handle(), model.spec().name, model.version_text(), model.tap()->tensorflow(),
+      {served.protocol, served.code, served.progress.id, served.total_ns, json_bytes,
+       answered.json_bytes_out, bytes, answered.response.bytes()});
 }
 
 }  // namespace serval

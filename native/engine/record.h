@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "base/error.h"
@@ -34,10 +35,24 @@ struct ServedRequest {
   std::string_view reason = {};  // why it failed
   const Trace* trace = nullptr;  // null: it is not traced
 };
+// As logs call it.
+std::string_view protocol_name(Protocol protocol);
 
 // Counts one request, writes it to the access log where it is sampled, and to the tracer.
 void record_request(Model& model, const ServedRequest& served);
 
+// Copies a request and its answer for the request log. Of a MultiInferenceRequest: the whole, not
+// its tasks.
+void log_sampled(Model& model, const ServedRequest& served, std::span<const uint8_t> bytes,
+                 int64_t json_bytes, const Request& answered);
+// The same where it is sampled.
+inline void log_request(Model& model, const ServedRequest& served, std::span<const uint8_t> bytes,
+                        int64_t json_bytes, const Request& answered) {
+  RequestTap* const tap = model.tap();
+  if (tap == nullptr || !tap->sample()) [[likely]]
+    return;
+  log_sampled(model, served, bytes, json_bytes, answered);
+}
 // Writes a request to the access log that came to no queue: one of no model that is there, or that
 // there was no room for. Counted nowhere.
 struct RefusedRequest {

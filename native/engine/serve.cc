@@ -90,47 +90,6 @@ Status encode_table(Protocol protocol, const Model& model, const DecodedRequest&
   }
 }
 
-// Hot path: decode. Bytes to tensors.
-Status decode(const ServeInput& input, const Model& model, const ServeSettings& settings,
-              Arena& arena, DecodedRequest& decoded) {
-  const std::vector<Signature>& signatures = model.signatures();
-  if (model.table() != nullptr) {
-    return decode_table(input, model, *model.table(), settings, arena, decoded);
-  }
-  // A body without JSON is one tensor and nothing else.
-  const TableSchema* const fields = model.shapes().fields();
-  if (fields != nullptr && is_v2(input.protocol) && input.json_bytes != 0) {
-    Status done = decode_table(input, model, *fields, settings, arena, decoded);
-    return done.ok() ? make_tensors(signatures[0], decoded) : std::move(done);
-  }
-  switch (input.protocol) {
-    case Protocol::V1Predict:
-      return decode_v1_predict(input.body, signatures, settings, arena, decoded);
-    case Protocol::V2Rest:
-      return decode_v2_infer(input.body, input.json_bytes, &signatures[0], settings, arena,
-                             decoded);
-    case Protocol::V2Grpc:
-    case Protocol::V2GrpcStream:
-      return decode_wire_v2(input.body, signatures[0], settings, arena, decoded);
-    case Protocol::TfPredict:
-      return decode_tf_predict(input.body, signatures, settings, arena, decoded);
-    case Protocol::TfClassify:
-    case Protocol::TfRegress:
-      if (input.task != nullptr) {
-        return decode_tf_task(input.body, method_of(input.protocol), *input.task,
-                              settings.tf_check_method, signatures, settings, arena, decoded);
-      }
-      return decode_tf_examples(input.body, method_of(input.protocol), settings.tf_check_method,
-                                signatures, settings, arena, decoded);
-    case Protocol::V1Classify:
-    case Protocol::V1Regress:
-      return decode_v1_examples(input.body, method_of(input.protocol), settings.tf_check_method,
-                                signatures, settings, arena, decoded);
-    case Protocol::TfMultiInference: break;  // its tasks are served
-  }
-  return make_error(ErrorCode::Internal, "unknown protocol");
-}
-
 // Hot path: encode. Tensors to bytes.
 Status encode(Protocol protocol, const Model& model, const DecodedRequest& decoded,
               std::span<const TensorView> outputs, const ServeSettings& settings, Request& out) {
@@ -279,9 +238,50 @@ void explain_signature(const Model& model, Error& error) {
   error.missing = missing.pack();
 }
 
+// Hot path: decode. Bytes to tensors.
+Status decode_as_sent(const ServeInput& input, const Model& model, const ServeSettings& settings,
+                      Arena& arena, DecodedRequest& decoded) {
+  const std::vector<Signature>& signatures = model.signatures();
+  if (model.table() != nullptr) {
+    return decode_table(input, model, *model.table(), settings, arena, decoded);
+  }
+  // A body without JSON is one tensor and nothing else.
+  const TableSchema* const fields = model.shapes().fields();
+  if (fields != nullptr && is_v2(input.protocol) && input.json_bytes != 0) {
+    Status done = decode_table(input, model, *fields, settings, arena, decoded);
+    return done.ok() ? make_tensors(signatures[0], decoded) : std::move(done);
+  }
+  switch (input.protocol) {
+    case Protocol::V1Predict:
+      return decode_v1_predict(input.body, signatures, settings, arena, decoded);
+    case Protocol::V2Rest:
+      return decode_v2_infer(input.body, input.json_bytes, &signatures[0], settings, arena,
+                             decoded);
+    case Protocol::V2Grpc:
+    case Protocol::V2GrpcStream:
+      return decode_wire_v2(input.body, signatures[0], settings, arena, decoded);
+    case Protocol::TfPredict:
+      return decode_tf_predict(input.body, signatures, settings, arena, decoded);
+    case Protocol::TfClassify:
+    case Protocol::TfRegress:
+      if (input.task != nullptr) {
+        return decode_tf_task(input.body, method_of(input.protocol), *input.task,
+                              settings.tf_check_method, signatures, settings, arena, decoded);
+      }
+      return decode_tf_examples(input.body, method_of(input.protocol), settings.tf_check_method,
+                                signatures, settings, arena, decoded);
+    case Protocol::V1Classify:
+    case Protocol::V1Regress:
+      return decode_v1_examples(input.body, method_of(input.protocol), settings.tf_check_method,
+                                signatures, settings, arena, decoded);
+    case Protocol::TfMultiInference: break;  // its tasks are served
+  }
+  return make_error(ErrorCode::Internal, "unknown protocol");
+}
+
 Status decode_request(const ServeInput& input, const Model& model, const ServeSettings& settings,
                       Arena& arena, DecodedRequest& decoded) {
-  Status done = decode(input, model, settings, arena, decoded);
+  Status done = decode_as_sent(input, model, settings, arena, decoded);
   if (!done.ok()) {
     explain_signature(model, done.error());
     return done;
@@ -349,14 +349,16 @@ bool serve(const ServeInput& input, Model& model, size_t replica, uint64_t queue
   if (!displaced) {
     const ErrorCode code = done.ok() ? ErrorCode::Ok : done.error().code;
     if (!done.ok()) store_error(input.protocol, input.body, done.error(), out);
-    record_request(model, {input.protocol,
-                           code,
-                           input.body.size(),
-                           out.response.size(),
-                           queue_ns + service_ns,
-                           {memory.decoded.id, queue_ns, memory.times},
-                           done.ok() ? std::string_view() : done.error().message,
-                           out.trace.get()});
+    const ServedRequest served{input.protocol,
+                               code,
+                               input.body.size(),
+                               out.response.size(),
+                               queue_ns + service_ns,
+                               {memory.decoded.id, queue_ns, memory.times},
+                               done.ok() ? std::string_view() : done.error().message,
+                               out.trace.get()};
+    record_request(model, served);
+    if (input.task == nullptr) log_request(model, served, input.body, input.json_bytes, out);
   }
   memory.arena.reset();
   memory.decoded.shared.clear();  // regions that were unregistered meanwhile go now

@@ -62,6 +62,10 @@ inline RunOptions run_options(const DecodedRequest& decoded, const CancelFlag* c
 // Where an error is that a signature is missing: says in data which, and of what.
 void explain_signature(const Model& model, Error& error);
 
+// Bytes to tensors as the client sent them, not checked against the signature. Errors: those of the
+// codecs.
+Status decode_as_sent(const ServeInput& input, const Model& model, const ServeSettings& settings,
+                      Arena& arena, DecodedRequest& decoded);
 // The pieces. Bytes to tensors, checked against the signature, in the shapes the model takes.
 // Errors: those of the codecs; invalid_argument (shape, more rows than the model's maximum).
 Status decode_request(const ServeInput& input, const Model& model, const ServeSettings& settings,

@@ -35,6 +35,8 @@ const CALLS: readonly [keyof NativeBinding, readonly unknown[]][] = [
   ['registerRegion', [Buffer.from('r'), Buffer.from('k'), 0, 1, 8]],
   ['unregisterRegion', [Buffer.from('r')]],
   ['regions', [Buffer.alloc(0)]],
+  ['takeRequestLog', [0, 0, 0, 0]],
+  ['setRequestLog', [new Uint8Array(0)]],
   ['grpcStart', [{}, () => undefined]],
   ['grpcTake', []],
   ['grpcSend', [0, 1, 0, 0, Buffer.alloc(1)]],
@@ -140,6 +142,7 @@ test('garbage where a flatbuffer is due is an error, not a crash', async () => {
       const junk = Buffer.alloc(size, 0xf7);
       assert.equal(native.load(junk), ErrorCode.InvalidArgument);
       assert.equal(native.publishRoutes(junk), ErrorCode.InvalidArgument);
+      assert.equal(native.setRequestLog(junk), ErrorCode.InvalidArgument);
     }
   });
 });

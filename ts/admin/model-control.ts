@@ -1,8 +1,10 @@
 // Answers what protocols ask of the server as a whole, on the registry's thread. Control plane,
 // main thread; other threads reach it through ts/admin/remote-control.ts.
+import { resolve } from 'node:path';
 import type { ModelControlMode } from '../config/config.js';
 import { ErrorCode, ServalError } from '../errors.js';
 import { readModelServerConfig } from '../model-config/models-config.js';
+import type { ModelEntry } from '../model-config/types.js';
 import type { LevelControl, LogSwitches } from '../logger.js';
 import type { ModelSource } from '../registry/sources/model-source.js';
 import type { Registry } from '../registry/registry.js';
@@ -26,13 +28,18 @@ export interface TraceControl {
 }
 
 export interface ModelControlParts {
-  readonly source: Pick<ModelSource, 'list' | 'load' | 'unload' | 'reload' | 'replaceModels'>;
+  readonly source: Pick<
+    ModelSource,
+    'list' | 'load' | 'unload' | 'reload' | 'replaceModels' | 'entries'
+  >;
   readonly registry: Pick<Registry, 'snapshot'>;
   readonly mode: ModelControlMode;
   readonly levels: LevelControl;
   /** Where the log is; "" = stderr. */
   readonly logFile?: string;
   readonly traces: TraceControl;
+  /** --request-log-dir: below it requests may be logged by a call. */
+  readonly requestLogFolder?: string | undefined;
   readonly sharedMemory: SharedMemoryControl;
   /** Called after every change of the levels, to tell other threads. */
   readonly levelsChanged?: (switches: LogSwitches) => void;
@@ -104,6 +111,7 @@ export function createModelControl(parts: ModelControlParts): ModelControl {
           problems.map((one) => `${one.place}: ${one.message}`).join('; '),
         );
       }
+      refuseForeignLogs(models, source.entries, parts.requestLogFolder);
       await source.replaceModels(models);
     },
     reload: () => source.reload(),
@@ -120,6 +128,26 @@ export function createModelControl(parts: ModelControlParts): ModelControl {
       return traces.update(model, change);
     },
   };
+}
+
+/** Who may change models is not thereby one who may write files anywhere. What models.config says
+ * itself may be said again. Errors: InvalidArgument. */
+function refuseForeignLogs(
+  models: readonly ModelEntry[],
+  known: readonly ModelEntry[],
+  folder: string | undefined,
+): void {
+  const prefixes = new Set(known.map((one) => one.logging?.filenamePrefix));
+  for (const { name, place, logging } of models) {
+    if (logging === undefined || prefixes.has(logging.filenamePrefix)) continue;
+    if (folder !== undefined && resolve(logging.filenamePrefix).startsWith(`${folder}/`)) continue;
+    const where = folder === undefined ? 'is not given' : `is ${folder}`;
+    throw new ServalError(
+      ErrorCode.InvalidArgument,
+      `${place}: filename_prefix: model '${name}': a call may log requests below ` +
+        `--request-log-dir, which ${where}, or where --model-config-file does`,
+    );
+  }
 }
 
 function modelEntries(

@@ -3,6 +3,8 @@
 import { resolve } from 'node:path';
 import type { AccessLogSettings } from '../metrics/access-log.js';
 import { accessSettings, type AccessConfig } from './access.js';
+import { requestLogSettings } from './request-log.js';
+import type { RequestLogSettings } from '../request-log/settings.js';
 import { hasOtherFlags, parseFlags } from './command-line.js';
 import { SERVE_FLAGS, findFlag } from './flags.js';
 import type { FlagRow } from './flags.js';
@@ -124,6 +126,7 @@ export interface Config {
   readonly accessLog: string | undefined;
   readonly accessLogSettings: AccessLogSettings;
   readonly tracing: TraceConfig;
+  readonly requestLog: RequestLogSettings;
   /** Flags of other servers that were given and mean nothing here: "--flag: why". */
   readonly ignoredFlags: readonly string[];
 }
@@ -236,7 +239,7 @@ export function buildConfig(settings: ReadonlyMap<string, Written>): Config {
     metrics: metricsSettings(read, hostOf('metrics-address')),
     accessLog: accessLogPath(given('access-log')),
     accessLogSettings: accessLogSettings(int, bool),
-    tracing: traceSettings(read),
+    ...{ tracing: traceSettings(read), requestLog: requestLogSettings(read) },
     ignoredFlags: transport.grpc.ignored,
   };
   checkTogether(config, written);

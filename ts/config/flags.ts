@@ -15,6 +15,7 @@ import { flag, type FlagRow, type FlagType } from './flag-row.js';
 import { ACCESS_FLAGS } from './access-flags.js';
 import { GRPC_FLAGS } from './grpc-flags.js';
 import { LISTENER_FLAGS } from './listeners.js';
+import { REQUEST_LOG_FLAGS } from './request-log.js';
 import { TLS_FLAGS } from './tls.js';
 import { TRACE_FLAGS } from './trace-flags.js';
 
@@ -290,6 +291,7 @@ export const SERVE_FLAGS: readonly FlagRow[] = [
     1,
     'write every N-th request to the access log',
   ),
+  ...REQUEST_LOG_FLAGS,
   flag('host', 'ADDRESS', text, '0.0.0.0', 'address to listen on', { aliases: ['http-address'] }),
   flag('http-port', 'PORT', PORT, 8000, 'REST, V1 and V2; 0 picks a free port', {
     aliases: ['rest-api-port'],

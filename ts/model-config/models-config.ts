@@ -16,7 +16,7 @@ import type { MessageValue } from '../protobuf/schema.js';
 import { decodeWire } from '../protobuf/schema-read.js';
 import { ConfigFileError, parseTextProto } from '../protobuf/text-format.js';
 import { fieldNotes } from './field-notes.js';
-import type { ModelEntry, ModelServerConfig } from './types.js';
+import type { LoggingConfig, ModelEntry, ModelServerConfig } from './types.js';
 import type { ConfigProblem } from '../protobuf/problem.js';
 
 /** What `model_platform` may say; the files decide the format. */
@@ -29,6 +29,9 @@ export const MODEL_PLATFORMS = [
   'mleap',
   'spark',
 ];
+
+/** What `log_collector_config.type` may say: TensorFlow Serving's own binary knows none. */
+const LOG_COLLECTORS = ['file', ''];
 
 export interface ParsedModelServerConfig extends ModelServerConfig {
   /** What is read and makes no difference. */
@@ -60,6 +63,9 @@ export function readModelServerConfig(bytes: Uint8Array): ParsedModelServerConfi
   }
   return new ModelList(places, problems).read(value);
 }
+
+const isFilePrefix = (path: string): boolean =>
+  isAbsolute(path) && !path.endsWith('/') && !path.includes('\0');
 
 class ModelList {
   readonly #places: Places;
@@ -108,8 +114,34 @@ class ModelList {
     const platform = this.#platform(entry);
     const versionPolicy = this.#versionPolicy(entry);
     const labels = this.#labels(entry);
+    const logging = this.#logging(entry);
     if (this.#problems.length > before) return undefined;
-    return { name, basePath, platform, versionPolicy, labels, place };
+    return { name, basePath, platform, versionPolicy, labels, place, ...(logging && { logging }) };
+  }
+
+  #logging(entry: MessageValue): LoggingConfig | undefined {
+    const config = read.child(entry, 'logging_config');
+    if (config === undefined) return undefined;
+    const collector = read.child(config, 'log_collector_config');
+    const type = read.text(collector, 'type');
+    if (collector !== undefined && !LOG_COLLECTORS.includes(type)) {
+      const expected = `expected ${LOG_COLLECTORS.map((one) => `"${one}"`).join(' or ')}`;
+      this.#problem(collector, 'type', `${expected}, got ${echo(type)}`);
+    }
+    const sampling = read.child(config, 'sampling_config');
+    const samplingRate = Number(sampling?.['sampling_rate'] ?? 0);
+    if (!(samplingRate >= 0 && samplingRate <= 1)) {
+      const expected = 'expected a number from 0 to 1';
+      this.#problem(sampling ?? config, 'sampling_rate', `${expected}, got ${samplingRate}`);
+    }
+    const filenamePrefix = read.text(collector, 'filename_prefix');
+    if (filenamePrefix === '' && samplingRate === 0) return undefined;
+    if (!isFilePrefix(filenamePrefix)) {
+      const expected = 'expected an absolute path that names of files begin with';
+      const got = echo(filenamePrefix);
+      this.#problem(collector ?? config, 'filename_prefix', `${expected}, got ${got}`);
+    }
+    return { filenamePrefix, samplingRate };
   }
 
   #basePath(entry: MessageValue, name: string): string {

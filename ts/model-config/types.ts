@@ -14,7 +14,17 @@ export interface ModelEntry {
   readonly platform: string;
   readonly versionPolicy: VersionPolicy;
   readonly labels: Readonly<Record<string, string>>;
+  /** Absent: its requests are not logged by this file. */
+  readonly logging?: LoggingConfig;
   readonly place: string;
+}
+
+/** logging_config: PredictionLog records in TFRecord files. */
+export interface LoggingConfig {
+  /** Absolute; files are called so, with what follows behind it. */
+  readonly filenamePrefix: string;
+  /** 0 .. 1. */
+  readonly samplingRate: number;
 }
 
 /** models.config. Entries with a problem are left out and reported; a file that is no text proto at

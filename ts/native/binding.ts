@@ -81,6 +81,8 @@ export interface NativeBinding {
   addAccessLog(lines: Buffer): void;
   /** Sets a value of native/stats/server_stats, or adds to it. */
   serverValue(name: ServerValue, value: number, adds: boolean): void;
+  takeRequestLog(written: number, unwritten: number, formless: number, stopped: number): number;
+  setRequestLog(rates: Uint8Array): number;
   /** Whether the addon has a gRPC listener. */
   grpcBuilt(): boolean;
   /** Starts it, for this thread: the port. `options`: NativeGrpcOptions of the transport. */

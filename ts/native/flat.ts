@@ -1,11 +1,18 @@
 // What this side sends the engine as tables of engine.fbs, and what it answers. Control plane, any
 // thread.
 import type { EngineStats, LoadedModel, ModelRoute, ModelSpec } from '../model/engine-api.js';
-import type { TraceRules, TraceTake } from '../model/generated/engine.js';
+import type {
+  RequestLogBatch,
+  RequestLogRate,
+  TraceRules,
+  TraceTake,
+} from '../model/generated/engine.js';
 import {
   ENGINE_STATS,
   MODEL_INFO,
   MODEL_SPEC,
+  REQUEST_LOG_BATCH,
+  REQUEST_LOG_RATES,
   ROUTE_TABLE,
   TRACE_RULES,
   TRACE_TAKE,
@@ -26,6 +33,14 @@ export const writeTraceRules = (rules: TraceRules): Uint8Array => writeTable(TRA
 
 /** What takeTraces() answered. */
 export const readTraces = (bytes: Uint8Array): TraceTake => readTable(TRACE_TAKE, bytes);
+
+/** RequestLogRates bytes. */
+export const writeLogRates = (rates: readonly RequestLogRate[]): Uint8Array =>
+  writeTable(REQUEST_LOG_RATES, { rates });
+
+/** What the engine logged. */
+export const readLogBatch = (bytes: Uint8Array): RequestLogBatch =>
+  readTable(REQUEST_LOG_BATCH, bytes);
 
 /** RouteTable bytes: a model that goes is one without versions. */
 export function writeRoutes(

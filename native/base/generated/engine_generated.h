@@ -99,6 +99,18 @@ struct TraceRecordBuilder;
 struct TraceTake;
 struct TraceTakeBuilder;
 
+struct RequestLogRate;
+struct RequestLogRateBuilder;
+
+struct RequestLogRates;
+struct RequestLogRatesBuilder;
+
+struct LoggedRequest;
+struct LoggedRequestBuilder;
+
+struct RequestLogBatch;
+struct RequestLogBatchBuilder;
+
 struct RankRule FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   typedef RankRuleBuilder Builder;
   enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
@@ -3469,6 +3481,433 @@ inline flatbuffers::Offset<TraceTake> CreateTraceTakeDirect(
       _fbb,
       records__,
       left__);
+}
+
+struct RequestLogRate FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef RequestLogRateBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_MODEL = 4,
+    VT_RATE = 6,
+    VT_TENSORFLOW = 8
+  };
+  const flatbuffers::String *model() const {
+    return GetPointer<const flatbuffers::String *>(VT_MODEL);
+  }
+  double rate() const {
+    return GetField<double>(VT_RATE, 0.0);
+  }
+  bool tensorflow() const {
+    return GetField<uint8_t>(VT_TENSORFLOW, 0) != 0;
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyOffsetRequired(verifier, VT_MODEL) &&
+           verifier.VerifyString(model()) &&
+           VerifyField<double>(verifier, VT_RATE, 8) &&
+           VerifyField<uint8_t>(verifier, VT_TENSORFLOW, 1) &&
+           verifier.EndTable();
+  }
+};
+
+struct RequestLogRateBuilder {
+  typedef RequestLogRate Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_model(flatbuffers::Offset<flatbuffers::String> model) {
+    fbb_.AddOffset(RequestLogRate::VT_MODEL, model);
+  }
+  void add_rate(double rate) {
+    fbb_.AddElement<double>(RequestLogRate::VT_RATE, rate, 0.0);
+  }
+  void add_tensorflow(bool tensorflow) {
+    fbb_.AddElement<uint8_t>(RequestLogRate::VT_TENSORFLOW, static_cast<uint8_t>(tensorflow), 0);
+  }
+  explicit RequestLogRateBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<RequestLogRate> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<RequestLogRate>(end);
+    fbb_.Required(o, RequestLogRate::VT_MODEL);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<RequestLogRate> CreateRequestLogRate(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    flatbuffers::Offset<flatbuffers::String> model = 0,
+    double rate = 0.0,
+    bool tensorflow = false) {
+  RequestLogRateBuilder builder_(_fbb);
+  builder_.add_rate(rate);
+  builder_.add_model(model);
+  builder_.add_tensorflow(tensorflow);
+  return builder_.Finish();
+}
+
+inline flatbuffers::Offset<RequestLogRate> CreateRequestLogRateDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    const char *model = nullptr,
+    double rate = 0.0,
+    bool tensorflow = false) {
+  auto model__ = model ? _fbb.CreateString(model) : 0;
+  return serval::fb::CreateRequestLogRate(
+      _fbb,
+      model__,
+      rate,
+      tensorflow);
+}
+
+struct RequestLogRates FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef RequestLogRatesBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_RATES = 4
+  };
+  const flatbuffers::Vector<flatbuffers::Offset<serval::fb::RequestLogRate>> *rates() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<serval::fb::RequestLogRate>> *>(VT_RATES);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyOffset(verifier, VT_RATES) &&
+           verifier.VerifyVector(rates()) &&
+           verifier.VerifyVectorOfTables(rates()) &&
+           verifier.EndTable();
+  }
+};
+
+struct RequestLogRatesBuilder {
+  typedef RequestLogRates Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_rates(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::RequestLogRate>>> rates) {
+    fbb_.AddOffset(RequestLogRates::VT_RATES, rates);
+  }
+  explicit RequestLogRatesBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<RequestLogRates> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<RequestLogRates>(end);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<RequestLogRates> CreateRequestLogRates(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::RequestLogRate>>> rates = 0) {
+  RequestLogRatesBuilder builder_(_fbb);
+  builder_.add_rates(rates);
+  return builder_.Finish();
+}
+
+inline flatbuffers::Offset<RequestLogRates> CreateRequestLogRatesDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    const std::vector<flatbuffers::Offset<serval::fb::RequestLogRate>> *rates = nullptr) {
+  auto rates__ = rates ? _fbb.CreateVector<flatbuffers::Offset<serval::fb::RequestLogRate>>(*rates) : 0;
+  return serval::fb::CreateRequestLogRates(
+      _fbb,
+      rates__);
+}
+
+struct LoggedRequest FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef LoggedRequestBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_PROTOCOL = 4,
+    VT_PROTOCOL_NAME = 6,
+    VT_CODE = 8,
+    VT_MODEL = 10,
+    VT_VERSION = 12,
+    VT_ID = 14,
+    VT_TIME_MS = 16,
+    VT_TOTAL_US = 18,
+    VT_JSON_BYTES = 20,
+    VT_RESPONSE_JSON_BYTES = 22,
+    VT_REQUEST = 24,
+    VT_RESPONSE = 26,
+    VT_TENSORFLOW = 28,
+    VT_TENSORFLOW_FAULT = 30
+  };
+  uint8_t protocol() const {
+    return GetField<uint8_t>(VT_PROTOCOL, 0);
+  }
+  const flatbuffers::String *protocol_name() const {
+    return GetPointer<const flatbuffers::String *>(VT_PROTOCOL_NAME);
+  }
+  uint8_t code() const {
+    return GetField<uint8_t>(VT_CODE, 0);
+  }
+  const flatbuffers::String *model() const {
+    return GetPointer<const flatbuffers::String *>(VT_MODEL);
+  }
+  const flatbuffers::String *version() const {
+    return GetPointer<const flatbuffers::String *>(VT_VERSION);
+  }
+  const flatbuffers::String *id() const {
+    return GetPointer<const flatbuffers::String *>(VT_ID);
+  }
+  uint64_t time_ms() const {
+    return GetField<uint64_t>(VT_TIME_MS, 0);
+  }
+  uint64_t total_us() const {
+    return GetField<uint64_t>(VT_TOTAL_US, 0);
+  }
+  int64_t json_bytes() const {
+    return GetField<int64_t>(VT_JSON_BYTES, -1LL);
+  }
+  uint64_t response_json_bytes() const {
+    return GetField<uint64_t>(VT_RESPONSE_JSON_BYTES, 0);
+  }
+  const flatbuffers::Vector<uint8_t> *request() const {
+    return GetPointer<const flatbuffers::Vector<uint8_t> *>(VT_REQUEST);
+  }
+  const flatbuffers::Vector<uint8_t> *response() const {
+    return GetPointer<const flatbuffers::Vector<uint8_t> *>(VT_RESPONSE);
+  }
+  const flatbuffers::Vector<uint8_t> *tensorflow() const {
+    return GetPointer<const flatbuffers::Vector<uint8_t> *>(VT_TENSORFLOW);
+  }
+  const flatbuffers::String *tensorflow_fault() const {
+    return GetPointer<const flatbuffers::String *>(VT_TENSORFLOW_FAULT);
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyField<uint8_t>(verifier, VT_PROTOCOL, 1) &&
+           VerifyOffset(verifier, VT_PROTOCOL_NAME) &&
+           verifier.VerifyString(protocol_name()) &&
+           VerifyField<uint8_t>(verifier, VT_CODE, 1) &&
+           VerifyOffsetRequired(verifier, VT_MODEL) &&
+           verifier.VerifyString(model()) &&
+           VerifyOffsetRequired(verifier, VT_VERSION) &&
+           verifier.VerifyString(version()) &&
+           VerifyOffset(verifier, VT_ID) &&
+           verifier.VerifyString(id()) &&
+           VerifyField<uint64_t>(verifier, VT_TIME_MS, 8) &&
+           VerifyField<uint64_t>(verifier, VT_TOTAL_US, 8) &&
+           VerifyField<int64_t>(verifier, VT_JSON_BYTES, 8) &&
+           VerifyField<uint64_t>(verifier, VT_RESPONSE_JSON_BYTES, 8) &&
+           VerifyOffset(verifier, VT_REQUEST) &&
+           verifier.VerifyVector(request()) &&
+           VerifyOffset(verifier, VT_RESPONSE) &&
+           verifier.VerifyVector(response()) &&
+           VerifyOffset(verifier, VT_TENSORFLOW) &&
+           verifier.VerifyVector(tensorflow()) &&
+           VerifyOffset(verifier, VT_TENSORFLOW_FAULT) &&
+           verifier.VerifyString(tensorflow_fault()) &&
+           verifier.EndTable();
+  }
+};
+
+struct LoggedRequestBuilder {
+  typedef LoggedRequest Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_protocol(uint8_t protocol) {
+    fbb_.AddElement<uint8_t>(LoggedRequest::VT_PROTOCOL, protocol, 0);
+  }
+  void add_protocol_name(flatbuffers::Offset<flatbuffers::String> protocol_name) {
+    fbb_.AddOffset(LoggedRequest::VT_PROTOCOL_NAME, protocol_name);
+  }
+  void add_code(uint8_t code) {
+    fbb_.AddElement<uint8_t>(LoggedRequest::VT_CODE, code, 0);
+  }
+  void add_model(flatbuffers::Offset<flatbuffers::String> model) {
+    fbb_.AddOffset(LoggedRequest::VT_MODEL, model);
+  }
+  void add_version(flatbuffers::Offset<flatbuffers::String> version) {
+    fbb_.AddOffset(LoggedRequest::VT_VERSION, version);
+  }
+  void add_id(flatbuffers::Offset<flatbuffers::String> id) {
+    fbb_.AddOffset(LoggedRequest::VT_ID, id);
+  }
+  void add_time_ms(uint64_t time_ms) {
+    fbb_.AddElement<uint64_t>(LoggedRequest::VT_TIME_MS, time_ms, 0);
+  }
+  void add_total_us(uint64_t total_us) {
+    fbb_.AddElement<uint64_t>(LoggedRequest::VT_TOTAL_US, total_us, 0);
+  }
+  void add_json_bytes(int64_t json_bytes) {
+    fbb_.AddElement<int64_t>(LoggedRequest::VT_JSON_BYTES, json_bytes, -1LL);
+  }
+  void add_response_json_bytes(uint64_t response_json_bytes) {
+    fbb_.AddElement<uint64_t>(LoggedRequest::VT_RESPONSE_JSON_BYTES, response_json_bytes, 0);
+  }
+  void add_request(flatbuffers::Offset<flatbuffers::Vector<uint8_t>> request) {
+    fbb_.AddOffset(LoggedRequest::VT_REQUEST, request);
+  }
+  void add_response(flatbuffers::Offset<flatbuffers::Vector<uint8_t>> response) {
+    fbb_.AddOffset(LoggedRequest::VT_RESPONSE, response);
+  }
+  void add_tensorflow(flatbuffers::Offset<flatbuffers::Vector<uint8_t>> tensorflow) {
+    fbb_.AddOffset(LoggedRequest::VT_TENSORFLOW, tensorflow);
+  }
+  void add_tensorflow_fault(flatbuffers::Offset<flatbuffers::String> tensorflow_fault) {
+    fbb_.AddOffset(LoggedRequest::VT_TENSORFLOW_FAULT, tensorflow_fault);
+  }
+  explicit LoggedRequestBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<LoggedRequest> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<LoggedRequest>(end);
+    fbb_.Required(o, LoggedRequest::VT_MODEL);
+    fbb_.Required(o, LoggedRequest::VT_VERSION);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<LoggedRequest> CreateLoggedRequest(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    uint8_t protocol = 0,
+    flatbuffers::Offset<flatbuffers::String> protocol_name = 0,
+    uint8_t code = 0,
+    flatbuffers::Offset<flatbuffers::String> model = 0,
+    flatbuffers::Offset<flatbuffers::String> version = 0,
+    flatbuffers::Offset<flatbuffers::String> id = 0,
+    uint64_t time_ms = 0,
+    uint64_t total_us = 0,
+    int64_t json_bytes = -1LL,
+    uint64_t response_json_bytes = 0,
+    flatbuffers::Offset<flatbuffers::Vector<uint8_t>> request = 0,
+    flatbuffers::Offset<flatbuffers::Vector<uint8_t>> response = 0,
+    flatbuffers::Offset<flatbuffers::Vector<uint8_t>> tensorflow = 0,
+    flatbuffers::Offset<flatbuffers::String> tensorflow_fault = 0) {
+  LoggedRequestBuilder builder_(_fbb);
+  builder_.add_response_json_bytes(response_json_bytes);
+  builder_.add_json_bytes(json_bytes);
+  builder_.add_total_us(total_us);
+  builder_.add_time_ms(time_ms);
+  builder_.add_tensorflow_fault(tensorflow_fault);
+  builder_.add_tensorflow(tensorflow);
+  builder_.add_response(response);
+  builder_.add_request(request);
+  builder_.add_id(id);
+  builder_.add_version(version);
+  builder_.add_model(model);
+  builder_.add_protocol_name(protocol_name);
+  builder_.add_code(code);
+  builder_.add_protocol(protocol);
+  return builder_.Finish();
+}
+
+inline flatbuffers::Offset<LoggedRequest> CreateLoggedRequestDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    uint8_t protocol = 0,
+    const char *protocol_name = nullptr,
+    uint8_t code = 0,
+    const char *model = nullptr,
+    const char *version = nullptr,
+    const char *id = nullptr,
+    uint64_t time_ms = 0,
+    uint64_t total_us = 0,
+    int64_t json_bytes = -1LL,
+    uint64_t response_json_bytes = 0,
+    const std::vector<uint8_t> *request = nullptr,
+    const std::vector<uint8_t> *response = nullptr,
+    const std::vector<uint8_t> *tensorflow = nullptr,
+    const char *tensorflow_fault = nullptr) {
+  auto protocol_name__ = protocol_name ? _fbb.CreateString(protocol_name) : 0;
+  auto model__ = model ? _fbb.CreateString(model) : 0;
+  auto version__ = version ? _fbb.CreateString(version) : 0;
+  auto id__ = id ? _fbb.CreateString(id) : 0;
+  auto request__ = request ? _fbb.CreateVector<uint8_t>(*request) : 0;
+  auto response__ = response ? _fbb.CreateVector<uint8_t>(*response) : 0;
+  auto tensorflow__ = tensorflow ? _fbb.CreateVector<uint8_t>(*tensorflow) : 0;
+  auto tensorflow_fault__ = tensorflow_fault ? _fbb.CreateString(tensorflow_fault) : 0;
+  return serval::fb::CreateLoggedRequest(
+      _fbb,
+      protocol,
+      protocol_name__,
+      code,
+      model__,
+      version__,
+      id__,
+      time_ms,
+      total_us,
+      json_bytes,
+      response_json_bytes,
+      request__,
+      response__,
+      tensorflow__,
+      tensorflow_fault__);
+}
+
+struct RequestLogBatch FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
+  typedef RequestLogBatchBuilder Builder;
+  enum FlatBuffersVTableOffset FLATBUFFERS_VTABLE_UNDERLYING_TYPE {
+    VT_REQUESTS = 4,
+    VT_DROPPED = 6,
+    VT_MORE = 8
+  };
+  const flatbuffers::Vector<flatbuffers::Offset<serval::fb::LoggedRequest>> *requests() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<serval::fb::LoggedRequest>> *>(VT_REQUESTS);
+  }
+  uint64_t dropped() const {
+    return GetField<uint64_t>(VT_DROPPED, 0);
+  }
+  bool more() const {
+    return GetField<uint8_t>(VT_MORE, 0) != 0;
+  }
+  bool Verify(flatbuffers::Verifier &verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyOffset(verifier, VT_REQUESTS) &&
+           verifier.VerifyVector(requests()) &&
+           verifier.VerifyVectorOfTables(requests()) &&
+           VerifyField<uint64_t>(verifier, VT_DROPPED, 8) &&
+           VerifyField<uint8_t>(verifier, VT_MORE, 1) &&
+           verifier.EndTable();
+  }
+};
+
+struct RequestLogBatchBuilder {
+  typedef RequestLogBatch Table;
+  flatbuffers::FlatBufferBuilder &fbb_;
+  flatbuffers::uoffset_t start_;
+  void add_requests(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::LoggedRequest>>> requests) {
+    fbb_.AddOffset(RequestLogBatch::VT_REQUESTS, requests);
+  }
+  void add_dropped(uint64_t dropped) {
+    fbb_.AddElement<uint64_t>(RequestLogBatch::VT_DROPPED, dropped, 0);
+  }
+  void add_more(bool more) {
+    fbb_.AddElement<uint8_t>(RequestLogBatch::VT_MORE, static_cast<uint8_t>(more), 0);
+  }
+  explicit RequestLogBatchBuilder(flatbuffers::FlatBufferBuilder &_fbb)
+        : fbb_(_fbb) {
+    start_ = fbb_.StartTable();
+  }
+  flatbuffers::Offset<RequestLogBatch> Finish() {
+    const auto end = fbb_.EndTable(start_);
+    auto o = flatbuffers::Offset<RequestLogBatch>(end);
+    return o;
+  }
+};
+
+inline flatbuffers::Offset<RequestLogBatch> CreateRequestLogBatch(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::LoggedRequest>>> requests = 0,
+    uint64_t dropped = 0,
+    bool more = false) {
+  RequestLogBatchBuilder builder_(_fbb);
+  builder_.add_dropped(dropped);
+  builder_.add_requests(requests);
+  builder_.add_more(more);
+  return builder_.Finish();
+}
+
+inline flatbuffers::Offset<RequestLogBatch> CreateRequestLogBatchDirect(
+    flatbuffers::FlatBufferBuilder &_fbb,
+    const std::vector<flatbuffers::Offset<serval::fb::LoggedRequest>> *requests = nullptr,
+    uint64_t dropped = 0,
+    bool more = false) {
+  auto requests__ = requests ? _fbb.CreateVector<flatbuffers::Offset<serval::fb::LoggedRequest>>(*requests) : 0;
+  return serval::fb::CreateRequestLogBatch(
+      _fbb,
+      requests__,
+      dropped,
+      more);
 }
 
 }  // namespace fb

@@ -10,6 +10,7 @@
 #include "engine/lane/lane.h"
 #include "engine/lane/lookup.h"
 #include "engine/model/instance.h"
+#include "engine/record.h"
 
 namespace serval {
 
@@ -20,6 +21,14 @@ constexpr size_t kAnswerKeepBytes = 64 * 1024;
 
 Protocol protocol_of(const TfTask& task) {
   return task.method() == Method::Classify ? Protocol::TfClassify : Protocol::TfRegress;
+}
+
+// The whole request and its answer, for the request log.
+void log_tasks(Model& model, std::span<const uint8_t> bytes, ErrorCode code, const Request& whole,
+               uint64_t total_ns) {
+  log_request(model,
+              {Protocol::TfMultiInference, code, bytes.size(), whole.response.size(), total_ns, {}},
+              bytes, -1, whole);
 }
 
 // Gives `out` the error that `failed` was answered.
@@ -50,6 +59,9 @@ Answer Lane::infer_tasks(const Arrival& arrival) {
   size_t done = 0;
   const std::optional<Answer> answer = run_tasks_here(arrival, **model, done);
   task_memory_.answer.response.shrink(kAnswerKeepBytes);
+  if (answer.has_value()) {
+    log_tasks(**model, arrival.bytes, answer->code, slots_.first(), watch.elapsed_ns());
+  }
   const Answer whole =
       answer.has_value() ? *answer : queue_tasks(arrival, *model, done, watch.elapsed_ns());
   trace_.reset();
@@ -110,6 +122,7 @@ Answer Lane::queue_tasks(const Arrival& arrival, const std::shared_ptr<Model>& m
   group->parts.resize(group->tasks.size());
   group->next = first;
   whole.group = group;
+  whole.queued = Stopwatch();
   whole.stage = Request::Stage::Tasks;
   for (size_t at = first; at < group->tasks.size() && begun.ok(); ++at) {
     begun = queue_task(group, at, model, arrival.timeout_us, spent_ns);
@@ -185,6 +198,8 @@ bool Lane::cancel_tasks(Request& whole) {
 Request* Lane::finish_task(Request& done) {
   const std::shared_ptr<TaskGroup> group = done.group;
   Request& whole = *group->whole;
+  const bool logged = done.model->tap() != nullptr && done.model->tap()->on();
+  const std::shared_ptr<Model> model = logged ? done.model : nullptr;
   TaskGroup::Part& part = *std::find_if(group->parts.begin(), group->parts.end(),
                                         [&](const auto& one) { return one.request == &done; });
   --group->working;
@@ -199,6 +214,9 @@ Request* Lane::finish_task(Request& done) {
     add_results(*group);
   }
   if (group->working != 0) return nullptr;
+  if (logged) {
+    log_tasks(*model, whole.bytes(), whole.code, whole, whole.queued.elapsed_ns());
+  }
   whole.stage = Request::Stage::Taken;
   return &whole;
 }

@@ -42,6 +42,7 @@ Model::Model(uint32_t handle, ModelSpec spec, std::vector<std::shared_ptr<Backen
       shapes_(std::move(shapes)),
       load_us_(load_us),
       services_(services),
+      tap_(services.request_log == nullptr ? nullptr : services.request_log->tap(spec_.name)),
       table_(replicas[0]->info().table),
       batch_finding_(std::move(finding)),
       batch_mode_(effective_mode(spec_.batch, shapes_, replicas[0]->info().stateful,

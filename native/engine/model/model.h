@@ -18,6 +18,7 @@
 #include "engine/model/inline_policy.h"
 #include "engine/model/request_queue.h"
 #include "engine/model/shapes.h"
+#include "engine/request_log/request_log.h"
 #include "engine/watch/running.h"
 #include "stats/access_log.h"
 #include "stats/model_stats.h"
@@ -69,6 +70,7 @@ struct ModelServices {
   DeadlineTimer* timer = nullptr;  // watches the deadlines of what runs
   StartThread start_thread = serval::start_thread;
   Tracer* tracer = nullptr;                       // of models whose requests may be traced
+  RequestLog* request_log = nullptr;
   const SharedRegions* shared_regions = nullptr;  // what requests may name; null = none
 };
 
@@ -99,6 +101,8 @@ class Model {
   // Of the model and its queue. Control plane, any thread.
   StatsReading read_stats();
   const ModelServices& services() const { return services_; }
+  // Which requests are logged; null where there is no log.
+  RequestTap* tap() const { return tap_.get(); }
 
   // What BatchPolicy.mode came to, and what the probe found.
   BatchMode batch_mode() const { return batch_mode_; }
@@ -141,6 +145,7 @@ class Model {
   const ModelShapes shapes_;
   const int64_t load_us_;
   const ModelServices services_;
+  const std::shared_ptr<RequestTap> tap_;
   const std::shared_ptr<const TableSchema> table_;
   const BatchFinding batch_finding_;
   const BatchMode batch_mode_;

@@ -152,6 +152,14 @@ test('defaults are those of the issue', async () => {
     accessLog: undefined,
     accessLogSettings: { oneIn: 1, errorsOnly: false, reasons: true },
     tracing: NO_TRACING,
+    requestLog: {
+      folder: undefined,
+      sampling: 1,
+      format: 'json',
+      values: Number.POSITIVE_INFINITY,
+      fileMb: 100,
+      filesMax: 10,
+    },
     access: DEFAULT_ACCESS,
     ignoredFlags: [],
   } satisfies Config);
@@ -229,6 +237,12 @@ test('every flag is taken with "=", with a space, with underscores', async () =>
     'access-log-one-in': '23',
     'access-log-errors-only': 'true',
     'access-log-reasons': 'false',
+    'request-log-dir': 'requests',
+    'request-log-sampling': '0.25',
+    'request-log-format': 'json',
+    'request-log-values': '24',
+    'request-log-max-mb': '25',
+    'request-log-files': '26',
     'enable-serialization-as-tensor-content': 'true',
     'enable-signature-method-name-check': 'true',
     'saved-model-tags': 'serve,gpu',
@@ -309,6 +323,14 @@ test('every flag is taken with "=", with a space, with underscores', async () =>
     accessLog: '/somewhere/access.log',
     accessLogSettings: { oneIn: 23, errorsOnly: true, reasons: false },
     tracing: NO_TRACING,
+    requestLog: {
+      folder: '/somewhere/requests',
+      sampling: 0.25,
+      format: 'json',
+      values: 24,
+      fileMb: 25,
+      filesMax: 26,
+    },
     ignoredFlags: GRPC_CONFIG.ignored,
   };
   const entries = Object.entries(values);

@@ -173,6 +173,8 @@ const TRITON_SAMPLES: Samples = {
 
 const ENTRY = 'name: "m" base_path: "/m"';
 const POLICY = `model_config_list { config { ${ENTRY} model_version_policy { @ } } }`;
+const LOGGING = `model_config_list { config { ${ENTRY} logging_config { @ } } }`;
+const LOG_PLACE = 'log_collector_config { filename_prefix: "/l" }';
 const MODELS_SAMPLES: Samples = {
   ModelServerConfig: ['@', `model_config_list { config { ${ENTRY} } }`, 'custom_model_config { }'],
   ModelConfigList: ['model_config_list { @ }', `config { ${ENTRY} }`],
@@ -195,6 +197,22 @@ const MODELS_SAMPLES: Samples = {
   Latest: [POLICY.replace('@', 'latest { @ }'), 'num_versions: 2'],
   All: [POLICY.replace('@', 'all { @ }')],
   Specific: [POLICY.replace('@', 'specific { @ }'), 'versions: 1'],
+  LoggingConfig: [
+    LOGGING,
+    LOG_PLACE,
+    `sampling_config { sampling_rate: 0.5 } ${LOG_PLACE}`,
+    'custom_logging_config { }',
+  ],
+  LogCollectorConfig: [
+    LOGGING.replace('@', 'log_collector_config { @ }'),
+    'type: "file"',
+    'filename_prefix: "/l"',
+  ],
+  SamplingConfig: [
+    LOGGING.replace('@', `${LOG_PLACE} sampling_config { @ }`),
+    'sampling_rate: 0.5',
+    'attributes: 1',
+  ],
 };
 
 const BATCHING_SAMPLES: Samples = {

@@ -198,7 +198,7 @@ test('models.config: a bad entry does not take the others along', () => {
   ]);
 });
 
-test('models.config: a custom configuration is a problem, logging a warning', () => {
+test('models.config: a custom configuration is a problem', () => {
   const custom = parseModelServerConfig(
     'custom_model_config { [type.googleapis.com/x.Y] { any: "thing" } }',
     'f',
@@ -206,14 +206,32 @@ test('models.config: a custom configuration is a problem, logging a warning', ()
   assert.deepEqual(linesOf(custom.problems), [
     'f:1:21: custom_model_config: not supported; expected model_config_list',
   ]);
-  const logged = parseModelServerConfig(
-    entry('logging_config { sampling_config { sampling_rate: 0.1 } }'),
-    'f',
-  );
-  assert.deepEqual([logged.models.length, logged.problems], [1, []]);
-  assert.deepEqual(linesOf(logged.warnings), [
-    'f:1:78: logging_config: requests are not logged yet; --access-log has a line for each',
-  ]);
+});
+
+test('models.config: logging_config', () => {
+  const read = (text: string) => parseModelServerConfig(entry(`logging_config { ${text} }`), 'f');
+  const place = 'log_collector_config { type: "file" filename_prefix: "/var/log/m" }';
+  const whole = read(`${place} sampling_config { sampling_rate: 0.1 }`);
+  assert.deepEqual([whole.problems, whole.warnings], [[], []]);
+  const logging = { filenamePrefix: '/var/log/m', samplingRate: 0.1 };
+  assert.deepEqual(whole.models[0]?.logging, logging);
+  assert.deepEqual(read('').models[0]?.logging, undefined);
+  assert.deepEqual(read(place).models[0]?.logging, { ...logging, samplingRate: 0 });
+  for (const [text, expected] of [
+    ['sampling_config { sampling_rate: 0.1 }', /filename_prefix: expected an absolute path .* got/],
+    [`${place} sampling_config { sampling_rate: -1 }`, /sampling_rate: expected a number from 0/],
+    [`${place} sampling_config { sampling_rate: nan }`, /sampling_rate: .*, got NaN/],
+    ['log_collector_config { filename_prefix: "/folder/" }', /filename_prefix: expected/],
+    ['log_collector_config { filename_prefix: "relative" }', /filename_prefix: expected/],
+    [
+      'log_collector_config { type: "kafka" filename_prefix: "/l" }',
+      /type: expected "file" or "", got "kafka"/,
+    ],
+  ] as const) {
+    const { models, problems } = read(text);
+    assert.deepEqual(models, [], text);
+    assert.match(linesOf(problems).join(), expected);
+  }
 });
 
 test('models.config: the samples', (t) => {

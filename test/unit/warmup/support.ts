@@ -9,24 +9,28 @@ import { decode, messageTypes } from '../protocols/raw-client.js';
 
 interface WarmupFiles {
   encodeMessage(name: string, object: object): Buffer;
+  decodeMessage(name: string, bytes: Uint8Array): object;
   predictRecord(inputs: object, rest?: object): Buffer;
   exampleInput(value: number): object;
   exampleRecord(kind: 'classify' | 'regress', request: object): Buffer;
   multiRecord(request: object): Buffer;
   maskedCrc(bytes: Uint8Array): number;
   tfRecordFile(records: readonly Uint8Array[]): Buffer;
+  tfRecords(file: Buffer): readonly Buffer[];
   warmupFiles(): Record<string, Buffer>;
 }
 
 const fixtures = join(packageRoot(), 'test', 'fixtures', 'warmup-files.mjs');
 export const {
   encodeMessage,
+  decodeMessage,
   predictRecord,
   exampleInput,
   exampleRecord,
   multiRecord,
   maskedCrc,
   tfRecordFile,
+  tfRecords,
   warmupFiles,
 } = (await import(pathToFileURL(fixtures).href)) as WarmupFiles;
 

@@ -15,8 +15,20 @@ export const MODELS_CONFIG_FIELDS: FieldTable = {
     base_path: worksBut('absolute, or file://'),
     model_type: worksBut('TENSORFLOW'),
     ...works('model_platform'),
-    logging_config: noEffect('requests are not logged yet; --access-log has a line for each', true),
+    logging_config: worksBut('PredictionLog records in TFRecord files: docs/request-logging.md'),
     ...works('model_version_policy', 'version_labels'),
+  },
+  LoggingConfig: {
+    ...works('log_collector_config', 'sampling_config'),
+    custom_logging_config: notHere('not supported; expected log_collector_config', true),
+  },
+  LogCollectorConfig: {
+    type: worksBut('"file" or nothing'),
+    filename_prefix: worksBut('absolute; a time and .tfrecord follow'),
+  },
+  SamplingConfig: {
+    ...works('sampling_rate'),
+    attributes: noEffect('the origin and criticality of requests are not known here'),
   },
   ServableVersionPolicy: works('latest', 'all', 'specific'),
   Latest: works('num_versions'),

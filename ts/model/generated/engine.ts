@@ -517,3 +517,50 @@ export interface TraceTake {
   /** of each rule that is set, with what is left of its count */
   readonly left: readonly TraceRule[];
 }
+
+/** Which requests are logged: of these models, and of all others. */
+export interface RequestLogRate {
+  /** "" = every one that has no row */
+  readonly model: string;
+  /** 0 .. 1 */
+  readonly rate: number;
+  /** what did not come as TensorFlow Serving's messages is made one */
+  readonly tensorflow: boolean;
+}
+
+export interface RequestLogRates {
+  readonly rates: readonly RequestLogRate[];
+}
+
+/** A logged request and what it was answered, as they were on the wire. */
+export interface LoggedRequest {
+  /** a Protocol */
+  readonly protocol: number;
+  /** as logs call it */
+  readonly protocolName: string;
+  /** an ErrorCode */
+  readonly code: number;
+  readonly model: string;
+  readonly version: string;
+  readonly id: string;
+  /** since 1970, when it ended */
+  readonly timeMs: number;
+  readonly totalUs: number;
+  /** of the request: JSON before binary data; -1 = all of it */
+  readonly jsonBytes: number;
+  /** likewise, 0 = all; of an error: what is missing, before its text */
+  readonly responseJsonBytes: number;
+  readonly request: Uint8Array;
+  readonly response: Uint8Array;
+  /** a message of TensorFlow Serving that asks the same; empty: none */
+  readonly tensorflow: Uint8Array;
+  /** why there is none */
+  readonly tensorflowFault: string;
+}
+
+export interface RequestLogBatch {
+  readonly requests: readonly LoggedRequest[];
+  /** for want of room since the last one */
+  readonly dropped: number;
+  readonly more: boolean;
+}

@@ -273,3 +273,36 @@ export const TRACE_TAKE: Table<engine.TraceTake> = { name: 'TraceTake', members:
   { name: 'records', kind: TRACE_RECORD, many: true },
   { name: 'left', kind: TRACE_RULE, many: true },
 ] };
+
+export const REQUEST_LOG_RATE: Table<engine.RequestLogRate> = { name: 'RequestLogRate', members: [
+  { name: 'model', kind: 'string' },
+  { name: 'rate', kind: 'double' },
+  { name: 'tensorflow', kind: 'bool' },
+] };
+
+export const REQUEST_LOG_RATES: Table<engine.RequestLogRates> = { name: 'RequestLogRates', members: [
+  { name: 'rates', kind: REQUEST_LOG_RATE, many: true },
+] };
+
+export const LOGGED_REQUEST: Table<engine.LoggedRequest> = { name: 'LoggedRequest', members: [
+  { name: 'protocol', kind: 'ubyte' },
+  { name: 'protocolName', kind: 'string' },
+  { name: 'code', kind: 'ubyte' },
+  { name: 'model', kind: 'string' },
+  { name: 'version', kind: 'string' },
+  { name: 'id', kind: 'string' },
+  { name: 'timeMs', kind: 'ulong' },
+  { name: 'totalUs', kind: 'ulong' },
+  { name: 'jsonBytes', kind: 'long', fallback: -1 },
+  { name: 'responseJsonBytes', kind: 'ulong' },
+  { name: 'request', kind: 'bytes' },
+  { name: 'response', kind: 'bytes' },
+  { name: 'tensorflow', kind: 'bytes' },
+  { name: 'tensorflowFault', kind: 'string' },
+] };
+
+export const REQUEST_LOG_BATCH: Table<engine.RequestLogBatch> = { name: 'RequestLogBatch', members: [
+  { name: 'requests', kind: LOGGED_REQUEST, many: true },
+  { name: 'dropped', kind: 'ulong' },
+  { name: 'more', kind: 'bool' },
+] };

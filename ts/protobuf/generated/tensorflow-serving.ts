@@ -1,5 +1,5 @@
 // Generated from proto/wire/tensorflow_serving.proto by proto/generate-wire.mjs; do not edit.
-import { OPAQUE, choice, many, map, message, one, oneOf } from '../schema.js';
+import { choice, many, map, message, one, oneOf } from '../schema.js';
 import type { MessageSchema } from '../schema.js';
 import { ANY } from './any.js';
 
@@ -17,7 +17,7 @@ const MODEL_CONFIG: MessageSchema = message('ModelConfig', () => ({
   base_path: one(2, 'string'),
   model_type: one(3, MODEL_TYPE),
   model_platform: one(4, 'string'),
-  logging_config: one(6, OPAQUE),
+  logging_config: one(6, LOGGING_CONFIG),
   model_version_policy: one(7, FILE_SYSTEM_STORAGE_PATH_SOURCE_CONFIG_SERVABLE_VERSION_POLICY),
   version_labels: map(8, 'string', 'int64'),
 }));
@@ -27,6 +27,22 @@ const MODEL_TYPE = choice({
   TENSORFLOW: 1,
   OTHER: 2,
 });
+
+const LOGGING_CONFIG: MessageSchema = message('LoggingConfig', () => ({
+  log_collector_config: one(1, LOG_COLLECTOR_CONFIG),
+  sampling_config: one(2, SAMPLING_CONFIG),
+  custom_logging_config: one(3, ANY),
+}));
+
+const LOG_COLLECTOR_CONFIG: MessageSchema = message('LogCollectorConfig', () => ({
+  type: one(1, 'string'),
+  filename_prefix: one(2, 'string'),
+}));
+
+const SAMPLING_CONFIG: MessageSchema = message('SamplingConfig', () => ({
+  sampling_rate: one(1, 'double'),
+  attributes: one(2, 'int32'),
+}));
 
 const FILE_SYSTEM_STORAGE_PATH_SOURCE_CONFIG_SERVABLE_VERSION_POLICY: MessageSchema = message('ServableVersionPolicy', () => ({
   latest: oneOf('policy_choice', 100, FILE_SYSTEM_STORAGE_PATH_SOURCE_CONFIG_SERVABLE_VERSION_POLICY_LATEST),

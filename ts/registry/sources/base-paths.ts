@@ -66,13 +66,14 @@ export class BasePathSource {
   }
 }
 
-/** Names of the entries that say something else than before, or are new; where they were written
- * does not count. */
+/** Names of the entries that say something else than before, or are new; where they were written,
+ * and how their requests are logged, does not count. */
 export function changedEntries(
   entries: readonly ModelEntry[],
   before: readonly ModelEntry[],
 ): readonly string[] {
-  const contentOf = ({ place: _, ...rest }: ModelEntry): string => JSON.stringify(rest);
+  const contentOf = ({ place: _, logging: __, ...rest }: ModelEntry): string =>
+    JSON.stringify(rest);
   const known = new Map(before.map((one) => [one.name, contentOf(one)]));
   return entries.filter((one) => known.get(one.name) !== contentOf(one)).map((one) => one.name);
 }

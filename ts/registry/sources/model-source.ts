@@ -20,6 +20,8 @@ export interface ModelSourceOptions {
   readonly clock?: Clock;
   /** Where files of load calls are kept. Default: the system's folder for temporary files. */
   readonly tempRoot?: string;
+  /** Told what models of base paths are now, when that changes. */
+  readonly entriesChanged?: (entries: readonly ModelEntry[]) => void;
   /** Told what is wrong whenever that was looked at, and how many looks there were. */
   readonly looked?: (problems: ProblemCounts, looks: number) => void;
 }
@@ -70,6 +72,8 @@ export class ModelSource {
   #basePathsWatched = false;
   #startProblems: readonly string[] = [];
   #looks = 0;
+  readonly #entriesChanged: (entries: readonly ModelEntry[]) => void;
+  #entriesTold: readonly ModelEntry[] = [];
 
   constructor(
     config: SourceConfig,
@@ -85,6 +89,7 @@ export class ModelSource {
     this.#logger = logger;
     this.#registry = registry;
     this.#explicit = explicit;
+    this.#entriesChanged = options.entriesChanged ?? ((): void => undefined);
     this.#askedModels = new DesiredModels(config, explicit);
     this.#problems = new Problems(logger);
     this.#looked = options.looked ?? (() => undefined);
@@ -120,6 +125,11 @@ export class ModelSource {
   /** Whether a later look, or a load call, may bring what is not there now. */
   get isWatched(): boolean {
     return isWatched(this.#config, this.#places.entries);
+  }
+
+  /** Models of base paths. */
+  get entries(): readonly ModelEntry[] {
+    return this.#places.entries;
   }
 
   get counters(): SourceCounters {
@@ -299,6 +309,11 @@ export class ModelSource {
   async #apply(again: readonly string[]): Promise<void> {
     const desired = this.#askedModels.decide(this.#places.seen, (name) => this.#available(name));
     this.#problems.show(desired.problems, desired.grave);
+    const { entries } = this.#places;
+    if (entries !== this.#entriesTold) {
+      this.#entriesTold = entries;
+      this.#entriesChanged(entries);
+    }
     this.#looked(countsOf(this.problems, desired), this.#looks);
     if (sameDesired(this.#desired, desired) && again.length === 0) return;
     this.#desired = desired;

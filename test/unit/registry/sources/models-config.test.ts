@@ -82,7 +82,8 @@ test('what makes no difference is told, once, and does not stop a start', async 
     'batching.txt': 'max_batch_size { value: 8 }\nthread_pool_name { value: "q" }',
   });
   const file = join(folder, 'models.config');
-  const entry = `config { name: "a" base_path: "${folder}/a" logging_config { } }`;
+  const logging = 'logging_config { sampling_config { attributes: 1 } }';
+  const entry = `config { name: "a" base_path: "${folder}/a" ${logging} }`;
   writeFileSync(file, `model_config_list { ${entry} }`);
   const { look, source, states, lines } = await startSource({
     sources: { modelConfigFile: file, modelRepositories: [join(folder, 'r')] },
@@ -92,7 +93,7 @@ test('what makes no difference is told, once, and does not stop a start', async 
   assert.equal(states(), 'a/1:AVAILABLE b/1:AVAILABLE');
   const told = [
     /batching.txt:2:\d+: thread_pool_name: each model has/,
-    /models.config:1:\d+: logging_config: requests are not logged/,
+    /models.config:1:\d+: attributes: the origin and criticality/,
     /a\/1\/batching_params.pbtxt:1:\d+: thread_pool_name: each model has/,
     /r\/b\/config.pbtxt:1:\d+: eager_batching: a batch is put together/,
   ];

@@ -1,0 +1,19 @@
+// Logged requests of other protocols as TensorFlow Serving's messages, which its warm-up files and
+// clients take. Control plane, any thread: what was decoded once for the model is decoded again.
+#pragma once
+
+#include "base/error.h"
+#include "engine/request_log/request_log.h"
+#include "engine/serve.h"
+
+namespace serval {
+
+// Appends a message that asks `model` for the same: a PredictRequest of the same tensors for V1
+// predict and V2; a ClassificationRequest or RegressionRequest of the same Examples for V1 classify
+// and regress. What such a message cannot say (parameters, an id) is not in it.
+// Errors: unimplemented (tabular models, element types that TensorFlow has not); those of the
+// codecs, where the request was bad.
+Status write_tf_request(const LoggedEntry& entry, const Model& model, const ServeSettings& settings,
+                        ByteBuffer& out);
+
+}  // namespace serval

@@ -1,0 +1,99 @@
+// The request log: flags and their settings. Control plane, start-up only.
+import { REQUEST_LOG_FORMATS, type RequestLogSettings } from '../request-log/settings.js';
+import { echo } from '../text.js';
+import { flag, type FlagType } from './flag-row.js';
+import type { SettingsReader } from './serving.js';
+import { choiceValue, configError, lastText, type Written } from './values.js';
+
+const path: FlagType = { kind: 'path' };
+const text: FlagType = { kind: 'text' };
+/** Of one file, and files of one log. */
+const FILE_MB_MAX = 1_000_000;
+const FILES_MAX = 100_000;
+const VALUES_MAX = 1_000_000_000;
+
+export const REQUEST_LOG_FLAGS = [
+  flag(
+    'request-log-dir',
+    'DIR',
+    path,
+    '',
+    'requests of all models with their answers, as files in this folder',
+  ),
+  flag('request-log-sampling', 'RATE', text, '1', 'the part of requests that is logged, 0 to 1'),
+  flag(
+    'request-log-format',
+    'FORMAT',
+    { kind: 'choice', choices: REQUEST_LOG_FORMATS },
+    'json',
+    "json: a line each; raw: the same, bytes as they came; tfrecord: TensorFlow Serving's form",
+  ),
+  flag(
+    'request-log-values',
+    'N',
+    text,
+    'full',
+    'values of each tensor in a line of JSON: full, none or so many',
+  ),
+  flag(
+    'request-log-max-mb',
+    'MB',
+    { kind: 'int', min: 1, max: FILE_MB_MAX },
+    100,
+    'a file of the request log that is larger is followed by another',
+  ),
+  flag(
+    'request-log-files',
+    'N',
+    { kind: 'int', min: 1, max: FILES_MAX },
+    10,
+    'files of each request log that are kept; the oldest go',
+  ),
+];
+
+function samplingOf(from: Written): number {
+  const written = lastText(from);
+  const rate = /^(\d+\.?\d*|\.\d+)(e-?\d+)?$/i.test(written) ? Number(written) : Number.NaN;
+  if (rate >= 0 && rate <= 1) return rate;
+  throw configError(from.where, `expected a number from 0 to 1, got ${echo(written)}`);
+}
+
+function valuesOf(from: Written): number {
+  const written = lastText(from);
+  if (written === 'full') return Number.POSITIVE_INFINITY;
+  if (written === 'none') return 0;
+  if (/^\d{1,10}$/.test(written) && Number(written) <= VALUES_MAX) return Number(written);
+  throw configError(
+    from.where,
+    `expected full, none or a number up to ${VALUES_MAX}, got ${echo(written)}`,
+  );
+}
+
+/** Errors: InvalidArgument naming the flag. */
+export function requestLogSettings({
+  int,
+  written,
+  given,
+  filePath,
+}: SettingsReader): RequestLogSettings {
+  const folder = filePath('request-log-dir');
+  const format = choiceValue(REQUEST_LOG_FORMATS, written('request-log-format'));
+  const values = valuesOf(written('request-log-values'));
+  for (const name of ['request-log-sampling', 'request-log-format', 'request-log-values']) {
+    const from = given(name);
+    if (folder !== undefined || from === undefined) continue;
+    throw configError(from.where, 'expected --request-log-dir DIR with it');
+  }
+  const cut = given('request-log-values');
+  if (cut !== undefined && format !== 'json' && Number.isFinite(values)) {
+    throw configError(cut.where, `expected --request-log-format json with it, got ${format}`);
+  }
+  return {
+    folder,
+    sampling: samplingOf(written('request-log-sampling')),
+    format,
+    values,
+    fileMb: int('request-log-max-mb'),
+    filesMax: int('request-log-files'),
+  };
+}
