@@ -112,6 +112,7 @@ function listenerPool(
       healthBody: config.healthBody,
       monitoringPath,
       ...(tls.http && { tls: tls.http }),
+      ...(config.access.cors && { cors: config.access.cors }),
     },
     httpThreads: config.httpThreads,
     admin,

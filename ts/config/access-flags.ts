@@ -40,6 +40,20 @@ export const ACCESS_FLAGS = [
     'HOST:PORT or unix:PATH: control, logging, metrics and statistics only there',
   ),
   flag(
+    'cors-origins',
+    'LIST',
+    { kind: 'text' },
+    '',
+    'pages of these origins (https://app.example,...; * = any) may call over HTTP',
+  ),
+  flag(
+    'rest-api-enable-cors-support',
+    'BOOL',
+    BOOL,
+    'false',
+    "TensorFlow Serving's: --cors-origins '*'",
+  ),
+  flag(
     'http-restricted-api',
     'RULE',
     { kind: 'text-list' },

@@ -81,6 +81,8 @@ export abstract class HttpExchange {
   /** The route's, for what belongs to one request. An exchange that is used again still has it. */
   state: object | undefined = undefined;
   finished = false;
+  /** Headers of any answer to this request, beside its own: names and values, alternating. */
+  added: readonly string[] | undefined = undefined;
 
   /** Sends the whole answer once; does nothing when the client is gone. Copies or sends `body`
    * before it returns. `headers`: names and values, alternating. */

@@ -158,6 +158,7 @@ class UwsExchange extends HttpExchange implements Sender {
   ): void {
     const { owner } = this;
     writeHead(response, status, contentType, headers);
+    if (this.added !== undefined) writeHeaders(response, this.added);
     if (this.noBody) {
       endWithoutBody(response, body);
     } else if (typeof body !== 'string' && body.length >= FOLLOWED_BYTES_MIN) {
@@ -204,10 +205,12 @@ function writeHead(
 ): void {
   if (status !== 200) response.writeStatus(statusLine(status));
   response.writeHeader(CONTENT_TYPE, contentType === JSON_TYPE ? JSON_BYTES : contentType);
-  if (headers !== undefined) {
-    for (let i = 0; i + 1 < headers.length; i += 2) {
-      response.writeHeader(headers[i] ?? '', headers[i + 1] ?? '');
-    }
+  if (headers !== undefined) writeHeaders(response, headers);
+}
+
+function writeHeaders(response: uws.HttpResponse, headers: readonly string[]): void {
+  for (let i = 0; i + 1 < headers.length; i += 2) {
+    response.writeHeader(headers[i] ?? '', headers[i + 1] ?? '');
   }
 }
 
@@ -416,6 +419,7 @@ export class UwsListener extends AcceptingListener {
     exchange.response = undefined;
     exchange.route = undefined;
     exchange.late = undefined;
+    exchange.added = undefined;
     if (exchange.bodyOpen) return;
     if (this.#free.length < KEPT_EXCHANGES_MAX) this.#free.push(exchange);
   }

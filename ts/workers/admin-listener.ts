@@ -1,7 +1,6 @@
 // The admin address: a second HTTP listener on the first HTTP worker, where alone control, logging,
 // metrics and statistics are answered, and no inference. Control plane; that thread.
 import { rmSync } from 'node:fs';
-import { guarded } from '../access/rest-guard.js';
 import type { AdminAddress } from '../config/access.js';
 import { ErrorCode, ServalError } from '../errors.js';
 import { ADMIN_CONNECTIONS_MAX } from '../limits.js';
@@ -23,10 +22,9 @@ export class AdminListener {
   /** "" = TCP. */
   readonly #path: string;
 
-  constructor(thread: ListenerThread, address: AdminAddress, listener: Listener, route: Router) {
+  constructor(thread: ListenerThread, address: AdminAddress, listener: Listener, router: Router) {
     this.#address = address;
     this.#path = address.host.startsWith(UNIX) ? address.host.slice(UNIX.length) : '';
-    const router: Router = (method, path) => guarded(route(method, path), thread.policy, 'admin');
     this.#listener = new listener(router, thread.report, {
       connections: { max: ADMIN_CONNECTIONS_MAX, full: thread.full() },
       isUnix: this.#path !== '',

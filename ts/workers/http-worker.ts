@@ -1,4 +1,6 @@
 // The worker thread of one HTTP listener: routes by URL. Hot path's frame; its own thread.
+import { Cors, withCors } from '../access/cors.js';
+import type { Entrance } from '../access/policy.js';
 import { guarded } from '../access/rest-guard.js';
 import type { AdminAddress } from '../config/access.js';
 import { LinkHeldBytes } from '../native/held-bytes.js';
@@ -28,10 +30,10 @@ async function adminListener(
   thread: ListenerThread,
   address: AdminAddress,
   Listener: Awaited<ReturnType<typeof listenerClass>>,
-  route: Router,
+  router: Router,
 ) {
   const { AdminListener } = await import('./admin-listener.js');
-  return new AdminListener(thread, address, Listener, route);
+  return new AdminListener(thread, address, Listener, router);
 }
 
 // One of the threads has it, where it serves at all.
@@ -65,11 +67,14 @@ void runListener<HttpSettings>(async (thread, settings) => {
     (V1_PREFIX.test(path)
       ? v1Route(context, thread, method, path)
       : v2Route(context, thread, method, path));
-  const router = (method: string, path: string): Route =>
-    guarded(route(method, path), thread.policy, 'http');
+  const cors = settings.cors && new Cors(settings.cors);
+  const routerOf =
+    (entrance: Entrance): Router =>
+    (method, path) =>
+      withCors(guarded(route(method, path), thread.policy, entrance, cors), cors, method);
   const Listener = await listenerClass(settings.listener);
   const unanswered = unansweredOnce(link);
-  const listener = new Listener(router, thread.report, {
+  const listener = new Listener(routerOf('http'), thread.report, {
     connections: { max: settings.connectionsMax, full: thread.full() },
     held,
     keep: (body) => link.keepAnswer(body),
@@ -78,7 +83,8 @@ void runListener<HttpSettings>(async (thread, settings) => {
     ...(settings.tls && { tls: { settings: settings.tls, changed: thread.certificates('HTTP') } }),
   });
   thread.subscribe(() => listener.routesChanged());
-  const admin = settings.admin && (await adminListener(thread, settings.admin, Listener, route));
+  const admin =
+    settings.admin && (await adminListener(thread, settings.admin, Listener, routerOf('admin')));
   const grpc = settings.grpc && (await nativeGrpc(thread, settings.grpc, unanswered));
   const policyChanged = async (): Promise<void> => {
     if (grpc === undefined) return;

@@ -30,6 +30,7 @@ test('every flag of access', async () => {
     ],
     grpcRules: [{ header: 'triton-grpc-protocol-e', digest: digestOf('f'), groups: ['inference'] }],
     remoteControl: true,
+    cors: undefined,
     admin: undefined,
   });
   const { keys, remoteControl } = policyOf(access, undefined);
@@ -45,6 +46,26 @@ test('an admin address is a host and a port, or a unix socket', async () => {
   for (const text of ['9000', 'h', 'h:', ':1', 'h:65536', '::1:9', 'unix:', 'http://h:1', 'h:1/']) {
     await refuses(['--admin-address', text], /--admin-address: expected HOST:PORT or unix:PATH/);
   }
+});
+
+test('origins of pages, as browsers write them', async () => {
+  const cors = async (...args: string[]) => (await parse(...args)).cors;
+  const listed = 'HTTPS://App.Example:443, http://localhost:3000,app://x';
+  assert.deepEqual(await cors('--cors-origins', listed, '--http-restricted-api', 'logging:key=v'), {
+    origins: ['https://app.example', 'http://localhost:3000', 'app://x'],
+    onEvery: false,
+    keyHeaders: ['key'],
+  });
+  const any = { origins: undefined, keyHeaders: [] };
+  assert.deepEqual(await cors('--cors-origins=*'), { ...any, onEvery: false });
+  assert.deepEqual(await cors('--rest_api_enable_cors_support'), { ...any, onEvery: true });
+  assert.equal(await cors('--rest_api_enable_cors_support=false'), undefined);
+  for (const text of ['app.example', 'null', 'https://', 'https://a/b', 'https://a b', 'a,*']) {
+    await refuses(['--cors-origins', text], /--cors-origins: expected SCHEME:/);
+  }
+  await refuses(['--cors-origins=http://a,*'], /'\*' alone, or origins without '\*'/);
+  const both = ['--cors-origins=http://a', '--rest_api_enable_cors_support'];
+  await refuses(both, /without --rest_api_enable_cors_support/);
 });
 
 test('no group may be left open', async () => {

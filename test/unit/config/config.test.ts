@@ -22,6 +22,7 @@ const DEFAULT_ACCESS: Config['access'] = {
   httpRules: [],
   grpcRules: [],
   remoteControl: false,
+  cors: undefined,
   admin: undefined,
 };
 

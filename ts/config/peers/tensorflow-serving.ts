@@ -26,9 +26,12 @@ export const TENSORFLOW_SERVING_FLAGS: readonly PeerFlag[] = [
     '',
     'limits the wait in the queue; what runs is not cut short',
   ),
-  notYet('rest-api-enable-cors-support', 'BOOL', 'let a proxy in front add the CORS headers', {
-    harmless: ['false'],
-  }),
+  works(
+    'rest-api-enable-cors-support',
+    'BOOL',
+    'security.md#web-pages-of-other-origins',
+    'more headers are permitted, and preflights have a max-age',
+  ),
   works('enable-batching', 'BOOL', 'batching.md'),
   works('allow-version-labels-for-unavailable-models', 'BOOL', '', 'true when not given'),
   works(

@@ -7,7 +7,6 @@ import { CONTROL, CONTROL_CHANGE, LOGGING, LOGGING_CHANGE } from '../../access/g
 import { ErrorCode, ServalError } from '../../errors.js';
 import type { Route } from '../../transport/listener.js';
 import { BodyRoute, LaterRoute, type Answer, type BodyLimits } from '../rest/body-route.js';
-import { OwnPageRoute } from '../rest/own-page.js';
 import {
   loadModel,
   loadRequest,
@@ -95,10 +94,6 @@ function bodyRoute(
   );
 }
 
-/** A body route of a call that changes state. */
-const changingRoute = (...parts: Parameters<typeof bodyRoute>): Route =>
-  new OwnPageRoute(bodyRoute(...parts));
-
 /** Absent members are those that have nothing to say, as Triton has it. */
 const indexEntry = (entry: RepositoryIndexEntry): object => ({
   name: entry.name,
@@ -119,7 +114,7 @@ function indexRoute(context: ControlContext, repository: string): Route {
 }
 
 function loadRoute(context: ControlContext, repository: string, model: string): Route {
-  return changingRoute(context, LOAD_BODY_BYTES_MAX, async (body) => {
+  return bodyRoute(context, LOAD_BODY_BYTES_MAX, async (body) => {
     const request = loadRequest(model, parametersOf(body), fileBytes);
     await loadModel(context.control, repository, request);
     return NOTHING;
@@ -127,7 +122,7 @@ function loadRoute(context: ControlContext, repository: string, model: string): 
 }
 
 function unloadRoute(context: ControlContext, repository: string, model: string): Route {
-  return changingRoute(context, SMALL_BODY_BYTES_MAX, async (body) => {
+  return bodyRoute(context, SMALL_BODY_BYTES_MAX, async (body) => {
     const dependents = unloadDependents(parametersOf(body));
     await unloadModel(context.control, repository, model, dependents);
     return NOTHING;
@@ -135,7 +130,7 @@ function unloadRoute(context: ControlContext, repository: string, model: string)
 }
 
 function reloadRoute(context: ControlContext): Route {
-  return changingRoute(context, SMALL_BODY_BYTES_MAX, async (body) => {
+  return bodyRoute(context, SMALL_BODY_BYTES_MAX, async (body) => {
     const [name] = Object.keys(body);
     if (name !== undefined) {
       throw new ServalError(
@@ -153,7 +148,7 @@ const loggingEndpoint = (context: ControlContext): Endpoint => ({
   posted: LOGGING_CHANGE,
   GET: () => new LaterRoute(failV2, async () => json(await context.control.logSettings())),
   POST: () =>
-    changingRoute(context, SMALL_BODY_BYTES_MAX, async (body) =>
+    bodyRoute(context, SMALL_BODY_BYTES_MAX, async (body) =>
       json(await context.control.updateLogSettings(body)),
     ),
 });
