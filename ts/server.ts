@@ -3,6 +3,7 @@
 import type { Policy } from './access/policy.js';
 import { ServerAccess } from './access/server-access.js';
 import type { AdminAddress } from './config/access.js';
+import { PublicText } from './admin/public-text.js';
 import { createModelControl } from './admin/model-control.js';
 import { startObservers, type Observers } from './admin/observers.js';
 import type { Config } from './config/config.js';
@@ -72,6 +73,8 @@ interface Parts {
   readonly grpcListener: GrpcListenerKind;
   readonly registry: Registry;
   readonly source: ModelSource;
+  /** What of a text goes to clients. */
+  readonly publicText: PublicText['of'];
 }
 
 interface PoolSettings {
@@ -89,7 +92,7 @@ async function reserveAdmin({ access }: Config): Promise<AdminAddress | undefine
 }
 
 function listenerPool(
-  { config, logger, access, engine, listener, grpcListener }: Parts,
+  { config, logger, access, engine, listener, grpcListener, publicText }: Parts,
   { httpPort, monitoringPath, tls, admin }: PoolSettings,
 ): ListenerPool {
   const limits = connectionLimits(openFilesMax(), config.httpThreads, config.connectionsMax);
@@ -124,6 +127,7 @@ function listenerPool(
       transport: { ...config.grpc.transport, ...(tls.grpc && { tls: tls.grpc }) },
     },
     grpcListener,
+    publicText,
     lost: (thread, error) => {
       // Half a server is worse than a restart.
       logger.error('a listener thread died: exiting', { thread, reason: error.message });
@@ -180,7 +184,12 @@ function engineOptions(config: Config) {
   };
 }
 
-function makeRegistry(config: Config, engine: Engine, logger: Logger): Registry {
+function makeRegistry(
+  config: Config,
+  engine: Engine,
+  logger: Logger,
+  publicText: PublicText['of'],
+): Registry {
   const { control } = config;
   const warmUp = warmUpWith(
     (handle, protocol, message, signal) => engine.control.warmUp(handle, protocol, message, signal),
@@ -199,6 +208,7 @@ function makeRegistry(config: Config, engine: Engine, logger: Logger): Registry 
     transition: control.transition,
     loadRetries: control.loadRetries,
     loadRetryMs: control.loadRetryMs,
+    publicText,
     ...(config.modelWarmup ? { prepare: warmUp } : {}),
   });
 }
@@ -251,13 +261,14 @@ export async function startServer(config: Config): Promise<RunningServer> {
   engine.link.report = (error) => {
     logger.error('an answer of the engine was not taken', { reason: String(error) });
   };
-  const registry = makeRegistry(config, engine, logger);
+  const publicText = new PublicText(() => source.roots()).of;
+  const registry = makeRegistry(config, engine, logger, publicText);
   // Per-model threads stay 0: the shared pool, which the setting sizes, is what models use.
   const model = { ...config.model, intraOpThreads: 0 };
   const source = new ModelSource({ ...config, model }, logger, registry);
   const parts: Parts = {
     ...{ config, logger, levels, access, engine },
-    ...{ listener, grpcListener, registry, source },
+    ...{ listener, grpcListener, registry, source, publicText },
   };
   try {
     await source.firstLook();

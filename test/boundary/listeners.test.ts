@@ -86,6 +86,7 @@ async function startPool(
       ...change,
     },
     grpcListener: 'node',
+    publicText: (text) => text,
     lost: (thread, error) => lost.push(`${thread}: ${error.message}`),
   });
   context.after(() => pool.stop());

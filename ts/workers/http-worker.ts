@@ -1,6 +1,6 @@
 // The worker thread of one HTTP listener: routes by URL. Hot path's frame; its own thread.
 import { Cors, withCors } from '../access/cors.js';
-import type { Entrance } from '../access/policy.js';
+import { seesPaths, type Entrance } from '../access/policy.js';
 import { guarded } from '../access/rest-guard.js';
 import type { AdminAddress } from '../config/access.js';
 import { LinkHeldBytes } from '../native/held-bytes.js';
@@ -58,20 +58,26 @@ function unansweredOnce(link: ListenerThread['link']): () => Cut['models'] {
 }
 
 void runListener<HttpSettings>(async (thread, settings) => {
-  const { link, control, readings } = thread;
+  const { link, readings } = thread;
   const held = new LinkHeldBytes(link);
-  const context: V2Context & MetricsContext = { ...settings, link, control, readings, held };
-  const route = (method: string, path: string): Route =>
+  const contextOf = (entrance: Entrance): V2Context & MetricsContext => {
+    const control = thread.control.seenBy(() => seesPaths(thread.policy, entrance));
+    return { ...settings, link, control, readings, held };
+  };
+  const route = (context: V2Context & MetricsContext, method: string, path: string): Route =>
     metricsRoute(context, thread.snapshot, method, path) ??
     framesRoute(context, thread, method, path) ??
     (V1_PREFIX.test(path)
       ? v1Route(context, thread, method, path)
       : v2Route(context, thread, method, path));
   const cors = settings.cors && new Cors(settings.cors);
-  const routerOf =
-    (entrance: Entrance): Router =>
-    (method, path) =>
-      withCors(guarded(route(method, path), thread.policy, entrance, cors), cors, method);
+  const routerOf = (entrance: Entrance): Router => {
+    const context = contextOf(entrance);
+    return (method, path) => {
+      const locked = guarded(route(context, method, path), thread.policy, entrance, cors);
+      return withCors(locked, cors, method);
+    };
+  };
   const Listener = await listenerClass(settings.listener);
   const unanswered = unansweredOnce(link);
   const listener = new Listener(routerOf('http'), thread.report, {
