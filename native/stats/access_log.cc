@@ -6,6 +6,7 @@
 #include <chrono>
 #include <utility>
 
+#include "base/bytes/hidden.h"
 #include "base/bytes/utf8.h"
 
 namespace serval {
@@ -28,7 +29,6 @@ void add_digits(uint64_t value, size_t width, std::string& out) {
 }
 
 void add_escape(char byte, std::string& out) {
-  constexpr std::string_view kHex = "0123456789abcdef";
   switch (byte) {
     case '"':
     case '\\':
@@ -38,10 +38,7 @@ void add_escape(char byte, std::string& out) {
     case '\n': out += "\\n"; return;
     case '\r': out += "\\r"; return;
     case '\t': out += "\\t"; return;
-    default:
-      out += "\\u00";
-      out += kHex[static_cast<uint8_t>(byte) >> 4];
-      out += kHex[static_cast<uint8_t>(byte) & 15];
+    default: append_json_escape(static_cast<uint8_t>(byte), out);
   }
 }
 
@@ -54,6 +51,8 @@ void add_string(std::string_view text, std::string& out) {
       out += kReplacementCharacter;
     } else if (bytes == 1 && (first == '"' || first == '\\' || first < 0x20)) {
       add_escape(first, out);
+    } else if (const uint32_t point = code_point_at(text, at, bytes); is_hidden(point)) {
+      append_json_escape(point, out);
     } else {
       out += text.substr(at, bytes);
     }
