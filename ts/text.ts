@@ -2,8 +2,8 @@
 // known word was meant. Pure; any thread.
 const ECHO_CHARS_MAX = 100;
 /** What a reader does not see, or what changes how its surroundings are seen: controls (C0, DEL,
- * C1), formats (directions, joiners of no width, tags), separators of lines. native/base/bytes/hidden
- * has the same for texts of the engine. */
+ * C1), formats (directions, joiners of no width, tags), separators of lines. For texts of the
+ * engine native/base/bytes/hidden has the same. */
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 /** The same but for line feeds. */
 const HIDDEN_IN_LINES = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
@@ -13,7 +13,7 @@ export function visible(text: string): string {
   return text.replace(HIDDEN, visibleChar);
 }
 
-/** The same, but for line feeds, which stay, and other breaks, which have no letters of their own. */
+/** The same, but for line feeds, which stay, and CR and tabs, which have no short form here. */
 export function visibleLines(text: string): string {
   return text.replace(HIDDEN_IN_LINES, codeEscape);
 }

@@ -1,4 +1,4 @@
-// See hidden.h.
+// Characters that a reader does not see: Unicode categories, and their escapes. Any thread; pure.
 #include "base/bytes/hidden.h"
 
 #include <algorithm>

@@ -122,6 +122,9 @@ export class ModelSource {
   /** After firstLook(). Settles when everything asked for was loaded or has failed (with
    * exitOnError: for good); from then on the places are watched. */
   async start(): Promise<void> {
+    void this.#explicit.removeAbandoned().then((folders) => {
+      if (folders > 0) this.#logger.info('removed what a killed server left', { folders });
+    });
     await this.#apply([]);
     if (this.#config.control.exitOnError) await this.#registry.whenSettled(undefined, true);
     const failures = Object.keys(this.#registry.snapshot.models).flatMap((name) =>
