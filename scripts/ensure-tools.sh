@@ -113,6 +113,7 @@ check_group() {
       local java="clients and evaluators in Java; their tests are skipped"
       want default-jdk-headless "$java" has javac
       want maven "$java" has mvn
+      want prometheus "Prometheus; tests of the dashboard and its alerts are skipped" has promtool
       need python3-venv "Python 3.10 or newer, for the official clients in test/e2e" has_python
       need curl "test/e2e" has curl
       need openssl "certificates for tests of TLS" has openssl

@@ -20,6 +20,10 @@ export const HTTP_PIPELINED_MAX = 256;
 export const CONFIG_FILE_BYTES_MAX = 1_048_576;
 /** Lines of --api-key-file: a request that needs a key is compared with all of them. */
 export const ACCESS_KEYS_MAX = 1000;
+/** Of what a line of the access log quotes: a path or name, and the reason of a refusal; the
+ * engine's own lines count bytes. */
+export const ACCESS_NAME_CHARS_MAX = 256;
+export const ACCESS_REASON_CHARS_MAX = 1024;
 /** How often --api-key-file is looked at for changes. */
 export const ACCESS_LOOK_MS = 1000;
 /** Of the admin address: operators and scrapers are few. */

@@ -104,6 +104,7 @@ function listenerPool(
     logFormat: config.logFormat,
     logFile: config.logFile,
     metricsAllowed: config.metrics.allowed,
+    ...(config.accessLog !== undefined && { accessLog: config.accessLogSettings }),
     policy: access.policy,
   };
   return new ListenerPool({
@@ -265,7 +266,15 @@ export async function startServer(config: Config): Promise<RunningServer> {
   const registry = makeRegistry(config, engine, logger, publicText);
   // Per-model threads stay 0: the shared pool, which the setting sizes, is what models use.
   const model = { ...config.model, intraOpThreads: 0 };
-  const source = new ModelSource({ ...config, model }, logger, registry);
+  const source = new ModelSource({ ...config, model }, logger, registry, {
+    looked: ({ unserved, warning, note }, looks) => {
+      const { native } = engine.link;
+      native.serverValue('problems_unserved', unserved, false);
+      native.serverValue('problems_warning', warning, false);
+      native.serverValue('problems_note', note, false);
+      native.serverValue('looks', looks, false);
+    },
+  });
   const parts: Parts = {
     ...{ config, logger, levels, access, engine },
     ...{ listener, grpcListener, registry, source, publicText },

@@ -298,11 +298,43 @@ uint32_t TakeAccessLog(Link& link, Arguments<0>&) {
   return link.report({});
 }
 
-// setAccessLog(oneIn): 0 = off
-uint32_t SetAccessLog(Link& link, Arguments<1>& arguments) {
-  const uint32_t one_in = arguments.u32(0, "oneIn");
+// setAccessLog(oneIn, errorsOnly, reasons, statuses: Buffer of u16): oneIn 0 = off
+uint32_t SetAccessLog(Link& link, Arguments<4>& arguments) {
+  AccessLogSettings settings;
+  settings.one_in = arguments.u32(0, "oneIn");
+  settings.errors_only = arguments.boolean(1, "errorsOnly");
+  settings.reasons = arguments.boolean(2, "reasons");
+  const std::span<const uint8_t> statuses = arguments.buffer(3, "statuses");
   if (!arguments.ok()) return {};
-  link.lane().engine().access_log().set_one_in(one_in);
+  settings.statuses.resize(statuses.size() / sizeof(uint16_t));
+  if (!settings.statuses.empty()) {
+    std::memcpy(settings.statuses.data(), statuses.data(),
+                settings.statuses.size() * sizeof(uint16_t));
+  }
+  link.lane().engine().access_log().set(settings);
+  return 0;
+}
+
+// addAccessLog(lines: Buffer): of what JavaScript answered by itself
+uint32_t AddAccessLog(Link& link, Arguments<1>& arguments) {
+  const std::span<const uint8_t> lines = arguments.buffer(0, "lines");
+  if (!arguments.ok()) return {};
+  link.lane().engine().access_log().add(
+      {reinterpret_cast<const char*>(lines.data()), lines.size()});
+  return 0;
+}
+
+// serverValue(name, value, adds): sets what the page of metrics has of the server, or adds to it
+uint32_t SetServerValue(Link& link, Arguments<3>& arguments) {
+  const std::string name = arguments.text(0, "name");
+  const int64_t value = arguments.i64(1, "value");
+  const bool adds = arguments.boolean(2, "adds");
+  const std::optional<ServerValue> which = ServerStats::named(name);
+  if (!which.has_value()) arguments.fail("name");
+  if (!arguments.ok()) return {};
+  ServerStats& stats = link.lane().engine().server_stats();
+  if (adds) stats.add(*which, value);
+  else stats.set(*which, value);
   return 0;
 }
 
@@ -443,6 +475,8 @@ constexpr Export kExports[] = {
     exported<"metrics", Metrics>(),
     exported<"takeAccessLog", TakeAccessLog>(),
     exported<"setAccessLog", SetAccessLog>(),
+    exported<"addAccessLog", AddAccessLog>(),
+    exported<"serverValue", SetServerValue>(),
     exported<"inferPacked", InferPacked>(),
     exported<"countBytes", CountBytes>(),
     exported<"limitReceive", LimitReceive>(),

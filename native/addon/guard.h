@@ -68,6 +68,16 @@ class Arguments {
     return {static_cast<const uint8_t*>(data), bytes};
   }
 
+  // A short text; what is longer is cut.
+  std::string text(size_t i, const char* name) {
+    char out[128];
+    size_t bytes = 0;
+    if (napi_get_value_string_utf8(env_, values_[i], out, sizeof out, &bytes) != napi_ok) {
+      fail(name);
+    }
+    return {out, bytes};
+  }
+
   // For values that have the type but not the range: a TypeError naming the argument.
   void fail(const char* name) { fail_with(std::string("wrong type or missing: ") + name); }
   void fail_with(const std::string& why) {

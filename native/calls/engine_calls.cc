@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "calls/call_log.h"
 
 namespace serval {
 
@@ -66,7 +67,8 @@ EngineCalls::~EngineCalls() {
 void EngineCalls::begin(Call& call) {
   // First: who is refused sends no message, and opens nothing.
   if (const AccessRefusal* refusal = access_.judge(bridge_.access(), call); refusal != nullptr) {
-    call.finish({refusal->code, refusal->text, {}});
+    if (engine() != nullptr) engine()->server_stats().add(ServerValue::RefusedAccess, 1);
+    finish(call, refusal->code, refusal->text);
     return;
   }
   if (!method_of(call).streams) return;
@@ -209,6 +211,26 @@ void EngineCalls::drop_stream(Call& call) {
   free_stream(stream);
 }
 
+void EngineCalls::finish(Call& call, int code, std::string_view message) {
+  if (engine() != nullptr) log_call(engine()->access_log(), method_of(call).path, code, message);
+  call.finish({code, message, {}});
+}
+
+// What the engine has it writes a line of, and of each request of a stream, which ends where its
+// client does.
+void EngineCalls::failed(const Failed& failed) {
+  if (failed.call != nullptr && is_native(*failed.call)) {
+    const bool streams = method_of(*failed.call).streams;
+    if (streams ? failed.code == kCancelled : failed.call->word != 0) return;
+  }
+  if (engine() == nullptr) return;
+  log_call(engine()->access_log(), failed.path, failed.code, failed.message);
+}
+
+void EngineCalls::connected(int change) {
+  if (engine() != nullptr) engine()->server_stats().add(ServerValue::ConnectionsGrpc, change);
+}
+
 void EngineCalls::closed(Call& call) {
   if (is_native(call)) {
     drop_stream(call);
@@ -285,7 +307,7 @@ void EngineCalls::forward(Call& call, GrpcEvent kind, uint32_t value,
   if (bridge_.push(kind, thread_.index(), call.id(), value, {payload})) return;
   forwarded_.erase(call.id());
   if (kind != GrpcEvent::Open) tell_closed(call.id());
-  call.finish({kResourceExhausted, "no memory for a message", {}});
+  finish(call, kResourceExhausted, "no memory for a message");
 }
 
 void EngineCalls::obey(const Bridge::Command& command) {
@@ -295,7 +317,7 @@ void EngineCalls::obey(const Bridge::Command& command) {
     case GrpcCommand::Message: call->send(std::span<const uint8_t>(command.bytes)); return;
     case GrpcCommand::Finish:
       forwarded_.erase(command.call);
-      call->finish({static_cast<int>(command.value), text_of(command.bytes), {}});
+      finish(*call, static_cast<int>(command.value), text_of(command.bytes));
       return;
     case GrpcCommand::Pause: {
       const auto found = forwarded_.find(command.call);

@@ -28,6 +28,8 @@ class EngineCalls final : public CallHandler, public LaneHooks {
   void message(Call& call, Received message) override;
   void half_closed(Call& call) override;
   void closed(Call& call) override;
+  void failed(const Failed& failed) override;
+  void connected(int change) override;
   void left(Call& call, size_t messages) override;
   void turn_ended() override;
   void woken() override;
@@ -53,6 +55,8 @@ class EngineCalls final : public CallHandler, public LaneHooks {
   void drop_kept() override { thread_.drop_kept(); }
   bool ends_turns() override { return true; }
 
+  // Null when the lane has closed: then nothing is counted or logged any more.
+  Engine* engine() const { return lane_->shared_engine().get(); }
   const CallMethod& method_of(const Call& call) const { return methods_.at(call.method()); }
   bool is_native(const Call& call) const { return method_of(call).protocol.has_value(); }
   void infer(Call& call, Received message);
@@ -62,6 +66,8 @@ class EngineCalls final : public CallHandler, public LaneHooks {
   void answer(Call& call, Request& out, ErrorCode code);
   void answer_streamed(Call& call, uint64_t number, Request& out, ErrorCode code);
   void fail(Call& call, ErrorCode code, std::string_view text);
+  // Ends a call that the access log has no line of yet.
+  void finish(Call& call, int code, std::string_view message);
   void explain(Call& call, const Request& out, ErrorCode code);
   void take_completed();
   void forward(Call& call, GrpcEvent kind, uint32_t value = 0,

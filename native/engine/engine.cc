@@ -328,6 +328,7 @@ void Engine::run_metrics(MetricsKind kind, Request& request) {
   if (kind == MetricsKind::Triton) {
     write_memory_metrics(*budget_, writer);
     write_model_bytes(*current, writer);
+    server_stats_.write(writer);
   }
   if (written && writer.ok()) finish_request(request);
   else finish_request(request, make_error(ErrorCode::Internal, "out of memory"));

@@ -19,6 +19,7 @@
 #include "engine/watch/deadline_timer.h"
 #include "engine/watch/inline_watch.h"
 #include "engine/watch/memory_trimmer.h"
+#include "stats/server_stats.h"
 
 namespace serval {
 
@@ -78,6 +79,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   DeadlineTimer& timer() { return timer_; }
   InlineWatch& inline_watch() { return inline_watch_; }
   AccessLog& access_log() { return access_log_; }
+  ServerStats& server_stats() { return server_stats_; }
   // Listeners keep it: their memory is given back after they let go of the engine.
   const std::shared_ptr<MemoryBudget>& budget() const { return budget_; }
   MemoryTrimmer& trimmer() { return trimmer_; }
@@ -106,6 +108,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   const EngineOptions options_;
   const std::shared_ptr<MemoryBudget> budget_;
   AccessLog access_log_;
+  ServerStats server_stats_;
   DeadlineTimer timer_;
   InlineWatch inline_watch_;
   std::map<std::string, std::unique_ptr<Backend>, std::less<>> backends_;  // fixed from the start

@@ -28,4 +28,30 @@ std::string Missing::pack() const {
   return {reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize()};
 }
 
+std::string text_of_missing(const Error& error) {
+  const fb::Missing& missing = *flatbuffers::GetRoot<fb::Missing>(error.missing.data());
+  const auto text = [](const flatbuffers::String* of) {
+    return of == nullptr ? std::string() : of->str();
+  };
+  const std::string model = "model '" + text(missing.model()) + "'";
+  const std::string version = model + " version " + text(missing.version());
+  switch (missing.part()) {
+    case fb::MissingPart::Model: return model + " is not here";
+    case fb::MissingPart::Version: return version + " is not here";
+    case fb::MissingPart::Label: return model + " has no label '" + text(missing.label()) + "'";
+    case fb::MissingPart::Ready: {
+      const std::string reason = text(missing.reason());
+      return model + " version " + std::to_string(missing.found_version()) + " does not serve" +
+             (reason.empty() ? "" : ": " + reason);
+    }
+    case fb::MissingPart::Number:
+    case fb::MissingPart::Int64: return version + ": expected a version's number";
+    case fb::MissingPart::Signature: {
+      if (!error.message.empty()) return error.message;
+      return model + " has no signature '" + text(missing.signature()) + "'";
+    }
+  }
+  return error.message;
+}
+
 }  // namespace serval

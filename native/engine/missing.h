@@ -23,4 +23,7 @@ struct Missing {
   int64_t found_version = 0;
 };
 
+// What is missing, for a log: who is answered has it in the protocol's words.
+std::string text_of_missing(const Error& error);
+
 }  // namespace serval

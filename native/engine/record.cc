@@ -2,6 +2,7 @@
 #include "engine/record.h"
 
 #include "engine/lane/completion.h"
+#include "engine/missing.h"
 
 namespace serval {
 
@@ -53,9 +54,15 @@ void record_request(Model& model, const ServedRequest& served) {
         static_cast<uint8_t>(served.protocol), outcome_of(served.code), queue_ns, times.input_ns,
         times.infer_ns, times.output_ns, served.total_ns, times.rows});
   }
-  if (services.access_log == nullptr || !services.access_log->sample()) return;
+  if (services.access_log == nullptr ||
+      !services.access_log->sample(served.code != ErrorCode::Ok)) {
+    return;
+  }
   AccessRecord record;
   record.protocol = kProtocolNames[static_cast<size_t>(served.protocol)];
+  record.status = services.access_log->status_of(static_cast<size_t>(served.protocol),
+                                                 static_cast<size_t>(served.code));
+  record.reason = served.reason;
   record.model = model.spec().name;
   record.version = model.version_text();
   record.id = served.progress.id;
@@ -72,12 +79,31 @@ void record_request(Model& model, const ServedRequest& served) {
   services.access_log->record(record);
 }
 
+void log_refused(AccessLog& log, const RefusedRequest& refused, const Error& error) {
+  if (!log.sample(true)) return;
+  AccessRecord record;
+  record.protocol = kProtocolNames[static_cast<size_t>(refused.protocol)];
+  record.status =
+      log.status_of(static_cast<size_t>(refused.protocol), static_cast<size_t>(error.code));
+  record.model = refused.model;
+  record.version = refused.version;
+  record.id = refused.id;
+  const std::string code = code_text(error.code);
+  record.code = code;
+  const std::string reason = error.missing.empty() ? error.message : text_of_missing(error);
+  record.reason = reason;
+  record.measured = true;
+  record.request_bytes = refused.request_bytes;
+  log.record(record);
+}
+
 void end_request(Model& model, Request& request, const Status& status, const Progress* progress) {
   const ErrorCode code = status.ok() ? ErrorCode::Ok : status.error().code;
   store_outcome(request, status);
   const uint64_t total_ns = request.queued.elapsed_ns();
   record_request(model, {request.protocol, code, request.bytes().size(), request.response.size(),
-                         total_ns, progress != nullptr ? *progress : Progress{{}, total_ns, {}}});
+                         total_ns, progress != nullptr ? *progress : Progress{{}, total_ns, {}},
+                         status.ok() ? std::string_view() : status.error().message});
 }
 
 }  // namespace serval

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "engine/model/model.h"
 #include "engine/request.h"
+#include "stats/access_log.h"
 
 namespace serval {
 
@@ -30,9 +31,20 @@ struct ServedRequest {
   size_t request_bytes, response_bytes;
   uint64_t total_ns;
   Progress progress;
+  std::string_view reason = {};  // why it failed
 };
+
 // Counts one request and writes it to the access log where it is sampled.
 void record_request(Model& model, const ServedRequest& served);
+
+// Writes a request to the access log that came to no queue: one of no model that is there, or that
+// there was no room for. Counted nowhere.
+struct RefusedRequest {
+  Protocol protocol;
+  std::string_view model, version, id;  // as far as they are known
+  size_t request_bytes = 0;
+};
+void log_refused(AccessLog& log, const RefusedRequest& refused, const Error& error);
 
 // Ends a queued request that was not served alone: stores the outcome in it, records it. Does not
 // hand it back. Without `progress` all that it did was to wait.

@@ -341,7 +341,8 @@ bool serve(const ServeInput& input, Model& model, size_t replica, uint64_t queue
                            input.body.size(),
                            out.response.size(),
                            queue_ns + service_ns,
-                           {memory.decoded.id, queue_ns, memory.times}});
+                           {memory.decoded.id, queue_ns, memory.times},
+                           done.ok() ? std::string_view() : done.error().message});
   }
   memory.arena.reset();
   return !displaced;

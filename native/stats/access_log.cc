@@ -14,7 +14,8 @@ namespace serval {
 namespace {
 
 constexpr size_t kLinesBytesMax = 4 * 1024 * 1024;
-constexpr size_t kIdBytesShown = 256;
+constexpr size_t kNameBytesShown = 256;
+constexpr size_t kReasonBytesShown = 1024;
 
 void add_number(uint64_t value, std::string& out) {
   char text[20];
@@ -28,17 +29,12 @@ void add_digits(uint64_t value, size_t width, std::string& out) {
   out += digits;
 }
 
-void add_escape(char byte, std::string& out) {
-  switch (byte) {
-    case '"':
-    case '\\':
-      out += '\\';
-      out += byte;
-      return;
+void add_escape(uint32_t character, std::string& out) {
+  switch (character) {
     case '\n': out += "\\n"; return;
     case '\r': out += "\\r"; return;
     case '\t': out += "\\t"; return;
-    default: append_json_escape(static_cast<uint8_t>(byte), out);
+    default: append_json_escape(character, out);
   }
 }
 
@@ -46,17 +42,19 @@ void add_string(std::string_view text, std::string& out) {
   out += '"';
   for (size_t at = 0; at < text.size();) {
     const size_t bytes = utf8_length_at(text, at);
-    const char first = text[at];
+    const std::string_view one = text.substr(at, std::max<size_t>(bytes, 1));
+    at += one.size();
+    const uint32_t character = bytes == 0 ? 0 : code_point_at(one, 0, bytes);
     if (bytes == 0) {
       out += kReplacementCharacter;
-    } else if (bytes == 1 && (first == '"' || first == '\\' || first < 0x20)) {
-      add_escape(first, out);
-    } else if (const uint32_t point = code_point_at(text, at, bytes); is_hidden(point)) {
-      append_json_escape(point, out);
+    } else if (character == '"' || character == '\\') {
+      out += '\\';
+      out += one;
+    } else if (is_hidden(character)) {
+      add_escape(character, out);
     } else {
-      out += text.substr(at, bytes);
+      out += one;
     }
-    at += bytes == 0 ? 1 : bytes;
   }
   out += '"';
 }
@@ -92,6 +90,11 @@ void add_field(std::string_view name, std::string_view text, std::string& out) {
   add_string(text, out);
 }
 
+// What a client may have chosen.
+void add_name(std::string_view name, std::string_view text, std::string& out) {
+  add_field(name, cut_utf8(text, kNameBytesShown), out);
+}
+
 void add_field(std::string_view name, uint64_t value, std::string& out) {
   out += ",\"";
   out += name;
@@ -107,6 +110,17 @@ void add_us(std::string_view name, uint64_t ns, std::string& out) {
   add_number(tenths % 10, out);
 }
 
+void add_measures(const AccessRecord& record, std::string& line) {
+  add_field("rows", record.rows, line);
+  add_field("request_bytes", record.request_bytes, line);
+  add_field("response_bytes", record.response_bytes, line);
+  add_us("queue_us", record.queue_ns, line);
+  add_us("input_us", record.input_ns, line);
+  add_us("infer_us", record.infer_ns, line);
+  add_us("output_us", record.output_ns, line);
+  add_us("total_us", record.total_ns, line);
+}
+
 void begin_line(std::string& out) {
   out += "{\"time\":";
   add_time(std::chrono::system_clock::now(), out);
@@ -116,12 +130,31 @@ constinit thread_local uint32_t requests_passed = 0;
 
 }  // namespace
 
-bool AccessLog::sample() {
+void AccessLog::set(const AccessLogSettings& settings) {
+  for (size_t i = 0; i < statuses_.size(); ++i) {
+    const bool known = i < settings.statuses.size() && settings.statuses[i] != UINT16_MAX;
+    statuses_[i].store(known ? static_cast<uint16_t>(settings.statuses[i] + 1) : 0,
+                       std::memory_order_relaxed);
+  }
+  errors_only_.store(settings.errors_only, std::memory_order_relaxed);
+  reasons_.store(settings.reasons, std::memory_order_relaxed);
+  one_in_.store(settings.one_in, std::memory_order_relaxed);
+}
+
+bool AccessLog::sample(bool failed) {
   const uint32_t one_in = one_in_.load(std::memory_order_relaxed);
   if (one_in == 0) return false;
+  if (errors_only_.load(std::memory_order_relaxed)) return failed;
   if (++requests_passed < one_in) return false;
   requests_passed = 0;
   return true;
+}
+
+uint32_t AccessLog::status_of(size_t protocol, size_t code) const {
+  constexpr size_t kCodesMax = AccessLogSettings::kCodesMax;
+  if (protocol >= AccessLogSettings::kProtocolsMax || code >= kCodesMax) return kNoStatus;
+  const uint32_t put = statuses_[protocol * kCodesMax + code].load(std::memory_order_relaxed);
+  return put == 0 ? kNoStatus : put - 1;
 }
 
 void AccessLog::record(const AccessRecord& record) {
@@ -129,24 +162,27 @@ void AccessLog::record(const AccessRecord& record) {
   line.reserve(512);
   begin_line(line);
   add_field("protocol", record.protocol, line);
-  add_field("model", record.model, line);
-  add_field("version", record.version, line);
-  if (!record.id.empty()) add_field("id", cut_utf8(record.id, kIdBytesShown), line);
+  if (!record.call.empty()) add_name("call", record.call, line);
+  if (!record.model.empty()) add_name("model", record.model, line);
+  if (!record.version.empty()) add_name("version", record.version, line);
+  if (!record.id.empty()) add_name("id", record.id, line);
   add_field("code", record.code, line);
-  add_field("rows", record.rows, line);
-  add_field("request_bytes", record.request_bytes, line);
-  add_field("response_bytes", record.response_bytes, line);
-  add_us("queue_us", record.queue_ns, line);
-  add_us("input_us", record.input_ns, line);
-  add_us("infer_us", record.infer_ns, line);
-  add_us("output_us", record.output_ns, line);
-  add_us("total_us", record.total_ns, line);
+  if (record.status != kNoStatus) add_field("status", record.status, line);
+  if (!record.reason.empty() && reasons_.load(std::memory_order_relaxed)) {
+    add_field("reason", cut_utf8(record.reason, kReasonBytesShown), line);
+  }
+  if (!record.trace.empty()) add_field("trace", record.trace, line);
+  if (record.measured) add_measures(record, line);
   line += "}\n";
+  add(line);
+}
+
+void AccessLog::add(std::string_view lines) {
   const std::lock_guard lock(mutex_);
-  if (lines_.size() + line.size() > kLinesBytesMax) {
+  if (lines_.size() + lines.size() > kLinesBytesMax) {
     ++dropped_;
   } else {
-    lines_ += line;
+    lines_ += lines;
   }
 }
 

@@ -124,6 +124,18 @@ class CallHandler {
   // The client went away, or its deadline passed, or its connection ended: nothing can be sent any
   // more, and the call is gone on return.
   virtual void closed(Call&) {}
+  // What the transport answered, or that the client went away (kCancelled), before closed() of a
+  // call that had begun; null: of one that had not, or no call at all. `path`: as it came.
+  struct Failed {
+    Call* call;
+    std::string_view path;
+    int code;
+    std::string_view message;
+  };
+  static constexpr int kCancelled = 1;
+  virtual void failed(const Failed&) {}
+  // A connection came (1) or is gone (-1).
+  virtual void connected(int /*change*/) {}
   // So many of a stream's answers have left.
   virtual void left(Call&, size_t /*messages*/) {}
   // All that one wake-up brought was handed over: what was collected is to go.

@@ -28,7 +28,9 @@ const CALLS: readonly [keyof NativeBinding, readonly unknown[]][] = [
   ['metrics', [0]],
   ['unanswered', []],
   ['takeAccessLog', []],
-  ['setAccessLog', [0]],
+  ['setAccessLog', [0, false, true, Buffer.alloc(0)]],
+  ['addAccessLog', [Buffer.from('')]],
+  ['serverValue', ['looks', 1, true]],
 ];
 
 function call(

@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import type { TestContext } from 'node:test';
 import { packageRoot } from '../../ts/package-files.js';
 import type { ModelFolders } from '../e2e/support/model-folders.js';
 import { putDelayModel } from '../e2e/support/operating.js';
+import { runOutcomes } from '../e2e/support/python-suites.js';
 
 /** Of the model "outlasting", whose run outlives a deadline. */
 const DELAY_MS = 500;
@@ -51,33 +51,12 @@ export function clientModels(folders: ModelFolders): string {
   return repository;
 }
 
-interface Outcome {
-  readonly test: string;
-  readonly outcome: 'passed' | 'failed';
-  readonly detail: string;
-}
-
 /** Runs a command whose lines are outcomes, as subtests of `context`. */
 export async function runCases(
   context: TestContext,
   [program = '', ...args]: readonly string[],
 ): Promise<void> {
-  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] });
-  let stderr = '';
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    stderr += text;
-  });
-  const closed = new Promise<number | null>((resolve) => {
-    child.on('close', resolve);
-  });
-  let count = 0;
-  for await (const line of createInterface({ input: child.stdout })) {
-    const { test, outcome, detail } = JSON.parse(line) as Outcome;
-    count += 1;
-    await context.test(test, () => assert.equal(outcome, 'passed', detail));
-  }
-  assert.equal(await closed, 0, stderr);
-  assert.ok(count > 0, `no cases: ${stderr}`);
+  await runOutcomes(context, program, spawn(program, args));
 }
 
 export interface JavaPrograms {

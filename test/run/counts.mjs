@@ -51,6 +51,23 @@ export function parseSummary(output) {
   return { passed: Number(last[1]), failed: Number(last[2]), skipped };
 }
 
+/** Of node's TAP output: those of `files` in which a test failed; undefined where one failed that
+ * cannot be told from its location to be of any of them. */
+export function failedFiles(tap, files) {
+  const failed = new Set();
+  for (const block of tap.matchAll(/^not ok .*\n {2}---\n((?: {2}.*\n)*?) {2}\.\.\.$/gm)) {
+    const file = /^ {2}location: '(.*):\d+:\d+'$/m.exec(block[1])?.[1];
+    if (!files.includes(file)) return undefined;
+    failed.add(file);
+  }
+  return [...failed];
+}
+
+// The lines of a suite's output that say which files were run again.
+export function parseAgain(output) {
+  return [...output.matchAll(/^AGAIN .*$/gm)].map((match) => match[0]);
+}
+
 // Counts of node's test runner, from its TAP output (v20 to v24 write the same).
 export function parseTap(tap) {
   const count = (name) => Number(new RegExp(`^# ${name} (\\d+)$`, 'm').exec(tap)?.[1] ?? NaN);

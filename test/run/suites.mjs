@@ -9,6 +9,7 @@ import {
   addCounts,
   exitWhenWritten,
   noCounts,
+  parseAgain,
   parseSummary,
   printSkipped,
   seconds,
@@ -25,9 +26,9 @@ const SUITES = {
   unit: node('test/run/suite.mjs', 'test/tidy', 'test/unit', 'bench/test'),
   'native-plain': node('test/native/run.mjs', 'plain'),
   boundary: node('test/run/suite.mjs', 'test/boundary', '--jobs', '1'),
-  conformance: node('test/run/suite.mjs', 'test/conformance', '--jobs', '1'),
-  e2e: node('test/run/suite.mjs', 'test/e2e', '--jobs', '1'),
-  clients: node('test/run/suite.mjs', 'test/clients', '--jobs', '1'),
+  conformance: node('test/run/suite.mjs', 'test/conformance', '--jobs', '1', '--again', '2'),
+  e2e: node('test/run/suite.mjs', 'test/e2e', '--jobs', '1', '--again', '3'),
+  clients: node('test/run/suite.mjs', 'test/clients', '--jobs', '1', '--again', '1'),
   'native-asan': node('test/native/run.mjs', 'asan'),
   'boundary-asan': node('test/run/boundary-asan.mjs'),
   'native-tsan': node('test/native/run.mjs', 'tsan'),
@@ -73,7 +74,7 @@ async function runSuite(name) {
   const { status, output } = await runCommand(SUITES[name], env);
   const counts = parseSummary(output) ?? { ...noCounts(), passed: status === 0 ? 1 : 0 };
   if (status !== 0 && counts.failed === 0) counts.failed = 1;
-  return counts;
+  return { ...counts, again: parseAgain(output) };
 }
 
 function timeColumn(name, started) {
@@ -94,6 +95,7 @@ async function main(args) {
   }
   const total = noCounts();
   const lines = [];
+  const again = [];
   const begun = Date.now();
   for (const name of names) {
     process.stdout.write(`\n== ${name} (Node ${process.versions.node})\n`);
@@ -102,8 +104,10 @@ async function main(args) {
     lines.push(`${timeColumn(name, started)}   ${summaryLine(counts)}`);
     process.stdout.write(`== ${lines.at(-1)}\n`);
     addCounts(total, counts);
+    again.push(...(counts.again ?? []));
   }
   process.stdout.write(`\n${lines.join('\n')}\n${timeColumn('all suites', begun)}\n`);
+  for (const line of again) process.stdout.write(`${line}\n`);
   printSkipped(total);
   process.stdout.write(`${summaryLine(total)}\n`);
   return total.failed === 0 ? 0 : 1;

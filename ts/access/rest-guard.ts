@@ -20,6 +20,7 @@ class GuardedRoute implements Route {
   constructor(
     private readonly route: Route,
     private readonly access: CallAccess,
+    private readonly refused: () => void,
   ) {}
 
   begin(head: RequestHead, exchange: HttpExchange): void {
@@ -28,6 +29,7 @@ class GuardedRoute implements Route {
       this.route.begin(head, exchange);
       return;
     }
+    this.refused();
     const body = JSON.stringify({ error: refusal.message });
     exchange.send(refusal.http, JSON_TYPE, body, refusal.http === 401 ? HEADERS : undefined);
   }
@@ -41,11 +43,18 @@ class GuardedRoute implements Route {
   }
 }
 
-/** `route` behind its lock, where it has one. What changes the server is not for pages of others:
- * only for those that `cors` lets in, and only with a key, which no page can send unawares. */
-export function guarded(route: Route, policy: Policy, entrance: Entrance, cors?: Cors): Route {
+/** `route` behind its lock, where it has one; `refused` is told of callers who are not let in. What
+ * changes the server is not for pages of others: only for those that `cors` lets in, and only with
+ * a key, which no page can send unawares. */
+export function guarded(
+  route: Route,
+  policy: Policy,
+  entrance: Entrance,
+  refused: () => void = () => undefined,
+  cors?: Cors,
+): Route {
   const access = callAccess(policy, route.call, entrance);
   const trusted = access.openTo === 'none' ? cors?.allows : undefined;
   const own = route.call?.changes === true ? new OwnPageRoute(route, trusted) : route;
-  return access.openTo === 'all' ? own : new GuardedRoute(own, access);
+  return access.openTo === 'all' ? own : new GuardedRoute(own, access, refused);
 }

@@ -48,10 +48,11 @@ export async function startObservers(
       closers.push(() => server.close());
     }
     if (accessLog !== undefined) {
-      const { AccessLog } = await import('../metrics/access-log.js');
+      const { AccessLog, wireStatuses } = await import('../metrics/access-log.js');
       const take = (): Buffer => engine.link.read((native) => native.takeAccessLog());
       const log = await AccessLog.start({ path: accessLog, take, logger });
-      engine.link.native.setAccessLog(config.accessLogOneIn);
+      const { oneIn, errorsOnly, reasons } = config.accessLogSettings;
+      engine.link.native.setAccessLog(oneIn, errorsOnly, reasons, wireStatuses());
       closers.push(() => log.close());
     }
   } catch (error) {

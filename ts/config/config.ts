@@ -1,6 +1,7 @@
 // The configuration of `serval serve`: command line over configuration file over defaults. Control
 // plane, start-up only. ts/config/flags.ts lists the settings.
 import { resolve } from 'node:path';
+import type { AccessLogSettings } from '../metrics/access-log.js';
 import { accessSettings, type AccessConfig } from './access.js';
 import { hasOtherFlags, parseFlags } from './command-line.js';
 import { SERVE_FLAGS, findFlag } from './flags.js';
@@ -113,7 +114,7 @@ export interface Config {
   readonly metrics: MetricsSettings;
   /** undefined = off; "-" = stderr. */
   readonly accessLog: string | undefined;
-  readonly accessLogOneIn: number;
+  readonly accessLogSettings: AccessLogSettings;
   /** Flags of other servers that were given and mean nothing here: "--flag: why". */
   readonly ignoredFlags: readonly string[];
 }
@@ -225,7 +226,7 @@ export function buildConfig(settings: ReadonlyMap<string, Written>): Config {
     warmupIterations: int('num-request-iterations-for-warmup'),
     metrics: metricsSettings(read, hostOf('metrics-address')),
     accessLog: accessLogPath(given('access-log')),
-    accessLogOneIn: int('access-log-one-in'),
+    accessLogSettings: accessLogSettings(int, bool),
     ignoredFlags: transport.grpc.ignored,
   };
   checkTogether(config, written);
@@ -239,6 +240,17 @@ function logFormatOf(from: Written): LogFormat {
 }
 
 /** A path of its own, or "-". */
+function accessLogSettings(
+  int: (name: string) => number,
+  bool: (name: string) => boolean,
+): AccessLogSettings {
+  return {
+    oneIn: int('access-log-one-in'),
+    errorsOnly: bool('access-log-errors-only'),
+    reasons: bool('access-log-reasons'),
+  };
+}
+
 function accessLogPath(from: Written | undefined): string | undefined {
   if (from === undefined) return undefined;
   const text = textValue(from);

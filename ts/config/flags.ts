@@ -252,7 +252,21 @@ export const SERVE_FLAGS: readonly FlagRow[] = [
     'serve /metrics on this port too; 0 picks a free one; -1: not',
   ),
   flag('metrics-address', 'ADDRESS', text, '', 'address of --metrics-port (default: --host)'),
-  flag('access-log', 'FILE', text, '', 'one JSON line per inference request; "-" is stderr'),
+  flag('access-log', 'FILE', text, '', 'one JSON line per request; "-" is stderr'),
+  flag(
+    'access-log-errors-only',
+    'BOOL',
+    { kind: 'bool' },
+    'false',
+    'write every request that failed to the access log, and no other',
+  ),
+  flag(
+    'access-log-reasons',
+    'BOOL',
+    { kind: 'bool' },
+    'true',
+    'lines of failed requests have what the client was told',
+  ),
   flag(
     'access-log-one-in',
     'N',

@@ -1,8 +1,9 @@
 // Brings the engine's access log lines to their file. Control plane, main thread: one per process.
 // The engine samples and formats; this takes what is there five times a second and appends it.
 import { open, type FileHandle } from 'node:fs/promises';
-import { ErrorCode, ServalError } from '../errors.js';
+import { ERRORS, ErrorCode, ServalError, type ErrorRow } from '../errors.js';
 import type { Logger } from '../logger.js';
+import { V1_CLASSIFY, V1_PREDICT, V1_REGRESS, V2_REST } from '../model/request-kinds.js';
 
 const TAKE_EVERY_MS = 200;
 
@@ -10,6 +11,13 @@ const TAKE_EVERY_MS = 200;
 interface Sink {
   write(lines: Buffer): Promise<void>;
   close(): Promise<void>;
+}
+
+/** Which requests have lines, as native/stats/access_log.h has it. */
+export interface AccessLogSettings {
+  readonly oneIn: number;
+  readonly errorsOnly: boolean;
+  readonly reasons: boolean;
 }
 
 export interface AccessLogOptions {
@@ -38,6 +46,29 @@ async function openSink(path: string): Promise<Sink> {
 
 const reasonOf = (error: unknown): string =>
   error instanceof Error ? error.message : String(error);
+
+/** Of native/stats/access_log.h, as the three below. */
+const PROTOCOLS_MAX = 16;
+const CODES_MAX = 32;
+const UNKNOWN_STATUS = 0xffff;
+const V1_PROTOCOLS: readonly number[] = [V1_PREDICT, V1_CLASSIFY, V1_REGRESS];
+
+function columnOf(protocol: number): keyof Omit<ErrorRow, 'name'> {
+  if (V1_PROTOCOLS.includes(protocol)) return 'v1Http';
+  return protocol === V2_REST ? 'v2Http' : 'grpc';
+}
+
+/** What each protocol answers for each code, as the engine's lines say it: u16 at
+ * protocol * CODES_MAX + code. */
+export function wireStatuses(): Buffer {
+  const statuses = new Uint16Array(PROTOCOLS_MAX * CODES_MAX).fill(UNKNOWN_STATUS);
+  for (const [code, row] of Object.entries(ERRORS)) {
+    for (let protocol = 0; protocol < PROTOCOLS_MAX; protocol += 1) {
+      statuses[protocol * CODES_MAX + Number(code)] = row[columnOf(protocol)];
+    }
+  }
+  return Buffer.from(statuses.buffer);
+}
 
 export class AccessLog {
   readonly #options: AccessLogOptions;

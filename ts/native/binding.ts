@@ -30,6 +30,14 @@ export interface AttachOptions {
   readonly tfCheckMethod?: boolean;
 }
 
+/** Of the rows of native/stats/server_stats.cc those that JavaScript knows. */
+export type ServerValue =
+  | `refused_${'access' | 'not_found' | 'not_ready' | 'body_too_large' | 'malformed' | 'other'}`
+  | `connections_${'http' | 'grpc' | 'admin'}`
+  | `certificate_${'http' | 'grpc'}`
+  | `problems_${'unserved' | 'warning' | 'note'}`
+  | 'looks';
+
 /** The addon's calls (native/addon/exports.cc). A code is an ErrorCode, or PENDING. */
 export interface NativeBinding {
   attach(options: AttachOptions, onCompletions: (count: number) => void): ArrayBuffer;
@@ -62,7 +70,12 @@ export interface NativeBinding {
   warmUp(handle: number, protocol: number, message: Uint8Array): number;
   unanswered(): number;
   takeAccessLog(): number;
-  setAccessLog(oneIn: number): void;
+  /** `statuses`: AccessLogSettings.statuses of native/stats/access_log.h, as u16. */
+  setAccessLog(oneIn: number, errorsOnly: boolean, reasons: boolean, statuses: Buffer): void;
+  /** Lines of what JavaScript answered by itself. */
+  addAccessLog(lines: Buffer): void;
+  /** Sets a value of native/stats/server_stats, or adds to it. */
+  serverValue(name: ServerValue, value: number, adds: boolean): void;
   /** Whether the addon has a gRPC listener. */
   grpcBuilt(): boolean;
   /** Starts it, for this thread: the port. `options`: NativeGrpcOptions of the transport. */

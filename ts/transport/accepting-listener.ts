@@ -13,6 +13,7 @@ import {
   type Router,
   type Surroundings,
 } from './listener.js';
+import type { AnswerLog } from './http/answer-log.js';
 import { RouteCache } from './route-cache.js';
 
 const DRAIN_LOOK_MS = 5;
@@ -29,8 +30,10 @@ export abstract class AcceptingListener implements HttpListener {
   draining = false;
   readonly held: HeldBytes;
   protected readonly routes: RouteCache;
+  protected readonly log: AnswerLog | undefined;
   readonly #report: (error: unknown) => void;
   readonly #connections: Connections;
+  readonly #connected: (change: number) => void;
   readonly #unanswered: () => Cut['models'];
   #open = 0;
   #accepts: 'no' | 'soon' | 'yes' = 'no';
@@ -41,8 +44,10 @@ export abstract class AcceptingListener implements HttpListener {
   constructor(router: Router, report: (error: unknown) => void, surroundings: Surroundings = {}) {
     this.held = surroundings.held ?? UNCOUNTED;
     this.routes = new RouteCache(router);
+    this.log = surroundings.log;
     this.#report = report;
     this.#connections = surroundings.connections ?? UNLIMITED;
+    this.#connected = surroundings.connected ?? (() => undefined);
     this.#unanswered = surroundings.unanswered ?? (() => ({}));
   }
 
@@ -91,6 +96,7 @@ export abstract class AcceptingListener implements HttpListener {
    * takes a core.) */
   protected connected(change: number): void {
     this.#open += change;
+    this.#connected(change);
     const { max, full } = this.#connections;
     if (this.#open >= max && this.#accepts === 'yes') {
       this.#acceptNoMore();

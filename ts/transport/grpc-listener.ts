@@ -14,6 +14,7 @@ import {
 } from '@grpc/grpc-js';
 import { DRAIN_SILENT_MS, HANDSHAKE_MS_MAX } from '../limits.js';
 import { MethodLocks, UNIX_PEER, type AccessOf } from './grpc/access.js';
+import { EndedCalls, type EndedCall } from './grpc/ended-calls.js';
 import { NodeSockets } from './grpc/node-sockets.js';
 import { NodeTls } from './tls/node-tls.js';
 import {
@@ -23,7 +24,7 @@ import {
   type HandshakeFailures,
 } from './grpc/settings.js';
 import { countGrpcMemory, type GrpcMemory, type GrpcMemoryOptions } from './grpc-memory.js';
-import { NOTHING_CUT, type Cut } from './listener.js';
+import { NOTHING_CUT, type Cut, type Expires } from './listener.js';
 import {
   GrpcStream,
   KeptMessage,
@@ -62,6 +63,13 @@ export interface GrpcListenerOptions extends Partial<GrpcTransportSettings> {
   readonly unanswered?: () => Cut['models'];
   /** Absent: everybody may make every call. */
   readonly access?: AccessOf;
+  /** Told when the certificate ends that is served from now on. */
+  readonly expires?: Expires;
+  /** Told of connections that came (1) or went (-1), and of calls that were not let in. */
+  readonly connected?: (change: number) => void;
+  readonly refused?: () => void;
+  /** Told of calls that the engine writes no line of; absent: the access log is off. */
+  readonly ended?: (call: EndedCall) => void;
   /** Where what calls hold is counted; absent = nowhere. */
   readonly memory?: GrpcMemoryOptions;
 }
@@ -84,6 +92,7 @@ export class GrpcListener {
   private readonly listening: NodeSockets;
   private readonly sockets = new Set<Socket>();
   private readonly locks: MethodLocks;
+  private readonly ended: EndedCalls | undefined;
   private readonly streams = new Set<GrpcStream>();
   private draining = false;
 
@@ -99,11 +108,13 @@ export class GrpcListener {
     });
     this.memory = options.memory && countGrpcMemory(options.memory);
     this.locks = new MethodLocks(options.services, options.access);
+    this.ended = options.ended && new EndedCalls(options.services, options.ended);
     for (const service of options.services) this.register(service);
     // Our own servers instead of bindAsync: the error keeps its code, no name resolver is loaded,
     // and the sockets can be destroyed (forceShutdown knows no connection while channelz is off).
     this.injector = this.server.createConnectionInjector(ServerCredentials.createInsecure());
     widenWindows(this.server);
+    this.ended?.follow(this.server);
     const { host, port, unixPath = '', connectionsMax, full, tls } = options;
     if (tls !== undefined) {
       this.tls = new NodeTls({
@@ -113,6 +124,7 @@ export class GrpcListener {
         alpnRequired: true, // gRPC clients say theirs
         secured: (socket) => this.injector.injectConnection(socket),
         changed: (problem) => options.certificates?.(problem),
+        ...(options.expires && { expires: options.expires }),
         failed: (failures) => options.handshakeFailed?.(failures),
         handshakeMsMax: options.handshakeMsMax ?? HANDSHAKE_MS_MAX,
       });
@@ -197,11 +209,13 @@ export class GrpcListener {
       return;
     }
     this.sockets.add(socket);
+    this.options.connected?.(1);
     const late = setTimeout(() => {
       if (socket.bytesRead < HANDSHAKE_BYTES) socket.destroy();
     }, this.options.handshakeMsMax ?? HANDSHAKE_MS_MAX);
     socket.once('close', () => {
       clearTimeout(late);
+      this.options.connected?.(-1);
       this.sockets.delete(socket);
     });
     if (this.tls === undefined) this.injector.injectConnection(socket);
@@ -211,7 +225,7 @@ export class GrpcListener {
   private register(service: GrpcService): void {
     for (const [method, handler] of Object.entries(service.unary)) {
       const path = `/${service.name}/${method}`;
-      this.registerMethod(path, 'unary', unaryAdapter(handler, path, this.locks));
+      this.registerMethod(path, 'unary', this.unaryAdapter(handler, path));
     }
     for (const [method, open] of Object.entries(service.streams)) {
       const path = `/${service.name}/${method}`;
@@ -222,7 +236,7 @@ export class GrpcListener {
   private registerMethod(
     path: string,
     type: 'unary' | 'bidi',
-    handler: ReturnType<typeof unaryAdapter> | ReturnType<GrpcListener['streamAdapter']>,
+    handler: ReturnType<GrpcListener['unaryAdapter']> | ReturnType<GrpcListener['streamAdapter']>,
   ): void {
     if (
       !this.server.register<Buffer, Buffer | KeptMessage>(path, handler, messageOf, identity, type)
@@ -231,10 +245,31 @@ export class GrpcListener {
     }
   }
 
+  // Hot path, gRPC. grpc-js's own call and callback go straight through: nothing is made per call.
+  // Its message has come when a handler is asked: the lock is behind it here.
+  private unaryAdapter(handler: GrpcUnaryHandler, path: string) {
+    const { locks, ended } = this;
+    return (call: ServerUnaryCall<Buffer, Buffer>, callback: sendUnaryData<Buffer>): void => {
+      const refusal = locks.refusal(path, call);
+      if (refusal !== undefined) {
+        this.options.refused?.();
+        callback(refusal);
+        return;
+      }
+      if (ended !== undefined) ended.handOver(path, call);
+      try {
+        handler(call, callback);
+      } catch (error) {
+        callback(thrownStatus(error));
+      }
+    };
+  }
+
   private streamAdapter(open: GrpcStreamOpen, path: string) {
     return (call: ServerDuplexStream<Buffer, Buffer | KeptMessage>): void => {
       const refusal = this.locks.refusal(path, call);
       if (refusal !== undefined) {
+        this.options.refused?.();
         call.emit('error', refusal);
         return;
       }
@@ -275,21 +310,4 @@ function widenWindows(server: Server): void {
       session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
     });
   }
-}
-
-// Hot path, gRPC. grpc-js's own call and callback go straight through: nothing is made per call.
-// Its message has come when a handler is asked: the lock is behind it here.
-function unaryAdapter(handler: GrpcUnaryHandler, path: string, locks: MethodLocks) {
-  return (call: ServerUnaryCall<Buffer, Buffer>, callback: sendUnaryData<Buffer>): void => {
-    const refusal = locks.refusal(path, call);
-    if (refusal !== undefined) {
-      callback(refusal);
-      return;
-    }
-    try {
-      handler(call, callback);
-    } catch (error) {
-      callback(thrownStatus(error));
-    }
-  };
 }

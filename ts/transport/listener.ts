@@ -1,7 +1,8 @@
 // What an HTTP listener is to the protocols. The transport knows no registry and no protocol: it
 // has routes by URL and hands over heads, chunks and aborts. Hot path; the listener's thread.
 import type { CallKind } from '../access/groups.js';
-
+import type { ErrorCode } from '../errors.js';
+import type { AnswerLog, Asked } from './http/answer-log.js';
 import type { ServerTls } from './tls/settings.js';
 
 /** A header's lower-case name as bytes: crossing into uWebSockets.js, text costs 13 ns more. */
@@ -68,13 +69,22 @@ export interface Surroundings {
   /** The models of requests that wait for an answer. */
   readonly unanswered?: () => Cut['models'];
   readonly tls?: ListenerTls;
+  /** Told of connections that came (1) or went (-1). */
+  readonly connected?: (change: number) => void;
+  /** Absent: the access log is off. */
+  readonly log?: AnswerLog;
 }
 
 export interface ListenerTls {
   readonly settings: ServerTls;
   /** Told what became of files that were read anew. */
   readonly changed: (problem: string | undefined) => void;
+  /** Told when the certificate ends that is served from now on. */
+  readonly expires?: Expires;
 }
+
+/** `seconds`: since 1970. */
+export type Expires = (seconds: number) => void;
 
 /** One request being answered. */
 export abstract class HttpExchange {
@@ -83,6 +93,20 @@ export abstract class HttpExchange {
   finished = false;
   /** Headers of any answer to this request, beside its own: names and values, alternating. */
   added: readonly string[] | undefined = undefined;
+  /** Where the access log is on: as long as no line of this request is written or the engine's to
+   * write. */
+  asked: Asked | undefined = undefined;
+
+  /** Says which error is about to be sent. */
+  note(code: ErrorCode): void {
+    if (this.asked !== undefined) this.asked.code = code;
+  }
+
+  /** Of an answer that is being sent, where the access log is on. */
+  protected logAnswer(asked: Asked, status: number, body: Uint8Array | string): void {
+    this.asked = undefined;
+    asked.log.answered(asked, status, body);
+  }
 
   /** Sends the whole answer once; does nothing when the client is gone. Copies or sends `body`
    * before it returns. `headers`: names and values, alternating. */
@@ -105,6 +129,8 @@ export interface Route {
   data(exchange: HttpExchange, chunk: ArrayBuffer, last: boolean): void;
   /** The client went away before it was answered. */
   abort(exchange: HttpExchange): void;
+  /** Of what is answered before begin(): has the access log know of it. Absent: that is off. */
+  ask?(exchange: HttpExchange): void;
 }
 
 /** Says what a route is, and answers it. */

@@ -86,10 +86,12 @@ function isFramed(
     (coding === undefined ? undefined : codingProblem(coding)) ?? hostProblem(rawHeaders);
   if (problem !== undefined) {
     response.shouldKeepAlive = false;
+    exchange.route?.ask?.(exchange);
     exchange.send(problem.status, 'application/json', problem.body);
     return false;
   }
   if (url !== '*' || method !== 'OPTIONS') return true;
+  exchange.route?.ask?.(exchange);
   exchange.send(200, 'text/plain', '', ['Allow', 'GET, POST, OPTIONS']);
   return false;
 }
@@ -130,6 +132,7 @@ class NodeExchange extends HttpExchange {
     if (this.finished) return;
     this.owner.bodyEnded(this);
     this.finished = true;
+    if (this.asked !== undefined) this.logAnswer(this.asked, status, body);
     const { response, owner } = this;
     const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
     const head = ['Content-Type', contentType, 'Content-Length', String(length)];
@@ -180,11 +183,11 @@ export class NodeListener extends AcceptingListener {
     this.#server.on('checkExpectation', (request, response) =>
       this.#begin(request, response, false),
     );
-    this.#server.on('connect', (request) => refuse(request.socket, NOT_HTTP_1_1));
+    this.#server.on('connect', (request) => refuse(request.socket, NOT_HTTP_1_1, this.log));
     this.#server.on('timeout', (socket: Socket) => this.#silent(socket));
     this.#server.on('clientError', (error: ParserError, socket) => {
       try {
-        refuseUnread(socket as Socket, error, router);
+        refuseUnread(socket as Socket, error, router, this.log);
       } catch (failure) {
         report(failure);
         socket.destroy();
@@ -286,7 +289,7 @@ export class NodeListener extends AcceptingListener {
     const { socket } = request;
     const open = this.#sockets.get(socket);
     if (request.httpVersion !== '1.1') {
-      refuse(socket, NOT_HTTP_1_1);
+      refuse(socket, NOT_HTTP_1_1, this.log);
       return;
     }
     if (open === undefined || open.size >= HTTP_PIPELINED_MAX) {

@@ -3,6 +3,7 @@
 // Each ends its connection. Control plane; the listener's thread.
 import type { Socket } from 'node:net';
 import { isLoopback } from '../access/policy.js';
+import type { AnswerLog } from './http/answer-log.js';
 import { HttpExchange, type RequestHead, type Router } from './listener.js';
 import { statusLine } from './status-lines.js';
 
@@ -22,7 +23,8 @@ export type ParserError = NodeJS.ErrnoException & {
 };
 
 /** Sends a status and nothing else, and ends the connection. */
-export function refuse(socket: Socket, line: string): void {
+export function refuse(socket: Socket, line: string, log?: AnswerLog): void {
+  log?.unread(line);
   if (socket.writable) socket.end(`HTTP/1.1 ${line}\r\nConnection: close\r\n\r\n`);
   else socket.destroy();
 }
@@ -41,6 +43,7 @@ class LastExchange extends HttpExchange {
   ): void {
     if (this.finished) return;
     this.finished = true;
+    if (this.asked !== undefined) this.logAnswer(this.asked, status, body);
     const lines = [
       `HTTP/1.1 ${statusLine(status)}`,
       `Content-Type: ${contentType}`,
@@ -55,23 +58,34 @@ class LastExchange extends HttpExchange {
 }
 
 /** Answers what could not be read. */
-export function refuseUnread(socket: Socket, error: ParserError, router: Router): void {
+export function refuseUnread(
+  socket: Socket,
+  error: ParserError,
+  router: Router,
+  log?: AnswerLog,
+): void {
   const { code } = error;
+  const answer = (line: string): void => refuse(socket, line, log);
   if (code === 'ECONNRESET' || !socket.writable) socket.destroy();
-  else if (code === 'HPE_HEADER_OVERFLOW') refuse(socket, '431 Request Header Fields Too Large');
-  else if (code === 'HPE_INVALID_METHOD') refuseMethod(socket, error, router);
-  else if (code !== undefined && OTHER_PROTOCOLS.has(code)) refuse(socket, NOT_HTTP_1_1);
-  else refuse(socket, '400 Bad Request');
+  else if (code === 'HPE_HEADER_OVERFLOW') answer('431 Request Header Fields Too Large');
+  else if (code === 'HPE_INVALID_METHOD') refuseMethod(socket, error, router, answer);
+  else if (code !== undefined && OTHER_PROTOCOLS.has(code)) answer(NOT_HTTP_1_1);
+  else answer('400 Bad Request');
 }
 
 // Node's parser knows the registered methods only; the routes have an answer to any.
-function refuseMethod(socket: Socket, error: ParserError, router: Router): void {
+function refuseMethod(
+  socket: Socket,
+  error: ParserError,
+  router: Router,
+  answer: (line: string) => void,
+): void {
   const text = error.rawPacket?.toString('latin1', 0, LINE_BYTES_MAX) ?? '';
   const [, method = '', path = '', query = ''] =
     /^([!-~]+) ([^ ?]+)(?:\?(\S*))? HTTP\/1\.1\r\n/.exec(text) ?? [];
   // Behind the first word: another request, or what follows one, failed.
   if (method === '' || (error.bytesParsed ?? 0) > method.length) {
-    refuse(socket, NOT_HTTP_1_1);
+    answer(NOT_HTTP_1_1);
     return;
   }
   const head: RequestHead = {
@@ -83,5 +97,5 @@ function refuseMethod(socket: Socket, error: ParserError, router: Router): void 
   };
   const exchange = new LastExchange(socket);
   router(method, path).begin(head, exchange);
-  if (!exchange.finished) refuse(socket, '501 Not Implemented');
+  if (!exchange.finished) answer('501 Not Implemented');
 }

@@ -121,6 +121,7 @@ class UwsExchange extends HttpExchange implements Sender {
     if (this.finished) return;
     this.owner.bodyEnded(this);
     this.finished = true;
+    if (this.asked !== undefined) this.logAnswer(this.asked, status, body);
     const { response, owner } = this;
     if (response === undefined) return;
     if (this.closes && (owner.corked || this.lastDue)) {
@@ -243,6 +244,7 @@ export class UwsListener extends AcceptingListener {
     const { tls } = surroundings;
     this.#tls = tls && new UwsTls(tls, () => this.reloadCertificates());
     this.#served = this.#made();
+    this.#tls?.serves();
   }
 
   // An app that serves here. Errors: InvalidArgument (TLS).
@@ -290,6 +292,7 @@ export class UwsListener extends AcceptingListener {
       setImmediate(() => us_listen_socket_close(socket));
     }
     if (before.open > 0) this.#retired.add(before);
+    this.#tls?.serves();
     changed(undefined);
   }
 
@@ -366,6 +369,7 @@ export class UwsListener extends AcceptingListener {
     if (coding === '') return true;
     const problem = takesBody ? codingProblem(coding) : NO_LENGTH;
     if (problem === undefined) return true;
+    exchange.route?.ask?.(exchange);
     exchange.send(problem.status, JSON_TYPE, problem.body);
     return false;
   }

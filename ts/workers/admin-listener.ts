@@ -27,7 +27,9 @@ export class AdminListener {
     this.#path = address.host.startsWith(UNIX) ? address.host.slice(UNIX.length) : '';
     this.#listener = new listener(router, thread.report, {
       connections: { max: ADMIN_CONNECTIONS_MAX, full: thread.full() },
+      connected: thread.connected('admin'),
       isUnix: this.#path !== '',
+      ...(thread.log && { log: thread.log }),
     });
     thread.subscribe(() => this.#listener.routesChanged());
   }

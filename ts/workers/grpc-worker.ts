@@ -7,11 +7,14 @@ import { runListener } from './listener-thread.js';
 import type { GrpcSettings } from './messages.js';
 
 void runListener<GrpcSettings>((thread, settings) => {
-  const { link, control } = thread;
+  const { link, control, log } = thread;
   const listener = new GrpcListener({
     host: settings.host,
     port: settings.port,
     ...settings.transport,
+    expires: thread.expires('grpc'),
+    connected: thread.connected('grpc'),
+    refused: thread.refused,
     certificates: thread.certificates('gRPC'),
     handshakeFailed: thread.handshakeFailed(),
     connectionsMax: settings.connectionsMax,
@@ -24,6 +27,7 @@ void runListener<GrpcSettings>((thread, settings) => {
     },
     services: grpcServices(thread, settings.serverVersion),
     access: accessOf(thread),
+    ...(log && { ended: (call) => log.called(call) }),
   });
   return {
     listen: async () => ({ grpcPort: await listener.start() }),

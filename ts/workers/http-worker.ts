@@ -8,6 +8,7 @@ import { framesRoute } from '../protocols/frames/route.js';
 import { metricsRoute, type MetricsContext } from '../protocols/rest/metrics.js';
 import { v1Route } from '../protocols/serving/rest.js';
 import { v2Route, type V2Context } from '../protocols/v2/rest.js';
+import { logged } from '../transport/http/answer-log.js';
 import type { HttpListenerKind } from '../transport/http-kind.js';
 import type { Cut, Route, Router } from '../transport/listener.js';
 import { runListener, type ListenerThread } from './listener-thread.js';
@@ -74,8 +75,9 @@ void runListener<HttpSettings>(async (thread, settings) => {
   const routerOf = (entrance: Entrance): Router => {
     const context = contextOf(entrance);
     return (method, path) => {
-      const locked = guarded(route(context, method, path), thread.policy, entrance, cors);
-      return withCors(locked, cors, method);
+      const { policy, refused, log } = thread;
+      const locked = guarded(route(context, method, path), policy, entrance, refused, cors);
+      return logged(withCors(locked, cors, method), method, path, log);
     };
   };
   const Listener = await listenerClass(settings.listener);
@@ -85,8 +87,16 @@ void runListener<HttpSettings>(async (thread, settings) => {
     held,
     keep: (body) => link.keepAnswer(body),
     unanswered,
+    connected: thread.connected('http'),
     listening: (bound) => link.native.limitReceive(bound, RECEIVE_BYTES),
-    ...(settings.tls && { tls: { settings: settings.tls, changed: thread.certificates('HTTP') } }),
+    ...(thread.log && { log: thread.log }),
+    ...(settings.tls && {
+      tls: {
+        settings: settings.tls,
+        changed: thread.certificates('HTTP'),
+        expires: thread.expires('http'),
+      },
+    }),
   });
   thread.subscribe(() => listener.routesChanged());
   const admin =

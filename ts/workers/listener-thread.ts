@@ -14,6 +14,7 @@ import { LinkReadings } from '../protocols/engine-readings.js';
 import { applyChange, EMPTY_SNAPSHOT, shownSnapshot } from '../registry/snapshot-build.js';
 import type { RegistrySnapshot } from '../model/snapshot.js';
 import type { HandshakeFailures } from '../transport/grpc/settings.js';
+import { AnswerLines } from './answer-lines.js';
 import type { Cuts, FromWorker, ListenerSettings, Ports, ToWorker } from './messages.js';
 
 /** A listener as its thread uses it. */
@@ -39,6 +40,8 @@ export class ListenerThread {
   readonly readings: LinkReadings;
   /** Who may call what. */
   policy: Policy;
+  /** undefined: the access log is off. */
+  readonly log: AnswerLines | undefined;
   /** The newest that the main thread sent: where requests go. */
   snapshot: RegistrySnapshot = EMPTY_SNAPSHOT;
   #confirmed: RegistrySnapshot = EMPTY_SNAPSHOT;
@@ -59,6 +62,9 @@ export class ListenerThread {
     this.link = openLink({ ...settings, metrics: settings.metricsAllowed });
     this.link.report = this.report;
     this.readings = new LinkReadings(this.link);
+    const { accessLog } = settings;
+    const { native } = this.link;
+    this.log = accessLog && new AnswerLines(accessLog, (line) => native.addAccessLog(line));
   }
 
   /** What is said of readiness: of the newest, what every listener has. Made when it is asked for:
@@ -102,6 +108,19 @@ export class ListenerThread {
       if (problem === undefined) this.#logger.info(`${what} certificates were read anew`);
       else this.#logger.error(`${what} certificates could not be read anew`, { reason: problem });
     };
+  }
+
+  /** Counts a caller who was not let in. */
+  readonly refused = (): void => this.link.native.serverValue('refused_access', 1, true);
+
+  /** Counts connections of a listener. */
+  connected(listener: 'http' | 'grpc' | 'admin'): (change: number) => void {
+    return (change) => this.link.native.serverValue(`connections_${listener}`, change, true);
+  }
+
+  /** Takes when the certificate ends that a listener serves. */
+  expires(transport: 'http' | 'grpc'): (seconds: number) => void {
+    return (seconds) => this.link.native.serverValue(`certificate_${transport}`, seconds, false);
   }
 
   /** Calls `follower` after each new snapshot; returns what ends that. */

@@ -3,6 +3,7 @@ import type { CorsSettings } from '../access/cors.js';
 import type { Policy } from '../access/policy.js';
 import type { AdminAddress } from '../config/access.js';
 import type { ControlAnswer, ControlRequest } from '../admin/remote-control.js';
+import type { AccessLogSettings } from '../metrics/access-log.js';
 import type { LogFormat, LogLevel, LogSwitches } from '../logger.js';
 import type { HttpListenerKind } from '../transport/http-kind.js';
 import type { SnapshotChange } from '../registry/snapshot-build.js';
@@ -33,6 +34,8 @@ export interface ListenerSettings {
   readonly restTimeoutUs: number;
   readonly tfTensorContent: boolean;
   readonly tfCheckMethod: boolean;
+  /** Absent: there is no access log. */
+  readonly accessLog?: AccessLogSettings;
   /** Who may call what, until it is told anew. */
   readonly policy: Policy;
 }

@@ -22,6 +22,7 @@ export function nativeGrpcListener(
     full: thread.full(),
     unanswered,
     certificates: thread.certificates('gRPC'),
+    expires: thread.expires('grpc'),
     handshakeFailed: thread.handshakeFailed(),
     report: thread.report,
   });

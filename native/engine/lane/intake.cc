@@ -9,6 +9,7 @@
 #include "engine/lane/lookup.h"
 #include "engine/model/batcher.h"
 #include "engine/model/instance.h"
+#include "engine/record.h"
 
 namespace serval {
 
@@ -44,7 +45,7 @@ Answer Lane::infer(Protocol protocol, uint32_t handle, std::span<const uint8_t> 
                    int64_t json_bytes) {
   Arrival arrival{protocol, body, json_bytes, settings_.rest_timeout_us, nullptr, {}};
   if (body.size() <= settings_.body_bytes_max) return admit(arrival, handle);
-  return answer_error(arrival, too_large(of_bytes(body.size()), settings_));
+  return answer_error(arrival, too_large(of_bytes(body.size()), settings_), handle);
 }
 
 // A gRPC message: its bytes are used where they are.
@@ -58,6 +59,7 @@ Answer Lane::infer_message(Protocol protocol, std::span<const uint8_t> message, 
   if (handle.ok()) {
     return admit({protocol, message, -1, timeout_us, nullptr, ref.schedule, owned}, handle.value());
   }
+  log_error({protocol, message, -1, timeout_us, nullptr, {}}, handle.error(), 0);
   return {put_lookup_error(protocol, handle.error(), ref, slots_.first()), false, 0};
 }
 
@@ -70,17 +72,21 @@ Answer Lane::infer_body(uint32_t ticket, Protocol protocol, uint32_t handle, int
 }
 
 Result<uint32_t> Lane::open_body(uint64_t expected_bytes, uint64_t aligned_at) {
+  const auto refused = [this](Error error) {
+    engine_->server_stats().refused(error.code);
+    return error;
+  };
   if (expected_bytes > settings_.body_bytes_max) {
-    return too_large(of_bytes(expected_bytes), settings_);
+    return refused(too_large(of_bytes(expected_bytes), settings_));
   }
   Request* request = slots_.open();
-  if (request == nullptr) return no_slot();
+  if (request == nullptr) return refused(no_slot());
   request->body.clear(aligned_at);
   // A stated length is believed: what the budget has no room for is refused before it comes.
   // Memory that nothing was written to yet costs addresses only.
   if (!request->body.reserve(expected_bytes)) {
     release(*request);
-    return no_memory(expected_bytes, *budget_);
+    return refused(no_memory(expected_bytes, *budget_));
   }
   return ticket_of(*request);
 }
@@ -90,9 +96,11 @@ Status Lane::append_body(uint32_t ticket, std::span<const uint8_t> chunk) {
   Request* request = slots_.find(ticket);
   if (request == nullptr) return make_error(ErrorCode::Internal, "append to a closed ticket");
   if (request->body.size() + chunk.size() > settings_.body_bytes_max) {
+    engine_->server_stats().refused(ErrorCode::BodyTooLarge);
     return too_large("", settings_);
   }
   if (!request->body.append(chunk.data(), chunk.size())) {
+    engine_->server_stats().refused(ErrorCode::MemoryFull);
     return no_memory(request->body.size() + chunk.size(), *budget_);
   }
   return {};
@@ -132,7 +140,9 @@ Status Lane::pad_body(Arrival& arrival) {
 
 // Answers in slot 0; nothing when it took too long for this thread: the request is to be queued.
 std::optional<Answer> Lane::run_here(Arrival& arrival, Model& model) {
-  if (Status padded = pad_body(arrival); !padded.ok()) return answer_error(arrival, padded.error());
+  if (Status padded = pad_body(arrival); !padded.ok()) {
+    return answer_error(arrival, padded.error(), model.handle());
+  }
   const uint64_t limit_ns = arrival.timeout_us == 0 ? kNever : left_of(arrival.timeout_us, 0);
   const ServeInput input{arrival.protocol, arrival.bytes, arrival.json_bytes, nullptr};
   if (!inline_runner_.run(model, input, 0, limit_ns, slots_.first())) return std::nullopt;
@@ -142,7 +152,9 @@ std::optional<Answer> Lane::run_here(Arrival& arrival, Model& model) {
 
 // No model has the handle: it is gone, or (0) there never was one.
 Answer Lane::answer_missing(Arrival& arrival, uint32_t handle) {
-  if (handle != 0 || is_message(arrival.protocol)) return answer_error(arrival, gone(handle));
+  if (handle != 0 || is_message(arrival.protocol)) {
+    return answer_error(arrival, gone(handle), handle);
+  }
   Status checked = pad_body(arrival);
   if (checked.ok()) checked = inline_runner_.check_unknown(arrival.protocol, arrival.bytes);
   if (checked.ok()) checked = make_error(ErrorCode::ModelNotFound, "");
@@ -199,7 +211,7 @@ void Lane::begin_queued(Request& request, const std::shared_ptr<Model>& model,
 Answer Lane::enqueue(const Arrival& arrival, const std::shared_ptr<Model>& model,
                      uint64_t spent_ns) {
   const Result<Request*> taken_in = take_in(arrival);
-  if (!taken_in.ok()) return answer_error(arrival, taken_in.error());
+  if (!taken_in.ok()) return answer_error(arrival, taken_in.error(), model->handle());
   Request& request = *taken_in.value();
   begin_queued(request, model, arrival, spent_ns);
   if (request.protocol == Protocol::V2Rest && model->queue().settings().reads_request()) {
@@ -225,15 +237,18 @@ Status Lane::push(Request& request, const std::shared_ptr<Model>& model) {
   }
   completions_.add_working(-1);
   const bool closed = pushed == RequestQueue::Push::Closed;
-  if (!closed) model->counters().queue_full.fetch_add(1, std::memory_order_relaxed);
+  if (!closed) {
+    model->counters().queue_full.fetch_add(1, std::memory_order_relaxed);
+    engine_->server_stats().add(ServerValue::RefusedQueueFull, 1);
+  }
   return not_taken(*model, request, closed);
 }
 
 // A request that the queue does not take.
 Answer Lane::refuse(Request& request, Model& model, const Error& error) {
   end_request(model, request, error);
-  const Answer answer =
-      answer_error({request.protocol, request.bytes(), -1, 0, nullptr, {}}, error);
+  store_error(request.protocol, request.bytes(), error, slots_.first());
+  const Answer answer{slots_.first().code, false, 0};
   request.lane.reset();
   release(request);
   return answer;
@@ -243,10 +258,38 @@ Answer Lane::answer_closed() {
   return answer_error({}, make_error(ErrorCode::Internal, "infer on a closed ticket"));
 }
 
-// In slot 0: the error's text, on a stream the reply that carries it.
-Answer Lane::answer_error(const Arrival& arrival, const Error& error) {
+// In slot 0: the error's text, on a stream the reply that carries it. `handle`: of the request's
+// model, 0 = there is none, or a message says it.
+Answer Lane::answer_error(const Arrival& arrival, const Error& error, uint32_t handle) {
+  log_error(arrival, error, handle);
   store_error(arrival.protocol, arrival.bytes, error, slots_.first());
   return {slots_.first().code, false, 0};
+}
+
+// Of a request that came to no queue. What names its model in a URL is logged where that is read.
+void Lane::log_error(const Arrival& arrival, const Error& error, uint32_t handle) {
+  engine_->server_stats().refused(error.code);
+  AccessLog& log = engine_->access_log();
+  if (!log.is_on() || (handle == 0 && !is_message(arrival.protocol))) return;
+  RefusedRequest refused{arrival.protocol, {}, {}, {}, arrival.bytes.size()};
+  const std::shared_ptr<Model>* model = table().find(handle);
+  std::string version;
+  WireModelRef ref;
+  TfModelRef tf;
+  if (model != nullptr) {
+    refused.model = (*model)->spec().name;
+    refused.version = (*model)->version_text();
+  } else if (arrival.protocol == Protocol::TfMultiInference) {
+    // Its tasks name it.
+  } else if (is_tf_message(arrival.protocol)) {
+    if (peek_tf(arrival.bytes, tf).ok()) refused.model = tf.name;
+    if (tf.has_version) refused.version = version = std::to_string(tf.version);
+  } else if (is_message(arrival.protocol) && peek_wire_v2(arrival.bytes, ref).ok()) {
+    refused.model = ref.name;
+    refused.version = ref.version;
+    refused.id = ref.id;
+  }
+  log_refused(log, refused, error);
 }
 
 }  // namespace serval

@@ -148,7 +148,8 @@ class Lane : public std::enable_shared_from_this<Lane> {
                     uint64_t spent_ns);
   Answer refuse(Request& request, Model& model, const Error& error);
   Answer answer_closed();
-  Answer answer_error(const Arrival& arrival, const Error& error);
+  Answer answer_error(const Arrival& arrival, const Error& error, uint32_t handle = 0);
+  void log_error(const Arrival& arrival, const Error& error, uint32_t handle);
   Status push(Request& request, const std::shared_ptr<Model>& model);
   // tasks.cc
   Answer infer_tasks(const Arrival& arrival);

@@ -43,7 +43,7 @@ Answer Lane::infer_packed(uint32_t ticket, Protocol protocol, uint32_t handle, i
   const Arrival arrival{protocol, {}, json_bytes, settings_.rest_timeout_us, request, {}};
   const auto refused = [&](const Error& error) {
     release(*request);
-    return answer_error(arrival, error);
+    return answer_error(arrival, error, handle);
   };
   if (request->body.size() <= kHereBytesMax) {
     ByteBuffer& plain = slots_.first().body;
@@ -83,7 +83,9 @@ void Lane::unpack_and_push(Request& request, Coding coding) {
   if (done.ok()) {
     const RequestQueue::Push pushed = push_request(model, request, Entry::First);
     if (pushed == RequestQueue::Push::Taken) return;
-    done = not_taken(*model, request, pushed == RequestQueue::Push::Closed);
+    const bool closed = pushed == RequestQueue::Push::Closed;
+    if (!closed) engine_->server_stats().add(ServerValue::RefusedQueueFull, 1);
+    done = not_taken(*model, request, closed);
   }
   finish_refused(*model, request, std::move(done.error()));
 }

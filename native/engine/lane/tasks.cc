@@ -43,7 +43,7 @@ Answer Lane::infer_tasks(const Arrival& arrival) {
   if (model == nullptr) return answer_error(arrival, gone(handle.value()));
   if (Status checked = check_tf_tasks(tasks, (*model)->signatures()); !checked.ok()) {
     explain_signature(**model, checked.error());
-    return answer_error(arrival, checked.error());
+    return answer_error(arrival, checked.error(), handle.value());
   }
   const Stopwatch watch;
   size_t done = 0;
@@ -76,7 +76,7 @@ std::optional<Answer> Lane::run_tasks_here(const Arrival& arrival, Model& model,
       return Answer{whole.code, false, 0};
     }
     Status added = append_tf_result(task.method(), one.response.bytes(), settings_, whole.response);
-    if (!added.ok()) return answer_error(arrival, added.error());
+    if (!added.ok()) return answer_error(arrival, added.error(), model.handle());
   }
   return Answer{};
 }
@@ -85,7 +85,7 @@ std::optional<Answer> Lane::run_tasks_here(const Arrival& arrival, Model& model,
 Answer Lane::queue_tasks(const Arrival& arrival, const std::shared_ptr<Model>& model, size_t first,
                          uint64_t spent_ns) {
   const Result<Request*> taken_in = take_in(arrival);
-  if (!taken_in.ok()) return answer_error(arrival, taken_in.error());
+  if (!taken_in.ok()) return answer_error(arrival, taken_in.error(), model->handle());
   Request& whole = *taken_in.value();
   const auto group = std::make_shared<TaskGroup>();
   const ByteBuffer& results = slots_.first().response;
@@ -118,7 +118,11 @@ Status Lane::queue_task(const std::shared_ptr<TaskGroup>& group, size_t at,
                         const std::shared_ptr<Model>& model, uint64_t timeout_us,
                         uint64_t spent_ns) {
   Request* part = slots_.open();
-  if (part == nullptr) return no_slot();
+  if (part == nullptr) {
+    log_error({Protocol::TfMultiInference, group->whole->bytes(), -1, 0, nullptr, {}}, no_slot(),
+              model->handle());
+    return no_slot();
+  }
   const TfTask& task = group->tasks[at];
   part->body.clear();
   part->pinned = group->whole->bytes();

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engine/model/instance.h"
+#include "engine/record.h"
 
 namespace serval {
 
@@ -48,7 +49,7 @@ void TurnRequests::run_here(Model& model, Request& request) {
   if (!inline_runner_.run(model, input, request.queued.elapsed_ns(), kNever, request)) {
     const std::shared_ptr<Model> held = request.model;  // the request may be gone once it is pushed
     if (push_request(held, request, Entry::Again) == RequestQueue::Push::Taken) return;
-    store_outcome(request, gone(model.handle()));
+    end_request(model, request, gone(model.handle()));
   }
   request.lane.reset();
   completions_.complete_here(request);

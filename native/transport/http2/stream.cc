@@ -346,6 +346,7 @@ void Stream::end_call() {
 
 void Stream::gone() {
   if (begun_ && !over_) {
+    tell_failed(CallHandler::kCancelled, "the client went away");
     connection_.handler().closed(*this);
     end_call();
   }

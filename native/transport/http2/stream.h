@@ -140,6 +140,7 @@ class Stream final : public Call {
   void start_response(bool with_data);
   void resume();
   void end_call();
+  void tell_failed(int code, std::string_view message);
   void refuse();
   void drop_answers();
 

@@ -122,8 +122,14 @@ void Stream::submit_trailers() {
   connection_.submit_status(*this, false, {}, trailing_, status_, status_message_, status_details_);
 }
 
+void Stream::tell_failed(int code, std::string_view message) {
+  const std::string_view path = head_.found ? kind_.path : std::string_view(head_.path);
+  connection_.handler().failed({begun_ ? this : nullptr, path, code, message});
+}
+
 void Stream::fail(int code, std::string_view message) {
   if (over_) return;
+  tell_failed(code, message);
   if (begun_) connection_.handler().closed(*this);
   // A status would wait behind answers that nobody reads.
   const bool resets = response_started_ && unsent_messages() > 0;
@@ -151,6 +157,7 @@ void Stream::refuse() {
   over_ = true;
   response_started_ = true;
   refusal_ = refused_->text;
+  tell_failed(kStatusInternal, refused_->text);
   connection_.submit_refusal(*this, *refused_, !head_.head);
 }
 

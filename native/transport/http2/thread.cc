@@ -183,6 +183,7 @@ void ListenerThread::take(int socket) {
   connection->next = connections_;
   if (connections_ != nullptr) connections_->previous = connection;
   connections_ = connection;
+  handler_->connected(1);
   poller_.add(socket, EPOLLIN, connection);
   if (!connection->begin()) connection->end();
 }
@@ -287,6 +288,7 @@ void ListenerThread::bury() {
     else connections_ = connection->next;
     if (connection->next != nullptr) connection->next->previous = connection->previous;
     acceptor_->closed();
+    handler_->connected(-1);
   }
 }
 

@@ -216,7 +216,9 @@ describe('the memory budget', () => {
         await client.write(head);
         await exchange(server.httpPort, 'GET', '/v2/health/live');
       }
-      const refused = clients.filter((client) => client.unread > 0);
+      const isRefused = (client: RawConnection): boolean => client.unread > 0;
+      await until('six to be refused', () => clients.filter(isRefused).length >= 6);
+      const refused = clients.filter(isRefused);
       assert.equal(refused.length, 6);
       for (const client of refused) {
         const response = await client.response();

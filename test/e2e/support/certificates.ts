@@ -24,16 +24,21 @@ export class Certificates {
   readonly stranger = this.signed('stranger', this.selfSigned('unknown'));
 
   /** A pair of this name, whose certificate has the name as its subject, signed by `by`. */
-  signed(name: string, by: Pair): Pair {
+  signed(name: string, by: Pair, days = 2): Pair {
     const pair = this.paths(name);
     const request = join(this.folder, `${name}.csr`);
     const extensions = join(this.folder, `${name}.ext`);
     writeFileSync(extensions, EXTENSIONS);
     this.openssl('req', '-new', ...this.fresh(name, pair), '-out', request);
     const signer = ['-CA', by.certificate, '-CAkey', by.key, '-CAcreateserial'];
-    const out = ['-days', '2', '-extfile', extensions, '-out', pair.certificate];
+    const out = ['-days', String(days), '-extfile', extensions, '-out', pair.certificate];
     this.openssl('x509', '-req', '-in', request, ...signer, ...out);
     return pair;
+  }
+
+  /** As the server's, for so many days. */
+  lasting(name: string, days: number): Pair {
+    return this.signed(name, this.authority, days);
   }
 
   selfSigned(name: string): Pair {

@@ -1,7 +1,7 @@
 // Runs modules of test/e2e/python against a server: every Python test becomes a test here. Test
 // time only.
 import assert from 'node:assert/strict';
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync, spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { TestContext } from 'node:test';
@@ -71,7 +71,15 @@ export async function runPythonSuite(
     GRPC_VERBOSITY: 'ERROR',
     ...extra,
   };
-  const child = spawn(python, ['run_suites.py', suite], { cwd: FOLDER, env });
+  await runOutcomes(context, suite, spawn(python, ['run_suites.py', suite], { cwd: FOLDER, env }));
+}
+
+/** The lines of a program, an outcome each, as subtests of `context`. `what` names it in errors. */
+export async function runOutcomes(
+  context: TestContext,
+  what: string,
+  child: ChildProcessWithoutNullStreams,
+): Promise<void> {
   let stderr = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     stderr += text;
@@ -88,6 +96,6 @@ export async function runPythonSuite(
       else assert.equal(outcome, 'passed', detail);
     });
   }
-  assert.equal(await closed, 0, `${suite}: ${stderr}`);
-  assert.ok(count > 0, `${suite} has no tests: ${stderr}`);
+  assert.equal(await closed, 0, `${what}: ${stderr}`);
+  assert.ok(count > 0, `${what} has no tests: ${stderr}`);
 }

@@ -4,24 +4,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { DATATYPES } from './datatypes.mjs';
 
 const corpus = join(dirname(dirname(fileURLToPath(import.meta.url))), 'corpus');
-const DTYPES = [
-  'BOOL',
-  'UINT8',
-  'UINT16',
-  'UINT32',
-  'UINT64',
-  'INT8',
-  'INT16',
-  'INT32',
-  'INT64',
-  'FP16',
-  'FP32',
-  'FP64',
-  'BYTES',
-  'BF16',
-];
 
 function write(target, name, ...parts) {
   mkdirSync(join(corpus, target), { recursive: true });
@@ -30,7 +15,7 @@ function write(target, name, ...parts) {
 
 // The byte that chooses the model: one input of the datatype, or a second one too.
 function model(datatype, second = false) {
-  return [(second ? 0x41 : 0x61) + DTYPES.indexOf(datatype)];
+  return [(second ? 0x41 : 0x61) + DATATYPES.indexOf(datatype)];
 }
 
 function input(datatype, data, shape = '[2]') {

@@ -4,6 +4,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { DATATYPES } from './datatypes.mjs';
 
 const folder = join(dirname(dirname(fileURLToPath(import.meta.url))), 'corpus', 'wire_v2');
 
@@ -24,23 +25,7 @@ const floats = (values) => Buffer.from(Float32Array.from(values).buffer);
 const doubles = (values) => Buffer.from(Float64Array.from(values).buffer);
 const concat = (...parts) => Buffer.concat(parts);
 
-const dtypes = [
-  '',
-  'BOOL',
-  'UINT8',
-  'UINT16',
-  'UINT32',
-  'UINT64',
-  'INT8',
-  'INT16',
-  'INT32',
-  'INT64',
-  'FP16',
-  'FP32',
-  'FP64',
-  'BYTES',
-  'BF16',
-];
+const dtypes = ['', ...DATATYPES];
 
 const head = concat(bytes(1, 'm'), bytes(2, '1'), bytes(3, 'id'));
 const parameter = (field, key, value) => bytes(field, concat(bytes(1, key), bytes(2, value)));

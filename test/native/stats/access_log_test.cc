@@ -96,14 +96,74 @@ TEST(AccessLog, ARequestWithoutAnIdHasNone) { EXPECT_EQ(field("id", line_of(plai
 TEST(AccessLog, QuotesBackslashesAndControlCharactersAreEscaped) {
   EXPECT_EQ(id_of("a\"b\\c"), R"("a\"b\\c")");
   EXPECT_EQ(id_of("\n\r\t"), R"("\n\r\t")");
-  EXPECT_EQ(id_of("\0\x01\x1f\x7f"sv), "\"\\u0000\\u0001\\u001f\\u007f\"");
+  EXPECT_EQ(id_of("\0\x01\x1f\x7f"sv), R"("\u0000\u0001\u001f\u007f")");
   EXPECT_EQ(id_of("\xC2\x85\xE2\x80\xAE\xE2\x80\xA8\xF3\xA0\x80\x81"),
-            "\"\\u0085\\u202e\\u2028\\udb40\\udc01\"");
+            R"("\u0085\u202e\u2028\udb40\udc01")");
   AccessRecord record = plain();
   record.model = "m\"\n";
   record.code = "\\";
   EXPECT_EQ(field("model", line_of(record)), R"("m\"\n")");
   EXPECT_EQ(field("code", line_of(record)), R"("\\")");
+}
+
+TEST(AccessLog, WhatATerminalActsOnIsEscaped) {
+  EXPECT_EQ(id_of("\xC2\x80\xC2\x9B\xC2\x9F"), R"("\u0080\u009b\u009f")");  // C1
+  EXPECT_EQ(id_of("a\u202eb\u2066\u2069"), R"("a\u202eb\u2066\u2069")");    // direction of text
+  EXPECT_EQ(id_of("\u200f\u061c\ufeff"), R"("\u200f\u061c\ufeff")");
+  EXPECT_EQ(id_of("\u2028\u2029"), R"("\u2028\u2029")");  // ends of lines
+  EXPECT_EQ(id_of("\u00a0\u2010\u2070"), "\"\u00a0\u2010\u2070\"");
+}
+
+TEST(AccessLog, ARefusalHasItsCallStatusReasonAndTrace) {
+  AccessRecord record;
+  record.protocol = "v2-grpc";
+  record.call = "/inference.GRPCInferenceService/ServerLive";
+  record.code = "UNAUTHENTICATED";
+  record.status = 16;
+  record.reason = "no \x1b key";
+  record.trace = "0af7651916cd43dd8448eb211c80319c";
+  record.measured = false;
+  EXPECT_EQ(line_of(record),
+            R"("protocol":"v2-grpc","call":"/inference.GRPCInferenceService/ServerLive",)"
+            R"("code":"UNAUTHENTICATED","status":16,"reason":"no \u001b key",)"
+            R"("trace":"0af7651916cd43dd8448eb211c80319c"})");
+}
+
+TEST(AccessLog, AReasonIsCutAt1024BytesAndLeftOutWhereNobodyWantsIt) {
+  AccessRecord record = plain();
+  const std::string reason = std::string(1023, 'x') + "\u00f6";
+  record.reason = reason;
+  EXPECT_EQ(field("reason", line_of(record)), "\"" + std::string(1023, 'x') + "\"");
+  AccessLog log;
+  log.set({1, false, false, {}});
+  log.record(record);
+  EXPECT_EQ(log.take().find("reason"), std::string::npos);
+}
+
+TEST(AccessLog, StatusesAreThoseItWasTold) {
+  AccessLog log;
+  EXPECT_EQ(log.status_of(0, 0), kNoStatus);
+  std::vector<uint16_t> statuses(AccessLogSettings::kCodesMax + 2, UINT16_MAX);
+  statuses[0] = 200;
+  statuses[AccessLogSettings::kCodesMax] = 0;  // gRPC's OK
+  log.set({1, false, true, statuses});
+  EXPECT_EQ(log.status_of(0, 0), 200u);
+  EXPECT_EQ(log.status_of(0, 1), kNoStatus);
+  EXPECT_EQ(log.status_of(1, 0), 0u);
+  EXPECT_EQ(log.status_of(2, 0), kNoStatus);
+  EXPECT_EQ(log.status_of(1000, 0), kNoStatus);
+  EXPECT_EQ(log.status_of(0, 1000), kNoStatus);
+}
+
+TEST(AccessLog, ErrorsOnlyWritesEveryFailureAndNothingElse) {
+  AccessLog log;
+  log.set({100, true, true, {}});
+  for (int i = 0; i < 300; ++i) {
+    EXPECT_FALSE(log.sample(false));
+    EXPECT_TRUE(log.sample(true));
+  }
+  log.set_one_in(0);
+  EXPECT_FALSE(log.sample(true));
 }
 
 TEST(AccessLog, Utf8IsKept) {
@@ -149,10 +209,8 @@ TEST(AccessLog, TakeEmptiesTheLog) {
 
 TEST(AccessLog, BeyondTheLimitLinesAreCountedAndTheCountComesFirst) {
   AccessLog log;
-  AccessRecord record = plain();
-  const std::string long_name(1'000'000, 'm');
-  record.model = long_name;
-  for (int i = 0; i < 7; ++i) log.record(record);
+  const std::string line = std::string(999'999, 'm') + "\n";
+  for (int i = 0; i < 7; ++i) log.add(line);
   const std::string text = log.take();
   EXPECT_LE(text.size(), 4u * 1024 * 1024 + 100);
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1 + 4);

@@ -121,7 +121,7 @@ test('defaults are those of the issue', async () => {
     warmupIterations: 0,
     metrics: { allowed: true, host: '0.0.0.0', port: -1, monitoringConfigFile: undefined },
     accessLog: undefined,
-    accessLogOneIn: 1,
+    accessLogSettings: { oneIn: 1, errorsOnly: false, reasons: true },
     access: DEFAULT_ACCESS,
     ignoredFlags: [],
   } satisfies Config);
@@ -196,6 +196,8 @@ test('every flag is taken with "=", with a space, with underscores', async () =>
     'metrics-port': '22',
     'access-log': 'access.log',
     'access-log-one-in': '23',
+    'access-log-errors-only': 'true',
+    'access-log-reasons': 'false',
     'enable-serialization-as-tensor-content': 'true',
     'enable-signature-method-name-check': 'true',
     'saved-model-tags': 'serve,gpu',
@@ -275,7 +277,7 @@ test('every flag is taken with "=", with a space, with underscores', async () =>
     warmupIterations: 20,
     metrics: METRICS_CONFIG,
     accessLog: '/somewhere/access.log',
-    accessLogOneIn: 23,
+    accessLogSettings: { oneIn: 23, errorsOnly: true, reasons: false },
     ignoredFlags: GRPC_CONFIG.ignored,
   };
   const entries = Object.entries(values);

@@ -3,7 +3,15 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { test } from 'node:test';
-import { addCounts, noCounts, parseSummary, parseTap, summaryLine } from '../../run/counts.mjs';
+import {
+  addCounts,
+  failedFiles,
+  noCounts,
+  parseAgain,
+  parseSummary,
+  parseTap,
+  summaryLine,
+} from '../../run/counts.mjs';
 import { missingPackages } from '../../../scripts/ensure-deps.mjs';
 import { runtimeClosure } from '../../../scripts/licences.mjs';
 import { googleTestCounts } from '../../native/google-test.mjs';
@@ -42,6 +50,20 @@ test('TAP of node: passes, failures, cancelled tests, reasons of skips', () => {
   ].join('\n');
   assert.deepEqual(parseTap(tap), { passed: 1, failed: 2, skipped: ['inner: no device'] });
   assert.equal(parseTap('TAP version 13\nok 1 - cut off'), undefined);
+});
+
+test('the files in which tests of node failed, by where the outermost stand', () => {
+  const failure = (location) =>
+    ['not ok 3 - bad', '  ---', "  type: 'suite'", `  location: '${location}'`, '  ...'].join('\n');
+  const tap = (...blocks) => ['TAP version 13', 'ok 1 - good', ...blocks, '1..3'].join('\n');
+  const files = ['/t/a.test.js', '/t/b.test.js'];
+  assert.deepEqual(failedFiles(tap(), files), []);
+  const twice = tap(failure('/t/b.test.js:3:1'), failure('/t/b.test.js:9:1'));
+  assert.deepEqual(failedFiles(twice, files), ['/t/b.test.js']);
+  assert.equal(failedFiles(tap(failure('/t/support.js:3:1')), files), undefined);
+  assert.deepEqual(parseAgain('x\nAGAIN a: failed, then passed alone\n1 passed'), [
+    'AGAIN a: failed, then passed alone',
+  ]);
 });
 
 test('GoogleTest report: a test without a result is a failure', () => {

@@ -2,6 +2,7 @@
 // the answer or error back to the exchange. Hot path; the listener's thread.
 import { ErrorCode, ServalError } from '../../errors.js';
 import { readError, type Missing } from '../../native/missing.js';
+import type { ServerValue } from '../../native/binding.js';
 import type { CompletionTarget, EngineLink } from '../../native/link.js';
 import {
   CONTENT_LENGTH,
@@ -23,6 +24,18 @@ export interface RestContext {
   readonly link: EngineLink;
   readonly bodyBytesMax: number;
   readonly inflatedBytesMax: number;
+}
+
+const REASONS: Readonly<Partial<Record<ErrorCode, ServerValue>>> = {
+  [ErrorCode.ModelNotFound]: 'refused_not_found',
+  [ErrorCode.ModelNotReady]: 'refused_not_ready',
+  [ErrorCode.BodyTooLarge]: 'refused_body_too_large',
+  [ErrorCode.InvalidArgument]: 'refused_malformed',
+};
+
+/** Counts a request that is refused here; the engine counts those that it is asked. */
+export function countRefused({ link }: RestContext, code: ErrorCode): void {
+  link.native.serverValue(REASONS[code] ?? 'refused_other', 1, true);
 }
 
 /** What belongs to one inference request. Stays with its exchange for the next one. */
@@ -102,6 +115,7 @@ export abstract class InferRoute implements Route {
       if (state.contentLength > ONE_PIECE_BYTES_MAX) this.#open(state);
     } catch (error) {
       if (!(error instanceof ServalError)) throw error;
+      countRefused(this.context, error.code);
       this.fail(exchange, error.code, error.message);
     }
   }
@@ -113,11 +127,13 @@ export abstract class InferRoute implements Route {
     const coding =
       state.contentEncoding === '' ? undefined : PACKED_CODINGS.get(state.contentEncoding);
     if (state.ticket === 0 && last && coding === undefined) {
+      if (exchange.asked !== undefined) this.#handOver(exchange);
       link.infer(this.protocol, this.handle, chunk, state.jsonBytes, state);
       return;
     }
     if (state.ticket === 0 && !this.#open(state)) return;
     if (!link.appendBody(chunk, state) || !last) return;
+    if (exchange.asked !== undefined) this.#handOver(exchange);
     if (coding === undefined) link.inferBody(this.protocol, this.handle, state.jsonBytes, state);
     else link.inferPacked(this.protocol, this.handle, state.jsonBytes, coding, state);
   }
@@ -141,6 +157,11 @@ export abstract class InferRoute implements Route {
       }
     }
     this.succeed(state, body, jsonBytes);
+  }
+
+  // The engine writes the line of a request whose model it knows.
+  #handOver(exchange: HttpExchange): void {
+    if (this.handle !== 0) exchange.asked = undefined;
   }
 
   // Errors: MemoryFull, QueueFull; answered then.

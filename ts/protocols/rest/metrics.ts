@@ -29,6 +29,7 @@ export interface MetricsContext {
 }
 
 function fail(exchange: HttpExchange, code: ErrorCode, message: string): void {
+  exchange.note(code);
   exchange.send(ERRORS[code].v2Http, JSON_TYPE, errorBody(message));
 }
 

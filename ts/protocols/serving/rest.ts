@@ -39,6 +39,7 @@ const VERBS: Readonly<Record<string, number>> = {
 const QUEUE_FULL = 'The batch scheduling queue to which this task was submitted is full';
 
 function fail(exchange: HttpExchange, code: ErrorCode, message: string): void {
+  exchange.note(code);
   exchange.send(ERRORS[code].v1Http, JSON_TYPE, errorBody(message), errorHeaders(code));
 }
 

@@ -22,6 +22,7 @@ export function failV2(exchange: HttpExchange, code: ErrorCode, message: string)
     code === ErrorCode.UnsupportedEncoding
       ? ['Accept-Encoding', 'gzip, deflate']
       : errorHeaders(code);
+  exchange.note(code);
   exchange.send(ERRORS[code].v2Http, JSON_TYPE, errorBody(message), headers);
 }
 

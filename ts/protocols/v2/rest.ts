@@ -13,7 +13,7 @@ import {
 } from '../../transport/listener.js';
 import { LaterRoute } from '../rest/body-route.js';
 import type { EngineReadings } from '../engine-readings.js';
-import { InferRoute, type InferState, type RestContext } from '../rest/infer.js';
+import { countRefused, InferRoute, type InferState, type RestContext } from '../rest/infer.js';
 import {
   modelConfigJson,
   modelMetadataJson,
@@ -84,6 +84,13 @@ class V2InferRoute extends InferRoute {
   }
 }
 
+function refusing(context: V2Context, error: ServalError): Route {
+  return answerWith(() => {
+    countRefused(context, error.code);
+    throw error;
+  });
+}
+
 function inferRoute(
   context: V2Context,
   snapshot: RegistrySnapshot,
@@ -95,13 +102,10 @@ function inferRoute(
     if (found.version?.handle !== undefined) {
       return new V2InferRoute(context, found.version.handle);
     }
-    return answerWith(() => {
-      throw new ServalError(ErrorCode.ModelNotReady, found.reason);
-    });
+    return refusing(context, new ServalError(ErrorCode.ModelNotReady, found.reason));
   } catch (error) {
-    return answerWith(() => {
-      throw error;
-    });
+    if (!(error instanceof ServalError)) throw error;
+    return refusing(context, error);
   }
 }
 

@@ -21,6 +21,16 @@ export interface ModelSourceOptions {
   readonly clock?: Clock;
   /** Where files of load calls are kept. Default: the system's folder for temporary files. */
   readonly tempRoot?: string;
+  /** Told what is wrong whenever that was looked at, and how many looks there were. */
+  readonly looked?: (problems: ProblemCounts, looks: number) => void;
+}
+
+/** What is wrong with the places of models, by what comes of it: something is not served; what else
+ * is not as it should be; what is read and makes no difference. */
+export interface ProblemCounts {
+  readonly unserved: number;
+  readonly warning: number;
+  readonly note: number;
 }
 
 /** Since the start. */
@@ -41,6 +51,12 @@ export interface ListedModel {
   readonly problems: readonly string[];
 }
 
+function countsOf(problems: readonly string[], { grave, notes }: Desired): ProblemCounts {
+  const unserved = problems.filter((one) => grave.has(one)).length;
+  const note = problems.filter((one) => !grave.has(one) && notes.has(one)).length;
+  return { unserved, note, warning: problems.length - unserved - note };
+}
+
 export class ModelSource {
   readonly #config: SourceConfig;
   readonly #logger: Logger;
@@ -50,6 +66,7 @@ export class ModelSource {
   readonly #watcher: Watcher;
   readonly #askedModels: DesiredModels;
   readonly #problems: Problems;
+  readonly #looked: (problems: ProblemCounts, looks: number) => void;
   #desired: Desired | undefined;
   #roots: ReadonlySet<string> = new Set();
   /** What the roots were made of. */
@@ -74,6 +91,7 @@ export class ModelSource {
     this.#explicit = explicit;
     this.#askedModels = new DesiredModels(config, explicit);
     this.#problems = new Problems(logger);
+    this.#looked = options.looked ?? (() => undefined);
     this.#places = new Places(config, {
       clock,
       settleMs,
@@ -289,8 +307,8 @@ export class ModelSource {
       everyMs: seconds > 0 ? seconds * 1000 : undefined,
       look: async () => {
         const waits = await step();
-        void this.#apply([]);
         this.#looks += 1;
+        void this.#apply([]);
         return waits;
       },
     };
@@ -300,6 +318,7 @@ export class ModelSource {
   async #apply(again: readonly string[]): Promise<void> {
     const desired = this.#askedModels.decide(this.#places.seen, (name) => this.#available(name));
     this.#problems.show(desired.problems, desired.grave);
+    this.#looked(countsOf(this.problems, desired), this.#looks);
     if (sameDesired(this.#desired, desired) && again.length === 0) return;
     this.#desired = desired;
     try {

@@ -15,7 +15,8 @@ import {
   type GrpcStreamOpen,
   type GrpcUnaryHandler,
 } from '../grpc-call.js';
-import { NOTHING_CUT, type Cut } from '../listener.js';
+import { NOTHING_CUT, type Cut, type Expires } from '../listener.js';
+import { expiryOf, pemText } from '../tls/pem-files.js';
 import { nativeAccess, type AccessOf } from './access.js';
 import {
   NativeCall,
@@ -45,6 +46,8 @@ export interface NativeGrpcListenerOptions {
   readonly full?: (connections: number) => void;
   readonly handshakeFailed?: (failures: HandshakeFailures) => void;
   readonly certificates?: (problem: string | undefined) => void;
+  /** Told when the certificate ends that is served from now on. */
+  readonly expires?: Expires;
   /** The models that forwarded calls wait for; asked when a drain cuts the first of them. */
   readonly unanswered?: () => Cut['models'];
   /** Takes what a handler threw where nobody waits for an answer, which is a bug. */
@@ -107,6 +110,7 @@ export class NativeGrpcListener implements NativeGrpcEvents {
     };
     const answer = this.#link.read((native) => native.grpcStart(options, () => this.#take()));
     this.#started = true;
+    this.#tellExpiry();
     return answer.readUInt32LE();
   }
 
@@ -212,7 +216,19 @@ export class NativeGrpcListener implements NativeGrpcEvents {
     this.#options.handshakeFailed?.(failures);
   }
 
+  // The listener has read the files by itself, a moment ago.
+  #tellExpiry(): void {
+    const { expires, transport } = this.#options;
+    if (expires === undefined || transport.tls === undefined) return;
+    try {
+      expires(expiryOf(pemText(transport.tls.certificate)));
+    } catch (error) {
+      this.#options.report(error);
+    }
+  }
+
   certificates(problem: string | undefined): void {
+    if (problem === undefined) this.#tellExpiry();
     this.#options.certificates?.(problem);
   }
 

@@ -4,7 +4,8 @@
 import type { Socket } from 'node:net';
 import { createServer, type Server, type TLSSocket } from 'node:tls';
 import type { HandshakeFailures } from '../grpc/settings.js';
-import { PemFiles, reasonOf } from './pem-files.js';
+import type { Expires } from '../listener.js';
+import { PemFiles, expiryOf, reasonOf } from './pem-files.js';
 import { TLS_VERSION_DEFAULT, type ServerTls, type TlsVersion } from './settings.js';
 
 export interface NodeTlsOptions {
@@ -19,6 +20,8 @@ export interface NodeTlsOptions {
   readonly secured: (socket: TLSSocket) => void;
   /** Told what became of files that were read anew. */
   readonly changed: (problem: string | undefined) => void;
+  /** Told when the certificate ends that is served from now on. */
+  readonly expires?: Expires;
   /** Told of handshakes that failed; not of those in which the client said nothing. */
   readonly failed?: (failures: HandshakeFailures) => void;
   readonly handshakeMsMax: number;
@@ -53,14 +56,16 @@ export class NodeTls {
       ...(lookMs !== undefined && { lookMs }),
     });
     try {
+      const pems = this.#files.read();
       this.#server = createServer({
-        ...this.#files.read(),
+        ...pems,
         ALPNProtocols: [alpn],
         handshakeTimeout: handshakeMsMax,
         minVersion: this.#minVersion,
         requestCert: clientRequired,
         rejectUnauthorized: clientRequired,
       });
+      options.expires?.(expiryOf(pems.cert));
     } catch (error) {
       this.#files.close();
       throw error;
@@ -95,7 +100,9 @@ export class NodeTls {
    * before stays, until they change once more. */
   reload(): void {
     try {
-      this.#server.setSecureContext({ ...this.#files.read(), minVersion: this.#minVersion });
+      const pems = this.#files.read();
+      this.#server.setSecureContext({ ...pems, minVersion: this.#minVersion });
+      this.#options.expires?.(expiryOf(pems.cert));
     } catch (error) {
       this.#options.changed(reasonOf(error));
       return;

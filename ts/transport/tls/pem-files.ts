@@ -13,6 +13,16 @@ export interface Pems {
   readonly ca?: string;
 }
 
+/** When the first certificate of a PEM text ends, in seconds since 1970. */
+export function expiryOf(cert: string): number {
+  return Math.floor(Date.parse(new (lateCrypto().X509Certificate)(cert).validTo) / 1000);
+}
+
+/** The text of a source now. Throws what reading its file throws. */
+export function pemText({ path, text }: PemSource): string {
+  return path === undefined ? (text ?? '') : readFileSync(path, 'utf8');
+}
+
 export interface PemFilesOptions {
   readonly settings: ServerTls;
   /** Who cannot use TLS where they are wrong: gRPC, HTTP. */
@@ -81,9 +91,8 @@ export class PemFiles {
   }
 
   #pemOf(what: string, source: PemSource): string {
-    if (source.path === undefined) return source.text ?? '';
     try {
-      return readFileSync(source.path, 'utf8');
+      return pemText(source);
     } catch (error) {
       throw this.#refused(`${placeOf(what, source)}: ${reasonOf(error)}`);
     }

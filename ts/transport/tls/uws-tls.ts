@@ -6,23 +6,27 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type * as uws from 'uWebSockets.js';
 import { ErrorCode, ServalError } from '../../errors.js';
-import type { ListenerTls } from '../listener.js';
-import { PemFiles, reasonOf, type Pems } from './pem-files.js';
+import type { Expires, ListenerTls } from '../listener.js';
+import { PemFiles, expiryOf, reasonOf, type Pems } from './pem-files.js';
 
 export class UwsTls {
   /** Told what became of files that were read anew. */
   readonly changed: (problem: string | undefined) => void;
   readonly #files: PemFiles;
+  readonly #expires: Expires;
+  #cert = '';
 
   /** `files`: told when files have changed. */
-  constructor({ settings, changed }: ListenerTls, files: () => void) {
+  constructor({ settings, changed, expires }: ListenerTls, files: () => void) {
     this.changed = changed;
+    this.#expires = expires ?? (() => undefined);
     this.#files = new PemFiles({ settings, what: 'HTTP', changed: files });
   }
 
   /** An app with what the files hold now. Errors: InvalidArgument naming the file and why. */
   app(make: typeof uws.SSLApp): uws.TemplatedApp {
     const pems = this.#files.read();
+    this.#cert = pems.cert;
     try {
       return withFiles(pems, (cert_file_name, key_file_name) =>
         make({ cert_file_name, key_file_name }),
@@ -31,6 +35,11 @@ export class UwsTls {
       const why = `HTTP cannot use TLS: ${reasonOf(error)}`;
       throw new ServalError(ErrorCode.InvalidArgument, why);
     }
+  }
+
+  /** The app that was made last is the one that serves. */
+  serves(): void {
+    this.#expires(expiryOf(this.#cert));
   }
 
   close(): void {

@@ -1,0 +1,96 @@
+// See server_stats.h. Any thread.
+#include "stats/server_stats.h"
+
+#include <algorithm>
+#include <string>
+
+namespace serval {
+
+namespace {
+
+struct Row {
+  std::string_view name, family, labels;
+};
+struct Family {
+  std::string_view name, type, help;
+};
+
+constexpr std::string_view kRefused = "serval_requests_refused_total";
+constexpr std::string_view kConnections = "serval_connections";
+constexpr std::string_view kExpiry = "serval_tls_certificate_expiry_seconds";
+constexpr std::string_view kProblems = "serval_repository_problems";
+constexpr std::string_view kLooks = "serval_repository_looks_total";
+
+constexpr std::array<Family, 5> kFamilies = {{
+    {kRefused, "counter", "Requests that were refused before any model ran, by reason"},
+    {kConnections, "gauge", "Open connections of each listener"},
+    {kExpiry, "gauge", "When the certificate that is served ends, in seconds since 1970"},
+    {kProblems, "gauge", "What is wrong with models' places and files now, by what comes of it"},
+    {kLooks, "counter", "Looks at the places of models"},
+}};
+
+constexpr std::array<Row, kServerValues> kRows = {{
+    {"refused_queue_full", kRefused, R"(reason="queue_full")"},
+    {"refused_in_flight", kRefused, R"(reason="in_flight")"},
+    {"refused_memory", kRefused, R"(reason="memory")"},
+    {"refused_body_too_large", kRefused, R"(reason="body_too_large")"},
+    {"refused_not_found", kRefused, R"(reason="not_found")"},
+    {"refused_not_ready", kRefused, R"(reason="not_ready")"},
+    {"refused_malformed", kRefused, R"(reason="malformed")"},
+    {"refused_access", kRefused, R"(reason="access")"},
+    {"refused_other", kRefused, R"(reason="other")"},
+    {"connections_http", kConnections, R"(listener="http")"},
+    {"connections_grpc", kConnections, R"(listener="grpc")"},
+    {"connections_admin", kConnections, R"(listener="admin")"},
+    {"certificate_http", kExpiry, R"(transport="http")"},
+    {"certificate_grpc", kExpiry, R"(transport="grpc")"},
+    {"problems_unserved", kProblems, R"(kind="unserved")"},
+    {"problems_warning", kProblems, R"(kind="warning")"},
+    {"problems_note", kProblems, R"(kind="note")"},
+    {"looks", kLooks, ""},
+}};
+
+ServerValue reason_of(ErrorCode code) {
+  switch (code) {
+    // Of requests that no model has: those of a model's own queue are counted where it is full.
+    case ErrorCode::QueueFull: return ServerValue::RefusedInFlight;
+    case ErrorCode::MemoryFull: return ServerValue::RefusedMemory;
+    case ErrorCode::BodyTooLarge: return ServerValue::RefusedBodyTooLarge;
+    case ErrorCode::ModelNotFound:
+    case ErrorCode::SignatureNotFound: return ServerValue::RefusedNotFound;
+    case ErrorCode::ModelNotReady: return ServerValue::RefusedNotReady;
+    case ErrorCode::MalformedBody:
+    case ErrorCode::InvalidArgument: return ServerValue::RefusedMalformed;
+    default: return ServerValue::RefusedOther;
+  }
+}
+
+}  // namespace
+
+void ServerStats::refused(ErrorCode code) { add(reason_of(code), 1); }
+
+std::optional<ServerValue> ServerStats::named(std::string_view name) {
+  const auto* const found =
+      std::find_if(kRows.begin(), kRows.end(), [name](const Row& row) { return row.name == name; });
+  if (found == kRows.end()) return std::nullopt;
+  return static_cast<ServerValue>(found - kRows.begin());
+}
+
+void ServerStats::write(MetricsWriter& writer) const {
+  for (const Family& family : kFamilies) {
+    const bool always = family.name != kExpiry;
+    bool begun = false;
+    for (size_t i = 0; i < kRows.size(); ++i) {
+      if (kRows[i].family != family.name) continue;
+      // A change may be seen before the one that came first: never less than nothing.
+      const int64_t value = std::max<int64_t>(values_[i].load(std::memory_order_relaxed), 0);
+      if (value == 0 && !always) continue;
+      if (!begun) writer.family(family.name, family.type, family.help);
+      begun = true;
+      if (kRows[i].labels.empty()) writer.plain_sample(family.name, std::to_string(value));
+      else writer.sample(family.name, kRows[i].labels, static_cast<uint64_t>(value));
+    }
+  }
+}
+
+}  // namespace serval

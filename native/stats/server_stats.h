@@ -1,0 +1,59 @@
+// What the server counts of itself, beside its models: refused requests, connections, certificates,
+// problems of repositories. Any thread; each value is one atomic word.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "base/error.h"
+#include "stats/metrics_writer.h"
+
+namespace serval {
+
+// One line of the page each; in the order of the table in server_stats.cc.
+enum class ServerValue : uint8_t {
+  RefusedQueueFull,
+  RefusedInFlight,
+  RefusedMemory,
+  RefusedBodyTooLarge,
+  RefusedNotFound,
+  RefusedNotReady,
+  RefusedMalformed,
+  RefusedAccess,
+  RefusedOther,
+  ConnectionsHttp,
+  ConnectionsGrpc,
+  ConnectionsAdmin,
+  CertificateHttp,
+  CertificateGrpc,
+  ProblemsUnserved,
+  ProblemsWarning,
+  ProblemsNote,
+  Looks,
+};
+inline constexpr size_t kServerValues = static_cast<size_t>(ServerValue::Looks) + 1;
+
+class ServerStats {
+ public:
+  void add(ServerValue value, int64_t change) {
+    values_[static_cast<size_t>(value)].fetch_add(change, std::memory_order_relaxed);
+  }
+  void set(ServerValue value, int64_t to) {
+    values_[static_cast<size_t>(value)].store(to, std::memory_order_relaxed);
+  }
+  // A request that came to no run: no model, or no room for it.
+  void refused(ErrorCode code);
+  // The value that JavaScript calls so: "connections_http", ...
+  static std::optional<ServerValue> named(std::string_view name);
+  // Certificates are there once they were set, all others from the start.
+  void write(MetricsWriter& writer) const;
+
+ private:
+  std::array<std::atomic<int64_t>, kServerValues> values_{};
+};
+
+}  // namespace serval
