@@ -2,9 +2,11 @@
 // needs. Pure. Source: grpc_predict_v2.proto of the V2 protocol.
 
 const FIELD = {
-  request: { modelName: 1, inputs: 5, rawInputContents: 7 },
+  request: { modelName: 1, inputs: 5, outputs: 6, rawInputContents: 7 },
   tensor: { name: 1, datatype: 2, shape: 3, parameters: 4 },
-  parameter: { key: 1, value: 2, string: 3 },
+  requested: { name: 1, parameters: 2 },
+  parameter: { key: 1, value: 2, integer: 2, string: 3 },
+  register: { name: 1, key: 2, byteSize: 4 },
   response: { rawOutputContents: 6 },
 };
 
@@ -25,18 +27,31 @@ export function bytesField(number, bytes) {
   return Buffer.concat([varint(number * 8 + 2), varint(bytes.length), bytes]);
 }
 
-/** One InferInputTensor. `tensor` is {name, datatype, shape, parameters}, the last of texts. */
-function inputTensor({ name, datatype, shape, parameters = {} }) {
-  const entries = Object.entries(parameters).map(([key, text]) => {
-    const value = bytesField(FIELD.parameter.string, Buffer.from(text));
+function varintField(number, value) {
+  return Buffer.concat([varint(number * 8), varint(value)]);
+}
+
+/** Parameters as fields `number`: of each the text, or the whole number. */
+function parameterFields(number, parameters) {
+  return Object.entries(parameters).map(([key, given]) => {
+    const value =
+      typeof given === 'number'
+        ? varintField(FIELD.parameter.integer, given)
+        : bytesField(FIELD.parameter.string, Buffer.from(given));
     return bytesField(
-      FIELD.tensor.parameters,
+      number,
       Buffer.concat([
         bytesField(FIELD.parameter.key, Buffer.from(key)),
         bytesField(FIELD.parameter.value, value),
       ]),
     );
   });
+}
+
+/** One InferInputTensor. `tensor` is {name, datatype, shape, parameters}, the last of texts and
+ * whole numbers. */
+function inputTensor({ name, datatype, shape, parameters = {} }) {
+  const entries = parameterFields(FIELD.tensor.parameters, parameters);
   return Buffer.concat([
     bytesField(FIELD.tensor.name, Buffer.from(name)),
     bytesField(FIELD.tensor.datatype, Buffer.from(datatype)),
@@ -51,6 +66,34 @@ export function modelInferRequest(model, inputs) {
     bytesField(FIELD.request.modelName, Buffer.from(model)),
     ...inputs.map(({ tensor }) => bytesField(FIELD.request.inputs, inputTensor(tensor))),
     ...inputs.map(({ bytes }) => bytesField(FIELD.request.rawInputContents, bytes)),
+  ]);
+}
+
+const placeOf = ({ region, bytes }) => ({
+  shared_memory_region: region,
+  shared_memory_byte_size: bytes,
+});
+
+/** The same of one input and one output that lie in shared memory: {region, bytes} each. */
+export function placedInferRequest(model, tensor, place, output, outputPlace) {
+  const input = inputTensor({ ...tensor, parameters: placeOf(place) });
+  const wanted = Buffer.concat([
+    bytesField(FIELD.requested.name, Buffer.from(output)),
+    ...parameterFields(FIELD.requested.parameters, placeOf(outputPlace)),
+  ]);
+  return Buffer.concat([
+    bytesField(FIELD.request.modelName, Buffer.from(model)),
+    bytesField(FIELD.request.inputs, input),
+    bytesField(FIELD.request.outputs, wanted),
+  ]);
+}
+
+/** SystemSharedMemoryRegisterRequest of a whole object. */
+export function registerRequest(region, key, bytes) {
+  return Buffer.concat([
+    bytesField(FIELD.register.name, Buffer.from(region)),
+    bytesField(FIELD.register.key, Buffer.from(key)),
+    varintField(FIELD.register.byteSize, bytes),
   ]);
 }
 

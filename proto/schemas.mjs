@@ -19,6 +19,7 @@ const ROOTS = {
       'ServerLiveResponse',
       'ServerMetadataResponse',
       'ServerReadyResponse',
+      'SystemSharedMemoryStatusResponse',
     ],
   },
   'tensorflow_serving.proto': { names: ['ModelServerConfig'], simpleNames: true },

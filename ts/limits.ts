@@ -64,6 +64,9 @@ export const GRPC_THREADS_MAX = 256;
 /** Native threads of one model, and threads inside one model run. */
 export const MODEL_THREADS_MAX = 1024;
 
+/** Regions of shared memory that clients may have registered: each keeps a file open. */
+export const SHARED_REGIONS_MAX = 1024;
+
 /** A model's name in UTF-8; native/base/limits.h kNameBytesMax. */
 export const MODEL_NAME_BYTES_MAX = 4096;
 /** Models in all repositories together. */

@@ -5,6 +5,7 @@ import { ServerAccess } from './access/server-access.js';
 import type { AdminAddress } from './config/access.js';
 import { PublicText } from './admin/public-text.js';
 import { createModelControl } from './admin/model-control.js';
+import { sharedMemoryControl } from './admin/shared-memory.js';
 import { startObservers, type Observers } from './admin/observers.js';
 import type { Config } from './config/config.js';
 import { ErrorCode, ServalError } from './errors.js';
@@ -100,6 +101,7 @@ function listenerPool(
     ...engineOptions(config),
     host: config.host,
     serverVersion: servalVersion(),
+    clientShm: config.access.clientShm,
     logLevel: config.logLevel,
     logFormat: config.logFormat,
     logFile: config.logFile,
@@ -293,6 +295,7 @@ export async function startServer(config: Config): Promise<RunningServer> {
     levels,
     logFile: config.logFile ?? '',
     mode: config.control.mode,
+    sharedMemory: sharedMemoryControl(config.access.clientShm ? engine.regions : undefined),
     levelsChanged: (switches) => pool.setLogSwitches(switches),
   });
   let observers: Observers | undefined;

@@ -46,6 +46,7 @@ test('--only takes words of ids and groups, and refuses what matches nothing', (
     'grpc-open-8000',
     'grpc-open-20000',
     'grpc-large',
+    'grpc-large-shm',
   ]);
   assert.deepEqual(chosen('grpc-images,grpc-start'), [
     'start',

@@ -10,6 +10,7 @@
 #include "addon/guard.h"
 #include "addon/link.h"
 #include "addon/receive_limit.h"
+#include "addon/shared_memory.h"
 #include "engine/spec/codec.h"
 
 namespace serval {
@@ -490,6 +491,9 @@ constexpr Export kExports[] = {
     exported<"grpcReloadCertificates", GrpcReloadCertificates>(),
     exported<"grpcAccess", GrpcAccess>(),
     exported<"grpcStop", GrpcStop>(),
+    exported<"registerRegion", RegisterRegion>(),
+    exported<"unregisterRegion", UnregisterRegion>(),
+    exported<"regions", Regions>(),
 };
 
 }  // namespace

@@ -13,11 +13,21 @@ namespace {
 constexpr auto kWords = static_cast<size_t>(fb::GrpcWord::Words);
 constexpr size_t kWordBytes = sizeof(uint32_t);
 
+uint64_t bytes_of(const std::vector<Bridge::Command>& commands) {
+  uint64_t bytes = 0;
+  for (const Bridge::Command& one : commands) bytes += one.bytes.size();
+  return bytes;
+}
+
 }  // namespace
 
 Bridge::Bridge(uint32_t threads, MemoryBudget& budget, std::function<void()> notify)
-    : notify_(std::move(notify)), mailboxes_(threads) {
+    : budget_(budget), notify_(std::move(notify)), mailboxes_(threads) {
   events_.charge_to(&budget);
+}
+
+Bridge::~Bridge() {
+  for (const Mailbox& one : mailboxes_) budget_.give(bytes_of(one.commands));
 }
 
 bool Bridge::push(GrpcEvent kind, uint32_t thread, uint64_t call, uint32_t value,
@@ -66,6 +76,7 @@ bool Bridge::send(uint32_t thread, Command command) {
   std::lock_guard lock(mutex_);
   if (thread >= mailboxes_.size() || mailboxes_[thread].loop == nullptr) return false;
   Mailbox& mailbox = mailboxes_[thread];
+  (void)budget_.add(command.bytes.size());
   mailbox.commands.push_back(std::move(command));
   if (mailbox.commands.size() == 1) mailbox.loop->wake();
   return true;
@@ -75,6 +86,7 @@ void Bridge::take_commands(uint32_t thread, std::vector<Command>& out) {
   out.clear();
   std::lock_guard lock(mutex_);
   out.swap(mailboxes_[thread].commands);
+  budget_.give(bytes_of(out));
 }
 
 void Bridge::add_unanswered(std::string_view text) {

@@ -34,6 +34,7 @@ class Bridge {
 
   // `notify`: called when there are events again; must not block. Memory is charged to the budget.
   Bridge(uint32_t threads, MemoryBudget& budget, std::function<void()> notify);
+  ~Bridge();
   Bridge(const Bridge&) = delete;
   Bridge& operator=(const Bridge&) = delete;
 
@@ -48,7 +49,8 @@ class Bridge {
 
   // A listener's thread begins (ends: null) to take commands.
   void attach(uint32_t thread, CallThread* loop);
-  // False: there is no such thread (any more).
+  // False: there is no such thread (any more). Its bytes are counted until they are taken, whatever
+  // the limit: they are an answer that was asked for.
   bool send(uint32_t thread, Command command);
   void take_commands(uint32_t thread, std::vector<Command>& out);
 
@@ -65,6 +67,7 @@ class Bridge {
     std::vector<Command> commands;
   };
 
+  MemoryBudget& budget_;
   const std::function<void()> notify_;
   AccessSource access_;
   std::mutex mutex_;

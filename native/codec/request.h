@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -13,11 +14,27 @@
 
 namespace serval {
 
+class SharedRegion;
+
+// A tensor that lies in a region of shared memory: parameters shared_memory_region, _byte_size and
+// _offset. The codecs read what the request says; the engine (engine/shm) finds the memory.
+// Source: Triton's system shared memory extension.
+struct SharedTensor {
+  static constexpr uint32_t kOutput = UINT32_MAX;
+
+  std::string_view region;
+  uint64_t bytes = 0;                 // given for it; of an output that is written: what it took
+  uint64_t offset = 0;                // within the region
+  uint32_t input = kOutput;           // into signature.inputs
+  std::shared_ptr<SharedRegion> pin;  // keeps it mapped; set by the engine
+};
+
 // One output to return, in the order of the answer.
 struct RequestedOutput {
   uint32_t index = 0;    // into signature.outputs
   bool binary = false;   // V2 REST: raw bytes behind the JSON
   uint32_t classes = 0;  // classification extension: the k largest; 0 = the tensor itself
+  uint32_t shared = 0;   // its place in DecodedRequest::shared, counted from 1; 0 = in the answer
 };
 
 // What a request says of its place in the queue: the parameters `priority` and `timeout`.
@@ -42,6 +59,7 @@ struct DecodedRequest {
   std::string_view id;                   // decoded text (V2)
   std::vector<TensorView> inputs;        // one per signature.inputs, in its order
   std::vector<RequestedOutput> outputs;  // never empty after a successful decode
+  std::vector<SharedTensor> shared;      // those in shared memory; most requests have none
   TableOptions table;
 
   void clear() {
@@ -50,6 +68,7 @@ struct DecodedRequest {
     id = {};
     inputs.clear();
     outputs.clear();
+    shared.clear();
     table = {};
   }
 };

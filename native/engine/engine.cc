@@ -149,7 +149,8 @@ Result<std::shared_ptr<Model>> Engine::load_model(ModelSpec spec) {
   const uint32_t handle = next_handle_++;
   auto model = std::make_shared<Model>(
       handle, std::move(spec), std::move(replicas.value()), std::move(shapes.value()), load_us,
-      ModelServices{&access_log_, options_.records, budget_.get(), &timer_, options_.start_thread},
+      ModelServices{&access_log_, options_.records, budget_.get(), &timer_, options_.start_thread,
+                    &shared_regions_},
       std::move(finding));
   table->models = table_->models.with(handle, model);
   replace_table(std::move(table));

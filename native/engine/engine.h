@@ -15,6 +15,7 @@
 #include "engine/model/model.h"
 #include "engine/model_table.h"
 #include "engine/route_table.h"
+#include "engine/shm/regions.h"
 #include "engine/task_threads.h"
 #include "engine/watch/deadline_timer.h"
 #include "engine/watch/inline_watch.h"
@@ -83,6 +84,8 @@ class Engine : public std::enable_shared_from_this<Engine> {
   // Listeners keep it: their memory is given back after they let go of the engine.
   const std::shared_ptr<MemoryBudget>& budget() const { return budget_; }
   MemoryTrimmer& trimmer() { return trimmer_; }
+  // Shared memory that requests may name.
+  SharedRegions& shared_regions() { return shared_regions_; }
   // Threads that unpack compressed bodies.
   TaskThreads& inflating() { return inflating_; }
   // Where large blocks of memory are freed.
@@ -109,6 +112,7 @@ class Engine : public std::enable_shared_from_this<Engine> {
   const std::shared_ptr<MemoryBudget> budget_;
   AccessLog access_log_;
   ServerStats server_stats_;
+  SharedRegions shared_regions_;
   DeadlineTimer timer_;
   InlineWatch inline_watch_;
   std::map<std::string, std::unique_ptr<Backend>, std::less<>> backends_;  // fixed from the start

@@ -13,6 +13,7 @@
 #include "engine/lane/completion.h"
 #include "engine/missing.h"
 #include "engine/model/instance.h"
+#include "engine/shm/tensors.h"
 
 namespace serval {
 
@@ -247,7 +248,10 @@ Status serve_steps(const ServeInput& input, Model& model, size_t replica_index,
   done = run(input.cancel, replica, settings, memory, *scratch);
   const uint64_t ran_ns = watch.elapsed_ns();
   times.infer_ns = ran_ns - times.input_ns;
-  if (!done.ok() && was_ended(input)) done = ended_error(model, input.cancel->cause());
+  if (!done.ok()) {
+    done = was_ended(input) ? Status(ended_error(model, input.cancel->cause()))
+                            : blame_shared(memory.decoded, std::move(done));
+  }
   model.counters().compute_ns.fetch_add(times.infer_ns, std::memory_order_relaxed);
   if (done.ok()) {
     done = encode_answer(input.protocol, model, memory.decoded, memory.output_indices,
@@ -282,6 +286,11 @@ Status decode_request(const ServeInput& input, const Model& model, const ServeSe
     explain_signature(model, done.error());
     return done;
   }
+  if (!decoded.shared.empty()) {
+    done = attach_shared(model.services().shared_regions,
+                         model.signatures()[decoded.signature_index], arena, decoded);
+    if (!done.ok()) return done;
+  }
   done = check_inputs(input.protocol, model, decoded);
   if (!done.ok()) return done;
   if (model.table() == nullptr) {
@@ -312,6 +321,10 @@ Status encode_answer(Protocol protocol, const Model& model, const DecodedRequest
   }
   for (size_t i = 0; decoded.table.text_is_string && i < outputs.size(); ++i) {
     if (outputs[i].dtype == DType::Bytes) outputs[i].dtype = DType::String;
+  }
+  if (!decoded.shared.empty()) {
+    const Signature& signature = model.signatures()[decoded.signature_index];
+    if (Status done = write_shared(decoded, signature, outputs); !done.ok()) return done;
   }
   return encode(protocol, model, decoded, outputs, settings, out);
 }
@@ -345,6 +358,7 @@ bool serve(const ServeInput& input, Model& model, size_t replica, uint64_t queue
                            done.ok() ? std::string_view() : done.error().message});
   }
   memory.arena.reset();
+  memory.decoded.shared.clear();  // regions that were unregistered meanwhile go now
   return !displaced;
 }
 

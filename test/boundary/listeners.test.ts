@@ -47,6 +47,7 @@ async function startPool(
   const settings = {
     host: HOST,
     serverVersion: '1',
+    clientShm: false,
     bodyBytesMax: 1e6,
     jsonDepthMax: 512,
     intraOpThreads: 1,

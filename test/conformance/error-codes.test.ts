@@ -153,18 +153,20 @@ const PROVOKE: Readonly<Record<Provoked, (on: Provoker) => Promise<Got>>> = {
     };
   },
   [ErrorCode.Unimplemented]: async (on) => ({
-    v2: await on.v2(
-      `${HALF}/infer`,
-      JSON.stringify({
-        inputs: [
-          tensor({
-            parameters: { shared_memory_region: 'r', shared_memory_byte_size: 4 },
-          }),
-        ],
-      }),
-    ),
-    grpc: (await on.client.unary('/inference.GRPCInferenceService/TraceSetting', Buffer.alloc(0)))
-      .code,
+    v2: (
+      await exchange(
+        on.server.httpPort,
+        'POST',
+        '/v2/cudasharedmemory/region/r/register',
+        '{"raw_handle":{"b64":""},"device_id":0,"byte_size":64}',
+      )
+    ).status,
+    grpc: (
+      await on.client.unary(
+        '/inference.GRPCInferenceService/CudaSharedMemoryRegister',
+        Buffer.alloc(0),
+      )
+    ).code,
   }),
   [ErrorCode.DeadlineExceeded]: async (on) => ({ grpc: await on.grpc(on.slow(), 20) }),
   [ErrorCode.Cancelled]: async (on) => {

@@ -18,7 +18,6 @@ export interface RefusedCase {
 
 const INVALID_ARGUMENT = 3;
 const NOT_FOUND = 5;
-const UNIMPLEMENTED = 12;
 
 /** 64 bits in two halves, as protobuf.js takes them. */
 const long = (low: number, high: number, unsigned: boolean): object => ({ low, high, unsigned });
@@ -316,8 +315,15 @@ export const GRPC_REFUSED_CASES: readonly RefusedCase[] = [
   ),
   bad(
     'shared memory',
-    half({}, { parameters: [{ key: 'shared_memory_region', value: { string_param: 'r' } }] }),
-    "input 'x': parameter 'shared_memory_region' is not implemented over gRPC by this server",
-    UNIMPLEMENTED,
+    half(
+      {},
+      {
+        parameters: [
+          { key: 'shared_memory_region', value: { string_param: 'r' } },
+          { key: 'shared_memory_byte_size', value: { int64_param: 4 } },
+        ],
+      },
+    ),
+    "Unable to find shared memory region: 'r'",
   ),
 ];

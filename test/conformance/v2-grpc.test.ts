@@ -194,12 +194,7 @@ overGrpcListeners('V2 gRPC', (flags) => {
     });
 
     it('methods that are not there are UNIMPLEMENTED', async () => {
-      for (const path of [
-        'TraceSetting',
-        'SystemSharedMemoryStatus',
-        'CudaSharedMemoryRegister',
-        'Nope',
-      ]) {
+      for (const path of ['TraceSetting', 'Nope']) {
         const outcome = await call(path, Buffer.alloc(0));
         assert.equal(outcome.code, 12);
         assert.ok(outcome.details.includes(path), outcome.details);

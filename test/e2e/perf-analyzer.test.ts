@@ -39,7 +39,7 @@ describe('perf_analyzer', () => {
   const { program, missing } = findProgram();
   let server: ServalProcess;
   before(async () => {
-    server = await startServer([folders.repository('perf', [MODEL])]);
+    server = await startServer([folders.repository('perf', [MODEL]), '--allow-client-shm=true']);
   });
   after(async () => {
     await server.stop();
@@ -96,6 +96,15 @@ describe('perf_analyzer', () => {
     it(`at a fixed request rate over ${protocol}`, async (context) => {
       if (!available(context)) return;
       checked(await analyze(protocol, ['--request-rate-range', '200']));
+    });
+  }
+
+  for (const protocol of ['http', 'grpc'] as const) {
+    it(`with system shared memory over ${protocol}`, async (context) => {
+      if (!available(context)) return;
+      const size = ['--output-shared-memory-size', '4096'];
+      const mode = ['--concurrency-range', '4', '--shared-memory', 'system', ...size];
+      checked(await analyze(protocol, mode));
     });
   }
 

@@ -109,9 +109,10 @@ function targetsOf(path, text, pattern) {
   }));
 }
 
-// "rest" of ts/protocols/v2/rest-control.ts; undefined for pieces of no single transport.
+// "rest" of ts/protocols/v2/rest-control.ts, or of a room's rest.ts; undefined for pieces of no
+// single transport.
 function transportOf(path) {
-  return /^ts\/protocols\/(?:serving|v2)\/(rest|grpc)\b/.exec(path)?.[1];
+  return /^ts\/protocols\/(?:serving|v2)\/(?:[\w-]+\/)?(rest|grpc)\b/.exec(path)?.[1];
 }
 
 function protocolViolation(path, target) {

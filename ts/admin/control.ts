@@ -1,6 +1,7 @@
 // What a protocol may ask of the server as a whole: the repository, its models' life, log settings.
 // The registry's thread answers; other threads ask through ts/admin/remote-control.ts. Control
 // plane. Types only.
+import type { SharedRegion } from '../model/engine-api.js';
 
 /** Triton's states. */
 export type RepositoryState = 'READY' | 'LOADING' | 'UNLOADING' | 'UNAVAILABLE';
@@ -32,8 +33,18 @@ export interface LogSettings {
   readonly log_format: 'default' | 'ISO8601';
 }
 
+/** Shared memory of clients. All reject with ServalError. */
+export interface SharedMemoryControl {
+  /** One region, or all where the name is "". Errors: InvalidArgument (no such region). */
+  sharedRegions(name: string): Promise<readonly SharedRegion[]>;
+  /** Errors: Unimplemented (clients may not); those of SharedRegions.register(). */
+  registerSharedRegion(region: SharedRegion): Promise<void>;
+  /** One region, or all where the name is ""; a name that is not there is no error. */
+  unregisterSharedRegion(name: string): Promise<void>;
+}
+
 /** All reject with ServalError. Settle on the caller's thread. */
-export interface ModelControl {
+export interface ModelControl extends SharedMemoryControl {
   /** Every version of every model that is or could be served, by name, then version ascending;
    * `readyOnly` leaves the others out. `repository` "" means all. Errors: InvalidArgument (unknown
    * repository). */

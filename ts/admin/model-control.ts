@@ -15,6 +15,7 @@ import type {
   ModelControl,
   RepositoryIndexEntry,
   RepositoryState,
+  SharedMemoryControl,
 } from './control.js';
 
 export interface ModelControlParts {
@@ -24,6 +25,7 @@ export interface ModelControlParts {
   readonly levels: LevelControl;
   /** Where the log is; "" = stderr. */
   readonly logFile?: string;
+  readonly sharedMemory: SharedMemoryControl;
   /** Called after every change of the levels, to tell other threads. */
   readonly levelsChanged?: (switches: LogSwitches) => void;
 }
@@ -53,6 +55,7 @@ export function createModelControl(parts: ModelControlParts): ModelControl {
     );
   };
   return {
+    ...parts.sharedMemory,
     async index(repository, readyOnly) {
       const listed = await source.list(repository);
       const { snapshot } = registry;

@@ -112,6 +112,9 @@ export function publicControl(control: ModelControl, shown: Shown): ModelControl
     unload: (model, unloadDependents) => control.unload(model, unloadDependents),
     reloadModels: (config) => control.reloadModels(config),
     reload: () => control.reload(),
+    sharedRegions: (name) => control.sharedRegions(name),
+    registerSharedRegion: (region) => control.registerSharedRegion(region),
+    unregisterSharedRegion: (name) => control.unregisterSharedRegion(name),
     async index(repository, readyOnly) {
       const entries = await control.index(repository, readyOnly);
       return entries.map((entry) => ({ ...entry, reason: shown(entry.reason) }));

@@ -9,6 +9,7 @@ import type {
   RepositoryIndexEntry,
 } from './control.js';
 import { publicControl } from './public-text.js';
+import type { SharedRegion } from '../model/engine-api.js';
 
 /** One call. `files` of a load: "version/file" and its bytes. */
 export type ControlCall =
@@ -23,7 +24,10 @@ export type ControlCall =
   | { readonly method: 'reloadModels'; readonly config: Uint8Array }
   | { readonly method: 'reload' }
   | { readonly method: 'logSettings' }
-  | { readonly method: 'updateLogSettings'; readonly change: Readonly<Record<string, unknown>> };
+  | { readonly method: 'updateLogSettings'; readonly change: Readonly<Record<string, unknown>> }
+  | { readonly method: 'sharedRegions'; readonly name: string }
+  | { readonly method: 'registerSharedRegion'; readonly region: SharedRegion }
+  | { readonly method: 'unregisterSharedRegion'; readonly name: string };
 
 /** To the main thread; structured-cloneable. */
 export interface ControlRequest {
@@ -117,6 +121,18 @@ export class RemoteControl implements ModelControl {
     return this.#ask({ method: 'updateLogSettings', change }) as Promise<LogSettings>;
   }
 
+  sharedRegions(name: string): Promise<readonly SharedRegion[]> {
+    return this.#ask({ method: 'sharedRegions', name }) as Promise<readonly SharedRegion[]>;
+  }
+
+  registerSharedRegion(region: SharedRegion): Promise<void> {
+    return this.#ask({ method: 'registerSharedRegion', region }) as Promise<void>;
+  }
+
+  unregisterSharedRegion(name: string): Promise<void> {
+    return this.#ask({ method: 'unregisterSharedRegion', name }) as Promise<void>;
+  }
+
   /** Takes an answer from the main thread. */
   settle(answer: ControlAnswer): void {
     const waiting = this.#calls.byId.get(answer.id);
@@ -153,6 +169,12 @@ function run(control: ModelControl, call: ControlCall): Promise<unknown> {
       return control.logSettings();
     case 'updateLogSettings':
       return control.updateLogSettings(call.change);
+    case 'sharedRegions':
+      return control.sharedRegions(call.name);
+    case 'registerSharedRegion':
+      return control.registerSharedRegion(call.region);
+    case 'unregisterSharedRegion':
+      return control.unregisterSharedRegion(call.name);
   }
 }
 

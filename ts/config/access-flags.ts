@@ -33,6 +33,13 @@ export const ACCESS_FLAGS = [
     'without keys: other machines may load, unload and change settings too',
   ),
   flag(
+    'allow-client-shm',
+    'BOOL',
+    BOOL,
+    'false',
+    'clients of this machine may register shared memory, and tensors lie there',
+  ),
+  flag(
     'admin-address',
     'ADDRESS',
     { kind: 'text' },

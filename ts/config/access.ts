@@ -23,6 +23,8 @@ export interface AccessConfig {
   readonly remoteControl: boolean;
   /** Of pages of other origins; undefined: they are not let in. */
   readonly cors: CorsSettings | undefined;
+  /** Clients may register shared memory. */
+  readonly clientShm: boolean;
   /** Of the admin address; `host` may be unix:PATH, absolute, and the port 0 then. */
   readonly admin: AdminAddress | undefined;
 }
@@ -64,6 +66,7 @@ export function accessSettings(read: SettingsReader): AccessConfig {
     grpcRules: rules('grpc-restricted-protocol', GRPC_HEADER_PREFIX),
     remoteControl: bool('allow-remote-control'),
     cors: corsSettings(read, [...new Set(keyHeaders.filter((name) => name !== undefined))]),
+    clientShm: bool('allow-client-shm'),
     admin: adminAddress(given('admin-address')),
   };
 }

@@ -73,6 +73,28 @@ export interface ModelRoute extends Omit<engine.ModelRoute, 'labels'> {
   readonly labels: Readonly<Record<string, string>>;
 }
 
+/** A region of POSIX shared memory that a client registered, by Triton's names. */
+export interface SharedRegion {
+  readonly name: string;
+  /** Of shm_open(): a name below /dev/shm. */
+  readonly key: string;
+  /** Of the region's first byte in the object. */
+  readonly offset: number;
+  readonly byte_size: number;
+}
+
+/** The engine's table of them. All throw ServalError. */
+export interface SharedRegions {
+  /** Maps it. Errors: InvalidArgument (name taken, key, no such object, size, too many);
+   * MemoryFull. */
+  register(region: SharedRegion): void;
+  /** One, or all where the name is "". Requests that use one go on with it; a name that is not
+   * there is no error. */
+  unregister(name: string): void;
+  /** One, or all where the name is "". Errors: InvalidArgument (no such region). */
+  list(name: string): readonly SharedRegion[];
+}
+
 /** The engine's control calls. All promises settle on the thread that called. */
 export interface EngineControl {
   /** Loads on a native thread. Rejects with ServalError (ModelInvalid, RuntimeUnavailable). */

@@ -87,6 +87,17 @@ export interface NativeBinding {
   grpcReloadCertificates(): void;
   grpcAccess(access: object): number;
   grpcStop(): void;
+  registerRegion(
+    name: Buffer,
+    key: Buffer,
+    offset: number,
+    bytes: number,
+    regionsMax: number,
+  ): number;
+  /** One, or all where the name is empty. */
+  unregisterRegion(name: Buffer): number;
+  /** JSON: a list of one, or of all where the name is empty. */
+  regions(name: Buffer): number;
   detach(): void;
   exitNow(code: number): never;
 }

@@ -5,7 +5,10 @@ import type {
   LoadedModel,
   ModelRoute,
   ModelSpec,
+  SharedRegion,
+  SharedRegions,
 } from '../model/engine-api.js';
+import { SHARED_REGIONS_MAX } from '../limits.js';
 import { readModelInfo, readStats, writeModelSpec, writeRoutes } from './flat.js';
 import { openLink, type EngineOptions } from './open-link.js';
 import type { EngineLink } from './link.js';
@@ -16,6 +19,7 @@ import type { MessageProtocol } from '../model/request-kinds.js';
 export interface Engine {
   readonly link: EngineLink;
   readonly control: EngineControl;
+  readonly regions: SharedRegions;
   close(): void;
 }
 
@@ -64,6 +68,26 @@ class NativeControl implements EngineControl {
   }
 }
 
+class NativeRegions implements SharedRegions {
+  constructor(private readonly link: EngineLink) {}
+
+  register({ name, key, offset, byte_size: bytes }: SharedRegion): void {
+    const [named, keyed] = [Buffer.from(name), Buffer.from(key)];
+    this.link.run((native) =>
+      native.registerRegion(named, keyed, offset, bytes, SHARED_REGIONS_MAX),
+    );
+  }
+
+  unregister(name: string): void {
+    this.link.run((native) => native.unregisterRegion(Buffer.from(name)));
+  }
+
+  list(name: string): readonly SharedRegion[] {
+    const text = this.link.read((native) => native.regions(Buffer.from(name)));
+    return JSON.parse(text.toString('utf8')) as readonly SharedRegion[];
+  }
+}
+
 /** Attaches this thread to the process's engine (made by the first thread that attaches).
  * Throws ServalError(RuntimeUnavailable) when the addon cannot be loaded. */
 export function createEngine(options: EngineOptions): Promise<Engine> {
@@ -71,6 +95,7 @@ export function createEngine(options: EngineOptions): Promise<Engine> {
   return Promise.resolve({
     link,
     control: new NativeControl(link),
+    regions: new NativeRegions(link),
     close: () => link.detach(),
   });
 }

@@ -8,6 +8,7 @@ import {
   SERVING_SERVICES,
   servingServices,
 } from '../protocols/serving/grpc.js';
+import type { ServerFacts } from '../protocols/v2/documents.js';
 import { INFERENCE_SERVICE, inferenceService } from '../protocols/v2/grpc.js';
 import type { RegistrySnapshot } from '../model/snapshot.js';
 import type { AccessOf } from '../transport/grpc/access.js';
@@ -28,7 +29,7 @@ export function accessOf(thread: ListenerThread): AccessOf {
 
 export function grpcServices(
   thread: ListenerThread,
-  serverVersion: string,
+  { serverVersion, clientShm }: ServerFacts,
 ): readonly GrpcService[] {
   const { link, readings } = thread;
   const control = thread.control.seenBy(() => seesPaths(thread.policy, 'grpc'));
@@ -42,6 +43,7 @@ export function grpcServices(
       shown,
       infer: link,
       serverVersion,
+      clientShm,
       control,
       readings,
       encodeConfig,

@@ -25,7 +25,7 @@ void runListener<GrpcSettings>((thread, settings) => {
       held: new LinkHeldBytes(link),
       unsentBytesMax: Math.floor(settings.memoryLimitBytes / 2),
     },
-    services: grpcServices(thread, settings.serverVersion),
+    services: grpcServices(thread, settings),
     access: accessOf(thread),
     ...(log && { ended: (call) => log.called(call) }),
   });

@@ -18,6 +18,8 @@ export interface ListenerSettings {
   /** Of this listener; more are refused. */
   readonly connectionsMax: number;
   readonly serverVersion: string;
+  /** Clients may register shared memory. */
+  readonly clientShm: boolean;
   readonly bodyBytesMax: number;
   readonly jsonDepthMax: number;
   /** What requests and answers may hold in all. */

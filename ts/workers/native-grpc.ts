@@ -17,7 +17,7 @@ export function nativeGrpcListener(
     transport: settings.transport,
     connectionsMax: settings.connectionsMax,
     unsentBytesMax: Math.floor(settings.memoryLimitBytes / 2),
-    services: grpcServices(thread, settings.serverVersion),
+    services: grpcServices(thread, settings),
     access: accessOf(thread),
     full: thread.full(),
     unanswered,

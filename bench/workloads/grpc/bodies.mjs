@@ -7,11 +7,11 @@ import { modelInferRequest, rawOutputs } from '../../wire.mjs';
 import { BATCHED, batchedLoad, openGrpc } from '../batching/mlp-server.mjs';
 import { CPP_ECHO, openGrpcEcho, openServalGrpc } from '../sides.mjs';
 
-const IMAGE_MODEL = 'image_identity';
-const IMAGE_SHAPE = [1, 224, 224, 3];
-const IMAGE_ELEMENTS = 150_528;
+export const IMAGE_MODEL = 'image_identity';
+export const IMAGE_SHAPE = [1, 224, 224, 3];
+export const IMAGE_ELEMENTS = 150_528;
 // As many in flight as keep the server's core busy.
-const IMAGES_IN_FLIGHT = 4;
+export const IMAGES_IN_FLIGHT = 4;
 
 function planImage({ input }) {
   const bytes = bytesOf(makeFloats(IMAGE_ELEMENTS));
@@ -20,12 +20,16 @@ function planImage({ input }) {
   return { message: modelInferRequest(IMAGE_MODEL, [{ tensor, bytes }]), check };
 }
 
-const imageLoad = (context, server, call) =>
+export const imageLoad = (context, server, call) =>
   grpcLoad(context, server, call, {
     how: 'closed',
     connections: IMAGES_IN_FLIGHT,
     count: IMAGES_IN_FLIGHT,
   });
+
+/** The image in the messages, both ways. */
+export const openImages = (context, root) =>
+  openServalGrpc(context, root, { model: IMAGE_MODEL, plan: planImage, load: imageLoad });
 
 const rate = { reference: CPP_ECHO, metric: 'rate' };
 
@@ -35,8 +39,7 @@ export const bodies = [
     title: `gRPC ModelInfer, 602 KB raw in and out, ${IMAGES_IN_FLIGHT} connections`,
     ...rate,
     target: { relation: '>=', limit: 1 },
-    openServal: (context, root) =>
-      openServalGrpc(context, root, { model: IMAGE_MODEL, plan: planImage, load: imageLoad }),
+    openServal: openImages,
     openReference: (context, serval) => openGrpcEcho(context, serval, imageLoad),
   },
   {

@@ -1,7 +1,9 @@
-// The rows about the gRPC listener: small messages, a fixed rate, larger bodies, many connections.
+// The rows about the gRPC listener: small messages, a fixed rate, larger bodies,
+// in messages and in shared memory, many connections.
 import { bodies } from './bodies.mjs';
 import { connections } from './connections.mjs';
 import { openLoops } from './open-loop.mjs';
+import { sharedMemory } from './shared-memory.mjs';
 import { small } from './small.mjs';
 
-export const grpc = [...small, ...openLoops, ...bodies, ...connections];
+export const grpc = [...small, ...openLoops, ...bodies, ...sharedMemory, ...connections];

@@ -92,6 +92,10 @@ class TensorSource {
   ~TensorSource() = default;
 };
 
+// Behind the tensor's name: rows are put together from fields, none of which could lie elsewhere.
+inline constexpr std::string_view kNoSharedMemory =
+    ": shared memory is for models of tensors; this one takes fields";
+
 inline std::string quoted(std::string_view name) { return "'" + echo_text(name) + "'"; }
 
 inline std::string input_text(const RequestTensor& tensor) {

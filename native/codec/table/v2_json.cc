@@ -133,7 +133,7 @@ const char* Decoder::read_tensor_parameters(Member given, RequestTensor& tensor,
         if (behind == nullptr) return behind;
         if (key.starts_with("shared_memory_")) {
           return fail(make_error(ErrorCode::Unimplemented,
-                                 input_text(tensor) + ": shared memory is not implemented"));
+                                 input_text(tensor) + std::string(kNoSharedMemory)));
         }
         if (key == "binary_data_size") {
           if (value.kind != ParameterValue::Kind::Integer || value.integer < 0) {
@@ -281,7 +281,7 @@ const char* Decoder::read_output(const char* p) {
       }
       if (name.starts_with("shared_memory_")) {
         return fail(
-            make_error(ErrorCode::Unimplemented, where + "shared memory is not implemented"));
+            make_error(ErrorCode::Unimplemented, where + std::string(kNoSharedMemory.substr(2))));
       }
       if (name != "binary_data") return behind;
       wanted.has_binary = true;

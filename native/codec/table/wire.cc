@@ -108,6 +108,20 @@ Status read_tensor(const WireInput& input, RequestTensor& tensor) {
   return done.ok() ? check_parameters(tensor) : std::move(done);
 }
 
+Status check_no_shared(const WireRequest& wire) {
+  const auto refused = [](const char* tensor, std::string_view name) {
+    return make_error(ErrorCode::Unimplemented,
+                      std::string(tensor) + " " + quoted(name) + std::string(kNoSharedMemory));
+  };
+  for (const WireInput& input : wire.inputs) {
+    if (input.shared.given != WireShared::kNone) return refused("input", input.name);
+  }
+  for (const WireOutput& output : wire.outputs) {
+    if (output.shared.given != WireShared::kNone) return refused("output", output.name);
+  }
+  return {};
+}
+
 Status read_outputs(const WireRequest& wire, const TableSchema& table, const Signature& signature,
                     DecodedRequest& out) {
   for (const WireOutput& wanted : wire.outputs) {
@@ -164,6 +178,7 @@ Status decode_table_wire(Bytes message, const TableSchema& table, const Signatur
   out.clear();
   WireRequest wire;
   Status done = read_sound_wire_request(message, limits, arena, wire);
+  if (done.ok()) done = check_no_shared(wire);
   if (done.ok()) done = check_wire_raw_data(wire);
   if (!done.ok()) return done;
   RequestParameters asked;

@@ -12,8 +12,9 @@ inline constexpr int64_t kNoJsonHeader = -1;
 // Decodes an infer body. `json_bytes`: the header's value, kNoJsonHeader, or 0 (the whole body is
 // the raw data of the model's only input; all outputs binary). `signature` null = the model is
 // unknown: answers model_not_found with an empty message at once. Fixed-size binary tensors stay
-// views of the body when aligned to their element, else they are copied into `arena`.
-// Errors: malformed_body, invalid_argument, unimplemented (shared memory).
+// views of the body when aligned to their element, else they are copied into `arena`. Tensors in
+// shared memory are named in out.shared; an input of them has a shape and no elements yet.
+// Errors: malformed_body, invalid_argument.
 Status decode_v2_infer(std::span<const uint8_t> body, int64_t json_bytes,
                        const Signature* signature, const Limits& limits, Arena& arena,
                        DecodedRequest& out);
@@ -37,7 +38,7 @@ Status peek_v2_schedule(std::span<const uint8_t> body, int64_t json_bytes, Sched
 bool append_answer_front(ByteBuffer& out, const AnswerModel& model, const DecodedRequest& request);
 
 // Encodes the answer; `json_bytes_out`: length of the JSON when binary data follows, else 0 (then
-// the content type is JSON).
+// the content type is JSON). An output in shared memory has neither data nor parameters.
 // Errors: invalid_argument when a BYTES output asked for as JSON is not valid UTF-8 (names the
 // output and the element, and says to ask for binary data).
 Status encode_v2_infer(const AnswerModel& model, const Signature& signature,

@@ -131,8 +131,8 @@ Error not_whole(const std::string& where, std::string_view key, uint64_t least,
 void choose_outputs(const Signature& signature, std::span<const ListedOutput> listed,
                     bool binary_by_default, DecodedRequest& out) {
   for (const ListedOutput& output : listed) {
-    out.outputs.push_back(
-        {output.index, output.has_binary ? output.binary : binary_by_default, output.classes});
+    out.outputs.push_back({output.index, output.has_binary ? output.binary : binary_by_default,
+                           output.classes, output.shared});
   }
   if (!listed.empty()) return;
   for (uint32_t i = 0; i < signature.outputs.size(); ++i) {

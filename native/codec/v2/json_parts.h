@@ -59,6 +59,7 @@ struct ListedOutput {
   bool has_binary;
   bool binary;
   uint32_t classes;
+  uint32_t shared = 0;  // as RequestedOutput has it
 };
 
 // The parameter classification as RequestedOutput has it. Cut: the texts of more classes would not

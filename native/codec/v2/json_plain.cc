@@ -66,6 +66,8 @@ class PlainRequest {
   Status read_shape(const Member& member, const std::string& where, Shape& shape);
   Status read_source(const Member& data, const Member& given, const std::string& where,
                      uint32_t index, TensorView& tensor);
+  // The parameters shared_memory_region, _byte_size and _offset.
+  Status read_shared(std::span<const Member> given, const std::string& where, uint32_t input);
   Status read_output(std::string_view object, const std::string& where);
   Status read_output_parameters(const Member& given, const std::string& where,
                                 ListedOutput& output);
@@ -203,9 +205,7 @@ Status PlainRequest::read_source(const Member& data, const Member& given, const 
                             "parameters 'shared_memory_region', got " +
                             std::to_string(sources));
   }
-  if (has_shared) {
-    return make_error(ErrorCode::Unimplemented, where + ": shared memory is not implemented");
-  }
+  if (has_shared) return read_shared({&wanted[1], 3}, where + ": parameters", index);
   if (has_binary) {
     BinaryInput binary{index, 0};
     Status status = read_whole(wanted[0], where + ": parameters", 0, binary.bytes);
@@ -218,6 +218,21 @@ Status PlainRequest::read_source(const Member& data, const Member& given, const 
   }
   const std::string_view name = signature_.inputs[index].name;
   return read_elements(data.value, name, arena_, tensor);
+}
+
+Status PlainRequest::read_shared(std::span<const Member> given, const std::string& where,
+                                 uint32_t input) {
+  SharedTensor place;
+  place.input = input;
+  Status status = string_member(given[0], where, place.region);
+  if (!status.ok()) return status;
+  if (!given[1].given()) {
+    return invalid_argument(where + ": '" + std::string(given[1].name) + "' is missing");
+  }
+  status = read_whole(given[1], where, 0, place.bytes);
+  if (status.ok() && given[2].given()) status = read_whole(given[2], where, 0, place.offset);
+  if (status.ok()) out_.shared.push_back(std::move(place));
+  return status;
 }
 
 Status PlainRequest::read_input(std::string_view object, const std::string& where) {
@@ -278,15 +293,17 @@ Status PlainRequest::read_output_parameters(const Member& given, const std::stri
                                    {"shared_memory_offset"}}};
   Status status = parameters(given.value, where + ": parameters", wanted);
   if (!status.ok()) return status;
-  for (size_t i = 2; i < wanted.size(); ++i) {
-    if (!wanted[i].given()) continue;
-    return make_error(
-        ErrorCode::Unimplemented,
-        where + ": parameter '" + std::string(wanted[i].name) + "' is not implemented");
-  }
   if (wanted[0].given()) {
     output.has_binary = true;
     status = read_flag(wanted[0], where + ": parameters", output.binary);
+  }
+  const bool is_shared = wanted[2].given() || wanted[3].given() || wanted[4].given();
+  if (status.ok() && is_shared && wanted[1].given()) {
+    return invalid_argument(where + " can't set both 'shared_memory_region' and 'classification'");
+  }
+  if (status.ok() && is_shared) {
+    status = read_shared({&wanted[2], 3}, where + ": parameters", SharedTensor::kOutput);
+    output.shared = static_cast<uint32_t>(out_.shared.size());
   }
   if (!status.ok() || !wanted[1].given()) return status;
   uint64_t classes = 0;

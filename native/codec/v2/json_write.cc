@@ -96,7 +96,8 @@ Status append_binaries(ByteBuffer& out, const DecodedRequest& request,
   auto* place = out.grow(static_cast<size_t>(total));
   if (place == nullptr) return no_memory(out);
   for (size_t i = 0; i < request.outputs.size(); ++i) {
-    if (request.outputs[i].binary) place = write_raw_tensor(place, outputs[i]);
+    const RequestedOutput& asked = request.outputs[i];
+    if (asked.binary && asked.shared == 0) place = write_raw_tensor(place, outputs[i]);
   }
   return {};
 }
@@ -123,7 +124,11 @@ Status write_json(const AnswerModel& model, const Signature& signature,
     if (i != 0 && !out.append(",")) return no_memory(out);
     if (!append_front(out, name, outputs[i])) return no_memory(out);
     Status status;
-    if (request.outputs[i].binary) {
+    if (request.outputs[i].shared != 0) {
+      // The client knows where it asked for it. No parameters: Triton's C++ client takes those of
+      // an output for the binary extension's.
+      if (!out.append("}")) return no_memory(out);
+    } else if (request.outputs[i].binary) {
       const uint64_t bytes = raw_tensor_size(outputs[i]);
       binary_bytes += bytes;
       status = check_elements(name, outputs[i]);

@@ -27,23 +27,51 @@ Status check_text_size(const char* field, std::string_view text, size_t bytes_ma
                           " bytes long; the limit is " + std::to_string(bytes_max));
 }
 
-Error unimplemented(const char* tensor, std::string_view name, std::string_view parameter) {
-  return make_error(ErrorCode::Unimplemented, std::string(tensor) + " " + wire_quoted(name) +
-                                                  ": parameter '" + std::string(parameter) +
-                                                  "' is not implemented over gRPC by this server");
-}
-
-// Features that change what the data mean come first: without them no other check makes sense.
-Status check_parameters(const WireRequest& wire) {
-  for (const WireInput& input : wire.inputs) {
-    if (!input.refused_parameter.empty()) {
-      return unimplemented("input", input.name, input.refused_parameter);
+// The parameters shared_memory_*: types, and which of them stand together. Source: Triton's texts.
+Status check_shared_parameters(std::string_view tensor, const WireShared& shared) {
+  struct Known {
+    WireShared::Given which;
+    const char* key;
+    const char* type;
+  };
+  constexpr Known kKnown[] = {
+      {WireShared::kRegion, "'shared_memory_region'", "string_param"},
+      {WireShared::kOffset, "'shared_memory_offset'", "int64_param of 0 or more"},
+      {WireShared::kBytes, "'shared_memory_byte_size'", "int64_param of 0 or more"}};
+  const std::string where = " parameter for tensor " + wire_quoted(tensor);
+  const bool has_region = (shared.given & WireShared::kRegion) != 0;
+  for (const Known& one : kKnown) {
+    if ((shared.given & one.which) == 0) continue;
+    if (!has_region) {
+      return invalid_argument(std::string(one.key) +
+                              " can not be specified without 'shared_memory_region'" + where);
+    }
+    if ((shared.wrong & one.which) != 0) {
+      return invalid_argument(std::string("invalid value type for ") + one.key + where +
+                              ", expected " + one.type);
     }
   }
+  if (!has_region || (shared.given & WireShared::kBytes) != 0) return {};
+  return invalid_argument(
+      "'shared_memory_byte_size' must be specified along with 'shared_memory_region'" + where);
+}
+
+// What changes where the data are comes first: without it no other check makes sense.
+Status check_parameters(const WireRequest& wire) {
+  for (const WireInput& input : wire.inputs) {
+    if (input.shared.given == WireShared::kNone) continue;
+    if (Status good = check_shared_parameters(input.name, input.shared); !good.ok()) return good;
+    if (!input.has_contents) continue;
+    return invalid_argument(
+        "unexpected 'content' provided when using shared memory for input tensor " +
+        wire_quoted(input.name) + " for model " + wire_quoted(wire.model_name));
+  }
   for (const WireOutput& output : wire.outputs) {
-    if (!output.refused_parameter.empty()) {
-      return unimplemented("output", output.name, output.refused_parameter);
-    }
+    if (output.shared.given == WireShared::kNone) continue;
+    if (Status good = check_shared_parameters(output.name, output.shared); !good.ok()) return good;
+    if (output.classification.key.empty()) continue;
+    return invalid_argument("output " + wire_quoted(output.name) +
+                            " can't set both 'shared_memory_region' and 'classification'");
   }
   SchedulePolicy unused;
   return read_wire_schedule(wire.schedule, unused);
@@ -80,7 +108,16 @@ Status check_dims(const WireInput& input, uint64_t& elements) {
   return {};
 }
 
-// `raw`: the input's raw contents, or null when the request is typed.
+SharedTensor shared_tensor(const WireShared& shared) {
+  SharedTensor place;
+  place.region = shared.region;
+  place.bytes = shared.bytes;
+  place.offset = shared.offset;
+  return place;
+}
+
+// `raw`: the input's raw contents, or null when the request is typed. One in shared memory gets its
+// shape only.
 Status decode_tensor(const WireInput& input, const Bytes* raw, const TensorSpec& spec, Arena& arena,
                      TensorView& out) {
   uint64_t elements = 0;
@@ -90,6 +127,11 @@ Status decode_tensor(const WireInput& input, const Bytes* raw, const TensorSpec&
   }
   if (Status status = check_datatype(input, spec); !status.ok()) return status;
   if (Status status = check_dims(input, elements); !status.ok()) return status;
+  if (input.shared.given != WireShared::kNone) {
+    out.dtype = spec.dtype;
+    out.shape = input.shape;
+    return {};
+  }
   if (raw == nullptr) return decode_wire_typed(input, spec.dtype, elements, arena, out);
   if (spec.dtype != DType::Bytes) {
     return raw_fixed_tensor(*raw, spec.dtype, input.shape, input.name, arena, out);
@@ -112,8 +154,8 @@ Status decode_inputs(const WireRequest& wire, const Signature& signature, Arena&
                      DecodedRequest& out) {
   if (Status status = check_wire_raw_data(wire); !status.ok()) return status;
   out.inputs.resize(signature.inputs.size());
-  for (size_t i = 0; i < wire.inputs.size(); ++i) {
-    const WireInput& input = wire.inputs[i];
+  size_t raw_at = 0;  // raw contents are those of inputs that are not in shared memory
+  for (const WireInput& input : wire.inputs) {
     const int index = signature.find_input(input.name);
     if (index < 0) {
       return bad_input(input,
@@ -121,10 +163,14 @@ Status decode_inputs(const WireRequest& wire, const Signature& signature, Arena&
     }
     TensorView& tensor = out.inputs[static_cast<size_t>(index)];
     if (tensor.dtype != DType::Invalid) return bad_input(input, "given more than once");
-    const Bytes* raw = wire.raw_data.empty() ? nullptr : &wire.raw_data[i];
+    const bool is_shared = input.shared.given != WireShared::kNone;
+    const Bytes* raw = wire.raw_data.empty() || is_shared ? nullptr : &wire.raw_data[raw_at++];
     const TensorSpec& spec = signature.inputs[static_cast<size_t>(index)];
     Status status = decode_tensor(input, raw, spec, arena, tensor);
     if (!status.ok()) return status;
+    if (!is_shared) continue;
+    out.shared.push_back(shared_tensor(input.shared));
+    out.shared.back().input = static_cast<uint32_t>(index);
   }
   for (size_t i = 0; i < out.inputs.size(); ++i) {
     if (out.inputs[i].dtype != DType::Invalid) continue;
@@ -155,6 +201,9 @@ Status decode_outputs(const WireRequest& wire, const Signature& signature, Decod
     uint32_t classes = 0;
     if (Status read = read_wire_classes(wanted, classes); !read.ok()) return read;
     out.outputs.push_back({static_cast<uint32_t>(index), false, classes});
+    if (wanted.shared.given == WireShared::kNone) continue;
+    out.shared.push_back(shared_tensor(wanted.shared));
+    out.outputs.back().shared = static_cast<uint32_t>(out.shared.size());
   }
   return {};
 }
@@ -196,13 +245,17 @@ Status peek_wire_v2(Bytes message, WireModelRef& out) {
 // Source: seed 001 "raw_input_contents"; v2-protocol.md 1.4: typed and raw, too few, too many.
 Status check_wire_raw_data(const WireRequest& wire) {
   if (wire.raw_data.empty()) return {};
+  size_t expected = 0;
   for (const WireInput& input : wire.inputs) {
+    expected += input.shared.given == WireShared::kNone;
     if (!input.has_contents) continue;
     return bad_input(input, "contents must not be given together with raw_input_contents");
   }
-  if (wire.raw_data.size() == wire.inputs.size()) return {};
-  return invalid_argument("raw_input_contents: expected " + std::to_string(wire.inputs.size()) +
-                          " entries, one per input, got " + std::to_string(wire.raw_data.size()));
+  if (wire.raw_data.size() == expected) return {};
+  const bool all = expected == wire.inputs.size();
+  return invalid_argument("raw_input_contents: expected " + std::to_string(expected) +
+                          " entries, one per input" + (all ? "" : " that is not in shared memory") +
+                          ", got " + std::to_string(wire.raw_data.size()));
 }
 
 Status read_wire_classes(const WireOutput& wanted, uint32_t& classes) {

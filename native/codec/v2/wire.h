@@ -21,18 +21,18 @@ Status peek_wire_v2(std::span<const uint8_t> message, WireModelRef& out);
 
 // Decodes a ModelInferRequest. Raw contents, and FP32 and FP64 in one packed run, stay views of the
 // message when aligned to their element, else they are copied into `arena`; other typed contents
-// are converted into `arena`.
-// The model is not looked up: peek_wire_v2() says which it is. Shapes are not compared with the
-// signature (the engine does).
-// Order of checks: the whole message's form; features we do not have; inputs in wire order;
-// outputs.
-// Errors: malformed_body, invalid_argument, unimplemented, body_too_large, internal (memory).
+// are converted into `arena`. Tensors in shared memory are named in out.shared; an input of them
+// has a shape and no elements yet. The model is not looked up: peek_wire_v2() says which it is.
+// Shapes are not compared with the signature (the engine does). Order of checks: the whole
+// message's form; features we do not have; inputs in wire order; outputs. Errors: malformed_body,
+// invalid_argument, body_too_large, internal (memory).
 Status decode_wire_v2(std::span<const uint8_t> message, const Signature& signature,
                       const Limits& limits, Arena& arena, DecodedRequest& out);
 
 // Encodes a ModelInferResponse with raw_output_contents. With `stream`, wrapped as
 // ModelStreamInferResponse.infer_response. outputs[i] belongs to request.outputs[i]. Appends to
-// `out`, which stays as it was at an error.
+// `out`, which stays as it was at an error. An output in shared memory has parameters and an empty
+// entry, as Triton has it.
 // Errors: internal (memory), body_too_large (response over limits.response_bytes_max).
 Status encode_wire_v2(const AnswerModel& model, const Signature& signature,
                       const DecodedRequest& request, std::span<const TensorView> outputs,

@@ -23,6 +23,7 @@ struct WireAnswerTensor {
   std::string_view name, datatype;
   std::span<const AnswerParameter> parameters;
   const TensorView& view;  // its shape, and the elements, which go into raw_output_contents
+  const SharedTensor* shared = nullptr;  // or into this place, where raw_output_contents are empty
 };
 
 namespace wire_answer {
@@ -32,6 +33,27 @@ constexpr uint32_t kStreamResponse = 2;
 
 inline uint64_t parameter_bytes(const AnswerParameter& parameter) {
   return wire_text_bytes(parameter.key) + wire_field_bytes(wire_text_bytes(parameter.text));
+}
+
+inline uint64_t number_bytes(std::string_view key, uint64_t value) {
+  return wire_field_bytes(wire_text_bytes(key) + wire_field_bytes(1 + varint_bytes(value)));
+}
+
+inline void write_number(WireWriter& writer, std::string_view key, uint64_t value) {
+  const uint64_t choice = 1 + varint_bytes(value);
+  writer.head(wire_v2::kTensorParameters, wire_text_bytes(key) + wire_field_bytes(choice));
+  writer.text(wire_v2::kMapKey, key);
+  writer.head(wire_v2::kMapValue, choice);
+  writer.tag(wire_v2::kInt64Param, WireType::Varint);
+  writer.varint(value);
+}
+
+constexpr std::string_view kRegionKey = "shared_memory_region";
+constexpr std::string_view kSizeKey = "shared_memory_byte_size";
+constexpr std::string_view kOffsetKey = "shared_memory_offset";
+
+inline uint64_t raw_bytes(const WireAnswerTensor& tensor) {
+  return tensor.shared != nullptr ? 0 : raw_tensor_size(tensor.view);
 }
 
 inline uint64_t dims_bytes(const Shape& shape) {
@@ -47,7 +69,18 @@ inline uint64_t head_bytes(const WireAnswerTensor& tensor) {
   for (const AnswerParameter& one : tensor.parameters) {
     bytes += wire_field_bytes(parameter_bytes(one));
   }
-  return bytes;
+  if (tensor.shared == nullptr) return bytes;
+  const SharedTensor& place = *tensor.shared;
+  bytes += wire_field_bytes(parameter_bytes({kRegionKey, place.region}));
+  bytes += number_bytes(kSizeKey, raw_tensor_size(tensor.view));
+  return bytes + (place.offset == 0 ? 0 : number_bytes(kOffsetKey, place.offset));
+}
+
+inline void write_parameter(WireWriter& writer, const AnswerParameter& one) {
+  writer.head(wire_v2::kTensorParameters, parameter_bytes(one));
+  writer.text(wire_v2::kMapKey, one.key);
+  writer.head(wire_v2::kMapValue, wire_text_bytes(one.text));
+  writer.text(wire_v2::kStringParam, one.text);
 }
 
 inline void write_head(WireWriter& writer, const WireAnswerTensor& tensor) {
@@ -58,12 +91,11 @@ inline void write_head(WireWriter& writer, const WireAnswerTensor& tensor) {
     writer.head(wire_v2::kTensorShape, dims);
     for (const int64_t dim : tensor.view.shape.dims()) writer.varint(static_cast<uint64_t>(dim));
   }
-  for (const AnswerParameter& one : tensor.parameters) {
-    writer.head(wire_v2::kTensorParameters, parameter_bytes(one));
-    writer.text(wire_v2::kMapKey, one.key);
-    writer.head(wire_v2::kMapValue, wire_text_bytes(one.text));
-    writer.text(wire_v2::kStringParam, one.text);
-  }
+  for (const AnswerParameter& one : tensor.parameters) write_parameter(writer, one);
+  if (tensor.shared == nullptr) return;
+  write_parameter(writer, {kRegionKey, tensor.shared->region});
+  write_number(writer, kSizeKey, raw_tensor_size(tensor.view));
+  if (tensor.shared->offset != 0) write_number(writer, kOffsetKey, tensor.shared->offset);
 }
 
 }  // namespace wire_answer
@@ -80,7 +112,7 @@ Status write_wire_answer(const AnswerModel& model, std::string_view id, size_t c
   bool fits = true;
   for (size_t i = 0; i < count && fits; ++i) {
     const WireAnswerTensor one = tensor(i);
-    const uint64_t raw = raw_tensor_size(one.view);
+    const uint64_t raw = raw_bytes(one);
     response += wire_field_bytes(head_bytes(one));
     fits = raw <= bytes_max && response <= bytes_max;  // before the sum can overflow
     if (fits) response += wire_field_bytes(raw);
@@ -104,9 +136,9 @@ Status write_wire_answer(const AnswerModel& model, std::string_view id, size_t c
   writer.text(kId, id);
   for (size_t i = 0; i < count; ++i) write_head(writer, tensor(i));
   for (size_t i = 0; i < count; ++i) {
-    const TensorView& view = tensor(i).view;
-    writer.head(kRawOutputs, raw_tensor_size(view));
-    writer.at = write_raw_tensor(writer.at, view);
+    const WireAnswerTensor one = tensor(i);
+    writer.head(kRawOutputs, raw_bytes(one));
+    if (one.shared == nullptr) writer.at = write_raw_tensor(writer.at, one.view);
   }
   return {};
 }

@@ -54,11 +54,10 @@ bool read_choice(const Walk& walk, Bytes bytes, WireParameter& out) {
   return walk.sound();
 }
 
-// A tensor's parameter. `refused` is set when its key asks for a feature that we do not have;
-// everything else is accepted, triton_* included (v2-protocol.md 11).
-bool read_parameter(const Walk& walk, Bytes entry, std::string_view& refused, WireParameter& out) {
+// A tensor's parameter. What we do not know is accepted, triton_* included (v2-protocol.md 11).
+bool read_parameter(const Walk& walk, Bytes entry, WireShared& shared, WireParameter& out) {
   if (!read_wire_parameter(entry, walk.origin, walk.fault, out)) return false;
-  if (out.key == "shared_memory_region") refused = out.key;
+  if (out.key.starts_with("shared_memory_")) shared.take(out);
   return true;
 }
 
@@ -114,7 +113,7 @@ bool read_input(const Walk& walk, Bytes bytes, WireInput& input) {
         break;
       case wire_tag(wire_v2::kTensorShape, WireType::Varint): add_dim(input, field.value); break;
       case bytes_tag(wire_v2::kTensorParameters):
-        good = read_parameter(walk, field.bytes, input.refused_parameter, ignored);
+        good = read_parameter(walk, field.bytes, input.shared, ignored);
         input.has_parameters = true;
         if (is_tabular_parameter(ignored.key)) input.tabular_parameter = ignored.key;
         break;
@@ -136,7 +135,7 @@ bool read_output(const Walk& walk, Bytes bytes, WireOutput& output) {
       good = reader.text(field, output.name);
     } else if (field.tag == bytes_tag(wire_v2::kRequestedParameters)) {
       WireParameter parameter;
-      good = read_parameter(walk, field.bytes, output.refused_parameter, parameter);
+      good = read_parameter(walk, field.bytes, output.shared, parameter);
       if (parameter.key == "classification") output.classification = parameter;
     }
   }
@@ -188,6 +187,24 @@ bool read_wire_parameter(Bytes entry, const uint8_t* origin, WireFault& fault, W
     }
   }
   return walk.sound();
+}
+
+void WireShared::take(const WireParameter& parameter) {
+  Given which = kNone;
+  bool good = false;
+  if (parameter.key == "shared_memory_region") {
+    which = kRegion;
+    good = parameter.choice == wire_v2::kStringParam;
+    region = parameter.text;
+  } else if (parameter.key == "shared_memory_byte_size") {
+    which = kBytes;
+    good = wire_whole_number(parameter, bytes);
+  } else if (parameter.key == "shared_memory_offset") {
+    which = kOffset;
+    good = wire_whole_number(parameter, offset);
+  }
+  given = static_cast<uint8_t>(given | which);
+  wrong = static_cast<uint8_t>(good ? wrong & ~which : wrong | which);
 }
 
 bool wire_whole_number(const WireParameter& parameter, uint64_t& out) {

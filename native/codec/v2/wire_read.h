@@ -60,12 +60,25 @@ struct WireSchedule {
 // Errors: invalid_argument (one of the two is no whole number of 0 or more).
 Status read_wire_schedule(const WireSchedule& wire, SchedulePolicy& out);
 
+// Where a tensor lies in shared memory: the parameters shared_memory_*.
+struct WireShared {
+  enum Given : uint8_t { kNone = 0, kRegion = 1, kBytes = 2, kOffset = 4 };
+
+  std::string_view region;
+  uint64_t bytes = 0, offset = 0;
+  uint8_t given = kNone;
+  uint8_t wrong = kNone;  // of another type than they have, or below 0
+
+  // Of a parameter that is given twice the last one counts.
+  void take(const WireParameter& parameter);
+};
+
 struct WireInput {
   std::string_view name;
   std::string_view datatype;
-  std::string_view refused_parameter;  // one that asks for what we do not have, "" = none
   std::string_view tabular_parameter;  // one that only tabular models have, "" = none
   bool has_parameters = false;
+  WireShared shared;
   Shape shape;        // the first kRankMax dims
   uint64_t rank = 0;  // dims on the wire
   bool has_contents = false;
@@ -77,7 +90,7 @@ struct WireInput {
 
 struct WireOutput {
   std::string_view name;
-  std::string_view refused_parameter;
+  WireShared shared;
   WireParameter classification;  // without a key where it is not asked for
 };
 
@@ -94,13 +107,14 @@ struct WireRequest {
 // Errors: malformed_body with the byte; invalid_argument when a list is over kInputsMax.
 Status read_wire_request(std::span<const uint8_t> message, Arena& arena, WireRequest& out);
 
-// The same, and what comes before any look at the model: the message's size, its id's, features
-// that we do not have, the place in the queue.
-// Errors: also body_too_large, unimplemented.
+// The same, and what comes before any look at the model: the message's size, its id's, the
+// parameters that place tensors in shared memory, the place in the queue.
+// Errors: also body_too_large.
 Status read_sound_wire_request(std::span<const uint8_t> message, const Limits& limits, Arena& arena,
                                WireRequest& out);
 
-// Raw contents: none, or one for each input and no typed ones. Errors: invalid_argument.
+// Raw contents: none, or one for each input that is not in shared memory and no typed ones.
+// Errors: invalid_argument.
 Status check_wire_raw_data(const WireRequest& wire);
 
 // The parameter classification as RequestedOutput has it: 0 where it is not there.

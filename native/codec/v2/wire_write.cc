@@ -25,8 +25,10 @@ Status encode_wire_v2(const AnswerModel& model, const Signature& signature,
                       const DecodedRequest& request, std::span<const TensorView> outputs,
                       bool stream, const Limits& limits, ByteBuffer& out) {
   const auto tensor = [&](size_t i) {
-    const std::string_view name = signature.outputs[request.outputs[i].index].name;
-    return WireAnswerTensor{name, dtype_name(outputs[i].dtype), {}, outputs[i]};
+    const RequestedOutput& asked = request.outputs[i];
+    const std::string_view name = signature.outputs[asked.index].name;
+    const SharedTensor* shared = asked.shared == 0 ? nullptr : &request.shared[asked.shared - 1];
+    return WireAnswerTensor{name, dtype_name(outputs[i].dtype), {}, outputs[i], shared};
   };
   return write_wire_answer(model, request.id, outputs.size(), tensor, stream, limits, out);
 }

@@ -7,6 +7,7 @@
 #include "engine/lane/lane.h"
 #include "engine/model/batcher.h"
 #include "engine/model/instance.h"
+#include "engine/shm/tensors.h"
 
 namespace serval {
 
@@ -111,6 +112,7 @@ void Batcher::run_alone(Batch& batch, Member& member, Replica& replica) {
     }
   }
   model_.counters().compute_ns.fetch_add(member.times.infer_ns, std::memory_order_relaxed);
+  if (!done.ok()) done = blame_shared(member.decoded, std::move(done));
   if (done.ok()) {
     const Stopwatch watch;
     done = guarded([&] {

@@ -26,6 +26,7 @@ namespace serval {
 
 class Batcher;
 class DeadlineTimer;
+class SharedRegions;
 
 struct ModelCounters {
   std::atomic<uint64_t> requests_inline{0}, requests_queued{0}, failures{0}, cancelled{0},
@@ -65,6 +66,7 @@ struct ModelServices {
   MemoryBudget* budget = nullptr;  // the engine's, which outlives its models
   DeadlineTimer* timer = nullptr;  // watches the deadlines of what runs
   StartThread start_thread = serval::start_thread;
+  const SharedRegions* shared_regions = nullptr;  // what requests may name; null = none
 };
 
 class Model {

@@ -286,15 +286,14 @@ const NOT_THERE: readonly RestCase[] = [
     infer('identity_bytes'),
   ),
   bad(
-    'UNIMPLEMENTED: shared memory',
+    'a region of shared memory that nobody registered',
     '2',
     tensor(
       '"datatype":"FP32","shape":[1],"parameters":' +
         '{"shared_memory_region":"r","shared_memory_byte_size":4}',
     ),
-    "input 'x': shared memory is not implemented",
+    "Unable to find shared memory region: 'r'",
     HALF,
-    501,
   ),
 ];
 

@@ -203,7 +203,9 @@ overListeners('TLS on HTTP', (flags, kind) => {
     certificates.replace(served, certificates.signed('second', authority));
     const read = 'HTTP certificates were read anew';
     await server.printed(({ stderr }) => stderr.includes(read));
-    assert.equal(await nameShown(), 'second');
+    // A connection that comes just as the port changes hands may be reset.
+    const shown = await nameShown().catch(() => nameShown());
+    assert.equal(shown, 'second');
     assert.equal(await asked(socket), 'HTTP/1.1 200 OK');
     server.signal('SIGHUP');
     await server.printed(({ stderr }) => stderr.split(read).length > 2);

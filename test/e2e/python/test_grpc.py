@@ -321,7 +321,9 @@ class Errors(GrpcCase):
         shared = triton.InferInput("x", [1], "FP32")
         shared.set_shared_memory("region", 4)
         self.refused(lambda: self.client.infer("half_plus_three", [shared]),
-                     "StatusCode.UNIMPLEMENTED", "shared_memory_region")
+                     "StatusCode.INVALID_ARGUMENT", "Unable to find shared memory region: 'region'")
+        self.refused(lambda: self.client.register_system_shared_memory("region", "/key", 4),
+                     "StatusCode.UNIMPLEMENTED", "start the server with --allow-client-shm=true")
 
     def test_a_model_that_fails(self):
         bad = make_input("index", np.int64([7]), "INT64")

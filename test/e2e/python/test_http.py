@@ -270,10 +270,15 @@ class Errors(HttpCase):
         short.set_shape([3])
         self.refused(self.infer("half_plus_three", short), "400", "3")
 
-    def test_features_that_are_not_there(self):
+    def test_shared_memory_that_is_not_allowed(self):
         shared = http.InferInput("x", [1], "FP32")
         shared.set_shared_memory("region", 4)
-        self.refused(self.infer("half_plus_three", shared), "501", "shared memory")
+        self.refused(self.infer("half_plus_three", shared), "400",
+                     "Unable to find shared memory region: 'region'")
+        self.refused(lambda: self.client.register_system_shared_memory("region", "/key", 4), "501",
+                     "start the server with --allow-client-shm=true")
+        self.client.unregister_system_shared_memory()
+        self.assertEqual(self.client.get_system_shared_memory_status(), [])
 
     def test_a_model_that_fails(self):
         bad = make_input("index", np.int64([7]), "INT64", True)

@@ -142,6 +142,18 @@ overListeners('the access log of HTTP', (flags, kind) => {
     assert.equal(framed['call'], `POST ${place}`);
   });
 
+  it('has what is no request, where it is ours to answer', async (context) => {
+    const { server, log } = await started(context, flags);
+    const connection = await RawConnection.open(server.httpPort);
+    context.after(() => connection.close());
+    await connection.write(Buffer.from('GET / HTTP/1.0 \u0000\r\n\r\n'));
+    if (kind === 'uws') return; // it answers by itself
+    const line = await log.one('no request', (one) => one['protocol'] === 'http');
+    assert.ok(line['status'] === 400 || line['status'] === 505, JSON.stringify(line));
+    assert.match(String(line['reason']), /this is no request of HTTP/);
+    assert.equal(line['call'], undefined);
+  });
+
   it('has who was let in by no key', async (context) => {
     const keys = join(folders.folder, `keys-${kind}`);
     writeFileSync(keys, `somebody sha256:${digestOf('a key')} inference\n`, { mode: 0o600 });

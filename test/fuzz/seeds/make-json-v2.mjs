@@ -123,6 +123,14 @@ write(
   '{"inputs":[{"name":"x","datatype":"FP32","shape":[1],' +
     '"parameters":{"shared_memory_region":"r"}}]}',
 );
+write(
+  'json_v2',
+  'shared_memory_output',
+  model('FP32'),
+  '{"inputs":[{"name":"x","datatype":"FP32","shape":[1],"data":[1]}],"outputs":[{"name":"y",' +
+    '"parameters":{"shared_memory_region":"r","shared_memory_byte_size":4,' +
+    '"shared_memory_offset":8}}]}',
+);
 write('json_v2', 'truncated', model('FP32'), `{"inputs":[${input('FP32', '[1,')}`);
 
 // A body with a JSON header and binary data behind it.

@@ -136,6 +136,31 @@ const seeds = {
       bytes(6, concat(bytes(1, 'y'), parameter(2, 'shared_memory_region', bytes(3, 'r')))),
     ),
   ],
+  shared_memory_places: [
+    11,
+    concat(
+      bytes(
+        5,
+        concat(
+          bytes(1, 'x'),
+          bytes(2, 'FP32'),
+          varint(3 * 8),
+          varint(1),
+          parameter(4, 'shared_memory_region', bytes(3, 'r')),
+          parameter(4, 'shared_memory_byte_size', number(2, 4)),
+          parameter(4, 'shared_memory_offset', number(5, 8)),
+        ),
+      ),
+      bytes(
+        6,
+        concat(
+          bytes(1, 'y'),
+          parameter(2, 'shared_memory_region', bytes(3, 'r')),
+          parameter(2, 'shared_memory_byte_size', number(2, 4)),
+        ),
+      ),
+    ),
+  ],
   group: [
     15,
     concat(

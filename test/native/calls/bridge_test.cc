@@ -40,6 +40,34 @@ class BridgeTest : public ::testing::Test {
   ByteBuffer taken_;
 };
 
+TEST_F(BridgeTest, AnswersThatWaitForTheirThreadAreCounted) {
+  const uint64_t before = budget_.used();
+  const Bridge::Command command{1, GrpcCommand::Message, 0, std::vector<uint8_t>(5000)};
+  ASSERT_TRUE(bridge_.send(0, command));
+  ASSERT_TRUE(bridge_.send(0, command));
+  ASSERT_TRUE(bridge_.send(1, command));
+  EXPECT_EQ(budget_.used(), before + 15'000);
+  std::vector<Bridge::Command> taken;
+  bridge_.take_commands(0, taken);
+  EXPECT_EQ(taken.size(), 2u);
+  EXPECT_EQ(budget_.used(), before + 5000);
+  bridge_.attach(1, nullptr);
+  EXPECT_FALSE(bridge_.send(1, command));
+  EXPECT_EQ(budget_.used(), before + 5000);
+}
+
+TEST(BridgeEnd, GivesBackWhatNobodyTook) {
+  MemoryBudget budget(100'000);
+  {
+    Bridge bridge(1, budget, [] {});
+    FakeThread thread(0);
+    bridge.attach(0, &thread);
+    ASSERT_TRUE(bridge.send(0, {1, GrpcCommand::Message, 0, std::vector<uint8_t>(5000)}));
+    EXPECT_EQ(budget.used(), 5000u);
+  }
+  EXPECT_EQ(budget.used(), 0u);
+}
+
 TEST_F(BridgeTest, KeepsEventsInTheirOrderAndForm) {
   const uint64_t call = uint64_t{0x12345} << 32 | 0x87654321;
   ASSERT_TRUE(bridge_.push(GrpcEvent::Explain, 1, call, 77, {bytes_of("ab"), {}, bytes_of("cde")}));

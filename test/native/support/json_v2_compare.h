@@ -56,6 +56,7 @@ inline std::string difference(const DecodedRequest& a, const DecodedRequest& b) 
   for (size_t i = 0; i < a.outputs.size(); ++i) {
     if (a.outputs[i].index != b.outputs[i].index) return "output " + std::to_string(i);
     if (a.outputs[i].binary != b.outputs[i].binary) return "output form " + std::to_string(i);
+    if (a.outputs[i].shared + b.outputs[i].shared != 0) return "the fast one takes shared memory";
     if (a.outputs[i].classes != b.outputs[i].classes) return "classes " + std::to_string(i);
   }
   if (a.inputs.size() != b.inputs.size()) return "input count";
@@ -159,12 +160,18 @@ inline std::string answer_with_inputs(std::string_view body, int64_t json_bytes,
   if (!decode_v2_infer(padded.bytes(), json_bytes, &signature, limits, arena, request).ok()) {
     return {};
   }
+  for (const SharedTensor& place : request.shared) {
+    const bool is_output = place.input == SharedTensor::kOutput;
+    if (!is_output && place.input >= request.inputs.size()) return "an input that is none";
+    if (!is_output) return {};  // its elements are the engine's to find
+  }
   Signature echo = signature;
   echo.outputs = echo.inputs;
   DecodedRequest answer = request;
   answer.outputs.clear();
   for (uint32_t i = 0; i < echo.inputs.size(); ++i) {
     answer.outputs.push_back({i, binary});
+    if (i == 0) answer.outputs[0].shared = request.outputs[0].shared;
     const TensorView& tensor = request.inputs[i];
     const uint64_t count = tensor.dtype == DType::Bytes ? tensor.strings.size()
                                                         : tensor.bytes / dtype_bytes(tensor.dtype);

@@ -128,6 +128,7 @@ inline bool plain_is_utf8(std::string_view text) {
 struct PlainChoice {
   uint32_t member = 0;
   uint64_t value = 0;
+  std::string text;  // of a string_param
 
   // Unset unless it is an int64_param or uint64_param of 0 or more.
   std::optional<uint64_t> whole() const {
@@ -164,7 +165,7 @@ inline bool plain_choice(std::string_view bytes, PlainChoice& out) {
     const auto known = types.find(choice.number);
     if (known == types.end() || known->second != choice.type) continue;
     if (choice.number == 3 && !plain_is_utf8(choice.bytes)) return false;
-    out = {choice.number, choice.value};
+    out = {choice.number, choice.value, choice.bytes};
   }
   return true;
 }

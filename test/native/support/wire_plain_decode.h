@@ -21,11 +21,18 @@ struct PlainDecoded {
     std::string data;                  // fixed-size dtypes
     std::vector<std::string> strings;  // Bytes
   };
+  struct Shared {
+    std::string region;
+    uint64_t bytes = 0, offset = 0;
+    uint32_t input = SharedTensor::kOutput;
+  };
   ErrorCode code = ErrorCode::Ok;
   std::string id;
+  std::vector<Shared> shared;
   std::vector<Tensor> inputs;
   std::vector<uint32_t> outputs;
   std::vector<uint32_t> classes;  // per output
+  std::vector<uint32_t> places;   // per output: in `shared`, from 1; 0 = in the answer
   bool has_schedule = true;       // priority and timeout are good or absent
   uint64_t priority = 0;
   uint64_t timeout_us = 0;
@@ -108,6 +115,27 @@ inline bool plain_raw(const std::string& raw, DType dtype, uint64_t elements,
   return out.strings.size() == elements;
 }
 
+inline bool plain_is_shared(const PlainTensor& tensor) {
+  return std::any_of(tensor.parameters.begin(), tensor.parameters.end(), [](const auto& one) {
+    return one.first == "shared_memory_region" || one.first == "shared_memory_byte_size" ||
+           one.first == "shared_memory_offset";
+  });
+}
+
+// The place in shared memory of a tensor that has one; false where its parameters are wrong.
+inline bool plain_shared(const PlainTensor& tensor, PlainDecoded& out) {
+  PlainDecoded::Shared shared;
+  const auto find = [&](const char* key) { return tensor.parameters.find(key); };
+  const auto region = find("shared_memory_region"), bytes = find("shared_memory_byte_size"),
+             offset = find("shared_memory_offset"), none = tensor.parameters.end();
+  if (region == none || bytes == none || region->second.member != 3) return false;
+  const auto size = bytes->second.whole();
+  const auto at = offset == none ? std::optional<uint64_t>(0) : offset->second.whole();
+  if (!size || !at || tensor.has_contents) return false;
+  out.shared.push_back({region->second.text, *size, *at, SharedTensor::kOutput});
+  return true;
+}
+
 inline bool plain_input(const PlainMessage& message, size_t i, const Signature& signature,
                         PlainDecoded& out) {
   const PlainTensor& input = message.inputs[i];
@@ -124,15 +152,26 @@ inline bool plain_input(const PlainMessage& message, size_t i, const Signature& 
   }
   const auto elements = plain_elements(input.shape);
   if (!elements) return false;
+  if (plain_is_shared(input)) {
+    if (!plain_shared(input, out)) return false;
+    out.shared.back().input = static_cast<uint32_t>(index);
+    return true;
+  }
   if (message.raw.empty()) return plain_typed(input, tensor.dtype, *elements, tensor);
   if (input.has_contents) return false;
-  return plain_raw(message.raw[i], tensor.dtype, *elements, tensor);
+  const auto shared_before = std::count_if(
+      message.inputs.begin(), message.inputs.begin() + static_cast<ptrdiff_t>(i), plain_is_shared);
+  return plain_raw(message.raw[i - static_cast<size_t>(shared_before)], tensor.dtype, *elements,
+                   tensor);
 }
 
 // All rules whose breach is InvalidArgument.
 inline bool plain_check(const PlainMessage& message, const Signature& signature,
                         PlainDecoded& out) {
-  if (!message.raw.empty() && message.raw.size() != message.inputs.size()) return false;
+  const auto shared_inputs =
+      std::count_if(message.inputs.begin(), message.inputs.end(), plain_is_shared);
+  const size_t raw_count = message.inputs.size() - static_cast<size_t>(shared_inputs);
+  if (!message.raw.empty() && message.raw.size() != raw_count) return false;
   if (message.inputs.size() != signature.inputs.size()) return false;
   out.inputs.resize(signature.inputs.size());
   for (size_t i = 0; i < message.inputs.size(); ++i) {
@@ -146,6 +185,11 @@ inline bool plain_check(const PlainMessage& message, const Signature& signature,
     }
     out.outputs.push_back(static_cast<uint32_t>(index));
     out.classes.push_back(0);
+    out.places.push_back(0);
+    if (plain_is_shared(wanted)) {
+      if (wanted.parameters.count("classification") > 0 || !plain_shared(wanted, out)) return false;
+      out.places.back() = static_cast<uint32_t>(out.shared.size());
+    }
     const auto asked = wanted.parameters.find("classification");
     if (asked == wanted.parameters.end()) continue;
     const uint64_t classes = asked->second.whole().value_or(0);
@@ -155,6 +199,7 @@ inline bool plain_check(const PlainMessage& message, const Signature& signature,
   for (uint32_t i = 0; message.outputs.empty() && i < signature.outputs.size(); ++i) {
     out.outputs.push_back(i);
     out.classes.push_back(0);
+    out.places.push_back(0);
   }
   return true;
 }
@@ -176,17 +221,10 @@ inline PlainDecoded plain_decode_wire_v2(std::string_view bytes, const Signature
     out.code = ErrorCode::MalformedBody;
     return out;
   }
-  const auto refuses = [](const PlainTensor& tensor) {
-    return tensor.parameters.count("shared_memory_region") > 0;
-  };
   out.id = message->id;
   out.priority = plain_number(message->parameters, "priority", out);
   out.timeout_us = plain_number(message->parameters, "timeout", out);
-  if (std::any_of(message->inputs.begin(), message->inputs.end(), refuses) ||
-      std::any_of(message->outputs.begin(), message->outputs.end(), refuses)) {
-    out.code = ErrorCode::Unimplemented;
-  } else if (out.id.size() > kIdBytesMax || !out.has_schedule ||
-             !plain_check(*message, signature, out)) {
+  if (out.id.size() > kIdBytesMax || !out.has_schedule || !plain_check(*message, signature, out)) {
     out.code = ErrorCode::InvalidArgument;
   }
   return out;
@@ -225,6 +263,14 @@ inline std::string check_echo(const Signature& signature, const DecodedRequest& 
     PlainDecoded::Tensor tensor{spec.dtype, got.shape, {}, {}};
     if (got.name != spec.name || got.datatype != dtype_name(spec.dtype)) return "wrong output";
     const auto elements = plain_elements(got.shape);
+    if (decoded.outputs[i].shared != 0) {
+      if (!message->raw[i].empty()) return "data beside a place in shared memory";
+      const auto region = got.parameters.find("shared_memory_region");
+      const SharedTensor& place = decoded.shared[decoded.outputs[i].shared - 1];
+      const bool named = region != got.parameters.end() && region->second.text == place.region;
+      if (!named) return "wrong place in shared memory";
+      continue;
+    }
     if (!elements || !plain_raw(message->raw[i], spec.dtype, *elements, tensor)) return "bad raw";
     if (!same_tensor(outputs[i], tensor)) return "the tensor changed";
   }
@@ -264,14 +310,27 @@ inline std::string compare_wire_v2(std::span<const uint8_t> message, const Signa
   for (size_t i = 0; i < expected.inputs.size(); ++i) {
     if (!same_tensor(decoded.inputs[i], expected.inputs[i])) return "wrong input";
   }
-  std::vector<uint32_t> outputs, classes;
+  std::vector<uint32_t> outputs, classes, places;
   for (const RequestedOutput& output : decoded.outputs) {
     outputs.push_back(output.index);
     classes.push_back(output.classes);
+    places.push_back(output.shared);
+  }
+  if (places != expected.places) return "wrong places";
+  if (decoded.shared.size() != expected.shared.size()) return "wrong number of places";
+  bool has_shared_input = false;
+  for (size_t i = 0; i < expected.shared.size(); ++i) {
+    const SharedTensor& got = decoded.shared[i];
+    const PlainDecoded::Shared& place = expected.shared[i];
+    has_shared_input |= place.input != SharedTensor::kOutput;
+    if (got.region != place.region || got.bytes != place.bytes || got.offset != place.offset ||
+        got.input != place.input) {
+      return "wrong place";
+    }
   }
   if (outputs != expected.outputs) return "wrong outputs";
   if (classes != expected.classes) return "wrong classes";
-  return check_echo(signature, decoded);
+  return has_shared_input ? "" : check_echo(signature, decoded);  // which have no elements yet
 }
 
 }  // namespace serval::test

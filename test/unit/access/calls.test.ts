@@ -12,13 +12,16 @@ import { registry } from '../protocols/snapshots.js';
 const snapshot = registry([]);
 const thread = {
   link: {} as EngineLink,
-  control: new FakeControl(),
+  control: { seenBy: () => new FakeControl() },
   readings: new FakeReadings(),
   snapshot,
   shown: snapshot,
   subscribe: () => () => undefined,
 };
-const services = grpcServices(thread as unknown as ListenerThread, '1.2.3');
+const services = grpcServices(thread as unknown as ListenerThread, {
+  serverVersion: '1.2.3',
+  clientShm: false,
+});
 const kinds = new Map<string, CallKind | undefined>(
   services.flatMap(({ name, unary, streams, calls = {} }) =>
     [...Object.keys(unary), ...Object.keys(streams)].map((method) => [

@@ -1,4 +1,5 @@
 // A ModelControl that remembers what it was asked and answers what the test says.
+import type { SharedRegion } from '../../../ts/model/engine-api.js';
 import type {
   LoadModelRequest,
   LogSettings,
@@ -20,6 +21,8 @@ export const ENTRIES: readonly RepositoryIndexEntry[] = [
   { name: 'm', version: '2', state: 'READY', reason: '' },
   { name: 'never', version: '', state: 'UNAVAILABLE', reason: '' },
 ];
+
+export const REGION: SharedRegion = { name: 'r', key: '/k', offset: 8, byte_size: 64 };
 
 export class FakeControl implements ModelControl {
   /** Method and arguments of each call. */
@@ -56,6 +59,16 @@ export class FakeControl implements ModelControl {
     return this.#answer({ ...LOG_SETTINGS, ...change } as LogSettings, 'updateLogSettings', {
       ...change,
     });
+  }
+
+  sharedRegions(name: string): Promise<readonly SharedRegion[]> {
+    return this.#answer([REGION], 'sharedRegions', name);
+  }
+  registerSharedRegion(region: SharedRegion): Promise<void> {
+    return this.#answer(undefined, 'registerSharedRegion', region);
+  }
+  unregisterSharedRegion(name: string): Promise<void> {
+    return this.#answer(undefined, 'unregisterSharedRegion', name);
   }
 
   async #answer<T>(value: T, ...call: unknown[]): Promise<T> {

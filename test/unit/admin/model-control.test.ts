@@ -10,6 +10,7 @@ import type {
   ModelControl,
   RepositoryIndexEntry,
 } from '../../../ts/admin/control.js';
+import { sharedMemoryControl } from '../../../ts/admin/shared-memory.js';
 import { createModelControl } from '../../../ts/admin/model-control.js';
 import type { ModelControlMode } from '../../../ts/config/config.js';
 import { ErrorCode } from '../../../ts/errors.js';
@@ -18,6 +19,8 @@ import type { LogSwitches } from '../../../ts/logger.js';
 import { startSource } from '../registry/sources/source-setup.js';
 import type { SetupChange, SourceSetup } from '../registry/sources/source-setup.js';
 import { filledFolder, tempFolder } from '../temp-folder.js';
+
+const sharedMemory = sharedMemoryControl(undefined);
 
 interface ControlSetup extends SourceSetup {
   readonly control: ModelControl;
@@ -40,7 +43,11 @@ async function setup(
   });
   const { source, registry } = started;
   const levels = new LevelControl('info');
-  return { ...started, tempRoot, control: createModelControl({ source, registry, mode, levels }) };
+  return {
+    ...started,
+    tempRoot,
+    control: createModelControl({ source, registry, mode, levels, sharedMemory }),
+  };
 }
 
 function request(model: string, more: Partial<LoadModelRequest> = {}): LoadModelRequest {
@@ -317,6 +324,7 @@ test('log settings are read and changed, all of a change or none', async (t) => 
     source,
     registry,
     levels,
+    sharedMemory,
     mode: 'explicit',
     levelsChanged: (one) => void seen.push(one),
   });
@@ -350,6 +358,7 @@ test('log settings are read and changed, all of a change or none', async (t) => 
     source,
     registry,
     levels,
+    sharedMemory,
     logFile: '/l',
     mode: 'explicit',
   });

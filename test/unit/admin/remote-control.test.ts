@@ -10,7 +10,7 @@ import {
   type ControlRequest,
 } from '../../../ts/admin/remote-control.js';
 import { ErrorCode, ServalError } from '../../../ts/errors.js';
-import { ENTRIES, FakeControl, LOG_SETTINGS } from './fake-control.js';
+import { ENTRIES, FakeControl, LOG_SETTINGS, REGION } from './fake-control.js';
 
 function connected(context: TestContext) {
   const { port1, port2 } = new MessageChannel();
@@ -46,6 +46,9 @@ describe('remote control', () => {
       ...LOG_SETTINGS,
       log_verbose_level: 2,
     });
+    assert.deepEqual(await remote.sharedRegions('r'), [REGION]);
+    assert.equal(await remote.registerSharedRegion(REGION), undefined);
+    assert.equal(await remote.unregisterSharedRegion(''), undefined);
     assert.deepEqual(control.calls, [
       ['index', 'r', false],
       ['index', '', true],
@@ -55,6 +58,9 @@ describe('remote control', () => {
       ['reloadModels', '0a00'],
       ['logSettings'],
       ['updateLogSettings', { log_verbose_level: 2 }],
+      ['sharedRegions', 'r'],
+      ['registerSharedRegion', REGION],
+      ['unregisterSharedRegion', ''],
     ]);
   });
 

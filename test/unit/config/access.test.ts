@@ -17,7 +17,7 @@ const refuses = (args: readonly string[], message: RegExp): Promise<void> =>
 test('every flag of access', async () => {
   const access = await parse(
     ...['--api-key-file', 'keys', '--api-key-header', 'X-Api-Key', '--open-groups=health,metadata'],
-    ...['--allow-remote-control', '--http-restricted-api', 'trace:a=b'],
+    ...['--allow-remote-control', '--allow-client-shm', '--http-restricted-api', 'trace:a=b'],
     ...['--http-restricted-api=logging:c=d', '--grpc-restricted-protocol', 'inference:e=f'],
   );
   assert.deepEqual(access, {
@@ -31,6 +31,7 @@ test('every flag of access', async () => {
     grpcRules: [{ header: 'triton-grpc-protocol-e', digest: digestOf('f'), groups: ['inference'] }],
     remoteControl: true,
     cors: undefined,
+    clientShm: true,
     admin: undefined,
   });
   const { keys, remoteControl } = policyOf(access, undefined);

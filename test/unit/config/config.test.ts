@@ -23,6 +23,7 @@ const DEFAULT_ACCESS: Config['access'] = {
   grpcRules: [],
   remoteControl: false,
   cors: undefined,
+  clientShm: false,
   admin: undefined,
 };
 

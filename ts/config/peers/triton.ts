@@ -211,12 +211,7 @@ const DEVICES: readonly PeerFlag[] = [
   noEffect('buffer-manager-thread-count', 'N', 'tensors are read where they arrived'),
   noEffect('host-policy', 'POLICY,SETTING=VALUE', 'bind the process with taskset or numactl'),
   noEffect('model-load-gpu-limit', 'DEVICE:FRACTION', NO_CUDA_POOL),
-  notYet(
-    'allow-client-shm',
-    'BOOL',
-    'shared memory of clients is not there yet; tensors in the body work as before',
-    { harmless: ['false'] },
-  ),
+  works('allow-client-shm', 'BOOL'),
   works('strict-model-config', 'BOOL'),
 ];
 

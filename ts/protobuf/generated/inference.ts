@@ -109,3 +109,14 @@ export const SERVER_METADATA_RESPONSE: MessageSchema = message('ServerMetadataRe
 export const SERVER_READY_RESPONSE: MessageSchema = message('ServerReadyResponse', () => ({
   ready: one(1, 'bool'),
 }));
+
+export const SYSTEM_SHARED_MEMORY_STATUS_RESPONSE: MessageSchema = message('SystemSharedMemoryStatusResponse', () => ({
+  regions: map(1, 'string', SYSTEM_SHARED_MEMORY_STATUS_RESPONSE_REGION_STATUS),
+}));
+
+const SYSTEM_SHARED_MEMORY_STATUS_RESPONSE_REGION_STATUS: MessageSchema = message('SystemSharedMemoryStatusResponse.RegionStatus', () => ({
+  name: one(1, 'string'),
+  key: one(2, 'string'),
+  offset: one(3, 'uint64'),
+  byte_size: one(4, 'uint64'),
+}));

@@ -8,8 +8,14 @@ import { lookUp } from './lookup.js';
 
 export const SERVER_NAME = 'serval';
 
-/** Exactly what works. */
-export const EXTENSIONS: readonly string[] = [
+/** What a server says of itself. */
+export interface ServerFacts {
+  readonly serverVersion: string;
+  /** Clients may register shared memory. */
+  readonly clientShm: boolean;
+}
+
+const EXTENSIONS: readonly string[] = [
   'binary_tensor_data',
   'classification',
   'logging',
@@ -21,6 +27,11 @@ export const EXTENSIONS: readonly string[] = [
   'statistics',
   'tabular_v1',
 ];
+
+/** Exactly what works. */
+export function extensionsOf({ clientShm }: Pick<ServerFacts, 'clientShm'>): readonly string[] {
+  return clientShm ? [...EXTENSIONS, 'system_shared_memory'].sort() : EXTENSIONS;
+}
 
 const DEFAULT_SIGNATURE = 'serving_default';
 const NOT_READY_NAMES_MAX = 10;
@@ -90,8 +101,9 @@ export function modelConfigJson(
 }
 
 /** The body of GET /v2. */
-export function serverMetadataJson(serverVersion: string): string {
-  return JSON.stringify({ name: SERVER_NAME, version: serverVersion, extensions: EXTENSIONS });
+export function serverMetadataJson(facts: ServerFacts): string {
+  const extensions = extensionsOf(facts);
+  return JSON.stringify({ name: SERVER_NAME, version: facts.serverVersion, extensions });
 }
 
 const healthReply = (ready: boolean, kind: HealthBody, body: object): HealthReply => ({

@@ -6,8 +6,6 @@ import {
   CONTROL_CHANGE,
   LOGGING_CHANGE,
   MODEL_CONFIG,
-  SHARED_MEMORY,
-  SHARED_MEMORY_CHANGE,
   STATISTICS,
   TRACING_CHANGE,
   type CallKind,
@@ -27,6 +25,7 @@ import {
   type ControlParameters,
 } from './control.js';
 import { modelConfigJson } from './documents.js';
+import { SHARED_MEMORY_KINDS, sharedMemoryCalls } from './shared-memory/grpc.js';
 import { modelStatistics, statisticsTargets } from './statistics.js';
 import {
   LOG_SETTINGS_RESPONSE,
@@ -212,12 +211,6 @@ async function logSettings(control: ModelControl, message: Buffer): Promise<Buff
 
 const NOT_OFFERED: Readonly<Record<string, string>> = {
   TraceSetting: 'this server records no traces',
-  SystemSharedMemoryStatus: 'this server takes no shared memory',
-  SystemSharedMemoryRegister: 'this server takes no shared memory',
-  SystemSharedMemoryUnregister: 'this server takes no shared memory',
-  CudaSharedMemoryStatus: 'this server takes no shared memory',
-  CudaSharedMemoryRegister: 'this server takes no shared memory',
-  CudaSharedMemoryUnregister: 'this server takes no shared memory',
 };
 
 function notOffered(): Record<string, GrpcUnaryHandler> {
@@ -240,12 +233,7 @@ export const CONTROL_CALL_KINDS: Readonly<Record<string, CallKind>> = {
   ModelStatistics: STATISTICS,
   LogSettings: LOGGING_CHANGE,
   TraceSetting: TRACING_CHANGE,
-  SystemSharedMemoryStatus: SHARED_MEMORY,
-  SystemSharedMemoryRegister: SHARED_MEMORY_CHANGE,
-  SystemSharedMemoryUnregister: SHARED_MEMORY_CHANGE,
-  CudaSharedMemoryStatus: SHARED_MEMORY,
-  CudaSharedMemoryRegister: SHARED_MEMORY_CHANGE,
-  CudaSharedMemoryUnregister: SHARED_MEMORY_CHANGE,
+  ...SHARED_MEMORY_KINDS,
 };
 
 /** The calls by name. */
@@ -260,6 +248,7 @@ export function controlCalls(
     ModelConfig: answeringLater((message) => configMessage(options, message)),
     ModelStatistics: answeringLater((message) => statistics(options, message)),
     LogSettings: answeringLater((message) => logSettings(control, message)),
+    ...sharedMemoryCalls(control),
     ...notOffered(),
   };
 }

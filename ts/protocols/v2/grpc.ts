@@ -9,11 +9,12 @@ import { PLAIN_WORDING, type GrpcService } from '../../transport/grpc-call.js';
 import { inferStatus, type GrpcInfer } from '../grpc/infer.js';
 import { answering, engineMethod, inferring, type StatusOf } from '../grpc/unary.js';
 import {
-  EXTENSIONS,
+  extensionsOf,
   SERVER_NAME,
   isModelReady,
   isServerReady,
   modelMetadata,
+  type ServerFacts,
 } from './documents.js';
 import {
   CONTROL_CALL_KINDS,
@@ -35,11 +36,10 @@ import { encodeMessage } from '../../protobuf/schema-write.js';
 
 export const INFERENCE_SERVICE = 'inference.GRPCInferenceService';
 
-export interface InferenceServiceOptions extends GrpcControlOptions {
+export interface InferenceServiceOptions extends GrpcControlOptions, ServerFacts {
   /** What is said of readiness. */
   readonly shown: () => RegistrySnapshot;
   readonly infer: GrpcInfer;
-  readonly serverVersion: string;
 }
 
 // ServerLiveRequest and its like have no fields; unknown ones are passed over, broken ones refused.
@@ -71,7 +71,7 @@ export function inferenceService(options: InferenceServiceOptions): GrpcService 
   const { snapshot, shown, infer } = options;
   const explained = explainingStatus(snapshot);
   const serverMetadata = encodeMessage(
-    { name: SERVER_NAME, version: options.serverVersion, extensions: EXTENSIONS },
+    { name: SERVER_NAME, version: options.serverVersion, extensions: extensionsOf(options) },
     SERVER_METADATA_RESPONSE,
   );
   return {

@@ -18,7 +18,7 @@ import {
 import { JSON_TYPE, decodedName, failV2, type Endpoint } from './rest-replies.js';
 
 /** A control request that carries no model. */
-const SMALL_BODY_BYTES_MAX = 1_048_576;
+export const SMALL_BODY_BYTES_MAX = 1_048_576;
 /** What one JavaScript string holds, ASCII. */
 const LOAD_BODY_BYTES_MAX = constants.MAX_STRING_LENGTH;
 
@@ -29,7 +29,7 @@ export interface ControlContext extends BodyLimits {
   readonly control: ModelControl;
 }
 
-type JsonObject = Readonly<Record<string, unknown>>;
+export type JsonObject = Readonly<Record<string, unknown>>;
 
 function asObject(where: string, value: unknown): JsonObject {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
@@ -53,7 +53,7 @@ function readObject(body: Buffer): JsonObject {
   return asObject('request body', value);
 }
 
-const member = (object: JsonObject, name: string): unknown =>
+export const member = (object: JsonObject, name: string): unknown =>
   Object.hasOwn(object, name) ? object[name] : undefined;
 
 function parametersOf(object: JsonObject): ControlParameters {
@@ -77,10 +77,13 @@ function fileBytes(where: string, value: unknown): Uint8Array {
   throw new ServalError(ErrorCode.InvalidArgument, `${where}: expected base64, got ${got}`);
 }
 
-const json = (value: unknown): Answer => ({ contentType: JSON_TYPE, body: JSON.stringify(value) });
-const NOTHING: Answer = { contentType: JSON_TYPE, body: '' };
+export const json = (value: unknown): Answer => ({
+  contentType: JSON_TYPE,
+  body: JSON.stringify(value),
+});
+export const NOTHING: Answer = { contentType: JSON_TYPE, body: '' };
 
-function bodyRoute(
+export function bodyRoute(
   context: ControlContext,
   bytesMax: number,
   make: (body: JsonObject) => Promise<Answer>,

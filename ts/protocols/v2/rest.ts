@@ -22,6 +22,7 @@ import {
   serverMetadataJson,
   serverReady,
   type HealthBody,
+  type ServerFacts,
 } from './documents.js';
 import { lookUp } from './lookup.js';
 import { controlEndpoint, type ControlContext } from './rest-control.js';
@@ -34,6 +35,7 @@ import {
   wrongMethod,
   type Endpoint,
 } from './rest-replies.js';
+import { sharedMemoryEndpoint } from './shared-memory/rest.js';
 import { modelStatistics, statisticsTargets } from './statistics.js';
 
 const BINARY_TYPE = 'application/octet-stream';
@@ -44,10 +46,9 @@ const ACCEPT_ENCODING = headerName('accept-encoding');
 const JSON_LENGTH = headerName('inference-header-content-length');
 const DIGITS = /^\d{1,15}$/;
 
-export interface V2Context extends RestContext, ControlContext {
+export interface V2Context extends RestContext, ControlContext, ServerFacts {
   readonly readings: EngineReadings;
   readonly healthBody: HealthBody;
-  readonly serverVersion: string;
 }
 
 class V2InferRoute extends InferRoute {
@@ -162,10 +163,10 @@ function endpointAt(
   snapshots: ListenerSnapshots,
   path: string,
 ): Endpoint | undefined {
-  const { healthBody, serverVersion } = context;
+  const { healthBody } = context;
   switch (path) {
     case '/v2':
-      return { call: METADATA, GET: () => answerWith(() => serverMetadataJson(serverVersion)) };
+      return { call: METADATA, GET: () => answerWith(() => serverMetadataJson(context)) };
     case '/v2/health/live':
       return { call: HEALTH, GET: () => answerWith(() => serverLive(healthBody)) };
     case '/v2/health/ready':
@@ -178,7 +179,7 @@ function endpointAt(
   }
   const model = MODEL_URL.exec(path);
   if (model !== null) return modelEndpoint(context, snapshots, model);
-  return controlEndpoint(context, path);
+  return controlEndpoint(context, path) ?? sharedMemoryEndpoint(context, path);
 }
 
 /** The route of a URL under /v2. Kept by the listener until the snapshot changes. */

@@ -159,8 +159,17 @@ TEST(RefuseV2, WrongInputMembers) {
                       "parameters":{"shared_memory_region":"r"}})"),
        "got 2"},
       {with_input(R"({"name":"x","datatype":"FP32","shape":[1],
-                      "parameters":{"shared_memory_region":"r","shared_memory_byte_size":4}})"),
-       "input 'x': shared memory is not implemented", ErrorCode::Unimplemented},
+                      "parameters":{"shared_memory_region":"r"}})"),
+       "input 'x': parameters: 'shared_memory_byte_size' is missing"},
+      {with_input(R"({"name":"x","datatype":"FP32","shape":[1],
+                      "parameters":{"shared_memory_offset":4,"shared_memory_byte_size":4}})"),
+       "input 'x': parameters: 'shared_memory_region' is missing"},
+      {with_input(R"({"name":"x","datatype":"FP32","shape":[1],
+                      "parameters":{"shared_memory_region":7,"shared_memory_byte_size":4}})"),
+       "input 'x': parameters: 'shared_memory_region': expected a string, got Number"},
+      {with_input(R"({"name":"x","datatype":"FP32","shape":[1],
+                      "parameters":{"shared_memory_region":"r","shared_memory_byte_size":-4}})"),
+       "input 'x': parameters 'shared_memory_byte_size': expected an integer from 0, got -4"},
   };
   for (const Refusal& wrong : cases) expect_refused(wrong, one_input(DType::Fp32));
 }
@@ -285,7 +294,12 @@ TEST(RefuseV2, WrongOutputs) {
        "output 'y': parameters 'binary_data': expected true or false, got Number"},
       {body(R"({"name":"y","parameters":{"binary_data":null}})"), "got Null"},
       {body(R"({"name":"y","parameters":{"shared_memory_region":"r"}})"),
-       "parameter 'shared_memory_region' is not implemented", ErrorCode::Unimplemented},
+       "output 'y': parameters: 'shared_memory_byte_size' is missing"},
+      {body(R"({"name":"y","parameters":{"shared_memory_byte_size":4}})"),
+       "output 'y': parameters: 'shared_memory_region' is missing"},
+      {body(R"({"name":"y","parameters":{"shared_memory_region":"r","shared_memory_byte_size":4,
+                                         "shared_memory_offset":0.5}})"),
+       "output 'y': parameters 'shared_memory_offset': expected an integer from 0, got 0.5"},
   };
   for (const Refusal& wrong : cases) expect_refused(wrong, one_input(DType::Fp32));
 }
@@ -311,7 +325,7 @@ TEST(RefuseV2, WrongClassification) {
                  one_input(DType::Fp32));
   expect_refused({R"({"inputs":[)" + kGood + R"(],"outputs":[{"name":"y","parameters":)" +
                       R"({"classification":1,"shared_memory_region":"r"}}]})",
-                  "'shared_memory_region' is not implemented", ErrorCode::Unimplemented},
+                  "output 'y' can't set both 'shared_memory_region' and 'classification'"},
                  one_input(DType::Fp32));
 }
 

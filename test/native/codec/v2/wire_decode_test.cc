@@ -294,17 +294,9 @@ TEST(WireV2Decode, UnknownFieldsAndParametersAreSkipped) {
   EXPECT_EQ(decoded.message, "");
 }
 
-TEST(WireV2Decode, UnsupportedParameters) {
+TEST(WireV2Decode, ARequestHasNoPlaceInSharedMemory) {
   const WireBuilder entry =
       WireBuilder().bytes(1, "shared_memory_region").message(2, WireBuilder().bytes(3, "r"));
-  WireBuilder input = wire_input("x", "FP32", {1});
-  const std::string tail =
-      ": parameter 'shared_memory_region' is not implemented over gRPC by this server";
-  expect_error(WireBuilder().message(5, input.message(4, entry)).bytes(7, raw_of({1.f})),
-               one_input(DType::Fp32), ErrorCode::Unimplemented, "input 'x'" + tail);
-  expect_error(
-      raw("FP32", {1}, raw_of({1.f})).message(6, WireBuilder().bytes(1, "y").message(2, entry)),
-      one_input(DType::Fp32), ErrorCode::Unimplemented, "output 'y'" + tail);
   EXPECT_EQ(
       Decoded(raw("FP32", {1}, raw_of({1.f})).message(4, entry), one_input(DType::Fp32)).message,
       "");

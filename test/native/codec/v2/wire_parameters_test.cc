@@ -167,11 +167,108 @@ TEST(WireV2Parameters, MalformedEntriesAreMalformed) {
   }
 }
 
+// An output's parameters, and all of them of an input; the error's text.
+std::string shared_refusal(std::initializer_list<WireBuilder> parameters) {
+  WireBuilder output = WireBuilder().bytes(1, "y"), input = wire_input("x", "FP32", {1});
+  for (const WireBuilder& one : parameters) {
+    output.message(2, one);
+    input.message(4, one);
+  }
+  const Decoded of_output(WireBuilder()
+                              .message(5, wire_input("x", "FP32", {1}))
+                              .message(5, wire_input("w", "FP32", {1}))
+                              .message(6, output)
+                              .bytes(7, raw_of({1.f}))
+                              .bytes(7, raw_of({2.f})));
+  const Decoded of_input(WireBuilder()
+                             .message(5, input)
+                             .message(5, wire_input("w", "FP32", {1}))
+                             .bytes(7, raw_of({2.f})));
+  const std::string y = of_output.message(), x = of_input.message();
+  EXPECT_EQ(y.substr(0, y.find("'y'")), x.substr(0, x.find("'x'")));
+  return y;
+}
+
+TEST(WireV2Parameters, SharedMemoryPlaces) {
+  const WireBuilder region = entry("shared_memory_region", of_string("r")),
+                    bytes = entry("shared_memory_byte_size", of_int64(4)),
+                    offset = entry("shared_memory_offset", of_uint64(1u << 20));
+  EXPECT_EQ(shared_refusal({region, bytes, offset}), "");
+  EXPECT_EQ(shared_refusal({bytes, region}), "");
+  WireBuilder output = WireBuilder().bytes(1, "y"), input = wire_input("w", "FP32", {1});
+  input.message(4, bytes).message(4, region).message(4, offset);
+  output.message(2, entry("shared_memory_region", of_string("first"))).message(2, bytes);
+  output.message(2, region);
+  const Decoded decoded(WireBuilder()
+                            .message(5, wire_input("x", "FP32", {1}))
+                            .message(5, input)
+                            .message(6, WireBuilder().bytes(1, "z"))
+                            .message(6, output)
+                            .bytes(7, raw_of({1.f})));
+  ASSERT_EQ(decoded.message(), "");
+  ASSERT_EQ(decoded.request.shared.size(), 2u);
+  EXPECT_EQ(decoded.request.shared[0].input, 1u);
+  EXPECT_EQ(decoded.request.shared[0].region, "r");
+  EXPECT_EQ(decoded.request.shared[0].bytes, 4u);
+  EXPECT_EQ(decoded.request.shared[0].offset, 1u << 20);
+  EXPECT_EQ(decoded.request.shared[1].region, "r") << "of what is given twice the last one counts";
+  EXPECT_EQ(decoded.request.outputs[0].shared, 0u);
+  EXPECT_EQ(decoded.request.outputs[1].shared, 2u);
+  EXPECT_EQ(decoded.request.inputs[1].data, nullptr);
+}
+
+// Source: Triton's texts.
+TEST(WireV2Parameters, SharedMemoryPlacesThatAreWrong) {
+  const auto region = [](const WireBuilder& value) { return entry("shared_memory_region", value); };
+  const auto bytes = [](const WireBuilder& v) { return entry("shared_memory_byte_size", v); };
+  const auto offset = [](const WireBuilder& v) { return entry("shared_memory_offset", v); };
+  const std::string tail = " parameter for tensor 'y'";
+  const std::string number = tail + ", expected int64_param of 0 or more";
+  EXPECT_EQ(shared_refusal({region(of_string("r"))}),
+            "'shared_memory_byte_size' must be specified along with 'shared_memory_region'" + tail);
+  EXPECT_EQ(shared_refusal({bytes(of_int64(4))}),
+            "'shared_memory_byte_size' can not be specified without 'shared_memory_region'" + tail);
+  EXPECT_EQ(shared_refusal({offset(of_int64(4))}),
+            "'shared_memory_offset' can not be specified without 'shared_memory_region'" + tail);
+  EXPECT_EQ(shared_refusal({region(of_int64(4)), bytes(of_int64(4))}),
+            "invalid value type for 'shared_memory_region'" + tail + ", expected string_param");
+  EXPECT_EQ(shared_refusal({region(of_string("r")), bytes(of_string("4"))}),
+            "invalid value type for 'shared_memory_byte_size'" + number);
+  EXPECT_EQ(shared_refusal({region(of_string("r")), bytes(of_int64(-4))}),
+            "invalid value type for 'shared_memory_byte_size'" + number);
+  EXPECT_EQ(shared_refusal({region(of_string("r")), bytes(of_int64(4)), offset(of_bool(true))}),
+            "invalid value type for 'shared_memory_offset'" + number);
+  EXPECT_EQ(shared_refusal({region(of_string("r")), bytes(of_string("4")), bytes(of_int64(4))}),
+            "");
+}
+
+TEST(WireV2Parameters, SharedMemoryAndWhatCannotStandWithIt) {
+  const WireBuilder region = entry("shared_memory_region", of_string("r")),
+                    bytes = entry("shared_memory_byte_size", of_int64(4));
+  WireBuilder input = wire_input("x", "FP32", {1});
+  input.message(4, region).message(4, bytes);
+  const auto with = [&](const WireBuilder& one) {
+    return WireBuilder().message(5, one).message(5, wire_input("w", "FP32", {1}));
+  };
+  WireBuilder filled = input;
+  filled.message(5, WireBuilder().packed_fixed<float>(6, {1.f}));
+  EXPECT_EQ(Decoded(with(filled).bytes(1, "m")).message(),
+            "unexpected 'content' provided when using shared memory for input tensor 'x' for model "
+            "'m'");
+  EXPECT_EQ(Decoded(with(input).bytes(7, raw_of({1.f})).bytes(7, raw_of({1.f}))).message(),
+            "raw_input_contents: expected 1 entries, one per input that is not in shared memory, "
+            "got 2");
+  WireBuilder output = WireBuilder().bytes(1, "y").message(2, region).message(2, bytes);
+  output.message(2, entry("classification", of_int64(1)));
+  EXPECT_EQ(Decoded(with(input).message(6, output).bytes(7, raw_of({1.f}))).message(),
+            "output 'y' can't set both 'shared_memory_region' and 'classification'");
+}
+
 TEST(WireV2Parameters, SharedMemoryIsSaidFirst) {
   WireBuilder wire = request_for(entry("shared_memory_region", of_string("r")));
   const Decoded decoded(wire.message(4, entry("priority", of_int64(-1))));
   ASSERT_FALSE(decoded.status.ok());
-  EXPECT_EQ(decoded.status.error().code, ErrorCode::Unimplemented);
+  EXPECT_NE(decoded.message().find("'shared_memory_byte_size' must"), std::string::npos);
 }
 
 uint32_t classes_of(const WireBuilder& parameter) {

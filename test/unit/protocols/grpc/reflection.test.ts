@@ -113,6 +113,9 @@ for (const name of ['grpc.reflection.v1', 'grpc.reflection.v1alpha']) {
       root.resolveAll();
       const service = root.lookupService('inference.GRPCInferenceService');
       assert.deepEqual(Object.keys(service.methods).sort(), [
+        'CudaSharedMemoryRegister',
+        'CudaSharedMemoryStatus',
+        'CudaSharedMemoryUnregister',
         'LogSettings',
         'ModelConfig',
         'ModelInfer',
@@ -126,6 +129,9 @@ for (const name of ['grpc.reflection.v1', 'grpc.reflection.v1alpha']) {
         'ServerLive',
         'ServerMetadata',
         'ServerReady',
+        'SystemSharedMemoryRegister',
+        'SystemSharedMemoryStatus',
+        'SystemSharedMemoryUnregister',
       ]);
       const stream = service.methods['ModelStreamInfer'];
       assert.deepEqual(

@@ -31,12 +31,14 @@ function fails(step: () => unknown, code: ErrorCode, message: string): void {
 describe('V2 metadata', () => {
   it('describes the server', () => {
     assert.equal(
-      serverMetadataJson('1.2.3'),
+      serverMetadataJson({ serverVersion: '1.2.3', clientShm: false }),
       '{"name":"serval","version":"1.2.3","extensions":["binary_tensor_data","classification",' +
         '"logging","model_configuration","model_repository",' +
         '"model_repository(unload_dependents)","parameters","schedule_policy","statistics",' +
         '"tabular_v1"]}',
     );
+    const allowed = serverMetadataJson({ serverVersion: '1.2.3', clientShm: true });
+    assert.match(allowed, /"statistics","system_shared_memory","tabular_v1"\]/);
   });
 
   it('describes a model: ready versions, platform, tensors', () => {

@@ -31,6 +31,7 @@ describe('V2 gRPC: control calls', () => {
       control,
       readings,
       serverVersion: '1',
+      clientShm: false,
       infer: { inferMessage: () => undefined, cancel: () => undefined },
       encodeConfig: (config) => encode(types, 'inference.ModelConfig', config),
     });
@@ -187,6 +188,7 @@ describe('V2 gRPC: control calls', () => {
       control,
       readings,
       serverVersion: '1',
+      clientShm: false,
       infer: { inferMessage: () => undefined, cancel: () => undefined },
       encodeConfig: (config) => encode(types, 'inference.ModelConfig', config),
     });
@@ -323,15 +325,7 @@ describe('V2 gRPC: control calls', () => {
   });
 
   it('says of what it does not offer that it does not', async () => {
-    for (const [method, reason] of [
-      ['TraceSetting', 'this server records no traces'],
-      ['SystemSharedMemoryStatus', 'this server takes no shared memory'],
-      ['SystemSharedMemoryRegister', 'this server takes no shared memory'],
-      ['SystemSharedMemoryUnregister', 'this server takes no shared memory'],
-      ['CudaSharedMemoryStatus', 'this server takes no shared memory'],
-      ['CudaSharedMemoryRegister', 'this server takes no shared memory'],
-      ['CudaSharedMemoryUnregister', 'this server takes no shared memory'],
-    ]) {
+    for (const [method, reason] of [['TraceSetting', 'this server records no traces']]) {
       const outcome = await client.unary(`${SERVICE}${method}`, Buffer.alloc(0));
       assert.deepEqual(
         [outcome.code, outcome.details],

@@ -102,6 +102,7 @@ export async function started(snapshot: RegistrySnapshot) {
     shown: () => state.snapshot,
     infer: engine,
     serverVersion: '1.2.3',
+    clientShm: false,
     control: new FakeControl(),
     readings: new FakeReadings(),
     encodeConfig: () => new Uint8Array(),

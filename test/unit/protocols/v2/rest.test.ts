@@ -40,6 +40,7 @@ function send(
     held: { change: () => undefined, take: () => true, keep: () => true },
     healthBody: 'json',
     serverVersion: '1.2.3',
+    clientShm: false,
   };
   const route = v2Route(context, { snapshot, shown: snapshot }, method, path);
   return ask(route, { method, path, headers, ...(body === undefined ? {} : { body: [body] }) });
@@ -423,7 +424,7 @@ describe('V2 REST: methods and paths', () => {
       '/v2/models/m/configs',
       '/v2/models/m/versions/1/2/stats',
       '/v2/trace/setting',
-      '/v2/systemsharedmemory/status',
+      '/v2/systemsharedmemory/register',
       '/V2/logging',
     ]) {
       await refuses('POST', path, '{}', 404, `no such endpoint: POST ${path}`);

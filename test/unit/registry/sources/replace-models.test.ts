@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { sharedMemoryControl } from '../../../../ts/admin/shared-memory.js';
 import { createModelControl } from '../../../../ts/admin/model-control.js';
 import { ErrorCode, ServalError } from '../../../../ts/errors.js';
 import { LevelControl } from '../../../../ts/logger.js';
@@ -150,6 +151,7 @@ test('as a control call: a message with anything wrong in it changes nothing', a
     source,
     registry,
     mode: 'none',
+    sharedMemory: sharedMemoryControl(undefined),
     levels: new LevelControl('info'),
   });
   const types = messageTypes();

@@ -1,0 +1,47 @@
+// See shared_memory.h.
+#include "addon/shared_memory.h"
+
+namespace serval {
+
+namespace {
+
+std::string text_of(std::span<const uint8_t> bytes) { return {bytes.begin(), bytes.end()}; }
+
+SharedRegions& regions_of(Link& link) { return link.lane().engine().shared_regions(); }
+
+}  // namespace
+
+uint32_t RegisterRegion(Link& link, Arguments<5>& arguments) {
+  RegionSpec spec;
+  spec.name = text_of(arguments.buffer(0, "name"));
+  spec.key = text_of(arguments.buffer(1, "key"));
+  const int64_t offset = arguments.i64(2, "offset");
+  const int64_t bytes = arguments.i64(3, "bytes");
+  const uint32_t regions_max = arguments.u32(4, "regionsMax");
+  if (spec.name.empty()) arguments.fail("name");
+  if (offset < 0) arguments.fail("offset");
+  if (bytes < 0) arguments.fail("bytes");
+  if (!arguments.ok()) return {};
+  spec.offset = static_cast<uint64_t>(offset);
+  spec.bytes = static_cast<uint64_t>(bytes);
+  const Status added = regions_of(link).add(std::move(spec), regions_max);
+  link.clear_answer();
+  return added.ok() ? link.report({}) : link.report_error(added.error());
+}
+
+uint32_t UnregisterRegion(Link& link, Arguments<1>& arguments) {
+  const std::string name = text_of(arguments.buffer(0, "name"));
+  if (!arguments.ok()) return {};
+  regions_of(link).remove(name);
+  link.clear_answer();
+  return link.report({});
+}
+
+uint32_t Regions(Link& link, Arguments<1>& arguments) {
+  const std::string name = text_of(arguments.buffer(0, "name"));
+  if (!arguments.ok()) return {};
+  const Status written = regions_of(link).write_status(name, link.clear_answer());
+  return written.ok() ? link.report({}) : link.report_error(written.error());
+}
+
+}  // namespace serval

@@ -1,0 +1,16 @@
+// The calls that register shared memory of clients. Control plane; thread: JavaScript's.
+#pragma once
+
+#include "addon/guard.h"
+#include "addon/link.h"
+
+namespace serval {
+
+// registerRegion(name: Buffer, key: Buffer, offset, bytes, regionsMax) -> code
+uint32_t RegisterRegion(Link& link, Arguments<5>& arguments);
+// unregisterRegion(name: Buffer, empty = all) -> code
+uint32_t UnregisterRegion(Link& link, Arguments<1>& arguments);
+// regions(name: Buffer, empty = all) -> code; a JSON list in slot 0
+uint32_t Regions(Link& link, Arguments<1>& arguments);
+
+}  // namespace serval

@@ -1,0 +1,127 @@
+// The URLs, methods and bodies of the shared memory extensions over REST.
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { sharedMemoryEndpoint } from '../../../../../ts/protocols/v2/shared-memory/rest.js';
+import { FakeControl, REGION } from '../../../admin/fake-control.js';
+import { ask, type Sent } from '../../fake-http.js';
+
+const SYSTEM = '/v2/systemsharedmemory';
+const CUDA = '/v2/cudasharedmemory';
+
+function setUp() {
+  const control = new FakeControl();
+  const context = {
+    control,
+    bodyBytesMax: 1000,
+    inflatedBytesMax: 1000,
+    held: { change: () => undefined, take: () => true, keep: () => true },
+  };
+  const send = async (method: 'GET' | 'POST', path: string, body = ''): Promise<Sent> => {
+    const route = sharedMemoryEndpoint(context, path)?.[method]?.();
+    assert.ok(route, `${method} ${path} has no route`);
+    return ask(route, { method, path, ...(body === '' ? {} : { body: [body] }) });
+  };
+  const refused = async (path: string, body: string, status: number, text: RegExp) => {
+    const sent = await send('POST', path, body);
+    assert.equal(sent.status, status, sent.body);
+    assert.match(sent.body, text);
+  };
+  return { control, context, send, refused };
+}
+
+describe('system shared memory over REST', () => {
+  it('registers, with and without an offset', async () => {
+    const { control, send } = setUp();
+    const url = `${SYSTEM}/region/a%2Fb/register`;
+    const first = await send('POST', url, '{"key":"/k","offset":8,"byte_size":64,"more":[]}');
+    assert.deepEqual([first.status, first.body], [200, '']);
+    await send('POST', `${SYSTEM}/region/r/register`, '{"key":"k","byte_size":1}');
+    assert.deepEqual(control.calls, [
+      ['registerSharedRegion', { ...REGION, name: 'a/b' }],
+      ['registerSharedRegion', { name: 'r', key: 'k', offset: 0, byte_size: 1 }],
+    ]);
+  });
+
+  it('lists and forgets one or all', async () => {
+    const { control, send } = setUp();
+    for (const path of [`${SYSTEM}/status`, `${SYSTEM}/region/r/status`]) {
+      const { status, body } = await send('GET', path);
+      assert.deepEqual([status, JSON.parse(body)], [200, [REGION]]);
+    }
+    assert.equal((await send('POST', `${SYSTEM}/unregister`)).status, 200);
+    assert.equal((await send('POST', `${SYSTEM}/region/r/unregister`, '{}')).status, 200);
+    assert.deepEqual(control.calls, [
+      ['sharedRegions', ''],
+      ['sharedRegions', 'r'],
+      ['unregisterSharedRegion', ''],
+      ['unregisterSharedRegion', 'r'],
+    ]);
+  });
+
+  it('refuses what is no region, before anybody is asked', async () => {
+    const { control, refused } = setUp();
+    const url = `${SYSTEM}/region/r/register`;
+    const cases: readonly (readonly [string, RegExp])[] = [
+      ['{"byte_size":64}', /key: expected a string/],
+      ['{"key":7,"byte_size":64}', /key: expected a string, got a number/],
+      ['{"key":"k"}', /byte_size: expected a whole number/],
+      ['{"key":"k","byte_size":"64"}', /byte_size: expected a whole number, got a string/],
+      ['{"key":"k","byte_size":-1}', /byte_size: .*got -1/],
+      ['{"key":"k","byte_size":1.5}', /byte_size: .*got 1\.5/],
+      ['{"key":"k","byte_size":18446744073709551584}', /from 0 to 9007199254740991/],
+      ['{"key":"k","byte_size":1,"offset":true}', /offset: expected a whole number/],
+      ['[]', /request body: expected an object/],
+      ['{', /not valid JSON/],
+    ];
+    for (const [body, text] of cases) {
+      await refused(url, body, 400, text);
+    }
+    assert.deepEqual(control.calls, []);
+  });
+
+  it('has these paths and no others', () => {
+    const { context } = setUp();
+    for (const path of [
+      `${SYSTEM}/register`,
+      `${SYSTEM}`,
+      `${SYSTEM}/region/r`,
+      `${SYSTEM}/region/r/s/status`,
+      `${SYSTEM}/region//status`,
+      `${CUDA}/register`,
+      '/v2/sharedmemory/status',
+    ]) {
+      assert.equal(sharedMemoryEndpoint(context, path), undefined, path);
+    }
+    const status = sharedMemoryEndpoint(context, `${SYSTEM}/status`);
+    assert.deepEqual([status?.call.changes, status?.POST], [false, undefined]);
+    const register = sharedMemoryEndpoint(context, `${SYSTEM}/region/r/register`);
+    assert.deepEqual([register?.call.changes, register?.GET], [true, undefined]);
+    assert.equal(register?.call.group, 'shared-memory');
+  });
+
+  it('takes no call of a foreign page', async () => {
+    const { control, context } = setUp();
+    for (const path of [`${SYSTEM}/unregister`, `${SYSTEM}/region/r/register`]) {
+      const route = sharedMemoryEndpoint(context, path)?.POST?.();
+      assert.ok(route);
+      const headers = { origin: 'http://evil.example', host: '127.0.0.1:8000' };
+      const { status } = await ask(route, { method: 'POST', path, headers, body: ['{}'] });
+      assert.equal(status, 403);
+    }
+    assert.deepEqual(control.calls, []);
+  });
+});
+
+describe('CUDA shared memory over REST', () => {
+  it('has no regions, forgets all of them and takes none', async () => {
+    const { control, send, refused } = setUp();
+    assert.equal((await send('GET', `${CUDA}/status`)).body, '[]');
+    const one = await send('GET', `${CUDA}/region/c/status`);
+    assert.deepEqual([one.status, /Unable to find cuda/.test(one.body)], [400, true]);
+    assert.equal((await send('POST', `${CUDA}/unregister`)).status, 200);
+    assert.equal((await send('POST', `${CUDA}/region/c/unregister`)).status, 200);
+    const handle = '{"raw_handle":{"b64":"AAAA"},"device_id":0,"byte_size":64}';
+    await refused(`${CUDA}/region/c/register`, handle, 501, /takes system shared memory only/);
+    assert.deepEqual(control.calls, []);
+  });
+});

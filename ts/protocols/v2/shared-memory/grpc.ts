@@ -1,0 +1,87 @@
+// Triton's shared memory calls of inference.GRPCInferenceService. Control plane; the listener's
+// thread hands them on. Source: proto/wire/inference.proto; v2-protocol.md 2, 11.
+import { SHARED_MEMORY, SHARED_MEMORY_CHANGE, type CallKind } from '../../../access/groups.js';
+import type { SharedMemoryControl } from '../../../admin/control.js';
+import type { SharedRegion } from '../../../model/engine-api.js';
+import { SYSTEM_SHARED_MEMORY_STATUS_RESPONSE } from '../../../protobuf/generated/inference.js';
+import { exactReader } from '../../../protobuf/reader.js';
+import { encodeMessage } from '../../../protobuf/schema-write.js';
+import type { GrpcUnaryHandler } from '../../../transport/grpc-call.js';
+import { answering, answeringLater } from '../../grpc/unary.js';
+import { checkNoCudaRegion, cudaRefusal, sharedRegion } from './region.js';
+
+const NOTHING = Buffer.alloc(0);
+
+/** A request whose first field is a region's name; what else it says is passed over. */
+function readName(message: Buffer, messageName: string): string {
+  const reader = exactReader(message, messageName);
+  let name = '';
+  while (reader.next()) {
+    if (reader.field === 1) name = reader.string();
+    else reader.skip();
+  }
+  return name;
+}
+
+function readRegion(message: Buffer): SharedRegion {
+  const reader = exactReader(message, 'SystemSharedMemoryRegisterRequest');
+  let name = '';
+  let key = '';
+  let offset = 0;
+  let byteSize = 0;
+  while (reader.next()) {
+    if (reader.field === 1) name = reader.string();
+    else if (reader.field === 2) key = reader.string();
+    else if (reader.field === 3) offset = reader.number();
+    else if (reader.field === 4) byteSize = reader.number();
+    else reader.skip();
+  }
+  return sharedRegion(name, key, offset, byteSize);
+}
+
+async function status(control: SharedMemoryControl, message: Buffer): Promise<Buffer> {
+  const regions = await control.sharedRegions(readName(message, 'SystemSharedMemoryStatusRequest'));
+  const byName = regions.map((region) => [region.name, { ...region }]);
+  return encodeMessage(
+    { regions: Object.fromEntries(byName) },
+    SYSTEM_SHARED_MEMORY_STATUS_RESPONSE,
+  );
+}
+
+/** The calls by name. */
+export function sharedMemoryCalls(
+  control: SharedMemoryControl,
+): Readonly<Record<string, GrpcUnaryHandler>> {
+  return {
+    SystemSharedMemoryStatus: answeringLater((message) => status(control, message)),
+    SystemSharedMemoryRegister: answeringLater(async (message) => {
+      await control.registerSharedRegion(readRegion(message));
+      return NOTHING;
+    }),
+    SystemSharedMemoryUnregister: answeringLater(async (message) => {
+      const name = readName(message, 'SystemSharedMemoryUnregisterRequest');
+      await control.unregisterSharedRegion(name);
+      return NOTHING;
+    }),
+    CudaSharedMemoryStatus: answering((message) => {
+      checkNoCudaRegion(readName(message, 'CudaSharedMemoryStatusRequest'));
+      return NOTHING;
+    }),
+    CudaSharedMemoryRegister: answering((message) => {
+      throw cudaRefusal(readName(message, 'CudaSharedMemoryRegisterRequest'));
+    }),
+    CudaSharedMemoryUnregister: answering((message) => {
+      readName(message, 'CudaSharedMemoryUnregisterRequest');
+      return NOTHING;
+    }),
+  };
+}
+
+export const SHARED_MEMORY_KINDS: Readonly<Record<string, CallKind>> = {
+  SystemSharedMemoryStatus: SHARED_MEMORY,
+  SystemSharedMemoryRegister: SHARED_MEMORY_CHANGE,
+  SystemSharedMemoryUnregister: SHARED_MEMORY_CHANGE,
+  CudaSharedMemoryStatus: SHARED_MEMORY,
+  CudaSharedMemoryRegister: SHARED_MEMORY_CHANGE,
+  CudaSharedMemoryUnregister: SHARED_MEMORY_CHANGE,
+};
