@@ -4,6 +4,7 @@
 import { writeSync } from 'node:fs';
 import { LOG_BACKLOG_BYTES_MAX, LOG_VALUE_CHARS_MAX } from './limits.js';
 import { logFileWriter } from './log-file.js';
+import { visible, visibleJson } from './text.js';
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'off'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
@@ -59,7 +60,6 @@ export interface LoggerOptions {
 /** Field names that every JSON record has already; a field of such a name gets a "_" behind it. */
 const RESERVED = new Set(['time', 'level', 'message']);
 const PLAIN_VALUE = /^[^\s"=\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+$/u;
-const UNSAFE_CHARS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /** What stderr does not take is lost: a reader that went away, a full disk. */
 function writeLine(line: string): void {
@@ -114,24 +114,16 @@ function cut(text: string): string {
   return `${text.slice(0, LOG_VALUE_CHARS_MAX)}...(${text.length} characters)`;
 }
 
-function escapeChar(char: string): string {
-  const code = char.codePointAt(0) ?? 0;
-  if (char === '\n') return '\\n';
-  if (char === '\r') return '\\r';
-  if (char === '\t') return '\\t';
-  return code > 0xffff ? `\\u{${code.toString(16)}}` : `\\u${code.toString(16).padStart(4, '0')}`;
-}
-
 function textValue(value: LogValue): string {
   const text = cut(String(value));
   if (typeof value !== 'string' || PLAIN_VALUE.test(text)) return text;
   const quoted = text.replaceAll('\\', '\\\\').replaceAll('"', '\\"');
-  return `"${quoted.replace(UNSAFE_CHARS, escapeChar)}"`;
+  return `"${visible(quoted)}"`;
 }
 
 function renderText(time: string, level: string, message: string, fields: LogFields): string {
   let line = `${time} ${level.toUpperCase().padEnd(5)} `;
-  line += cut(message).replace(UNSAFE_CHARS, escapeChar);
+  line += visible(cut(message));
   for (const [key, value] of Object.entries(fields)) {
     if (value !== undefined) line += ` ${key}=${textValue(value)}`;
   }
@@ -145,7 +137,7 @@ function renderJson(time: string, level: string, message: string, fields: LogFie
     const name = RESERVED.has(key) ? `${key}_` : key;
     record[name] = typeof value === 'string' ? cut(value) : jsonValue(value);
   }
-  return `${JSON.stringify(record)}\n`;
+  return `${visibleJson(record)}\n`;
 }
 
 /** Numbers that JSON has no form for (bigint, NaN, Infinity) become text. */

@@ -1,7 +1,7 @@
 // The command line: serve, inspect, import, key, version, help. Control plane, main thread. `serve`
 // is loaded with it, because its start-up time is a promise (bench/workloads/startup.mjs); the
 // other commands when they are called.
-import { nearestWord } from './text.js';
+import { nearestWord, visible } from './text.js';
 import { ErrorCode } from './errors.js';
 import { surviveLostOutput } from './logger.js';
 import { serveCommand } from './commands/serve-command.js';
@@ -19,7 +19,7 @@ export async function main(args: readonly string[]): Promise<void> {
     process.exitCode = await run(args);
   } catch (error) {
     const text = error instanceof Error ? error.message : String(error);
-    process.stderr.write(`serval: ${text}\n`);
+    process.stderr.write(`serval: ${visible(text)}\n`);
     process.exitCode = isUsageError(error) ? EXIT_USAGE : EXIT_FAILED;
   }
 }

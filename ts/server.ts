@@ -3,6 +3,8 @@
 import type { Policy } from './access/policy.js';
 import { ServerAccess } from './access/server-access.js';
 import type { AdminAddress } from './config/access.js';
+import { PublicText } from './admin/public-text.js';
+import type { ModelControl } from './admin/control.js';
 import { createModelControl } from './admin/model-control.js';
 import { sharedMemoryControl } from './admin/shared-memory.js';
 import { startObservers, type Observers } from './admin/observers.js';
@@ -84,6 +86,8 @@ interface Parts {
   readonly source: ModelSource;
   readonly traces: Traces;
   readonly requestLog: RequestLog;
+  /** What of a text goes to clients. */
+  readonly publicText: PublicText['of'];
 }
 
 interface PoolSettings {
@@ -109,7 +113,7 @@ async function reserveAdmin({ access }: Config): Promise<AdminAddress | undefine
 }
 
 function listenerPool(
-  { config, logger, access, engine, listener, grpcListener, traces }: Parts,
+  { config, logger, access, engine, listener, grpcListener, traces, publicText }: Parts,
   { httpPort, monitoringPath, tls, admin }: PoolSettings,
 ): ListenerPool {
   const limits = connectionLimits(openFilesMax(), config.httpThreads, config.connectionsMax);
@@ -135,6 +139,7 @@ function listenerPool(
       healthBody: config.healthBody,
       monitoringPath,
       ...(tls.http && { tls: tls.http }),
+      ...(config.access.cors && { cors: config.access.cors }),
     },
     httpThreads: config.httpThreads,
     admin,
@@ -148,6 +153,7 @@ function listenerPool(
         }
       : undefined,
     grpcListener,
+    publicText,
     lost: (thread, error) => {
       // Half a server is worse than a restart.
       logger.error('a listener thread died: exiting', { thread, reason: error.message });
@@ -219,7 +225,12 @@ function engineOptions(config: Config) {
   };
 }
 
-function makeRegistry(config: Config, engine: Engine, logger: Logger): Registry {
+function makeRegistry(
+  config: Config,
+  engine: Engine,
+  logger: Logger,
+  publicText: PublicText['of'],
+): Registry {
   const { control } = config;
   const warmUp = warmUpWith(
     (handle, protocol, message, signal) => engine.control.warmUp(handle, protocol, message, signal),
@@ -238,6 +249,7 @@ function makeRegistry(config: Config, engine: Engine, logger: Logger): Registry 
     transition: control.transition,
     loadRetries: control.loadRetries,
     loadRetryMs: control.loadRetryMs,
+    publicText,
     ...(config.modelWarmup ? { prepare: warmUp } : {}),
   });
 }
@@ -310,6 +322,19 @@ function modelSource({
   });
 }
 
+/** Who carries out what calls of any listener change. */
+function modelControl(parts: Parts, pool: ListenerPool): ModelControl {
+  const { config, engine, source, registry, levels, traces } = parts;
+  return createModelControl({
+    ...{ source, registry, levels, traces },
+    logFile: config.logFile ?? '',
+    requestLogFolder: config.requestLog.folder,
+    mode: config.control.mode,
+    sharedMemory: sharedMemoryControl(config.access.clientShm ? engine.regions : undefined),
+    levelsChanged: (switches) => pool.setLogSwitches(switches),
+  });
+}
+
 /** Starts the server; settles when it listens and every model is loaded or has failed.
  * Rejects with ServalError when a port is taken or a path does not exist, and, where the
  * configuration asks for it, when anything is wrong with a model. */
@@ -333,7 +358,8 @@ export async function startServer(given: Config): Promise<RunningServer> {
   engine.link.report = (error) => {
     logger.error('an answer of the engine was not taken', { reason: String(error) });
   };
-  const registry = makeRegistry(config, engine, logger);
+  const publicText = new PublicText(() => source.roots()).of;
+  const registry = makeRegistry(config, engine, logger, publicText);
   const requestLog = new RequestLog({
     engine: new LinkRequestLog(engine.link),
     settings: config.requestLog,
@@ -344,7 +370,7 @@ export async function startServer(given: Config): Promise<RunningServer> {
   const source = modelSource({ config, logger, engine, registry, requestLog });
   const parts: Parts = {
     ...{ config, logger, levels, access, engine },
-    ...{ listener, grpcListener, registry, source, traces, requestLog },
+    ...{ listener, grpcListener, registry, source, traces, requestLog, publicText },
   };
   try {
     await traces.start();
@@ -355,17 +381,7 @@ export async function startServer(given: Config): Promise<RunningServer> {
   }
   const pool = listenerPool(parts, { httpPort, monitoringPath, tls, admin: adminAt });
   access.follow((policy) => pool.setPolicy(policy));
-  const control = createModelControl({
-    source,
-    registry,
-    levels,
-    traces,
-    logFile: config.logFile ?? '',
-    requestLogFolder: config.requestLog.folder,
-    mode: config.control.mode,
-    sharedMemory: sharedMemoryControl(config.access.clientShm ? engine.regions : undefined),
-    levelsChanged: (switches) => pool.setLogSwitches(switches),
-  });
+  const control = modelControl(parts, pool);
   let observers: Observers | undefined;
   try {
     const started = source.start();
@@ -377,15 +393,7 @@ export async function startServer(given: Config): Promise<RunningServer> {
     await started;
     refuseBadStart(config, source, registry.snapshot);
     await pool.caughtUp();
-    const at: ListeningAt = {
-      httpPort: config.listeners.http ? httpPort : undefined,
-      ...{ grpcPort, admin },
-      tls: {
-        http: tls.http !== undefined,
-        grpc: tls.grpc !== undefined,
-        admin: tls.admin !== undefined,
-      },
-    };
+    const at = listeningAt(config, tls, { httpPort, grpcPort, admin });
     return running(parts, at, pool, observers);
   } catch (error) {
     await Promise.all([pool.stop(), source.stop(), observers?.close()]);
@@ -411,6 +419,19 @@ function refuseBadStart(config: Config, source: ModelSource, snapshot: RegistryS
 }
 
 type ListeningAt = Pick<RunningServer, 'httpPort' | 'grpcPort' | 'admin' | 'tls'>;
+
+function listeningAt(
+  { listeners }: Config,
+  tls: TransportTls,
+  { httpPort, ...at }: Omit<ListeningAt, 'tls'>,
+): ListeningAt {
+  const { http, grpc, admin } = tls;
+  return {
+    ...at,
+    httpPort: listeners.http ? httpPort : undefined,
+    tls: { http: http !== undefined, grpc: grpc !== undefined, admin: admin !== undefined },
+  };
+}
 
 function running(
   { config, logger, access, engine, registry, source, traces, requestLog }: Parts,

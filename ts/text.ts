@@ -1,11 +1,65 @@
 // Small text rules that everybody shares: how a written value is echoed in an error, and which
 // known word was meant. Pure; any thread.
 const ECHO_CHARS_MAX = 100;
+/** What a reader does not see, or what changes how its surroundings are seen: controls (C0, DEL,
+ * C1), formats (directions, joiners of no width, tags), separators of lines. For texts of the
+ * engine native/base/bytes/hidden has the same. */
+const HIDDEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+/** The same but for line feeds. */
+const HIDDEN_IN_LINES = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+/** `text`, on one line, with escapes for what a reader would not see. */
+export function visible(text: string): string {
+  return text.replace(HIDDEN, visibleChar);
+}
+
+/** The same, but for line feeds, which stay, and CR and tabs, which have no short form here. */
+export function visibleLines(text: string): string {
+  return text.replace(HIDDEN_IN_LINES, codeEscape);
+}
+
+function visibleChar(char: string): string {
+  if (char === '\n') return '\\n';
+  if (char === '\r') return '\\r';
+  if (char === '\t') return '\\t';
+  return codeEscape(char);
+}
+
+function codeEscape(char: string): string {
+  const code = char.codePointAt(0) ?? 0;
+  return code > 0xffff ? `\\u{${code.toString(16)}}` : unitEscape(code);
+}
+
+const unitEscape = (unit: number): string => `\\u${unit.toString(16).padStart(4, '0')}`;
+
+/** Plain data with visible() texts, names of members included. */
+export function visibleTexts<T>(value: T): T {
+  if (typeof value === 'string') return visible(value) as T;
+  if (Array.isArray(value)) return value.map(visibleTexts) as T;
+  if (typeof value !== 'object' || value === null) return value;
+  const members = Object.entries(value).map(([name, member]): [string, unknown] => [
+    visible(name),
+    visibleTexts(member),
+  ]);
+  return Object.fromEntries(members) as T;
+}
+
+/** JSON that reads back as `value`, and whose texts show what a reader would not see. */
+export function visibleJson(value: unknown, indent?: number): string {
+  return visibleInJson(JSON.stringify(value, undefined, indent));
+}
+
+/** The same of a JSON text. */
+export function visibleInJson(json: string): string {
+  return json.replace(HIDDEN_IN_LINES, (char) =>
+    Array.from({ length: char.length }, (_, i) => unitEscape(char.charCodeAt(i))).join(''),
+  );
+}
 
 /** The value in quotes, cut where it is long. */
 export function echo(text: string): string {
   const cut = text.length > ECHO_CHARS_MAX ? `${text.slice(0, ECHO_CHARS_MAX)}...` : text;
-  return JSON.stringify(cut);
+  return visibleJson(cut);
 }
 
 /** The word in `words` with the fewest edits to `written`. */

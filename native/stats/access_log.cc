@@ -6,6 +6,7 @@
 #include <chrono>
 #include <utility>
 
+#include "base/bytes/hidden.h"
 #include "base/bytes/utf8.h"
 
 namespace serval {
@@ -28,40 +29,12 @@ void add_digits(uint64_t value, size_t width, std::string& out) {
   out += digits;
 }
 
-void add_hex_escape(uint32_t character, std::string& out) {
-  constexpr std::string_view kHex = "0123456789abcdef";
-  out += "\\u";
-  for (int shift = 12; shift >= 0; shift -= 4) out += kHex[character >> shift & 15];
-}
-
-// Characters that are not shown as they are: C0, DEL, C1, separators of lines, and formats, what
-// turns the direction of the text around it among them.
-bool is_unsafe(uint32_t character) {
-  const auto within = [character](uint32_t first, uint32_t last) {
-    return character >= first && character <= last;
-  };
-  return character < 0x20 || within(0x7F, 0x9F) || character == 0xAD || character == 0x061C ||
-         character == 0x180E || within(0x200B, 0x200F) || within(0x2028, 0x202E) ||
-         within(0x2060, 0x206F) || character == 0xFEFF || within(0xFFF9, 0xFFFB);
-}
-
-// The unsafe ones are of three bytes at most; of a longer one, 0xFFFFFFFF.
-uint32_t character_of(std::string_view bytes) {
-  const auto byte = [&](size_t i) -> uint32_t { return static_cast<uint8_t>(bytes[i]); };
-  switch (bytes.size()) {
-    case 1: return byte(0);
-    case 2: return (byte(0) & 0x1F) << 6 | (byte(1) & 0x3F);
-    case 3: return (byte(0) & 0x0F) << 12 | (byte(1) & 0x3F) << 6 | (byte(2) & 0x3F);
-    default: return UINT32_MAX;
-  }
-}
-
 void add_escape(uint32_t character, std::string& out) {
   switch (character) {
     case '\n': out += "\\n"; return;
     case '\r': out += "\\r"; return;
     case '\t': out += "\\t"; return;
-    default: add_hex_escape(character, out);
+    default: append_json_escape(character, out);
   }
 }
 
@@ -71,13 +44,13 @@ void add_string(std::string_view text, std::string& out) {
     const size_t bytes = utf8_length_at(text, at);
     const std::string_view one = text.substr(at, std::max<size_t>(bytes, 1));
     at += one.size();
-    const uint32_t character = character_of(one);
+    const uint32_t character = bytes == 0 ? 0 : code_point_at(one, 0, bytes);
     if (bytes == 0) {
       out += kReplacementCharacter;
     } else if (character == '"' || character == '\\') {
       out += '\\';
       out += one;
-    } else if (is_unsafe(character)) {
+    } else if (is_hidden(character)) {
       add_escape(character, out);
     } else {
       out += one;

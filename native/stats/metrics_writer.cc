@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 
+#include "base/bytes/hidden.h"
 #include "base/bytes/utf8.h"
 
 namespace serval {
@@ -29,6 +30,8 @@ std::string metric_label(std::string_view name, std::string_view value) {
       out += kReplacementCharacter;
     } else if (first == '\n') {
       out += "\\n";
+    } else if (const uint32_t point = code_point_at(value, at, bytes); is_hidden(point)) {
+      append_visible(point, "\\\\u", out);
     } else {
       if (first == '\\' || first == '"') out += '\\';
       out += value.substr(at, bytes);

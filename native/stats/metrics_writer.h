@@ -11,7 +11,8 @@
 
 namespace serval {
 
-// `name="value"`, the value escaped: \ " and newline; bytes that are not UTF-8 become U+FFFD,
+// `name="value"`, the value escaped: \ " and newline; characters that nobody sees become "\uXXXX"
+// of plain letters (the format has no escapes for them); bytes that are not UTF-8 become U+FFFD,
 // because one such byte makes Prometheus turn the whole page down.
 std::string metric_label(std::string_view name, std::string_view value);
 

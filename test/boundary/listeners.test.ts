@@ -88,6 +88,7 @@ async function startPool(
       ...change,
     },
     grpcListener: 'node',
+    publicText: (text) => text,
     lost: (thread, error) => lost.push(`${thread}: ${error.message}`),
   });
   context.after(() => pool.stop());

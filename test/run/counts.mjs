@@ -51,14 +51,18 @@ export function parseSummary(output) {
   return { passed: Number(last[1]), failed: Number(last[2]), skipped };
 }
 
-/** Of node's TAP output: those of `files` in which a test failed; undefined where one failed that
- * cannot be told from its location to be of any of them. */
+/** Of node's TAP output: those of `files` in which a test failed, by the locations and stacks of
+ * each failure; undefined where one failed that names none of them. */
 export function failedFiles(tap, files) {
   const failed = new Set();
-  for (const block of tap.matchAll(/^not ok .*\n {2}---\n((?: {2}.*\n)*?) {2}\.\.\.$/gm)) {
-    const file = /^ {2}location: '(.*):\d+:\d+'$/m.exec(block[1])?.[1];
-    if (!files.includes(file)) return undefined;
-    failed.add(file);
+  let begins = 0;
+  for (const end of tap.matchAll(/^(not )?ok \d+ - .*\n( {2}---\n(?: {2}.*\n)*? {2}\.\.\.\n)?/gm)) {
+    const told = tap.slice(begins, end.index + end[0].length);
+    begins = end.index + end[0].length;
+    if (end[1] === undefined) continue;
+    const named = files.filter((file) => told.includes(file));
+    if (named.length === 0) return undefined;
+    for (const file of named) failed.add(file);
   }
   return [...failed];
 }

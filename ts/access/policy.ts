@@ -3,6 +3,8 @@
 import { lateCrypto } from '../late-modules.js';
 import {
   ADMIN_GROUPS,
+  CONTROL,
+  LOGGING,
   NEVER_ADMIN_GROUPS,
   UNKNOWN_CALL,
   type CallGroup,
@@ -129,6 +131,14 @@ export function callAccess(
     `this ${group} call changes the server: without a key it is taken from this machine only ` +
     '(see --api-key-file and --allow-remote-control)';
   return { openTo: 'local', checks, ...everywhere(denied(why)) };
+}
+
+/** Whether callers of the control group's calls may see paths of the server: on the admin address,
+ * and where such a call needs a key, as its log settings do. */
+export function seesPaths(policy: Policy, entrance: Entrance): boolean {
+  if (entrance === 'admin') return true;
+  const locked = (call: CallKind): boolean => callAccess(policy, call, entrance).openTo === 'none';
+  return locked(CONTROL) && locked(LOGGING);
 }
 
 function closed(message: string): CallAccess {

@@ -2,6 +2,8 @@
 // before any of the body is read. Hot path where keys are set; the listener's thread. A route that
 // anybody may call is handed on as it is, and costs nothing.
 import type { HttpExchange, RequestHead, Route } from '../transport/listener.js';
+import type { Cors } from './cors.js';
+import { OwnPageRoute } from './own-page.js';
 import {
   CHALLENGE,
   callAccess,
@@ -41,13 +43,18 @@ class GuardedRoute implements Route {
   }
 }
 
-/** `route` behind its lock, where it has one; `refused` is told of callers who are not let in. */
+/** `route` behind its lock, where it has one; `refused` is told of callers who are not let in. What
+ * changes the server is not for pages of others: only for those that `cors` lets in, and only with
+ * a key, which no page can send unawares. */
 export function guarded(
   route: Route,
   policy: Policy,
   entrance: Entrance,
   refused: () => void = () => undefined,
+  cors?: Cors,
 ): Route {
   const access = callAccess(policy, route.call, entrance);
-  return access.openTo === 'all' ? route : new GuardedRoute(route, access, refused);
+  const trusted = access.openTo === 'none' ? cors?.allows : undefined;
+  const own = route.call?.changes === true ? new OwnPageRoute(route, trusted) : route;
+  return access.openTo === 'all' ? own : new GuardedRoute(own, access, refused);
 }

@@ -9,6 +9,7 @@ import type {
   RepositoryIndexEntry,
   TraceSettings,
 } from './control.js';
+import { publicControl } from './public-text.js';
 import type { SharedRegion } from '../model/engine-api.js';
 
 /** One call. `files` of a load: "version/file" and its bytes. */
@@ -40,6 +41,8 @@ export interface ControlRequest {
   readonly kind: 'control';
   readonly id: number;
   readonly call: ControlCall;
+  /** Who asks may see paths of the server. */
+  readonly seesPaths: boolean;
 }
 
 /** Back: what the call answered, or an error's code and text. */
@@ -63,18 +66,31 @@ function ownBytes(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   return whole ? new Uint8Array(buffer) : Uint8Array.from(bytes);
 }
 
+/** Calls of one thread that wait for their answer. */
+class WaitingCalls {
+  readonly byId = new Map<number, Waiting>();
+  lastId = 0;
+}
+
 export class RemoteControl implements ModelControl {
   readonly #post: Post;
-  readonly #waiting = new Map<number, Waiting>();
-  #lastId = 0;
+  readonly #seesPaths: () => boolean;
+  readonly #calls: WaitingCalls;
 
-  constructor(post: Post) {
+  constructor(post: Post, seesPaths = (): boolean => false, calls = new WaitingCalls()) {
     this.#post = post;
+    this.#seesPaths = seesPaths;
+    this.#calls = calls;
+  }
+
+  /** The same for other callers: whether they may see paths is asked for each call. */
+  seenBy(seesPaths: () => boolean): RemoteControl {
+    return new RemoteControl(this.#post, seesPaths, this.#calls);
   }
 
   /** Calls that wait for their answer. */
   get pending(): number {
-    return this.#waiting.size;
+    return this.#calls.byId.size;
   }
 
   index(repository: string, readyOnly: boolean): Promise<readonly RepositoryIndexEntry[]> {
@@ -137,19 +153,20 @@ export class RemoteControl implements ModelControl {
 
   /** Takes an answer from the main thread. */
   settle(answer: ControlAnswer): void {
-    const waiting = this.#waiting.get(answer.id);
+    const waiting = this.#calls.byId.get(answer.id);
     if (waiting === undefined) throw new TypeError(`no control call has the id ${answer.id}`);
-    this.#waiting.delete(answer.id);
+    this.#calls.byId.delete(answer.id);
     if (answer.ok) waiting.resolve(answer.value);
     else waiting.reject(new ServalError(answer.code as ErrorCode, answer.message));
   }
 
   #ask(call: ControlCall, transfer: ArrayBuffer[] = []): Promise<unknown> {
-    this.#lastId += 1;
-    const id = this.#lastId;
+    this.#calls.lastId += 1;
+    const id = this.#calls.lastId;
+    const seesPaths = this.#seesPaths();
     return new Promise((resolve, reject) => {
-      this.#post({ kind: 'control', id, call }, transfer);
-      this.#waiting.set(id, { resolve, reject });
+      this.#post({ kind: 'control', id, call, seesPaths }, transfer);
+      this.#calls.byId.set(id, { resolve, reject });
     });
   }
 }
@@ -183,17 +200,20 @@ function run(control: ModelControl, call: ControlCall): Promise<unknown> {
   }
 }
 
-/** The main thread's part: runs a call. Never rejects; errors that are none of ours become
- * Internal. */
+/** The main thread's part: runs a call. `publicText`: what of a text goes to callers that may not
+ * see paths. Never rejects; errors that are none of ours become Internal. */
 export async function answerControl(
   control: ModelControl,
-  { id, call }: ControlRequest,
+  { id, call, seesPaths }: ControlRequest,
+  publicText: (text: string) => string = (text) => text,
 ): Promise<ControlAnswer> {
+  const asked = seesPaths ? control : publicControl(control, publicText);
   try {
-    return { kind: 'control-answer', id, ok: true, value: await run(control, call) };
+    return { kind: 'control-answer', id, ok: true, value: await run(asked, call) };
   } catch (error) {
     const code = error instanceof ServalError ? error.code : ErrorCode.Internal;
-    const message = error instanceof Error ? error.message : String(error);
+    const text = error instanceof Error ? error.message : String(error);
+    const message = seesPaths ? text : publicText(text);
     return { kind: 'control-answer', id, ok: false, code, message };
   }
 }

@@ -10,6 +10,7 @@ import { ErrorCode, ServalError } from '../errors.js';
 import type { ImportedGraph, ImportedModel } from '../tensorflow/imported.js';
 import { importTensorFlow } from '../tensorflow/index.js';
 import { blockedText } from '../import/imported-spec.js';
+import { visible } from '../text.js';
 import { tabularFormat } from '../import/model-files.js';
 import type { FoundModel, FoundVersion } from '../registry/sources/repository.js';
 import { findOne, served, tagsOf } from './inspect-command.js';
@@ -89,8 +90,8 @@ async function writePlan(model: FoundModel, version: FoundVersion, out: string):
     counted(outputs, 'output'),
     counted(stages, 'stage kind'),
   ].join(', ');
-  process.stdout.write(`${out}  plan of a ${table.format} model: ${counts}\n`);
-  for (const warning of table.warnings) process.stdout.write(`warning: ${warning}\n`);
+  process.stdout.write(`${visible(out)}  plan of a ${table.format} model: ${counts}\n`);
+  for (const warning of table.warnings) process.stdout.write(`warning: ${visible(warning)}\n`);
   return 0;
 }
 
@@ -116,9 +117,10 @@ function writeModel(
     const file = fileOf(out, graph, model.graphs.length > 1, written);
     written.add(file);
     writeFileSync(file, graph.onnx);
-    process.stdout.write(`${file}  signature ${graph.signature}${statesText(graph)}\n`);
+    const line = `${file}  signature ${graph.signature}${statesText(graph)}`;
+    process.stdout.write(`${visible(line)}\n`);
   }
-  for (const one of model.blocked) process.stderr.write(`serval: ${blockedText(one)}\n`);
+  for (const one of model.blocked) process.stderr.write(`serval: ${visible(blockedText(one))}\n`);
   return model.blocked.length === 0 ? 0 : 1;
 }
 

@@ -19,6 +19,7 @@ import type {
   ScannedVersion,
 } from '../registry/sources/repository.js';
 import type { SignatureInfo, TensorInfo } from '../model/snapshot.js';
+import { visibleJson, visibleTexts } from '../text.js';
 import { shapeText } from './startup-text.js';
 import { asUsage, UsageError } from './usage.js';
 
@@ -80,7 +81,7 @@ export async function inspectCommand(args: readonly string[]): Promise<number> {
   const model = await findOne(full);
   const version = served(model, full);
   const print = <Report>(report: Report, textOf: (report: Report) => string): number => {
-    const text = json ? `${JSON.stringify(report, undefined, 2)}\n` : textOf(report);
+    const text = json ? `${visibleJson(report, 2)}\n` : textOf(visibleTexts(report));
     process.stdout.write(text);
     return 0;
   };

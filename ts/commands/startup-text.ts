@@ -4,6 +4,7 @@ import type { Policy } from '../access/policy.js';
 import { modelProblem } from '../registry/snapshot-build.js';
 import type { ModelSnapshot, RegistrySnapshot, TensorInfo } from '../model/snapshot.js';
 import type { VersionSnapshot } from '../model/snapshot.js';
+import { visible, visibleInJson, visibleJson } from '../text.js';
 import { accessFacts, accessText } from './access-text.js';
 import { sampleRequest } from './sample-request.js';
 import type { SampleRequest } from './sample-request.js';
@@ -71,7 +72,7 @@ export function startedJson(snapshot: RegistrySnapshot, at: Listening, pid: numb
   const line = snapshot.ready
     ? { event: 'ready', ...where }
     : { event: 'started', ready: false, problems: unreadyReasons(snapshot), ...where };
-  return `${JSON.stringify(line)}\n`;
+  return `${visibleJson(line)}\n`;
 }
 
 /** What keeps the server from being ready; nothing where it is. */
@@ -98,10 +99,11 @@ export function modelTable(snapshot: RegistrySnapshot): string {
     rows.push([model.name, '-', '-', '-', reasonText(model.problem || 'no version found')]);
   }
   if (rows.length === 1) return 'no models\n';
+  const shown = rows.map((row) => row.map(visible));
   const widths = HEADINGS.map((_, column) =>
-    Math.min(COLUMN_CHARS_MAX, Math.max(...rows.map((row) => row[column]?.length ?? 0))),
+    Math.min(COLUMN_CHARS_MAX, Math.max(...shown.map((row) => row[column]?.length ?? 0))),
   );
-  const lines = rows.map((row) =>
+  const lines = shown.map((row) =>
     row
       .map((cell, column) => cell.padEnd(widths[column] ?? 0))
       .join('  ')
@@ -140,7 +142,7 @@ export function pasteLines(snapshot: RegistrySnapshot, at: Listening): readonly 
     if (sample === undefined) continue;
     if (best === undefined || sample.v2.length < best.sample.v2.length) best = { model, sample };
   }
-  return best === undefined ? [] : modelLines(best.model, best.sample, at);
+  return best === undefined ? [] : modelLines(best.model, best.sample, at).map(visibleInJson);
 }
 
 function modelLines(model: ModelSnapshot, sample: SampleRequest, at: Listening): readonly string[] {
@@ -198,6 +200,6 @@ export function shellQuote(text: string): string {
 }
 
 function reasonText(message: string): string {
-  const line = message.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim();
+  const line = visible(message.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim());
   return line.length > REASON_CHARS_MAX ? `${line.slice(0, REASON_CHARS_MAX)}...` : line;
 }

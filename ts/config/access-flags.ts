@@ -54,6 +54,20 @@ export const ACCESS_FLAGS = [
     'false: --admin-address in plain text whatever --tls-cert and --ssl-config-file say',
   ),
   flag(
+    'cors-origins',
+    'LIST',
+    { kind: 'text' },
+    '',
+    'pages of these origins (https://app.example,...; * = any) may call over HTTP',
+  ),
+  flag(
+    'rest-api-enable-cors-support',
+    'BOOL',
+    BOOL,
+    'false',
+    "TensorFlow Serving's: --cors-origins '*'",
+  ),
+  flag(
     'http-restricted-api',
     'RULE',
     { kind: 'text-list' },

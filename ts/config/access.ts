@@ -1,5 +1,6 @@
 // The settings of access: who may call what. Control plane, start-up only.
 import { resolve } from 'node:path';
+import type { CorsSettings } from '../access/cors.js';
 import type { CallGroup } from '../access/groups.js';
 import { readGroups } from '../access/keys.js';
 import type { HeaderRule, Policy } from '../access/policy.js';
@@ -9,6 +10,8 @@ import type { SettingsReader } from './serving.js';
 import { configError, lastText, textValue, type Written } from './values.js';
 
 const UNIX = 'unix:';
+/** Any origin. */
+const ANY = '*';
 
 export interface AccessConfig {
   /** Absolute. */
@@ -18,6 +21,8 @@ export interface AccessConfig {
   readonly httpRules: readonly HeaderRule[];
   readonly grpcRules: readonly HeaderRule[];
   readonly remoteControl: boolean;
+  /** Of pages of other origins; undefined: they are not let in. */
+  readonly cors: CorsSettings | undefined;
   /** Clients may register shared memory. */
   readonly clientShm: boolean;
   /** Of the admin address; `host` may be unix:PATH, absolute, and the port 0 then. */
@@ -53,13 +58,16 @@ export function accessSettings(read: SettingsReader): AccessConfig {
     return from === undefined ? [] : readRestrictions(from.texts, prefix, problem);
   };
   const openFrom = written('open-groups');
+  const httpRules = rules('http-restricted-api', '');
+  const keyHeaders = [header && textValue(header), ...httpRules.map((rule) => rule.header)];
   return {
     keyFile,
     keyHeader: header === undefined ? '' : textValue(header).toLowerCase(),
     openGroups: readGroups(lastText(openFrom), openFrom.where),
-    httpRules: rules('http-restricted-api', ''),
+    httpRules,
     grpcRules: rules('grpc-restricted-protocol', GRPC_HEADER_PREFIX),
     remoteControl: bool('allow-remote-control'),
+    cors: corsSettings(read, [...new Set(keyHeaders.filter((name) => name !== undefined))]),
     clientShm: bool('allow-client-shm'),
     ...adminSettings(read),
   };
@@ -79,6 +87,37 @@ function adminSettings({ bool, given }: SettingsReader): Pick<AccessConfig, 'adm
   }
   if (adminTls && !hasTls) throw configError(from.where, 'expected --tls-cert FILE with it');
   return { admin, adminTls };
+}
+
+/** Errors: InvalidArgument naming the flag. */
+function corsSettings(
+  { given, boolOf }: SettingsReader,
+  keyHeaders: readonly string[],
+): CorsSettings | undefined {
+  const [list, support] = [given('cors-origins'), given('rest-api-enable-cors-support')];
+  const onEvery = support !== undefined && boolOf(support);
+  if (list === undefined) return onEvery ? { origins: undefined, onEvery, keyHeaders } : undefined;
+  const texts = textValue(list).split(',');
+  const origins = texts.map((text) => originOf(text.trim(), list.where));
+  const all = texts.length === 1 && origins[0] === ANY;
+  if (!all && (onEvery || origins.includes(ANY))) {
+    const other = onEvery ? '--rest_api_enable_cors_support' : "'*'";
+    const expected = `'*' alone, or origins without ${other}`;
+    throw configError(list.where, `expected ${expected}, got ${echo(textValue(list))}`);
+  }
+  return { origins: all ? undefined : origins, onEvery, keyHeaders };
+}
+
+/** As a browser writes it. Errors: InvalidArgument. */
+function originOf(text: string, where: string): string {
+  if (text === ANY) return text;
+  const [origin = ''] = /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@,*]+$/i.exec(text) ?? [];
+  if (origin === '' || !URL.canParse(origin)) {
+    throw configError(where, `expected SCHEME://HOST[:PORT] or '*', got ${echo(text)}`);
+  }
+  // Of schemes that it does not know the URL class has no origin.
+  const known = new URL(origin).origin;
+  return known === 'null' ? origin.toLowerCase() : known;
 }
 
 /** HOST:PORT, [IPV6]:PORT or unix:PATH. Errors: InvalidArgument. */

@@ -3,7 +3,7 @@
 import { resolve } from 'node:path';
 import type { AccessLogSettings } from '../metrics/access-log.js';
 import { accessSettings, type AccessConfig } from './access.js';
-import { requestLogSettings } from './request-log.js';
+import { requestLogSettings } from './observation/request-log.js';
 import type { RequestLogSettings } from '../request-log/settings.js';
 import { hasOtherFlags, parseFlags } from './command-line.js';
 import { SERVE_FLAGS, findFlag } from './flags.js';
@@ -24,7 +24,7 @@ import { echo } from '../text.js';
 import { transportSettings, type GrpcConfig } from './grpc.js';
 import { listenersSettings, type ListenersConfig } from './listeners.js';
 import type { TlsConfig } from './tls.js';
-import { traceSettings, type TraceConfig } from './tracing.js';
+import { traceSettings, type TraceConfig } from './observation/tracing.js';
 import type { Written } from './values.js';
 import {
   batchingSettings,
@@ -208,8 +208,7 @@ export function buildConfig(settings: ReadonlyMap<string, Written>): Config {
       providers: providersValue(written('providers')),
     },
     listeners: listenersSettings(read),
-    host,
-    grpcHost: hostOf('grpc-address'),
+    ...{ host, grpcHost: hostOf('grpc-address') },
     httpPort: int('http-port'),
     grpcPort: int('grpc-port'),
     httpThreads: int('http-threads'),

@@ -15,9 +15,9 @@ import { flag, type FlagRow, type FlagType } from './flag-row.js';
 import { ACCESS_FLAGS } from './access-flags.js';
 import { GRPC_FLAGS } from './grpc-flags.js';
 import { LISTENER_FLAGS } from './listeners.js';
-import { REQUEST_LOG_FLAGS } from './request-log.js';
+import { REQUEST_LOG_FLAGS } from './observation/request-log.js';
 import { TLS_FLAGS } from './tls.js';
-import { TRACE_FLAGS } from './trace-flags.js';
+import { TRACE_FLAGS } from './observation/trace-flags.js';
 
 export type { FlagRow, FlagType } from './flag-row.js';
 

@@ -1,6 +1,7 @@
 // What the registry adds to /metrics: which versions there are, in which state, and which loads
 // failed. Control plane, any thread; pure. Source: the Prometheus text format; names are Serval's.
 import { ERRORS, ErrorCode } from '../errors.js';
+import { visibleLines } from '../text.js';
 import type { ModelSnapshot, RegistrySnapshot, VersionSnapshot } from '../model/snapshot.js';
 
 export const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
@@ -8,9 +9,13 @@ export const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 /** Lines of one metric; the models beyond are counted instead. */
 const LINES_MAX = 10_000;
 
-/** A label's value: quoted, and escaped as the format asks. */
+/** A label's value: quoted, and escaped as the format asks. For what nobody sees it has no escapes:
+ * such a character is shown as the letters of one. As native/stats/metrics_writer has it. */
 function quoted(value: string): string {
-  const escaped = value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
+  const escaped = visibleLines(value)
+    .replaceAll('\\', '\\\\')
+    .replaceAll('"', '\\"')
+    .replaceAll('\n', '\\n');
   return `"${escaped}"`;
 }
 

@@ -14,14 +14,22 @@ export class Publisher {
   readonly #engine: EngineControl;
   readonly #logger: Logger;
   readonly #subscribers: Subscribers;
+  /** What of a text goes to clients: the engine tells them why a model is not ready. */
+  readonly #publicText: (text: string) => string;
   /** Models whose routes the engine has not got yet. */
   readonly #routesDue = new Set<string>();
   #snapshot: RegistrySnapshot = EMPTY_SNAPSHOT;
 
-  constructor(engine: EngineControl, logger: Logger, clock: Clock) {
+  constructor(
+    engine: EngineControl,
+    logger: Logger,
+    clock: Clock,
+    publicText: (text: string) => string = (text) => text,
+  ) {
     this.turns = new PublishTurns(clock);
     this.#engine = engine;
     this.#logger = logger;
+    this.#publicText = publicText;
     this.#subscribers = new Subscribers(logger);
   }
 
@@ -51,7 +59,8 @@ export class Publisher {
     const models = [...this.#routesDue].flatMap((name) => findModel(snapshot, name) ?? []);
     const gone = [...this.#routesDue].filter((name) => findModel(snapshot, name) === undefined);
     try {
-      this.#engine.publishRoutes(snapshot.epoch, models.map(buildRoute), gone);
+      const routes = models.map((model) => buildRoute(model, this.#publicText));
+      this.#engine.publishRoutes(snapshot.epoch, routes, gone);
       this.#routesDue.clear();
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);

@@ -30,6 +30,8 @@ export interface RegistryOptions {
   readonly loadRetryMs?: number;
   readonly clock?: Clock;
   readonly prepare?: Prepare;
+  /** What of a text goes to clients of the engine; default: all. */
+  readonly publicText?: (text: string) => string;
 }
 
 /** A desired version that could not be loaded. */
@@ -80,7 +82,7 @@ export class Registry {
       prepare,
       isWanted: (id) => isWanted(this.#view, id),
     });
-    this.#publisher = new Publisher(engine, logger, clock);
+    this.#publisher = new Publisher(engine, logger, clock, options.publicText);
   }
 
   /** The latest published snapshot; frozen. During a burst of loads it is some milliseconds old;

@@ -170,8 +170,12 @@ function replacesInVain(one: Servable, version: string): boolean {
   return one.desired.version === version && one.state === 'END' && !one.unloaded;
 }
 
-/** The same for the engine. Versions that do not serve have handle 0 and a reason. */
-export function buildRoute(model: ModelSnapshot): ModelRoute {
+/** The same for the engine. Versions that do not serve have handle 0 and a reason, for clients:
+ * what `publicText` makes of it. */
+export function buildRoute(
+  model: ModelSnapshot,
+  publicText: (text: string) => string = (text) => text,
+): ModelRoute {
   return {
     name: model.name,
     defaultVersion: model.versions.findIndex((one) => one.version === model.defaultVersion),
@@ -179,7 +183,7 @@ export function buildRoute(model: ModelSnapshot): ModelRoute {
       version: one.version,
       handle: one.handle ?? 0,
       ready: one.handle !== undefined,
-      reason: one.handle === undefined ? notReadyReason(one) : '',
+      reason: one.handle === undefined ? publicText(notReadyReason(one)) : '',
     })),
     labels: model.labels,
   };

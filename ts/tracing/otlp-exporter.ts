@@ -4,7 +4,7 @@
 import { randomBytes } from 'node:crypto';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace';
 import { resourceFromAttributes } from '@opentelemetry/resources';
-import type { OtlpSettings } from '../config/tracing.js';
+import type { OtlpSettings } from '../config/observation/tracing.js';
 import type { SpanExport } from './otlp-sink.js';
 import { SpanWriter } from './spans.js';
 

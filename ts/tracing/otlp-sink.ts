@@ -1,6 +1,6 @@
 // Sends traces to an OpenTelemetry collector, a few at a time, and drops what it does not take: a
 // collector that is gone costs a bounded buffer and a warning a minute. Control plane, main thread.
-import type { OtlpSettings } from '../config/tracing.js';
+import type { OtlpSettings } from '../config/observation/tracing.js';
 import { TRACE_FLUSH_MS, TRACE_WARN_EVERY_MS } from '../limits.js';
 import type { Logger } from '../logger.js';
 import type { TraceRecord } from '../model/generated/engine.js';

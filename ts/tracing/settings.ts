@@ -2,7 +2,7 @@
 // model has what it was given, and what it was not given is that of all models; what all models
 // were given can be taken back to what the server was started with. Control plane, main thread;
 // pure. Source: Triton's extension_trace.md; server/src/tracer.cc, http_server.cc.
-import type { TraceConfig, TraceValues } from '../config/tracing.js';
+import type { TraceConfig, TraceValues } from '../config/observation/tracing.js';
 import { ErrorCode, ServalError } from '../errors.js';
 import type { TraceRule } from '../model/generated/engine.js';
 import { echo } from '../text.js';

@@ -1,7 +1,7 @@
 // Traces of requests: which are traced is settled here and decided in the engine; what the engine
 // has recorded is taken from it ten times a second and handed to a collector or a file. Control
 // plane, main thread: one per process, made when tracing is first asked for.
-import type { TraceConfig } from '../config/tracing.js';
+import type { TraceConfig } from '../config/observation/tracing.js';
 import type { Logger } from '../logger.js';
 import type { TraceRule, TraceTake } from '../model/generated/engine.js';
 import { readTraces, writeTraceRules } from '../native/flat.js';

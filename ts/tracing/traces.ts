@@ -1,7 +1,7 @@
 // Tracing as the server has it: nothing but this until it is asked for, by a flag or by a client
 // that reads or changes its settings. Control plane, main thread.
 import type { TraceControl } from '../admin/model-control.js';
-import type { TraceConfig } from '../config/tracing.js';
+import type { TraceConfig } from '../config/observation/tracing.js';
 import type { Logger } from '../logger.js';
 import type { EngineLink } from '../native/link.js';
 import type { TraceAnswer } from './settings.js';

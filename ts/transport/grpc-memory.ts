@@ -7,6 +7,7 @@
 import { createGunzip, createInflate } from 'node:zlib';
 import { BaseServerInterceptingCall } from '@grpc/grpc-js/build/src/server-interceptors.js';
 import { KeptMessage, type StreamMemory } from './grpc-call.js';
+import { checkFrames, type FramedCall } from './grpc/message-frames.js';
 import type { HeldBytes } from './listener.js';
 
 /** Shorter messages are not counted: grpc-js keeps as much for any call. */
@@ -44,7 +45,7 @@ interface Session {
 }
 
 /** What is used of grpc-js's BaseServerInterceptingCall. */
-interface Call {
+interface Call extends FramedCall {
   readonly stream: {
     readonly session?: Session;
     readonly closed: boolean;
@@ -52,15 +53,12 @@ interface Call {
     close(code: number): void;
   };
   readonly metadataSent: boolean;
-  readonly decoder: { readonly readState: number; readonly readMessageSize: number };
+  readonly decoder: FramedCall['decoder'] & { readonly readMessageSize: number };
   readonly maxReceiveMessageSize: number;
-  handleDataFrame(data: Buffer): void;
   decompressMessage(message: Buffer, encoding: string): Buffer | Promise<Buffer>;
-  decompressAndMaybePush(entry: { readonly compressedMessage: Buffer }): Promise<void>;
   serializeMessage(message: Buffer | KeptMessage): Buffer;
   sendMessage(message: Buffer | KeptMessage, callback: () => void): void;
   account?: Account;
-  sendStatus(status: { code: number; details: string; metadata: null }): void;
 }
 
 interface Connection {
@@ -291,6 +289,7 @@ const {
   decompressAndMaybePush,
   decompressMessage,
   handleDataFrame,
+  handleEndEvent,
   sendMessage,
   serializeMessage,
 } = calls;
@@ -333,5 +332,6 @@ export function countGrpcMemory(options: GrpcMemoryOptions): GrpcMemory {
     const taken = small ? callback : memory.sent(this, message, callback);
     if (taken !== undefined) sendMessage.call(this, message, taken);
   };
+  checkFrames(calls, handleEndEvent);
   return memory;
 }

@@ -91,8 +91,8 @@ export abstract class HttpExchange {
   /** The route's, for what belongs to one request. An exchange that is used again still has it. */
   state: object | undefined = undefined;
   finished = false;
-  /** Sent with the answer, beside what send() is given: names and values, alternating. */
-  answerHeaders: readonly string[] | undefined = undefined;
+  /** Headers of any answer to this request, beside its own: names and values, alternating. */
+  added: readonly string[] | undefined = undefined;
   /** Where the access log is on: as long as no line of this request is written or the engine's to
    * write. */
   asked: Asked | undefined = undefined;

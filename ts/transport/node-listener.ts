@@ -137,7 +137,7 @@ class NodeExchange extends HttpExchange {
     const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
     const head = ['Content-Type', contentType, 'Content-Length', String(length)];
     if (headers !== undefined) head.push(...headers);
-    if (this.answerHeaders !== undefined) head.push(...this.answerHeaders);
+    if (this.added !== undefined) head.push(...this.added);
     if (owner.draining) response.shouldKeepAlive = false;
     response.writeHead(status, statusLine(status).slice(4), head);
     response.once('finish', () => owner.answered(this));

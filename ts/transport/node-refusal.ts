@@ -50,7 +50,8 @@ class LastExchange extends HttpExchange {
       `Content-Length: ${Buffer.byteLength(body)}`,
       'Connection: close',
     ];
-    for (let i = 0; i + 1 < headers.length; i += 2) lines.push(`${headers[i]}: ${headers[i + 1]}`);
+    const all = [...headers, ...(this.added ?? [])];
+    for (let i = 0; i + 1 < all.length; i += 2) lines.push(`${all[i]}: ${all[i + 1]}`);
     this.socket.write(`${lines.join('\r\n')}\r\n\r\n`);
     this.socket.end(typeof body === 'string' ? body : Buffer.from(body));
   }

@@ -159,7 +159,7 @@ class UwsExchange extends HttpExchange implements Sender {
   ): void {
     const { owner } = this;
     writeHead(response, status, contentType, headers);
-    if (this.answerHeaders !== undefined) writeHeaders(response, this.answerHeaders);
+    if (this.added !== undefined) writeHeaders(response, this.added);
     if (this.noBody) {
       endWithoutBody(response, body);
     } else if (typeof body !== 'string' && body.length >= FOLLOWED_BYTES_MIN) {
@@ -331,7 +331,6 @@ export class UwsListener extends AcceptingListener {
   #begin(method: string, response: uws.HttpResponse, request: uws.HttpRequest): void {
     const exchange = this.#free.pop() ?? new UwsExchange(this);
     exchange.finished = false;
-    exchange.answerHeaders = undefined;
     exchange.response = response;
     exchange.noBody = method === 'HEAD';
     this.#head.request = request;
@@ -424,6 +423,7 @@ export class UwsListener extends AcceptingListener {
     exchange.response = undefined;
     exchange.route = undefined;
     exchange.late = undefined;
+    exchange.added = undefined;
     if (exchange.bodyOpen) return;
     if (this.#free.length < KEPT_EXCHANGES_MAX) this.#free.push(exchange);
   }

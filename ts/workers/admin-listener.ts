@@ -1,11 +1,9 @@
 // The admin address: a second HTTP listener on the first HTTP worker, where alone control, logging,
 // metrics and statistics are answered, and no inference. Control plane; that thread.
 import { rmSync } from 'node:fs';
-import { guarded } from '../access/rest-guard.js';
 import { ErrorCode, ServalError } from '../errors.js';
 import { ADMIN_CONNECTIONS_MAX } from '../limits.js';
 import { makeRoom } from '../transport/grpc/node-sockets.js';
-import { logged } from '../transport/http/answer-log.js';
 import type { HttpListener, Router, Surroundings } from '../transport/listener.js';
 import type { ListenerThread } from './listener-thread.js';
 import type { AdminSettings } from './messages.js';
@@ -24,17 +22,10 @@ export class AdminListener {
   /** "" = TCP. */
   readonly #path: string;
 
-  constructor(thread: ListenerThread, address: AdminSettings, listener: Listener, route: Router) {
+  constructor(thread: ListenerThread, address: AdminSettings, listener: Listener, router: Router) {
     const { tls } = address;
     this.#address = address;
     this.#path = address.host.startsWith(UNIX) ? address.host.slice(UNIX.length) : '';
-    const router: Router = (method, path) =>
-      logged(
-        guarded(route(method, path), thread.policy, 'admin', thread.refused),
-        method,
-        path,
-        thread.log,
-      );
     this.#listener = new listener(router, thread.report, {
       connections: { max: ADMIN_CONNECTIONS_MAX, full: thread.full() },
       connected: thread.connected('admin'),

@@ -1,6 +1,6 @@
 // The gRPC services of a listener's thread, whichever listener hands them their calls. Hot path's
 // frame; that thread.
-import { callAccess } from '../access/policy.js';
+import { callAccess, seesPaths } from '../access/policy.js';
 import { HEALTH_SERVICE, healthService } from '../protocols/grpc/health.js';
 import { REFLECTION_SERVICES, reflectionServices } from '../protocols/grpc/reflection.js';
 import {
@@ -31,7 +31,8 @@ export function grpcServices(
   thread: ListenerThread,
   { serverVersion, clientShm }: ServerFacts,
 ): readonly GrpcService[] {
-  const { link, control, readings } = thread;
+  const { link, readings } = thread;
+  const control = thread.control.seenBy(() => seesPaths(thread.policy, 'grpc'));
   const snapshot = (): RegistrySnapshot => thread.snapshot;
   const shown = (): RegistrySnapshot => thread.shown;
   const subscribe = (follower: () => void): (() => void) => thread.subscribe(follower);

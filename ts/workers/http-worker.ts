@@ -1,6 +1,8 @@
 // The worker thread of one HTTP listener: routes by URL. The first one has the native gRPC listener
 // and the admin address too, and is there for them where HTTP is off. Hot path's frame; its own
 // thread.
+import { Cors, withCors } from '../access/cors.js';
+import { seesPaths, type Entrance } from '../access/policy.js';
 import { guarded } from '../access/rest-guard.js';
 import { LinkHeldBytes } from '../native/held-bytes.js';
 import { framesRoute } from '../protocols/frames/route.js';
@@ -80,30 +82,35 @@ function unansweredOnce(link: ListenerThread['link']): () => Cut['models'] {
 }
 
 void runListener<HttpSettings>(async (thread, settings) => {
-  const { link, control, readings } = thread;
+  const { link, readings } = thread;
   const held = new LinkHeldBytes(link);
-  const context: V2Context & MetricsContext = { ...settings, link, control, readings, held };
-  const route = (method: string, path: string): Route =>
+  const contextOf = (entrance: Entrance): V2Context & MetricsContext => {
+    const control = thread.control.seenBy(() => seesPaths(thread.policy, entrance));
+    return { ...settings, link, control, readings, held };
+  };
+  const route = (context: V2Context & MetricsContext, method: string, path: string): Route =>
     metricsRoute(context, thread.snapshot, method, path) ??
     framesRoute(context, thread, method, path) ??
     (V1_PREFIX.test(path)
       ? v1Route(context, thread, method, path)
       : v2Route(context, thread, method, path));
-  const router = (method: string, path: string): Route =>
-    logged(
-      guarded(route(method, path), thread.policy, 'http', thread.refused),
-      method,
-      path,
-      thread.log,
-    );
+  const cors = settings.cors && new Cors(settings.cors);
+  const routerOf = (entrance: Entrance): Router => {
+    const context = contextOf(entrance);
+    return (method, path) => {
+      const { policy, refused, log } = thread;
+      const locked = guarded(route(context, method, path), policy, entrance, refused, cors);
+      return logged(withCors(locked, cors, method), method, path, log);
+    };
+  };
   const unanswered = unansweredOnce(link);
-  const listener = await httpListener(thread, settings, router, {
+  const listener = await httpListener(thread, settings, routerOf('http'), {
     held,
     keep: (body) => link.keepAnswer(body),
     unanswered,
     ...(thread.log && { log: thread.log }),
   });
-  const admin = settings.admin && (await adminListener(thread, settings.admin, route));
+  const admin = settings.admin && (await adminListener(thread, settings.admin, routerOf('admin')));
   const grpc = settings.grpc && (await nativeGrpc(thread, settings.grpc, unanswered));
   const policyChanged = async (): Promise<void> => {
     if (grpc === undefined) return;

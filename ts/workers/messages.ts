@@ -1,4 +1,5 @@
 // What the main thread and the listeners' worker threads say to each other. Control plane.
+import type { CorsSettings } from '../access/cors.js';
 import type { Policy } from '../access/policy.js';
 import type { AdminAddress } from '../config/access.js';
 import type { ControlAnswer, ControlRequest } from '../admin/remote-control.js';
@@ -57,6 +58,8 @@ export interface HttpSettings extends ListenerSettings {
   /** Where TensorFlow Serving's metrics are; "" = off. */
   readonly monitoringPath: string;
   readonly tls?: ServerTls;
+  /** Of both HTTP listeners; absent: pages of other origins are not let in. */
+  readonly cors?: CorsSettings;
   /** Of the thread that has the native gRPC listener. */
   readonly grpc?: GrpcSettings;
   /** Of the thread that has the admin address. */

@@ -5,6 +5,7 @@ import { extname } from 'node:path';
 import { Worker, type ResourceLimits } from 'node:worker_threads';
 import type { Policy } from '../access/policy.js';
 import type { ModelControl } from '../admin/control.js';
+import { publicChange } from '../admin/public-text.js';
 import { answerControl, type ControlAnswer, type ControlRequest } from '../admin/remote-control.js';
 import { ErrorCode, ServalError } from '../errors.js';
 import { GRPC_YOUNG_GENERATION_MB, HTTP_HEAD_BYTES_MAX } from '../limits.js';
@@ -163,6 +164,8 @@ export interface ListenerPoolOptions {
   readonly grpcListener: GrpcListenerKind;
   /** Told when a worker thread dies. */
   readonly lost: Lost;
+  /** What of a text goes to clients. */
+  readonly publicText: (text: string) => string;
 }
 
 export class ListenerPool {
@@ -174,9 +177,12 @@ export class ListenerPool {
   /** Settles when all listeners use, and show, what was sent last. */
   #taken: Promise<unknown> = Promise.resolve();
   #lastId = 0;
+  readonly #publicText: (text: string) => string;
 
   /** Starts the threads. */
-  constructor({ http, httpThreads, admin, grpc, grpcListener, lost }: ListenerPoolOptions) {
+  constructor(options: ListenerPoolOptions) {
+    const { http, httpThreads, admin, grpc, grpcListener, lost } = options;
+    this.#publicText = options.publicText;
     // uWebSockets.js reads its limit from the process's environment when a worker loads it.
     process.env['UWS_HTTP_MAX_HEADERS_SIZE'] ??= String(HTTP_HEAD_BYTES_MAX);
     const answer: Answer = (request) => this.#answer(request);
@@ -230,7 +236,7 @@ export class ListenerPool {
    * call a model ready while another listener does not know it yet. */
   async publish(snapshot: RegistrySnapshot): Promise<void> {
     // Only what differs is copied to the threads: of a thousand models one changes at a time.
-    const change = snapshotChange(this.#sent, snapshot);
+    const change = publicChange(snapshotChange(this.#sent, snapshot), this.#publicText);
     this.#sent = snapshot;
     const { epoch } = snapshot;
     const taken = this.#take((id) => ({ id, kind: 'snapshot', change })).then(() =>
@@ -285,7 +291,7 @@ export class ListenerPool {
       const message = 'the server is starting: it takes no control requests yet';
       return { kind: 'control-answer', id, ok: false, code: ErrorCode.ModelNotReady, message };
     }
-    const answer = await answerControl(this.#control, request);
+    const answer = await answerControl(this.#control, request, this.#publicText);
     // What a call did shows on every listener before its client hears of it.
     await this.caughtUp();
     return answer;

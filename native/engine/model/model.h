@@ -69,7 +69,7 @@ struct ModelServices {
   MemoryBudget* budget = nullptr;  // the engine's, which outlives its models
   DeadlineTimer* timer = nullptr;  // watches the deadlines of what runs
   StartThread start_thread = serval::start_thread;
-  Tracer* tracer = nullptr;                       // of models whose requests may be traced
+  Tracer* tracer = nullptr;  // of models whose requests may be traced
   RequestLog* request_log = nullptr;
   const SharedRegions* shared_regions = nullptr;  // what requests may name; null = none
 };

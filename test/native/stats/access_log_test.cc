@@ -97,6 +97,8 @@ TEST(AccessLog, QuotesBackslashesAndControlCharactersAreEscaped) {
   EXPECT_EQ(id_of("a\"b\\c"), R"("a\"b\\c")");
   EXPECT_EQ(id_of("\n\r\t"), R"("\n\r\t")");
   EXPECT_EQ(id_of("\0\x01\x1f\x7f"sv), R"("\u0000\u0001\u001f\u007f")");
+  EXPECT_EQ(id_of("\xC2\x85\xE2\x80\xAE\xE2\x80\xA8\xF3\xA0\x80\x81"),
+            R"("\u0085\u202e\u2028\udb40\udc01")");
   AccessRecord record = plain();
   record.model = "m\"\n";
   record.code = "\\";

@@ -12,7 +12,7 @@ import { registry } from '../protocols/snapshots.js';
 const snapshot = registry([]);
 const thread = {
   link: {} as EngineLink,
-  control: new FakeControl(),
+  control: { seenBy: () => new FakeControl() },
   readings: new FakeReadings(),
   snapshot,
   shown: snapshot,

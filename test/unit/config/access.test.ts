@@ -30,6 +30,7 @@ test('every flag of access', async () => {
     ],
     grpcRules: [{ header: 'triton-grpc-protocol-e', digest: digestOf('f'), groups: ['inference'] }],
     remoteControl: true,
+    cors: undefined,
     clientShm: true,
     admin: undefined,
     adminTls: true,
@@ -63,6 +64,26 @@ test('an admin address over TCP has TLS where there is TLS, unless it is told no
   ] as const) {
     await refuses(args, message);
   }
+});
+
+test('origins of pages, as browsers write them', async () => {
+  const cors = async (...args: string[]) => (await parse(...args)).cors;
+  const listed = 'HTTPS://App.Example:443, http://localhost:3000,app://x';
+  assert.deepEqual(await cors('--cors-origins', listed, '--http-restricted-api', 'logging:key=v'), {
+    origins: ['https://app.example', 'http://localhost:3000', 'app://x'],
+    onEvery: false,
+    keyHeaders: ['key'],
+  });
+  const any = { origins: undefined, keyHeaders: [] };
+  assert.deepEqual(await cors('--cors-origins=*'), { ...any, onEvery: false });
+  assert.deepEqual(await cors('--rest_api_enable_cors_support'), { ...any, onEvery: true });
+  assert.equal(await cors('--rest_api_enable_cors_support=false'), undefined);
+  for (const text of ['app.example', 'null', 'https://', 'https://a/b', 'https://a b', 'a,*']) {
+    await refuses(['--cors-origins', text], /--cors-origins: expected SCHEME:/);
+  }
+  await refuses(['--cors-origins=http://a,*'], /'\*' alone, or origins without '\*'/);
+  const both = ['--cors-origins=http://a', '--rest_api_enable_cors_support'];
+  await refuses(both, /without --rest_api_enable_cors_support/);
 });
 
 test('no group may be left open', async () => {

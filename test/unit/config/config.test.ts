@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { ACCESS_FLAGS } from '../../../ts/config/access-flags.js';
-import { TRACE_FLAGS } from '../../../ts/config/trace-flags.js';
+import { TRACE_FLAGS } from '../../../ts/config/observation/trace-flags.js';
 import { canonicalName, nearestFlag, SERVE_FLAGS } from '../../../ts/config/flags.js';
 import { parseConfigText } from '../../../ts/config/file.js';
 import { parseFlags } from '../../../ts/config/command-line.js';
@@ -29,6 +29,7 @@ const DEFAULT_ACCESS: Config['access'] = {
   httpRules: [],
   grpcRules: [],
   remoteControl: false,
+  cors: undefined,
   clientShm: false,
   admin: undefined,
   adminTls: true,

@@ -79,6 +79,10 @@ describe('registry metrics', () => {
   it('escapes names', () => {
     const odd = registryMetrics(registry([model('a"b\\c\nd', [version('1')])]));
     assert.deepEqual(linesOf(odd, 'serval_model_ready'), ['{model="a\\"b\\\\c\\nd"} 1']);
+    const hidden = registryMetrics(registry([model('a\u202e\x85\r\u{e0001}', [version('1')])]));
+    assert.deepEqual(linesOf(hidden, 'serval_model_ready'), [
+      '{model="a\\\\u202e\\\\u0085\\\\u000d\\\\u{e0001}"} 1',
+    ]);
   });
 
   it('is ready when the server is', () => {

@@ -52,15 +52,18 @@ test('TAP of node: passes, failures, cancelled tests, reasons of skips', () => {
   assert.equal(parseTap('TAP version 13\nok 1 - cut off'), undefined);
 });
 
-test('the files in which tests of node failed, by where the outermost stand', () => {
+test('the files in which tests of node failed, by what their failures name', () => {
   const failure = (location) =>
     ['not ok 3 - bad', '  ---', "  type: 'suite'", `  location: '${location}'`, '  ...'].join('\n');
   const tap = (...blocks) => ['TAP version 13', 'ok 1 - good', ...blocks, '1..3'].join('\n');
+  const inner = "    not ok 1 - x\n      ---\n      location: '/t/b.test.js:3:1'\n      ...";
   const files = ['/t/a.test.js', '/t/b.test.js'];
   assert.deepEqual(failedFiles(tap(), files), []);
   const twice = tap(failure('/t/b.test.js:3:1'), failure('/t/b.test.js:9:1'));
   assert.deepEqual(failedFiles(twice, files), ['/t/b.test.js']);
   assert.equal(failedFiles(tap(failure('/t/support.js:3:1')), files), undefined);
+  const shared = tap(inner, failure('/t/support.js:3:1'), failure('/t/a.test.js:1:1'));
+  assert.deepEqual(failedFiles(shared, files), ['/t/b.test.js', '/t/a.test.js']);
   assert.deepEqual(parseAgain('x\nAGAIN a: failed, then passed alone\n1 passed'), [
     'AGAIN a: failed, then passed alone',
   ]);

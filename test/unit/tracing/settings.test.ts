@@ -1,7 +1,7 @@
 // Trace settings: of all models, of one, taken back; what the engine is told; what is refused.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { TraceConfig } from '../../../ts/config/tracing.js';
+import type { TraceConfig } from '../../../ts/config/observation/tracing.js';
 import { ErrorCode, ServalError } from '../../../ts/errors.js';
 import { TraceSettings } from '../../../ts/tracing/settings.js';
 

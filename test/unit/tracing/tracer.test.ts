@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ErrorCode } from '../../../ts/errors.js';
-import type { TraceConfig } from '../../../ts/config/tracing.js';
+import type { TraceConfig } from '../../../ts/config/observation/tracing.js';
 import type { Logger } from '../../../ts/logger.js';
 import type { TraceRecord, TraceRules, TraceTake } from '../../../ts/model/generated/engine.js';
 import { readTable, writeTable } from '../../../ts/model/table-codec.js';

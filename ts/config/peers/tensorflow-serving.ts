@@ -1,7 +1,7 @@
 // All flags of tensorflow_model_server 2.20, in the order of its main.cc, and what becomes of each.
 // Control plane; data only. Names are kebab-case here; TensorFlow Serving writes underscores.
 // Source: tfserving.md 3.1; tensorflow_serving/model_servers/main.cc.
-import { mapped, noEffect, notHere, notYet, works, type PeerFlag } from './row.js';
+import { mapped, noEffect, notHere, works, type PeerFlag } from './row.js';
 
 const NO_TENSORFLOW = 'there is no TensorFlow inside';
 const NO_TFLITE = 'there is no TensorFlow Lite inside';
@@ -26,9 +26,12 @@ export const TENSORFLOW_SERVING_FLAGS: readonly PeerFlag[] = [
     '',
     'limits the wait in the queue; what runs is not cut short',
   ),
-  notYet('rest-api-enable-cors-support', 'BOOL', 'let a proxy in front add the CORS headers', {
-    harmless: ['false'],
-  }),
+  works(
+    'rest-api-enable-cors-support',
+    'BOOL',
+    'security.md#web-pages-of-other-origins',
+    'more headers are permitted, and preflights have a max-age',
+  ),
   works('enable-batching', 'BOOL', 'batching.md'),
   works('allow-version-labels-for-unavailable-models', 'BOOL', '', 'true when not given'),
   works(

@@ -81,7 +81,8 @@ export class InferState implements CompletionTarget {
   }
 
   traced(parent: string): void {
-    this.exchange.answerHeaders = ['traceparent', parent];
+    const { exchange } = this;
+    exchange.added = [...(exchange.added ?? []), 'traceparent', parent];
   }
 
   complete(code: number, body: Buffer, jsonBytes: number): void {

@@ -14,7 +14,6 @@ import {
 import { ErrorCode, ServalError } from '../../errors.js';
 import type { Route } from '../../transport/listener.js';
 import { BodyRoute, LaterRoute, type Answer, type BodyLimits } from '../rest/body-route.js';
-import { OwnPageRoute } from '../rest/own-page.js';
 import {
   loadModel,
   loadRequest,
@@ -93,7 +92,7 @@ export const json = (value: unknown): Answer => ({
 });
 export const NOTHING: Answer = { contentType: JSON_TYPE, body: '' };
 
-function bodyRoute(
+export function bodyRoute(
   context: ControlContext,
   bytesMax: number,
   make: (body: JsonObject) => Promise<Answer>,
@@ -106,10 +105,6 @@ function bodyRoute(
     async (body) => make(readObject(body)),
   );
 }
-
-/** A body route of a call that changes state. */
-export const changingRoute = (...parts: Parameters<typeof bodyRoute>): Route =>
-  new OwnPageRoute(bodyRoute(...parts));
 
 /** Absent members are those that have nothing to say, as Triton has it. */
 const indexEntry = (entry: RepositoryIndexEntry): object => ({
@@ -131,7 +126,7 @@ function indexRoute(context: ControlContext, repository: string): Route {
 }
 
 function loadRoute(context: ControlContext, repository: string, model: string): Route {
-  return changingRoute(context, LOAD_BODY_BYTES_MAX, async (body) => {
+  return bodyRoute(context, LOAD_BODY_BYTES_MAX, async (body) => {
     const request = loadRequest(model, parametersOf(body), fileBytes);
     await loadModel(context.control, repository, request);
     return NOTHING;
@@ -139,7 +134,7 @@ function loadRoute(context: ControlContext, repository: string, model: string): 
 }
 
 function unloadRoute(context: ControlContext, repository: string, model: string): Route {
-  return changingRoute(context, SMALL_BODY_BYTES_MAX, async (body) => {
+  return bodyRoute(context, SMALL_BODY_BYTES_MAX, async (body) => {
     const dependents = unloadDependents(parametersOf(body));
     await unloadModel(context.control, repository, model, dependents);
     return NOTHING;
@@ -147,7 +142,7 @@ function unloadRoute(context: ControlContext, repository: string, model: string)
 }
 
 function reloadRoute(context: ControlContext): Route {
-  return changingRoute(context, SMALL_BODY_BYTES_MAX, async (body) => {
+  return bodyRoute(context, SMALL_BODY_BYTES_MAX, async (body) => {
     const [name] = Object.keys(body);
     if (name !== undefined) {
       throw new ServalError(
@@ -165,7 +160,7 @@ const loggingEndpoint = (context: ControlContext): Endpoint => ({
   posted: LOGGING_CHANGE,
   GET: () => new LaterRoute(failV2, async () => json(await context.control.logSettings())),
   POST: () =>
-    changingRoute(context, SMALL_BODY_BYTES_MAX, async (body) =>
+    bodyRoute(context, SMALL_BODY_BYTES_MAX, async (body) =>
       json(await context.control.updateLogSettings(body)),
     ),
 });
@@ -176,7 +171,7 @@ const traceEndpoint = (context: ControlContext, model: string): Endpoint => ({
   posted: TRACING_CHANGE,
   GET: () => new LaterRoute(failV2, async () => json(await context.control.traceSettings(model))),
   POST: () =>
-    changingRoute(context, SMALL_BODY_BYTES_MAX, async (body) =>
+    bodyRoute(context, SMALL_BODY_BYTES_MAX, async (body) =>
       json(await context.control.updateTraceSettings(model, body)),
     ),
 });

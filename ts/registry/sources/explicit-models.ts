@@ -1,7 +1,6 @@
 // What was said about single models while serving (--load-model, load, unload): which are asked for
 // and what is served instead of the repository's own files. Control plane, main thread.
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { ControlSettings } from '../../config/config.js';
 import { ErrorCode, ServalError } from '../../errors.js';
@@ -9,6 +8,7 @@ import { tritonConfigFromJson } from '../../model-config/triton-config.js';
 import type { TritonConfigResult } from '../../model-config/triton-config.js';
 import { foundConfig } from './repository.js';
 import type { FoundConfig } from './scan.js';
+import { UploadFolders } from './upload-folders.js';
 
 /** What a load call gives instead of the repository's files. */
 export interface ModelOverride {
@@ -27,7 +27,6 @@ export interface TakenOverride {
 }
 
 const ALL_MODELS = '*';
-const FOLDER_PREFIX = 'serval-model-';
 /** Each part of a file's name below the model's folder. */
 const FILE_PART = /^(?!\.{1,2}$)[^/\\\0]{1,255}$/;
 const FILE_DEPTH_MAX = 16;
@@ -36,17 +35,16 @@ const NAME_CLASHES = ['EEXIST', 'ENOTDIR', 'EISDIR', 'ENAMETOOLONG'];
 
 export class ExplicitModels {
   readonly #control: Pick<ControlSettings, 'mode' | 'loadModels'>;
-  readonly #tempRoot: string;
+  readonly #uploads: UploadFolders;
   readonly #overrides = new Map<string, TakenOverride>();
   /** By load and unload; wins over what the settings say. */
   readonly #requested = new Map<string, boolean>();
   /** Name -> versions that served when the model was unloaded. */
   readonly #unloaded = new Map<string, readonly string[]>();
-  readonly #folders = new Set<string>();
 
-  constructor(control: Pick<ControlSettings, 'mode' | 'loadModels'>, tempRoot = tmpdir()) {
+  constructor(control: Pick<ControlSettings, 'mode' | 'loadModels'>, tempRoot?: string) {
     this.#control = control;
-    this.#tempRoot = tempRoot;
+    this.#uploads = new UploadFolders(tempRoot);
   }
 
   /** Names given to --load-model. */
@@ -90,9 +88,9 @@ export class ExplicitModels {
     }
     for (const file of override.files.keys()) checkFileName(name, file);
     if (override.files.size === 0) return { ...override, result, folder: undefined };
-    const folder = await mkdtemp(join(this.#tempRoot, FOLDER_PREFIX));
-    this.#folders.add(folder);
+    let folder: string | undefined;
     try {
+      folder = await this.#uploads.make();
       for (const [file, bytes] of override.files) {
         const path = join(folder, file);
         await mkdir(dirname(path), { recursive: true });
@@ -131,12 +129,16 @@ export class ExplicitModels {
   }
 
   async removeFolder(folder: string | undefined): Promise<void> {
-    if (folder === undefined || !this.#folders.delete(folder)) return;
-    await rm(folder, { recursive: true, force: true });
+    if (folder !== undefined) await this.#uploads.remove(folder);
   }
 
   async removeAllFolders(): Promise<void> {
-    await Promise.all([...this.#folders].map((folder) => this.removeFolder(folder)));
+    await this.#uploads.removeAll();
+  }
+
+  /** What servers left that were killed; answers how many folders. */
+  removeAbandoned(): Promise<number> {
+    return this.#uploads.removeAbandoned();
   }
 }
 

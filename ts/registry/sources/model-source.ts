@@ -1,6 +1,7 @@
 // Where models come from: looks at all places at start and as the settings say, tells the registry
 // what is asked for, loads and unloads single models by call. Control plane, main thread. Files are
 // read by places.ts; what is asked for is decided in asked.ts.
+import { dirname } from 'node:path';
 import { ErrorCode, ServalError } from '../../errors.js';
 import type { Logger } from '../../logger.js';
 import type { ModelEntry } from '../../model-config/types.js';
@@ -69,6 +70,9 @@ export class ModelSource {
   readonly #problems: Problems;
   readonly #looked: (problems: ProblemCounts, looks: number) => void;
   #desired: Desired | undefined;
+  #roots: ReadonlySet<string> = new Set();
+  /** What the roots were made of. */
+  #rootsOf: readonly ModelEntry[] | undefined;
   #basePathsWatched = false;
   #startProblems: readonly string[] = [];
   #looks = 0;
@@ -147,6 +151,9 @@ export class ModelSource {
   /** After firstLook(). Settles when everything asked for was loaded or has failed (with
    * exitOnError: for good); from then on the places are watched. */
   async start(): Promise<void> {
+    void this.#explicit.removeAbandoned().then((folders) => {
+      if (folders > 0) this.#logger.info('removed what a killed server left', { folders });
+    });
     await this.#apply([]);
     if (this.#config.control.exitOnError) await this.#registry.whenSettled(undefined, true);
     const failures = Object.keys(this.#registry.snapshot.models).flatMap((name) =>
@@ -232,6 +239,19 @@ export class ModelSource {
     if (isThere && this.#available(name).length > 0) return;
     throw new ServalError(code, `${text}: ${why}`);
   }
+
+  /** Folders that models are in: what is said of files in them is said from there on. */
+  readonly roots = (): ReadonlySet<string> => {
+    const { entries } = this.#places;
+    if (this.#rootsOf !== entries) {
+      const { paths, modelRepositories } = this.#config.sources;
+      const parents = entries.map(({ basePath }) => dirname(basePath));
+      const folders = [...paths, ...modelRepositories, ...parents];
+      this.#roots = new Set(folders.filter((folder) => folder !== '/'));
+      this.#rootsOf = entries;
+    }
+    return this.#roots;
+  };
 
   /** Every model of the repository ("" = of all places), loaded or not, by name.
    * Errors: InvalidArgument: no such repository. */

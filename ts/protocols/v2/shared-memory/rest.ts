@@ -6,7 +6,7 @@ import { LaterRoute } from '../../rest/body-route.js';
 import {
   NOTHING,
   SMALL_BODY_BYTES_MAX,
-  changingRoute,
+  bodyRoute,
   json,
   member,
   type ControlContext,
@@ -24,14 +24,14 @@ function systemRoute(context: ControlContext, verb: Verb, name: string): Route {
     case 'status':
       return new LaterRoute(failV2, async () => json(await control.sharedRegions(name)));
     case 'register':
-      return changingRoute(context, SMALL_BODY_BYTES_MAX, async (body) => {
+      return bodyRoute(context, SMALL_BODY_BYTES_MAX, async (body) => {
         const offset = member(body, 'offset') ?? 0;
         const region = sharedRegion(name, member(body, 'key'), offset, member(body, 'byte_size'));
         await control.registerSharedRegion(region);
         return NOTHING;
       });
     case 'unregister':
-      return changingRoute(context, SMALL_BODY_BYTES_MAX, async () => {
+      return bodyRoute(context, SMALL_BODY_BYTES_MAX, async () => {
         await control.unregisterSharedRegion(name);
         return NOTHING;
       });
@@ -46,9 +46,9 @@ function cudaRoute(context: ControlContext, verb: Verb, name: string): Route {
         return '[]';
       });
     case 'register':
-      return changingRoute(context, SMALL_BODY_BYTES_MAX, () => Promise.reject(cudaRefusal(name)));
+      return bodyRoute(context, SMALL_BODY_BYTES_MAX, () => Promise.reject(cudaRefusal(name)));
     case 'unregister': // of regions that are not there, and so done
-      return changingRoute(context, SMALL_BODY_BYTES_MAX, () => Promise.resolve(NOTHING));
+      return bodyRoute(context, SMALL_BODY_BYTES_MAX, () => Promise.resolve(NOTHING));
   }
 }
 

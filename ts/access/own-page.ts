@@ -4,10 +4,10 @@
 // an origin and are not asked. Control plane; the listener's thread.
 // Source: Fetch (Origin, Sec-Fetch-Site); RFC 6454 7.
 import { hostname } from 'node:os';
-import type { HttpExchange, RequestHead, Route } from '../../transport/listener.js';
-import { errorBody } from './infer.js';
+import type { HttpExchange, RequestHead, Route } from '../transport/listener.js';
 
 const FORBIDDEN = 403;
+const JSON_TYPE = 'application/json';
 const TEXT_MAX = 128;
 /** What a browser says of a call that no other site had a part in. */
 const OWN_SITES: ReadonlySet<string> = new Set(['same-origin', 'none']);
@@ -31,14 +31,21 @@ function isOwnName(name: string): boolean {
   return name === hostname().toLowerCase();
 }
 
+/** Whose pages may change something, by Origin. */
+export type TrustedOrigin = (origin: string) => boolean;
+
 /** Why a call may not change anything; undefined where it may. */
-export function foreignCall(head: Pick<RequestHead, 'header'>): string | undefined {
+export function foreignCall(
+  head: Pick<RequestHead, 'header'>,
+  trusted: TrustedOrigin = () => false,
+): string | undefined {
+  const origin = head.header('origin');
+  if (trusted(origin)) return undefined;
   const site = head.header('sec-fetch-site').toLowerCase();
   if (site !== '' && !OWN_SITES.has(site)) {
     const expected = 'a program, or a page of this server';
     return `a call that changes state: expected ${expected}, got Sec-Fetch-Site '${shown(site)}'`;
   }
-  const origin = head.header('origin');
   if (origin === '') return undefined;
   const host = head.header('host');
   const authority = /^https?:\/\/([^/]+)$/i.exec(origin)?.[1] ?? '';
@@ -53,12 +60,15 @@ export function foreignCall(head: Pick<RequestHead, 'header'>): string | undefin
 
 /** `route`, for those who may: others get 403 before any of a body is read. */
 export class OwnPageRoute implements Route {
-  constructor(private readonly route: Route) {}
+  constructor(
+    private readonly route: Route,
+    private readonly trusted: TrustedOrigin | undefined,
+  ) {}
 
   begin(head: RequestHead, exchange: HttpExchange): void {
-    const problem = foreignCall(head);
+    const problem = foreignCall(head, this.trusted);
     if (problem === undefined) this.route.begin(head, exchange);
-    else exchange.send(FORBIDDEN, 'application/json', errorBody(problem));
+    else exchange.send(FORBIDDEN, JSON_TYPE, JSON.stringify({ error: problem }));
   }
   data(exchange: HttpExchange, chunk: ArrayBuffer, last: boolean): void {
     this.route.data(exchange, chunk, last);

@@ -1,9 +1,9 @@
 // Flags of tracing, our own and Triton's, and OpenTelemetry's environment.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseServeConfig } from '../../../ts/config/config.js';
-import type { TraceConfig } from '../../../ts/config/tracing.js';
-import { ErrorCode, ServalError } from '../../../ts/errors.js';
+import { parseServeConfig } from '../../../../ts/config/config.js';
+import type { TraceConfig } from '../../../../ts/config/observation/tracing.js';
+import { ErrorCode, ServalError } from '../../../../ts/errors.js';
 
 const CWD = '/somewhere';
 
