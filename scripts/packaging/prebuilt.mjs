@@ -20,6 +20,10 @@ const ABIS = ['115', '127']; // process.versions.modules of Node 20 and 22; 24 h
 // a binary.
 export const BUNDLED = [
   '@grpc/grpc-js',
+  '@opentelemetry/api',
+  '@opentelemetry/exporter-trace-otlp-grpc',
+  '@opentelemetry/exporter-trace-otlp-proto',
+  '@opentelemetry/resources',
   'flatbuffers',
   'hyparquet',
   'hyparquet-compressors',

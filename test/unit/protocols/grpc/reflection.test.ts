@@ -132,6 +132,7 @@ for (const name of ['grpc.reflection.v1', 'grpc.reflection.v1alpha']) {
         'SystemSharedMemoryRegister',
         'SystemSharedMemoryStatus',
         'SystemSharedMemoryUnregister',
+        'TraceSetting',
       ]);
       const stream = service.methods['ModelStreamInfer'];
       assert.deepEqual(
