@@ -313,11 +313,11 @@ function modelSource({
   return new ModelSource({ ...config, model }, logger, registry, {
     entriesChanged: (entries) => requestLog.configure(entries),
     looked: ({ unserved, warning, note }, looks) => {
-      const { native } = engine.link;
-      native.serverValue('problems_unserved', unserved, false);
-      native.serverValue('problems_warning', warning, false);
-      native.serverValue('problems_note', note, false);
-      native.serverValue('looks', looks, false);
+      const { link } = engine;
+      link.serverValue('problems_unserved', unserved, false);
+      link.serverValue('problems_warning', warning, false);
+      link.serverValue('problems_note', note, false);
+      link.serverValue('looks', looks, false);
     },
   });
 }

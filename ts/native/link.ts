@@ -5,7 +5,7 @@ import { ErrorCode } from '../errors.js';
 import { CallResult, ControlWord, MetricsKind, RingWord } from '../model/generated/engine.js';
 import type { MessageProtocol } from '../model/request-kinds.js';
 import { countsByName } from '../text.js';
-import type { AttachOptions, NativeBinding } from './binding.js';
+import type { AttachOptions, NativeBinding, ServerValue } from './binding.js';
 import { failure } from './missing.js';
 
 /** Whose names metrics() writes. */
@@ -62,6 +62,7 @@ export class EngineLink {
   /** Of the answer that a target is being given in #dispatch(), and its slot; 0 = none. */
   #givenTicket = 0;
   #givenSlot = 0;
+  #attached = true;
 
   /** Takes exceptions of targets, which are bugs. Default: they become uncaught exceptions. */
   report: (error: unknown) => void = (error) => {
@@ -204,8 +205,20 @@ export class EngineLink {
     return countsByName(this.#answer());
   }
 
+  /** Sets a value of the server's on the page of metrics, or adds to it. Nothing after detach():
+   * sockets close, and are counted, later than that. */
+  serverValue(name: ServerValue, value: number, adds: boolean): void {
+    if (this.#attached) this.#native.serverValue(name, value, adds);
+  }
+
+  /** Lines of the access log that JavaScript made. Nothing after detach(). */
+  addAccessLog(lines: Buffer): void {
+    if (this.#attached) this.#native.addAccessLog(lines);
+  }
+
   /** Leaves the engine: waiting requests are cancelled, running ones are waited for. */
   detach(): void {
+    this.#attached = false;
     this.#targets.clear();
     this.#slots.length = 0;
     this.#native.detach();

@@ -63,8 +63,7 @@ export class ListenerThread {
     this.link.report = this.report;
     this.readings = new LinkReadings(this.link);
     const { accessLog } = settings;
-    const { native } = this.link;
-    this.log = accessLog && new AnswerLines(accessLog, (line) => native.addAccessLog(line));
+    this.log = accessLog && new AnswerLines(accessLog, (line) => this.link.addAccessLog(line));
   }
 
   /** What is said of readiness: of the newest, what every listener has. Made when it is asked for:
@@ -111,16 +110,16 @@ export class ListenerThread {
   }
 
   /** Counts a caller who was not let in. */
-  readonly refused = (): void => this.link.native.serverValue('refused_access', 1, true);
+  readonly refused = (): void => this.link.serverValue('refused_access', 1, true);
 
   /** Counts connections of a listener. */
   connected(listener: 'http' | 'grpc' | 'admin'): (change: number) => void {
-    return (change) => this.link.native.serverValue(`connections_${listener}`, change, true);
+    return (change) => this.link.serverValue(`connections_${listener}`, change, true);
   }
 
   /** Takes when the certificate ends that a listener serves. */
   expires(transport: 'http' | 'grpc'): (seconds: number) => void {
-    return (seconds) => this.link.native.serverValue(`certificate_${transport}`, seconds, false);
+    return (seconds) => this.link.serverValue(`certificate_${transport}`, seconds, false);
   }
 
   /** Calls `follower` after each new snapshot; returns what ends that. */

@@ -41,6 +41,9 @@ export class FakeNative {
       appendBody: call('appendBody'),
       inferBody: call('inferBody'),
       inferMessage: call('inferMessage'),
+      serverValue: call('serverValue'),
+      addAccessLog: call('addAccessLog'),
+      detach: call('detach'),
       cancel: (ticket: number): boolean => {
         this.cancelled.push(ticket);
         return !this.running.has(ticket);

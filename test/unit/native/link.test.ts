@@ -102,4 +102,21 @@ describe('EngineLink', () => {
     assert.throws(read, expected);
     assert.throws(() => link.run((calls) => calls.takeAccessLog()), expected);
   });
+
+  it('counts and logs until it leaves, and then no more: sockets close later', () => {
+    const { link, calls } = new FakeNative();
+    const line = Buffer.from('{}\n');
+    const say = (): void => {
+      link.serverValue('connections_http', -1, true);
+      link.addAccessLog(line);
+    };
+    say();
+    link.detach();
+    say();
+    assert.deepEqual(calls, [
+      ['serverValue', 'connections_http', -1, true],
+      ['addAccessLog', line],
+      ['detach'],
+    ]);
+  });
 });

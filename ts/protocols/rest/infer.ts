@@ -35,7 +35,7 @@ const REASONS: Readonly<Partial<Record<ErrorCode, ServerValue>>> = {
 
 /** Counts a request that is refused here; the engine counts those that it is asked. */
 export function countRefused({ link }: RestContext, code: ErrorCode): void {
-  link.native.serverValue(REASONS[code] ?? 'refused_other', 1, true);
+  link.serverValue(REASONS[code] ?? 'refused_other', 1, true);
 }
 
 /** What belongs to one inference request. Stays with its exchange for the next one. */
