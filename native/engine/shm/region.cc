@@ -53,9 +53,10 @@ std::string_view file_name(std::string_view key) {
 Status open_object(const RegionSpec& spec, Descriptor& file, uint64_t& size) {
   const std::string name(file_name(spec.key));
   if (name.empty()) {
-    return refused(spec, "invalid args: key " + quoted(spec.key) +
-                             ": expected the name of an object in /dev/shm, 1 to 255 bytes without "
-                             "'/' but in front");
+    return refused(spec,
+                   "invalid args: key " + quoted(spec.key) +
+                       ": expected the name of a shared memory object, 1 to 255 bytes without "
+                       "'/' but in front");
   }
   if (name.starts_with(kReservedPrefix)) {
     return invalid_argument("cannot register shared memory region " + quoted(spec.name) +

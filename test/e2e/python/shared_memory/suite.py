@@ -170,7 +170,7 @@ class SharedMemorySuite(ServalCase):
             self.refused(register("s", key, size, offset), self.INVALID, "invalid args")
         self.refused(register("s", "/serval_no_such", 1), self.INVALID,
                      "Unable to open shared memory region: '/serval_no_such'")
-        self.refused(register("s", "/../../etc/passwd", 1), self.INVALID, "/dev/shm")
+        self.refused(register("s", "/../../etc/passwd", 1), self.INVALID, "a shared memory object")
         self.refused(lambda: self.client.get_system_shared_memory_status("s"), self.INVALID,
                      "Unable to find system shared memory region: 's'")
         self.client.unregister_system_shared_memory("s")

@@ -121,7 +121,7 @@ TEST(SharedRegions, OnlyObjectsBelowDevShm) {
                                           std::string("a\0b", 3),
                                           "/dev/shm/" + own};
   for (const std::string& key : names) {
-    EXPECT_NE(refusal(regions, spec("r", key, 0, 1)).find("expected the name of an object"),
+    EXPECT_NE(refusal(regions, spec("r", key, 0, 1)).find("expected the name of a shared"),
               std::string::npos)
         << key;
   }

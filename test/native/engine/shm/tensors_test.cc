@@ -309,8 +309,8 @@ TEST_F(SharedTensors, UnregisteredRegionsStayTillTheRequestEnds) {
       request().message(5, input_at("r", 8)).message(6, output_at("r", 8, 512)).str();
   const Answer answer = lane_->infer_message(Protocol::V2Grpc, bytes_of(wire), 0);
   ASSERT_TRUE(answer.pending);
-  // It runs when the region has a holder besides the table.
-  while (held.use_count() < 2) std::this_thread::yield();
+  // It runs when the region has two holders besides the table: its input and its output.
+  while (held.use_count() < 3) std::this_thread::yield();
   engine_->shared_regions().remove("");
   EXPECT_FALSE(held.expired());
   EXPECT_EQ(taken(answer).first, ErrorCode::Ok);
