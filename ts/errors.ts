@@ -64,3 +64,7 @@ export class ServalError extends Error {
     this.code = code;
   }
 }
+
+/** What something that was thrown says. */
+export const reasonOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error);

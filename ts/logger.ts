@@ -145,3 +145,17 @@ function jsonValue(value: number | bigint | boolean): number | string | boolean 
   if (typeof value === 'boolean' || Number.isFinite(value)) return value as number | boolean;
   return String(value);
 }
+
+/** Lets a warning through now and then. */
+export class RareWarning {
+  #toldMs = Number.NEGATIVE_INFINITY;
+
+  constructor(private readonly everyMs: number) {}
+
+  tell(warn: () => void): void {
+    const now = performance.now();
+    if (now - this.#toldMs < this.everyMs) return;
+    this.#toldMs = now;
+    warn();
+  }
+}

@@ -2,7 +2,7 @@
 // is loaded with it, because its start-up time is a promise (bench/workloads/startup.mjs); the
 // other commands when they are called.
 import { nearestWord, visible } from './text.js';
-import { ErrorCode } from './errors.js';
+import { ErrorCode, reasonOf } from './errors.js';
 import { surviveLostOutput } from './logger.js';
 import { serveCommand } from './commands/serve-command.js';
 import { isUsageError, UsageError } from './commands/usage.js';
@@ -18,7 +18,7 @@ export async function main(args: readonly string[]): Promise<void> {
   try {
     process.exitCode = await run(args);
   } catch (error) {
-    const text = error instanceof Error ? error.message : String(error);
+    const text = reasonOf(error);
     process.stderr.write(`serval: ${visible(text)}\n`);
     process.exitCode = isUsageError(error) ? EXIT_USAGE : EXIT_FAILED;
   }

@@ -113,14 +113,3 @@ export function addedCounts(
   }
   return Object.fromEntries(sums);
 }
-
-/** Controls, formats (what turns the direction of the text around it among them) and separators of
- * lines. */
-const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
-
-/** JSON of one line, in which no character is one that a terminal acts on. */
-export function escapedJson(value: unknown): string {
-  const escaped = (unit: string): string =>
-    `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
-  return JSON.stringify(value).replace(UNSAFE, (one) => one.split('').map(escaped).join(''));
-}

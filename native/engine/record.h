@@ -35,6 +35,7 @@ struct ServedRequest {
   std::string_view reason = {};  // why it failed
   const Trace* trace = nullptr;  // null: it is not traced
 };
+
 // As logs call it.
 std::string_view protocol_name(Protocol protocol);
 
@@ -53,6 +54,7 @@ inline void log_request(Model& model, const ServedRequest& served, std::span<con
     return;
   log_sampled(model, served, bytes, json_bytes, answered);
 }
+
 // Writes a request to the access log that came to no queue: one of no model that is there, or that
 // there was no room for. Counted nowhere.
 struct RefusedRequest {

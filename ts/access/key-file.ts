@@ -1,5 +1,6 @@
 // --api-key-file while the server runs: read anew when it changes and when that is asked for; a
 // broken one leaves the keys that were. Control plane, main thread.
+import { reasonOf } from '../errors.js';
 import { statSync } from 'node:fs';
 import { ACCESS_LOOK_MS } from '../limits.js';
 import { readKeyFile, type ApiKey } from './keys.js';
@@ -34,7 +35,7 @@ export class KeyFile {
     try {
       this.keys = readKeyFile(this.#options.path);
     } catch (error) {
-      const problem = error instanceof Error ? error.message : String(error);
+      const problem = reasonOf(error);
       this.#options.changed(undefined, problem);
       return;
     }
@@ -52,7 +53,7 @@ export class KeyFile {
       if (about === undefined) return '';
       return `${about.dev} ${about.ino} ${about.size} ${about.mtimeMs} ${about.ctimeMs}`;
     } catch (error) {
-      return error instanceof Error ? error.message : String(error);
+      return reasonOf(error);
     }
   }
 }

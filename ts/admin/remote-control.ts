@@ -1,7 +1,7 @@
 // ModelControl for a thread that is not the registry's: each call becomes a message to the main
 // thread, whose answer settles it. Control plane; RemoteControl on a listener's thread,
 // answerControl on the main one.
-import { ErrorCode, ServalError } from '../errors.js';
+import { ErrorCode, ServalError, reasonOf } from '../errors.js';
 import type {
   LoadModelRequest,
   LogSettings,
@@ -212,7 +212,7 @@ export async function answerControl(
     return { kind: 'control-answer', id, ok: true, value: await run(asked, call) };
   } catch (error) {
     const code = error instanceof ServalError ? error.code : ErrorCode.Internal;
-    const text = error instanceof Error ? error.message : String(error);
+    const text = reasonOf(error);
     const message = seesPaths ? text : publicText(text);
     return { kind: 'control-answer', id, ok: false, code, message };
   }

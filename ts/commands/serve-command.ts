@@ -1,5 +1,6 @@
 // `serval serve`: reads the configuration, starts the server, says that it is ready, and ends it on
 // a signal. Control plane, main thread.
+import { reasonOf } from '../errors.js';
 import { parseServeConfig } from '../config/config.js';
 import type { Config } from '../config/config.js';
 import { exitNow, exitOnUncaught } from '../exit.js';
@@ -92,7 +93,7 @@ class SignalExit {
         exitNow(1);
       },
       (error: unknown) => {
-        const reason = error instanceof Error ? error.message : String(error);
+        const reason = reasonOf(error);
         this.#logger.error('failed to stop cleanly', { reason });
         exitNow(1);
       },

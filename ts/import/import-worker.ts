@@ -1,6 +1,6 @@
 // The importer's worker thread: one import, then it ends, and its memory with it.
 import { parentPort, workerData } from 'node:worker_threads';
-import { ErrorCode, ServalError } from '../errors.js';
+import { ErrorCode, ServalError, reasonOf } from '../errors.js';
 import type { ImportRequest } from './importer.js';
 import { importModel } from './import-model.js';
 
@@ -19,7 +19,7 @@ async function answer(): Promise<unknown> {
     return { answer: await importModel(request, programVersion, made) };
   } catch (error) {
     const code = error instanceof ServalError ? error.code : ErrorCode.Internal;
-    const message = error instanceof Error ? error.message : String(error);
+    const message = reasonOf(error);
     const detail = error instanceof Error ? (error.stack ?? '') : '';
     return { error: { code, message, detail } };
   }

@@ -15,7 +15,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { deserialize, serialize } from 'node:v8';
-import { ErrorCode, ServalError } from '../errors.js';
+import { ErrorCode, ServalError, reasonOf } from '../errors.js';
 import { MODEL_FILE_DEPTH_MAX, MODEL_FILES_MAX } from '../limits.js';
 import { isTable, type ImportRequest } from './importer.js';
 import type { ImportedTable } from '../tabular/imported.js';
@@ -73,7 +73,7 @@ export function cacheKey(
       visit(request.schema, 'schema', 0);
     }
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = reasonOf(error);
     throw new ServalError(ErrorCode.ModelInvalid, `${path}: cannot be read: ${why}`);
   }
   return hash.digest('hex');

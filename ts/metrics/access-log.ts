@@ -1,7 +1,7 @@
 // Brings the engine's access log lines to their file. Control plane, main thread: one per process.
 // The engine samples and formats; this takes what is there five times a second and appends it.
 import { open, type FileHandle } from 'node:fs/promises';
-import { ERRORS, ErrorCode, ServalError, type ErrorRow } from '../errors.js';
+import { ERRORS, ErrorCode, ServalError, type ErrorRow, reasonOf } from '../errors.js';
 import type { Logger } from '../logger.js';
 import { V1_CLASSIFY, V1_PREDICT, V1_REGRESS, V2_REST } from '../model/request-kinds.js';
 
@@ -43,9 +43,6 @@ function fileSink(file: FileHandle): Sink {
 async function openSink(path: string): Promise<Sink> {
   return path === '-' ? stderrSink : fileSink(await open(path, 'a'));
 }
-
-const reasonOf = (error: unknown): string =>
-  error instanceof Error ? error.message : String(error);
 
 /** Of native/stats/access_log.h, as the three below. */
 const PROTOCOLS_MAX = 16;

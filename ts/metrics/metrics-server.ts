@@ -2,7 +2,7 @@
 // function that makes the text.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { CHALLENGE, isLoopback, type Caller, type Refusal } from '../access/policy.js';
-import { ErrorCode, ServalError } from '../errors.js';
+import { ErrorCode, ServalError, reasonOf } from '../errors.js';
 import { METRICS_TYPE } from './registry-metrics.js';
 
 /** Scrapers are few; more connections wait in the kernel's queue or are refused. */
@@ -81,7 +81,7 @@ async function answer(
     try {
       send(response, 200, METRICS_TYPE, await text());
     } catch (error) {
-      sendError(response, 500, error instanceof Error ? error.message : String(error));
+      sendError(response, 500, reasonOf(error));
     }
   }
 }

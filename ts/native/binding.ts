@@ -2,7 +2,7 @@
 // its own; the engine behind is one per process). No work at import time but the types.
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { ErrorCode, ServalError } from '../errors.js';
+import { ErrorCode, ServalError, reasonOf } from '../errors.js';
 import { packageRoot, shippedFile } from '../package-files.js';
 
 /** Options of attach(); the first thread's engine options count. */
@@ -119,7 +119,7 @@ export function loadBinding(): NativeBinding {
   try {
     return createRequire(import.meta.url)(path) as NativeBinding;
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = reasonOf(error);
     throw new ServalError(
       ErrorCode.RuntimeUnavailable,
       `cannot load the native addon ${path}: ${reason} (run \`make build\`)`,

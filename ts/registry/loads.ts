@@ -1,7 +1,7 @@
 // Loads and unloads one version: the engine's calls, the check of its configuration, its warm-up,
 // what the log says of it. Control plane, main thread. It answers what became of the version and
 // decides nothing.
-import { ErrorCode, ServalError } from '../errors.js';
+import { ErrorCode, ServalError, reasonOf } from '../errors.js';
 import type { Logger } from '../logger.js';
 import { checkAgainstModel, completeConfig } from '../model-config/triton-model.js';
 import type { TritonConfig } from '../model-config/types.js';
@@ -185,6 +185,6 @@ function tellBatching(
 
 function asServalError(error: unknown): ServalError {
   if (error instanceof ServalError) return error;
-  const message = error instanceof Error ? error.message : String(error);
+  const message = reasonOf(error);
   return new ServalError(ErrorCode.Internal, message);
 }

@@ -1,5 +1,6 @@
 // Publishes snapshots: to the engine as the routes that differ, to subscribers whole, each when its
 // turn comes (publish-turns.ts). Control plane, main thread.
+import { reasonOf } from '../errors.js';
 import type { Logger } from '../logger.js';
 import type { EngineControl } from '../model/engine-api.js';
 import type { RegistrySnapshot } from '../model/snapshot.js';
@@ -63,7 +64,7 @@ export class Publisher {
       this.#engine.publishRoutes(snapshot.epoch, routes, gone);
       this.#routesDue.clear();
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = reasonOf(error);
       this.#logger.error('the engine did not take the routes', { epoch: snapshot.epoch, reason });
     }
   }

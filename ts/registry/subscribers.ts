@@ -1,5 +1,6 @@
 // Who follows the registry's snapshots, and what each has not acknowledged yet. Control plane, main
 // thread only.
+import { reasonOf } from '../errors.js';
 import type { Logger } from '../logger.js';
 import type { RegistrySnapshot } from '../model/snapshot.js';
 
@@ -47,7 +48,7 @@ export class Subscribers {
         resolve();
       };
       const failed = (error: unknown): void => {
-        const reason = error instanceof Error ? error.message : String(error);
+        const reason = reasonOf(error);
         this.#logger.error('a snapshot was not taken', { epoch: snapshot.epoch, reason });
         acknowledge();
       };

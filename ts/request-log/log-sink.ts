@@ -1,6 +1,7 @@
 // One log: takes logged requests, makes records of them and writes them to its files. What cannot
 // be written stops it for a while, with one line in the server's log; never the server. Control
 // plane, main thread.
+import { reasonOf } from '../errors.js';
 import { REQUEST_LOG_RETRY_MS } from '../limits.js';
 import type { Logger } from '../logger.js';
 import type { LoggedRequest } from '../model/generated/engine.js';
@@ -33,9 +34,6 @@ export interface SinkCounts {
 }
 
 const NOTHING: SinkCounts = { written: 0, unwritten: 0, formless: 0 };
-
-const reasonOf = (error: unknown): string =>
-  error instanceof Error ? error.message : String(error);
 
 export class LogSink {
   readonly #options: LogSinkOptions;

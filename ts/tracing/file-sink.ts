@@ -2,11 +2,12 @@
 // for each so many of them. The one file is whole JSON after each write. Control plane, main
 // thread.
 // Source: server/src/tracer.cc (TraceFile, WriteTrace).
+import { reasonOf } from '../errors.js';
 import { open, writeFile, type FileHandle } from 'node:fs/promises';
 import { TRACE_WARN_EVERY_MS, TRACES_WAITING_MAX } from '../limits.js';
-import type { Logger } from '../logger.js';
+import { RareWarning, type Logger } from '../logger.js';
 import type { TraceRecord } from '../model/generated/engine.js';
-import { RareWarning, reasonOf, type TraceSink } from './sink.js';
+import { type TraceSink } from './sink.js';
 import type { FileGroup } from './tracer.js';
 
 export interface FileSinkOptions {

@@ -2,9 +2,9 @@
 // collector that is gone costs a bounded buffer and a warning a minute. Control plane, main thread.
 import type { OtlpSettings } from '../config/observation/tracing.js';
 import { TRACE_FLUSH_MS, TRACE_WARN_EVERY_MS } from '../limits.js';
-import type { Logger } from '../logger.js';
+import { RareWarning, type Logger } from '../logger.js';
 import type { TraceRecord } from '../model/generated/engine.js';
-import { RareWarning, type TraceSink } from './sink.js';
+import { type TraceSink } from './sink.js';
 
 /** A request's spans, at most: itself, its four parts, its batch. */
 const SPANS_OF_TRACE = 6;

@@ -10,20 +10,3 @@ export interface TraceSink {
   /** Writes what waits, for a while; then gives up. */
   close(): Promise<void>;
 }
-
-/** Lets a warning through now and then. */
-export class RareWarning {
-  #toldMs = Number.NEGATIVE_INFINITY;
-
-  constructor(private readonly everyMs: number) {}
-
-  tell(warn: () => void): void {
-    const now = performance.now();
-    if (now - this.#toldMs < this.everyMs) return;
-    this.#toldMs = now;
-    warn();
-  }
-}
-
-export const reasonOf = (error: unknown): string =>
-  error instanceof Error ? error.message : String(error);

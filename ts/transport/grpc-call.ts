@@ -1,6 +1,7 @@
 // What a gRPC call looks like to a protocol: raw message bytes in and out, a status, a deadline,
 // and the one object per stream. Hot path; one listener's thread. Must not know any protocol or
 // registry.
+import { reasonOf } from '../errors.js';
 import type { ServerDuplexStream } from '@grpc/grpc-js';
 import type { CallKind } from '../access/groups.js';
 
@@ -56,7 +57,7 @@ export class GrpcStatus {
 
 /** The status of a handler that threw, which is our bug. */
 export function thrownStatus(error: unknown): GrpcStatus {
-  const text = error instanceof Error ? error.message : String(error);
+  const text = reasonOf(error);
   return new GrpcStatus(CODE_INTERNAL, `internal error: ${text}`);
 }
 

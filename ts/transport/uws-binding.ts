@@ -3,7 +3,7 @@
 // package of Serval carries two of its binaries and no node_modules.
 import { createRequire } from 'node:module';
 import type * as Uws from 'uWebSockets.js';
-import { ErrorCode, ServalError } from '../errors.js';
+import { ErrorCode, ServalError, reasonOf } from '../errors.js';
 import { shippedFile } from '../package-files.js';
 
 /** The binary for the Node that runs; undefined where there is none for its ABI. */
@@ -20,7 +20,7 @@ export function loadUws(): typeof Uws {
     if (file === undefined) throw new Error(`none for ABI ${process.versions.modules}`);
     return createRequire(import.meta.url)(file) as typeof Uws;
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = reasonOf(error);
     throw new ServalError(
       ErrorCode.RuntimeUnavailable,
       `cannot load uWebSockets.js on Node ${process.version}: ${reason}`,

@@ -1,4 +1,5 @@
 // The HTTP listener on uWebSockets.js. Hot path; the thread that made it.
+import { reasonOf } from '../errors.js';
 import type * as uws from 'uWebSockets.js';
 import { AcceptingListener, type Accepting } from './accepting-listener.js';
 import { FollowedAnswer } from './followed-answer.js';
@@ -273,7 +274,7 @@ export class UwsListener extends AcceptingListener {
     try {
       this.#served = this.#made();
     } catch (error) {
-      changed(error instanceof Error ? error.message : String(error));
+      changed(reasonOf(error));
       return;
     }
     const socket = this.#socket;

@@ -2,7 +2,7 @@
 // Serving's warmup file, then those of Triton's model_warmup. Control plane, main thread.
 // Source: tfserving.md 3.6; v2-protocol.md 3.
 import { dirname, join } from 'node:path';
-import { ErrorCode, ServalError } from '../errors.js';
+import { ErrorCode, ServalError, reasonOf } from '../errors.js';
 import { WARMUP_END_MS, WARMUP_MS_MAX, WARMUP_RUNS_MAX } from '../limits.js';
 import type { Logger } from '../logger.js';
 import type { TritonConfig } from '../model-config/types.js';
@@ -162,7 +162,7 @@ async function runAll(
 }
 
 function labelled(label: string, error: unknown): ServalError {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = reasonOf(error);
   const code = error instanceof ServalError ? error.code : ErrorCode.Internal;
   return new ServalError(code, `${label}: ${message}`);
 }

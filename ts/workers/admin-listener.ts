@@ -1,7 +1,7 @@
 // The admin address: a second HTTP listener on the first HTTP worker, where alone control, logging,
 // metrics and statistics are answered, and no inference. Control plane; that thread.
 import { rmSync } from 'node:fs';
-import { ErrorCode, ServalError } from '../errors.js';
+import { ErrorCode, ServalError, reasonOf } from '../errors.js';
 import { ADMIN_CONNECTIONS_MAX } from '../limits.js';
 import { makeRoom } from '../transport/grpc/node-sockets.js';
 import type { HttpListener, Router, Surroundings } from '../transport/listener.js';
@@ -43,7 +43,7 @@ export class AdminListener {
     try {
       await makeRoom(this.#path);
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
+      const why = reasonOf(error);
       const message = `--admin-address: cannot listen on ${host}: ${why}`;
       throw new ServalError(ErrorCode.InvalidArgument, message);
     }

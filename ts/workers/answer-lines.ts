@@ -3,7 +3,7 @@
 import { ERRORS, ErrorCode } from '../errors.js';
 import { ACCESS_NAME_CHARS_MAX, ACCESS_REASON_CHARS_MAX } from '../limits.js';
 import type { AccessLogSettings } from '../metrics/access-log.js';
-import { escapedJson } from '../text.js';
+import { visibleJson } from '../text.js';
 import type { EndedCall } from '../transport/grpc/ended-calls.js';
 import type { AnswerLog, Asked } from '../transport/http/answer-log.js';
 
@@ -131,6 +131,6 @@ export class AnswerLines implements AnswerLog {
 
   #write(fields: Readonly<Record<string, unknown>>): void {
     const time = new Date().toISOString();
-    this.#add(Buffer.from(`${escapedJson({ time, ...fields })}\n`));
+    this.#add(Buffer.from(`${visibleJson({ time, ...fields })}\n`));
   }
 }

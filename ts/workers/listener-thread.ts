@@ -4,10 +4,10 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Policy } from '../access/policy.js';
 import { RemoteControl } from '../admin/remote-control.js';
-import { ErrorCode, ServalError } from '../errors.js';
+import { ErrorCode, ServalError, reasonOf } from '../errors.js';
 import { exitOnUncaught } from '../exit.js';
 import { FULL_LOG_EVERY_MS, HANDSHAKE_LOG_EVERY_MS } from '../limits.js';
-import { createLogger, LevelControl, type Logger } from '../logger.js';
+import { createLogger, LevelControl, RareWarning, type Logger } from '../logger.js';
 import { openLink } from '../native/open-link.js';
 import type { EngineLink } from '../native/link.js';
 import { LinkReadings } from '../protocols/engine-readings.js';
@@ -81,24 +81,20 @@ export class ListenerThread {
 
   /** What logs that connections have to be refused, now and then: one for each port. */
   full(): (connections: number) => void {
-    let toldMs = -Infinity;
-    return (connections) => {
-      const now = performance.now();
-      if (now - toldMs < FULL_LOG_EVERY_MS) return;
-      toldMs = now;
-      this.#logger.warn('too many connections: new ones are refused', { connections });
-    };
+    const warning = new RareWarning(FULL_LOG_EVERY_MS);
+    return (connections) =>
+      warning.tell(() =>
+        this.#logger.warn('too many connections: new ones are refused', { connections }),
+      );
   }
 
   /** What logs that clients' TLS handshakes fail, the first at once, others now and then. */
   handshakeFailed(): (failed: HandshakeFailures) => void {
-    let toldMs = -Infinity;
-    return ({ failures, peer, reason }) => {
-      const now = performance.now();
-      if (now - toldMs < HANDSHAKE_LOG_EVERY_MS) return;
-      toldMs = now;
-      this.#logger.warn('a TLS handshake with a gRPC client failed', { peer, reason, failures });
-    };
+    const warning = new RareWarning(HANDSHAKE_LOG_EVERY_MS);
+    return ({ failures, peer, reason }) =>
+      warning.tell(() =>
+        this.#logger.warn('a TLS handshake with a gRPC client failed', { peer, reason, failures }),
+      );
   }
 
   /** What logs what became of TLS files that were read anew, of gRPC or HTTP. */
@@ -205,7 +201,7 @@ export async function runListener<Settings extends ListenerSettings>(
     post({ kind: 'listening', ports: await listener.listen() });
   } catch (error) {
     const code = error instanceof ServalError ? error.code : ErrorCode.Internal;
-    const message = error instanceof Error ? error.message : String(error);
+    const message = reasonOf(error);
     post({ kind: 'failed', code, message });
   }
 }

@@ -1,33 +1,9 @@
-// What tracing costs a request that is not traced: requests a second with tracing on and off, many
-// short rounds, because one per cent is little. stats_bench has the nanoseconds of the decision.
-import { wrkLoad } from '../../load/wrk.mjs';
+// What tracing costs a request that is not traced. stats_bench has the nanoseconds of the decision.
 import { planV2 } from '../json-small.mjs';
-import { openServalHttp } from '../sides.mjs';
+import { onOff } from './on-off.mjs';
 
-const MODEL = 'half_plus_three';
-const CONNECTIONS = 64;
-const ROUNDS_TIMES = 3;
 const ONE_IN = 2_000_000_000;
-
-function pair(id, title, args) {
-  const open = (context, root, more) =>
-    openServalHttp(context, root, {
-      model: MODEL,
-      plan: planV2,
-      load: (...load) => wrkLoad(...load, CONNECTIONS),
-      args: more,
-    });
-  return {
-    id,
-    title,
-    reference: 'tracing off',
-    metric: 'rate',
-    target: { relation: '>=', limit: 0.99 },
-    roundsTimes: ROUNDS_TIMES,
-    openServal: (context, root) => open(context, root, args),
-    openReference: (context) => open(context, context.root, []),
-  };
-}
+const pair = (id, title, on) => onOff({ id, title, reference: 'tracing off', plan: planV2, on });
 
 export const traces = [
   // The counter alone.

@@ -1,5 +1,6 @@
 // Model and node files in JSON. Importer's worker thread; pure.
 // Source: tabular.md 4.1
+import { reasonOf } from '../../errors.js';
 import {
   type BasicType,
   type BundleInfo,
@@ -32,7 +33,7 @@ export function parseJson(bytes: Uint8Array, file: string): unknown {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) as unknown;
   } catch (error) {
-    throw bundleInvalid(`${file}: ${error instanceof Error ? error.message : String(error)}`);
+    throw bundleInvalid(`${file}: ${reasonOf(error)}`);
   }
 }
 

@@ -1,6 +1,6 @@
 // REST routes that are answered later: from a whole body, or from none. Documents and control
 // requests, never inference; the listener's thread, which only waits meanwhile.
-import { ErrorCode, ServalError } from '../../errors.js';
+import { ErrorCode, ServalError, reasonOf } from '../../errors.js';
 import {
   CONTENT_LENGTH,
   headerName,
@@ -27,7 +27,7 @@ export type Fail = (exchange: HttpExchange, code: ErrorCode, message: string) =>
 export function answerLater(exchange: HttpExchange, fail: Fail, make: () => Promise<Answer>): void {
   const failed = (error: unknown): void => {
     if (error instanceof ServalError) fail(exchange, error.code, error.message);
-    else fail(exchange, ErrorCode.Internal, error instanceof Error ? error.message : String(error));
+    else fail(exchange, ErrorCode.Internal, reasonOf(error));
   };
   try {
     make()

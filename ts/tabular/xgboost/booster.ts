@@ -1,4 +1,5 @@
 // A booster of XGBoost, whichever form its file has. Importer's worker thread; pure.
+import { reasonOf } from '../../errors.js';
 import { readBinary } from './binary.js';
 import { readDocument } from './document.js';
 import { readUbj } from './ubj.js';
@@ -39,7 +40,7 @@ export function readBooster(bytes: Uint8Array): Booster {
     const isJson = second === 0x22 || second === 0x7d;
     return readDocument(isJson ? jsonOf(bytes) : readUbj(bytes));
   } catch (error) {
-    throw new RangeError(error instanceof Error ? error.message : String(error));
+    throw new RangeError(reasonOf(error));
   }
 }
 

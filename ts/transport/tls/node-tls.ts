@@ -1,11 +1,12 @@
 // TLS of the listeners on Node, HTTP's and gRPC's: node:tls, a protocol by ALPN, certificates of
 // clients where they are asked for. Files are read anew when they change and when that is asked
 // for. The listener's thread.
+import { reasonOf } from '../../errors.js';
 import type { Socket } from 'node:net';
 import { createServer, type Server, type TLSSocket } from 'node:tls';
 import type { HandshakeFailures } from '../grpc/settings.js';
 import type { Expires } from '../listener.js';
-import { PemFiles, expiryOf, reasonOf } from './pem-files.js';
+import { PemFiles, expiryOf } from './pem-files.js';
 import { TLS_VERSION_DEFAULT, type ServerTls, type TlsVersion } from './settings.js';
 
 export interface NodeTlsOptions {

@@ -1,7 +1,7 @@
 // The PEM texts of a server: read and checked, and looked at for changes. Control plane; the
 // listener's thread.
 import { readFileSync, statSync } from 'node:fs';
-import { ErrorCode, ServalError } from '../../errors.js';
+import { ErrorCode, ServalError, reasonOf } from '../../errors.js';
 import { lateCrypto, lateTls } from '../../late-modules.js';
 import type { PemSource, ServerTls } from './settings.js';
 
@@ -34,9 +34,6 @@ export interface PemFilesOptions {
 
 const placeOf = (what: string, { path }: PemSource): string =>
   path === undefined ? `${what} given as text` : `${what} file ${path}`;
-
-export const reasonOf = (error: unknown): string =>
-  error instanceof Error ? error.message : String(error);
 
 /** Device, inode, size and time of the files, as one text; a file that is not there has none. */
 function stateOf(paths: readonly string[]): string {

@@ -5,9 +5,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type * as uws from 'uWebSockets.js';
-import { ErrorCode, ServalError } from '../../errors.js';
+import { ErrorCode, ServalError, reasonOf } from '../../errors.js';
 import type { Expires, ListenerTls } from '../listener.js';
-import { PemFiles, expiryOf, reasonOf, type Pems } from './pem-files.js';
+import { PemFiles, expiryOf, type Pems } from './pem-files.js';
 
 export class UwsTls {
   /** Told what became of files that were read anew. */
