@@ -20,8 +20,11 @@ interface Entry {
   readonly timestamps?: readonly [{ readonly name: string; readonly ns: number }];
 }
 
-const entriesOf = (path: string): readonly Entry[] =>
-  existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as Entry[]) : [];
+/** Of a file that is not there none, nor of one that was opened and not written yet. */
+const entriesOf = (path: string): readonly Entry[] => {
+  const text = existsSync(path) ? readFileSync(path, 'utf8') : '';
+  return text === '' ? [] : (JSON.parse(text) as Entry[]);
+};
 const modelsOf = (entries: readonly Entry[]): readonly string[] =>
   entries.flatMap(({ model_name: name }) => (name === undefined ? [] : [name]));
 
