@@ -32,6 +32,7 @@ export class Connections {
     const secrets = this.ca ? credentials.createSsl(this.ca) : credentials.createInsecure();
     this.client = new Client(`127.0.0.1:${ports.grpc}`, secrets, {
       'grpc.use_local_subchannel_pool': 1,
+      ...(this.ca && { 'grpc.ssl_target_name_override': 'localhost' }),
       'grpc.max_receive_message_length': -1,
     });
   }
@@ -73,7 +74,10 @@ export class Connections {
         idleMs = now - (this.answeredMs.get(socket) ?? now);
       });
       sent.on('error', (error) => {
-        if (error.code === 'ECONNRESET' && idleMs > CLOSED_IDLE_MS) {
+        // uWebSockets.js takes a new certificate with a new socket that listens: who has just come
+        // to the old one, and shaken no hands yet, is reset.
+        const early = this.ca !== undefined && connection?.authorized !== true;
+        if (error.code === 'ECONNRESET' && (idleMs > CLOSED_IDLE_MS || early)) {
           resolve(this.send(path, body, headers, method));
         } else reject(new Error(`${method} ${path}: ${error.message}`));
       });
