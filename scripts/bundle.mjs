@@ -21,6 +21,8 @@ const OTHER_ENTRIES = [
   'commands/inspect-command.js',
   'commands/import-command.js',
   'commands/key-command.js',
+  'commands/help/help-command.js',
+  'commands/help/completion-command.js',
   'import/import-worker.js',
   'tracing/otlp-exporter.js',
 ];
@@ -40,7 +42,7 @@ const otherCommands = {
   setup({ onResolve, onLoad }) {
     const namespace = 'other-commands';
     onResolve(
-      { filter: /\/((inspect|import|key)-command|otlp-exporter)\.js$/ },
+      { filter: /\/((inspect|import|key|help|completion)-command|otlp-exporter)\.js$/ },
       ({ path, kind }) => (kind === 'dynamic-import' ? { path: basename(path), namespace } : null),
     );
     onResolve({ filter: /^\.\/load\.cjs$/, namespace }, ({ path }) => ({ path, external: true }));
