@@ -19,7 +19,7 @@ export async function runMicro(context) {
 }
 
 /** With a target: whether it is met. */
-function withVerdict(row) {
+export function withVerdict(row) {
   if (row.target_ns === undefined) return row;
   return { ...row, met: row.ns_per_call < row.target_ns ? 'yes' : 'NO' };
 }
