@@ -98,8 +98,8 @@ export class FrontDoor {
     }
   }
 
-  /** Whose certificate a new connection is shown; '' = it was reset, as one may be that comes in the
-   * very moment. */
+  /** Whose certificate a new connection is shown; '' = it was reset, as one may be that comes in
+   * the very moment. */
   served(port) {
     return new Promise((resolve, reject) => {
       const ca = readFileSync(this.path('authority.pem'));
