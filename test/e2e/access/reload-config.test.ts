@@ -1,6 +1,6 @@
-// HandleReloadConfigRequest with whole messages: from another machine it changes nothing, whatever it
-// says, without a key or --allow-remote-control; with either it changes models, and logs requests
-// only where the server was started to. Source: tfserving.md 2, 3.8.
+// HandleReloadConfigRequest with whole messages: from another machine it changes nothing, whatever
+// it says, without a key or --allow-remote-control; with either it changes models, and logs
+// requests only where the server was started to. Source: tfserving.md 2, 3.8.
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
