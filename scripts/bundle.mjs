@@ -9,6 +9,7 @@ import { createRequire } from 'node:module';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import { bundleConsole } from './packaging/console.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const folder = join(root, 'dist', 'bundle');
@@ -72,6 +73,7 @@ const SHARED = {
 export async function bundle() {
   rmSync(folder, { recursive: true, force: true });
   await bundled({});
+  await bundleConsole(folder);
   copyFileSync(loader, join(folder, 'load.cjs'));
   for (const entry of SERVER_ENTRIES) writeLoaded(basename(entry, '.js'));
   return readdirSync(folder).length;

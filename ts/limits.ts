@@ -20,6 +20,10 @@ export const HTTP_PIPELINED_MAX = 256;
 export const CONFIG_FILE_BYTES_MAX = 1_048_576;
 /** Lines of --api-key-file: a request that needs a key is compared with all of them. */
 export const ACCESS_KEYS_MAX = 1000;
+/** Credentials that a thread remembers to have let in to one kind of call (the engine's gRPC
+ * listener: to all), and how long one may be for that: others are hashed each time. */
+export const ACCEPTED_KEYS_MAX = 128;
+export const ACCEPTED_KEY_CHARS_MAX = 256;
 /** Of what a line of the access log quotes: a path or name, and the reason of a refusal; the
  * engine's own lines count bytes. */
 export const ACCESS_NAME_CHARS_MAX = 256;
@@ -75,6 +79,8 @@ export const MODELS_MAX = 100_000;
 export const VERSIONS_MAX = 10_000;
 /** Versions are int64, as TensorFlow Serving has them. */
 export const VERSION_MAX = 9_223_372_036_854_775_807n;
+/** Models in one answer of GET /v1/models and GET /v2/models. */
+export const MODEL_LIST_MAX = 1000;
 /** Versions in state END that a model's status keeps showing (failed or unloaded). */
 export const ENDED_VERSIONS_MAX = 16;
 /** Models that load at the same time. */

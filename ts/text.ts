@@ -85,9 +85,10 @@ export function nearWord(written: string, words: readonly string[]): string | un
   return editCount(word, near) <= editsMax ? near : undefined;
 }
 
-/** What an error says behind a word that is none of these; "" where nothing is near. */
+/** What an error says behind a word that is none of these; "" where nothing is near, and for
+ * numbers, which nobody misspells. */
 export function meant(written: string, words: readonly string[]): string {
-  const near = nearWord(written, words);
+  const near = /[a-z]/i.test(written) ? nearWord(written, words) : undefined;
   return near === undefined ? '' : `; did you mean ${echo(near)}?`;
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Makes what the tests of deploy/ need where it is missing, and prints its folder: helm, our validate
-# (test/deploy/go), and KServe's definitions and runtimes, from its Go module; keyed by their locks,
-# see cached.sh. Exit 77 with a reason where there is no Go or no network.
+# Makes what the tests of deploy/ need where it is missing, and prints its folder: helm, our
+# validate (test/deploy/go), and KServe's definitions and runtimes, from its Go module; keyed by
+# their locks, see cached.sh. Exit 77 with a reason where there is no Go or no network.
 set -euo pipefail
 
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
@@ -30,12 +30,14 @@ fill() {
   }
   from="$(sed -n 's/.*"Dir": "\(.*\)".*/\1/p' <<<"$answer")"
   mkdir "$1/definitions" "$1/runtimes"
-  cp "$from"/config/crd/full/serving.kserve.io_{clusterservingruntimes,servingruntimes,inferenceservices}.yaml \
-    "$1/definitions/"
+  local kind
+  for kind in clusterservingruntimes servingruntimes inferenceservices; do
+    cp "$from/config/crd/full/serving.kserve.io_$kind.yaml" "$1/definitions/"
+  done
   cp "$from"/config/runtimes/kserve-{tritonserver,tensorflow-serving}.yaml "$1/runtimes/"
   (cd "$source_folder" && go build -ldflags="-s -w" -o "$1/" ./validate tool)
 }
 
-key="$({ find "$source_folder" -type f -print0 | sort -z | xargs -0 cat && cat "${BASH_SOURCE[0]}" &&
-  go version; } | sha256sum | cut -c1-16)"
+key="$({ find "$source_folder" -type f -print0 | sort -z | xargs -0 cat &&
+  cat "${BASH_SOURCE[0]}" && go version; } | sha256sum | cut -c1-16)"
 cached deploy-tools "$key" fill

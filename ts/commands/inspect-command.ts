@@ -49,7 +49,9 @@ export interface ModelReport {
   readonly signatures: readonly SignatureInfo[];
 }
 
-/** Answers the exit code. Errors: UsageError; InvalidArgument when PATH holds no model; ModelInvalid, RuntimeUnavailable. */
+/** Answers the exit code.
+ * Errors: UsageError; InvalidArgument when PATH holds no model; ModelInvalid,
+ * RuntimeUnavailable. */
 export async function inspectCommand(args: readonly string[]): Promise<number> {
   const cwd = process.cwd();
   const flags = await asUsage(() => parseFlags(args, cwd, INSPECT_FLAGS));

@@ -1,4 +1,5 @@
-// The list of models that `serval inspect FOLDER` prints, with sizes that count data in other files.
+// The list of models that `serval inspect FOLDER` prints, with sizes that count data in other
+// files.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { listedModels, listText } from '../../../ts/commands/model-list.js';

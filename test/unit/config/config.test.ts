@@ -30,6 +30,7 @@ const DEFAULT_ACCESS: Config['access'] = {
   remoteControl: false,
   cors: undefined,
   clientShm: false,
+  console: true,
   admin: undefined,
   adminTls: true,
 };
