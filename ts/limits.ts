@@ -185,3 +185,6 @@ export const TRACE_FLUSH_MS = 3000;
 export const REQUEST_LOG_TAKE_MS = 200;
 /** A request log that could not be written is tried again after this. */
 export const REQUEST_LOG_RETRY_MS = 5000;
+
+/** Lists inside each other in what loadModel().infer() is given. */
+export const LIBRARY_RANK_MAX = 64;
