@@ -130,7 +130,7 @@ export async function loadModel(path: string, options: ModelOptions = {}): Promi
   if (typeof path !== 'string') {
     throw configError(LOAD_CALL, `expected the path of a model, got ${typeof path}`);
   }
-  const { MODEL_SETTINGS } = await import('./library/open-model.js');
+  const { MODEL_SETTINGS } = await import('./library/settings.js');
   const { name, version, signature, ...rest } = options;
   const choice = { name, version, signature };
   for (const [key, value] of Object.entries(choice)) {

@@ -1,6 +1,6 @@
-// The command line: serve, inspect, import, key, version, help. Control plane, main thread. `serve`
-// is loaded with it, because its start-up time is a promise (bench/workloads/startup.mjs); the
-// other commands when they are called.
+// The command line: serve, predict, inspect, import, key, version, help. Control plane, main
+// thread. `serve` is loaded with it, because its start-up time is a promise
+// (bench/workloads/startup.mjs); the other commands when they are called.
 import { nearestWord, visible } from './text.js';
 import { ErrorCode, reasonOf } from './errors.js';
 import { surviveLostOutput } from './logger.js';
@@ -9,7 +9,7 @@ import { isUsageError, UsageError } from './commands/usage.js';
 
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
-const COMMANDS = ['serve', 'inspect', 'import', 'key', 'version', 'help'];
+const COMMANDS = ['serve', 'predict', 'inspect', 'import', 'key', 'version', 'help'];
 
 /** Runs one command and sets the process's exit code; `serve` returns once the server is up.
  * 1: it failed; 2: the command line or the configuration file is wrong. */
@@ -29,6 +29,10 @@ async function run(args: readonly string[]): Promise<number> {
   switch (command) {
     case 'serve':
       return serveCommand(rest);
+    case 'predict': {
+      const { predictCommand } = await import('./predict-command/predict-command.js');
+      return predictCommand(rest);
+    }
     case 'inspect': {
       const { inspectCommand } = await import('./commands/inspect-command.js');
       return inspectCommand(rest);

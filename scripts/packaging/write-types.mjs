@@ -97,7 +97,7 @@ export const { startServer, loadModel, ServalError, ErrorCode } = api;
 export async function writeTypes() {
   const { SERVE_FLAGS } = await import(join(dist, 'config', 'flags.js'));
   const { optionName, ErrorCode } = await import(join(dist, 'api.js'));
-  const { MODEL_SETTINGS } = await import(join(dist, 'library', 'open-model.js'));
+  const { MODEL_SETTINGS } = await import(join(dist, 'library', 'settings.js'));
   const library = { settings: MODEL_SETTINGS, codes: ErrorCode };
   const text = declarations(SERVE_FLAGS, optionName, library);
   for (const name of ['api.d.ts', 'api.d.cts']) writeFileSync(join(dist, 'bundle', name), text);

@@ -1,6 +1,7 @@
 // The text of `serval help`. Control plane.
-import { SERVE_FLAGS } from '../config/flags.js';
+import { findFlag, SERVE_FLAGS } from '../config/flags.js';
 import type { FlagRow } from '../config/flags.js';
+import { PREDICT_FLAGS } from '../predict-command/flags.js';
 
 const INDENT = 34;
 
@@ -8,6 +9,8 @@ const USAGE = `serval: an inference server (TensorFlow Serving's and Predict Pro
 
   serval serve [PATH ...] [flags]   serve models: a model file (x.onnx, x.pb, x.pmml, an archive), a
                                     model folder, or a model repository; several allowed
+  serval predict PATH|URL           call a model once, without a server or at its URL, with
+                                    --input NAME=VALUE (JSON, @file.json, @file.npy) or --random
   serval inspect PATH [--json]      show inputs, outputs, shapes, size, opset, producer; of a
                                     TensorFlow model its tags, signatures and operators; of a
                                     Spark, MLeap or PMML model its fields, outputs and stages
@@ -31,9 +34,11 @@ export function helpText(): string {
   const out = line('--out FILE', 'the ONNX file; constants go to FILE.data');
   const signature = line('--signature NAME', 'only this one (all, a file each)');
   const help = line('--help, -h', 'show this text');
+  const predict = PREDICT_FLAGS.filter((row) => findFlag(row.name) === undefined);
   return (
     `${USAGE}${rows.map(flagLine).join('')}${help}\nFlags of inspect:\n\n${json}${inspect}` +
-    `${tags}\nFlags of import:\n\n${out}${signature}${tags}`
+    `${tags}\nFlags of predict, beside those of serve that a model by itself has:\n\n` +
+    `${predict.map(flagLine).join('')}\nFlags of import:\n\n${out}${signature}${tags}`
   );
 }
 

@@ -37,26 +37,6 @@ export interface OpenModel {
   readonly loaded: LoadedModel;
 }
 
-/** The settings of `serval serve` that a model by itself has, by flag name. */
-export const MODEL_SETTINGS: readonly string[] = [
-  'exec-mode',
-  'inline-us-max',
-  'queue-requests-max',
-  'instances',
-  'intra-op-threads',
-  'inter-op-threads',
-  'graph-optimization',
-  'providers',
-  'saved-model-tags',
-  'model-cache',
-  'model-config-name',
-  'default-max-batch-size',
-  'memory-limit',
-  'onnxruntime-library',
-  'log-level',
-  'log-format',
-];
-
 /** Errors: InvalidArgument: no such path, several models in it, a setting; ModelNotFound: no such
  * name or version; ModelInvalid, RuntimeUnavailable. `change`: what is asked for in another way. */
 export async function openModel(
