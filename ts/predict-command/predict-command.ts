@@ -21,10 +21,6 @@ const isUrl = (text: string): boolean => /^[a-z][a-z\d+.-]*:\/\//i.test(text);
 export async function predictCommand(args: readonly string[]): Promise<number> {
   const cwd = process.cwd();
   const flags = await asUsage(() => parseFlags(args, cwd, PREDICT_FLAGS));
-  if (flags.help) {
-    const { printHelp } = await import('../commands/help-text.js');
-    return printHelp();
-  }
   const [target, ...others] = flags.positional;
   if (target === undefined || others.length > 0) {
     const message = `predict: expected one PATH or URL, got ${flags.positional.length}`;
