@@ -103,6 +103,10 @@ export const ONNX_FIELDS_MAX = 1_048_576;
 export const LOG_VALUE_CHARS_MAX = 2048;
 /** Elements that a printed sample request may have in all its inputs together. */
 export const SAMPLE_ELEMENTS_MAX = 256;
+/** Elements of a request that is written to a file for the lines that `serval serve` prints. */
+export const REQUEST_FILE_ELEMENTS_MAX = 524_288;
+/** Models that such lines are printed of. */
+export const TRY_MODELS_MAX = 8;
 
 /** What a compressed REST body may unpack to; TensorFlow Serving's own limit. */
 export const INFLATED_BYTES_MAX = 104_857_600;
