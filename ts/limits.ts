@@ -107,6 +107,10 @@ export const ONNX_FIELDS_MAX = 1_048_576;
 export const LOG_VALUE_CHARS_MAX = 2048;
 /** Elements that a printed sample request may have in all its inputs together. */
 export const SAMPLE_ELEMENTS_MAX = 256;
+/** Elements of a request that is written to a file for the lines that `serval serve` prints. */
+export const REQUEST_FILE_ELEMENTS_MAX = 524_288;
+/** Models that such lines are printed of. */
+export const TRY_MODELS_MAX = 8;
 
 /** What a compressed REST body may unpack to; TensorFlow Serving's own limit. */
 export const INFLATED_BYTES_MAX = 104_857_600;
@@ -191,3 +195,6 @@ export const TRACE_FLUSH_MS = 3000;
 export const REQUEST_LOG_TAKE_MS = 200;
 /** A request log that could not be written is tried again after this. */
 export const REQUEST_LOG_RETRY_MS = 5000;
+
+/** Lists inside each other in what loadModel().infer() is given. */
+export const LIBRARY_RANK_MAX = 64;

@@ -28,6 +28,8 @@ export interface AttachOptions {
   readonly tfTensorContent?: boolean;
   /** Whether classify and regress check a signature's method name; default false. */
   readonly tfCheckMethod?: boolean;
+  /** Whether the process lives while this thread is attached; default true. */
+  readonly keepsProcess?: boolean;
 }
 
 /** Of the rows of native/stats/server_stats.cc those that JavaScript knows. */
