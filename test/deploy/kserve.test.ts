@@ -1,7 +1,7 @@
 // The server with exactly the arguments that KServe starts a container with: those of our
 // runtimes, and those of the runtimes of Triton and TensorFlow Serving that KServe comes with,
-// through the image's entrypoint. Models lie where KServe's storage initializer puts them; ports and that folder
-// are the test's own.
+// through the image's entrypoint. Models lie where KServe's storage initializer puts them; ports
+// and that folder are the test's own.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
