@@ -20,6 +20,10 @@ export const HTTP_PIPELINED_MAX = 256;
 export const CONFIG_FILE_BYTES_MAX = 1_048_576;
 /** Lines of --api-key-file: a request that needs a key is compared with all of them. */
 export const ACCESS_KEYS_MAX = 1000;
+/** Credentials that a thread remembers to have let in to one kind of call (the engine's gRPC
+ * listener: to all), and how long one may be for that: others are hashed each time. */
+export const ACCEPTED_KEYS_MAX = 128;
+export const ACCEPTED_KEY_CHARS_MAX = 256;
 /** Of what a line of the access log quotes: a path or name, and the reason of a refusal; the
  * engine's own lines count bytes. */
 export const ACCESS_NAME_CHARS_MAX = 256;

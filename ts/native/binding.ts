@@ -36,7 +36,7 @@ export interface AttachOptions {
 export type ServerValue =
   | `refused_${'access' | 'not_found' | 'not_ready' | 'body_too_large' | 'malformed' | 'other'}`
   | `connections_${'http' | 'grpc' | 'admin'}`
-  | `certificate_${'http' | 'grpc'}`
+  | `certificate_${'http' | 'grpc' | 'admin'}`
   | `problems_${'unserved' | 'warning' | 'note'}`
   | 'looks';
 
