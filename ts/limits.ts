@@ -198,3 +198,8 @@ export const REQUEST_LOG_RETRY_MS = 5000;
 
 /** Lists inside each other in what loadModel().infer() is given. */
 export const LIBRARY_RANK_MAX = 64;
+/** A load that takes longer is told in the log, and again after at most this. */
+export const LOAD_TOLD_AFTER_MS = 1000;
+export const LOAD_TOLD_EVERY_MS_MAX = 30_000;
+/** Files whose sizes are added up for that. */
+export const LOAD_SIZE_ENTRIES_MAX = 4096;
