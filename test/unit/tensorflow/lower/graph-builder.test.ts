@@ -120,6 +120,36 @@ test('small constants are inline, equal ones once; strings are strings', () => {
   assert.deepEqual([...built.model.weightsUsed], []);
 });
 
+test('halves stay float between kernels that have no others', () => {
+  const built = builder();
+  const made = (
+    type: string,
+    inputs: readonly TensorValue[],
+    dtype: Dtype = 'half',
+  ): TensorValue => {
+    const [out] = built.add(type, inputs, [{ dtype, shape: [2] }]);
+    assert.ok(out !== undefined);
+    return out;
+  };
+  const first = made('Exp', [value('half')]);
+  assert.equal(first.dtype, 'half');
+  const second = made('Sqrt', [made('Transpose', [first])]);
+  const joined = made('Concat', [second, constant('half', [1])]);
+  const wide = built.cast(joined, 'float');
+  assert.equal(built.cast(wide, 'half').dtype, 'half');
+  const graph = built.subgraph('body', [], [wide]);
+  // One cast of what is fed; the constant's is made at once.
+  assert.deepEqual(
+    graph.nodes.map((node) => node.op),
+    ['Cast', 'Exp', 'Transpose', 'Sqrt', 'Concat', 'Identity'],
+  );
+  // What the graph itself casts to half is rounded, and so is what is given.
+  const rounded = built.cast(built.cast(value('float', [2], 'y'), 'half'), 'float');
+  const given = built.subgraph('body', [], [rounded, second]);
+  const casts = given.nodes.filter((node) => node.op === 'Cast');
+  assert.equal(casts.length, 4);
+});
+
 test('custom operators say the type of what they give', () => {
   const built = builder();
   const [out] = built.add(
