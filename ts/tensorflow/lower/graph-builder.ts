@@ -203,7 +203,8 @@ export class GraphBuilder {
     const names = inputs.map((input, i) => {
       if (input === undefined) return '';
       const target = casts.get(letterOf(row?.[0], i));
-      return this.use(target === undefined ? input : this.cast(input, target));
+      if (target === undefined) return this.use(input);
+      return this.use(STEPS.has(type) ? this.cast(input, target) : this.#widened(input, target));
     });
     const raw = outputs.map((output, i) => {
       const dtype = casts.get(letterOf(row?.[1], i)) ?? output.dtype;
@@ -221,6 +222,13 @@ export class GraphBuilder {
       const value: TensorValue = { kind: 'tensor', name, dtype, shape: wanted.shape };
       return dtype === wanted.dtype ? value : this.#narrowed(value, wanted.dtype);
     });
+  }
+
+  /** For a kernel that computes in float: halves that another one computed in float go back to what
+   * they were rounded from. Where the graph itself casts, they are rounded. */
+  #widened(value: TensorValue, target: Dtype): TensorValue {
+    const wide = this.model.unrounded.get(value.name ?? '');
+    return wide?.dtype === target ? wide : this.cast(value, target);
   }
 
   /** Into the type that was asked for. */
@@ -280,13 +288,8 @@ export class GraphBuilder {
     }
   }
 
-  /** Halves that a kernel computed in float go back to what they were rounded from: values are
-   * rounded where the graph casts to half, and where a kernel takes halves, and stay float
-   * between kernels that take none. */
   cast(value: TensorValue, dtype: Dtype): TensorValue {
     if (value.dtype === dtype) return value;
-    const wide = this.model.unrounded.get(value.name ?? '');
-    if (wide?.dtype === dtype) return wide;
     const known = castConstant(value, dtype);
     if (known !== undefined) return known;
     const name = this.model.name('Cast');
@@ -318,6 +321,29 @@ export class GraphBuilder {
 }
 
 const HALVES: ReadonlySet<Dtype> = new Set(['half', 'bfloat16']);
+
+/** Operators whose answer jumps where their input passes some number: they get rounded halves, as
+ * TensorFlow's get them. */
+const STEPS: ReadonlySet<string> = new Set([
+  'ArgMax',
+  'ArgMin',
+  'Ceil',
+  'Equal',
+  'Floor',
+  'Greater',
+  'GreaterOrEqual',
+  'IsInf',
+  'IsNaN',
+  'Less',
+  'LessOrEqual',
+  'Mod',
+  'NonZero',
+  'Not',
+  'Round',
+  'Sign',
+  'TopK',
+  'Unique',
+]);
 
 /** Operators whose output has elements of their inputs as they are, of one type. */
 const MOVES: ReadonlySet<string> = new Set([
