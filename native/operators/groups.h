@@ -22,6 +22,10 @@ std::vector<OperatorType> sparse_operators();
 std::vector<OperatorType> sparse_part_operators();
 std::vector<OperatorType> sparse_segment_operators();
 
+// arrays/
+std::vector<OperatorType> bitcast_operators();
+std::vector<OperatorType> dynamic_slice_operators();
+
 // guards/
 std::vector<OperatorType> checked_operators();
 std::vector<OperatorType> division_operators();

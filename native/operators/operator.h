@@ -65,9 +65,9 @@ struct OperatorType {
   // Errors: model_invalid naming the attribute.
   Result<std::unique_ptr<Kernel>> (*make)(const KernelAttributes& attributes) = nullptr;
   // Where the runtime itself finds the type of the one output: it is that of the last input, which
-  // PassesLastInput gives on unchanged, in its own memory if the runtime can. All inputs are
-  // required then.
-  enum class OutputType : uint8_t { OfTheGraph, OfLastInput, PassesLastInput };
+  // PassesLastInput gives on unchanged, in its own memory if the runtime can, and ChangesLastInput
+  // in its own memory where nothing else reads it. All inputs are required then.
+  enum class OutputType : uint8_t { OfTheGraph, OfLastInput, PassesLastInput, ChangesLastInput };
   OutputType output_type = OutputType::OfTheGraph;
 };
 

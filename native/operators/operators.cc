@@ -8,14 +8,15 @@ namespace serval::operators {
 std::vector<OperatorType> all_operators() {
   std::vector<OperatorType> all;
   constexpr std::vector<OperatorType> (*kGroups[])() = {
-      bincount_operators,      cross_operators,       example_operators,
-      hash_operators,          lookup_operators,      ragged_operators,
-      ragged_row_operators,    segment_operators,     selection_operators,
-      sparse_operators,        sparse_part_operators, sparse_segment_operators,
-      sequence_operators,      regex_operators,       string_element_operators,
-      string_format_operators, string_join_operators, string_number_operators,
-      string_split_operators,  unicode_operators,     image_operators,
-      checked_operators,       division_operators,    no_row_operators,
+      bincount_operators,      cross_operators,         example_operators,
+      hash_operators,          lookup_operators,        ragged_operators,
+      ragged_row_operators,    segment_operators,       selection_operators,
+      sparse_operators,        sparse_part_operators,   sparse_segment_operators,
+      sequence_operators,      regex_operators,         string_element_operators,
+      string_format_operators, string_join_operators,   string_number_operators,
+      string_split_operators,  unicode_operators,       image_operators,
+      checked_operators,       division_operators,      no_row_operators,
+      bitcast_operators,       dynamic_slice_operators,
   };
   for (const auto group : kGroups) {
     std::vector<OperatorType> types = group();

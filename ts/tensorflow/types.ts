@@ -47,6 +47,8 @@ export type Attribute =
   | { readonly kind: 'shape'; readonly value: Shape }
   | { readonly kind: 'tensor'; readonly value: Tensor }
   | { readonly kind: 'function'; readonly value: FunctionRef }
+  /** A data type that is not served (its name), or a tensor of one. */
+  | { readonly kind: 'unserved type'; readonly value: string }
   /** Inside a function: the caller's attribute of this name. */
   | { readonly kind: 'placeholder'; readonly value: string }
   | { readonly kind: 'list'; readonly value: AttributeList };

@@ -379,8 +379,8 @@ size_t last_input_alias(int** input, int** output) {
   return 1;
 }
 
-// The output shares the last input's memory.
-void alias_last_input(OrtCustomOp& abi, size_t inputs) {
+// The output shares the last input's memory: always, or where nothing else reads the input.
+void alias_last_input(OrtCustomOp& abi, size_t inputs, bool always) {
   static constexpr size_t (*kAliases[])(int**, int**) = {
       last_input_alias<1>,
       last_input_alias<2>,
@@ -389,8 +389,13 @@ void alias_last_input(OrtCustomOp& abi, size_t inputs) {
   };
   if (inputs == 0 || inputs > std::size(kAliases)) return;
   abi.version = kAliasVersion;
-  abi.GetAliasMap = kAliases[inputs - 1];
-  abi.ReleaseAliasMap = [](int*, int*) {};
+  if (always) {
+    abi.GetAliasMap = kAliases[inputs - 1];
+    abi.ReleaseAliasMap = [](int*, int*) {};
+  } else {
+    abi.GetMayInplace = kAliases[inputs - 1];
+    abi.ReleaseMayInplace = [](int*, int*) {};
+  }
 }
 
 // An operator whose output's type the runtime finds itself. Source: custom_ops.cc, which asks one
@@ -446,8 +451,9 @@ const Domain& make_domain(const OrtApi& api, bool has_shape_calls) {
       op->shape_calls = has_shape_calls;
       const auto form = op->type.output_type;
       if (form != OperatorType::OutputType::OfTheGraph) type_by_last_input(op->abi);
-      if (form == OperatorType::OutputType::PassesLastInput && has_shape_calls) {
-        alias_last_input(op->abi, op->type.inputs.size());
+      const bool passes = form == OperatorType::OutputType::PassesLastInput;
+      if ((passes || form == OperatorType::OutputType::ChangesLastInput) && has_shape_calls) {
+        alias_last_input(op->abi, op->type.inputs.size(), passes);
       }
       if (failed == nullptr) failed = api.CustomOpDomain_Add(domain->domain, &op->abi);
       domain->operators.push_back(std::move(op));

@@ -39,8 +39,8 @@ const NAMES_SHOWN_MAX = 8;
 /** Before this graph version a placeholder's shape [] meant that it is not known. */
 const SCALAR_PLACEHOLDERS_SINCE = 24;
 
-/** One signature "serving_default" of Predict; aliases are the names of nodes (with the port where
- * it is not 0). Errors: ModelInvalid: damaged, variables inside, a name that no tensor has. */
+/** One signature "serving_default" of Predict; aliases are the names that are given, or those of
+ * nodes. Errors: ModelInvalid: damaged, variables inside, a name that no tensor has. */
 export function loadFrozenGraph(file: string, options: FrozenOptions = {}): LoadedGraph {
   const graph = readMessageFile(file, GRAPH_DEF, readGraphDef);
   return located(file, () => {
@@ -157,10 +157,7 @@ class Ends {
           name: `${node}:${output}`,
           dtypeCode: dtype === undefined ? 0 : codeOfDtype(dtype),
         };
-        return [
-          output === 0 ? node : `${node}:${output}`,
-          shape === undefined ? info : { ...info, shape },
-        ];
+        return [given, shape === undefined ? info : { ...info, shape }];
       }),
     );
   }

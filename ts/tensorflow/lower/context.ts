@@ -228,6 +228,7 @@ export class OpContext {
   ): Extract<Attribute, { kind: K }> | undefined {
     const value = this.node.attributes.get(name);
     if (value?.kind === kind) return value as Extract<Attribute, { kind: K }>;
+    if (value?.kind === 'unserved type') this.fail(`tensors of ${value.value} are not supported`);
     if (value !== undefined) this.fail(`attribute ${name}: expected ${kind}, got ${value.kind}`);
     if (required) this.fail(`attribute ${name} is missing`);
     return undefined;

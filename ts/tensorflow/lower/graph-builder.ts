@@ -35,6 +35,8 @@ export class ModelBuild {
   readonly weights: WeightStore;
   readonly initializers: OnnxTensor[] = [];
   readonly weightsUsed = new Set<number>();
+  /** What a half was rounded from because a kernel computes in float, by the half's name. */
+  readonly unrounded = new Map<string, TensorValue>();
   readonly #types = new Map<string, OnnxValue>();
   readonly #constants = new Map<Tensor, string>();
   readonly #small = new Map<string, string>();
@@ -194,13 +196,15 @@ export class GraphBuilder {
     domain = '',
   ): TensorValue[] {
     const row = KERNEL_TYPES[domain === '' ? type : `${domain}:${type}`];
-    const casts = row === undefined ? new Map<string, Dtype>() : castsOf(type, inputs, row);
+    const needed = row === undefined ? new Map<string, Dtype>() : castsOf(type, inputs, row);
+    const casts = MOVES.has(type) && domain === '' ? this.#movedWide(inputs, row, needed) : needed;
     const letterOf = (letters: string | undefined, i: number): string =>
       letters?.[Math.min(i, letters.length - 1)] ?? '';
     const names = inputs.map((input, i) => {
       if (input === undefined) return '';
       const target = casts.get(letterOf(row?.[0], i));
-      return this.use(target === undefined ? input : this.cast(input, target));
+      if (target === undefined) return this.use(input);
+      return this.use(STEPS.has(type) ? this.cast(input, target) : this.#widened(input, target));
     });
     const raw = outputs.map((output, i) => {
       const dtype = casts.get(letterOf(row?.[1], i)) ?? output.dtype;
@@ -216,8 +220,43 @@ export class GraphBuilder {
     return raw.map(({ name, dtype, wanted }) => {
       if (domain === SERVAL_DOMAIN) this.describe(name, dtype);
       const value: TensorValue = { kind: 'tensor', name, dtype, shape: wanted.shape };
-      return dtype === wanted.dtype ? value : this.cast(value, wanted.dtype);
+      return dtype === wanted.dtype ? value : this.#narrowed(value, wanted.dtype);
     });
+  }
+
+  /** For a kernel that computes in float: halves that another one computed in float go back to what
+   * they were rounded from. Where the graph itself casts, they are rounded. */
+  #widened(value: TensorValue, target: Dtype): TensorValue {
+    const wide = this.model.unrounded.get(value.name ?? '');
+    return wide?.dtype === target ? wide : this.cast(value, target);
+  }
+
+  /** Into the type that was asked for. */
+  #narrowed(value: TensorValue, wanted: Dtype): TensorValue {
+    const narrow = this.cast(value, wanted);
+    const isRounded = HALVES.has(wanted) && value.dtype === 'float';
+    if (isRounded && narrow.name !== undefined) this.model.unrounded.set(narrow.name, value);
+    return narrow;
+  }
+
+  /** Has an operator that only moves elements move those that halves were rounded from, so that
+   * what comes behind it can go on with them. */
+  #movedWide(
+    inputs: readonly (TensorValue | undefined)[],
+    row: readonly string[] | undefined,
+    needed: ReadonlyMap<string, Dtype>,
+  ): ReadonlyMap<string, Dtype> {
+    const letters = row?.[0] ?? '';
+    const first = letters[0];
+    if (first === undefined || needed.has(first)) return needed;
+    const moved = inputs.filter((_, i) => letters[Math.min(i, letters.length - 1)] === first);
+    const isWide = (one: TensorValue | undefined): boolean =>
+      one?.constant !== undefined || this.model.unrounded.has(one?.name ?? '');
+    const isHalf = HALVES.has(inputs[0]?.dtype ?? 'float');
+    const hasOne = moved.some((one) => this.model.unrounded.has(one?.name ?? ''));
+    return isHalf && hasOne && moved.every(isWide)
+      ? new Map([...needed, [first, 'float']])
+      : needed;
   }
 
   /** Adds a node as it is: no casts, no names made. */
@@ -280,6 +319,47 @@ export class GraphBuilder {
     return { name, inputs, outputs: named, nodes, valueInfos: this.model.typesOf(nodes) };
   }
 }
+
+const HALVES: ReadonlySet<Dtype> = new Set(['half', 'bfloat16']);
+
+/** Operators whose answer jumps where their input passes some number: they get rounded halves, as
+ * TensorFlow's get them. */
+const STEPS: ReadonlySet<string> = new Set([
+  'ArgMax',
+  'ArgMin',
+  'Ceil',
+  'Equal',
+  'Floor',
+  'Greater',
+  'GreaterOrEqual',
+  'IsInf',
+  'IsNaN',
+  'Less',
+  'LessOrEqual',
+  'Mod',
+  'NonZero',
+  'Not',
+  'Round',
+  'Sign',
+  'TopK',
+  'Unique',
+]);
+
+/** Operators whose output has elements of their inputs as they are, of one type. */
+const MOVES: ReadonlySet<string> = new Set([
+  'Concat',
+  'Expand',
+  'Gather',
+  'Identity',
+  'Pad',
+  'Reshape',
+  'Slice',
+  'Split',
+  'Squeeze',
+  'Tile',
+  'Transpose',
+  'Unsqueeze',
+]);
 
 /** Operators whose output has the first input's shape, whatever it is. */
 const KEEPS_SHAPE: ReadonlySet<string> = new Set([

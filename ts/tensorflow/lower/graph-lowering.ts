@@ -286,15 +286,17 @@ export class GraphLowering implements Surroundings {
   }
 }
 
-/** Adds what the graph's own _output_shapes attribute says of a value whose rank is not known. */
+/** Adds what the graph's own _output_shapes attribute says of a value. */
 function hinted(value: Value, node: FlatNode, output: number): Value {
   if (value.kind !== 'tensor' || isStatic(value.shape)) return value;
   const hints = node.attributes.get('_output_shapes');
   const hint = hints?.kind === 'list' ? hints.value.shapes[output] : undefined;
-  if (hint === undefined || value.shape !== undefined) return value;
+  if (hint === undefined) return value;
+  if (value.shape !== undefined) return { ...value, hint };
   // The batch may have been fixed where the graph was written; only the rank is taken for sure.
   return {
     ...value,
+    hint,
     shape: commonShape(
       hint,
       hint.map(() => undefined),

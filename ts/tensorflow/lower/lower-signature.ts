@@ -178,8 +178,8 @@ export class SignatureLowering {
     }
     const dtype = this.#job.options.dtypeOf(node, ref.output) ?? knownDtype(info.dtypeCode);
     const graphName = this.#build.reserve(alias);
-    const { shape, isDeclared } = this.#fedShape(node, info);
-    const value: TensorValue = { kind: 'tensor', name: graphName, dtype, shape };
+    const { shape, hint, isDeclared } = this.#fedShape(node, info);
+    const value: TensorValue = { kind: 'tensor', name: graphName, dtype, shape, hint };
     lowering.feed(ref, value);
     const defaultValue = this.#signature.defaults.get(alias);
     const tensor: FedTensor = {
@@ -197,11 +197,16 @@ export class SignatureLowering {
   /** TensorFlow checks fed shapes against nothing, so the ONNX input's shape is left open, and only
    * its rank is counted on. From rank 4 on (images) a Placeholder's own dims are: the runtime needs
    * them, and other ranks fail anyway. */
-  #fedShape(node: FlatNode, info: TensorInfoDef): { shape: Shape; isDeclared: boolean } {
+  #fedShape(
+    node: FlatNode,
+    info: TensorInfoDef,
+  ): { shape: Shape; hint: Shape; isDeclared: boolean } {
     const own = placeholderShape(node, this.#job.prepared.source.graph.producer);
-    if (own !== undefined && own.length >= IMAGE_RANK) return { shape: own, isDeclared: true };
-    const said = own ?? hintedShape(node) ?? declaredShape(info);
-    return { shape: said?.map(() => undefined), isDeclared: false };
+    if (own !== undefined && own.length >= IMAGE_RANK) {
+      return { shape: own, hint: own, isDeclared: true };
+    }
+    const hint = own ?? hintedShape(node) ?? declaredShape(info);
+    return { shape: hint?.map(() => undefined), hint, isDeclared: false };
   }
 
   #give(

@@ -16,6 +16,9 @@ export interface TensorValue {
   /** Elements of an integer or bool tensor of rank 0 or 1 as far as they are known: what shapes are
    * computed from. Bools are 0 and 1. */
   readonly ints?: readonly (number | undefined)[];
+  /** What the graph says of the dims. Requests may have others: for what can only be done with a
+   * number, and is refused at run time where it was another. */
+  readonly hint?: Shape;
 }
 
 /** A variable, by reference or by resource handle. */

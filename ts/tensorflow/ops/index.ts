@@ -25,6 +25,8 @@ import { REVERSE_SEQUENCE } from './rnn/reverse-sequence.js';
 import { COMPARE } from './select/compare.js';
 import { SELECT } from './select/select.js';
 import { TOP_K } from './select/top-k.js';
+import { BITCAST } from './shape/bitcast.js';
+import { DYNAMIC_SLICE } from './shape/dynamic-slice.js';
 import { FILL } from './shape/fill.js';
 import { GATHER } from './shape/gather.js';
 import { JOIN } from './shape/join.js';
@@ -84,6 +86,8 @@ export const OPERATORS: Operators = {
   ...COMPARE,
   ...SELECT,
   ...TOP_K,
+  ...BITCAST,
+  ...DYNAMIC_SLICE,
   ...FILL,
   ...GATHER,
   ...JOIN,

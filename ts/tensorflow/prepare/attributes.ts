@@ -150,6 +150,7 @@ function plain(attribute: Attribute): unknown {
       return ['list', plainList(attribute.value)];
     case 'bool':
     case 'type':
+    case 'unserved type':
     case 'placeholder':
       return [attribute.kind, attribute.value];
   }

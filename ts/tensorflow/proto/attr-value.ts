@@ -83,7 +83,7 @@ function readMember(
     case 6: {
       reader.varint();
       const value = dtypeOfCode(reader.low);
-      return value === undefined ? undefined : { kind: 'type', value };
+      return value === undefined ? unservedType(reader.low) : { kind: 'type', value };
     }
     case 7:
       return { kind: 'shape', value: readShape(reader.nested('TensorShapeProto')) };
@@ -96,6 +96,25 @@ function readMember(
     default:
       return { kind: 'function', value: readFunctionRef(reader, context, depth) };
   }
+}
+
+/** Of types.proto: those that tensors may have inside a graph. */
+const UNSERVED_TYPES: ReadonlyMap<number, string> = new Map([
+  [24, 'float8_e5m2'],
+  [25, 'float8_e4m3fn'],
+  [26, 'float8_e4m3fnuz'],
+  [27, 'float8_e4m3b11fnuz'],
+  [28, 'float8_e5m2fnuz'],
+  [29, 'int4'],
+  [30, 'uint4'],
+  [31, 'int2'],
+  [32, 'uint2'],
+  [33, 'float4_e2m1fn'],
+]);
+
+function unservedType(code: number): Attribute | undefined {
+  const value = UNSERVED_TYPES.get(code);
+  return value === undefined ? undefined : { kind: 'unserved type', value };
 }
 
 function readFunctionRef(outer: WireReader, context: ReadContext, depth: number): FunctionRef {

@@ -17,12 +17,6 @@ const NO_OPERATOR = 'neither ONNX nor Serval has such an operator';
 export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   { group: 'Atan2', text: /special values/, outcome: 'failed', why: DENORMAL },
   {
-    group: 'Bitcast',
-    text: /type=/,
-    outcome: 'unsupported',
-    why: 'ONNX opset 20 has no bit cast; integers of one size are cast',
-  },
-  {
     group: 'Equal',
     text: /incompatible_shape_error=False/,
     outcome: 'failed',

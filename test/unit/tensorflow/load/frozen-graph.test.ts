@@ -74,7 +74,7 @@ test('inputs are the placeholders that are needed, outputs the nodes that nobody
 
 test('given ends: interior tensors, ports, placeholders with defaults', (t) => {
   assert.deepEqual(ends(load(t, NODES, { inputs: ['mul:0'], outputs: ['top:1', 'y'] })), [
-    ['mul=mul:0/1[?]'],
+    ['mul:0=mul:0/1[?]'],
     ['top:1=top:1/3[?]', 'y=y:0/1[-1,5]'],
   ]);
   assert.deepEqual(ends(load(t, NODES, { inputs: ['in/x', 'keep'] }))[0], [

@@ -120,6 +120,37 @@ test('small constants are inline, equal ones once; strings are strings', () => {
   assert.deepEqual([...built.model.weightsUsed], []);
 });
 
+test('halves stay float between kernels that have no others', () => {
+  const built = builder();
+  const made = (
+    type: string,
+    inputs: readonly TensorValue[],
+    dtype: Dtype = 'half',
+  ): TensorValue => {
+    const [out] = built.add(type, inputs, [{ dtype, shape: [2] }]);
+    assert.ok(out !== undefined);
+    return out;
+  };
+  const first = made('Exp', [value('half')]);
+  assert.equal(first.dtype, 'half');
+  const joined = made('Concat', [
+    made('Sqrt', [made('Transpose', [first])]),
+    constant('half', [1]),
+  ]);
+  const last = made('Sqrt', [joined]);
+  const graph = built.subgraph('body', [], [last]);
+  // The constant's cast is made at once.
+  assert.deepEqual(
+    graph.nodes.map((node) => node.op),
+    ['Cast', 'Exp', 'Transpose', 'Sqrt', 'Concat', 'Sqrt', 'Cast', 'Identity'],
+  );
+  const casts = (outputs: readonly TensorValue[]): number =>
+    built.subgraph('body', [], outputs).nodes.filter((node) => node.op === 'Cast').length;
+  assert.equal(casts([built.cast(first, 'float')]), 3);
+  assert.equal(casts([made('Floor', [first])]), 4);
+  assert.equal(casts([made('Less', [first, first], 'bool')]), 4);
+});
+
 test('custom operators say the type of what they give', () => {
   const built = builder();
   const [out] = built.add(

@@ -31,9 +31,34 @@ describe('refusals', () => {
       () => refusal('TopKV2', [tensor('uint64', [2]), scalar(1)]),
     ],
     [
-      'a bit cast to another size',
-      'uint8 to int32: only integers of one size are supported',
-      () => refusal('Bitcast', [tensor('uint8', [4])], { type: type('int32') }),
+      'a bit cast of what is no whole element',
+      'uint8 [2,3] cannot be cast to int32',
+      () => refusal('Bitcast', [tensor('uint8', [2, 3])], { type: type('int32') }),
+    ],
+    [
+      'a bit cast of complex numbers',
+      'complex64 to double is not supported',
+      () => refusal('Bitcast', [tensor('complex64', [4])], { type: type('double') }),
+    ],
+    [
+      'a cast to a type that is not served',
+      'tensors of float8_e4m3fn are not supported',
+      () => refusal('Cast', [x], { DstT: { kind: 'unserved type', value: 'float8_e4m3fn' } }),
+    ],
+    [
+      'a slice that is larger than its tensor',
+      'size_indices [1,4] exceed float [2,3]',
+      () => refusal('XlaDynamicSlice', [x, tensor('int32', [2]), vector([1, 4])]),
+    ],
+    [
+      'an update of another rank',
+      'update has 1 dims, expected 2 as float [2,3] has',
+      () => refusal('XlaDynamicUpdateSlice', [x, tensor('float', [3]), tensor('int32', [2])]),
+    ],
+    [
+      'a reshape to a matrix of sizes',
+      'the sizes are int32 [1,2], no vector',
+      () => refusal('Reshape', [x, constant('int32', [1, 2], [3, 2])]),
     ],
     [
       'a cast of strings',

@@ -28,6 +28,26 @@ describe('shapes of results', () => {
     ['sum that keeps', ['Sum', [x, vector([0, 1])], { keep_dims: bool(true) }], [[1, 1, 5]]],
     ['sum over axes that are not known', ['Sum', [x, tensor('int32', [1])]], [U]],
     ['arg max', ['ArgMax', [x, scalar(1)]], [[U, 5]]],
+    ['bits of narrower elements', ['Bitcast', [x], { type: type('uint8') }], [[U, 3, 5, 4]]],
+    [
+      'bits of wider elements',
+      ['Bitcast', [tensor('uint8', [U, 8])], { type: type('double') }],
+      [[U]],
+    ],
+    ['bits of as wide elements', ['Bitcast', [x], { type: type('int32') }], [[U, 3, 5]]],
+    [
+      'a slice at a place that is fed',
+      ['XlaDynamicSlice', [x, tensor('int32', [3]), vector([1, 2, 5])]],
+      [[1, 2, 5]],
+    ],
+    [
+      'an update at a place that is fed',
+      ['XlaDynamicUpdateSlice', [x, tensor('float', [1, 1, 5]), tensor('int32', [3])]],
+      [[U, 3, 5]],
+    ],
+    ['reshape by one number', ['Reshape', [x, scalar(-1)]], [[U]]],
+    ['reshape by no numbers', ['Reshape', [tensor('float', [U]), vector([])]], [[]]],
+    ['reshape by a number that is fed', ['Reshape', [x, tensor('int32', [])]], [[U]]],
     ['transpose', ['Transpose', [x, vector([2, 0, 1])]], [[5, U, 3]]],
     ['gather', ['GatherV2', [x, tensor('int32', [2, U]), scalar(1)]], [[U, 2, U, 5]]],
     [

@@ -8,6 +8,7 @@ import { addDims, dimOf, mulDims, reshapeTo } from './dims.js';
 import { ofRank, toChannelsFirst, toChannelsLast } from './layout.js';
 import { asLine, fromLine } from './line.js';
 import { beforePad } from '../shape/padded.js';
+import { beforeUnsqueeze } from '../shape/unsqueezed.js';
 import { applyWindow, readWindow, type Window, windowSizes } from './window.js';
 
 /** [N, C, spatial...] by a filter [out, in, spatial...]. */
@@ -53,6 +54,13 @@ function groups(cx: OpContext, channels: number | undefined, inputs: number | un
   return cx.fail(`${channels} channels do not divide by the filter's ${inputs}`);
 }
 
+/** How many channels there are, or shall be: without a number there is no grouping. */
+function channelCount(cx: OpContext, input: TensorValue, axis: number): number | undefined {
+  const before = beforeUnsqueeze(cx, input, 1) ?? beforePad(cx, input)?.source;
+  const hint = input.hint ?? before?.hint;
+  return input.shape?.[axis] ?? (axis === 1 ? input.hint?.[axis] : hint?.at(-1));
+}
+
 /** [N, spatial..., C] (or as the window says) by a filter [out, in, spatial...]. */
 function convolveTurned(
   cx: OpContext,
@@ -75,7 +83,7 @@ export function convolution(
   const shaped = ofRank(cx, weights, rank + 2);
   const window = readWindow(cx, shaped.shape?.slice(0, rank) ?? []);
   const input = ofRank(cx, given, rank + 2);
-  const channels = input.shape?.[window.isChannelsFirst ? 1 : rank + 1];
+  const channels = channelCount(cx, input, window.isChannelsFirst ? 1 : rank + 1);
   const group = groups(cx, channels, shaped.shape?.[rank]);
   return dilatable(cx, input, turnFilter(cx, shaped), window, group);
 }

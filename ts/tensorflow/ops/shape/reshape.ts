@@ -12,7 +12,7 @@ import { beforeUnsqueeze, unsqueezed } from './unsqueezed.js';
 /** One size that is not known (the batch's, in a target packed from Shape) is left for the runtime
  * to find: transposes are moved across constant targets only. */
 const reshape: Lowering = (cx) => {
-  const target = cx.tensor(1);
+  const target = targetOf(cx);
   const open = target.ints?.filter((one) => one === undefined || one <= 0) ?? [];
   if (target.ints === undefined || open.length !== 1 || open[0] !== undefined) {
     return cx.reshape(cx.tensor(0), target);
@@ -22,6 +22,15 @@ const reshape: Lowering = (cx) => {
     target.ints.map((one) => one ?? -1),
   );
 };
+
+/** The sizes: a vector. TensorFlow's kernel takes one number for a vector of it. */
+function targetOf(cx: OpContext): TensorValue {
+  const target = cx.tensor(1);
+  const rank = target.shape?.length;
+  if (rank === 1) return target;
+  if (rank !== undefined && rank > 1) cx.fail(`the sizes are ${cx.describe(target)}, no vector`);
+  return cx.reshape(target, [-1], rank === 0 ? [1] : [undefined]);
+}
 
 function shapeAs(cx: OpContext, value: TensorValue, dtype: Dtype): TensorValue {
   return cx.cast(cx.shapeOf(value), dtype);
@@ -116,24 +125,6 @@ const cast: Lowering = (cx) => {
   return cx.cast(value, dtype);
 };
 
-const SAME_BITS: readonly (readonly Dtype[])[] = [
-  ['int8', 'uint8', 'qint8', 'quint8'],
-  ['int16', 'uint16', 'qint16', 'quint16'],
-  ['int32', 'uint32', 'qint32'],
-  ['int64', 'uint64'],
-];
-
-/** Between integers of one size: a cast that wraps around. */
-const bitcast: Lowering = (cx) => {
-  const value = cx.tensor(0);
-  const dtype = cx.type('type');
-  if (value.dtype === dtype) return value;
-  const fits = SAME_BITS.some((group) => group.includes(value.dtype) && group.includes(dtype));
-  return fits
-    ? cx.cast(value, dtype)
-    : cx.fail(`${value.dtype} to ${dtype}: only integers of one size are supported`);
-};
-
 const invertPermutation: Lowering = (cx) => {
   const order = cx.tensor(0);
   const ints = known(order.ints);
@@ -162,6 +153,5 @@ export const RESHAPE: Operators = {
   Transpose: { lower: transpose, dtypes: 'any' },
   ConjugateTranspose: { lower: transpose, dtypes: 'any' },
   Cast: { lower: cast, dtypes: 'numeric and bool' },
-  Bitcast: { lower: bitcast, dtypes: 'integers', note: 'between integers of one size' },
   InvertPermutation: { lower: invertPermutation, dtypes: 'int32, int64' },
 };
