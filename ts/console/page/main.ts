@@ -62,6 +62,7 @@ class Console {
     const links = h(
       'nav.links',
       { 'aria-label': 'Documents', click: openWithKey },
+      h('a', { href: '/openapi.json' }, 'OpenAPI'),
       h('a', { href: '/metrics' }, 'Metrics'),
     );
     const top = h('header.top', {}, home, this.#version, this.#state, h('span.grow'), links);
