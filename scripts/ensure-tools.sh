@@ -116,6 +116,7 @@ check_group() {
       local java="clients and evaluators in Java; their tests are skipped"
       want default-jdk-headless "$java" has javac
       want maven "$java" has mvn
+      want chromium "Chromium; tests of the console are skipped" has chromium
       want prometheus "Prometheus; tests of the dashboard and its alerts are skipped" has promtool
       need python3-venv "Python 3.10 or newer, for the official clients in test/e2e" has_python
       need curl "test/e2e" has curl
