@@ -2,7 +2,7 @@
 // reach, started on every Node that is supported, imported, required and type-checked. Test time
 // only.
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { NODES, nodeRuntime } from './node-runtime.mjs';
@@ -11,8 +11,8 @@ import { check, makeCertificate, serveOnce } from './served.mjs';
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 
-function run(command, args, cwd) {
-  const { status, stdout, stderr } = spawnSync(command, args, { cwd, encoding: 'utf8' });
+function run(command, args, cwd, env = process.env) {
+  const { status, stdout, stderr } = spawnSync(command, args, { cwd, env, encoding: 'utf8' });
   const what = `${command} ${args.join(' ')}`;
   check(status === 0, `${what} ended with ${status}: ${stdout}${stderr}`);
   return stdout;
@@ -26,9 +26,44 @@ export function installPacked(scratch) {
   // No such registry: all that it needs is in it.
   const closed = ['--registry', 'http://127.0.0.1:1', '--ignore-scripts'];
   run('npm', ['install', '-g', '--prefix', prefix, ...closed, tarball], scratch);
-  const answer = run(join(prefix, 'bin', 'serval'), ['version'], scratch);
-  check(answer.includes(manifest.version), `serval version printed '${answer}'`);
+  checkCommand(prefix, scratch);
   return prefix;
+}
+
+// What lies on a user's PATH, and beside it.
+function checkCommand(prefix, scratch, env) {
+  const serval = join(prefix, 'bin', 'serval');
+  const answer = run(serval, ['version'], scratch, env);
+  check(answer.includes(manifest.version), `serval version printed '${answer}'`);
+  const help = run(serval, ['serve', '--help', 'all'], scratch, env);
+  check(help.includes('--http-port'), `serval serve --help all printed '${help}'`);
+  const completion = run(serval, ['completion', 'bash'], scratch, env);
+  check(completion.includes('complete -F'), `serval completion printed '${completion}'`);
+  const manual = readFileSync(join(prefix, 'share', 'man', 'man1', 'serval.1'), 'utf8');
+  check(manual.startsWith('.TH SERVAL 1'), `serval.1 begins with '${manual.slice(0, 40)}'`);
+}
+
+/** `npm install -g` of what installPacked() packed, and `npx` of it, by those Nodes themselves; the
+ * one that runs this has installed it already. npx loads a model. */
+export function checkByNodes(scratch, majors) {
+  const npm = realpathSync(run('sh', ['-c', 'command -v npm'], scratch).trim());
+  const npx = join(dirname(npm), 'npx-cli.js');
+  const tarball = join(scratch, `${manifest.name}-${manifest.version}.tgz`);
+  const model = join(root, 'examples', 'models', 'half_plus_three');
+  const closed = ['--registry', 'http://127.0.0.1:1', '--cache', join(scratch, 'npm-cache')];
+  for (const major of majors) {
+    const folder = nodeRuntime(major);
+    const env = { ...process.env, PATH: `${folder}:${process.env.PATH}` };
+    const node = join(folder, 'node');
+    if (!process.version.startsWith(`v${major}.`)) {
+      const prefix = join(scratch, `prefix-${major}`);
+      run(node, [npm, 'install', '-g', '--prefix', prefix, ...closed, tarball], scratch, env);
+      checkCommand(prefix, scratch, env);
+    }
+    const args = [npx, '--yes', ...closed, '--package', tarball, '--', 'serval', 'inspect', model];
+    const answer = run(node, args, scratch, env);
+    check(answer.includes('signature serving_default'), `npx serval inspect printed '${answer}'`);
+  }
 }
 
 /** Where the package lies in it. */
@@ -66,16 +101,25 @@ export async function smokeNodes(prefix, scratch) {
   }
 }
 
-// The first block of JavaScript in README.md, and what it says that it prints.
-function readmeExample() {
+// The blocks of JavaScript in README.md, and what each says that it prints: a server, a model.
+function readmeExamples() {
   const text = readFileSync(join(root, 'README.md'), 'utf8');
-  const code = /```js\n(.*?)```/s.exec(text)?.[1] ?? '';
-  const printed = /console\.log\(.*\); \/\/ (.*)/.exec(code)?.[1] ?? '';
-  check(printed !== '', 'README.md has no example with console.log(...); // what it prints');
-  return { code, printed };
+  const examples = [...text.matchAll(/```js\n(.*?)```/gs)].map(([, code]) => {
+    const printed = /console\.log\(.*\); \/\/ (.*)/.exec(code)?.[1] ?? '';
+    check(printed !== '', 'README.md has an example without console.log(...); // what it prints');
+    return { code, printed };
+  });
+  check(examples.length >= 2, 'README.md has no example of a server and of a model');
+  return examples;
 }
 
-const TYPED = `import { startServer, type ServeOptions } from 'serval';
+const TYPED = `import { loadModel, startServer, type ServeOptions } from 'serval';
+const model = await loadModel('models/half_plus_three', { instances: 1 });
+const values: ArrayLike<unknown> | undefined = (await model.infer({ x: [1, 2] }))['y']?.data;
+await model.close();
+// @ts-expect-error a model listens to nothing
+await loadModel('x', { httpPort: 1 });
+export { values };
 const options: ServeOptions = { paths: 'models', httpPort: 0, execMode: 'inline' };
 const server = await startServer(options);
 const port: number = server.http.port + server.grpc.port;
@@ -107,13 +151,14 @@ export function checkExports(prefix, scratch) {
   mkdirSync(join(app, 'node_modules'), { recursive: true });
   symlinkSync(installedFolder(prefix), join(app, 'node_modules', manifest.name));
   exampleModels(app, 'models');
-  const { code, printed } = readmeExample();
   const node = (file) => run(process.execPath, [file], app);
-  writeFileSync(join(app, 'example.mjs'), code);
-  check(node('example.mjs').trim() === printed, 'the example of README.md prints something else');
-  const common = code.replace(/^import (.*) from (.*);$/m, 'const $1 = require($2);');
-  writeFileSync(join(app, 'example.cjs'), `(async () => {\n${common}})();\n`);
-  check(node('example.cjs').trim() === printed, 'the example prints something else by require()');
+  for (const { code, printed } of readmeExamples()) {
+    writeFileSync(join(app, 'example.mjs'), code);
+    check(node('example.mjs').trim() === printed, 'the example of README.md prints something else');
+    const common = code.replace(/^import (.*) from (.*);$/m, 'const $1 = require($2);');
+    writeFileSync(join(app, 'example.cjs'), `(async () => {\n${common}})();\n`);
+    check(node('example.cjs').trim() === printed, 'the example prints something else by require()');
+  }
   writeFileSync(join(app, 'wrong.mjs'), MISUSED);
   const errors = node('wrong.mjs').trim().split('\n');
   const wanted = [
