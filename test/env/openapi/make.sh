@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes what checks the OpenAPI document and makes clients of it, where it is missing, and prints its
-# folder (one line: the interpreter is <folder>/bin/python, npm's packages are in
+# Makes what checks the OpenAPI document and makes clients of it, where it is missing, and prints
+# its folder (one line: the interpreter is <folder>/bin/python, npm's packages are in
 # <folder>/node_modules); see ../cached.sh. Exit 77 with a reason where it can't be installed.
 set -euo pipefail
 
