@@ -116,6 +116,7 @@ check_group() {
       local java="clients and evaluators in Java; their tests are skipped"
       want default-jdk-headless "$java" has javac
       want maven "$java" has mvn
+      want chromium "Chromium; tests of the console are skipped" has chromium
       want zsh "zsh; a test of its completion is skipped" has zsh
       want fish "fish; a test of its completion is skipped" has fish
       want groff-base "groff; a test of the manual page is skipped" has groff

@@ -65,6 +65,9 @@ export interface ModelControl extends SharedMemoryControl {
   reloadModels(config: Uint8Array): Promise<void>;
   /** Reads configuration files and folders anew, as a poll does, and settles when done. */
   reload(): Promise<void>;
+  /** The OpenAPI document as JSON text: of all models, or of one ("" = all). Errors:
+   * ModelNotFound, ModelNotReady. */
+  openApi(model: string): Promise<string>;
   logSettings(): Promise<LogSettings>;
   /** Changes the members given. Errors: InvalidArgument (unknown name, wrong type, log_file). */
   updateLogSettings(change: Readonly<Record<string, unknown>>): Promise<LogSettings>;

@@ -11,6 +11,7 @@ import type { Registry } from '../registry/registry.js';
 import { findModel, notReadyReason } from '../registry/snapshot-build.js';
 import type { ModelSnapshot, VersionSnapshot, VersionState } from '../model/snapshot.js';
 import { compareVersions } from '../model/version-policy.js';
+import { servalVersion } from '../version.js';
 import type {
   LoadModelRequest,
   LogSettings,
@@ -98,6 +99,11 @@ export function createModelControl(parts: ModelControlParts): ModelControl {
         );
       }
       await source.load(model, config === undefined ? undefined : { config, files });
+    },
+    // Few servers are asked.
+    async openApi(model) {
+      const { openApiText } = await import('../protocols/openapi/document.js');
+      return openApiText(servalVersion(), registry.snapshot, model);
     },
     async unload(model) {
       requireExplicit();

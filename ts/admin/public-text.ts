@@ -116,6 +116,7 @@ export function publicControl(control: ModelControl, shown: Shown): ModelControl
     unload: (model, unloadDependents) => control.unload(model, unloadDependents),
     reloadModels: (config) => control.reloadModels(config),
     reload: () => control.reload(),
+    openApi: (model) => control.openApi(model),
     sharedRegions: (name) => control.sharedRegions(name),
     registerSharedRegion: (region) => control.registerSharedRegion(region),
     unregisterSharedRegion: (name) => control.unregisterSharedRegion(name),

@@ -24,6 +24,7 @@ export type ControlCall =
   | { readonly method: 'unload'; readonly model: string; readonly unloadDependents: boolean }
   | { readonly method: 'reloadModels'; readonly config: Uint8Array }
   | { readonly method: 'reload' }
+  | { readonly method: 'openApi'; readonly model: string }
   | { readonly method: 'logSettings' }
   | { readonly method: 'updateLogSettings'; readonly change: Readonly<Record<string, unknown>> }
   | { readonly method: 'traceSettings'; readonly model: string }
@@ -120,6 +121,10 @@ export class RemoteControl implements ModelControl {
     return this.#ask({ method: 'reload' }) as Promise<void>;
   }
 
+  openApi(model: string): Promise<string> {
+    return this.#ask({ method: 'openApi', model }) as Promise<string>;
+  }
+
   logSettings(): Promise<LogSettings> {
     return this.#ask({ method: 'logSettings' }) as Promise<LogSettings>;
   }
@@ -183,6 +188,8 @@ function run(control: ModelControl, call: ControlCall): Promise<unknown> {
       return control.reloadModels(call.config);
     case 'reload':
       return control.reload();
+    case 'openApi':
+      return control.openApi(call.model);
     case 'logSettings':
       return control.logSettings();
     case 'updateLogSettings':

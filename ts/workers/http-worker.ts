@@ -7,6 +7,7 @@ import { guarded } from '../access/rest-guard.js';
 import { consoleRoute } from '../console/route.js';
 import { LinkHeldBytes } from '../native/held-bytes.js';
 import { framesRoute } from '../protocols/frames/route.js';
+import { openApiRoute } from '../protocols/openapi/route.js';
 import { metricsRoute, type MetricsContext } from '../protocols/rest/metrics.js';
 import { v1Route } from '../protocols/serving/rest.js';
 import { v2Route, type V2Context } from '../protocols/v2/rest.js';
@@ -92,6 +93,7 @@ void runListener<HttpSettings>(async (thread, settings) => {
   const route = (context: V2Context & MetricsContext, method: string, path: string): Route =>
     metricsRoute(context, thread.snapshot, method, path) ??
     (settings.console ? consoleRoute(method, path) : undefined) ??
+    openApiRoute(context, method, path) ??
     framesRoute(context, thread, method, path) ??
     (V1_PREFIX.test(path)
       ? v1Route(context, thread, method, path)

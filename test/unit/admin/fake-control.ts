@@ -57,6 +57,9 @@ export class FakeControl implements ModelControl {
     ]);
     return this.#answer(undefined, 'load', request.model, request.config, files);
   }
+  openApi(model: string): Promise<string> {
+    return this.#answer(`{"openapi":"of ${model}"}`, 'openApi', model);
+  }
   unload(model: string, unloadDependents: boolean): Promise<void> {
     return this.#answer(undefined, 'unload', model, unloadDependents);
   }

@@ -75,8 +75,10 @@ export async function getText(path: string): Promise<string> {
   return (await answered('GET', path)).text;
 }
 
-export async function post(path: string): Promise<void> {
-  await answered('POST', path, '{}');
+/** An answer without a body is undefined. */
+export async function post(path: string): Promise<unknown> {
+  const { text } = await answered('POST', path, '{}');
+  return text === '' ? undefined : (JSON.parse(text) as unknown);
 }
 
 /** A name as a part of a path. */

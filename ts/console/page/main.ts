@@ -4,11 +4,13 @@ import { CallError, getJson, key, openWithKey } from './api.js';
 import { h, replace } from './dom.js';
 import { ModelList } from './model-list.js';
 import { ModelView, type ModelTab } from './model-view.js';
-import { listModels, mood, type ModelEntry } from './models.js';
+import { listModels, mood, unlisted, type ModelEntry } from './models.js';
 
 const EVERY_MS = 5000;
 /** A list that takes long is read less often: this many times what it took. */
 const TIMES = 10;
+/** The repositories are looked at with every so many reads of the list, and after a change. */
+const LOOK_EVERY = 6;
 const ADDRESS = /^#\/([^/]+)(?:\/(overview|request|metrics))?$/;
 
 interface ServerFacts {
@@ -47,6 +49,9 @@ class Console {
   readonly #state = h('span.status', { role: 'status' });
   readonly #main = h('div.main');
   #models: readonly ModelEntry[] = [];
+  /** Of the repositories, beside the list. */
+  #others: readonly ModelEntry[] = [];
+  #reads = 0;
   #view: ModelView | undefined;
   #facts: ServerFacts | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -62,6 +67,7 @@ class Console {
     const links = h(
       'nav.links',
       { 'aria-label': 'Documents', click: openWithKey },
+      h('a', { href: '/openapi.json' }, 'OpenAPI'),
       h('a', { href: '/metrics' }, 'Metrics'),
     );
     const top = h('header.top', {}, home, this.#version, this.#state, h('span.grow'), links);
@@ -110,11 +116,16 @@ class Console {
   async #refresh(): Promise<void> {
     try {
       this.#facts ??= await getJson<ServerFacts>('/v2');
-      this.#models = await listModels();
+      const listed = await listModels();
+      if (this.#reads % LOOK_EVERY === 0) this.#others = await unlisted(listed);
+      this.#reads += 1;
+      const names = new Set(listed.map(({ name }) => name));
+      const others = this.#others.filter(({ name }) => !names.has(name));
+      this.#models = [...listed, ...others].sort((a, b) => (a.name < b.name ? -1 : 1));
       const { version } = this.#facts;
       this.#version.textContent = version;
-      const ready = this.#models.filter((model) => model.ready).length;
-      this.#said(ready === this.#models.length ? 'good' : 'busy', `${ready} ready`);
+      const ready = listed.filter((model) => model.ready).length;
+      this.#said(ready === listed.length ? 'good' : 'busy', `${ready} ready`);
       this.#list.models = this.#models;
     } catch (error) {
       this.#said('bad', error instanceof CallError ? error.message : 'the server does not answer');
@@ -138,6 +149,10 @@ class Console {
     const model = this.#models.find((one) => one.name === name);
     this.#list.selected = name;
     document.title = model === undefined ? 'Serval' : `${model.name} · Serval`;
+    if (model === undefined && this.#view?.name === name) {
+      this.#view.update({ name, ready: false, versions: [] });
+      return;
+    }
     if (model === undefined) {
       this.#view?.close();
       this.#view = undefined;
@@ -155,7 +170,10 @@ class Console {
     this.#view = new ModelView(
       model,
       tab,
-      () => this.#refresh(),
+      () => {
+        this.#reads = 0;
+        return this.#refresh();
+      },
       (chosen) => this.#go(name, chosen),
     );
     replace(this.#main, this.#view.element);

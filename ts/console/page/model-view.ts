@@ -226,6 +226,7 @@ export class ModelView {
     return h(
       'p.links',
       { click: openWithKey },
+      link(`/openapi.json?model=${name}`, 'OpenAPI of this model'),
       link(`/v2/models/${name}/config`, 'configuration'),
       link(`/v2/models/${name}/stats`, 'statistics'),
     );

@@ -2,7 +2,7 @@
 // browser's thread.
 import { DATA_TYPES, type Dtype } from '../../model/datatype.js';
 import type { Datatype, SignatureInfo, TensorInfo } from '../../model/snapshot.js';
-import { getJson, part } from './api.js';
+import { getJson, part, post } from './api.js';
 
 export interface VersionEntry {
   readonly version: string;
@@ -39,6 +39,31 @@ export async function listModels(): Promise<readonly ModelEntry[]> {
     after = page.next;
   } while (after !== undefined && models.length < MODELS_MAX);
   return models;
+}
+
+interface IndexEntry {
+  readonly name: string;
+  readonly version?: string;
+  readonly reason?: string;
+}
+
+/** Of the index: it was there, and is no more. */
+const UNLOADED = 'unloaded';
+
+/** Models of the repositories that the list has not, because they were never loaded or are not
+ * any more; none where the caller may not ask for the index. */
+export async function unlisted(listed: readonly ModelEntry[]): Promise<readonly ModelEntry[]> {
+  const names = new Set(listed.map(({ name }) => name));
+  const entries = (await post('/v2/repository/index').catch(() => [])) as readonly IndexEntry[];
+  const found = new Map<string, ModelEntry>();
+  for (const { name, version, reason } of entries) {
+    if (names.has(name)) continue;
+    const versions = found.get(name)?.versions ?? [];
+    const why = reason === undefined || reason === UNLOADED ? {} : { reason };
+    const more = version === undefined ? [] : [{ version, state: 'END', ...why }];
+    found.set(name, { name, ready: false, versions: [...versions, ...more], ...why });
+  }
+  return [...found.values()];
 }
 
 /** "ready", "loading" or "failed": what a dot's colour says. */
