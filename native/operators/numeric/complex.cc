@@ -35,8 +35,8 @@ class OfParts final : public Kernel {
     KernelIo io(context);
     const TensorView real = io.view(0), imaginary = io.view(1);
     io.require(real.shape == imaginary.shape, "the imaginary parts have shape " +
-                                                  imaginary.shape.to_string() +
-                                                  ", the real ones " + real.shape.to_string());
+                                                  imaginary.shape.to_string() + ", the real ones " +
+                                                  real.shape.to_string());
     if (io.failed()) return io.take();
     if (real.dtype == DType::Fp64) return run_as<double>(context, io, real, imaginary);
     return run_as<float>(context, io, real, imaginary);

@@ -38,7 +38,8 @@ class Svd final : public FloatingKernel<Svd> {
       options = full_ ? Eigen::ComputeFullU | Eigen::ComputeFullV
                       : Eigen::ComputeThinU | Eigen::ComputeThinV;
     }
-    const double steps = 20 * cube(rank) + static_cast<double>(dims.elements()) * static_cast<double>(rank);
+    const double steps =
+        20 * cube(rank) + static_cast<double>(dims.elements()) * static_cast<double>(rank);
     return for_matrices(context, dims.count, steps, [&](size_t i) -> const char* {
       if (rank == 0) {
         if (vectors_) matrix_out(u, dims.rows, left, i).setIdentity();
@@ -150,8 +151,7 @@ std::vector<OperatorType> decompose_operators() {
        {any},
        {any, any},
        [](const KernelAttributes& a) -> Made {
-         return std::unique_ptr<Kernel>(
-             std::make_unique<Qr>(a.integer("full_matrices", 0) != 0));
+         return std::unique_ptr<Kernel>(std::make_unique<Qr>(a.integer("full_matrices", 0) != 0));
        }},
       {"SelfAdjointEigV2",
        {any},

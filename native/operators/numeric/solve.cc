@@ -47,8 +47,7 @@ class Cholesky final : public FloatingKernel<Cholesky> {
         to = decomposition.matrixL();
       } else {  // as TensorFlow 2: a triangle of NaNs, no error
         to.setZero();
-        to.template triangularView<Eigen::Lower>().setConstant(
-            std::numeric_limits<T>::quiet_NaN());
+        to.template triangularView<Eigen::Lower>().setConstant(std::numeric_limits<T>::quiet_NaN());
       }
       return nullptr;
     });
@@ -134,7 +133,8 @@ class Solve final : public FloatingKernel<Solve> {
     if (io.failed()) return io.take();
     const std::span<T> out = io.output<T>(0, right.shape);
     if (io.failed() || out.empty()) return io.take();
-    const double steps = cube(dims.rows) + static_cast<double>(sides.elements()) * static_cast<double>(dims.rows);
+    const double steps =
+        cube(dims.rows) + static_cast<double>(sides.elements()) * static_cast<double>(dims.rows);
     return for_matrices(context, dims.count, steps, [&](size_t i) -> const char* {
       Eigen::PartialPivLU<RowMajor<T>> lu(dims.rows);
       if (adjoint_) lu.compute(matrix_at(in, dims, i).transpose());
@@ -190,9 +190,9 @@ class TriangularSolve final : public FloatingKernel<TriangularSolve> {
                "In[0] and In[1] ndims must be >= 2: " + std::to_string(view.shape.rank()));
     if (io.failed()) return io.take();
     const MatrixDims dims = matrix_dims(io, view, 0), sides = matrix_dims(io, right, 1);
-    io.require(dims.rows == dims.columns,
-               "In[0] matrices in the last dimensions must be square (" +
-                   std::to_string(dims.rows) + " =/= " + std::to_string(dims.columns) + ")");
+    io.require(dims.rows == dims.columns, "In[0] matrices in the last dimensions must be square (" +
+                                              std::to_string(dims.rows) +
+                                              " =/= " + std::to_string(dims.columns) + ")");
     io.require(dims.rows == sides.rows,
                "In[0] and In[1] have incompatible dimensions: " + view.shape.to_string() + " and " +
                    right.shape.to_string());
@@ -243,10 +243,7 @@ std::vector<OperatorType> solve_operators() {
   using Made = Result<std::unique_ptr<Kernel>>;
   const Operand any{};
   return {
-      {"Cholesky",
-       {any},
-       {any},
-       [](const KernelAttributes&) -> Made { return made<Cholesky>(); }},
+      {"Cholesky", {any}, {any}, [](const KernelAttributes&) -> Made { return made<Cholesky>(); }},
       {"MatrixInverse",
        {any},
        {any},

@@ -135,11 +135,11 @@ TEST(Fourier, AnyShapes) {
     const bool other = random() % 30 == 0;
     const FakeTensor imaginary = other ? floats({3}) : floats(shape, 2);
     const bool forward = random() % 2 == 0;
-    const auto real = forward ? run_operator("RFFT" + suffix, {}, {floats(shape), lengths(asked)}, 2)
-                              : run_operator("IRFFT" + suffix, {},
-                                             {floats(shape), imaginary, lengths(asked)}, 1);
-    const auto whole = run_operator(forward ? "FFT" + suffix : "IFFT" + suffix, {},
-                                    {floats(shape), imaginary}, 2);
+    const auto real =
+        forward ? run_operator("RFFT" + suffix, {}, {floats(shape), lengths(asked)}, 2)
+                : run_operator("IRFFT" + suffix, {}, {floats(shape), imaginary, lengths(asked)}, 1);
+    const auto whole =
+        run_operator(forward ? "FFT" + suffix : "IFFT" + suffix, {}, {floats(shape), imaginary}, 2);
     answered += real.ok() + whole.ok();
   }
   EXPECT_GT(answered, 500u);

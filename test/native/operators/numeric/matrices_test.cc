@@ -21,9 +21,9 @@ struct Matrix {
 };
 
 FakeTensor tensor(const Matrix& matrix) {
-  return FakeTensor::of(
-      DType::Fp64, {static_cast<int64_t>(matrix.rows), static_cast<int64_t>(matrix.columns)},
-      matrix.values);
+  return FakeTensor::of(DType::Fp64,
+                        {static_cast<int64_t>(matrix.rows), static_cast<int64_t>(matrix.columns)},
+                        matrix.values);
 }
 Matrix matrix_of(const FakeTensor& tensor) {
   return {static_cast<size_t>(tensor.dims.at(0)), static_cast<size_t>(tensor.dims.at(1)),
@@ -111,8 +111,8 @@ TEST(Matrices, CholeskyAndTriangles) {
 }
 
 TEST(Matrices, Determinants) {
-  const FakeTensor given = FakeTensor::of<double>(DType::Fp64, {3, 2, 2},
-                                                  {1, 2, 3, 4, 0, 1, 1, 0, 1, 2, 2, 4});
+  const FakeTensor given =
+      FakeTensor::of<double>(DType::Fp64, {3, 2, 2}, {1, 2, 3, 4, 0, 1, 1, 0, 1, 2, 2, 4});
   const auto plain = run("MatrixDeterminant", {given}, 1)[0].values<double>();
   EXPECT_NEAR(plain.at(0), -2, 1e-12);
   EXPECT_NEAR(plain.at(1), -1, 1e-12);
@@ -152,8 +152,9 @@ TEST(Matrices, Decompositions) {
 TEST(Matrices, WithoutAnAnswerAsTensorFlow) {
   const auto root = run("Cholesky", {tensor({2, 2, {1, 2, 2, 1}})}, 1)[0].values<double>();
   EXPECT_TRUE(std::isnan(root.at(0)) && root.at(1) == 0 && std::isnan(root.at(3)));
-  const auto x = run("MatrixTriangularSolve", {tensor({2, 2, {1, 2, 2, 0}}), tensor({2, 1, {1, 1}})},
-                     1, flags({{"lower", 1}}));
+  const auto x =
+      run("MatrixTriangularSolve", {tensor({2, 2, {1, 2, 2, 0}}), tensor({2, 1, {1, 1}})}, 1,
+          flags({{"lower", 1}}));
   EXPECT_TRUE(std::isinf(x[0].values<double>().at(1)));
 }
 

@@ -19,6 +19,10 @@ const PARTWISE: readonly string[] = [
   ...['Sum', 'Mean', 'Cumsum', 'SegmentSum', 'UnsortedSegmentSum'],
 ];
 const OF_SHAPE: readonly string[] = ['Shape', 'ShapeN', 'Size', 'Rank'];
+/** What carries values of any kind (ops/control/flat-values.ts). */
+const CARRIERS: readonly string[] = [
+  ...['If', 'StatelessIf', 'Case', 'StatelessCase', 'While', 'StatelessWhile'],
+];
 const PRODUCTS: readonly string[] = ['MatMul', 'BatchMatMul', 'BatchMatMulV2', 'Einsum'];
 
 /** The real part's ones, and no imaginary part. */
@@ -39,6 +43,7 @@ function conjugated(cx: OpContext, values: Value | readonly Value[]): Value {
 
 function complexForm(name: string, operator: Operator, all: Operators): Lowering | undefined {
   if (PARTWISE.includes(name)) return partwise(operator.lower);
+  if (CARRIERS.includes(name)) return operator.lower;
   if (OF_SHAPE.includes(name)) return ofShape(operator.lower);
   if (PRODUCTS.includes(name)) return productOf(operator.lower);
   if (name === 'ConjugateTranspose') return (cx) => conjugated(cx, partwise(operator.lower)(cx));

@@ -67,6 +67,10 @@ export const productOf =
     const real = x === y ? sub : add;
     return complexValue(
       real(cx, one('real', 'real'), one('imaginary', 'imaginary')),
-      y ? negated(cx, x ? add(cx, xy, yx) : sub(cx, xy, yx)) : x ? sub(cx, xy, yx) : add(cx, xy, yx),
+      y
+        ? negated(cx, x ? add(cx, xy, yx) : sub(cx, xy, yx))
+        : x
+          ? sub(cx, xy, yx)
+          : add(cx, xy, yx),
     );
   };
