@@ -1,4 +1,4 @@
-// See fourier.h. Hot path: whatever thread runs the kernel.
+// See fourier.h. Hot path, any thread: whichever runs the kernel.
 #include "operators/numeric/fourier.h"
 
 #include <algorithm>
