@@ -24,6 +24,9 @@ const UNSERVED_PORT = 9;
 const digestOf = (key) => createHash('sha256').update(key).digest('hex');
 
 export class FrontDoor {
+  /** How often the certificate changed. */
+  renewals = 0;
+
   constructor(folder, tls) {
     this.folder = join(folder, 'door');
     this.tls = tls;
@@ -168,6 +171,7 @@ async function renewKey(connections, door, server, keys) {
 async function renewCertificate(door, server, random) {
   const name = random.pick(PAIRS);
   door.serve(name);
+  door.renewals += 1;
   server.child.kill('SIGHUP');
   for (const port of Object.values(server.ports)) {
     await until(`${name} is served on ${port}`, async () => (await door.served(port)) === name);
