@@ -319,23 +319,24 @@ Result<std::unique_ptr<Kernel>> make_fourier(const KernelAttributes&) {
   return std::unique_ptr<Kernel>(std::make_unique<Fourier>(Form{kReal, kInverse, kDims}));
 }
 
-template <size_t kDims>
-void add_forms(std::vector<OperatorType>& all, const std::string& suffix) {
-  const Operand any{};
-  all.push_back({"FFT" + suffix, {any, any}, {any, any}, make_fourier<false, false, kDims>});
-  all.push_back({"IFFT" + suffix, {any, any}, {any, any}, make_fourier<false, true, kDims>});
-  all.push_back({"RFFT" + suffix, {any, any}, {any, any}, make_fourier<true, false, kDims>});
-  all.push_back({"IRFFT" + suffix, {any, any, any}, {any}, make_fourier<true, true, kDims>});
-}
-
 }  // namespace
 
 std::vector<OperatorType> fourier_operators() {
-  std::vector<OperatorType> all;
-  add_forms<1>(all, "");
-  add_forms<2>(all, "2D");
-  add_forms<3>(all, "3D");
-  return all;
+  const Operand any{};
+  return {
+      {"FFT", {any, any}, {any, any}, make_fourier<false, false, 1>},
+      {"IFFT", {any, any}, {any, any}, make_fourier<false, true, 1>},
+      {"RFFT", {any, any}, {any, any}, make_fourier<true, false, 1>},
+      {"IRFFT", {any, any, any}, {any}, make_fourier<true, true, 1>},
+      {"FFT2D", {any, any}, {any, any}, make_fourier<false, false, 2>},
+      {"IFFT2D", {any, any}, {any, any}, make_fourier<false, true, 2>},
+      {"RFFT2D", {any, any}, {any, any}, make_fourier<true, false, 2>},
+      {"IRFFT2D", {any, any, any}, {any}, make_fourier<true, true, 2>},
+      {"FFT3D", {any, any}, {any, any}, make_fourier<false, false, 3>},
+      {"IFFT3D", {any, any}, {any, any}, make_fourier<false, true, 3>},
+      {"RFFT3D", {any, any}, {any, any}, make_fourier<true, false, 3>},
+      {"IRFFT3D", {any, any, any}, {any}, make_fourier<true, true, 3>},
+  };
 }
 
 }  // namespace serval::operators

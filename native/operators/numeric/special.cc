@@ -82,30 +82,25 @@ Result<std::unique_ptr<Kernel>> make_plain(const KernelAttributes&) {
   return std::unique_ptr<Kernel>(std::make_unique<Made>());
 }
 
-template <Function function>
-OperatorType special(const char* name) {
-  return {name, {Operand{}}, {Operand{}}, make_plain<Special<function>>};
-}
-
 }  // namespace
 
 std::vector<OperatorType> special_operators() {
   const Operand any{};
   return {
-      special<erfinv>("Erfinv"),
-      special<ndtri>("Ndtri"),
-      special<bessel_i0>("BesselI0"),
-      special<bessel_i0e>("BesselI0e"),
-      special<bessel_i1>("BesselI1"),
-      special<bessel_i1e>("BesselI1e"),
-      special<bessel_j0>("BesselJ0"),
-      special<bessel_j1>("BesselJ1"),
-      special<bessel_k0>("BesselK0"),
-      special<bessel_k0e>("BesselK0e"),
-      special<bessel_k1>("BesselK1"),
-      special<bessel_k1e>("BesselK1e"),
-      special<bessel_y0>("BesselY0"),
-      special<bessel_y1>("BesselY1"),
+      {"Erfinv", {any}, {any}, make_plain<Special<erfinv>>},
+      {"Ndtri", {any}, {any}, make_plain<Special<ndtri>>},
+      {"BesselI0", {any}, {any}, make_plain<Special<bessel_i0>>},
+      {"BesselI0e", {any}, {any}, make_plain<Special<bessel_i0e>>},
+      {"BesselI1", {any}, {any}, make_plain<Special<bessel_i1>>},
+      {"BesselI1e", {any}, {any}, make_plain<Special<bessel_i1e>>},
+      {"BesselJ0", {any}, {any}, make_plain<Special<bessel_j0>>},
+      {"BesselJ1", {any}, {any}, make_plain<Special<bessel_j1>>},
+      {"BesselK0", {any}, {any}, make_plain<Special<bessel_k0>>},
+      {"BesselK0e", {any}, {any}, make_plain<Special<bessel_k0e>>},
+      {"BesselK1", {any}, {any}, make_plain<Special<bessel_k1>>},
+      {"BesselK1e", {any}, {any}, make_plain<Special<bessel_k1e>>},
+      {"BesselY0", {any}, {any}, make_plain<Special<bessel_y0>>},
+      {"BesselY1", {any}, {any}, make_plain<Special<bessel_y1>>},
       {"NextAfter", {any, any}, {any}, make_plain<NextAfter>},
   };
 }
