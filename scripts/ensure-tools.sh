@@ -102,6 +102,7 @@ check_group() {
       need libjpeg62-turbo-dev "JPEG images" has_header_after cstdio jpeglib.h
       need libpng-dev "PNG images" has_header png.h
       need zlib1g-dev "PNG images" has_header zlib.h
+      need libeigen3-dev "matrices and Fourier transforms" has_header eigen3/Eigen/Core
       need binutils "the addon's static libraries of images" has objcopy
       local grpc="the native gRPC listener; without it gRPC is served by grpc-js, which is slower"
       want libnghttp2-dev "$grpc" has_nghttp2

@@ -12,6 +12,7 @@ export const systemLicences = {
   'libjpeg-turbo': 'libjpeg62-turbo-dev',
   libpng: 'libpng-dev',
   zlib: 'zlib1g-dev',
+  Eigen: 'libeigen3-dev',
 };
 // Those of the native gRPC listener, where it is built. (OpenSSL is Node's, with Node's licence.)
 export const grpcLicences = { nghttp2: 'libnghttp2-dev' };

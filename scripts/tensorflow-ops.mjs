@@ -13,6 +13,7 @@ const DEFAULT_DTYPES = 'numeric';
 const TITLES = {
   arithmetic: 'Arithmetic, activations, random numbers',
   control: 'Control flow and lists',
+  complex: 'Complex numbers and Fourier transforms',
   conv: 'Convolution and pooling',
   image: 'Images',
   'image-bytes': 'Encoded images',
@@ -60,7 +61,9 @@ export function servedFamilies(families, all) {
   const left = new Set(Object.keys(all));
   const served = new Map();
   for (const [family, operators] of families) {
-    const kept = Object.entries(operators).filter(([name]) => left.delete(name));
+    const kept = Object.keys(operators)
+      .filter((name) => left.delete(name))
+      .map((name) => [name, all[name]]);
     if (kept.length > 0) served.set(family, Object.fromEntries(kept));
   }
   if (left.size > 0) throw new Error(`in no folder of ops/: ${[...left].join(', ')}`);

@@ -40,6 +40,13 @@ std::vector<OperatorType> string_number_operators();
 std::vector<OperatorType> string_split_operators();
 std::vector<OperatorType> unicode_operators();
 
+// numeric/
+std::vector<OperatorType> complex_operators();
+std::vector<OperatorType> decompose_operators();
+std::vector<OperatorType> fourier_operators();
+std::vector<OperatorType> solve_operators();
+std::vector<OperatorType> special_operators();
+
 // images/
 std::vector<OperatorType> image_operators();
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -43,6 +44,13 @@ class KernelContext {
   // Copies the strings. values.size() is the shape's element count.
   virtual Status output_strings(size_t index, const Shape& shape,
                                 std::span<const std::string_view> values) = 0;
+  // Calls work(0) ... work(tasks - 1), each once, on threads of the runtime's where it has some,
+  // and returns when all have ended. The tasks must not touch the context or each other's memory.
+  // Errors: backend_failed where one threw (memory).
+  virtual Status parallel(size_t tasks, const std::function<void(size_t)>& work) {
+    for (size_t i = 0; i < tasks; ++i) work(i);
+    return ok_status();
+  }
 };
 
 // Errors of run(): invalid_argument where the input is to blame (the client sees the text; words as

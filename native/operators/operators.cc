@@ -16,7 +16,9 @@ std::vector<OperatorType> all_operators() {
       string_format_operators, string_join_operators,   string_number_operators,
       string_split_operators,  unicode_operators,       image_operators,
       checked_operators,       division_operators,      no_row_operators,
-      bitcast_operators,       dynamic_slice_operators,
+      bitcast_operators,       dynamic_slice_operators, complex_operators,
+      decompose_operators,     fourier_operators,       solve_operators,
+      special_operators,
   };
   for (const auto group : kGroups) {
     std::vector<OperatorType> types = group();

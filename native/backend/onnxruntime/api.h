@@ -300,7 +300,11 @@ struct OrtApi {
   void* slots_245[7];
   OrtStatus* (*GetResizedStringTensorElementBuffer)(OrtValue* value, size_t index,
                                                     size_t length_in_bytes, char** buffer);
-  void* slots_253[26];
+  void* slots_253[21];
+  OrtStatus* (*KernelContext_ParallelFor)(const OrtKernelContext* context,
+                                          void (*fn)(void*, size_t), size_t total, size_t num_batch,
+                                          void* usr_data);
+  void* slots_275[4];
   // Since 1.18: to be called only with the table of kOrtShapeApiVersion.
   OrtStatus* (*AddExternalInitializersFromFilesInMemory)(OrtSessionOptions* options,
                                                          const char* const* file_names,

@@ -187,6 +187,26 @@ class RunContext final : public KernelContext {
     return ok_status();
   }
 
+  Status parallel(size_t tasks, const std::function<void(size_t)>& work) override {
+    if (tasks <= 1) return KernelContext::parallel(tasks, work);
+    struct Shared {
+      const std::function<void(size_t)>& work;
+      std::atomic<bool> failed{false};
+    } shared{work};
+    const auto task = [](void* data, size_t index) {
+      Shared& all = *static_cast<Shared*>(data);
+      try {
+        all.work(index);
+      } catch (...) {  // the runtime's threads know no exceptions
+        all.failed.store(true, std::memory_order_relaxed);
+      }
+    };
+    OrtStatus* failed = api_.KernelContext_ParallelFor(context_, task, tasks, 0, &shared);
+    if (failed != nullptr) return take_error(api_, failed, ErrorCode::BackendFailed, "threads");
+    if (shared.failed.load()) return backend_failed(type_.name + ": no memory for its work");
+    return ok_status();
+  }
+
  private:
   struct Strings {
     std::string bytes;

@@ -41,6 +41,8 @@ export type Lowering = (cx: OpContext) => Value | readonly Value[];
 /** A supported operator. `dtypes` and `note` are for docs/tensorflow.md's table. */
 export interface Operator {
   readonly lower: Lowering;
+  /** The same for complex tensors; absent = they are refused. */
+  readonly complex?: Lowering;
   /** Element types of the main input, "numeric", "any" ...; absent = numeric. */
   readonly dtypes?: string;
   readonly note?: string;

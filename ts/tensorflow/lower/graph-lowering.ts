@@ -13,6 +13,7 @@ import {
   type Surroundings,
   UnsupportedError,
 } from './context.js';
+import { complexConstant, isComplexNode, refuseComplex } from './complex.js';
 import { foldNode } from './fold.js';
 import { GraphBuilder, type ModelBuild, withInts } from './graph-builder.js';
 import { commonShape, isStatic } from './values.js';
@@ -280,9 +281,12 @@ export class GraphLowering implements Surroundings {
       ? this.#scope.operators[node.op]
       : undefined;
     if (operator === undefined) throw new UnsupportedError('the operator is not supported');
-    const result = operator.lower(new OpContext(node, inputs, this));
+    const lower = isComplexNode(node, inputs)
+      ? (operator.complex ?? refuseComplex)
+      : operator.lower;
+    const result = lower(new OpContext(node, inputs, this));
     const values = Array.isArray(result) ? (result as readonly Value[]) : [result as Value];
-    return values.map((value, output) => hinted(value, node, output));
+    return values.map((value, output) => hinted(complexConstant(value), node, output));
   }
 }
 

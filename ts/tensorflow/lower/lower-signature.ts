@@ -4,7 +4,7 @@
 import { ErrorCode, ServalError } from '../../errors.js';
 import { encodeModel, type OnnxGraph, type OnnxValue } from '../../onnx/builder.js';
 import { tensorOf } from '../load/meta-graph-parts.js';
-import { dtypeOfCode } from '../../model/datatype.js';
+import { DATA_TYPES, dtypeOfCode } from '../../model/datatype.js';
 import type {
   ImportedGraph,
   ImportedRanks,
@@ -177,6 +177,7 @@ export class SignatureLowering {
       );
     }
     const dtype = this.#job.options.dtypeOf(node, ref.output) ?? knownDtype(info.dtypeCode);
+    refuseComplex('input', alias, dtype);
     const graphName = this.#build.reserve(alias);
     const { shape, hint, isDeclared } = this.#fedShape(node, info);
     const value: TensorValue = { kind: 'tensor', name: graphName, dtype, shape, hint };
@@ -217,6 +218,7 @@ export class SignatureLowering {
     result: Value | undefined,
   ): { tensor: ImportedTensor; declared: OnnxValue } {
     const value = result?.kind === 'variable' ? this.#variables.read(result.key) : result;
+    if (value?.kind === 'complex') refuseComplex('output', alias, value.dtype);
     if (value?.kind !== 'tensor') {
       throw new ServalError(
         ErrorCode.Unimplemented,
@@ -329,6 +331,16 @@ function tensorRef(what: string, alias: string, info: TensorInfoDef): Ref {
   if (info.name !== undefined && info.name !== '') return tensorOf(info.name);
   const kind = info.cooSparse === undefined ? 'a composite tensor' : 'a sparse tensor';
   throw new ServalError(ErrorCode.Unimplemented, `${what} '${alias}' is ${kind}`);
+}
+
+/** No protocol has complex tensors. Errors: Unimplemented for one. */
+function refuseComplex(what: 'input' | 'output', alias: string, dtype: Dtype): void {
+  if (DATA_TYPES[dtype].kind !== 'complex') return;
+  throw new ServalError(
+    ErrorCode.Unimplemented,
+    `${what} '${alias}' is ${dtype}, which no protocol carries: export a signature with its real ` +
+      `and imaginary parts (tf.math.real, tf.math.imag; tf.complex)`,
+  );
 }
 
 /** Errors: Unimplemented for a type that the importer does not know. */

@@ -28,6 +28,15 @@ export interface VariableValue {
   readonly key: string;
 }
 
+/** A complex tensor, which ONNX does not carry: two real tensors of one shape and type, float for
+ * complex64 and double for complex128 (docs/decisions/0018). */
+export interface ComplexValue {
+  readonly kind: 'complex';
+  readonly dtype: 'complex64' | 'complex128';
+  readonly real: TensorValue;
+  readonly imaginary: TensorValue;
+}
+
 /** A hash table's handle. */
 export interface TableValue {
   readonly kind: 'table';
@@ -62,7 +71,13 @@ export interface OpaqueValue {
   readonly data: unknown;
 }
 
-export type Value = TensorValue | VariableValue | TableValue | ListValue | OpaqueValue;
+export type Value =
+  | TensorValue
+  | ComplexValue
+  | VariableValue
+  | TableValue
+  | ListValue
+  | OpaqueValue;
 
 /** ONNX's element type. Errors: Unimplemented for those that ONNX has not (complex, variant). */
 export function elementType(dtype: Dtype): ElementType {

@@ -7,17 +7,23 @@ import { BITWISE } from './arithmetic/bits.js';
 import { DIVISION } from './arithmetic/division.js';
 import { GAMMA } from './arithmetic/gamma.js';
 import { RANDOM } from './arithmetic/random.js';
+import { SPECIAL } from './arithmetic/special.js';
 import { TRIGONOMETRY } from './arithmetic/trigonometry.js';
 import { UNARY } from './arithmetic/unary.js';
+import { COMPLEX_ONLY } from './complex/arithmetic.js';
+import { FOURIER } from './complex/fourier.js';
+import { withComplex } from './complex/index.js';
 import { ARRAYS } from './control/arrays.js';
 import { BRANCHES } from './control/branch.js';
 import { LISTS } from './control/lists.js';
 import { LOOPS } from './control/loop.js';
 import { DIAGONALS } from './linear/diagonals.js';
 import { EINSUM } from './linear/einsum.js';
-import { INVERSE } from './linear/inverse.js';
+import { CROSS } from './linear/cross.js';
+import { DECOMPOSE } from './linear/decompose.js';
 import { MATMUL } from './linear/matmul.js';
 import { ARG } from './reduce/arg.js';
+import { LOSSES } from './reduce/losses.js';
 import { REDUCE } from './reduce/reduce.js';
 import { SCAN } from './reduce/scan.js';
 import { BLOCK_CELLS } from './rnn/block-cells.js';
@@ -61,24 +67,29 @@ import { CONSTANTS } from './plumbing/constants.js';
 import { PASS_THROUGH } from './plumbing/pass-through.js';
 import { VARIABLES } from './plumbing/variables.js';
 
-export const OPERATORS: Operators = {
+export const OPERATORS: Operators = withComplex({
   ...ACTIVATION,
   ...BINARY,
   ...BITWISE,
   ...DIVISION,
   ...GAMMA,
   ...RANDOM,
+  ...SPECIAL,
   ...TRIGONOMETRY,
   ...UNARY,
+  ...COMPLEX_ONLY,
+  ...FOURIER,
   ...ARRAYS,
   ...BRANCHES,
   ...LISTS,
   ...LOOPS,
   ...DIAGONALS,
   ...EINSUM,
-  ...INVERSE,
+  ...CROSS,
+  ...DECOMPOSE,
   ...MATMUL,
   ...ARG,
+  ...LOSSES,
   ...REDUCE,
   ...SCAN,
   ...BLOCK_CELLS,
@@ -121,4 +132,4 @@ export const OPERATORS: Operators = {
   ...CONSTANTS,
   ...PASS_THROUGH,
   ...VARIABLES,
-};
+});

@@ -29,6 +29,7 @@ TEST(OrtApiTable, Slots) {
   EXPECT_SLOT(151, CreateEnvWithCustomLoggerAndGlobalThreadPools);
   EXPECT_SLOT(208, ReleaseCUDAProviderOptions);
   EXPECT_SLOT(252, GetResizedStringTensorElementBuffer);
+  EXPECT_SLOT(274, KernelContext_ParallelFor);
   EXPECT_SLOT(390, TensorTypeAndShape_HasShape);
   EXPECT_SLOT(414, GetTensorElementTypeAndShapeDataReference);
 }

@@ -76,6 +76,17 @@ export function inFloat(
   return cx.cast(compute(...inputs.map((one) => cx.cast(one, 'float'))), dtype);
 }
 
+/** The same of several results. */
+export function inFloatAll(
+  cx: OpContext,
+  inputs: readonly TensorValue[],
+  compute: (wide: readonly TensorValue[]) => readonly TensorValue[],
+): readonly TensorValue[] {
+  const dtype = inputs[0]?.dtype ?? 'float';
+  if (dtype !== 'half' && dtype !== 'bfloat16') return compute(inputs);
+  return compute(inputs.map((one) => cx.cast(one, 'float'))).map((one) => cx.cast(one, dtype));
+}
+
 /** A lowering over all tensors of the node, in float where they are half or bfloat16. */
 export const floatLowering =
   (compute: (cx: OpContext, ...inputs: TensorValue[]) => TensorValue): Lowering =>

@@ -10,6 +10,8 @@ export function flatten(cx: OpContext, value: Value): TensorValue[] {
   switch (value.kind) {
     case 'tensor':
       return [value];
+    case 'complex':
+      return [value.real, value.imaginary];
     case 'list':
       return [shapedItems(cx, ofOneLength(cx, value)), value.length];
     case 'variable':
@@ -25,6 +27,8 @@ export function rebuild(like: Value, tensors: readonly TensorValue[]): Value {
   switch (like.kind) {
     case 'tensor':
       return first ?? like;
+    case 'complex':
+      return { ...like, real: first ?? like.real, imaginary: second ?? like.imaginary };
     case 'list':
       return rebuildList(like, first, second);
     case 'variable':
@@ -50,6 +54,9 @@ export function isSame(a: Value | undefined, b: Value | undefined): boolean {
     if (a.name !== undefined) return a.name === b.name;
     return a.constant !== undefined && a.constant === b.constant;
   }
+  if (a.kind === 'complex' && b.kind === 'complex') {
+    return isSame(a.real, b.real) && isSame(a.imaginary, b.imaginary);
+  }
   if (a.kind === 'variable' && b.kind === 'variable') return a.key === b.key;
   if (a.kind === 'table' && b.kind === 'table') return a.key === b.key;
   if (a.kind === 'list' && b.kind === 'list') {
@@ -64,6 +71,6 @@ export function commonValue(cx: OpContext, a: Value, b: Value): Value {
   if (a.kind === 'list' && b.kind === 'list') {
     return { ...a, elementShape: commonShape(a.elementShape, b.elementShape) };
   }
-  if (a.kind === 'tensor' || isSame(a, b)) return a;
+  if (a.kind === 'tensor' || a.kind === 'complex' || isSame(a, b)) return a;
   return cx.fail(`its branches give different ${a.kind}s`);
 }
