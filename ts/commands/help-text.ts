@@ -6,8 +6,9 @@ const INDENT = 34;
 
 const USAGE = `serval: an inference server (TensorFlow Serving's and Predict Protocol V2 APIs)
 
-  serval serve [PATH ...] [flags]   serve models: a model file (x.onnx, x.pb, x.pmml, an archive), a
-                                    model folder, or a model repository; several allowed
+  serval serve [PATH ...] [flags]   serve models: model files (x.onnx, x.pb, x.pmml, an archive),
+                                    folders of such files, model folders, model repositories;
+                                    NAME=PATH gives a model another name
   serval inspect PATH [--json]      show inputs, outputs, shapes, size, opset, producer; of a
                                     TensorFlow model its tags, signatures and operators; of a
                                     Spark, MLeap or PMML model its fields, outputs and stages

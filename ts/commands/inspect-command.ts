@@ -11,7 +11,8 @@ import { tabularFormat } from '../import/model-files.js';
 import { readOnnxHeader } from '../onnx/reader.js';
 import type { OnnxHeader } from '../onnx/reader.js';
 import type { LoadedModel } from '../model/engine-api.js';
-import { scanSources } from '../registry/sources/repository.js';
+import { modelPath, placeOf, type ModelPath } from '../config/model-path.js';
+import { scanSources } from '../registry/sources/paths/scan-path.js';
 import type {
   FoundModel,
   FoundVersion,
@@ -77,9 +78,9 @@ export async function inspectCommand(args: readonly string[]): Promise<number> {
   const json = written !== undefined && (await asUsage(() => boolValue(written)));
   const library = flags.settings.get('onnxruntime-library');
   const libraryPath = library && resolve(cwd, await asUsage(() => textValue(library)));
-  const full = resolve(cwd, path);
-  const model = await findOne(full);
-  const version = served(model, full);
+  const given = modelPath(cwd, path);
+  const model = await findOne(given);
+  const version = served(model, placeOf(given));
   const print = <Report>(report: Report, textOf: (report: Report) => string): number => {
     const text = json ? `${visibleJson(report, 2)}\n` : textOf(visibleTexts(report));
     process.stdout.write(text);
@@ -115,7 +116,7 @@ async function inspectModel(
   version: ScannedVersion,
   library: string | undefined,
 ): Promise<ModelReport> {
-  const header = await readOnnxHeader(version.path);
+  const header = await headerOf(version.path);
   const { createEngine } = await import('../native/engine.js');
   const engine = await createEngine({ onnxruntimeLibrary: library });
   try {
@@ -132,8 +133,21 @@ async function inspectModel(
   }
 }
 
-export async function findOne(path: string): Promise<FoundModel> {
-  const scan = await scanSources({ paths: [path], modelRepositories: [] });
+/** Errors: ModelInvalid: no ONNX file, and what it is instead. */
+async function headerOf(path: string): Promise<OnnxHeader> {
+  try {
+    return await readOnnxHeader(path);
+  } catch (error) {
+    const { foreignFile } = await import('../import/foreign-files.js');
+    const what = await foreignFile(path);
+    if (what === undefined) throw error;
+    throw new ServalError(ErrorCode.ModelInvalid, `${path}: ${what}`);
+  }
+}
+
+export async function findOne(given: ModelPath): Promise<FoundModel> {
+  const path = placeOf(given);
+  const scan = await scanSources({ paths: [given], modelRepositories: [] });
   const [model, ...others] = scan.models;
   if (model !== undefined && others.length === 0) return model;
   const names = scan.models
