@@ -207,11 +207,22 @@ export function reportText(report: ModelReport): string {
   return head + report.signatures.map(signatureText).join('');
 }
 
+const LABELS_SHOWN = 10;
+
+function labelsText(labels: readonly string[]): string {
+  const more = labels.length > LABELS_SHOWN ? `, ... ${labels.length} in all` : '';
+  return `classes ${labels.slice(0, LABELS_SHOWN).join(', ')}${more}`;
+}
+
 function signatureText(signature: SignatureInfo): string {
   const side = (title: string, tensors: readonly TensorInfo[]): string => {
-    const rows = tensors.map((one) => `    ${one.name}  ${one.datatype}  ${shapeText(one)}\n`);
+    const rows = tensors.map((one) => {
+      const labels = one.labels === undefined ? '' : `  ${labelsText(one.labels)}`;
+      return `    ${one.name}  ${one.datatype}  ${shapeText(one)}${labels}\n`;
+    });
     return `  ${title}\n${rows.join('') || '    none\n'}`;
   };
-  const { name, inputs, outputs } = signature;
-  return `signature ${name}\n${side('inputs', inputs)}${side('outputs', outputs)}`;
+  const { name, inputs, optionalInputs = [], outputs } = signature;
+  const optional = optionalInputs.length === 0 ? '' : side('inputs with a default', optionalInputs);
+  return `signature ${name}\n${side('inputs', inputs)}${optional}${side('outputs', outputs)}`;
 }

@@ -75,6 +75,7 @@ export class Loads {
       await this.#prepare(servable, loaded);
       this.#count('loads');
       logger.info('model loaded', { ...fields, loadMs: Math.round(loaded.loadUs / 1000) });
+      for (const note of loaded.notes ?? []) logger.warn('not served', { ...fields, what: note });
       tellBatching(logger, fields, loaded);
       return { state: 'AVAILABLE', loaded, configJson, loadMs: clock.nowMs() - beganMs };
     } catch (error) {
