@@ -9,6 +9,7 @@ import { createRequire } from 'node:module';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import { bundleConsole } from './packaging/console.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const folder = join(root, 'dist', 'bundle');
@@ -21,6 +22,8 @@ const OTHER_ENTRIES = [
   'commands/inspect-command.js',
   'commands/import-command.js',
   'commands/key-command.js',
+  'commands/help/help-command.js',
+  'commands/help/completion-command.js',
   'import/import-worker.js',
   'tracing/otlp-exporter.js',
 ];
@@ -40,7 +43,7 @@ const otherCommands = {
   setup({ onResolve, onLoad }) {
     const namespace = 'other-commands';
     onResolve(
-      { filter: /\/((inspect|import|key)-command|otlp-exporter)\.js$/ },
+      { filter: /\/((inspect|import|key|help|completion)-command|otlp-exporter)\.js$/ },
       ({ path, kind }) => (kind === 'dynamic-import' ? { path: basename(path), namespace } : null),
     );
     onResolve({ filter: /^\.\/load\.cjs$/, namespace }, ({ path }) => ({ path, external: true }));
@@ -70,6 +73,7 @@ const SHARED = {
 export async function bundle() {
   rmSync(folder, { recursive: true, force: true });
   await bundled({});
+  await bundleConsole(folder);
   copyFileSync(loader, join(folder, 'load.cjs'));
   for (const entry of SERVER_ENTRIES) writeLoaded(basename(entry, '.js'));
   return readdirSync(folder).length;

@@ -18,6 +18,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { exitWhenWritten, noCounts, seconds, summaryLine } from '../test/run/counts.mjs';
 import {
+  checkByNodes,
   checkExports,
   installedFolder,
   installPacked,
@@ -79,6 +80,8 @@ function checkContents(folder, version) {
   }
   const node = readFileSync(join(folder, 'node', 'LICENSE'), 'utf8');
   check(node.includes('Node.js is licensed'), 'no licence of Node');
+  const manual = readFileSync(join(folder, 'man', 'serval.1'), 'utf8');
+  check(manual.startsWith('.TH SERVAL 1'), `serval.1 begins with '${manual.slice(0, 40)}'`);
 }
 
 // Every relative link of every page leads to a file that is there.
@@ -121,6 +124,7 @@ async function main() {
     const prefix = await step('npm install -g', () => installPacked(scratch));
     await step('links of the npm package', () => checkLinks(installedFolder(prefix)));
     await step('import and require', () => checkExports(prefix, scratch));
+    await step('npm and npx of Node 22 and 24', () => checkByNodes(scratch, ['22', '24']));
     await step('every Node', () => smokeNodes(prefix, scratch));
   } catch {
     // Counted and printed above; the steps after it cannot run.

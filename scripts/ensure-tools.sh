@@ -116,6 +116,9 @@ check_group() {
       local java="clients and evaluators in Java; their tests are skipped"
       want default-jdk-headless "$java" has javac
       want maven "$java" has mvn
+      want zsh "zsh; a test of its completion is skipped" has zsh
+      want fish "fish; a test of its completion is skipped" has fish
+      want groff-base "groff; a test of the manual page is skipped" has groff
       want prometheus "Prometheus; tests of the dashboard and its alerts are skipped" has promtool
       need python3-venv "Python 3.10 or newer, for the official clients in test/e2e" has_python
       need curl "test/e2e" has curl

@@ -24,7 +24,7 @@ const packaging = join(root, 'scripts', 'packaging');
 const BYTES_MAX = 80e6;
 
 // Made here, not copied from the checkout.
-const MADE = new Set(['prebuilt', 'THIRD-PARTY-LICENSES.txt']);
+const MADE = new Set(['prebuilt', 'man', 'THIRD-PARTY-LICENSES.txt']);
 
 // Of our own package.json, what a user of the package can use.
 function writeManifest(manifest, stage) {
@@ -40,6 +40,7 @@ function writeManifest(manifest, stage) {
     'cpu',
     'libc',
     'bin',
+    'man',
     'main',
     'types',
     'exports',
@@ -89,7 +90,7 @@ function writeTarball(stage, tarball) {
   writeFileSync(`${tarball}.sha256`, `${sum}  ${basename(tarball)}\n`);
 }
 
-function main() {
+async function main() {
   const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   const name = `serval-${manifest.version}-linux-x64`;
   const stage = join(root, 'out', name);
@@ -98,7 +99,7 @@ function main() {
   mkdirSync(stage, { recursive: true });
   copyOwnFiles(manifest, stage);
   writeManifest(manifest, stage);
-  writePrebuilt(stage);
+  await writePrebuilt(stage);
   const programs = [...Object.values(manifest.bin), 'bin/serval', 'node/node'];
   const executable = new Set(programs.map((path) => join(stage, path)));
   setModes(stage, executable);
@@ -114,4 +115,4 @@ function main() {
   return 1;
 }
 
-process.exit(main());
+process.exit(await main());

@@ -75,6 +75,8 @@ export const MODELS_MAX = 100_000;
 export const VERSIONS_MAX = 10_000;
 /** Versions are int64, as TensorFlow Serving has them. */
 export const VERSION_MAX = 9_223_372_036_854_775_807n;
+/** Models in one answer of GET /v1/models and GET /v2/models. */
+export const MODEL_LIST_MAX = 1000;
 /** Versions in state END that a model's status keeps showing (failed or unloaded). */
 export const ENDED_VERSIONS_MAX = 16;
 /** Models that load at the same time. */

@@ -1,7 +1,8 @@
-// The command line: serve, inspect, import, key, version, help. Control plane, main thread. `serve`
-// is loaded with it, because its start-up time is a promise (bench/workloads/startup.mjs); the
-// other commands when they are called.
-import { nearestWord, visible } from './text.js';
+// The command line: what each word runs; ts/commands/help/commands.ts describes them. Control
+// plane, main thread. `serve` is loaded with it, because its start-up time is a promise
+// (bench/workloads/startup.mjs); the other commands when they are called.
+import { existsSync } from 'node:fs';
+import { echo, meant, visible } from './text.js';
 import { ErrorCode, reasonOf } from './errors.js';
 import { surviveLostOutput } from './logger.js';
 import { serveCommand } from './commands/serve-command.js';
@@ -9,7 +10,7 @@ import { isUsageError, UsageError } from './commands/usage.js';
 
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
-const COMMANDS = ['serve', 'inspect', 'import', 'key', 'version', 'help'];
+const COMMANDS = ['serve', 'inspect', 'import', 'key', 'completion', 'version', 'help'];
 
 /** Runs one command and sets the process's exit code; `serve` returns once the server is up.
  * 1: it failed; 2: the command line or the configuration file is wrong. */
@@ -26,6 +27,9 @@ export async function main(args: readonly string[]): Promise<void> {
 
 async function run(args: readonly string[]): Promise<number> {
   const [command, ...rest] = args;
+  const asked = askedFor(rest);
+  if (asked.includes('version')) return printVersion();
+  if (asked.length > 0) return help(command === 'help' ? rest : [command ?? '', ...asked.slice(1)]);
   switch (command) {
     case 'serve':
       return serveCommand(rest);
@@ -41,25 +45,50 @@ async function run(args: readonly string[]): Promise<number> {
       const { keyCommand } = await import('./commands/key-command.js');
       return keyCommand(rest);
     }
-    case 'version':
-    case '--version': {
-      const { servalVersion } = await import('./version.js');
-      process.stdout.write(`serval ${servalVersion()}\n`);
-      return 0;
+    case 'completion': {
+      const { completionCommand } = await import('./commands/help/completion-command.js');
+      return completionCommand(rest);
     }
+    case 'version':
+    case '--version':
+    case '-v':
+      return printVersion();
     case 'help':
     case '--help':
-    case '-h': {
-      const { printHelp } = await import('./commands/help-text.js');
-      return printHelp();
-    }
+    case '-h':
+      return help(rest);
     case undefined:
       throw new UsageError(ErrorCode.InvalidArgument, 'expected a command; see `serval help`');
-    default: {
-      const nearest = nearestWord(command, COMMANDS);
-      const shown = JSON.stringify(command.slice(0, 100));
-      const message = `unknown command ${shown}; did you mean "${nearest}"? See \`serval help\``;
-      throw new UsageError(ErrorCode.InvalidArgument, message);
-    }
+    default:
+      throw new UsageError(ErrorCode.InvalidArgument, unknownCommand(command));
   }
+}
+
+/** The pages that are asked for behind a command's name, wherever that stands: `--help`,
+ * `--help all`, `--version`. */
+function askedFor(rest: readonly string[]): readonly ('help' | 'all' | 'version')[] {
+  const end = rest.indexOf('--');
+  const flags = end < 0 ? rest : rest.slice(0, end);
+  if (flags.includes('--version') || flags.includes('-v')) return ['version'];
+  if (flags.includes('--help=all')) return ['help', 'all'];
+  const at = flags.findIndex((arg) => arg === '--help' || arg === '-h');
+  if (at < 0) return [];
+  return flags[at + 1] === 'all' ? ['help', 'all'] : ['help'];
+}
+
+async function help(args: readonly string[]): Promise<number> {
+  const { helpCommand } = await import('./commands/help/help-command.js');
+  return helpCommand(args);
+}
+
+async function printVersion(): Promise<number> {
+  const { servalVersion } = await import('./version.js');
+  process.stdout.write(`serval ${servalVersion()}\n`);
+  return 0;
+}
+
+function unknownCommand(command: string): string {
+  const near = meant(command, COMMANDS);
+  const serve = existsSync(command) ? '; did you mean "serve" before it?' : '.';
+  return `unknown command ${echo(command)}${near || serve} See \`serval help\``;
 }

@@ -137,6 +137,7 @@ function listenerPool(
       port: httpPort,
       connectionsMax: limits.http,
       healthBody: config.healthBody,
+      console: config.access.console,
       monitoringPath,
       ...(tls.http && { tls: tls.http }),
       ...(config.access.cors && { cors: config.access.cors }),

@@ -74,6 +74,24 @@ export function nearestWord(written: string, words: readonly string[]): string {
   return best;
 }
 
+/** The word in `words` that may have been meant by `written`: few edits away, or begun so. */
+export function nearWord(written: string, words: readonly string[]): string | undefined {
+  const word = written.slice(0, 64).toLowerCase();
+  if (words.length === 0) return undefined;
+  const begun = word.length < 2 ? undefined : words.find((one) => one.startsWith(word));
+  if (begun !== undefined) return begun;
+  const near = nearestWord(word, words);
+  const editsMax = Math.ceil(word.length / 3);
+  return editCount(word, near) <= editsMax ? near : undefined;
+}
+
+/** What an error says behind a word that is none of these; "" where nothing is near, and for
+ * numbers, which nobody misspells. */
+export function meant(written: string, words: readonly string[]): string {
+  const near = /[a-z]/i.test(written) ? nearWord(written, words) : undefined;
+  return near === undefined ? '' : `; did you mean ${echo(near)}?`;
+}
+
 /** Levenshtein distance. */
 function editCount(a: string, b: string): number {
   let previous = Array.from({ length: b.length + 1 }, (_, i) => i);

@@ -2,7 +2,7 @@
 // reach, started on every Node that is supported, imported, required and type-checked. Test time
 // only.
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { NODES, nodeRuntime } from './node-runtime.mjs';
@@ -11,8 +11,8 @@ import { check, makeCertificate, serveOnce } from './served.mjs';
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 
-function run(command, args, cwd) {
-  const { status, stdout, stderr } = spawnSync(command, args, { cwd, encoding: 'utf8' });
+function run(command, args, cwd, env = process.env) {
+  const { status, stdout, stderr } = spawnSync(command, args, { cwd, env, encoding: 'utf8' });
   const what = `${command} ${args.join(' ')}`;
   check(status === 0, `${what} ended with ${status}: ${stdout}${stderr}`);
   return stdout;
@@ -26,9 +26,44 @@ export function installPacked(scratch) {
   // No such registry: all that it needs is in it.
   const closed = ['--registry', 'http://127.0.0.1:1', '--ignore-scripts'];
   run('npm', ['install', '-g', '--prefix', prefix, ...closed, tarball], scratch);
-  const answer = run(join(prefix, 'bin', 'serval'), ['version'], scratch);
-  check(answer.includes(manifest.version), `serval version printed '${answer}'`);
+  checkCommand(prefix, scratch);
   return prefix;
+}
+
+// What lies on a user's PATH, and beside it.
+function checkCommand(prefix, scratch, env) {
+  const serval = join(prefix, 'bin', 'serval');
+  const answer = run(serval, ['version'], scratch, env);
+  check(answer.includes(manifest.version), `serval version printed '${answer}'`);
+  const help = run(serval, ['serve', '--help', 'all'], scratch, env);
+  check(help.includes('--http-port'), `serval serve --help all printed '${help}'`);
+  const completion = run(serval, ['completion', 'bash'], scratch, env);
+  check(completion.includes('complete -F'), `serval completion printed '${completion}'`);
+  const manual = readFileSync(join(prefix, 'share', 'man', 'man1', 'serval.1'), 'utf8');
+  check(manual.startsWith('.TH SERVAL 1'), `serval.1 begins with '${manual.slice(0, 40)}'`);
+}
+
+/** `npm install -g` of what installPacked() packed, and `npx` of it, by those Nodes themselves; the
+ * one that runs this has installed it already. npx loads a model. */
+export function checkByNodes(scratch, majors) {
+  const npm = realpathSync(run('sh', ['-c', 'command -v npm'], scratch).trim());
+  const npx = join(dirname(npm), 'npx-cli.js');
+  const tarball = join(scratch, `${manifest.name}-${manifest.version}.tgz`);
+  const model = join(root, 'examples', 'models', 'half_plus_three');
+  const closed = ['--registry', 'http://127.0.0.1:1', '--cache', join(scratch, 'npm-cache')];
+  for (const major of majors) {
+    const folder = nodeRuntime(major);
+    const env = { ...process.env, PATH: `${folder}:${process.env.PATH}` };
+    const node = join(folder, 'node');
+    if (!process.version.startsWith(`v${major}.`)) {
+      const prefix = join(scratch, `prefix-${major}`);
+      run(node, [npm, 'install', '-g', '--prefix', prefix, ...closed, tarball], scratch, env);
+      checkCommand(prefix, scratch, env);
+    }
+    const args = [npx, '--yes', ...closed, '--package', tarball, '--', 'serval', 'inspect', model];
+    const answer = run(node, args, scratch, env);
+    check(answer.includes('signature serving_default'), `npx serval inspect printed '${answer}'`);
+  }
 }
 
 /** Where the package lies in it. */

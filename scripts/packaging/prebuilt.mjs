@@ -1,6 +1,7 @@
 // Writes what the npm package carries beside its JavaScript: prebuilt/ (the stripped addon, ONNX
-// Runtime's library, uWebSockets.js for two ABIs) and THIRD-PARTY-LICENSES.txt. npm's `prepack`
-// step; `--remove` (`postpack`) takes both away again. Why: docs/decisions/0009. Build time only.
+// Runtime's library, uWebSockets.js for two ABIs), man/ and THIRD-PARTY-LICENSES.txt. npm's
+// `prepack` step; `--remove` (`postpack`) takes them away again. Why: docs/decisions/0009. Build
+// time only.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -12,6 +13,7 @@ import {
   systemLicences,
   writeLicences,
 } from '../licences.mjs';
+import { writeManPage } from './man-page.mjs';
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const ABIS = ['115', '127']; // process.versions.modules of Node 20 and 22; 24 has none
@@ -63,8 +65,10 @@ function copyBuilt(from, folder) {
   return to;
 }
 
-/** Writes prebuilt/ and the licences into `to`. Throws where something is not built. */
-export function writePrebuilt(to) {
+/** Writes prebuilt/, the manual page and the licences into `to`.
+ * Throws where something is not built. */
+export async function writePrebuilt(to) {
+  await writeManPage(to);
   const folder = join(to, 'prebuilt');
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
@@ -84,9 +88,9 @@ export function writePrebuilt(to) {
   writeLicences(licences, join(root, 'node_modules'), shippedPackages(), libraries);
 }
 
-function main(args) {
+async function main(args) {
   if (args.includes('--remove')) {
-    for (const name of ['prebuilt', 'THIRD-PARTY-LICENSES.txt']) {
+    for (const name of ['prebuilt', 'man', 'THIRD-PARTY-LICENSES.txt']) {
       rmSync(join(root, name), { recursive: true, force: true });
     }
     return;
@@ -94,7 +98,7 @@ function main(args) {
   if (!existsSync(join(root, 'dist', 'bundle', 'api.js'))) {
     throw new Error('package: dist/bundle is missing: run `make build`');
   }
-  writePrebuilt(root);
+  await writePrebuilt(root);
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) main(process.argv.slice(2));
+if (process.argv[1] === fileURLToPath(import.meta.url)) await main(process.argv.slice(2));

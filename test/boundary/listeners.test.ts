@@ -69,6 +69,7 @@ async function startPool(
       ...settings,
       port: httpPort,
       healthBody: 'json',
+      console: false,
       inflatedBytesMax: 1e6,
       monitoringPath: '',
       listener: chooseHttpListener('auto', { threads: 2 }),

@@ -54,7 +54,6 @@ const STATUS: readonly RestCase[] = [
     400,
     'Failed to convert version: 9223372036854775808 to numeric.',
   ),
-  refused('/v1/models', 400, 'Missing model name in request.'),
 ];
 
 const dims = (...sizes: (readonly [string, string])[]): object => ({

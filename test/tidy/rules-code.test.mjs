@@ -205,7 +205,7 @@ test('TypeScript imports follow the planes', () => {
     ['ts/protocols/rest/a.ts', '../../transport/uws-listener.js'],
     ['ts/native/a.ts', '../registry/registry.js'],
     ['ts/config/config.ts', '../main.js'],
-    ['ts/commands/help-text.ts', '../server.js'],
+    ['ts/commands/key-command.ts', '../server.js'],
     ['ts/server.ts', './transport/uws-listener.js'],
     ['ts/registry/a.ts', '../workers/pool.js'],
     ['ts/server.ts', './workers/grpc-worker.js'],

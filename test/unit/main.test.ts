@@ -43,9 +43,16 @@ test('version is that of package.json', () => {
   };
   while (text() === undefined) folder = dirname(folder);
   const { version } = JSON.parse(text() ?? '') as { version: string };
-  for (const command of ['version', '--version']) {
+  const asked = [
+    ['version'],
+    ['--version'],
+    ['-v'],
+    ['serve', 'm', '-v'],
+    ['inspect', '--version'],
+  ];
+  for (const args of asked) {
     const expected = { status: 0, stdout: `serval ${version}\n`, stderr: '' };
-    assert.deepEqual(pick(serval(command)), expected);
+    assert.deepEqual(pick(serval(...args)), expected, args.join(' '));
   }
 });
 
@@ -54,11 +61,35 @@ function pick({ status, stdout, stderr }: Ended): Ended {
 }
 
 test('help, wherever it is asked for', () => {
-  const help = serval('help');
-  assert.equal(help.status, 0);
-  assert.match(help.stdout, /--http-port/);
-  for (const args of [['--help'], ['-h'], ['serve', '--help'], ['inspect', '--help']]) {
-    assert.deepEqual(pick(serval(...args)), pick(help), args.join(' '));
+  const same: [string[], string[]][] = [
+    [['help'], ['--help']],
+    [['help'], ['-h']],
+    [
+      ['help', 'serve'],
+      ['serve', 'm.onnx', '--http-port=x', '--help'],
+    ],
+    [
+      ['help', 'serve', 'all'],
+      ['serve', '--help', 'all'],
+    ],
+    [
+      ['help', 'serve', 'all'],
+      ['serve', '--help=all'],
+    ],
+    [
+      ['help', 'inspect'],
+      ['inspect', '-h'],
+    ],
+    [
+      ['help', 'key'],
+      ['key', 'NAME', '--help'],
+    ],
+    [['help'], ['help', '--help']],
+  ];
+  for (const [args, others] of same) {
+    const help = pick(serval(...args));
+    assert.equal(help.status, 0, help.stderr);
+    assert.deepEqual(pick(serval(...others)), help, others.join(' '));
   }
 });
 
@@ -66,6 +97,12 @@ test('a wrong command line exits 2 with one line on stderr', () => {
   const cases: [string[], RegExp][] = [
     [[], /expected a command/],
     [['serv'], /unknown command "serv"; did you mean "serve"\?/],
+    [['xylophone'], /unknown command "xylophone". See/],
+    [[process.execPath], /did you mean "serve" before it\?/],
+    [['help', 'serv'], /help: expected a command, got "serv"; did you mean "serve"\?/],
+    [['completion', 'bsh'], /expected bash or zsh or fish, got "bsh"; did you mean "bash"\?/],
+    [['serve', 'm', '--log-format=jsn'], /text or json, got "jsn"; did you mean "json"\?/],
+    [['serve', 'm', '--exec-mode=zzz'], /auto or inline or queued, got "zzz"\n$/],
     [['serve'], /nothing to serve/],
     [['serve', 'm', '--http-prot=1'], /did you mean --http-port\?/],
     [['serve', 'm', '--config=/none.yaml'], /\/none.yaml: cannot read/],

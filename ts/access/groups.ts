@@ -42,6 +42,7 @@ export const TRACING = reads('tracing');
 export const TRACING_CHANGE = changes('tracing');
 export const SHARED_MEMORY = reads('shared-memory');
 export const SHARED_MEMORY_CHANGE = changes('shared-memory');
+export const CONSOLE = reads('console');
 /** What no route and no method has: paths that are not there. */
 export const UNKNOWN_CALL = METADATA;
 
@@ -54,6 +55,8 @@ export const ADMIN_GROUPS: ReadonlySet<CallGroup> = new Set<CallGroup>([
   'statistics',
   'console',
 ]);
+/** These need no key where there are keys: a browser sends none with the page that asks for it. */
+export const NO_KEY_GROUPS: ReadonlySet<CallGroup> = new Set<CallGroup>(['console']);
 /** And these everywhere but there. */
 export const NEVER_ADMIN_GROUPS: ReadonlySet<CallGroup> = new Set<CallGroup>([
   'inference',

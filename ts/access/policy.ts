@@ -6,6 +6,7 @@ import {
   CONTROL,
   LOGGING,
   NEVER_ADMIN_GROUPS,
+  NO_KEY_GROUPS,
   UNKNOWN_CALL,
   type CallGroup,
   type CallKind,
@@ -119,7 +120,8 @@ export function callAccess(
   }
   const allRules = entrance === 'grpc' ? policy.grpcRules : policy.httpRules;
   const rules = allRules.filter((rule) => rule.groups.includes(group));
-  const needsKey = policy.keys !== undefined && !policy.openGroups.includes(group);
+  const isOpen = NO_KEY_GROUPS.has(group) || policy.openGroups.includes(group);
+  const needsKey = policy.keys !== undefined && !isOpen;
   const checks = [...keyChecks(policy, group), ...rules.map(ruleCheck)];
   if (needsKey || rules.length > 0) {
     return { openTo: 'none', checks, ...refusals(policy, group, entrance, rules) };

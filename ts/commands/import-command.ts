@@ -4,7 +4,6 @@
 import { copyFileSync, existsSync, writeFileSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { parseFlags } from '../config/command-line.js';
-import { SERVE_FLAGS, type FlagRow } from '../config/flags.js';
 import { textValue } from '../config/values.js';
 import { ErrorCode, ServalError } from '../errors.js';
 import type { ImportedGraph, ImportedModel } from '../tensorflow/imported.js';
@@ -14,31 +13,14 @@ import { visible } from '../text.js';
 import { tabularFormat } from '../import/model-files.js';
 import type { FoundModel, FoundVersion } from '../registry/sources/repository.js';
 import { findOne, served, tagsOf } from './inspect-command.js';
+import { IMPORT_FLAGS } from './help/commands.js';
 import { asUsage, UsageError } from './usage.js';
-
-const text = (name: string, help: string): FlagRow => ({
-  name,
-  aliases: [],
-  type: { kind: 'text' },
-  default: '',
-  value: '',
-  help,
-});
-const IMPORT_FLAGS: readonly FlagRow[] = [
-  text('out', 'the ONNX file'),
-  text('signature', 'only this one'),
-  ...SERVE_FLAGS.filter((row) => row.name === 'saved-model-tags'),
-];
 
 /** Answers the exit code: 1 where a signature could not be written.
  * Errors: UsageError; those of the import. */
 export async function importCommand(args: readonly string[]): Promise<number> {
   const cwd = process.cwd();
   const flags = await asUsage(() => parseFlags(args, cwd, IMPORT_FLAGS));
-  if (flags.help) {
-    const { printHelp } = await import('./help-text.js');
-    return printHelp();
-  }
   const value = async (name: string): Promise<string | undefined> => {
     const written = flags.settings.get(name);
     return written && (await asUsage(() => textValue(written)));

@@ -2,8 +2,6 @@
 // Control plane, main thread. Loads the model once through the engine, serves nothing.
 import { resolve } from 'node:path';
 import { parseFlags } from '../config/command-line.js';
-import { SERVE_FLAGS } from '../config/flags.js';
-import type { FlagRow } from '../config/flags.js';
 import { boolValue, textValue, wordsValue } from '../config/values.js';
 import type { Written } from '../config/values.js';
 import { ErrorCode, ServalError } from '../errors.js';
@@ -22,21 +20,9 @@ import type {
 import type { SignatureInfo, TensorInfo } from '../model/snapshot.js';
 import { visibleJson, visibleTexts } from '../text.js';
 import { shapeText } from './startup-text.js';
+import { INSPECT_FLAGS } from './help/commands.js';
 import { asUsage, UsageError } from './usage.js';
 
-const JSON_FLAG: FlagRow = {
-  name: 'json',
-  aliases: [],
-  type: { kind: 'bool' },
-  default: 'false',
-  value: '',
-  help: 'one JSON object',
-};
-const INSPECT_NAMES: ReadonlySet<string> = new Set(['onnxruntime-library', 'saved-model-tags']);
-const INSPECT_FLAGS: readonly FlagRow[] = [
-  JSON_FLAG,
-  ...SERVE_FLAGS.filter((row) => INSPECT_NAMES.has(row.name)),
-];
 const ONNX_DOMAIN = 'ai.onnx';
 
 /** What `--json` prints. 64-bit numbers are decimal text. */
@@ -65,10 +51,6 @@ export interface ModelReport {
 export async function inspectCommand(args: readonly string[]): Promise<number> {
   const cwd = process.cwd();
   const flags = await asUsage(() => parseFlags(args, cwd, INSPECT_FLAGS));
-  if (flags.help) {
-    const { printHelp } = await import('./help-text.js');
-    return printHelp();
-  }
   const [path, ...others] = flags.positional;
   if (path === undefined || others.length > 0) {
     const message = `inspect: expected one PATH, got ${flags.positional.length}`;

@@ -13,14 +13,10 @@ import { asUsage } from './usage.js';
 
 const SIGNAL_EXIT: Readonly<Record<'SIGINT' | 'SIGTERM', number>> = { SIGINT: 130, SIGTERM: 143 };
 
-/** Answers the exit code: 0 with the server running, or after help.
+/** Answers the exit code: 0 with the server running.
  * Errors: UsageError; what startServer throws (a missing path, an occupied port). */
 export async function serveCommand(args: readonly string[]): Promise<number> {
   const config = await asUsage(() => parseServeConfig(args, process.cwd()));
-  if (config === undefined) {
-    const { printHelp } = await import('./help-text.js');
-    return printHelp();
-  }
   const { logLevel: level, logFormat: format, logFile: file } = config;
   const logger = createLogger({ level, format, file });
   exitOnUncaught({ level, format });

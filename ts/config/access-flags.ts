@@ -40,6 +40,13 @@ export const ACCESS_FLAGS = [
     'clients of this machine may register shared memory, and tensors lie there',
   ),
   flag(
+    'console',
+    'BOOL',
+    BOOL,
+    'true',
+    'a page at / that shows models, sends requests and draws metrics; on --admin-address if set',
+  ),
+  flag(
     'admin-address',
     'ADDRESS',
     { kind: 'text' },

@@ -25,6 +25,8 @@ export interface AccessConfig {
   readonly cors: CorsSettings | undefined;
   /** Clients may register shared memory. */
   readonly clientShm: boolean;
+  /** The console's page is served. */
+  readonly console: boolean;
   /** Of the admin address; `host` may be unix:PATH, absolute, and the port 0 then. */
   readonly admin: AdminAddress | undefined;
   /** The admin address has TLS where there is TLS at all. */
@@ -69,6 +71,7 @@ export function accessSettings(read: SettingsReader): AccessConfig {
     remoteControl: bool('allow-remote-control'),
     cors: corsSettings(read, [...new Set(keyHeaders.filter((name) => name !== undefined))]),
     clientShm: bool('allow-client-shm'),
+    console: bool('console'),
     ...adminSettings(read),
   };
 }

@@ -12,7 +12,6 @@ import { echo } from '../text.js';
 export interface ParsedFlags {
   readonly settings: ReadonlyMap<string, Written>;
   readonly positional: readonly string[];
-  readonly help: boolean;
   /** Flags of other servers that mean nothing here: "--flag: why". */
   readonly ignored: readonly string[];
 }
@@ -40,7 +39,6 @@ export function parseFlags(
   const settings = new Map<string, Written>();
   const positional: string[] = [];
   const others: GivenPeerFlag[] = [];
-  let help = false;
   for (let i = 0; i < args.length; i++) {
     const arg = args[i] ?? '';
     if (arg === '--') {
@@ -48,9 +46,7 @@ export function parseFlags(
       break;
     }
     const peer = arg.startsWith('--') ? findPeer(arg, rows, peers) : undefined;
-    if (arg === '--help' || arg === '-h') {
-      help = true;
-    } else if (peer !== undefined) {
+    if (peer !== undefined) {
       const { given, takesNext } = readPeerFlag(peer, arg, args[i + 1]);
       if (takesNext) i += 1;
       others.push(given);
@@ -67,7 +63,7 @@ export function parseFlags(
   for (const [name, written] of taken?.settings ?? []) {
     if (!settings.has(name)) settings.set(name, written);
   }
-  return { settings, positional, help, ignored: taken?.ignored ?? [] };
+  return { settings, positional, ignored: taken?.ignored ?? [] };
 }
 
 /** "--flag=value" -> "flag" */

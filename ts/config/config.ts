@@ -132,16 +132,12 @@ export interface Config {
   readonly ignoredFlags: readonly string[];
 }
 
-/** The configuration, or undefined when help is asked for.
+/** The configuration.
  * Errors: InvalidArgument naming the flag, or file, line and column. */
-export async function parseServeConfig(
-  args: readonly string[],
-  cwd: string,
-): Promise<Config | undefined> {
+export async function parseServeConfig(args: readonly string[], cwd: string): Promise<Config> {
   const others = hasOtherFlags(args, SERVE_FLAGS);
   const peers = others ? await import('./peers/peers.js') : undefined;
   const flags = parseFlags(args, cwd, SERVE_FLAGS, peers);
-  if (flags.help) return undefined;
   const given = new Map(flags.settings);
   if (flags.positional.length > 0) {
     given.set('paths', { where: 'PATH', texts: flags.positional, folder: cwd });

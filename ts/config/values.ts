@@ -3,7 +3,7 @@ import type { FlagRow } from './flags.js';
 import { ErrorCode, ServalError } from '../errors.js';
 import { MEMORY_LIMIT_MIN } from '../limits.js';
 import type { ProviderOptions } from '../model/engine-api.js';
-import { echo } from '../text.js';
+import { echo, meant } from '../text.js';
 
 /** What was written for one setting. `where` names the place in errors ("--http-port",
  * "serval.yaml:3:7: http-port"); `folder` is what relative paths are relative to. */
@@ -85,7 +85,8 @@ export function choiceValue<T extends string>(choices: readonly T[], written: Wr
   const text = lastText(written);
   const found = choices.find((choice) => choice === text.toLowerCase());
   if (found !== undefined) return found;
-  throw configError(written.where, `expected ${choices.join(' or ')}, got ${echo(text)}`);
+  const expected = `expected ${choices.join(' or ')}, got ${echo(text)}`;
+  throw configError(written.where, `${expected}${meant(text, choices)}`);
 }
 
 /** Errors: InvalidArgument when empty. */
@@ -111,7 +112,8 @@ export function graphOptimizationValue(written: Written): number {
   const level = Object.hasOwn(GRAPH_OPTIMIZATION, text) ? GRAPH_OPTIMIZATION[text] : undefined;
   if (level !== undefined) return level;
   const known = 'none, basic, extended, all or 0, 1, 2, 99';
-  throw configError(written.where, `expected ${known}, got ${echo(text)}`);
+  const near = meant(text, Object.keys(GRAPH_OPTIMIZATION));
+  throw configError(written.where, `expected ${known}, got ${echo(text)}${near}`);
 }
 
 /** `name[:key=value[;key=value]]`, separated by commas; several texts are joined. Empty = none.

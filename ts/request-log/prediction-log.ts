@@ -30,8 +30,8 @@ export type LoggedForm =
   | { readonly kind: 'none' }
   | { readonly kind: 'fault'; readonly reason: string };
 
-/** The request as it was sent with its answer, or the message that the engine made of it, whose
- * answer had another form and is left out. What failed would fail as a warm-up too: none.
+/** The request as it was sent with its answer, or the two messages that the engine made of those of
+ * other protocols. What failed would fail as a warm-up too: none.
  * `samplingRate`: what the record says of it. */
 export function predictionLog(request: LoggedRequest, samplingRate: number): LoggedForm {
   if (request.code !== ErrorCode.Ok) return { kind: 'none' };
@@ -46,9 +46,13 @@ export function predictionLog(request: LoggedRequest, samplingRate: number): Log
     metadata.message(2, (sampling) => sampling.double(1, samplingRate));
     metadata.varint(4, Math.floor(request.timeMs / 1000));
   });
-  writer.message(log, (pair) => {
-    pair.bytes(1, asItIs === undefined ? request.tensorflow : request.request);
-    if (asItIs !== undefined) pair.bytes(2, request.response);
-  });
+  if (asItIs === undefined) {
+    writer.bytes(log, request.tensorflow);
+  } else {
+    writer.message(log, (pair) => {
+      pair.bytes(1, request.request);
+      pair.bytes(2, request.response);
+    });
+  }
   return { kind: 'record', bytes: writer.concat() };
 }

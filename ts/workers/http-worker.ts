@@ -4,6 +4,7 @@
 import { Cors, withCors } from '../access/cors.js';
 import { seesPaths, type Entrance } from '../access/policy.js';
 import { guarded } from '../access/rest-guard.js';
+import { consoleRoute } from '../console/route.js';
 import { LinkHeldBytes } from '../native/held-bytes.js';
 import { framesRoute } from '../protocols/frames/route.js';
 import { metricsRoute, type MetricsContext } from '../protocols/rest/metrics.js';
@@ -90,6 +91,7 @@ void runListener<HttpSettings>(async (thread, settings) => {
   };
   const route = (context: V2Context & MetricsContext, method: string, path: string): Route =>
     metricsRoute(context, thread.snapshot, method, path) ??
+    (settings.console ? consoleRoute(method, path) : undefined) ??
     framesRoute(context, thread, method, path) ??
     (V1_PREFIX.test(path)
       ? v1Route(context, thread, method, path)

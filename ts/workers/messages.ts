@@ -55,6 +55,8 @@ export interface HttpSettings extends ListenerSettings {
   readonly listener: HttpListenerKind | undefined;
   readonly healthBody: 'json' | 'empty';
   readonly inflatedBytesMax: number;
+  /** The console is served. */
+  readonly console: boolean;
   /** Where TensorFlow Serving's metrics are; "" = off. */
   readonly monitoringPath: string;
   readonly tls?: ServerTls;

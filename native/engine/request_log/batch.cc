@@ -22,7 +22,7 @@ Status convert(const LoggedEntry& entry, const EngineTable& table, const ServeSe
   if (model == nullptr) {
     return make_error(ErrorCode::ModelNotReady, "the model was unloaded before it was written");
   }
-  return write_tf_request(entry, **model, settings, out);
+  return write_tf_log(entry, **model, settings, out);
 }
 
 flatbuffers::Offset<fb::LoggedRequest> write_entry(Builder& builder, const LoggedEntry& entry,

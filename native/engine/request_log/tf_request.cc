@@ -1,11 +1,12 @@
 // See tf_request.h. Source: tfserving.md 2 "PredictRequest", "ClassificationRequest".
 #include "engine/request_log/tf_request.h"
 
-#include <optional>
+#include <algorithm>
 
 #include "codec/serving/wire_read.h"
 #include "codec/serving/wire_tensor.h"
 #include "codec/serving/wire_write.h"
+#include "engine/request_log/tf_answer.h"
 
 namespace serval {
 
@@ -15,7 +16,14 @@ constexpr uint32_t kRequestModel = 1;                      // of all three
 constexpr uint32_t kPredictInputs = 2, kOutputFilter = 3;  // PredictRequest
 constexpr uint32_t kInput = 2;                             // the two others
 constexpr uint32_t kExampleList = 1, kExamples = 1;        // Input, ExampleList
+constexpr uint32_t kLogRequest = 1, kLogResponse = 2;      // PredictLog and its like
 constexpr const char* kName = "logged request";
+
+std::string_view text_of(const ByteBuffer& buffer) {
+  return {reinterpret_cast<const char*>(buffer.bytes().data()), buffer.size()};
+}
+
+bool is_input(const SharedTensor& shared) { return shared.input != SharedTensor::kOutput; }
 
 // Every output in the signature's order is what a request without a filter gets.
 bool asks_for_all(const Signature& signature, const DecodedRequest& decoded) {
@@ -96,10 +104,24 @@ bool is_examples(Protocol protocol) {
   return protocol == Protocol::V1Classify || protocol == Protocol::V1Regress;
 }
 
+// {request = 1, response = 2}, as every log of TensorFlow Serving has them.
+Status write_pair(const ByteBuffer& request, const ByteBuffer& response, const Limits& limits,
+                  ByteBuffer& out) {
+  const bool answered = response.size() != 0;
+  const uint64_t total =
+      wire_field_bytes(request.size()) + (answered ? wire_field_bytes(response.size()) : 0);
+  uint8_t* place = nullptr;
+  if (Status room = grow_response(kName, total, limits, out, place); !room.ok()) return room;
+  WireWriter writer{place};
+  writer.bytes(kLogRequest, text_of(request));
+  if (answered) writer.bytes(kLogResponse, text_of(response));
+  return {};
+}
+
 }  // namespace
 
-Status write_tf_request(const LoggedEntry& entry, const Model& model, const ServeSettings& settings,
-                        ByteBuffer& out) {
+Status write_tf_log(const LoggedEntry& entry, const Model& model, const ServeSettings& settings,
+                    ByteBuffer& out) {
   if (model.table() != nullptr) {
     return make_error(ErrorCode::Unimplemented,
                       "a tabular model has no signature in TensorFlow's terms");
@@ -110,14 +132,20 @@ Status write_tf_request(const LoggedEntry& entry, const Model& model, const Serv
   DecodedRequest decoded;
   Status done = decode_as_sent(input, model, settings, arena, decoded);
   if (!done.ok()) return done;
-  if (!decoded.shared.empty()) {
+  if (std::any_of(decoded.shared.begin(), decoded.shared.end(), is_input)) {
     return make_error(ErrorCode::Unimplemented, "its tensors were in shared memory");
   }
   const Signature& signature = model.signatures()[decoded.signature_index];
   const AnswerModel answer{model.spec().name, model.version_text()};
   const TfModelSpec model_spec(answer, signature);
-  return is_examples(entry.protocol) ? write_examples(model_spec, decoded, settings, out)
-                                     : write_predict(model_spec, signature, decoded, settings, out);
+  ByteBuffer request, response;
+  done = is_examples(entry.protocol)
+             ? write_examples(model_spec, decoded, settings, request)
+             : write_predict(model_spec, signature, decoded, settings, request);
+  if (!done.ok()) return done;
+  // What has no such form is asked for all the same, and was answered.
+  if (!write_tf_answer(entry, model, decoded, settings, arena, response).ok()) response.clear();
+  return write_pair(request, response, settings, out);
 }
 
 }  // namespace serval

@@ -159,7 +159,6 @@ describe('logging_config', () => {
       found.map((one) => madeRequest(one.predict_log?.request)),
       [made(1.5, 2), made(3), made(4), made(5, 6), made(7), made(8), made(9)],
     );
-    assert.ok(found.every((one) => one.predict_log?.response === undefined));
   });
 
   for (const mode of [['--exec-mode=queued'], ['--enable-batching']] as const) {
@@ -176,7 +175,7 @@ describe('logging_config', () => {
       const found = await records(logged.logs, 'plus-', 9);
       const asked = found.map((one) => one.predict_log?.request.toString('hex'));
       for (const message of sent) assert.ok(asked.includes(message.toString('hex')));
-      assert.equal(found.filter((one) => one.predict_log?.response === undefined).length, 1);
+      assert.ok(found.every((one) => one.predict_log?.response !== undefined));
     });
   }
 

@@ -4,6 +4,7 @@ import { describe, it } from 'node:test';
 import {
   ADMIN_GROUPS,
   CALL_GROUPS,
+  CONSOLE,
   CONTROL,
   CONTROL_CHANGE,
   HEALTH,
@@ -113,6 +114,13 @@ describe('with keys', () => {
     assert.equal(asks(KEYS, INFERENCE, caller({}, true)), 401);
     assert.equal(asks(KEYS, CONTROL_CHANGE, caller({}, true)), 401);
     assert.equal(asks({ ...KEYS, remoteControl: true }, CONTROL_CHANGE, caller()), 401);
+  });
+
+  it('the console needs none, and is on the admin address where there is one', () => {
+    assert.equal(asks({ ...KEYS, openGroups: [] }, CONSOLE, caller()), 200);
+    const { openTo } = callAccess({ ...KEYS, hasAdmin: true }, CONSOLE, 'http');
+    assert.equal(openTo, 'none');
+    assert.equal(callAccess({ ...KEYS, hasAdmin: true }, CONSOLE, 'admin').openTo, 'all');
   });
 
   it('open groups need none, unknown paths do', () => {

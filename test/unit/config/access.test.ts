@@ -32,6 +32,7 @@ test('every flag of access', async () => {
     remoteControl: true,
     cors: undefined,
     clientShm: true,
+    console: true,
     admin: undefined,
     adminTls: true,
   });

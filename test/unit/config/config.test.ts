@@ -11,7 +11,6 @@ import { parseServeConfig } from '../../../ts/config/config.js';
 import type { Config } from '../../../ts/config/config.js';
 import { ErrorCode, ServalError } from '../../../ts/errors.js';
 import { GRPC_CONNECTION_DEFAULTS } from '../../../ts/transport/grpc/settings.js';
-import { helpText } from '../../../ts/commands/help-text.js';
 import { filledFolder } from '../temp-folder.js';
 import {
   GRPC_CONFIG,
@@ -31,6 +30,7 @@ const DEFAULT_ACCESS: Config['access'] = {
   remoteControl: false,
   cors: undefined,
   clientShm: false,
+  console: true,
   admin: undefined,
   adminTls: true,
 };
@@ -468,16 +468,6 @@ test('wrong flags and values say where, expected and got', async () => {
 test('port 0 for both is no clash', async () => {
   const config = await parse('m', '--http-port=0', '--grpc-port=0');
   assert.deepEqual([config.httpPort, config.grpcPort], [0, 0]);
-});
-
-test('help wins and lists every flag and alias', async () => {
-  assert.equal(await parseServeConfig(['--help', '--http-port=x'], CWD), undefined);
-  assert.equal(await parseServeConfig(['-h'], CWD), undefined);
-  const text = helpText();
-  for (const row of SERVE_FLAGS.filter((one) => one.positional !== true)) {
-    for (const name of [row.name, ...row.aliases]) assert.ok(text.includes(`--${name}`), name);
-    assert.ok(text.includes(row.help), row.name);
-  }
 });
 
 test('names are found however they are written', () => {

@@ -9,7 +9,7 @@ import { predictionLog } from '../../../ts/request-log/prediction-log.js';
 import { tfRecord } from '../../../ts/request-log/tf-record.js';
 import { readTfRecords } from '../../../ts/warmup/tf-record.js';
 import { filledFolder } from '../temp-folder.js';
-import { decodeMessage, tfRecordFile, tfRecords } from '../warmup/support.js';
+import { decodeMessage, encodeMessage, tfRecordFile, tfRecords } from '../warmup/support.js';
 import { logged } from './support.js';
 
 const REQUEST = Buffer.from('the request');
@@ -49,10 +49,11 @@ describe('PredictionLog records', () => {
     [Protocol.V2Grpc, 'predict_log'],
     [Protocol.V2GrpcStream, 'predict_log'],
   ] as const) {
-    it(`of ${Protocol[protocol]} have what the engine made of the request, and no answer`, () => {
-      const tensorflow = Buffer.from('made of it');
+    it(`of ${Protocol[protocol]} have what the engine made of the two`, () => {
+      const pair = { request: Buffer.from('made of it'), response: Buffer.from('and of this') };
+      const tensorflow = encodeMessage('Pair', pair);
       const { log_metadata: _, ...log } = logOf({ protocol, tensorflow });
-      assert.deepEqual(log, { [member]: { request: tensorflow } });
+      assert.deepEqual(log, { [member]: pair });
     });
   }
 

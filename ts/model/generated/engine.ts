@@ -558,7 +558,7 @@ export interface LoggedRequest {
   readonly responseJsonBytes: number;
   readonly request: Uint8Array;
   readonly response: Uint8Array;
-  /** a message of TensorFlow Serving that asks the same; empty: none */
+  /** request 1, response 2: TensorFlow Serving's messages; or none */
   readonly tensorflow: Uint8Array;
   /** why there is none */
   readonly tensorflowFault: string;

@@ -18,6 +18,7 @@ import {
   statusVersions,
   type ServableTarget,
 } from './documents.js';
+import { listPage } from '../rest/model-list.js';
 import { tensorProtoJson } from './tensor-json.js';
 
 /** What the URL names: a model and at most one of version (digits) and label, percent-decoded. */
@@ -49,6 +50,20 @@ function statusEntry(version: VersionSnapshot): object {
 export function v1StatusJson(snapshot: RegistrySnapshot, target: V1Target): string {
   requireName(target.name);
   return document({ model_version_status: statusVersions(snapshot, target).map(statusEntry) });
+}
+
+/**
+ * The body of GET /v1/models: names, and the status of each, as v1StatusJson() has it.
+ * TensorFlow Serving has no such list; `models` is KServe's. Errors: those of listPage().
+ */
+export function v1ListJson(snapshot: RegistrySnapshot, query: string): string {
+  const { models, next } = listPage(snapshot, query);
+  const statuses = models.map((model) => [model.name, model.versions.map(statusEntry)]);
+  return document({
+    models: models.map((model) => model.name),
+    model_version_status: Object.fromEntries(statuses),
+    ...(next !== undefined && { next }),
+  });
 }
 
 /** What the message has not is left out. */

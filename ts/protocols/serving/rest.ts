@@ -21,13 +21,14 @@ import {
   type RestContext,
 } from '../rest/infer.js';
 import { findServable, withBlockedReason } from './documents.js';
-import { v1MetadataJson, v1StatusJson } from './rest-documents.js';
+import { v1ListJson, v1MetadataJson, v1StatusJson } from './rest-documents.js';
 
 const JSON_TYPE = 'application/json';
 const NAME = '([^/:]+)';
 const WHICH = '(?:/versions/(\\d+)|/labels/([^/:]+))?';
 const POST_URL = new RegExp(`^/v1/models/${NAME}${WHICH}:(classify|regress|predict)$`, 'i');
 const GET_URL = new RegExp(`^/v1/models(?:/${NAME})?${WHICH}(/metadata)?$`, 'i');
+const LIST_URL = /^\/v1\/models$/i;
 const METADATA_MODEL = /^\/v1\/models\/metadata$/i;
 const VERBS: Readonly<Record<string, number>> = {
   predict: V1_PREDICT,
@@ -95,6 +96,10 @@ class V1InferRoute extends InferRoute {
 function documentRoute({ snapshot, shown }: ListenerSnapshots, path: string): Route {
   return new DocumentRoute((head, exchange) => {
     try {
+      if (LIST_URL.test(path)) {
+        exchange.send(200, JSON_TYPE, v1ListJson(shown, head.query()));
+        return;
+      }
       const match = head.query() === '' ? GET_URL.exec(path) : null;
       if (match === null) throw malformed(head);
       const [, name = '', version, label, metadata] = match;

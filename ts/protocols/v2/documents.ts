@@ -2,8 +2,16 @@
 // configuration, liveness and readiness, and the lookup rules that V2 over gRPC shares. Control
 // plane, any thread; pure. Source: Predict Protocol V2; statuses: docs/protocols/v2-rest.md.
 import { ErrorCode, ServalError } from '../../errors.js';
-import type { RegistrySnapshot, SignatureInfo, TensorInfo } from '../../model/snapshot.js';
+import type {
+  ModelSnapshot,
+  RegistrySnapshot,
+  SignatureInfo,
+  TensorInfo,
+  VersionSnapshot,
+} from '../../model/snapshot.js';
+import { modelProblem, versionProblem } from '../../registry/snapshot-build.js';
 import { canonicalVersion, echoed } from '../request-text.js';
+import { listPage } from '../rest/model-list.js';
 import { lookUp } from './lookup.js';
 
 export const SERVER_NAME = 'serval';
@@ -111,6 +119,40 @@ export function modelMetadataJson(
       const labels = own[i]?.labels;
       return labels === undefined ? tensor : { ...tensor, parameters: { labels } };
     }),
+  });
+}
+
+const listedVersion = (version: VersionSnapshot): object => ({
+  version: version.version,
+  state: version.state,
+  ...(version.errorMessage !== '' && { reason: versionProblem(version) }),
+});
+
+/** Absent members are those that have nothing to say. */
+function listedModel(model: ModelSnapshot): object {
+  const { name, versions, labels, defaultVersion } = model;
+  const served = versions.find((entry) => entry.version === defaultVersion);
+  const reason = defaultVersion === undefined ? modelProblem(model) : '';
+  return {
+    name,
+    ready: defaultVersion !== undefined,
+    ...(defaultVersion !== undefined && { default_version: defaultVersion }),
+    ...(served !== undefined && { platform: served.platform }),
+    ...(reason !== '' && { reason }),
+    ...(Object.keys(labels).length > 0 && { labels }),
+    versions: versions.map(listedVersion),
+  };
+}
+
+/** The body of GET /v2/models: names, and what is known of each, highest version first. The
+ * protocol has no such list; `models` is what KServe's server answers. Errors: those of
+ * listPage(). */
+export function modelListJson(snapshot: RegistrySnapshot, query: string): string {
+  const { models, next } = listPage(snapshot, query);
+  return JSON.stringify({
+    models: models.map((model) => model.name),
+    details: models.map(listedModel),
+    ...(next !== undefined && { next }),
   });
 }
 

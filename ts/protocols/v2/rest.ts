@@ -16,6 +16,7 @@ import type { EngineReadings } from '../engine-readings.js';
 import { countRefused, InferRoute, type InferState, type RestContext } from '../rest/infer.js';
 import {
   modelConfigJson,
+  modelListJson,
   modelMetadataJson,
   modelReady,
   serverLive,
@@ -124,6 +125,13 @@ function statisticsRoute(
   });
 }
 
+function listRoute({ shown }: ListenerSnapshots): Route {
+  return new LaterRoute(failV2, async (head) => ({
+    contentType: JSON_TYPE,
+    body: modelListJson(shown, head.query()),
+  }));
+}
+
 function modelEndpoint(
   context: V2Context,
   { snapshot, shown }: ListenerSnapshots,
@@ -167,6 +175,8 @@ function endpointAt(
   switch (path) {
     case '/v2':
       return { call: METADATA, GET: () => answerWith(() => serverMetadataJson(context)) };
+    case '/v2/models':
+      return { call: METADATA, GET: () => listRoute(snapshots) };
     case '/v2/health/live':
       return { call: HEALTH, GET: () => answerWith(() => serverLive(healthBody)) };
     case '/v2/health/ready':

@@ -420,7 +420,6 @@ describe('V2 REST: methods and paths', () => {
       '/v2/repository/models/m',
       '/v2/repository/models/m/delete',
       '/v2/logging/',
-      '/v2/models',
       '/v2/models/m/configs',
       '/v2/models/m/versions/1/2/stats',
       '/v2/trace/settings',

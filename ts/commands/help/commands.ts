@@ -1,0 +1,177 @@
+// The table of commands: what `serval help`, the pages of each command, shell completion and the
+// manual page are made from, and the flags that commands other than `serve` take. Control plane;
+// data only. The flags of `serve` are in ts/config/flags.ts.
+import { SERVE_FLAGS } from '../../config/flags.js';
+import { flag, type FlagRow } from '../../config/flag-row.js';
+
+export interface Example {
+  readonly line: string;
+  readonly what: string;
+}
+
+export interface CommandRow {
+  readonly name: string;
+  /** What stands behind the name in the usage line. */
+  readonly takes: string;
+  /** One line. */
+  readonly summary: string;
+  /** Sentences of its page. */
+  readonly about: string;
+  readonly flags: readonly FlagRow[];
+  /** Flags that the short page shows; the long one has all. Default: all. */
+  readonly common?: readonly string[];
+  readonly examples: readonly Example[];
+  /** What plain arguments are: paths, the commands' names, or some of these words. */
+  readonly completes: 'paths' | 'commands' | readonly string[];
+}
+
+export const SHELLS = ['bash', 'zsh', 'fish'] as const;
+
+const text = (name: string, value: string, help: string): FlagRow =>
+  flag(name, value, { kind: 'text' }, '', help);
+const ofServe = (...names: readonly string[]): readonly FlagRow[] =>
+  SERVE_FLAGS.filter((row) => names.includes(row.name));
+
+export const INSPECT_FLAGS: readonly FlagRow[] = [
+  flag('json', 'BOOL', { kind: 'bool' }, 'false', 'JSON: an object, of several models a list'),
+  ...ofServe('onnxruntime-library', 'saved-model-tags'),
+];
+
+export const IMPORT_FLAGS: readonly FlagRow[] = [
+  text('out', 'FILE', 'the ONNX file; constants go to FILE.data'),
+  text('signature', 'NAME', 'only this one (default: all, a file each)'),
+  ...ofServe('saved-model-tags'),
+];
+
+const SERVE: CommandRow = {
+  name: 'serve',
+  takes: '[PATH ...] [flags]',
+  summary: 'serve models over REST and gRPC',
+  about:
+    'A PATH is a model file (x.onnx, x.pb, x.pmml, an archive), a model folder, or a repository of ' +
+    '<name>/<version>/model.onnx; several may be given. What is printed at start can be pasted. ' +
+    'SIGTERM drains, SIGHUP reads the models anew.',
+  flags: SERVE_FLAGS.filter((row) => row.positional !== true),
+  common: [
+    ...['model-repository', 'model-base-path', 'model-config-file', 'model-control-mode'],
+    ...['host', 'http-port', 'grpc-port', 'tls-cert', 'tls-key', 'api-key-file'],
+    ...['access-log', 'log-format', 'memory-limit', 'drain-seconds', 'config'],
+  ],
+  examples: [
+    { line: 'serval serve model.onnx', what: 'one model, by the name of its file' },
+    { line: 'serval serve /models', what: 'all models of a repository' },
+    {
+      line: 'serval serve --model-name half --model-base-path /models/half',
+      what: 'as TensorFlow Serving does: the newest version, and those that come',
+    },
+    {
+      line: 'serval serve --model-repository /models --model-control-mode explicit --load-model m',
+      what: "as Triton does: what is loaded is the repository API's business",
+    },
+    { line: 'serval serve --config serval.yaml --http-port 0', what: 'settings from a file' },
+  ],
+  completes: 'paths',
+};
+
+const INSPECT: CommandRow = {
+  name: 'inspect',
+  takes: 'PATH [--json]',
+  summary: 'show what a model takes and gives',
+  about:
+    'Of one model: inputs, outputs, shapes, size, opset, producer; of a TensorFlow model its tags, ' +
+    'signatures and operators; of a Spark, MLeap or PMML model its fields, outputs and stages. Of a ' +
+    'folder of several models: a line each. Sizes count data outside of the model file.',
+  flags: INSPECT_FLAGS,
+  examples: [
+    { line: 'serval inspect model.onnx', what: 'inputs, outputs, types, shapes' },
+    { line: 'serval inspect /models', what: 'a line for each model' },
+    { line: 'serval inspect saved_model --json', what: 'for programs' },
+  ],
+  completes: 'paths',
+};
+
+const IMPORT: CommandRow = {
+  name: 'import',
+  takes: 'PATH --out FILE',
+  summary: 'write a TensorFlow model as ONNX, others as their plan',
+  about:
+    'What `serve` does in memory while such a model loads. A signature that cannot be ' +
+    'written is named on stderr, and the exit code is 1.',
+  flags: IMPORT_FLAGS,
+  examples: [
+    { line: 'serval import saved_model --out model.onnx', what: 'a file for each signature' },
+    { line: 'serval import iris.pmml --out iris.plan', what: 'the plan of a model of columns' },
+  ],
+  completes: 'paths',
+};
+
+const KEY: CommandRow = {
+  name: 'key',
+  takes: 'NAME GROUP[,GROUP...]',
+  summary: 'make an API key',
+  about:
+    'Its line for --api-key-file goes to stdout, the key itself, which is kept nowhere, to stderr.',
+  flags: [],
+  examples: [
+    { line: 'serval key alice inference,metadata >> keys', what: 'a key that may call models' },
+  ],
+  completes: [],
+};
+
+const COMPLETION: CommandRow = {
+  name: 'completion',
+  takes: 'bash|zsh|fish',
+  summary: "print a shell's completion of these commands",
+  about: 'It completes commands, flags, values and paths, and runs no program of ours to do so.',
+  flags: [],
+  examples: [
+    { line: 'source <(serval completion bash)', what: 'now; in ~/.bashrc: always' },
+    {
+      line: 'serval completion zsh > "${fpath[1]}/_serval"',
+      what: 'a folder of $fpath; begin a new shell then',
+    },
+    {
+      line: 'serval completion fish > ~/.config/fish/completions/serval.fish',
+      what: 'for fish',
+    },
+  ],
+  completes: SHELLS,
+};
+
+const VERSION: CommandRow = {
+  name: 'version',
+  takes: '',
+  summary: 'show the version; also -v and --version, anywhere',
+  about: 'Prints "serval" and its version.',
+  flags: [],
+  examples: [{ line: 'serval version', what: 'or serval -v' }],
+  completes: [],
+};
+
+const HELP: CommandRow = {
+  name: 'help',
+  takes: '[COMMAND] [all]',
+  summary: 'show this text, or the page of a command; also -h and --help',
+  about: 'With "all": every setting of the command (serval serve --help all).',
+  flags: [],
+  examples: [
+    { line: 'serval help serve', what: 'what most need' },
+    { line: 'serval serve --help all', what: 'every setting, by groups' },
+  ],
+  completes: 'commands',
+};
+
+/** In the order of the overview. */
+export const COMMANDS: readonly CommandRow[] = [
+  SERVE,
+  INSPECT,
+  IMPORT,
+  KEY,
+  COMPLETION,
+  VERSION,
+  HELP,
+];
+
+export function findCommand(name: string): CommandRow | undefined {
+  return COMMANDS.find((row) => row.name === name);
+}
