@@ -31,7 +31,7 @@ export interface OnnxValue {
   readonly name: string;
   readonly type: ElementType;
   readonly shape?: readonly OnnxDim[];
-  /** What the tensors are in: maps are a sequence of maps from this type to floats, of any shape. */
+  /** What the tensors are in; maps: a sequence of maps from this type to floats. */
   readonly container?: 'sequence' | 'optional' | 'maps';
 }
 

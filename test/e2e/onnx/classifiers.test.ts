@@ -114,7 +114,13 @@ describe('hand-made classifiers', () => {
       ...model,
       graph: { ...model.graph, outputs },
     });
-    const server = new ServalProcess(['serve', path, '--http-port=0', '--grpc-port=0', '--exit-on-error']);
+    const server = new ServalProcess([
+      'serve',
+      path,
+      '--http-port=0',
+      '--grpc-port=0',
+      '--exit-on-error',
+    ]);
     await server.ended;
     assert.match(server.stderr, /output \\?"list\\?" is of type sequence; only tensors are served/);
     assert.match(server.stderr, /zipmap/);
@@ -131,7 +137,13 @@ describe('hand-made classifiers', () => {
           nodes: [{ op: 'Identity', inputs: ['x'], outputs: ['y'] }],
         },
       });
-      const server = new ServalProcess(['serve', path, '--http-port=0', '--grpc-port=0', '--exit-on-error']);
+      const server = new ServalProcess([
+        'serve',
+        path,
+        '--http-port=0',
+        '--grpc-port=0',
+        '--exit-on-error',
+      ]);
       await server.ended;
       assert.match(server.stderr, new RegExp(`input \\\\?"given\\\\?" is of type ${container}; `));
     }
@@ -193,7 +205,12 @@ async function compare(server: ServalProcess, name: string, golden: Case): Promi
   near(floats(raw[golden.probabilities] ?? Buffer.alloc(0)), answers.flat(), `${name} over gRPC`);
   const classified = await inferOverGrpc(server, {
     ...message,
-    outputs: [{ name: golden.probabilities, parameters: { classification: { int64_param: 1 } } }],
+    outputs: [
+      {
+        name: golden.probabilities,
+        parameters: [{ key: 'classification', value: { int64_param: 1 } }],
+      },
+    ],
   });
   const best = answers.map((row) => row.indexOf(Math.max(...row)));
   const texts = textsOf(classified[golden.probabilities] ?? Buffer.alloc(0));

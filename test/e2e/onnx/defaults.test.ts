@@ -71,9 +71,20 @@ describe('inputs with a default', () => {
     }
     const predict = async (body: object): Promise<Record<string, unknown>> =>
       post(server, '/v1/models/m:predict', body);
-    assert.deepEqual(await predict({ instances: [[1, 2], [0, 1]] }), {
-      predictions: [[12, 14], [10, 12]],
-    });
+    assert.deepEqual(
+      await predict({
+        instances: [
+          [1, 2],
+          [0, 1],
+        ],
+      }),
+      {
+        predictions: [
+          [12, 14],
+          [10, 12],
+        ],
+      },
+    );
     assert.deepEqual(await predict({ instances: [{ x: [1, 2] }] }), { predictions: [[12, 14]] });
     assert.deepEqual(await predict({ inputs: [[1, 2]] }), { outputs: [[12, 14]] });
     assert.deepEqual(await predict({ inputs: { x: [[1, 2]], scale: 3 } }), { outputs: [[13, 16]] });
@@ -188,7 +199,13 @@ describe('element types that no client has', () => {
     bytes[type + 1] = 17; // FLOAT8E4M3FN, which the builder has not
     const path = join(folderOf(t), 'm.onnx');
     writeFileSync(path, bytes);
-    const server = new ServalProcess(['serve', path, '--http-port=0', '--grpc-port=0', '--exit-on-error']);
+    const server = new ServalProcess([
+      'serve',
+      path,
+      '--http-port=0',
+      '--grpc-port=0',
+      '--exit-on-error',
+    ]);
     await server.ended;
     assert.match(server.stderr, /output \\?"small\\?" has element type float8e4m3fn.*Cast/);
   });

@@ -38,7 +38,10 @@ describe('PATHs', () => {
     const weights = join(folder, 'weights.pt');
     writeFileSync(weights, '\u0080\u0002ccollections\nOrderedDict\nq\u0000)Rq\u0001', 'latin1');
     const fast = join(folder, 'fast.onnx');
-    writeFileSync(fast, Buffer.from('18000000', 'hex').toString('latin1') + 'ORTM' + '\0'.repeat(64));
+    writeFileSync(
+      fast,
+      Buffer.from('18000000', 'hex').toString('latin1') + 'ORTM' + '\0'.repeat(64),
+    );
     for (const [path, expected] of [
       [pointer, /big\.onnx: is a pointer of Git LFS.*git lfs pull/],
       [weights, /weights\.pt: has PyTorch weights.*torch\.onnx\.export/],

@@ -1,5 +1,6 @@
-// Finds the models of a repository (PATH, --model-repository), with each model's config.pbtxt. Control plane. Reads folders and configuration, never model files;
-// whatever is wrong with one model is reported beside it and the others are found all the same.
+// Finds the models of a repository (PATH, --model-repository), with each model's config.pbtxt.
+// Control plane. Reads folders and configuration, never model files; whatever is wrong with one
+// model is reported beside it and the others are found all the same.
 import { createHash } from 'node:crypto';
 import { basename, extname, isAbsolute, join } from 'node:path';
 import { MODELS_MAX } from '../../limits.js';
