@@ -1,18 +1,31 @@
-// The second table: the codecs alone, from build/bench/codec_bench (JSON lines). Control plane.
+// The second table: the codecs alone, and what each request pays beside them, from
+// build/bench/codec_bench and stats_bench (JSON lines). Control plane.
 import { runToEnd } from './children.mjs';
 import { alignTable } from './report.mjs';
 
 const TIMEOUT_MS = 120_000;
 
-/** Runs codec_bench on the server's core. Resolves to its rows, one object a line. */
+const PROGRAMS = ['codec_bench', 'stats_bench'];
+
+/** Runs the programs on the server's core. Resolves to their rows, each program's apart. */
 export async function runMicro(context) {
-  const program = await context.program('codec_bench');
-  const output = await runToEnd(program, [], context.cores.server, TIMEOUT_MS);
-  return parseMicro(output);
+  const tables = [];
+  for (const name of PROGRAMS) {
+    const program = await context.program(name);
+    const output = await runToEnd(program, [], context.cores.server, TIMEOUT_MS);
+    tables.push(parseMicro(output, name).map(withVerdict));
+  }
+  return tables;
+}
+
+/** With a target: whether it is met. */
+export function withVerdict(row) {
+  if (row.target_ns === undefined) return row;
+  return { ...row, met: row.ns_per_call < row.target_ns ? 'yes' : 'NO' };
 }
 
 /** JSON lines -> objects. Throws, with the line, on anything else. */
-export function parseMicro(output) {
+export function parseMicro(output, name = 'codec_bench') {
   return output
     .split('\n')
     .filter((line) => line.trim() !== '')
@@ -20,7 +33,7 @@ export function parseMicro(output) {
       try {
         return JSON.parse(line);
       } catch {
-        throw new Error(`codec_bench: not JSON: ${line.slice(0, 200)}`);
+        throw new Error(`${name}: not JSON: ${line.slice(0, 200)}`);
       }
     });
 }

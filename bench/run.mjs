@@ -51,15 +51,16 @@ async function runAll(context, workloads) {
   return rows;
 }
 
-/** The codec table, unless it was left out or --only asks for something else. */
+/** The tables of codecs and counters, unless it was left out or --only asks for something else. */
 async function microTable(context) {
   const { micro, only } = context.options;
-  if (!micro || (only !== undefined && !only.includes('codec'))) return { rows: [], error: '' };
-  progress('codecs');
+  const none = { tables: [], error: '' };
+  if (!micro || (only !== undefined && !only.includes('codec'))) return none;
+  progress('codecs, and what a request pays beside them');
   try {
-    return { rows: await runMicro(context), error: '' };
+    return { tables: await runMicro(context), error: '' };
   } catch (error) {
-    return { rows: [], error: `codecs: ${error.message}` };
+    return { ...none, error: `codecs: ${error.message}` };
   }
 }
 
@@ -75,10 +76,10 @@ async function main() {
   const machine = describeMachine(context.root);
   const rows = await runAll(context, workloads);
   const micro = await microTable(context);
-  const run = { machine, options, rows, micro: micro.rows };
+  const run = { machine, options, rows, micro: micro.tables.flat() };
   print(`\n${describeRun(context, machine)}`);
   if (rows.length > 0) print(formatRows(rows));
-  if (micro.rows.length > 0) print(`\n${formatMicro(micro.rows)}`);
+  for (const table of micro.tables) print(`\n${formatMicro(table)}`);
   if (saved !== null) {
     print(`\n${formatComparison(options.compare, compareRuns(saved, rows))}`);
   }

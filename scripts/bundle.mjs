@@ -19,6 +19,7 @@ const loader = join(root, 'scripts', 'packaging', 'load-bundle.cjs');
 const SERVER_ENTRIES = ['main.js', 'api.js', 'workers/http-worker.js', 'workers/grpc-worker.js'];
 // The other commands, and the thread that imports models.
 const OTHER_ENTRIES = [
+  'predict-command/predict-command.js',
   'commands/inspect-command.js',
   'commands/import-command.js',
   'commands/key-command.js',
@@ -43,7 +44,7 @@ const otherCommands = {
   setup({ onResolve, onLoad }) {
     const namespace = 'other-commands';
     onResolve(
-      { filter: /\/((inspect|import|key|help|completion)-command|otlp-exporter)\.js$/ },
+      { filter: /\/((predict|inspect|import|key|help|completion)-command|otlp-exporter)\.js$/ },
       ({ path, kind }) => (kind === 'dynamic-import' ? { path: basename(path), namespace } : null),
     );
     onResolve({ filter: /^\.\/load\.cjs$/, namespace }, ({ path }) => ({ path, external: true }));

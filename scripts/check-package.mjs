@@ -4,6 +4,8 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
+  chmodSync,
+  copyFileSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -97,6 +99,14 @@ function checkLinks(folder) {
   }
 }
 
+// The last stage of deploy/docker/Dockerfile, in the unpacked folder.
+function serveAsImage(folder) {
+  const entrypoint = join(folder, 'bin', 'entrypoint');
+  copyFileSync(join(root, 'deploy', 'docker', 'entrypoint.sh'), entrypoint);
+  chmodSync(entrypoint, 0o755);
+  return serveOnce([entrypoint], folder, { ...BARE, SERVAL: join(folder, 'bin', 'serval') });
+}
+
 async function main() {
   const counts = noCounts();
   const scratch = mkdtempSync(join(tmpdir(), 'serval-package-'));
@@ -121,6 +131,7 @@ async function main() {
     await step('addon', () => checkAddon(folder));
     await step('links', () => checkLinks(folder));
     await step('serve without a PATH', () => serveOnce(['bin/serval'], folder, BARE));
+    await step('serve as the image does', () => serveAsImage(folder));
     const prefix = await step('npm install -g', () => installPacked(scratch));
     await step('links of the npm package', () => checkLinks(installedFolder(prefix)));
     await step('import and require', () => checkExports(prefix, scratch));

@@ -1,13 +1,17 @@
 // What a program gets from `import 'serval'`: a server inside its own process, with the settings of
-// `serval serve` as options. Control plane, main thread. scripts/packaging/write-types.mjs writes
-// its declarations from the table of flags.
+// `serval serve` as options, or a model without one. Control plane, the caller's thread.
+// scripts/packaging/write-types.mjs writes its declarations from the table of flags.
 import type { FlagRow } from './config/flags.js';
 import { findFlag, nearestFlag, SERVE_FLAGS } from './config/flags.js';
 import { configOf, type Config } from './config/config.js';
 import { configError } from './config/values.js';
-import { echo } from './text.js';
+import { echo, nearestWord } from './text.js';
 import type { Written } from './config/values.js';
+import type { Model } from './library/load-model.js';
 import { startServer as start, type CutLog, type RunningServer } from './server.js';
+
+export { ErrorCode, ServalError } from './errors.js';
+export type { Model } from './library/load-model.js';
 
 /** By the flags' names in camelCase: numbers, booleans, texts; lists where a flag may be
  * repeated. */
@@ -33,9 +37,13 @@ const CALL = 'startServer';
 const LISTS = new Set(['path-list', 'text-list']);
 
 /** "httpPort" of "http-port". */
-export function optionName(row: FlagRow): string {
+export function optionName(row: Pick<FlagRow, 'name'>): string {
   return row.name.replace(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }
+
+/** Which model, and how it runs: `name`, `version`, `signature`, and settings of `serval serve`
+ * that a model by itself has. */
+export type ModelOptions = Readonly<Record<string, unknown>>;
 
 function optionTexts(row: FlagRow, value: unknown, where: string): readonly string[] {
   const { kind } = row.type;
@@ -50,7 +58,11 @@ function optionTexts(row: FlagRow, value: unknown, where: string): readonly stri
 
 /** The options as settings by flag name; undefined values are left out.
  * Errors: InvalidArgument: an unknown option (names the nearest), a value of another type. */
-export function optionSettings(options: ServeOptions, folder: string): Map<string, Written> {
+export function optionSettings(
+  options: ServeOptions,
+  folder: string,
+  call = CALL,
+): Map<string, Written> {
   const settings = new Map<string, Written>();
   for (const [name, value] of Object.entries(options)) {
     if (value === undefined) continue;
@@ -58,9 +70,9 @@ export function optionSettings(options: ServeOptions, folder: string): Map<strin
     if (row === undefined || optionName(row) !== name) {
       const nearest = findFlag(nearestFlag(name)) ?? SERVE_FLAGS[0];
       const named = nearest === undefined ? '' : `; did you mean ${optionName(nearest)}?`;
-      throw configError(CALL, `unknown option ${echo(name)}${named}`);
+      throw configError(call, `unknown option ${echo(name)}${named}`);
     }
-    const where = `${CALL}: ${name}`;
+    const where = `${call}: ${name}`;
     settings.set(row.name, { where, texts: optionTexts(row, value, where), folder });
   }
   return settings;
@@ -104,4 +116,35 @@ function serverOf(
     },
     stop: () => (stopped ??= stop()),
   };
+}
+
+const LOAD_CALL = 'loadModel';
+const CHOICES = ['name', 'version', 'signature'] as const;
+
+/** Loads the model of a path (what `serval serve PATH` takes, of any format) into this process, for
+ * `infer()`: no server, no socket. Options: `name`, where the path holds several models, `version`,
+ * `signature`, and the settings of MODEL_SETTINGS in camelCase. Several may be loaded at a time,
+ * beside a server too; threads and the memory limit are the process's, by whoever came first.
+ * Rejects with ServalError: InvalidArgument, ModelNotFound, ModelInvalid, RuntimeUnavailable. */
+export async function loadModel(path: string, options: ModelOptions = {}): Promise<Model> {
+  if (typeof path !== 'string') {
+    throw configError(LOAD_CALL, `expected the path of a model, got ${typeof path}`);
+  }
+  const { MODEL_SETTINGS } = await import('./library/settings.js');
+  const { name, version, signature, ...rest } = options;
+  const choice = { name, version, signature };
+  for (const [key, value] of Object.entries(choice)) {
+    if (value === undefined || typeof value === 'string') continue;
+    throw configError(`${LOAD_CALL}: ${key}`, `expected a string, got ${typeof value}`);
+  }
+  const settings = optionSettings({ logLevel: 'error', ...rest }, process.cwd(), LOAD_CALL);
+  for (const key of settings.keys()) {
+    if (MODEL_SETTINGS.includes(key)) continue;
+    const known = MODEL_SETTINGS.map((one) => optionName({ name: one }));
+    const nearest = nearestWord(key, [...CHOICES, ...known]);
+    const what = `${echo(key)} is an option of startServer; did you mean ${nearest}?`;
+    throw configError(LOAD_CALL, what);
+  }
+  const { loadModelWith } = await import('./library/load-model.js');
+  return loadModelWith(path, choice as Partial<Record<(typeof CHOICES)[number], string>>, settings);
 }

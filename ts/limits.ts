@@ -20,6 +20,10 @@ export const HTTP_PIPELINED_MAX = 256;
 export const CONFIG_FILE_BYTES_MAX = 1_048_576;
 /** Lines of --api-key-file: a request that needs a key is compared with all of them. */
 export const ACCESS_KEYS_MAX = 1000;
+/** Credentials that a thread remembers to have let in to one kind of call (the engine's gRPC
+ * listener: to all), and how long one may be for that: others are hashed each time. */
+export const ACCEPTED_KEYS_MAX = 128;
+export const ACCEPTED_KEY_CHARS_MAX = 256;
 /** Of what a line of the access log quotes: a path or name, and the reason of a refusal; the
  * engine's own lines count bytes. */
 export const ACCESS_NAME_CHARS_MAX = 256;
@@ -103,6 +107,10 @@ export const ONNX_FIELDS_MAX = 1_048_576;
 export const LOG_VALUE_CHARS_MAX = 2048;
 /** Elements that a printed sample request may have in all its inputs together. */
 export const SAMPLE_ELEMENTS_MAX = 256;
+/** Elements of a request that is written to a file for the lines that `serval serve` prints. */
+export const REQUEST_FILE_ELEMENTS_MAX = 524_288;
+/** Models that such lines are printed of. */
+export const TRY_MODELS_MAX = 8;
 
 /** What a compressed REST body may unpack to; TensorFlow Serving's own limit. */
 export const INFLATED_BYTES_MAX = 104_857_600;
@@ -187,3 +195,11 @@ export const TRACE_FLUSH_MS = 3000;
 export const REQUEST_LOG_TAKE_MS = 200;
 /** A request log that could not be written is tried again after this. */
 export const REQUEST_LOG_RETRY_MS = 5000;
+
+/** Lists inside each other in what loadModel().infer() is given. */
+export const LIBRARY_RANK_MAX = 64;
+/** A load that takes longer is told in the log, and again after at most this. */
+export const LOAD_TOLD_AFTER_MS = 1000;
+export const LOAD_TOLD_EVERY_MS_MAX = 30_000;
+/** Files whose sizes are added up for that. */
+export const LOAD_SIZE_ENTRIES_MAX = 4096;

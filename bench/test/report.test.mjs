@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { drawChart, timesTarget } from '../chart.mjs';
 import { timesFaster } from '../compare.mjs';
-import { formatMicro, parseMicro } from '../micro.mjs';
+import { formatMicro, parseMicro, withVerdict } from '../micro.mjs';
 import {
   compareRuns,
   formatComparison,
@@ -156,6 +156,13 @@ test('codec rows are JSON lines and become one table', () => {
   assert.equal(rows.length, 2);
   assert.match(formatMicro(rows), /name +gb_per_s +ns\n[- ]+\na +1\.23\nb +120$/);
   assert.throws(() => parseMicro('oops'), /codec_bench: not JSON: oops/);
+});
+
+test('a row with a target says whether it is met', () => {
+  const row = (ns) => withVerdict({ name: 'a', ns_per_call: ns, target_ns: 20 });
+  assert.deepEqual([row(19.9).met, row(20).met], ['yes', 'NO']);
+  assert.deepEqual(withVerdict({ name: 'b', ns_per_call: 3 }), { name: 'b', ns_per_call: 3 });
+  assert.throws(() => parseMicro('oops', 'stats_bench'), /stats_bench: not JSON: oops/);
 });
 
 test('two checkouts are compared as times faster', () => {

@@ -96,11 +96,14 @@ napi_value Attach(Arguments<2>& arguments) {
   settings.tf_tensor_content = setting(object, "tfTensorContent", false);
   settings.tf_check_method = setting(object, "tfCheckMethod", false);
   napi_value control = nullptr;
-  const Status attached =
-      static_cast<Link*>(arguments.data())->attach(options, settings, arguments.value(1), &control);
-  if (attached.ok()) return control;
-  napi_throw_type_error(env, nullptr, attached.error().message.c_str());
-  return nullptr;
+  Link* link = static_cast<Link*>(arguments.data());
+  const Status attached = link->attach(options, settings, arguments.value(1), &control);
+  if (!attached.ok()) {
+    napi_throw_type_error(env, nullptr, attached.error().message.c_str());
+    return nullptr;
+  }
+  if (!setting(object, "keepsProcess", true)) link->let_process_end();
+  return control;
 }
 
 // A request kind of a body, or of a message that names its model.

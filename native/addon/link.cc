@@ -69,6 +69,8 @@ void Link::detach() {
   lane_.reset();
 }
 
+void Link::let_process_end() { napi_unref_threadsafe_function(env_, wake_); }
+
 uint32_t Link::generation_of(Request& request) {
   ByteBuffer& memory = request.response;
   if (memory.base() != request.response_mapped ||

@@ -46,6 +46,8 @@ class Link final : public LaneHooks {
   Status attach(const EngineOptions& options, const ServeSettings& settings,
                 napi_value on_completions, napi_value* control);
   void detach();
+  // From now on a process that has nothing else to do ends, whatever waits for an answer here.
+  void let_process_end();
   bool attached() const { return lane_ != nullptr; }
   Lane& lane() { return *lane_; }
   const std::shared_ptr<Lane>& shared_lane() { return lane_; }

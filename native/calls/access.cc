@@ -74,22 +74,29 @@ Digest AccessTable::digest_of(std::string_view text) const {
   return digest;
 }
 
-const AccessRefusal* AccessTable::judge(const Call& call) const {
+const AccessRefusal* AccessTable::judge(const Call& call, AcceptedKeys& accepted) const {
   if (call.method() >= of_method_.size()) return &unlisted_;
-  const CallAccess& access = accesses_[of_method_[call.method()]];
+  const uint32_t index = of_method_[call.method()];
+  const CallAccess& access = accesses_[index];
   if (access.open_to == CallAccess::OpenTo::All) return nullptr;
   if (access.open_to == CallAccess::OpenTo::Local && call.is_local()) return nullptr;
   const AccessRefusal* outcome = &access.missing;
+  uint64_t place = uint64_t{index} << 32;
   for (const CredentialCheck& check : access.checks) {
+    const uint64_t here = place++;
     const std::string_view value = header_of(call, check.header);
     if (value.empty()) continue;
+    if (accepted.has(here, value)) return nullptr;
     if (outcome == &access.missing) outcome = &access.unknown;
     const std::string_view credential = check.bearer ? bearer_token(value) : value;
     if (credential.empty()) continue;
     const Digest digest = digest_of(credential);
     const bool may = is_among(digest, check.allowed);
     const bool known = is_among(digest, check.others);
-    if (may) return nullptr;
+    if (may) {
+      accepted.add(here, value);
+      return nullptr;
+    }
     if (known) outcome = &access.forbidden;
   }
   return outcome;
@@ -111,8 +118,9 @@ const AccessRefusal* AccessView::judge(const AccessSource& source, const Call& c
   if (version != seen_) {
     seen_ = version;
     table_ = source.table();
+    accepted_.clear();
   }
-  return table_ == nullptr ? nullptr : table_->judge(call);
+  return table_ == nullptr ? nullptr : table_->judge(call, accepted_);
 }
 
 }  // namespace serval

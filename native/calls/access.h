@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "calls/accepted_keys.h"
 #include "transport/call.h"
 
 namespace serval {
@@ -54,8 +55,8 @@ class AccessTable {
   static Result<std::shared_ptr<const AccessTable>> make(std::vector<CallAccess> accesses,
                                                          std::vector<uint32_t> of_method);
   // Why a call that begins is refused; null: it is let in. A method that the table does not know is
-  // refused.
-  const AccessRefusal* judge(const Call& call) const;
+  // refused. `accepted`: whom this table let in before.
+  const AccessRefusal* judge(const Call& call, AcceptedKeys& accepted) const;
 
  private:
   Digest digest_of(std::string_view text) const;
@@ -80,7 +81,8 @@ class AccessSource {
   std::atomic<uint64_t> version_{0};
 };
 
-// One thread's hold of the newest table: costs a load where nothing has changed.
+// One thread's hold of the newest table, and of those that it let in: costs a load where nothing
+// has changed.
 class AccessView {
  public:
   // As AccessTable::judge() of the newest table; the refusal is valid until the next call.
@@ -88,6 +90,7 @@ class AccessView {
 
  private:
   std::shared_ptr<const AccessTable> table_;
+  AcceptedKeys accepted_;  // by table_
   uint64_t seen_ = 0;
 };
 

@@ -97,9 +97,9 @@ void EngineCalls::message(Call& call, Received message) {
   forward(call, GrpcEvent::Message, 0, message.bytes);
 }
 
-// Hands a message to the engine, with its caller's trace context where that counts. The answer of
-// one that is traced says so; a stream's head has no place for its many requests.
-Answer EngineCalls::ask(Call& call, Received message) {
+// Hands a message to the engine, with its caller's trace context where that counts. The answer's
+// head says of the first of a call that it is traced: a stream's has no place for its others.
+Answer EngineCalls::ask(Call& call, Received message, bool first) {
   const Protocol protocol = *method_of(call).protocol;
   const Tracer& tracer = lane_->engine().tracer();
   const bool traces = tracer.on();
@@ -111,14 +111,14 @@ Answer EngineCalls::ask(Call& call, Received message) {
       lane_->infer_message(protocol, message.bytes, timeout_us(call), message.owned);
   TraceId trace_id;
   SpanId span_id;
-  if (traces && lane_->take_traced(trace_id, span_id) && call.state == nullptr) {
+  if (traces && lane_->take_traced(trace_id, span_id) && first) {
     call.add_initial_metadata("traceparent", trace_parent_text(trace_id, span_id));
   }
   return answered;
 }
 
 void EngineCalls::infer(Call& call, Received message) {
-  const Answer answered = ask(call, message);
+  const Answer answered = ask(call, message, true);
   if (answered.pending) {
     call.word = answered.ticket;
     wait_for(answered.ticket, call.id(), 0);
@@ -132,7 +132,7 @@ void EngineCalls::infer_streamed(Call& call, Received message) {
   // What comes when the drain has begun is not run: the closing status says so.
   if (!stream.takes_requests()) return;
   const uint64_t number = stream.begin(message.bytes.size());
-  const Answer answered = ask(call, message);
+  const Answer answered = ask(call, message, number == 0);
   if (answered.pending) {
     stream.find(number)->ticket = answered.ticket;
     wait_for(answered.ticket, call.id(), number);

@@ -60,7 +60,7 @@ class EngineCalls final : public CallHandler, public LaneHooks {
   const CallMethod& method_of(const Call& call) const { return methods_.at(call.method()); }
   bool is_native(const Call& call) const { return method_of(call).protocol.has_value(); }
   void infer(Call& call, Received message);
-  Answer ask(Call& call, Received message);
+  Answer ask(Call& call, Received message, bool first);
   void infer_streamed(Call& call, Received message);
   void wait_for(uint32_t ticket, uint64_t call, uint64_t number);
   // Answers a call from what the engine left in `out`.

@@ -44,6 +44,7 @@ constexpr std::array<Row, kServerValues> kRows = {{
     {"connections_admin", kConnections, R"(listener="admin")"},
     {"certificate_http", kExpiry, R"(transport="http")"},
     {"certificate_grpc", kExpiry, R"(transport="grpc")"},
+    {"certificate_admin", kExpiry, R"(transport="admin")"},
     {"problems_unserved", kProblems, R"(kind="unserved")"},
     {"problems_warning", kProblems, R"(kind="warning")"},
     {"problems_note", kProblems, R"(kind="note")"},

@@ -30,6 +30,7 @@ enum class ServerValue : uint8_t {
   ConnectionsAdmin,
   CertificateHttp,
   CertificateGrpc,
+  CertificateAdmin,
   ProblemsUnserved,
   ProblemsWarning,
   ProblemsNote,

@@ -101,16 +101,25 @@ export async function smokeNodes(prefix, scratch) {
   }
 }
 
-// The first block of JavaScript in README.md, and what it says that it prints.
-function readmeExample() {
+// The blocks of JavaScript in README.md, and what each says that it prints: a server, a model.
+function readmeExamples() {
   const text = readFileSync(join(root, 'README.md'), 'utf8');
-  const code = /```js\n(.*?)```/s.exec(text)?.[1] ?? '';
-  const printed = /console\.log\(.*\); \/\/ (.*)/.exec(code)?.[1] ?? '';
-  check(printed !== '', 'README.md has no example with console.log(...); // what it prints');
-  return { code, printed };
+  const examples = [...text.matchAll(/```js\n(.*?)```/gs)].map(([, code]) => {
+    const printed = /console\.log\(.*\); \/\/ (.*)/.exec(code)?.[1] ?? '';
+    check(printed !== '', 'README.md has an example without console.log(...); // what it prints');
+    return { code, printed };
+  });
+  check(examples.length >= 2, 'README.md has no example of a server and of a model');
+  return examples;
 }
 
-const TYPED = `import { startServer, type ServeOptions } from 'serval';
+const TYPED = `import { loadModel, startServer, type ServeOptions } from 'serval';
+const model = await loadModel('models/half_plus_three', { instances: 1 });
+const values: ArrayLike<unknown> | undefined = (await model.infer({ x: [1, 2] }))['y']?.data;
+await model.close();
+// @ts-expect-error a model listens to nothing
+await loadModel('x', { httpPort: 1 });
+export { values };
 const options: ServeOptions = { paths: 'models', httpPort: 0, execMode: 'inline' };
 const server = await startServer(options);
 const port: number = server.http.port + server.grpc.port;
@@ -142,13 +151,14 @@ export function checkExports(prefix, scratch) {
   mkdirSync(join(app, 'node_modules'), { recursive: true });
   symlinkSync(installedFolder(prefix), join(app, 'node_modules', manifest.name));
   exampleModels(app, 'models');
-  const { code, printed } = readmeExample();
   const node = (file) => run(process.execPath, [file], app);
-  writeFileSync(join(app, 'example.mjs'), code);
-  check(node('example.mjs').trim() === printed, 'the example of README.md prints something else');
-  const common = code.replace(/^import (.*) from (.*);$/m, 'const $1 = require($2);');
-  writeFileSync(join(app, 'example.cjs'), `(async () => {\n${common}})();\n`);
-  check(node('example.cjs').trim() === printed, 'the example prints something else by require()');
+  for (const { code, printed } of readmeExamples()) {
+    writeFileSync(join(app, 'example.mjs'), code);
+    check(node('example.mjs').trim() === printed, 'the example of README.md prints something else');
+    const common = code.replace(/^import (.*) from (.*);$/m, 'const $1 = require($2);');
+    writeFileSync(join(app, 'example.cjs'), `(async () => {\n${common}})();\n`);
+    check(node('example.cjs').trim() === printed, 'the example prints something else by require()');
+  }
   writeFileSync(join(app, 'wrong.mjs'), MISUSED);
   const errors = node('wrong.mjs').trim().split('\n');
   const wanted = [

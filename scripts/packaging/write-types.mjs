@@ -1,7 +1,7 @@
 // Writes what package.json's `exports` name beside dist/bundle/api.cjs: api.js for import, and
-// the declarations of both, whose options, defaults and texts are the table of flags. Build time
-// only.
-import { writeFileSync } from 'node:fs';
+// the declarations of both, whose options, defaults and texts are the table of flags; what needs no
+// table is in library-types.txt. Build time only.
+import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -36,8 +36,30 @@ function optionLines(row, optionName) {
   );
 }
 
-// The declarations as text. `rows`: ts/config/flags.ts.
-export function declarations(rows, optionName) {
+// loadModel()'s options, and the numbers of errors.
+function libraryDeclarations(rows, optionName, { settings, codes }) {
+  const own = rows.filter(({ name }) => settings.includes(name));
+  const numbers = Object.entries(codes).filter(([name]) => !/^\d+$/.test(name));
+  const file = new URL('./library-types.txt', import.meta.url);
+  return `
+/** What loadModel() takes beside the path. */
+export interface ModelOptions {
+  /** Where the path holds several models. */
+  readonly name?: string | undefined;
+  /** Default: the highest. */
+  readonly version?: string | undefined;
+  /** Of a TensorFlow model: what infer() calls. Default: serving_default. */
+  readonly signature?: string | undefined;
+${own.map((row) => optionLines(row, optionName)).join('')}}
+
+/** What \`ServalError.code\` is. */
+export const ErrorCode: {
+${numbers.map(([name, number]) => `  readonly ${name}: ${number};\n`).join('')}};
+${readFileSync(file, 'utf8')}`;
+}
+
+// The declarations as text. `rows`: ts/config/flags.ts; `library`: {settings, codes}.
+export function declarations(rows, optionName, library) {
   return `// Written by scripts/packaging/write-types.mjs from ts/config/flags.ts.
 
 /** The settings of \`serval serve\`. */
@@ -65,17 +87,19 @@ export interface Server {
  * failed. Relative paths count from the working directory. Rejects with an Error that names the
  * option, the port or the path, or where one runs here already. */
 export function startServer(options: ServeOptions): Promise<Server>;
-`;
+${libraryDeclarations(rows, optionName, library)}`;
 }
 
 const ES_MODULE = `import api from './api.cjs';
-export const { startServer } = api;
+export const { startServer, loadModel, ServalError, ErrorCode } = api;
 `;
 
 export async function writeTypes() {
   const { SERVE_FLAGS } = await import(join(dist, 'config', 'flags.js'));
-  const { optionName } = await import(join(dist, 'api.js'));
-  const text = declarations(SERVE_FLAGS, optionName);
+  const { optionName, ErrorCode } = await import(join(dist, 'api.js'));
+  const { MODEL_SETTINGS } = await import(join(dist, 'library', 'settings.js'));
+  const library = { settings: MODEL_SETTINGS, codes: ErrorCode };
+  const text = declarations(SERVE_FLAGS, optionName, library);
   for (const name of ['api.d.ts', 'api.d.cts']) writeFileSync(join(dist, 'bundle', name), text);
   writeFileSync(join(dist, 'bundle', 'api.js'), ES_MODULE);
 }

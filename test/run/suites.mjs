@@ -29,6 +29,7 @@ const SUITES = {
   conformance: node('test/run/suite.mjs', 'test/conformance', '--jobs', '1', '--again', '2'),
   e2e: node('test/run/suite.mjs', 'test/e2e', '--jobs', '1', '--again', '3'),
   clients: node('test/run/suite.mjs', 'test/clients', '--jobs', '1', '--again', '1'),
+  deploy: node('test/run/suite.mjs', 'test/deploy', '--jobs', '1', '--again', '1'),
   'native-asan': node('test/native/run.mjs', 'asan'),
   'boundary-asan': node('test/run/boundary-asan.mjs'),
   'native-tsan': node('test/native/run.mjs', 'tsan'),

@@ -1,6 +1,5 @@
 // Clients that change their mind: aborted HTTP requests, cancelled and timed-out gRPC calls, one by
 // one and thousands at once, on a model that makes them wait. Test time only.
-import { connect } from 'node:net';
 import { bytesOf } from '../../bench/bodies.mjs';
 import { modelInferRequest } from '../../bench/wire.mjs';
 import { INFER_METHOD } from './http.mjs';
@@ -10,9 +9,9 @@ import { SLOW } from './repository.mjs';
 const BODY = JSON.stringify({
   inputs: [{ name: 'input', datatype: 'FP32', shape: [1], data: [7] }],
 });
-const REQUEST = `POST /v2/models/${SLOW}/infer HTTP/1.1\r\nHost: soak\r\nContent-Length: ${
-  BODY.length
-}\r\n\r\n${BODY}`;
+const requestOf = (key) =>
+  `POST /v2/models/${SLOW}/infer HTTP/1.1\r\nHost: soak\r\nAuthorization: Bearer ${key}\r\n` +
+  `Content-Length: ${BODY.length}\r\n\r\n${BODY}`;
 const MESSAGE = modelInferRequest(SLOW, [
   {
     tensor: { name: 'input', datatype: 'FP32', shape: [1] },
@@ -25,10 +24,11 @@ const SOME = 20;
 const GRPC_ALLOWED = new Set([0, 1, 4, 14]);
 
 /** Sends the request, or a part of it, and breaks the connection off. */
-function abortOne(port, random) {
-  const part = random.int(0, 3) === 0 ? REQUEST.slice(0, random.int(1, REQUEST.length)) : REQUEST;
+function abortOne(connections, random) {
+  const whole = requestOf(connections.key);
+  const part = random.int(0, 3) === 0 ? whole.slice(0, random.int(1, whole.length)) : whole;
   return new Promise((resolve) => {
-    const socket = connect({ host: '127.0.0.1', port }, () => {
+    const socket = connections.raw(() => {
       socket.write(part, () => setTimeout(() => socket.destroy(), random.int(0, 20)));
     });
     socket.on('error', () => {});
@@ -66,7 +66,7 @@ async function othersAreServed(connections, served) {
 }
 
 /** Rounds of cancels until `stopping()`. Resolves to {served, cancels}. */
-export async function runCancels({ connections, random, stopping, ports }) {
+export async function runCancels({ connections, random, stopping }) {
   const served = {};
   let cancels = 0;
   while (!stopping()) {
@@ -74,7 +74,7 @@ export async function runCancels({ connections, random, stopping, ports }) {
     const http = random.int(0, 1) === 0;
     await Promise.all(
       Array.from({ length: count }, () =>
-        http ? abortOne(ports.http, random) : cancelOne(connections, random),
+        http ? abortOne(connections, random) : cancelOne(connections, random),
       ),
     );
     cancels += count;

@@ -1,6 +1,10 @@
 // HTTP and gRPC by the shortest way, for the soak's workers. Test time only.
 import { Client, credentials, Metadata } from '@grpc/grpc-js';
+import { readFileSync } from 'node:fs';
 import { Agent, request as httpRequest } from 'node:http';
+import { Agent as TlsAgent, request as httpsRequest } from 'node:https';
+import { connect } from 'node:net';
+import { connect as tlsConnect } from 'node:tls';
 
 const TIMEOUT_MS = 60_000;
 /** The server closes connections that are silent for ten seconds, counted in steps of four. Who
@@ -13,14 +17,22 @@ export const STREAM_METHOD = '/inference.GRPCInferenceService/ModelStreamInfer';
 export const PREDICT_METHOD = '/tensorflow.serving.PredictionService/Predict';
 
 export class Connections {
-  /** `ports` is {http, grpc}. */
-  constructor(ports) {
+  /** `ports` is {http, grpc}, `entry` {key, ca}: every request carries the key; with the path of a
+   * certificate all is TLS. */
+  constructor(ports, { key, ca: caPath }) {
     this.ports = ports;
+    this.key = key;
+    this.ca = caPath && readFileSync(caPath);
+    this.metadata = new Metadata();
+    this.metadata.set('authorization', `Bearer ${key}`);
     /** Of each connection: when its last answer was whole. */
     this.answeredMs = new WeakMap();
-    this.agent = new Agent({ keepAlive: true, maxSockets: 64 });
-    this.client = new Client(`127.0.0.1:${ports.grpc}`, credentials.createInsecure(), {
+    const agent = { keepAlive: true, maxSockets: 64 };
+    this.agent = this.ca ? new TlsAgent({ ...agent, ca: this.ca }) : new Agent(agent);
+    const secrets = this.ca ? credentials.createSsl(this.ca) : credentials.createInsecure();
+    this.client = new Client(`127.0.0.1:${ports.grpc}`, secrets, {
       'grpc.use_local_subchannel_pool': 1,
+      ...(this.ca && { 'grpc.ssl_target_name_override': 'localhost' }),
       'grpc.max_receive_message_length': -1,
     });
   }
@@ -30,14 +42,15 @@ export class Connections {
     const length = body === undefined ? {} : { 'Content-Length': Buffer.byteLength(body) };
     return new Promise((resolve, reject) => {
       let [connection, idleMs] = [undefined, 0];
-      const sent = httpRequest(
+      const request = this.ca ? httpsRequest : httpRequest;
+      const sent = request(
         {
           host: '127.0.0.1',
           port: this.ports.http,
           agent: this.agent,
           method,
           path,
-          headers: { ...headers, ...length },
+          headers: { Authorization: `Bearer ${this.key}`, ...headers, ...length },
           timeout: TIMEOUT_MS,
         },
         (response) => {
@@ -61,12 +74,21 @@ export class Connections {
         idleMs = now - (this.answeredMs.get(socket) ?? now);
       });
       sent.on('error', (error) => {
-        if (error.code === 'ECONNRESET' && idleMs > CLOSED_IDLE_MS) {
+        // uWebSockets.js takes a new certificate with a new socket that listens: who has just come
+        // to the old one, and shaken no hands yet, is reset.
+        const early = this.ca !== undefined && connection?.authorized !== true;
+        if (error.code === 'ECONNRESET' && (idleMs > CLOSED_IDLE_MS || early)) {
           resolve(this.send(path, body, headers, method));
         } else reject(new Error(`${method} ${path}: ${error.message}`));
       });
       sent.end(body);
     });
+  }
+
+  /** A connection to the HTTP port by hand; `begun` when it may be written to. */
+  raw(begun) {
+    const to = { host: '127.0.0.1', port: this.ports.http };
+    return this.ca ? tlsConnect({ ...to, ca: this.ca }, begun) : connect(to, begun);
   }
 
   /** The value of a JSON answer; throws unless its status is 200. */
@@ -91,7 +113,7 @@ export class Connections {
           identity,
           identity,
           message,
-          new Metadata(),
+          this.metadata,
           options,
           answered,
         ),
@@ -102,7 +124,8 @@ export class Connections {
   /** One call of many messages both ways. Resolves to {code, details, messages}. */
   stream(method, messages, { deadlineMs = TIMEOUT_MS } = {}) {
     const options = { deadline: Date.now() + deadlineMs };
-    const call = this.client.makeBidiStreamRequest(method, identity, identity, options);
+    const { client, metadata } = this;
+    const call = client.makeBidiStreamRequest(method, identity, identity, metadata, options);
     const got = [];
     call.on('data', (message) => got.push(message));
     call.on('error', () => {}); // its status says it

@@ -1,6 +1,6 @@
 // The server under soak: one process, its memory once a second, its end. Test time only.
 import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -91,6 +91,11 @@ export class Server {
       .map((sample) => sample.bytes);
     if (bytes.length === 0) throw new Error(`no memory sample between ${fromMs} and ${toMs} ms`);
     return Math.min(...bytes);
+  }
+
+  /** How many files, sockets among them, it has open. */
+  descriptors() {
+    return readdirSync(`/proc/${this.child.pid}/fd`).length;
   }
 
   /** SIGTERM; resolves to {code, signal}. */

@@ -58,17 +58,23 @@ export function foreignCall(
   return `a browser's call that changes state: expected ${expected} as Host, got '${shown(host)}'`;
 }
 
-/** `route`, for those who may: others get 403 before any of a body is read. */
+/** `route`, for those who may: others get 403 before any of a body is read, and `refused` is told
+ * of them. */
 export class OwnPageRoute implements Route {
   constructor(
     private readonly route: Route,
     private readonly trusted: TrustedOrigin | undefined,
+    private readonly refused: () => void,
   ) {}
 
   begin(head: RequestHead, exchange: HttpExchange): void {
     const problem = foreignCall(head, this.trusted);
-    if (problem === undefined) this.route.begin(head, exchange);
-    else exchange.send(FORBIDDEN, JSON_TYPE, JSON.stringify({ error: problem }));
+    if (problem === undefined) {
+      this.route.begin(head, exchange);
+      return;
+    }
+    this.refused();
+    exchange.send(FORBIDDEN, JSON_TYPE, JSON.stringify({ error: problem }));
   }
   data(exchange: HttpExchange, chunk: ArrayBuffer, last: boolean): void {
     this.route.data(exchange, chunk, last);

@@ -1,6 +1,7 @@
 // Who may make which call: what settings and keys come to for one kind of call on one listener, and
 // the verdict on one caller. Pure. The verdict is hot where keys are set; the listener's thread.
 import { lateCrypto } from '../late-modules.js';
+import type { AcceptedKeys } from './accepted-keys.js';
 import {
   ADMIN_GROUPS,
   CONTROL,
@@ -187,13 +188,20 @@ function refusals(
   };
 }
 
-/** Why a caller may not; undefined: it may. */
-export function judge(access: CallAccess, caller: Caller): Refusal | undefined {
+/** Why a caller may not; undefined: it may. `accepted`: whom this very access let in before. */
+export function judge(
+  access: CallAccess,
+  caller: Caller,
+  accepted?: AcceptedKeys,
+): Refusal | undefined {
   if (access.openTo === 'all' || (access.openTo === 'local' && caller.isLocal())) return undefined;
   let outcome = access.missing;
+  let check = -1;
   for (const { header, bearer, allowed, others } of access.checks) {
+    check += 1;
     const value = caller.header(header);
     if (value === '') continue;
+    if (accepted?.has(check, value) === true) return undefined;
     const credential = bearer ? (BEARER.exec(value)?.[1] ?? '') : value;
     if (outcome === access.missing) outcome = access.unknown;
     if (credential === '') continue;
@@ -201,7 +209,10 @@ export function judge(access: CallAccess, caller: Caller): Refusal | undefined {
     // Both, always: how long it takes says nothing of which it is.
     const may = isAmong(digest, allowed);
     const known = isAmong(digest, others);
-    if (may) return undefined;
+    if (may) {
+      accepted?.add(check, value);
+      return undefined;
+    }
     if (known) outcome = access.forbidden;
   }
   return outcome;

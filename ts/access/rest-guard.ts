@@ -2,6 +2,8 @@
 // before any of the body is read. Hot path where keys are set; the listener's thread. A route that
 // anybody may call is handed on as it is, and costs nothing.
 import type { HttpExchange, RequestHead, Route } from '../transport/listener.js';
+import type { CallKind } from './groups.js';
+import { AcceptedKeys } from './accepted-keys.js';
 import type { Cors } from './cors.js';
 import { OwnPageRoute } from './own-page.js';
 import {
@@ -16,15 +18,40 @@ import {
 const JSON_TYPE = 'application/json';
 const HEADERS: readonly string[] = ['WWW-Authenticate', CHALLENGE];
 
+/** Access to a kind of call, and who was let in by it. */
+interface Lock {
+  readonly access: CallAccess;
+  readonly accepted: AcceptedKeys;
+}
+
+/** Of one policy, whose end is theirs: routes of one kind share a lock, however many there are. */
+const locks = new WeakMap<Policy, Map<string, Lock>>();
+
+function lockOf(policy: Policy, call: CallKind | undefined, entrance: Entrance): Lock {
+  let ofPolicy = locks.get(policy);
+  if (ofPolicy === undefined) {
+    ofPolicy = new Map();
+    locks.set(policy, ofPolicy);
+  }
+  const name = `${entrance} ${call?.group} ${call?.changes}`;
+  let lock = ofPolicy.get(name);
+  if (lock === undefined) {
+    lock = { access: callAccess(policy, call, entrance), accepted: new AcceptedKeys() };
+    ofPolicy.set(name, lock);
+  }
+  return lock;
+}
+
 class GuardedRoute implements Route {
   constructor(
     private readonly route: Route,
-    private readonly access: CallAccess,
+    private readonly lock: Lock,
     private readonly refused: () => void,
   ) {}
 
   begin(head: RequestHead, exchange: HttpExchange): void {
-    const refusal = judge(this.access, head);
+    const { access, accepted } = this.lock;
+    const refusal = judge(access, head, accepted);
     if (refusal === undefined) {
       this.route.begin(head, exchange);
       return;
@@ -53,8 +80,9 @@ export function guarded(
   refused: () => void = () => undefined,
   cors?: Cors,
 ): Route {
-  const access = callAccess(policy, route.call, entrance);
+  const lock = lockOf(policy, route.call, entrance);
+  const { access } = lock;
   const trusted = access.openTo === 'none' ? cors?.allows : undefined;
-  const own = route.call?.changes === true ? new OwnPageRoute(route, trusted) : route;
-  return access.openTo === 'all' ? own : new GuardedRoute(own, access, refused);
+  const own = route.call?.changes === true ? new OwnPageRoute(route, trusted, refused) : route;
+  return access.openTo === 'all' ? own : new GuardedRoute(own, lock, refused);
 }

@@ -1,5 +1,6 @@
-// `serval inspect PATH [--json]`: what one model takes and gives, and what its file says of itself.
-// Control plane, main thread. Loads the model once through the engine, serves nothing.
+// `serval inspect PATH [--json]`: what one model takes and gives, and what its file says of itself;
+// of a folder of several a line each. Control plane, main thread. Loads the model once through the
+// engine, serves nothing.
 import { resolve } from 'node:path';
 import { parseFlags } from '../config/command-line.js';
 import { boolValue, textValue, wordsValue } from '../config/values.js';
@@ -10,7 +11,7 @@ import { readOnnxHeader } from '../onnx/reader.js';
 import type { OnnxHeader } from '../onnx/reader.js';
 import type { LoadedModel } from '../model/engine-api.js';
 import { modelPath, placeOf, type ModelPath } from '../config/model-path.js';
-import { scanSources } from '../registry/sources/paths/scan-path.js';
+import { scanSources, type ScanResult } from '../registry/sources/paths/scan-path.js';
 import type {
   FoundModel,
   FoundVersion,
@@ -34,6 +35,8 @@ export interface ModelReport {
   readonly path: string;
   readonly format: string;
   readonly fileBytes: number;
+  /** The same with its data in other files. */
+  readonly bytes: number;
   readonly irVersion: string;
   readonly opsets: Readonly<Record<string, string>>;
   readonly producer: string;
@@ -46,8 +49,9 @@ export interface ModelReport {
   readonly signatures: readonly SignatureInfo[];
 }
 
-/** Answers the exit code. Errors: UsageError; InvalidArgument when PATH does not hold exactly one
- * model; ModelInvalid, RuntimeUnavailable. */
+/** Answers the exit code.
+ * Errors: UsageError; InvalidArgument when PATH holds no model; ModelInvalid,
+ * RuntimeUnavailable. */
 export async function inspectCommand(args: readonly string[]): Promise<number> {
   const cwd = process.cwd();
   const flags = await asUsage(() => parseFlags(args, cwd, INSPECT_FLAGS));
@@ -61,13 +65,20 @@ export async function inspectCommand(args: readonly string[]): Promise<number> {
   const library = flags.settings.get('onnxruntime-library');
   const libraryPath = library && resolve(cwd, await asUsage(() => textValue(library)));
   const given = modelPath(cwd, path);
-  const model = await findOne(given);
-  const version = served(model, placeOf(given));
+  const full = placeOf(given);
   const print = <Report>(report: Report, textOf: (report: Report) => string): number => {
     const text = json ? `${visibleJson(report, 2)}\n` : textOf(visibleTexts(report));
     process.stdout.write(text);
     return 0;
   };
+  const scan = await scanSources({ paths: [given], modelRepositories: [] });
+  if (scan.models.length > 1) {
+    const { listedModels, listText } = await import('./model-list.js');
+    const problems = visibleTexts(scan.problems);
+    return print(await listedModels(scan), (models) => listText(models, problems));
+  }
+  const model = onlyModel(scan, full);
+  const version = served(model, full);
   if (version.format === 'tensorflow') {
     const { tensorFlowReport, tensorFlowText } = await import('./tensorflow-report.js');
     const tags = await asUsage(() => tagsOf(flags.settings.get('saved-model-tags')));
@@ -127,9 +138,12 @@ async function headerOf(path: string): Promise<OnnxHeader> {
   }
 }
 
+/** Errors: InvalidArgument when PATH does not hold exactly one model. */
 export async function findOne(given: ModelPath): Promise<FoundModel> {
-  const path = placeOf(given);
-  const scan = await scanSources({ paths: [given], modelRepositories: [] });
+  return onlyModel(await scanSources({ paths: [given], modelRepositories: [] }), placeOf(given));
+}
+
+function onlyModel(scan: ScanResult, path: string): FoundModel {
   const [model, ...others] = scan.models;
   if (model !== undefined && others.length === 0) return model;
   const names = scan.models
@@ -154,6 +168,7 @@ export function modelReport(
     path: version.path,
     format: version.format,
     fileBytes: header.fileBytes,
+    bytes: Math.max(header.fileBytes, loaded.fileBytes),
     irVersion: String(header.irVersion),
     opsets: Object.fromEntries(
       header.opsets.map((opset) => [opset.domain || ONNX_DOMAIN, String(opset.version)]),
@@ -169,6 +184,11 @@ export function modelReport(
   };
 }
 
+const sizeText = ({ fileBytes, bytes }: ModelReport): string =>
+  bytes === fileBytes
+    ? `${bytes} bytes`
+    : `${bytes} bytes, ${bytes - fileBytes} of them in other files`;
+
 /** The report for people; with a final newline. Pure. */
 export function reportText(report: ModelReport): string {
   const opsets = Object.entries(report.opsets).map(([domain, version]) => `${domain} ${version}`);
@@ -176,7 +196,7 @@ export function reportText(report: ModelReport): string {
     ['model', report.name],
     ['version', `${report.version} of ${report.versions.join(', ')}`],
     ['file', report.path],
-    ['size', `${report.fileBytes} bytes`],
+    ['size', sizeText(report)],
     ['format', `${report.format}, IR ${report.irVersion}, opset ${opsets.join(', ') || 'none'}`],
     ['producer', `${report.producer} ${report.producerVersion}`.trim()],
     ['graph', report.graphName],

@@ -25,20 +25,29 @@ const BOOL_TOKENS = ['true', 'false'];
 const TEXT_TOKENS = ['"hello"', '"world"'];
 /** Rows where every input is a vector of free length; otherwise one row. */
 const VECTOR_ROWS = 3;
+/** Free sides of what looks like a picture. */
+const PICTURE_SIDE = 224;
+const PICTURE_CHANNELS: ReadonlySet<number> = new Set([1, 3, 4]);
 
-/** A request that the model's declared shapes accept, or undefined when its inputs have too many
- * elements to print. Free dimensions become 1, or 3 where every input is a vector; dimensions of
- * one symbolic name are equal. `isTable`: of a model of columns; undefined where the signature does
- * not say what it takes. */
+/** A request that the model's declared shapes accept, or undefined when its inputs have more than
+ * `elementsMax` elements, which is how many are printed. Free dimensions become 1, or 3 where every
+ * input is a vector; dimensions of one symbolic name are equal. Where more than that is asked for,
+ * pictures of free size get one. `isTable`: of a model of columns; undefined where the signature
+ * does not say what it takes. */
 export function sampleRequest(
   signature: SignatureInfo,
   isTable = false,
+  elementsMax = SAMPLE_ELEMENTS_MAX,
 ): SampleRequest | undefined {
   if (isTable && signature.inputs.some((input) => isUnknowable(input))) return undefined;
-  const shapes = sampleShapes(signature.inputs, isTable);
+  const small = sampleShapes(signature.inputs, isTable);
+  const shapes =
+    elementsMax <= SAMPLE_ELEMENTS_MAX || isTable
+      ? small
+      : signature.inputs.map((input, i) => pictureShape(input) ?? small[i] ?? []);
   const counts = shapes.map((shape) => shape.reduce((product, dim) => product * dim, 1));
   const brackets = shapes.map((shape) => shape.reduce((all, dim) => all * Math.max(1, dim), 1));
-  if (brackets.reduce((sum, count) => sum + count, 0) > SAMPLE_ELEMENTS_MAX) return undefined;
+  if (brackets.reduce((sum, count) => sum + count, 0) > elementsMax) return undefined;
   const tensors = signature.inputs.map((info, i): SampleTensor => {
     const tokens = datatypeTokens(info.datatype);
     const count = counts[i] ?? 0;
@@ -79,6 +88,14 @@ function sampleShapes(
     if (input.unknownRank) return [rows];
     return input.shape.map((dim) => (dim >= 0 ? dim : rows));
   });
+}
+
+/** [n, height, width, channels] or [n, channels, height, width]; undefined: it is no picture. */
+export function pictureShape({ shape, unknownRank }: TensorInfo): readonly number[] | undefined {
+  if (unknownRank || shape.length !== 4) return undefined;
+  const isLast = PICTURE_CHANNELS.has(shape[3] ?? 0);
+  if (!isLast && !PICTURE_CHANNELS.has(shape[1] ?? 0)) return undefined;
+  return shape.map((dim, i) => (dim >= 0 ? dim : i === 0 ? 1 : PICTURE_SIDE));
 }
 
 /** Row form where every input and output surely has the same first dimension, else column form. */

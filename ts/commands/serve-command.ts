@@ -8,6 +8,7 @@ import { createLogger } from '../logger.js';
 import type { Logger } from '../logger.js';
 import type { RegistrySnapshot } from '../model/snapshot.js';
 import { startServer, type RunningServer } from '../server.js';
+import { RequestFiles } from './request-files.js';
 import { startedJson, startedText } from './startup-text.js';
 import { asUsage } from './usage.js';
 
@@ -29,7 +30,7 @@ export async function serveCommand(args: readonly string[]): Promise<number> {
       logger.info('reading configuration and models anew', { signal: 'SIGHUP' });
       void server.reload();
     });
-    announce(config, server);
+    announce(config, server, signals.files);
   } catch (error) {
     signals.remove();
     throw error;
@@ -38,10 +39,12 @@ export async function serveCommand(args: readonly string[]): Promise<number> {
 }
 
 /** Says that the server listens, and that it is ready when it is. */
-function announce(config: Config, server: RunningServer): void {
+function announce(config: Config, server: RunningServer, files: RequestFiles): void {
   const { httpPort, grpcPort, tls, admin } = server;
   const { grpcHost, host } = config;
-  const at = { host, httpPort, grpcHost, grpcPort, tls, admin, policy: server.policy() };
+  const policy = server.policy();
+  const requestFile = files.pathOf;
+  const at = { host, httpPort, grpcHost, grpcPort, tls, admin, policy, requestFile };
   const text =
     config.logFormat === 'json'
       ? (snapshot: RegistrySnapshot) => startedJson(snapshot, at, process.pid)
@@ -56,6 +59,7 @@ function announce(config: Config, server: RunningServer): void {
  * or one before the server is up, exits at once with 128 + the signal's number. */
 class SignalExit {
   server: RunningServer | undefined;
+  readonly files = new RequestFiles();
   readonly #logger: Logger;
   #draining = false;
   readonly #onTerm = (): void => this.#on('SIGTERM');
@@ -76,23 +80,28 @@ class SignalExit {
   }
 
   #on(signal: 'SIGINT' | 'SIGTERM'): void {
-    if (this.server === undefined || this.#draining) exitNow(SIGNAL_EXIT[signal]);
+    if (this.server === undefined || this.#draining) this.#exit(SIGNAL_EXIT[signal]);
     this.#draining = true;
     this.#logger.info('draining', { signal });
     this.server.drain().then(
       (cut) => {
         if (cut === undefined) {
           this.#logger.info('stopped');
-          exitNow(0);
+          this.#exit(0);
         }
         this.#logger.error('stopped before all requests were answered', { ...cut });
-        exitNow(1);
+        this.#exit(1);
       },
       (error: unknown) => {
         const reason = reasonOf(error);
         this.#logger.error('failed to stop cleanly', { reason });
-        exitNow(1);
+        this.#exit(1);
       },
     );
+  }
+
+  #exit(code: number): never {
+    this.files.remove();
+    return exitNow(code);
   }
 }

@@ -6,7 +6,8 @@ import type { ModelSnapshot, RegistrySnapshot, TensorInfo } from '../model/snaps
 import type { VersionSnapshot } from '../model/snapshot.js';
 import { visible, visibleInJson, visibleJson } from '../text.js';
 import { accessFacts, accessText } from './access-text.js';
-import { sampleRequest } from './sample-request.js';
+import { REQUEST_FILE_ELEMENTS_MAX, TRY_MODELS_MAX } from '../limits.js';
+import { pictureShape, sampleRequest } from './sample-request.js';
 import type { SampleRequest } from './sample-request.js';
 
 export interface Listening {
@@ -19,6 +20,9 @@ export interface Listening {
   readonly tls?: { readonly http: boolean; readonly grpc: boolean; readonly admin: boolean };
   readonly policy?: Policy;
   readonly admin?: { readonly host: string; readonly port: number } | undefined;
+  /** The path of a file with a request that is too long to print, by its name; undefined: there
+   * is none. Absent: no such files are written. */
+  readonly requestFile?: (name: string, text: () => string) => string | undefined;
 }
 
 const HEADINGS = ['MODEL', 'VERSION', 'STATE', 'FORMAT', 'INPUTS -> OUTPUTS'];
@@ -130,47 +134,89 @@ export function shapeText(tensor: TensorInfo): string {
   return `[${dims.join(',')}]`;
 }
 
-/** One command per protocol, for the model whose request is the shortest; none when no model has a
- * request small enough to print. */
+interface Sampled {
+  readonly model: ModelSnapshot;
+  readonly sample: SampleRequest;
+  /** Whether it is short enough to stand in the line. */
+  readonly printed: boolean;
+}
+
+/** Commands for as many models as are shown: each protocol for the one whose request is the
+ * shortest, V2 for the others. Requests that are too long stand in files, where those are written;
+ * none for a model of which it is not known what it takes. */
 export function pasteLines(snapshot: RegistrySnapshot, at: Listening): readonly string[] {
-  let best: { model: ModelSnapshot; sample: SampleRequest } | undefined;
+  const sampled: Sampled[] = [];
+  let left = at.requestFile === undefined ? 0 : TRY_MODELS_MAX;
   for (const model of Object.values(snapshot.models).slice(0, SAMPLED_MODELS_MAX)) {
     const version = model.versions.find((one) => one.version === model.defaultVersion);
     const signature = version?.signatures[0];
     if (signature === undefined || signature.inputs.length === 0) continue;
-    const sample = sampleRequest(signature, version?.table !== undefined);
-    if (sample === undefined) continue;
-    if (best === undefined || sample.v2.length < best.sample.v2.length) best = { model, sample };
+    const isTable = version?.table !== undefined;
+    const short = signature.inputs.some(hasFreePicture)
+      ? undefined
+      : sampleRequest(signature, isTable);
+    if (short !== undefined) sampled.push({ model, sample: short, printed: true });
+    if (short !== undefined || left === 0) continue;
+    left -= 1;
+    const long = sampleRequest(signature, isTable, REQUEST_FILE_ELEMENTS_MAX);
+    if (long !== undefined) sampled.push({ model, sample: long, printed: false });
   }
-  return best === undefined ? [] : modelLines(best.model, best.sample, at).map(visibleInJson);
+  const [first] = [...sampled].sort((a, b) => a.sample.v2.length - b.sample.v2.length);
+  if (first === undefined) return [];
+  const others = sampled.filter((one) => one !== first).slice(0, TRY_MODELS_MAX - 1);
+  const lines = [...modelLines(first, at), ...others.flatMap((one) => v2Lines(one, at))];
+  return lines.map(visibleInJson);
 }
 
-function modelLines(model: ModelSnapshot, sample: SampleRequest, at: Listening): readonly string[] {
-  const { httpPort, grpcPort, tls } = at;
-  const overHttp =
-    httpPort === undefined ? [] : httpLines(model, sample, at.host, httpPort, tls?.http);
+/** A picture whose size a request chooses: one pixel is none that a model takes. */
+function hasFreePicture(input: TensorInfo): boolean {
+  return pictureShape(input) !== undefined && input.shape.slice(1).some((dim) => dim < 0);
+}
+
+/** What stands behind curl's -d: the body, or the file that has it; undefined: neither. */
+function bodyOf(
+  { model, sample, printed }: Sampled,
+  at: Listening,
+  part: 'v1' | 'v2',
+): string | undefined {
+  if (printed) return shellQuote(sample[part]);
+  const path = at.requestFile?.(`${model.name}.${part}.json`, () => sample[part]);
+  return path && shellQuote(`@${path}`);
+}
+
+function modelLines(one: Sampled, at: Listening): readonly string[] {
+  const { grpcPort, tls } = at;
+  const overHttp = [...curlLines(one, at, 'v1'), ...v2Lines(one, at)];
   if (grpcPort === undefined) return overHttp;
   const address = authority(at.grpcHost, grpcPort);
   const lines = [...overHttp, grpcCurlLine(`${schemeOf(tls?.grpc)}://${address}`)];
-  if (sample.grpc === undefined) return lines;
-  const body = `{"model_name":${JSON.stringify(model.name)},${sample.grpc}}`;
-  const plain = tls?.grpc === true ? '' : '-plaintext ';
-  const call = `${shellQuote(address)} ${GRPC_SERVICE}/ModelInfer`;
-  return [...lines, `grpcurl ${plain}-d ${shellQuote(body)} ${call}`];
+  return [...lines, ...grpcLines(one, at, address)];
 }
 
-function httpLines(
-  model: ModelSnapshot,
-  sample: SampleRequest,
-  host: string,
-  port: number,
-  isTls?: boolean,
+function grpcLines(
+  { model, sample, printed }: Sampled,
+  at: Listening,
+  address: string,
 ): readonly string[] {
-  const url = `${schemeOf(isTls)}://${authority(host, port)}`;
-  const name = encodeURIComponent(model.name);
+  if (sample.grpc === undefined) return [];
+  const body = (): string => `{"model_name":${JSON.stringify(model.name)},${sample.grpc}}`;
+  const plain = at.tls?.grpc === true ? '' : '-plaintext ';
+  const call = `${shellQuote(address)} ${GRPC_SERVICE}/ModelInfer`;
+  if (printed) return [`grpcurl ${plain}-d ${shellQuote(body())} ${call}`];
+  const path = at.requestFile?.(`${model.name}.grpc.json`, body);
+  return path === undefined ? [] : [`grpcurl ${plain}-d @ ${call} < ${shellQuote(path)}`];
+}
+
+const v2Lines = (one: Sampled, at: Listening): readonly string[] => curlLines(one, at, 'v2');
+
+function curlLines(one: Sampled, at: Listening, part: 'v1' | 'v2'): readonly string[] {
+  const { host, httpPort, tls } = at;
+  const body = httpPort === undefined ? undefined : bodyOf(one, at, part);
+  if (body === undefined || httpPort === undefined) return [];
+  const name = encodeURIComponent(one.model.name);
+  const path = part === 'v1' ? `/v1/models/${name}:predict` : `/v2/models/${name}/infer`;
   return [
-    `curl -d ${shellQuote(sample.v1)} ${shellQuote(`${url}/v1/models/${name}:predict`)}`,
-    `curl -d ${shellQuote(sample.v2)} ${shellQuote(`${url}/v2/models/${name}/infer`)}`,
+    `curl -d ${body} ${shellQuote(`${schemeOf(tls?.http)}://${authority(host, httpPort)}${path}`)}`,
   ];
 }
 

@@ -28,13 +28,15 @@ export interface AttachOptions {
   readonly tfTensorContent?: boolean;
   /** Whether classify and regress check a signature's method name; default false. */
   readonly tfCheckMethod?: boolean;
+  /** Whether the process lives while this thread is attached; default true. */
+  readonly keepsProcess?: boolean;
 }
 
 /** Of the rows of native/stats/server_stats.cc those that JavaScript knows. */
 export type ServerValue =
   | `refused_${'access' | 'not_found' | 'not_ready' | 'body_too_large' | 'malformed' | 'other'}`
   | `connections_${'http' | 'grpc' | 'admin'}`
-  | `certificate_${'http' | 'grpc'}`
+  | `certificate_${'http' | 'grpc' | 'admin'}`
   | `problems_${'unserved' | 'warning' | 'note'}`
   | 'looks';
 

@@ -24,15 +24,26 @@ export interface Engine {
 }
 
 class NativeControl implements EngineControl {
+  /** Of what was loaded here and is not unloaded. */
+  readonly #handles = new Set<number>();
+
   constructor(private readonly link: EngineLink) {}
 
   // async: what the writer refuses becomes a rejection too.
   async load(spec: ModelSpec): Promise<LoadedModel> {
     const bytes = writeModelSpec(spec);
-    return promised(this.link, (native) => native.load(bytes), readModelInfo);
+    const loaded = await promised(this.link, (native) => native.load(bytes), readModelInfo);
+    this.#handles.add(loaded.handle);
+    return loaded;
+  }
+
+  /** Of the models that are loaded here. */
+  unloadAll(): void {
+    for (const handle of this.#handles) void this.unload(handle).catch(() => undefined);
   }
 
   unload(handle: number): Promise<void> {
+    this.#handles.delete(handle);
     return promised(
       this.link,
       (native) => native.unload(handle),
@@ -88,16 +99,31 @@ class NativeRegions implements SharedRegions {
   }
 }
 
-/** Attaches this thread to the process's engine (made by the first thread that attaches).
+/** This thread's link and how many hold it: a server and models of the library's may share it. */
+let shared: { readonly link: EngineLink; holders: number } | undefined;
+
+/** Attaches this thread to the process's engine (made by the first thread that attaches). Where it
+ * is attached already, what came first counts of the options. close() lets the thread go when the
+ * last holder closed, and before that unloads what was loaded by this one.
  * Throws ServalError(RuntimeUnavailable) when the addon cannot be loaded. */
 export function createEngine(options: EngineOptions): Promise<Engine> {
-  const link = openLink(options);
-  return Promise.resolve({
-    link,
-    control: new NativeControl(link),
-    regions: new NativeRegions(link),
-    close: () => link.detach(),
-  });
+  shared ??= { link: openLink(options), holders: 0 };
+  shared.holders += 1;
+  const { link } = shared;
+  const control = new NativeControl(link);
+  let isOpen = true;
+  const close = (): void => {
+    if (!isOpen || shared === undefined) return;
+    isOpen = false;
+    shared.holders -= 1;
+    if (shared.holders > 0) {
+      control.unloadAll();
+      return;
+    }
+    shared = undefined;
+    link.detach();
+  };
+  return Promise.resolve({ link, control, regions: new NativeRegions(link), close });
 }
 
 export type { EngineOptions };

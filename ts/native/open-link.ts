@@ -19,6 +19,8 @@ export interface EngineOptions {
   readonly metrics?: boolean | undefined;
   readonly tfTensorContent?: boolean | undefined;
   readonly tfCheckMethod?: boolean | undefined;
+  /** Whether the process lives while this thread is attached; default true. */
+  readonly keepsProcess?: boolean | undefined;
   /** One word that all threads share: 1 where callers' trace context counts. */
   readonly tracing?: SharedArrayBuffer | undefined;
 }

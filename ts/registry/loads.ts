@@ -7,6 +7,7 @@ import { checkAgainstModel, completeConfig } from '../model-config/triton-model.
 import type { TritonConfig } from '../model-config/types.js';
 import type { EngineControl, LoadedModel, ModelSpec } from '../model/engine-api.js';
 import type { Clock } from './clock.js';
+import { LoadProgress } from './load-progress.js';
 import type { DesiredServable } from './servables.js';
 import type { ServableId } from './lifecycle.js';
 import { deepFreeze, type Servable } from './snapshot-build.js';
@@ -67,11 +68,15 @@ export class Loads {
     const fields = { model: name, version: desired.version };
     logger.debug('loading model', { ...fields, path: desired.spec.path });
     const beganMs = clock.nowMs();
+    const { path = '', importer } = desired.spec;
+    const stage = importer === undefined ? 'loading' : 'importing';
+    const progress = new LoadProgress({ logger, clock }, fields, { path, stage });
     let loaded: LoadedModel | undefined;
     try {
       await Promise.resolve(); // LOADING is published first, or in a burst soon after
       loaded = deepFreeze(structuredClone(await engine.load(desired.spec)));
       const configJson = completeJson(servable, loaded);
+      progress.stage = 'warming up';
       await this.#prepare(servable, loaded);
       this.#count('loads');
       logger.info('model loaded', { ...fields, loadMs: Math.round(loaded.loadUs / 1000) });
@@ -89,6 +94,8 @@ export class Loads {
         failures: servable.failures + 1,
         failedAtMs: clock.nowMs(),
       };
+    } finally {
+      progress.end();
     }
   }
 

@@ -2,7 +2,7 @@
 // and the one object per stream. Hot path; one listener's thread. Must not know any protocol or
 // registry.
 import { reasonOf } from '../errors.js';
-import type { ServerDuplexStream } from '@grpc/grpc-js';
+import type { Metadata, ServerDuplexStream } from '@grpc/grpc-js';
 import type { CallKind } from '../access/groups.js';
 
 /** Replies of one stream that may wait for the client before reading from it pauses. */
@@ -127,6 +127,9 @@ export interface GrpcStreamCall {
   readonly deadline: number;
   /** What the client sent; absent: nobody asks here. */
   readonly metadata?: GrpcUnaryCall['metadata'];
+  /** Sends a header ahead of the first reply; once, before that is written. Absent: nobody asks
+   * here. */
+  sendHead?(name: string, value: string): void;
   /** Replies that the client has not taken yet. */
   readonly unflushed: number;
   /** A copy of a reply whose turn to be written has not come. undefined: there is no memory for
@@ -212,6 +215,7 @@ export class GrpcStream implements GrpcStreamCall {
     stream: ServerDuplexStream<Buffer, Buffer | KeptMessage>,
     open: GrpcStreamOpen,
     memory?: StreamMemory,
+    private readonly headOf?: (name: string, value: string) => Metadata,
   ) {
     this.stream = stream;
     this.memory = memory;
@@ -245,6 +249,11 @@ export class GrpcStream implements GrpcStreamCall {
 
   get unflushed(): number {
     return this.unflushedReplies.length;
+  }
+
+  sendHead(name: string, value: string): void {
+    if (!this.ended && this.headOf !== undefined)
+      this.stream.sendMetadata(this.headOf(name, value));
   }
 
   keep(message: Buffer): KeptMessage | undefined {

@@ -84,10 +84,13 @@ const identity = (bytes: Buffer): Buffer => bytes;
 const messageOf = (reply: Buffer | KeptMessage): Buffer =>
   reply instanceof KeptMessage ? reply.message : reply;
 
-const sendHead: GrpcSendHead = (call, name, value) => {
+function headOf(name: string, value: string): Metadata {
   const head = new Metadata();
   head.set(name, value);
-  (call as ServerUnaryCall<Buffer, Buffer>).sendMetadata(head);
+  return head;
+}
+const sendHead: GrpcSendHead = (call, name, value) => {
+  (call as ServerUnaryCall<Buffer, Buffer>).sendMetadata(headOf(name, value));
 };
 
 /** One gRPC server on one port. Listens from `start` to `drain`, once. */
@@ -286,7 +289,7 @@ export class GrpcListener {
       }
       let stream: GrpcStream;
       try {
-        stream = new GrpcStream(call, open, this.memory?.ofStream(call));
+        stream = new GrpcStream(call, open, this.memory?.ofStream(call), headOf);
       } catch (error) {
         call.emit('error', thrownStatus(error));
         return;

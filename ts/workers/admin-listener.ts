@@ -30,7 +30,13 @@ export class AdminListener {
       connections: { max: ADMIN_CONNECTIONS_MAX, full: thread.full() },
       connected: thread.connected('admin'),
       isUnix: this.#path !== '',
-      ...(tls && { tls: { settings: tls, changed: thread.certificates('admin') } }),
+      ...(tls && {
+        tls: {
+          settings: tls,
+          changed: thread.certificates('admin'),
+          expires: thread.expires('admin'),
+        },
+      }),
       ...(thread.log && { log: thread.log }),
     });
     thread.subscribe(() => this.#listener.routesChanged());

@@ -114,7 +114,7 @@ export class ListenerThread {
   }
 
   /** Takes when the certificate ends that a listener serves. */
-  expires(transport: 'http' | 'grpc'): (seconds: number) => void {
+  expires(transport: 'http' | 'grpc' | 'admin'): (seconds: number) => void {
     return (seconds) => this.link.serverValue(`certificate_${transport}`, seconds, false);
   }
 

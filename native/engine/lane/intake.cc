@@ -114,6 +114,8 @@ const EngineTable& Lane::table() {
 
 // Decides whether the request that has come is traced. Only where something is.
 void Lane::begin_trace(Model& model) {
+  // Left by a request that came while nothing was traced: those are not asked here.
+  if (parents_ != engine_->tracer().generation()) parent_.reset();
   trace_ = engine_->tracer().begin(*model.trace_sampler().load(std::memory_order_relaxed), parent_);
   parent_.reset();
   traced_.fresh = trace_ != nullptr;

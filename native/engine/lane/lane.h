@@ -67,6 +67,7 @@ class Lane : public std::enable_shared_from_this<Lane> {
 
   // The headers of the request that comes next; only where Tracer::reads_parents() says so.
   void set_trace_parent(std::string_view parent, std::string_view state) {
+    parents_ = engine_->tracer().generation();
     parent_ = parse_trace_parent(parent, state);
   }
   // Whether the request that came last is traced, and as what; once.
@@ -197,6 +198,7 @@ class Lane : public std::enable_shared_from_this<Lane> {
   TaskMemory task_memory_;
   int64_t counted_bytes_ = 0;          // by count_bytes()
   std::optional<TraceParent> parent_;  // of the request that comes next
+  uint64_t parents_ = 0;               // the tracer's generation that parent_ counts in
   std::unique_ptr<Trace> trace_;       // of the request that is being taken in, until it has it
   Traced traced_;
   std::atomic<bool> drop_due_{false};

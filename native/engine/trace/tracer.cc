@@ -84,7 +84,9 @@ void Tracer::set(const TraceRules& rules) {
   const bool on = all_.on() || std::any_of(named_.begin(), named_.end(), [](const auto& one) {
                     return one.second->sampler.on();
                   });
-  on_.store(on, std::memory_order_relaxed);
+  if (on_.exchange(on, std::memory_order_relaxed) && !on) {
+    generation_.fetch_add(1, std::memory_order_relaxed);
+  }
   if (on) was_on_.store(true, std::memory_order_relaxed);
 }
 

@@ -53,6 +53,8 @@ class Tracer {
   bool on() const { return on_.load(std::memory_order_relaxed); }
   // Whether callers' context counts.
   bool reads_parents() const { return reads_parents_.load(std::memory_order_relaxed); }
+  // Another one each time that tracing was on and is not any more.
+  uint64_t generation() const { return generation_.load(std::memory_order_relaxed); }
   // Once on, always: there is something to be counted.
   bool was_on() const { return was_on_.load(std::memory_order_relaxed); }
 
@@ -95,6 +97,7 @@ class Tracer {
   std::atomic<bool> on_{false};
   std::atomic<bool> reads_parents_{false};
   std::atomic<bool> was_on_{false};
+  std::atomic<uint64_t> generation_{0};
   std::atomic<uint64_t> recorded_{0};
   std::atomic<uint64_t> dropped_{0};
   TraceSampler all_;

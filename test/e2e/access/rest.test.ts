@@ -181,6 +181,33 @@ overListeners('REST with keys', (flags) => {
     assert.deepEqual([await status('third-key'), await status('second-key')], [200, 401]);
   });
 
+  it('a key that is taken away opens nothing more, on connections that it was used on', async () => {
+    const replace = async (key: string): Promise<void> => {
+      const before = server.stderr.split('API keys were read anew').length;
+      writeFileSync(`${keyFile}.new`, lineOf('inference', key));
+      renameSync(`${keyFile}.new`, keyFile);
+      server.signal('SIGHUP');
+      const anew = (text: string): number => text.split('API keys were read anew').length;
+      await server.printed(({ stderr }) => anew(stderr) > before);
+    };
+    const connection = await RawConnection.open(server.httpPort);
+    const status = async (key: string): Promise<number> => {
+      const head = `Host: x\r\nContent-Length: ${TENSOR.length}\r\nAuthorization: Bearer ${key}`;
+      const path = `/v2/models/${MODEL}/infer`;
+      await connection.write(`POST ${path} HTTP/1.1\r\n${head}\r\n\r\n${TENSOR}`);
+      return (await connection.response()).status;
+    };
+    await replace('one-of-these');
+    for (let i = 0; i < 3; i += 1) assert.equal(await status('one-of-these'), 200);
+    assert.equal(await status('one-of-thes'), 401);
+    await replace('two-of-these');
+    assert.equal(await status('one-of-these'), 401);
+    for (let i = 0; i < 3; i += 1) assert.equal(await status('two-of-these'), 200);
+    await replace('one-of-these');
+    assert.deepEqual([await status('two-of-these'), await status('one-of-these')], [401, 200]);
+    connection.close();
+  });
+
   it('says at the start what is open, and no key', () => {
     const { access } = JSON.parse(server.stdout.split('\n')[0] ?? '') as { access: unknown };
     assert.deepEqual(access, {

@@ -119,15 +119,26 @@ overListeners('metrics of the HTTP listener', (flags) => {
   it('say when the certificate ends, of the newest', async (context) => {
     const pair = certificates.copied(certificates.server, `http-${flags.join('')}`);
     const tls = ['--tls-cert', pair.certificate, '--tls-key', pair.key];
-    const { server, values } = await started(context, [...flags, ...tls]);
+    const open = ['--admin-address', '127.0.0.1:0'];
+    const { server, values } = await started(context, [...flags, ...tls, ...open]);
+    assert.equal(await values.of(expiry('admin')), endOf(certificates.server));
     assert.equal(await values.of(expiry('http')), endOf(certificates.server));
     assert.equal(await values.of(expiry('grpc')), endOf(certificates.server));
     const later = certificates.lasting('later', 9);
     assert.notEqual(endOf(later), endOf(certificates.server));
     certificates.replace(pair, later);
     server.signal('SIGHUP');
-    await values.become(expiry('http'), endOf(later));
-    await values.become(expiry('grpc'), endOf(later));
+    for (const one of ['http', 'grpc', 'admin']) await values.become(expiry(one), endOf(later));
+  });
+
+  it("count pages of others that would change the server, and leave others' reads alone", async (context) => {
+    const { server, values } = await started(context, flags);
+    const from = async (method: string, path: string): Promise<number> =>
+      (await exchange(server.httpPort, method, path, '', ['Origin: http://evil.example'])).status;
+    assert.equal(await from('POST', '/v2/repository/models/half_plus_three/unload'), 403);
+    await values.become(refused('access'), 1);
+    assert.equal(await from('GET', '/v2/models/half_plus_three'), 200);
+    assert.equal(await values.of(refused('access')), 1);
   });
 });
 

@@ -2,6 +2,7 @@
 // all listeners, with callers' context in and out; what a dead collector costs.
 // Source: W3C Trace Context; OpenTelemetry protocol; docs/tracing.md.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { Metadata, type ServiceError } from '@grpc/grpc-js';
 import { RawClient, encode, messageTypes } from '../../unit/protocols/raw-client.js';
@@ -254,6 +255,7 @@ describe('traces', { skip: missing !== '' && missing }, () => {
       const queued = await grpcCall(client, MODEL_INFER, inferMessage('half_plus_three'));
       assert.match(String(queued.head.get('traceparent')[0] ?? ''), TRACE_PARENT);
       const stream = client.stream('/inference.GRPCInferenceService/ModelStreamInfer');
+      const head = once(stream.call, 'metadata') as Promise<[Metadata]>;
       const id = `streamed-${flags[1]}`;
       for (const n of [1, 2]) stream.call.write(inferMessage('half_plus_three', `${id}-${n}`));
       const isOurs = ({ attributes }: Span): boolean =>
@@ -262,6 +264,11 @@ describe('traces', { skip: missing !== '' && missing }, () => {
       assert.ok(
         spans.every(({ attributes }) => attributes['serval.protocol'] === 'v2-grpc-stream'),
       );
+      const [{ spanId = '' } = {}] = spans.filter(
+        ({ attributes }) => attributes['serval.request.id'] === `${id}-1`,
+      );
+      const [named] = (await head)[0].get('traceparent');
+      assert.ok(String(named).includes(spanId) && spanId !== '', `${String(named)}: ${spanId}`);
       stream.call.end();
     });
   });

@@ -71,7 +71,9 @@ std::shared_ptr<const AccessTable> table() {
 
 std::string verdict(const FakeCall& call) {
   const auto rules = table();
-  const AccessRefusal* refusal = rules->judge(call);
+  AcceptedKeys accepted;
+  const AccessRefusal* refusal = rules->judge(call, accepted);
+  if (refusal == nullptr) EXPECT_EQ(rules->judge(call, accepted), nullptr) << "once more";
   return refusal == nullptr ? "in" : refusal->text;
 }
 
@@ -114,6 +116,40 @@ TEST(AccessView, LetsEverybodyInUntilThereIsATable) {
   ASSERT_NE(view.judge(source, FakeCall(2)), nullptr);
   source.publish(nullptr);
   EXPECT_EQ(view.judge(source, FakeCall(2)), nullptr);
+}
+
+// As table(), for `key` alone, in "x-key".
+std::shared_ptr<const AccessTable> table_of(const Digest& key) {
+  std::vector<CallAccess> accesses{
+      rule(CallAccess::OpenTo::None, {{"x-key", false, {key}, {}}}),
+      rule(CallAccess::OpenTo::None, {{"x-key", false, {kOther}, {key}}})};
+  return AccessTable::make(std::move(accesses), {0, 0, 1}).value();
+}
+
+TEST(AccessView, ForgetsWhomItLetInWhenTheTableIsAnother) {
+  AccessSource source;
+  AccessView view;
+  source.publish(table_of(kKey));
+  const FakeCall first(0, {{"x-key", "key"}});
+  const FakeCall second(0, {{"x-key", "other"}});
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(view.judge(source, first), nullptr);
+  ASSERT_NE(view.judge(source, second), nullptr);
+  source.publish(table_of(kOther));
+  ASSERT_NE(view.judge(source, first), nullptr);
+  EXPECT_EQ(view.judge(source, first)->text, "unknown");
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(view.judge(source, second), nullptr);
+}
+
+TEST(AccessView, WhoWasLetInToOneKindOfCallIsNotLetInToAnother) {
+  AccessSource source;
+  AccessView view;
+  source.publish(table_of(kKey));
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(view.judge(source, FakeCall(1, {{"x-key", "key"}})), nullptr);
+    const AccessRefusal* refusal = view.judge(source, FakeCall(2, {{"x-key", "key"}}));
+    ASSERT_NE(refusal, nullptr);
+    EXPECT_EQ(refusal->text, "forbidden");
+  }
 }
 
 TEST(AccessView, FollowsWhileTablesChange) {

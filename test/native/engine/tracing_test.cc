@@ -187,6 +187,25 @@ TEST_F(TracingTest, AQueuedRequestAndOneThatFailed) {
   expect_whole(record);
 }
 
+TEST_F(TracingTest, AContextCountsForItsRequestOnly) {
+  trace({true, 0, -1});
+  const uint32_t handle = load(null_spec("m", "echo", ExecMode::Inline));
+  // Switched off between the headers and the request, and on again later.
+  lane_->set_trace_parent(kParent, "");
+  trace({});
+  ask(handle);
+  trace({true, 0, -1});
+  ask(handle);
+  EXPECT_EQ(traced(), "") << "another request's context";
+  ask(handle, kParent);
+  EXPECT_EQ(traced().substr(0, 35), kParent.substr(0, 35));
+  // Changed, and on all the while.
+  lane_->set_trace_parent(kParent, "");
+  trace({true, 1000, -1});
+  ask(handle);
+  EXPECT_EQ(traced().substr(0, 35), kParent.substr(0, 35));
+}
+
 TEST_F(TracingTest, ACallersDecisionCountsBeforeTheRate) {
   trace({true, 0, 0});
   const uint32_t handle = load(null_spec("m", "echo", ExecMode::Inline));

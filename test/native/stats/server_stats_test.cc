@@ -61,6 +61,9 @@ TEST(ServerStats, CertificatesAreThereOnceTheyAreServed) {
   EXPECT_TRUE(
       has_line(stats, "serval_tls_certificate_expiry_seconds{transport=\"grpc\"} 2000000000"));
   EXPECT_EQ(page_of(stats).find("transport=\"http\""), std::string::npos);
+  stats.set(ServerValue::CertificateAdmin, 2'000'000'001);
+  EXPECT_TRUE(
+      has_line(stats, "serval_tls_certificate_expiry_seconds{transport=\"admin\"} 2000000001"));
 }
 
 TEST(ServerStats, NamesLeadToTheirLines) {

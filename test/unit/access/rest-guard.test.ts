@@ -1,7 +1,7 @@
 // The guard before a route: what is open costs nothing, what is refused is not begun.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { HEALTH, INFERENCE } from '../../../ts/access/groups.js';
+import { CONTROL_CHANGE, HEALTH, INFERENCE } from '../../../ts/access/groups.js';
 import { digestOf } from '../../../ts/access/keys.js';
 import { OPEN_POLICY, type Policy } from '../../../ts/access/policy.js';
 import { guarded } from '../../../ts/access/rest-guard.js';
@@ -47,4 +47,36 @@ test('who has not is answered at once, as JSON, with a challenge', async () => {
   assert.deepEqual([status, contentType, JSON.parse(body)], [401, 'application/json', { error }]);
   assert.deepEqual(headers, ['WWW-Authenticate', 'Bearer realm="serval"']);
   assert.deepEqual(route.told, []);
+});
+
+test('who was let in by one state of the keys is not let in by the next', async () => {
+  const route = ofCall(INFERENCE, counting());
+  const digests = ['key', 'new'].map(digestOf);
+  const status = async (digest: string, key: string): Promise<number> => {
+    const policy = policies.get(digest) as Policy;
+    const begun = begin(guarded(route, policy, 'http'), {
+      headers: { authorization: `Bearer ${key}` },
+    });
+    return begun.sends === 0 ? 200 : (await begun.answered).status;
+  };
+  const policies = new Map(
+    digests.map((digest) => [
+      digest,
+      { ...POLICY, keys: [{ name: 'a', digest, groups: ['inference' as const] }] },
+    ]),
+  );
+  for (const digest of [...digests, ...digests]) {
+    const right = digest === digests[0] ? 'key' : 'new';
+    for (const key of ['key', 'new', 'key', 'new']) {
+      assert.equal(await status(digest, key), key === right ? 200 : 401, `${right} ${key}`);
+    }
+  }
+});
+
+test('a page of others is refused, and counted', async () => {
+  let refused = 0;
+  const route = counting();
+  const guard = guarded(ofCall(CONTROL_CHANGE, route), OPEN_POLICY, 'http', () => (refused += 1));
+  const { status } = await begin(guard, { headers: { origin: 'http://evil.example' } }).answered;
+  assert.deepEqual([status, refused, route.told], [403, 1, []]);
 });

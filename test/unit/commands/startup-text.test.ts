@@ -99,6 +99,33 @@ test('one line per protocol, for a model that can be printed', () => {
   assert.deepEqual(pasteLines(snapshot(FAILED, image), AT), []);
 });
 
+test('requests that are too long stand in files, of as many models as are shown', () => {
+  const image = model('an_image', [tensor('x', [-1, -1, -1, 3], ['', '', '', ''])]);
+  const files = new Map<string, string>();
+  const requestFile = (name: string, text: () => string): string => {
+    files.set(name, text());
+    return `/tmp/${name}`;
+  };
+  const lines = pasteLines(snapshot(image, HALF), { ...AT, requestFile });
+  const url = 'http://localhost:8000/v2/models/an_image/infer';
+  assert.deepEqual(lines.slice(4), [`curl -d @/tmp/an_image.v2.json ${url}`]);
+  const body = JSON.parse(files.get('an_image.v2.json') ?? '') as {
+    inputs: [{ shape: number[]; data: number[] }];
+  };
+  const [{ shape, data }] = body.inputs;
+  assert.deepEqual([shape, data.length], [[1, 224, 224, 3], 224 * 224 * 3]);
+  const alone = pasteLines(snapshot(image), { ...AT, requestFile });
+  assert.match(alone[3] ?? '', /-d @ localhost:8001 .*ModelInfer < \/tmp\/an_image\.grpc\.json$/);
+  assert.equal(alone.length, 4);
+  const huge = model('huge', [tensor('x', [-1, 4096, 4096], ['', '', ''])]);
+  assert.deepEqual(pasteLines(snapshot(huge), { ...AT, requestFile }), []);
+  const many = Array.from({ length: 20 }, (_, i) => model(`m${i}`, [tensor('x', [-1], ['n'])]));
+  assert.equal(pasteLines(snapshot(...many), { ...AT, requestFile }).length, 4 + 7);
+  assert.deepEqual(pasteLines(snapshot(image), { ...AT, requestFile: () => undefined }), [
+    ...pasteLines(snapshot(HALF), AT).slice(2, 3),
+  ]);
+});
+
 test('the shortest request is printed; long reasons are cut', () => {
   const wide = model('a_wide_one', [tensor('x', [-1, 16], ['batch', ''])]);
   assert.match(pasteLines(snapshot(wide, HALF), AT)[0] ?? '', /half_plus_three/);

@@ -3,6 +3,7 @@
 // data only. The flags of `serve` are in ts/config/flags.ts.
 import { SERVE_FLAGS } from '../../config/flags.js';
 import { flag, type FlagRow } from '../../config/flag-row.js';
+import { PREDICT_FLAGS } from '../../predict-command/flags.js';
 
 export interface Example {
   readonly line: string;
@@ -69,6 +70,30 @@ const SERVE: CommandRow = {
       what: "as Triton does: what is loaded is the repository API's business",
     },
     { line: 'serval serve --config serval.yaml --http-port 0', what: 'settings from a file' },
+  ],
+  completes: 'paths',
+};
+
+const PREDICT: CommandRow = {
+  name: 'predict',
+  takes: 'PATH|URL [--input NAME=VALUE | --random]',
+  summary: 'call a model once, without a server or at its URL',
+  about:
+    'A PATH is loaded and run in this process; a URL is http://HOST:PORT/v2/models/NAME (or /v1). ' +
+    'VALUE is JSON, text for an input of BYTES, @file.json, @file.npy, or @file for BYTES; ' +
+    '--input @file.json has all inputs. --random fills what is not given.',
+  flags: PREDICT_FLAGS,
+  common: [
+    ...['input', 'random', 'batch', 'seed', 'output', 'json'],
+    ...['model', 'model-version', 'signature', 'header'],
+  ],
+  examples: [
+    { line: "serval predict model.onnx --input 'x=[1, 2, 5]'", what: 'without a server' },
+    { line: 'serval predict /models --model m --random --batch 2', what: 'any values' },
+    {
+      line: 'serval predict http://localhost:8000/v2/models/m --input x=@x.npy --json',
+      what: 'at a server; for programs',
+    },
   ],
   completes: 'paths',
 };
@@ -164,6 +189,7 @@ const HELP: CommandRow = {
 /** In the order of the overview. */
 export const COMMANDS: readonly CommandRow[] = [
   SERVE,
+  PREDICT,
   INSPECT,
   IMPORT,
   KEY,

@@ -39,7 +39,13 @@ class Slot implements CompletionTarget {
   constructor(
     private readonly stream: InferStream,
     readonly bytes: number,
+    private readonly first: boolean,
   ) {}
+
+  // A stream has one head: it names the span of its first request.
+  traced(parent: string): void {
+    if (this.first) this.stream.sendHead('traceparent', parent);
+  }
 
   complete(code: number, body: Buffer, jsonBytes: number): void {
     if (code === ErrorCode.Ok) {
@@ -83,6 +89,7 @@ export class InferStream implements GrpcStreamHandler {
   private slotsBytes = 0;
   private finish: 'no' | 'half-closed' | 'draining' = 'no';
   private closed = false;
+  private begun = false;
 
   constructor(call: GrpcStreamCall, infer: GrpcInfer) {
     this.call = call;
@@ -96,7 +103,8 @@ export class InferStream implements GrpcStreamHandler {
   onMessage(message: Buffer): void {
     // What arrived after the drain began is not run: the closing status says so.
     if (this.finish === 'draining') return;
-    const slot = new Slot(this, message.length);
+    const slot = new Slot(this, message.length, !this.begun);
+    this.begun = true;
     this.slots.push(slot);
     this.slotsBytes += slot.bytes;
     const { deadline } = this.call;
@@ -104,6 +112,10 @@ export class InferStream implements GrpcStreamHandler {
     if (this.infer.readsParents === true) handParent(this.infer, this.call);
     this.infer.inferMessage(message, V2_GRPC_STREAM, leftUs, slot);
     this.adjustReading();
+  }
+
+  sendHead(name: string, value: string): void {
+    this.call.sendHead?.(name, value);
   }
 
   onHalfClose(): void {

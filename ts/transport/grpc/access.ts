@@ -2,6 +2,7 @@
 // native listener takes, and as grpc-js's calls are looked at. Control plane but for the verdicts;
 // the listener's thread.
 import type { Metadata } from '@grpc/grpc-js';
+import { AcceptedKeys } from '../../access/accepted-keys.js';
 import type { CallKind } from '../../access/groups.js';
 import { isLoopback, judge, type CallAccess, type Caller } from '../../access/policy.js';
 import { GrpcStatus, type GrpcService } from '../grpc-call.js';
@@ -72,7 +73,11 @@ function callerOf(call: PeerCall): Caller {
 export class MethodLocks {
   readonly #kinds = new Map<string, CallKind | undefined>();
   #accessOf: AccessOf | undefined;
-  readonly #accesses = new Map<string, CallAccess>();
+  /** By method, with those who were let in. */
+  readonly #locks = new Map<
+    string,
+    { readonly access: CallAccess; readonly accepted: AcceptedKeys }
+  >();
 
   constructor(services: readonly GrpcService[], accessOf: AccessOf | undefined) {
     this.#accessOf = accessOf;
@@ -84,20 +89,21 @@ export class MethodLocks {
   }
 
   set accessOf(accessOf: AccessOf) {
-    this.#accesses.clear();
+    this.#locks.clear();
     this.#accessOf = accessOf;
   }
 
   /** Why a call may not be; undefined: it may. */
   refusal(path: string, call: PeerCall): GrpcStatus | undefined {
     if (this.#accessOf === undefined) return undefined;
-    let access = this.#accesses.get(path);
-    if (access === undefined) {
-      access = this.#accessOf(this.#kinds.get(path));
-      this.#accesses.set(path, access);
+    let lock = this.#locks.get(path);
+    if (lock === undefined) {
+      const access = this.#accessOf(this.#kinds.get(path));
+      lock = { access, accepted: new AcceptedKeys() };
+      this.#locks.set(path, lock);
     }
-    if (access.openTo === 'all') return undefined;
-    const refusal = judge(access, callerOf(call));
+    if (lock.access.openTo === 'all') return undefined;
+    const refusal = judge(lock.access, callerOf(call), lock.accepted);
     return refusal && new GrpcStatus(refusal.grpc, refusal.message);
   }
 }

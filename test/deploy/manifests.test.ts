@@ -1,0 +1,111 @@
+// The chart is linted and rendered by helm, and every manifest is what Kubernetes' own types and
+// KServe's definitions take (test/deploy/go/validate).
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { SERVE_FLAGS } from '../../ts/config/flags.js';
+import { DEPLOY, deployTools, manifests } from './support.js';
+
+const CHART = join(DEPLOY, 'helm', 'serval');
+const RENDERED = join(DEPLOY, 'kubernetes', 'serval.yaml');
+const KUBERNETES = ['--kube-version', '1.31.0', '--namespace', 'default'];
+
+describe('manifests', () => {
+  const { helm, validate, definitions, missing } = deployTools();
+  const folder = mkdtempSync(join(tmpdir(), 'serval-deploy-'));
+  after(() => rmSync(folder, { recursive: true }));
+
+  const run = (program: string, ...args: readonly string[]): string => {
+    const { status, stdout, stderr } = spawnSync(program, args, { encoding: 'utf8' });
+    assert.equal(status, 0, `${args.join(' ')}: ${stdout}${stderr}`);
+    return stdout;
+  };
+  const template = (...args: readonly string[]): string =>
+    run(helm, 'template', 'serval', CHART, ...KUBERNETES, ...args);
+  const valid = (...files: readonly string[]): string => run(validate, definitions, ...files);
+  const written = (name: string, text: string): string => {
+    const path = join(folder, name);
+    writeFileSync(path, text);
+    return path;
+  };
+
+  it('the chart is linted', { skip: missing }, () => {
+    run(helm, 'lint', '--strict', CHART);
+  });
+
+  it('kubernetes/serval.yaml is what the chart renders', { skip: missing }, () => {
+    const values = join(DEPLOY, 'kubernetes', 'values.yaml');
+    assert.equal(template('-f', values), readFileSync(RENDERED, 'utf8'));
+    assert.match(valid(RENDERED), /Deployment\/serval\n(.*\n)*.*HorizontalPodAutoscaler\/serval/);
+  });
+
+  it('other values render what is valid too', { skip: missing }, () => {
+    const all = [
+      ...['extraArgs={--providers=cpu}', 'extraEnv[0].name=A', 'extraEnv[0].value=b'],
+      ...['imagePullSecrets[0].name=s', 'nodeSelector.disk=ssd', 'podAnnotations.a=b'],
+      ...['tolerations[0].operator=Exists', 'service.annotations.a=b'],
+    ].flatMap((one) => ['--set', one]);
+    const off = ['autoscaling.enabled=false', 'serviceAccount.create=false', 'replicas=0'];
+    const least = off.flatMap((one) => ['--set', one]);
+    valid(written('all.yaml', template(...all)), written('least.yaml', template(...least)));
+    const wrong = ['template', 'serval', CHART, ...KUBERNETES, '--set', 'ports.http=80'];
+    const refused = spawnSync(helm, wrong, { encoding: 'utf8' });
+    assert.notEqual(refused.status, 0);
+    assert.match(refused.stderr, /ports.*http/s);
+  });
+
+  it('runtimes and services of KServe', { skip: missing }, () => {
+    const files = ['cluster-serving-runtimes', 'serving-runtimes', 'inference-services'];
+    const good = valid(...files.map((name) => join(DEPLOY, 'kserve', `${name}.yaml`)));
+    assert.equal(good.trim().split('\n').length, 7);
+  });
+
+  it('a wrong manifest is refused', { skip: missing }, () => {
+    const runtime = readFileSync(join(DEPLOY, 'kserve', 'serving-runtimes.yaml'), 'utf8');
+    const deployment = readFileSync(RENDERED, 'utf8');
+    const bad = [
+      runtime.replace('protocolVersions:', 'protocolVersion:'),
+      runtime.replace('- name: kserve-container', '- nom: kserve-container'),
+      runtime.replaceAll('ServingRuntime', 'ServingThing'),
+      deployment.replace('readinessProbe', 'readynessProbe'),
+      deployment.replace('terminationGracePeriodSeconds: 45', 'terminationGracePeriodSeconds: "x"'),
+    ];
+    bad.forEach((text, i) => {
+      assert.ok(text !== runtime && text !== deployment, `case ${i} changes nothing`);
+      const { status } = spawnSync(validate, [definitions, written(`bad-${i}.yaml`, text)]);
+      assert.equal(status, 1, `case ${i}`);
+    });
+  });
+});
+
+describe('deploy/', () => {
+  it('both kinds of runtimes are the same', () => {
+    const [cluster, own] = ['cluster-serving-runtimes', 'serving-runtimes'].map((name) =>
+      manifests(join(DEPLOY, 'kserve', `${name}.yaml`)).map(({ metadata, spec }) => ({
+        metadata,
+        spec,
+      })),
+    );
+    assert.deepEqual(cluster, own);
+  });
+
+  it("the chart's settings are the server's", () => {
+    const [values] = manifests(join(CHART, 'values.yaml')) as unknown as {
+      settings: Record<string, unknown>;
+    }[];
+    const names = new Set(SERVE_FLAGS.map((row) => row.name));
+    for (const name of Object.keys(values?.settings ?? {})) assert.ok(names.has(name), name);
+  });
+
+  it('what scales pods is a metric that there is', () => {
+    const metrics = readFileSync(join(DEPLOY, '..', 'docs', 'metrics.md'), 'utf8');
+    const name = 'nv_inference_pending_request_count';
+    assert.ok(metrics.includes(`\`${name}\``));
+    for (const file of [RENDERED, join(DEPLOY, 'kubernetes', 'prometheus-adapter.yaml')]) {
+      assert.ok(readFileSync(file, 'utf8').includes(name), file);
+    }
+  });
+});

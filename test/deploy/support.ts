@@ -1,0 +1,53 @@
+// What the tests of deploy/ share: documents of its YAML files, and the tools of
+// test/env/deploy-tools.sh. Test time only.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseAllDocuments } from 'yaml';
+import { packageRoot } from '../../ts/package-files.js';
+import { fromScript } from '../clients/support.js';
+
+export const DEPLOY = join(packageRoot(), 'deploy');
+
+/** A manifest, as far as tests look at it. */
+export interface Manifest {
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+  readonly spec: Readonly<Record<string, unknown>>;
+}
+
+interface Container {
+  readonly args: readonly string[];
+}
+
+/** The manifests of a file that helm did not render. */
+export function manifests(path: string): readonly Manifest[] {
+  return parseAllDocuments(readFileSync(path, 'utf8')).map((one) => one.toJS() as Manifest);
+}
+
+/** What a runtime of KServe's starts its container with. */
+export function argsOf({ spec }: Manifest): readonly string[] {
+  const [container] = spec['containers'] as readonly Container[];
+  return container?.args ?? [];
+}
+
+export interface DeployTools {
+  readonly helm: string;
+  readonly validate: string;
+  /** Folder of KServe's definitions. */
+  readonly definitions: string;
+  /** Folder of the runtimes that KServe comes with. */
+  readonly runtimes: string;
+  readonly missing: string | false;
+}
+
+export function deployTools(): DeployTools {
+  const { lines, missing } = fromScript('deploy-tools.sh');
+  const inFolder = (name: string): string => join(lines[0] ?? '', name);
+  return {
+    helm: inFolder('helm'),
+    validate: inFolder('validate'),
+    definitions: inFolder('definitions'),
+    runtimes: inFolder('runtimes'),
+    missing: missing !== '' && missing,
+  };
+}

@@ -1,0 +1,174 @@
+// Loads one model of a path into this process's engine, as `serval serve` would: its configuration
+// file, its importer, its settings. Control plane; the caller's thread.
+import { resolve } from 'node:path';
+import { configOf, type Config } from '../config/config.js';
+import { configError, type Written } from '../config/values.js';
+import { ErrorCode, ServalError } from '../errors.js';
+import { importInThread } from '../import/import-thread.js';
+import { importingEngine } from '../import/importing-engine.js';
+import { INFLATED_BYTES_MAX } from '../limits.js';
+import { createLogger, type Logger } from '../logger.js';
+import { checkAgainstModel } from '../model-config/triton-model.js';
+import type { LoadedModel, ModelSpec } from '../model/engine-api.js';
+import { createEngine, type Engine } from '../native/engine.js';
+import { desiredModel, type DesiredVersion } from '../registry/desired.js';
+import { scanSources, type FoundModel } from '../registry/sources/paths/scan-path.js';
+import { wrongWith } from '../registry/sources/scan.js';
+import { echo } from '../text.js';
+import { servalVersion } from '../version.js';
+
+/** Which model of the path, and which part of it. */
+export interface ModelChoice {
+  /** Where the path holds several models. */
+  readonly name?: string | undefined;
+  /** Default: the highest. */
+  readonly version?: string | undefined;
+  /** Of a TensorFlow model: what infer() calls. Default: serving_default. */
+  readonly signature?: string | undefined;
+}
+
+export interface OpenModel {
+  readonly engine: Engine;
+  readonly name: string;
+  readonly version: string;
+  readonly format: string;
+  readonly platform: string;
+  readonly spec: ModelSpec;
+  readonly loaded: LoadedModel;
+}
+
+/** Errors: InvalidArgument: no such path, several models in it, a setting; ModelNotFound: no such
+ * name or version; ModelInvalid, RuntimeUnavailable. `change`: what is asked for in another way. */
+export async function openModel(
+  path: string,
+  choice: ModelChoice,
+  settings: ReadonlyMap<string, Written>,
+  change: (spec: ModelSpec) => ModelSpec = (spec) => spec,
+): Promise<OpenModel> {
+  const cwd = process.cwd();
+  const given = new Map(settings);
+  given.set('paths', { where: 'path', texts: [path], folder: cwd });
+  const config = await configOf(given, cwd);
+  const { logLevel: level, logFormat: format } = config;
+  const logger = createLogger({ level, format });
+  const { found, version } = await findModel(resolve(cwd, path), choice, config);
+  const spec = change(withSignature(version.spec, choice.signature));
+  const engine = await createEngine(engineOptions(config));
+  const alive = keptAlive();
+  try {
+    const loaded = await load(engine, spec, config, logger);
+    checkConfig(version, loaded);
+    return {
+      engine,
+      name: found.name,
+      version: version.version,
+      format: loaded.found?.format ?? version.format,
+      platform: loaded.found?.platform ?? version.platform,
+      spec,
+      loaded,
+    };
+  } catch (error) {
+    engine.close();
+    throw error;
+  } finally {
+    clearInterval(alive);
+  }
+}
+
+/** What keeps the process while an answer of the engine is waited for: its link does not. */
+export const keptAlive = (): NodeJS.Timeout => setInterval(() => undefined, 0x7fffffff);
+
+function load(
+  engine: Engine,
+  spec: ModelSpec,
+  config: Config,
+  logger: Logger,
+): Promise<LoadedModel> {
+  return importingEngine(engine.control, {
+    importModel: (request) => importInThread(request, { programVersion: servalVersion() }),
+    cacheFolder: config.modelCache ?? '',
+    logger,
+  }).load(spec);
+}
+
+function engineOptions(config: Config) {
+  const { bodyBytesMax, memoryLimitBytes } = config;
+  return {
+    bodyBytesMax,
+    inflatedBytesMax: Math.min(bodyBytesMax, INFLATED_BYTES_MAX),
+    jsonDepthMax: config.jsonDepthMax,
+    intraOpThreads: config.model.intraOpThreads,
+    onnxruntimeLibrary: config.onnxruntimeLibrary,
+    restTimeoutUs: 0,
+    keepsProcess: false,
+    ...(memoryLimitBytes > 0 && { memoryLimitBytes }),
+  };
+}
+
+async function findModel(
+  path: string,
+  { name, version: wanted }: ModelChoice,
+  config: Config,
+): Promise<{ readonly found: FoundModel; readonly version: DesiredVersion }> {
+  const { models, problems } = await scanSources({ ...config.sources, modelRepositories: [] });
+  const found = name === undefined ? models[0] : models.find((one) => one.name === name);
+  if (found === undefined && name !== undefined && models.length > 0) {
+    const got = namesOf(models);
+    throw new ServalError(ErrorCode.ModelNotFound, `${path}: no model '${name}', there is ${got}`);
+  }
+  if (found === undefined) {
+    throw configError(path, `expected a model, got ${problems.join('; ') || 'none'}`);
+  }
+  if (name === undefined && models.length > 1) {
+    const one = `expected one model or the name of one of its ${models.length}`;
+    throw configError(path, `${one}: ${namesOf(models)}`);
+  }
+  const desired = desiredModel(
+    found,
+    {
+      model: { ...config.model, intraOpThreads: 0 },
+      batching: undefined,
+      defaultMaxBatchSize: 0,
+      savedModelTags: config.savedModelTags,
+    },
+    {},
+    true,
+  );
+  const version =
+    wanted === undefined
+      ? desired.versions[0]
+      : desired.versions.find((one) => one.version === wanted);
+  if (version === undefined && wanted !== undefined && desired.versions.length > 0) {
+    const got = desired.versions.map((one) => one.version).join(', ');
+    const text = `${path}: no version ${echo(wanted)}, there is ${got}`;
+    throw new ServalError(ErrorCode.ModelNotFound, text);
+  }
+  const problem = version?.problem ?? (version === undefined ? desired.problem : undefined);
+  if (version === undefined || problem !== undefined) {
+    const why = problem || wrongWith(found).join('; ') || 'no version can be served';
+    throw new ServalError(ErrorCode.ModelInvalid, `${path}: ${why}`);
+  }
+  return { found, version };
+}
+
+const namesOf = (models: readonly FoundModel[]): string => {
+  const shown = models.slice(0, 10).map((one) => one.name);
+  return shown.join(', ') + (models.length > shown.length ? ', ...' : '');
+};
+
+function withSignature(spec: ModelSpec, signature: string | undefined): ModelSpec {
+  if (signature === undefined) return spec;
+  const { importer } = spec;
+  if (importer?.format !== 'tensorflow') {
+    throw configError('signature', 'only TensorFlow models have more than one');
+  }
+  return { ...spec, importer: { ...importer, signature } };
+}
+
+/** Errors: ModelInvalid: config.pbtxt and the model do not fit. */
+function checkConfig({ config }: DesiredVersion, loaded: LoadedModel): void {
+  const problems = config === undefined ? [] : checkAgainstModel(config, loaded);
+  if (problems.length === 0) return;
+  const text = problems.map((one) => `${one.place}: ${one.message}`).join('; ');
+  throw new ServalError(ErrorCode.ModelInvalid, text);
+}

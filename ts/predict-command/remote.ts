@@ -1,0 +1,273 @@
+// A model behind a URL: V2 over HTTP with binary tensors, or V1 with JSON. Control plane.
+// Source: docs/protocols/v2-rest.md, docs/protocols/v1-rest.md.
+import { ErrorCode, ServalError, reasonOf } from '../errors.js';
+import { requestOf } from '../library/load-model.js';
+import { tableAnswer } from '../library/table-request.js';
+import { byName, tensorAnswer } from '../library/tensor-request.js';
+import type { InferOptions, InputInfo, Inputs, Outputs, Tensor } from '../library/types.js';
+import { DATA_TYPES, isDtype } from '../model/datatype.js';
+import { TABULAR_PLATFORMS } from '../model/platforms.js';
+import type { Datatype } from '../model/snapshot.js';
+import { parseExact } from '../protocols/frames/exact-json.js';
+import { echo } from '../text.js';
+import { plain, type Row } from './inputs.js';
+
+const LENGTH_HEADER = 'inference-header-content-length';
+const MODEL_PATH =
+  /^(.*)\/(v[12])\/models\/([^/:]+)(?:\/versions\/([^/:]+))?(?:\/infer|:predict)?\/?$/;
+
+/** What can be asked of a model, wherever it is. */
+export interface Callable {
+  readonly name: string;
+  readonly version: string;
+  readonly inputs: readonly InputInfo[];
+  readonly isTable: boolean;
+  infer(inputs: Inputs | readonly Row[], options: InferOptions): Promise<Outputs>;
+  close(): Promise<void>;
+}
+
+export interface RemoteTarget {
+  readonly base: string;
+  readonly protocol: 'v1' | 'v2';
+  readonly model: string;
+  /** "" = the server's choice. */
+  readonly version: string;
+}
+
+/** `model`, `version`: what is said beside the URL. Errors: InvalidArgument. */
+export function remoteTarget(text: string, model?: string, version?: string): RemoteTarget {
+  const bad = (expected: string): ServalError =>
+    new ServalError(ErrorCode.InvalidArgument, `${text}: expected ${expected}`);
+  if (!URL.canParse(text)) throw bad('a URL');
+  const url = new URL(text);
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') {
+    throw bad('http:// or https://, the HTTP port of the server');
+  }
+  const path = url.pathname === '/' ? '' : url.pathname.replace(/\/$/, '');
+  const found = MODEL_PATH.exec(path);
+  if (found === null) {
+    const [, before = '', protocol = 'v2'] = /^(.*?)(?:\/(v[12]))?$/.exec(path) ?? [];
+    const named = model ?? '';
+    if (named === '') throw bad('/v2/models/NAME behind the address, or --model NAME');
+    const base = url.origin + before;
+    return {
+      base,
+      protocol: protocol === 'v1' ? 'v1' : 'v2',
+      model: named,
+      version: version ?? '',
+    };
+  }
+  const [, before = '', protocol, name = '', inside = ''] = found;
+  return {
+    base: url.origin + before,
+    protocol: protocol === 'v1' ? 'v1' : 'v2',
+    model: model ?? decodeURIComponent(name),
+    version: version ?? decodeURIComponent(inside),
+  };
+}
+
+/** Asks for the model's metadata. Errors: what the server answers; ModelNotReady: no server. */
+export function openRemote(
+  target: RemoteTarget,
+  headers: Readonly<Record<string, string>>,
+  signature: string | undefined,
+): Promise<Callable> {
+  return target.protocol === 'v2'
+    ? openV2(target, headers)
+    : openV1(target, headers, signature ?? 'serving_default');
+}
+
+interface Reply {
+  readonly body: Buffer;
+  readonly jsonBytes: number;
+}
+
+async function call(url: string, init: RequestInit): Promise<Reply> {
+  const unreachable = (error: unknown): ServalError => {
+    const { cause } = error as { readonly cause?: unknown };
+    const why = reasonOf(cause ?? error);
+    return new ServalError(ErrorCode.ModelNotReady, `${url}: no answer: ${why}`);
+  };
+  const answer = await fetch(url, init).catch((error: unknown) => {
+    throw unreachable(error);
+  });
+  const body = Buffer.from(
+    await answer.arrayBuffer().catch((error: unknown) => {
+      throw unreachable(error);
+    }),
+  );
+  if (answer.status !== 200) throw refusal(url, answer.status, body);
+  return { body, jsonBytes: Number(answer.headers.get(LENGTH_HEADER) ?? 0) };
+}
+
+function refusal(url: string, status: number, body: Buffer): ServalError {
+  const text = body.toString('utf8', 0, 65_536);
+  let message = text;
+  try {
+    const { error } = JSON.parse(text) as { readonly error?: unknown };
+    if (typeof error === 'string') message = error;
+  } catch {
+    message = echo(text);
+  }
+  const code = status === 404 ? ErrorCode.ModelNotFound : ErrorCode.InvalidArgument;
+  const own = status >= 500 ? ErrorCode.BackendFailed : code;
+  return new ServalError(own, `${url}: status ${status}: ${message}`);
+}
+
+function jsonOf(url: string, body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'));
+  } catch {
+    throw new ServalError(
+      ErrorCode.Internal,
+      `${url}: expected JSON, got ${echo(body.toString())}`,
+    );
+  }
+}
+
+const modelUrl = ({ base, protocol, model, version }: RemoteTarget): string => {
+  const versioned = version === '' ? '' : `/versions/${encodeURIComponent(version)}`;
+  return `${base}/${protocol}/models/${encodeURIComponent(model)}${versioned}`;
+};
+
+interface V2Metadata {
+  readonly platform?: string;
+  readonly versions?: readonly string[];
+  readonly inputs?: readonly { name: string; datatype: Datatype; shape: readonly number[] }[];
+}
+
+async function openV2(
+  target: RemoteTarget,
+  headers: Readonly<Record<string, string>>,
+): Promise<Callable> {
+  const url = modelUrl(target);
+  const { body } = await call(url, { headers });
+  const metadata = jsonOf(url, body) as V2Metadata;
+  const inputs = (metadata.inputs ?? []).map((one) => ({ ...one, unknownRank: false }));
+  const isTable = Object.values(TABULAR_PLATFORMS).some((one) => one === metadata.platform);
+  return {
+    name: target.model,
+    version: target.version || (metadata.versions?.at(-1) ?? ''),
+    inputs,
+    isTable,
+    infer: async (values, options) => {
+      const request = requestOf({ inputs, isTable }, values, options);
+      const { jsonBytes } = request;
+      const length = jsonBytes < 0 ? {} : { [LENGTH_HEADER]: String(jsonBytes) };
+      const type = jsonBytes < 0 ? 'application/json' : 'application/octet-stream';
+      const answer = await call(`${url}/infer`, {
+        method: 'POST',
+        headers: { 'content-type': type, ...length, ...headers },
+        body: request.body,
+      });
+      return isTable ? tableAnswer(answer.body) : tensorAnswer(answer.body, answer.jsonBytes);
+    },
+    close: () => Promise.resolve(),
+  };
+}
+
+interface V1Tensor {
+  readonly dtype: string;
+  readonly tensor_shape?: {
+    readonly unknown_rank?: boolean;
+    readonly dim?: readonly { readonly size: string }[];
+  };
+}
+interface V1Metadata {
+  readonly model_spec?: { readonly version?: string };
+  readonly metadata?: {
+    readonly signature_def?: {
+      readonly signature_def?: Record<string, { readonly inputs?: Record<string, V1Tensor> }>;
+    };
+  };
+}
+
+async function openV1(
+  target: RemoteTarget,
+  headers: Readonly<Record<string, string>>,
+  signature: string,
+): Promise<Callable> {
+  const url = modelUrl(target);
+  const { body } = await call(`${url}/metadata`, { headers });
+  const { metadata, model_spec: spec } = jsonOf(url, body) as V1Metadata;
+  const defined = metadata?.signature_def?.signature_def?.[signature];
+  if (defined === undefined) {
+    throw new ServalError(ErrorCode.SignatureNotFound, `${url}: no signature '${signature}'`);
+  }
+  const inputs = Object.entries(defined.inputs ?? {}).map(([name, one]) => infoOf(name, one));
+  return {
+    name: target.model,
+    version: target.version || (spec?.version ?? ''),
+    inputs,
+    isTable: false,
+    infer: async (values) => {
+      const reply = await call(`${url}:predict`, {
+        method: 'POST',
+        headers,
+        body: v1Body(values, signature),
+      });
+      return v1Outputs(reply.body);
+    },
+    close: () => Promise.resolve(),
+  };
+}
+
+function infoOf(name: string, { dtype, tensor_shape: shape }: V1Tensor): InputInfo {
+  const word = dtype.replace(/^DT_/, '').toLowerCase();
+  const datatype = (isDtype(word) ? DATA_TYPES[word].v2 : undefined) ?? 'FP32';
+  const dims = (shape?.dim ?? []).map(({ size }) => Number(size));
+  return { name, datatype, shape: dims, unknownRank: shape?.unknown_rank === true };
+}
+
+function v1Body(values: Inputs | readonly Row[], signature: string): string {
+  if (Array.isArray(values)) return v1Text({ signature_name: signature, instances: values });
+  const inputs = Object.fromEntries(
+    Object.entries(values as Inputs).map(([name, value]) => [name, nestedValue(value)]),
+  );
+  return v1Text({ signature_name: signature, inputs });
+}
+
+/** Lists in lists, of {data, shape} too. */
+function nestedValue(value: unknown): unknown {
+  const { data, shape } = (value ?? {}) as { data?: ArrayLike<unknown>; shape?: readonly number[] };
+  if (data === undefined || shape === undefined) return value;
+  let level: unknown[] = Array.from(data);
+  for (const dim of [...shape].reverse()) {
+    const grouped: unknown[] = [];
+    for (let i = 0; i < level.length; i += dim) grouped.push(level.slice(i, i + dim));
+    level = grouped;
+  }
+  return level[0];
+}
+
+/** JSON with whole bigints, bare NaN, and bytes as V1 has them. */
+function v1Text(value: unknown): string {
+  if (value instanceof Uint8Array) return `{"b64":"${Buffer.from(value).toString('base64')}"}`;
+  if (ArrayBuffer.isView(value)) return v1Text(Array.from(value as unknown as ArrayLike<unknown>));
+  if (Array.isArray(value)) return `[${value.map(v1Text).join(',')}]`;
+  if (typeof value === 'number' || typeof value === 'bigint') return String(value);
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value ?? null);
+  const members = Object.entries(value).map(
+    ([name, one]) => `${JSON.stringify(name)}:${v1Text(one)}`,
+  );
+  return `{${members.join(',')}}`;
+}
+
+/** V1 says no datatypes: values are what JSON says. */
+function v1Outputs(body: Buffer): Outputs {
+  const answer = plain(parseExact(body.toString('utf8'))) as {
+    readonly outputs?: unknown;
+    readonly predictions?: unknown;
+  };
+  const values = answer.outputs ?? answer.predictions;
+  const isNamed = typeof values === 'object' && values !== null && !Array.isArray(values);
+  const named = isNamed ? Object.entries(values) : [['predictions', values] as const];
+  return byName(named.map(([name, value]) => v1Tensor(name, value)));
+}
+
+function v1Tensor(name: string, value: unknown): Tensor {
+  const shape: number[] = [];
+  for (let at = value; Array.isArray(at); at = at[0] as unknown) shape.push(at.length);
+  const data = Array.isArray(value) ? (value.flat(Infinity) as Tensor['data']) : [value];
+  return { name, datatype: 'JSON', shape, data: data as Tensor['data'] };
+}
