@@ -25,6 +25,7 @@ struct BackendModelInfo {
   int64_t file_bytes = 0;
   std::vector<std::string> providers;
   std::shared_ptr<const TableSchema> table;  // of a tabular model, else null; one signature
+  std::vector<std::string> notes;            // what of the model is not served, each a sentence
   bool stateful = false;  // runs change what later runs see: one at a time, never batched
 };
 
@@ -53,10 +54,11 @@ class BackendModel {
   virtual const BackendModelInfo& info() const = 0;
   virtual std::unique_ptr<BackendScratch> make_scratch() = 0;
   // Runs one batch. inputs[i] belongs to signatures[signature].inputs[i]; shapes and dtypes were
-  // checked. Borrows the inputs' memory until release_outputs(). Thread-safe: several threads, each
-  // with its own scratch. A tabular model's inputs belong to table->fields: see base/tensor.h.
-  // Errors: invalid_argument where the runtime refuses the input, body_too_large (outputs over
-  // options.output_bytes_max), backend_failed, cancelled.
+  // checked; one that may be absent and is has DType::Invalid. Borrows the inputs' memory until
+  // release_outputs(). Thread-safe: several threads, each with its own scratch. A tabular model's
+  // inputs belong to table->fields: see base/tensor.h. Errors: invalid_argument where the runtime
+  // refuses the input, body_too_large (outputs over options.output_bytes_max), backend_failed,
+  // cancelled.
   virtual Status run(uint32_t signature, std::span<const TensorView> inputs,
                      std::span<const uint32_t> output_indices, BackendScratch& scratch,
                      const RunOptions& options) = 0;

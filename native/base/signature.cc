@@ -40,6 +40,12 @@ std::string dims_text(const TensorSpec& spec) {
 int Signature::find_input(std::string_view wanted) const { return find(inputs, wanted); }
 int Signature::find_output(std::string_view wanted) const { return find(outputs, wanted); }
 
+size_t Signature::required_inputs() const {
+  size_t count = inputs.size();
+  while (count > 0 && inputs[count - 1].may_be_absent) --count;
+  return count;
+}
+
 Method Signature::method() const {
   if (method_name.empty() || method_name == "tensorflow/serving/predict") return Method::Predict;
   if (method_name == "tensorflow/serving/classify") return Method::Classify;

@@ -29,6 +29,10 @@ struct TensorSpec {
   // SignatureDef.defaults: what is fed where a request leaves the input out. Null = required. The
   // pointer keeps the tensor's memory too (aliasing constructor).
   std::shared_ptr<const TensorView> default_value;
+  // An input that the graph itself has a value for: a request may leave it out, over any protocol,
+  // and the backend then gets a view of DType::Invalid. Such inputs stand behind the others.
+  bool may_be_absent = false;
+  std::vector<std::string> labels;  // outputs: classes' names that the model itself has
 };
 
 // What TensorFlow Serving's verbs may ask of a signature (SignatureDef.method_name).
@@ -45,6 +49,8 @@ struct Signature {
   // Index, or -1. Linear: signatures have a handful of tensors.
   int find_input(std::string_view name) const;
   int find_output(std::string_view name) const;
+  // How many inputs every request must have: those in front.
+  size_t required_inputs() const;
 };
 
 // The declared shape, "[-1,4]".

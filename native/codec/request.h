@@ -55,9 +55,11 @@ struct TableOptions {
 struct DecodedRequest {
   uint32_t signature_index = 0;
   bool has_id = false;
-  bool row_format = false;               // V1: "instances" rather than "inputs"
-  std::string_view id;                   // decoded text (V2)
-  std::vector<TensorView> inputs;        // one per signature.inputs, in its order
+  bool row_format = false;  // V1: "instances" rather than "inputs"
+  std::string_view id;      // decoded text (V2)
+  // One per signature.inputs, in its order; of those that may be absent, the last may be left out,
+  // and one that is not there before another has DType::Invalid.
+  std::vector<TensorView> inputs;
   std::vector<RequestedOutput> outputs;  // never empty after a successful decode
   std::vector<SharedTensor> shared;      // those in shared memory; most requests have none
   TableOptions table;

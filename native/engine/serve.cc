@@ -139,7 +139,8 @@ Status check_rows(Protocol protocol, const Model& model, const DecodedRequest& d
   const bool batched = model.batch_mode() == BatchMode::On;
   if (limit == 0 && !batched) return {};
   const Signature& signature = model.signatures()[decoded.signature_index];
-  for (size_t i = 0; i < decoded.inputs.size(); ++i) {
+  const size_t required = signature.required_inputs();
+  for (size_t i = 0; i < required; ++i) {
     const Shape& shape = decoded.inputs[i].shape;
     if (shape.rank() == 0) {
       return invalid_argument("input '" + signature.inputs[i].name +
@@ -160,12 +161,14 @@ Status check_rows(Protocol protocol, const Model& model, const DecodedRequest& d
 // Hot path: check. The shapes against the signature, for every protocol alike.
 Status check_inputs(Protocol protocol, const Model& model, const DecodedRequest& decoded) {
   const Signature& signature = model.signatures()[decoded.signature_index];
-  if (decoded.inputs.size() != signature.inputs.size()) {
+  if (decoded.inputs.size() > signature.inputs.size() ||
+      decoded.inputs.size() < signature.required_inputs()) {
     return make_error(ErrorCode::Internal, "decoder left an input out");
   }
   // A tabular model's codec has compared them with the fields.
   const size_t checked = model.table() == nullptr ? decoded.inputs.size() : 0;
   for (size_t i = 0; i < checked; ++i) {
+    if (decoded.inputs[i].dtype == DType::Invalid) continue;  // it may be absent
     if (Status fits = check_shape(signature.inputs[i], decoded.inputs[i].shape); !fits.ok()) {
       return fits;
     }
@@ -286,6 +289,10 @@ Status decode_request(const ServeInput& input, const Model& model, const ServeSe
     explain_signature(model, done.error());
     return done;
   }
+  std::vector<TensorView>& inputs = decoded.inputs;
+  while (model.table() == nullptr && !inputs.empty() && inputs.back().dtype == DType::Invalid) {
+    inputs.pop_back();  // it may be absent
+  }
   if (!decoded.shared.empty()) {
     done = attach_shared(model.services().shared_regions,
                          model.signatures()[decoded.signature_index], arena, decoded);
@@ -315,8 +322,10 @@ Status encode_answer(Protocol protocol, const Model& model, const DecodedRequest
     const Signature& signature = model.signatures()[decoded.signature_index];
     const std::span<const std::string> labels =
         model.shapes().labels(decoded.signature_index, index);
-    Status done = classify_output(signature.outputs[index].name, classes, model.batch_dim(), labels,
-                                  arena, outputs[i]);
+    const TensorSpec& spec = signature.outputs[index];
+    // Labels of the model's own are those of a row's columns.
+    const bool rows = model.batch_dim() || !spec.labels.empty();
+    Status done = classify_output(spec.name, classes, rows, labels, arena, outputs[i]);
     if (!done.ok()) return done;
   }
   for (size_t i = 0; decoded.table.text_is_string && i < outputs.size(); ++i) {

@@ -14,6 +14,7 @@ const MAKERS = {
     script: ['tabular', 'goldens.sh'],
     args: ['sparkml'],
   },
+  classifiers: { variable: 'SERVAL_ONNX_GOLDENS', script: ['onnx', 'goldens.sh'], args: [] },
   mleap: { variable: 'SERVAL_MLEAP_GOLDENS', script: ['tabular', 'goldens.sh'], args: ['mleap'] },
 } as const;
 

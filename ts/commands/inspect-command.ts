@@ -10,11 +10,11 @@ import { tabularFormat } from '../import/model-files.js';
 import { readOnnxHeader } from '../onnx/reader.js';
 import type { OnnxHeader } from '../onnx/reader.js';
 import type { LoadedModel } from '../model/engine-api.js';
-import { scanSources } from '../registry/sources/repository.js';
+import { modelPath, placeOf, type ModelPath } from '../config/model-path.js';
+import { scanSources, type ScanResult } from '../registry/sources/paths/scan-path.js';
 import type {
   FoundModel,
   FoundVersion,
-  ScanResult,
   ScannedModel,
   ScannedVersion,
 } from '../registry/sources/repository.js';
@@ -64,13 +64,14 @@ export async function inspectCommand(args: readonly string[]): Promise<number> {
   const json = written !== undefined && (await asUsage(() => boolValue(written)));
   const library = flags.settings.get('onnxruntime-library');
   const libraryPath = library && resolve(cwd, await asUsage(() => textValue(library)));
-  const full = resolve(cwd, path);
+  const given = modelPath(cwd, path);
+  const full = placeOf(given);
   const print = <Report>(report: Report, textOf: (report: Report) => string): number => {
     const text = json ? `${visibleJson(report, 2)}\n` : textOf(visibleTexts(report));
     process.stdout.write(text);
     return 0;
   };
-  const scan = await scanSources({ paths: [full], modelRepositories: [] });
+  const scan = await scanSources({ paths: [given], modelRepositories: [] });
   if (scan.models.length > 1) {
     const { listedModels, listText } = await import('./model-list.js');
     const problems = visibleTexts(scan.problems);
@@ -108,7 +109,7 @@ async function inspectModel(
   version: ScannedVersion,
   library: string | undefined,
 ): Promise<ModelReport> {
-  const header = await readOnnxHeader(version.path);
+  const header = await headerOf(version.path);
   const { createEngine } = await import('../native/engine.js');
   const engine = await createEngine({ onnxruntimeLibrary: library });
   try {
@@ -125,9 +126,21 @@ async function inspectModel(
   }
 }
 
+/** Errors: ModelInvalid: no ONNX file, and what it is instead. */
+async function headerOf(path: string): Promise<OnnxHeader> {
+  try {
+    return await readOnnxHeader(path);
+  } catch (error) {
+    const { foreignFile } = await import('../import/foreign-files.js');
+    const what = await foreignFile(path);
+    if (what === undefined) throw error;
+    throw new ServalError(ErrorCode.ModelInvalid, `${path}: ${what}`);
+  }
+}
+
 /** Errors: InvalidArgument when PATH does not hold exactly one model. */
-export async function findOne(path: string): Promise<FoundModel> {
-  return onlyModel(await scanSources({ paths: [path], modelRepositories: [] }), path);
+export async function findOne(given: ModelPath): Promise<FoundModel> {
+  return onlyModel(await scanSources({ paths: [given], modelRepositories: [] }), placeOf(given));
 }
 
 function onlyModel(scan: ScanResult, path: string): FoundModel {
@@ -196,11 +209,22 @@ export function reportText(report: ModelReport): string {
   return head + report.signatures.map(signatureText).join('');
 }
 
+const LABELS_SHOWN = 10;
+
+function labelsText(labels: readonly string[]): string {
+  const more = labels.length > LABELS_SHOWN ? `, ... ${labels.length} in all` : '';
+  return `classes ${labels.slice(0, LABELS_SHOWN).join(', ')}${more}`;
+}
+
 function signatureText(signature: SignatureInfo): string {
   const side = (title: string, tensors: readonly TensorInfo[]): string => {
-    const rows = tensors.map((one) => `    ${one.name}  ${one.datatype}  ${shapeText(one)}\n`);
+    const rows = tensors.map((one) => {
+      const labels = one.labels === undefined ? '' : `  ${labelsText(one.labels)}`;
+      return `    ${one.name}  ${one.datatype}  ${shapeText(one)}${labels}\n`;
+    });
     return `  ${title}\n${rows.join('') || '    none\n'}`;
   };
-  const { name, inputs, outputs } = signature;
-  return `signature ${name}\n${side('inputs', inputs)}${side('outputs', outputs)}`;
+  const { name, inputs, optionalInputs = [], outputs } = signature;
+  const optional = optionalInputs.length === 0 ? '' : side('inputs with a default', optionalInputs);
+  return `signature ${name}\n${side('inputs', inputs)}${optional}${side('outputs', outputs)}`;
 }

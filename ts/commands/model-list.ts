@@ -2,7 +2,8 @@
 // nothing: sizes are those of the files on disk, data outside of the model file included.
 import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
-import type { FoundModel, FoundVersion, ScanResult } from '../registry/sources/repository.js';
+import type { ScanResult } from '../registry/sources/paths/scan-path.js';
+import type { FoundModel, FoundVersion } from '../registry/sources/repository.js';
 
 /** What `--json` prints a list of. */
 export interface ListedModel {

@@ -41,6 +41,7 @@ import type {
   ServingApiSettings,
   SettingsReader,
 } from './serving.js';
+import { modelPath, type ModelPath } from './model-path.js';
 import { LOG_FORMATS, LOG_LEVELS } from '../logger.js';
 import type { LogFormat, LogLevel } from '../logger.js';
 import { HTTP_LISTENERS } from '../transport/http-kind.js';
@@ -72,7 +73,7 @@ export interface ModelSettings {
 
 /** Where models come from. Paths are absolute. */
 export interface ModelSources {
-  readonly paths: readonly string[];
+  readonly paths: readonly ModelPath[];
   readonly modelRepositories: readonly string[];
   readonly baseModel: { readonly name: string; readonly path: string } | undefined;
   readonly modelConfigFile: string | undefined;
@@ -280,7 +281,10 @@ function modelSources(given: (name: string) => Written | undefined): ModelSource
     if (from === undefined) return [];
     return from.texts.map((text) => resolve(from.folder, textValue({ ...from, texts: [text] })));
   };
-  const paths = list('paths');
+  const places = given('paths');
+  const paths = (places?.texts ?? []).map((text) =>
+    modelPath(places?.folder ?? '', textValue({ where: '', folder: '', ...places, texts: [text] })),
+  );
   const modelRepositories = list('model-repository');
   const base = given('model-base-path');
   const name = given('model-name');

@@ -35,7 +35,7 @@ export const SERVE_FLAGS: readonly FlagRow[] = [
     'PATH',
     { kind: 'path-list' },
     '',
-    'a model file, a model folder or a model repository',
+    'a model file, a folder of such files, a model folder or a repository; NAME=PATH names a model',
     { positional: true },
   ),
   flag(

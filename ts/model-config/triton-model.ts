@@ -54,12 +54,13 @@ export function checkAgainstModel(
     ['output', signature.outputs],
   ] as const) {
     const written = read.children(config, list);
-    for (const tensor of written) problems.push(...checkTensor(list, tensor, tensors, config));
+    const all = list === 'input' ? [...tensors, ...(signature.optionalInputs ?? [])] : tensors;
+    for (const tensor of written) problems.push(...checkTensor(list, tensor, all, config));
     const names = new Set(written.map((tensor) => read.text(tensor, 'name')));
     const left = tensors.filter((tensor) => !names.has(tensor.name)).map((tensor) => tensor.name);
     if (list === 'input' && names.size > 0 && left.length > 0) {
-      const all = tensors.map((tensor) => tensor.name).join(', ');
-      const message = `expected every input of the model, ${all}; got none of ${left.join(', ')}`;
+      const known = tensors.map((tensor) => tensor.name).join(', ');
+      const message = `expected every input of the model, ${known}; got none of ${left.join(', ')}`;
       problems.push({ place: 'model configuration: input', message });
     }
   }

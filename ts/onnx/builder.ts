@@ -31,6 +31,8 @@ export interface OnnxValue {
   readonly name: string;
   readonly type: ElementType;
   readonly shape?: readonly OnnxDim[];
+  /** What the tensors are in; maps: a sequence of maps from this type to floats. */
+  readonly container?: 'sequence' | 'optional' | 'maps';
 }
 
 /** A constant. `data`: little-endian elements, row-major; for type "string" the strings (or their
@@ -234,13 +236,24 @@ function checkTensor(tensor: OnnxTensor): void {
 
 function writeValue(out: ProtobufWriter, value: OnnxValue): void {
   out.string(1, value.name);
-  out.message(2, (type) =>
-    type.message(1, (tensor) => {
-      tensor.varint(1, ELEMENT_TYPES[value.type]);
-      const { shape } = value;
-      if (shape !== undefined) tensor.message(2, (inner) => writeShape(inner, shape));
-    }),
-  );
+  const { container, type, shape } = value;
+  const tensor = (out: ProtobufWriter): void => {
+    out.message(1, (inner) => {
+      inner.varint(1, ELEMENT_TYPES[type]);
+      if (shape !== undefined) inner.message(2, (dims) => writeShape(dims, shape));
+    });
+  };
+  const map = (out: ProtobufWriter): void => {
+    out.message(5, (inner) => {
+      inner.varint(1, ELEMENT_TYPES[type]);
+      inner.message(2, (float) => float.message(1, (one) => one.varint(1, ELEMENT_TYPES.float)));
+    });
+  };
+  out.message(2, (outer) => {
+    if (container === undefined) return tensor(outer);
+    const field = container === 'optional' ? 9 : 4;
+    outer.message(field, (inner) => inner.message(1, container === 'maps' ? map : tensor));
+  });
 }
 
 function writeShape(out: ProtobufWriter, shape: readonly OnnxDim[]): void {

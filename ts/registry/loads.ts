@@ -5,7 +5,7 @@ import { ErrorCode, ServalError, reasonOf } from '../errors.js';
 import type { Logger } from '../logger.js';
 import { checkAgainstModel, completeConfig } from '../model-config/triton-model.js';
 import type { TritonConfig } from '../model-config/types.js';
-import type { EngineControl, LoadedModel } from '../model/engine-api.js';
+import type { EngineControl, LoadedModel, ModelSpec } from '../model/engine-api.js';
 import type { Clock } from './clock.js';
 import { LoadProgress } from './load-progress.js';
 import type { DesiredServable } from './servables.js';
@@ -80,11 +80,12 @@ export class Loads {
       await this.#prepare(servable, loaded);
       this.#count('loads');
       logger.info('model loaded', { ...fields, loadMs: Math.round(loaded.loadUs / 1000) });
+      for (const note of loaded.notes ?? []) logger.warn('not served', { ...fields, what: note });
       tellBatching(logger, fields, loaded);
       return { state: 'AVAILABLE', loaded, configJson, loadMs: clock.nowMs() - beganMs };
     } catch (error) {
       if (loaded !== undefined) await this.#discard(loaded, fields);
-      const { code, message } = asServalError(error);
+      const { code, message } = await explained(error, desired.spec);
       this.#failed(fields, message);
       return {
         state: 'END',
@@ -188,6 +189,16 @@ function tellBatching(
         : 'requests are batched as configured; the model could not be tried';
     logger.debug(text, { ...fields, finding });
   }
+}
+
+/** A file that is something else than its name says is told by its content. */
+async function explained(error: unknown, { path = '' }: ModelSpec): Promise<ServalError> {
+  const known = asServalError(error);
+  if (known.code !== ErrorCode.ModelInvalid && known.code !== ErrorCode.Unimplemented) return known;
+  const { foreignFile } = await import('../import/foreign-files.js');
+  const what = path === '' ? undefined : await foreignFile(path);
+  if (what === undefined) return known;
+  return new ServalError(ErrorCode.ModelInvalid, `model file ${path}: ${what}`);
 }
 
 function asServalError(error: unknown): ServalError {

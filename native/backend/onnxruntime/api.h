@@ -139,17 +139,19 @@ struct OrtApi {
   void* slots_29[1];
   OrtStatus* (*SessionGetInputCount)(const OrtSession* session, size_t* out);
   OrtStatus* (*SessionGetOutputCount)(const OrtSession* session, size_t* out);
-  void* slots_32[1];
+  OrtStatus* (*SessionGetOverridableInitializerCount)(const OrtSession* session, size_t* out);
   OrtStatus* (*SessionGetInputTypeInfo)(const OrtSession* session, size_t index,
                                         OrtTypeInfo** type_info);
   OrtStatus* (*SessionGetOutputTypeInfo)(const OrtSession* session, size_t index,
                                          OrtTypeInfo** type_info);
-  void* slots_35[1];
+  OrtStatus* (*SessionGetOverridableInitializerTypeInfo)(const OrtSession* session, size_t index,
+                                                         OrtTypeInfo** type_info);
   OrtStatus* (*SessionGetInputName)(const OrtSession* session, size_t index,
                                     OrtAllocator* allocator, char** value);
   OrtStatus* (*SessionGetOutputName)(const OrtSession* session, size_t index,
                                      OrtAllocator* allocator, char** value);
-  void* slots_38[1];
+  OrtStatus* (*SessionGetOverridableInitializerName)(const OrtSession* session, size_t index,
+                                                     OrtAllocator* allocator, char** value);
   OrtStatus* (*CreateRunOptions)(OrtRunOptions** out);
   void* slots_40[6];
   OrtStatus* (*RunOptionsSetTerminate)(OrtRunOptions* options);

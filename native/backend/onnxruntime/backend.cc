@@ -270,6 +270,13 @@ OrtStatus* create_session(const OrtRuntime& runtime, const std::string& path,
   return failed;
 }
 
+void name_classes(ReadModel& model, Signature& signature) {
+  for (ClassOutput& output : model.classes) {
+    const int index = signature.find_output(output.name);
+    if (index >= 0) signature.outputs[static_cast<size_t>(index)].labels = std::move(output.labels);
+  }
+}
+
 Result<std::shared_ptr<BackendModel>> load_model(const OrtRuntime& runtime, const ModelSpec& spec) {
   const OrtApi& api = *runtime.api;
   const std::string where = "model file " + spec.path;
@@ -297,7 +304,7 @@ Result<std::shared_ptr<BackendModel>> load_model(const OrtRuntime& runtime, cons
   failed = create_session(runtime, spec.path, model.value(), options.get(), session);
   if (failed != nullptr) return refused(api, failed, spec.path);
   loaded->weights->drop_copied();
-  Result<Signature> signature = read_signature(runtime, *session.get());
+  Result<Signature> signature = read_signature(runtime, *session.get(), info.notes);
   if (!signature.ok()) status = std::move(signature.error());
   if (status.ok()) status = read_metadata(runtime, *session.get(), info);
   if (!status.ok()) {
@@ -305,6 +312,7 @@ Result<std::shared_ptr<BackendModel>> load_model(const OrtRuntime& runtime, cons
     return std::move(status.error());
   }
   info.signatures.push_back(std::move(signature.value()));
+  name_classes(model.value(), info.signatures[0]);
   const bool cpu_only = info.providers.size() == 1;
   loaded->model =
       std::make_unique<OrtModel>(runtime, std::move(session), std::move(info), cpu_only);

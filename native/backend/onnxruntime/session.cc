@@ -68,6 +68,15 @@ void OrtScratch::drop_input(Input& input) {
   input.string_bytes = 0;
 }
 
+// The graph's own value counts for this input.
+void OrtScratch::leave_out(size_t index) {
+  all_fed_ = false;
+  if (input_values_[index] == nullptr) return;
+  same_shapes_ = false;
+  drop_input(inputs_[index]);
+  input_values_[index] = nullptr;
+}
+
 // The runtime looks between two operators, those of a loop's body too.
 void OrtScratch::end_run() {
   if (run_options_.get() == nullptr) return;
@@ -222,13 +231,18 @@ std::unique_ptr<BackendScratch> OrtModel::make_scratch() {
 
 Status OrtModel::bind_inputs(std::span<const TensorView> inputs, OrtScratch& scratch) const {
   const std::vector<TensorSpec>& specs = info_.signatures.front().inputs;
-  if (inputs.size() != specs.size()) {
+  if (inputs.size() > specs.size()) {
     return make_error(ErrorCode::Internal, "a batch of " + std::to_string(inputs.size()) +
                                                " inputs for a model of " +
                                                std::to_string(specs.size()));
   }
-  scratch.same_shapes_ = true;
+  scratch.same_shapes_ = scratch.all_fed_ = true;
+  for (size_t i = inputs.size(); i < specs.size(); ++i) scratch.leave_out(i);
   for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].dtype == DType::Invalid) {
+      scratch.leave_out(i);
+      continue;
+    }
     OrtStatus* failed = inputs[i].dtype == DType::Bytes
                             ? scratch.bind_strings(runtime_, inputs[i], i)
                             : scratch.bind_fixed(runtime_, inputs[i], i);
@@ -289,7 +303,25 @@ Status OrtModel::run_until_ended(OrtScratch& scratch, const CancelFlag& cancel) 
   return make_error(ErrorCode::Cancelled, "the model's run was ended");
 }
 
+// The inputs that are there, with their names.
+void OrtModel::select_fed(OrtScratch& scratch) const {
+  scratch.fed_names_.clear();
+  scratch.fed_values_.clear();
+  for (size_t i = 0; i < input_names_.size(); ++i) {
+    if (scratch.input_values_[i] == nullptr) continue;
+    scratch.fed_names_.push_back(input_names_[i]);
+    scratch.fed_values_.push_back(scratch.input_values_[i]);
+  }
+}
+
 OrtStatus* OrtModel::run_session(OrtScratch& scratch, const CancelFlag* cancel) {
+  if (states_ == nullptr && !scratch.all_fed_) {
+    select_fed(scratch);
+    return api_.Run(session_.get(), scratch.run_options_.get(), scratch.fed_names_.data(),
+                    scratch.fed_values_.data(), scratch.fed_values_.size(),
+                    scratch.output_names_.data(), scratch.output_names_.size(),
+                    scratch.output_values_.data());
+  }
   if (states_ == nullptr) {
     return api_.Run(session_.get(), scratch.run_options_.get(), input_names_.data(),
                     scratch.input_values_.data(), scratch.input_values_.size(),
@@ -317,7 +349,9 @@ Status OrtModel::call_session(OrtScratch& scratch, const CancelFlag* cancel) {
   }
   std::vector<FedInput> fed;
   const std::vector<TensorSpec>& specs = info_.signatures.front().inputs;
-  for (size_t i = 0; i < specs.size(); ++i) fed.push_back({specs[i], scratch.inputs_[i].shape});
+  for (size_t i = 0; i < specs.size(); ++i) {
+    if (scratch.input_values_[i] != nullptr) fed.push_back({specs[i], scratch.inputs_[i].shape});
+  }
   return run_error(api_, failed, fed);
 }
 

@@ -80,6 +80,7 @@ class OrtScratch final : public BackendScratch, private RunEnder {
   void give_own_output(const OrtRuntime& runtime, size_t position);
   bool gave_own_outputs() const;
   bool own_outputs_were_written() const;
+  void leave_out(size_t index);
   void drop_input(Input& input);
   void drop_outputs();
   void end_run() override;  // RunEnder's
@@ -88,7 +89,10 @@ class OrtScratch final : public BackendScratch, private RunEnder {
   const OrtApi& api_;
   RunOptionsHandle run_options_;  // holds null where memory is out: such a run cannot be ended
   std::vector<Input> inputs_;
-  std::vector<const OrtValue*> input_values_;
+  std::vector<const OrtValue*> input_values_;  // null: left out
+  std::vector<const char*> fed_names_;         // of those that are there, where some are not
+  std::vector<const OrtValue*> fed_values_;
+  bool all_fed_ = true;
   bool same_shapes_ = false;   // this run's inputs have the shapes of the run before
   bool shapes_known_ = false;  // views_ holds the shapes of a successful run of these outputs
   std::vector<uint32_t> output_indices_;
@@ -116,6 +120,7 @@ class OrtModel final : public BackendModel {
  private:
   Status bind_inputs(std::span<const TensorView> inputs, OrtScratch& scratch) const;
   void give_own_outputs(OrtScratch& scratch) const;
+  void select_fed(OrtScratch& scratch) const;
   Status run_until_ended(OrtScratch& scratch, const CancelFlag& cancel);
   Status call_session(OrtScratch& scratch, const CancelFlag* cancel);
   OrtStatus* run_session(OrtScratch& scratch, const CancelFlag* cancel);

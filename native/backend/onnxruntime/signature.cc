@@ -61,6 +61,10 @@ constexpr Side kInputs = {"input", &OrtApi::SessionGetInputCount, &OrtApi::Sessi
                           &OrtApi::SessionGetInputTypeInfo};
 constexpr Side kOutputs = {"output", &OrtApi::SessionGetOutputCount, &OrtApi::SessionGetOutputName,
                            &OrtApi::SessionGetOutputTypeInfo};
+// Inputs that are initializers too. The runtime lists those apart, of models since IR version 4.
+constexpr Side kDefaults = {"input", &OrtApi::SessionGetOverridableInitializerCount,
+                            &OrtApi::SessionGetOverridableInitializerName,
+                            &OrtApi::SessionGetOverridableInitializerTypeInfo};
 
 OrtStatus* read_dims(const OrtRuntime& runtime, const OrtTensorTypeAndShapeInfo* shape,
                      TensorSpec& spec) {
@@ -81,10 +85,30 @@ OrtStatus* read_dims(const OrtRuntime& runtime, const OrtTensorTypeAndShapeInfo*
   return status;
 }
 
-// Reads tensor `index`. A failed call gives `failed`; a type that is not ours an error.
+// What to do about a tensor that no protocol can carry.
+std::string instead_of(ONNXType kind, bool input) {
+  if (input) {
+    return kind == ONNX_TYPE_OPTIONAL
+               ? "; have the model take the tensor itself, or give the input a default (an "
+                 "initializer of its name)"
+               : "; have the model take a tensor and make the " + std::string(value_kind(kind)) +
+                     " of it (SplitToSequence)";
+  }
+  return "; have the model give tensors (ConcatFromSequence, SequenceAt or OptionalGetElement "
+         "behind it; skl2onnx and onnxmltools: options={'zipmap': False} or zipmap=False)";
+}
+
+// What is read of one tensor. `kind` other than tensor: the rest is not read.
+struct ReadTensor {
+  TensorSpec spec;
+  ONNXType kind = ONNX_TYPE_UNKNOWN;
+};
+
+// Reads tensor `index`. A failed call gives `failed`; an element type that is not ours an error.
 Status read_tensor(const OrtRuntime& runtime, const OrtSession& session, const Side& side,
-                   size_t index, TensorSpec& spec) {
+                   size_t index, ReadTensor& read) {
   const OrtApi& api = *runtime.api;
+  TensorSpec& spec = read.spec;
   const std::string place = std::string(side.word) + " " + std::to_string(index);
   char* name = nullptr;
   OrtStatus* failed = (api.*side.name)(&session, index, runtime.allocator, &name);
@@ -93,13 +117,10 @@ Status read_tensor(const OrtRuntime& runtime, const OrtSession& session, const S
   const std::string what = std::string(side.word) + " \"" + spec.name + "\"";
 
   TypeInfoHandle type(&api);
-  ONNXType kind = ONNX_TYPE_UNKNOWN;
   failed = (api.*side.type)(&session, index, type.out());
-  if (failed == nullptr) failed = api.GetOnnxTypeFromTypeInfo(type.get(), &kind);
+  if (failed == nullptr) failed = api.GetOnnxTypeFromTypeInfo(type.get(), &read.kind);
   if (failed != nullptr) return take_error(api, failed, ErrorCode::ModelInvalid, what);
-  if (kind != ONNX_TYPE_TENSOR) {
-    return model_invalid(what + " is of type " + value_kind(kind) + "; only tensors are served");
-  }
+  if (read.kind != ONNX_TYPE_TENSOR) return ok_status();
   const OrtTensorTypeAndShapeInfo* shape = nullptr;  // belongs to `type`
   ONNXTensorElementDataType element = ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED;
   failed = api.CastTypeInfoToTensorInfo(type.get(), &shape);
@@ -108,8 +129,12 @@ Status read_tensor(const OrtRuntime& runtime, const OrtSession& session, const S
   if (failed != nullptr) return take_error(api, failed, ErrorCode::ModelInvalid, what);
   spec.dtype = dtype_of(element);
   if (spec.dtype == DType::Invalid) {
+    const bool complex = element == ONNX_TENSOR_ELEMENT_DATA_TYPE_COMPLEX64 ||
+                         element == ONNX_TENSOR_ELEMENT_DATA_TYPE_COMPLEX128;
+    const std::string instead = complex ? "real and imaginary parts as floats"
+                                        : "a type that clients have, and a Cast inside the model";
     return model_invalid(what + " has element type " + element_type_name(element) +
-                         ", which is not served");
+                         ", which is not served; expected " + instead);
   }
   if (spec.dims.size() > kRankMax) {
     return model_invalid(what + " has rank " + std::to_string(spec.dims.size()) + "; at most " +
@@ -118,19 +143,62 @@ Status read_tensor(const OrtRuntime& runtime, const OrtSession& session, const S
   return ok_status();
 }
 
-Status read_side(const OrtRuntime& runtime, const OrtSession& session, const Side& side,
-                 std::vector<TensorSpec>& specs) {
-  size_t count = 0;
+// How many there are.
+Status count_of(const OrtRuntime& runtime, const OrtSession& session, const Side& side,
+                size_t& count) {
   OrtStatus* failed = (runtime.api->*side.count)(&session, &count);
-  if (failed != nullptr) {
-    return take_error(*runtime.api, failed, ErrorCode::ModelInvalid, side.word);
+  if (failed == nullptr) return ok_status();
+  return take_error(*runtime.api, failed, ErrorCode::ModelInvalid, side.word);
+}
+
+Status read_inputs(const OrtRuntime& runtime, const OrtSession& session,
+                   std::vector<TensorSpec>& specs) {
+  size_t count = 0;
+  Status status = count_of(runtime, session, kInputs, count);
+  for (size_t i = 0; status.ok() && i < count; ++i) {
+    ReadTensor read;
+    status = read_tensor(runtime, session, kInputs, i, read);
+    if (status.ok() && read.kind != ONNX_TYPE_TENSOR) {
+      return model_invalid("input \"" + read.spec.name + "\" is of type " + value_kind(read.kind) +
+                           "; only tensors are served" + instead_of(read.kind, true));
+    }
+    specs.push_back(std::move(read.spec));
   }
-  specs.resize(count);
-  for (size_t i = 0; i < count; ++i) {
-    Status status = read_tensor(runtime, session, side, i, specs[i]);
+  return status;
+}
+
+// A default of a type that no client has stays what it is.
+Status read_defaults(const OrtRuntime& runtime, const OrtSession& session,
+                     std::vector<TensorSpec>& specs) {
+  size_t count = 0;
+  Status status = count_of(runtime, session, kDefaults, count);
+  for (size_t i = 0; status.ok() && i < count; ++i) {
+    ReadTensor read;
+    if (!read_tensor(runtime, session, kDefaults, i, read).ok()) continue;
+    read.spec.may_be_absent = true;
+    if (read.kind == ONNX_TYPE_TENSOR) specs.push_back(std::move(read.spec));
+  }
+  return status;
+}
+
+// Outputs that are no tensors are left out where there are others.
+Status read_outputs(const OrtRuntime& runtime, const OrtSession& session,
+                    std::vector<TensorSpec>& specs, std::vector<std::string>& notes) {
+  size_t count = 0;
+  Status status = count_of(runtime, session, kOutputs, count);
+  for (size_t i = 0; status.ok() && i < count; ++i) {
+    ReadTensor read;
+    status = read_tensor(runtime, session, kOutputs, i, read);
     if (!status.ok()) return status;
+    if (read.kind == ONNX_TYPE_TENSOR) {
+      specs.push_back(std::move(read.spec));
+      continue;
+    }
+    notes.push_back("output \"" + read.spec.name + "\" is of type " + value_kind(read.kind) +
+                    "; only tensors are served" + instead_of(read.kind, false));
   }
-  return ok_status();
+  if (!status.ok() || !specs.empty() || notes.empty()) return status;
+  return model_invalid(std::move(notes.front()));
 }
 
 // The custom metadata map's pairs. Always frees the runtime's keys.
@@ -164,11 +232,13 @@ ONNXTensorElementDataType element_type_of(DType dtype) {
   return static_cast<ONNXTensorElementDataType>(dtype_onnx(dtype));
 }
 
-Result<Signature> read_signature(const OrtRuntime& runtime, const OrtSession& session) {
+Result<Signature> read_signature(const OrtRuntime& runtime, const OrtSession& session,
+                                 std::vector<std::string>& notes) {
   Signature signature;
   signature.name = "serving_default";
-  Status status = read_side(runtime, session, kInputs, signature.inputs);
-  if (status.ok()) status = read_side(runtime, session, kOutputs, signature.outputs);
+  Status status = read_inputs(runtime, session, signature.inputs);
+  if (status.ok()) status = read_defaults(runtime, session, signature.inputs);
+  if (status.ok()) status = read_outputs(runtime, session, signature.outputs, notes);
   if (!status.ok()) return std::move(status.error());
   return signature;
 }

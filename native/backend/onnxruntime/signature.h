@@ -14,10 +14,12 @@ ONNXTensorElementDataType element_type_of(DType dtype);
 
 // The session's inputs and outputs as signature "serving_default". A library before 1.24 cannot
 // tell a scalar from a tensor of unknown rank: both are then given as unknown_rank, so that no good
-// request is refused here; the runtime checks again.
-// Errors: model_invalid naming the tensor and its type, where it is no tensor (sequence, map,
-// optional, sparse), or its element type or rank is not ours.
-Result<Signature> read_signature(const OrtRuntime& runtime, const OrtSession& session);
+// request is refused here; the runtime checks again. Inputs with a default in the graph stand last
+// (may_be_absent). Outputs that are no tensors (sequence, map, optional, sparse) are left out,
+// which `notes` gets a sentence of. Errors: model_invalid naming the tensor and its type, where an
+// input, or every output, is no tensor, or an element type or rank is not ours.
+Result<Signature> read_signature(const OrtRuntime& runtime, const OrtSession& session,
+                                 std::vector<std::string>& notes);
 
 // Fills producer, graph_name, description, domain, model_version and metadata (keys in byte order).
 // Errors: model_invalid.

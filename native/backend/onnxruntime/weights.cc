@@ -243,18 +243,38 @@ Result<ExternalData> find_external(const std::string& path, Bytes model) {
   return data;
 }
 
+// A flatbuffer of ONNX Runtime's, which the session would read unseen. Source: ort.fbs
+// (file_identifier "ORTM").
+bool is_runtime_format(Bytes file) {
+  constexpr std::string_view kIdentifier = "ORTM";
+  return file.size() >= 8 && std::memcmp(file.data() + 4, kIdentifier.data(), 4) == 0;
+}
+
 }  // namespace
 
 Result<ReadModel> read_model(const std::string& path) {
   ByteBuffer file;
   Status read = read_file(path, file);
   if (!read.ok()) return std::move(read.error());
+  if (is_runtime_format(file.bytes())) {
+    return make_error(ErrorCode::ModelInvalid,
+                      "model file " + path +
+                          ": is in ONNX Runtime's own format (.ort), whose operators cannot be "
+                          "guarded (docs/robustness.md); serve the .onnx file that it was made of");
+  }
   Result<ExternalData> external = find_external(path, file.bytes());
   if (!external.ok()) return std::move(external.error());
   ReadModel model;
   model.weights = std::move(external.value().weights);
   model.locations = std::move(external.value().locations);
   model.bytes = std::move(external.value().model);
+  UnzippedModel unzipped =
+      unzip_outputs(model.bytes.empty() ? file.bytes() : bytes_of(model.bytes));
+  model.classes = std::move(unzipped.outputs);
+  if (!unzipped.bytes.empty()) {
+    model.bytes = std::move(unzipped.bytes);
+    file.clear();
+  }
   const Bytes given = model.bytes.empty() ? file.bytes() : bytes_of(model.bytes);
   Result<GuardedModel> guarded = guard_model(given, Divisions::Guard);
   if (!guarded.ok()) {

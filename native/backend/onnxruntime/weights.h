@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backend/backend.h"
+#include "backend/onnx/class_maps.h"
 #include "backend/onnxruntime/error.h"
 #include "backend/onnxruntime/library.h"
 #include "base/buffer.h"
@@ -18,9 +19,11 @@ struct ReadModel {
   bool custom_ops = false;             // it has operators of ours
   ModelSpec weights;                   // its external data
   std::vector<std::string> locations;  // what the model calls the file of each weight
+  std::vector<ClassOutput> classes;    // outputs that were maps
 };
 
-// Reads the model file at `path`: finds its external data, and puts in the guards that it needs.
+// Reads the model file at `path`: finds its external data, makes tensors of classifiers' maps, and
+// puts in the guards that it needs.
 // External data lies in the folder of the file: a relative path without "..", no link out of it.
 // What a session cannot be given as an initializer (a tensor in a body or an attribute, a type that
 // no client sends) is put into the model's bytes.

@@ -196,7 +196,8 @@ struct TensorSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_UNKNOWN_RANK = 12,
     VT_UNCHECKED = 14,
     VT_RANKS = 16,
-    VT_DEFAULT_PROTO = 18
+    VT_DEFAULT_PROTO = 18,
+    VT_LABELS = 20
   };
   const flatbuffers::String *name() const {
     return GetPointer<const flatbuffers::String *>(VT_NAME);
@@ -222,6 +223,9 @@ struct TensorSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   const flatbuffers::Vector<uint8_t> *default_proto() const {
     return GetPointer<const flatbuffers::Vector<uint8_t> *>(VT_DEFAULT_PROTO);
   }
+  const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>> *labels() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>> *>(VT_LABELS);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyOffsetRequired(verifier, VT_NAME) &&
@@ -238,6 +242,9 @@ struct TensorSpec FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            verifier.VerifyTable(ranks()) &&
            VerifyOffset(verifier, VT_DEFAULT_PROTO) &&
            verifier.VerifyVector(default_proto()) &&
+           VerifyOffset(verifier, VT_LABELS) &&
+           verifier.VerifyVector(labels()) &&
+           verifier.VerifyVectorOfStrings(labels()) &&
            verifier.EndTable();
   }
 };
@@ -270,6 +277,9 @@ struct TensorSpecBuilder {
   void add_default_proto(flatbuffers::Offset<flatbuffers::Vector<uint8_t>> default_proto) {
     fbb_.AddOffset(TensorSpec::VT_DEFAULT_PROTO, default_proto);
   }
+  void add_labels(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> labels) {
+    fbb_.AddOffset(TensorSpec::VT_LABELS, labels);
+  }
   explicit TensorSpecBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -291,8 +301,10 @@ inline flatbuffers::Offset<TensorSpec> CreateTensorSpec(
     bool unknown_rank = false,
     flatbuffers::Optional<bool> unchecked = flatbuffers::nullopt,
     flatbuffers::Offset<serval::fb::RankRule> ranks = 0,
-    flatbuffers::Offset<flatbuffers::Vector<uint8_t>> default_proto = 0) {
+    flatbuffers::Offset<flatbuffers::Vector<uint8_t>> default_proto = 0,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> labels = 0) {
   TensorSpecBuilder builder_(_fbb);
+  builder_.add_labels(labels);
   builder_.add_default_proto(default_proto);
   builder_.add_ranks(ranks);
   builder_.add_symbols(symbols);
@@ -313,11 +325,13 @@ inline flatbuffers::Offset<TensorSpec> CreateTensorSpecDirect(
     bool unknown_rank = false,
     flatbuffers::Optional<bool> unchecked = flatbuffers::nullopt,
     flatbuffers::Offset<serval::fb::RankRule> ranks = 0,
-    const std::vector<uint8_t> *default_proto = nullptr) {
+    const std::vector<uint8_t> *default_proto = nullptr,
+    const std::vector<flatbuffers::Offset<flatbuffers::String>> *labels = nullptr) {
   auto name__ = name ? _fbb.CreateString(name) : 0;
   auto shape__ = shape ? _fbb.CreateVector<int64_t>(*shape) : 0;
   auto symbols__ = symbols ? _fbb.CreateVector<flatbuffers::Offset<flatbuffers::String>>(*symbols) : 0;
   auto default_proto__ = default_proto ? _fbb.CreateVector<uint8_t>(*default_proto) : 0;
+  auto labels__ = labels ? _fbb.CreateVector<flatbuffers::Offset<flatbuffers::String>>(*labels) : 0;
   return serval::fb::CreateTensorSpec(
       _fbb,
       name__,
@@ -327,7 +341,8 @@ inline flatbuffers::Offset<TensorSpec> CreateTensorSpecDirect(
       unknown_rank,
       unchecked,
       ranks,
-      default_proto__);
+      default_proto__,
+      labels__);
 }
 
 struct Signature FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
@@ -336,7 +351,8 @@ struct Signature FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_NAME = 4,
     VT_INPUTS = 6,
     VT_OUTPUTS = 8,
-    VT_METHOD_NAME = 10
+    VT_METHOD_NAME = 10,
+    VT_OPTIONAL_INPUTS = 12
   };
   const flatbuffers::String *name() const {
     return GetPointer<const flatbuffers::String *>(VT_NAME);
@@ -350,6 +366,9 @@ struct Signature FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   const flatbuffers::String *method_name() const {
     return GetPointer<const flatbuffers::String *>(VT_METHOD_NAME);
   }
+  const flatbuffers::Vector<flatbuffers::Offset<serval::fb::TensorSpec>> *optional_inputs() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<serval::fb::TensorSpec>> *>(VT_OPTIONAL_INPUTS);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyOffsetRequired(verifier, VT_NAME) &&
@@ -362,6 +381,9 @@ struct Signature FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            verifier.VerifyVectorOfTables(outputs()) &&
            VerifyOffset(verifier, VT_METHOD_NAME) &&
            verifier.VerifyString(method_name()) &&
+           VerifyOffset(verifier, VT_OPTIONAL_INPUTS) &&
+           verifier.VerifyVector(optional_inputs()) &&
+           verifier.VerifyVectorOfTables(optional_inputs()) &&
            verifier.EndTable();
   }
 };
@@ -382,6 +404,9 @@ struct SignatureBuilder {
   void add_method_name(flatbuffers::Offset<flatbuffers::String> method_name) {
     fbb_.AddOffset(Signature::VT_METHOD_NAME, method_name);
   }
+  void add_optional_inputs(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::TensorSpec>>> optional_inputs) {
+    fbb_.AddOffset(Signature::VT_OPTIONAL_INPUTS, optional_inputs);
+  }
   explicit SignatureBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -399,8 +424,10 @@ inline flatbuffers::Offset<Signature> CreateSignature(
     flatbuffers::Offset<flatbuffers::String> name = 0,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::TensorSpec>>> inputs = 0,
     flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::TensorSpec>>> outputs = 0,
-    flatbuffers::Offset<flatbuffers::String> method_name = 0) {
+    flatbuffers::Offset<flatbuffers::String> method_name = 0,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<serval::fb::TensorSpec>>> optional_inputs = 0) {
   SignatureBuilder builder_(_fbb);
+  builder_.add_optional_inputs(optional_inputs);
   builder_.add_method_name(method_name);
   builder_.add_outputs(outputs);
   builder_.add_inputs(inputs);
@@ -413,17 +440,20 @@ inline flatbuffers::Offset<Signature> CreateSignatureDirect(
     const char *name = nullptr,
     const std::vector<flatbuffers::Offset<serval::fb::TensorSpec>> *inputs = nullptr,
     const std::vector<flatbuffers::Offset<serval::fb::TensorSpec>> *outputs = nullptr,
-    const char *method_name = nullptr) {
+    const char *method_name = nullptr,
+    const std::vector<flatbuffers::Offset<serval::fb::TensorSpec>> *optional_inputs = nullptr) {
   auto name__ = name ? _fbb.CreateString(name) : 0;
   auto inputs__ = inputs ? _fbb.CreateVector<flatbuffers::Offset<serval::fb::TensorSpec>>(*inputs) : 0;
   auto outputs__ = outputs ? _fbb.CreateVector<flatbuffers::Offset<serval::fb::TensorSpec>>(*outputs) : 0;
   auto method_name__ = method_name ? _fbb.CreateString(method_name) : 0;
+  auto optional_inputs__ = optional_inputs ? _fbb.CreateVector<flatbuffers::Offset<serval::fb::TensorSpec>>(*optional_inputs) : 0;
   return serval::fb::CreateSignature(
       _fbb,
       name__,
       inputs__,
       outputs__,
-      method_name__);
+      method_name__,
+      optional_inputs__);
 }
 
 struct Weight FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
@@ -1724,7 +1754,8 @@ struct ModelInfo FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
     VT_BATCH_MODE = 26,
     VT_INPUTS_BATCHABLE = 28,
     VT_BATCH_PROOF = 30,
-    VT_BATCH_FINDING = 32
+    VT_BATCH_FINDING = 32,
+    VT_NOTES = 34
   };
   uint32_t handle() const {
     return GetField<uint32_t>(VT_HANDLE, 0);
@@ -1771,6 +1802,9 @@ struct ModelInfo FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
   const flatbuffers::String *batch_finding() const {
     return GetPointer<const flatbuffers::String *>(VT_BATCH_FINDING);
   }
+  const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>> *notes() const {
+    return GetPointer<const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>> *>(VT_NOTES);
+  }
   bool Verify(flatbuffers::Verifier &verifier) const {
     return VerifyTableStart(verifier) &&
            VerifyField<uint32_t>(verifier, VT_HANDLE, 4) &&
@@ -1799,6 +1833,9 @@ struct ModelInfo FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {
            VerifyField<uint8_t>(verifier, VT_BATCH_PROOF, 1) &&
            VerifyOffset(verifier, VT_BATCH_FINDING) &&
            verifier.VerifyString(batch_finding()) &&
+           VerifyOffset(verifier, VT_NOTES) &&
+           verifier.VerifyVector(notes()) &&
+           verifier.VerifyVectorOfStrings(notes()) &&
            verifier.EndTable();
   }
 };
@@ -1852,6 +1889,9 @@ struct ModelInfoBuilder {
   void add_batch_finding(flatbuffers::Offset<flatbuffers::String> batch_finding) {
     fbb_.AddOffset(ModelInfo::VT_BATCH_FINDING, batch_finding);
   }
+  void add_notes(flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> notes) {
+    fbb_.AddOffset(ModelInfo::VT_NOTES, notes);
+  }
   explicit ModelInfoBuilder(flatbuffers::FlatBufferBuilder &_fbb)
         : fbb_(_fbb) {
     start_ = fbb_.StartTable();
@@ -1879,11 +1919,13 @@ inline flatbuffers::Offset<ModelInfo> CreateModelInfo(
     serval::fb::BatchMode batch_mode = serval::fb::BatchMode::Off,
     bool inputs_batchable = false,
     serval::fb::BatchProof batch_proof = serval::fb::BatchProof::Untried,
-    flatbuffers::Offset<flatbuffers::String> batch_finding = 0) {
+    flatbuffers::Offset<flatbuffers::String> batch_finding = 0,
+    flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> notes = 0) {
   ModelInfoBuilder builder_(_fbb);
   builder_.add_load_us(load_us);
   builder_.add_file_bytes(file_bytes);
   builder_.add_model_version(model_version);
+  builder_.add_notes(notes);
   builder_.add_batch_finding(batch_finding);
   builder_.add_providers(providers);
   builder_.add_metadata(metadata);
@@ -1915,7 +1957,8 @@ inline flatbuffers::Offset<ModelInfo> CreateModelInfoDirect(
     serval::fb::BatchMode batch_mode = serval::fb::BatchMode::Off,
     bool inputs_batchable = false,
     serval::fb::BatchProof batch_proof = serval::fb::BatchProof::Untried,
-    const char *batch_finding = nullptr) {
+    const char *batch_finding = nullptr,
+    const std::vector<flatbuffers::Offset<flatbuffers::String>> *notes = nullptr) {
   auto signatures__ = signatures ? _fbb.CreateVector<flatbuffers::Offset<serval::fb::Signature>>(*signatures) : 0;
   auto producer__ = producer ? _fbb.CreateString(producer) : 0;
   auto graph_name__ = graph_name ? _fbb.CreateString(graph_name) : 0;
@@ -1924,6 +1967,7 @@ inline flatbuffers::Offset<ModelInfo> CreateModelInfoDirect(
   auto metadata__ = metadata ? _fbb.CreateVector<flatbuffers::Offset<serval::fb::KeyValue>>(*metadata) : 0;
   auto providers__ = providers ? _fbb.CreateVector<flatbuffers::Offset<flatbuffers::String>>(*providers) : 0;
   auto batch_finding__ = batch_finding ? _fbb.CreateString(batch_finding) : 0;
+  auto notes__ = notes ? _fbb.CreateVector<flatbuffers::Offset<flatbuffers::String>>(*notes) : 0;
   return serval::fb::CreateModelInfo(
       _fbb,
       handle,
@@ -1940,7 +1984,8 @@ inline flatbuffers::Offset<ModelInfo> CreateModelInfoDirect(
       batch_mode,
       inputs_batchable,
       batch_proof,
-      batch_finding__);
+      batch_finding__,
+      notes__);
 }
 
 struct VersionRoute FLATBUFFERS_FINAL_CLASS : private flatbuffers::Table {

@@ -64,7 +64,10 @@ Status append_object(const PlainBody& body, const Signature& signature, size_t e
     const std::string key = echo_text(member->key);
     return element_error(element, &key, status.error());
   }
-  if (std::find(given.begin(), given.end(), false) != given.end()) {
+  for (size_t i = 0; i < given.size(); ++i) {
+    // What may be absent is given by all instances or by none.
+    const bool needed = !signature.inputs[i].may_be_absent || tensors[i].values() > 0;
+    if (given[i] ? tensors[i].values() == element + 1 : !needed) continue;
     return keys_error(body, signature, element, value);
   }
   return {};
@@ -101,7 +104,7 @@ Status decode_row(const PlainBody& body, const Signature& signature, const JsonN
   }
   if (instances.children == 0) return body.format_error("No values in 'instances' array");
   const bool objects = is_named_object(body, *body.document.child(instances));
-  if (!objects && signature.inputs.size() > 1) {
+  if (!objects && signature.required_inputs() > 1) {
     return invalid_argument(
         "instances is a plain list, but expecting list of objects as multiple "
         "input tensors required as per tensorinfo_map");
@@ -117,7 +120,9 @@ Status decode_row(const PlainBody& body, const Signature& signature, const JsonN
   }
   Status status = decode_row_elements(body, signature, instances, objects, tensors);
   if (!status.ok()) return status;
-  for (const PlainTensor& tensor : tensors) out.inputs.push_back(tensor.batch());
+  for (const PlainTensor& tensor : tensors) {
+    out.inputs.push_back(tensor.values() == 0 ? TensorView() : tensor.batch());
+  }
   out.row_format = true;
   return {};
 }
@@ -136,7 +141,7 @@ Status refuse_unknown(const PlainBody& body, const Signature& signature, const J
 Status decode_columns(const PlainBody& body, const Signature& signature, const JsonNode& inputs,
                       DecodedRequest& out) {
   const bool named = is_named_object(body, inputs);
-  if (!named && signature.inputs.size() > 1) {
+  if (!named && signature.required_inputs() > 1) {
     return invalid_argument(
         "inputs is a plain value/list, but expecting an object as multiple "
         "input tensors required as per tensorinfo_map");
@@ -148,6 +153,10 @@ Status decode_columns(const PlainBody& body, const Signature& signature, const J
   }
   for (const TensorSpec& spec : signature.inputs) {
     const JsonNode* value = named ? body.document.member(inputs, spec.name) : &inputs;
+    if (spec.may_be_absent && (named ? value == nullptr : &spec != signature.inputs.data())) {
+      out.inputs.emplace_back();
+      continue;
+    }
     if (value == nullptr) {
       return invalid_argument("Missing named input: " + spec.name + " in 'inputs' object.");
     }

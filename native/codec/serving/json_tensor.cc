@@ -36,6 +36,7 @@ Error type_error(const PlainBody& body, const JsonNode& value, DType dtype) {
 }  // namespace
 
 Status PlainTensor::append(const PlainBody& body, const JsonNode& value) {
+  ++given_;
   if (!dense_shape(body.document, value, rank_max_, shape_)) {
     return invalid_argument("Encountered list nested deeper than " + std::to_string(rank_max_) +
                             " levels in the value of input: " + spec_->name);

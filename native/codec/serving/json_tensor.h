@@ -20,6 +20,8 @@ class PlainTensor {
   // value's); unimplemented where the dtype has no JSON form.
   Status append(const PlainBody& body, const JsonNode& value);
 
+  // How often append() was called.
+  uint64_t values() const { return given_; }
   // The tensor of one value; after the only append().
   TensorView whole() const;
   // The tensor of all values: a new first dimension counts them.
@@ -39,6 +41,7 @@ class PlainTensor {
 
   const TensorSpec* spec_;
   uint64_t values_;
+  uint64_t given_ = 0;
   size_t rank_max_;
   bool first_ = true;
   Shape first_shape_;

@@ -50,12 +50,17 @@ Error size_error(const WireTfPredict& wire, const Signature& signature) {
                           join_names(difference(wanted, sent)) + "}.");
 }
 
+// The signature's own default, or the graph's.
+bool has_default(const TensorSpec& spec) {
+  return spec.default_value != nullptr || spec.may_be_absent;
+}
+
 // The names of our tensors stand for TensorFlow's feed names.
 Error missing_error(const WireTfPredict& wire, const Signature& signature,
                     const TensorSpec& missing) {
   std::vector<std::string_view> defaults;
   for (const TensorSpec& spec : signature.inputs) {
-    if (spec.default_value != nullptr) defaults.push_back(spec.name);
+    if (has_default(spec)) defaults.push_back(spec.name);
   }
   const std::string alias = echo_text(missing.name);
   return invalid_argument("Signature input alias: " + alias + "(feed name: " + alias +
@@ -76,9 +81,8 @@ Error invalid_name_error(const WireTfPredict& wire, const Signature& signature) 
 Status decode_inputs(const WireTfPredict& wire, const Signature& signature, const Limits& limits,
                      Arena& arena, DecodedRequest& out) {
   const size_t sent = wire.inputs.size(), wanted = signature.inputs.size();
-  const bool defaults =
-      std::any_of(signature.inputs.begin(), signature.inputs.end(),
-                  [](const TensorSpec& spec) { return spec.default_value != nullptr; });
+  const bool defaults = std::any_of(signature.inputs.begin(), signature.inputs.end(),
+                                    [](const TensorSpec& spec) { return has_default(spec); });
   if (sent > wanted || (sent < wanted && !defaults)) return size_error(wire, signature);
   out.inputs.resize(wanted);
   uint64_t fill_left = limits.body_bytes_max;
@@ -87,8 +91,8 @@ Status decode_inputs(const WireTfPredict& wire, const Signature& signature, cons
     const TensorSpec& spec = signature.inputs[i];
     const WireTfInput* input = wire.find(spec.name);
     if (input == nullptr) {
-      if (spec.default_value == nullptr) return missing_error(wire, signature, spec);
-      out.inputs[i] = *spec.default_value;
+      if (!has_default(spec)) return missing_error(wire, signature, spec);
+      if (spec.default_value != nullptr) out.inputs[i] = *spec.default_value;
       continue;
     }
     ++used;
@@ -103,6 +107,7 @@ Status check_dtypes(const Signature& signature, const DecodedRequest& request) {
   for (size_t i = 0; i < request.inputs.size(); ++i) {
     const TensorSpec& spec = signature.inputs[i];
     if (request.inputs[i].dtype == spec.dtype) continue;
+    if (request.inputs[i].dtype == DType::Invalid && spec.may_be_absent) continue;
     return invalid_argument("Expects arg[" + std::to_string(i) + "] to be " +
                             std::string(dtype_tf_name(spec.dtype)) + " but " +
                             std::string(dtype_tf_name(request.inputs[i].dtype)) +

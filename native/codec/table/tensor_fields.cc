@@ -72,6 +72,7 @@ Result<TableSchema> fields_of_tensors(const Signature& signature) {
   made.of_tensors = true;
   std::string problems;
   for (const TensorSpec& input : signature.inputs) {
+    if (input.may_be_absent) break;
     const std::string problem = read_field(input, made.fields.emplace_back());
     if (problem.empty()) continue;
     problems += (problems.empty() ? "input " : "; input ") + quoted(input.name) + " " + problem;

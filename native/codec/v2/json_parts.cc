@@ -60,7 +60,7 @@ Status split_body(std::span<const uint8_t> body, int64_t json_bytes, Body& out) 
 
 Status decode_raw_form(std::span<const uint8_t> body, const Signature& signature, Arena& arena,
                        DecodedRequest& out) {
-  if (signature.inputs.size() != 1) {
+  if (signature.inputs.empty() || signature.required_inputs() > 1) {
     return invalid_argument(
         "raw request (Inference-Header-Content-Length: 0): the model must have "
         "1 input, it has " +

@@ -362,7 +362,7 @@ Status PlainRequest::read() {
     if (!status.ok()) return status;
   }
   for (size_t i = 0; i < out_.inputs.size(); ++i) {
-    if (out_.inputs[i].dtype != DType::Invalid) continue;
+    if (out_.inputs[i].dtype != DType::Invalid || signature_.inputs[i].may_be_absent) continue;
     return invalid_argument("input " + quoted(signature_.inputs[i].name) + " is missing");
   }
   if (outputs.given()) {

@@ -173,7 +173,7 @@ Status decode_inputs(const WireRequest& wire, const Signature& signature, Arena&
     out.shared.back().input = static_cast<uint32_t>(index);
   }
   for (size_t i = 0; i < out.inputs.size(); ++i) {
-    if (out.inputs[i].dtype != DType::Invalid) continue;
+    if (out.inputs[i].dtype != DType::Invalid || signature.inputs[i].may_be_absent) continue;
     return invalid_argument("input " + wire_quoted(signature.inputs[i].name) + " is missing");
   }
   return {};

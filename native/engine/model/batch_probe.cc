@@ -63,6 +63,12 @@ class TimeLimit {
   std::thread thread_;
 };
 
+// What every request has of a signature: rows with more run alone.
+Signature without_defaults(Signature signature) {
+  signature.inputs.resize(signature.required_inputs());
+  return signature;
+}
+
 // One signature with values and inner dims of one style.
 class Attempt {
  public:
@@ -71,7 +77,7 @@ class Attempt {
   Attempt(const ModelShapes& shapes, BackendModel& backend, TimeLimit& limit, uint32_t signature,
           ProbeStyle style)
       : shapes_(shapes),
-        signature_(shapes.signatures()[signature]),
+        signature_(without_defaults(shapes.signatures()[signature])),
         index_(signature),
         backend_(backend),
         limit_(limit),
@@ -185,7 +191,7 @@ class Attempt {
   }
 
   const ModelShapes& shapes_;
-  const Signature& signature_;
+  const Signature signature_;
   const uint32_t index_;
   BackendModel& backend_;
   TimeLimit& limit_;
@@ -203,7 +209,8 @@ BatchFinding probe_signature(const ModelShapes& shapes, BackendModel& backend, T
   bool constant = false, blind = false;
   std::string refusal;
   for (const ProbeStyle style : kStyles) {
-    if (style.large && !has_free_inner_dims(shapes.signatures()[index].inputs)) break;
+    const Signature signature = without_defaults(shapes.signatures()[index]);
+    if (style.large && !has_free_inner_dims(signature.inputs)) break;
     if (style.large && (constant || blind)) break;  // the sizes are not what stands in the way
     Attempt attempt(shapes, backend, limit, index, style);
     switch (attempt.run()) {
@@ -259,7 +266,7 @@ BatchFinding probe_all(const ModelSpec& spec, const ModelShapes& shapes, Backend
   };
   if (spec.batch.mode == BatchMode::Auto) {
     for (const Signature& signature : signatures) {
-      const std::string other = other_meaning(signature);
+      const std::string other = other_meaning(without_defaults(signature));
       if (!other.empty()) return {BatchProof::Undecided, where(signature) + other};
     }
   }

@@ -68,6 +68,10 @@ void Batcher::admit(Request* request) {
     if (decoded.ok()) {
       member->rows = model_.rows_of(member->decoded.inputs);
       member->times.rows = member->rows;
+      const Signature& signature = model_.signatures()[member->decoded.signature_index];
+      if (model_.table() == nullptr) {  // what may be absent and is not has no rows
+        member->joinable = member->decoded.inputs.size() <= signature.required_inputs();
+      }
       for (const TensorView& input_view : member->decoded.inputs) {
         member->joinable &= input_view.shape.rank() > 0 && member->rows > 0 &&
                             input_view.shape[0] == static_cast<int64_t>(member->rows);

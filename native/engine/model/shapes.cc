@@ -30,6 +30,7 @@ size_t free_dims(const std::vector<int64_t>& dims) {
 
 bool first_dim_free(const std::vector<TensorSpec>& tensors) {
   return std::all_of(tensors.begin(), tensors.end(), [](const TensorSpec& tensor) {
+    if (tensor.may_be_absent) return true;  // a request that has it runs alone
     return !tensor.unknown_rank && !tensor.dims.empty() && tensor.dims[0] == -1;
   });
 }
@@ -57,7 +58,7 @@ Result<ModelShapes> ModelShapes::make(const ModelSpec& spec,
   shapes.signatures_ = from_backend;
   if (shapes.signatures_.empty()) return bad_spec(spec, "the backend names no signature");
   Signature& signature = shapes.signatures_[0];
-  shapes.labels_.resize(signature.outputs.size());
+  for (const TensorSpec& output : signature.outputs) shapes.labels_.push_back(output.labels);
   const auto merge = [&](const std::vector<TensorOverride>& overrides, bool input) -> Status {
     std::vector<TensorSpec>& tensors = input ? signature.inputs : signature.outputs;
     const std::string kind = input ? "input" : "output";
@@ -69,7 +70,7 @@ Result<ModelShapes> ModelShapes::make(const ModelSpec& spec,
                                   "', which the model does not have");
       }
       const auto index = static_cast<size_t>(found - tensors.begin());
-      if (!input) shapes.labels_[index] = one.labels;
+      if (!input && !one.labels.empty()) shapes.labels_[index] = one.labels;
       const bool reshaped = !one.model_dims.empty() && one.model_dims != one.dims;
       const std::vector<int64_t>& given = reshaped ? one.model_dims : one.dims;
       if (one.dims.empty() && !reshaped) continue;
@@ -97,7 +98,8 @@ Result<ModelShapes> ModelShapes::make(const ModelSpec& spec,
   if (Status merged = merge(spec.outputs, false); !merged.ok()) return std::move(merged.error());
   shapes.batchable_ =
       std::all_of(shapes.signatures_.begin(), shapes.signatures_.end(), [](const Signature& one) {
-        return !one.inputs.empty() && first_dim_free(one.inputs) && first_dim_free(one.outputs);
+        return one.required_inputs() > 0 && first_dim_free(one.inputs) &&
+               first_dim_free(one.outputs);
       });
   if (spec.extended_v2 && spec.backend != "tabular") {
     Result<TableSchema> fields = fields_of_tensors(signature);
@@ -110,7 +112,7 @@ Result<ModelShapes> ModelShapes::make(const ModelSpec& spec,
 bool ModelShapes::rows_have_dims() const {
   for (const Signature& signature : signatures_) {
     for (const TensorSpec& input : signature.inputs) {
-      if (input.dims.size() < 2) return false;
+      if (input.dims.size() < 2 && !input.may_be_absent) return false;
     }
   }
   return true;
@@ -132,7 +134,9 @@ void ModelShapes::apply(const Reshape& reshape, TensorView& view) {
 
 void ModelShapes::to_model(uint32_t signature, std::span<TensorView> inputs) const {
   if (signature != 0) return;
-  for (const Reshape& reshape : inputs_) apply(reshape, inputs[reshape.index]);
+  for (const Reshape& reshape : inputs_) {
+    if (reshape.index < inputs.size()) apply(reshape, inputs[reshape.index]);
+  }
 }
 
 void ModelShapes::to_client(uint32_t signature, std::span<const uint32_t> output_indices,

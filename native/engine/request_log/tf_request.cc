@@ -44,6 +44,10 @@ Status write_predict(const TfModelSpec& model_spec, const Signature& signature,
   uint64_t total = model_spec.field_bytes();
   std::vector<WireTensorBytes> sizes;
   for (size_t i = 0; i < decoded.inputs.size(); ++i) {
+    if (decoded.inputs[i].dtype == DType::Invalid) {  // left out: it may be absent
+      sizes.emplace_back();
+      continue;
+    }
     if (tf_type_number(decoded.inputs[i].dtype) == 0) {
       return make_error(ErrorCode::Unimplemented,
                         "TensorFlow has no type for input '" + signature.inputs[i].name + "'");
@@ -59,6 +63,7 @@ Status write_predict(const TfModelSpec& model_spec, const Signature& signature,
   WireWriter writer{place};
   model_spec.write(writer, kRequestModel);
   for (size_t i = 0; i < decoded.inputs.size(); ++i) {
+    if (decoded.inputs[i].dtype == DType::Invalid) continue;
     writer.head(kPredictInputs, entry_bytes(signature.inputs[i], sizes[i]));
     writer.bytes(wire_tf::kMapKey, signature.inputs[i].name);
     writer.head(wire_tf::kMapValue, sizes[i].proto);

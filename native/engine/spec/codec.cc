@@ -274,13 +274,17 @@ flatbuffers::Offset<fb::TensorSpec> write_tensor(Builder& builder, const TensorS
   const auto symbols = builder.CreateVectorOfStrings(spec.symbols);
   const flatbuffers::Optional<bool> unchecked =
       spec.unchecked ? flatbuffers::Optional<bool>(true) : flatbuffers::nullopt;
+  flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>> labels;
+  if (!spec.labels.empty()) labels = builder.CreateVectorOfStrings(spec.labels);
   return fb::CreateTensorSpec(builder, name, spec.dtype, dims, symbols, spec.unknown_rank,
-                              unchecked);
+                              unchecked, 0, 0, labels);
 }
 
 flatbuffers::Offset<fb::Signature> write_signature(Builder& builder, const Signature& signature) {
-  std::vector<flatbuffers::Offset<fb::TensorSpec>> inputs, outputs;
-  for (const TensorSpec& input : signature.inputs) inputs.push_back(write_tensor(builder, input));
+  std::vector<flatbuffers::Offset<fb::TensorSpec>> inputs, optional, outputs;
+  for (const TensorSpec& input : signature.inputs) {
+    (input.may_be_absent ? optional : inputs).push_back(write_tensor(builder, input));
+  }
   for (const TensorSpec& output : signature.outputs) {
     outputs.push_back(write_tensor(builder, output));
   }
@@ -289,7 +293,9 @@ flatbuffers::Offset<fb::Signature> write_signature(Builder& builder, const Signa
   const auto out = builder.CreateVector(outputs);
   flatbuffers::Offset<flatbuffers::String> method;  // absent where the format has none
   if (!signature.method_name.empty()) method = builder.CreateString(signature.method_name);
-  return fb::CreateSignature(builder, name, in, out, method);
+  flatbuffers::Offset<Tables<fb::TensorSpec>> absent;
+  if (!optional.empty()) absent = builder.CreateVector(optional);
+  return fb::CreateSignature(builder, name, in, out, method, absent);
 }
 
 flatbuffers::Offset<fb::DurationStat> write_duration(Builder& builder, const Duration& duration) {
@@ -377,10 +383,11 @@ bool write_model_info(Model& model, ByteBuffer& out) {
   const auto providers = builder.CreateVectorOfStrings(info.providers);
   const BatchFinding& finding = model.batch_finding();
   const auto found = builder.CreateString(finding.text);
+  const auto notes = builder.CreateVectorOfStrings(info.notes);
   builder.Finish(fb::CreateModelInfo(
       builder, model.handle(), signatures_at, producer, graph_name, description, domain,
       info.model_version, metadata_at, info.file_bytes, model.load_us(), providers,
-      model.batch_mode(), model.inputs_batchable(), finding.proof, found));
+      model.batch_mode(), model.inputs_batchable(), finding.proof, found, notes));
   return out.append(builder.GetBufferPointer(), builder.GetSize());
 }
 

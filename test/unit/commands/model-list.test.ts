@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { listedModels, listText } from '../../../ts/commands/model-list.js';
-import { scanSources } from '../../../ts/registry/sources/repository.js';
+import { scanSources } from '../../../ts/registry/sources/paths/scan-path.js';
 import { filledFolder } from '../temp-folder.js';
 
 const bytes = (count: number): string => 'x'.repeat(count);

@@ -187,6 +187,8 @@ export interface TensorSpec {
   readonly ranks?: RankRule;
   /** a TensorProto, fed where a request leaves the input out */
   readonly defaultProto?: Uint8Array;
+  /** outputs: the names of classes that stand in the model */
+  readonly labels?: readonly string[];
 }
 
 export interface Signature {
@@ -195,6 +197,8 @@ export interface Signature {
   readonly outputs: readonly TensorSpec[];
   /** SignatureDef.method_name; absent: the format has none */
   readonly methodName?: string;
+  /** with a default in the graph; `inputs` has the others */
+  readonly optionalInputs?: readonly TensorSpec[];
 }
 
 /** A constant that the graphs of a model share: raw little-endian elements in a file. */
@@ -358,6 +362,8 @@ export interface ModelInfo {
   readonly batchProof: BatchProof;
   /** why it is not proven */
   readonly batchFinding: string;
+  /** what of the model is not served, each a sentence */
+  readonly notes?: readonly string[];
 }
 
 export interface VersionRoute {

@@ -29,6 +29,7 @@ export const TENSOR_SPEC: Table<engine.TensorSpec> = { name: 'TensorSpec', membe
   { name: 'unchecked', kind: 'bool', fallback: null, optional: true },
   { name: 'ranks', kind: RANK_RULE, optional: true },
   { name: 'defaultProto', kind: 'bytes', optional: true },
+  { name: 'labels', kind: 'string', many: true, optional: true },
 ] };
 
 export const SIGNATURE: Table<engine.Signature> = { name: 'Signature', members: [
@@ -36,6 +37,7 @@ export const SIGNATURE: Table<engine.Signature> = { name: 'Signature', members: 
   { name: 'inputs', kind: TENSOR_SPEC, many: true },
   { name: 'outputs', kind: TENSOR_SPEC, many: true },
   { name: 'methodName', kind: 'string', optional: true },
+  { name: 'optionalInputs', kind: TENSOR_SPEC, many: true, optional: true },
 ] };
 
 export const WEIGHT: Table<engine.Weight> = { name: 'Weight', members: [
@@ -149,6 +151,7 @@ export const MODEL_INFO: Table<engine.ModelInfo> = { name: 'ModelInfo', members:
   { name: 'inputsBatchable', kind: 'bool' },
   { name: 'batchProof', kind: BATCH_PROOF },
   { name: 'batchFinding', kind: 'string' },
+  { name: 'notes', kind: 'string', many: true, optional: true },
 ] };
 
 export const VERSION_ROUTE: Table<engine.VersionRoute> = { name: 'VersionRoute', members: [

@@ -60,6 +60,17 @@ const shownTensor = (tensor: TensorInfo): Pick<TensorInfo, 'name' | 'datatype' |
   shape: tensor.unknownRank ? [-1] : tensor.shape,
 });
 
+type ShownTensor = ReturnType<typeof shownTensor>;
+
+export interface ModelMetadata {
+  readonly name: string;
+  readonly versions: readonly string[];
+  readonly platform: string;
+  readonly inputs: readonly ShownTensor[];
+  readonly outputs: readonly ShownTensor[];
+  readonly [key: string]: unknown;
+}
+
 /** What the metadata of one ready model says, as JSON and as ModelMetadataResponse. `versions`:
  * those that can be asked for, lowest first.
  * Errors: those of lookUp; ModelNotReady when the version cannot be used. */
@@ -67,11 +78,10 @@ export function modelMetadata(
   snapshot: RegistrySnapshot,
   name: string,
   versionText: string | undefined,
-): Readonly<Record<string, unknown>> {
+): ModelMetadata {
   const { model, version, reason } = lookUp(snapshot, name, versionText);
   if (version === undefined) throw new ServalError(ErrorCode.ModelNotReady, reason);
-  const signature: SignatureInfo | undefined =
-    version.signatures.find((entry) => entry.name === DEFAULT_SIGNATURE) ?? version.signatures[0];
+  const signature = defaultOf(version.signatures);
   return {
     name: model.name,
     versions: model.versions
@@ -79,18 +89,37 @@ export function modelMetadata(
       .map((entry) => entry.version)
       .reverse(),
     platform: version.platform,
-    inputs: (signature?.inputs ?? []).map(shownTensor),
-    outputs: (signature?.outputs ?? []).map(shownTensor),
+    inputs: signature.inputs.map(shownTensor),
+    outputs: signature.outputs.map(shownTensor),
   };
 }
 
-/** The body of GET /v2/models/NAME[/versions/V]. Errors: those of modelMetadata. */
+function defaultOf(signatures: readonly SignatureInfo[]): SignatureInfo {
+  const named = signatures.find((entry) => entry.name === DEFAULT_SIGNATURE);
+  return named ?? signatures[0] ?? { name: DEFAULT_SIGNATURE, inputs: [], outputs: [] };
+}
+
+/** The body of GET /v2/models/NAME[/versions/V]: what the message has, and what only JSON has room
+ * for: inputs that a request may leave out, and the names of an output's classes that stand in the
+ * model. Errors: those of modelMetadata. */
 export function modelMetadataJson(
   snapshot: RegistrySnapshot,
   name: string,
   versionText: string | undefined,
 ): string {
-  return JSON.stringify(modelMetadata(snapshot, name, versionText));
+  const said = modelMetadata(snapshot, name, versionText);
+  const { version } = lookUp(snapshot, name, versionText);
+  const { optionalInputs = [], outputs: own } = defaultOf(version?.signatures ?? []);
+  const labelled = own.some(({ labels }) => labels !== undefined);
+  if (optionalInputs.length === 0 && !labelled) return JSON.stringify(said);
+  return JSON.stringify({
+    ...said,
+    ...(optionalInputs.length > 0 ? { optional_inputs: optionalInputs.map(shownTensor) } : {}),
+    outputs: said.outputs.map((tensor, i) => {
+      const labels = own[i]?.labels;
+      return labels === undefined ? tensor : { ...tensor, parameters: { labels } };
+    }),
+  });
 }
 
 const listedVersion = (version: VersionSnapshot): object => ({

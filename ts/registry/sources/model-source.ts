@@ -2,6 +2,7 @@
 // what is asked for, loads and unloads single models by call. Control plane, main thread. Files are
 // read by places.ts; what is asked for is decided in asked.ts.
 import { dirname } from 'node:path';
+import { placeOf } from '../../config/model-path.js';
 import { ErrorCode, ServalError } from '../../errors.js';
 import type { Logger } from '../../logger.js';
 import type { ModelEntry } from '../../model-config/types.js';
@@ -246,7 +247,7 @@ export class ModelSource {
     if (this.#rootsOf !== entries) {
       const { paths, modelRepositories } = this.#config.sources;
       const parents = entries.map(({ basePath }) => dirname(basePath));
-      const folders = [...paths, ...modelRepositories, ...parents];
+      const folders = [...paths.map(placeOf), ...modelRepositories, ...parents];
       this.#roots = new Set(folders.filter((folder) => folder !== '/'));
       this.#rootsOf = entries;
     }

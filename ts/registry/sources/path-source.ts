@@ -1,10 +1,11 @@
 // A PATH of the command line or a repository, with what was taken from it at the last look. Control
 // plane, main thread. One that cannot be read keeps what it had.
+import { placeOf, type ModelPath } from '../../config/model-path.js';
+import { scanPath } from './paths/scan-path.js';
 import {
   hasModel,
   listModels,
   requireFolder,
-  scanPath,
   scanRepository,
   scanRepositoryModel,
 } from './repository.js';
@@ -14,6 +15,7 @@ import { TakenModels, type SourceRules } from './taken-models.js';
 
 export class PathSource {
   readonly path: string;
+  readonly #given: ModelPath;
   readonly #isRepository: boolean;
   readonly #rules: SourceRules;
   readonly #taken: TakenModels;
@@ -21,8 +23,9 @@ export class PathSource {
   #readable = true;
 
   /** `isRepository`: whatever it holds, it is no model itself. */
-  constructor(path: string, isRepository: boolean, rules: SourceRules) {
-    this.path = path;
+  constructor(given: ModelPath, isRepository: boolean, rules: SourceRules) {
+    this.#given = given;
+    this.path = placeOf(given);
     this.#isRepository = isRepository;
     this.#rules = rules;
     this.#taken = new TakenModels(rules);
@@ -67,7 +70,7 @@ export class PathSource {
     const rules = { ...this.#scanRules(), configOf };
     const own = this.#taken.get(name);
     if (own !== undefined && own.source !== 'repository') {
-      return (await scanPath(this.path, rules)).models.find((one) => one.name === name);
+      return (await scanPath(this.#given, rules)).models.find((one) => one.name === name);
     }
     if (!(await hasModel(this.path, name))) return undefined;
     return scanRepositoryModel(this.path, name, rules);
@@ -94,7 +97,7 @@ export class PathSource {
 
   #scan(): Promise<SourceScan> {
     const rules = this.#scanRules();
-    return this.#isRepository ? scanRepository(this.path, rules) : scanPath(this.path, rules);
+    return this.#isRepository ? scanRepository(this.path, rules) : scanPath(this.#given, rules);
   }
 
   #scanRules(): ScanRules {

@@ -15,6 +15,7 @@ import {
 import { ModelConfigFile } from './config-file.js';
 import { overridingConfig, type TakenOverride } from './explicit-models.js';
 import { PathSource } from './path-source.js';
+import { refuseEqualNames } from './paths/scan-path.js';
 import { requireFolder, scanModel } from './repository.js';
 import { checkModelName, type FoundModel } from './scan.js';
 import type { SourceRules } from './taken-models.js';
@@ -35,7 +36,7 @@ export class Places {
     const { paths, modelRepositories, modelConfigFile } = config.sources;
     this.#config = config;
     this.#paths = [
-      ...paths.map((path) => new PathSource(path, false, rules)),
+      ...paths.map((given) => new PathSource(given, false, rules)),
       ...modelRepositories.map((path) => new PathSource(path, true, rules)),
     ];
     this.#basePaths = new BasePathSource(rules);
@@ -82,6 +83,7 @@ export class Places {
     const { baseModel } = this.#config.sources;
     await this.#readBatching();
     for (const path of this.#paths) await path.firstLook();
+    refuseEqualNames(this.#paths.map(({ models }) => models));
     await this.configFile?.firstLook();
     if (baseModel !== undefined) {
       await requireFolder(baseModel.path);

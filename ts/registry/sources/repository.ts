@@ -1,9 +1,8 @@
-// Finds models on disk: PATH (a file, a model folder or a repository) and --model-repository, with
-// each model's config.pbtxt. Control plane. Reads folders and configuration, never model files;
-// whatever is wrong with one model is reported beside it and the others are found all the same.
+// Finds the models of a repository (PATH, --model-repository), with each model's config.pbtxt.
+// Control plane. Reads folders and configuration, never model files; whatever is wrong with one
+// model is reported beside it and the others are found all the same.
 import { createHash } from 'node:crypto';
-import { basename, dirname, extname, isAbsolute, join } from 'node:path';
-import type { ModelSources } from '../../config/config.js';
+import { basename, extname, isAbsolute, join } from 'node:path';
 import { MODELS_MAX } from '../../limits.js';
 import { echo } from '../../text.js';
 import { read } from '../../protobuf/schema.js';
@@ -26,20 +25,12 @@ import {
   NO_CONFIG,
   parameterOf,
   requirePath,
-  SCHEMA_FILE,
   scanVersions,
   SINGLE_VERSION,
   tryStat,
   unreadableModel,
 } from './scan.js';
 import type { FoundConfig, FoundModel, FoundSchema, SourceKind } from './scan.js';
-import {
-  findModelFile,
-  modelFileOf,
-  stemOf,
-  tabularFormat,
-  type ModelFile,
-} from '../../import/model-files.js';
 import { parseVersion } from '../../model/version-policy.js';
 import type { VersionPolicy } from '../../model/version-policy.js';
 
@@ -56,13 +47,6 @@ export const TRITON_CONFIG_FILE = 'config.pbtxt';
 const CONFIGS_FOLDER = 'configs';
 /** The parameter that names the schema of a model of columns. */
 const SCHEMA_PARAMETER = 'schema';
-
-export interface ScanResult {
-  /** By name; no two have the same. */
-  readonly models: readonly FoundModel[];
-  /** Everything that is wrong, the models' own problems included. */
-  readonly problems: readonly string[];
-}
 
 /** What one PATH or repository holds. */
 export interface SourceScan {
@@ -89,108 +73,6 @@ export interface ScanRules {
 }
 
 const MODELS_AT_ONCE = 16;
-
-/** All versions of everything. Errors: InvalidArgument, naming the path: it does not exist, or is
- * a file that is no model. */
-export async function scanSources(
-  sources: Pick<ModelSources, 'paths' | 'modelRepositories'>,
-): Promise<ScanResult> {
-  const rules: ScanRules = { policy: { kind: 'all' } };
-  const scans: SourceScan[] = [];
-  for (const path of sources.paths) scans.push(await scanPath(path, rules));
-  for (const path of sources.modelRepositories) {
-    await requireFolder(path);
-    scans.push(await scanRepository(path, rules));
-  }
-  const problems = scans.flatMap((scan) => scan.problems);
-  const models = distinctModels(
-    scans.flatMap((scan) => scan.models),
-    problems,
-  );
-  return { models, problems: [...problems, ...models.flatMap((model) => model.problems)] };
-}
-
-/** Errors: InvalidArgument: the path does not exist or is a file that is no model. */
-export async function scanPath(path: string, rules: ScanRules): Promise<SourceScan> {
-  const stats = await requirePath(path);
-  if (stats.isDirectory()) {
-    const names = await listFolder(path);
-    if (names instanceof Error) return unreadable(path, names);
-    const isModel =
-      findModelFile(names, MODEL_FILE) !== undefined ||
-      names.includes(TRITON_CONFIG_FILE) ||
-      (await hasVersionFolder(path, names));
-    if (!isModel) return scanRepository(path, rules);
-    const model = await scanModel(basename(path), path, 'model-folder', rules);
-    return { models: [model], problems: [], readable: true };
-  }
-  const file = stats.isFile() ? modelFileOf(basename(path)) : undefined;
-  if (file === undefined) {
-    throw invalid(
-      path,
-      `expected a folder or a file that ends in ${MODEL_EXTENSION}, .pb, .pbtxt, .graphdef, ` +
-        '.pmml, .xml, .zip, .tar, .tar.gz, .tgz or .gz',
-    );
-  }
-  const name = stemOf(basename(path));
-  const model = await fileModel(name, path, file, rules.before?.(name));
-  return { models: [model], problems: [], readable: true };
-}
-
-async function fileModel(
-  name: string,
-  path: string,
-  file: ModelFile,
-  before: FoundModel | undefined,
-): Promise<FoundModel> {
-  checkModelName(name, path);
-  const folder = dirname(path);
-  const schema = await schemaOfFile(path, file);
-  const parts = await Promise.all([path, ...schema].map(fingerprint));
-  const revision = parts.join(':');
-  const known = before?.versions.find((one) => one.revision === revision && one.path === path);
-  const version = known ?? {
-    version: SINGLE_VERSION,
-    folder,
-    path,
-    format: file.format,
-    platform: file.platform,
-    ...(schema[0] === undefined ? {} : { schema: schema[0] }),
-    revision,
-    problem: '',
-  };
-  return {
-    name,
-    basePath: folder,
-    versions: [version],
-    source: 'file',
-    problems: [],
-    readable: true,
-    config: NO_CONFIG,
-    labels: {},
-    pending: [],
-  };
-}
-
-/** The schema of a model that is a file: "<its name>.schema.json", or schema.json, beside it. */
-async function schemaOfFile(path: string, file: ModelFile): Promise<readonly string[]> {
-  if (tabularFormat(file.format) === undefined) return [];
-  const folder = dirname(path);
-  for (const name of [`${stemOf(basename(path))}.${SCHEMA_FILE}`, SCHEMA_FILE]) {
-    const stats = await tryStat(join(folder, name));
-    if (!(stats instanceof Error) && stats.isFile()) return [join(folder, name)];
-  }
-  return [];
-}
-
-async function hasVersionFolder(path: string, names: readonly string[]): Promise<boolean> {
-  for (const name of names) {
-    if (parseVersion(name) === undefined) continue;
-    const stats = await tryStat(join(path, name));
-    if (!(stats instanceof Error) && stats.isDirectory()) return true;
-  }
-  return false;
-}
 
 /** Never rejects for what is wrong on disk, but for too many models. */
 export async function scanRepository(path: string, rules: ScanRules): Promise<SourceScan> {
@@ -380,7 +262,7 @@ function configuredFile(config: TritonConfig | undefined): string | undefined {
   return String(config?.['default_model_filename'] || MODEL_FILE);
 }
 
-function unreadable(path: string, error: Error): SourceScan {
+export function unreadable(path: string, error: Error): SourceScan {
   return { models: [], problems: [`cannot read ${path}: ${error.message}`], readable: false };
 }
 

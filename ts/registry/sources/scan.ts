@@ -208,6 +208,12 @@ async function scanVersion(
   if (modelFile === undefined) return scanFolder(version, folder);
   const file = findModelFile(names, modelFile, platform);
   if (file !== undefined) return scanFile(version, folder, file, scan, problems, names);
+  const { foreignIn } = await import('../../import/foreign-files.js');
+  const foreign = await foreignIn(folder, names);
+  if (foreign !== undefined) {
+    problems.push(foreign);
+    return undefined;
+  }
   const other =
     names.length === 1 ? names[0] : names.find((file) => extname(file) === MODEL_EXTENSION);
   const got = other ?? `${names.length} other files`;

@@ -1,6 +1,7 @@
 // What has been wrong with the server's places since it was started, and whether they are watched.
 // Pure but for what it remembers; control plane.
 import type { Config } from '../../config/config.js';
+import { placeOf } from '../../config/model-path.js';
 import type { ModelEntry } from '../../model-config/types.js';
 
 /** A place or file that the server was started with, and what is wrong with it now. */
@@ -20,7 +21,7 @@ export class StartFaults {
 
   constructor({ sources, control }: SourceSettings) {
     const { paths, modelRepositories, baseModel, modelConfigFile } = sources;
-    const looked = [...paths, ...modelRepositories, baseModel?.path, modelConfigFile];
+    const looked = [...paths.map(placeOf), ...modelRepositories, baseModel?.path, modelConfigFile];
     const where = looked.filter((path) => path !== undefined).join(', ');
     this.#nothing = `no model is there to be served: looked in ${where}`;
     // Nothing need be there where nothing is asked for.

@@ -222,7 +222,8 @@ TEST(OrtLibrary, WithoutShapeCalls) {
   ASSERT_EQ(api.CreateSessionOptions(options.out()), nullptr);
   ASSERT_EQ(api.DisablePerSessionThreads(options.get()), nullptr);
   ASSERT_EQ(api.CreateSession(runtime.env, path.c_str(), options.get(), session.out()), nullptr);
-  Result<Signature> signature = read_signature(runtime, *session.get());
+  std::vector<std::string> notes;
+  Result<Signature> signature = read_signature(runtime, *session.get(), notes);
   ASSERT_TRUE(signature.ok());
   EXPECT_FALSE(signature.value().inputs[0].unknown_rank);
   EXPECT_EQ(signature.value().inputs[0].dims, (std::vector<int64_t>{-1, 2}));

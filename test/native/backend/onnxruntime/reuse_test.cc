@@ -74,7 +74,8 @@ class OrtReuse : public testing::Test {
     ASSERT_EQ(api_.DisablePerSessionThreads(options.get()), nullptr);
     ASSERT_EQ(api_.CreateSession(runtime_.env, path.c_str(), options.get(), session.out()),
               nullptr);
-    Result<Signature> signature = read_signature(runtime_, *session.get());
+    std::vector<std::string> notes;
+    Result<Signature> signature = read_signature(runtime_, *session.get(), notes);
     ASSERT_TRUE(signature.ok());
     BackendModelInfo info;
     info.signatures.push_back(signature.value());

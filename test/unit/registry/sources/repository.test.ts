@@ -5,14 +5,13 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { ModelSources } from '../../../../ts/config/config.js';
 import { ErrorCode, ServalError } from '../../../../ts/errors.js';
+import { scanPath, scanSources } from '../../../../ts/registry/sources/paths/scan-path.js';
+import type { ScanResult } from '../../../../ts/registry/sources/paths/scan-path.js';
 import {
   hasModel,
   listModels,
-  scanPath,
   scanRepository,
-  scanSources,
 } from '../../../../ts/registry/sources/repository.js';
-import type { ScanResult } from '../../../../ts/registry/sources/repository.js';
 import { fingerprint, mapLimited } from '../../../../ts/registry/sources/scan.js';
 import { filledFolder } from '../../temp-folder.js';
 

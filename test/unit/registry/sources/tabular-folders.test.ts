@@ -6,11 +6,8 @@ import { test } from 'node:test';
 import type { ModelSpec } from '../../../../ts/model/engine-api.js';
 import { desiredModel, type SpecSettings } from '../../../../ts/registry/desired.js';
 import { BasePathSource } from '../../../../ts/registry/sources/base-paths.js';
-import {
-  scanPath,
-  scanSources,
-  type FoundModel,
-} from '../../../../ts/registry/sources/repository.js';
+import { scanPath, scanSources } from '../../../../ts/registry/sources/paths/scan-path.js';
+import type { FoundModel } from '../../../../ts/registry/sources/repository.js';
 import { filledFolder } from '../../temp-folder.js';
 import { FakeClock } from '../fakes.js';
 import { CONFIG } from './source-setup.js';

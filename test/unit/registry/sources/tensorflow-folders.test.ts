@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { parseTritonConfig } from '../../../../ts/model-config/triton-config.js';
 import type { TritonConfig } from '../../../../ts/model-config/types.js';
 import { desiredModel, type SpecSettings } from '../../../../ts/registry/desired.js';
-import { scanSources } from '../../../../ts/registry/sources/repository.js';
+import { scanSources } from '../../../../ts/registry/sources/paths/scan-path.js';
 import {
   type FoundModel,
   type FoundVersion,

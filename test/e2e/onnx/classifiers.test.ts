@@ -1,0 +1,225 @@
+// Classifiers that end in ZipMap: the tensor is the output and the classes are its labels, over all
+// protocols; hand-made ones, and those that converters write, with the libraries' own answers.
+// Source: ONNX's ai.onnx.ml ZipMap-1; v2-protocol.md 2 (classification).
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import type { OnnxModel, OnnxValue } from '../../../ts/onnx/builder.js';
+import { goldenCases, goldenFolder } from '../../conformance/golden-folder.js';
+import { exchange, jsonOf } from '../support/raw-http.js';
+import { ServalProcess, startServer } from '../support/serval-process.js';
+import {
+  floats,
+  folderOf,
+  get,
+  infer,
+  inferOverGrpc,
+  near,
+  post,
+  started,
+  textsOf,
+  written,
+} from './support.js';
+
+const ROW = [0.25, 0.5, 0.25, 0.125];
+const CLASSES = ['blue', 'größer', 'red'];
+const X: OnnxValue = { name: 'x', type: 'float', shape: ['n', 3] };
+
+/** p = x as maps from the classes, through `identities` further nodes; and y = x. */
+function zipped(labels: object, identities = 0, others: readonly OnnxValue[] = []): OnnxModel {
+  const name = (i: number): string => (i === identities ? 'p' : `p${i}`);
+  return {
+    opsets: { '': 17, 'ai.onnx.ml': 1 },
+    graph: {
+      name: 'zipped',
+      inputs: [X],
+      outputs: [
+        { name: 'p', type: 'string', container: 'maps' },
+        ...others,
+        { name: 'y', type: 'float', shape: ['n', 3] },
+      ],
+      nodes: [
+        { op: 'Identity', inputs: ['x'], outputs: ['y'] },
+        { op: 'Identity', inputs: ['x'], outputs: ['scores'] },
+        {
+          op: 'ZipMap',
+          domain: 'ai.onnx.ml',
+          inputs: ['scores'],
+          outputs: [name(0)],
+          attributes: labels as never,
+        },
+        ...Array.from({ length: identities }, (_, i) => ({
+          op: 'Identity',
+          inputs: [name(i)],
+          outputs: [name(i + 1)],
+        })),
+        ...others.map((one) => ({ op: 'SequenceConstruct', inputs: ['x'], outputs: [one.name] })),
+      ],
+    },
+  };
+}
+
+const STRINGS = { classlabels_strings: { strings: CLASSES } };
+const NUMBERS = { classlabels_int64s: { ints: [-7n, 0n, 3n] } };
+const body = (outputs: object = {}): object => ({
+  inputs: [{ name: 'x', datatype: 'FP32', shape: [2, 3], data: [0.1, 0.7, 0.2, 0.5, 0.2, 0.3] }],
+  ...outputs,
+});
+const COUNT = { parameters: { classification: 2 } };
+
+describe('hand-made classifiers', () => {
+  it('answer the tensor, and their classes as labels', async (t) => {
+    const folder = folderOf(t);
+    const server = await started(
+      t,
+      written(folder, 'strings.onnx', zipped(STRINGS)),
+      written(folder, 'numbers.onnx', zipped(NUMBERS, 2)),
+    );
+    for (const [name, labels] of [
+      ['strings', CLASSES],
+      ['numbers', ['-7', '0', '3']],
+    ] as const) {
+      const { p, y } = await infer(server, name, body());
+      assert.deepEqual([p?.shape, p?.datatype], [[2, 3], 'FP32']);
+      assert.deepEqual(p?.data, y?.data);
+      const named = await infer(server, name, body({ outputs: [{ name: 'p', ...COUNT }] }));
+      assert.deepEqual(named['p']?.data, [
+        `0.700000:1:${labels[1]}`,
+        `0.200000:2:${labels[2]}`,
+        `0.500000:0:${labels[0]}`,
+        `0.300000:2:${labels[2]}`,
+      ]);
+      const metadata = await get(server, `/v2/models/${name}`);
+      const [output] = metadata['outputs'] as readonly object[];
+      const shape = [-1, 3];
+      assert.deepEqual(output, { name: 'p', datatype: 'FP32', shape, parameters: { labels } });
+      const v1 = await post(server, `/v1/models/${name}:predict`, { instances: [[0, 1, 0]] });
+      assert.deepEqual(v1, { predictions: [{ p: [0, 1, 0], y: [0, 1, 0] }] });
+    }
+  });
+
+  it('leave other sequences out, with a line in the log', async (t) => {
+    const others = [{ name: 'list', type: 'float', container: 'sequence' }] as const;
+    const path = written(folderOf(t), 'mixed.onnx', zipped(STRINGS, 0, others));
+    const server = await started(t, path);
+    assert.deepEqual(Object.keys(await infer(server, 'mixed', body())), ['p', 'y']);
+    assert.match(server.stderr, /not served.*output .*list.* is of type sequence/);
+  });
+
+  it('are refused by name where no output is a tensor', async (t) => {
+    const model = zipped(STRINGS, 0, [{ name: 'list', type: 'float', container: 'sequence' }]);
+    const outputs = model.graph.outputs.filter(({ name }) => name === 'list');
+    const path = written(folderOf(t), 'list.onnx', {
+      ...model,
+      graph: { ...model.graph, outputs },
+    });
+    const server = new ServalProcess([
+      'serve',
+      path,
+      '--http-port=0',
+      '--grpc-port=0',
+      '--exit-on-error',
+    ]);
+    await server.ended;
+    assert.match(server.stderr, /output \\?"list\\?" is of type sequence; only tensors are served/);
+    assert.match(server.stderr, /zipmap/);
+  });
+
+  it('name a sequence or an optional that they take', async (t) => {
+    const folder = folderOf(t);
+    for (const container of ['sequence', 'optional'] as const) {
+      const path = written(folder, `${container}.onnx`, {
+        graph: {
+          name: container,
+          inputs: [{ name: 'given', type: 'float', container }, X],
+          outputs: [{ name: 'y', type: 'float', shape: ['n', 3] }],
+          nodes: [{ op: 'Identity', inputs: ['x'], outputs: ['y'] }],
+        },
+      });
+      const server = new ServalProcess([
+        'serve',
+        path,
+        '--http-port=0',
+        '--grpc-port=0',
+        '--exit-on-error',
+      ]);
+      await server.ended;
+      assert.match(server.stderr, new RegExp(`input \\\\?"given\\\\?" is of type ${container}; `));
+    }
+  });
+});
+
+interface Case {
+  readonly input: string;
+  readonly label: string;
+  readonly probabilities: string;
+  readonly rows: readonly (readonly number[])[];
+  readonly classes: readonly string[];
+  readonly labels: readonly (string | number)[];
+  readonly answers: readonly (readonly number[])[];
+}
+
+describe('classifiers as their converters write them', () => {
+  const folder = goldenFolder('classifiers');
+  const skip = folder === undefined && 'no goldens: scikit-learn cannot be installed here';
+  it('answer as their libraries do', { skip, timeout: 600_000 }, async (t) => {
+    assert.ok(folder);
+    const names = goldenCases(folder);
+    assert.ok(names.length >= 10, names.join());
+    const server = await startServer(names.map((name) => `${name}=${folder}/${name}/model.onnx`));
+    t.after(() => server.stop());
+    for (const name of names) {
+      await t.test(name, async () => {
+        const golden = JSON.parse(readFileSync(join(folder, name, 'case.json'), 'utf8')) as Case;
+        await compare(server, name, golden);
+      });
+    }
+  });
+});
+
+async function compare(server: ServalProcess, name: string, golden: Case): Promise<void> {
+  const { rows, classes, answers } = golden;
+  const shape = [rows.length, ROW.length];
+  const input = { name: golden.input, datatype: 'FP32', shape };
+  const outputs = await infer(server, name, { inputs: [{ ...input, data: rows.flat() }] });
+  near(outputs[golden.probabilities]?.data as number[], answers.flat(), `${name} over V2`);
+  assert.deepEqual(outputs[golden.label]?.data, golden.labels);
+  assert.deepEqual(outputs[golden.probabilities]?.shape, [rows.length, classes.length]);
+
+  const v1 = await post(server, `/v1/models/${name}:predict`, { instances: rows });
+  const predictions = v1['predictions'] as readonly Record<string, unknown>[];
+  near(
+    predictions.flatMap((one) => one[golden.probabilities] as number[]),
+    answers.flat(),
+    `${name} over V1`,
+  );
+  assert.deepEqual(
+    predictions.map((one) => one[golden.label]),
+    golden.labels,
+  );
+
+  const bytes = Buffer.from(new Float32Array(rows.flat()).buffer);
+  const message = { model_name: name, inputs: [input], raw_input_contents: [bytes] };
+  const raw = await inferOverGrpc(server, message);
+  near(floats(raw[golden.probabilities] ?? Buffer.alloc(0)), answers.flat(), `${name} over gRPC`);
+  const classified = await inferOverGrpc(server, {
+    ...message,
+    outputs: [
+      {
+        name: golden.probabilities,
+        parameters: [{ key: 'classification', value: { int64_param: 1 } }],
+      },
+    ],
+  });
+  const best = answers.map((row) => row.indexOf(Math.max(...row)));
+  const texts = textsOf(classified[golden.probabilities] ?? Buffer.alloc(0));
+  assert.deepEqual(
+    texts.map((text) => text.split(':').slice(1).join(':')),
+    best.map((index) => `${index}:${classes[index]}`),
+  );
+  const metadata = await exchange(server.httpPort, 'GET', `/v2/models/${name}`);
+  const { outputs: shown } = jsonOf(metadata) as { outputs: readonly { name: string }[] };
+  const output = shown.find((one) => one.name === golden.probabilities) as object;
+  assert.deepEqual((output as { parameters: object }).parameters, { labels: classes });
+}
