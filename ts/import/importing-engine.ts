@@ -21,8 +21,12 @@ export interface ImportingOptions {
 /** `engine` with a load() that imports where the spec names an importer. */
 export function importingEngine(engine: EngineControl, options: ImportingOptions): EngineControl {
   const load = async (spec: ModelSpec): Promise<LoadedModel> => {
-    if (spec.importer === undefined) return engine.load(spec);
-    return loadImported(engine, spec, options);
+    try {
+      if (spec.importer === undefined) return await engine.load(spec);
+      return await loadImported(engine, spec, options);
+    } catch (error) {
+      throw await explained(error, spec);
+    }
   };
   return {
     load,
@@ -33,6 +37,17 @@ export function importingEngine(engine: EngineControl, options: ImportingOptions
     warmUp: (handle, protocol, message, signal) => engine.warmUp(handle, protocol, message, signal),
     stats: (handles) => engine.stats(handles),
   };
+}
+
+/** A file that is something else than its name says is told by its content. */
+async function explained(error: unknown, { path = '' }: ModelSpec): Promise<unknown> {
+  if (!(error instanceof ServalError) || path === '') return error;
+  const { code } = error;
+  if (code !== ErrorCode.ModelInvalid && code !== ErrorCode.Unimplemented) return error;
+  const { foreignFile } = await import('./foreign-files.js');
+  const what = await foreignFile(path);
+  if (what === undefined) return error;
+  return new ServalError(ErrorCode.ModelInvalid, `model file ${path}: ${what}`);
 }
 
 function requestOf(spec: ModelSpec, cacheFolder: string): ImportRequest {

@@ -5,7 +5,7 @@ import { ErrorCode, ServalError, reasonOf } from '../errors.js';
 import type { Logger } from '../logger.js';
 import { checkAgainstModel, completeConfig } from '../model-config/triton-model.js';
 import type { TritonConfig } from '../model-config/types.js';
-import type { EngineControl, LoadedModel, ModelSpec } from '../model/engine-api.js';
+import type { EngineControl, LoadedModel } from '../model/engine-api.js';
 import type { Clock } from './clock.js';
 import { LoadProgress } from './load-progress.js';
 import type { DesiredServable } from './servables.js';
@@ -85,7 +85,7 @@ export class Loads {
       return { state: 'AVAILABLE', loaded, configJson, loadMs: clock.nowMs() - beganMs };
     } catch (error) {
       if (loaded !== undefined) await this.#discard(loaded, fields);
-      const { code, message } = await explained(error, desired.spec);
+      const { code, message } = asServalError(error);
       this.#failed(fields, message);
       return {
         state: 'END',
@@ -189,16 +189,6 @@ function tellBatching(
         : 'requests are batched as configured; the model could not be tried';
     logger.debug(text, { ...fields, finding });
   }
-}
-
-/** A file that is something else than its name says is told by its content. */
-async function explained(error: unknown, { path = '' }: ModelSpec): Promise<ServalError> {
-  const known = asServalError(error);
-  if (known.code !== ErrorCode.ModelInvalid && known.code !== ErrorCode.Unimplemented) return known;
-  const { foreignFile } = await import('../import/foreign-files.js');
-  const what = path === '' ? undefined : await foreignFile(path);
-  if (what === undefined) return known;
-  return new ServalError(ErrorCode.ModelInvalid, `model file ${path}: ${what}`);
 }
 
 function asServalError(error: unknown): ServalError {

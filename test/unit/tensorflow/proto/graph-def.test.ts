@@ -93,12 +93,13 @@ test('attributes without a value or of an unknown type are left out', () => {
   for (const fill of [
     () => undefined,
     attr.type(0),
-    attr.type(29),
+    attr.type(99),
     attr.list((writer) => writer.varint(6, 1).varint(6, 99)),
     attr.tensor((writer) => writer.varint(1, 99)),
   ]) {
     assert.equal(readOf(readAttrValue, fill), undefined);
   }
+  assert.deepEqual(readOf(readAttrValue, attr.type(29)), { kind: 'unserved type', value: 'int4' });
   const found = readOf(
     readGraphDef,
     graph([

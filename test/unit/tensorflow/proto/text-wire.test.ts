@@ -34,7 +34,7 @@ test('values of every kind', () => {
   };
   assert.deepEqual(attribute('type: DT_FLOAT_REF'), { kind: 'type', value: 'float' });
   assert.deepEqual(attribute('type: 9'), { kind: 'type', value: 'int64' });
-  assert.deepEqual(attribute('type: DT_INT4'), undefined);
+  assert.deepEqual(attribute('type: DT_INT4'), { kind: 'unserved type', value: 'int4' });
   assert.deepEqual(attribute('i: -0x10'), { kind: 'int', value: -16n });
   assert.deepEqual(attribute('f: -inf'), { kind: 'float', value: -Infinity });
   assert.deepEqual(attribute('f: 1'), { kind: 'float', value: 1 });
