@@ -230,8 +230,9 @@ std::unique_ptr<BackendScratch> OrtModel::make_scratch() {
 }
 
 Status OrtModel::bind_inputs(std::span<const TensorView> inputs, OrtScratch& scratch) const {
-  const std::vector<TensorSpec>& specs = info_.signatures.front().inputs;
-  if (inputs.size() > specs.size()) {
+  const Signature& signature = info_.signatures.front();
+  const std::vector<TensorSpec>& specs = signature.inputs;
+  if (inputs.size() > specs.size() || inputs.size() < signature.required_inputs()) {
     return make_error(ErrorCode::Internal, "a batch of " + std::to_string(inputs.size()) +
                                                " inputs for a model of " +
                                                std::to_string(specs.size()));

@@ -74,12 +74,26 @@ TEST_F(OrtLoad, ScalarUnknownRankAndUnnamedDim) {
   EXPECT_TRUE(signature.outputs[1].unknown_rank);
 }
 
-TEST_F(OrtLoad, InitializerIsNoInput) {
+TEST_F(OrtLoad, InitializerIsAnInputThatMayBeAbsent) {
   onnx::Model graph = onnx::half_plus_three();
   graph.input("half", onnx::kFloat, Dims{});
   const auto model = load(graph);
   ASSERT_TRUE(model);
-  EXPECT_EQ(model->info().signatures[0].inputs.size(), 1u);
+  const Signature& signature = model->info().signatures[0];
+  ASSERT_EQ(signature.inputs.size(), 2u);
+  EXPECT_EQ(signature.required_inputs(), 1u);
+  EXPECT_EQ(signature.inputs[1].name, "half");
+  EXPECT_TRUE(signature.inputs[1].may_be_absent);
+
+  const auto scratch = model->make_scratch();
+  const TestTensor<float> x(DType::Fp32, {1}, {4});
+  const TestTensor<float> half(DType::Fp32, {}, {2});
+  ASSERT_TRUE(run(*model, *scratch, {x.view()}).ok());
+  EXPECT_EQ(values_of<float>(scratch->outputs()[0]), std::vector<float>{5});
+  ASSERT_TRUE(run(*model, *scratch, {x.view(), half.view()}).ok());
+  EXPECT_EQ(values_of<float>(scratch->outputs()[0]), std::vector<float>{11});
+  ASSERT_TRUE(run(*model, *scratch, {x.view()}).ok());
+  EXPECT_EQ(values_of<float>(scratch->outputs()[0]), std::vector<float>{5});
 }
 
 TEST_F(OrtLoad, ExternalDataBesideTheModel) {
