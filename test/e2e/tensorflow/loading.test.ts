@@ -101,7 +101,10 @@ describe('TensorFlow models that come and go', () => {
       return version.status.error_message;
     };
     assert.match(await problem('bad_half_plus_two'), /the model has no signatures/);
-    assert.match(await problem('saved_model_half_plus_two_tflite'), /TensorFlow Lite is not read/);
+    assert.match(
+      await problem('saved_model_half_plus_two_tflite'),
+      /is TensorFlow Lite, which is not read/,
+    );
     assert.deepEqual(answered(await predict(server, HALF, '{"instances":[1]}')), {
       predictions: [2.5],
     });
