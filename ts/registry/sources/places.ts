@@ -83,7 +83,8 @@ export class Places {
     const { baseModel } = this.#config.sources;
     await this.#readBatching();
     for (const path of this.#paths) await path.firstLook();
-    refuseEqualNames(this.#paths.map(({ models }) => models));
+    const { length } = this.#config.sources.paths; // repositories stand behind them
+    refuseEqualNames(this.#paths.slice(0, length).map(({ models }) => models));
     await this.configFile?.firstLook();
     if (baseModel !== undefined) {
       await requireFolder(baseModel.path);

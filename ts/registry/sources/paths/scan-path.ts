@@ -71,15 +71,15 @@ export async function scanSources(
   return { models, problems: [...problems, ...models.flatMap((model) => model.problems)] };
 }
 
-/** Errors: InvalidArgument: two PATHs give models of one name, and neither is a repository:
- * those are looked at again and again, and what comes later is a problem of its own. */
+/** Errors: InvalidArgument: two PATHs give models of one name, which are no repositories: those
+ * are looked at again and again, and what comes later is a problem of its own. */
 export function refuseEqualNames(perPath: readonly (readonly FoundModel[])[]): void {
   const seen = new Map<string, FoundModel>();
   for (const model of perPath.flat()) {
     const first = seen.get(model.name);
     seen.set(model.name, first ?? model);
     if (first === undefined) continue;
-    if (first.source === 'repository' || model.source === 'repository') continue;
+    if (first.source === 'repository' && model.source === 'repository') continue;
     const [one, other] = [whereOf(first), whereOf(model)];
     throw invalid(
       other,
