@@ -1,6 +1,6 @@
-// Takes docs/images/console-*.png of the example models: node scripts/packaging/console-pictures.mjs,
-// behind `make build models` and scripts/ensure-tools.sh test (Chromium). By hand, when the page
-// changes.
+// Takes docs/images/console-*.png of the example models, behind `make build models` and
+// scripts/ensure-tools.sh test (Chromium): node scripts/packaging/console-pictures.mjs. By hand,
+// when the page changes.
 import { spawn } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
