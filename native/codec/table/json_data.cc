@@ -80,7 +80,7 @@ Status DataReader::set_null(uint64_t cell) {
   return {};
 }
 
-// The text is JSON.
+// Of a text that is no JSON the count is any: its caller says so then.
 Error DataReader::wrong_count(uint64_t expected) const {
   uint64_t count = 0;
   (void)v2::each_leaf({begin_, static_cast<size_t>(end_ - begin_)},

@@ -59,8 +59,8 @@ inline bool is_integer_text(std::string_view number) {
 // the arena where it has escapes.
 bool string_of(std::string_view value, Arena& arena, std::string_view& out);
 
-// Calls visit(index, text) for each value in nested lists that is no list itself; `list` has passed
-// check_json(). Stops at the first error.
+// Calls visit(index, text) for each value in nested lists that is no list itself; what is visited
+// of a text that has not passed check_json() is any. Stops at the first error, and at the end.
 template <typename Visit>
 Status each_leaf(std::string_view list, Visit visit) {
   const char* p = list.data();
@@ -74,13 +74,14 @@ Status each_leaf(std::string_view list, Visit visit) {
       ++p;
     } else {
       const char* stop = behind_value(p, end);
-      if (stop == nullptr) stop = end;  // a value without a list around it
+      // A value without a list around it, or no value.
+      if (stop == nullptr || stop == p) stop = end;
       const std::string_view text(p, static_cast<size_t>(stop - p));
       if (Status status = visit(index++, text); !status.ok()) return status;
       p = stop;
     }
     p = skip_blanks(p, end);
-  } while (depth != 0);
+  } while (depth != 0 && p < end);
   return {};
 }
 

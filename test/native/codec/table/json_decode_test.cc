@@ -160,6 +160,18 @@ TEST(TableJson, Refusals) {
 }
 
 // A list where a truth value is expected, behind the last one that there is room for.
+// Elements are counted for the error before the text is known to be none: the count ends with it.
+TEST(TableJson, DataThatDoesNotEnd) {
+  const TableModel model = model_of({any_field("a")});
+  for (const std::string data :
+       {R"([601"}-02-01T00:00:00Z"])", R"([1,2)", "[[1]", R"(["a)", "[1]]", "[1,2]"}) {
+    const std::string body =
+        R"({"inputs":[{"name":"a","datatype":"FP64","shape":[0],"data":)" + data + "}]}";
+    const TableDecoded decoded(Protocol::V2Rest, model, body);
+    EXPECT_NE(decoded.error(), "") << data;
+  }
+}
+
 TEST(TableJson, NestedDataWithListsForValues) {
   const TableModel model = model_of({list_field("b", Type::Bool)});
   const std::string front = R"({"name":"b","shape":[1,1,-1],"datatype":"BOOL","data":)";
