@@ -8,7 +8,7 @@ import { describe, it } from 'node:test';
 import type { OnnxModel, OnnxValue } from '../../../ts/onnx/builder.js';
 import { goldenCases, goldenFolder } from '../../conformance/golden-folder.js';
 import { exchange, jsonOf } from '../support/raw-http.js';
-import { ServalProcess, startServer } from '../support/serval-process.js';
+import { refusedServer, startServer, type ServalProcess } from '../support/serval-process.js';
 import {
   floats,
   folderOf,
@@ -114,14 +114,7 @@ describe('hand-made classifiers', () => {
       ...model,
       graph: { ...model.graph, outputs },
     });
-    const server = new ServalProcess([
-      'serve',
-      path,
-      '--http-port=0',
-      '--grpc-port=0',
-      '--exit-on-error',
-    ]);
-    await server.ended;
+    const server = await refusedServer(path);
     assert.match(server.stderr, /output \\?"list\\?" is of type sequence; only tensors are served/);
     assert.match(server.stderr, /zipmap/);
   });
@@ -137,14 +130,7 @@ describe('hand-made classifiers', () => {
           nodes: [{ op: 'Identity', inputs: ['x'], outputs: ['y'] }],
         },
       });
-      const server = new ServalProcess([
-        'serve',
-        path,
-        '--http-port=0',
-        '--grpc-port=0',
-        '--exit-on-error',
-      ]);
-      await server.ended;
+      const server = await refusedServer(path);
       assert.match(server.stderr, new RegExp(`input \\\\?"given\\\\?" is of type ${container}; `));
     }
   });

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { encodeModel, floatBytes, type OnnxModel } from '../../../ts/onnx/builder.js';
 import { exchange, errorOf } from '../support/raw-http.js';
-import { ServalProcess } from '../support/serval-process.js';
+import { refusedServer } from '../support/serval-process.js';
 import {
   floats,
   folderOf,
@@ -199,14 +199,7 @@ describe('element types that no client has', () => {
     bytes[type + 1] = 17; // FLOAT8E4M3FN, which the builder has not
     const path = join(folderOf(t), 'm.onnx');
     writeFileSync(path, bytes);
-    const server = new ServalProcess([
-      'serve',
-      path,
-      '--http-port=0',
-      '--grpc-port=0',
-      '--exit-on-error',
-    ]);
-    await server.ended;
+    const server = await refusedServer(path);
     assert.match(server.stderr, /output \\?"small\\?" has element type float8e4m3fn.*Cast/);
   });
 });

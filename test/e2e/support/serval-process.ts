@@ -106,6 +106,14 @@ export class ServalProcess {
   }
 }
 
+/** `serval serve` of a path with something wrong in it, which ends it; settles when it has. */
+export async function refusedServer(path: string): Promise<ServalProcess> {
+  const ports = ['--http-port=0', '--grpc-port=0'];
+  const server = new ServalProcess(['serve', path, ...ports, '--exit-on-error']);
+  await server.ended;
+  return server;
+}
+
 /** `serval serve` on 127.0.0.1 with free ports; settles when it is ready. */
 export async function startServer(
   args: readonly string[],

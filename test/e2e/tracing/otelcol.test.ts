@@ -21,11 +21,8 @@ const SOON = ['--trace-config=opentelemetry,bsp_schedule_delay=50', '--trace-rat
 const TRIES = 5;
 
 const { python, missing } = findPython();
-const { lines, missing: unbuilt } = missing === '' ? fromScript('go-collector.sh') : noCollector();
-
-function noCollector(): { readonly lines: readonly string[]; readonly missing: string } {
-  return { lines: [], missing };
-}
+const { lines, missing: unbuilt } =
+  missing === '' ? fromScript('go-collector.sh') : { lines: [] as string[], missing };
 
 interface Relay {
   readonly http: string;
