@@ -28,7 +28,11 @@ export function startTunedOf(options: MeasureOptions, configText: ConfigText): S
       throw new ServalError(ErrorCode.ModelInvalid, text);
     }
     const folder = mkdtempSync(join(tmpdir(), PREFIX));
-    const remove = (): void => rmSync(folder, { recursive: true, force: true });
+    const remove = (): void => {
+      process.off('exit', remove);
+      rmSync(folder, { recursive: true, force: true });
+    };
+    process.once('exit', remove);
     try {
       const home = join(folder, name);
       mkdirSync(home);
