@@ -118,6 +118,8 @@ export interface Config {
   readonly modelWarmup: boolean;
   /** Tags of the meta graph that is served of a SavedModel. */
   readonly savedModelTags: readonly string[];
+  /** TensorFlow models whose answers depend on random numbers are served. */
+  readonly allowRandom: boolean;
   /** Where compiled models are kept; undefined = nowhere. */
   readonly modelCache: string | undefined;
   /** 0 = the requests' own counts. */
@@ -230,6 +232,7 @@ export function buildConfig(settings: ReadonlyMap<string, Written>): Config {
     servingApi: servingApiSettings(read),
     modelWarmup: bool('enable-model-warmup'),
     savedModelTags: wordsValue(written('saved-model-tags')),
+    allowRandom: bool('allow-random'),
     modelCache: read.filePath('model-cache'),
     warmupIterations: int('num-request-iterations-for-warmup'),
     metrics: metricsSettings(read, hostOf('metrics-address')),

@@ -35,13 +35,13 @@ const ofServe = (...names: readonly string[]): readonly FlagRow[] =>
 
 export const INSPECT_FLAGS: readonly FlagRow[] = [
   flag('json', 'BOOL', { kind: 'bool' }, 'false', 'JSON: an object, of several models a list'),
-  ...ofServe('onnxruntime-library', 'saved-model-tags'),
+  ...ofServe('onnxruntime-library', 'saved-model-tags', 'allow-random'),
 ];
 
 export const IMPORT_FLAGS: readonly FlagRow[] = [
   text('out', 'FILE', 'the ONNX file; constants go to FILE.data'),
   text('signature', 'NAME', 'only this one (default: all, a file each)'),
-  ...ofServe('saved-model-tags'),
+  ...ofServe('saved-model-tags', 'allow-random'),
 ];
 
 const SERVE: CommandRow = {
