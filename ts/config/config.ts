@@ -18,7 +18,6 @@ import {
   providersValue,
   sizeValue,
   textValue,
-  wordsValue,
 } from './values.js';
 import { echo } from '../text.js';
 import { transportSettings, type GrpcConfig } from './grpc.js';
@@ -30,6 +29,7 @@ import {
   batchingSettings,
   checkTogether,
   controlSettings,
+  importSettings,
   metricsSettings,
   platformConfigFile,
   servingApiSettings,
@@ -231,9 +231,7 @@ export function buildConfig(settings: ReadonlyMap<string, Written>): Config {
     restTimeoutMs: int('rest-api-timeout-in-ms'),
     servingApi: servingApiSettings(read),
     modelWarmup: bool('enable-model-warmup'),
-    savedModelTags: wordsValue(written('saved-model-tags')),
-    allowRandom: bool('allow-random'),
-    modelCache: read.filePath('model-cache'),
+    ...importSettings(read),
     warmupIterations: int('num-request-iterations-for-warmup'),
     metrics: metricsSettings(read, hostOf('metrics-address')),
     accessLog: accessLogPath(given('access-log')),

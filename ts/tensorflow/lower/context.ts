@@ -415,7 +415,7 @@ export class OpContext {
     return this.op('GatherND', [value, tuples], { shape });
   }
 
-  /** Says that the node draws a value: it is refused, or warned of, where an output depends on it. */
+  /** Says that the node draws a value, which is refused or warned of where an output needs it. */
   noteDraw(value: TensorValue): TensorValue {
     const { op, name: node } = this.node;
     this.builder.model.draws.set(value.name ?? '', { op, node });
