@@ -79,7 +79,8 @@ const PREDICT: CommandRow = {
   takes: 'PATH|URL [--input NAME=VALUE | --random]',
   summary: 'call a model once, without a server or at its URL',
   about:
-    'A PATH is loaded and run in this process; a URL is http://HOST:PORT/v2/models/NAME (or /v1). ' +
+    'A PATH is loaded and run in this process; a URL is http://HOST:PORT/v2/models/NAME (or /v1), ' +
+    'or grpc://HOST:PORT the same way; https and grpcs with TLS. ' +
     'VALUE is JSON, text for an input of BYTES, @file.json, @file.npy, or @file for BYTES; ' +
     '--input @file.json has all inputs. --random fills what is not given.',
   flags: PREDICT_FLAGS,
@@ -93,6 +94,10 @@ const PREDICT: CommandRow = {
     {
       line: 'serval predict http://localhost:8000/v2/models/m --input x=@x.npy --json',
       what: 'at a server; for programs',
+    },
+    {
+      line: 'serval predict grpc://localhost:8001/v2/models/m --random',
+      what: "over gRPC; TensorFlow's API where the server has no V2",
     },
   ],
   completes: 'paths',
