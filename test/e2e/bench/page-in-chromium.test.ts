@@ -1,5 +1,5 @@
-// A bench page in a real browser: its own policy breaks nothing of it, nothing is asked for, and all
-// that is drawn can be seen, in light and dark mode, on a screen of a telephone too.
+// A bench page in a real browser: its own policy breaks nothing of it, nothing is asked for, and
+// all that is drawn can be seen, in light and dark mode, on a screen of a telephone too.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
