@@ -8,6 +8,7 @@ import { afterEach, test } from 'node:test';
 import { GrpcSender } from '../../../ts/bench-command/load/grpc-sender.js';
 import { readHeaderBlock } from '../../../ts/bench-command/load/header-block.js';
 import { headerBlock, prefixed } from '../../../ts/bench-command/load/http2.js';
+import type { Sender } from '../../../ts/bench-command/load/sender.js';
 import { until } from '../../e2e/support/polling.js';
 
 type Handler = (stream: ServerHttp2Stream, message: Buffer) => void;
@@ -48,7 +49,12 @@ async function served(handler: Handler, body: Uint8Array, inFlight: number) {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
-  const sender = new GrpcSender({ kind: 'grpc', host: '127.0.0.1', port, tlsCa: undefined });
+  const sender: Sender = new GrpcSender({
+    kind: 'grpc',
+    host: '127.0.0.1',
+    port,
+    tlsCa: undefined,
+  });
   close = async () => {
     await sender.close();
     server.close();
@@ -140,7 +146,12 @@ test('a server that is not there is an error', async () => {
   const { port } = server.address() as AddressInfo;
   server.close();
   await once(server, 'close');
-  const sender = new GrpcSender({ kind: 'grpc', host: '127.0.0.1', port, tlsCa: undefined });
+  const sender: Sender = new GrpcSender({
+    kind: 'grpc',
+    host: '127.0.0.1',
+    port,
+    tlsCa: undefined,
+  });
   const request = { head: HEAD, body: prefixed(Buffer.from('x')), jsonBytes: -1 };
   await assert.rejects(sender.prepare(request, 1, 1), /no connection: .*ECONNREFUSED/);
   await sender.close();

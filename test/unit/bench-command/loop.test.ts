@@ -61,7 +61,7 @@ const PLAN: LoadPlan = {
   rate: 0,
   warmupMs: 20,
   measureMs: 100,
-  graceMs: 300,
+  graceMs: 20_000,
   arrivals: 'constant',
   seed: 1,
 };
@@ -111,7 +111,7 @@ test('an open loop sends by the clock, whatever comes back', async () => {
 test('what waits for a slow server counts from when it was due', async () => {
   // One at a time, 10 ms each, due every 5 ms: the last one waits for half of the time.
   const sender = new FakeSender((_, done) => setTimeout(done, 10), 1);
-  const plan = { loop: 'open', rate: 200, measureMs: 200, warmupMs: 0, graceMs: 5000 } as const;
+  const plan = { loop: 'open', rate: 200, measureMs: 200, warmupMs: 0 } as const;
   const { failed, latencies, late } = await run(sender, plan);
   assert.deepEqual([failed, latencies.count, late.count], [0, 40, 40]);
   assert.ok(latencies.max > 150_000, `${latencies.max} us`);
@@ -122,10 +122,10 @@ test('what has no answer when it is over has failed', async () => {
   const sender = new FakeSender((number, done) => {
     if (number <= 10) setTimeout(done, 1);
   });
-  const plan = { loop: 'open', rate: 500, measureMs: 100, warmupMs: 0, graceMs: 50 } as const;
-  const { answered, failed, firstError } = await run(sender, plan);
-  assert.deepEqual([answered, failed, sender.cuts], [10, 40, 1]);
-  assert.match(firstError ?? '', /no answer 0\.1 s after the end|no answer 0\.0 s after the end/);
+  const plan = { loop: 'open', rate: 500, measureMs: 100, warmupMs: 0, graceMs: 1000 } as const;
+  const { latencies, failed, firstError } = await run(sender, plan);
+  assert.deepEqual([latencies.count, failed, sender.cuts], [10, 40, 1]);
+  assert.match(firstError ?? '', /no answer 1\.0 s after the end/);
 });
 
 test('independent callers come at the rate that was asked for', async () => {
