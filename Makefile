@@ -50,7 +50,8 @@ format: test-tools install-deps ## C++ by clang-format, TypeScript and JavaScrip
 t: install-deps ## one test, in seconds: T=path[:name], TypeScript, C++ or Python
 	@node test/run/one.mjs '$(T)'
 
-.PHONY: tidy test-unit test-native test-boundary test-conformance test-e2e test-package test-quickstart
+.PHONY: tidy test-unit test-native test-boundary test-conformance test-e2e
+.PHONY: test-package test-quickstart
 tidy: ## the style rules, checked
 	@node test/tidy/tidy.mjs
 test-unit: build ## unit tests of the TypeScript and of the scripts

@@ -65,7 +65,7 @@ export function near(got: number, wanted: number, tolerance: number): boolean {
 }
 
 /** Splits what a block printed in front of what it says that it prints last. Numbers are equal to
- * four digits, since versions of libraries differ in the last ones. Throws where the end differs. */
+ * four digits: versions of libraries differ in the last ones. Throws where the end differs. */
 export function splitPrinted(
   output: string,
   printed: string,
