@@ -11,8 +11,16 @@ import { isUsageError, UsageError } from './commands/usage.js';
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
 const COMMANDS = [
-  ...['serve', 'predict', 'inspect', 'import', 'gpu', 'doctor', 'key', 'completion'],
-  ...['version', 'help'],
+  'serve',
+  'predict',
+  'inspect',
+  'import',
+  'gpu',
+  'doctor',
+  'key',
+  'completion',
+  'version',
+  'help',
 ];
 
 /** Runs one command and sets the process's exit code; `serve` returns once the server is up.

@@ -1,4 +1,4 @@
-// See gpu_probe.h.
+// See gpu_probe.h. What is opened is never closed: another call may be in it.
 #include "addon/gpu_probe.h"
 
 #include <dlfcn.h>

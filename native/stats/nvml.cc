@@ -1,4 +1,4 @@
-// See nvml.h.
+// See nvml.h. The library is opened once, under the lock that every reading takes.
 #include "stats/nvml.h"
 
 #include <dlfcn.h>

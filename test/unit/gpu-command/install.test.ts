@@ -11,7 +11,14 @@ import { Progress } from '../../../ts/gpu-command/install/progress.js';
 import { tempFolder } from '../temp-folder.js';
 import { indexServer, wheelOf, type IndexServer } from './index-server.js';
 
-const CONTENT = Buffer.alloc(300_000, 'library').map((byte, i) => (byte * 31 + i * i) & 0xff);
+/** Noise, which no packing makes short. */
+const CONTENT = new Uint8Array(300_000);
+for (let i = 0, seed = 1; i < CONTENT.length; i++) {
+  seed ^= seed << 13;
+  seed ^= seed >>> 17;
+  seed ^= seed << 5;
+  CONTENT[i] = seed;
+}
 
 function twoWheels() {
   const a = wheelOf('nvidia-a', [
@@ -83,11 +90,11 @@ test('a second run asks for nothing; what is not whole is fetched again', async 
 test('a connection that breaks is taken up again where it broke', async (context) => {
   const { index, wheels, run } = await setUp(context);
   const file = wheels[0]?.file ?? '';
-  index.cuts.set(file, [1000, 70_000]);
+  index.cuts.set(file, [250_000]);
   assert.equal(await run(), 2);
   const ranges = index.asked.filter((line) => line.startsWith(`GET /store/${file} bytes=`));
-  assert.equal(ranges.length, 2);
-  assert.ok(ranges.every((line) => Number(/=(\d+)-/.exec(line)?.[1]) > 0));
+  assert.equal(ranges.length, 1);
+  assert.ok(Number(/=(\d+)-/.exec(ranges[0] ?? '')?.[1]) > 0);
 });
 
 test('a run that was ended goes on, also where ranges are not answered', async (context) => {
