@@ -1,6 +1,9 @@
 // What `serval doctor` comes to: the first obstacle and its remedy.
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { packageRoot } from '../../../ts/package-files.js';
 import { GPU_LIBRARIES } from '../../../ts/gpu/libraries.js';
 import { CUDA_WHEELS, TENSORRT_WHEELS } from '../../../ts/gpu/wheels.js';
 import {
@@ -84,6 +87,13 @@ test('the page has a line for all that was looked at', () => {
 
 test('versions of CUDA', () => {
   assert.deepEqual([13_000, 12_080, 0].map(cudaVersion), ['13.0', '12.8', '']);
+});
+
+test('the page of GPUs has each package as it is pinned', () => {
+  const page = readFileSync(join(packageRoot(), 'docs', 'gpu.md'), 'utf8');
+  for (const { package: name, version } of [...CUDA_WHEELS, ...TENSORRT_WHEELS]) {
+    assert.ok(page.includes(`\n| ${name} | ${version} | `), name);
+  }
 });
 
 test('each library is brought by a package that is pinned', () => {
