@@ -25,6 +25,8 @@ const OTHER_ENTRIES = [
   'commands/inspect-command.js',
   'commands/import-command.js',
   'commands/key-command.js',
+  'gpu-command/gpu-command.js',
+  'gpu-command/doctor-command.js',
   'commands/help/help-command.js',
   'commands/help/completion-command.js',
   'import/import-worker.js',
@@ -48,6 +50,8 @@ const otherCommands = {
     onResolve(
       {
         filter: /\/((predict|bench|inspect|import|key|help|completion)-command|otlp-exporter)\.js$/,
+        filter:
+          /\/((predict|inspect|import|gpu|doctor|key|help|completion)-command|otlp-exporter)\.js$/,
       },
       ({ path, kind }) => (kind === 'dynamic-import' ? { path: basename(path), namespace } : null),
     );
