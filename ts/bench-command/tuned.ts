@@ -32,7 +32,7 @@ export function startTunedOf(options: MeasureOptions, configText: ConfigText): S
       const text = `${options.target}: model '${name}' has no version ${wanted ?? 'that can be served'}`;
       throw new ServalError(ErrorCode.ModelInvalid, text);
     }
-    const folder = mkdtempSync(join(tmpdir(), PREFIX));
+    const folder = mkdtempSync(join(tmpdir(), `${PREFIX}${process.pid}-`));
     const remove = (): void => {
       process.off('exit', remove);
       rmSync(folder, { recursive: true, force: true });
