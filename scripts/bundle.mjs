@@ -49,9 +49,8 @@ const otherCommands = {
     const namespace = 'other-commands';
     onResolve(
       {
-        filter: /\/((predict|bench|inspect|import|key|help|completion)-command|otlp-exporter)\.js$/,
         filter:
-          /\/((predict|inspect|import|gpu|doctor|key|help|completion)-command|otlp-exporter)\.js$/,
+          /\/((predict|bench|inspect|import|gpu|doctor|key|help|completion)-command|otlp-exporter)\.js$/,
       },
       ({ path, kind }) => (kind === 'dynamic-import' ? { path: basename(path), namespace } : null),
     );

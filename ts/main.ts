@@ -11,9 +11,9 @@ import { isUsageError, UsageError } from './commands/usage.js';
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
 const COMMANDS = [
-  ...['serve', 'predict', 'bench', 'inspect', 'import', 'key', 'completion', 'version', 'help'],
   'serve',
   'predict',
+  'bench',
   'inspect',
   'import',
   'gpu',
