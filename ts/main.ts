@@ -10,7 +10,9 @@ import { isUsageError, UsageError } from './commands/usage.js';
 
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
-const COMMANDS = ['serve', 'predict', 'inspect', 'import', 'key', 'completion', 'version', 'help'];
+const COMMANDS = [
+  ...['serve', 'predict', 'bench', 'inspect', 'import', 'key', 'completion', 'version', 'help'],
+];
 
 /** Runs one command and sets the process's exit code; `serve` returns once the server is up.
  * 1: it failed; 2: the command line or the configuration file is wrong. */
@@ -36,6 +38,10 @@ async function run(args: readonly string[]): Promise<number> {
     case 'predict': {
       const { predictCommand } = await import('./predict-command/predict-command.js');
       return predictCommand(rest);
+    }
+    case 'bench': {
+      const { benchCommand } = await import('./bench-command/bench-command.js');
+      return benchCommand(rest);
     }
     case 'inspect': {
       const { inspectCommand } = await import('./commands/inspect-command.js');
