@@ -3,6 +3,7 @@
 import { change, duration, grouped } from '../page/numbers.js';
 import type { TuneReport, TuneTrial } from '../types.js';
 import { batchingParametersText, configText } from './config-text.js';
+import { mergedConfig } from './own-config.js';
 import type { Found } from './search.js';
 import { pointWords, settingsWords } from './words.js';
 
@@ -13,6 +14,8 @@ export interface ReportOptions {
   /** Whether TensorFlow Serving's batching parameters are wanted too. */
   readonly hasBatchingParameters: boolean;
   readonly cores: number;
+  /** The text of the model's own config.pbtxt; undefined: it has none. */
+  readonly base?: string | undefined;
 }
 
 export function reportOf(found: Found, options: ReportOptions): TuneReport {
@@ -22,12 +25,16 @@ export function reportOf(found: Found, options: ReportOptions): TuneReport {
   const batching = options.hasBatchingParameters
     ? batchingParametersText(settings, options.cores)
     : undefined;
+  const said = notes(found, best, latencyBound);
   return {
     latencyBound,
     trials: found.trials,
     best: found.best,
     steps: found.steps,
-    config: configText(settings, options.name, notes(found, best, latencyBound)),
+    config:
+      options.base === undefined
+        ? configText(settings, options.name, said)
+        : mergedConfig(options.base, settings, said),
     batchingParameters: batching,
   };
 }

@@ -197,7 +197,8 @@ class Search {
   }
 
   private rankedBehind(lost: Tried): Tried | undefined {
-    const without = { ...lost, best: undefined };
+    const problem = 'not so when measured again';
+    const without = { ...lost, best: undefined, problem };
     this.tried[this.tried.indexOf(lost)] = without;
     return this.tried
       .filter((one) => one.best !== undefined)
