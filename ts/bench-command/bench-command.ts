@@ -1,5 +1,5 @@
-// `serval bench MODEL|URL`: how fast a model answers, alone and behind each protocol. Control plane,
-// main thread.
+// `serval bench MODEL|URL`: how fast a model answers, alone and behind each protocol. Control
+// plane, main thread.
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import { asUsage, UsageError } from '../commands/usage.js';
 import { parseFlags, type ParsedFlags } from '../config/command-line.js';

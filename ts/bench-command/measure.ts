@@ -41,8 +41,9 @@ export interface Bench {
 
 /** Rows that are drawn: requests of more have them again. */
 const DRAWN_ROWS = 64;
-const GRACE_MS_MIN = 1000;
-const GRACE_MS_MAX = 10_000;
+/** How long answers are waited for when the time is over. */
+const GRACE_MS_MIN = 5000;
+const GRACE_MS_MAX = 30_000;
 const DRAWN_BYTES_MAX = 16_777_216;
 const AUTO_THREADS_MAX = 4;
 

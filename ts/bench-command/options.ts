@@ -149,7 +149,7 @@ function seconds(written: Written, min: number): number {
 }
 
 function headerOf(text: string): readonly [string, string] {
-  const [, name, value] = /^([\w-]+):\s*([\x20-\x7e]*)$/.exec(text) ?? [];
+  const [, name, value] = /^([\w-]+):[ \t]*([\x20-\x7e]*)$/.exec(text) ?? [];
   if (name === undefined || value === undefined) {
     throw configError('--header', `expected NAME: VALUE, got ${echo(text)}`);
   }

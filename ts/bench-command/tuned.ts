@@ -1,15 +1,18 @@
 // A model under settings of its own: a repository in a temporary folder, with links to the model's
 // files and the config.pbtxt of the settings, and a server for it. Control plane, main thread.
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { modelPath } from '../config/model-path.js';
 import { ErrorCode, ServalError } from '../errors.js';
+import { BENCH_LINKS_MAX } from '../limits.js';
+import type { FoundModel } from '../registry/sources/scan.js';
 import { foundModel } from './target/found-model.js';
 import { measureOf, type MeasureOptions } from './measure.js';
 import type { StartTuned, TunedSettings } from './types.js';
 
 const PREFIX = 'serval-tune-';
+const CONFIG_FILE = 'config.pbtxt';
 
 /** The text of a config.pbtxt. */
 export type ConfigText = (settings: TunedSettings, model: string) => string;
@@ -28,17 +31,22 @@ export function startTunedOf(options: MeasureOptions, configText: ConfigText): S
       throw new ServalError(ErrorCode.ModelInvalid, text);
     }
     const folder = mkdtempSync(join(tmpdir(), PREFIX));
-    const remove = (): void => rmSync(folder, { recursive: true, force: true });
+    const remove = (): void => {
+      process.off('exit', remove);
+      rmSync(folder, { recursive: true, force: true });
+    };
+    process.once('exit', remove);
     try {
       const home = join(folder, name);
       mkdirSync(home);
       const isFile = model.source === 'file';
       symlinkSync(version.folder, join(home, version.version), 'dir');
+      if (model.source === 'repository') linkOthers(model, home);
       const text = configText(settings, name);
       const file = isFile
         ? `default_model_filename: ${JSON.stringify(basename(version.path))}\n`
         : '';
-      writeFileSync(join(home, 'config.pbtxt'), `${text.trimEnd()}\n${file}`);
+      writeFileSync(join(home, CONFIG_FILE), `${text.trimEnd()}\n${file}`);
       const bench = await measureOf({ ...options, target: folder, model: name });
       return {
         measure: bench.measure,
@@ -52,4 +60,13 @@ export function startTunedOf(options: MeasureOptions, configText: ConfigText): S
       throw error;
     }
   };
+}
+
+/** What a configuration names beside the versions: files of labels, of warm-up. */
+function linkOthers({ basePath, versions }: FoundModel, home: string): void {
+  const left = new Set([CONFIG_FILE, ...versions.map((one) => basename(one.folder))]);
+  const names = readdirSync(basePath).filter((name) => !left.has(name) && !/^\d+$/.test(name));
+  for (const name of names.slice(0, BENCH_LINKS_MAX)) {
+    symlinkSync(join(basePath, name), join(home, name));
+  }
 }

@@ -9,8 +9,8 @@ const ENDED = -1;
 /** Behind the sequence's word, aligned. */
 const DUE = 1;
 const SHARED_BYTES = 16;
-/** Not more often than this. */
-const TICK_MS = 0.05;
+/** Not more often than this: at high rates some requests go together. */
+const TICK_MS = 0.1;
 
 export interface PacerData {
   readonly role: 'pacer';

@@ -1,6 +1,6 @@
 // What sends requests and hears of their answers, whatever is between: the interface of the
-// transports of `serval bench`, and what passes between its threads. Types and a clock; the load's
-// threads.
+// transports of `serval bench`, and what passes between its threads. Types and a clock; control
+// plane, the load's threads.
 import type { Written } from '../../config/values.js';
 import type { ModelChoice } from '../../library/open-model.js';
 import type { HistogramData } from './histogram.js';
@@ -9,7 +9,7 @@ import type { HistogramData } from './histogram.js';
 export const now = (): number => performance.now() + CLOCK_BEGAN;
 const CLOCK_BEGAN = Number(process.hrtime.bigint()) / 1e6 - performance.now();
 
-/** `begun`: what send() was given. `error`: what is wrong with the answer, or that there is none. */
+/** `begun`: what send() was given. `error`: what is wrong with the answer, or that none came. */
 export type OnAnswer = (begun: number, error: string | undefined) => void;
 
 export interface Sender {

@@ -15,8 +15,8 @@ export interface GrpcAddress {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** `method`: "ModelMetadata"; `message`: with its prefix. Answers the message. Errors: what the server says; ModelNotReady: no
- * answer. */
+/** `method`: "ModelMetadata"; `message`: with its prefix. Answers the message.
+ * Errors: what the server says; ModelNotReady: no answer. */
 export function grpcCall(
   { host, port, tlsCa, headers }: GrpcAddress,
   method: string,

@@ -21,7 +21,6 @@ const SCHEMES: Readonly<Record<string, readonly [BenchUrl['kind'], boolean, numb
   'grpcs:': ['grpc', true, 443],
 };
 const V2_PATH = /^(.*?)\/v2\/models\/([^/]+)(?:\/versions\/([^/]+))?(?:\/infer)?$/;
-const GRPC_PATH = /^\/([^/]+)(?:\/([^/]+))?$/;
 
 export const isBenchUrl = (text: string): boolean => /^[a-z][a-z\d+.-]*:\/\//i.test(text);
 
@@ -41,14 +40,10 @@ export function benchUrl(text: string, model?: string, version?: string): BenchU
   const host = url.hostname.replace(/^\[|\]$/g, '');
   const path = url.pathname.replace(/\/+$/, '');
   if (/\/v1(\/|$)/.test(path)) throw bad('/v2/models/NAME: V1 is not measured');
-  const found = (kind === 'http' ? V2_PATH : GRPC_PATH).exec(path);
-  const [prefix = '', name = '', inside = ''] =
-    kind === 'http' ? (found?.slice(1) ?? []) : ['', ...(found?.slice(1) ?? [])];
+  const found = V2_PATH.exec(path);
+  const [, prefix = '', name = '', inside = ''] = found ?? [];
   const named = model ?? decodeURIComponent(name);
-  if (named === '') {
-    const form = kind === 'http' ? '/v2/models/NAME' : '/NAME';
-    throw bad(`${form} behind the address, or --model NAME`);
-  }
+  if (named === '') throw bad('/v2/models/NAME behind the address, or --model NAME');
   const before = found === null ? path.replace(/\/v2$/, '') : prefix;
   return {
     kind,

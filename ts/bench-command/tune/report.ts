@@ -1,11 +1,11 @@
 // What a search found, as it is printed, written to files and drawn: a table of the settings that
 // were tried and the configuration of the best. Control plane; pure.
-import { change, duration, grouped } from '../page/numbers.js';
+import { change, grouped } from '../page/numbers.js';
 import type { TuneReport, TuneTrial } from '../types.js';
 import { batchingParametersText, configText } from './config-text.js';
 import { mergedConfig } from './own-config.js';
 import type { Found } from './search.js';
-import { pointWords, settingsWords } from './words.js';
+import { pointWords, settingsWords, time } from './words.js';
 
 export interface ReportOptions {
   /** The model's name, which config.pbtxt says. */
@@ -45,7 +45,7 @@ function notes(
   best: TuneTrial | undefined,
   latencyBound: number | undefined,
 ): readonly string[] {
-  const bound = latencyBound === undefined ? '' : `, p99 below ${duration(latencyBound)}`;
+  const bound = latencyBound === undefined ? '' : `, p99 below ${time(latencyBound)}`;
   const lines = [`serval bench --tune, ${trials.length} settings tried${bound}`];
   if (best?.best === undefined)
     return [...lines, 'no settings kept the bound: these are the defaults'];
@@ -79,8 +79,8 @@ function cells({ best, points, problem }: TuneTrial, base: number | undefined): 
   const rows = [
     grouped(point.rowsPerSecond),
     base === undefined ? '' : change(base, point.rowsPerSecond),
-    duration(point.latency.p50),
-    duration(point.latency.p99),
+    time(point.latency.p50),
+    time(point.latency.p99),
     String(point.concurrency),
   ];
   return best === undefined ? [...rows, problem ?? 'above the bound'] : rows;

@@ -3,11 +3,10 @@
 // budget of time, and measures the winner beside the defaults once more. Control plane; main
 // thread. It starts no process itself: see StartTuned.
 import { reasonOf } from '../../errors.js';
-import { duration } from '../page/numbers.js';
 import type { BenchPoint, StartTuned, TunedSettings, TuneTrial } from '../types.js';
 import { WALKS, type Candidate, type Known, type Walk } from './candidates.js';
 import { isBetter, keeps, measured, MARGIN, planOf, type Load, type Measured } from './trial.js';
-import { gainWords, pointWords, settingsKey, settingsWords } from './words.js';
+import { gainWords, pointWords, settingsKey, settingsWords, time } from './words.js';
 
 /** The winner is measured again for so many times as long. */
 const CONFIRM_TIMES = 2;
@@ -243,7 +242,7 @@ function resultWords(
   if (problem !== undefined)
     return last === undefined ? problem : `${pointWords(last)}, ${problem}`;
   if (last === undefined) return 'not measured';
-  return `${pointWords(last)}, above the bound of ${duration(bound ?? 0)}`;
+  return `${pointWords(last)}, above the bound of ${time(bound ?? 0)}`;
 }
 
 /** Rejects where the server does not serve the model with its defaults. */

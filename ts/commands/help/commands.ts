@@ -109,10 +109,10 @@ const BENCH: CommandRow = {
   takes: 'PATH|URL [flags]',
   summary: 'measure how fast a model answers, alone and behind each protocol',
   about:
-    'A PATH gets a server of its own on free ports; a URL is http://HOST:PORT/v2/models/NAME or ' +
-    'grpc://HOST:PORT/NAME. Closed loops keep so many requests in flight, open loops send so many ' +
-    'a second whatever comes back; latencies of these count from when a request was due. Inputs are ' +
-    'random where --input does not give them.',
+    'A PATH gets a server of its own on free ports; a URL is http:// or ' +
+    'grpc://HOST:PORT/v2/models/NAME. Closed loops keep so many requests in flight, open loops ' +
+    'send so many a second whatever comes back; latencies of these count from when a request was ' +
+    'due. Inputs are random where --input does not give them.',
   flags: BENCH_FLAGS,
   common: [
     ...['paths', 'concurrency', 'rate', 'batch', 'seconds', 'input', 'shape', 'json'],

@@ -95,7 +95,7 @@ describe('the search of --tune', () => {
     const { found, said } = await ran(serial, { latencyBound: 10 });
     assert.equal(found.best, undefined);
     assert.ok(found.trials.length > 1);
-    assert.match(said[0] ?? '', /^defaults: 1,000 rows\/s, p99 2 ms .*above the bound of 10 µs$/);
+    assert.match(said[0] ?? '', /^defaults: 1,000 rows\/s, p99 2 ms .*above the bound of 10 us$/);
   });
 
   it('never starts the same settings twice but to confirm, and none without sense', async () => {
