@@ -25,6 +25,8 @@ const OTHER_ENTRIES = [
   'commands/inspect-command.js',
   'commands/import-command.js',
   'commands/key-command.js',
+  'gpu-command/gpu-command.js',
+  'gpu-command/doctor-command.js',
   'commands/help/help-command.js',
   'commands/help/completion-command.js',
   'import/import-worker.js',
@@ -47,7 +49,8 @@ const otherCommands = {
     const namespace = 'other-commands';
     onResolve(
       {
-        filter: /\/((predict|bench|inspect|import|key|help|completion)-command|otlp-exporter)\.js$/,
+        filter:
+          /\/((predict|bench|inspect|import|gpu|doctor|key|help|completion)-command|otlp-exporter)\.js$/,
       },
       ({ path, kind }) => (kind === 'dynamic-import' ? { path: basename(path), namespace } : null),
     );

@@ -11,7 +11,17 @@ import { isUsageError, UsageError } from './commands/usage.js';
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
 const COMMANDS = [
-  ...['serve', 'predict', 'bench', 'inspect', 'import', 'key', 'completion', 'version', 'help'],
+  'serve',
+  'predict',
+  'bench',
+  'inspect',
+  'import',
+  'gpu',
+  'doctor',
+  'key',
+  'completion',
+  'version',
+  'help',
 ];
 
 /** Runs one command and sets the process's exit code; `serve` returns once the server is up.
@@ -50,6 +60,14 @@ async function run(args: readonly string[]): Promise<number> {
     case 'import': {
       const { importCommand } = await import('./commands/import-command.js');
       return importCommand(rest);
+    }
+    case 'gpu': {
+      const { gpuCommand } = await import('./gpu-command/gpu-command.js');
+      return gpuCommand(rest);
+    }
+    case 'doctor': {
+      const { doctorCommand } = await import('./gpu-command/doctor-command.js');
+      return doctorCommand(rest);
     }
     case 'key': {
       const { keyCommand } = await import('./commands/key-command.js');

@@ -1,12 +1,20 @@
 // A model under settings of its own: a repository in a temporary folder, with links to the model's
 // files and the config.pbtxt of the settings, and a server for it. Control plane, main thread.
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { modelPath } from '../config/model-path.js';
 import { ErrorCode, ServalError } from '../errors.js';
 import { BENCH_LINKS_MAX } from '../limits.js';
-import type { FoundModel } from '../registry/sources/scan.js';
+import { MODEL_FILE, type FoundModel } from '../registry/sources/scan.js';
 import { foundModel } from './target/found-model.js';
 import { measureOf, type MeasureOptions } from './measure.js';
 import type { StartTuned, TunedSettings } from './types.js';
@@ -25,12 +33,16 @@ export function startTunedOf(options: MeasureOptions, configText: ConfigText): S
       modelPath(process.cwd(), options.target),
       options.model,
     );
-    const version = model.versions.at(0);
+    const wanted = options.version;
+    const version =
+      wanted === undefined
+        ? model.versions.at(0)
+        : model.versions.find((one) => one.version === wanted);
     if (version === undefined) {
-      const text = `${options.target}: model '${name}' has no version that can be served`;
+      const text = `${options.target}: model '${name}' has no version ${wanted ?? 'that can be served'}`;
       throw new ServalError(ErrorCode.ModelInvalid, text);
     }
-    const folder = mkdtempSync(join(tmpdir(), PREFIX));
+    const folder = mkdtempSync(join(tmpdir(), `${PREFIX}${process.pid}-`));
     const remove = (): void => {
       process.off('exit', remove);
       rmSync(folder, { recursive: true, force: true });
@@ -39,15 +51,13 @@ export function startTunedOf(options: MeasureOptions, configText: ConfigText): S
     try {
       const home = join(folder, name);
       mkdirSync(home);
-      const isFile = model.source === 'file';
       symlinkSync(version.folder, join(home, version.version), 'dir');
-      if (model.source === 'repository') linkOthers(model, home);
-      const text = configText(settings, name);
-      const file = isFile
-        ? `default_model_filename: ${JSON.stringify(basename(version.path))}\n`
-        : '';
-      writeFileSync(join(home, CONFIG_FILE), `${text.trimEnd()}\n${file}`);
-      const bench = await measureOf({ ...options, target: folder, model: name });
+      if (model.source === 'repository' || model.source === 'model-folder') linkOthers(model, home);
+      const text = configText(settings, name).trimEnd();
+      writeFileSync(join(home, CONFIG_FILE), `${text}\n${fileText(version.path, text)}`);
+      // By its name: a model called "1" would be a version of the folder above it.
+      const target = `${name}=${home}`;
+      const bench = await measureOf({ ...options, target, model: undefined, version: undefined });
       return {
         measure: bench.measure,
         close: async () => {
@@ -69,4 +79,13 @@ function linkOthers({ basePath, versions }: FoundModel, home: string): void {
   for (const name of names.slice(0, BENCH_LINKS_MAX)) {
     symlinkSync(join(basePath, name), join(home, name));
   }
+}
+
+/** What names the model's file, where it is not called as the format has it, and `config` does not
+ * name it. */
+function fileText(path: string, config: string): string {
+  if (/^\s*default_model_filename\b/m.test(config)) return '';
+  const name = basename(path);
+  const isOther = name !== MODEL_FILE && statSync(path).isFile();
+  return isOther ? `default_model_filename: ${JSON.stringify(name)}\n` : '';
 }

@@ -167,6 +167,7 @@ test('URLs say protocol, address, model and version', () => {
     ['http://h:8000', /\/v2\/models\/NAME behind the address, or --model/],
     ['http://h/v1/models/m', /V1 is not measured/],
     ['http://', /expected a URL/],
+    ['grpc://h:8001/v2/models/%zz', /expected percent signs with two digits each/],
   ] as const) {
     assert.throws(() => benchUrl(text), expected);
   }

@@ -42,7 +42,7 @@ export function benchUrl(text: string, model?: string, version?: string): BenchU
   if (/\/v1(\/|$)/.test(path)) throw bad('/v2/models/NAME: V1 is not measured');
   const found = V2_PATH.exec(path);
   const [, prefix = '', name = '', inside = ''] = found ?? [];
-  const named = model ?? decodeURIComponent(name);
+  const named = model ?? decoded(name, bad);
   if (named === '') throw bad('/v2/models/NAME behind the address, or --model NAME');
   const before = found === null ? path.replace(/\/v2$/, '') : prefix;
   return {
@@ -52,8 +52,16 @@ export function benchUrl(text: string, model?: string, version?: string): BenchU
     port,
     prefix: kind === 'http' ? before : '',
     model: named,
-    version: version ?? decodeURIComponent(inside),
+    version: version ?? decoded(inside, bad),
   };
+}
+
+function decoded(text: string, bad: (expected: string) => ServalError): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw bad('percent signs with two digits each');
+  }
 }
 
 /** A port that is a scheme's own is not kept by URL. */

@@ -4,6 +4,7 @@
 import { SERVE_FLAGS } from '../../config/flags.js';
 import { flag, type FlagRow } from '../../config/flag-row.js';
 import { BENCH_FLAGS } from '../../bench-command/flags.js';
+import { DOCTOR_FLAGS, GPU_FLAGS } from '../../gpu-command/flags.js';
 import { PREDICT_FLAGS } from '../../predict-command/flags.js';
 
 export interface Example {
@@ -165,6 +166,33 @@ const IMPORT: CommandRow = {
   completes: 'paths',
 };
 
+const GPU: CommandRow = {
+  name: 'gpu',
+  takes: 'install [--tensorrt] [--to DIR]',
+  summary: "install NVIDIA's libraries and ONNX Runtime for GPUs",
+  about:
+    "From the package index of pip's configuration, else PyPI: 1.4 GB, checked by their hashes; " +
+    'only the libraries are unpacked. What is there stays; a run that was cut goes on.',
+  flags: GPU_FLAGS,
+  examples: [
+    { line: 'serval gpu install', what: 'where servers find it' },
+    { line: 'serval gpu install --tensorrt --to /opt/serval-gpu', what: 'with TensorRT 10' },
+  ],
+  completes: ['install'],
+};
+
+const DOCTOR: CommandRow = {
+  name: 'doctor',
+  takes: '[--json]',
+  summary: 'say what this machine has for models on GPUs',
+  about:
+    'The driver, its devices, each library found or missing, the providers that load, and a ' +
+    'verdict. The exit code is 0 where models can run on a GPU, 1 where they run on the CPU.',
+  flags: DOCTOR_FLAGS,
+  examples: [{ line: 'serval doctor', what: 'what is there, what is missing, what to do' }],
+  completes: [],
+};
+
 const KEY: CommandRow = {
   name: 'key',
   takes: 'NAME GROUP[,GROUP...]',
@@ -228,6 +256,8 @@ export const COMMANDS: readonly CommandRow[] = [
   BENCH,
   INSPECT,
   IMPORT,
+  GPU,
+  DOCTOR,
   KEY,
   COMPLETION,
   VERSION,
