@@ -1,5 +1,5 @@
-// A model's own config.pbtxt under other settings: what they replace is cut out of its text, the rest
-// stays as it was written, comments too. Control plane.
+// A model's own config.pbtxt under other settings: what they replace is cut out of its text, the
+// rest stays as it was written, comments too. Control plane.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ModelPath } from '../../config/model-path.js';

@@ -1,10 +1,10 @@
-// `serval bench MODEL --tune`: what the search is asked for by the flags, what it says while it runs,
-// and what is printed and written at its end. Control plane, main thread.
-import { asUsage } from '../../commands/usage.js';
+// `serval bench MODEL --tune`: what the search is asked for by the flags, what it says while it
+// runs, and what is printed and written at its end. Control plane, main thread.
+import { asUsage, UsageError } from '../../commands/usage.js';
 import { modelPath } from '../../config/model-path.js';
 import type { ParsedFlags } from '../../config/command-line.js';
 import { configError, intValue, textValue } from '../../config/values.js';
-import { ErrorCode, ServalError } from '../../errors.js';
+import { ErrorCode } from '../../errors.js';
 import { echo, visible } from '../../text.js';
 import { measureOf, type Bench, type MeasureOptions } from '../measure.js';
 import { ALL_PATHS, sweepOptions, type SweepOptions } from '../options.js';
@@ -103,7 +103,7 @@ export async function tuneModel(
   const tuning = await asUsage(() => tuneSettings(flags, sweepOptions(flags)));
   if (/^[a-z][a-z\d+.-]*:\/\//i.test(options.target)) {
     const text = `--tune: expected a MODEL, got ${echo(options.target)}: it starts servers of its own`;
-    throw new ServalError(ErrorCode.InvalidArgument, text);
+    throw new UsageError(ErrorCode.InvalidArgument, text);
   }
   const { model, hasRows } = await known(options, tuning);
   const load = { ...tuning, path: tuning.path ?? 'grpc', batch: hasRows ? tuning.batch : 0 };

@@ -184,6 +184,22 @@ describe('the search of --tune', () => {
     assert.ok(said.some((line) => line.endsWith('not so when measured again')));
   });
 
+  it('compares the winner with defaults under the same load', async () => {
+    // The defaults want eight in flight too; while it was searched, something else was in the way.
+    const model: FakeModel = {
+      ...parallel,
+      bend: (point, { instances, threads }) => {
+        const isPlain = instances === undefined && threads === undefined;
+        const isSlow = isPlain && (point.concurrency < 8 || point.seconds === 2);
+        return isSlow ? { ...point, rowsPerSecond: point.rowsPerSecond * 0.5 } : point;
+      },
+    };
+    const { best, said } = await ran(model, { canBatch: false });
+    assert.deepEqual(best.settings, {});
+    assert.equal(best.best?.concurrency, 8);
+    assert.ok(said.some((line) => line.endsWith('the best so far')));
+  });
+
   it('prefers the defaults to a gain that is noise', async () => {
     const model: FakeModel = {
       ...parallel,
