@@ -129,6 +129,8 @@ export const BENCH_ELEMENTS_MAX = 16_777_216;
 /** Points of one report, and how long one of them may go on. */
 export const BENCH_POINTS_MAX = 1000;
 export const BENCH_SECONDS_MAX = 3600;
+/** Files beside a model's versions that --tune links to. */
+export const BENCH_LINKS_MAX = 1000;
 /** Models that such lines are printed of. */
 export const TRY_MODELS_MAX = 8;
 
