@@ -17,6 +17,7 @@ import { ARRAYS } from './control/arrays.js';
 import { BRANCHES } from './control/branch.js';
 import { LISTS } from './control/lists.js';
 import { LOOPS } from './control/loop.js';
+import { CTC } from './decoders/ctc.js';
 import { DIAGONALS } from './linear/diagonals.js';
 import { EINSUM } from './linear/einsum.js';
 import { CROSS } from './linear/cross.js';
@@ -44,6 +45,7 @@ import { STRIDED_SLICE } from './shape/strided-slice.js';
 import { STRINGS } from './strings/index.js';
 import { IMAGE_BYTES } from './image-bytes/index.js';
 import { TABULAR } from './tabular/index.js';
+import { BOOSTED_TREES } from './trees/boosted.js';
 import { CONV } from './conv/conv.js';
 import { TRANSPOSED_CONV } from './conv/transposed.js';
 import { POOL } from './conv/pool.js';
@@ -83,6 +85,7 @@ export const OPERATORS: Operators = withComplex({
   ...BRANCHES,
   ...LISTS,
   ...LOOPS,
+  ...CTC,
   ...DIAGONALS,
   ...EINSUM,
   ...CROSS,
@@ -110,6 +113,7 @@ export const OPERATORS: Operators = withComplex({
   ...STRINGS,
   ...IMAGE_BYTES,
   ...TABULAR,
+  ...BOOSTED_TREES,
   ...CONV,
   ...TRANSPOSED_CONV,
   ...POOL,
