@@ -6,14 +6,14 @@
 set -euo pipefail
 
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
-version="$1"
-lock="$here/requirements-estimators-$version.txt"
+tensorflow="$1"
+lock="$here/requirements-estimators-$tensorflow.txt"
 source "$here/cached.sh"
 
-case "$version" in
+case "$tensorflow" in
   1.15) wanted=3.7 ;;
   2.8) wanted=3.10 ;;
-  *) echo "estimators-env: no TensorFlow $version here" >&2; exit 1 ;;
+  *) echo "estimators-env: no TensorFlow $tensorflow here" >&2; exit 1 ;;
 esac
 
 found=""
@@ -26,22 +26,22 @@ sys.exit(".".join(map(str, sys.version_info[:2])) != sys.argv[1])' "$wanted" 2> 
   fi
 done
 if [ -z "$found" ]; then
-  echo "estimators-env: no Python $wanted here, which TensorFlow $version needs" >&2
+  echo "estimators-env: no Python $wanted here, which TensorFlow $tensorflow needs" >&2
   exit 77
 fi
 
 fill() {
-  if ! pip_install "$1" --no-deps --requirement "$lock"; then
-    echo "estimators-env: TensorFlow $version can't be installed here (see pip's words above)" >&2
+  if ! pip_install "$1" --no-binary gast --no-deps --requirement "$lock"; then
+    echo "estimators-env: TensorFlow $tensorflow can't be installed here (see pip's words above)" >&2
     exit 77
   fi
   if ! TF_CPP_MIN_LOG_LEVEL=3 "$1/bin/python" -c '
 import tensorflow
 tensorflow.estimator.BoostedTreesClassifier
 print("estimators-env: TensorFlow", tensorflow.__version__)'; then
-    echo "estimators-env: TensorFlow $version is installed but does not start here" >&2
+    echo "estimators-env: TensorFlow $tensorflow is installed but does not start here" >&2
     exit 77
   fi
 }
 
-PYTHON="$found" cached_python "estimators-$version" "$lock" fill
+PYTHON="$found" cached_python "estimators-$tensorflow" "$lock" fill

