@@ -32,7 +32,7 @@ fi
 
 fill() {
   if ! pip_install "$1" --no-binary gast --no-deps --requirement "$lock"; then
-    echo "estimators-env: TensorFlow $tensorflow can't be installed here (see pip's words above)" >&2
+    echo "estimators-env: TensorFlow $tensorflow can't be installed here (pip's words above)" >&2
     exit 77
   fi
   if ! TF_CPP_MIN_LOG_LEVEL=3 "$1/bin/python" -c '

@@ -14,8 +14,7 @@ from golden_strings import (
 )
 from golden_sequence import sequence_cases
 from golden_sparse import segment_cases, sparse_cases
-from golden_ctc import beam_cases, greedy_cases
-from golden_trees import trees_cases
+from golden_ctc_trees import beam_cases, greedy_cases, trees_cases
 
 # Examples.
 

@@ -1,4 +1,5 @@
-// Ensembles of trees and streams of quantiles: kernels of the interpreter. Importer's worker thread.
+// Ensembles of trees and streams of quantiles: kernels of the interpreter. Importer's worker
+// thread.
 // Source: tensorflow/core/kernels/boosted_trees/{resource_ops,quantile_ops}.cc.
 import type { Tensor } from '../../types.js';
 import { invalid } from '../errors.js';
