@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # Makes the Python environment with an old TensorFlow that still has the boosted trees estimators,
-# where it is missing, and prints its folder: estimators-env.sh 1.15|2.8; see cached.sh. They need
+# where it is missing, and prints its folder: env.sh 1.15|2.8; see ../cached.sh. They need
 # Python 3.7 and 3.10, of the path or of pyenv. Exit 77 with a reason where there is no such Python
 # or TensorFlow can't be installed (no network, no wheel for this machine).
 set -euo pipefail
 
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 tensorflow="$1"
-lock="$here/requirements-estimators-$tensorflow.txt"
-source "$here/cached.sh"
+lock="$here/requirements-$tensorflow.txt"
+source "$here/../cached.sh"
 
 case "$tensorflow" in
   1.15) wanted=3.7 ;;
