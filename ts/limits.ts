@@ -155,6 +155,8 @@ export const CHECKPOINT_SHARDS_MAX = 100_000;
 export const CHECKPOINT_SLICES_MAX = 16_384;
 /** Elements of one string tensor: each is an object in memory. */
 export const CHECKPOINT_STRINGS_MAX = 16_777_216;
+/** Nodes of a boosted trees estimator's ensemble. */
+export const TREE_NODES_MAX = 4_194_304;
 /** A tensor's rank; TensorFlow's own limit. */
 export const TENSORFLOW_RANK_MAX = 254;
 
