@@ -111,6 +111,8 @@ export const LOG_VALUE_CHARS_MAX = 2048;
 export const SAMPLE_ELEMENTS_MAX = 256;
 /** Elements of a request that is written to a file for the lines that `serval serve` prints. */
 export const REQUEST_FILE_ELEMENTS_MAX = 524_288;
+/** Of a picture that `serval predict` decodes. */
+export const PICTURE_PIXELS_MAX = 100_000_000;
 /** Models that such lines are printed of. */
 export const TRY_MODELS_MAX = 8;
 
