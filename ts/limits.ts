@@ -205,5 +205,8 @@ export const LIBRARY_RANK_MAX = 64;
 /** A load that takes longer is told in the log, and again after at most this. */
 export const LOAD_TOLD_AFTER_MS = 1000;
 export const LOAD_TOLD_EVERY_MS_MAX = 30_000;
+/** On a terminal: when a load is first shown, and how often it is drawn anew. */
+export const LOAD_LINE_AFTER_MS = 300;
+export const LOAD_LINE_EVERY_MS = 250;
 /** Files whose sizes are added up for that. */
 export const LOAD_SIZE_ENTRIES_MAX = 4096;
