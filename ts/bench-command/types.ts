@@ -47,6 +47,10 @@ export interface BenchPoint extends BenchPlan {
   readonly clientCores: number;
   /** Cores that the server kept busy; undefined where it is on another machine. */
   readonly serverCores?: number | undefined;
+  /** Open loop: the median from the moment when a request was due to when it was sent: part of the
+   * latency that is the client's own (its clock, its threads), or that of a server so slow that no
+   * connection was free. */
+  readonly lateMicroseconds?: number | undefined;
 }
 
 export interface BenchMachine {
@@ -68,6 +72,35 @@ export interface BenchReport {
   /** Where the server was: "this process' child", or the URL. */
   readonly server: string;
   readonly points: readonly BenchPoint[];
+  /** What `--tune` tried and found. */
+  readonly tuned?: TuneReport | undefined;
+}
+
+/** Settings that `--tune` measured. */
+export interface TuneTrial {
+  readonly settings: TunedSettings;
+  /** Why they were tried, in words. */
+  readonly why: string;
+  readonly points: readonly BenchPoint[];
+  /** The point with the most rows a second among those that keep the bound and lost no request. */
+  readonly best?: BenchPoint | undefined;
+  /** Why it ended early, or could not begin. */
+  readonly problem?: string | undefined;
+}
+
+export interface TuneReport {
+  /** Of p99, in microseconds; undefined: any. */
+  readonly latencyBound?: number | undefined;
+  /** The first one is the server's defaults. */
+  readonly trials: readonly TuneTrial[];
+  /** Of `trials`; undefined where none kept the bound. */
+  readonly best?: number | undefined;
+  /** What was done and why, a line each. */
+  readonly steps: readonly string[];
+  /** The text of a config.pbtxt by which the best is served. */
+  readonly config: string;
+  /** TensorFlow Serving's batching parameters that do the same, where asked for. */
+  readonly batchingParameters?: string | undefined;
 }
 
 /** Runs one measurement. Rejects where it can't be made at all (no server, a request that the

@@ -57,6 +57,7 @@ const PARAMETERS: Readonly<Record<string, TextRule>> = {
   extended_v2: bool(),
   'serval.split': bool(),
   'serval.pad_inner': bool(),
+  'serval.allow_random': bool(),
   'serval.allowed_rows': { expected: 'row counts such as "1,2,4"', fits: (t) => ROWS_TEXT.test(t) },
   verification: oneOf(...VERIFICATION_MODES),
 };

@@ -144,6 +144,7 @@ test('defaults are those of the issue', async () => {
       autoComplete: true,
     },
     savedModelTags: ['serve'],
+    allowRandom: false,
     modelCache: undefined,
     servingApi: { tensorContent: false, checkMethod: false },
     restTimeoutMs: 30_000,
@@ -247,6 +248,7 @@ test('every flag is taken with "=", with a space, with underscores', async () =>
     'enable-serialization-as-tensor-content': 'true',
     'enable-signature-method-name-check': 'true',
     'saved-model-tags': 'serve,gpu',
+    'allow-random': 'true',
     'model-cache': 'cache',
   };
   const untested = SERVE_FLAGS.map((row) => row.name).filter(
@@ -315,6 +317,7 @@ test('every flag is taken with "=", with a space, with underscores', async () =>
       autoComplete: false,
     },
     savedModelTags: ['serve', 'gpu'],
+    allowRandom: true,
     modelCache: '/somewhere/cache',
     servingApi: { tensorContent: true, checkMethod: true },
     restTimeoutMs: 21,
