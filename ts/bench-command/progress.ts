@@ -5,6 +5,8 @@ import type { BenchPlan } from './types.js';
 
 const EVERY_MS = 100;
 const BAR = 24;
+/** Of a terminal that does not say. */
+const COLUMNS = 80;
 const CLEAR = '\r\u001b[2K';
 
 /** What is written to, as far as it matters. */
@@ -50,7 +52,7 @@ export class Progress {
     const left = Math.max(0, ((this.#count - done) * this.#pointMs) / 1000);
     const bar = `${'#'.repeat(filled)}${'.'.repeat(BAR - filled)}`;
     const text = `[${bar}] ${this.#index + 1} of ${this.#count}, ${Math.ceil(left)} s: ${this.#label}`;
-    this.#out.write(`${CLEAR}${text.slice(0, Math.max(1, (this.#out.columns ?? 80) - 1))}`);
+    this.#out.write(`${CLEAR}${text.slice(0, (this.#out.columns || COLUMNS) - 1)}`);
     this.#shown = true;
   }
 

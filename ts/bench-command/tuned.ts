@@ -1,10 +1,11 @@
 // A model under settings of its own: a repository in a temporary folder, with links to the model's
 // files and the config.pbtxt of the settings, and a server for it. Control plane, main thread.
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { modelPath } from '../config/model-path.js';
 import { ErrorCode, ServalError } from '../errors.js';
+import { MODEL_FILE } from '../registry/sources/scan.js';
 import { foundModel } from './target/found-model.js';
 import { measureOf, type MeasureOptions } from './measure.js';
 import type { StartTuned, TunedSettings } from './types.js';
@@ -22,12 +23,16 @@ export function startTunedOf(options: MeasureOptions, configText: ConfigText): S
       modelPath(process.cwd(), options.target),
       options.model,
     );
-    const version = model.versions.at(0);
+    const wanted = options.version;
+    const version =
+      wanted === undefined
+        ? model.versions.at(0)
+        : model.versions.find((one) => one.version === wanted);
     if (version === undefined) {
-      const text = `${options.target}: model '${name}' has no version that can be served`;
+      const text = `${options.target}: model '${name}' has no version ${wanted ?? 'that can be served'}`;
       throw new ServalError(ErrorCode.ModelInvalid, text);
     }
-    const folder = mkdtempSync(join(tmpdir(), PREFIX));
+    const folder = mkdtempSync(join(tmpdir(), `${PREFIX}${process.pid}-`));
     const remove = (): void => {
       process.off('exit', remove);
       rmSync(folder, { recursive: true, force: true });
@@ -36,14 +41,12 @@ export function startTunedOf(options: MeasureOptions, configText: ConfigText): S
     try {
       const home = join(folder, name);
       mkdirSync(home);
-      const isFile = model.source === 'file';
       symlinkSync(version.folder, join(home, version.version), 'dir');
-      const text = configText(settings, name);
-      const file = isFile
-        ? `default_model_filename: ${JSON.stringify(basename(version.path))}\n`
-        : '';
-      writeFileSync(join(home, 'config.pbtxt'), `${text.trimEnd()}\n${file}`);
-      const bench = await measureOf({ ...options, target: folder, model: name });
+      const text = configText(settings, name).trimEnd();
+      writeFileSync(join(home, 'config.pbtxt'), `${text}\n${fileText(version.path)}`);
+      // By its name: a model called "1" would be a version of the folder above it.
+      const target = `${name}=${home}`;
+      const bench = await measureOf({ ...options, target, model: undefined, version: undefined });
       return {
         measure: bench.measure,
         close: async () => {
@@ -56,4 +59,11 @@ export function startTunedOf(options: MeasureOptions, configText: ConfigText): S
       throw error;
     }
   };
+}
+
+/** What names the model's file, where it is not called as the format has it. */
+function fileText(path: string): string {
+  const name = basename(path);
+  const isOther = name !== MODEL_FILE && statSync(path).isFile();
+  return isOther ? `default_model_filename: ${JSON.stringify(name)}\n` : '';
 }

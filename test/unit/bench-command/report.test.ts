@@ -170,6 +170,10 @@ test('a terminal has one line of progress, and others none', () => {
   assert.equal(bar, '[#########...............] 2 of 4, 7 s: grpc, 4 in flight');
   shown.end();
   assert.equal(texts.at(-1), '\r\u001b[2K');
+  const unsized = new Progress({ isTTY: true, columns: 0, write }, () => at);
+  unsized.begins(PLAN, 0, 4);
+  unsized.end();
+  assert.match(texts.at(-2) ?? '', /1 of 4, 10 s: grpc, 4 in flight$/);
   const before = texts.length;
   const other = new Progress({ write }, () => at);
   other.begins(PLAN, 0, 4);

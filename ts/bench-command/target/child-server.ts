@@ -130,18 +130,11 @@ export class ChildServer {
     return true;
   }
 
-  /** The last message of its log, or all that it said. */
+  /** What it ended with, else the last error of its log. */
   #reason(): string {
-    const said = this.#said.trim();
-    const messages = said.split('\n').flatMap((line) => {
-      try {
-        const { message, error } = JSON.parse(line) as { message?: string; error?: string };
-        return [[message, error].filter((text) => text !== undefined).join(': ')];
-      } catch {
-        return [];
-      }
-    });
-    const text = messages.at(-1) ?? said;
+    const lines = this.#said.trim().split('\n');
+    const last = lines.findLast((line) => !line.startsWith('{')) ?? lines.at(-1) ?? '';
+    const text = last.replace(/^serval: /, '');
     return text === '' ? 'the server ended before it was ready' : text;
   }
 }
