@@ -20,6 +20,8 @@ const SERVER_ENTRIES = ['main.js', 'api.js', 'workers/http-worker.js', 'workers/
 // The other commands, and the thread that imports models.
 const OTHER_ENTRIES = [
   'predict-command/predict-command.js',
+  'bench-command/bench-command.js',
+  'bench-command/load/load-worker.js',
   'commands/inspect-command.js',
   'commands/import-command.js',
   'commands/key-command.js',
@@ -48,7 +50,7 @@ const otherCommands = {
     onResolve(
       {
         filter:
-          /\/((predict|inspect|import|gpu|doctor|key|help|completion)-command|otlp-exporter)\.js$/,
+          /\/((predict|bench|inspect|import|gpu|doctor|key|help|completion)-command|otlp-exporter)\.js$/,
       },
       ({ path, kind }) => (kind === 'dynamic-import' ? { path: basename(path), namespace } : null),
     );

@@ -13,6 +13,7 @@ const EXIT_USAGE = 2;
 const COMMANDS = [
   'serve',
   'predict',
+  'bench',
   'inspect',
   'import',
   'gpu',
@@ -47,6 +48,10 @@ async function run(args: readonly string[]): Promise<number> {
     case 'predict': {
       const { predictCommand } = await import('./predict-command/predict-command.js');
       return predictCommand(rest);
+    }
+    case 'bench': {
+      const { benchCommand } = await import('./bench-command/bench-command.js');
+      return benchCommand(rest);
     }
     case 'inspect': {
       const { inspectCommand } = await import('./commands/inspect-command.js');

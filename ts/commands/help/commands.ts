@@ -3,6 +3,7 @@
 // data only. The flags of `serve` are in ts/config/flags.ts.
 import { SERVE_FLAGS } from '../../config/flags.js';
 import { flag, type FlagRow } from '../../config/flag-row.js';
+import { BENCH_FLAGS } from '../../bench-command/flags.js';
 import { DOCTOR_FLAGS, GPU_FLAGS } from '../../gpu-command/flags.js';
 import { PREDICT_FLAGS } from '../../predict-command/flags.js';
 
@@ -99,6 +100,35 @@ const PREDICT: CommandRow = {
     {
       line: 'serval predict grpc://localhost:8001/v2/models/m --random',
       what: "over gRPC; TensorFlow's API where the server has no V2",
+    },
+  ],
+  completes: 'paths',
+};
+
+const BENCH: CommandRow = {
+  name: 'bench',
+  takes: 'PATH|URL [flags]',
+  summary: 'measure how fast a model answers, alone and behind each protocol',
+  about:
+    'A PATH gets a server of its own on free ports; a URL is http:// or ' +
+    'grpc://HOST:PORT/v2/models/NAME. Closed loops keep so many requests in flight, open loops ' +
+    'send so many a second whatever comes back; latencies of these count from when a request was ' +
+    'due. Inputs are random where --input does not give them.',
+  flags: BENCH_FLAGS,
+  common: [
+    ...['paths', 'concurrency', 'rate', 'batch', 'seconds', 'input', 'shape', 'json'],
+    ...['model', 'header', 'load-threads', 'instances', 'intra-op-threads'],
+  ],
+  examples: [
+    { line: 'serval bench model.onnx', what: 'the engine alone, REST and gRPC' },
+    { line: 'serval bench model.onnx --batch 1,8,32 --concurrency 1,8', what: 'sweeps' },
+    {
+      line: 'serval bench model.onnx --paths grpc --rate 500,1000,2000',
+      what: 'latency at these rates',
+    },
+    {
+      line: 'serval bench http://localhost:8000/v2/models/m --json report.json',
+      what: 'a running server; for programs',
     },
   ],
   completes: 'paths',
@@ -223,6 +253,7 @@ const HELP: CommandRow = {
 export const COMMANDS: readonly CommandRow[] = [
   SERVE,
   PREDICT,
+  BENCH,
   INSPECT,
   IMPORT,
   GPU,
