@@ -116,7 +116,8 @@ export function graphOptimizationValue(written: Written): number {
   throw configError(written.where, `expected ${known}, got ${echo(text)}${near}`);
 }
 
-/** `name[:key=value[;key=value]]`, separated by commas; several texts are joined. Empty = none; `auto` stands alone.
+/** `name[:key=value[;key=value]]`, separated by commas; several texts are joined. Empty = none;
+ * `auto` stands alone.
  * Errors: InvalidArgument for an empty or repeated name and for an option without "=". */
 export function providersValue(written: Written): readonly ProviderOptions[] {
   const parts = written.texts.filter((text) => text !== '').flatMap((text) => text.split(','));

@@ -5,7 +5,13 @@ import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { EngineControl, LoadedModel, ModelSpec } from '../model/engine-api.js';
+import { ErrorCode, ServalError } from '../errors.js';
+import type {
+  EngineControl,
+  LoadedModel,
+  ModelSpec,
+  ProviderOptions,
+} from '../model/engine-api.js';
 import type { NativeBinding } from '../native/binding.js';
 import { DRIVER_NAME_MIN, DRIVER_VERSION_MIN } from './libraries.js';
 import { choosesItself, place, type GpuFacts, type Placed } from './placement.js';
@@ -40,6 +46,7 @@ export function placingEngine(engine: EngineControl, options: PlacingOptions): E
       ? place(spec, machine.facts())
       : undefined;
     const providers = placed?.providers ?? spec.providers ?? [];
+    refuseGraphs(providers);
     if (placed === undefined && !providers.some(({ name }) => name === TENSORRT)) {
       return engine.load(spec);
     }
@@ -56,6 +63,24 @@ export function placingEngine(engine: EngineControl, options: PlacingOptions): E
     warmUp: (handle, protocol, message, signal) => engine.warmUp(handle, protocol, message, signal),
     stats: (handles) => engine.stats(handles),
   };
+}
+
+/** Options that ask for CUDA graphs, which replay a run at the addresses that it had. */
+const GRAPH_OPTIONS = ['enable_cuda_graph', 'trt_cuda_graph_enable'];
+
+/** Errors: Unimplemented: inputs are copied to other addresses with each run, so that a graph would
+ * answer with those of another request. */
+function refuseGraphs(providers: readonly ProviderOptions[]): void {
+  for (const { name, options } of providers) {
+    const asked = GRAPH_OPTIONS.find((key) =>
+      ['1', 'true'].includes(options[key]?.toLowerCase() ?? ''),
+    );
+    if (asked === undefined) continue;
+    throw new ServalError(
+      ErrorCode.Unimplemented,
+      `provider ${name}: expected no ${asked}: inputs have no fixed address on the device here`,
+    );
+  }
 }
 
 const told = ({ on, why }: Placed): NonNullable<LoadedModel['placed']> => ({ providers: on, why });

@@ -57,7 +57,6 @@ export function engineSettings(
     ...batchSettings(config, defaultMaxBatchSize),
     ...queueSettings(config),
     ...instanceSettings(config),
-    placement: placementOf(config),
     ...tensorSettings(config, labels),
     ...(isTrue(parameter(config, 'extended_v2')) ? { extendedV2: true } : {}),
     ...(isNull ? nullSettings(config) : sessionSettings(config)),
@@ -186,7 +185,7 @@ function gpuProviders(config: TritonConfig): readonly ProviderOptions[] {
 }
 
 /** What is chosen by where --providers leaves it open. */
-function placementOf(config: TritonConfig): Placement {
+export function placementOf(config: TritonConfig): Placement {
   const groups = read.children(config, 'instance_group');
   const isCpu =
     groups.length > 0 && groups.every((group) => read.text(group, 'kind') === 'KIND_CPU');

@@ -135,7 +135,8 @@ export function loadBinding(): NativeBinding {
 }
 
 /** Where ONNX Runtime's library is: the setting, SERVAL_ORT_LIBRARY, that of `serval gpu install`
- * where a GPU may be, or onnxruntime-node's own (in a package: its copy). Empty when none is there: loading an ONNX model then says so. */
+ * where a GPU may be, or onnxruntime-node's own (in a package: its copy). Empty when
+ * none is there: loading an ONNX model then says so. */
 export function onnxruntimeLibrary(setting: string | undefined): string {
   const wanted = setting ?? process.env['SERVAL_ORT_LIBRARY'];
   if (wanted !== undefined && wanted !== '') return wanted;

@@ -96,6 +96,23 @@ test('with a GPU it is the default, and the machine is looked at once', async (c
   assert.deepEqual(asked[2]?.providers, cpu.providers);
 });
 
+test('CUDA graphs are refused: they would answer with inputs of another request', async (context) => {
+  const { load, asked } = machine(context, ALL);
+  const graphs = (name: string, key: string, value: string) =>
+    load({ providers: [{ name, options: { [key]: value } }] });
+  for (const [name, key] of [
+    ['cuda', 'enable_cuda_graph'],
+    ['tensorrt', 'trt_cuda_graph_enable'],
+  ] as const) {
+    for (const value of ['1', 'true', 'True']) {
+      await assert.rejects(graphs(name, key, value), new RegExp(`${name}: expected no ${key}`));
+    }
+    assert.equal(asked.length, 0);
+    await graphs(name, key, '0');
+    asked.length = 0;
+  }
+});
+
 test('TensorRT gets folders below --model-cache, unless it is told others', async (context) => {
   const plain = machine(context, ALL);
   await plain.load(onTensorrt);
