@@ -322,7 +322,7 @@ class Check {
     }
     const onGpu = read.children(this.#config, 'instance_group').some(isGpu);
     if (!onGpu && read.children(lists, 'gpu_execution_accelerator').length > 0) {
-      const use = 'used only with an instance_group of KIND_GPU';
+      const use = 'used only with an instance_group of KIND_GPU, or --providers auto';
       this.#warn(lists, 'gpu_execution_accelerator', use);
     }
   }

@@ -50,6 +50,19 @@ export interface TabularImporterSpec {
   readonly timezone: string;
 }
 
+/** What a model's configuration says of GPUs. */
+export interface Placement {
+  /** Of its instance groups; `auto`: they do not say. */
+  readonly kind: 'auto' | 'cpu' | 'gpu';
+  /** Options of TensorRT's provider where its configuration asks for it. */
+  readonly tensorrt: Readonly<Record<string, string>> | undefined;
+  readonly cuda: Readonly<Record<string, string>>;
+  /** Options of TensorRT's provider: the shapes that engines are built for. */
+  readonly profiles: Readonly<Record<string, string>>;
+  /** Inputs with open dims behind the batch; undefined: it names no inputs. */
+  readonly open: readonly string[] | undefined;
+}
+
 /** engine.fbs ModelSpec. Absent members take the engine's defaults. */
 export interface ModelSpec extends engine.ModelSpec {
   readonly version: string;
@@ -58,6 +71,8 @@ export interface ModelSpec extends engine.ModelSpec {
   /** What compiles the files at `path` to `graphs`, or to the plan's file that `path` is then,
    * before the engine sees the spec. */
   readonly importer?: ImporterSpec;
+  /** Where it may run, before the engine sees the spec. */
+  readonly placement?: Placement;
 }
 
 /** engine.fbs ModelInfo. */
@@ -68,6 +83,8 @@ export interface LoadedModel extends engine.ModelInfo {
   readonly found?: { readonly format: string; readonly platform: string };
   /** Of a model of columns. */
   readonly table?: TableDoc;
+  /** Where --providers auto put it, and why. */
+  readonly placed?: { readonly providers: string; readonly why: string };
 }
 
 /** engine.fbs ModelRoute, with versions by their labels. */

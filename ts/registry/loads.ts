@@ -81,7 +81,8 @@ export class Loads {
       progress.stage = 'warming up';
       await this.#prepare(servable, loaded);
       this.#count('loads');
-      logger.info('model loaded', { ...fields, loadMs: Math.round(loaded.loadUs / 1000) });
+      const loadMs = Math.round(loaded.loadUs / 1000);
+      logger.info('model loaded', { ...fields, loadMs, ...loaded.placed });
       for (const note of loaded.notes ?? []) logger.warn('not served', { ...fields, what: note });
       tellBatching(logger, fields, loaded);
       return { state: 'AVAILABLE', loaded, configJson, loadMs: clock.nowMs() - beganMs };
