@@ -112,7 +112,7 @@ function withoutRandomisation() {
   return works ? ['setarch', '-R'] : [];
 }
 
-// A test that failed, and nothing worse: what a sanitizer says, a crash and a timeout count at once.
+// A test that failed, and nothing worse: a sanitizer's report, a crash and a timeout count at once.
 function onlyFailed({ status, stdout, stderr }, counts) {
   return counts.failed > 0 && status === 1 && !/Sanitizer|runtime error/.test(stdout + stderr);
 }
