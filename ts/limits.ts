@@ -1,6 +1,8 @@
 // Every limit of the control plane in one place; those of the native side stand in
 // native/base/limits.h. Each is checked once, with an error that names it. Constants only.
 
+/** Of the host, pinned for GPUs: Triton's default. */
+export const PINNED_POOL_BYTES_DEFAULT = 268_435_456;
 /** Default of --body-bytes-max and --grpc-message-bytes-max: 2 GiB - 1, protobuf's own. */
 export const BODY_BYTES_MAX_DEFAULT = 2_147_483_647;
 /** The least that --memory-limit may be, and the least that is found at start. */

@@ -222,6 +222,7 @@ function engineOptions(config: Config) {
     onnxruntimeLibrary: config.onnxruntimeLibrary,
     loadThreads: config.control.loadsAtOnce || LOADS_AT_ONCE,
     memoryLimitBytes: config.memoryLimitBytes || defaultMemoryLimit(readMemoryFacts()),
+    pinnedPoolBytes: config.pinnedPoolBytes,
     restTimeoutUs: config.restTimeoutMs * 1000,
     metrics: config.metrics.allowed,
     unloadMsMax: config.drainSeconds * 1000,

@@ -85,6 +85,7 @@ napi_value Attach(Arguments<2>& arguments) {
   options.records = setting(object, "metrics", true);
   options.unload_ms_max = limit(object, "unloadMsMax", options.unload_ms_max);
   options.memory_limit = limit(object, "memoryLimitBytes", options.memory_limit);
+  options.pinned_pool_bytes = limit(object, "pinnedPoolBytes", options.pinned_pool_bytes);
   ServeSettings settings;
   settings.body_bytes_max = limit(object, "bodyBytesMax", settings.body_bytes_max);
   settings.inflated_bytes_max = limit(object, "inflatedBytesMax", settings.inflated_bytes_max);

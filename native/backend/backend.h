@@ -13,6 +13,7 @@
 #include "base/model_spec.h"
 #include "base/signature.h"
 #include "base/table_schema.h"
+#include "gpu/input_places.h"
 
 namespace serval {
 
@@ -26,14 +27,16 @@ struct BackendModelInfo {
   std::vector<std::string> providers;
   std::shared_ptr<const TableSchema> table;  // of a tabular model, else null; one signature
   std::vector<std::string> notes;            // what of the model is not served, each a sentence
+  bool on_gpu = false;                       // runs wait for a device: never on a listener's thread
   bool stateful = false;  // runs change what later runs see: one at a time, never batched
 };
 
 // Per-run state that is worth keeping: value handles, name arrays, outputs. One user at a time; it
 // may move between threads. Outputs live until release_outputs(), the next run or destruction.
-class BackendScratch {
+class BackendScratch : public InputPlaces {
  public:
   virtual ~BackendScratch() = default;
+  uint8_t* input_place(size_t, size_t) override { return nullptr; }
   // outputs()[i] belongs to output_indices[i] of the latest successful run.
   virtual std::span<const TensorView> outputs() const = 0;
   virtual void release_outputs() = 0;

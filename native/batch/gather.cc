@@ -148,9 +148,13 @@ Status gather_input(std::span<const BatchPart> parts, size_t input, uint32_t row
     out.strings = {strings.data(), layout.units};
     return ok_status();
   }
-  ByteBuffer& bytes = memory.bytes[input];
-  bytes.clear();
-  uint8_t* place = bytes.grow(layout.units);
+  uint8_t* place = nullptr;
+  if (memory.places != nullptr) place = memory.places->input_place(input, layout.units);
+  if (place == nullptr) {
+    ByteBuffer& bytes = memory.bytes[input];
+    bytes.clear();
+    place = bytes.grow(layout.units);
+  }
   if (place == nullptr) return out_of_memory(input);
   if (layout.units != 0) fill_batch(parts, input, layout, place);
   out.data = place;

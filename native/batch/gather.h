@@ -9,6 +9,7 @@
 
 #include "base/buffer.h"
 #include "base/tensor.h"
+#include "gpu/input_places.h"
 
 namespace serval {
 
@@ -22,6 +23,7 @@ struct BatchPart {
 // Memory of gathered inputs, one set per instance, kept from batch to batch.
 struct GatherMemory {
   MemoryBudget* budget = nullptr;                      // counts `bytes`
+  InputPlaces* places = nullptr;                       // where inputs are wanted, or null
   std::vector<ByteBuffer> bytes;                       // per input, fixed-size dtypes
   std::vector<std::vector<std::string_view>> strings;  // per input, text
   std::vector<ByteBuffer> states, lengths;             // per input, of tabular models

@@ -35,6 +35,7 @@ Engine::Engine(EngineOptions options)
       inflating_("sv-inflate", kInflateThreads, false),
       freeing_("sv-free", 1, false),
       trimmer_(budget_, [this] { poke_lanes(true); }) {
+  gpu::PinnedPool::process().set_limit(options_.pinned_pool_bytes);
   backends_["null"] = make_null_backend();
   auto& onnxruntime = backends_["onnxruntime"] =
       make_onnxruntime_backend(options_.onnxruntime_library, options_.intra_op_threads);
@@ -327,6 +328,19 @@ void write_memory_metrics(const MemoryBudget& budget, MetricsWriter& writer) {
   writer.plain_sample("serval_memory_refused_total", std::to_string(budget.refused()));
 }
 
+// Nothing before a model runs on a GPU. Source: v2-protocol.md 10.
+void write_pinned_metrics(const gpu::PinnedReading& pool, MetricsWriter& writer) {
+  if (pool.total_bytes == 0 && pool.fallbacks == 0) return;
+  writer.family("nv_pinned_memory_pool_total_bytes", "gauge",
+                "Pinned memory pool total memory size");
+  writer.plain_sample("nv_pinned_memory_pool_total_bytes", std::to_string(pool.total_bytes));
+  writer.family("nv_pinned_memory_pool_used_bytes", "gauge", "Pinned memory pool used memory size");
+  writer.plain_sample("nv_pinned_memory_pool_used_bytes", std::to_string(pool.used_bytes));
+  writer.family("serval_pinned_memory_fallbacks_total", "counter",
+                "Times that the pool of pinned memory had no room and ordinary memory was taken");
+  writer.plain_sample("serval_pinned_memory_fallbacks_total", std::to_string(pool.fallbacks));
+}
+
 // Beside the budget: weights are in no request's memory.
 void write_model_bytes(const EngineTable& table, MetricsWriter& writer) {
   int64_t bytes = 0;
@@ -363,6 +377,7 @@ void Engine::run_metrics(MetricsKind kind, Request& request) {
   MetricsWriter writer(request.response);
   if (kind == MetricsKind::Triton) {
     write_memory_metrics(*budget_, writer);
+    write_pinned_metrics(gpu::PinnedPool::process().read(), writer);
     write_request_log_metrics(request_log_.totals(), writer);
     write_model_bytes(*current, writer);
     if (tracer_.was_on()) write_trace_metrics(tracer_, writer);

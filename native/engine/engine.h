@@ -21,6 +21,7 @@
 #include "engine/watch/deadline_timer.h"
 #include "engine/watch/inline_watch.h"
 #include "engine/watch/memory_trimmer.h"
+#include "gpu/pinned_pool.h"
 #include "stats/server_stats.h"
 
 namespace serval {
@@ -34,7 +35,8 @@ struct EngineOptions {
   bool records = true;                 // statistics and metrics
   int64_t unload_ms_max = 30'000;      // how long an unload waits for requests that run
   uint64_t memory_limit = UINT64_MAX;  // bytes that requests may hold in all
-  StartThread start_thread = serval::start_thread;  // for instances
+  uint64_t pinned_pool_bytes = gpu::kPinnedPoolBytes;  // of the host, for GPUs; 0 = none
+  StartThread start_thread = serval::start_thread;     // for instances
 };
 
 // Whose names a metrics text uses.

@@ -107,6 +107,8 @@ export interface Config {
   readonly access: AccessConfig;
   /** What requests may hold in all; 0: found out at start (memory-limit.ts). */
   readonly memoryLimitBytes: number;
+  /** Of the host, pinned for GPUs; 0: none. */
+  readonly pinnedPoolBytes: number;
   readonly jsonDepthMax: number;
   readonly onnxruntimeLibrary: string | undefined;
   readonly control: ControlSettings;
@@ -223,6 +225,7 @@ export function buildConfig(settings: ReadonlyMap<string, Written>): Config {
     ...transport,
     access: accessSettings(read),
     memoryLimitBytes: sizeValue(written('memory-limit')),
+    pinnedPoolBytes: int('pinned-memory-pool-byte-size'),
     jsonDepthMax: int('json-depth-max'),
     onnxruntimeLibrary: read.filePath('onnxruntime-library'),
     control: controlSettings(read),

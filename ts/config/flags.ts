@@ -3,6 +3,7 @@
 // reads it.
 import {
   BODY_BYTES_MAX_DEFAULT,
+  PINNED_POOL_BYTES_DEFAULT,
   CONNECTIONS_MAX,
   HTTP_THREADS_MAX,
   JSON_DEPTH_MAX_DEFAULT,
@@ -421,6 +422,13 @@ export const SERVE_FLAGS: readonly FlagRow[] = [
     { kind: 'size' },
     0,
     'bytes that requests and answers may hold in all (512M, 4G); 0: half of what is free at start',
+  ),
+  flag(
+    'pinned-memory-pool-byte-size',
+    'BYTES',
+    { kind: 'int', min: 0, max: 2 ** 40 },
+    PINNED_POOL_BYTES_DEFAULT,
+    'memory of the host that GPUs copy from and to, pinned when a model first runs on one; 0: none',
   ),
   flag(
     'json-depth-max',

@@ -100,7 +100,7 @@ function load(
 }
 
 function engineOptions(config: Config) {
-  const { bodyBytesMax, memoryLimitBytes } = config;
+  const { bodyBytesMax, memoryLimitBytes, pinnedPoolBytes } = config;
   return {
     bodyBytesMax,
     inflatedBytesMax: Math.min(bodyBytesMax, INFLATED_BYTES_MAX),
@@ -109,6 +109,7 @@ function engineOptions(config: Config) {
     onnxruntimeLibrary: config.onnxruntimeLibrary,
     restTimeoutUs: 0,
     keepsProcess: false,
+    pinnedPoolBytes,
     ...(memoryLimitBytes > 0 && { memoryLimitBytes }),
   };
 }

@@ -23,6 +23,8 @@ export interface AttachOptions {
   readonly unloadMsMax?: number;
   /** Bytes that requests may hold in all; default: any number. */
   readonly memoryLimitBytes?: number;
+  /** Of the host, pinned for GPUs; 0 = none; default 256 MiB. */
+  readonly pinnedPoolBytes?: number;
   /** Whether requests are counted and timed; default true. */
   readonly metrics?: boolean;
   /** Whether TensorFlow Serving's gRPC answers carry tensors as raw bytes; default false. */

@@ -15,6 +15,7 @@ export interface EngineOptions {
   /** How long an unload waits for requests that run before it ends them. */
   readonly unloadMsMax?: number | undefined;
   readonly memoryLimitBytes?: number | undefined;
+  readonly pinnedPoolBytes?: number | undefined;
   readonly restTimeoutUs?: number | undefined;
   readonly metrics?: boolean | undefined;
   readonly tfTensorContent?: boolean | undefined;

@@ -22,6 +22,7 @@ struct OrtCUDAProviderOptionsV2;
 struct OrtCustomOp;
 struct OrtCustomOpDomain;
 struct OrtEnv;
+struct OrtIoBinding;
 struct OrtKernelContext;
 struct OrtKernelInfo;
 struct OrtMemoryInfo;
@@ -182,7 +183,9 @@ struct OrtApi {
                                       const char* dim_params[], size_t dim_params_length);
   void* slots_64[1];
   OrtStatus* (*GetTensorTypeAndShape)(const OrtValue* value, OrtTensorTypeAndShapeInfo** out);
-  void* slots_66[3];
+  void* slots_66[2];
+  OrtStatus* (*CreateMemoryInfo)(const char* name, OrtAllocatorType type, int id,
+                                 OrtMemType mem_type, OrtMemoryInfo** out);
   OrtStatus* (*CreateCpuMemoryInfo)(OrtAllocatorType type, OrtMemType mem_type,
                                     OrtMemoryInfo** out);
   void* slots_70[6];
@@ -205,7 +208,7 @@ struct OrtApi {
                                         OrtValue** out);
   void* slots_92[1];
   void (*ReleaseStatus)(OrtStatus* input);
-  void* slots_94[1];
+  void (*ReleaseMemoryInfo)(OrtMemoryInfo* input);
   void (*ReleaseSession)(OrtSession* input);
   void (*ReleaseValue)(OrtValue* input);
   void (*ReleaseRunOptions)(OrtRunOptions* input);
@@ -240,7 +243,21 @@ struct OrtApi {
   void* slots_127[3];
   OrtStatus* (*AddSessionConfigEntry)(OrtSessionOptions* options, const char* config_key,
                                       const char* config_value);
-  void* slots_131[13];
+  void* slots_131[2];
+  OrtStatus* (*RunWithBinding)(OrtSession* session, const OrtRunOptions* run_options,
+                               const OrtIoBinding* binding_ptr);
+  OrtStatus* (*CreateIoBinding)(OrtSession* session, OrtIoBinding** out);
+  void (*ReleaseIoBinding)(OrtIoBinding* input);
+  OrtStatus* (*BindInput)(OrtIoBinding* binding_ptr, const char* name, const OrtValue* val_ptr);
+  OrtStatus* (*BindOutput)(OrtIoBinding* binding_ptr, const char* name, const OrtValue* val_ptr);
+  OrtStatus* (*BindOutputToDevice)(OrtIoBinding* binding_ptr, const char* name,
+                                   const OrtMemoryInfo* mem_info_ptr);
+  void* slots_139[1];
+  OrtStatus* (*GetBoundOutputValues)(const OrtIoBinding* binding_ptr, OrtAllocator* allocator,
+                                     OrtValue*** output, size_t* output_count);
+  void (*ClearBoundInputs)(OrtIoBinding* binding_ptr);
+  void (*ClearBoundOutputs)(OrtIoBinding* binding_ptr);
+  void* slots_143[1];
   OrtStatus* (*CreateAndRegisterAllocator)(OrtEnv* env, const OrtMemoryInfo* mem_info,
                                            const OrtArenaCfg* arena_cfg);
   void* slots_145[2];
@@ -258,7 +275,10 @@ struct OrtApi {
                                                   float* out, size_t* size);
   OrtStatus* (*KernelInfoGetAttributeArray_int64)(const OrtKernelInfo* info, const char* name,
                                                   int64_t* out, size_t* size);
-  void* slots_164[6];
+  void* slots_164[1];
+  OrtStatus* (*AddRunConfigEntry)(OrtRunOptions* options, const char* config_key,
+                                  const char* config_value);
+  void* slots_166[4];
   OrtStatus* (*SessionOptionsAppendExecutionProvider_TensorRT_V2)(
       OrtSessionOptions* options, const OrtTensorRTProviderOptionsV2* tensorrt_options);
   OrtStatus* (*CreateTensorRTProviderOptions)(OrtTensorRTProviderOptionsV2** out);

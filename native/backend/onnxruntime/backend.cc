@@ -65,6 +65,13 @@ std::string short_name(std::string_view provider) {
   return name;
 }
 
+bool runs_on_gpu(std::span<const std::string> providers) {
+  return std::any_of(providers.begin(), providers.end(), [](const std::string& name) {
+    const std::string known = short_name(name);
+    return known == "cuda" || known == "tensorrt";
+  });
+}
+
 // The library's providers, best first by its own order. Empty when the call fails.
 std::vector<std::string> available_providers(const OrtApi& api) {
   std::vector<std::string> names;
@@ -317,8 +324,10 @@ Result<std::shared_ptr<BackendModel>> load_model(const OrtRuntime& runtime, cons
   info.signatures.push_back(std::move(signature.value()));
   name_classes(model.value(), info.signatures[0]);
   const bool cpu_only = info.providers.size() == 1;
-  loaded->model =
-      std::make_unique<OrtModel>(runtime, std::move(session), std::move(info), cpu_only);
+  info.on_gpu = runs_on_gpu(info.providers);
+  std::unique_ptr<GpuDevice> gpu = GpuDevice::of(runtime, spec.providers);
+  loaded->model = std::make_unique<OrtModel>(runtime, std::move(session), std::move(info), cpu_only,
+                                             GraphNames{}, nullptr, std::move(gpu));
   return std::shared_ptr<BackendModel>(loaded, loaded->model.get());
 }
 
@@ -376,9 +385,11 @@ Result<std::unique_ptr<OrtModel>> load_graph(const OrtRuntime& runtime, const Mo
   const bool cpu_only = info.providers.size() == 1;
   std::unique_ptr<StateUses> uses;
   if (!graph.states.empty()) uses = std::make_unique<StateUses>(states, graph.states);
+  std::unique_ptr<GpuDevice> gpu;
+  if (uses == nullptr) gpu = GpuDevice::of(runtime, spec.providers);
   return std::make_unique<OrtModel>(runtime, std::move(session), std::move(info), cpu_only,
                                     GraphNames{graph.input_names, graph.output_names},
-                                    std::move(uses));
+                                    std::move(uses), std::move(gpu));
 }
 
 // Whether a session of one can stand for the other: names and datatypes in the same order.
@@ -431,6 +442,7 @@ Result<std::shared_ptr<BackendModel>> load_graphs(const OrtRuntime& runtime,
     if (!loaded.ok()) return std::move(loaded.error());
     info.file_bytes += static_cast<int64_t>(graph.model.size());
     info.providers = loaded.value()->info().providers;
+    info.on_gpu = runs_on_gpu(info.providers);
     graphs.push_back(std::move(loaded.value()));
   }
   return std::shared_ptr<BackendModel>(

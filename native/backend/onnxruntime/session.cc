@@ -49,8 +49,12 @@ Error output_error(Error error, const TensorSpec& spec) {
 
 }  // namespace
 
-OrtScratch::OrtScratch(const OrtApi& api, size_t input_count)
-    : api_(api), run_options_(&api), inputs_(input_count), input_values_(input_count) {
+OrtScratch::OrtScratch(const OrtApi& api, size_t input_count, std::unique_ptr<GpuIo> gpu)
+    : api_(api),
+      gpu_(std::move(gpu)),
+      run_options_(&api),
+      inputs_(input_count),
+      input_values_(input_count) {
   drop_status(api_, api_.CreateRunOptions(run_options_.out()));
 }
 
@@ -199,6 +203,7 @@ void OrtScratch::select_outputs(std::span<const uint32_t> indices, const GraphNa
     if (own.value != nullptr) api_.ReleaseValue(own.value);
   }
   shapes_known_ = false;
+  if (gpu_ != nullptr) gpu_->clear_outputs();
   output_indices_.assign(indices.begin(), indices.end());
   output_names_.clear();
   for (uint32_t index : indices) output_names_.push_back(names.outputs[index].c_str());
@@ -210,14 +215,16 @@ void OrtScratch::select_outputs(std::span<const uint32_t> indices, const GraphNa
 }
 
 OrtModel::OrtModel(const OrtRuntime& runtime, SessionHandle session, BackendModelInfo info,
-                   bool cpu_only, GraphNames names, std::unique_ptr<StateUses> states)
+                   bool cpu_only, GraphNames names, std::unique_ptr<StateUses> states,
+                   std::unique_ptr<GpuDevice> gpu)
     : runtime_(runtime),
       api_(*runtime.api),
       session_(std::move(session)),
       info_(std::move(info)),
       names_(graph_names(info_.signatures.front(), std::move(names))),
       states_(std::move(states)),
-      reuse_outputs_(cpu_only && states_ == nullptr) {
+      reuse_outputs_(cpu_only && states_ == nullptr),
+      gpu_(std::move(gpu)) {
   const Signature& signature = info_.signatures.front();
   for (const std::string& name : names_.inputs) input_names_.push_back(name.c_str());
   for (const TensorSpec& output : signature.outputs) {
@@ -226,7 +233,11 @@ OrtModel::OrtModel(const OrtRuntime& runtime, SessionHandle session, BackendMode
 }
 
 std::unique_ptr<BackendScratch> OrtModel::make_scratch() {
-  return std::make_unique<OrtScratch>(api_, input_names_.size());
+  std::unique_ptr<GpuIo> io;
+  if (gpu_ != nullptr) {
+    io = std::make_unique<GpuIo>(runtime_, *gpu_, session_.get(), input_names_.size());
+  }
+  return std::make_unique<OrtScratch>(api_, input_names_.size(), std::move(io));
 }
 
 Status OrtModel::bind_inputs(std::span<const TensorView> inputs, OrtScratch& scratch) const {
@@ -279,6 +290,9 @@ Status OrtModel::run(uint32_t signature, std::span<const TensorView> inputs,
   }
   OrtScratch& scratch = static_cast<OrtScratch&>(scratch_base);
   scratch.select_outputs(output_indices, names_);
+  if (gpu_ != nullptr && fits_gpu(inputs, output_indices)) {
+    return run_on_gpu(inputs, scratch, cancel);
+  }
   Status status = bind_inputs(inputs, scratch);
   if (!status.ok()) return status;
   give_own_outputs(scratch);

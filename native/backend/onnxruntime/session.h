@@ -11,6 +11,7 @@
 
 #include "backend/backend.h"
 #include "backend/onnxruntime/error.h"
+#include "backend/onnxruntime/gpu_io.h"
 #include "backend/onnxruntime/library.h"
 #include "backend/onnxruntime/state.h"
 #include "base/buffer.h"
@@ -54,7 +55,8 @@ struct GraphNames {
 // run, through which that can be ended: those of the runtime's default would cost Run 25 ns more.
 class OrtScratch final : public BackendScratch, private RunEnder {
  public:
-  OrtScratch(const OrtApi& api, size_t input_count);
+  // `gpu`: of a model on a GPU, else null.
+  OrtScratch(const OrtApi& api, size_t input_count, std::unique_ptr<GpuIo> gpu = nullptr);
   ~OrtScratch() override;
   OrtScratch(const OrtScratch&) = delete;
   OrtScratch& operator=(const OrtScratch&) = delete;
@@ -63,6 +65,9 @@ class OrtScratch final : public BackendScratch, private RunEnder {
     return has_outputs_ ? std::span<const TensorView>(views_) : std::span<const TensorView>();
   }
   void release_outputs() override;
+  uint8_t* input_place(size_t index, size_t bytes) override {
+    return gpu_ == nullptr ? nullptr : gpu_->input_place(index, bytes);
+  }
 
  private:
   friend class OrtModel;
@@ -87,6 +92,7 @@ class OrtScratch final : public BackendScratch, private RunEnder {
   void forget_end();
 
   const OrtApi& api_;
+  const std::unique_ptr<GpuIo> gpu_;
   RunOptionsHandle run_options_;  // holds null where memory is out: such a run cannot be ended
   std::vector<Input> inputs_;
   std::vector<const OrtValue*> input_values_;  // null: left out
@@ -108,8 +114,10 @@ class OrtModel final : public BackendModel {
  public:
   // Takes the session. `info` holds one signature. `cpu_only`: no provider but the CPU's.
   // `names` empty: those of the signature. `states`: what runs read and assign besides, or null.
+  // `gpu`: the device that it runs on, where that is known.
   OrtModel(const OrtRuntime& runtime, SessionHandle session, BackendModelInfo info, bool cpu_only,
-           GraphNames names = {}, std::unique_ptr<StateUses> states = nullptr);
+           GraphNames names = {}, std::unique_ptr<StateUses> states = nullptr,
+           std::unique_ptr<GpuDevice> gpu = nullptr);
 
   const BackendModelInfo& info() const override { return info_; }
   std::unique_ptr<BackendScratch> make_scratch() override;
@@ -120,6 +128,14 @@ class OrtModel final : public BackendModel {
  private:
   Status bind_inputs(std::span<const TensorView> inputs, OrtScratch& scratch) const;
   void give_own_outputs(OrtScratch& scratch) const;
+  bool fits_gpu(std::span<const TensorView> inputs, std::span<const uint32_t> outputs) const;
+  Status run_on_gpu(std::span<const TensorView> inputs, OrtScratch& scratch,
+                    const CancelFlag* cancel);
+  Status send_inputs(std::span<const TensorView> inputs, OrtScratch& scratch) const;
+  Status bind_outputs(OrtScratch& scratch, bool own) const;
+  Status run_bound(std::span<const TensorView> inputs, OrtScratch& scratch,
+                   const CancelFlag* cancel);
+  Status fetch_outputs(OrtScratch& scratch, bool& broken) const;
   void select_fed(OrtScratch& scratch) const;
   Status run_until_ended(OrtScratch& scratch, const CancelFlag& cancel);
   Status call_session(OrtScratch& scratch, const CancelFlag* cancel);
@@ -137,6 +153,8 @@ class OrtModel final : public BackendModel {
   const std::unique_ptr<StateUses> states_;
   std::vector<char> fixed_by_inputs_;      // per output: the declared dims follow from the inputs'
   std::atomic<bool> reuse_outputs_{true};  // false once the model broke that declaration
+  const std::unique_ptr<GpuDevice> gpu_;   // null: the runtime copies, if anybody does
+  std::atomic<bool> reuse_device_outputs_{true};  // as reuse_outputs_
 };
 
 }  // namespace serval::ort

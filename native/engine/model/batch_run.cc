@@ -11,6 +11,15 @@
 
 namespace serval {
 
+namespace {
+
+// Where a batch for a GPU is gathered; null: in memory of the batch's own.
+InputPlaces* places_of(Replica& replica, BackendScratch& scratch) {
+  return replica.backend().info().on_gpu ? &scratch : nullptr;
+}
+
+}  // namespace
+
 Status Batcher::run_backend(const Member& like, std::span<const TensorView> inputs,
                             Replica& replica, BackendScratch& scratch, const CancelFlag* cancel,
                             uint64_t bytes_held) {
@@ -39,9 +48,13 @@ Status Batcher::run_pieces(Batch& batch, Member& member, Replica& replica) {
     const uint32_t rows = std::min(policy.rows_max, member.rows - first);
     const uint32_t padded = padded_rows(policy, rows);
     const BatchPart part{member.decoded.inputs, first, rows};
-    Status done = gather({&part, 1}, padded, policy.pad_inner, batch.memory, batch.inputs);
-    if (!done.ok()) return done;
     std::unique_ptr<BackendScratch> scratch = replica.take_scratch();
+    batch.memory.places = places_of(replica, *scratch);
+    Status done = gather({&part, 1}, padded, policy.pad_inner, batch.memory, batch.inputs);
+    if (!done.ok()) {
+      replica.give_scratch(std::move(scratch));
+      return done;
+    }
     const Stopwatch watch;
     done =
         run_backend(member, batch.inputs, replica, *scratch, &member.request->cancel, bytes_held);
@@ -84,16 +97,15 @@ void Batcher::run_alone(Batch& batch, Member& member, Replica& replica) {
   } else {
     const uint32_t padded = member.joinable ? padded_rows(policy, member.rows) : member.rows;
     std::span<const TensorView> inputs = member.decoded.inputs;
+    scratch = replica.take_scratch();
     if (padded != member.rows) {
       const BatchPart part{member.decoded.inputs, 0, member.rows};
+      batch.memory.places = places_of(replica, *scratch);
       done = gather({&part, 1}, padded, policy.pad_inner, batch.memory, batch.inputs);
       inputs = batch.inputs;
     }
     const Stopwatch watch;
-    if (done.ok()) {
-      scratch = replica.take_scratch();
-      done = run_backend(member, inputs, replica, *scratch, &request.cancel);
-    }
+    if (done.ok()) done = run_backend(member, inputs, replica, *scratch, &request.cancel);
     uint32_t padding = padded - member.rows;
     if (done.ok() && padding != 0 && !outputs_have_rows(scratch->outputs(), padded)) {
       // The padding cannot be taken off again: run it as it came.
@@ -189,10 +201,14 @@ bool Batcher::run_batched(Batch& batch, Replica& replica) {
     batch.parts.push_back({member->decoded.inputs, 0, member->rows});
   }
   const uint32_t padded = padded_rows(policy, batch.rows);
-  if (!gather(batch.parts, padded, policy.pad_inner, batch.memory, batch.inputs).ok()) return false;
+  std::unique_ptr<BackendScratch> scratch = replica.take_scratch();
+  batch.memory.places = places_of(replica, *scratch);
+  if (!gather(batch.parts, padded, policy.pad_inner, batch.memory, batch.inputs).ok()) {
+    replica.give_scratch(std::move(scratch));
+    return false;
+  }
   ServeTimes shared;
   shared.input_ns = watch.elapsed_ns();
-  std::unique_ptr<BackendScratch> scratch = replica.take_scratch();
   Status ran;
   {
     const BatchRun run(batch.requests);
@@ -220,7 +236,8 @@ bool Batcher::run_batched(Batch& batch, Replica& replica) {
 // Nobody is handed back before this returns, so that the requests are there while they count as
 // running.
 void Batcher::run_batch(Batch& batch, size_t replica_index) {
-  Replica& replica = model_.replica(replica_index);
+  const ReplicaUse use(model_, replica_index);
+  Replica& replica = model_.replica(use.index());
   batch.finished.clear();
   // Who went away while the batch was formed is not run; its neighbours do not wait for it.
   std::vector<Member*> gone;

@@ -24,7 +24,8 @@ void answer(Model& model, size_t replica, ServeMemory& memory, Request& request)
   {
     Request* const one = &request;
     const RunningScope running(model, {&one, 1});
-    serve(input, model, replica, queue_ns, request.lane->settings(), memory, request);
+    const ReplicaUse use(model, replica);
+    serve(input, model, use.index(), queue_ns, request.lane->settings(), memory, request);
   }
   complete_one(request);
 }

@@ -2,6 +2,7 @@
 #include "engine/model/model.h"
 
 #include <algorithm>
+#include <climits>
 #include <system_error>
 
 #include "engine/lane/lane.h"
@@ -34,6 +35,21 @@ void Replica::give_scratch(std::unique_ptr<BackendScratch> scratch) {
   scratches_.push_back(std::move(scratch));
 }
 
+ReplicaUse::ReplicaUse(Model& model, size_t own) : index_(own) {
+  const size_t count = model.replica_count();
+  if (count == 1) return;
+  int least = INT_MAX;
+  for (size_t i = 0; i < count; ++i) {
+    const size_t index = (own + i) % count;
+    const int running = model.replica(index).running().load(std::memory_order_relaxed);
+    if (running >= least) continue;
+    least = running;
+    index_ = index;
+  }
+  counted_ = &model.replica(index_);
+  counted_->running().fetch_add(1, std::memory_order_relaxed);
+}
+
 Model::Model(uint32_t handle, ModelSpec spec, std::vector<std::shared_ptr<BackendModel>> replicas,
              ModelShapes shapes, int64_t load_us, ModelServices services, BatchFinding finding)
     : handle_(handle),
@@ -47,12 +63,13 @@ Model::Model(uint32_t handle, ModelSpec spec, std::vector<std::shared_ptr<Backen
       batch_finding_(std::move(finding)),
       batch_mode_(effective_mode(spec_.batch, shapes_, replicas[0]->info().stateful,
                                  batch_finding_.proof, table_ != nullptr)),
-      policy_(spec_.exec_mode, spec_.inline_us_max),
+      policy_(replicas[0]->info().on_gpu ? ExecMode::Queued : spec_.exec_mode, spec_.inline_us_max),
       queue_(spec_.queue) {
   for (std::shared_ptr<BackendModel>& backend : replicas) {
     replicas_.push_back(std::make_unique<Replica>(std::move(backend)));
   }
-  queue_.set_consumers(static_cast<size_t>(std::max(1, spec_.instances)) * replicas_.size());
+  queue_.set_consumers(
+      std::max(static_cast<size_t>(std::max(1, spec_.instances)), replicas_.size()));
   if (batch_mode_ != BatchMode::Off) batcher_ = std::make_unique<Batcher>(*this);
 }
 

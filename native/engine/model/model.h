@@ -48,15 +48,37 @@ class Replica {
   // A scratch for one run; give it back. Any thread.
   std::unique_ptr<BackendScratch> take_scratch();
   void give_scratch(std::unique_ptr<BackendScratch> scratch);
+  // What runs on its device now; counted where a model has several.
+  std::atomic<int>& running() { return running_; }
 
  private:
   const std::shared_ptr<BackendModel> backend_;
   std::atomic<BackendScratch*> scratch_at_hand_{nullptr};  // owned; no lock for one user
   std::mutex scratch_mutex_;
   std::vector<std::unique_ptr<BackendScratch>> scratches_;  // guarded by scratch_mutex_
+  std::atomic<int> running_{0};
 };
 
 class DeadlineTimer;
+
+class Model;
+
+// Which session an instance runs something on: the one whose device runs least, of equal ones the
+// instance's own. Hot path; while it lives, the session counts as running.
+class ReplicaUse {
+ public:
+  ReplicaUse(Model& model, size_t own);
+  ~ReplicaUse() {
+    if (counted_ != nullptr) counted_->running().fetch_sub(1, std::memory_order_relaxed);
+  }
+  ReplicaUse(const ReplicaUse&) = delete;
+  ReplicaUse& operator=(const ReplicaUse&) = delete;
+  size_t index() const { return index_; }
+
+ private:
+  size_t index_;
+  Replica* counted_ = nullptr;
+};
 
 // Starts a thread. Throws std::system_error where there is none to be had.
 using StartThread = std::thread (*)(std::function<void()> run);

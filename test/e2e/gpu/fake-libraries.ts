@@ -13,11 +13,17 @@ const COMPILER = 'c++';
 export const noCompiler =
   spawnSync(COMPILER, ['--version']).status === 0 ? false : `no ${COMPILER} on PATH`;
 
-/** Builds test/e2e/gpu/<source> (none: an empty library) as `folder`/`soname`. */
-export function buildLibrary(folder: string, soname: string, source?: string): void {
+/** Builds test/e2e/gpu/<source> (none: an empty library) as `folder`/`soname`. `more`: further
+ * words for the compiler. */
+export function buildLibrary(
+  folder: string,
+  soname: string,
+  source?: string,
+  more: readonly string[] = [],
+): void {
   mkdirSync(folder, { recursive: true });
   const input = source === undefined ? ['-x', 'c++', '/dev/null'] : [sourceOf(source)];
-  const flags = ['-shared', '-fPIC', '-O1', `-Wl,-soname,${soname}`];
+  const flags = ['-shared', '-fPIC', '-O1', `-Wl,-soname,${soname}`, ...more];
   const out = join(folder, soname);
   const { status, stderr } = spawnSync(COMPILER, [...flags, ...input, '-o', out], {
     encoding: 'utf8',

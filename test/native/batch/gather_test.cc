@@ -52,6 +52,35 @@ TEST_F(Gather, JoinsRequestsInOrder) {
   EXPECT_EQ(reinterpret_cast<uintptr_t>(out_[0].data) % kTensorAlignment, 0u);
 }
 
+// Memory that a device copies from, of which there is some for the first input alone.
+struct OnePlace : InputPlaces {
+  uint8_t* input_place(size_t index, size_t bytes) override {
+    asked += 1;
+    if (index != 0) return nullptr;
+    place.resize(bytes / sizeof(float));
+    return reinterpret_cast<uint8_t*>(place.data());
+  }
+  std::vector<float> place;
+  int asked = 0;
+};
+
+TEST_F(Gather, InputsStandWhereTheyAreWanted) {
+  const std::vector<float> a = {1}, b = {3, 4};
+  const std::vector<TensorView> first = {floats({1}, a), floats({1}, a)};
+  const std::vector<TensorView> second = {floats({2}, b), floats({2}, b)};
+  OnePlace places;
+  memory_.places = &places;
+  ASSERT_TRUE(run({{first, 0, 1}, {second, 0, 2}}, 4).ok());
+  EXPECT_EQ(out_[0].data, reinterpret_cast<const uint8_t*>(places.place.data()));
+  EXPECT_EQ(values(out_[0]), (std::vector<float>{1, 3, 4, 3}));
+  EXPECT_EQ(out_[1].data, memory_.bytes[1].data());
+  EXPECT_EQ(values(out_[1]), (std::vector<float>{1, 3, 4, 3}));
+  EXPECT_EQ(memory_.bytes[0].size(), 0u);
+  ASSERT_TRUE(run({{second, 0, 2}}, 2).ok());
+  EXPECT_EQ(out_[0].data, second[0].data) << "one request is not gathered";
+  EXPECT_EQ(places.asked, 2);
+}
+
 TEST_F(Gather, OnePartWithoutPaddingIsAView) {
   const std::vector<float> a = {1, 2, 3, 4, 5, 6};
   const std::vector<std::string_view> b = {"x", "y", "z"};

@@ -120,6 +120,7 @@ test('defaults are those of the issue', async () => {
     },
     jsonDepthMax: 512,
     memoryLimitBytes: 0,
+    pinnedPoolBytes: 268_435_456,
     onnxruntimeLibrary: undefined,
     control: {
       mode: 'none',
@@ -292,6 +293,7 @@ test('every flag is taken with "=", with a space, with underscores', async () =>
     grpc: GRPC_CONFIG,
     access: DEFAULT_ACCESS,
     memoryLimitBytes: 268_435_456,
+    pinnedPoolBytes: 268_435_456,
     jsonDepthMax: 12,
     onnxruntimeLibrary: '/somewhere/lib.so',
     control: {

@@ -182,11 +182,7 @@ const DEVICES: readonly PeerFlag[] = [
     { harmless: ['off'] },
   ),
   noEffect('rate-limit-resource', 'NAME:N:DEVICE', 'read with --rate-limit=execution_count alone'),
-  noEffect(
-    'pinned-memory-pool-byte-size',
-    'BYTES',
-    'tensors are read where they arrived; nothing is staged in pinned memory',
-  ),
+  works('pinned-memory-pool-byte-size', 'BYTES', 'gpu.md#memory'),
   noEffect('cuda-memory-pool-byte-size', 'DEVICE:BYTES', NO_CUDA_POOL),
   noEffect(
     'cuda-virtual-address-size',

@@ -23,10 +23,15 @@ TEST(OrtApiTable, Slots) {
   EXPECT_SLOT(2, GetErrorMessage);
   EXPECT_SLOT(9, Run);
   EXPECT_SLOT(49, CreateTensorWithDataAsOrtValue);
+  EXPECT_SLOT(68, CreateMemoryInfo);
   EXPECT_SLOT(76, AllocatorFree);
+  EXPECT_SLOT(94, ReleaseMemoryInfo);
   EXPECT_SLOT(100, ReleaseSessionOptions);
   EXPECT_SLOT(118, ReleaseModelMetadata);
+  EXPECT_SLOT(133, RunWithBinding);
+  EXPECT_SLOT(142, ClearBoundOutputs);
   EXPECT_SLOT(151, CreateEnvWithCustomLoggerAndGlobalThreadPools);
+  EXPECT_SLOT(165, AddRunConfigEntry);
   EXPECT_SLOT(208, ReleaseCUDAProviderOptions);
   EXPECT_SLOT(252, GetResizedStringTensorElementBuffer);
   EXPECT_SLOT(274, KernelContext_ParallelFor);

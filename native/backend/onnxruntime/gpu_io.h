@@ -1,0 +1,107 @@
+// How a model on a GPU is fed: tensors go through pinned memory of the host to memory of the device
+// that is kept from run to run, and the session runs on that (an I/O binding). Hot path; any
+// thread, each with its own scratch.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backend/onnxruntime/error.h"
+#include "backend/onnxruntime/library.h"
+#include "base/model_spec.h"
+#include "base/shape.h"
+#include "base/tensor.h"
+#include "gpu/pinned_pool.h"
+
+namespace serval::ort {
+
+using MemoryInfoHandle = OrtHandle<OrtMemoryInfo, &OrtApi::ReleaseMemoryInfo>;
+using BindingHandle = OrtHandle<OrtIoBinding, &OrtApi::ReleaseIoBinding>;
+
+// The device of one session. Immutable; outlives its GpuIos.
+class GpuDevice {
+ public:
+  // The device of the first GPU provider. nullptr: none of NVIDIA's, or CUDA's runtime library is
+  // not there: the runtime then copies by itself.
+  static std::unique_ptr<GpuDevice> of(const OrtRuntime& runtime,
+                                       std::span<const Provider> providers);
+  explicit GpuDevice(const OrtApi* api) : memory(api) {}
+
+  const gpu::CudaCalls* calls = nullptr;
+  int device = 0;
+  MemoryInfoHandle memory;  // of the device
+  std::string name;         // "GPU 0"
+};
+
+// One tensor's memory on both sides, and the runtime's value over the device's.
+class GpuTensor {
+ public:
+  GpuTensor(const OrtApi& api, const gpu::CudaCalls& calls)
+      : host(calls), device(calls), value(&api) {}
+
+  // Memory of the device for `bytes`, as a value of this type and shape.
+  // Errors: CUDA's; the runtime's.
+  Status shape_to(const OrtRuntime& runtime, const GpuDevice& on, DType dtype, const Shape& shape,
+                  size_t bytes, const std::string& what);
+
+  // Whether its latest shape was this one.
+  bool has_shape(const Shape& shape) const { return value.get() != nullptr && shape_ == shape; }
+
+  gpu::HostBlock host;
+  gpu::DeviceBlock device;
+  ValueHandle value;
+
+ private:
+  Shape shape_;
+  void* place_ = nullptr;  // of the value
+};
+
+// Memory and binding of one scratch. One thread at a time.
+class GpuIo {
+ public:
+  GpuIo(const OrtRuntime& runtime, const GpuDevice& device, OrtSession* session, size_t inputs);
+  ~GpuIo();
+  GpuIo(const GpuIo&) = delete;
+  GpuIo& operator=(const GpuIo&) = delete;
+
+  // See BackendScratch::input_place.
+  uint8_t* input_place(size_t index, size_t bytes);
+  // Makes the device this thread's. Errors: CUDA's; what went wrong when this was made.
+  Status begin();
+  // Whether each input of this run has the shape that it had in the run before.
+  bool same_shapes() const { return same_shapes_; }
+  // Starts copying an input; one that is in its place already is copied once.
+  Status send(size_t index, const TensorView& view, const std::string& name);
+  // Waits for the inputs, and binds them. Errors: CUDA's, the runtime's.
+  Status bind_inputs(std::span<const char* const> names);
+  // Binds one output: to memory of the device, where `like` has its type and shape, else to what
+  // the runtime makes of it, on the host.
+  Status bind_output(size_t position, const char* name, const TensorView* like);
+  OrtStatus* run(OrtSession* session, const OrtRunOptions* options);
+  // The values of all outputs, in the order of binding, owned by the caller.
+  Status take_outputs(std::span<OrtValue*> values);
+  // Starts copying an output that was bound to the device; `value`: what the runtime answered with.
+  Status fetch(size_t position, OrtValue* value, TensorView& view);
+  // Waits for the outputs.
+  Status finish();
+  // Forgets which outputs are bound.
+  void clear_outputs();
+  bool is_on_device(size_t position) const { return on_device_[position] != 0; }
+
+ private:
+  Status wait(const char* what);
+
+  const OrtRuntime& runtime_;
+  const OrtApi& api_;
+  const GpuDevice& device_;
+  BindingHandle binding_;
+  gpu::CudaStream stream_ = nullptr;
+  Status made_;
+  std::vector<GpuTensor> inputs_, outputs_;
+  std::vector<char> on_device_;  // per output
+  bool same_shapes_ = false;
+};
+
+}  // namespace serval::ort

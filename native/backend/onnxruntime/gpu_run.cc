@@ -1,0 +1,118 @@
+// OrtModel's runs on a GPU: inputs to the device, the session on its binding, outputs back. Hot
+// path; any thread, each with its own scratch. The plain way is in session.cc.
+#include <algorithm>
+
+#include "backend/onnxruntime/session.h"
+
+namespace serval::ort {
+
+namespace {
+
+constexpr ErrorCode kFailed = ErrorCode::BackendFailed;
+
+}  // namespace
+
+// Text is no memory that a device could read, what is left out has no value to bind, and an output
+// is bound once.
+bool OrtModel::fits_gpu(std::span<const TensorView> inputs,
+                        std::span<const uint32_t> outputs) const {
+  if (inputs.size() != input_names_.size()) return false;
+  for (size_t i = 1; i < outputs.size(); ++i) {
+    const auto others = outputs.first(i);
+    if (std::find(others.begin(), others.end(), outputs[i]) != others.end()) return false;
+  }
+  return std::all_of(inputs.begin(), inputs.end(), [](const TensorView& input) {
+    return input.dtype != DType::Invalid && input.dtype != DType::Bytes;
+  });
+}
+
+Status OrtModel::send_inputs(std::span<const TensorView> inputs, OrtScratch& scratch) const {
+  GpuIo& io = *scratch.gpu_;
+  Status status = io.begin();
+  for (size_t i = 0; status.ok() && i < inputs.size(); ++i) {
+    status = io.send(i, inputs[i], info_.signatures.front().inputs[i].name);
+  }
+  if (status.ok()) status = io.bind_inputs(input_names_);
+  return status;
+}
+
+// `own`: outputs whose shapes follow from the inputs' stay on the device, in memory that is kept.
+Status OrtModel::bind_outputs(OrtScratch& scratch, bool own) const {
+  for (size_t i = 0; i < scratch.output_indices_.size(); ++i) {
+    const bool kept = own && fixed_by_inputs_[scratch.output_indices_[i]];
+    Status bound =
+        scratch.gpu_->bind_output(i, scratch.output_names_[i], kept ? &scratch.views_[i] : nullptr);
+    if (!bound.ok()) return bound;
+  }
+  return ok_status();
+}
+
+Status OrtModel::run_bound(std::span<const TensorView> inputs, OrtScratch& scratch,
+                           const CancelFlag* cancel) {
+  if (cancel != nullptr) cancel->begin_run(scratch);
+  OrtStatus* failed = scratch.gpu_->run(session_.get(), scratch.run_options_.get());
+  if (cancel != nullptr) {
+    cancel->leave_run(scratch);
+    if (cancel->cancelled()) {
+      scratch.forget_end();
+      if (failed != nullptr) {
+        drop_status(api_, failed);
+        return make_error(ErrorCode::Cancelled, "the model's run was ended");
+      }
+    }
+  }
+  if (failed == nullptr) return ok_status();
+  std::vector<FedInput> fed;
+  const std::vector<TensorSpec>& specs = info_.signatures.front().inputs;
+  for (size_t i = 0; i < specs.size(); ++i) fed.push_back({specs[i], inputs[i].shape});
+  return run_error(api_, failed, fed);
+}
+
+// `broken`: an output on the device has another shape than the model declares.
+Status OrtModel::fetch_outputs(OrtScratch& scratch, bool& broken) const {
+  GpuIo& io = *scratch.gpu_;
+  Status status = io.take_outputs(scratch.output_values_);
+  for (size_t i = 0; status.ok() && i < scratch.output_values_.size(); ++i) {
+    if (!io.is_on_device(i)) {
+      status = view_output(scratch, i);
+      continue;
+    }
+    TensorView& view = scratch.views_[i];
+    OutputShape shape;
+    OrtStatus* failed = read_type_and_shape(scratch.output_values_[i], shape);
+    if (failed != nullptr) return take_error(api_, failed, kFailed, "no tensor");
+    broken = !std::ranges::equal(view.shape.dims(), std::span(shape.dims, shape.rank));
+    if (broken) return ok_status();
+    status = io.fetch(i, scratch.output_values_[i], view);
+  }
+  if (status.ok()) status = io.finish();
+  return status;
+}
+
+// Hot path: run. A model that breaks its declared shapes is run again without memory of ours for
+// outputs, and never given any again.
+Status OrtModel::run_on_gpu(std::span<const TensorView> inputs, OrtScratch& scratch,
+                            const CancelFlag* cancel) {
+  Status status = send_inputs(inputs, scratch);
+  bool own = status.ok() && scratch.shapes_known_ && scratch.gpu_->same_shapes() &&
+             reuse_device_outputs_.load(std::memory_order_relaxed);
+  bool broken = false;
+  if (status.ok()) status = bind_outputs(scratch, own);
+  if (status.ok()) status = run_bound(inputs, scratch, cancel);
+  if (status.ok()) status = fetch_outputs(scratch, broken);
+  const bool ended = cancel != nullptr && cancel->cancelled();
+  if (own && (broken || !status.ok()) && !ended) {
+    broken = false;
+    scratch.drop_outputs();
+    Status again = bind_outputs(scratch, false);
+    if (again.ok()) again = run_bound(inputs, scratch, cancel);
+    if (again.ok()) again = fetch_outputs(scratch, broken);
+    if (again.ok()) reuse_device_outputs_.store(false, std::memory_order_relaxed);
+    status = std::move(again);
+  }
+  scratch.has_outputs_ = scratch.shapes_known_ = status.ok();
+  if (!status.ok()) scratch.drop_outputs();
+  return status;
+}
+
+}  // namespace serval::ort

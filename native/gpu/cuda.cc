@@ -1,0 +1,80 @@
+// See cuda.h. The library is opened under a lock, and stays open.
+#include "gpu/cuda.h"
+
+#include <dlfcn.h>
+
+#include <mutex>
+
+namespace serval::gpu {
+
+namespace {
+
+constexpr const char* kLibraries[] = {"libcudart.so.13", "libcudart.so.12"};
+constexpr CudaStatus kOutOfMemory = 2;  // cudaErrorMemoryAllocation
+
+// The first of `name` that is missing stays in `missing`.
+template <typename Call>
+void find(void* library, const char* name, Call& call, const char*& missing) {
+  call = reinterpret_cast<Call>(dlsym(library, name));
+  if (call == nullptr && missing == nullptr) missing = name;
+}
+
+// nullptr, or the name of the function that is missing.
+const char* read_calls(void* library, CudaCalls& calls) {
+  const char* missing = nullptr;
+  find(library, "cudaGetDeviceCount", calls.get_device_count, missing);
+  find(library, "cudaSetDevice", calls.set_device, missing);
+  find(library, "cudaHostAlloc", calls.host_alloc, missing);
+  find(library, "cudaFreeHost", calls.free_host, missing);
+  find(library, "cudaMalloc", calls.allocate, missing);
+  find(library, "cudaFree", calls.free, missing);
+  find(library, "cudaMemcpyAsync", calls.copy_async, missing);
+  find(library, "cudaStreamCreateWithFlags", calls.create_stream, missing);
+  find(library, "cudaStreamDestroy", calls.destroy_stream, missing);
+  find(library, "cudaStreamSynchronize", calls.wait_stream, missing);
+  find(library, "cudaIpcOpenMemHandle", calls.open_ipc, missing);
+  find(library, "cudaIpcCloseMemHandle", calls.close_ipc, missing);
+  find(library, "cudaMemGetInfo", calls.memory_info, missing);
+  find(library, "cudaGetLastError", calls.last_error, missing);
+  find(library, "cudaGetErrorString", calls.error_text, missing);
+  return missing;
+}
+
+Error unavailable(std::string message) {
+  return make_error(ErrorCode::RuntimeUnavailable, std::move(message));
+}
+
+}  // namespace
+
+Result<const CudaCalls*> open_cuda() {
+  static std::mutex mutex;
+  static CudaCalls calls;
+  static bool open = false;
+  const std::lock_guard<std::mutex> lock(mutex);
+  if (open) return &calls;
+  std::string reason;
+  for (const char* name : kLibraries) {
+    void* library = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
+    if (library == nullptr) {
+      const char* text = dlerror();
+      if (reason.empty()) reason = text == nullptr ? "no reason given" : text;
+      continue;
+    }
+    if (const char* missing = read_calls(library, calls); missing != nullptr) {
+      return unavailable(std::string(name) + " has no function " + missing);
+    }
+    open = true;
+    return &calls;
+  }
+  return unavailable("CUDA's runtime library cannot be loaded: " + reason);
+}
+
+Error cuda_error(const CudaCalls& calls, CudaStatus status, const std::string& what) {
+  const char* text = calls.error_text(status);
+  calls.last_error();
+  const ErrorCode code = status == kOutOfMemory ? ErrorCode::MemoryFull : ErrorCode::BackendFailed;
+  return make_error(code, what + ": " + (text == nullptr ? "unknown error" : text) + " (" +
+                              std::to_string(status) + ")");
+}
+
+}  // namespace serval::gpu

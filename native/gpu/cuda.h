@@ -1,0 +1,50 @@
+// NVIDIA's CUDA runtime library as far as we call it, opened when a model first runs on a GPU.
+// Control plane where it is opened; its calls: hot path, any thread. Declared by ourselves: the ABI
+// is C. Source: CUDA Runtime API, version 13.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "base/error.h"
+
+namespace serval::gpu {
+
+using CudaStatus = int;  // cudaError_t; 0 = success
+using CudaStream = void*;
+inline constexpr size_t kIpcHandleBytes = 64;
+// cudaIpcMemHandle_t: passed by value.
+struct CudaIpcHandle {
+  char reserved[kIpcHandleBytes];
+};
+enum class CudaCopy : int { ToDevice = 1, ToHost = 2, Default = 4 };
+
+// The library's functions, none of them null.
+struct CudaCalls {
+  CudaStatus (*get_device_count)(int* count);
+  CudaStatus (*set_device)(int device);
+  CudaStatus (*host_alloc)(void** memory, size_t bytes, unsigned flags);
+  CudaStatus (*free_host)(void* memory);
+  CudaStatus (*allocate)(void** memory, size_t bytes);
+  CudaStatus (*free)(void* memory);
+  CudaStatus (*copy_async)(void* to, const void* from, size_t bytes, int kind, CudaStream stream);
+  CudaStatus (*create_stream)(CudaStream* stream, unsigned flags);
+  CudaStatus (*destroy_stream)(CudaStream stream);
+  CudaStatus (*wait_stream)(CudaStream stream);
+  CudaStatus (*open_ipc)(void** memory, CudaIpcHandle handle, unsigned flags);
+  CudaStatus (*close_ipc)(void* memory);
+  CudaStatus (*memory_info)(size_t* free, size_t* total);
+  CudaStatus (*last_error)();  // and forgets it, where it does not stick
+  const char* (*error_text)(CudaStatus status);
+};
+
+// The library, once per process: what is open by its name, else what the loader finds.
+// Errors: runtime_unavailable: not there (the loader's text), or a function is missing.
+Result<const CudaCalls*> open_cuda();
+
+// "<what>: <CUDA's text> (<number>)"; forgets the error where it does not stick. out_of_memory is
+// memory_full, all others are backend_failed.
+Error cuda_error(const CudaCalls& calls, CudaStatus status, const std::string& what);
+
+}  // namespace serval::gpu

@@ -1,0 +1,152 @@
+// See pinned_pool.h: the first piece that fits, neighbours joined when they come back.
+#include "gpu/pinned_pool.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <utility>
+
+namespace serval::gpu {
+
+namespace {
+
+constexpr size_t kPieceBytes = 256;
+constexpr unsigned kForAllDevices = 1;  // cudaHostAllocPortable
+
+// Whole pieces; small growth does not ask again each time.
+size_t rounded(size_t bytes) {
+  const size_t least = std::max(bytes, kPieceBytes);
+  return least > (size_t{1} << 40) ? least : (least + kPieceBytes - 1) / kPieceBytes * kPieceBytes;
+}
+
+}  // namespace
+
+PinnedPool& PinnedPool::process() {
+  // Not destroyed: scratches may give pieces back at the very end.
+  static PinnedPool* const pool = std::make_unique<PinnedPool>().release();
+  return *pool;
+}
+
+PinnedPool::~PinnedPool() {
+  if (memory_ != nullptr) calls_->free_host(memory_);
+}
+
+void PinnedPool::set_limit(uint64_t bytes) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (!tried_) limit_ = bytes;
+}
+
+// The one large allocation: each piece would cost a system call and a lock of the driver's.
+void PinnedPool::pin(const CudaCalls& calls) {
+  tried_ = true;
+  if (limit_ == 0) return;
+  void* memory = nullptr;
+  if (calls.host_alloc(&memory, limit_, kForAllDevices) != 0) {
+    calls.last_error();
+    return;
+  }
+  calls_ = &calls;
+  memory_ = static_cast<uint8_t*>(memory);
+  free_.emplace(0, limit_);
+}
+
+uint8_t* PinnedPool::take(const CudaCalls& calls, size_t bytes) {
+  const size_t wanted = rounded(bytes);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (!tried_) pin(calls);
+  const auto place = std::find_if(free_.begin(), free_.end(),
+                                  [wanted](const auto& one) { return one.second >= wanted; });
+  if (place == free_.end()) {
+    ++fallbacks_;
+    return nullptr;
+  }
+  const auto [offset, size] = *place;
+  free_.erase(place);
+  if (size > wanted) free_.emplace(offset + wanted, size - wanted);
+  taken_.emplace(offset, wanted);
+  used_ += wanted;
+  return memory_ + offset;
+}
+
+void PinnedPool::give(uint8_t* piece) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = taken_.find(static_cast<size_t>(piece - memory_));
+  if (found == taken_.end()) return;
+  auto [offset, bytes] = *found;
+  taken_.erase(found);
+  used_ -= bytes;
+  const auto next = free_.find(offset + bytes);
+  if (next != free_.end()) {
+    bytes += next->second;
+    free_.erase(next);
+  }
+  const auto after = free_.lower_bound(offset);
+  if (after != free_.begin()) {
+    const auto before = std::prev(after);
+    if (before->first + before->second == offset) {
+      before->second += bytes;
+      return;
+    }
+  }
+  free_.emplace(offset, bytes);
+}
+
+PinnedReading PinnedPool::read() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return {memory_ == nullptr ? 0 : limit_, used_, fallbacks_};
+}
+
+HostBlock::HostBlock(HostBlock&& other) noexcept
+    : calls_(other.calls_),
+      data_(std::exchange(other.data_, nullptr)),
+      capacity_(std::exchange(other.capacity_, 0)),
+      pinned_(std::exchange(other.pinned_, false)) {}
+
+uint8_t* HostBlock::grow(size_t bytes) {
+  if (data_ != nullptr && bytes <= capacity_) return data_;
+  drop();
+  const size_t wanted = rounded(bytes);
+  data_ = PinnedPool::process().take(*calls_, wanted);
+  pinned_ = data_ != nullptr;
+  if (!pinned_) data_ = static_cast<uint8_t*>(std::aligned_alloc(kPieceBytes, wanted));
+  capacity_ = data_ == nullptr ? 0 : wanted;
+  return data_;
+}
+
+void HostBlock::drop() {
+  if (data_ == nullptr) return;
+  if (pinned_) PinnedPool::process().give(data_);
+  else std::free(data_);
+  data_ = nullptr;
+  capacity_ = 0;
+  pinned_ = false;
+}
+
+DeviceBlock::DeviceBlock(DeviceBlock&& other) noexcept
+    : calls_(other.calls_),
+      data_(std::exchange(other.data_, nullptr)),
+      capacity_(std::exchange(other.capacity_, 0)) {}
+
+Status DeviceBlock::grow(size_t bytes, const std::string& what) {
+  if (data_ != nullptr && bytes <= capacity_) return ok_status();
+  drop();
+  const size_t wanted = rounded(bytes);
+  void* memory = nullptr;
+  const CudaStatus status = calls_->allocate(&memory, wanted);
+  if (status != 0) {
+    return cuda_error(*calls_, status,
+                      what + ": " + std::to_string(wanted) + " bytes of the device");
+  }
+  data_ = memory;
+  capacity_ = wanted;
+  return ok_status();
+}
+
+void DeviceBlock::drop() {
+  if (data_ == nullptr) return;
+  if (calls_->free(data_) != 0) calls_->last_error();
+  data_ = nullptr;
+  capacity_ = 0;
+}
+
+}  // namespace serval::gpu

@@ -1,0 +1,98 @@
+// Memory of the host that GPUs copy from and to by themselves: one block of it for the process, cut
+// into pieces. Any thread; pieces are taken while a model warms up, not by each request.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+
+#include "gpu/cuda.h"
+
+namespace serval::gpu {
+
+inline constexpr uint64_t kPinnedPoolBytes = 256u << 20;  // Triton's default
+
+// What the metrics page says of it.
+struct PinnedReading {
+  uint64_t total_bytes = 0;  // 0: nothing is pinned
+  uint64_t used_bytes = 0;
+  uint64_t fallbacks = 0;  // pieces that had to be ordinary memory
+};
+
+class PinnedPool {
+ public:
+  // The process's; never destroyed. Nothing is pinned before the first piece is taken.
+  static PinnedPool& process();
+
+  PinnedPool() = default;
+  PinnedPool(const PinnedPool&) = delete;
+  PinnedPool& operator=(const PinnedPool&) = delete;
+  ~PinnedPool();
+
+  // How much is pinned, 0 = nothing at all; before the first piece is taken.
+  void set_limit(uint64_t bytes);
+  // A piece, 256-byte aligned; nullptr where none is left, or nothing can be pinned.
+  uint8_t* take(const CudaCalls& calls, size_t bytes);
+  // Takes a piece that take() gave.
+  void give(uint8_t* piece);
+  PinnedReading read();
+
+ private:
+  void pin(const CudaCalls& calls);
+
+  std::mutex mutex_;
+  uint64_t limit_ = kPinnedPoolBytes;  // guarded by mutex_, as all below
+  bool tried_ = false;
+  const CudaCalls* calls_ = nullptr;
+  uint8_t* memory_ = nullptr;
+  uint64_t used_ = 0, fallbacks_ = 0;
+  std::map<size_t, size_t> free_;   // offset -> bytes; neighbours are joined
+  std::map<size_t, size_t> taken_;  // offset -> bytes
+};
+
+// Host memory of one tensor that is copied to or from a device: of the pool, else ordinary. Kept
+// from run to run, grows. One thread at a time.
+class HostBlock {
+ public:
+  explicit HostBlock(const CudaCalls& calls) : calls_(&calls) {}
+  HostBlock(HostBlock&& other) noexcept;
+  HostBlock& operator=(HostBlock&&) = delete;
+  HostBlock(const HostBlock&) = delete;
+  ~HostBlock() { drop(); }
+
+  // Room for `bytes`, its content unknown; nullptr when memory is out.
+  uint8_t* grow(size_t bytes);
+  uint8_t* data() { return data_; }
+  bool pinned() const { return pinned_; }
+
+ private:
+  void drop();
+  const CudaCalls* calls_;
+  uint8_t* data_ = nullptr;
+  size_t capacity_ = 0;
+  bool pinned_ = false;
+};
+
+// The same on a device. Its owner makes the device current before each call, destruction too.
+class DeviceBlock {
+ public:
+  explicit DeviceBlock(const CudaCalls& calls) : calls_(&calls) {}
+  DeviceBlock(DeviceBlock&& other) noexcept;
+  DeviceBlock& operator=(DeviceBlock&&) = delete;
+  DeviceBlock(const DeviceBlock&) = delete;
+  ~DeviceBlock() { drop(); }
+
+  // Errors: CUDA's, with `what` in front.
+  Status grow(size_t bytes, const std::string& what);
+  void* data() { return data_; }
+
+ private:
+  void drop();
+  const CudaCalls* calls_;
+  void* data_ = nullptr;
+  size_t capacity_ = 0;
+};
+
+}  // namespace serval::gpu

@@ -1,0 +1,246 @@
+// Runs on a GPU that is none: ONNX Runtime's CPU provider over memory that a fake CUDA runtime
+// calls a device's (test/e2e/gpu). What is copied when, what is kept from run to run, and what
+// fails.
+#include <cstdlib>
+#include <thread>
+
+#include "gpu/fake_cuda.h"
+#include "gpu/pinned_pool.h"
+#include "support/onnxruntime_fixture.h"
+
+namespace serval {
+namespace {
+
+using onnx::Dim;
+using Dims = std::vector<Dim>;
+
+constexpr int kFloat = 1;
+
+struct Counts {
+  uint64_t to = 0, from = 0, allocations = 0;
+};
+
+class OnGpu : public OnnxRuntimeTest {
+ protected:
+  void SetUp() override {
+    SKIP_WITHOUT_ONNXRUNTIME();
+    FakeCuda::get();
+    setenv("FAKE_ORT_REAL", onnxruntime_library().c_str(), 1);
+    backend_ = make_onnxruntime_backend(FAKE_GPU_RUNTIME, 2);
+  }
+  void load_on_gpu(const onnx::Model& graph, const char* device = "1") {
+    ModelSpec spec;
+    spec.providers.push_back({"cuda", {{"device_id", device}}});
+    scratch_.reset();
+    model_ = load(graph, spec);
+    ASSERT_NE(model_, nullptr);
+    EXPECT_TRUE(model_->info().on_gpu);
+    scratch_ = model_->make_scratch();
+  }
+  std::vector<float> answer(const std::vector<TensorView>& inputs) {
+    const Counts before = counts();
+    const Status status = run(*model_, *scratch_, inputs);
+    EXPECT_TRUE(status.ok()) << status.error().message;
+    latest_ = counts();
+    latest_.to -= before.to;
+    latest_.from -= before.from;
+    latest_.allocations -= before.allocations;
+    if (!status.ok()) return {};
+    std::vector<float> values = values_of<float>(scratch_->outputs()[0]);
+    scratch_->release_outputs();
+    return values;
+  }
+  static Counts counts() {
+    const FakeCuda& cuda = FakeCuda::get();
+    return {cuda.calls("to device"), cuda.calls("from device"),
+            cuda.calls("cudaMalloc") + cuda.calls("cudaHostAlloc") +
+                cuda.calls("cudaStreamCreateWithFlags")};
+  }
+
+  std::shared_ptr<BackendModel> model_;
+  std::unique_ptr<BackendScratch> scratch_;
+  Counts latest_;
+};
+
+TEST_F(OnGpu, CopiesThereAndBackAndAllocatesNothingOnceWarm) {
+  load_on_gpu(onnx::half_plus_three());
+  TestTensor<float> x(DType::Fp32, {2}, {2, 4});
+  EXPECT_EQ(answer({x.view()}), (std::vector<float>{4, 5}));
+  EXPECT_EQ(latest_.to, 1u);
+  EXPECT_EQ(latest_.from, 0u);  // nothing is known of the output's shape
+  x.values = {6, 8};
+  EXPECT_EQ(answer({x.view()}), (std::vector<float>{6, 7}));
+  EXPECT_EQ(latest_.from, 1u);
+  const uint64_t used = gpu::PinnedPool::process().read().used_bytes;
+  EXPECT_GE(used, 2u * 256);
+  for (int i = 0; i < 20; ++i) {
+    x.values = {static_cast<float>(i), 10};
+    EXPECT_EQ(answer({x.view()}), (std::vector<float>{static_cast<float>(i) / 2 + 3, 8}));
+    EXPECT_EQ(latest_.to, 1u);
+    EXPECT_EQ(latest_.from, 1u);
+    EXPECT_EQ(latest_.allocations, 0u);
+  }
+  EXPECT_EQ(gpu::PinnedPool::process().read().used_bytes, used);
+}
+
+TEST_F(OnGpu, WhatStandsInItsPlaceIsCopiedFromThere) {
+  load_on_gpu(onnx::half_plus_three());
+  for (float value : {1.0f, 3.0f, 5.0f}) {
+    uint8_t* place = scratch_->input_place(0, 2 * sizeof(float));
+    ASSERT_NE(place, nullptr);
+    const float values[] = {value, value + 1};
+    std::memcpy(place, values, sizeof values);
+    const int64_t dims[] = {2};
+    TensorView view{DType::Fp32, Shape(dims), place, sizeof values, {}};
+    EXPECT_EQ(answer({view}), (std::vector<float>{value / 2 + 3, value / 2 + 3.5f}));
+  }
+  EXPECT_EQ(scratch_->input_place(1, 4), nullptr);
+}
+
+TEST_F(OnGpu, ShapesMayChangeFromRunToRun) {
+  load_on_gpu(onnx::half_plus_three());
+  for (const int64_t rows : {1, 1, 1000, 1000, 3, 3, 0, 0, 2, 5000, 5000}) {
+    TestTensor<float> x(DType::Fp32, {rows}, std::vector<float>(static_cast<size_t>(rows), 2));
+    EXPECT_EQ(answer({x.view()}), std::vector<float>(static_cast<size_t>(rows), 4)) << rows;
+  }
+}
+
+TEST_F(OnGpu, OutputsOfUnknownShapeAreTheRuntimes) {
+  onnx::Model graph;
+  graph.input("x", kFloat, Dims{"n"}).output("y", kFloat, Dims{Dim()});
+  graph.node("Cast", {"x"}, {"b"}, {onnx::attribute("to", int64_t{9})})
+      .node("Compress", {"x", "b"}, {"y"});
+  load_on_gpu(graph);
+  for (const std::vector<float>& values :
+       std::vector<std::vector<float>>{{1, 0, 2}, {0, 0, 5}, {1, 2, 3}, {0, 0, 0}}) {
+    const TestTensor<float> x(DType::Fp32, {3}, values);
+    std::vector<float> expected;
+    for (float value : values) {
+      if (value != 0) expected.push_back(value);
+    }
+    EXPECT_EQ(answer({x.view()}), expected);
+    EXPECT_EQ(latest_.from, 0u);
+  }
+}
+
+// The runtime answers with another value than it was given for the output.
+TEST_F(OnGpu, AnInputThatIsHandedThrough) {
+  onnx::Model graph;
+  graph.input("x", kFloat, Dims{"n"}).output("y", kFloat, Dims{"n"});
+  graph.node("Identity", {"x"}, {"y"});
+  load_on_gpu(graph);
+  for (float value : {1.0f, 2.0f, 3.0f, 4.0f}) {
+    const TestTensor<float> x(DType::Fp32, {2}, {value, -value});
+    EXPECT_EQ(answer({x.view()}), (std::vector<float>{value, -value}));
+  }
+}
+
+TEST_F(OnGpu, NoMemoryOnTheDeviceIsTheRequestsError) {
+  load_on_gpu(onnx::half_plus_three());
+  FakeCuda::get().limit(FakeCuda::get().device_bytes());
+  const TestTensor<float> x(DType::Fp32, {2}, {2, 4});
+  const Status status = run(*model_, *scratch_, {x.view()});
+  FakeCuda::get().limit(UINT64_MAX - 1);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code, ErrorCode::MemoryFull);
+  EXPECT_EQ(status.error().message,
+            "input \"x\": GPU 1: 256 bytes of the device: out of memory (2)");
+  EXPECT_EQ(answer({x.view()}), (std::vector<float>{4, 5}));
+}
+
+TEST_F(OnGpu, ACopyThatFailsIsSaidAndTheNextRunIsWhole) {
+  load_on_gpu(onnx::half_plus_three());
+  const TestTensor<float> x(DType::Fp32, {2}, {2, 4});
+  EXPECT_EQ(answer({x.view()}), (std::vector<float>{4, 5}));
+  FakeCuda::get().fail_copy(700);
+  const Status status = run(*model_, *scratch_, {x.view()});
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code, ErrorCode::BackendFailed);
+  EXPECT_EQ(status.error().message, "input \"x\": copy to GPU 1: fake error (700)");
+  EXPECT_TRUE(scratch_->outputs().empty());
+  EXPECT_EQ(answer({x.view()}), (std::vector<float>{4, 5}));
+  EXPECT_EQ(answer({x.view()}), (std::vector<float>{4, 5}));
+}
+
+TEST_F(OnGpu, ADeviceThatIsNotThereIsAnErrorOfTheRun) {
+  load_on_gpu(onnx::half_plus_three(), "7");
+  const TestTensor<float> x(DType::Fp32, {2}, {2, 4});
+  const Status status = run(*model_, *scratch_, {x.view()});
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().message, "GPU 7: fake error (101)");
+}
+
+TEST_F(OnGpu, WithoutPinnedMemoryOrdinaryMemoryWillDo) {
+  load_on_gpu(onnx::half_plus_three());
+  const auto calls = gpu::open_cuda();
+  ASSERT_TRUE(calls.ok());
+  std::vector<uint8_t*> taken;
+  gpu::PinnedPool& pool = gpu::PinnedPool::process();
+  for (size_t bytes = 64u << 20; bytes >= 256; bytes /= 2) {
+    while (uint8_t* piece = pool.take(*calls.value(), bytes)) taken.push_back(piece);
+  }
+  const uint64_t before = pool.read().fallbacks;
+  const TestTensor<float> x(DType::Fp32, {2}, {2, 4});
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(answer({x.view()}), (std::vector<float>{4, 5}));
+  EXPECT_GE(pool.read().fallbacks, before + 2);
+  for (uint8_t* piece : taken) pool.give(piece);
+}
+
+TEST_F(OnGpu, TextGoesThePlainWay) {
+  onnx::Model graph;
+  graph.input("x", 8, Dims{"n"}).output("y", 8, Dims{"n"});
+  graph.node("Identity", {"x"}, {"y"});
+  load_on_gpu(graph);
+  const TestStrings x({2}, {"a", "bc"});
+  const uint64_t before = counts().to;
+  ASSERT_TRUE(run(*model_, *scratch_, {x.view()}).ok());
+  EXPECT_EQ(scratch_->outputs()[0].strings[1], "bc");
+  EXPECT_EQ(counts().to, before);
+}
+
+TEST_F(OnGpu, OtherOutputsFromRunToRun) {
+  onnx::Model graph;
+  graph.input("x", kFloat, Dims{"n"}).output("y", kFloat, Dims{"n"}).output("z", kFloat, Dims{"n"});
+  graph.node("Neg", {"x"}, {"y"}).node("Abs", {"x"}, {"z"});
+  load_on_gpu(graph);
+  const TestTensor<float> x(DType::Fp32, {2}, {1, -2});
+  const std::vector<TensorView> inputs = {x.view()};
+  const std::vector<float> y = {-1, 2}, z = {1, 2};
+  using Indices = std::vector<uint32_t>;
+  const std::vector<Indices> orders = {{0}, {0}, {1}, {1}, {1, 0}, {1, 0}, {0, 1}, {0, 0}, {0, 1}};
+  for (const Indices& wanted : orders) {
+    ASSERT_TRUE(model_->run(0, inputs, wanted, *scratch_, nullptr).ok());
+    for (size_t i = 0; i < wanted.size(); ++i) {
+      EXPECT_EQ(values_of<float>(scratch_->outputs()[i]), wanted[i] == 0 ? y : z);
+    }
+    scratch_->release_outputs();
+  }
+}
+
+TEST_F(OnGpu, EveryThreadHasItsOwnMemoryAndGivesItBack) {
+  const uint64_t device_before = FakeCuda::get().device_bytes();
+  load_on_gpu(onnx::half_plus_three());
+  const uint64_t pinned_before = gpu::PinnedPool::process().read().used_bytes;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([this, t] {
+      const std::unique_ptr<BackendScratch> own = model_->make_scratch();
+      for (int i = 0; i < 50; ++i) {
+        const auto value = static_cast<float>(t * 1000 + i);
+        const TestTensor<float> x(DType::Fp32, {2}, {value, -value});
+        const Status status = run(*model_, *own, {x.view()});
+        ASSERT_TRUE(status.ok()) << status.error().message;
+        EXPECT_EQ(values_of<float>(own->outputs()[0]),
+                  (std::vector<float>{value / 2 + 3, -value / 2 + 3}));
+        own->release_outputs();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(gpu::PinnedPool::process().read().used_bytes, pinned_before);
+  scratch_.reset();
+  EXPECT_EQ(FakeCuda::get().device_bytes(), device_before);
+}
+
+}  // namespace
+}  // namespace serval

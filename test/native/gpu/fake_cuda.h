@@ -1,0 +1,37 @@
+// The CUDA runtime of test/e2e/gpu/fake_cudart.cc in a native test. Test code.
+#pragma once
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+
+namespace serval {
+
+// Its own questions and settings; opened once, before anything looks for libcudart.so.13.
+struct FakeCuda {
+  static const FakeCuda& get() {
+    static const FakeCuda one;
+    return one;
+  }
+  uint64_t (*calls)(const char* name);
+  uint64_t (*device_bytes)();
+  void (*limit)(uint64_t bytes);
+  void (*fail_copy)(int status);
+
+ private:
+  FakeCuda() {
+    void* library = dlopen(FAKE_CUDART, RTLD_NOW | RTLD_LOCAL);
+    EXPECT_NE(library, nullptr) << dlerror();
+    find(library, "fake_cuda_calls", calls);
+    find(library, "fake_cuda_device_bytes", device_bytes);
+    find(library, "fake_cuda_limit", limit);
+    find(library, "fake_cuda_fail_copy", fail_copy);
+  }
+  template <typename Call>
+  static void find(void* library, const char* name, Call& call) {
+    call = reinterpret_cast<Call>(dlsym(library, name));
+  }
+};
+
+}  // namespace serval

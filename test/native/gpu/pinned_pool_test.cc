@@ -1,0 +1,126 @@
+// The pool of pinned memory: pieces, neighbours, what happens when it is full; the CUDA runtime is
+// a fake one that counts.
+#include "gpu/pinned_pool.h"
+
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "gpu/fake_cuda.h"
+
+namespace serval::gpu {
+namespace {
+
+class Pinned : public testing::Test {
+ protected:
+  void SetUp() override {
+    FakeCuda::get();
+    const auto opened = open_cuda();
+    ASSERT_TRUE(opened.ok()) << opened.error().message;
+    cuda_ = opened.value();
+    pool_.set_limit(4096);
+  }
+  const CudaCalls* cuda_ = nullptr;
+  PinnedPool pool_;
+};
+
+TEST_F(Pinned, OneAllocationForAllPieces) {
+  const uint64_t before = FakeCuda::get().calls("cudaHostAlloc");
+  EXPECT_EQ(pool_.read().total_bytes, 0u);
+  uint8_t* a = pool_.take(*cuda_, 1);
+  uint8_t* b = pool_.take(*cuda_, 257);
+  ASSERT_NE(a, nullptr);
+  ASSERT_NE(b, nullptr);
+  EXPECT_EQ(b - a, 256);
+  std::memset(b, 7, 257);
+  EXPECT_EQ(pool_.read().total_bytes, 4096u);
+  EXPECT_EQ(pool_.read().used_bytes, 256u + 512u);
+  EXPECT_EQ(FakeCuda::get().calls("cudaHostAlloc") - before, 1u);
+  pool_.give(a);
+  pool_.give(b);
+  EXPECT_EQ(pool_.read().used_bytes, 0u);
+}
+
+TEST_F(Pinned, NeighboursAreJoinedInAnyOrder) {
+  for (const std::vector<size_t>& order :
+       std::vector<std::vector<size_t>>{{0, 1, 2, 3}, {3, 2, 1, 0}, {1, 3, 0, 2}, {2, 0, 3, 1}}) {
+    std::vector<uint8_t*> pieces;
+    for (size_t i = 0; i < 4; ++i) pieces.push_back(pool_.take(*cuda_, 1024));
+    EXPECT_EQ(pool_.take(*cuda_, 1), nullptr);
+    for (size_t i : order) pool_.give(pieces[i]);
+    uint8_t* whole = pool_.take(*cuda_, 4096);
+    EXPECT_NE(whole, nullptr);
+    pool_.give(whole);
+  }
+  EXPECT_EQ(pool_.read().fallbacks, 4u);
+}
+
+TEST_F(Pinned, NothingIsPinnedWhereTheLimitIsNothing) {
+  const uint64_t before = FakeCuda::get().calls("cudaHostAlloc");
+  PinnedPool none;
+  none.set_limit(0);
+  EXPECT_EQ(none.take(*cuda_, 16), nullptr);
+  EXPECT_EQ(none.read().total_bytes, 0u);
+  EXPECT_EQ(none.read().fallbacks, 1u);
+  EXPECT_EQ(FakeCuda::get().calls("cudaHostAlloc"), before);
+}
+
+TEST_F(Pinned, MoreThanThereIsIsRefused) {
+  EXPECT_EQ(pool_.take(*cuda_, 4097), nullptr);
+  EXPECT_EQ(pool_.take(*cuda_, SIZE_MAX), nullptr);
+  EXPECT_NE(pool_.take(*cuda_, 4096), nullptr);
+}
+
+TEST_F(Pinned, ManyThreads) {
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([this, t] {
+      for (int i = 0; i < 500; ++i) {
+        const auto bytes = static_cast<size_t>(1 + (i * 37 + t) % 900);
+        uint8_t* piece = pool_.take(*cuda_, bytes);
+        if (piece == nullptr) continue;
+        std::memset(piece, t, bytes);
+        for (size_t at = 0; at < bytes; ++at) ASSERT_EQ(piece[at], t);
+        pool_.give(piece);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(pool_.read().used_bytes, 0u);
+  EXPECT_NE(pool_.take(*cuda_, 4096), nullptr);
+}
+
+TEST_F(Pinned, BlocksGrowAndFallBack) {
+  HostBlock block(*cuda_);
+  uint8_t* small = block.grow(100);
+  ASSERT_NE(small, nullptr);
+  EXPECT_TRUE(block.pinned());
+  EXPECT_EQ(block.grow(256), small);
+  std::vector<uint8_t*> taken;
+  while (uint8_t* piece = PinnedPool::process().take(*cuda_, 16u << 20)) taken.push_back(piece);
+  while (uint8_t* piece = PinnedPool::process().take(*cuda_, 256)) taken.push_back(piece);
+  HostBlock other(*cuda_);
+  uint8_t* ordinary = other.grow(1000);
+  ASSERT_NE(ordinary, nullptr);
+  EXPECT_FALSE(other.pinned());
+  std::memset(ordinary, 1, 1000);
+  for (uint8_t* piece : taken) PinnedPool::process().give(piece);
+}
+
+TEST_F(Pinned, DeviceBlocksSayWhatCudaSays) {
+  DeviceBlock block(*cuda_);
+  FakeCuda::get().limit(FakeCuda::get().device_bytes() + 512);
+  const Status refused = block.grow(4096, "input \"x\": GPU 0");
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::MemoryFull);
+  EXPECT_EQ(refused.error().message,
+            "input \"x\": GPU 0: 4096 bytes of the device: out of memory (2)");
+  EXPECT_TRUE(block.grow(512, "x").ok());
+  void* const place = block.data();
+  EXPECT_TRUE(block.grow(16, "x").ok());
+  EXPECT_EQ(block.data(), place);
+  FakeCuda::get().limit(UINT64_MAX - 1);
+}
+
+}  // namespace
+}  // namespace serval::gpu
