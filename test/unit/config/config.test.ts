@@ -210,6 +210,7 @@ test('every flag is taken with "=", with a space, with underscores', async () =>
     providers: 'cuda:device_id=1;x=y,cpu',
     'body-bytes-max': '10',
     'memory-limit': '256M',
+    'pinned-memory-pool-byte-size': '1048576',
     'json-depth-max': '12',
     'onnxruntime-library': 'lib.so',
     'model-config-file-poll-wait-seconds': '13',
@@ -293,7 +294,7 @@ test('every flag is taken with "=", with a space, with underscores', async () =>
     grpc: GRPC_CONFIG,
     access: DEFAULT_ACCESS,
     memoryLimitBytes: 268_435_456,
-    pinnedPoolBytes: 268_435_456,
+    pinnedPoolBytes: 1_048_576,
     jsonDepthMax: 12,
     onnxruntimeLibrary: '/somewhere/lib.so',
     control: {
