@@ -9,6 +9,7 @@
 #include "addon/control.h"
 #include "addon/cpu_check.h"
 #include "addon/guard.h"
+#include "addon/isolated.h"
 #include "addon/link.h"
 #include "addon/observation.h"
 #include "addon/receive_limit.h"
@@ -445,6 +446,9 @@ constexpr Export kExports[] = {
     exported<"registerRegion", RegisterRegion>(),
     exported<"unregisterRegion", UnregisterRegion>(),
     exported<"regions", Regions>(),
+    exported<"loadIsolated", LoadIsolated>(),
+    exported<"takeIsolated", TakeIsolated>(),
+    exported<"runIsolated", RunIsolated>(),
 };
 
 }  // namespace

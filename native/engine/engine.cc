@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "backend/isolated/isolated.h"
 #include "base/clock.h"
 #include "engine/lane/lane.h"
 #include "engine/model/instance.h"
@@ -38,6 +39,7 @@ Engine::Engine(EngineOptions options)
   backends_["null"] = make_null_backend();
   auto& onnxruntime = backends_["onnxruntime"] =
       make_onnxruntime_backend(options_.onnxruntime_library, options_.intra_op_threads);
+  backends_[kIsolatedBackend] = make_isolated_backend(budget_.get());
   backends_["tabular"] = make_tabular_backend(onnxruntime.get());
   auto table = std::make_shared<EngineTable>();
   table->routes = std::make_shared<RouteTable>();

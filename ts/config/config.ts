@@ -118,6 +118,8 @@ export interface Config {
   readonly modelWarmup: boolean;
   /** Tags of the meta graph that is served of a SavedModel. */
   readonly savedModelTags: readonly string[];
+  /** Models in processes of their own; `all` among them: every one that can be. */
+  readonly isolate: readonly string[];
   /** Where compiled models are kept; undefined = nowhere. */
   readonly modelCache: string | undefined;
   /** 0 = the requests' own counts. */
@@ -204,6 +206,7 @@ export function buildConfig(settings: ReadonlyMap<string, Written>): Config {
       graphOptimization: graphOptimizationValue(written('graph-optimization')),
       providers: providersValue(written('providers')),
     },
+    isolate: textValue(written('isolate')).split(',').filter((name) => name !== ''),
     listeners: listenersSettings(read),
     ...{ host, grpcHost: hostOf('grpc-address') },
     httpPort: int('http-port'),

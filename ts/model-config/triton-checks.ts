@@ -55,6 +55,8 @@ const PARAMETERS: Readonly<Record<string, TextRule>> = {
   cudnn_conv_algo_search: oneOf('0', '1', '2'),
   arena_extend_strategy: oneOf('0', '1'),
   extended_v2: bool(),
+  isolation: oneOf('none', 'process'),
+  isolation_group: { expected: 'a name of 1 to 128 letters, digits, ., _ or -', fits: isGroup },
   'serval.split': bool(),
   'serval.pad_inner': bool(),
   'serval.allowed_rows': { expected: 'row counts such as "1,2,4"', fits: (t) => ROWS_TEXT.test(t) },
@@ -64,6 +66,10 @@ const NULL_RULES: Readonly<Record<string, TextRule>> = {
   mode: oneOf('echo', 'delay', 'fail'),
   delay_us: whole(3_600_000_000),
 };
+
+function isGroup(text: string): boolean {
+  return /^[\w.-]{1,128}$/.test(text);
+}
 
 function whole(max: number): TextRule {
   const fits = (text: string): boolean => /^\d{1,10}$/.test(text) && Number(text) <= max;

@@ -48,6 +48,12 @@ export interface TabularImporterSpec {
   readonly timezone: string;
 }
 
+/** Sessions in a process of their own. */
+export interface IsolationSpec {
+  /** Models of one group share a process; "" = the model has one by itself. */
+  readonly group: string;
+}
+
 /** engine.fbs ModelSpec. Absent members take the engine's defaults. */
 export interface ModelSpec extends engine.ModelSpec {
   readonly version: string;
@@ -56,6 +62,8 @@ export interface ModelSpec extends engine.ModelSpec {
   /** What compiles the files at `path` to `graphs`, or to the plan's file that `path` is then,
    * before the engine sees the spec. */
   readonly importer?: ImporterSpec;
+  /** Absent: the sessions are in the server, unless its settings say otherwise. */
+  readonly isolation?: IsolationSpec;
 }
 
 /** engine.fbs ModelInfo. */

@@ -1,0 +1,85 @@
+// What the log and the metrics are told of processes: see isolated.h. Control plane, any thread.
+#include <algorithm>
+#include <mutex>
+
+#include "backend/isolated/isolated.h"
+#include "backend/isolated/process.h"
+
+namespace serval {
+
+namespace {
+
+constexpr size_t kDeathsKept = 256;    // that nobody took
+constexpr size_t kCountsMax = 10'000;  // models and signals that are told apart
+
+struct Ledger {
+  std::mutex mutex;
+  std::vector<std::weak_ptr<isolated::ModelProcess>> processes;  // guarded by mutex, as the rest
+  std::map<std::pair<std::string, std::string>, uint64_t> counts;
+  std::vector<IsolatedDeath> deaths;
+};
+
+// Never destroyed: keepers of an engine that outlives main() may still write to it.
+Ledger& ledger() {
+  static auto* const one = new Ledger();  // NOLINT: see above
+  return *one;
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& one : names) text += (text.empty() ? "" : ",") + one;
+  return text;
+}
+
+}  // namespace
+
+namespace isolated {
+
+void note_death(const std::vector<std::string>& models, const End& end, int64_t pid,
+                uint64_t pause_ms) {
+  Ledger& all = ledger();
+  std::lock_guard lock(all.mutex);
+  for (const std::string& one : models) {
+    const std::pair key{one, end.signal};
+    if (all.counts.size() < kCountsMax || all.counts.contains(key)) ++all.counts[key];
+  }
+  if (all.deaths.size() >= kDeathsKept) all.deaths.erase(all.deaths.begin());
+  all.deaths.push_back({joined(models), end.text, pid, pause_ms});
+}
+
+void note_process(const std::shared_ptr<ModelProcess>& process) {
+  Ledger& all = ledger();
+  std::lock_guard lock(all.mutex);
+  std::erase_if(all.processes, [](const auto& one) { return one.expired(); });
+  all.processes.push_back(process);
+}
+
+}  // namespace isolated
+
+std::vector<IsolatedReading> isolated_readings() {
+  std::vector<std::shared_ptr<isolated::ModelProcess>> processes;
+  {
+    Ledger& all = ledger();
+    std::lock_guard lock(all.mutex);
+    for (const auto& one : all.processes) {
+      if (auto held = one.lock()) processes.push_back(std::move(held));
+    }
+  }
+  std::vector<IsolatedReading> readings;
+  for (const auto& one : processes) readings.push_back({one->models(), one->up(), one->pid()});
+  return readings;
+}
+
+std::map<std::pair<std::string, std::string>, uint64_t> isolated_deaths() {
+  Ledger& all = ledger();
+  std::lock_guard lock(all.mutex);
+  return all.counts;
+}
+
+std::vector<IsolatedDeath> take_isolated_deaths() {
+  Ledger& all = ledger();
+  std::lock_guard lock(all.mutex);
+  return std::exchange(all.deaths, {});
+}
+
+}  // namespace serval
