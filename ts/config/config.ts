@@ -206,7 +206,7 @@ export function buildConfig(settings: ReadonlyMap<string, Written>): Config {
       graphOptimization: graphOptimizationValue(written('graph-optimization')),
       providers: providersValue(written('providers')),
     },
-    isolate: textValue(written('isolate')).split(',').filter((name) => name !== ''),
+    isolate: (given('isolate')?.texts ?? []).flatMap((text) => text.split(',')),
     listeners: listenersSettings(read),
     ...{ host, grpcHost: hostOf('grpc-address') },
     httpPort: int('http-port'),

@@ -37,6 +37,7 @@ struct IsolatedReading {
   std::string models;  // their names, with commas
   bool up = false;     // models can be run
   int64_t pid = 0;     // 0 = there is none
+  uint64_t resident_bytes = 0;
 };
 std::vector<IsolatedReading> isolated_readings();
 // By model and signal's name ("exit" where it ended by itself), since the server started.

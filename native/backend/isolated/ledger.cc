@@ -1,5 +1,8 @@
 // What the log and the metrics are told of processes: see isolated.h. Control plane, any thread.
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstdio>
 #include <mutex>
 
 #include "backend/isolated/isolated.h"
@@ -29,6 +32,16 @@ std::string joined(const std::vector<std::string>& names) {
   std::string text;
   for (const std::string& one : names) text += (text.empty() ? "" : ",") + one;
   return text;
+}
+
+// 0 where /proc does not tell.
+uint64_t resident_bytes(int64_t pid) {
+  const std::string path = "/proc/" + std::to_string(pid) + "/statm";
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "re"),
+                                                             std::fclose);
+  unsigned long long total = 0, resident = 0;
+  if (file == nullptr || std::fscanf(file.get(), "%llu %llu", &total, &resident) != 2) return 0;
+  return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
 }  // namespace
@@ -66,7 +79,10 @@ std::vector<IsolatedReading> isolated_readings() {
     }
   }
   std::vector<IsolatedReading> readings;
-  for (const auto& one : processes) readings.push_back({one->models(), one->up(), one->pid()});
+  for (const auto& one : processes) {
+    const int64_t pid = one->pid();
+    readings.push_back({one->models(), one->up(), pid, pid == 0 ? 0 : resident_bytes(pid)});
+  }
   return readings;
 }
 

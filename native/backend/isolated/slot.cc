@@ -102,9 +102,9 @@ Result<Area> Area::adopt(Descriptor fd, size_t bytes, bool writable) {
 
 bool Area::map(size_t bytes) {
   const int protection = writable_ ? PROT_READ | PROT_WRITE : PROT_READ;
-  void* place = data_ == nullptr ? mmap(nullptr, bytes, protection, MAP_SHARED, fd_.get(), 0)
-                                 : mremap(data_, mapped_, bytes, MREMAP_MAYMOVE);
+  void* place = mmap(nullptr, bytes, protection, MAP_SHARED, fd_.get(), 0);
   if (place == MAP_FAILED) return false;
+  if (data_ != nullptr) munmap(data_, mapped_);
   data_ = static_cast<uint8_t*>(place);
   mapped_ = bytes;
   return true;
