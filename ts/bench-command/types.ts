@@ -68,6 +68,35 @@ export interface BenchReport {
   /** Where the server was: "this process' child", or the URL. */
   readonly server: string;
   readonly points: readonly BenchPoint[];
+  /** What `--tune` tried and found. */
+  readonly tuned?: TuneReport | undefined;
+}
+
+/** Settings that `--tune` measured. */
+export interface TuneTrial {
+  readonly settings: TunedSettings;
+  /** Why they were tried, in words. */
+  readonly why: string;
+  readonly points: readonly BenchPoint[];
+  /** The point with the most rows a second among those that keep the bound and lost no request. */
+  readonly best?: BenchPoint | undefined;
+  /** Why it ended early, or could not begin. */
+  readonly problem?: string | undefined;
+}
+
+export interface TuneReport {
+  /** Of p99, in microseconds; undefined: any. */
+  readonly latencyBound?: number | undefined;
+  /** The first one is the server's defaults. */
+  readonly trials: readonly TuneTrial[];
+  /** Of `trials`; undefined where none kept the bound. */
+  readonly best?: number | undefined;
+  /** What was done and why, a line each. */
+  readonly steps: readonly string[];
+  /** The text of a config.pbtxt by which the best is served. */
+  readonly config: string;
+  /** TensorFlow Serving's batching parameters that do the same, where asked for. */
+  readonly batchingParameters?: string | undefined;
 }
 
 /** Runs one measurement. Rejects where it can't be made at all (no server, a request that the

@@ -12,7 +12,7 @@ import { blockedText } from '../import/imported-spec.js';
 import { visible } from '../text.js';
 import { tabularFormat } from '../import/model-files.js';
 import type { FoundModel, FoundVersion } from '../registry/sources/repository.js';
-import { findOne, served, tagsOf } from './inspect-command.js';
+import { findOne, isGiven, served, tagsOf } from './inspect-command.js';
 import { IMPORT_FLAGS } from './help/commands.js';
 import { asUsage, UsageError } from './usage.js';
 
@@ -46,7 +46,9 @@ export async function importCommand(args: readonly string[]): Promise<number> {
       `${version.path}: is ${version.format} already`,
     );
   }
-  return writeModel(version.path, at, tags, await value('signature'));
+  const allowRandom = await asUsage(() => isGiven(flags.settings.get('allow-random')));
+  const choice = { tags, allowRandom, signature: await value('signature') };
+  return writeModel(version.path, at, choice);
 }
 
 /** Errors: InvalidArgument. */
@@ -80,16 +82,19 @@ async function writePlan(model: FoundModel, version: FoundVersion, out: string):
 const counted = ({ length }: readonly unknown[], what: string): string =>
   `${length} ${what}${length === 1 ? '' : 's'}`;
 
-function writeModel(
-  path: string,
-  out: string,
-  tags: readonly string[],
-  signature: string | undefined,
-): number {
+interface ImportChoice {
+  readonly tags: readonly string[];
+  readonly allowRandom: boolean;
+  readonly signature: string | undefined;
+}
+
+function writeModel(path: string, out: string, choice: ImportChoice): number {
+  const { tags, allowRandom, signature } = choice;
   checkFolderOf(out);
   const model = importTensorFlow(path, {
     workFolder: dirname(out),
     dataFile: `${basename(out)}.data`,
+    allowRandom,
     ...(tags.length === 0 ? {} : { tags }),
     ...(signature === undefined ? {} : { signatures: [signature] }),
   });

@@ -61,7 +61,7 @@ export async function inspectCommand(args: readonly string[]): Promise<number> {
     throw new UsageError(ErrorCode.InvalidArgument, message);
   }
   const written = flags.settings.get('json');
-  const json = written !== undefined && (await asUsage(() => boolValue(written)));
+  const json = await asUsage(() => isGiven(written));
   const library = flags.settings.get('onnxruntime-library');
   const libraryPath = library && resolve(cwd, await asUsage(() => textValue(library)));
   const given = modelPath(cwd, path);
@@ -82,7 +82,8 @@ export async function inspectCommand(args: readonly string[]): Promise<number> {
   if (version.format === 'tensorflow') {
     const { tensorFlowReport, tensorFlowText } = await import('./tensorflow-report.js');
     const tags = await asUsage(() => tagsOf(flags.settings.get('saved-model-tags')));
-    return print(await tensorFlowReport(model, version, tags), tensorFlowText);
+    const allowRandom = await asUsage(() => isGiven(flags.settings.get('allow-random')));
+    return print(await tensorFlowReport(model, version, tags, allowRandom), tensorFlowText);
   }
   if (tabularFormat(version.format) !== undefined) {
     const { tableReport, tableText } = await import('./table-report.js');
@@ -98,6 +99,10 @@ export function served(model: FoundModel, path: string): FoundVersion {
   const why = model.problems.join('; ');
   throw new ServalError(ErrorCode.ModelInvalid, `${path}: no version can be served: ${why}`);
 }
+
+/** A flag that is off where it is not given. */
+export const isGiven = (written: Written | undefined): boolean =>
+  written !== undefined && boolValue(written);
 
 /** --saved-model-tags; empty = not given. */
 export function tagsOf(written: Written | undefined): readonly string[] {

@@ -52,6 +52,7 @@ export async function tensorFlowReport(
   model: ScannedModel,
   version: ScannedVersion,
   tags: readonly string[],
+  allowRandom: boolean,
 ): Promise<TensorFlowReport> {
   const { path } = version;
   const answer = await importInThread(
@@ -59,6 +60,7 @@ export async function tensorFlowReport(
       format: 'tensorflow',
       path,
       tags,
+      allowRandom,
       inputs: [],
       outputs: [],
       signatures: [],

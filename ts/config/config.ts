@@ -18,7 +18,6 @@ import {
   providersValue,
   sizeValue,
   textValue,
-  wordsValue,
 } from './values.js';
 import { echo } from '../text.js';
 import { transportSettings, type GrpcConfig } from './grpc.js';
@@ -30,6 +29,7 @@ import {
   batchingSettings,
   checkTogether,
   controlSettings,
+  importSettings,
   metricsSettings,
   platformConfigFile,
   servingApiSettings,
@@ -120,6 +120,8 @@ export interface Config {
   readonly savedModelTags: readonly string[];
   /** Models in processes of their own; `all` among them: every one that can be. */
   readonly isolate: readonly string[];
+  /** TensorFlow models whose answers depend on random numbers are served. */
+  readonly allowRandom: boolean;
   /** Where compiled models are kept; undefined = nowhere. */
   readonly modelCache: string | undefined;
   /** 0 = the requests' own counts. */
@@ -232,8 +234,7 @@ export function buildConfig(settings: ReadonlyMap<string, Written>): Config {
     restTimeoutMs: int('rest-api-timeout-in-ms'),
     servingApi: servingApiSettings(read),
     modelWarmup: bool('enable-model-warmup'),
-    savedModelTags: wordsValue(written('saved-model-tags')),
-    modelCache: read.filePath('model-cache'),
+    ...importSettings(read),
     warmupIterations: int('num-request-iterations-for-warmup'),
     metrics: metricsSettings(read, hostOf('metrics-address')),
     accessLog: accessLogPath(given('access-log')),

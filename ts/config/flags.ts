@@ -226,6 +226,13 @@ export const SERVE_FLAGS: readonly FlagRow[] = [
     'SavedModels: the meta graph with exactly these tags, separated by commas',
   ),
   flag(
+    'allow-random',
+    'BOOL',
+    { kind: 'bool' },
+    'false',
+    "serve TensorFlow models whose answers depend on random numbers, which are not TensorFlow's",
+  ),
+  flag(
     'model-cache',
     'DIR',
     path,

@@ -1,7 +1,8 @@
 // The settings of how models come and go, of batching and of metrics: the part of the configuration
 // that operators of TensorFlow Serving and Triton bring along. Control plane, start-up only.
-import { choiceValue, configError } from './values.js';
+import { choiceValue, configError, wordsValue } from './values.js';
 import type { BatchingParameters } from '../model-config/types.js';
+import type { Config } from './config.js';
 import type { ListenersConfig } from './listeners.js';
 import type { Written } from './values.js';
 
@@ -112,6 +113,19 @@ export function platformConfigFile({ given, filePath }: SettingsReader): string 
   if (other === undefined) return file;
   const where = given(other)?.where ?? '';
   throw configError(where, 'expected either this or --platform-config-file, got both');
+}
+
+/** Of models that are imported. */
+export function importSettings({
+  bool,
+  written,
+  filePath,
+}: SettingsReader): Pick<Config, 'savedModelTags' | 'allowRandom' | 'modelCache'> {
+  return {
+    savedModelTags: wordsValue(written('saved-model-tags')),
+    allowRandom: bool('allow-random'),
+    modelCache: filePath('model-cache'),
+  };
 }
 
 export function servingApiSettings({ bool }: SettingsReader): ServingApiSettings {

@@ -49,9 +49,10 @@ async function importInto<Request extends ImportRequest>(
 }
 
 function toGraphs(request: TensorFlowRequest, workFolder: string): ImportedModel {
-  const { path, tags, inputs, outputs, first, signatures } = request;
+  const { path, tags, inputs, outputs, first, signatures, allowRandom = false } = request;
   return importTensorFlow(path, {
     workFolder,
+    allowRandom,
     ...(first === '' ? {} : { first }),
     ...(tags.length === 0 ? {} : { tags }),
     ...(inputs.length === 0 ? {} : { inputs }),

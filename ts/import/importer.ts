@@ -22,6 +22,8 @@ export interface TensorFlowRequest extends AnyRequest {
   readonly outputs: readonly string[];
   /** The signature that comes first; "" = serving_default. */
   readonly first: string;
+  /** Whether outputs may depend on random numbers. Absent: no. */
+  readonly allowRandom?: boolean;
   /** Only these signatures; empty = all. */
   readonly signatures: readonly string[];
 }

@@ -60,7 +60,8 @@ function requestOf(spec: ModelSpec, cacheFolder: string): ImportRequest {
     return { format, path, schema, timezone, cacheFolder };
   }
   const { format, tags = [], inputs = [], outputs = [], signature: first = '' } = importer;
-  return { format, path, tags, inputs, outputs, first, signatures: [], cacheFolder };
+  const { allowRandom = false } = importer;
+  return { format, path, tags, inputs, outputs, first, allowRandom, signatures: [], cacheFolder };
 }
 
 async function loadImported(

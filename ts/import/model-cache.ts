@@ -24,7 +24,7 @@ import type { ImportedModel } from '../tensorflow/imported.js';
 type Imported = ImportedModel | ImportedTable;
 
 /** Changes when what an import gives does: raise it with every change of the lowering. */
-const CACHE_FORMAT = 5;
+const CACHE_FORMAT = 6;
 const ENTRY_FILE = 'import.bin';
 const WEIGHTS_FILE = 'weights.bin';
 /** A plan of columns. */
@@ -81,8 +81,8 @@ export function cacheKey(
 
 function askedOf(request: ImportRequest): readonly unknown[] {
   if (request.format !== 'tensorflow') return [request.timezone];
-  const { tags, inputs, outputs, first, signatures } = request;
-  return [tags, inputs, outputs, first, signatures];
+  const { tags, inputs, outputs, first, signatures, allowRandom = false } = request;
+  return [tags, inputs, outputs, first, signatures, allowRandom];
 }
 
 /** Bytes of a model's files that may be read on the thread that asks; more go to a worker. */

@@ -131,6 +131,7 @@ async function findModel(
       batching: undefined,
       defaultMaxBatchSize: 0,
       savedModelTags: config.savedModelTags,
+      allowRandom: config.allowRandom,
     },
     {},
     true,

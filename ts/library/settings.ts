@@ -11,6 +11,7 @@ export const MODEL_SETTINGS: readonly string[] = [
   'graph-optimization',
   'providers',
   'saved-model-tags',
+  'allow-random',
   'model-cache',
   'model-config-name',
   'default-max-batch-size',

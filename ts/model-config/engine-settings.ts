@@ -323,6 +323,7 @@ function parameter(config: TritonConfig, name: string): string | undefined {
   return found === undefined ? undefined : read.text(found[1], 'string_value');
 }
 
-function isTrue(text: string | undefined): boolean {
+/** A BOOL of config.pbtxt that was checked. */
+export function isTrue(text: string | undefined): boolean {
   return text === '1' || text?.toLowerCase() === 'true';
 }

@@ -59,6 +59,7 @@ const PARAMETERS: Readonly<Record<string, TextRule>> = {
   isolation_group: { expected: 'a name of 1 to 128 letters, digits, ., _ or -', fits: isGroup },
   'serval.split': bool(),
   'serval.pad_inner': bool(),
+  'serval.allow_random': bool(),
   'serval.allowed_rows': { expected: 'row counts such as "1,2,4"', fits: (t) => ROWS_TEXT.test(t) },
   verification: oneOf(...VERIFICATION_MODES),
 };

@@ -35,6 +35,8 @@ export interface TensorFlowImporterSpec {
   readonly outputs?: readonly string[];
   /** The signature that requests without one get; absent or "" = serving_default. */
   readonly signature?: string;
+  /** Whether answers may depend on random numbers. Absent: no. */
+  readonly allowRandom?: boolean;
 }
 
 /** To a plan of columns. */

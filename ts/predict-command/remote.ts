@@ -1,5 +1,5 @@
-// A model behind a URL: V2 over HTTP with binary tensors, or V1 with JSON. Control plane.
-// Source: docs/protocols/v2-rest.md, docs/protocols/v1-rest.md.
+// A model behind a URL: V2 over HTTP with binary tensors, V1 with JSON, or gRPC (grpc/). Control
+// plane. Source: docs/protocols/v2-rest.md, docs/protocols/v1-rest.md.
 import { ErrorCode, ServalError, reasonOf } from '../errors.js';
 import { requestOf } from '../library/load-model.js';
 import { tableAnswer } from '../library/table-request.js';
@@ -27,8 +27,11 @@ export interface Callable {
 }
 
 export interface RemoteTarget {
+  /** Scheme, host and port, and what stands before /v2 of HTTP. */
   readonly base: string;
-  readonly protocol: 'v1' | 'v2';
+  readonly isGrpc: boolean;
+  /** any: V2, and V1 where a gRPC server has no V2. */
+  readonly protocol: 'v1' | 'v2' | 'any';
   readonly model: string;
   /** "" = the server's choice. */
   readonly version: string;
@@ -39,39 +42,48 @@ export function remoteTarget(text: string, model?: string, version?: string): Re
   const bad = (expected: string): ServalError =>
     new ServalError(ErrorCode.InvalidArgument, `${text}: expected ${expected}`);
   if (!URL.canParse(text)) throw bad('a URL');
-  const url = new URL(text);
-  if (url.protocol !== 'http:' && url.protocol !== 'https:') {
-    throw bad('http:// or https://, the HTTP port of the server');
+  const { protocol: scheme, host, port, pathname, search } = new URL(text);
+  if (!/^(https?|grpcs?):$/.test(scheme)) {
+    throw bad('http:// or https:// (the HTTP port), grpc:// or grpcs:// (the gRPC port)');
   }
-  const path = url.pathname === '/' ? '' : url.pathname.replace(/\/$/, '');
-  const found = MODEL_PATH.exec(path);
-  if (found === null) {
-    const [, before = '', protocol = 'v2'] = /^(.*?)(?:\/(v[12]))?$/.exec(path) ?? [];
-    const named = model ?? '';
-    if (named === '') throw bad('/v2/models/NAME behind the address, or --model NAME');
-    const base = url.origin + before;
-    return {
-      base,
-      protocol: protocol === 'v1' ? 'v1' : 'v2',
-      model: named,
-      version: version ?? '',
-    };
+  const isGrpc = scheme.startsWith('grpc');
+  if (isGrpc && (host === '' || (scheme === 'grpc:' && port === ''))) {
+    throw bad(`${scheme}//HOST:PORT`);
   }
-  const [, before = '', protocol, name = '', inside = ''] = found;
+  const path = pathname.replace(/\/$/, '');
+  const [, before = '', protocol, name = '', inside = ''] = MODEL_PATH.exec(path) ?? prefixOf(path);
+  const named = model ?? decoded(name, bad);
+  if (named === '') throw bad('/v2/models/NAME behind the address, or --model NAME');
+  if (isGrpc && (before !== '' || search !== '')) {
+    throw bad(`only /v2/models/NAME or /v1/models/NAME behind ${scheme}//${host}`);
+  }
   return {
-    base: url.origin + before,
-    protocol: protocol === 'v1' ? 'v1' : 'v2',
-    model: model ?? decodeURIComponent(name),
-    version: version ?? decodeURIComponent(inside),
+    base: `${scheme}//${host}${before}`,
+    isGrpc,
+    protocol: protocol === 'v1' || protocol === 'v2' ? protocol : isGrpc ? 'any' : 'v2',
+    model: named,
+    version: version ?? decoded(inside, bad),
   };
 }
 
+/** What stands before the protocol, and the protocol where it is said. */
+const prefixOf = (path: string): readonly string[] => /^(.*?)(?:\/(v[12]))?$/.exec(path) ?? [];
+
+function decoded(text: string, bad: (expected: string) => ServalError): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw bad(`percent signs with two digits each, got ${echo(text)}`);
+  }
+}
+
 /** Asks for the model's metadata. Errors: what the server answers; ModelNotReady: no server. */
-export function openRemote(
+export async function openRemote(
   target: RemoteTarget,
   headers: Readonly<Record<string, string>>,
   signature: string | undefined,
 ): Promise<Callable> {
+  if (target.isGrpc) return (await import('./grpc/open.js')).openGrpc(target, headers, signature);
   return target.protocol === 'v2'
     ? openV2(target, headers)
     : openV1(target, headers, signature ?? 'serving_default');

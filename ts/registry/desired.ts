@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import type { ModelSettings } from '../config/config.js';
 import { batchingSettings } from '../model-config/batching-parameters.js';
-import { autoBatching, engineSettings } from '../model-config/engine-settings.js';
+import { autoBatching, engineSettings, isTrue } from '../model-config/engine-settings.js';
 import { read } from '../protobuf/schema.js';
 import type { BatchingParameters, TritonConfig } from '../model-config/types.js';
 import type { ModelSpec } from '../model/engine-api.js';
@@ -53,6 +53,8 @@ export interface SpecSettings {
   readonly defaultMaxBatchSize: number;
   /** --saved_model_tags. */
   readonly savedModelTags: readonly string[];
+  /** --allow-random. Absent: no. */
+  readonly allowRandom?: boolean;
 }
 
 export function desiredModel(
@@ -108,6 +110,8 @@ function importerOf(
   if (format !== 'tensorflow') return {};
   const tag = parameterOf(config, 'TF_GRAPH_TAG');
   const signature = parameterOf(config, 'TF_SIGNATURE_DEF');
+  const own = parameterOf(config, 'serval.allow_random');
+  const allowRandom = own === '' ? settings.allowRandom === true : isTrue(own);
   const names = (list: string): readonly string[] =>
     (platform === GRAPH_DEF_PLATFORM ? read.children(config ?? {}, list) : []).map((tensor) =>
       read.text(tensor, 'name'),
@@ -119,6 +123,7 @@ function importerOf(
       inputs: names('input'),
       outputs: names('output'),
       signature,
+      ...(allowRandom && { allowRandom }),
     },
   };
 }

@@ -18,6 +18,8 @@ export interface ImportOptions extends LoadOptions {
   readonly signatures?: readonly string[];
   /** The signature that comes first; absent = serving_default. */
   readonly first?: string;
+  /** Signatures whose outputs depend on random numbers are not blocked. */
+  readonly allowRandom?: boolean;
 }
 
 /**
@@ -31,9 +33,10 @@ export function importTensorFlow(path: string, options: ImportOptions): Imported
   const ops = new OpTable(source.opDefs, source.graph.functions);
   const checkpoint = source.checkpoint && openCheckpoint(source.checkpoint);
   const prepared = prepareModel(source, checkpoint, ops);
-  const { signatures, first, dataFile } = options;
+  const { signatures, first, dataFile, allowRandom = false } = options;
   return lowerModel(prepared, {
     operators: OPERATORS,
+    allowRandom,
     weightsPath: join(options.workFolder, dataFile ?? 'weights.bin'),
     ...(dataFile === undefined ? {} : { portableAs: dataFile }),
     dtypeOf: (node, output) => ops.outputDtype(node, output),

@@ -1,5 +1,12 @@
 // Servers with isolated models, and what of their processes /proc tells. Test time only.
-import { existsSync, readFileSync, readdirSync, mkdirSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  readlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { until } from '../support/polling.js';
 import type { ServalProcess } from '../support/serval-process.js';
@@ -38,9 +45,15 @@ export function slotsOf(pid: number): number {
   return entries(tasks).filter((task) => read(join(tasks, task, 'comm')) === 'sv-slot\n').length;
 }
 
-/** What the descriptors of a process are. */
+/** What the descriptors of a process are: "socket:[123]". */
 export function descriptorsOf(pid: number): readonly string[] {
-  return entries(`/proc/${pid}/fdinfo`);
+  return entries(`/proc/${pid}/fd`).map((fd) => {
+    try {
+      return readlinkSync(`/proc/${pid}/fd/${fd}`);
+    } catch {
+      return '';
+    }
+  });
 }
 
 /** The one process, when there is one that is not `before`. */

@@ -86,7 +86,7 @@ describe('the memory budget', () => {
   const wideMessage = (model = 'wide'): Buffer => framed(inferMessage(model, 'x', [0.5], [1]));
 
   /** What the test before freed is given back by half seconds, and is not this attack's. */
-  const goneBack = (): Promise<void> =>
+  const goneBack = (): Promise<unknown> =>
     until(
       'memory to go back',
       () => status('RssAnon') <= beforeBytes * BACK_PART + BACK_BESIDE,

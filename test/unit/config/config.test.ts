@@ -145,6 +145,7 @@ test('defaults are those of the issue', async () => {
       autoComplete: true,
     },
     savedModelTags: ['serve'],
+    allowRandom: false,
     modelCache: undefined,
     servingApi: { tensorContent: false, checkMethod: false },
     restTimeoutMs: 30_000,
@@ -248,6 +249,7 @@ test('every flag is taken with "=", with a space, with underscores', async () =>
     'enable-serialization-as-tensor-content': 'true',
     'enable-signature-method-name-check': 'true',
     'saved-model-tags': 'serve,gpu',
+    'allow-random': 'true',
     'model-cache': 'cache',
     isolate: 'a,b',
   };
@@ -318,6 +320,7 @@ test('every flag is taken with "=", with a space, with underscores', async () =>
       autoComplete: false,
     },
     savedModelTags: ['serve', 'gpu'],
+    allowRandom: true,
     modelCache: '/somewhere/cache',
     servingApi: { tensorContent: true, checkMethod: true },
     restTimeoutMs: 21,

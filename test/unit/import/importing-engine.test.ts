@@ -113,6 +113,7 @@ test('an import: what is asked, what is loaded, what is said', async (t) => {
       inputs: ['i'],
       outputs: ['o'],
       first: 's',
+      allowRandom: false,
       signatures: [],
       cacheFolder: '/cache',
     },

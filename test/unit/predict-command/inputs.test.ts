@@ -10,7 +10,6 @@ import type { InputInfo } from '../../../ts/library/types.js';
 import { answerJson, answerText } from '../../../ts/predict-command/answer-text.js';
 import { randomInputs, randomNumbers, readInputs } from '../../../ts/predict-command/inputs.js';
 import { readNpy } from '../../../ts/predict-command/npy.js';
-import { remoteTarget } from '../../../ts/predict-command/remote.js';
 
 const refusal =
   (text: RegExp) =>
@@ -130,29 +129,6 @@ describe('--random', () => {
     );
     const huge = [info('x', 'FP32', [1_000_000, 1_000])];
     assert.throws(() => randomInputs(huge, cells), refusal(/'x' has 1000000000 elements/));
-  });
-});
-
-describe('a URL', () => {
-  const base = 'http://h:8000';
-  for (const [text, model, expected] of [
-    [`${base}/v2/models/m`, undefined, ['v2', 'm', '']],
-    [`${base}/v2/models/m/versions/3/infer`, undefined, ['v2', 'm', '3']],
-    [`${base}/v1/models/a%20b:predict`, undefined, ['v1', 'a b', '']],
-    [base, 'm', ['v2', 'm', '']],
-    [`${base}/v1/`, 'm', ['v1', 'm', '']],
-  ] as const) {
-    it(`names a model: ${text}`, () => {
-      const target = remoteTarget(text, model);
-      assert.deepEqual(
-        [target.base, target.protocol, target.model, target.version],
-        [base, ...expected],
-      );
-    });
-  }
-  it('is refused where it names none', () => {
-    assert.throws(() => remoteTarget(base), refusal(/or --model NAME/));
-    assert.throws(() => remoteTarget('grpc://h:1', 'm'), refusal(/http:\/\/ or https:/));
   });
 });
 

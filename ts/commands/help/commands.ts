@@ -35,13 +35,13 @@ const ofServe = (...names: readonly string[]): readonly FlagRow[] =>
 
 export const INSPECT_FLAGS: readonly FlagRow[] = [
   flag('json', 'BOOL', { kind: 'bool' }, 'false', 'JSON: an object, of several models a list'),
-  ...ofServe('onnxruntime-library', 'saved-model-tags'),
+  ...ofServe('onnxruntime-library', 'saved-model-tags', 'allow-random'),
 ];
 
 export const IMPORT_FLAGS: readonly FlagRow[] = [
   text('out', 'FILE', 'the ONNX file; constants go to FILE.data'),
   text('signature', 'NAME', 'only this one (default: all, a file each)'),
-  ...ofServe('saved-model-tags'),
+  ...ofServe('saved-model-tags', 'allow-random'),
 ];
 
 const SERVE: CommandRow = {
@@ -79,7 +79,8 @@ const PREDICT: CommandRow = {
   takes: 'PATH|URL [--input NAME=VALUE | --random]',
   summary: 'call a model once, without a server or at its URL',
   about:
-    'A PATH is loaded and run in this process; a URL is http://HOST:PORT/v2/models/NAME (or /v1). ' +
+    'A PATH is loaded and run in this process; a URL is http://HOST:PORT/v2/models/NAME (or /v1), ' +
+    'or grpc://HOST:PORT the same way; https and grpcs with TLS. ' +
     'VALUE is JSON, text for an input of BYTES, @file.json, @file.npy, or @file for BYTES; ' +
     '--input @file.json has all inputs. --random fills what is not given.',
   flags: PREDICT_FLAGS,
@@ -93,6 +94,10 @@ const PREDICT: CommandRow = {
     {
       line: 'serval predict http://localhost:8000/v2/models/m --input x=@x.npy --json',
       what: 'at a server; for programs',
+    },
+    {
+      line: 'serval predict grpc://localhost:8001/v2/models/m --random',
+      what: "over gRPC; TensorFlow's API where the server has no V2",
     },
   ],
   completes: 'paths',

@@ -22,7 +22,7 @@ export const TRITON_PARAMETERS: Readonly<Record<string, FieldRow>> = {
   TF_INIT_OPS_FILE: noEffect('a SavedModel says itself how it is initialised'),
   ...works('schema', 'timezone', 'verification'),
   ...works('isolation', 'isolation_group'),
-  ...works('serval.split', 'serval.pad_inner', 'serval.allowed_rows'),
+  ...works('serval.split', 'serval.pad_inner', 'serval.allowed_rows', 'serval.allow_random'),
 };
 
 /** Of the null backend alone. */

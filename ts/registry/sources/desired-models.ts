@@ -13,7 +13,7 @@ import { StartFaults, type Place } from './start-faults.js';
 
 export type SourceConfig = Pick<
   Config,
-  'sources' | 'model' | 'control' | 'batching' | 'savedModelTags'
+  'sources' | 'model' | 'control' | 'batching' | 'savedModelTags' | 'allowRandom'
 >;
 
 /** What the places hold now. */
@@ -118,6 +118,7 @@ export class DesiredModels {
       batching,
       defaultMaxBatchSize: this.#config.batching.defaultMaxBatchSize,
       savedModelTags: this.#config.savedModelTags,
+      allowRandom: this.#config.allowRandom,
     };
     const desired = desiredModel(model, settings, labels?.labels ?? model.labels, required);
     this.#known.set(model, { labels, required, desired });

@@ -415,6 +415,13 @@ export class OpContext {
     return this.op('GatherND', [value, tuples], { shape });
   }
 
+  /** Says that the node draws a value, which is refused or warned of where an output needs it. */
+  noteDraw(value: TensorValue): TensorValue {
+    const { op, name: node } = this.node;
+    this.builder.model.draws.set(value.name ?? '', { op, node });
+    return value;
+  }
+
   warn(text: string): void {
     this.around.warn(`${this.node.op} '${this.node.name}': ${text}`);
   }

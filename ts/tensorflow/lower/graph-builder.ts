@@ -12,6 +12,7 @@ import type {
 } from '../../onnx/builder.js';
 import type { ImportedRanks } from '../imported.js';
 import type { Dtype, Shape, Tensor } from '../types.js';
+import type { DrawSource } from './draws.js';
 import { KERNEL_TYPES } from './generated/kernel-types.js';
 import { numbersTensor, tensorBytes, tensorNumbers, tensorStrings } from './tensors.js';
 import { elementType, isStatic } from './values.js';
@@ -37,6 +38,8 @@ export class ModelBuild {
   readonly weightsUsed = new Set<number>();
   /** What a half was rounded from because a kernel computes in float, by the half's name. */
   readonly unrounded = new Map<string, TensorValue>();
+  /** The nodes that draw random numbers, by the name of what they draw. */
+  readonly draws = new Map<string, DrawSource>();
   readonly #types = new Map<string, OnnxValue>();
   readonly #constants = new Map<Tensor, string>();
   readonly #small = new Map<string, string>();

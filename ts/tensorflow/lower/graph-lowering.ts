@@ -14,6 +14,7 @@ import {
   UnsupportedError,
 } from './context.js';
 import { complexConstant, isComplexNode, refuseComplex } from './complex.js';
+import { foldFloats, withRange } from './draws.js';
 import { foldNode } from './fold.js';
 import { GraphBuilder, type ModelBuild, withInts } from './graph-builder.js';
 import { commonShape, isStatic } from './values.js';
@@ -284,9 +285,14 @@ export class GraphLowering implements Surroundings {
     const lower = isComplexNode(node, inputs)
       ? (operator.complex ?? refuseComplex)
       : operator.lower;
-    const result = lower(new OpContext(node, inputs, this));
+    const cx = new OpContext(node, inputs, this);
+    const known = foldFloats(cx);
+    if (known !== undefined) return [hinted(known, node, 0)];
+    const result = lower(cx);
     const values = Array.isArray(result) ? (result as readonly Value[]) : [result as Value];
-    return values.map((value, output) => hinted(complexConstant(value), node, output));
+    return values.map((value, output) =>
+      hinted(withRange(node, inputs, complexConstant(value)), node, output),
+    );
   }
 }
 

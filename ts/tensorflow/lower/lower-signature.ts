@@ -25,6 +25,7 @@ import type {
 import { Effects } from './effects.js';
 import type { Operators } from './context.js';
 import { type LoweringProblem, type LoweringScope, GraphLowering } from './graph-lowering.js';
+import { type DrawSource, drawsBehind } from './draws.js';
 import { ModelBuild } from './graph-builder.js';
 import { namesUsedBy, usedNodes } from './unused.js';
 import { SignatureVariables } from './variables.js';
@@ -47,6 +48,8 @@ export interface LowerOptions {
   readonly signatures?: readonly string[];
   /** The one that comes first; absent = serving_default. */
   readonly first?: string;
+  /** Outputs may depend on random numbers. */
+  readonly allowRandom?: boolean;
 }
 
 /** What the signatures of one model share, and what becomes of this one. */
@@ -110,6 +113,8 @@ export class SignatureLowering {
       inputs: [...values, ...stateInputs],
       outputs: [...given.map((one) => one.declared), ...stateOutputs],
     });
+    this.#judgeDraws(drawsBehind(graph, this.#build.draws));
+    if (problems.length > 0) return undefined;
     const onnx = encodeModel({
       graph,
       irVersion: ONNX_IR_VERSION,
@@ -142,6 +147,17 @@ export class SignatureLowering {
       initializers: this.#build.initializers.filter((one) => used.has(one.name)),
       valueInfos: this.#build.typesOf(nodes),
     };
+  }
+
+  /** Refuses draws that answers depend on, or warns of them. */
+  #judgeDraws(draws: readonly DrawSource[]): void {
+    const { options, problems, warnings } = this.#job;
+    for (const { op, node } of draws) {
+      if (options.allowRandom !== true) problems.push({ op, node, reason: RANDOM_REFUSED });
+      else {
+        warnings.add(`${op} '${node}': its random values are not those that TensorFlow would draw`);
+      }
+    }
   }
 
   #weightsOf(graph: OnnxGraph): number[] {
@@ -257,6 +273,10 @@ export class SignatureLowering {
     return { states, stateInputs, stateOutputs };
   }
 }
+
+const RANDOM_REFUSED =
+  'the answers depend on its random values, which are not those that TensorFlow would draw: ' +
+  '--allow-random (parameter serval.allow_random in config.pbtxt) serves them';
 
 const IMAGE_RANK = 4;
 const SEQUENCE_RANK = 3;

@@ -19,6 +19,16 @@ export interface TensorValue {
   /** What the graph says of the dims. Requests may have others: for what can only be done with a
    * number, and is refused at run time where it was another. */
   readonly hint?: Shape;
+  /** What is known of a random number. */
+  readonly drawn?: DrawnRange;
+}
+
+/** Elements that come from a draw: at least `low`, less than `high`. */
+export interface DrawnRange {
+  readonly low: number;
+  readonly high: number;
+  /** The shape, integers of rank 1, known without the draw. */
+  readonly dims: TensorValue;
 }
 
 /** A variable, by reference or by resource handle. */

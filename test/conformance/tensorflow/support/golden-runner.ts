@@ -67,6 +67,7 @@ async function runForm(
     const said = new Map<string, Shape>();
     const imported = lowerModel(prepareModel(source, undefined, table), {
       operators: noting(operators, said),
+      allowRandom: true,
       weightsPath: join(scratch, 'weights'),
       dtypeOf: (node, port) => table.outputDtype(node, port),
     });

@@ -79,6 +79,7 @@ export const CONFIG: SourceConfig = {
     autoComplete: true,
   },
   savedModelTags: ['serve'],
+  allowRandom: false,
 };
 
 export interface SetupChange {
@@ -102,6 +103,7 @@ export function setupSource(change: SetupChange): SourceSetup {
     control: { ...CONFIG.control, ...change.control },
     batching: { ...CONFIG.batching, ...change.batching },
     savedModelTags: CONFIG.savedModelTags,
+    allowRandom: CONFIG.allowRandom,
   };
   const options = tempRoot === undefined ? { clock } : { clock, tempRoot };
   const source = new ModelSource(config, logger, registry, options);

@@ -1,33 +1,37 @@
 // Random numbers: of the right type, shape and distribution, but never TensorFlow's own, also for
-// the stateless operators, whose seed is not used. Tier T1: dropout that is off still draws them.
+// the stateless operators, whose seed is not used. Tier T1: dropout that is off still draws them,
+// and is known by what it draws from (lower/draws.ts).
 // Importer's worker thread.
 import type { Lowering, OpContext, Operators } from '../../lower/context.js';
 import { numbersTensor } from '../../lower/tensors.js';
+import { drawnUniform } from '../../lower/draws.js';
 import type { TensorValue } from '../../lower/values.js';
 import { add, mul, onlyNumber, sub } from './algebra.js';
 
 const FLOAT = 1;
 const DOUBLE = 11;
 const INT64 = 7;
+const UNIFORM = 'RandomUniformLike';
 
 function drawn(cx: OpContext, type: string, isDouble: boolean): TensorValue {
-  cx.warn('its random values are not those that TensorFlow would draw');
   const dims = cx.tensor(0);
   const rank = dims.shape?.[0];
   const shape =
     dims.ints ?? (rank === undefined ? undefined : Array.from({ length: rank }, () => undefined));
   const zeros = cx.op('Expand', [cx.scalar('float', 0), cx.cast(dims, 'int64')], { shape });
-  return cx.op(type, [zeros], {
+  const value = cx.op(type, [zeros], {
     dtype: isDouble ? 'double' : 'float',
     attributes: { dtype: { int: isDouble ? DOUBLE : FLOAT } },
   });
+  return cx.noteDraw(value);
 }
 
 const random =
   (type: string): Lowering =>
   (cx) => {
     const dtype = cx.type('dtype', 'float');
-    return cx.cast(drawn(cx, type, dtype === 'double'), dtype);
+    const value = cx.cast(drawn(cx, type, dtype === 'double'), dtype);
+    return type === UNIFORM ? drawnUniform(value, cx.tensor(0)) : value;
   };
 
 /** minval + floor(u * (maxval - minval)); the bounds are the inputs from `first` on. */
@@ -36,12 +40,11 @@ const randomInt =
   (cx) => {
     const [low, high] = [cx.tensor(first), cx.tensor(first + 1)];
     const width = cx.cast(sub(cx, high, low), 'double');
-    const steps = cx.op('Floor', [mul(cx, drawn(cx, 'RandomUniformLike', true), width)]);
+    const steps = cx.op('Floor', [mul(cx, drawn(cx, UNIFORM, true), width)]);
     return add(cx, cx.cast(steps, low.dtype), low);
   };
 
 const multinomial: Lowering = (cx) => {
-  cx.warn('its random values are not those that TensorFlow would draw');
   const logits = cx.tensor(0);
   const count = onlyNumber(cx, 1) ?? cx.fail('num_samples (input 1) must be a constant');
   const out = cx.op('Multinomial', [cx.cast(logits, 'float')], {
@@ -49,7 +52,7 @@ const multinomial: Lowering = (cx) => {
     shape: [logits.shape?.[0], count],
     attributes: { sample_size: { int: count }, dtype: { int: INT64 } },
   });
-  return cx.cast(out, cx.type('output_dtype', 'int64'));
+  return cx.cast(cx.noteDraw(out), cx.type('output_dtype', 'int64'));
 };
 
 /** What seeds the stateless operators of version 2; they do not use it here. */
@@ -60,10 +63,10 @@ const algorithm: Lowering = (cx) => cx.scalar('int32', 1);
 const zeros = (cx: OpContext, count: number): TensorValue =>
   cx.constant(numbersTensor('uint64', [count], Array<number>(count).fill(0)));
 
-const uniform = random('RandomUniformLike');
+const uniform = random(UNIFORM);
 const normal = random('RandomNormalLike');
 const SEEDS = 'int32, int64';
-const NOTE = "the values are not TensorFlow's";
+const NOTE = "with `--allow-random`: the values are not TensorFlow's";
 
 export const RANDOM: Operators = {
   RandomUniform: { lower: uniform, dtypes: 'floating', note: NOTE },

@@ -1,0 +1,92 @@
+// The points of a report as series that a drawing can compare: by path, loop and rows of a
+// request. Control plane; pure.
+import type { BenchPoint } from '../types.js';
+import { grouped, pathWords, rowsWords } from './numbers.js';
+
+export interface Group {
+  readonly name: string;
+  /** Its colour, the same in every drawing of its part of the page. */
+  readonly style: number;
+  /** In the order of what they ask for: fewest requests in flight, or a second, first. */
+  readonly points: readonly BenchPoint[];
+}
+
+/** What is drawn together. */
+export interface Part {
+  /** "" where there is one part. */
+  readonly title: string;
+  readonly groups: readonly Group[];
+}
+
+const distinct = <T>(values: readonly T[]): readonly T[] => [...new Set(values)];
+const asked = (point: BenchPoint): number =>
+  point.loop === 'closed' ? point.concurrency : point.rate;
+
+function groupsOf(points: readonly BenchPoint[], said: Said): readonly Group[] {
+  const keys = distinct(points.map(keyOf));
+  return keys.map((key, index) => {
+    const own = points.filter((point) => keyOf(point) === key);
+    const sorted = [...own].sort((a, b) => asked(a) - asked(b));
+    return { name: nameOf(own[0], said), style: index % 8, points: sorted };
+  });
+}
+
+const keyOf = ({ path, loop, batch }: BenchPoint): string => `${path} ${loop} ${batch}`;
+
+/** What differs, and therefore is said. */
+interface Said {
+  readonly path: boolean;
+  readonly loop: boolean;
+  readonly batch: boolean;
+}
+
+function nameOf(point: BenchPoint | undefined, said: Said): string {
+  if (point === undefined) return '';
+  const words = [
+    said.path ? pathWords(point.path) : '',
+    said.batch ? rowsWords(point.batch) : '',
+    said.loop ? `${point.loop} loop` : '',
+  ].filter((word) => word !== '');
+  return words.length > 0 ? words.join(', ') : pathWords(point.path);
+}
+
+/** Paths beside each other; where there are several sizes of requests too, a part for each size. */
+export function partsOf(points: readonly BenchPoint[]): readonly Part[] {
+  const paths = distinct(points.map(({ path }) => path));
+  const batches = distinct(points.map(({ batch }) => batch));
+  const loop = distinct(points.map((point) => point.loop)).length > 1;
+  if (paths.length < 2 || batches.length < 2) {
+    const said = { path: paths.length > 1, batch: batches.length > 1, loop };
+    return points.length === 0 ? [] : [{ title: '', groups: groupsOf(points, said) }];
+  }
+  return [...batches]
+    .sort((a, b) => a - b)
+    .map((batch) => {
+      const own = points.filter((point) => point.batch === batch);
+      const title = `Requests of ${rowsWords(batch)}`;
+      return { title, groups: groupsOf(own, { path: true, batch: false, loop }) };
+    });
+}
+
+/** Every series of the report, whatever part it is in, by its whole name. */
+export function allGroups(points: readonly BenchPoint[]): readonly Group[] {
+  const several = <T>(value: (point: BenchPoint) => T): boolean =>
+    distinct(points.map(value)).length > 1;
+  return groupsOf(points, {
+    path: true,
+    batch: several(({ batch }) => batch),
+    loop: several(({ loop }) => loop),
+  });
+}
+
+/** Of the points, the one with the most rows a second. */
+export function fastest(points: readonly BenchPoint[]): BenchPoint | undefined {
+  return points.reduce<BenchPoint | undefined>(
+    (best, one) => (one.rowsPerSecond > (best?.rowsPerSecond ?? 0) ? one : best),
+    undefined,
+  );
+}
+
+/** "8 in flight", "500 a second". */
+export const askedWords = (point: BenchPoint): string =>
+  point.loop === 'closed' ? `${point.concurrency} in flight` : `${grouped(point.rate)} /s sent`;

@@ -1,0 +1,300 @@
+// The parts of the page about what was measured: a summary, drawings, the table of all points.
+// Control plane; pure.
+import type { BenchPoint } from '../types.js';
+import { allGroups, askedWords, fastest, partsOf, type Group, type Part } from './groups.js';
+import { h, type Child, type Markup } from './html.js';
+import { count, duration, grouped, pathWords, rowsWords } from './numbers.js';
+import { plotFigure, X_FROM, X_TO, Y_FROM, Y_TO, type Axis, type Mark } from './plot.js';
+import { doubling, fitting, linear } from './scale.js';
+
+const hasAnswers = ({ answered }: BenchPoint): boolean => answered > 0;
+
+/** What the title of a mark says of its point. */
+export function pointTitle(name: string, point: BenchPoint): string {
+  const { latency, requestsPerSecond, rowsPerSecond, failed, batch } = point;
+  const rows = batch > 1 ? `, ${grouped(rowsPerSecond)} rows/s` : '';
+  return [
+    `${name}: ${askedWords(point)}`,
+    `${grouped(requestsPerSecond)} requests/s${rows}`,
+    `p50 ${duration(latency.p50)}, p90 ${duration(latency.p90)}`,
+    `p99 ${duration(latency.p99)}, p99.9 ${duration(latency.p999)}`,
+    ...(failed > 0 ? [`${grouped(failed)} failed`] : []),
+  ].join('\n');
+}
+
+export function latencyAxis(values: readonly number[], name: string): Axis {
+  return { name, scale: fitting(values, Y_FROM, Y_TO), shown: duration };
+}
+
+/** p99 as a line with marks, p50 thin, over the rate of answers. */
+function latencyOverRate(groups: readonly Group[]): Markup {
+  const points = groups.flatMap((group) => group.points).filter(hasAnswers);
+  const latencies = points.flatMap(({ latency }) => [latency.p50, latency.p99]);
+  const marks = (group: Group, value: (point: BenchPoint) => number, label: boolean): Mark[] =>
+    group.points.filter(hasAnswers).map((point) => ({
+      x: point.requestsPerSecond,
+      y: value(point),
+      title: pointTitle(group.name, point),
+      label: label && point.loop === 'closed' ? String(point.concurrency) : undefined,
+    }));
+  const isLabelled = groups.length === 1;
+  const isUnlisted = !isLabelled;
+  const hasClosed = points.some(({ loop }) => loop === 'closed');
+  const series = groups.flatMap((group) => [
+    {
+      name: 'p50',
+      isUnlisted,
+      style: group.style,
+      marks: marks(group, ({ latency }) => latency.p50, false),
+      isMinor: true,
+    },
+    {
+      name: isLabelled ? 'p99' : group.name,
+      style: group.style,
+      marks: marks(group, ({ latency }) => latency.p99, isLabelled),
+    },
+  ]);
+  const rates = points.map(({ requestsPerSecond }) => requestsPerSecond);
+  return plotFigure({
+    title: 'Latency over rate',
+    note: isLabelled && hasClosed ? 'numbers: requests in flight' : 'lines: p99, dashes: p50',
+    x: { name: 'requests answered a second', scale: linear(rates, X_FROM, X_TO), shown: count },
+    y: latencyAxis(latencies, 'latency'),
+    series: [...series.filter(({ isMinor }) => isMinor), ...series.filter((one) => !one.isMinor)],
+  });
+}
+
+function throughputOver(
+  title: string,
+  groups: readonly Group[],
+  x: {
+    readonly name: string;
+    readonly of: (point: BenchPoint) => number;
+    readonly scale?: typeof linear;
+  },
+): Markup {
+  const points = groups.flatMap((group) => group.points);
+  const isRows = points.some(({ batch }) => batch > 1);
+  const rate = (point: BenchPoint): number =>
+    isRows ? point.rowsPerSecond : point.requestsPerSecond;
+  const scaleX =
+    x.scale?.(points.map(x.of), X_FROM, X_TO) ?? doubling(points.map(x.of), X_FROM + 14, X_TO - 14);
+  const y = linear(points.map(rate), Y_FROM, Y_TO);
+  return plotFigure({
+    title,
+    x: { name: x.name, scale: scaleX, shown: grouped },
+    y: { name: `${isRows ? 'rows' : 'requests'} answered a second`, scale: y, shown: count },
+    series: groups.map(({ name, style, points: own }) => ({
+      name,
+      style,
+      marks: own.map((point) => {
+        return { x: x.of(point), y: rate(point), title: pointTitle(name, point) };
+      }),
+    })),
+  });
+}
+
+/** Of each path the most rows a second at each size of a request. */
+function overBatches(points: readonly BenchPoint[]): Child {
+  const closed = points.filter(({ batch }) => batch > 0);
+  const sizes = new Set(closed.map(({ batch }) => batch));
+  if (sizes.size < 2) return '';
+  const paths = [...new Set(closed.map(({ path }) => path))];
+  const groups = paths.map((path, style) => {
+    const best = [...sizes]
+      .sort((a, b) => a - b)
+      .flatMap((batch) => {
+        return fastest(closed.filter((one) => one.path === path && one.batch === batch)) ?? [];
+      });
+    return { name: pathWords(path), style, points: best };
+  });
+  return throughputOver('Throughput over rows of a request', groups, {
+    name: 'rows of a request',
+    of: ({ batch }) => batch,
+  });
+}
+
+function closedPlot(groups: readonly Group[]): Child {
+  const closed = groups.flatMap((group) => {
+    const points = group.points.filter(({ loop }) => loop === 'closed');
+    return points.length > 0 ? [{ ...group, points }] : [];
+  });
+  if (closed.length === 0) return '';
+  return throughputOver('Throughput over concurrency', closed, {
+    name: 'requests in flight',
+    of: ({ concurrency }) => concurrency,
+  });
+}
+
+/** Where requests are sent by the clock: what came back of what was sent. */
+function openPlot(groups: readonly Group[]): Child {
+  const open = groups.flatMap((group) => {
+    const points = group.points.filter(({ loop }) => loop === 'open');
+    return points.length > 1 ? [{ ...group, points }] : [];
+  });
+  if (open.length === 0) return '';
+  return throughputOver('Throughput over the rate of requests', open, {
+    name: 'requests sent a second',
+    of: ({ rate }) => rate,
+    scale: linear,
+  });
+}
+
+function partOf({ title, groups }: Part): Child {
+  const isMeasured = groups.some(({ points }) => points.some(hasAnswers));
+  return [
+    title === '' ? '' : h('h3', {}, title),
+    h(
+      'div',
+      { class: 'plots' },
+      isMeasured ? latencyOverRate(groups) : '',
+      closedPlot(groups),
+      openPlot(groups),
+    ),
+  ];
+}
+
+export function plots(points: readonly BenchPoint[]): Child {
+  const batches = overBatches(points);
+  return [partsOf(points).map(partOf), batches === '' ? '' : h('div', { class: 'plots' }, batches)];
+}
+
+/** A bar of a cell, of a hundred parts. */
+export function bar(part: number): Markup {
+  const width = (Math.max(0, Math.min(1, part)) * 100).toFixed(1);
+  return h(
+    'svg',
+    { class: 'bar', viewBox: '0 0 100 8', preserveAspectRatio: 'none', 'aria-hidden': 'true' },
+    h('rect', { class: 'track', x: 0, y: 0, width: 100, height: 8 }),
+    h('rect', { class: 'full', x: 0, y: 0, width, height: 8 }),
+  );
+}
+
+export const numberCell = (text: string, title?: string): Markup =>
+  h('td', { class: 'number', title }, text);
+
+/** A line for each series: its quickest answers and its most rows a second. */
+export function summary(points: readonly BenchPoint[]): Markup {
+  const groups = allGroups(points).filter((group) => group.points.some(hasAnswers));
+  const most = Math.max(...points.map(({ rowsPerSecond }) => rowsPerSecond));
+  const rows = groups.map(({ name, points: all }) => {
+    const own = all.filter(hasAnswers);
+    const best = fastest(own) ?? own[0];
+    const first = own.reduce((a, b) => (b.latency.p50 < a.latency.p50 ? b : a));
+    if (best === undefined) return '';
+    return h(
+      'tr',
+      {},
+      h('th', { scope: 'row' }, name),
+      numberCell(duration(first.latency.p50)),
+      numberCell(duration(first.latency.p99)),
+      h('td', {}, askedWords(first)),
+      numberCell(grouped(best.requestsPerSecond)),
+      numberCell(grouped(best.rowsPerSecond)),
+      h('td', { class: 'barcell' }, bar(best.rowsPerSecond / most)),
+      numberCell(duration(best.latency.p99)),
+      h('td', {}, askedWords(best)),
+    );
+  });
+  const heads = ['requests/s', 'rows/s', '', 'p99 then', 'with'];
+  return h(
+    'div',
+    { class: 'scroll panel' },
+    h(
+      'table',
+      {},
+      h(
+        'thead',
+        {},
+        h(
+          'tr',
+          { class: 'over' },
+          h('td', {}),
+          h('th', { colspan: 3, scope: 'colgroup' }, 'Quickest'),
+          h('th', { colspan: 5, scope: 'colgroup' }, 'Most'),
+        ),
+        h('tr', {}, ['', 'p50', 'p99', 'with', ...heads].map(headCell)),
+      ),
+      h('tbody', {}, rows),
+    ),
+  );
+}
+
+const NUMBERS = /^(requests\/s|rows\/s|p\d.*|mean|max|answered|failed|.*cores)$/;
+export const headCell = (text: string): Markup =>
+  text === ''
+    ? h('td', {})
+    : h('th', { scope: 'col', class: NUMBERS.test(text) ? 'number' : undefined }, text);
+
+const COLUMNS = [
+  ...['path', 'load', 'rows', 'requests/s', 'rows/s', 'mean', 'p50', 'p90', 'p99', 'p99.9', 'max'],
+  ...['answered', 'failed', 'load cores', 'server cores'],
+];
+
+/** Every point, as it was measured. */
+export function pointTable(points: readonly BenchPoint[]): Markup {
+  const cores = (value: number | undefined): string =>
+    value === undefined ? '–' : value.toFixed(2);
+  const rows = points.map((point) => {
+    const { latency, firstError } = point;
+    const times = [latency.mean, latency.p50, latency.p90, latency.p99, latency.p999, latency.max];
+    return h(
+      'tr',
+      {},
+      h('th', { scope: 'row' }, pathWords(point.path)),
+      h('td', {}, askedWords(point)),
+      h('td', {}, point.batch === 0 ? '–' : String(point.batch)),
+      numberCell(grouped(point.requestsPerSecond)),
+      numberCell(grouped(point.rowsPerSecond)),
+      times.map((time) => numberCell(hasAnswers(point) ? duration(time) : '–')),
+      numberCell(grouped(point.answered)),
+      h('td', { class: point.failed > 0 ? 'number bad' : 'number', title: firstError }, [
+        grouped(point.failed),
+      ]),
+      numberCell(cores(point.clientCores)),
+      numberCell(cores(point.serverCores)),
+    );
+  });
+  return h(
+    'div',
+    { class: 'scroll panel' },
+    h('table', {}, h('thead', {}, h('tr', {}, COLUMNS.map(headCell))), h('tbody', {}, rows)),
+  );
+}
+
+/** What a reader has to know before believing the numbers. */
+export function notes(points: readonly BenchPoint[], cores: number): Child {
+  const failing = points.filter(({ failed }) => failed > 0);
+  const failed = failing.reduce((sum, one) => sum + one.failed, 0);
+  const error = failing.find(({ firstError }) => firstError !== undefined)?.firstError;
+  const full = points.filter(
+    ({ clientCores, serverCores }) =>
+      serverCores !== undefined && clientCores + serverCores > 0.9 * cores && clientCores > 0.25,
+  );
+  const shares = full.map(({ clientCores }) => clientCores);
+  return [
+    failing.length === 0
+      ? ''
+      : h(
+          'p',
+          { class: 'warn bad' },
+          `${grouped(failed)} requests of ${failing.length} of ${points.length} points failed` +
+            `${error === undefined ? '.' : `, the first one so: ${error}`}`,
+        ),
+    full.length === 0
+      ? ''
+      : h(
+          'p',
+          { class: 'warn' },
+          `In ${full.length} of ${points.length} points the machine's ${cores} cores were busy, ` +
+            `up to ${Math.max(...shares).toFixed(1)} of them with the load itself: with the load ` +
+            'elsewhere the server would answer more.',
+        ),
+  ];
+}
+
+export const rowsOf = (points: readonly BenchPoint[]): string =>
+  [...new Set(points.map(({ batch }) => batch))]
+    .filter((batch) => batch > 0)
+    .map(rowsWords)
+    .join(', ');
