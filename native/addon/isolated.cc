@@ -1,11 +1,12 @@
-// See isolated.h.
+// The calls for models in processes of their own, and what such a process does; see isolated.h.
+// Control plane; thread: JavaScript's.
 #include "addon/isolated.h"
 
+#include <fcntl.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
 #include <csignal>
-#include <cstdio>
 
 #include "addon/control.h"
 #include "backend/isolated/isolated.h"
@@ -19,7 +20,8 @@ namespace {
 
 constexpr int kSocket = 3;
 constexpr int kCancelEvent = 4;
-constexpr int kOomScore = 500;  // more than the server's: the kernel takes this one first
+constexpr std::string_view kOomScore =
+    "500";  // more than the server's: the kernel takes this one first
 
 std::string text_of(std::span<const uint8_t> bytes) { return {bytes.begin(), bytes.end()}; }
 
@@ -46,10 +48,11 @@ void become_isolated(int64_t parent) {
   for (const int one : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) std::signal(one, SIG_IGN);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != static_cast<pid_t>(parent)) _exit(0);
-  if (std::FILE* score = std::fopen("/proc/self/oom_score_adj", "w")) {
-    std::fprintf(score, "%d", kOomScore);
-    std::fclose(score);
-  }
+  const int score = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+  if (score < 0) return;
+  // Where it is not allowed, the kernel chooses as it would have.
+  [[maybe_unused]] const ssize_t written = write(score, kOomScore.data(), kOomScore.size());
+  close(score);
 }
 
 }  // namespace

@@ -45,8 +45,8 @@ class IsolatedBackend final : public Backend {
     if (bytes.empty() || command.empty()) {
       return make_error(ErrorCode::Internal, "an isolated model without its spec or its command");
     }
-    Result<isolated::Descriptor> blob = isolated::blob_of(
-        {reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
+    Result<isolated::Descriptor> blob =
+        isolated::blob_of({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
     if (!blob.ok()) return std::move(blob.error());
     return isolated::load_isolated(process_for(group, command),
                                    {spec.name, std::move(blob.value()), device_of(spec)}, budget_);

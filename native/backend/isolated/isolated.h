@@ -1,7 +1,7 @@
 // Models whose sessions live in a process of their own (`isolation: process`): what the engine, the
 // addon and the metrics name of it. A death there costs the requests that were in flight; the
 // process comes back after a growing pause. Control plane, any thread.
-// See docs/decisions/0016.
+// See docs/decisions/0019.
 #pragma once
 
 #include <cstdint>

@@ -55,8 +55,8 @@ class ProcessLauncher final : public Launcher {
     if (high_socket >= 0) close(high_socket);
     if (high_event >= 0) close(high_event);
     if (failed == 0) return static_cast<int64_t>(pid);
-    return make_error(ErrorCode::Internal, "cannot start " + command_[0] + ": " +
-                                               std::strerror(failed));
+    return make_error(ErrorCode::Internal,
+                      "cannot start " + command_[0] + ": " + std::strerror(failed));
   }
 
   End wait(int64_t pid) override {
@@ -83,11 +83,21 @@ class ProcessLauncher final : public Launcher {
 }  // namespace
 
 std::string signal_name(int number) {
-  constexpr std::array<std::pair<int, const char*>, 15> kNames = {
-      {{SIGHUP, "SIGHUP"},   {SIGINT, "SIGINT"},   {SIGQUIT, "SIGQUIT"}, {SIGILL, "SIGILL"},
-       {SIGTRAP, "SIGTRAP"}, {SIGABRT, "SIGABRT"}, {SIGBUS, "SIGBUS"},   {SIGFPE, "SIGFPE"},
-       {SIGKILL, "SIGKILL"}, {SIGSEGV, "SIGSEGV"}, {SIGPIPE, "SIGPIPE"}, {SIGTERM, "SIGTERM"},
-       {SIGXCPU, "SIGXCPU"}, {SIGXFSZ, "SIGXFSZ"}, {SIGSYS, "SIGSYS"}}};
+  constexpr std::array<std::pair<int, const char*>, 15> kNames = {{{SIGHUP, "SIGHUP"},
+                                                                   {SIGINT, "SIGINT"},
+                                                                   {SIGQUIT, "SIGQUIT"},
+                                                                   {SIGILL, "SIGILL"},
+                                                                   {SIGTRAP, "SIGTRAP"},
+                                                                   {SIGABRT, "SIGABRT"},
+                                                                   {SIGBUS, "SIGBUS"},
+                                                                   {SIGFPE, "SIGFPE"},
+                                                                   {SIGKILL, "SIGKILL"},
+                                                                   {SIGSEGV, "SIGSEGV"},
+                                                                   {SIGPIPE, "SIGPIPE"},
+                                                                   {SIGTERM, "SIGTERM"},
+                                                                   {SIGXCPU, "SIGXCPU"},
+                                                                   {SIGXFSZ, "SIGXFSZ"},
+                                                                   {SIGSYS, "SIGSYS"}}};
   for (const auto& [one, name] : kNames) {
     if (one == number) return name;
   }

@@ -20,7 +20,7 @@ namespace serval::isolated {
 class Writer {
  public:
   template <typename T>
-    requires std::is_arithmetic_v<T>
+  requires std::is_arithmetic_v<T>
   void number(T value) {
     const size_t at = bytes_.size();
     bytes_.resize(at + sizeof value);
@@ -48,8 +48,7 @@ class Reader {
 
   // 0 where it is not ok().
   template <typename T>
-    requires std::is_arithmetic_v<T>
-  T number() {
+  requires std::is_arithmetic_v<T> T number() {
     T value{};
     const std::span<const uint8_t> from = raw(sizeof value);
     if (ok_) std::memcpy(&value, from.data(), sizeof value);

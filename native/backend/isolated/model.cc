@@ -1,4 +1,4 @@
-// See model.h. Hot path: run; any thread.
+// See model.h. Hot path; any thread.
 #include "backend/isolated/model.h"
 
 #include <atomic>
@@ -178,10 +178,11 @@ class Model final : public BackendModel {
     if (failed == 1) return read_error(head);
     std::vector<TensorView>& outputs = scratch.outputs_;
     const std::vector<TensorSpec>& specs = info_.signatures[signature].outputs;
-    bool sound = scratch.message_.read_tensors(head, outputs) &&
-                 outputs.size() == output_indices.size();
+    bool sound =
+        scratch.message_.read_tensors(head, outputs) && outputs.size() == output_indices.size();
     for (size_t i = 0; sound && i < outputs.size(); ++i) {
-      sound = output_indices[i] < specs.size() && outputs[i].dtype == specs[output_indices[i]].dtype;
+      sound =
+          output_indices[i] < specs.size() && outputs[i].dtype == specs[output_indices[i]].dtype;
     }
     return sound ? keep(scratch) : of_no_sense(scratch);
   }
@@ -234,8 +235,8 @@ Result<std::shared_ptr<BackendModel>> load_isolated(std::shared_ptr<ModelProcess
   std::string name = source.name;
   Result<ModelProcess::Added> added = process->add(std::move(source));
   if (!added.ok()) return std::move(added.error());
-  return std::shared_ptr<BackendModel>(std::make_shared<Model>(
-      std::move(process), std::move(name), std::move(added.value()), budget));
+  return std::shared_ptr<BackendModel>(std::make_shared<Model>(std::move(process), std::move(name),
+                                                               std::move(added.value()), budget));
 }
 
 }  // namespace serval::isolated

@@ -1,4 +1,5 @@
-// A model whose sessions are in another process, as the engine sees it. Hot path: run.
+// A model whose sessions are in another process, as the engine sees it. Hot path;
+// any thread.
 #pragma once
 
 #include <memory>

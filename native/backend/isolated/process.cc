@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 
 #include "base/clock.h"
@@ -89,8 +90,8 @@ Result<std::shared_ptr<ServerSlot>> ModelProcess::open(uint32_t id) {
   if (found == entries_.end()) return make_error(ErrorCode::ModelNotReady, "the model is gone");
   const Entry& entry = found->second;
   if (entry.load != Load::Done || socket_.get() < 0) {
-    return make_error(ErrorCode::ModelNotReady, "model '" + entry.source.name + "': " +
-                                                    state_text());
+    return make_error(ErrorCode::ModelNotReady,
+                      "model '" + entry.source.name + "': " + state_text());
   }
   Result<std::shared_ptr<ServerSlot>> made = ServerSlot::create(budget_, cancel_event_.get());
   if (!made.ok()) return made;
@@ -161,11 +162,10 @@ bool ModelProcess::up() {
 void ModelProcess::ask(uint32_t id, Entry& entry) {
   entry.load = Load::Asked;
   const int fd = entry.source.spec.get();
+  if (send_packet(socket_.get(), {Control::Load, id, entry.source.device}, {&fd, 1})) return;
   // One that takes nothing is ended: its death is what the load then fails of.
-  if (!send_packet(socket_.get(), {Control::Load, id, entry.source.device}, {&fd, 1})) {
-    fault_ = "it took no load for seconds";
-    launcher_->kill(pid_);
-  }
+  if (errno == EAGAIN) fault_ = "it took no load for seconds";
+  launcher_->kill(pid_);
 }
 
 void ModelProcess::keep() {
@@ -280,8 +280,8 @@ void ModelProcess::note_load(uint32_t id, bool loaded, Result<std::vector<uint8_
     changed_.notify_all();
     return;
   }
-  const bool same = std::equal(bytes.begin(), bytes.end(), entry.signatures.begin(),
-                               entry.signatures.end());
+  const bool same =
+      std::equal(bytes.begin(), bytes.end(), entry.signatures.begin(), entry.signatures.end());
   if (info.ok() && same) {
     entry.load = Load::Done;
     return;

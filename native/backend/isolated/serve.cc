@@ -1,4 +1,4 @@
-// See serve.h. Hot path: run (slots' threads); control plane: the thread that calls.
+// See serve.h. Hot path (slots' threads) and control plane (the thread that calls).
 #include "backend/isolated/serve.h"
 
 #include <poll.h>
@@ -282,9 +282,9 @@ class Server {
       if (found != models_.end() && slots_.size() < kSlotsMax) model = found->second;
     }
     if (model == nullptr || !requests.ok() || !answers.ok()) return refuse(page.value());
-    const auto slot = std::make_shared<ServedSlot>(std::move(model), std::move(page.value()),
-                                                   std::move(requests.value()),
-                                                   std::move(answers.value()));
+    const auto slot =
+        std::make_shared<ServedSlot>(std::move(model), std::move(page.value()),
+                                     std::move(requests.value()), std::move(answers.value()));
     {
       std::lock_guard lock(mutex_);
       slots_.push_back(slot);

@@ -11,8 +11,8 @@
 namespace serval::isolated {
 
 struct ServeOptions {
-  int socket = -1;        // control packets; its end ends the work
-  int cancel_event = -1;  // an eventfd: some slot's page says that a request is to end
+  int socket = -1;         // control packets; its end ends the work
+  int cancel_event = -1;   // an eventfd: some slot's page says that a request is to end
   bool is_process = true;  // ends it at once when the server hangs up
   std::function<Result<ModelSpec>(std::span<const uint8_t>)> parse;
   std::function<Backend*(const std::string& name)> backend;  // null = there is none of the name

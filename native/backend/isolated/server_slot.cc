@@ -1,4 +1,4 @@
-// The server's end of a slot; see process.h. Hot path: run. Thread: whoever runs the model.
+// The server's end of a slot; see process.h. Hot path. Thread: whoever runs the model.
 #include <sys/eventfd.h>
 #include <unistd.h>
 

@@ -30,7 +30,8 @@ long futex(std::atomic<uint32_t>& word, int operation, uint32_t value, const tim
   static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t));
   static_assert(std::atomic<uint32_t>::is_always_lock_free);
   static_assert(std::atomic<uint64_t>::is_always_lock_free);
-  return syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word), operation, value, limit, nullptr, 0);
+  return syscall(SYS_futex, reinterpret_cast<uint32_t*>(&word), operation, value, limit, nullptr,
+                 0);
 }
 
 }  // namespace
@@ -141,8 +142,8 @@ Result<Descriptor> blob_of(std::span<const uint8_t> bytes) {
   Descriptor fd(memfd_create("serval-message", MFD_CLOEXEC));
   size_t done = 0;
   while (fd.get() >= 0 && done < bytes.size()) {
-    const ssize_t some = pwrite(fd.get(), bytes.data() + done, bytes.size() - done,
-                                static_cast<off_t>(done));
+    const ssize_t some =
+        pwrite(fd.get(), bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
     if (some < 0 && errno == EINTR) continue;
     if (some <= 0) break;
     done += static_cast<size_t>(some);

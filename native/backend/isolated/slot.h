@@ -1,6 +1,7 @@
 // Memory that the server and a model's process share: a slot has a page of words that both write,
 // an area that the server writes requests into, and one that the process writes answers into. Both
-// ends. Hot path: a request crosses by one store and, where the other end sleeps, one futex call.
+// ends, any thread. Hot path; a request crosses by one store and, where the other end sleeps, one
+// futex call.
 // An area never shrinks (sealed), so that nothing that is mapped can go away.
 #pragma once
 

@@ -72,8 +72,8 @@ uint64_t message_bytes(const Writer& head, uint64_t element_bytes) {
   return elements_at(head.bytes().size()) + element_bytes;
 }
 
-Status write_message(const Writer& head, uint64_t element_bytes, std::span<const TensorView> tensors,
-                     Area& area) {
+Status write_message(const Writer& head, uint64_t element_bytes,
+                     std::span<const TensorView> tensors, Area& area) {
   const uint64_t head_bytes = head.bytes().size();
   const uint64_t total = message_bytes(head, element_bytes);
   if (head_bytes > kHeadBytesMax || !area.reserve(total)) {

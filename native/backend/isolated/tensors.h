@@ -23,8 +23,8 @@ std::optional<uint64_t> write_records(std::span<const TensorView> tensors, Write
 uint64_t message_bytes(const Writer& head, uint64_t element_bytes);
 
 // Writes a message whose head ends with the records of `tensors`. Errors: memory_full.
-Status write_message(const Writer& head, uint64_t element_bytes, std::span<const TensorView> tensors,
-                     Area& area);
+Status write_message(const Writer& head, uint64_t element_bytes,
+                     std::span<const TensorView> tensors, Area& area);
 
 // A message that was read: its head is a copy, its elements are where they were written.
 class Message {

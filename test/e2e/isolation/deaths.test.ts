@@ -9,7 +9,15 @@ import { ModelFolders } from '../support/model-folders.js';
 import { SteadyLoad, until } from '../support/polling.js';
 import { exchange } from '../support/raw-http.js';
 import { startServer, type ServalProcess } from '../support/serval-process.js';
-import { addWaiting, isolated, isThere, linesOf, oneProcess, processesOf, slotsOf } from './support.js';
+import {
+  addWaiting,
+  isolated,
+  isThere,
+  linesOf,
+  oneProcess,
+  processesOf,
+  slotsOf,
+} from './support.js';
 
 const SIGNALS = { SIGKILL: 9, SIGABRT: 6, SIGFPE: 8, SIGBUS: 7, SIGSEGV: 11 } as const;
 const BODY = '{"inputs":[{"name":"x","datatype":"FP32","shape":[2],"data":[1,2]}]}';
@@ -60,7 +68,10 @@ describe('the process of isolated models ends', () => {
       const response = await answer;
       assert.equal(response.status, 503, response.body.toString());
       const text = response.body.toString();
-      assert.match(text, new RegExp(`model 'waits': its process ended by signal ${number} \\(${signal}\\)`));
+      assert.match(
+        text,
+        new RegExp(`model 'waits': its process ended by signal ${number} \\(${signal}\\)`),
+      );
       await answersAgain(server);
       await load.more(20);
       pid = await oneProcess(server, pid);
@@ -83,7 +94,10 @@ describe('the process of isolated models ends', () => {
     for (const signal of Object.keys(SIGNALS)) {
       assert.ok(
         page.includes(`serval_isolated_deaths_total{model="quick",signal="${signal}"} 1\n`),
-        page.split('\n').filter((line) => line.includes('isolated')).join('\n'),
+        page
+          .split('\n')
+          .filter((line) => line.includes('isolated'))
+          .join('\n'),
       );
     }
     assert.match(page, /^serval_isolated_up\{models="[a-z,]+"\} 1$/m);
@@ -102,7 +116,10 @@ describe('the process of isolated models ends', () => {
       const response = await exchange(server.httpPort, 'POST', pathOf('quick'), BODY);
       return response.status === 503 && response.body.toString();
     });
-    assert.match(refused, /its process ended by signal 9 \(SIGKILL\); it (starts again in \d|is being)/);
+    assert.match(
+      refused,
+      /its process ended by signal 9 \(SIGKILL\); it (starts again in \d|is being)/,
+    );
     await answersAgain(server);
   });
 
@@ -185,7 +202,10 @@ describe('the process of isolated models ends', () => {
   });
 
   it('is refused for what cannot be isolated', async (context) => {
-    writeFileSync(join(models, 'half_plus_three', 'config.pbtxt'), 'parameters { key: "isolation" value: { string_value: "thread" } }');
+    writeFileSync(
+      join(models, 'half_plus_three', 'config.pbtxt'),
+      'parameters { key: "isolation" value: { string_value: "thread" } }',
+    );
     const server = await started(context, '--strict-readiness=false');
     const line = await until('the refusal', () => linesOf(server, 'isolation')[0]);
     assert.match(JSON.stringify(line), /expected none or process, got/);

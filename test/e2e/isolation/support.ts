@@ -77,8 +77,7 @@ export function linesOf(server: ServalProcess, text: string): readonly Record<st
 /** Writes a model of the null backend that answers `x` after `delayUs`. */
 export function addWaiting(repository: string, name: string, delayUs: number, more: string): void {
   mkdirSync(join(repository, name, '1'), { recursive: true });
-  const tensor = (of: string): string =>
-    `[{ name: "${of}" data_type: TYPE_FP32 dims: [ -1 ] }]`;
+  const tensor = (of: string): string => `[{ name: "${of}" data_type: TYPE_FP32 dims: [ -1 ] }]`;
   writeFileSync(
     join(repository, name, 'config.pbtxt'),
     `backend: "serval_null" input ${tensor('x')} output ${tensor('y')} ${more}

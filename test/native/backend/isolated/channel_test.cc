@@ -56,9 +56,10 @@ ModelSpec null_spec(const std::string& mode) {
   model.backend = "null";
   model.null_mode = mode;
   model.null_delay_us = 3'000'000'000;
-  model.null_signature = {"serving_default",
-                          {spec("a", DType::Fp32), spec("b", DType::Bytes), spec("c", DType::Int64)},
-                          {spec("p", DType::Fp32), spec("q", DType::Bytes), spec("r", DType::Int64)}};
+  model.null_signature = {
+      "serving_default",
+      {spec("a", DType::Fp32), spec("b", DType::Bytes), spec("c", DType::Int64)},
+      {spec("p", DType::Fp32), spec("q", DType::Bytes), spec("r", DType::Int64)}};
   return model;
 }
 
@@ -76,8 +77,7 @@ void serve_null(int socket, int cancel_event) {
 }
 
 ModelSource source(const std::string& mode) {
-  Result<Descriptor> blob =
-      blob_of({reinterpret_cast<const uint8_t*>(mode.data()), mode.size()});
+  Result<Descriptor> blob = blob_of({reinterpret_cast<const uint8_t*>(mode.data()), mode.size()});
   EXPECT_TRUE(blob.ok());
   return {"m", std::move(blob.value()), 0};
 }
@@ -308,8 +308,7 @@ TEST(IsolatedChannel, NoAnswerIsTrusted) {
         const int fd = blob.value().get();
         send_packet(socket, {Control::Loaded, received.packet.id, 0}, {&fd, 1});
         ++loads;
-      } else if (received.what == Received::What::Packet &&
-                 received.packet.kind == Control::Open) {
+      } else if (received.what == Received::What::Packet && received.packet.kind == Control::Open) {
         for (Descriptor& one : received.descriptors) {
           areas.push_back(std::move(Area::adopt(std::move(one), 64, true).value()));
         }
