@@ -378,6 +378,7 @@ test('in JSON, in a list, two of them', () => {
 const PARAMETER_VALUES: Readonly<Record<string, string>> = {
   verification: 'warn',
   mode: 'echo',
+  isolation: 'process',
   'serval.allowed_rows': '2,4',
 };
 
