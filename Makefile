@@ -50,7 +50,8 @@ format: test-tools install-deps ## C++ by clang-format, TypeScript and JavaScrip
 t: install-deps ## one test, in seconds: T=path[:name], TypeScript, C++ or Python
 	@node test/run/one.mjs '$(T)'
 
-.PHONY: tidy test-unit test-native test-boundary test-conformance test-e2e test-package
+.PHONY: tidy test-unit test-native test-boundary test-conformance test-e2e
+.PHONY: test-package test-quickstart
 tidy: ## the style rules, checked
 	@node test/tidy/tidy.mjs
 test-unit: build ## unit tests of the TypeScript and of the scripts
@@ -65,6 +66,8 @@ test-e2e: test-tools build models ## the official clients, unmodified
 	@node test/run/suites.mjs e2e
 test-package: build models ## make the package, unpack it elsewhere, one inference
 	@node test/run/suites.mjs package
+test-quickstart: test-tools build ## the quick starts of the pages, from an empty folder
+	@node test/run/suites.mjs quickstart
 
 .PHONY: coverage
 coverage: test-tools install-deps ## lines that native and unit tests run (ARGS="native" or "ts")

@@ -20,9 +20,13 @@ const SERVER_ENTRIES = ['main.js', 'api.js', 'workers/http-worker.js', 'workers/
 // The other commands, and the thread that imports models.
 const OTHER_ENTRIES = [
   'predict-command/predict-command.js',
+  'bench-command/bench-command.js',
+  'bench-command/load/load-worker.js',
   'commands/inspect-command.js',
   'commands/import-command.js',
   'commands/key-command.js',
+  'gpu-command/gpu-command.js',
+  'gpu-command/doctor-command.js',
   'commands/help/help-command.js',
   'commands/help/completion-command.js',
   'import/import-worker.js',
@@ -44,7 +48,10 @@ const otherCommands = {
   setup({ onResolve, onLoad }) {
     const namespace = 'other-commands';
     onResolve(
-      { filter: /\/((predict|inspect|import|key|help|completion)-command|otlp-exporter)\.js$/ },
+      {
+        filter:
+          /\/((predict|bench|inspect|import|gpu|doctor|key|help|completion)-command|otlp-exporter)\.js$/,
+      },
       ({ path, kind }) => (kind === 'dynamic-import' ? { path: basename(path), namespace } : null),
     );
     onResolve({ filter: /^\.\/load\.cjs$/, namespace }, ({ path }) => ({ path, external: true }));

@@ -64,6 +64,11 @@ has_cxx20() {
 
 has_python() { python3 -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))'; }
 
+# Debian's, of the system's Python; importing it takes seconds.
+has_torch() {
+  /usr/bin/python3 -c 'import importlib.util as u, sys; sys.exit(not u.find_spec("torch"))'
+}
+
 has_cmake() {
   local version
   version="$(cmake --version | sed -n 's/^cmake version //p')" || return 1
@@ -121,6 +126,7 @@ check_group() {
       want zsh "zsh; a test of its completion is skipped" has zsh
       want fish "fish; a test of its completion is skipped" has fish
       want groff-base "groff; a test of the manual page is skipped" has groff
+      want python3-torch "PyTorch; its quick start is not run" has_torch
       want prometheus "Prometheus; tests of the dashboard and its alerts are skipped" has promtool
       need python3-venv "Python 3.10 or newer, for the official clients in test/e2e" has_python
       need curl "test/e2e" has curl

@@ -111,6 +111,22 @@ export const LOG_VALUE_CHARS_MAX = 2048;
 export const SAMPLE_ELEMENTS_MAX = 256;
 /** Elements of a request that is written to a file for the lines that `serval serve` prints. */
 export const REQUEST_FILE_ELEMENTS_MAX = 524_288;
+/** Of `serval bench`: connections of one of its threads, and how long one may take to be made. */
+export const BENCH_CONNECTIONS_MAX = 1024;
+export const BENCH_CONNECT_MS = 10_000;
+/** Requests under way at the same time, requests a second, and threads that send them. */
+export const BENCH_CONCURRENCY_MAX = 16_384;
+export const BENCH_RATE_MAX = 10_000_000;
+export const BENCH_THREADS_MAX = 64;
+/** A call that is no part of a measurement; the first run of a large model takes long. */
+export const BENCH_CALL_MS = 120_000;
+/** What is kept of the ready line of the server that it starts. */
+export const BENCH_LINE_CHARS_MAX = 1_048_576;
+/** One request of it, or an answer. */
+export const BENCH_REQUEST_BYTES_MAX = 1_073_741_824;
+/** Points of one report, and how long one of them may go on. */
+export const BENCH_POINTS_MAX = 1000;
+export const BENCH_SECONDS_MAX = 3600;
 /** Models that such lines are printed of. */
 export const TRY_MODELS_MAX = 8;
 

@@ -10,7 +10,19 @@ import { isUsageError, UsageError } from './commands/usage.js';
 
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
-const COMMANDS = ['serve', 'predict', 'inspect', 'import', 'key', 'completion', 'version', 'help'];
+const COMMANDS = [
+  'serve',
+  'predict',
+  'bench',
+  'inspect',
+  'import',
+  'gpu',
+  'doctor',
+  'key',
+  'completion',
+  'version',
+  'help',
+];
 
 /** Runs one command and sets the process's exit code; `serve` returns once the server is up.
  * 1: it failed; 2: the command line or the configuration file is wrong. */
@@ -37,6 +49,10 @@ async function run(args: readonly string[]): Promise<number> {
       const { predictCommand } = await import('./predict-command/predict-command.js');
       return predictCommand(rest);
     }
+    case 'bench': {
+      const { benchCommand } = await import('./bench-command/bench-command.js');
+      return benchCommand(rest);
+    }
     case 'inspect': {
       const { inspectCommand } = await import('./commands/inspect-command.js');
       return inspectCommand(rest);
@@ -44,6 +60,14 @@ async function run(args: readonly string[]): Promise<number> {
     case 'import': {
       const { importCommand } = await import('./commands/import-command.js');
       return importCommand(rest);
+    }
+    case 'gpu': {
+      const { gpuCommand } = await import('./gpu-command/gpu-command.js');
+      return gpuCommand(rest);
+    }
+    case 'doctor': {
+      const { doctorCommand } = await import('./gpu-command/doctor-command.js');
+      return doctorCommand(rest);
     }
     case 'key': {
       const { keyCommand } = await import('./commands/key-command.js');

@@ -8,6 +8,7 @@
 
 #include "addon/control.h"
 #include "addon/cpu_check.h"
+#include "addon/gpu_probe.h"
 #include "addon/guard.h"
 #include "addon/isolated.h"
 #include "addon/link.h"
@@ -296,6 +297,26 @@ uint32_t LimitReceive(Arguments<2>& arguments) {
   return limit_receive(static_cast<uint16_t>(link), static_cast<int>(bytes));
 }
 
+// A text for JavaScript.
+napi_value text_value(napi_env env, const std::string& text) {
+  napi_value out = nullptr;
+  napi_create_string_utf8(env, text.data(), text.size(), &out);
+  return out;
+}
+
+// probeDriver() -> JSON of probe_driver(); needs no attach
+napi_value ProbeDriver(Arguments<0>& arguments) {
+  return text_value(arguments.env(), probe_driver());
+}
+
+// probeLibrary(path: Buffer) -> "", or why it can't be opened; needs no attach
+napi_value ProbeLibrary(Arguments<1>& arguments) {
+  const std::span<const uint8_t> path = arguments.buffer(0, "path");
+  if (!arguments.ok()) return nullptr;
+  return text_value(arguments.env(),
+                    probe_library({reinterpret_cast<const char*>(path.data()), path.size()}));
+}
+
 // grpcBuilt() -> boolean; needs no attach
 bool GrpcBuilt(Arguments<0>&) { return grpc_built(); }
 
@@ -433,6 +454,8 @@ constexpr Export kExports[] = {
     exported<"inferPacked", InferPacked>(),
     exported<"countBytes", CountBytes>(),
     exported<"limitReceive", LimitReceive>(),
+    exported<"probeDriver", ProbeDriver>(),
+    exported<"probeLibrary", ProbeLibrary>(),
     exported<"keepAnswer", KeepAnswer>(),
     exported<"unanswered", Unanswered>(),
     exported<"grpcBuilt", GrpcBuilt>(),

@@ -7,6 +7,7 @@
 #include <map>
 #include <vector>
 
+#include "stats/gpu_metrics.h"
 #include "stats/histogram.h"
 #include "stats/metrics_writer.h"
 #include "stats/process_metrics.h"
@@ -249,6 +250,7 @@ bool write_triton_metrics(std::span<const ModelMetrics> models, ByteBuffer& out)
   write_latencies(with_labels, writer);
   write_batch_rows(with_labels, writer);
   write_process_metrics(read_process(), writer);
+  write_gpu_metrics(read_gpus(), writer);
   return writer.ok();
 }
 

@@ -35,6 +35,7 @@ const SUITES = {
   'native-tsan': node('test/native/run.mjs', 'tsan'),
   fuzz: node('test/fuzz/run.mjs', '--seconds', '10'),
   package: node('scripts/check-package.mjs'),
+  quickstart: node('test/run/suite.mjs', 'test/quickstart', '--jobs', '1', '--again', '1'),
 };
 
 // The suites that drive the official Python clients get the interpreter that has them.

@@ -47,6 +47,10 @@ export interface BenchPoint extends BenchPlan {
   readonly clientCores: number;
   /** Cores that the server kept busy; undefined where it is on another machine. */
   readonly serverCores?: number | undefined;
+  /** Open loop: the median from the moment when a request was due to when it was sent: part of the
+   * latency that is the client's own (its clock, its threads), or that of a server so slow that no
+   * connection was free. */
+  readonly lateMicroseconds?: number | undefined;
 }
 
 export interface BenchMachine {

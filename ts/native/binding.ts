@@ -60,6 +60,10 @@ export interface NativeBinding {
   /** What lies unread on connections to `port`, of this process's listening sockets; returns how
    * many of those there are. */
   limitReceive(port: number, bytes: number): number;
+  /** JSON of native/addon/gpu_probe.h. */
+  probeDriver(): string;
+  /** "", or why the loader can't open this path or name. */
+  probeLibrary(path: Buffer): string;
   /** Until cancel(): the answer that is being handed over. */
   keepAnswer(ticket: number): boolean;
   mapSlot(slot: number): ArrayBuffer;

@@ -12,6 +12,7 @@
 #include "backend/onnx/guards.h"
 #include "backend/onnxruntime/custom_ops.h"
 #include "backend/onnxruntime/error.h"
+#include "backend/onnxruntime/gpu_libraries.h"
 #include "backend/onnxruntime/graphs.h"
 #include "backend/onnxruntime/library.h"
 #include "backend/onnxruntime/session.h"
@@ -123,8 +124,9 @@ const char* generic_name(const std::string& short_form) {
 
 // Adds one provider; `used` gets the library's name of it.
 // Errors: model_invalid naming the provider, and those that the library has.
-Status append_provider(const OrtApi& api, OrtSessionOptions* session, const Provider& provider,
-                       std::vector<std::string>& used) {
+Status append_provider(const OrtRuntime& runtime, OrtSessionOptions* session,
+                       const Provider& provider, std::vector<std::string>& used) {
+  const OrtApi& api = *runtime.api;
   const std::string name = short_name(provider.name);
   const std::vector<std::string> available = available_providers(api);
   const auto known =
@@ -143,6 +145,7 @@ Status append_provider(const OrtApi& api, OrtSessionOptions* session, const Prov
   }
   const OptionList list(provider);
   OrtStatus* failed = nullptr;
+  if (name == "cuda" || name == "tensorrt") open_gpu_libraries(runtime.path, name == "tensorrt");
   if (name == "cuda") {
     failed = append_cuda(api, session, list);
   } else if (name == "tensorrt") {
@@ -239,7 +242,7 @@ Status set_options(const OrtRuntime& runtime, const ModelSpec& spec, OrtSessionO
   }
   if (Status set = set_session_config(api, spec, options); !set.ok()) return set;
   for (const Provider& provider : spec.providers) {
-    Status status = append_provider(api, options, provider, providers);
+    Status status = append_provider(runtime, options, provider, providers);
     if (!status.ok()) return status;
   }
   providers.push_back(kCpuProvider);

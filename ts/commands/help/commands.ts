@@ -3,6 +3,8 @@
 // data only. The flags of `serve` are in ts/config/flags.ts.
 import { SERVE_FLAGS } from '../../config/flags.js';
 import { flag, type FlagRow } from '../../config/flag-row.js';
+import { BENCH_FLAGS } from '../../bench-command/flags.js';
+import { DOCTOR_FLAGS, GPU_FLAGS } from '../../gpu-command/flags.js';
 import { PREDICT_FLAGS } from '../../predict-command/flags.js';
 
 export interface Example {
@@ -103,6 +105,35 @@ const PREDICT: CommandRow = {
   completes: 'paths',
 };
 
+const BENCH: CommandRow = {
+  name: 'bench',
+  takes: 'PATH|URL [flags]',
+  summary: 'measure how fast a model answers, alone and behind each protocol',
+  about:
+    'A PATH gets a server of its own on free ports; a URL is http:// or ' +
+    'grpc://HOST:PORT/v2/models/NAME. Closed loops keep so many requests in flight, open loops ' +
+    'send so many a second whatever comes back; latencies of these count from when a request was ' +
+    'due. Inputs are random where --input does not give them.',
+  flags: BENCH_FLAGS,
+  common: [
+    ...['paths', 'concurrency', 'rate', 'batch', 'seconds', 'input', 'shape', 'json'],
+    ...['model', 'header', 'load-threads', 'instances', 'intra-op-threads'],
+  ],
+  examples: [
+    { line: 'serval bench model.onnx', what: 'the engine alone, REST and gRPC' },
+    { line: 'serval bench model.onnx --batch 1,8,32 --concurrency 1,8', what: 'sweeps' },
+    {
+      line: 'serval bench model.onnx --paths grpc --rate 500,1000,2000',
+      what: 'latency at these rates',
+    },
+    {
+      line: 'serval bench http://localhost:8000/v2/models/m --json report.json',
+      what: 'a running server; for programs',
+    },
+  ],
+  completes: 'paths',
+};
+
 const INSPECT: CommandRow = {
   name: 'inspect',
   takes: 'PATH [--json]',
@@ -133,6 +164,33 @@ const IMPORT: CommandRow = {
     { line: 'serval import iris.pmml --out iris.plan', what: 'the plan of a model of columns' },
   ],
   completes: 'paths',
+};
+
+const GPU: CommandRow = {
+  name: 'gpu',
+  takes: 'install [--tensorrt] [--to DIR]',
+  summary: "install NVIDIA's libraries and ONNX Runtime for GPUs",
+  about:
+    "From the package index of pip's configuration, else PyPI: 1.4 GB, checked by their hashes; " +
+    'only the libraries are unpacked. What is there stays; a run that was cut goes on.',
+  flags: GPU_FLAGS,
+  examples: [
+    { line: 'serval gpu install', what: 'where servers find it' },
+    { line: 'serval gpu install --tensorrt --to /opt/serval-gpu', what: 'with TensorRT 10' },
+  ],
+  completes: ['install'],
+};
+
+const DOCTOR: CommandRow = {
+  name: 'doctor',
+  takes: '[--json]',
+  summary: 'say what this machine has for models on GPUs',
+  about:
+    'The driver, its devices, each library found or missing, the providers that load, and a ' +
+    'verdict. The exit code is 0 where models can run on a GPU, 1 where they run on the CPU.',
+  flags: DOCTOR_FLAGS,
+  examples: [{ line: 'serval doctor', what: 'what is there, what is missing, what to do' }],
+  completes: [],
 };
 
 const KEY: CommandRow = {
@@ -195,8 +253,11 @@ const HELP: CommandRow = {
 export const COMMANDS: readonly CommandRow[] = [
   SERVE,
   PREDICT,
+  BENCH,
   INSPECT,
   IMPORT,
+  GPU,
+  DOCTOR,
   KEY,
   COMPLETION,
   VERSION,

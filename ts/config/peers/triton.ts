@@ -118,9 +118,12 @@ const ELSEWHERE: readonly PeerFlag[] = [
 
 const METRICS: readonly PeerFlag[] = [
   works('allow-metrics', 'BOOL', 'metrics.md'),
-  noEffect('allow-gpu-metrics', 'BOOL', 'there are no metrics of GPUs; DCGM exports them', {
-    harmless: ['false'],
-  }),
+  noEffect(
+    'allow-gpu-metrics',
+    'BOOL',
+    'nv_gpu_utilization and the like are among them where libnvidia-ml.so.1 finds a GPU',
+    { harmless: ['true'] },
+  ),
   noEffect('allow-cpu-metrics', 'BOOL', 'nv_cpu_utilization and the like are always among them', {
     harmless: ['true'],
   }),

@@ -15,15 +15,17 @@ function makeTable(): Uint32Array {
   });
 }
 
-/** The plain way, for a Node without its own. */
-export function plainCrc32(bytes: Uint8Array): number {
+/** The plain way, for a Node without its own. `before`: the sum of what stands before `bytes`. */
+export function plainCrc32(bytes: Uint8Array, before = 0): number {
   table ??= makeTable();
-  let value = 0xffffffff;
+  let value = (before ^ 0xffffffff) >>> 0;
   for (const byte of bytes) value = (table[(value ^ byte) & 0xff] ?? 0) ^ (value >>> 8);
   return (value ^ 0xffffffff) >>> 0;
 }
 
-export function crc32(bytes: Uint8Array): number {
-  const { crc32: own } = zlib as { readonly crc32?: (bytes: Uint8Array) => number };
-  return own === undefined ? plainCrc32(bytes) : own(bytes);
+type Crc32 = (bytes: Uint8Array, before?: number) => number;
+
+export function crc32(bytes: Uint8Array, before = 0): number {
+  const { crc32: own } = zlib as { readonly crc32?: Crc32 };
+  return own === undefined ? plainCrc32(bytes, before) : own(bytes, before);
 }

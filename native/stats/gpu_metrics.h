@@ -1,0 +1,15 @@
+// The metrics page's lines of GPUs, by Triton's names. Control plane, any thread.
+#pragma once
+
+#include <span>
+
+#include "stats/metrics_writer.h"
+#include "stats/nvml.h"
+
+namespace serval {
+
+// A family for each value that some device tells; nothing where there is no device.
+// Source: v2-protocol.md 10.
+void write_gpu_metrics(std::span<const GpuReading> gpus, MetricsWriter& writer);
+
+}  // namespace serval

@@ -1,0 +1,58 @@
+// GPUs on the page of metrics by Triton's names, of a management library that the test builds; and
+// a page without them where there is none.
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { packageRoot } from '../../../ts/package-files.js';
+import { startServer } from '../support/serval-process.js';
+import { buildLibrary, noCompiler } from './fake-libraries.js';
+
+const MODEL = join(packageRoot(), 'examples', 'models', 'half_plus_three');
+
+describe('metrics of GPUs', { skip: noCompiler }, () => {
+  const folder = mkdtempSync(join(tmpdir(), 'serval-nvml-'));
+  after(() => rmSync(folder, { recursive: true }));
+
+  it('are what the management library tells of each device', async () => {
+    buildLibrary(folder, 'libnvidia-ml.so.1', 'fake_nvml.cc');
+    const server = await startServer([MODEL], { LD_LIBRARY_PATH: folder });
+    try {
+      const page = async (): Promise<string> =>
+        (await fetch(`http://127.0.0.1:${server.httpPort}/metrics`)).text();
+      const first = await page();
+      for (const line of [
+        '# TYPE nv_gpu_utilization gauge',
+        'nv_gpu_utilization{gpu_uuid="GPU-0"} 0.37',
+        'nv_gpu_utilization{gpu_uuid="GPU-1"} 0.37',
+        'nv_gpu_memory_total_bytes{gpu_uuid="GPU-0"} 1000',
+        'nv_gpu_memory_used_bytes{gpu_uuid="GPU-0"} 600',
+        'nv_gpu_power_usage{gpu_uuid="GPU-1"} 71.5',
+        'nv_gpu_power_limit{gpu_uuid="GPU-0"} 700',
+        '# TYPE nv_energy_consumption counter',
+        'nv_energy_consumption{gpu_uuid="GPU-0"} 0',
+      ]) {
+        assert.ok(first.split('\n').includes(line), `${line}\n${first}`);
+      }
+      assert.doesNotMatch(first, /memory_used_bytes\{gpu_uuid="GPU-1"/);
+      assert.match(await page(), /^nv_energy_consumption\{gpu_uuid="GPU-1"\} 1\.5$/m);
+    } finally {
+      await server.stop();
+    }
+  });
+
+  it('are not there where no library is', async () => {
+    const empty = join(folder, 'empty');
+    // A library of this name that has nothing of it is as none, on a machine with a GPU as well.
+    buildLibrary(empty, 'libnvidia-ml.so.1');
+    const server = await startServer([MODEL], { LD_LIBRARY_PATH: empty });
+    try {
+      const page = await (await fetch(`http://127.0.0.1:${server.httpPort}/metrics`)).text();
+      assert.doesNotMatch(page, /nv_gpu|nv_energy/);
+      assert.match(page, /nv_cpu_utilization/);
+    } finally {
+      await server.stop();
+    }
+  });
+});

@@ -1,0 +1,50 @@
+// README's quick starts, each from an empty folder: what a block says that it prints is what it
+// prints, and is what the library that made the model answers in the same block. Test time only.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { packageRoot } from '../../ts/package-files.js';
+import { blocksOf, near, numbersOf, quotedOf, splitPrinted, type Block } from './blocks.js';
+import { QuickStarts, libraryOf, type Library } from './running.js';
+
+// Of the same model in single precision.
+const TOLERANCE = 1e-5;
+
+export function readmeBlocks(): readonly Block[] {
+  const readme = readFileSync(join(packageRoot(), 'README.md'), 'utf8');
+  return blocksOf(readme, '## Quick start');
+}
+
+/** Tests of the blocks that make their models with these. Files share them out: each has 300 s. */
+export function describeReadme(libraries: readonly Library[]): void {
+  describe(`README's quick starts with ${libraries.join(' and ')}`, () => {
+    const starts = new QuickStarts();
+    after(() => starts.remove());
+    const blocks = readmeBlocks();
+
+    for (const library of libraries) {
+      it(library, async (context) => {
+        const block = blocks.find((one) => libraryOf(one) === library);
+        assert.ok(block !== undefined, `README.md has no quick start with ${library}`);
+        const { folder, missing } = starts.python(library);
+        if (missing !== '') {
+          context.skip(missing);
+          return;
+        }
+        const [output = ''] = await starts.run([block], folder);
+        checkAnswer(output, block.printed);
+      });
+    }
+  });
+}
+
+function checkAnswer(output: string, printed: string): void {
+  const { before, answer } = splitPrinted(output, printed);
+  const served = numbersOf(answer);
+  const own = numbersOf(before).slice(-served.length);
+  assert.ok(served.length > 0 && own.length === served.length, output);
+  served.forEach((value, i) => assert.ok(near(value, own[i] ?? NaN, TOLERANCE), output));
+  const [last = ''] = before.split('\n').slice(-1);
+  for (const word of quotedOf(last)) assert.ok(quotedOf(answer).includes(word), output);
+}

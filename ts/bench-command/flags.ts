@@ -1,0 +1,72 @@
+// The flags of `serval bench`. Data only; control plane.
+import { flag } from '../config/flag-row.js';
+import { SERVE_FLAGS, type FlagRow } from '../config/flags.js';
+import { MODEL_SETTINGS } from '../library/settings.js';
+import { BENCH_THREADS_MAX } from '../limits.js';
+
+const TEXT = { kind: 'text' } as const;
+const LIST = { kind: 'text-list' } as const;
+const whole = (min: number, max: number) => ({ kind: 'int', min, max }) as const;
+const OF_SERVERS = ['http-threads', 'http-listener', 'grpc-threads', 'grpc-listener'];
+/** The load's own business. */
+const NOT_TAKEN = ['log-level', 'log-format', 'model-config-name'];
+
+export const PATHS = flag('paths', 'LIST', TEXT, '', 'of engine,rest-json,rest-binary,grpc (all)');
+export const CONCURRENCY = flag(
+  'concurrency',
+  'N,N,...',
+  TEXT,
+  '1,4,16',
+  'closed loops: requests in flight',
+);
+export const RATE = flag(
+  'rate',
+  'R,R,...',
+  TEXT,
+  '30%,60%,90%',
+  'open loops: requests a second, or parts of what closed loops reached; none',
+);
+export const BATCH = flag('batch', 'N,N,...', TEXT, '1', 'rows of a request');
+export const SECONDS = flag('seconds', 'S', TEXT, '2', 'of each measurement');
+export const WARMUP = flag('warmup-seconds', 'S', TEXT, '0.5', 'before each, not counted');
+export const ARRIVALS = flag(
+  'arrivals',
+  'KIND',
+  { kind: 'choice', choices: ['poisson', 'constant'] },
+  'poisson',
+  'open loops: requests come as those of independent callers do, or evenly',
+);
+export const SEED = flag('seed', 'N', whole(0, 4_294_967_295), 1, 'other values, other arrivals');
+export const LOAD_THREADS = flag(
+  'load-threads',
+  'N',
+  whole(0, BENCH_THREADS_MAX),
+  0,
+  'threads that send; 0: one, or more where the machine has 8 cores',
+);
+
+/** What `serval serve` and the library take, and is handed on. */
+export const HANDED_ON: readonly FlagRow[] = SERVE_FLAGS.filter(
+  ({ name }) =>
+    (MODEL_SETTINGS.includes(name) && !NOT_TAKEN.includes(name)) || OF_SERVERS.includes(name),
+);
+
+export const BENCH_FLAGS: readonly FlagRow[] = [
+  PATHS,
+  CONCURRENCY,
+  RATE,
+  BATCH,
+  SECONDS,
+  WARMUP,
+  ARRIVALS,
+  flag('input', 'NAME=VALUE', LIST, '', 'as `serval predict` takes it; others are random'),
+  flag('shape', 'NAME=N,N,...', LIST, '', 'sizes of free dimensions; may be repeated'),
+  SEED,
+  LOAD_THREADS,
+  flag('json', 'FILE', TEXT, '', 'the report as JSON; "-" is stdout, in place of the table'),
+  flag('model', 'NAME', TEXT, '', 'which one, where PATH or the URL has several'),
+  flag('model-version', 'V', TEXT, '', 'which version (the highest)'),
+  flag('header', 'NAME: VALUE', LIST, '', 'sent to the URL, for keys; may be repeated'),
+  flag('tls-ca', 'FILE', TEXT, '', 'who signed the certificate of the URL (PEM)'),
+  ...HANDED_ON,
+];

@@ -1,0 +1,256 @@
+// One request in the forms that the paths of a bench send, encoded once. Pure; control plane.
+// Source: docs/protocols/v2-rest.md; proto/wire/inference.proto.
+import { configError } from '../../config/values.js';
+import { ErrorCode, ServalError } from '../../errors.js';
+import { elementValues } from '../../library/elements.js';
+import { columnsOf, tableBody } from '../../library/table-request.js';
+import { encodeInputs, tensorBody, type RequestBody } from '../../library/tensor-request.js';
+import type { EncodedTensor, InputInfo, Inputs } from '../../library/types.js';
+import { BENCH_REQUEST_BYTES_MAX } from '../../limits.js';
+import { ProtobufWriter } from '../../protobuf/writer.js';
+import { headerBlock, prefixed } from '../load/http2.js';
+import type { LoadRequest } from '../load/sender.js';
+import type { BenchPath } from '../types.js';
+import { columnsOfRows, tensorsOfRows } from './rows.js';
+
+type Rows = readonly Readonly<Record<string, unknown>>[];
+
+/** Where requests go, as far as they say so. */
+export interface RequestPlace {
+  readonly host: string;
+  readonly port: number;
+  readonly isTls: boolean;
+  /** Before /v2 or /v1. */
+  readonly prefix: string;
+  readonly model: string;
+  /** "" = the server's choice. */
+  readonly version: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export interface RequestModel {
+  readonly inputs: readonly InputInfo[];
+  readonly isTable: boolean;
+}
+
+/** What is sent on a path; `batch` 0: as it is. The engine needs no place.
+ * Errors: InvalidArgument; Unimplemented: the path has no such request. */
+export function loadRequest(
+  path: BenchPath,
+  {
+    model,
+    values,
+    batch,
+    place,
+  }: {
+    readonly model: RequestModel;
+    readonly values: Inputs | Rows;
+    readonly batch: number;
+    readonly place: RequestPlace | undefined;
+  },
+): LoadRequest {
+  const request = model.isTable
+    ? tableRequest(path, model, values, batch)
+    : tensorRequest(path, model, values as Inputs, batch);
+  const isCall = path === 'grpc' && place !== undefined;
+  const body = isCall ? callMessage(request.body, place) : new Uint8Array(request.body);
+  const head = headOf(path, request, place);
+  const total = head.length + body.length;
+  if (total > BENCH_REQUEST_BYTES_MAX) {
+    const text = `expected at most ${BENCH_REQUEST_BYTES_MAX} bytes in a request, got ${total}`;
+    throw configError('--batch', text);
+  }
+  return { head, body, jsonBytes: request.jsonBytes };
+}
+
+/** With the model's name, and gRPC's prefix. */
+function callMessage(rest: ArrayBuffer, { model, version }: RequestPlace): Uint8Array {
+  const names = new ProtobufWriter().string(1, model);
+  if (version !== '') names.string(2, version);
+  return prefixed(Buffer.concat([names.concat(), new Uint8Array(rest)]));
+}
+
+function tensorRequest(
+  path: BenchPath,
+  { inputs }: RequestModel,
+  values: Inputs,
+  batch: number,
+): RequestBody {
+  const own = encodeInputs(inputs, values);
+  const tensors = batch > 0 ? tensorsOfRows(own, batch) : own;
+  switch (path) {
+    case 'engine':
+    case 'rest-binary':
+      return tensorBody(tensors, {});
+    case 'rest-json':
+      return jsonBody(tensors);
+    case 'grpc':
+      return { body: tensorMessage(tensors), jsonBytes: -1 };
+  }
+}
+
+function tableRequest(
+  path: BenchPath,
+  { inputs }: RequestModel,
+  values: Inputs | Rows,
+  batch: number,
+): RequestBody {
+  const columns = Array.isArray(values) ? columnsOf(values as Rows) : (values as Inputs);
+  const body = tableBody(inputs, batch > 0 ? columnsOfRows(columns, batch) : columns, {});
+  if (path === 'rest-binary') {
+    throw new ServalError(ErrorCode.Unimplemented, 'models of columns are sent as JSON or by gRPC');
+  }
+  return path === 'grpc' ? { body: tableMessage(body.body), jsonBytes: -1 } : body;
+}
+
+/** V2's JSON, as clients without binary data send it. */
+function jsonBody(tensors: readonly EncodedTensor[]): RequestBody {
+  const inputs = tensors.map(({ name, datatype, shape, bytes, parameters }) => {
+    const values = Array.from(elementValues(datatype, bytes) as ArrayLike<unknown>);
+    const texts = values.map((value) => jsonValue(name, datatype, value));
+    const own = {
+      name,
+      datatype,
+      shape,
+      ...(Object.keys(parameters).length > 0 && { parameters }),
+    };
+    return `${JSON.stringify(own).slice(0, -1)},"data":[${texts.join(',')}]}`;
+  });
+  const text = Buffer.from(`{"inputs":[${inputs.join(',')}]}`);
+  return { body: new Uint8Array(text).buffer, jsonBytes: -1 };
+}
+
+function jsonValue(name: string, datatype: string, value: unknown): string {
+  if (datatype === 'BOOL') return value === 0 ? 'false' : 'true';
+  if (typeof value === 'string') return JSON.stringify(value);
+  if (typeof value === 'bigint') return String(value);
+  if (typeof value === 'number' && Number.isFinite(value)) {
+    // As many digits as tell one float from the next.
+    return String(datatype === 'FP32' ? Number(value.toPrecision(9)) : value);
+  }
+  const what = typeof value === 'number' ? String(value) : 'bytes that are no text';
+  throw new ServalError(ErrorCode.Unimplemented, `input '${name}': JSON has no ${what}`);
+}
+
+const INPUTS = 5;
+const RAW_CONTENTS = 7;
+
+/** ModelInferRequest without the model's name, which comes first. */
+function tensorMessage(tensors: readonly EncodedTensor[]): ArrayBuffer {
+  const writer = new ProtobufWriter();
+  for (const { name, datatype, shape, parameters } of tensors) {
+    writer.message(INPUTS, (input) => {
+      input.string(1, name).string(2, datatype).packed(3, 'varint', shape);
+      writeParameters(input, 4, parameters);
+    });
+  }
+  for (const { bytes } of tensors) writer.bytes(RAW_CONTENTS, bytes);
+  return new Uint8Array(writer.concat()).buffer;
+}
+
+function writeParameters(
+  writer: ProtobufWriter,
+  field: number,
+  parameters: Readonly<Record<string, unknown>>,
+): void {
+  for (const [name, value] of Object.entries(parameters)) {
+    writer.message(field, (entry) => {
+      entry.string(1, name).message(2, (choice) => {
+        if (typeof value === 'boolean') choice.varint(1, value ? 1 : 0);
+        else if (typeof value === 'string') choice.string(3, value);
+        else if (Number.isSafeInteger(value)) choice.varint(2, value as number);
+        else choice.double(4, Number(value));
+      });
+    });
+  }
+}
+
+interface JsonColumn {
+  readonly name: string;
+  readonly datatype: string;
+  readonly shape: readonly number[];
+  readonly parameters?: Readonly<Record<string, unknown>>;
+  readonly data: readonly unknown[];
+}
+
+/** InferTensorContents, by datatype: field and form. */
+const CONTENTS: Readonly<Record<string, readonly [number, 'varint' | 'float' | 'double']>> = {
+  BOOL: [1, 'varint'],
+  INT8: [2, 'varint'],
+  INT16: [2, 'varint'],
+  INT32: [2, 'varint'],
+  INT64: [3, 'varint'],
+  UINT8: [4, 'varint'],
+  UINT16: [4, 'varint'],
+  UINT32: [4, 'varint'],
+  UINT64: [5, 'varint'],
+  FP32: [6, 'float'],
+  FP64: [7, 'double'],
+  VECTOR: [7, 'double'],
+};
+const BYTES_CONTENTS = 8;
+const CONTENTS_FIELD = 5;
+
+/** The same of a model of columns, from its JSON. */
+function tableMessage(body: ArrayBuffer): ArrayBuffer {
+  const json = JSON.parse(Buffer.from(body).toString('utf8')) as {
+    readonly parameters?: Readonly<Record<string, unknown>>;
+    readonly inputs: readonly JsonColumn[];
+  };
+  const writer = new ProtobufWriter();
+  writeParameters(writer, 4, json.parameters ?? {});
+  for (const { name, datatype, shape, parameters = {}, data } of json.inputs) {
+    const values = data.flat(Infinity);
+    if (shape.some((dim) => dim < 0) || values.includes(null)) {
+      const text = `input '${name}': cells that are missing or lists of several lengths`;
+      throw new ServalError(ErrorCode.Unimplemented, `${text} are sent as JSON`);
+    }
+    writer.message(INPUTS, (input) => {
+      input.string(1, name).string(2, datatype).packed(3, 'varint', shape);
+      writeParameters(input, 4, parameters);
+      input.message(CONTENTS_FIELD, (contents) => {
+        const [field, form] = CONTENTS[datatype] ?? [BYTES_CONTENTS, undefined];
+        if (form !== undefined) contents.packed(field, form, values.map(Number));
+        else for (const value of values) contents.bytes(field, Buffer.from(String(value)));
+      });
+    });
+  }
+  return new Uint8Array(writer.concat()).buffer;
+}
+
+/** What stands before the body. */
+function headOf(path: BenchPath, request: RequestBody, place: RequestPlace | undefined): Buffer {
+  if (path === 'engine' || place === undefined) return Buffer.alloc(0);
+  return path === 'grpc' ? callHead(place) : httpHead(request, place);
+}
+
+export function inferPath({ prefix, model, version }: RequestPlace): string {
+  const versioned = version === '' ? '' : `/versions/${encodeURIComponent(version)}`;
+  return `${prefix}/v2/models/${encodeURIComponent(model)}${versioned}/infer`;
+}
+
+function httpHead({ body, jsonBytes }: RequestBody, place: RequestPlace): Buffer {
+  const { host, port, headers } = place;
+  const lines = [
+    `POST ${inferPath(place)} HTTP/1.1`,
+    `host: ${host.includes(':') ? `[${host}]` : host}:${port}`,
+    `content-type: ${jsonBytes < 0 ? 'application/json' : 'application/octet-stream'}`,
+    `content-length: ${body.byteLength}`,
+    ...(jsonBytes < 0 ? [] : [`inference-header-content-length: ${jsonBytes}`]),
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+  ];
+  return Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1');
+}
+
+function callHead({ host, port, isTls, headers }: RequestPlace): Buffer {
+  const own = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const);
+  return headerBlock([
+    [':method', 'POST'],
+    [':scheme', isTls ? 'https' : 'http'],
+    [':path', '/inference.GRPCInferenceService/ModelInfer'],
+    [':authority', `${host.includes(':') ? `[${host}]` : host}:${port}`],
+    ['content-type', 'application/grpc'],
+    ['te', 'trailers'],
+    ...own,
+  ]);
+}

@@ -1,0 +1,69 @@
+// A model under settings of its own: a repository in a temporary folder, with links to the model's
+// files and the config.pbtxt of the settings, and a server for it. Control plane, main thread.
+import { mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { modelPath } from '../config/model-path.js';
+import { ErrorCode, ServalError } from '../errors.js';
+import { MODEL_FILE } from '../registry/sources/scan.js';
+import { foundModel } from './target/found-model.js';
+import { measureOf, type MeasureOptions } from './measure.js';
+import type { StartTuned, TunedSettings } from './types.js';
+
+const PREFIX = 'serval-tune-';
+
+/** The text of a config.pbtxt. */
+export type ConfigText = (settings: TunedSettings, model: string) => string;
+
+/** Of a MODEL, not of a URL. Each call serves it until close(). Rejects with the server's words
+ * where it does not load so. Errors: InvalidArgument, ModelNotFound: no such model. */
+export function startTunedOf(options: MeasureOptions, configText: ConfigText): StartTuned {
+  return async (settings) => {
+    const { model, name } = await foundModel(
+      modelPath(process.cwd(), options.target),
+      options.model,
+    );
+    const wanted = options.version;
+    const version =
+      wanted === undefined
+        ? model.versions.at(0)
+        : model.versions.find((one) => one.version === wanted);
+    if (version === undefined) {
+      const text = `${options.target}: model '${name}' has no version ${wanted ?? 'that can be served'}`;
+      throw new ServalError(ErrorCode.ModelInvalid, text);
+    }
+    const folder = mkdtempSync(join(tmpdir(), `${PREFIX}${process.pid}-`));
+    const remove = (): void => {
+      process.off('exit', remove);
+      rmSync(folder, { recursive: true, force: true });
+    };
+    process.once('exit', remove);
+    try {
+      const home = join(folder, name);
+      mkdirSync(home);
+      symlinkSync(version.folder, join(home, version.version), 'dir');
+      const text = configText(settings, name).trimEnd();
+      writeFileSync(join(home, 'config.pbtxt'), `${text}\n${fileText(version.path)}`);
+      // By its name: a model called "1" would be a version of the folder above it.
+      const target = `${name}=${home}`;
+      const bench = await measureOf({ ...options, target, model: undefined, version: undefined });
+      return {
+        measure: bench.measure,
+        close: async () => {
+          await bench.close();
+          remove();
+        },
+      };
+    } catch (error) {
+      remove();
+      throw error;
+    }
+  };
+}
+
+/** What names the model's file, where it is not called as the format has it. */
+function fileText(path: string): string {
+  const name = basename(path);
+  const isOther = name !== MODEL_FILE && statSync(path).isFile();
+  return isOther ? `default_model_filename: ${JSON.stringify(name)}\n` : '';
+}

@@ -1,0 +1,41 @@
+// The libraries that the GPU providers need, and which package brings each. Control plane; data
+// only. Source: the NEEDED entries of ONNX Runtime 1.30.0's providers.
+
+export interface GpuLibrary {
+  /** What the loader looks for. */
+  readonly soname: string;
+  readonly package: string;
+  readonly provider: 'cuda' | 'tensorrt';
+  /** Needed by some operators only. */
+  readonly optional?: true;
+}
+
+const cuda = (soname: string, name: string): GpuLibrary => ({
+  soname,
+  package: name,
+  provider: 'cuda',
+});
+const tensorrt = (soname: string): GpuLibrary => ({
+  soname,
+  package: 'tensorrt-cu13-libs',
+  provider: 'tensorrt',
+});
+
+/** What needs another stands behind it. */
+export const GPU_LIBRARIES: readonly GpuLibrary[] = [
+  cuda('libcudart.so.13', 'nvidia-cuda-runtime'),
+  cuda('libnvrtc-builtins.so.13.0', 'nvidia-cuda-nvrtc'),
+  cuda('libnvrtc.so.13', 'nvidia-cuda-nvrtc'),
+  cuda('libcublasLt.so.13', 'nvidia-cublas'),
+  cuda('libcublas.so.13', 'nvidia-cublas'),
+  cuda('libcurand.so.10', 'nvidia-curand'),
+  { ...cuda('libcufft.so.12', 'nvidia-cufft'), optional: true },
+  cuda('libcudnn.so.9', 'nvidia-cudnn-cu13'),
+  tensorrt('libnvinfer.so.10'),
+  tensorrt('libnvonnxparser.so.10'),
+];
+
+/** Of cuDriverGetVersion(): CUDA 13.0, with which the libraries come. */
+export const DRIVER_VERSION_MIN = 13_000;
+/** The first of NVIDIA's drivers that has it. */
+export const DRIVER_NAME_MIN = '580';
